@@ -1,0 +1,122 @@
+#include "base/buffer.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { FIRST_ROOM = 256 };
+
+void
+fz_buffer_init(struct fz_buffer *buffer, size_t cap)
+{
+    *buffer = (struct fz_buffer){.cap = cap ? cap : SIZE_MAX / 2};
+}
+
+void
+fz_buffer_deinit(struct fz_buffer *buffer)
+{
+    if (!buffer)
+        return;
+    free(buffer->data);
+    *buffer = (struct fz_buffer){.cap = buffer->cap};
+}
+
+/* Make room for `more` bytes and a NUL. */
+static bool
+reserve(struct fz_buffer *buffer, size_t more)
+{
+    size_t cap = buffer->cap ? buffer->cap : SIZE_MAX / 2;
+    if (buffer->failed || more > cap - buffer->len) {
+        buffer->failed = true;
+        return false;
+    }
+    size_t need = buffer->len + more + 1;
+    if (need <= buffer->room)
+        return true;
+    size_t room = buffer->room ? buffer->room : FIRST_ROOM;
+    while (room < need)
+        room *= 2;
+    char *data = realloc(buffer->data, room);
+    if (!data) {
+        buffer->failed = true;
+        return false;
+    }
+    buffer->data = data;
+    buffer->room = room;
+    return true;
+}
+
+void
+fz_buffer_append(struct fz_buffer *buffer, const void *data, size_t len)
+{
+    if (!reserve(buffer, len))
+        return;
+    if (len)
+        memcpy(buffer->data + buffer->len, data, len);
+    buffer->len += len;
+    buffer->data[buffer->len] = '\0';
+}
+
+void
+fz_buffer_text(struct fz_buffer *buffer, const char *text)
+{
+    fz_buffer_append(buffer, text, strlen(text));
+}
+
+void
+fz_buffer_char(struct fz_buffer *buffer, char c)
+{
+    fz_buffer_append(buffer, &c, 1);
+}
+
+void
+fz_buffer_printf(struct fz_buffer *buffer, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    va_list again;
+    va_copy(again, args);
+    int len = vsnprintf(NULL, 0, fmt, args);
+    va_end(args);
+    if (len >= 0 && reserve(buffer, (size_t)len)) {
+        vsnprintf(buffer->data + buffer->len, (size_t)len + 1, fmt, again);
+        buffer->len += (size_t)len;
+    }
+    va_end(again);
+}
+
+void
+fz_buffer_clear(struct fz_buffer *buffer)
+{
+    buffer->len = 0;
+    buffer->failed = false;
+    if (buffer->data)
+        buffer->data[0] = '\0';
+}
+
+const char *
+fz_buffer_cstr(const struct fz_buffer *buffer)
+{
+    return buffer->data ? buffer->data : "";
+}
+
+char *
+fz_buffer_take(struct fz_buffer *buffer, size_t *ret_len)
+{
+    char *data = buffer->data;
+    if (ret_len)
+        *ret_len = buffer->len;
+    *buffer = (struct fz_buffer){.cap = buffer->cap};
+    return data;
+}
+
+enum fz_code
+fz_buffer_done(const struct fz_buffer *buffer, struct fz_error *err)
+{
+    if (!buffer->failed)
+        return FZ_OK;
+    if (buffer->cap && buffer->len + 1 > buffer->cap / 2)
+        return fz_fail(err, FZ_E_LIMIT, "output is larger than its limit of %zu bytes",
+                       buffer->cap);
+    return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+}

@@ -1,0 +1,46 @@
+/*
+ * A growing byte buffer with a cap: text and bytes are appended, the result is read as a span or a
+ * C string.
+ *
+ * Appending cannot fail half-way: once the cap or memory is exhausted the buffer is `failed`, keeps
+ * what it had and ignores the rest. Check once with fz_buffer_done().
+ */
+#ifndef FZ_BUFFER_H
+#define FZ_BUFFER_H
+
+#include "base/error.h"
+#include "base/span.h"
+
+struct fz_buffer {
+    char *data; /* NUL-terminated when not NULL */
+    size_t len;
+    size_t room;
+    size_t cap; /* at most this many bytes; 0 = SIZE_MAX / 2 */
+    bool failed;
+};
+
+void fz_buffer_init(struct fz_buffer *buffer, size_t cap);
+void fz_buffer_deinit(struct fz_buffer *buffer);
+
+void fz_buffer_append(struct fz_buffer *buffer, const void *data, size_t len);
+void fz_buffer_text(struct fz_buffer *buffer, const char *text);
+void fz_buffer_char(struct fz_buffer *buffer, char c);
+void fz_buffer_printf(struct fz_buffer *buffer, const char *fmt, ...) FZ_PRINTF(2, 3);
+void fz_buffer_clear(struct fz_buffer *buffer);
+
+/* The content as a C string, "" when empty; borrowed until the next change. */
+const char *fz_buffer_cstr(const struct fz_buffer *buffer);
+static inline struct fz_span
+fz_buffer_span(const struct fz_buffer *buffer)
+{
+    return fz_span_make(buffer->data, buffer->len);
+}
+
+/* Hand the bytes (owned by the caller, free() them) over and leave the buffer empty. NULL when
+ * empty. */
+char *fz_buffer_take(struct fz_buffer *buffer, size_t *ret_len);
+
+/* FZ_OK, or FZ_E_LIMIT / FZ_E_NO_MEMORY if something was not appended. */
+FZ_MUST_CHECK enum fz_code fz_buffer_done(const struct fz_buffer *buffer, struct fz_error *err);
+
+#endif

@@ -1,0 +1,153 @@
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void set_text(struct fz_error *err, enum fz_code code, int64_t offset, const char *fmt,
+                     va_list args) FZ_PRINTF(4, 0);
+
+static void
+set_text(struct fz_error *err, enum fz_code code, int64_t offset, const char *fmt, va_list args)
+{
+    if (!err)
+        return;
+    /* A caller may pass err->text as an argument, so the text is made aside. */
+    char text[sizeof(err->text)];
+    vsnprintf(text, sizeof(text), fmt, args);
+    memcpy(err->text, text, sizeof(text));
+    err->code = code;
+    err->offset = offset;
+}
+
+enum fz_code
+fz_fail(struct fz_error *err, enum fz_code code, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    set_text(err, code, -1, fmt, args);
+    va_end(args);
+    return code;
+}
+
+enum fz_code
+fz_fail_at(struct fz_error *err, enum fz_code code, uint64_t offset, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    set_text(err, code, offset > INT64_MAX ? INT64_MAX : (int64_t)offset, fmt, args);
+    va_end(args);
+    return code;
+}
+
+static enum fz_code
+code_of_errno(int number)
+{
+    switch (number) {
+    case ENOMEM:
+        return FZ_E_NO_MEMORY;
+    case ENOENT:
+        return FZ_E_NOT_FOUND;
+    case ENOSPC:
+    case EDQUOT:
+    case EMFILE:
+    case ENFILE:
+        return FZ_E_UNAVAILABLE;
+    default:
+        return FZ_E_INTERNAL;
+    }
+}
+
+enum fz_code
+fz_fail_errno(struct fz_error *err, const char *fmt, ...)
+{
+    int number = errno;
+    enum fz_code code = code_of_errno(number);
+    va_list args;
+    va_start(args, fmt);
+    set_text(err, code, -1, fmt, args);
+    va_end(args);
+    if (err) {
+        char reason[96];
+        /* POSIX strerror_r: 0 on success. */
+        if (strerror_r(number, reason, sizeof(reason)) != 0)
+            snprintf(reason, sizeof(reason), "error %d", number);
+        size_t len = strlen(err->text);
+        snprintf(err->text + len, sizeof(err->text) - len, ": %s", reason);
+    }
+    return code;
+}
+
+enum fz_code
+fz_wrap(struct fz_error *err, const char *fmt, ...)
+{
+    if (!err)
+        return FZ_E_INTERNAL;
+    char joined[sizeof(err->text)];
+    va_list args;
+    va_start(args, fmt);
+    int len = vsnprintf(joined, sizeof(joined), fmt, args);
+    va_end(args);
+    if (len < 0)
+        return err->code;
+    size_t used = (size_t)len < sizeof(joined) ? (size_t)len : sizeof(joined) - 1;
+    snprintf(joined + used, sizeof(joined) - used, ": %s", err->text);
+    memcpy(err->text, joined, sizeof(joined));
+    return err->code;
+}
+
+const char *
+fz_code_name(enum fz_code code)
+{
+    switch (code) {
+    case FZ_OK:
+        return "ok";
+    case FZ_E_MALFORMED:
+        return "malformed";
+    case FZ_E_UNSUPPORTED:
+        return "unsupported";
+    case FZ_E_LIMIT:
+        return "limit";
+    case FZ_E_DENIED:
+        return "denied";
+    case FZ_E_NOT_FOUND:
+        return "not_found";
+    case FZ_E_CONFLICT:
+        return "conflict";
+    case FZ_E_UNAVAILABLE:
+        return "unavailable";
+    case FZ_E_NO_MEMORY:
+        return "no_memory";
+    case FZ_E_INTERNAL:
+        return "internal";
+    }
+    return "internal";
+}
+
+int
+fz_code_http_status(enum fz_code code)
+{
+    switch (code) {
+    case FZ_OK:
+        return 200;
+    case FZ_E_MALFORMED:
+        return 400;
+    case FZ_E_UNSUPPORTED:
+        return 415;
+    case FZ_E_LIMIT:
+        return 413;
+    case FZ_E_DENIED:
+        return 403;
+    case FZ_E_NOT_FOUND:
+        return 404;
+    case FZ_E_CONFLICT:
+        return 409;
+    case FZ_E_UNAVAILABLE:
+    case FZ_E_NO_MEMORY:
+        return 503;
+    case FZ_E_INTERNAL:
+        return 500;
+    }
+    return 500;
+}

@@ -1,0 +1,161 @@
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { READ_STEP = 64 * 1024 };
+
+void
+fz_closep(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+enum fz_code
+fz_map_open_fd(int fd, struct fz_map *ret, struct fz_error *err)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        return fz_fail_errno(err, "cannot look at the file");
+    if (!S_ISREG(st.st_mode))
+        return fz_fail(err, FZ_E_UNSUPPORTED, "not a regular file");
+    if (st.st_size == 0) {
+        *ret = (struct fz_map){{NULL, 0}};
+        return FZ_OK;
+    }
+    if ((uint64_t)st.st_size > SIZE_MAX)
+        return fz_fail(err, FZ_E_LIMIT, "the file is too large for this machine");
+    void *at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (at == MAP_FAILED)
+        return fz_fail_errno(err, "cannot map the file");
+    *ret = (struct fz_map){fz_span_make(at, (size_t)st.st_size)};
+    return FZ_OK;
+}
+
+enum fz_code
+fz_map_open(const char *path, struct fz_map *ret, struct fz_error *err)
+{
+    FZ_CLEANUP(fz_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return fz_fail_errno(err, "%s", path);
+    enum fz_code code = fz_map_open_fd(fd, ret, err);
+    if (code != FZ_OK)
+        fz_wrap(err, "%s", path);
+    return code;
+}
+
+void
+fz_map_close(struct fz_map *map)
+{
+    if (!map || !map->bytes.data)
+        return;
+    /* munmap takes a non-const pointer; the pages were ours all along. */
+    munmap((void *)(uintptr_t)map->bytes.data, map->bytes.len);
+    map->bytes = (struct fz_span){NULL, 0};
+}
+
+enum fz_code
+fz_file_read(const char *path, size_t max, struct fz_buffer *out, struct fz_error *err)
+{
+    bool is_stdin = strcmp(path, "-") == 0;
+    int opened = is_stdin ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+    FZ_CLEANUP(fz_closep) int fd = is_stdin ? dup(STDIN_FILENO) : opened;
+    if (fd < 0)
+        return fz_fail_errno(err, "%s", path);
+    size_t total = 0;
+    char step[READ_STEP];
+    for (;;) {
+        ssize_t got = read(fd, step, sizeof(step));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return fz_fail_errno(err, "%s", path);
+        if (got == 0)
+            break;
+        total += (size_t)got;
+        if (total > max)
+            return fz_fail(err, FZ_E_LIMIT, "%s: larger than the limit of %zu bytes", path, max);
+        fz_buffer_append(out, step, (size_t)got);
+    }
+    return fz_buffer_done(out, err);
+}
+
+enum fz_code
+fz_file_write_fd(int fd, struct fz_span bytes, struct fz_error *err)
+{
+    size_t done = 0;
+    while (done < bytes.len) {
+        ssize_t n = write(fd, bytes.data + done, bytes.len - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return fz_fail_errno(err, "cannot write");
+        done += (size_t)n;
+    }
+    return FZ_OK;
+}
+
+enum fz_code
+fz_file_sync_parent(const char *path, struct fz_error *err)
+{
+    char dir[PATH_MAX];
+    if (snprintf(dir, sizeof(dir), "%s", path) >= (int)sizeof(dir))
+        return fz_fail(err, FZ_E_LIMIT, "the path is too long");
+    char *slash = strrchr(dir, '/');
+    if (!slash)
+        snprintf(dir, sizeof(dir), ".");
+    else if (slash == dir)
+        slash[1] = '\0';
+    else
+        *slash = '\0';
+    FZ_CLEANUP(fz_closep) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || fsync(fd) != 0)
+        return fz_fail_errno(err, "cannot make %s durable", dir);
+    return FZ_OK;
+}
+
+enum fz_code
+fz_file_write_atomic(const char *path, struct fz_span bytes, unsigned mode, struct fz_error *err)
+{
+    char temp[PATH_MAX];
+    if (snprintf(temp, sizeof(temp), "%s.XXXXXX", path) >= (int)sizeof(temp))
+        return fz_fail(err, FZ_E_LIMIT, "the path is too long");
+    FZ_CLEANUP(fz_closep) int fd = mkstemp(temp);
+    if (fd < 0)
+        return fz_fail_errno(err, "%s", path);
+    enum fz_code code = fz_file_write_fd(fd, bytes, err);
+    if (code == FZ_OK && (fchmod(fd, mode) != 0 || fsync(fd) != 0 || rename(temp, path) != 0))
+        code = fz_fail_errno(err, "%s", path);
+    if (code != FZ_OK) {
+        unlink(temp);
+        return code;
+    }
+    return fz_file_sync_parent(path, err);
+}
+
+enum fz_code
+fz_file_make_dirs(const char *path, struct fz_error *err)
+{
+    char at[PATH_MAX];
+    if (snprintf(at, sizeof(at), "%s", path) >= (int)sizeof(at))
+        return fz_fail(err, FZ_E_LIMIT, "the path is too long");
+    for (char *p = at + 1; *p; p++) {
+        if (*p != '/')
+            continue;
+        *p = '\0';
+        if (mkdir(at, 0700) != 0 && errno != EEXIST)
+            return fz_fail_errno(err, "cannot make the folder %s", at);
+        *p = '/';
+    }
+    if (mkdir(at, 0700) != 0 && errno != EEXIST)
+        return fz_fail_errno(err, "cannot make the folder %s", at);
+    return FZ_OK;
+}

@@ -1,0 +1,305 @@
+#include "base/text.h"
+
+static const char REPLACEMENT[] = "\xef\xbf\xbd"; /* U+FFFD */
+
+int
+fz_text_hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+void
+fz_text_hex(struct fz_span bytes, char *ret)
+{
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < bytes.len; i++) {
+        ret[2 * i] = digits[bytes.data[i] >> 4];
+        ret[2 * i + 1] = digits[bytes.data[i] & 15];
+    }
+    ret[2 * bytes.len] = '\0';
+}
+
+bool
+fz_text_unhex(struct fz_span text, uint8_t *ret)
+{
+    if (text.len % 2)
+        return false;
+    for (size_t i = 0; i < text.len; i += 2) {
+        int high = fz_text_hex_digit((char)text.data[i]);
+        int low = fz_text_hex_digit((char)text.data[i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        ret[i / 2] = (uint8_t)((unsigned)high << 4 | (unsigned)low);
+    }
+    return true;
+}
+
+static bool
+parse_digits(struct fz_span text, unsigned radix, uint64_t *ret)
+{
+    uint64_t value = 0;
+    if (text.len == 0)
+        return false;
+    for (size_t i = 0; i < text.len; i++) {
+        int digit = fz_text_hex_digit((char)text.data[i]);
+        if (digit < 0 || (unsigned)digit >= radix || __builtin_mul_overflow(value, radix, &value) ||
+            __builtin_add_overflow(value, (uint64_t)digit, &value))
+            return false;
+    }
+    *ret = value;
+    return true;
+}
+
+static bool
+has_0x(struct fz_span text)
+{
+    return text.len > 2 && text.data[0] == '0' && (text.data[1] == 'x' || text.data[1] == 'X');
+}
+
+bool
+fz_text_u64(struct fz_span text, uint64_t *ret)
+{
+    if (has_0x(text))
+        return parse_digits(fz_span_make(text.data + 2, text.len - 2), 16, ret);
+    return parse_digits(text, 10, ret);
+}
+
+bool
+fz_text_hex_u64(struct fz_span text, uint64_t *ret)
+{
+    if (has_0x(text))
+        text = fz_span_make(text.data + 2, text.len - 2);
+    return parse_digits(text, 16, ret);
+}
+
+bool
+fz_text_i64(struct fz_span text, int64_t *ret)
+{
+    bool negative = text.len && text.data[0] == '-';
+    if (text.len && (text.data[0] == '-' || text.data[0] == '+'))
+        text = fz_span_make(text.data + 1, text.len - 1);
+    uint64_t value;
+    if (!parse_digits(text, 10, &value) || value > (uint64_t)INT64_MAX + (negative ? 1 : 0))
+        return false;
+    *ret = negative ? (int64_t)(0 - value) : (int64_t)value;
+    return true;
+}
+
+static int
+base64_digit(uint8_t c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return c - 'A';
+    if (c >= 'a' && c <= 'z')
+        return c - 'a' + 26;
+    if (c >= '0' && c <= '9')
+        return c - '0' + 52;
+    if (c == '+' || c == '-')
+        return 62;
+    if (c == '/' || c == '_')
+        return 63;
+    return -1;
+}
+
+enum fz_code
+fz_text_base64_decode(struct fz_span text, struct fz_arena *arena, struct fz_span *ret,
+                      struct fz_error *err)
+{
+    uint8_t *out = fz_arena_alloc(arena, text.len / 4 * 3 + 3);
+    if (!out)
+        return fz_arena_fail(arena, err);
+    size_t len = 0, n_digits = 0;
+    uint32_t group = 0;
+    bool padded = false;
+    for (size_t i = 0; i < text.len; i++) {
+        uint8_t c = text.data[i];
+        if (c == ' ' || c == '\n' || c == '\r' || c == '\t')
+            continue;
+        if (c == '=') {
+            padded = true;
+            continue;
+        }
+        int digit = base64_digit(c);
+        if (digit < 0 || padded)
+            return fz_fail_at(err, FZ_E_MALFORMED, i, "base64: byte 0x%02x at %zu is no base64", c,
+                              i);
+        group = group << 6 | (uint32_t)digit;
+        if (++n_digits % 4 == 0) {
+            out[len++] = (uint8_t)(group >> 16);
+            out[len++] = (uint8_t)(group >> 8);
+            out[len++] = (uint8_t)group;
+            group = 0;
+        }
+    }
+    switch (n_digits % 4) {
+    case 1:
+        return fz_fail_at(err, FZ_E_MALFORMED, text.len, "base64: ends inside a byte at %zu",
+                          text.len);
+    case 2:
+        out[len++] = (uint8_t)(group >> 4);
+        break;
+    case 3:
+        out[len++] = (uint8_t)(group >> 10);
+        out[len++] = (uint8_t)(group >> 2);
+        break;
+    default:
+        break;
+    }
+    *ret = fz_span_make(out, len);
+    return FZ_OK;
+}
+
+void
+fz_text_base64_append(struct fz_buffer *out, struct fz_span bytes)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < bytes.len; i += 3) {
+        size_t left = bytes.len - i;
+        uint32_t group = (uint32_t)bytes.data[i] << 16;
+        if (left > 1)
+            group |= (uint32_t)bytes.data[i + 1] << 8;
+        if (left > 2)
+            group |= bytes.data[i + 2];
+        char quad[4] = {digits[group >> 18], digits[group >> 12 & 63], '=', '='};
+        if (left > 1)
+            quad[2] = digits[group >> 6 & 63];
+        if (left > 2)
+            quad[3] = digits[group & 63];
+        fz_buffer_append(out, quad, sizeof(quad));
+    }
+}
+
+static bool
+is_continuation(uint8_t c)
+{
+    return (c & 0xc0) == 0x80;
+}
+
+/* Unicode 15, table 3-7: well-formed UTF-8 byte sequences. */
+size_t
+fz_text_utf8_len(struct fz_span bytes)
+{
+    if (bytes.len == 0)
+        return 0;
+    const uint8_t *p = bytes.data;
+    if (p[0] < 0x80)
+        return 1;
+    if (p[0] >= 0xc2 && p[0] <= 0xdf)
+        return bytes.len >= 2 && is_continuation(p[1]) ? 2 : 0;
+    if (p[0] >= 0xe0 && p[0] <= 0xef) {
+        if (bytes.len < 3 || !is_continuation(p[1]) || !is_continuation(p[2]))
+            return 0;
+        if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f))
+            return 0;
+        return 3;
+    }
+    if (p[0] >= 0xf0 && p[0] <= 0xf4) {
+        if (bytes.len < 4 || !is_continuation(p[1]) || !is_continuation(p[2]) ||
+            !is_continuation(p[3]))
+            return 0;
+        if ((p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
+            return 0;
+        return 4;
+    }
+    return 0;
+}
+
+bool
+fz_text_is_utf8(struct fz_span bytes)
+{
+    size_t i = 0;
+    while (i < bytes.len) {
+        size_t len = fz_text_utf8_len(fz_span_make(bytes.data + i, bytes.len - i));
+        if (len == 0)
+            return false;
+        i += len;
+    }
+    return true;
+}
+
+char *
+fz_text_clean_utf8(struct fz_arena *arena, struct fz_span bytes)
+{
+    size_t n_bad = 0;
+    for (size_t i = 0; i < bytes.len;) {
+        size_t len = fz_text_utf8_len(fz_span_make(bytes.data + i, bytes.len - i));
+        n_bad += len == 0 || bytes.data[i] == 0;
+        i += len ? len : 1;
+    }
+    if (n_bad == 0)
+        return fz_arena_text(arena, bytes);
+    if (bytes.len > SIZE_MAX / 4)
+        return NULL;
+    char *out = fz_arena_alloc(arena, bytes.len + 2 * n_bad + 1);
+    if (!out)
+        return NULL;
+    size_t at = 0;
+    for (size_t i = 0; i < bytes.len;) {
+        size_t len = fz_text_utf8_len(fz_span_make(bytes.data + i, bytes.len - i));
+        if (len == 0 || bytes.data[i] == 0) {
+            memcpy(out + at, REPLACEMENT, 3);
+            at += 3;
+            i++;
+        } else {
+            memcpy(out + at, bytes.data + i, len);
+            at += len;
+            i += len;
+        }
+    }
+    return out;
+}
+
+void
+fz_text_json_append(struct fz_buffer *out, struct fz_span text)
+{
+    fz_buffer_char(out, '"');
+    size_t start = 0, i = 0;
+    while (i < text.len) {
+        uint8_t c = text.data[i];
+        size_t len = fz_text_utf8_len(fz_span_make(text.data + i, text.len - i));
+        if (len && c >= 0x20 && c != '"' && c != '\\' && c != 0x7f) {
+            i += len;
+            continue;
+        }
+        if (i > start)
+            fz_buffer_append(out, text.data + start, i - start);
+        if (len == 0)
+            fz_buffer_append(out, REPLACEMENT, 3);
+        else if (c == '"' || c == '\\')
+            fz_buffer_printf(out, "\\%c", c);
+        else if (c == '\n')
+            fz_buffer_text(out, "\\n");
+        else
+            fz_buffer_printf(out, "\\u%04x", c);
+        start = ++i;
+    }
+    if (i > start)
+        fz_buffer_append(out, text.data + start, i - start);
+    fz_buffer_char(out, '"');
+}
+
+bool
+fz_text_has_prefix(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+bool
+fz_text_has_suffix(const char *text, const char *suffix)
+{
+    size_t len = strlen(text), tail = strlen(suffix);
+    return len >= tail && memcmp(text + len - tail, suffix, tail) == 0;
+}
+
+const char *
+fz_text_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}

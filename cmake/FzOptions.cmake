@@ -1,0 +1,42 @@
+# fz_options: the interface target that carries language level, warnings, hardening and sanitizers.
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE)
+endif()
+include(CheckPIESupported)
+check_pie_supported()
+
+find_program(FZ_CCACHE ccache)
+if(FZ_CCACHE AND NOT CMAKE_C_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER "${FZ_CCACHE}")
+endif()
+
+add_library(fz_options INTERFACE)
+target_include_directories(fz_options INTERFACE "${CMAKE_SOURCE_DIR}")
+target_compile_definitions(fz_options INTERFACE _POSIX_C_SOURCE=200809L FZ_VERSION="${PROJECT_VERSION}")
+target_compile_options(fz_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wundef -Wstrict-prototypes
+  -Wmissing-prototypes -Wpointer-arith -Wcast-qual -Wwrite-strings -Wvla -Wformat=2 -Wswitch-enum
+  # Texts are cut to their buffers on purpose and said to be so in their contracts.
+  $<$<C_COMPILER_ID:GNU>:-Wno-format-truncation>
+  # The cleanup and must-check idioms use statement expressions and __typeof__ behind __extension__.
+  $<$<C_COMPILER_ID:Clang>:-Wno-gnu-statement-expression>)
+if(FZ_WERROR)
+  target_compile_options(fz_options INTERFACE -Werror)
+endif()
+if(FZ_SANITIZE)
+  target_compile_options(fz_options INTERFACE -fsanitize=${FZ_SANITIZE} -fno-omit-frame-pointer
+                         -fno-sanitize-recover=all)
+  target_link_options(fz_options INTERFACE -fsanitize=${FZ_SANITIZE})
+else()
+  target_compile_options(fz_options INTERFACE -fstack-protector-strong -fstack-clash-protection
+                         $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2>)
+  target_link_options(fz_options INTERFACE -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
+endif()
+if(FZ_FUZZ)
+  target_compile_options(fz_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()

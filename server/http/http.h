@@ -1,0 +1,98 @@
+/*
+ * The HTTP side: connections, deadlines, limits, bodies, routing, answers. Knows nothing of
+ * reports.
+ *
+ * One libmicrohttpd thread (epoll) reads requests; a pool of threads runs handlers; a connection is
+ * suspended meanwhile. A handler answers exactly once with http_respond*(), from any thread, now or
+ * later; after that the request is gone.
+ */
+#ifndef HTTP_H
+#define HTTP_H
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/span.h"
+#include "server/limits.h"
+#include "server/metrics.h"
+
+struct http_server;  /* opaque */
+struct http_request; /* opaque */
+
+enum http_body {
+    HTTP_BODY_NONE,   /* a body is refused with 413 unless empty */
+    HTTP_BODY_MEMORY, /* collected in memory, inflated (gzip, deflate, zstd) up to the route's limit
+                       */
+    HTTP_BODY_FILE, /* streamed, inflated, to an unlinked temporary file in server's temp folder */
+};
+
+typedef void (*http_handler_fn)(void *app, struct http_request *request);
+
+struct http_route {
+    const char *method;  /* "GET"; HEAD is answered by GET routes */
+    const char *pattern; /* "/api/v1/reports/{id}": a {name} matches one non-empty path segment */
+    enum http_body body;
+    uint64_t max_bytes,
+        max_inflated_bytes; /* of the body as sent, and inflated; 0 for HTTP_BODY_NONE */
+    unsigned max_body_s;    /* 0: only the minimum rate counts */
+    unsigned scope;         /* given to authorize; 0 = open to all (authorize is not called) */
+    const char *name;       /* for logs and metrics: "report_post" */
+    http_handler_fn handle;
+};
+
+/*
+ * Called on the HTTP thread after the header and before any body is read, for routes with a scope.
+ * Returns FZ_OK and sets *ret_project_id, *ret_token_id (kept in the request), or DENIED with
+ * *ret_status 401 or 403 and the message.
+ */
+typedef enum fz_code (*http_authorize_fn)(void *app, struct http_request *request, unsigned scope,
+                                          int64_t *ret_project_id, int64_t *ret_token_id,
+                                          int *ret_status, struct fz_error *err);
+
+struct http_config {
+    const char *listen;   /* "127.0.0.1:8480", "[::1]:0", ":8480"; port 0 = any free one */
+    const char *temp_dir; /* for HTTP_BODY_FILE */
+    const struct http_route *routes;
+    size_t n_routes;
+    http_authorize_fn authorize;
+    void *app;
+    const struct limits *limits;
+    unsigned n_threads; /* handlers; 0 = 16 */
+    struct metrics *metrics;
+};
+
+FZ_MUST_CHECK enum fz_code http_start(const struct http_config *config, struct http_server **ret,
+                                      struct fz_error *err);
+/* "http://127.0.0.1:8480" as really bound. Borrowed. */
+const char *http_url(const struct http_server *server);
+/* Stop listening, let running requests finish for up to grace_ms, then end. */
+void http_stop(struct http_server *server, int64_t grace_ms);
+
+/* Within a handler; all borrowed until the answer is given. NULL if absent. */
+const char *http_param(const struct http_request *request,
+                       const char *name); /* of the pattern, percent-decoded */
+const char *http_query(const struct http_request *request,
+                       const char *name); /* of the query string, decoded */
+const char *http_header(const struct http_request *request,
+                        const char *name);                    /* case-insensitive */
+struct fz_span http_body(const struct http_request *request); /* HTTP_BODY_MEMORY */
+int http_body_fd(const struct http_request *request,
+                 uint64_t *ret_size); /* HTTP_BODY_FILE; at position 0; borrowed */
+int64_t http_project_id(const struct http_request *request);
+int64_t http_token_id(const struct http_request *request);
+
+/* Answer with JSON that is copied; status 200 to 599. */
+void http_respond_json(struct http_request *request, int status, struct fz_span json);
+void http_respond(struct http_request *request, int status, const char *content_type,
+                  struct fz_span body);
+/* {"error":{"code","message","detail"}} with the status of the code (http_respond_error_status: a
+ * given one). `detail_json` may be NULL; err->offset adds {"offset":N} when there is none. LIMIT,
+ * UNAVAILABLE add Retry-After where it helps. */
+void http_respond_error(struct http_request *request, const struct fz_error *err);
+void http_respond_error_status(struct http_request *request, int status, const struct fz_error *err,
+                               const char *detail_json);
+/* A header for the answer that will be given; before http_respond*(). Copied. */
+void http_add_header(struct http_request *request, const char *name, const char *value);
+/* The id for log lines ("r-1f3a"), and a note that is added to this request's log line. */
+void http_log_note(struct http_request *request, const char *key, const char *value);
+
+#endif

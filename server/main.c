@@ -1,0 +1,49 @@
+/* framezero: the sub-commands by name. Each lives in its own cmd_<name>.c. */
+#include "server/cmd.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/attr.h"
+
+static const struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *summary; /* NULL: not shown */
+} commands[] = {
+    {NULL, NULL, NULL},
+};
+
+static void
+print_usage(FILE *to)
+{
+    fprintf(to, "usage: framezero COMMAND [OPTIONS]   (framezero COMMAND --help tells more)\n\n");
+    for (size_t i = 0; i + 1 < FZ_ARRAY_LEN(commands); i++) {
+        if (commands[i].summary)
+            fprintf(to, "  %-12s %s\n", commands[i].name, commands[i].summary);
+    }
+}
+
+int
+main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_usage(stderr);
+        return 2;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
+        print_usage(stdout);
+        return 0;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("framezero %s\n", FZ_VERSION);
+        return 0;
+    }
+    for (size_t i = 0; i + 1 < FZ_ARRAY_LEN(commands); i++) {
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return commands[i].run(argc - 1, argv + 1);
+    }
+    fprintf(stderr, "framezero: there is no command '%s'; 'framezero --help' lists them\n",
+            argv[1]);
+    return 2;
+}

@@ -1,0 +1,30 @@
+/*
+ * Resolve: the frames of a report to names, by the indexes of its images.
+ *
+ * Pure: a report in, the same report with image numbers, lookup addresses, symbols and states
+ * filled in. Where the indexes come from is the caller's business (the child asks its worker, the
+ * command line builds them).
+ */
+#ifndef WORKER_RESOLVE_H
+#define WORKER_RESOLVE_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "server/report/report.h"
+#include "symbolicator/index.h"
+
+/* The index of an image, borrowed until resolve returns. NOT_FOUND: no symbol file; MALFORMED:
+ * there is one but it cannot be used. Asked at most once per image that a frame lies in. */
+typedef enum fz_code (*resolve_find_fn)(void *user, const struct report_image *image,
+                                        struct sym_index **ret, struct fz_error *err);
+
+struct resolve_options {
+    const char *const *cut_prefixes; /* path prefixes to cut from files; NULL = none */
+    size_t n_cut_prefixes;
+};
+
+FZ_MUST_CHECK enum fz_code resolve_report(struct report *report, resolve_find_fn find, void *user,
+                                          const struct resolve_options *options,
+                                          struct fz_arena *arena, struct fz_error *err);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * The worker: claims jobs, has foreign bytes parsed in a child process, stores what comes back.
+ *
+ * The worker is the trusted side (database, blobs); the child gets descriptors and bytes and has
+ * nothing else. The messages between them stand in protocol.h.
+ */
+#ifndef WORKER_H
+#define WORKER_H
+
+#include "base/error.h"
+#include "server/limits.h"
+#include "server/metrics.h"
+#include <stdbool.h>
+
+struct worker_config {
+    const char *database_url, *blobs_url;
+    const char *name; /* for leases and logs: host-pid-number */
+    const struct limits *limits;
+    struct metrics *metrics; /* may be NULL */
+};
+
+/* Work until `stop` returns true (checked between jobs and while waiting); running jobs are
+ * finished first, what is left of a lease is given back. */
+typedef bool (*worker_stop_fn)(void *user);
+FZ_MUST_CHECK enum fz_code worker_run(const struct worker_config *config, worker_stop_fn stop,
+                                      void *user, struct fz_error *err);
+
+/* The child's side: `framezero child` ends here. Speaks the protocol on descriptor 3 until it is
+ * closed. Returns the exit code. */
+int worker_child_main(void);
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * Blobs: immutable bytes found by their SHA-256, on disk ("file:DIR").
+ *
+ * A blob is visible only once it is whole and durable (temporary file, fsync, rename, fsync of the
+ * folder). Thread-safe.
+ */
+#ifndef STORE_BLOB_H
+#define STORE_BLOB_H
+
+#include "base/digest.h"
+#include "base/error.h"
+
+struct blob_store; /* opaque */
+
+FZ_MUST_CHECK enum fz_code blob_open(const char *blobs_url, struct blob_store **ret,
+                                     struct fz_error *err);
+void blob_close(struct blob_store *blobs);
+
+/* A new blob is written to a temporary descriptor in the store's own folder (blob_temp), then put.
+ */
+FZ_MUST_CHECK enum fz_code
+blob_temp(struct blob_store *blobs, int *ret_fd,
+          struct fz_error *err); /* unlinked O_TMPFILE or equal; close() it */
+/* Hash what the descriptor holds from its start and keep it as a blob. The descriptor stays the
+ * caller's. */
+FZ_MUST_CHECK enum fz_code blob_put_fd(struct blob_store *blobs, int fd,
+                                       char ret_sha256[FZ_SHA256_TEXT], uint64_t *ret_size,
+                                       struct fz_error *err);
+FZ_MUST_CHECK enum fz_code blob_put(struct blob_store *blobs, struct fz_span bytes,
+                                    char ret_sha256[FZ_SHA256_TEXT], struct fz_error *err);
+/* A read-only descriptor, owned by the caller. NOT_FOUND. */
+FZ_MUST_CHECK enum fz_code blob_get_fd(struct blob_store *blobs, const char *sha256, int *ret_fd,
+                                       struct fz_error *err);
+FZ_MUST_CHECK enum fz_code blob_delete(struct blob_store *blobs, const char *sha256,
+                                       struct fz_error *err);
+/* Bytes free on the device of the store, and bytes used by blobs as far as known. */
+FZ_MUST_CHECK enum fz_code blob_space(struct blob_store *blobs, uint64_t *ret_free,
+                                      uint64_t *ret_total, struct fz_error *err);
+
+#endif

@@ -1,0 +1,332 @@
+/*
+ * The one door to the database: projects, tokens, reports, symbol files, jobs. SQLite and
+ * PostgreSQL behind one interface, held to the same contract by tests/contract.
+ *
+ * A struct store is one connection and belongs to one thread. Every query about reports, symbols or
+ * jobs carries the project; ids of another project are NOT_FOUND. Results that need memory lie in
+ * the arena that is passed in. All times are Unix milliseconds; leases are judged by the database's
+ * clock. Errors callers handle: NOT_FOUND, CONFLICT, UNAVAILABLE (busy, disk full, connection lost:
+ * nothing was committed unless the function says otherwise).
+ */
+#ifndef STORE_H
+#define STORE_H
+
+#include "base/arena.h"
+#include "base/digest.h"
+#include "base/error.h"
+#include "base/uuid.h"
+
+struct store; /* opaque */
+
+/* ---- opening
+ * ----------------------------------------------------------------------------------------------
+ */
+
+/* "sqlite:PATH" or "postgresql://..." (also "postgres://"). MALFORMED: the URL; UNAVAILABLE: cannot
+ * connect; CONFLICT: the schema is older (run store_migrate) or newer (refused) than this program.
+ */
+FZ_MUST_CHECK enum fz_code store_open(const char *database_url, struct store **ret,
+                                      struct fz_error *err);
+void store_close(struct store *store);
+void store_closep(struct store **store);
+
+/* Bring the database to this program's schema under a lock; several processes may call it at once.
+ * Checks the checksum of every migration that was applied before. Creates the SQLite file.
+ * *ret_applied counts new ones. CONFLICT: a newer version has been at the database, or an applied
+ * migration differs from ours. */
+FZ_MUST_CHECK enum fz_code store_migrate(const char *database_url, unsigned *ret_applied,
+                                         struct fz_error *err);
+
+/* "sqlite" or "postgresql". */
+const char *store_engine(const struct store *store);
+
+/* FZ_OK if the database answers and can write. For /readyz. */
+FZ_MUST_CHECK enum fz_code store_ping(struct store *store, struct fz_error *err);
+
+/* Sleep until something was committed by anyone (a job queued, a job done) or the time is over; may
+ * wake early. SQLite: watches PRAGMA data_version every few ms; PostgreSQL: LISTEN/NOTIFY. */
+void store_wait_change(struct store *store, int64_t timeout_ms);
+
+/* ---- projects and tokens
+ * ----------------------------------------------------------------------------------
+ */
+
+struct store_project {
+    int64_t id;
+    const char *name; /* [a-z0-9][a-z0-9_-]{0,63} */
+    int64_t created_ms;
+};
+FZ_MUST_CHECK enum fz_code
+store_project_create(struct store *store, const char *name, int64_t *ret_id,
+                     struct fz_error *err); /* CONFLICT: the name exists; MALFORMED: a bad name */
+FZ_MUST_CHECK enum fz_code store_project_find(struct store *store, const char *name,
+                                              struct fz_arena *arena, struct store_project *ret,
+                                              struct fz_error *err);
+FZ_MUST_CHECK enum fz_code store_project_by_id(struct store *store, int64_t id,
+                                               struct fz_arena *arena, struct store_project *ret,
+                                               struct fz_error *err);
+FZ_MUST_CHECK enum fz_code store_project_list(struct store *store, struct fz_arena *arena,
+                                              struct store_project **ret, size_t *ret_n,
+                                              struct fz_error *err);
+
+enum store_scope {
+    STORE_SCOPE_INGEST = 1,
+    STORE_SCOPE_UPLOAD = 2,
+    STORE_SCOPE_READ = 4,
+    STORE_SCOPE_ADMIN = 8
+};
+enum { STORE_TOKEN_TEXT = 80 };
+
+struct store_token {
+    int64_t id;
+    int64_t project_id; /* 0 = all projects */
+    unsigned scopes;    /* of enum store_scope; ADMIN includes all others */
+    const char *label;
+    const char *hint;               /* the first characters of the token, to recognise it */
+    int64_t created_ms, revoked_ms; /* 0 = not revoked */
+};
+/* A new random token of 256 bits; its text is given once and only its SHA-256 is stored. Ingest
+ * keys (scope INGEST only) are 32 lower-case hex digits, as clients embed them in a DSN; others are
+ * "fz_" and 43 characters of base64url. */
+FZ_MUST_CHECK enum fz_code store_token_create(struct store *store, int64_t project_id,
+                                              unsigned scopes, const char *label,
+                                              char ret_text[STORE_TOKEN_TEXT], int64_t *ret_id,
+                                              struct fz_error *err);
+/* DENIED: unknown, revoked or malformed token (one message for all). Compared in constant time. */
+FZ_MUST_CHECK enum fz_code
+store_token_check(struct store *store, const char *text, struct store_token *ret,
+                  struct fz_error *err); /* label and hint are NULL in ret */
+FZ_MUST_CHECK enum fz_code store_token_list(struct store *store, struct fz_arena *arena,
+                                            struct store_token **ret, size_t *ret_n,
+                                            struct fz_error *err);
+FZ_MUST_CHECK enum fz_code store_token_revoke(struct store *store, int64_t id,
+                                              struct fz_error *err);
+
+/* ---- reports
+ * ----------------------------------------------------------------------------------------------
+ */
+
+enum { STORE_ID_TEXT = FZ_UUID_TEXT }; /* ids of reports and jobs: 32 lower-case hex */
+
+struct store_report_new {
+    int64_t project_id;
+    char id[STORE_ID_TEXT]; /* the client's own id, or a new one made by the caller */
+    char body_sha256[FZ_SHA256_TEXT];
+    const char *format;  /* "framezero", "kscrash"... */
+    struct fz_span body; /* raw bytes, inflated; stored compressed */
+    int64_t received_ms;
+    bool transient; /* for POST /symbolicate: hidden from lists, deleted by
+                       store_report_take_transient */
+    /* out */
+    bool is_duplicate; /* the same id, or the same body, was there before; `id` then becomes the
+                        * stored one's
+                        */
+    enum fz_code code; /* of this item when the batch as a whole was committed */
+};
+/* Insert reports and their jobs in one durable commit; after FZ_OK each item with code FZ_OK is on
+ * disk. The same (project, id) or (project, body_sha256) is stored once. On failure nothing of the
+ * batch was stored. */
+FZ_MUST_CHECK enum fz_code store_report_insert(struct store *store, struct store_report_new *items,
+                                               size_t n, struct fz_error *err);
+
+/* A report's columns for lists; all texts may be NULL. */
+struct store_report {
+    char id[STORE_ID_TEXT];
+    int64_t project_id, received_ms, timestamp_ms; /* timestamp 0 = unknown */
+    const char *status; /* "queued", "symbolicated", "partial", "unsymbolicated", "failed" */
+    const char *format;
+    const char *app_id, *app_name, *app_version, *app_build, *os_name, *os_version, *device_model,
+        *arch;
+    const char *signal, *exception, *reason;
+    const char *top_function, *top_file; /* of the crashed thread's first named frame */
+    int64_t top_line;
+    const char *error;    /* why it failed */
+    unsigned n_missing;   /* images it waits for */
+    unsigned n_processed; /* how often it was symbolicated */
+};
+FZ_MUST_CHECK enum fz_code store_report_get(struct store *store, int64_t project_id, const char *id,
+                                            struct fz_arena *arena, struct store_report *ret,
+                                            struct fz_error *err);
+/* The symbolicated report (JSON); NOT_FOUND also while it is queued for the first time. */
+FZ_MUST_CHECK enum fz_code store_report_result(struct store *store, int64_t project_id,
+                                               const char *id, struct fz_arena *arena,
+                                               struct fz_span *ret, struct fz_error *err);
+/* The bytes as they came (inflated). */
+FZ_MUST_CHECK enum fz_code store_report_body(struct store *store, int64_t project_id,
+                                             const char *id, struct fz_arena *arena,
+                                             struct fz_span *ret, struct fz_error *err);
+
+struct store_report_filter { /* NULL and 0 = any */
+    const char *status, *app, *version, *build, *os, *device, *arch, *signal, *exception, *uuid,
+        *function, *file, *q;
+    int64_t since_ms, until_ms; /* of received_ms */
+};
+/* Newest first. `cursor` NULL for the first page, else what the page before returned. *ret_cursor
+ * NULL at the end. app, os: equal to id or name (case-insensitive); function, file, q: contained.
+ * MALFORMED: the cursor.
+ */
+FZ_MUST_CHECK enum fz_code store_report_list(struct store *store, int64_t project_id,
+                                             const struct store_report_filter *filter,
+                                             const char *cursor, size_t limit,
+                                             struct fz_arena *arena, struct store_report **ret,
+                                             size_t *ret_n, const char **ret_cursor,
+                                             struct fz_error *err);
+FZ_MUST_CHECK enum fz_code store_report_delete(struct store *store, int64_t project_id,
+                                               const char *id, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code store_report_reprocess(struct store *store, int64_t project_id,
+                                                  const char *id,
+                                                  struct fz_error *err); /* queue it again */
+/* The result of a transient report, which is deleted with it. UNAVAILABLE: not done yet. */
+FZ_MUST_CHECK enum fz_code store_report_take_transient(struct store *store, int64_t project_id,
+                                                       const char *id, struct fz_arena *arena,
+                                                       struct store_report *ret,
+                                                       struct fz_span *ret_result,
+                                                       struct fz_error *err);
+
+/* ---- symbol files
+ * -----------------------------------------------------------------------------------------
+ */
+
+struct store_symbol {
+    struct fz_uuid uuid;
+    int64_t project_id;
+    const char *arch, *kind, *name; /* kind "dsym" or "binary" */
+    uint64_t size;                  /* of the slice */
+    const char *state;              /* "queued", "ready", "failed" */
+    const char *file_sha256;        /* blob of the slice */
+    const char *index_sha256;       /* blob of its index; NULL unless ready */
+    uint32_t index_version;
+    const char *features_json, *problems_json;
+    int64_t uploaded_ms;
+    bool has_dwarf;
+    bool is_new; /* out of store_symbol_put: not known before */
+};
+/* The best index for an image: ready, DWARF before symtab only, dSYM before binary, newest first.
+ * NOT_FOUND: none is ready. *ret_failed tells whether one is there that failed. */
+FZ_MUST_CHECK enum fz_code store_symbol_find(struct store *store, int64_t project_id,
+                                             const struct fz_uuid *uuid, struct fz_arena *arena,
+                                             struct store_symbol *ret, bool *ret_failed,
+                                             struct fz_error *err);
+FZ_MUST_CHECK enum fz_code store_symbol_list(struct store *store, int64_t project_id,
+                                             const struct fz_uuid *uuid_or_null, const char *cursor,
+                                             size_t limit, struct fz_arena *arena,
+                                             struct store_symbol **ret, size_t *ret_n,
+                                             const char **ret_cursor, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code store_symbol_delete(struct store *store, int64_t project_id,
+                                               const struct fz_uuid *uuid, size_t *ret_n,
+                                               struct fz_error *err);
+/* Those of `uuids` for which the project has no ready file, in the same order. */
+FZ_MUST_CHECK enum fz_code store_symbol_unknown(struct store *store, int64_t project_id,
+                                                const struct fz_uuid *uuids, size_t n,
+                                                struct fz_arena *arena, struct fz_uuid **ret,
+                                                size_t *ret_n, struct fz_error *err);
+
+struct store_missing {
+    struct fz_uuid uuid;
+    const char *name, *arch;
+    const char **app_versions;
+    size_t n_app_versions;
+    uint64_t n_reports;
+    int64_t first_seen_ms, last_seen_ms;
+};
+/* Images that reports wait for, most wanted first. */
+FZ_MUST_CHECK enum fz_code store_missing_list(struct store *store, int64_t project_id, size_t limit,
+                                              struct fz_arena *arena, struct store_missing **ret,
+                                              size_t *ret_n, struct fz_error *err);
+
+/* ---- jobs
+ * -------------------------------------------------------------------------------------------------
+ */
+
+enum store_job_kind { STORE_JOB_REPORT = 1, STORE_JOB_UPLOAD = 2 };
+
+struct store_job {
+    int64_t id;
+    enum store_job_kind kind;
+    int64_t project_id;
+    char subject[STORE_ID_TEXT]; /* the report's id, or the upload's */
+    unsigned attempt;            /* counted at the claim: 1 for the first */
+    int64_t fence; /* grows with every claim; a finish with an old one is refused with CONFLICT */
+    int64_t queued_ms;
+};
+
+/* Claim up to `max` due jobs for lease_ms. Jobs whose lease ran out are due again; one whose
+ * attempts are used up (STORE_JOB_ATTEMPTS) is put into quarantine instead (its report becomes
+ * "failed" with a reason). */
+enum { STORE_JOB_ATTEMPTS = 3 };
+FZ_MUST_CHECK enum fz_code store_job_claim(struct store *store, const char *worker, size_t max,
+                                           int64_t lease_ms, struct store_job *ret, size_t *ret_n,
+                                           struct fz_error *err);
+/* Extend the lease. CONFLICT: it is no longer ours. */
+FZ_MUST_CHECK enum fz_code store_job_heartbeat(struct store *store, const struct store_job *job,
+                                               int64_t lease_ms, struct fz_error *err);
+
+struct store_image_wait {
+    struct fz_uuid uuid;
+    const char *name, *arch;
+};
+struct store_report_done {
+    struct store_report
+        columns;           /* status and the columns for lists; id, project, received are ignored */
+    struct fz_span result; /* symbolicated report, JSON */
+    const struct store_image_wait
+        *waits; /* images that had no ready symbol file when it was looked up */
+    size_t n_waits;
+    const struct fz_uuid *images; /* all images, for the filter by uuid */
+    size_t n_images;
+};
+/* Store the result and end the job, if the fence still holds (else CONFLICT and nothing is
+ * changed). If a symbol file for one of the waits became ready in the meantime the report is queued
+ * again in the same transaction. */
+FZ_MUST_CHECK enum fz_code store_job_finish_report(struct store *store, const struct store_job *job,
+                                                   const struct store_report_done *done,
+                                                   struct fz_error *err);
+
+/* The job of an upload whose body lies in the blob `blob_sha256`. */
+struct store_upload {
+    char id[STORE_ID_TEXT];
+    int64_t project_id;
+    char blob_sha256[FZ_SHA256_TEXT];
+    const char *name; /* the client's file name, "" if none */
+    uint64_t size;
+    const char *state;  /* "queued", "done", "failed" */
+    const char *result; /* JSON of the answer when done */
+    const char *error;
+    int error_code; /* enum fz_code when failed */
+};
+FZ_MUST_CHECK enum fz_code
+store_upload_insert(struct store *store, const struct store_upload *upload, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code store_upload_get(struct store *store, int64_t project_id, const char *id,
+                                            struct fz_arena *arena, struct store_upload *ret,
+                                            struct fz_error *err);
+
+/* End the job of an upload: register its symbol files and queue every report that waits for one of
+ * their UUIDs, in one transaction. Sets is_new of each symbol. *ret_unblocked counts the reports
+ * that were queued by it. `make_result` is called inside the transaction with the counts known and
+ * returns the answer's JSON (arena). */
+typedef const char *(*store_upload_result_fn)(void *user, const struct store_symbol *symbols,
+                                              size_t n, uint64_t n_unblocked,
+                                              struct fz_arena *arena);
+FZ_MUST_CHECK enum fz_code store_job_finish_upload(struct store *store, const struct store_job *job,
+                                                   struct store_symbol *symbols, size_t n,
+                                                   store_upload_result_fn make_result, void *user,
+                                                   struct fz_arena *arena, uint64_t *ret_unblocked,
+                                                   struct fz_error *err);
+
+/* End a job without success. UNAVAILABLE and NO_MEMORY: again after a back-off (attempt^4 s with
+ * jitter); a crashed child (child_died): again at once, and quarantine after the second time;
+ * anything else: failed for good, with the text. */
+FZ_MUST_CHECK enum fz_code store_job_fail(struct store *store, const struct store_job *job,
+                                          enum fz_code code, const char *text, bool child_died,
+                                          struct fz_error *err);
+
+struct store_counts { /* for /metrics */
+    uint64_t jobs_queued, jobs_leased, jobs_quarantined;
+    int64_t oldest_queued_ms; /* age; 0 with an empty queue */
+    uint64_t n_reports, n_symbols;
+    uint64_t database_bytes;
+};
+FZ_MUST_CHECK enum fz_code store_counts(struct store *store, struct store_counts *ret,
+                                        struct fz_error *err);
+
+#endif

@@ -1,0 +1,25 @@
+/*
+ * Mangled names to readable ones: C++ (Itanium), Rust, Objective-C blocks, Swift.
+ */
+#ifndef SYM_DEMANGLE_H
+#define SYM_DEMANGLE_H
+
+#include "base/buffer.h"
+
+struct sym_demangle_options {
+    bool simplified; /* shorter text for lists: Swift without modules and types, C++ without
+                        template arguments' defaults */
+};
+
+/*
+ * Append the readable form of `name` (a NUL-terminated symbol or linkage name, with or without
+ * Mach-O's leading underscore) to `out`. Returns true if it was mangled and understood; otherwise
+ * appends the name as it was (one leading underscore of a plain Mach-O C symbol removed only if
+ * `is_macho_symbol`).
+ *
+ * Never fails, never recurses without limit; names above 64 KiB are returned as they were.
+ */
+bool sym_demangle(const char *name, bool is_macho_symbol,
+                  const struct sym_demangle_options *options, struct fz_buffer *out);
+
+#endif
