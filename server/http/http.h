@@ -41,8 +41,9 @@ struct http_route {
 
 /*
  * Called on the HTTP thread after the header and before any body is read, for routes with a scope.
- * Returns FZ_OK and sets *ret_project_id, *ret_token_id (kept in the request), or DENIED with
- * *ret_status 401 or 403 and the message.
+ * Returns FZ_OK and sets *ret_project_id, *ret_token_id (kept in the request), or another code
+ * (DENIED, LIMIT, UNAVAILABLE...) with *ret_status (401, 403, 429, 503...) and the message. It may
+ * read headers, query and path parameters, and add headers to the answer (Retry-After).
  */
 typedef enum fz_code (*http_authorize_fn)(void *app, struct http_request *request, unsigned scope,
                                           int64_t *ret_project_id, int64_t *ret_token_id,
@@ -72,8 +73,13 @@ const char *http_param(const struct http_request *request,
                        const char *name); /* of the pattern, percent-decoded */
 const char *http_query(const struct http_request *request,
                        const char *name); /* of the query string, decoded */
+/* The name of the i-th parameter of the query string, decoded, as http_query() knows it; NULL past
+ * the last. For refusing unknown ones by name. */
+const char *http_query_name(const struct http_request *request, size_t i);
 const char *http_header(const struct http_request *request,
-                        const char *name);                    /* case-insensitive */
+                        const char *name); /* case-insensitive */
+/* The address of the peer without its port ("192.0.2.7", "2001:db8::1"). Also in authorize. */
+const char *http_client_ip(const struct http_request *request);
 struct fz_span http_body(const struct http_request *request); /* HTTP_BODY_MEMORY */
 int http_body_fd(const struct http_request *request,
                  uint64_t *ret_size); /* HTTP_BODY_FILE; at position 0; borrowed */
