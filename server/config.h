@@ -1,6 +1,9 @@
 /*
- * Configuration of `serve` and `worker`: defaults, then the file (--config), then FRAMEZERO_*
- * variables, then flags.
+ * Configuration of the commands that touch the database or the server: defaults, then the file
+ * (--config or FRAMEZERO_CONFIG), then FRAMEZERO_* variables, then flags; later ones win.
+ *
+ * The file is lines of `key = value` with # comments; a value may stand in "quotes". A key is the
+ * flag's name without dashes ("public-url" and "public_url" are the same); limits are `limit.NAME`.
  */
 #ifndef FZ_CONFIG_H
 #define FZ_CONFIG_H
@@ -9,6 +12,10 @@
 #include "server/limits.h"
 #include <limits.h>
 #include <stdbool.h>
+
+/* The variable through which `serve` hands its metrics block (server/metrics.h) to the workers it
+ * starts: the number of an inherited descriptor. */
+extern const char config_metrics_variable[]; /* "FRAMEZERO_METRICS_FD" */
 
 struct config {
     char listen[256];
@@ -19,17 +26,32 @@ struct config {
     int workers;             /* -1 = one per core */
     bool migrate;            /* false with --no-migrate */
     char log_level[16];
+    unsigned upload_wait_s; /* how long POST /symbols waits for its job before it answers 202; 600
+                             */
     struct limits limits;
 };
 
 /*
  * Read everything for one sub-command. `allowed` names the options this command takes
- * (NULL-terminated, without dashes; limits are always allowed as --limit NAME=VALUE). MALFORMED
- * names the option, or the file and line. NOT_FOUND: the file of --config.
+ * (NULL-terminated, without dashes; --config and --limit NAME=VALUE are always allowed). argv[0] is
+ * the command's name. MALFORMED names the option, the variable, or the file and line. NOT_FOUND:
+ * the file of --config.
  */
 FZ_MUST_CHECK enum fz_code config_load(int argc, char **argv, const char *const *allowed,
                                        struct config *ret, struct fz_error *err);
+
 /* The text for --help: option, variable, default. Static. */
 const char *config_help(void);
+
+/*
+ * A command's own options are taken out of argv before config_load() sees the rest.
+ *
+ * `--name VALUE` or `--name=VALUE` is removed from argv and *ret_value set (unchanged if it is not
+ * there); the last one wins. MALFORMED: the value is lacking.
+ */
+FZ_MUST_CHECK enum fz_code config_take_value(int *argc, char **argv, const char *name,
+                                             const char **ret_value, struct fz_error *err);
+/* True if the flag `--name` was there; it is removed. */
+bool config_take_flag(int *argc, char **argv, const char *name);
 
 #endif
