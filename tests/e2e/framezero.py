@@ -1,0 +1,181 @@
+"""A real `framezero serve` in a temporary folder on a free port, for tests that look from outside.
+
+    with Server(binary) as server:
+        status, answer = server.request("POST", "/api/v1/reports?wait=10", body=report)
+
+Answers that are JSON come back parsed. FRAMEZERO_TEST_POSTGRESQL chooses the database when it is set and
+`database` is not given.
+"""
+
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.parse
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Server:
+    def __init__(self, binary, args=(), database=None, workers=1, data=None, env=None):
+        self.binary = os.path.abspath(binary)
+        self.args = list(args)
+        self.database = database
+        self.workers = workers
+        self.own_data = data is None
+        self.data = data or tempfile.mkdtemp(prefix="framezero-test-")
+        self.log_path = os.path.join(self.data, "serve.log")
+        self.env = {**os.environ, **(env or {})}
+        self.port = None
+        self.process = None
+        self.credentials = None
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def admin_token(self):
+        return self.credentials["admin_token"]
+
+    @property
+    def ingest_key(self):
+        return self.credentials["ingest_key"]
+
+    def start(self, deadline_s=30):
+        """Start and wait until /readyz says yes. A restart keeps the port and the folder."""
+        self.port = self.port or free_port()
+        command = [self.binary, "serve", "--listen", f"127.0.0.1:{self.port}", "--data", self.data]
+        command += ["--workers", str(self.workers)]
+        if self.database:
+            command += ["--database", self.database]
+        with open(self.log_path, "ab") as log:
+            self.process = subprocess.Popen(
+                command + self.args, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.env
+            )
+        self.wait_ready(deadline_s)
+        with open(os.path.join(self.data, "credentials.json"), encoding="utf-8") as f:
+            self.credentials = json.load(f)
+
+    def wait_ready(self, deadline_s=30):
+        end = time.monotonic() + deadline_s
+        while True:
+            if self.process.poll() is not None:
+                raise RuntimeError(f"serve ended with {self.process.returncode}:\n{self.log_tail()}")
+            try:
+                status, _ = self.request("GET", "/readyz", token=None, timeout=5)
+                if status == 200:
+                    return
+            except OSError:
+                pass
+            if time.monotonic() > end:
+                raise RuntimeError(f"serve was not ready after {deadline_s} s:\n{self.log_tail()}")
+            time.sleep(0.02)
+
+    def log(self):
+        with open(self.log_path, encoding="utf-8", errors="replace") as f:
+            return f.read()
+
+    def log_tail(self):
+        return self.log()[-4000:]
+
+    def stop(self, deadline_s=30):
+        """SIGTERM, wait, and remove the folder if it was ours. Returns the exit code."""
+        code = self.terminate(deadline_s)
+        if self.own_data:
+            shutil.rmtree(self.data, ignore_errors=True)
+        return code
+
+    def terminate(self, deadline_s=30):
+        if self.process is None:
+            return None
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            code = self.process.wait(deadline_s)
+        except subprocess.TimeoutExpired:
+            self.kill_all()
+            raise RuntimeError(f"serve did not end on SIGTERM:\n{self.log_tail()}") from None
+        self.process = None
+        return code
+
+    def descendants(self):
+        """The process ids below `serve`: workers and their children."""
+        children = {}
+        for entry in os.listdir("/proc"):
+            if not entry.isdigit():
+                continue
+            try:
+                with open(f"/proc/{entry}/stat", encoding="ascii", errors="replace") as f:
+                    parent = int(f.read().rpartition(")")[2].split()[1])
+            except OSError:
+                continue
+            children.setdefault(parent, []).append(int(entry))
+        found, todo = [], [self.process.pid]
+        while todo:
+            for pid in children.get(todo.pop(), []):
+                found.append(pid)
+                todo.append(pid)
+        return found
+
+    def kill_all(self):
+        """kill -9 of serve and all below it, as a power cut would; the folder stays."""
+        pids = self.descendants()
+        for pid in [self.process.pid] + pids:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        self.process.wait()
+        self.process = None
+
+    def request(self, method, path, body=None, token="admin", headers=None, timeout=60):
+        """One request on its own connection. token: "admin", "ingest", a token's text, or None."""
+        token = {"admin": self.credentials and self.admin_token,
+                 "ingest": self.credentials and self.ingest_key}.get(token, token)
+        all_headers = dict(headers or {})
+        if token:
+            all_headers["Authorization"] = f"Bearer {token}"
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        try:
+            connection.request(method, path, body=body, headers=all_headers)
+            response = connection.getresponse()
+            data = response.read()
+            self.last_headers = dict(response.getheaders())
+        except http.client.HTTPException as error:
+            raise OSError(f"{method} {path}: {error!r}") from error
+        finally:
+            connection.close()
+        if response.getheader("Content-Type", "").startswith("application/json"):
+            return response.status, json.loads(data)
+        return response.status, data
+
+    def query(self, path, **parameters):
+        return self.request("GET", path + "?" + urllib.parse.urlencode(parameters))
+
+    def wait_report(self, report_id, deadline_s=30, until=lambda r: r["status"] != "queued"):
+        """Poll a report until it is finished; returns it."""
+        end = time.monotonic() + deadline_s
+        while True:
+            status, report = self.request("GET", f"/api/v1/reports/{report_id}")
+            if status == 200 and until(report):
+                return report
+            if time.monotonic() > end:
+                raise RuntimeError(f"report {report_id} after {deadline_s} s: {status} {report}")
+            time.sleep(0.02)
