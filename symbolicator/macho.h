@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/span.h"
 #include "base/uuid.h"
 #include "symbolicator/arch.h"
 #include "symbolicator/problem.h"
@@ -20,6 +21,10 @@ struct sym_slice {
     uint32_t cputype, cpusubtype;
     uint64_t offset, size; /* within the file */
 };
+
+/* What the bytes look like, for messages about files that are no Mach-O: "text", "an ELF file", "a
+ * zip archive", "a static archive (.a); ..." . Static string. */
+const char *sym_macho_looks_like(struct fz_span file);
 
 /*
  * The slices of a file: one for a thin Mach-O, each architecture of a fat one (32- and 64-bit fat
@@ -39,7 +44,7 @@ struct sym_section {
     uint64_t addr, size;
     uint32_t flags;
     struct fz_span
-        bytes; /* empty if the file does not carry them (zero-fill, or left out of a dSYM) */
+        bytes; /* empty if the file does not carry them: zero-fill, left out of a dSYM, encrypted */
 };
 
 struct sym_segment {
