@@ -22,6 +22,9 @@ struct sym_slice {
     uint64_t offset, size; /* within the file */
 };
 
+/* True if the bytes begin as a thin or fat Mach-O does (a Java class does not count). */
+bool sym_macho_has_magic(struct fz_span file);
+
 /* What the bytes look like, for messages about files that are no Mach-O: "text", "an ELF file", "a
  * zip archive", "a static archive (.a); ..." . Static string. */
 const char *sym_macho_looks_like(struct fz_span file);

@@ -16,7 +16,13 @@
 #include "base/reader.h"
 #include "symbolicator/macho/format.h"
 
-enum { FAT_HEADER_SIZE = 8, FAT_ARCH_SIZE = 20, FAT_ARCH_64_SIZE = 32, JAVA_MAJOR_MIN = 43 };
+enum {
+    FAT_HEADER_SIZE = 8,
+    FAT_ARCH_SIZE = 20,
+    FAT_ARCH_64_SIZE = 32,
+    JAVA_MAJOR_MIN = 43,
+    TAR_MAGIC_AT = 257
+};
 
 static const struct {
     const char *bytes;
@@ -77,12 +83,27 @@ sym_macho_looks_like(struct fz_span file)
     uint16_t java_major = fz_read_u16(&r);
     if (!r.failed && magic == MACHO_FAT_MAGIC && java_major >= JAVA_MAJOR_MIN)
         return "a Java class";
+    if (file.len >= TAR_MAGIC_AT + 5 && memcmp(file.data + TAR_MAGIC_AT, "ustar", 5) == 0)
+        return "a tar archive";
     if (is_text(file))
         return "text";
     return "an unknown binary format";
 }
 
-/* The byte order and width of a thin header; false if it is none. */
+static bool
+read_fat_magic(struct fz_span file, uint32_t *ret_magic)
+{
+    struct fz_reader r = fz_reader_make(file, "file");
+    r.big_endian = true;
+    uint32_t magic = fz_read_u32(&r);
+    bool is_fat = !r.failed && (magic == MACHO_FAT_MAGIC || magic == MACHO_FAT_MAGIC_64 ||
+                                magic == MACHO_FAT_CIGAM || magic == MACHO_FAT_CIGAM_64);
+    if (!is_fat || strcmp(sym_macho_looks_like(file), "a Java class") == 0)
+        return false;
+    *ret_magic = magic;
+    return true;
+}
+
 bool
 macho_read_magic(struct fz_span bytes, bool *ret_is_64, bool *ret_big_endian)
 {
@@ -96,6 +117,14 @@ macho_read_magic(struct fz_span bytes, bool *ret_is_64, bool *ret_big_endian)
     *ret_is_64 = is_64;
     *ret_big_endian = magic == MACHO_CIGAM_64 || magic == MACHO_CIGAM_32;
     return true;
+}
+
+bool
+sym_macho_has_magic(struct fz_span file)
+{
+    bool is_64, big_endian;
+    uint32_t magic;
+    return macho_read_magic(file, &is_64, &big_endian) || read_fat_magic(file, &magic);
 }
 
 static enum fz_code
@@ -203,12 +232,8 @@ sym_macho_slices(struct fz_span file, struct sym_slice ret[SYM_SLICES_MAX], size
             *ret_n = 1;
         return code;
     }
-    struct fz_reader r = fz_reader_make(file, "file");
-    r.big_endian = true;
-    uint32_t magic = fz_read_u32(&r);
-    bool is_fat = !r.failed && (magic == MACHO_FAT_MAGIC || magic == MACHO_FAT_MAGIC_64 ||
-                                magic == MACHO_FAT_CIGAM || magic == MACHO_FAT_CIGAM_64);
-    if (!is_fat || strcmp(sym_macho_looks_like(file), "a Java class") == 0)
+    uint32_t magic;
+    if (!read_fat_magic(file, &magic))
         return fz_fail(err, FZ_E_UNSUPPORTED, "not a Mach-O file but %s",
                        sym_macho_looks_like(file));
     bool fat_64 = magic == MACHO_FAT_MAGIC_64 || magic == MACHO_FAT_CIGAM_64;

@@ -104,7 +104,7 @@ read_symbol(struct table *table, struct fz_reader *r, struct sym_symbol *ret)
     fz_read_seek(&names, name_offset);
     if (fz_read_left(&names) > table->name_budget)
         names.len = names.pos + (size_t)table->name_budget;
-    size_t left = fz_read_left(&names);
+    size_t left = names.failed ? 0 : fz_read_left(&names);
     struct fz_span name = fz_read_cstr(&names);
     table->name_budget -= name.data ? name.len + 1 : left;
     if (names.failed) {

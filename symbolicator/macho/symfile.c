@@ -1,0 +1,280 @@
+#include "symbolicator/symfile.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "symbolicator/macho/member.h"
+
+enum { SLICES_MAX = 16384, DEPTH_MAX = 16 };
+static const size_t ARENA_CAP = (size_t)1 << 30; /* load commands only; the files are mapped */
+
+struct sym_file_map {
+    struct fz_map map;
+    struct sym_file_map *next;
+};
+
+static enum fz_code
+append_slice(struct sym_file *file, struct sym_file_slice *slice, struct fz_error *err)
+{
+    if (file->n_slices == SLICES_MAX)
+        return fz_fail(err, FZ_E_LIMIT, "more than %d Mach-O slices", SLICES_MAX);
+    if (file->n_slices == file->room) {
+        size_t room = file->room ? file->room * 2 : 8;
+        struct sym_file_slice **slices = fz_arena_array(&file->arena, room, sizeof(slices[0]));
+        if (!slices)
+            return fz_arena_fail(&file->arena, err);
+        for (size_t i = 0; i < file->n_slices; i++)
+            slices[i] = file->slices[i];
+        file->slices = slices;
+        file->room = room;
+    }
+    file->slices[file->n_slices++] = slice;
+    return FZ_OK;
+}
+
+/* Take the map over and add every slice in it. Fails for memory and limits; a broken slice is told
+ * among the problems, and *ret_broken holds why. */
+static enum fz_code
+add_mapped(struct sym_file *file, const char *path, struct fz_map map, struct fz_error *ret_broken,
+           struct fz_error *err)
+{
+    struct sym_file_map *node = fz_arena_alloc(&file->arena, sizeof(*node));
+    if (!node) {
+        fz_map_close(&map);
+        return fz_arena_fail(&file->arena, err);
+    }
+    *node = (struct sym_file_map){map, file->maps};
+    file->maps = node;
+    struct sym_slice slices[SYM_SLICES_MAX];
+    size_t n = 0;
+    enum fz_code code = sym_macho_slices(map.bytes, slices, &n, &file->problems, ret_broken);
+    if (code != FZ_OK)
+        sym_problem_add(&file->problems, "unreadable", "%s: %s", path, ret_broken->text);
+    const char *kept_path = fz_arena_strdup(&file->arena, path);
+    for (size_t i = 0; i < n && kept_path; i++) {
+        struct sym_file_slice *slice = fz_arena_alloc(&file->arena, sizeof(*slice));
+        struct fz_span bytes;
+        if (!slice)
+            return fz_arena_fail(&file->arena, err);
+        if (!fz_span_sub(map.bytes, slices[i].offset, slices[i].size, &bytes))
+            continue; /* sym_macho_slices() has checked it */
+        code = sym_macho_open(bytes, &file->arena, &slice->macho, &slice->problems, ret_broken);
+        if (code == FZ_E_LIMIT || code == FZ_E_NO_MEMORY)
+            return fz_fail(err, code, "%s: %s", path, ret_broken->text);
+        if (code != FZ_OK) {
+            sym_problem_add(&file->problems, "unreadable", "%s: %s", path, ret_broken->text);
+            continue;
+        }
+        slice->path = kept_path;
+        slice->arch = sym_arch_name(slice->macho.cputype, slice->macho.cpusubtype);
+        code = append_slice(file, slice, err);
+        if (code != FZ_OK)
+            return code;
+    }
+    return kept_path ? FZ_OK : fz_arena_fail(&file->arena, err);
+}
+
+/* One regular file found in a folder: added if it is a Mach-O. */
+static enum fz_code
+add_found(struct sym_file *file, const char *path, struct fz_error *err)
+{
+    struct fz_map map;
+    struct fz_error broken = {FZ_OK, "", -1};
+    if (fz_map_open(path, &map, &broken) != FZ_OK) {
+        sym_problem_add(&file->problems, "unreadable", "%s", broken.text);
+        return FZ_OK;
+    }
+    if (!sym_macho_has_magic(map.bytes)) {
+        fz_map_close(&map);
+        return FZ_OK;
+    }
+    return add_mapped(file, path, map, &broken, err);
+}
+
+static void
+free_names(struct dirent **names, int n)
+{
+    for (int i = 0; i < n; i++)
+        free(names[i]);
+    free(names);
+}
+
+/* Recursion over the user's own folders, bounded by DEPTH_MAX; links are not followed. */
+static enum fz_code
+add_folder(struct sym_file *file, const char *path, unsigned depth, struct fz_error *err)
+{
+    if (depth > DEPTH_MAX)
+        return fz_fail(err, FZ_E_LIMIT, "%s: more than %d folder levels", path, DEPTH_MAX);
+    struct dirent **names = NULL;
+    int n = scandir(path, &names, NULL, alphasort);
+    if (n < 0)
+        return fz_fail_errno(err, "%s", path);
+    enum fz_code code = FZ_OK;
+    for (int i = 0; i < n && code == FZ_OK; i++) {
+        const char *name = names[i]->d_name;
+        char below[PATH_MAX];
+        struct stat st;
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || fz_text_has_prefix(name, "._"))
+            continue;
+        if (snprintf(below, sizeof(below), "%s/%s", path, name) >= (int)sizeof(below) ||
+            lstat(below, &st) != 0)
+            continue;
+        if (S_ISDIR(st.st_mode))
+            code = add_folder(file, below, depth + 1, err);
+        else if (S_ISREG(st.st_mode))
+            code = add_found(file, below, err);
+    }
+    free_names(names, n);
+    return code;
+}
+
+struct archive_target {
+    struct sym_file *file;
+    const char *path;
+};
+
+static enum fz_code
+add_member(void *user, const char *name, int fd, struct fz_error *err)
+{
+    const struct archive_target *target = user;
+    struct fz_map map;
+    struct fz_error broken = {FZ_OK, "", -1};
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s:%s", target->path, name);
+    enum fz_code code = fz_map_open_fd(fd, &map, err);
+    return code == FZ_OK ? add_mapped(target->file, path, map, &broken, err) : code;
+}
+
+static enum fz_code
+add_file(struct sym_file *file, const char *path, struct fz_error *err)
+{
+    struct fz_map map;
+    enum fz_code code = fz_map_open(path, &map, err);
+    if (code != FZ_OK)
+        return code;
+    if (sym_member_is_archive(map.bytes)) {
+        struct archive_target target = {file, path};
+        code = sym_member_walk(map.bytes, add_member, &target, err);
+        fz_map_close(&map);
+        return code == FZ_OK ? FZ_OK : fz_wrap(err, "%s", path);
+    }
+    struct fz_error broken = {FZ_OK, "", -1};
+    code = add_mapped(file, path, map, &broken, err);
+    if (code != FZ_OK)
+        return code;
+    return file->n_slices ? FZ_OK : fz_fail(err, broken.code, "%s: %s", path, broken.text);
+}
+
+enum fz_code
+sym_file_open(const char *path, struct sym_file **ret_file, struct fz_error *err)
+{
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return fz_fail_errno(err, "%s", path);
+    FZ_CLEANUP(sym_file_closep) struct sym_file *file = calloc(1, sizeof(*file));
+    if (!file)
+        return fz_fail(err, FZ_E_NO_MEMORY, "no memory");
+    fz_arena_init(&file->arena, ARENA_CAP);
+    enum fz_code code =
+        S_ISDIR(st.st_mode) ? add_folder(file, path, 0, err) : add_file(file, path, err);
+    if (code != FZ_OK)
+        return code;
+    if (file->n_slices == 0 && file->problems.n > 0)
+        return fz_fail(err, FZ_E_MALFORMED, "%s", file->problems.list[0].text);
+    if (file->n_slices == 0)
+        return fz_fail(err, FZ_E_UNSUPPORTED, "%s: holds no Mach-O file", path);
+    *ret_file = fz_take(&file);
+    return FZ_OK;
+}
+
+void
+sym_file_close(struct sym_file *file)
+{
+    if (!file)
+        return;
+    for (struct sym_file_map *node = file->maps; node; node = node->next)
+        fz_map_close(&node->map);
+    fz_arena_deinit(&file->arena);
+    free(file);
+}
+
+void
+sym_file_closep(struct sym_file **file)
+{
+    sym_file_close(*file);
+    *file = NULL;
+}
+
+bool
+sym_file_slice_has_dwarf(const struct sym_file_slice *slice)
+{
+    const struct sym_section *info = sym_macho_section(&slice->macho, "__DWARF", "__debug_info");
+    return info && info->bytes.len > 0;
+}
+
+const struct sym_file_slice *
+sym_file_find(const struct sym_file *file, const struct fz_uuid *uuid)
+{
+    const struct sym_file_slice *best = NULL;
+    for (size_t i = 0; i < file->n_slices; i++) {
+        const struct sym_file_slice *slice = file->slices[i];
+        if (!slice->macho.has_uuid || !fz_uuid_equal(&slice->macho.uuid, uuid))
+            continue;
+        if (!best || (sym_file_slice_has_dwarf(slice) && !sym_file_slice_has_dwarf(best)))
+            best = slice;
+    }
+    return best;
+}
+
+/* "arm64 4c4c..., armv7 50fc..." of all slices, cut to what an error message can hold. */
+static void
+list_slices(const struct sym_file *file, char *ret, size_t size)
+{
+    size_t len = 0;
+    ret[0] = '\0';
+    for (size_t i = 0; i < file->n_slices && len + 64 < size; i++) {
+        const struct sym_file_slice *slice = file->slices[i];
+        char uuid[FZ_UUID_TEXT] = "without UUID";
+        if (slice->macho.has_uuid)
+            fz_uuid_format(&slice->macho.uuid, uuid);
+        len += (size_t)snprintf(ret + len, size - len, "%s%s %s", i ? ", " : "", slice->arch, uuid);
+    }
+}
+
+enum fz_code
+sym_file_choose(const struct sym_file *file, const char *arch, const struct fz_uuid *uuid,
+                const struct sym_file_slice **ret, struct fz_error *err)
+{
+    char there[200];
+    const struct sym_file_slice *chosen = NULL;
+    uint32_t cputype, cpusubtype;
+    if (arch && sym_arch_parse(arch, &cputype, &cpusubtype))
+        arch = sym_arch_name(cputype, cpusubtype); /* "ARM-64" and "aarch64" find arm64 */
+    list_slices(file, there, sizeof(there));
+    for (size_t i = 0; i < file->n_slices; i++) {
+        const struct sym_file_slice *slice = file->slices[i];
+        const struct sym_macho *macho = &slice->macho;
+        if ((arch && strcmp(arch, slice->arch) != 0) ||
+            (uuid && !(macho->has_uuid && fz_uuid_equal(uuid, &macho->uuid))))
+            continue;
+        if (!chosen) {
+            chosen = slice;
+        } else if (macho->has_uuid && chosen->macho.has_uuid &&
+                   fz_uuid_equal(&macho->uuid, &chosen->macho.uuid)) {
+            if (!sym_file_slice_has_dwarf(chosen) && sym_file_slice_has_dwarf(slice))
+                chosen = slice;
+        } else {
+            return fz_fail(err, FZ_E_CONFLICT, "several slices fit, choose one: %s", there);
+        }
+    }
+    if (!chosen)
+        return fz_fail(err, FZ_E_NOT_FOUND, "no such slice; there is: %s", there);
+    *ret = chosen;
+    return FZ_OK;
+}
