@@ -33,6 +33,7 @@ fz_arena_deinit(struct fz_arena *arena)
     }
     arena->blocks = NULL;
     arena->used = 0;
+    arena->over_cap = false;
 }
 
 static struct fz_arena_block *
@@ -44,8 +45,10 @@ add_block(struct fz_arena *arena, size_t need)
         /* Near the cap a smaller block may still do. */
         size = need;
         total = sizeof(struct fz_arena_block) + size;
-        if (total < size || arena->used > arena->cap || total > arena->cap - arena->used)
+        if (total < size || arena->used > arena->cap || total > arena->cap - arena->used) {
+            arena->over_cap = true;
             return NULL;
+        }
     }
     struct fz_arena_block *block = calloc(1, total);
     if (!block)
@@ -70,8 +73,10 @@ fz_arena_alloc(struct fz_arena *arena, size_t size)
         return NULL;
     if (arena->fail_after > 0)
         arena->fail_after--;
-    if (size > SIZE_MAX - ALIGN)
+    if (size > SIZE_MAX - ALIGN) {
+        arena->over_cap = true;
         return NULL;
+    }
     size_t need = (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
     struct fz_arena_block *block = arena->blocks;
     if (!block || need > block->size - block->used) {
@@ -88,8 +93,10 @@ void *
 fz_arena_array(struct fz_arena *arena, size_t n, size_t size)
 {
     size_t total;
-    if (__builtin_mul_overflow(n, size, &total))
+    if (__builtin_mul_overflow(n, size, &total)) {
+        arena->over_cap = true;
         return NULL;
+    }
     return fz_arena_alloc(arena, total);
 }
 
@@ -129,7 +136,7 @@ fz_arena_printf(struct fz_arena *arena, const char *fmt, ...)
 enum fz_code
 fz_arena_fail(const struct fz_arena *arena, struct fz_error *err)
 {
-    if (arena->fail_after != 0 && arena->used >= arena->cap / 2)
+    if (arena->over_cap)
         return fz_fail(err, FZ_E_LIMIT, "needs more than its limit of %zu bytes of memory",
                        arena->cap);
     return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");

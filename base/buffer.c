@@ -26,8 +26,10 @@ static bool
 reserve(struct fz_buffer *buffer, size_t more)
 {
     size_t cap = buffer->cap ? buffer->cap : SIZE_MAX / 2;
-    if (buffer->failed || more > cap - buffer->len) {
-        buffer->failed = true;
+    if (buffer->failed)
+        return false;
+    if (more > cap - buffer->len) {
+        buffer->failed = buffer->over_cap = true;
         return false;
     }
     size_t need = buffer->len + more + 1;
@@ -89,7 +91,7 @@ void
 fz_buffer_clear(struct fz_buffer *buffer)
 {
     buffer->len = 0;
-    buffer->failed = false;
+    buffer->failed = buffer->over_cap = false;
     if (buffer->data)
         buffer->data[0] = '\0';
 }
@@ -115,7 +117,7 @@ fz_buffer_done(const struct fz_buffer *buffer, struct fz_error *err)
 {
     if (!buffer->failed)
         return FZ_OK;
-    if (buffer->cap && buffer->len + 1 > buffer->cap / 2)
+    if (buffer->over_cap)
         return fz_fail(err, FZ_E_LIMIT, "output is larger than its limit of %zu bytes",
                        buffer->cap);
     return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");

@@ -17,6 +17,7 @@ struct fz_buffer {
     size_t room;
     size_t cap; /* at most this many bytes; 0 = SIZE_MAX / 2 */
     bool failed;
+    bool over_cap; /* failed because of the cap, not of memory */
 };
 
 void fz_buffer_init(struct fz_buffer *buffer, size_t cap);
