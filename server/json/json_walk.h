@@ -1,0 +1,30 @@
+/*
+ * The members of a JSON object as spans of its text, without building a tree.
+ *
+ * For telling formats by their keys and for keeping parts of a report as they came. The text need
+ * not be valid: the walk never leaves it and ends where it cannot go on.
+ */
+#ifndef JSON_WALK_H
+#define JSON_WALK_H
+
+#include "base/span.h"
+
+struct json_walk {
+    struct fz_span text;
+    size_t pos;
+};
+
+struct json_member {
+    struct fz_span key;   /* between the quotes, escapes as they stand */
+    struct fz_span value; /* from its first to its last byte */
+    bool complete;        /* false: the text ends inside the value */
+};
+
+/* Begin at the first member of the object that `text` starts with (white space and a byte order
+ * mark before it are skipped); no members if it starts with anything else. */
+struct json_walk json_walk_start(struct fz_span text);
+
+/* The next member; false at the end, or where the text is no object any more. */
+bool json_walk_next(struct json_walk *walk, struct json_member *ret);
+
+#endif
