@@ -134,16 +134,27 @@ enum { REPORT_NOTES_MAX = 64 };
 void report_note(struct report *report, struct fz_arena *arena, const char *fmt, ...)
     FZ_PRINTF(3, 4);
 
-/* The image that holds `addr` (first match by range; unknown sizes reach to the next image's
- * start), -1 if none. */
+/* The image that holds `addr`, -1 if none: the first one whose known range does; else the one of
+ * unknown size below it, which reaches to the next image's start and at most 4 GiB. One pass over
+ * the images. */
 int report_image_at(const struct report *report, uint64_t addr);
 
 /* The crashed thread: crash.thread, else the first marked one, else the first. NULL without
  * threads. */
 struct report_thread *report_crashed_thread(const struct report *report);
 
-/* "symbolicated": every frame in an image that is not missing has a name and something was named;
- * "partial": some; "unsymbolicated": none. */
+/*
+ * "symbolicated": every frame that lies in an image has a name, and there is such a frame;
+ * "partial": some have one; "unsymbolicated": no frame has a name.
+ *
+ * A frame lacks its name no matter why: no symbol file (the system's own images too), a broken one,
+ * or none of its symbols there. A frame outside all images does not count: no upload could name it.
+ */
 const char *report_status(const struct report *report);
+
+/* The words of the JSON, static strings. NULL for REPORT_FRAME_UNRESOLVED. */
+const char *report_frame_status_name(enum report_frame_status status);
+const char *report_trust_name(enum report_trust trust);
+const char *report_image_state_name(enum report_image_state state);
 
 #endif

@@ -1,0 +1,235 @@
+/*
+ * The symbolicated report as JSON, member by member in the order of docs/api. load_json.c reads the
+ * same names back; a test holds the two together.
+ */
+#include "server/report/render.h"
+
+#include "base/text.h"
+#include "base/time.h"
+#include "server/json/json_write.h"
+
+static void
+write_time(struct json_write *w, const char *key, int64_t unix_ms)
+{
+    char text[FZ_TIME_TEXT];
+    if (unix_ms == 0)
+        return;
+    fz_time_format(unix_ms, text);
+    json_write_text(w, key, text);
+}
+
+static void
+write_uuid(struct json_write *w, const char *key, const struct report_image *image)
+{
+    char text[FZ_UUID_TEXT];
+    if (!image->has_uuid)
+        return;
+    fz_uuid_format(&image->uuid, text);
+    json_write_text(w, key, text);
+}
+
+struct text_member {
+    const char *key, *text;
+};
+
+/* An object of texts; nothing at all if every one is unknown. */
+static void
+write_texts(struct json_write *w, const char *key, const struct text_member *members, size_t n)
+{
+    bool any = false;
+    for (size_t i = 0; i < n; i++)
+        any = any || members[i].text;
+    if (!any)
+        return;
+    json_write_open(w, key, '{');
+    for (size_t i = 0; i < n; i++)
+        json_write_text(w, members[i].key, members[i].text);
+    json_write_close(w, '}');
+}
+
+static bool
+same_id(const char *a, const char *b)
+{
+    struct fz_uuid a_uuid, b_uuid;
+    if (fz_uuid_parse(fz_span_cstr(a), &a_uuid) && fz_uuid_parse(fz_span_cstr(b), &b_uuid))
+        return fz_uuid_equal(&a_uuid, &b_uuid);
+    return strcmp(a, b) == 0;
+}
+
+static void
+write_origin(struct json_write *w, const struct report *r, const struct report_envelope *e)
+{
+    const char *id = e->id ? e->id : r->id;
+    json_write_text(w, "id", id);
+    /* The server's id may be another than the one the app knows its crash by. */
+    if (id && r->id && !same_id(id, r->id))
+        json_write_text(w, "client_id", r->id);
+    json_write_text(w, "project", e->project);
+    json_write_text(w, "status", e->status ? e->status : report_status(r));
+    json_write_text(w, "format", r->format);
+    write_time(w, "received", e->received_ms);
+    write_time(w, "timestamp", r->timestamp_ms);
+    const struct text_member app[] = {{"id", r->app_id},
+                                      {"name", r->app_name},
+                                      {"version", r->app_version},
+                                      {"build", r->app_build}};
+    const struct text_member os[] = {
+        {"name", r->os_name}, {"version", r->os_version}, {"build", r->os_build}};
+    const struct text_member device[] = {{"model", r->device_model}};
+    write_texts(w, "app", app, FZ_ARRAY_LEN(app));
+    write_texts(w, "os", os, FZ_ARRAY_LEN(os));
+    write_texts(w, "device", device, FZ_ARRAY_LEN(device));
+    json_write_text(w, "arch", r->arch);
+}
+
+static void
+write_crash(struct json_write *w, const struct report_crash *crash)
+{
+    if (crash->thread < 0 && !crash->signal && !crash->mach && !crash->code && !crash->exception &&
+        !crash->reason && !crash->has_address)
+        return;
+    json_write_open(w, "crash", '{');
+    if (crash->thread >= 0)
+        json_write_i64(w, "thread", crash->thread);
+    json_write_text(w, "signal", crash->signal);
+    json_write_text(w, "mach", crash->mach);
+    json_write_text(w, "code", crash->code);
+    if (crash->has_address)
+        json_write_hex(w, "address", crash->address);
+    json_write_text(w, "exception", crash->exception);
+    json_write_text(w, "reason", crash->reason);
+    json_write_close(w, '}');
+}
+
+static void
+write_symbol(struct json_write *w, const struct report_symbol *symbol)
+{
+    json_write_open(w, NULL, '{');
+    json_write_text(w, "function", symbol->function);
+    if (symbol->mangled && (!symbol->function || strcmp(symbol->mangled, symbol->function) != 0))
+        json_write_text(w, "mangled", symbol->mangled);
+    if (symbol->has_offset)
+        json_write_u64(w, "offset", symbol->offset);
+    json_write_text(w, "file", symbol->file);
+    if (symbol->line)
+        json_write_u64(w, "line", symbol->line);
+    if (symbol->column)
+        json_write_u64(w, "column", symbol->column);
+    json_write_bool(w, "inlined", symbol->inlined);
+    json_write_text(w, "source", symbol->source);
+    if (symbol->n_also) {
+        json_write_open(w, "also", '[');
+        for (size_t i = 0; i < symbol->n_also; i++)
+            json_write_text(w, NULL, symbol->also[i]);
+        json_write_close(w, ']');
+    }
+    json_write_close(w, '}');
+}
+
+static void
+write_frame(struct json_write *w, const struct report *r, const struct report_frame *frame,
+            size_t index)
+{
+    json_write_open(w, NULL, '{');
+    json_write_u64(w, "index", index);
+    json_write_hex(w, "address", frame->addr);
+    if (frame->status != REPORT_FRAME_UNRESOLVED)
+        json_write_hex(w, "lookup_address", frame->lookup_addr);
+    if (frame->image >= 0 && (size_t)frame->image < r->n_images) {
+        const struct report_image *image = &r->images[frame->image];
+        json_write_text(w, "image", image->name);
+        write_uuid(w, "image_uuid", image);
+    }
+    if (frame->has_image_offset)
+        json_write_hex(w, "image_offset", frame->image_offset);
+    json_write_text(w, "status", report_frame_status_name(frame->status));
+    json_write_text(w, "trust", report_trust_name(frame->trust));
+    json_write_open(w, "symbols", '[');
+    for (size_t i = 0; i < frame->n_symbols; i++)
+        write_symbol(w, &frame->symbols[i]);
+    json_write_close(w, ']');
+    json_write_bool(w, "in_app", frame->in_app);
+    json_write_close(w, '}');
+}
+
+static void
+write_thread(struct json_write *w, const struct report *r, const struct report_thread *thread)
+{
+    json_write_open(w, NULL, '{');
+    json_write_i64(w, "index", thread->index);
+    json_write_text(w, "name", thread->name);
+    json_write_text(w, "queue", thread->queue);
+    json_write_bool(w, "crashed", thread->crashed);
+    if (thread->n_registers) {
+        json_write_open(w, "registers", '{');
+        for (size_t i = 0; i < thread->n_registers; i++)
+            json_write_hex(w, thread->registers[i].name, thread->registers[i].value);
+        json_write_close(w, '}');
+    }
+    json_write_open(w, "frames", '[');
+    for (size_t i = 0; i < thread->n_frames; i++)
+        write_frame(w, r, &thread->frames[i], i);
+    json_write_close(w, ']');
+    if (thread->n_frames_cut)
+        json_write_u64(w, "frames_cut", thread->n_frames_cut);
+    json_write_close(w, '}');
+}
+
+static void
+write_images(struct json_write *w, const struct report *r)
+{
+    json_write_open(w, "images", '[');
+    for (size_t i = 0; i < r->n_images; i++) {
+        const struct report_image *image = &r->images[i];
+        json_write_open(w, NULL, '{');
+        write_uuid(w, "uuid", image);
+        json_write_text(w, "name", image->name);
+        json_write_text(w, "path", image->path);
+        json_write_text(w, "arch", image->arch);
+        json_write_hex(w, "address", image->addr);
+        if (image->size)
+            json_write_u64(w, "size", image->size);
+        json_write_text(w, "symbols", report_image_state_name(image->state));
+        json_write_close(w, '}');
+    }
+    json_write_close(w, ']');
+    json_write_open(w, "missing", '[');
+    for (size_t i = 0; i < r->n_images; i++) {
+        const struct report_image *image = &r->images[i];
+        /* Without a UUID there is nothing that could be uploaded for it. */
+        if (image->state != REPORT_IMAGE_MISSING || !image->has_uuid)
+            continue;
+        json_write_open(w, NULL, '{');
+        write_uuid(w, "uuid", image);
+        json_write_text(w, "name", image->name);
+        json_write_close(w, '}');
+    }
+    json_write_close(w, ']');
+}
+
+enum fz_code
+report_render_json(const struct report *report, const struct report_envelope *envelope,
+                   struct fz_buffer *out, struct fz_error *err)
+{
+    struct json_write w = json_write_start(out);
+    json_write_open(&w, NULL, '{');
+    write_origin(&w, report, envelope);
+    write_crash(&w, &report->crash);
+    json_write_raw(&w, "user", report->user_json);
+    json_write_raw(&w, "tags", report->tags_json);
+    json_write_open(&w, "threads", '[');
+    for (size_t i = 0; i < report->n_threads; i++)
+        write_thread(&w, report, &report->threads[i]);
+    json_write_close(&w, ']');
+    write_images(&w, report);
+    json_write_raw(&w, "breadcrumbs", report->breadcrumbs_json);
+    json_write_raw(&w, "extra", report->extra_json);
+    if (report->n_notes) {
+        json_write_open(&w, "notes", '[');
+        for (size_t i = 0; i < report->n_notes; i++)
+            json_write_text(&w, NULL, report->notes[i]);
+        json_write_close(&w, ']');
+    }
+    json_write_close(&w, '}');
+    return fz_buffer_done(out, err);
+}

@@ -1,0 +1,136 @@
+#include "server/report/report.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/text.h"
+
+/* What an image of unknown size reaches at most: Mach-O's own offsets into an image are 32 bits. */
+static const uint64_t REACH_MAX = UINT64_C(1) << 32;
+
+void
+report_note(struct report *report, struct fz_arena *arena, const char *fmt, ...)
+{
+    char text[256];
+    if (report->n_notes >= REPORT_NOTES_MAX)
+        return;
+    va_list args;
+    va_start(args, fmt);
+    int len = vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    if (len < 0)
+        return;
+    if (!report->notes)
+        report->notes = fz_arena_array(arena, REPORT_NOTES_MAX, sizeof(*report->notes));
+    /* Cutting may have split a character, and the words of a note may quote the report. */
+    const char *note = report->notes ? fz_text_clean_utf8(arena, fz_span_cstr(text)) : NULL;
+    if (note)
+        report->notes[report->n_notes++] = note;
+}
+
+int
+report_image_at(const struct report *report, uint64_t addr)
+{
+    uint64_t nearest = 0; /* the highest start of any image at or below addr */
+    int unsized = -1;     /* the image of unknown size that starts highest at or below addr */
+    bool any = false;
+    for (size_t i = 0; i < report->n_images; i++) {
+        const struct report_image *image = &report->images[i];
+        if (image->addr > addr)
+            continue;
+        if (image->size) {
+            if (addr - image->addr < image->size)
+                return (int)i;
+        } else if (unsized < 0 || image->addr > report->images[unsized].addr) {
+            unsized = (int)i;
+        }
+        if (!any || image->addr > nearest)
+            nearest = image->addr;
+        any = true;
+    }
+    if (unsized < 0 || report->images[unsized].addr != nearest || addr - nearest >= REACH_MAX)
+        return -1;
+    return unsized;
+}
+
+struct report_thread *
+report_crashed_thread(const struct report *report)
+{
+    for (size_t i = 0; i < report->n_threads && report->crash.thread >= 0; i++) {
+        if (report->threads[i].index == report->crash.thread)
+            return &report->threads[i];
+    }
+    for (size_t i = 0; i < report->n_threads; i++) {
+        if (report->threads[i].crashed)
+            return &report->threads[i];
+    }
+    return report->n_threads ? &report->threads[0] : NULL;
+}
+
+const char *
+report_status(const struct report *report)
+{
+    bool named = false, lacking = false;
+    for (size_t i = 0; i < report->n_threads; i++) {
+        const struct report_thread *thread = &report->threads[i];
+        for (size_t k = 0; k < thread->n_frames; k++) {
+            if (thread->frames[k].n_symbols)
+                named = true;
+            else if (thread->frames[k].status != REPORT_FRAME_UNKNOWN_IMAGE)
+                lacking = true;
+        }
+    }
+    return !named ? "unsymbolicated" : lacking ? "partial" : "symbolicated";
+}
+
+const char *
+report_frame_status_name(enum report_frame_status status)
+{
+    switch (status) {
+    case REPORT_FRAME_UNRESOLVED:
+        return NULL;
+    case REPORT_FRAME_SYMBOLICATED:
+        return "symbolicated";
+    case REPORT_FRAME_MISSING_SYMBOL_FILE:
+        return "missing_symbol_file";
+    case REPORT_FRAME_NO_SYMBOL:
+        return "no_symbol";
+    case REPORT_FRAME_UNKNOWN_IMAGE:
+        return "unknown_image";
+    case REPORT_FRAME_MALFORMED_SYMBOL_FILE:
+        return "malformed_symbol_file";
+    }
+    return NULL;
+}
+
+const char *
+report_trust_name(enum report_trust trust)
+{
+    switch (trust) {
+    case REPORT_TRUST_GIVEN:
+        return "given";
+    case REPORT_TRUST_CONTEXT:
+        return "context";
+    case REPORT_TRUST_FRAME_POINTER:
+        return "frame_pointer";
+    case REPORT_TRUST_UNWIND:
+        return "unwind";
+    }
+    return "given";
+}
+
+const char *
+report_image_state_name(enum report_image_state state)
+{
+    switch (state) {
+    case REPORT_IMAGE_UNUSED:
+        return "unused";
+    case REPORT_IMAGE_FOUND:
+        return "found";
+    case REPORT_IMAGE_MISSING:
+        return "missing";
+    case REPORT_IMAGE_FAILED:
+        return "failed";
+    }
+    return "unused";
+}
