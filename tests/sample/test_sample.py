@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""docs/sample: are its files what make_sample.sh makes, and does framezero tell the expected names?"""
+import argparse
+import io
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "sample"
+DWARF = "Demo.dSYM/Contents/Resources/DWARF/Demo"
+
+
+def uuid_of(zip_bytes):
+    """The UUID in the dSYM's LC_UUID (command 0x1b, 24 bytes). The debug data itself names the compiler's exact
+    package version, so it is not compared byte by byte."""
+    data = zipfile.ZipFile(io.BytesIO(zip_bytes)).read(DWARF)
+    at = data.index((0x1B).to_bytes(4, "little") + (24).to_bytes(4, "little"))
+    return data[at + 8:at + 24].hex()
+
+
+def remade():
+    problems = []
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([SAMPLE / "make_sample.sh", folder], check=True)
+        for name in ("report.json", "expected.txt"):
+            made = (pathlib.Path(folder) / name).read_text()
+            if made != (SAMPLE / name).read_text():
+                problems.append(f"{name} is not what make_sample.sh makes:\n{made}")
+        made = uuid_of((pathlib.Path(folder) / "Demo.dSYM.zip").read_bytes())
+    stored = uuid_of((SAMPLE / "Demo.dSYM.zip").read_bytes())
+    reported = json.loads((SAMPLE / "report.json").read_text())["images"][0]["uuid"].replace("-", "")
+    if len({made, stored, reported}) != 1:
+        problems.append(f"UUIDs differ: made {made}, stored {stored}, in the report {reported}")
+    return problems
+
+
+def names(framezero):
+    output = subprocess.run(
+        [framezero, "symbolicate", SAMPLE / "report.json", "--dsym", SAMPLE / "Demo.dSYM.zip", "--json"],
+        check=True, capture_output=True, text=True).stdout
+    report = json.loads(output)
+    told = []
+    for frame in report["threads"][0]["frames"]:
+        for symbol in frame["symbols"]:
+            place = f'{symbol["file"]}:{symbol["line"]}:{symbol["column"]}'
+            told.append(f'{frame["index"]}\t{symbol["function"]}\t{place}')
+    expected = (SAMPLE / "expected.txt").read_text().splitlines()
+    problems = [] if told == expected else ["told:", *told, "expected:", *expected]
+    if report["status"] != "symbolicated":
+        problems.append(f'status is {report["status"]}')
+    return problems
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=("remade", "names"))
+    parser.add_argument("--framezero")
+    arguments = parser.parse_args()
+    problems = remade() if arguments.what == "remade" else names(arguments.framezero)
+    print("\n".join(problems) or "ok")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
