@@ -320,6 +320,11 @@ FZ_MUST_CHECK enum fz_code store_job_fail(struct store *store, const struct stor
                                           enum fz_code code, const char *text, bool child_died,
                                           struct fz_error *err);
 
+/* Give back a claimed job that was not begun: due again at once for any worker, and its attempt is
+ * not counted. CONFLICT: it is no longer ours. */
+FZ_MUST_CHECK enum fz_code store_job_release(struct store *store, const struct store_job *job,
+                                             struct fz_error *err);
+
 struct store_counts { /* for /metrics */
     uint64_t jobs_queued, jobs_leased, jobs_quarantined;
     int64_t oldest_queued_ms; /* age; 0 with an empty queue */
