@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""Holds the project's files against one rule of rules.py: check_tree.py TOP RULE."""
+import os
+import pathlib
+import subprocess
+import sys
+
+import rules
+
+SKIPPED = {".git", "build", "framezero-data", "__pycache__"}
+
+
+def tracked(top):
+    """The files that git knows; all files where this is no clone."""
+    if (top / ".git").exists():
+        # A clone made by another user is refused by git unless told that it is meant.
+        output = subprocess.run(["git", "-c", f"safe.directory={top}", "-C", top, "ls-files", "-z"], check=True,
+                                capture_output=True).stdout
+        return [name for name in output.decode().split("\0") if name]
+    names = []
+    for folder, folders, found in os.walk(top):
+        folders[:] = [name for name in folders if name not in SKIPPED]
+        names += [os.path.relpath(os.path.join(folder, name), top) for name in found]
+    return names
+
+
+def main():
+    top, rule = pathlib.Path(sys.argv[1]), rules.CHECKS[sys.argv[2]]
+    files = {}
+    for name in tracked(top):
+        path = top / name
+        data = path.read_bytes() if path.is_file() else b"\0"
+        if b"\0" not in data:
+            files[name] = data.decode(errors="replace")
+    if not any(rules.is_code(name) for name in files):
+        sys.exit(f"{top}: no sources found")
+    problems = rule(files)
+    print("\n".join(problems) or f"{len(files)} files: ok")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,176 @@
+"""The rules that hold for the whole tree, as functions from {path: text} to a list of "path:line: what is wrong".
+
+docs/ARCHITECTURE.md tells them in words; test_rules.py breaks each of them once.
+"""
+import re
+
+# Who may use whom, besides itself and base. "server" are the files directly in server/: the sub-commands.
+MAY_USE = {
+    "base": set(),
+    "symbolicator": set(),
+    "storage": set(),
+    "json": set(),
+    "report": {"json"},
+    "ingest": {"json", "report"},
+    "http": set(),
+    "api": {"storage", "json", "report", "ingest", "http"},
+    "worker": {"symbolicator", "storage", "json", "report", "ingest"},
+    "server": {"symbolicator", "storage", "json", "report", "ingest", "http", "api", "worker"},
+}
+
+# What other rooms may include; every other header is private to its room.
+PUBLIC = {
+    "symbolicator": {"arch.h", "demangle.h", "index.h", "inspect.h", "macho.h", "problem.h"},
+    "storage": {"blob.h", "committer.h", "store.h"},
+    "json": {"json_scan.h", "json_walk.h", "json_write.h"},
+    "report": {"report.h", "render.h"},
+    "ingest": {"ingest.h"},
+    "http": {"http.h", "multipart.h"},
+    "api": {"api.h"},
+    "worker": {"worker.h", "resolve.h"},
+}
+OPEN_IN_SERVER = {"server/limits.h", "server/metrics.h"}
+
+# Each third-party library has one home.
+HOMES = {
+    "microhttpd.h": ["server/http/"],
+    "sqlite3.h": ["storage/"],
+    "libpq-fe.h": ["storage/"],
+    "libdwarf.h": ["symbolicator/dwarf/"],
+    "dwarf.h": ["symbolicator/dwarf/"],
+    "archive.h": ["server/worker/", "symbolicator/macho/"],
+    "archive_entry.h": ["server/worker/", "symbolicator/macho/"],
+    "curl/curl.h": ["server/cmd_upload.c"],
+    "jansson.h": ["server/json/", "server/report/", "server/ingest/", "server/api/"],
+    "openssl/": ["base/digest.c"],
+}
+
+MAX_LINES = 500
+CODE = ("base/", "symbolicator/", "storage/", "server/")
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
+
+
+def is_code(path):
+    return path.startswith(CODE) and path.endswith((".c", ".h"))
+
+
+def room_of(path):
+    """The room of a file: "storage", or for server/http/http.h "http", and "server" for server/main.c."""
+    parts = path.split("/")
+    if parts[0] == "server" and len(parts) > 2:
+        return parts[1]
+    return parts[0]
+
+
+def without_comments(text):
+    """The text with comments blanked out, line numbers kept."""
+    return COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), text)
+
+
+def matches(files, pattern, wanted=is_code):
+    """(path, line number, match) of every match outside comments."""
+    for path, text in sorted(files.items()):
+        if wanted(path):
+            bare = without_comments(text)
+            for found in re.finditer(pattern, bare, re.M):
+                yield path, bare.count("\n", 0, found.start()) + 1, found
+
+
+def check_dependencies(files):
+    """A room uses only the rooms it may, and only their public headers."""
+    problems = []
+    for path, line, found in matches(files, r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"'):
+        target, here = found.group(1), room_of(path)
+        if target not in files:
+            problems.append(f'{path}:{line}: "{target}" is no file of the project, seen from its top')
+            continue
+        there = room_of(target)
+        if there in (here, "base"):
+            continue
+        if target in OPEN_IN_SERVER and path.startswith("server/"):
+            continue
+        if there not in MAY_USE.get(here, set()):
+            problems.append(f"{path}:{line}: {here} may not use {there}")
+        elif target.rsplit("/", 1)[1] not in PUBLIC.get(there, set()) or target.count("/") != (
+                2 if target.startswith("server/") else 1):
+            problems.append(f'{path}:{line}: "{target}" is private to {there}')
+    return problems
+
+
+def check_homes(files):
+    """A third-party header is included in its library's home only."""
+    problems = []
+    for path, line, found in matches(files, r"^[ \t]*#[ \t]*include[ \t]+<([^>]+)>"):
+        header = found.group(1)
+        for library, homes in HOMES.items():
+            if header == library or (library.endswith("/") and header.startswith(library)):
+                if not path.startswith(tuple(homes)):
+                    problems.append(f"{path}:{line}: <{header}> belongs into {' or '.join(homes)}")
+    return problems
+
+
+def check_sizes(files):
+    """No source file is longer than can be read in one go."""
+    problems = []
+    for path, text in sorted(files.items()):
+        n_lines = text.count("\n")
+        if path.endswith((".c", ".h", ".py")) and n_lines > MAX_LINES:
+            problems.append(f"{path}:{n_lines}: {n_lines} lines, at most {MAX_LINES}: split it by phase or format")
+    return problems
+
+
+def check_headers(files):
+    """A header says in its first lines what it gives, is guarded, and its results cannot be dropped by accident."""
+    problems = []
+    for path, text in sorted(files.items()):
+        if not is_code(path) or not path.endswith(".h"):
+            continue
+        if not re.match(r"/\*\n \* \S.*?\*/\n#ifndef \w+_H\n#define \w+_H\n", text, re.S):
+            problems.append(f"{path}:1: opens with no comment of what it gives, followed by its guard")
+        for name, line, found in matches({path: text}, r"^(FZ_MUST_CHECK )?enum fz_code\s+(\w+)\("):
+            # fz_fail() and its kind make errors; they do not meet them.
+            if not found.group(1) and not re.search(r"_(fail|wrap)", found.group(2)):
+                problems.append(f"{name}:{line}: {found.group(2)} can fail and is not FZ_MUST_CHECK")
+    return problems
+
+
+def check_sql(files):
+    """SQL is written in storage and migrations only."""
+    pattern = r'"\s*(SELECT\s|INSERT\s+INTO\s|UPDATE\s+\w+\s+SET\s|DELETE\s+FROM\s|CREATE\s+(TABLE|INDEX)\s)'
+    return [f"{path}:{line}: SQL outside storage: {found.group(1).strip()}"
+            for path, line, found in matches(files, pattern)
+            if not path.startswith("storage/")]
+
+
+def check_functions(files):
+    """Functions that cannot be told the size of their target, or hide failure, are not used."""
+    pattern = r"\b(strcpy|strcat|sprintf|vsprintf|gets|atoi|atol|atoll|strtok|tmpnam|mktemp|alloca)\s*\("
+    return [f"{path}:{line}: {found.group(1)}() is not used here" for path, line, found in matches(files, pattern)]
+
+
+def check_places(files):
+    """Nothing names a package archive's host or a folder of one machine."""
+    # In pieces, so that this file passes its own rule.
+    hosts = ["deb.debian" + r"\.org", "security.debian" + r"\.org", "snapshot.debian" + r"\.org",
+             "registry.npmjs" + r"\.org", "pypi" + r"\.org", "files.pythonhosted" + r"\.org", "crates" + r"\.io",
+             "proxy.golang" + r"\.org", "archive.ubuntu" + r"\.com"]
+    folders = ["/wo" + "rk/", "/ro" + "ot/", "/ho" + "me/[a-z]"]
+    pattern = re.compile("|".join(hosts) + r"|(?<![\w.>}])(?:" + "|".join(folders) + ")")
+    problems = []
+    for path, text in sorted(files.items()):
+        for number, line in enumerate(text.split("\n"), 1):
+            found = pattern.search(line)
+            if found:
+                problems.append(f"{path}:{number}: names {found.group()}")
+    return problems
+
+
+CHECKS = {
+    "dependencies": check_dependencies,
+    "homes": check_homes,
+    "sizes": check_sizes,
+    "headers": check_headers,
+    "sql": check_sql,
+    "functions": check_functions,
+    "places": check_places,
+}

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""Every rule of rules.py, kept and broken once: a check that cannot fail checks nothing."""
+import unittest
+
+import rules
+
+HEADER = "/*\n * Gives a thing.\n */\n#ifndef STORE_H\n#define STORE_H\n{}#endif\n"
+
+# rule, good files, bad files with the one problem that each must give
+CASES = [
+    ("dependencies",
+     {"storage/store.c": '#include "storage/store.h"\n#include "base/error.h"\n',
+      "storage/store.h": "", "base/error.h": "", "server/limits.h": "", "storage/sql.h": "",
+      "server/worker/job.c": '#include "storage/store.h"\n#include "server/limits.h"\n'
+                             '/* #include "server/http/http.h" */\n',
+      "server/http/http.h": "", "server/http/pool.h": "", "symbolicator/macho/format.h": "", "symbolicator/macho.h": "",
+      "server/cmd_serve.c": '#include "server/http/http.h"\n'},
+     {"storage/bad.c": ('#include "symbolicator/macho.h"\n', "storage may not use symbolicator"),
+      "symbolicator/bad.c": ('\n#include "server/http/http.h"\n', ":2: symbolicator may not use http"),
+      "base/bad.c": ('#include "server/limits.h"\n', "base may not use server"),
+      "server/http/bad.c": ('  #  include "storage/store.h"\n', "http may not use storage"),
+      "server/api/bad.c": ('#include "server/http/pool.h"\n', "private to http"),
+      "server/worker/bad.c": ('#include "storage/sql.h"\n', "private to storage"),
+      "server/worker/bad2.c": ('#include "symbolicator/macho/format.h"\n', "private to symbolicator"),
+      "server/bad.c": ('#include "store.h"\n', "no file of the project")}),
+    ("homes",
+     {"storage/sqlite.c": "#include <sqlite3.h>\n", "base/digest.c": "#include <openssl/evp.h>\n",
+      "base/file.c": "#include <stdio.h>\n"},
+     {"server/api/bad.c": ("#include <sqlite3.h>\n", "<sqlite3.h> belongs into storage/"),
+      "symbolicator/index/bad.c": ("#include <libdwarf.h>\n", "belongs into symbolicator/dwarf/"),
+      "server/main.c": ("#include <openssl/sha.h>\n", "belongs into base/digest.c")}),
+    ("sizes", {"base/long.c": "x\n" * 500}, {"base/longer.c": ("x\n" * 501, "501 lines, at most 500")}),
+    ("headers",
+     {"storage/store.h": HEADER.format("FZ_MUST_CHECK enum fz_code store_open(void);\nenum fz_code fz_fail(void);\n")},
+     {"storage/bad.h": ("#ifndef STORE_H\n#define STORE_H\n#endif\n", "opens with no comment"),
+      "storage/bad2.h": (HEADER.format("enum fz_code store_open(void);\n"), "store_open can fail")}),
+    ("sql",
+     {"storage/jobs.c": 'q("SELECT 1 FROM jobs")', "server/main.c": '/* "SELECT x" */ say("selected")'},
+     {"server/api/bad.c": ('\n\nq("DELETE FROM jobs")', ":3: SQL outside storage: DELETE FROM")}),
+    ("functions",
+     {"base/text.c": "snprintf(a, 1, b); strtok_r(a, b, c); /* strcpy(a, b) */"},
+     {"base/bad.c": ("x = atoi (text);", "atoi() is not used"), "base/bad2.c": ("strcpy(a, b);", "strcpy()")}),
+    ("places",
+     {"dev": "cd build/wo" + "rk/x; see https://www.debian.org", "a.c": "/src/ho" + "me/x"},
+     {"bad": ("\nhttp://deb.debian" + ".org/debian", ":2: names deb.debian" + ".org"),
+      "bad2": ('"/wo' + 'rk/main"', "names /wo" + "rk/")}),
+]
+
+
+class RulesTest(unittest.TestCase):
+    def test_cases(self):
+        for name, good, bad in CASES:
+            check = rules.CHECKS[name]
+            with self.subTest(rule=name, case="good"):
+                self.assertEqual(check(good), [])
+            for path, (text, want) in bad.items():
+                with self.subTest(rule=name, case=path):
+                    problems = check({**good, path: text})
+                    self.assertEqual(len(problems), 1, problems)
+                    self.assertIn(path, problems[0])
+                    self.assertIn(want, problems[0])
+
+    def test_every_rule_has_a_case(self):
+        self.assertEqual({name for name, _, _ in CASES}, set(rules.CHECKS))
+
+
+if __name__ == "__main__":
+    unittest.main()
