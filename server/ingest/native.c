@@ -120,13 +120,16 @@ settle_crashed(struct report *r)
     }
 }
 
-/* `text` points at a member's value in the mended text; null is as good as absent. */
+/* `text` is JSON; it is kept as it came, on one line. null is as good as absent. */
 static const char *
 take_verbatim(struct ingest_take *t, struct fz_span text)
 {
     if (text.len == 0 || fz_span_is(text, "null") || t->failed)
         return NULL;
-    const char *copy = fz_arena_text(t->arena, text);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer line;
+    fz_buffer_init(&line, 0);
+    json_walk_compact(text, &line);
+    const char *copy = line.failed ? NULL : fz_arena_text(t->arena, fz_buffer_span(&line));
     if (!copy)
         t->failed = true;
     return copy;

@@ -102,3 +102,21 @@ json_walk_next(struct json_walk *walk, struct json_member *ret)
     walk->pos = end;
     return true;
 }
+
+void
+json_walk_compact(struct fz_span json, struct fz_buffer *out)
+{
+    size_t start = 0, pos = 0;
+    while (pos < json.len) {
+        if (json.data[pos] == '"') {
+            pos = string_end(json, pos);
+        } else if (!is_space(json.data[pos])) {
+            pos++;
+        } else {
+            fz_buffer_append(out, json.data + start, pos - start);
+            start = pos = skip_space(json, pos);
+        }
+    }
+    if (start < json.len)
+        fz_buffer_append(out, json.data + start, json.len - start);
+}

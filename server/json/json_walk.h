@@ -7,6 +7,7 @@
 #ifndef JSON_WALK_H
 #define JSON_WALK_H
 
+#include "base/buffer.h"
 #include "base/span.h"
 
 struct json_walk {
@@ -26,5 +27,8 @@ struct json_walk json_walk_start(struct fz_span text);
 
 /* The next member; false at the end, or where the text is no object any more. */
 bool json_walk_next(struct json_walk *walk, struct json_member *ret);
+
+/* Append valid JSON without the white space between its tokens. */
+void json_walk_compact(struct fz_span json, struct fz_buffer *out);
 
 #endif

@@ -1,0 +1,44 @@
+/*
+ * What Apple's two formats have in common: names of processors, Apple's times, offsets into images.
+ * Private to this folder.
+ */
+#ifndef REPORT_RENDER_APPLE_H
+#define REPORT_RENDER_APPLE_H
+
+#include "server/report/render.h"
+
+enum report_cpu {
+    REPORT_CPU_UNKNOWN,
+    REPORT_CPU_ARM64,
+    REPORT_CPU_ARM,
+    REPORT_CPU_X86_64,
+    REPORT_CPU_X86
+};
+
+/* By the report's arch, else the first image's. */
+enum report_cpu report_apple_cpu(const struct report *report);
+/* "ARM-64", "X86-64"...; "" if it is not known. Static. */
+const char *report_apple_cpu_name(enum report_cpu cpu);
+
+/* "2026-01-01 00:00:00.1250 +0000", UTC; `fraction` is the number of digits behind the second. */
+void report_apple_time(int64_t unix_ms, unsigned fraction, char ret[40]);
+
+/* The id as Apple spells it: dashed upper case if it is a UUID, else as it is. Room for any UUID;
+ * longer ids are cut. */
+void report_apple_id(const struct report *report, const struct report_envelope *envelope,
+                     char ret[64]);
+
+/* The app's own image: the one that bears the app's name, else the first. NULL without images. */
+const struct report_image *report_apple_main_image(const struct report *report);
+
+/* The image of a frame, also before resolve; NULL if there is none. */
+const struct report_image *report_apple_frame_image(const struct report *report,
+                                                    const struct report_frame *frame);
+
+/* The last address of the image: its size if known, else up to the next image. */
+uint64_t report_apple_image_end(const struct report *report, const struct report_image *image);
+
+/* "KERN_INVALID_ADDRESS at 0x0000000000000010" in `ret`; "" if nothing is known. */
+void report_apple_subtype(const struct report_crash *crash, char *ret, size_t size);
+
+#endif
