@@ -9,6 +9,7 @@
 
 #include "base/buffer.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/text.h"
 
 enum { FILE_MAX_BYTES = 64 * 1024, NAME_MAX_LEN = 64, WORKERS_MAX = 256, WAIT_MAX_S = 3600 };
@@ -443,4 +444,26 @@ config_take_flag(int *argc, char **argv, const char *name)
     }
     *argc = kept;
     return found;
+}
+
+void
+config_set_log_level(const struct config *config)
+{
+    static const char *const names[] = {"debug", "info", "warn", "error"};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(names); i++) {
+        if (strcmp(config->log_level, names[i]) == 0)
+            fz_log_set_level((enum fz_log_level)i);
+    }
+}
+
+void
+config_hide_password(const char *url, char *ret, size_t size)
+{
+    const char *user = strstr(url, "://");
+    const char *at = user ? strrchr(user, '@') : NULL;
+    const char *colon = at ? strchr(user + 3, ':') : NULL;
+    if (colon && colon < at)
+        snprintf(ret, size, "%.*s:***%s", (int)(colon - url), url, at);
+    else
+        snprintf(ret, size, "%s", url);
 }

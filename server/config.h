@@ -12,6 +12,7 @@
 #include "server/limits.h"
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 /* The variable through which `serve` hands its metrics block (server/metrics.h) to the workers it
  * starts: the number of an inherited descriptor. */
@@ -40,6 +41,9 @@ struct config {
 FZ_MUST_CHECK enum fz_code config_load(int argc, char **argv, const char *const *allowed,
                                        struct config *ret, struct fz_error *err);
 
+/* The level that log_level names, set for this process. */
+void config_set_log_level(const struct config *config);
+
 /* The text for --help: option, variable, default. Static. */
 const char *config_help(void);
 
@@ -53,5 +57,8 @@ FZ_MUST_CHECK enum fz_code config_take_value(int *argc, char **argv, const char 
                                              const char **ret_value, struct fz_error *err);
 /* True if the flag `--name` was there; it is removed. */
 bool config_take_flag(int *argc, char **argv, const char *name);
+
+/* A URL without its password, for logs and messages. */
+void config_hide_password(const char *url, char *ret, size_t size);
 
 #endif

@@ -32,6 +32,7 @@ limits_default(void)
         .header_s = 10,
         .body_s = 120,
         .min_body_rate = 1024,
+        .auth_failures = 10,
     };
 }
 
@@ -54,7 +55,7 @@ static const struct field {
     FIELD(child_memory),  FIELD(child_cpu_s),
     FIELD(child_wall_s),  FIELD(connections),
     FIELD(header_s),      FIELD(body_s),
-    FIELD(min_body_rate),
+    FIELD(min_body_rate), FIELD(auth_failures),
 #undef FIELD
 };
 

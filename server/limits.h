@@ -30,6 +30,7 @@ struct limits {
     unsigned header_s;            /* a request's header must be complete; 10 */
     unsigned body_s;              /* a report's body; 120 */
     unsigned min_body_rate;       /* bytes per second after 5 s; 1,024 */
+    unsigned auth_failures;       /* wrong tokens a minute from one address; 10 */
 };
 
 /* The defaults named above. */

@@ -1,0 +1,47 @@
+/*
+ * The HTTP API of docs/api: the routes and what they do, on storage, ingest and the report model.
+ *
+ * Life: api_create(), http_start() with api_routes() and api_authorize(), and at the end
+ * api_stop_waiting(), http_stop(), api_destroy() in this order, so that every request is answered
+ * and every accepted report is committed. Handlers run on any thread of the HTTP server.
+ */
+#ifndef API_H
+#define API_H
+
+#include "server/http/http.h"
+
+struct api; /* opaque */
+
+/* How many workers this process looks after are running; -1 = none are its business (--workers 0).
+ */
+typedef int (*api_workers_fn)(void *user);
+
+struct api_config {
+    const char *database_url, *blobs_url;
+    const struct limits *limits; /* borrowed until api_destroy() */
+    struct metrics *metrics;     /* the same */
+    unsigned upload_wait_s;      /* POST /symbols answers 202 after this time */
+    api_workers_fn workers;      /* for /readyz; may be NULL */
+    void *workers_user;
+};
+
+/* Opens the database (which must be migrated) and the blobs, starts the committer and the watcher.
+ */
+FZ_MUST_CHECK enum fz_code api_create(const struct api_config *config, struct api **ret,
+                                      struct fz_error *err);
+/* No request may be running any more. Commits what waits. */
+void api_destroy(struct api *api);
+void api_destroyp(struct api **api);
+
+/* The table for http_start(), with the limits of the configuration; lives as long as the api. */
+const struct http_route *api_routes(const struct api *api, size_t *ret_n);
+
+/* The http_authorize_fn; `app` is the struct api. */
+enum fz_code api_authorize(void *app, struct http_request *request, unsigned scope,
+                           int64_t *ret_project_id, int64_t *ret_token_id, int *ret_status,
+                           struct fz_error *err);
+
+/* From now on nobody waits for a job: those who do are answered as at their deadline. */
+void api_stop_waiting(struct api *api);
+
+#endif

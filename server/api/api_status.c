@@ -1,0 +1,138 @@
+/* Is it alive, is it ready, how is it doing: /healthz, /readyz, /metrics, and the description of
+ * the API itself. */
+#include <stdio.h>
+#include <string.h>
+
+#include "server/api/api_json.h"
+#include "server/api/api_openapi.h"
+#include "server/api/api_private.h"
+
+/* Below this much room nothing is taken in: a commit needs its log, an upload its temporary file.
+ */
+static const uint64_t DISK_FREE_MIN = 64 * 1024 * 1024;
+
+void
+api_healthz(void *app, struct http_request *request)
+{
+    (void)app;
+    http_respond_json(request, 200, fz_span_cstr("{\"status\":\"ok\"}"));
+}
+
+void
+api_openapi(void *app, struct http_request *request)
+{
+    (void)app;
+    http_respond(request, 200, "application/json",
+                 fz_span_make(api_openapi_json, api_openapi_json_len));
+}
+
+/* ---- ready ------------------------------------------------------------------------------- */
+
+enum { TEXT = 320 };
+
+static void
+check_database(struct api *api, char ret[TEXT])
+{
+    struct fz_error err;
+    struct store *store = NULL;
+    enum fz_code code = api_store_get(api, &store, &err);
+    if (!code)
+        code = store_ping(store, &err);
+    api_store_put(api, store);
+    snprintf(ret, TEXT, "%s", code ? err.text : "ok");
+}
+
+static void
+check_workers(struct api *api, char ret[TEXT])
+{
+    int n = api->config.workers ? api->config.workers(api->config.workers_user) : -1;
+    snprintf(ret, TEXT, "%s", n == 0 ? "no worker is running" : "ok");
+}
+
+static void
+check_disk(struct api *api, char ret[TEXT])
+{
+    struct fz_error err;
+    uint64_t free_bytes = 0, total = 0;
+    snprintf(ret, TEXT, "ok");
+    if (blob_space(api->blobs, &free_bytes, &total, &err))
+        snprintf(ret, TEXT, "%s", err.text);
+    else if (free_bytes < DISK_FREE_MIN)
+        snprintf(ret, TEXT, "only %llu MiB are free", (unsigned long long)(free_bytes >> 20));
+}
+
+void
+api_readyz(void *app, struct http_request *request)
+{
+    static const struct {
+        const char *name;
+        void (*check)(struct api *api, char ret[TEXT]);
+    } checks[] = {{"database", check_database}, {"workers", check_workers}, {"disk", check_disk}};
+    char why[TEXT + 32] = "";
+    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
+    fz_buffer_init(&out, 0);
+    api_json_open(&out, NULL, '{');
+    for (size_t i = 0; i < FZ_ARRAY_LEN(checks); i++) {
+        char text[TEXT];
+        checks[i].check(app, text);
+        api_json_text(&out, checks[i].name, text);
+        if (!why[0] && strcmp(text, "ok") != 0)
+            snprintf(why, sizeof(why), "%s: %s", checks[i].name, text);
+    }
+    api_json_close(&out, '}');
+    if (why[0]) {
+        struct fz_error err;
+        fz_ignore(fz_fail(&err, FZ_E_UNAVAILABLE, "not ready: %s", why)); /* only fills err */
+        http_respond_error_status(request, 503, &err, fz_buffer_cstr(&out));
+        return;
+    }
+    struct fz_buffer whole FZ_CLEANUP(fz_buffer_deinit);
+    fz_buffer_init(&whole, 0);
+    api_json_open(&whole, NULL, '{');
+    api_json_text(&whole, "status", "ready");
+    api_json_raw(&whole, "checks", fz_buffer_cstr(&out));
+    api_json_close(&whole, '}');
+    http_respond_json(request, 200, fz_buffer_span(&whole));
+}
+
+/* ---- metrics ----------------------------------------------------------------------------- */
+
+static enum fz_code
+print_metrics(struct api_call *call, struct fz_error *err)
+{
+    struct api *api = call->api;
+    struct store_counts counts;
+    struct store_committer_stats commits;
+    uint64_t free_bytes = 0, total = 0;
+    enum fz_code code = store_counts(call->store, &counts, err);
+    if (code)
+        return code;
+    store_committer_stats(api->committer, &commits);
+    fz_ignore(blob_space(api->blobs, &free_bytes, &total, NULL)); /* a gauge of 0 tells */
+    const struct metrics_gauges gauges = {
+        .jobs_queued = counts.jobs_queued,
+        .jobs_leased = counts.jobs_leased,
+        .jobs_quarantined = counts.jobs_quarantined,
+        .reports = counts.n_reports,
+        .symbols = counts.n_symbols,
+        .database_bytes = counts.database_bytes,
+        .blob_free_bytes = free_bytes,
+        .oldest_job_s = (double)counts.oldest_queued_ms / 1000,
+        .commits = commits.n_commits,
+        .commit_items = commits.n_items,
+    };
+    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
+    fz_buffer_init(&out, 0);
+    metrics_print(api->config.metrics, &gauges, &out);
+    code = fz_buffer_done(&out, err);
+    if (!code)
+        http_respond(call->request, 200, "text/plain; version=0.0.4; charset=utf-8",
+                     fz_buffer_span(&out));
+    return code;
+}
+
+void
+api_metrics(void *app, struct http_request *request)
+{
+    api_run(app, request, print_metrics);
+}

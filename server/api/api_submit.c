@@ -1,0 +1,192 @@
+/*
+ * Reports in: POST /reports and POST /symbolicate.
+ *
+ * The handler checks the outer form and hands the report to the committer; its answer is given on
+ * the committer's thread once the report is on disk, or by the watcher for those who wait.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/time.h"
+#include "server/api/api_json.h"
+#include "server/api/api_private.h"
+#include "server/api/api_watch.h"
+#include "server/ingest/ingest.h"
+
+enum { WAIT_MAX_MS = 30000, SYMBOLICATE_WAIT_MS = 30000 };
+
+struct submission {
+    struct api *api;
+    struct http_request *request;
+    struct store_report_new item; /* its body is the request's, which lives until the answer */
+    struct api_wait *wait;        /* made before, so that nothing can fail after the commit */
+};
+
+static void
+destroy_submission(struct submission *submission)
+{
+    if (!submission)
+        return;
+    free(submission->wait);
+    free(submission);
+}
+
+static void
+destroy_submissionp(struct submission **submission)
+{
+    destroy_submission(*submission);
+}
+
+void
+api_answer_queued(struct http_request *request, const char *id, const char *report_format)
+{
+    char text[256];
+    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
+    fz_buffer_init(&out, sizeof(text));
+    api_json_open(&out, NULL, '{');
+    api_json_text(&out, "id", id);
+    api_json_text(&out, "status", "queued");
+    api_json_text(&out, "format", report_format);
+    api_json_close(&out, '}');
+    http_respond_json(request, 202, fz_buffer_span(&out));
+}
+
+/* On the committer's thread: must not block. */
+static void
+committed(void *user, struct store_report_new *item, enum fz_code code, const char *text)
+{
+    struct submission *submission FZ_CLEANUP(destroy_submissionp) = user;
+    struct metrics *metrics = submission->api->config.metrics;
+    if (code) {
+        struct fz_error err;
+        fz_ignore(fz_fail(&err, code, "%s", text)); /* only fills err */
+        http_respond_error(submission->request, &err);
+        return;
+    }
+    if (metrics && !item->transient) {
+        if (item->is_duplicate)
+            metrics->reports_duplicate++;
+        else
+            metrics->reports_accepted++;
+    }
+    http_log_note(submission->request, "report", item->id);
+    struct api_wait *wait = submission->wait;
+    if (!wait) {
+        api_answer_queued(submission->request, item->id, item->format);
+        return;
+    }
+    memcpy(wait->id, item->id, sizeof(wait->id));
+    api_watcher_add(submission->api->watcher, fz_take(&submission->wait));
+}
+
+/* "2", "2.5"; more than the maximum means the maximum: nobody loses a report over it. */
+static enum fz_code
+query_wait(const struct http_request *request, int64_t *ret_ms, struct fz_error *err)
+{
+    const char *text = http_query(request, "wait");
+    *ret_ms = 0;
+    if (!text)
+        return FZ_OK;
+    size_t digits = strspn(text, "0123456789"), fraction = 0;
+    if (text[digits] == '.')
+        fraction = 1 + strspn(text + digits + 1, "0123456789");
+    if (digits == 0 || digits > 9 || text[digits + fraction] != '\0')
+        return fz_fail(err, FZ_E_MALFORMED, "wait: '%.40s' is no number of seconds up to %d", text,
+                       WAIT_MAX_MS / 1000);
+    double ms = strtod(text, NULL) * 1000;
+    *ret_ms = ms > WAIT_MAX_MS ? WAIT_MAX_MS : (int64_t)ms;
+    return FZ_OK;
+}
+
+static enum fz_code
+make_wait(struct submission *submission, enum api_wait_kind kind, int64_t wait_ms,
+          enum api_format format, struct fz_error *err)
+{
+    struct api_wait *wait = calloc(1, sizeof(*wait));
+    if (!wait)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    wait->kind = kind;
+    wait->request = submission->request;
+    wait->project_id = submission->item.project_id;
+    wait->format = format;
+    wait->report_format = submission->item.format;
+    wait->deadline_ms = fz_time_monotonic_ms() + wait_ms;
+    submission->wait = wait;
+    return FZ_OK;
+}
+
+/* Check the outer form and fill in what is stored. */
+static enum fz_code
+make_item(struct submission *submission, bool transient, struct fz_error *err)
+{
+    struct store_report_new *item = &submission->item;
+    struct http_request *request = submission->request;
+    item->body = http_body(request);
+    item->project_id = http_project_id(request);
+    item->received_ms = fz_time_now_ms();
+    item->transient = transient;
+    char own_id[FZ_UUID_TEXT] = "";
+    enum fz_code code =
+        ingest_check(item->body, submission->api->config.limits, &item->format, own_id, err);
+    if (code)
+        return code;
+    struct fz_uuid uuid = fz_uuid_new();
+    if (own_id[0] && !transient)
+        memcpy(item->id, own_id, sizeof(item->id));
+    else
+        fz_uuid_format(&uuid, item->id);
+    fz_sha256_hex(item->body, item->body_sha256);
+    if (transient) /* what is asked twice is computed twice: it must not find a stored twin */
+        fz_sha256_hex(fz_span_cstr(item->id), item->body_sha256);
+    return FZ_OK;
+}
+
+static enum fz_code
+submit(struct api *api, struct http_request *request, bool transient, struct fz_error *err)
+{
+    static const char *const known_report[] = {"wait", NULL};
+    static const char *const known_transient[] = {"format", NULL};
+    struct submission *submission FZ_CLEANUP(destroy_submissionp) = calloc(1, sizeof(*submission));
+    if (!submission)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    submission->api = api;
+    submission->request = request;
+    enum api_format format = API_FORMAT_JSON;
+    int64_t wait_ms = SYMBOLICATE_WAIT_MS;
+    enum fz_code code = api_check_query(request, transient ? known_transient : known_report, err);
+    if (!code && transient)
+        code = api_query_format(request, &format, err);
+    if (!code && format == API_FORMAT_RAW)
+        code = fz_fail(err, FZ_E_MALFORMED, "format: raw is what was sent; take json, crash, ips");
+    if (!code && !transient)
+        code = query_wait(request, &wait_ms, err);
+    if (!code)
+        code = make_item(submission, transient, err);
+    if (!code && wait_ms > 0)
+        code = make_wait(submission, transient ? API_WAIT_TRANSIENT : API_WAIT_REPORT, wait_ms,
+                         format, err);
+    if (!code)
+        code =
+            store_committer_submit(api->committer, &submission->item, committed, submission, err);
+    if (!code)
+        submission = NULL; /* the callback ends it; it may have done so already */
+    return code;
+}
+
+void
+api_report_post(void *app, struct http_request *request)
+{
+    struct fz_error err;
+    if (submit(app, request, false, &err))
+        http_respond_error(request, &err);
+}
+
+void
+api_symbolicate(void *app, struct http_request *request)
+{
+    struct fz_error err;
+    if (submit(app, request, true, &err))
+        http_respond_error(request, &err);
+}

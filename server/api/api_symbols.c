@@ -1,0 +1,244 @@
+/* Symbol files: the list, one UUID, delete, what is known, what is missing. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "server/api/api_json.h"
+#include "server/api/api_private.h"
+#include "server/json/json_scan.h"
+
+enum { LIST_DEFAULT = 50, LIST_MAX = 500, MISSING_DEFAULT = 100, KNOWN_MAX = 10000 };
+
+static void
+append_symbol(struct fz_buffer *out, const struct store_symbol *symbol)
+{
+    char uuid[FZ_UUID_TEXT];
+    fz_uuid_format(&symbol->uuid, uuid);
+    api_json_open(out, NULL, '{');
+    api_json_text(out, "uuid", uuid);
+    api_json_text(out, "arch", symbol->arch);
+    api_json_text(out, "kind", symbol->kind);
+    api_json_text(out, "name", symbol->name);
+    api_json_u64(out, "size", symbol->size);
+    api_json_text(out, "state", symbol->state);
+    api_json_raw(out, "features", symbol->features_json);
+    api_json_raw(out, "problems", symbol->problems_json);
+    api_json_time(out, "uploaded", symbol->uploaded_ms);
+    api_json_close(out, '}');
+}
+
+static enum fz_code
+answer_symbols(struct api_call *call, const struct fz_uuid *uuid, size_t limit,
+               struct fz_error *err)
+{
+    struct store_symbol *symbols = NULL;
+    size_t n = 0;
+    const char *cursor = NULL;
+    enum fz_code code =
+        store_symbol_list(call->store, call->project_id, uuid, http_query(call->request, "cursor"),
+                          limit, call->arena, &symbols, &n, &cursor, err);
+    if (code)
+        return code;
+    if (uuid && n == 0 && !http_query(call->request, "cursor"))
+        return fz_fail(err, FZ_E_NOT_FOUND, "no symbol file with UUID '%.64s'",
+                       http_param(call->request, "uuid"));
+    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
+    fz_buffer_init(&out, 0);
+    api_json_open(&out, NULL, '{');
+    api_json_open(&out, "symbols", '[');
+    for (size_t i = 0; i < n; i++)
+        append_symbol(&out, &symbols[i]);
+    api_json_close(&out, ']');
+    api_json_text(&out, "next_cursor", cursor);
+    api_json_close(&out, '}');
+    return api_answer(call, 200, &out, err);
+}
+
+static enum fz_code
+list_symbols(struct api_call *call, struct fz_error *err)
+{
+    static const char *const known[] = {"limit", "cursor", NULL};
+    size_t limit;
+    enum fz_code code = api_check_query(call->request, known, err);
+    if (!code)
+        code = api_query_limit(call->request, LIST_DEFAULT, LIST_MAX, &limit, err);
+    return code ? code : answer_symbols(call, NULL, limit, err);
+}
+
+static enum fz_code
+param_uuid(const struct api_call *call, struct fz_uuid *ret, struct fz_error *err)
+{
+    char text[FZ_UUID_TEXT];
+    enum fz_code code = api_param_uuid(call->request, "uuid", "symbol file with UUID", text, err);
+    if (!code && !fz_uuid_parse(fz_span_cstr(text), ret))
+        code = fz_fail(err, FZ_E_INTERNAL, "a UUID that does not read back: %s", text);
+    return code;
+}
+
+static enum fz_code
+get_symbols(struct api_call *call, struct fz_error *err)
+{
+    static const char *const known[] = {"limit", "cursor", NULL};
+    struct fz_uuid uuid;
+    size_t limit;
+    enum fz_code code = api_check_query(call->request, known, err);
+    if (!code)
+        code = api_query_limit(call->request, LIST_DEFAULT, LIST_MAX, &limit, err);
+    if (!code)
+        code = param_uuid(call, &uuid, err);
+    return code ? code : answer_symbols(call, &uuid, limit, err);
+}
+
+static enum fz_code
+delete_symbols(struct api_call *call, struct fz_error *err)
+{
+    struct fz_uuid uuid;
+    size_t n = 0;
+    enum fz_code code = param_uuid(call, &uuid, err);
+    if (!code)
+        code = store_symbol_delete(call->store, call->project_id, &uuid, &n, err);
+    if (!code && n == 0)
+        code = fz_fail(err, FZ_E_NOT_FOUND, "no symbol file with UUID '%.64s'",
+                       http_param(call->request, "uuid"));
+    if (!code)
+        http_respond(call->request, 204, NULL, (struct fz_span){0});
+    return code;
+}
+
+/* ---- what an uploader may leave out ------------------------------------------------------ */
+
+/* The path of the fault goes to the error's detail. */
+static enum fz_code
+fail_known(struct api_call *call, size_t i, struct fz_error *err)
+{
+    call->detail = fz_arena_printf(call->arena, "{\"path\":\"uuids[%zu]\"}", i);
+    return fz_fail(err, FZ_E_MALFORMED, "uuids[%zu]: not a UUID", i);
+}
+
+static enum fz_code
+answer_known(struct api_call *call, const json_t *list, struct fz_error *err)
+{
+    size_t n = json_array_size(list), n_unknown = 0;
+    struct fz_uuid *uuids = fz_arena_array(call->arena, n, sizeof(*uuids)), *unknown = NULL;
+    if (!uuids)
+        return fz_arena_fail(call->arena, err);
+    for (size_t i = 0; i < n; i++) {
+        const char *text = json_string_value(json_array_get(list, i));
+        if (!text || !fz_uuid_parse(fz_span_cstr(text), &uuids[i]))
+            return fail_known(call, i, err);
+    }
+    enum fz_code code = store_symbol_unknown(call->store, call->project_id, uuids, n, call->arena,
+                                             &unknown, &n_unknown, err);
+    if (code)
+        return code;
+    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
+    fz_buffer_init(&out, 0);
+    api_json_open(&out, NULL, '{');
+    api_json_open(&out, "missing", '[');
+    /* Told in the client's own spelling, so that it can compare; both lists have one order. */
+    for (size_t i = 0, j = 0; i < n && j < n_unknown; i++) {
+        if (!fz_uuid_equal(&uuids[i], &unknown[j]))
+            continue;
+        api_json_text(&out, NULL, json_string_value(json_array_get(list, i)));
+        j++;
+    }
+    api_json_close(&out, ']');
+    api_json_close(&out, '}');
+    return api_answer(call, 200, &out, err);
+}
+
+static enum fz_code
+know_symbols(struct api_call *call, struct fz_error *err)
+{
+    static const char *const known[] = {NULL};
+    const struct limits *limits = call->api->config.limits;
+    enum fz_code code = api_check_query(call->request, known, err);
+    if (code)
+        return code;
+    struct json_scan_limits scan = {.depth = limits->json_depth,
+                                    .output_bytes = 2 * limits->json_bytes};
+    json_auto_t *root = NULL;
+    code = json_scan_load(http_body(call->request), &scan, NULL, &root, err);
+    if (code)
+        return code;
+    const json_t *list = json_object_get(root, "uuids");
+    if (!json_is_array(list)) {
+        call->detail = "{\"path\":\"uuids\"}";
+        return fz_fail(err, FZ_E_MALFORMED, "no array 'uuids'; send {\"uuids\":[\"…\"]}");
+    }
+    if (json_array_size(list) > KNOWN_MAX)
+        return fz_fail(err, FZ_E_LIMIT, "uuids: %zu, at most %d in one request",
+                       json_array_size(list), (int)KNOWN_MAX);
+    return answer_known(call, list, err);
+}
+
+/* ---- what reports wait for --------------------------------------------------------------- */
+
+static enum fz_code
+list_missing(struct api_call *call, struct fz_error *err)
+{
+    static const char *const known[] = {"limit", NULL};
+    struct store_missing *missing = NULL;
+    size_t limit, n = 0;
+    enum fz_code code = api_check_query(call->request, known, err);
+    if (!code)
+        code = api_query_limit(call->request, MISSING_DEFAULT, LIST_MAX, &limit, err);
+    if (!code)
+        code = store_missing_list(call->store, call->project_id, limit, call->arena, &missing, &n,
+                                  err);
+    if (code)
+        return code;
+    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
+    fz_buffer_init(&out, 0);
+    api_json_open(&out, NULL, '{');
+    api_json_open(&out, "missing", '[');
+    for (size_t i = 0; i < n; i++) {
+        char uuid[FZ_UUID_TEXT];
+        fz_uuid_format(&missing[i].uuid, uuid);
+        api_json_open(&out, NULL, '{');
+        api_json_text(&out, "uuid", uuid);
+        api_json_text(&out, "name", missing[i].name);
+        api_json_text(&out, "arch", missing[i].arch);
+        api_json_open(&out, "app_versions", '[');
+        for (size_t j = 0; j < missing[i].n_app_versions; j++)
+            api_json_text(&out, NULL, missing[i].app_versions[j]);
+        api_json_close(&out, ']');
+        api_json_u64(&out, "reports", missing[i].n_reports);
+        api_json_time(&out, "first_seen", missing[i].first_seen_ms);
+        api_json_time(&out, "last_seen", missing[i].last_seen_ms);
+        api_json_close(&out, '}');
+    }
+    api_json_close(&out, ']');
+    api_json_close(&out, '}');
+    return api_answer(call, 200, &out, err);
+}
+
+void
+api_symbol_list(void *app, struct http_request *request)
+{
+    api_run(app, request, list_symbols);
+}
+
+void
+api_symbol_get(void *app, struct http_request *request)
+{
+    api_run(app, request, get_symbols);
+}
+
+void
+api_symbol_delete(void *app, struct http_request *request)
+{
+    api_run(app, request, delete_symbols);
+}
+
+void
+api_symbol_known(void *app, struct http_request *request)
+{
+    api_run(app, request, know_symbols);
+}
+
+void
+api_symbol_missing(void *app, struct http_request *request)
+{
+    api_run(app, request, list_missing);
+}

@@ -1,0 +1,130 @@
+/*
+ * Symbol files in: POST /symbols, and the state of an upload that took too long to wait for.
+ *
+ * Nothing of the file is read here but its bytes: it becomes a blob, and a worker's child tells
+ * what is in it.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "server/api/api_private.h"
+#include "server/api/api_watch.h"
+
+enum { NAME_MAX_LEN = 255 };
+
+/* A label for people: the last path component, without control characters. */
+static const char *
+clean_name(struct fz_arena *arena, const char *name)
+{
+    if (!name)
+        return "";
+    name = fz_text_base_name(name);
+    char *copy = fz_text_clean_utf8(arena, fz_span_make(name, strnlen(name, NAME_MAX_LEN)));
+    for (char *c = copy; c && *c; c++) {
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?';
+    }
+    return copy ? copy : "";
+}
+
+/* filename="..." of a Content-Disposition header, for raw bodies; NULL if there is none. */
+static const char *
+disposition_name(const struct api_call *call)
+{
+    static const char key[] = "filename=";
+    const char *at = http_header(call->request, "Content-Disposition");
+    while (at && *at && strncasecmp(at, key, strlen(key)) != 0)
+        at++;
+    if (!at || !*at)
+        return NULL;
+    at += strlen(key);
+    size_t len = *at == '"' ? strcspn(++at, "\"") : strcspn(at, "; \t");
+    return fz_arena_text(call->arena, fz_span_make(at, len));
+}
+
+/* The file of the request: the body itself, or the first file part of a form. */
+static enum fz_code
+store_body(struct api_call *call, struct store_upload *upload, struct fz_error *err)
+{
+    struct blob_store *blobs = call->api->blobs;
+    const char *name = http_query(call->request, "name");
+    uint64_t size = 0;
+    int body = http_body_fd(call->request, &size);
+    if (!name)
+        name = disposition_name(call);
+    upload->name = clean_name(call->arena, name);
+    if (size == 0)
+        return fz_fail(err, FZ_E_MALFORMED,
+                       "the body is empty; send a Mach-O, or a zip or tar.gz with dSYMs");
+    return blob_put_fd(blobs, body, upload->blob_sha256, &upload->size, err);
+}
+
+static enum fz_code
+add_wait(struct api_call *call, const struct store_upload *upload, struct fz_error *err)
+{
+    struct api_wait *wait = calloc(1, sizeof(*wait));
+    if (!wait)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    wait->kind = API_WAIT_UPLOAD;
+    wait->request = call->request;
+    wait->project_id = call->project_id;
+    memcpy(wait->id, upload->id, sizeof(wait->id));
+    wait->deadline_ms = fz_time_monotonic_ms() + (int64_t)call->api->config.upload_wait_s * 1000;
+    api_watcher_add(call->api->watcher, wait);
+    return FZ_OK;
+}
+
+static enum fz_code
+post_symbols(struct api_call *call, struct fz_error *err)
+{
+    static const char *const known[] = {"name", NULL};
+    struct store_upload upload = {.project_id = call->project_id};
+    struct fz_uuid uuid = fz_uuid_new();
+    fz_uuid_format(&uuid, upload.id);
+    enum fz_code code = api_check_query(call->request, known, err);
+    if (!code)
+        code = store_body(call, &upload, err);
+    if (!code)
+        code = store_upload_insert(call->store, &upload, err);
+    if (code)
+        return code;
+    if (call->api->config.metrics)
+        call->api->config.metrics->uploads_accepted++;
+    http_log_note(call->request, "upload", upload.id);
+    return add_wait(call, &upload, err);
+}
+
+static enum fz_code
+get_upload(struct api_call *call, struct fz_error *err)
+{
+    static const char *const known[] = {NULL};
+    char id[STORE_ID_TEXT];
+    struct store_upload upload;
+    enum fz_code code = api_check_query(call->request, known, err);
+    if (!code)
+        code = api_param_uuid(call->request, "id", "upload", id, err);
+    if (!code)
+        code = store_upload_get(call->store, call->project_id, id, call->arena, &upload, err);
+    if (code)
+        return code;
+    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
+    fz_buffer_init(&out, 0);
+    code = api_upload_json(&upload, &out, err);
+    return code ? code : api_answer(call, 200, &out, err);
+}
+
+void
+api_symbol_post(void *app, struct http_request *request)
+{
+    api_run(app, request, post_symbols);
+}
+
+void
+api_upload_get(void *app, struct http_request *request)
+{
+    api_run(app, request, get_upload);
+}

@@ -1,0 +1,285 @@
+#include "server/api/api_watch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/time.h"
+#include "server/api/api_json.h"
+
+/* A change is noticed at once; this bounds how long a waiter that came in the meantime, or a
+ * deadline, may be overlooked. */
+enum { NAP_MS = 50 };
+
+struct api_watcher {
+    struct api *api;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct api_wait *added; /* not seen by the thread yet */
+    bool is_hurried, is_stopped;
+    /* the thread's own */
+    struct api_wait *waits;
+    struct store *store;
+};
+
+/* ---- answers ----------------------------------------------------------------------------- */
+
+enum fz_code
+api_upload_json(const struct store_upload *upload, struct fz_buffer *out, struct fz_error *err)
+{
+    api_json_open(out, NULL, '{');
+    api_json_text(out, "upload", upload->id);
+    api_json_text(out, "status", upload->state);
+    api_json_text(out, "name", upload->name && *upload->name ? upload->name : NULL);
+    api_json_u64(out, "size", upload->size);
+    api_json_raw(out, "result", upload->result);
+    if (strcmp(upload->state, "failed") == 0) {
+        api_json_open(out, "error", '{');
+        api_json_text(out, "code", fz_code_name((enum fz_code)upload->error_code));
+        api_json_text(out, "message", upload->error ? upload->error : "");
+        api_json_close(out, '}');
+    }
+    api_json_close(out, '}');
+    return fz_buffer_done(out, err);
+}
+
+void
+api_answer_upload_queued(struct http_request *request, const char *id)
+{
+    char location[64 + STORE_ID_TEXT];
+    snprintf(location, sizeof(location), "/api/v1/uploads/%s", id);
+    http_add_header(request, "Location", location);
+    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
+    fz_buffer_init(&out, 0);
+    api_json_open(&out, NULL, '{');
+    api_json_text(&out, "status", "queued");
+    api_json_text(&out, "upload", id);
+    api_json_close(&out, '}');
+    http_respond_json(request, 202, fz_buffer_span(&out));
+}
+
+static void
+answer_deadline(struct api_call *call, const struct api_wait *wait)
+{
+    struct fz_error err;
+    switch (wait->kind) {
+    case API_WAIT_REPORT:
+        api_answer_queued(wait->request, wait->id, wait->report_format);
+        break;
+    case API_WAIT_UPLOAD:
+        api_answer_upload_queued(wait->request, wait->id);
+        break;
+    case API_WAIT_TRANSIENT:
+        /* Nobody will ask for it any more. */
+        fz_ignore(store_report_delete(call->store, wait->project_id, wait->id, NULL));
+        fz_ignore(fz_fail(&err, FZ_E_UNAVAILABLE,
+                          "no worker had time for the report; POST it to /api/v1/reports to have "
+                          "it kept and done later"));
+        http_respond_error(wait->request, &err);
+        break;
+    }
+}
+
+/* Each of these answers and returns FZ_OK with *ret_done, leaves a job that is not done alone, or
+ * fails. */
+static enum fz_code
+check_report(struct api_call *call, const struct api_wait *wait, bool *ret_done,
+             struct fz_error *err)
+{
+    struct store_report columns;
+    enum fz_code code =
+        store_report_get(call->store, wait->project_id, wait->id, call->arena, &columns, err);
+    if (code || strcmp(columns.status, "queued") == 0)
+        return code;
+    code = api_answer_stored(call, &columns, wait->format, 200, err);
+    *ret_done = !code;
+    return code;
+}
+
+static enum fz_code
+check_transient(struct api_call *call, const struct api_wait *wait, bool *ret_done,
+                struct fz_error *err)
+{
+    struct store_report columns;
+    struct fz_span result = {0};
+    enum fz_code code = store_report_take_transient(call->store, wait->project_id, wait->id,
+                                                    call->arena, &columns, &result, err);
+    if (code == FZ_E_UNAVAILABLE)
+        return FZ_OK;
+    if (!code && result.len == 0)
+        code = fz_fail(err, FZ_E_MALFORMED, "%s",
+                       columns.error ? columns.error : "the report could not be read");
+    if (!code)
+        code = api_answer_report(call, &columns, result, wait->format, 200, err);
+    *ret_done = !code;
+    return code;
+}
+
+static enum fz_code
+check_upload(struct api_call *call, const struct api_wait *wait, bool *ret_done,
+             struct fz_error *err)
+{
+    struct store_upload upload;
+    enum fz_code code =
+        store_upload_get(call->store, wait->project_id, wait->id, call->arena, &upload, err);
+    if (code || strcmp(upload.state, "queued") == 0)
+        return code;
+    if (strcmp(upload.state, "failed") == 0) {
+        enum fz_code cause = upload.error_code > FZ_OK && upload.error_code <= FZ_E_INTERNAL
+                                 ? (enum fz_code)upload.error_code
+                                 : FZ_E_INTERNAL;
+        return fz_fail(err, cause, "%s", upload.error ? upload.error : "the upload failed");
+    }
+    *ret_done = true;
+    http_respond_json(wait->request, 201, fz_span_cstr(upload.result));
+    return FZ_OK;
+}
+
+/* True if the request was answered. */
+static bool
+check(struct api_watcher *watcher, const struct api_wait *wait, bool is_late)
+{
+    struct fz_arena arena FZ_CLEANUP(fz_arena_deinit);
+    fz_arena_init(&arena, watcher->api->config.limits->report_memory);
+    struct api_call call = {
+        .api = watcher->api,
+        .request = wait->request,
+        .store = watcher->store,
+        .arena = &arena,
+        .project_id = wait->project_id,
+    };
+    struct fz_error err = {.code = FZ_OK, .offset = -1};
+    enum fz_code code = FZ_OK;
+    bool is_done = false;
+    switch (wait->kind) {
+    case API_WAIT_REPORT:
+        code = check_report(&call, wait, &is_done, &err);
+        break;
+    case API_WAIT_TRANSIENT:
+        code = check_transient(&call, wait, &is_done, &err);
+        break;
+    case API_WAIT_UPLOAD:
+        code = check_upload(&call, wait, &is_done, &err);
+        break;
+    }
+    if (is_done)
+        return true;
+    /* A database that is away for a moment is no reason to give up before the deadline: the report
+     * is stored. A failed job's UNAVAILABLE cannot come here, since such jobs are tried again. */
+    if (code && code != FZ_E_UNAVAILABLE) {
+        http_respond_error(wait->request, &err);
+        return true;
+    }
+    if (is_late)
+        answer_deadline(&call, wait);
+    return is_late;
+}
+
+/* ---- the thread -------------------------------------------------------------------------- */
+
+/* Take over what was added; false at the end. Sleeps as long as nobody waits. */
+static bool
+collect(struct api_watcher *watcher, bool *ret_hurried)
+{
+    pthread_mutex_lock(&watcher->lock);
+    while (!watcher->added && !watcher->waits && !watcher->is_stopped)
+        pthread_cond_wait(&watcher->changed, &watcher->lock);
+    while (watcher->added) {
+        struct api_wait *wait = watcher->added;
+        watcher->added = wait->next;
+        wait->next = watcher->waits;
+        watcher->waits = wait;
+    }
+    bool go_on = watcher->waits || !watcher->is_stopped;
+    *ret_hurried = watcher->is_hurried || watcher->is_stopped;
+    pthread_mutex_unlock(&watcher->lock);
+    return go_on;
+}
+
+static void
+check_all(struct api_watcher *watcher, bool is_hurried)
+{
+    int64_t now_ms = fz_time_monotonic_ms();
+    for (struct api_wait **at = &watcher->waits; *at;) {
+        struct api_wait *wait = *at;
+        if (check(watcher, wait, is_hurried || now_ms >= wait->deadline_ms)) {
+            *at = wait->next;
+            free(wait);
+        } else {
+            at = &wait->next;
+        }
+    }
+}
+
+static void *
+watch(void *user)
+{
+    struct api_watcher *watcher = user;
+    bool is_hurried = false;
+    while (collect(watcher, &is_hurried)) {
+        check_all(watcher, is_hurried);
+        if (watcher->waits)
+            store_wait_change(watcher->store, NAP_MS);
+    }
+    return NULL;
+}
+
+enum fz_code
+api_watcher_start(struct api *api, struct api_watcher **ret, struct fz_error *err)
+{
+    struct api_watcher *watcher = calloc(1, sizeof(*watcher));
+    if (!watcher)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    watcher->api = api;
+    enum fz_code code = store_open(api->config.database_url, &watcher->store, err);
+    if (code) {
+        free(watcher);
+        return code;
+    }
+    pthread_mutex_init(&watcher->lock, NULL);
+    pthread_cond_init(&watcher->changed, NULL);
+    if (pthread_create(&watcher->thread, NULL, watch, watcher) != 0) {
+        store_close(watcher->store);
+        free(watcher);
+        return fz_fail(err, FZ_E_NO_MEMORY, "cannot start a thread");
+    }
+    *ret = watcher;
+    return FZ_OK;
+}
+
+void
+api_watcher_add(struct api_watcher *watcher, struct api_wait *wait)
+{
+    pthread_mutex_lock(&watcher->lock);
+    wait->next = watcher->added;
+    watcher->added = wait;
+    pthread_cond_signal(&watcher->changed);
+    pthread_mutex_unlock(&watcher->lock);
+}
+
+void
+api_watcher_hurry(struct api_watcher *watcher)
+{
+    pthread_mutex_lock(&watcher->lock);
+    watcher->is_hurried = true;
+    pthread_cond_signal(&watcher->changed);
+    pthread_mutex_unlock(&watcher->lock);
+}
+
+void
+api_watcher_stop(struct api_watcher *watcher)
+{
+    if (!watcher)
+        return;
+    pthread_mutex_lock(&watcher->lock);
+    watcher->is_stopped = true;
+    pthread_cond_signal(&watcher->changed);
+    pthread_mutex_unlock(&watcher->lock);
+    pthread_join(watcher->thread, NULL);
+    store_close(watcher->store);
+    pthread_mutex_destroy(&watcher->lock);
+    pthread_cond_destroy(&watcher->changed);
+    free(watcher);
+}

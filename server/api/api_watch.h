@@ -1,0 +1,44 @@
+/*
+ * The watcher: one thread that looks, for every request that waits for a job, whether it is done.
+ *
+ * A thousand waiting clients cost one thread and one connection: it sleeps until anything was
+ * committed and then asks about those who wait.
+ */
+#ifndef API_WATCH_H
+#define API_WATCH_H
+
+#include "server/api/api_private.h"
+
+enum api_wait_kind {
+    API_WAIT_REPORT,    /* 200 with the report; at the deadline 202 */
+    API_WAIT_TRANSIENT, /* 200 with the report, which is gone then; at the deadline 503 */
+    API_WAIT_UPLOAD,    /* 201 with the upload's result; at the deadline 202 */
+};
+
+struct api_wait {
+    struct api_wait *next; /* the watcher's */
+    enum api_wait_kind kind;
+    struct http_request *request;
+    int64_t project_id;
+    char id[STORE_ID_TEXT];
+    enum api_format format;
+    const char *report_format; /* static string, for the 202 */
+    int64_t deadline_ms;       /* monotonic */
+};
+
+FZ_MUST_CHECK enum fz_code api_watcher_start(struct api *api, struct api_watcher **ret,
+                                             struct fz_error *err);
+/* `wait` (malloc) is taken; the request will be answered. */
+void api_watcher_add(struct api_watcher *watcher, struct api_wait *wait);
+/* Answer all who wait, now and later, as at their deadline. */
+void api_watcher_hurry(struct api_watcher *watcher);
+void api_watcher_stop(struct api_watcher *watcher);
+
+/* The answer to a report or upload that was taken in and is not done: 202. */
+void api_answer_queued(struct http_request *request, const char *id, const char *report_format);
+void api_answer_upload_queued(struct http_request *request, const char *id);
+/* {"upload":…,"status":…} of an upload, with its result or its error. */
+FZ_MUST_CHECK enum fz_code api_upload_json(const struct store_upload *upload, struct fz_buffer *out,
+                                           struct fz_error *err);
+
+#endif
