@@ -17,9 +17,14 @@ struct sym_demangle_options {
  * appends the name as it was (one leading underscore of a plain Mach-O C symbol removed only if
  * `is_macho_symbol`).
  *
- * Never fails, never recurses without limit; names above 64 KiB are returned as they were.
+ * `options` may be NULL. Never fails, never recurses without limit; names above 64 KiB, and those
+ * whose readable form is, are returned as they were.
  */
 bool sym_demangle(const char *name, bool is_macho_symbol,
                   const struct sym_demangle_options *options, struct fz_buffer *out);
+
+/* True for "__hidden#123_": what bitcode builds have instead of a name. Nothing can be read from
+ * it; the dSYM needs its BCSymbolMap first (dsymutil --symbol-map). */
+bool sym_demangle_is_hidden(const char *name);
 
 #endif

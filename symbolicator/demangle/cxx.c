@@ -1,0 +1,153 @@
+/*
+ * C++ names through the Itanium demangler of libc++abi, kept within bounds.
+ *
+ * That demangler trusts its input: it recurses as deep as the name nests, its output doubles with
+ * every nested substitution (335 bytes of `S_IS0_S0_E` stand for 2^32 names), and where memory ends
+ * it aborts. Symbol files are foreign, so:
+ *
+ *  - its object file is linked with malloc, realloc, free and abort renamed to the functions below
+ *    (cmake/FzDemangle.cmake). They take from an arena with a cap, and leave by longjmp() when that
+ *    is spent. The frames they leave own nothing that is not in the arena.
+ *  - recursion was measured over all productions of the grammar at up to 560 bytes of stack for one
+ *    byte of name (a run of 'Z'). Names up to DIRECT_MAX are demangled on the caller's stack, 143
+ *    KiB at worst; longer ones on a thread whose stack has STACK_PER_BYTE for each byte.
+ */
+#include "symbolicator/demangle/language.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+
+#include "base/arena.h"
+
+enum { DIRECT_MAX = 256, STACK_PER_BYTE = 1024, STACK_MIN = 256 * 1024 };
+enum { MEMORY_PER_BYTE = 1024, MEMORY_MIN = 1024 * 1024, BLOCK_HEAD = 16 };
+/* The output doubles as it grows, and a name of the longest kind has a pointer for each byte. */
+enum { BLOCK_MAX = 2 * 8 * DEMANGLE_NAME_MAX };
+
+struct run {
+    const char *name;
+    struct fz_arena arena;
+    jmp_buf out_of_bounds;
+    const char *text; /* in the arena; NULL if it is no mangled name or too much */
+};
+
+/* The renamed functions get no argument that could carry the run. */
+static _Thread_local struct run *current_run;
+
+char *fz_cxa_demangle(const char *name, char *buffer, size_t *len, int *status);
+void *fz_cxa_malloc(size_t size);
+void *fz_cxa_realloc(void *block, size_t size);
+void fz_cxa_free(void *block);
+void fz_cxa_delete(void *block, size_t size);
+FZ_NORETURN void fz_cxa_abort(void);
+FZ_NORETURN void fz_cxa_terminate(void);
+FZ_NORETURN void fz_cxa_abort_message(const char *fmt, ...);
+
+FZ_NORETURN void
+fz_cxa_abort(void)
+{
+    longjmp(current_run->out_of_bounds, 1);
+}
+
+FZ_NORETURN void
+fz_cxa_terminate(void)
+{
+    fz_cxa_abort();
+}
+
+FZ_NORETURN void
+fz_cxa_abort_message(const char *fmt, ...)
+{
+    (void)fmt;
+    fz_cxa_abort();
+}
+
+/* Each block is preceded by its size, for realloc. */
+void *
+fz_cxa_malloc(size_t size)
+{
+    if (size > SIZE_MAX - BLOCK_HEAD)
+        fz_cxa_abort();
+    char *block = fz_arena_alloc(&current_run->arena, size + BLOCK_HEAD);
+    if (!block)
+        fz_cxa_abort();
+    memcpy(block, &size, sizeof(size));
+    return block + BLOCK_HEAD;
+}
+
+void *
+fz_cxa_realloc(void *block, size_t size)
+{
+    size_t old_size = 0;
+    if (block)
+        memcpy(&old_size, (char *)block - BLOCK_HEAD, sizeof(old_size));
+    if (size > BLOCK_MAX)
+        fz_cxa_abort();
+    void *grown = fz_cxa_malloc(size);
+    if (block)
+        memcpy(grown, block, old_size < size ? old_size : size);
+    return grown;
+}
+
+void
+fz_cxa_free(void *block)
+{
+    (void)block; /* the arena frees all at once */
+}
+
+void
+fz_cxa_delete(void *block, size_t size)
+{
+    (void)block;
+    (void)size;
+}
+
+static void *
+run_demangler(void *user)
+{
+    struct run *run = user;
+    current_run = run;
+    if (setjmp(run->out_of_bounds) == 0) {
+        int status = 0;
+        run->text = fz_cxa_demangle(run->name, NULL, NULL, &status);
+    } else {
+        run->text = NULL;
+    }
+    current_run = NULL;
+    return NULL;
+}
+
+/* False if there can be no such thread here; the name then stays as it was. */
+static bool
+run_on_thread(struct run *run, size_t name_len)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    if (pthread_attr_init(&attributes) != 0)
+        return false;
+    bool started =
+        pthread_attr_setstacksize(&attributes, STACK_MIN + name_len * STACK_PER_BYTE) == 0 &&
+        pthread_create(&thread, &attributes, run_demangler, run) == 0;
+    pthread_attr_destroy(&attributes);
+    return started && pthread_join(thread, NULL) == 0;
+}
+
+bool
+demangle_cxx(const char *name, const struct sym_demangle_options *options, struct fz_buffer *out)
+{
+    struct run run = {.name = name};
+    size_t len = strlen(name);
+    fz_arena_init(&run.arena, MEMORY_MIN + len * MEMORY_PER_BYTE);
+    if (len <= DIRECT_MAX)
+        run_demangler(&run);
+    else if (!run_on_thread(&run, len))
+        run.text = NULL;
+    struct fz_span text = fz_span_cstr(run.text);
+    bool done = text.len > 0 && text.len <= DEMANGLE_TEXT_MAX;
+    if (done && options->simplified)
+        demangle_cxx_simplify(text, out);
+    else if (done)
+        fz_buffer_append(out, text.data, text.len);
+    fz_arena_deinit(&run.arena);
+    return done;
+}

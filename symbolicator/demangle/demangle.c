@@ -1,0 +1,121 @@
+/*
+ * Which demangler a name belongs to, and block names.
+ *
+ * Blocks (clang's names, shown behind Mach-O's underscore; the number is the length of the method):
+ *
+ *   __41-[Foo bar]_block_invoke_2     ->  -[Foo bar] (block 2)        Objective-C method
+ *   __main_block_invoke               ->  main (block)                C function
+ *   ___ZN3Foo3barEv_block_invoke      ->  invocation function for block in Foo::bar()   (C++,
+ * LLVM's text)
+ *
+ * The method comes first, so that a list sorts a method and its blocks together.
+ */
+#include "symbolicator/demangle.h"
+
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "symbolicator/demangle/language.h"
+
+static const struct {
+    const char *prefix;
+    bool (*demangle)(const char *name, const struct sym_demangle_options *options,
+                     struct fz_buffer *out);
+} languages[] = {
+    /* Rust's legacy names are valid C++ names with a hash behind them: it is asked first. */
+    {"_R", demangle_rust},  {"_ZN", demangle_rust}, {"_Z", demangle_cxx},
+    {"___Z", demangle_cxx}, {"__", demangle_block},
+};
+
+/* The name up to "_block_invoke" or "_block_invoke_<digits>", and the digits; false if it does not
+ * end so. */
+static bool
+split_block(struct fz_span name, struct fz_span *ret_function, struct fz_span *ret_number)
+{
+    static const char mark[] = "_block_invoke";
+    size_t mark_len = sizeof(mark) - 1, end = name.len;
+    while (end > 0 && name.data[end - 1] >= '0' && name.data[end - 1] <= '9')
+        end--;
+    *ret_number = fz_span_make(name.data + end, name.len - end);
+    if (ret_number->len > 0) {
+        if (end == 0 || name.data[end - 1] != '_')
+            return false;
+        end--;
+    }
+    if (end <= mark_len || memcmp(name.data + end - mark_len, mark, mark_len) != 0)
+        return false;
+    *ret_function = fz_span_make(name.data, end - mark_len);
+    return true;
+}
+
+/* "41-[Foo bar]" to "-[Foo bar]"; anything that is no method of that length stays. */
+static bool
+strip_method_length(struct fz_span *function)
+{
+    size_t digits = 0, len = 0;
+    while (digits < function->len && digits < 6 && function->data[digits] >= '0' &&
+           function->data[digits] <= '9')
+        len = len * 10 + (size_t)(function->data[digits++] - '0');
+    if (digits == 0)
+        return true;
+    struct fz_span rest = fz_span_make(function->data + digits, function->len - digits);
+    if (len != rest.len || rest.len < 2 || (rest.data[0] != '-' && rest.data[0] != '+') ||
+        rest.data[1] != '[')
+        return false;
+    *function = rest;
+    return true;
+}
+
+bool
+demangle_block(const char *name, const struct sym_demangle_options *options, struct fz_buffer *out)
+{
+    (void)options;
+    struct fz_span function, number;
+    struct fz_span rest = fz_span_cstr(name + 2);
+    if (rest.len > 0 && rest.data[0] == '_') /* still with Mach-O's underscore */
+        rest = fz_span_make(rest.data + 1, rest.len - 1);
+    if (!split_block(rest, &function, &number) || !strip_method_length(&function) ||
+        function.data[0] == 'Z' || (function.data[0] == '_' && function.data[1] == 'Z'))
+        return false; /* the last two: in a C++ function, which is not ours */
+    fz_buffer_append(out, function.data, function.len);
+    fz_buffer_text(out, number.len ? " (block " : " (block");
+    fz_buffer_append(out, number.data, number.len);
+    fz_buffer_char(out, ')');
+    return true;
+}
+
+static bool
+demangle_any(const char *name, const struct sym_demangle_options *options, struct fz_buffer *out)
+{
+    for (size_t i = 0; i < FZ_ARRAY_LEN(languages); i++) {
+        if (fz_text_has_prefix(name, languages[i].prefix) &&
+            languages[i].demangle(name, options, out))
+            return true;
+    }
+    return false;
+}
+
+bool
+sym_demangle(const char *name, bool is_macho_symbol, const struct sym_demangle_options *options,
+             struct fz_buffer *out)
+{
+    static const struct sym_demangle_options defaults = {.simplified = false};
+    const char *inner = name[0] == '_' ? name + 1 : name;
+    const char *plain = is_macho_symbol ? inner : name;
+    if (!options)
+        options = &defaults;
+    if (strlen(name) <= DEMANGLE_NAME_MAX &&
+        (demangle_any(plain, options, out) ||
+         (plain == name && inner != name && demangle_any(inner, options, out))))
+        return true;
+    fz_buffer_text(out, plain);
+    return false;
+}
+
+bool
+sym_demangle_is_hidden(const char *name)
+{
+    while (*name == '_')
+        name++;
+    return fz_text_has_prefix(name, "hidden#");
+}

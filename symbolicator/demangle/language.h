@@ -1,0 +1,35 @@
+/*
+ * The demanglers by language, private to symbolicator/demangle.
+ *
+ * Each is given the name behind Mach-O's underscore, at most DEMANGLE_NAME_MAX bytes. Returns true
+ * and appends the readable form, or returns false and appends nothing. None recurses without limit
+ * and none writes more than DEMANGLE_TEXT_MAX bytes: a few substitutions in a mangled name can
+ * stand for gigabytes of text.
+ *
+ * A further language is a file here and a row in demangle.c.
+ */
+#ifndef SYM_DEMANGLE_LANGUAGE_H
+#define SYM_DEMANGLE_LANGUAGE_H
+
+#include "base/buffer.h"
+#include "symbolicator/demangle.h"
+
+enum { DEMANGLE_NAME_MAX = 64 * 1024, DEMANGLE_TEXT_MAX = 64 * 1024 };
+
+/* Itanium C++, blocks in C++ functions ("___Z..._block_invoke") and suffixes (".cold", ".llvm.1")
+ * as LLVM prints them. */
+bool demangle_cxx(const char *name, const struct sym_demangle_options *options,
+                  struct fz_buffer *out);
+
+/* Rust: v0 (_R...) and legacy (_ZN...17h<16 hex digits>E), without the hash. */
+bool demangle_rust(const char *name, const struct sym_demangle_options *options,
+                   struct fz_buffer *out);
+
+/* Blocks in Objective-C methods and C functions. */
+bool demangle_block(const char *name, const struct sym_demangle_options *options,
+                    struct fz_buffer *out);
+
+/* Append C++ text without what the standard library's templates have by default. */
+void demangle_cxx_simplify(struct fz_span text, struct fz_buffer *out);
+
+#endif
