@@ -29,8 +29,11 @@ limits_default(void)
         .child_cpu_s = 60,
         .child_wall_s = 120,
         .connections = 4096,
+        .per_address = 256,
+        .body_memory = 256 * MiB,
         .header_s = 10,
         .body_s = 120,
+        .answer_s = 10,
         .min_body_rate = 1024,
         .auth_failures = 10,
     };
@@ -56,6 +59,8 @@ static const struct field {
     FIELD(child_wall_s),  FIELD(connections),
     FIELD(header_s),      FIELD(body_s),
     FIELD(min_body_rate), FIELD(auth_failures),
+    FIELD(per_address),   FIELD(body_memory),
+    FIELD(answer_s),
 #undef FIELD
 };
 

@@ -27,8 +27,11 @@ struct limits {
     unsigned child_cpu_s;         /* CPU seconds of a child per job; 60 (symbol files: 600) */
     unsigned child_wall_s;        /* 120 (symbol files: 1,200) */
     unsigned connections;         /* 4,096 */
+    unsigned per_address;         /* connections from one, loopback excepted; 256 */
+    size_t body_memory;           /* bodies held in memory, all requests together; 256 MiB */
     unsigned header_s;            /* a request's header must be complete; 10 */
     unsigned body_s;              /* a report's body; 120 */
+    unsigned answer_s;            /* the client must take some of its answer; 10 */
     unsigned min_body_rate;       /* bytes per second after 5 s; 1,024 */
     unsigned auth_failures;       /* wrong tokens a minute from one address; 10 */
 };
