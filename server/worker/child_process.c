@@ -1,0 +1,227 @@
+#define _GNU_SOURCE /* SOCK_CLOEXEC, sigabbrev_np */
+#include "server/worker/child_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/attr.h"
+#include "base/file.h"
+#include "base/time.h"
+#include "server/worker/child_sandbox.h"
+
+enum { EXIT_WAIT_MS = 1000, EXIT_STEP_MS = 1 };
+
+static enum fz_code
+spawn(pid_t *ret_pid, int sock, struct fz_error *err)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attr;
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    int failed = posix_spawn_file_actions_init(&actions);
+    if (failed)
+        return fz_fail(err, FZ_E_NO_MEMORY, "cannot start a child process");
+    failed = posix_spawnattr_init(&attr);
+    if (failed) {
+        posix_spawn_file_actions_destroy(&actions);
+        return fz_fail(err, FZ_E_NO_MEMORY, "cannot start a child process");
+    }
+    failed = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    if (!failed)
+        failed =
+            posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    /* A child that was taken over could forge log lines; a sanitizer's report is worth more. */
+    if (!failed && !child_sandbox_is_sanitized())
+        failed =
+            posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    if (!failed)
+        failed = posix_spawn_file_actions_adddup2(&actions, sock, PROTO_FD);
+    /* Its own group: Ctrl-C in a terminal ends the worker, which lets the running job finish. */
+    if (!failed)
+        failed = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                                                     POSIX_SPAWN_SETPGROUP);
+    if (!failed)
+        failed = posix_spawnattr_setsigmask(&attr, &none);
+    if (!failed)
+        failed = posix_spawnattr_setsigdefault(&attr, &all);
+    if (!failed) {
+        char program[] = "framezero", role[] = "child";
+        char *argv[] = {program, role, NULL};
+        char *envp[] = {NULL};
+        failed = posix_spawn(ret_pid, "/proc/self/exe", &actions, &attr, argv, envp);
+    }
+    posix_spawnattr_destroy(&attr);
+    posix_spawn_file_actions_destroy(&actions);
+    errno = failed;
+    if (failed == EAGAIN)
+        return fz_fail(err, FZ_E_UNAVAILABLE, "cannot start a child process: too many processes");
+    return failed ? fz_fail_errno(err, "cannot start a child process") : FZ_OK;
+}
+
+bool
+child_process_runs(const struct child_process *child)
+{
+    return child->pid > 0;
+}
+
+enum fz_code
+child_process_start(struct child_process *child, enum proto_role role, const struct limits *limits,
+                    struct fz_error *err)
+{
+    *child = (struct child_process){.sock = -1, .tick = child->tick, .tick_user = child->tick_user};
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+        return fz_fail_errno(err, "cannot make a socket pair");
+    FZ_CLEANUP(fz_closep) int theirs = pair[1];
+    child->sock = pair[0];
+    enum fz_code code = proto_inbox_init(&child->inbox, err);
+    if (code == FZ_OK)
+        code = spawn(&child->pid, theirs, err);
+    if (code == FZ_OK) {
+        struct fz_buffer body;
+        fz_buffer_init(&body, 0);
+        proto_put_u8(&body, (uint8_t)role);
+        fz_buffer_append(&body, limits, sizeof(*limits));
+        code = fz_buffer_done(&body, err);
+        if (code == FZ_OK)
+            code = child_process_send(child, PROTO_START, fz_buffer_span(&body), NULL, 0, err);
+        fz_buffer_deinit(&body);
+    }
+    if (code != FZ_OK)
+        child_process_stop(child);
+    return code;
+}
+
+void
+child_process_stop(struct child_process *child)
+{
+    if (child->pid > 0) {
+        kill(child->pid, SIGKILL);
+        while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR)
+            continue;
+    }
+    child->pid = 0;
+    fz_closep(&child->sock);
+    proto_inbox_deinit(&child->inbox);
+}
+
+/* CPU seconds the child has used in its life, as far as the system tells. */
+static double
+cpu_seconds(const struct child_process *child)
+{
+    clockid_t clock;
+    struct timespec used;
+    if (clock_getcpuclockid(child->pid, &clock) != 0 || clock_gettime(clock, &used) != 0)
+        return 0;
+    return (double)used.tv_sec + (double)used.tv_nsec / 1e9;
+}
+
+void
+child_process_begin(struct child_process *child, unsigned wall_s)
+{
+    child->wall_s = wall_s;
+    child->begin_cpu_s = cpu_seconds(child);
+    int64_t now = fz_time_monotonic_ms();
+    child->deadline_ms = now + (int64_t)wall_s * 1000;
+    child->next_tick_ms = now + CHILD_TICK_MS;
+    child->died = false;
+}
+
+enum fz_code
+child_process_send(struct child_process *child, enum proto_kind kind, struct fz_span body,
+                   const int *fds, size_t n_fds, struct fz_error *err)
+{
+    if (!child_process_runs(child))
+        return fz_fail(err, FZ_E_INTERNAL, "no child process runs");
+    enum fz_code code = proto_send(child->sock, kind, body, fds, n_fds, err);
+    /* A dead child is told by the next receive, with its reason. */
+    return code == FZ_E_NOT_FOUND ? FZ_OK : code;
+}
+
+/* The socket is closed: why did it end? It gets a moment, since the socket goes first. */
+static enum fz_code
+tell_death(struct child_process *child, struct fz_error *err)
+{
+    int status = 0;
+    pid_t got = 0;
+    for (int64_t waited = 0; got == 0 && waited < EXIT_WAIT_MS; waited += EXIT_STEP_MS) {
+        got = waitpid(child->pid, &status, WNOHANG);
+        if (got == 0)
+            fz_time_sleep_ms(EXIT_STEP_MS);
+    }
+    if (got == child->pid)
+        child->pid = 0;
+    child_process_stop(child);
+    child->died = true;
+    if (got > 0 && WIFSIGNALED(status)) {
+        int number = WTERMSIG(status);
+        if (number == SIGXCPU)
+            return fz_fail(err, FZ_E_MALFORMED, "reading it took more than its limit of CPU time");
+        if (number == SIGXFSZ)
+            return fz_fail(err, FZ_E_MALFORMED, "reading it made more output than its limit");
+        const char *name = sigabbrev_np(number);
+        return fz_fail(err, FZ_E_MALFORMED, "the process that read it was ended by signal SIG%s",
+                       name ? name : "?");
+    }
+    if (got > 0 && WIFEXITED(status))
+        return fz_fail(err, FZ_E_MALFORMED, "the process that read it ended with status %d",
+                       WEXITSTATUS(status));
+    return fz_fail(err, FZ_E_MALFORMED, "the process that read it hung up");
+}
+
+/* The time is over. Children run at the lowest priority: one that hardly got the processor says
+ * nothing about its input, and the job is tried again later. */
+static enum fz_code
+give_up(struct child_process *child, struct fz_error *err)
+{
+    double used_s = cpu_seconds(child) - child->begin_cpu_s;
+    bool starved = used_s < child->wall_s / 8.0;
+    child_process_stop(child);
+    if (starved)
+        return fz_fail(err, FZ_E_UNAVAILABLE, "it got %.1f s of CPU time in %u s", used_s,
+                       child->wall_s);
+    child->died = true;
+    return fz_fail(err, FZ_E_MALFORMED, "reading it took more than %u s", child->wall_s);
+}
+
+enum fz_code
+child_process_next(struct child_process *child, struct fz_error *err)
+{
+    if (!child_process_runs(child))
+        return fz_fail(err, FZ_E_INTERNAL, "no child process runs");
+    for (;;) {
+        int64_t now = fz_time_monotonic_ms();
+        int64_t left = child->deadline_ms - now;
+        if (left <= 0)
+            return give_up(child, err);
+        enum fz_code code = FZ_OK;
+        if (now >= child->next_tick_ms) { /* also for a child that never falls silent */
+            child->next_tick_ms = now + CHILD_TICK_MS;
+            code = child->tick ? child->tick(child->tick_user, err) : FZ_OK;
+        }
+        if (code == FZ_OK) {
+            int64_t step = left < CHILD_TICK_MS ? left : CHILD_TICK_MS;
+            code = proto_receive(child->sock, step, false, &child->inbox, err);
+            if (code == FZ_OK)
+                return FZ_OK;
+            if (code == FZ_E_UNAVAILABLE)
+                continue;
+            if (code == FZ_E_NOT_FOUND)
+                return tell_death(child, err);
+        }
+        if (code != FZ_OK) {
+            child_process_stop(child);
+            child->died = code == FZ_E_MALFORMED;
+            return code;
+        }
+    }
+}

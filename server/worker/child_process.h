@@ -1,0 +1,56 @@
+/*
+ * A child process as its worker sees it: start it, speak with it until a deadline, end it.
+ *
+ * The child is this same program (`framezero child`) with an empty environment, no descriptors but
+ * the socket, and its own process group. One thread uses one child.
+ */
+#ifndef WORKER_CHILD_PROCESS_H
+#define WORKER_CHILD_PROCESS_H
+
+#include "server/limits.h"
+#include "server/worker/protocol.h"
+#include <sys/types.h>
+
+/* Called about every CHILD_TICK_MS while the child works, to renew leases. Anything but FZ_OK ends
+ * the wait, and the child, with that code; it must not be NOT_FOUND or UNAVAILABLE. */
+typedef enum fz_code (*child_tick_fn)(void *user, struct fz_error *err);
+enum { CHILD_TICK_MS = 5000 };
+
+struct child_process {
+    pid_t pid; /* 0 = none runs */
+    int sock;
+    struct proto_inbox inbox;
+    int64_t deadline_ms; /* monotonic, of the job that runs */
+    int64_t next_tick_ms;
+    unsigned wall_s;    /* the same as it was given, for messages */
+    bool died;          /* ended by itself or by a limit, in the middle of a job */
+    child_tick_fn tick; /* NULL = none */
+    void *tick_user;
+};
+
+/* UNAVAILABLE, NO_MEMORY: the system is short of something; INTERNAL: cannot start at all. */
+FZ_MUST_CHECK enum fz_code child_process_start(struct child_process *child, enum proto_role role,
+                                               const struct limits *limits, struct fz_error *err);
+bool child_process_runs(const struct child_process *child);
+
+/* Kill and reap; a child that never ran is fine. */
+void child_process_stop(struct child_process *child);
+
+/* From now on the child has wall_s seconds. */
+void child_process_begin(struct child_process *child, unsigned wall_s);
+
+FZ_MUST_CHECK enum fz_code child_process_send(struct child_process *child, enum proto_kind kind,
+                                              struct fz_span body, const int *fds, size_t n_fds,
+                                              struct fz_error *err);
+
+/*
+ * The next message of the child, in child->inbox.
+ *
+ * MALFORMED: the child died (child->died; the text says of what: signal, CPU time, wall time,
+ * output) or spoke nonsense; it has been stopped. UNAVAILABLE: its time is over, but it hardly ran;
+ * stopped too. What tick returned is passed on, and the child is
+ * stopped as well.
+ */
+FZ_MUST_CHECK enum fz_code child_process_next(struct child_process *child, struct fz_error *err);
+
+#endif

@@ -1,0 +1,195 @@
+/* SYMBOLICATE: raw bytes of a report → report model → names → JSON and what the worker must know.
+ */
+#include <stdlib.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "server/ingest/ingest.h"
+#include "server/report/render.h"
+#include "server/worker/child.h"
+#include "server/worker/resolve.h"
+
+static enum fz_code
+find_index(void *user, const struct report_image *image, struct sym_index **ret,
+           struct fz_error *err)
+{
+    return child_cache_find(user, &image->uuid, ret, err);
+}
+
+/* The crashed thread's first frame with a name, preferably one of the app itself: that is what a
+ * list of crashes shows. */
+static void
+set_top(struct report *report, struct store_report *columns)
+{
+    const struct report_thread *thread = report_crashed_thread(report);
+    const struct report_frame *top = NULL;
+    for (size_t i = 0; thread && i < thread->n_frames; i++) {
+        const struct report_frame *frame = &thread->frames[i];
+        if (frame->n_symbols == 0)
+            continue;
+        if (!top)
+            top = frame;
+        if (frame->in_app) {
+            top = frame;
+            break;
+        }
+    }
+    if (!top)
+        return;
+    columns->top_function = top->symbols[0].function;
+    columns->top_file = top->symbols[0].file;
+    columns->top_line = top->symbols[0].line;
+}
+
+static void
+count_frames(const struct report *report, struct proto_info *info)
+{
+    for (size_t t = 0; t < report->n_threads; t++) {
+        for (size_t i = 0; i < report->threads[t].n_frames; i++) {
+            if (report->threads[t].frames[i].n_symbols)
+                info->n_frames_named++;
+            else
+                info->n_frames_unnamed++;
+        }
+    }
+}
+
+static bool
+is_among(const struct fz_uuid *uuids, size_t n, const struct fz_uuid *uuid)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (fz_uuid_equal(&uuids[i], uuid))
+            return true;
+    }
+    return false;
+}
+
+static bool
+is_waited(const struct store_image_wait *waits, size_t n, const struct fz_uuid *uuid)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (fz_uuid_equal(&waits[i].uuid, uuid))
+            return true;
+    }
+    return false;
+}
+
+static enum fz_code
+collect_images(const struct report *report, struct fz_arena *arena, struct proto_info *info,
+               struct fz_error *err)
+{
+    struct fz_uuid *images = fz_arena_array(arena, report->n_images, sizeof(*images));
+    struct store_image_wait *waits = fz_arena_array(arena, report->n_images, sizeof(*waits));
+    if (!images || !waits)
+        return fz_arena_fail(arena, err);
+    for (size_t i = 0; i < report->n_images; i++) {
+        const struct report_image *image = &report->images[i];
+        if (!image->has_uuid)
+            continue;
+        if (!is_among(images, info->n_images, &image->uuid))
+            images[info->n_images++] = image->uuid;
+        /* A UUID may be listed twice, and only the second may have been hit. */
+        if (image->state == REPORT_IMAGE_MISSING && !is_waited(waits, info->n_waits, &image->uuid))
+            waits[info->n_waits++] = (struct store_image_wait){
+                .uuid = image->uuid, .name = image->name, .arch = image->arch};
+    }
+    info->images = images;
+    info->waits = waits;
+    return FZ_OK;
+}
+
+static enum fz_code
+collect_info(struct report *report, struct child_cache *cache, struct fz_arena *arena,
+             struct proto_info *info, struct fz_error *err)
+{
+    *info = (struct proto_info){.columns = {
+                                    .status = report_status(report),
+                                    .format = report->format,
+                                    .timestamp_ms = report->timestamp_ms,
+                                    .app_id = report->app_id,
+                                    .app_name = report->app_name,
+                                    .app_version = report->app_version,
+                                    .app_build = report->app_build,
+                                    .os_name = report->os_name,
+                                    .os_version = report->os_version,
+                                    .device_model = report->device_model,
+                                    .arch = report->arch,
+                                    .signal = report->crash.signal,
+                                    .exception = report->crash.exception,
+                                    .reason = report->crash.reason,
+                                }};
+    set_top(report, &info->columns);
+    count_frames(report, info);
+    child_cache_counts(cache, &info->n_cache_hits, &info->n_cache_misses);
+    return collect_images(report, arena, info, err);
+}
+
+/* Ingest, resolve and write; everything lies in the arena or in `out`. */
+static enum fz_code
+symbolicate(struct child *child, struct fz_span raw, const struct report_envelope *envelope,
+            struct fz_arena *arena, struct fz_buffer *out, size_t *ret_json_len,
+            struct fz_error *err)
+{
+    struct report report;
+    struct proto_info info;
+    enum fz_code code = ingest_parse(raw, &child->limits, arena, &report, err);
+    if (code == FZ_OK)
+        code = resolve_report(&report, find_index, child, NULL, arena, err);
+    if (code == FZ_OK)
+        code = collect_info(&report, child->cache, arena, &info, err);
+    if (code == FZ_OK)
+        code = report_render_json(&report, envelope, out, err);
+    if (code != FZ_OK)
+        return code;
+    *ret_json_len = out->len;
+    proto_info_encode(&info, out);
+    return fz_buffer_done(out, err);
+}
+
+static enum fz_code
+answer(struct child *child, const struct fz_buffer *out, size_t json_len, int result_fd,
+       struct fz_error *err)
+{
+    enum fz_code code = fz_file_write_fd(result_fd, fz_buffer_span(out), err);
+    if (code != FZ_OK)
+        return code;
+    struct fz_buffer body;
+    fz_buffer_init(&body, 0);
+    proto_put_u64(&body, json_len);
+    proto_put_u64(&body, out->len - json_len);
+    code = fz_buffer_done(&body, err);
+    if (code == FZ_OK)
+        code = child_tell(child, PROTO_DONE, fz_buffer_span(&body), err);
+    fz_buffer_deinit(&body);
+    return code;
+}
+
+enum fz_code
+child_symbolicate(struct child *child, struct fz_error *err)
+{
+    struct fz_arena arena;
+    fz_arena_init(&arena, child->limits.report_memory);
+    struct fz_buffer out;
+    fz_buffer_init(&out, child->limits.report_memory);
+    struct fz_map raw = {.bytes = {NULL, 0}};
+
+    FZ_CLEANUP(fz_closep) int report_fd = proto_take_fd(&child->inbox, 0);
+    FZ_CLEANUP(fz_closep) int result_fd = proto_take_fd(&child->inbox, 1);
+    struct fz_reader in = fz_reader_make(child->inbox.body, "request");
+    struct report_envelope envelope = {.status = NULL};
+    envelope.id = proto_get_text(&in, PROTO_TEXT_MAX, &arena);
+    envelope.project = proto_get_text(&in, PROTO_TEXT_MAX, &arena);
+    envelope.received_ms = (int64_t)fz_read_u64(&in);
+    enum fz_code code = fz_read_done(&in, err);
+    if (code == FZ_OK)
+        code = fz_map_open_fd(report_fd, &raw, err);
+    size_t json_len = 0;
+    if (code == FZ_OK)
+        code = symbolicate(child, raw.bytes, &envelope, &arena, &out, &json_len, err);
+    if (code == FZ_OK)
+        code = answer(child, &out, json_len, result_fd, err);
+    fz_map_close(&raw);
+    fz_buffer_deinit(&out);
+    fz_arena_deinit(&arena);
+    return code;
+}

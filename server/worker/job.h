@@ -1,0 +1,64 @@
+/*
+ * One job from its claim to its end, on the trusted side.
+ *
+ * Private to the worker: job_report.c and job_upload.c do the work, worker.c claims and ends jobs.
+ */
+#ifndef WORKER_JOB_H
+#define WORKER_JOB_H
+
+#include "server/worker/child_process.h"
+#include "server/worker/worker.h"
+#include "storage/blob.h"
+#include "storage/store.h"
+
+enum {
+    JOB_BATCH = 8,
+    JOB_LEASE_MS = 60 * 1000,
+    JOB_BEAT_MS = 20 * 1000,
+    JOB_CHILD_REPORTS = 1000, /* a report child is replaced after so many */
+    JOB_SYMBOLS_WALL_FACTOR = 10
+};
+
+struct worker {
+    const struct worker_config *config;
+    struct store *store;
+    struct blob_store *blobs;
+    struct store_job held[JOB_BATCH]; /* claimed; [0] runs */
+    size_t n_held;
+    int64_t beat_ms; /* monotonic: when the leases were renewed last */
+    /* The child that reads reports serves one project only, so that no report of another lies in
+     * its memory when it is taken over. */
+    struct child_process child;
+    int64_t child_project;
+    unsigned child_jobs;
+    int64_t project_id; /* whose name is `project`; 0 = none yet */
+    char project[65];
+};
+
+struct job_result { /* for the log line and metrics */
+    uint64_t n_unblocked;
+    const char *status; /* of a report; static or "" */
+    size_t n_files;     /* of an upload */
+};
+
+/* Renew the leases of all jobs held, if it is time; for child_process.tick. CONFLICT: the one that
+ * runs is not ours any more. */
+enum fz_code job_beat(void *worker, struct fz_error *err);
+
+/*
+ * Do the job and store its result.
+ *
+ * CONFLICT: the lease was lost, nothing was stored. Any other failure: the caller ends the job with
+ * it; *ret_died: a child died of it.
+ */
+FZ_MUST_CHECK enum fz_code job_report(struct worker *worker, const struct store_job *job,
+                                      struct job_result *ret, bool *ret_died, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code job_upload(struct worker *worker, const struct store_job *job,
+                                      struct job_result *ret, bool *ret_died, struct fz_error *err);
+
+/* A FAILED message in child->inbox as the code and text that it tells. Never FZ_OK. */
+enum fz_code job_child_failure(const struct child_process *child, struct fz_error *err);
+/* The child said what no sound child would: it is stopped and counts as dead. */
+enum fz_code job_child_nonsense(struct child_process *child, struct fz_error *err);
+
+#endif

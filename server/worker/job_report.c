@@ -1,0 +1,295 @@
+#define _GNU_SOURCE /* memfd_create */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/attr.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "server/worker/job.h"
+
+/* What the child has been told last, so that it can only ask for what is its own. */
+struct answers {
+    struct worker *worker;
+    const struct store_job *job;
+    char index_sha256[FZ_SHA256_TEXT]; /* "" = none */
+};
+
+static enum fz_code
+make_memfd(const char *name, struct fz_span content, int *ret_fd, struct fz_error *err)
+{
+    FZ_CLEANUP(fz_closep) int fd = memfd_create(name, MFD_CLOEXEC);
+    if (fd < 0)
+        return fz_fail_errno(err, "cannot make a memory file");
+    enum fz_code code = fz_file_write_fd(fd, content, err);
+    if (code != FZ_OK)
+        return code;
+    *ret_fd = fd;
+    fd = -1;
+    return FZ_OK;
+}
+
+/* INDEX: which index is the best for this image, now? */
+static enum fz_code
+answer_index(struct answers *a, struct child_process *child, struct fz_error *err)
+{
+    struct fz_uuid uuid;
+    if (child->inbox.body.len != sizeof(uuid.bytes))
+        return job_child_nonsense(child, err);
+    memcpy(uuid.bytes, child->inbox.body.data, sizeof(uuid.bytes));
+    struct fz_arena arena;
+    fz_arena_init(&arena, 1024 * 1024);
+    struct store_symbol symbol;
+    bool failed = false;
+    enum fz_code code = store_symbol_find(a->worker->store, a->job->project_id, &uuid, &arena,
+                                          &symbol, &failed, err);
+    uint8_t answer[1 + FZ_SHA256_LEN] = {failed ? PROTO_INDEX_FAILED : PROTO_INDEX_MISSING};
+    a->index_sha256[0] = '\0';
+    if (code == FZ_OK && symbol.index_sha256 && strlen(symbol.index_sha256) == FZ_SHA256_TEXT - 1 &&
+        fz_text_unhex(fz_span_cstr(symbol.index_sha256), answer + 1)) {
+        answer[0] = PROTO_INDEX_FOUND;
+        memcpy(a->index_sha256, symbol.index_sha256, FZ_SHA256_TEXT);
+    }
+    fz_arena_deinit(&arena);
+    if (code != FZ_OK && code != FZ_E_NOT_FOUND)
+        return code;
+    return child_process_send(child, PROTO_INDEX_IS, fz_span_make(answer, sizeof(answer)), NULL, 0,
+                              err);
+}
+
+/* INDEX_GET: the descriptor of the index that was named last. */
+static enum fz_code
+answer_index_get(struct answers *a, struct child_process *child, struct fz_error *err)
+{
+    if (!a->index_sha256[0])
+        return job_child_nonsense(child, err);
+    FZ_CLEANUP(fz_closep) int fd = -1;
+    uint8_t answer[1 + FZ_SHA256_LEN] = {PROTO_INDEX_FAILED};
+    enum fz_code code = blob_get_fd(a->worker->blobs, a->index_sha256, &fd, err);
+    if (code == FZ_OK)
+        answer[0] = PROTO_INDEX_FOUND;
+    else if (code != FZ_E_NOT_FOUND)
+        return code;
+    return child_process_send(child, PROTO_INDEX_IS, fz_span_make(answer, sizeof(answer)), &fd,
+                              fd >= 0 ? 1 : 0, err);
+}
+
+/* Let the child ask until it has done or failed. FZ_OK: child->inbox holds DONE. */
+static enum fz_code
+converse(struct answers *a, struct child_process *child, struct fz_error *err)
+{
+    for (;;) {
+        enum fz_code code = child_process_next(child, err);
+        if (code != FZ_OK)
+            return code;
+        if (child->inbox.kind == PROTO_DONE)
+            return FZ_OK;
+        if (child->inbox.kind == PROTO_FAILED)
+            return job_child_failure(child, err);
+        if (child->inbox.kind == PROTO_INDEX)
+            code = answer_index(a, child, err);
+        else if (child->inbox.kind == PROTO_INDEX_GET)
+            code = answer_index_get(a, child, err);
+        else
+            code = job_child_nonsense(child, err);
+        if (code != FZ_OK) {
+            child_process_stop(child); /* it still waits for an answer */
+            return code;
+        }
+    }
+}
+
+/* Read, not mapped: the child could cut the file while it is looked at. */
+static enum fz_code
+read_result(int fd, uint64_t offset, uint64_t len, struct fz_arena *arena, struct fz_span *ret,
+            struct fz_error *err)
+{
+    uint8_t *bytes = fz_arena_alloc(arena, (size_t)len);
+    if (!bytes)
+        return fz_arena_fail(arena, err);
+    uint64_t done = 0;
+    while (done < len) {
+        ssize_t n = pread(fd, bytes + done, (size_t)(len - done), (off_t)(offset + done));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return fz_fail(err, FZ_E_MALFORMED, "the result ends after %llu of %llu bytes",
+                           (unsigned long long)done, (unsigned long long)len);
+        done += (uint64_t)n;
+    }
+    *ret = fz_span_make(bytes, (size_t)len);
+    return FZ_OK;
+}
+
+/* The outer form of the JSON. It is parsed again before anything but the raw text is made of it. */
+static bool
+is_object(struct fz_span json)
+{
+    return json.len >= 2 && json.data[0] == '{' && json.data[json.len - 1] == '}' &&
+           !memchr(json.data, 0, json.len) && fz_text_is_utf8(json);
+}
+
+static enum fz_code
+take_result(struct worker *w, int result_fd, struct fz_arena *arena, struct proto_info *ret_info,
+            struct fz_span *ret_json, struct fz_error *err)
+{
+    const struct limits *limits = w->config->limits;
+    struct fz_reader in = fz_reader_make(w->child.inbox.body, "result");
+    uint64_t json_len = fz_read_u64(&in), info_len = fz_read_u64(&in);
+    if (in.failed || json_len > limits->report_memory || info_len > limits->report_memory)
+        return job_child_nonsense(&w->child, err);
+    struct fz_span info;
+    enum fz_code code = read_result(result_fd, 0, json_len, arena, ret_json, err);
+    if (code == FZ_OK)
+        code = read_result(result_fd, json_len, info_len, arena, &info, err);
+    if (code == FZ_OK)
+        code = proto_info_decode(info, limits->images, arena, ret_info, err);
+    if (code == FZ_OK && !is_object(*ret_json))
+        code = fz_fail(err, FZ_E_MALFORMED, "the result is no JSON object");
+    if (code == FZ_E_MALFORMED)
+        return job_child_nonsense(&w->child, err);
+    return code;
+}
+
+static enum fz_code
+ensure_child(struct worker *w, int64_t project_id, struct fz_error *err)
+{
+    if (child_process_runs(&w->child) && w->child_project == project_id &&
+        w->child_jobs < JOB_CHILD_REPORTS)
+        return FZ_OK;
+    child_process_stop(&w->child);
+    w->child.tick = job_beat;
+    w->child.tick_user = w;
+    enum fz_code code = child_process_start(&w->child, PROTO_ROLE_REPORTS, w->config->limits, err);
+    if (code != FZ_OK)
+        return code;
+    w->child_project = project_id;
+    w->child_jobs = 0;
+    if (w->config->metrics)
+        w->config->metrics->child_starts++;
+    return FZ_OK;
+}
+
+static enum fz_code
+ensure_project_name(struct worker *w, int64_t project_id, struct fz_arena *arena,
+                    struct fz_error *err)
+{
+    if (w->project_id == project_id)
+        return FZ_OK;
+    struct store_project project;
+    enum fz_code code = store_project_by_id(w->store, project_id, arena, &project, err);
+    if (code != FZ_OK)
+        return code;
+    size_t len = strnlen(project.name, sizeof(w->project) - 1);
+    memcpy(w->project, project.name, len);
+    w->project[len] = '\0';
+    w->project_id = project_id;
+    return FZ_OK;
+}
+
+/* Hand the report to the child. */
+static enum fz_code
+send_report(struct worker *w, const struct store_job *job, int result_fd, struct fz_arena *arena,
+            struct fz_error *err)
+{
+    struct store_report row;
+    struct fz_span raw;
+    enum fz_code code = ensure_project_name(w, job->project_id, arena, err);
+    if (code == FZ_OK)
+        code = store_report_get(w->store, job->project_id, job->subject, arena, &row, err);
+    if (code == FZ_OK)
+        code = store_report_body(w->store, job->project_id, job->subject, arena, &raw, err);
+    FZ_CLEANUP(fz_closep) int report_fd = -1;
+    if (code == FZ_OK)
+        code = make_memfd("report", raw, &report_fd, err);
+    if (code != FZ_OK)
+        return code;
+    struct fz_buffer body;
+    fz_buffer_init(&body, 0);
+    proto_put_text(&body, job->subject, PROTO_TEXT_MAX);
+    proto_put_text(&body, w->project, PROTO_TEXT_MAX);
+    proto_put_u64(&body, (uint64_t)row.received_ms);
+    int fds[PROTO_FDS_MAX] = {report_fd, result_fd};
+    code = fz_buffer_done(&body, err);
+    if (code == FZ_OK)
+        code = child_process_send(&w->child, PROTO_SYMBOLICATE, fz_buffer_span(&body), fds, 2, err);
+    fz_buffer_deinit(&body);
+    return code;
+}
+
+static void
+count(struct worker *w, const struct proto_info *info)
+{
+    struct metrics *m = w->config->metrics;
+    /* A child's word, so bounded: it can spoil its own counts, not the sum of all. */
+    uint64_t max = (uint64_t)w->config->limits->threads * w->config->limits->frames;
+    if (!m || info->n_frames_named > max || info->n_frames_unnamed > max ||
+        info->n_cache_hits > max || info->n_cache_misses > max)
+        return;
+    m->frames_symbolicated += info->n_frames_named;
+    m->frames_unnamed += info->n_frames_unnamed;
+    m->index_cache_hits += info->n_cache_hits;
+    m->index_cache_misses += info->n_cache_misses;
+}
+
+static const char *
+known_status(const char *status)
+{
+    static const char *const known[] = {"symbolicated", "partial", "unsymbolicated"};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(known); i++) {
+        if (strcmp(status, known[i]) == 0)
+            return known[i];
+    }
+    return "";
+}
+
+static enum fz_code
+run(struct worker *w, const struct store_job *job, struct fz_arena *arena, struct job_result *ret,
+    struct fz_error *err)
+{
+    FZ_CLEANUP(fz_closep) int result_fd = -1;
+    struct answers answers = {.worker = w, .job = job};
+    struct store_report_done done = {.n_waits = 0};
+    struct proto_info info;
+    enum fz_code code = make_memfd("result", (struct fz_span){NULL, 0}, &result_fd, err);
+    if (code == FZ_OK)
+        code = ensure_child(w, job->project_id, err);
+    if (code != FZ_OK)
+        return code;
+    child_process_begin(&w->child, w->config->limits->child_wall_s);
+    code = send_report(w, job, result_fd, arena, err);
+    if (code == FZ_OK) {
+        w->child_jobs++;
+        code = converse(&answers, &w->child, err);
+    }
+    if (code == FZ_OK)
+        code = take_result(w, result_fd, arena, &info, &done.result, err);
+    if (code != FZ_OK)
+        return code;
+    done.columns = info.columns;
+    done.columns.n_missing = (unsigned)info.n_waits;
+    done.waits = info.waits;
+    done.n_waits = info.n_waits;
+    done.images = info.images;
+    done.n_images = info.n_images;
+    ret->status = known_status(info.columns.status);
+    count(w, &info);
+    return store_job_finish_report(w->store, job, &done, err);
+}
+
+enum fz_code
+job_report(struct worker *worker, const struct store_job *job, struct job_result *ret,
+           bool *ret_died, struct fz_error *err)
+{
+    struct fz_arena arena;
+    /* The body, the result and its lists. */
+    fz_arena_init(&arena, worker->config->limits->report_inflated_bytes +
+                              2 * worker->config->limits->report_memory);
+    *ret = (struct job_result){.status = ""};
+    worker->child.died = false;
+    enum fz_code code = run(worker, job, &arena, ret, err);
+    *ret_died = code != FZ_OK && worker->child.died;
+    fz_arena_deinit(&arena);
+    return code;
+}

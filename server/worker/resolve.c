@@ -1,0 +1,257 @@
+/*
+ * From an address in a report to an address in a symbol file:
+ *
+ *   address   0x1045f8b00   return address of frame 1, shown unchanged
+ *   - 1       0x1045f8aff   the call itself, looked up (frame 0 of a thread: no - 1)
+ *   image     0x1045f0000   load address, from the report
+ *   offset       0x8aff
+ *   + __TEXT  0x100008aff   vmaddr of __TEXT, from the index
+ */
+#include "server/worker/resolve.h"
+
+#include <string.h>
+
+#include "base/attr.h"
+#include "base/text.h"
+#include "server/worker/resolve_symbols.h"
+#include "symbolicator/arch.h"
+
+/* What is known of an image while the frames are walked. */
+struct image_index {
+    bool asked;
+    struct sym_index *index; /* NULL unless found; borrowed */
+    uint64_t text_vmaddr;
+};
+
+struct resolver {
+    struct report *report;
+    resolve_find_fn find;
+    void *user;
+    struct fz_arena *arena;
+    struct image_index *images;
+    struct resolve_names names;
+};
+
+static bool
+cpu_of(const struct resolver *r, const struct report_image *image, uint32_t *ret_cputype)
+{
+    uint32_t subtype;
+    const char *arch = image && image->arch ? image->arch : r->report->arch;
+    return arch && sym_arch_parse(arch, ret_cputype, &subtype);
+}
+
+/* The address that lies in the instruction of this frame. */
+static uint64_t
+adjusted(const struct resolver *r, uint64_t addr, bool is_return)
+{
+    uint32_t cputype;
+    if (cpu_of(r, NULL, &cputype) && sym_arch_has_thumb(cputype))
+        addr &= ~(uint64_t)1; /* bit 0 says Thumb and is no part of the address */
+    return is_return && addr > 0 ? addr - 1 : addr;
+}
+
+static bool
+may_be_signed(const struct resolver *r)
+{
+    uint32_t cputype;
+    return !cpu_of(r, NULL, &cputype) || cputype == SYM_CPU_ARM64;
+}
+
+/* Find the image by the looked-up address: a call that ends an image returns behind it. */
+static int
+find_image(const struct resolver *r, uint64_t *addr, bool is_return)
+{
+    uint64_t plain = adjusted(r, *addr, is_return);
+    int image = report_image_at(r->report, plain);
+    if (image >= 0 || !may_be_signed(r)) {
+        *addr = plain;
+        return image;
+    }
+    /* Pointer authentication uses the bits above the address space: 47 bits on macOS, 39 on iOS, 36
+     * on older iOS. They are only cut when that leads into an image. */
+    static const unsigned widths[] = {47, 39, 36};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(widths); i++) {
+        uint64_t cut = *addr & ((UINT64_C(1) << widths[i]) - 1);
+        if (cut == *addr)
+            continue;
+        image = report_image_at(r->report, adjusted(r, cut, is_return));
+        if (image >= 0) {
+            *addr = adjusted(r, cut, is_return);
+            return image;
+        }
+    }
+    *addr = plain;
+    return -1;
+}
+
+/* The index of an image, asked for once; sets the image's state. */
+static enum fz_code
+index_of(struct resolver *r, int number, struct image_index **ret, struct fz_error *err)
+{
+    struct image_index *at = &r->images[number];
+    *ret = at;
+    if (at->asked)
+        return FZ_OK;
+    at->asked = true;
+    struct report_image *image = &r->report->images[number];
+    image->state = REPORT_IMAGE_MISSING;
+    if (!image->has_uuid)
+        return FZ_OK;
+    struct sym_index *index = NULL;
+    enum fz_code code = r->find(r->user, image, &index, err);
+    if (code == FZ_E_NOT_FOUND)
+        return FZ_OK;
+    if (code == FZ_E_MALFORMED || code == FZ_E_UNSUPPORTED) {
+        image->state = REPORT_IMAGE_FAILED;
+        return FZ_OK;
+    }
+    if (code != FZ_OK)
+        return code;
+    struct sym_index_info info;
+    sym_index_info(index, &info);
+    at->index = index;
+    at->text_vmaddr = info.text_vmaddr;
+    image->state = REPORT_IMAGE_FOUND;
+    return FZ_OK;
+}
+
+/* Code of the app itself rather than of the system. */
+static bool
+is_in_app(const struct report_image *image, int number)
+{
+    const char *path = image->path;
+    if (!path)
+        return number == 0;
+    /* Simulator runtimes lie inside Xcode.app, so the system's folders are looked for anywhere. */
+    if (strstr(path, "/System/Library/") || strstr(path, "/usr/lib/") ||
+        strstr(path, "/RuntimeRoot/") || fz_text_has_prefix(path, "/System/"))
+        return false;
+    return number == 0 || strstr(path, ".app/") != NULL;
+}
+
+static void
+locate(const struct resolver *r, struct report_frame *frame, bool is_return)
+{
+    uint64_t lookup = frame->addr;
+    if (frame->image < 0 || (size_t)frame->image >= r->report->n_images) {
+        frame->image = find_image(r, &lookup, is_return);
+        frame->has_image_offset = false;
+    } else {
+        lookup = adjusted(r, lookup, is_return);
+    }
+    frame->lookup_addr = lookup;
+    if (frame->image < 0 || frame->has_image_offset)
+        return;
+    /* Shown beside the address, so it counts from the address and not from the call before it. */
+    uint64_t load = r->report->images[frame->image].addr;
+    uint64_t shown = lookup + (is_return ? 1 : 0);
+    if (shown >= load) {
+        frame->has_image_offset = true;
+        frame->image_offset = shown - load;
+    }
+}
+
+static enum fz_code
+resolve_frame(struct resolver *r, struct report_frame *frame, bool is_return, struct fz_error *err)
+{
+    enum fz_code code = FZ_OK;
+    frame->symbols = NULL;
+    frame->n_symbols = 0;
+    locate(r, frame, is_return);
+    if (frame->image < 0) {
+        frame->status = REPORT_FRAME_UNKNOWN_IMAGE;
+    } else {
+        struct report_image *image = &r->report->images[frame->image];
+        frame->in_app = is_in_app(image, frame->image);
+        struct image_index *at;
+        code = index_of(r, frame->image, &at, err);
+        if (code != FZ_OK)
+            return code;
+        frame->status = image->state == REPORT_IMAGE_FAILED ? REPORT_FRAME_MALFORMED_SYMBOL_FILE
+                                                            : REPORT_FRAME_MISSING_SYMBOL_FILE;
+        if (at->index) {
+            uint64_t offset = adjusted(r, frame->image_offset, is_return);
+            frame->status = REPORT_FRAME_NO_SYMBOL;
+            if (frame->has_image_offset && offset <= UINT64_MAX - at->text_vmaddr)
+                code = resolve_names_at(&r->names, at->index, at->text_vmaddr + offset, frame, err);
+        }
+    }
+    if (code == FZ_OK && frame->n_symbols == 0 && frame->client_function && *frame->client_function)
+        code = resolve_names_client(&r->names, frame, err);
+    if (code == FZ_OK && frame->n_symbols > 0)
+        frame->status = REPORT_FRAME_SYMBOLICATED;
+    return code;
+}
+
+static const struct report_register *
+find_register(const struct report_thread *thread, const char *const *names)
+{
+    for (; *names; names++) {
+        for (size_t i = 0; i < thread->n_registers; i++) {
+            if (thread->registers[i].name && strcmp(thread->registers[i].name, *names) == 0)
+                return &thread->registers[i];
+        }
+    }
+    return NULL;
+}
+
+/* A thread that came with registers but without frames: where it stood, and where it returns to if
+ * the link register points into an image. */
+static enum fz_code
+frames_from_registers(struct resolver *r, struct report_thread *thread, struct fz_error *err)
+{
+    static const char *const pc_names[] = {"pc", "rip", "eip", NULL};
+    static const char *const lr_names[] = {"lr", NULL};
+    const struct report_register *pc = find_register(thread, pc_names);
+    if (thread->n_frames > 0 || !pc)
+        return FZ_OK;
+    struct report_frame *frames = fz_arena_array(r->arena, 2, sizeof(*frames));
+    if (!frames)
+        return fz_arena_fail(r->arena, err);
+    frames[0] =
+        (struct report_frame){.addr = pc->value, .image = -1, .trust = REPORT_TRUST_CONTEXT};
+    thread->frames = frames;
+    thread->n_frames = 1;
+    const struct report_register *lr = find_register(thread, lr_names);
+    uint64_t addr = lr ? lr->value : 0;
+    if (lr && lr->value != pc->value && find_image(r, &addr, true) >= 0) {
+        frames[1] =
+            (struct report_frame){.addr = lr->value, .image = -1, .trust = REPORT_TRUST_CONTEXT};
+        thread->n_frames = 2;
+    }
+    return FZ_OK;
+}
+
+static enum fz_code
+resolve_thread(struct resolver *r, struct report_thread *thread, struct fz_error *err)
+{
+    enum fz_code code = frames_from_registers(r, thread, err);
+    for (size_t i = 0; code == FZ_OK && i < thread->n_frames; i++) {
+        struct report_frame *frame = &thread->frames[i];
+        bool is_return =
+            frame->adjust == REPORT_ADJUST_RETURN || (frame->adjust == REPORT_ADJUST_AUTO && i > 0);
+        code = resolve_frame(r, frame, is_return, err);
+    }
+    return code;
+}
+
+enum fz_code
+resolve_report(struct report *report, resolve_find_fn find, void *user,
+               const struct resolve_options *options, struct fz_arena *arena, struct fz_error *err)
+{
+    struct resolver *r = fz_arena_alloc(arena, sizeof(*r));
+    if (!r)
+        return fz_arena_fail(arena, err);
+    *r = (struct resolver){.report = report, .find = find, .user = user, .arena = arena};
+    r->images = fz_arena_array(arena, report->n_images, sizeof(*r->images));
+    if (!r->images)
+        return fz_arena_fail(arena, err);
+    for (size_t i = 0; i < report->n_images; i++)
+        report->images[i].state = REPORT_IMAGE_UNUSED;
+    resolve_names_init(&r->names, options, arena);
+    enum fz_code code = FZ_OK;
+    for (size_t i = 0; code == FZ_OK && i < report->n_threads; i++)
+        code = resolve_thread(r, &report->threads[i], err);
+    resolve_names_deinit(&r->names);
+    return code;
+}
