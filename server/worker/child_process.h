@@ -23,6 +23,7 @@ struct child_process {
     int64_t deadline_ms; /* monotonic, of the job that runs */
     int64_t next_tick_ms;
     unsigned wall_s;    /* the same as it was given, for messages */
+    double begin_cpu_s; /* CPU seconds used before the job */
     bool died;          /* ended by itself or by a limit, in the middle of a job */
     child_tick_fn tick; /* NULL = none */
     void *tick_user;
