@@ -1,0 +1,177 @@
+/*
+ * What a slice carries, read from section sizes, unit headers and abbreviations alone: fast enough
+ * for the answer to an upload.
+ *
+ * The abbreviations (DWARF 5, 7.5.3) tell which kinds of entries the units are made of:
+ *
+ *   code:uleb  tag:uleb  children:1  { attribute:uleb form:uleb [value:sleb] }... 0 0     ... 0
+ */
+#include "symbolicator/inspect.h"
+
+#include "base/reader.h"
+#include "symbolicator/demangle.h"
+
+enum { TAG_FORMAL_PARAMETER = 0x05, TAG_INLINED_SUBROUTINE = 0x1d, TAG_VARIABLE = 0x34 };
+enum { AT_LOCATION = 0x02, AT_CONST_VALUE = 0x1c, FORM_IMPLICIT_CONST = 0x21 };
+
+static struct fz_span
+section(const struct sym_macho *macho, const char *segment, const char *name)
+{
+    const struct sym_section *found = sym_macho_section(macho, segment, name);
+    return found ? found->bytes : (struct fz_span){NULL, 0};
+}
+
+/* Versions and number of units; stops in silence at the first header that lies, since whoever reads
+ * the units tells it better. */
+static void
+read_units(const struct sym_macho *macho, struct sym_features *features)
+{
+    struct fz_reader r = fz_reader_make(section(macho, "__DWARF", "__debug_info"), "debug_info");
+    r.big_endian = macho->big_endian;
+    while (fz_read_left(&r) > 0) {
+        uint64_t len = fz_read_u32(&r);
+        if (len == 0xffffffff)
+            len = fz_read_u64(&r);
+        size_t start = r.pos;
+        unsigned version = fz_read_u16(&r);
+        if (r.failed || len < 2 || version < 2 || version > 5)
+            return;
+        fz_read_seek(&r, start);
+        fz_read_skip(&r, len);
+        features->n_units++;
+        if (features->dwarf_min == 0 || version < features->dwarf_min)
+            features->dwarf_min = version;
+        if (version > features->dwarf_max)
+            features->dwarf_max = version;
+    }
+}
+
+static void
+read_abbreviations(const struct sym_macho *macho, struct sym_features *features)
+{
+    struct fz_reader r = fz_reader_make(section(macho, "__DWARF", "__debug_abbrev"), "abbrev");
+    while (fz_read_left(&r) > 0 && !r.failed) {
+        if (fz_read_uleb(&r) == 0)
+            continue; /* the end of a table */
+        uint64_t tag = fz_read_uleb(&r);
+        fz_read_skip(&r, 1);
+        bool has_value = false;
+        for (;;) {
+            uint64_t attribute = fz_read_uleb(&r);
+            uint64_t form = fz_read_uleb(&r);
+            if (form == FORM_IMPLICIT_CONST)
+                fz_read_sleb(&r);
+            if (r.failed || (attribute == 0 && form == 0))
+                break;
+            if (attribute == AT_LOCATION || attribute == AT_CONST_VALUE)
+                has_value = true;
+        }
+        if (tag == TAG_INLINED_SUBROUTINE)
+            features->inlines = true;
+        if (has_value && (tag == TAG_VARIABLE || tag == TAG_FORMAL_PARAMETER))
+            features->variables = true;
+    }
+}
+
+/* Linkers leave a lone common entry in __eh_frame when compact unwind information covers all
+ * functions; only one that describes a function counts. */
+static bool
+has_frame_entries(const struct sym_macho *macho, struct fz_span bytes)
+{
+    struct fz_reader r = fz_reader_make(bytes, "eh_frame");
+    r.big_endian = macho->big_endian;
+    while (fz_read_left(&r) > 4) {
+        uint64_t len = fz_read_u32(&r);
+        if (len == 0xffffffff)
+            len = fz_read_u64(&r);
+        if (len < 4)
+            return false;
+        size_t start = r.pos;
+        uint32_t common = fz_read_u32(&r);
+        fz_read_seek(&r, start);
+        fz_read_skip(&r, len);
+        if (r.failed)
+            return false;
+        if (common != 0)
+            return true;
+    }
+    return false;
+}
+
+static void
+count_hidden(const struct sym_symbol *symbols, size_t n, struct sym_problems *problems)
+{
+    uint64_t n_hidden = 0;
+    for (size_t i = 0; i < n; i++)
+        n_hidden += sym_demangle_is_hidden(symbols[i].name);
+    if (n_hidden)
+        sym_problem_add(problems, "hidden_names",
+                        "%llu of %zu names are hidden by a bitcode build (__hidden#): run dsymutil "
+                        "--symbol-map with the archive's BCSymbolMaps, then upload again",
+                        (unsigned long long)n_hidden, n);
+}
+
+static void
+tell_missing(const struct sym_macho *macho, const struct sym_features *features,
+             struct sym_problems *problems)
+{
+    bool is_dsym = strcmp(sym_macho_kind(macho), "dsym") == 0;
+    if (!macho->has_uuid)
+        sym_problem_add(problems, "no_uuid",
+                        "no UUID: reports cannot be matched to it; link without -no_uuid");
+    if (macho->is_encrypted)
+        sym_problem_add(problems, "encrypted",
+                        "the code is encrypted by the App Store: unwinding cannot use it; upload "
+                        "the binary of the archive instead");
+    if (!features->dwarf && is_dsym && features->symtab)
+        sym_problem_add(problems, "stub_dsym",
+                        "a stub dSYM without debug information: names only, no files and lines. "
+                        "In an Xcode debug build it belongs to the .debug.dylib beside it");
+    else if (!features->dwarf && is_dsym)
+        sym_problem_add(problems, "no_dwarf",
+                        "a dSYM without debug information and names: build with -g and "
+                        "DEBUG_INFORMATION_FORMAT=dwarf-with-dsym");
+    else if (!features->dwarf)
+        sym_problem_add(problems, "no_dwarf",
+                        "no debug information, as in every linked binary: names without files and "
+                        "lines; upload its dSYM too");
+    else if (!features->lines)
+        sym_problem_add(problems, "no_lines",
+                        "debug information without line tables: no files and lines; build with -g "
+                        "or -gline-tables-only");
+    if (!features->dwarf && !features->symtab)
+        sym_problem_add(problems, "stripped", "no function names at all%s",
+                        features->function_starts ? ": only where functions begin is known" : "");
+}
+
+enum fz_code
+sym_inspect(const struct sym_macho *macho, const struct sym_build_stats *stats,
+            struct fz_arena *arena, struct sym_features *ret, struct sym_problems *problems,
+            struct fz_error *err)
+{
+    struct sym_features features = {0};
+    struct sym_symbol *symbols = NULL;
+    size_t n_symbols = 0;
+    enum fz_code code = sym_macho_symbols(macho, arena, &symbols, &n_symbols, problems, err);
+    if (code != FZ_OK)
+        return code;
+    features.n_symbols = n_symbols;
+    features.symtab = n_symbols > 0;
+    features.function_starts = macho->function_starts.len > 0;
+    features.dwarf = section(macho, "__DWARF", "__debug_info").len > 0;
+    features.lines = section(macho, "__DWARF", "__debug_line").len > 0;
+    features.unwind = section(macho, "__TEXT", "__unwind_info").len > 0 ||
+                      section(macho, "__DWARF", "__debug_frame").len > 0 ||
+                      has_frame_entries(macho, section(macho, "__TEXT", "__eh_frame"));
+    read_units(macho, &features);
+    read_abbreviations(macho, &features);
+    if (stats) {
+        features.n_functions = stats->n_functions;
+        features.n_inlines = stats->n_inlines;
+        features.n_lines = stats->n_lines;
+    }
+    count_hidden(symbols, n_symbols, problems);
+    tell_missing(macho, &features, problems);
+    *ret = features;
+    return FZ_OK;
+}
