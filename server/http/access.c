@@ -1,0 +1,128 @@
+/* What handlers ask a request for, and the line it leaves in the log. */
+#include "server/http/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+#include "base/log.h"
+
+enum { NOTES_BYTES = 512 };
+
+const char *
+http_param(const struct http_request *request, const char *name)
+{
+    size_t len = strlen(name);
+    for (size_t i = 0; i < request->params.n; i++) {
+        if (request->params.name_len[i] == len &&
+            memcmp(request->params.pairs[i].name, name, len) == 0)
+            return request->params.pairs[i].value;
+    }
+    return NULL;
+}
+
+const char *
+http_query(const struct http_request *request, const char *name)
+{
+    return http_uri_query(&request->uri, name);
+}
+
+const char *
+http_query_name(const struct http_request *request, size_t i)
+{
+    return i < request->uri.n_query ? request->uri.query[i].name : NULL;
+}
+
+const char *
+http_header(const struct http_request *request, const char *name)
+{
+    for (size_t i = 0; i < request->n_headers; i++) {
+        if (strcasecmp(request->headers[i].name, name) == 0)
+            return request->headers[i].value;
+    }
+    return NULL;
+}
+
+struct fz_span
+http_body(const struct http_request *request)
+{
+    return fz_span_make(request->body.data, request->body.len);
+}
+
+int
+http_body_fd(const struct http_request *request, uint64_t *ret_size)
+{
+    *ret_size = request->file_size;
+    return request->fd;
+}
+
+int64_t
+http_project_id(const struct http_request *request)
+{
+    return request->project_id;
+}
+
+int64_t
+http_token_id(const struct http_request *request)
+{
+    return request->token_id;
+}
+
+const char *
+http_client_ip(const struct http_request *request)
+{
+    return request->ip;
+}
+
+void
+http_log_note(struct http_request *request, const char *key, const char *value)
+{
+    char quoted[160];
+    fz_log_quote(value, quoted, sizeof(quoted));
+    if (!request->notes)
+        request->notes = calloc(1, NOTES_BYTES);
+    if (!request->notes)
+        return;
+    size_t len = strlen(request->notes);
+    int more = snprintf(request->notes + len, NOTES_BYTES - len, " %s=%s", key, quoted);
+    if (more < 0 || (size_t)more >= NOTES_BYTES - len)
+        request->notes[len] = '\0'; /* whole notes or none */
+}
+
+/* A method is the client's word; only known ones are written as they are. */
+static const char *
+method_name(const char *method)
+{
+    static const char *const known[] = {"GET",   "HEAD",    "POST",  "PUT",    "DELETE",
+                                        "PATCH", "OPTIONS", "TRACE", "CONNECT"};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(known); i++) {
+        if (strcmp(method, known[i]) == 0)
+            return known[i];
+    }
+    return *method ? "OTHER" : "-";
+}
+
+void
+http_log_request(struct http_request *request, int status, int64_t took_us, bool delivered)
+{
+    struct metrics *metrics = request->server->metrics;
+    /* 400: libmicrohttpd refused a header by itself. 499: the client went away first. */
+    if (!status)
+        status = request->step == HTTP_STEP_NEW ? 400 : 499;
+    uint64_t in = request->bytes_in + request->header_size;
+    atomic_fetch_add(&metrics->http_bytes_in, in);
+    atomic_fetch_add(&metrics->http_bytes_out, request->bytes_out);
+    atomic_fetch_add(&request->metrics->by_class[status / 100 < 6 ? status / 100 : 0], 1);
+    metrics_observe_us(request->metrics->bucket, &request->metrics->sum_us, (uint64_t)took_us);
+    char path[sizeof(request->path) + 16] = "";
+    if (!request->route) {
+        char quoted[sizeof(request->path) + 3];
+        snprintf(path, sizeof(path), " path=%s",
+                 fz_log_quote(request->path, quoted, sizeof(quoted)));
+    }
+    fz_log(status >= 500 ? FZ_LOG_WARN : FZ_LOG_INFO, "request",
+           "id=%s method=%s route=%s status=%d ms=%.1f in=%llu out=%llu ip=%s%s%s%s", request->id,
+           method_name(request->method), request->route ? request->route->name : "none", status,
+           (double)took_us / 1000, (unsigned long long)in, (unsigned long long)request->bytes_out,
+           request->ip, delivered ? "" : " sent=no", path, request->notes ? request->notes : "");
+}

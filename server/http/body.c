@@ -1,0 +1,238 @@
+/*
+ * Bodies: taken in as sent, counted, and only then inflated or written, on a body thread, so that
+ * neither a disk nor a decoder ever holds up the thread that serves all connections.
+ *
+ * Memory for bodies is charged to one budget of the whole server; it grows with what has really
+ * come in, never with what a Content-Length promises.
+ */
+#define _GNU_SOURCE /* O_TMPFILE */
+#include "server/http/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+enum { FIRST_ROOM = 64 * 1024 };
+
+enum fz_code
+http_body_refuse(struct http_request *request, int status, enum fz_code code, uint64_t limit,
+                 const char *fmt, ...)
+{
+    char text[sizeof(request->body_error.text)];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    fz_ignore(fz_fail(&request->body_error, code, "%s", text)); /* recorded, not passed up */
+    request->body_code = code;
+    request->body_status = status;
+    request->refused_limit = limit;
+    return code;
+}
+
+static void
+memory_release(struct http_server *server, struct http_memory *memory)
+{
+    free(memory->data);
+    atomic_fetch_sub(&server->body_memory, memory->room);
+    *memory = (struct http_memory){0};
+}
+
+/* Room for `more` bytes; `most` is the largest it may ever become. */
+static enum fz_code
+memory_reserve(struct http_request *request, struct http_memory *memory, size_t more, uint64_t most)
+{
+    struct http_server *server = request->server;
+    size_t need = memory->len + more;
+    if (need <= memory->room)
+        return FZ_OK;
+    size_t room = memory->room ? memory->room * 2 : FIRST_ROOM;
+    while (room < need)
+        room *= 2;
+    if (room > most)
+        room = need > most ? need : (size_t)most;
+    size_t growth = room - memory->room;
+    size_t used = atomic_fetch_add(&server->body_memory, growth) + growth;
+    uint8_t *data = used <= server->limits.body_memory ? realloc(memory->data, room) : NULL;
+    if (!data) {
+        atomic_fetch_sub(&server->body_memory, growth);
+        return http_body_refuse(request, 503, FZ_E_UNAVAILABLE, server->limits.body_memory,
+                                "too many bodies are being received at once");
+    }
+    memory->data = data;
+    memory->room = room;
+    return FZ_OK;
+}
+
+static enum fz_code
+memory_append(struct http_request *request, struct http_memory *memory, struct fz_span bytes,
+              uint64_t most)
+{
+    if (!bytes.len)
+        return FZ_OK;
+    enum fz_code code = memory_reserve(request, memory, bytes.len, most);
+    if (code)
+        return code;
+    memcpy(memory->data + memory->len, bytes.data, bytes.len);
+    memory->len += bytes.len;
+    return FZ_OK;
+}
+
+enum fz_code
+http_body_add(struct http_request *request, struct fz_span bytes, bool *ret_full)
+{
+    const struct http_route *route = request->route;
+    uint64_t max = route->body == HTTP_BODY_NONE ? 0 : route->max_bytes;
+    *ret_full = false;
+    request->bytes_in += bytes.len;
+    if (request->bytes_in > max)
+        return http_body_refuse(request, 413, FZ_E_LIMIT, max,
+                                "the body is larger than the limit of %llu bytes",
+                                (unsigned long long)max);
+    if (route->body == HTTP_BODY_MEMORY) {
+        uint64_t most = request->framing.has_length ? request->framing.content_length : max;
+        return memory_append(request, &request->body, bytes, most);
+    }
+    enum fz_code code = memory_append(request, &request->stage, bytes, HTTP_STAGE);
+    *ret_full = request->stage.len >= HTTP_STAGE - HTTP_HEADER_MEMORY;
+    return code;
+}
+
+static int
+open_temp(const char *folder)
+{
+    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
+        return fd;
+    /* File systems without O_TMPFILE (overlays, some network ones). */
+    char path[4096];
+    int len = snprintf(path, sizeof(path), "%s/body-XXXXXX", folder);
+    if (len < 0 || (size_t)len >= sizeof(path)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    fd = mkostemp(path, O_CLOEXEC);
+    if (fd >= 0)
+        unlink(path);
+    return fd;
+}
+
+/* ENOSPC and its kin are 507: the client did nothing wrong and may come back. */
+static enum fz_code
+refuse_errno(struct http_request *request, const char *what)
+{
+    bool full = errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
+    struct fz_error err;
+    enum fz_code code = fz_fail_errno(&err, "%s", what);
+    return http_body_refuse(request, full ? 507 : fz_code_http_status(code), code, 0, "%s",
+                            full ? "there is no room left for uploads" : err.text);
+}
+
+static enum fz_code
+write_file(void *arg, struct fz_span bytes, struct fz_error *err)
+{
+    struct http_request *request = arg;
+    (void)err; /* told in the request */
+    for (size_t at = 0; at < bytes.len;) {
+        ssize_t n = write(request->fd, bytes.data + at, bytes.len - at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return refuse_errno(request, "the upload cannot be written");
+        at += (size_t)n;
+    }
+    request->file_size += bytes.len;
+    return FZ_OK;
+}
+
+static enum fz_code
+write_memory(void *arg, struct fz_span bytes, struct fz_error *err)
+{
+    struct http_request *request = arg;
+    (void)err; /* told in the request */
+    return memory_append(request, &request->stage, bytes, request->route->max_inflated_bytes);
+}
+
+/* The decoder's failures become refusals; those of the sinks already are. */
+static enum fz_code
+refuse_inflate(struct http_request *request, enum fz_code code, const struct fz_error *err)
+{
+    if (request->body_code)
+        return request->body_code;
+    uint64_t limit = code == FZ_E_LIMIT ? request->route->max_inflated_bytes : 0;
+    http_body_refuse(request, fz_code_http_status(code), code, limit, "%s", err->text);
+    request->body_error.offset = err->offset;
+    return code;
+}
+
+static enum fz_code
+inflate_bytes(struct http_request *request, struct fz_span bytes, http_sink_fn sink)
+{
+    struct fz_error err = {.offset = -1};
+    enum fz_code code = FZ_OK;
+    if (!request->inflate)
+        code = http_inflate_create(request->coding, request->route->max_inflated_bytes,
+                                   &request->inflate, &err);
+    if (!code)
+        code = http_inflate_feed(request->inflate, bytes, sink, request, &err);
+    if (!code && request->body_complete)
+        code = http_inflate_finish(request->inflate, &err);
+    if (request->body_complete || code) {
+        http_inflate_destroy(request->inflate);
+        request->inflate = NULL;
+    }
+    return code ? refuse_inflate(request, code, &err) : FZ_OK;
+}
+
+static enum fz_code
+work_memory(struct http_request *request)
+{
+    enum fz_code code =
+        inflate_bytes(request, fz_span_make(request->body.data, request->body.len), write_memory);
+    memory_release(request->server, &request->body);
+    request->body = request->stage;
+    request->stage = (struct http_memory){0};
+    return code;
+}
+
+static enum fz_code
+work_file(struct http_request *request)
+{
+    if (request->fd < 0) {
+        request->fd = open_temp(request->server->temp_dir);
+        if (request->fd < 0)
+            return refuse_errno(request, "the upload's file cannot be made");
+    }
+    enum fz_code code =
+        inflate_bytes(request, fz_span_make(request->stage.data, request->stage.len), write_file);
+    request->stage.len = 0;
+    if (code || !request->body_complete)
+        return code;
+    memory_release(request->server, &request->stage);
+    if (lseek(request->fd, 0, SEEK_SET) != 0)
+        return refuse_errno(request, "the upload's file cannot be read");
+    return FZ_OK;
+}
+
+void
+http_body_work(struct http_request *request)
+{
+    enum fz_code code =
+        request->route->body == HTTP_BODY_FILE ? work_file(request) : work_memory(request);
+    fz_ignore(code); /* recorded in request->body_code */
+}
+
+void
+http_body_deinit(struct http_request *request)
+{
+    memory_release(request->server, &request->body);
+    memory_release(request->server, &request->stage);
+    http_inflate_destroy(request->inflate);
+    request->inflate = NULL;
+    fz_closep(&request->fd);
+}

@@ -1,0 +1,297 @@
+/*
+ * Connections: how many there may be, and how long each may take.
+ *
+ * libmicrohttpd's own timeout counts inactivity only, so a client that sends one byte a second
+ * stays for ever. Here each connection has a phase with a deadline or a minimum rate, and a sweeper
+ * thread shuts the socket of those down that miss it; libmicrohttpd then sees the end of file and
+ * cleans up.
+ */
+#include "server/http/internal.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/time.h"
+
+static struct in6_addr
+address_of(const struct sockaddr *address)
+{
+    struct in6_addr ip = {0};
+    if (address->sa_family == AF_INET6) {
+        struct sockaddr_in6 v6;
+        memcpy(&v6, address, sizeof(v6));
+        ip = v6.sin6_addr;
+    } else if (address->sa_family == AF_INET) {
+        struct sockaddr_in v4;
+        memcpy(&v4, address, sizeof(v4));
+        ip.s6_addr[10] = ip.s6_addr[11] = 0xff;
+        memcpy(&ip.s6_addr[12], &v4.sin_addr, 4);
+    }
+    return ip;
+}
+
+static bool
+is_v4(const struct in6_addr *ip)
+{
+    return IN6_IS_ADDR_V4MAPPED(ip);
+}
+
+static bool
+is_loopback(const struct in6_addr *ip)
+{
+    return IN6_IS_ADDR_LOOPBACK(ip) || (is_v4(ip) && ip->s6_addr[12] == 127);
+}
+
+enum MHD_Result
+http_conn_accept(void *arg, const struct sockaddr *address, socklen_t len)
+{
+    struct http_server *server = arg;
+    (void)len;
+    struct in6_addr ip = address_of(address);
+    pthread_mutex_lock(&server->lock);
+    bool welcome = server->n_conns < server->limits.connections;
+    if (welcome && !is_loopback(&ip)) {
+        unsigned same = 0;
+        for (const struct http_conn *conn = server->conns; conn; conn = conn->next)
+            same += memcmp(&conn->ip, &ip, sizeof(ip)) == 0;
+        welcome = same < server->limits.per_address;
+    }
+    pthread_mutex_unlock(&server->lock);
+    if (!welcome)
+        atomic_fetch_add(&server->metrics->http_connections_refused, 1);
+    return welcome ? MHD_YES : MHD_NO;
+}
+
+static struct http_conn *
+conn_create(struct http_server *server, struct MHD_Connection *mhd)
+{
+    struct http_conn *conn = calloc(1, sizeof(*conn));
+    if (!conn)
+        return NULL;
+    conn->server = server;
+    conn->first = true;
+    conn->phase_ms = fz_time_monotonic_ms();
+    conn->fd = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    const union MHD_ConnectionInfo *peer =
+        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    if (peer)
+        conn->ip = address_of(peer->client_addr);
+    conn->loopback = is_loopback(&conn->ip);
+    if (is_v4(&conn->ip))
+        inet_ntop(AF_INET, &conn->ip.s6_addr[12], conn->ip_text, sizeof(conn->ip_text));
+    else
+        inet_ntop(AF_INET6, &conn->ip, conn->ip_text, sizeof(conn->ip_text));
+    pthread_mutex_lock(&server->lock);
+    conn->next = server->conns;
+    if (conn->next)
+        conn->next->prev = conn;
+    server->conns = conn;
+    server->n_conns++;
+    pthread_mutex_unlock(&server->lock);
+    atomic_fetch_add(&server->metrics->http_connections, 1);
+    return conn;
+}
+
+static void
+conn_destroy(struct http_conn *conn)
+{
+    struct http_server *server = conn->server;
+    pthread_mutex_lock(&server->lock);
+    if (conn->prev)
+        conn->prev->next = conn->next;
+    else
+        server->conns = conn->next;
+    if (conn->next)
+        conn->next->prev = conn->prev;
+    server->n_conns--;
+    pthread_mutex_unlock(&server->lock);
+    atomic_fetch_sub(&server->metrics->http_connections, 1);
+    free(conn);
+}
+
+void
+http_conn_notify(void *arg, struct MHD_Connection *mhd, void **socket_context,
+                 enum MHD_ConnectionNotificationCode what)
+{
+    struct http_server *server = arg;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        *socket_context = conn_create(server, mhd);
+    } else if (*socket_context) {
+        /* Called before the descriptor is closed, so the sweeper never meets a reused one. */
+        conn_destroy(*socket_context);
+        *socket_context = NULL;
+    }
+}
+
+bool
+http_conn_enter(struct http_conn *conn, enum http_phase phase)
+{
+    int64_t now = fz_time_monotonic_ms();
+    pthread_mutex_lock(&conn->server->lock);
+    bool alive = conn->phase != HTTP_PHASE_DEAD;
+    if (alive) {
+        conn->phase = phase;
+        conn->phase_ms = conn->window_ms = now;
+        conn->window_bytes = 0;
+        conn->paused_ms = 0;
+        conn->line_seen = false;
+        conn->first = conn->first && phase == HTTP_PHASE_HEADER;
+    }
+    pthread_mutex_unlock(&conn->server->lock);
+    return alive;
+}
+
+void
+http_conn_line_seen(struct http_conn *conn)
+{
+    int64_t now = fz_time_monotonic_ms();
+    pthread_mutex_lock(&conn->server->lock);
+    conn->line_seen = true;
+    if (!conn->first)
+        conn->phase_ms = now;
+    pthread_mutex_unlock(&conn->server->lock);
+}
+
+void
+http_conn_progress(struct http_conn *conn, size_t len)
+{
+    pthread_mutex_lock(&conn->server->lock);
+    conn->window_bytes += len;
+    pthread_mutex_unlock(&conn->server->lock);
+}
+
+void
+http_conn_touch(struct http_conn *conn)
+{
+    int64_t now = fz_time_monotonic_ms();
+    pthread_mutex_lock(&conn->server->lock);
+    conn->phase_ms = now;
+    pthread_mutex_unlock(&conn->server->lock);
+}
+
+void
+http_conn_pause(struct http_conn *conn)
+{
+    int64_t now = fz_time_monotonic_ms();
+    pthread_mutex_lock(&conn->server->lock);
+    if (conn->phase == HTTP_PHASE_BODY) {
+        conn->phase = HTTP_PHASE_RUNNING;
+        conn->paused_ms = now;
+    }
+    pthread_mutex_unlock(&conn->server->lock);
+}
+
+bool
+http_conn_go_on(struct http_conn *conn)
+{
+    int64_t now = fz_time_monotonic_ms();
+    pthread_mutex_lock(&conn->server->lock);
+    bool alive = conn->phase != HTTP_PHASE_DEAD;
+    if (conn->phase == HTTP_PHASE_RUNNING) {
+        conn->phase = HTTP_PHASE_BODY;
+        conn->phase_ms += now - conn->paused_ms;
+        conn->window_ms += now - conn->paused_ms;
+    }
+    pthread_mutex_unlock(&conn->server->lock);
+    return alive;
+}
+
+/* The body's whole time, and its rate over windows of HTTP_BODY_GRACE_MS. */
+static bool
+body_is_late(struct http_conn *conn, const struct limits *limits, int64_t now)
+{
+    if (conn->body_max_s && now - conn->phase_ms > (int64_t)conn->body_max_s * 1000)
+        return true;
+    int64_t window = now - conn->window_ms;
+    if (window < HTTP_BODY_GRACE_MS)
+        return false;
+    if (conn->window_bytes < (uint64_t)limits->min_body_rate * (uint64_t)window / 1000)
+        return true;
+    conn->window_ms = now;
+    conn->window_bytes = 0;
+    return false;
+}
+
+static bool
+is_late(struct http_conn *conn, const struct limits *limits, int64_t now)
+{
+    int64_t age = now - conn->phase_ms;
+    switch (conn->phase) {
+    case HTTP_PHASE_HEADER: {
+        bool idle = !conn->first && !conn->line_seen;
+        return age > (idle ? HTTP_IDLE_MS : (int64_t)limits->header_s * 1000);
+    }
+    case HTTP_PHASE_BODY:
+        return body_is_late(conn, limits, now);
+    case HTTP_PHASE_ANSWER:
+        return age > (int64_t)limits->answer_s * 1000;
+    case HTTP_PHASE_DRAIN:
+        return age > HTTP_DRAIN_MS;
+    case HTTP_PHASE_RUNNING:
+    case HTTP_PHASE_DEAD:
+        return false;
+    }
+    return false;
+}
+
+/* Tell a client that was too slow, as far as that is possible, and end its connection. Under the
+ * lock: the MHD thread cannot begin an answer meanwhile, and the descriptor stays open. */
+static void
+end_late(struct http_server *server, struct http_conn *conn)
+{
+    static const char body[] = "{\"error\":{\"code\":\"limit\",\"message\":\"the request took too "
+                               "long to arrive\"}}";
+    bool reading =
+        conn->phase == HTTP_PHASE_BODY || (conn->phase == HTTP_PHASE_HEADER && conn->line_seen);
+    if (reading) {
+        char text[512];
+        int len = snprintf(text, sizeof(text),
+                           "HTTP/1.1 408 Request Timeout\r\nContent-Type: application/json\r\n"
+                           "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n"
+                           "Content-Length: %zu\r\nConnection: close\r\n\r\n%s",
+                           sizeof(body) - 1, body);
+        if (len > 0) {
+            ssize_t n_sent = send(conn->fd, text, (size_t)len, MSG_DONTWAIT | MSG_NOSIGNAL);
+            (void)n_sent; /* a client that takes nothing is told nothing */
+        }
+    }
+    bool counts = conn->phase != HTTP_PHASE_DRAIN && (reading || conn->phase != HTTP_PHASE_HEADER);
+    if (counts || conn->first)
+        atomic_fetch_add(&server->metrics->http_timeouts, 1);
+    conn->phase = HTTP_PHASE_DEAD;
+    shutdown(conn->fd, SHUT_RDWR);
+}
+
+void *
+http_conn_sweep(void *arg)
+{
+    struct http_server *server = arg;
+    for (;;) {
+        fz_time_sleep_ms(HTTP_SWEEP_MS);
+        int64_t now = fz_time_monotonic_ms();
+        pthread_mutex_lock(&server->lock);
+        bool ends = server->sweeper_ends;
+        for (struct http_conn *conn = server->conns; conn && !ends; conn = conn->next) {
+            if (is_late(conn, &server->limits, now))
+                end_late(server, conn);
+        }
+        pthread_mutex_unlock(&server->lock);
+        if (ends)
+            return NULL;
+    }
+}
+
+void
+http_conn_end_idle(struct http_server *server)
+{
+    pthread_mutex_lock(&server->lock);
+    for (struct http_conn *conn = server->conns; conn; conn = conn->next) {
+        if (conn->phase == HTTP_PHASE_HEADER && !conn->line_seen) {
+            conn->phase = HTTP_PHASE_DEAD;
+            shutdown(conn->fd, SHUT_RDWR);
+        }
+    }
+    pthread_mutex_unlock(&server->lock);
+}

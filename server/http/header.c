@@ -1,0 +1,216 @@
+/*
+ * What becomes of a request is decided here, from its header alone and before any of its body is
+ * read: framing, target, route, token, coding, size, in that order.
+ */
+#include "server/http/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct collector {
+    struct http_request *request;
+    size_t raw_size; /* bytes of all field lines as they stand in the header */
+    size_t text_len; /* bytes that the copies need */
+    bool too_many;
+};
+
+static enum MHD_Result
+collect_field(void *arg, enum MHD_ValueKind kind, const char *name, size_t name_len,
+              const char *value, size_t value_len)
+{
+    struct collector *collector = arg;
+    struct http_request *request = collector->request;
+    (void)kind;
+    if (request->n_headers == HTTP_MAX_HEADERS) {
+        collector->too_many = true;
+        return MHD_NO;
+    }
+    while (value_len && (value[value_len - 1] == ' ' || value[value_len - 1] == '\t'))
+        value_len--;
+    request->fields[request->n_headers++] = (struct http_field){
+        .name = fz_span_make(name, name_len), .value = fz_span_make(value, value_len)};
+    collector->text_len += name_len + value_len + 2;
+    return MHD_YES;
+}
+
+/* libmicrohttpd's memory goes away with the connection; a handler may live longer. */
+static bool
+copy_fields(struct http_request *request, size_t text_len)
+{
+    char *at = malloc(text_len ? text_len : 1);
+    if (!at)
+        return false;
+    request->header_text = at;
+    for (size_t i = 0; i < request->n_headers; i++) {
+        struct http_field *field = &request->fields[i];
+        struct fz_span *spans[] = {&field->name, &field->value};
+        const char **texts[] = {&request->headers[i].name, &request->headers[i].value};
+        for (size_t k = 0; k < 2; k++) {
+            if (spans[k]->len)
+                memcpy(at, spans[k]->data, spans[k]->len);
+            at[spans[k]->len] = '\0';
+            *texts[k] = at;
+            spans[k]->data = (const uint8_t *)at;
+            at += spans[k]->len + 1;
+        }
+    }
+    return true;
+}
+
+#if MHD_VERSION < 0x00097700
+static enum MHD_Result
+measure_field(void *arg, enum MHD_ValueKind kind, const char *name, size_t name_len,
+              const char *value, size_t value_len)
+{
+    size_t *size = arg;
+    (void)kind;
+    /* Name and value stand in one line of the connection's buffer: "name: value\r\n". */
+    uintptr_t start = (uintptr_t)name, end = (uintptr_t)value + value_len;
+    *size += end >= start + name_len && end - start <= HTTP_HEADER_MEMORY ? end - start + 2
+                                                                          : HTTP_HEADER_MEMORY;
+    return MHD_YES;
+}
+
+/*
+ * libmicrohttpd 0.9 reads lines that end in a bare LF, folded lines, NULs and runs of spaces as
+ * something a proxy in front may not have read. It does not say so, but it tells how long the
+ * header was: that must be the sum of well-formed lines. (Version 1 refuses such headers itself.)
+ */
+static bool
+is_well_formed(struct http_request *request, const char *method, const char *version)
+{
+    size_t want = strlen(method) + 1 + request->raw_uri_len + 1 + strlen(version) + 2 + 2;
+    MHD_get_connection_values_n(request->mhd, MHD_HEADER_KIND, measure_field, &want);
+    return want == request->header_size;
+}
+#else
+static bool
+is_well_formed(struct http_request *request, const char *method, const char *version)
+{
+    (void)request, (void)method, (void)version;
+    return true;
+}
+#endif
+
+static enum fz_code
+check_header(struct http_request *request, const char *method, const char *version)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(request->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    request->header_size = info ? info->header_size : 0;
+    struct collector collector = {.request = request};
+    MHD_get_connection_values_n(request->mhd, MHD_HEADER_KIND, collect_field, &collector);
+    request->answer.close = true; /* until the framing is known to be sound */
+    if (collector.too_many)
+        return http_body_refuse(request, 431, FZ_E_LIMIT, HTTP_MAX_HEADERS,
+                                "the request has more than %d header fields",
+                                (int)HTTP_MAX_HEADERS);
+    if (!copy_fields(request, collector.text_len))
+        return http_body_refuse(request, 503, FZ_E_NO_MEMORY, 0, "out of memory");
+    if (!is_well_formed(request, method, version))
+        return http_body_refuse(request, 400, FZ_E_MALFORMED, 0,
+                                "the header has a folded line, a bare LF, a NUL or stray spaces");
+    struct fz_error err;
+    enum fz_code code = http_framing_check(strcmp(version, "HTTP/1.0") != 0, request->fields,
+                                           request->n_headers, &request->framing, &err);
+    if (code)
+        return http_body_refuse(request, code == FZ_E_UNSUPPORTED ? 417 : 400, code, 0, "%s",
+                                err.text);
+    request->answer.close = false;
+    return FZ_OK;
+}
+
+/* "GET" routes answer HEAD too. */
+static bool
+method_fits(const struct http_route *route, const char *method)
+{
+    return strcmp(route->method, method) == 0 ||
+           (strcmp(method, "HEAD") == 0 && strcmp(route->method, "GET") == 0);
+}
+
+static enum fz_code
+find_route(struct http_request *request, const char *method)
+{
+    struct http_server *server = request->server;
+    char allow[128] = "";
+    for (size_t i = 0; i < server->n_routes; i++) {
+        const struct http_route *route = &server->routes[i];
+        if (!http_uri_match(&request->uri, route->pattern, &request->params))
+            continue;
+        if (method_fits(route, method)) {
+            request->route = route;
+            request->metrics = server->route_metrics[i];
+            return FZ_OK;
+        }
+        size_t len = strlen(allow);
+        snprintf(allow + len, sizeof(allow) - len, "%s%s%s", len ? ", " : "", route->method,
+                 strcmp(route->method, "GET") == 0 ? ", HEAD" : "");
+    }
+    if (!*allow)
+        return http_body_refuse(request, 404, FZ_E_NOT_FOUND, 0, "there is nothing at this path");
+    http_add_header(request, "Allow", allow);
+    return http_body_refuse(request, 405, FZ_E_UNSUPPORTED, 0,
+                            "this path does not answer to that method; allowed are %s", allow);
+}
+
+static enum fz_code
+check_token(struct http_request *request)
+{
+    struct http_server *server = request->server;
+    if (!request->route->scope || !server->authorize)
+        return FZ_OK;
+    struct fz_error err = {.code = FZ_E_DENIED, .offset = -1};
+    int status = 0;
+    enum fz_code code = server->authorize(server->app, request, request->route->scope,
+                                          &request->project_id, &request->token_id, &status, &err);
+    if (!code)
+        return FZ_OK;
+    if (status < 400 || status > 599)
+        status = fz_code_http_status(code);
+    if (status == 401)
+        http_add_header(request, "WWW-Authenticate", "Bearer");
+    return http_body_refuse(request, status, code, 0, "%s", err.text);
+}
+
+static enum fz_code
+check_body(struct http_request *request)
+{
+    const struct http_route *route = request->route;
+    uint64_t max = route->body == HTTP_BODY_NONE ? 0 : route->max_bytes;
+    if (request->framing.content_length > max) {
+        request->answer.close = true;
+        return http_body_refuse(
+            request, 413, FZ_E_LIMIT, max, "a body of %llu bytes is larger than the limit of %llu",
+            (unsigned long long)request->framing.content_length, (unsigned long long)max);
+    }
+    bool has_body = request->framing.content_length > 0 || request->framing.chunked;
+    struct fz_error err;
+    if (route->body == HTTP_BODY_NONE || !has_body)
+        return FZ_OK;
+    enum fz_code code =
+        http_framing_coding(request->fields, request->n_headers, &request->coding, &err);
+    if (code) {
+        http_add_header(request, "Accept-Encoding", "gzip, deflate, zstd"); /* RFC 9110, 12.5.3 */
+        return http_body_refuse(request, 415, code, 0, "%s", err.text);
+    }
+    return FZ_OK;
+}
+
+enum fz_code
+http_header_judge(struct http_request *request, const char *method, const char *version)
+{
+    enum fz_code code = check_header(request, method, version);
+    if (code)
+        return code;
+    if (request->uri_code) {
+        int status = request->uri_code == FZ_E_LIMIT ? 414 : fz_code_http_status(request->uri_code);
+        return http_body_refuse(request, status, request->uri_code, 0, "%s",
+                                request->uri_error.text);
+    }
+    code = find_route(request, method);
+    if (!code)
+        code = check_token(request);
+    if (!code)
+        code = check_body(request);
+    return code;
+}

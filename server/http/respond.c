@@ -1,0 +1,254 @@
+/*
+ * Answers: JSON, errors in the API's one form, and the two ways out (libmicrohttpd's queue, or the
+ * socket itself for refusals in the middle of a body).
+ */
+#include "server/http/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+#include "base/text.h"
+
+enum {
+    STREAM_FROM = 64 * 1024, /* larger answers are sent in blocks, so that progress can be seen */
+    ERROR_BYTES = 16 * 1024,
+    RETRY_AFTER_S = 5,
+};
+
+static const char JSON_TYPE[] = "application/json";
+
+static void
+set_answer(struct http_request *request, int status, const char *content_type, struct fz_span body)
+{
+    struct http_answer *answer = &request->answer;
+    answer->status = status;
+    snprintf(answer->content_type, sizeof(answer->content_type), "%s", content_type);
+    free(answer->body);
+    answer->body = malloc(body.len ? body.len : 1);
+    answer->len = answer->body ? body.len : 0;
+    if (!answer->body)
+        answer->status = 503;
+    else if (body.len)
+        memcpy(answer->body, body.data, body.len);
+}
+
+static bool
+has_header(const struct http_answer *answer, const char *name)
+{
+    for (const struct http_extra *extra = answer->headers; extra; extra = extra->next) {
+        if (strcasecmp(extra->name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+void
+http_add_header(struct http_request *request, const char *name, const char *value)
+{
+    struct http_extra *extra = calloc(1, sizeof(*extra));
+    if (!extra)
+        return; /* an answer without it is better than none */
+    extra->name = strdup(name);
+    extra->value = strdup(value);
+    extra->next = request->answer.headers;
+    request->answer.headers = extra;
+    if (!extra->name || !extra->value || strpbrk(name, "\r\n") || strpbrk(value, "\r\n")) {
+        request->answer.headers = extra->next;
+        free(extra->name);
+        free(extra->value);
+        free(extra);
+    }
+}
+
+void
+http_answer_deinit(struct http_answer *answer)
+{
+    for (struct http_extra *extra = answer->headers; extra;) {
+        struct http_extra *next = extra->next;
+        free(extra->name);
+        free(extra->value);
+        free(extra);
+        extra = next;
+    }
+    answer->headers = NULL;
+    free(answer->body);
+    answer->body = NULL;
+}
+
+void
+http_answer_error(struct http_request *request, int status, const struct fz_error *err,
+                  const char *detail_json)
+{
+    struct fz_buffer json;
+    fz_buffer_init(&json, ERROR_BYTES);
+    fz_buffer_text(&json, "{\"error\":{\"code\":");
+    fz_text_json_append(&json, fz_span_cstr(fz_code_name(err->code)));
+    fz_buffer_text(&json, ",\"message\":");
+    fz_text_json_append(&json, fz_span_cstr(err->text));
+    if (detail_json)
+        fz_buffer_printf(&json, ",\"detail\":%s", detail_json);
+    else if (err->offset >= 0)
+        fz_buffer_printf(&json, ",\"detail\":{\"offset\":%lld}", (long long)err->offset);
+    fz_buffer_text(&json, "}}");
+    if ((status == 429 || status == 503) && !has_header(&request->answer, "Retry-After")) {
+        char seconds[16];
+        snprintf(seconds, sizeof(seconds), "%d", (int)RETRY_AFTER_S);
+        http_add_header(request, "Retry-After", seconds);
+    }
+    if (json.failed && detail_json) { /* the detail was too much */
+        fz_buffer_deinit(&json);
+        http_answer_error(request, status, err, NULL);
+        return;
+    }
+    set_answer(request, status, JSON_TYPE, fz_buffer_span(&json));
+    fz_buffer_deinit(&json);
+}
+
+void
+http_answer_refusal(struct http_request *request)
+{
+    char detail[64];
+    int64_t offset = request->body_error.offset;
+    const char *used = detail;
+    if (request->refused_limit && offset >= 0)
+        snprintf(detail, sizeof(detail), "{\"limit\":%llu,\"offset\":%lld}",
+                 (unsigned long long)request->refused_limit, (long long)offset);
+    else if (request->refused_limit)
+        snprintf(detail, sizeof(detail), "{\"limit\":%llu}",
+                 (unsigned long long)request->refused_limit);
+    else
+        used = NULL;
+    http_answer_error(request, request->body_status, &request->body_error, used);
+}
+
+/* A large answer on its way; outlives the request. */
+struct stream {
+    struct http_conn *conn;
+    uint8_t *body;
+    size_t len;
+};
+
+static ssize_t
+read_stream(void *arg, uint64_t pos, char *to, size_t max)
+{
+    struct stream *stream = arg;
+    if (pos >= stream->len)
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    size_t n = stream->len - (size_t)pos;
+    if (n > max)
+        n = max;
+    memcpy(to, stream->body + pos, n);
+    http_conn_touch(stream->conn);
+    return (ssize_t)n;
+}
+
+static void
+free_stream(void *arg)
+{
+    struct stream *stream = arg;
+    free(stream->body);
+    free(stream);
+}
+
+static struct MHD_Response *
+make_response(struct http_request *request)
+{
+    struct http_answer *answer = &request->answer;
+    request->bytes_out = answer->len;
+    if (answer->len <= STREAM_FROM) {
+        struct MHD_Response *response =
+            MHD_create_response_from_buffer(answer->len, answer->body, MHD_RESPMEM_MUST_FREE);
+        if (response)
+            answer->body = NULL; /* taken */
+        return response;
+    }
+    struct stream *stream = calloc(1, sizeof(*stream));
+    if (!stream)
+        return NULL;
+    *stream = (struct stream){.conn = request->conn, .body = answer->body, .len = answer->len};
+    struct MHD_Response *response = MHD_create_response_from_callback(
+        stream->len, STREAM_FROM, read_stream, stream, free_stream);
+    if (response)
+        answer->body = NULL; /* taken */
+    else
+        free(stream);
+    return response;
+}
+
+enum MHD_Result
+http_answer_queue(struct http_request *request)
+{
+    struct http_answer *answer = &request->answer;
+    struct MHD_Response *response = make_response(request);
+    if (!response)
+        return MHD_NO;
+    for (const struct http_extra *extra = answer->headers; extra; extra = extra->next)
+        fz_ignore(!MHD_add_response_header(response, extra->name, extra->value)); /* no memory */
+    static const char *const standard[][2] = {{"X-Content-Type-Options", "nosniff"},
+                                              {"Cache-Control", "no-store"}};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(standard); i++) {
+        if (!has_header(answer, standard[i][0]))
+            fz_ignore(!MHD_add_response_header(response, standard[i][0], standard[i][1]));
+    }
+    if (*answer->content_type)
+        fz_ignore(!MHD_add_response_header(response, "Content-Type", answer->content_type));
+    if (answer->close || atomic_load(&request->server->stopping))
+        fz_ignore(!MHD_add_response_header(response, "Connection", "close"));
+    enum MHD_Result result = MHD_queue_response(request->mhd, (unsigned)answer->status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+void
+http_answer_send_now(struct http_request *request)
+{
+    struct http_answer *answer = &request->answer;
+    struct fz_buffer text;
+    fz_buffer_init(&text, 2 * ERROR_BYTES);
+    fz_buffer_printf(&text,
+                     "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
+                     "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n"
+                     "Connection: close\r\n",
+                     answer->status, MHD_get_reason_phrase_for((unsigned)answer->status),
+                     answer->content_type, answer->len);
+    for (const struct http_extra *extra = answer->headers; extra; extra = extra->next)
+        fz_buffer_printf(&text, "%s: %s\r\n", extra->name, extra->value);
+    fz_buffer_text(&text, "\r\n");
+    if (strcmp(request->method, "HEAD") != 0)
+        fz_buffer_append(&text, answer->body, answer->len);
+    request->bytes_out = answer->len;
+    /* A kilobyte fits into the empty send buffer; a client that lets it not gets the bare end. */
+    ssize_t sent = send(request->conn->fd, text.data, text.len, MSG_DONTWAIT | MSG_NOSIGNAL);
+    (void)sent;
+    shutdown(request->conn->fd, SHUT_WR);
+    fz_buffer_deinit(&text);
+}
+
+void
+http_respond(struct http_request *request, int status, const char *content_type,
+             struct fz_span body)
+{
+    set_answer(request, status, content_type ? content_type : "", body);
+    http_server_hand_back(request);
+}
+
+void
+http_respond_json(struct http_request *request, int status, struct fz_span json)
+{
+    http_respond(request, status, JSON_TYPE, json);
+}
+
+void
+http_respond_error_status(struct http_request *request, int status, const struct fz_error *err,
+                          const char *detail_json)
+{
+    http_answer_error(request, status, err, detail_json);
+    http_server_hand_back(request);
+}
+
+void
+http_respond_error(struct http_request *request, const struct fz_error *err)
+{
+    http_respond_error_status(request, fz_code_http_status(err->code), err, NULL);
+}

@@ -1,0 +1,380 @@
+/*
+ * The server's life: socket, daemon, threads; who owes an answer; the orderly end.
+ */
+#include "server/http/internal.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/time.h"
+
+enum { BACKLOG = 1024, BODY_THREADS = 2, DEFAULT_THREADS = 16, SPARE_FILES = 256 };
+
+/* Split "host:port", "[v6]:port", ":port". */
+static enum fz_code
+split_listen(const char *listen_on, char host[128], char port[16], struct fz_error *err)
+{
+    const char *colon = strrchr(listen_on, ':');
+    size_t host_len = colon ? (size_t)(colon - listen_on) : 0;
+    const char *start = listen_on;
+    if (host_len >= 2 && start[0] == '[' && start[host_len - 1] == ']') {
+        start++;
+        host_len -= 2;
+    }
+    if (!colon || host_len >= 128 || strlen(colon + 1) >= 16 || !colon[1])
+        return fz_fail(err, FZ_E_MALFORMED, "'%s' is no address to listen on; 127.0.0.1:8480 is",
+                       listen_on);
+    memcpy(host, start, host_len);
+    host[host_len] = '\0';
+    snprintf(port, 16, "%s", colon + 1);
+    return FZ_OK;
+}
+
+static int
+open_socket(const struct addrinfo *address)
+{
+    int fd = socket(address->ai_family, address->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                    address->ai_protocol);
+    if (fd < 0)
+        return -1;
+    int on = 1, off = 0;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    if (address->ai_family == AF_INET6) /* ":8480" serves IPv4 too */
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+    if (bind(fd, address->ai_addr, address->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0)
+        return fd;
+    int saved = errno;
+    close(fd);
+    errno = saved;
+    return -1;
+}
+
+static enum fz_code
+listen_on(struct http_server *server, const char *where, struct fz_error *err)
+{
+    char host[128], port[16];
+    enum fz_code code = split_listen(where, host, port, err);
+    if (code)
+        return code;
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+    struct addrinfo *list = NULL;
+    int failed = getaddrinfo(*host ? host : NULL, port, &hints, &list);
+    if (failed)
+        return fz_fail(err, FZ_E_UNAVAILABLE, "cannot listen on %s: %s", where,
+                       gai_strerror(failed));
+    /* Without a host the one IPv6 socket takes both families, if the machine has IPv6. */
+    for (int want_v6 = *host ? 0 : 1; server->listen_fd < 0 && want_v6 >= 0; want_v6--) {
+        for (struct addrinfo *at = list; at && server->listen_fd < 0; at = at->ai_next) {
+            if (*host || (at->ai_family == AF_INET6) == (want_v6 == 1))
+                server->listen_fd = open_socket(at);
+        }
+    }
+    freeaddrinfo(list);
+    if (server->listen_fd < 0) {
+        fz_fail_errno(err, "cannot listen on %s", where);
+        return FZ_E_UNAVAILABLE;
+    }
+    struct sockaddr_storage bound;
+    socklen_t len = sizeof(bound);
+    char name[INET6_ADDRSTRLEN + 32], number[16];
+    if (getsockname(server->listen_fd, (struct sockaddr *)&bound, &len) != 0 ||
+        getnameinfo((struct sockaddr *)&bound, len, name, sizeof(name), number, sizeof(number),
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+        return fz_fail_errno(err, "cannot tell the address of %s", where);
+    bool any = strcmp(name, "::") == 0 || strcmp(name, "0.0.0.0") == 0;
+    bool v6 = !any && strchr(name, ':');
+    snprintf(server->url, sizeof(server->url), "http://%s%s%s:%s", v6 ? "[" : "",
+             any ? "127.0.0.1" : name, v6 ? "]" : "", number);
+    return FZ_OK;
+}
+
+static void
+run_body_job(struct http_job *job)
+{
+    struct http_request *request = (struct http_request *)job; /* its first member */
+    http_body_work(request);
+    if (request->body_complete && !request->body_code) {
+        http_server_hand_over(request);
+        return;
+    }
+    MHD_resume_connection(request->mhd);
+}
+
+static void
+run_handler_job(struct http_job *job)
+{
+    struct http_request *request = (struct http_request *)job; /* its first member */
+    struct http_server *server = request->server;
+    pthread_mutex_lock(&server->lock);
+    bool abandoned = request->abandoned;
+    pthread_mutex_unlock(&server->lock);
+    if (abandoned)
+        http_request_unref(request);
+    else
+        request->route->handle(server->app, request);
+}
+
+/* Nobody owes an answer any more. Under the lock. */
+static void
+settle(struct http_request *request)
+{
+    request->owed = false;
+    if (request->prev_owed)
+        request->prev_owed->next_owed = request->next_owed;
+    else
+        request->server->owed = request->next_owed;
+    if (request->next_owed)
+        request->next_owed->prev_owed = request->prev_owed;
+}
+
+/* Stop waiting for the handler, whose answer will be dropped. Under the lock. */
+static void
+abandon(struct http_request *request)
+{
+    request->abandoned = true;
+    settle(request);
+    MHD_resume_connection(request->mhd);
+}
+
+void
+http_server_hand_over(struct http_request *request)
+{
+    struct http_server *server = request->server;
+    atomic_fetch_add(&request->refs, 1);
+    pthread_mutex_lock(&server->lock);
+    request->owed = true;
+    request->prev_owed = NULL;
+    request->next_owed = server->owed;
+    if (request->next_owed)
+        request->next_owed->prev_owed = request;
+    server->owed = request;
+    if (server->gives_up)
+        abandon(request);
+    pthread_mutex_unlock(&server->lock);
+    http_pool_push(server->handlers, &request->job);
+}
+
+void
+http_server_hand_back(struct http_request *request)
+{
+    struct http_server *server = request->server;
+    pthread_mutex_lock(&server->lock);
+    if (request->owed) {
+        settle(request);
+        /* Within the lock: http_stop() must not find it answered and still suspended. */
+        MHD_resume_connection(request->mhd);
+    }
+    pthread_mutex_unlock(&server->lock);
+    http_request_unref(request);
+}
+
+void
+http_server_unref(struct http_server *server)
+{
+    if (atomic_fetch_sub(&server->refs, 1) != 1)
+        return;
+    pthread_mutex_destroy(&server->lock);
+    pthread_cond_destroy(&server->changed);
+    free(server->route_metrics);
+    free(server->temp_dir);
+    free(server);
+}
+
+static enum fz_code
+make_server(const struct http_config *config, struct http_server **ret, struct fz_error *err)
+{
+    struct http_server *server = calloc(1, sizeof(*server));
+    if (!server)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    atomic_init(&server->refs, 1);
+    pthread_mutex_init(&server->lock, NULL);
+    pthread_condattr_t clock;
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&server->changed, &clock);
+    pthread_condattr_destroy(&clock);
+    server->listen_fd = -1;
+    server->routes = config->routes;
+    server->n_routes = config->n_routes;
+    server->authorize = config->authorize;
+    server->app = config->app;
+    server->limits = *config->limits;
+    server->metrics = config->metrics;
+    server->temp_dir = strdup(config->temp_dir ? config->temp_dir : "/tmp");
+    server->route_metrics = calloc(config->n_routes + 1, sizeof(struct metrics_route *));
+    if (!server->temp_dir || !server->route_metrics) {
+        http_server_unref(server);
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    }
+    for (size_t i = 0; i < config->n_routes; i++)
+        server->route_metrics[i] = metrics_route(config->metrics, config->routes[i].name);
+    server->route_metrics[config->n_routes] = metrics_route(config->metrics, "none");
+    *ret = server;
+    return FZ_OK;
+}
+
+/* A connection is a descriptor; the usual soft limit of 1,024 would end the party early. */
+static void
+raise_file_limit(rlim_t want)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= want)
+        return;
+    files.rlim_cur =
+        files.rlim_max == RLIM_INFINITY || files.rlim_max > want ? want : files.rlim_max;
+    fz_ignore(setrlimit(RLIMIT_NOFILE, &files)); /* then fewer connections fit */
+}
+
+/* libmicrohttpd would decode %XX in place; uri.c does it, once and with care. */
+static size_t
+keep_escapes(void *arg, struct MHD_Connection *mhd, char *text)
+{
+    (void)arg, (void)mhd;
+    return strlen(text);
+}
+
+static enum fz_code
+start_daemon(struct http_server *server, struct fz_error *err)
+{
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
+    /* Strict lines are left to header.c, which answers in the API's form; Host too. */
+#if MHD_VERSION >= 0x00097700
+    struct MHD_OptionItem strict[] = {{MHD_OPTION_CLIENT_DISCIPLINE_LVL, 1, NULL},
+                                      {MHD_OPTION_END, 0, NULL}};
+#else
+    struct MHD_OptionItem strict[] = {{MHD_OPTION_END, 0, NULL}};
+#endif
+    server->daemon =
+        MHD_start_daemon(flags, 0, http_conn_accept, server, http_request_on_data, server, /* */
+                         MHD_OPTION_LISTEN_SOCKET, server->listen_fd,                      /* */
+                         MHD_OPTION_CONNECTION_LIMIT, server->limits.connections + 8,      /* */
+                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_HEADER_MEMORY,   /* */
+                         MHD_OPTION_CONNECTION_TIMEOUT, 0U,                      /* see conn.c */
+                         MHD_OPTION_NOTIFY_CONNECTION, http_conn_notify, server, /* */
+                         MHD_OPTION_NOTIFY_COMPLETED, http_request_on_completed, server, /* */
+                         MHD_OPTION_URI_LOG_CALLBACK, http_request_on_line, server,      /* */
+                         MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,               /* */
+                         MHD_OPTION_ARRAY, strict, MHD_OPTION_END);
+    if (!server->daemon)
+        return fz_fail(err, FZ_E_UNAVAILABLE, "libmicrohttpd does not start on %s", server->url);
+    return FZ_OK;
+}
+
+/* The parts in the order in which they need each other. */
+static enum fz_code
+start_parts(struct http_server *server, const struct http_config *config, struct fz_error *err)
+{
+    enum fz_code code = listen_on(server, config->listen, err);
+    if (!code)
+        code = http_pool_create(BODY_THREADS, run_body_job, &server->body_threads, err);
+    if (!code)
+        code = http_pool_create(config->n_threads ? config->n_threads : DEFAULT_THREADS,
+                                run_handler_job, &server->handlers, err);
+    if (!code && pthread_create(&server->sweeper, NULL, http_conn_sweep, server) != 0)
+        code = fz_fail(err, FZ_E_UNAVAILABLE, "cannot start a thread");
+    else if (!code)
+        server->sweeping = true;
+    if (!code)
+        code = start_daemon(server, err);
+    return code;
+}
+
+/* Wait until no request is on its way, at most until `deadline_ms`; true if so. */
+static bool
+wait_quiet(struct http_server *server, int64_t deadline_ms)
+{
+    bool quiet = false;
+    for (;;) {
+        http_conn_end_idle(server);
+        pthread_mutex_lock(&server->lock);
+        int64_t now = fz_time_monotonic_ms();
+        quiet = server->n_active == 0;
+        if (!quiet && now < deadline_ms) {
+            /* Woken now and then as well, for connections that have just fallen idle. */
+            int64_t until = now + HTTP_SWEEP_MS < deadline_ms ? now + HTTP_SWEEP_MS : deadline_ms;
+            struct timespec at = {.tv_sec = (time_t)(until / 1000),
+                                  .tv_nsec = (long)(until % 1000) * 1000000};
+            pthread_cond_timedwait(&server->changed, &server->lock, &at);
+        }
+        pthread_mutex_unlock(&server->lock);
+        if (quiet || now >= deadline_ms)
+            return quiet;
+    }
+}
+
+static void
+give_up(struct http_server *server)
+{
+    pthread_mutex_lock(&server->lock);
+    server->gives_up = true;
+    while (server->owed)
+        abandon(server->owed);
+    pthread_mutex_unlock(&server->lock);
+}
+
+/* Everything that was started, in the order in which it may end. */
+static void
+end_parts(struct http_server *server)
+{
+    if (server->daemon)
+        give_up(server);
+    /* Body threads may still resume connections, so they end before the daemon does. */
+    http_pool_destroy(server->body_threads);
+    if (server->daemon)
+        MHD_stop_daemon(server->daemon);
+    http_pool_destroy(server->handlers);
+    if (server->sweeping) {
+        pthread_mutex_lock(&server->lock);
+        server->sweeper_ends = true;
+        pthread_mutex_unlock(&server->lock);
+        pthread_join(server->sweeper, NULL);
+    }
+    fz_closep(&server->listen_fd);
+    http_server_unref(server);
+}
+
+enum fz_code
+http_start(const struct http_config *config, struct http_server **ret, struct fz_error *err)
+{
+    struct http_server *server = NULL;
+    enum fz_code code = make_server(config, &server, err);
+    if (code)
+        return code;
+    raise_file_limit((rlim_t)server->limits.connections + SPARE_FILES);
+    /* Signals are for the main thread. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    code = start_parts(server, config, err);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (code) {
+        end_parts(server);
+        return code;
+    }
+    *ret = server;
+    return FZ_OK;
+}
+
+const char *
+http_url(const struct http_server *server)
+{
+    return server->url;
+}
+
+void
+http_stop(struct http_server *server, int64_t grace_ms)
+{
+    if (!server)
+        return;
+    atomic_store(&server->stopping, true);
+    MHD_quiesce_daemon(server->daemon);
+    wait_quiet(server, fz_time_monotonic_ms() + grace_ms);
+    end_parts(server);
+}
