@@ -1,0 +1,2 @@
+fz_unit_test(json_scan fz_json)
+fz_unit_test(json_load fz_json)
