@@ -127,7 +127,7 @@ write_exception(struct json_write *w, const struct report *r)
     fz_buffer_deinit(&line);
 }
 
-/* x0 to x28 are an array in Apple's arm64 state. The number of such a register, -1 for others. */
+/* The number of an arm64 register x0 to x28, -1 for others. */
 static int
 x_number(const char *name)
 {
@@ -135,6 +135,23 @@ x_number(const char *name)
     if (name[0] != 'x' || !fz_text_u64(fz_span_cstr(name + 1), &number) || number > 28)
         return -1;
     return (int)number;
+}
+
+/* x0 to x28 are an array in Apple's arm64 state. How many from x0 on the thread has; what stands
+ * behind a gap is written by name, since zeros in the gap would be made up. */
+static size_t
+leading_x(const struct report_thread *thread)
+{
+    uint32_t seen = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < thread->n_registers; i++) {
+        int number = x_number(thread->registers[i].name);
+        if (number >= 0)
+            seen |= (uint32_t)1 << number;
+    }
+    while (seen >> n & 1)
+        n++;
+    return n;
 }
 
 static void
@@ -150,20 +167,18 @@ write_registers(struct json_write *w, const struct report_thread *thread, enum r
 {
     if (thread->n_registers == 0)
         return;
-    uint64_t x[29] = {0};
-    int n_x = 0;
     bool is_arm64 = cpu == REPORT_CPU_ARM64;
-    json_write_open(w, "threadState", '{');
-    for (size_t i = 0; is_arm64 && i < thread->n_registers; i++) {
+    size_t n_x = is_arm64 ? leading_x(thread) : 0;
+    uint64_t x[29] = {0};
+    for (size_t i = 0; n_x && i < thread->n_registers; i++) {
         int number = x_number(thread->registers[i].name);
         if (number >= 0)
             x[number] = thread->registers[i].value;
-        if (number >= n_x)
-            n_x = number + 1;
     }
+    json_write_open(w, "threadState", '{');
     if (n_x) {
         json_write_open(w, "x", '[');
-        for (int i = 0; i < n_x; i++)
+        for (size_t i = 0; i < n_x; i++)
             write_register(w, NULL, x[i]);
         json_write_close(w, ']');
     }
@@ -174,7 +189,8 @@ write_registers(struct json_write *w, const struct report_thread *thread, enum r
                                                 : "x86_THREAD_STATE");
     for (size_t i = 0; i < thread->n_registers; i++) {
         const struct report_register *reg = &thread->registers[i];
-        if (!is_arm64 || x_number(reg->name) < 0)
+        int number = x_number(reg->name);
+        if (number < 0 || (size_t)number >= n_x)
             write_register(w, reg->name, reg->value);
     }
     json_write_close(w, '}');
