@@ -1,0 +1,126 @@
+#define _GNU_SOURCE /* memfd_create */
+#include "server/worker/local.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/attr.h"
+#include "base/file.h"
+#include "server/ingest/ingest.h"
+#include "server/worker/resolve.h"
+#include "symbolicator/index.h"
+#include "symbolicator/symfile.h"
+
+/* Grown by one each: there are as many as arguments, or as images that are hit. */
+struct local_symbols {
+    struct sym_file **files;
+    size_t n_files;
+    struct sym_index **indexes;
+    size_t n_indexes;
+};
+
+enum fz_code
+local_symbols_create(struct local_symbols **ret, struct fz_error *err)
+{
+    struct local_symbols *symbols = calloc(1, sizeof(*symbols));
+    if (!symbols)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    *ret = symbols;
+    return FZ_OK;
+}
+
+void
+local_symbols_destroy(struct local_symbols *symbols)
+{
+    if (!symbols)
+        return;
+    for (size_t i = 0; i < symbols->n_indexes; i++)
+        sym_index_close(symbols->indexes[i]);
+    for (size_t i = 0; i < symbols->n_files; i++)
+        sym_file_close(symbols->files[i]);
+    free(symbols->indexes);
+    free(symbols->files);
+    free(symbols);
+}
+
+enum fz_code
+local_symbols_add(struct local_symbols *symbols, const char *path, struct fz_error *err)
+{
+    struct sym_file **files = calloc(symbols->n_files + 1, sizeof(*files));
+    if (!files)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    if (symbols->n_files)
+        memcpy(files, symbols->files, symbols->n_files * sizeof(*files));
+    free(symbols->files);
+    symbols->files = files;
+    enum fz_code code = sym_file_open(path, &files[symbols->n_files], err);
+    if (code == FZ_OK)
+        symbols->n_files++;
+    return code;
+}
+
+static enum fz_code
+keep_index(struct local_symbols *symbols, struct sym_index *index, struct fz_error *err)
+{
+    struct sym_index **indexes = calloc(symbols->n_indexes + 1, sizeof(struct sym_index *));
+    if (!indexes)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    if (symbols->n_indexes)
+        memcpy(indexes, symbols->indexes, symbols->n_indexes * sizeof(*indexes));
+    free(symbols->indexes);
+    symbols->indexes = indexes;
+    indexes[symbols->n_indexes++] = index;
+    return FZ_OK;
+}
+
+static enum fz_code
+build(struct local_symbols *symbols, const struct sym_macho *macho, struct sym_index **ret,
+      struct fz_error *err)
+{
+    FZ_CLEANUP(fz_closep) int fd = memfd_create("index", MFD_CLOEXEC);
+    if (fd < 0)
+        return fz_fail_errno(err, "cannot make a memory file");
+    struct sym_build_options options = {.n_threads = 0};
+    struct sym_build_stats stats;
+    struct sym_index *index = NULL;
+    enum fz_code code = sym_index_build(macho, &options, fd, &stats, NULL, err);
+    if (code == FZ_OK)
+        code = sym_index_open_fd(fd, &index, err);
+    if (code == FZ_OK)
+        code = keep_index(symbols, index, err);
+    if (code != FZ_OK) {
+        sym_index_close(index);
+        return code;
+    }
+    *ret = index;
+    return FZ_OK;
+}
+
+/* Of all files, one with DWARF before one without. */
+static enum fz_code
+find_index(void *user, const struct report_image *image, struct sym_index **ret,
+           struct fz_error *err)
+{
+    struct local_symbols *symbols = user;
+    const struct sym_file_slice *best = NULL;
+    for (size_t i = 0; i < symbols->n_files; i++) {
+        const struct sym_file_slice *slice = sym_file_find(symbols->files[i], &image->uuid);
+        if (slice &&
+            (!best || (sym_file_slice_has_dwarf(slice) && !sym_file_slice_has_dwarf(best))))
+            best = slice;
+    }
+    if (!best)
+        return fz_fail(err, FZ_E_NOT_FOUND, "no symbol file");
+    return build(symbols, &best->macho, ret, err);
+}
+
+enum fz_code
+local_symbolicate(struct local_symbols *symbols, struct fz_span raw, const struct limits *limits,
+                  struct fz_arena *arena, struct report *ret, struct fz_error *err)
+{
+    enum fz_code code = ingest_parse(raw, limits, arena, ret, err);
+    if (code != FZ_OK)
+        return code;
+    return resolve_report(ret, find_index, symbols, NULL, arena, err);
+}
