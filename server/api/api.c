@@ -221,12 +221,9 @@ ask_store(struct store *store, const char *token, const char *project_name, stru
 }
 
 static enum fz_code
-deny(struct http_request *request, int status, int *ret_status, struct fz_error *err,
-     const char *text)
+deny(int status, int *ret_status, struct fz_error *err, const char *text)
 {
     *ret_status = status;
-    if (status == 401)
-        http_add_header(request, "WWW-Authenticate", "Bearer realm=\"framezero\"");
     return fz_fail(err, FZ_E_DENIED, "%s", text);
 }
 
@@ -259,7 +256,7 @@ check_token(struct api *api, struct http_request *request, const char *token,
     if (code == FZ_E_DENIED) {
         api_auth_forget(api->auth, key);
         api_auth_failed(api->auth, ip, now_ms);
-        return deny(request, 401, ret_status, err, "the token is unknown or was revoked");
+        return deny(401, ret_status, err, "the token is unknown or was revoked");
     }
     if (code) {
         *ret_status = fz_code_http_status(code);
@@ -285,8 +282,7 @@ api_authorize(void *app, struct http_request *request, unsigned scope, int64_t *
     struct api *api = app;
     const char *token = find_token(request, scope);
     if (!token || !*token)
-        return deny(request, 401, ret_status, err,
-                    "a token is needed: Authorization: Bearer TOKEN");
+        return deny(401, ret_status, err, "a token is needed: Authorization: Bearer TOKEN");
     struct api_grant grant = {0};
     enum fz_code code = check_token(api, request, token, &grant, ret_status, err);
     if (code)
@@ -294,7 +290,7 @@ api_authorize(void *app, struct http_request *request, unsigned scope, int64_t *
     if (!(grant.scopes & (scope | STORE_SCOPE_ADMIN))) {
         char text[96];
         snprintf(text, sizeof(text), "this token lacks the scope '%s'", scope_name(scope));
-        return deny(request, 403, ret_status, err, text);
+        return deny(403, ret_status, err, text);
     }
     *ret_project_id = grant.project_id;
     *ret_token_id = grant.token_id;

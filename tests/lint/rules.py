@@ -40,8 +40,16 @@ HOMES = {
     "dwarf.h": ["symbolicator/dwarf/"],
     "archive.h": ["server/worker/", "symbolicator/macho/"],
     "archive_entry.h": ["server/worker/", "symbolicator/macho/"],
-    "curl/curl.h": ["server/cmd_upload.c"],
-    "jansson.h": ["server/json/", "server/report/", "server/ingest/", "server/api/"],
+    "curl/curl.h": ["server/upload_client.c"],
+    "jansson.h": [
+        "server/json/",
+        "server/report/",
+        "server/ingest/",
+        "server/api/",
+        "server/serve_setup.c",
+        "server/upload_client.",
+        "server/cmd_upload.c",
+    ],
     "openssl/": ["base/digest.c"],
 }
 
