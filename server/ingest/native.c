@@ -181,9 +181,10 @@ note_mended(struct ingest_take *t, const struct json_scan_notes *found)
 {
     uint64_t n = found->n_bad_utf8 + found->n_bad_escapes;
     if (n)
-        report_note(t->report, t->arena,
-                    "%llu characters that are no Unicode became U+FFFD, the first near byte %zu",
-                    (unsigned long long)n, found->first_offset);
+        report_note(
+            t->report, t->arena,
+            "bytes and escapes that are no Unicode became U+FFFD: %llu, the first at byte %zu",
+            (unsigned long long)n, found->first_offset);
 }
 
 static void

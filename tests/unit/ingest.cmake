@@ -1,0 +1,2 @@
+fz_unit_test(ingest fz_ingest fz_config)
+fz_unit_test(ingest_native fz_ingest fz_config)
