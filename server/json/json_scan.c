@@ -10,15 +10,9 @@
 #include "server/json/json_scan.h"
 
 #include "base/text.h"
-#include <stdlib.h>
+#include "server/json/json_number.h"
 
-enum {
-    ESCAPE_LEN = 6,             /* \uXXXX */
-    INT64_DIGITS = 19,          /* of 2^63 */
-    DOUBLE_DIGITS = 308,        /* 10^308 is a double, 10^309 is none */
-    BORDER_NUMBER_BYTES = 1024, /* longer ones at the border of a double become strings */
-    EXPONENT_MAX = 1000000000,
-};
+enum { ESCAPE_LEN = 6 }; /* \uXXXX */
 
 enum expect { VALUE, ITEM_OR_END, KEY_OR_END, KEY, COLON, AFTER_VALUE, NOTHING };
 
@@ -207,56 +201,6 @@ digits_end(const struct scan *s, size_t pos)
     return pos;
 }
 
-static bool
-int_fits(const struct scan *s, size_t start, size_t end)
-{
-    bool negative = s->data[start] == '-';
-    const uint8_t *digits = s->data + start + negative;
-    size_t n = end - start - negative;
-    if (n != INT64_DIGITS)
-        return n < INT64_DIGITS;
-    return memcmp(digits, negative ? "9223372036854775808" : "9223372036854775807", n) <= 0;
-}
-
-/* Does the number with a fraction or an exponent fit a double? Its decimal exponent tells, except
- * at the very border, where strtod decides. */
-static bool
-real_fits(const struct scan *s, size_t start, size_t end)
-{
-    int64_t magnitude = 0; /* of the first digit that is not 0: 10^(magnitude - 1) and above */
-    bool seen = false, behind_point = false;
-    size_t i = start;
-    for (; i < end && s->data[i] != 'e' && s->data[i] != 'E'; i++) {
-        uint8_t c = s->data[i];
-        if (c == '.')
-            behind_point = true;
-        else if (c != '-' && (seen || c != '0')) {
-            seen = true;
-            magnitude += !behind_point;
-        } else if (c == '0' && behind_point) {
-            magnitude--;
-        }
-    }
-    if (!seen)
-        return true;
-    int64_t exponent = 0;
-    bool negative = i + 1 < end && s->data[i + 1] == '-';
-    for (i++; i < end; i++) {
-        if (s->data[i] >= '0' && s->data[i] <= '9' && exponent < EXPONENT_MAX)
-            exponent = exponent * 10 + (s->data[i] - '0');
-    }
-    magnitude += negative ? -exponent : exponent;
-    if (magnitude != DOUBLE_DIGITS + 1)
-        return magnitude <= DOUBLE_DIGITS;
-    char text[BORDER_NUMBER_BYTES];
-    if (end - start >= sizeof(text))
-        return false;
-    memcpy(text, s->data + start, end - start);
-    text[end - start] = '\0';
-    double value = strtod(text, NULL);
-    return value <= __DBL_MAX__ && value >= -__DBL_MAX__;
-}
-
 static enum fz_code
 scan_number(struct scan *s)
 {
@@ -286,7 +230,7 @@ scan_number(struct scan *s)
             return bad(s, pos, "bad number");
     }
     s->pos = pos;
-    if (is_int ? int_fits(s, start, pos) : real_fits(s, start, pos))
+    if (json_number_fits(fz_span_make(s->data + start, pos - start), is_int))
         return FZ_OK;
     /* Its own bytes stay in the input's run; only the quotes are put around them. */
     enum fz_code code = mend(s, &s->notes.n_big_numbers, start, "\"", 1, start);
