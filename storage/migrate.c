@@ -1,0 +1,145 @@
+#include "storage/store.h"
+
+#include "base/digest.h"
+#include "storage/migrate.h"
+#include "storage/migrations.h"
+#include "storage/sql.h"
+
+/* Any number that no project has: project locks are positive. */
+static const int64_t MIGRATION_LOCK = -1;
+
+static const struct migration *
+table_for(const struct sql *sql, size_t *ret_n)
+{
+    bool lite = strcmp(sql_driver(sql)->name, "sqlite") == 0;
+    *ret_n = lite ? n_migrations_sqlite : n_migrations_postgresql;
+    return lite ? migrations_sqlite : migrations_postgresql;
+}
+
+/* Compare what was applied with what this program holds. *ret_version is the newest applied one. */
+static enum fz_code
+check_applied(struct sql *sql, int64_t *ret_version, struct fz_error *err)
+{
+    size_t n;
+    const struct migration *table = table_for(sql, &n);
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    enum fz_code code =
+        sql_query(sql, "SELECT version, checksum FROM schema_migrations ORDER BY version", NULL, 0,
+                  &rows, err);
+    bool row = false;
+    int64_t last = 0;
+    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
+        int64_t version = sql_col_int(&rows, 0);
+        if (version < 1 || (uint64_t)version > n)
+            return fz_fail(err, FZ_E_CONFLICT,
+                           "the database has schema version %lld, this program knows up to %zu: "
+                           "use a newer framezero",
+                           (long long)version, n);
+        char applied[FZ_SHA256_TEXT], ours[FZ_SHA256_TEXT];
+        sql_col_copy(&rows, 1, applied, sizeof(applied));
+        const struct migration *migration = &table[version - 1];
+        fz_sha256_hex(fz_span_make(migration->sql, migration->len), ours);
+        if (strcmp(applied, ours) != 0)
+            return fz_fail(err, FZ_E_CONFLICT,
+                           "migration %s was applied to the database with another content",
+                           migration->name);
+        last = version;
+    }
+    if (code == FZ_OK)
+        *ret_version = last;
+    return code;
+}
+
+static enum fz_code
+has_table(struct sql *sql, bool *ret, struct fz_error *err)
+{
+    bool lite = strcmp(sql_driver(sql)->name, "sqlite") == 0;
+    int64_t found = 0;
+    enum fz_code code = sql_number(
+        sql,
+        lite ? "SELECT count(*) FROM sqlite_master WHERE name = 'schema_migrations'"
+             : "SELECT count(*) FROM pg_class WHERE oid = to_regclass('schema_migrations')",
+        NULL, 0, &found, NULL, err);
+    if (code == FZ_OK)
+        *ret = found != 0;
+    return code;
+}
+
+enum fz_code
+migrate_check(struct sql *sql, struct fz_error *err)
+{
+    size_t n;
+    table_for(sql, &n);
+    bool there = false;
+    int64_t version = 0;
+    enum fz_code code = has_table(sql, &there, err);
+    if (code == FZ_OK && there)
+        code = check_applied(sql, &version, err);
+    if (code == FZ_OK && (uint64_t)version < n)
+        return fz_fail(err, FZ_E_CONFLICT,
+                       "the database has schema version %lld, this program needs %zu: run the "
+                       "migrations",
+                       (long long)version, n);
+    return code;
+}
+
+static enum fz_code
+apply(struct sql *sql, const struct migration *migration, struct fz_error *err)
+{
+    enum fz_code code = sql_script(sql, (const char *)migration->sql, err);
+    if (code != FZ_OK) {
+        fz_wrap(err, "migration %s", migration->name);
+        return code;
+    }
+    char checksum[FZ_SHA256_TEXT];
+    fz_sha256_hex(fz_span_make(migration->sql, migration->len), checksum);
+    int64_t now;
+    code = sql_now(sql, &now, err);
+    if (code != FZ_OK)
+        return code;
+    const struct sql_value args[] = {sql_int(migration->version), sql_text(migration->name),
+                                     sql_text(checksum), sql_int(now)};
+    return sql_exec(sql,
+                    "INSERT INTO schema_migrations (version, name, checksum, applied_ms) "
+                    "VALUES ($1, $2, $3, $4)",
+                    args, FZ_ARRAY_LEN(args), NULL, err);
+}
+
+/* All in one transaction: both engines can take a CREATE TABLE back, so the schema is never half
+ * way. */
+static enum fz_code
+apply_missing(struct sql *sql, unsigned *ret_applied, struct fz_error *err)
+{
+    static const char ledger[] = "CREATE TABLE IF NOT EXISTS schema_migrations ("
+                                 "version bigint PRIMARY KEY, name text NOT NULL, "
+                                 "checksum text NOT NULL, applied_ms bigint NOT NULL)";
+    size_t n;
+    const struct migration *table = table_for(sql, &n);
+    int64_t version = 0;
+    unsigned applied = 0;
+    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
+    enum fz_code code = sql_begin(sql, &tx, err);
+    if (code == FZ_OK)
+        code = sql_lock(tx, MIGRATION_LOCK, true, err);
+    if (code == FZ_OK)
+        code = sql_script(tx, ledger, err);
+    if (code == FZ_OK)
+        code = check_applied(tx, &version, err);
+    for (size_t i = (size_t)version; code == FZ_OK && i < n; i++) {
+        code = apply(tx, &table[i], err);
+        applied++;
+    }
+    if (code == FZ_OK)
+        code = sql_commit(&tx, err);
+    if (code == FZ_OK)
+        *ret_applied = applied;
+    return code;
+}
+
+enum fz_code
+store_migrate(const char *database_url, unsigned *ret_applied, struct fz_error *err)
+{
+    FZ_CLEANUP(sql_closep) struct sql *sql = NULL;
+    enum fz_code code = sql_open(database_url, true, &sql, err);
+    return code == FZ_OK ? apply_missing(sql, ret_applied, err) : code;
+}
