@@ -261,6 +261,11 @@ FZ_MUST_CHECK enum fz_code store_job_claim(struct store *store, const char *work
 FZ_MUST_CHECK enum fz_code store_job_heartbeat(struct store *store, const struct store_job *job,
                                                int64_t lease_ms, struct fz_error *err);
 
+/* Give a job back as if it had not been claimed: due at once, its attempt not counted. For a worker
+ * that stops. CONFLICT: it is no longer ours. */
+FZ_MUST_CHECK enum fz_code store_job_release(struct store *store, const struct store_job *job,
+                                             struct fz_error *err);
+
 struct store_image_wait {
     struct fz_uuid uuid;
     const char *name, *arch;

@@ -1,0 +1,95 @@
+#include "storage/store_private.h"
+
+#include <stdlib.h>
+
+#include <zstd.h>
+
+#include "base/text.h"
+
+/* Level 3 packs a report of 100 KB in about a millisecond; higher levels cost more than the disk
+ * they save. */
+static const int PACK_LEVEL = 3;
+
+void
+store_freep(void **memory)
+{
+    free(*memory);
+}
+
+enum fz_code
+store_pack(struct fz_span bytes, void **ret, size_t *ret_len, struct fz_error *err)
+{
+    size_t room = ZSTD_compressBound(bytes.len);
+    void *packed = ZSTD_isError(room) ? NULL : malloc(room);
+    if (!packed)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    size_t len = ZSTD_compress(packed, room, bytes.len ? (const void *)bytes.data : "", bytes.len,
+                               PACK_LEVEL);
+    if (ZSTD_isError(len)) {
+        free(packed);
+        return fz_fail(err, FZ_E_NO_MEMORY, "cannot compress: %s", ZSTD_getErrorName(len));
+    }
+    /* The bound is a little more than the input; what waits in the committer should cost what it
+     * is. */
+    void *shrunk = realloc(packed, len);
+    *ret = shrunk ? shrunk : packed;
+    *ret_len = len;
+    return FZ_OK;
+}
+
+enum fz_code
+store_unpack(struct fz_span packed, struct fz_arena *arena, struct fz_span *ret,
+             struct fz_error *err)
+{
+    unsigned long long size =
+        packed.len ? ZSTD_getFrameContentSize(packed.data, packed.len) : ZSTD_CONTENTSIZE_ERROR;
+    if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN || size > SIZE_MAX - 1)
+        return fz_fail(err, FZ_E_INTERNAL, "a stored body is damaged");
+    /* One byte more: callers may put a NUL behind JSON. */
+    uint8_t *bytes = fz_arena_alloc(arena, (size_t)size + 1);
+    if (!bytes)
+        return fz_arena_fail(arena, err);
+    size_t len = ZSTD_decompress(bytes, (size_t)size, packed.data, packed.len);
+    if (ZSTD_isError(len) || len != size)
+        return fz_fail(err, FZ_E_INTERNAL, "a stored body is damaged");
+    *ret = fz_span_make(bytes, len);
+    return FZ_OK;
+}
+
+void *
+store_grow(struct fz_arena *arena, void *list, size_t n, size_t *room, size_t size)
+{
+    if (n < *room)
+        return list;
+    size_t more = *room ? *room * 2 : 16;
+    void *grown = fz_arena_array(arena, more, size);
+    if (!grown)
+        return NULL;
+    if (n)
+        memcpy(grown, list, n * size);
+    *room = more;
+    return grown;
+}
+
+static bool
+is_lower_hex(const char *text, size_t len)
+{
+    if (strlen(text) != len)
+        return false;
+    for (size_t i = 0; i < len; i++)
+        if (fz_text_hex_digit(text[i]) < 0 || (text[i] >= 'A' && text[i] <= 'F'))
+            return false;
+    return true;
+}
+
+bool
+store_is_id(const char *text)
+{
+    return text && is_lower_hex(text, STORE_ID_TEXT - 1);
+}
+
+bool
+store_is_sha256(const char *text)
+{
+    return text && is_lower_hex(text, FZ_SHA256_TEXT - 1);
+}

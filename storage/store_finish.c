@@ -1,0 +1,289 @@
+/*
+ * The ends of jobs, and why no report misses its dSYM.
+ *
+ * A worker looks symbols up, and some time later stores the report's result with the images it
+ * found nothing for. A dSYM that becomes ready in between must not be missed. Four facts see to it:
+ *
+ * 1. projects.symbol_seq grows by one in each transaction that makes symbol files ready, and each
+ *    such file keeps the number (ready_seq). A claim notes the number it saw (jobs.seen_seq).
+ * 2. finish_report holds the project's lock shared and finish_upload holds it exclusive, from
+ * before they read until they commit. (SQLite: one writer at a time. PostgreSQL: an advisory lock;
+ * each statement after it sees all that was committed before the lock was had.) So of a report's
+ * end and an upload's end one is wholly before the other.
+ * 3. Upload first: finish_report finds the new file (ready_seq > seen_seq) for one of its waits and
+ *    queues the report again instead of waiting.
+ * 4. Report first: finish_upload finds the report's waits and queues it, unless it has a job. If
+ * that job is not claimed yet, its claim will see the new file; if it is leased, its end is case 3.
+ *
+ * A file is only "new" to a report until the report's next claim, so each file queues a report at
+ * most once, even if the file turns out to be of no use to it.
+ */
+#include "storage/store_private.h"
+
+static const int TRIES = 3;
+enum { FINISH_MEMORY = 16 * 1024 * 1024 };
+
+/* ---- reports ---- */
+
+/* True if a symbol file for one of the awaited images became ready after the job's claim. */
+static enum fz_code
+has_news(struct store *store, const struct store_job *job, const struct store_job_row *row,
+         const struct store_report_done *done, struct fz_arena *arena, bool *ret,
+         struct fz_error *err)
+{
+    *ret = false;
+    if (done->n_waits == 0)
+        return FZ_OK;
+    struct fz_uuid *list = fz_arena_array(arena, done->n_waits, sizeof(*list));
+    if (!list)
+        return fz_arena_fail(arena, err);
+    for (size_t i = 0; i < done->n_waits; i++)
+        list[i] = done->waits[i].uuid;
+    struct store_uuids uuids;
+    enum fz_code code = store_uuids_sort(list, done->n_waits, arena, &uuids, err);
+    if (code != FZ_OK)
+        return code;
+    const struct sql_value args[] = {sql_int(job->project_id), store_uuids_value(&uuids),
+                                     sql_int((int64_t)uuids.n), sql_int(row->seen_seq)};
+    int64_t one;
+    return sql_number(store->sql,
+                      "WITH RECURSIVE at (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM at WHERE i + "
+                      "1 < $3) SELECT 1 FROM symbol_files WHERE project_id = $1 AND ready_seq > $4 "
+                      "AND state = 'ready' AND uuid IN (SELECT substr($2, 16 * i + 1, 16) FROM at) "
+                      "LIMIT 1",
+                      args, FZ_ARRAY_LEN(args), &one, ret, err);
+}
+
+static struct sql_value
+key_or_null(int64_t key)
+{
+    struct sql_value value = sql_int(key);
+    value.is_null = key == 0;
+    return value;
+}
+
+static enum fz_code
+update_report(struct store *store, const struct store_job *job,
+              const struct store_report_done *done, const int64_t sets[2], bool again,
+              struct fz_arena *arena, int64_t *ret_key, struct fz_error *err)
+{
+    const struct store_report *c = &done->columns;
+    const struct sql_value args[] = {
+        sql_int(job->project_id),
+        sql_text(job->subject),
+        sql_text_clean(arena, again ? "queued" : c->status, STORE_TEXT_SHORT),
+        sql_int(c->timestamp_ms),
+        sql_text_clean(arena, c->app_id, STORE_TEXT_SHORT),
+        sql_text_clean(arena, c->app_name, STORE_TEXT_SHORT),
+        sql_text_clean(arena, c->app_version, STORE_TEXT_SHORT),
+        sql_text_clean(arena, c->app_build, STORE_TEXT_SHORT),
+        sql_text_clean(arena, c->os_name, STORE_TEXT_SHORT),
+        sql_text_clean(arena, c->os_version, STORE_TEXT_SHORT),
+        sql_text_clean(arena, c->device_model, STORE_TEXT_SHORT),
+        sql_text_clean(arena, c->arch, STORE_TEXT_SHORT),
+        sql_text_clean(arena, c->signal, STORE_TEXT_SHORT),
+        sql_text_clean(arena, c->exception, STORE_TEXT_SHORT),
+        sql_text_clean(arena, c->reason, STORE_TEXT_LONG),
+        sql_text_clean(arena, c->top_function, STORE_TEXT_LONG),
+        sql_text_clean(arena, c->top_file, STORE_TEXT_LONG),
+        sql_int(c->top_line),
+        sql_text_clean(arena, c->error, STORE_TEXT_LONG),
+        sql_int((int64_t)done->n_waits),
+        key_or_null(sets[0]),
+        key_or_null(sets[1]),
+        sql_text_clean(arena, c->format, STORE_TEXT_SHORT),
+    };
+    bool found = false;
+    enum fz_code code = sql_number(
+        store->sql,
+        "UPDATE reports SET status = $3, timestamp_ms = $4, app_id = $5, app_name = $6, "
+        "app_version = $7, app_build = $8, os_name = $9, os_version = $10, device_model = $11, "
+        "arch = $12, signal = $13, exception = $14, reason = $15, top_function = $16, top_file = "
+        "$17, top_line = $18, error = $19, n_missing = $20, image_set = $21, "
+        "wait_set = CASE WHEN transient = 1 THEN NULL ELSE $22 END, "
+        "format = coalesce($23, format), n_processed = n_processed + 1 "
+        "WHERE project_id = $1 AND id = $2 RETURNING key",
+        args, FZ_ARRAY_LEN(args), ret_key, &found, err);
+    if (code == FZ_OK && !found)
+        return fz_fail(err, FZ_E_CONFLICT, "report %s was deleted", job->subject);
+    return code;
+}
+
+static enum fz_code
+store_result(struct store *store, int64_t key, struct fz_span packed, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(key), sql_blob(packed)};
+    return sql_exec(store->sql,
+                    "INSERT INTO report_results (report_key, result) VALUES ($1, $2) "
+                    "ON CONFLICT (report_key) DO UPDATE SET result = excluded.result",
+                    args, FZ_ARRAY_LEN(args), NULL, err);
+}
+
+static enum fz_code
+finish_report(struct store *store, const struct store_job *job,
+              const struct store_report_done *done, struct fz_span packed, struct fz_arena *arena,
+              struct fz_error *err)
+{
+    struct store_job_row row = {0};
+    int64_t sets[2] = {0, 0}, key = 0;
+    bool news = false;
+    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
+    enum fz_code code = sql_begin(store->sql, &tx, err);
+    if (code == FZ_OK)
+        code = store_job_lock(store, job, &row, err);
+    if (code == FZ_OK)
+        code = sql_lock(tx, job->project_id, false, err);
+    if (code == FZ_OK)
+        code = has_news(store, job, &row, done, arena, &news, err);
+    if (code == FZ_OK)
+        code = store_image_set(store, job->project_id, done, arena, &sets[0], err);
+    if (code == FZ_OK)
+        code = store_wait_set(store, job->project_id, done, arena, &sets[1], err);
+    if (code == FZ_OK)
+        code = update_report(store, job, done, sets, row.again, arena, &key, err);
+    if (code == FZ_OK)
+        code = store_result(store, key, packed, err);
+    if (code == FZ_OK)
+        code = news || row.again ? store_job_requeue(store, job->id, err)
+                                 : store_job_delete(store, job->id, err);
+    if (code == FZ_OK)
+        code = sql_notify(tx, err);
+    return code == FZ_OK ? sql_commit(&tx, err) : code;
+}
+
+enum fz_code
+store_job_finish_report(struct store *store, const struct store_job *job,
+                        const struct store_report_done *done, struct fz_error *err)
+{
+    FZ_CLEANUP(store_freep) void *packed = NULL;
+    size_t packed_len = 0;
+    enum fz_code code = store_pack(done->result, &packed, &packed_len, err);
+    for (int i = 0; code == FZ_OK && i < TRIES; i++) {
+        struct fz_arena arena;
+        fz_arena_init(&arena, FINISH_MEMORY);
+        code = finish_report(store, job, done, fz_span_make(packed, packed_len), &arena, err);
+        fz_arena_deinit(&arena);
+        if (code == FZ_OK || !sql_may_retry(store->sql))
+            break;
+        if (i + 1 < TRIES)
+            code = FZ_OK;
+    }
+    return code;
+}
+
+/* ---- uploads ---- */
+
+static enum fz_code
+next_symbol_seq(struct sql *tx, int64_t project_id, int64_t *ret, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(project_id)};
+    return sql_number(
+        tx, "UPDATE projects SET symbol_seq = symbol_seq + 1 WHERE id = $1 RETURNING symbol_seq",
+        args, 1, ret, NULL, err);
+}
+
+/* Queue what waits for one of the files that are ready now. */
+static enum fz_code
+unblock(struct sql *tx, int64_t project_id, const struct store_symbol *symbols, size_t n,
+        struct fz_arena *arena, uint64_t *ret_n, struct fz_error *err)
+{
+    *ret_n = 0;
+    struct fz_uuid *ready = fz_arena_array(arena, n, sizeof(*ready));
+    if (!ready)
+        return fz_arena_fail(arena, err);
+    size_t n_ready = 0;
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(symbols[i].state, "ready") == 0)
+            ready[n_ready++] = symbols[i].uuid;
+    if (n_ready == 0)
+        return FZ_OK;
+    struct store_uuids uuids;
+    int64_t now = 0;
+    enum fz_code code = store_uuids_sort(ready, n_ready, arena, &uuids, err);
+    if (code == FZ_OK)
+        code = sql_now(tx, &now, err);
+    if (code != FZ_OK)
+        return code;
+    const struct sql_value args[] = {sql_int(project_id), store_uuids_value(&uuids),
+                                     sql_int((int64_t)uuids.n), sql_int(now)};
+    return sql_exec(tx,
+                    "INSERT INTO jobs (project_id, kind, subject, due_ms, queued_ms) "
+                    "WITH RECURSIVE at (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM at WHERE i + 1 "
+                    "< $3) SELECT r.project_id, 1, r.id, $4, $4 FROM reports r WHERE r.project_id "
+                    "= $1 AND r.wait_set IN (SELECT w.set_key FROM wait_set_items w WHERE "
+                    "w.project_id = $1 AND w.uuid IN (SELECT substr($2, 16 * i + 1, 16) FROM at)) "
+                    "ON CONFLICT (project_id, kind, subject) DO NOTHING",
+                    args, FZ_ARRAY_LEN(args), ret_n, err);
+}
+
+static enum fz_code
+end_upload(struct store *store, const struct store_job *job, const char *result,
+           struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(job->project_id), sql_text(job->subject),
+                                     sql_text(result)};
+    enum fz_code code = sql_exec(store->sql,
+                                 "UPDATE uploads SET state = 'done', result = $3, error = NULL, "
+                                 "error_code = 0 WHERE project_id = $1 AND id = $2",
+                                 args, FZ_ARRAY_LEN(args), NULL, err);
+    return code == FZ_OK ? store_job_delete(store, job->id, err) : code;
+}
+
+struct upload_end {
+    struct store_symbol *symbols;
+    size_t n;
+    store_upload_result_fn make_result;
+    void *user;
+    uint64_t n_unblocked;
+};
+
+static enum fz_code
+finish_upload(struct store *store, const struct store_job *job, struct upload_end *end,
+              struct fz_arena *arena, struct fz_error *err)
+{
+    struct store_job_row row = {0};
+    int64_t seq = 0;
+    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
+    enum fz_code code = sql_begin(store->sql, &tx, err);
+    if (code == FZ_OK)
+        code = store_job_lock(store, job, &row, err);
+    if (code == FZ_OK)
+        code = sql_lock(tx, job->project_id, true, err);
+    if (code == FZ_OK)
+        code = next_symbol_seq(tx, job->project_id, &seq, err);
+    for (size_t i = 0; code == FZ_OK && i < end->n; i++) {
+        end->symbols[i].project_id = job->project_id;
+        code = store_symbol_register(store, &end->symbols[i], seq, arena, err);
+    }
+    if (code == FZ_OK)
+        code = unblock(tx, job->project_id, end->symbols, end->n, arena, &end->n_unblocked, err);
+    if (code != FZ_OK)
+        return code;
+    const char *result = end->make_result ? end->make_result(end->user, end->symbols, end->n,
+                                                             end->n_unblocked, arena)
+                                          : NULL;
+    if (end->make_result && !result)
+        return fz_arena_fail(arena, err);
+    code = end_upload(store, job, result, err);
+    if (code == FZ_OK)
+        code = sql_notify(tx, err);
+    return code == FZ_OK ? sql_commit(&tx, err) : code;
+}
+
+enum fz_code
+store_job_finish_upload(struct store *store, const struct store_job *job,
+                        struct store_symbol *symbols, size_t n, store_upload_result_fn make_result,
+                        void *user, struct fz_arena *arena, uint64_t *ret_unblocked,
+                        struct fz_error *err)
+{
+    struct upload_end end = {symbols, n, make_result, user, 0};
+    enum fz_code code = FZ_OK;
+    for (int i = 0; i < TRIES; i++) {
+        code = finish_upload(store, job, &end, arena, err);
+        if (code == FZ_OK || !sql_may_retry(store->sql))
+            break;
+    }
+    if (code == FZ_OK)
+        *ret_unblocked = end.n_unblocked;
+    return code;
+}

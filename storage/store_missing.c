@@ -1,0 +1,264 @@
+/*
+ * Which images reports have, and which of them they wait for.
+ *
+ * Reports of one build on one system have the same few hundred images, so each distinct set is kept
+ * once (image_sets, wait_sets, found by the hash of their sorted UUIDs) and a report carries two
+ * numbers. A million reports then cost two million numbers instead of half a billion rows, and the
+ * list of missing images is one pass over an index and a join with a few sets.
+ */
+#include "storage/store_private.h"
+
+#include <stdlib.h>
+
+/* ---- lists of UUIDs ---- */
+
+static int
+compare_uuids(const void *a, const void *b)
+{
+    return memcmp(a, b, 16);
+}
+
+enum fz_code
+store_uuids_sort(const struct fz_uuid *uuids, size_t n, struct fz_arena *arena,
+                 struct store_uuids *ret, struct fz_error *err)
+{
+    uint8_t *bytes = fz_arena_array(arena, n, 16);
+    if (!bytes)
+        return fz_arena_fail(arena, err);
+    for (size_t i = 0; i < n; i++)
+        memcpy(bytes + 16 * i, uuids[i].bytes, 16);
+    if (n > 1)
+        qsort(bytes, n, 16, compare_uuids);
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (kept && memcmp(bytes + 16 * (kept - 1), bytes + 16 * i, 16) == 0)
+            continue;
+        memmove(bytes + 16 * kept++, bytes + 16 * i, 16);
+    }
+    *ret = (struct store_uuids){bytes, kept};
+    return FZ_OK;
+}
+
+struct sql_value
+store_uuids_value(const struct store_uuids *uuids)
+{
+    return sql_blob(fz_span_make(uuids->bytes, 16 * uuids->n));
+}
+
+/* ---- sets ---- */
+
+/* Find the set with this hash or make an empty one; *ret_is_new: its items have to be added. Of two
+ * who make the same one the second waits until the first has committed, and then finds it whole. */
+static enum fz_code
+find_set(struct sql *sql, bool is_wait, const struct sql_value args[3], int64_t *ret_key,
+         bool *ret_is_new, struct fz_error *err)
+{
+    bool found = false;
+    enum fz_code code =
+        sql_number(sql,
+                   is_wait ? "SELECT key FROM wait_sets WHERE project_id = $1 AND sha256 = $2"
+                           : "SELECT key FROM image_sets WHERE project_id = $1 AND sha256 = $2",
+                   args, 2, ret_key, &found, err);
+    if (code != FZ_OK || found) {
+        *ret_is_new = false;
+        return code;
+    }
+    code = sql_number(sql,
+                      is_wait ? "INSERT INTO wait_sets (project_id, sha256, app_version) VALUES "
+                                "($1, $2, $3) ON CONFLICT DO NOTHING RETURNING key"
+                              : "INSERT INTO image_sets (project_id, sha256) VALUES ($1, $2) "
+                                "ON CONFLICT DO NOTHING RETURNING key",
+                      args, is_wait ? 3 : 2, ret_key, ret_is_new, err);
+    if (code != FZ_OK || *ret_is_new)
+        return code;
+    return sql_number(sql,
+                      is_wait ? "SELECT key FROM wait_sets WHERE project_id = $1 AND sha256 = $2"
+                              : "SELECT key FROM image_sets WHERE project_id = $1 AND sha256 = $2",
+                      args, 2, ret_key, NULL, err);
+}
+
+enum fz_code
+store_image_set(struct store *store, int64_t project_id, const struct store_report_done *done,
+                struct fz_arena *arena, int64_t *ret_key, struct fz_error *err)
+{
+    *ret_key = 0;
+    struct store_uuids uuids;
+    enum fz_code code = store_uuids_sort(done->images, done->n_images, arena, &uuids, err);
+    if (code != FZ_OK || uuids.n == 0)
+        return code;
+    char hash[FZ_SHA256_TEXT];
+    fz_sha256_hex(fz_span_make(uuids.bytes, 16 * uuids.n), hash);
+    const struct sql_value args[] = {sql_int(project_id), sql_text(hash), sql_text(NULL)};
+    bool is_new = false;
+    code = find_set(store->sql, false, args, ret_key, &is_new, err);
+    if (code != FZ_OK || !is_new)
+        return code;
+    const struct sql_value items[] = {sql_int(project_id), store_uuids_value(&uuids),
+                                      sql_int((int64_t)uuids.n), sql_int(*ret_key)};
+    return sql_exec(store->sql,
+                    "INSERT INTO image_set_items (project_id, uuid, set_key) "
+                    "WITH RECURSIVE at (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM at WHERE i + 1 "
+                    "< $3) SELECT $1, substr($2, 16 * i + 1, 16), $4 FROM at",
+                    items, FZ_ARRAY_LEN(items), NULL, err);
+}
+
+static int
+compare_waits(const void *a, const void *b)
+{
+    const struct store_image_wait *x = a, *y = b;
+    return memcmp(x->uuid.bytes, y->uuid.bytes, 16);
+}
+
+/* The waits sorted by UUID, each once. */
+static struct store_image_wait *
+sort_waits(const struct store_report_done *done, struct fz_arena *arena, size_t *ret_n)
+{
+    struct store_image_wait *waits = fz_arena_array(arena, done->n_waits, sizeof(*waits));
+    if (!waits)
+        return NULL;
+    memcpy(waits, done->waits, done->n_waits * sizeof(*waits));
+    qsort(waits, done->n_waits, sizeof(*waits), compare_waits);
+    size_t n = 0;
+    for (size_t i = 0; i < done->n_waits; i++)
+        if (n == 0 || compare_waits(&waits[n - 1], &waits[i]) != 0)
+            waits[n++] = waits[i];
+    *ret_n = n;
+    return waits;
+}
+
+static enum fz_code
+add_waits(struct store *store, int64_t project_id, int64_t key,
+          const struct store_image_wait *waits, size_t n, struct fz_arena *arena,
+          struct fz_error *err)
+{
+    enum fz_code code = FZ_OK;
+    for (size_t i = 0; code == FZ_OK && i < n; i++) {
+        const struct sql_value args[] = {
+            sql_int(key), sql_blob(fz_span_make(waits[i].uuid.bytes, 16)), sql_int(project_id),
+            sql_text_clean(arena, waits[i].name, STORE_TEXT_SHORT),
+            sql_text_clean(arena, waits[i].arch, STORE_TEXT_SHORT)};
+        code = sql_exec(store->sql,
+                        "INSERT INTO wait_set_items (set_key, uuid, project_id, name, arch) "
+                        "VALUES ($1, $2, $3, $4, $5)",
+                        args, FZ_ARRAY_LEN(args), NULL, err);
+    }
+    return code;
+}
+
+enum fz_code
+store_wait_set(struct store *store, int64_t project_id, const struct store_report_done *done,
+               struct fz_arena *arena, int64_t *ret_key, struct fz_error *err)
+{
+    *ret_key = 0;
+    if (done->n_waits == 0)
+        return FZ_OK;
+    size_t n = 0;
+    struct store_image_wait *waits = sort_waits(done, arena, &n);
+    if (!waits)
+        return fz_arena_fail(arena, err);
+    FZ_CLEANUP(fz_sha256_destroyp) struct fz_sha256 *sum = NULL;
+    enum fz_code code = fz_sha256_create(&sum, err);
+    if (code != FZ_OK)
+        return code;
+    for (size_t i = 0; i < n; i++)
+        fz_sha256_update(sum, fz_span_make(waits[i].uuid.bytes, 16));
+    struct sql_value version = sql_text_clean(arena, done->columns.app_version, STORE_TEXT_SHORT);
+    if (version.kind == SQL_TEXT)
+        fz_sha256_update(sum, version.bytes);
+    char hash[FZ_SHA256_TEXT];
+    fz_sha256_finish(sum, hash);
+    const struct sql_value args[] = {sql_int(project_id), sql_text(hash), version};
+    bool is_new = false;
+    code = find_set(store->sql, true, args, ret_key, &is_new, err);
+    return code == FZ_OK && is_new ? add_waits(store, project_id, *ret_key, waits, n, arena, err)
+                                   : code;
+}
+
+/* ---- the list ---- */
+
+enum { VERSIONS_MAX = 20, MISSING_MAX = 1000 };
+
+static enum fz_code
+read_versions(struct store *store, int64_t project_id, struct fz_arena *arena,
+              struct store_missing *missing, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(project_id),
+                                     sql_blob(fz_span_make(missing->uuid.bytes, 16)),
+                                     sql_int(VERSIONS_MAX)};
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    size_t room = 0;
+    bool row = false;
+    enum fz_code code = sql_query(
+        store->sql,
+        "SELECT DISTINCT s.app_version FROM wait_set_items i JOIN wait_sets s ON s.key = i.set_key "
+        "WHERE i.project_id = $1 AND i.uuid = $2 AND s.app_version IS NOT NULL AND EXISTS "
+        "(SELECT 1 FROM reports r WHERE r.project_id = $1 AND r.wait_set = s.key) "
+        "ORDER BY s.app_version LIMIT $3",
+        args, FZ_ARRAY_LEN(args), &rows, err);
+    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
+        missing->app_versions = store_grow(arena, missing->app_versions, missing->n_app_versions,
+                                           &room, sizeof(*missing->app_versions));
+        if (!missing->app_versions)
+            return fz_arena_fail(arena, err);
+        missing->app_versions[missing->n_app_versions++] = sql_col_text(&rows, 0, arena);
+    }
+    return code;
+}
+
+static enum fz_code
+read_missing(struct store *store, int64_t project_id, size_t limit, struct fz_arena *arena,
+             struct store_missing **ret, size_t *ret_n, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(project_id), sql_int((int64_t)limit)};
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    struct store_missing *list = NULL;
+    size_t n = 0, room = 0;
+    bool row = false;
+    enum fz_code code = sql_query(
+        store->sql,
+        "WITH counts AS (SELECT wait_set, count(*) AS n, min(received_ms) AS first_ms, "
+        "max(received_ms) AS last_ms FROM reports WHERE project_id = $1 AND wait_set IS NOT NULL "
+        "GROUP BY wait_set) "
+        "SELECT i.uuid, min(i.name), min(i.arch), CAST(sum(c.n) AS bigint) AS total, "
+        "min(c.first_ms), max(c.last_ms) AS last_ms "
+        "FROM counts c JOIN wait_set_items i ON i.set_key = c.wait_set "
+        "WHERE NOT EXISTS (SELECT 1 FROM symbol_files f WHERE f.project_id = $1 AND "
+        "f.uuid = i.uuid AND f.state = 'ready') "
+        "GROUP BY i.uuid ORDER BY total DESC, last_ms DESC, i.uuid LIMIT $2",
+        args, FZ_ARRAY_LEN(args), &rows, err);
+    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
+        list = store_grow(arena, list, n, &room, sizeof(*list));
+        if (!list)
+            return fz_arena_fail(arena, err);
+        list[n] = (struct store_missing){.name = sql_col_text(&rows, 1, arena),
+                                         .arch = sql_col_text(&rows, 2, arena),
+                                         .n_reports = (uint64_t)sql_col_int(&rows, 3),
+                                         .first_seen_ms = sql_col_int(&rows, 4),
+                                         .last_seen_ms = sql_col_int(&rows, 5)};
+        struct fz_span uuid = sql_col_bytes(&rows, 0);
+        if (uuid.len == sizeof(list[n].uuid.bytes))
+            memcpy(list[n++].uuid.bytes, uuid.data, uuid.len);
+    }
+    if (code != FZ_OK)
+        return code;
+    *ret = list;
+    *ret_n = n;
+    return FZ_OK;
+}
+
+enum fz_code
+store_missing_list(struct store *store, int64_t project_id, size_t limit, struct fz_arena *arena,
+                   struct store_missing **ret, size_t *ret_n, struct fz_error *err)
+{
+    struct store_missing *list = NULL;
+    size_t n = 0;
+    enum fz_code code = read_missing(store, project_id, limit < MISSING_MAX ? limit : MISSING_MAX,
+                                     arena, &list, &n, err);
+    for (size_t i = 0; code == FZ_OK && i < n; i++)
+        code = read_versions(store, project_id, arena, &list[i], err);
+    if (code != FZ_OK)
+        return code;
+    *ret = list;
+    *ret_n = n;
+    return FZ_OK;
+}

@@ -1,0 +1,159 @@
+#include "storage/store_private.h"
+
+#include <stdlib.h>
+
+#include "storage/migrate.h"
+
+/* Fold the ledger of report counts once it has more rows than this. */
+static const int64_t COUNT_ROWS = 512;
+
+enum fz_code
+store_open(const char *database_url, struct store **ret, struct fz_error *err)
+{
+    FZ_CLEANUP(store_closep) struct store *store = calloc(1, sizeof(*store));
+    if (!store)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    enum fz_code code = sql_open(database_url, false, &store->sql, err);
+    if (code == FZ_OK)
+        code = migrate_check(store->sql, err);
+    if (code == FZ_OK)
+        *ret = fz_take(&store);
+    return code;
+}
+
+void
+store_close(struct store *store)
+{
+    if (!store)
+        return;
+    sql_close(store->sql);
+    free(store);
+}
+
+void
+store_closep(struct store **store)
+{
+    store_close(*store);
+}
+
+const char *
+store_engine(const struct store *store)
+{
+    return sql_driver(store->sql)->name;
+}
+
+enum fz_code
+store_ping(struct store *store, struct fz_error *err)
+{
+    /* A change that is taken back: enough to learn of a read-only disk, a standby server or a lock
+     * that nobody gives back, and nobody is woken by it. */
+    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
+    enum fz_code code = sql_begin(store->sql, &tx, err);
+    if (code != FZ_OK)
+        return code;
+    return sql_exec(tx, "UPDATE schema_migrations SET applied_ms = applied_ms WHERE version = 1",
+                    NULL, 0, NULL, err);
+}
+
+void
+store_wait_change(struct store *store, int64_t timeout_ms)
+{
+    sql_wait_change(store->sql, timeout_ms);
+}
+
+/* ---- counts ---- */
+
+/* Every commit of reports leaves one row with how many; so writers never wait for each other over a
+ * counter, and a reader adds up a few hundred rows instead of counting a million reports. */
+static enum fz_code
+fold_counts(struct store *store, struct fz_error *err)
+{
+    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
+    enum fz_code code = sql_begin(store->sql, &tx, err);
+    if (code != FZ_OK)
+        return code;
+    int64_t sum = 0;
+    {
+        FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+        bool row = false;
+        code = sql_query(tx, "DELETE FROM report_counts RETURNING n", NULL, 0, &rows, err);
+        while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row)
+            sum += sql_col_int(&rows, 0);
+    }
+    const struct sql_value args[] = {sql_int(sum)};
+    if (code == FZ_OK)
+        code = sql_exec(tx, "INSERT INTO report_counts (n) VALUES ($1)", args, 1, NULL, err);
+    return code == FZ_OK ? sql_commit(&tx, err) : code;
+}
+
+static enum fz_code
+count_reports(struct store *store, uint64_t *ret, struct fz_error *err)
+{
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    bool row = false;
+    enum fz_code code = sql_query(
+        store->sql, "SELECT CAST(coalesce(sum(n), 0) AS bigint), count(*) FROM report_counts", NULL,
+        0, &rows, err);
+    if (code == FZ_OK)
+        code = sql_next(&rows, &row, err);
+    if (code != FZ_OK)
+        return code;
+    int64_t sum = sql_col_int(&rows, 0), n_rows = sql_col_int(&rows, 1);
+    *ret = sum > 0 ? (uint64_t)sum : 0;
+    sql_rows_close(&rows);
+    if (n_rows > COUNT_ROWS)
+        fz_ignore(fold_counts(store, NULL)); /* only housekeeping: the next reader tries again */
+    return FZ_OK;
+}
+
+static enum fz_code
+count_jobs(struct store *store, struct store_counts *ret, struct fz_error *err)
+{
+    int64_t now;
+    enum fz_code code = sql_now(store->sql, &now, err);
+    if (code != FZ_OK)
+        return code;
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    bool row = false;
+    code = sql_query(store->sql,
+                     "SELECT state, count(*), min(queued_ms) FROM jobs WHERE state < 2 "
+                     "GROUP BY state",
+                     NULL, 0, &rows, err);
+    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
+        uint64_t n = (uint64_t)sql_col_int(&rows, 1);
+        if (sql_col_int(&rows, 0) == STORE_LEASED) {
+            ret->jobs_leased = n;
+            continue;
+        }
+        int64_t age = now - sql_col_int(&rows, 2);
+        ret->jobs_queued = n;
+        ret->oldest_queued_ms = age > 0 ? age : 0;
+    }
+    return code;
+}
+
+enum fz_code
+store_counts(struct store *store, struct store_counts *ret, struct fz_error *err)
+{
+    struct store_counts counts = {0};
+    int64_t quarantined = 0, symbols = 0, bytes = 0;
+    enum fz_code code = count_jobs(store, &counts, err);
+    if (code == FZ_OK)
+        code = count_reports(store, &counts.n_reports, err);
+    if (code == FZ_OK)
+        code = sql_number(store->sql, "SELECT count(*) FROM jobs WHERE state = 2", NULL, 0,
+                          &quarantined, NULL, err);
+    if (code == FZ_OK)
+        code = sql_number(store->sql, "SELECT count(*) FROM symbol_files", NULL, 0, &symbols, NULL,
+                          err);
+    if (code == FZ_OK)
+        code =
+            sql_number(store->sql, sql_driver(store->sql)->bytes_query, NULL, 0, &bytes, NULL, err);
+    if (code != FZ_OK)
+        return code;
+    counts.jobs_quarantined = (uint64_t)quarantined;
+    counts.n_symbols = (uint64_t)symbols;
+    counts.database_bytes = (uint64_t)bytes;
+    *ret = counts;
+    return FZ_OK;
+}

@@ -1,0 +1,100 @@
+/*
+ * What the files of the store share: the connection's state, packing of bodies, checks of ids.
+ */
+#ifndef STORE_PRIVATE_H
+#define STORE_PRIVATE_H
+
+#include "base/buffer.h"
+#include "storage/sql.h"
+#include "storage/store.h"
+
+struct store {
+    struct sql *sql;
+    unsigned n_claims; /* which kind of job the next claim prefers */
+    int64_t swept_ms;  /* monotonic: when transient reports were last cleared away */
+};
+
+/* Bytes at most that a column for lists keeps of a text; PostgreSQL cannot index much more. */
+enum { STORE_TEXT_SHORT = 256, STORE_TEXT_LONG = 4096 };
+
+/* Values of jobs.state. */
+enum { STORE_QUEUED = 0, STORE_LEASED = 1, STORE_QUARANTINED = 2 };
+
+/* 32 lower-case hex digits. */
+bool store_is_id(const char *text);
+/* 64 lower-case hex digits. */
+bool store_is_sha256(const char *text);
+
+/* A list in the arena with room for one more than the `n` it has; NULL: no memory. */
+void *store_grow(struct fz_arena *arena, void *list, size_t n, size_t *room, size_t size);
+
+/* A zstd frame that carries its length; *ret is malloc'ed, owned by the caller. */
+FZ_MUST_CHECK enum fz_code store_pack(struct fz_span bytes, void **ret, size_t *ret_len,
+                                      struct fz_error *err);
+FZ_MUST_CHECK enum fz_code store_unpack(struct fz_span packed, struct fz_arena *arena,
+                                        struct fz_span *ret, struct fz_error *err);
+void store_freep(void **memory);
+
+/* A report with its body packed already, so that the thread that commits does not compress. */
+struct store_packed {
+    struct store_report_new *item;
+    void *body; /* owned by whoever made it */
+    size_t body_len;
+};
+/* As store_report_insert(). */
+FZ_MUST_CHECK enum fz_code store_report_insert_packed(struct store *store,
+                                                      const struct store_packed *items, size_t n,
+                                                      struct fz_error *err);
+/* Check the parts of an item that the database would refuse. */
+enum fz_code store_report_check(const struct store_report_new *item);
+
+/* The columns of a summary in the order that store_report_read() expects, without SELECT. */
+extern const char store_report_columns[];
+void store_report_read(struct sql_rows *rows, struct fz_arena *arena, struct store_report *ret);
+
+/* UUIDs as one value: 16 bytes each, sorted, each once. Queries take it apart with substr(). */
+struct store_uuids {
+    uint8_t *bytes; /* arena */
+    size_t n;
+};
+FZ_MUST_CHECK enum fz_code store_uuids_sort(const struct fz_uuid *uuids, size_t n,
+                                            struct fz_arena *arena, struct store_uuids *ret,
+                                            struct fz_error *err);
+struct sql_value store_uuids_value(const struct store_uuids *uuids);
+
+/* The key of the set of all images, and of the set of awaited ones; made if it is new. 0 for an
+ * empty set. Inside a transaction. */
+FZ_MUST_CHECK enum fz_code store_image_set(struct store *store, int64_t project_id,
+                                           const struct store_report_done *done,
+                                           struct fz_arena *arena, int64_t *ret_key,
+                                           struct fz_error *err);
+FZ_MUST_CHECK enum fz_code store_wait_set(struct store *store, int64_t project_id,
+                                          const struct store_report_done *done,
+                                          struct fz_arena *arena, int64_t *ret_key,
+                                          struct fz_error *err);
+
+/* Put a symbol file into the list, or bring its row up to date; sets is_new. `seq` is the project's
+ * symbol_seq. Inside a transaction that holds the project's lock. */
+FZ_MUST_CHECK enum fz_code store_symbol_register(struct store *store, struct store_symbol *symbol,
+                                                 int64_t seq, struct fz_arena *arena,
+                                                 struct fz_error *err);
+
+/* Lock the job's row if the fence still holds (else CONFLICT). */
+struct store_job_row {
+    int64_t seen_seq, strikes, deaths;
+    bool again;
+};
+FZ_MUST_CHECK enum fz_code store_job_lock(struct store *store, const struct store_job *job,
+                                          struct store_job_row *ret, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code store_job_delete(struct store *store, int64_t id, struct fz_error *err);
+/* The same job again: fresh counters, due now. */
+FZ_MUST_CHECK enum fz_code store_job_requeue(struct store *store, int64_t id, struct fz_error *err);
+
+/* An opaque place in a list, "sort key, then id": base64url of both. */
+const char *store_cursor_make(struct fz_arena *arena, int64_t time_ms, const char *id);
+/* ret_id has room for STORE_ID_TEXT. MALFORMED: not one of ours. */
+FZ_MUST_CHECK enum fz_code store_cursor_parse(const char *cursor, struct fz_arena *arena,
+                                              int64_t *ret_time_ms, char *ret_id,
+                                              struct fz_error *err);
+
+#endif

@@ -1,0 +1,113 @@
+#include "storage/store_private.h"
+
+static bool
+is_name(const char *name)
+{
+    size_t len = strlen(name);
+    if (len == 0 || len > 64)
+        return false;
+    for (size_t i = 0; i < len; i++) {
+        char c = name[i];
+        bool letter_or_digit = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+        if (!letter_or_digit && (i == 0 || (c != '_' && c != '-')))
+            return false;
+    }
+    return true;
+}
+
+enum fz_code
+store_project_create(struct store *store, const char *name, int64_t *ret_id, struct fz_error *err)
+{
+    if (!is_name(name))
+        return fz_fail(err, FZ_E_MALFORMED,
+                       "a project's name has 1 to 64 of a-z, 0-9, _ and -, and starts with a "
+                       "letter or digit");
+    int64_t now, id;
+    bool created;
+    enum fz_code code = sql_now(store->sql, &now, err);
+    if (code != FZ_OK)
+        return code;
+    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
+    code = sql_begin(store->sql, &tx, err);
+    if (code != FZ_OK)
+        return code;
+    const struct sql_value args[] = {sql_text(name), sql_int(now)};
+    code = sql_number(tx,
+                      "INSERT INTO projects (name, created_ms) VALUES ($1, $2) "
+                      "ON CONFLICT DO NOTHING RETURNING id",
+                      args, FZ_ARRAY_LEN(args), &id, &created, err);
+    if (code == FZ_OK && !created)
+        return fz_fail(err, FZ_E_CONFLICT, "there is a project %s already", name);
+    if (code == FZ_OK)
+        code = sql_commit(&tx, err);
+    if (code == FZ_OK)
+        *ret_id = id;
+    return code;
+}
+
+static enum fz_code
+read_projects(struct store *store, const char *text, const struct sql_value *args, size_t n_args,
+              struct fz_arena *arena, struct store_project **ret, size_t *ret_n,
+              struct fz_error *err)
+{
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    struct store_project *list = NULL;
+    size_t n = 0, room = 0;
+    bool row = false;
+    enum fz_code code = sql_query(store->sql, text, args, n_args, &rows, err);
+    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
+        list = store_grow(arena, list, n, &room, sizeof(*list));
+        if (!list)
+            return fz_arena_fail(arena, err);
+        list[n++] = (struct store_project){.id = sql_col_int(&rows, 0),
+                                           .name = sql_col_text(&rows, 1, arena),
+                                           .created_ms = sql_col_int(&rows, 2)};
+    }
+    if (code != FZ_OK)
+        return code;
+    *ret = list;
+    *ret_n = n;
+    return FZ_OK;
+}
+
+enum fz_code
+store_project_find(struct store *store, const char *name, struct fz_arena *arena,
+                   struct store_project *ret, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_text(name)};
+    struct store_project *found;
+    size_t n = 0;
+    enum fz_code code =
+        read_projects(store, "SELECT id, name, created_ms FROM projects WHERE name = $1", args, 1,
+                      arena, &found, &n, err);
+    if (code == FZ_OK && n == 0)
+        return fz_fail(err, FZ_E_NOT_FOUND, "there is no project %s", name);
+    if (code == FZ_OK)
+        *ret = found[0];
+    return code;
+}
+
+enum fz_code
+store_project_by_id(struct store *store, int64_t id, struct fz_arena *arena,
+                    struct store_project *ret, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(id)};
+    struct store_project *found;
+    size_t n = 0;
+    enum fz_code code =
+        read_projects(store, "SELECT id, name, created_ms FROM projects WHERE id = $1", args, 1,
+                      arena, &found, &n, err);
+    if (code == FZ_OK && n == 0)
+        return fz_fail(err, FZ_E_NOT_FOUND, "there is no project %lld", (long long)id);
+    if (code == FZ_OK)
+        *ret = found[0];
+    return code;
+}
+
+enum fz_code
+store_project_list(struct store *store, struct fz_arena *arena, struct store_project **ret,
+                   size_t *ret_n, struct fz_error *err)
+{
+    return read_projects(store, "SELECT id, name, created_ms FROM projects ORDER BY id", NULL, 0,
+                         arena, ret, ret_n, err);
+}

@@ -1,0 +1,275 @@
+#include "storage/store_private.h"
+
+#include <stdio.h>
+
+#include "base/text.h"
+
+/* ---- register ---- */
+
+struct known {
+    int64_t key;
+    bool found, ready;
+};
+
+static enum fz_code
+find_known(struct sql *sql, const struct store_symbol *symbol, struct known *ret,
+           struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(symbol->project_id),
+                                     sql_blob(fz_span_make(symbol->uuid.bytes, 16)),
+                                     sql_text(symbol->file_sha256)};
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    enum fz_code code = sql_query(sql,
+                                  "SELECT key, state FROM symbol_files WHERE project_id = $1 AND "
+                                  "uuid = $2 AND file_sha256 = $3",
+                                  args, FZ_ARRAY_LEN(args), &rows, err);
+    if (code == FZ_OK)
+        code = sql_next(&rows, &ret->found, err);
+    if (code != FZ_OK || !ret->found)
+        return code;
+    ret->key = sql_col_int(&rows, 0);
+    ret->ready = fz_span_is(sql_col_bytes(&rows, 1), "ready");
+    return FZ_OK;
+}
+
+enum fz_code
+store_symbol_register(struct store *store, struct store_symbol *symbol, int64_t seq,
+                      struct fz_arena *arena, struct fz_error *err)
+{
+    if (!store_is_sha256(symbol->file_sha256) || !symbol->state || !symbol->kind)
+        return fz_fail(err, FZ_E_MALFORMED, "a symbol file needs its hash, its kind and a state");
+    bool ready = strcmp(symbol->state, "ready") == 0;
+    struct known known = {0};
+    enum fz_code code = find_known(store->sql, symbol, &known, err);
+    if (code != FZ_OK)
+        return code;
+    symbol->is_new = !known.found || (ready && !known.ready);
+    if (known.ready && !ready)
+        return FZ_OK; /* an index that works is not given up for an attempt that failed */
+    const struct sql_value args[] = {
+        sql_int(symbol->project_id),
+        sql_blob(fz_span_make(symbol->uuid.bytes, 16)),
+        sql_text_clean(arena, symbol->arch, STORE_TEXT_SHORT),
+        sql_text(symbol->kind),
+        sql_text_clean(arena, symbol->name, STORE_TEXT_LONG),
+        sql_int((int64_t)symbol->size),
+        sql_text(symbol->state),
+        sql_text(symbol->file_sha256),
+        sql_text(symbol->index_sha256),
+        sql_int(symbol->index_version),
+        sql_text(symbol->features_json),
+        sql_text(symbol->problems_json),
+        sql_int(symbol->uploaded_ms),
+        sql_int(symbol->has_dwarf),
+        sql_int(ready ? seq : 0),
+    };
+    return sql_exec(
+        store->sql,
+        "INSERT INTO symbol_files (project_id, uuid, arch, kind, name, size, state, file_sha256, "
+        "index_sha256, index_version, features_json, problems_json, uploaded_ms, has_dwarf, "
+        "ready_seq) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) "
+        "ON CONFLICT (project_id, uuid, file_sha256) DO UPDATE SET arch = excluded.arch, kind = "
+        "excluded.kind, name = excluded.name, size = excluded.size, state = excluded.state, "
+        "index_sha256 = excluded.index_sha256, index_version = excluded.index_version, "
+        "features_json = excluded.features_json, problems_json = excluded.problems_json, "
+        "uploaded_ms = excluded.uploaded_ms, has_dwarf = excluded.has_dwarf, "
+        "ready_seq = excluded.ready_seq",
+        args, FZ_ARRAY_LEN(args), NULL, err);
+}
+
+/* ---- read ---- */
+
+static const char symbol_columns[] =
+    "uuid, project_id, arch, kind, name, size, state, file_sha256, index_sha256, index_version, "
+    "features_json, problems_json, uploaded_ms, has_dwarf, key";
+
+static int64_t
+read_symbol(struct sql_rows *rows, struct fz_arena *arena, struct store_symbol *ret)
+{
+    struct store_symbol symbol = {
+        .project_id = sql_col_int(rows, 1),
+        .arch = sql_col_text(rows, 2, arena),
+        .kind = sql_col_text(rows, 3, arena),
+        .name = sql_col_text(rows, 4, arena),
+        .size = (uint64_t)sql_col_int(rows, 5),
+        .state = sql_col_text(rows, 6, arena),
+        .file_sha256 = sql_col_text(rows, 7, arena),
+        .index_sha256 = sql_col_text(rows, 8, arena),
+        .index_version = (uint32_t)sql_col_int(rows, 9),
+        .features_json = sql_col_text(rows, 10, arena),
+        .problems_json = sql_col_text(rows, 11, arena),
+        .uploaded_ms = sql_col_int(rows, 12),
+        .has_dwarf = sql_col_int(rows, 13) != 0,
+    };
+    struct fz_span uuid = sql_col_bytes(rows, 0);
+    if (uuid.len == sizeof(symbol.uuid.bytes))
+        memcpy(symbol.uuid.bytes, uuid.data, uuid.len);
+    *ret = symbol;
+    return sql_col_int(rows, 14);
+}
+
+static enum fz_code
+no_symbol(struct fz_error *err)
+{
+    return fz_fail(err, FZ_E_NOT_FOUND, "there is no such symbol file");
+}
+
+/* The files of one UUID that are ready or failed, best first. */
+static enum fz_code
+find_best(struct store *store, const struct sql_value args[2], struct fz_arena *arena,
+          struct store_symbol *ret, bool *ret_found, bool *ret_failed, struct fz_error *err)
+{
+    char text[512];
+    snprintf(text, sizeof(text),
+             "SELECT %s FROM symbol_files WHERE project_id = $1 AND uuid = $2 AND state IN "
+             "('ready', 'failed') ORDER BY CASE WHEN state = 'ready' THEN 0 ELSE 1 END, has_dwarf "
+             "DESC, CASE WHEN kind = 'dsym' THEN 0 ELSE 1 END, uploaded_ms DESC, key DESC",
+             symbol_columns);
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    struct store_symbol first = {0};
+    bool row = false, found = false, failed = false;
+    enum fz_code code = sql_query(store->sql, text, args, 2, &rows, err);
+    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
+        bool is_ready = fz_span_is(sql_col_bytes(&rows, 6), "ready");
+        failed = failed || !is_ready;
+        if (is_ready && !found) {
+            read_symbol(&rows, arena, &first);
+            found = true;
+        }
+    }
+    if (code != FZ_OK)
+        return code;
+    if (found)
+        *ret = first;
+    *ret_found = found;
+    *ret_failed = failed;
+    return FZ_OK;
+}
+
+enum fz_code
+store_symbol_find(struct store *store, int64_t project_id, const struct fz_uuid *uuid,
+                  struct fz_arena *arena, struct store_symbol *ret, bool *ret_failed,
+                  struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(project_id), sql_blob(fz_span_make(uuid->bytes, 16))};
+    bool found = false, failed = false;
+    enum fz_code code = find_best(store, args, arena, ret, &found, &failed, err);
+    if (code != FZ_OK)
+        return code;
+    if (ret_failed)
+        *ret_failed = failed;
+    return found ? FZ_OK : no_symbol(err);
+}
+
+enum { LIST_MAX = 1000 };
+
+enum fz_code
+store_symbol_list(struct store *store, int64_t project_id, const struct fz_uuid *uuid_or_null,
+                  const char *cursor, size_t limit, struct fz_arena *arena,
+                  struct store_symbol **ret, size_t *ret_n, const char **ret_cursor,
+                  struct fz_error *err)
+{
+    int64_t before_ms = INT64_MAX, before_key = INT64_MAX;
+    char id[STORE_ID_TEXT];
+    if (cursor) {
+        enum fz_code code = store_cursor_parse(cursor, arena, &before_ms, id, err);
+        if (code == FZ_OK && !fz_text_i64(fz_span_cstr(id), &before_key))
+            code = fz_fail(err, FZ_E_MALFORMED, "the cursor is not one of this list's");
+        if (code != FZ_OK)
+            return code;
+    }
+    if (limit == 0 || limit > LIST_MAX)
+        limit = LIST_MAX;
+    char text[512];
+    snprintf(text, sizeof(text),
+             "SELECT %s FROM symbol_files WHERE project_id = $1 AND (uploaded_ms, key) < ($2, $3)"
+             "%s ORDER BY uploaded_ms DESC, key DESC LIMIT $4",
+             symbol_columns, uuid_or_null ? " AND uuid = $5" : "");
+    const struct sql_value args[] = {
+        sql_int(project_id), sql_int(before_ms), sql_int(before_key), sql_int((int64_t)limit + 1),
+        sql_blob(fz_span_make(uuid_or_null ? uuid_or_null->bytes : NULL, uuid_or_null ? 16 : 0))};
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    struct store_symbol *list = NULL;
+    size_t n = 0, room = 0;
+    int64_t key = 0;
+    bool row = false;
+    const char *next = NULL;
+    enum fz_code code = sql_query(store->sql, text, args, uuid_or_null ? 5 : 4, &rows, err);
+    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
+        if (n == limit) {
+            snprintf(id, sizeof(id), "%lld", (long long)key);
+            next = store_cursor_make(arena, list[n - 1].uploaded_ms, id);
+            if (!next)
+                return fz_arena_fail(arena, err);
+            break;
+        }
+        list = store_grow(arena, list, n, &room, sizeof(*list));
+        if (!list)
+            return fz_arena_fail(arena, err);
+        key = read_symbol(&rows, arena, &list[n++]);
+    }
+    if (code != FZ_OK)
+        return code;
+    *ret = list;
+    *ret_n = n;
+    *ret_cursor = next;
+    return FZ_OK;
+}
+
+enum fz_code
+store_symbol_delete(struct store *store, int64_t project_id, const struct fz_uuid *uuid,
+                    size_t *ret_n, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(project_id), sql_blob(fz_span_make(uuid->bytes, 16))};
+    uint64_t n = 0;
+    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
+    enum fz_code code = sql_begin(store->sql, &tx, err);
+    if (code == FZ_OK)
+        code = sql_exec(tx, "DELETE FROM symbol_files WHERE project_id = $1 AND uuid = $2", args, 2,
+                        &n, err);
+    if (code == FZ_OK && n == 0)
+        return no_symbol(err);
+    if (code == FZ_OK)
+        code = sql_commit(&tx, err);
+    if (code == FZ_OK)
+        *ret_n = (size_t)n;
+    return code;
+}
+
+enum fz_code
+store_symbol_unknown(struct store *store, int64_t project_id, const struct fz_uuid *uuids, size_t n,
+                     struct fz_arena *arena, struct fz_uuid **ret, size_t *ret_n,
+                     struct fz_error *err)
+{
+    struct fz_uuid *unknown = fz_arena_array(arena, n, sizeof(*unknown));
+    if (!unknown)
+        return fz_arena_fail(arena, err);
+    if (n == 0) {
+        *ret = unknown;
+        *ret_n = 0;
+        return FZ_OK;
+    }
+    /* The UUIDs go in as one value, 16 bytes each, and come back as their places in it. */
+    const struct sql_value args[] = {sql_int(project_id),
+                                     sql_blob(fz_span_make(uuids, n * sizeof(*uuids))),
+                                     sql_int((int64_t)n)};
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    size_t n_unknown = 0;
+    bool row = false;
+    enum fz_code code = sql_query(
+        store->sql,
+        "WITH RECURSIVE at (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM at WHERE i + 1 < $3) "
+        "SELECT i FROM at WHERE NOT EXISTS (SELECT 1 FROM symbol_files f WHERE f.project_id = $1 "
+        "AND f.uuid = substr($2, 16 * i + 1, 16) AND f.state = 'ready') ORDER BY i",
+        args, FZ_ARRAY_LEN(args), &rows, err);
+    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
+        int64_t at = sql_col_int(&rows, 0);
+        if (at >= 0 && (uint64_t)at < n && n_unknown < n)
+            unknown[n_unknown++] = uuids[at];
+    }
+    if (code != FZ_OK)
+        return code;
+    *ret = unknown;
+    *ret_n = n_unknown;
+    return FZ_OK;
+}

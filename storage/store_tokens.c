@@ -1,0 +1,158 @@
+#include "storage/store_private.h"
+
+#include <stdio.h>
+
+#include "base/text.h"
+
+enum { TOKEN_BYTES = 32, KEY_BYTES = 16, LOOKUP_TEXT = 17, HINT_TEXT = 9 };
+
+/* "fz_" and 43 characters of base64url, or 32 hex digits for what clients embed. */
+static void
+make_text(bool is_ingest_key, char ret[STORE_TOKEN_TEXT])
+{
+    uint8_t random[TOKEN_BYTES];
+    fz_random(random, sizeof(random));
+    if (is_ingest_key) {
+        fz_text_hex(fz_span_make(random, KEY_BYTES), ret);
+        return;
+    }
+    struct fz_buffer text;
+    fz_buffer_init(&text, 0);
+    fz_text_base64_append(&text, fz_span_make(random, sizeof(random)));
+    snprintf(ret, STORE_TOKEN_TEXT, "fz_%.43s", fz_buffer_cstr(&text));
+    fz_buffer_deinit(&text);
+    for (char *c = ret; *c; c++)
+        *c = *c == '+' ? '-' : *c == '/' ? '_' : *c;
+}
+
+/* The hash is found by its start, which tells nothing about the token; the whole of it is compared
+ * in constant time. */
+static void
+hash_token(const char *text, char ret_hash[FZ_SHA256_TEXT], char ret_lookup[LOOKUP_TEXT])
+{
+    fz_sha256_hex(fz_span_cstr(text), ret_hash);
+    snprintf(ret_lookup, LOOKUP_TEXT, "%s", ret_hash);
+}
+
+enum fz_code
+store_token_create(struct store *store, int64_t project_id, unsigned scopes, const char *label,
+                   char ret_text[STORE_TOKEN_TEXT], int64_t *ret_id, struct fz_error *err)
+{
+    static const unsigned all =
+        STORE_SCOPE_INGEST | STORE_SCOPE_UPLOAD | STORE_SCOPE_READ | STORE_SCOPE_ADMIN;
+    if (scopes == 0 || (scopes & ~all) != 0)
+        return fz_fail(err, FZ_E_MALFORMED, "a token needs at least one of the known scopes");
+    char text[STORE_TOKEN_TEXT], hash[FZ_SHA256_TEXT], lookup[LOOKUP_TEXT], hint[HINT_TEXT];
+    make_text(scopes == STORE_SCOPE_INGEST, text);
+    hash_token(text, hash, lookup);
+    /* Eight characters of at least 32 leave more than 96 random bits. */
+    snprintf(hint, sizeof(hint), "%s", text);
+    int64_t now, id;
+    enum fz_code code = sql_now(store->sql, &now, err);
+    if (code != FZ_OK)
+        return code;
+    struct sql_value project = sql_int(project_id);
+    project.is_null = project_id == 0;
+    const struct sql_value args[] = {project,        sql_int(scopes),  sql_text(label ? label : ""),
+                                     sql_text(hint), sql_text(lookup), sql_text(hash),
+                                     sql_int(now)};
+    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
+    code = sql_begin(store->sql, &tx, err);
+    if (code == FZ_OK)
+        code = sql_number(tx,
+                          "INSERT INTO tokens (project_id, scopes, label, hint, lookup, sha256, "
+                          "created_ms) VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id",
+                          args, FZ_ARRAY_LEN(args), &id, NULL, err);
+    if (code == FZ_OK)
+        code = sql_commit(&tx, err);
+    if (code == FZ_E_NOT_FOUND)
+        return fz_fail(err, code, "there is no project %lld", (long long)project_id);
+    if (code != FZ_OK)
+        return code;
+    memcpy(ret_text, text, sizeof(text));
+    *ret_id = id;
+    return FZ_OK;
+}
+
+enum fz_code
+store_token_check(struct store *store, const char *text, struct store_token *ret,
+                  struct fz_error *err)
+{
+    char hash[FZ_SHA256_TEXT], lookup[LOOKUP_TEXT], stored[FZ_SHA256_TEXT];
+    hash_token(text ? text : "", hash, lookup);
+    const struct sql_value args[] = {sql_text(lookup)};
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    struct store_token found = {0};
+    bool row = false, matches = false;
+    enum fz_code code = sql_query(store->sql,
+                                  "SELECT id, project_id, scopes, created_ms, revoked_ms, sha256 "
+                                  "FROM tokens WHERE lookup = $1",
+                                  args, 1, &rows, err);
+    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
+        sql_col_copy(&rows, 5, stored, sizeof(stored));
+        if (!fz_equal_constant_time(fz_span_cstr(stored), fz_span_cstr(hash)))
+            continue;
+        matches = true;
+        found = (struct store_token){.id = sql_col_int(&rows, 0),
+                                     .project_id = sql_col_int(&rows, 1),
+                                     .scopes = (unsigned)sql_col_int(&rows, 2),
+                                     .created_ms = sql_col_int(&rows, 3),
+                                     .revoked_ms = sql_col_int(&rows, 4)};
+    }
+    if (code != FZ_OK)
+        return code;
+    if (!matches || found.revoked_ms != 0)
+        return fz_fail(err, FZ_E_DENIED, "the token is not known");
+    *ret = found;
+    return FZ_OK;
+}
+
+enum fz_code
+store_token_list(struct store *store, struct fz_arena *arena, struct store_token **ret,
+                 size_t *ret_n, struct fz_error *err)
+{
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    struct store_token *list = NULL;
+    size_t n = 0, room = 0;
+    bool row = false;
+    enum fz_code code = sql_query(store->sql,
+                                  "SELECT id, project_id, scopes, label, hint, created_ms, "
+                                  "revoked_ms FROM tokens ORDER BY id",
+                                  NULL, 0, &rows, err);
+    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
+        list = store_grow(arena, list, n, &room, sizeof(*list));
+        if (!list)
+            return fz_arena_fail(arena, err);
+        list[n++] = (struct store_token){.id = sql_col_int(&rows, 0),
+                                         .project_id = sql_col_int(&rows, 1),
+                                         .scopes = (unsigned)sql_col_int(&rows, 2),
+                                         .label = sql_col_text(&rows, 3, arena),
+                                         .hint = sql_col_text(&rows, 4, arena),
+                                         .created_ms = sql_col_int(&rows, 5),
+                                         .revoked_ms = sql_col_int(&rows, 6)};
+    }
+    if (code != FZ_OK)
+        return code;
+    *ret = list;
+    *ret_n = n;
+    return FZ_OK;
+}
+
+enum fz_code
+store_token_revoke(struct store *store, int64_t id, struct fz_error *err)
+{
+    int64_t now;
+    uint64_t n = 0;
+    enum fz_code code = sql_now(store->sql, &now, err);
+    if (code != FZ_OK)
+        return code;
+    /* Once revoked, the first time stays. */
+    const struct sql_value args[] = {sql_int(id), sql_int(now)};
+    code = sql_exec(store->sql,
+                    "UPDATE tokens SET revoked_ms = CASE WHEN revoked_ms = 0 THEN $2 ELSE "
+                    "revoked_ms END WHERE id = $1",
+                    args, FZ_ARRAY_LEN(args), &n, err);
+    if (code == FZ_OK && n == 0)
+        return fz_fail(err, FZ_E_NOT_FOUND, "there is no token %lld", (long long)id);
+    return code;
+}

@@ -1,0 +1,81 @@
+#include "storage/store_private.h"
+
+static enum fz_code
+insert_upload(struct sql *tx, const struct store_upload *upload, struct sql_value name,
+              struct fz_error *err)
+{
+    int64_t now, one;
+    bool created = false;
+    enum fz_code code = sql_now(tx, &now, err);
+    if (code != FZ_OK)
+        return code;
+    const struct sql_value args[] = {sql_int(upload->project_id),    sql_text(upload->id),
+                                     sql_text(upload->blob_sha256),  name,
+                                     sql_int((int64_t)upload->size), sql_int(now)};
+    code = sql_number(tx,
+                      "INSERT INTO uploads (project_id, id, blob_sha256, name, size, state, "
+                      "created_ms) VALUES ($1, $2, $3, $4, $5, 'queued', $6) "
+                      "ON CONFLICT DO NOTHING RETURNING 1",
+                      args, FZ_ARRAY_LEN(args), &one, &created, err);
+    if (code != FZ_OK)
+        return code;
+    if (!created)
+        return fz_fail(err, FZ_E_CONFLICT, "there is an upload %s already", upload->id);
+    const struct sql_value job[] = {sql_int(upload->project_id), sql_text(upload->id),
+                                    sql_int(now)};
+    code = sql_exec(tx,
+                    "INSERT INTO jobs (project_id, kind, subject, due_ms, queued_ms) "
+                    "VALUES ($1, 2, $2, $3, $3)",
+                    job, FZ_ARRAY_LEN(job), NULL, err);
+    return code == FZ_OK ? sql_notify(tx, err) : code;
+}
+
+enum fz_code
+store_upload_insert(struct store *store, const struct store_upload *upload, struct fz_error *err)
+{
+    if (!store_is_id(upload->id) || !store_is_sha256(upload->blob_sha256))
+        return fz_fail(err, FZ_E_MALFORMED, "an upload needs an id and the hash of its body");
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena;
+    fz_arena_init(&arena, 64 * 1024);
+    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
+    struct sql_value name =
+        sql_text_clean(&arena, upload->name ? upload->name : "", STORE_TEXT_LONG);
+    enum fz_code code = sql_begin(store->sql, &tx, err);
+    if (code == FZ_OK)
+        code = insert_upload(tx, upload, name, err);
+    if (code == FZ_E_NOT_FOUND)
+        return fz_fail(err, code, "there is no project %lld", (long long)upload->project_id);
+    return code == FZ_OK ? sql_commit(&tx, err) : code;
+}
+
+enum fz_code
+store_upload_get(struct store *store, int64_t project_id, const char *id, struct fz_arena *arena,
+                 struct store_upload *ret, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(project_id), sql_text(id)};
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    struct store_upload upload = {.project_id = project_id};
+    bool row = false;
+    enum fz_code code = sql_query(store->sql,
+                                  "SELECT id, blob_sha256, name, size, state, result, error, "
+                                  "error_code FROM uploads WHERE project_id = $1 AND id = $2",
+                                  args, FZ_ARRAY_LEN(args), &rows, err);
+    if (code == FZ_OK)
+        code = sql_next(&rows, &row, err);
+    if (code != FZ_OK)
+        return code;
+    if (!row)
+        return fz_fail(err, FZ_E_NOT_FOUND, "there is no such upload");
+    sql_col_copy(&rows, 0, upload.id, sizeof(upload.id));
+    sql_col_copy(&rows, 1, upload.blob_sha256, sizeof(upload.blob_sha256));
+    upload.name = sql_col_text(&rows, 2, arena);
+    upload.size = (uint64_t)sql_col_int(&rows, 3);
+    upload.state = sql_col_text(&rows, 4, arena);
+    upload.result = sql_col_text(&rows, 5, arena);
+    upload.error = sql_col_text(&rows, 6, arena);
+    upload.error_code = (int)sql_col_int(&rows, 7);
+    code = sql_next(&rows, &row, err); /* tells whether the texts found room */
+    if (code == FZ_OK)
+        *ret = upload;
+    return code;
+}
