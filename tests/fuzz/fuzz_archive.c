@@ -1,0 +1,51 @@
+/* An upload of symbols that is an archive, or says so. */
+#include <stdlib.h>
+
+#include "base/attr.h"
+#include "server/worker/archive.h"
+
+static uint64_t n_bytes;
+
+static enum fz_code
+begin(void *user FZ_UNUSED, const char *name, struct fz_error *err FZ_UNUSED)
+{
+    if (!name)
+        abort();
+    return FZ_OK;
+}
+
+static enum fz_code
+take(void *user, uint64_t offset, struct fz_span bytes, struct fz_error *err FZ_UNUSED)
+{
+    const struct limits *limits = user;
+    n_bytes += bytes.len;
+    if (offset > limits->symbol_bytes || bytes.len > limits->symbol_bytes - offset ||
+        n_bytes > limits->archive_bytes)
+        abort();
+    return FZ_OK;
+}
+
+static enum fz_code
+end(void *user FZ_UNUSED, bool is_whole FZ_UNUSED, struct fz_error *err FZ_UNUSED)
+{
+    return FZ_OK;
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct limits limits = {.symbol_bytes = 256 * 1024,
+                            .archive_bytes = 1024 * 1024,
+                            .archive_entries = 50,
+                            .archive_ratio = 200};
+    struct archive_sink sink = {.begin = begin, .write = take, .end = end, .user = &limits};
+    struct archive_summary summary;
+    struct sym_problems problems = {.n = 0};
+    struct fz_error err;
+    n_bytes = 0;
+    if (archive_walk(fz_span_make(data, size), &limits, &sink, &summary, &problems, &err) ==
+            FZ_OK &&
+        summary.n_entries > limits.archive_entries)
+        abort();
+    return 0;
+}

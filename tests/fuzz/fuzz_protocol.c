@@ -1,0 +1,40 @@
+/* What a child tells its worker: any bytes may come. */
+#include <stdlib.h>
+
+#include "server/worker/protocol.h"
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0)
+        return 0;
+    struct fz_arena arena;
+    struct proto_slice slice;
+    struct proto_info info;
+    struct sym_problems problems;
+    struct fz_error err;
+    struct fz_span body = fz_span_make(size > 1 ? data + 1 : NULL, size - 1);
+    struct fz_buffer again;
+    fz_buffer_init(&again, 0);
+    fz_arena_init(&arena, 4 * 1024 * 1024);
+    /* What is taken must come out the same when it is told again. */
+    switch (data[0] % 3) {
+    case 0:
+        if (proto_slice_decode(body, &arena, &slice, &err) == FZ_OK)
+            proto_slice_encode(&slice, &again);
+        break;
+    case 1:
+        if (proto_info_decode(body, 64, &arena, &info, &err) == FZ_OK)
+            proto_info_encode(&info, &again);
+        break;
+    default:
+        if (proto_problems_decode(body, &arena, &problems, &err) == FZ_OK)
+            proto_problems_encode(&problems, &again);
+        break;
+    }
+    if (again.len > 0 && data[0] % 3 != 0 && !fz_span_equal(fz_buffer_span(&again), body))
+        abort(); /* a slice's flags byte may hold bits that mean nothing */
+    fz_buffer_deinit(&again);
+    fz_arena_deinit(&arena);
+    return 0;
+}

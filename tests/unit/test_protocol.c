@@ -1,0 +1,307 @@
+/* The messages between worker and child: round trips, and lies of every kind. */
+#define _GNU_SOURCE /* memfd_create */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/attr.h"
+#include "base/file.h"
+#include "server/worker/protocol.h"
+
+struct pair {
+    int a, b;
+    struct proto_inbox inbox;
+};
+
+static int
+set_up(void **state)
+{
+    struct pair *pair = calloc(1, sizeof(*pair));
+    int socks[2];
+    assert_non_null(pair);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, socks), 0);
+    pair->a = socks[0];
+    pair->b = socks[1];
+    assert_int_equal(proto_inbox_init(&pair->inbox, NULL), FZ_OK);
+    *state = pair;
+    return 0;
+}
+
+static int
+tear_down(void **state)
+{
+    struct pair *pair = *state;
+    fz_closep(&pair->a);
+    fz_closep(&pair->b);
+    proto_inbox_deinit(&pair->inbox);
+    free(pair);
+    return 0;
+}
+
+static int
+make_file(const char *text)
+{
+    int fd = memfd_create("test", MFD_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(fz_file_write_fd(fd, fz_span_cstr(text), NULL), FZ_OK);
+    return fd;
+}
+
+static void
+test_packets(void **state)
+{
+    struct pair *pair = *state;
+    struct fz_error err;
+    assert_int_equal(
+        proto_send(pair->a, PROTO_INDEX, fz_span_cstr("0123456789abcdef"), NULL, 0, &err), FZ_OK);
+    assert_int_equal(proto_send(pair->a, PROTO_FILE, (struct fz_span){NULL, 0}, NULL, 0, &err),
+                     FZ_OK);
+    assert_int_equal(proto_receive(pair->b, 1000, false, &pair->inbox, &err), FZ_OK);
+    assert_int_equal(pair->inbox.kind, PROTO_INDEX);
+    assert_true(fz_span_is(pair->inbox.body, "0123456789abcdef"));
+    assert_int_equal(proto_receive(pair->b, 1000, false, &pair->inbox, &err), FZ_OK);
+    assert_int_equal(pair->inbox.kind, PROTO_FILE);
+    assert_int_equal(pair->inbox.body.len, 0);
+    assert_int_equal(proto_receive(pair->b, 10, false, &pair->inbox, &err), FZ_E_UNAVAILABLE);
+    fz_closep(&pair->a);
+    assert_int_equal(proto_receive(pair->b, 1000, false, &pair->inbox, &err), FZ_E_NOT_FOUND);
+    assert_int_equal(proto_send(pair->b, PROTO_FILE, (struct fz_span){NULL, 0}, NULL, 0, &err),
+                     FZ_E_NOT_FOUND);
+}
+
+static void
+test_descriptors_one_way(void **state)
+{
+    struct pair *pair = *state;
+    struct fz_error err;
+    int fds[2] = {make_file("one"), make_file("two")};
+    char text[4] = "";
+    assert_int_equal(proto_send(pair->a, PROTO_SYMBOLICATE, fz_span_cstr("x"), fds, 2, &err),
+                     FZ_OK);
+    assert_int_equal(proto_receive(pair->b, 1000, true, &pair->inbox, &err), FZ_OK);
+    assert_int_equal(pair->inbox.n_fds, 2);
+    int second = proto_take_fd(&pair->inbox, 1);
+    assert_int_equal(pread(second, text, 3, 0), 3);
+    assert_string_equal(text, "two");
+    assert_int_equal(proto_take_fd(&pair->inbox, 1), -1); /* taken already */
+    assert_int_equal(proto_take_fd(&pair->inbox, 2), -1);
+    close(second);
+
+    /* The trusted side takes none. */
+    assert_int_equal(proto_send(pair->b, PROTO_DONE, fz_span_cstr("x"), fds, 1, &err), FZ_OK);
+    assert_int_equal(proto_receive(pair->a, 1000, false, &pair->inbox, &err), FZ_E_MALFORMED);
+    assert_string_equal(err.text, "a message carries descriptors that nobody asked for");
+    close(fds[0]);
+    close(fds[1]);
+}
+
+static void
+test_bad_packets(void **state)
+{
+    struct pair *pair = *state;
+    struct fz_error err;
+    static const uint8_t unknown[] = {PROTO_KINDS}, zero[] = {0, 1, 2};
+    assert_int_equal(send(pair->a, unknown, sizeof(unknown), 0), sizeof(unknown));
+    assert_int_equal(proto_receive(pair->b, 1000, false, &pair->inbox, &err), FZ_E_MALFORMED);
+    assert_int_equal(send(pair->a, zero, sizeof(zero), 0), sizeof(zero));
+    assert_int_equal(proto_receive(pair->b, 1000, false, &pair->inbox, &err), FZ_E_MALFORMED);
+    uint8_t *large = calloc(1, PROTO_PACKET_MAX + 1);
+    assert_non_null(large);
+    large[0] = PROTO_DONE;
+    assert_int_equal(send(pair->a, large, PROTO_PACKET_MAX + 1, 0), PROTO_PACKET_MAX + 1);
+    assert_int_equal(proto_receive(pair->b, 1000, false, &pair->inbox, &err), FZ_E_MALFORMED);
+    assert_int_equal(
+        proto_send(pair->a, PROTO_DONE, fz_span_make(large, PROTO_PACKET_MAX), NULL, 0, &err),
+        FZ_E_LIMIT);
+    free(large);
+}
+
+static struct proto_slice
+sample_slice(void)
+{
+    struct proto_slice slice = {.arch = "arm64e",
+                                .kind = "dsym",
+                                .name = "Größe",
+                                .file = 3,
+                                .has_index = true,
+                                .index_file = 4,
+                                .index_version = 7,
+                                .features = {.dwarf = true,
+                                             .unwind = true,
+                                             .dwarf_min = 4,
+                                             .dwarf_max = 5,
+                                             .n_functions = UINT64_MAX}};
+    memset(slice.uuid.bytes, 0xab, sizeof(slice.uuid.bytes));
+    sym_problem_add(&slice.problems, "bad_unit", "unit at %d", 17);
+    sym_problem_add(&slice.problems, "no_lines", "none");
+    return slice;
+}
+
+static void
+test_slice_round_trip(void **state FZ_UNUSED)
+{
+    struct proto_slice slice = sample_slice(), got;
+    struct fz_buffer body;
+    struct fz_arena arena;
+    fz_buffer_init(&body, 0);
+    fz_arena_init(&arena, 1024 * 1024);
+    proto_slice_encode(&slice, &body);
+    assert_int_equal(proto_slice_decode(fz_buffer_span(&body), &arena, &got, NULL), FZ_OK);
+    assert_true(fz_uuid_equal(&got.uuid, &slice.uuid));
+    assert_string_equal(got.arch, "arm64e");
+    assert_string_equal(got.kind, "dsym");
+    assert_string_equal(got.name, "Größe");
+    assert_int_equal(got.file, 3);
+    assert_true(got.has_index);
+    assert_int_equal(got.index_file, 4);
+    assert_int_equal(got.index_version, 7);
+    assert_memory_equal(&got.features, &slice.features, sizeof(slice.features));
+    assert_int_equal(got.problems.n, 2);
+    assert_string_equal(got.problems.list[0].kind, "bad_unit");
+    assert_string_equal(got.problems.list[0].text, "unit at 17");
+    assert_int_equal(got.problems.list[1].count, 1);
+
+    /* Cut anywhere, or with a byte more, it is refused. */
+    for (size_t len = 0; len < body.len; len++) {
+        struct fz_span cut = fz_span_make(len ? body.data : NULL, len);
+        assert_int_equal(proto_slice_decode(cut, &arena, &got, NULL), FZ_E_MALFORMED);
+    }
+    fz_buffer_char(&body, 'x');
+    assert_int_equal(proto_slice_decode(fz_buffer_span(&body), &arena, &got, NULL), FZ_E_MALFORMED);
+    fz_arena_deinit(&arena);
+    fz_buffer_deinit(&body);
+}
+
+static void
+test_slice_lies(void **state FZ_UNUSED)
+{
+    static const struct {
+        const char *name, *arch, *kind, *label;
+        uint8_t uuid;
+        enum fz_code want;
+    } cases[] = {
+        {"sound", "x86_64", "binary", "Demo", 1, FZ_OK},
+        {"unknown architecture is sound", "unknown", "dsym", "Demo", 1, FZ_OK},
+        {"made-up architecture", "arm65", "dsym", "Demo", 1, FZ_E_MALFORMED},
+        {"made-up kind", "arm64", "dsym\"", "Demo", 1, FZ_E_MALFORMED},
+        {"no kind", "arm64", NULL, "Demo", 1, FZ_E_MALFORMED},
+        {"no name", "arm64", "dsym", NULL, 1, FZ_E_MALFORMED},
+        {"bad UTF-8", "arm64", "dsym", "a\xff", 1, FZ_E_MALFORMED},
+        {"no UUID", "arm64", "dsym", "Demo", 0, FZ_E_MALFORMED},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        struct proto_slice slice = sample_slice(), got;
+        slice.arch = cases[i].arch;
+        slice.kind = cases[i].kind;
+        slice.name = cases[i].label;
+        memset(slice.uuid.bytes, cases[i].uuid, sizeof(slice.uuid.bytes));
+        struct fz_buffer body;
+        struct fz_arena arena;
+        fz_buffer_init(&body, 0);
+        fz_arena_init(&arena, 1024 * 1024);
+        proto_slice_encode(&slice, &body);
+        enum fz_code code = proto_slice_decode(fz_buffer_span(&body), &arena, &got, NULL);
+        if (code != cases[i].want)
+            fail_msg("%s: %s", cases[i].name, fz_code_name(code));
+        fz_arena_deinit(&arena);
+        fz_buffer_deinit(&body);
+    }
+}
+
+static void
+test_texts(void **state FZ_UNUSED)
+{
+    struct fz_buffer body;
+    struct fz_arena arena;
+    fz_buffer_init(&body, 0);
+    fz_arena_init(&arena, 1024 * 1024);
+    proto_put_text(&body, NULL, 10);
+    proto_put_text(&body, "", 10);
+    proto_put_text(&body, "abcé", 4); /* cut before the two-byte character */
+    struct fz_reader in = fz_reader_make(fz_buffer_span(&body), "test");
+    assert_null(proto_get_text(&in, 10, &arena));
+    assert_string_equal(proto_get_text(&in, 10, &arena), "");
+    assert_string_equal(proto_get_text(&in, 10, &arena), "abc");
+    assert_int_equal(fz_read_done(&in, NULL), FZ_OK);
+
+    static const uint8_t with_nul[] = {3, 0, 0, 0, 'a', 0, 'b'},
+                         long_one[] = {0xfe, 0xff, 0xff, 0x7f};
+    in = fz_reader_make(fz_span_make(with_nul, sizeof(with_nul)), "test");
+    assert_null(proto_get_text(&in, 10, &arena));
+    assert_int_equal(fz_read_done(&in, NULL), FZ_E_MALFORMED);
+    in = fz_reader_make(fz_span_make(long_one, sizeof(long_one)), "test");
+    assert_null(proto_get_text(&in, 10, &arena));
+    assert_int_equal(fz_read_done(&in, NULL), FZ_E_MALFORMED);
+    fz_arena_deinit(&arena);
+    fz_buffer_deinit(&body);
+}
+
+static void
+test_info(void **state FZ_UNUSED)
+{
+    struct fz_uuid images[2] = {{{1}}, {{2}}};
+    struct store_image_wait wait = {.uuid = {{2}}, .name = "ShopKit", .arch = NULL};
+    struct proto_info info = {.columns = {.status = "partial",
+                                          .app_name = "Shop",
+                                          .top_file = "/src/a.c",
+                                          .top_line = 7,
+                                          .timestamp_ms = -5},
+                              .waits = &wait,
+                              .n_waits = 1,
+                              .images = images,
+                              .n_images = 2,
+                              .n_frames_named = 9},
+                      got;
+    struct fz_buffer body;
+    struct fz_arena arena;
+    struct fz_error err;
+    fz_buffer_init(&body, 0);
+    fz_arena_init(&arena, 1024 * 1024);
+    proto_info_encode(&info, &body);
+    assert_int_equal(proto_info_decode(fz_buffer_span(&body), 2, &arena, &got, NULL), FZ_OK);
+    assert_string_equal(got.columns.status, "partial");
+    assert_string_equal(got.columns.app_name, "Shop");
+    assert_null(got.columns.signal);
+    assert_string_equal(got.columns.top_file, "/src/a.c");
+    assert_int_equal(got.columns.top_line, 7);
+    assert_int_equal(got.columns.timestamp_ms, -5);
+    assert_int_equal(got.n_waits, 1);
+    assert_string_equal(got.waits[0].name, "ShopKit");
+    assert_null(got.waits[0].arch);
+    assert_int_equal(got.n_images, 2);
+    assert_int_equal(got.images[1].bytes[0], 2);
+    assert_int_equal(got.n_frames_named, 9);
+    assert_int_equal(proto_info_decode(fz_buffer_span(&body), 1, &arena, &got, &err), FZ_E_LIMIT);
+    for (size_t len = 0; len < body.len; len++) {
+        struct fz_span cut = fz_span_make(len ? body.data : NULL, len);
+        assert_int_not_equal(proto_info_decode(cut, 2, &arena, &got, NULL), FZ_OK);
+    }
+    fz_buffer_clear(&body);
+    info.columns.status = "queued"; /* no child decides that */
+    proto_info_encode(&info, &body);
+    assert_int_equal(proto_info_decode(fz_buffer_span(&body), 2, &arena, &got, NULL),
+                     FZ_E_MALFORMED);
+    fz_arena_deinit(&arena);
+    fz_buffer_deinit(&body);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_packets, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_descriptors_one_way, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_bad_packets, set_up, tear_down),
+        cmocka_unit_test(test_slice_round_trip),
+        cmocka_unit_test(test_slice_lies),
+        cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_info),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,2 @@
+fz_unit_test(protocol fz_worker fz_storage fz_symbolicator)
+fz_unit_test(archive fz_worker fz_symbolicator PkgConfig::ARCHIVE)
