@@ -1,0 +1,2 @@
+fz_fuzz_target(reader)
+fz_fuzz_target(text)

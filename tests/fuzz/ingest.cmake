@@ -1,0 +1,1 @@
+fz_fuzz_target(ingest_native fz_ingest fz_config)

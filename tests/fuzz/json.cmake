@@ -1,0 +1,1 @@
+fz_fuzz_target(json_scan fz_json)

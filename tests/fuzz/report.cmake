@@ -1,0 +1,1 @@
+fz_fuzz_target(report_load fz_report)
