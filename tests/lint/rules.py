@@ -20,14 +20,14 @@ MAY_USE = {
 
 # What other rooms may include; every other header is private to its room.
 PUBLIC = {
-    "symbolicator": {"arch.h", "demangle.h", "index.h", "inspect.h", "macho.h", "problem.h"},
+    "symbolicator": {"arch.h", "demangle.h", "index.h", "inspect.h", "macho.h", "problem.h", "symfile.h"},
     "storage": {"blob.h", "committer.h", "store.h"},
     "json": {"json_scan.h", "json_walk.h", "json_write.h"},
     "report": {"report.h", "render.h"},
     "ingest": {"ingest.h"},
     "http": {"http.h", "multipart.h"},
     "api": {"api.h"},
-    "worker": {"worker.h", "resolve.h"},
+    "worker": {"worker.h", "local.h", "resolve.h"},
 }
 OPEN_IN_SERVER = {"server/limits.h", "server/metrics.h"}
 
