@@ -11,6 +11,11 @@ static const struct command {
     int (*run)(int argc, char **argv);
     const char *summary; /* NULL: not shown */
 } commands[] = {
+    {"serve", cmd_serve, "HTTP server with its workers"},
+    {"migrate", cmd_migrate, "bring the database to this version"},
+    {"token", cmd_token, "create, list and revoke tokens and ingest keys"},
+    {"project", cmd_project, "create and list projects"},
+    {"upload", cmd_upload, "send the dSYMs and binaries under some paths to a server"},
     {NULL, NULL, NULL},
 };
 

@@ -115,32 +115,67 @@ fail_known(struct api_call *call, size_t i, struct fz_error *err)
     return fz_fail(err, FZ_E_MALFORMED, "uuids[%zu]: not a UUID", i);
 }
 
+/* Does the project have a ready file of this kind? A UUID is shared by a binary and its dSYM. */
 static enum fz_code
-answer_known(struct api_call *call, const json_t *list, struct fz_error *err)
+has_kind(struct api_call *call, const struct fz_uuid *uuid, const char *kind, bool *ret,
+         struct fz_error *err)
 {
-    size_t n = json_array_size(list), n_unknown = 0;
-    struct fz_uuid *uuids = fz_arena_array(call->arena, n, sizeof(*uuids)), *unknown = NULL;
-    if (!uuids)
+    struct store_symbol *symbols = NULL;
+    size_t n = 0;
+    const char *cursor = NULL;
+    enum fz_code code = store_symbol_list(call->store, call->project_id, uuid, NULL, LIST_MAX,
+                                          call->arena, &symbols, &n, &cursor, err);
+    *ret = false;
+    for (size_t i = 0; !code && i < n; i++) {
+        if (strcmp(symbols[i].kind, kind) == 0 && strcmp(symbols[i].state, "ready") == 0)
+            *ret = true;
+    }
+    return code;
+}
+
+static enum fz_code
+find_missing(struct api_call *call, const struct fz_uuid *uuids, size_t n, const char *kind,
+             bool *ret_missing, struct fz_error *err)
+{
+    struct fz_uuid *unknown = NULL;
+    size_t n_unknown = 0, j = 0;
+    enum fz_code code = store_symbol_unknown(call->store, call->project_id, uuids, n, call->arena,
+                                             &unknown, &n_unknown, err);
+    for (size_t i = 0; !code && i < n; i++) {
+        bool has = true;
+        ret_missing[i] = j < n_unknown && fz_uuid_equal(&uuids[i], &unknown[j]);
+        if (ret_missing[i])
+            j++;
+        else if (kind)
+            code = has_kind(call, &uuids[i], kind, &has, err);
+        ret_missing[i] = ret_missing[i] || !has;
+    }
+    return code;
+}
+
+static enum fz_code
+answer_known(struct api_call *call, const json_t *list, const char *kind, struct fz_error *err)
+{
+    size_t n = json_array_size(list);
+    struct fz_uuid *uuids = fz_arena_array(call->arena, n, sizeof(*uuids));
+    bool *missing = fz_arena_array(call->arena, n, sizeof(*missing));
+    if (!uuids || !missing)
         return fz_arena_fail(call->arena, err);
     for (size_t i = 0; i < n; i++) {
         const char *text = json_string_value(json_array_get(list, i));
         if (!text || !fz_uuid_parse(fz_span_cstr(text), &uuids[i]))
             return fail_known(call, i, err);
     }
-    enum fz_code code = store_symbol_unknown(call->store, call->project_id, uuids, n, call->arena,
-                                             &unknown, &n_unknown, err);
+    enum fz_code code = find_missing(call, uuids, n, kind, missing, err);
     if (code)
         return code;
     struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
     fz_buffer_init(&out, 0);
     api_json_open(&out, NULL, '{');
     api_json_open(&out, "missing", '[');
-    /* Told in the client's own spelling, so that it can compare; both lists have one order. */
-    for (size_t i = 0, j = 0; i < n && j < n_unknown; i++) {
-        if (!fz_uuid_equal(&uuids[i], &unknown[j]))
-            continue;
-        api_json_text(&out, NULL, json_string_value(json_array_get(list, i)));
-        j++;
+    for (size_t i = 0; i < n; i++) { /* in the client's own spelling, so that it can compare */
+        if (missing[i])
+            api_json_text(&out, NULL, json_string_value(json_array_get(list, i)));
     }
     api_json_close(&out, ']');
     api_json_close(&out, '}');
@@ -161,15 +196,20 @@ know_symbols(struct api_call *call, struct fz_error *err)
     code = json_scan_load(http_body(call->request), &scan, NULL, &root, err);
     if (code)
         return code;
-    const json_t *list = json_object_get(root, "uuids");
+    const json_t *list = json_object_get(root, "uuids"), *wanted = json_object_get(root, "kind");
+    const char *kind = json_string_value(wanted);
     if (!json_is_array(list)) {
         call->detail = "{\"path\":\"uuids\"}";
         return fz_fail(err, FZ_E_MALFORMED, "no array 'uuids'; send {\"uuids\":[\"…\"]}");
     }
+    if (wanted && (!kind || (strcmp(kind, "dsym") != 0 && strcmp(kind, "binary") != 0))) {
+        call->detail = "{\"path\":\"kind\"}";
+        return fz_fail(err, FZ_E_MALFORMED, "kind: neither 'dsym' nor 'binary'");
+    }
     if (json_array_size(list) > KNOWN_MAX)
         return fz_fail(err, FZ_E_LIMIT, "uuids: %zu, at most %d in one request",
                        json_array_size(list), (int)KNOWN_MAX);
-    return answer_known(call, list, err);
+    return answer_known(call, list, kind, err);
 }
 
 /* ---- what reports wait for --------------------------------------------------------------- */

@@ -4,17 +4,53 @@
  * Nothing of the file is read here but its bytes: it becomes a blob, and a worker's child tells
  * what is in it.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "server/api/api_private.h"
 #include "server/api/api_watch.h"
+#include "server/http/multipart.h"
 
-enum { NAME_MAX_LEN = 255 };
+enum { COPY_BYTES = 1024 * 1024, NAME_MAX_LEN = 255 };
+
+/* The part of a multipart body as a descriptor of its own, since a blob is a whole file. */
+static enum fz_code
+copy_part(struct blob_store *blobs, int from, uint64_t offset, uint64_t len, int *ret_fd,
+          struct fz_error *err)
+{
+    int to FZ_CLEANUP(fz_closep) = -1;
+    enum fz_code code = blob_temp(blobs, &to, err);
+    if (code)
+        return code;
+    uint8_t *piece = malloc(COPY_BYTES);
+    if (!piece)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    while (len > 0 && !code) {
+        ssize_t n = pread(from, piece, len < COPY_BYTES ? (size_t)len : COPY_BYTES, (off_t)offset);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            code = n < 0 ? fz_fail_errno(err, "read the upload")
+                         : fz_fail(err, FZ_E_INTERNAL, "the upload ended before its part");
+            break;
+        }
+        code = fz_file_write_fd(to, fz_span_make(piece, (size_t)n), err);
+        offset += (uint64_t)n;
+        len -= (uint64_t)n;
+    }
+    free(piece);
+    if (!code) {
+        *ret_fd = to;
+        to = -1;
+    }
+    return code;
+}
 
 /* A label for people: the last path component, without control characters. */
 static const char *
@@ -46,21 +82,51 @@ disposition_name(const struct api_call *call)
     return fz_arena_text(call->arena, fz_span_make(at, len));
 }
 
-/* The file of the request: the body itself, or the first file part of a form. */
+/* The first part with a file name, else the first: as `curl -F file=@Demo.zip` sends it. */
+static enum fz_code
+store_part(struct api_call *call, int body, const char *boundary, struct store_upload *upload,
+           struct fz_error *err)
+{
+    struct http_part *parts = NULL;
+    size_t n = 0, chosen = 0;
+    enum fz_code code = http_multipart_parse_fd(body, boundary, call->arena, &parts, &n, err);
+    if (code)
+        return code;
+    while (chosen < n && !parts[chosen].filename)
+        chosen++;
+    if (chosen == n)
+        chosen = 0;
+    if (n == 0 || parts[chosen].len == 0)
+        return fz_fail(err, FZ_E_MALFORMED, "the form holds no file, or an empty one");
+    int file FZ_CLEANUP(fz_closep) = -1;
+    code = copy_part(call->api->blobs, body, parts[chosen].offset, parts[chosen].len, &file, err);
+    if (code)
+        return code;
+    if (!*upload->name)
+        upload->name = clean_name(call->arena, parts[chosen].filename);
+    return blob_put_fd(call->api->blobs, file, upload->blob_sha256, &upload->size, err);
+}
+
+/* The file of the request becomes a blob: the body itself, or a part of a form. */
 static enum fz_code
 store_body(struct api_call *call, struct store_upload *upload, struct fz_error *err)
 {
-    struct blob_store *blobs = call->api->blobs;
     const char *name = http_query(call->request, "name");
+    const char *type = http_header(call->request, "Content-Type");
+    char boundary[HTTP_BOUNDARY_TEXT];
     uint64_t size = 0;
     int body = http_body_fd(call->request, &size);
-    if (!name)
-        name = disposition_name(call);
-    upload->name = clean_name(call->arena, name);
+    upload->name = clean_name(call->arena, name ? name : disposition_name(call));
     if (size == 0)
         return fz_fail(err, FZ_E_MALFORMED,
                        "the body is empty; send a Mach-O, or a zip or tar.gz with dSYMs");
-    return blob_put_fd(blobs, body, upload->blob_sha256, &upload->size, err);
+    enum fz_code code =
+        type ? http_multipart_boundary(type, boundary, err) : (enum fz_code)FZ_E_UNSUPPORTED;
+    if (!code)
+        return store_part(call, body, boundary, upload, err);
+    if (code != FZ_E_UNSUPPORTED) /* any other type is a raw body */
+        return code;
+    return blob_put_fd(call->api->blobs, body, upload->blob_sha256, &upload->size, err);
 }
 
 static enum fz_code
