@@ -21,6 +21,13 @@ section(const struct sym_macho *macho, const char *segment, const char *name)
     return found ? found->bytes : (struct fz_span){NULL, 0};
 }
 
+/* In either spelling; the compressed one is inflated only by the scanner. */
+static bool
+has_dwarf_section(const struct sym_macho *macho, const char *name, const char *compressed)
+{
+    return section(macho, "__DWARF", name).len > 0 || section(macho, "__DWARF", compressed).len > 0;
+}
+
 /* Versions and number of units; stops in silence at the first header that lies, since whoever reads
  * the units tells it better. */
 static void
@@ -144,6 +151,20 @@ tell_missing(const struct sym_macho *macho, const struct sym_features *features,
                         features->function_starts ? ": only where functions begin is known" : "");
 }
 
+static void
+add_stats(const struct sym_build_stats *stats, struct sym_features *features)
+{
+    features->n_functions = stats->n_functions;
+    features->n_inlines = stats->n_inlines;
+    features->n_lines = stats->n_lines;
+    features->inlines = features->inlines || stats->n_inlines > 0;
+    if (features->n_units == 0) {
+        features->n_units = stats->n_units;
+        features->dwarf_min = stats->min_dwarf_version;
+        features->dwarf_max = stats->max_dwarf_version;
+    }
+}
+
 enum fz_code
 sym_inspect(const struct sym_macho *macho, const struct sym_build_stats *stats,
             struct fz_arena *arena, struct sym_features *ret, struct sym_problems *problems,
@@ -158,18 +179,15 @@ sym_inspect(const struct sym_macho *macho, const struct sym_build_stats *stats,
     features.n_symbols = n_symbols;
     features.symtab = n_symbols > 0;
     features.function_starts = macho->function_starts.len > 0;
-    features.dwarf = section(macho, "__DWARF", "__debug_info").len > 0;
-    features.lines = section(macho, "__DWARF", "__debug_line").len > 0;
+    features.dwarf = has_dwarf_section(macho, "__debug_info", "__zdebug_info");
+    features.lines = has_dwarf_section(macho, "__debug_line", "__zdebug_line");
     features.unwind = section(macho, "__TEXT", "__unwind_info").len > 0 ||
                       section(macho, "__DWARF", "__debug_frame").len > 0 ||
                       has_frame_entries(macho, section(macho, "__TEXT", "__eh_frame"));
     read_units(macho, &features);
     read_abbreviations(macho, &features);
-    if (stats) {
-        features.n_functions = stats->n_functions;
-        features.n_inlines = stats->n_inlines;
-        features.n_lines = stats->n_lines;
-    }
+    if (stats)
+        add_stats(stats, &features);
     count_hidden(symbols, n_symbols, problems);
     tell_missing(macho, &features, problems);
     *ret = features;

@@ -215,6 +215,8 @@ bool
 sym_file_slice_has_dwarf(const struct sym_file_slice *slice)
 {
     const struct sym_section *info = sym_macho_section(&slice->macho, "__DWARF", "__debug_info");
+    if (!info)
+        info = sym_macho_section(&slice->macho, "__DWARF", "__zdebug_info");
     return info && info->bytes.len > 0;
 }
 

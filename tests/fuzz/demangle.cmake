@@ -1,0 +1,1 @@
+fz_fuzz_target(demangle fz_symbolicator)

@@ -1,0 +1,1 @@
+fz_unit_test(demangle_names fz_symbolicator)
