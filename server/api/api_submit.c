@@ -96,7 +96,7 @@ query_wait(const struct http_request *request, int64_t *ret_ms, struct fz_error 
         return fz_fail(err, FZ_E_MALFORMED, "wait: '%.40s' is no number of seconds up to %d", text,
                        WAIT_MAX_MS / 1000);
     double ms = strtod(text, NULL) * 1000;
-    *ret_ms = ms > WAIT_MAX_MS ? WAIT_MAX_MS : (int64_t)ms;
+    *ret_ms = ms > (double)WAIT_MAX_MS ? WAIT_MAX_MS : (int64_t)ms;
     return FZ_OK;
 }
 
