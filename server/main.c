@@ -12,10 +12,15 @@ static const struct command {
     const char *summary; /* NULL: not shown */
 } commands[] = {
     {"serve", cmd_serve, "HTTP server with its workers"},
+    {"worker", cmd_worker, "workers only, for further machines"},
+    {"child", cmd_child, NULL},
     {"migrate", cmd_migrate, "bring the database to this version"},
     {"token", cmd_token, "create, list and revoke tokens and ingest keys"},
     {"project", cmd_project, "create and list projects"},
     {"upload", cmd_upload, "send the dSYMs and binaries under some paths to a server"},
+    {"symbolicate", cmd_symbolicate, "one report and its dSYMs to names, without a server"},
+    {"index", cmd_index, "symbol file to symbol index"},
+    {"lookup", cmd_lookup, "addresses to names out of a symbol index"},
     {NULL, NULL, NULL},
 };
 
