@@ -302,7 +302,7 @@ parse_source(struct source *source, const char *boundary, struct fz_arena *arena
     struct http_part *parts = fz_arena_array(arena, HTTP_MAX_PARTS, sizeof(*parts));
     if (!parts)
         return fz_arena_fail(arena, err);
-    size_t n;
+    size_t n = 0;
     enum fz_code code =
         parse_parts(source, fz_span_make(delimiter, len + 4), parts, &n, arena, err);
     unmap(source);
