@@ -1,0 +1,281 @@
+/*
+ * Abbreviation tables, compiled to skip programs.
+ *
+ * Nine of ten DIEs are of no interest, so what their attributes mean is never looked at: a run of
+ * fixed-size attributes becomes one addition, and only the others (LEB128, strings, blocks) are
+ * steps of their own. Example: [strp, data1, exprloc, flag_present, ref4] with 4-byte offsets is
+ * {skip 5, then a block}, {skip 4}.
+ *
+ * Tables are keyed by their offset: dsymutil writes one for all units, and reading it per unit
+ * costs more than all else.
+ */
+#include "symbolicator/dwarf/scanner.h"
+
+#include <stdlib.h>
+
+#include "symbolicator/dwarf/constants.h"
+
+enum { ABBREV_ATTRS_MAX = 1024, TABLE_ABBREVS_MAX = 1 << 20, TABLES_MAX = 1 << 15 };
+enum { FORM_VARIABLE = -1, FORM_BAD = -2 };
+
+/* The size of a form, or FORM_VARIABLE with the step that skips it. */
+static int
+form_size(const struct abbrev_table *table, uint64_t form, enum step_op *ret_op)
+{
+    switch (form) {
+    case FORM_FLAG_PRESENT:
+    case FORM_IMPLICIT_CONST:
+        return 0;
+    case FORM_DATA1:
+    case FORM_FLAG:
+    case FORM_REF1:
+    case FORM_STRX1:
+    case FORM_ADDRX1:
+        return 1;
+    case FORM_DATA2:
+    case FORM_REF2:
+    case FORM_STRX2:
+    case FORM_ADDRX2:
+        return 2;
+    case FORM_STRX3:
+    case FORM_ADDRX3:
+        return 3;
+    case FORM_DATA4:
+    case FORM_REF4:
+    case FORM_STRX4:
+    case FORM_ADDRX4:
+    case FORM_REF_SUP4:
+        return 4;
+    case FORM_DATA8:
+    case FORM_REF8:
+    case FORM_REF_SIG8:
+    case FORM_REF_SUP8:
+        return 8;
+    case FORM_DATA16:
+        return 16;
+    case FORM_ADDR:
+        return table->addr_size;
+    case FORM_REF_ADDR:
+        return table->ref_addr_size;
+    case FORM_STRP:
+    case FORM_LINE_STRP:
+    case FORM_STRP_SUP:
+    case FORM_SEC_OFFSET:
+    case FORM_GNU_REF_ALT:
+    case FORM_GNU_STRP_ALT:
+        return table->offset_size;
+    case FORM_SDATA:
+    case FORM_UDATA:
+    case FORM_REF_UDATA:
+    case FORM_STRX:
+    case FORM_ADDRX:
+    case FORM_LOCLISTX:
+    case FORM_RNGLISTX:
+    case FORM_GNU_ADDR_INDEX:
+    case FORM_GNU_STR_INDEX:
+        *ret_op = STEP_LEB;
+        return FORM_VARIABLE;
+    case FORM_STRING:
+        *ret_op = STEP_CSTR;
+        return FORM_VARIABLE;
+    case FORM_BLOCK:
+    case FORM_EXPRLOC:
+        *ret_op = STEP_BLOCK;
+        return FORM_VARIABLE;
+    case FORM_BLOCK1:
+        *ret_op = STEP_BLOCK1;
+        return FORM_VARIABLE;
+    case FORM_BLOCK2:
+        *ret_op = STEP_BLOCK2;
+        return FORM_VARIABLE;
+    case FORM_BLOCK4:
+        *ret_op = STEP_BLOCK4;
+        return FORM_VARIABLE;
+    case FORM_INDIRECT:
+        *ret_op = STEP_INDIRECT;
+        return FORM_VARIABLE;
+    default:
+        return FORM_BAD;
+    }
+}
+
+static bool
+add_step(struct sym_dwarf *dwarf, uint32_t skip, enum step_op op)
+{
+    /* Sums above 16 bits need a hundred attributes of 16 bytes... and get several steps. */
+    do {
+        uint16_t now = skip > UINT16_MAX ? UINT16_MAX : (uint16_t)skip;
+        skip -= now;
+        struct step *steps = sym_grow(dwarf->budget, dwarf->steps, &dwarf->room_steps,
+                                      dwarf->n_steps + 1, sizeof(*steps));
+        if (!steps)
+            return false;
+        dwarf->steps = steps;
+        steps[dwarf->n_steps++] =
+            (struct step){.skip = now, .op = (uint16_t)(skip ? STEP_NONE : op)};
+    } while (skip);
+    return true;
+}
+
+static bool
+add_attr(struct sym_dwarf *dwarf, uint64_t name, uint64_t form, int64_t implicit)
+{
+    struct attr *attrs = sym_grow(dwarf->budget, dwarf->attrs, &dwarf->room_attrs,
+                                  dwarf->n_attrs + 1, sizeof(*attrs));
+    if (!attrs)
+        return false;
+    dwarf->attrs = attrs;
+    attrs[dwarf->n_attrs] =
+        (struct attr){.name = name > UINT16_MAX ? 0 : (uint16_t)name, .form = (uint16_t)form};
+    if (form == FORM_IMPLICIT_CONST) {
+        int64_t *implicits = sym_grow(dwarf->budget, dwarf->implicits, &dwarf->room_implicits,
+                                      dwarf->n_implicits + 1, sizeof(*implicits));
+        if (!implicits)
+            return false;
+        dwarf->implicits = implicits;
+        attrs[dwarf->n_attrs].implicit = (uint32_t)dwarf->n_implicits;
+        implicits[dwarf->n_implicits++] = implicit;
+    }
+    dwarf->n_attrs++;
+    return true;
+}
+
+/* The attribute list of one declaration. */
+static enum fz_code
+read_attrs(struct sym_dwarf *dwarf, const struct abbrev_table *table, struct cursor *c,
+           struct abbrev *abbrev, struct fz_error *err)
+{
+    uint32_t skip = 0;
+    bool has_low = false, has_high = false, has_ranges = false;
+    for (unsigned n = 0;; n++) {
+        uint64_t name = cursor_uleb(c), form = cursor_uleb(c);
+        int64_t implicit = form == FORM_IMPLICIT_CONST ? cursor_sleb(c) : 0;
+        if (c->bad || n > ABBREV_ATTRS_MAX)
+            return fz_fail(err, FZ_E_MALFORMED, "abbreviation %llu does not end",
+                           (unsigned long long)abbrev->code);
+        if (name == 0 && form == 0)
+            break;
+        enum step_op op = STEP_NONE;
+        int size = form_size(table, form, &op);
+        if (size == FORM_BAD)
+            return fz_fail(err, FZ_E_MALFORMED, "abbreviation %llu: unknown form 0x%llx",
+                           (unsigned long long)abbrev->code, (unsigned long long)form);
+        if (!add_attr(dwarf, name, form, implicit))
+            return sym_grow_fail(dwarf->budget, err);
+        has_low = has_low || name == AT_LOW_PC;
+        has_high = has_high || name == AT_HIGH_PC;
+        has_ranges = has_ranges || name == AT_RANGES;
+        if (size >= 0) {
+            skip += (uint32_t)size;
+            continue;
+        }
+        if (!add_step(dwarf, skip, op))
+            return sym_grow_fail(dwarf->budget, err);
+        skip = 0;
+    }
+    if (skip && !add_step(dwarf, skip, STEP_NONE))
+        return sym_grow_fail(dwarf->budget, err);
+    abbrev->has_code = (abbrev->tag == TAG_SUBPROGRAM || abbrev->tag == TAG_INLINED_SUBROUTINE) &&
+                       ((has_low && has_high) || has_ranges);
+    return FZ_OK;
+}
+
+static int
+compare_code(const void *a, const void *b)
+{
+    const struct abbrev *x = a, *y = b;
+    return x->code < y->code ? -1 : x->code > y->code;
+}
+
+static enum fz_code
+read_table(struct sym_dwarf *dwarf, struct abbrev_table *table, struct fz_error *err)
+{
+    uint64_t total = dwarf->sections[SECTION_ABBREV].len;
+    if (table->offset >= total)
+        return fz_fail(err, FZ_E_MALFORMED, "its abbreviations at %llu are outside",
+                       (unsigned long long)table->offset);
+    struct cursor c = cursor_make(dwarf, SECTION_ABBREV, table->offset, total);
+    table->is_dense = true;
+    while (cursor_left(&c)) { /* some writers leave out the last 0 */
+        size_t left = cursor_left(&c);
+        uint64_t code = cursor_uleb(&c);
+        if (code == 0)
+            break;
+        uint64_t tag = cursor_uleb(&c);
+        struct abbrev abbrev = {.code = code,
+                                .tag = tag > UINT16_MAX ? 0 : (uint16_t)tag,
+                                .has_children = cursor_u8(&c) != 0,
+                                .first_step = (uint32_t)dwarf->n_steps,
+                                .first_attr = (uint32_t)dwarf->n_attrs};
+        if (table->n == TABLE_ABBREVS_MAX)
+            return fz_fail(err, FZ_E_MALFORMED, "too many abbreviations");
+        enum fz_code status = read_attrs(dwarf, table, &c, &abbrev, err);
+        if (status != FZ_OK)
+            return status;
+        abbrev.n_steps = (uint32_t)dwarf->n_steps - abbrev.first_step;
+        abbrev.n_attrs = (uint32_t)dwarf->n_attrs - abbrev.first_attr;
+        struct abbrev *abbrevs = sym_grow(dwarf->budget, dwarf->abbrevs, &dwarf->room_abbrevs,
+                                          dwarf->n_abbrevs + 1, sizeof(*abbrevs));
+        if (!abbrevs)
+            return sym_grow_fail(dwarf->budget, err);
+        dwarf->abbrevs = abbrevs;
+        abbrevs[dwarf->n_abbrevs++] = abbrev;
+        table->n++;
+        table->is_dense = table->is_dense && code == table->n;
+        uint64_t taken = left - cursor_left(&c);
+        if (taken > dwarf->abbrev_bytes_left)
+            return fz_fail(err, FZ_E_MALFORMED, "its abbreviations overlap too many others");
+        dwarf->abbrev_bytes_left -= taken;
+    }
+    if (!table->is_dense && table->n)
+        qsort(dwarf->abbrevs + table->first, table->n, sizeof(*dwarf->abbrevs), compare_code);
+    return FZ_OK;
+}
+
+const struct abbrev *
+abbrev_find_sparse(const struct sym_dwarf *dwarf, const struct abbrev_table *table, uint64_t code)
+{
+    struct abbrev key = {.code = code};
+    if (table->n == 0)
+        return NULL;
+    return bsearch(&key, dwarf->abbrevs + table->first, table->n, sizeof(key), compare_code);
+}
+
+enum fz_code
+abbrev_table_find(struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, uint64_t offset,
+                  uint32_t *ret, struct fz_error *err)
+{
+    uint8_t ref_addr_size = unit->version <= 2 ? unit->addr_size : unit->offset_size;
+    /* From the newest: units follow each other in the order of their tables. */
+    for (size_t i = dwarf->n_tables; i-- > 0;) {
+        const struct abbrev_table *table = &dwarf->tables[i];
+        if (table->offset != offset || table->offset_size != unit->offset_size ||
+            table->addr_size != unit->addr_size || table->ref_addr_size != ref_addr_size)
+            continue;
+        *ret = (uint32_t)i;
+        return table->is_bad ? fz_fail(err, FZ_E_MALFORMED, "its abbreviations are broken") : FZ_OK;
+    }
+    if (dwarf->n_tables == TABLES_MAX)
+        return fz_fail(err, FZ_E_MALFORMED, "too many abbreviation tables");
+    struct abbrev_table *tables = sym_grow(dwarf->budget, dwarf->tables, &dwarf->room_tables,
+                                           dwarf->n_tables + 1, sizeof(*tables));
+    if (!tables)
+        return sym_grow_fail(dwarf->budget, err);
+    dwarf->tables = tables;
+    struct abbrev_table *table = &tables[dwarf->n_tables];
+    *table = (struct abbrev_table){.offset = offset,
+                                   .offset_size = unit->offset_size,
+                                   .addr_size = unit->addr_size,
+                                   .ref_addr_size = ref_addr_size,
+                                   .first = dwarf->n_abbrevs};
+    enum fz_code code = read_table(dwarf, table, err);
+    if (code != FZ_OK && code != FZ_E_MALFORMED)
+        return code;
+    table->is_bad = code != FZ_OK;
+    if (table->is_bad) {
+        dwarf->n_abbrevs = table->first;
+        table->n = 0;
+    }
+    *ret = (uint32_t)dwarf->n_tables++;
+    return code;
+}

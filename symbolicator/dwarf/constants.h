@@ -1,0 +1,122 @@
+/* The numbers of DWARF 2 to 5 that the scanner knows (DWARF 5, chapter 7, and the GNU, MIPS and
+ * LLVM extensions that Apple's and Go's tools write). */
+#ifndef DWARF_CONSTANTS_H
+#define DWARF_CONSTANTS_H
+
+enum {
+    TAG_INLINED_SUBROUTINE = 0x1d,
+    TAG_SUBPROGRAM = 0x2e,
+};
+
+enum {
+    UT_COMPILE = 1,
+    UT_TYPE = 2,
+    UT_PARTIAL = 3,
+    UT_SKELETON = 4,
+    UT_SPLIT_COMPILE = 5,
+    UT_SPLIT_TYPE = 6,
+};
+
+enum {
+    AT_SIBLING = 0x01,
+    AT_NAME = 0x03,
+    AT_STMT_LIST = 0x10,
+    AT_LOW_PC = 0x11,
+    AT_HIGH_PC = 0x12,
+    AT_COMP_DIR = 0x1b,
+    AT_ABSTRACT_ORIGIN = 0x31,
+    AT_SPECIFICATION = 0x47,
+    AT_RANGES = 0x55,
+    AT_CALL_COLUMN = 0x57,
+    AT_CALL_FILE = 0x58,
+    AT_CALL_LINE = 0x59,
+    AT_LINKAGE_NAME = 0x6e,
+    AT_STR_OFFSETS_BASE = 0x72,
+    AT_ADDR_BASE = 0x73,
+    AT_RNGLISTS_BASE = 0x74,
+    AT_MIPS_LINKAGE_NAME = 0x2007,
+    AT_GNU_ADDR_BASE = 0x2133,
+};
+
+enum {
+    FORM_ADDR = 0x01,
+    FORM_BLOCK2 = 0x03,
+    FORM_BLOCK4 = 0x04,
+    FORM_DATA2 = 0x05,
+    FORM_DATA4 = 0x06,
+    FORM_DATA8 = 0x07,
+    FORM_STRING = 0x08,
+    FORM_BLOCK = 0x09,
+    FORM_BLOCK1 = 0x0a,
+    FORM_DATA1 = 0x0b,
+    FORM_FLAG = 0x0c,
+    FORM_SDATA = 0x0d,
+    FORM_STRP = 0x0e,
+    FORM_UDATA = 0x0f,
+    FORM_REF_ADDR = 0x10,
+    FORM_REF1 = 0x11,
+    FORM_REF2 = 0x12,
+    FORM_REF4 = 0x13,
+    FORM_REF8 = 0x14,
+    FORM_REF_UDATA = 0x15,
+    FORM_INDIRECT = 0x16,
+    FORM_SEC_OFFSET = 0x17,
+    FORM_EXPRLOC = 0x18,
+    FORM_FLAG_PRESENT = 0x19,
+    FORM_STRX = 0x1a,
+    FORM_ADDRX = 0x1b,
+    FORM_REF_SUP4 = 0x1c,
+    FORM_STRP_SUP = 0x1d,
+    FORM_DATA16 = 0x1e,
+    FORM_LINE_STRP = 0x1f,
+    FORM_REF_SIG8 = 0x20,
+    FORM_IMPLICIT_CONST = 0x21,
+    FORM_LOCLISTX = 0x22,
+    FORM_RNGLISTX = 0x23,
+    FORM_REF_SUP8 = 0x24,
+    FORM_STRX1 = 0x25,
+    FORM_STRX2 = 0x26,
+    FORM_STRX3 = 0x27,
+    FORM_STRX4 = 0x28,
+    FORM_ADDRX1 = 0x29,
+    FORM_ADDRX2 = 0x2a,
+    FORM_ADDRX3 = 0x2b,
+    FORM_ADDRX4 = 0x2c,
+    FORM_GNU_ADDR_INDEX = 0x1f01,
+    FORM_GNU_STR_INDEX = 0x1f02,
+    FORM_GNU_REF_ALT = 0x1f20,
+    FORM_GNU_STRP_ALT = 0x1f21,
+};
+
+enum {
+    LNS_COPY = 1,
+    LNS_ADVANCE_PC = 2,
+    LNS_ADVANCE_LINE = 3,
+    LNS_SET_FILE = 4,
+    LNS_SET_COLUMN = 5,
+    LNS_NEGATE_STMT = 6,
+    LNS_SET_BASIC_BLOCK = 7,
+    LNS_CONST_ADD_PC = 8,
+    LNS_FIXED_ADVANCE_PC = 9,
+    LNS_SET_PROLOGUE_END = 10,
+    LNS_SET_EPILOGUE_BEGIN = 11,
+    LNS_SET_ISA = 12,
+    LNE_END_SEQUENCE = 1,
+    LNE_SET_ADDRESS = 2,
+    LNE_DEFINE_FILE = 3,
+    LNCT_PATH = 1,
+    LNCT_DIRECTORY_INDEX = 2,
+};
+
+enum {
+    RLE_END_OF_LIST = 0,
+    RLE_BASE_ADDRESSX = 1,
+    RLE_STARTX_ENDX = 2,
+    RLE_STARTX_LENGTH = 3,
+    RLE_OFFSET_PAIR = 4,
+    RLE_BASE_ADDRESS = 5,
+    RLE_START_END = 6,
+    RLE_START_LENGTH = 7,
+};
+
+#endif

@@ -1,0 +1,252 @@
+/*
+ * Attribute values: one reader for every form, and what a value means as address, string or
+ * reference (DWARF 5, 7.5.5).
+ */
+#include "symbolicator/dwarf/constants.h"
+#include "symbolicator/dwarf/scanner.h"
+
+/* An unsigned integer of `size` bytes at `offset` of a section; false outside. */
+static bool
+read_at(const struct sym_dwarf *dwarf, enum section_id section, uint64_t offset, unsigned size,
+        uint64_t *ret)
+{
+    uint64_t end;
+    if (__builtin_add_overflow(offset, size, &end) || end > dwarf->sections[section].len)
+        return false;
+    struct cursor c = cursor_make(dwarf, section, offset, end);
+    *ret = cursor_uint(&c, size);
+    return true;
+}
+
+/* base + index * size without overflow; UINT64_MAX otherwise, which lies in no section. */
+static uint64_t
+indexed(uint64_t base, uint64_t index, unsigned size)
+{
+    uint64_t offset;
+    if (__builtin_mul_overflow(index, size, &offset) ||
+        __builtin_add_overflow(base, offset, &offset))
+        return UINT64_MAX;
+    return offset;
+}
+
+struct fz_span
+section_string(const struct sym_dwarf *dwarf, enum section_id section, uint64_t offset)
+{
+    struct fz_span bytes = dwarf->sections[section];
+    if (offset >= bytes.len)
+        return (struct fz_span){NULL, 0};
+    const uint8_t *start = bytes.data + offset;
+    const uint8_t *nul = memchr(start, 0, bytes.len - (size_t)offset);
+    return nul ? fz_span_make(start, (size_t)(nul - start)) : (struct fz_span){NULL, 0};
+}
+
+/* Size in bytes of the forms that are a plain unsigned number; 0 for all others. */
+static unsigned
+number_size(const struct sym_dwarf_unit *unit, uint64_t form)
+{
+    switch (form) {
+    case FORM_DATA1:
+    case FORM_FLAG:
+    case FORM_REF1:
+    case FORM_STRX1:
+    case FORM_ADDRX1:
+        return 1;
+    case FORM_DATA2:
+    case FORM_REF2:
+    case FORM_STRX2:
+    case FORM_ADDRX2:
+        return 2;
+    case FORM_STRX3:
+    case FORM_ADDRX3:
+        return 3;
+    case FORM_DATA4:
+    case FORM_REF4:
+    case FORM_STRX4:
+    case FORM_ADDRX4:
+    case FORM_REF_SUP4:
+        return 4;
+    case FORM_DATA8:
+    case FORM_REF8:
+    case FORM_REF_SIG8:
+    case FORM_REF_SUP8:
+        return 8;
+    case FORM_ADDR:
+        return unit->addr_size;
+    case FORM_REF_ADDR:
+        return unit->version <= 2 ? unit->addr_size : unit->offset_size;
+    case FORM_STRP:
+    case FORM_LINE_STRP:
+    case FORM_STRP_SUP:
+    case FORM_SEC_OFFSET:
+    case FORM_GNU_REF_ALT:
+    case FORM_GNU_STRP_ALT:
+        return unit->offset_size;
+    default:
+        return 0;
+    }
+}
+
+void
+value_read(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, struct cursor *c,
+           const struct attr *attr, struct value *ret)
+{
+    uint64_t form = attr->form;
+    if (form == FORM_INDIRECT) {
+        form = cursor_uleb(c);
+        if (form == FORM_IMPLICIT_CONST || form == FORM_INDIRECT || form > UINT16_MAX) {
+            cursor_fail(c);
+            return;
+        }
+    }
+    *ret = (struct value){.form = (uint16_t)form};
+    unsigned size = number_size(unit, form);
+    if (size) {
+        ret->number = cursor_uint(c, size);
+        return;
+    }
+    switch (form) {
+    case FORM_UDATA:
+    case FORM_REF_UDATA:
+    case FORM_STRX:
+    case FORM_ADDRX:
+    case FORM_LOCLISTX:
+    case FORM_RNGLISTX:
+    case FORM_GNU_ADDR_INDEX:
+    case FORM_GNU_STR_INDEX:
+        ret->number = cursor_uleb(c);
+        break;
+    case FORM_SDATA:
+        ret->number = (uint64_t)cursor_sleb(c);
+        break;
+    case FORM_IMPLICIT_CONST:
+        ret->number = (uint64_t)dwarf->implicits[attr->implicit];
+        break;
+    case FORM_FLAG_PRESENT:
+        ret->number = 1;
+        break;
+    case FORM_STRING:
+        ret->bytes = cursor_cstr(c);
+        break;
+    default:
+        value_skip(unit, c, form);
+    }
+}
+
+void
+value_skip(const struct sym_dwarf_unit *unit, struct cursor *c, uint64_t form)
+{
+    unsigned size = number_size(unit, form);
+    if (size) {
+        cursor_skip(c, size);
+        return;
+    }
+    switch (form) {
+    case FORM_FLAG_PRESENT:
+        break;
+    case FORM_DATA16:
+        cursor_skip(c, 16);
+        break;
+    case FORM_SDATA:
+    case FORM_UDATA:
+    case FORM_REF_UDATA:
+    case FORM_STRX:
+    case FORM_ADDRX:
+    case FORM_LOCLISTX:
+    case FORM_RNGLISTX:
+    case FORM_GNU_ADDR_INDEX:
+    case FORM_GNU_STR_INDEX:
+        cursor_skip_leb(c);
+        break;
+    case FORM_STRING:
+        cursor_cstr(c);
+        break;
+    case FORM_BLOCK:
+    case FORM_EXPRLOC:
+        cursor_skip(c, cursor_uleb(c));
+        break;
+    case FORM_BLOCK1:
+        cursor_skip(c, cursor_u8(c));
+        break;
+    case FORM_BLOCK2:
+        cursor_skip(c, cursor_uint(c, 2));
+        break;
+    case FORM_BLOCK4:
+        cursor_skip(c, cursor_uint(c, 4));
+        break;
+    default:
+        cursor_fail(c);
+    }
+}
+
+bool
+value_address(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
+              const struct value *value, uint64_t *ret)
+{
+    switch (value->form) {
+    case FORM_ADDR:
+        *ret = value->number;
+        return true;
+    case FORM_ADDRX:
+    case FORM_ADDRX1:
+    case FORM_ADDRX2:
+    case FORM_ADDRX3:
+    case FORM_ADDRX4:
+    case FORM_GNU_ADDR_INDEX:
+        return read_at(dwarf, SECTION_ADDR,
+                       indexed(unit->addr_base, value->number, unit->addr_size), unit->addr_size,
+                       ret);
+    default:
+        return false;
+    }
+}
+
+struct fz_span
+value_string(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
+             const struct value *value)
+{
+    uint64_t offset;
+    switch (value->form) {
+    case FORM_STRING:
+        return value->bytes;
+    case FORM_STRP:
+        return section_string(dwarf, SECTION_STR, value->number);
+    case FORM_LINE_STRP:
+        return section_string(dwarf, SECTION_LINE_STR, value->number);
+    case FORM_STRX:
+    case FORM_STRX1:
+    case FORM_STRX2:
+    case FORM_STRX3:
+    case FORM_STRX4:
+    case FORM_GNU_STR_INDEX:
+        if (!read_at(dwarf, SECTION_STR_OFFSETS,
+                     indexed(unit->str_offsets_base, value->number, unit->offset_size),
+                     unit->offset_size, &offset))
+            return (struct fz_span){NULL, 0};
+        return section_string(dwarf, SECTION_STR, offset);
+    default:
+        return (struct fz_span){NULL, 0};
+    }
+}
+
+uint64_t
+value_reference(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
+                const struct value *value)
+{
+    uint64_t die;
+    switch (value->form) {
+    case FORM_REF_ADDR:
+        die = value->number;
+        break;
+    case FORM_REF1:
+    case FORM_REF2:
+    case FORM_REF4:
+    case FORM_REF8:
+    case FORM_REF_UDATA:
+        if (__builtin_add_overflow(unit->offset, value->number, &die) || die >= unit->end)
+            return UINT64_MAX;
+        break;
+    default:
+        return UINT64_MAX;
+    }
+    return die < dwarf->sections[SECTION_INFO].len ? die : UINT64_MAX;
+}

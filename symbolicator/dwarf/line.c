@@ -1,0 +1,287 @@
+/*
+ * The state machine of line programs, DWARF 2 to 5 (DWARF 5, 6.2.5).
+ *
+ * Of rows at one address the last counts, since the others are empty. A sequence that ends where it
+ * begins, or begins in no code, is dropped; a program that is cut off keeps its finished sequences.
+ */
+#include "symbolicator/dwarf/line.h"
+
+#include <stdlib.h>
+
+#include "symbolicator/dwarf/constants.h"
+
+struct machine {
+    struct line_program *program;
+    struct cursor c;
+    uint64_t addr;
+    uint32_t op_index, file, line, column;
+    size_t first_row; /* of the sequence that is being read */
+    bool is_sorted;   /* so far */
+    bool no_memory;
+};
+
+void
+sym_dwarf_lines_deinit(struct sym_dwarf_lines *lines, struct sym_budget *budget)
+{
+    sym_grow_free(budget, lines->rows, lines->room_rows, sizeof(*lines->rows));
+    sym_grow_free(budget, lines->sequences, lines->room_sequences, sizeof(*lines->sequences));
+    sym_grow_free(budget, lines->files, lines->room_files, sizeof(*lines->files));
+    sym_grow_free(budget, lines->directories, lines->room_directories, sizeof(*lines->directories));
+    *lines = (struct sym_dwarf_lines){0};
+}
+
+static void
+reset(struct machine *m)
+{
+    m->addr = 0;
+    m->op_index = 0;
+    m->file = 1;
+    m->line = 1;
+    m->column = 0;
+    m->first_row = m->program->lines->n_rows;
+    m->is_sorted = true;
+}
+
+static void
+advance(struct machine *m, uint64_t operations)
+{
+    const struct line_program *program = m->program;
+    if (program->max_ops == 1) {
+        m->addr += operations * program->min_inst_length;
+        return;
+    }
+    uint64_t total = m->op_index + operations;
+    m->addr += total / program->max_ops * program->min_inst_length;
+    m->op_index = (uint32_t)(total % program->max_ops);
+}
+
+static inline void
+emit_row(struct machine *m)
+{
+    struct sym_dwarf_lines *lines = m->program->lines;
+    if (lines->n_rows > m->first_row) {
+        struct sym_dwarf_row *last = &lines->rows[lines->n_rows - 1];
+        if (last->addr == m->addr) {
+            last->file = m->file;
+            last->line = m->line;
+            last->column = m->column;
+            return;
+        }
+        m->is_sorted = m->is_sorted && last->addr < m->addr;
+    }
+    if (lines->n_rows == lines->room_rows || !lines->rows) {
+        struct sym_dwarf_row *rows = sym_grow(m->program->budget, lines->rows, &lines->room_rows,
+                                              lines->n_rows + 1, sizeof(*rows));
+        if (!rows) {
+            m->no_memory = true;
+            return;
+        }
+        lines->rows = rows;
+    }
+    lines->rows[lines->n_rows++] = (struct sym_dwarf_row){
+        .addr = m->addr, .file = m->file, .line = m->line, .column = m->column};
+}
+
+/* Stable, by address: rows of a broken writer may go backwards. */
+static void
+sort_rows(struct sym_dwarf_row *rows, size_t n, struct sym_dwarf_row *scratch)
+{
+    if (n < 2)
+        return;
+    size_t half = n / 2;
+    sort_rows(rows, half, scratch);
+    sort_rows(rows + half, n - half, scratch);
+    memcpy(scratch, rows, half * sizeof(*rows));
+    size_t a = 0, b = half, to = 0;
+    while (a < half) {
+        if (b < n && rows[b].addr < scratch[a].addr)
+            rows[to++] = rows[b++];
+        else
+            rows[to++] = scratch[a++];
+    }
+}
+
+/* Sort the rows of the current sequence and keep the last of each address. */
+static bool
+repair_rows(struct machine *m)
+{
+    struct sym_dwarf_lines *lines = m->program->lines;
+    struct sym_dwarf_row *rows = lines->rows + m->first_row;
+    size_t n = lines->n_rows - m->first_row;
+    struct sym_dwarf_row *scratch = sym_grow_zeroed(m->program->budget, n, sizeof(*scratch));
+    if (!scratch)
+        return false;
+    sort_rows(rows, n, scratch);
+    sym_grow_free(m->program->budget, scratch, n, sizeof(*scratch));
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (kept && rows[kept - 1].addr == rows[i].addr)
+            rows[kept - 1] = rows[i];
+        else
+            rows[kept++] = rows[i];
+    }
+    lines->n_rows = m->first_row + kept;
+    return true;
+}
+
+/* The rows so far end at m->addr: keep them as a sequence, or drop them. */
+static void
+end_sequence(struct machine *m)
+{
+    struct sym_dwarf_lines *lines = m->program->lines;
+    size_t n = lines->n_rows - m->first_row;
+    if (n && !m->is_sorted && !repair_rows(m)) {
+        m->no_memory = true;
+        return;
+    }
+    n = lines->n_rows - m->first_row;
+    uint64_t low = n ? lines->rows[m->first_row].addr : 0, high = m->addr;
+    while (n && lines->rows[m->first_row + n - 1].addr >= high)
+        n--;
+    lines->n_rows = m->first_row + n;
+    if (n == 0 || low < lines->code_low || low >= lines->code_high) {
+        lines->n_rows = m->first_row;
+        reset(m);
+        return;
+    }
+    struct sym_dwarf_sequence *sequences =
+        sym_grow(m->program->budget, lines->sequences, &lines->room_sequences,
+                 lines->n_sequences + 1, sizeof(*sequences));
+    if (!sequences) {
+        m->no_memory = true;
+        return;
+    }
+    lines->sequences = sequences;
+    sequences[lines->n_sequences++] =
+        (struct sym_dwarf_sequence){.low = low, .high = high, .first = m->first_row, .n = n};
+    reset(m);
+}
+
+static void
+run_extended(struct machine *m)
+{
+    uint64_t len = cursor_uleb(&m->c);
+    if (len == 0 || len > cursor_left(&m->c)) {
+        cursor_fail(&m->c);
+        return;
+    }
+    struct cursor body = m->c;
+    body.end = body.at + len;
+    m->c.at += len;
+    switch (cursor_u8(&body)) {
+    case LNE_END_SEQUENCE:
+        end_sequence(m);
+        break;
+    case LNE_SET_ADDRESS:
+        m->op_index = 0;
+        if (len - 1 == 4 || len - 1 == 8)
+            m->addr = cursor_uint(&body, (unsigned)len - 1);
+        break;
+    case LNE_DEFINE_FILE: {
+        struct fz_span name = cursor_cstr(&body);
+        uint64_t directory = cursor_uleb(&body);
+        if (!body.bad && !line_add_file(m->program, name, directory))
+            m->no_memory = true;
+        break;
+    }
+    default:
+        break;
+    }
+}
+
+static void
+run_standard(struct machine *m, unsigned opcode)
+{
+    struct cursor *c = &m->c;
+    switch (opcode) {
+    case LNS_COPY:
+        emit_row(m);
+        break;
+    case LNS_ADVANCE_PC:
+        advance(m, cursor_uleb(c));
+        break;
+    case LNS_ADVANCE_LINE:
+        m->line += (uint32_t)cursor_sleb(c);
+        break;
+    case LNS_SET_FILE:
+        m->file = (uint32_t)cursor_uleb(c);
+        break;
+    case LNS_SET_COLUMN:
+        m->column = (uint32_t)cursor_uleb(c);
+        break;
+    case LNS_CONST_ADD_PC:
+        if (m->program->line_range)
+            advance(m, (255 - m->program->opcode_base) / m->program->line_range);
+        break;
+    case LNS_FIXED_ADVANCE_PC:
+        m->addr += cursor_uint(c, 2);
+        m->op_index = 0;
+        break;
+    default: /* also what later versions add: the header tells the number of operands */
+        for (unsigned i = 0; i < m->program->opcode_args[opcode]; i++)
+            cursor_skip_leb(c);
+    }
+}
+
+static void
+run(struct machine *m)
+{
+    const struct line_program *program = m->program;
+    unsigned opcode_base = program->opcode_base, line_range = program->line_range;
+    while (m->c.at < m->c.end && !m->no_memory) {
+        unsigned opcode = *m->c.at++;
+        if (opcode >= opcode_base) {
+            unsigned adjusted = opcode - opcode_base;
+            if (line_range) {
+                advance(m, adjusted / line_range);
+                m->line += (uint32_t)(program->line_base + (int)(adjusted % line_range));
+            }
+            emit_row(m);
+        } else if (opcode == 0) {
+            run_extended(m);
+        } else {
+            run_standard(m, opcode);
+        }
+    }
+}
+
+static int
+compare_sequence(const void *a, const void *b)
+{
+    const struct sym_dwarf_sequence *x = a, *y = b;
+    if (x->low != y->low)
+        return x->low < y->low ? -1 : 1;
+    return x->first < y->first ? -1 : x->first > y->first;
+}
+
+enum fz_code
+sym_dwarf_lines_unit(const struct sym_dwarf *dwarf, size_t i, struct sym_budget *budget,
+                     struct sym_dwarf_lines *lines, struct fz_error *err)
+{
+    const struct sym_dwarf_unit *unit = &dwarf->units[i];
+    lines->n_rows = lines->n_sequences = lines->n_files = lines->n_directories = 0;
+    lines->version = unit->version;
+    if (!unit->has_lines || unit->is_bad)
+        return FZ_OK;
+    struct line_program program = {.dwarf = dwarf, .unit = unit, .budget = budget, .lines = lines};
+    struct fz_reader r = fz_reader_make(dwarf->sections[SECTION_LINE], "debug_line");
+    r.big_endian = dwarf->big_endian;
+    fz_read_seek(&r, unit->stmt_list);
+    enum fz_code code = line_header_read(&program, &r, err);
+    if (code != FZ_OK)
+        return code;
+    struct machine m = {.program = &program, .c = cursor_make(dwarf, SECTION_LINE, r.pos, r.len)};
+    reset(&m);
+    run(&m);
+    if (m.no_memory)
+        return sym_grow_fail(budget, err);
+    bool is_cut = m.c.bad || lines->n_rows > m.first_row;
+    lines->n_rows = m.first_row;
+    if (lines->n_sequences > 1)
+        qsort(lines->sequences, lines->n_sequences, sizeof(*lines->sequences), compare_sequence);
+    if (is_cut)
+        return fz_fail_at(err, FZ_E_MALFORMED, unit->stmt_list,
+                          "line program at %llu: ends within a sequence",
+                          (unsigned long long)unit->stmt_list);
+    return FZ_OK;
+}

@@ -1,0 +1,23 @@
+/* One line program while it is read: what its header says, for line_header.c and line.c. */
+#ifndef DWARF_LINE_H
+#define DWARF_LINE_H
+
+#include "base/reader.h"
+#include "symbolicator/dwarf/scanner.h"
+
+struct line_program {
+    const struct sym_dwarf *dwarf;
+    const struct sym_dwarf_unit *unit;
+    struct sym_budget *budget;
+    struct sym_dwarf_lines *lines;
+    unsigned offset_size, min_inst_length, max_ops, line_range, opcode_base;
+    int line_base;
+    uint8_t opcode_args[256]; /* operands of each standard opcode */
+};
+
+/* Read the header at r, cut r to the program and leave it at the first opcode. */
+FZ_MUST_CHECK enum fz_code line_header_read(struct line_program *program, struct fz_reader *r,
+                                            struct fz_error *err);
+bool line_add_file(struct line_program *program, struct fz_span name, uint64_t directory);
+
+#endif

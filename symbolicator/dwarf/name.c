@@ -1,0 +1,79 @@
+/*
+ * The names of a function, found late and only for what stays.
+ *
+ * An inlined call names its abstract instance, that may name a declaration inside a class, in this
+ * unit or another. A linkage name anywhere on the way wins over a plain one, as in LLVM.
+ */
+#include "symbolicator/dwarf/constants.h"
+#include "symbolicator/dwarf/scanner.h"
+
+enum { ORIGINS_MAX = 16 };
+
+struct found {
+    struct value linkage, plain;
+    uint64_t next[2]; /* specification, abstract origin; UINT64_MAX = none */
+};
+
+static bool
+read_name_die(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, uint64_t die,
+              uint64_t *steps, struct found *ret)
+{
+    struct cursor c = cursor_make(dwarf, SECTION_INFO, die, unit->end);
+    const struct abbrev *abbrev =
+        abbrev_find(dwarf, &dwarf->tables[unit->abbrevs], cursor_uleb(&c));
+    if (!abbrev || abbrev->n_attrs >= *steps)
+        return false;
+    *steps -= abbrev->n_attrs;
+    *ret = (struct found){.next = {UINT64_MAX, UINT64_MAX}};
+    struct value value;
+    for (uint32_t i = 0; i < abbrev->n_attrs; i++) {
+        const struct attr *attr = &dwarf->attrs[abbrev->first_attr + i];
+        value_read(dwarf, unit, &c, attr, &value);
+        if (c.bad)
+            return false;
+        switch (attr->name) {
+        case AT_NAME:
+            ret->plain = value;
+            break;
+        case AT_LINKAGE_NAME:
+        case AT_MIPS_LINKAGE_NAME:
+            ret->linkage = value;
+            break;
+        case AT_SPECIFICATION:
+            ret->next[0] = value_reference(dwarf, unit, &value);
+            break;
+        case AT_ABSTRACT_ORIGIN:
+            ret->next[1] = value_reference(dwarf, unit, &value);
+            break;
+        default:
+            break;
+        }
+    }
+    return true;
+}
+
+void
+sym_dwarf_name(const struct sym_dwarf *dwarf, uint64_t die, uint64_t *steps,
+               struct sym_dwarf_name *ret)
+{
+    *ret = (struct sym_dwarf_name){{NULL, 0}, {NULL, 0}};
+    uint64_t open[ORIGINS_MAX] = {die};
+    unsigned n_open = 1;
+    for (unsigned n = 0; n_open > 0 && n < ORIGINS_MAX; n++) {
+        die = open[--n_open];
+        const struct sym_dwarf_unit *unit = unit_of(dwarf, die);
+        struct found found;
+        if (!unit || !read_name_die(dwarf, unit, die, steps, &found))
+            continue;
+        if (ret->linkage.len == 0)
+            ret->linkage = value_string(dwarf, unit, &found.linkage);
+        if (ret->plain.len == 0)
+            ret->plain = value_string(dwarf, unit, &found.plain);
+        if (ret->linkage.len && ret->plain.len)
+            return;
+        for (int i = 0; i < 2; i++) {
+            if (found.next[i] != UINT64_MAX && n_open < ORIGINS_MAX)
+                open[n_open++] = found.next[i];
+        }
+    }
+}

@@ -1,0 +1,286 @@
+/*
+ * One linear pass over the DIEs of a unit.
+ *
+ * LLVM writes no DW_AT_sibling, so walking by sibling would read every subtree once per level;
+ * here each DIE is read once. A DIE whose abbreviation has no addresses is skipped by its program
+ * and never looked at: on a large C++ dSYM that is all but 20,800 of 2.8 million subprograms.
+ */
+#include <stdlib.h>
+
+#include "symbolicator/dwarf/constants.h"
+#include "symbolicator/dwarf/scanner.h"
+
+enum {
+    DIE_DEPTH_MAX = 1024,
+    INLINE_DEPTH_MAX = 255, /* and the function itself: SYM_FRAMES_MAX */
+    STEPS_PER_BYTE = 64,
+    STEPS_FREE = 64 * 1024,
+};
+
+/* A node whose children are being read. */
+struct open_node {
+    uint32_t depth, node; /* of its DIE */
+};
+
+struct walk {
+    const struct sym_dwarf *dwarf;
+    const struct sym_dwarf_unit *unit;
+    struct sym_budget *budget;
+    struct sym_dwarf_scan *scan;
+    uint64_t steps; /* what attributes and range lists may still cost */
+    bool no_memory;
+    uint32_t n_open;
+    struct open_node open[DIE_DEPTH_MAX + 1];
+};
+
+struct code_die {
+    uint64_t offset, origin;
+    uint32_t call_file, call_line, call_column;
+    struct value low, high, ranges;
+};
+
+void
+sym_dwarf_scan_deinit(struct sym_dwarf_scan *scan, struct sym_budget *budget)
+{
+    sym_grow_free(budget, scan->nodes, scan->room_nodes, sizeof(*scan->nodes));
+    sym_grow_free(budget, scan->ranges, scan->room_ranges, sizeof(*scan->ranges));
+    *scan = (struct sym_dwarf_scan){0};
+}
+
+static bool
+add_range(void *user, uint64_t low, uint64_t high)
+{
+    struct walk *walk = user;
+    struct sym_dwarf_scan *scan = walk->scan;
+    if (low < scan->code_low || low >= scan->code_high)
+        return true;
+    if (high > scan->code_high)
+        high = scan->code_high;
+    struct sym_dwarf_range *ranges = sym_grow(walk->budget, scan->ranges, &scan->room_ranges,
+                                              scan->n_ranges + 1, sizeof(*ranges));
+    if (!ranges) {
+        walk->no_memory = true;
+        return false;
+    }
+    scan->ranges = ranges;
+    ranges[scan->n_ranges++] =
+        (struct sym_dwarf_range){.low = low, .high = high, .node = (uint32_t)scan->n_nodes};
+    return true;
+}
+
+static uint32_t
+clamp_u32(uint64_t value)
+{
+    return value > UINT32_MAX ? 0 : (uint32_t)value;
+}
+
+static void
+read_code_die(struct walk *walk, struct cursor *c, const struct abbrev *abbrev,
+              struct code_die *ret)
+{
+    struct value value;
+    for (uint32_t i = 0; i < abbrev->n_attrs; i++) {
+        const struct attr *attr = &walk->dwarf->attrs[abbrev->first_attr + i];
+        value_read(walk->dwarf, walk->unit, c, attr, &value);
+        if (c->bad)
+            return;
+        switch (attr->name) {
+        case AT_LOW_PC:
+            ret->low = value;
+            break;
+        case AT_HIGH_PC:
+            ret->high = value;
+            break;
+        case AT_RANGES:
+            ret->ranges = value;
+            break;
+        case AT_ABSTRACT_ORIGIN:
+        case AT_SPECIFICATION: {
+            uint64_t origin = value_reference(walk->dwarf, walk->unit, &value);
+            if (origin != UINT64_MAX)
+                ret->origin = origin;
+            break;
+        }
+        case AT_CALL_FILE:
+            ret->call_file = clamp_u32(value.number);
+            break;
+        case AT_CALL_LINE:
+            ret->call_line = clamp_u32(value.number);
+            break;
+        case AT_CALL_COLUMN:
+            ret->call_column = clamp_u32(value.number);
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+/* Add the ranges of a DIE; false if a range list is broken or memory is short. */
+static bool
+add_ranges(struct walk *walk, const struct code_die *die)
+{
+    uint64_t low, high;
+    if (die->ranges.form)
+        return ranges_read(walk->dwarf, walk->unit, &die->ranges, &walk->steps, add_range, walk);
+    if (!value_address(walk->dwarf, walk->unit, &die->low, &low))
+        return true;
+    /* From DWARF 4 on a high_pc that is no address is the length. */
+    if (!value_address(walk->dwarf, walk->unit, &die->high, &high) &&
+        __builtin_add_overflow(low, die->high.number, &high))
+        return true;
+    return low >= high || add_range(walk, low, high);
+}
+
+/* A DIE with addresses: a node if any code of it is left. Returns its number or UINT32_MAX. */
+static uint32_t
+add_node(struct walk *walk, const struct abbrev *abbrev, const struct code_die *die)
+{
+    struct sym_dwarf_scan *scan = walk->scan;
+    uint32_t parent = walk->n_open ? walk->open[walk->n_open - 1].node : UINT32_MAX;
+    bool is_inlined = abbrev->tag == TAG_INLINED_SUBROUTINE && parent != UINT32_MAX;
+    uint32_t depth = is_inlined ? scan->nodes[parent].depth + 1 : 0;
+    size_t before = scan->n_ranges;
+    if (depth > INLINE_DEPTH_MAX || scan->n_nodes >= UINT32_MAX - 1)
+        return UINT32_MAX;
+    if (!add_ranges(walk, die) && walk->no_memory)
+        return UINT32_MAX;
+    if (scan->n_ranges == before)
+        return UINT32_MAX;
+    struct sym_dwarf_node *nodes =
+        sym_grow(walk->budget, scan->nodes, &scan->room_nodes, scan->n_nodes + 1, sizeof(*nodes));
+    if (!nodes) {
+        walk->no_memory = true;
+        return UINT32_MAX;
+    }
+    scan->nodes = nodes;
+    nodes[scan->n_nodes] = (struct sym_dwarf_node){.die = die->offset,
+                                                   .origin = die->origin,
+                                                   .parent = is_inlined ? parent : UINT32_MAX,
+                                                   .call_file = die->call_file,
+                                                   .call_line = die->call_line,
+                                                   .call_column = die->call_column,
+                                                   .depth = depth};
+    return (uint32_t)scan->n_nodes++;
+}
+
+static inline void
+skip_die(struct walk *walk, struct cursor *c, const struct abbrev *abbrev)
+{
+    const struct step *step = walk->dwarf->steps + abbrev->first_step;
+    for (uint32_t n = abbrev->n_steps; n > 0; n--, step++) {
+        cursor_skip(c, step->skip);
+        switch ((enum step_op)step->op) {
+        case STEP_NONE:
+            break;
+        case STEP_LEB:
+            cursor_skip_leb(c);
+            break;
+        case STEP_CSTR:
+            cursor_cstr(c);
+            break;
+        case STEP_BLOCK:
+            cursor_skip(c, cursor_uleb(c));
+            break;
+        case STEP_BLOCK1:
+            cursor_skip(c, cursor_u8(c));
+            break;
+        case STEP_BLOCK2:
+            cursor_skip(c, cursor_uint(c, 2));
+            break;
+        case STEP_BLOCK4:
+            cursor_skip(c, cursor_uint(c, 4));
+            break;
+        case STEP_INDIRECT:
+            value_skip(walk->unit, c, cursor_uleb(c));
+            break;
+        }
+    }
+}
+
+/* Read one DIE with addresses and open it for its children. */
+static void
+enter_code_die(struct walk *walk, struct cursor *c, const struct abbrev *abbrev, uint64_t offset,
+               uint32_t depth)
+{
+    struct code_die die = {.offset = offset, .origin = offset};
+    read_code_die(walk, c, abbrev, &die);
+    if (c->bad)
+        return;
+    uint64_t cost = abbrev->n_attrs;
+    walk->steps -= cost < walk->steps ? cost : walk->steps;
+    uint32_t node = add_node(walk, abbrev, &die);
+    /* Inlined calls below dropped code hang on what is around it: they have no code either. */
+    if (node != UINT32_MAX && abbrev->has_children)
+        walk->open[walk->n_open++] = (struct open_node){.depth = depth, .node = node};
+}
+
+static enum fz_code
+walk_unit(struct walk *walk, struct cursor *c, const uint8_t *section, struct fz_error *err)
+{
+    const struct abbrev_table *table = &walk->dwarf->tables[walk->unit->abbrevs];
+    uint32_t depth = 0;
+    while (c->at < c->end) {
+        const uint8_t *start = c->at;
+        uint64_t code = cursor_uleb(c);
+        if (code == 0) {
+            if (depth <= 1)
+                return FZ_OK;
+            depth--;
+            if (walk->n_open && walk->open[walk->n_open - 1].depth == depth)
+                walk->n_open--;
+            continue;
+        }
+        const struct abbrev *abbrev = abbrev_find(walk->dwarf, table, code);
+        uint64_t offset = (uint64_t)(start - section);
+        if (!abbrev)
+            return fz_fail_at(err, FZ_E_MALFORMED, offset, "DIE at %llu: no abbreviation %llu",
+                              (unsigned long long)offset, (unsigned long long)code);
+        if (abbrev->has_code)
+            enter_code_die(walk, c, abbrev, offset, depth);
+        else
+            skip_die(walk, c, abbrev);
+        if (c->bad)
+            return fz_fail_at(err, FZ_E_MALFORMED, offset, "DIE at %llu: leaves its unit",
+                              (unsigned long long)offset);
+        if (walk->no_memory)
+            return sym_grow_fail(walk->budget, err);
+        if (walk->steps == 0)
+            return fz_fail_at(err, FZ_E_MALFORMED, offset, "DIE at %llu: too much work",
+                              (unsigned long long)offset);
+        if (!abbrev->has_children) {
+            if (depth == 0)
+                return FZ_OK; /* a root without children is all */
+            continue;
+        }
+        if (++depth > DIE_DEPTH_MAX)
+            return fz_fail_at(err, FZ_E_MALFORMED, offset, "DIE at %llu: deeper than %d",
+                              (unsigned long long)offset, DIE_DEPTH_MAX);
+    }
+    return FZ_OK; /* writers leave out the last zeros */
+}
+
+enum fz_code
+sym_dwarf_scan_unit(const struct sym_dwarf *dwarf, size_t i, struct sym_budget *budget,
+                    struct sym_dwarf_scan *scan, struct fz_error *err)
+{
+    const struct sym_dwarf_unit *unit = &dwarf->units[i];
+    scan->n_nodes = 0;
+    scan->n_ranges = 0;
+    if (unit->is_bad)
+        return FZ_OK; /* told when the units were listed */
+    struct walk *walk = malloc(sizeof(*walk));
+    if (!walk)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    walk->dwarf = dwarf;
+    walk->unit = unit;
+    walk->budget = budget;
+    walk->scan = scan;
+    walk->steps = (unit->end - unit->offset) * STEPS_PER_BYTE + STEPS_FREE;
+    walk->no_memory = false;
+    walk->n_open = 0;
+    struct cursor c = cursor_make(dwarf, SECTION_INFO, unit->dies, unit->end);
+    enum fz_code code = walk_unit(walk, &c, dwarf->sections[SECTION_INFO].data, err);
+    free(walk);
+    return code;
+}

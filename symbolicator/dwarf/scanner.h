@@ -1,0 +1,138 @@
+/* What the scanner's files share: the sections, the abbreviation tables, attribute values. */
+#ifndef DWARF_SCANNER_H
+#define DWARF_SCANNER_H
+
+#include "symbolicator/dwarf.h"
+#include "symbolicator/dwarf/cursor.h"
+
+enum section_id {
+    SECTION_INFO,
+    SECTION_ABBREV,
+    SECTION_LINE,
+    SECTION_RANGES,
+    SECTION_RNGLISTS,
+    SECTION_STR,
+    SECTION_LINE_STR,
+    SECTION_STR_OFFSETS,
+    SECTION_ADDR,
+    N_SECTIONS,
+};
+
+/* Skip `skip` bytes, then one thing whose size must be looked at. */
+enum step_op {
+    STEP_NONE,
+    STEP_LEB,
+    STEP_CSTR,
+    STEP_BLOCK,
+    STEP_BLOCK1,
+    STEP_BLOCK2,
+    STEP_BLOCK4,
+    STEP_INDIRECT
+};
+
+struct step {
+    uint16_t skip, op;
+};
+
+struct attr {
+    uint16_t name, form;
+    uint32_t implicit; /* index into implicits, of FORM_IMPLICIT_CONST */
+};
+
+struct abbrev {
+    uint64_t code;
+    uint32_t first_step, n_steps, first_attr, n_attrs;
+    uint16_t tag;
+    bool has_children;
+    bool has_code; /* a function or inlined call that has addresses */
+};
+
+/* One table as the units of one version and size read it: sizes of forms depend on those. */
+struct abbrev_table {
+    uint64_t offset;
+    uint8_t offset_size, addr_size, ref_addr_size;
+    bool is_bad, is_dense; /* codes are 1, 2, 3... */
+    size_t first, n;       /* in abbrevs */
+};
+
+struct sym_dwarf {
+    struct fz_span sections[N_SECTIONS];
+    bool big_endian;
+    struct sym_dwarf_unit *units;
+    size_t n_units, room_units;
+    struct abbrev_table *tables;
+    struct abbrev *abbrevs;
+    struct step *steps;
+    struct attr *attrs;
+    int64_t *implicits;
+    size_t n_tables, n_abbrevs, n_steps, n_attrs, n_implicits;
+    size_t room_tables, room_abbrevs, room_steps, room_attrs, room_implicits;
+    uint64_t abbrev_bytes_left; /* a limit on reading the same table as ever new ones */
+    struct sym_budget *budget;
+    uint8_t *inflated[N_SECTIONS]; /* of compressed sections */
+};
+
+struct value {
+    uint64_t number;      /* also of references (as written), offsets and indexes */
+    struct fz_span bytes; /* FORM_STRING */
+    uint16_t form;
+};
+
+static inline struct cursor
+cursor_make(const struct sym_dwarf *dwarf, enum section_id section, uint64_t from, uint64_t to)
+{
+    struct fz_span bytes = {NULL, 0};
+    if (to < from || !fz_span_sub(dwarf->sections[section], from, to - from, &bytes))
+        bytes = (struct fz_span){NULL, 0};
+    return (struct cursor){.at = bytes.data,
+                           .end = bytes.len ? bytes.data + bytes.len : bytes.data,
+                           .big_endian = dwarf->big_endian};
+}
+
+/* sections.c */
+FZ_MUST_CHECK enum fz_code sections_find(struct sym_dwarf *dwarf, const struct sym_macho *macho,
+                                         struct sym_problems *problems, struct fz_error *err);
+
+/* abbrev.c: the number of the table at the unit's abbreviation offset, read if it is new.
+ * MALFORMED: it is broken. */
+FZ_MUST_CHECK enum fz_code abbrev_table_find(struct sym_dwarf *dwarf,
+                                             const struct sym_dwarf_unit *unit, uint64_t offset,
+                                             uint32_t *ret, struct fz_error *err);
+const struct abbrev *abbrev_find_sparse(const struct sym_dwarf *dwarf,
+                                        const struct abbrev_table *table, uint64_t code);
+
+static inline const struct abbrev *
+abbrev_find(const struct sym_dwarf *dwarf, const struct abbrev_table *table, uint64_t code)
+{
+    if (table->is_dense)
+        return code - 1 < table->n ? &dwarf->abbrevs[table->first + (size_t)(code - 1)] : NULL;
+    return abbrev_find_sparse(dwarf, table, code);
+}
+
+/* form.c */
+
+/* Read one attribute; sets c->bad if it does not fit or the form is unknown. */
+void value_read(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, struct cursor *c,
+                const struct attr *attr, struct value *ret);
+/* Skip one attribute of any form (rare: behind FORM_INDIRECT). */
+void value_skip(const struct sym_dwarf_unit *unit, struct cursor *c, uint64_t form);
+bool value_address(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
+                   const struct value *value, uint64_t *ret);
+struct fz_span value_string(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
+                            const struct value *value);
+/* The DIE's offset in .debug_info; UINT64_MAX if the reference leads elsewhere. */
+uint64_t value_reference(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
+                         const struct value *value);
+/* The string at `offset` of a string section, empty if there is none. */
+struct fz_span section_string(const struct sym_dwarf *dwarf, enum section_id section,
+                              uint64_t offset);
+
+/* range.c: call `add` for each address range; false if the list is broken or *steps is used up. */
+typedef bool (*range_fn)(void *user, uint64_t low, uint64_t high);
+bool ranges_read(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
+                 const struct value *value, uint64_t *steps, range_fn add, void *user);
+
+/* unit.c: the unit that holds the DIE at `offset`, or NULL. */
+const struct sym_dwarf_unit *unit_of(const struct sym_dwarf *dwarf, uint64_t offset);
+
+#endif

@@ -1,0 +1,69 @@
+#include "symbolicator/grow.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+enum { FIRST_ROOM = 64 };
+
+static bool
+charge(struct sym_budget *budget, size_t bytes)
+{
+    if (budget->cap && (budget->used > budget->cap || bytes > budget->cap - budget->used)) {
+        budget->over = true;
+        return false;
+    }
+    budget->used += bytes;
+    return true;
+}
+
+void *
+sym_grow(struct sym_budget *budget, void *data, size_t *room, size_t need, size_t elem)
+{
+    if (data && need <= *room)
+        return data;
+    /* A half more, not double: large arrays are moved by mremap, so growing often is cheap. */
+    size_t more = *room < FIRST_ROOM ? FIRST_ROOM : *room / 2;
+    size_t wish = *room + more < need ? need : *room + more;
+    size_t bytes;
+    if (__builtin_mul_overflow(wish, elem, &bytes) || !charge(budget, bytes - *room * elem))
+        return NULL;
+    void *grown = realloc(data, bytes);
+    if (!grown) {
+        budget->used -= bytes - *room * elem;
+        return NULL;
+    }
+    *room = wish;
+    return grown;
+}
+
+void *
+sym_grow_zeroed(struct sym_budget *budget, size_t n, size_t elem)
+{
+    size_t bytes;
+    if (n == 0)
+        n = 1;
+    if (__builtin_mul_overflow(n, elem, &bytes) || !charge(budget, bytes))
+        return NULL;
+    void *data = calloc(n, elem);
+    if (!data)
+        budget->used -= bytes;
+    return data;
+}
+
+void
+sym_grow_free(struct sym_budget *budget, void *data, size_t room, size_t elem)
+{
+    if (!data)
+        return;
+    free(data);
+    budget->used -= room * elem;
+}
+
+enum fz_code
+sym_grow_fail(const struct sym_budget *budget, struct fz_error *err)
+{
+    if (budget->over)
+        return fz_fail(err, FZ_E_LIMIT, "needs more than its limit of %zu bytes of memory",
+                       budget->cap);
+    return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+}

@@ -1,0 +1,34 @@
+/*
+ * Growing arrays under one budget of bytes: the index build takes all its memory here.
+ *
+ * A hostile file then costs at most the cap. Not thread-safe; one budget per builder.
+ */
+#ifndef SYM_GROW_H
+#define SYM_GROW_H
+
+#include "base/error.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+struct sym_budget {
+    size_t used, cap; /* bytes; cap 0 = none */
+    bool over;        /* the cap refused something (otherwise it was the system) */
+};
+
+/*
+ * Room for `need` elements of `elem` bytes in the malloc'd array `data` (NULL at first) that has
+ * room for *room: returns the array, moved if it had to grow, new elements not zeroed. NULL when
+ * the budget or memory is exhausted: the old array is then still the caller's.
+ */
+void *sym_grow(struct sym_budget *budget, void *data, size_t *room, size_t need, size_t elem);
+
+/* `n` zeroed elements, or NULL. */
+void *sym_grow_zeroed(struct sym_budget *budget, size_t n, size_t elem);
+
+/* free(), and give the bytes back. */
+void sym_grow_free(struct sym_budget *budget, void *data, size_t room, size_t elem);
+
+/* The error of a NULL above: LIMIT if it was the cap, else NO_MEMORY. */
+enum fz_code sym_grow_fail(const struct sym_budget *budget, struct fz_error *err);
+
+#endif

@@ -1,0 +1,126 @@
+/* The build of an index, from the slice to the file. */
+#include <string.h>
+
+#include "symbolicator/index/builder.h"
+#include "symbolicator/index/format.h"
+
+enum {
+    S_ATTR_CODE = (int)0x80000400u, /* pure or some instructions */
+    NAME_STEPS_PER_BYTE = 64,
+    NAME_STEPS_FREE = 1 << 20,
+};
+
+static void
+extend_code(struct builder *b, uint64_t addr, uint64_t size)
+{
+    uint64_t end;
+    if (size == 0 || __builtin_add_overflow(addr, size, &end))
+        return;
+    if (b->code_high == 0 || addr < b->code_low)
+        b->code_low = addr;
+    if (end > b->code_high)
+        b->code_high = end;
+}
+
+/* Where code can be. DWARF outside of it speaks of functions that the linker dropped. */
+static void
+find_code(struct builder *b)
+{
+    const struct sym_macho *macho = b->macho;
+    for (size_t i = 0; i < macho->n_sections; i++) {
+        if (macho->sections[i].flags & (uint32_t)S_ATTR_CODE)
+            extend_code(b, macho->sections[i].addr, macho->sections[i].size);
+    }
+    if (b->code_high)
+        return;
+    for (size_t i = 0; i < macho->n_segments; i++) {
+        const struct sym_segment *segment = &macho->segments[i];
+        if (strcmp(segment->name, "__PAGEZERO") != 0 && strcmp(segment->name, "__DWARF") != 0 &&
+            strcmp(segment->name, "__LINKEDIT") != 0)
+            extend_code(b, segment->vmaddr, segment->vmsize);
+    }
+}
+
+static void
+builder_deinit(struct builder *b)
+{
+    struct sym_budget *budget = &b->budget;
+    sym_dwarf_close(b->dwarf);
+    table_deinit(b, &b->string_table);
+    table_deinit(b, &b->file_table);
+    table_deinit(b, &b->name_table);
+    sym_grow_free(budget, b->strings.data, b->strings.room, 1);
+    sym_grow_free(budget, b->records.data, b->records.room, 1);
+    sym_grow_free(budget, b->regions.data, b->regions.room, 1);
+    sym_grow_free(budget, b->pages.data, b->pages.room, 1);
+    sym_grow_free(budget, b->page_rows.data, b->page_rows.room, 1);
+    sym_grow_free(budget, b->files, b->room_files, sizeof(*b->files));
+    sym_grow_free(budget, b->names, b->room_names, sizeof(*b->names));
+    sym_grow_free(budget, b->functions, b->room_functions, sizeof(*b->functions));
+    sym_grow_free(budget, b->pieces, b->room_pieces, sizeof(*b->pieces));
+    sym_grow_free(budget, b->bare_pieces, b->room_bare_pieces, sizeof(*b->bare_pieces));
+    sym_grow_free(budget, b->rows, b->room_rows, sizeof(*b->rows));
+    sym_grow_free(budget, b->bare_rows, b->room_bare_rows, sizeof(*b->bare_rows));
+    sym_grow_free(budget, b->aliases, b->room_aliases, sizeof(*b->aliases));
+    fz_arena_deinit(&b->arena);
+}
+
+/* The DWARF of the slice, if it has any. */
+static enum fz_code
+read_dwarf(struct builder *b, struct fz_error *err)
+{
+    struct fz_error why;
+    enum fz_code code = sym_dwarf_open(b->macho, &b->budget, b->problems, &b->dwarf, &why);
+    if (code == FZ_E_NOT_FOUND) {
+        sym_problem_add(b->problems, "no_dwarf", "no debug information, only a symbol table");
+        return FZ_OK;
+    }
+    if (code != FZ_OK)
+        return fz_fail(err, code, "%s", why.text);
+    code = units_build(b, err);
+    sym_dwarf_close(b->dwarf);
+    b->dwarf = NULL;
+    return code;
+}
+
+static enum fz_code
+build(struct builder *b, int out_fd, struct fz_error *err)
+{
+    static const uint8_t none = 0;
+    struct function nothing = {0, 0, 0};
+    uint32_t unused;
+    find_code(b);
+    b->name_steps = b->macho->bytes.len * NAME_STEPS_PER_BYTE + NAME_STEPS_FREE;
+    /* Record, string and function 0 mean none. */
+    if (!bytes_add(b, &b->strings, &none, 1) || !bytes_add(b, &b->records, &none, 1) ||
+        !function_add(b, &nothing, &unused))
+        return sym_grow_fail(&b->budget, err);
+    enum fz_code code = symbols_load(b, err);
+    if (code == FZ_OK)
+        code = read_dwarf(b, err);
+    if (code == FZ_OK)
+        code = pieces_settle(b, err);
+    if (code == FZ_OK)
+        code = symbols_fill(b, err);
+    b->stats.n_ranges = b->n_pieces;
+    if (code == FZ_OK && b->n_pieces == 0)
+        code = fz_fail(err, FZ_E_MALFORMED, "holds neither functions nor symbols");
+    if (code == FZ_OK)
+        code = pages_build(b, err);
+    return code == FZ_OK ? index_write(b, out_fd, err) : code;
+}
+
+enum fz_code
+sym_index_build(const struct sym_macho *macho, const struct sym_build_options *options, int out_fd,
+                struct sym_build_stats *ret_stats, struct sym_problems *problems,
+                struct fz_error *err)
+{
+    struct builder b = {.macho = macho, .problems = problems};
+    b.budget.cap = options ? options->memory_cap : 0;
+    fz_arena_init(&b.arena, b.budget.cap ? b.budget.cap : SIZE_MAX);
+    enum fz_code code = build(&b, out_fd, err);
+    if (code == FZ_OK && ret_stats)
+        *ret_stats = b.stats;
+    builder_deinit(&b);
+    return code;
+}

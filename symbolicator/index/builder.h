@@ -1,0 +1,147 @@
+/*
+ * What the files of the index builder share.
+ *
+ * A build goes through three states: unit by unit the DWARF becomes pieces (runs of one function's
+ * addresses with their rows) and records; then pieces are sorted, overlaps settled and gaps filled
+ * from the symbol table; then the pages are written in address order.
+ */
+#ifndef INDEX_BUILDER_H
+#define INDEX_BUILDER_H
+
+#include "symbolicator/dwarf.h"
+#include "symbolicator/index.h"
+
+struct bytes {
+    uint8_t *data;
+    size_t n, room;
+};
+
+/* From `offset` on (from the start of the piece) the code belongs to `record`. */
+struct row {
+    uint32_t offset, record;
+    uint32_t line_code; /* as in a page */
+    uint32_t column;
+};
+
+struct piece {
+    uint64_t origin;     /* row offsets count from here */
+    uint64_t start, end; /* what of it counts; overlaps are cut off */
+    uint32_t first_row, n_rows;
+    uint32_t function; /* NO_FUNCTION: a line table without a function */
+    uint32_t unit;     /* of two that overlap the lower unit wins, as in LLVM */
+};
+
+enum { NO_FUNCTION = 0 };
+
+struct function {
+    uint64_t start, size;
+    uint32_t name; /* in the string pool */
+};
+
+/* A row of a line table outside of any function, until a symbol gives it a name. */
+struct bare_row {
+    uint32_t offset, file, line, column;
+};
+
+struct alias {
+    uint64_t addr;
+    uint32_t name;
+};
+
+/* Open addressing over 32-bit values; the key is found through the value. */
+struct table {
+    uint32_t *slots;  /* value + 1; 0 = free */
+    uint32_t *hashes; /* of the slot's key */
+    size_t n, room;   /* room is a power of two */
+};
+
+struct cached_name {
+    uint64_t die;
+    uint32_t name;
+    bool has_short;
+};
+
+struct file {
+    uint32_t directory, name;
+};
+
+struct builder {
+    struct sym_budget budget;
+    const struct sym_macho *macho;
+    struct sym_problems *problems;
+    struct sym_build_stats stats;
+    struct fz_arena arena; /* the symbols */
+    struct sym_symbol *symbols;
+    uint64_t *starts;
+    size_t n_symbols, n_starts;
+    uint64_t code_low, code_high;
+    struct sym_dwarf *dwarf; /* NULL without DWARF */
+    uint64_t name_steps;
+
+    struct bytes strings, records;
+    struct table string_table, file_table, name_table;
+    struct file *files;
+    struct cached_name *names;
+    struct function *functions;
+    struct piece *pieces, *bare_pieces;
+    struct row *rows;
+    struct bare_row *bare_rows;
+    struct alias *aliases;
+    size_t n_files, n_names, n_functions, n_pieces, n_bare_pieces, n_rows, n_bare_rows, n_aliases;
+    size_t room_files, room_names, room_functions, room_pieces, room_bare_pieces, room_rows,
+        room_bare_rows, room_aliases;
+
+    struct bytes regions, pages, page_rows;
+    unsigned unit_shift;
+};
+
+/* A record before it is written. */
+struct record {
+    bool is_inlined, has_short, has_rows;
+    enum sym_source source;
+    uint32_t name, file, base_line;
+    uint64_t start, size; /* of a function */
+    uint32_t caller;      /* record, of an inlined call */
+    uint32_t call_file, caller_file, call_line, call_column;
+};
+
+/* strings.c. All return false when the budget is exhausted. */
+bool bytes_add(struct builder *b, struct bytes *bytes, const void *data, size_t n);
+bool bytes_leb(struct builder *b, struct bytes *bytes, uint64_t value);
+/* The string in the pool; `second` (may be empty) directly behind its NUL. */
+bool pool_string(struct builder *b, struct fz_span text, struct fz_span second, uint32_t *ret);
+bool pool_file(struct builder *b, struct fz_span directory, struct fz_span name, uint32_t *ret);
+bool pool_name(struct builder *b, uint64_t die, struct cached_name *ret);
+const char *pool_text(const struct builder *b, uint32_t offset);
+void table_deinit(struct builder *b, struct table *table);
+
+/* records.c */
+bool record_add(struct builder *b, const struct record *record, uint32_t *ret);
+bool function_add(struct builder *b, const struct function *function, uint32_t *ret);
+bool row_add(struct builder *b, const struct row *row);
+bool piece_add(struct builder *b, const struct piece *piece);
+bool bare_row_add(struct builder *b, const struct bare_row *row);
+bool bare_piece_add(struct builder *b, const struct piece *piece);
+bool alias_add(struct builder *b, uint64_t addr, uint32_t name);
+
+/* unit.c */
+struct unit_builder;
+FZ_MUST_CHECK enum fz_code units_build(struct builder *b, struct fz_error *err);
+
+/* symbols.c */
+FZ_MUST_CHECK enum fz_code symbols_load(struct builder *b, struct fz_error *err);
+/* The last symbol of the table at exactly this address, or NULL. */
+const struct sym_symbol *symbol_at(const struct builder *b, uint64_t addr);
+FZ_MUST_CHECK enum fz_code symbols_fill(struct builder *b, struct fz_error *err);
+
+/* pieces.c: sort the pieces and cut overlaps, so that each address is in at most one. */
+void pieces_sort(struct piece *pieces, size_t n, struct piece *scratch);
+FZ_MUST_CHECK enum fz_code pieces_settle(struct builder *b, struct fz_error *err);
+
+/* pages.c */
+FZ_MUST_CHECK enum fz_code pages_build(struct builder *b, struct fz_error *err);
+
+/* write.c */
+FZ_MUST_CHECK enum fz_code index_write(struct builder *b, int fd, struct fz_error *err);
+
+#endif

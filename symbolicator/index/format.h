@@ -1,0 +1,141 @@
+/*
+ * The symbol index file, version 1. Everything is little-endian; sections start on multiples of 8.
+ *
+ *   offset  size
+ *        0     8  magic "FZSYMIDX"
+ *        8     4  version
+ *       12     4  check of the header with this field as 0 (index_check())
+ *       16     8  size of the file
+ *       24    16  UUID
+ *       40     4  flags: 1 = has a UUID, 2 = 32-bit ARM (bit 0 of an address is no part of it)
+ *       44     4  cputype          48  4  cpusubtype
+ *       52     1  unit_shift       53  1  page_shift      54  2  0
+ *       56     8  text_vmaddr      64  8  text_vmsize
+ *       72     8  base: function starts are relative to it
+ *       80    64  counts: functions, inlines, ranges, symbols, lines, units, bad units, bad line
+ *                 programs, 8 bytes each
+ *      144     4  lowest DWARF version     148  4  highest
+ *      152  8*16  sections: offset and size, 8 bytes each, in the order of enum index_section
+ *
+ * The address space is cut into pages of 1 << page_shift bytes (256 units of 1 << unit_shift, the
+ * largest power of two that divides all addresses in the file). A page says for each of its units
+ * which record and line it belongs to. A lookup is: region, page, row, record, and up the records.
+ *
+ *   REGIONS   24 each, ascending: start, size (8 each; multiples of a page), first page (4), 1 if
+ *             all its pages are that one (4). Addresses in no region have no names.
+ *   PAGES     4 each: where the page's rows are in ROWS; 0 = nothing there.
+ *   ROWS      per page (8 bytes of it never used; 16 spare bytes at the end):
+ *               1  number of rows - 1          1  number of palette entries - 1
+ *               1  bits of a palette index     1  bits of a line      1  bits of a column
+ *               1  bits of a palette entry     4  lowest record in the palette
+ *               n-1  first unit of rows 1..n-1, ascending; row 0 starts at unit 0
+ *             then a string of bits, lowest first: the palette (0 = no record, else record - lowest
+ *             + 1), then per row palette index, line code, column. Line code 0 is line 0, any other
+ *             is line - (base line of the record) + 1.
+ *   RECORDS   a function or an inlined call with the file of its rows (64 spare bytes at the end).
+ *             Numbers are LEB128. A call follows its caller.
+ *               function: flags, name, start - base, size, [file, base line]
+ *               inlined:  flags, distance back to the caller, name, call line, call column,
+ *                         [call file], [file, base line]
+ *             flags: 1 inlined, 2 a short name stands behind the name's NUL, 4 has call file (else
+ *             it is the caller's file), 8 has file and base line, 16 and 32 enum sym_source.
+ *             Record 0 is a single byte that means none.
+ *   FILES     8 each: directory and name in STRINGS; file 0 is none.
+ *   STRINGS   NUL-terminated; string 0 is empty; the last byte is 0.
+ *   ALIASES   12 each, ascending by address: address - base (8), name (4).
+ *   CHECKS    4 for each 16 KiB of the file behind the header, up to this section. A block is
+ *             checked when a lookup first touches it, so that opening costs the same for any size;
+ *             a block that fails has no names.
+ *
+ * Example: `int f(int)` of work.c, line 1, at 0x4000 to 0x4010 on arm64 with g() of line 7 inlined
+ * at 0x4008 from line 2, column 10. unit_shift 2, page_shift 10. Region {0x4000, 0x400, page 0}.
+ * The page: 4 rows, palette of 3 at 2, 5 and 3 bits... (0: f, line code 1), (2: g, 1), (3: f, 3),
+ * (4: none). Records: f at 1: 08 name 00 10 01 01; g at 7: 09 06 name 02 0a 01 07.
+ */
+#ifndef INDEX_FORMAT_H
+#define INDEX_FORMAT_H
+
+#include "base/span.h"
+
+enum {
+    INDEX_VERSION = 1,
+    INDEX_FLAG_UUID = 1,
+    INDEX_FLAG_THUMB = 2,
+    INDEX_COUNTS = 80,
+    INDEX_SECTIONS = 152,
+    INDEX_HEADER = 280,
+    INDEX_REGION = 24,
+    INDEX_FILE = 8,
+    INDEX_ALIAS = 12,
+    INDEX_UNITS = 256, /* of a page */
+    INDEX_PAGE_HEADER = 10,
+    INDEX_ROWS_SPARE = 16,
+    INDEX_RECORDS_SPARE = 64,
+    INDEX_BLOCK_SHIFT = 14,
+    INDEX_ROW_BITS_MAX = 56,
+};
+
+static const char INDEX_MAGIC[8] = {'F', 'Z', 'S', 'Y', 'M', 'I', 'D', 'X'};
+
+enum index_section {
+    INDEX_REGIONS,
+    INDEX_PAGES,
+    INDEX_ROWS,
+    INDEX_RECORDS,
+    INDEX_FILES,
+    INDEX_STRINGS,
+    INDEX_ALIASES,
+    INDEX_CHECKS,
+    INDEX_N_SECTIONS,
+};
+
+enum {
+    RECORD_INLINED = 1,
+    RECORD_SHORT_NAME = 2,
+    RECORD_CALL_FILE = 4,
+    RECORD_ROWS = 8,
+    RECORD_SOURCE_SHIFT = 4,
+};
+
+static inline uint32_t
+load32(const uint8_t *p)
+{
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static inline uint64_t
+load64(const uint8_t *p)
+{
+    return (uint64_t)load32(p) | (uint64_t)load32(p + 4) << 32;
+}
+
+static inline void
+store32(uint8_t *p, uint32_t value)
+{
+    for (int i = 0; i < 4; i++)
+        p[i] = (uint8_t)(value >> (8 * i));
+}
+
+static inline void
+store64(uint8_t *p, uint64_t value)
+{
+    store32(p, (uint32_t)value);
+    store32(p + 4, (uint32_t)(value >> 32));
+}
+
+/* Each step is a bijection of the state, so one changed word always changes the result before it is
+ * folded; 5 bytes a nanosecond. For faults of disks and copies, not against attackers. */
+static inline uint32_t
+index_check(const uint8_t *data, size_t len)
+{
+    uint64_t state = len;
+    for (; len >= 8; data += 8, len -= 8) {
+        state = (state ^ load64(data)) * 0x9e3779b97f4a7c15u;
+        state ^= state >> 29;
+    }
+    for (; len > 0; data++, len--)
+        state = (state ^ *data) * 0x9e3779b97f4a7c15u;
+    return (uint32_t)(state ^ state >> 32);
+}
+
+#endif

@@ -1,0 +1,273 @@
+/*
+ * Lookup: address to region, page, row, record, and from record to caller.
+ *
+ * Nothing is allocated or decoded ahead; a row is found by searching the page's first units, which
+ * are plain bytes, and read out of the middle of the bits behind them.
+ */
+#include <stdio.h>
+
+#include "symbolicator/index/reader.h"
+
+enum { RECORD_BYTES_MAX = INDEX_RECORDS_SPARE, STRING_GLANCE = 256 };
+
+struct found_row {
+    uint32_t record, line_code, column;
+};
+
+/* A record as read; strings are not looked at yet. */
+struct read_record {
+    uint8_t flags;
+    uint32_t name, file, base_line, call_line, call_column, call_file, caller;
+    uint64_t start, size;
+};
+
+const char *
+sym_source_name(enum sym_source source)
+{
+    switch (source) {
+    case SYM_SOURCE_DWARF:
+        return "dwarf";
+    case SYM_SOURCE_SYMTAB:
+        return "symtab";
+    case SYM_SOURCE_EXPORTS:
+        return "exports";
+    case SYM_SOURCE_FUNCTION_STARTS:
+        return "function_starts";
+    }
+    return "unknown";
+}
+
+/* Where the rows of the page of `addr` are; 0 = nothing there. */
+static uint32_t
+find_page(const struct sym_index *index, uint64_t addr)
+{
+    size_t low = 0, high = index->n_regions;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const uint8_t *region = index_at(index, INDEX_REGIONS, middle * INDEX_REGION, INDEX_REGION);
+        if (!region)
+            return 0;
+        if (load64(region) <= addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return 0;
+    const uint8_t *region = index_at(index, INDEX_REGIONS, (low - 1) * INDEX_REGION, INDEX_REGION);
+    if (!region || addr - load64(region) >= load64(region + 8))
+        return 0;
+    uint64_t page = load32(region + 20) ? 0 : (addr - load64(region)) >> index->page_shift;
+    const uint8_t *entry = index_at(index, INDEX_PAGES, (load32(region + 16) + page) * 4, 4);
+    return entry ? load32(entry) : 0;
+}
+
+static inline uint64_t
+get_bits(const uint8_t *bits, size_t at, unsigned n)
+{
+    return load64(bits + at / 8) >> at % 8 & (((uint64_t)1 << n) - 1);
+}
+
+/* The row of the page at `place` that holds `unit`. */
+static bool
+find_row(const struct sym_index *index, uint32_t place, unsigned unit, struct found_row *ret)
+{
+    const uint8_t *page = index_at(index, INDEX_ROWS, place, INDEX_ROWS_SPARE);
+    if (!page)
+        return false;
+    unsigned n_rows = page[0] + 1u, n_palette = page[1] + 1u, index_bits = page[2],
+             line_bits = page[3], column_bits = page[4], palette_bits = page[5];
+    uint32_t lowest = load32(page + 6);
+    unsigned row_bits = index_bits + line_bits + column_bits;
+    if (row_bits > INDEX_ROW_BITS_MAX || palette_bits > 32)
+        return false;
+    size_t rows_at = (size_t)n_palette * palette_bits;
+    size_t len = INDEX_PAGE_HEADER + n_rows - 1 + (rows_at + (size_t)n_rows * row_bits) / 8 + 9;
+    page = index_at(index, INDEX_ROWS, place, len);
+    if (!page)
+        return false;
+    /* The last row that begins at or before the unit; the first begins at 0 and is not written. */
+    const uint8_t *units = page + INDEX_PAGE_HEADER;
+    unsigned row = 0, left = n_rows - 1;
+    while (left > 0) {
+        unsigned half = (left + 1) / 2;
+        row += units[row + half - 1] <= unit ? half : 0;
+        left -= half;
+    }
+    const uint8_t *bits = units + n_rows - 1;
+    size_t at = rows_at + (size_t)row * row_bits;
+    uint64_t value = get_bits(bits, at, row_bits);
+    unsigned slot = (unsigned)(value & (((uint64_t)1 << index_bits) - 1));
+    if (slot >= n_palette)
+        return false;
+    value >>= index_bits;
+    ret->line_code = (uint32_t)(value & (((uint64_t)1 << line_bits) - 1));
+    ret->column = (uint32_t)(value >> line_bits);
+    uint32_t entry = (uint32_t)get_bits(bits, (size_t)slot * palette_bits, palette_bits);
+    ret->record = entry ? lowest + entry - 1 : 0;
+    return ret->record != 0;
+}
+
+/* At most 10 bytes each, and the spare bytes behind the section end every number. */
+static inline uint64_t
+get_leb(const uint8_t **at)
+{
+    uint64_t value = *(*at)++;
+    if (value < 0x80)
+        return value;
+    value &= 0x7f;
+    for (unsigned shift = 7; shift < 64; shift += 7) {
+        uint8_t byte = *(*at)++;
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80)
+            break;
+    }
+    return value;
+}
+
+static bool
+read_record(const struct sym_index *index, uint32_t offset, struct read_record *ret)
+{
+    const uint8_t *at = index_at(index, INDEX_RECORDS, offset, RECORD_BYTES_MAX);
+    if (!at)
+        return false;
+    ret->flags = *at++;
+    if (ret->flags & RECORD_INLINED) {
+        uint64_t distance = get_leb(&at);
+        /* A caller stands before its callees: no chain goes in circles. */
+        if (distance == 0 || distance >= offset)
+            return false;
+        ret->caller = offset - (uint32_t)distance;
+        ret->name = (uint32_t)get_leb(&at);
+        ret->call_line = (uint32_t)get_leb(&at);
+        ret->call_column = (uint32_t)get_leb(&at);
+        ret->call_file = ret->flags & RECORD_CALL_FILE ? (uint32_t)get_leb(&at) : 0;
+    } else {
+        ret->name = (uint32_t)get_leb(&at);
+        ret->start = index->base + get_leb(&at);
+        ret->size = get_leb(&at);
+    }
+    ret->file = ret->base_line = 0;
+    if (ret->flags & RECORD_ROWS) {
+        ret->file = (uint32_t)get_leb(&at);
+        ret->base_line = (uint32_t)get_leb(&at);
+    }
+    return true;
+}
+
+/* Strings end inside their section, since its last byte is a NUL. */
+static const char *
+get_string(const struct sym_index *index, uint32_t offset)
+{
+    const struct fz_span *strings = &index->sections[INDEX_STRINGS];
+    size_t left = offset < strings->len ? strings->len - offset : 0;
+    const uint8_t *at =
+        index_at(index, INDEX_STRINGS, offset, left < STRING_GLANCE && left ? left : STRING_GLANCE);
+    return at ? (const char *)at : "";
+}
+
+static void
+set_names(const struct sym_index *index, const struct read_record *record, struct sym_frame *frame)
+{
+    frame->name = get_string(index, record->name);
+    frame->short_name = NULL;
+    if (record->flags & RECORD_SHORT_NAME) {
+        uint64_t behind = record->name + strlen(frame->name) + 1;
+        if (behind < index->sections[INDEX_STRINGS].len)
+            frame->short_name = get_string(index, (uint32_t)behind);
+    }
+    frame->inlined = record->flags & RECORD_INLINED;
+    frame->source = (enum sym_source)(record->flags >> RECORD_SOURCE_SHIFT & 3);
+    frame->function_start = frame->inlined ? 0 : record->start;
+    frame->function_size = frame->inlined ? 0 : record->size;
+}
+
+static void
+set_file(const struct sym_index *index, uint32_t file, struct sym_frame *frame)
+{
+    const uint8_t *entry =
+        file ? index_at(index, INDEX_FILES, (uint64_t)file * INDEX_FILE, INDEX_FILE) : NULL;
+    frame->directory = entry ? get_string(index, load32(entry)) : "";
+    frame->file = entry ? get_string(index, load32(entry + 4)) : "";
+}
+
+size_t
+sym_index_lookup(const struct sym_index *index, uint64_t addr, struct sym_frame *ret, size_t max)
+{
+    addr &= index->addr_mask;
+    uint32_t place = find_page(index, addr);
+    struct found_row row;
+    unsigned unit = (unsigned)(addr >> index->unit_shift &
+                               ((1u << (index->page_shift - index->unit_shift)) - 1));
+    if (!place || max == 0 || !find_row(index, place, unit, &row))
+        return 0;
+    struct read_record record;
+    uint32_t file = 0, line = 0, column = row.column;
+    if (!read_record(index, row.record, &record))
+        return 0;
+    file = record.file;
+    if (row.line_code)
+        line = record.base_line + row.line_code - 1;
+    for (size_t n = 0; n < SYM_FRAMES_MAX; n++) {
+        /* A chain that is too long keeps its innermost frames and the outermost. */
+        struct sym_frame *frame = &ret[n < max ? n : max - 1];
+        set_names(index, &record, frame);
+        set_file(index, file, frame);
+        frame->line = line;
+        frame->column = column;
+        if (!(record.flags & RECORD_INLINED))
+            return n < max ? n + 1 : max;
+        bool has_call_file = record.flags & RECORD_CALL_FILE;
+        file = record.call_file;
+        line = record.call_line;
+        column = record.call_column;
+        if (!read_record(index, record.caller, &record))
+            return 0;
+        if (!has_call_file)
+            file = record.file;
+    }
+    return 0;
+}
+
+void
+sym_frame_path(const struct sym_frame *frame, char *ret, size_t size)
+{
+    size_t len = strlen(frame->directory);
+    const char *slash = len == 0 || frame->directory[len - 1] == '/' ? "" : "/";
+    snprintf(ret, size, "%s%s%s", frame->directory, slash, frame->file);
+}
+
+size_t
+sym_index_aliases(const struct sym_index *index, uint64_t addr, const char **ret, size_t max)
+{
+    struct sym_frame frames[2];
+    size_t n = sym_index_lookup(index, addr, frames, 2);
+    if (n == 0)
+        return 0;
+    const struct sym_frame *function = &frames[n - 1];
+    uint64_t start = function->function_start - index->base;
+    size_t low = 0, total = index->sections[INDEX_ALIASES].len / INDEX_ALIAS, high = total;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const uint8_t *alias = index_at(index, INDEX_ALIASES, middle * INDEX_ALIAS, INDEX_ALIAS);
+        if (!alias)
+            return 0;
+        if (load64(alias) < start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    size_t found = 0;
+    for (; low < total; low++) {
+        const uint8_t *alias = index_at(index, INDEX_ALIASES, low * INDEX_ALIAS, INDEX_ALIAS);
+        if (!alias || load64(alias) != start)
+            break;
+        const char *name = get_string(index, load32(alias + 8));
+        if (strcmp(name, function->name) == 0)
+            continue;
+        if (found < max)
+            ret[found] = name;
+        found++;
+    }
+    return found;
+}

@@ -1,0 +1,290 @@
+/*
+ * Pieces to pages: the address space in order, cut at page boundaries, packed bit by bit.
+ */
+#include <string.h>
+
+#include "symbolicator/index/builder.h"
+#include "symbolicator/index/format.h"
+
+enum {
+    UNIT_SHIFT_MAX = 2,
+    LONG_RUN = 64, /* pages of one row, or of nothing, that are worth a region of their own */
+    PAGE_BYTES_MAX =
+        INDEX_PAGE_HEADER + INDEX_UNITS + (INDEX_UNITS * (32 + INDEX_ROW_BITS_MAX)) / 8 + 16,
+};
+
+struct state {
+    uint32_t record, line_code, column;
+};
+
+struct packer {
+    struct builder *b;
+    unsigned page_shift;
+    bool is_open; /* a region is open */
+    uint64_t region_start;
+    uint32_t first_page;
+    uint64_t page_start; /* of the current page */
+    struct state state;  /* at its last row */
+    uint32_t n_rows;
+    uint8_t units[INDEX_UNITS];
+    struct state rows[INDEX_UNITS];
+    uint32_t last_page_at, last_page_len; /* to write equal neighbours once */
+};
+
+struct bit_writer {
+    uint8_t *at;
+    uint64_t bits;
+    unsigned n;
+};
+
+static void
+put_bits(struct bit_writer *w, uint64_t value, unsigned n)
+{
+    w->bits |= value << w->n;
+    w->n += n;
+    while (w->n >= 8) {
+        *w->at++ = (uint8_t)w->bits;
+        w->bits >>= 8;
+        w->n -= 8;
+    }
+}
+
+static unsigned
+bits_of(uint32_t value)
+{
+    return value ? 32 - (unsigned)__builtin_clz(value) : 0;
+}
+
+/* The records of the page without repetition, and per row its place in there. */
+static unsigned
+make_palette(const struct packer *p, uint32_t palette[INDEX_UNITS], uint8_t index[INDEX_UNITS])
+{
+    unsigned n = 0;
+    for (uint32_t i = 0; i < p->n_rows; i++) {
+        unsigned k = n;
+        while (k > 0 && palette[k - 1] != p->rows[i].record)
+            k--;
+        if (k == 0) {
+            palette[n++] = p->rows[i].record;
+            k = n;
+        }
+        index[i] = (uint8_t)(k - 1);
+    }
+    return n;
+}
+
+static size_t
+pack_page(const struct packer *p, uint8_t out[PAGE_BYTES_MAX])
+{
+    uint32_t palette[INDEX_UNITS], lines = 0, columns = 0, lowest = UINT32_MAX, highest = 0;
+    uint8_t index[INDEX_UNITS];
+    unsigned n = make_palette(p, palette, index);
+    for (unsigned i = 0; i < n; i++) {
+        if (palette[i] && palette[i] < lowest)
+            lowest = palette[i];
+        if (palette[i] > highest)
+            highest = palette[i];
+    }
+    for (uint32_t i = 0; i < p->n_rows; i++) {
+        lines |= p->rows[i].line_code;
+        columns |= p->rows[i].column;
+    }
+    unsigned index_bits = bits_of(n - 1), line_bits = bits_of(lines),
+             column_bits = bits_of(columns), palette_bits = bits_of(highest - lowest + 1);
+    out[0] = (uint8_t)(p->n_rows - 1);
+    out[1] = (uint8_t)(n - 1);
+    out[2] = (uint8_t)index_bits;
+    out[3] = (uint8_t)line_bits;
+    out[4] = (uint8_t)column_bits;
+    out[5] = (uint8_t)palette_bits;
+    store32(out + 6, lowest);
+    memcpy(out + INDEX_PAGE_HEADER, p->units + 1, p->n_rows - 1);
+    struct bit_writer w = {.at = out + INDEX_PAGE_HEADER + p->n_rows - 1};
+    for (unsigned i = 0; i < n; i++)
+        put_bits(&w, palette[i] ? palette[i] - lowest + 1 : 0, palette_bits);
+    for (uint32_t i = 0; i < p->n_rows; i++) {
+        put_bits(&w, index[i], index_bits);
+        put_bits(&w, p->rows[i].line_code, line_bits);
+        put_bits(&w, p->rows[i].column, column_bits);
+    }
+    put_bits(&w, 0, w.n ? 8 - w.n : 0);
+    return (size_t)(w.at - out);
+}
+
+/* The place of the current page's rows; 0 if there is nothing in it. */
+static bool
+store_rows(struct packer *p, uint32_t *ret)
+{
+    struct bytes *rows = &p->b->page_rows;
+    bool is_empty = true;
+    for (uint32_t i = 0; i < p->n_rows && is_empty; i++)
+        is_empty = p->rows[i].record == 0;
+    *ret = 0;
+    if (is_empty)
+        return true;
+    uint8_t out[PAGE_BYTES_MAX];
+    size_t len = pack_page(p, out);
+    if (len == p->last_page_len && memcmp(rows->data + p->last_page_at, out, len) == 0) {
+        *ret = p->last_page_at;
+        return true;
+    }
+    if (rows->n > UINT32_MAX - PAGE_BYTES_MAX) {
+        p->b->budget.over = true;
+        return false;
+    }
+    *ret = p->last_page_at = (uint32_t)rows->n;
+    p->last_page_len = (uint32_t)len;
+    return bytes_add(p->b, rows, out, len);
+}
+
+static bool
+add_page(struct packer *p, uint32_t rows)
+{
+    uint8_t out[4];
+    store32(out, rows);
+    return bytes_add(p->b, &p->b->pages, out, sizeof(out));
+}
+
+static bool
+add_region(struct packer *p, uint64_t start, uint64_t size, uint32_t first_page, bool is_same)
+{
+    uint8_t out[INDEX_REGION];
+    store64(out, start);
+    store64(out + 8, size);
+    store32(out + 16, first_page);
+    store32(out + 20, is_same);
+    return size == 0 || bytes_add(p->b, &p->b->regions, out, sizeof(out));
+}
+
+static void
+begin_page(struct packer *p, uint64_t page_start)
+{
+    p->page_start = page_start;
+    p->n_rows = 1;
+    p->units[0] = 0;
+    p->rows[0] = p->state;
+}
+
+/* Write the current page; the next one starts with the same state. */
+static bool
+end_page(struct packer *p)
+{
+    uint32_t rows;
+    if (!store_rows(p, &rows) || !add_page(p, rows))
+        return false;
+    begin_page(p, p->page_start + ((uint64_t)1 << p->page_shift));
+    return true;
+}
+
+static bool
+close_region(struct packer *p)
+{
+    p->is_open = false;
+    return add_region(p, p->region_start, p->page_start - p->region_start, p->first_page, false);
+}
+
+static void
+open_region(struct packer *p, uint64_t start)
+{
+    p->is_open = true;
+    p->region_start = start;
+    p->first_page = (uint32_t)(p->b->pages.n / 4);
+    begin_page(p, start);
+}
+
+/* Bring the packer to the page that holds `addr`. */
+static bool
+go_to(struct packer *p, uint64_t addr)
+{
+    uint64_t page = addr >> p->page_shift << p->page_shift;
+    if (!p->is_open) {
+        open_region(p, page);
+        return true;
+    }
+    if (page == p->page_start)
+        return true;
+    if (!end_page(p))
+        return false;
+    uint64_t n = (page - p->page_start) >> p->page_shift;
+    if (n > LONG_RUN) {
+        if (!close_region(p))
+            return false;
+        uint64_t start = p->page_start;
+        if (p->state.record) {
+            uint32_t only = (uint32_t)(p->b->pages.n / 4);
+            if (!end_page(p) || !add_region(p, start, n << p->page_shift, only, true))
+                return false;
+        }
+        open_region(p, page);
+        return true;
+    }
+    for (; n > 0; n--) {
+        if (!end_page(p))
+            return false;
+    }
+    return true;
+}
+
+/* From `addr` on the state is this one. */
+static bool
+set_state(struct packer *p, uint64_t addr, struct state state)
+{
+    if (memcmp(&state, &p->state, sizeof(state)) == 0)
+        return true;
+    if (!go_to(p, addr))
+        return false;
+    p->state = state;
+    uint8_t unit = (uint8_t)((addr - p->page_start) >> p->b->unit_shift);
+    if (unit != p->units[p->n_rows - 1])
+        p->n_rows++;
+    p->units[p->n_rows - 1] = unit;
+    p->rows[p->n_rows - 1] = state;
+    return true;
+}
+
+static bool
+pack_piece(struct packer *p, const struct piece *piece)
+{
+    const struct row *rows = p->b->rows + piece->first_row;
+    for (uint32_t i = 0; i < piece->n_rows; i++) {
+        uint64_t low = piece->origin + rows[i].offset;
+        uint64_t high = i + 1 < piece->n_rows ? piece->origin + rows[i + 1].offset : piece->end;
+        if (high <= piece->start || low >= piece->end)
+            continue;
+        struct state state = {
+            .record = rows[i].record, .line_code = rows[i].line_code, .column = rows[i].column};
+        if (!set_state(p, low < piece->start ? piece->start : low, state))
+            return false;
+    }
+    return true;
+}
+
+/* The largest power of two that divides every address, so that a unit is an instruction. */
+static unsigned
+find_unit_shift(const struct builder *b)
+{
+    uint64_t all = (uint64_t)1 << UNIT_SHIFT_MAX;
+    for (size_t i = 0; i < b->n_pieces; i++)
+        all |= b->pieces[i].start | b->pieces[i].end | b->pieces[i].origin;
+    for (size_t i = 0; i < b->n_rows; i++)
+        all |= b->rows[i].offset;
+    return (unsigned)__builtin_ctzll(all);
+}
+
+enum fz_code
+pages_build(struct builder *b, struct fz_error *err)
+{
+    static const uint8_t none = 0;
+    b->unit_shift = find_unit_shift(b);
+    struct packer p = {.b = b, .page_shift = b->unit_shift + 8};
+    bool ok = bytes_add(b, &b->page_rows, &none, 1); /* place 0 means nothing */
+    for (size_t i = 0; i < b->n_pieces && ok; i++) {
+        const struct piece *piece = &b->pieces[i];
+        ok = pack_piece(&p, piece);
+        if (ok && (i + 1 == b->n_pieces || b->pieces[i + 1].start != piece->end))
+            ok = set_state(&p, piece->end, (struct state){0, 0, 0});
+    }
+    if (ok && p.is_open)
+        ok = end_page(&p) && close_region(&p);
+    return ok ? FZ_OK : sym_grow_fail(&b->budget, err);
+}

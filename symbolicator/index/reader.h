@@ -1,0 +1,51 @@
+/* An open index, shared by open.c and lookup.c. */
+#ifndef INDEX_READER_H
+#define INDEX_READER_H
+
+#include <stdatomic.h>
+
+#include "base/file.h"
+#include "symbolicator/index.h"
+#include "symbolicator/index/format.h"
+
+struct sym_index {
+    struct fz_map map; /* empty if the bytes are the caller's */
+    struct fz_span bytes;
+    struct fz_span sections[INDEX_N_SECTIONS];
+    unsigned unit_shift, page_shift;
+    uint64_t base, addr_mask;
+    size_t n_regions;
+    struct sym_index_info info;
+    size_t n_blocks;
+    atomic_uchar *blocks; /* one each: 0 not looked at, else enum block_state */
+};
+
+enum block_state { BLOCK_GOOD = 1, BLOCK_BAD = 2 };
+
+/* Check the block for the first time. */
+bool index_block_check(const struct sym_index *index, size_t block);
+
+static inline bool
+index_block_is_good(const struct sym_index *index, size_t block)
+{
+    unsigned state = atomic_load_explicit(&index->blocks[block], memory_order_relaxed);
+    return state == BLOCK_GOOD || (state == 0 && index_block_check(index, block));
+}
+
+/* `len` bytes (1 .. one block) at `offset` of the section if they are inside and undamaged, else
+ * NULL. */
+static inline const uint8_t *
+index_at(const struct sym_index *index, enum index_section id, uint64_t offset, size_t len)
+{
+    const struct fz_span *section = &index->sections[id];
+    if (offset > section->len || len > section->len - offset)
+        return NULL;
+    const uint8_t *at = section->data + offset;
+    size_t from = (size_t)(at - index->bytes.data) - INDEX_HEADER;
+    size_t first = from >> INDEX_BLOCK_SHIFT, last = (from + len - 1) >> INDEX_BLOCK_SHIFT;
+    if (!index_block_is_good(index, first) || (first != last && !index_block_is_good(index, last)))
+        return NULL;
+    return at;
+}
+
+#endif

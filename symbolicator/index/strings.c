@@ -1,0 +1,220 @@
+/* The string pool, the file table and the cache of names by DIE. */
+#include <string.h>
+
+#include "symbolicator/index/builder.h"
+#include "symbolicator/index/format.h"
+
+enum { TABLE_FIRST_ROOM = 1024, PATH_ROOM = 64 };
+
+bool
+bytes_add(struct builder *b, struct bytes *bytes, const void *data, size_t n)
+{
+    if (!bytes->data || n > bytes->room - bytes->n) {
+        uint8_t *grown = sym_grow(&b->budget, bytes->data, &bytes->room, bytes->n + n, 1);
+        if (!grown)
+            return false;
+        bytes->data = grown;
+    }
+    if (n)
+        memcpy(bytes->data + bytes->n, data, n);
+    bytes->n += n;
+    return true;
+}
+
+bool
+bytes_leb(struct builder *b, struct bytes *bytes, uint64_t value)
+{
+    uint8_t out[10];
+    size_t n = 0;
+    for (; value >= 0x80; value >>= 7)
+        out[n++] = (uint8_t)(value | 0x80);
+    out[n++] = (uint8_t)value;
+    return bytes_add(b, bytes, out, n);
+}
+
+static uint32_t
+hash_bytes(uint32_t seed, struct fz_span text)
+{
+    uint64_t state = seed;
+    const uint8_t *p = text.data;
+    size_t len = text.len;
+    for (; len >= 8; p += 8, len -= 8) {
+        state = (state ^ load64(p)) * 0x9e3779b97f4a7c15u;
+        state ^= state >> 32;
+    }
+    uint64_t tail = len;
+    for (; len > 0; p++, len--)
+        tail = tail << 8 | *p;
+    state = (state ^ tail) * 0x9e3779b97f4a7c15u;
+    return (uint32_t)(state ^ state >> 32);
+}
+
+static uint32_t
+hash_number(uint64_t value)
+{
+    value *= 0x9e3779b97f4a7c15u;
+    return (uint32_t)(value >> 32);
+}
+
+/* Room for one more; false when the budget is exhausted. */
+static bool
+table_reserve(struct builder *b, struct table *table)
+{
+    if (table->room && table->n < table->room / 4 * 3)
+        return true;
+    size_t room = table->room ? table->room * 2 : TABLE_FIRST_ROOM;
+    uint32_t *slots = sym_grow_zeroed(&b->budget, room, sizeof(*slots));
+    uint32_t *hashes = sym_grow_zeroed(&b->budget, room, sizeof(*hashes));
+    if (!slots || !hashes) {
+        sym_grow_free(&b->budget, slots, room, sizeof(*slots));
+        sym_grow_free(&b->budget, hashes, room, sizeof(*hashes));
+        return false;
+    }
+    for (size_t i = 0; i < table->room; i++) {
+        if (!table->slots[i])
+            continue;
+        size_t at = table->hashes[i] & (room - 1);
+        while (slots[at])
+            at = (at + 1) & (room - 1);
+        slots[at] = table->slots[i];
+        hashes[at] = table->hashes[i];
+    }
+    size_t n = table->n;
+    table_deinit(b, table);
+    *table = (struct table){.slots = slots, .hashes = hashes, .n = n, .room = room};
+    return true;
+}
+
+void
+table_deinit(struct builder *b, struct table *table)
+{
+    sym_grow_free(&b->budget, table->slots, table->room, sizeof(*table->slots));
+    sym_grow_free(&b->budget, table->hashes, table->room, sizeof(*table->hashes));
+    *table = (struct table){NULL, NULL, 0, 0};
+}
+
+static void
+table_set(struct table *table, size_t at, uint32_t hash, size_t value)
+{
+    table->slots[at] = (uint32_t)value + 1;
+    table->hashes[at] = hash;
+    table->n++;
+}
+
+const char *
+pool_text(const struct builder *b, uint32_t offset)
+{
+    return (const char *)b->strings.data + offset;
+}
+
+static bool
+string_is(const struct builder *b, size_t at, struct fz_span text)
+{
+    return b->strings.n - at > text.len &&
+           (text.len == 0 || memcmp(b->strings.data + at, text.data, text.len) == 0) &&
+           b->strings.data[at + text.len] == 0;
+}
+
+bool
+pool_string(struct builder *b, struct fz_span text, struct fz_span second, uint32_t *ret)
+{
+    if (b->strings.n == 0 && !bytes_add(b, &b->strings, "", 1))
+        return false;
+    if (text.len == 0) {
+        *ret = 0;
+        return true;
+    }
+    if (!table_reserve(b, &b->string_table))
+        return false;
+    struct table *table = &b->string_table;
+    uint32_t hash = hash_bytes(1, text);
+    if (second.len)
+        hash = hash_bytes(hash, second);
+    size_t mask = table->room - 1, at = hash & mask;
+    for (; table->slots[at]; at = (at + 1) & mask) {
+        uint32_t offset = table->slots[at] - 1;
+        if (table->hashes[at] == hash && string_is(b, offset, text) &&
+            (second.len == 0 || string_is(b, offset + text.len + 1, second))) {
+            *ret = offset;
+            return true;
+        }
+    }
+    size_t offset = b->strings.n;
+    if (offset + text.len + second.len >= UINT32_MAX - 2) {
+        b->budget.over = true;
+        return false;
+    }
+    if (!bytes_add(b, &b->strings, text.data, text.len) || !bytes_add(b, &b->strings, "", 1) ||
+        (second.len && (!bytes_add(b, &b->strings, second.data, second.len) ||
+                        !bytes_add(b, &b->strings, "", 1))))
+        return false;
+    table_set(table, at, hash, offset);
+    *ret = (uint32_t)offset;
+    return true;
+}
+
+bool
+pool_file(struct builder *b, struct fz_span directory, struct fz_span name, uint32_t *ret)
+{
+    struct file file;
+    if (!pool_string(b, directory, (struct fz_span){NULL, 0}, &file.directory) ||
+        !pool_string(b, name, (struct fz_span){NULL, 0}, &file.name) ||
+        !table_reserve(b, &b->file_table))
+        return false;
+    struct table *table = &b->file_table;
+    uint32_t hash = hash_number((uint64_t)file.directory << 32 | file.name);
+    size_t mask = table->room - 1, at = hash & mask;
+    for (; table->slots[at]; at = (at + 1) & mask) {
+        const struct file *known = &b->files[table->slots[at] - 1];
+        if (known->directory == file.directory && known->name == file.name) {
+            *ret = table->slots[at] - 1;
+            return true;
+        }
+    }
+    struct file *files =
+        sym_grow(&b->budget, b->files, &b->room_files, b->n_files + 2, sizeof(*files));
+    if (!files)
+        return false;
+    b->files = files;
+    if (b->n_files == 0)
+        files[b->n_files++] = (struct file){0, 0}; /* file 0 is none */
+    files[b->n_files] = file;
+    table_set(table, at, hash, b->n_files);
+    *ret = (uint32_t)b->n_files++;
+    return true;
+}
+
+bool
+pool_name(struct builder *b, uint64_t die, struct cached_name *ret)
+{
+    if (!table_reserve(b, &b->name_table))
+        return false;
+    struct table *table = &b->name_table;
+    uint32_t hash = hash_number(die);
+    size_t mask = table->room - 1, at = hash & mask;
+    for (; table->slots[at]; at = (at + 1) & mask) {
+        const struct cached_name *known = &b->names[table->slots[at] - 1];
+        if (known->die == die) {
+            *ret = *known;
+            return true;
+        }
+    }
+    struct sym_dwarf_name found;
+    sym_dwarf_name(b->dwarf, die, &b->name_steps, &found);
+    struct fz_span name = found.linkage.len ? found.linkage : found.plain;
+    struct fz_span second = {NULL, 0};
+    if (found.linkage.len && found.plain.len && !fz_span_equal(found.linkage, found.plain))
+        second = found.plain;
+    struct cached_name cached = {.die = die, .has_short = second.len != 0};
+    struct cached_name *names =
+        sym_grow(&b->budget, b->names, &b->room_names, b->n_names + 1, sizeof(*names));
+    if (!names)
+        return false;
+    b->names = names;
+    if (!pool_string(b, name, second, &cached.name))
+        return false;
+    names[b->n_names] = cached;
+    table_set(table, at, hash, b->n_names++);
+    *ret = cached;
+    return true;
+}

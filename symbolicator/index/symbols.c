@@ -1,0 +1,259 @@
+/*
+ * What the DWARF leaves open: names of the symbol table for code without a function DIE, and the
+ * further names of a function.
+ *
+ * A symbol reaches to the next symbol, the next function start, the next DWARF function or the end
+ * of its section. A symbol inside a DWARF function is a label and covers nothing, also not what
+ * lies behind that function's end.
+ */
+#include <string.h>
+
+#include "symbolicator/index/builder.h"
+
+enum { SECTIONS_MAX = 256, FILES_MAX = 64, S_ATTR_CODE = (int)0x80000400u };
+
+struct filler {
+    struct builder *b;
+    const struct sym_section *sections[SECTIONS_MAX];
+    size_t n_sections;
+    size_t n_dwarf; /* pieces from DWARF; those that are added come behind them */
+    size_t piece, bare_piece, start;
+    struct bare_row *rows; /* of the current symbol; offsets from its address */
+    size_t n_rows, room_rows;
+    uint32_t files[FILES_MAX], base_lines[FILES_MAX], records[FILES_MAX];
+    size_t n_files;
+};
+
+enum fz_code
+symbols_load(struct builder *b, struct fz_error *err)
+{
+    enum fz_code code =
+        sym_macho_symbols(b->macho, &b->arena, &b->symbols, &b->n_symbols, b->problems, err);
+    if (code != FZ_OK)
+        return code;
+    return sym_macho_function_starts(b->macho, &b->arena, &b->starts, &b->n_starts, b->problems,
+                                     err);
+}
+
+const struct sym_symbol *
+symbol_at(const struct builder *b, uint64_t addr)
+{
+    size_t low = 0, high = b->n_symbols;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (b->symbols[middle].addr <= addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && b->symbols[low - 1].addr == addr ? &b->symbols[low - 1] : NULL;
+}
+
+/* The end of the code section that holds `addr`; `addr` itself if there is none. */
+static uint64_t
+section_end(const struct filler *f, uint64_t addr)
+{
+    for (size_t i = 0; i < f->n_sections; i++) {
+        const struct sym_section *section = f->sections[i];
+        if (addr >= section->addr && addr - section->addr < section->size)
+            return section->addr + section->size;
+    }
+    return addr;
+}
+
+/* The names differ by more than the underscore that Mach-O puts before C names. */
+static bool
+differs(const struct builder *b, const struct sym_symbol *symbol, uint32_t name)
+{
+    const char *known = pool_text(b, name), *mine = symbol->name;
+    if (strcmp(mine, known) == 0)
+        return false;
+    return mine[0] != '_' || strcmp(mine + 1, known) != 0;
+}
+
+static bool
+add_alias(struct builder *b, const struct sym_symbol *symbol)
+{
+    uint32_t name;
+    return pool_string(b, fz_span_make(symbol->name, symbol->name_len), (struct fz_span){NULL, 0},
+                       &name) &&
+           alias_add(b, symbol->addr, name);
+}
+
+static bool
+keep_row(struct filler *f, uint64_t offset, const struct bare_row *row)
+{
+    struct bare_row *rows =
+        sym_grow(&f->b->budget, f->rows, &f->room_rows, f->n_rows + 1, sizeof(*rows));
+    if (!rows)
+        return false;
+    f->rows = rows;
+    rows[f->n_rows] = row ? *row : (struct bare_row){0};
+    rows[f->n_rows++].offset = (uint32_t)offset;
+    return true;
+}
+
+/* The rows of line tables without functions that lie in [start, end). */
+static bool
+collect_rows(struct filler *f, uint64_t start, uint64_t end)
+{
+    const struct builder *b = f->b;
+    uint64_t at = start;
+    f->n_rows = 0;
+    while (at < end) {
+        while (f->bare_piece < b->n_bare_pieces && b->bare_pieces[f->bare_piece].end <= at)
+            f->bare_piece++;
+        const struct piece *piece =
+            f->bare_piece < b->n_bare_pieces ? &b->bare_pieces[f->bare_piece] : NULL;
+        if (!piece || piece->start > at) {
+            if (!keep_row(f, at - start, NULL))
+                return false;
+            at = piece && piece->start < end ? piece->start : end;
+            continue;
+        }
+        uint64_t until = piece->end < end ? piece->end : end;
+        for (uint32_t i = 0; i < piece->n_rows; i++) {
+            const struct bare_row *row = &b->bare_rows[piece->first_row + i];
+            uint64_t low = piece->origin + row->offset;
+            uint64_t high = i + 1 < piece->n_rows ? piece->origin + row[1].offset : piece->end;
+            if (high <= at || low >= until)
+                continue;
+            if (!keep_row(f, (low > at ? low : at) - start, row))
+                return false;
+        }
+        at = until;
+    }
+    return true;
+}
+
+/* The record of the current symbol for rows of `file`. */
+static size_t
+file_slot(struct filler *f, uint32_t file)
+{
+    for (size_t i = 0; i < f->n_files; i++) {
+        if (f->files[i] == file)
+            return i;
+    }
+    if (f->n_files == FILES_MAX)
+        return FILES_MAX - 1;
+    f->files[f->n_files] = file;
+    f->base_lines[f->n_files] = UINT32_MAX;
+    return f->n_files++;
+}
+
+/* The symbol names [start, end): its function, records and piece. */
+static bool
+add_symbol(struct filler *f, const struct sym_symbol *symbol, uint64_t end)
+{
+    struct builder *b = f->b;
+    struct function function = {.start = symbol->addr, .size = end - symbol->addr};
+    struct piece piece = {.origin = symbol->addr,
+                          .start = symbol->addr,
+                          .end = end,
+                          .first_row = (uint32_t)b->n_rows,
+                          .unit = UINT32_MAX};
+    if (end - symbol->addr > UINT32_MAX)
+        end = symbol->addr + UINT32_MAX;
+    if (!pool_string(b, fz_span_make(symbol->name, symbol->name_len), (struct fz_span){NULL, 0},
+                     &function.name) ||
+        !function_add(b, &function, &piece.function) || !collect_rows(f, symbol->addr, end))
+        return false;
+    f->n_files = 0;
+    for (size_t i = 0; i < f->n_rows; i++) {
+        size_t slot = file_slot(f, f->rows[i].file);
+        if (f->rows[i].line && f->rows[i].line < f->base_lines[slot])
+            f->base_lines[slot] = f->rows[i].line;
+    }
+    for (size_t i = 0; i < f->n_files; i++) {
+        if (f->base_lines[i] == UINT32_MAX)
+            f->base_lines[i] = 1;
+        struct record record = {.source = SYM_SOURCE_SYMTAB,
+                                .name = function.name,
+                                .start = function.start,
+                                .size = function.size,
+                                .file = f->files[i],
+                                .base_line = f->base_lines[i],
+                                .has_rows = f->files[i] != 0};
+        if (!record_add(b, &record, &f->records[i]))
+            return false;
+    }
+    for (size_t i = 0; i < f->n_rows; i++) {
+        const struct bare_row *bare = &f->rows[i];
+        size_t slot = file_slot(f, bare->file);
+        struct row row = {.offset = bare->offset,
+                          .record = f->records[slot],
+                          .line_code = bare->line && bare->file && bare->line >= f->base_lines[slot]
+                                           ? bare->line - f->base_lines[slot] + 1
+                                           : 0,
+                          .column = bare->column};
+        if (!row_add(b, &row))
+            return false;
+    }
+    piece.n_rows = (uint32_t)f->n_rows;
+    return piece_add(b, &piece);
+}
+
+/* The symbols first .. last - 1 share one address. */
+static bool
+fill_from(struct filler *f, size_t first, size_t last)
+{
+    struct builder *b = f->b;
+    const struct sym_symbol *main = &b->symbols[last - 1];
+    uint64_t addr = main->addr, end = section_end(f, addr);
+    while (f->piece < f->n_dwarf && b->pieces[f->piece].end <= addr)
+        f->piece++;
+    const struct piece *next = f->piece < f->n_dwarf ? &b->pieces[f->piece] : NULL;
+    if (next && next->start <= addr) {
+        struct function function = b->functions[next->function];
+        for (size_t i = first; function.start == addr && i < last; i++) {
+            if (differs(b, &b->symbols[i], function.name) && !add_alias(b, &b->symbols[i]))
+                return false;
+        }
+        return true;
+    }
+    while (f->start < b->n_starts && b->starts[f->start] <= addr)
+        f->start++;
+    if (f->start < b->n_starts && b->starts[f->start] < end)
+        end = b->starts[f->start];
+    if (last < b->n_symbols && b->symbols[last].addr < end)
+        end = b->symbols[last].addr;
+    if (next && next->start < end)
+        end = next->start;
+    if (end <= addr)
+        return true;
+    if (!add_symbol(f, main, end))
+        return false;
+    for (size_t i = first; i + 1 < last; i++) {
+        if (strcmp(b->symbols[i].name, main->name) != 0 && !add_alias(b, &b->symbols[i]))
+            return false;
+    }
+    return true;
+}
+
+enum fz_code
+symbols_fill(struct builder *b, struct fz_error *err)
+{
+    struct filler f = {.b = b, .n_dwarf = b->n_pieces};
+    for (size_t i = 0; i < b->macho->n_sections && f.n_sections < SECTIONS_MAX; i++) {
+        if (b->macho->sections[i].flags & (uint32_t)S_ATTR_CODE)
+            f.sections[f.n_sections++] = &b->macho->sections[i];
+    }
+    bool ok = true;
+    for (size_t first = 0; first < b->n_symbols && ok;) {
+        size_t last = first + 1;
+        while (last < b->n_symbols && b->symbols[last].addr == b->symbols[first].addr)
+            last++;
+        ok = fill_from(&f, first, last);
+        first = last;
+    }
+    b->stats.n_symbols = b->n_symbols;
+    sym_grow_free(&b->budget, f.rows, f.room_rows, sizeof(*f.rows));
+    if (!ok)
+        return sym_grow_fail(&b->budget, err);
+    struct piece *scratch = sym_grow_zeroed(&b->budget, b->n_pieces, sizeof(*scratch));
+    if (!scratch)
+        return sym_grow_fail(&b->budget, err);
+    pieces_sort(b->pieces, b->n_pieces, scratch);
+    sym_grow_free(&b->budget, scratch, b->n_pieces ? b->n_pieces : 1, sizeof(*scratch));
+    return FZ_OK;
+}

@@ -1,0 +1,211 @@
+/* The finished sections to a file, with a check for each block of it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "symbolicator/index/builder.h"
+#include "symbolicator/index/format.h"
+
+enum { BLOCK = 1 << INDEX_BLOCK_SHIFT };
+
+struct writer {
+    struct builder *b;
+    int fd;
+    uint64_t at; /* in the file */
+    struct bytes checks;
+    size_t n; /* bytes in the block */
+    uint8_t block[BLOCK];
+    uint8_t header[INDEX_HEADER];
+};
+
+static enum fz_code
+flush(struct writer *w, struct fz_error *err)
+{
+    uint8_t check[4];
+    if (w->n == 0)
+        return FZ_OK;
+    store32(check, index_check(w->block, w->n));
+    if (!bytes_add(w->b, &w->checks, check, sizeof(check)))
+        return sym_grow_fail(&w->b->budget, err);
+    enum fz_code code = fz_file_write_fd(w->fd, fz_span_make(w->block, w->n), err);
+    w->n = 0;
+    return code;
+}
+
+static enum fz_code
+put(struct writer *w, const void *data, size_t len, struct fz_error *err)
+{
+    const uint8_t *from = data;
+    w->at += len;
+    while (len > 0) {
+        size_t part = len < BLOCK - w->n ? len : BLOCK - w->n;
+        memcpy(w->block + w->n, from, part);
+        w->n += part;
+        from += part;
+        len -= part;
+        if (w->n == BLOCK) {
+            enum fz_code code = flush(w, err);
+            if (code != FZ_OK)
+                return code;
+        }
+    }
+    return FZ_OK;
+}
+
+/* One section from its bytes, `spare` zeros behind it that belong to it, and padding. */
+static enum fz_code
+put_section(struct writer *w, enum index_section id, struct fz_span bytes, size_t spare,
+            struct fz_error *err)
+{
+    static const uint8_t zeros[INDEX_RECORDS_SPARE + 8];
+    uint8_t *entry = w->header + INDEX_SECTIONS + 16 * (size_t)id;
+    store64(entry, w->at);
+    store64(entry + 8, bytes.len + spare);
+    enum fz_code code = bytes.len ? put(w, bytes.data, bytes.len, err) : FZ_OK;
+    size_t pad = (0 - (bytes.len + spare)) & 7;
+    return code == FZ_OK ? put(w, zeros, spare + pad, err) : code;
+}
+
+static int
+compare_alias(const void *a, const void *b)
+{
+    const struct alias *x = a, *y = b;
+    if (x->addr != y->addr)
+        return x->addr < y->addr ? -1 : 1;
+    return x->name < y->name ? -1 : x->name > y->name;
+}
+
+static enum fz_code
+put_files(struct writer *w, struct fz_error *err)
+{
+    struct builder *b = w->b;
+    struct bytes out = {NULL, 0, 0};
+    enum fz_code code = FZ_OK;
+    for (size_t i = 0; i < b->n_files && code == FZ_OK; i++) {
+        uint8_t entry[INDEX_FILE];
+        store32(entry, b->files[i].directory);
+        store32(entry + 4, b->files[i].name);
+        if (!bytes_add(b, &out, entry, sizeof(entry)))
+            code = sym_grow_fail(&b->budget, err);
+    }
+    if (code == FZ_OK)
+        code = put_section(w, INDEX_FILES, fz_span_make(out.data, out.n), 0, err);
+    sym_grow_free(&b->budget, out.data, out.room, 1);
+    return code;
+}
+
+static enum fz_code
+put_aliases(struct writer *w, struct fz_error *err)
+{
+    struct builder *b = w->b;
+    struct bytes out = {NULL, 0, 0};
+    enum fz_code code = FZ_OK;
+    if (b->n_aliases)
+        qsort(b->aliases, b->n_aliases, sizeof(*b->aliases), compare_alias);
+    for (size_t i = 0; i < b->n_aliases && code == FZ_OK; i++) {
+        const struct alias *alias = &b->aliases[i];
+        if (i && compare_alias(alias, alias - 1) == 0)
+            continue;
+        uint8_t entry[INDEX_ALIAS];
+        store64(entry, alias->addr - b->code_low);
+        store32(entry + 8, alias->name);
+        if (!bytes_add(b, &out, entry, sizeof(entry)))
+            code = sym_grow_fail(&b->budget, err);
+    }
+    if (code == FZ_OK)
+        code = put_section(w, INDEX_ALIASES, fz_span_make(out.data, out.n), 0, err);
+    sym_grow_free(&b->budget, out.data, out.room, 1);
+    return code;
+}
+
+static enum fz_code
+put_sections(struct writer *w, struct fz_error *err)
+{
+    struct builder *b = w->b;
+    const struct {
+        enum index_section id;
+        const struct bytes *bytes;
+        size_t spare;
+    } plain[] = {
+        {INDEX_REGIONS, &b->regions, 0},
+        {INDEX_PAGES, &b->pages, 0},
+        {INDEX_ROWS, &b->page_rows, INDEX_ROWS_SPARE},
+        {INDEX_RECORDS, &b->records, INDEX_RECORDS_SPARE},
+        {INDEX_STRINGS, &b->strings, 0},
+    };
+    enum fz_code code = FZ_OK;
+    for (size_t i = 0; i < FZ_ARRAY_LEN(plain) && code == FZ_OK; i++)
+        code = put_section(w, plain[i].id, fz_span_make(plain[i].bytes->data, plain[i].bytes->n),
+                           plain[i].spare, err);
+    if (code == FZ_OK)
+        code = put_files(w, err);
+    if (code == FZ_OK)
+        code = put_aliases(w, err);
+    if (code == FZ_OK)
+        code = flush(w, err);
+    if (code != FZ_OK)
+        return code;
+    uint8_t *entry = w->header + INDEX_SECTIONS + 16 * INDEX_CHECKS;
+    store64(entry, w->at);
+    store64(entry + 8, w->checks.n);
+    w->at += w->checks.n;
+    return fz_file_write_fd(w->fd, fz_span_make(w->checks.data, w->checks.n), err);
+}
+
+static void
+fill_header(struct writer *w)
+{
+    const struct builder *b = w->b;
+    const struct sym_macho *macho = b->macho;
+    const struct sym_build_stats *stats = &b->stats;
+    uint8_t *h = w->header;
+    memcpy(h, INDEX_MAGIC, sizeof(INDEX_MAGIC));
+    store32(h + 8, INDEX_VERSION);
+    store64(h + 16, w->at);
+    memcpy(h + 24, macho->uuid.bytes, 16);
+    store32(h + 40, (macho->has_uuid ? (uint32_t)INDEX_FLAG_UUID : 0) |
+                        (sym_arch_has_thumb(macho->cputype) ? (uint32_t)INDEX_FLAG_THUMB : 0));
+    store32(h + 44, macho->cputype);
+    store32(h + 48, macho->cpusubtype);
+    h[52] = (uint8_t)b->unit_shift;
+    h[53] = (uint8_t)(b->unit_shift + 8);
+    store64(h + 56, macho->text_vmaddr);
+    store64(h + 64, macho->text_vmsize);
+    store64(h + 72, b->code_low);
+    const uint64_t counts[] = {
+        stats->n_functions, stats->n_inlines, stats->n_ranges,    stats->n_symbols,
+        stats->n_lines,     stats->n_units,   stats->n_bad_units, stats->n_bad_line_programs};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(counts); i++)
+        store64(h + INDEX_COUNTS + 8 * i, counts[i]);
+    store32(h + 144, stats->min_dwarf_version);
+    store32(h + 148, stats->max_dwarf_version);
+    store32(h + 12, index_check(h, INDEX_HEADER));
+}
+
+enum fz_code
+index_write(struct builder *b, int fd, struct fz_error *err)
+{
+    struct writer *w = calloc(1, sizeof(*w));
+    if (!w)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    w->b = b;
+    w->fd = fd;
+    w->at = INDEX_HEADER;
+    /* The header is known last: its place is kept, and blocks are counted behind it. */
+    enum fz_code code = fz_file_write_fd(fd, fz_span_make(w->header, INDEX_HEADER), err);
+    if (code == FZ_OK)
+        code = put_sections(w, err);
+    if (code == FZ_OK) {
+        fill_header(w);
+        if (lseek(fd, 0, SEEK_SET) != 0)
+            code = fz_fail_errno(err, "cannot write the index");
+        else
+            code = fz_file_write_fd(fd, fz_span_make(w->header, INDEX_HEADER), err);
+        b->stats.bytes = w->at;
+    }
+    sym_grow_free(&b->budget, w->checks.data, w->checks.room, 1);
+    free(w);
+    return code;
+}
