@@ -38,28 +38,43 @@ native_detect(struct fz_span head)
     return false;
 }
 
+/* Has the object an array of threads or addresses? One answer for the check and for the parse. */
+static enum fz_code
+need_frames(struct fz_span text, struct fz_error *err)
+{
+    bool threads = false, addresses = false;
+    struct json_walk walk = json_walk_start(text);
+    struct json_member member;
+    while (json_walk_next(&walk, &member)) {
+        if (fz_span_is(member.key, "threads"))
+            threads = starts_array(&member);
+        else if (fz_span_is(member.key, "addresses"))
+            addresses = starts_array(&member);
+    }
+    if (threads || addresses)
+        return FZ_OK;
+    return fz_fail(err, FZ_E_MALFORMED,
+                   "framezero report: no 'threads' and no 'addresses' (an array of one of them is "
+                   "needed)");
+}
+
 static enum fz_code
 native_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
              struct fz_error *err)
 {
     struct json_scan_limits scan = {limits->json_depth, SIZE_MAX, 0};
     enum fz_code code = json_scan(body, &scan, NULL, NULL, err);
+    if (code == FZ_OK)
+        code = need_frames(body, err);
     if (code != FZ_OK)
         return code;
-    bool has_frames = false;
     struct fz_span id = {NULL, 0};
     struct json_walk walk = json_walk_start(body);
     struct json_member member;
     while (json_walk_next(&walk, &member)) {
-        if (fz_span_is(member.key, "threads") || fz_span_is(member.key, "addresses"))
-            has_frames = has_frames || starts_array(&member);
-        else if (fz_span_is(member.key, "id"))
+        if (fz_span_is(member.key, "id"))
             id = member.value;
     }
-    if (!has_frames)
-        return fz_fail(err, FZ_E_MALFORMED,
-                       "framezero report: no 'threads' and no 'addresses' (an array of one of them "
-                       "is needed)");
     struct fz_uuid uuid;
     if (id.len > 2 && id.data[0] == '"' &&
         fz_uuid_parse(fz_span_make(id.data + 1, id.len - 2), &uuid) && !fz_uuid_is_nil(&uuid))
@@ -206,12 +221,11 @@ native_parse(struct fz_span body, const struct limits *limits, struct fz_arena *
     enum fz_code code = json_scan_load_text(body, &scan, &text, &found, &root, err);
     if (code != FZ_OK)
         return code;
+    code = need_frames(fz_buffer_span(&text), err);
+    if (code != FZ_OK)
+        return code;
     bool has_threads = json_is_array(json_object_get(root, "threads"));
     bool has_addresses = json_is_array(json_object_get(root, "addresses"));
-    if (!has_threads && !has_addresses)
-        return fz_fail(err, FZ_E_MALFORMED,
-                       "framezero report: no 'threads' and no 'addresses' (an array of one of them "
-                       "is needed)");
     struct ingest_take t = ingest_take_start(ret, arena, limits);
     note_mended(&t, &found);
     take_origin(&t, root);
