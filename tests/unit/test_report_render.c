@@ -1,0 +1,397 @@
+#include "server/report/render.h"
+
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+/* A report that uses every member of the model once. */
+static struct report_register registers[] = {
+    {"pc", 0x10aa}, {"x0", UINT64_MAX}, {"x1", 1}, {"x3", 3}};
+static const char *also[] = {"_b", "_c\"d"};
+static struct report_symbol symbols[] = {
+    {.function = "inner(int)",
+     .mangled = "_Z5inneri",
+     .file = "/src/work.c",
+     .line = 2,
+     .column = 9,
+     .inlined = true,
+     .source = "dwarf"},
+    {.function = "main",
+     .mangled = "main",
+     .file = "/src/ma\nin.c",
+     .line = 5,
+     .offset = 0,
+     .has_offset = true,
+     .source = "symtab",
+     .also = also,
+     .n_also = 2},
+};
+static struct report_frame frames[] = {
+    {.addr = 0x10aa,
+     .lookup_addr = 0x10aa,
+     .status = REPORT_FRAME_SYMBOLICATED,
+     .trust = REPORT_TRUST_CONTEXT,
+     .image = 0,
+     .has_image_offset = true,
+     .image_offset = 0xaa,
+     .in_app = true,
+     .symbols = symbols,
+     .n_symbols = 2},
+    {.addr = 0x2001,
+     .lookup_addr = 0x2000,
+     .status = REPORT_FRAME_MISSING_SYMBOL_FILE,
+     .trust = REPORT_TRUST_FRAME_POINTER,
+     .image = 1,
+     .has_image_offset = true,
+     .image_offset = 1},
+    {.addr = UINT64_MAX,
+     .lookup_addr = UINT64_MAX - 1,
+     .status = REPORT_FRAME_UNKNOWN_IMAGE,
+     .trust = REPORT_TRUST_UNWIND,
+     .image = -1},
+    {.addr = 0x3000, .status = REPORT_FRAME_UNRESOLVED, .image = -1},
+};
+static struct report_thread threads[] = {
+    {.index = 0,
+     .name = "ma\x1b[1min",
+     .queue = "q",
+     .crashed = true,
+     .registers = registers,
+     .n_registers = 4,
+     .frames = frames,
+     .n_frames = 4,
+     .n_frames_cut = 7},
+    {.index = 3},
+};
+static struct report_image images[] = {
+    {.uuid = {{0x4c, 0x4c}},
+     .has_uuid = true,
+     .name = "Shop",
+     .path = "/a/Shop",
+     .arch = "arm64",
+     .addr = 0x1000,
+     .size = 0x1000,
+     .state = REPORT_IMAGE_FOUND},
+    {.uuid = {{0x8a}},
+     .has_uuid = true,
+     .name = "dyld",
+     .addr = 0x2000,
+     .state = REPORT_IMAGE_MISSING},
+    {.name = "none", .addr = 0x4000, .size = 1, .state = REPORT_IMAGE_MISSING},
+};
+static const char *notes[] = {"a note"};
+static const struct report full = {
+    .id = "mine",
+    .format = "framezero",
+    .timestamp_ms = 1795169472345,
+    .app_id = "com.acme.shop",
+    .app_name = "Shop",
+    .app_version = "4.2",
+    .app_build = "4201",
+    .os_name = "iOS",
+    .os_version = "18.1",
+    .os_build = "22B83",
+    .device_model = "iPhone15,2",
+    .arch = "arm64",
+    .crash = {.thread = 0,
+              .signal = "SIGABRT",
+              .mach = "EXC_CRASH",
+              .code = "c",
+              .exception = "NSRangeException",
+              .reason = "index 7",
+              .has_address = true,
+              .address = 16},
+    .threads = threads,
+    .n_threads = 2,
+    .images = images,
+    .n_images = 3,
+    .user_json = "{\"id\":1.50}",
+    .tags_json = "{}",
+    .breadcrumbs_json = "[]",
+    .extra_json = "{\"a\":1}",
+    .notes = notes,
+    .n_notes = 1,
+};
+static const struct report_envelope envelope = {.id = "0192f0c4-7a11-7c3e-8f00-000000000001",
+                                                .project = "default",
+                                                .received_ms = 1795169473000};
+
+static const char full_json[] =
+    "{\"id\":\"0192f0c4-7a11-7c3e-8f00-000000000001\",\"client_id\":\"mine\","
+    "\"project\":\"default\",\"status\":\"partial\",\"format\":\"framezero\","
+    "\"received\":\"2026-11-20T10:11:13.000Z\",\"timestamp\":\"2026-11-20T10:11:12.345Z\","
+    "\"app\":{\"id\":\"com.acme.shop\",\"name\":\"Shop\",\"version\":\"4.2\",\"build\":\"4201\"},"
+    "\"os\":{\"name\":\"iOS\",\"version\":\"18.1\",\"build\":\"22B83\"},"
+    "\"device\":{\"model\":\"iPhone15,2\"},\"arch\":\"arm64\","
+    "\"crash\":{\"thread\":0,\"signal\":\"SIGABRT\",\"mach\":\"EXC_CRASH\",\"code\":\"c\","
+    "\"address\":\"0x10\",\"exception\":\"NSRangeException\",\"reason\":\"index 7\"},"
+    "\"user\":{\"id\":1.50},\"tags\":{},\"threads\":["
+    "{\"index\":0,\"name\":\"ma\\u001b[1min\",\"queue\":\"q\",\"crashed\":true,"
+    "\"registers\":{\"pc\":\"0x10aa\",\"x0\":\"0xffffffffffffffff\",\"x1\":\"0x1\",\"x3\":\"0x3\"},"
+    "\"frames\":["
+    "{\"index\":0,\"address\":\"0x10aa\",\"lookup_address\":\"0x10aa\",\"image\":\"Shop\","
+    "\"image_uuid\":\"4c4c0000000000000000000000000000\",\"image_offset\":\"0xaa\","
+    "\"status\":\"symbolicated\",\"trust\":\"context\",\"symbols\":["
+    "{\"function\":\"inner(int)\",\"mangled\":\"_Z5inneri\",\"file\":\"/src/work.c\",\"line\":2,"
+    "\"column\":9,\"inlined\":true,\"source\":\"dwarf\"},"
+    "{\"function\":\"main\",\"offset\":0,\"file\":\"/src/ma\\nin.c\",\"line\":5,"
+    "\"inlined\":false,\"source\":\"symtab\",\"also\":[\"_b\",\"_c\\\"d\"]}],\"in_app\":true},"
+    "{\"index\":1,\"address\":\"0x2001\",\"lookup_address\":\"0x2000\",\"image\":\"dyld\","
+    "\"image_uuid\":\"8a000000000000000000000000000000\",\"image_offset\":\"0x1\","
+    "\"status\":\"missing_symbol_file\",\"trust\":\"frame_pointer\",\"symbols\":[],"
+    "\"in_app\":false},"
+    "{\"index\":2,\"address\":\"0xffffffffffffffff\",\"lookup_address\":\"0xfffffffffffffffe\","
+    "\"status\":\"unknown_image\",\"trust\":\"unwind\",\"symbols\":[],\"in_app\":false},"
+    "{\"index\":3,\"address\":\"0x3000\",\"trust\":\"given\",\"symbols\":[],\"in_app\":false}],"
+    "\"frames_cut\":7},"
+    "{\"index\":3,\"crashed\":false,\"frames\":[]}],"
+    "\"images\":[{\"uuid\":\"4c4c0000000000000000000000000000\",\"name\":\"Shop\","
+    "\"path\":\"/a/Shop\",\"arch\":\"arm64\",\"address\":\"0x1000\",\"size\":4096,"
+    "\"symbols\":\"found\"},"
+    "{\"uuid\":\"8a000000000000000000000000000000\",\"name\":\"dyld\",\"address\":\"0x2000\","
+    "\"symbols\":\"missing\"},{\"name\":\"none\",\"address\":\"0x4000\",\"size\":1,"
+    "\"symbols\":\"missing\"}],"
+    "\"missing\":[{\"uuid\":\"8a000000000000000000000000000000\",\"name\":\"dyld\"}],"
+    "\"breadcrumbs\":[],\"extra\":{\"a\":1},\"notes\":[\"a note\"]}";
+
+static const char full_crash[] =
+    "Incident Identifier: 0192F0C4-7A11-7C3E-8F00-000000000001\n"
+    "Hardware Model:      iPhone15,2\n"
+    "Process:             Shop\n"
+    "Path:                /a/Shop\n"
+    "Identifier:          com.acme.shop\n"
+    "Version:             4.2 (4201)\n"
+    "Code Type:           ARM-64\n"
+    "\n"
+    "Date/Time:           2026-11-20 10:11:12.3450 +0000\n"
+    "OS Version:          iOS 18.1 (22B83)\n"
+    "Report Version:      104\n"
+    "\n"
+    "Exception Type:  EXC_CRASH (SIGABRT)\n"
+    "Exception Subtype: c at 0x0000000000000010\n"
+    "Triggered by Thread:  0\n"
+    "\n"
+    "Application Specific Information:\n"
+    "*** Terminating app due to uncaught exception 'NSRangeException', reason: 'index 7'\n"
+    "\n"
+    "Thread 0 name:  ma?[1min Dispatch queue: q\n"
+    "Thread 0 Crashed:\n"
+    "0   Shop                          \t0x00000000000010aa inner(int) [inlined] (work.c:2)\n"
+    "1   Shop                          \t0x00000000000010aa main + 0 (ma?in.c:5)\n"
+    "2   dyld                          \t0x0000000000002001 0x2000 + 1\n"
+    "3   ???                           \t0xffffffffffffffff 0x0 + 18446744073709551615\n"
+    "4   dyld                          \t0x0000000000003000 0x2000 + 4096\n"
+    "(7 further frames are left out)\n"
+    "\n"
+    "Thread 3:\n"
+    "\n"
+    "Thread 0 crashed with ARM Thread State (64-bit):\n"
+    "    pc: 0x00000000000010aa     x0: 0xffffffffffffffff     x1: 0x0000000000000001 "
+    "    x3: 0x0000000000000003 \n"
+    "\n"
+    "Binary Images:\n"
+    "0x1000 - 0x1fff Shop arm64  <4c4c0000000000000000000000000000> /a/Shop\n"
+    "0x2000 - 0x3fff dyld arm64  <8a000000000000000000000000000000>\n"
+    "0x4000 - 0x4000 none arm64  <00000000000000000000000000000000>\n"
+    "\n"
+    "EOF\n";
+
+static void
+test_json(void **state)
+{
+    (void)state;
+    struct fz_buffer out;
+    fz_buffer_init(&out, 0);
+    assert_int_equal(report_render_json(&full, &envelope, &out, NULL), FZ_OK);
+    assert_string_equal(fz_buffer_cstr(&out), full_json);
+    fz_buffer_deinit(&out);
+}
+
+static void
+test_empty(void **state)
+{
+    (void)state;
+    const struct report empty = {.crash.thread = -1};
+    const struct report_envelope none = {.id = NULL};
+    struct fz_buffer out;
+    fz_buffer_init(&out, 0);
+    assert_int_equal(report_render_json(&empty, &none, &out, NULL), FZ_OK);
+    assert_string_equal(fz_buffer_cstr(&out),
+                        "{\"status\":\"unsymbolicated\",\"threads\":[],\"images\":[],"
+                        "\"missing\":[]}");
+    fz_buffer_clear(&out);
+    assert_int_equal(report_render_crash(&empty, &none, &out, NULL), FZ_OK);
+    assert_string_equal(fz_buffer_cstr(&out),
+                        "\nReport Version:      104\n\n\nBinary Images:\n\nEOF\n");
+    fz_buffer_clear(&out);
+    assert_int_equal(report_render_ips(&empty, &none, &out, NULL), FZ_OK);
+    assert_string_equal(fz_buffer_cstr(&out),
+                        "{\"bug_type\":\"309\"}\n{\"version\":2,\"bug_type\":\"309\","
+                        "\"exception\":{},\"threads\":[],\"usedImages\":[]}\n");
+    fz_buffer_deinit(&out);
+}
+
+/* The app's own id is told only if it is another one. */
+static void
+test_client_id(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *client, *server, *want;
+    } cases[] = {
+        {NULL, "a", "{\"id\":\"a\",\"status\""},
+        {"b", NULL, "{\"id\":\"b\",\"status\""},
+        {"a", "a", "{\"id\":\"a\",\"status\""},
+        {"b", "a", "{\"id\":\"a\",\"client_id\":\"b\",\"status\""},
+        {"0192F0C4-7A11-7C3E-8F00-000000000001", "0192f0c47a117c3e8f00000000000001",
+         "{\"id\":\"0192f0c47a117c3e8f00000000000001\",\"status\""},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        const struct report report = {.id = cases[i].client, .crash.thread = -1};
+        const struct report_envelope server = {.id = cases[i].server};
+        struct fz_buffer out;
+        fz_buffer_init(&out, 0);
+        assert_int_equal(report_render_json(&report, &server, &out, NULL), FZ_OK);
+        assert_memory_equal(fz_buffer_cstr(&out), cases[i].want, strlen(cases[i].want));
+        fz_buffer_deinit(&out);
+    }
+}
+
+static void
+test_load(void **state)
+{
+    (void)state;
+    struct fz_arena arena;
+    struct report report;
+    struct report_envelope loaded;
+    struct fz_buffer out;
+    fz_arena_init(&arena, 1 << 22);
+    fz_buffer_init(&out, 0);
+    assert_int_equal(report_load_json(fz_span_cstr(full_json), &arena, &report, &loaded, NULL),
+                     FZ_OK);
+    assert_string_equal(loaded.status, "partial");
+    assert_true(loaded.received_ms == 1795169473000);
+    assert_string_equal(report.id, "mine");
+    assert_int_equal(report.threads[0].frames[1].image, 1);
+    assert_int_equal(report.threads[0].frames[2].image, -1);
+    assert_int_equal(report.images[1].state, REPORT_IMAGE_MISSING);
+    assert_int_equal(report.threads[0].frames[1].adjust, REPORT_ADJUST_RETURN);
+    assert_int_equal(report_render_json(&report, &loaded, &out, NULL), FZ_OK);
+    assert_string_equal(fz_buffer_cstr(&out), full_json);
+    /* A note can still be added. */
+    report_note(&report, &arena, "another");
+    assert_int_equal(report.n_notes, 2);
+    fz_buffer_clear(&out);
+    assert_int_equal(report_render_crash(&report, &loaded, &out, NULL), FZ_OK);
+    assert_string_equal(fz_buffer_cstr(&out), full_crash);
+
+    struct fz_error err;
+    assert_int_equal(report_load_json(fz_span_cstr("[]"), &arena, &report, &loaded, &err),
+                     FZ_E_MALFORMED);
+    assert_string_equal(err.text, "stored report: not a JSON object");
+    assert_int_equal(report_load_json(fz_span_cstr("{\"id\""), &arena, &report, &loaded, &err),
+                     FZ_E_MALFORMED);
+    fz_buffer_deinit(&out);
+    fz_arena_deinit(&arena);
+}
+
+static void
+test_crash(void **state)
+{
+    (void)state;
+    struct fz_buffer out;
+    fz_buffer_init(&out, 0);
+    assert_int_equal(report_render_crash(&full, &envelope, &out, NULL), FZ_OK);
+    assert_string_equal(fz_buffer_cstr(&out), full_crash);
+    fz_buffer_deinit(&out);
+}
+
+static json_int_t
+int_at(const json_t *object, const char *key)
+{
+    return json_integer_value(json_object_get(object, key));
+}
+
+static void
+test_ips(void **state)
+{
+    (void)state;
+    struct fz_buffer out;
+    struct report report = full;
+    fz_buffer_init(&out, 0);
+    registers[1].value = 7; /* jansson reads no 2^64 - 1 */
+    frames[2].addr = 0x9000;
+    assert_int_equal(report_render_ips(&report, &envelope, &out, NULL), FZ_OK);
+    registers[1].value = UINT64_MAX;
+    frames[2].addr = UINT64_MAX;
+    json_t *header = json_loads(out.data, JSON_DISABLE_EOF_CHECK, NULL);
+    json_t *body = json_loads(strchr(out.data, '\n') + 1, 0, NULL);
+    assert_non_null(header);
+    assert_non_null(body);
+    assert_string_equal(json_string_value(json_object_get(header, "os_version")),
+                        "iOS 18.1 (22B83)");
+    assert_string_equal(json_string_value(json_object_get(header, "slice_uuid")),
+                        "4c4c0000-0000-0000-0000-000000000000");
+    const json_t *thread = json_array_get(json_object_get(body, "threads"), 0);
+    const json_t *list = json_object_get(thread, "frames");
+    assert_int_equal(json_array_size(list), 5); /* an inlined call is a frame of its own */
+    const json_t *inlined = json_array_get(list, 0), *outer = json_array_get(list, 1);
+    assert_true(json_is_true(json_object_get(inlined, "inline")));
+    assert_int_equal(int_at(inlined, "imageOffset"), 0xaa);
+    assert_int_equal(int_at(inlined, "sourceLine"), 2);
+    assert_null(json_object_get(outer, "inline"));
+    assert_string_equal(json_string_value(json_object_get(outer, "symbol")), "main");
+    /* Outside all images: the offset in a placeholder with base 0. */
+    const json_t *outside = json_array_get(list, 3);
+    assert_int_equal(int_at(outside, "imageIndex"), 3);
+    assert_int_equal(int_at(outside, "imageOffset"), 0x9000);
+    const json_t *used = json_object_get(body, "usedImages");
+    assert_int_equal(json_array_size(used), 4);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(used, 3), "source")), "A");
+    /* x2 is not known: x3 does not slip into its place. */
+    const json_t *registers_out = json_object_get(thread, "threadState");
+    assert_int_equal(json_array_size(json_object_get(registers_out, "x")), 2);
+    assert_int_equal(int_at(json_object_get(registers_out, "x3"), "value"), 3);
+    assert_int_equal(int_at(json_object_get(registers_out, "pc"), "value"), 0x10aa);
+    assert_true(json_is_true(json_object_get(thread, "triggered")));
+    assert_int_equal(int_at(body, "faultingThread"), 0);
+    json_decref(header);
+    json_decref(body);
+    fz_buffer_deinit(&out);
+}
+
+/* A full output says so and not nothing. */
+static void
+test_output_limit(void **state)
+{
+    (void)state;
+    struct fz_error err;
+    struct fz_buffer out;
+    for (size_t cap = 1; cap < sizeof(full_crash) - 1; cap += 37) {
+        fz_buffer_init(&out, cap);
+        assert_int_equal(report_render_json(&full, &envelope, &out, &err), FZ_E_LIMIT);
+        fz_buffer_deinit(&out);
+        fz_buffer_init(&out, cap);
+        assert_int_equal(report_render_crash(&full, &envelope, &out, &err), FZ_E_LIMIT);
+        fz_buffer_deinit(&out);
+        fz_buffer_init(&out, cap);
+        assert_int_equal(report_render_ips(&full, &envelope, &out, &err), FZ_E_LIMIT);
+        fz_buffer_deinit(&out);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_json),         cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_client_id),    cmocka_unit_test(test_load),
+        cmocka_unit_test(test_crash),        cmocka_unit_test(test_ips),
+        cmocka_unit_test(test_output_limit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
