@@ -21,6 +21,7 @@ static const struct {
 
 struct options {
     const char *project, *scope, *label;
+    unsigned scopes; /* `scope` read */
 };
 
 /* "read,upload" */
@@ -65,14 +66,14 @@ create(struct store *store, const struct options *options, struct fz_error *err)
     struct fz_arena arena FZ_CLEANUP(fz_arena_deinit);
     fz_arena_init(&arena, ARENA_BYTES);
     struct store_project project = {0};
-    unsigned wanted = 0;
     int64_t id;
     char text[STORE_TOKEN_TEXT];
-    enum fz_code code = parse_scopes(options->scope, &wanted, err);
-    if (!code && strcmp(options->project, "*") != 0)
+    enum fz_code code = FZ_OK;
+    if (strcmp(options->project, "*") != 0)
         code = store_project_find(store, options->project, &arena, &project, err);
     if (!code)
-        code = store_token_create(store, project.id, wanted, options->label, text, &id, err);
+        code =
+            store_token_create(store, project.id, options->scopes, options->label, text, &id, err);
     if (!code) {
         printf("%s\n", text);
         fprintf(stderr, "token %" PRId64 " for %s; it is shown only now\n", id,
@@ -149,7 +150,8 @@ cmd_token(int argc, char **argv)
     }
     if (is_create && !options.scope)
         return usage(stderr);
-    if (config_load(argc, argv, allowed, &config, &err)) {
+    if ((is_create && parse_scopes(options.scope, &options.scopes, &err)) ||
+        config_load(argc, argv, allowed, &config, &err)) {
         fprintf(stderr, "framezero token: %s\n", err.text);
         return 2;
     }

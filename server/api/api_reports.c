@@ -297,7 +297,7 @@ delete_report(struct api_call *call, struct fz_error *err)
     if (!code)
         code = store_report_delete(call->store, call->project_id, id, err);
     if (!code)
-        http_respond_json(call->request, 204, (struct fz_span){0});
+        http_respond(call->request, 204, "text/plain", (struct fz_span){0});
     return code;
 }
 

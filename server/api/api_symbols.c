@@ -101,7 +101,7 @@ delete_symbols(struct api_call *call, struct fz_error *err)
         code = fz_fail(err, FZ_E_NOT_FOUND, "no symbol file with UUID '%.64s'",
                        http_param(call->request, "uuid"));
     if (!code)
-        http_respond_json(call->request, 204, (struct fz_span){0});
+        http_respond(call->request, 204, "text/plain", (struct fz_span){0});
     return code;
 }
 
