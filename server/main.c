@@ -21,6 +21,8 @@ static const struct command {
     {"symbolicate", cmd_symbolicate, "one report and its dSYMs to names, without a server"},
     {"index", cmd_index, "symbol file to symbol index"},
     {"lookup", cmd_lookup, "addresses to names out of a symbol index"},
+    {"atos", cmd_atos, "addresses to function, file and line, as Apple's atos"},
+    {"demangle", cmd_demangle, "mangled names to readable ones"},
     {NULL, NULL, NULL},
 };
 

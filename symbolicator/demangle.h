@@ -7,8 +7,9 @@
 #include "base/buffer.h"
 
 struct sym_demangle_options {
-    bool simplified; /* shorter text for lists: Swift without modules and types, C++ without
-                        template arguments' defaults */
+    bool simplified;  /* shorter text for lists: Swift without modules and types, C++ without
+                         template arguments' defaults */
+    bool keep_blocks; /* names of blocks in Objective-C and C stay as the compiler made them */
 };
 
 /*

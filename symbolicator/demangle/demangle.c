@@ -69,7 +69,8 @@ strip_method_length(struct fz_span *function)
 bool
 demangle_block(const char *name, const struct sym_demangle_options *options, struct fz_buffer *out)
 {
-    (void)options;
+    if (options->keep_blocks)
+        return false;
     struct fz_span function, number;
     struct fz_span rest = fz_span_cstr(name + 2);
     if (rest.len > 0 && rest.data[0] == '_') /* still with Mach-O's underscore */
