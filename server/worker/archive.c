@@ -187,7 +187,8 @@ walk_entries(struct walk *w, struct fz_error *err)
             return fz_fail(err, FZ_E_MALFORMED, "the archive cannot be read: %s",
                            reason(w->archive));
         if (status == ARCHIVE_FATAL) {
-            sym_problem_add(w->problems, "truncated", "the archive ends after %llu entries: %s",
+            sym_problem_add(w->problems, "truncated",
+                            "the archive breaks off after entry %llu (%s); was it sent whole?",
                             (unsigned long long)w->summary->n_entries, reason(w->archive));
             return FZ_OK;
         }

@@ -139,6 +139,16 @@ keep(struct upload *u, struct fz_buffer *text)
     return kept;
 }
 
+static bool
+is_cut(const struct proto_slice *slice)
+{
+    for (size_t i = 0; i < slice->problems.n; i++) {
+        if (strcmp(slice->problems.list[i].kind, "truncated") == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Blobs first, rows after them: a row names only what is durable. */
 static enum fz_code
 store_slice(struct upload *u, const struct proto_slice *slice, struct store_symbol *ret,
@@ -173,7 +183,8 @@ store_slice(struct upload *u, const struct proto_slice *slice, struct store_symb
         .index_version = slice->has_index ? slice->index_version : 0,
         .features_json = features,
         .problems_json = problems,
-        .has_dwarf = slice->features.dwarf,
+        /* What storage prefers: a file that was cut must not win against a whole one. */
+        .has_dwarf = slice->features.dwarf && !is_cut(slice),
     };
     if (!features || !problems || !ret->file_sha256 || (slice->has_index && !ret->index_sha256))
         return fz_arena_fail(u->arena, err);
