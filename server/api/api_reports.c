@@ -1,5 +1,5 @@
 /* Reports out: the list, one report in each of its formats, reprocess, delete. */
-#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -123,13 +123,29 @@ get_report(struct api_call *call, struct fz_error *err)
 
 /* ---- the list ---------------------------------------------------------------------------- */
 
-/* RFC 3339, or Unix time in seconds (milliseconds from 1e11 on). */
+/* RFC 3339, a date alone, or one whose '+' of the zone was not percent-encoded. */
+static bool
+parse_time(const char *text, int64_t *ret)
+{
+    char mended[64];
+    size_t len = strlen(text);
+    if (fz_time_parse(fz_span_cstr(text), ret))
+        return true;
+    if (len > 40)
+        return false;
+    snprintf(mended, sizeof(mended), "%s%s", text, len == 10 ? "T00:00:00Z" : "");
+    if (len > 16 && mended[len - 6] == ' ')
+        mended[len - 6] = '+';
+    return fz_time_parse(fz_span_cstr(mended), ret);
+}
+
+/* A time, or Unix time in seconds (milliseconds from 1e11 on). */
 static enum fz_code
 query_time(const struct http_request *request, const char *name, int64_t *ret, struct fz_error *err)
 {
     const char *text = http_query(request, name);
     uint64_t number;
-    if (!text || fz_time_parse(fz_span_cstr(text), ret))
+    if (!text || parse_time(text, ret))
         return FZ_OK;
     if (!fz_text_u64(fz_span_cstr(text), &number) || number > INT64_MAX / 1000)
         return fz_fail(err, FZ_E_MALFORMED,

@@ -1,0 +1,299 @@
+#!/usr/bin/env python3
+"""From a dSYM and a list of addresses to names, through a server with workers; both ways round.
+
+usage: test_symbols.py --framezero BINARY --sample FOLDER [unittest arguments]
+"""
+
+import argparse
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tarfile
+import threading
+import time
+import unittest
+import zipfile
+
+sys.path.insert(0, os.path.dirname(__file__))
+from framezero import Server  # noqa: E402
+
+BINARY = SAMPLE = None
+
+
+def sample(name):
+    with open(os.path.join(SAMPLE, name), "rb") as f:
+        return f.read()
+
+
+def sample_macho():
+    with zipfile.ZipFile(os.path.join(SAMPLE, "Demo.dSYM.zip")) as z:
+        return z.read(next(n for n in z.namelist() if "/DWARF/" in n and not n.endswith("/")))
+
+
+def sample_uuid():
+    return json.loads(sample("report.json"))["images"][0]["uuid"].replace("-", "").lower()
+
+
+def expected():
+    """[(frame, function, file, line, column)], innermost first, as expected.txt has them."""
+    rows = []
+    for line in sample("expected.txt").decode().splitlines():
+        found = re.match(r"(\d+)\s+(.+?)\s+(\S+):(\d+):(\d+)$", line)
+        if found:
+            rows.append((int(found[1]), found[2], found[3], int(found[4]), int(found[5])))
+    return rows
+
+
+def told(report):
+    return [(frame["index"], s["function"], s["file"], s["line"], s["column"])
+            for frame in report["threads"][0]["frames"] for s in frame["symbols"]]
+
+
+def variant(n):
+    """The sample's report, as sent by another device."""
+    body = json.loads(sample("report.json"))
+    body["tags"] = {"number": str(n)}
+    return json.dumps(body).encode()
+
+
+class WithWorkers(unittest.TestCase):
+    workers = 1
+    args = ()
+
+    def setUp(self):
+        self.server = Server(BINARY, workers=self.workers, args=self.args)
+        self.server.start()
+
+    def tearDown(self):
+        self.assertEqual(self.server.stop(), 0)
+
+    def expect(self, status, method, path, **options):
+        got, answer = self.server.request(method, path, **options)
+        self.assertEqual(got, status, answer)
+        return answer
+
+    def upload(self, body=None, path="/api/v1/symbols", **options):
+        return self.expect(201, "POST", path, body=sample("Demo.dSYM.zip") if body is None else body, **options)
+
+    def check_named(self, report):
+        self.assertEqual(report["status"], "symbolicated", report)
+        self.assertEqual(told(report), expected())
+        self.assertEqual([i["symbols"] for i in report["images"]], ["found"])
+        self.assertNotIn("missing", {k: v for k, v in report.items() if v})
+
+
+class Road(WithWorkers):
+    def test_symbols_first(self):
+        answer = self.upload()
+        self.assertEqual(answer["unblocked_reports"], 0)
+        (file,) = answer["files"]
+        self.assertEqual((file["uuid"], file["arch"], file["kind"], file["status"]),
+                         (sample_uuid(), "arm64", "dsym", "new"))
+        self.assertTrue(file["features"]["dwarf"])
+        again = self.upload()
+        self.assertEqual(again["files"][0]["status"], "known")
+        report = self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"), token="ingest")
+        self.check_named(report)
+        self.assertEqual((report["project"], report["format"]), ("default", "framezero"))
+        # The same again is answered alike, and there is one report.
+        self.assertEqual(self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"),
+                                     token="ingest"), report)
+        self.assertEqual(self.expect(200, "GET", f"/api/v1/reports/{report['id']}"), report)
+        (summary,) = self.expect(200, "GET", "/api/v1/reports")["reports"]
+        first = expected()[0]
+        self.assertEqual(summary["top"], {"function": first[1], "file": first[2], "line": first[3]})
+        self.assertEqual((summary["status"], summary["missing"]), ("symbolicated", 0))
+        sent = json.loads(sample("report.json"))
+        self.assertEqual(summary["app"], sent["app"])
+        self.assertEqual(summary["device"], sent["device"])
+        self.check_filters(report["id"], sent, first)
+        self.check_formats(report["id"], first)
+
+    def check_filters(self, report_id, sent, first):
+        app, system, crash = sent["app"], sent["os"], sent["crash"]
+        for query, hits in (
+                ({"status": "symbolicated"}, 1), ({"status": "partial"}, 0), ({"app": app["id"]}, 1),
+                ({"app": app["name"].upper()}, 1), ({"app": "other"}, 0), ({"version": app["version"]}, 1),
+                ({"version": "0"}, 0), ({"build": app["build"]}, 1), ({"os": system["name"]}, 1), ({"os": "Plan 9"}, 0),
+                ({"device": sent["device"]["model"]}, 1), ({"arch": "arm64"}, 1), ({"arch": "i386"}, 0),
+                ({"signal": crash["signal"]}, 1), ({"signal": "SIGNONE"}, 0), ({"exception": "NSNone"}, 0),
+                ({"uuid": sent["images"][0]["uuid"].upper()}, 1), ({"uuid": "0" * 32}, 0),
+                ({"function": first[1][:5]}, 1), ({"function": "%"}, 0), ({"file": os.path.basename(first[2])}, 1),
+                ({"q": first[1]}, 1), ({"q": "nothing like it"}, 0), ({"since": "2020-01-01T00:00:00Z"}, 1),
+                ({"until": "2020-01-01"}, 0), ({"since": "2020-01-01T00:00:00+01:00"}, 1), ({"since": "1577836800", "arch": "arm64", "q": first[1]}, 1)):
+            with self.subTest(query=query):
+                status, page = self.server.query("/api/v1/reports", **query)
+                self.assertEqual(status, 200, page)
+                self.assertEqual([r["id"] for r in page["reports"]], [report_id] * hits)
+
+    def check_formats(self, report_id, first):
+        crash = self.expect(200, "GET", f"/api/v1/reports/{report_id}?format=crash").decode()
+        self.assertIn(first[1], crash)
+        self.assertIn(f"{os.path.basename(first[2])}:{first[3]}", crash)
+        ips = self.expect(200, "GET", f"/api/v1/reports/{report_id}?format=ips").decode()
+        header, _, body = ips.partition("\n")
+        self.assertIn("app_name", json.loads(header))
+        self.assertIn(first[1], json.dumps(json.loads(body)))
+        self.assertEqual(self.expect(200, "GET", f"/api/v1/reports/{report_id}?format=raw"), sample("report.json"))
+
+    def test_report_first(self):
+        posted = [self.expect(202, "POST", "/api/v1/reports", body=variant(n), token="ingest")["id"] for n in range(3)]
+        for report_id in posted:
+            report = self.server.wait_report(report_id)
+            self.assertEqual(report["status"], "unsymbolicated")
+            self.assertEqual(report["missing"], [{"uuid": sample_uuid(), "name": "Demo"}])
+            self.assertEqual({f["status"] for f in report["threads"][0]["frames"]}, {"missing_symbol_file"})
+        (missing,) = self.expect(200, "GET", "/api/v1/symbols/missing")["missing"]
+        self.assertEqual((missing["uuid"], missing["name"], missing["reports"]), (sample_uuid(), "Demo", 3))
+        self.assertEqual(missing["app_versions"], [json.loads(sample("report.json"))["app"]["version"]])
+        start = time.monotonic()
+        self.assertEqual(self.upload()["unblocked_reports"], 3)
+        for report_id in posted:
+            self.check_named(self.server.wait_report(report_id, until=lambda r: r["status"] == "symbolicated"))
+        self.assertLess(time.monotonic() - start, 10)
+        self.assertEqual(self.expect(200, "GET", "/api/v1/symbols/missing")["missing"], [])
+
+    def test_ways_to_upload(self):
+        macho, uuid = sample_macho(), sample_uuid()
+        tar = io.BytesIO()
+        with tarfile.open(fileobj=tar, mode="w:gz") as t:
+            entry = tarfile.TarInfo("Demo.dSYM/Contents/Resources/DWARF/Demo")
+            entry.size = len(macho)
+            t.addfile(entry, io.BytesIO(macho))
+        form = (b'--frontier\r\nContent-Disposition: form-data; name="label"\r\n\r\nnightly\r\n'
+                b'--frontier\r\nContent-Disposition: form-data; name="file"; filename="a/Demo.dSYM.zip"\r\n'
+                b"Content-Type: application/zip\r\n\r\n" + sample("Demo.dSYM.zip") + b"\r\n--frontier--\r\n")
+        for body, headers in (
+                (macho, {}), (macho, {"Content-Disposition": 'attachment; filename="Demo"'}), (tar.getvalue(), {}),
+                (form, {"Content-Type": 'multipart/form-data; boundary="frontier"'})):
+            with self.subTest(headers=headers):
+                answer = self.upload(body, headers=headers)
+                self.assertEqual([f["uuid"] for f in answer["files"]], [uuid])
+        (symbol,) = self.expect(200, "GET", "/api/v1/symbols")["symbols"]
+        self.assertEqual((symbol["uuid"], symbol["kind"], symbol["state"]), (uuid, "dsym", "ready"))
+        dashed = json.loads(sample("report.json"))["images"][0]["uuid"].upper()
+        self.assertEqual(self.expect(200, "GET", f"/api/v1/symbols/{dashed}")["symbols"], [symbol])
+        ask = {"uuids": [dashed, "0" * 32]}
+        self.assertEqual(self.expect(200, "POST", "/api/v1/symbols/known", body=json.dumps(ask)),
+                         {"missing": ["0" * 32]})
+        self.assertEqual(self.expect(200, "POST", "/api/v1/symbols/known", body=json.dumps({**ask, "kind": "dsym"})),
+                         {"missing": ["0" * 32]})
+        self.assertEqual(self.expect(200, "POST", "/api/v1/symbols/known", body=json.dumps({**ask, "kind": "binary"})),
+                         {"missing": ask["uuids"]})
+        self.expect(204, "DELETE", f"/api/v1/symbols/{uuid}")
+        self.expect(404, "DELETE", f"/api/v1/symbols/{uuid}")
+        self.expect(404, "GET", f"/api/v1/symbols/{uuid}")
+        report = self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"), token="ingest")
+        self.assertEqual(report["status"], "unsymbolicated")
+
+    def test_symbolicate_keeps_nothing(self):
+        self.upload()
+        for _ in range(2):
+            report = self.expect(200, "POST", "/api/v1/symbolicate", body=sample("report.json"))
+            self.check_named(report)
+        text = self.expect(200, "POST", "/api/v1/symbolicate?format=crash", body=sample("report.json")).decode()
+        self.assertIn(expected()[0][1], text)
+        self.expect(400, "POST", "/api/v1/symbolicate?format=raw", body=sample("report.json"))
+        self.assertEqual(self.expect(200, "GET", "/api/v1/reports")["reports"], [])
+        self.expect(404, "GET", f"/api/v1/reports/{report['id']}")
+        self.assertEqual(self.expect(200, "GET", "/api/v1/symbols/missing")["missing"], [])
+
+    def test_reprocess(self):
+        report = self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"), token="ingest")
+        self.expect(202, "POST", f"/api/v1/reports/{report['id']}/reprocess")
+        again = self.server.wait_report(report["id"])
+        self.assertEqual(told(again), told(report))
+
+    def test_projects_are_apart(self):
+        """A dSYM of one project is nobody else's."""
+        for args in (["project", "create", "other"], ["token", "create", "--scope", "admin", "--project", "other"]):
+            done = subprocess.run([BINARY, *args, "--data", self.server.data], capture_output=True, text=True, check=True)
+        other = done.stdout.strip()
+        self.upload()
+        report = self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"), token=other)
+        self.assertEqual((report["project"], report["status"]), ("other", "unsymbolicated"))
+        self.assertEqual(self.expect(200, "GET", "/api/v1/symbols", token=other)["symbols"], [])
+        self.expect(404, "GET", f"/api/v1/symbols/{sample_uuid()}", token=other)
+        self.expect(404, "DELETE", f"/api/v1/symbols/{sample_uuid()}", token=other)
+        asked = json.dumps({"uuids": [sample_uuid()]})
+        self.assertEqual(self.expect(200, "POST", "/api/v1/symbols/known", body=asked, token=other),
+                         {"missing": [sample_uuid()]})
+        self.assertEqual(self.upload(token=other)["unblocked_reports"], 1)
+
+    def test_worker_that_is_killed_is_replaced(self):
+        victims = [pid for pid in self.server.descendants()]
+        for pid in victims:
+            os.kill(pid, signal.SIGKILL)
+        self.upload()
+        report = self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"), token="ingest")
+        self.check_named(report)
+        self.assertEqual(self.expect(200, "GET", "/readyz", token=None)["status"], "ready")
+        self.assertIn("worker ended", self.server.log())
+
+    def test_metrics_of_workers(self):
+        self.upload()
+        self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"), token="ingest")
+        text = self.expect(200, "GET", "/metrics", token=None).decode()
+        self.assertIn('framezero_jobs_total{kind="report",result="done"} 1', text)
+        self.assertIn('framezero_jobs_total{kind="upload",result="done"} 1', text)
+        self.assertRegex(text, r"(?m)^framezero_frames_symbolicated_total 3$")
+
+
+class Many(WithWorkers):
+    workers = 2
+
+    def test_many_wait(self):
+        """200 clients wait at once; the one watcher answers all."""
+        self.upload()
+        answers = []
+
+        def post(n):
+            answers.append(self.server.request("POST", "/api/v1/reports?wait=30", body=variant(n), token="ingest"))
+
+        threads = [threading.Thread(target=post, args=(n,)) for n in range(200)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual({status for status, _ in answers}, {200})
+        self.assertEqual({report["tags"]["number"] for _, report in answers}, {str(n) for n in range(200)})
+        for _, report in answers:
+            self.check_named(report)
+
+
+class NoPatience(WithWorkers):
+    """A server that does not wait for uploads, and has nobody to do them at first."""
+    workers = 0
+    args = ("--upload-wait", "1")
+
+    def test_upload_later(self):
+        answer = self.expect(202, "POST", "/api/v1/symbols?name=Demo.dSYM.zip", body=sample("Demo.dSYM.zip"))
+        self.assertEqual(answer["status"], "queued")
+        where = self.server.last_headers["Location"]
+        self.assertEqual(where, f"/api/v1/uploads/{answer['upload']}")
+        state = self.expect(200, "GET", where)
+        self.assertEqual((state["status"], state["name"]), ("queued", "Demo.dSYM.zip"))
+        self.server.terminate()
+        self.server.workers = 1
+        self.server.start()
+        end = time.monotonic() + 30
+        while (state := self.expect(200, "GET", where))["status"] == "queued":
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
+        self.assertEqual(state["status"], "done")
+        self.assertEqual(state["result"]["files"][0]["uuid"], sample_uuid())
+        text = self.expect(415, "POST", "/api/v1/symbols", body=b"just a text file\n" * 50)
+        self.assertIn("text", text["error"]["message"])
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--framezero", required=True)
+    parser.add_argument("--sample", required=True)
+    options, rest = parser.parse_known_args()
+    BINARY, SAMPLE = os.path.abspath(options.framezero), os.path.abspath(options.sample)
+    unittest.main(argv=sys.argv[:1] + rest, verbosity=2)
