@@ -75,7 +75,9 @@ read_header(char *line, size_t size, size_t n, void *user)
     snprintf(text, sizeof(text), "%.*s", (int)(size * n < 255 ? size * n : 255), line);
     text[strcspn(text, "\r\n")] = '\0';
     if (strncasecmp(text, retry, strlen(retry)) == 0) {
-        client->retry_after_ms = atol(text + strlen(retry)) * 1000;
+        /* A day at most; a date, which is allowed here too, counts as nothing. */
+        long seconds = strtol(text + strlen(retry), NULL, 10);
+        client->retry_after_ms = seconds > 0 && seconds <= 86400 ? (int64_t)seconds * 1000 : 0;
     } else if (strncasecmp(text, location, strlen(location)) == 0) {
         const char *value = text + strlen(location);
         snprintf(client->location, sizeof(client->location), "%s", value + strspn(value, " "));

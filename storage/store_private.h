@@ -46,7 +46,7 @@ FZ_MUST_CHECK enum fz_code store_report_insert_packed(struct store *store,
                                                       const struct store_packed *items, size_t n,
                                                       struct fz_error *err);
 /* Check the parts of an item that the database would refuse. */
-enum fz_code store_report_check(const struct store_report_new *item);
+FZ_MUST_CHECK enum fz_code store_report_check(const struct store_report_new *item);
 
 /* The columns of a summary in the order that store_report_read() expects, without SELECT. */
 extern const char store_report_columns[];

@@ -37,9 +37,9 @@ void api_destroyp(struct api **api);
 const struct http_route *api_routes(const struct api *api, size_t *ret_n);
 
 /* The http_authorize_fn; `app` is the struct api. */
-enum fz_code api_authorize(void *app, struct http_request *request, unsigned scope,
-                           int64_t *ret_project_id, int64_t *ret_token_id, int *ret_status,
-                           struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_authorize(void *app, struct http_request *request, unsigned scope,
+                                         int64_t *ret_project_id, int64_t *ret_token_id,
+                                         int *ret_status, struct fz_error *err);
 
 /* From now on nobody waits for a job: those who do are answered as at their deadline. */
 void api_stop_waiting(struct api *api);

@@ -192,17 +192,19 @@ void http_server_hand_back(struct http_request *request);
 
 /* header.c: from the header alone, what is to become of the request. FZ_OK, or the refusal in
  * request->body_*. */
-enum fz_code http_header_judge(struct http_request *request, const char *method,
-                               const char *version);
+FZ_MUST_CHECK enum fz_code http_header_judge(struct http_request *request, const char *method,
+                                             const char *version);
 
 /* body.c */
 /* Take bytes as sent. *ret_full: they are to be worked on by a body thread before more come. */
-enum fz_code http_body_add(struct http_request *request, struct fz_span bytes, bool *ret_full);
+FZ_MUST_CHECK enum fz_code http_body_add(struct http_request *request, struct fz_span bytes,
+                                         bool *ret_full);
 /* On a body thread: inflate, write. */
 void http_body_work(struct http_request *request);
 void http_body_deinit(struct http_request *request);
-enum fz_code http_body_refuse(struct http_request *request, int status, enum fz_code code,
-                              uint64_t limit, const char *fmt, ...) FZ_PRINTF(5, 6);
+FZ_MUST_CHECK enum fz_code http_body_refuse(struct http_request *request, int status,
+                                            enum fz_code code, uint64_t limit, const char *fmt, ...)
+    FZ_PRINTF(5, 6);
 
 /* respond.c */
 /* Fill request->answer with the error. */

@@ -1,6 +1,9 @@
 #include "server/worker/child.h"
 
 #include <locale.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "server/worker/child_sandbox.h"
@@ -115,6 +118,11 @@ worker_child_main(void)
 {
     struct child child = {.hung_up = false};
     struct fz_error err;
+    struct stat st;
+    if (fstat(PROTO_FD, &st) != 0 || !S_ISSOCK(st.st_mode)) {
+        fprintf(stderr, "framezero child: is started by a worker, not by hand\n");
+        return 2;
+    }
     /* Names in archives are UTF-8; libarchive converts by the locale. Without it they stay bytes.
      */
     if (!setlocale(LC_CTYPE, "C.UTF-8"))

@@ -43,7 +43,7 @@ struct job_result { /* for the log line and metrics */
 
 /* Renew the leases of all jobs held, if it is time; for child_process.tick. CONFLICT: the one that
  * runs is not ours any more. */
-enum fz_code job_beat(void *worker, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code job_beat(void *worker, struct fz_error *err);
 
 /*
  * Do the job and store its result.
@@ -59,6 +59,6 @@ FZ_MUST_CHECK enum fz_code job_upload(struct worker *worker, const struct store_
 /* A FAILED message in child->inbox as the code and text that it tells. Never FZ_OK. */
 enum fz_code job_child_failure(const struct child_process *child, struct fz_error *err);
 /* The child said what no sound child would: it is stopped and counts as dead. */
-enum fz_code job_child_nonsense(struct child_process *child, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code job_child_nonsense(struct child_process *child, struct fz_error *err);
 
 #endif
