@@ -133,7 +133,7 @@ def check_headers(files):
     for path, text in sorted(files.items()):
         if not is_code(path) or not path.endswith(".h"):
             continue
-        if not re.match(r"/\*\n \* \S.*?\*/\n#ifndef \w+_H\n#define \w+_H\n", text, re.S):
+        if not re.match(r"/\*\s[\s*]*\S.*?\*/\n#ifndef \w+_H\n#define \w+_H\n", text, re.S):
             problems.append(f"{path}:1: opens with no comment of what it gives, followed by its guard")
         for name, line, found in matches({path: text}, r"^(FZ_MUST_CHECK )?enum fz_code\s+(\w+)\("):
             # fz_fail() and its kind make errors; they do not meet them.
