@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/attr.h"
 #include "base/file.h"
 
 enum { FIRST_ROOM = 64 * 1024 };
@@ -165,7 +166,8 @@ refuse_inflate(struct http_request *request, enum fz_code code, const struct fz_
     if (request->body_code)
         return request->body_code;
     uint64_t limit = code == FZ_E_LIMIT ? request->route->max_inflated_bytes : 0;
-    http_body_refuse(request, fz_code_http_status(code), code, limit, "%s", err->text);
+    fz_ignore(http_body_refuse(request, fz_code_http_status(code), code, limit, "%s",
+                               err->text)); /* it returns `code` */
     request->body_error.offset = err->offset;
     return code;
 }
