@@ -55,8 +55,10 @@ append_symbol(struct fz_buffer *out, const struct sym_frame *frame, uint64_t add
     fz_buffer_init(&name, 0);
     sym_demangle(frame->name, frame->source != SYM_SOURCE_DWARF, NULL, &name);
     fz_buffer_char(out, '{');
-    append_member(out, "function", fz_buffer_cstr(&name));
-    append_member(out, "mangled", frame->name);
+    if (frame->name[0]) {
+        append_member(out, "function", fz_buffer_cstr(&name));
+        append_member(out, "mangled", frame->name);
+    }
     if (frame->file[0]) {
         sym_frame_path(frame, path, sizeof(path));
         append_member(out, "file", path);

@@ -66,7 +66,9 @@ struct sym_dwarf_range {
 struct sym_dwarf_scan {
     struct sym_dwarf_node *nodes;
     struct sym_dwarf_range *ranges;
-    size_t n_nodes, n_ranges, room_nodes, room_ranges;
+    struct sym_dwarf_range *unit_ranges; /* of the unit itself, ascending; their node is 0 */
+    size_t n_nodes, n_ranges, n_unit_ranges;
+    size_t room_nodes, room_ranges, room_unit_ranges;
     uint64_t code_low, code_high; /* set by the caller: ranges that begin outside are dead code */
 };
 

@@ -26,6 +26,7 @@ enum {
     AT_COMP_DIR = 0x1b,
     AT_ABSTRACT_ORIGIN = 0x31,
     AT_SPECIFICATION = 0x47,
+    AT_ENTRY_PC = 0x52,
     AT_RANGES = 0x55,
     AT_CALL_COLUMN = 0x57,
     AT_CALL_FILE = 0x58,

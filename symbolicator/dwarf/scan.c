@@ -44,7 +44,38 @@ sym_dwarf_scan_deinit(struct sym_dwarf_scan *scan, struct sym_budget *budget)
 {
     sym_grow_free(budget, scan->nodes, scan->room_nodes, sizeof(*scan->nodes));
     sym_grow_free(budget, scan->ranges, scan->room_ranges, sizeof(*scan->ranges));
+    sym_grow_free(budget, scan->unit_ranges, scan->room_unit_ranges, sizeof(*scan->unit_ranges));
     *scan = (struct sym_dwarf_scan){0};
+}
+
+/* Cut a range to where code is; false if it begins outside. */
+static bool
+clip_range(const struct sym_dwarf_scan *scan, uint64_t low, uint64_t *high)
+{
+    if (low < scan->code_low || low >= scan->code_high)
+        return false;
+    if (*high > scan->code_high)
+        *high = scan->code_high;
+    return true;
+}
+
+static bool
+add_unit_range(void *user, uint64_t low, uint64_t high)
+{
+    struct walk *walk = user;
+    struct sym_dwarf_scan *scan = walk->scan;
+    if (!clip_range(scan, low, &high))
+        return true;
+    struct sym_dwarf_range *ranges =
+        sym_grow(walk->budget, scan->unit_ranges, &scan->room_unit_ranges, scan->n_unit_ranges + 1,
+                 sizeof(*ranges));
+    if (!ranges) {
+        walk->no_memory = true;
+        return false;
+    }
+    scan->unit_ranges = ranges;
+    ranges[scan->n_unit_ranges++] = (struct sym_dwarf_range){.low = low, .high = high};
+    return true;
 }
 
 static bool
@@ -52,10 +83,8 @@ add_range(void *user, uint64_t low, uint64_t high)
 {
     struct walk *walk = user;
     struct sym_dwarf_scan *scan = walk->scan;
-    if (low < scan->code_low || low >= scan->code_high)
+    if (!clip_range(scan, low, &high))
         return true;
-    if (high > scan->code_high)
-        high = scan->code_high;
     struct sym_dwarf_range *ranges = sym_grow(walk->budget, scan->ranges, &scan->room_ranges,
                                               scan->n_ranges + 1, sizeof(*ranges));
     if (!ranges) {
@@ -118,18 +147,18 @@ read_code_die(struct walk *walk, struct cursor *c, const struct abbrev *abbrev,
 
 /* Add the ranges of a DIE; false if a range list is broken or memory is short. */
 static bool
-add_ranges(struct walk *walk, const struct code_die *die)
+add_ranges(struct walk *walk, const struct code_die *die, range_fn add)
 {
     uint64_t low, high;
     if (die->ranges.form)
-        return ranges_read(walk->dwarf, walk->unit, &die->ranges, &walk->steps, add_range, walk);
+        return ranges_read(walk->dwarf, walk->unit, &die->ranges, &walk->steps, add, walk);
     if (!value_address(walk->dwarf, walk->unit, &die->low, &low))
         return true;
     /* From DWARF 4 on a high_pc that is no address is the length. */
     if (!value_address(walk->dwarf, walk->unit, &die->high, &high) &&
         __builtin_add_overflow(low, die->high.number, &high))
         return true;
-    return low >= high || add_range(walk, low, high);
+    return low >= high || add(walk, low, high);
 }
 
 /* A DIE with addresses: a node if any code of it is left. Returns its number or UINT32_MAX. */
@@ -143,7 +172,7 @@ add_node(struct walk *walk, const struct abbrev *abbrev, const struct code_die *
     size_t before = scan->n_ranges;
     if (depth > INLINE_DEPTH_MAX || scan->n_nodes >= UINT32_MAX - 1)
         return UINT32_MAX;
-    if (!add_ranges(walk, die) && walk->no_memory)
+    if (!add_ranges(walk, die, add_range) && walk->no_memory)
         return UINT32_MAX;
     if (scan->n_ranges == before)
         return UINT32_MAX;
@@ -215,11 +244,36 @@ enter_code_die(struct walk *walk, struct cursor *c, const struct abbrev *abbrev,
         walk->open[walk->n_open++] = (struct open_node){.depth = depth, .node = node};
 }
 
+static int
+compare_range(const void *a, const void *b)
+{
+    const struct sym_dwarf_range *x = a, *y = b;
+    return x->low < y->low ? -1 : x->low > y->low;
+}
+
+/* The ranges of the unit, from its root DIE. */
+static void
+read_unit_ranges(struct walk *walk, struct cursor c, const struct abbrev_table *table)
+{
+    const struct abbrev *abbrev = abbrev_find(walk->dwarf, table, cursor_uleb(&c));
+    struct code_die die = {0};
+    if (!abbrev)
+        return;
+    read_code_die(walk, &c, abbrev, &die);
+    /* What of a broken list was read before the fault is used. */
+    if (!c.bad && !add_ranges(walk, &die, add_unit_range) && walk->no_memory)
+        return;
+    if (walk->scan->n_unit_ranges > 1)
+        qsort(walk->scan->unit_ranges, walk->scan->n_unit_ranges, sizeof(*walk->scan->unit_ranges),
+              compare_range);
+}
+
 static enum fz_code
 walk_unit(struct walk *walk, struct cursor *c, const uint8_t *section, struct fz_error *err)
 {
     const struct abbrev_table *table = &walk->dwarf->tables[walk->unit->abbrevs];
     uint32_t depth = 0;
+    read_unit_ranges(walk, *c, table);
     while (c->at < c->end) {
         const uint8_t *start = c->at;
         uint64_t code = cursor_uleb(c);
@@ -267,6 +321,7 @@ sym_dwarf_scan_unit(const struct sym_dwarf *dwarf, size_t i, struct sym_budget *
     const struct sym_dwarf_unit *unit = &dwarf->units[i];
     scan->n_nodes = 0;
     scan->n_ranges = 0;
+    scan->n_unit_ranges = 0;
     if (unit->is_bad)
         return FZ_OK; /* told when the units were listed */
     struct walk *walk = malloc(sizeof(*walk));

@@ -19,7 +19,7 @@ read_root(const struct sym_dwarf *dwarf, struct sym_dwarf_unit *unit)
         abbrev_find(dwarf, &dwarf->tables[unit->abbrevs], cursor_uleb(&c));
     if (!abbrev)
         return;
-    struct value name = {0}, comp_dir = {0}, low_pc = {0}, value;
+    struct value name = {0}, comp_dir = {0}, low_pc = {0}, entry_pc = {0}, value;
     for (uint32_t i = 0; i < abbrev->n_attrs; i++) {
         const struct attr *attr = &dwarf->attrs[abbrev->first_attr + i];
         value_read(dwarf, unit, &c, attr, &value);
@@ -34,6 +34,9 @@ read_root(const struct sym_dwarf *dwarf, struct sym_dwarf_unit *unit)
             break;
         case AT_LOW_PC:
             low_pc = value;
+            break;
+        case AT_ENTRY_PC:
+            entry_pc = value;
             break;
         case AT_STMT_LIST:
             unit->stmt_list = value.number;
@@ -55,7 +58,9 @@ read_root(const struct sym_dwarf *dwarf, struct sym_dwarf_unit *unit)
     }
     unit->name = value_string(dwarf, unit, &name);
     unit->comp_dir = value_string(dwarf, unit, &comp_dir);
-    if (!value_address(dwarf, unit, &low_pc, &unit->low_pc))
+    /* Apple's compilers of DWARF 2 gave the base as entry_pc. */
+    if (!value_address(dwarf, unit, &low_pc, &unit->low_pc) &&
+        !value_address(dwarf, unit, &entry_pc, &unit->low_pc))
         unit->low_pc = 0;
 }
 

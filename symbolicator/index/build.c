@@ -103,8 +103,11 @@ build(struct builder *b, int out_fd, struct fz_error *err)
     if (code == FZ_OK)
         code = symbols_fill(b, err);
     b->stats.n_ranges = b->n_pieces;
-    if (code == FZ_OK && b->n_pieces == 0)
-        code = fz_fail(err, FZ_E_MALFORMED, "holds neither functions nor symbols");
+    if (code == FZ_OK && b->n_pieces == 0 && b->stats.n_units > 0 &&
+        b->stats.n_bad_units == b->stats.n_units)
+        code = fz_fail(err, FZ_E_MALFORMED, "no unit of its DWARF can be read");
+    else if (code == FZ_OK && b->n_pieces == 0)
+        sym_problem_add(b->problems, "no_names", "holds neither functions nor symbols");
     if (code == FZ_OK)
         code = pages_build(b, err);
     return code == FZ_OK ? index_write(b, out_fd, err) : code;

@@ -130,8 +130,9 @@ FZ_MUST_CHECK enum fz_code units_build(struct builder *b, struct fz_error *err);
 
 /* symbols.c */
 FZ_MUST_CHECK enum fz_code symbols_load(struct builder *b, struct fz_error *err);
-/* The last symbol of the table at exactly this address, or NULL. */
-const struct sym_symbol *symbol_at(const struct builder *b, uint64_t addr);
+/* The symbol at exactly this address without Mach-O's underscore: `wanted` if there is one of that
+ * name, else the last of the table; empty if there is none. */
+struct fz_span symbol_name_at(const struct builder *b, uint64_t addr, struct fz_span wanted);
 FZ_MUST_CHECK enum fz_code symbols_fill(struct builder *b, struct fz_error *err);
 
 /* pieces.c: sort the pieces and cut overlaps, so that each address is in at most one. */

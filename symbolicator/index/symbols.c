@@ -35,8 +35,18 @@ symbols_load(struct builder *b, struct fz_error *err)
                                      err);
 }
 
-const struct sym_symbol *
-symbol_at(const struct builder *b, uint64_t addr)
+/* A symbol's name as DWARF would write it. */
+static struct fz_span
+linkage_name(const struct sym_symbol *symbol)
+{
+    struct fz_span name = fz_span_make(symbol->name, symbol->name_len);
+    if (name.len > 1 && name.data[0] == '_')
+        name = fz_span_make(name.data + 1, name.len - 1);
+    return name;
+}
+
+struct fz_span
+symbol_name_at(const struct builder *b, uint64_t addr, struct fz_span wanted)
 {
     size_t low = 0, high = b->n_symbols;
     while (low < high) {
@@ -46,7 +56,15 @@ symbol_at(const struct builder *b, uint64_t addr)
         else
             high = middle;
     }
-    return low && b->symbols[low - 1].addr == addr ? &b->symbols[low - 1] : NULL;
+    struct fz_span last = {NULL, 0};
+    for (; low > 0 && b->symbols[low - 1].addr == addr; low--) {
+        struct fz_span name = linkage_name(&b->symbols[low - 1]);
+        if (fz_span_equal(name, wanted))
+            return name;
+        if (last.len == 0)
+            last = name;
+    }
+    return last;
 }
 
 /* The end of the code section that holds `addr`; `addr` itself if there is none. */

@@ -60,6 +60,7 @@ struct unit_builder {
     size_t room_scratch, room_infos, room_variants, room_segments, room_pieces, room_open,
         room_file_map;
     size_t sequence, row; /* where the walk is in the line table */
+    size_t unit_range;    /* and in the ranges of the unit */
 };
 
 /* In Unix or Windows spelling: cross compilers write both. */
@@ -238,6 +239,31 @@ add_interval(struct unit_builder *u, uint64_t start, uint64_t end, uint32_t node
     return true;
 }
 
+/* No function covers [start, end). Rows count there if the unit claims the addresses: tools leave
+ * rows of dropped functions behind, that end in somebody else's code. */
+static bool
+add_bare_interval(struct unit_builder *u, uint64_t start, uint64_t end)
+{
+    const struct sym_dwarf_scan *scan = &u->scan;
+    if (scan->n_unit_ranges == 0)
+        return add_interval(u, start, end, NONE);
+    for (; u->unit_range < scan->n_unit_ranges; u->unit_range++) {
+        const struct sym_dwarf_range *range = &scan->unit_ranges[u->unit_range];
+        if (range->low >= end)
+            return true;
+        if (range->low > start)
+            start = range->low;
+        if (start < range->high &&
+            !add_interval(u, start, range->high < end ? range->high : end, NONE))
+            return false;
+        if (range->high >= end)
+            return true;
+        if (range->high > start)
+            start = range->high;
+    }
+    return true;
+}
+
 static void
 sort_ranges(struct sym_dwarf_range *ranges, size_t n, struct sym_dwarf_range *scratch)
 {
@@ -298,7 +324,8 @@ walk(struct unit_builder *u)
             if (u->open[u->n_open - 1].high < next)
                 until = u->open[u->n_open - 1].high;
         }
-        if (until > at && !add_interval(u, at, until, node))
+        if (until > at &&
+            !(node == NONE ? add_bare_interval(u, at, until) : add_interval(u, at, until, node)))
             return false;
         at = until;
         for (; i < n && ranges[i].low == at; i++) {
@@ -344,8 +371,17 @@ prepare(struct unit_builder *u)
     }
     sort_ranges(u->scan.ranges, u->scan.n_ranges, u->scratch);
     u->n_variants = u->n_segments = u->n_pieces = 0;
-    u->sequence = u->row = 0;
+    u->sequence = u->row = u->unit_range = 0;
     return true;
+}
+
+/* Bitcode builds replace names by __hidden#12_ until a symbol map is applied. */
+static bool
+is_hidden(struct fz_span name)
+{
+    struct fz_span head;
+    size_t skip = name.len > 1 && name.data[0] == '_' && name.data[1] == '_' ? 1 : 0;
+    return fz_span_sub(name, skip, 8, &head) && fz_span_is(head, "_hidden#");
 }
 
 /* Fill in who calls the inlined node and from where. */
@@ -367,6 +403,35 @@ set_caller(struct unit_builder *u, const struct sym_dwarf_node *node, struct rec
     return true;
 }
 
+/*
+ * The name of a function with its own frame, at `start`.
+ *
+ * Compilers leave the linkage name out of constructors, lambdas, internal functions and clones, and
+ * at times name a function before its final name is known; what the symbol table says of the very
+ * start is then the better name, and the one that LLVM shows. Of several symbols the one that DWARF
+ * agrees with is taken. Names that a bitcode build hid in the symbol table only are no better.
+ */
+static bool
+function_name(struct builder *b, uint64_t die, uint64_t start, struct cached_name *ret)
+{
+    struct sym_dwarf_name found;
+    sym_dwarf_name(b->dwarf, die, &b->name_steps, &found);
+    struct fz_span name = found.linkage.len ? found.linkage : found.plain, second = {NULL, 0};
+    struct fz_span symbol = symbol_name_at(b, start, name);
+    if (symbol.len && (name.len == 0 || !is_hidden(symbol) || is_hidden(name))) {
+        uint32_t other;
+        if (found.linkage.len && !fz_span_equal(symbol, name) &&
+            (!pool_string(b, name, second, &other) || !alias_add(b, start, other)))
+            return false;
+        name = symbol;
+    }
+    if (found.plain.len && !fz_span_equal(name, found.plain) && !is_hidden(found.plain))
+        second = found.plain;
+    ret->die = die;
+    ret->has_short = second.len != 0;
+    return pool_string(b, name, second, &ret->name);
+}
+
 static bool
 add_records(struct unit_builder *u, uint32_t n)
 {
@@ -375,26 +440,18 @@ add_records(struct unit_builder *u, uint32_t n)
     struct cached_name name;
     struct record record = {.source = SYM_SOURCE_DWARF};
     uint32_t variant;
-    if (!pool_name(u->b, node->origin, &name))
-        return false;
     if (info->variant == NONE && !variant_find(u, n, 0, false, &variant))
         return false;
     if (node->parent != NONE) {
         u->b->stats.n_inlines++;
-        if (!set_caller(u, node, &record))
+        if (!pool_name(u->b, node->origin, &name) || !set_caller(u, node, &record))
             return false;
     } else {
-        struct function function = {
-            .start = info->low, .size = info->high - info->low, .name = name.name};
-        const struct sym_symbol *symbol = name.name ? NULL : symbol_at(u->b, info->low);
-        if (symbol) {
-            record.source = SYM_SOURCE_SYMTAB;
-            if (!pool_string(u->b, fz_span_make(symbol->name, symbol->name_len),
-                             (struct fz_span){NULL, 0}, &function.name))
-                return false;
-            name.name = function.name;
-        }
+        struct function function = {.start = info->low, .size = info->high - info->low};
         u->b->stats.n_functions++;
+        if (!function_name(u->b, node->origin, info->low, &name))
+            return false;
+        function.name = name.name;
         record.start = function.start;
         record.size = function.size;
         if (!function_add(u->b, &function, &info->root)) /* from here on the function's number */
