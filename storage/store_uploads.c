@@ -48,10 +48,18 @@ store_upload_insert(struct store *store, const struct store_upload *upload, stru
     return code == FZ_OK ? sql_commit(&tx, err) : code;
 }
 
+static enum fz_code
+no_upload(struct fz_error *err)
+{
+    return fz_fail(err, FZ_E_NOT_FOUND, "there is no such upload");
+}
+
 enum fz_code
 store_upload_get(struct store *store, int64_t project_id, const char *id, struct fz_arena *arena,
                  struct store_upload *ret, struct fz_error *err)
 {
+    if (!store_is_id(id))
+        return no_upload(err);
     const struct sql_value args[] = {sql_int(project_id), sql_text(id)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     struct store_upload upload = {.project_id = project_id};
@@ -65,7 +73,7 @@ store_upload_get(struct store *store, int64_t project_id, const char *id, struct
     if (code != FZ_OK)
         return code;
     if (!row)
-        return fz_fail(err, FZ_E_NOT_FOUND, "there is no such upload");
+        return no_upload(err);
     sql_col_copy(&rows, 0, upload.id, sizeof(upload.id));
     sql_col_copy(&rows, 1, upload.blob_sha256, sizeof(upload.blob_sha256));
     upload.name = sql_col_text(&rows, 2, arena);

@@ -1,0 +1,74 @@
+/*
+ * The contract of storage/store.h as tests that run against any engine; main.c picks the databases.
+ *
+ * Each test gets an empty database of its own with two projects: SQLite a new file, PostgreSQL a
+ * new schema.
+ */
+#ifndef CONTRACT_H
+#define CONTRACT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <cmocka.h>
+
+#include "storage/store.h"
+
+struct contract {
+    char url[512];
+    char dir[64]; /* a folder for this test's files */
+    struct store *store;
+    struct fz_arena arena;
+    int64_t project, other; /* ids of two projects */
+    struct fz_error err;
+};
+
+/* The text of the error is shown if the code is not the wanted one. */
+void contract_code(const struct contract *c, enum fz_code want, enum fz_code got, const char *what,
+                   int line);
+#define assert_ok(c, call) contract_code((c), FZ_OK, (call), #call, __LINE__)
+#define assert_fails(c, want, call) contract_code((c), (want), (call), #call, __LINE__)
+
+int contract_setup(void **state);
+int contract_teardown(void **state);
+#define contract_test(fn) cmocka_unit_test_setup_teardown(fn, contract_setup, contract_teardown)
+
+/* Another connection to the same database. */
+struct store *contract_open(struct contract *c);
+/* SQL as it stands: for what only a database gone wrong would hold. */
+void contract_sql(struct contract *c, const char *sqlite, const char *postgresql);
+
+/* An item with a new id and the text as its body. */
+struct store_report_new contract_item(int64_t project, const char *body);
+/* Insert one report; its id. */
+void contract_report(struct contract *c, int64_t project, const char *body,
+                     char ret_id[STORE_ID_TEXT]);
+void contract_upload(struct contract *c, int64_t project, char ret_id[STORE_ID_TEXT]);
+/* Claim exactly one job, whose subject must be `id` (NULL: any). */
+struct store_job contract_claim(struct contract *c, const char *id);
+size_t contract_claim_all(struct contract *c, struct store_job *ret, size_t max);
+/* Finish a report job with these waits (UUIDs told by one byte each, NULL = none). */
+enum fz_code contract_finish(struct contract *c, const struct store_job *job, const char *waits);
+/* Finish an upload job with symbol files (one byte each) in this state. */
+enum fz_code contract_finish_upload(struct contract *c, const struct store_job *job,
+                                    const char *uuids, const char *state, uint64_t *ret_unblocked);
+struct fz_uuid contract_uuid(char c);
+
+/* Run fn(c, i) in n processes at once, each with a connection of its own; all must return 0. */
+typedef int (*contract_child_fn)(struct contract *c, int i, void *user);
+void contract_fork(struct contract *c, int n, contract_child_fn fn, void *user);
+
+int contract_run_projects(void);
+int contract_run_migrate(void);
+int contract_run_reports(void);
+int contract_run_list(void);
+int contract_run_jobs(void);
+int contract_run_unblock(void);
+int contract_run_processes(void);
+int contract_run_committer(void);
+int contract_run_isolation(void);
+
+#endif

@@ -1,0 +1,269 @@
+/*
+ * contract_store: all tests against SQLite, or against the PostgreSQL of FRAMEZERO_TEST_POSTGRESQL
+ * if the first argument is "postgresql".
+ */
+#include "contract.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "storage/sql.h"
+
+static const char *postgresql_url; /* NULL = SQLite */
+static int n_databases;
+
+void
+contract_code(const struct contract *c, enum fz_code want, enum fz_code got, const char *what,
+              int line)
+{
+    if (want == got)
+        return;
+    print_error("line %d: %s\n  gave %s, wanted %s: %s\n", line, what, fz_code_name(got),
+                fz_code_name(want), got ? c->err.text : "");
+    fail();
+}
+
+/* ---- a database per test ---- */
+
+static void
+make_schema(struct contract *c, const char *name)
+{
+    struct sql *sql = NULL;
+    char text[128];
+    snprintf(text, sizeof(text), "DROP SCHEMA IF EXISTS %s CASCADE; CREATE SCHEMA %s", name, name);
+    assert_ok(c, sql_open(postgresql_url, false, &sql, &c->err));
+    assert_ok(c, sql_script(sql, text, &c->err));
+    sql_close(sql);
+}
+
+int
+contract_setup(void **state)
+{
+    struct contract *c = calloc(1, sizeof(*c));
+    assert_non_null(c);
+    fz_arena_init(&c->arena, 256 * 1024 * 1024);
+    snprintf(c->dir, sizeof(c->dir), "/tmp/fzcontract.XXXXXX");
+    assert_non_null(mkdtemp(c->dir));
+    if (postgresql_url) {
+        char name[32];
+        snprintf(name, sizeof(name), "t%d_%d", (int)getpid(), n_databases++);
+        make_schema(c, name);
+        snprintf(c->url, sizeof(c->url), "%s%coptions=-csearch_path%%3D%s", postgresql_url,
+                 strchr(postgresql_url, '?') ? '&' : '?', name);
+    } else {
+        snprintf(c->url, sizeof(c->url), "sqlite:%s/framezero.db", c->dir);
+    }
+    unsigned n;
+    assert_ok(c, store_migrate(c->url, &n, &c->err));
+    assert_ok(c, store_open(c->url, &c->store, &c->err));
+    assert_string_equal(store_engine(c->store), postgresql_url ? "postgresql" : "sqlite");
+    assert_ok(c, store_project_create(c->store, "default", &c->project, &c->err));
+    assert_ok(c, store_project_create(c->store, "other", &c->other, &c->err));
+    *state = c;
+    return 0;
+}
+
+int
+contract_teardown(void **state)
+{
+    struct contract *c = *state;
+    char command[128];
+    store_close(c->store);
+    fz_arena_deinit(&c->arena);
+    snprintf(command, sizeof(command), "rm -rf %s", c->dir);
+    int failed = system(command);
+    free(c);
+    return failed;
+}
+
+struct store *
+contract_open(struct contract *c)
+{
+    struct store *store = NULL;
+    assert_ok(c, store_open(c->url, &store, &c->err));
+    return store;
+}
+
+void
+contract_sql(struct contract *c, const char *sqlite, const char *postgresql)
+{
+    struct sql *sql = NULL;
+    assert_ok(c, sql_open(c->url, false, &sql, &c->err));
+    assert_ok(c, sql_script(sql, postgresql_url ? postgresql : sqlite, &c->err));
+    sql_close(sql);
+}
+
+/* ---- reports and jobs ---- */
+
+struct store_report_new
+contract_item(int64_t project, const char *body)
+{
+    struct store_report_new item = {.project_id = project,
+                                    .format = "framezero",
+                                    .body = fz_span_cstr(body),
+                                    .received_ms = 1700000000000};
+    struct fz_uuid id = fz_uuid_new();
+    fz_uuid_format(&id, item.id);
+    fz_sha256_hex(item.body, item.body_sha256);
+    return item;
+}
+
+void
+contract_report(struct contract *c, int64_t project, const char *body, char ret_id[STORE_ID_TEXT])
+{
+    struct store_report_new item = contract_item(project, body);
+    assert_ok(c, store_report_insert(c->store, &item, 1, &c->err));
+    assert_int_equal(item.code, FZ_OK);
+    assert_false(item.is_duplicate);
+    memcpy(ret_id, item.id, STORE_ID_TEXT);
+}
+
+void
+contract_upload(struct contract *c, int64_t project, char ret_id[STORE_ID_TEXT])
+{
+    struct store_upload upload = {.project_id = project, .name = "App.zip", .size = 123};
+    struct fz_uuid id = fz_uuid_new();
+    fz_uuid_format(&id, upload.id);
+    fz_sha256_hex(fz_span_cstr(upload.id), upload.blob_sha256);
+    assert_ok(c, store_upload_insert(c->store, &upload, &c->err));
+    memcpy(ret_id, upload.id, STORE_ID_TEXT);
+}
+
+size_t
+contract_claim_all(struct contract *c, struct store_job *ret, size_t max)
+{
+    size_t n = 0;
+    assert_ok(c, store_job_claim(c->store, "test", max, 60000, ret, &n, &c->err));
+    return n;
+}
+
+struct store_job
+contract_claim(struct contract *c, const char *id)
+{
+    struct store_job job = {0};
+    assert_int_equal(contract_claim_all(c, &job, 1), 1);
+    if (id)
+        assert_string_equal(job.subject, id);
+    return job;
+}
+
+struct fz_uuid
+contract_uuid(char c)
+{
+    struct fz_uuid uuid = {{0}};
+    uuid.bytes[0] = (uint8_t)c;
+    uuid.bytes[15] = 1;
+    return uuid;
+}
+
+enum fz_code
+contract_finish(struct contract *c, const struct store_job *job, const char *waits)
+{
+    struct store_image_wait list[16];
+    size_t n = 0;
+    for (; waits && waits[n]; n++)
+        list[n] = (struct store_image_wait){contract_uuid(waits[n]), "Shop", "arm64"};
+    struct fz_uuid images[] = {contract_uuid('a'), contract_uuid('b')};
+    struct store_report_done done = {
+        .columns = {.status = n ? "unsymbolicated" : "symbolicated", .app_version = "4.2"},
+        .result = fz_span_cstr("{\"threads\":[]}"),
+        .waits = list,
+        .n_waits = n,
+        .images = images,
+        .n_images = 2};
+    return store_job_finish_report(c->store, job, &done, &c->err);
+}
+
+static const char *
+make_result(void *user, const struct store_symbol *symbols, size_t n, uint64_t n_unblocked,
+            struct fz_arena *arena)
+{
+    (void)user;
+    (void)symbols;
+    return fz_arena_printf(arena, "{\"files\":%zu,\"unblocked_reports\":%d}", n, (int)n_unblocked);
+}
+
+enum fz_code
+contract_finish_upload(struct contract *c, const struct store_job *job, const char *uuids,
+                       const char *state, uint64_t *ret_unblocked)
+{
+    struct store_symbol symbols[16] = {0};
+    char hashes[16][FZ_SHA256_TEXT];
+    size_t n = 0;
+    for (; uuids[n]; n++) {
+        fz_sha256_hex(fz_span_make(&uuids[n], 1), hashes[n]);
+        symbols[n] = (struct store_symbol){.uuid = contract_uuid(uuids[n]),
+                                           .arch = "arm64",
+                                           .kind = "dsym",
+                                           .name = "Shop",
+                                           .size = 77,
+                                           .state = state,
+                                           .file_sha256 = hashes[n],
+                                           .index_sha256 = hashes[n],
+                                           .index_version = 1,
+                                           .features_json = "{}",
+                                           .problems_json = "[]",
+                                           .uploaded_ms = 1700000000000,
+                                           .has_dwarf = true};
+    }
+    return store_job_finish_upload(c->store, job, symbols, n, make_result, NULL, &c->arena,
+                                   ret_unblocked, &c->err);
+}
+
+void
+contract_fork(struct contract *c, int n, contract_child_fn fn, void *user)
+{
+    pid_t children[16];
+    assert_true(n <= 16);
+    fflush(NULL);
+    for (int i = 0; i < n; i++) {
+        children[i] = fork();
+        assert_true(children[i] >= 0);
+        if (children[i] == 0) {
+            /* The parent's connection must not be used here, not even closed. */
+            struct contract own = *c;
+            own.store = NULL;
+            fz_arena_init(&own.arena, 64 * 1024 * 1024);
+            int failed = store_open(own.url, &own.store, &own.err) != FZ_OK || fn(&own, i, user);
+            if (failed)
+                fprintf(stderr, "child %d: %s\n", i, own.err.text);
+            store_close(own.store);
+            fz_arena_deinit(&own.arena);
+            _exit(failed);
+        }
+    }
+    int n_failed = 0;
+    for (int i = 0; i < n; i++) {
+        int status = 0;
+        assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+        n_failed += !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+    }
+    assert_int_equal(n_failed, 0);
+}
+
+int
+main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "postgresql") == 0) {
+        postgresql_url = getenv("FRAMEZERO_TEST_POSTGRESQL");
+        if (!postgresql_url) {
+            puts("FRAMEZERO_TEST_POSTGRESQL is not set (run under with_postgresql.sh): skipped");
+            return 77;
+        }
+    }
+    int n_failed = 0;
+    n_failed += contract_run_projects();
+    n_failed += contract_run_migrate();
+    n_failed += contract_run_reports();
+    n_failed += contract_run_list();
+    n_failed += contract_run_jobs();
+    n_failed += contract_run_unblock();
+    n_failed += contract_run_isolation();
+    n_failed += contract_run_committer();
+    n_failed += contract_run_processes();
+    return n_failed != 0;
+}

@@ -1,0 +1,248 @@
+#include "contract.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void
+test_insert_and_read(void **state)
+{
+    struct contract *c = *state;
+    char id[STORE_ID_TEXT];
+    struct store_report report;
+    struct fz_span bytes;
+    contract_report(c, c->project, "{\"framezero\":1}", id);
+    assert_ok(c, store_report_get(c->store, c->project, id, &c->arena, &report, &c->err));
+    assert_string_equal(report.id, id);
+    assert_string_equal(report.status, "queued");
+    assert_string_equal(report.format, "framezero");
+    assert_int_equal(report.received_ms, 1700000000000);
+    assert_null(report.app_id);
+    assert_int_equal(report.n_processed, 0);
+    assert_ok(c, store_report_body(c->store, c->project, id, &c->arena, &bytes, &c->err));
+    assert_true(fz_span_is(bytes, "{\"framezero\":1}"));
+    assert_fails(c, FZ_E_NOT_FOUND,
+                 store_report_result(c->store, c->project, id, &c->arena, &bytes, &c->err));
+
+    struct store_job job = contract_claim(c, id);
+    assert_int_equal(job.kind, STORE_JOB_REPORT);
+    assert_int_equal(job.project_id, c->project);
+    assert_int_equal(job.attempt, 1);
+    assert_ok(c, contract_finish(c, &job, "xy"));
+    assert_ok(c, store_report_get(c->store, c->project, id, &c->arena, &report, &c->err));
+    assert_string_equal(report.status, "unsymbolicated");
+    assert_string_equal(report.app_version, "4.2");
+    assert_int_equal(report.n_missing, 2);
+    assert_int_equal(report.n_processed, 1);
+    assert_ok(c, store_report_result(c->store, c->project, id, &c->arena, &bytes, &c->err));
+    assert_true(fz_span_is(bytes, "{\"threads\":[]}"));
+}
+
+static void
+test_bodies_of_all_sizes(void **state)
+{
+    struct contract *c = *state;
+    static const size_t sizes[] = {0, 1, 4096, 1024 * 1024, 32 * 1024 * 1024};
+    uint8_t *bytes = malloc(sizes[4]);
+    assert_non_null(bytes);
+    fz_random(bytes, sizes[4]); /* does not get smaller */
+    for (size_t i = 0; i < FZ_ARRAY_LEN(sizes); i++) {
+        struct store_report_new item = contract_item(c->project, "");
+        struct fz_span back;
+        item.body = fz_span_make(bytes, sizes[i]);
+        fz_sha256_hex(item.body, item.body_sha256);
+        assert_ok(c, store_report_insert(c->store, &item, 1, &c->err));
+        assert_int_equal(item.code, FZ_OK);
+        assert_ok(c, store_report_body(c->store, c->project, item.id, &c->arena, &back, &c->err));
+        assert_true(fz_span_equal(item.body, back));
+    }
+    free(bytes);
+    /* An arena that is too small is told, not overrun. */
+    struct fz_arena small;
+    struct store_report *list;
+    struct fz_span back;
+    size_t n;
+    const char *cursor;
+    assert_ok(c, store_report_list(c->store, c->project, NULL, NULL, 10, &c->arena, &list, &n,
+                                   &cursor, &c->err));
+    assert_int_equal(n, 5);
+    for (size_t cap = 0; cap < 200000; cap += 997) {
+        fz_arena_init(&small, cap);
+        enum fz_code code =
+            store_report_body(c->store, c->project, list[0].id, &small, &back, &c->err);
+        assert_true(code == FZ_OK || code == FZ_E_LIMIT || code == FZ_E_NO_MEMORY);
+        fz_arena_deinit(&small);
+    }
+}
+
+static void
+test_duplicates(void **state)
+{
+    struct contract *c = *state;
+    struct store_report_new items[5];
+    for (size_t i = 0; i < 5; i++) {
+        char body[2] = {(char)('a' + i), 0};
+        items[i] = contract_item(c->project, "");
+        fz_sha256_hex(fz_span_cstr(body), items[i].body_sha256);
+    }
+    char first[STORE_ID_TEXT];
+    memcpy(first, items[0].id, sizeof(first));
+    memcpy(items[1].id, first, sizeof(first));                          /* same id */
+    memcpy(items[2].body_sha256, items[0].body_sha256, FZ_SHA256_TEXT); /* same body */
+    items[3].project_id = c->other;                                     /* not the same */
+    memcpy(items[3].id, first, sizeof(first));
+    memcpy(items[3].body_sha256, items[0].body_sha256, FZ_SHA256_TEXT);
+    static const bool want[] = {false, true, true, false, false};
+    for (int round = 0; round < 2; round++) {
+        struct store_report_new copy[5];
+        memcpy(copy, items, sizeof(copy));
+        assert_ok(c, store_report_insert(c->store, copy, 5, &c->err));
+        for (size_t i = 0; i < 5; i++) {
+            assert_int_equal(copy[i].code, FZ_OK);
+            assert_int_equal(copy[i].is_duplicate, round == 1 || want[i]);
+            if (i < 4)
+                assert_string_equal(copy[i].id, first);
+        }
+    }
+    struct store_job jobs[10];
+    assert_int_equal(contract_claim_all(c, jobs, 10), 3);
+}
+
+static void
+test_bad_items_do_not_spoil_the_batch(void **state)
+{
+    struct contract *c = *state;
+    struct store_report_new items[7];
+    for (size_t i = 0; i < 7; i++) {
+        char body[2] = {(char)('a' + i), 0};
+        items[i] = contract_item(c->project, "");
+        fz_sha256_hex(fz_span_cstr(body), items[i].body_sha256);
+    }
+    items[1].project_id = 4711;
+    items[2].id[3] = 'X';
+    items[3].body_sha256[0] = 0;
+    items[4].format = NULL;
+    items[5].project_id = 0;
+    assert_ok(c, store_report_insert(c->store, items, 7, &c->err));
+    static const enum fz_code want[] = {FZ_OK,          FZ_E_NOT_FOUND, FZ_E_MALFORMED,
+                                        FZ_E_MALFORMED, FZ_E_MALFORMED, FZ_E_MALFORMED,
+                                        FZ_OK};
+    for (size_t i = 0; i < 7; i++)
+        assert_int_equal(items[i].code, want[i]);
+    struct store_job jobs[10];
+    assert_int_equal(contract_claim_all(c, jobs, 10), 2);
+    assert_ok(c, store_report_insert(c->store, items, 0, &c->err));
+}
+
+static void
+test_delete(void **state)
+{
+    struct contract *c = *state;
+    char id[STORE_ID_TEXT];
+    struct store_report report;
+    contract_report(c, c->project, "a", id);
+    struct store_job job = contract_claim(c, id);
+    assert_ok(c, store_report_delete(c->store, c->project, id, &c->err));
+    assert_fails(c, FZ_E_NOT_FOUND, store_report_delete(c->store, c->project, id, &c->err));
+    assert_fails(c, FZ_E_NOT_FOUND,
+                 store_report_get(c->store, c->project, id, &c->arena, &report, &c->err));
+    /* The worker that has it learns that it is gone. */
+    assert_fails(c, FZ_E_CONFLICT, contract_finish(c, &job, NULL));
+    assert_fails(c, FZ_E_CONFLICT, store_job_heartbeat(c->store, &job, 1000, &c->err));
+    contract_report(c, c->project, "a", id); /* may come again */
+}
+
+static void
+test_reprocess(void **state)
+{
+    struct contract *c = *state;
+    char id[STORE_ID_TEXT];
+    struct store_report report;
+    struct fz_span bytes;
+    contract_report(c, c->project, "a", id);
+    struct store_job job = contract_claim(c, id);
+    assert_ok(c, contract_finish(c, &job, NULL));
+    assert_ok(c, store_report_reprocess(c->store, c->project, id, &c->err));
+    assert_ok(c, store_report_reprocess(c->store, c->project, id, &c->err));
+    assert_ok(c, store_report_get(c->store, c->project, id, &c->arena, &report, &c->err));
+    assert_string_equal(report.status, "queued");
+    assert_ok(c, store_report_result(c->store, c->project, id, &c->arena, &bytes, &c->err));
+    job = contract_claim(c, id);
+    /* Asked for while it is worked on: once more after that. */
+    assert_ok(c, store_report_reprocess(c->store, c->project, id, &c->err));
+    assert_ok(c, contract_finish(c, &job, NULL));
+    assert_ok(c, store_report_get(c->store, c->project, id, &c->arena, &report, &c->err));
+    assert_string_equal(report.status, "queued");
+    struct store_job again = contract_claim(c, id);
+    assert_int_equal(again.attempt, 1);
+    assert_true(again.fence != job.fence || again.id != job.id);
+    assert_ok(c, contract_finish(c, &again, NULL));
+    assert_ok(c, store_report_get(c->store, c->project, id, &c->arena, &report, &c->err));
+    assert_string_equal(report.status, "symbolicated");
+    assert_int_equal(report.n_processed, 3);
+    assert_int_equal(contract_claim_all(c, &again, 1), 0);
+}
+
+static void
+test_transient(void **state)
+{
+    struct contract *c = *state;
+    struct store_report report, *list;
+    struct fz_span result;
+    size_t n;
+    const char *cursor;
+    struct store_report_new item = contract_item(c->project, "a");
+    item.transient = true;
+    assert_ok(c, store_report_insert(c->store, &item, 1, &c->err));
+    assert_int_equal(item.code, FZ_OK);
+    assert_fails(c, FZ_E_UNAVAILABLE,
+                 store_report_take_transient(c->store, c->project, item.id, &c->arena, &report,
+                                             &result, &c->err));
+    /* The same body as a report proper is another matter, in either order. */
+    char id[STORE_ID_TEXT];
+    contract_report(c, c->project, "a", id);
+    struct store_report_new second = contract_item(c->project, "a");
+    second.transient = true;
+    assert_ok(c, store_report_insert(c->store, &second, 1, &c->err));
+    assert_false(second.is_duplicate);
+    assert_fails(c, FZ_E_NOT_FOUND,
+                 store_report_take_transient(c->store, c->project, id, &c->arena, &report, &result,
+                                             &c->err));
+    assert_ok(c, store_report_list(c->store, c->project, NULL, NULL, 10, &c->arena, &list, &n,
+                                   &cursor, &c->err));
+    assert_int_equal(n, 1);
+    struct store_missing *missing;
+    struct store_job job = contract_claim(c, item.id);
+    assert_ok(c, contract_finish(c, &job, "x"));
+    assert_ok(c, store_missing_list(c->store, c->project, 10, &c->arena, &missing, &n, &c->err));
+    assert_int_equal(n, 0);
+    assert_ok(c, store_report_take_transient(c->store, c->project, item.id, &c->arena, &report,
+                                             &result, &c->err));
+    assert_string_equal(report.status, "unsymbolicated");
+    assert_true(fz_span_is(result, "{\"threads\":[]}"));
+    assert_fails(c, FZ_E_NOT_FOUND,
+                 store_report_take_transient(c->store, c->project, item.id, &c->arena, &report,
+                                             &result, &c->err));
+    /* A failed one has no result but a reason. */
+    struct store_job jobs[2];
+    assert_int_equal(contract_claim_all(c, jobs, 2), 2);
+    job = strcmp(jobs[0].subject, id) == 0 ? jobs[1] : jobs[0];
+    assert_ok(c, store_job_fail(c->store, &job, FZ_E_MALFORMED, "not a report", false, &c->err));
+    assert_ok(c, store_report_take_transient(c->store, c->project, second.id, &c->arena, &report,
+                                             &result, &c->err));
+    assert_string_equal(report.status, "failed");
+    assert_string_equal(report.error, "not a report");
+    assert_int_equal(result.len, 0);
+}
+
+int
+contract_run_reports(void)
+{
+    const struct CMUnitTest tests[] = {
+        contract_test(test_insert_and_read), contract_test(test_bodies_of_all_sizes),
+        contract_test(test_duplicates),      contract_test(test_bad_items_do_not_spoil_the_batch),
+        contract_test(test_delete),          contract_test(test_reprocess),
+        contract_test(test_transient),
+    };
+    return cmocka_run_group_tests_name("reports", tests, NULL, NULL);
+}
