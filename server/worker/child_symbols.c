@@ -28,6 +28,14 @@ struct reading {
     size_t n_slices, n_machos;
 };
 
+/* How messages call it: an upload may have come without a name. */
+static const char *
+shown_name(const struct reading *r)
+{
+    const char *name = fz_text_base_name(r->name);
+    return *name ? name : "the file";
+}
+
 static void
 close_file(struct out_file *file)
 {
@@ -108,7 +116,7 @@ read_slice(struct reading *r, struct fz_span bytes, bool is_whole_member, struct
 {
     struct sym_macho macho;
     struct proto_slice slice = {.file = 0};
-    const char *name = fz_text_base_name(r->name);
+    const char *name = shown_name(r);
     enum fz_code code = sym_macho_open(bytes, arena, &macho, &slice.problems, err);
     if (code != FZ_OK) {
         sym_problem_add(&r->problems, "bad_macho", "%s: %s", name, err->text);
@@ -128,7 +136,7 @@ read_slice(struct reading *r, struct fz_span bytes, bool is_whole_member, struct
                        r->child->limits.slices);
     slice.uuid = macho.uuid;
     slice.kind = sym_macho_kind(&macho);
-    slice.name = name;
+    slice.name = fz_text_base_name(r->name);
     struct out_file file = {.fd = -1};
     code = store_slice(r, bytes, is_whole_member, &file, err);
     slice.file = file.number;
@@ -156,7 +164,7 @@ read_macho(struct reading *r, struct fz_span file, struct fz_error *err)
         return FZ_OK;
     r->n_machos++;
     if (code != FZ_OK) {
-        sym_problem_add(&r->problems, "bad_macho", "%s: %s", fz_text_base_name(r->name), err->text);
+        sym_problem_add(&r->problems, "bad_macho", "%s: %s", shown_name(r), err->text);
         return FZ_OK;
     }
     for (size_t i = 0; i < n; i++) {
