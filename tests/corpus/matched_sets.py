@@ -160,9 +160,15 @@ def from_breakpad_sym(corpus, directory):
             parts = line.split()
             if parts[0] == "FILE":
                 files[parts[1]] = line.split(None, 2)[2].rstrip("\n")
-            elif re.match(r"^[0-9a-f]+$", parts[0]) and len(parts) == 4:
-                rows.append((hex_int(parts[0]), int(parts[2]), files[parts[3]]))
-    base, vmaddr = 0x10000000, 0x1000
+            elif parts[0] == "FUNC":
+                start, end = hex_int(parts[1]), hex_int(parts[1]) + hex_int(parts[2])
+            # The writer also listed the end of each sequence as a row, one byte behind the function.
+            elif re.match(r"^[0-9a-f]+$", parts[0]) and len(parts) == 4 and hex_int(parts[0]) < end:
+                # And it took file and line of a function's first row from what stood before it, even
+                # from the end of another unit's sequence; the line programs say otherwise.
+                is_first = hex_int(parts[0]) == start
+                rows.append((hex_int(parts[0]), None if is_first else (int(parts[2]), files[parts[3]])))
+    base = 0x10000000
     for start in range(0, len(rows), 1000):
         part = rows[start : start + 1000]
         report = {
@@ -171,16 +177,17 @@ def from_breakpad_sym(corpus, directory):
             "threads": [
                 {
                     "frames": [
-                        {"address": hex(base + addr - vmaddr + vmaddr), "adjusted": True}
-                        for addr, _, _ in part
+                        {"address": hex(base + addr), "adjusted": True}
+                        for addr, _ in part
                     ]
                 }
             ],
             "images": [{"uuid": header[3], "name": header[4], "address": hex(base), "size": 1 << 24}],
         }
         wanted = [
-            Wanted(0, n, "symbolicated", [{"file": file, "line": line}], "outermost line may be a call")
-            for n, (_, line, file) in enumerate(part)
+            # The writer left relative paths as they were; ours are joined with the compilation directory.
+            Wanted(0, n, "symbolicated", at and [{"line": at[0], "file_suffix": at[1]}], "any of the chain")
+            for n, (_, at) in enumerate(part)
         ]
         yield Case(f"{os.path.relpath(sym, corpus)}[{start}]", report, [debug_file], wanted)
 
