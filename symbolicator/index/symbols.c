@@ -16,6 +16,7 @@ struct filler {
     struct builder *b;
     const struct sym_section *sections[SECTIONS_MAX];
     size_t n_sections;
+    bool has_sizes; /* the sections */
     size_t n_dwarf; /* pieces from DWARF; those that are added come behind them */
     size_t piece, bare_piece, start;
     struct bare_row *rows; /* of the current symbol; offsets from its address */
@@ -67,7 +68,8 @@ symbol_name_at(const struct builder *b, uint64_t addr, struct fz_span wanted)
     return last;
 }
 
-/* The end of the code section that holds `addr`; `addr` itself if there is none. */
+/* The end of the code section that holds `addr`, or of the segment where sections have no sizes (in
+ * dSYMs of old tools); `addr` itself if there is none. */
 static uint64_t
 section_end(const struct filler *f, uint64_t addr)
 {
@@ -75,6 +77,12 @@ section_end(const struct filler *f, uint64_t addr)
         const struct sym_section *section = f->sections[i];
         if (addr >= section->addr && addr - section->addr < section->size)
             return section->addr + section->size;
+    }
+    const struct sym_macho *macho = f->b->macho;
+    for (size_t i = 0; !f->has_sizes && i < macho->n_segments; i++) {
+        const struct sym_segment *segment = &macho->segments[i];
+        if (addr >= segment->vmaddr && addr - segment->vmaddr < segment->vmsize)
+            return segment->vmaddr + segment->vmsize;
     }
     return addr;
 }
@@ -253,9 +261,11 @@ symbols_fill(struct builder *b, struct fz_error *err)
 {
     struct filler f = {.b = b, .n_dwarf = b->n_pieces};
     for (size_t i = 0; i < b->macho->n_sections && f.n_sections < SECTIONS_MAX; i++) {
-        if (b->macho->sections[i].flags & (uint32_t)S_ATTR_CODE)
-            f.sections[f.n_sections++] = &b->macho->sections[i];
+        const struct sym_section *section = &b->macho->sections[i];
+        if (section->size && section->flags & (uint32_t)S_ATTR_CODE)
+            f.sections[f.n_sections++] = section;
     }
+    f.has_sizes = f.n_sections > 0;
     bool ok = true;
     for (size_t first = 0; first < b->n_symbols && ok;) {
         size_t last = first + 1;

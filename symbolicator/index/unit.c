@@ -449,7 +449,7 @@ add_records(struct unit_builder *u, uint32_t n)
     } else {
         struct function function = {.start = info->low, .size = info->high - info->low};
         u->b->stats.n_functions++;
-        if (!function_name(u->b, node->origin, info->low, &name))
+        if (!function_name(u->b, node->die, info->low, &name))
             return false;
         function.name = name.name;
         record.start = function.start;
