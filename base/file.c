@@ -141,21 +141,36 @@ fz_file_write_atomic(const char *path, struct fz_span bytes, unsigned mode, stru
     return fz_file_sync_parent(path, err);
 }
 
+static enum fz_code
+make_dir(const char *path, struct fz_error *err)
+{
+    struct stat st;
+    if (mkdir(path, 0700) == 0)
+        return FZ_OK;
+    if (errno == EEXIST && stat(path, &st) == 0) {
+        if (S_ISDIR(st.st_mode))
+            return FZ_OK;
+        errno = ENOTDIR;
+    }
+    return fz_fail_errno(err, "cannot make the folder %s", path);
+}
+
 enum fz_code
 fz_file_make_dirs(const char *path, struct fz_error *err)
 {
     char at[PATH_MAX];
+    if (!*path)
+        return fz_fail(err, FZ_E_NOT_FOUND, "cannot make a folder without a name");
     if (snprintf(at, sizeof(at), "%s", path) >= (int)sizeof(at))
         return fz_fail(err, FZ_E_LIMIT, "the path is too long");
     for (char *p = at + 1; *p; p++) {
         if (*p != '/')
             continue;
         *p = '\0';
-        if (mkdir(at, 0700) != 0 && errno != EEXIST)
-            return fz_fail_errno(err, "cannot make the folder %s", at);
+        enum fz_code code = make_dir(at, err);
+        if (code != FZ_OK)
+            return code;
         *p = '/';
     }
-    if (mkdir(at, 0700) != 0 && errno != EEXIST)
-        return fz_fail_errno(err, "cannot make the folder %s", at);
-    return FZ_OK;
+    return make_dir(at, err);
 }

@@ -41,6 +41,12 @@ days_from_date(int64_t year, int64_t month, int64_t day)
     return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
 }
 
+static int64_t
+days_in_month(int64_t year, int64_t month)
+{
+    return month == 12 ? 31 : days_from_date(year, month + 1, 1) - days_from_date(year, month, 1);
+}
+
 void
 fz_time_format(int64_t unix_ms, char ret[FZ_TIME_TEXT])
 {
@@ -123,7 +129,8 @@ fz_time_parse(struct fz_span text, int64_t *ret_unix_ms)
     if (month < 1 || month > 12 || !accept(&c, '-'))
         return false;
     int64_t day = digits(&c, 2);
-    if (day < 1 || day > 31 || !(accept(&c, 'T') || accept(&c, 't') || accept(&c, ' ')))
+    if (day < 1 || day > days_in_month(year, month) ||
+        !(accept(&c, 'T') || accept(&c, 't') || accept(&c, ' ')))
         return false;
     int64_t hour = digits(&c, 2);
     if (hour < 0 || hour > 23 || !accept(&c, ':'))

@@ -16,9 +16,9 @@ struct fz_uuid {
     uint8_t bytes[16];
 };
 
-/* Parse 32 hex digits, dashes ignored, either case, optionally inside <> or {}; up to 8 further hex
- * digits (the Breakpad age) are allowed and dropped when there are no dashes. False and *ret
- * untouched otherwise. */
+/* Parse 32 hex digits, up to 5 dashes ignored, either case, optionally inside <> or {}; up to 8
+ * further hex digits (the Breakpad age, "...-0" in its dashed form) are allowed and dropped. False
+ * and *ret untouched otherwise. */
 bool fz_uuid_parse(struct fz_span text, struct fz_uuid *ret);
 
 /* 32 lower-case hex digits. */
