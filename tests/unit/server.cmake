@@ -1,0 +1,1 @@
+fz_unit_test(limits fz_config)

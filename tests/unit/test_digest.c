@@ -1,0 +1,70 @@
+#include "base/digest.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+/* FIPS 180-4 examples. */
+static const struct {
+    const char *in, *want;
+} cases[] = {
+    {"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
+    {"abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
+    {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+     "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
+};
+
+static void
+test_sha256(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        char hex[FZ_SHA256_TEXT];
+        struct fz_span in = fz_span_cstr(cases[i].in);
+        fz_sha256_hex(in, hex);
+        assert_string_equal(hex, cases[i].want);
+        FZ_CLEANUP(fz_sha256_destroyp) struct fz_sha256 *hash = NULL;
+        assert_int_equal(fz_sha256_create(&hash, NULL), FZ_OK);
+        for (size_t k = 0; k < in.len; k++)
+            fz_sha256_update(hash, fz_span_make(in.data + k, 1));
+        fz_sha256_update(hash, fz_span_make(NULL, 0));
+        fz_sha256_finish(hash, hex);
+        assert_string_equal(hex, cases[i].want);
+    }
+    fz_sha256_destroy(NULL);
+}
+
+static void
+test_random(void **state)
+{
+    (void)state;
+    uint8_t a[32] = {0}, b[32] = {0};
+    fz_random(a, sizeof(a));
+    fz_random(b, sizeof(b));
+    assert_memory_not_equal(a, b, sizeof(a));
+    fz_random(a, 0);
+}
+
+static void
+test_equal(void **state)
+{
+    (void)state;
+    assert_true(fz_equal_constant_time(fz_span_cstr("abc"), fz_span_cstr("abc")));
+    assert_false(fz_equal_constant_time(fz_span_cstr("abc"), fz_span_cstr("abd")));
+    assert_false(fz_equal_constant_time(fz_span_cstr("abc"), fz_span_cstr("ab")));
+    assert_true(fz_equal_constant_time(fz_span_make(NULL, 0), fz_span_cstr("")));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sha256),
+        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_equal),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

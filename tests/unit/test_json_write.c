@@ -1,0 +1,122 @@
+/* The writer, and the walk over what it wrote. */
+#include "server/json/json_write.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "server/json/json_walk.h"
+
+static void
+test_write(void **state)
+{
+    (void)state;
+    struct fz_buffer out;
+    fz_buffer_init(&out, 0);
+    struct json_write w = json_write_start(&out);
+    json_write_open(&w, NULL, '{');
+    json_write_text(&w, "absent", NULL);
+    json_write_raw(&w, "absent", NULL);
+    json_write_text(&w, "te\"xt", "a\nb");
+    json_write_hex(&w, "zero", 0);
+    json_write_hex(&w, "hex", UINT64_MAX);
+    json_write_u64(&w, "u", UINT64_MAX);
+    json_write_i64(&w, "i", INT64_MIN);
+    json_write_open(&w, "list", '[');
+    json_write_open(&w, NULL, '[');
+    json_write_close(&w, ']');
+    json_write_bool(&w, NULL, true);
+    json_write_open(&w, NULL, '{');
+    json_write_close(&w, '}');
+    json_write_i64(&w, NULL, 0);
+    json_write_close(&w, ']');
+    json_write_raw(&w, "raw", "[ 1.50 ]");
+    json_write_bool(&w, "b", false);
+    json_write_close(&w, '}');
+    assert_string_equal(fz_buffer_cstr(&out),
+                        "{\"te\\\"xt\":\"a\\nb\",\"zero\":\"0x0\",\"hex\":\"0xffffffffffffffff\","
+                        "\"u\":18446744073709551615,\"i\":-9223372036854775808,"
+                        "\"list\":[[],true,{},0],\"raw\":[ 1.50 ],\"b\":false}");
+    fz_buffer_deinit(&out);
+}
+
+static void
+test_walk(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *in;
+        const char *want; /* key=value; of each member, ? behind a value that is cut */
+    } cases[] = {
+        {"", ""},
+        {"[]", ""},
+        {"\"a\"", ""},
+        {"{}", ""},
+        {"{\"a\":1}", "a=1;"},
+        {" \n{ \"a\" : 1 , \"b\":\"x\"}", "a=1;b=\"x\";"},
+        {"\xef\xbb\xbf{\"a\":1}", "a=1;"},
+        {"{\"a\":{\"b\":[1,{}]},\"c\":[\"]\"]}", "a={\"b\":[1,{}]};c=[\"]\"];"},
+        {"{\"a\":\"\\\"\",\"b\":\"\\\\\",\"c\":\"\\\\\\\"}\"}",
+         "a=\"\\\"\";b=\"\\\\\";c=\"\\\\\\\"}\";"},
+        {"{\"a\\\"\":1}", "a\\\"=1;"},
+        {"{\"a\":[1,2", "a=[1,2?"},
+        {"{\"a\":\"x", "a=\"x?"},
+        {"{\"a\":12", "a=12?"},
+        {"{\"a\":", "a=?"},
+        {"{\"a\"", ""},
+        {"{\"a", ""},
+        {"{\"a\":1 \"b\":2}", "a=1;b=2;"},
+        {"{\"a\":1,b:2}", "a=1;"},
+        {"{\"a\":}", "a=;"},
+        {"{\"a\":1}{\"b\":2}", "a=1;"},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        struct fz_buffer got;
+        fz_buffer_init(&got, 0);
+        struct json_walk walk = json_walk_start(fz_span_cstr(cases[i].in));
+        struct json_member member;
+        while (json_walk_next(&walk, &member)) {
+            fz_buffer_append(&got, member.key.data, member.key.len);
+            fz_buffer_char(&got, '=');
+            fz_buffer_append(&got, member.value.data, member.value.len);
+            fz_buffer_char(&got, member.complete ? ';' : '?');
+        }
+        if (strcmp(fz_buffer_cstr(&got), cases[i].want) != 0)
+            fail_msg("%s: %s", cases[i].in, fz_buffer_cstr(&got));
+        fz_buffer_deinit(&got);
+    }
+}
+
+static void
+test_compact(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *in, *want;
+    } cases[] = {
+        {"[ 1 , 2 ]", "[1,2]"}, {"{\n \"a b\" : \" \\\" \" }\n", "{\"a b\":\" \\\" \"}"},
+        {"\t1.50 ", "1.50"},    {"", ""},
+        {"[]", "[]"},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        struct fz_buffer got;
+        fz_buffer_init(&got, 0);
+        json_walk_compact(fz_span_cstr(cases[i].in), &got);
+        assert_string_equal(fz_buffer_cstr(&got), cases[i].want);
+        fz_buffer_deinit(&got);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_write),
+        cmocka_unit_test(test_walk),
+        cmocka_unit_test(test_compact),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
