@@ -203,6 +203,9 @@ http_header_judge(struct http_request *request, const char *method, const char *
     if (code)
         return code;
     if (request->uri_code) {
+        /* A place is named where a byte stands that no target may have: others may have split the
+         * request line elsewhere. */
+        request->answer.close = request->uri_error.offset >= 0;
         int status = request->uri_code == FZ_E_LIMIT ? 414 : fz_code_http_status(request->uri_code);
         return http_body_refuse(request, status, request->uri_code, 0, "%s",
                                 request->uri_error.text);

@@ -26,7 +26,8 @@ enum {
     HTTP_HEADER_MEMORY = 32 * 1024, /* a connection's memory: header, then pieces of the body */
     HTTP_BODY_GRACE_MS = 5000,      /* the minimum rate counts over windows of this length */
     HTTP_IDLE_MS = 60 * 1000,       /* between two requests of a connection */
-    HTTP_DRAIN_MS = 2000,           /* how long a refused body is still read */
+    HTTP_DRAIN_MS = 2000,           /* how long a refused body is still read, */
+    HTTP_DRAIN_BYTES = 16 * 1024 * 1024, /* and how much of it */
     HTTP_SWEEP_MS = 100,
     HTTP_SMALL_BODY = 64 * 1024, /* a refused body up to this is read, the connection kept */
     HTTP_STAGE = 256 * 1024,     /* a streamed body goes to disk in steps of this size */
@@ -99,6 +100,7 @@ struct http_request {
     char *notes; /* for the log line; owned */
     int64_t started_us;
     uint64_t bytes_in, bytes_out;
+    size_t drained;
     bool active; /* counted in server->n_active */
     char method[16];
     char path[96]; /* without the query, cut; for the log line of what has no route */
@@ -122,6 +124,7 @@ struct http_request {
     int fd;                   /* HTTP_BODY_FILE; -1 */
     uint64_t file_size;
     struct http_inflate *inflate;
+    _Atomic bool with_body_thread; /* the stage is in its hands */
     bool body_complete;
     enum fz_code body_code; /* why the body was refused */
     int body_status;

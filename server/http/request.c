@@ -164,6 +164,7 @@ on_body(struct http_request *request, struct fz_span bytes)
     if (full) {
         http_conn_pause(request->conn);
         MHD_suspend_connection(request->mhd);
+        atomic_store(&request->with_body_thread, true);
         http_pool_push(request->server->body_threads, &request->job);
     }
     return MHD_YES;
@@ -199,6 +200,10 @@ http_request_on_data(void *server, struct MHD_Connection *mhd, const char *url, 
     (void)server, (void)mhd, (void)url;
     if (!request)
         return MHD_NO; /* no memory for it */
+    /* Between two chunks libmicrohttpd asks again although the connection is suspended: leave it
+     * the bytes. */
+    if (atomic_load(&request->with_body_thread))
+        return MHD_YES;
     struct fz_span bytes = fz_span_make(data, *data_len);
     *data_len = 0;
     switch (request->step) {
@@ -217,7 +222,8 @@ http_request_on_data(void *server, struct MHD_Connection *mhd, const char *url, 
         return send_answer(request);
     case HTTP_STEP_DRAIN:
         /* Its end: the answer is out, so nothing is left but to close. */
-        return bytes.len ? MHD_YES : MHD_NO;
+        request->drained += bytes.len;
+        return bytes.len && request->drained <= HTTP_DRAIN_BYTES ? MHD_YES : MHD_NO;
     case HTTP_STEP_WORK:
         if (request->abandoned)
             return give_up(request);

@@ -104,6 +104,7 @@ run_body_job(struct http_job *job)
         http_server_hand_over(request);
         return;
     }
+    atomic_store(&request->with_body_thread, false);
     MHD_resume_connection(request->mhd);
 }
 
@@ -375,6 +376,9 @@ http_stop(struct http_server *server, int64_t grace_ms)
         return;
     atomic_store(&server->stopping, true);
     MHD_quiesce_daemon(server->daemon);
+    /* libmicrohttpd may still hold the socket in its hands, so it is closed later; but nobody is to
+     * wait in its queue. */
+    shutdown(server->listen_fd, SHUT_RDWR);
     wait_quiet(server, fz_time_monotonic_ms() + grace_ms);
     end_parts(server);
 }

@@ -1,0 +1,188 @@
+/*
+ * A server with nothing behind it, so that tests can look at the HTTP side alone.
+ *
+ * Prints its URL on one line and serves until standard input ends. Limits come as NAME=VALUE
+ * arguments. The token is "good".
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/digest.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "server/http/http.h"
+
+enum { SMALL = 10000, INFLATED = 4 * 1024 * 1024, UPLOAD = 8 * 1024 * 1024 };
+
+static void
+tell(struct http_request *request, struct fz_span body)
+{
+    char hash[FZ_SHA256_TEXT], text[512];
+    fz_sha256_hex(body, hash);
+    snprintf(text, sizeof(text), "{\"len\":%zu,\"sha256\":\"%s\"}", body.len, hash);
+    http_respond_json(request, 200, fz_span_cstr(text));
+}
+
+static void
+on_memory(void *app, struct http_request *request)
+{
+    (void)app;
+    tell(request, http_body(request));
+}
+
+static void
+on_file(void *app, struct http_request *request)
+{
+    (void)app;
+    uint64_t size;
+    int fd = http_body_fd(request, &size);
+    struct fz_map map;
+    struct fz_error err;
+    if (fz_map_open_fd(fd, &map, &err)) {
+        http_respond_error(request, &err);
+        return;
+    }
+    if (map.bytes.len != size)
+        abort();
+    tell(request, map.bytes);
+    fz_map_close(&map);
+}
+
+static void
+on_item(void *app, struct http_request *request)
+{
+    (void)app;
+    struct fz_buffer json;
+    fz_buffer_init(&json, 0);
+    fz_buffer_text(&json, "{\"id\":");
+    fz_text_json_append(&json, fz_span_cstr(http_param(request, "id")));
+    const char *query = http_query(request, "q");
+    fz_buffer_text(&json, ",\"q\":");
+    fz_text_json_append(&json, fz_span_cstr(query ? query : "(none)"));
+    fz_buffer_text(&json, "}");
+    http_log_note(request, "seen", "yes \"really\"");
+    http_respond_json(request, 200, fz_buffer_span(&json));
+    fz_buffer_deinit(&json);
+}
+
+static void *
+answer_later(void *arg)
+{
+    struct http_request *request = arg;
+    const char *ms = http_query(request, "ms");
+    fz_time_sleep_ms(ms ? atoi(ms) : 100);
+    http_respond_json(request, 200, fz_span_cstr("{\"late\":true}"));
+    return NULL;
+}
+
+static void
+on_later(void *app, struct http_request *request)
+{
+    (void)app;
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, answer_later, request) == 0)
+        pthread_detach(thread);
+}
+
+static void
+on_big(void *app, struct http_request *request)
+{
+    (void)app;
+    const char *text = http_query(request, "bytes");
+    size_t len = text ? (size_t)atol(text) : 0;
+    char *body = malloc(len + 1);
+    if (!body)
+        abort();
+    memset(body, 'x', len);
+    http_respond(request, 200, "text/plain", fz_span_make(body, len));
+    free(body);
+}
+
+static void
+on_fail(void *app, struct http_request *request)
+{
+    (void)app;
+    const char *text = http_query(request, "code");
+    struct fz_error err;
+    fz_ignore(fz_fail_at(&err, (enum fz_code)(text ? atoi(text) : 1), 7, "as \"asked\""));
+    http_respond_error(request, &err);
+}
+
+static enum fz_code
+authorize(void *app, struct http_request *request, unsigned scope, int64_t *ret_project_id,
+          int64_t *ret_token_id, int *ret_status, struct fz_error *err)
+{
+    (void)app;
+    const char *token = http_header(request, "authorization");
+    *ret_status = token ? 403 : 401;
+    if (!token || strcmp(token, "Bearer good") != 0)
+        return fz_fail(err, FZ_E_DENIED, "no token with scope %u", scope);
+    *ret_project_id = *ret_token_id = 1;
+    return FZ_OK;
+}
+
+static const struct http_route routes[] = {
+    {"POST", "/memory", HTTP_BODY_MEMORY, SMALL, INFLATED, 0, 0, "memory", on_memory},
+    {"POST", "/slow", HTTP_BODY_MEMORY, SMALL, INFLATED, 2, 0, "slow", on_memory},
+    {"POST", "/large", HTTP_BODY_MEMORY, UPLOAD, UPLOAD, 0, 0, "large", on_memory},
+    {"POST", "/file", HTTP_BODY_FILE, UPLOAD, 2 * UPLOAD, 0, 0, "file", on_file},
+    {"POST", "/private", HTTP_BODY_MEMORY, SMALL, SMALL, 0, 1, "private", on_memory},
+    {"GET", "/items/{id}", HTTP_BODY_NONE, 0, 0, 0, 0, "item", on_item},
+    {"DELETE", "/items/{id}", HTTP_BODY_NONE, 0, 0, 0, 0, "item_delete", on_item},
+    {"GET", "/later", HTTP_BODY_NONE, 0, 0, 0, 0, "later", on_later},
+    {"GET", "/big", HTTP_BODY_NONE, 0, 0, 0, 0, "big", on_big},
+    {"GET", "/fail", HTTP_BODY_NONE, 0, 0, 0, 0, "fail", on_fail},
+};
+
+int
+main(int argc, char **argv)
+{
+    struct limits limits = limits_default();
+    const char *temp = getenv("TMPDIR");
+    for (int i = 1; i < argc; i++) {
+        char *value = strchr(argv[i], '=');
+        if (value)
+            *value++ = '\0';
+        if (!value || limits_set(&limits, argv[i], value) != 0) {
+            fprintf(stderr, "http_echo: no such limit: %s\n", argv[i]);
+            return 2;
+        }
+    }
+    struct fz_error err;
+    struct metrics *metrics;
+    int metrics_fd;
+    struct http_server *server;
+    if (metrics_create(&metrics, &metrics_fd, &err)) {
+        fprintf(stderr, "http_echo: %s\n", err.text);
+        return 1;
+    }
+    struct http_config config = {.listen = "127.0.0.1:0",
+                                 .temp_dir = temp ? temp : "/tmp",
+                                 .routes = routes,
+                                 .n_routes = FZ_ARRAY_LEN(routes),
+                                 .authorize = authorize,
+                                 .limits = &limits,
+                                 .metrics = metrics};
+    if (http_start(&config, &server, &err)) {
+        fprintf(stderr, "http_echo: %s\n", err.text);
+        return 1;
+    }
+    printf("%s\n", http_url(server));
+    fflush(stdout);
+    char byte;
+    while (read(STDIN_FILENO, &byte, 1) > 0)
+        ;
+    http_stop(server, 5000);
+    struct fz_buffer text;
+    fz_buffer_init(&text, 0);
+    metrics_print(metrics, NULL, &text);
+    printf("%s", fz_buffer_cstr(&text));
+    fz_buffer_deinit(&text);
+    metrics_detach(metrics);
+    close(metrics_fd);
+    return 0;
+}
