@@ -225,13 +225,14 @@ serve_setup_print_first(const struct config *config, const char *url,
         printf("Try it, in another terminal:\n\n"
                "  TOKEN=%s\n\n"
                "  # 1. the debug symbols of the sample\n"
-               "  curl -H \"Authorization: Bearer $TOKEN\" --data-binary @%s/Demo.dSYM.zip \\\n"
-               "       \"%s/api/v1/symbols?name=Demo.dSYM.zip\"\n\n"
+               "  curl -sS -w '\\n' -H \"Authorization: Bearer $TOKEN\" \\\n"
+               "       --data-binary @%s/Demo.dSYM.zip \"%s/api/v1/symbols?name=Demo.dSYM.zip\"\n\n"
                "  # 2. a crash of it, addresses only\n"
-               "  ID=$(curl -s -H \"Authorization: Bearer %s\" --data-binary @%s/report.json \\\n"
-               "       %s/api/v1/reports | sed 's/.*\"id\":\"\\([^\"]*\\)\".*/\\1/'); echo $ID\n\n"
+               "  ID=$(curl -sS -H \"Authorization: Bearer %s\" --data-binary @%s/report.json \\\n"
+               "       \"%s/api/v1/reports?wait=10\" | sed 's/^{\"id\":\"\\([^\"]*\\)\".*/\\1/'); "
+               "echo $ID\n\n"
                "  # 3. the same with names\n"
-               "  curl -H \"Authorization: Bearer $TOKEN\" \\\n"
+               "  curl -sS -H \"Authorization: Bearer $TOKEN\" \\\n"
                "       \"%s/api/v1/reports/$ID?format=crash\"\n\n",
                first->admin_token, at, url, first->ingest_key, at, url, url);
     }
