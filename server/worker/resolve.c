@@ -13,6 +13,7 @@
 
 #include "base/attr.h"
 #include "base/text.h"
+#include "server/worker/image_map.h"
 #include "server/worker/resolve_symbols.h"
 #include "symbolicator/arch.h"
 
@@ -29,6 +30,7 @@ struct resolver {
     void *user;
     struct fz_arena *arena;
     struct image_index *images;
+    struct image_map map;
     struct resolve_names names;
 };
 
@@ -59,10 +61,10 @@ may_be_signed(const struct resolver *r)
 
 /* Find the image by the looked-up address: a call that ends an image returns behind it. */
 static int
-find_image(const struct resolver *r, uint64_t *addr, bool is_return)
+find_image(struct resolver *r, uint64_t *addr, bool is_return)
 {
     uint64_t plain = adjusted(r, *addr, is_return);
-    int image = report_image_at(r->report, plain);
+    int image = image_map_at(&r->map, plain);
     if (image >= 0 || !may_be_signed(r)) {
         *addr = plain;
         return image;
@@ -74,7 +76,7 @@ find_image(const struct resolver *r, uint64_t *addr, bool is_return)
         uint64_t cut = *addr & ((UINT64_C(1) << widths[i]) - 1);
         if (cut == *addr)
             continue;
-        image = report_image_at(r->report, adjusted(r, cut, is_return));
+        image = image_map_at(&r->map, adjusted(r, cut, is_return));
         if (image >= 0) {
             *addr = adjusted(r, cut, is_return);
             return image;
@@ -130,7 +132,7 @@ is_in_app(const struct report_image *image, int number)
 }
 
 static void
-locate(const struct resolver *r, struct report_frame *frame, bool is_return)
+locate(struct resolver *r, struct report_frame *frame, bool is_return)
 {
     uint64_t lookup = frame->addr;
     if (frame->image < 0 || (size_t)frame->image >= r->report->n_images) {
@@ -246,10 +248,12 @@ resolve_report(struct report *report, resolve_find_fn find, void *user,
     r->images = fz_arena_array(arena, report->n_images, sizeof(*r->images));
     if (!r->images)
         return fz_arena_fail(arena, err);
+    enum fz_code code = image_map_make(report, arena, &r->map, err);
+    if (code != FZ_OK)
+        return code;
     for (size_t i = 0; i < report->n_images; i++)
         report->images[i].state = REPORT_IMAGE_UNUSED;
     resolve_names_init(&r->names, options, arena);
-    enum fz_code code = FZ_OK;
     for (size_t i = 0; code == FZ_OK && i < report->n_threads; i++)
         code = resolve_thread(r, &report->threads[i], err);
     resolve_names_deinit(&r->names);

@@ -11,6 +11,7 @@
 
 #include "base/attr.h"
 #include "base/file.h"
+#include "server/worker/image_map.h"
 #include "server/worker/resolve.h"
 #include "tests/unit/tiny_macho.h"
 
@@ -347,6 +348,34 @@ test_in_app(void **state)
     }
 }
 
+/* The remembered answers are those of report_image_at(), whatever the images look like. */
+static void
+test_image_map(void **state FZ_UNUSED)
+{
+    uint32_t seed = 1;
+    for (int round = 0; round < 300; round++) {
+        struct report_image images[12] = {{.addr = 0}};
+        struct fz_arena arena;
+        struct image_map map;
+        fz_arena_init(&arena, 1024 * 1024);
+        struct report report = {.images = images, .n_images = (size_t)round % 13};
+        for (size_t i = 0; i < report.n_images; i++) {
+            seed = seed * 1664525 + 1013904223;
+            images[i].addr = (seed >> 8) % 97; /* close together, so that they overlap */
+            images[i].size = (seed >> 20) % 3 == 0 ? 0 : (seed >> 16) % 31;
+            if ((seed >> 24) % 16 == 0)
+                images[i].addr = UINT64_MAX - (seed >> 8) % 50;
+        }
+        assert_int_equal(image_map_make(&report, &arena, &map, NULL), FZ_OK);
+        for (uint64_t addr = 0; addr < 140; addr++) {
+            const uint64_t at[] = {addr, UINT64_MAX - addr, (UINT64_C(1) << 32) + addr};
+            for (size_t k = 0; k < FZ_ARRAY_LEN(at); k++)
+                assert_int_equal(image_map_at(&map, at[k]), report_image_at(&report, at[k]));
+        }
+        fz_arena_deinit(&arena);
+    }
+}
+
 /* Each allocation failing in turn: a clean error, never a crash. */
 static void
 test_out_of_memory(void **state)
@@ -380,6 +409,7 @@ main(void)
         cmocka_unit_test(test_given_image_and_offset),
         cmocka_unit_test(test_frames_from_registers),
         cmocka_unit_test(test_in_app),
+        cmocka_unit_test(test_image_map),
         cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
