@@ -4,12 +4,14 @@ import argparse
 import io
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 import zipfile
 
-SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "sample"
+TOP = pathlib.Path(__file__).resolve().parents[2]
+SAMPLE = TOP / "docs" / "sample"
 DWARF = "Demo.dSYM/Contents/Resources/DWARF/Demo"
 
 
@@ -54,12 +56,37 @@ def names(framezero):
     return problems
 
 
+def pasted(framezero):
+    """What `serve` prints on its first start, pasted into a shell: does it end with the names of the crash?"""
+    with tempfile.TemporaryDirectory() as data:
+        server = subprocess.Popen([framezero, "serve", "--data", data, "--listen", "127.0.0.1:0"], cwd=TOP,
+                                  stdout=subprocess.PIPE, text=True)
+        try:
+            printed = ""
+            while "format=crash" not in printed:
+                line = server.stdout.readline()
+                if not line:
+                    return ["serve ended early, or printed no commands:", printed]
+                printed += line
+            commands = re.search(r"^  TOKEN=.*format=crash\"$", printed, re.M | re.S).group()
+            done = subprocess.run(["bash", "-e", "-c", commands], cwd=TOP, capture_output=True, text=True, timeout=60)
+        finally:
+            server.terminate()
+            server.wait(30)
+    expected = [line.split("\t")[1] for line in (SAMPLE / "expected.txt").read_text().splitlines()]
+    told = re.findall(r"^\d+ +Demo +\t0x\w+ (.*?)(?: \+ \d+| \[inlined\]) \(", done.stdout, re.M)
+    return [] if told == expected else ["pasted:", commands, done.stdout, done.stderr, "expected:", *expected]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("remade", "names"))
+    parser.add_argument("what", choices=("remade", "names", "pasted"))
     parser.add_argument("--framezero")
     arguments = parser.parse_args()
-    problems = remade() if arguments.what == "remade" else names(arguments.framezero)
+    if arguments.what == "remade":
+        problems = remade()
+    else:
+        problems = {"names": names, "pasted": pasted}[arguments.what](arguments.framezero)
     print("\n".join(problems) or "ok")
     return 1 if problems else 0
 
