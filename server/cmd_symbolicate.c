@@ -44,15 +44,19 @@ parse(int argc, char **argv, struct local_symbols *symbols, struct arguments *re
             ret->render = report_render_crash;
         } else if (strcmp(arg, "--ips") == 0) {
             ret->render = report_render_ips;
-        } else if (strcmp(arg, "--dsym") == 0 && i + 1 < argc) {
-            if (local_symbols_add(symbols, argv[++i], &err) != FZ_OK) {
+        } else if (strncmp(arg, "--dsym=", 7) == 0 ||
+                   (strcmp(arg, "--dsym") == 0 && i + 1 < argc)) {
+            const char *path = arg[6] == '=' ? arg + 7 : argv[++i];
+            if (local_symbols_add(symbols, path, &err) != FZ_OK) {
                 fprintf(stderr, "framezero symbolicate: %s\n", err.text);
                 return 2;
             }
-        } else if ((arg[0] == '-' && arg[1] != '\0') || ret->report) {
-            fprintf(stderr, "framezero symbolicate: %s '%s'\n%s",
-                    ret->report ? "one report at a time, not also" : "unknown or incomplete option",
-                    arg, usage);
+        } else if (arg[0] == '-' && arg[1] != '\0') {
+            fprintf(stderr, "framezero symbolicate: unknown or incomplete option '%s'\n%s", arg,
+                    usage);
+            return 3;
+        } else if (ret->report) {
+            fprintf(stderr, "framezero symbolicate: one report at a time, not also '%s'\n", arg);
             return 3;
         } else {
             ret->report = arg;

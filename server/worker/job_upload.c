@@ -24,6 +24,24 @@ struct upload {
     struct sym_problems problems; /* of the upload as a whole */
 };
 
+/* Renew the leases, and see that the child does not fill the disk: what it writes is bounded by
+ * what an archive may unpack to, and as much again for the indexes. */
+static enum fz_code
+tick(void *user, struct fz_error *err)
+{
+    struct upload *u = user;
+    uint64_t sum = 0, max = u->worker->config->limits->archive_bytes;
+    for (size_t i = 0; i < u->n_files; i++) {
+        struct stat st;
+        if (fstat(u->files[i].fd, &st) == 0)
+            sum += (uint64_t)st.st_blocks * 512; /* holes cost nothing */
+    }
+    if (sum / 2 > max)
+        return fz_fail(err, FZ_E_LIMIT, "reading it wrote more than twice %llu bytes",
+                       (unsigned long long)max);
+    return job_beat(u->worker, err);
+}
+
 /* FILE: a new file for the child to write to. */
 static enum fz_code
 answer_file(struct upload *u, struct fz_error *err)
@@ -312,8 +330,8 @@ job_upload(struct worker *worker, const struct store_job *job, struct job_result
     struct fz_arena arena;
     fz_arena_init(&arena, worker->config->limits->report_memory);
     struct upload u = {.worker = worker, .arena = &arena, .child = {.sock = -1}};
-    u.child.tick = job_beat;
-    u.child.tick_user = worker;
+    u.child.tick = tick;
+    u.child.tick_user = &u;
     *ret = (struct job_result){.status = ""};
     enum fz_code code = run(&u, job, ret, err);
     *ret_died = code != FZ_OK && u.child.died;
