@@ -40,16 +40,29 @@ find_stored(struct sql *tx, const struct store_report_new *item, char ret_id[STO
 
 /* The verdict on one item; the caller's item itself is only changed once all is committed. */
 struct outcome {
+    const struct store_packed *packed;
     bool is_duplicate;
     enum fz_code code;
     char id[STORE_ID_TEXT];
 };
 
-static enum fz_code
-insert_row(struct sql *tx, const struct store_packed *packed, struct outcome *outcome,
-           int64_t *ret_key, struct fz_error *err)
+/* By body, and of the same body in the order they came: two nodes that store the same reports then
+ * go through them in one order, and do not wait for each other crosswise. */
+static int
+compare_outcomes(const void *a, const void *b)
 {
-    const struct store_report_new *item = packed->item;
+    const struct outcome *x = a, *y = b;
+    const struct store_report_new *i = x->packed->item, *j = y->packed->item;
+    if (i->project_id != j->project_id)
+        return i->project_id < j->project_id ? -1 : 1;
+    int order = strncmp(i->body_sha256, j->body_sha256, sizeof(i->body_sha256));
+    return order ? order : (x->packed > y->packed) - (x->packed < y->packed);
+}
+
+static enum fz_code
+insert_row(struct sql *tx, struct outcome *outcome, int64_t *ret_key, struct fz_error *err)
+{
+    const struct store_report_new *item = outcome->packed->item;
     const struct sql_value args[] = {sql_int(item->project_id),   sql_text(item->id),
                                      sql_text(item->body_sha256), sql_int(item->transient),
                                      sql_int(item->received_ms),  sql_text(item->format)};
@@ -77,13 +90,13 @@ insert_row(struct sql *tx, const struct store_packed *packed, struct outcome *ou
 }
 
 static enum fz_code
-insert_one(struct sql *tx, const struct store_packed *packed, int64_t now, struct outcome *outcome,
-           struct fz_error *err)
+insert_one(struct sql *tx, struct outcome *outcome, int64_t now, struct fz_error *err)
 {
+    const struct store_packed *packed = outcome->packed;
     const struct store_report_new *item = packed->item;
     int64_t key = 0;
     memcpy(outcome->id, item->id, sizeof(outcome->id));
-    enum fz_code code = insert_row(tx, packed, outcome, &key, err);
+    enum fz_code code = insert_row(tx, outcome, &key, err);
     if (code != FZ_OK || outcome->is_duplicate)
         return code;
     const struct sql_value body[] = {sql_int(key),
@@ -117,8 +130,7 @@ count_new(struct sql *tx, int64_t n, struct fz_error *err)
 }
 
 static enum fz_code
-insert_batch(struct store *store, const struct store_packed *items, size_t n,
-             struct outcome *outcomes, struct fz_error *err)
+insert_batch(struct store *store, struct outcome *outcomes, size_t n, struct fz_error *err)
 {
     int64_t now = 0, n_new = 0, known_project = 0;
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
@@ -126,9 +138,11 @@ insert_batch(struct store *store, const struct store_packed *items, size_t n,
     if (code == FZ_OK)
         code = sql_now(tx, &now, err);
     for (size_t i = 0; code == FZ_OK && i < n; i++) {
-        const struct store_report_new *item = items[i].item;
-        outcomes[i] = (struct outcome){.code = store_report_check(item)};
-        if (outcomes[i].code != FZ_OK)
+        struct outcome *outcome = &outcomes[i];
+        const struct store_report_new *item = outcome->packed->item;
+        outcome->is_duplicate = false;
+        outcome->code = store_report_check(item);
+        if (outcome->code != FZ_OK)
             continue;
         bool found = item->project_id == known_project;
         if (!found)
@@ -136,12 +150,12 @@ insert_batch(struct store *store, const struct store_packed *items, size_t n,
         if (code != FZ_OK)
             break;
         if (!found) {
-            outcomes[i].code = FZ_E_NOT_FOUND;
+            outcome->code = FZ_E_NOT_FOUND;
             continue;
         }
         known_project = item->project_id;
-        code = insert_one(tx, &items[i], now, &outcomes[i], err);
-        n_new += !outcomes[i].is_duplicate && !item->transient;
+        code = insert_one(tx, outcome, now, err);
+        n_new += !outcome->is_duplicate && !item->transient;
     }
     if (code == FZ_OK)
         code = count_new(tx, n_new, err);
@@ -159,13 +173,17 @@ store_report_insert_packed(struct store *store, const struct store_packed *items
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     struct outcome *outcomes = memory;
     enum fz_code code = FZ_OK;
+    for (size_t i = 0; i < n; i++)
+        outcomes[i].packed = &items[i];
+    if (n > 1)
+        qsort(outcomes, n, sizeof(*outcomes), compare_outcomes);
     for (int i = 0; i < TRIES; i++) {
-        code = insert_batch(store, items, n, outcomes, err);
+        code = insert_batch(store, outcomes, n, err);
         if (code == FZ_OK || !sql_may_retry(store->sql))
             break;
     }
     for (size_t i = 0; code == FZ_OK && i < n; i++) {
-        struct store_report_new *item = items[i].item;
+        struct store_report_new *item = outcomes[i].packed->item;
         item->code = outcomes[i].code;
         item->is_duplicate = outcomes[i].is_duplicate;
         if (outcomes[i].is_duplicate)
