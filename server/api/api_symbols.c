@@ -109,10 +109,10 @@ delete_symbols(struct api_call *call, struct fz_error *err)
 
 /* The path of the fault goes to the error's detail. */
 static enum fz_code
-fail_known(struct api_call *call, size_t i, struct fz_error *err)
+fail_known(struct api_call *call, size_t i, const char *text, struct fz_error *err)
 {
     call->detail = fz_arena_printf(call->arena, "{\"path\":\"uuids[%zu]\"}", i);
-    return fz_fail(err, FZ_E_MALFORMED, "uuids[%zu]: not a UUID", i);
+    return fz_fail(err, FZ_E_MALFORMED, "uuids[%zu]: '%.64s' is not a UUID", i, text ? text : "");
 }
 
 /* Does the project have a ready file of this kind? A UUID is shared by a binary and its dSYM. */
@@ -164,7 +164,7 @@ answer_known(struct api_call *call, const json_t *list, const char *kind, struct
     for (size_t i = 0; i < n; i++) {
         const char *text = json_string_value(json_array_get(list, i));
         if (!text || !fz_uuid_parse(fz_span_cstr(text), &uuids[i]))
-            return fail_known(call, i, err);
+            return fail_known(call, i, text, err);
     }
     enum fz_code code = find_missing(call, uuids, n, kind, missing, err);
     if (code)

@@ -19,7 +19,8 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(__file__))
-from framezero import Server, free_port  # noqa: E402
+from framezero import free_port  # noqa: E402
+from openapi import DescribedServer as Server  # noqa: E402
 
 BINARY = None
 SOURCE = os.path.join(os.path.dirname(__file__), "..", "..")
