@@ -22,6 +22,7 @@ static const struct command {
     {"index", cmd_index, "symbol file to symbol index"},
     {"lookup", cmd_lookup, "addresses to names out of a symbol index"},
     {"atos", cmd_atos, "addresses to function, file and line, as Apple's atos"},
+    {"inspect", cmd_inspect, "what a symbol file holds and what is wrong with it"},
     {"demangle", cmd_demangle, "mangled names to readable ones"},
     {NULL, NULL, NULL},
 };

@@ -8,6 +8,9 @@
  */
 #include "symbolicator/inspect.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+
 #include "base/reader.h"
 #include "symbolicator/demangle.h"
 
@@ -118,37 +121,56 @@ count_hidden(const struct sym_symbol *symbols, size_t n, struct sym_problems *pr
                         (unsigned long long)n_hidden, n);
 }
 
+/* As sym_problem_add(), but replaces the text of a problem that is there: building an index has
+ * told the same in passing, this says what to do about it. */
+static void FZ_PRINTF(3, 4)
+    tell(struct sym_problems *problems, const char *kind, const char *fmt, ...)
+{
+    char text[SYM_PROBLEM_TEXT];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    for (size_t i = 0; problems && i < problems->n; i++) {
+        if (strcmp(problems->list[i].kind, kind) == 0) {
+            memcpy(problems->list[i].text, text, sizeof(text));
+            return;
+        }
+    }
+    sym_problem_add(problems, kind, "%s", text);
+}
+
 static void
 tell_missing(const struct sym_macho *macho, const struct sym_features *features,
              struct sym_problems *problems)
 {
     bool is_dsym = strcmp(sym_macho_kind(macho), "dsym") == 0;
     if (!macho->has_uuid)
-        sym_problem_add(problems, "no_uuid",
-                        "no UUID: reports cannot be matched to it; link without -no_uuid");
+        tell(problems, "no_uuid",
+             "no UUID: reports cannot be matched to it; link without -no_uuid");
     if (macho->is_encrypted)
-        sym_problem_add(problems, "encrypted",
-                        "the code is encrypted by the App Store: unwinding cannot use it; upload "
-                        "the binary of the archive instead");
+        tell(problems, "encrypted",
+             "the code is encrypted by the App Store: unwinding cannot use it; upload "
+             "the binary of the archive instead");
     if (!features->dwarf && is_dsym && features->symtab)
-        sym_problem_add(problems, "stub_dsym",
-                        "a stub dSYM without debug information: names only, no files and lines. "
-                        "In an Xcode debug build it belongs to the .debug.dylib beside it");
+        tell(problems, "no_dwarf",
+             "a stub dSYM without debug information: names only, no files and lines. "
+             "In an Xcode debug build it belongs to the .debug.dylib beside it");
     else if (!features->dwarf && is_dsym)
-        sym_problem_add(problems, "no_dwarf",
-                        "a dSYM without debug information and names: build with -g and "
-                        "DEBUG_INFORMATION_FORMAT=dwarf-with-dsym");
+        tell(problems, "no_dwarf",
+             "a dSYM without debug information and names: build with -g and "
+             "DEBUG_INFORMATION_FORMAT=dwarf-with-dsym");
     else if (!features->dwarf)
-        sym_problem_add(problems, "no_dwarf",
-                        "no debug information, as in every linked binary: names without files and "
-                        "lines; upload its dSYM too");
+        tell(problems, "no_dwarf",
+             "no debug information, as in every linked binary: names without files and "
+             "lines; upload its dSYM too");
     else if (!features->lines)
-        sym_problem_add(problems, "no_lines",
-                        "debug information without line tables: no files and lines; build with -g "
-                        "or -gline-tables-only");
+        tell(problems, "no_lines",
+             "debug information without line tables: no files and lines; build with -g "
+             "or -gline-tables-only");
     if (!features->dwarf && !features->symtab)
-        sym_problem_add(problems, "stripped", "no function names at all%s",
-                        features->function_starts ? ": only where functions begin is known" : "");
+        tell(problems, "stripped", "no function names at all%s",
+             features->function_starts ? ": only where functions begin is known" : "");
 }
 
 static void

@@ -1,0 +1,168 @@
+#include "symbolicator/dwarf/libdwarf_object.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <dwarf.h>
+
+enum { SECTIONS_MAX = 64, NAME_MAX_LEN = 32 };
+
+struct object_section {
+    char name[NAME_MAX_LEN]; /* as ELF spells it: ".debug_info" */
+    struct fz_span bytes;
+    uint64_t addr;
+};
+
+struct libdwarf_object {
+    const struct sym_macho *macho;
+    struct Dwarf_Obj_Access_Interface_a_s interface;
+    Dwarf_Debug dbg;
+    struct object_section sections[SECTIONS_MAX]; /* the first is empty, as in ELF */
+    size_t n_sections;
+};
+
+static int
+get_section_info(void *user, Dwarf_Unsigned number, Dwarf_Obj_Access_Section_a *ret, int *error)
+{
+    const struct libdwarf_object *object = user;
+    (void)error;
+    if (number >= object->n_sections)
+        return DW_DLV_NO_ENTRY;
+    const struct object_section *section = &object->sections[number];
+    *ret = (Dwarf_Obj_Access_Section_a){
+        .as_name = section->name, .as_addr = section->addr, .as_size = section->bytes.len};
+    return DW_DLV_OK;
+}
+
+static Dwarf_Small
+get_byte_order(void *user)
+{
+    const struct libdwarf_object *object = user;
+    return object->macho->big_endian ? DW_END_big : DW_END_little;
+}
+
+static Dwarf_Small
+get_length_size(void *user)
+{
+    (void)user;
+    return 4; /* Apple's tools write 32-bit DWARF; each unit tells its own in any case */
+}
+
+static Dwarf_Small
+get_pointer_size(void *user)
+{
+    const struct libdwarf_object *object = user;
+    return (Dwarf_Small)sym_arch_pointer_size(object->macho->cputype);
+}
+
+static Dwarf_Unsigned
+get_file_size(void *user)
+{
+    const struct libdwarf_object *object = user;
+    return object->macho->bytes.len;
+}
+
+static Dwarf_Unsigned
+get_section_count(void *user)
+{
+    const struct libdwarf_object *object = user;
+    return object->n_sections;
+}
+
+static int
+load_section(void *user, Dwarf_Unsigned number, Dwarf_Small **ret, int *error)
+{
+    const struct libdwarf_object *object = user;
+    (void)error;
+    if (number >= object->n_sections || object->sections[number].bytes.len == 0)
+        return DW_DLV_NO_ENTRY;
+    /* libdwarf only reads what it is given here; its type lacks the const. */
+    *ret = (Dwarf_Small *)(uintptr_t)object->sections[number].bytes.data;
+    return DW_DLV_OK;
+}
+
+static const Dwarf_Obj_Access_Methods_a methods = {
+    .om_get_section_info = get_section_info,
+    .om_get_byte_order = get_byte_order,
+    .om_get_length_size = get_length_size,
+    .om_get_pointer_size = get_pointer_size,
+    .om_get_filesize = get_file_size,
+    .om_get_section_count = get_section_count,
+    .om_load_section = load_section,
+};
+
+static void
+add_section(struct libdwarf_object *object, const struct sym_section *section)
+{
+    struct object_section *added = &object->sections[object->n_sections++];
+    /* Mach-O cuts names at 16 bytes; this is the only one that matters. */
+    if (strcmp(section->name, "__debug_str_offs") == 0)
+        snprintf(added->name, sizeof(added->name), ".debug_str_offsets");
+    else
+        snprintf(added->name, sizeof(added->name), ".%s", section->name + 2);
+    added->bytes = section->bytes;
+    added->addr = section->addr;
+}
+
+enum fz_code
+libdwarf_object_fail(const struct libdwarf_object *object, Dwarf_Error error, const char *what,
+                     struct fz_error *err)
+{
+    enum fz_code code = fz_fail(err, FZ_E_MALFORMED, "libdwarf: %s: %s", what,
+                                error ? dwarf_errmsg(error) : "no such entry");
+    if (error)
+        dwarf_dealloc_error(object->dbg, error);
+    return code;
+}
+
+enum fz_code
+libdwarf_object_open(const struct sym_macho *macho, struct libdwarf_object **ret,
+                     struct fz_error *err)
+{
+    FZ_CLEANUP(libdwarf_object_closep) struct libdwarf_object *object = calloc(1, sizeof(*object));
+    if (!object)
+        return fz_fail(err, FZ_E_NO_MEMORY, "no memory for libdwarf");
+    object->macho = macho;
+    object->n_sections = 1;
+    for (size_t i = 0; i < macho->n_sections && object->n_sections < SECTIONS_MAX; i++) {
+        const struct sym_section *section = &macho->sections[i];
+        bool is_debug =
+            strcmp(section->segment, "__DWARF") == 0 || strcmp(section->name, "__eh_frame") == 0;
+        if (is_debug && section->bytes.len > 0 && strncmp(section->name, "__", 2) == 0)
+            add_section(object, section);
+    }
+    object->interface.ai_object = object;
+    object->interface.ai_methods = &methods;
+    Dwarf_Error error = NULL;
+    int status = dwarf_object_init_b(&object->interface, NULL, NULL, DW_GROUPNUMBER_ANY,
+                                     &object->dbg, &error);
+    if (status == DW_DLV_NO_ENTRY)
+        return fz_fail(err, FZ_E_NOT_FOUND, "no debug information");
+    if (status != DW_DLV_OK)
+        return libdwarf_object_fail(object, error, "open", err);
+    *ret = fz_take(&object);
+    return FZ_OK;
+}
+
+void
+libdwarf_object_close(struct libdwarf_object *object)
+{
+    if (!object)
+        return;
+    if (object->dbg)
+        dwarf_object_finish(object->dbg);
+    free(object);
+}
+
+void
+libdwarf_object_closep(struct libdwarf_object **object)
+{
+    libdwarf_object_close(*object);
+    *object = NULL;
+}
+
+Dwarf_Debug
+libdwarf_object_debug(const struct libdwarf_object *object)
+{
+    return object->dbg;
+}
