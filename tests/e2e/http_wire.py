@@ -41,7 +41,7 @@ class Wire:
         try:
             self.socket.sendall(data)
             return True
-        except (BrokenPipeError, ConnectionResetError):
+        except OSError:
             return False
 
     def more(self):

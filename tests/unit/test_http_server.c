@@ -1,6 +1,8 @@
 /* The server's life and the handlers' side; what goes over the wire is tests/e2e/http_*.py. */
 #include <arpa/inet.h>
+#include <ifaddrs.h>
 #include <pthread.h>
+#define _DEFAULT_SOURCE /* getifaddrs */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -230,6 +232,58 @@ test_stop_gives_up(void **state)
     atomic_store(&held, NULL);
 }
 
+/* An address of this machine that is not loopback; false if it has none. */
+static bool
+own_address(struct in_addr *ret)
+{
+    struct ifaddrs *list = NULL;
+    bool found = false;
+    if (getifaddrs(&list) != 0)
+        return false;
+    for (const struct ifaddrs *at = list; at && !found; at = at->ifa_next) {
+        if (!at->ifa_addr || at->ifa_addr->sa_family != AF_INET)
+            continue;
+        struct sockaddr_in v4;
+        memcpy(&v4, at->ifa_addr, sizeof(v4));
+        found = ntohl(v4.sin_addr.s_addr) >> 24 != 127;
+        if (found)
+            *ret = v4.sin_addr;
+    }
+    freeifaddrs(list);
+    return found;
+}
+
+/* One address has its share of the connections; loopback is not counted. */
+static void
+test_per_address(void **state)
+{
+    struct fixture *fixture = *state;
+    struct in_addr own;
+    if (!own_address(&own)) {
+        print_message("this machine has only loopback addresses\n");
+        skip();
+    }
+    fixture->limits.per_address = 3;
+    struct fz_error err;
+    unsigned port = 0;
+    assert_int_equal(start(fixture, ":0", &err), FZ_OK);
+    assert_int_equal(sscanf(http_url(fixture->server), "http://127.0.0.1:%u", &port), 1);
+    int fds[5];
+    for (size_t i = 0; i < FZ_ARRAY_LEN(fds); i++) {
+        struct sockaddr_in address = {
+            .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr = own};
+        fds[i] = socket(AF_INET, SOCK_STREAM, 0);
+        assert_int_equal(connect(fds[i], (struct sockaddr *)&address, sizeof(address)), 0);
+    }
+    while (atomic_load(&fixture->metrics->http_connections_refused) < 2)
+        fz_time_sleep_ms(5);
+    for (int i = 0; i < 10; i++)
+        expect(send_get(http_url(fixture->server), "/now"), "HTTP/1.1 200 OK\r\n", NULL);
+    assert_int_equal(atomic_load(&fixture->metrics->http_connections_refused), 2);
+    for (size_t i = 0; i < FZ_ARRAY_LEN(fds); i++)
+        close(fds[i]);
+}
+
 /* The client goes away while the handler works. */
 static void
 test_client_gone(void **state)
@@ -263,6 +317,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_port_taken, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_stop_finishes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_stop_gives_up, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_per_address, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_client_gone, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
