@@ -45,8 +45,9 @@ add_saturating(uint64_t a, uint64_t b)
     return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
-void
-child_sandbox_low_priority(void)
+/* Lowest scheduling class: a crash waits gladly, the thread that commits reports does not. */
+static void
+low_priority(void)
 {
     struct sched_param param = {.sched_priority = 0};
     /* Both may be refused in a container; the work is then done at ordinary priority. */
@@ -74,7 +75,7 @@ child_sandbox_enter(enum proto_role role, const struct limits *limits, struct fz
              set_limit(RLIMIT_AS, add_saturating(limits->child_memory, mapped));
     if (!ok)
         return fz_fail_errno(err, "cannot set limits");
-    child_sandbox_low_priority();
+    low_priority();
     return FZ_OK;
 }
 

@@ -18,10 +18,6 @@ FZ_MUST_CHECK enum fz_code child_sandbox_enter(enum proto_role role, const struc
 /* CPU seconds for the job that begins now, counted from what was used so far. */
 void child_sandbox_begin_job(enum proto_role role, const struct limits *limits);
 
-/* Lowest scheduling class: a crash waits gladly, the thread that commits reports does not. Also for
- * the worker itself. */
-void child_sandbox_low_priority(void);
-
 /* True in sanitizer builds, whose memory maps know no limit. */
 bool child_sandbox_is_sanitized(void);
 

@@ -210,6 +210,9 @@ work(struct worker *w, worker_stop_fn stop, void *user)
     release_held(w, 0);
 }
 
+/* The worker itself keeps its ordinary priority, unlike its children: it does little, and a process
+ * that waits for the processor while it holds the database's write lock would hold up those who
+ * take reports in. */
 enum fz_code
 worker_run(const struct worker_config *config, worker_stop_fn stop, void *user,
            struct fz_error *err)
