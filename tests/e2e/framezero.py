@@ -25,11 +25,21 @@ def free_port():
         return s.getsockname()[1]
 
 
+def new_database():
+    """A new database in the cluster of FRAMEZERO_TEST_POSTGRESQL; None (SQLite) if that is not set."""
+    cluster = os.environ.get("FRAMEZERO_TEST_POSTGRESQL")
+    if not cluster:
+        return None
+    name = "e2e_" + os.urandom(6).hex()
+    subprocess.run(["psql", "-q", cluster, "-c", f"CREATE DATABASE {name}"], check=True, timeout=60)
+    return urllib.parse.urlsplit(cluster)._replace(path="/" + name).geturl()
+
+
 class Server:
     def __init__(self, binary, args=(), database=None, workers=1, data=None, env=None):
         self.binary = os.path.abspath(binary)
         self.args = list(args)
-        self.database = database
+        self.database = database or new_database()
         self.workers = workers
         self.own_data = data is None
         self.data = data or tempfile.mkdtemp(prefix="framezero-test-")
@@ -45,6 +55,11 @@ class Server:
 
     def __exit__(self, *_):
         self.stop()
+
+    @property
+    def where(self):
+        """Options that lead another sub-command to the same database."""
+        return ["--database", self.database] if self.database else ["--data", self.data]
 
     @property
     def url(self):

@@ -37,8 +37,7 @@ def report(n=0, **more):
 
 def command(server, *args):
     """Run another sub-command on the server's database."""
-    where = ["--database", server.database] if server.database else ["--data", server.data]
-    done = subprocess.run([BINARY, *args, *where], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([BINARY, *args, *server.where], capture_output=True, text=True, timeout=60)
     if done.returncode != 0:
         raise RuntimeError(f"{args}: {done.stderr}")
     return done.stdout.strip()
@@ -267,8 +266,7 @@ class WithoutWorkers(unittest.TestCase):
                 (["project", "create", "No Good"], 1, "a project's name"), (["project"], 2, "usage"),
                 (["serve", "--port", "1"], 2, "--port"), (["nonsense"], 2, "nonsense")):
             with self.subTest(args=args):
-                done = subprocess.run([BINARY, *args, "--data", self.server.data], capture_output=True, text=True,
-                                      timeout=60)
+                done = subprocess.run([BINARY, *args, *self.server.where], capture_output=True, text=True, timeout=60)
                 self.assertEqual(done.returncode, status, done.stderr)
                 self.assertIn(words, done.stderr)
 
@@ -286,6 +284,7 @@ class Serving(unittest.TestCase):
             self.assertEqual(server.request("GET", "/api/v1/reports")[0], 200)
             self.assertEqual(server.request("GET", "/healthz", token=None)[0], 200)
 
+    @unittest.skipIf("FRAMEZERO_TEST_POSTGRESQL" in os.environ, "PostgreSQL takes any number of servers")
     def test_second_serve(self):
         with Server(BINARY, workers=0) as server:
             done = subprocess.run([BINARY, "serve", "--data", server.data, "--listen", f"127.0.0.1:{free_port()}"],

@@ -211,7 +211,7 @@ class Road(WithWorkers):
     def test_projects_are_apart(self):
         """A dSYM of one project is nobody else's."""
         for args in (["project", "create", "other"], ["token", "create", "--scope", "admin", "--project", "other"]):
-            done = subprocess.run([BINARY, *args, "--data", self.server.data], capture_output=True, text=True, check=True)
+            done = subprocess.run([BINARY, *args, *self.server.where], capture_output=True, text=True, check=True)
         other = done.stdout.strip()
         self.upload()
         report = self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"), token=other)
