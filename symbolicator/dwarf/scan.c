@@ -196,7 +196,7 @@ add_node(struct walk *walk, const struct abbrev *abbrev, const struct code_die *
 static inline void
 skip_die(struct walk *walk, struct cursor *c, const struct abbrev *abbrev)
 {
-    const struct step *step = walk->dwarf->steps + abbrev->first_step;
+    const struct step *step = &walk->dwarf->steps[abbrev->first_step];
     for (uint32_t n = abbrev->n_steps; n > 0; n--, step++) {
         cursor_skip(c, step->skip);
         switch ((enum step_op)step->op) {
@@ -292,7 +292,7 @@ walk_unit(struct walk *walk, struct cursor *c, const uint8_t *section, struct fz
                               (unsigned long long)offset, (unsigned long long)code);
         if (abbrev->has_code)
             enter_code_die(walk, c, abbrev, offset, depth);
-        else
+        else if (abbrev->n_steps)
             skip_die(walk, c, abbrev);
         if (c->bad)
             return fz_fail_at(err, FZ_E_MALFORMED, offset, "DIE at %llu: leaves its unit",

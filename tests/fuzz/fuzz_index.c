@@ -1,0 +1,55 @@
+/*
+ * Any bytes as a symbol index. The checks over header and blocks are put right first, as whoever
+ * wants to harm would, so that what lies behind them is tried.
+ */
+#include <stdlib.h>
+
+#include "symbolicator/index.h"
+#include "symbolicator/index/format.h"
+
+enum { BLOCK = 1 << INDEX_BLOCK_SHIFT };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void
+mend(uint8_t *bytes, size_t size)
+{
+    uint64_t checks = load64(bytes + INDEX_SECTIONS + 16 * INDEX_CHECKS);
+    uint64_t n = load64(bytes + INDEX_SECTIONS + 16 * INDEX_CHECKS + 8) / 4;
+    for (uint64_t i = 0; checks <= size && i < n && checks + 4 * i + 4 <= size; i++) {
+        size_t from = INDEX_HEADER + (size_t)i * BLOCK;
+        if (from >= checks)
+            break;
+        size_t len = checks - from < BLOCK ? (size_t)checks - from : BLOCK;
+        store32(bytes + checks + 4 * i, index_check(bytes + from, len));
+    }
+    store64(bytes + 16, size);
+    store32(bytes + 12, 0);
+    store32(bytes + 12, index_check(bytes, INDEX_HEADER));
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    uint8_t *bytes = malloc(size ? size : 1);
+    struct sym_index *index = NULL;
+    struct sym_frame frames[8];
+    const char *aliases[2];
+    char path[64];
+    if (size)
+        memcpy(bytes, data, size);
+    if (size >= INDEX_HEADER)
+        mend(bytes, size);
+    if (sym_index_open_bytes(fz_span_make(bytes, size), &index, NULL) == FZ_OK) {
+        uint64_t base = load64(bytes + 72);
+        for (uint64_t i = 0; i < 4096; i++) {
+            size_t n = sym_index_lookup(index, base + i * 4, frames, 8);
+            for (size_t k = 0; k < n; k++)
+                sym_frame_path(&frames[k], path, sizeof(path));
+            sym_index_aliases(index, base + i * 4, aliases, 2);
+        }
+        sym_index_close(index);
+    }
+    free(bytes);
+    return 0;
+}
