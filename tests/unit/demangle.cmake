@@ -1,1 +1,2 @@
 fz_unit_test(demangle_names fz_symbolicator)
+target_compile_definitions(test_demangle_names PRIVATE FZ_TOP="${CMAKE_SOURCE_DIR}")

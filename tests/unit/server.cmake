@@ -1,1 +1,3 @@
 fz_unit_test(limits fz_config)
+fz_unit_test(atos fz_atos)
+fz_use_fixtures(test_atos)

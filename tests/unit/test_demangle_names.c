@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/attr.h"
+#include "tests/unit/corpus.h"
 
 static void
 test_names(void **state)
@@ -190,14 +191,12 @@ test_doubling_substitutions(void **state)
 static void
 check_list(const char *file, size_t least)
 {
-    const char *corpus = getenv("FRAMEZERO_CORPUS");
-    char path[512];
-    snprintf(path, sizeof(path), "%s/demangle/%s", corpus ? corpus : "../shared/corpus", file);
-    FILE *in = fopen(path, "r");
-    if (!in) {
-        print_message("no corpus at %s\n", path);
+    char name[128], path[512];
+    snprintf(name, sizeof(name), "demangle/%s", file);
+    if (!corpus_path(name, path, sizeof(path)))
         skip();
-    }
+    FILE *in = fopen(path, "r");
+    assert_non_null(in);
     char *line = NULL;
     size_t room = 0, n = 0, n_right = 0;
     while (getline(&line, &room, in) > 0) {

@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "tests/unit/corpus.h"
 #include "tests/unit/macho_writer.h"
 
 static const uint8_t uuid_a[16] = {0xaa, 1}, uuid_b[16] = {0xbb, 1};
@@ -208,14 +209,11 @@ static void
 test_corpus_of_malformed_files(void **state)
 {
     (void)state;
-    const char *corpus = getenv("FRAMEZERO_CORPUS");
     char folder[512], path[1024];
-    snprintf(folder, sizeof(folder), "%s/malformed/llvm", corpus ? corpus : "../shared/corpus");
-    DIR *dir = opendir(folder);
-    if (!dir) {
-        print_message("no corpus at %s\n", folder);
+    if (!corpus_path("malformed/llvm", folder, sizeof(folder)))
         skip();
-    }
+    DIR *dir = opendir(folder);
+    assert_non_null(dir);
     size_t n_files = 0, n_opened = 0;
     for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
         if (entry->d_name[0] == '.')
