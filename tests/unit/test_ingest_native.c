@@ -122,6 +122,11 @@ test_shortest(void **state)
     assert_null(r.user_json);
     assert_null(r.extra_json);
     assert_int_equal(r.n_notes, 0);
+    /* All zeros is no UUID. */
+    r = parse("{\"addresses\":[],\"images\":[{\"address\":1,"
+              "\"uuid\":\"00000000-0000-0000-0000-000000000000\"}]}");
+    assert_false(r.images[0].has_uuid);
+    assert_int_equal(r.n_notes, 0);
 }
 
 #define IMAGES ",\"images\":[]"

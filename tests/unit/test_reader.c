@@ -193,6 +193,7 @@ test_fits(void **state)
         assert_int_equal(fz_read_fits(&r, cases[i].count, cases[i].size), cases[i].fits);
         assert_int_equal(r.failed, !cases[i].fits);
         assert_int_equal(r.pos, 0);
+        assert_int_equal(fz_read_fits(&r, 0, 0), cases[i].fits); /* nothing fits after a failure */
     }
 }
 

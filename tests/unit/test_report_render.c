@@ -282,9 +282,13 @@ test_load(void **state)
     assert_int_equal(report.threads[0].frames[1].adjust, REPORT_ADJUST_RETURN);
     assert_int_equal(report_render_json(&report, &loaded, &out, NULL), FZ_OK);
     assert_string_equal(fz_buffer_cstr(&out), full_json);
-    /* A note can still be added. */
-    report_note(&report, &arena, "another");
-    assert_int_equal(report.n_notes, 2);
+    /* Notes can still be added, and leave the others alone. */
+    for (int i = 1; i < 20; i++)
+        report_note(&report, &arena, "note %d", i);
+    assert_int_equal(report.n_notes, 20);
+    assert_string_equal(report.notes[0], "a note");
+    assert_string_equal(report.notes[1], "note 1");
+    assert_string_equal(report.notes[19], "note 19");
     fz_buffer_clear(&out);
     assert_int_equal(report_render_crash(&report, &loaded, &out, NULL), FZ_OK);
     assert_string_equal(fz_buffer_cstr(&out), full_crash);
@@ -296,6 +300,29 @@ test_load(void **state)
     assert_int_equal(report_load_json(fz_span_cstr("{\"id\""), &arena, &report, &loaded, &err),
                      FZ_E_MALFORMED);
     fz_buffer_deinit(&out);
+    fz_arena_deinit(&arena);
+}
+
+/* Two images that are alike but for their place: a frame finds its own again. */
+static void
+test_load_twin_images(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"threads\":[{\"frames\":[{\"address\":\"0x2010\",\"image\":\"a\","
+        "\"image_offset\":\"0x10\",\"status\":\"no_symbol\"},{\"address\":\"0x9000\","
+        "\"image\":\"a\",\"status\":\"no_symbol\"},{\"address\":\"0x3001\","
+        "\"image_offset\":\"0x1\",\"status\":\"no_symbol\"}]}],\"images\":["
+        "{\"name\":\"a\",\"address\":\"0x1000\"},{\"name\":\"a\",\"address\":\"0x2000\"},"
+        "{\"address\":\"0x3000\"}]}";
+    struct fz_arena arena;
+    struct report report;
+    struct report_envelope loaded;
+    fz_arena_init(&arena, 1 << 20);
+    assert_int_equal(report_load_json(fz_span_cstr(text), &arena, &report, &loaded, NULL), FZ_OK);
+    assert_int_equal(report.threads[0].frames[0].image, 1);
+    assert_int_equal(report.threads[0].frames[1].image, 0);
+    assert_int_equal(report.threads[0].frames[2].image, 2);
     fz_arena_deinit(&arena);
 }
 
@@ -391,7 +418,7 @@ main(void)
         cmocka_unit_test(test_json),         cmocka_unit_test(test_empty),
         cmocka_unit_test(test_client_id),    cmocka_unit_test(test_load),
         cmocka_unit_test(test_crash),        cmocka_unit_test(test_ips),
-        cmocka_unit_test(test_output_limit),
+        cmocka_unit_test(test_output_limit), cmocka_unit_test(test_load_twin_images),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
