@@ -102,7 +102,7 @@ sqlite_disconnect(struct sql *sql)
 {
     struct sqlite *lite = self(sql);
     sql_cache_clear(&lite->cache, end_prepared);
-    sqlite3_close(lite->db);
+    sqlite3_close_v2(lite->db); /* even if an uncached statement is still being read */
     lite->db = NULL;
 }
 
@@ -127,8 +127,10 @@ create_file(const char *path, struct fz_error *err)
         if (code != FZ_OK)
             return code;
     }
-    FZ_CLEANUP(fz_closep) int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0) {
+    /* Only a file that is not there is opened here: closing any descriptor of a database would drop
+     * the locks that this process's other connections hold on it. */
+    FZ_CLEANUP(fz_closep) int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0 && errno != EEXIST) {
         fz_fail_errno(err, "cannot create the database %s", path);
         return fz_fail(err, FZ_E_UNAVAILABLE, "%s", err ? err->text : "");
     }

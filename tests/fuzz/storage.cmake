@@ -1,0 +1,2 @@
+fz_fuzz_target(store_cursor fz_storage)
+fz_fuzz_target(store_unpack fz_storage)

@@ -1,0 +1,5 @@
+fz_unit_test(blob fz_storage)
+fz_unit_test(migrate fz_storage)
+fz_unit_test(store_cursor fz_storage)
+fz_unit_test(store_pack fz_storage)
+fz_unit_test(store_sql fz_storage)
