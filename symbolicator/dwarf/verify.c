@@ -15,7 +15,7 @@
 
 #include "symbolicator/dwarf/libdwarf_unit.h"
 
-enum { NONE = UINT32_MAX };
+static const uint32_t NONE = UINT32_MAX;
 static const size_t MEMORY_CAP = (size_t)2 << 30;
 static const uint32_t CODE_ATTRIBUTES = 0x80000400; /* pure or some instructions */
 
