@@ -73,7 +73,8 @@ refuse(struct fz_span body, const struct limits *limits, struct fz_error *err)
                        "JSON, but no report in a known format (%s): an array, not an object",
                        known);
     return fz_fail(err, FZ_E_UNSUPPORTED,
-                   "JSON, but no report in a known format (%s): no 'threads' and no 'addresses'",
+                   "JSON, but no report in a known format (%s): no 'threads' and no 'addresses' "
+                   "beside 'images', and no 'framezero'",
                    known);
 }
 

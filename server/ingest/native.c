@@ -23,16 +23,26 @@ starts_array(const struct json_member *member)
     return member->value.len && member->value.data[0] == '[';
 }
 
+/* `threads` alone is in the reports of many; without `framezero`, `images` must stand beside it. */
 static bool
 native_detect(struct fz_span head)
 {
+    bool threads = false, images = false;
     struct json_walk walk = json_walk_start(head);
     struct json_member member;
     while (json_walk_next(&walk, &member)) {
         if (fz_span_is(member.key, "framezero"))
             return true;
-        if ((fz_span_is(member.key, "threads") || fz_span_is(member.key, "addresses")) &&
-            starts_array(&member))
+        if (!starts_array(&member))
+            continue;
+        if (fz_span_is(member.key, "addresses"))
+            return true;
+        /* Where the head ends inside the threads, nothing speaks against images behind them. */
+        if (fz_span_is(member.key, "threads"))
+            threads = true;
+        else if (fz_span_is(member.key, "images"))
+            images = true;
+        if (threads && (images || !member.complete))
             return true;
     }
     return false;
