@@ -24,7 +24,7 @@ CASES = [
     ("Connection: close", get("/items/7", "Connection: close"), [200], False),
     ("Connection: TE, as sentry-cli sends it", get("/items/7", "Connection: TE", "TE: gzip"), [200], True),
     ("absolute form", b"GET http://a/items/7 HTTP/1.1\r\nHost: a\r\n\r\n", [200], True),
-    ("empty lines before the request", b"\r\n\r\n" + get("/items/7"), [200], True),
+    ("an empty line before the request", b"\r\n" + get("/items/7"), [200], True),
     ("three requests at once", get("/items/1") + post("/memory", b"x" * 50) + get("/items/2"),
      [200, 200, 200], True),
     ("a body behind a body", post("/memory", b"a") + post_chunked("/memory", b"b"), [200, 200], True),
@@ -41,7 +41,6 @@ CASES = [
     ("DELETE with a body", b"DELETE /items/7 HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx", [413], False),
     ("GET with Content-Length 0", get("/items/7", "Content-Length: 0"), [200], True),
     ("empty chunked body", post_chunked("/memory"), [200], True),
-    ("chunk extension", TE + b"\r\n3;a=b\r\nabc\r\n0\r\n\r\n", [200], True),
     ("trailer", TE + b"\r\n3\r\nabc\r\n0\r\nX-Sum: 1\r\n\r\n", [200], True),
     ("upper-case chunk size", TE + b"\r\nA\r\n0123456789\r\n0\r\n\r\n", [200], True),
     ("no Content-Length, no body", b"POST /memory HTTP/1.1\r\nHost: a\r\n\r\n", [200], True),
@@ -151,6 +150,13 @@ class Framing(unittest.TestCase):
         for path in ("/memory", "/file", "/large"):
             for data in (post(path, body), post_chunked(path, body), post_chunked(path, body, size=7)):
                 self.assertEqual(self.echo.ask(data).json, want)
+
+    def test_chunk_extension(self):
+        """Read over by libmicrohttpd 0.9, refused by 1.0.1: never taken for a part of the body."""
+        answer = self.echo.ask(TE + b"\r\n3;a=b\r\nabc\r\n0\r\n\r\n")
+        self.assertIn(answer.status, (200, 400))
+        if answer.status == 200:
+            self.assertEqual(answer.json["len"], 3)
 
     def test_head(self):
         wire = self.echo.connect()
