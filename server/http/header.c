@@ -57,7 +57,7 @@ copy_fields(struct http_request *request, size_t text_len)
     return true;
 }
 
-#if MHD_VERSION < 0x00097700
+#if MHD_VERSION < 0x00097701
 static enum MHD_Result
 measure_field(void *arg, enum MHD_ValueKind kind, const char *name, size_t name_len,
               const char *value, size_t value_len)

@@ -81,7 +81,7 @@ find(struct source *source, uint64_t offset, struct fz_span needle, uint64_t *re
      struct fz_error *err)
 {
     for (;;) {
-        struct fz_span bytes;
+        struct fz_span bytes = {NULL, 0};
         enum fz_code code = look(source, offset, needle.len, &bytes, err);
         if (code)
             return code;

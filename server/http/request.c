@@ -193,6 +193,7 @@ on_body_end(struct http_request *request)
 }
 
 enum MHD_Result
+/* NOLINTNEXTLINE(readability-function-size): libmicrohttpd's signature */
 http_request_on_data(void *server, struct MHD_Connection *mhd, const char *url, const char *method,
                      const char *version, const char *data, size_t *data_len, void **context)
 {

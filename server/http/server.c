@@ -246,7 +246,7 @@ start_daemon(struct http_server *server, struct fz_error *err)
 {
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
     /* Strict lines are left to header.c, which answers in the API's form; Host too. */
-#if MHD_VERSION >= 0x00097700
+#if MHD_VERSION >= 0x00097701
     struct MHD_OptionItem strict[] = {{MHD_OPTION_CLIENT_DISCIPLINE_LVL, 1, NULL},
                                       {MHD_OPTION_END, 0, NULL}};
 #else

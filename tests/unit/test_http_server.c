@@ -258,7 +258,7 @@ static void
 test_per_address(void **state)
 {
     struct fixture *fixture = *state;
-    struct in_addr own;
+    struct in_addr own = {0};
     if (!own_address(&own)) {
         print_message("this machine has only loopback addresses\n");
         skip();
