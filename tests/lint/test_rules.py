@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Every rule of rules.py, kept and broken once: a check that cannot fail checks nothing."""
 import unittest
+import xml.etree.ElementTree
 
 import rules
+import skipped
 
 HEADER = "/*\n * Gives a thing.\n */\n#ifndef STORE_H\n#define STORE_H\n{}#endif\n"
 
@@ -62,6 +64,12 @@ class RulesTest(unittest.TestCase):
 
     def test_every_rule_has_a_case(self):
         self.assertEqual({name for name, _, _ in CASES}, set(rules.CHECKS))
+
+    def test_skipped(self):
+        case = '<testcase name="{}"><{}/><system-out>{}</system-out></testcase>'.format
+        tree = xml.etree.ElementTree.fromstring("<testsuite>" + case("a", "properties", "ok") + case(
+            "b", "skipped", "no corpus (set FRAMEZERO_CORPUS)") + case("c", "skipped", "no database") + "</testsuite>")
+        self.assertEqual(skipped.unwanted(tree), ["c", "    no database"])
 
 
 if __name__ == "__main__":
