@@ -78,16 +78,17 @@ const char *
 sym_source_name(enum sym_source source); /* "dwarf", "symtab", "exports", "function_starts" */
 
 struct sym_frame {
-    const char *name; /* linkage name as in the file (DW_AT_linkage_name, else DW_AT_name; for a
-                         symbol its table name with the leading underscore); NUL-terminated,
-                         borrowed from the index; "" if unknown */
-    const char *short_name;  /* DW_AT_name where it differs from the linkage name, else NULL */
-    const char *directory;   /* "" if unknown; compilation directory and include directory joined */
-    const char *file;        /* relative to directory unless it is absolute; "" if unknown */
-    uint32_t line, column;   /* 0 = unknown */
-    uint64_t function_start; /* lowest address of the function that has its own frame (of the
-                                inlined block for an inlined one) */
-    uint64_t function_size;  /* bytes until its end; 0 if unknown */
+    const char *name;      /* linkage name as in the file: DW_AT_linkage_name, else what the symbol
+                              table calls the function's start (without the leading underscore), else
+                              DW_AT_name; for code that only a symbol covers its table name with the
+                              leading underscore; NUL-terminated, borrowed from the index; "" if unknown
+                              (inlined calls of old Swift compilers) */
+    const char *directory; /* "" if unknown; compilation directory and include directory joined */
+    const char *file;      /* relative to directory unless it is absolute; "" if unknown */
+    uint32_t line, column; /* 0 = unknown */
+    uint64_t function_start; /* lowest address of the function that has its own frame; 0 for an
+                                inlined call */
+    uint64_t function_size;  /* bytes of its lowest range; 0 for an inlined call */
     bool inlined;            /* true for all but the last frame */
     enum sym_source source;
 };

@@ -58,7 +58,6 @@ struct table {
 struct cached_name {
     uint64_t die;
     uint32_t name;
-    bool has_short;
 };
 
 struct file {
@@ -97,7 +96,7 @@ struct builder {
 
 /* A record before it is written. */
 struct record {
-    bool is_inlined, has_short, has_rows;
+    bool is_inlined, has_rows;
     enum sym_source source;
     uint32_t name, file, base_line;
     uint64_t start, size; /* of a function */
@@ -108,10 +107,11 @@ struct record {
 /* strings.c. All return false when the budget is exhausted. */
 bool bytes_add(struct builder *b, struct bytes *bytes, const void *data, size_t n);
 bool bytes_leb(struct builder *b, struct bytes *bytes, uint64_t value);
-/* The string in the pool; `second` (may be empty) directly behind its NUL. */
-bool pool_string(struct builder *b, struct fz_span text, struct fz_span second, uint32_t *ret);
+/* The string's place in the pool; 0 for the empty one. */
+bool pool_string(struct builder *b, struct fz_span text, uint32_t *ret);
 bool pool_file(struct builder *b, struct fz_span directory, struct fz_span name, uint32_t *ret);
-bool pool_name(struct builder *b, uint64_t die, struct cached_name *ret);
+/* The linkage name, else the plain name, of the DIE. */
+bool pool_name(struct builder *b, uint64_t die, uint32_t *ret);
 const char *pool_text(const struct builder *b, uint32_t offset);
 void table_deinit(struct builder *b, struct table *table);
 

@@ -37,8 +37,8 @@
  *               function: flags, name, start - base, size, [file, base line]
  *               inlined:  flags, distance back to the caller, name, call line, call column,
  *                         [call file], [file, base line]
- *             flags: 1 inlined, 2 a short name stands behind the name's NUL, 4 has call file (else
- *             it is the caller's file), 8 has file and base line, 16 and 32 enum sym_source.
+ *             flags: 1 inlined, 4 has call file (else it is the caller's file), 8 has file and base
+ *             line, 16 and 32 enum sym_source.
  *             Record 0 is a single byte that means none.
  *   FILES     8 each: directory and name in STRINGS; file 0 is none.
  *   STRINGS   NUL-terminated; string 0 is empty; the last byte is 0.
@@ -67,7 +67,8 @@ enum {
     INDEX_REGION = 24,
     INDEX_FILE = 8,
     INDEX_ALIAS = 12,
-    INDEX_UNITS = 256, /* of a page */
+    INDEX_UNITS_SHIFT = 8, /* units of a page: at most 8, since their numbers are bytes */
+    INDEX_UNITS = 1 << INDEX_UNITS_SHIFT,
     INDEX_PAGE_HEADER = 10,
     INDEX_ROWS_SPARE = 16,
     INDEX_RECORDS_SPARE = 64,
@@ -91,7 +92,6 @@ enum index_section {
 
 enum {
     RECORD_INLINED = 1,
-    RECORD_SHORT_NAME = 2,
     RECORD_CALL_FILE = 4,
     RECORD_ROWS = 8,
     RECORD_SOURCE_SHIFT = 4,

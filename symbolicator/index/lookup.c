@@ -170,12 +170,6 @@ static void
 set_names(const struct sym_index *index, const struct read_record *record, struct sym_frame *frame)
 {
     frame->name = get_string(index, record->name);
-    frame->short_name = NULL;
-    if (record->flags & RECORD_SHORT_NAME) {
-        uint64_t behind = record->name + strlen(frame->name) + 1;
-        if (behind < index->sections[INDEX_STRINGS].len)
-            frame->short_name = get_string(index, (uint32_t)behind);
-    }
     frame->inlined = record->flags & RECORD_INLINED;
     frame->source = (enum sym_source)(record->flags >> RECORD_SOURCE_SHIFT & 3);
     frame->function_start = frame->inlined ? 0 : record->start;

@@ -98,7 +98,8 @@ read_sections(struct sym_index *index, struct fz_error *err)
             (checks_at - INDEX_HEADER + (1 << INDEX_BLOCK_SHIFT) - 1) >> INDEX_BLOCK_SHIFT)
         return malformed(err, "checks do not cover it");
     index->blocks = calloc(index->n_blocks + 1, sizeof(*index->blocks));
-    if (!index->blocks)
+    index->trust = calloc(1, sizeof(*index->trust));
+    if (!index->blocks || !index->trust)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     return FZ_OK;
 }
@@ -113,9 +114,13 @@ index_block_check(const struct sym_index *index, size_t block)
         len = 1 << INDEX_BLOCK_SHIFT;
     bool is_good = index_check(index->bytes.data + from, len) ==
                    load32(index->sections[INDEX_CHECKS].data + 4 * block);
-    /* Several threads may come to the same result. */
-    atomic_store_explicit(&index->blocks[block], is_good ? BLOCK_GOOD : BLOCK_BAD,
-                          memory_order_relaxed);
+    /* Several threads may come to the same result; one of them counts it. */
+    unsigned before = atomic_exchange_explicit(
+        &index->blocks[block], is_good ? BLOCK_GOOD : BLOCK_BAD, memory_order_relaxed);
+    if (is_good && before == 0 &&
+        atomic_fetch_add_explicit(&index->trust->n_good, 1, memory_order_relaxed) + 1 ==
+            index->n_blocks)
+        atomic_store_explicit(&index->trust->is_good, true, memory_order_relaxed);
     return is_good;
 }
 
@@ -174,6 +179,7 @@ sym_index_close(struct sym_index *index)
     if (!index)
         return;
     free(index->blocks);
+    free(index->trust);
     fz_map_close(&index->map);
     free(index);
 }

@@ -276,7 +276,7 @@ pages_build(struct builder *b, struct fz_error *err)
 {
     static const uint8_t none = 0;
     b->unit_shift = find_unit_shift(b);
-    struct packer p = {.b = b, .page_shift = b->unit_shift + 8};
+    struct packer p = {.b = b, .page_shift = b->unit_shift + INDEX_UNITS_SHIFT};
     bool ok = bytes_add(b, &b->page_rows, &none, 1); /* place 0 means nothing */
     for (size_t i = 0; i < b->n_pieces && ok; i++) {
         const struct piece *piece = &b->pieces[i];

@@ -18,6 +18,12 @@ struct sym_index {
     struct sym_index_info info;
     size_t n_blocks;
     atomic_uchar *blocks; /* one each: 0 not looked at, else enum block_state */
+    /* Good blocks so far; at n_blocks is_good is set and lookups ask no more. In the heap, since a
+     * lookup has a const index. */
+    struct index_trust {
+        atomic_size_t n_good;
+        atomic_bool is_good;
+    } * trust;
 };
 
 enum block_state { BLOCK_GOOD = 1, BLOCK_BAD = 2 };
@@ -41,6 +47,8 @@ index_at(const struct sym_index *index, enum index_section id, uint64_t offset, 
     if (offset > section->len || len > section->len - offset)
         return NULL;
     const uint8_t *at = section->data + offset;
+    if (atomic_load_explicit(&index->trust->is_good, memory_order_relaxed))
+        return at;
     size_t from = (size_t)(at - index->bytes.data) - INDEX_HEADER;
     size_t first = from >> INDEX_BLOCK_SHIFT, last = (from + len - 1) >> INDEX_BLOCK_SHIFT;
     if (!index_block_is_good(index, first) || (first != last && !index_block_is_good(index, last)))

@@ -18,9 +18,8 @@ record_add(struct builder *b, const struct record *r, uint32_t *ret)
     uint32_t at = (uint32_t)out->n;
     bool has_call_file = r->is_inlined && r->call_file != r->caller_file;
     uint8_t flags =
-        (uint8_t)((r->is_inlined ? RECORD_INLINED : 0) | (r->has_short ? RECORD_SHORT_NAME : 0) |
-                  (has_call_file ? RECORD_CALL_FILE : 0) | (r->has_rows ? RECORD_ROWS : 0) |
-                  (int)r->source << RECORD_SOURCE_SHIFT);
+        (uint8_t)((r->is_inlined ? RECORD_INLINED : 0) | (has_call_file ? RECORD_CALL_FILE : 0) |
+                  (r->has_rows ? RECORD_ROWS : 0) | (int)r->source << RECORD_SOURCE_SHIFT);
     bool ok = bytes_add(b, out, &flags, 1);
     if (r->is_inlined) {
         ok = ok && bytes_leb(b, out, at - r->caller) && bytes_leb(b, out, r->name) &&

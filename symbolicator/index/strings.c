@@ -116,7 +116,7 @@ string_is(const struct builder *b, size_t at, struct fz_span text)
 }
 
 bool
-pool_string(struct builder *b, struct fz_span text, struct fz_span second, uint32_t *ret)
+pool_string(struct builder *b, struct fz_span text, uint32_t *ret)
 {
     if (b->strings.n == 0 && !bytes_add(b, &b->strings, "", 1))
         return false;
@@ -128,25 +128,20 @@ pool_string(struct builder *b, struct fz_span text, struct fz_span second, uint3
         return false;
     struct table *table = &b->string_table;
     uint32_t hash = hash_bytes(1, text);
-    if (second.len)
-        hash = hash_bytes(hash, second);
     size_t mask = table->room - 1, at = hash & mask;
     for (; table->slots[at]; at = (at + 1) & mask) {
         uint32_t offset = table->slots[at] - 1;
-        if (table->hashes[at] == hash && string_is(b, offset, text) &&
-            (second.len == 0 || string_is(b, offset + text.len + 1, second))) {
+        if (table->hashes[at] == hash && string_is(b, offset, text)) {
             *ret = offset;
             return true;
         }
     }
     size_t offset = b->strings.n;
-    if (offset + text.len + second.len >= UINT32_MAX - 2) {
+    if (offset + text.len >= UINT32_MAX - 1) {
         b->budget.over = true;
         return false;
     }
-    if (!bytes_add(b, &b->strings, text.data, text.len) || !bytes_add(b, &b->strings, "", 1) ||
-        (second.len && (!bytes_add(b, &b->strings, second.data, second.len) ||
-                        !bytes_add(b, &b->strings, "", 1))))
+    if (!bytes_add(b, &b->strings, text.data, text.len) || !bytes_add(b, &b->strings, "", 1))
         return false;
     table_set(table, at, hash, offset);
     *ret = (uint32_t)offset;
@@ -157,8 +152,7 @@ bool
 pool_file(struct builder *b, struct fz_span directory, struct fz_span name, uint32_t *ret)
 {
     struct file file;
-    if (!pool_string(b, directory, (struct fz_span){NULL, 0}, &file.directory) ||
-        !pool_string(b, name, (struct fz_span){NULL, 0}, &file.name) ||
+    if (!pool_string(b, directory, &file.directory) || !pool_string(b, name, &file.name) ||
         !table_reserve(b, &b->file_table))
         return false;
     struct table *table = &b->file_table;
@@ -185,7 +179,7 @@ pool_file(struct builder *b, struct fz_span directory, struct fz_span name, uint
 }
 
 bool
-pool_name(struct builder *b, uint64_t die, struct cached_name *ret)
+pool_name(struct builder *b, uint64_t die, uint32_t *ret)
 {
     if (!table_reserve(b, &b->name_table))
         return false;
@@ -195,26 +189,21 @@ pool_name(struct builder *b, uint64_t die, struct cached_name *ret)
     for (; table->slots[at]; at = (at + 1) & mask) {
         const struct cached_name *known = &b->names[table->slots[at] - 1];
         if (known->die == die) {
-            *ret = *known;
+            *ret = known->name;
             return true;
         }
     }
     struct sym_dwarf_name found;
     sym_dwarf_name(b->dwarf, die, &b->name_steps, &found);
-    struct fz_span name = found.linkage.len ? found.linkage : found.plain;
-    struct fz_span second = {NULL, 0};
-    if (found.linkage.len && found.plain.len && !fz_span_equal(found.linkage, found.plain))
-        second = found.plain;
-    struct cached_name cached = {.die = die, .has_short = second.len != 0};
     struct cached_name *names =
         sym_grow(&b->budget, b->names, &b->room_names, b->n_names + 1, sizeof(*names));
     if (!names)
         return false;
     b->names = names;
-    if (!pool_string(b, name, second, &cached.name))
+    names[b->n_names].die = die;
+    if (!pool_string(b, found.linkage.len ? found.linkage : found.plain, &names[b->n_names].name))
         return false;
-    names[b->n_names] = cached;
+    *ret = names[b->n_names].name;
     table_set(table, at, hash, b->n_names++);
-    *ret = cached;
     return true;
 }

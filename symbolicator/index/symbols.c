@@ -101,8 +101,7 @@ static bool
 add_alias(struct builder *b, const struct sym_symbol *symbol)
 {
     uint32_t name;
-    return pool_string(b, fz_span_make(symbol->name, symbol->name_len), (struct fz_span){NULL, 0},
-                       &name) &&
+    return pool_string(b, fz_span_make(symbol->name, symbol->name_len), &name) &&
            alias_add(b, symbol->addr, name);
 }
 
@@ -180,8 +179,7 @@ add_symbol(struct filler *f, const struct sym_symbol *symbol, uint64_t end)
                           .unit = UINT32_MAX};
     if (end - symbol->addr > UINT32_MAX)
         end = symbol->addr + UINT32_MAX;
-    if (!pool_string(b, fz_span_make(symbol->name, symbol->name_len), (struct fz_span){NULL, 0},
-                     &function.name) ||
+    if (!pool_string(b, fz_span_make(symbol->name, symbol->name_len), &function.name) ||
         !function_add(b, &function, &piece.function) || !collect_rows(f, symbol->addr, end))
         return false;
     f->n_files = 0;

@@ -412,24 +412,20 @@ set_caller(struct unit_builder *u, const struct sym_dwarf_node *node, struct rec
  * agrees with is taken. Names that a bitcode build hid in the symbol table only are no better.
  */
 static bool
-function_name(struct builder *b, uint64_t die, uint64_t start, struct cached_name *ret)
+function_name(struct builder *b, uint64_t die, uint64_t start, uint32_t *ret)
 {
     struct sym_dwarf_name found;
     sym_dwarf_name(b->dwarf, die, &b->name_steps, &found);
-    struct fz_span name = found.linkage.len ? found.linkage : found.plain, second = {NULL, 0};
+    struct fz_span name = found.linkage.len ? found.linkage : found.plain;
     struct fz_span symbol = symbol_name_at(b, start, name);
     if (symbol.len && (name.len == 0 || !is_hidden(symbol) || is_hidden(name))) {
         uint32_t other;
         if (found.linkage.len && !fz_span_equal(symbol, name) &&
-            (!pool_string(b, name, second, &other) || !alias_add(b, start, other)))
+            (!pool_string(b, name, &other) || !alias_add(b, start, other)))
             return false;
         name = symbol;
     }
-    if (found.plain.len && !fz_span_equal(name, found.plain) && !is_hidden(found.plain))
-        second = found.plain;
-    ret->die = die;
-    ret->has_short = second.len != 0;
-    return pool_string(b, name, second, &ret->name);
+    return pool_string(b, name, ret);
 }
 
 static bool
@@ -437,28 +433,25 @@ add_records(struct unit_builder *u, uint32_t n)
 {
     const struct sym_dwarf_node *node = &u->scan.nodes[n];
     struct node_info *info = &u->infos[n];
-    struct cached_name name;
     struct record record = {.source = SYM_SOURCE_DWARF};
     uint32_t variant;
     if (info->variant == NONE && !variant_find(u, n, 0, false, &variant))
         return false;
     if (node->parent != NONE) {
         u->b->stats.n_inlines++;
-        if (!pool_name(u->b, node->origin, &name) || !set_caller(u, node, &record))
+        if (!pool_name(u->b, node->origin, &record.name) || !set_caller(u, node, &record))
             return false;
     } else {
         struct function function = {.start = info->low, .size = info->high - info->low};
         u->b->stats.n_functions++;
-        if (!function_name(u->b, node->die, info->low, &name))
+        if (!function_name(u->b, node->die, info->low, &function.name))
             return false;
-        function.name = name.name;
+        record.name = function.name;
         record.start = function.start;
         record.size = function.size;
         if (!function_add(u->b, &function, &info->root)) /* from here on the function's number */
             return false;
     }
-    record.name = name.name;
-    record.has_short = name.has_short;
     for (uint32_t at = info->variant; at != NONE; at = u->variants[at].next) {
         struct variant *v = &u->variants[at];
         if (v->base_line == UINT32_MAX)
