@@ -162,29 +162,41 @@ same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
+struct image_name {
+    struct fz_uuid uuid;
+    bool has_uuid;
+    const char *name;
+};
+
+static bool
+is_named(const struct report_image *image, const struct image_name *wanted)
+{
+    return image->has_uuid == wanted->has_uuid &&
+           (!wanted->has_uuid || fz_uuid_equal(&image->uuid, &wanted->uuid)) &&
+           same_text(image->name, wanted->name);
+}
+
 /* The image that a frame names by its UUID and name. Where several bear the same (a report may list
- * one twice), the one that the offset was counted from. */
+ * one twice), the one that the offset was counted from; starts are compared first, being cheapest.
+ */
 static int
 find_image(const struct report *r, const json_t *object, const struct report_frame *frame)
 {
-    struct fz_uuid uuid;
-    bool has_uuid = load_uuid(object, "image_uuid", &uuid);
-    const char *name = json_string_value(json_object_get(object, "image"));
-    bool by_start = frame->status != REPORT_FRAME_UNKNOWN_IMAGE && frame->has_image_offset;
-    int found = -1;
-    if (!has_uuid && !name && !by_start)
-        return -1;
-    for (size_t i = 0; i < r->n_images; i++) {
-        const struct report_image *image = &r->images[i];
-        if (image->has_uuid != has_uuid || !same_text(image->name, name) ||
-            (has_uuid && !fz_uuid_equal(&image->uuid, &uuid)))
-            continue;
-        if (frame->has_image_offset && image->addr == frame->addr - frame->image_offset)
+    struct image_name wanted = {.name = json_string_value(json_object_get(object, "image"))};
+    wanted.has_uuid = load_uuid(object, "image_uuid", &wanted.uuid);
+    bool named = wanted.has_uuid || wanted.name;
+    uint64_t start = frame->addr - frame->image_offset;
+    if (!frame->has_image_offset || (!named && frame->status == REPORT_FRAME_UNKNOWN_IMAGE))
+        start = UINT64_MAX;
+    for (size_t i = 0; i < r->n_images && start != UINT64_MAX; i++) {
+        if (r->images[i].addr == start && is_named(&r->images[i], &wanted))
             return (int)i;
-        if (found < 0 && (has_uuid || name))
-            found = (int)i;
     }
-    return found;
+    for (size_t i = 0; i < r->n_images && named; i++) {
+        if (is_named(&r->images[i], &wanted))
+            return (int)i;
+    }
+    return -1;
 }
 
 static void
