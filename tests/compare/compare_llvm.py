@@ -9,6 +9,7 @@ difference is listed with its class; the classes that EXPLAINED names are differ
 known faults of the oracle. Prints a line per slice; exit 1 if a difference is not explained.
 """
 import argparse
+import bisect
 import json
 import os
 import random
@@ -23,14 +24,14 @@ CORPUS = os.environ.get("FRAMEZERO_CORPUS") or os.path.join(
     os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "shared", "corpus")
 
 EXPLAINED = {
-    "past_end": "the function or symbol ends before the address; llvm-symbolizer names the symbol "
-                "before it whatever lies between",
+    "past_end": "no DWARF covers the address, and the symbol before it has ended: it has DWARF (so "
+                "its end is known), or its section or a function start lies between; "
+                "llvm-symbolizer names it whatever lies between",
     "symtab_name": "DWARF and symbol table name the function differently (the address is the start "
                    "of both); llvm-symbolizer prints the symbol, we the DWARF name and tell the "
                    "symbol as alias",
     "label": "a symbol inside a DWARF function, a label; llvm-symbolizer names the label",
     "no_name": "a line table without function and symbol: nothing to name",
-    "aranges": "the file's .debug_aranges lacks units, so llvm-symbolizer misses their rows",
 }
 
 CPUS = {7: "i386", 0x01000007: "x86_64", 12: "arm", 0x0100000c: "arm64", 0x0200000c: "arm64_32",
@@ -77,12 +78,12 @@ class Slice:
         self.endian, self.is_64 = MAGICS[struct.unpack("<I", data[:4])[0]]
         self.data = data
         self.uuid = ""
-        self.code, self.symbols, self.sections = [], [], []
-        self.has_aranges = False
+        self.code, self.symbols, self.sections, self.starts = [], [], [], []
+        self.text = None
         cpu, sub, self.filetype, n, _size = self.get("IIIII", 4)
         self.arch = arch_name(cpu, sub)
         at = 32 if self.is_64 else 28
-        symtab = None
+        symtab = where = None
         for _ in range(n):
             cmd, size = self.get("II", at)
             if size < 8:
@@ -91,6 +92,8 @@ class Slice:
                 self.uuid = data[at + 8:at + 24].hex()
             elif cmd == 0x2:
                 symtab = self.get("IIII", at + 8)
+            elif cmd == 0x26:
+                where = self.get("II", at + 8)
             elif cmd in (0x1, 0x19):
                 self.segment(at, cmd == 0x19)
             at += size
@@ -101,24 +104,41 @@ class Slice:
             self.code = [(low, high) for low, high in self.code if low < high]
         if symtab:
             self.read_symbols(*symtab)
+        if where:
+            self.read_starts(*where)
 
     def get(self, fmt, at):
         size = struct.calcsize("=" + fmt)
         return struct.unpack(self.endian + fmt, self.data[at:at + size])
 
+    def read_starts(self, off, size):
+        addr, value, shift = self.text or 0, 0, 0
+        for byte in self.data[off:off + size]:
+            value |= (byte & 0x7f) << shift
+            shift += 7
+            if byte < 0x80:
+                addr += value
+                self.starts.append(addr)
+                value = shift = 0
+
+    def has_ended(self, start, addr):
+        """Whether what starts at `start` cannot reach to `addr`."""
+        if any(start < value <= addr for value in self.starts):
+            return True
+        return any(low <= addr < high and not low <= start < high for low, high in self.code)
+
     def segment(self, at, wide):
+        if self.data[at + 8:at + 24].rstrip(b"\0") == b"__TEXT":
+            self.text, = self.get("Q" if wide else "I", at + 24)
         n, = self.get("I", at + (64 if wide else 48))
         at += 72 if wide else 56
         for _ in range(n):
-            name = self.data[at:at + 16].rstrip(b"\0").decode("latin1")
             addr, size = self.get("QQ" if wide else "II", at + 32)
             flags, = self.get("I", at + (64 if wide else 56))
             is_code = bool(flags & 0x80000400)
             self.sections.append((addr, size, is_code))
             if is_code and size:
                 self.code.append((addr, addr + size))
-            if name == "__debug_aranges":
-                self.has_aranges = True
             at += 80 if wide else 68
 
     def read_symbols(self, off, n, stroff, strsize):
@@ -177,12 +197,15 @@ def macho_files(paths):
                     yield full
 
 
-def ask_llvm(args, path, arch, addresses):
-    # llvm-symbolizer picks a slice by name; a thin file needs none (and refuses near misses).
+def nearest(piece, addr):
+    """The start of the last symbol at or before the address, -1 without one."""
+    at = bisect.bisect_right(piece.symbols, addr, key=lambda symbol: symbol[0])
+    return piece.symbols[at - 1][0] if at else -1
+
+
+def ask_llvm(args, path, addresses):
     command = [args.symbolizer, "--obj=" + path, "--inlines", "--functions=linkage",
                "--no-demangle", "--output-style=JSON"]
-    if arch:
-        command.append("--default-arch=" + arch)
     text = "".join("0x%x\n" % addr for addr in addresses)
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     answers = []
@@ -235,9 +258,7 @@ def classify(ours, theirs, piece, addr):
         nearest = [s for s in piece.symbols if s[0] <= addr]
         if not nearest or not theirs[-1][0]:
             return "no_name"
-        return "past_end" if not theirs[0][1] else "missing"
-    if piece.has_aranges and len(theirs) <= 1 and not (theirs and theirs[0][1]):
-        return "aranges"
+        return "missing" if theirs[0][1] else "past_end?"
     return "chain"
 
 
@@ -277,13 +298,21 @@ def compare(args, path, data, number, counts):
             print("%s: %s" % (label, error))
             counts["unreadable"] = counts.get("unreadable", 0) + 1
             return
-        theirs = ask_llvm(args, thin, None, addresses)
+        theirs = ask_llvm(args, thin, addresses)
+        before = {}  # the last symbol before an address -> what llvm-symbolizer says of it
+        for addr in addresses:
+            before[nearest(piece, addr)] = None
+        before = dict(zip(before, ask_llvm(args, thin, [max(addr, 0) for addr in before])))
     if len(theirs) != len(addresses):
         print("%s: llvm-symbolizer cannot read it" % label)
         return
     classes = {}
     for addr, mine, other in zip(addresses, ours, theirs):
         kind = classify(mine, other, piece, addr)
+        if kind == "past_end?":
+            start = nearest(piece, addr)
+            known = before[start] and before[start][0][1]
+            kind = "past_end" if known or piece.has_ended(start, addr) else "missing"
         if not kind:
             continue
         classes[kind] = classes.get(kind, 0) + 1
