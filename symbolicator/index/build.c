@@ -41,7 +41,7 @@ find_code(struct builder *b)
     }
 }
 
-static void
+void
 builder_deinit(struct builder *b)
 {
     struct sym_budget *budget = &b->budget;

@@ -104,6 +104,9 @@ struct record {
     uint32_t call_file, caller_file, call_line, call_column;
 };
 
+/* build.c */
+void builder_deinit(struct builder *b);
+
 /* strings.c. All return false when the budget is exhausted. */
 bool bytes_add(struct builder *b, struct bytes *bytes, const void *data, size_t n);
 bool bytes_leb(struct builder *b, struct bytes *bytes, uint64_t value);

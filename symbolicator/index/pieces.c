@@ -3,6 +3,8 @@
 
 #include "symbolicator/index/builder.h"
 
+enum { STEPS_PER_PIECE = 16, STEPS_FREE = 1 << 16 };
+
 static bool
 comes_before(const struct piece *a, const struct piece *b)
 {
@@ -29,24 +31,76 @@ pieces_sort(struct piece *pieces, size_t n, struct piece *scratch)
     }
 }
 
-/* Cut what an earlier piece covers already; a function at the same start is told as an alias. */
+/* Pieces that lost their start to another one wait here for what is left of them: a binary heap. */
+struct waiting {
+    struct builder *b;
+    struct piece *heap;
+    size_t n, room;
+    size_t steps; /* real files hardly overlap, hostile ones may not make this slow */
+};
+
 static bool
-cut_overlaps(struct builder *b, struct piece *pieces, size_t *n)
+wait_for_rest(struct waiting *w, const struct piece *piece)
+{
+    if (w->steps == 0)
+        return true; /* dropped */
+    w->steps--;
+    struct piece *heap = sym_grow(&w->b->budget, w->heap, &w->room, w->n + 1, sizeof(*heap));
+    if (!heap)
+        return false;
+    w->heap = heap;
+    size_t at = w->n++;
+    for (; at > 0 && comes_before(piece, &heap[(at - 1) / 2]); at = (at - 1) / 2)
+        heap[at] = heap[(at - 1) / 2];
+    heap[at] = *piece;
+    return true;
+}
+
+static struct piece
+take_first(struct waiting *w)
+{
+    struct piece first = w->heap[0], last = w->heap[--w->n];
+    size_t at = 0;
+    for (size_t child = 1; child < w->n; child = 2 * at + 1) {
+        if (child + 1 < w->n && comes_before(&w->heap[child + 1], &w->heap[child]))
+            child++;
+        if (!comes_before(&w->heap[child], &last))
+            break;
+        w->heap[at] = w->heap[child];
+        at = child;
+    }
+    w->heap[at] = last;
+    return first;
+}
+
+/* A function that begins where another one does is told as its alias. */
+static bool
+add_alias(struct builder *b, const struct piece *piece, const struct piece *winner)
+{
+    const struct function *mine = &b->functions[piece->function];
+    const struct function *other = &b->functions[winner->function];
+    return piece->function == NO_FUNCTION || mine->start != other->start ||
+           mine->name == other->name || alias_add(b, mine->start, mine->name);
+}
+
+/* Of pieces that overlap the one that begins first stays whole, or the one of the lower unit. */
+static bool
+cut_overlaps(struct waiting *w, struct piece *pieces, size_t *n)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < *n; i++) {
-        struct piece piece = pieces[i];
+    for (size_t i = 0; i < *n || w->n;) {
+        bool is_rest = w->n && (i == *n || comes_before(&w->heap[0], &pieces[i]));
+        struct piece piece = is_rest ? take_first(w) : pieces[i++];
         const struct piece *last = kept ? &pieces[kept - 1] : NULL;
-        if (last && piece.start < last->end) {
-            const struct function *mine = &b->functions[piece.function];
-            const struct function *other = &b->functions[last->function];
-            if (piece.function != NO_FUNCTION && mine->start == other->start &&
-                mine->name != other->name && !alias_add(b, mine->start, mine->name))
-                return false;
-            piece.start = last->end;
-        }
-        if (piece.start < piece.end)
+        if (!last || piece.start >= last->end) {
             pieces[kept++] = piece;
+            continue;
+        }
+        if (!is_rest && !add_alias(w->b, &piece, last))
+            return false;
+        piece.start = last->end;
+        if (piece.start < piece.end && !wait_for_rest(w, &piece))
+            return false;
     }
     *n = kept;
     return true;
@@ -62,8 +116,9 @@ pieces_settle(struct builder *b, struct fz_error *err)
     pieces_sort(b->pieces, b->n_pieces, scratch);
     pieces_sort(b->bare_pieces, b->n_bare_pieces, scratch);
     sym_grow_free(&b->budget, scratch, room ? room : 1, sizeof(*scratch));
-    if (!cut_overlaps(b, b->pieces, &b->n_pieces) ||
-        !cut_overlaps(b, b->bare_pieces, &b->n_bare_pieces))
-        return sym_grow_fail(&b->budget, err);
-    return FZ_OK;
+    struct waiting w = {.b = b, .steps = STEPS_FREE + STEPS_PER_PIECE * room};
+    bool ok = cut_overlaps(&w, b->pieces, &b->n_pieces) &&
+              cut_overlaps(&w, b->bare_pieces, &b->n_bare_pieces);
+    sym_grow_free(&b->budget, w.heap, w.room, sizeof(*w.heap));
+    return ok ? FZ_OK : sym_grow_fail(&b->budget, err);
 }
