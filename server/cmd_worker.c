@@ -1,5 +1,4 @@
 /* framezero worker: claims jobs and has them done; several are so many processes. */
-#define _GNU_SOURCE /* gethostname */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -17,7 +16,7 @@
 #include "server/serve_workers.h"
 #include "server/worker/worker.h"
 
-enum { GRACE_MS = 60 * 1000, HOST_BYTES = 64 };
+enum { GRACE_MS = 60 * 1000 };
 
 static volatile sig_atomic_t is_stopping;
 
@@ -59,11 +58,8 @@ work(const struct config *config, struct fz_error *err)
     sigemptyset(&action.sa_mask);
     if (sigaction(SIGTERM, &action, NULL) != 0 || sigaction(SIGINT, &action, NULL) != 0)
         return fz_fail_errno(err, "cannot take signals");
-    char host[HOST_BYTES] = "localhost", name[HOST_BYTES + 32];
-    if (gethostname(host, sizeof(host)) != 0)
-        snprintf(host, sizeof(host), "localhost");
-    host[sizeof(host) - 1] = '\0';
-    snprintf(name, sizeof(name), "%s-%d", host, (int)getpid());
+    char name[WORKER_NAME];
+    worker_name(name);
     struct metrics *metrics = inherited_metrics();
     const struct worker_config worker = {.database_url = config->database,
                                          .blobs_url = config->blobs,

@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "base/text.h"
+#include "server/worker/worker.h"
 
 /* ---- directory and lock ------------------------------------------------------------------ */
 
@@ -88,6 +90,22 @@ serve_setup_first(const char *database_url, struct serve_first *ret, struct fz_e
         code = create_first(store, &first, err);
     if (!code)
         *ret = first;
+    return code;
+}
+
+/* ---- jobs of an earlier run ---------------------------------------------------------------- */
+
+enum fz_code
+serve_setup_reclaim(const char *database_url, struct fz_error *err)
+{
+    struct store *store FZ_CLEANUP(store_closep) = NULL;
+    uint64_t n = 0;
+    enum fz_code code = store_open(database_url, &store, err);
+    if (!code)
+        code = store_job_reclaim(store, worker_is_gone, NULL, &n, err);
+    if (!code && n)
+        fz_log(FZ_LOG_INFO, "jobs of ended workers are due again", "jobs=%llu",
+               (unsigned long long)n);
     return code;
 }
 

@@ -23,6 +23,10 @@ struct serve_first { /* of a first start; empty otherwise */
 FZ_MUST_CHECK enum fz_code serve_setup_first(const char *database_url, struct serve_first *ret,
                                              struct fz_error *err);
 
+/* Give back the jobs of workers of this machine that ended without a word (kill -9, power cut), so
+ * that they are not waited for until their leases run out. Before workers are started. */
+FZ_MUST_CHECK enum fz_code serve_setup_reclaim(const char *database_url, struct fz_error *err);
+
 /* How clients reach a server that listens at `bound` (http_url()). */
 void serve_setup_url(const struct config *config, const char *bound, char ret[256]);
 

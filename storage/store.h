@@ -266,6 +266,13 @@ FZ_MUST_CHECK enum fz_code store_job_heartbeat(struct store *store, const struct
 FZ_MUST_CHECK enum fz_code store_job_release(struct store *store, const struct store_job *job,
                                              struct fz_error *err);
 
+/* Give back what is leased to workers that are known to be gone (killed together with the server
+ * that started them): due at once, the attempt not counted. `is_gone` judges by the name that was
+ * given to store_job_claim. *ret_n counts the jobs. */
+typedef bool (*store_worker_gone_fn)(void *user, const char *worker);
+FZ_MUST_CHECK enum fz_code store_job_reclaim(struct store *store, store_worker_gone_fn is_gone,
+                                             void *user, uint64_t *ret_n, struct fz_error *err);
+
 struct store_image_wait {
     struct fz_uuid uuid;
     const char *name, *arch;
@@ -324,11 +331,6 @@ FZ_MUST_CHECK enum fz_code store_job_finish_upload(struct store *store, const st
 FZ_MUST_CHECK enum fz_code store_job_fail(struct store *store, const struct store_job *job,
                                           enum fz_code code, const char *text, bool child_died,
                                           struct fz_error *err);
-
-/* Give back a claimed job that was not begun: due again at once for any worker, and its attempt is
- * not counted. CONFLICT: it is no longer ours. */
-FZ_MUST_CHECK enum fz_code store_job_release(struct store *store, const struct store_job *job,
-                                             struct fz_error *err);
 
 struct store_counts { /* for /metrics */
     uint64_t jobs_queued, jobs_leased, jobs_quarantined;

@@ -196,6 +196,67 @@ store_job_release(struct store *store, const struct store_job *job, struct fz_er
     return code == FZ_OK ? sql_commit(&tx, err) : code;
 }
 
+enum { RECLAIM_ARENA = 1024 * 1024 };
+
+/* The names of all workers that hold a lease. */
+static enum fz_code
+leasing_workers(struct store *store, struct fz_arena *arena, const char ***ret, size_t *ret_n,
+                struct fz_error *err)
+{
+    const char **names = NULL;
+    size_t n = 0, room = 0;
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    bool row = false;
+    enum fz_code code = sql_query(
+        store->sql, "SELECT DISTINCT worker FROM jobs WHERE state = 1 AND worker IS NOT NULL", NULL,
+        0, &rows, err);
+    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
+        names = store_grow(arena, names, n, &room, sizeof(*names));
+        if (!names || !(names[n++] = sql_col_text(&rows, 0, arena)))
+            return fz_arena_fail(arena, err);
+    }
+    *ret = names;
+    *ret_n = n;
+    return code;
+}
+
+enum fz_code
+store_job_reclaim(struct store *store, store_worker_gone_fn is_gone, void *user, uint64_t *ret_n,
+                  struct fz_error *err)
+{
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena;
+    fz_arena_init(&arena, RECLAIM_ARENA);
+    const char **names = NULL;
+    size_t n_names = 0;
+    uint64_t n_jobs = 0;
+    int64_t now;
+    enum fz_code code = sql_now(store->sql, &now, err);
+    if (code == FZ_OK)
+        code = leasing_workers(store, &arena, &names, &n_names, err);
+    for (size_t i = 0; code == FZ_OK && i < n_names; i++) {
+        if (!is_gone(user, names[i]))
+            continue;
+        const struct sql_value args[] = {sql_text(names[i]), sql_int(now)};
+        uint64_t n = 0;
+        FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
+        code = sql_begin(store->sql, &tx, err);
+        if (code == FZ_OK)
+            code = sql_exec(tx,
+                            "UPDATE jobs SET state = 0, due_ms = $2, attempt = attempt - 1, "
+                            "strikes = strikes - 1, again = 0, worker = NULL "
+                            "WHERE worker = $1 AND state = 1",
+                            args, FZ_ARRAY_LEN(args), &n, err);
+        if (code == FZ_OK)
+            code = sql_notify(tx, err);
+        if (code == FZ_OK)
+            code = sql_commit(&tx, err);
+        n_jobs += n;
+    }
+    if (code == FZ_OK)
+        *ret_n = n_jobs;
+    return code;
+}
+
 /* ---- claim ---- */
 
 /* Reports that nobody came to fetch; with luck one worker finds the time once a minute. */

@@ -1,10 +1,17 @@
+#define _GNU_SOURCE /* gethostname */
 #include "server/worker/worker.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/attr.h"
+#include "base/file.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "server/worker/job.h"
 
@@ -233,4 +240,54 @@ worker_run(const struct worker_config *config, worker_stop_fn stop, void *user,
     blob_close(w.blobs);
     store_close(w.store);
     return code;
+}
+
+/* ---- names ---- */
+
+enum { HOST_BYTES = 64 };
+
+static void
+host_name(char ret[HOST_BYTES])
+{
+    if (gethostname(ret, HOST_BYTES) != 0)
+        snprintf(ret, HOST_BYTES, "localhost");
+    ret[HOST_BYTES - 1] = '\0';
+}
+
+void
+worker_name(char ret[WORKER_NAME])
+{
+    char host[HOST_BYTES];
+    host_name(host);
+    snprintf(ret, WORKER_NAME, "%s-%d", host, (int)getpid());
+}
+
+/* A number is used again in time, and an ended process may stay as a zombie: so the process must be
+ * there, be alive and be one of ours. Unknown (no /proc) counts as alive. */
+static bool
+runs_here(pid_t pid)
+{
+    char path[32], text[128] = "";
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    FZ_CLEANUP(fz_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return errno != ENOENT || access("/proc/self/stat", R_OK) != 0;
+    ssize_t n = read(fd, text, sizeof(text) - 1);
+    text[n > 0 ? n : 0] = '\0';
+    /* "<pid> (<command>) <state> ..." */
+    const char *command = strstr(text, "(framezero) ");
+    return command && command[strlen("(framezero) ")] != 'Z';
+}
+
+bool
+worker_is_gone(void *user FZ_UNUSED, const char *name)
+{
+    char host[HOST_BYTES];
+    int64_t pid;
+    host_name(host);
+    size_t len = strlen(host);
+    if (!fz_text_has_prefix(name, host) || name[len] != '-' ||
+        !fz_text_i64(fz_span_cstr(name + len + 1), &pid) || pid <= 0 || pid > INT32_MAX)
+        return false;
+    return !runs_here((pid_t)pid);
 }

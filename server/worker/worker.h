@@ -12,9 +12,17 @@
 #include "server/metrics.h"
 #include <stdbool.h>
 
+/* The name of this process for leases and logs, "<host>-<pid>". */
+enum { WORKER_NAME = 96 };
+void worker_name(char ret[WORKER_NAME]);
+
+/* Whether the process of that name was one of this machine and has ended (store_worker_gone_fn).
+ * False for workers of other machines: they may well be alive. */
+bool worker_is_gone(void *user, const char *name);
+
 struct worker_config {
     const char *database_url, *blobs_url;
-    const char *name; /* for leases and logs: host-pid-number */
+    const char *name; /* worker_name() */
     const struct limits *limits;
     struct metrics *metrics; /* may be NULL */
 };

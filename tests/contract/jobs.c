@@ -87,6 +87,34 @@ test_release(void **state)
     }
 }
 
+static bool
+is_gone(void *user, const char *worker)
+{
+    return strcmp(worker, user) == 0;
+}
+
+static void
+test_reclaim(void **state)
+{
+    struct contract *c = *state;
+    char a[STORE_ID_TEXT], b[STORE_ID_TEXT], gone[] = "gone";
+    struct store_job lost, alive, again;
+    size_t n;
+    uint64_t n_jobs = 99;
+    contract_report(c, c->project, "a", a);
+    assert_ok(c, store_job_claim(c->store, "gone", 1, 60000, &lost, &n, &c->err));
+    contract_report(c, c->project, "b", b);
+    assert_ok(c, store_job_claim(c->store, "alive", 1, 60000, &alive, &n, &c->err));
+    assert_ok(c, store_job_reclaim(c->store, is_gone, gone, &n_jobs, &c->err));
+    assert_int_equal(n_jobs, 1);
+    again = contract_claim(c, a); /* at once, and as if for the first time */
+    assert_int_equal(again.attempt, 1);
+    assert_fails(c, FZ_E_CONFLICT, contract_finish(c, &lost, NULL));
+    assert_ok(c, contract_finish(c, &alive, NULL));
+    assert_ok(c, store_job_reclaim(c->store, is_gone, gone, &n_jobs, &c->err));
+    assert_int_equal(n_jobs, 0);
+}
+
 static void
 test_lost_too_often(void **state)
 {
@@ -286,12 +314,12 @@ int
 contract_run_jobs(void)
 {
     const struct CMUnitTest tests[] = {
-        contract_test(test_lease),      contract_test(test_lease_ends_by_itself),
-        contract_test(test_release),    contract_test(test_lost_too_often),
-        contract_test(test_outage),     contract_test(test_back_off_grows),
-        contract_test(test_child_died), contract_test(test_failed_for_good),
-        contract_test(test_fairness),   contract_test(test_oldest_first),
-        contract_test(test_uploads),
+        contract_test(test_lease),           contract_test(test_lease_ends_by_itself),
+        contract_test(test_release),         contract_test(test_reclaim),
+        contract_test(test_lost_too_often),  contract_test(test_outage),
+        contract_test(test_back_off_grows),  contract_test(test_child_died),
+        contract_test(test_failed_for_good), contract_test(test_fairness),
+        contract_test(test_oldest_first),    contract_test(test_uploads),
     };
     return cmocka_run_group_tests_name("jobs", tests, NULL, NULL);
 }
