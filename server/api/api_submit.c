@@ -138,8 +138,6 @@ make_item(struct submission *submission, bool transient, struct fz_error *err)
     else
         fz_uuid_format(&uuid, item->id);
     fz_sha256_hex(item->body, item->body_sha256);
-    if (transient) /* what is asked twice is computed twice: it must not find a stored twin */
-        fz_sha256_hex(fz_span_cstr(item->id), item->body_sha256);
     return FZ_OK;
 }
 

@@ -132,7 +132,7 @@ class Upload(unittest.TestCase):
         self.write("a/Demo", without_uuid(sample_macho()))
         self.write("a/Other", sample_macho())
         done = self.run_upload(os.path.join(self.folder, "a"), code=1)
-        self.assertIn("has no UUID", done.stderr)
+        self.assertIn("has no UUID, so no report could ever name it: not sent", done.stderr)
         self.assertIn("2 found, 1 sent", done.stdout)
 
     def test_tokens(self):

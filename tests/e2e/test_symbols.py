@@ -202,6 +202,24 @@ class Road(WithWorkers):
         self.expect(404, "GET", f"/api/v1/reports/{report['id']}")
         self.assertEqual(self.expect(200, "GET", "/api/v1/symbols/missing")["missing"], [])
 
+    def test_symbolicate_beside_a_stored_twin(self):
+        self.upload()
+        stored = self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"), token="ingest")
+        again = self.expect(200, "POST", "/api/v1/symbolicate", body=sample("report.json"))
+        self.check_named(again)
+        self.assertNotEqual(again["id"], stored["id"])
+        self.assertEqual(self.expect(200, "GET", f"/api/v1/reports/{stored['id']}"), stored)
+
+    def test_queued_again(self):
+        """A report that is to be done again shows what it was, but not as if that were the end."""
+        self.upload()
+        stored = self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"), token="ingest")
+        self.assertEqual(self.server.terminate(), 0)
+        self.server.workers = 0
+        self.server.start()
+        self.expect(202, "POST", f"/api/v1/reports/{stored['id']}/reprocess")
+        self.assertEqual(self.expect(200, "GET", f"/api/v1/reports/{stored['id']}"), {**stored, "status": "queued"})
+
     def test_reprocess(self):
         report = self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"), token="ingest")
         self.expect(202, "POST", f"/api/v1/reports/{report['id']}/reprocess")
