@@ -1,4 +1,4 @@
-# C++ demangling out of libc++abi (its text is the one LLVM's tools print), Rust out of libiberty.
+# C++ demangling out of libc++abi: its text is the one LLVM's tools print.
 #
 # fz_cxa_demangle.o is libc++abi's demangler with its way to memory and to abort() renamed, so that
 # symbolicator/demangle/cxx.c can keep it within bounds: it aborts the process on names that expand
@@ -6,9 +6,8 @@
 find_library(FZ_CXXABI NAMES libc++abi.a
              PATHS /usr/lib/llvm-19/lib /usr/lib/llvm-20/lib /usr/lib/llvm-18/lib /usr/lib/llvm-16/lib /usr/lib/llvm-14/lib
              PATH_SUFFIXES lib REQUIRED)
-find_library(FZ_IBERTY NAMES libiberty.a REQUIRED)
 add_library(fz_demangle_libraries INTERFACE)
-target_link_libraries(fz_demangle_libraries INTERFACE "${FZ_CXXABI}" "${FZ_IBERTY}" Threads::Threads)
+target_link_libraries(fz_demangle_libraries INTERFACE "${FZ_CXXABI}" Threads::Threads)
 
 # Add the renamed demangler to a library of the calling folder.
 function(fz_add_cxa_demangle target)

@@ -15,7 +15,7 @@ static const char usage[] =
     "it\n"
     "was.\n"
     "\n"
-    "  --simplified   shorter: without default template arguments, modules and types\n"
+    "  --simplified   shorter: without default template arguments, hashes, modules and types\n"
     "  --             what follows is a name, even if it begins with a dash\n";
 
 static void
@@ -45,12 +45,13 @@ print_lines(const struct sym_demangle_options *options)
 int
 cmd_demangle(int argc, char **argv)
 {
-    struct sym_demangle_options options = {.simplified = false};
+    struct sym_demangle_options options = {.keep_hash = true};
     int i = 1;
     /* Objective-C names begin with a dash: only two dashes make an option. */
     for (; i < argc && strncmp(argv[i], "--", 2) == 0; i++) {
         if (strcmp(argv[i], "--simplified") == 0) {
             options.simplified = true;
+            options.keep_hash = false;
         } else if (strcmp(argv[i], "--help") == 0) {
             fputs(usage, stdout);
             return 0;

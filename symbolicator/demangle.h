@@ -9,6 +9,7 @@
 struct sym_demangle_options {
     bool simplified;  /* shorter text for lists: Swift without modules and types, C++ without
                          template arguments' defaults */
+    bool keep_hash;   /* Rust's legacy names end in the hash that tells their instances apart */
     bool keep_blocks; /* names of blocks in Objective-C and C stay as the compiler made them */
 };
 

@@ -21,7 +21,7 @@ enum { DEMANGLE_NAME_MAX = 64 * 1024, DEMANGLE_TEXT_MAX = 64 * 1024 };
 bool demangle_cxx(const char *name, const struct sym_demangle_options *options,
                   struct fz_buffer *out);
 
-/* Rust: v0 (_R...) and legacy (_ZN...17h<16 hex digits>E), without the hash. */
+/* Rust: v0 (_R...) and legacy (_ZN...17h<16 hex digits>E; those that can only be Rust's). */
 bool demangle_rust(const char *name, const struct sym_demangle_options *options,
                    struct fz_buffer *out);
 

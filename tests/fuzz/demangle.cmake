@@ -1,1 +1,2 @@
 fz_fuzz_target(demangle fz_symbolicator)
+fz_fuzz_target(demangle_rust fz_symbolicator)

@@ -226,21 +226,6 @@ test_list_of_cxx(void **state)
     check_list("itanium-libcxxabi.tsv", 10284); /* the other two are types, not symbols */
 }
 
-static void
-test_list_of_rust_v0(void **state)
-{
-    (void)state;
-    check_list("rust-llvm-v0.tsv", 83);
-}
-
-static void
-test_list_of_rust(void **state)
-{
-    (void)state;
-    /* Half of it are hashes and types that are shown only on request. */
-    check_list("rust-rustc-demangle.tsv", 26);
-}
-
 int
 main(void)
 {
@@ -251,8 +236,6 @@ main(void)
         cmocka_unit_test(test_deep_nesting_on_small_and_usual_stacks),
         cmocka_unit_test(test_doubling_substitutions),
         cmocka_unit_test(test_list_of_cxx),
-        cmocka_unit_test(test_list_of_rust_v0),
-        cmocka_unit_test(test_list_of_rust),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
