@@ -40,8 +40,8 @@ struct report_symbol {
     const char *mangled;   /* NULL if the same */
     const char *file;      /* full path as the compiler saw it */
     uint32_t line, column; /* 0 = unknown */
-    uint64_t offset; /* lookup address - function start; only of the last symbol of a frame, if
-                        has_offset */
+    uint64_t
+        offset; /* address - function start; only of the last symbol of a frame, if has_offset */
     bool has_offset, inlined;
     const char *source; /* "dwarf", "symtab", "exports", "function_starts", "client", "learned" */
     const char **also;  /* other names at the same address (identical code folding) */

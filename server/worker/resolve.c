@@ -176,6 +176,10 @@ resolve_frame(struct resolver *r, struct report_frame *frame, bool is_return, st
             frame->status = REPORT_FRAME_NO_SYMBOL;
             if (frame->has_image_offset && offset <= UINT64_MAX - at->text_vmaddr)
                 code = resolve_names_at(&r->names, at->index, at->text_vmaddr + offset, frame, err);
+            /* Shown beside the address, too: "main + 16" of a return address is where it returns
+             * to, as Apple's tools print it. */
+            if (frame->n_symbols > 0 && frame->symbols[frame->n_symbols - 1].has_offset)
+                frame->symbols[frame->n_symbols - 1].offset += frame->image_offset - offset;
         }
     }
     if (code == FZ_OK && frame->n_symbols == 0 && frame->client_function && *frame->client_function)
