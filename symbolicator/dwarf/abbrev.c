@@ -118,15 +118,16 @@ add_step(struct sym_dwarf *dwarf, uint32_t skip, enum step_op op)
 }
 
 static bool
-add_attr(struct sym_dwarf *dwarf, uint64_t name, uint64_t form, int64_t implicit)
+add_attr(struct sym_dwarf *dwarf, uint64_t name, uint64_t form, int size, int64_t implicit)
 {
     struct attr *attrs = sym_grow(dwarf->budget, dwarf->attrs, &dwarf->room_attrs,
                                   dwarf->n_attrs + 1, sizeof(*attrs));
     if (!attrs)
         return false;
     dwarf->attrs = attrs;
-    attrs[dwarf->n_attrs] =
-        (struct attr){.name = name > UINT16_MAX ? 0 : (uint16_t)name, .form = (uint16_t)form};
+    attrs[dwarf->n_attrs] = (struct attr){.name = name > UINT16_MAX ? 0 : (uint16_t)name,
+                                          .size = size > 0 && size <= 8 ? (uint8_t)size : 0,
+                                          .form = (uint16_t)form};
     if (form == FORM_IMPLICIT_CONST) {
         int64_t *implicits = sym_grow(dwarf->budget, dwarf->implicits, &dwarf->room_implicits,
                                       dwarf->n_implicits + 1, sizeof(*implicits));
@@ -160,7 +161,7 @@ read_attrs(struct sym_dwarf *dwarf, const struct abbrev_table *table, struct cur
         if (size == FORM_BAD)
             return fz_fail(err, FZ_E_MALFORMED, "abbreviation %llu: unknown form 0x%llx",
                            (unsigned long long)abbrev->code, (unsigned long long)form);
-        if (!add_attr(dwarf, name, form, implicit))
+        if (!add_attr(dwarf, name, form, size, implicit))
             return sym_grow_fail(dwarf->budget, err);
         has_low = has_low || name == AT_LOW_PC;
         has_high = has_high || name == AT_HIGH_PC;
@@ -173,6 +174,8 @@ read_attrs(struct sym_dwarf *dwarf, const struct abbrev_table *table, struct cur
             return sym_grow_fail(dwarf->budget, err);
         skip = 0;
     }
+    abbrev->is_fixed = dwarf->n_steps == abbrev->first_step;
+    abbrev->size = skip;
     if (skip && !add_step(dwarf, skip, STEP_NONE))
         return sym_grow_fail(dwarf->budget, err);
     abbrev->has_code = (abbrev->tag == TAG_SUBPROGRAM || abbrev->tag == TAG_INLINED_SUBROUTINE) &&

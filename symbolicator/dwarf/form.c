@@ -91,6 +91,11 @@ value_read(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, str
            const struct attr *attr, struct value *ret)
 {
     uint64_t form = attr->form;
+    if (attr->size) {
+        ret->form = attr->form;
+        ret->number = cursor_uint(c, attr->size);
+        return;
+    }
     if (form == FORM_INDIRECT) {
         form = cursor_uleb(c);
         if (form == FORM_IMPLICIT_CONST || form == FORM_INDIRECT || form > UINT16_MAX) {
@@ -125,7 +130,7 @@ value_read(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, str
         ret->number = 1;
         break;
     case FORM_STRING:
-        ret->bytes = cursor_cstr(c);
+        ret->string = cursor_cstr(c).data;
         break;
     default:
         value_skip(unit, c, form);
@@ -207,7 +212,7 @@ value_string(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
     uint64_t offset;
     switch (value->form) {
     case FORM_STRING:
-        return value->bytes;
+        return fz_span_cstr((const char *)value->string);
     case FORM_STRP:
         return section_string(dwarf, SECTION_STR, value->number);
     case FORM_LINE_STRP:

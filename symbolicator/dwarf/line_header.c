@@ -68,7 +68,7 @@ read_entry_value(const struct line_program *program, struct fz_reader *r, uint64
     *ret = (struct value){.form = form > UINT16_MAX ? 0 : (uint16_t)form};
     switch (form) {
     case FORM_STRING:
-        ret->bytes = fz_read_cstr(r);
+        ret->string = fz_read_cstr(r).data;
         break;
     case FORM_STRP:
     case FORM_LINE_STRP:

@@ -1,7 +1,6 @@
 /*
  * Address ranges: .debug_ranges (DWARF 3 and 4) and .debug_rnglists (DWARF 5, 2.17.3 and 7.25).
  */
-#include "base/reader.h"
 #include "symbolicator/dwarf/constants.h"
 #include "symbolicator/dwarf/scanner.h"
 
@@ -27,13 +26,12 @@ static bool
 read_ranges(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, uint64_t offset,
             uint64_t *steps, range_fn add, void *user)
 {
-    struct fz_reader r = fz_reader_make(dwarf->sections[SECTION_RANGES], "debug_ranges");
-    r.big_endian = dwarf->big_endian;
-    fz_read_seek(&r, offset);
+    struct cursor c =
+        cursor_make(dwarf, SECTION_RANGES, offset, dwarf->sections[SECTION_RANGES].len);
     uint64_t base = unit->low_pc, ones = unit->addr_size == 8 ? UINT64_MAX : UINT32_MAX;
     for (;;) {
-        uint64_t low = fz_read_uint(&r, unit->addr_size), high = fz_read_uint(&r, unit->addr_size);
-        if (r.failed || !spend(steps))
+        uint64_t low = cursor_uint(&c, unit->addr_size), high = cursor_uint(&c, unit->addr_size);
+        if (c.bad || !spend(steps))
             return false;
         if (low == 0 && high == 0)
             return true;
@@ -55,38 +53,38 @@ address_at(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, uin
 
 /* One entry behind its kind byte; *ret_is_range tells whether it gave low and high. */
 static bool
-read_entry(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, struct fz_reader *r,
+read_entry(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, struct cursor *c,
            unsigned kind, uint64_t *base, uint64_t ret[2], bool *ret_is_range)
 {
     *ret_is_range = true;
     switch (kind) {
     case RLE_BASE_ADDRESSX:
         *ret_is_range = false;
-        return address_at(dwarf, unit, fz_read_uleb(r), base);
+        return address_at(dwarf, unit, cursor_uleb(c), base);
     case RLE_BASE_ADDRESS:
         *ret_is_range = false;
-        *base = fz_read_uint(r, unit->addr_size);
+        *base = cursor_uint(c, unit->addr_size);
         return true;
     case RLE_STARTX_ENDX:
-        return address_at(dwarf, unit, fz_read_uleb(r), &ret[0]) &&
-               address_at(dwarf, unit, fz_read_uleb(r), &ret[1]);
+        return address_at(dwarf, unit, cursor_uleb(c), &ret[0]) &&
+               address_at(dwarf, unit, cursor_uleb(c), &ret[1]);
     case RLE_STARTX_LENGTH:
-        if (!address_at(dwarf, unit, fz_read_uleb(r), &ret[0]))
+        if (!address_at(dwarf, unit, cursor_uleb(c), &ret[0]))
             return false;
-        ret[1] = ret[0] + fz_read_uleb(r);
+        ret[1] = ret[0] + cursor_uleb(c);
         return true;
     case RLE_OFFSET_PAIR:
-        ret[0] = *base + fz_read_uleb(r);
-        ret[1] = *base + fz_read_uleb(r);
+        ret[0] = *base + cursor_uleb(c);
+        ret[1] = *base + cursor_uleb(c);
         *ret_is_range = !is_tombstone(unit, *base);
         return true;
     case RLE_START_END:
-        ret[0] = fz_read_uint(r, unit->addr_size);
-        ret[1] = fz_read_uint(r, unit->addr_size);
+        ret[0] = cursor_uint(c, unit->addr_size);
+        ret[1] = cursor_uint(c, unit->addr_size);
         return true;
     case RLE_START_LENGTH:
-        ret[0] = fz_read_uint(r, unit->addr_size);
-        ret[1] = ret[0] + fz_read_uleb(r);
+        ret[0] = cursor_uint(c, unit->addr_size);
+        ret[1] = ret[0] + cursor_uleb(c);
         return true;
     default:
         return false;
@@ -97,19 +95,18 @@ static bool
 read_rnglist(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, uint64_t offset,
              uint64_t *steps, range_fn add, void *user)
 {
-    struct fz_reader r = fz_reader_make(dwarf->sections[SECTION_RNGLISTS], "debug_rnglists");
-    r.big_endian = dwarf->big_endian;
-    fz_read_seek(&r, offset);
+    struct cursor c =
+        cursor_make(dwarf, SECTION_RNGLISTS, offset, dwarf->sections[SECTION_RNGLISTS].len);
     uint64_t base = unit->low_pc;
     for (;;) {
-        unsigned kind = fz_read_u8(&r);
-        if (r.failed || !spend(steps))
+        unsigned kind = cursor_u8(&c);
+        if (c.bad || !spend(steps))
             return false;
         if (kind == RLE_END_OF_LIST)
             return true;
         uint64_t range[2] = {0, 0};
         bool is_range = false;
-        if (!read_entry(dwarf, unit, &r, kind, &base, range, &is_range) || r.failed)
+        if (!read_entry(dwarf, unit, &c, kind, &base, range, &is_range) || c.bad)
             return false;
         if (is_range && range[0] < range[1] && !is_tombstone(unit, range[0]) &&
             !add(user, range[0], range[1]))
@@ -124,15 +121,14 @@ ranges_read(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
     uint64_t offset = value->number;
     if (value->form == FORM_RNGLISTX) {
         /* The index counts offsets behind the header, and those count from there too. */
-        struct fz_reader r = fz_reader_make(dwarf->sections[SECTION_RNGLISTS], "debug_rnglists");
-        r.big_endian = dwarf->big_endian;
         uint64_t at;
         if (__builtin_mul_overflow(value->number, unit->offset_size, &at) ||
             __builtin_add_overflow(at, unit->rnglists_base, &at))
             return false;
-        fz_read_seek(&r, at);
-        offset = fz_read_uint(&r, unit->offset_size);
-        if (r.failed || __builtin_add_overflow(offset, unit->rnglists_base, &offset))
+        struct cursor c =
+            cursor_make(dwarf, SECTION_RNGLISTS, at, dwarf->sections[SECTION_RNGLISTS].len);
+        offset = cursor_uint(&c, unit->offset_size);
+        if (c.bad || __builtin_add_overflow(offset, unit->rnglists_base, &offset))
             return false;
     } else if (value->form != FORM_SEC_OFFSET && value->form != FORM_DATA4 &&
                value->form != FORM_DATA8) {

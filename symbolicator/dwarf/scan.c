@@ -193,55 +193,61 @@ add_node(struct walk *walk, const struct abbrev *abbrev, const struct code_die *
     return (uint32_t)scan->n_nodes++;
 }
 
-static inline void
-skip_die(struct walk *walk, struct cursor *c, const struct abbrev *abbrev)
+/* Past the attributes of a DIE by its skip program; NULL if they leave the unit. */
+static const uint8_t *
+skip_die(const struct walk *walk, const struct abbrev *abbrev, const uint8_t *at,
+         const uint8_t *end)
 {
+    struct cursor c = {.at = at, .end = end, .big_endian = walk->dwarf->big_endian};
     const struct step *step = &walk->dwarf->steps[abbrev->first_step];
     for (uint32_t n = abbrev->n_steps; n > 0; n--, step++) {
-        cursor_skip(c, step->skip);
+        cursor_skip(&c, step->skip);
         switch ((enum step_op)step->op) {
         case STEP_NONE:
             break;
         case STEP_LEB:
-            cursor_skip_leb(c);
+            cursor_skip_leb(&c);
             break;
         case STEP_CSTR:
-            cursor_cstr(c);
+            cursor_cstr(&c);
             break;
         case STEP_BLOCK:
-            cursor_skip(c, cursor_uleb(c));
+            cursor_skip(&c, cursor_uleb(&c));
             break;
         case STEP_BLOCK1:
-            cursor_skip(c, cursor_u8(c));
+            cursor_skip(&c, cursor_u8(&c));
             break;
         case STEP_BLOCK2:
-            cursor_skip(c, cursor_uint(c, 2));
+            cursor_skip(&c, cursor_uint(&c, 2));
             break;
         case STEP_BLOCK4:
-            cursor_skip(c, cursor_uint(c, 4));
+            cursor_skip(&c, cursor_uint(&c, 4));
             break;
         case STEP_INDIRECT:
-            value_skip(walk->unit, c, cursor_uleb(c));
+            value_skip(walk->unit, &c, cursor_uleb(&c));
             break;
         }
     }
+    return c.bad ? NULL : c.at;
 }
 
-/* Read one DIE with addresses and open it for its children. */
-static void
-enter_code_die(struct walk *walk, struct cursor *c, const struct abbrev *abbrev, uint64_t offset,
-               uint32_t depth)
+/* Read one DIE with addresses and open it for its children. NULL if it leaves the unit. */
+static const uint8_t *
+enter_code_die(struct walk *walk, const struct abbrev *abbrev, const uint8_t *at,
+               const uint8_t *end, uint64_t offset, uint32_t depth)
 {
+    struct cursor c = {.at = at, .end = end, .big_endian = walk->dwarf->big_endian};
     struct code_die die = {.offset = offset, .origin = offset};
-    read_code_die(walk, c, abbrev, &die);
-    if (c->bad)
-        return;
+    read_code_die(walk, &c, abbrev, &die);
+    if (c.bad)
+        return NULL;
     uint64_t cost = abbrev->n_attrs;
     walk->steps -= cost < walk->steps ? cost : walk->steps;
     uint32_t node = add_node(walk, abbrev, &die);
     /* Inlined calls below dropped code hang on what is around it: they have no code either. */
     if (node != UINT32_MAX && abbrev->has_children)
         walk->open[walk->n_open++] = (struct open_node){.depth = depth, .node = node};
+    return c.at;
 }
 
 static int
@@ -268,15 +274,32 @@ read_unit_ranges(struct walk *walk, struct cursor c, const struct abbrev_table *
               compare_range);
 }
 
+/* What ended the walk of a unit at the DIE at `offset`. */
 static enum fz_code
-walk_unit(struct walk *walk, struct cursor *c, const uint8_t *section, struct fz_error *err)
+walk_fail(const struct walk *walk, uint64_t offset, const char *what, struct fz_error *err)
+{
+    if (walk->no_memory)
+        return sym_grow_fail(walk->budget, err);
+    return fz_fail_at(err, FZ_E_MALFORMED, offset, "DIE at %llu: %s", (unsigned long long)offset,
+                      what);
+}
+
+/* The loop that sees every DIE of the file: what is not needed for most of them is kept out. */
+static enum fz_code
+walk_unit(struct walk *walk, struct cursor unit, const uint8_t *section, struct fz_error *err)
 {
     const struct abbrev_table *table = &walk->dwarf->tables[walk->unit->abbrevs];
+    const uint8_t *at = unit.at, *end = unit.end;
     uint32_t depth = 0;
-    read_unit_ranges(walk, *c, table);
-    while (c->at < c->end) {
-        const uint8_t *start = c->at;
-        uint64_t code = cursor_uleb(c);
+    read_unit_ranges(walk, unit, table);
+    while (at < end) {
+        uint64_t offset = (uint64_t)(at - section);
+        uint64_t code = *at++;
+        if (code >= 0x80) {
+            unit.at = at - 1;
+            code = cursor_uleb(&unit);
+            at = unit.at;
+        }
         if (code == 0) {
             if (depth <= 1)
                 return FZ_OK;
@@ -286,30 +309,25 @@ walk_unit(struct walk *walk, struct cursor *c, const uint8_t *section, struct fz
             continue;
         }
         const struct abbrev *abbrev = abbrev_find(walk->dwarf, table, code);
-        uint64_t offset = (uint64_t)(start - section);
         if (!abbrev)
-            return fz_fail_at(err, FZ_E_MALFORMED, offset, "DIE at %llu: no abbreviation %llu",
-                              (unsigned long long)offset, (unsigned long long)code);
-        if (abbrev->has_code)
-            enter_code_die(walk, c, abbrev, offset, depth);
-        else if (abbrev->n_steps)
-            skip_die(walk, c, abbrev);
-        if (c->bad)
-            return fz_fail_at(err, FZ_E_MALFORMED, offset, "DIE at %llu: leaves its unit",
-                              (unsigned long long)offset);
-        if (walk->no_memory)
-            return sym_grow_fail(walk->budget, err);
-        if (walk->steps == 0)
-            return fz_fail_at(err, FZ_E_MALFORMED, offset, "DIE at %llu: too much work",
-                              (unsigned long long)offset);
+            return walk_fail(walk, offset, "no such abbreviation", err);
+        if (abbrev->has_code) {
+            at = enter_code_die(walk, abbrev, at, end, offset, depth);
+            if (walk->no_memory || walk->steps == 0)
+                return walk_fail(walk, offset, "too much work", err);
+        } else if (abbrev->is_fixed) {
+            at = abbrev->size <= (size_t)(end - at) ? at + abbrev->size : NULL;
+        } else {
+            at = skip_die(walk, abbrev, at, end);
+        }
+        if (!at)
+            return walk_fail(walk, offset, "leaves its unit", err);
         if (!abbrev->has_children) {
             if (depth == 0)
                 return FZ_OK; /* a root without children is all */
-            continue;
+        } else if (++depth > DIE_DEPTH_MAX) {
+            return walk_fail(walk, offset, "deeper than 1024", err);
         }
-        if (++depth > DIE_DEPTH_MAX)
-            return fz_fail_at(err, FZ_E_MALFORMED, offset, "DIE at %llu: deeper than %d",
-                              (unsigned long long)offset, DIE_DEPTH_MAX);
     }
     return FZ_OK; /* writers leave out the last zeros */
 }
@@ -335,7 +353,7 @@ sym_dwarf_scan_unit(const struct sym_dwarf *dwarf, size_t i, struct sym_budget *
     walk->no_memory = false;
     walk->n_open = 0;
     struct cursor c = cursor_make(dwarf, SECTION_INFO, unit->dies, unit->end);
-    enum fz_code code = walk_unit(walk, &c, dwarf->sections[SECTION_INFO].data, err);
+    enum fz_code code = walk_unit(walk, c, dwarf->sections[SECTION_INFO].data, err);
     free(walk);
     return code;
 }

@@ -35,7 +35,9 @@ struct step {
 };
 
 struct attr {
-    uint16_t name, form;
+    uint16_t name;
+    uint8_t size; /* of a form that is a plain number of 1 to 8 bytes, else 0 */
+    uint16_t form;
     uint32_t implicit; /* index into implicits, of FORM_IMPLICIT_CONST */
 };
 
@@ -45,6 +47,8 @@ struct abbrev {
     uint16_t tag;
     bool has_children;
     bool has_code; /* a function or inlined call that has addresses */
+    bool is_fixed; /* all attributes together are `size` bytes */
+    uint32_t size;
 };
 
 /* One table as the units of one version and size read it: sizes of forms depend on those. */
@@ -72,10 +76,13 @@ struct sym_dwarf {
     uint8_t *inflated[N_SECTIONS]; /* of compressed sections */
 };
 
+/* Small, since one is read per attribute. */
 struct value {
-    uint64_t number;      /* also of references (as written), offsets and indexes */
-    struct fz_span bytes; /* FORM_STRING */
-    uint16_t form;
+    union {
+        uint64_t number;       /* also of references (as written), offsets and indexes */
+        const uint8_t *string; /* FORM_STRING: it has its NUL within the unit */
+    };
+    uint16_t form; /* 0 = the attribute is not there */
 };
 
 static inline struct cursor

@@ -73,6 +73,7 @@ struct builder {
     struct sym_symbol *symbols;
     uint64_t *starts;
     size_t n_symbols, n_starts;
+    size_t last_symbol; /* where symbol_name_at() found one last: functions come in order */
     uint64_t code_low, code_high;
     struct sym_dwarf *dwarf; /* NULL without DWARF */
     uint64_t name_steps;
@@ -109,7 +110,6 @@ void builder_deinit(struct builder *b);
 
 /* strings.c. All return false when the budget is exhausted. */
 bool bytes_add(struct builder *b, struct bytes *bytes, const void *data, size_t n);
-bool bytes_leb(struct builder *b, struct bytes *bytes, uint64_t value);
 /* The string's place in the pool; 0 for the empty one. */
 bool pool_string(struct builder *b, struct fz_span text, uint32_t *ret);
 bool pool_file(struct builder *b, struct fz_span directory, struct fz_span name, uint32_t *ret);
@@ -121,7 +121,8 @@ void table_deinit(struct builder *b, struct table *table);
 /* records.c */
 bool record_add(struct builder *b, const struct record *record, uint32_t *ret);
 bool function_add(struct builder *b, const struct function *function, uint32_t *ret);
-bool row_add(struct builder *b, const struct row *row);
+/* Room for the next n rows, which the caller fills in; NULL when the budget is exhausted. */
+struct row *rows_reserve(struct builder *b, size_t n);
 bool piece_add(struct builder *b, const struct piece *piece);
 bool bare_row_add(struct builder *b, const struct bare_row *row);
 bool bare_piece_add(struct builder *b, const struct piece *piece);
@@ -135,7 +136,7 @@ FZ_MUST_CHECK enum fz_code units_build(struct builder *b, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code symbols_load(struct builder *b, struct fz_error *err);
 /* The symbol at exactly this address without Mach-O's underscore: `wanted` if there is one of that
  * name, else the last of the table; empty if there is none. */
-struct fz_span symbol_name_at(const struct builder *b, uint64_t addr, struct fz_span wanted);
+struct fz_span symbol_name_at(struct builder *b, uint64_t addr, struct fz_span wanted);
 FZ_MUST_CHECK enum fz_code symbols_fill(struct builder *b, struct fz_error *err);
 
 /* pieces.c: sort the pieces and cut overlaps, so that each address is in at most one. */

@@ -4,35 +4,45 @@
 #include "symbolicator/index/builder.h"
 #include "symbolicator/index/format.h"
 
+static uint8_t *
+put_leb(uint8_t *at, uint64_t value)
+{
+    for (; value >= 0x80; value >>= 7)
+        *at++ = (uint8_t)(value | 0x80);
+    *at++ = (uint8_t)value;
+    return at;
+}
+
 bool
 record_add(struct builder *b, const struct record *r, uint32_t *ret)
 {
-    struct bytes *out = &b->records;
-    static const uint8_t none = 0;
-    if (out->n == 0 && !bytes_add(b, out, &none, 1))
-        return false;
-    if (out->n > UINT32_MAX - 2 * INDEX_RECORDS_SPARE) {
+    uint8_t bytes[INDEX_RECORDS_SPARE], *at = bytes + 1;
+    if (b->records.n > UINT32_MAX - 2 * INDEX_RECORDS_SPARE) {
         b->budget.over = true;
         return false;
     }
-    uint32_t at = (uint32_t)out->n;
+    uint32_t place = (uint32_t)b->records.n;
     bool has_call_file = r->is_inlined && r->call_file != r->caller_file;
-    uint8_t flags =
+    bytes[0] =
         (uint8_t)((r->is_inlined ? RECORD_INLINED : 0) | (has_call_file ? RECORD_CALL_FILE : 0) |
                   (r->has_rows ? RECORD_ROWS : 0) | (int)r->source << RECORD_SOURCE_SHIFT);
-    bool ok = bytes_add(b, out, &flags, 1);
     if (r->is_inlined) {
-        ok = ok && bytes_leb(b, out, at - r->caller) && bytes_leb(b, out, r->name) &&
-             bytes_leb(b, out, r->call_line) && bytes_leb(b, out, r->call_column) &&
-             (!has_call_file || bytes_leb(b, out, r->call_file));
+        at = put_leb(at, place - r->caller);
+        at = put_leb(at, r->name);
+        at = put_leb(at, r->call_line);
+        at = put_leb(at, r->call_column);
+        at = has_call_file ? put_leb(at, r->call_file) : at;
     } else {
-        ok = ok && bytes_leb(b, out, r->name) && bytes_leb(b, out, r->start - b->code_low) &&
-             bytes_leb(b, out, r->size);
+        at = put_leb(at, r->name);
+        at = put_leb(at, r->start - b->code_low);
+        at = put_leb(at, r->size);
     }
-    if (r->has_rows)
-        ok = ok && bytes_leb(b, out, r->file) && bytes_leb(b, out, r->base_line);
-    *ret = at;
-    return ok;
+    if (r->has_rows) {
+        at = put_leb(at, r->file);
+        at = put_leb(at, r->base_line);
+    }
+    *ret = place;
+    return bytes_add(b, &b->records, bytes, (size_t)(at - bytes));
 }
 
 bool
@@ -50,20 +60,17 @@ function_add(struct builder *b, const struct function *function, uint32_t *ret)
     return true;
 }
 
-bool
-row_add(struct builder *b, const struct row *row)
+struct row *
+rows_reserve(struct builder *b, size_t n)
 {
-    if (b->n_rows == b->room_rows || !b->rows) {
-        struct row *rows =
-            b->n_rows >= UINT32_MAX - 1
-                ? NULL
-                : sym_grow(&b->budget, b->rows, &b->room_rows, b->n_rows + 1, sizeof(*rows));
-        if (!rows)
-            return false;
-        b->rows = rows;
-    }
-    b->rows[b->n_rows++] = *row;
-    return true;
+    if (n > UINT32_MAX - 1 - b->n_rows)
+        return NULL;
+    struct row *rows = sym_grow(&b->budget, b->rows, &b->room_rows, b->n_rows + n, sizeof(*rows));
+    if (!rows)
+        return NULL;
+    b->rows = rows;
+    b->n_rows += n;
+    return rows + b->n_rows - n;
 }
 
 bool

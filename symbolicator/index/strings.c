@@ -21,17 +21,6 @@ bytes_add(struct builder *b, struct bytes *bytes, const void *data, size_t n)
     return true;
 }
 
-bool
-bytes_leb(struct builder *b, struct bytes *bytes, uint64_t value)
-{
-    uint8_t out[10];
-    size_t n = 0;
-    for (; value >= 0x80; value >>= 7)
-        out[n++] = (uint8_t)(value | 0x80);
-    out[n++] = (uint8_t)value;
-    return bytes_add(b, bytes, out, n);
-}
-
 static uint32_t
 hash_bytes(uint32_t seed, struct fz_span text)
 {

@@ -47,9 +47,16 @@ linkage_name(const struct sym_symbol *symbol)
 }
 
 struct fz_span
-symbol_name_at(const struct builder *b, uint64_t addr, struct fz_span wanted)
+symbol_name_at(struct builder *b, uint64_t addr, struct fz_span wanted)
 {
     size_t low = 0, high = b->n_symbols;
+    if (b->last_symbol < high && b->symbols[b->last_symbol].addr <= addr) {
+        low = b->last_symbol;
+        for (size_t step = 8; low + step < high; step *= 2) {
+            if (b->symbols[low + step].addr > addr)
+                high = low + step;
+        }
+    }
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (b->symbols[middle].addr <= addr)
@@ -58,6 +65,7 @@ symbol_name_at(const struct builder *b, uint64_t addr, struct fz_span wanted)
             high = middle;
     }
     struct fz_span last = {NULL, 0};
+    b->last_symbol = low ? low - 1 : 0;
     for (; low > 0 && b->symbols[low - 1].addr == addr; low--) {
         struct fz_span name = linkage_name(&b->symbols[low - 1]);
         if (fz_span_equal(name, wanted))
@@ -201,17 +209,19 @@ add_symbol(struct filler *f, const struct sym_symbol *symbol, uint64_t end)
         if (!record_add(b, &record, &f->records[i]))
             return false;
     }
+    struct row *rows = rows_reserve(b, f->n_rows);
+    if (!rows)
+        return false;
     for (size_t i = 0; i < f->n_rows; i++) {
         const struct bare_row *bare = &f->rows[i];
         size_t slot = file_slot(f, bare->file);
-        struct row row = {.offset = bare->offset,
-                          .record = f->records[slot],
-                          .line_code = bare->line && bare->file && bare->line >= f->base_lines[slot]
-                                           ? bare->line - f->base_lines[slot] + 1
-                                           : 0,
-                          .column = bare->column};
-        if (!row_add(b, &row))
-            return false;
+        rows[i] =
+            (struct row){.offset = bare->offset,
+                         .record = f->records[slot],
+                         .line_code = bare->line && bare->file && bare->line >= f->base_lines[slot]
+                                          ? bare->line - f->base_lines[slot] + 1
+                                          : 0,
+                         .column = bare->column};
     }
     piece.n_rows = (uint32_t)f->n_rows;
     return piece_add(b, &piece);
