@@ -157,7 +157,7 @@ static const struct address_case address_cases[] = {
     {"before the first symbol", LOAD + 0x10, 0, REPORT_ADJUST_AUTO, "arm64", LOAD + 0x10, 0,
      REPORT_FRAME_NO_SYMBOL, NULL, -1},
     {"signed pointer, 47 bits", UINT64_C(0x0011800000000000) | (LOAD + 0x1204), 1,
-     REPORT_ADJUST_AUTO, "arm64e", LOAD + 0x1203, 0, REPORT_FRAME_SYMBOLICATED, "-[Cart add:]", 3},
+     REPORT_ADJUST_AUTO, "arm64e", LOAD + 0x1203, 0, REPORT_FRAME_SYMBOLICATED, "-[Cart add:]", 4},
     {"signed pointer, 39 bits", UINT64_C(0x0bad008000000000) | (LOAD + 0x1204), 0,
      REPORT_ADJUST_AUTO, "arm64e", LOAD + 0x1204, 0, REPORT_FRAME_SYMBOLICATED, "-[Cart add:]", 4},
     {"no signatures on x86_64", UINT64_C(0x0bad008000000000) | (LOAD + 0x1204), 0,
