@@ -92,7 +92,7 @@ class Bench:
             for version in (19, 14):
                 self.build_rows(subject, threads, version, answers)
         own = statistics.median(answer["rss"] for answer in answers["framezero 1"] + answers["framezero 2"])
-        self.row(subject, "memory of DWARF", own, unit="bytes", limit=MachO(path).dwarf_size + 64 * MIB)
+        self.row(subject, "memory, absolute", own, unit="bytes", limit=MachO(path).dwarf_size + 64 * MIB)
         if gsym[19].exists() and any(name.startswith("gsymutil-19") for name in answers):
             self.row(subject, "size", index.stat().st_size, unit="bytes", peer="gsymutil-19",
                      peer_value=gsym[19].stat().st_size, ratio=index.stat().st_size / gsym[19].stat().st_size)
@@ -102,9 +102,11 @@ class Bench:
         own, peer = answers[f"framezero {threads}"], answers.get(f"gsymutil-{version} {threads}")
         if not peer:
             return
-        for measure, key, unit in (("build", "wall", "s"), ("build, CPU time", "cpu", "s"), ("memory", "rss", "bytes")):
-            self.row(subject, f"{measure}, {threads} thread{'s' if threads > 1 else ''}", median(own, key), unit=unit,
-                     peer=f"gsymutil-{version}", peer_value=median(peer, key), ratio=ratio(own, peer, key))
+        suffix = f"{threads} thread{'s' if threads > 1 else ''}"
+        for measure, key, unit in (("build", "wall", "s"), ("memory", "rss", "bytes")):
+            self.row(subject, f"{measure}, {suffix}", median(own, key), unit=unit, peer=f"gsymutil-{version}",
+                     peer_value=median(peer, key), ratio=ratio(own, peer, key),
+                     **({"cpu_ratio": ratio(own, peer, "cpu")} if measure == "build" else {}))
 
     # --- looking up --------------------------------------------------------------------------------
 
@@ -143,12 +145,12 @@ class Bench:
         if symbolizer:
             contenders["llvm-symbolizer-19"] = lambda: less([symbolizer, f"--obj={subject.path}"], plain, one)
         answers = self.interleave(f"{subject.name} lookup", contenders)
-        self.row(subject, "lookup, warm", median(answers["framezero warm"], "ns"), unit="ns")
+        warm_ns, own = answers["framezero warm"], answers["framezero list"]
+        self.row(subject, "lookup, warm", median(warm_ns, "ns"), unit="ns")
         for peer in ("gsymutil-19", "llvm-symbolizer-19"):
             if peer in answers:
-                self.row(subject, "lookup, warm", median(answers["framezero warm"], "ns"), unit="ns", peer=peer,
-                         peer_value=median(answers[peer], "ns"), ratio=ratio(answers["framezero warm"], answers[peer], "ns"))
-                own = answers["framezero list"]
+                self.row(subject, "lookup, warm", median(warm_ns, "ns"), unit="ns", peer=peer,
+                         peer_value=median(answers[peer], "ns"), ratio=ratio(warm_ns, answers[peer], "ns"))
                 self.row(subject, "100,000 addresses", median(own, "wall"), unit="s", peer=peer,
                          peer_value=median(answers[peer], "wall"), faster=1 / ratio(own, answers[peer], "wall"))
         self.row(subject, "open and first lookup", median(answers["framezero opening"], "ms"), unit="ms")

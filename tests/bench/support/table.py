@@ -55,6 +55,8 @@ def _goal(row):
 def _ratio(row):
     if "faster" in row:
         return f"{row['faster']:.1f} × faster"
+    if "cpu_ratio" in row:
+        return f"{row['ratio']:.3f} × (CPU {row['cpu_ratio']:.3f})"
     return f"{row['ratio']:.3f} ×" if "ratio" in row else "–"
 
 
