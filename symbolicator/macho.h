@@ -95,7 +95,8 @@ const char *sym_macho_kind(const struct sym_macho *macho);
 /* A function symbol: a name on an address in a section that holds code. */
 struct sym_symbol {
     uint64_t addr;
-    const char *name; /* NUL-terminated within the string table; the leading underscore is kept */
+    const char *name; /* NUL-terminated within the string table, or in the arena if it is an
+                         export's; the leading underscore is kept */
     uint32_t name_len;
     bool is_external, is_thumb;
 };
@@ -104,6 +105,17 @@ struct sym_symbol {
  * code only, no stabs, no undefined, no __mh_execute_header. The array lies in the arena (malloc'd
  * blocks; cap it for large files). */
 FZ_MUST_CHECK enum fz_code sym_macho_symbols(const struct sym_macho *macho, struct fz_arena *arena,
+                                             struct sym_symbol **ret, size_t *ret_n,
+                                             struct sym_problems *problems, struct fz_error *err);
+
+/*
+ * Function symbols of the exports trie, in the same form and order; those of one address in the
+ * order of the trie. Re-exports, data, absolute and thread-local symbols are left out. An export
+ * with a resolver is a name of both its stub and its resolver.
+ *
+ * A bad node costs itself and what hangs on it alone, and is told. LIMIT, NO_MEMORY: the arena.
+ */
+FZ_MUST_CHECK enum fz_code sym_macho_exports(const struct sym_macho *macho, struct fz_arena *arena,
                                              struct sym_symbol **ret, size_t *ret_n,
                                              struct sym_problems *problems, struct fz_error *err);
 

@@ -10,23 +10,22 @@
 
 #include "base/reader.h"
 #include "symbolicator/macho/format.h"
+#include "symbolicator/macho/symbols.h"
 
 /* Names are measured from the string table. Real tables hold each once or share tails; a hostile
  * one lets every symbol name the same megabytes. The sum is bounded by this many times the table.
  */
 enum { NAME_BUDGET = 16, NAME_BUDGET_MIN = 65536 };
 
-static bool
-is_code(const struct sym_section *section)
+bool
+macho_is_code(const struct sym_section *section)
 {
     return (section->flags & MACHO_S_ATTR_CODE) != 0 ||
            (strcmp(section->segment, "__TEXT") == 0 && strcmp(section->name, "__text") == 0);
 }
 
-/* Names that no function has: the linker's mark of the header, assembler labels, and what strip
- * leaves. */
-static bool
-is_placeholder(const char *name, size_t len)
+bool
+macho_is_placeholder(const char *name, size_t len)
 {
     static const struct {
         const char *text;
@@ -52,7 +51,7 @@ is_placeholder(const char *name, size_t len)
 
 /* Bottom-up merge sort by address: stable, which qsort() is not, and O(n log n) on any input. */
 static void
-sort_symbols(struct sym_symbol *symbols, struct sym_symbol *scratch, size_t n)
+merge_sort(struct sym_symbol *symbols, struct sym_symbol *scratch, size_t n)
 {
     struct sym_symbol *from = symbols, *to = scratch;
     for (size_t width = 1; width < n; width *= 2) {
@@ -72,6 +71,20 @@ sort_symbols(struct sym_symbol *symbols, struct sym_symbol *scratch, size_t n)
     }
     if (from != symbols)
         memcpy(symbols, from, n * sizeof(*symbols));
+}
+
+enum fz_code
+macho_sort_symbols(struct sym_symbol *symbols, size_t n, const struct fz_arena *arena,
+                   struct fz_error *err)
+{
+    struct fz_arena scratch;
+    fz_arena_init(&scratch, arena->cap - arena->used);
+    struct sym_symbol *space = fz_arena_array(&scratch, n, sizeof(*space));
+    enum fz_code code = space ? FZ_OK : fz_arena_fail(&scratch, err);
+    if (space)
+        merge_sort(symbols, space, n);
+    fz_arena_deinit(&scratch);
+    return code;
 }
 
 struct table {
@@ -98,7 +111,7 @@ read_symbol(struct table *table, struct fz_reader *r, struct sym_symbol *ret)
                         macho->n_sections);
         return false;
     }
-    if (!is_code(&macho->sections[section - 1]))
+    if (!macho_is_code(&macho->sections[section - 1]))
         return false;
     struct fz_reader names = fz_reader_make(macho->string_table, "string table");
     fz_read_seek(&names, name_offset);
@@ -113,7 +126,8 @@ read_symbol(struct table *table, struct fz_reader *r, struct sym_symbol *ret)
                         macho->string_table.len);
         return false;
     }
-    if (name.len == 0 || name.len > UINT32_MAX || is_placeholder((const char *)name.data, name.len))
+    if (name.len == 0 || name.len > UINT32_MAX ||
+        macho_is_placeholder((const char *)name.data, name.len))
         return false;
     bool is_thumb = sym_arch_has_thumb(macho->cputype) &&
                     ((desc & MACHO_N_ARM_THUMB_DEF) != 0 || (addr & 1) != 0);
@@ -136,7 +150,7 @@ count_candidates(const struct sym_macho *macho, struct fz_reader r)
         uint8_t section = fz_read_u8(&r);
         fz_read_skip(&r, macho->is_64 ? 10 : 6);
         if (!(type & MACHO_N_STAB) && (type & MACHO_N_TYPE) == MACHO_N_SECT && section > 0 &&
-            section <= macho->n_sections && is_code(&macho->sections[section - 1]))
+            section <= macho->n_sections && macho_is_code(&macho->sections[section - 1]))
             n++;
     }
     return n;
@@ -161,16 +175,8 @@ sym_macho_symbols(const struct sym_macho *macho, struct fz_arena *arena, struct 
     }
     /* Both passes read the same records, so this cannot be; a reader is never left unchecked. */
     enum fz_code code = fz_read_done(&r, err);
-    if (code != FZ_OK)
-        return code;
-    struct fz_arena scratch;
-    fz_arena_init(&scratch, arena->cap - arena->used);
-    struct sym_symbol *space = fz_arena_array(&scratch, n, sizeof(*space));
-    if (space)
-        sort_symbols(symbols, space, n);
-    else
-        code = fz_arena_fail(&scratch, err);
-    fz_arena_deinit(&scratch);
+    if (code == FZ_OK)
+        code = macho_sort_symbols(symbols, n, arena, err);
     if (code != FZ_OK)
         return code;
     *ret = symbols;

@@ -1,4 +1,5 @@
 fz_fuzz_target(macho fz_symbolicator)
+fz_fuzz_target(exports fz_symbolicator)
 foreach(name dwarf line index)
   fz_fuzz_target(${name} fz_symbolicator)
 endforeach()
