@@ -27,10 +27,12 @@ struct arguments {
 static int
 usage(FILE *to)
 {
-    fprintf(to,
-            "usage: framezero index FILE -o OUT [--arch A | --uuid U] [--jobs N]\n\n"
-            "Build the symbol index of FILE (Mach-O, .dSYM bundle, or a zip of one) and print one\n"
-            "JSON line about it. A file with several slices needs --arch or --uuid.\n");
+    fprintf(
+        to,
+        "usage: framezero index FILE -o OUT [--arch A | --uuid U] [--jobs N]\n\n"
+        "Build the symbol index of FILE (Mach-O, .dSYM bundle, or a zip of one) and print one\n"
+        "JSON line about it. A file with several slices needs --arch or --uuid. --jobs is a wish:\n"
+        "one thread is used so far.\n");
     return to == stdout ? 0 : 2;
 }
 

@@ -1,9 +1,10 @@
 /*
  * The symbol index: built once per slice, mapped read-only, looked up without allocation.
  *
- * The file format stands at the top of symbolicator/index/format.h. Everything in an index is
- * validated when it is opened; after that a lookup cannot leave it. An open index may be used by
- * any number of threads.
+ * The file format stands at the top of symbolicator/index/format.h. The header is validated when an
+ * index is opened, each block of the rest when a lookup first touches it, and every offset when it
+ * is followed: a lookup cannot leave the index, and a damaged block has no names. An open index may
+ * be used by any number of threads.
  */
 #ifndef SYM_INDEX_H
 #define SYM_INDEX_H
@@ -17,7 +18,7 @@
 enum { SYM_FRAMES_MAX = 256 }; /* inline depth kept per address */
 
 struct sym_build_options {
-    unsigned n_threads; /* 0 and 1: no threads */
+    unsigned n_threads; /* a wish; one thread is used so far */
     size_t memory_cap;  /* bytes the build may take beside the mapped input; 0 = no cap */
 };
 

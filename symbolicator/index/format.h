@@ -47,10 +47,22 @@
  *             checked when a lookup first touches it, so that opening costs the same for any size;
  *             a block that fails has no names.
  *
- * Example: `int f(int)` of work.c, line 1, at 0x4000 to 0x4010 on arm64 with g() of line 7 inlined
- * at 0x4008 from line 2, column 10. unit_shift 2, page_shift 10. Region {0x4000, 0x400, page 0}.
- * The page: 4 rows, palette of 3 at 2, 5 and 3 bits... (0: f, line code 1), (2: g, 1), (3: f, 3),
- * (4: none). Records: f at 1: 08 name 00 10 01 01; g at 7: 09 06 name 02 0a 01 07.
+ * Example: f() of /src/work.c, line 1, is at 0x4000 to 0x4010 of an arm64 file; at 0x4008 g() of
+ * line 7 is inlined from line 2, column 10; line 3 follows at 0x400c; all rows are of column 3.
+ * unit_shift 2, page_shift 10, base 0x4000. The sections:
+ *
+ *   REGIONS   0x4000, 0x400, page 0, 0              PAGES   1
+ *   ROWS      00 (place 0 is none), then at 1:
+ *             03 02  02 02 02 03  01 00 00 00       4 rows, 3 in the palette; widths; lowest record 1
+ *             02 03 04                              rows 1 to 3 begin at units 2, 3, 4
+ *             39 e8 9a 17                           the bits: palette 1, 7, 0 (records 1, 7, none);
+ *                                                   rows (0, 1, 3) (1, 1, 3) (0, 3, 3) (2, 0, 0)
+ *   RECORDS   00, at 1 f: 08 0d 00 10 01 01         flags, name 13, start, size, file 1, base line 1
+ *             at 7 g: 09 06 0f 02 0a 01 07          caller 6 bytes back, name 15, line 2, column 10,
+ *                                                   (call file: the caller's) file 1, base line 7
+ *   FILES     0 0, 1 6                              STRINGS  "", "/src", "work.c", "f", "g"
+ *
+ * 0x4008 is unit 2 of its page: row 1, record 7, line 7 + 1 - 1; its caller is record 1 at line 2.
  */
 #ifndef INDEX_FORMAT_H
 #define INDEX_FORMAT_H
