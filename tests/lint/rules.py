@@ -173,7 +173,39 @@ def check_places(files):
     return problems
 
 
+ARCHITECTURE = "docs/ARCHITECTURE.md"
+
+
+def table_under(text, heading):
+    """The rows of the first Markdown table below a heading, as lists of cells, without the line under its head."""
+    below = text.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    rows = [line.strip().strip("|").split("|") for line in below.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in row] for number, row in enumerate(rows) if number != 1]
+
+
+def check_architecture(files):
+    """The page tells what is so: its table of who may use whom is the one above, and what it names is there."""
+    text = files.get(ARCHITECTURE, "")
+    rows = table_under(text, "Who may use whom")
+    told = {}
+    for row in rows[1:]:
+        name = "server" if row[0] == "sub-commands" else row[0]
+        told[name] = {to for to, cell in zip(rows[0][1:], row[1:]) if cell == "yes"} - {"base"}
+    problems = [f"{ARCHITECTURE}: {name} uses {sorted(told.get(name, []))} there and {sorted(uses)} in tests/lint"
+                for name, uses in MAY_USE.items() if uses and told.get(name) != uses]
+    folders = {"/".join(path.split("/")[:depth]) + "/" for path in files for depth in range(1, path.count("/") + 1)}
+    for row in table_under(text, "Rooms")[1:]:
+        room, names = row[0].strip("`"), re.findall(r"`([^`]+)`", row[2])
+        if "*" not in room and room not in folders:
+            problems.append(f"{ARCHITECTURE}: there is no {room}")
+        for name in names:
+            if not any(path == name or path.endswith("/" + name) for path in files) and name not in folders:
+                problems.append(f"{ARCHITECTURE}: there is no {name}")
+    return problems
+
+
 CHECKS = {
+    "architecture": check_architecture,
     "dependencies": check_dependencies,
     "homes": check_homes,
     "sizes": check_sizes,

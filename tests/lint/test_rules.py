@@ -8,8 +8,22 @@ import skipped
 
 HEADER = "/*\n * Gives a thing.\n */\n#ifndef STORE_H\n#define STORE_H\n{}#endif\n"
 
+
+
+def page(rooms="| r | w | `base/error.h` |", **changed):
+    """An ARCHITECTURE.md that tells the rules as they are, but for what is changed."""
+    names = list(rules.MAY_USE)
+    rows = [[name] + ["yes" if to in changed.get(name, rules.MAY_USE[name]) else "" for to in names] for name in names]
+    table = "\n".join("| " + " | ".join(row) + " |" for row in [[""] + names, ["---"] * 11] + rows)
+    rooms = "| room | what | start |\n|---|---|---|\n" + rooms.replace("| r |", "| `base/` |")
+    return f"# A\n\n## Rooms\n\n{rooms}\n\n## Who may use whom\n\n{table}\n\n## Facts\n"
+
+
 # rule, good files, bad files with the one problem that each must give
 CASES = [
+    ("architecture",
+     {rules.ARCHITECTURE: page(), "base/error.h": ""},
+     {rules.ARCHITECTURE: (page(ingest={"json"}), "ingest uses ['json'] there")}),
     ("dependencies",
      {"storage/store.c": '#include "storage/store.h"\n#include "base/error.h"\n',
       "storage/store.h": "", "base/error.h": "", "server/limits.h": "", "storage/sql.h": "",
@@ -61,6 +75,10 @@ class RulesTest(unittest.TestCase):
                     self.assertEqual(len(problems), 1, problems)
                     self.assertIn(path, problems[0])
                     self.assertIn(want, problems[0])
+
+    def test_page_names_what_is_there(self):
+        problems = rules.check_architecture({rules.ARCHITECTURE: page("| r | w | `gone.h` |"), "base/error.h": ""})
+        self.assertEqual(problems, [f"{rules.ARCHITECTURE}: there is no gone.h"])
 
     def test_every_rule_has_a_case(self):
         self.assertEqual({name for name, _, _ in CASES}, set(rules.CHECKS))
