@@ -28,23 +28,24 @@ file_address(const struct sym_index *index, uint64_t addr, const struct atos_opt
     return options->is_offset ? addr + info.text_vmaddr : addr;
 }
 
+/* The name of one frame with the place of one: `offset` into the function if it has no file. */
 static void
-append_frame(const struct sym_frame *frame, const char *image, uint64_t addr,
-             const struct atos_options *options, struct fz_buffer *out)
+append_frame(const struct sym_frame *named, const struct sym_frame *place, const char *image,
+             uint64_t offset, const struct atos_options *options, struct fz_buffer *out)
 {
     /* atos leaves the names of blocks as the compiler made them. */
     static const struct sym_demangle_options names = {.keep_blocks = true};
-    bool is_symbol = frame->source != SYM_SOURCE_DWARF;
-    fz_ignore(sym_demangle(frame->name, is_symbol, &names, out)); /* or as it was */
+    bool is_symbol = named->source != SYM_SOURCE_DWARF;
+    fz_ignore(sym_demangle(named->name, is_symbol, &names, out)); /* or as it was */
     fz_buffer_printf(out, " (in %s)", image);
-    if (frame->file[0] == '\0') {
-        fz_buffer_printf(out, " + %llu", (unsigned long long)(addr - frame->function_start));
+    if (place->file[0] == '\0') {
+        fz_buffer_printf(out, " + %llu", (unsigned long long)offset);
         return;
     }
     char path[PATH_MAX];
-    sym_frame_path(frame, path, sizeof(path));
+    sym_frame_path(place, path, sizeof(path));
     fz_buffer_printf(out, " (%s:%u)", options->full_path ? path : fz_text_base_name(path),
-                     frame->line);
+                     place->line);
 }
 
 void
@@ -64,8 +65,17 @@ atos_line(const struct sym_index *index, const char *image, const char *word,
         fz_buffer_char(out, '\n');
         return;
     }
-    for (size_t i = options->inlines ? 0 : n - 1; i < n; i++) {
-        append_frame(&frames[i], image, addr, options, out);
+    /* Inlined calls have no start of their own. */
+    uint64_t offset = addr - frames[n - 1].function_start;
+    if (!options->inlines) {
+        /* As atos does: the function that has the frame, at the place of the code itself, even if
+         * that was inlined from another file. */
+        append_frame(&frames[n - 1], &frames[0], image, offset, options, out);
+        fz_buffer_char(out, '\n');
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        append_frame(&frames[i], &frames[i], image, offset, options, out);
         if (i + 1 < n)
             fz_buffer_text(out, options->delimiter ? options->delimiter : "\n");
     }

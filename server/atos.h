@@ -4,6 +4,10 @@
  *   main (in Demo) (main.c:5)     with debug information
  *   main (in Demo) + 16           with the symbol table only
  *   0x100000000                   nothing found: the address as it was given
+ *
+ * Within an inlined call, the first form names the function that has a frame of its own, and the
+ * file and line of the innermost call: main (in Demo) (inline.h:12). With `inlines` each call has
+ * its own line.
  */
 #ifndef SERVER_ATOS_H
 #define SERVER_ATOS_H
