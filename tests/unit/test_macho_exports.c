@@ -67,7 +67,7 @@ test_tries(void **state)
         {"weak", BYTES("\0\1_f\0\6\3\4\x90\x20\0"), "_f@101010 ", NULL},
         {"thread-local", BYTES("\0\1_t\0\6\3\1\x90\x20\0"), "", NULL},
         {"absolute", BYTES("\0\1_a\0\6\3\2\x90\x20\0"), "", NULL},
-        {"re-export", BYTES("\0\1_r\0\6\4\x08\1_\0\0"), "", NULL},
+        {"re-export", BYTES("\0\1_r\0\6\5\x08\x90\x20_\0\0"), "", NULL},
         {"stub and resolver", BYTES("\0\1_s\0\6\5\x10\x80\x60\x90\x20\0"), "_s@101010 _s@103000 ",
          NULL},
         {"the header's mark", BYTES("\0\1__mh_execute_header\0\x17\3\0\x80\x20\0"), "", NULL},
