@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The symbol engine beside LLVM's: building an index, looking up, opening, demangling.
 
-    bench/engine.py [--framezero BIN] [--work DIR] [--all | --stage NAME...] [--rounds N] [--json FILE] [FILE...]
+    bench/engine.py [--framezero BIN] [--work DIR] [--all | --stage NAME...] [--without PEER...]
+              [--rounds N] [--json FILE] [FILE...]
 
 Every contender runs once in each round and in changing order, so that other load on the machine meets all alike;
 what is told are medians over the rounds, ratios being taken within a round. docs/performance.md explains the rows.
@@ -39,11 +40,12 @@ class Bench:
     def __init__(self, runner, options):
         self.runner, self.rounds, self.work = runner, options.rounds, options.work
         self.framezero = options.framezero
-        self.peers = {name: shutil.which(name) for name in PEERS}
+        self.peers = {name: None if name in options.without else shutil.which(name) for name in PEERS}
+        self.left_out = options.without
         self.rows, self.notes, self.samples = [], [], {}
 
     def missing(self):
-        return [name for name, path in self.peers.items() if not path]
+        return [name for name, path in self.peers.items() if not path and name not in self.left_out]
 
     def interleave(self, what, contenders):
         """{name: [answer of each round]}; contenders are {name: function}. One that fails is left out, with a note."""
@@ -91,7 +93,7 @@ class Bench:
         for threads in (1, 2):
             for version in (19, 14):
                 self.build_rows(subject, threads, version, answers)
-        own = statistics.median(answer["rss"] for answer in answers["framezero 1"] + answers["framezero 2"])
+        own = max(median(answers[f"framezero {threads}"], "rss") for threads in (1, 2))
         self.row(subject, "memory, absolute", own, unit="bytes", limit=MachO(path).dwarf_size + 64 * MIB)
         if gsym[19].exists() and any(name.startswith("gsymutil-19") for name in answers):
             self.row(subject, "size", index.stat().st_size, unit="bytes", peer="gsymutil-19",
@@ -205,6 +207,7 @@ def parse():
     parser.add_argument("--work", type=pathlib.Path, default=TOP / "build/release/bench", help="for what is built")
     parser.add_argument("--all", action="store_true", help="all stages; making the large one takes over half an hour")
     parser.add_argument("--stage", action="append", choices=corpus.STAGES, help="only this one; may be given again")
+    parser.add_argument("--without", action="append", choices=PEERS, default=[], help="leave this peer out")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="rows and every sample to FILE ('-': stdout)")
     parser.add_argument("files", nargs="*", type=pathlib.Path, metavar="FILE", help="these Mach-O files, no corpus")
@@ -246,7 +249,7 @@ def main():
     floor = runner.run([options.framezero, "--version"])["rss"]
     info = {"date": time.strftime("%Y-%m-%d", time.gmtime(begin)), "seconds": round(time.time() - begin),
             "rounds": options.rounds, "before": before, "after": machine(), "memory_floor": floor,
-            "missing": bench.missing(), "notes": bench.notes}
+            "missing": bench.missing(), "left_out": options.without, "notes": bench.notes}
     rows = table.judge(bench.rows)
     if options.json:
         text = json.dumps({"info": info, "rows": rows, "samples": bench.samples}, indent=1)

@@ -109,14 +109,14 @@ fetch_sources() {
 unpack_sources() {
     [ ! -e "$sources/ready" ] || return 0
     mkdir -p "$sources"
-    compgen -G "$sources/llvm-toolchain-19_*.orig.tar.*" >/dev/null &&
-        compgen -G "$sources/sqlite3_*.orig.tar.*" >/dev/null || fetch_sources
+    compgen -G "$sources/llvm-toolchain-19_*.orig.tar.?z" >/dev/null &&
+        compgen -G "$sources/sqlite3_*.orig.tar.?z" >/dev/null || fetch_sources
     say "unpacking"
     mkdir -p "$sources/llvm" "$sources/sqlite" "$sources/shim/llvm/Config"
-    tar -xf "$sources"/llvm-toolchain-19_*.orig.tar.* -C "$sources/llvm" --strip-components=2 --wildcards \
+    tar -xf "$sources"/llvm-toolchain-19_*.orig.tar.?z -C "$sources/llvm" --strip-components=2 --wildcards \
         '*/llvm/lib/*.cpp' '*/llvm/lib/*.h' '*/llvm/lib/*.def' '*/llvm/lib/*.inc'
-    tar -xf "$(ls "$sources"/sqlite3_*.orig.tar.* | head -n 1)" -C "$sources/sqlite" --strip-components=1
-    (cd "$sources/sqlite" && ./configure && make sqlite3.c shell.c) >"$sources/sqlite.log" 2>&1 ||
+    tar -xf "$(ls "$sources"/sqlite3_*.orig.tar.?z | head -n 1)" -C "$sources/sqlite" --strip-components=1
+    (cd "$sources/sqlite" && ./configure --disable-tcl && make sqlite3.c shell.c) >"$sources/sqlite.log" 2>&1 ||
         die "sqlite3's amalgamation is not made: see $sources/sqlite.log (package tcl)"
     # What LLVM's own configuration would find out; only what these files ask for.
     cat >"$sources/shim/llvm/Config/config.h" <<'EOF'
@@ -139,11 +139,10 @@ one_middle() {
     local object=$dir/${1//\//_}.o common="-target x86_64-apple-macos10.15 -O2 -g -gdwarf-4 -w $as_linux"
     [ ! -s "$object" ] || return 0
     common="$common -isystem /usr/include/x86_64-linux-gnu -isystem /usr/include"
+    # shellcheck disable=SC2086
     case $1 in
-        # shellcheck disable=SC2086
         *.c) "$llvm/clang" $common -I"$sources/sqlite" -DSQLITE_ENABLE_FTS5 -DSQLITE_ENABLE_RTREE \
                  -DSQLITE_ENABLE_SESSION -DSQLITE_ENABLE_PREUPDATE_HOOK -c "$sources/sqlite/$1" -o "$object.part" ;;
-        # shellcheck disable=SC2086
         *) "$llvm/clang++" $cxx $common -I"$sources/shim" -c "$sources/llvm/lib/$1" -o "$object.part" ;;
     esac && mv "$object.part" "$object"
 }

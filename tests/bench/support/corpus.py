@@ -6,12 +6,12 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent.parent
 
 # Folders of a stage, the name that make_corpus.sh gives it and its initial; files whose bundle holds
-# one of the words in `without` are no part of it (other architectures, fat files).
+# one of the words in `without` are no part of it (other architectures, fat files, types merged).
 STAGES = {
     "small": {"folders": ("small", "S"), "without": ("fat", "x86_64")},
     "many": {"folders": ("many", "N"), "without": ()},
     "middle": {"folders": ("middle", "M"), "without": ()},
-    "large": {"folders": ("large", "L"), "without": ()},
+    "large": {"folders": ("large", "L"), "without": ("odr",)},
 }
 BY_DEFAULT = ("small", "many")
 

@@ -66,6 +66,7 @@ def markdown(info, rows):
            f"{after['load']:.1f} after, {info['rounds']} rounds, {info['seconds']} s.",
            f"Peak memory under {info['memory_floor'] / MIB:.0f} MiB cannot be told apart from the measuring process's."]
     out += [f"Missing: {name} is not installed." for name in info["missing"]]
+    out += [f"Left out on request: {name}." for name in info["left_out"]]
     out += [f"Note: {note}." for note in info["notes"]]
     out += ["", "| file | measure | framezero | peer | | ratio | goal | |", "|---|---|---|---|---|---|---|---|"]
     for row in rows:
