@@ -27,7 +27,7 @@ SEED = 1
 N_ADDRESSES = 100_000
 N_LOOKUPS = 1_000_000
 N_NAMES = 100_000
-N_OPENINGS = 9  # per round: each takes about a millisecond
+N_OPENINGS = 20  # per round: each takes about a millisecond, and a busy machine disturbs it the most
 PEERS = ("llvm-gsymutil-19", "llvm-gsymutil-14", "llvm-symbolizer-19", "llvm-cxxfilt-19")
 MIB = 1 << 20
 
@@ -127,12 +127,10 @@ class Bench:
             return {**answer, "ns": float(out.read_text().split()[0])}
 
         def openings():
-            """The median of first lookups in new processes less that of processes that do nothing."""
-            first, nothing = [], []
-            for _ in range(N_OPENINGS):
-                first.append(self.runner.run([self.framezero, "lookup", index], stdin=one))
-                nothing.append(self.runner.run([self.framezero, "--version"]))
-            return {"ms": 1000 * (median(first, "wall") - median(nothing, "wall"))}
+            """First lookups in new processes, and processes that do nothing, in turns."""
+            pairs = [(self.runner.run([self.framezero, "lookup", index], stdin=one)["wall"],
+                      self.runner.run([self.framezero, "--version"])["wall"]) for _ in range(N_OPENINGS)]
+            return {"first": [pair[0] for pair in pairs], "nothing": [pair[1] for pair in pairs]}
 
         def less(argv, stdin, without):
             """ns per address of a whole run, less one that has the same start."""
@@ -155,14 +153,17 @@ class Bench:
                          peer_value=median(answers[peer], "ns"), ratio=ratio(warm_ns, answers[peer], "ns"))
                 self.row(subject, "100,000 addresses", median(own, "wall"), unit="s", peer=peer,
                          peer_value=median(answers[peer], "wall"), faster=1 / ratio(own, answers[peer], "wall"))
-        self.row(subject, "open and first lookup", median(answers["framezero opening"], "ms"), unit="ms")
+        first, nothing = (statistics.median(wall for answer in answers["framezero opening"] for wall in answer[key])
+                          for key in ("first", "nothing"))
+        self.row(subject, "open and first lookup", 1000 * (first - nothing), unit="ms", whole_ms=1000 * first)
 
     # --- demangling --------------------------------------------------------------------------------
 
     def demangle(self, subject):
-        names = MachO(subject.path).cxx_names(N_NAMES, SEED)
-        if len(names) < 1000:
+        distinct = MachO(subject.path).cxx_names(N_NAMES, SEED)
+        if len(distinct) < 1000:
             return False
+        names = [distinct[i % len(distinct)] for i in range(N_NAMES)]
         path, empty = self.work / "names", self.work / "empty"
         path.write_text("\n".join(names) + "\n")
         empty.write_text("")
@@ -176,7 +177,7 @@ class Bench:
         contenders = {"framezero demangle": rate([self.framezero, "demangle"])}
         if self.peers["llvm-cxxfilt-19"]:
             contenders["llvm-cxxfilt-19"] = rate([self.peers["llvm-cxxfilt-19"]])
-        answers = self.interleave(f"{subject.name} demangle ({len(names)} names)", contenders)
+        answers = self.interleave(f"{subject.name} demangle ({len(distinct)} names)", contenders)
         own, peer = answers["framezero demangle"], answers.get("llvm-cxxfilt-19")
         more = {} if not peer else {"peer": "llvm-cxxfilt-19", "peer_value": median(peer, "rate"),
                                     "faster": ratio(own, peer, "rate")}
