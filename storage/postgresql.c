@@ -141,11 +141,15 @@ pg_connect(struct sql *sql, struct fz_error *err)
         "keepalives_count", "tcp_user_timeout", "dbname",          NULL};
     const char *const values[] = {"framezero", "10", "30", "10", "3", "30000", sql->target, NULL};
     /* A transaction that its process left behind must not hold locks for ever, and an
-     * acknowledgement needs the write-ahead log on disk even if the server's default is lax. */
-    static const char set_up[] = "SET client_encoding = 'UTF8'; SET statement_timeout = '120s'; "
-                                 "SET idle_in_transaction_session_timeout = '60s'; "
-                                 "SELECT set_config('synchronous_commit', 'on', false) "
-                                 "WHERE current_setting('synchronous_commit') = 'off'";
+     * acknowledgement needs the write-ahead log on disk even if the server's default is lax. The
+     * plan of a prepared statement is made once; made while the queue is empty, which is its normal
+     * state, it would go on to read the whole table when half a million jobs are in it. (The costs
+     * that this makes up would have the server compile every query.) */
+    static const char set_up[] =
+        "SET client_encoding = 'UTF8'; SET statement_timeout = '120s'; "
+        "SET idle_in_transaction_session_timeout = '60s'; SET enable_seqscan = off; SET jit = off; "
+        "SELECT set_config('synchronous_commit', 'on', false) "
+        "WHERE current_setting('synchronous_commit') = 'off'";
     struct postgresql *pg = self(sql);
     pg->conn = PQconnectdbParams(names, values, 1);
     if (!pg->conn)
@@ -405,6 +409,8 @@ sql_postgresql_create(struct sql **ret, struct fz_error *err)
         .for_update = " FOR UPDATE",
         .skip_locked = " FOR UPDATE SKIP LOCKED",
         .like = "ILIKE",
+        .in_few = "= ANY (ARRAY (",
+        .in_few_end = "))",
         .bytes_query = "SELECT pg_database_size(current_database())",
         .connect = pg_connect,
         .disconnect = pg_disconnect,

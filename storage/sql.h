@@ -67,7 +67,8 @@ struct sql_rows {
 FZ_MUST_CHECK enum fz_code sql_query(struct sql *sql, const char *text,
                                      const struct sql_value *args, size_t n_args,
                                      struct sql_rows *ret, struct fz_error *err);
-/* The same for a text that is put together from many optional parts: prepared for this once. */
+/* The same, prepared for this once: for a text that is put together from many optional parts, or
+ * one whose plan depends on how much there is. */
 FZ_MUST_CHECK enum fz_code sql_query_once(struct sql *sql, const char *text,
                                           const struct sql_value *args, size_t n_args,
                                           struct sql_rows *ret, struct fz_error *err);
@@ -117,6 +118,8 @@ struct sql_driver {
     const char *for_update;  /* lock the rows that a SELECT reads */
     const char *skip_locked; /* the same, passing over rows that others hold */
     const char *like;        /* LIKE without regard to case */
+    const char *in_few,
+        *in_few_end;         /* "IN (" for a handful of rows, which must not become a scan */
     const char *bytes_query; /* the size of the database */
     enum fz_code (*connect)(struct sql *sql, struct fz_error *err);
     void (*disconnect)(struct sql *sql);

@@ -371,6 +371,8 @@ sql_sqlite_create(struct sql **ret, struct fz_error *err)
         .for_update = "",
         .skip_locked = "",
         .like = "LIKE",
+        .in_few = "IN (",
+        .in_few_end = ")",
         .bytes_query = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
         .connect = sqlite_connect,
         .disconnect = sqlite_disconnect,

@@ -267,8 +267,8 @@ FZ_MUST_CHECK enum fz_code store_job_release(struct store *store, const struct s
                                              struct fz_error *err);
 
 /* Give back what is leased to workers that are known to be gone (killed together with the server
- * that started them): due at once, the attempt not counted. `is_gone` judges by the name that was
- * given to store_job_claim. *ret_n counts the jobs. */
+ * that started them): due at once, and not held against the job unless it happens twenty times.
+ * `is_gone` judges by the name that was given to store_job_claim. *ret_n counts the jobs. */
 typedef bool (*store_worker_gone_fn)(void *user, const char *worker);
 FZ_MUST_CHECK enum fz_code store_job_reclaim(struct store *store, store_worker_gone_fn is_gone,
                                              void *user, uint64_t *ret_n, struct fz_error *err);

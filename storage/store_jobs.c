@@ -4,29 +4,35 @@
 
 #include "base/time.h"
 
-/* The unhappy ends that an input is to blame for (lost leases, memory) count as strikes, of which
- * STORE_JOB_ATTEMPTS are allowed. An outage around us (UNAVAILABLE) is not the input's fault: with
- * a back-off of attempt^4 seconds this many attempts last for more than four hours. */
-enum { ATTEMPTS_IN_OUTAGE = 10, DEATHS = 2 };
-
 static const int64_t SWEEP_EVERY_MS = 60 * 1000;
 /* A transient report is waited for by an HTTP request; nobody comes back after this. */
 static const int64_t TRANSIENT_LIFE_MS = 15 * 60 * 1000;
 
+/* A job is not to blame if its worker ended together with the server (store_job_reclaim), but one
+ * that takes the machine down with it each time must come to an end too. */
+static const unsigned ATTEMPTS_EVER = 20;
+
 /* ---- one job ---- */
 
+enum fz_code
+store_job_not_ours(const struct store_job *job, struct fz_error *err)
+{
+    return fz_fail(err, FZ_E_CONFLICT, "job %lld is no longer this worker's", (long long)job->id);
+}
+
+/* A fence grows when a lease begins and when it ends, so (id, fence) alone tells a lease that
+ * holds. Queries name nothing else: a plan made for an empty queue could take the index on another
+ * column, which half a million jobs have in common. */
 enum fz_code
 store_job_lock(struct store *store, const struct store_job *job, struct store_job_row *ret,
                struct fz_error *err)
 {
-    char text[256];
+    char text[160];
     snprintf(text, sizeof(text),
-             "SELECT seen_seq, strikes, deaths, again FROM jobs WHERE id = $1 AND fence = $2 AND "
-             "project_id = $3 AND kind = $4 AND subject = $5 AND state = 1%s",
+             "SELECT seen_seq, strikes, deaths, again, project_id, kind, subject FROM jobs "
+             "WHERE id = $1 AND fence = $2%s",
              sql_driver(store->sql)->for_update);
-    const struct sql_value args[] = {sql_int(job->id), sql_int(job->fence),
-                                     sql_int(job->project_id), sql_int(job->kind),
-                                     sql_text(job->subject)};
+    const struct sql_value args[] = {sql_int(job->id), sql_int(job->fence)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     bool row = false;
     enum fz_code code = sql_query(store->sql, text, args, FZ_ARRAY_LEN(args), &rows, err);
@@ -34,9 +40,10 @@ store_job_lock(struct store *store, const struct store_job *job, struct store_jo
         code = sql_next(&rows, &row, err);
     if (code != FZ_OK)
         return code;
-    if (!row)
-        return fz_fail(err, FZ_E_CONFLICT, "job %lld is no longer this worker's",
-                       (long long)job->id);
+    if (!row || sql_col_int(&rows, 4) != job->project_id ||
+        sql_col_int(&rows, 5) != (int64_t)job->kind ||
+        !fz_span_is(sql_col_bytes(&rows, 6), job->subject))
+        return store_job_not_ours(job, err);
     *ret = (struct store_job_row){.seen_seq = sql_col_int(&rows, 0),
                                   .strikes = sql_col_int(&rows, 1),
                                   .deaths = sql_col_int(&rows, 2),
@@ -60,201 +67,9 @@ store_job_requeue(struct store *store, int64_t id, struct fz_error *err)
         return code;
     const struct sql_value args[] = {sql_int(id), sql_int(now)};
     return sql_exec(store->sql,
-                    "UPDATE jobs SET state = 0, due_ms = $2, queued_ms = $2, attempt = 0, strikes "
-                    "= 0, deaths = 0, again = 0, worker = NULL WHERE id = $1",
+                    "UPDATE jobs SET state = 0, fence = fence + 1, due_ms = $2, queued_ms = $2, "
+                    "attempt = 0, strikes = 0, deaths = 0, again = 0, worker = NULL WHERE id = $1",
                     args, FZ_ARRAY_LEN(args), NULL, err);
-}
-
-/* ---- failure ---- */
-
-/* Tell the subject of a job that it failed for good. */
-static enum fz_code
-fail_subject(struct store *store, const struct store_job *job, enum fz_code why, const char *text,
-             struct fz_error *err)
-{
-    const struct sql_value args[] = {sql_int(job->project_id), sql_text(job->subject),
-                                     sql_text(text), sql_int(why)};
-    if (job->kind == STORE_JOB_UPLOAD)
-        return sql_exec(store->sql,
-                        "UPDATE uploads SET state = 'failed', error = $3, error_code = $4 "
-                        "WHERE project_id = $1 AND id = $2",
-                        args, 4, NULL, err);
-    return sql_exec(store->sql,
-                    "UPDATE reports SET status = 'failed', error = $3, wait_set = NULL, n_missing "
-                    "= 0 WHERE project_id = $1 AND id = $2",
-                    args, 3, NULL, err);
-}
-
-static enum fz_code
-quarantine(struct store *store, const struct store_job *job, enum fz_code why, const char *text,
-           struct fz_error *err)
-{
-    const struct sql_value args[] = {sql_int(job->id), sql_text(text)};
-    enum fz_code code =
-        sql_exec(store->sql, "UPDATE jobs SET state = 2, error = $2, worker = NULL WHERE id = $1",
-                 args, FZ_ARRAY_LEN(args), NULL, err);
-    return code == FZ_OK ? fail_subject(store, job, why, text, err) : code;
-}
-
-/* attempt^4 seconds and up to a quarter more, so that jobs that failed together come back apart. */
-static int64_t
-back_off_ms(unsigned attempt)
-{
-    uint32_t random;
-    fz_random(&random, sizeof(random));
-    int64_t n = attempt < ATTEMPTS_IN_OUTAGE ? attempt : ATTEMPTS_IN_OUTAGE;
-    int64_t ms = n * n * n * n * 1000;
-    return ms + (int64_t)random % (ms / 4 + 1);
-}
-
-static enum fz_code
-try_again(struct store *store, const struct store_job *job, const struct store_job_row *row,
-          int64_t delay_ms, struct fz_error *err)
-{
-    int64_t now;
-    enum fz_code code = sql_now(store->sql, &now, err);
-    if (code != FZ_OK)
-        return code;
-    const struct sql_value args[] = {sql_int(job->id), sql_int(now + delay_ms),
-                                     sql_int(row->strikes), sql_int(row->deaths)};
-    return sql_exec(store->sql,
-                    "UPDATE jobs SET state = 0, due_ms = $2, strikes = $3, deaths = $4, again = 0, "
-                    "worker = NULL WHERE id = $1",
-                    args, FZ_ARRAY_LEN(args), NULL, err);
-}
-
-static enum fz_code
-fail_locked(struct store *store, const struct store_job *job, struct store_job_row *row,
-            enum fz_code why, const char *text, bool child_died, struct fz_error *err)
-{
-    if (child_died) {
-        row->deaths++;
-        if (row->deaths >= DEATHS)
-            return quarantine(store, job, FZ_E_MALFORMED, text, err);
-        return try_again(store, job, row, 0, err);
-    }
-    if (why == FZ_E_UNAVAILABLE || why == FZ_E_NO_MEMORY) {
-        bool used_up = job->attempt >= ATTEMPTS_IN_OUTAGE;
-        if (why == FZ_E_NO_MEMORY)
-            used_up = row->strikes >= STORE_JOB_ATTEMPTS;
-        else if (row->strikes > 0)
-            row->strikes--;
-        if (used_up)
-            return quarantine(store, job, why, text, err);
-        return try_again(store, job, row, back_off_ms(job->attempt), err);
-    }
-    enum fz_code code = fail_subject(store, job, why, text, err);
-    if (code != FZ_OK)
-        return code;
-    return row->again ? store_job_requeue(store, job->id, err)
-                      : store_job_delete(store, job->id, err);
-}
-
-enum fz_code
-store_job_fail(struct store *store, const struct store_job *job, enum fz_code why, const char *text,
-               bool child_died, struct fz_error *err)
-{
-    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena;
-    fz_arena_init(&arena, 64 * 1024);
-    struct store_job_row row = {0};
-    struct sql_value clean = sql_text_clean(&arena, text ? text : "", STORE_TEXT_LONG);
-    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
-    enum fz_code code = sql_begin(store->sql, &tx, err);
-    if (code == FZ_OK)
-        code = store_job_lock(store, job, &row, err);
-    if (code == FZ_OK)
-        code = fail_locked(store, job, &row, why,
-                           clean.kind == SQL_BAD ? "" : (const char *)clean.bytes.data, child_died,
-                           err);
-    if (code == FZ_OK)
-        code = sql_notify(tx, err);
-    return code == FZ_OK ? sql_commit(&tx, err) : code;
-}
-
-enum fz_code
-store_job_release(struct store *store, const struct store_job *job, struct fz_error *err)
-{
-    int64_t now;
-    uint64_t n = 0;
-    enum fz_code code = sql_now(store->sql, &now, err);
-    if (code != FZ_OK)
-        return code;
-    const struct sql_value args[] = {sql_int(job->id), sql_int(job->fence), sql_int(now)};
-    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
-    code = sql_begin(store->sql, &tx, err);
-    if (code == FZ_OK)
-        code = sql_exec(tx,
-                        "UPDATE jobs SET state = 0, due_ms = $3, attempt = attempt - 1, strikes = "
-                        "strikes - 1, again = 0, worker = NULL "
-                        "WHERE id = $1 AND fence = $2 AND state = 1",
-                        args, FZ_ARRAY_LEN(args), &n, err);
-    if (code == FZ_OK && n == 0)
-        return fz_fail(err, FZ_E_CONFLICT, "job %lld is no longer this worker's",
-                       (long long)job->id);
-    if (code == FZ_OK)
-        code = sql_notify(tx, err);
-    return code == FZ_OK ? sql_commit(&tx, err) : code;
-}
-
-enum { RECLAIM_ARENA = 1024 * 1024 };
-
-/* The names of all workers that hold a lease. */
-static enum fz_code
-leasing_workers(struct store *store, struct fz_arena *arena, const char ***ret, size_t *ret_n,
-                struct fz_error *err)
-{
-    const char **names = NULL;
-    size_t n = 0, room = 0;
-    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    bool row = false;
-    enum fz_code code = sql_query(
-        store->sql, "SELECT DISTINCT worker FROM jobs WHERE state = 1 AND worker IS NOT NULL", NULL,
-        0, &rows, err);
-    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
-        names = store_grow(arena, names, n, &room, sizeof(*names));
-        if (!names || !(names[n++] = sql_col_text(&rows, 0, arena)))
-            return fz_arena_fail(arena, err);
-    }
-    *ret = names;
-    *ret_n = n;
-    return code;
-}
-
-enum fz_code
-store_job_reclaim(struct store *store, store_worker_gone_fn is_gone, void *user, uint64_t *ret_n,
-                  struct fz_error *err)
-{
-    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena;
-    fz_arena_init(&arena, RECLAIM_ARENA);
-    const char **names = NULL;
-    size_t n_names = 0;
-    uint64_t n_jobs = 0;
-    int64_t now;
-    enum fz_code code = sql_now(store->sql, &now, err);
-    if (code == FZ_OK)
-        code = leasing_workers(store, &arena, &names, &n_names, err);
-    for (size_t i = 0; code == FZ_OK && i < n_names; i++) {
-        if (!is_gone(user, names[i]))
-            continue;
-        const struct sql_value args[] = {sql_text(names[i]), sql_int(now)};
-        uint64_t n = 0;
-        FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
-        code = sql_begin(store->sql, &tx, err);
-        if (code == FZ_OK)
-            code = sql_exec(tx,
-                            "UPDATE jobs SET state = 0, due_ms = $2, attempt = attempt - 1, "
-                            "strikes = strikes - 1, again = 0, worker = NULL "
-                            "WHERE worker = $1 AND state = 1",
-                            args, FZ_ARRAY_LEN(args), &n, err);
-        if (code == FZ_OK)
-            code = sql_notify(tx, err);
-        if (code == FZ_OK)
-            code = sql_commit(&tx, err);
-        n_jobs += n;
-    }
-    if (code == FZ_OK)
-        *ret_n = n_jobs;
-    return code;
 }
 
 /* ---- claim ---- */
@@ -319,6 +134,7 @@ claim_kind(struct sql *tx, struct claim *claim, enum store_job_kind kind, size_t
 {
     if (max == 0)
         return FZ_OK;
+    const struct sql_driver *driver = sql_driver(tx);
     char text[640];
     snprintf(text, sizeof(text),
              "WITH due AS MATERIALIZED (SELECT id FROM jobs WHERE state < 2 AND kind = $1 AND "
@@ -326,15 +142,16 @@ claim_kind(struct sql *tx, struct claim *claim, enum store_job_kind kind, size_t
              "UPDATE jobs SET state = 1, fence = fence + 1, attempt = attempt + 1, "
              "strikes = strikes + 1, due_ms = $4, worker = $5, "
              "seen_seq = (SELECT symbol_seq FROM projects WHERE projects.id = jobs.project_id) "
-             "WHERE id IN (SELECT id FROM due) "
+             "WHERE id %sSELECT id FROM due%s "
              "RETURNING id, project_id, subject, attempt, fence, queued_ms, strikes",
-             sql_driver(tx)->skip_locked);
+             driver->skip_locked, driver->in_few, driver->in_few_end);
     const struct sql_value args[] = {sql_int(kind), sql_int(claim->now), sql_int((int64_t)max),
                                      sql_int(claim->now + claim->lease_ms),
                                      sql_text(claim->worker)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     bool row = false;
-    enum fz_code code = sql_query(tx, text, args, FZ_ARRAY_LEN(args), &rows, err);
+    /* Planned each time: the best plan for an empty queue is the worst for a full one. */
+    enum fz_code code = sql_query_once(tx, text, args, FZ_ARRAY_LEN(args), &rows, err);
     while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
         struct store_job *job = &claim->jobs[claim->n];
         *job = (struct store_job){.id = sql_col_int(&rows, 0),
@@ -355,14 +172,15 @@ drop_used_up(struct store *store, struct claim *claim, struct fz_error *err)
 {
     size_t kept = 0;
     for (size_t i = 0; i < claim->n; i++) {
-        if (claim->strikes[i] <= STORE_JOB_ATTEMPTS) {
-            claim->jobs[kept++] = claim->jobs[i];
+        struct store_job *job = &claim->jobs[i];
+        if (claim->strikes[i] <= STORE_JOB_ATTEMPTS && job->attempt <= ATTEMPTS_EVER) {
+            claim->jobs[kept++] = *job;
             continue;
         }
         char text[128];
-        snprintf(text, sizeof(text), "given up after %d attempts whose worker was lost",
-                 STORE_JOB_ATTEMPTS);
-        enum fz_code code = quarantine(store, &claim->jobs[i], FZ_E_INTERNAL, text, err);
+        snprintf(text, sizeof(text), "given up after %u attempts whose worker was lost",
+                 job->attempt - 1);
+        enum fz_code code = store_job_quarantine(store, job, FZ_E_INTERNAL, text, err);
         if (code != FZ_OK)
             return code;
     }
@@ -434,11 +252,9 @@ store_job_heartbeat(struct store *store, const struct store_job *job, int64_t le
         return code;
     const struct sql_value args[] = {sql_int(job->id), sql_int(job->fence),
                                      sql_int(now + lease_ms)};
-    code = sql_exec(store->sql,
-                    "UPDATE jobs SET due_ms = $3 WHERE id = $1 AND fence = $2 AND state = 1", args,
+    code = sql_exec(store->sql, "UPDATE jobs SET due_ms = $3 WHERE id = $1 AND fence = $2", args,
                     FZ_ARRAY_LEN(args), &n, err);
     if (code == FZ_OK && n == 0)
-        return fz_fail(err, FZ_E_CONFLICT, "job %lld is no longer this worker's",
-                       (long long)job->id);
+        return store_job_not_ours(job, err);
     return code;
 }

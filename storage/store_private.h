@@ -87,6 +87,12 @@ struct store_job_row {
 FZ_MUST_CHECK enum fz_code store_job_lock(struct store *store, const struct store_job *job,
                                           struct store_job_row *ret, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code store_job_delete(struct store *store, int64_t id, struct fz_error *err);
+/* Keep the job aside, visible to people, and tell its subject that it failed. */
+FZ_MUST_CHECK enum fz_code store_job_quarantine(struct store *store, const struct store_job *job,
+                                                enum fz_code why, const char *text,
+                                                struct fz_error *err);
+/* CONFLICT, in the words that all functions share. */
+FZ_MUST_CHECK enum fz_code store_job_not_ours(const struct store_job *job, struct fz_error *err);
 /* The same job again: fresh counters, due now. */
 FZ_MUST_CHECK enum fz_code store_job_requeue(struct store *store, int64_t id, struct fz_error *err);
 

@@ -84,6 +84,8 @@ test_release(void **state)
         struct store_job job = contract_claim(c, id);
         assert_int_equal(job.attempt, 1);
         assert_ok(c, store_job_release(c->store, &job, &c->err));
+        assert_fails(c, FZ_E_CONFLICT, store_job_heartbeat(c->store, &job, 60000, &c->err));
+        assert_fails(c, FZ_E_CONFLICT, store_job_release(c->store, &job, &c->err));
     }
 }
 
@@ -107,12 +109,32 @@ test_reclaim(void **state)
     assert_ok(c, store_job_claim(c->store, "alive", 1, 60000, &alive, &n, &c->err));
     assert_ok(c, store_job_reclaim(c->store, is_gone, gone, &n_jobs, &c->err));
     assert_int_equal(n_jobs, 1);
-    again = contract_claim(c, a); /* at once, and as if for the first time */
-    assert_int_equal(again.attempt, 1);
+    again = contract_claim(c, a); /* at once */
+    assert_int_equal(again.attempt, 2);
     assert_fails(c, FZ_E_CONFLICT, contract_finish(c, &lost, NULL));
     assert_ok(c, contract_finish(c, &alive, NULL));
     assert_ok(c, store_job_reclaim(c->store, is_gone, gone, &n_jobs, &c->err));
     assert_int_equal(n_jobs, 0);
+}
+
+/* Servers are killed, and their jobs are innocent; but not of being there each of twenty times. */
+static void
+test_reclaimed_too_often(void **state)
+{
+    struct contract *c = *state;
+    char id[STORE_ID_TEXT], worker[] = "test";
+    uint64_t n = 0;
+    struct store_job none;
+    const char *why;
+    contract_report(c, c->project, "a", id);
+    for (unsigned i = 1; i <= 20; i++) {
+        assert_int_equal(contract_claim(c, id).attempt, i);
+        assert_ok(c, store_job_reclaim(c->store, is_gone, worker, &n, &c->err));
+        assert_int_equal(n, 1);
+    }
+    assert_int_equal(contract_claim_all(c, &none, 1), 0);
+    assert_string_equal(status_of(c, id, &why), "failed");
+    assert_string_equal(why, "given up after 20 attempts whose worker was lost");
 }
 
 static void
@@ -158,6 +180,7 @@ test_outage(void **state)
         assert_int_equal(job.attempt, i);
         assert_string_equal(status_of(c, id, NULL), "queued");
         assert_ok(c, store_job_fail(c->store, &job, FZ_E_UNAVAILABLE, "no disk", false, &c->err));
+        assert_fails(c, FZ_E_CONFLICT, contract_finish(c, &job, NULL));
         assert_int_equal(contract_claim_all(c, &none, 1), 0); /* not at once */
         let_time_pass(c);
     }
@@ -314,12 +337,19 @@ int
 contract_run_jobs(void)
 {
     const struct CMUnitTest tests[] = {
-        contract_test(test_lease),           contract_test(test_lease_ends_by_itself),
-        contract_test(test_release),         contract_test(test_reclaim),
-        contract_test(test_lost_too_often),  contract_test(test_outage),
-        contract_test(test_back_off_grows),  contract_test(test_child_died),
-        contract_test(test_failed_for_good), contract_test(test_fairness),
-        contract_test(test_oldest_first),    contract_test(test_uploads),
+        contract_test(test_lease),
+        contract_test(test_lease_ends_by_itself),
+        contract_test(test_release),
+        contract_test(test_reclaim),
+        contract_test(test_reclaimed_too_often),
+        contract_test(test_lost_too_often),
+        contract_test(test_outage),
+        contract_test(test_back_off_grows),
+        contract_test(test_child_died),
+        contract_test(test_failed_for_good),
+        contract_test(test_fairness),
+        contract_test(test_oldest_first),
+        contract_test(test_uploads),
     };
     return cmocka_run_group_tests_name("jobs", tests, NULL, NULL);
 }

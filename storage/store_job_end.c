@@ -1,0 +1,203 @@
+/*
+ * The ends of jobs other than success: failure, quarantine, and giving back.
+ */
+#include "storage/store_private.h"
+
+/* The unhappy ends that an input is to blame for (lost leases, memory) count as strikes, of which
+ * STORE_JOB_ATTEMPTS are allowed. An outage around us (UNAVAILABLE) is not the input's fault: with
+ * a back-off of attempt^4 seconds this many attempts last for more than four hours. */
+enum { ATTEMPTS_IN_OUTAGE = 10, DEATHS = 2 };
+
+/* ---- failure ---- */
+
+/* Tell the subject of a job that it failed for good. */
+static enum fz_code
+fail_subject(struct store *store, const struct store_job *job, enum fz_code why, const char *text,
+             struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(job->project_id), sql_text(job->subject),
+                                     sql_text(text), sql_int(why)};
+    if (job->kind == STORE_JOB_UPLOAD)
+        return sql_exec(store->sql,
+                        "UPDATE uploads SET state = 'failed', error = $3, error_code = $4 "
+                        "WHERE project_id = $1 AND id = $2",
+                        args, 4, NULL, err);
+    return sql_exec(store->sql,
+                    "UPDATE reports SET status = 'failed', error = $3, wait_set = NULL, n_missing "
+                    "= 0 WHERE project_id = $1 AND id = $2",
+                    args, 3, NULL, err);
+}
+
+enum fz_code
+store_job_quarantine(struct store *store, const struct store_job *job, enum fz_code why,
+                     const char *text, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(job->id), sql_text(text)};
+    enum fz_code code = sql_exec(
+        store->sql,
+        "UPDATE jobs SET state = 2, fence = fence + 1, error = $2, worker = NULL WHERE id = $1",
+        args, FZ_ARRAY_LEN(args), NULL, err);
+    return code == FZ_OK ? fail_subject(store, job, why, text, err) : code;
+}
+
+/* attempt^4 seconds and up to a quarter more, so that jobs that failed together come back apart. */
+static int64_t
+back_off_ms(unsigned attempt)
+{
+    uint32_t random;
+    fz_random(&random, sizeof(random));
+    int64_t n = attempt < ATTEMPTS_IN_OUTAGE ? attempt : ATTEMPTS_IN_OUTAGE;
+    int64_t ms = n * n * n * n * 1000;
+    return ms + (int64_t)random % (ms / 4 + 1);
+}
+
+static enum fz_code
+try_again(struct store *store, const struct store_job *job, const struct store_job_row *row,
+          int64_t delay_ms, struct fz_error *err)
+{
+    int64_t now;
+    enum fz_code code = sql_now(store->sql, &now, err);
+    if (code != FZ_OK)
+        return code;
+    const struct sql_value args[] = {sql_int(job->id), sql_int(now + delay_ms),
+                                     sql_int(row->strikes), sql_int(row->deaths)};
+    return sql_exec(store->sql,
+                    "UPDATE jobs SET state = 0, fence = fence + 1, due_ms = $2, strikes = $3, "
+                    "deaths = $4, again = 0, "
+                    "worker = NULL WHERE id = $1",
+                    args, FZ_ARRAY_LEN(args), NULL, err);
+}
+
+static enum fz_code
+fail_locked(struct store *store, const struct store_job *job, struct store_job_row *row,
+            enum fz_code why, const char *text, bool child_died, struct fz_error *err)
+{
+    if (child_died) {
+        row->deaths++;
+        if (row->deaths >= DEATHS)
+            return store_job_quarantine(store, job, FZ_E_MALFORMED, text, err);
+        return try_again(store, job, row, 0, err);
+    }
+    if (why == FZ_E_UNAVAILABLE || why == FZ_E_NO_MEMORY) {
+        bool used_up = job->attempt >= ATTEMPTS_IN_OUTAGE;
+        if (why == FZ_E_NO_MEMORY)
+            used_up = row->strikes >= STORE_JOB_ATTEMPTS;
+        else if (row->strikes > 0)
+            row->strikes--;
+        if (used_up)
+            return store_job_quarantine(store, job, why, text, err);
+        return try_again(store, job, row, back_off_ms(job->attempt), err);
+    }
+    enum fz_code code = fail_subject(store, job, why, text, err);
+    if (code != FZ_OK)
+        return code;
+    return row->again ? store_job_requeue(store, job->id, err)
+                      : store_job_delete(store, job->id, err);
+}
+
+enum fz_code
+store_job_fail(struct store *store, const struct store_job *job, enum fz_code why, const char *text,
+               bool child_died, struct fz_error *err)
+{
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena;
+    fz_arena_init(&arena, 64 * 1024);
+    struct store_job_row row = {0};
+    struct sql_value clean = sql_text_clean(&arena, text ? text : "", STORE_TEXT_LONG);
+    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
+    enum fz_code code = sql_begin(store->sql, &tx, err);
+    if (code == FZ_OK)
+        code = store_job_lock(store, job, &row, err);
+    if (code == FZ_OK)
+        code = fail_locked(store, job, &row, why,
+                           clean.kind == SQL_BAD ? "" : (const char *)clean.bytes.data, child_died,
+                           err);
+    if (code == FZ_OK)
+        code = sql_notify(tx, err);
+    return code == FZ_OK ? sql_commit(&tx, err) : code;
+}
+
+enum fz_code
+store_job_release(struct store *store, const struct store_job *job, struct fz_error *err)
+{
+    int64_t now;
+    uint64_t n = 0;
+    enum fz_code code = sql_now(store->sql, &now, err);
+    if (code != FZ_OK)
+        return code;
+    const struct sql_value args[] = {sql_int(job->id), sql_int(job->fence), sql_int(now)};
+    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
+    code = sql_begin(store->sql, &tx, err);
+    if (code == FZ_OK)
+        code = sql_exec(tx,
+                        "UPDATE jobs SET state = 0, fence = fence + 1, due_ms = $3, attempt = "
+                        "attempt - 1, strikes = "
+                        "strikes - 1, again = 0, worker = NULL "
+                        "WHERE id = $1 AND fence = $2",
+                        args, FZ_ARRAY_LEN(args), &n, err);
+    if (code == FZ_OK && n == 0)
+        return store_job_not_ours(job, err);
+    if (code == FZ_OK)
+        code = sql_notify(tx, err);
+    return code == FZ_OK ? sql_commit(&tx, err) : code;
+}
+
+enum { RECLAIM_ARENA = 1024 * 1024 };
+
+/* The names of all workers that hold a lease. */
+static enum fz_code
+leasing_workers(struct store *store, struct fz_arena *arena, const char ***ret, size_t *ret_n,
+                struct fz_error *err)
+{
+    const char **names = NULL;
+    size_t n = 0, room = 0;
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    bool row = false;
+    enum fz_code code = sql_query(
+        store->sql, "SELECT DISTINCT worker FROM jobs WHERE state = 1 AND worker IS NOT NULL", NULL,
+        0, &rows, err);
+    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
+        names = store_grow(arena, names, n, &room, sizeof(*names));
+        if (!names || !(names[n++] = sql_col_text(&rows, 0, arena)))
+            return fz_arena_fail(arena, err);
+    }
+    *ret = names;
+    *ret_n = n;
+    return code;
+}
+
+enum fz_code
+store_job_reclaim(struct store *store, store_worker_gone_fn is_gone, void *user, uint64_t *ret_n,
+                  struct fz_error *err)
+{
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena;
+    fz_arena_init(&arena, RECLAIM_ARENA);
+    const char **names = NULL;
+    size_t n_names = 0;
+    uint64_t n_jobs = 0;
+    int64_t now;
+    enum fz_code code = sql_now(store->sql, &now, err);
+    if (code == FZ_OK)
+        code = leasing_workers(store, &arena, &names, &n_names, err);
+    for (size_t i = 0; code == FZ_OK && i < n_names; i++) {
+        if (!is_gone(user, names[i]))
+            continue;
+        const struct sql_value args[] = {sql_text(names[i]), sql_int(now)};
+        uint64_t n = 0;
+        FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
+        code = sql_begin(store->sql, &tx, err);
+        if (code == FZ_OK)
+            code = sql_exec(tx,
+                            "UPDATE jobs SET state = 0, fence = fence + 1, due_ms = $2, "
+                            "strikes = strikes - 1, again = 0, worker = NULL "
+                            "WHERE worker = $1 AND state = 1",
+                            args, FZ_ARRAY_LEN(args), &n, err);
+        if (code == FZ_OK)
+            code = sql_notify(tx, err);
+        if (code == FZ_OK)
+            code = sql_commit(&tx, err);
+        n_jobs += n;
+    }
+    if (code == FZ_OK)
+        *ret_n = n_jobs;
+    return code;
+}
