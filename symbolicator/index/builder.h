@@ -92,7 +92,7 @@ struct builder {
         room_bare_rows, room_aliases;
 
     struct bytes regions, pages, page_rows;
-    unsigned unit_shift;
+    unsigned unit_shift, page_shift;
 };
 
 /* A record before it is written. */

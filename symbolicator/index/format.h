@@ -17,9 +17,10 @@
  *      144     4  lowest DWARF version     148  4  highest
  *      152  8*16  sections: offset and size, 8 bytes each, in the order of enum index_section
  *
- * The address space is cut into pages of 1 << page_shift bytes (256 units of 1 << unit_shift, the
- * largest power of two that divides all addresses in the file). A page says for each of its units
- * which record and line it belongs to. A lookup is: region, page, row, record, and up the records.
+ * The address space is cut into pages of 1 << page_shift bytes (at most 256 units of 1 <<
+ * unit_shift, the largest power of two that divides all addresses in the file). A page says for
+ * each of its units which record and line it belongs to. A lookup is: region, page, row, record,
+ * and up the records.
  *
  *   REGIONS   24 each, ascending: start, size (8 each; multiples of a page), first page (4), 1 if
  *             all its pages are that one (4). Addresses in no region have no names.
@@ -49,18 +50,17 @@
  *
  * Example: f() of /src/work.c, line 1, is at 0x4000 to 0x4010 of an arm64 file; at 0x4008 g() of
  * line 7 is inlined from line 2, column 10; line 3 follows at 0x400c; all rows are of column 3.
- * unit_shift 2, page_shift 10, base 0x4000. The sections:
+ * unit_shift 2, page_shift 9, base 0x4000. The sections:
  *
- *   REGIONS   0x4000, 0x400, page 0, 0              PAGES   1
+ *   REGIONS   0x4000, 0x200, page 0, 0              PAGES   1
  *   ROWS      00 (place 0 is none), then at 1:
- *             03 02  02 02 02 03  01 00 00 00       4 rows, 3 in the palette; widths; lowest record 1
- *             02 03 04                              rows 1 to 3 begin at units 2, 3, 4
- *             39 e8 9a 17                           the bits: palette 1, 7, 0 (records 1, 7, none);
- *                                                   rows (0, 1, 3) (1, 1, 3) (0, 3, 3) (2, 0, 0)
- *   RECORDS   00, at 1 f: 08 0d 00 10 01 01         flags, name 13, start, size, file 1, base line 1
- *             at 7 g: 09 06 0f 02 0a 01 07          caller 6 bytes back, name 15, line 2, column 10,
- *                                                   (call file: the caller's) file 1, base line 7
- *   FILES     0 0, 1 6                              STRINGS  "", "/src", "work.c", "f", "g"
+ *             03 02  02 02 02 03  01 00 00 00       4 rows, 3 in the palette; widths; lowest record
+ * 1 02 03 04                              rows 1 to 3 begin at units 2, 3, 4 39 e8 9a 17 the bits:
+ * palette 1, 7, 0 (records 1, 7, none); rows (0, 1, 3) (1, 1, 3) (0, 3, 3) (2, 0, 0) RECORDS   00,
+ * at 1 f: 08 0d 00 10 01 01         flags, name 13, start, size, file 1, base line 1 at 7 g: 09 06
+ * 0f 02 0a 01 07          caller 6 bytes back, name 15, line 2, column 10, (call file: the
+ * caller's) file 1, base line 7 FILES     0 0, 1 6                              STRINGS  "",
+ * "/src", "work.c", "f", "g"
  *
  * 0x4008 is unit 2 of its page: row 1, record 7, line 7 + 1 - 1; its caller is record 1 at line 2.
  */
@@ -79,8 +79,7 @@ enum {
     INDEX_REGION = 24,
     INDEX_FILE = 8,
     INDEX_ALIAS = 12,
-    INDEX_UNITS_SHIFT = 8, /* units of a page: at most 8, since their numbers are bytes */
-    INDEX_UNITS = 1 << INDEX_UNITS_SHIFT,
+    INDEX_UNITS = 256, /* of a page, at most: their numbers are bytes */
     INDEX_PAGE_HEADER = 10,
     INDEX_ROWS_SPARE = 16,
     INDEX_RECORDS_SPARE = 64,

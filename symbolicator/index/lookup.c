@@ -39,12 +39,12 @@ sym_source_name(enum sym_source source)
 
 /* Where the rows of the page of `addr` are; 0 = nothing there. */
 static uint32_t
-find_page(const struct sym_index *index, uint64_t addr)
+find_page(struct index_view view, uint64_t addr)
 {
-    size_t low = 0, high = index->n_regions;
+    size_t low = 0, high = view.index->n_regions;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        const uint8_t *region = index_at(index, INDEX_REGIONS, middle * INDEX_REGION, INDEX_REGION);
+        const uint8_t *region = index_at(view, INDEX_REGIONS, middle * INDEX_REGION, INDEX_REGION);
         if (!region)
             return 0;
         if (load64(region) <= addr)
@@ -54,11 +54,11 @@ find_page(const struct sym_index *index, uint64_t addr)
     }
     if (low == 0)
         return 0;
-    const uint8_t *region = index_at(index, INDEX_REGIONS, (low - 1) * INDEX_REGION, INDEX_REGION);
+    const uint8_t *region = index_at(view, INDEX_REGIONS, (low - 1) * INDEX_REGION, INDEX_REGION);
     if (!region || addr - load64(region) >= load64(region + 8))
         return 0;
-    uint64_t page = load32(region + 20) ? 0 : (addr - load64(region)) >> index->page_shift;
-    const uint8_t *entry = index_at(index, INDEX_PAGES, (load32(region + 16) + page) * 4, 4);
+    uint64_t page = load32(region + 20) ? 0 : (addr - load64(region)) >> view.index->page_shift;
+    const uint8_t *entry = index_at(view, INDEX_PAGES, (load32(region + 16) + page) * 4, 4);
     return entry ? load32(entry) : 0;
 }
 
@@ -70,11 +70,15 @@ get_bits(const uint8_t *bits, size_t at, unsigned n)
 
 /* The row of the page at `place` that holds `unit`. */
 static bool
-find_row(const struct sym_index *index, uint32_t place, unsigned unit, struct found_row *ret)
+find_row(struct index_view view, uint32_t place, unsigned unit, struct found_row *ret)
 {
-    const uint8_t *page = index_at(index, INDEX_ROWS, place, INDEX_ROWS_SPARE);
+    const uint8_t *page = index_at(view, INDEX_ROWS, place, INDEX_ROWS_SPARE);
     if (!page)
         return false;
+    /* The search and the bits it leads to are in the next lines: fetch them at once. */
+    __builtin_prefetch(page + 64);
+    __builtin_prefetch(page + 128);
+    __builtin_prefetch(page + 192);
     unsigned n_rows = page[0] + 1u, n_palette = page[1] + 1u, index_bits = page[2],
              line_bits = page[3], column_bits = page[4], palette_bits = page[5];
     uint32_t lowest = load32(page + 6);
@@ -83,7 +87,7 @@ find_row(const struct sym_index *index, uint32_t place, unsigned unit, struct fo
         return false;
     size_t rows_at = (size_t)n_palette * palette_bits;
     size_t len = INDEX_PAGE_HEADER + n_rows - 1 + (rows_at + (size_t)n_rows * row_bits) / 8 + 9;
-    page = index_at(index, INDEX_ROWS, place, len);
+    page = index_at(view, INDEX_ROWS, place, len);
     if (!page)
         return false;
     /* The last row that begins at or before the unit; the first begins at 0 and is not written. */
@@ -126,9 +130,9 @@ get_leb(const uint8_t **at)
 }
 
 static bool
-read_record(const struct sym_index *index, uint32_t offset, struct read_record *ret)
+read_record(struct index_view view, uint32_t offset, struct read_record *ret)
 {
-    const uint8_t *at = index_at(index, INDEX_RECORDS, offset, RECORD_BYTES_MAX);
+    const uint8_t *at = index_at(view, INDEX_RECORDS, offset, RECORD_BYTES_MAX);
     if (!at)
         return false;
     ret->flags = *at++;
@@ -144,7 +148,7 @@ read_record(const struct sym_index *index, uint32_t offset, struct read_record *
         ret->call_file = ret->flags & RECORD_CALL_FILE ? (uint32_t)get_leb(&at) : 0;
     } else {
         ret->name = (uint32_t)get_leb(&at);
-        ret->start = index->base + get_leb(&at);
+        ret->start = view.index->base + get_leb(&at);
         ret->size = get_leb(&at);
     }
     ret->file = ret->base_line = 0;
@@ -157,19 +161,19 @@ read_record(const struct sym_index *index, uint32_t offset, struct read_record *
 
 /* Strings end inside their section, since its last byte is a NUL. */
 static const char *
-get_string(const struct sym_index *index, uint32_t offset)
+get_string(struct index_view view, uint32_t offset)
 {
-    const struct fz_span *strings = &index->sections[INDEX_STRINGS];
+    const struct fz_span *strings = &view.index->sections[INDEX_STRINGS];
     size_t left = offset < strings->len ? strings->len - offset : 0;
     const uint8_t *at =
-        index_at(index, INDEX_STRINGS, offset, left < STRING_GLANCE && left ? left : STRING_GLANCE);
+        index_at(view, INDEX_STRINGS, offset, left < STRING_GLANCE && left ? left : STRING_GLANCE);
     return at ? (const char *)at : "";
 }
 
 static void
-set_names(const struct sym_index *index, const struct read_record *record, struct sym_frame *frame)
+set_names(struct index_view view, const struct read_record *record, struct sym_frame *frame)
 {
-    frame->name = get_string(index, record->name);
+    frame->name = get_string(view, record->name);
     frame->inlined = record->flags & RECORD_INLINED;
     frame->source = (enum sym_source)(record->flags >> RECORD_SOURCE_SHIFT & 3);
     frame->function_start = frame->inlined ? 0 : record->start;
@@ -177,27 +181,28 @@ set_names(const struct sym_index *index, const struct read_record *record, struc
 }
 
 static void
-set_file(const struct sym_index *index, uint32_t file, struct sym_frame *frame)
+set_file(struct index_view view, uint32_t file, struct sym_frame *frame)
 {
     const uint8_t *entry =
-        file ? index_at(index, INDEX_FILES, (uint64_t)file * INDEX_FILE, INDEX_FILE) : NULL;
-    frame->directory = entry ? get_string(index, load32(entry)) : "";
-    frame->file = entry ? get_string(index, load32(entry + 4)) : "";
+        file ? index_at(view, INDEX_FILES, (uint64_t)file * INDEX_FILE, INDEX_FILE) : NULL;
+    frame->directory = entry ? get_string(view, load32(entry)) : "";
+    frame->file = entry ? get_string(view, load32(entry + 4)) : "";
 }
 
 size_t
 sym_index_lookup(const struct sym_index *index, uint64_t addr, struct sym_frame *ret, size_t max)
 {
+    struct index_view view = {.index = index, .is_trusted = index_is_trusted(index)};
     addr &= index->addr_mask;
-    uint32_t place = find_page(index, addr);
+    uint32_t place = find_page(view, addr);
     struct found_row row;
     unsigned unit = (unsigned)(addr >> index->unit_shift &
                                ((1u << (index->page_shift - index->unit_shift)) - 1));
-    if (!place || max == 0 || !find_row(index, place, unit, &row))
+    if (!place || max == 0 || !find_row(view, place, unit, &row))
         return 0;
     struct read_record record;
     uint32_t file = 0, line = 0, column = row.column;
-    if (!read_record(index, row.record, &record))
+    if (!read_record(view, row.record, &record))
         return 0;
     file = record.file;
     if (row.line_code)
@@ -205,8 +210,8 @@ sym_index_lookup(const struct sym_index *index, uint64_t addr, struct sym_frame 
     for (size_t n = 0; n < SYM_FRAMES_MAX; n++) {
         /* A chain that is too long keeps its innermost frames and the outermost. */
         struct sym_frame *frame = &ret[n < max ? n : max - 1];
-        set_names(index, &record, frame);
-        set_file(index, file, frame);
+        set_names(view, &record, frame);
+        set_file(view, file, frame);
         frame->line = line;
         frame->column = column;
         if (!(record.flags & RECORD_INLINED))
@@ -215,7 +220,7 @@ sym_index_lookup(const struct sym_index *index, uint64_t addr, struct sym_frame 
         file = record.call_file;
         line = record.call_line;
         column = record.call_column;
-        if (!read_record(index, record.caller, &record))
+        if (!read_record(view, record.caller, &record))
             return 0;
         if (!has_call_file)
             file = record.file;
@@ -239,11 +244,12 @@ sym_index_aliases(const struct sym_index *index, uint64_t addr, const char **ret
     if (n == 0)
         return 0;
     const struct sym_frame *function = &frames[n - 1];
+    struct index_view view = {.index = index, .is_trusted = index_is_trusted(index)};
     uint64_t start = function->function_start - index->base;
     size_t low = 0, total = index->sections[INDEX_ALIASES].len / INDEX_ALIAS, high = total;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        const uint8_t *alias = index_at(index, INDEX_ALIASES, middle * INDEX_ALIAS, INDEX_ALIAS);
+        const uint8_t *alias = index_at(view, INDEX_ALIASES, middle * INDEX_ALIAS, INDEX_ALIAS);
         if (!alias)
             return 0;
         if (load64(alias) < start)
@@ -253,10 +259,10 @@ sym_index_aliases(const struct sym_index *index, uint64_t addr, const char **ret
     }
     size_t found = 0;
     for (; low < total; low++) {
-        const uint8_t *alias = index_at(index, INDEX_ALIASES, low * INDEX_ALIAS, INDEX_ALIAS);
+        const uint8_t *alias = index_at(view, INDEX_ALIASES, low * INDEX_ALIAS, INDEX_ALIAS);
         if (!alias || load64(alias) != start)
             break;
-        const char *name = get_string(index, load32(alias + 8));
+        const char *name = get_string(view, load32(alias + 8));
         if (strcmp(name, function->name) == 0)
             continue;
         if (found < max)

@@ -271,12 +271,21 @@ find_unit_shift(const struct builder *b)
     return (unsigned)__builtin_ctzll(all);
 }
 
+/* 128 instructions look up 8 % faster than 256 and cost 1 % in size. Where instructions have any
+ * length, 256 bytes hold about as many rows, and 128 would cost 5 %. */
+static unsigned
+find_page_shift(unsigned unit_shift)
+{
+    return unit_shift == 0 ? 8 : unit_shift + 7;
+}
+
 enum fz_code
 pages_build(struct builder *b, struct fz_error *err)
 {
     static const uint8_t none = 0;
     b->unit_shift = find_unit_shift(b);
-    struct packer p = {.b = b, .page_shift = b->unit_shift + INDEX_UNITS_SHIFT};
+    b->page_shift = find_page_shift(b->unit_shift);
+    struct packer p = {.b = b, .page_shift = b->page_shift};
     bool ok = bytes_add(b, &b->page_rows, &none, 1); /* place 0 means nothing */
     for (size_t i = 0; i < b->n_pieces && ok; i++) {
         const struct piece *piece = &b->pieces[i];

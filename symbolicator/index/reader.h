@@ -38,16 +38,30 @@ index_block_is_good(const struct sym_index *index, size_t block)
     return state == BLOCK_GOOD || (state == 0 && index_block_check(index, block));
 }
 
+/* All blocks were found good: asked once per lookup, since it is a load that cannot be shared. */
+static inline bool
+index_is_trusted(const struct sym_index *index)
+{
+    return atomic_load_explicit(&index->trust->is_good, memory_order_relaxed);
+}
+
+/* An index as one lookup sees it. */
+struct index_view {
+    const struct sym_index *index;
+    bool is_trusted;
+};
+
 /* `len` bytes (1 .. one block) at `offset` of the section if they are inside and undamaged, else
  * NULL. */
 static inline const uint8_t *
-index_at(const struct sym_index *index, enum index_section id, uint64_t offset, size_t len)
+index_at(struct index_view view, enum index_section id, uint64_t offset, size_t len)
 {
+    const struct sym_index *index = view.index;
     const struct fz_span *section = &index->sections[id];
     if (offset > section->len || len > section->len - offset)
         return NULL;
     const uint8_t *at = section->data + offset;
-    if (atomic_load_explicit(&index->trust->is_good, memory_order_relaxed))
+    if (view.is_trusted)
         return at;
     size_t from = (size_t)(at - index->bytes.data) - INDEX_HEADER;
     size_t first = from >> INDEX_BLOCK_SHIFT, last = (from + len - 1) >> INDEX_BLOCK_SHIFT;

@@ -170,7 +170,7 @@ fill_header(struct writer *w)
     store32(h + 44, macho->cputype);
     store32(h + 48, macho->cpusubtype);
     h[52] = (uint8_t)b->unit_shift;
-    h[53] = (uint8_t)(b->unit_shift + INDEX_UNITS_SHIFT);
+    h[53] = (uint8_t)b->page_shift;
     store64(h + 56, macho->text_vmaddr);
     store64(h + 64, macho->text_vmsize);
     store64(h + 72, b->code_low);
