@@ -25,6 +25,10 @@ bool demangle_cxx(const char *name, const struct sym_demangle_options *options,
 bool demangle_rust(const char *name, const struct sym_demangle_options *options,
                    struct fz_buffer *out);
 
+/* Swift of every version; simplified: without modules, types of functions, private names. */
+bool demangle_swift(const char *name, const struct sym_demangle_options *options,
+                    struct fz_buffer *out);
+
 /* Blocks in Objective-C methods and C functions. */
 bool demangle_block(const char *name, const struct sym_demangle_options *options,
                     struct fz_buffer *out);
