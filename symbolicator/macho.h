@@ -99,6 +99,7 @@ struct sym_symbol {
                          export's; the leading underscore is kept */
     uint32_t name_len;
     bool is_external, is_thumb;
+    bool is_export; /* of the exports trie, not of the symbol table */
 };
 
 /* Function symbols of the symbol table, sorted by address and then in table order: sections with
@@ -118,6 +119,12 @@ FZ_MUST_CHECK enum fz_code sym_macho_symbols(const struct sym_macho *macho, stru
 FZ_MUST_CHECK enum fz_code sym_macho_exports(const struct sym_macho *macho, struct fz_arena *arena,
                                              struct sym_symbol **ret, size_t *ret_n,
                                              struct sym_problems *problems, struct fz_error *err);
+
+/* Function symbols of the symbol table, and the exports at addresses that it has no symbol for:
+ * what has a name in a slice, sorted by address. */
+FZ_MUST_CHECK enum fz_code sym_macho_names(const struct sym_macho *macho, struct fz_arena *arena,
+                                           struct sym_symbol **ret, size_t *ret_n,
+                                           struct sym_problems *problems, struct fz_error *err);
 
 /* LC_FUNCTION_STARTS as sorted addresses (bit 0 cleared on 32-bit ARM). */
 FZ_MUST_CHECK enum fz_code sym_macho_function_starts(const struct sym_macho *macho,

@@ -103,7 +103,8 @@ add_export(struct walk *walk, uint64_t distance, const char **name)
                                                      .name = *name,
                                                      .name_len = (uint32_t)len,
                                                      .is_external = true,
-                                                     .is_thumb = is_thumb};
+                                                     .is_thumb = is_thumb,
+                                                     .is_export = true};
     walk->n++;
 }
 
@@ -252,4 +253,74 @@ sym_macho_exports(const struct sym_macho *macho, struct fz_arena *arena, struct 
     fz_buffer_deinit(&walk.name);
     fz_arena_deinit(&scratch);
     return code;
+}
+
+/* Move the exports at addresses that are not among the symbols' to the front; how many. */
+static size_t
+keep_uncovered(const struct sym_symbol *symbols, size_t n_symbols, struct sym_symbol *exports,
+               size_t n_exports)
+{
+    size_t n = 0;
+    for (size_t i = 0, at = 0; i < n_exports; i++) {
+        while (at < n_symbols && symbols[at].addr < exports[i].addr)
+            at++;
+        if (at == n_symbols || symbols[at].addr != exports[i].addr)
+            exports[n++] = exports[i];
+    }
+    return n;
+}
+
+/* Both lists as one, sorted; the exports' names are copied into the arena. */
+static enum fz_code
+join(struct sym_symbol **symbols, size_t *n_symbols, const struct sym_symbol *exports,
+     size_t n_exports, struct fz_arena *arena, struct fz_error *err)
+{
+    if (n_exports == 0)
+        return FZ_OK;
+    struct sym_symbol *all = n_exports <= SIZE_MAX - *n_symbols
+                                 ? fz_arena_array(arena, *n_symbols + n_exports, sizeof(*all))
+                                 : NULL;
+    if (!all)
+        return fz_arena_fail(arena, err);
+    size_t n = 0;
+    for (size_t at = 0, i = 0; at < *n_symbols || i < n_exports;) {
+        if (i == n_exports || (at < *n_symbols && (*symbols)[at].addr < exports[i].addr)) {
+            all[n++] = (*symbols)[at++];
+            continue;
+        }
+        all[n] = exports[i++];
+        all[n].name = fz_arena_text(arena, fz_span_make(all[n].name, all[n].name_len));
+        if (!all[n++].name)
+            return fz_arena_fail(arena, err);
+    }
+    *symbols = all;
+    *n_symbols = n;
+    return FZ_OK;
+}
+
+enum fz_code
+sym_macho_names(const struct sym_macho *macho, struct fz_arena *arena, struct sym_symbol **ret,
+                size_t *ret_n, struct sym_problems *problems, struct fz_error *err)
+{
+    struct sym_symbol *symbols, *exports;
+    size_t n_symbols, n_exports;
+    enum fz_code code = sym_macho_symbols(macho, arena, &symbols, &n_symbols, problems, err);
+    if (code != FZ_OK)
+        return code;
+    if (macho->exports_trie.len > 0) {
+        /* Most exports are in the symbol table too: what is not needed is freed at once. */
+        struct fz_arena scratch;
+        fz_arena_init(&scratch, arena->cap - arena->used);
+        code = sym_macho_exports(macho, &scratch, &exports, &n_exports, problems, err);
+        if (code == FZ_OK) {
+            n_exports = keep_uncovered(symbols, n_symbols, exports, n_exports);
+            code = join(&symbols, &n_symbols, exports, n_exports, arena, err);
+        }
+        fz_arena_deinit(&scratch);
+        if (code != FZ_OK)
+            return code;
+    }
+    *ret = symbols;
+    *ret_n = n_symbols;
+    return FZ_OK;
 }

@@ -22,7 +22,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fz_arena arena;
     size_t n = 0;
     fz_arena_init(&arena, ARENA_CAP);
-    if (sym_macho_exports(&macho, &arena, &symbols, &n, &problems, NULL) != FZ_OK)
+    if (sym_macho_names(&macho, &arena, &symbols, &n, &problems, NULL) != FZ_OK)
         n = 0;
     for (size_t i = 0; i < n; i++) {
         if (symbols[i].addr < code.addr || symbols[i].addr >= code.addr + code.size)

@@ -195,6 +195,71 @@ test_overlapping_edges(void **state)
     fz_buffer_deinit(&trie);
 }
 
+/* Table records as 64-bit little-endian nlist: all defined in the first section. */
+static struct fz_span
+put_table(const uint64_t *addrs, const uint32_t *names, size_t n, struct fz_buffer *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        char record[16] = {(char)names[i], 0, 0, 0, 0x0e, 1};
+        for (size_t k = 0; k < 8; k++)
+            record[8 + k] = (char)(addrs[i] >> (8 * k));
+        fz_buffer_append(out, record, sizeof(record));
+    }
+    return fz_buffer_span(out);
+}
+
+static const char names_trie[] = "\0\2_b\0\x0a_a\0\x0f\3\0\x80\x20\0\3\0\x80\x21\0";
+static const char names_strings[] = "\0_t\0_u";
+
+/* _b at 101000 and _a at 101080 are exported; the table has _t at 101000 and _u at 101040. */
+static struct sym_macho
+make_partly_stripped(struct fz_buffer *table)
+{
+    static const uint64_t addrs[] = {0x101000, 0x101040};
+    static const uint32_t names[] = {1, 4};
+    return (struct sym_macho){.is_64 = true,
+                              .cputype = SYM_CPU_ARM64,
+                              .text_vmaddr = 0x100000,
+                              .text_vmsize = 0x4000,
+                              .sections = sections,
+                              .n_sections = FZ_ARRAY_LEN(sections),
+                              .symbol_table = put_table(addrs, names, 2, table),
+                              .string_table = fz_span_make(names_strings, sizeof(names_strings)),
+                              .n_symbols = 2,
+                              .exports_trie = fz_span_make(names_trie, sizeof(names_trie) - 1)};
+}
+
+static void
+test_names_of_table_and_trie(void **state)
+{
+    (void)state;
+    static const char *const want[] = {"_t", "_u", "_a"};
+    struct fz_buffer table;
+    struct fz_arena arena;
+    struct sym_symbol *symbols;
+    size_t n = 0;
+    fz_buffer_init(&table, 0);
+    fz_arena_init(&arena, 64 << 20);
+    struct sym_macho macho = make_partly_stripped(&table);
+    assert_int_equal(sym_macho_names(&macho, &arena, &symbols, &n, NULL, NULL), FZ_OK);
+    assert_int_equal(n, FZ_ARRAY_LEN(want));
+    for (size_t i = 0; i < n; i++) {
+        assert_string_equal(symbols[i].name, want[i]);
+        assert_int_equal(symbols[i].addr, 0x101000 + i * 0x40);
+        assert_int_equal(symbols[i].is_export, i == 2);
+    }
+    macho.exports_trie.len = 0;
+    assert_int_equal(sym_macho_names(&macho, &arena, &symbols, &n, NULL, NULL), FZ_OK);
+    assert_int_equal(n, 2);
+    macho = make_partly_stripped(&table);
+    macho.n_symbols = 0;
+    assert_int_equal(sym_macho_names(&macho, &arena, &symbols, &n, NULL, NULL), FZ_OK);
+    assert_int_equal(n, 2);
+    assert_string_equal(symbols[0].name, "_b");
+    fz_arena_deinit(&arena);
+    fz_buffer_deinit(&table);
+}
+
 static void
 test_out_of_memory(void **state)
 {
@@ -226,8 +291,11 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tries),         cmocka_unit_test(test_thumb),
-        cmocka_unit_test(test_depth),         cmocka_unit_test(test_overlapping_edges),
+        cmocka_unit_test(test_tries),
+        cmocka_unit_test(test_thumb),
+        cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_overlapping_edges),
+        cmocka_unit_test(test_names_of_table_and_trie),
         cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
