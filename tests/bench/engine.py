@@ -152,7 +152,8 @@ class Bench:
                 self.row(subject, "lookup, warm", median(warm_ns, "ns"), unit="ns", peer=peer,
                          peer_value=median(answers[peer], "ns"), ratio=ratio(warm_ns, answers[peer], "ns"))
                 self.row(subject, "100,000 addresses", median(own, "wall"), unit="s", peer=peer,
-                         peer_value=median(answers[peer], "wall"), faster=1 / ratio(own, answers[peer], "wall"))
+                         peer_value=median(answers[peer], "wall"), faster=1 / ratio(own, answers[peer], "wall"),
+                         cpu_faster=1 / ratio(own, answers[peer], "cpu"))
         first, nothing = (statistics.median(wall for answer in answers["framezero opening"] for wall in answer[key])
                           for key in ("first", "nothing"))
         self.row(subject, "open and first lookup", 1000 * (first - nothing), unit="ms", whole_ms=1000 * first)

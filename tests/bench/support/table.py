@@ -53,6 +53,8 @@ def _goal(row):
 
 
 def _ratio(row):
+    if "cpu_faster" in row:
+        return f"{row['faster']:.1f} × faster (CPU {row['cpu_faster']:.1f})"
     if "faster" in row:
         return f"{row['faster']:.1f} × faster"
     if "cpu_ratio" in row:
