@@ -57,9 +57,13 @@ swift_pop_assoc_name(struct swift_parser *p)
     return swift_node_add(p->arena, name, swift_pop(p, SWIFT_IDENTIFIER));
 }
 
+/* The path of an associated conformance can be a generic parameter, too. */
 struct swift_node *
 swift_pop_assoc_path(struct swift_parser *p)
 {
+    struct swift_node *top = p->stack.n > 0 ? p->stack.items[p->stack.n - 1] : NULL;
+    if (top && top->is_type && top->kind == SWIFT_GENERIC_PARAM)
+        return swift_pop_any(p);
     struct swift_node *path = swift_make(p, SWIFT_ASSOC_PATH);
     bool first;
     do {

@@ -283,7 +283,7 @@ attributes(struct swift_parser *p, struct swift_node *global)
 struct swift_node *
 swift_parse_old(struct fz_span text, struct fz_arena *arena)
 {
-    struct swift_parser parser = {.text = text, .arena = arena};
+    struct swift_parser parser = {.text = text, .arena = arena, .cuts_numbers = true};
     if (!swift_next_if_text(&parser, "_T"))
         return NULL;
     struct swift_node *global = attributes(&parser, swift_node_create(arena, SWIFT_GLOBAL));

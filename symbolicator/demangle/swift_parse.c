@@ -44,11 +44,14 @@ swift_natural(struct swift_parser *p)
         return -1;
     int64_t number = 0;
     while (swift_peek(p) >= '0' && swift_peek(p) <= '9') {
-        number = number * 10 + (swift_next(p) - '0');
-        if (number > INT32_MAX)
+        if (number <= INT32_MAX)
+            number = number * 10 + (swift_next(p) - '0');
+        else if (p->cuts_numbers)
+            p->pos++;
+        else
             return -1;
     }
-    return number;
+    return number <= INT32_MAX ? number : p->cuts_numbers ? INT32_MAX : -1;
 }
 
 int64_t

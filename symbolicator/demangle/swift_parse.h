@@ -29,7 +29,9 @@ struct swift_parser {
     struct fz_span words[SWIFT_WORDS_MAX];
     size_t n_words;
     bool labels_in_types; /* Swift 4.0 ("_T0"): argument labels are in the tuple */
-    unsigned depth;       /* of recursion; only the old mangling needs any */
+    /* For the old mangling only. */
+    unsigned depth;    /* of recursion */
+    bool cuts_numbers; /* numbers too large stand for many, where others fail */
 };
 
 /* The whole symbol behind its prefix as a SWIFT_GLOBAL node. */

@@ -1,2 +1,3 @@
 fz_fuzz_target(demangle fz_symbolicator)
 fz_fuzz_target(demangle_rust fz_symbolicator)
+fz_fuzz_target(demangle_swift fz_symbolicator)
