@@ -63,15 +63,15 @@ test_lease_ends_by_itself(void **state)
     struct store_job job;
     size_t n;
     contract_report(c, c->project, "a", id);
+    int64_t start = fz_time_monotonic_ms();
     assert_ok(c, store_job_claim(c->store, "w", 1, 30, &job, &n, &c->err));
     assert_int_equal(n, 1);
-    int64_t start = fz_time_monotonic_ms();
     do
         assert_ok(c, store_job_claim(c->store, "w", 1, 60000, &job, &n, &c->err));
-    while (n == 0 && fz_time_monotonic_ms() - start < 10000);
+    while (n == 0 && fz_time_monotonic_ms() - start < 20000);
     assert_int_equal(n, 1);
     assert_int_equal(job.attempt, 2);
-    assert_true(fz_time_monotonic_ms() - start >= 20);
+    assert_true(fz_time_monotonic_ms() - start >= 29); /* clocks are cut to milliseconds */
 }
 
 static void

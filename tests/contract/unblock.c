@@ -207,13 +207,36 @@ test_many_wait_for_one(void **state)
 
 /* ---- which file is the best ---- */
 
+/* Upload one file as it is described. */
 static void
-test_symbols(void **state)
+register_one(struct contract *c, struct store_symbol *symbol)
+{
+    char id[STORE_ID_TEXT];
+    uint64_t n_unblocked;
+    contract_upload(c, c->project, id);
+    struct store_job job = contract_claim(c, id);
+    assert_ok(c, store_job_finish_upload(c->store, &job, symbol, 1, NULL, NULL, &c->arena,
+                                         &n_unblocked, &c->err));
+}
+
+/* A dSYM with DWARF is better than any binary, and of two alike the newer. */
+static void
+test_best_symbol(void **state)
 {
     struct contract *c = *state;
+    static const struct {
+        const char *kind;
+        bool has_dwarf;
+        int64_t uploaded_ms;
+        const char *name, *best; /* the best of all up to here */
+    } files[] = {
+        {"binary", false, 9000, "worst", "worst"},  {"dsym", false, 1000, "symtab", "symtab"},
+        {"binary", true, 1000, "binary", "binary"}, {"dsym", true, 1000, "old", "old"},
+        {"dsym", true, 2000, "best", "best"},       {"dsym", true, 1500, "between", "best"},
+    };
     struct store_symbol found;
     bool failed = false;
-    struct fz_uuid x = contract_uuid('x'), y = contract_uuid('y'), z = contract_uuid('z');
+    struct fz_uuid x = contract_uuid('x');
     assert_fails(c, FZ_E_NOT_FOUND,
                  store_symbol_find(c->store, c->project, &x, &c->arena, &found, &failed, &c->err));
     assert_false(failed);
@@ -221,23 +244,8 @@ test_symbols(void **state)
     assert_fails(c, FZ_E_NOT_FOUND,
                  store_symbol_find(c->store, c->project, &x, &c->arena, &found, &failed, &c->err));
     assert_true(failed);
-
-    static const struct {
-        const char *kind;
-        bool has_dwarf;
-        int64_t uploaded_ms;
-        const char *name;
-    } files[] = {
-        {"binary", false, 9000, "worst"}, {"dsym", false, 1000, "symtab"},
-        {"binary", true, 1000, "binary"}, {"dsym", true, 1000, "old"},
-        {"dsym", true, 2000, "best"},     {"dsym", true, 1500, "between"},
-    };
-    static const char *const best[] = {"worst", "symtab", "binary", "old", "best", "best"};
     for (size_t i = 0; i < FZ_ARRAY_LEN(files); i++) {
-        char id[STORE_ID_TEXT], hash[FZ_SHA256_TEXT];
-        uint64_t n;
-        contract_upload(c, c->project, id);
-        struct store_job job = contract_claim(c, id);
+        char hash[FZ_SHA256_TEXT];
         fz_sha256_hex(fz_span_cstr(files[i].name), hash);
         struct store_symbol symbol = {.uuid = x,
                                       .arch = "arm64",
@@ -249,35 +257,47 @@ test_symbols(void **state)
                                       .index_sha256 = hash,
                                       .uploaded_ms = files[i].uploaded_ms,
                                       .has_dwarf = files[i].has_dwarf};
-        assert_ok(c, store_job_finish_upload(c->store, &job, &symbol, 1, NULL, NULL, &c->arena, &n,
-                                             &c->err));
+        register_one(c, &symbol);
         assert_true(symbol.is_new);
+        failed = false;
         assert_ok(c,
                   store_symbol_find(c->store, c->project, &x, &c->arena, &found, &failed, &c->err));
-        assert_string_equal(found.name, best[i]);
+        assert_string_equal(found.name, files[i].best);
         assert_true(failed);
     }
     /* The same file again is known; a failed attempt at it changes nothing. */
-    char id[STORE_ID_TEXT];
-    uint64_t n_unblocked;
-    contract_upload(c, c->project, id);
-    struct store_job job = contract_claim(c, id);
     struct store_symbol again = found;
     again.state = "failed";
     again.name = "changed";
-    assert_ok(c, store_job_finish_upload(c->store, &job, &again, 1, NULL, NULL, &c->arena,
-                                         &n_unblocked, &c->err));
+    register_one(c, &again);
     assert_false(again.is_new);
     assert_ok(c, store_symbol_find(c->store, c->project, &x, &c->arena, &found, NULL, &c->err));
     assert_string_equal(found.name, "best");
     assert_string_equal(found.state, "ready");
     assert_int_equal(found.size, 7);
+}
 
-    assert_int_equal(upload(c, "yz", "ready"), 0);
-    struct store_symbol *list;
+static void
+test_symbol_list(void **state)
+{
+    struct contract *c = *state;
+    struct fz_uuid x = contract_uuid('x'), z = contract_uuid('z');
+    struct store_symbol *list, found;
     const char *cursor = NULL;
-    size_t n, total = 0;
+    size_t n, total = 0, n_deleted = 0;
     int64_t last = INT64_MAX;
+    for (int i = 0; i < 7; i++) {
+        char name[2] = {(char)('0' + i), 0}, hash[FZ_SHA256_TEXT];
+        fz_sha256_hex(fz_span_cstr(name), hash);
+        struct store_symbol symbol = {.uuid = x,
+                                      .kind = "dsym",
+                                      .name = name,
+                                      .state = "ready",
+                                      .file_sha256 = hash,
+                                      .uploaded_ms = 1000 * (i % 3)};
+        register_one(c, &symbol);
+    }
+    assert_int_equal(upload(c, "yz", "ready"), 0);
     do {
         assert_ok(c, store_symbol_list(c->store, c->project, NULL, cursor, 2, &c->arena, &list, &n,
                                        &cursor, &c->err));
@@ -291,9 +311,23 @@ test_symbols(void **state)
                                    &cursor, &c->err));
     assert_int_equal(n, 7);
     assert_null(cursor);
+    assert_ok(c, store_symbol_delete(c->store, c->project, &x, &n_deleted, &c->err));
+    assert_int_equal(n_deleted, 7);
+    assert_fails(c, FZ_E_NOT_FOUND,
+                 store_symbol_delete(c->store, c->project, &x, &n_deleted, &c->err));
+    assert_ok(c, store_symbol_find(c->store, c->project, &z, &c->arena, &found, NULL, &c->err));
+}
 
-    struct fz_uuid asked[] = {contract_uuid('q'), x, contract_uuid('p'), y, contract_uuid('q')};
+static void
+test_unknown_symbols(void **state)
+{
+    struct contract *c = *state;
     struct fz_uuid *unknown;
+    size_t n;
+    assert_int_equal(upload(c, "xy", "ready"), 0);
+    assert_int_equal(upload(c, "p", "failed"), 0); /* is wanted again */
+    struct fz_uuid asked[] = {contract_uuid('q'), contract_uuid('x'), contract_uuid('p'),
+                              contract_uuid('y'), contract_uuid('q')};
     assert_ok(
         c, store_symbol_unknown(c->store, c->project, asked, 5, &c->arena, &unknown, &n, &c->err));
     assert_int_equal(n, 3);
@@ -303,13 +337,6 @@ test_symbols(void **state)
     assert_ok(
         c, store_symbol_unknown(c->store, c->project, NULL, 0, &c->arena, &unknown, &n, &c->err));
     assert_int_equal(n, 0);
-
-    size_t n_deleted = 0;
-    assert_ok(c, store_symbol_delete(c->store, c->project, &x, &n_deleted, &c->err));
-    assert_int_equal(n_deleted, 7);
-    assert_fails(c, FZ_E_NOT_FOUND,
-                 store_symbol_delete(c->store, c->project, &x, &n_deleted, &c->err));
-    assert_ok(c, store_symbol_find(c->store, c->project, &z, &c->arena, &found, &failed, &c->err));
 }
 
 /* ---- both ends at the very same time ---- */
@@ -398,7 +425,9 @@ contract_run_unblock(void)
         contract_test(test_dsym_while_lease_is_lost),
         contract_test(test_dsym_of_another_project),
         contract_test(test_many_wait_for_one),
-        contract_test(test_symbols),
+        contract_test(test_best_symbol),
+        contract_test(test_symbol_list),
+        contract_test(test_unknown_symbols),
         contract_test(test_both_ends_at_once),
     };
     return cmocka_run_group_tests_name("unblock", tests, NULL, NULL);
