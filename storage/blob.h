@@ -33,7 +33,7 @@ FZ_MUST_CHECK enum fz_code blob_get_fd(struct blob_store *blobs, const char *sha
                                        struct fz_error *err);
 FZ_MUST_CHECK enum fz_code blob_delete(struct blob_store *blobs, const char *sha256,
                                        struct fz_error *err);
-/* Bytes free on the device of the store, and bytes used by blobs as far as known. */
+/* Bytes free on the device of the store, and bytes in all. */
 FZ_MUST_CHECK enum fz_code blob_space(struct blob_store *blobs, uint64_t *ret_free,
                                       uint64_t *ret_total, struct fz_error *err);
 

@@ -6,7 +6,10 @@
  * jobs carries the project; ids of another project are NOT_FOUND. Results that need memory lie in
  * the arena that is passed in. All times are Unix milliseconds; leases are judged by the database's
  * clock. Errors callers handle: NOT_FOUND, CONFLICT, UNAVAILABLE (busy, disk full, connection lost:
- * nothing was committed unless the function says otherwise).
+ * nothing was committed, except that nobody can tell if the connection broke during the commit
+ * itself; every function here may be called again then). A connection that was lost is opened again
+ * by the next call. Texts that come out of reports and symbol files are cut and made UTF-8 here;
+ * what a client asks with (filters) must be UTF-8, or is MALFORMED.
  */
 #ifndef STORE_H
 #define STORE_H
@@ -133,7 +136,9 @@ FZ_MUST_CHECK enum fz_code store_report_insert(struct store *store, struct store
 struct store_report {
     char id[STORE_ID_TEXT];
     int64_t project_id, received_ms, timestamp_ms; /* timestamp 0 = unknown */
-    const char *status; /* "queued", "symbolicated", "partial", "unsymbolicated", "failed" */
+    /* "queued" (never done, or a reprocess was asked for), "symbolicated", "partial",
+     * "unsymbolicated", "failed". A report that a new dSYM queued again keeps its status. */
+    const char *status;
     const char *format;
     const char *app_id, *app_name, *app_version, *app_build, *os_name, *os_version, *device_model,
         *arch;
@@ -142,7 +147,7 @@ struct store_report {
     int64_t top_line;
     const char *error;    /* why it failed */
     unsigned n_missing;   /* images it waits for */
-    unsigned n_processed; /* how often it was symbolicated */
+    unsigned n_processed; /* how often a result was stored */
 };
 FZ_MUST_CHECK enum fz_code store_report_get(struct store *store, int64_t project_id, const char *id,
                                             struct fz_arena *arena, struct store_report *ret,
@@ -176,7 +181,9 @@ FZ_MUST_CHECK enum fz_code store_report_delete(struct store *store, int64_t proj
 FZ_MUST_CHECK enum fz_code store_report_reprocess(struct store *store, int64_t project_id,
                                                   const char *id,
                                                   struct fz_error *err); /* queue it again */
-/* The result of a transient report, which is deleted with it. UNAVAILABLE: not done yet. */
+/* The result of a transient report, which is deleted with it; empty if the report failed
+ * (ret->error tells why). UNAVAILABLE: not done yet. One that nobody takes is deleted after 15
+ * minutes. */
 FZ_MUST_CHECK enum fz_code store_report_take_transient(struct store *store, int64_t project_id,
                                                        const char *id, struct fz_arena *arena,
                                                        struct store_report *ret,
@@ -252,7 +259,8 @@ struct store_job {
 
 /* Claim up to `max` due jobs for lease_ms. Jobs whose lease ran out are due again; one whose
  * attempts are used up (STORE_JOB_ATTEMPTS) is put into quarantine instead (its report becomes
- * "failed" with a reason). */
+ * "failed" with a reason). Up to half of them (half of an odd one by turns) are of the other kind,
+ * if it has any, so that neither reports nor uploads wait for a flood of the other. At most 64. */
 enum { STORE_JOB_ATTEMPTS = 3 };
 FZ_MUST_CHECK enum fz_code store_job_claim(struct store *store, const char *worker, size_t max,
                                            int64_t lease_ms, struct store_job *ret, size_t *ret_n,
@@ -326,8 +334,9 @@ FZ_MUST_CHECK enum fz_code store_job_finish_upload(struct store *store, const st
                                                    struct fz_error *err);
 
 /* End a job without success. UNAVAILABLE and NO_MEMORY: again after a back-off (attempt^4 s with
- * jitter); a crashed child (child_died): again at once, and quarantine after the second time;
- * anything else: failed for good, with the text. */
+ * jitter), ten times for UNAVAILABLE, which is not the job's fault; a crashed child (child_died):
+ * again at once, and quarantine after the second time; anything else: failed for good, with the
+ * text. */
 FZ_MUST_CHECK enum fz_code store_job_fail(struct store *store, const struct store_job *job,
                                           enum fz_code code, const char *text, bool child_died,
                                           struct fz_error *err);
