@@ -143,6 +143,7 @@ takes_arguments(enum swift_kind kind)
         SWIFT_STATIC,
         SWIFT_WRAPPER_BACKING_INITIALIZER,
         SWIFT_WRAPPER_PROJECTED_INITIALIZER,
+        SWIFT_WRAPPED_FIELD_INIT_ACCESSOR,
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(without); i++) {
         if (without[i] == kind)
