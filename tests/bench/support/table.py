@@ -38,7 +38,9 @@ def _value(value, unit):
         return f"{value:.3f} s"
     if unit == "names/s":
         return f"{value / 1e6:.2f} M/s"
-    return f"{value:.2f} ms" if unit == "ms" else f"{value:.0f} ns"
+    if unit == "ms":
+        return f"{max(0.0, value):.2f} ms"  # a difference of medians; noise can turn a small one negative
+    return f"{value:.0f} ns"
 
 
 def _goal(row):
