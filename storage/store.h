@@ -290,7 +290,7 @@ struct store_report_done {
         columns;           /* status and the columns for lists; id, project, received are ignored */
     struct fz_span result; /* symbolicated report, JSON */
     const struct store_image_wait
-        *waits; /* images that had no ready symbol file when it was looked up */
+        *waits; /* images whose symbol file was missing, broken or without DWARF at the lookup */
     size_t n_waits;
     const struct fz_uuid *images; /* all images, for the filter by uuid */
     size_t n_images;

@@ -98,6 +98,7 @@ struct report_image {
     const char *name, *path, *arch;
     uint64_t addr, size; /* size 0 = unknown: reaches to the next image */
     enum report_image_state state;
+    bool lacks_dwarf; /* found, but with a symbol table only: a dSYM would tell more */
 };
 
 struct report_crash {

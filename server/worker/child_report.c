@@ -74,6 +74,15 @@ is_waited(const struct store_image_wait *waits, size_t n, const struct fz_uuid *
     return false;
 }
 
+/* A better symbol file would change the report: there is none, it cannot be read, or it is a binary
+ * whose dSYM has not come yet. */
+static bool
+wants_symbols(const struct report_image *image)
+{
+    return image->state == REPORT_IMAGE_MISSING || image->state == REPORT_IMAGE_FAILED ||
+           (image->state == REPORT_IMAGE_FOUND && image->lacks_dwarf);
+}
+
 static enum fz_code
 collect_images(const struct report *report, struct fz_arena *arena, struct proto_info *info,
                struct fz_error *err)
@@ -89,7 +98,7 @@ collect_images(const struct report *report, struct fz_arena *arena, struct proto
         if (!is_among(images, info->n_images, &image->uuid))
             images[info->n_images++] = image->uuid;
         /* A UUID may be listed twice, and only the second may have been hit. */
-        if (image->state == REPORT_IMAGE_MISSING && !is_waited(waits, info->n_waits, &image->uuid))
+        if (wants_symbols(image) && !is_waited(waits, info->n_waits, &image->uuid))
             waits[info->n_waits++] = (struct store_image_wait){
                 .uuid = image->uuid, .name = image->name, .arch = image->arch};
     }

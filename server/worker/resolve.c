@@ -114,6 +114,7 @@ index_of(struct resolver *r, int number, struct image_index **ret, struct fz_err
     at->index = index;
     at->text_vmaddr = info.text_vmaddr;
     image->state = REPORT_IMAGE_FOUND;
+    image->lacks_dwarf = info.stats.max_dwarf_version == 0;
     return FZ_OK;
 }
 

@@ -157,6 +157,21 @@ class Road(WithWorkers):
         self.assertLess(time.monotonic() - start, 10)
         self.assertEqual(self.expect(200, "GET", "/api/v1/symbols/missing")["missing"], [])
 
+    def test_binary_first(self):
+        """A binary gives names out of its symbol table; the dSYM that comes later gives files and lines."""
+        with zipfile.ZipFile(io.BytesIO(sample("Demo.dSYM.zip"))) as z:
+            dsym = z.read(next(n for n in z.namelist() if "/DWARF/" in n and not n.endswith("/")))
+        # MH_EXECUTE instead of MH_DSYM, and debug sections by no known name.
+        binary = dsym[:12] + (2).to_bytes(4, "little") + dsym[16:].replace(b"__debug_", b"__other_")
+        (file,) = self.upload(binary)["files"]
+        self.assertEqual((file["kind"], file["features"]["dwarf"]), ("binary", False))
+        report = self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"), token="ingest")
+        self.assertEqual({s["source"] for f in report["threads"][0]["frames"] for s in f["symbols"]}, {"symtab"})
+        self.assertEqual(self.expect(200, "GET", "/api/v1/symbols/missing")["missing"], [])
+        self.assertEqual(self.upload()["unblocked_reports"], 1)
+        self.check_named(self.server.wait_report(
+            report["id"], until=lambda r: r["threads"][0]["frames"][0]["symbols"][0]["source"] == "dwarf"))
+
     def test_ways_to_upload(self):
         macho, uuid = sample_macho(), sample_uuid()
         tar = io.BytesIO()
