@@ -155,34 +155,34 @@ enum subject { OF_PARAM, OF_ASSOC, OF_PATH, OF_STACK };
 
 struct requirement {
     char letter;
+    char constraint; /* p protocol, t type, l layout, i inverse, - nothing */
     enum subject subject;
     enum swift_kind kind;
-    char constraint; /* p protocol, t type, l layout, i inverse, - nothing */
 };
 
 static const struct requirement requirements[] = {
-    {'V', OF_PARAM, SWIFT_VALUE_MARKER, 't'},
-    {'v', OF_PARAM, SWIFT_PACK_MARKER, '-'},
-    {'c', OF_ASSOC, SWIFT_CONFORMANCE_REQUIREMENT, 't'},
-    {'C', OF_PATH, SWIFT_CONFORMANCE_REQUIREMENT, 't'},
-    {'b', OF_PARAM, SWIFT_CONFORMANCE_REQUIREMENT, 't'},
-    {'B', OF_STACK, SWIFT_CONFORMANCE_REQUIREMENT, 't'},
-    {'t', OF_ASSOC, SWIFT_SAME_TYPE_REQUIREMENT, 't'},
-    {'T', OF_PATH, SWIFT_SAME_TYPE_REQUIREMENT, 't'},
-    {'s', OF_PARAM, SWIFT_SAME_TYPE_REQUIREMENT, 't'},
-    {'S', OF_STACK, SWIFT_SAME_TYPE_REQUIREMENT, 't'},
-    {'m', OF_ASSOC, SWIFT_LAYOUT_REQUIREMENT, 'l'},
-    {'M', OF_PATH, SWIFT_LAYOUT_REQUIREMENT, 'l'},
-    {'l', OF_PARAM, SWIFT_LAYOUT_REQUIREMENT, 'l'},
-    {'L', OF_STACK, SWIFT_LAYOUT_REQUIREMENT, 'l'},
-    {'p', OF_ASSOC, SWIFT_CONFORMANCE_REQUIREMENT, 'p'},
-    {'P', OF_PATH, SWIFT_CONFORMANCE_REQUIREMENT, 'p'},
-    {'Q', OF_STACK, SWIFT_CONFORMANCE_REQUIREMENT, 'p'},
-    {'h', OF_PARAM, SWIFT_SAME_SHAPE_REQUIREMENT, 't'},
-    {'i', OF_PARAM, SWIFT_INVERSE_REQUIREMENT, 'i'},
-    {'I', OF_STACK, SWIFT_INVERSE_REQUIREMENT, 'i'},
-    {'j', OF_ASSOC, SWIFT_INVERSE_REQUIREMENT, 'i'},
-    {'J', OF_PATH, SWIFT_INVERSE_REQUIREMENT, 'i'},
+    {'V', 't', OF_PARAM, SWIFT_VALUE_MARKER},
+    {'v', '-', OF_PARAM, SWIFT_PACK_MARKER},
+    {'c', 't', OF_ASSOC, SWIFT_CONFORMANCE_REQUIREMENT},
+    {'C', 't', OF_PATH, SWIFT_CONFORMANCE_REQUIREMENT},
+    {'b', 't', OF_PARAM, SWIFT_CONFORMANCE_REQUIREMENT},
+    {'B', 't', OF_STACK, SWIFT_CONFORMANCE_REQUIREMENT},
+    {'t', 't', OF_ASSOC, SWIFT_SAME_TYPE_REQUIREMENT},
+    {'T', 't', OF_PATH, SWIFT_SAME_TYPE_REQUIREMENT},
+    {'s', 't', OF_PARAM, SWIFT_SAME_TYPE_REQUIREMENT},
+    {'S', 't', OF_STACK, SWIFT_SAME_TYPE_REQUIREMENT},
+    {'m', 'l', OF_ASSOC, SWIFT_LAYOUT_REQUIREMENT},
+    {'M', 'l', OF_PATH, SWIFT_LAYOUT_REQUIREMENT},
+    {'l', 'l', OF_PARAM, SWIFT_LAYOUT_REQUIREMENT},
+    {'L', 'l', OF_STACK, SWIFT_LAYOUT_REQUIREMENT},
+    {'p', 'p', OF_ASSOC, SWIFT_CONFORMANCE_REQUIREMENT},
+    {'P', 'p', OF_PATH, SWIFT_CONFORMANCE_REQUIREMENT},
+    {'Q', 'p', OF_STACK, SWIFT_CONFORMANCE_REQUIREMENT},
+    {'h', 't', OF_PARAM, SWIFT_SAME_SHAPE_REQUIREMENT},
+    {'i', 'i', OF_PARAM, SWIFT_INVERSE_REQUIREMENT},
+    {'I', 'i', OF_STACK, SWIFT_INVERSE_REQUIREMENT},
+    {'j', 'i', OF_ASSOC, SWIFT_INVERSE_REQUIREMENT},
+    {'J', 'i', OF_PATH, SWIFT_INVERSE_REQUIREMENT},
 };
 
 static struct swift_node *
@@ -217,8 +217,8 @@ struct swift_node *
 swift_op_requirement(struct swift_parser *p, enum swift_kind kind)
 {
     (void)kind;
-    static const struct requirement conformance = {'\0', OF_PARAM, SWIFT_CONFORMANCE_REQUIREMENT,
-                                                   'p'};
+    static const struct requirement conformance = {'\0', 'p', OF_PARAM,
+                                                   SWIFT_CONFORMANCE_REQUIREMENT};
     const struct requirement *r = &conformance;
     for (size_t i = 0; i < FZ_ARRAY_LEN(requirements); i++) {
         if (requirements[i].letter == swift_peek(p))

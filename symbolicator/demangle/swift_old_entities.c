@@ -172,8 +172,8 @@ storage(struct swift_parser *p, struct swift_node *context, struct swift_node *n
 }
 
 struct entity_row {
-    char letters[3];
     enum swift_kind kind;
+    char letters[3];
     char operands; /* - none, t type, s storage, i index and type */
 };
 
@@ -181,32 +181,32 @@ static const struct entity_row *
 entity_kind(struct swift_parser *p)
 {
     static const struct entity_row kinds[] = {
-        {"D", SWIFT_DEALLOCATOR, '-'},
-        {"d", SWIFT_DESTRUCTOR, '-'},
-        {"e", SWIFT_IVAR_INITIALIZER, '-'},
-        {"E", SWIFT_IVAR_DESTROYER, '-'},
-        {"C", SWIFT_ALLOCATOR, 't'},
-        {"c", SWIFT_CONSTRUCTOR, 't'},
-        {"aO", SWIFT_OWNING_MUTABLE_ADDRESSOR, 's'},
-        {"ao", SWIFT_NATIVE_OWNING_MUTABLE_ADDRESSOR, 's'},
-        {"ap", SWIFT_NATIVE_PINNING_MUTABLE_ADDRESSOR, 's'},
-        {"au", SWIFT_UNSAFE_MUTABLE_ADDRESSOR, 's'},
-        {"lO", SWIFT_OWNING_ADDRESSOR, 's'},
-        {"lo", SWIFT_NATIVE_OWNING_ADDRESSOR, 's'},
-        {"lp", SWIFT_NATIVE_PINNING_ADDRESSOR, 's'},
-        {"lu", SWIFT_UNSAFE_ADDRESSOR, 's'},
-        {"a", SWIFT_NONE, '-'},
-        {"l", SWIFT_NONE, '-'},
-        {"g", SWIFT_GETTER, 's'},
-        {"G", SWIFT_GLOBAL_GETTER, 's'},
-        {"s", SWIFT_SETTER, 's'},
-        {"m", SWIFT_MATERIALIZE_FOR_SET, 's'},
-        {"w", SWIFT_WILL_SET, 's'},
-        {"W", SWIFT_DID_SET, 's'},
-        {"r", SWIFT_READ, 's'},
-        {"M", SWIFT_MODIFY, 's'},
-        {"U", SWIFT_EXPLICIT_CLOSURE, 'i'},
-        {"u", SWIFT_IMPLICIT_CLOSURE, 'i'},
+        {SWIFT_DEALLOCATOR, "D", '-'},
+        {SWIFT_DESTRUCTOR, "d", '-'},
+        {SWIFT_IVAR_INITIALIZER, "e", '-'},
+        {SWIFT_IVAR_DESTROYER, "E", '-'},
+        {SWIFT_ALLOCATOR, "C", 't'},
+        {SWIFT_CONSTRUCTOR, "c", 't'},
+        {SWIFT_OWNING_MUTABLE_ADDRESSOR, "aO", 's'},
+        {SWIFT_NATIVE_OWNING_MUTABLE_ADDRESSOR, "ao", 's'},
+        {SWIFT_NATIVE_PINNING_MUTABLE_ADDRESSOR, "ap", 's'},
+        {SWIFT_UNSAFE_MUTABLE_ADDRESSOR, "au", 's'},
+        {SWIFT_OWNING_ADDRESSOR, "lO", 's'},
+        {SWIFT_NATIVE_OWNING_ADDRESSOR, "lo", 's'},
+        {SWIFT_NATIVE_PINNING_ADDRESSOR, "lp", 's'},
+        {SWIFT_UNSAFE_ADDRESSOR, "lu", 's'},
+        {SWIFT_NONE, "a", '-'},
+        {SWIFT_NONE, "l", '-'},
+        {SWIFT_GETTER, "g", 's'},
+        {SWIFT_GLOBAL_GETTER, "G", 's'},
+        {SWIFT_SETTER, "s", 's'},
+        {SWIFT_MATERIALIZE_FOR_SET, "m", 's'},
+        {SWIFT_WILL_SET, "w", 's'},
+        {SWIFT_DID_SET, "W", 's'},
+        {SWIFT_READ, "r", 's'},
+        {SWIFT_MODIFY, "M", 's'},
+        {SWIFT_EXPLICIT_CLOSURE, "U", 'i'},
+        {SWIFT_IMPLICIT_CLOSURE, "u", 'i'},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(kinds); i++) {
         if (swift_next_if_text(p, kinds[i].letters))

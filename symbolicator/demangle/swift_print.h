@@ -29,13 +29,13 @@ enum swift_type_style { SWIFT_NO_TYPE, SWIFT_COLON, SWIFT_SIGNATURE_STYLE, SWIFT
 /* Entities: "<context>.<name>.<extra> <type>", or "<extra> of <name> <type> in <context>" where
  * that would not read well. */
 struct swift_entity {
-    enum swift_type_style style;
-    bool has_name;         /* child 1 */
     const char *extra;     /* role: "getter", "closure #" */
     const char *overwrite; /* instead of the name */
-    int number_child;      /* this child's index + `number_from` follows the role; 0 = none */
+    enum swift_type_style style;
+    int number_child; /* this child's index + `number_from` follows the role; 0 = none */
     int number_from;
-    bool of; /* "of" in front of the context, not "in" */
+    bool has_name; /* child 1 */
+    bool of;       /* "of" in front of the context, not "in" */
 };
 
 struct swift_kind_info {
