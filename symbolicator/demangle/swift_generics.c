@@ -25,8 +25,8 @@ index_from_one(struct swift_parser *p)
     return index < 0 ? -1 : index + 1;
 }
 
-struct swift_node *
-swift_param_index(struct swift_parser *p)
+static struct swift_node *
+param_index(struct swift_parser *p)
 {
     if (swift_next_if(p, 'd')) {
         int64_t depth = index_from_one(p);
@@ -43,7 +43,7 @@ swift_param_index(struct swift_parser *p)
 struct swift_node *
 swift_op_param(struct swift_parser *p, enum swift_kind kind)
 {
-    return kind == SWIFT_NUMBER ? swift_generic_param(p->arena, 0, 0) : swift_param_index(p);
+    return kind == SWIFT_NUMBER ? swift_generic_param(p->arena, 0, 0) : param_index(p);
 }
 
 struct swift_node *
@@ -86,7 +86,7 @@ base_of(struct swift_parser *p, enum swift_kind kind, struct swift_node *param)
 struct swift_node *
 swift_op_assoc_simple(struct swift_parser *p, enum swift_kind kind)
 {
-    struct swift_node *param = kind == SWIFT_GENERIC_PARAM ? swift_param_index(p) : NULL;
+    struct swift_node *param = kind == SWIFT_GENERIC_PARAM ? param_index(p) : NULL;
     struct swift_node *name = swift_pop_assoc_name(p);
     struct swift_node *base = base_of(p, kind, param);
     return swift_remember(p, swift_node_type(swift_make2(p, SWIFT_DEPENDENT_MEMBER, base, name)));
@@ -95,7 +95,7 @@ swift_op_assoc_simple(struct swift_parser *p, enum swift_kind kind)
 struct swift_node *
 swift_op_assoc_compound(struct swift_parser *p, enum swift_kind kind)
 {
-    struct swift_node *param = kind == SWIFT_GENERIC_PARAM ? swift_param_index(p) : NULL;
+    struct swift_node *param = kind == SWIFT_GENERIC_PARAM ? param_index(p) : NULL;
     struct swift_node *path = swift_pop_assoc_path(p);
     struct swift_node *base = base_of(p, kind, param);
     for (uint32_t i = 0; path && i < path->n_children; i++)
@@ -192,7 +192,7 @@ subject_of(struct swift_parser *p, enum subject subject)
         return swift_op_assoc_simple(p, SWIFT_GENERIC_PARAM);
     if (subject == OF_PATH)
         return swift_op_assoc_compound(p, SWIFT_GENERIC_PARAM);
-    return subject == OF_STACK ? swift_pop_type(p) : swift_param_index(p);
+    return subject == OF_STACK ? swift_pop_type(p) : param_index(p);
 }
 
 /* U unknown, R reference-counted, N native reference-counted, C class, D native class, T trivial,

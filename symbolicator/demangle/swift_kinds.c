@@ -6,7 +6,7 @@
 
 /* Only its text. */
 static void
-swift_print_none(struct swift_printer *p, const struct swift_node *node)
+print_before_only(struct swift_printer *p, const struct swift_node *node)
 {
     swift_print_text(p, swift_kind_info(node->kind)->before);
 }
@@ -162,7 +162,7 @@ static const struct swift_kind_info infos[SWIFT_N_KINDS] = {
     [SWIFT_METATYPE] = {.flags = SWIFT_F_SIMPLE, .print = swift_print_metatype},
     [SWIFT_EXISTENTIAL_METATYPE] = {.flags = SWIFT_F_SIMPLE | SWIFT_F_EXISTENTIAL,
                                     .print = swift_print_metatype},
-    [SWIFT_DYNAMIC_SELF] = {.before = "Self", .flags = SWIFT_F_SIMPLE, .print = swift_print_none},
+    [SWIFT_DYNAMIC_SELF] = {.before = "Self", .flags = SWIFT_F_SIMPLE, .print = print_before_only},
     [SWIFT_ERROR_TYPE] = {.before = "<ERROR TYPE>", .flags = SWIFT_F_SIMPLE},
     [SWIFT_PROTOCOL_LIST] = {.flags = SWIFT_F_EXISTENTIAL, .print = swift_print_protocols},
     [SWIFT_PROTOCOL_LIST_CLASS] = {.flags = SWIFT_F_EXISTENTIAL,

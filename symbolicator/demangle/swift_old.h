@@ -11,12 +11,9 @@
 
 struct swift_node *swift_old_type(struct swift_parser *p);
 struct swift_node *swift_old_entity(struct swift_parser *p);
-struct swift_node *swift_old_context(struct swift_parser *p);
-struct swift_node *swift_old_module(struct swift_parser *p);
 struct swift_node *swift_old_protocol(struct swift_parser *p);
 struct swift_node *swift_old_protocol_in(struct swift_parser *p, struct swift_node *context);
 struct swift_node *swift_old_conformance(struct swift_parser *p);
-struct swift_node *swift_old_nominal(struct swift_parser *p);
 struct swift_node *swift_old_declaration(struct swift_parser *p, enum swift_kind kind);
 struct swift_node *swift_old_name(struct swift_parser *p);
 /* `kind` SWIFT_NONE: an identifier or operator. */

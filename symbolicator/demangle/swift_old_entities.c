@@ -3,8 +3,10 @@
  */
 #include "symbolicator/demangle/swift_old.h"
 
-struct swift_node *
-swift_old_module(struct swift_parser *p)
+static struct swift_node *read_context(struct swift_parser *p);
+
+static struct swift_node *
+read_module_name(struct swift_parser *p)
 {
     if (swift_next_if(p, 's'))
         return swift_make_text(p, SWIFT_MODULE, "Swift");
@@ -18,7 +20,7 @@ swift_old_module(struct swift_parser *p)
 struct swift_node *
 swift_old_declaration(struct swift_parser *p, enum swift_kind kind)
 {
-    struct swift_node *context = swift_old_context(p);
+    struct swift_node *context = read_context(p);
     struct swift_node *node = context ? swift_make2(p, kind, context, swift_old_name(p)) : NULL;
     return swift_remember(p, node);
 }
@@ -45,8 +47,8 @@ swift_old_protocol(struct swift_parser *p)
     return swift_node_type(swift_old_declaration(p, SWIFT_PROTOCOL));
 }
 
-struct swift_node *
-swift_old_nominal(struct swift_parser *p)
+static struct swift_node *
+read_nominal_type(struct swift_parser *p)
 {
     if (swift_next_if(p, 'S'))
         return swift_old_substitution(p);
@@ -93,18 +95,18 @@ bind_arguments(struct swift_parser *p, struct swift_node *nominal)
 struct swift_node *
 swift_old_bound_generic(struct swift_parser *p)
 {
-    return bind_arguments(p, swift_old_nominal(p));
+    return bind_arguments(p, read_nominal_type(p));
 }
 
 static struct swift_node *
 extension(struct swift_parser *p, bool constrained)
 {
     struct swift_node *signature = NULL;
-    struct swift_node *module = swift_old_module(p);
+    struct swift_node *module = read_module_name(p);
     if (module && constrained && !(signature = swift_old_signature(p)))
         return NULL;
     struct swift_node *node =
-        module ? swift_make2(p, SWIFT_EXTENSION, module, swift_old_context(p)) : NULL;
+        module ? swift_make2(p, SWIFT_EXTENSION, module, read_context(p)) : NULL;
     return swift_node_add_if(p->arena, node, signature);
 }
 
@@ -114,8 +116,8 @@ starts_entity(char c)
     return c != '\0' && strchr("FIvPsZCVO", c) != NULL;
 }
 
-struct swift_node *
-swift_old_context(struct swift_parser *p)
+static struct swift_node *
+read_context(struct swift_parser *p)
 {
     struct swift_node *node;
     if (p->pos >= p->text.len || !swift_old_enter(p))
@@ -133,7 +135,7 @@ swift_old_context(struct swift_parser *p)
     else if (starts_entity(swift_peek(p)))
         node = swift_old_entity(p);
     else
-        node = swift_old_module(p);
+        node = read_module_name(p);
     p->depth--;
     return node;
 }
@@ -143,8 +145,7 @@ swift_old_conformance(struct swift_parser *p)
 {
     struct swift_node *type = swift_old_type(p);
     struct swift_node *protocol = type ? swift_old_protocol(p) : NULL;
-    return protocol ? swift_make3(p, SWIFT_CONFORMANCE, type, protocol, swift_old_context(p))
-                    : NULL;
+    return protocol ? swift_make3(p, SWIFT_CONFORMANCE, type, protocol, read_context(p)) : NULL;
 }
 
 static struct swift_node *
@@ -261,9 +262,9 @@ swift_old_entity(struct swift_parser *p)
                                                     : SWIFT_NONE;
     struct swift_node *node;
     if (basic == SWIFT_NONE) { /* a type is never told to be static */
-        node = swift_old_nominal(p);
+        node = read_nominal_type(p);
     } else {
-        struct swift_node *context = swift_old_context(p);
+        struct swift_node *context = read_context(p);
         node = context ? as_static(p, entity_in(p, context, basic), is_static) : NULL;
     }
     p->depth--;

@@ -81,7 +81,6 @@ struct swift_node *swift_make3(struct swift_parser *p, enum swift_kind kind, str
 struct swift_node *swift_make_text(struct swift_parser *p, enum swift_kind kind, const char *text);
 struct swift_node *swift_swift_type(struct fz_arena *arena, enum swift_kind kind, const char *name);
 struct swift_node *swift_generic_param(struct fz_arena *arena, int64_t depth, int64_t index);
-struct swift_node *swift_param_index(struct swift_parser *p);
 struct swift_node *swift_number(struct swift_parser *p); /* an index as a node */
 struct swift_node *swift_clang_type(struct swift_parser *p);
 

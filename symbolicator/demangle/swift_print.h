@@ -58,7 +58,6 @@ void swift_print_children(struct swift_printer *p, const struct swift_node *node
 void swift_print_text(struct swift_printer *p, const char *text);
 void swift_print_span(struct swift_printer *p, struct fz_span text);
 void swift_print_number(struct swift_printer *p, int64_t number);
-void swift_print_generic_name(struct swift_printer *p, uint64_t depth, uint64_t index);
 void swift_print_function(struct swift_printer *p, const struct swift_node *labels,
                           const struct swift_node *type);
 bool swift_needs_space(const struct swift_node *type);
@@ -107,7 +106,6 @@ void swift_print_spec_payload(struct swift_printer *p, const struct swift_node *
 void swift_print_reabstraction(struct swift_printer *p, const struct swift_node *node);
 void swift_print_reabstraction_self(struct swift_printer *p, const struct swift_node *node);
 void swift_print_completion(struct swift_printer *p, const struct swift_node *node);
-void swift_print_witness(struct swift_printer *p, const struct swift_node *node);
 void swift_print_key_path(struct swift_printer *p, const struct swift_node *node);
 void swift_print_key_path_index(struct swift_printer *p, const struct swift_node *node);
 void swift_print_autodiff(struct swift_printer *p, const struct swift_node *node);

@@ -6,8 +6,8 @@
 enum { PARAMS_SHOWN_MAX = 128 };
 
 /* A to Z, then AB, BB...: the lowest digit first; then the depth, if it is not the first. */
-void
-swift_print_generic_name(struct swift_printer *p, uint64_t depth, uint64_t index)
+static void
+print_param_name(struct swift_printer *p, uint64_t depth, uint64_t index)
 {
     do {
         fz_buffer_char(p->out, (char)('A' + index % 26));
@@ -20,7 +20,7 @@ swift_print_generic_name(struct swift_printer *p, uint64_t depth, uint64_t index
 void
 swift_print_param(struct swift_printer *p, const struct swift_node *node)
 {
-    swift_print_generic_name(p, node->depth, (uint64_t)node->index);
+    print_param_name(p, node->depth, (uint64_t)node->index);
 }
 
 void
@@ -62,7 +62,7 @@ print_param_declaration(struct swift_printer *p, const struct swift_node *signat
         swift_print_text(p, "each ");
     if (value)
         swift_print_text(p, "let ");
-    swift_print_generic_name(p, depth, (uint64_t)index);
+    print_param_name(p, depth, (uint64_t)index);
     if (value) {
         swift_print_text(p, ": ");
         swift_print(p, swift_node_child(value, 1));

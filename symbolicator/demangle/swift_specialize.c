@@ -9,12 +9,13 @@
  */
 #include "symbolicator/demangle/swift_parse.h"
 
-/* "q" serialized, "a" and "r" what became of the function's type, and the number of the pass,
- * which is not shown. */
+/* "m" (Swift 5.8) without metatypes as arguments, "q" serialized, "a" and "r" what became of the
+ * function's type, and the number of the pass; only "q" is shown. */
 static struct swift_node *
 start(struct swift_parser *p, enum swift_kind kind)
 {
     struct swift_node *spec = swift_make(p, kind);
+    swift_next_if(p, 'm');
     if (swift_next_if(p, 'q'))
         spec = swift_node_add(p->arena, spec, swift_make(p, SWIFT_SERIALIZED));
     if (!swift_next_if(p, 'a'))
