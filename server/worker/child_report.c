@@ -36,9 +36,13 @@ set_top(struct report *report, struct store_report *columns)
     }
     if (!top)
         return;
-    columns->top_function = top->symbols[0].function;
-    columns->top_file = top->symbols[0].file;
-    columns->top_line = top->symbols[0].line;
+    /* The innermost call with a name; the last symbol of a frame always has one. */
+    const struct report_symbol *symbol = top->symbols;
+    while (!symbol->function && symbol + 1 < top->symbols + top->n_symbols)
+        symbol++;
+    columns->top_function = symbol->function;
+    columns->top_file = symbol->file;
+    columns->top_line = symbol->line;
 }
 
 static void

@@ -58,6 +58,8 @@ set_function(struct resolve_names *names, const struct sym_frame *from, struct r
 {
     bool is_symbol = from->source != SYM_SOURCE_DWARF;
     bool demangled;
+    if (!*from->name) /* an inlined call whose compiler told no name, only file and line */
+        return true;
     to->function = readable(names, from->name, is_symbol, &demangled);
     if (!to->function)
         return false;
