@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "server/worker/image_map.h"
 #include "server/worker/resolve.h"
+#include "tests/unit/dwarf_text.h"
 #include "tests/unit/tiny_macho.h"
 
 enum { LOAD = 0x14000000, TEXT = 0x10000000, SYSTEM = 0x50000000 };
@@ -400,6 +401,45 @@ test_out_of_memory(void **state)
     }
 }
 
+/* An inlined call whose compiler told no name: only its place is known. */
+static void
+test_nameless_inlined_call(void **state FZ_UNUSED)
+{
+    static const struct dwarf_text text = {
+        .abbrev = "01 11 01 03 08 11 01 12 06 00 00 02 2e 01 03 08 11 01 12 06 00 00 "
+                  "03 1d 00 11 01 12 06 59 0b 00 00 00",
+        .info = "{ 2:4 4:0 08 01 'a.c' 8:1000 4:1000 "
+                "02 'outer' 8:1000 4:100 03 8:1010 4:10 07 00 00 }",
+    };
+    struct dwarf_sample sample;
+    dwarf_sample_init(&sample, &text);
+    struct sym_build_options options = {.n_threads = 0};
+    struct sym_build_stats stats;
+    struct fz_error err;
+    FZ_CLEANUP(fz_closep) int fd = memfd_create("index", MFD_CLOEXEC);
+    struct finder finder = {0};
+    assert_int_equal(sym_index_build(&sample.macho, &options, fd, &stats, NULL, &err), FZ_OK);
+    assert_int_equal(sym_index_open_fd(fd, &finder.index, &err), FZ_OK);
+    struct sym_index_info info;
+    sym_index_info(finder.index, &info);
+
+    struct report_image image = {
+        .uuid = {{1}}, .has_uuid = true, .arch = "arm64", .addr = LOAD, .size = 0x100000};
+    struct report_frame frame = {.addr = LOAD + 0x1014 - info.text_vmaddr, .image = -1};
+    struct report_thread thread = {.frames = &frame, .n_frames = 1, .crashed = true};
+    struct report report = {.images = &image, .n_images = 1, .threads = &thread, .n_threads = 1};
+    struct fz_arena arena;
+    fz_arena_init(&arena, 1024 * 1024);
+    assert_int_equal(resolve_report(&report, find, &finder, NULL, &arena, &err), FZ_OK);
+    assert_int_equal(frame.n_symbols, 2);
+    assert_null(frame.symbols[0].function);
+    assert_true(frame.symbols[0].inlined);
+    assert_string_equal(frame.symbols[1].function, "outer");
+    fz_arena_deinit(&arena);
+    sym_index_close(finder.index);
+    dwarf_sample_deinit(&sample);
+}
+
 int
 main(void)
 {
@@ -407,6 +447,7 @@ main(void)
         cmocka_unit_test(test_addresses),
         cmocka_unit_test(test_names_and_states),
         cmocka_unit_test(test_given_image_and_offset),
+        cmocka_unit_test(test_nameless_inlined_call),
         cmocka_unit_test(test_frames_from_registers),
         cmocka_unit_test(test_in_app),
         cmocka_unit_test(test_image_map),
