@@ -3,22 +3,24 @@
  */
 #include "symbolicator/demangle/swift_old.h"
 
+/* An index + 1, or -1. */
+static int64_t
+index_from_one(struct swift_parser *p)
+{
+    int64_t index = swift_index(p);
+    return index < 0 ? -1 : index + 1;
+}
+
 struct swift_node *
 swift_old_generic_param(struct swift_parser *p)
 {
-    int64_t depth = 0;
     if (swift_next_if(p, 'x'))
         return swift_generic_param(p->arena, 0, 0);
-    bool deeper = swift_next_if(p, 'd');
-    if (deeper) {
-        depth = swift_index(p) + 1;
-        if (depth <= 0)
-            return NULL;
+    if (swift_next_if(p, 'd')) {
+        int64_t depth = index_from_one(p);
+        return swift_generic_param(p->arena, depth, swift_index(p));
     }
-    int64_t index = swift_index(p);
-    if (index < 0)
-        return NULL;
-    return swift_generic_param(p->arena, depth, deeper ? index : index + 1);
+    return swift_generic_param(p->arena, 0, index_from_one(p));
 }
 
 /* base.Protocol.name; the name with its protocol can be a substitution. */
@@ -116,8 +118,8 @@ swift_old_signature(struct swift_parser *p)
 {
     struct swift_node *signature = swift_make(p, SWIFT_SIGNATURE);
     while (signature && swift_peek(p) != 'R' && swift_peek(p) != 'r') {
-        int64_t n = swift_next_if(p, 'z') ? 0 : swift_index(p) + 1;
-        if (n == 0 && p->text.data[p->pos - 1] != 'z')
+        int64_t n = swift_next_if(p, 'z') ? 0 : index_from_one(p);
+        if (n < 0)
             return NULL;
         signature =
             swift_node_add(p->arena, signature, swift_node_index(p->arena, SWIFT_PARAM_COUNT, n));

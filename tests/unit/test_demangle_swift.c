@@ -239,6 +239,7 @@ test_not_understood(void **state)
         "_TTSf4cpi3",
         "_TIFFOpen",
         "$",
+        "_Ttu__z",
         "@__swiftmacro_",
         "$s4Shop00123abc_ZyyF",
     };
