@@ -134,4 +134,12 @@ struct sym_dwarf_name {
 void sym_dwarf_name(const struct sym_dwarf *dwarf, uint64_t die, uint64_t *steps,
                     struct sym_dwarf_name *ret);
 
+/*
+ * Where the linkage name, else the plain name of the DIE stands: the string and what follows it in
+ * its section, not looked at yet, so that a string that is known already is not read again. Empty
+ * if there is none. The string may turn out to be empty or without an end: then sym_dwarf_name()
+ * tells whether there is another one.
+ */
+struct fz_span sym_dwarf_name_place(const struct sym_dwarf *dwarf, uint64_t die, uint64_t *steps);
+
 #endif

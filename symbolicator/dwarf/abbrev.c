@@ -215,8 +215,9 @@ read_table(struct sym_dwarf *dwarf, struct abbrev_table *table, struct fz_error 
         enum fz_code status = read_attrs(dwarf, table, &c, &abbrev, err);
         if (status != FZ_OK)
             return status;
-        abbrev.n_steps = (uint32_t)dwarf->n_steps - abbrev.first_step;
-        abbrev.n_attrs = (uint32_t)dwarf->n_attrs - abbrev.first_attr;
+        /* At most two steps and one attribute for each of ABBREV_ATTRS_MAX. */
+        abbrev.n_steps = (uint16_t)(dwarf->n_steps - abbrev.first_step);
+        abbrev.n_attrs = (uint16_t)(dwarf->n_attrs - abbrev.first_attr);
         struct abbrev *abbrevs = sym_grow(dwarf->budget, dwarf->abbrevs, &dwarf->room_abbrevs,
                                           dwarf->n_abbrevs + 1, sizeof(*abbrevs));
         if (!abbrevs)

@@ -60,6 +60,10 @@ cursor_uint(struct cursor *c, unsigned size)
         return (uint64_t)p[0] | (uint64_t)p[1] << 8;
     case 4:
         return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24;
+    case 8:
+        return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 |
+               (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 |
+               (uint64_t)p[7] << 56;
     default:
         for (unsigned i = 0; i < size; i++)
             value |= (uint64_t)p[i] << (8 * i);

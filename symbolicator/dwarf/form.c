@@ -29,17 +29,6 @@ indexed(uint64_t base, uint64_t index, unsigned size)
     return offset;
 }
 
-struct fz_span
-section_string(const struct sym_dwarf *dwarf, enum section_id section, uint64_t offset)
-{
-    struct fz_span bytes = dwarf->sections[section];
-    if (offset >= bytes.len)
-        return (struct fz_span){NULL, 0};
-    const uint8_t *start = bytes.data + offset;
-    const uint8_t *nul = memchr(start, 0, bytes.len - (size_t)offset);
-    return nul ? fz_span_make(start, (size_t)(nul - start)) : (struct fz_span){NULL, 0};
-}
-
 /* Size in bytes of the forms that are a plain unsigned number; 0 for all others. */
 static unsigned
 number_size(const struct sym_dwarf_unit *unit, uint64_t form)
@@ -87,15 +76,10 @@ number_size(const struct sym_dwarf_unit *unit, uint64_t form)
 }
 
 void
-value_read(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, struct cursor *c,
-           const struct attr *attr, struct value *ret)
+value_read_any(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, struct cursor *c,
+               const struct attr *attr, struct value *ret)
 {
     uint64_t form = attr->form;
-    if (attr->size) {
-        ret->form = attr->form;
-        ret->number = cursor_uint(c, attr->size);
-        return;
-    }
     if (form == FORM_INDIRECT) {
         form = cursor_uleb(c);
         if (form == FORM_IMPLICIT_CONST || form == FORM_INDIRECT || form > UINT16_MAX) {
@@ -205,18 +189,27 @@ value_address(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
     }
 }
 
+static struct fz_span
+rest_of_section(const struct sym_dwarf *dwarf, enum section_id section, uint64_t offset)
+{
+    struct fz_span bytes = dwarf->sections[section], rest = {NULL, 0};
+    if (offset < bytes.len)
+        rest = fz_span_make(bytes.data + offset, bytes.len - (size_t)offset);
+    return rest;
+}
+
 struct fz_span
-value_string(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
-             const struct value *value)
+value_string_place(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
+                   const struct value *value)
 {
     uint64_t offset;
     switch (value->form) {
-    case FORM_STRING:
-        return fz_span_cstr((const char *)value->string);
+    case FORM_STRING: /* its NUL was seen when it was skipped */
+        return fz_span_make(value->string, strlen((const char *)value->string) + 1);
     case FORM_STRP:
-        return section_string(dwarf, SECTION_STR, value->number);
+        return rest_of_section(dwarf, SECTION_STR, value->number);
     case FORM_LINE_STRP:
-        return section_string(dwarf, SECTION_LINE_STR, value->number);
+        return rest_of_section(dwarf, SECTION_LINE_STR, value->number);
     case FORM_STRX:
     case FORM_STRX1:
     case FORM_STRX2:
@@ -227,10 +220,19 @@ value_string(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
                      indexed(unit->str_offsets_base, value->number, unit->offset_size),
                      unit->offset_size, &offset))
             return (struct fz_span){NULL, 0};
-        return section_string(dwarf, SECTION_STR, offset);
+        return rest_of_section(dwarf, SECTION_STR, offset);
     default:
         return (struct fz_span){NULL, 0};
     }
+}
+
+struct fz_span
+value_string(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
+             const struct value *value)
+{
+    struct fz_span place = value_string_place(dwarf, unit, value);
+    const uint8_t *nul = place.len ? memchr(place.data, 0, place.len) : NULL;
+    return nul ? fz_span_make(place.data, (size_t)(nul - place.data)) : (struct fz_span){NULL, 0};
 }
 
 uint64_t

@@ -77,3 +77,28 @@ sym_dwarf_name(const struct sym_dwarf *dwarf, uint64_t die, uint64_t *steps,
         }
     }
 }
+
+struct fz_span
+sym_dwarf_name_place(const struct sym_dwarf *dwarf, uint64_t die, uint64_t *steps)
+{
+    struct fz_span plain = {NULL, 0};
+    uint64_t open[ORIGINS_MAX] = {die};
+    unsigned n_open = 1;
+    for (unsigned n = 0; n_open > 0 && n < ORIGINS_MAX; n++) {
+        die = open[--n_open];
+        const struct sym_dwarf_unit *unit = unit_of(dwarf, die);
+        struct found found;
+        if (!unit || !read_name_die(dwarf, unit, die, steps, &found))
+            continue;
+        struct fz_span linkage = value_string_place(dwarf, unit, &found.linkage);
+        if (linkage.len)
+            return linkage;
+        if (plain.len == 0)
+            plain = value_string_place(dwarf, unit, &found.plain);
+        for (int i = 0; i < 2; i++) {
+            if (found.next[i] != UINT64_MAX && n_open < ORIGINS_MAX)
+                open[n_open++] = found.next[i];
+        }
+    }
+    return plain;
+}

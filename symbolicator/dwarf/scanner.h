@@ -41,14 +41,15 @@ struct attr {
     uint32_t implicit; /* index into implicits, of FORM_IMPLICIT_CONST */
 };
 
+/* 32 bytes: the scan reads one per DIE, and a table should stay in the nearest cache. */
 struct abbrev {
     uint64_t code;
-    uint32_t first_step, n_steps, first_attr, n_attrs;
+    uint32_t first_step, first_attr, size;
+    uint16_t n_steps, n_attrs;
     uint16_t tag;
     bool has_children;
     bool has_code; /* a function or inlined call that has addresses */
     bool is_fixed; /* all attributes together are `size` bytes */
-    uint32_t size;
 };
 
 /* One table as the units of one version and size read it: sizes of forms depend on those. */
@@ -119,21 +120,32 @@ abbrev_find(const struct sym_dwarf *dwarf, const struct abbrev_table *table, uin
 /* form.c */
 
 /* Read one attribute; sets c->bad if it does not fit or the form is unknown. */
-void value_read(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, struct cursor *c,
-                const struct attr *attr, struct value *ret);
+void value_read_any(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
+                    struct cursor *c, const struct attr *attr, struct value *ret);
+/* The same; most attributes are plain numbers. */
+static inline void
+value_read(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, struct cursor *c,
+           const struct attr *attr, struct value *ret)
+{
+    if (!attr->size) {
+        value_read_any(dwarf, unit, c, attr, ret);
+        return;
+    }
+    ret->form = attr->form;
+    ret->number = cursor_uint(c, attr->size);
+}
 /* Skip one attribute of any form (rare: behind FORM_INDIRECT). */
 void value_skip(const struct sym_dwarf_unit *unit, struct cursor *c, uint64_t form);
 bool value_address(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
                    const struct value *value, uint64_t *ret);
 struct fz_span value_string(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
                             const struct value *value);
+/* The string and all behind it in its section, not read. */
+struct fz_span value_string_place(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
+                                  const struct value *value);
 /* The DIE's offset in .debug_info; UINT64_MAX if the reference leads elsewhere. */
 uint64_t value_reference(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
                          const struct value *value);
-/* The string at `offset` of a string section, empty if there is none. */
-struct fz_span section_string(const struct sym_dwarf *dwarf, enum section_id section,
-                              uint64_t offset);
-
 /* range.c: call `add` for each address range; false if the list is broken or *steps is used up. */
 typedef bool (*range_fn)(void *user, uint64_t low, uint64_t high);
 bool ranges_read(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,

@@ -37,16 +37,16 @@ struct bit_writer {
     unsigned n;
 };
 
-static void
+/* At most 56 bits at once: 7 may wait. Writes 8 bytes from w->at on, of which whole ones count. */
+static inline void
 put_bits(struct bit_writer *w, uint64_t value, unsigned n)
 {
     w->bits |= value << w->n;
     w->n += n;
-    while (w->n >= 8) {
-        *w->at++ = (uint8_t)w->bits;
-        w->bits >>= 8;
-        w->n -= 8;
-    }
+    store64(w->at, w->bits);
+    w->at += w->n / 8;
+    w->bits >>= w->n & 56;
+    w->n &= 7;
 }
 
 static unsigned
@@ -59,13 +59,20 @@ bits_of(uint32_t value)
 static unsigned
 make_palette(const struct packer *p, uint32_t palette[INDEX_UNITS], uint8_t index[INDEX_UNITS])
 {
-    unsigned n = 0;
-    for (uint32_t i = 0; i < p->n_rows; i++) {
+    unsigned n = 1;
+    palette[0] = p->rows[0].record;
+    index[0] = 0;
+    for (uint32_t i = 1; i < p->n_rows; i++) {
+        uint32_t record = p->rows[i].record;
+        if (record == p->rows[i - 1].record) {
+            index[i] = index[i - 1];
+            continue;
+        }
         unsigned k = n;
-        while (k > 0 && palette[k - 1] != p->rows[i].record)
+        while (k > 0 && palette[k - 1] != record)
             k--;
         if (k == 0) {
-            palette[n++] = p->rows[i].record;
+            palette[n++] = record;
             k = n;
         }
         index[i] = (uint8_t)(k - 1);
@@ -103,9 +110,9 @@ pack_page(const struct packer *p, uint8_t out[PAGE_BYTES_MAX])
     for (unsigned i = 0; i < n; i++)
         put_bits(&w, palette[i] ? palette[i] - lowest + 1 : 0, palette_bits);
     for (uint32_t i = 0; i < p->n_rows; i++) {
-        put_bits(&w, index[i], index_bits);
-        put_bits(&w, p->rows[i].line_code, line_bits);
-        put_bits(&w, p->rows[i].column, column_bits);
+        const struct state *row = &p->rows[i];
+        put_bits(&w, index[i] | (uint64_t)row->line_code << index_bits, index_bits + line_bits);
+        put_bits(&w, row->column, column_bits);
     }
     put_bits(&w, 0, w.n ? 8 - w.n : 0);
     return (size_t)(w.at - out);
@@ -229,9 +236,10 @@ go_to(struct packer *p, uint64_t addr)
 static bool
 set_state(struct packer *p, uint64_t addr, struct state state)
 {
-    if (memcmp(&state, &p->state, sizeof(state)) == 0)
+    if (state.record == p->state.record && state.line_code == p->state.line_code &&
+        state.column == p->state.column)
         return true;
-    if (!go_to(p, addr))
+    if (!(p->is_open && addr - p->page_start < (uint64_t)1 << p->page_shift) && !go_to(p, addr))
         return false;
     p->state = state;
     uint8_t unit = (uint8_t)((addr - p->page_start) >> p->b->unit_shift);
