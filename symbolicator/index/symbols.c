@@ -1,6 +1,7 @@
 /*
- * What the DWARF leaves open: names of the symbol table for code without a function DIE, and the
- * further names of a function.
+ * What the DWARF leaves open: names of the symbol table for code without a function DIE, those of
+ * the exports trie where that table has none (stripped libraries), and the further names of a
+ * function.
  *
  * A symbol reaches to the next symbol, the next function start, the next DWARF function or the end
  * of its section. A symbol inside a DWARF function is a label and covers nothing, also not what
@@ -29,7 +30,7 @@ enum fz_code
 symbols_load(struct builder *b, struct fz_error *err)
 {
     enum fz_code code =
-        sym_macho_symbols(b->macho, &b->arena, &b->symbols, &b->n_symbols, b->problems, err);
+        sym_macho_names(b->macho, &b->arena, &b->symbols, &b->n_symbols, b->problems, err);
     if (code != FZ_OK)
         return code;
     return sym_macho_function_starts(b->macho, &b->arena, &b->starts, &b->n_starts, b->problems,
@@ -185,6 +186,7 @@ add_symbol(struct filler *f, const struct sym_symbol *symbol, uint64_t end)
                           .end = end,
                           .first_row = (uint32_t)b->n_rows,
                           .unit = UINT32_MAX};
+    enum sym_source source = symbol->is_export ? SYM_SOURCE_EXPORTS : SYM_SOURCE_SYMTAB;
     if (end - symbol->addr > UINT32_MAX)
         end = symbol->addr + UINT32_MAX;
     if (!pool_string(b, fz_span_make(symbol->name, symbol->name_len), &function.name) ||
@@ -199,7 +201,7 @@ add_symbol(struct filler *f, const struct sym_symbol *symbol, uint64_t end)
     for (size_t i = 0; i < f->n_files; i++) {
         if (f->base_lines[i] == UINT32_MAX)
             f->base_lines[i] = 1;
-        struct record record = {.source = SYM_SOURCE_SYMTAB,
+        struct record record = {.source = source,
                                 .name = function.name,
                                 .start = function.start,
                                 .size = function.size,

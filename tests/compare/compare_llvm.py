@@ -31,6 +31,8 @@ EXPLAINED = {
                    "of both); llvm-symbolizer prints the symbol, we the DWARF name and tell the "
                    "symbol as alias",
     "label": "a symbol inside a DWARF function, a label; llvm-symbolizer names the label",
+    "exports": "the symbol table has no symbol between the export's start and the address; "
+               "llvm-symbolizer does not read the exports trie",
     "no_name": "a line table without function and symbol: nothing to name",
 }
 
@@ -266,6 +268,8 @@ def classify_name(ours, name, piece, addr):
     last = ours["symbols"][-1]
     start = addr - last.get("offset", 0)
     mine = last.get("mangled", "")
+    if last.get("source") == "exports" and not any(start <= s[0] <= addr for s in piece.symbols):
+        return "exports"
     if any(same_name(alias, name) for alias in ours.get("aliases", [])):
         return "symtab_name"
     holders = [value for value, symbol in piece.symbols if same_name(symbol, name) and value <= addr]
