@@ -31,8 +31,8 @@ usage(FILE *to)
         to,
         "usage: framezero index FILE -o OUT [--arch A | --uuid U] [--jobs N]\n\n"
         "Build the symbol index of FILE (Mach-O, .dSYM bundle, or a zip of one) and print one\n"
-        "JSON line about it. A file with several slices needs --arch or --uuid. --jobs is a wish:\n"
-        "one thread is used so far.\n");
+        "JSON line about it. A file with several slices needs --arch or --uuid. --jobs N reads\n"
+        "the debug information in N threads (default 1); the index is the same for any N.\n");
     return to == stdout ? 0 : 2;
 }
 

@@ -8,11 +8,12 @@ enum { FIRST_ROOM = 64 };
 static bool
 charge(struct sym_budget *budget, size_t bytes)
 {
-    if (budget->cap && (budget->used > budget->cap || bytes > budget->cap - budget->used)) {
+    size_t used = atomic_fetch_add(&budget->used, bytes);
+    if (budget->cap && (used > budget->cap || bytes > budget->cap - used)) {
+        atomic_fetch_sub(&budget->used, bytes);
         budget->over = true;
         return false;
     }
-    budget->used += bytes;
     return true;
 }
 

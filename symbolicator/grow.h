@@ -1,18 +1,20 @@
 /*
  * Growing arrays under one budget of bytes: the index build takes all its memory here.
  *
- * A hostile file then costs at most the cap. Not thread-safe; one budget per builder.
+ * A hostile file then costs at most the cap. Threads may share a budget, each with its own arrays.
  */
 #ifndef SYM_GROW_H
 #define SYM_GROW_H
 
 #include "base/error.h"
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 struct sym_budget {
-    size_t used, cap; /* bytes; cap 0 = none */
-    bool over;        /* the cap refused something (otherwise it was the system) */
+    atomic_size_t used; /* bytes */
+    size_t cap;         /* 0 = none */
+    atomic_bool over;   /* the cap refused something (otherwise it was the system) */
 };
 
 /*

@@ -18,13 +18,13 @@
 enum { SYM_FRAMES_MAX = 256 }; /* inline depth kept per address */
 
 struct sym_build_options {
-    unsigned n_threads; /* a wish; one thread is used so far */
+    unsigned n_threads; /* at most this many, 0 = 1; the index is the same for any number */
     size_t memory_cap;  /* bytes the build may take beside the mapped input; 0 = no cap */
 };
 
 struct sym_build_stats {
     uint64_t n_functions, n_inlines, n_ranges, n_symbols,
-        n_lines; /* DWARF functions, inlined calls, ranges, symtab names, rows */
+        n_lines; /* DWARF functions, inlined calls, ranges, names of symbols and exports, rows */
     uint64_t n_units, n_bad_units, n_bad_line_programs;
     unsigned min_dwarf_version, max_dwarf_version; /* 0 without DWARF */
     uint64_t bytes;                                /* of the index */

@@ -48,14 +48,14 @@ builder_deinit(struct builder *b)
     sym_dwarf_close(b->dwarf);
     table_deinit(b, &b->string_table);
     table_deinit(b, &b->file_table);
-    table_deinit(b, &b->name_table);
+    table_deinit(b, &b->place_table);
     sym_grow_free(budget, b->strings.data, b->strings.room, 1);
     sym_grow_free(budget, b->records.data, b->records.room, 1);
     sym_grow_free(budget, b->regions.data, b->regions.room, 1);
     sym_grow_free(budget, b->pages.data, b->pages.room, 1);
     sym_grow_free(budget, b->page_rows.data, b->page_rows.room, 1);
     sym_grow_free(budget, b->files, b->room_files, sizeof(*b->files));
-    sym_grow_free(budget, b->names, b->room_names, sizeof(*b->names));
+    sym_grow_free(budget, b->places, b->room_places, sizeof(*b->places));
     sym_grow_free(budget, b->functions, b->room_functions, sizeof(*b->functions));
     sym_grow_free(budget, b->pieces, b->room_pieces, sizeof(*b->pieces));
     sym_grow_free(budget, b->bare_pieces, b->room_bare_pieces, sizeof(*b->bare_pieces));
@@ -120,6 +120,7 @@ sym_index_build(const struct sym_macho *macho, const struct sym_build_options *o
 {
     struct builder b = {.macho = macho, .problems = problems};
     b.budget.cap = options ? options->memory_cap : 0;
+    b.n_threads = options && options->n_threads ? options->n_threads : 1;
     fz_arena_init(&b.arena, b.budget.cap ? b.budget.cap : SIZE_MAX);
     enum fz_code code = build(&b, out_fd, err);
     if (code == FZ_OK && ret_stats)

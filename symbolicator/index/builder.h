@@ -48,16 +48,20 @@ struct alias {
     uint32_t name;
 };
 
-/* Open addressing over 32-bit values; the key is found through the value. */
-struct table {
-    uint32_t *slots;  /* value + 1; 0 = free */
-    uint32_t *hashes; /* of the slot's key */
-    size_t n, room;   /* room is a power of two */
+struct slot {
+    uint32_t value; /* + 1; 0 = free */
+    uint32_t hash;  /* of the key */
 };
 
-struct cached_name {
-    uint64_t die;
-    uint32_t name;
+/* Open addressing over 32-bit values; the key is found through the value. */
+struct table {
+    struct slot *slots;
+    size_t n, room; /* room is a power of two */
+};
+
+struct place {
+    const uint8_t *data; /* a string of the input */
+    uint32_t name;       /* in the string pool */
 };
 
 struct file {
@@ -77,18 +81,19 @@ struct builder {
     uint64_t code_low, code_high;
     struct sym_dwarf *dwarf; /* NULL without DWARF */
     uint64_t name_steps;
+    unsigned n_threads;
 
     struct bytes strings, records;
-    struct table string_table, file_table, name_table;
+    struct table string_table, file_table, place_table;
     struct file *files;
-    struct cached_name *names;
+    struct place *places;
     struct function *functions;
     struct piece *pieces, *bare_pieces;
     struct row *rows;
     struct bare_row *bare_rows;
     struct alias *aliases;
-    size_t n_files, n_names, n_functions, n_pieces, n_bare_pieces, n_rows, n_bare_rows, n_aliases;
-    size_t room_files, room_names, room_functions, room_pieces, room_bare_pieces, room_rows,
+    size_t n_files, n_places, n_functions, n_pieces, n_bare_pieces, n_rows, n_bare_rows, n_aliases;
+    size_t room_files, room_places, room_functions, room_pieces, room_bare_pieces, room_rows,
         room_bare_rows, room_aliases;
 
     struct bytes regions, pages, page_rows;
@@ -113,8 +118,9 @@ bool bytes_add(struct builder *b, struct bytes *bytes, const void *data, size_t 
 /* The string's place in the pool; 0 for the empty one. */
 bool pool_string(struct builder *b, struct fz_span text, uint32_t *ret);
 bool pool_file(struct builder *b, struct fz_span directory, struct fz_span name, uint32_t *ret);
-/* The linkage name, else the plain name, of the DIE. */
-bool pool_name(struct builder *b, uint64_t die, uint32_t *ret);
+/* The string at the start of these bytes, see sym_dwarf_name_place(); 0 if it is empty or does not
+ * end. */
+bool pool_place(struct builder *b, struct fz_span place, uint32_t *ret);
 const char *pool_text(const struct builder *b, uint32_t offset);
 void table_deinit(struct builder *b, struct table *table);
 
@@ -128,8 +134,7 @@ bool bare_row_add(struct builder *b, const struct bare_row *row);
 bool bare_piece_add(struct builder *b, const struct piece *piece);
 bool alias_add(struct builder *b, uint64_t addr, uint32_t name);
 
-/* unit.c */
-struct unit_builder;
+/* units.c */
 FZ_MUST_CHECK enum fz_code units_build(struct builder *b, struct fz_error *err);
 
 /* symbols.c */

@@ -1,4 +1,4 @@
-/* The string pool, the file table and the cache of names by DIE. */
+/* The string pool, the file table and what is known of strings by their place. */
 #include <string.h>
 
 #include "symbolicator/index/builder.h"
@@ -52,25 +52,20 @@ table_reserve(struct builder *b, struct table *table)
     if (table->room && table->n < table->room / 4 * 3)
         return true;
     size_t room = table->room ? table->room * 2 : TABLE_FIRST_ROOM;
-    uint32_t *slots = sym_grow_zeroed(&b->budget, room, sizeof(*slots));
-    uint32_t *hashes = sym_grow_zeroed(&b->budget, room, sizeof(*hashes));
-    if (!slots || !hashes) {
-        sym_grow_free(&b->budget, slots, room, sizeof(*slots));
-        sym_grow_free(&b->budget, hashes, room, sizeof(*hashes));
+    struct slot *slots = sym_grow_zeroed(&b->budget, room, sizeof(*slots));
+    if (!slots)
         return false;
-    }
     for (size_t i = 0; i < table->room; i++) {
-        if (!table->slots[i])
+        if (!table->slots[i].value)
             continue;
-        size_t at = table->hashes[i] & (room - 1);
-        while (slots[at])
+        size_t at = table->slots[i].hash & (room - 1);
+        while (slots[at].value)
             at = (at + 1) & (room - 1);
         slots[at] = table->slots[i];
-        hashes[at] = table->hashes[i];
     }
     size_t n = table->n;
     table_deinit(b, table);
-    *table = (struct table){.slots = slots, .hashes = hashes, .n = n, .room = room};
+    *table = (struct table){.slots = slots, .n = n, .room = room};
     return true;
 }
 
@@ -78,15 +73,13 @@ void
 table_deinit(struct builder *b, struct table *table)
 {
     sym_grow_free(&b->budget, table->slots, table->room, sizeof(*table->slots));
-    sym_grow_free(&b->budget, table->hashes, table->room, sizeof(*table->hashes));
-    *table = (struct table){NULL, NULL, 0, 0};
+    *table = (struct table){NULL, 0, 0};
 }
 
 static void
 table_set(struct table *table, size_t at, uint32_t hash, size_t value)
 {
-    table->slots[at] = (uint32_t)value + 1;
-    table->hashes[at] = hash;
+    table->slots[at] = (struct slot){.value = (uint32_t)value + 1, .hash = hash};
     table->n++;
 }
 
@@ -118,9 +111,9 @@ pool_string(struct builder *b, struct fz_span text, uint32_t *ret)
     struct table *table = &b->string_table;
     uint32_t hash = hash_bytes(1, text);
     size_t mask = table->room - 1, at = hash & mask;
-    for (; table->slots[at]; at = (at + 1) & mask) {
-        uint32_t offset = table->slots[at] - 1;
-        if (table->hashes[at] == hash && string_is(b, offset, text)) {
+    for (; table->slots[at].value; at = (at + 1) & mask) {
+        uint32_t offset = table->slots[at].value - 1;
+        if (table->slots[at].hash == hash && string_is(b, offset, text)) {
             *ret = offset;
             return true;
         }
@@ -147,10 +140,10 @@ pool_file(struct builder *b, struct fz_span directory, struct fz_span name, uint
     struct table *table = &b->file_table;
     uint32_t hash = hash_number((uint64_t)file.directory << 32 | file.name);
     size_t mask = table->room - 1, at = hash & mask;
-    for (; table->slots[at]; at = (at + 1) & mask) {
-        const struct file *known = &b->files[table->slots[at] - 1];
+    for (; table->slots[at].value; at = (at + 1) & mask) {
+        const struct file *known = &b->files[table->slots[at].value - 1];
         if (known->directory == file.directory && known->name == file.name) {
-            *ret = table->slots[at] - 1;
+            *ret = table->slots[at].value - 1;
             return true;
         }
     }
@@ -167,32 +160,35 @@ pool_file(struct builder *b, struct fz_span directory, struct fz_span name, uint
     return true;
 }
 
+/* The string's place in .debug_str is looked for first: linkers write each string once, and reading
+ * a name that is known costs more than all else about it. */
 bool
-pool_name(struct builder *b, uint64_t die, uint32_t *ret)
+pool_place(struct builder *b, struct fz_span place, uint32_t *ret)
 {
-    if (!table_reserve(b, &b->name_table))
+    *ret = 0;
+    if (place.len == 0)
+        return true;
+    if (!table_reserve(b, &b->place_table))
         return false;
-    struct table *table = &b->name_table;
-    uint32_t hash = hash_number(die);
+    struct table *table = &b->place_table;
+    uint32_t hash = hash_number((uint64_t)(uintptr_t)place.data);
     size_t mask = table->room - 1, at = hash & mask;
-    for (; table->slots[at]; at = (at + 1) & mask) {
-        const struct cached_name *known = &b->names[table->slots[at] - 1];
-        if (known->die == die) {
+    for (; table->slots[at].value; at = (at + 1) & mask) {
+        const struct place *known = &b->places[table->slots[at].value - 1];
+        if (table->slots[at].hash == hash && known->data == place.data) {
             *ret = known->name;
             return true;
         }
     }
-    struct sym_dwarf_name found;
-    sym_dwarf_name(b->dwarf, die, &b->name_steps, &found);
-    struct cached_name *names =
-        sym_grow(&b->budget, b->names, &b->room_names, b->n_names + 1, sizeof(*names));
-    if (!names)
+    const uint8_t *nul = memchr(place.data, 0, place.len);
+    struct place *places =
+        sym_grow(&b->budget, b->places, &b->room_places, b->n_places + 1, sizeof(*places));
+    if (!places)
         return false;
-    b->names = names;
-    names[b->n_names].die = die;
-    if (!pool_string(b, found.linkage.len ? found.linkage : found.plain, &names[b->n_names].name))
+    b->places = places;
+    if (nul && !pool_string(b, fz_span_make(place.data, (size_t)(nul - place.data)), ret))
         return false;
-    *ret = names[b->n_names].name;
-    table_set(table, at, hash, b->n_names++);
+    places[b->n_places] = (struct place){.data = place.data, .name = *ret};
+    table_set(table, at, hash, b->n_places++);
     return true;
 }

@@ -1,8 +1,12 @@
-/* One unit's DWARF to pieces, rows and records: what the walk found gets its names. */
-#include <stdlib.h>
+/*
+ * One unit's DWARF, read into the scratch of a worker: its DIEs, its rows, what the walk makes of
+ * both, and where the names of inlined calls stand.
+ */
 #include <string.h>
 
 #include "symbolicator/index/unit.h"
+
+enum { NAME_STEPS_PER_BYTE = 64, NAME_STEPS_FREE = 4096, NAME_ROOM = 64 };
 
 static bool
 prepare(struct unit_builder *u)
@@ -43,216 +47,98 @@ prepare(struct unit_builder *u)
     return true;
 }
 
-/* Bitcode builds replace names by __hidden#12_ until a symbol map is applied. */
-static bool
-is_hidden(struct fz_span name)
+static uint32_t
+hash_die(uint64_t die)
 {
-    struct fz_span head;
-    size_t skip = name.len > 1 && name.data[0] == '_' && name.data[1] == '_' ? 1 : 0;
-    return fz_span_sub(name, skip, 8, &head) && fz_span_is(head, "_hidden#");
+    return (uint32_t)(die * 0x9e3779b97f4a7c15u >> 32);
 }
 
-/* Fill in who calls the inlined node and from where. */
+/* An empty table of names, with room for those of all nodes. */
 static bool
-set_caller(struct unit_builder *u, const struct sym_dwarf_node *node, struct record *record)
+reset_names(struct unit_builder *u)
 {
-    record->is_inlined = true;
-    record->call_line = node->call_line;
-    record->call_column = node->call_column > COLUMN_MAX ? 0 : node->call_column;
-    if (!unit_map_file(u, node->call_file, &record->call_file))
+    size_t room = NAME_ROOM;
+    while (room < 2 * u->scan.n_nodes)
+        room *= 2;
+    uint32_t *slots =
+        sym_grow(&u->b->budget, u->name_slots, &u->room_name_slots, room, sizeof(*slots));
+    if (!slots)
         return false;
-    uint32_t chosen = u->infos[node->parent].variant;
-    for (uint32_t at = chosen; at != NONE; at = u->variants[at].next) {
-        if (u->variants[at].has_rows && u->variants[at].file == record->call_file)
-            chosen = at;
-    }
-    record->caller = u->variants[chosen].record;
-    record->caller_file = u->variants[chosen].file;
+    u->name_slots = slots;
+    u->name_mask = room - 1;
+    u->n_names = 0;
+    memset(slots, 0, room * sizeof(*slots));
     return true;
 }
 
-/*
- * The name of a function with its own frame, at `start`.
- *
- * Compilers leave the linkage name out of constructors, lambdas, internal functions and clones, and
- * at times name a function before its final name is known; what the symbol table says of the very
- * start is then the better name, and the one that LLVM shows. Of several symbols the one that DWARF
- * agrees with is taken. Names that a bitcode build hid in the symbol table only are no better.
- */
+/* The number of the DIE's name in u->names. */
 static bool
-function_name(struct builder *b, uint64_t die, uint64_t start, uint32_t *ret)
+find_name(struct unit_builder *u, uint64_t die, uint32_t *ret)
 {
-    struct sym_dwarf_name found;
-    sym_dwarf_name(b->dwarf, die, &b->name_steps, &found);
-    struct fz_span name = found.linkage.len ? found.linkage : found.plain;
-    struct fz_span symbol = symbol_name_at(b, start, name);
-    if (symbol.len && (name.len == 0 || !is_hidden(symbol) || is_hidden(name))) {
-        uint32_t other;
-        if (found.linkage.len && !fz_span_equal(symbol, name) &&
-            (!pool_string(b, name, &other) || !alias_add(b, start, other)))
-            return false;
-        name = symbol;
+    size_t at = hash_die(die) & u->name_mask;
+    for (; u->name_slots[at]; at = (at + 1) & u->name_mask) {
+        *ret = u->name_slots[at] - 1;
+        if (u->names[*ret].die == die)
+            return true;
     }
-    return pool_string(b, name, ret);
-}
-
-static bool
-add_records(struct unit_builder *u, uint32_t n)
-{
-    const struct sym_dwarf_node *node = &u->scan.nodes[n];
-    struct node_info *info = &u->infos[n];
-    struct record record = {.source = SYM_SOURCE_DWARF};
-    uint32_t variant;
-    if (info->variant == NONE && !unit_variant_find(u, n, 0, false, &variant))
+    struct unit_name *names =
+        sym_grow(&u->b->budget, u->names, &u->room_names, u->n_names + 1, sizeof(*names));
+    if (!names)
         return false;
-    if (node->parent != NONE) {
-        u->b->stats.n_inlines++;
-        if (!pool_name(u->b, node->origin, &record.name) || !set_caller(u, node, &record))
-            return false;
-    } else {
-        struct function function = {.start = info->low, .size = info->high - info->low};
-        u->b->stats.n_functions++;
-        if (!function_name(u->b, node->die, info->low, &function.name))
-            return false;
-        record.name = function.name;
-        record.start = function.start;
-        record.size = function.size;
-        if (!function_add(u->b, &function, &info->root)) /* from here on the function's number */
-            return false;
-    }
-    for (uint32_t at = info->variant; at != NONE; at = u->variants[at].next) {
-        struct variant *v = &u->variants[at];
-        if (v->base_line == UINT32_MAX)
-            v->base_line = 1;
-        record.file = v->file;
-        record.base_line = v->base_line;
-        record.has_rows = v->has_rows;
-        if (!record_add(u->b, &record, &v->record))
-            return false;
-    }
-    return true;
-}
-
-/* The rows of a piece without a function wait for a symbol. */
-static bool
-add_bare_rows(struct unit_builder *u, const struct local_piece *local)
-{
-    for (uint32_t i = 0; i < local->n; i++) {
-        const struct segment *segment = &u->segments[local->first + i];
-        struct bare_row row = {.offset = (uint32_t)(segment->addr - local->start),
-                               .file = segment->variant,
-                               .line = segment->line,
-                               .column = segment->column};
-        if (!bare_row_add(u->b, &row))
-            return false;
-    }
+    u->names = names;
+    names[u->n_names] = (struct unit_name){
+        .die = die, .place = sym_dwarf_name_place(u->b->dwarf, die, &u->name_steps)};
+    *ret = (uint32_t)u->n_names++;
+    u->name_slots[at] = *ret + 1;
     return true;
 }
 
 static bool
-add_rows(struct unit_builder *u, const struct local_piece *local)
+find_names(struct unit_builder *u)
 {
-    struct row *rows = rows_reserve(u->b, local->n);
-    if (!rows)
+    if (!reset_names(u))
         return false;
-    for (uint32_t i = 0; i < local->n; i++) {
-        const struct segment *segment = &u->segments[local->first + i];
-        const struct variant *variant = &u->variants[segment->variant];
-        bool has_line = segment->line && variant->has_rows;
-        rows[i] = (struct row){.offset = (uint32_t)(segment->addr - local->start),
-                               .record = variant->record,
-                               .line_code = has_line ? segment->line - variant->base_line + 1 : 0,
-                               .column = segment->column};
-    }
-    return true;
-}
-
-static bool
-add_piece(struct unit_builder *u, const struct local_piece *local)
-{
-    struct builder *b = u->b;
-    bool is_bare = local->root == NONE;
-    struct piece piece = {.origin = local->start,
-                          .start = local->start,
-                          .end = local->end,
-                          .first_row = (uint32_t)(is_bare ? b->n_bare_rows : b->n_rows),
-                          .n_rows = local->n,
-                          .function = is_bare ? NO_FUNCTION : u->infos[local->root].root,
-                          .unit = u->number};
-    if (is_bare)
-        return add_bare_rows(u, local) && bare_piece_add(b, &piece);
-    return add_rows(u, local) && piece_add(b, &piece);
-}
-
-static bool
-build_unit(struct unit_builder *u)
-{
-    if (!prepare(u) || !unit_walk(u))
-        return false;
+    u->name_steps = (u->unit->end - u->unit->offset) * NAME_STEPS_PER_BYTE + NAME_STEPS_FREE;
     for (size_t i = 0; i < u->scan.n_nodes; i++) {
-        if (u->infos[i].is_used && !add_records(u, (uint32_t)i))
-            return false;
-    }
-    for (size_t i = 0; i < u->n_pieces; i++) {
-        if (!add_piece(u, &u->pieces[i]))
+        const struct sym_dwarf_node *node = &u->scan.nodes[i];
+        if (u->infos[i].is_used && node->parent != NONE &&
+            !find_name(u, node->origin, &u->infos[i].name))
             return false;
     }
     return true;
-}
-
-/* Scan one unit; what is broken in it is counted and the rest used. */
-static enum fz_code
-read_unit(struct unit_builder *u, size_t i, struct fz_error *err)
-{
-    struct builder *b = u->b;
-    struct fz_error why;
-    u->unit = sym_dwarf_unit(b->dwarf, i);
-    u->number = (uint32_t)i;
-    b->stats.n_units++;
-    if (u->unit->is_bad) {
-        b->stats.n_bad_units++;
-        return FZ_OK;
-    }
-    if (b->stats.min_dwarf_version == 0 || u->unit->version < b->stats.min_dwarf_version)
-        b->stats.min_dwarf_version = u->unit->version;
-    if (u->unit->version > b->stats.max_dwarf_version)
-        b->stats.max_dwarf_version = u->unit->version;
-    enum fz_code code = sym_dwarf_scan_unit(b->dwarf, i, &b->budget, &u->scan, &why);
-    if (code == FZ_E_MALFORMED) {
-        b->stats.n_bad_units++;
-        sym_problem_add(b->problems, "bad_unit", "%s", why.text);
-    } else if (code != FZ_OK) {
-        return fz_fail(err, code, "%s", why.text);
-    }
-    code = sym_dwarf_lines_unit(b->dwarf, i, &b->budget, &u->lines, &why);
-    if (code == FZ_E_MALFORMED) {
-        b->stats.n_bad_line_programs++;
-        sym_problem_add(b->problems, "bad_line_program", "%s", why.text);
-    } else if (code != FZ_OK) {
-        return fz_fail(err, code, "%s", why.text);
-    }
-    b->stats.n_lines += u->lines.n_rows;
-    return build_unit(u) ? FZ_OK : sym_grow_fail(&b->budget, err);
 }
 
 enum fz_code
-units_build(struct builder *b, struct fz_error *err)
+unit_read(struct unit_builder *u, size_t i, struct fz_error *err)
 {
-    struct unit_builder u = {.b = b};
-    u.scan.code_low = u.lines.code_low = b->code_low;
-    u.scan.code_high = u.lines.code_high = b->code_high;
-    enum fz_code code = FZ_OK;
-    for (size_t i = 0; i < sym_dwarf_n_units(b->dwarf) && code == FZ_OK; i++)
-        code = read_unit(&u, i, err);
-    sym_dwarf_scan_deinit(&u.scan, &b->budget);
-    sym_dwarf_lines_deinit(&u.lines, &b->budget);
-    sym_grow_free(&b->budget, u.scratch, u.room_scratch, sizeof(*u.scratch));
-    sym_grow_free(&b->budget, u.infos, u.room_infos, sizeof(*u.infos));
-    sym_grow_free(&b->budget, u.variants, u.room_variants, sizeof(*u.variants));
-    sym_grow_free(&b->budget, u.segments, u.room_segments, sizeof(*u.segments));
-    sym_grow_free(&b->budget, u.pieces, u.room_pieces, sizeof(*u.pieces));
-    sym_grow_free(&b->budget, u.open, u.room_open, sizeof(*u.open));
-    sym_grow_free(&b->budget, u.file_map, u.room_file_map, sizeof(*u.file_map));
-    sym_grow_free(&b->budget, u.path.data, u.path.room, 1);
-    return code;
+    struct builder *b = u->b;
+    u->unit = sym_dwarf_unit(b->dwarf, i);
+    u->number = (uint32_t)i;
+    if (u->unit->is_bad)
+        return FZ_OK;
+    u->scan_code = sym_dwarf_scan_unit(b->dwarf, i, &b->budget, &u->scan, &u->scan_error);
+    if (u->scan_code != FZ_OK && u->scan_code != FZ_E_MALFORMED)
+        return fz_fail(err, u->scan_code, "%s", u->scan_error.text);
+    u->lines_code = sym_dwarf_lines_unit(b->dwarf, i, &b->budget, &u->lines, &u->lines_error);
+    if (u->lines_code != FZ_OK && u->lines_code != FZ_E_MALFORMED)
+        return fz_fail(err, u->lines_code, "%s", u->lines_error.text);
+    return prepare(u) && unit_walk(u) && find_names(u) ? FZ_OK : sym_grow_fail(&b->budget, err);
+}
+
+void
+unit_deinit(struct unit_builder *u)
+{
+    struct sym_budget *budget = &u->b->budget;
+    sym_dwarf_scan_deinit(&u->scan, budget);
+    sym_dwarf_lines_deinit(&u->lines, budget);
+    sym_grow_free(budget, u->scratch, u->room_scratch, sizeof(*u->scratch));
+    sym_grow_free(budget, u->infos, u->room_infos, sizeof(*u->infos));
+    sym_grow_free(budget, u->variants, u->room_variants, sizeof(*u->variants));
+    sym_grow_free(budget, u->segments, u->room_segments, sizeof(*u->segments));
+    sym_grow_free(budget, u->pieces, u->room_pieces, sizeof(*u->pieces));
+    sym_grow_free(budget, u->open, u->room_open, sizeof(*u->open));
+    sym_grow_free(budget, u->names, u->room_names, sizeof(*u->names));
+    sym_grow_free(budget, u->name_slots, u->room_name_slots, sizeof(*u->name_slots));
+    sym_grow_free(budget, u->file_map, u->room_file_map, sizeof(*u->file_map));
+    sym_grow_free(budget, u->path.data, u->path.room, 1);
 }

@@ -1,5 +1,10 @@
-/* One unit while its DWARF becomes pieces: unit_walk.c fills in segments and variants, unit.c makes
- * records and rows of them. */
+/*
+ * One unit while its DWARF becomes pieces.
+ *
+ * unit.c and unit_walk.c read it into scratch of their own, in any thread; of the builder they use
+ * nothing but what stands before the units are read, and the budget. unit_commit.c then makes
+ * strings, records and rows of it, one unit at a time and in order. units.c gives the work out.
+ */
 #ifndef INDEX_UNIT_H
 #define INDEX_UNIT_H
 
@@ -14,14 +19,17 @@ struct segment {
     uint32_t variant, line, column;
 };
 
-/* A node with the file of some of its rows; most nodes have one. */
+/* A node with the file of some of its rows; most nodes have one. The file is the line program's
+ * number + 1 until the unit is committed, then that of the index. */
 struct variant {
     uint32_t next, file, base_line, record;
+    uint32_t twin; /* when it is committed: an earlier one that turned out to be the same */
     bool has_rows;
 };
 
 struct node_info {
     uint32_t root, variant;
+    uint32_t name;      /* of an inlined call, in unit_builder.names */
     uint64_t low, high; /* its lowest range */
     bool is_used;
 };
@@ -36,6 +44,12 @@ struct local_piece {
     uint32_t root, first, n; /* segments */
 };
 
+struct unit_name {
+    uint64_t die;
+    struct fz_span place;
+    uint32_t pooled; /* when it is committed: in the string pool */
+};
+
 struct unit_builder {
     struct builder *b;
     const struct sym_dwarf_unit *unit;
@@ -48,8 +62,14 @@ struct unit_builder {
     struct segment *segments;
     struct local_piece *pieces;
     struct open_range *open;
-    uint32_t *file_map; /* number in the line program -> file + 1 */
+    struct unit_name *names;
+    uint32_t *name_slots; /* open addressing by DIE: place in names + 1 */
+    uint32_t *file_map;   /* when it is committed: number in the line program -> file + 1 */
     struct bytes path;
+    enum fz_code scan_code, lines_code; /* FZ_OK or MALFORMED */
+    struct fz_error scan_error, lines_error;
+    uint64_t name_steps;
+    size_t n_names, room_names, room_name_slots, name_mask;
     size_t n_variants, n_segments, n_pieces, n_open;
     size_t room_scratch, room_infos, room_variants, room_segments, room_pieces, room_open,
         room_file_map;
@@ -62,10 +82,16 @@ struct unit_builder {
 /* Walk ranges and rows together in address order: segments, pieces, variants. */
 bool unit_walk(struct unit_builder *u);
 void unit_sort_ranges(struct sym_dwarf_range *ranges, size_t n, struct sym_dwarf_range *scratch);
-/* The file of a line program's file number; 0 if there is none. */
-bool unit_map_file(struct unit_builder *u, uint32_t number, uint32_t *ret);
 /* The variant of `node` for code of `file`, made if it is new. */
 bool unit_variant_find(struct unit_builder *u, uint32_t node, uint32_t file, bool has_rows,
                        uint32_t *ret);
+
+/* unit.c: scan unit `i`, run its line program and walk both. What is broken costs only itself and
+ * is told when the unit is committed. */
+FZ_MUST_CHECK enum fz_code unit_read(struct unit_builder *u, size_t i, struct fz_error *err);
+void unit_deinit(struct unit_builder *u);
+
+/* unit_commit.c: add what was read to the builder. */
+FZ_MUST_CHECK enum fz_code unit_commit(struct unit_builder *u, struct fz_error *err);
 
 #endif

@@ -12,50 +12,15 @@
 
 enum { PIECE_SPAN_MAX = 1 << 30, VARIANTS_MAX = 256 };
 
-/* In Unix or Windows spelling: cross compilers write both. */
-static bool
-is_absolute(struct fz_span path)
+/* How the walk names the file that a line program gives this number: number + 1, or 0 if there is
+ * none. */
+static uint32_t
+local_file(const struct unit_builder *u, uint32_t number)
 {
-    if (path.len && (path.data[0] == '/' || path.data[0] == '\\'))
-        return true;
-    return path.len > 2 && path.data[1] == ':' && (path.data[2] == '/' || path.data[2] == '\\');
-}
-
-static bool
-path_add(struct unit_builder *u, struct fz_span part)
-{
-    struct bytes *path = &u->path;
-    if (part.len == 0)
-        return true;
-    if (is_absolute(part))
-        path->n = 0;
-    else if (path->n && path->data[path->n - 1] != '/' && !bytes_add(u->b, path, "/", 1))
-        return false;
-    return bytes_add(u->b, path, part.data, part.len);
-}
-
-bool
-unit_map_file(struct unit_builder *u, uint32_t number, uint32_t *ret)
-{
-    *ret = 0;
-    if (number > u->lines.n_files)
-        return true;
-    if (u->file_map[number]) {
-        *ret = u->file_map[number] - 1;
-        return true;
-    }
     struct sym_dwarf_path path;
-    u->file_map[number] = 1;
-    if (!sym_dwarf_path(&u->lines, u->unit, number, &path) || path.name.len == 0)
-        return true;
-    u->path.n = 0;
-    if (!is_absolute(path.name) && (!path_add(u, path.comp_dir) || !path_add(u, path.include_dir)))
-        return false;
-    struct fz_span directory = fz_span_make(u->path.data, u->path.n);
-    if (!pool_file(u->b, directory, path.name, ret))
-        return false;
-    u->file_map[number] = *ret + 1;
-    return true;
+    bool is_known =
+        number != UINT32_MAX && sym_dwarf_path(&u->lines, u->unit, number, &path) && path.name.len;
+    return is_known ? number + 1 : 0;
 }
 
 /* Mark the node and those it is inlined into. */
@@ -103,8 +68,7 @@ make_segment(struct unit_builder *u, uint32_t node, const struct sym_dwarf_row *
     uint32_t file = 0;
     *ret = (struct segment){.node = node};
     if (row) {
-        if (!unit_map_file(u, row->file, &file))
-            return false;
+        file = local_file(u, row->file);
         ret->line = row->line;
         ret->column = row->column > COLUMN_MAX ? 0 : row->column;
     }

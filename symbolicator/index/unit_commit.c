@@ -1,0 +1,288 @@
+/*
+ * What a worker read of a unit, added to the index: strings and files pooled, records, rows and
+ * pieces made. Units are added one at a time and in their order, so that the index is the same
+ * however many threads read them.
+ */
+#include <string.h>
+
+#include "symbolicator/index/unit.h"
+
+/* In Unix or Windows spelling: cross compilers write both. */
+static bool
+is_absolute(struct fz_span path)
+{
+    if (path.len && (path.data[0] == '/' || path.data[0] == '\\'))
+        return true;
+    return path.len > 2 && path.data[1] == ':' && (path.data[2] == '/' || path.data[2] == '\\');
+}
+
+static bool
+path_add(struct unit_builder *u, struct fz_span part)
+{
+    struct bytes *path = &u->path;
+    if (part.len == 0)
+        return true;
+    if (is_absolute(part))
+        path->n = 0;
+    else if (path->n && path->data[path->n - 1] != '/' && !bytes_add(u->b, path, "/", 1))
+        return false;
+    return bytes_add(u->b, path, part.data, part.len);
+}
+
+/* The file of a line program's file number; 0 if there is none. */
+static bool
+pool_unit_file(struct unit_builder *u, uint32_t number, uint32_t *ret)
+{
+    *ret = 0;
+    if (number > u->lines.n_files)
+        return true;
+    if (u->file_map[number]) {
+        *ret = u->file_map[number] - 1;
+        return true;
+    }
+    struct sym_dwarf_path path;
+    u->file_map[number] = 1;
+    if (!sym_dwarf_path(&u->lines, u->unit, number, &path) || path.name.len == 0)
+        return true;
+    u->path.n = 0;
+    if (!is_absolute(path.name) && (!path_add(u, path.comp_dir) || !path_add(u, path.include_dir)))
+        return false;
+    struct fz_span directory = fz_span_make(u->path.data, u->path.n);
+    if (!pool_file(u->b, directory, path.name, ret))
+        return false;
+    u->file_map[number] = *ret + 1;
+    return true;
+}
+
+/* Names of inlined calls. */
+static bool
+pool_names(struct unit_builder *u)
+{
+    struct builder *b = u->b;
+    for (size_t i = 0; i < u->n_names; i++) {
+        struct unit_name *name = &u->names[i];
+        if (!pool_place(b, name->place, &name->pooled))
+            return false;
+        if (name->pooled || name->place.len == 0)
+            continue;
+        struct sym_dwarf_name found;
+        sym_dwarf_name(b->dwarf, name->die, &b->name_steps, &found);
+        if (!pool_string(b, found.linkage.len ? found.linkage : found.plain, &name->pooled))
+            return false;
+    }
+    return true;
+}
+
+/* Files of the unit become those of the index; line programs may give two numbers to one file. */
+static bool
+pool_variants(struct unit_builder *u, const struct node_info *info)
+{
+    for (uint32_t at = info->variant; at != NONE; at = u->variants[at].next) {
+        struct variant *v = &u->variants[at];
+        v->twin = NONE;
+        if (v->file && !pool_unit_file(u, v->file - 1, &v->file))
+            return false;
+        for (uint32_t k = info->variant; k != at; k = u->variants[k].next) {
+            struct variant *other = &u->variants[k];
+            if (other->twin != NONE || other->file != v->file || other->has_rows != v->has_rows)
+                continue;
+            v->twin = k;
+            if (v->base_line < other->base_line)
+                other->base_line = v->base_line;
+            break;
+        }
+    }
+    return true;
+}
+
+/* Bitcode builds replace names by __hidden#12_ until a symbol map is applied. */
+static bool
+is_hidden(struct fz_span name)
+{
+    struct fz_span head;
+    size_t skip = name.len > 1 && name.data[0] == '_' && name.data[1] == '_' ? 1 : 0;
+    return fz_span_sub(name, skip, 8, &head) && fz_span_is(head, "_hidden#");
+}
+
+/* Fill in who calls the inlined node and from where. */
+static bool
+set_caller(struct unit_builder *u, const struct sym_dwarf_node *node, struct record *record)
+{
+    record->is_inlined = true;
+    record->call_line = node->call_line;
+    record->call_column = node->call_column > COLUMN_MAX ? 0 : node->call_column;
+    if (!pool_unit_file(u, node->call_file, &record->call_file))
+        return false;
+    uint32_t chosen = u->infos[node->parent].variant;
+    for (uint32_t at = chosen; at != NONE; at = u->variants[at].next) {
+        if (u->variants[at].has_rows && u->variants[at].file == record->call_file)
+            chosen = at;
+    }
+    record->caller = u->variants[chosen].record;
+    record->caller_file = u->variants[chosen].file;
+    return true;
+}
+
+/*
+ * The name of a function with its own frame, at `start`.
+ *
+ * Compilers leave the linkage name out of constructors, lambdas, internal functions and clones, and
+ * at times name a function before its final name is known; what the symbol table says of the very
+ * start is then the better name, and the one that LLVM shows. Of several symbols the one that DWARF
+ * agrees with is taken. Names that a bitcode build hid in the symbol table only are no better.
+ */
+static bool
+function_name(struct builder *b, uint64_t die, uint64_t start, uint32_t *ret)
+{
+    struct sym_dwarf_name found;
+    sym_dwarf_name(b->dwarf, die, &b->name_steps, &found);
+    struct fz_span name = found.linkage.len ? found.linkage : found.plain;
+    struct fz_span symbol = symbol_name_at(b, start, name);
+    if (symbol.len && (name.len == 0 || !is_hidden(symbol) || is_hidden(name))) {
+        uint32_t other;
+        if (found.linkage.len && !fz_span_equal(symbol, name) &&
+            (!pool_string(b, name, &other) || !alias_add(b, start, other)))
+            return false;
+        name = symbol;
+    }
+    return pool_string(b, name, ret);
+}
+
+static bool
+add_records(struct unit_builder *u, uint32_t n)
+{
+    const struct sym_dwarf_node *node = &u->scan.nodes[n];
+    struct node_info *info = &u->infos[n];
+    struct record record = {.source = SYM_SOURCE_DWARF};
+    uint32_t variant;
+    if (info->variant == NONE && !unit_variant_find(u, n, 0, false, &variant))
+        return false;
+    if (!pool_variants(u, info))
+        return false;
+    if (node->parent != NONE) {
+        u->b->stats.n_inlines++;
+        record.name = u->names[info->name].pooled;
+        if (!set_caller(u, node, &record))
+            return false;
+    } else {
+        struct function function = {.start = info->low, .size = info->high - info->low};
+        u->b->stats.n_functions++;
+        if (!function_name(u->b, node->die, info->low, &function.name))
+            return false;
+        record.name = function.name;
+        record.start = function.start;
+        record.size = function.size;
+        if (!function_add(u->b, &function, &info->root)) /* from here on the function's number */
+            return false;
+    }
+    for (uint32_t at = info->variant; at != NONE; at = u->variants[at].next) {
+        struct variant *v = &u->variants[at];
+        if (v->twin != NONE) {
+            v->record = u->variants[v->twin].record;
+            v->base_line = u->variants[v->twin].base_line;
+            continue;
+        }
+        if (v->base_line == UINT32_MAX)
+            v->base_line = 1;
+        record.file = v->file;
+        record.base_line = v->base_line;
+        record.has_rows = v->has_rows;
+        if (!record_add(u->b, &record, &v->record))
+            return false;
+    }
+    return true;
+}
+
+/* The rows of a piece without a function wait for a symbol. */
+static bool
+add_bare_rows(struct unit_builder *u, const struct local_piece *local)
+{
+    for (uint32_t i = 0; i < local->n; i++) {
+        const struct segment *segment = &u->segments[local->first + i];
+        struct bare_row row = {.offset = (uint32_t)(segment->addr - local->start),
+                               .line = segment->line,
+                               .column = segment->column};
+        if (segment->variant && !pool_unit_file(u, segment->variant - 1, &row.file))
+            return false;
+        if (!bare_row_add(u->b, &row))
+            return false;
+    }
+    return true;
+}
+
+static bool
+add_rows(struct unit_builder *u, const struct local_piece *local)
+{
+    struct row *rows = rows_reserve(u->b, local->n);
+    if (!rows)
+        return false;
+    for (uint32_t i = 0; i < local->n; i++) {
+        const struct segment *segment = &u->segments[local->first + i];
+        const struct variant *variant = &u->variants[segment->variant];
+        bool has_line = segment->line && variant->has_rows;
+        rows[i] = (struct row){.offset = (uint32_t)(segment->addr - local->start),
+                               .record = variant->record,
+                               .line_code = has_line ? segment->line - variant->base_line + 1 : 0,
+                               .column = segment->column};
+    }
+    return true;
+}
+
+static bool
+add_piece(struct unit_builder *u, const struct local_piece *local)
+{
+    struct builder *b = u->b;
+    bool is_bare = local->root == NONE;
+    struct piece piece = {.origin = local->start,
+                          .start = local->start,
+                          .end = local->end,
+                          .first_row = (uint32_t)(is_bare ? b->n_bare_rows : b->n_rows),
+                          .n_rows = local->n,
+                          .function = is_bare ? NO_FUNCTION : u->infos[local->root].root,
+                          .unit = u->number};
+    if (is_bare)
+        return add_bare_rows(u, local) && bare_piece_add(b, &piece);
+    return add_rows(u, local) && piece_add(b, &piece);
+}
+
+static bool
+add_unit(struct unit_builder *u)
+{
+    if (!pool_names(u))
+        return false;
+    for (size_t i = 0; i < u->scan.n_nodes; i++) {
+        if (u->infos[i].is_used && !add_records(u, (uint32_t)i))
+            return false;
+    }
+    for (size_t i = 0; i < u->n_pieces; i++) {
+        if (!add_piece(u, &u->pieces[i]))
+            return false;
+    }
+    return true;
+}
+
+enum fz_code
+unit_commit(struct unit_builder *u, struct fz_error *err)
+{
+    struct builder *b = u->b;
+    struct sym_build_stats *stats = &b->stats;
+    stats->n_units++;
+    if (u->unit->is_bad) {
+        stats->n_bad_units++;
+        return FZ_OK;
+    }
+    if (stats->min_dwarf_version == 0 || u->unit->version < stats->min_dwarf_version)
+        stats->min_dwarf_version = u->unit->version;
+    if (u->unit->version > stats->max_dwarf_version)
+        stats->max_dwarf_version = u->unit->version;
+    if (u->scan_code == FZ_E_MALFORMED) {
+        stats->n_bad_units++;
+        sym_problem_add(b->problems, "bad_unit", "%s", u->scan_error.text);
+    }
+    if (u->lines_code == FZ_E_MALFORMED) {
+        stats->n_bad_line_programs++;
+        sym_problem_add(b->problems, "bad_line_program", "%s", u->lines_error.text);
+    }
+    stats->n_lines += u->lines.n_rows;
+    return add_unit(u) ? FZ_OK : sym_grow_fail(&b->budget, err);
+}

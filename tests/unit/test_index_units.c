@@ -1,0 +1,183 @@
+/* Units read by several threads: the index must not show how many there were. */
+#include "symbolicator/index.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/dwarf_text.h"
+
+enum { UNITS = 60, BAD_UNIT = 17, BAD_LINES = 33 };
+
+/* 1 unit (low_pc, high_pc, stmt_list, comp_dir), 2 function (name, low_pc, length), 3 inlined call,
+ * 4 abstract function (linkage name). */
+#define ABBREVS                                                 \
+    "1 11 1 11 1 12 6 10 17 1b 8 0 0 2 2e 1 3 8 11 1 12 6 0 0 " \
+    "3 1d 1 31 13 11 1 12 6 58 b 59 b 57 b 0 0 4 2e 0 6e 8 0 0 0"
+/* Files 1 and 3 are the same one; the sequence is of the first unit's code. */
+#define HEADER                                                                          \
+    "2:4 { 1 1 1 fb e d 0 1 1 1 1 0 0 0 1 0 0 1 'inc' 0 'a.c' u0 u0 u0 'b.h' u1 u0 u0 " \
+    "'a.c' u0 u0 u0 0 } "
+#define LINES \
+    "{" HEADER "0 u9 2 8:1000 5 u3 3 s10 1 2 u8 4 u2 3 s20 1 2 u8 4 u3 3 s-26 1 2 u10 0 u1 1 } "
+/* Right behind it: a program that is cut off. */
+#define CUT_LINES "{" HEADER "0 u9 2 8:9000 1 }"
+
+static void
+write_units(struct fz_buffer *info)
+{
+    for (unsigned i = 0; i < UNITS; i++) {
+        unsigned addr = 0x1000 + i * 0x100, lines = i == BAD_LINES ? 0x5a : 0;
+        fz_buffer_printf(info, "{ 2:4 4:0 8 1 8:%x 4:100 4:%x '/d' 4 '_Zg%u' ", addr, lines, i % 7);
+        fz_buffer_printf(info, "2 'f%u' 8:%x 4:20 3 4:1f 8:%x 4:8 %u 7 9 0 %s 0 } ", i, addr,
+                         addr + 8, i % 3 + 1, i == BAD_UNIT ? "7f" : "0");
+    }
+}
+
+static struct fz_buffer
+build(const struct sym_macho *macho, unsigned n_threads, struct sym_build_stats *ret_stats,
+      struct sym_problems *problems)
+{
+    struct sym_build_options options = {.n_threads = n_threads};
+    struct fz_buffer bytes;
+    char part[4096];
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    fz_buffer_init(&bytes, 0);
+    assert_int_equal(sym_index_build(macho, &options, fileno(file), ret_stats, problems, NULL),
+                     FZ_OK);
+    rewind(file);
+    for (size_t n; (n = fread(part, 1, sizeof(part), file)) > 0;)
+        fz_buffer_append(&bytes, part, n);
+    fclose(file);
+    return bytes;
+}
+
+static void
+make_sample(struct dwarf_sample *sample)
+{
+    struct fz_buffer info;
+    fz_buffer_init(&info, 0);
+    write_units(&info);
+    struct dwarf_text text = {
+        .info = fz_buffer_cstr(&info), .abbrev = ABBREVS, .line = LINES CUT_LINES};
+    dwarf_sample_init(sample, &text);
+    fz_buffer_deinit(&info);
+}
+
+static void
+test_threads(void **state)
+{
+    (void)state;
+    static const unsigned counts[] = {2, 3, 8, 200};
+    struct dwarf_sample sample;
+    struct sym_build_stats stats;
+    struct sym_problems problems = {0};
+    make_sample(&sample);
+    struct fz_buffer one = build(&sample.macho, 1, &stats, &problems);
+    assert_int_equal(stats.n_units, UNITS);
+    assert_int_equal(stats.n_functions, UNITS);
+    assert_int_equal(stats.n_bad_units, 1);
+    assert_int_equal(stats.n_bad_line_programs, 1);
+    for (size_t i = 0; i < FZ_ARRAY_LEN(counts); i++) {
+        struct sym_build_stats more_stats;
+        struct sym_problems more_problems = {0};
+        struct fz_buffer more = build(&sample.macho, counts[i], &more_stats, &more_problems);
+        assert_int_equal(more.len, one.len);
+        assert_memory_equal(more.data, one.data, one.len);
+        assert_memory_equal(&more_stats, &stats, sizeof(stats));
+        assert_int_equal(more_problems.n, problems.n);
+        for (size_t k = 0; k < problems.n; k++) {
+            assert_string_equal(more_problems.list[k].text, problems.list[k].text);
+            assert_int_equal(more_problems.list[k].count, problems.list[k].count);
+        }
+        fz_buffer_deinit(&more);
+    }
+    fz_buffer_deinit(&one);
+    dwarf_sample_deinit(&sample);
+}
+
+/* A cap that is too small ends a build of several threads too, and nothing leaks. */
+static void
+test_memory_cap(void **state)
+{
+    (void)state;
+    struct dwarf_sample sample;
+    make_sample(&sample);
+    bool is_built = false;
+    for (size_t cap = 4096; !is_built; cap += 4096) {
+        struct sym_build_options options = {.n_threads = 4, .memory_cap = cap};
+        FILE *file = tmpfile();
+        assert_non_null(file);
+        enum fz_code code =
+            sym_index_build(&sample.macho, &options, fileno(file), NULL, NULL, NULL);
+        assert_true(code == FZ_OK || code == FZ_E_LIMIT);
+        assert_true(cap < 4 << 20);
+        is_built = code == FZ_OK;
+        fclose(file);
+    }
+    dwarf_sample_deinit(&sample);
+}
+
+/* Two numbers of one file are one file: the lines of both count from the lower one. */
+static void
+test_file_twice(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t addr;
+        const char *file;
+        uint32_t line;
+    } want[] = {{0x1000, "a.c", 11}, {0x1008, "b.h", 31}, {0x1010, "a.c", 5}};
+    struct dwarf_sample sample;
+    struct sym_index *index = NULL;
+    struct sym_frame frames[4];
+    make_sample(&sample);
+    struct fz_buffer bytes = build(&sample.macho, 2, NULL, NULL);
+    assert_int_equal(sym_index_open_bytes(fz_buffer_span(&bytes), &index, NULL), FZ_OK);
+    for (size_t i = 0; i < FZ_ARRAY_LEN(want); i++) {
+        assert_in_range(sym_index_lookup(index, want[i].addr, frames, 4), 1, 2);
+        assert_string_equal(frames[0].file, want[i].file);
+        assert_int_equal(frames[0].line, want[i].line);
+    }
+    sym_index_close(index);
+    fz_buffer_deinit(&bytes);
+    dwarf_sample_deinit(&sample);
+}
+
+/* Exports name code that the symbol table leaves without a name, and are told as such. */
+static void
+test_exports(void **state)
+{
+    (void)state;
+    static const uint8_t trie[] = {0, 1, '_', 'f', 0, 6, 3, 0, 0x90, 0x20, 0}; /* _f at 0x1010 */
+    struct dwarf_text text = {.info = NULL};
+    struct dwarf_sample sample;
+    struct sym_index *index = NULL;
+    struct sym_frame frame;
+    struct sym_problems problems = {0};
+    dwarf_sample_init(&sample, &text);
+    sample.macho.exports_trie = fz_span_make(trie, sizeof(trie));
+    sample.macho.text_vmaddr = 0;
+    struct fz_buffer bytes = build(&sample.macho, 1, NULL, &problems);
+    assert_int_equal(sym_index_open_bytes(fz_buffer_span(&bytes), &index, NULL), FZ_OK);
+    assert_int_equal(sym_index_lookup(index, 0x100c, &frame, 1), 0);
+    assert_int_equal(sym_index_lookup(index, 0x1014, &frame, 1), 1);
+    assert_string_equal(frame.name, "_f");
+    assert_int_equal(frame.source, SYM_SOURCE_EXPORTS);
+    sym_index_close(index);
+    fz_buffer_deinit(&bytes);
+    dwarf_sample_deinit(&sample);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_threads), cmocka_unit_test(test_memory_cap),
+        cmocka_unit_test(test_file_twice), cmocka_unit_test(test_exports)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
