@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/arena.h"
 #include "base/buffer.h"
 #include "base/text.h"
 #include "server/cmd.h"
@@ -39,50 +40,115 @@ read_address(char **line, size_t *room, uint64_t *ret)
     return fz_text_hex_u64(text, ret) ? 1 : -1;
 }
 
+/* ---- names ------------------------------------------------------------------------------- */
+
+/* The readable form of each name that came up, by the name's place in the mapped index: the same
+ * few functions are asked for again and again, and demangling costs more than the lookup. */
+enum { NAMES_LOG2 = 16, NAMES_MAX = 1 << NAMES_LOG2, NAMES_BYTES = 64 * 1024 * 1024 };
+
+struct names {
+    struct fz_arena arena;
+    struct {
+        const char *name, *readable;
+    } * slots; /* NAMES_MAX of them; a newer name takes the place of an older one */
+    struct fz_buffer text;
+};
+
+static void
+names_deinit(struct names *names)
+{
+    free(names->slots);
+    fz_buffer_deinit(&names->text);
+    fz_arena_deinit(&names->arena);
+}
+
+static bool
+names_init(struct names *names)
+{
+    fz_arena_init(&names->arena, NAMES_BYTES);
+    fz_buffer_init(&names->text, 0);
+    names->slots = calloc(NAMES_MAX, sizeof(*names->slots));
+    return names->slots != NULL;
+}
+
+/* Borrowed until the next call. */
+static const char *
+readable(struct names *names, const struct sym_frame *frame)
+{
+    uint64_t hash = (uint64_t)(uintptr_t)frame->name * UINT64_C(0x9e3779b97f4a7c15);
+    size_t at = (size_t)(hash >> (64 - NAMES_LOG2));
+    if (names->slots[at].name == frame->name)
+        return names->slots[at].readable;
+    fz_buffer_clear(&names->text);
+    sym_demangle(frame->name, frame->source != SYM_SOURCE_DWARF, NULL, &names->text);
+    const char *kept = fz_arena_text(&names->arena, fz_buffer_span(&names->text));
+    if (!kept) /* the cache is full */
+        return fz_buffer_cstr(&names->text);
+    names->slots[at].name = frame->name;
+    names->slots[at].readable = kept;
+    return kept;
+}
+
+/* ---- one address ------------------------------------------------------------------------- */
+
+static void
+append_u64(struct fz_buffer *out, const char *before, uint64_t value)
+{
+    char digits[24], *p = digits + sizeof(digits);
+    do
+        *--p = (char)('0' + value % 10);
+    while (value /= 10);
+    fz_buffer_text(out, before);
+    fz_buffer_append(out, p, (size_t)(digits + sizeof(digits) - p));
+}
+
 static void
 append_member(struct fz_buffer *out, const char *key, const char *text)
 {
-    fz_buffer_printf(out, "\"%s\":", key);
+    fz_buffer_text(out, key);
     fz_text_json_append(out, fz_span_cstr(text));
     fz_buffer_char(out, ',');
 }
 
 static void
-append_symbol(struct fz_buffer *out, const struct sym_frame *frame, uint64_t addr)
+append_symbol(struct fz_buffer *out, struct names *names, const struct sym_frame *frame,
+              uint64_t addr)
 {
     char path[PATH_ROOM];
-    struct fz_buffer name FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&name, 0);
-    sym_demangle(frame->name, frame->source != SYM_SOURCE_DWARF, NULL, &name);
     fz_buffer_char(out, '{');
     if (frame->name[0]) {
-        append_member(out, "function", fz_buffer_cstr(&name));
-        append_member(out, "mangled", frame->name);
+        append_member(out, "\"function\":", readable(names, frame));
+        append_member(out, "\"mangled\":", frame->name);
     }
     if (frame->file[0]) {
         sym_frame_path(frame, path, sizeof(path));
-        append_member(out, "file", path);
+        append_member(out, "\"file\":", path);
     }
     if (frame->line)
-        fz_buffer_printf(out, "\"line\":%u,", (unsigned)frame->line);
+        append_u64(out, "\"line\":", frame->line);
     if (frame->column)
-        fz_buffer_printf(out, "\"column\":%u,", (unsigned)frame->column);
-    if (!frame->inlined)
-        fz_buffer_printf(out, "\"offset\":%llu,",
-                         (unsigned long long)(addr - frame->function_start));
-    fz_buffer_printf(out, "\"inlined\":%s,\"source\":\"%s\"}", frame->inlined ? "true" : "false",
-                     sym_source_name(frame->source));
+        append_u64(out, frame->line ? ",\"column\":" : "\"column\":", frame->column);
+    if (frame->line || frame->column)
+        fz_buffer_char(out, ',');
+    if (!frame->inlined) {
+        append_u64(out, "\"offset\":", addr - frame->function_start);
+        fz_buffer_char(out, ',');
+    }
+    fz_buffer_text(out, frame->inlined ? "\"inlined\":true,\"source\":\""
+                                       : "\"inlined\":false,\"source\":\"");
+    fz_buffer_text(out, sym_source_name(frame->source));
+    fz_buffer_text(out, "\"}");
 }
 
 static void
-append_json(struct fz_buffer *out, const struct sym_index *index, uint64_t addr,
-            const struct sym_frame *frames, size_t n)
+append_json(struct fz_buffer *out, struct names *names, const struct sym_index *index,
+            uint64_t addr, const struct sym_frame *frames, size_t n)
 {
     fz_buffer_printf(out, "{\"address\":\"0x%llx\",\"symbols\":[", (unsigned long long)addr);
     for (size_t i = 0; i < n; i++) {
         if (i)
             fz_buffer_char(out, ',');
-        append_symbol(out, &frames[i], addr);
+        append_symbol(out, names, &frames[i], addr);
     }
     fz_buffer_char(out, ']');
     const char *aliases[16];
@@ -95,20 +161,25 @@ append_json(struct fz_buffer *out, const struct sym_index *index, uint64_t addr,
 }
 
 static void
-append_text(struct fz_buffer *out, uint64_t addr, const struct sym_frame *frames, size_t n)
+append_text(struct fz_buffer *out, struct names *names, uint64_t addr,
+            const struct sym_frame *frames, size_t n)
 {
     char path[PATH_ROOM];
     fz_buffer_printf(out, "0x%llx%s", (unsigned long long)addr, n ? "" : " ?");
     for (size_t i = 0; i < n; i++) {
         const struct sym_frame *frame = &frames[i];
         fz_buffer_text(out, i ? "\n    inlined into " : " ");
-        sym_demangle(frame->name, frame->source != SYM_SOURCE_DWARF, NULL, out);
+        fz_buffer_text(out, readable(names, frame));
         if (!frame->inlined)
-            fz_buffer_printf(out, " + %llu", (unsigned long long)(addr - frame->function_start));
+            append_u64(out, " + ", addr - frame->function_start);
+        if (!frame->file[0])
+            continue;
         sym_frame_path(frame, path, sizeof(path));
-        if (frame->file[0])
-            fz_buffer_printf(out, " (%s:%u:%u)", path, (unsigned)frame->line,
-                             (unsigned)frame->column);
+        fz_buffer_text(out, " (");
+        fz_buffer_text(out, path);
+        append_u64(out, ":", frame->line);
+        append_u64(out, ":", frame->column);
+        fz_buffer_char(out, ')');
     }
     fz_buffer_char(out, '\n');
 }
@@ -143,13 +214,18 @@ bench(const struct sym_index *index, const struct fz_buffer *addresses, uint64_t
 static int
 look_up_all(const struct sym_index *index, bool is_json, uint64_t n_bench)
 {
-    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
-    struct fz_buffer addresses FZ_CLEANUP(fz_buffer_deinit);
+    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit) = {0};
+    struct fz_buffer addresses FZ_CLEANUP(fz_buffer_deinit) = {0};
+    struct names names FZ_CLEANUP(names_deinit);
     struct sym_frame frames[SYM_FRAMES_MAX];
     char *line = NULL;
     size_t room = 0;
     uint64_t addr;
     int status = 0, got;
+    if (!names_init(&names)) {
+        fprintf(stderr, "framezero lookup: out of memory\n");
+        return 1;
+    }
     fz_buffer_init(&out, 0);
     fz_buffer_init(&addresses, 0);
     while ((got = read_address(&line, &room, &addr)) != 0) {
@@ -164,9 +240,9 @@ look_up_all(const struct sym_index *index, bool is_json, uint64_t n_bench)
         }
         size_t n = sym_index_lookup(index, addr, frames, SYM_FRAMES_MAX);
         if (is_json)
-            append_json(&out, index, addr, frames, n);
+            append_json(&out, &names, index, addr, frames, n);
         else
-            append_text(&out, addr, frames, n);
+            append_text(&out, &names, addr, frames, n);
         fwrite(fz_buffer_cstr(&out), 1, out.len, stdout);
         fz_buffer_clear(&out);
     }

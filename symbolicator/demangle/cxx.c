@@ -24,7 +24,12 @@ enum { MEMORY_PER_BYTE = 1024, MEMORY_MIN = 1024 * 1024, BLOCK_HEAD = 16 };
 /* The output doubles as it grows, and a name of the longest kind has a pointer for each byte. */
 enum { BLOCK_MAX = 2 * 8 * DEMANGLE_NAME_MAX };
 
+/* Enough for nearly every name, so that the arena's first block need not be made and cleared. */
+enum { SCRATCH_BYTES = 16 * 1024 };
+
 struct run {
+    _Alignas(BLOCK_HEAD) char scratch[SCRATCH_BYTES];
+    size_t scratch_used;
     const char *name;
     struct fz_arena arena;
     jmp_buf out_of_bounds;
@@ -68,7 +73,15 @@ fz_cxa_malloc(size_t size)
 {
     if (size > SIZE_MAX - BLOCK_HEAD)
         fz_cxa_abort();
-    char *block = fz_arena_alloc(&current_run->arena, size + BLOCK_HEAD);
+    struct run *run = current_run;
+    size_t need = (size + 2 * BLOCK_HEAD - 1) & ~(size_t)(BLOCK_HEAD - 1);
+    char *block;
+    if (need >= size && need <= SCRATCH_BYTES - run->scratch_used) {
+        block = run->scratch + run->scratch_used;
+        run->scratch_used += need;
+    } else {
+        block = fz_arena_alloc(&run->arena, size + BLOCK_HEAD);
+    }
     if (!block)
         fz_cxa_abort();
     memcpy(block, &size, sizeof(size));
@@ -135,7 +148,10 @@ run_on_thread(struct run *run, size_t name_len)
 bool
 demangle_cxx(const char *name, const struct sym_demangle_options *options, struct fz_buffer *out)
 {
-    struct run run = {.name = name};
+    struct run run; /* not initialised as a whole: its scratch would be cleared each time */
+    run.scratch_used = 0;
+    run.name = name;
+    run.text = NULL;
     size_t len = strlen(name);
     fz_arena_init(&run.arena, MEMORY_MIN + len * MEMORY_PER_BYTE);
     if (len <= DIRECT_MAX)
