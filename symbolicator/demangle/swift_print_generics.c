@@ -39,60 +39,83 @@ is_marker(const struct swift_node *node)
     return node->kind == SWIFT_PACK_MARKER || node->kind == SWIFT_VALUE_MARKER;
 }
 
-/* The marker of that kind for a parameter, or NULL. */
+/* A signature's children: counts, markers, requirements. */
+struct parts {
+    const struct swift_node *signature;
+    uint32_t n_counts, end_of_markers;
+};
+
+/* The marker of that kind for a parameter, or NULL. Each one looked at is a step, since hostile
+ * names have thousands for thousands of parameters. */
 static const struct swift_node *
-marker_of(const struct swift_node *signature, enum swift_kind kind, uint32_t depth, int64_t index)
+marker_of(struct swift_printer *p, const struct parts *parts, enum swift_kind kind,
+          const struct swift_node *param)
 {
-    for (uint32_t i = 0; i < signature->n_children; i++) {
-        const struct swift_node *marker = signature->children[i];
-        const struct swift_node *param = swift_node_child(marker, 0);
-        if (marker->kind == kind && param && param->kind == SWIFT_GENERIC_PARAM &&
-            param->depth == depth && param->index == index)
+    uint32_t n = parts->end_of_markers - parts->n_counts;
+    p->failed = p->failed || n > *p->steps;
+    *p->steps -= p->failed ? 0 : n;
+    for (uint32_t i = parts->n_counts; i < parts->end_of_markers && !p->failed; i++) {
+        const struct swift_node *marker = parts->signature->children[i];
+        const struct swift_node *of = swift_node_child(marker, 0);
+        if (marker->kind == kind && of && of->kind == SWIFT_GENERIC_PARAM &&
+            of->depth == param->depth && of->index == param->index)
             return marker;
     }
     return NULL;
 }
 
 static void
-print_param_declaration(struct swift_printer *p, const struct swift_node *signature, uint32_t depth,
-                        int64_t index)
+print_param_declaration(struct swift_printer *p, const struct parts *parts,
+                        const struct swift_node *param)
 {
-    const struct swift_node *value = marker_of(signature, SWIFT_VALUE_MARKER, depth, index);
-    if (marker_of(signature, SWIFT_PACK_MARKER, depth, index))
+    const struct swift_node *value = marker_of(p, parts, SWIFT_VALUE_MARKER, param);
+    if (marker_of(p, parts, SWIFT_PACK_MARKER, param))
         swift_print_text(p, "each ");
     if (value)
         swift_print_text(p, "let ");
-    print_param_name(p, depth, (uint64_t)index);
+    swift_print(p, param);
     if (value) {
         swift_print_text(p, ": ");
         swift_print(p, swift_node_child(value, 1));
     }
 }
 
+/* The parameters of one level; names beyond reason are cut. */
+static void
+print_level(struct swift_printer *p, const struct parts *parts, uint32_t depth)
+{
+    struct swift_node param = {.kind = SWIFT_GENERIC_PARAM, .depth = depth};
+    for (; param.index < parts->signature->children[depth]->index && !p->failed; param.index++) {
+        if (param.index > 0)
+            swift_print_text(p, ", ");
+        if (param.index >= PARAMS_SHOWN_MAX) {
+            swift_print_text(p, "...");
+            break;
+        }
+        print_param_declaration(p, parts, &param);
+    }
+}
+
 void
 swift_print_signature(struct swift_printer *p, const struct swift_node *node)
 {
-    uint32_t depth = 0;
+    struct parts parts = {.signature = node};
+    while (parts.n_counts < node->n_children &&
+           node->children[parts.n_counts]->kind == SWIFT_PARAM_COUNT)
+        parts.n_counts++;
+    parts.end_of_markers = parts.n_counts;
+    while (parts.end_of_markers < node->n_children &&
+           is_marker(node->children[parts.end_of_markers]))
+        parts.end_of_markers++;
     swift_print_text(p, "<");
-    for (; depth < node->n_children && node->children[depth]->kind == SWIFT_PARAM_COUNT; depth++) {
+    for (uint32_t depth = 0; depth < parts.n_counts && !p->failed; depth++) {
         if (depth > 0)
             swift_print_text(p, "><");
-        for (int64_t i = 0; i < node->children[depth]->index && !p->failed; i++) {
-            if (i > 0)
-                swift_print_text(p, ", ");
-            if (i >= PARAMS_SHOWN_MAX) {
-                swift_print_text(p, "...");
-                break;
-            }
-            print_param_declaration(p, node, depth, i);
-        }
+        print_level(p, &parts, depth);
     }
-    uint32_t first = depth;
-    while (first < node->n_children && is_marker(node->children[first]))
-        first++;
-    if (first < node->n_children && p->show_where) {
+    if (parts.end_of_markers < node->n_children && p->show_where) {
         swift_print_text(p, " where ");
-        swift_print_children(p, node, first, node->n_children, ", ");
+        swift_print_children(p, node, parts.end_of_markers, node->n_children, ", ");
     }
     swift_print_text(p, ">");
 }

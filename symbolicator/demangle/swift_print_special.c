@@ -49,10 +49,16 @@ swift_print_spec_param(struct swift_printer *p, const struct swift_node *node)
     }
 }
 
-/* A mangled name inside the name is shown readable, without sugar. */
+/* A mangled name inside the name is shown readable, without sugar. Reading it costs steps, since a
+ * substitution can name it again and again. */
 void
 swift_print_spec_payload(struct swift_printer *p, const struct swift_node *node)
 {
+    if (node->text.len > *p->steps) {
+        p->failed = true;
+        return;
+    }
+    *p->steps -= node->text.len;
     struct swift_printer inner = *p;
     size_t before = p->out->len;
     inner.simplified = inner.sugar = inner.specialized = false;
