@@ -18,10 +18,8 @@ charge(struct sym_budget *budget, size_t bytes)
 }
 
 void *
-sym_grow(struct sym_budget *budget, void *data, size_t *room, size_t need, size_t elem)
+sym_grow_more(struct sym_budget *budget, void *data, size_t *room, size_t need, size_t elem)
 {
-    if (data && need <= *room)
-        return data;
     /* A half more, not double: large arrays are moved by mremap, so growing often is cheap. */
     size_t more = *room < FIRST_ROOM ? FIRST_ROOM : *room / 2;
     size_t wish = *room + more < need ? need : *room + more;

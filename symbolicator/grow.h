@@ -22,7 +22,9 @@ struct sym_budget {
  * room for *room: returns the array, moved if it had to grow, new elements not zeroed. NULL when
  * the budget or memory is exhausted: the old array is then still the caller's.
  */
-void *sym_grow(struct sym_budget *budget, void *data, size_t *room, size_t need, size_t elem);
+static inline void *sym_grow(struct sym_budget *budget, void *data, size_t *room, size_t need,
+                             size_t elem);
+void *sym_grow_more(struct sym_budget *budget, void *data, size_t *room, size_t need, size_t elem);
 
 /* `n` zeroed elements, or NULL. */
 void *sym_grow_zeroed(struct sym_budget *budget, size_t n, size_t elem);
@@ -32,5 +34,11 @@ void sym_grow_free(struct sym_budget *budget, void *data, size_t room, size_t el
 
 /* The error of a NULL above: LIMIT if it was the cap, else NO_MEMORY. */
 enum fz_code sym_grow_fail(const struct sym_budget *budget, struct fz_error *err);
+
+static inline void *
+sym_grow(struct sym_budget *budget, void *data, size_t *room, size_t need, size_t elem)
+{
+    return data && need <= *room ? data : sym_grow_more(budget, data, room, need, elem);
+}
 
 #endif

@@ -141,6 +141,64 @@ add_attr(struct sym_dwarf *dwarf, uint64_t name, uint64_t form, int size, int64_
     return true;
 }
 
+/* What the scan wants with an attribute; N_PLANNED: nothing. */
+static enum planned_id
+planned_of(uint16_t name)
+{
+    switch (name) {
+    case AT_LOW_PC:
+        return PLANNED_LOW;
+    case AT_HIGH_PC:
+        return PLANNED_HIGH;
+    case AT_RANGES:
+        return PLANNED_RANGES;
+    case AT_ABSTRACT_ORIGIN:
+    case AT_SPECIFICATION:
+        return PLANNED_ORIGIN;
+    case AT_CALL_FILE:
+        return PLANNED_CALL_FILE;
+    case AT_CALL_LINE:
+        return PLANNED_CALL_LINE;
+    case AT_CALL_COLUMN:
+        return PLANNED_CALL_COLUMN;
+    default:
+        return N_PLANNED;
+    }
+}
+
+/* A declaration of fixed size has its attributes at fixed places. Rare ones (the value stands in
+ * the declaration, an attribute is given twice) get no plan. False: out of memory. */
+static bool
+make_plan(struct sym_dwarf *dwarf, const struct abbrev_table *table, struct abbrev *abbrev)
+{
+    struct plan plan = {0};
+    uint32_t offset = 0;
+    for (size_t i = abbrev->first_attr; i < dwarf->n_attrs; i++) {
+        const struct attr *attr = &dwarf->attrs[i];
+        enum planned_id id = planned_of(attr->name);
+        enum step_op op = STEP_NONE;
+        if (id != N_PLANNED) {
+            struct planned *planned = &plan.values[id];
+            if (attr->size == 0 || planned->form || offset > UINT8_MAX)
+                return true;
+            *planned = (struct planned){.mask = UINT64_MAX >> (64 - 8 * attr->size),
+                                        .form = attr->form,
+                                        .offset = (uint8_t)offset};
+        }
+        offset += (uint32_t)form_size(table, attr->form, &op);
+    }
+    if (dwarf->n_plans == UINT16_MAX)
+        return true;
+    struct plan *plans = sym_grow(dwarf->budget, dwarf->plans, &dwarf->room_plans,
+                                  dwarf->n_plans + 1, sizeof(*plans));
+    if (!plans)
+        return false;
+    dwarf->plans = plans;
+    plans[dwarf->n_plans++] = plan;
+    abbrev->plan = (uint16_t)dwarf->n_plans;
+    return true;
+}
+
 /* The attribute list of one declaration. */
 static enum fz_code
 read_attrs(struct sym_dwarf *dwarf, const struct abbrev_table *table, struct cursor *c,
@@ -180,7 +238,8 @@ read_attrs(struct sym_dwarf *dwarf, const struct abbrev_table *table, struct cur
         return sym_grow_fail(dwarf->budget, err);
     abbrev->has_code = (abbrev->tag == TAG_SUBPROGRAM || abbrev->tag == TAG_INLINED_SUBROUTINE) &&
                        ((has_low && has_high) || has_ranges);
-    return FZ_OK;
+    bool has_plan = abbrev->has_code && abbrev->is_fixed && !dwarf->big_endian;
+    return !has_plan || make_plan(dwarf, table, abbrev) ? FZ_OK : sym_grow_fail(dwarf->budget, err);
 }
 
 static int

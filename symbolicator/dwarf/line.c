@@ -42,7 +42,7 @@ reset(struct machine *m)
     m->is_sorted = true;
 }
 
-static void
+static inline void
 advance(struct machine *m, uint64_t operations)
 {
     const struct line_program *program = m->program;
@@ -233,8 +233,10 @@ run(struct machine *m)
         if (opcode >= opcode_base) {
             unsigned adjusted = opcode - opcode_base;
             if (line_range) {
-                advance(m, adjusted / line_range);
-                m->line += (uint32_t)(program->line_base + (int)(adjusted % line_range));
+                unsigned operations = adjusted * program->line_range_inverse >> 16;
+                advance(m, operations);
+                m->line +=
+                    (uint32_t)(program->line_base + (int)(adjusted - operations * line_range));
             }
             emit_row(m);
         } else if (opcode == 0) {

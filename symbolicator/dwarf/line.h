@@ -11,6 +11,7 @@ struct line_program {
     struct sym_budget *budget;
     struct sym_dwarf_lines *lines;
     unsigned offset_size, min_inst_length, max_ops, line_range, opcode_base;
+    uint32_t line_range_inverse; /* 65536 / line_range + 1: exact for what a byte holds */
     int line_base;
     uint8_t opcode_args[256]; /* operands of each standard opcode */
 };

@@ -184,6 +184,7 @@ line_header_read(struct line_program *program, struct fz_reader *r, struct fz_er
     fz_read_u8(r); /* default_is_stmt: every row counts for us */
     program->line_base = (int8_t)fz_read_u8(r);
     program->line_range = fz_read_u8(r);
+    program->line_range_inverse = program->line_range ? 65536 / program->line_range + 1 : 0;
     program->opcode_base = fz_read_u8(r);
     for (unsigned i = 1; i < program->opcode_base; i++)
         program->opcode_args[i] = fz_read_u8(r);

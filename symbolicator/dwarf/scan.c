@@ -145,6 +145,32 @@ read_code_die(struct walk *walk, struct cursor *c, const struct abbrev *abbrev,
     }
 }
 
+static inline struct value
+read_planned(const uint8_t *at, const struct planned *planned)
+{
+    struct cursor c = {.at = at + planned->offset, .end = at + planned->offset + 8};
+    return (struct value){.number = cursor_uint(&c, 8) & planned->mask, .form = planned->form};
+}
+
+/* The same by plan: no attribute is looked at one by one. The DIE and 8 bytes behind it are
+ * there. */
+static inline void
+read_planned_die(const struct walk *walk, const uint8_t *at, const struct plan *plan,
+                 struct code_die *ret)
+{
+    const struct planned *values = plan->values;
+    struct value origin = read_planned(at, &values[PLANNED_ORIGIN]);
+    ret->low = read_planned(at, &values[PLANNED_LOW]);
+    ret->high = read_planned(at, &values[PLANNED_HIGH]);
+    ret->ranges = read_planned(at, &values[PLANNED_RANGES]);
+    ret->call_file = clamp_u32(read_planned(at, &values[PLANNED_CALL_FILE]).number);
+    ret->call_line = clamp_u32(read_planned(at, &values[PLANNED_CALL_LINE]).number);
+    ret->call_column = clamp_u32(read_planned(at, &values[PLANNED_CALL_COLUMN]).number);
+    uint64_t die = origin.form ? value_reference(walk->dwarf, walk->unit, &origin) : UINT64_MAX;
+    if (die != UINT64_MAX)
+        ret->origin = die;
+}
+
 /* Add the ranges of a DIE; false if a range list is broken or memory is short. */
 static bool
 add_ranges(struct walk *walk, const struct code_die *die, range_fn add)
@@ -238,9 +264,14 @@ enter_code_die(struct walk *walk, const struct abbrev *abbrev, const uint8_t *at
 {
     struct cursor c = {.at = at, .end = end, .big_endian = walk->dwarf->big_endian};
     struct code_die die = {.offset = offset, .origin = offset};
-    read_code_die(walk, &c, abbrev, &die);
-    if (c.bad)
-        return NULL;
+    if (abbrev->plan && abbrev->size + 8u <= cursor_left(&c)) {
+        read_planned_die(walk, at, &walk->dwarf->plans[abbrev->plan - 1], &die);
+        c.at += abbrev->size;
+    } else {
+        read_code_die(walk, &c, abbrev, &die);
+        if (c.bad)
+            return NULL;
+    }
     uint64_t cost = abbrev->n_attrs;
     walk->steps -= cost < walk->steps ? cost : walk->steps;
     uint32_t node = add_node(walk, abbrev, &die);

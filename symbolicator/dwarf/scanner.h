@@ -45,11 +45,34 @@ struct attr {
 struct abbrev {
     uint64_t code;
     uint32_t first_step, first_attr, size;
-    uint16_t n_steps, n_attrs;
-    uint16_t tag;
+    uint16_t n_steps, n_attrs, tag;
+    uint16_t plan; /* of has_code: place in plans + 1; 0 = attribute by attribute */
     bool has_children;
     bool has_code; /* a function or inlined call that has addresses */
     bool is_fixed; /* all attributes together are `size` bytes */
+};
+
+/* Where a DIE with addresses has what the scan wants of it. */
+enum planned_id {
+    PLANNED_LOW,
+    PLANNED_HIGH,
+    PLANNED_RANGES,
+    PLANNED_ORIGIN,
+    PLANNED_CALL_FILE,
+    PLANNED_CALL_LINE,
+    PLANNED_CALL_COLUMN,
+    N_PLANNED,
+};
+
+/* The attribute is 8 bytes at `offset` and the mask; form 0 and mask 0 = it has none. */
+struct planned {
+    uint64_t mask;
+    uint16_t form;
+    uint8_t offset;
+};
+
+struct plan {
+    struct planned values[N_PLANNED];
 };
 
 /* One table as the units of one version and size read it: sizes of forms depend on those. */
@@ -69,7 +92,9 @@ struct sym_dwarf {
     struct abbrev *abbrevs;
     struct step *steps;
     struct attr *attrs;
+    struct plan *plans;
     int64_t *implicits;
+    size_t n_plans, room_plans;
     size_t n_tables, n_abbrevs, n_steps, n_attrs, n_implicits;
     size_t room_tables, room_abbrevs, room_steps, room_attrs, room_implicits;
     uint64_t abbrev_bytes_left; /* a limit on reading the same table as ever new ones */

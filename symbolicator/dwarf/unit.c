@@ -193,6 +193,7 @@ sym_dwarf_close(struct sym_dwarf *dwarf)
     sym_grow_free(budget, dwarf->abbrevs, dwarf->room_abbrevs, sizeof(*dwarf->abbrevs));
     sym_grow_free(budget, dwarf->steps, dwarf->room_steps, sizeof(*dwarf->steps));
     sym_grow_free(budget, dwarf->attrs, dwarf->room_attrs, sizeof(*dwarf->attrs));
+    sym_grow_free(budget, dwarf->plans, dwarf->room_plans, sizeof(*dwarf->plans));
     sym_grow_free(budget, dwarf->implicits, dwarf->room_implicits, sizeof(*dwarf->implicits));
     for (int id = 0; id < N_SECTIONS; id++)
         free(dwarf->inflated[id]);

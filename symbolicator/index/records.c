@@ -16,12 +16,17 @@ put_leb(uint8_t *at, uint64_t value)
 bool
 record_add(struct builder *b, const struct record *r, uint32_t *ret)
 {
-    uint8_t bytes[INDEX_RECORDS_SPARE], *at = bytes + 1;
     if (b->records.n > UINT32_MAX - 2 * INDEX_RECORDS_SPARE) {
         b->budget.over = true;
         return false;
     }
+    uint8_t *grown = sym_grow(&b->budget, b->records.data, &b->records.room,
+                              b->records.n + INDEX_RECORDS_SPARE, 1);
+    if (!grown)
+        return false;
+    b->records.data = grown;
     uint32_t place = (uint32_t)b->records.n;
+    uint8_t *bytes = b->records.data + place, *at = bytes + 1;
     bool has_call_file = r->is_inlined && r->call_file != r->caller_file;
     bytes[0] =
         (uint8_t)((r->is_inlined ? RECORD_INLINED : 0) | (has_call_file ? RECORD_CALL_FILE : 0) |
@@ -42,7 +47,8 @@ record_add(struct builder *b, const struct record *r, uint32_t *ret)
         at = put_leb(at, r->base_line);
     }
     *ret = place;
-    return bytes_add(b, &b->records, bytes, (size_t)(at - bytes));
+    b->records.n += (size_t)(at - bytes);
+    return true;
 }
 
 bool

@@ -212,33 +212,43 @@ add_bare_interval(struct unit_builder *u, uint64_t start, uint64_t end)
     return true;
 }
 
+/* One pass of a radix sort, by the byte of `low - base` at `shift`. */
+static void
+sort_pass(const struct sym_dwarf_range *from, size_t n, uint64_t base, unsigned shift,
+          struct sym_dwarf_range *to)
+{
+    size_t places[257] = {0};
+    for (size_t i = 0; i < n; i++)
+        places[((from[i].low - base) >> shift & 255) + 1]++;
+    for (size_t i = 1; i < 256; i++)
+        places[i] += places[i - 1];
+    for (size_t i = 0; i < n; i++)
+        to[places[(from[i].low - base) >> shift & 255]++] = from[i];
+}
+
+/* Stable: ranges that begin together stay in the order of their nodes, callers first. */
 void
 unit_sort_ranges(struct sym_dwarf_range *ranges, size_t n, struct sym_dwarf_range *scratch)
 {
-    /* Mostly sorted already: a merge sort that looks first; short runs by insertion. */
-    if (n <= 16) {
-        for (size_t i = 1; i < n; i++) {
-            struct sym_dwarf_range range = ranges[i];
-            size_t at = i;
-            for (; at > 0 && ranges[at - 1].low > range.low; at--)
-                ranges[at] = ranges[at - 1];
-            ranges[at] = range;
-        }
-        return;
+    uint64_t lowest = UINT64_MAX, highest = 0;
+    bool is_sorted = true;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t low = ranges[i].low;
+        is_sorted = is_sorted && low >= highest;
+        lowest = low < lowest ? low : lowest;
+        highest = low > highest ? low : highest;
     }
-    size_t half = n / 2;
-    unit_sort_ranges(ranges, half, scratch);
-    unit_sort_ranges(ranges + half, n - half, scratch);
-    if (ranges[half - 1].low <= ranges[half].low)
+    if (is_sorted)
         return;
-    memcpy(scratch, ranges, half * sizeof(*ranges));
-    size_t a = 0, b = half, to = 0;
-    while (a < half) {
-        if (b < n && ranges[b].low < scratch[a].low)
-            ranges[to++] = ranges[b++];
-        else
-            ranges[to++] = scratch[a++];
+    struct sym_dwarf_range *from = ranges, *to = scratch;
+    for (unsigned shift = 0; shift < 64 && (highest - lowest) >> shift; shift += 8) {
+        sort_pass(from, n, lowest, shift, to);
+        struct sym_dwarf_range *swap = from;
+        from = to;
+        to = swap;
     }
+    if (from != ranges)
+        memcpy(ranges, from, n * sizeof(*ranges));
 }
 
 static bool

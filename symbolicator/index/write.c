@@ -34,12 +34,34 @@ flush(struct writer *w, struct fz_error *err)
     return code;
 }
 
+/* Whole blocks go out as they lie. */
+static enum fz_code
+put_blocks(struct writer *w, const uint8_t *from, size_t len, struct fz_error *err)
+{
+    for (size_t i = 0; i < len; i += BLOCK) {
+        uint8_t check[4];
+        store32(check, index_check(from + i, BLOCK));
+        if (!bytes_add(w->b, &w->checks, check, sizeof(check)))
+            return sym_grow_fail(&w->b->budget, err);
+    }
+    return fz_file_write_fd(w->fd, fz_span_make(from, len), err);
+}
+
 static enum fz_code
 put(struct writer *w, const void *data, size_t len, struct fz_error *err)
 {
     const uint8_t *from = data;
     w->at += len;
     while (len > 0) {
+        if (w->n == 0 && len >= BLOCK) {
+            size_t whole = len / BLOCK * BLOCK;
+            enum fz_code code = put_blocks(w, from, whole, err);
+            if (code != FZ_OK)
+                return code;
+            from += whole;
+            len -= whole;
+            continue;
+        }
         size_t part = len < BLOCK - w->n ? len : BLOCK - w->n;
         memcpy(w->block + w->n, from, part);
         w->n += part;
