@@ -204,7 +204,9 @@ value_string_place(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *u
 {
     uint64_t offset;
     switch (value->form) {
-    case FORM_STRING: /* its NUL was seen when it was skipped */
+    case FORM_STRING: /* its NUL was seen when it was skipped; a cut-off table leaves none */
+        if (!value->string)
+            return fz_span_make(NULL, 0);
         return fz_span_make(value->string, strlen((const char *)value->string) + 1);
     case FORM_STRP:
         return rest_of_section(dwarf, SECTION_STR, value->number);
