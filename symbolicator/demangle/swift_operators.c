@@ -343,8 +343,9 @@ swift_operator(struct swift_parser *p)
     while (swift_next_if(p, '\xff')) {
         /* Padding in front of symbolic references. */
     }
+    char first = swift_peek(p);
     for (size_t i = 0; i < FZ_ARRAY_LEN(rows); i++) {
-        if (rows[i].letters[0] == swift_peek(p) && swift_next_if_text(p, rows[i].letters))
+        if (rows[i].letters[0] == first && swift_next_if_text(p, rows[i].letters))
             return rows[i].read ? rows[i].read(p, rows[i].kind) : make_from_operands(p, &rows[i]);
     }
     return swift_op_identifier(p, SWIFT_IDENTIFIER);
