@@ -22,48 +22,17 @@ enum { FORM_VARIABLE = -1, FORM_BAD = -2 };
 static int
 form_size(const struct abbrev_table *table, uint64_t form, enum step_op *ret_op)
 {
+    const struct form_sizes sizes = {
+        .addr = table->addr_size, .offset = table->offset_size, .ref_addr = table->ref_addr_size};
+    unsigned number = form_number_size(form, sizes);
+    if (number > 0)
+        return (int)number;
     switch (form) {
     case FORM_FLAG_PRESENT:
     case FORM_IMPLICIT_CONST:
         return 0;
-    case FORM_DATA1:
-    case FORM_FLAG:
-    case FORM_REF1:
-    case FORM_STRX1:
-    case FORM_ADDRX1:
-        return 1;
-    case FORM_DATA2:
-    case FORM_REF2:
-    case FORM_STRX2:
-    case FORM_ADDRX2:
-        return 2;
-    case FORM_STRX3:
-    case FORM_ADDRX3:
-        return 3;
-    case FORM_DATA4:
-    case FORM_REF4:
-    case FORM_STRX4:
-    case FORM_ADDRX4:
-    case FORM_REF_SUP4:
-        return 4;
-    case FORM_DATA8:
-    case FORM_REF8:
-    case FORM_REF_SIG8:
-    case FORM_REF_SUP8:
-        return 8;
     case FORM_DATA16:
         return 16;
-    case FORM_ADDR:
-        return table->addr_size;
-    case FORM_REF_ADDR:
-        return table->ref_addr_size;
-    case FORM_STRP:
-    case FORM_LINE_STRP:
-    case FORM_STRP_SUP:
-    case FORM_SEC_OFFSET:
-    case FORM_GNU_REF_ALT:
-    case FORM_GNU_STRP_ALT:
-        return table->offset_size;
     case FORM_SDATA:
     case FORM_UDATA:
     case FORM_REF_UDATA:

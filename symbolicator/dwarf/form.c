@@ -29,9 +29,8 @@ indexed(uint64_t base, uint64_t index, unsigned size)
     return offset;
 }
 
-/* Size in bytes of the forms that are a plain unsigned number; 0 for all others. */
-static unsigned
-number_size(const struct sym_dwarf_unit *unit, uint64_t form)
+unsigned
+form_number_size(uint64_t form, struct form_sizes sizes)
 {
     switch (form) {
     case FORM_DATA1:
@@ -60,19 +59,30 @@ number_size(const struct sym_dwarf_unit *unit, uint64_t form)
     case FORM_REF_SUP8:
         return 8;
     case FORM_ADDR:
-        return unit->addr_size;
+        return sizes.addr;
     case FORM_REF_ADDR:
-        return unit->version <= 2 ? unit->addr_size : unit->offset_size;
+        return sizes.ref_addr;
     case FORM_STRP:
     case FORM_LINE_STRP:
     case FORM_STRP_SUP:
     case FORM_SEC_OFFSET:
     case FORM_GNU_REF_ALT:
     case FORM_GNU_STRP_ALT:
-        return unit->offset_size;
+        return sizes.offset;
     default:
         return 0;
     }
+}
+
+static unsigned
+number_size(const struct sym_dwarf_unit *unit, uint64_t form)
+{
+    const struct form_sizes sizes = {
+        .addr = unit->addr_size,
+        .offset = unit->offset_size,
+        .ref_addr = unit->version <= 2 ? unit->addr_size : unit->offset_size,
+    };
+    return form_number_size(form, sizes);
 }
 
 void

@@ -144,6 +144,13 @@ abbrev_find(const struct sym_dwarf *dwarf, const struct abbrev_table *table, uin
 
 /* form.c */
 
+/* Sizes in bytes that a unit's header decides: of addresses, offsets and DW_FORM_ref_addr. */
+struct form_sizes {
+    uint8_t addr, offset, ref_addr;
+};
+/* The bytes of a form that is one plain unsigned number; 0 for all other forms. */
+unsigned form_number_size(uint64_t form, struct form_sizes sizes);
+
 /* Read one attribute; sets c->bad if it does not fit or the form is unknown. */
 void value_read_any(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
                     struct cursor *c, const struct attr *attr, struct value *ret);

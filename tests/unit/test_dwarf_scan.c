@@ -8,6 +8,8 @@
 
 #include <cmocka.h>
 
+#include "symbolicator/dwarf/constants.h"
+#include "symbolicator/dwarf/scanner.h"
 #include "tests/unit/dwarf_text.h"
 
 /*
@@ -283,10 +285,31 @@ test_open_errors(void **state)
     dwarf_sample_deinit(&sample);
 }
 
+/* DWARF 5, 7.5.6, with sizes that cannot be taken for each other. */
+static void
+test_form_sizes(void **state FZ_UNUSED)
+{
+    static const struct form_sizes sizes = {.addr = 8, .offset = 5, .ref_addr = 7};
+    static const struct {
+        uint64_t form;
+        unsigned size;
+    } forms[] = {
+        {FORM_DATA1, 1},     {FORM_FLAG, 1},         {FORM_ADDRX1, 1},   {FORM_DATA2, 2},
+        {FORM_REF2, 2},      {FORM_STRX2, 2},        {FORM_STRX3, 3},    {FORM_ADDRX3, 3},
+        {FORM_DATA4, 4},     {FORM_REF4, 4},         {FORM_ADDRX4, 4},   {FORM_DATA8, 8},
+        {FORM_REF_SIG8, 8},  {FORM_ADDR, 8},         {FORM_REF_ADDR, 7}, {FORM_STRP, 5},
+        {FORM_LINE_STRP, 5}, {FORM_SEC_OFFSET, 5},   {FORM_UDATA, 0},    {FORM_STRING, 0},
+        {FORM_BLOCK1, 0},    {FORM_FLAG_PRESENT, 0}, {FORM_DATA16, 0},   {0, 0},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(forms); i++)
+        assert_int_equal(form_number_size(forms[i].form, sizes), forms[i].size);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_units), cmocka_unit_test(test_depth),
+                                       cmocka_unit_test(test_form_sizes),
                                        cmocka_unit_test(test_open_errors)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
