@@ -206,7 +206,7 @@ struct store_symbol {
     const char *features_json, *problems_json;
     int64_t uploaded_ms;
     bool has_dwarf;
-    bool is_new; /* out of store_symbol_put: not known before */
+    bool is_new; /* out of store_job_finish_upload: not known before */
 };
 /* The best index for an image: ready, DWARF before symtab only, dSYM before binary, newest first.
  * NOT_FOUND: none is ready. *ret_failed tells whether one is there that failed. */
