@@ -5,11 +5,15 @@
 
 #include <dwarf.h>
 
+#include "symbolicator/macho/compressed.h"
+
 enum { SECTIONS_MAX = 64, NAME_MAX_LEN = 32 };
+static const char ZDEBUG[] = "__zdebug_";
 
 struct object_section {
     char name[NAME_MAX_LEN]; /* as ELF spells it: ".debug_info" */
     struct fz_span bytes;
+    uint8_t *inflated; /* owned, of a compressed section */
     uint64_t addr;
 };
 
@@ -91,17 +95,54 @@ static const Dwarf_Obj_Access_Methods_a methods = {
     .om_load_section = load_section,
 };
 
+/* As ELF calls it: Mach-O cuts names at 16 bytes. */
 static void
-add_section(struct libdwarf_object *object, const struct sym_section *section)
+set_name(struct object_section *added, const char *name)
 {
-    struct object_section *added = &object->sections[object->n_sections++];
-    /* Mach-O cuts names at 16 bytes; this is the only one that matters. */
-    if (strcmp(section->name, "__debug_str_offs") == 0)
-        snprintf(added->name, sizeof(added->name), ".debug_str_offsets");
+    static const struct {
+        const char *cut, *whole;
+    } cuts[] = {
+        {"__debug_str_offs", ".debug_str_offsets"}, {"__zdebug_str_off", ".debug_str_offsets"},
+        {"__zdebug_line_st", ".debug_line_str"},    {"__zdebug_rnglist", ".debug_rnglists"},
+        {"__zdebug_loclist", ".debug_loclists"},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cuts); i++) {
+        if (strcmp(name, cuts[i].cut) == 0)
+            name = cuts[i].whole;
+    }
+    if (strncmp(name, ZDEBUG, sizeof(ZDEBUG) - 1) == 0)
+        snprintf(added->name, sizeof(added->name), ".debug_%s", name + sizeof(ZDEBUG) - 1);
     else
-        snprintf(added->name, sizeof(added->name), ".%s", section->name + 2);
+        snprintf(added->name, sizeof(added->name), "%s%s", *name == '.' ? "" : ".",
+                 *name == '.' ? name : name + 2);
+}
+
+/* A compressed section is inflated here, so that libdwarf sees what our scanner sees: of a broken
+ * one what came out before the fault. */
+static enum fz_code
+add_section(struct libdwarf_object *object, const struct sym_section *section, struct fz_error *err)
+{
+    struct object_section *added = &object->sections[object->n_sections];
+    size_t size, len = 0;
     added->bytes = section->bytes;
     added->addr = section->addr;
+    set_name(added, section->name);
+    if (strncmp(section->name, ZDEBUG, sizeof(ZDEBUG) - 1) == 0) {
+        if (macho_compressed_size(section->bytes, section->name, &size, NULL) != FZ_OK || size == 0)
+            return FZ_OK;
+        added->inflated = malloc(size);
+        if (!added->inflated)
+            return FZ_OK; /* as the scanner does it: without this section */
+        enum fz_code code =
+            macho_inflate(section->bytes, section->name, added->inflated, size, &len, err);
+        added->bytes = fz_span_make(added->inflated, len);
+        if (code == FZ_E_NO_MEMORY) {
+            object->n_sections++;
+            return code;
+        }
+    }
+    object->n_sections++;
+    return FZ_OK;
 }
 
 enum fz_code
@@ -128,8 +169,11 @@ libdwarf_object_open(const struct sym_macho *macho, struct libdwarf_object **ret
         const struct sym_section *section = &macho->sections[i];
         bool is_debug =
             strcmp(section->segment, "__DWARF") == 0 || strcmp(section->name, "__eh_frame") == 0;
-        if (is_debug && section->bytes.len > 0 && strncmp(section->name, "__", 2) == 0)
-            add_section(object, section);
+        if (!is_debug || section->bytes.len == 0 || strncmp(section->name, "__", 2) != 0)
+            continue;
+        enum fz_code code = add_section(object, section, err);
+        if (code != FZ_OK)
+            return code;
     }
     object->interface.ai_object = object;
     object->interface.ai_methods = &methods;
@@ -151,6 +195,8 @@ libdwarf_object_close(struct libdwarf_object *object)
         return;
     if (object->dbg)
         dwarf_object_finish(object->dbg);
+    for (size_t i = 0; i < object->n_sections; i++)
+        free(object->sections[i].inflated);
     free(object);
 }
 

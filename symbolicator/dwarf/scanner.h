@@ -100,6 +100,7 @@ struct sym_dwarf {
     uint64_t abbrev_bytes_left; /* a limit on reading the same table as ever new ones */
     struct sym_budget *budget;
     uint8_t *inflated[N_SECTIONS]; /* of compressed sections */
+    size_t inflated_size[N_SECTIONS];
 };
 
 /* Small, since one is read per attribute. */

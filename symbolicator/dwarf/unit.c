@@ -196,7 +196,7 @@ sym_dwarf_close(struct sym_dwarf *dwarf)
     sym_grow_free(budget, dwarf->plans, dwarf->room_plans, sizeof(*dwarf->plans));
     sym_grow_free(budget, dwarf->implicits, dwarf->room_implicits, sizeof(*dwarf->implicits));
     for (int id = 0; id < N_SECTIONS; id++)
-        free(dwarf->inflated[id]);
+        sym_grow_free(budget, dwarf->inflated[id], dwarf->inflated_size[id], 1);
     free(dwarf);
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/reader.h"
 #include "symbolicator/demangle.h"
+#include "symbolicator/macho/compressed.h"
 
 enum { TAG_FORMAL_PARAMETER = 0x05, TAG_INLINED_SUBROUTINE = 0x1d, TAG_VARIABLE = 0x34 };
 enum { AT_LOCATION = 0x02, AT_CONST_VALUE = 0x1c, FORM_IMPLICIT_CONST = 0x21 };
@@ -24,20 +25,39 @@ section(const struct sym_macho *macho, const char *segment, const char *name)
     return found ? found->bytes : (struct fz_span){NULL, 0};
 }
 
-/* In either spelling; the compressed one is inflated only by the scanner. */
-static bool
-has_dwarf_section(const struct sym_macho *macho, const char *name, const char *compressed)
+/* The bytes of a debug section. A compressed one is inflated as far as that works; whoever reads
+ * the units tells what is wrong with it. */
+static struct fz_span
+debug_section(const struct sym_macho *macho, const char *name, struct fz_arena *arena)
 {
-    return section(macho, "__DWARF", name).len > 0 || section(macho, "__DWARF", compressed).len > 0;
+    bool is_compressed;
+    size_t size, len;
+    struct fz_span bytes = macho_debug_bytes(macho, name, &is_compressed);
+    if (!is_compressed)
+        return bytes;
+    if (macho_compressed_size(bytes, name, &size, NULL) != FZ_OK || size == 0)
+        return (struct fz_span){NULL, 0};
+    uint8_t *out = fz_arena_alloc(arena, size);
+    if (!out)
+        return (struct fz_span){NULL, 0};
+    fz_ignore(macho_inflate(bytes, name, out, size, &len, NULL)); /* what came out is used */
+    return fz_span_make(out, len);
+}
+
+static bool
+has_debug_section(const struct sym_macho *macho, const char *name)
+{
+    bool is_compressed;
+    return macho_debug_bytes(macho, name, &is_compressed).len > 0;
 }
 
 /* Versions and number of units; stops in silence at the first header that lies, since whoever reads
  * the units tells it better. */
 static void
-read_units(const struct sym_macho *macho, struct sym_features *features)
+read_units(struct fz_span info, bool big_endian, struct sym_features *features)
 {
-    struct fz_reader r = fz_reader_make(section(macho, "__DWARF", "__debug_info"), "debug_info");
-    r.big_endian = macho->big_endian;
+    struct fz_reader r = fz_reader_make(info, "debug_info");
+    r.big_endian = big_endian;
     while (fz_read_left(&r) > 0) {
         uint64_t len = fz_read_u32(&r);
         if (len == 0xffffffff)
@@ -57,9 +77,9 @@ read_units(const struct sym_macho *macho, struct sym_features *features)
 }
 
 static void
-read_abbreviations(const struct sym_macho *macho, struct sym_features *features)
+read_abbreviations(struct fz_span abbrevs, struct sym_features *features)
 {
-    struct fz_reader r = fz_reader_make(section(macho, "__DWARF", "__debug_abbrev"), "abbrev");
+    struct fz_reader r = fz_reader_make(abbrevs, "abbrev");
     while (fz_read_left(&r) > 0 && !r.failed) {
         if (fz_read_uleb(&r) == 0)
             continue; /* the end of a table */
@@ -201,13 +221,15 @@ sym_inspect(const struct sym_macho *macho, const struct sym_build_stats *stats,
     features.n_symbols = n_symbols;
     features.symtab = n_symbols > 0;
     features.function_starts = macho->function_starts.len > 0;
-    features.dwarf = has_dwarf_section(macho, "__debug_info", "__zdebug_info");
-    features.lines = has_dwarf_section(macho, "__debug_line", "__zdebug_line");
+    features.dwarf = has_debug_section(macho, "__debug_info");
+    features.lines = has_debug_section(macho, "__debug_line");
     features.unwind = section(macho, "__TEXT", "__unwind_info").len > 0 ||
                       section(macho, "__DWARF", "__debug_frame").len > 0 ||
                       has_frame_entries(macho, section(macho, "__TEXT", "__eh_frame"));
-    read_units(macho, &features);
-    read_abbreviations(macho, &features);
+    /* Not inflated a second time if its units have been counted. */
+    if (!stats || section(macho, "__DWARF", "__debug_info").len > 0)
+        read_units(debug_section(macho, "__debug_info", arena), macho->big_endian, &features);
+    read_abbreviations(debug_section(macho, "__debug_abbrev", arena), &features);
     if (stats)
         add_stats(stats, &features);
     count_hidden(symbols, n_symbols, problems);

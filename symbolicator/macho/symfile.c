@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "symbolicator/macho/compressed.h"
 #include "symbolicator/macho/member.h"
 
 enum { SLICES_MAX = 16384, DEPTH_MAX = 16 };
@@ -214,10 +215,8 @@ sym_file_closep(struct sym_file **file)
 bool
 sym_file_slice_has_dwarf(const struct sym_file_slice *slice)
 {
-    const struct sym_section *info = sym_macho_section(&slice->macho, "__DWARF", "__debug_info");
-    if (!info)
-        info = sym_macho_section(&slice->macho, "__DWARF", "__zdebug_info");
-    return info && info->bytes.len > 0;
+    bool is_compressed;
+    return macho_debug_bytes(&slice->macho, "__debug_info", &is_compressed).len > 0;
 }
 
 const struct sym_file_slice *

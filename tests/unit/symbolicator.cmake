@@ -13,3 +13,5 @@ target_link_libraries(fz_dwarf_text PUBLIC fz_base fz_options)
 foreach(name dwarf_line dwarf_scan index_lookup index_open index_pages index_units)
   fz_unit_test(${name} fz_symbolicator fz_dwarf_text)
 endforeach()
+
+fz_unit_test(macho_compressed fz_symbolicator fz_macho_writer fz_dwarf_text PkgConfig::ZLIB)
