@@ -6,6 +6,17 @@
 
 #include "server/ingest/ingest.h"
 
+/* The reports that were found in one body, filled by ingest_found_add(). */
+struct ingest_found {
+    struct ingest_item *items;
+    size_t n, room;
+    size_t n_cut; /* beyond INGEST_ITEMS_MAX */
+    struct fz_arena *arena;
+    const struct limits *limits;
+    unsigned depth; /* containers around the current bytes */
+    bool failed;    /* memory is out */
+};
+
 struct ingest_format {
     const char *name; /* as the API tells it */
 
@@ -18,7 +29,19 @@ struct ingest_format {
                           char ret_id[FZ_UUID_TEXT], struct fz_error *err);
     enum fz_code (*parse)(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
                           struct report *ret, struct fz_error *err);
+
+    /* Where one body may hold several reports: hand each of them to ingest_found_body(), as bytes
+     * that this format or another one takes alone; nothing handed over means that the whole body is
+     * one report. NULL where a body is always one. Cheap and bounded: runs on the HTTP side. */
+    enum fz_code (*split)(struct fz_span body, struct ingest_found *found, struct fz_error *err);
 };
+
+/* A report inside a body: `body` is detected and checked (and split in turn, 3 containers deep),
+ * and added with what came of it. The bytes must live as long as the input or found->arena. */
+void ingest_found_body(struct ingest_found *found, struct fz_span body);
+
+/* For formats that wrap another one (multipart): the row that takes `body`, NULL if none does. */
+const struct ingest_format *ingest_format_of(struct fz_span body);
 
 extern const struct ingest_format ingest_native; /* native.c */
 

@@ -22,8 +22,8 @@ without_space(struct fz_span body)
     return at == body.len ? (struct fz_span){NULL, 0} : fz_span_make(body.data + at, body.len - at);
 }
 
-static const struct ingest_format *
-detect(struct fz_span body)
+const struct ingest_format *
+ingest_format_of(struct fz_span body)
 {
     for (size_t i = 0; i < FZ_ARRAY_LEN(formats); i++) {
         if (formats[i]->detect(body))
@@ -83,7 +83,7 @@ ingest_detect(struct fz_span body)
 {
     if (body.len > HEAD_BYTES)
         body.len = HEAD_BYTES;
-    const struct ingest_format *format = detect(body);
+    const struct ingest_format *format = ingest_format_of(body);
     return format ? format->name : NULL;
 }
 
@@ -91,7 +91,7 @@ enum fz_code
 ingest_check(struct fz_span body, const struct limits *limits, const char **ret_format,
              char ret_id[FZ_UUID_TEXT], struct fz_error *err)
 {
-    const struct ingest_format *format = detect(body);
+    const struct ingest_format *format = ingest_format_of(body);
     if (!format)
         return refuse(body, limits, err);
     char id[FZ_UUID_TEXT] = "";
@@ -107,7 +107,7 @@ enum fz_code
 ingest_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
              struct report *ret, struct fz_error *err)
 {
-    const struct ingest_format *format = detect(body);
+    const struct ingest_format *format = ingest_format_of(body);
     if (!format)
         return refuse(body, limits, err);
     struct report report = {.format = format->name, .crash.thread = -1};

@@ -27,9 +27,32 @@ FZ_MUST_CHECK enum fz_code ingest_check(struct fz_span body, const struct limits
                                         const char **ret_format, char ret_id[FZ_UUID_TEXT],
                                         struct fz_error *err);
 
+/* One report of a body, as it is to be stored and parsed. */
+struct ingest_item {
+    struct fz_span body;   /* borrowed from the input, or in the arena */
+    const char *format;    /* static; NULL if code says that it is none */
+    char id[FZ_UUID_TEXT]; /* the report's own id, "" without one */
+    enum fz_code code;     /* what ingest_check() said of it */
+    struct fz_error err;   /* its words, if code is not FZ_OK */
+};
+
+enum { INGEST_ITEMS_MAX = 256 };
+
 /*
- * Convert. What is readable is kept; what is not is told in report->notes.
- * MALFORMED, UNSUPPORTED: nothing of it is a report; LIMIT: the arena's cap.
+ * The reports in one body. Most bodies are one; an array of KSCrash reports, a MetricKit payload
+ * with several diagnostics, a multipart form are taken apart, so that each report is stored and
+ * processed by itself, and one that is broken costs only itself.
+ *
+ * FZ_OK: at least one item's code is FZ_OK. Else the error of the first item, as ingest_check()
+ * gives it. *ret_n_cut counts reports beyond INGEST_ITEMS_MAX, which are left out.
+ */
+FZ_MUST_CHECK enum fz_code ingest_split(struct fz_span body, const struct limits *limits,
+                                        struct fz_arena *arena, struct ingest_item **ret,
+                                        size_t *ret_n, size_t *ret_n_cut, struct fz_error *err);
+
+/*
+ * Convert one report: a body that ingest_split() gave. What is readable is kept; what is not is
+ * told in report->notes. MALFORMED, UNSUPPORTED: nothing of it is a report; LIMIT: the arena's cap.
  */
 FZ_MUST_CHECK enum fz_code ingest_parse(struct fz_span body, const struct limits *limits,
                                         struct fz_arena *arena, struct report *ret,

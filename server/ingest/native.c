@@ -131,20 +131,6 @@ take_crash(struct ingest_take *t, const json_t *root)
     crash->has_address = ingest_take_u64(t, object, "crash", "address", &crash->address);
 }
 
-/* Which thread crashed is said in two places; one is made to follow from the other. */
-static void
-settle_crashed(struct report *r)
-{
-    for (size_t i = 0; i < r->n_threads; i++) {
-        if (r->crash.thread < 0 && r->threads[i].crashed)
-            r->crash.thread = r->threads[i].index;
-    }
-    for (size_t i = 0; i < r->n_threads; i++) {
-        if (r->crash.thread >= 0 && r->threads[i].index == r->crash.thread)
-            r->threads[i].crashed = true;
-    }
-}
-
 /* `text` is JSON; it is kept as it came, on one line. null is as good as absent. */
 static const char *
 take_verbatim(struct ingest_take *t, struct fz_span text)
@@ -201,34 +187,15 @@ take_free_form(struct ingest_take *t, struct fz_span text)
     t->report->extra_json = take_verbatim(t, fz_buffer_span(&extra));
 }
 
-static void
-note_mended(struct ingest_take *t, const struct json_scan_notes *found)
-{
-    uint64_t n = found->n_bad_utf8 + found->n_bad_escapes;
-    if (n)
-        report_note(
-            t->report, t->arena,
-            "bytes and escapes that are no Unicode became U+FFFD: %llu, the first at byte %zu",
-            (unsigned long long)n, found->first_offset);
-}
-
-static void
-decref(json_t **value)
-{
-    json_decref(*value);
-}
-
 static enum fz_code
 native_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
              struct report *ret, struct fz_error *err)
 {
-    struct json_scan_limits scan = {limits->json_depth, limits->report_memory,
-                                    limits->report_memory};
-    struct json_scan_notes found;
+    struct ingest_take t = ingest_take_start(ret, arena, limits);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text;
     fz_buffer_init(&text, 0);
-    FZ_CLEANUP(decref) json_t *root = NULL;
-    enum fz_code code = json_scan_load_text(body, &scan, &text, &found, &root, err);
+    FZ_CLEANUP(ingest_take_decref) json_t *root = NULL;
+    enum fz_code code = ingest_take_load(&t, body, &text, &root, err);
     if (code != FZ_OK)
         return code;
     code = need_frames(fz_buffer_span(&text), err);
@@ -236,8 +203,6 @@ native_parse(struct fz_span body, const struct limits *limits, struct fz_arena *
         return code;
     bool has_threads = json_is_array(json_object_get(root, "threads"));
     bool has_addresses = json_is_array(json_object_get(root, "addresses"));
-    struct ingest_take t = ingest_take_start(ret, arena, limits);
-    note_mended(&t, &found);
     take_origin(&t, root);
     take_crash(&t, root);
     if (has_threads)
@@ -246,7 +211,7 @@ native_parse(struct fz_span body, const struct limits *limits, struct fz_arena *
         native_take_addresses(&t, root);
     if (has_threads && has_addresses)
         report_note(ret, arena, "addresses: not used, there are threads");
-    settle_crashed(ret);
+    ingest_settle_crashed(ret);
     native_take_images(&t, root);
     native_take_memory(&t, root);
     take_free_form(&t, fz_buffer_span(&text));
@@ -255,4 +220,5 @@ native_parse(struct fz_span body, const struct limits *limits, struct fz_arena *
     return t.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }
 
-const struct ingest_format ingest_native = {"framezero", native_detect, native_check, native_parse};
+const struct ingest_format ingest_native = {"framezero", native_detect, native_check, native_parse,
+                                            NULL};

@@ -17,11 +17,13 @@ take_frame(struct ingest_take *t, const json_t *value, const char *where, struct
             return false;
         if (ingest_take_bool(t, value, where, "adjusted", false))
             frame.adjust = REPORT_ADJUST_EXACT;
-        frame.client_function = ingest_take_text(t, value, where, "function");
-        frame.client_file = ingest_take_text(t, value, where, "file");
+        struct report_symbol symbol = {.function = ingest_take_text(t, value, where, "function"),
+                                       .file = ingest_take_text(t, value, where, "file")};
         uint64_t line = 0;
         if (ingest_take_u64(t, value, where, "line", &line) && line <= UINT32_MAX)
-            frame.client_line = (uint32_t)line;
+            symbol.line = (uint32_t)line;
+        if (!report_add_client_symbol(&frame, t->arena, &symbol))
+            t->failed = true;
     } else if (!json_scan_u64(value, &frame.addr)) {
         return false;
     }

@@ -11,6 +11,7 @@
 #include <jansson.h>
 
 #include "base/arena.h"
+#include "base/buffer.h"
 #include "server/limits.h"
 #include "server/report/report.h"
 
@@ -49,6 +50,33 @@ const json_t *ingest_take_json(struct ingest_take *t, const json_t *object, cons
 /* {"address", "bytes" in base64}; false if it is none. Bytes above the limit are cut. */
 bool ingest_take_memory(struct ingest_take *t, const json_t *object, const char *where,
                         struct report_memory *ret);
+
+/*
+ * Scan and load a JSON body; mended places and the like are noted. The caller owns *ret
+ * (json_decref). `text` (may be NULL) takes the mended text, for those who keep parts verbatim.
+ */
+FZ_MUST_CHECK enum fz_code ingest_take_load(struct ingest_take *t, struct fz_span body,
+                                            struct fz_buffer *text, json_t **ret,
+                                            struct fz_error *err);
+/* For FZ_CLEANUP. */
+void ingest_take_decref(json_t **value);
+
+/* A member (or with key NULL the value itself) as JSON on one line, for report->user_json and its
+ * like; NULL if there is none, or it is empty ({}, [], ""). */
+const char *ingest_take_dump(struct ingest_take *t, const json_t *object, const char *key);
+/* What a format has no place for, into report->extra_json: the members of `object` that are not in
+ * `known` (NULL-terminated; NULL: all), under `key`, or at the top with key NULL. May be called
+ * several times; later members join the earlier ones. */
+void ingest_take_extra(struct ingest_take *t, const char *key, const json_t *object,
+                       const char *const *known);
+
+/* A client's name for a frame, see report_add_client_symbol(); "<redacted>" and "???" are none. */
+void ingest_take_client(struct ingest_take *t, struct report_frame *frame,
+                        const struct report_symbol *symbol);
+
+/* Which thread crashed is said in two places (crash.thread, thread.crashed); one is made to follow
+ * from the other. */
+void ingest_settle_crashed(struct report *report);
 
 /* How many of `n` are kept under the limit, with a note if not all. */
 size_t ingest_take_limit(struct ingest_take *t, const char *where, size_t n, size_t max);

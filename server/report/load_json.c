@@ -6,6 +6,8 @@
  */
 #include "server/report/render.h"
 
+#include <stdlib.h>
+
 #include "base/text.h"
 #include "base/time.h"
 #include "server/json/json_scan.h"
@@ -33,6 +35,21 @@ load_text(struct load *l, const json_t *object, const char *key)
     if (!json_is_string(value))
         return NULL;
     return keep(l, fz_span_make(json_string_value(value), json_string_length(value)));
+}
+
+/* A member that is JSON in the model, written anew on one line. */
+static const char *
+load_dump(struct load *l, const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    char *text = value && !l->failed ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+    if (!text) {
+        l->failed = l->failed || value;
+        return NULL;
+    }
+    const char *copy = keep(l, fz_span_cstr(text));
+    free(text);
+    return copy;
 }
 
 static int64_t
@@ -148,6 +165,8 @@ load_images(struct load *l, const json_t *root)
         image->name = load_text(l, object, "name");
         image->path = load_text(l, object, "path");
         image->arch = load_text(l, object, "arch");
+        image->bundle_id = load_text(l, object, "bundle_id");
+        image->version = load_text(l, object, "version");
         image->addr = load_u64(object, "address");
         image->size = load_u64(object, "size");
         const char *state = json_string_value(json_object_get(object, "symbols"));
@@ -231,6 +250,7 @@ load_frame(struct load *l, const json_t *object, struct report_frame *frame)
     frame->has_image_offset =
         json_scan_u64(json_object_get(object, "image_offset"), &frame->image_offset);
     frame->image = find_image(l->report, object, frame);
+    frame->samples = load_u32(object, "samples");
     frame->in_app = load_bool(object, "in_app");
     const json_t *list = json_object_get(object, "symbols");
     frame->symbols = load_array(l, list, sizeof(*frame->symbols), &frame->n_symbols);
@@ -261,6 +281,17 @@ load_registers(struct load *l, const json_t *object, struct report_thread *threa
     }
 }
 
+static struct report_frame *
+load_frames(struct load *l, const json_t *object, size_t *ret_n, size_t *ret_n_cut)
+{
+    const json_t *list = json_object_get(object, "frames");
+    struct report_frame *frames = load_array(l, list, sizeof(*frames), ret_n);
+    for (size_t i = 0; i < *ret_n && !l->failed; i++)
+        load_frame(l, json_array_get(list, i), &frames[i]);
+    *ret_n_cut = (size_t)load_u64(object, "frames_cut");
+    return frames;
+}
+
 static void
 load_threads(struct load *l, const json_t *root)
 {
@@ -273,14 +304,56 @@ load_threads(struct load *l, const json_t *root)
         thread->index = load_int(object, "index", (int64_t)i);
         thread->name = load_text(l, object, "name");
         thread->queue = load_text(l, object, "queue");
+        thread->state = load_text(l, object, "state");
         thread->crashed = load_bool(object, "crashed");
+        thread->samples = load_u32(object, "samples");
         load_registers(l, json_object_get(object, "registers"), thread);
-        const json_t *frames = json_object_get(object, "frames");
-        thread->frames = load_array(l, frames, sizeof(*thread->frames), &thread->n_frames);
-        for (size_t k = 0; k < thread->n_frames && !l->failed; k++)
-            load_frame(l, json_array_get(frames, k), &thread->frames[k]);
-        thread->n_frames_cut = (size_t)load_u64(object, "frames_cut");
+        thread->notable_json = load_dump(l, object, "notable_addresses");
+        thread->frames = load_frames(l, object, &thread->n_frames, &thread->n_frames_cut);
     }
+    r->exception_frames = load_frames(l, json_object_get(root, "exception_backtrace"),
+                                      &r->n_exception_frames, &r->n_exception_frames_cut);
+}
+
+static void
+load_attachments(struct load *l, const json_t *root)
+{
+    const json_t *list = json_object_get(root, "attachments");
+    struct report *r = l->report;
+    r->attachments = load_array(l, list, sizeof(*r->attachments), &r->n_attachments);
+    for (size_t i = 0; i < r->n_attachments && !l->failed; i++) {
+        const json_t *object = json_array_get(list, i);
+        r->attachments[i] = (struct report_attachment){
+            .name = load_text(l, object, "name"),
+            .type = load_text(l, object, "type"),
+            .kind = load_text(l, object, "kind"),
+            .offset = load_u64(object, "offset"),
+            .size = load_u64(object, "size"),
+        };
+    }
+}
+
+static void
+load_crash(struct load *l, const json_t *object, struct report_crash *crash)
+{
+    crash->thread = load_int(object, "thread", -1);
+    crash->signal = load_text(l, object, "signal");
+    crash->mach = load_text(l, object, "mach");
+    crash->code = load_text(l, object, "code");
+    crash->exception = load_text(l, object, "exception");
+    crash->reason = load_text(l, object, "reason");
+    crash->has_address = json_scan_u64(json_object_get(object, "address"), &crash->address);
+    crash->signal_code = load_text(l, object, "signal_code");
+    crash->subtype = load_text(l, object, "subtype");
+    const json_t *codes = json_object_get(object, "mach_codes");
+    crash->mach_codes = load_array(l, codes, sizeof(*crash->mach_codes), &crash->n_mach_codes);
+    for (size_t i = 0; i < crash->n_mach_codes; i++) {
+        if (!json_scan_u64(json_array_get(codes, i), &crash->mach_codes[i]))
+            crash->mach_codes[i] = 0;
+    }
+    crash->termination = load_text(l, object, "termination");
+    crash->diagnosis = load_text(l, object, "diagnosis");
+    crash->messages = load_text_list(l, json_object_get(object, "messages"), &crash->n_messages);
 }
 
 static void
@@ -295,6 +368,7 @@ load_origin(struct load *l, const json_t *root, struct report_envelope *envelope
     if (!r->id)
         r->id = envelope->id;
     r->format = load_text(l, root, "format");
+    r->kind = load_text(l, root, "kind");
     r->timestamp_ms = load_time(root, "timestamp");
     const json_t *app = json_object_get(root, "app"), *os = json_object_get(root, "os");
     r->app_id = load_text(l, app, "id");
@@ -306,14 +380,17 @@ load_origin(struct load *l, const json_t *root, struct report_envelope *envelope
     r->os_build = load_text(l, os, "build");
     r->device_model = load_text(l, json_object_get(root, "device"), "model");
     r->arch = load_text(l, root, "arch");
-    const json_t *crash = json_object_get(root, "crash");
-    r->crash.thread = load_int(crash, "thread", -1);
-    r->crash.signal = load_text(l, crash, "signal");
-    r->crash.mach = load_text(l, crash, "mach");
-    r->crash.code = load_text(l, crash, "code");
-    r->crash.exception = load_text(l, crash, "exception");
-    r->crash.reason = load_text(l, crash, "reason");
-    r->crash.has_address = json_scan_u64(json_object_get(crash, "address"), &r->crash.address);
+    r->environment = load_text(l, root, "environment");
+    const json_t *process = json_object_get(root, "process");
+    r->process = (struct report_process){
+        .name = load_text(l, process, "name"),
+        .path = load_text(l, process, "path"),
+        .parent = load_text(l, process, "parent"),
+        .pid = load_int(process, "pid", 0),
+        .parent_pid = load_int(process, "parent_pid", 0),
+        .launched_ms = load_time(process, "launched"),
+    };
+    load_crash(l, json_object_get(root, "crash"), &r->crash);
 }
 
 /* The members that are JSON texts in the model, cut out of the mended text. */
@@ -380,6 +457,7 @@ report_load_json(struct fz_span json, struct fz_arena *arena, struct report *ret
     load_origin(&load, root, &envelope);
     load_images(&load, root);
     load_threads(&load, root);
+    load_attachments(&load, root);
     load_verbatim(&load, fz_buffer_span(&text));
     load_notes(&load, root);
     if (load.failed)

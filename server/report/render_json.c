@@ -28,6 +28,18 @@ write_uuid(struct json_write *w, const char *key, const struct report_image *ima
     json_write_text(w, key, text);
 }
 
+/* Nothing at all for an empty list. */
+static void
+write_list(struct json_write *w, const char *key, const char *const *texts, size_t n)
+{
+    if (n == 0)
+        return;
+    json_write_open(w, key, '[');
+    for (size_t i = 0; i < n; i++)
+        json_write_text(w, NULL, texts[i]);
+    json_write_close(w, ']');
+}
+
 struct text_member {
     const char *key, *text;
 };
@@ -67,6 +79,7 @@ write_origin(struct json_write *w, const struct report *r, const struct report_e
     json_write_text(w, "project", e->project);
     json_write_text(w, "status", e->status ? e->status : report_status(r));
     json_write_text(w, "format", r->format);
+    json_write_text(w, "kind", r->kind);
     write_time(w, "received", e->received_ms);
     write_time(w, "timestamp", r->timestamp_ms);
     const struct text_member app[] = {{"id", r->app_id},
@@ -80,13 +93,32 @@ write_origin(struct json_write *w, const struct report *r, const struct report_e
     write_texts(w, "os", os, FZ_ARRAY_LEN(os));
     write_texts(w, "device", device, FZ_ARRAY_LEN(device));
     json_write_text(w, "arch", r->arch);
+    json_write_text(w, "environment", r->environment);
+}
+
+static void
+write_process(struct json_write *w, const struct report_process *p)
+{
+    if (!p->name && !p->path && !p->parent && !p->pid && !p->parent_pid && !p->launched_ms)
+        return;
+    json_write_open(w, "process", '{');
+    json_write_text(w, "name", p->name);
+    json_write_text(w, "path", p->path);
+    if (p->pid)
+        json_write_i64(w, "pid", p->pid);
+    json_write_text(w, "parent", p->parent);
+    if (p->parent_pid)
+        json_write_i64(w, "parent_pid", p->parent_pid);
+    write_time(w, "launched", p->launched_ms);
+    json_write_close(w, '}');
 }
 
 static void
 write_crash(struct json_write *w, const struct report_crash *crash)
 {
     if (crash->thread < 0 && !crash->signal && !crash->mach && !crash->code && !crash->exception &&
-        !crash->reason && !crash->has_address)
+        !crash->reason && !crash->has_address && !crash->signal_code && !crash->subtype &&
+        !crash->n_mach_codes && !crash->termination && !crash->diagnosis && !crash->n_messages)
         return;
     json_write_open(w, "crash", '{');
     if (crash->thread >= 0)
@@ -98,6 +130,17 @@ write_crash(struct json_write *w, const struct report_crash *crash)
         json_write_hex(w, "address", crash->address);
     json_write_text(w, "exception", crash->exception);
     json_write_text(w, "reason", crash->reason);
+    json_write_text(w, "signal_code", crash->signal_code);
+    json_write_text(w, "subtype", crash->subtype);
+    if (crash->n_mach_codes) {
+        json_write_open(w, "mach_codes", '[');
+        for (size_t i = 0; i < crash->n_mach_codes; i++)
+            json_write_hex(w, NULL, crash->mach_codes[i]);
+        json_write_close(w, ']');
+    }
+    json_write_text(w, "termination", crash->termination);
+    json_write_text(w, "diagnosis", crash->diagnosis);
+    write_list(w, "messages", crash->messages, crash->n_messages);
     json_write_close(w, '}');
 }
 
@@ -117,12 +160,7 @@ write_symbol(struct json_write *w, const struct report_symbol *symbol)
         json_write_u64(w, "column", symbol->column);
     json_write_bool(w, "inlined", symbol->inlined);
     json_write_text(w, "source", symbol->source);
-    if (symbol->n_also) {
-        json_write_open(w, "also", '[');
-        for (size_t i = 0; i < symbol->n_also; i++)
-            json_write_text(w, NULL, symbol->also[i]);
-        json_write_close(w, ']');
-    }
+    write_list(w, "also", symbol->also, symbol->n_also);
     json_write_close(w, '}');
 }
 
@@ -148,8 +186,22 @@ write_frame(struct json_write *w, const struct report *r, const struct report_fr
     for (size_t i = 0; i < frame->n_symbols; i++)
         write_symbol(w, &frame->symbols[i]);
     json_write_close(w, ']');
+    if (frame->samples)
+        json_write_u64(w, "samples", frame->samples);
     json_write_bool(w, "in_app", frame->in_app);
     json_write_close(w, '}');
+}
+
+static void
+write_frames(struct json_write *w, const struct report *r, const struct report_frame *frames,
+             size_t n, size_t n_cut)
+{
+    json_write_open(w, "frames", '[');
+    for (size_t i = 0; i < n; i++)
+        write_frame(w, r, &frames[i], i);
+    json_write_close(w, ']');
+    if (n_cut)
+        json_write_u64(w, "frames_cut", n_cut);
 }
 
 static void
@@ -159,19 +211,18 @@ write_thread(struct json_write *w, const struct report *r, const struct report_t
     json_write_i64(w, "index", thread->index);
     json_write_text(w, "name", thread->name);
     json_write_text(w, "queue", thread->queue);
+    json_write_text(w, "state", thread->state);
     json_write_bool(w, "crashed", thread->crashed);
+    if (thread->samples)
+        json_write_u64(w, "samples", thread->samples);
     if (thread->n_registers) {
         json_write_open(w, "registers", '{');
         for (size_t i = 0; i < thread->n_registers; i++)
             json_write_hex(w, thread->registers[i].name, thread->registers[i].value);
         json_write_close(w, '}');
     }
-    json_write_open(w, "frames", '[');
-    for (size_t i = 0; i < thread->n_frames; i++)
-        write_frame(w, r, &thread->frames[i], i);
-    json_write_close(w, ']');
-    if (thread->n_frames_cut)
-        json_write_u64(w, "frames_cut", thread->n_frames_cut);
+    json_write_raw(w, "notable_addresses", thread->notable_json);
+    write_frames(w, r, thread->frames, thread->n_frames, thread->n_frames_cut);
     json_write_close(w, '}');
 }
 
@@ -186,6 +237,8 @@ write_images(struct json_write *w, const struct report *r)
         json_write_text(w, "name", image->name);
         json_write_text(w, "path", image->path);
         json_write_text(w, "arch", image->arch);
+        json_write_text(w, "bundle_id", image->bundle_id);
+        json_write_text(w, "version", image->version);
         json_write_hex(w, "address", image->addr);
         if (image->size)
             json_write_u64(w, "size", image->size);
@@ -207,6 +260,25 @@ write_images(struct json_write *w, const struct report *r)
     json_write_close(w, ']');
 }
 
+static void
+write_attachments(struct json_write *w, const struct report *r)
+{
+    if (r->n_attachments == 0)
+        return;
+    json_write_open(w, "attachments", '[');
+    for (size_t i = 0; i < r->n_attachments; i++) {
+        const struct report_attachment *at = &r->attachments[i];
+        json_write_open(w, NULL, '{');
+        json_write_text(w, "name", at->name);
+        json_write_text(w, "type", at->type);
+        json_write_text(w, "kind", at->kind);
+        json_write_u64(w, "offset", at->offset);
+        json_write_u64(w, "size", at->size);
+        json_write_close(w, '}');
+    }
+    json_write_close(w, ']');
+}
+
 enum fz_code
 report_render_json(const struct report *report, const struct report_envelope *envelope,
                    struct fz_buffer *out, struct fz_error *err)
@@ -214,6 +286,7 @@ report_render_json(const struct report *report, const struct report_envelope *en
     struct json_write w = json_write_start(out);
     json_write_open(&w, NULL, '{');
     write_origin(&w, report, envelope);
+    write_process(&w, &report->process);
     write_crash(&w, &report->crash);
     json_write_raw(&w, "user", report->user_json);
     json_write_raw(&w, "tags", report->tags_json);
@@ -221,15 +294,17 @@ report_render_json(const struct report *report, const struct report_envelope *en
     for (size_t i = 0; i < report->n_threads; i++)
         write_thread(&w, report, &report->threads[i]);
     json_write_close(&w, ']');
+    if (report->n_exception_frames) {
+        json_write_open(&w, "exception_backtrace", '{');
+        write_frames(&w, report, report->exception_frames, report->n_exception_frames,
+                     report->n_exception_frames_cut);
+        json_write_close(&w, '}');
+    }
     write_images(&w, report);
+    write_attachments(&w, report);
     json_write_raw(&w, "breadcrumbs", report->breadcrumbs_json);
     json_write_raw(&w, "extra", report->extra_json);
-    if (report->n_notes) {
-        json_write_open(&w, "notes", '[');
-        for (size_t i = 0; i < report->n_notes; i++)
-            json_write_text(&w, NULL, report->notes[i]);
-        json_write_close(&w, ']');
-    }
+    write_list(&w, "notes", report->notes, report->n_notes);
     json_write_close(&w, '}');
     return fz_buffer_done(out, err);
 }

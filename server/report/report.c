@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/text.h"
 
@@ -67,20 +68,43 @@ report_crashed_thread(const struct report *report)
     return report->n_threads ? &report->threads[0] : NULL;
 }
 
+static void
+count_names(const struct report_frame *frames, size_t n, bool *named, bool *lacking)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (frames[i].n_symbols)
+            *named = true;
+        else if (frames[i].status != REPORT_FRAME_UNKNOWN_IMAGE)
+            *lacking = true;
+    }
+}
+
 const char *
 report_status(const struct report *report)
 {
     bool named = false, lacking = false;
-    for (size_t i = 0; i < report->n_threads; i++) {
-        const struct report_thread *thread = &report->threads[i];
-        for (size_t k = 0; k < thread->n_frames; k++) {
-            if (thread->frames[k].n_symbols)
-                named = true;
-            else if (thread->frames[k].status != REPORT_FRAME_UNKNOWN_IMAGE)
-                lacking = true;
-        }
-    }
+    for (size_t i = 0; i < report->n_threads; i++)
+        count_names(report->threads[i].frames, report->threads[i].n_frames, &named, &lacking);
+    count_names(report->exception_frames, report->n_exception_frames, &named, &lacking);
     return !named ? "unsymbolicated" : lacking ? "partial" : "symbolicated";
+}
+
+bool
+report_add_client_symbol(struct report_frame *frame, struct fz_arena *arena,
+                         const struct report_symbol *symbol)
+{
+    if (!symbol->function || !*symbol->function || frame->n_client >= REPORT_CLIENT_SYMBOLS_MAX)
+        return true;
+    struct report_symbol *grown = fz_arena_array(arena, frame->n_client + 1, sizeof(*grown));
+    if (!grown)
+        return false;
+    if (frame->n_client)
+        memcpy(grown, frame->client, frame->n_client * sizeof(*grown));
+    grown[frame->n_client] = *symbol;
+    grown[frame->n_client].source = "client";
+    frame->client = grown;
+    frame->n_client++;
+    return true;
 }
 
 const char *

@@ -13,6 +13,8 @@
 #include "base/error.h"
 #include "base/uuid.h"
 
+enum { REPORT_CLIENT_SYMBOLS_MAX = 64 };
+
 enum report_adjust {
     REPORT_ADJUST_AUTO,  /* by the rule: frame 0 of a thread exact, others return addresses */
     REPORT_ADJUST_EXACT, /* look up as it stands: the exact pc, or adjusted by the client already */
@@ -57,8 +59,13 @@ struct report_frame {
     int image; /* number in images, -1 = in none; set by resolve unless the format gave it */
     bool has_image_offset;
     uint64_t image_offset;
-    const char *client_function, *client_file; /* names that the client had itself */
-    uint32_t client_line;
+    /* Names that the report brought itself, innermost first, source "client"; resolve shows them
+     * where no symbol file has a better one. `function` as the report spells it, mangled or not. */
+    struct report_symbol *client;
+    size_t n_client;
+    bool has_client_start;
+    uint64_t client_start; /* where the outermost client function starts, if has_client_start */
+    uint32_t samples;      /* how often a sampled tree saw this frame; 0 = no such count */
     bool in_app;
     struct report_symbol *symbols; /* innermost first */
     size_t n_symbols;
@@ -76,13 +83,15 @@ struct report_memory {
 
 struct report_thread {
     int64_t index;
-    const char *name, *queue;
+    const char *name, *queue, *state; /* state: "TH_STATE_RUNNING"..., as the report spells it */
     bool crashed;
+    uint32_t samples; /* of a sampled tree: how often this stack was seen; 0 = no such count */
     struct report_register *registers;
     size_t n_registers;
     struct report_frame *frames;   /* newest first */
     size_t n_frames, n_frames_cut; /* cut: left out because of the limit */
     struct report_memory stack;    /* empty if not captured */
+    const char *notable_json;      /* what was found at its registers and on its stack, JSON */
 };
 
 enum report_image_state {
@@ -96,35 +105,69 @@ struct report_image {
     struct fz_uuid uuid;
     bool has_uuid;
     const char *name, *path, *arch;
-    uint64_t addr, size; /* size 0 = unknown: reaches to the next image */
+    const char *bundle_id, *version; /* as the report spells them: "1.2", "1.2 (34)" */
+    uint64_t addr, size;             /* size 0 = unknown: reaches to the next image */
     enum report_image_state state;
     bool lacks_dwarf; /* found, but with a symbol table only: a dSYM would tell more */
 };
 
 struct report_crash {
     int64_t thread; /* index of the crashed thread, -1 = unknown */
+    /* "SIGSEGV"; "EXC_BAD_ACCESS"; "KERN_INVALID_ADDRESS"; name of the language exception; its
+     * reason, or what the process said as it ended. */
     const char *signal, *mach, *code, *exception, *reason;
     bool has_address;
     uint64_t address;
+    const char *signal_code; /* "SEGV_MAPERR" */
+    const char *subtype;     /* as Apple words it: "KERN_INVALID_ADDRESS at 0x10" */
+    uint64_t *mach_codes;    /* code, subcode... */
+    size_t n_mach_codes;
+    const char *termination; /* "SPRINGBOARD 0x8badf00d ...", on one line */
+    const char *diagnosis;   /* the reporter's own guess, for people */
+    const char **messages;   /* application-specific information, one text per message */
+    size_t n_messages;
+};
+
+/* The process; all of it may be unknown. */
+struct report_process {
+    const char *name, *path, *parent;
+    int64_t pid, parent_pid; /* 0 = unknown */
+    int64_t launched_ms;     /* 0 = unknown */
+};
+
+/* A file that came with the report. It stays in the report's raw body. */
+struct report_attachment {
+    const char *name, *type, *kind; /* file name; content type; what the client calls it */
+    uint64_t offset, size;          /* of the bytes within the raw body as it is stored */
 };
 
 struct report {
     const char *id;       /* as the client spelt it; NULL = none */
     const char *format;   /* "framezero", ... */
+    const char *kind;     /* "crash", "hang", "cpu", "disk_write", "launch", "memory", "error",
+                             "message";     NULL = crash */
     int64_t timestamp_ms; /* 0 = unknown */
     const char *app_id, *app_name, *app_version, *app_build;
+    const char *environment; /* "production", "testflight", ... as the client says */
     const char *os_name, *os_version, *os_build;
     const char *device_model;
     const char *arch;
+    struct report_process process;
     struct report_crash crash;
     struct report_thread *threads;
     size_t n_threads;
+    /* Where the uncaught exception was thrown (lastExceptionBacktrace): newest first. Every frame
+     * is a return address, REPORT_ADJUST_AUTO and _RETURN mean the same here. */
+    struct report_frame *exception_frames;
+    size_t n_exception_frames, n_exception_frames_cut;
     struct report_image *images;
     size_t n_images;
     struct report_memory *memory;
     size_t n_memory;
     const char *user_json, *tags_json, *breadcrumbs_json,
-        *extra_json;    /* JSON texts kept as they came, NULL = none */
+        *extra_json; /* JSON texts kept as they came, NULL = none */
+    struct report_attachment *attachments;
+    size_t n_attachments;
     const char **notes; /* what was odd and mended or left out, for people; shown in the report */
     size_t n_notes;
 };
@@ -140,6 +183,12 @@ void report_note(struct report *report, struct fz_arena *arena, const char *fmt,
  * the images. */
 int report_image_at(const struct report *report, uint64_t addr);
 
+/* One client symbol for a frame: `function` (NULL or "" adds nothing), file and line may be
+ * unknown. Inlined calls first, the function that has its own frame last; false when memory is out.
+ */
+bool report_add_client_symbol(struct report_frame *frame, struct fz_arena *arena,
+                              const struct report_symbol *symbol);
+
 /* The crashed thread: crash.thread, else the first marked one, else the first. NULL without
  * threads. */
 struct report_thread *report_crashed_thread(const struct report *report);
@@ -148,8 +197,9 @@ struct report_thread *report_crashed_thread(const struct report *report);
  * "symbolicated": every frame that lies in an image has a name, and there is such a frame;
  * "partial": some have one; "unsymbolicated": no frame has a name.
  *
- * A frame lacks its name no matter why: no symbol file (the system's own images too), a broken one,
- * or none of its symbols there. A frame outside all images does not count: no upload could name it.
+ * The frames of all threads and of the exception backtrace count. A frame lacks its name no matter
+ * why: no symbol file (the system's own images too), a broken one, or none of its symbols there. A
+ * frame outside all images does not count: no upload could name it.
  */
 const char *report_status(const struct report *report);
 

@@ -183,7 +183,7 @@ resolve_frame(struct resolver *r, struct report_frame *frame, bool is_return, st
                 frame->symbols[frame->n_symbols - 1].offset += frame->image_offset - offset;
         }
     }
-    if (code == FZ_OK && frame->n_symbols == 0 && frame->client_function && *frame->client_function)
+    if (code == FZ_OK && frame->n_symbols == 0 && frame->n_client > 0)
         code = resolve_names_client(&r->names, frame, err);
     if (code == FZ_OK && frame->n_symbols > 0)
         frame->status = REPORT_FRAME_SYMBOLICATED;
@@ -230,6 +230,17 @@ frames_from_registers(struct resolver *r, struct report_thread *thread, struct f
 }
 
 static enum fz_code
+resolve_exception(struct resolver *r, struct fz_error *err)
+{
+    enum fz_code code = FZ_OK;
+    for (size_t i = 0; code == FZ_OK && i < r->report->n_exception_frames; i++) {
+        struct report_frame *frame = &r->report->exception_frames[i];
+        code = resolve_frame(r, frame, frame->adjust != REPORT_ADJUST_EXACT, err);
+    }
+    return code;
+}
+
+static enum fz_code
 resolve_thread(struct resolver *r, struct report_thread *thread, struct fz_error *err)
 {
     enum fz_code code = frames_from_registers(r, thread, err);
@@ -261,6 +272,8 @@ resolve_report(struct report *report, resolve_find_fn find, void *user,
     resolve_names_init(&r->names, options, arena);
     for (size_t i = 0; code == FZ_OK && i < report->n_threads; i++)
         code = resolve_thread(r, &report->threads[i], err);
+    if (code == FZ_OK)
+        code = resolve_exception(r, err);
     resolve_names_deinit(&r->names);
     return code;
 }

@@ -173,19 +173,19 @@ resolve_names_at(struct resolve_names *names, const struct sym_index *index, uin
 enum fz_code
 resolve_names_client(struct resolve_names *names, struct report_frame *frame, struct fz_error *err)
 {
-    struct report_symbol *symbol = fz_arena_alloc(names->arena, sizeof(*symbol));
-    if (!symbol)
+    struct report_symbol *symbols = fz_arena_array(names->arena, frame->n_client, sizeof(*symbols));
+    if (!symbols)
         return fz_arena_fail(names->arena, err);
-    bool demangled;
-    symbol->function = readable(names, frame->client_function, false, &demangled);
-    if (!symbol->function)
-        return fz_arena_fail(names->arena, err);
-    if (demangled)
-        symbol->mangled = frame->client_function;
-    symbol->file = frame->client_file;
-    symbol->line = frame->client_line;
-    symbol->source = "client";
-    frame->symbols = symbol;
-    frame->n_symbols = 1;
+    for (size_t i = 0; i < frame->n_client; i++) {
+        bool demangled;
+        symbols[i] = frame->client[i];
+        symbols[i].function = readable(names, frame->client[i].function, false, &demangled);
+        if (!symbols[i].function)
+            return fz_arena_fail(names->arena, err);
+        if (demangled)
+            symbols[i].mangled = frame->client[i].function;
+    }
+    frame->symbols = symbols;
+    frame->n_symbols = frame->n_client;
     return FZ_OK;
 }

@@ -1,7 +1,8 @@
 /*
  * Golden tests: each folder <format>/<case>/ holds what goes in and what must come out.
  *
- *   input.json           a report as a client sends it   -> report.json       (ingest, render)
+ *   input.*              a body as a client sends it     -> report.json       (ingest, render)
+ *                        with several reports in it      -> report-0.json, report-1.json...
  *   symbolicated.json    a finished report as stored     -> symbolicated.json (load, render)
  *                                                        -> symbolicated.crash, symbolicated.ips
  *
@@ -88,28 +89,81 @@ render_and_compare(struct golden *g, render_fn render, const struct report *repo
     fz_buffer_deinit(&out);
 }
 
+/* The name of the file that begins with "input.", in `ret`. */
+static bool
+find_input(const char *folder, char ret[NAME_MAX + 1])
+{
+    bool found = false;
+    DIR *dir = opendir(folder);
+    for (struct dirent *entry; dir && !found && (entry = readdir(dir));) {
+        found = strncmp(entry->d_name, "input.", 6) == 0;
+        if (found)
+            snprintf(ret, NAME_MAX + 1, "%s", entry->d_name);
+    }
+    if (dir)
+        closedir(dir);
+    return found;
+}
+
 static void
-run_case(struct golden *g)
+run_item(struct golden *g, const struct ingest_item *item, const char *name)
 {
     static const struct report_envelope received = {.id = "0192f0c4-7a11-7c3e-8f00-000000000001",
                                                     .project = "default",
                                                     .received_ms = 1795169473000};
+    struct limits limits = limits_default();
+    struct fz_arena arena;
+    struct report report;
+    struct fz_error err = item->err;
+    fz_arena_init(&arena, limits.report_memory);
+    if (item->code == FZ_OK && ingest_parse(item->body, &limits, &arena, &report, &err) == FZ_OK) {
+        render_and_compare(g, report_render_json, &report, &received, name);
+    } else {
+        fprintf(stderr, "%s: %s: %s\n", g->folder, name, err.text);
+        g->n_bad++;
+    }
+    fz_arena_deinit(&arena);
+}
+
+static void
+run_input(struct golden *g, const struct fz_buffer *in)
+{
+    struct limits limits = limits_default();
+    struct ingest_item *items;
+    struct fz_arena arena;
+    struct fz_error err;
+    size_t n, n_cut;
+    fz_arena_init(&arena, limits.report_memory);
+    if (ingest_split(fz_buffer_span(in), &limits, &arena, &items, &n, &n_cut, &err) != FZ_OK) {
+        fprintf(stderr, "%s: %s\n", g->folder, err.text);
+        g->n_bad++;
+    } else if (n == 1) {
+        run_item(g, items, "report.json");
+    } else {
+        for (size_t i = 0; i < n; i++) {
+            char name[32];
+            snprintf(name, sizeof(name), "report-%zu.json", i);
+            run_item(g, &items[i], name);
+        }
+    }
+    fz_arena_deinit(&arena);
+}
+
+static void
+run_case(struct golden *g)
+{
     struct limits limits = limits_default();
     struct report_envelope envelope;
     struct fz_arena arena;
     struct report report;
     struct fz_error err;
     struct fz_buffer in;
+    char name[NAME_MAX + 1];
     fz_arena_init(&arena, limits.report_memory);
-    if (read_file(g->folder, "input.json", &in)) {
-        if (ingest_parse(fz_buffer_span(&in), &limits, &arena, &report, &err) == FZ_OK) {
-            render_and_compare(g, report_render_json, &report, &received, "report.json");
-        } else {
-            fprintf(stderr, "%s: %s\n", g->folder, err.text);
-            g->n_bad++;
-        }
+    if (find_input(g->folder, name) && read_file(g->folder, name, &in)) {
+        run_input(g, &in);
+        fz_buffer_deinit(&in);
     }
-    fz_buffer_deinit(&in);
     if (read_file(g->folder, "symbolicated.json", &in)) {
         if (report_load_json(fz_buffer_span(&in), &arena, &report, &envelope, &err) == FZ_OK) {
             render_and_compare(g, report_render_json, &report, &envelope, "symbolicated.json");

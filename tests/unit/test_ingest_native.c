@@ -89,8 +89,8 @@ test_full(void **state)
     assert_int_equal(thread->frames[0].adjust, REPORT_ADJUST_AUTO);
     assert_int_equal(thread->frames[0].image, -1);
     assert_int_equal(thread->frames[1].adjust, REPORT_ADJUST_EXACT);
-    assert_string_equal(thread->frames[1].client_function, "f");
-    assert_int_equal(thread->frames[1].client_line, 12);
+    assert_string_equal(thread->frames[1].client[0].function, "f");
+    assert_int_equal(thread->frames[1].client[0].line, 12);
     assert_int_equal(thread->stack.addr, 0x16f0ffa60);
     assert_int_equal(thread->stack.bytes.len, 4);
     assert_memory_equal(thread->stack.bytes.data, "\0\1\2\3", 4);

@@ -38,6 +38,7 @@ static struct report_frame frames[] = {
      .image = 0,
      .has_image_offset = true,
      .image_offset = 0xaa,
+     .samples = 5,
      .in_app = true,
      .symbols = symbols,
      .n_symbols = 2},
@@ -59,7 +60,10 @@ static struct report_thread threads[] = {
     {.index = 0,
      .name = "ma\x1b[1min",
      .queue = "q",
+     .state = "TH_STATE_RUNNING",
      .crashed = true,
+     .samples = 9,
+     .notable_json = "{\"x0\":{\"type\":\"string\"}}",
      .registers = registers,
      .n_registers = 4,
      .frames = frames,
@@ -73,6 +77,8 @@ static struct report_image images[] = {
      .name = "Shop",
      .path = "/a/Shop",
      .arch = "arm64",
+     .bundle_id = "com.acme.shop",
+     .version = "4.2",
      .addr = 0x1000,
      .size = 0x1000,
      .state = REPORT_IMAGE_FOUND},
@@ -84,9 +90,36 @@ static struct report_image images[] = {
     {.name = "none", .addr = 0x4000, .size = 1, .state = REPORT_IMAGE_MISSING},
 };
 static const char *notes[] = {"a note"};
+static const char *messages[] = {"abort() called", "two"};
+static uint64_t mach_codes[] = {1, UINT64_MAX};
+static struct report_frame exception_frames[] = {
+    {.addr = 0x10ab,
+     .lookup_addr = 0x10aa,
+     .adjust = REPORT_ADJUST_RETURN,
+     .status = REPORT_FRAME_NO_SYMBOL,
+     .image = 0,
+     .has_image_offset = true,
+     .image_offset = 0xab},
+};
+static struct report_attachment attachments[] = {
+    {.name = "log.txt", .type = "text/plain", .kind = "event.attachment", .offset = 7, .size = 9},
+    {.name = "empty"}};
 static const struct report full = {
     .id = "mine",
     .format = "framezero",
+    .kind = "hang",
+    .environment = "testflight",
+    .process = {.name = "Shop",
+                .path = "/a/Shop",
+                .parent = "launchd",
+                .pid = 4242,
+                .parent_pid = 1,
+                .launched_ms = 1795169470000},
+    .exception_frames = exception_frames,
+    .n_exception_frames = 1,
+    .n_exception_frames_cut = 2,
+    .attachments = attachments,
+    .n_attachments = 2,
     .timestamp_ms = 1795169472345,
     .app_id = "com.acme.shop",
     .app_name = "Shop",
@@ -104,7 +137,15 @@ static const struct report full = {
               .exception = "NSRangeException",
               .reason = "index 7",
               .has_address = true,
-              .address = 16},
+              .address = 16,
+              .signal_code = "SEGV_MAPERR",
+              .subtype = "KERN_INVALID_ADDRESS at 0x10",
+              .mach_codes = mach_codes,
+              .n_mach_codes = 2,
+              .termination = "SIGNAL 6 Abort trap: 6",
+              .diagnosis = "a guess",
+              .messages = messages,
+              .n_messages = 2},
     .threads = threads,
     .n_threads = 2,
     .images = images,
@@ -123,15 +164,25 @@ static const struct report_envelope envelope = {.id = "0192f0c4-7a11-7c3e-8f00-0
 static const char full_json[] =
     "{\"id\":\"0192f0c4-7a11-7c3e-8f00-000000000001\",\"client_id\":\"mine\","
     "\"project\":\"default\",\"status\":\"partial\",\"format\":\"framezero\","
+    "\"kind\":\"hang\","
     "\"received\":\"2026-11-20T10:11:13.000Z\",\"timestamp\":\"2026-11-20T10:11:12.345Z\","
     "\"app\":{\"id\":\"com.acme.shop\",\"name\":\"Shop\",\"version\":\"4.2\",\"build\":\"4201\"},"
     "\"os\":{\"name\":\"iOS\",\"version\":\"18.1\",\"build\":\"22B83\"},"
     "\"device\":{\"model\":\"iPhone15,2\"},\"arch\":\"arm64\","
+    "\"environment\":\"testflight\",\"process\":{\"name\":\"Shop\",\"path\":\"/a/Shop\","
+    "\"pid\":4242,\"parent\":\"launchd\",\"parent_pid\":1,"
+    "\"launched\":\"2026-11-20T10:11:10.000Z\"},"
     "\"crash\":{\"thread\":0,\"signal\":\"SIGABRT\",\"mach\":\"EXC_CRASH\",\"code\":\"c\","
-    "\"address\":\"0x10\",\"exception\":\"NSRangeException\",\"reason\":\"index 7\"},"
+    "\"address\":\"0x10\",\"exception\":\"NSRangeException\",\"reason\":\"index 7\","
+    "\"signal_code\":\"SEGV_MAPERR\",\"subtype\":\"KERN_INVALID_ADDRESS at 0x10\","
+    "\"mach_codes\":[\"0x1\",\"0xffffffffffffffff\"],"
+    "\"termination\":\"SIGNAL 6 Abort trap: 6\",\"diagnosis\":\"a guess\","
+    "\"messages\":[\"abort() called\",\"two\"]},"
     "\"user\":{\"id\":1.50},\"tags\":{},\"threads\":["
-    "{\"index\":0,\"name\":\"ma\\u001b[1min\",\"queue\":\"q\",\"crashed\":true,"
+    "{\"index\":0,\"name\":\"ma\\u001b[1min\",\"queue\":\"q\","
+    "\"state\":\"TH_STATE_RUNNING\",\"crashed\":true,\"samples\":9,"
     "\"registers\":{\"pc\":\"0x10aa\",\"x0\":\"0xffffffffffffffff\",\"x1\":\"0x1\",\"x3\":\"0x3\"},"
+    "\"notable_addresses\":{\"x0\":{\"type\":\"string\"}},"
     "\"frames\":["
     "{\"index\":0,\"address\":\"0x10aa\",\"lookup_address\":\"0x10aa\",\"image\":\"Shop\","
     "\"image_uuid\":\"4c4c0000000000000000000000000000\",\"image_offset\":\"0xaa\","
@@ -139,7 +190,8 @@ static const char full_json[] =
     "{\"function\":\"inner(int)\",\"mangled\":\"_Z5inneri\",\"file\":\"/src/work.c\",\"line\":2,"
     "\"column\":9,\"inlined\":true,\"source\":\"dwarf\"},"
     "{\"function\":\"main\",\"offset\":0,\"file\":\"/src/ma\\nin.c\",\"line\":5,"
-    "\"inlined\":false,\"source\":\"symtab\",\"also\":[\"_b\",\"_c\\\"d\"]}],\"in_app\":true},"
+    "\"inlined\":false,\"source\":\"symtab\",\"also\":[\"_b\",\"_c\\\"d\"]}],\"samples\":5,"
+    "\"in_app\":true},"
     "{\"index\":1,\"address\":\"0x2001\",\"lookup_address\":\"0x2000\",\"image\":\"dyld\","
     "\"image_uuid\":\"8a000000000000000000000000000000\",\"image_offset\":\"0x1\","
     "\"status\":\"missing_symbol_file\",\"trust\":\"frame_pointer\",\"symbols\":[],"
@@ -149,13 +201,22 @@ static const char full_json[] =
     "{\"index\":3,\"address\":\"0x3000\",\"trust\":\"given\",\"symbols\":[],\"in_app\":false}],"
     "\"frames_cut\":7},"
     "{\"index\":3,\"crashed\":false,\"frames\":[]}],"
+    "\"exception_backtrace\":{\"frames\":["
+    "{\"index\":0,\"address\":\"0x10ab\",\"lookup_address\":\"0x10aa\",\"image\":\"Shop\","
+    "\"image_uuid\":\"4c4c0000000000000000000000000000\",\"image_offset\":\"0xab\","
+    "\"status\":\"no_symbol\",\"trust\":\"given\",\"symbols\":[],\"in_app\":false}],"
+    "\"frames_cut\":2},"
     "\"images\":[{\"uuid\":\"4c4c0000000000000000000000000000\",\"name\":\"Shop\","
-    "\"path\":\"/a/Shop\",\"arch\":\"arm64\",\"address\":\"0x1000\",\"size\":4096,"
+    "\"path\":\"/a/Shop\",\"arch\":\"arm64\",\"bundle_id\":\"com.acme.shop\","
+    "\"version\":\"4.2\",\"address\":\"0x1000\",\"size\":4096,"
     "\"symbols\":\"found\"},"
     "{\"uuid\":\"8a000000000000000000000000000000\",\"name\":\"dyld\",\"address\":\"0x2000\","
     "\"symbols\":\"missing\"},{\"name\":\"none\",\"address\":\"0x4000\",\"size\":1,"
     "\"symbols\":\"missing\"}],"
     "\"missing\":[{\"uuid\":\"8a000000000000000000000000000000\",\"name\":\"dyld\"}],"
+    "\"attachments\":[{\"name\":\"log.txt\",\"type\":\"text/plain\","
+    "\"kind\":\"event.attachment\",\"offset\":7,\"size\":9},"
+    "{\"name\":\"empty\",\"offset\":0,\"size\":0}],"
     "\"breadcrumbs\":[],\"extra\":{\"a\":1},\"notes\":[\"a note\"]}";
 
 static const char full_crash[] =

@@ -217,12 +217,14 @@ test_names_and_states(void **state)
     struct finder *finder = *state;
     struct fz_arena arena;
     fz_arena_init(&arena, 4 * 1024 * 1024);
+    struct report_symbol mangled = {.function = "_ZN3foo3barEv", .source = "client"};
+    struct report_symbol worse = {.function = "not this one", .source = "client"};
     struct report_frame frames[] = {
         {.addr = LOAD + 0x1304, .image = -1},
         {.addr = LOAD + 0x1105, .image = -1},
-        {.addr = SYSTEM + 5, .image = -1, .client_function = "_ZN3foo3barEv"},
+        {.addr = SYSTEM + 5, .image = -1, .client = &mangled, .n_client = 1},
         {.addr = SYSTEM + 9, .image = -1},
-        {.addr = LOAD + 0x1105, .image = -1, .client_function = "not this one"},
+        {.addr = LOAD + 0x1105, .image = -1, .client = &worse, .n_client = 1},
     };
     struct report_thread thread = {.frames = frames, .n_frames = FZ_ARRAY_LEN(frames)};
     struct report report = {.arch = "arm64", .threads = &thread, .n_threads = 1};
