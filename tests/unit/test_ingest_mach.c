@@ -1,0 +1,113 @@
+#include "server/ingest/mach.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "base/attr.h"
+#include "server/ingest/cpu.h"
+
+static void
+assert_name(const char *got, const char *want)
+{
+    if (!want)
+        assert_null(got);
+    else if (!got)
+        fail_msg("no name, %s is wanted", want);
+    else
+        assert_string_equal(got, want);
+}
+
+static void
+test_names(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t type, code;
+        bool arm;
+        const char *exception, *code_name;
+    } cases[] = {
+        {1, 1, true, "EXC_BAD_ACCESS", "KERN_INVALID_ADDRESS"},
+        {1, 2, false, "EXC_BAD_ACCESS", "KERN_PROTECTION_FAILURE"},
+        {1, 13, false, "EXC_BAD_ACCESS", "EXC_I386_GPFLT"},
+        {1, 13, true, "EXC_BAD_ACCESS", NULL},
+        {6, 1, true, "EXC_BREAKPOINT", "EXC_ARM_BREAKPOINT"},
+        {6, 1, false, "EXC_BREAKPOINT", "EXC_I386_SGL"},
+        {5, 0x10003, true, "EXC_SOFTWARE", "EXC_SOFT_SIGNAL"},
+        {13, 0, true, "EXC_CORPSE_NOTIFY", NULL},
+        {0, 0, true, NULL, NULL},
+        {14, 1, true, NULL, NULL},
+        {UINT64_MAX, UINT64_MAX, true, NULL, NULL},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        assert_name(ingest_mach_exception(cases[i].type), cases[i].exception);
+        assert_name(ingest_mach_code(cases[i].type, cases[i].code, cases[i].arm),
+                    cases[i].code_name);
+    }
+    assert_name(ingest_signal_name(6), "SIGABRT");
+    assert_name(ingest_signal_name(11), "SIGSEGV");
+    assert_name(ingest_signal_name(31), "SIGUSR2");
+    assert_name(ingest_signal_name(0), NULL);
+    assert_name(ingest_signal_name(32), NULL);
+    assert_name(ingest_signal_name(-1), NULL);
+}
+
+static void
+test_signals(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t type, code, subcode;
+        const char *signal;
+    } cases[] = {
+        {1, 1, 0x10, "SIGSEGV"},    {1, 2, 0x10, "SIGBUS"},    {2, 1, 0, "SIGILL"},
+        {3, 1, 0, "SIGFPE"},        {6, 1, 0, "SIGTRAP"},      {5, 0x10003, 6, "SIGABRT"},
+        {5, 0x10003, 99, NULL},     {5, 0x10000, 0, "SIGSYS"}, {5, 0x10001, 0, "SIGPIPE"},
+        {5, 0x10002, 0, "SIGABRT"}, {11, 0, 0, NULL},          {5, 0xdeadc0de, 0, NULL},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++)
+        assert_name(
+            ingest_signal_name(ingest_mach_signal(cases[i].type, cases[i].code, cases[i].subcode)),
+            cases[i].signal);
+}
+
+static void
+test_cpus(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t type, subtype;
+        const char *name;
+    } cases[] = {
+        {0x0100000c, 0, "arm64"},
+        {0x0100000c, 1, "arm64"},
+        {0x0100000c, 2, "arm64e"},
+        {0x0100000c, 0x80000002, "arm64e"},
+        {0x01000007, 3, "x86_64"},
+        {0x01000007, 0x80000003, "x86_64"},
+        {0x01000007, 8, "x86_64h"},
+        {7, 3, "i386"},
+        {12, 9, "armv7"},
+        {12, 11, "armv7s"},
+        {12, 99, "arm"},
+        {0x0200000c, 1, "arm64_32"},
+        {0, 0, NULL},
+        {0xffffffff, 0xffffffff, NULL},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++)
+        assert_name(ingest_cpu_name(cases[i].type, cases[i].subtype), cases[i].name);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_signals),
+        cmocka_unit_test(test_cpus),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
