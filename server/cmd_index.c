@@ -18,7 +18,7 @@
 enum { JOBS_MAX = 256 };
 
 struct arguments {
-    const char *file, *out, *arch;
+    const char *file, *out, *arch, *symbol_map;
     struct fz_uuid uuid;
     bool has_uuid;
     unsigned n_jobs;
@@ -29,10 +29,12 @@ usage(FILE *to)
 {
     fprintf(
         to,
-        "usage: framezero index FILE -o OUT [--arch A | --uuid U] [--jobs N]\n\n"
+        "usage: framezero index FILE -o OUT [--arch A | --uuid U] [--jobs N] [--symbol-map MAP]\n\n"
         "Build the symbol index of FILE (Mach-O, .dSYM bundle, or a zip of one) and print one\n"
         "JSON line about it. A file with several slices needs --arch or --uuid. --jobs N reads\n"
-        "the debug information in N threads (default 1); the index is the same for any N.\n");
+        "the debug information in N threads (default 1); the index is the same for any N.\n"
+        "Names that a bitcode build hid (__hidden#12_) are looked up in MAP, a .bcsymbolmap; if\n"
+        "FILE is an .xcarchive, or any folder or archive with its map, that is found by itself.\n");
     return to == stdout ? 0 : 2;
 }
 
@@ -41,9 +43,13 @@ static int
 parse(int argc, char **argv, struct arguments *ret)
 {
     static const struct option options[] = {
-        {"arch", required_argument, NULL, 'a'}, {"uuid", required_argument, NULL, 'u'},
-        {"jobs", required_argument, NULL, 'j'}, {"output", required_argument, NULL, 'o'},
-        {"help", no_argument, NULL, 'h'},       {NULL, 0, NULL, 0},
+        {"arch", required_argument, NULL, 'a'},
+        {"uuid", required_argument, NULL, 'u'},
+        {"jobs", required_argument, NULL, 'j'},
+        {"output", required_argument, NULL, 'o'},
+        {"help", no_argument, NULL, 'h'},
+        {"symbol-map", required_argument, NULL, 'm'},
+        {NULL, 0, NULL, 0},
     };
     uint64_t jobs;
     for (int c; (c = getopt_long(argc, argv, "o:", options, NULL)) != -1;) {
@@ -67,6 +73,9 @@ parse(int argc, char **argv, struct arguments *ret)
                 return 2;
             }
             ret->n_jobs = (unsigned)jobs;
+            break;
+        case 'm':
+            ret->symbol_map = optarg;
             break;
         case 'h':
             return usage(stdout);
@@ -111,22 +120,42 @@ print_result(const struct sym_file_slice *slice, const struct sym_build_stats *s
     printf("%s]}\n", fz_buffer_cstr(&out));
 }
 
+/* The map that was named, else the one that was found. */
+static enum fz_code
+choose_map(const struct sym_file_slice *slice, const char *path, struct fz_arena *arena,
+           struct sym_symbol_map *named, const struct sym_symbol_map **ret, struct fz_error *err)
+{
+    struct fz_map file;
+    *ret = path ? named : slice->symbol_map;
+    enum fz_code code = path ? fz_map_open(path, &file, err) : FZ_OK;
+    if (code != FZ_OK || !path)
+        return code;
+    code = sym_symbol_map_read(file.bytes, arena, named, err);
+    fz_map_close(&file);
+    return code == FZ_OK ? FZ_OK : fz_wrap(err, "%s", path);
+}
+
 /* Build beside OUT and rename, so that OUT is whole or not there. */
 static enum fz_code
-build(const struct sym_macho *macho, const struct arguments *arguments,
+build(const struct sym_file_slice *slice, const struct arguments *arguments,
       struct sym_build_stats *ret_stats, struct sym_problems *problems, struct fz_error *err)
 {
     struct fz_buffer temp FZ_CLEANUP(fz_buffer_deinit);
     fz_buffer_init(&temp, 0);
     fz_buffer_printf(&temp, "%s.XXXXXX", arguments->out);
+    struct fz_arena arena FZ_CLEANUP(fz_arena_deinit);
+    fz_arena_init(&arena, SIZE_MAX);
+    struct sym_symbol_map map = {NULL, NULL, 0, false};
+    struct sym_build_options options = {.n_threads = arguments->n_jobs};
     enum fz_code code = fz_buffer_done(&temp, err);
+    if (code == FZ_OK)
+        code = choose_map(slice, arguments->symbol_map, &arena, &map, &options.symbol_map, err);
     if (code != FZ_OK)
         return code;
     FZ_CLEANUP(fz_closep) int fd = mkstemp(temp.data);
     if (fd < 0)
         return fz_fail_errno(err, "%s", arguments->out);
-    struct sym_build_options options = {.n_threads = arguments->n_jobs};
-    code = sym_index_build(macho, &options, fd, ret_stats, problems, err);
+    code = sym_index_build(&slice->macho, &options, fd, ret_stats, problems, err);
     if (code == FZ_OK && (fchmod(fd, 0644) != 0 || rename(temp.data, arguments->out) != 0))
         code = fz_fail_errno(err, "%s", arguments->out);
     if (code != FZ_OK)
@@ -151,7 +180,7 @@ cmd_index(int argc, char **argv)
         code = sym_file_choose(file, arguments.arch, arguments.has_uuid ? &arguments.uuid : NULL,
                                &slice, &err);
     if (code == FZ_OK)
-        code = build(&slice->macho, &arguments, &stats, &problems, &err);
+        code = build(slice, &arguments, &stats, &problems, &err);
     if (code != FZ_OK) {
         fprintf(stderr, "framezero index: %s\n", err.text);
         return 1;

@@ -46,7 +46,10 @@ inspect_slice(const struct sym_file_slice *slice, bool verify, struct inspect_re
     fz_arena_init(&arena, ARENA_CAP);
     ret->slice = slice;
     ret->problems = slice->problems;
-    enum fz_code code = slice_index_build(&slice->macho, &index, &stats, &ret->problems, err);
+    struct sym_file_slice read = *slice;
+    if (verify) /* libdwarf gives the names as they stand there */
+        read.symbol_map = NULL;
+    enum fz_code code = slice_index_build(&read, &index, &stats, &ret->problems, err);
     if (code != FZ_OK && code != FZ_E_MALFORMED && code != FZ_E_LIMIT)
         return code;
     if (code != FZ_OK)

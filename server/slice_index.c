@@ -16,16 +16,16 @@ n_cores(void)
 }
 
 enum fz_code
-slice_index_build(const struct sym_macho *macho, struct sym_index **ret_index,
+slice_index_build(const struct sym_file_slice *slice, struct sym_index **ret_index,
                   struct sym_build_stats *ret_stats, struct sym_problems *problems,
                   struct fz_error *err)
 {
     FZ_CLEANUP(fz_closep) int fd = memfd_create("index", MFD_CLOEXEC);
     if (fd < 0)
         return fz_fail_errno(err, "cannot make a memory file");
-    struct sym_build_options options = {.n_threads = n_cores()};
+    struct sym_build_options options = {.n_threads = n_cores(), .symbol_map = slice->symbol_map};
     struct sym_build_stats stats = {0};
-    enum fz_code code = sym_index_build(macho, &options, fd, &stats, problems, err);
+    enum fz_code code = sym_index_build(&slice->macho, &options, fd, &stats, problems, err);
     if (code == FZ_OK)
         code = sym_index_open_fd(fd, ret_index, err);
     if (code == FZ_OK && ret_stats)
@@ -63,7 +63,7 @@ slice_index_open(const char *path, const char *arch, struct slice_index *ret, st
     code = sym_file_choose(opened.file, arch, NULL, &opened.slice, err);
     if (code == FZ_OK) {
         take_dsym_beside(path, &opened);
-        code = slice_index_build(&opened.slice->macho, &opened.index, NULL, NULL, err);
+        code = slice_index_build(opened.slice, &opened.index, NULL, NULL, err);
     }
     if (code != FZ_OK)
         return fz_wrap(err, "%s", path);

@@ -14,9 +14,9 @@ struct slice_index {
     struct sym_index *index;
 };
 
-/* Build the index of one slice in a memory file. The caller owns *ret_index (sym_index_close()).
- * ret_stats and problems may be NULL. Errors as sym_index_build(). */
-FZ_MUST_CHECK enum fz_code slice_index_build(const struct sym_macho *macho,
+/* Build the index of one slice, with its symbol map, in a memory file. The caller owns *ret_index
+ * (sym_index_close()). ret_stats and problems may be NULL. Errors as sym_index_build(). */
+FZ_MUST_CHECK enum fz_code slice_index_build(const struct sym_file_slice *slice,
                                              struct sym_index **ret_index,
                                              struct sym_build_stats *ret_stats,
                                              struct sym_problems *problems, struct fz_error *err);

@@ -14,12 +14,15 @@
 #include "base/uuid.h"
 #include "symbolicator/macho.h"
 #include "symbolicator/problem.h"
+#include "symbolicator/symbol_map.h"
 
 enum { SYM_FRAMES_MAX = 256 }; /* inline depth kept per address */
 
 struct sym_build_options {
     unsigned n_threads; /* at most this many, 0 = 1; the index is the same for any number */
     size_t memory_cap;  /* bytes the build may take beside the mapped input; 0 = no cap */
+    const struct sym_symbol_map *symbol_map; /* of a bitcode build: names and paths that it hid are
+                                                looked up there; NULL = none */
 };
 
 struct sym_build_stats {
@@ -35,7 +38,8 @@ struct sym_build_stats {
  * at 0).
  *
  * Bad units, abbreviations and line programs cost only themselves and are counted in problems and
- * stats. A slice without DWARF gives an index of its symbol table and function starts. Errors:
+ * stats, as are names that a bitcode build hid and no symbol map knows ("hidden_names"). A slice
+ * without DWARF gives an index of its symbol table and function starts. Errors:
  * MALFORMED nothing in the slice can be used; LIMIT memory_cap; NO_MEMORY; UNAVAILABLE disk full.
  */
 FZ_MUST_CHECK enum fz_code sym_index_build(const struct sym_macho *macho,

@@ -11,11 +11,13 @@
 #include "base/error.h"
 #include "base/uuid.h"
 #include "symbolicator/macho.h"
+#include "symbolicator/symbol_map.h"
 
 struct sym_file_slice {
     struct sym_macho macho; /* spans point into the opened file */
     const char *arch;       /* static name */
     const char *path;       /* of the Mach-O; "Demo.zip:Demo.dSYM/..." inside an archive */
+    const struct sym_symbol_map *symbol_map; /* its BCSymbolMap, if that was found too; else NULL */
     struct sym_problems problems;
 };
 
@@ -27,11 +29,14 @@ struct sym_file {
     size_t room;
     struct fz_arena arena;
     struct sym_file_map *maps;
+    struct sym_file_names *names;
 };
 
 /*
  * Open everything under `path`. On success the caller owns *ret_file and ends it with
  * sym_file_close(); all slices are borrowed until then.
+ *
+ * BCSymbolMaps in a folder or archive are given to the slices that they belong to.
  *
  * In a folder or archive, files that are no Mach-O, AppleDouble files (._*) and symbolic links are
  * passed over in silence, and broken ones become problems. NOT_FOUND: no such path. UNSUPPORTED: an

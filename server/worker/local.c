@@ -75,16 +75,16 @@ keep_index(struct local_symbols *symbols, struct sym_index *index, struct fz_err
 }
 
 static enum fz_code
-build(struct local_symbols *symbols, const struct sym_macho *macho, struct sym_index **ret,
+build(struct local_symbols *symbols, const struct sym_file_slice *slice, struct sym_index **ret,
       struct fz_error *err)
 {
     FZ_CLEANUP(fz_closep) int fd = memfd_create("index", MFD_CLOEXEC);
     if (fd < 0)
         return fz_fail_errno(err, "cannot make a memory file");
-    struct sym_build_options options = {.n_threads = 0};
+    struct sym_build_options options = {.n_threads = 0, .symbol_map = slice->symbol_map};
     struct sym_build_stats stats;
     struct sym_index *index = NULL;
-    enum fz_code code = sym_index_build(macho, &options, fd, &stats, NULL, err);
+    enum fz_code code = sym_index_build(&slice->macho, &options, fd, &stats, NULL, err);
     if (code == FZ_OK)
         code = sym_index_open_fd(fd, &index, err);
     if (code == FZ_OK)
@@ -112,7 +112,7 @@ find_index(void *user, const struct report_image *image, struct sym_index **ret,
     }
     if (!best)
         return fz_fail(err, FZ_E_NOT_FOUND, "no symbol file");
-    return build(symbols, &best->macho, ret, err);
+    return build(symbols, best, ret, err);
 }
 
 enum fz_code

@@ -83,6 +83,21 @@ read_dwarf(struct builder *b, struct fz_error *err)
     return code;
 }
 
+static void
+tell_hidden(const struct builder *b)
+{
+    if (b->n_hidden && b->symbol_map)
+        sym_problem_add(b->problems, "hidden_names",
+                        "%llu names stay hidden (__hidden#), since the BCSymbolMap given does not "
+                        "have them: is it that of this build?",
+                        (unsigned long long)b->n_hidden);
+    else if (b->n_hidden)
+        sym_problem_add(b->problems, "hidden_names",
+                        "%llu names are hidden by a bitcode build (__hidden#): give the whole "
+                        ".xcarchive, or the dSYM and its .bcsymbolmap in one archive",
+                        (unsigned long long)b->n_hidden);
+}
+
 static enum fz_code
 build(struct builder *b, int out_fd, struct fz_error *err)
 {
@@ -110,6 +125,7 @@ build(struct builder *b, int out_fd, struct fz_error *err)
         sym_problem_add(b->problems, "no_names", "holds neither functions nor symbols");
     if (code == FZ_OK)
         code = pages_build(b, err);
+    tell_hidden(b);
     return code == FZ_OK ? index_write(b, out_fd, err) : code;
 }
 
@@ -121,6 +137,7 @@ sym_index_build(const struct sym_macho *macho, const struct sym_build_options *o
     struct builder b = {.macho = macho, .problems = problems};
     b.budget.cap = options ? options->memory_cap : 0;
     b.n_threads = options && options->n_threads ? options->n_threads : 1;
+    b.symbol_map = options ? options->symbol_map : NULL;
     fz_arena_init(&b.arena, b.budget.cap ? b.budget.cap : SIZE_MAX);
     enum fz_code code = build(&b, out_fd, err);
     if (code == FZ_OK && ret_stats)

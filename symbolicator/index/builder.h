@@ -82,6 +82,8 @@ struct builder {
     struct sym_dwarf *dwarf; /* NULL without DWARF */
     uint64_t name_steps;
     unsigned n_threads;
+    const struct sym_symbol_map *symbol_map; /* NULL: none */
+    uint64_t n_hidden;                       /* names in the pool that stay hidden */
 
     struct bytes strings, records;
     struct table string_table, file_table, place_table;
@@ -115,7 +117,7 @@ void builder_deinit(struct builder *b);
 
 /* strings.c. All return false when the budget is exhausted. */
 bool bytes_add(struct builder *b, struct bytes *bytes, const void *data, size_t n);
-/* The string's place in the pool; 0 for the empty one. */
+/* The string's place in the pool; 0 for the empty one. Hidden names become those of the map. */
 bool pool_string(struct builder *b, struct fz_span text, uint32_t *ret);
 bool pool_file(struct builder *b, struct fz_span directory, struct fz_span name, uint32_t *ret);
 /* The string at the start of these bytes, see sym_dwarf_name_place(); 0 if it is empty or does not

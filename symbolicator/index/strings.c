@@ -106,6 +106,7 @@ pool_string(struct builder *b, struct fz_span text, uint32_t *ret)
         *ret = 0;
         return true;
     }
+    text = sym_symbol_map_name(b->symbol_map, text);
     if (!table_reserve(b, &b->string_table))
         return false;
     struct table *table = &b->string_table;
@@ -126,6 +127,7 @@ pool_string(struct builder *b, struct fz_span text, uint32_t *ret)
     if (!bytes_add(b, &b->strings, text.data, text.len) || !bytes_add(b, &b->strings, "", 1))
         return false;
     table_set(table, at, hash, offset);
+    b->n_hidden += sym_symbol_map_is_hidden(text);
     *ret = (uint32_t)offset;
     return true;
 }

@@ -33,6 +33,13 @@ symbols_load(struct builder *b, struct fz_error *err)
         sym_macho_names(b->macho, &b->arena, &b->symbols, &b->n_symbols, b->problems, err);
     if (code != FZ_OK)
         return code;
+    for (size_t i = 0; b->symbol_map && i < b->n_symbols; i++) {
+        struct sym_symbol *symbol = &b->symbols[i];
+        struct fz_span name =
+            sym_symbol_map_name(b->symbol_map, fz_span_make(symbol->name, symbol->name_len));
+        symbol->name = (const char *)name.data;
+        symbol->name_len = (uint32_t)name.len;
+    }
     return sym_macho_function_starts(b->macho, &b->arena, &b->starts, &b->n_starts, b->problems,
                                      err);
 }

@@ -20,6 +20,7 @@ static bool
 path_add(struct unit_builder *u, struct fz_span part)
 {
     struct bytes *path = &u->path;
+    part = sym_symbol_map_name(u->b->symbol_map, part);
     if (part.len == 0)
         return true;
     if (is_absolute(part))
@@ -45,6 +46,7 @@ pool_unit_file(struct unit_builder *u, uint32_t number, uint32_t *ret)
     if (!sym_dwarf_path(&u->lines, u->unit, number, &path) || path.name.len == 0)
         return true;
     u->path.n = 0;
+    path.name = sym_symbol_map_name(u->b->symbol_map, path.name);
     if (!is_absolute(path.name) && (!path_add(u, path.comp_dir) || !path_add(u, path.include_dir)))
         return false;
     struct fz_span directory = fz_span_make(u->path.data, u->path.n);
@@ -95,15 +97,6 @@ pool_variants(struct unit_builder *u, const struct node_info *info)
     return true;
 }
 
-/* Bitcode builds replace names by __hidden#12_ until a symbol map is applied. */
-static bool
-is_hidden(struct fz_span name)
-{
-    struct fz_span head;
-    size_t skip = name.len > 1 && name.data[0] == '_' && name.data[1] == '_' ? 1 : 0;
-    return fz_span_sub(name, skip, 8, &head) && fz_span_is(head, "_hidden#");
-}
-
 /* Fill in who calls the inlined node and from where. */
 static bool
 set_caller(struct unit_builder *u, const struct sym_dwarf_node *node, struct record *record)
@@ -137,8 +130,10 @@ function_name(struct builder *b, uint64_t die, uint64_t start, uint32_t *ret)
     struct sym_dwarf_name found;
     sym_dwarf_name(b->dwarf, die, &b->name_steps, &found);
     struct fz_span name = found.linkage.len ? found.linkage : found.plain;
+    name = sym_symbol_map_name(b->symbol_map, name);
     struct fz_span symbol = symbol_name_at(b, start, name);
-    if (symbol.len && (name.len == 0 || !is_hidden(symbol) || is_hidden(name))) {
+    if (symbol.len &&
+        (name.len == 0 || !sym_symbol_map_is_hidden(symbol) || sym_symbol_map_is_hidden(name))) {
         uint32_t other;
         if (found.linkage.len && !fz_span_equal(symbol, name) &&
             (!pool_string(b, name, &other) || !alias_add(b, start, other)))

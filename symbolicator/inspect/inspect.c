@@ -136,8 +136,8 @@ count_hidden(const struct sym_symbol *symbols, size_t n, struct sym_problems *pr
         n_hidden += sym_demangle_is_hidden(symbols[i].name);
     if (n_hidden)
         sym_problem_add(problems, "hidden_names",
-                        "%llu of %zu names are hidden by a bitcode build (__hidden#): run dsymutil "
-                        "--symbol-map with the archive's BCSymbolMaps, then upload again",
+                        "%llu of %zu names are hidden by a bitcode build (__hidden#): give the "
+                        "whole .xcarchive, or the dSYM and its .bcsymbolmap in one archive",
                         (unsigned long long)n_hidden, n);
 }
 
@@ -232,7 +232,8 @@ sym_inspect(const struct sym_macho *macho, const struct sym_build_stats *stats,
     read_abbreviations(debug_section(macho, "__debug_abbrev", arena), &features);
     if (stats)
         add_stats(stats, &features);
-    count_hidden(symbols, n_symbols, problems);
+    else /* a build tells what stays hidden behind its symbol map */
+        count_hidden(symbols, n_symbols, problems);
     tell_missing(macho, &features, problems);
     *ret = features;
     return FZ_OK;

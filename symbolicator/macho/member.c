@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "symbolicator/macho.h"
+#include "symbolicator/symbol_map.h"
 
 enum { ENTRIES_MAX = 100000, STEP = 256 * 1024 };
 static const uint64_t TOTAL_MAX = (uint64_t)16 << 30;
@@ -53,7 +54,16 @@ is_wanted(struct archive_entry *entry, const char *name)
            !fz_text_has_prefix(name, "__MACOSX/");
 }
 
-/* Copy one member to a memory file if it is a Mach-O; *ret_fd is -1 otherwise. */
+/* A Mach-O, a BCSymbolMap, or the property list that says which map a dSYM has. */
+static bool
+is_read(const char *name, struct fz_span head)
+{
+    struct fz_uuid uuid;
+    return sym_macho_has_magic(head) || sym_symbol_map_has_magic(head) ||
+           (head.len > 0 && sym_symbol_map_path_uuid(name, ".plist", &uuid));
+}
+
+/* Copy one member to a memory file if it is of use; *ret_fd is -1 otherwise. */
 static enum fz_code
 copy_member(struct archive *archive, const char *name, uint64_t *total, int *ret_fd,
             struct fz_error *err)
@@ -66,7 +76,7 @@ copy_member(struct archive *archive, const char *name, uint64_t *total, int *ret
         if (got < 0)
             return archive_failure(archive, err);
         struct fz_span bytes = fz_span_make(got ? step : empty, (size_t)got);
-        if (fd < 0 && !sym_macho_has_magic(bytes))
+        if (fd < 0 && !is_read(name, bytes))
             return FZ_OK;
         if (got == 0)
             break;

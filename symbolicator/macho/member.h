@@ -15,7 +15,7 @@ bool sym_member_is_archive(struct fz_span file);
 /* One member; `fd` is closed after the call (a map of it stays valid). A failure ends the walk. */
 typedef enum fz_code (*sym_member_fn)(void *user, const char *name, int fd, struct fz_error *err);
 
-/* Call `fn` for every Mach-O member. MALFORMED: a broken archive; LIMIT: over 16 GiB or 100,000
+/* Call `fn` for every member that is a Mach-O, a BCSymbolMap or a property list named by a UUID. MALFORMED: a broken archive; LIMIT: over 16 GiB or 100,000
  * entries. */
 FZ_MUST_CHECK enum fz_code sym_member_walk(struct fz_span file, sym_member_fn fn, void *user,
                                            struct fz_error *err);

@@ -20,6 +20,16 @@ struct sym_file_map {
     struct sym_file_map *next;
 };
 
+/* A symbol map, or a property list that says which map an image has. */
+struct sym_file_names {
+    struct fz_uuid uuid, original; /* of its file name; original only of a property list */
+    bool is_plist, is_read;
+    const char *path;
+    struct fz_span bytes; /* of a map, mapped */
+    struct sym_symbol_map map;
+    struct sym_file_names *next;
+};
+
 static enum fz_code
 append_slice(struct sym_file *file, struct sym_file_slice *slice, struct fz_error *err)
 {
@@ -81,7 +91,69 @@ add_mapped(struct sym_file *file, const char *path, struct fz_map map, struct fz
     return kept_path ? FZ_OK : fz_arena_fail(&file->arena, err);
 }
 
-/* One regular file found in a folder: added if it is a Mach-O. */
+/* Take the map over and remember it if it is a symbol map or a property list of one. */
+static enum fz_code
+add_names(struct sym_file *file, const char *path, struct fz_map map, struct fz_error *err)
+{
+    struct sym_file_names names = {.is_read = false};
+    bool is_map = sym_symbol_map_has_magic(map.bytes) &&
+                  sym_symbol_map_path_uuid(path, ".bcsymbolmap", &names.uuid);
+    names.is_plist = !is_map && sym_symbol_map_path_uuid(path, ".plist", &names.uuid) &&
+                     sym_symbol_map_original(map.bytes, &names.original);
+    struct sym_file_map *node = is_map ? fz_arena_alloc(&file->arena, sizeof(*node)) : NULL;
+    if (node) {
+        *node = (struct sym_file_map){map, file->maps};
+        file->maps = node;
+        names.bytes = map.bytes;
+    } else {
+        fz_map_close(&map);
+    }
+    if (!is_map && !names.is_plist)
+        return FZ_OK;
+    struct sym_file_names *kept = fz_arena_alloc(&file->arena, sizeof(*kept));
+    names.path = fz_arena_strdup(&file->arena, path);
+    if (!kept || !names.path || (is_map && !node))
+        return fz_arena_fail(&file->arena, err);
+    *kept = names;
+    kept->next = file->names;
+    file->names = kept;
+    return FZ_OK;
+}
+
+static struct sym_file_names *
+find_names(const struct sym_file *file, const struct fz_uuid *uuid, bool is_plist)
+{
+    for (struct sym_file_names *at = file->names; at; at = at->next) {
+        if (at->is_plist == is_plist && fz_uuid_equal(&at->uuid, uuid))
+            return at;
+    }
+    return NULL;
+}
+
+/* Give each slice its symbol map. A map is read when the first slice wants it. */
+static void
+give_names(struct sym_file *file)
+{
+    for (size_t i = 0; file->names && i < file->n_slices; i++) {
+        struct sym_file_slice *slice = file->slices[i];
+        struct fz_error why;
+        if (!slice->macho.has_uuid)
+            continue;
+        const struct sym_file_names *plist = find_names(file, &slice->macho.uuid, true);
+        struct sym_file_names *map =
+            find_names(file, plist ? &plist->original : &slice->macho.uuid, false);
+        if (!map)
+            continue;
+        if (!map->is_read &&
+            sym_symbol_map_read(map->bytes, &file->arena, &map->map, &why) != FZ_OK)
+            sym_problem_add(&file->problems, "unreadable", "%s: %s", map->path, why.text);
+        map->is_read = true;
+        if (map->map.n)
+            slice->symbol_map = &map->map;
+    }
+}
+
+/* One regular file found in a folder: added if it is a Mach-O or has its names. */
 static enum fz_code
 add_found(struct sym_file *file, const char *path, struct fz_error *err)
 {
@@ -91,10 +163,8 @@ add_found(struct sym_file *file, const char *path, struct fz_error *err)
         sym_problem_add(&file->problems, "unreadable", "%s", broken.text);
         return FZ_OK;
     }
-    if (!sym_macho_has_magic(map.bytes)) {
-        fz_map_close(&map);
-        return FZ_OK;
-    }
+    if (!sym_macho_has_magic(map.bytes))
+        return add_names(file, path, map, err);
     return add_mapped(file, path, map, &broken, err);
 }
 
@@ -149,7 +219,11 @@ add_member(void *user, const char *name, int fd, struct fz_error *err)
     char path[PATH_MAX];
     snprintf(path, sizeof(path), "%s:%s", target->path, name);
     enum fz_code code = fz_map_open_fd(fd, &map, err);
-    return code == FZ_OK ? add_mapped(target->file, path, map, &broken, err) : code;
+    if (code != FZ_OK)
+        return code;
+    if (!sym_macho_has_magic(map.bytes))
+        return add_names(target->file, path, map, err);
+    return add_mapped(target->file, path, map, &broken, err);
 }
 
 static enum fz_code
@@ -190,6 +264,7 @@ sym_file_open(const char *path, struct sym_file **ret_file, struct fz_error *err
         return fz_fail(err, FZ_E_MALFORMED, "%s", file->problems.list[0].text);
     if (file->n_slices == 0)
         return fz_fail(err, FZ_E_UNSUPPORTED, "%s: holds no Mach-O file", path);
+    give_names(file);
     *ret_file = fz_take(&file);
     return FZ_OK;
 }

@@ -1,5 +1,6 @@
 fz_fuzz_target(macho fz_symbolicator)
 fz_fuzz_target(exports fz_symbolicator)
+fz_fuzz_target(symbol_map fz_symbolicator)
 foreach(name dwarf line index)
   fz_fuzz_target(${name} fz_symbolicator)
 endforeach()

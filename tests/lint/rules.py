@@ -20,7 +20,8 @@ MAY_USE = {
 
 # What other rooms may include; every other header is private to its room.
 PUBLIC = {
-    "symbolicator": {"arch.h", "demangle.h", "index.h", "inspect.h", "macho.h", "problem.h", "symfile.h"},
+    "symbolicator": {"arch.h", "demangle.h", "index.h", "inspect.h", "macho.h", "problem.h", "symbol_map.h",
+                     "symfile.h"},
     "storage": {"blob.h", "committer.h", "store.h"},
     "json": {"json_scan.h", "json_walk.h", "json_write.h"},
     "report": {"report.h", "render.h"},

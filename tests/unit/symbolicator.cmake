@@ -14,4 +14,6 @@ foreach(name dwarf_line dwarf_scan index_lookup index_open index_pages index_uni
   fz_unit_test(${name} fz_symbolicator fz_dwarf_text)
 endforeach()
 
-fz_unit_test(macho_compressed fz_symbolicator fz_macho_writer fz_dwarf_text PkgConfig::ZLIB)
+foreach(name macho_compressed symbol_map)
+  fz_unit_test(${name} fz_symbolicator fz_macho_writer fz_dwarf_text PkgConfig::ZLIB)
+endforeach()
