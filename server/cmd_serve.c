@@ -12,6 +12,7 @@
 #include "server/api/api.h"
 #include "server/cmd.h"
 #include "server/config.h"
+#include "server/doors/doors.h"
 #include "server/serve_setup.h"
 #include "server/serve_workers.h"
 
@@ -66,7 +67,11 @@ start_http(struct serve *serve, struct fz_error *err)
     const struct config *config = &serve->config;
     char temp[PATH_MAX + 16];
     snprintf(temp, sizeof(temp), "%s/tmp", config->data_dir);
+    size_t n_doors;
+    const struct api_routes *const *doors = doors_all(&n_doors);
     const struct api_config api = {
+        .doors = doors,
+        .n_doors = n_doors,
         .database_url = config->database,
         .blobs_url = config->blobs,
         .limits = &config->limits,

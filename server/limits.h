@@ -9,31 +9,33 @@
 #include <stdint.h>
 
 struct limits {
-    size_t report_bytes;          /* body of a report as sent; 4 MiB */
-    size_t report_inflated_bytes; /* the same inflated; 32 MiB */
-    uint64_t symbol_bytes;        /* upload of symbols; 4 GiB */
-    size_t json_bytes;            /* any other request body; 1 MiB */
-    size_t json_depth;            /* 128 */
-    size_t threads;               /* 512 a report */
-    size_t frames;                /* 1,024 a thread */
-    size_t images;                /* 4,096 a report */
-    size_t memory_bytes;          /* stack and memory bytes a report carries; 8 MiB */
-    size_t report_memory;         /* arena of one report in the child; 256 MiB */
-    uint64_t archive_bytes;       /* sum of what an archive unpacks to; 16 GiB */
-    size_t archive_entries;       /* 10,000 */
-    unsigned archive_ratio;       /* unpacked : packed once above 1 MiB; 200 */
-    size_t slices;                /* Mach-O slices of one upload; 1,024 */
-    uint64_t child_memory;        /* address space of a child beside mapped files; 2 GiB */
-    unsigned child_cpu_s;         /* CPU seconds of a child per job; 60 (symbol files: 600) */
-    unsigned child_wall_s;        /* 120 (symbol files: 1,200) */
-    unsigned connections;         /* 4,096 */
-    unsigned per_address;         /* connections from one, loopback excepted; 256 */
-    size_t body_memory;           /* bodies held in memory, all requests together; 256 MiB */
-    unsigned header_s;            /* a request's header must be complete; 10 */
-    unsigned body_s;              /* a report's body; 120 */
-    unsigned answer_s;            /* the client must take some of its answer; 10 */
-    unsigned min_body_rate;       /* bytes per second after 5 s; 1,024 */
-    unsigned auth_failures;       /* wrong tokens a minute from one address; 10 */
+    size_t report_bytes;            /* body of a report as sent; 4 MiB */
+    size_t report_inflated_bytes;   /* the same inflated; 32 MiB */
+    size_t envelope_bytes;          /* an envelope with attachments as sent; 20 MiB */
+    size_t envelope_inflated_bytes; /* the same inflated; 100 MiB */
+    uint64_t symbol_bytes;          /* upload of symbols; 4 GiB */
+    size_t json_bytes;              /* any other request body; 1 MiB */
+    size_t json_depth;              /* 128 */
+    size_t threads;                 /* 512 a report */
+    size_t frames;                  /* 1,024 a thread */
+    size_t images;                  /* 4,096 a report */
+    size_t memory_bytes;            /* stack and memory bytes a report carries; 8 MiB */
+    size_t report_memory;           /* arena of one report in the child; 256 MiB */
+    uint64_t archive_bytes;         /* sum of what an archive unpacks to; 16 GiB */
+    size_t archive_entries;         /* 10,000 */
+    unsigned archive_ratio;         /* unpacked : packed once above 1 MiB; 200 */
+    size_t slices;                  /* Mach-O slices of one upload; 1,024 */
+    uint64_t child_memory;          /* address space of a child beside mapped files; 2 GiB */
+    unsigned child_cpu_s;           /* CPU seconds of a child per job; 60 (symbol files: 600) */
+    unsigned child_wall_s;          /* 120 (symbol files: 1,200) */
+    unsigned connections;           /* 4,096 */
+    unsigned per_address;           /* connections from one, loopback excepted; 256 */
+    size_t body_memory;             /* bodies held in memory, all requests together; 256 MiB */
+    unsigned header_s;              /* a request's header must be complete; 10 */
+    unsigned body_s;                /* a report's body; 120 */
+    unsigned answer_s;              /* the client must take some of its answer; 10 */
+    unsigned min_body_rate;         /* bytes per second after 5 s; 1,024 */
+    unsigned auth_failures;         /* wrong tokens a minute from one address; 10 */
 };
 
 /* The defaults named above. */

@@ -10,7 +10,8 @@
 
 #include "server/http/http.h"
 
-struct api; /* opaque */
+struct api;        /* opaque */
+struct api_routes; /* a table of routes, api_door.h */
 
 /* How many workers this process looks after are running; -1 = none are its business (--workers 0).
  */
@@ -18,10 +19,12 @@ typedef int (*api_workers_fn)(void *user);
 
 struct api_config {
     const char *database_url, *blobs_url;
-    const struct limits *limits; /* borrowed until api_destroy() */
-    struct metrics *metrics;     /* the same */
-    unsigned upload_wait_s;      /* POST /symbols answers 202 after this time */
-    api_workers_fn workers;      /* for /readyz; may be NULL */
+    const struct limits *limits;           /* borrowed until api_destroy() */
+    struct metrics *metrics;               /* the same */
+    unsigned upload_wait_s;                /* POST /symbols answers 202 after this time */
+    const struct api_routes *const *doors; /* the tables of server/doors, after the API's own */
+    size_t n_doors;
+    api_workers_fn workers; /* for /readyz; may be NULL */
     void *workers_user;
 };
 

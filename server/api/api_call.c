@@ -103,3 +103,36 @@ api_answer(struct api_call *call, int status, const struct fz_buffer *json, stru
         http_respond_json(call->request, status, fz_buffer_span(json));
     return code;
 }
+
+const struct limits *
+api_limits(const struct api *api)
+{
+    return api->config.limits;
+}
+
+struct blob_store *
+api_blobs(const struct api *api)
+{
+    return api->blobs;
+}
+
+struct metrics *
+api_metrics_of(const struct api *api)
+{
+    return api->config.metrics;
+}
+
+void
+api_cors_options(void *app, struct http_request *request)
+{
+    (void)app;
+    http_add_header(request, "Access-Control-Allow-Methods", "GET, POST, OPTIONS");
+    http_add_header(request, "Access-Control-Allow-Headers",
+                    "x-sentry-auth, x-requested-with, x-forwarded-for, origin, referer, accept, "
+                    "content-type, authentication, authorization, content-encoding, "
+                    "transfer-encoding, user-agent");
+    http_add_header(request, "Access-Control-Max-Age", "3600");
+    http_add_header(request, "Access-Control-Expose-Headers",
+                    "x-sentry-error, x-sentry-rate-limits, retry-after");
+    http_respond(request, 200, "text/plain", (struct fz_span){NULL, 0});
+}

@@ -5,14 +5,12 @@
 #define API_PRIVATE_H
 
 #include "base/arena.h"
-#include "server/api/api.h"
-#include "server/api/api_auth.h"
-#include "storage/blob.h"
+#include "server/api/api_door.h"
 #include "storage/committer.h"
 #include "storage/store.h"
 #include <pthread.h>
 
-enum { API_POOL_MAX = 32, API_ROUTES_MAX = 32 };
+enum { API_POOL_MAX = 32, API_ROUTES_MAX = 160 };
 
 struct api_watcher; /* opaque, see api_watch.h */
 
@@ -33,22 +31,6 @@ struct api {
 FZ_MUST_CHECK enum fz_code api_store_get(struct api *api, struct store **ret, struct fz_error *err);
 void api_store_put(struct api *api, struct store *store);
 
-/* One request in the hands of a handler that needs the database. */
-struct api_call {
-    struct api *api;
-    struct http_request *request;
-    struct store *store;
-    struct fz_arena *arena; /* of the call */
-    int64_t project_id;
-    const char *detail; /* JSON for the error's `detail`, in the arena; NULL = none */
-};
-
-/* A handler's work: answers the request and returns FZ_OK, or fails without answering. */
-typedef enum fz_code (*api_work_fn)(struct api_call *call, struct fz_error *err);
-
-/* Run `work` with a connection and an arena; a failure becomes the answer. */
-void api_run(void *app, struct http_request *request, api_work_fn work);
-
 /* Refuse query parameters that are not among `known` (NULL-terminated; project and key are always
  * known): MALFORMED with the name and the list. */
 FZ_MUST_CHECK enum fz_code api_check_query(const struct http_request *request,
@@ -61,10 +43,6 @@ FZ_MUST_CHECK enum fz_code api_query_limit(const struct http_request *request, s
 FZ_MUST_CHECK enum fz_code api_param_uuid(const struct http_request *request, const char *name,
                                           const char *what, char ret[FZ_UUID_TEXT],
                                           struct fz_error *err);
-/* Answer with the JSON of a buffer; fails if the buffer did. */
-FZ_MUST_CHECK enum fz_code api_answer(struct api_call *call, int status,
-                                      const struct fz_buffer *json, struct fz_error *err);
-
 /* The formats a report is given in (?format=). */
 enum api_format { API_FORMAT_JSON, API_FORMAT_CRASH, API_FORMAT_IPS, API_FORMAT_RAW };
 FZ_MUST_CHECK enum fz_code api_query_format(const struct http_request *request,

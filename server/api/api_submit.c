@@ -13,15 +13,12 @@
 #include "server/api/api_json.h"
 #include "server/api/api_private.h"
 #include "server/api/api_watch.h"
-#include "server/ingest/ingest.h"
 
 enum { WAIT_MAX_MS = 30000, SYMBOLICATE_WAIT_MS = 30000 };
 
 struct submission {
     struct api *api;
-    struct http_request *request;
-    struct store_report_new item; /* its body is the request's, which lives until the answer */
-    struct api_wait *wait;        /* made before, so that nothing can fail after the commit */
+    struct api_wait *wait; /* made before, so that nothing can fail after the commit */
 };
 
 static void
@@ -39,6 +36,14 @@ destroy_submissionp(struct submission **submission)
     destroy_submission(*submission);
 }
 
+static void
+write_queued(struct fz_buffer *out, const char *id, const char *report_format)
+{
+    api_json_text(out, "id", id);
+    api_json_text(out, "status", "queued");
+    api_json_text(out, "format", report_format);
+}
+
 void
 api_answer_queued(struct http_request *request, const char *id, const char *report_format)
 {
@@ -46,38 +51,50 @@ api_answer_queued(struct http_request *request, const char *id, const char *repo
     struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
     fz_buffer_init(&out, sizeof(text));
     api_json_open(&out, NULL, '{');
-    api_json_text(&out, "id", id);
-    api_json_text(&out, "status", "queued");
-    api_json_text(&out, "format", report_format);
+    write_queued(&out, id, report_format);
+    api_json_close(&out, '}');
+    http_respond_json(request, 202, fz_buffer_span(&out));
+}
+
+/* The first one's id stands where the id of a single report does, all of them in a list. */
+static void
+answer_several(struct http_request *request, const struct api_taken *taken)
+{
+    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
+    fz_buffer_init(&out, 0);
+    api_json_open(&out, NULL, '{');
+    write_queued(&out, taken->items[0].id, taken->items[0].format);
+    api_json_open(&out, "reports", '[');
+    for (size_t i = 0; i < taken->n; i++) {
+        api_json_open(&out, NULL, '{');
+        write_queued(&out, taken->items[i].id, taken->items[i].format);
+        api_json_close(&out, '}');
+    }
+    api_json_close(&out, ']');
+    if (taken->n_refused) {
+        api_json_u64(&out, "refused", taken->n_refused);
+        api_json_text(&out, "refused_why", taken->first->text);
+    }
     api_json_close(&out, '}');
     http_respond_json(request, 202, fz_buffer_span(&out));
 }
 
 /* On the committer's thread: must not block. */
 static void
-committed(void *user, struct store_report_new *item, enum fz_code code, const char *text)
+answer_taken(struct http_request *request, const struct api_taken *taken, void *user)
 {
     struct submission *submission FZ_CLEANUP(destroy_submissionp) = user;
-    struct metrics *metrics = submission->api->config.metrics;
-    if (code) {
-        struct fz_error err;
-        fz_ignore(fz_fail(&err, code, "%s", text)); /* only fills err */
-        http_respond_error(submission->request, &err);
+    if (taken->n + taken->n_refused > 1) {
+        answer_several(request, taken);
         return;
     }
-    if (metrics && !item->transient) {
-        if (item->is_duplicate)
-            metrics->reports_duplicate++;
-        else
-            metrics->reports_accepted++;
-    }
-    http_log_note(submission->request, "report", item->id);
-    struct api_wait *wait = submission->wait;
-    if (!wait) {
-        api_answer_queued(submission->request, item->id, item->format);
+    const struct store_report_new *item = &taken->items[0];
+    if (!submission->wait) {
+        api_answer_queued(request, item->id, item->format);
         return;
     }
-    memcpy(wait->id, item->id, sizeof(wait->id));
+    memcpy(submission->wait->id, item->id, sizeof(item->id));
+    submission->wait->report_format = item->format;
     api_watcher_add(submission->api->watcher, fz_take(&submission->wait));
 }
 
@@ -101,43 +118,18 @@ query_wait(const struct http_request *request, int64_t *ret_ms, struct fz_error 
 }
 
 static enum fz_code
-make_wait(struct submission *submission, enum api_wait_kind kind, int64_t wait_ms,
-          enum api_format format, struct fz_error *err)
+make_wait(struct submission *submission, struct http_request *request, enum api_wait_kind kind,
+          int64_t wait_ms, enum api_format format, struct fz_error *err)
 {
     struct api_wait *wait = calloc(1, sizeof(*wait));
     if (!wait)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     wait->kind = kind;
-    wait->request = submission->request;
-    wait->project_id = submission->item.project_id;
+    wait->request = request;
+    wait->project_id = http_project_id(request);
     wait->format = format;
-    wait->report_format = submission->item.format;
     wait->deadline_ms = fz_time_monotonic_ms() + wait_ms;
     submission->wait = wait;
-    return FZ_OK;
-}
-
-/* Check the outer form and fill in what is stored. */
-static enum fz_code
-make_item(struct submission *submission, bool transient, struct fz_error *err)
-{
-    struct store_report_new *item = &submission->item;
-    struct http_request *request = submission->request;
-    item->body = http_body(request);
-    item->project_id = http_project_id(request);
-    item->received_ms = fz_time_now_ms();
-    item->transient = transient;
-    char own_id[FZ_UUID_TEXT] = "";
-    enum fz_code code =
-        ingest_check(item->body, submission->api->config.limits, &item->format, own_id, err);
-    if (code)
-        return code;
-    struct fz_uuid uuid = fz_uuid_new();
-    if (own_id[0] && !transient)
-        memcpy(item->id, own_id, sizeof(item->id));
-    else
-        fz_uuid_format(&uuid, item->id);
-    fz_sha256_hex(item->body, item->body_sha256);
     return FZ_OK;
 }
 
@@ -150,7 +142,6 @@ submit(struct api *api, struct http_request *request, bool transient, struct fz_
     if (!submission)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     submission->api = api;
-    submission->request = request;
     enum api_format format = API_FORMAT_JSON;
     int64_t wait_ms = SYMBOLICATE_WAIT_MS;
     enum fz_code code = api_check_query(request, transient ? known_transient : known_report, err);
@@ -160,14 +151,19 @@ submit(struct api *api, struct http_request *request, bool transient, struct fz_
         code = fz_fail(err, FZ_E_MALFORMED, "format: raw is what was sent; take json, crash, ips");
     if (!code && !transient)
         code = query_wait(request, &wait_ms, err);
-    if (!code)
-        code = make_item(submission, transient, err);
     if (!code && wait_ms > 0)
-        code = make_wait(submission, transient ? API_WAIT_TRANSIENT : API_WAIT_REPORT, wait_ms,
-                         format, err);
-    if (!code)
-        code =
-            store_committer_submit(api->committer, &submission->item, committed, submission, err);
+        code = make_wait(submission, request, transient ? API_WAIT_TRANSIENT : API_WAIT_REPORT,
+                         wait_ms, format, err);
+    if (code)
+        return code;
+    const struct api_intake intake = {.api = api,
+                                      .request = request,
+                                      .project_id = http_project_id(request),
+                                      .transient = transient,
+                                      .body = http_body(request),
+                                      .answer = answer_taken,
+                                      .user = submission};
+    code = api_intake(&intake, err);
     if (!code)
         submission = NULL; /* the callback ends it; it may have done so already */
     return code;

@@ -9,6 +9,12 @@
 
 enum { NOTES_BYTES = 512 };
 
+const void *
+http_route_user(const struct http_request *request)
+{
+    return request->route ? request->route->user : NULL;
+}
+
 const char *
 http_param(const struct http_request *request, const char *name)
 {

@@ -135,11 +135,14 @@ find_route(struct http_request *request, const char *method)
     char allow[128] = "";
     for (size_t i = 0; i < server->n_routes; i++) {
         const struct http_route *route = &server->routes[i];
-        if (!http_uri_match(&request->uri, route->pattern, &request->params))
+        if (!http_uri_match(&request->uri, route->pattern, route->flags & HTTP_ROUTE_LOOSE,
+                            &request->params))
             continue;
         if (method_fits(route, method)) {
             request->route = route;
             request->metrics = server->route_metrics[i];
+            if (route->flags & HTTP_ROUTE_CORS)
+                http_add_header(request, "Access-Control-Allow-Origin", "*");
             return FZ_OK;
         }
         size_t len = strlen(allow);

@@ -27,6 +27,16 @@ enum http_body {
 
 typedef void (*http_handler_fn)(void *app, struct http_request *request);
 
+/* The JSON of an error as a route's clients want it, for all answers with a status of 400 and above
+ * that http_respond_error*() and this room itself give. detail_json may be NULL. */
+typedef void (*http_write_error_fn)(const struct fz_error *err, int status, const char *detail_json,
+                                    struct fz_buffer *out);
+
+enum {
+    HTTP_ROUTE_CORS = 1,  /* every answer carries Access-Control-Allow-Origin: * */
+    HTTP_ROUTE_LOOSE = 2, /* empty path segments do not count: "//a/b/" is "/a/b" */
+};
+
 struct http_route {
     const char *method;  /* "GET"; HEAD is answered by GET routes */
     const char *pattern; /* "/api/v1/reports/{id}": a {name} matches one non-empty path segment */
@@ -37,6 +47,9 @@ struct http_route {
     unsigned scope;         /* given to authorize; 0 = open to all (authorize is not called) */
     const char *name;       /* for logs and metrics: "report_post" */
     http_handler_fn handle;
+    unsigned flags;                  /* HTTP_ROUTE_* */
+    http_write_error_fn write_error; /* NULL: {"error":{"code","message","detail"}} */
+    const void *user;                /* the app's own, for http_route_user() */
 };
 
 /*
@@ -67,6 +80,9 @@ FZ_MUST_CHECK enum fz_code http_start(const struct http_config *config, struct h
 const char *http_url(const struct http_server *server);
 /* Stop listening, let running requests finish for up to grace_ms, then end. */
 void http_stop(struct http_server *server, int64_t grace_ms);
+
+/* The `user` of the request's route. Also in authorize. */
+const void *http_route_user(const struct http_request *request);
 
 /* Within a handler; all borrowed until the answer is given. NULL if absent. */
 const char *http_param(const struct http_request *request,

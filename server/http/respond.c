@@ -76,21 +76,30 @@ http_answer_deinit(struct http_answer *answer)
     answer->body = NULL;
 }
 
+static void
+write_error(const struct fz_error *err, const char *detail_json, struct fz_buffer *out)
+{
+    fz_buffer_text(out, "{\"error\":{\"code\":");
+    fz_text_json_append(out, fz_span_cstr(fz_code_name(err->code)));
+    fz_buffer_text(out, ",\"message\":");
+    fz_text_json_append(out, fz_span_cstr(err->text));
+    if (detail_json)
+        fz_buffer_printf(out, ",\"detail\":%s", detail_json);
+    else if (err->offset >= 0)
+        fz_buffer_printf(out, ",\"detail\":{\"offset\":%lld}", (long long)err->offset);
+    fz_buffer_text(out, "}}");
+}
+
 void
 http_answer_error(struct http_request *request, int status, const struct fz_error *err,
                   const char *detail_json)
 {
     struct fz_buffer json;
     fz_buffer_init(&json, ERROR_BYTES);
-    fz_buffer_text(&json, "{\"error\":{\"code\":");
-    fz_text_json_append(&json, fz_span_cstr(fz_code_name(err->code)));
-    fz_buffer_text(&json, ",\"message\":");
-    fz_text_json_append(&json, fz_span_cstr(err->text));
-    if (detail_json)
-        fz_buffer_printf(&json, ",\"detail\":%s", detail_json);
-    else if (err->offset >= 0)
-        fz_buffer_printf(&json, ",\"detail\":{\"offset\":%lld}", (long long)err->offset);
-    fz_buffer_text(&json, "}}");
+    if (request->route && request->route->write_error)
+        request->route->write_error(err, status, detail_json, &json);
+    else
+        write_error(err, detail_json, &json);
     if ((status == 429 || status == 503) && !has_header(&request->answer, "Retry-After")) {
         char seconds[16];
         snprintf(seconds, sizeof(seconds), "%d", (int)RETRY_AFTER_S);

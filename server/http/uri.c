@@ -165,12 +165,21 @@ http_uri_query(const struct http_uri *uri, const char *name)
     return NULL;
 }
 
+/* The number of the segment at or behind `segment` that counts. */
+static size_t
+next_segment(const struct http_uri *uri, size_t segment, bool loose)
+{
+    while (loose && segment < uri->n_segments && !*uri->segments[segment])
+        segment++;
+    return segment;
+}
+
 bool
-http_uri_match(const struct http_uri *uri, const char *pattern, struct http_params *ret)
+http_uri_match(const struct http_uri *uri, const char *pattern, bool loose, struct http_params *ret)
 {
     struct http_params found = {.n = 0};
-    size_t segment = 0;
-    for (const char *p = pattern; *p == '/'; segment++) {
+    size_t segment = next_segment(uri, 0, loose);
+    for (const char *p = pattern; *p == '/'; segment = next_segment(uri, segment + 1, loose)) {
         p++;
         size_t len = strcspn(p, "/");
         if (segment == uri->n_segments)

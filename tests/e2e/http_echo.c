@@ -126,16 +126,17 @@ authorize(void *app, struct http_request *request, unsigned scope, int64_t *ret_
 }
 
 static const struct http_route routes[] = {
-    {"POST", "/memory", HTTP_BODY_MEMORY, SMALL, INFLATED, 0, 0, "memory", on_memory},
-    {"POST", "/slow", HTTP_BODY_MEMORY, SMALL, INFLATED, 2, 0, "slow", on_memory},
-    {"POST", "/large", HTTP_BODY_MEMORY, UPLOAD, UPLOAD, 0, 0, "large", on_memory},
-    {"POST", "/file", HTTP_BODY_FILE, UPLOAD, 2 * UPLOAD, 0, 0, "file", on_file},
-    {"POST", "/private", HTTP_BODY_MEMORY, SMALL, SMALL, 0, 1, "private", on_memory},
-    {"GET", "/items/{id}", HTTP_BODY_NONE, 0, 0, 0, 0, "item", on_item},
-    {"DELETE", "/items/{id}", HTTP_BODY_NONE, 0, 0, 0, 0, "item_delete", on_item},
-    {"GET", "/later", HTTP_BODY_NONE, 0, 0, 0, 0, "later", on_later},
-    {"GET", "/big", HTTP_BODY_NONE, 0, 0, 0, 0, "big", on_big},
-    {"GET", "/fail", HTTP_BODY_NONE, 0, 0, 0, 0, "fail", on_fail},
+    {"POST", "/memory", HTTP_BODY_MEMORY, SMALL, INFLATED, 0, 0, "memory", on_memory, 0, NULL,
+     NULL},
+    {"POST", "/slow", HTTP_BODY_MEMORY, SMALL, INFLATED, 2, 0, "slow", on_memory, 0, NULL, NULL},
+    {"POST", "/large", HTTP_BODY_MEMORY, UPLOAD, UPLOAD, 0, 0, "large", on_memory, 0, NULL, NULL},
+    {"POST", "/file", HTTP_BODY_FILE, UPLOAD, 2 * UPLOAD, 0, 0, "file", on_file, 0, NULL, NULL},
+    {"POST", "/private", HTTP_BODY_MEMORY, SMALL, SMALL, 0, 1, "private", on_memory, 0, NULL, NULL},
+    {"GET", "/items/{id}", HTTP_BODY_NONE, 0, 0, 0, 0, "item", on_item, 0, NULL, NULL},
+    {"DELETE", "/items/{id}", HTTP_BODY_NONE, 0, 0, 0, 0, "item_delete", on_item, 0, NULL, NULL},
+    {"GET", "/later", HTTP_BODY_NONE, 0, 0, 0, 0, "later", on_later, 0, NULL, NULL},
+    {"GET", "/big", HTTP_BODY_NONE, 0, 0, 0, 0, "big", on_big, 0, NULL, NULL},
+    {"GET", "/fail", HTTP_BODY_NONE, 0, 0, 0, 0, "fail", on_fail, 0, NULL, NULL},
 };
 
 int

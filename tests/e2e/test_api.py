@@ -5,6 +5,7 @@ usage: test_api.py --framezero BINARY [unittest arguments]
 """
 
 import argparse
+import glob
 import gzip
 import http.client
 import json
@@ -45,10 +46,15 @@ def command(server, *args):
 
 def route_table():
     """Method and path of each route in the source, and the scope that it needs."""
-    with open(os.path.join(SOURCE, "server/api/api.c"), encoding="utf-8") as f:
-        table = f.read().partition("} table[] = {")[2].partition("\n};")[0]
-    rows = re.findall(r'\{"([A-Z]+)", "([^"]+)", \w+, (\w+), "\w+",\s*\w+\}', table)
-    return {(method, path): {"0": None}.get(scope, scope.rpartition("_")[2].lower()) for method, path, scope in rows}
+    routes = {}
+    for path in ["server/api/api.c"] + sorted(glob.glob("server/doors/*.c", root_dir=SOURCE)):
+        with open(os.path.join(SOURCE, path), encoding="utf-8") as f:
+            for row in re.findall(r'\{(\s*\.method = ".*?)\},?\n', f.read(), re.S):
+                cell = dict(re.findall(r'\.(\w+) =\s*"?([^",]+)"?', row))
+                if cell["method"] != "OPTIONS":
+                    scope = cell.get("scope", "0").rpartition("_")[2].lower()
+                    routes[cell["method"], cell["pattern"]] = None if scope == "0" else scope
+    return routes
 
 
 class WithoutWorkers(unittest.TestCase):

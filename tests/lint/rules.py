@@ -14,8 +14,9 @@ MAY_USE = {
     "ingest": {"json", "report"},
     "http": set(),
     "api": {"storage", "json", "report", "ingest", "http"},
+    "doors": {"storage", "json", "report", "ingest", "http", "api"},
     "worker": {"symbolicator", "storage", "json", "report", "ingest"},
-    "server": {"symbolicator", "storage", "json", "report", "ingest", "http", "api", "worker"},
+    "server": {"symbolicator", "storage", "json", "report", "ingest", "http", "api", "doors", "worker"},
 }
 
 # What other rooms may include; every other header is private to its room.
@@ -27,7 +28,8 @@ PUBLIC = {
     "report": {"report.h", "render.h"},
     "ingest": {"ingest.h"},
     "http": {"http.h", "multipart.h"},
-    "api": {"api.h"},
+    "api": {"api.h", "api_door.h"},
+    "doors": {"doors.h"},
     "worker": {"worker.h", "local.h", "resolve.h"},
 }
 OPEN_IN_SERVER = {"server/limits.h", "server/metrics.h"}
@@ -47,6 +49,7 @@ HOMES = {
         "server/report/",
         "server/ingest/",
         "server/api/",
+        "server/doors/",
         "server/serve_setup.c",
         "server/upload_client.",
         "server/cmd_upload.c",

@@ -14,7 +14,7 @@ def page(rooms="| r | w | `base/error.h` |", **changed):
     """An ARCHITECTURE.md that tells the rules as they are, but for what is changed."""
     names = list(rules.MAY_USE)
     rows = [[name] + ["yes" if to in changed.get(name, rules.MAY_USE[name]) else "" for to in names] for name in names]
-    table = "\n".join("| " + " | ".join(row) + " |" for row in [[""] + names, ["---"] * 11] + rows)
+    table = "\n".join("| " + " | ".join(row) + " |" for row in [[""] + names, ["---"] * (len(names) + 1)] + rows)
     rooms = "| room | what | start |\n|---|---|---|\n" + rooms.replace("| r |", "| `base/` |")
     return f"# A\n\n## Rooms\n\n{rooms}\n\n## Who may use whom\n\n{table}\n\n## Facts\n"
 

@@ -45,9 +45,9 @@ on_slow(void *app, struct http_request *request)
 }
 
 static const struct http_route routes[] = {
-    {"GET", "/now", HTTP_BODY_NONE, 0, 0, 0, 0, "now", on_now},
-    {"GET", "/hold", HTTP_BODY_NONE, 0, 0, 0, 0, "hold", on_hold},
-    {"GET", "/slow", HTTP_BODY_NONE, 0, 0, 0, 0, "slow", on_slow},
+    {"GET", "/now", HTTP_BODY_NONE, 0, 0, 0, 0, "now", on_now, 0, NULL, NULL},
+    {"GET", "/hold", HTTP_BODY_NONE, 0, 0, 0, 0, "hold", on_hold, 0, NULL, NULL},
+    {"GET", "/slow", HTTP_BODY_NONE, 0, 0, 0, 0, "slow", on_slow, 0, NULL, NULL},
 };
 
 struct fixture {

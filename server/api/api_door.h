@@ -1,0 +1,118 @@
+/*
+ * What the API gives to the doors: the paths under which other people's clients send reports and
+ * symbol files (server/doors). A door is a table of routes and handlers; it finds its client's
+ * token, hands bodies on, and answers as that client wants it.
+ */
+#ifndef API_DOOR_H
+#define API_DOOR_H
+
+#include "base/arena.h"
+#include "server/api/api.h"
+#include "server/api/api_auth.h"
+#include "storage/blob.h"
+#include "storage/store.h"
+
+/* ---- routes --------------------------------------------------------------------------------- */
+
+enum api_body {
+    API_BODY_NONE,
+    API_BODY_REPORT,   /* in memory, limits report_bytes and report_inflated_bytes */
+    API_BODY_ENVELOPE, /* the same with room for attachments: envelope_bytes... */
+    API_BODY_SYMBOLS,  /* in a file, limit symbol_bytes */
+    API_BODY_JSON,     /* in memory, limit json_bytes */
+};
+
+enum { API_TOKEN_ROOM = 512 };
+
+/* Where a client put its token; NULL: nowhere (then the places of our own API count). `room` may
+ * hold it. Runs on the HTTP thread before the body is read: header, query and path only. */
+typedef const char *(*api_find_token_fn)(const struct http_request *request,
+                                         char room[API_TOKEN_ROOM]);
+
+struct api_route {
+    const char *method, *pattern; /* a {project} in it is the project's name or number, and must be
+                                     the token's */
+    enum api_body body;
+    unsigned scope; /* 0: open to all; the handler then asks api_authorize_token() itself */
+    const char *name;
+    http_handler_fn handle; /* app is the struct api */
+    unsigned flags;         /* HTTP_ROUTE_* */
+    api_find_token_fn find_token;
+    http_write_error_fn write_error;
+};
+
+struct api_routes {
+    const struct api_route *rows;
+    size_t n;
+};
+
+/* Does this token allow `scope` in the project that the request names? For tokens that stand in the
+ * body. *ret_status is 401, 403, 404, 429...; guessing is braked as everywhere. */
+FZ_MUST_CHECK enum fz_code api_authorize_token(struct api *api, struct http_request *request,
+                                               const char *token, unsigned scope,
+                                               struct api_grant *ret, int *ret_status,
+                                               struct fz_error *err);
+
+/* Answers an OPTIONS request of a browser: 200 with what may be sent to a HTTP_ROUTE_CORS route. */
+void api_cors_options(void *app, struct http_request *request);
+
+/* ---- one call ------------------------------------------------------------------------------- */
+
+/* One request in the hands of a handler that needs the database. */
+struct api_call {
+    struct api *api;
+    struct http_request *request;
+    struct store *store;
+    struct fz_arena *arena; /* of the call */
+    int64_t project_id;
+    const char *detail; /* JSON for the error's `detail`, in the arena; NULL = none */
+};
+
+/* A handler's work: answers the request and returns FZ_OK, or fails without answering. */
+typedef enum fz_code (*api_work_fn)(struct api_call *call, struct fz_error *err);
+
+/* Run `work` with a connection and an arena; a failure becomes the answer. */
+void api_run(void *app, struct http_request *request, api_work_fn work);
+
+/* Answer with the JSON of a buffer; fails if the buffer did. */
+FZ_MUST_CHECK enum fz_code api_answer(struct api_call *call, int status,
+                                      const struct fz_buffer *json, struct fz_error *err);
+
+const struct limits *api_limits(const struct api *api);
+struct blob_store *api_blobs(const struct api *api);
+struct metrics *api_metrics_of(const struct api *api); /* may be NULL */
+
+/* ---- reports in ----------------------------------------------------------------------------- */
+
+/* What became of the reports of one body. */
+struct api_taken {
+    const struct store_report_new *items; /* stored, or known before (is_duplicate) */
+    size_t n;
+    size_t n_refused;             /* reports in the body that are none or broken */
+    const struct fz_error *first; /* why the first of those was refused; NULL if n_refused is 0 */
+};
+
+/* Answers the request; called once, when all of them are on disk, on the committer's thread: must
+ * not block. `user` is api_intake.user. */
+typedef void (*api_taken_fn)(struct http_request *request, const struct api_taken *taken,
+                             void *user);
+
+struct api_intake {
+    struct api *api;
+    struct http_request *request;
+    int64_t project_id;
+    bool transient;      /* only passing through: hidden, never a duplicate, exactly one report */
+    struct fz_span body; /* lives until the answer: the request's, or in `arena` */
+    struct fz_arena *arena; /* taken over if not NULL (its content moves); NULL = a new one */
+    api_taken_fn answer;
+    void *user; /* e.g. in the arena; lives as long */
+};
+
+/*
+ * Take in all reports of a body: split, checked, stored in one durable commit each with its job.
+ * After FZ_OK `answer` is called, or the request is answered with an error if storing failed. On
+ * failure nothing was answered and the arena is still the caller's: the codes of ingest_split().
+ */
+FZ_MUST_CHECK enum fz_code api_intake(const struct api_intake *intake, struct fz_error *err);
+
+#endif

@@ -1,0 +1,10 @@
+/*
+ * The tables of the doors, one a file. Private to this folder.
+ */
+#ifndef DOORS_PRIVATE_H
+#define DOORS_PRIVATE_H
+
+#include "server/api/api_door.h"
+#include "server/doors/doors.h"
+
+#endif
