@@ -7,6 +7,7 @@
 #include "base/attr.h"
 #include "base/reader.h"
 #include "base/text.h"
+#include "server/worker/symbol_names.h"
 
 enum { RATIO_FREE_BYTES = 1024 * 1024, SHOWN_NAME = 96 };
 
@@ -92,7 +93,7 @@ next_piece(struct walk *w, uint64_t *at, struct fz_span *ret, uint64_t *ret_offs
     return count_bytes(w, grown, err);
 }
 
-/* Look at the first bytes; give a Mach-O to the sink. */
+/* Look at the first bytes; give what is of use to the sink. */
 static enum fz_code
 read_member(struct walk *w, const char *name, struct fz_error *err)
 {
@@ -110,7 +111,8 @@ read_member(struct walk *w, const char *name, struct fz_error *err)
                         reason(w->archive));
         return FZ_OK;
     }
-    if (status == ARCHIVE_EOF || offset != 0 || !archive_is_macho(piece))
+    bool is_macho = archive_is_macho(piece);
+    if (status == ARCHIVE_EOF || offset != 0 || (!is_macho && !symbol_names_wants(name, piece)))
         return FZ_OK;
     code = w->sink->begin(w->sink->user, name, err);
     while (code == FZ_OK && (status == ARCHIVE_OK || status == ARCHIVE_WARN)) {
@@ -122,7 +124,7 @@ read_member(struct walk *w, const char *name, struct fz_error *err)
         return code;
     bool is_whole = status == ARCHIVE_EOF;
     if (is_whole)
-        w->summary->n_machos++;
+        w->summary->n_machos += is_macho;
     else
         sym_problem_add(w->problems, "bad_member", "%.*s: broken off: %s", SHOWN_NAME, name,
                         reason(w->archive));

@@ -1,5 +1,6 @@
 /*
- * Uploads of symbols: a Mach-O as it is, or the Mach-O files in a zip or tar (gzip, zstd, xz).
+ * Uploads of symbols: a Mach-O as it is, or the Mach-O files in a zip or tar (gzip, zstd, xz), and
+ * the BCSymbolMaps and property lists that have their names (symbol_names_wants()).
  *
  * Nothing is ever written to a path: members go to the caller piece by piece, names are labels
  * only. Foreign bytes; runs in a child process. No state outside the call.
@@ -12,7 +13,7 @@
 #include "server/limits.h"
 #include "symbolicator/problem.h"
 
-/* What receives the Mach-O members, one after the other. Any failure ends the walk with its code.
+/* What receives these members, one after the other. Any failure ends the walk with its code.
  */
 struct archive_sink {
     enum fz_code (*begin)(void *user, const char *name, struct fz_error *err);
@@ -26,7 +27,7 @@ struct archive_sink {
 struct archive_summary {
     const char *format; /* "zip", "tar", ... static; NULL: the upload is no archive */
     uint64_t n_entries; /* regular files and others, as far as it was read */
-    uint64_t n_machos;  /* given to the sink as whole members */
+    uint64_t n_machos;  /* Mach-O files given to the sink as whole members */
     uint64_t n_encrypted;
     uint64_t n_bytes; /* unpacked, of all members that were looked at */
 };
@@ -40,7 +41,7 @@ bool archive_is_macho(struct fz_span bytes);
  * What breaks an archive off in the middle is a problem ("truncated", "bad_member"), told in
  * `problems`; what was read before stays. Limits: archive_entries, archive_bytes, archive_ratio and
  * symbol_bytes for one member. Passed over without a word: AppleDouble files (._*), __MACOSX,
- * symbolic links, archives within, everything that is no Mach-O.
+ * symbolic links, archives within, everything else.
  *
  * UNSUPPORTED: no archive of these kinds. MALFORMED: one whose very beginning is broken. LIMIT: a
  * limit, named. What the sink returned.

@@ -8,15 +8,24 @@
 #include "base/text.h"
 #include "server/worker/archive.h"
 #include "server/worker/child.h"
+#include "server/worker/symbol_names.h"
 #include "symbolicator/inspect.h"
 
 static const char hint[] = "upload a Mach-O binary or dSYM, or a zip or tar.gz of .dSYM bundles, "
                            "binaries or an .xcarchive";
 
+enum { WAITING_MAX = 32 };
+
 /* A file that the worker has handed out. */
 struct out_file {
     int fd; /* -1 = none */
     uint32_t number;
+};
+
+/* A slice whose names are hidden: its symbol map may lie behind it in the archive. */
+struct waiting_slice {
+    struct out_file file; /* its bytes */
+    char name[PROTO_NAME_MAX];
 };
 
 struct reading {
@@ -26,6 +35,10 @@ struct reading {
     char name[PROTO_NAME_MAX];
     struct sym_problems problems; /* of the upload as a whole */
     size_t n_slices, n_machos;
+    struct symbol_names names;
+    bool can_wait; /* more of the archive is to come */
+    struct waiting_slice waiting[WAITING_MAX];
+    size_t n_waiting;
 };
 
 /* How messages call it: an upload may have come without a name. */
@@ -74,7 +87,8 @@ index_slice(struct reading *r, const struct sym_macho *macho, struct proto_slice
     enum fz_code code = open_file(r, &file, err);
     if (code != FZ_OK)
         return code;
-    struct sym_build_options options = {.memory_cap = r->child->limits.child_memory};
+    struct sym_build_options options = {.memory_cap = r->child->limits.child_memory,
+                                        .symbol_map = symbol_names_find(&r->names, &slice->uuid)};
     struct sym_index *index = NULL;
     code = sym_index_build(macho, &options, file.fd, stats, &slice->problems, err);
     if (code == FZ_OK)
@@ -110,6 +124,33 @@ tell_slice(struct reading *r, const struct proto_slice *slice, struct fz_error *
     return code;
 }
 
+/* Index a slice whose bytes lie in a file, and tell the worker. */
+static enum fz_code
+finish_slice(struct reading *r, const struct sym_macho *macho, struct proto_slice *slice,
+             struct fz_arena *arena, struct fz_error *err)
+{
+    struct sym_build_stats stats = {.n_functions = 0};
+    slice->uuid = macho->uuid;
+    slice->arch = sym_arch_name(macho->cputype, macho->cpusubtype);
+    slice->kind = sym_macho_kind(macho);
+    slice->name = fz_text_base_name(r->name);
+    enum fz_code code = index_slice(r, macho, slice, &stats, err);
+    if (code != FZ_OK)
+        return code;
+    code = sym_inspect(macho, slice->has_index ? &stats : NULL, arena, &slice->features,
+                       &slice->problems, err);
+    if (code != FZ_OK)
+        sym_problem_add(&slice->problems, "not_inspected", "%s", err->text);
+    return tell_slice(r, slice, err);
+}
+
+static bool
+must_wait(struct reading *r, const struct sym_macho *macho)
+{
+    return r->can_wait && r->n_waiting < WAITING_MAX && symbol_names_are_hidden(macho) &&
+           !symbol_names_find(&r->names, &macho->uuid);
+}
+
 static enum fz_code
 read_slice(struct reading *r, struct fz_span bytes, bool is_whole_member, struct fz_arena *arena,
            struct fz_error *err)
@@ -122,35 +163,49 @@ read_slice(struct reading *r, struct fz_span bytes, bool is_whole_member, struct
         sym_problem_add(&r->problems, "bad_macho", "%s: %s", name, err->text);
         return FZ_OK;
     }
-    slice.arch = sym_arch_name(macho.cputype, macho.cpusubtype);
     if (!macho.has_uuid || fz_uuid_is_nil(&macho.uuid)) {
         sym_problem_add(
             &r->problems, "no_uuid",
             "%s (%s): it has no UUID, so no report can ever ask for it; link it without "
             "-no_uuid",
-            name, slice.arch);
+            name, sym_arch_name(macho.cputype, macho.cpusubtype));
         return FZ_OK;
     }
     if (++r->n_slices > r->child->limits.slices)
         return fz_fail(err, FZ_E_LIMIT, "the upload holds more than %zu Mach-O slices",
                        r->child->limits.slices);
-    slice.uuid = macho.uuid;
-    slice.kind = sym_macho_kind(&macho);
-    slice.name = fz_text_base_name(r->name);
     struct out_file file = {.fd = -1};
     code = store_slice(r, bytes, is_whole_member, &file, err);
     slice.file = file.number;
+    if (code == FZ_OK && must_wait(r, &macho)) {
+        struct waiting_slice *waiting = &r->waiting[r->n_waiting++];
+        waiting->file = file;
+        memcpy(waiting->name, r->name, sizeof(waiting->name));
+        return FZ_OK;
+    }
     close_file(&file);
-    struct sym_build_stats stats = {.n_functions = 0};
-    if (code == FZ_OK)
-        code = index_slice(r, &macho, &slice, &stats, err);
+    return code == FZ_OK ? finish_slice(r, &macho, &slice, arena, err) : code;
+}
+
+/* The archive has been read: what waited gets its symbol map, or goes without. */
+static enum fz_code
+read_waiting(struct reading *r, struct waiting_slice *waiting, struct fz_error *err)
+{
+    struct proto_slice slice = {.file = waiting->file.number};
+    struct fz_arena arena;
+    struct sym_macho macho;
+    struct fz_map map;
+    memcpy(r->name, waiting->name, sizeof(r->name));
+    enum fz_code code = fz_map_open_fd(waiting->file.fd, &map, err);
     if (code != FZ_OK)
         return code;
-    code = sym_inspect(&macho, slice.has_index ? &stats : NULL, arena, &slice.features,
-                       &slice.problems, err);
-    if (code != FZ_OK)
-        sym_problem_add(&slice.problems, "not_inspected", "%s", err->text);
-    return tell_slice(r, &slice, err);
+    fz_arena_init(&arena, (size_t)r->child->limits.child_memory);
+    code = sym_macho_open(map.bytes, &arena, &macho, &slice.problems, err);
+    if (code == FZ_OK)
+        code = finish_slice(r, &macho, &slice, &arena, err);
+    fz_arena_deinit(&arena);
+    fz_map_close(&map);
+    return code;
 }
 
 /* All slices of one Mach-O file; the name stands in r->name. */
@@ -235,7 +290,10 @@ end_member(void *user, bool is_whole, struct fz_error *err)
     enum fz_code code = fz_map_open_fd(r->member.fd, &map, err);
     if (code != FZ_OK)
         return code;
-    code = read_macho(r, map.bytes, err);
+    if (archive_is_macho(map.bytes))
+        code = read_macho(r, map.bytes, err);
+    else
+        symbol_names_add(&r->names, r->name, map.bytes, &r->problems);
     fz_map_close(&map);
     return code;
 }
@@ -271,13 +329,36 @@ read_upload(struct reading *r, struct fz_span upload, struct fz_error *err)
     if (archive_is_macho(upload)) {
         code = read_macho(r, upload, err);
     } else {
+        r->can_wait = r->names.given.n == 0;
         code = archive_walk(upload, &r->child->limits, &sink, &archive, &r->problems, err);
         if (code == FZ_E_UNSUPPORTED && !archive.format)
             code = FZ_OK; /* told below, by what it looks like */
     }
+    for (size_t i = 0; i < r->n_waiting; i++) {
+        if (code == FZ_OK)
+            code = read_waiting(r, &r->waiting[i], err);
+        close_file(&r->waiting[i].file);
+    }
+    symbol_names_tell_unused(&r->names, &r->problems);
     if (code == FZ_OK && r->n_slices == 0)
         code = nothing_usable(r, &archive, upload, err);
     return code;
+}
+
+/* The symbol map that the worker sends with a file which it stored earlier. A broken one is told:
+ * the file is read without it. */
+static enum fz_code
+take_map(struct reading *r, int fd, struct fz_error *err)
+{
+    struct fz_map file;
+    struct fz_error why;
+    enum fz_code code = fz_map_open_fd(fd, &file, err);
+    if (code != FZ_OK)
+        return code;
+    if (sym_symbol_map_read(file.bytes, &r->names.arena, &r->names.given, &why) != FZ_OK)
+        sym_problem_add(&r->problems, "bad_symbol_map", "%s", why.text);
+    fz_map_close(&file);
+    return FZ_OK;
 }
 
 enum fz_code
@@ -286,19 +367,24 @@ child_read_symbols(struct child *child, struct fz_error *err)
     struct reading r = {.child = child, .member = {.fd = -1}};
     struct fz_arena arena;
     fz_arena_init(&arena, PROTO_PACKET_MAX * 2);
+    symbol_names_init(&r.names, (size_t)child->limits.child_memory);
     FZ_CLEANUP(fz_closep) int upload_fd = proto_take_fd(&child->inbox, 0);
+    FZ_CLEANUP(fz_closep) int map_fd = proto_take_fd(&child->inbox, 1);
     struct fz_reader in = fz_reader_make(child->inbox.body, "request");
     const char *name = proto_get_text(&in, PROTO_TEXT_MAX, &arena);
     set_name(&r, name ? name : "");
     fz_arena_deinit(&arena);
     struct fz_map upload = {.bytes = {NULL, 0}};
     enum fz_code code = fz_read_done(&in, err);
+    if (code == FZ_OK && map_fd >= 0)
+        code = take_map(&r, map_fd, err);
     if (code == FZ_OK)
         code = fz_map_open_fd(upload_fd, &upload, err);
     if (code == FZ_OK)
         code = read_upload(&r, upload.bytes, err);
     fz_map_close(&upload);
     close_file(&r.member);
+    symbol_names_deinit(&r.names);
     if (code != FZ_OK)
         return code;
     struct fz_buffer body;

@@ -11,7 +11,8 @@
  *   kind          from    fields                                           descriptors
  *   START         worker  u8 role, struct limits as it lies in memory
  *   SYMBOLICATE   worker  text id, text project, i64 received_ms           report, result
- *   READ_SYMBOLS  worker  text file name                                   upload
+ *   READ_SYMBOLS  worker  text file name                                   upload; a BCSymbolMap
+ * for all of it, or none
  *   INDEX         child   16 bytes UUID of an image
  *   INDEX_IS      worker  u8 state, 32 bytes SHA-256                       the index, after
  * INDEX_GET INDEX_GET     child   (the index that was named last) FILE          child   (a new,
