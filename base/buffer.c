@@ -87,6 +87,12 @@ fz_buffer_printf(struct fz_buffer *buffer, const char *fmt, ...)
     va_end(again);
 }
 
+char *
+fz_buffer_room(struct fz_buffer *buffer, size_t more)
+{
+    return reserve(buffer, more) ? buffer->data + buffer->len : NULL;
+}
+
 void
 fz_buffer_clear(struct fz_buffer *buffer)
 {

@@ -29,6 +29,16 @@ void fz_buffer_char(struct fz_buffer *buffer, char c);
 void fz_buffer_printf(struct fz_buffer *buffer, const char *fmt, ...) FZ_PRINTF(2, 3);
 void fz_buffer_clear(struct fz_buffer *buffer);
 
+/* For text made in place: room for `more` bytes behind the content, NULL once the buffer is failed;
+ * fz_buffer_grow_to() then makes what was written up to `end` part of the content. */
+char *fz_buffer_room(struct fz_buffer *buffer, size_t more);
+static inline void
+fz_buffer_grow_to(struct fz_buffer *buffer, char *end)
+{
+    buffer->len = (size_t)(end - buffer->data);
+    *end = '\0';
+}
+
 /* The content as a C string, "" when empty; borrowed until the next change. */
 const char *fz_buffer_cstr(const struct fz_buffer *buffer);
 static inline struct fz_span

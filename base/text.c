@@ -2,16 +2,18 @@
 
 static const char REPLACEMENT[] = "\xef\xbf\xbd"; /* U+FFFD */
 
+/* The digit's value and one; 0 = no digit. A table, since no branch can foretell what kind of digit
+ * comes next in an address. */
+static const uint8_t HEX_DIGITS[256] = {
+    ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
+    ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+    ['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+};
+
 int
 fz_text_hex_digit(char c)
 {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
+    return HEX_DIGITS[(uint8_t)c] - 1;
 }
 
 void
@@ -75,7 +77,18 @@ fz_text_hex_u64(struct fz_span text, uint64_t *ret)
 {
     if (has_0x(text))
         text = fz_span_make(text.data + 2, text.len - 2);
-    return parse_digits(text, 16, ret);
+    uint64_t value = 0, lost = 0;
+    bool is_hex = text.len > 0;
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned digit = HEX_DIGITS[text.data[i]];
+        is_hex &= digit > 0;
+        lost |= value >> 60;
+        value = value << 4 | ((digit - 1) & 15);
+    }
+    if (!is_hex || lost)
+        return false;
+    *ret = value;
+    return true;
 }
 
 bool
