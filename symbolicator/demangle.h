@@ -7,11 +7,16 @@
 #include "base/buffer.h"
 
 struct sym_demangle_options {
-    bool simplified;  /* shorter text for lists: Swift without modules and types, C++ without
-                         template arguments' defaults */
-    bool keep_hash;   /* Rust's legacy names end in the hash that tells their instances apart */
-    bool keep_blocks; /* names of blocks in Objective-C and C stay as the compiler made them */
+    bool simplified;   /* shorter text for lists: Swift without modules and types, C++ without
+                          template arguments' defaults */
+    bool keep_hash;    /* Rust's legacy names end in the hash that tells their instances apart */
+    bool keep_blocks;  /* names of blocks in Objective-C and C stay as the compiler made them */
+    size_t stack_room; /* bytes of stack that the caller has for it, 0 = not known: a C++ name too
+                          long for them is demangled on a thread of its own, which costs 20 us */
 };
+
+/* stack_room for a process's first thread. */
+size_t sym_demangle_stack_room(void);
 
 /*
  * Append the readable form of `name` (a NUL-terminated symbol or linkage name, with or without

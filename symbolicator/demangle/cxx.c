@@ -9,17 +9,20 @@
  *    (cmake/FzDemangle.cmake). They take from an arena with a cap, and leave by longjmp() when that
  *    is spent. The frames they leave own nothing that is not in the arena.
  *  - recursion was measured over all productions of the grammar at up to 560 bytes of stack for one
- *    byte of name (a run of 'Z'). Names up to DIRECT_MAX are demangled on the caller's stack, 143
- *    KiB at worst; longer ones on a thread whose stack has STACK_PER_BYTE for each byte.
+ *    byte of name (a run of 'Z'). Names up to DIRECT_MAX, or longer if the caller tells that it has
+ *    STACK_PER_BYTE for each byte, are demangled on the caller's stack; others on a thread whose
+ *    stack has as much.
  */
 #include "symbolicator/demangle/language.h"
 
 #include <pthread.h>
 #include <setjmp.h>
+#include <sys/resource.h>
 
 #include "base/arena.h"
 
 enum { DIRECT_MAX = 256, STACK_PER_BYTE = 1024, STACK_MIN = 256 * 1024 };
+enum { ROOM_MAX = 8 * 1024 * 1024 };
 enum { MEMORY_PER_BYTE = 1024, MEMORY_MIN = 1024 * 1024, BLOCK_HEAD = 16 };
 /* The output doubles as it grows, and a name of the longest kind has a pointer for each byte. */
 enum { BLOCK_MAX = 2 * 8 * DEMANGLE_NAME_MAX };
@@ -145,6 +148,16 @@ run_on_thread(struct run *run, size_t name_len)
     return started && pthread_join(thread, NULL) == 0;
 }
 
+size_t
+sym_demangle_stack_room(void)
+{
+    /* It grows up to the limit as it was when the process began; half of it is left to others. */
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) != 0)
+        return 0;
+    return limit.rlim_cur < ROOM_MAX ? (size_t)limit.rlim_cur / 2 : ROOM_MAX / 2;
+}
+
 bool
 demangle_cxx(const char *name, const struct sym_demangle_options *options, struct fz_buffer *out)
 {
@@ -154,7 +167,7 @@ demangle_cxx(const char *name, const struct sym_demangle_options *options, struc
     run.text = NULL;
     size_t len = strlen(name);
     fz_arena_init(&run.arena, MEMORY_MIN + len * MEMORY_PER_BYTE);
-    if (len <= DIRECT_MAX)
+    if (len <= DIRECT_MAX || len < options->stack_room / STACK_PER_BYTE)
         run_demangler(&run);
     else if (!run_on_thread(&run, len))
         run.text = NULL;
