@@ -4,184 +4,27 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
-#include "base/arena.h"
 #include "base/buffer.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "server/cmd.h"
-#include "symbolicator/demangle.h"
+#include "server/lookup_stream.h"
 #include "symbolicator/index.h"
 
-enum { PATH_ROOM = 8192 };
+enum { BENCH_INPUT_MAX = 1 << 30, JOBS_MAX = 256, JOBS_DEFAULT_MAX = 8 };
 
 static int
 usage(FILE *to)
 {
-    fprintf(to, "usage: framezero lookup INDEX [--json] [--bench N] < ADDRESSES\n\n"
-                "Addresses are hex, one a line, as they stand in the symbol file. --bench makes N\n"
-                "lookups over them and prints nanoseconds (of CPU time) per lookup.\n");
+    fprintf(to,
+            "usage: framezero lookup INDEX [--json] [--jobs N] [--bench N] < ADDRESSES\n\n"
+            "Addresses are hex, one a line, as they stand in the symbol file. A long list is\n"
+            "worked on by N threads (default: one per processor, at most 8); the answers come in\n"
+            "its order. --bench makes N lookups over it in one thread and prints nanoseconds (of\n"
+            "CPU time) per lookup.\n");
     return to == stdout ? 0 : 2;
-}
-
-/* The next address; 1 read, 0 end of input, -1 the line holds none. */
-static int
-read_address(char **line, size_t *room, uint64_t *ret)
-{
-    ssize_t len = getline(line, room, stdin);
-    if (len < 0)
-        return 0;
-    struct fz_span text = fz_span_make(*line, (size_t)len);
-    while (text.len && strchr(" \t\r\n", text.data[text.len - 1]))
-        text.len--;
-    while (text.len && strchr(" \t", text.data[0])) {
-        text.data++;
-        text.len--;
-    }
-    return fz_text_hex_u64(text, ret) ? 1 : -1;
-}
-
-/* ---- names ------------------------------------------------------------------------------- */
-
-/* The readable form of each name that came up, by the name's place in the mapped index: the same
- * few functions are asked for again and again, and demangling costs more than the lookup. */
-enum { NAMES_LOG2 = 16, NAMES_MAX = 1 << NAMES_LOG2, NAMES_BYTES = 64 * 1024 * 1024 };
-
-struct names {
-    struct fz_arena arena;
-    struct {
-        const char *name, *readable;
-    } * slots; /* NAMES_MAX of them; a newer name takes the place of an older one */
-    struct fz_buffer text;
-};
-
-static void
-names_deinit(struct names *names)
-{
-    free(names->slots);
-    fz_buffer_deinit(&names->text);
-    fz_arena_deinit(&names->arena);
-}
-
-static bool
-names_init(struct names *names)
-{
-    fz_arena_init(&names->arena, NAMES_BYTES);
-    fz_buffer_init(&names->text, 0);
-    names->slots = calloc(NAMES_MAX, sizeof(*names->slots));
-    return names->slots != NULL;
-}
-
-/* Borrowed until the next call. */
-static const char *
-readable(struct names *names, const struct sym_frame *frame)
-{
-    uint64_t hash = (uint64_t)(uintptr_t)frame->name * UINT64_C(0x9e3779b97f4a7c15);
-    size_t at = (size_t)(hash >> (64 - NAMES_LOG2));
-    if (names->slots[at].name == frame->name)
-        return names->slots[at].readable;
-    fz_buffer_clear(&names->text);
-    sym_demangle(frame->name, frame->source != SYM_SOURCE_DWARF, NULL, &names->text);
-    const char *kept = fz_arena_text(&names->arena, fz_buffer_span(&names->text));
-    if (!kept) /* the cache is full */
-        return fz_buffer_cstr(&names->text);
-    names->slots[at].name = frame->name;
-    names->slots[at].readable = kept;
-    return kept;
-}
-
-/* ---- one address ------------------------------------------------------------------------- */
-
-static void
-append_u64(struct fz_buffer *out, const char *before, uint64_t value)
-{
-    char digits[24], *p = digits + sizeof(digits);
-    do
-        *--p = (char)('0' + value % 10);
-    while (value /= 10);
-    fz_buffer_text(out, before);
-    fz_buffer_append(out, p, (size_t)(digits + sizeof(digits) - p));
-}
-
-static void
-append_member(struct fz_buffer *out, const char *key, const char *text)
-{
-    fz_buffer_text(out, key);
-    fz_text_json_append(out, fz_span_cstr(text));
-    fz_buffer_char(out, ',');
-}
-
-static void
-append_symbol(struct fz_buffer *out, struct names *names, const struct sym_frame *frame,
-              uint64_t addr)
-{
-    char path[PATH_ROOM];
-    fz_buffer_char(out, '{');
-    if (frame->name[0]) {
-        append_member(out, "\"function\":", readable(names, frame));
-        append_member(out, "\"mangled\":", frame->name);
-    }
-    if (frame->file[0]) {
-        sym_frame_path(frame, path, sizeof(path));
-        append_member(out, "\"file\":", path);
-    }
-    if (frame->line)
-        append_u64(out, "\"line\":", frame->line);
-    if (frame->column)
-        append_u64(out, frame->line ? ",\"column\":" : "\"column\":", frame->column);
-    if (frame->line || frame->column)
-        fz_buffer_char(out, ',');
-    if (!frame->inlined) {
-        append_u64(out, "\"offset\":", addr - frame->function_start);
-        fz_buffer_char(out, ',');
-    }
-    fz_buffer_text(out, frame->inlined ? "\"inlined\":true,\"source\":\""
-                                       : "\"inlined\":false,\"source\":\"");
-    fz_buffer_text(out, sym_source_name(frame->source));
-    fz_buffer_text(out, "\"}");
-}
-
-static void
-append_json(struct fz_buffer *out, struct names *names, const struct sym_index *index,
-            uint64_t addr, const struct sym_frame *frames, size_t n)
-{
-    fz_buffer_printf(out, "{\"address\":\"0x%llx\",\"symbols\":[", (unsigned long long)addr);
-    for (size_t i = 0; i < n; i++) {
-        if (i)
-            fz_buffer_char(out, ',');
-        append_symbol(out, names, &frames[i], addr);
-    }
-    fz_buffer_char(out, ']');
-    const char *aliases[16];
-    size_t n_aliases = n ? sym_index_aliases(index, addr, aliases, FZ_ARRAY_LEN(aliases)) : 0;
-    for (size_t i = 0; i < n_aliases && i < FZ_ARRAY_LEN(aliases); i++) {
-        fz_buffer_text(out, i ? "," : ",\"aliases\":[");
-        fz_text_json_append(out, fz_span_cstr(aliases[i]));
-    }
-    fz_buffer_text(out, n_aliases ? "]}\n" : "}\n");
-}
-
-static void
-append_text(struct fz_buffer *out, struct names *names, uint64_t addr,
-            const struct sym_frame *frames, size_t n)
-{
-    char path[PATH_ROOM];
-    fz_buffer_printf(out, "0x%llx%s", (unsigned long long)addr, n ? "" : " ?");
-    for (size_t i = 0; i < n; i++) {
-        const struct sym_frame *frame = &frames[i];
-        fz_buffer_text(out, i ? "\n    inlined into " : " ");
-        fz_buffer_text(out, readable(names, frame));
-        if (!frame->inlined)
-            append_u64(out, " + ", addr - frame->function_start);
-        if (!frame->file[0])
-            continue;
-        sym_frame_path(frame, path, sizeof(path));
-        fz_buffer_text(out, " (");
-        fz_buffer_text(out, path);
-        append_u64(out, ":", frame->line);
-        append_u64(out, ":", frame->column);
-        fz_buffer_char(out, ')');
-    }
-    fz_buffer_char(out, '\n');
 }
 
 /* Look all addresses up again and again, touching names and files, n times in all. */
@@ -211,45 +54,52 @@ bench(const struct sym_index *index, const struct fz_buffer *addresses, uint64_t
     return touched == 0 && n ? 1 : 0; /* no address has a name */
 }
 
-static int
-look_up_all(const struct sym_index *index, bool is_json, uint64_t n_bench)
+/* The addresses that standard input holds, one after the other. */
+static enum fz_code
+read_addresses(struct fz_buffer *ret, struct fz_error *err)
 {
-    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit) = {0};
-    struct fz_buffer addresses FZ_CLEANUP(fz_buffer_deinit) = {0};
-    struct names names FZ_CLEANUP(names_deinit);
-    struct sym_frame frames[SYM_FRAMES_MAX];
-    char *line = NULL;
-    size_t room = 0;
+    struct fz_buffer text FZ_CLEANUP(fz_buffer_deinit);
+    fz_buffer_init(&text, 0);
+    enum fz_code code = fz_file_read("-", BENCH_INPUT_MAX, &text, err);
+    struct fz_span left = fz_buffer_span(&text), line;
+    enum lookup_line kind;
     uint64_t addr;
-    int status = 0, got;
-    if (!names_init(&names)) {
-        fprintf(stderr, "framezero lookup: out of memory\n");
-        return 1;
-    }
-    fz_buffer_init(&out, 0);
-    fz_buffer_init(&addresses, 0);
-    while ((got = read_address(&line, &room, &addr)) != 0) {
-        if (got < 0) {
-            fprintf(stderr, "framezero lookup: no address: %s", line);
-            status = 1;
-            continue;
-        }
-        if (n_bench) {
-            fz_buffer_append(&addresses, &addr, sizeof(addr));
-            continue;
-        }
-        size_t n = sym_index_lookup(index, addr, frames, SYM_FRAMES_MAX);
-        if (is_json)
-            append_json(&out, &names, index, addr, frames, n);
+    while (code == FZ_OK && (kind = lookup_line_take(&left, &addr, &line)) != LOOKUP_LINE_END) {
+        if (kind == LOOKUP_LINE_ADDRESS)
+            fz_buffer_append(ret, &addr, sizeof(addr));
         else
-            append_text(&out, &names, addr, frames, n);
-        fwrite(fz_buffer_cstr(&out), 1, out.len, stdout);
-        fz_buffer_clear(&out);
+            code = fz_fail(err, FZ_E_MALFORMED, "no address: %.*s",
+                           (int)(line.len < 80 ? line.len : 80), (const char *)line.data);
     }
-    free(line);
-    if (n_bench && bench(index, &addresses, n_bench))
-        status = 1;
-    return fflush(stdout) == 0 ? status : 1;
+    return code == FZ_OK ? fz_buffer_done(ret, err) : code;
+}
+
+static int
+run(const struct sym_index *index, bool is_json, uint64_t n_bench, unsigned n_threads)
+{
+    struct fz_error err;
+    size_t n_bad = 0;
+    enum fz_code code;
+    if (n_bench) {
+        struct fz_buffer addresses FZ_CLEANUP(fz_buffer_deinit);
+        fz_buffer_init(&addresses, 0);
+        code = read_addresses(&addresses, &err);
+        if (code == FZ_OK)
+            return bench(index, &addresses, n_bench);
+    } else {
+        struct lookup_stream_options options = {.is_json = is_json, .n_threads = n_threads};
+        code = lookup_stream(index, &options, STDIN_FILENO, STDOUT_FILENO, &n_bad, &err);
+    }
+    if (code != FZ_OK)
+        fprintf(stderr, "framezero lookup: %s\n", err.text);
+    return code == FZ_OK && n_bad == 0 ? 0 : 1;
+}
+
+static uint64_t
+default_jobs(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n < 1 ? 1 : n > JOBS_DEFAULT_MAX ? JOBS_DEFAULT_MAX : (uint64_t)n;
 }
 
 int
@@ -258,17 +108,20 @@ cmd_lookup(int argc, char **argv)
     static const struct option options[] = {
         {"json", no_argument, NULL, 'j'},
         {"bench", required_argument, NULL, 'b'},
+        {"jobs", required_argument, NULL, 'n'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
     bool is_json = false;
-    uint64_t n_bench = 0;
+    uint64_t n_bench = 0, n_jobs = default_jobs();
     for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (c == 'j')
             is_json = true;
         else if (c == 'h')
             return usage(stdout);
-        else if (c != 'b' || !fz_text_u64(fz_span_cstr(optarg), &n_bench) || n_bench == 0)
+        else if ((c != 'b' && c != 'n') ||
+                 !fz_text_u64(fz_span_cstr(optarg), c == 'b' ? &n_bench : &n_jobs) ||
+                 (c == 'b' ? n_bench == 0 : n_jobs == 0 || n_jobs > JOBS_MAX))
             return usage(stderr);
     }
     if (optind + 1 != argc)
@@ -279,5 +132,5 @@ cmd_lookup(int argc, char **argv)
         fprintf(stderr, "framezero lookup: %s\n", err.text);
         return 1;
     }
-    return look_up_all(index, is_json, n_bench);
+    return run(index, is_json, n_bench, (unsigned)n_jobs);
 }
