@@ -76,18 +76,19 @@ test_every_limit(void **state)
 {
     (void)state;
     static const char *const names[] = {
-        "report_bytes",  "report_inflated_bytes",
-        "symbol_bytes",  "json_bytes",
-        "json_depth",    "threads",
-        "frames",        "images",
-        "memory_bytes",  "report_memory",
-        "archive_bytes", "archive_entries",
-        "archive_ratio", "slices",
-        "child_memory",  "child_cpu_s",
-        "child_wall_s",  "connections",
-        "header_s",      "body_s",
-        "min_body_rate", "auth_failures",
-        "per_address",   "body_memory",
+        "report_bytes",   "report_inflated_bytes",
+        "symbol_bytes",   "json_bytes",
+        "envelope_bytes", "envelope_inflated_bytes",
+        "json_depth",     "threads",
+        "frames",         "images",
+        "memory_bytes",   "report_memory",
+        "archive_bytes",  "archive_entries",
+        "archive_ratio",  "slices",
+        "child_memory",   "child_cpu_s",
+        "child_wall_s",   "connections",
+        "header_s",       "body_s",
+        "min_body_rate",  "auth_failures",
+        "per_address",    "body_memory",
         "answer_s",
     };
     struct limits a, b;
