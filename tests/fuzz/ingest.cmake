@@ -1,1 +1,2 @@
 fz_fuzz_target(ingest_native fz_ingest fz_config)
+fz_fuzz_target(ingest_plcrash fz_ingest fz_config)
