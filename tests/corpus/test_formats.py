@@ -40,6 +40,7 @@ class Format:
 
 
 FORMATS = [
+    Format("plcrash", reads=["reports/plcrash/**/*.plcrash"], made=["clients/made/demo.plcrash"], derived=".plcrash"),
     Format("framezero", made=["clients/made/native.json", "clients/made/native-short.json"]),
 ]
 
@@ -107,7 +108,8 @@ def expected_frames(report, expected):
     """(frame of the report or None, expected frame), matched by thread, place and address."""
     by_index = {t["index"]: t["frames"] for t in report.get("threads", [])}
     for want in expected["frames"]:
-        stacks = [by_index.get(want["thread"], [])]
+        # Some answers do not say of which thread they are.
+        stacks = list(by_index.values()) if want["thread"] is None else [by_index.get(want["thread"], [])]
         if want["thread"] == "exception":
             stacks = [crashed_thread(report)["frames"], report.get("exception_backtrace", {}).get("frames", [])]
         at = want["index"]
