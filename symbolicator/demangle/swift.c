@@ -48,12 +48,26 @@ swift_print_symbol(struct fz_span name, struct swift_printer *p)
     return !p->failed && !p->out->failed && p->out->len > before;
 }
 
+/* Names in a binary's metadata refer to what lies elsewhere in it: a byte of 0x01 to 0x1f, then 4
+ * or 8 bytes that say how far off. Without the binary nothing can be read from that. */
+static bool
+has_symbolic_reference(const char *name)
+{
+    for (; *name; name++) {
+        if ((unsigned char)*name < 0x20)
+            return true;
+    }
+    return false;
+}
+
 bool
 demangle_swift(const char *name, const struct sym_demangle_options *options, struct fz_buffer *out)
 {
     struct fz_arena arena;
     struct fz_buffer text;
     size_t steps = STEPS_MAX;
+    if (has_symbolic_reference(name))
+        return false;
     fz_arena_init(&arena, ARENA_MAX);
     fz_buffer_init(&text, DEMANGLE_TEXT_MAX);
     struct swift_printer printer = {

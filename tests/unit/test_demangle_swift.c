@@ -226,6 +226,9 @@ test_not_understood(void **state)
         "$sSiSiG",
         "$s4ShopTK",
         "$s\x01\x02\x03\x04\x05",
+        "_TtTSiSu_\x02X3{H",
+        "async_Main", /* the entry of a program with an async main(), and its parts: plain names */
+        "_async_MainTQ0_",
         "$s99999999999x",
         "$S4Shop4listyyFTwZ",
         "$sS9999a",

@@ -4,6 +4,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -162,6 +163,9 @@ static const struct {
     {"$s1a1p_pXpmD", "a.p.Type.Protocol"},
     {"$s1a1bVMq", "uniquable a.b"},
     {"$s1a1p_pXg", "existential shape for any a.p"},
+    {"$slxXG", "existential shape for <A> any A"},
+    {"$s1a1pRzlxXG", "existential shape for <A where A: a.p> any A"},
+    {"$slxmXGMq", "uniquable existential shape for <A> any A.Type"},
     {"$s1a1byyF1cL0_yyF", "c #2 () -> () in a.b() -> ()"},
     {"$s1a1byyFSiTp5", "generic partial specialization <Signature = Swift.Int> of a.b() -> ()"},
     {"$s1a1byyFSiTPq5", "generic not-reabstracted partial specialization <serialized, Signature = "
@@ -263,12 +267,33 @@ test_cut_names(void **state)
     }
 }
 
+/* A reference to elsewhere in the binary may stand at any place of a name. */
+static void
+test_symbolic_references(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < FZ_ARRAY_LEN(kinds); i++) {
+        size_t len = strlen(kinds[i].name);
+        for (size_t at = 0; at <= len && len < 200; at++) {
+            char name[256];
+            struct fz_buffer out;
+            snprintf(name, sizeof(name), "%.*s%c\x80\x02%c\xff%s", (int)at, kinds[i].name,
+                     (char)(1 + (at + i) % 0x1f), (char)(at + 1), kinds[i].name + at);
+            fz_buffer_init(&out, 0);
+            assert_false(sym_demangle(name, false, NULL, &out));
+            assert_string_equal(fz_buffer_cstr(&out), name);
+            fz_buffer_deinit(&out);
+        }
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kinds),
         cmocka_unit_test(test_cut_names),
+        cmocka_unit_test(test_symbolic_references),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
