@@ -1,5 +1,6 @@
 /*
- * SHA-256, random bytes and comparison in constant time, all from libcrypto.
+ * SHA-256, SHA-1 for clients that name files by it, random bytes and comparison in constant
+ * time, all from libcrypto.
  */
 #ifndef FZ_DIGEST_H
 #define FZ_DIGEST_H
@@ -8,6 +9,7 @@
 #include "base/span.h"
 
 enum { FZ_SHA256_LEN = 32, FZ_SHA256_TEXT = 65 }; /* bytes; hex digits and NUL */
+enum { FZ_SHA1_LEN = 20, FZ_SHA1_TEXT = 41 };
 
 struct fz_sha256; /* a running hash, on the heap */
 
@@ -20,6 +22,15 @@ void fz_sha256_finish(struct fz_sha256 *hash, char ret_hex[FZ_SHA256_TEXT]);
 
 /* The hash of one span as lower-case hex. */
 void fz_sha256_hex(struct fz_span bytes, char ret_hex[FZ_SHA256_TEXT]);
+
+/* The same for SHA-1. It finds transmission errors; nothing may rest on it against an attacker. */
+struct fz_sha1; /* a running hash, on the heap */
+
+FZ_MUST_CHECK enum fz_code fz_sha1_create(struct fz_sha1 **ret, struct fz_error *err);
+void fz_sha1_destroy(struct fz_sha1 *hash);
+void fz_sha1_destroyp(struct fz_sha1 **hash);
+void fz_sha1_update(struct fz_sha1 *hash, struct fz_span bytes);
+void fz_sha1_finish(struct fz_sha1 *hash, char ret_hex[FZ_SHA1_TEXT]);
 
 /* Cryptographically strong random bytes. Aborts if the system has none. */
 void fz_random(void *ret, size_t len);

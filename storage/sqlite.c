@@ -163,8 +163,13 @@ sqlite_connect(struct sql *sql, struct fz_error *err)
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
     if (rc == SQLITE_OK)
         rc = sqlite3_busy_handler(lite->db, on_busy, lite);
-    if (rc == SQLITE_OK)
+    bool opened = rc == SQLITE_OK;
+    /* Of several who switch a new file to WAL, all but one may be told "busy" without the handler
+     * being asked, since waiting with a lock held could be for ever. */
+    for (int n_calls = 0; opened; n_calls++) {
         rc = sqlite3_exec(lite->db, set_up, NULL, NULL, NULL);
+        opened = (rc & 0xff) == SQLITE_BUSY && on_busy(lite, n_calls);
+    }
     if (rc == SQLITE_OK)
         return FZ_OK;
     enum fz_code code = fail(lite, rc, err);

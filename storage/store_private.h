@@ -79,6 +79,10 @@ FZ_MUST_CHECK enum fz_code store_symbol_register(struct store *store, struct sto
                                                  int64_t seq, struct fz_arena *arena,
                                                  struct fz_error *err);
 
+/* An upload and its job. Inside a transaction; as store_upload_insert(). */
+FZ_MUST_CHECK enum fz_code store_upload_add(struct sql *tx, const struct store_upload *upload,
+                                            struct fz_arena *arena, struct fz_error *err);
+
 /* Lock the job's row if the fence still holds (else CONFLICT). */
 struct store_job_row {
     int64_t seen_seq, strikes, deaths;

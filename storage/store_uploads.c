@@ -1,11 +1,15 @@
 #include "storage/store_private.h"
 
-static enum fz_code
-insert_upload(struct sql *tx, const struct store_upload *upload, struct sql_value name,
-              struct fz_error *err)
+enum fz_code
+store_upload_add(struct sql *tx, const struct store_upload *upload, struct fz_arena *arena,
+                 struct fz_error *err)
 {
     int64_t now, one;
     bool created = false;
+    if (!store_is_id(upload->id) || !store_is_sha256(upload->blob_sha256))
+        return fz_fail(err, FZ_E_MALFORMED, "an upload needs an id and the hash of its body");
+    struct sql_value name =
+        sql_text_clean(arena, upload->name ? upload->name : "", STORE_TEXT_LONG);
     enum fz_code code = sql_now(tx, &now, err);
     if (code != FZ_OK)
         return code;
@@ -33,16 +37,12 @@ insert_upload(struct sql *tx, const struct store_upload *upload, struct sql_valu
 enum fz_code
 store_upload_insert(struct store *store, const struct store_upload *upload, struct fz_error *err)
 {
-    if (!store_is_id(upload->id) || !store_is_sha256(upload->blob_sha256))
-        return fz_fail(err, FZ_E_MALFORMED, "an upload needs an id and the hash of its body");
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena;
     fz_arena_init(&arena, 64 * 1024);
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
-    struct sql_value name =
-        sql_text_clean(&arena, upload->name ? upload->name : "", STORE_TEXT_LONG);
     enum fz_code code = sql_begin(store->sql, &tx, err);
     if (code == FZ_OK)
-        code = insert_upload(tx, upload, name, err);
+        code = store_upload_add(tx, upload, &arena, err);
     if (code == FZ_E_NOT_FOUND)
         return fz_fail(err, code, "there is no project %lld", (long long)upload->project_id);
     return code == FZ_OK ? sql_commit(&tx, err) : code;

@@ -70,5 +70,6 @@ int contract_run_unblock(void);
 int contract_run_processes(void);
 int contract_run_committer(void);
 int contract_run_isolation(void);
+int contract_run_chunks(void);
 
 #endif

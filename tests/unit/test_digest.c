@@ -38,6 +38,26 @@ test_sha256(void **state)
 }
 
 static void
+test_sha1(void **state)
+{
+    (void)state;
+    static const char *const want[] = {"da39a3ee5e6b4b0d3255bfef95601890afd80709",
+                                       "a9993e364706816aba3e25717850c26c9cd0d89d",
+                                       "84983e441c3bd26ebaae4aa1f95129e5e54670f1"};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        char hex[FZ_SHA1_TEXT];
+        struct fz_span in = fz_span_cstr(cases[i].in);
+        FZ_CLEANUP(fz_sha1_destroyp) struct fz_sha1 *hash = NULL;
+        assert_int_equal(fz_sha1_create(&hash, NULL), FZ_OK);
+        for (size_t k = 0; k < in.len; k++)
+            fz_sha1_update(hash, fz_span_make(in.data + k, 1));
+        fz_sha1_finish(hash, hex);
+        assert_string_equal(hex, want[i]);
+    }
+    fz_sha1_destroy(NULL);
+}
+
+static void
 test_random(void **state)
 {
     (void)state;
@@ -63,6 +83,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sha256),
+        cmocka_unit_test(test_sha1),
         cmocka_unit_test(test_random),
         cmocka_unit_test(test_equal),
     };
