@@ -45,5 +45,6 @@ const struct ingest_format *ingest_format_of(struct fz_span body);
 
 extern const struct ingest_format ingest_native;  /* native.c */
 extern const struct ingest_format ingest_plcrash; /* plcrash.c */
+extern const struct ingest_format ingest_kscrash; /* kscrash.c */
 
 #endif

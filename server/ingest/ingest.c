@@ -9,7 +9,11 @@
 enum { HEAD_BYTES = 64 * 1024, START_SHOWN = 16 };
 
 /* A format that another one's bytes could be taken for stands behind that one. */
-static const struct ingest_format *const formats[] = {&ingest_plcrash, &ingest_native};
+static const struct ingest_format *const formats[] = {
+    &ingest_plcrash, /* binary */
+    &ingest_kscrash, /* JSON */
+    &ingest_native,
+};
 
 static struct fz_span
 without_space(struct fz_span body)

@@ -41,6 +41,11 @@ class Format:
 
 FORMATS = [
     Format("plcrash", reads=["reports/plcrash/**/*.plcrash"], made=["clients/made/demo.plcrash"], derived=".plcrash"),
+    Format(
+        "kscrash",
+        reads=["reports/kscrash/**/*.json"],
+        made=["clients/made/kscrash-report.json"],
+    ),
     Format("framezero", made=["clients/made/native.json", "clients/made/native-short.json"]),
 ]
 

@@ -1,2 +1,3 @@
 fz_fuzz_target(ingest_native fz_ingest fz_config)
 fz_fuzz_target(ingest_plcrash fz_ingest fz_config)
+fz_fuzz_target(ingest_kscrash fz_ingest fz_config)

@@ -1,0 +1,58 @@
+/*
+ * What holds for every format: any body is refused with a reason or becomes reports that can be
+ * shown in every form. The fuzz targets of the formats differ in their seeds.
+ */
+#ifndef FUZZ_INGEST_ANY_H
+#define FUZZ_INGEST_ANY_H
+
+#include <stdlib.h>
+
+#include "server/ingest/ingest.h"
+#include "server/report/render.h"
+
+static inline void
+fuzz_show(const struct report *report)
+{
+    struct report_envelope envelope = {.id = "1"};
+    struct fz_buffer out;
+    fz_buffer_init(&out, 0);
+    if (report_render_json(report, &envelope, &out, NULL) != FZ_OK ||
+        report_render_crash(report, &envelope, &out, NULL) != FZ_OK ||
+        report_render_ips(report, &envelope, &out, NULL) != FZ_OK)
+        abort();
+    fz_buffer_deinit(&out);
+}
+
+static inline void
+fuzz_ingest_any(struct fz_span body)
+{
+    struct limits limits = limits_default();
+    struct fz_error err = {.code = FZ_OK};
+    struct fz_arena arena, inner;
+    struct ingest_item *items = NULL;
+    size_t n = 0, n_cut = 0;
+    limits.threads = 8;
+    limits.frames = 16;
+    limits.images = 8;
+    limits.memory_bytes = 64;
+    fz_arena_init(&arena, 1 << 22);
+    (void)ingest_detect(body);
+    enum fz_code code = ingest_split(body, &limits, &arena, &items, &n, &n_cut, &err);
+    if (code != FZ_OK && err.text[0] == '\0')
+        abort();
+    for (size_t i = 0; code == FZ_OK && i < n; i++) {
+        struct report report;
+        fz_arena_init(&inner, 1 << 22);
+        enum fz_code parsed = ingest_parse(items[i].body, &limits, &inner, &report, &err);
+        if (items[i].code != FZ_OK && parsed == FZ_OK)
+            abort(); /* what HTTP refuses, the worker refuses too */
+        if (parsed != FZ_OK && err.text[0] == '\0')
+            abort();
+        if (parsed == FZ_OK)
+            fuzz_show(&report);
+        fz_arena_deinit(&inner);
+    }
+    fz_arena_deinit(&arena);
+}
+
+#endif
