@@ -208,12 +208,13 @@ struct store_symbol {
     bool has_dwarf;
     bool is_new; /* out of store_job_finish_upload: not known before */
 };
-/* The best index for an image: ready, DWARF before symtab only, dSYM before binary, newest first.
- * NOT_FOUND: none is ready. *ret_failed tells whether one is there that failed. */
+/* The best index for an image (rank 0), or the next best ones: ready, DWARF before symtab only,
+ * dSYM before binary, newest first. NOT_FOUND: not so many are ready. *ret_failed (may be NULL)
+ * tells whether one is there that failed. */
 FZ_MUST_CHECK enum fz_code store_symbol_find(struct store *store, int64_t project_id,
-                                             const struct fz_uuid *uuid, struct fz_arena *arena,
-                                             struct store_symbol *ret, bool *ret_failed,
-                                             struct fz_error *err);
+                                             const struct fz_uuid *uuid, unsigned rank,
+                                             struct fz_arena *arena, struct store_symbol *ret,
+                                             bool *ret_failed, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code store_symbol_list(struct store *store, int64_t project_id,
                                              const struct fz_uuid *uuid_or_null, const char *cursor,
                                              size_t limit, struct fz_arena *arena,

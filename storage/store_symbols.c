@@ -116,8 +116,8 @@ no_symbol(struct fz_error *err)
 
 /* The files of one UUID that are ready or failed, best first. */
 static enum fz_code
-find_best(struct store *store, const struct sql_value args[2], struct fz_arena *arena,
-          struct store_symbol *ret, bool *ret_found, bool *ret_failed, struct fz_error *err)
+find_best(struct store *store, const struct sql_value args[2], unsigned rank,
+          struct fz_arena *arena, struct store_symbol *ret, bool *ret_failed, struct fz_error *err)
 {
     char text[512];
     snprintf(text, sizeof(text),
@@ -128,37 +128,33 @@ find_best(struct store *store, const struct sql_value args[2], struct fz_arena *
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     struct store_symbol first = {0};
     bool row = false, found = false, failed = false;
+    unsigned n_ready = 0;
     enum fz_code code = sql_query(store->sql, text, args, 2, &rows, err);
     while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
         bool is_ready = fz_span_is(sql_col_bytes(&rows, 6), "ready");
         failed = failed || !is_ready;
-        if (is_ready && !found) {
+        if (is_ready && n_ready++ == rank) {
             read_symbol(&rows, arena, &first);
             found = true;
         }
     }
     if (code != FZ_OK)
         return code;
-    if (found)
-        *ret = first;
-    *ret_found = found;
-    *ret_failed = failed;
+    if (ret_failed)
+        *ret_failed = failed;
+    if (!found)
+        return no_symbol(err);
+    *ret = first;
     return FZ_OK;
 }
 
 enum fz_code
 store_symbol_find(struct store *store, int64_t project_id, const struct fz_uuid *uuid,
-                  struct fz_arena *arena, struct store_symbol *ret, bool *ret_failed,
+                  unsigned rank, struct fz_arena *arena, struct store_symbol *ret, bool *ret_failed,
                   struct fz_error *err)
 {
     const struct sql_value args[] = {sql_int(project_id), sql_blob(fz_span_make(uuid->bytes, 16))};
-    bool found = false, failed = false;
-    enum fz_code code = find_best(store, args, arena, ret, &found, &failed, err);
-    if (code != FZ_OK)
-        return code;
-    if (ret_failed)
-        *ret_failed = failed;
-    return found ? FZ_OK : no_symbol(err);
+    return find_best(store, args, rank, arena, ret, ret_failed, err);
 }
 
 enum { LIST_MAX = 1000 };

@@ -153,6 +153,18 @@ load_text_list(struct load *l, const json_t *list, size_t *ret_n)
 }
 
 static void
+load_symbol_files(struct load *l, const json_t *list, struct report_image *image)
+{
+    image->files = load_array(l, list, sizeof(*image->files), &image->n_files);
+    for (size_t i = 0; i < image->n_files && !l->failed; i++) {
+        const json_t *object = json_array_get(list, i);
+        image->files[i] = (struct report_symbol_file){.kind = load_text(l, object, "kind"),
+                                                      .name = load_text(l, object, "name"),
+                                                      .sha256 = load_text(l, object, "sha256")};
+    }
+}
+
+static void
 load_images(struct load *l, const json_t *root)
 {
     const json_t *list = json_object_get(root, "images");
@@ -172,6 +184,7 @@ load_images(struct load *l, const json_t *root)
         const char *state = json_string_value(json_object_get(object, "symbols"));
         int number = number_of(state, image_state_name, REPORT_IMAGE_UNUSED, REPORT_IMAGE_FAILED);
         image->state = number < 0 ? REPORT_IMAGE_UNUSED : (enum report_image_state)number;
+        load_symbol_files(l, json_object_get(object, "symbol_files"), image);
     }
 }
 

@@ -227,6 +227,22 @@ write_thread(struct json_write *w, const struct report *r, const struct report_t
 }
 
 static void
+write_symbol_files(struct json_write *w, const struct report_image *image)
+{
+    if (image->n_files == 0)
+        return;
+    json_write_open(w, "symbol_files", '[');
+    for (size_t i = 0; i < image->n_files; i++) {
+        json_write_open(w, NULL, '{');
+        json_write_text(w, "kind", image->files[i].kind);
+        json_write_text(w, "name", image->files[i].name);
+        json_write_text(w, "sha256", image->files[i].sha256);
+        json_write_close(w, '}');
+    }
+    json_write_close(w, ']');
+}
+
+static void
 write_images(struct json_write *w, const struct report *r)
 {
     json_write_open(w, "images", '[');
@@ -243,6 +259,7 @@ write_images(struct json_write *w, const struct report *r)
         if (image->size)
             json_write_u64(w, "size", image->size);
         json_write_text(w, "symbols", report_image_state_name(image->state));
+        write_symbol_files(w, image);
         json_write_close(w, '}');
     }
     json_write_close(w, ']');

@@ -101,6 +101,12 @@ enum report_image_state {
     REPORT_IMAGE_FAILED
 };
 
+/* A symbol file that named something in an image. */
+struct report_symbol_file {
+    const char *kind, *name,
+        *sha256; /* "dsym", "binary"; file name; of the slice. NULL = unknown */
+};
+
 struct report_image {
     struct fz_uuid uuid;
     bool has_uuid;
@@ -108,7 +114,9 @@ struct report_image {
     const char *bundle_id, *version; /* as the report spells them: "1.2", "1.2 (34)" */
     uint64_t addr, size;             /* size 0 = unknown: reaches to the next image */
     enum report_image_state state;
-    bool lacks_dwarf; /* found, but with a symbol table only: a dSYM would tell more */
+    bool wants_better; /* found, but with a symbol table only, or with names that are hidden */
+    struct report_symbol_file *files; /* that gave names, the best first; set by resolve */
+    size_t n_files;
 };
 
 struct report_crash {

@@ -8,6 +8,7 @@
 
 #include "server/limits.h"
 #include "server/worker/protocol.h"
+#include "server/worker/resolve.h"
 #include "symbolicator/index.h"
 
 struct child_cache; /* child_cache.c */
@@ -41,12 +42,14 @@ void child_cache_destroy(struct child_cache *cache);
 /* Between reports: close what is over the room. Within one, all stay open. */
 void child_cache_trim(struct child_cache *cache);
 /*
- * The index of an image: asks the worker each time which one is the best now, so that a new symbol
+ * The index of an image's symbol file number `rank`, and which file that is (texts in the arena):
+ * asks the worker each time which one is the best now, so that a new symbol
  * file counts at once; fetches it only if it is not open here. Borrowed until the next trim.
  * NOT_FOUND: no symbol file; MALFORMED: it cannot be used.
  */
 FZ_MUST_CHECK enum fz_code child_cache_find(struct child *child, const struct fz_uuid *uuid,
-                                            struct sym_index **ret, struct fz_error *err);
+                                            unsigned rank, struct fz_arena *arena,
+                                            struct resolve_found *ret, struct fz_error *err);
 /* Hits and misses since the last call. */
 void child_cache_counts(struct child_cache *cache, uint64_t *ret_hits, uint64_t *ret_misses);
 

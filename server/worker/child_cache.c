@@ -115,26 +115,42 @@ fetch(struct child *child, const uint8_t *sha256, struct entry **ret, struct fz_
     return code;
 }
 
-enum fz_code
-child_cache_find(struct child *child, const struct fz_uuid *uuid, struct sym_index **ret,
-                 struct fz_error *err)
+/* INDEX, and what the answer says. */
+static enum fz_code
+ask(struct child *child, const struct fz_uuid *uuid, unsigned rank, struct fz_arena *arena,
+    struct resolve_found *ret, uint8_t ret_sha256[FZ_SHA256_LEN], struct fz_error *err)
 {
-    struct fz_span question = fz_span_make(uuid->bytes, sizeof(uuid->bytes));
-    enum fz_code code = child_ask(child, PROTO_INDEX, question, PROTO_INDEX_IS, err);
+    uint8_t question[sizeof(uuid->bytes) + 1];
+    memcpy(question, uuid->bytes, sizeof(uuid->bytes));
+    question[sizeof(uuid->bytes)] = (uint8_t)rank;
+    enum fz_code code = child_ask(child, PROTO_INDEX, fz_span_make(question, sizeof(question)),
+                                  PROTO_INDEX_IS, err);
     if (code != FZ_OK)
         return code;
     struct fz_reader in = fz_reader_make(child->inbox.body, "answer");
     uint8_t state = fz_read_u8(&in);
     struct fz_span hash = fz_read_bytes(&in, FZ_SHA256_LEN);
+    ret->file.kind = proto_get_text(&in, PROTO_TEXT_MAX, arena);
+    ret->file.name = proto_get_text(&in, PROTO_TEXT_MAX, arena);
+    ret->file.sha256 = proto_get_text(&in, PROTO_TEXT_MAX, arena);
     if (in.failed)
         return fz_read_done(&in, err);
     if (state == PROTO_INDEX_MISSING)
         return fz_fail(err, FZ_E_NOT_FOUND, "no symbol file");
     if (state != PROTO_INDEX_FOUND)
         return fz_fail(err, FZ_E_MALFORMED, "its symbol file cannot be read");
-    uint8_t sha256[FZ_SHA256_LEN]; /* the inbox is used again by fetch() */
-    memcpy(sha256, hash.data, sizeof(sha256));
+    memcpy(ret_sha256, hash.data, FZ_SHA256_LEN);
+    return FZ_OK;
+}
 
+enum fz_code
+child_cache_find(struct child *child, const struct fz_uuid *uuid, unsigned rank,
+                 struct fz_arena *arena, struct resolve_found *ret, struct fz_error *err)
+{
+    uint8_t sha256[FZ_SHA256_LEN];
+    enum fz_code code = ask(child, uuid, rank, arena, ret, sha256, err);
+    if (code != FZ_OK)
+        return code;
     struct child_cache *cache = child->cache;
     struct entry *entry = find(cache, sha256);
     if (entry) {
@@ -148,6 +164,6 @@ child_cache_find(struct child *child, const struct fz_uuid *uuid, struct sym_ind
     entry->used = ++cache->clock;
     if (!entry->index)
         return fz_fail(err, FZ_E_MALFORMED, "its symbol file cannot be read");
-    *ret = entry->index;
+    ret->index = entry->index;
     return FZ_OK;
 }

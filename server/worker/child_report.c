@@ -9,11 +9,17 @@
 #include "server/worker/child.h"
 #include "server/worker/resolve.h"
 
+struct finder {
+    struct child *child;
+    struct fz_arena *arena; /* of the report */
+};
+
 static enum fz_code
-find_index(void *user, const struct report_image *image, struct sym_index **ret,
+find_index(void *user, const struct report_image *image, unsigned rank, struct resolve_found *ret,
            struct fz_error *err)
 {
-    return child_cache_find(user, &image->uuid, ret, err);
+    const struct finder *finder = user;
+    return child_cache_find(finder->child, &image->uuid, rank, finder->arena, ret, err);
 }
 
 /* The crashed thread's first frame with a name, preferably one of the app itself: that is what a
@@ -79,12 +85,12 @@ is_waited(const struct store_image_wait *waits, size_t n, const struct fz_uuid *
 }
 
 /* A better symbol file would change the report: there is none, it cannot be read, or it is a binary
- * whose dSYM has not come yet. */
+ * whose dSYM has not come yet, or a dSYM whose BCSymbolMap has not. */
 static bool
 wants_symbols(const struct report_image *image)
 {
     return image->state == REPORT_IMAGE_MISSING || image->state == REPORT_IMAGE_FAILED ||
-           (image->state == REPORT_IMAGE_FOUND && image->lacks_dwarf);
+           (image->state == REPORT_IMAGE_FOUND && image->wants_better);
 }
 
 static enum fz_code
@@ -145,9 +151,10 @@ symbolicate(struct child *child, struct fz_span raw, const struct report_envelop
 {
     struct report report;
     struct proto_info info;
+    struct finder finder = {child, arena};
     enum fz_code code = ingest_parse(raw, &child->limits, arena, &report, err);
     if (code == FZ_OK)
-        code = resolve_report(&report, find_index, child, NULL, arena, err);
+        code = resolve_report(&report, find_index, &finder, NULL, arena, err);
     if (code == FZ_OK)
         code = collect_info(&report, child->cache, arena, &info, err);
     if (code == FZ_OK)

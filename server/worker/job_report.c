@@ -30,32 +30,43 @@ make_memfd(const char *name, struct fz_span content, int *ret_fd, struct fz_erro
     return FZ_OK;
 }
 
-/* INDEX: which index is the best for this image, now? */
+/* INDEX: which index is the best for this image now, or the next best? */
 static enum fz_code
 answer_index(struct answers *a, struct child_process *child, struct fz_error *err)
 {
     struct fz_uuid uuid;
-    if (child->inbox.body.len != sizeof(uuid.bytes))
+    if (child->inbox.body.len != sizeof(uuid.bytes) + 1)
         return job_child_nonsense(child, err);
     memcpy(uuid.bytes, child->inbox.body.data, sizeof(uuid.bytes));
-    struct fz_arena arena;
+    unsigned rank = child->inbox.body.data[sizeof(uuid.bytes)];
+    struct fz_arena arena FZ_CLEANUP(fz_arena_deinit);
     fz_arena_init(&arena, 1024 * 1024);
-    struct store_symbol symbol;
+    struct store_symbol symbol = {.kind = NULL};
     bool failed = false;
-    enum fz_code code = store_symbol_find(a->worker->store, a->job->project_id, &uuid, &arena,
+    enum fz_code code = store_symbol_find(a->worker->store, a->job->project_id, &uuid, rank, &arena,
                                           &symbol, &failed, err);
-    uint8_t answer[1 + FZ_SHA256_LEN] = {failed ? PROTO_INDEX_FAILED : PROTO_INDEX_MISSING};
-    a->index_sha256[0] = '\0';
-    if (code == FZ_OK && symbol.index_sha256 && strlen(symbol.index_sha256) == FZ_SHA256_TEXT - 1 &&
-        fz_text_unhex(fz_span_cstr(symbol.index_sha256), answer + 1)) {
-        answer[0] = PROTO_INDEX_FOUND;
-        memcpy(a->index_sha256, symbol.index_sha256, FZ_SHA256_TEXT);
-    }
-    fz_arena_deinit(&arena);
     if (code != FZ_OK && code != FZ_E_NOT_FOUND)
         return code;
-    return child_process_send(child, PROTO_INDEX_IS, fz_span_make(answer, sizeof(answer)), NULL, 0,
-                              err);
+    /* One that failed counts only where none is ready. */
+    uint8_t state = failed && rank == 0 ? PROTO_INDEX_FAILED : PROTO_INDEX_MISSING;
+    uint8_t hash[FZ_SHA256_LEN] = {0};
+    a->index_sha256[0] = '\0';
+    if (code == FZ_OK && symbol.index_sha256 && strlen(symbol.index_sha256) == FZ_SHA256_TEXT - 1 &&
+        fz_text_unhex(fz_span_cstr(symbol.index_sha256), hash)) {
+        state = PROTO_INDEX_FOUND;
+        memcpy(a->index_sha256, symbol.index_sha256, FZ_SHA256_TEXT);
+    }
+    struct fz_buffer body FZ_CLEANUP(fz_buffer_deinit);
+    fz_buffer_init(&body, 0);
+    proto_put_u8(&body, state);
+    fz_buffer_append(&body, hash, sizeof(hash));
+    proto_put_text(&body, symbol.kind, PROTO_TEXT_MAX);
+    proto_put_text(&body, symbol.name, PROTO_TEXT_MAX);
+    proto_put_text(&body, symbol.file_sha256, PROTO_TEXT_MAX);
+    code = fz_buffer_done(&body, err);
+    if (code != FZ_OK)
+        return code;
+    return child_process_send(child, PROTO_INDEX_IS, fz_buffer_span(&body), NULL, 0, err);
 }
 
 /* INDEX_GET: the descriptor of the index that was named last. */

@@ -97,22 +97,37 @@ build(struct local_symbols *symbols, const struct sym_file_slice *slice, struct 
     return FZ_OK;
 }
 
-/* Of all files, one with DWARF before one without. */
+/* The slice of that rank among those with the UUID: those with DWARF first, then as they were
+ * given. NULL: there are not so many. */
+static const struct sym_file_slice *
+find_slice(const struct local_symbols *symbols, const struct fz_uuid *uuid, unsigned rank)
+{
+    for (int with_dwarf = 1; with_dwarf >= 0; with_dwarf--) {
+        for (size_t i = 0; i < symbols->n_files; i++) {
+            const struct sym_file *file = symbols->files[i];
+            for (size_t k = 0; k < file->n_slices; k++) {
+                const struct sym_file_slice *slice = file->slices[k];
+                if (!slice->macho.has_uuid || !fz_uuid_equal(&slice->macho.uuid, uuid) ||
+                    sym_file_slice_has_dwarf(slice) != (with_dwarf == 1))
+                    continue;
+                if (rank-- == 0)
+                    return slice;
+            }
+        }
+    }
+    return NULL;
+}
+
 static enum fz_code
-find_index(void *user, const struct report_image *image, struct sym_index **ret,
+find_index(void *user, const struct report_image *image, unsigned rank, struct resolve_found *ret,
            struct fz_error *err)
 {
-    struct local_symbols *symbols = user;
-    const struct sym_file_slice *best = NULL;
-    for (size_t i = 0; i < symbols->n_files; i++) {
-        const struct sym_file_slice *slice = sym_file_find(symbols->files[i], &image->uuid);
-        if (slice &&
-            (!best || (sym_file_slice_has_dwarf(slice) && !sym_file_slice_has_dwarf(best))))
-            best = slice;
-    }
-    if (!best)
+    const struct sym_file_slice *slice = find_slice(user, &image->uuid, rank);
+    if (!slice)
         return fz_fail(err, FZ_E_NOT_FOUND, "no symbol file");
-    return build(symbols, best, ret, err);
+    ret->file = (struct report_symbol_file){
+        .kind = sym_file_slice_has_dwarf(slice) ? "dsym" : "binary", .name = slice->path};
+    return build(user, slice, &ret->index, err);
 }
 
 enum fz_code

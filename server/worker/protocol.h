@@ -13,9 +13,11 @@
  *   SYMBOLICATE   worker  text id, text project, i64 received_ms           report, result
  *   READ_SYMBOLS  worker  text file name                                   upload; a BCSymbolMap
  * for all of it, or none
- *   INDEX         child   16 bytes UUID of an image
- *   INDEX_IS      worker  u8 state, 32 bytes SHA-256                       the index, after
- * INDEX_GET INDEX_GET     child   (the index that was named last) FILE          child   (a new,
+ *   INDEX         child   16 bytes UUID of an image, u8 rank
+ *   INDEX_IS      worker  u8 state, 32 bytes SHA-256 of the index, text kind, name and SHA-256 of
+ *                         the symbol file; after INDEX_GET only the state  the index
+ *   INDEX_GET     child   (the index that was named last)
+ *   FILE          child   (a new,
  * empty, writable file) FILE_IS       worker  u8 code, u32 number                              the
  * file, if code is 0 SLICE         child   struct proto_slice DONE          child   SYMBOLICATE:
  * u64 JSON bytes, u64 info bytes: how the result file is filled READ_SYMBOLS: list of problems of

@@ -19,9 +19,13 @@
 
 /* What is known of an image while the frames are walked. */
 struct image_index {
-    bool asked;
-    struct sym_index *index; /* NULL unless found; borrowed */
-    uint64_t text_vmaddr;
+    unsigned n_asked; /* ranks that were asked for */
+    bool ended;       /* there are no more */
+    struct file_index {
+        struct resolve_found found; /* index NULL: cannot be used */
+        uint64_t text_vmaddr;
+        bool named; /* it gave a name */
+    } files[RESOLVE_FILES_MAX];
 };
 
 struct resolver {
@@ -86,35 +90,45 @@ find_image(struct resolver *r, uint64_t *addr, bool is_return)
     return -1;
 }
 
-/* The index of an image, asked for once; sets the image's state. */
+/* The image's symbol file of that rank, asked for once; NULL if there is none that can be used.
+ * Sets the image's state. */
 static enum fz_code
-index_of(struct resolver *r, int number, struct image_index **ret, struct fz_error *err)
+index_of(struct resolver *r, int number, unsigned rank, struct file_index **ret,
+         struct fz_error *err)
 {
     struct image_index *at = &r->images[number];
-    *ret = at;
-    if (at->asked)
-        return FZ_OK;
-    at->asked = true;
     struct report_image *image = &r->report->images[number];
-    image->state = REPORT_IMAGE_MISSING;
-    if (!image->has_uuid)
+    struct file_index *file = &at->files[rank];
+    *ret = NULL;
+    if (rank < at->n_asked) {
+        *ret = file->found.index ? file : NULL;
         return FZ_OK;
-    struct sym_index *index = NULL;
-    enum fz_code code = r->find(r->user, image, &index, err);
-    if (code == FZ_E_NOT_FOUND)
+    }
+    if (rank == 0)
+        image->state = REPORT_IMAGE_MISSING;
+    if (at->ended || !image->has_uuid)
         return FZ_OK;
+    enum fz_code code = r->find(r->user, image, rank, &file->found, err);
+    at->n_asked = rank + 1;
+    if (code == FZ_E_NOT_FOUND) {
+        at->ended = true;
+        return FZ_OK;
+    }
     if (code == FZ_E_MALFORMED || code == FZ_E_UNSUPPORTED) {
-        image->state = REPORT_IMAGE_FAILED;
+        file->found.index = NULL;
+        if (image->state == REPORT_IMAGE_MISSING)
+            image->state = REPORT_IMAGE_FAILED;
         return FZ_OK;
     }
     if (code != FZ_OK)
         return code;
     struct sym_index_info info;
-    sym_index_info(index, &info);
-    at->index = index;
-    at->text_vmaddr = info.text_vmaddr;
+    sym_index_info(file->found.index, &info);
+    file->text_vmaddr = info.text_vmaddr;
+    if (image->state != REPORT_IMAGE_FOUND)
+        image->wants_better = info.stats.max_dwarf_version == 0;
     image->state = REPORT_IMAGE_FOUND;
-    image->lacks_dwarf = info.stats.max_dwarf_version == 0;
+    *ret = file;
     return FZ_OK;
 }
 
@@ -154,6 +168,54 @@ locate(struct resolver *r, struct report_frame *frame, bool is_return)
     }
 }
 
+/* Names that a bitcode build hid; the BCSymbolMap of the build would tell them. */
+static bool
+has_hidden_name(const struct report_frame *frame)
+{
+    for (size_t i = 0; i < frame->n_symbols; i++) {
+        const char *name = frame->symbols[i].function;
+        if (name && fz_text_has_prefix(name, "__hidden#"))
+            return true;
+    }
+    return false;
+}
+
+/* Ask the symbol files of the frame's image, best first, until one has a name. */
+static enum fz_code
+name_frame(struct resolver *r, struct report_frame *frame, bool is_return, struct fz_error *err)
+{
+    struct report_image *image = &r->report->images[frame->image];
+    uint64_t offset = adjusted(r, frame->image_offset, is_return);
+    bool any = false;
+    for (unsigned rank = 0; rank < RESOLVE_FILES_MAX && frame->n_symbols == 0; rank++) {
+        struct file_index *file;
+        enum fz_code code = index_of(r, frame->image, rank, &file, err);
+        if (code != FZ_OK)
+            return code;
+        if (!file && r->images[frame->image].n_asked <= rank)
+            break; /* there are no more */
+        if (!file)
+            continue;
+        any = true;
+        if (frame->has_image_offset && offset <= UINT64_MAX - file->text_vmaddr)
+            code = resolve_names_at(&r->names, file->found.index, file->text_vmaddr + offset, frame,
+                                    err);
+        if (code != FZ_OK)
+            return code;
+        file->named = file->named || frame->n_symbols > 0;
+    }
+    frame->status = any                                   ? REPORT_FRAME_NO_SYMBOL
+                    : image->state == REPORT_IMAGE_FAILED ? REPORT_FRAME_MALFORMED_SYMBOL_FILE
+                                                          : REPORT_FRAME_MISSING_SYMBOL_FILE;
+    /* Shown beside the address, too: "main + 16" of a return address is where it returns to, as
+     * Apple's tools print it. */
+    if (frame->n_symbols > 0 && frame->symbols[frame->n_symbols - 1].has_offset)
+        frame->symbols[frame->n_symbols - 1].offset += frame->image_offset - offset;
+    if (has_hidden_name(frame))
+        image->wants_better = true;
+    return FZ_OK;
+}
+
 static enum fz_code
 resolve_frame(struct resolver *r, struct report_frame *frame, bool is_return, struct fz_error *err)
 {
@@ -164,24 +226,8 @@ resolve_frame(struct resolver *r, struct report_frame *frame, bool is_return, st
     if (frame->image < 0) {
         frame->status = REPORT_FRAME_UNKNOWN_IMAGE;
     } else {
-        struct report_image *image = &r->report->images[frame->image];
-        frame->in_app = is_in_app(image, frame->image);
-        struct image_index *at;
-        code = index_of(r, frame->image, &at, err);
-        if (code != FZ_OK)
-            return code;
-        frame->status = image->state == REPORT_IMAGE_FAILED ? REPORT_FRAME_MALFORMED_SYMBOL_FILE
-                                                            : REPORT_FRAME_MISSING_SYMBOL_FILE;
-        if (at->index) {
-            uint64_t offset = adjusted(r, frame->image_offset, is_return);
-            frame->status = REPORT_FRAME_NO_SYMBOL;
-            if (frame->has_image_offset && offset <= UINT64_MAX - at->text_vmaddr)
-                code = resolve_names_at(&r->names, at->index, at->text_vmaddr + offset, frame, err);
-            /* Shown beside the address, too: "main + 16" of a return address is where it returns
-             * to, as Apple's tools print it. */
-            if (frame->n_symbols > 0 && frame->symbols[frame->n_symbols - 1].has_offset)
-                frame->symbols[frame->n_symbols - 1].offset += frame->image_offset - offset;
-        }
+        frame->in_app = is_in_app(&r->report->images[frame->image], frame->image);
+        code = name_frame(r, frame, is_return, err);
     }
     if (code == FZ_OK && frame->n_symbols == 0 && frame->n_client > 0)
         code = resolve_names_client(&r->names, frame, err);
@@ -253,6 +299,29 @@ resolve_thread(struct resolver *r, struct report_thread *thread, struct fz_error
     return code;
 }
 
+/* Which files the names of each image came from. */
+static enum fz_code
+tell_files(struct resolver *r, struct fz_error *err)
+{
+    for (size_t i = 0; i < r->report->n_images; i++) {
+        struct report_image *image = &r->report->images[i];
+        struct report_symbol_file *files = NULL;
+        size_t n = 0;
+        for (unsigned rank = 0; rank < r->images[i].n_asked; rank++) {
+            if (!r->images[i].files[rank].named)
+                continue;
+            if (!files)
+                files = fz_arena_array(r->arena, RESOLVE_FILES_MAX, sizeof(*files));
+            if (!files)
+                return fz_arena_fail(r->arena, err);
+            files[n++] = r->images[i].files[rank].found.file;
+        }
+        image->files = files;
+        image->n_files = n;
+    }
+    return FZ_OK;
+}
+
 enum fz_code
 resolve_report(struct report *report, resolve_find_fn find, void *user,
                const struct resolve_options *options, struct fz_arena *arena, struct fz_error *err)
@@ -274,6 +343,8 @@ resolve_report(struct report *report, resolve_find_fn find, void *user,
         code = resolve_thread(r, &report->threads[i], err);
     if (code == FZ_OK)
         code = resolve_exception(r, err);
+    if (code == FZ_OK)
+        code = tell_files(r, err);
     resolve_names_deinit(&r->names);
     return code;
 }

@@ -13,10 +13,19 @@
 #include "server/report/report.h"
 #include "symbolicator/index.h"
 
-/* The index of an image, borrowed until resolve returns. NOT_FOUND: no symbol file; MALFORMED:
- * there is one but it cannot be used. Asked at most once per image that a frame lies in. */
-typedef enum fz_code (*resolve_find_fn)(void *user, const struct report_image *image,
-                                        struct sym_index **ret, struct fz_error *err);
+/* Symbol files of one image that are looked into: where the best has no name the next one may. */
+enum { RESOLVE_FILES_MAX = 3 };
+
+struct resolve_found { /* borrowed until resolve returns; the texts may be NULL */
+    struct sym_index *index;
+    struct report_symbol_file file;
+};
+
+/* The index of an image's symbol file number `rank`, the best being 0. NOT_FOUND: there are no
+ * more; MALFORMED: there is one but it cannot be used. Asked at most once per image that a frame
+ * lies in, and per further rank if the files before had no name for a frame. */
+typedef enum fz_code (*resolve_find_fn)(void *user, const struct report_image *image, unsigned rank,
+                                        struct resolve_found *ret, struct fz_error *err);
 
 struct resolve_options {
     const char *const *cut_prefixes; /* path prefixes to cut from files; NULL = none */

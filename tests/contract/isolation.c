@@ -79,14 +79,14 @@ test_symbols(void **state)
     assert_fails(c, FZ_E_NOT_FOUND,
                  store_upload_get(c->store, c->other, id, &c->arena, &upload, &c->err));
     assert_fails(c, FZ_E_NOT_FOUND,
-                 store_symbol_find(c->store, c->other, &x, &c->arena, &symbol, NULL, &c->err));
+                 store_symbol_find(c->store, c->other, &x, 0, &c->arena, &symbol, NULL, &c->err));
     assert_fails(c, FZ_E_NOT_FOUND, store_symbol_delete(c->store, c->other, &x, &n, &c->err));
     assert_ok(c, store_symbol_list(c->store, c->other, NULL, NULL, 9, &c->arena, &list, &n, &cursor,
                                    &c->err));
     assert_int_equal(n, 0);
     assert_ok(c, store_symbol_unknown(c->store, c->other, &x, 1, &c->arena, &unknown, &n, &c->err));
     assert_int_equal(n, 1);
-    assert_ok(c, store_symbol_find(c->store, c->project, &x, &c->arena, &symbol, NULL, &c->err));
+    assert_ok(c, store_symbol_find(c->store, c->project, &x, 0, &c->arena, &symbol, NULL, &c->err));
 }
 
 /* A job is only its own: another project, subject or kind in it makes it nobody's. */

@@ -237,12 +237,14 @@ test_best_symbol(void **state)
     struct store_symbol found;
     bool failed = false;
     struct fz_uuid x = contract_uuid('x');
-    assert_fails(c, FZ_E_NOT_FOUND,
-                 store_symbol_find(c->store, c->project, &x, &c->arena, &found, &failed, &c->err));
+    assert_fails(
+        c, FZ_E_NOT_FOUND,
+        store_symbol_find(c->store, c->project, &x, 0, &c->arena, &found, &failed, &c->err));
     assert_false(failed);
     assert_int_equal(upload(c, "x", "failed"), 0);
-    assert_fails(c, FZ_E_NOT_FOUND,
-                 store_symbol_find(c->store, c->project, &x, &c->arena, &found, &failed, &c->err));
+    assert_fails(
+        c, FZ_E_NOT_FOUND,
+        store_symbol_find(c->store, c->project, &x, 0, &c->arena, &found, &failed, &c->err));
     assert_true(failed);
     for (size_t i = 0; i < FZ_ARRAY_LEN(files); i++) {
         char hash[FZ_SHA256_TEXT];
@@ -260,8 +262,8 @@ test_best_symbol(void **state)
         register_one(c, &symbol);
         assert_true(symbol.is_new);
         failed = false;
-        assert_ok(c,
-                  store_symbol_find(c->store, c->project, &x, &c->arena, &found, &failed, &c->err));
+        assert_ok(
+            c, store_symbol_find(c->store, c->project, &x, 0, &c->arena, &found, &failed, &c->err));
         assert_string_equal(found.name, files[i].best);
         assert_true(failed);
     }
@@ -271,7 +273,7 @@ test_best_symbol(void **state)
     again.name = "changed";
     register_one(c, &again);
     assert_false(again.is_new);
-    assert_ok(c, store_symbol_find(c->store, c->project, &x, &c->arena, &found, NULL, &c->err));
+    assert_ok(c, store_symbol_find(c->store, c->project, &x, 0, &c->arena, &found, NULL, &c->err));
     assert_string_equal(found.name, "best");
     assert_string_equal(found.state, "ready");
     assert_int_equal(found.size, 7);
@@ -315,7 +317,7 @@ test_symbol_list(void **state)
     assert_int_equal(n_deleted, 7);
     assert_fails(c, FZ_E_NOT_FOUND,
                  store_symbol_delete(c->store, c->project, &x, &n_deleted, &c->err));
-    assert_ok(c, store_symbol_find(c->store, c->project, &z, &c->arena, &found, NULL, &c->err));
+    assert_ok(c, store_symbol_find(c->store, c->project, &z, 0, &c->arena, &found, NULL, &c->err));
 }
 
 static void

@@ -216,17 +216,22 @@ struct table {    /* what the worker would find in its database */
 static void
 answer(struct child_process *child, struct table *table)
 {
-    uint8_t body[1 + FZ_SHA256_LEN] = {PROTO_INDEX_MISSING};
     bool is_get = child->inbox.kind == PROTO_INDEX_GET;
-    if (table->index_fd >= 0) {
-        body[0] = PROTO_INDEX_FOUND;
-        memcpy(body + 1, table->sha256, sizeof(table->sha256));
-    }
-    table->n_named += is_get ? 0 : 1;
+    bool is_first = !is_get && child->inbox.body.data[child->inbox.body.len - 1] == 0;
+    bool is_found = table->index_fd >= 0 && (is_get || is_first);
+    struct fz_buffer body;
+    fz_buffer_init(&body, 0);
+    proto_put_u8(&body, is_found ? PROTO_INDEX_FOUND : PROTO_INDEX_MISSING);
+    fz_buffer_append(&body, table->sha256, sizeof(table->sha256));
+    proto_put_text(&body, "dsym", PROTO_TEXT_MAX);
+    proto_put_text(&body, "Shop", PROTO_TEXT_MAX);
+    proto_put_text(&body, NULL, PROTO_TEXT_MAX);
+    table->n_named += is_first ? 1 : 0;
     table->n_fetched += is_get ? 1 : 0;
-    assert_int_equal(child_process_send(child, PROTO_INDEX_IS, fz_span_make(body, sizeof(body)),
+    assert_int_equal(child_process_send(child, PROTO_INDEX_IS, fz_buffer_span(&body),
                                         &table->index_fd, is_get ? 1 : 0, NULL),
                      FZ_OK);
+    fz_buffer_deinit(&body);
 }
 
 /* One report to a running child; the result as text in `ret`, the rest in *ret_info. */

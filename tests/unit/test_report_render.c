@@ -71,6 +71,8 @@ static struct report_thread threads[] = {
      .n_frames_cut = 7},
     {.index = 3},
 };
+static struct report_symbol_file files[] = {
+    {.kind = "dsym", .name = "Shop", .sha256 = "ab"}, {.kind = "binary"}};
 static struct report_image images[] = {
     {.uuid = {{0x4c, 0x4c}},
      .has_uuid = true,
@@ -79,6 +81,8 @@ static struct report_image images[] = {
      .arch = "arm64",
      .bundle_id = "com.acme.shop",
      .version = "4.2",
+     .files = files,
+     .n_files = 2,
      .addr = 0x1000,
      .size = 0x1000,
      .state = REPORT_IMAGE_FOUND},
@@ -209,7 +213,8 @@ static const char full_json[] =
     "\"images\":[{\"uuid\":\"4c4c0000000000000000000000000000\",\"name\":\"Shop\","
     "\"path\":\"/a/Shop\",\"arch\":\"arm64\",\"bundle_id\":\"com.acme.shop\","
     "\"version\":\"4.2\",\"address\":\"0x1000\",\"size\":4096,"
-    "\"symbols\":\"found\"},"
+    "\"symbols\":\"found\",\"symbol_files\":[{\"kind\":\"dsym\",\"name\":\"Shop\","
+    "\"sha256\":\"ab\"},{\"kind\":\"binary\"}]},"
     "{\"uuid\":\"8a000000000000000000000000000000\",\"name\":\"dyld\",\"address\":\"0x2000\","
     "\"symbols\":\"missing\"},{\"name\":\"none\",\"address\":\"0x4000\",\"size\":1,"
     "\"symbols\":\"missing\"}],"

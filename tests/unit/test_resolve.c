@@ -27,19 +27,25 @@ static const struct tiny_symbol symbols[] = {
 /* The index of the app, of the system image never; broken ones on demand. */
 struct finder {
     struct sym_index *index;
-    enum fz_code system; /* what asking for any other image gives */
-    size_t n_asked;
+    enum fz_code system;      /* what asking for any other image gives */
+    struct sym_index *second; /* the file of rank 1, NULL = none */
+    size_t n_asked, n_asked_further;
 };
 
 static enum fz_code
-find(void *user, const struct report_image *image, struct sym_index **ret, struct fz_error *err)
+find(void *user, const struct report_image *image, unsigned rank, struct resolve_found *ret,
+     struct fz_error *err)
 {
     struct finder *finder = user;
-    finder->n_asked++;
+    if (rank == 0)
+        finder->n_asked++;
+    else
+        finder->n_asked_further++;
     if (image->uuid.bytes[0] != 1)
-        return fz_fail(err, finder->system, "no");
-    *ret = finder->index;
-    return FZ_OK;
+        return fz_fail(err, rank ? FZ_E_NOT_FOUND : finder->system, "no");
+    ret->index = rank == 0 ? finder->index : rank == 1 ? finder->second : NULL;
+    ret->file.kind = rank == 0 ? "dsym" : "binary";
+    return ret->index ? FZ_OK : fz_fail(err, FZ_E_NOT_FOUND, "no more");
 }
 
 static struct sym_index *
@@ -209,6 +215,33 @@ test_addresses(void **state)
 {
     for (size_t i = 0; i < FZ_ARRAY_LEN(address_cases); i++)
         check_address(*state, &address_cases[i]);
+}
+
+/* Where the best file has no name the next one may; both are told. */
+static void
+test_second_file(void **state)
+{
+    struct finder *finder = *state;
+    static const struct tiny_symbol early[] = {{TEXT + 0x10, "_early"}};
+    finder->second = make_index(SYM_CPU_ARM64, TEXT, early, FZ_ARRAY_LEN(early));
+    struct fz_arena arena;
+    fz_arena_init(&arena, 4 * 1024 * 1024);
+    struct report_frame frames[] = {{.addr = LOAD + 0x1100, .image = -1},
+                                    {.addr = LOAD + 0x21, .image = -1},
+                                    {.addr = LOAD + 0x22, .image = -1}};
+    struct report_thread thread = {.frames = frames, .n_frames = FZ_ARRAY_LEN(frames)};
+    struct report report = {.arch = "arm64", .threads = &thread, .n_threads = 1};
+    finder->n_asked_further = 0;
+    assert_int_equal(resolve(&report, finder, &arena), FZ_OK);
+    assert_string_equal(frames[0].symbols[0].function, "Shop::buy(int)");
+    assert_string_equal(frames[1].symbols[0].function, "early");
+    assert_int_equal(finder->n_asked_further, 1);
+    assert_int_equal(report.images[0].n_files, 2);
+    assert_string_equal(report.images[0].files[0].kind, "dsym");
+    assert_string_equal(report.images[0].files[1].kind, "binary");
+    fz_arena_deinit(&arena);
+    sym_index_close(finder->second);
+    finder->second = NULL;
 }
 
 static void
@@ -447,6 +480,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_second_file),
         cmocka_unit_test(test_names_and_states),
         cmocka_unit_test(test_given_image_and_offset),
         cmocka_unit_test(test_nameless_inlined_call),
