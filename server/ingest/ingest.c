@@ -11,6 +11,7 @@ enum { HEAD_BYTES = 64 * 1024, START_SHOWN = 16 };
 /* A format that another one's bytes could be taken for stands behind that one. */
 static const struct ingest_format *const formats[] = {
     &ingest_plcrash, /* binary */
+    &ingest_ips,
     &ingest_kscrash, /* JSON */
     &ingest_native,
 };

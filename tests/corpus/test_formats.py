@@ -42,6 +42,14 @@ class Format:
 FORMATS = [
     Format("plcrash", reads=["reports/plcrash/**/*.plcrash"], made=["clients/made/demo.plcrash"], derived=".plcrash"),
     Format(
+        "ips",
+        reads=["reports/ips/*.ips"],
+        broken={"reports/ips/lldb_a.out.template.ips": "it is a template with words in place of numbers"},
+        made=["clients/made/demo.ips", "clients/made/demo-nsexception.ips", "clients/made/demo-translated-plus-ips.txt"],
+        derived=".ips",
+        matched={"matched/lldb-asi/asi.ips": "matched/lldb-asi/expected/asi.expected.json"},
+    ),
+    Format(
         "kscrash",
         reads=["reports/kscrash/**/*.json"],
         made=["clients/made/kscrash-report.json"],
@@ -115,6 +123,8 @@ def expected_frames(report, expected):
     for want in expected["frames"]:
         # Some answers do not say of which thread they are.
         stacks = list(by_index.values()) if want["thread"] is None else [by_index.get(want["thread"], [])]
+        # Some events do not number their threads: any thread may hold the frame then.
+        stacks = [by_index[want["thread"]]] if want["thread"] in by_index else list(by_index.values())
         if want["thread"] == "exception":
             stacks = [crashed_thread(report)["frames"], report.get("exception_backtrace", {}).get("frames", [])]
         at = want["index"]

@@ -1,3 +1,4 @@
+fz_fuzz_target(ingest_ips fz_ingest fz_config)
 fz_fuzz_target(ingest_native fz_ingest fz_config)
 fz_fuzz_target(ingest_plcrash fz_ingest fz_config)
 fz_fuzz_target(ingest_kscrash fz_ingest fz_config)

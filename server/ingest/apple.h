@@ -1,0 +1,27 @@
+/*
+ * What Apple's own formats (.ips, .crash, MetricKit) word alike: systems, exceptions, processors.
+ *
+ * The readers fill members of t->report that are not set yet, in the arena. Private to this folder.
+ */
+#ifndef INGEST_APPLE_H
+#define INGEST_APPLE_H
+
+#include "server/ingest/take.h"
+
+/* "iPhone OS 17.2 (21C62)", "macOS 13.0": name, version, build. */
+void ingest_apple_os(struct ingest_take *t, const char *text);
+
+/* "*** Terminating app due to uncaught exception 'NSRangeException', reason: '...'": exception and
+ * reason. False if the text is worded otherwise. */
+bool ingest_apple_uncaught(struct ingest_take *t, const char *text);
+
+/* "KERN_INVALID_ADDRESS at 0x0000000000000010": subtype as it is, code, address. */
+void ingest_apple_subtype(struct ingest_take *t, const char *text);
+
+/* "arm64" for "ARM-64 (Native)", "x86_64" for "X86-64"; NULL for others. Static string. */
+const char *ingest_apple_arch(const char *code_type);
+
+/* "1.2 (34)" of a version and a build, either may be NULL; NULL if both are. */
+const char *ingest_apple_version(struct ingest_take *t, const char *version, const char *build);
+
+#endif
