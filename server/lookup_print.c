@@ -8,87 +8,28 @@
 /* Four numbers and what stands between them. */
 enum { PATH_ROOM = 8192, DIGITS = 20, ROOM_PER_FRAME = 4 * DIGITS + 32 };
 
-/* Text made before, found by the places in the mapped index that it was made from. */
-struct piece {
-    const char *key[2];
-    size_t len;
-    char text[];
-};
-
-enum { SLOTS_FIRST = 1024, CHUNK = 256 * 1024, PIECES_BYTES = 64 * 1024 * 1024 };
-
-/* Where pieces lie. */
-struct chunk {
-    struct chunk *next;
-    char bytes[]; /* aligned as the pointer before them is */
-};
+enum { FRAMES_ROOM = 2 * SYM_FRAMES_MAX };
 
 struct lookup_printer {
     const struct sym_index *index;
+    struct pieces *pieces;
+    struct pieces_room room;
     bool is_json;
     struct sym_demangle_options demangling;
-    struct piece **slots; /* a power of two of them, at most half of them taken */
-    size_t n_slots, n_pieces;
-    struct chunk *chunks;
-    char *room; /* in the newest chunk, */
-    size_t room_len, n_bytes;
     struct fz_buffer made, name;
-    struct sym_frame frames[SYM_FRAMES_MAX];
+    /* The frames of some addresses, and what is known of them already. */
+    struct sym_frame frames[FRAMES_ROOM];
+    const struct piece *names[FRAMES_ROOM], *paths[FRAMES_ROOM];
 };
 
-/* ---- pieces ------------------------------------------------------------------------------ */
+/* ---- names and paths --------------------------------------------------------------------- */
 
-static struct piece **
-slot_of(struct piece **slots, size_t n_slots, const char *first, const char *second)
+/* The second key of a name: the readable form depends on whether it is a symbol's. */
+static inline const char *
+name_kind(const struct sym_frame *frame)
 {
-    uint64_t hash = ((uint64_t)(uintptr_t)first ^ (uint64_t)(uintptr_t)second << 20) *
-                    UINT64_C(0x9e3779b97f4a7c15);
-    size_t at = (size_t)(hash >> 32) & (n_slots - 1);
-    while (slots[at] && (slots[at]->key[0] != first || slots[at]->key[1] != second))
-        at = (at + 1) & (n_slots - 1);
-    return &slots[at];
-}
-
-static bool
-grow(struct lookup_printer *printer)
-{
-    size_t n = printer->n_slots ? 2 * printer->n_slots : SLOTS_FIRST;
-    struct piece **slots = calloc(n, sizeof(struct piece *));
-    if (!slots)
-        return false;
-    for (size_t i = 0; i < printer->n_slots; i++) {
-        struct piece *piece = printer->slots[i];
-        if (piece)
-            *slot_of(slots, n, piece->key[0], piece->key[1]) = piece;
-    }
-    free(printer->slots);
-    printer->slots = slots;
-    printer->n_slots = n;
-    return true;
-}
-
-/* Room for a piece of that many bytes of text, NULL when there is none left. */
-static struct piece *
-take_piece(struct lookup_printer *printer, size_t len)
-{
-    size_t need = (sizeof(struct piece) + len + sizeof(void *) - 1) & ~(sizeof(void *) - 1);
-    if (len > PIECES_BYTES || need > PIECES_BYTES - printer->n_bytes)
-        return NULL;
-    if (need > printer->room_len) {
-        size_t room = need > CHUNK ? need : CHUNK;
-        struct chunk *chunk = malloc(sizeof(*chunk) + room);
-        if (!chunk)
-            return NULL;
-        chunk->next = printer->chunks;
-        printer->chunks = chunk;
-        printer->room = chunk->bytes;
-        printer->room_len = room;
-    }
-    struct piece *piece = (struct piece *)(void *)printer->room;
-    printer->room += need;
-    printer->room_len -= need;
-    printer->n_bytes += need;
-    return piece;
+    static const char symbol[] = "symbol", debug[] = "debug";
+    return frame->source == SYM_SOURCE_DWARF ? debug : symbol;
 }
 
 /* Keep printer->made under its keys. Where memory ends it is given once and not kept. */
@@ -96,31 +37,9 @@ static struct fz_span
 keep(struct lookup_printer *printer, const char *first, const char *second)
 {
     struct fz_span made = fz_buffer_span(&printer->made);
-    bool has_slot = 2 * (printer->n_pieces + 1) <= printer->n_slots || grow(printer);
-    struct piece *piece = has_slot && made.len ? take_piece(printer, made.len) : NULL;
-    if (!piece)
-        return made;
-    piece->key[0] = first;
-    piece->key[1] = second;
-    piece->len = made.len;
-    memcpy(piece->text, made.data, made.len);
-    *slot_of(printer->slots, printer->n_slots, first, second) = piece;
-    printer->n_pieces++;
-    return fz_span_make(piece->text, piece->len);
+    const struct piece *piece = pieces_add(printer->pieces, &printer->room, first, second, made);
+    return piece ? fz_span_make(piece->text, piece->len) : made;
 }
-
-/* What was made of these keys before; an empty span, and printer->made empty, if nothing was. */
-static inline struct fz_span
-find(struct lookup_printer *printer, const char *first, const char *second)
-{
-    const struct piece *piece = *slot_of(printer->slots, printer->n_slots, first, second);
-    if (piece)
-        return fz_span_make(piece->text, piece->len);
-    fz_buffer_clear(&printer->made);
-    return fz_span_make(NULL, 0);
-}
-
-/* ---- names and paths --------------------------------------------------------------------- */
 
 static void
 append_member(struct fz_buffer *out, const char *key, const char *text)
@@ -132,33 +51,39 @@ append_member(struct fz_buffer *out, const char *key, const char *text)
 
 /* The readable name; in JSON the members "function" and "mangled". */
 static struct fz_span
-name_piece(struct lookup_printer *printer, const struct sym_frame *frame)
+name_of(struct lookup_printer *printer, size_t i)
 {
-    static const char symbol[] = "symbol", debug[] = "debug"; /* their addresses are keys */
-    bool is_symbol = frame->source != SYM_SOURCE_DWARF;
-    const char *second = is_symbol ? symbol : debug;
-    struct fz_span piece = find(printer, frame->name, second);
-    if (piece.len || !frame->name[0])
-        return piece;
+    const struct sym_frame *frame = &printer->frames[i];
+    const char *kind = name_kind(frame);
+    const struct piece *piece = printer->names[i];
+    if (!piece && frame->name[0]) /* it may be that of a frame before */
+        piece = pieces_find(printer->pieces, frame->name, kind);
+    if (piece || !frame->name[0])
+        return piece ? fz_span_make(piece->text, piece->len) : fz_span_make(NULL, 0);
     struct fz_buffer *made = &printer->made, *name = printer->is_json ? &printer->name : made;
+    fz_buffer_clear(made);
     fz_buffer_clear(name);
-    sym_demangle(frame->name, is_symbol, &printer->demangling, name);
+    sym_demangle(frame->name, frame->source != SYM_SOURCE_DWARF, &printer->demangling, name);
     if (printer->is_json) {
         append_member(made, "\"function\":", fz_buffer_cstr(name));
         append_member(made, "\"mangled\":", frame->name);
     }
-    return keep(printer, frame->name, second);
+    return keep(printer, frame->name, kind);
 }
 
 /* " (" path ":"; in JSON the member "file". The frame has a file. */
 static struct fz_span
-path_piece(struct lookup_printer *printer, const struct sym_frame *frame)
+path_of(struct lookup_printer *printer, size_t i)
 {
-    struct fz_span piece = find(printer, frame->directory, frame->file);
-    if (piece.len)
-        return piece;
+    const struct sym_frame *frame = &printer->frames[i];
+    const struct piece *piece = printer->paths[i];
+    if (!piece)
+        piece = pieces_find(printer->pieces, frame->directory, frame->file);
+    if (piece)
+        return fz_span_make(piece->text, piece->len);
     char path[PATH_ROOM];
     sym_frame_path(frame, path, sizeof(path));
+    fz_buffer_clear(&printer->made);
     if (printer->is_json) {
         append_member(&printer->made, "\"file\":", path);
     } else {
@@ -167,6 +92,22 @@ path_piece(struct lookup_printer *printer, const struct sym_frame *frame)
         fz_buffer_char(&printer->made, ':');
     }
     return keep(printer, frame->directory, frame->file);
+}
+
+/* Find the pieces of the frames, so that the waits for memory overlap. */
+static void
+find_pieces(struct lookup_printer *printer, size_t n)
+{
+    struct pieces *pieces = printer->pieces;
+    for (size_t i = 0; i < n; i++) {
+        const struct sym_frame *frame = &printer->frames[i];
+        pieces_prefetch(pieces, frame->name, name_kind(frame));
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct sym_frame *frame = &printer->frames[i];
+        printer->names[i] = pieces_find(pieces, frame->name, name_kind(frame));
+        printer->paths[i] = pieces_find(pieces, frame->directory, frame->file);
+    }
 }
 
 /* ---- one address ------------------------------------------------------------------------- */
@@ -209,7 +150,8 @@ put_span(char *at, struct fz_span text)
 }
 
 static void
-print_text(struct lookup_printer *printer, uint64_t addr, size_t n, struct fz_buffer *out)
+print_text(struct lookup_printer *printer, uint64_t addr, size_t begin, size_t end,
+           struct fz_buffer *out)
 {
     static const char next[] = "\n    inlined into ";
     char *at = fz_buffer_room(out, ROOM_PER_FRAME);
@@ -217,11 +159,11 @@ print_text(struct lookup_printer *printer, uint64_t addr, size_t n, struct fz_bu
         return;
     at = put_hex(at, addr);
     *at++ = ' ';
-    if (n == 0)
+    if (begin == end)
         *at++ = '?';
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = begin; i < end; i++) {
         const struct sym_frame *frame = &printer->frames[i];
-        struct fz_span name = name_piece(printer, frame);
+        struct fz_span name = name_of(printer, i);
         fz_buffer_grow_to(out, at);
         if ((at = fz_buffer_room(out, name.len + ROOM_PER_FRAME)) == NULL)
             return;
@@ -231,7 +173,7 @@ print_text(struct lookup_printer *printer, uint64_t addr, size_t n, struct fz_bu
             at = put_u64(at + 3, addr - frame->function_start);
         }
         if (frame->file[0]) {
-            struct fz_span path = path_piece(printer, frame);
+            struct fz_span path = path_of(printer, i);
             fz_buffer_grow_to(out, at);
             if ((at = fz_buffer_room(out, path.len + ROOM_PER_FRAME)) == NULL)
                 return;
@@ -240,7 +182,7 @@ print_text(struct lookup_printer *printer, uint64_t addr, size_t n, struct fz_bu
             at = put_u64(at, frame->column);
             *at++ = ')';
         }
-        if (i + 1 < n) {
+        if (i + 1 < end) {
             memcpy(at, next, sizeof(next) - 1);
             at += sizeof(next) - 1;
         }
@@ -258,13 +200,13 @@ append_u64(struct fz_buffer *out, const char *before, uint64_t value)
 }
 
 static void
-print_symbol(struct lookup_printer *printer, uint64_t addr, const struct sym_frame *frame,
-             struct fz_buffer *out)
+print_symbol(struct lookup_printer *printer, uint64_t addr, size_t i, struct fz_buffer *out)
 {
+    const struct sym_frame *frame = &printer->frames[i];
     fz_buffer_char(out, '{');
-    append_span(out, name_piece(printer, frame));
+    append_span(out, name_of(printer, i));
     if (frame->file[0])
-        append_span(out, path_piece(printer, frame));
+        append_span(out, path_of(printer, i));
     if (frame->line)
         append_u64(out, "\"line\":", frame->line);
     if (frame->column)
@@ -282,21 +224,22 @@ print_symbol(struct lookup_printer *printer, uint64_t addr, const struct sym_fra
 }
 
 static void
-print_json(struct lookup_printer *printer, uint64_t addr, size_t n, struct fz_buffer *out)
+print_json(struct lookup_printer *printer, uint64_t addr, size_t begin, size_t end,
+           struct fz_buffer *out)
 {
     char hex[DIGITS];
     fz_buffer_text(out, "{\"address\":\"");
     fz_buffer_append(out, hex, (size_t)(put_hex(hex, addr) - hex));
     fz_buffer_text(out, "\",\"symbols\":[");
-    for (size_t i = 0; i < n; i++) {
-        if (i)
+    for (size_t i = begin; i < end; i++) {
+        if (i > begin)
             fz_buffer_char(out, ',');
-        print_symbol(printer, addr, &printer->frames[i], out);
+        print_symbol(printer, addr, i, out);
     }
     fz_buffer_char(out, ']');
     const char *aliases[16];
     size_t n_aliases =
-        n ? sym_index_aliases(printer->index, addr, aliases, FZ_ARRAY_LEN(aliases)) : 0;
+        begin < end ? sym_index_aliases(printer->index, addr, aliases, FZ_ARRAY_LEN(aliases)) : 0;
     for (size_t i = 0; i < n_aliases && i < FZ_ARRAY_LEN(aliases); i++) {
         fz_buffer_text(out, i ? "," : ",\"aliases\":[");
         fz_text_json_append(out, fz_span_cstr(aliases[i]));
@@ -305,32 +248,40 @@ print_json(struct lookup_printer *printer, uint64_t addr, size_t n, struct fz_bu
 }
 
 void
-lookup_print(struct lookup_printer *printer, uint64_t addr, struct fz_buffer *out)
+lookup_print(struct lookup_printer *printer, const uint64_t *addrs, size_t n, struct fz_buffer *out)
 {
-    size_t n = sym_index_lookup(printer->index, addr, printer->frames, SYM_FRAMES_MAX);
-    if (printer->is_json)
-        print_json(printer, addr, n, out);
-    else
-        print_text(printer, addr, n, out);
+    size_t n_frames[SYM_LOOKUPS_MAX];
+    for (size_t done = 0; done < n;) {
+        size_t total = 0, n_here = sym_index_lookup_many(printer->index, addrs + done, n - done,
+                                                         printer->frames, FRAMES_ROOM, n_frames);
+        for (size_t i = 0; i < n_here; i++)
+            total += n_frames[i];
+        find_pieces(printer, total);
+        for (size_t i = 0, at = 0; i < n_here; i++, done++) {
+            if (printer->is_json)
+                print_json(printer, addrs[done], at, at + n_frames[i], out);
+            else
+                print_text(printer, addrs[done], at, at + n_frames[i], out);
+            at += n_frames[i];
+        }
+    }
 }
 
 /* ---- life -------------------------------------------------------------------------------- */
 
 struct lookup_printer *
-lookup_printer_create(const struct sym_index *index, bool is_json, size_t stack_room)
+lookup_printer_create(const struct sym_index *index, struct pieces *pieces, bool is_json,
+                      size_t stack_room)
 {
     struct lookup_printer *printer = calloc(1, sizeof(*printer));
     if (!printer)
         return NULL;
     printer->index = index;
+    printer->pieces = pieces;
     printer->is_json = is_json;
     printer->demangling.stack_room = stack_room;
     fz_buffer_init(&printer->made, 0);
     fz_buffer_init(&printer->name, 0);
-    if (!grow(printer)) {
-        lookup_printer_destroy(printer);
-        return NULL;
-    }
     return printer;
 }
 
@@ -339,11 +290,6 @@ lookup_printer_destroy(struct lookup_printer *printer)
 {
     if (!printer)
         return;
-    for (struct chunk *next, *chunk = printer->chunks; chunk; chunk = next) {
-        next = chunk->next;
-        free(chunk);
-    }
-    free(printer->slots);
     fz_buffer_deinit(&printer->made);
     fz_buffer_deinit(&printer->name);
     free(printer);

@@ -19,10 +19,12 @@ enum {
     STACK_BYTES = 4 * 1024 * 1024,    /* of a thread */
     STACK_ROOM = STACK_BYTES / 4 * 3, /* of it, for the demangler */
     LINE_SHOWN = 80,
+    ANSWERS_MAX = 16, /* that wait for one that takes longer */
 };
 
 struct stream {
     const struct sym_index *index;
+    struct pieces *pieces;
     struct lookup_stream_options options;
     int in_fd, out_fd;
 
@@ -33,8 +35,15 @@ struct stream {
     uint64_t n_taken; /* batches */
 
     pthread_mutex_t output; /* guards what follows */
-    pthread_cond_t turn;
-    uint64_t n_written;
+    pthread_cond_t progress;
+    uint64_t n_written; /* batches */
+    bool is_writing;    /* a thread does, and goes on with what becomes ready */
+    struct {
+        struct fz_buffer text;
+        bool is_ready;
+    } answers[ANSWERS_MAX];               /* of batch n_written and those behind it, by number */
+    struct fz_buffer spares[ANSWERS_MAX]; /* written and empty; the last one is the warmest */
+    size_t n_spares;
     size_t n_bad;
     struct fz_error err;
 };
@@ -151,52 +160,91 @@ set_failed(struct stream *stream, const struct fz_error *err)
     pthread_mutex_unlock(&stream->output);
 }
 
-/* Write what there is when it is the batch's turn; the turn is over if that was the last of it. */
 static void
-write_in_turn(struct stream *stream, const struct batch *batch, struct fz_buffer *out, bool is_last)
+write_text(struct stream *stream, struct fz_buffer *text)
 {
-    pthread_mutex_lock(&stream->output);
-    while (stream->n_written != batch->number)
-        pthread_cond_wait(&stream->turn, &stream->output);
-    pthread_mutex_unlock(&stream->output);
     struct fz_error err;
-    enum fz_code code = fz_buffer_done(out, &err);
+    enum fz_code code = fz_buffer_done(text, &err);
     if (code == FZ_OK)
-        code = fz_file_write_fd(stream->out_fd, fz_buffer_span(out), &err);
-    fz_buffer_clear(out);
+        code = fz_file_write_fd(stream->out_fd, fz_buffer_span(text), &err);
+    fz_buffer_clear(text);
     if (code != FZ_OK)
         set_failed(stream, &err);
-    if (!is_last)
-        return;
+}
+
+/* Hand the batch's answer over; it is written by whoever writes when its turn has come. Leaves an
+ * empty buffer behind. */
+static void
+deliver(struct stream *stream, const struct batch *batch, struct fz_buffer *text)
+{
     pthread_mutex_lock(&stream->output);
-    stream->n_written++;
-    pthread_cond_broadcast(&stream->turn);
+    while (batch->number - stream->n_written >= ANSWERS_MAX)
+        pthread_cond_wait(&stream->progress, &stream->output);
+    stream->answers[batch->number % ANSWERS_MAX].text = *text;
+    stream->answers[batch->number % ANSWERS_MAX].is_ready = true;
+    while (!stream->is_writing && stream->answers[stream->n_written % ANSWERS_MAX].is_ready) {
+        size_t at = stream->n_written % ANSWERS_MAX;
+        stream->is_writing = true;
+        pthread_mutex_unlock(&stream->output);
+        write_text(stream, &stream->answers[at].text);
+        pthread_mutex_lock(&stream->output);
+        stream->is_writing = false;
+        stream->spares[stream->n_spares++] = stream->answers[at].text;
+        stream->answers[at].is_ready = false;
+        stream->n_written++;
+        pthread_cond_broadcast(&stream->progress);
+    }
+    if (stream->n_spares)
+        *text = stream->spares[--stream->n_spares];
+    else
+        fz_buffer_init(text, 0);
     pthread_mutex_unlock(&stream->output);
 }
 
+/* Write the first part of a batch's answer, which has grown large, as soon as it is its turn. */
+static void
+write_part(struct stream *stream, const struct batch *batch, struct fz_buffer *text)
+{
+    pthread_mutex_lock(&stream->output);
+    while (stream->n_written != batch->number)
+        pthread_cond_wait(&stream->progress, &stream->output);
+    pthread_mutex_unlock(&stream->output); /* nobody else writes until this batch is delivered */
+    write_text(stream, text);
+}
+
 /* ---- threads ----------------------------------------------------------------------------- */
+
+static void
+tell_bad_line(struct stream *stream, struct fz_span line)
+{
+    fprintf(stderr, "framezero lookup: no address: %.*s\n",
+            (int)(line.len < LINE_SHOWN ? line.len : LINE_SHOWN), (const char *)line.data);
+    pthread_mutex_lock(&stream->output);
+    stream->n_bad++;
+    pthread_mutex_unlock(&stream->output);
+}
 
 static void
 answer(struct stream *stream, const struct batch *batch, struct lookup_printer *printer,
        struct fz_buffer *out)
 {
     struct fz_span text = fz_span_make(batch->text + batch->skip, batch->len - batch->skip), line;
+    uint64_t addrs[SYM_LOOKUPS_MAX];
+    size_t n = 0;
     enum lookup_line kind;
-    uint64_t addr;
-    while ((kind = lookup_line_take(&text, &addr, &line)) != LOOKUP_LINE_END) {
-        if (kind == LOOKUP_LINE_BAD) {
-            fprintf(stderr, "framezero lookup: no address: %.*s\n",
-                    (int)(line.len < LINE_SHOWN ? line.len : LINE_SHOWN), (const char *)line.data);
-            pthread_mutex_lock(&stream->output);
-            stream->n_bad++;
-            pthread_mutex_unlock(&stream->output);
-            continue;
+    do {
+        kind = lookup_line_take(&text, &addrs[n], &line);
+        if (kind == LOOKUP_LINE_BAD)
+            tell_bad_line(stream, line);
+        n += kind == LOOKUP_LINE_ADDRESS;
+        if (n == SYM_LOOKUPS_MAX || kind == LOOKUP_LINE_END) {
+            lookup_print(printer, addrs, n, out);
+            n = 0;
         }
-        lookup_print(printer, addr, out);
         if (out->len >= WRITE_BYTES)
-            write_in_turn(stream, batch, out, false);
-    }
-    write_in_turn(stream, batch, out, true);
+            write_part(stream, batch, out);
+    } while (kind != LOOKUP_LINE_END);
+    deliver(stream, batch, out);
 }
 
 struct crew {
@@ -232,7 +280,7 @@ work_until_end(struct stream *stream, struct crew *crew)
     fz_buffer_init(&out, 0);
     size_t room = crew ? sym_demangle_stack_room() : STACK_ROOM;
     struct lookup_printer *printer =
-        lookup_printer_create(stream->index, stream->options.is_json, room);
+        lookup_printer_create(stream->index, stream->pieces, stream->options.is_json, room);
     enum fz_code code = printer ? FZ_OK : fz_fail(&err, FZ_E_NO_MEMORY, "out of memory");
     while (code == FZ_OK && !has_failed(stream)) {
         size_t waiting;
@@ -266,19 +314,26 @@ lookup_stream(const struct sym_index *index, const struct lookup_stream_options 
         .options = *options,
         .in_fd = in_fd,
         .out_fd = out_fd,
-        .turn = PTHREAD_COND_INITIALIZER,
+        .progress = PTHREAD_COND_INITIALIZER,
         .input = PTHREAD_MUTEX_INITIALIZER,
         .output = PTHREAD_MUTEX_INITIALIZER,
     };
     struct crew crew = {0};
     stream.text = malloc(INPUT_ROOM);
-    if (!stream.text)
+    stream.pieces = pieces_create();
+    if (!stream.text || !stream.pieces) {
+        free(stream.text);
+        pieces_destroy(stream.pieces);
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    }
     work_until_end(&stream, &crew);
     for (unsigned i = 0; i < crew.n; i++)
         pthread_join(crew.threads[i], NULL);
     free(crew.threads);
+    while (stream.n_spares)
+        fz_buffer_deinit(&stream.spares[--stream.n_spares]);
     free(stream.text);
+    pieces_destroy(stream.pieces);
     if (stream.err.code != FZ_OK) {
         if (err)
             *err = stream.err;

@@ -2,8 +2,8 @@
  * Addresses from one descriptor, their frames to another, in the same order.
  *
  * Input is taken in batches of lines, whatever is there: who writes an address and waits gets the
- * answer at once. Where much is waiting several threads take batches in turn; each writes when the
- * batch before has been written.
+ * answer at once. Where much is waiting several threads take batches, and their answers are written
+ * in the order of the input.
  */
 #ifndef SERVER_LOOKUP_STREAM_H
 #define SERVER_LOOKUP_STREAM_H

@@ -109,6 +109,17 @@ struct sym_frame {
 size_t sym_index_lookup(const struct sym_index *index, uint64_t addr, struct sym_frame *ret,
                         size_t max);
 
+/*
+ * Several lookups together, whose waits for memory overlap: the frames of the first address, then
+ * those of the second and so on, and how many each has.
+ *
+ * Returns how many addresses were looked up, at least one of them: no more than SYM_LOOKUPS_MAX,
+ * and as long as there is room for SYM_FRAMES_MAX more frames. `max` is at least that.
+ */
+enum { SYM_LOOKUPS_MAX = 16 };
+size_t sym_index_lookup_many(const struct sym_index *index, const uint64_t *addrs, size_t n,
+                             struct sym_frame *ret, size_t max, size_t *ret_n_frames);
+
 /* directory and file joined into `ret` (NUL-terminated, cut to size): the path as the compiler saw
  * it. */
 void sym_frame_path(const struct sym_frame *frame, char *ret, size_t size);

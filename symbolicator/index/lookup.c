@@ -189,24 +189,24 @@ set_file(struct index_view view, uint32_t file, struct sym_frame *frame)
     frame->file = entry ? get_string(view, load32(entry + 4)) : "";
 }
 
-size_t
-sym_index_lookup(const struct sym_index *index, uint64_t addr, struct sym_frame *ret, size_t max)
+static inline unsigned
+unit_of(const struct sym_index *index, uint64_t addr)
 {
-    struct index_view view = {.index = index, .is_trusted = index_is_trusted(index)};
-    addr &= index->addr_mask;
-    uint32_t place = find_page(view, addr);
-    struct found_row row;
-    unsigned unit = (unsigned)(addr >> index->unit_shift &
-                               ((1u << (index->page_shift - index->unit_shift)) - 1));
-    if (!place || max == 0 || !find_row(view, place, unit, &row))
-        return 0;
+    return (unsigned)(addr >> index->unit_shift &
+                      ((1u << (index->page_shift - index->unit_shift)) - 1));
+}
+
+/* From the record of a row up to the function. */
+static size_t
+follow(struct index_view view, const struct found_row *row, struct sym_frame *ret, size_t max)
+{
     struct read_record record;
-    uint32_t file = 0, line = 0, column = row.column;
-    if (!read_record(view, row.record, &record))
+    uint32_t file = 0, line = 0, column = row->column;
+    if (!read_record(view, row->record, &record))
         return 0;
     file = record.file;
-    if (row.line_code)
-        line = record.base_line + row.line_code - 1;
+    if (row->line_code)
+        line = record.base_line + row->line_code - 1;
     for (size_t n = 0; n < SYM_FRAMES_MAX; n++) {
         /* A chain that is too long keeps its innermost frames and the outermost. */
         struct sym_frame *frame = &ret[n < max ? n : max - 1];
@@ -226,6 +226,56 @@ sym_index_lookup(const struct sym_index *index, uint64_t addr, struct sym_frame 
             file = record.file;
     }
     return 0;
+}
+
+size_t
+sym_index_lookup(const struct sym_index *index, uint64_t addr, struct sym_frame *ret, size_t max)
+{
+    struct index_view view = {.index = index, .is_trusted = index_is_trusted(index)};
+    addr &= index->addr_mask;
+    uint32_t place = find_page(view, addr);
+    struct found_row row;
+    if (!place || max == 0 || !find_row(view, place, unit_of(index, addr), &row))
+        return 0;
+    return follow(view, &row, ret, max);
+}
+
+static inline void
+prefetch(struct index_view view, enum index_section id, size_t offset)
+{
+    const struct fz_span *section = &view.index->sections[id];
+    if (offset < section->len)
+        __builtin_prefetch(section->data + offset);
+}
+
+size_t
+sym_index_lookup_many(const struct sym_index *index, const uint64_t *addrs, size_t n,
+                      struct sym_frame *ret, size_t max, size_t *ret_n_frames)
+{
+    struct index_view view = {.index = index, .is_trusted = index_is_trusted(index)};
+    uint32_t places[SYM_LOOKUPS_MAX];
+    struct found_row rows[SYM_LOOKUPS_MAX];
+    if (n > SYM_LOOKUPS_MAX)
+        n = SYM_LOOKUPS_MAX;
+    for (size_t i = 0; i < n; i++) {
+        places[i] = find_page(view, addrs[i] & index->addr_mask);
+        prefetch(view, INDEX_ROWS, places[i]);
+        prefetch(view, INDEX_ROWS, (size_t)places[i] + 64);
+    }
+    for (size_t i = 0; i < n; i++) {
+        unsigned unit = unit_of(index, addrs[i] & index->addr_mask);
+        if (!places[i] || !find_row(view, places[i], unit, &rows[i]))
+            rows[i].record = 0;
+        else
+            prefetch(view, INDEX_RECORDS, rows[i].record);
+    }
+    size_t done = 0, used = 0;
+    for (; done < n && max - used >= SYM_FRAMES_MAX; done++) {
+        ret_n_frames[done] =
+            rows[done].record ? follow(view, &rows[done], ret + used, SYM_FRAMES_MAX) : 0;
+        used += ret_n_frames[done];
+    }
+    return done;
 }
 
 void

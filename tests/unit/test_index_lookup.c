@@ -165,6 +165,38 @@ build_index(const struct sym_macho *macho, struct sym_build_stats *ret_stats)
     return index;
 }
 
+/* Lookups made together answer as each alone does, whatever room there is for their frames. */
+static void
+check_many(const struct sym_index *index, const struct lookup_case *c, size_t room)
+{
+    struct sym_frame frames[4 * SYM_FRAMES_MAX], alone[SYM_FRAMES_MAX];
+    uint64_t addrs[2 * SYM_LOOKUPS_MAX + 1];
+    size_t n_frames[SYM_LOOKUPS_MAX], n_known = 0, n_done = 0;
+    while (n_known < FZ_ARRAY_LEN(c->expected) && c->expected[n_known].want)
+        n_known++;
+    for (size_t i = 0; i < FZ_ARRAY_LEN(addrs); i++)
+        addrs[i] = c->expected[i % n_known].addr;
+    while (n_done < FZ_ARRAY_LEN(addrs)) {
+        size_t used = 0,
+               n = sym_index_lookup_many(index, addrs + n_done, FZ_ARRAY_LEN(addrs) - n_done,
+                                         frames, room, n_frames);
+        assert_in_range(n, 1, SYM_LOOKUPS_MAX);
+        for (size_t i = 0; i < n; i++) {
+            size_t n_alone = sym_index_lookup(index, addrs[n_done + i], alone, SYM_FRAMES_MAX);
+            assert_int_equal(n_frames[i], n_alone);
+            for (size_t k = 0; k < n_alone; k++) {
+                const struct sym_frame *a = &alone[k], *b = &frames[used + k];
+                assert_ptr_equal(a->name, b->name);
+                assert_ptr_equal(a->file, b->file);
+                assert_int_equal(a->line, b->line);
+                assert_int_equal(a->function_start, b->function_start);
+            }
+            used += n_alone;
+        }
+        n_done += n;
+    }
+}
+
 static void
 test_lookups(void **state)
 {
@@ -195,6 +227,9 @@ test_lookups(void **state)
                          fz_buffer_cstr(&got), c->expected[k].want);
             fz_buffer_deinit(&got);
         }
+        check_many(index, c, SYM_FRAMES_MAX);
+        check_many(index, c, SYM_FRAMES_MAX + 2);
+        check_many(index, c, 4 * SYM_FRAMES_MAX);
         sym_index_close(index);
         fz_buffer_deinit(&table);
         fz_buffer_deinit(&names);
