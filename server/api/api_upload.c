@@ -15,7 +15,7 @@
 #include "base/time.h"
 #include "server/api/api_private.h"
 #include "server/api/api_watch.h"
-#include "server/http/multipart.h"
+#include "server/ingest/multipart_form.h"
 
 enum { COPY_BYTES = 1024 * 1024, NAME_MAX_LEN = 255 };
 
@@ -87,9 +87,9 @@ static enum fz_code
 store_part(struct api_call *call, int body, const char *boundary, struct store_upload *upload,
            struct fz_error *err)
 {
-    struct http_part *parts = NULL;
+    struct ingest_part *parts = NULL;
     size_t n = 0, chosen = 0;
-    enum fz_code code = http_multipart_parse_fd(body, boundary, call->arena, &parts, &n, err);
+    enum fz_code code = ingest_form_parse_fd(body, boundary, call->arena, &parts, &n, err);
     if (code)
         return code;
     while (chosen < n && !parts[chosen].filename)
@@ -113,7 +113,7 @@ store_body(struct api_call *call, struct store_upload *upload, struct fz_error *
 {
     const char *name = http_query(call->request, "name");
     const char *type = http_header(call->request, "Content-Type");
-    char boundary[HTTP_BOUNDARY_TEXT];
+    char boundary[INGEST_BOUNDARY_TEXT];
     uint64_t size = 0;
     int body = http_body_fd(call->request, &size);
     upload->name = clean_name(call->arena, name ? name : disposition_name(call));
@@ -121,7 +121,7 @@ store_body(struct api_call *call, struct store_upload *upload, struct fz_error *
         return fz_fail(err, FZ_E_MALFORMED,
                        "the body is empty; send a Mach-O, or a zip or tar.gz with dSYMs");
     enum fz_code code =
-        type ? http_multipart_boundary(type, boundary, err) : (enum fz_code)FZ_E_UNSUPPORTED;
+        type ? ingest_form_boundary(type, boundary, err) : (enum fz_code)FZ_E_UNSUPPORTED;
     if (!code)
         return store_part(call, body, boundary, upload, err);
     if (code != FZ_E_UNSUPPORTED) /* any other type is a raw body */

@@ -1,4 +1,3 @@
 fz_fuzz_target(http_uri fz_http)
 fz_fuzz_target(http_framing fz_http)
-fz_fuzz_target(http_multipart fz_http)
 fz_fuzz_target(inflate fz_http)

@@ -1,4 +1,5 @@
 fz_fuzz_target(ingest_ips fz_ingest fz_config)
+fz_fuzz_target(ingest_multipart_form fz_ingest)
 fz_fuzz_target(ingest_native fz_ingest fz_config)
 fz_fuzz_target(ingest_plcrash fz_ingest fz_config)
 fz_fuzz_target(ingest_kscrash fz_ingest fz_config)

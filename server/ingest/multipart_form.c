@@ -11,20 +11,27 @@
  *   \r\n--BOUNDARY--                    the end; what follows is ignored
  */
 #define _GNU_SOURCE /* memmem */
-#include "server/http/multipart.h"
+#include "server/ingest/multipart_form.h"
 
+#include <strings.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "base/text.h"
-#include "server/http/framing.h"
 
 enum {
     HEADER_BYTES = 8 * 1024,
-    DELIMITER_BYTES = HTTP_BOUNDARY_TEXT + 4,
+    DELIMITER_BYTES = INGEST_BOUNDARY_TEXT + 4,
     PAGES = 64 * 1024, /* windows begin at a multiple of this, the largest page size there is */
 };
 static const uint64_t WINDOW = 64ULL * 1024 * 1024;
+
+/* Names of fields and parameters do not depend on case. */
+static bool
+name_is(struct fz_span name, const char *want)
+{
+    return name.len == strlen(want) && strncasecmp((const char *)name.data, want, name.len) == 0;
+}
 
 /* A body in memory, or the part of a file that is mapped just now. */
 struct source {
@@ -107,7 +114,7 @@ read_mark(struct fz_span bytes, size_t *ret_len)
     if (bytes.len >= 2 && bytes.data[0] == '-' && bytes.data[1] == '-')
         return MARK_END;
     size_t i = 0;
-    while (i < bytes.len && i < HTTP_BOUNDARY_TEXT &&
+    while (i < bytes.len && i < INGEST_BOUNDARY_TEXT &&
            (bytes.data[i] == ' ' || bytes.data[i] == '\t'))
         i++;
     if (bytes.len - i < 2 || bytes.data[i] != '\r' || bytes.data[i + 1] != '\n')
@@ -131,7 +138,7 @@ next_delimiter(struct source *source, uint64_t offset, struct fz_span delimiter,
             return fz_fail_at(err, FZ_E_MALFORMED, at,
                               "the multipart body ends without its closing delimiter");
         struct fz_span bytes;
-        code = look(source, at + delimiter.len, HTTP_BOUNDARY_TEXT + 2, &bytes, err);
+        code = look(source, at + delimiter.len, INGEST_BOUNDARY_TEXT + 2, &bytes, err);
         if (code)
             return code;
         size_t len = 0;
@@ -191,7 +198,7 @@ parameter(struct fz_span field, const char *key, struct fz_arena *arena, const c
         return fz_arena_fail(arena, err);
     struct parameter found;
     for (size_t at = 0; next_parameter(field, &at, &found, value);) {
-        if (!http_name_is(found.name, key))
+        if (!name_is(found.name, key))
             continue;
         const char *clean = fz_text_clean_utf8(arena, fz_span_make(value, found.value_len));
         if (!clean)
@@ -203,7 +210,7 @@ parameter(struct fz_span field, const char *key, struct fz_arena *arena, const c
 }
 
 static enum fz_code
-parse_field(struct fz_span line, struct http_part *part, struct fz_arena *arena,
+parse_field(struct fz_span line, struct ingest_part *part, struct fz_arena *arena,
             struct fz_error *err)
 {
     const uint8_t *colon = line.len ? memchr(line.data, ':', line.len) : NULL;
@@ -213,11 +220,11 @@ parse_field(struct fz_span line, struct http_part *part, struct fz_arena *arena,
     struct fz_span value = fz_span_make(colon + 1, line.len - name.len - 1);
     while (value.len && (value.data[0] == ' ' || value.data[0] == '\t'))
         value = fz_span_make(value.data + 1, value.len - 1);
-    if (http_name_is(name, "Content-Disposition")) {
+    if (name_is(name, "Content-Disposition")) {
         enum fz_code code = parameter(value, "name", arena, &part->name, err);
         return code ? code : parameter(value, "filename", arena, &part->filename, err);
     }
-    if (http_name_is(name, "Content-Type")) {
+    if (name_is(name, "Content-Type")) {
         part->content_type = fz_text_clean_utf8(arena, value);
         if (!part->content_type)
             return fz_arena_fail(arena, err);
@@ -227,8 +234,8 @@ parse_field(struct fz_span line, struct http_part *part, struct fz_arena *arena,
 
 /* The part's header at `offset`; *ret_content is where its content begins. */
 static enum fz_code
-parse_header(struct source *source, uint64_t offset, struct http_part *part, uint64_t *ret_content,
-             struct fz_arena *arena, struct fz_error *err)
+parse_header(struct source *source, uint64_t offset, struct ingest_part *part,
+             uint64_t *ret_content, struct fz_arena *arena, struct fz_error *err)
 {
     struct fz_span bytes;
     enum fz_code code = look(source, offset, HEADER_BYTES, &bytes, err);
@@ -257,15 +264,15 @@ parse_header(struct source *source, uint64_t offset, struct http_part *part, uin
 }
 
 static enum fz_code
-parse_parts(struct source *source, struct fz_span delimiter, struct http_part *parts, size_t *ret_n,
-            struct fz_arena *arena, struct fz_error *err)
+parse_parts(struct source *source, struct fz_span delimiter, struct ingest_part *parts,
+            size_t *ret_n, struct fz_arena *arena, struct fz_error *err)
 {
     uint64_t at, next;
     enum mark mark = MARK_NONE;
     size_t n = 0;
     /* The first delimiter may stand at the very start, without its line break. */
     struct fz_span first = fz_span_make(delimiter.data + 2, delimiter.len - 2), bytes;
-    enum fz_code code = look(source, 0, DELIMITER_BYTES + HTTP_BOUNDARY_TEXT + 2, &bytes, err);
+    enum fz_code code = look(source, 0, DELIMITER_BYTES + INGEST_BOUNDARY_TEXT + 2, &bytes, err);
     if (code)
         return code;
     size_t len = 0;
@@ -275,10 +282,10 @@ parse_parts(struct source *source, struct fz_span delimiter, struct http_part *p
     if (mark == MARK_NONE)
         code = next_delimiter(source, 0, delimiter, &at, &next, &mark, err);
     while (!code && mark == MARK_PART) {
-        if (n == HTTP_MAX_PARTS)
-            return fz_fail_at(err, FZ_E_LIMIT, next, "more than %d parts", (int)HTTP_MAX_PARTS);
-        struct http_part *part = &parts[n];
-        *part = (struct http_part){.name = ""};
+        if (n == INGEST_PARTS_MAX)
+            return fz_fail_at(err, FZ_E_LIMIT, next, "more than %d parts", (int)INGEST_PARTS_MAX);
+        struct ingest_part *part = &parts[n];
+        *part = (struct ingest_part){.name = ""};
         code = parse_header(source, next, part, &part->offset, arena, err);
         if (!code)
             code = next_delimiter(source, part->offset, delimiter, &at, &next, &mark, err);
@@ -292,14 +299,14 @@ parse_parts(struct source *source, struct fz_span delimiter, struct http_part *p
 
 static enum fz_code
 parse_source(struct source *source, const char *boundary, struct fz_arena *arena,
-             struct http_part **ret, size_t *ret_n, struct fz_error *err)
+             struct ingest_part **ret, size_t *ret_n, struct fz_error *err)
 {
     char delimiter[DELIMITER_BYTES + 1] = "\r\n--";
     size_t len = strlen(boundary);
-    if (len == 0 || len >= HTTP_BOUNDARY_TEXT)
+    if (len == 0 || len >= INGEST_BOUNDARY_TEXT)
         return fz_fail(err, FZ_E_MALFORMED, "a boundary of %zu characters", len);
     memcpy(delimiter + 4, boundary, len);
-    struct http_part *parts = fz_arena_array(arena, HTTP_MAX_PARTS, sizeof(*parts));
+    struct ingest_part *parts = fz_arena_array(arena, INGEST_PARTS_MAX, sizeof(*parts));
     if (!parts)
         return fz_arena_fail(arena, err);
     size_t n = 0;
@@ -314,16 +321,16 @@ parse_source(struct source *source, const char *boundary, struct fz_arena *arena
 }
 
 enum fz_code
-http_multipart_parse(struct fz_span body, const char *boundary, struct fz_arena *arena,
-                     struct http_part **ret, size_t *ret_n, struct fz_error *err)
+ingest_form_parse(struct fz_span body, const char *boundary, struct fz_arena *arena,
+                  struct ingest_part **ret, size_t *ret_n, struct fz_error *err)
 {
     struct source source = {.fd = -1, .size = body.len, .window = body};
     return parse_source(&source, boundary, arena, ret, ret_n, err);
 }
 
 enum fz_code
-http_multipart_parse_fd(int fd, const char *boundary, struct fz_arena *arena,
-                        struct http_part **ret, size_t *ret_n, struct fz_error *err)
+ingest_form_parse_fd(int fd, const char *boundary, struct fz_arena *arena, struct ingest_part **ret,
+                     size_t *ret_n, struct fz_error *err)
 {
     struct stat info;
     if (fstat(fd, &info) != 0)
@@ -333,19 +340,18 @@ http_multipart_parse_fd(int fd, const char *boundary, struct fz_arena *arena,
 }
 
 enum fz_code
-http_multipart_boundary(const char *content_type, char ret[HTTP_BOUNDARY_TEXT],
-                        struct fz_error *err)
+ingest_form_boundary(const char *content_type, char ret[INGEST_BOUNDARY_TEXT], struct fz_error *err)
 {
     struct fz_span value = fz_span_cstr(content_type);
     size_t type_len = strcspn(content_type ? content_type : "", "; \t");
-    if (!http_name_is(fz_span_make(value.data, type_len), "multipart/form-data"))
+    if (!name_is(fz_span_make(value.data, type_len), "multipart/form-data"))
         return fz_fail(err, FZ_E_UNSUPPORTED, "the body is not multipart/form-data");
     struct fz_arena arena;
     fz_arena_init(&arena, 256 * 1024); /* a header field is 32 KiB at most */
     const char *boundary = NULL;
     enum fz_code code = parameter(value, "boundary", &arena, &boundary, err);
     size_t len = boundary ? strlen(boundary) : 0;
-    bool usable = len > 0 && len < HTTP_BOUNDARY_TEXT;
+    bool usable = len > 0 && len < INGEST_BOUNDARY_TEXT;
     if (usable)
         memcpy(ret, boundary, len + 1);
     fz_arena_deinit(&arena);
@@ -354,5 +360,5 @@ http_multipart_boundary(const char *content_type, char ret[HTTP_BOUNDARY_TEXT],
     return usable ? FZ_OK
                   : fz_fail(err, FZ_E_MALFORMED,
                             "multipart/form-data needs a boundary of 1 to %d characters",
-                            HTTP_BOUNDARY_TEXT - 1);
+                            INGEST_BOUNDARY_TEXT - 1);
 }
