@@ -14,6 +14,7 @@
 #include "base/reader.h"
 #include "symbolicator/demangle.h"
 #include "symbolicator/macho/compressed.h"
+#include "symbolicator/macho/format.h"
 
 enum { TAG_FORMAL_PARAMETER = 0x05, TAG_INLINED_SUBROUTINE = 0x1d, TAG_VARIABLE = 0x34 };
 enum { AT_LOCATION = 0x02, AT_CONST_VALUE = 0x1c, FORM_IMPLICIT_CONST = 0x21 };
@@ -168,6 +169,14 @@ tell_missing(const struct sym_macho *macho, const struct sym_features *features,
     if (!macho->has_uuid)
         tell(problems, "no_uuid",
              "no UUID: reports cannot be matched to it; link without -no_uuid");
+    if (macho->filetype == MACHO_OBJECT)
+        tell(problems, "not_linked",
+             "an object file: code has other addresses once it is linked, so no report fits it; "
+             "upload the dSYM of the linked program");
+    if (macho->flags & MACHO_DYLIB_IN_CACHE)
+        tell(problems, "shared_cache",
+             "an image as it lies in a dyld shared cache, whose local names are kept there: take "
+             "it out with a tool that puts them back (dsc_extractor, ipsw dyld extract)");
     if (macho->is_encrypted)
         tell(problems, "encrypted",
              "the code is encrypted by the App Store: unwinding cannot use it; upload "

@@ -80,6 +80,14 @@ slice_part(const struct layout *layout, uint64_t offset, uint64_t len, const cha
     struct fz_span bytes = layout->macho->bytes, part = {NULL, 0};
     if (len == 0 || fz_span_sub(bytes, offset, len, &part))
         return part;
+    if (layout->macho->flags & MACHO_DYLIB_IN_CACHE) {
+        /* Offsets are those of the cache's file: what lies there in this one is something else. */
+        sym_problem_add(layout->problems, "shared_cache",
+                        "%s: %llu bytes at %llu lie in the shared cache that this image was taken "
+                        "from",
+                        what, (unsigned long long)len, (unsigned long long)offset);
+        return part;
+    }
     sym_problem_add(layout->problems, "truncated",
                     "%s: %llu bytes at %llu, but the slice has %zu; was it copied whole?", what,
                     (unsigned long long)len, (unsigned long long)offset, bytes.len);
@@ -157,6 +165,11 @@ read_sections(struct layout *layout, const struct sym_segment *segment, struct f
         fz_read_skip(r, 12); /* align, reloff, nreloc */
         section->flags = fz_read_u32(r);
         fz_read_skip(r, is_64 ? 12 : 8);
+        uint64_t end;
+        if (__builtin_add_overflow(section->addr, section->size, &end))
+            sym_problem_add(layout->problems, "bad_section",
+                            "section %s,%s: its addresses wrap around", section->segment,
+                            section->name);
         section->bytes = section_bytes(layout, segment, section, offset);
     }
 }

@@ -51,7 +51,8 @@ static size_t
 segment_end(const struct macho_writer *w, size_t first)
 {
     size_t end = first;
-    while (end < w->n_sections && strcmp(w->sections[end].segment, w->sections[first].segment) == 0)
+    while (end < w->n_sections &&
+           (w->one_segment || strcmp(w->sections[end].segment, w->sections[first].segment) == 0))
         end++;
     return end;
 }
@@ -108,7 +109,7 @@ put_segment(const struct macho_writer *w, const struct layout *at, size_t first,
     }
     macho_write_int(out, big, 4, w->is_64 ? 0x19 : 0x1);
     macho_write_int(out, big, 4, (w->is_64 ? 72u : 56u) + (end - first) * (w->is_64 ? 80u : 68u));
-    put_name(out, w->sections[first].segment);
+    put_name(out, w->one_segment ? "" : w->sections[first].segment);
     macho_write_int(out, big, word, low);
     macho_write_int(out, big, word, high - low);
     macho_write_int(out, big, word, filesize ? at->sections[first] : 0);
@@ -177,7 +178,8 @@ macho_write(const struct macho_writer *w, struct fz_buffer *out)
     }
     if (w->n_symbols)
         put_command(w, out,
-                    (uint64_t[]){0x2, 24, at.symbols, w->n_symbols, at.strings, at.strings_size},
+                    (uint64_t[]){0x2, 24, at.symbols + w->symbols_moved, w->n_symbols,
+                                 at.strings + w->symbols_moved, at.strings_size},
                     6);
     if (w->function_starts.len)
         put_command(w, out, (uint64_t[]){0x26, 16, at.starts, w->function_starts.len}, 4);

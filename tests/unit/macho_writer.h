@@ -30,6 +30,8 @@ struct macho_writer {
     uint32_t cputype, cpusubtype, filetype, flags;
     const uint8_t *uuid; /* NULL: no LC_UUID */
     uint32_t crypt_offset, crypt_size, crypt_id;
+    bool one_segment;       /* of an object file: without a name, all sections in it */
+    uint32_t symbols_moved; /* added to the offsets of symbol and string table: a lie */
     struct writer_section sections[WRITER_MAX]; /* grouped by segment */
     size_t n_sections;
     struct writer_symbol symbols[WRITER_MAX];

@@ -14,6 +14,6 @@ foreach(name dwarf_line dwarf_scan index_lookup index_open index_pages index_uni
   fz_unit_test(${name} fz_symbolicator fz_dwarf_text)
 endforeach()
 
-foreach(name macho_compressed symbol_map)
+foreach(name macho_compressed macho_kinds symbol_map)
   fz_unit_test(${name} fz_symbolicator fz_macho_writer fz_dwarf_text PkgConfig::ZLIB)
 endforeach()
