@@ -43,9 +43,11 @@ void ingest_found_body(struct ingest_found *found, struct fz_span body);
 /* For formats that wrap another one (multipart): the row that takes `body`, NULL if none does. */
 const struct ingest_format *ingest_format_of(struct fz_span body);
 
-extern const struct ingest_format ingest_ips;     /* ips.c */
-extern const struct ingest_format ingest_native;  /* native.c */
-extern const struct ingest_format ingest_plcrash; /* plcrash.c */
-extern const struct ingest_format ingest_kscrash; /* kscrash.c */
+extern const struct ingest_format ingest_ips;             /* ips.c */
+extern const struct ingest_format ingest_native;          /* native.c */
+extern const struct ingest_format ingest_plcrash;         /* plcrash.c */
+extern const struct ingest_format ingest_kscrash;         /* kscrash.c */
+extern const struct ingest_format ingest_sentry_event;    /* sentry_event.c */
+extern const struct ingest_format ingest_sentry_envelope; /* sentry_envelope.c */
 
 #endif

@@ -10,10 +10,9 @@ enum { HEAD_BYTES = 64 * 1024, START_SHOWN = 16 };
 
 /* A format that another one's bytes could be taken for stands behind that one. */
 static const struct ingest_format *const formats[] = {
-    &ingest_plcrash, /* binary */
-    &ingest_ips,
-    &ingest_kscrash, /* JSON */
-    &ingest_native,
+    &ingest_plcrash,                                                /* binary */
+    &ingest_ips,          &ingest_sentry_envelope, &ingest_kscrash, /* JSON */
+    &ingest_sentry_event, &ingest_native,
 };
 
 static struct fz_span
@@ -44,6 +43,8 @@ list_formats(char *ret, size_t size)
     size_t len = 0;
     ret[0] = '\0';
     for (size_t i = 0; i < FZ_ARRAY_LEN(formats) && len < size; i++) {
+        if (i && strcmp(formats[i]->name, formats[i - 1]->name) == 0)
+            continue; /* one format in two wrappings */
         int n = snprintf(ret + len, size - len, "%s%s", i ? ", " : "", formats[i]->name);
         len += n > 0 ? (size_t)n : 0;
     }

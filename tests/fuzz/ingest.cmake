@@ -1,5 +1,6 @@
 fz_fuzz_target(ingest_ips fz_ingest fz_config)
 fz_fuzz_target(ingest_multipart_form fz_ingest)
 fz_fuzz_target(ingest_native fz_ingest fz_config)
+fz_fuzz_target(ingest_sentry fz_ingest fz_config)
 fz_fuzz_target(ingest_plcrash fz_ingest fz_config)
 fz_fuzz_target(ingest_kscrash fz_ingest fz_config)
