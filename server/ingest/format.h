@@ -44,6 +44,7 @@ void ingest_found_body(struct ingest_found *found, struct fz_span body);
 const struct ingest_format *ingest_format_of(struct fz_span body);
 
 extern const struct ingest_format ingest_ips;             /* ips.c */
+extern const struct ingest_format ingest_minidump;        /* minidump.c */
 extern const struct ingest_format ingest_native;          /* native.c */
 extern const struct ingest_format ingest_plcrash;         /* plcrash.c */
 extern const struct ingest_format ingest_kscrash;         /* kscrash.c */

@@ -10,7 +10,7 @@ enum { HEAD_BYTES = 64 * 1024, START_SHOWN = 16 };
 
 /* A format that another one's bytes could be taken for stands behind that one. */
 static const struct ingest_format *const formats[] = {
-    &ingest_plcrash,                                                /* binary */
+    &ingest_plcrash,      &ingest_minidump,                         /* binary */
     &ingest_ips,          &ingest_sentry_envelope, &ingest_kscrash, /* JSON */
     &ingest_sentry_event, &ingest_native,
 };

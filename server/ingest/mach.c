@@ -84,6 +84,31 @@ ingest_signal_name(int64_t number)
 }
 
 const char *
+ingest_signal_code(int64_t number, int64_t code)
+{
+    enum { MOST = 9 };
+    static const struct {
+        int64_t number;
+        const char *names[MOST];
+    } rows[] = {
+        {4,
+         {NULL, "ILL_ILLOPC", "ILL_ILLTRP", "ILL_PRVOPC", "ILL_ILLOPN", "ILL_ILLADR", "ILL_PRVREG",
+          "ILL_COPROC", "ILL_BADSTK"}},
+        {5, {NULL, "TRAP_BRKPT", "TRAP_TRACE"}},
+        {8,
+         {NULL, "FPE_FLTDIV", "FPE_FLTOVF", "FPE_FLTUND", "FPE_FLTRES", "FPE_FLTINV", "FPE_FLTSUB",
+          "FPE_INTDIV", "FPE_INTOVF"}},
+        {10, {NULL, "BUS_ADRALN", "BUS_ADRERR", "BUS_OBJERR"}},
+        {11, {NULL, "SEGV_MAPERR", "SEGV_ACCERR"}},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(rows); i++) {
+        if (rows[i].number == number && code > 0 && code < MOST)
+            return rows[i].names[code];
+    }
+    return NULL;
+}
+
+const char *
 ingest_mach_exception(uint64_t type)
 {
     return type < FZ_ARRAY_LEN(exceptions) ? exceptions[type] : NULL;

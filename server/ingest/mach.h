@@ -25,6 +25,9 @@ enum {
 /* The numbers of Darwin: 11 is "SIGSEGV", 10 is "SIGBUS". */
 const char *ingest_signal_name(int64_t number);
 
+/* What siginfo's si_code says of a signal: 2 of SIGSEGV is "SEGV_ACCERR". */
+const char *ingest_signal_code(int64_t number, int64_t code);
+
 /* "EXC_BAD_ACCESS" */
 const char *ingest_mach_exception(uint64_t type);
 

@@ -73,6 +73,8 @@ FORMATS = [
             for name in ("debug-armv7", "debug-x86_64", "release-arm64")
         },
     ),
+    Format("minidump", reads=["reports/minidump/*.dmp", "clients/made/empty.dmp"],
+           matched={"matched/minidump-crash_macos/crash_macos.dmp": "matched/minidump-crash_macos/expected/frames.json"}),
     Format("framezero", made=["clients/made/native.json", "clients/made/native-short.json"]),
 ]
 

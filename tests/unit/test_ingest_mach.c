@@ -53,6 +53,13 @@ test_names(void **state)
     assert_name(ingest_signal_name(0), NULL);
     assert_name(ingest_signal_name(32), NULL);
     assert_name(ingest_signal_name(-1), NULL);
+    assert_name(ingest_signal_code(11, 2), "SEGV_ACCERR");
+    assert_name(ingest_signal_code(4, 8), "ILL_BADSTK");
+    assert_name(ingest_signal_code(11, 3), NULL);
+    assert_name(ingest_signal_code(11, 0), NULL);
+    assert_name(ingest_signal_code(8, 9), NULL);
+    assert_name(ingest_signal_code(10, -1), NULL);
+    assert_name(ingest_signal_code(6, 1), NULL);
 }
 
 static void

@@ -1,0 +1,309 @@
+#include "server/ingest/ingest.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "base/buffer.h"
+#include "base/file.h"
+
+static struct fz_arena arena;
+static struct limits limits;
+static struct fz_buffer input; /* a golden case, or one made by make_dump() */
+
+static void
+read_case(const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof(path), "%s/tests/golden/minidump/%s/input.dmp", FZ_TOP, name);
+    fz_buffer_clear(&input);
+    if (fz_file_read(path, 1 << 20, &input, NULL) != FZ_OK)
+        fail_msg("%s cannot be read", path);
+}
+
+static int
+set_up(void **state)
+{
+    (void)state;
+    limits = limits_default();
+    fz_arena_init(&arena, limits.report_memory);
+    fz_buffer_init(&input, 0);
+    read_case("crashpad_mac");
+    return 0;
+}
+
+static int
+tear_down(void **state)
+{
+    (void)state;
+    fz_buffer_deinit(&input);
+    fz_arena_deinit(&arena);
+    return 0;
+}
+
+static struct report
+parse(void)
+{
+    struct report report;
+    struct fz_error err;
+    if (ingest_parse(fz_buffer_span(&input), &limits, &arena, &report, &err) != FZ_OK)
+        fail_msg("%s", err.text);
+    return report;
+}
+
+static void
+test_memory(void **state)
+{
+    (void)state;
+    struct report r = parse();
+    const struct report_thread *crashed = report_crashed_thread(&r);
+    assert_int_equal(crashed->index, 771);
+    assert_int_equal(crashed->stack.addr, 0x16fdff000);
+    assert_int_equal(crashed->stack.bytes.len, 16 + 3 * 16);
+    assert_int_equal(r.threads[0].stack.bytes.len, 32);
+    /* The stack's own region in the memory list has other bytes here, so it is kept as well. */
+    assert_int_equal(r.n_memory, 2);
+    assert_int_equal(r.memory[1].addr, 0x600000000000);
+    assert_memory_equal(r.memory[1].bytes.data, "heap bytes", 10);
+    assert_int_equal(r.n_notes, 0);
+}
+
+/* A thread without a stack gets it from the memory list, which then does not hold it twice. */
+static void
+test_stack_in_list(void **state)
+{
+    (void)state;
+    read_case("breakpad_arm64_old");
+    struct report r = parse();
+    assert_int_equal(r.threads[0].stack.bytes.len, 8 + 2 * 16);
+    assert_int_equal(r.n_memory, 0);
+    assert_int_equal(r.threads[0].n_frames, 3);
+    assert_int_equal(r.threads[0].frames[1].addr, 0x104004010); /* its signature is gone */
+}
+
+/* The crashed thread's stack first, then the rest, and the crashed thread whatever the limit. */
+static void
+test_limits(void **state)
+{
+    (void)state;
+    limits.memory_bytes = 70;
+    limits.threads = 1;
+    limits.frames = 2;
+    limits.images = 1;
+    struct report r = parse();
+    assert_int_equal(r.n_threads, 1);
+    assert_int_equal(r.threads[0].index, 771);
+    assert_int_equal(r.threads[0].stack.bytes.len, 64);
+    assert_int_equal(r.threads[0].n_frames, 2);
+    assert_int_equal(r.n_images, 1);
+    assert_int_equal(r.n_memory, 1);
+    assert_int_equal(r.memory[0].bytes.len, 1);
+    assert_string_equal(r.notes[0], "images: 2, of which 1 are kept");
+    assert_string_equal(r.notes[1], "threads: 2, of which 1 are kept");
+}
+
+static void
+test_exactness(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        enum report_adjust first;
+        enum report_trust second;
+    } cases[] = {
+        {"crashpad_mac", REPORT_ADJUST_AUTO, REPORT_TRUST_FRAME_POINTER},
+        /* An exception's own backtrace: return addresses only. */
+        {"nsexception_ios", REPORT_ADJUST_RETURN, REPORT_TRUST_FRAME_POINTER},
+        {"signal_ios", REPORT_ADJUST_AUTO, REPORT_TRUST_FRAME_POINTER},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        read_case(cases[i].name);
+        struct report r = parse();
+        const struct report_thread *thread = report_crashed_thread(&r);
+        assert_int_equal(thread->frames[0].adjust, cases[i].first);
+        assert_int_equal(thread->frames[0].trust, REPORT_TRUST_CONTEXT);
+        assert_int_equal(thread->frames[1].adjust, REPORT_ADJUST_AUTO);
+        assert_int_equal(thread->frames[1].trust, cases[i].second);
+    }
+}
+
+static void
+test_check(void **state)
+{
+    (void)state;
+    const char *format;
+    char id[FZ_UUID_TEXT];
+    struct fz_error err;
+    assert_int_equal(ingest_check(fz_buffer_span(&input), &limits, &format, id, &err), FZ_OK);
+    assert_string_equal(format, "minidump");
+    assert_string_equal(id, "5e1f2a2e0000400080000000000000aa");
+}
+
+static void
+put32(size_t at, uint32_t value)
+{
+    for (unsigned i = 0; i < 4; i++)
+        input.data[at + i] = (char)(value >> (8 * i));
+}
+
+static uint32_t
+get32(size_t at)
+{
+    uint32_t value = 0;
+    for (unsigned i = 0; i < 4; i++)
+        value |= (uint32_t)(uint8_t)input.data[at + i] << (8 * i);
+    return value;
+}
+
+/* Where a stream begins. */
+static size_t
+stream_at(uint32_t type)
+{
+    size_t directory = get32(12);
+    for (uint32_t i = 0; i < get32(8); i++) {
+        if (get32(directory + 12 * i) == type)
+            return get32(directory + 12 * i + 8);
+    }
+    fail_msg("no stream %u", type);
+    return 0;
+}
+
+static void
+test_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t platform;
+        const char *text;
+    } cases[] = {
+        {2, "minidump of Windows (platform 0x2): only those of macOS and iOS are read; its symbols "
+            "are of another kind"},
+        {0x8201, "minidump of Linux (platform 0x8201): only those of macOS and iOS are read; its "
+                 "symbols are of another kind"},
+        {0x8203, "minidump of Android (platform 0x8203): only those of macOS and iOS are read; its "
+                 "symbols are of another kind"},
+        {77, "minidump of an unknown system (platform 0x4d): only those of macOS and iOS are read; "
+             "its symbols are of another kind"},
+    };
+    const char *format;
+    char id[FZ_UUID_TEXT];
+    struct fz_error err;
+    struct report report;
+    size_t at = stream_at(7) + 20;
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        put32(at, cases[i].platform);
+        struct fz_span body = fz_buffer_span(&input);
+        assert_int_equal(ingest_check(body, &limits, &format, id, &err), FZ_E_UNSUPPORTED);
+        assert_string_equal(err.text, cases[i].text);
+        assert_int_equal(err.offset, at);
+        assert_int_equal(ingest_parse(body, &limits, &arena, &report, &err), FZ_E_UNSUPPORTED);
+    }
+    put32(4, 0x1234);
+    assert_int_equal(ingest_check(fz_buffer_span(&input), &limits, &format, id, &err),
+                     FZ_E_MALFORMED);
+    assert_string_equal(err.text, "minidump: version 0x1234, 0xa793 is known");
+    assert_int_equal(ingest_check(fz_span_make(input.data, 31), &limits, &format, id, &err),
+                     FZ_E_MALFORMED);
+    assert_string_equal(err.text, "minidump: cut off within its header of 32 bytes");
+    put32(4, 0xa793);
+    put32(12, 0x7fffffff);
+    assert_int_equal(ingest_check(fz_buffer_span(&input), &limits, &format, id, &err),
+                     FZ_E_MALFORMED);
+    assert_int_equal(err.offset, 12);
+}
+
+/* Frame records that lead nowhere: below, beside, in a circle, out of the stack, to no image. */
+static void
+test_walk(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        uint32_t fp, next, caller; /* low halves: of rbp, and of the first record */
+        size_t n_frames;
+    } cases[] = {
+        {"as it is", 0x6fdff010, 0x6fdff020, 0x04004010, 4},
+        {"rbp below rsp", 0x6fdfeff0, 0x6fdff020, 0x04004010, 1},
+        {"rbp not aligned", 0x6fdff011, 0x6fdff020, 0x04004010, 1},
+        {"rbp beyond the stack", 0x6fe00000, 0x6fdff020, 0x04004010, 1},
+        {"the last word alone", 0x6fdff038, 0x6fdff020, 0x04004010, 1},
+        {"a circle", 0x6fdff010, 0x6fdff010, 0x04004010, 2},
+        {"downwards", 0x6fdff010, 0x6fdff008, 0x04004010, 2},
+        {"into the record itself", 0x6fdff010, 0x6fdff018, 0x04004010, 2},
+        {"no image", 0x6fdff010, 0x6fdff020, 0x04ff4010, 1},
+        {"recursion", 0x6fdff010, 0x6fdff020, 0x04004030, 4},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        read_case("crashpad_mac");
+        size_t context = get32(stream_at(6) + 164);
+        size_t thread = stream_at(3) + 4 + 48;
+        size_t stack = get32(thread + 36);
+        put32(context + 160, cases[i].fp);
+        put32(stack + 16, cases[i].next);
+        put32(stack + 24, cases[i].caller);
+        struct report r = parse();
+        if (report_crashed_thread(&r)->n_frames != cases[i].n_frames)
+            fail_msg("%s: %zu frames", cases[i].name, report_crashed_thread(&r)->n_frames);
+    }
+}
+
+static void
+test_every_cut(void **state)
+{
+    (void)state;
+    static const char *const cases[] = {"crashpad_mac", "breakpad_arm64_old", "big_endian"};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        read_case(cases[i]);
+        for (size_t len = 0; len < input.len; len++) {
+            struct fz_error err = {.text = ""};
+            struct report r;
+            struct fz_arena small;
+            fz_arena_init(&small, limits.report_memory);
+            enum fz_code code =
+                ingest_parse(fz_span_make(input.data, len), &limits, &small, &r, &err);
+            if (code != FZ_OK)
+                assert_true(err.text[0] != '\0');
+            fz_arena_deinit(&small);
+        }
+    }
+}
+
+static void
+test_no_memory(void **state)
+{
+    (void)state;
+    struct fz_error err;
+    struct report report;
+    enum fz_code code = FZ_E_NO_MEMORY;
+    for (int64_t n = 0; code != FZ_OK; n++) {
+        struct fz_arena small;
+        fz_arena_init(&small, limits.report_memory);
+        small.fail_after = n;
+        code = ingest_parse(fz_buffer_span(&input), &limits, &small, &report, &err);
+        assert_true(code == FZ_OK || code == FZ_E_NO_MEMORY);
+        assert_true(n < 10000);
+        fz_arena_deinit(&small);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_memory, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_stack_in_list, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_limits, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_exactness, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_check, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_walk, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_every_cut, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_no_memory, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
