@@ -43,12 +43,17 @@ void ingest_found_body(struct ingest_found *found, struct fz_span body);
 /* For formats that wrap another one (multipart): the row that takes `body`, NULL if none does. */
 const struct ingest_format *ingest_format_of(struct fz_span body);
 
+/* For a form: the name of what it holds. */
+const char *ingest_multipart_format(struct fz_span body, const struct limits *limits);
+
+extern const struct ingest_format ingest_array;           /* array.c */
 extern const struct ingest_format ingest_ips;             /* ips.c */
+extern const struct ingest_format ingest_kscrash;         /* kscrash.c */
 extern const struct ingest_format ingest_minidump;        /* minidump.c */
+extern const struct ingest_format ingest_multipart;       /* multipart.c */
 extern const struct ingest_format ingest_native;          /* native.c */
 extern const struct ingest_format ingest_plcrash;         /* plcrash.c */
-extern const struct ingest_format ingest_kscrash;         /* kscrash.c */
-extern const struct ingest_format ingest_sentry_event;    /* sentry_event.c */
 extern const struct ingest_format ingest_sentry_envelope; /* sentry_envelope.c */
+extern const struct ingest_format ingest_sentry_event;    /* sentry_event.c */
 
 #endif

@@ -9,11 +9,19 @@
 enum { HEAD_BYTES = 64 * 1024, START_SHOWN = 16 };
 
 /* A format that another one's bytes could be taken for stands behind that one. */
+/* clang-format off */
 static const struct ingest_format *const formats[] = {
-    &ingest_plcrash,      &ingest_minidump,                         /* binary */
-    &ingest_ips,          &ingest_sentry_envelope, &ingest_kscrash, /* JSON */
-    &ingest_sentry_event, &ingest_native,
+    &ingest_plcrash, /* binary */
+    &ingest_minidump,
+    &ingest_multipart,
+    &ingest_ips,
+    &ingest_sentry_envelope,
+    &ingest_array, /* JSON */
+    &ingest_kscrash,
+    &ingest_sentry_event,
+    &ingest_native,
 };
+/* clang-format on */
 
 static struct fz_span
 without_space(struct fz_span body)
@@ -104,7 +112,8 @@ ingest_check(struct fz_span body, const struct limits *limits, const char **ret_
     enum fz_code code = format->check(body, limits, id, err);
     if (code != FZ_OK)
         return code;
-    *ret_format = format->name;
+    *ret_format =
+        format == &ingest_multipart ? ingest_multipart_format(body, limits) : format->name;
     memcpy(ret_id, id, sizeof(id));
     return FZ_OK;
 }

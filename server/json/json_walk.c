@@ -64,15 +64,27 @@ value_end(struct fz_span text, size_t pos)
     return text.len + 1;
 }
 
-struct json_walk
-json_walk_start(struct fz_span text)
+static struct json_walk
+start_at(struct fz_span text, char bracket)
 {
     static const char byte_order_mark[] = "\xef\xbb\xbf";
     size_t pos = text.len >= 3 && memcmp(text.data, byte_order_mark, 3) == 0 ? 3 : 0;
     pos = skip_space(text, pos);
-    if (pos == text.len || text.data[pos] != '{')
+    if (pos == text.len || text.data[pos] != (uint8_t)bracket)
         return (struct json_walk){text, text.len};
     return (struct json_walk){text, pos + 1};
+}
+
+struct json_walk
+json_walk_start(struct fz_span text)
+{
+    return start_at(text, '{');
+}
+
+struct json_walk
+json_walk_items(struct fz_span text)
+{
+    return start_at(text, '[');
 }
 
 bool
@@ -98,6 +110,28 @@ json_walk_next(struct json_walk *walk, struct json_member *ret)
         end = text.len;
     if (!fz_span_sub(text, key, key_end - 1 - key, &ret->key) ||
         !fz_span_sub(text, pos, end - pos, &ret->value))
+        return false;
+    walk->pos = end;
+    return true;
+}
+
+bool
+json_walk_next_item(struct json_walk *walk, struct json_member *ret)
+{
+    struct fz_span text = walk->text;
+    size_t pos = skip_space(text, walk->pos);
+    while (pos < text.len && text.data[pos] == ',')
+        pos = skip_space(text, pos + 1);
+    walk->pos = text.len;
+    if (pos >= text.len || text.data[pos] == ']')
+        return false;
+    size_t end = value_end(text, pos);
+    ret->complete = end <= text.len;
+    if (!ret->complete)
+        end = text.len;
+    ret->key = (struct fz_span){NULL, 0};
+    /* A stray closing bracket is no value: there is no way on. */
+    if (end == pos || !fz_span_sub(text, pos, end - pos, &ret->value))
         return false;
     walk->pos = end;
     return true;

@@ -28,6 +28,11 @@ struct json_walk json_walk_start(struct fz_span text);
 /* The next member; false at the end, or where the text is no object any more. */
 bool json_walk_next(struct json_walk *walk, struct json_member *ret);
 
+/* The same for an array: begin at its first item; ret->key is empty. Stray commas are passed over.
+ */
+struct json_walk json_walk_items(struct fz_span text);
+bool json_walk_next_item(struct json_walk *walk, struct json_member *ret);
+
 /* Append valid JSON without the white space between its tokens. */
 void json_walk_compact(struct fz_span json, struct fz_buffer *out);
 

@@ -1,3 +1,5 @@
+fz_fuzz_target(ingest_array fz_ingest fz_config)
+fz_fuzz_target(ingest_multipart fz_ingest fz_config)
 fz_fuzz_target(ingest_ips fz_ingest fz_config)
 fz_fuzz_target(ingest_multipart_form fz_ingest)
 fz_fuzz_target(ingest_native fz_ingest fz_config)
