@@ -19,6 +19,24 @@ keep(struct ingest_take *t, const char *start, const char *end)
     return copy;
 }
 
+/* What a system is called today; `name` itself if it has had no other name. */
+static const char *
+name_of_today(const char *name)
+{
+    static const struct {
+        const char *old, *today;
+    } names[] = {
+        {"iPhone OS", "iOS"},    {"Mac OS X", "macOS"},  {"Mac OS", "macOS"},
+        {"OS X", "macOS"},       {"Apple TVOS", "tvOS"}, {"Apple TV OS", "tvOS"},
+        {"Watch OS", "watchOS"}, {"xrOS", "visionOS"},
+    };
+    for (size_t i = 0; name && i < FZ_ARRAY_LEN(names); i++) {
+        if (strcmp(name, names[i].old) == 0)
+            return names[i].today;
+    }
+    return name;
+}
+
 void
 ingest_apple_os(struct ingest_take *t, const char *text)
 {
@@ -28,8 +46,9 @@ ingest_apple_os(struct ingest_take *t, const char *text)
     const char *end = text + strlen(text);
     const char *bracket = strrchr(text, '(');
     if (bracket && bracket > text && bracket[-1] == ' ' && end[-1] == ')') {
+        const char *build = fz_text_has_prefix(bracket, "(Build ") ? bracket + 7 : bracket + 1;
         if (!r->os_build)
-            r->os_build = keep(t, bracket + 1, end - 1);
+            r->os_build = keep(t, build, end - 1);
         end = bracket;
     }
     while (end > text && end[-1] == ' ')
@@ -42,7 +61,7 @@ ingest_apple_os(struct ingest_take *t, const char *text)
     if (has_version && !r->os_version)
         r->os_version = keep(t, word, end);
     if (!r->os_name)
-        r->os_name = keep(t, text, has_version ? word : end);
+        r->os_name = name_of_today(keep(t, text, has_version ? word : end));
 }
 
 bool

@@ -8,7 +8,9 @@
 
 #include "server/ingest/take.h"
 
-/* "iPhone OS 17.2 (21C62)", "macOS 13.0": name, version, build. */
+/* "iPhone OS 17.2 (21C62)", "macOS 13.0": name, version, build. Older names become those of today
+ * ("iPhone OS" is "iOS", "Mac OS X" is "macOS"), so that reports of one system are found together.
+ */
 void ingest_apple_os(struct ingest_take *t, const char *text);
 
 /* "*** Terminating app due to uncaught exception 'NSRangeException', reason: '...'": exception and

@@ -75,6 +75,14 @@ FORMATS = [
     ),
     Format("minidump", reads=["reports/minidump/*.dmp", "clients/made/empty.dmp"],
            matched={"matched/minidump-crash_macos/crash_macos.dmp": "matched/minidump-crash_macos/expected/frames.json"}),
+    Format(
+        "crash",
+        reads=["reports/apple-crash-text/*.crash", "reports/apple-crash-text/*.txt", "reports/crashprobe-data/**/_apple_*.crash",
+               "reports/crashprobe-data/**/_bugsee_*.crash", "reports/crashprobe-data/**/_hockeyapp_*.crash",
+               "reports/crashprobe-data/**/_sentry_*.crash", "reports/kscrash/**/*.txt",
+               "reports/plcrash/expected/*.txt", "reports/ips/expected/*.log"],
+        made=["clients/made/demo.crash"],
+        derived=".crash"),
     Format("framezero", made=["clients/made/native.json", "clients/made/native-short.json"]),
 ]
 
