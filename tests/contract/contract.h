@@ -71,5 +71,6 @@ int contract_run_processes(void);
 int contract_run_committer(void);
 int contract_run_isolation(void);
 int contract_run_chunks(void);
+int contract_run_sessions(void);
 
 #endif

@@ -1,0 +1,252 @@
+#include "storage/store_sessions.h"
+
+#include "storage/store_private.h"
+
+enum { RELEASE_MAX = 250, ENVIRONMENT_MAX = 64, REASON_MAX = 64 };
+
+static const int64_t DAY_MS = INT64_C(24) * 3600 * 1000;
+
+/* One call's transaction. */
+struct put {
+    struct sql *tx;
+    int64_t project_id, now_ms;
+    struct fz_arena *arena;
+};
+
+static int64_t
+day_of(int64_t time_ms)
+{
+    return time_ms - time_ms % DAY_MS;
+}
+
+/* A device's clock may be anything; a day far off would never be looked at. */
+static int64_t
+likely_day(const struct put *put, int64_t time_ms)
+{
+    bool is_likely =
+        time_ms > put->now_ms - STORE_SESSION_LIFE_MS && time_ms < put->now_ms + DAY_MS;
+    return day_of(is_likely ? time_ms : put->now_ms);
+}
+
+/* Where a session is counted. */
+struct place {
+    int64_t day_ms;
+    struct sql_value release, environment;
+};
+
+static struct sql_value
+clean(const struct put *put, const char *text, size_t max)
+{
+    return sql_text_clean(put->arena, text ? text : "", max);
+}
+
+static enum fz_code
+count(const struct put *put, const struct place *place, const int64_t n[STORE_SESSION_OUTCOMES],
+      struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(put->project_id),
+                                     sql_int(place->day_ms),
+                                     place->release,
+                                     place->environment,
+                                     sql_int(n[STORE_SESSION_HEALTHY]),
+                                     sql_int(n[STORE_SESSION_ERRORED]),
+                                     sql_int(n[STORE_SESSION_ABNORMAL]),
+                                     sql_int(n[STORE_SESSION_CRASHED])};
+    return sql_exec(put->tx,
+                    "INSERT INTO session_counts (project_id, day_ms, release, environment, "
+                    "healthy, errored, abnormal, crashed) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) "
+                    "ON CONFLICT (project_id, day_ms, release, environment) DO UPDATE SET "
+                    "healthy = session_counts.healthy + excluded.healthy, "
+                    "errored = session_counts.errored + excluded.errored, "
+                    "abnormal = session_counts.abnormal + excluded.abnormal, "
+                    "crashed = session_counts.crashed + excluded.crashed",
+                    args, FZ_ARRAY_LEN(args), NULL, err);
+}
+
+/* What is known of a run: where it was counted, and as what. */
+static enum fz_code
+find_run(const struct put *put, const char *sid, struct place *ret, int64_t *ret_outcome,
+         bool *ret_found, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(put->project_id), sql_text(sid)};
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    enum fz_code code = sql_query(put->tx,
+                                  "SELECT day_ms, release, environment, outcome FROM sessions "
+                                  "WHERE project_id = $1 AND sid = $2",
+                                  args, FZ_ARRAY_LEN(args), &rows, err);
+    if (code == FZ_OK)
+        code = sql_next(&rows, ret_found, err);
+    if (code != FZ_OK || !*ret_found)
+        return code;
+    ret->day_ms = sql_col_int(&rows, 0);
+    ret->release = sql_text(sql_col_text(&rows, 1, put->arena));
+    ret->environment = sql_text(sql_col_text(&rows, 2, put->arena));
+    *ret_outcome = sql_col_int(&rows, 3);
+    bool more;
+    return sql_next(&rows, &more, err); /* tells whether the texts could be copied */
+}
+
+static enum fz_code
+put_run(const struct put *put, const struct store_session *session, struct fz_error *err)
+{
+    int64_t n[STORE_SESSION_OUTCOMES] = {0}, before = 0;
+    struct place place = {likely_day(put, session->started_ms),
+                          clean(put, session->release, RELEASE_MAX),
+                          clean(put, session->environment, ENVIRONMENT_MAX)};
+    bool found = false;
+    enum fz_code code = find_run(put, session->sid, &place, &before, &found, err);
+    if (code != FZ_OK || (found && before >= (int64_t)session->outcome))
+        return code;
+    const struct sql_value args[] = {
+        sql_int(put->project_id), sql_text(session->sid),    sql_int(place.day_ms), place.release,
+        place.environment,        sql_int(session->outcome), sql_int(put->now_ms)};
+    code = sql_exec(put->tx,
+                    "INSERT INTO sessions (project_id, sid, day_ms, release, environment, outcome, "
+                    "seen_ms) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (project_id, sid) "
+                    "DO UPDATE SET outcome = excluded.outcome, seen_ms = excluded.seen_ms",
+                    args, FZ_ARRAY_LEN(args), NULL, err);
+    if (code != FZ_OK)
+        return code;
+    n[session->outcome]++;
+    if (found && before >= 0 && before < STORE_SESSION_OUTCOMES)
+        n[before]--;
+    return count(put, &place, n, err);
+}
+
+static enum fz_code
+put_session(const struct put *put, const struct store_session *session, struct fz_error *err)
+{
+    if (session->sid[0] && !store_is_id(session->sid))
+        return fz_fail(err, FZ_E_MALFORMED, "a session's id has 32 lower-case hex digits");
+    if (session->sid[0])
+        return put_run(put, session, err);
+    int64_t n[STORE_SESSION_OUTCOMES];
+    for (size_t i = 0; i < STORE_SESSION_OUTCOMES; i++)
+        n[i] = session->n[i];
+    const struct place place = {likely_day(put, session->started_ms),
+                                clean(put, session->release, RELEASE_MAX),
+                                clean(put, session->environment, ENVIRONMENT_MAX)};
+    return count(put, &place, n, err);
+}
+
+static enum fz_code
+put_discarded(const struct put *put, const struct store_discarded *discarded, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(put->project_id), sql_int(day_of(put->now_ms)),
+                                     clean(put, discarded->reason, REASON_MAX),
+                                     clean(put, discarded->category, REASON_MAX),
+                                     sql_int(discarded->n)};
+    return sql_exec(put->tx,
+                    "INSERT INTO discarded_counts (project_id, day_ms, reason, category, n) VALUES "
+                    "($1, $2, $3, $4, $5) ON CONFLICT (project_id, day_ms, reason, category) DO "
+                    "UPDATE SET n = discarded_counts.n + excluded.n",
+                    args, FZ_ARRAY_LEN(args), NULL, err);
+}
+
+/* Runs of which no update can be expected any more. */
+static enum fz_code
+forget_old(const struct put *put, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(put->now_ms - STORE_SESSION_LIFE_MS),
+                                     sql_int(put->project_id)};
+    return sql_exec(put->tx, "DELETE FROM sessions WHERE seen_ms < $1 AND project_id = $2", args,
+                    FZ_ARRAY_LEN(args), NULL, err);
+}
+
+enum fz_code
+store_session_put(struct store *store, int64_t project_id, const struct store_session *sessions,
+                  size_t n_sessions, const struct store_discarded *discarded, size_t n_discarded,
+                  struct fz_arena *arena, struct fz_error *err)
+{
+    struct put put = {.project_id = project_id, .arena = arena};
+    if (n_sessions + n_discarded == 0)
+        return FZ_OK;
+    enum fz_code code = sql_now(store->sql, &put.now_ms, err);
+    if (code != FZ_OK)
+        return code;
+    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
+    code = sql_begin(store->sql, &tx, err);
+    put.tx = tx;
+    /* Two updates of one run at once must not both count it. Projects' own locks are positive. */
+    if (code == FZ_OK)
+        code = sql_lock(tx, -1 - project_id, true, err);
+    for (size_t i = 0; code == FZ_OK && i < n_sessions; i++)
+        code = put_session(&put, &sessions[i], err);
+    for (size_t i = 0; code == FZ_OK && i < n_discarded; i++)
+        code = put_discarded(&put, &discarded[i], err);
+    if (code == FZ_OK)
+        code = forget_old(&put, err);
+    return code == FZ_OK ? sql_commit(&tx, err) : code;
+}
+
+enum fz_code
+store_session_counts(struct store *store, int64_t project_id, int64_t since_ms, int64_t until_ms,
+                     const char *release, size_t limit, struct fz_arena *arena,
+                     struct store_session_count **ret, size_t *ret_n, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(project_id), sql_int(day_of(since_ms)),
+                                     sql_int(until_ms), sql_text(release ? release : ""),
+                                     sql_int((int64_t)limit)};
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    struct store_session_count *list = NULL;
+    size_t n = 0, room = 0;
+    bool row = false;
+    enum fz_code code =
+        sql_query(store->sql,
+                  "SELECT release, environment, CAST(sum(healthy) AS bigint), CAST(sum(errored) AS "
+                  "bigint), CAST(sum(abnormal) AS bigint), CAST(sum(crashed) AS bigint), "
+                  "min(day_ms), max(day_ms) FROM session_counts WHERE "
+                  "project_id = $1 AND day_ms >= $2 AND day_ms <= $3 AND (release = $4 OR $4 = '') "
+                  "GROUP BY release, environment ORDER BY max(day_ms) DESC, release DESC, "
+                  "environment LIMIT $5",
+                  args, FZ_ARRAY_LEN(args), &rows, err);
+    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
+        list = store_grow(arena, list, n, &room, sizeof(*list));
+        if (!list)
+            return fz_arena_fail(arena, err);
+        struct store_session_count *one = &list[n++];
+        *one = (struct store_session_count){.release = sql_col_text(&rows, 0, arena),
+                                            .environment = sql_col_text(&rows, 1, arena),
+                                            .first_day_ms = sql_col_int(&rows, 6),
+                                            .last_day_ms = sql_col_int(&rows, 7)};
+        for (int i = 0; i < STORE_SESSION_OUTCOMES; i++)
+            one->n[i] = (uint64_t)sql_col_int(&rows, 2 + i);
+    }
+    if (code != FZ_OK)
+        return code;
+    *ret = list;
+    *ret_n = n;
+    return FZ_OK;
+}
+
+enum fz_code
+store_discarded_counts(struct store *store, int64_t project_id, int64_t since_ms, int64_t until_ms,
+                       size_t limit, struct fz_arena *arena, struct store_discarded_count **ret,
+                       size_t *ret_n, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(project_id), sql_int(day_of(since_ms)),
+                                     sql_int(until_ms), sql_int((int64_t)limit)};
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    struct store_discarded_count *list = NULL;
+    size_t n = 0, room = 0;
+    bool row = false;
+    enum fz_code code =
+        sql_query(store->sql,
+                  "SELECT reason, category, CAST(sum(n) AS bigint) FROM discarded_counts WHERE "
+                  "project_id = $1 AND day_ms >= $2 AND day_ms <= $3 GROUP BY "
+                  "reason, category ORDER BY sum(n) DESC, reason, category LIMIT $4",
+                  args, FZ_ARRAY_LEN(args), &rows, err);
+    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
+        list = store_grow(arena, list, n, &room, sizeof(*list));
+        if (!list)
+            return fz_arena_fail(arena, err);
+        list[n++] = (struct store_discarded_count){.reason = sql_col_text(&rows, 0, arena),
+                                                   .category = sql_col_text(&rows, 1, arena),
+                                                   .n = (uint64_t)sql_col_int(&rows, 2)};
+    }
+    if (code != FZ_OK)
+        return code;
+    *ret = list;
+    *ret_n = n;
+    return FZ_OK;
+}

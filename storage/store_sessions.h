@@ -1,0 +1,67 @@
+/*
+ * Sessions: how many runs of an app there were, and how they ended, by day, release and
+ * environment.
+ *
+ * A run is told in several updates, which may come in any order or twice; the worst outcome stays.
+ * Updates of one run are merged for STORE_SESSION_LIFE_MS; the counts stay.
+ */
+#ifndef STORE_SESSIONS_H
+#define STORE_SESSIONS_H
+
+#include "storage/store.h"
+
+#define STORE_SESSION_LIFE_MS (INT64_C(30) * 24 * 3600 * 1000)
+
+enum store_session_outcome { /* the worse, the higher */
+                             STORE_SESSION_HEALTHY,
+                             STORE_SESSION_ERRORED,
+                             STORE_SESSION_ABNORMAL, /* ended, but neither by itself nor by a crash
+                                                      */
+                             STORE_SESSION_CRASHED,
+                             STORE_SESSION_OUTCOMES,
+};
+
+/* What was told at once: of one run if sid is set, else of as many as n says. */
+struct store_session {
+    char sid[FZ_UUID_TEXT];             /* "" = counted by the client */
+    const char *release, *environment;  /* NULL = not told */
+    int64_t started_ms;                 /* 0 or unlikely ones count as now */
+    enum store_session_outcome outcome; /* of a single run */
+    uint32_t n[STORE_SESSION_OUTCOMES]; /* of those that the client counted */
+};
+
+struct store_discarded { /* reports that the client did not send */
+    const char *reason, *category;
+    uint32_t n;
+};
+
+/* All or nothing. */
+FZ_MUST_CHECK enum fz_code
+store_session_put(struct store *store, int64_t project_id, const struct store_session *sessions,
+                  size_t n_sessions, const struct store_discarded *discarded, size_t n_discarded,
+                  struct fz_arena *arena, struct fz_error *err);
+
+struct store_session_count {
+    const char *release, *environment; /* "" = not told */
+    uint64_t n[STORE_SESSION_OUTCOMES];
+    int64_t first_day_ms, last_day_ms;
+};
+
+/* Of runs that began from since_ms (its day) to until_ms; release NULL = all. The releases seen
+ * last come first; at most `limit`. */
+FZ_MUST_CHECK enum fz_code
+store_session_counts(struct store *store, int64_t project_id, int64_t since_ms, int64_t until_ms,
+                     const char *release, size_t limit, struct fz_arena *arena,
+                     struct store_session_count **ret, size_t *ret_n, struct fz_error *err);
+/* The same for what clients threw away: sums by reason and category, at most `limit`. */
+struct store_discarded_count {
+    const char *reason, *category;
+    uint64_t n;
+};
+FZ_MUST_CHECK enum fz_code store_discarded_counts(struct store *store, int64_t project_id,
+                                                  int64_t since_ms, int64_t until_ms, size_t limit,
+                                                  struct fz_arena *arena,
+                                                  struct store_discarded_count **ret, size_t *ret_n,
+                                                  struct fz_error *err);
+
+#endif
