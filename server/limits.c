@@ -14,6 +14,9 @@ limits_default(void)
         .report_bytes = 4 * MiB,
         .report_inflated_bytes = 32 * MiB,
         .symbol_bytes = 4 * GiB,
+        .late_token_bytes = 16 * MiB,
+        .chunk_bytes = 8 * MiB,
+        .chunk_request_bytes = 32 * MiB,
         .envelope_bytes = 20 * MiB,
         .envelope_inflated_bytes = 100 * MiB,
         .json_bytes = 1 * MiB,
@@ -63,7 +66,8 @@ static const struct field {
     FIELD(header_s),       FIELD(body_s),
     FIELD(min_body_rate),  FIELD(auth_failures),
     FIELD(per_address),    FIELD(body_memory),
-    FIELD(answer_s),
+    FIELD(answer_s),       FIELD(late_token_bytes),
+    FIELD(chunk_bytes),    FIELD(chunk_request_bytes),
 #undef FIELD
 };
 

@@ -14,6 +14,9 @@ struct limits {
     size_t envelope_bytes;          /* an envelope with attachments as sent; 20 MiB */
     size_t envelope_inflated_bytes; /* the same inflated; 100 MiB */
     uint64_t symbol_bytes;          /* upload of symbols; 4 GiB */
+    uint64_t late_token_bytes;      /* the same if its token comes within the body; 16 MiB */
+    size_t chunk_bytes;             /* what uploaders cut files into; 8 MiB */
+    size_t chunk_request_bytes;     /* chunks of one request, inflated; 32 MiB */
     size_t json_bytes;              /* any other request body; 1 MiB */
     size_t json_depth;              /* 128 */
     size_t threads;                 /* 512 a report */

@@ -99,6 +99,9 @@ FZ_MUST_CHECK enum fz_code store_token_create(struct store *store, int64_t proje
 FZ_MUST_CHECK enum fz_code
 store_token_check(struct store *store, const char *text, struct store_token *ret,
                   struct fz_error *err); /* label and hint are NULL in ret */
+/* The project that a token belongs to; 0 = all. NOT_FOUND. */
+FZ_MUST_CHECK enum fz_code store_token_project(struct store *store, int64_t id, int64_t *ret,
+                                               struct fz_error *err);
 FZ_MUST_CHECK enum fz_code store_token_list(struct store *store, struct fz_arena *arena,
                                             struct store_token **ret, size_t *ret_n,
                                             struct fz_error *err);

@@ -162,8 +162,7 @@ store_chunk_drop(struct store *store, const struct store_chunk *chunk, struct fz
     const struct sql_value args[] = {sql_int(chunk->token_id), sql_text(chunk->sha1),
                                      sql_text(chunk->blob_sha256)};
     return sql_exec(store->sql,
-                    "DELETE FROM chunks WHERE token_id = $1 AND sha1 = $2 AND blob_sha256 = $3 AND "
-                    "expires_ms = 0",
+                    "DELETE FROM chunks WHERE token_id = $1 AND sha1 = $2 AND blob_sha256 = $3",
                     args, FZ_ARRAY_LEN(args), NULL, err);
 }
 

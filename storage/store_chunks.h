@@ -38,6 +38,7 @@ FZ_MUST_CHECK enum fz_code store_chunk_find(struct store *store, int64_t token_i
 FZ_MUST_CHECK enum fz_code store_chunk_expire(struct store *store, size_t max,
                                               struct fz_arena *arena, struct store_chunk **ret,
                                               size_t *ret_n, struct fz_error *err);
+/* Forget a chunk whose blob is gone. */
 FZ_MUST_CHECK enum fz_code store_chunk_drop(struct store *store, const struct store_chunk *chunk,
                                             struct fz_error *err);
 

@@ -113,6 +113,8 @@ static const struct api_route own_rows[] = {
      .name = "metrics",
      .handle = api_metrics},
 };
+enum { CHUNK_FORM_BYTES = 1024 * 1024 };
+
 static const struct api_routes own_routes = {own_rows, FZ_ARRAY_LEN(own_rows)};
 
 /* The bodies a route takes; which limits they have is known at run time. */
@@ -137,6 +139,12 @@ set_body(struct http_route *route, enum api_body body, const struct limits *limi
     case API_BODY_SYMBOLS: /* hours on a slow line are fine as long as bytes come */
         route->body = HTTP_BODY_FILE;
         route->max_bytes = route->max_inflated_bytes = limits->symbol_bytes;
+        break;
+    case API_BODY_CHUNKS: /* what does not compress grows a little, and each part has a header */
+        route->body = HTTP_BODY_FILE;
+        route->max_bytes = limits->chunk_request_bytes;
+        route->max_bytes += route->max_bytes / 16 + CHUNK_FORM_BYTES;
+        route->max_inflated_bytes = route->max_bytes;
         break;
     case API_BODY_JSON:
         route->body = HTTP_BODY_MEMORY;

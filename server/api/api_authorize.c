@@ -154,6 +154,23 @@ api_authorize_token(struct api *api, struct http_request *request, const char *t
 }
 
 enum fz_code
+api_find_project(struct api_call *call, const char *name, int64_t *ret, struct fz_error *err)
+{
+    struct store_project project;
+    int64_t own = 0;
+    enum fz_code code = store_token_project(call->store, http_token_id(call->request), &own, err);
+    if (code)
+        return code;
+    code = find_project(call->store, name, call->arena, &project, err);
+    if (code == FZ_E_NOT_FOUND || code == FZ_E_MALFORMED ||
+        (!code && own != 0 && own != project.id))
+        return fz_fail(err, FZ_E_NOT_FOUND, "no project '%.64s'", name);
+    if (!code)
+        *ret = project.id;
+    return code;
+}
+
+enum fz_code
 api_authorize(void *app, struct http_request *request, unsigned scope, int64_t *ret_project_id,
               int64_t *ret_token_id, int *ret_status, struct fz_error *err)
 {
@@ -162,6 +179,11 @@ api_authorize(void *app, struct http_request *request, unsigned scope, int64_t *
     const char *token = route && route->find_token ? route->find_token(request, room) : NULL;
     if (!token)
         token = find_token(request, scope);
+    if (!token && route && route->token_may_come_late) {
+        http_limit_body(request, ((struct api *)app)->config.limits->late_token_bytes);
+        *ret_project_id = *ret_token_id = 0;
+        return FZ_OK;
+    }
     struct api_grant grant;
     enum fz_code code = api_authorize_token(app, request, token, scope, &grant, ret_status, err);
     if (code)

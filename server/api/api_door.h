@@ -19,6 +19,7 @@ enum api_body {
     API_BODY_REPORT,   /* in memory, limits report_bytes and report_inflated_bytes */
     API_BODY_ENVELOPE, /* the same with room for attachments: envelope_bytes... */
     API_BODY_SYMBOLS,  /* in a file, limit symbol_bytes */
+    API_BODY_CHUNKS,   /* in a file, limit chunk_request_bytes and some more for the form */
     API_BODY_JSON,     /* in memory, limit json_bytes */
 };
 
@@ -39,6 +40,9 @@ struct api_route {
     unsigned flags;         /* HTTP_ROUTE_* */
     api_find_token_fn find_token;
     http_write_error_fn write_error;
+    bool token_may_come_late; /* a request without one is let in with a body of late_token_bytes at
+                                 most; its http_token_id() is 0, and the handler must find the token
+                                 in the body and ask api_authorize_token() */
 };
 
 struct api_routes {
@@ -78,9 +82,38 @@ void api_run(void *app, struct http_request *request, api_work_fn work);
 FZ_MUST_CHECK enum fz_code api_answer(struct api_call *call, int status,
                                       const struct fz_buffer *json, struct fz_error *err);
 
+/* The project of this name or number, if the request's token may use it, else NOT_FOUND. For names
+ * that stand in a body. */
+FZ_MUST_CHECK enum fz_code api_find_project(struct api_call *call, const char *name, int64_t *ret,
+                                            struct fz_error *err);
+
 const struct limits *api_limits(const struct api *api);
 struct blob_store *api_blobs(const struct api *api);
 struct metrics *api_metrics_of(const struct api *api); /* may be NULL */
+
+/* ---- symbols in ----------------------------------------------------------------------------- */
+
+/* Keep `len` bytes of `fd` from `offset` on as an upload of the call's project, and queue its job.
+ * `name` is the client's, any bytes; ret->name is what became of it. */
+FZ_MUST_CHECK enum fz_code api_upload_add(struct api_call *call, int fd, uint64_t offset,
+                                          uint64_t len, const char *name, struct store_upload *ret,
+                                          struct fz_error *err);
+/* Copy them to a new file of the blob store's, for blob_put_fd(). */
+FZ_MUST_CHECK enum fz_code api_copy_range(struct api_call *call, int fd, uint64_t offset,
+                                          uint64_t len, int *ret_fd, struct fz_error *err);
+
+/*
+ * Is what a request waits for done? Then answers it and sets *ret_done, else leaves both alone.
+ * `is_late`: the time is over, so it must answer. A failure becomes the answer, except UNAVAILABLE
+ * before the time is over. On the watcher's thread, after every change in the database: quick.
+ */
+typedef enum fz_code (*api_check_fn)(struct api_call *call, void *user, bool is_late,
+                                     bool *ret_done, struct fz_error *err);
+
+/* Have the request answered by `check` within wait_ms (negative: as long as for POST /symbols).
+ * `user` (malloc, may be NULL) is taken, even on failure. */
+FZ_MUST_CHECK enum fz_code api_wait(struct api_call *call, api_check_fn check, void *user,
+                                    int64_t wait_ms, struct fz_error *err);
 
 /* ---- reports in ----------------------------------------------------------------------------- */
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -19,20 +20,19 @@
 
 enum { COPY_BYTES = 1024 * 1024, NAME_MAX_LEN = 255 };
 
-/* The part of a multipart body as a descriptor of its own, since a blob is a whole file. */
-static enum fz_code
-copy_part(struct blob_store *blobs, int from, uint64_t offset, uint64_t len, int *ret_fd,
-          struct fz_error *err)
+enum fz_code
+api_copy_range(struct api_call *call, int fd, uint64_t offset, uint64_t len, int *ret_fd,
+               struct fz_error *err)
 {
     int to FZ_CLEANUP(fz_closep) = -1;
-    enum fz_code code = blob_temp(blobs, &to, err);
+    enum fz_code code = blob_temp(call->api->blobs, &to, err);
     if (code)
         return code;
     uint8_t *piece = malloc(COPY_BYTES);
     if (!piece)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     while (len > 0 && !code) {
-        ssize_t n = pread(from, piece, len < COPY_BYTES ? (size_t)len : COPY_BYTES, (off_t)offset);
+        ssize_t n = pread(fd, piece, len < COPY_BYTES ? (size_t)len : COPY_BYTES, (off_t)offset);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0) {
@@ -82,10 +82,38 @@ disposition_name(const struct api_call *call)
     return fz_arena_text(call->arena, fz_span_make(at, len));
 }
 
+enum fz_code
+api_upload_add(struct api_call *call, int fd, uint64_t offset, uint64_t len, const char *name,
+               struct store_upload *ret, struct fz_error *err)
+{
+    struct store_upload upload = {.project_id = call->project_id,
+                                  .name = clean_name(call->arena, name)};
+    struct fz_uuid uuid = fz_uuid_new();
+    fz_uuid_format(&uuid, upload.id);
+    struct stat info;
+    if (fstat(fd, &info) != 0)
+        return fz_fail_errno(err, "the upload");
+    int file FZ_CLEANUP(fz_closep) = -1;
+    bool is_whole = offset == 0 && len == (uint64_t)info.st_size; /* is a file of its own */
+    enum fz_code code = is_whole ? FZ_OK : api_copy_range(call, fd, offset, len, &file, err);
+    if (!code)
+        code = blob_put_fd(call->api->blobs, is_whole ? fd : file, upload.blob_sha256, &upload.size,
+                           err);
+    if (!code)
+        code = store_upload_insert(call->store, &upload, err);
+    if (code)
+        return code;
+    if (call->api->config.metrics)
+        call->api->config.metrics->uploads_accepted++;
+    http_log_note(call->request, "upload", upload.id);
+    *ret = upload;
+    return FZ_OK;
+}
+
 /* The first part with a file name, else the first: as `curl -F file=@Demo.zip` sends it. */
 static enum fz_code
-store_part(struct api_call *call, int body, const char *boundary, struct store_upload *upload,
-           struct fz_error *err)
+choose_part(struct api_call *call, int body, const char *boundary, struct ingest_part *ret,
+            struct fz_error *err)
 {
     struct ingest_part *parts = NULL;
     size_t n = 0, chosen = 0;
@@ -98,35 +126,34 @@ store_part(struct api_call *call, int body, const char *boundary, struct store_u
         chosen = 0;
     if (n == 0 || parts[chosen].len == 0)
         return fz_fail(err, FZ_E_MALFORMED, "the form holds no file, or an empty one");
-    int file FZ_CLEANUP(fz_closep) = -1;
-    code = copy_part(call->api->blobs, body, parts[chosen].offset, parts[chosen].len, &file, err);
-    if (code)
-        return code;
-    if (!*upload->name)
-        upload->name = clean_name(call->arena, parts[chosen].filename);
-    return blob_put_fd(call->api->blobs, file, upload->blob_sha256, &upload->size, err);
+    *ret = parts[chosen];
+    return FZ_OK;
 }
 
-/* The file of the request becomes a blob: the body itself, or a part of a form. */
+/* The file of the request becomes an upload: the body itself, or a part of a form. */
 static enum fz_code
-store_body(struct api_call *call, struct store_upload *upload, struct fz_error *err)
+add_body(struct api_call *call, struct store_upload *ret, struct fz_error *err)
 {
     const char *name = http_query(call->request, "name");
     const char *type = http_header(call->request, "Content-Type");
     char boundary[INGEST_BOUNDARY_TEXT];
-    uint64_t size = 0;
-    int body = http_body_fd(call->request, &size);
-    upload->name = clean_name(call->arena, name ? name : disposition_name(call));
-    if (size == 0)
+    struct ingest_part part = {.offset = 0};
+    int body = http_body_fd(call->request, &part.len);
+    if (!name)
+        name = disposition_name(call);
+    if (part.len == 0)
         return fz_fail(err, FZ_E_MALFORMED,
                        "the body is empty; send a Mach-O, or a zip or tar.gz with dSYMs");
     enum fz_code code =
         type ? ingest_form_boundary(type, boundary, err) : (enum fz_code)FZ_E_UNSUPPORTED;
     if (!code)
-        return store_part(call, body, boundary, upload, err);
-    if (code != FZ_E_UNSUPPORTED) /* any other type is a raw body */
-        return code;
-    return blob_put_fd(call->api->blobs, body, upload->blob_sha256, &upload->size, err);
+        code = choose_part(call, body, boundary, &part, err);
+    else if (code == FZ_E_UNSUPPORTED) /* any other type is a raw body */
+        code = FZ_OK;
+    if (!code)
+        code = api_upload_add(call, body, part.offset, part.len,
+                              name && *name ? name : part.filename, ret, err);
+    return code;
 }
 
 static enum fz_code
@@ -148,20 +175,11 @@ static enum fz_code
 post_symbols(struct api_call *call, struct fz_error *err)
 {
     static const char *const known[] = {"name", NULL};
-    struct store_upload upload = {.project_id = call->project_id};
-    struct fz_uuid uuid = fz_uuid_new();
-    fz_uuid_format(&uuid, upload.id);
+    struct store_upload upload;
     enum fz_code code = api_check_query(call->request, known, err);
     if (!code)
-        code = store_body(call, &upload, err);
-    if (!code)
-        code = store_upload_insert(call->store, &upload, err);
-    if (code)
-        return code;
-    if (call->api->config.metrics)
-        call->api->config.metrics->uploads_accepted++;
-    http_log_note(call->request, "upload", upload.id);
-    return add_wait(call, &upload, err);
+        code = add_body(call, &upload, err);
+    return code ? code : add_wait(call, &upload, err);
 }
 
 static enum fz_code

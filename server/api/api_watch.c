@@ -79,6 +79,10 @@ answer_deadline(struct api_call *call, const struct api_wait *wait)
                           "it kept and done later"));
         http_respond_error(wait->request, &err);
         break;
+    case API_WAIT_CHECK: /* it has answered, unless the database is away */
+        fz_ignore(fz_fail(&err, FZ_E_UNAVAILABLE, "the database cannot be asked just now"));
+        http_respond_error(wait->request, &err);
+        break;
     }
 }
 
@@ -139,7 +143,7 @@ check_upload(struct api_call *call, const struct api_wait *wait, bool *ret_done,
 
 /* True if the request was answered. */
 static bool
-check(struct api_watcher *watcher, const struct api_wait *wait, bool is_late)
+check_wait(struct api_watcher *watcher, const struct api_wait *wait, bool is_late)
 {
     struct fz_arena arena FZ_CLEANUP(fz_arena_deinit);
     fz_arena_init(&arena, watcher->api->config.limits->report_memory);
@@ -162,6 +166,9 @@ check(struct api_watcher *watcher, const struct api_wait *wait, bool is_late)
         break;
     case API_WAIT_UPLOAD:
         code = check_upload(&call, wait, &is_done, &err);
+        break;
+    case API_WAIT_CHECK:
+        code = wait->check(&call, wait->user, is_late, &is_done, &err);
         break;
     }
     if (is_done)
@@ -204,8 +211,9 @@ check_all(struct api_watcher *watcher, bool is_hurried)
     int64_t now_ms = fz_time_monotonic_ms();
     for (struct api_wait **at = &watcher->waits; *at;) {
         struct api_wait *wait = *at;
-        if (check(watcher, wait, is_hurried || now_ms >= wait->deadline_ms)) {
+        if (check_wait(watcher, wait, is_hurried || now_ms >= wait->deadline_ms)) {
             *at = wait->next;
+            free(wait->user);
             free(wait);
         } else {
             at = &wait->next;
@@ -257,6 +265,27 @@ api_watcher_add(struct api_watcher *watcher, struct api_wait *wait)
     watcher->added = wait;
     pthread_cond_signal(&watcher->changed);
     pthread_mutex_unlock(&watcher->lock);
+}
+
+enum fz_code
+api_wait(struct api_call *call, api_check_fn check, void *user, int64_t wait_ms,
+         struct fz_error *err)
+{
+    struct api_wait *wait = calloc(1, sizeof(*wait));
+    if (!wait) {
+        free(user);
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    }
+    if (wait_ms < 0)
+        wait_ms = (int64_t)call->api->config.upload_wait_s * 1000;
+    wait->kind = API_WAIT_CHECK;
+    wait->request = call->request;
+    wait->project_id = call->project_id;
+    wait->deadline_ms = fz_time_monotonic_ms() + wait_ms;
+    wait->check = check;
+    wait->user = user;
+    api_watcher_add(call->api->watcher, wait);
+    return FZ_OK;
 }
 
 void

@@ -13,6 +13,7 @@ enum api_wait_kind {
     API_WAIT_REPORT,    /* 200 with the report; at the deadline 202 */
     API_WAIT_TRANSIENT, /* 200 with the report, which is gone then; at the deadline 503 */
     API_WAIT_UPLOAD,    /* 201 with the upload's result; at the deadline 202 */
+    API_WAIT_CHECK,     /* what `check` answers */
 };
 
 struct api_wait {
@@ -24,6 +25,8 @@ struct api_wait {
     enum api_format format;
     const char *report_format; /* static string, for the 202 */
     int64_t deadline_ms;       /* monotonic */
+    api_check_fn check;        /* API_WAIT_CHECK */
+    void *user;                /* for it; malloc, ends with the wait */
 };
 
 FZ_MUST_CHECK enum fz_code api_watcher_start(struct api *api, struct api_watcher **ret,

@@ -15,6 +15,12 @@ http_route_user(const struct http_request *request)
     return request->route ? request->route->user : NULL;
 }
 
+void
+http_limit_body(struct http_request *request, uint64_t max_bytes)
+{
+    request->own_max = max_bytes;
+}
+
 const char *
 http_param(const struct http_request *request, const char *name)
 {
@@ -37,6 +43,12 @@ const char *
 http_query_name(const struct http_request *request, size_t i)
 {
     return i < request->uri.n_query ? request->uri.query[i].name : NULL;
+}
+
+const char *
+http_query_value(const struct http_request *request, size_t i)
+{
+    return i < request->uri.n_query ? request->uri.query[i].value : NULL;
 }
 
 const char *

@@ -36,6 +36,25 @@ http_body_refuse(struct http_request *request, int status, enum fz_code code, ui
     return code;
 }
 
+static uint64_t
+own_limit(const struct http_request *request, uint64_t of_route)
+{
+    return request->own_max && request->own_max < of_route ? request->own_max : of_route;
+}
+
+uint64_t
+http_body_max(const struct http_request *request)
+{
+    const struct http_route *route = request->route;
+    return route->body == HTTP_BODY_NONE ? 0 : own_limit(request, route->max_bytes);
+}
+
+static uint64_t
+max_inflated(const struct http_request *request)
+{
+    return own_limit(request, request->route->max_inflated_bytes);
+}
+
 static void
 memory_release(struct http_server *server, struct http_memory *memory)
 {
@@ -88,7 +107,7 @@ enum fz_code
 http_body_add(struct http_request *request, struct fz_span bytes, bool *ret_full)
 {
     const struct http_route *route = request->route;
-    uint64_t max = route->body == HTTP_BODY_NONE ? 0 : route->max_bytes;
+    uint64_t max = http_body_max(request);
     *ret_full = false;
     request->bytes_in += bytes.len;
     if (request->bytes_in > max)
@@ -156,7 +175,7 @@ write_memory(void *arg, struct fz_span bytes, struct fz_error *err)
 {
     struct http_request *request = arg;
     (void)err; /* told in the request */
-    return memory_append(request, &request->stage, bytes, request->route->max_inflated_bytes);
+    return memory_append(request, &request->stage, bytes, max_inflated(request));
 }
 
 /* The decoder's failures become refusals; those of the sinks already are. */
@@ -165,7 +184,7 @@ refuse_inflate(struct http_request *request, enum fz_code code, const struct fz_
 {
     if (request->body_code)
         return request->body_code;
-    uint64_t limit = code == FZ_E_LIMIT ? request->route->max_inflated_bytes : 0;
+    uint64_t limit = code == FZ_E_LIMIT ? max_inflated(request) : 0;
     fz_ignore(http_body_refuse(request, fz_code_http_status(code), code, limit, "%s",
                                err->text)); /* it returns `code` */
     request->body_error.offset = err->offset;
@@ -178,8 +197,7 @@ inflate_bytes(struct http_request *request, struct fz_span bytes, http_sink_fn s
     struct fz_error err = {.offset = -1};
     enum fz_code code = FZ_OK;
     if (!request->inflate)
-        code = http_inflate_create(request->coding, request->route->max_inflated_bytes,
-                                   &request->inflate, &err);
+        code = http_inflate_create(request->coding, max_inflated(request), &request->inflate, &err);
     if (!code)
         code = http_inflate_feed(request->inflate, bytes, sink, request, &err);
     if (!code && request->body_complete)

@@ -179,7 +179,7 @@ static enum fz_code
 check_body(struct http_request *request)
 {
     const struct http_route *route = request->route;
-    uint64_t max = route->body == HTTP_BODY_NONE ? 0 : route->max_bytes;
+    uint64_t max = http_body_max(request);
     if (request->framing.content_length > max) {
         request->answer.close = true;
         return http_body_refuse(

@@ -62,6 +62,10 @@ typedef enum fz_code (*http_authorize_fn)(void *app, struct http_request *reques
                                           int64_t *ret_project_id, int64_t *ret_token_id,
                                           int *ret_status, struct fz_error *err);
 
+/* Within http_authorize_fn: the body of this request, as sent and inflated, may have at most so
+ * many bytes (1 or more), even if the route allows more. */
+void http_limit_body(struct http_request *request, uint64_t max_bytes);
+
 struct http_config {
     const char *listen;   /* "127.0.0.1:8480", "[::1]:0", ":8480"; port 0 = any free one */
     const char *temp_dir; /* for HTTP_BODY_FILE */
@@ -92,6 +96,7 @@ const char *http_query(const struct http_request *request,
 /* The name of the i-th parameter of the query string, decoded, as http_query() knows it; NULL past
  * the last. For refusing unknown ones by name. */
 const char *http_query_name(const struct http_request *request, size_t i);
+const char *http_query_value(const struct http_request *request, size_t i);
 const char *http_header(const struct http_request *request,
                         const char *name); /* case-insensitive */
 /* The address of the peer without its port ("192.0.2.7", "2001:db8::1"). Also in authorize. */

@@ -18,6 +18,7 @@ enum {
 struct http_inflate {
     enum http_coding coding;
     uint64_t in, out, max_out;
+    bool any_ratio;
     /* deflate: the first two bytes tell whether there is a zlib header. */
     uint8_t head[2];
     size_t n_head;
@@ -76,6 +77,12 @@ http_inflate_create(enum http_coding coding, uint64_t max_out, struct http_infla
 }
 
 void
+http_inflate_any_ratio(struct http_inflate *stream)
+{
+    stream->any_ratio = true;
+}
+
+void
 http_inflate_destroy(struct http_inflate *stream)
 {
     if (!stream)
@@ -105,7 +112,7 @@ emit(struct http_inflate *stream, uint64_t in, struct fz_span bytes, http_sink_f
                           "the body is larger than the limit of %llu bytes once inflated",
                           (unsigned long long)stream->max_out);
     stream->out += bytes.len;
-    if (stream->coding != HTTP_CODING_IDENTITY && stream->out > RATIO_FREE &&
+    if (!stream->any_ratio && stream->coding != HTTP_CODING_IDENTITY && stream->out > RATIO_FREE &&
         stream->out / RATIO > in)
         return fz_fail_at(err, FZ_E_LIMIT, in, "the body inflates to more than %d times its size",
                           (int)RATIO);

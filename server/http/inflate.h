@@ -34,6 +34,8 @@ FZ_MUST_CHECK enum fz_code http_coding_parse(struct fz_span value, enum http_cod
 /* `max_out`: bytes that may come out. Identity passes bytes through within the same limit. */
 FZ_MUST_CHECK enum fz_code http_inflate_create(enum http_coding coding, uint64_t max_out,
                                                struct http_inflate **ret, struct fz_error *err);
+/* For a small max_out, which is then the only limit on what comes out: no ratio is too large. */
+void http_inflate_any_ratio(struct http_inflate *inflate);
 void http_inflate_destroy(struct http_inflate *inflate);
 void http_inflate_destroyp(struct http_inflate **inflate);
 

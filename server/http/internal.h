@@ -118,6 +118,7 @@ struct http_request {
     struct http_framing framing;
     enum http_coding coding;
     int64_t project_id, token_id;
+    uint64_t own_max; /* of this body, below the route's; 0 = the route's */
 
     struct http_memory body;  /* HTTP_BODY_MEMORY: as sent, then inflated */
     struct http_memory stage; /* HTTP_BODY_FILE: not written yet */
@@ -199,6 +200,8 @@ FZ_MUST_CHECK enum fz_code http_header_judge(struct http_request *request, const
                                              const char *version);
 
 /* body.c */
+/* How many bytes the body may have as sent. */
+uint64_t http_body_max(const struct http_request *request);
 /* Take bytes as sent. *ret_full: they are to be worked on by a body thread before more come. */
 FZ_MUST_CHECK enum fz_code http_body_add(struct http_request *request, struct fz_span bytes,
                                          bool *ret_full);

@@ -71,6 +71,12 @@ test_tokens(void **state)
     assert_int_equal(token.project_id, c->other);
     assert_ok(c, store_token_check(c->store, all, &token, &c->err));
     assert_int_equal(token.project_id, 0);
+    int64_t own = -1;
+    assert_ok(c, store_token_project(c->store, key_id, &own, &c->err));
+    assert_int_equal(own, c->other);
+    assert_ok(c, store_token_project(c->store, all_id, &own, &c->err));
+    assert_int_equal(own, 0);
+    assert_fails(c, FZ_E_NOT_FOUND, store_token_project(c->store, 4711, &own, &c->err));
 
     /* One character off at the end, at the start, too short, nothing, no UTF-8. */
     char wrong[STORE_TOKEN_TEXT];

@@ -89,7 +89,8 @@ test_every_limit(void **state)
         "header_s",       "body_s",
         "min_body_rate",  "auth_failures",
         "per_address",    "body_memory",
-        "answer_s",
+        "answer_s",       "late_token_bytes",
+        "chunk_bytes",    "chunk_request_bytes",
     };
     struct limits a, b;
     memset(&a, 0, sizeof(a));
