@@ -14,6 +14,7 @@ static const struct ingest_format *const formats[] = {
     &ingest_plcrash, /* binary */
     &ingest_minidump,
     &ingest_multipart,
+    &ingest_quincy, /* XML */
     &ingest_ips,
     &ingest_sentry_envelope,
     &ingest_array, /* JSON */
