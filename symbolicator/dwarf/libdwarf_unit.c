@@ -60,24 +60,32 @@ add_rnglist(struct walk *walk, Dwarf_Attribute attr, Dwarf_Half form, Dwarf_Unsi
     return code;
 }
 
+/* dwarf_lowpc() refuses addresses by numbers of fixed size. */
+static bool
+get_address(const struct walk *walk, Dwarf_Die die, Dwarf_Half name, Dwarf_Addr *ret)
+{
+    Dwarf_Attribute attr = NULL;
+    Dwarf_Error error = NULL;
+    if (dwarf_attr(die, name, &attr, &error) != DW_DLV_OK) {
+        drop_error(walk, error);
+        return false;
+    }
+    bool found = dwarf_formaddr(attr, ret, &error) == DW_DLV_OK;
+    if (!found)
+        drop_error(walk, error);
+    dwarf_dealloc_attribute(attr);
+    return found;
+}
+
 /* What the ranges of a unit count from: its low_pc, or the entry_pc of DWARF 2 units of 2012. */
 static Dwarf_Addr
 unit_base(const struct walk *walk)
 {
-    static const Dwarf_Half names[] = {DW_AT_low_pc, DW_AT_entry_pc};
-    for (size_t i = 0; i < FZ_ARRAY_LEN(names); i++) {
-        Dwarf_Attribute attr = NULL;
-        Dwarf_Error error = NULL;
-        Dwarf_Addr base = 0;
-        bool found = dwarf_attr(walk->unit->die, names[i], &attr, &error) == DW_DLV_OK &&
-                     dwarf_formaddr(attr, &base, &error) == DW_DLV_OK;
-        drop_error(walk, error);
-        if (attr)
-            dwarf_dealloc_attribute(attr);
-        if (found)
-            return base;
-    }
-    return 0;
+    Dwarf_Addr base = 0;
+    if (!get_address(walk, walk->unit->die, DW_AT_low_pc, &base) &&
+        !get_address(walk, walk->unit->die, DW_AT_entry_pc, &base))
+        return 0;
+    return base;
 }
 
 /* A range list in .debug_ranges (DWARF 3 and 4). */
@@ -153,7 +161,7 @@ add_ranges(struct walk *walk, Dwarf_Die die)
     Dwarf_Half form = 0;
     enum Dwarf_Form_Class class = DW_FORM_CLASS_UNKNOWN;
     error = NULL;
-    if (dwarf_lowpc(die, &low, &error) != DW_DLV_OK ||
+    if (!get_address(walk, die, DW_AT_low_pc, &low) ||
         dwarf_highpc_b(die, &high, &form, &class, &error) != DW_DLV_OK) {
         drop_error(walk, error);
         return FZ_OK;
@@ -402,6 +410,11 @@ libdwarf_unit_next(struct libdwarf_object *object, struct sym_budget *budget,
         return FZ_OK;
     if (status != DW_DLV_OK)
         return libdwarf_object_fail(object, error, "unit header", err);
+    /* The scanner leaves them out as well: type units hold no code, that of split ones is
+     * elsewhere.
+     */
+    if (type == DW_UT_type || type == DW_UT_split_type || type == DW_UT_split_compile)
+        return FZ_OK;
     enum fz_code code = read_lines(&walk);
     return code == FZ_OK ? walk_children(&walk, unit->die, UINT32_MAX, 0) : code;
 }

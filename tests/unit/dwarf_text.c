@@ -34,20 +34,24 @@ void
 dwarf_text_write(const char *text, bool big_endian, struct fz_buffer *out)
 {
     size_t open[OPEN_MAX], n_open = 0;
+    unsigned sizes[OPEN_MAX];
     for (const char *p = text; *p;) {
         char *end = NULL;
         if (isspace((unsigned char)*p)) {
             p++;
-        } else if (*p == '{') {
+        } else if (*p == '{' || *p == '[' || *p == '(') {
             assert(n_open < OPEN_MAX);
-            open[n_open++] = out->len;
-            put_int(out, big_endian, 4, 0);
+            if (*p == '[')
+                put_int(out, big_endian, 4, 0xffffffff);
+            sizes[n_open] = *p == '{' ? 4 : 8;
+            open[n_open] = out->len;
+            put_int(out, big_endian, sizes[n_open++], 0);
             p++;
-        } else if (*p == '}') {
+        } else if (*p == '}' || *p == ']' || *p == ')') {
             assert(n_open > 0);
-            size_t at = open[--n_open], len = out->len - at - 4;
-            for (unsigned i = 0; i < 4; i++)
-                out->data[at + i] = (char)(len >> 8 * (big_endian ? 3 - i : i));
+            size_t at = open[--n_open], size = sizes[n_open], len = out->len - at - size;
+            for (unsigned i = 0; i < size; i++)
+                out->data[at + i] = (char)(len >> 8 * (big_endian ? size - 1 - i : i));
             p++;
         } else if (*p == '\'') {
             for (p++; *p != '\''; p++) {
@@ -87,7 +91,7 @@ dwarf_sample_init(struct dwarf_sample *s, const struct dwarf_text *text)
         {"__debug_line", text->line},         {"__debug_ranges", text->ranges},
         {"__debug_rnglists", text->rnglists}, {"__debug_str", text->str},
         {"__debug_line_str", text->line_str}, {"__debug_str_offs", text->str_offsets},
-        {"__debug_addr", text->addr},
+        {"__debug_addr", text->addr},         {"__debug_types", text->types},
     };
     *s = (struct dwarf_sample){.sections = {{.segment = "__TEXT",
                                              .name = "__text",

@@ -3,7 +3,9 @@
  *
  * Tokens, separated by spaces: "4b" a byte; "'abc'" a string and its NUL; "4:1f" a number of 4
  * bytes (hex); "u300" ULEB128 and "s-3" SLEB128 (decimal); "{ ... }" a 4-byte length and what it
- * counts, nested at will. A mistake in a test is an assert.
+ * counts, nested at will; "[ ... ]" the same as 64-bit DWARF begins a unit (ffffffff, 8 bytes), "(
+ * ...
+ * )" with a length of 8 bytes alone. A mistake in a test is an assert.
  */
 #ifndef DWARF_TEXT_H
 #define DWARF_TEXT_H
@@ -11,11 +13,12 @@
 #include "base/buffer.h"
 #include "symbolicator/macho.h"
 
-enum { DWARF_TEXT_SECTIONS = 9 };
+enum { DWARF_TEXT_SECTIONS = 10 };
 
 /* NULL = no such section. */
 struct dwarf_text {
-    const char *info, *abbrev, *line, *ranges, *rnglists, *str, *line_str, *str_offsets, *addr;
+    const char *info, *abbrev, *line, *ranges, *rnglists, *str, *line_str, *str_offsets, *addr,
+        *types;
     bool big_endian;
 };
 
