@@ -47,6 +47,7 @@ const struct ingest_format *ingest_format_of(struct fz_span body);
 const char *ingest_multipart_format(struct fz_span body, const struct limits *limits);
 
 extern const struct ingest_format ingest_array;           /* array.c */
+extern const struct ingest_format ingest_bugsnag;         /* bugsnag.c */
 extern const struct ingest_format ingest_ips;             /* ips.c */
 extern const struct ingest_format ingest_kscrash;         /* kscrash.c */
 extern const struct ingest_format ingest_minidump;        /* minidump.c */

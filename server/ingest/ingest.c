@@ -20,6 +20,7 @@ static const struct ingest_format *const formats[] = {
     &ingest_array, /* JSON */
     &ingest_kscrash,
     &ingest_sentry_event,
+    &ingest_bugsnag,
     &ingest_native,
     &ingest_crash_text, /* text */
 };

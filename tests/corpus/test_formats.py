@@ -41,6 +41,7 @@ class Format:
 
 
 FORMATS = [
+    Format("bugsnag", reads=["reports/bugsnag-event/*.json"]),
     Format("plcrash", reads=["reports/plcrash/**/*.plcrash"], made=["clients/made/demo.plcrash"], derived=".plcrash"),
     Format(
         "ips",

@@ -1,4 +1,5 @@
 fz_fuzz_target(ingest_array fz_ingest fz_config)
+fz_fuzz_target(ingest_bugsnag fz_ingest fz_config)
 fz_fuzz_target(ingest_multipart fz_ingest fz_config)
 fz_fuzz_target(ingest_ips fz_ingest fz_config)
 fz_fuzz_target(ingest_multipart_form fz_ingest)

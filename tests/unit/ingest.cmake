@@ -1,6 +1,7 @@
 fz_unit_test(ingest fz_ingest fz_config)
 fz_unit_test(ingest_array fz_ingest fz_config)
 fz_unit_test(ingest_crash_text fz_ingest fz_config)
+fz_unit_test(ingest_bugsnag fz_ingest fz_config)
 fz_unit_test(ingest_kscrash fz_ingest fz_config)
 fz_unit_test(ingest_mach fz_ingest)
 fz_unit_test(ingest_ips fz_ingest fz_config)
