@@ -16,6 +16,7 @@
 #include "base/time.h"
 #include "server/ingest/apple.h"
 #include "server/ingest/format.h"
+#include "server/ingest/mend.h"
 #include "server/json/json_scan.h"
 #include "server/json/json_walk.h"
 
@@ -29,6 +30,7 @@ enum ips_kind { IPS_NONE, IPS_HEADER, IPS_BODY };
 struct ips_parts {
     struct fz_span header, body, text;
     const struct ingest_format *text_format; /* the row that takes `text` */
+    size_t n_behind;                         /* bytes behind the body */
 };
 
 static bool
@@ -232,40 +234,84 @@ look_at_body(const struct ips_parts *parts, char ret_id[FZ_UUID_TEXT], struct fz
     return FZ_OK;
 }
 
+/* Make parts->body one sound JSON value: without what stands behind it, and mended where it is
+ * broken (then it lies in `buffer`, and *mended tells). */
+static enum fz_code
+open_body(struct fz_span all, const struct limits *limits, struct fz_buffer *buffer,
+          struct ips_parts *parts, struct ingest_mended *mended, struct fz_error *err)
+{
+    struct json_scan_limits scan = {limits->json_depth, SIZE_MAX, 0};
+    struct fz_error fault;
+    size_t used;
+    enum fz_code code = json_scan_first(parts->body, &scan, NULL, NULL, &used, &fault);
+    if (code == FZ_OK) {
+        size_t rest = skip_space(parts->body, used);
+        parts->n_behind = parts->body.len - rest;
+        fz_span_sub(parts->body, 0, used, &parts->body);
+        return FZ_OK;
+    }
+    uint64_t start = (uint64_t)(parts->body.data - all.data);
+    if (code == FZ_E_MALFORMED)
+        code = ingest_mend(parts->body, limits, buffer, mended, &fault);
+    if (code != FZ_OK) {
+        fault.offset += fault.offset >= 0 ? (int64_t)start : 0;
+        if (err)
+            *err = fault;
+        return fz_wrap(err, "ips: the report from byte %llu on", (unsigned long long)start);
+    }
+    mended->fault.offset += (int64_t)start;
+    parts->body = fz_buffer_span(buffer);
+    return FZ_OK;
+}
+
+/* One way to the parts for check and parse. */
+static enum fz_code
+open_all(struct fz_span all, const struct limits *limits, struct fz_buffer *buffer,
+         struct ips_parts *ret, struct ingest_mended *mended, char ret_id[FZ_UUID_TEXT],
+         struct fz_error *err)
+{
+    enum fz_code code = open_parts(all, ret, err);
+    if (code == FZ_OK && ret->body.len)
+        code = open_body(all, limits, buffer, ret, mended, err);
+    if (code != FZ_OK)
+        return code;
+    code = look_at_body(ret, ret_id, err);
+    /* The fault says more than what is missing because of it. */
+    if (code != FZ_OK && mended->cut)
+        return fz_fail_at(err, FZ_E_MALFORMED, (uint64_t)mended->fault.offset, "ips: %s",
+                          mended->fault.text);
+    return code;
+}
+
 static enum fz_code
 ips_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
           struct fz_error *err)
 {
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer;
+    fz_buffer_init(&buffer, 0);
+    struct ingest_mended mended = {0};
     struct ips_parts parts;
-    enum fz_code code = open_parts(body, &parts, err);
+    enum fz_code code = open_all(body, limits, &buffer, &parts, &mended, ret_id, err);
+    char text_id[FZ_UUID_TEXT] = "";
     if (code == FZ_OK && parts.text_format)
-        code = parts.text_format->check(parts.text, limits, ret_id, err);
-    if (code == FZ_OK && parts.body.len) {
-        struct json_scan_limits scan = {limits->json_depth, SIZE_MAX, 0};
-        size_t used;
-        code = json_scan_first(parts.body, &scan, NULL, NULL, &used, err);
-        if (code != FZ_OK && err && err->offset >= 0)
-            err->offset += (int64_t)(parts.body.data - body.data);
-    }
-    return code == FZ_OK ? look_at_body(&parts, ret_id, err) : code;
+        code = parts.text_format->check(parts.text, limits, text_id, err);
+    if (code == FZ_OK && !*ret_id)
+        memcpy(ret_id, text_id, sizeof(text_id));
+    return code;
 }
 
-/* The first JSON value behind the header; what stands behind it is told. */
-static enum fz_code
-load_body(struct ingest_take *t, const struct ips_parts *parts, json_t **ret, struct fz_error *err)
+static void
+note_body(struct ingest_take *t, const struct ips_parts *parts, const struct ingest_mended *mended)
 {
-    struct json_scan_limits scan = {t->limits->json_depth, SIZE_MAX, 0};
-    struct fz_span body;
-    size_t used;
-    enum fz_code code = json_scan_first(parts->body, &scan, NULL, NULL, &used, err);
-    if (code != FZ_OK)
-        return code;
-    fz_span_sub(parts->body, 0, used, &body);
-    size_t rest = skip_space(parts->body, used);
-    if (rest < parts->body.len)
+    if (parts->n_behind)
         report_note(t->report, t->arena, "%zu bytes behind the report are not read",
-                    parts->body.len - rest);
-    return ingest_take_load(t, body, NULL, ret, err);
+                    parts->n_behind);
+    if (mended->n_commas)
+        report_note(t->report, t->arena, "not valid JSON: %zu commas stand before a bracket",
+                    mended->n_commas);
+    if (mended->cut)
+        report_note(t->report, t->arena, "not valid JSON (%s); what stands before is kept",
+                    mended->fault.text);
 }
 
 /* What only the header says, or says better than nothing. */
@@ -423,11 +469,12 @@ ips_parse(struct fz_span body, const struct limits *limits, struct fz_arena *are
     struct ingest_take t = ingest_take_start(ret, arena, limits);
     FZ_CLEANUP(ingest_take_decref) json_t *header = NULL;
     FZ_CLEANUP(ingest_take_decref) json_t *root = NULL;
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer;
+    fz_buffer_init(&buffer, 0);
+    struct ingest_mended mended = {0};
     struct ips_parts parts;
     char id[FZ_UUID_TEXT];
-    enum fz_code code = open_parts(body, &parts, err);
-    if (code == FZ_OK)
-        code = look_at_body(&parts, id, err);
+    enum fz_code code = open_all(body, limits, &buffer, &parts, &mended, id, err);
     if (code == FZ_OK && parts.header.len)
         code = ingest_take_load(&t, parts.header, NULL, &header, err);
     if (code != FZ_OK)
@@ -435,9 +482,11 @@ ips_parse(struct fz_span body, const struct limits *limits, struct fz_arena *are
     if (parts.text_format) {
         code = parse_text(&parts, header, &t, err);
     } else {
-        code = load_body(&t, &parts, &root, err);
-        if (code == FZ_OK)
+        code = ingest_take_load(&t, parts.body, NULL, &root, err);
+        if (code == FZ_OK) {
             take_body(&t, header, root);
+            note_body(&t, &parts, &mended);
+        }
     }
     if (code != FZ_OK)
         return code;

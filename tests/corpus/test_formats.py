@@ -46,7 +46,6 @@ FORMATS = [
     Format(
         "ips",
         reads=["reports/ips/*.ips"],
-        broken={"reports/ips/lldb_a.out.template.ips": "it is a template with words in place of numbers"},
         made=["clients/made/demo.ips", "clients/made/demo-nsexception.ips", "clients/made/demo-translated-plus-ips.txt"],
         derived=".ips",
         matched={"matched/lldb-asi/asi.ips": "matched/lldb-asi/expected/asi.expected.json"},

@@ -154,6 +154,19 @@ test_limits(void **state)
     assert_string_equal(r.notes[1], "threads[2].frames: 3, of which 2 are kept");
 }
 
+/* A report that ends in the middle keeps what is complete. */
+static void
+test_cut(void **state)
+{
+    (void)state;
+    struct report r = parse(HEADER "{\"procName\":\"Shop\"," IMAGES
+                                   ",\"threads\":[{\"frames\":[{\"imageOffset\":16,"
+                                   "\"imageIndex\":0},{\"imageOffset\":3");
+    assert_int_equal(r.n_threads, 1);
+    assert_int_equal(r.threads[0].frames[0].addr, 4112);
+    assert_memory_equal(r.notes[r.n_notes - 1], "not valid JSON (json: ", 22);
+}
+
 static void
 test_refused(void **state)
 {
@@ -164,7 +177,7 @@ test_refused(void **state)
         const char *message;
     } cases[] = {
         {HEADER, FZ_E_MALFORMED, "ips: a header without a report behind it"},
-        {HEADER "{\"threads\":[", FZ_E_MALFORMED, "json: "},
+        {HEADER "{\"procName\":", FZ_E_MALFORMED, "ips: json: "},
         {HEADER "no report", FZ_E_UNSUPPORTED,
          "ips: the text behind the header is no report in a known format"},
         {"{\"bug_type\":\"210\",\"timestamp\":\"x\"}\n{\"panicString\":\"x\"}", FZ_E_UNSUPPORTED,
@@ -228,6 +241,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_client_names, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_backtrace_text, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_limits, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_cut, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_detected, set_up, tear_down),
     };
