@@ -9,6 +9,7 @@
 #include <archive_entry.h>
 
 #include "base/file.h"
+#include "base/lazy.h"
 #include "base/text.h"
 #include "symbolicator/macho.h"
 #include "symbolicator/symbol_map.h"
@@ -100,6 +101,9 @@ copy_member(struct archive *archive, const char *name, uint64_t *total, int *ret
 enum fz_code
 sym_member_walk(struct fz_span file, sym_member_fn fn, void *user, struct fz_error *err)
 {
+    enum fz_code loaded = fz_lazy_load(&fz_lazy_archive, err);
+    if (loaded != FZ_OK)
+        return loaded;
     FZ_CLEANUP(free_archivep) struct archive *archive = archive_read_new();
     if (!archive)
         return fz_fail(err, FZ_E_NO_MEMORY, "no memory for an archive reader");
