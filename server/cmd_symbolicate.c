@@ -1,9 +1,10 @@
-/* framezero symbolicate: one report and symbol files in, the symbolicated report out. No server. */
+/* framezero symbolicate: reports and symbol files in, the symbolicated reports out. No server. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "server/cmd.h"
+#include "server/ingest/ingest.h"
 #include "server/limits.h"
 #include "server/report/render.h"
 #include "server/worker/local.h"
@@ -19,11 +20,12 @@ struct arguments {
 
 static const char usage[] =
     "usage: framezero symbolicate REPORT [--dsym PATH]... [--json | --crash | --ips]\n\n"
-    "  REPORT       a crash report in any accepted format; - reads standard input\n"
+    "  REPORT       a crash report in any accepted format; - reads standard input; of a file with\n"
+    "               several reports (a MetricKit payload, an array) each is written\n"
     "  --dsym PATH  symbols: a .dSYM bundle, a Mach-O, an .xcarchive, a folder or a zip of them;\n"
     "               may be given several times\n"
     "  --crash      Apple-style text (the default)\n"
-    "  --json       the symbolicated report as the API gives it\n"
+    "  --json       the symbolicated report as the API gives it, one line a report\n"
     "  --ips        Apple's .ips\n";
 
 /* 0 to go on, else the exit code plus one. */
@@ -89,35 +91,84 @@ tell_missing(const struct report *report)
 }
 
 static enum fz_code
-symbolicate(struct local_symbols *symbols, const struct arguments *arguments, struct fz_error *err)
+print(const struct fz_buffer *out, struct fz_error *err)
 {
-    struct limits limits = limits_default();
-    struct fz_buffer raw, out;
-    struct fz_arena arena;
+    if (fwrite(out->data, 1, out->len, stdout) != out->len || fflush(stdout) != 0)
+        return fz_fail_errno(err, "cannot write the result");
+    return FZ_OK;
+}
+
+/* One report of the file; `raw` lies in the caller's memory. */
+static enum fz_code
+symbolicate_one(struct local_symbols *symbols, struct fz_span raw, const struct limits *limits,
+                render_fn render, struct fz_error *err)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out;
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena;
     struct report report;
-    fz_buffer_init(&raw, 0);
     fz_buffer_init(&out, 0);
+    fz_arena_init(&arena, limits->report_memory);
+    enum fz_code code = local_symbolicate(symbols, raw, limits, &arena, &report, err);
+    if (code != FZ_OK)
+        return code;
+    struct report_envelope envelope = {.id = report.id};
+    code = render(&report, &envelope, &out, err);
+    if (code != FZ_OK)
+        return code;
+    tell_missing(&report);
+    fz_buffer_text(&out, out.len && out.data[out.len - 1] == '\n' ? "" : "\n");
+    return print(&out, err);
+}
+
+/* All reports of the file, one after another; one that is broken costs only itself. Returns how
+ * many failed. */
+static size_t
+symbolicate_items(struct local_symbols *symbols, const struct arguments *arguments,
+                  const struct limits *limits, const struct ingest_item *items, size_t n)
+{
+    size_t n_failed = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct fz_error err = items[i].err;
+        enum fz_code code = items[i].code;
+        /* In a text, a line between two reports; JSON and .ips are told apart by their lines. */
+        if (code == FZ_OK && i > 0 && arguments->render == report_render_crash)
+            fputc('\n', stdout);
+        if (code == FZ_OK)
+            code = symbolicate_one(symbols, items[i].body, limits, arguments->render, &err);
+        if (code == FZ_OK)
+            continue;
+        n_failed++;
+        if (n > 1)
+            fz_ignore(fz_wrap(&err, "report %zu of %zu", i + 1, n)); /* keeps the code */
+        fprintf(stderr, "framezero symbolicate: %s: %s\n", arguments->report, err.text);
+    }
+    return n_failed;
+}
+
+/* 0 or 1, the exit code. */
+static int
+symbolicate(struct local_symbols *symbols, const struct arguments *arguments)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer raw;
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena;
+    struct limits limits = limits_default();
+    struct ingest_item *items;
+    struct fz_error err;
+    size_t n, n_cut;
+    fz_buffer_init(&raw, 0);
     fz_arena_init(&arena, limits.report_memory);
-    enum fz_code code = fz_file_read(arguments->report, limits.report_inflated_bytes, &raw, err);
-    if (code == FZ_OK) {
-        code = local_symbolicate(symbols, fz_buffer_span(&raw), &limits, &arena, &report, err);
-        if (code != FZ_OK)
-            fz_wrap(err, "%s", arguments->report);
+    if (fz_file_read(arguments->report, limits.report_inflated_bytes, &raw, &err) != FZ_OK) {
+        fprintf(stderr, "framezero symbolicate: %s\n", err.text);
+        return 1;
     }
-    if (code == FZ_OK) {
-        struct report_envelope envelope = {.id = report.id};
-        code = arguments->render(&report, &envelope, &out, err);
+    if (ingest_split(fz_buffer_span(&raw), &limits, &arena, &items, &n, &n_cut, &err) != FZ_OK) {
+        fprintf(stderr, "framezero symbolicate: %s: %s\n", arguments->report, err.text);
+        return 1;
     }
-    if (code == FZ_OK) {
-        tell_missing(&report);
-        fz_buffer_text(&out, out.len && out.data[out.len - 1] == '\n' ? "" : "\n");
-        if (fwrite(out.data, 1, out.len, stdout) != out.len || fflush(stdout) != 0)
-            code = fz_fail_errno(err, "cannot write the result");
-    }
-    fz_arena_deinit(&arena);
-    fz_buffer_deinit(&out);
-    fz_buffer_deinit(&raw);
-    return code;
+    if (n_cut)
+        fprintf(stderr, "framezero symbolicate: %s: %zu reports, of which %zu are read\n",
+                arguments->report, n + n_cut, n);
+    return symbolicate_items(symbols, arguments, &limits, items, n) || n_cut ? 1 : 0;
 }
 
 int
@@ -132,11 +183,8 @@ cmd_symbolicate(int argc, char **argv)
     }
     int ended = parse(argc, argv, symbols, &arguments);
     int status = ended - 1;
-    if (!ended) {
-        status = symbolicate(symbols, &arguments, &err) == FZ_OK ? 0 : 1;
-        if (status)
-            fprintf(stderr, "framezero symbolicate: %s\n", err.text);
-    }
+    if (!ended)
+        status = symbolicate(symbols, &arguments);
     local_symbols_destroy(symbols);
     return status;
 }

@@ -58,5 +58,6 @@ extern const struct ingest_format ingest_sentry_envelope; /* sentry_envelope.c *
 extern const struct ingest_format ingest_sentry_event;    /* sentry_event.c */
 extern const struct ingest_format ingest_crash_text;      /* crash_text.c */
 extern const struct ingest_format ingest_quincy;          /* quincy.c */
+extern const struct ingest_format ingest_metrickit;       /* metrickit.c */
 
 #endif

@@ -21,6 +21,7 @@ static const struct ingest_format *const formats[] = {
     &ingest_kscrash,
     &ingest_sentry_event,
     &ingest_bugsnag,
+    &ingest_metrickit,
     &ingest_native,
     &ingest_crash_text, /* text */
 };

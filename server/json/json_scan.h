@@ -15,7 +15,7 @@
 #include "base/span.h"
 #include <jansson.h>
 
-enum { JSON_SCAN_DEPTH_MAX = 1024 }; /* jansson's own bound is 2,048 */
+enum { JSON_SCAN_DEPTH_MAX = 2048 }; /* jansson's own bound */
 
 struct json_scan_limits {
     size_t depth; /* nested arrays and objects; more than JSON_SCAN_DEPTH_MAX counts as that */

@@ -83,6 +83,12 @@ FORMATS = [
                "reports/plcrash/expected/*.txt", "reports/ips/expected/*.log"],
         made=["clients/made/demo.crash"],
         derived=".crash"),
+    Format(
+        "metrickit",
+        reads=["reports/metrickit/*.json"],
+        made=["clients/made/metrickit.json", "clients/made/metrickit-ios14-baseaddr.json"],
+        derived=".metrickit.json",
+    ),
     Format("framezero", made=["clients/made/native.json", "clients/made/native-short.json"]),
 ]
 

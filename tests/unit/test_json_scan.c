@@ -136,7 +136,7 @@ test_every_place_of_a_word(void **state)
 static enum fz_code
 scan_nested(size_t levels, size_t depth, struct fz_error *err)
 {
-    static char text[4096];
+    static char text[2 * JSON_SCAN_DEPTH_MAX + 8];
     assert_true(2 * levels < sizeof(text));
     for (size_t i = 0; i < levels; i++) {
         text[i] = '[';
