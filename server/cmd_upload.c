@@ -14,6 +14,7 @@
 #include "server/cmd.h"
 #include "server/config.h"
 #include "server/upload_client.h"
+#include "server/upload_pack.h"
 #include "symbolicator/symfile.h"
 
 enum { TARGET_ROOM = 1024 };
@@ -83,12 +84,22 @@ send_slice(struct upload_client *client, const struct sym_file_slice *slice, str
 {
     struct fz_error err;
     json_auto_t *answer = NULL;
+    struct fz_buffer packed FZ_CLEANUP(fz_buffer_deinit);
+    struct fz_span bytes = slice->macho.bytes;
     char uuid[FZ_UUID_DASHED];
     fz_uuid_format_dashed(&slice->macho.uuid, uuid);
     fprintf(stderr, "%s %s %s, %.1f MB\n", uuid, slice->arch, slice->path,
             (double)slice->macho.bytes.len / 1e6);
-    if (upload_client_send(client, fz_text_base_name(slice->path), slice->macho.bytes, &answer,
-                           &err)) {
+    fz_buffer_init(&packed, 0);
+    enum fz_code code = FZ_OK;
+    if (slice->symbol_map) {
+        upload_pack(slice, &packed);
+        code = fz_buffer_done(&packed, &err);
+        bytes = fz_buffer_span(&packed);
+    }
+    if (code == FZ_OK)
+        code = upload_client_send(client, fz_text_base_name(slice->path), bytes, &answer, &err);
+    if (code != FZ_OK) {
         fprintf(stderr, "    not stored: %s\n", err.text);
         tally->n_failed++;
         return;

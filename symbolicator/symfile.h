@@ -18,6 +18,7 @@ struct sym_file_slice {
     const char *arch;       /* static name */
     const char *path;       /* of the Mach-O; "Demo.zip:Demo.dSYM/..." inside an archive */
     const struct sym_symbol_map *symbol_map; /* its BCSymbolMap, if that was found too; else NULL */
+    struct fz_span symbol_map_bytes;         /* the file it was read from; empty without one */
     struct sym_problems problems;
 };
 

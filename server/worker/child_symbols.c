@@ -328,6 +328,9 @@ read_upload(struct reading *r, struct fz_span upload, struct fz_error *err)
     enum fz_code code;
     if (archive_is_macho(upload)) {
         code = read_macho(r, upload, err);
+    } else if (sym_symbol_map_has_magic(upload)) {
+        symbol_names_add(&r->names, r->name, upload, &r->problems);
+        code = FZ_OK; /* told below: it is of use only with its dSYM */
     } else {
         r->can_wait = r->names.given.n == 0;
         code = archive_walk(upload, &r->child->limits, &sink, &archive, &r->problems, err);

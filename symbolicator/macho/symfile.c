@@ -148,8 +148,10 @@ give_names(struct sym_file *file)
             sym_symbol_map_read(map->bytes, &file->arena, &map->map, &why) != FZ_OK)
             sym_problem_add(&file->problems, "unreadable", "%s: %s", map->path, why.text);
         map->is_read = true;
-        if (map->map.n)
+        if (map->map.n) {
             slice->symbol_map = &map->map;
+            slice->symbol_map_bytes = map->bytes;
+        }
     }
 }
 

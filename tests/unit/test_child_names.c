@@ -272,6 +272,10 @@ test_map_alone(void **state)
                         "upload; send both together, best the whole .xcarchive");
     end(&r);
     free((void *)(uintptr_t)zip.data);
+    assert_int_equal(read_upload(&r, fz_span_cstr(map), NULL), FZ_E_MALFORMED);
+    assert_string_equal(r.err.text, "Shop.zip: a BCSymbolMap is called <UUID>.bcsymbolmap; nothing "
+                                    "else tells what it is for");
+    end(&r);
 }
 
 int
