@@ -76,6 +76,7 @@ start_http(struct serve *serve, struct fz_error *err)
         .blobs_url = config->blobs,
         .limits = &config->limits,
         .metrics = serve->metrics,
+        .symbolicate_v5_project = config->symbolicate_v5_project,
         .upload_wait_s = config->upload_wait_s,
         .workers = count_workers,
         .workers_user = serve,
@@ -167,9 +168,10 @@ stop(struct serve *serve)
 int
 cmd_serve(int argc, char **argv)
 {
-    static const char *const allowed[] = {"listen",      "data",    "database",  "blobs",
-                                          "workers",     "migrate", "log-level", "public-url",
-                                          "upload-wait", NULL};
+    static const char *const allowed[] = {
+        "listen",  "data",      "database",   "blobs",       "workers",
+        "migrate", "log-level", "public-url", "upload-wait", "symbolicate-v5-project",
+        NULL};
     static struct serve serve = {.lock_fd = -1, .metrics_fd = -1};
     struct fz_error err;
     sigset_t signals;

@@ -32,6 +32,7 @@ static const struct option {
     {"workers", KIND_WORKERS, MEMBER(workers)},
     {"migrate", KIND_BOOL, MEMBER(migrate)},
     {"log-level", KIND_LEVEL, MEMBER(log_level)},
+    {"symbolicate-v5-project", KIND_TEXT, MEMBER(symbolicate_v5_project)},
     {"upload-wait", KIND_SECONDS, MEMBER(upload_wait_s)},
 };
 #undef MEMBER
@@ -50,6 +51,8 @@ config_help(void)
            "  --no-migrate         FRAMEZERO_MIGRATE=no   migrates\n"
            "  --log-level LEVEL    FRAMEZERO_LOG_LEVEL    info (debug, info, warn, error)\n"
            "  --upload-wait S      FRAMEZERO_UPLOAD_WAIT  600; an upload's answer waits so long\n"
+           "  --symbolicate-v5-project NAME               none; whose symbols the profiler gets\n"
+           "                       FRAMEZERO_SYMBOLICATE_V5_PROJECT         without a token\n"
            "  --limit NAME=VALUE   FRAMEZERO_LIMIT_NAME   see README.md\n";
 }
 
@@ -207,10 +210,12 @@ read_line(struct config *config, char *line, const char *where, struct fz_error 
         return set_limit(config, key + 6, value, where, err);
     const struct option *option = find_option(key);
     if (!option)
-        return fz_fail(err, FZ_E_MALFORMED,
-                       "%s: unknown key '%.40s'; known are listen, data, database, blobs, "
-                       "public-url, workers, migrate, log-level, upload-wait, limit.NAME",
-                       where, key);
+        return fz_fail(
+            err, FZ_E_MALFORMED,
+            "%s: unknown key '%.40s'; known are listen, data, database, blobs, "
+            "public-url, workers, migrate, log-level, symbolicate-v5-project, upload-wait, "
+            "limit.NAME",
+            where, key);
     return set_option(config, option, value, where, err);
 }
 

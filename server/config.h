@@ -27,6 +27,7 @@ struct config {
     int workers;             /* -1 = one per core */
     bool migrate;            /* false with --no-migrate */
     char log_level[16];
+    char symbolicate_v5_project[256]; /* whose symbols /symbolicate/v5 gives without a token; "" */
     unsigned upload_wait_s; /* how long POST /symbols waits for its job before it answers 202; 600
                              */
     struct limits limits;

@@ -110,6 +110,13 @@ api_limits(const struct api *api)
     return api->config.limits;
 }
 
+const char *
+api_open_symbols_project(const struct api *api)
+{
+    const char *name = api->config.symbolicate_v5_project;
+    return name && *name ? name : NULL;
+}
+
 struct blob_store *
 api_blobs(const struct api *api)
 {

@@ -148,4 +148,20 @@ struct api_intake {
  */
 FZ_MUST_CHECK enum fz_code api_intake(const struct api_intake *intake, struct fz_error *err);
 
+/* A finished report that nothing keeps, as JSON: answers the request and returns FZ_OK, or fails
+ * without answering. On the watcher's thread, which others wait for too. */
+typedef enum fz_code (*api_finished_fn)(struct api_call *call, struct fz_span report,
+                                        struct fz_error *err);
+
+/*
+ * Symbolicate `body` (one report, in call->arena) as POST /api/v1/symbolicate does, and have
+ * `finished` answer. After FZ_OK the request will be answered: by `finished`, or with an error, at
+ * the latest after 30 seconds; call->arena is empty then. On failure nothing was answered.
+ */
+FZ_MUST_CHECK enum fz_code api_symbolicate_body(struct api_call *call, struct fz_span body,
+                                                api_finished_fn finished, struct fz_error *err);
+
+/* The project whose symbols /symbolicate/v5 gives to those without a token; NULL: to nobody. */
+const char *api_open_symbols_project(const struct api *api);
+
 #endif

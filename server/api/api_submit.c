@@ -169,6 +169,34 @@ submit(struct api *api, struct http_request *request, bool transient, struct fz_
     return code;
 }
 
+enum fz_code
+api_symbolicate_body(struct api_call *call, struct fz_span body, api_finished_fn finished,
+                     struct fz_error *err)
+{
+    struct submission *submission FZ_CLEANUP(destroy_submissionp) = calloc(1, sizeof(*submission));
+    if (!submission)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    submission->api = call->api;
+    enum fz_code code = make_wait(submission, call->request, API_WAIT_TRANSIENT,
+                                  SYMBOLICATE_WAIT_MS, API_FORMAT_JSON, err);
+    if (code)
+        return code;
+    submission->wait->project_id = call->project_id;
+    submission->wait->finished = finished;
+    const struct api_intake intake = {.api = call->api,
+                                      .request = call->request,
+                                      .project_id = call->project_id,
+                                      .transient = true,
+                                      .body = body,
+                                      .arena = call->arena,
+                                      .answer = answer_taken,
+                                      .user = submission};
+    code = api_intake(&intake, err);
+    if (!code)
+        submission = NULL; /* the callback ends it; it may have done so already */
+    return code;
+}
+
 void
 api_report_post(void *app, struct http_request *request)
 {

@@ -115,7 +115,9 @@ check_transient(struct api_call *call, const struct api_wait *wait, bool *ret_do
     if (!code && result.len == 0)
         code = fz_fail(err, FZ_E_MALFORMED, "%s",
                        columns.error ? columns.error : "the report could not be read");
-    if (!code)
+    if (!code && wait->finished)
+        code = wait->finished(call, result, err);
+    else if (!code)
         code = api_answer_report(call, &columns, result, wait->format, 200, err);
     *ret_done = !code;
     return code;

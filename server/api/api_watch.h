@@ -24,6 +24,7 @@ struct api_wait {
     char id[STORE_ID_TEXT];
     enum api_format format;
     const char *report_format; /* static string, for the 202 */
+    api_finished_fn finished;  /* answers in place of the report itself; NULL = the report */
     int64_t deadline_ms;       /* monotonic */
     api_check_fn check;        /* API_WAIT_CHECK */
     void *user;                /* for it; malloc, ends with the wait */
