@@ -1,6 +1,7 @@
 /*
- * Any bytes as DWARF sections: one byte of flags (1 big-endian), the lengths of nine sections (two
- * bytes each, little-endian), then the sections. Built to an index, opened, looked up.
+ * Any bytes as DWARF sections: one byte of flags (1 big-endian, 2 compressed), the lengths of nine
+ * sections (two bytes each, little-endian), then the sections. Built to an index, opened, looked
+ * up.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -43,7 +44,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         size_t len = data[1 + 2 * i] | (size_t)data[2 + 2 * i] << 8;
         len = len < size - at ? len : size - at;
         snprintf(sections[i + 1].segment, 17, "__DWARF");
-        snprintf(sections[i + 1].name, 17, "%s", names[i]);
+        snprintf(sections[i + 1].name, 17, data[0] & 2 ? "__z%s" : "__%s", names[i] + 2);
         sections[i + 1].bytes = len ? fz_span_make(data + at, len) : (struct fz_span){NULL, 0};
         at += len;
     }
