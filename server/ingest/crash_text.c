@@ -36,9 +36,8 @@ enum state {
     IN_REST
 };
 
-/* "Key: value" or "Key:"; keys are words of letters that begin with a capital. */
-static bool
-split_key(struct fz_span line, struct fz_span *ret_key, struct fz_span *ret_value)
+bool
+crash_text_split_key(struct fz_span line, struct fz_span *ret_key, struct fz_span *ret_value)
 {
     size_t colon = text_find(text_until(line, KEY_MAX + 1), ":");
     if (colon == SIZE_MAX || colon < 2 || line.data[0] < 'A' || line.data[0] > 'Z')
@@ -110,8 +109,10 @@ crash_text_detect(struct fz_span head)
             return false;
         threads = threads || is_thread_heading(line) ||
                   text_has_prefix(line, "Last Exception Backtrace:");
-        if (!split_key(line, &key, &value))
+        if (!crash_text_split_key(line, &key, &value))
             continue;
+        if (fz_span_is(key, "Data Source") || fz_span_is(key, "Steps")) /* of a sampled one */
+            return false;
         if (fz_span_is(key, "Exception Type") && value.len)
             threads = true;
         n_keys += is_head_key(key);
@@ -130,7 +131,7 @@ crash_text_check(struct fz_span body, const struct limits *limits, char ret_id[F
     struct fz_span line, key, value;
     struct fz_uuid uuid;
     while (text_lines_next(&lines, &line)) {
-        if (split_key(line, &key, &value) && fz_span_is(key, "Incident Identifier") &&
+        if (crash_text_split_key(line, &key, &value) && fz_span_is(key, "Incident Identifier") &&
             fz_uuid_parse(value, &uuid) && !fz_uuid_is_nil(&uuid)) {
             fz_uuid_format(&uuid, ret_id);
             break;
@@ -275,7 +276,7 @@ take_line(struct reader *r, const struct text_lines *lines, struct fz_span line)
         r->started = true;
         return;
     }
-    bool is_key = split_key(line, &key, &value);
+    bool is_key = crash_text_split_key(line, &key, &value);
     bool is_section = is_key && crash_text_is_section(key);
     bool is_known =
         is_key && !is_section && lines->indent == 0 && (crash_text_is_key(key) || is_head_key(key));
@@ -325,24 +326,40 @@ kind_of(const struct report_crash *crash)
     return NULL;
 }
 
+struct crash_text
+crash_text_start(struct ingest_take *t)
+{
+    struct crash_text c = {.t = t, .extra_numbers = json_object()};
+    t->failed = t->failed || !c.extra_numbers;
+    fz_buffer_init(&c.text, 0);
+    return c;
+}
+
+void
+crash_text_end(struct crash_text *c)
+{
+    json_decref(c->extra_numbers);
+    fz_buffer_deinit(&c->text);
+}
+
+void
+crash_text_settle(struct crash_text *c)
+{
+    crash_text_settle_threads(c);
+    crash_text_settle_images(c);
+    crash_text_settle_header(c);
+    crash_text_settle_memory(c);
+    crash_text_settle_extras(c);
+}
+
 static enum fz_code
 crash_text_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
                  struct report *ret, struct fz_error *err)
 {
     struct ingest_take t = ingest_take_start(ret, arena, limits);
-    FZ_CLEANUP(ingest_take_decref) json_t *extra = json_object();
-    struct crash_text c = {.t = &t, .extra = extra};
-    t.failed = !extra;
-    fz_buffer_init(&c.text, 0);
+    FZ_CLEANUP(crash_text_end) struct crash_text c = crash_text_start(&t);
     read_lines(&c, text_clean(&t, body));
-    fz_buffer_deinit(&c.text);
-    crash_text_settle_threads(&c);
-    crash_text_settle_images(&c);
-    crash_text_settle_header(&c);
-    if (!t.failed) {
-        crash_text_settle_memory(&c);
-        ingest_take_extra(&t, NULL, extra, NULL);
-    }
+    crash_text_settle(&c);
     ret->kind = kind_of(&ret->crash);
     return t.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }

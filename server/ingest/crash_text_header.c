@@ -229,6 +229,8 @@ static const struct {
     {"Version", take_version},
     {"Code Type", take_code_type},
     {"Hardware Model", take_model},
+    {"Hardware model", take_model},   /* spindump */
+    {"Architecture", take_code_type}, /* spindump */
     {"Model", take_profile},
     {"OS Version", take_os},
     {"Date/Time", take_time},

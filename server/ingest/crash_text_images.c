@@ -2,6 +2,18 @@
 #include "server/ingest/crash_text.h"
 #include "server/ingest/text_image.h"
 
+void
+crash_text_add_image(struct crash_text *c, const struct report_image *image)
+{
+    if (c->n_images == c->t->limits->images) {
+        c->n_images_cut++;
+        return;
+    }
+    c->images = text_grow(c->t, c->images, c->n_images, &c->room_images, sizeof(*c->images));
+    if (c->images)
+        c->images[c->n_images++] = *image;
+}
+
 bool
 crash_text_take_image(struct crash_text *c, struct fz_span line)
 {
@@ -10,13 +22,7 @@ crash_text_take_image(struct crash_text *c, struct fz_span line)
         return false;
     if (text_image_is_nothing(&image))
         return true;
-    if (c->n_images == c->t->limits->images) {
-        c->n_images_cut++;
-        return true;
-    }
-    c->images = text_grow(c->t, c->images, c->n_images, &c->room_images, sizeof(*c->images));
-    if (c->images)
-        c->images[c->n_images++] = image;
+    crash_text_add_image(c, &image);
     return true;
 }
 
@@ -42,9 +48,12 @@ crash_text_settle_images(struct crash_text *c)
 static bool
 is_listed(const struct report *r, const struct text_hint *hint)
 {
-    if (hint->has_load)
-        return report_image_at(r, hint->load) >= 0;
-    for (size_t i = 0; i < r->n_images && hint->name.len; i++) {
+    for (size_t i = 0; i < r->n_images && hint->has_load; i++) {
+        uint64_t addr = r->images[i].addr;
+        if (addr <= hint->load && (addr == hint->load || hint->load - addr < r->images[i].size))
+            return true;
+    }
+    for (size_t i = 0; i < r->n_images && hint->name.len && !hint->has_load; i++) {
         if (fz_span_is(hint->name, r->images[i].name ? r->images[i].name : "") ||
             fz_span_is(hint->name, r->images[i].bundle_id ? r->images[i].bundle_id : ""))
             return true;

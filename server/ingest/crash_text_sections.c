@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-enum { MESSAGES_MAX = 256, KEYS_MAX = 512 };
+enum { MESSAGES_MAX = 256, KEYS_MAX = 512, EXTRA_KEY_MAX = 127 };
 
 static const char *const sections[] = {
     "Application Specific Information",
@@ -39,32 +39,58 @@ crash_text_is_section(struct fz_span key)
            text_has_prefix(key, "Last deallocated");
 }
 
+static struct crash_extra *
+extra_of(struct crash_text *c, struct fz_span key)
+{
+    char name[EXTRA_KEY_MAX + 1];
+    size_t len = key.len < EXTRA_KEY_MAX ? key.len : EXTRA_KEY_MAX;
+    memcpy(name, key.data, len);
+    name[len] = '\0';
+    const json_t *number = json_object_get(c->extra_numbers, name);
+    if (number)
+        return &c->extras[json_integer_value(number)];
+    if (c->n_extras == KEYS_MAX)
+        return NULL;
+    c->extras = text_grow(c->t, c->extras, c->n_extras, &c->room_extras, sizeof(*c->extras));
+    const char *copy = text_keep(c->t, fz_span_cstr(name));
+    if (!c->extras || !copy ||
+        json_object_set_new(c->extra_numbers, copy, json_integer((json_int_t)c->n_extras)) != 0) {
+        c->t->failed = true;
+        return NULL;
+    }
+    c->extras[c->n_extras] = (struct crash_extra){.key = copy};
+    return &c->extras[c->n_extras++];
+}
+
 void
 crash_text_keep(struct crash_text *c, struct fz_span key, struct fz_span value)
 {
-    struct ingest_take *t = c->t;
     value = text_trim(value);
-    if (t->failed || !value.len || !key.len)
+    if (c->t->failed || !value.len || !key.len)
         return;
-    const char *name = text_keep(t, key);
-    if (!name)
-        return;
-    const json_t *before = json_object_get(c->extra, name);
-    if (!before && json_object_size(c->extra) >= KEYS_MAX) {
-        report_note(t->report, t->arena, "%s: left out, the report has more than %d such texts",
-                    name, KEYS_MAX);
+    struct crash_extra *extra = extra_of(c, key);
+    if (!extra) {
+        if (!c->t->failed)
+            report_note(c->t->report, c->t->arena, "%.*s: left out, it is one text too many",
+                        (int)(key.len < EXTRA_KEY_MAX ? key.len : EXTRA_KEY_MAX),
+                        (const char *)key.data);
         return;
     }
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text;
-    fz_buffer_init(&text, 0);
-    if (before) {
-        fz_buffer_append(&text, json_string_value(before), json_string_length(before));
-        fz_buffer_char(&text, '\n');
+    size_t wanted = extra->len + 1 + value.len;
+    if (wanted > extra->room) {
+        size_t room = wanted < 64 ? 64 : wanted * 2;
+        char *grown = ingest_take_array(c->t, room, 1);
+        if (!grown)
+            return;
+        if (extra->len)
+            memcpy(grown, extra->text, extra->len);
+        extra->text = grown;
+        extra->room = room;
     }
-    fz_buffer_append(&text, value.data, value.len);
-    json_t *joined = text.failed ? NULL : json_stringn(text.data, text.len);
-    if (json_object_set_new(c->extra, name, joined) != 0)
-        t->failed = true;
+    if (extra->len)
+        extra->text[extra->len++] = '\n';
+    memcpy(extra->text + extra->len, value.data, value.len);
+    extra->len += value.len;
 }
 
 static void
@@ -155,10 +181,10 @@ take_stack_dump(struct crash_text *c, struct fz_span key, struct fz_span text)
 static const char *
 as_json(struct ingest_take *t, struct fz_span text)
 {
-    json_t *value = json_loadb((const char *)text.data, text.len, JSON_ALLOW_NUL, NULL);
-    const char *line = json_is_object(value) ? ingest_take_dump(t, value, NULL) : NULL;
-    json_decref(value);
-    return line;
+    FZ_CLEANUP(ingest_take_decref) json_t *value = NULL;
+    struct fz_error err;
+    enum fz_code code = ingest_take_load(t, text, NULL, &value, &err);
+    return code == FZ_OK && json_is_object(value) ? ingest_take_dump(t, value, NULL) : NULL;
 }
 
 /* What is there only once the threads are: their stack and what was found on it. */
@@ -172,6 +198,15 @@ take_memory(struct crash_text *c, struct fz_span key, struct fz_span text)
         return false;
     crashed->notable_json = as_json(c->t, text);
     return crashed->notable_json != NULL;
+}
+
+static bool
+take_user(struct crash_text *c, struct fz_span text)
+{
+    if (c->t->report->user_json)
+        return false;
+    c->t->report->user_json = as_json(c->t, text);
+    return c->t->report->user_json != NULL;
 }
 
 void
@@ -193,9 +228,7 @@ crash_text_end_section(struct crash_text *c)
         crash->termination = one_line(c->t, text);
     else if (fz_span_is(key, "CrashDoctor Diagnosis") && !crash->diagnosis)
         crash->diagnosis = text_keep(c->t, text);
-    else if (fz_span_is(key, "User Data") && !c->t->report->user_json && as_json(c->t, text))
-        c->t->report->user_json = as_json(c->t, text);
-    else
+    else if (!fz_span_is(key, "User Data") || !take_user(c, text))
         crash_text_keep(c, key, text);
     fz_buffer_clear(&c->text);
 }
@@ -203,13 +236,25 @@ crash_text_end_section(struct crash_text *c)
 void
 crash_text_settle_memory(struct crash_text *c)
 {
-    const char *name;
-    json_t *value;
-    void *next;
-    json_object_foreach_safe(c->extra, next, name, value)
-    {
-        struct fz_span key = fz_span_cstr(name);
-        if (take_memory(c, key, fz_span_make(json_string_value(value), json_string_length(value))))
-            json_object_del(c->extra, name);
+    for (size_t i = 0; i < c->n_extras && !c->t->failed; i++) {
+        struct crash_extra *extra = &c->extras[i];
+        extra->taken =
+            take_memory(c, fz_span_cstr(extra->key), fz_span_make(extra->text, extra->len));
     }
+}
+
+void
+crash_text_settle_extras(struct crash_text *c)
+{
+    FZ_CLEANUP(ingest_take_decref) json_t *all = json_object();
+    for (size_t i = 0; i < c->n_extras && !c->t->failed; i++) {
+        const struct crash_extra *extra = &c->extras[i];
+        if (extra->taken || !extra->len)
+            continue;
+        json_t *text = json_stringn(extra->text, extra->len);
+        if (json_object_set_new(all, extra->key, text) != 0)
+            c->t->failed = true;
+    }
+    if (!c->t->failed)
+        ingest_take_extra(c->t, NULL, all, NULL);
 }

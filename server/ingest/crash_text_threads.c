@@ -15,9 +15,8 @@ find_thread(struct crash_text *c, int64_t index)
     return NULL;
 }
 
-/* A further thread. Beyond the limit only the crashed one gets in: in the place of the last. */
-static struct crash_thread *
-add_thread(struct crash_text *c, int64_t index, bool crashed)
+struct crash_thread *
+crash_text_add_thread(struct crash_text *c, int64_t index, bool crashed)
 {
     bool wanted = crashed || index == c->t->report->crash.thread;
     if (c->n_threads == c->t->limits->threads) {
@@ -103,7 +102,7 @@ crash_text_take_thread(struct crash_text *c, struct fz_span line, bool *ret_regi
     struct crash_thread *thread = find_thread(c, (int64_t)number);
     /* A thread has a line for its name, then one for its frames, then one for its registers. */
     bool is_new = !thread || (!*ret_registers && (thread->stack.n || names));
-    c->thread = is_new ? add_thread(c, (int64_t)number, crashed) : thread;
+    c->thread = is_new ? crash_text_add_thread(c, (int64_t)number, crashed) : thread;
     if (!c->thread)
         return true;
     c->thread->thread.crashed = c->thread->thread.crashed || crashed;

@@ -59,5 +59,7 @@ extern const struct ingest_format ingest_sentry_event;    /* sentry_event.c */
 extern const struct ingest_format ingest_crash_text;      /* crash_text.c */
 extern const struct ingest_format ingest_quincy;          /* quincy.c */
 extern const struct ingest_format ingest_metrickit;       /* metrickit.c */
+extern const struct ingest_format ingest_stack_text;      /* stack_text.c */
+extern const struct ingest_format ingest_stack_array;     /* stack_text.c */
 
 #endif

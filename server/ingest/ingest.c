@@ -17,6 +17,7 @@ static const struct ingest_format *const formats[] = {
     &ingest_quincy, /* XML */
     &ingest_ips,
     &ingest_sentry_envelope,
+    &ingest_stack_array, /* texts in JSON */
     &ingest_array, /* JSON */
     &ingest_kscrash,
     &ingest_sentry_event,
@@ -24,6 +25,7 @@ static const struct ingest_format *const formats[] = {
     &ingest_metrickit,
     &ingest_native,
     &ingest_crash_text, /* text */
+    &ingest_stack_text,
 };
 /* clang-format on */
 

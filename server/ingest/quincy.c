@@ -419,7 +419,7 @@ quincy_parse(struct fz_span body, const struct limits *limits, struct fz_arena *
         return fz_arena_fail(arena, err);
     /* Only texts: a format that holds others could hold this one again. */
     const struct ingest_format *format = ingest_format_of(text);
-    if (format != &ingest_crash_text)
+    if (format != &ingest_crash_text && format != &ingest_stack_text)
         return fz_fail_at(err, FZ_E_UNSUPPORTED, (uint64_t)(log.whole.data - body.data),
                           "quincy: the text in <log> is %s, Apple's crash text is wanted",
                           format ? format->name : "no report");

@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 
-enum { INDEX_MAX = 1000000, GROUPS_MAX = 4, HINTS_MAX = 4096 };
+enum { INDEX_MAX = 1000000, GROUPS_MAX = 4, HINTS_MAX = 512 };
 
 /* Names that say "the start of the image": what follows is an offset in the image. */
 static bool
@@ -28,9 +28,8 @@ is_no_name(struct fz_span name)
            (text_take_hex(&rest, &number) && rest.len == 0);
 }
 
-/* "work.c:5", "work.c:5:9": file, line and column; false if it is none. */
-static bool
-take_place(struct fz_span text, struct text_symbol *ret)
+bool
+text_place_parse(struct fz_span text, struct text_symbol *ret)
 {
     uint64_t numbers[2] = {0, 0};
     size_t n = 0;
@@ -108,7 +107,7 @@ take_name(struct fz_span text, struct text_symbol *ret)
                                     ? (struct fz_span){NULL, 0}
                                     : text_from(text_until(text, text.len - 1), open + 1);
         bool is_known = text_has_prefix(inside, "in ") ||
-                        (inside.len && !ret->file.len && take_place(inside, ret));
+                        (inside.len && !ret->file.len && text_place_parse(inside, ret));
         if (is_known)
             text = text_trim(text_until(text, open));
         else if (!take_mark(&text, ret) &&

@@ -40,6 +40,9 @@ bool text_frame_parse(struct fz_span line, struct text_frame *ret);
 /* What stands behind `addr` in such a line; `image` is the image's name there. */
 struct text_symbol text_symbol_parse(struct fz_span text, struct fz_span image, uint64_t addr);
 
+/* "work.c:5", "work.c:5:9": file, line and column; false if it is none. */
+bool text_place_parse(struct fz_span text, struct text_symbol *ret);
+
 /* A growing list of frames, newest first. */
 struct text_stack {
     struct report_frame *frames;

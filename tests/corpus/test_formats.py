@@ -89,6 +89,9 @@ FORMATS = [
         made=["clients/made/metrickit.json", "clients/made/metrickit-ios14-baseaddr.json"],
         derived=".metrickit.json",
     ),
+        "text",
+        reads=["reports/raw-stack-text/*.txt", "reports/sample-text/*.txt",
+               "reports/crashprobe-data/**/_raygun_*.crash", "derived/**/*.callstack.txt"]),
     Format("framezero", made=["clients/made/native.json", "clients/made/native-short.json"]),
 ]
 

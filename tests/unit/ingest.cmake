@@ -17,3 +17,4 @@ target_compile_definitions(test_ingest_plcrash PRIVATE FZ_TOP="${PROJECT_SOURCE_
 fz_unit_test(ingest_minidump fz_ingest fz_config)
 target_compile_definitions(test_ingest_minidump PRIVATE FZ_TOP="${PROJECT_SOURCE_DIR}")
 fz_unit_test(ingest_quincy fz_ingest fz_config)
+fz_unit_test(ingest_stack_text fz_ingest fz_config)
