@@ -68,6 +68,7 @@ static const struct field {
     FIELD(per_address),    FIELD(body_memory),
     FIELD(answer_s),       FIELD(late_token_bytes),
     FIELD(chunk_bytes),    FIELD(chunk_request_bytes),
+    FIELD(events_per_minute),
 #undef FIELD
 };
 

@@ -39,6 +39,7 @@ struct limits {
     unsigned answer_s;              /* the client must take some of its answer; 10 */
     unsigned min_body_rate;         /* bytes per second after 5 s; 1,024 */
     unsigned auth_failures;         /* wrong tokens a minute from one address; 10 */
+    unsigned events_per_minute;     /* of one key, where clients understand it; no limit */
 };
 
 /* The defaults named above. */

@@ -40,6 +40,18 @@ static const struct api_route own_rows[] = {
      .scope = STORE_SCOPE_ADMIN,
      .name = "report_delete",
      .handle = api_report_delete},
+    {.method = "GET",
+     .pattern = "/api/v1/reports/{id}/attachments/{n}",
+     .body = API_BODY_NONE,
+     .scope = STORE_SCOPE_READ,
+     .name = "attachment_get",
+     .handle = api_attachment_get},
+    {.method = "GET",
+     .pattern = "/api/v1/sessions",
+     .body = API_BODY_NONE,
+     .scope = STORE_SCOPE_READ,
+     .name = "session_list",
+     .handle = api_session_list},
     {.method = "POST",
      .pattern = "/api/v1/symbols",
      .body = API_BODY_SYMBOLS,
@@ -197,6 +209,8 @@ api_create(const struct api_config *config, struct api **ret, struct fz_error *e
     if (!code)
         code = api_auth_create(config->limits->auth_failures, &api->auth, err);
     if (!code)
+        code = api_rate_create(config->limits->events_per_minute, &api->rate, err);
+    if (!code)
         code = api_watcher_start(api, &api->watcher, err);
     if (!code)
         *ret = fz_take(&api);
@@ -212,6 +226,7 @@ api_destroy(struct api *api)
         store_committer_stop(api->committer);
     api_watcher_stop(api->watcher);
     api_auth_destroy(api->auth);
+    api_rate_destroy(api->rate);
     for (size_t i = 0; i < api->n_pool; i++)
         store_close(api->pool[i]);
     if (api->blobs)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/time.h"
 #include "server/api/api_private.h"
 
 void
@@ -102,6 +103,12 @@ api_answer(struct api_call *call, int status, const struct fz_buffer *json, stru
     if (!code)
         http_respond_json(call->request, status, fz_buffer_span(json));
     return code;
+}
+
+unsigned
+api_rate_exceeded_s(struct api *api, int64_t token_id)
+{
+    return api_rate_count(api->rate, token_id, fz_time_monotonic_ms());
 }
 
 const struct limits *

@@ -86,6 +86,9 @@ FZ_MUST_CHECK enum fz_code api_answer(struct api_call *call, int status,
  * that stand in a body. */
 FZ_MUST_CHECK enum fz_code api_find_project(struct api_call *call, const char *name, int64_t *ret,
                                             struct fz_error *err);
+/* Count one event of this key. 0, or the seconds for which it may send no more (the limit
+ * events_per_minute). */
+unsigned api_rate_exceeded_s(struct api *api, int64_t token_id);
 
 const struct limits *api_limits(const struct api *api);
 struct blob_store *api_blobs(const struct api *api);

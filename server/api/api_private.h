@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "server/api/api_door.h"
+#include "server/api/api_rate.h"
 #include "storage/committer.h"
 #include "storage/store.h"
 #include <pthread.h>
@@ -20,6 +21,7 @@ struct api {
     struct store_committer *committer;
     struct api_watcher *watcher;
     struct api_auth *auth;
+    struct api_rate *rate;
     struct http_route routes[API_ROUTES_MAX];
     size_t n_routes;
     pthread_mutex_t pool_lock;
@@ -38,6 +40,9 @@ FZ_MUST_CHECK enum fz_code api_check_query(const struct http_request *request,
 /* ?limit=: `fallback` without one; MALFORMED unless 1 to `max`. */
 FZ_MUST_CHECK enum fz_code api_query_limit(const struct http_request *request, size_t fallback,
                                            size_t max, size_t *ret, struct fz_error *err);
+/* ?since= and its like: RFC 3339, or Unix seconds or milliseconds; *ret stays without one. */
+FZ_MUST_CHECK enum fz_code api_query_time(const struct http_request *request, const char *name,
+                                          int64_t *ret, struct fz_error *err);
 /* A pattern parameter that is a UUID in any spelling, as 32 hex digits; NOT_FOUND if it is none
  * (nothing can have that id). `what` is for the message. */
 FZ_MUST_CHECK enum fz_code api_param_uuid(const struct http_request *request, const char *name,
@@ -67,7 +72,9 @@ void api_report_list(void *app, struct http_request *request); /* api_reports.c 
 void api_report_get(void *app, struct http_request *request);
 void api_report_reprocess(void *app, struct http_request *request);
 void api_report_delete(void *app, struct http_request *request);
-void api_symbol_post(void *app, struct http_request *request); /* api_upload.c */
+void api_attachment_get(void *app, struct http_request *request); /* api_attachments.c */
+void api_session_list(void *app, struct http_request *request);   /* api_sessions.c */
+void api_symbol_post(void *app, struct http_request *request);    /* api_upload.c */
 void api_upload_get(void *app, struct http_request *request);
 void api_symbol_list(void *app, struct http_request *request); /* api_symbols.c */
 void api_symbol_get(void *app, struct http_request *request);

@@ -140,8 +140,9 @@ parse_time(const char *text, int64_t *ret)
 }
 
 /* A time, or Unix time in seconds (milliseconds from 1e11 on). */
-static enum fz_code
-query_time(const struct http_request *request, const char *name, int64_t *ret, struct fz_error *err)
+enum fz_code
+api_query_time(const struct http_request *request, const char *name, int64_t *ret,
+               struct fz_error *err)
 {
     const char *text = http_query(request, name);
     uint64_t number;
@@ -201,9 +202,9 @@ read_filter(struct api_call *call, struct store_report_filter *ret, struct fz_er
         fz_uuid_format(&uuid, text);
         ret->uuid = text;
     }
-    enum fz_code code = query_time(call->request, "since", &ret->since_ms, err);
+    enum fz_code code = api_query_time(call->request, "since", &ret->since_ms, err);
     if (!code)
-        code = query_time(call->request, "until", &ret->until_ms, err);
+        code = api_query_time(call->request, "until", &ret->until_ms, err);
     return code;
 }
 

@@ -7,6 +7,7 @@
 #include "server/api/api_door.h"
 #include "server/doors/doors.h"
 
+extern const struct api_routes doors_sentry;         /* sentry.c */
 extern const struct api_routes doors_symbolicate_v5; /* symbolicate_v5.c */
 
 #endif

@@ -57,8 +57,6 @@ list_formats(char *ret, size_t size)
     size_t len = 0;
     ret[0] = '\0';
     for (size_t i = 0; i < FZ_ARRAY_LEN(formats) && len < size; i++) {
-        if (i && strcmp(formats[i]->name, formats[i - 1]->name) == 0)
-            continue; /* one format in two wrappings */
         int n = snprintf(ret + len, size - len, "%s%s", i ? ", " : "", formats[i]->name);
         len += n > 0 ? (size_t)n : 0;
     }

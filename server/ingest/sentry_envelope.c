@@ -1,10 +1,10 @@
 /*
  * Sentry envelopes: the event item is the report, what stands beside it belongs to it.
  *
- *   event, feedback                   the report; feedback only if there is no event
+ *   event, feedback, user_report      the report; the later ones only if there is none before
  *   attachment                        kept in the body; a minidump or an Apple crash report is read
  *                                     too, for what the event lacks
- *   user_report, further feedback     into `extra`
+ *   further feedback, user_report     into `extra`
  *   session, sessions, client_report  are not of this report: whoever took the envelope counts them
  *
  * Framing: sentry_items.h.
@@ -45,6 +45,16 @@ format_of_dump(const struct sentry_item *item)
     return format && strcmp(format->name, "sentry") != 0 && !format->split ? format : NULL;
 }
 
+/* Which item is the report: the highest, the first of them. */
+static int
+rank_of(const struct sentry_item *item)
+{
+    return is_type(item, "event")         ? 3
+           : is_type(item, "feedback")    ? 2
+           : is_type(item, "user_report") ? 1
+                                          : 0;
+}
+
 static enum fz_code
 look_through(struct fz_span body, struct contents *ret, struct fz_error *err)
 {
@@ -58,9 +68,7 @@ look_through(struct fz_span body, struct contents *ret, struct fz_error *err)
         code = sentry_items_next(&items, &item, &any, err);
         if (code != FZ_OK || !any)
             continue;
-        if (is_type(&item, "event") && !is_type(&found.event, "event"))
-            found.event = item;
-        else if (is_type(&item, "feedback") && found.event.header.len == 0)
+        if (rank_of(&item) > rank_of(&found.event))
             found.event = item;
         else if (is_type(&item, "attachment")) {
             found.n_attachments++;
@@ -68,6 +76,9 @@ look_through(struct fz_span body, struct contents *ret, struct fz_error *err)
                 found.dump = item;
         }
     }
+    /* What somebody wrote beside a crash report belongs to that. */
+    if (found.dump.header.len && rank_of(&found.event) == 1)
+        found.event = (struct sentry_item){.offset = 0};
     if (code == FZ_OK)
         *ret = found;
     return code;
@@ -108,7 +119,11 @@ envelope_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_
     if (code != FZ_OK && !found.dump.header.len)
         return code;
     struct fz_uuid id;
-    if (fz_uuid_parse(sentry_header_text(found.header, "event_id"), &id) && !fz_uuid_is_nil(&id))
+    /* The words about a crash name its id; their own they do not have. */
+    if (rank_of(&found.event) == 1)
+        ret_id[0] = '\0';
+    else if (fz_uuid_parse(sentry_header_text(found.header, "event_id"), &id) &&
+             !fz_uuid_is_nil(&id))
         fz_uuid_format(&id, ret_id);
     return FZ_OK;
 }
@@ -293,18 +308,40 @@ take_dump(struct ingest_take *t, const struct sentry_item *item, struct fz_error
     return t->failed ? fz_arena_fail(t->arena, err) : FZ_OK;
 }
 
+/* Words about a crash that was sent before, by themselves: {"event_id","name","email","comments"}.
+ */
+static void
+take_words(struct ingest_take *t, const struct sentry_item *item)
+{
+    static const char *const not_user[] = {"event_id", "comments", NULL};
+    struct report *r = t->report;
+    FZ_CLEANUP(ingest_take_decref) json_t *value = load_header(t, item->payload);
+    FZ_CLEANUP(ingest_take_decref) json_t *user = json_copy(value);
+    for (size_t i = 0; not_user[i]; i++)
+        (void)json_object_del(user, not_user[i]); /* absent is fine */
+    r->kind = "message";
+    r->id = NULL;
+    r->crash.reason = ingest_take_text(t, value, "user_report", "comments");
+    r->user_json = ingest_take_dump(t, user, NULL);
+    ingest_take_extra(t, "user_report", value, NULL);
+}
+
 static enum fz_code
 envelope_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
                struct report *ret, struct fz_error *err)
 {
     struct ingest_take t = ingest_take_start(ret, arena, limits);
     struct contents found;
+    char id[FZ_UUID_TEXT];
     enum fz_code code = look_through(body, &found, err);
     if (code == FZ_OK)
         code = need_report(&found, err);
     if (code != FZ_OK)
         return code;
-    if (found.event.header.len)
+    if (rank_of(&found.event) == 1)
+        code = in_envelope(sentry_check_event(found.event.payload, limits, id, err), &found.event,
+                           err);
+    else if (found.event.header.len)
         code = in_envelope(sentry_take_event(&t, found.event.payload, err), &found.event, err);
     if (code != FZ_OK && (!found.dump.header.len || t.failed))
         return code;
@@ -313,6 +350,8 @@ envelope_parse(struct fz_span body, const struct limits *limits, struct fz_arena
     if (found.event.header.len && is_type(&found.event, "feedback"))
         ret->kind = "message";
     code = take_items(&t, body, &found, err);
+    if (rank_of(&found.event) == 1)
+        take_words(&t, &found.event);
     if (code == FZ_OK && found.dump.header.len) {
         enum fz_code dump = take_dump(&t, &found.dump, err);
         if (dump == FZ_E_MALFORMED || dump == FZ_E_UNSUPPORTED) {

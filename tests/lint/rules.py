@@ -26,7 +26,7 @@ PUBLIC = {
     "storage": {"blob.h", "committer.h", "store.h", "store_chunks.h", "store_releases.h", "store_sessions.h"},
     "json": {"json_scan.h", "json_walk.h", "json_write.h"},
     "report": {"report.h", "render.h"},
-    "ingest": {"ingest.h", "multipart_form.h"},
+    "ingest": {"ingest.h", "multipart_form.h", "sentry_items.h"},
     "http": {"http.h", "inflate.h"},
     "api": {"api.h", "api_door.h"},
     "doors": {"doors.h"},

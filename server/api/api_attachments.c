@@ -1,0 +1,92 @@
+/*
+ * Files that came with a report: cut out of its raw body.
+ *
+ * They are foreign bytes of any kind, and the reader may be a browser: they are given as a download
+ * without a type that anything would run or show, whatever the client called them.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "server/api/api_private.h"
+#include "server/report/render.h"
+
+enum { NAME_MAX_SHOWN = 100 };
+
+/* Only letters that need no quoting; a path becomes its last part. */
+static void
+disposition(const char *name, uint64_t number, char ret[160])
+{
+    char safe[NAME_MAX_SHOWN + 1];
+    size_t n = 0;
+    const char *base = name ? fz_text_base_name(name) : "";
+    for (; *base && n < NAME_MAX_SHOWN; base++) {
+        bool keeps = isalnum((unsigned char)*base) || strchr("._-", *base);
+        safe[n++] = keeps ? *base : '_';
+    }
+    safe[n] = '\0';
+    if (n == 0 || strspn(safe, ".") == n)
+        snprintf(safe, sizeof(safe), "attachment-%llu", (unsigned long long)number);
+    snprintf(ret, 160, "attachment; filename=\"%s\"", safe);
+}
+
+static enum fz_code
+find_attachment(struct api_call *call, const char *id, uint64_t number,
+                struct report_attachment *ret, struct fz_error *err)
+{
+    struct fz_span result;
+    struct report report;
+    struct report_envelope envelope;
+    enum fz_code code =
+        store_report_result(call->store, call->project_id, id, call->arena, &result, err);
+    if (code == FZ_E_NOT_FOUND)
+        return fz_fail(err, FZ_E_CONFLICT, "report %s was not read yet, or could not be", id);
+    if (!code)
+        code = report_load_json(result, call->arena, &report, &envelope, err);
+    if (code)
+        return code;
+    if (number >= report.n_attachments)
+        return fz_fail(err, FZ_E_NOT_FOUND, "report %s has %zu attachments, counted from 0", id,
+                       report.n_attachments);
+    *ret = report.attachments[number];
+    return FZ_OK;
+}
+
+static enum fz_code
+get_attachment(struct api_call *call, struct fz_error *err)
+{
+    static const char *const known[] = {NULL};
+    char id[STORE_ID_TEXT], header[160];
+    uint64_t number = 0;
+    struct store_report columns;
+    struct report_attachment file = {0};
+    struct fz_span body, bytes;
+    const char *text = http_param(call->request, "n");
+    enum fz_code code = api_check_query(call->request, known, err);
+    if (!code)
+        code = api_param_uuid(call->request, "id", "report", id, err);
+    if (!code)
+        code = store_report_get(call->store, call->project_id, id, call->arena, &columns, err);
+    if (!code && !fz_text_u64(fz_span_cstr(text), &number))
+        return fz_fail(err, FZ_E_NOT_FOUND, "no attachment '%.40s': they are counted from 0", text);
+    if (!code)
+        code = find_attachment(call, id, number, &file, err);
+    if (!code)
+        code = store_report_body(call->store, call->project_id, id, call->arena, &body, err);
+    if (code)
+        return code;
+    if (!fz_span_sub(body, file.offset, file.size, &bytes))
+        return fz_fail(err, FZ_E_NOT_FOUND, "attachment %llu lies outside the report's body",
+                       (unsigned long long)number);
+    disposition(file.name, number, header);
+    http_add_header(call->request, "Content-Disposition", header);
+    http_respond(call->request, 200, "application/octet-stream", bytes);
+    return FZ_OK;
+}
+
+void
+api_attachment_get(void *app, struct http_request *request)
+{
+    api_run(app, request, get_attachment);
+}
