@@ -402,14 +402,21 @@ libdwarf_unit_next(struct libdwarf_object *object, struct sym_budget *budget,
     Dwarf_Sig8 signature;
     Dwarf_Error error = NULL;
     give_back(walk.dbg, unit);
-    int status = dwarf_next_cu_header_e(walk.dbg, true, &unit->die, &len, &version, &abbrevs,
-                                        &address_size, &length_size, &extension_size, &signature,
-                                        &type_offset, &next, &type, &error);
+    /* Not dwarf_next_cu_header_e(), which cannot tell a unit without entries, as the dsymutil of
+     * 2016 left behind, from the end of the section. */
+    int status = dwarf_next_cu_header_d(walk.dbg, true, &len, &version, &abbrevs, &address_size,
+                                        &length_size, &extension_size, &signature, &type_offset,
+                                        &next, &type, &error);
     *ret_more = status == DW_DLV_OK;
     if (status == DW_DLV_NO_ENTRY)
         return FZ_OK;
     if (status != DW_DLV_OK)
         return libdwarf_object_fail(object, error, "unit header", err);
+    status = dwarf_siblingof_b(walk.dbg, NULL, true, &unit->die, &error);
+    if (status == DW_DLV_NO_ENTRY)
+        return FZ_OK;
+    if (status != DW_DLV_OK)
+        return libdwarf_object_fail(object, error, "root entry", err);
     /* The scanner leaves them out as well: type units hold no code, that of split ones is
      * elsewhere.
      */

@@ -451,6 +451,24 @@ check_all(struct verify *v, struct libdwarf_object *object, struct fz_error *err
     }
 }
 
+/* What only our scanner has found is compared nowhere else. */
+static void
+compare_counts(struct verify *v)
+{
+    struct sym_index_info info;
+    char text[160];
+    sym_index_info(v->index, &info);
+    if (info.stats.n_functions == v->stats.n_functions &&
+        info.stats.n_inlines == v->stats.n_inlines)
+        return;
+    snprintf(text, sizeof(text),
+             "the index has %llu functions and %llu inlined calls, libdwarf reads %llu and %llu",
+             (unsigned long long)info.stats.n_functions, (unsigned long long)info.stats.n_inlines,
+             (unsigned long long)v->stats.n_functions, (unsigned long long)v->stats.n_inlines);
+    v->stats.n_differences++;
+    v->tell(v->user, text);
+}
+
 enum fz_code
 sym_verify(const struct sym_macho *macho, const struct sym_index *index, sym_verify_fn tell,
            void *user, struct sym_verify_stats *ret, struct fz_error *err)
@@ -466,6 +484,8 @@ sym_verify(const struct sym_macho *macho, const struct sym_index *index, sym_ver
     code = sym_macho_symbols(macho, &arena, &v.symbols, &v.n_symbols, NULL, err);
     if (code == FZ_OK)
         code = check_all(&v, object, err);
+    if (code == FZ_OK)
+        compare_counts(&v);
     libdwarf_unit_deinit(object, &v.budget, &v.unit);
     free(v.sequences);
     free(v.roots);

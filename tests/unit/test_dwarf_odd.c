@@ -66,6 +66,12 @@ static const struct odd_case {
       .line = LINE},
      {{0x1000, "f 11"}},
      1},
+    {"units without entries, as old tools leave them behind",
+     {.info = "{ 2:4 4:0 8 } { 2:4 4:0 8 " UNIT "2 'f' 8:1000 4:20 0 0 } { 2:2 4:0 8 } "
+              "{ 2:4 4:0 8 " UNIT "2 'g' 8:1020 4:20 0 0 } { 2:3 4:0 8 }",
+      .line = LINE},
+     {{0x1000, "f 11"}, {0x1020, "g 12"}},
+     2},
     {"a type unit of version 5 has no code",
      {.info = "{ 2:5 2 8 4:0 8:1234 4:1a 7 4 8 'type' 2 'method' 8:1000 4:10 0 0 0 } "
               "{ 2:5 1 8 4:0 " UNIT "2 'f' 8:1000 4:20 0 0 }",
