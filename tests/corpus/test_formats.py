@@ -77,21 +77,23 @@ FORMATS = [
            matched={"matched/minidump-crash_macos/crash_macos.dmp": "matched/minidump-crash_macos/expected/frames.json"}),
     Format(
         "crash",
-        reads=["reports/apple-crash-text/*.crash", "reports/apple-crash-text/*.txt", "reports/crashprobe-data/**/_apple_*.crash",
-               "reports/crashprobe-data/**/_bugsee_*.crash", "reports/crashprobe-data/**/_hockeyapp_*.crash",
-               "reports/crashprobe-data/**/_sentry_*.crash", "reports/kscrash/**/*.txt",
-               "reports/plcrash/expected/*.txt", "reports/ips/expected/*.log"],
+        reads=["reports/apple-crash-text/*.crash", "reports/apple-crash-text/*.txt", "reports/kscrash/**/*.txt",
+               "reports/plcrash/expected/*.txt", "reports/ips/expected/*.log"] +
+        [f"reports/crashprobe-data/**/_{name}_*.crash" for name in ("apple", "bugsee", "hockeyapp", "sentry")],
         made=["clients/made/demo.crash"],
-        derived=".crash"),
+        derived=".crash",
+    ),
+    Format(
+        "text",
+        reads=["reports/raw-stack-text/*.txt", "reports/sample-text/*.txt", "derived/**/*.callstack.txt",
+               "reports/crashprobe-data/**/_raygun_*.crash"],
+    ),
     Format(
         "metrickit",
         reads=["reports/metrickit/*.json"],
         made=["clients/made/metrickit.json", "clients/made/metrickit-ios14-baseaddr.json"],
         derived=".metrickit.json",
     ),
-        "text",
-        reads=["reports/raw-stack-text/*.txt", "reports/sample-text/*.txt",
-               "reports/crashprobe-data/**/_raygun_*.crash", "derived/**/*.callstack.txt"]),
     Format("framezero", made=["clients/made/native.json", "clients/made/native-short.json"]),
 ]
 
