@@ -9,5 +9,6 @@
 
 extern const struct api_routes doors_sentry;         /* sentry.c */
 extern const struct api_routes doors_symbolicate_v5; /* symbolicate_v5.c */
+extern const struct api_routes doors_senders;        /* senders.c */
 
 #endif
