@@ -135,8 +135,10 @@ planned_of(uint16_t name)
     }
 }
 
-/* A declaration of fixed size has its attributes at fixed places. Rare ones (the value stands in
- * the declaration, an attribute is given twice) get no plan. False: out of memory. */
+/* A declaration of fixed size, or with one LEB128, has its attributes at fixed places. Rare ones
+ * (the value stands in the declaration, an attribute is given twice) get no plan. False: out of
+ * memory.
+ */
 static bool
 make_plan(struct sym_dwarf *dwarf, const struct abbrev_table *table, struct abbrev *abbrev)
 {
@@ -146,15 +148,26 @@ make_plan(struct sym_dwarf *dwarf, const struct abbrev_table *table, struct abbr
         const struct attr *attr = &dwarf->attrs[i];
         enum planned_id id = planned_of(attr->name);
         enum step_op op = STEP_NONE;
+        int size = form_size(table, attr->form, &op);
+        bool is_leb = size == FORM_VARIABLE;
+        if (offset > UINT8_MAX)
+            return true;
         if (id != N_PLANNED) {
             struct planned *planned = &plan.values[id];
-            if (attr->size == 0 || planned->form || offset > UINT8_MAX)
+            if ((attr->size == 0 && !is_leb) || attr->form == FORM_SDATA || planned->form)
                 return true;
-            *planned = (struct planned){.mask = UINT64_MAX >> (64 - 8 * attr->size),
+            *planned = (struct planned){.mask = UINT64_MAX >> (is_leb ? 0 : 64 - 8 * attr->size),
                                         .form = attr->form,
-                                        .offset = (uint8_t)offset};
+                                        .offset = (uint8_t)offset,
+                                        .base = FROM_START};
+            if (is_leb || plan.has_leb)
+                planned->base = is_leb ? IS_LEB : FROM_LEB;
         }
-        offset += (uint32_t)form_size(table, attr->form, &op);
+        if (is_leb) {
+            plan.has_leb = true;
+            plan.leb_offset = (uint8_t)offset;
+        }
+        offset = is_leb ? 0 : offset + (uint32_t)size;
     }
     if (dwarf->n_plans == UINT16_MAX)
         return true;
@@ -174,7 +187,7 @@ read_attrs(struct sym_dwarf *dwarf, const struct abbrev_table *table, struct cur
            struct abbrev *abbrev, struct fz_error *err)
 {
     uint32_t skip = 0;
-    bool has_low = false, has_high = false, has_ranges = false;
+    bool has_low = false, has_high = false, has_ranges = false, only_lebs = true;
     for (unsigned n = 0;; n++) {
         uint64_t name = cursor_uleb(c), form = cursor_uleb(c);
         int64_t implicit = form == FORM_IMPLICIT_CONST ? cursor_sleb(c) : 0;
@@ -199,15 +212,20 @@ read_attrs(struct sym_dwarf *dwarf, const struct abbrev_table *table, struct cur
         }
         if (!add_step(dwarf, skip, op))
             return sym_grow_fail(dwarf->budget, err);
+        only_lebs = only_lebs && op == STEP_LEB && skip <= UINT16_MAX;
         skip = 0;
     }
-    abbrev->is_fixed = dwarf->n_steps == abbrev->first_step;
+    bool is_fixed = dwarf->n_steps == abbrev->first_step;
+    abbrev->kind = is_fixed ? DIE_FIXED : only_lebs ? DIE_LEBS : DIE_STEPS;
     abbrev->size = skip;
-    if (skip && !add_step(dwarf, skip, STEP_NONE))
+    if (skip && abbrev->kind == DIE_STEPS && !add_step(dwarf, skip, STEP_NONE))
         return sym_grow_fail(dwarf->budget, err);
-    abbrev->has_code = (abbrev->tag == TAG_SUBPROGRAM || abbrev->tag == TAG_INLINED_SUBROUTINE) &&
-                       ((has_low && has_high) || has_ranges);
-    bool has_plan = abbrev->has_code && abbrev->is_fixed && !dwarf->big_endian;
+    bool has_code = (abbrev->tag == TAG_SUBPROGRAM || abbrev->tag == TAG_INLINED_SUBROUTINE) &&
+                    ((has_low && has_high) || has_ranges);
+    if (has_code)
+        abbrev->kind = DIE_CODE;
+    bool has_plan = has_code && !dwarf->big_endian &&
+                    (is_fixed || (only_lebs && dwarf->n_steps == abbrev->first_step + 1));
     return !has_plan || make_plan(dwarf, table, abbrev) ? FZ_OK : sym_grow_fail(dwarf->budget, err);
 }
 

@@ -145,27 +145,35 @@ read_code_die(struct walk *walk, struct cursor *c, const struct abbrev *abbrev,
     }
 }
 
+/* A DIE that is read by plan. It and 8 bytes behind it are there. */
+struct planned_die {
+    const struct plan *plan;
+    const uint8_t *bases[2]; /* by enum planned_base */
+    uint64_t leb;
+};
+
 static inline struct value
-read_planned(const uint8_t *at, const struct planned *planned)
+read_planned(const struct planned_die *die, enum planned_id id)
 {
-    struct cursor c = {.at = at + planned->offset, .end = at + planned->offset + 8};
+    const struct planned *planned = &die->plan->values[id];
+    if (planned->base == IS_LEB)
+        return (struct value){.number = die->leb, .form = planned->form};
+    const uint8_t *at = die->bases[planned->base] + planned->offset;
+    struct cursor c = {.at = at, .end = at + 8};
     return (struct value){.number = cursor_uint(&c, 8) & planned->mask, .form = planned->form};
 }
 
-/* The same by plan: no attribute is looked at one by one. The DIE and 8 bytes behind it are
- * there. */
+/* As read_code_die() without looking at attributes one by one. */
 static inline void
-read_planned_die(const struct walk *walk, const uint8_t *at, const struct plan *plan,
-                 struct code_die *ret)
+read_planned_die(const struct walk *walk, const struct planned_die *planned, struct code_die *ret)
 {
-    const struct planned *values = plan->values;
-    struct value origin = read_planned(at, &values[PLANNED_ORIGIN]);
-    ret->low = read_planned(at, &values[PLANNED_LOW]);
-    ret->high = read_planned(at, &values[PLANNED_HIGH]);
-    ret->ranges = read_planned(at, &values[PLANNED_RANGES]);
-    ret->call_file = clamp_u32(read_planned(at, &values[PLANNED_CALL_FILE]).number);
-    ret->call_line = clamp_u32(read_planned(at, &values[PLANNED_CALL_LINE]).number);
-    ret->call_column = clamp_u32(read_planned(at, &values[PLANNED_CALL_COLUMN]).number);
+    struct value origin = read_planned(planned, PLANNED_ORIGIN);
+    ret->low = read_planned(planned, PLANNED_LOW);
+    ret->high = read_planned(planned, PLANNED_HIGH);
+    ret->ranges = read_planned(planned, PLANNED_RANGES);
+    ret->call_file = clamp_u32(read_planned(planned, PLANNED_CALL_FILE).number);
+    ret->call_line = clamp_u32(read_planned(planned, PLANNED_CALL_LINE).number);
+    ret->call_column = clamp_u32(read_planned(planned, PLANNED_CALL_COLUMN).number);
     uint64_t die = origin.form ? value_reference(walk->dwarf, walk->unit, &origin) : UINT64_MAX;
     if (die != UINT64_MAX)
         ret->origin = die;
@@ -257,6 +265,25 @@ skip_die(const struct walk *walk, const struct abbrev *abbrev, const uint8_t *at
     return c.bad ? NULL : c.at;
 }
 
+/* The same where all that has to be looked at are LEB128 numbers: names and types by index, as
+ * DWARF 5 has them. */
+static inline const uint8_t *
+skip_lebs(const struct walk *walk, const struct abbrev *abbrev, const uint8_t *at,
+          const uint8_t *end)
+{
+    const struct step *step = &walk->dwarf->steps[abbrev->first_step];
+    for (uint32_t n = abbrev->n_steps; n > 0; n--, step++) {
+        if (step->skip >= (size_t)(end - at))
+            return NULL;
+        at += step->skip;
+        while (*at++ >= 0x80) {
+            if (at == end)
+                return NULL;
+        }
+    }
+    return abbrev->size <= (size_t)(end - at) ? at + abbrev->size : NULL;
+}
+
 /* Read one DIE with addresses and open it for its children. NULL if it leaves the unit. */
 static const uint8_t *
 enter_code_die(struct walk *walk, const struct abbrev *abbrev, const uint8_t *at,
@@ -264,10 +291,21 @@ enter_code_die(struct walk *walk, const struct abbrev *abbrev, const uint8_t *at
 {
     struct cursor c = {.at = at, .end = end, .big_endian = walk->dwarf->big_endian};
     struct code_die die = {.offset = offset, .origin = offset};
+    struct planned_die planned = {.bases = {at, at}};
+    if (abbrev->plan) {
+        planned.plan = &walk->dwarf->plans[abbrev->plan - 1];
+        if (planned.plan->has_leb) {
+            cursor_skip(&c, planned.plan->leb_offset);
+            planned.leb = cursor_uleb(&c);
+            planned.bases[FROM_LEB] = c.at;
+        }
+    }
     if (abbrev->plan && abbrev->size + 8u <= cursor_left(&c)) {
-        read_planned_die(walk, at, &walk->dwarf->plans[abbrev->plan - 1], &die);
+        read_planned_die(walk, &planned, &die);
         c.at += abbrev->size;
     } else {
+        c.at = at;
+        c.bad = false;
         read_code_die(walk, &c, abbrev, &die);
         if (c.bad)
             return NULL;
@@ -305,10 +343,11 @@ read_unit_ranges(struct walk *walk, struct cursor c, const struct abbrev_table *
               compare_range);
 }
 
-/* What ended the walk of a unit at the DIE at `offset`. */
+/* What ended the walk of a unit at the DIE that is `at` bytes into the section. */
 static enum fz_code
-walk_fail(const struct walk *walk, uint64_t offset, const char *what, struct fz_error *err)
+walk_fail(const struct walk *walk, ptrdiff_t at, const char *what, struct fz_error *err)
 {
+    uint64_t offset = (uint64_t)at;
     if (walk->no_memory)
         return sym_grow_fail(walk->budget, err);
     return fz_fail_at(err, FZ_E_MALFORMED, offset, "DIE at %llu: %s", (unsigned long long)offset,
@@ -320,14 +359,18 @@ static enum fz_code
 walk_unit(struct walk *walk, struct cursor unit, const uint8_t *section, struct fz_error *err)
 {
     const struct abbrev_table *table = &walk->dwarf->tables[walk->unit->abbrevs];
+    const struct abbrev *dense = table->is_dense ? &walk->dwarf->abbrevs[table->first] : NULL;
+    uint64_t n_dense = table->is_dense ? table->n : 0;
     const uint8_t *at = unit.at, *end = unit.end;
     uint32_t depth = 0;
     read_unit_ranges(walk, unit, table);
     while (at < end) {
-        uint64_t offset = (uint64_t)(at - section);
+        const uint8_t *start = at;
         uint64_t code = *at++;
-        if (code >= 0x80) {
-            unit.at = at - 1;
+        if (code >= 0x80 && at < end && *at < 0x80) {
+            code = (code & 0x7f) | (uint64_t)*at++ << 7;
+        } else if (code >= 0x80) {
+            unit.at = start;
             code = cursor_uleb(&unit);
             at = unit.at;
         }
@@ -339,25 +382,26 @@ walk_unit(struct walk *walk, struct cursor unit, const uint8_t *section, struct 
                 walk->n_open--;
             continue;
         }
-        const struct abbrev *abbrev = abbrev_find(walk->dwarf, table, code);
+        const struct abbrev *abbrev =
+            code - 1 < n_dense ? &dense[code - 1] : abbrev_find(walk->dwarf, table, code);
         if (!abbrev)
-            return walk_fail(walk, offset, "no such abbreviation", err);
-        if (abbrev->has_code) {
-            at = enter_code_die(walk, abbrev, at, end, offset, depth);
-            if (walk->no_memory || walk->steps == 0)
-                return walk_fail(walk, offset, "too much work", err);
-        } else if (abbrev->is_fixed) {
+            return walk_fail(walk, start - section, "no such abbreviation", err);
+        if (abbrev->kind == DIE_FIXED) {
             at = abbrev->size <= (size_t)(end - at) ? at + abbrev->size : NULL;
-        } else {
+        } else if (abbrev->kind == DIE_LEBS) {
+            at = skip_lebs(walk, abbrev, at, end);
+        } else if (abbrev->kind == DIE_STEPS) {
             at = skip_die(walk, abbrev, at, end);
+        } else {
+            at = enter_code_die(walk, abbrev, at, end, (uint64_t)(start - section), depth);
+            if (walk->no_memory || walk->steps == 0)
+                return walk_fail(walk, start - section, "too much work", err);
         }
         if (!at)
-            return walk_fail(walk, offset, "leaves its unit", err);
-        if (!abbrev->has_children) {
-            if (depth == 0)
-                return FZ_OK; /* a root without children is all */
-        } else if (++depth > DIE_DEPTH_MAX) {
-            return walk_fail(walk, offset, "deeper than 1024", err);
+            return walk_fail(walk, start - section, "leaves its unit", err);
+        depth += abbrev->has_children;
+        if (depth - 1 >= DIE_DEPTH_MAX) { /* 0: a root without children is all */
+            return depth == 0 ? FZ_OK : walk_fail(walk, start - section, "deeper than 1024", err);
         }
     }
     return FZ_OK; /* writers leave out the last zeros */

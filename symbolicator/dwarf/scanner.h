@@ -41,15 +41,22 @@ struct attr {
     uint32_t implicit; /* index into implicits, of FORM_IMPLICIT_CONST */
 };
 
+/* How the scan gets past a DIE. */
+enum die_kind {
+    DIE_FIXED, /* all attributes together are `size` bytes */
+    DIE_LEBS,  /* all steps end in a LEB128; `size` bytes follow them */
+    DIE_STEPS, /* by its steps */
+    DIE_CODE   /* a function or inlined call that has addresses: it is read */
+};
+
 /* 32 bytes: the scan reads one per DIE, and a table should stay in the nearest cache. */
 struct abbrev {
     uint64_t code;
     uint32_t first_step, first_attr, size;
     uint16_t n_steps, n_attrs, tag;
-    uint16_t plan; /* of has_code: place in plans + 1; 0 = attribute by attribute */
+    uint16_t plan; /* of DIE_CODE: place in plans + 1; 0 = attribute by attribute */
     bool has_children;
-    bool has_code; /* a function or inlined call that has addresses */
-    bool is_fixed; /* all attributes together are `size` bytes */
+    uint8_t kind; /* enum die_kind */
 };
 
 /* Where a DIE with addresses has what the scan wants of it. */
@@ -64,15 +71,22 @@ enum planned_id {
     N_PLANNED,
 };
 
+/* What `offset` of a planned attribute counts from; or it is the LEB128 itself. */
+enum planned_base { FROM_START, FROM_LEB, IS_LEB };
+
 /* The attribute is 8 bytes at `offset` and the mask; form 0 and mask 0 = it has none. */
 struct planned {
     uint64_t mask;
     uint16_t form;
     uint8_t offset;
+    uint8_t base; /* enum planned_base */
 };
 
+/* One of the attributes may be a LEB128: DWARF 5 has the address by index. */
 struct plan {
     struct planned values[N_PLANNED];
+    bool has_leb;
+    uint8_t leb_offset;
 };
 
 /* One table as the units of one version and size read it: sizes of forms depend on those. */

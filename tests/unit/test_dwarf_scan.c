@@ -18,11 +18,13 @@
  * an expression, 7 function (origin, low_pc, end address), 8 variable (string, block, sdata, flag),
  * 9 function (implicit name, rnglistx), a function (strx1, addrx1, length), b unit with bases.
  */
-#define ABBREVS                                                                                \
-    "1 11 1 11 1 0 0 2 2e 1 3 8 11 1 12 6 0 0 3 1d 1 31 13 11 1 12 6 58 b 59 b 57 b 0 0 "      \
-    "4 2e 0 6e 8 3 8 0 0 5 2e 0 3 8 55 17 0 0 6 b 1 2 18 0 0 7 2e 0 31 10 11 1 12 1 0 0 "      \
-    "8 34 0 3 8 2 a 1c d 3f 19 0 0 9 2e 0 3 8 3b 21 s-7 55 23 0 0 a 2e 0 3 25 11 29 12 6 0 0 " \
-    "b 11 1 11 1 u114 17 u115 17 u116 17 0 0 0"
+#define ABBREVS                                                                                    \
+    "1 11 1 11 1 0 0 2 2e 1 3 8 11 1 12 6 0 0 3 1d 1 31 13 11 1 12 6 58 b 59 b 57 b 0 0 "          \
+    "4 2e 0 6e 8 3 8 0 0 5 2e 0 3 8 55 17 0 0 6 b 1 2 18 0 0 7 2e 0 31 10 11 1 12 1 0 0 "          \
+    "8 34 0 3 8 2 a 1c d 3f 19 0 0 9 2e 0 3 8 3b 21 s-7 55 23 0 0 a 2e 0 3 25 11 29 12 6 0 0 "     \
+    "b 11 1 11 1 u114 17 u115 17 u116 17 0 0 c 1d 0 31 13 11 1b 12 6 58 b 59 5 57 b 0 0 "          \
+    "d 2e 1 31 13 11 1b 12 6 0 0 e 1d 0 31 13 11 1 12 6 59 f 57 b 0 0 f 1d 0 31 15 11 1 12 6 0 0 " \
+    "10 34 0 3 1a 49 13 3a b 0 0 0"
 #define HEAD4 "{ 2:4 4:0 8 "
 #define UNIT4 HEAD4 "1 8:1000 "
 /* The DIE behind UNIT4 is at 0x14. */
@@ -115,6 +117,15 @@ static const struct scan_case cases[] = {
      "name - [4000-4008]\n",
      NULL,
      FZ_OK},
+    {"one LEB128 among the attributes: first, last but one, padded, cut off",
+     {.info = "{ 2:5 1 8 4:0 b 8:1000 4:8 4:8 4:c 4 '_Zg' 'g' d 4:21 u1 4:40 c 4:21 80 80 0 4:8 1 "
+              "2:7 9 "
+              "e 4:21 8:4010 4:8 u300 5 10 u1 4:21 1 f u33 8:4020 4:8 10 u300 4:0 2 c 4:21 80 }",
+      .addr = "{ 2:5 8 0 8:4004 8:4000 }"},
+     "_Zg - [4000-4040]\n_Zg 0 [4004-400c] 1:7:9\n_Zg 0 [4010-4018] 0:300:5\n"
+     "_Zg 0 [4020-4028] 0:0:0\n",
+     NULL,
+     FZ_E_MALFORMED},
     {"an index outside of its table",
      {.info = "{ 2:5 1 8 4:0 b 8:1000 4:8 4:8 4:c a 9 9 4:8 0 }"},
      "",
