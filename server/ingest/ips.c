@@ -54,7 +54,7 @@ kind_of(struct fz_span text)
         "procRole",    "modelCode",    "crashReporterKey", "coalitionName",  "coalitionID",
         "usedImages",  "vmSummary",    "cpuType",          "legacyInfo",     "faultingThread",
         "sharedCache", "processByPid", "memoryStatus",     "largestProcess", NULL};
-    size_t n_header = 0, n_body = 0;
+    size_t n_header = 0, n_body = 0, n_all = 0;
     bool bug_type = false, threads = false, images = false, cut = true;
     if (text.len > LOOK_BYTES)
         text.len = LOOK_BYTES;
@@ -67,10 +67,11 @@ kind_of(struct fz_span text)
         n_header += is_one_of(member.key, header_keys);
         n_body += is_one_of(member.key, body_keys);
         cut = !member.complete;
+        n_all++;
     }
     if ((threads && images) || n_body >= BODY_KEYS)
         return IPS_BODY;
-    return bug_type && n_header && !cut ? IPS_HEADER : IPS_NONE;
+    return bug_type && (n_header || n_all == 1) && !cut ? IPS_HEADER : IPS_NONE;
 }
 
 static struct fz_span

@@ -23,7 +23,9 @@ take_image(struct ingest_take *t, const json_t *object, const char *where, struc
         image.has_uuid = false;
     bool has_base = ingest_take_u64(t, object, where, "base", &image.addr);
     ingest_take_u64(t, object, where, "size", &image.size);
-    if (image.addr == 0 && !image.has_uuid)
+    bool has_name = json_is_string(json_object_get(object, "name")) ||
+                    json_is_string(json_object_get(object, "path"));
+    if (image.addr == 0 && !image.has_uuid && !has_name)
         return false;
     if (!has_base)
         report_note(t->report, t->arena, "%s: no base, read as 0", where);

@@ -5,6 +5,11 @@
 
 #include "base/text.h"
 #include "base/time.h"
+#include "server/json/json_scan.h"
+#include "server/json/json_walk.h"
+
+enum { TEXT_MAX = 64 * 1024 };
+static const uint64_t REACH = UINT64_C(1) << 32;
 
 enum report_cpu
 report_apple_cpu(const struct report *report)
@@ -88,18 +93,19 @@ report_apple_frame_image(const struct report *report, const struct report_frame 
     return image >= 0 && (size_t)image < report->n_images ? &report->images[image] : NULL;
 }
 
+/* As far as report_image_at() takes an image of unknown size to reach. */
 uint64_t
 report_apple_image_end(const struct report *report, const struct report_image *image)
 {
     if (image->size)
         return image->addr + (image->size - 1);
-    uint64_t next = image->addr;
+    uint64_t end = image->addr > UINT64_MAX - REACH ? UINT64_MAX : image->addr + (REACH - 1);
     for (size_t i = 0; i < report->n_images; i++) {
         uint64_t start = report->images[i].addr;
-        if (start > image->addr && (next == image->addr || start < next))
-            next = start;
+        if (start > image->addr && start <= end)
+            end = start - 1;
     }
-    return next == image->addr ? next : next - 1;
+    return end;
 }
 
 void
@@ -107,10 +113,95 @@ report_apple_subtype(const struct report_crash *crash, char *ret, size_t size)
 {
     unsigned long long address = crash->address;
     ret[0] = '\0';
-    if (crash->code && crash->has_address)
+    if (crash->subtype)
+        snprintf(ret, size, "%s", crash->subtype);
+    else if (crash->code && crash->has_address)
         snprintf(ret, size, "%s at 0x%016llx", crash->code, address);
     else if (crash->has_address)
         snprintf(ret, size, "at 0x%016llx", address);
     else if (crash->code)
         snprintf(ret, size, "%s", crash->code);
+}
+
+void
+report_apple_codes(const struct report_crash *crash, struct fz_buffer *out)
+{
+    for (size_t i = 0; i < crash->n_mach_codes; i++)
+        fz_buffer_printf(out, "%s0x%016llx", i ? ", " : "",
+                         (unsigned long long)crash->mach_codes[i]);
+}
+
+/* Does a message hold both texts (NULL: any)? */
+static bool
+is_said(const struct report_crash *crash, const char *a, const char *b)
+{
+    for (size_t i = 0; i < crash->n_messages; i++) {
+        const char *message = crash->messages[i];
+        if ((!a || strstr(message, a)) && (!b || strstr(message, b)))
+            return true;
+    }
+    return false;
+}
+
+void
+report_apple_thrown(const struct report_crash *crash, struct fz_buffer *out)
+{
+    if ((!crash->exception && !crash->reason) || is_said(crash, crash->exception, crash->reason))
+        return;
+    if (crash->exception)
+        fz_buffer_printf(out, "*** Terminating app due to uncaught exception '%s'%s",
+                         crash->exception, crash->reason ? ", reason: '" : "");
+    if (crash->reason)
+        fz_buffer_printf(out, "%s%s", crash->reason, crash->exception ? "'" : "");
+}
+
+const struct report_thread *
+report_apple_crashed(const struct report *report)
+{
+    bool is_crash = !report->kind || strcmp(report->kind, "crash") == 0;
+    bool any = report->crash.thread >= 0;
+    for (size_t i = 0; i < report->n_threads; i++)
+        any = any || report->threads[i].crashed;
+    return is_crash || any ? report_crashed_thread(report) : NULL;
+}
+
+int64_t
+report_apple_index(const struct report *report, const struct report_thread *thread)
+{
+    for (size_t i = 0; i < report->n_threads; i++) {
+        if (report->threads[i].index < 0 || report->threads[i].index > INT32_MAX)
+            return thread - report->threads;
+    }
+    return thread->index;
+}
+
+static bool
+find_member(struct fz_span object, const char *key, struct fz_span *ret)
+{
+    struct json_walk walk = json_walk_start(object);
+    struct json_member member;
+    while (json_walk_next(&walk, &member)) {
+        if (fz_span_is(member.key, key)) {
+            *ret = member.value;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+report_apple_text_in(const char *json, const char *key, const char *inner, struct fz_buffer *out)
+{
+    struct json_scan_limits limits = {1, TEXT_MAX, 2 * TEXT_MAX};
+    struct fz_span value = fz_span_cstr(json);
+    json_t *text = NULL;
+    if (!json || !find_member(value, key, &value) || (inner && !find_member(value, inner, &value)))
+        return false;
+    if (json_scan_load(value, &limits, NULL, &text, NULL) != FZ_OK)
+        return false;
+    bool is_text = json_is_string(text) && json_string_length(text) > 0;
+    if (is_text)
+        fz_buffer_append(out, json_string_value(text), json_string_length(text));
+    json_decref(text);
+    return is_text;
 }

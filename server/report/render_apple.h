@@ -35,10 +35,29 @@ const struct report_image *report_apple_main_image(const struct report *report);
 const struct report_image *report_apple_frame_image(const struct report *report,
                                                     const struct report_frame *frame);
 
-/* The last address of the image: its size if known, else up to the next image. */
+/* The last address of the image: by its size, else up to the next image, at most 4 GiB. */
 uint64_t report_apple_image_end(const struct report *report, const struct report_image *image);
 
 /* "KERN_INVALID_ADDRESS at 0x0000000000000010" in `ret`; "" if nothing is known. */
 void report_apple_subtype(const struct report_crash *crash, char *ret, size_t size);
+
+/* "0x0000000000000001, 0x0000000000000010": the Mach codes; "" without. */
+void report_apple_codes(const struct report_crash *crash, struct fz_buffer *out);
+
+/* "*** Terminating app due to uncaught exception 'NSRangeException', reason: '...'", or the reason
+ * alone; nothing if one of the report's messages says as much. */
+void report_apple_thrown(const struct report_crash *crash, struct fz_buffer *out);
+
+/* The thread to mark as the one that crashed; NULL if none is, as in a report of a hang. */
+const struct report_thread *report_apple_crashed(const struct report *report);
+
+/* The number to show for a thread: its own, unless some thread's is no number of Apple's (below 0,
+ * or a kernel's id); then all are shown by their place. */
+int64_t report_apple_index(const struct report *report, const struct report_thread *thread);
+
+/* A text that a format left in JSON of its own: member `key`, or `inner` of that object (NULL: the
+ * member itself). False if there is none. */
+bool report_apple_text_in(const char *json, const char *key, const char *inner,
+                          struct fz_buffer *out);
 
 #endif

@@ -14,14 +14,14 @@
  * is not known has no line. Names come from outside: control characters in them become '?', so none
  * can forge a line or steer a terminal.
  */
-#include "server/report/render_apple.h"
+#include "server/report/render_crash.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/text.h"
 
-enum { PER_LINE = 4 };
+enum { NAME_BYTES = 1024, MESSAGE_BYTES = 16 * 1024 };
 
 /* Characters that a terminal acts upon (C0, DEL, C1), that turn the reading direction, and bytes of
  * a text that was cut inside a character. */
@@ -38,8 +38,8 @@ is_unsafe(const uint8_t *c, size_t len)
            (c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9);
 }
 
-static void
-put_text(struct fz_buffer *out, const char *text)
+void
+render_crash_text(struct fz_buffer *out, const char *text)
 {
     struct fz_span all = fz_span_cstr(text), rest;
     size_t start = 0, i = 0;
@@ -64,7 +64,7 @@ put_field(struct fz_buffer *out, const char *key, const char *value)
     char label[32];
     snprintf(label, sizeof(label), "%s:", key);
     fz_buffer_printf(out, "%-21s", label);
-    put_text(out, value);
+    render_crash_text(out, value);
     fz_buffer_char(out, '\n');
 }
 
@@ -81,25 +81,66 @@ put_pair(struct fz_buffer *out, const char *key, const char *value, const char *
     put_field(out, key, text);
 }
 
+/* "launchd [1]" */
+static void
+put_process(struct fz_buffer *out, const char *key, const char *name, int64_t pid)
+{
+    char text[NAME_BYTES];
+    if (!name && !pid)
+        return;
+    if (pid)
+        snprintf(text, sizeof(text), "%s [%lld]", name ? name : "???", (long long)pid);
+    else
+        snprintf(text, sizeof(text), "%s", name);
+    put_field(out, key, text);
+}
+
+static void
+put_time(struct fz_buffer *out, const char *key, int64_t unix_ms)
+{
+    char when[40];
+    if (!unix_ms)
+        return;
+    report_apple_time(unix_ms, 4, when);
+    put_field(out, key, when);
+}
+
+/* A text that .ips or Apple's text brought and the model has no member for. */
+static void
+put_extra(struct fz_buffer *out, const char *key, const struct report *r, const char *ips_key)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text;
+    fz_buffer_init(&text, 0);
+    if (report_apple_text_in(r->extra_json, ips_key, NULL, &text) ||
+        report_apple_text_in(r->extra_json, key, NULL, &text))
+        put_field(out, key, fz_buffer_cstr(&text));
+}
+
 static void
 put_header(struct fz_buffer *out, const struct report *r, const struct report_envelope *envelope)
 {
-    char id[64], when[40];
+    char id[64], os[160] = "";
     const struct report_image *app = report_apple_main_image(r);
+    const struct report_process *process = &r->process;
     report_apple_id(r, envelope, id);
     put_field(out, "Incident Identifier", id);
+    put_extra(out, "CrashReporter Key", r, "crashReporterKey");
     put_field(out, "Hardware Model", r->device_model);
-    put_field(out, "Process", r->app_name ? r->app_name : app ? app->name : NULL);
-    put_field(out, "Path", app ? app->path : NULL);
+    put_process(out, "Process",
+                process->name ? process->name
+                : r->app_name ? r->app_name
+                : app         ? app->name
+                              : NULL,
+                process->pid);
+    put_field(out, "Path", process->path ? process->path : app ? app->path : NULL);
     put_field(out, "Identifier", r->app_id);
     put_pair(out, "Version", r->app_version, r->app_build);
     put_field(out, "Code Type", report_apple_cpu_name(report_apple_cpu(r)));
+    put_extra(out, "Role", r, "procRole");
+    put_process(out, "Parent Process", process->parent, process->parent_pid);
     fz_buffer_char(out, '\n');
-    if (r->timestamp_ms) {
-        report_apple_time(r->timestamp_ms, 4, when);
-        put_field(out, "Date/Time", when);
-    }
-    char os[160] = "";
+    put_time(out, "Date/Time", r->timestamp_ms);
+    put_time(out, "Launch Time", process->launched_ms);
     if (r->os_name || r->os_version)
         snprintf(os, sizeof(os), "%s%s%s", r->os_name ? r->os_name : "",
                  r->os_name && r->os_version ? " " : "", r->os_version ? r->os_version : "");
@@ -114,16 +155,64 @@ put_line(struct fz_buffer *out, const char *key, const char *value)
     if (!value || !*value)
         return;
     fz_buffer_text(out, key);
-    put_text(out, value);
+    render_crash_text(out, value);
     fz_buffer_char(out, '\n');
+}
+
+/* Would the line be read as a heading or a frame? */
+static bool
+looks_like_structure(const char *line)
+{
+    static const char *const headings[] = {"Thread ", "Binary Images", "Last Exception", "EOF"};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(headings); i++) {
+        if (fz_text_has_prefix(line, headings[i]))
+            return true;
+    }
+    return *line >= '0' && *line <= '9';
+}
+
+/* A message; its further lines are indented, as is a first one that could be taken for more. */
+static void
+put_message(struct fz_buffer *out, const char *text)
+{
+    for (bool first = true; *text; first = false) {
+        size_t len = strcspn(text, "\n");
+        char line[MESSAGE_BYTES];
+        snprintf(line, sizeof(line), "%.*s", (int)(len < sizeof(line) ? len : sizeof(line) - 1),
+                 text);
+        if (*line) {
+            fz_buffer_text(out, first && !looks_like_structure(line) ? "" : "    ");
+            render_crash_text(out, line);
+            fz_buffer_char(out, '\n');
+        }
+        text += len + (text[len] == '\n');
+    }
+}
+
+static void
+put_messages(struct fz_buffer *out, const struct report_crash *crash)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer thrown;
+    fz_buffer_init(&thrown, 0);
+    report_apple_thrown(crash, &thrown);
+    if (thrown.len == 0 && crash->n_messages == 0)
+        return;
+    fz_buffer_text(out, "\nApplication Specific Information:\n");
+    put_message(out, fz_buffer_cstr(&thrown));
+    for (size_t i = 0; i < crash->n_messages; i++)
+        put_message(out, crash->messages[i]);
 }
 
 static void
 put_exception(struct fz_buffer *out, const struct report *r)
 {
     const struct report_crash *crash = &r->crash;
-    const struct report_thread *thread = report_crashed_thread(r);
+    const struct report_thread *thread = report_apple_crashed(r);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer codes;
     char text[256] = "";
+    fz_buffer_init(&codes, 0);
+    if (r->kind && strcmp(r->kind, "crash") != 0)
+        put_line(out, "Event:           ", r->kind);
     if (crash->mach && crash->signal)
         snprintf(text, sizeof(text), "%s (%s)", crash->mach, crash->signal);
     else if (crash->mach || crash->signal || crash->exception)
@@ -134,127 +223,13 @@ put_exception(struct fz_buffer *out, const struct report *r)
     put_line(out, "Exception Type:  ", text);
     report_apple_subtype(crash, text, sizeof(text));
     put_line(out, "Exception Subtype: ", text);
+    report_apple_codes(crash, &codes);
+    put_line(out, "Exception Codes: ", codes.len ? fz_buffer_cstr(&codes) : crash->signal_code);
+    put_line(out, "Termination Reason: ", crash->termination);
     if (thread)
-        fz_buffer_printf(out, "Triggered by Thread:  %lld\n", (long long)thread->index);
-    if (!crash->exception && !crash->reason)
-        return;
-    fz_buffer_text(out, "\nApplication Specific Information:\n");
-    if (crash->exception) {
-        fz_buffer_text(out, "*** Terminating app due to uncaught exception '");
-        put_text(out, crash->exception);
-        fz_buffer_text(out, crash->reason ? "', reason: '" : "'");
-    }
-    if (crash->reason)
-        put_text(out, crash->reason);
-    fz_buffer_text(out, crash->exception && crash->reason ? "'\n" : "\n");
-}
-
-/* Number, image and address of one line; the caller writes what is known of it. */
-static void
-put_frame_head(struct fz_buffer *out, size_t number, const struct report_image *image,
-               uint64_t addr)
-{
-    char name[31];
-    const char *shown = image && image->name ? image->name : "???";
-    fz_buffer_printf(out, "%-3zu ", number);
-    /* Padded to 30 columns by bytes; a longer name is written out. */
-    if (strlen(shown) < sizeof(name)) {
-        snprintf(name, sizeof(name), "%-30s", shown);
-        shown = name;
-    }
-    put_text(out, shown);
-    fz_buffer_printf(out, "\t0x%016llx ", (unsigned long long)addr);
-}
-
-static void
-put_symbol(struct fz_buffer *out, const struct report_symbol *symbol)
-{
-    put_text(out, symbol->function ? symbol->function : "???");
-    if (symbol->inlined)
-        fz_buffer_text(out, " [inlined]");
-    else if (symbol->has_offset)
-        fz_buffer_printf(out, " + %llu", (unsigned long long)symbol->offset);
-    if (symbol->file) {
-        fz_buffer_text(out, " (");
-        put_text(out, fz_text_base_name(symbol->file));
-        if (symbol->line)
-            fz_buffer_printf(out, ":%u", symbol->line);
-        fz_buffer_char(out, ')');
-    }
-    fz_buffer_char(out, '\n');
-}
-
-static void
-put_frames(struct fz_buffer *out, const struct report *r, const struct report_thread *thread)
-{
-    size_t number = 0;
-    for (size_t i = 0; i < thread->n_frames; i++) {
-        const struct report_frame *frame = &thread->frames[i];
-        const struct report_image *image = report_apple_frame_image(r, frame);
-        for (size_t k = 0; k < frame->n_symbols; k++) {
-            put_frame_head(out, number++, image, frame->addr);
-            put_symbol(out, &frame->symbols[k]);
-        }
-        if (frame->n_symbols)
-            continue;
-        uint64_t base = image ? image->addr : 0;
-        put_frame_head(out, number++, image, frame->addr);
-        fz_buffer_printf(out, "0x%llx + %llu\n", (unsigned long long)base,
-                         (unsigned long long)(frame->has_image_offset ? frame->image_offset
-                                                                      : frame->addr - base));
-    }
-    if (thread->n_frames_cut)
-        fz_buffer_printf(out, "(%zu further frames are left out)\n", thread->n_frames_cut);
-}
-
-static void
-put_threads(struct fz_buffer *out, const struct report *r)
-{
-    const struct report_thread *crashed = report_crashed_thread(r);
-    for (size_t i = 0; i < r->n_threads; i++) {
-        const struct report_thread *thread = &r->threads[i];
-        long long index = (long long)thread->index;
-        fz_buffer_char(out, '\n');
-        if (thread->name || thread->queue) {
-            fz_buffer_printf(out, "Thread %lld name:  ", index);
-            put_text(out, thread->name ? thread->name : "");
-            if (thread->queue) {
-                fz_buffer_text(out, " Dispatch queue: ");
-                put_text(out, thread->queue);
-            }
-            fz_buffer_char(out, '\n');
-        }
-        fz_buffer_printf(out, "Thread %lld%s:\n", index, thread == crashed ? " Crashed" : "");
-        put_frames(out, r, thread);
-    }
-}
-
-static void
-put_registers(struct fz_buffer *out, const struct report *r)
-{
-    static const char *const states[] = {
-        [REPORT_CPU_UNKNOWN] = "Thread State",
-        [REPORT_CPU_ARM64] = "ARM Thread State (64-bit)",
-        [REPORT_CPU_ARM] = "ARM Thread State (32-bit)",
-        [REPORT_CPU_X86_64] = "X86 Thread State (64-bit)",
-        [REPORT_CPU_X86] = "X86 Thread State (32-bit)",
-    };
-    const struct report_thread *thread = report_crashed_thread(r);
-    if (!thread || thread->n_registers == 0)
-        return;
-    enum report_cpu cpu = report_apple_cpu(r);
-    int digits = cpu == REPORT_CPU_ARM || cpu == REPORT_CPU_X86 ? 8 : 16;
-    fz_buffer_printf(out, "\nThread %lld crashed with %s:\n", (long long)thread->index,
-                     states[cpu]);
-    for (size_t i = 0; i < thread->n_registers; i++) {
-        const struct report_register *reg = &thread->registers[i];
-        size_t len = strlen(reg->name);
-        fz_buffer_printf(out, "%*s", len < 6 ? (int)(6 - len) : 0, "");
-        put_text(out, reg->name);
-        fz_buffer_printf(out, ": 0x%0*llx ", digits, (unsigned long long)reg->value);
-        if (i % PER_LINE == PER_LINE - 1 || i + 1 == thread->n_registers)
-            fz_buffer_char(out, '\n');
-    }
+        fz_buffer_printf(out, "Triggered by Thread:  %lld\n",
+                         (long long)report_apple_index(r, thread));
+    put_messages(out, crash);
 }
 
 static int
@@ -284,13 +259,13 @@ put_images(struct fz_buffer *out, const struct report *r, struct fz_error *err)
         fz_uuid_format(&image->uuid, uuid); /* zeros if it has none, as Apple writes it */
         fz_buffer_printf(out, "0x%llx - 0x%llx ", (unsigned long long)image->addr,
                          (unsigned long long)report_apple_image_end(r, image));
-        put_text(out, image->name ? image->name : "???");
+        render_crash_text(out, image->name ? image->name : "???");
         fz_buffer_char(out, ' ');
-        put_text(out, image->arch ? image->arch : r->arch ? r->arch : "unknown");
+        render_crash_text(out, image->arch ? image->arch : r->arch ? r->arch : "unknown");
         fz_buffer_printf(out, "  <%s>", uuid);
         if (image->path) {
             fz_buffer_char(out, ' ');
-            put_text(out, image->path);
+            render_crash_text(out, image->path);
         }
         fz_buffer_char(out, '\n');
     }
@@ -304,8 +279,8 @@ report_render_crash(const struct report *report, const struct report_envelope *e
 {
     put_header(out, report, envelope);
     put_exception(out, report);
-    put_threads(out, report);
-    put_registers(out, report);
+    render_crash_stacks(out, report);
+    render_crash_registers(out, report);
     enum fz_code code = put_images(out, report, err);
     if (code != FZ_OK)
         return code;

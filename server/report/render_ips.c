@@ -8,12 +8,12 @@
  * An inlined call is a frame of its own ("inline":true) with the offset of the frame it lies in. A
  * frame outside all images points at a placeholder image with base 0, so its offset is its address.
  */
-#include "server/report/render_apple.h"
+#include "server/report/render_ips.h"
 
 #include <stdio.h>
 
 #include "base/text.h"
-#include "server/json/json_write.h"
+#include "server/json/json_walk.h"
 
 static void
 write_dashed_uuid(struct json_write *w, const char *key, const struct report_image *image)
@@ -34,10 +34,35 @@ os_text(const struct report *r, bool with_build, char *ret, size_t size)
 }
 
 static const char *
-process_name(const struct report *r)
+app_name(const struct report *r)
 {
     const struct report_image *app = report_apple_main_image(r);
     return r->app_name ? r->app_name : app ? app->name : NULL;
+}
+
+/* A crash, unless what came in was an event of the whole system. */
+static const char *
+bug_type(const struct report *r)
+{
+    bool is_memory = r->kind && strcmp(r->kind, "memory") == 0;
+    return is_memory && r->n_threads == 0 ? "298" : "309";
+}
+
+/* The numbers of Mach-O's platforms; 0 if the system is not known. */
+static unsigned
+platform(const struct report *r)
+{
+    static const struct {
+        const char *name;
+        unsigned number;
+    } systems[] = {{"macOS", 1},   {"Mac OS", 1},    {"OS X", 1},       {"iOS", 2},
+                   {"iPhone", 2},  {"iPadOS", 2},    {"Apple TVOS", 3}, {"tvOS", 3},
+                   {"watchOS", 4}, {"visionOS", 11}, {"xrOS", 11}};
+    for (size_t i = 0; r->os_name && i < FZ_ARRAY_LEN(systems); i++) {
+        if (fz_text_has_prefix(r->os_name, systems[i].name))
+            return systems[i].number;
+    }
+    return 0;
 }
 
 static void
@@ -46,7 +71,7 @@ write_header(struct json_write *w, const struct report *r, const char *id)
     const struct report_image *app = report_apple_main_image(r);
     char text[160];
     json_write_open(w, NULL, '{');
-    json_write_text(w, "app_name", process_name(r));
+    json_write_text(w, "app_name", app_name(r));
     if (r->timestamp_ms) {
         char when[40];
         report_apple_time(r->timestamp_ms, 2, when);
@@ -56,13 +81,25 @@ write_header(struct json_write *w, const struct report *r, const char *id)
     if (app && app->has_uuid)
         write_dashed_uuid(w, "slice_uuid", app);
     json_write_text(w, "build_version", r->app_build);
+    if (platform(r))
+        json_write_u64(w, "platform", platform(r));
     json_write_text(w, "bundleID", r->app_id);
-    json_write_text(w, "bug_type", "309");
+    json_write_text(w, "bug_type", bug_type(r));
     os_text(r, true, text, sizeof(text));
     json_write_text(w, "os_version", *text ? text : NULL);
-    json_write_text(w, "name", process_name(r));
+    json_write_text(w, "name", app_name(r));
     json_write_text(w, "incident_id", *id ? id : NULL);
     json_write_close(w, '}');
+}
+
+static void
+write_time(struct json_write *w, const char *key, int64_t unix_ms)
+{
+    char when[40];
+    if (!unix_ms)
+        return;
+    report_apple_time(unix_ms, 4, when);
+    json_write_text(w, key, when);
 }
 
 static void
@@ -72,7 +109,7 @@ write_origin(struct json_write *w, const struct report *r, const char *id)
     const char *cpu = report_apple_cpu_name(report_apple_cpu(r));
     char text[160];
     json_write_u64(w, "version", 2);
-    json_write_text(w, "bug_type", "309");
+    json_write_text(w, "bug_type", bug_type(r));
     json_write_text(w, "incident", *id ? id : NULL);
     json_write_text(w, "modelCode", r->device_model);
     os_text(r, false, text, sizeof(text));
@@ -82,14 +119,16 @@ write_origin(struct json_write *w, const struct report *r, const char *id)
         json_write_text(w, "build", r->os_build);
         json_write_close(w, '}');
     }
-    if (r->timestamp_ms) {
-        char when[40];
-        report_apple_time(r->timestamp_ms, 4, when);
-        json_write_text(w, "captureTime", when);
-    }
+    write_time(w, "captureTime", r->timestamp_ms);
+    write_time(w, "procLaunch", r->process.launched_ms);
     json_write_text(w, "cpuType", *cpu ? cpu : NULL);
-    json_write_text(w, "procName", process_name(r));
-    json_write_text(w, "procPath", app ? app->path : NULL);
+    json_write_text(w, "procName", r->process.name ? r->process.name : app_name(r));
+    json_write_text(w, "procPath", r->process.path ? r->process.path : app ? app->path : NULL);
+    if (r->process.pid)
+        json_write_i64(w, "pid", r->process.pid);
+    json_write_text(w, "parentProc", r->process.parent);
+    if (r->process.parent_pid)
+        json_write_i64(w, "parentPid", r->process.parent_pid);
     if (r->app_id || r->app_version || r->app_build) {
         json_write_open(w, "bundleInfo", '{');
         json_write_text(w, "CFBundleShortVersionString", r->app_version);
@@ -99,159 +138,47 @@ write_origin(struct json_write *w, const struct report *r, const char *id)
     }
 }
 
+/* What an .ips brought and the model has no member for goes out as it came in: uptime, vmSummary...
+ * But parts of what is written here already are not repeated. */
 static void
-write_exception(struct json_write *w, const struct report *r)
+write_extra(struct json_write *w, const struct report *r)
 {
-    const struct report_crash *crash = &r->crash;
-    char subtype[256];
-    report_apple_subtype(crash, subtype, sizeof(subtype));
-    json_write_open(w, "exception", '{');
-    json_write_text(w, "type", crash->mach);
-    json_write_text(w, "signal", crash->signal);
-    json_write_text(w, "subtype", *subtype ? subtype : NULL);
-    json_write_close(w, '}');
-    if (!crash->exception && !crash->reason)
+    static const char *const written[] = {"header",    "termination", "threads", "exception",
+                                          "osVersion", "bundleInfo",  "asi",     "asiBacktraces"};
+    if (!r->format || strcmp(r->format, "ips") != 0)
         return;
-    struct fz_buffer line;
-    fz_buffer_init(&line, 0);
-    if (crash->exception)
-        fz_buffer_printf(&line, "*** Terminating app due to uncaught exception '%s'%s",
-                         crash->exception, crash->reason ? ", reason: '" : "");
-    if (crash->reason)
-        fz_buffer_printf(&line, "%s%s", crash->reason, crash->exception ? "'" : "");
-    json_write_open(w, "asi", '{');
-    json_write_open(w, "CoreFoundation", '[');
-    json_write_text(w, NULL, fz_buffer_cstr(&line));
-    json_write_close(w, ']');
-    json_write_close(w, '}');
-    fz_buffer_deinit(&line);
-}
-
-/* The number of an arm64 register x0 to x28, -1 for others. */
-static int
-x_number(const char *name)
-{
-    uint64_t number;
-    if (name[0] != 'x' || !fz_text_u64(fz_span_cstr(name + 1), &number) || number > 28)
-        return -1;
-    return (int)number;
-}
-
-/* x0 to x28 are an array in Apple's arm64 state. How many from x0 on the thread has; what stands
- * behind a gap is written by name, since zeros in the gap would be made up. */
-static size_t
-leading_x(const struct report_thread *thread)
-{
-    uint32_t seen = 0;
-    size_t n = 0;
-    for (size_t i = 0; i < thread->n_registers; i++) {
-        int number = x_number(thread->registers[i].name);
-        if (number >= 0)
-            seen |= (uint32_t)1 << number;
+    struct json_walk walk = json_walk_start(fz_span_cstr(r->extra_json));
+    struct json_member member;
+    while (json_walk_next(&walk, &member)) {
+        bool is_written = false;
+        for (size_t i = 0; i < FZ_ARRAY_LEN(written); i++)
+            is_written = is_written || fz_span_is(member.key, written[i]);
+        if (is_written)
+            continue;
+        fz_buffer_text(w->out, w->comma ? ",\"" : "\"");
+        fz_buffer_append(w->out, member.key.data, member.key.len);
+        fz_buffer_text(w->out, "\":");
+        fz_buffer_append(w->out, member.value.data, member.value.len);
+        w->comma = true;
     }
-    while (seen >> n & 1)
-        n++;
-    return n;
 }
 
+/* "4.2 (4201)": version and build. */
 static void
-write_register(struct json_write *w, const char *key, uint64_t value)
+write_version(struct json_write *w, const char *version)
 {
-    json_write_open(w, key, '{');
-    json_write_u64(w, "value", value);
-    json_write_close(w, '}');
-}
-
-static void
-write_registers(struct json_write *w, const struct report_thread *thread, enum report_cpu cpu)
-{
-    if (thread->n_registers == 0)
+    char first[128];
+    const char *open = version ? strstr(version, " (") : NULL;
+    size_t len = version ? strlen(version) : 0;
+    if (!open || version[len - 1] != ')' || (size_t)(open - version) >= sizeof(first)) {
+        json_write_text(w, "CFBundleShortVersionString", version);
         return;
-    bool is_arm64 = cpu == REPORT_CPU_ARM64;
-    size_t n_x = is_arm64 ? leading_x(thread) : 0;
-    uint64_t x[29] = {0};
-    for (size_t i = 0; n_x && i < thread->n_registers; i++) {
-        int number = x_number(thread->registers[i].name);
-        if (number >= 0)
-            x[number] = thread->registers[i].value;
     }
-    json_write_open(w, "threadState", '{');
-    if (n_x) {
-        json_write_open(w, "x", '[');
-        for (size_t i = 0; i < n_x; i++)
-            write_register(w, NULL, x[i]);
-        json_write_close(w, ']');
-    }
-    if (cpu != REPORT_CPU_UNKNOWN)
-        json_write_text(w, "flavor",
-                        is_arm64                ? "ARM_THREAD_STATE64"
-                        : cpu == REPORT_CPU_ARM ? "ARM_THREAD_STATE"
-                                                : "x86_THREAD_STATE");
-    for (size_t i = 0; i < thread->n_registers; i++) {
-        const struct report_register *reg = &thread->registers[i];
-        int number = x_number(reg->name);
-        if (number < 0 || (size_t)number >= n_x)
-            write_register(w, reg->name, reg->value);
-    }
-    json_write_close(w, '}');
-}
-
-static void
-write_frame(struct json_write *w, const struct report *r, const struct report_frame *frame,
-            const struct report_symbol *symbol)
-{
-    const struct report_image *image = report_apple_frame_image(r, frame);
-    uint64_t base = image ? image->addr : 0;
-    json_write_open(w, NULL, '{');
-    json_write_u64(w, "imageOffset",
-                   image && frame->has_image_offset ? frame->image_offset : frame->addr - base);
-    json_write_u64(w, "imageIndex", image ? (uint64_t)(image - r->images) : r->n_images);
-    if (symbol) {
-        json_write_text(w, "symbol", symbol->function);
-        if (symbol->has_offset || symbol->inlined)
-            json_write_u64(w, "symbolLocation", symbol->has_offset ? symbol->offset : 0);
-        json_write_text(w, "sourceFile", symbol->file ? fz_text_base_name(symbol->file) : NULL);
-        if (symbol->line)
-            json_write_u64(w, "sourceLine", symbol->line);
-        if (symbol->inlined)
-            json_write_bool(w, "inline", true);
-    }
-    json_write_close(w, '}');
-}
-
-/* Returns whether a frame lies in no image. */
-static bool
-write_threads(struct json_write *w, const struct report *r)
-{
-    const struct report_thread *crashed = report_crashed_thread(r);
-    enum report_cpu cpu = report_apple_cpu(r);
-    bool outside = false;
-    if (crashed)
-        json_write_u64(w, "faultingThread", (uint64_t)(crashed - r->threads));
-    json_write_open(w, "threads", '[');
-    for (size_t i = 0; i < r->n_threads; i++) {
-        const struct report_thread *thread = &r->threads[i];
-        json_write_open(w, NULL, '{');
-        if (thread == crashed)
-            json_write_bool(w, "triggered", true);
-        json_write_i64(w, "id", thread->index);
-        json_write_text(w, "name", thread->name);
-        json_write_text(w, "queue", thread->queue);
-        write_registers(w, thread, cpu);
-        json_write_open(w, "frames", '[');
-        for (size_t k = 0; k < thread->n_frames; k++) {
-            const struct report_frame *frame = &thread->frames[k];
-            outside = outside || !report_apple_frame_image(r, frame);
-            for (size_t s = 0; s < frame->n_symbols; s++)
-                write_frame(w, r, frame, &frame->symbols[s]);
-            if (frame->n_symbols == 0)
-                write_frame(w, r, frame, NULL);
-        }
-        json_write_close(w, ']');
-        json_write_close(w, '}');
-    }
-    json_write_close(w, ']');
-    return outside;
+    char build[128];
+    snprintf(first, sizeof(first), "%.*s", (int)(open - version), version);
+    snprintf(build, sizeof(build), "%.*s", (int)(version + len - 1 - (open + 2)), open + 2);
+    json_write_text(w, "CFBundleShortVersionString", first);
+    json_write_text(w, "CFBundleVersion", build);
 }
 
 static void
@@ -269,6 +196,8 @@ write_images(struct json_write *w, const struct report *r, bool placeholder)
         write_dashed_uuid(w, "uuid", image); /* zeros if it has none, as Apple writes it */
         json_write_text(w, "path", image->path);
         json_write_text(w, "name", image->name);
+        json_write_text(w, "CFBundleIdentifier", image->bundle_id);
+        write_version(w, image->version);
         json_write_close(w, '}');
     }
     json_write_close(w, ']');
@@ -286,9 +215,10 @@ report_render_ips(const struct report *report, const struct report_envelope *env
     struct json_write w = json_write_start(out);
     json_write_open(&w, NULL, '{');
     write_origin(&w, report, id);
-    write_exception(&w, report);
-    bool outside = write_threads(&w, report);
+    render_ips_crash(&w, report);
+    bool outside = render_ips_stacks(&w, report);
     write_images(&w, report, outside);
+    write_extra(&w, report);
     json_write_close(&w, '}');
     fz_buffer_char(out, '\n');
     return fz_buffer_done(out, err);

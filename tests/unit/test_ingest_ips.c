@@ -216,7 +216,8 @@ test_detected(void **state)
          "\"0FDFF9A9-4C27-4A3D-9F26-5A4B2F0B6C11\",\"threads\":[]}",
          true, "0fdff9a94c274a3d9f265a4b2f0b6c11"},
         {"{\"threads\":[],\"images\":[]}", false, ""},
-        {"{\"bug_type\":\"309\"}\n{\"threads\":[]}", false, ""},
+        {"{\"bug_type\":\"309\"}\n{\"threads\":[]}", true, ""},
+        {"{\"bug_type\":\"309\",\"a\":1}\n{\"threads\":[]}", false, ""},
         {"text only\n{\"a\":1}\n", false, ""},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {

@@ -71,8 +71,8 @@ static struct report_thread threads[] = {
      .n_frames_cut = 7},
     {.index = 3},
 };
-static struct report_symbol_file files[] = {
-    {.kind = "dsym", .name = "Shop", .sha256 = "ab"}, {.kind = "binary"}};
+static struct report_symbol_file files[] = {{.kind = "dsym", .name = "Shop", .sha256 = "ab"},
+                                            {.kind = "binary"}};
 static struct report_image images[] = {
     {.uuid = {{0x4c, 0x4c}},
      .has_uuid = true,
@@ -227,22 +227,33 @@ static const char full_json[] =
 static const char full_crash[] =
     "Incident Identifier: 0192F0C4-7A11-7C3E-8F00-000000000001\n"
     "Hardware Model:      iPhone15,2\n"
-    "Process:             Shop\n"
+    "Process:             Shop [4242]\n"
     "Path:                /a/Shop\n"
     "Identifier:          com.acme.shop\n"
     "Version:             4.2 (4201)\n"
     "Code Type:           ARM-64\n"
+    "Parent Process:      launchd [1]\n"
     "\n"
     "Date/Time:           2026-11-20 10:11:12.3450 +0000\n"
+    "Launch Time:         2026-11-20 10:11:10.0000 +0000\n"
     "OS Version:          iOS 18.1 (22B83)\n"
     "Report Version:      104\n"
     "\n"
+    "Event:           hang\n"
     "Exception Type:  EXC_CRASH (SIGABRT)\n"
-    "Exception Subtype: c at 0x0000000000000010\n"
+    "Exception Subtype: KERN_INVALID_ADDRESS at 0x10\n"
+    "Exception Codes: 0x0000000000000001, 0xffffffffffffffff\n"
+    "Termination Reason: SIGNAL 6 Abort trap: 6\n"
     "Triggered by Thread:  0\n"
     "\n"
     "Application Specific Information:\n"
     "*** Terminating app due to uncaught exception 'NSRangeException', reason: 'index 7'\n"
+    "abort() called\n"
+    "two\n"
+    "\n"
+    "Last Exception Backtrace:\n"
+    "0   Shop                          \t0x00000000000010ab 0x1000 + 171\n"
+    "(2 further frames are left out)\n"
     "\n"
     "Thread 0 name:  ma?[1min Dispatch queue: q\n"
     "Thread 0 Crashed:\n"
@@ -256,8 +267,8 @@ static const char full_crash[] =
     "Thread 3:\n"
     "\n"
     "Thread 0 crashed with ARM Thread State (64-bit):\n"
-    "    pc: 0x00000000000010aa     x0: 0xffffffffffffffff     x1: 0x0000000000000001 "
-    "    x3: 0x0000000000000003 \n"
+    "    x0: 0xffffffffffffffff    x1: 0x0000000000000001    x3: 0x0000000000000003\n"
+    "    pc: 0x00000000000010aa\n"
     "\n"
     "Binary Images:\n"
     "0x1000 - 0x1fff Shop arm64  <4c4c0000000000000000000000000000> /a/Shop\n"
@@ -409,6 +420,25 @@ int_at(const json_t *object, const char *key)
     return json_integer_value(json_object_get(object, key));
 }
 
+/* Texts that could be taken for another part of the report are indented. */
+static void
+test_crash_messages(void **state)
+{
+    (void)state;
+    static const char *lines[] = {"first\nThread 9 Crashed:\n0   Evil",
+                                  "Thread 1 Crashed:", "0   Evil \t0x1000 f", "Binary Images:"};
+    struct report report = {.crash = {.thread = -1, .messages = lines, .n_messages = 4}};
+    const struct report_envelope none = {.id = NULL};
+    struct fz_buffer out;
+    fz_buffer_init(&out, 0);
+    assert_int_equal(report_render_crash(&report, &none, &out, NULL), FZ_OK);
+    assert_string_equal(fz_buffer_cstr(&out),
+                        "\nReport Version:      104\n\n\nApplication Specific Information:\n"
+                        "first\n    Thread 9 Crashed:\n    0   Evil\n    Thread 1 Crashed:\n"
+                        "    0   Evil ?0x1000 f\n    Binary Images:\n\nBinary Images:\n\nEOF\n");
+    fz_buffer_deinit(&out);
+}
+
 static void
 test_ips(void **state)
 {
@@ -417,9 +447,11 @@ test_ips(void **state)
     struct report report = full;
     fz_buffer_init(&out, 0);
     registers[1].value = 7; /* jansson reads no 2^64 - 1 */
+    mach_codes[1] = 8;
     frames[2].addr = 0x9000;
     assert_int_equal(report_render_ips(&report, &envelope, &out, NULL), FZ_OK);
     registers[1].value = UINT64_MAX;
+    mach_codes[1] = UINT64_MAX;
     frames[2].addr = UINT64_MAX;
     json_t *header = json_loads(out.data, JSON_DISABLE_EOF_CHECK, NULL);
     json_t *body = json_loads(strchr(out.data, '\n') + 1, 0, NULL);
@@ -452,6 +484,15 @@ test_ips(void **state)
     assert_int_equal(int_at(json_object_get(registers_out, "pc"), "value"), 0x10aa);
     assert_true(json_is_true(json_object_get(thread, "triggered")));
     assert_int_equal(int_at(body, "faultingThread"), 0);
+    assert_int_equal(int_at(body, "pid"), 4242);
+    assert_int_equal(int_at(header, "platform"), 2);
+    const json_t *thrown = json_object_get(body, "lastExceptionBacktrace");
+    assert_int_equal(int_at(json_array_get(thrown, 0), "imageOffset"), 0xab);
+    const json_t *termination = json_object_get(body, "termination");
+    assert_string_equal(json_string_value(json_object_get(termination, "namespace")), "SIGNAL");
+    assert_int_equal(int_at(termination, "code"), 6);
+    assert_string_equal(json_string_value(json_object_get(termination, "indicator")),
+                        "Abort trap: 6");
     json_decref(header);
     json_decref(body);
     fz_buffer_deinit(&out);
@@ -481,10 +522,15 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json),         cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_client_id),    cmocka_unit_test(test_load),
-        cmocka_unit_test(test_crash),        cmocka_unit_test(test_ips),
-        cmocka_unit_test(test_output_limit), cmocka_unit_test(test_load_twin_images),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_client_id),
+        cmocka_unit_test(test_load),
+        cmocka_unit_test(test_crash),
+        cmocka_unit_test(test_crash_messages),
+        cmocka_unit_test(test_ips),
+        cmocka_unit_test(test_output_limit),
+        cmocka_unit_test(test_load_twin_images),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

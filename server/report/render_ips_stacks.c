@@ -1,0 +1,156 @@
+#include "server/report/render_ips.h"
+
+#include "base/text.h"
+
+/* The number of an arm64 register x0 to x28, -1 for others. */
+static int
+x_number(const char *name)
+{
+    uint64_t number;
+    if (name[0] != 'x' || !fz_text_u64(fz_span_cstr(name + 1), &number) || number > 28)
+        return -1;
+    return (int)number;
+}
+
+/* x0 to x28 are an array in Apple's arm64 state. How many from x0 on the thread has; what stands
+ * behind a gap is written by name, since zeros in the gap would be made up. */
+static size_t
+leading_x(const struct report_thread *thread)
+{
+    uint32_t seen = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < thread->n_registers; i++) {
+        int number = x_number(thread->registers[i].name);
+        if (number >= 0)
+            seen |= (uint32_t)1 << number;
+    }
+    while (seen >> n & 1)
+        n++;
+    return n;
+}
+
+static void
+write_register(struct json_write *w, const struct report_thread *thread, const char *key,
+               uint64_t value)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text;
+    fz_buffer_init(&text, 0);
+    json_write_open(w, key, '{');
+    json_write_u64(w, "value", value);
+    if (key && report_apple_text_in(thread->notable_json, key, "description", &text))
+        json_write_text(w, "description", fz_buffer_cstr(&text));
+    json_write_close(w, '}');
+}
+
+static void
+write_registers(struct json_write *w, const struct report_thread *thread, enum report_cpu cpu)
+{
+    if (thread->n_registers == 0)
+        return;
+    bool is_arm64 = cpu == REPORT_CPU_ARM64;
+    size_t n_x = is_arm64 ? leading_x(thread) : 0;
+    uint64_t x[29] = {0};
+    for (size_t i = 0; n_x && i < thread->n_registers; i++) {
+        int number = x_number(thread->registers[i].name);
+        if (number >= 0)
+            x[number] = thread->registers[i].value;
+    }
+    json_write_open(w, "threadState", '{');
+    if (n_x) {
+        json_write_open(w, "x", '[');
+        for (size_t i = 0; i < n_x; i++)
+            write_register(w, thread, NULL, x[i]);
+        json_write_close(w, ']');
+    }
+    if (cpu != REPORT_CPU_UNKNOWN)
+        json_write_text(w, "flavor",
+                        is_arm64                ? "ARM_THREAD_STATE64"
+                        : cpu == REPORT_CPU_ARM ? "ARM_THREAD_STATE"
+                                                : "x86_THREAD_STATE");
+    for (size_t i = 0; i < thread->n_registers; i++) {
+        const struct report_register *reg = &thread->registers[i];
+        int number = x_number(reg->name);
+        if (number < 0 || (size_t)number >= n_x)
+            write_register(w, thread, reg->name, reg->value);
+    }
+    json_write_close(w, '}');
+}
+
+/* An image that the frame cannot be told as an offset of counts as none. */
+static const struct report_image *
+image_of(const struct report *r, const struct report_frame *frame)
+{
+    const struct report_image *image = report_apple_frame_image(r, frame);
+    return image && (frame->has_image_offset || frame->addr >= image->addr) ? image : NULL;
+}
+
+static void
+write_frame(struct json_write *w, const struct report *r, const struct report_frame *frame,
+            const struct report_symbol *symbol)
+{
+    const struct report_image *image = image_of(r, frame);
+    uint64_t base = image ? image->addr : 0;
+    json_write_open(w, NULL, '{');
+    json_write_u64(w, "imageOffset",
+                   image && frame->has_image_offset ? frame->image_offset : frame->addr - base);
+    json_write_u64(w, "imageIndex", image ? (uint64_t)(image - r->images) : r->n_images);
+    if (symbol) {
+        json_write_text(w, "symbol", symbol->function);
+        if (symbol->has_offset || symbol->inlined)
+            json_write_u64(w, "symbolLocation", symbol->has_offset ? symbol->offset : 0);
+        json_write_text(w, "sourceFile", symbol->file ? fz_text_base_name(symbol->file) : NULL);
+        if (symbol->line)
+            json_write_u64(w, "sourceLine", symbol->line);
+        if (symbol->inlined)
+            json_write_bool(w, "inline", true);
+    }
+    json_write_close(w, '}');
+}
+
+/* Returns whether a frame lies in no image. */
+static bool
+write_frames(struct json_write *w, const char *key, const struct report *r,
+             const struct report_frame *frames, size_t n)
+{
+    bool outside = false;
+    json_write_open(w, key, '[');
+    for (size_t i = 0; i < n; i++) {
+        const struct report_frame *frame = &frames[i];
+        outside = outside || !image_of(r, frame);
+        for (size_t k = 0; k < frame->n_symbols; k++)
+            write_frame(w, r, frame, &frame->symbols[k]);
+        if (frame->n_symbols == 0)
+            write_frame(w, r, frame, NULL);
+    }
+    json_write_close(w, ']');
+    return outside;
+}
+
+bool
+render_ips_stacks(struct json_write *w, const struct report *r)
+{
+    const struct report_thread *crashed = report_apple_crashed(r);
+    enum report_cpu cpu = report_apple_cpu(r);
+    bool outside = false;
+    if (crashed)
+        json_write_u64(w, "faultingThread", (uint64_t)(crashed - r->threads));
+    json_write_open(w, "threads", '[');
+    for (size_t i = 0; i < r->n_threads; i++) {
+        const struct report_thread *thread = &r->threads[i];
+        json_write_open(w, NULL, '{');
+        if (thread == crashed)
+            json_write_bool(w, "triggered", true);
+        json_write_i64(w, "id", thread->index);
+        json_write_text(w, "name", thread->name);
+        json_write_text(w, "queue", thread->queue);
+        write_registers(w, thread, cpu);
+        outside = write_frames(w, "frames", r, thread->frames, thread->n_frames) || outside;
+        json_write_close(w, '}');
+    }
+    json_write_close(w, ']');
+    if (r->n_exception_frames)
+        outside = write_frames(w, "lastExceptionBacktrace", r, r->exception_frames,
+                               r->n_exception_frames) ||
+                  outside;
+    return outside;
+}
