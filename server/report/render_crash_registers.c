@@ -106,7 +106,7 @@ static void
 put_register(struct fz_buffer *out, const struct report_register *reg, int digits)
 {
     size_t len = strlen(reg->name);
-    fz_buffer_printf(out, "%*s", len < 6 ? (int)(6 - len) : 0, "");
+    fz_buffer_printf(out, "%*s", len < 6 ? (int)(6 - len) : 1, "");
     render_crash_text(out, reg->name);
     fz_buffer_printf(out, ": 0x%0*llx", is_narrow(reg) ? 8 : digits,
                      (unsigned long long)reg->value);

@@ -1,2 +1,3 @@
 fz_unit_test(report fz_report)
+fz_unit_test(render_apple fz_report)
 fz_unit_test(report_render fz_report PkgConfig::JANSSON)

@@ -1,0 +1,189 @@
+/* Apple's text in detail: messages, registers. */
+#include "server/report/render.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+static const struct report_envelope none = {.id = NULL};
+
+/* Texts that could be taken for another part of the report are indented. */
+static void
+test_crash_messages(void **state)
+{
+    (void)state;
+    static const char *lines[] = {"first\nThread 9 Crashed:\n0   Evil",
+                                  "Thread 1 Crashed:", "0   Evil \t0x1000 f", "Binary Images:"};
+    struct report report = {.crash = {.thread = -1, .messages = lines, .n_messages = 4}};
+    struct fz_buffer out;
+    fz_buffer_init(&out, 0);
+    assert_int_equal(report_render_crash(&report, &none, &out, NULL), FZ_OK);
+    assert_string_equal(fz_buffer_cstr(&out),
+                        "\nReport Version:      104\n\n\nApplication Specific Information:\n"
+                        "first\n    Thread 9 Crashed:\n    0   Evil\n    Thread 1 Crashed:\n"
+                        "    0   Evil ?0x1000 f\n    Binary Images:\n\nBinary Images:\n\nEOF\n");
+    fz_buffer_deinit(&out);
+}
+
+/* What an exception said is not repeated when a message has it already. */
+static void
+test_thrown(void **state)
+{
+    (void)state;
+    static const char *said[] = {"*** Terminating app due to uncaught exception 'E', reason: 'r'"};
+    static const char *other[] = {"abort() called"};
+    static const struct {
+        const char *exception, *reason, **messages;
+        const char *want;
+    } cases[] = {
+        {"E", "r", said, "*** Terminating app due to uncaught exception 'E', reason: 'r'\n"},
+        {"E", "r", other,
+         "*** Terminating app due to uncaught exception 'E', reason: 'r'\nabort() called\n"},
+        {"E", NULL, other, "*** Terminating app due to uncaught exception 'E'\nabort() called\n"},
+        {NULL, "abort() called", other, "abort() called\n"},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        struct report report = {.crash = {.thread = -1,
+                                          .mach = "EXC_CRASH",
+                                          .exception = cases[i].exception,
+                                          .reason = cases[i].reason,
+                                          .messages = cases[i].messages,
+                                          .n_messages = 1}};
+        struct fz_buffer out;
+        fz_buffer_init(&out, 0);
+        assert_int_equal(report_render_crash(&report, &none, &out, NULL), FZ_OK);
+        const char *text = strstr(fz_buffer_cstr(&out), "Information:\n");
+        assert_non_null(text);
+        assert_memory_equal(text + 13, cases[i].want, strlen(cases[i].want));
+        fz_buffer_deinit(&out);
+    }
+}
+
+/* The registers in Apple's order, whatever the report's; what Apple has not, behind. */
+static void
+test_registers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *arch;
+        const char *names[9];
+        const char *notable, *want;
+    } cases[] = {
+        {"arm64e",
+         {"pc", "cpsr", "x30", "x29", "x28", "far", "esr", "x0", "odd"},
+         "{\"esr\":{\"description\":\" (Data Abort) byte read\"}}",
+         "ARM Thread State (64-bit):\n"
+         "    x0: 0x0000000000000008\n"
+         "   x28: 0x0000000000000005   x29: 0x0000000000000004   x30: 0x0000000000000003\n"
+         "    pc: 0x0000000000000001  cpsr: 0x00000002\n"
+         "   far: 0x0000000000000006   esr: 0x00000007 (Data Abort) byte read\n"
+         "   odd: 0x0000000000000009\n\n"},
+        {"x86_64",
+         {"rip", "rflags", "rax", "rbx", "cs", "cr2", "r15"},
+         NULL,
+         "X86 Thread State (64-bit):\n"
+         "   rax: 0x0000000000000003   rbx: 0x0000000000000004\n"
+         "   r15: 0x0000000000000007\n"
+         "   rip: 0x0000000000000001 rflags: 0x0000000000000002   cr2: 0x0000000000000006\n"
+         "    cs: 0x0000000000000005\n\n"},
+        {"armv7",
+         {"pc", "lr", "sp", "ip", "r0", "cpsr"},
+         NULL,
+         "ARM Thread State (32-bit):\n"
+         "    r0: 0x00000005\n"
+         "    ip: 0x00000004    sp: 0x00000003    lr: 0x00000002    pc: 0x00000001\n"
+         "  cpsr: 0x00000006\n\n"},
+        {"i386",
+         {"eip", "eax"},
+         NULL,
+         "X86 Thread State (32-bit):\n   eax: 0x00000002\n   eip: 0x00000001\n\n"},
+        {"mips",
+         {"a", "b", "c", "d", "e"},
+         NULL,
+         "Thread State:\n"
+         "     a: 0x0000000000000001     b: 0x0000000000000002     c: 0x0000000000000003"
+         "     d: 0x0000000000000004\n     e: 0x0000000000000005\n\n"},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        struct report_register registers[9];
+        struct report_thread thread = {.registers = registers, .notable_json = cases[i].notable};
+        while (thread.n_registers < 9 && cases[i].names[thread.n_registers]) {
+            size_t k = thread.n_registers++;
+            registers[k] = (struct report_register){cases[i].names[k], k + 1};
+        }
+        struct report report = {
+            .arch = cases[i].arch, .crash.thread = 0, .threads = &thread, .n_threads = 1};
+        struct fz_buffer out;
+        fz_buffer_init(&out, 0);
+        assert_int_equal(report_render_crash(&report, &none, &out, NULL), FZ_OK);
+        char *text = strstr(fz_buffer_cstr(&out), "crashed with ");
+        assert_non_null(text);
+        strstr(text, "Binary")[0] = '\0';
+        assert_string_equal(text + 13, cases[i].want);
+        fz_buffer_deinit(&out);
+    }
+}
+
+/* "termination" out of the model's one line. */
+static void
+test_termination(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        {"SIGNAL 6 Abort trap: 6",
+         "{\"code\":6,\"namespace\":\"SIGNAL\",\"indicator\":\"Abort trap: 6\"}"},
+        {"FRONTBOARD 0x8badf00d; late; by 5 s",
+         "{\"code\":2343432205,\"namespace\":\"FRONTBOARD\",\"indicator\":\"late; by 5 s\"}"},
+        {"Namespace SIGNAL, Code 0xb", "{\"code\":11,\"namespace\":\"SIGNAL\"}"},
+        {"Namespace SIGNAL", "{\"indicator\":\"Namespace SIGNAL\"}"},
+        {"JETSAM per-process-limit", "{\"indicator\":\"JETSAM per-process-limit\"}"},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        struct report report = {.crash = {.thread = -1, .termination = cases[i].text}};
+        struct fz_buffer out;
+        fz_buffer_init(&out, 0);
+        assert_int_equal(report_render_ips(&report, &none, &out, NULL), FZ_OK);
+        const char *text = strstr(fz_buffer_cstr(&out), "\"termination\":");
+        assert_non_null(text);
+        assert_memory_equal(text + 14, cases[i].want, strlen(cases[i].want));
+        fz_buffer_deinit(&out);
+    }
+}
+
+/* A report of no crash marks no thread, unless the format did. */
+static void
+test_kind(void **state)
+{
+    (void)state;
+    struct report_thread thread = {.index = 0};
+    struct report report = {.kind = "hang", .crash.thread = -1, .threads = &thread, .n_threads = 1};
+    struct fz_buffer out;
+    fz_buffer_init(&out, 0);
+    assert_int_equal(report_render_crash(&report, &none, &out, NULL), FZ_OK);
+    assert_non_null(strstr(fz_buffer_cstr(&out), "Event:           hang\n"));
+    assert_non_null(strstr(fz_buffer_cstr(&out), "Thread 0:\n"));
+    fz_buffer_clear(&out);
+    assert_int_equal(report_render_ips(&report, &none, &out, NULL), FZ_OK);
+    assert_null(strstr(fz_buffer_cstr(&out), "triggered"));
+    fz_buffer_clear(&out);
+    report.kind = NULL;
+    assert_int_equal(report_render_crash(&report, &none, &out, NULL), FZ_OK);
+    assert_non_null(strstr(fz_buffer_cstr(&out), "Thread 0 Crashed:\n"));
+    fz_buffer_deinit(&out);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_crash_messages), cmocka_unit_test(test_thrown),
+        cmocka_unit_test(test_registers),      cmocka_unit_test(test_termination),
+        cmocka_unit_test(test_kind),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
