@@ -7,8 +7,10 @@
 
 #include "base/attr.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "server/ingest/ingest.h"
 #include "server/worker/resolve.h"
+#include "symbolicator/arch.h"
 #include "symbolicator/index.h"
 #include "symbolicator/symfile.h"
 
@@ -130,6 +132,55 @@ find_index(void *user, const struct report_image *image, unsigned rank, struct r
     return build(user, slice, &ret->index, err);
 }
 
+/* May the slice's code run where `arch` did? An unknown architecture may be any. */
+static bool
+fits_arch(const struct sym_file_slice *slice, const char *arch)
+{
+    uint32_t type, subtype;
+    return !arch || !sym_arch_parse(arch, &type, &subtype) || slice->macho.cputype == type;
+}
+
+/* The UUID of the symbol files that have the image's name; false if none has, or two differ. */
+static bool
+uuid_by_name(const struct local_symbols *symbols, const struct report_image *image,
+             const char *arch, struct fz_uuid *ret)
+{
+    bool found = false;
+    for (size_t i = 0; i < symbols->n_files; i++) {
+        for (size_t k = 0; k < symbols->files[i]->n_slices; k++) {
+            const struct sym_file_slice *slice = symbols->files[i]->slices[k];
+            if (!slice->macho.has_uuid || !fits_arch(slice, arch) ||
+                strcmp(fz_text_base_name(slice->path), image->name) != 0)
+                continue;
+            if (found && !fz_uuid_equal(ret, &slice->macho.uuid))
+                return false;
+            *ret = slice->macho.uuid;
+            found = true;
+        }
+    }
+    return found;
+}
+
+/* Plain stacks tell names and load addresses but no UUIDs. The user has said by his arguments which
+ * symbols belong to the report, so the name is enough, and it is noted. */
+static void
+name_images(const struct local_symbols *symbols, struct report *report, struct fz_arena *arena)
+{
+    for (size_t i = 0; i < report->n_images; i++) {
+        struct report_image *image = &report->images[i];
+        const char *arch = image->arch ? image->arch : report->arch;
+        struct fz_uuid uuid;
+        if (image->has_uuid || image->addr == 0 || !image->name ||
+            !uuid_by_name(symbols, image, arch, &uuid))
+            continue;
+        image->uuid = uuid;
+        image->has_uuid = true;
+        report_note(report, arena,
+                    "images: %s has no UUID in the report, the symbols given by that name are used",
+                    image->name);
+    }
+}
+
 enum fz_code
 local_symbolicate(struct local_symbols *symbols, struct fz_span raw, const struct limits *limits,
                   struct fz_arena *arena, struct report *ret, struct fz_error *err)
@@ -137,5 +188,6 @@ local_symbolicate(struct local_symbols *symbols, struct fz_span raw, const struc
     enum fz_code code = ingest_parse(raw, limits, arena, ret, err);
     if (code != FZ_OK)
         return code;
+    name_images(symbols, ret, arena);
     return resolve_report(ret, find_index, symbols, NULL, arena, err);
 }

@@ -24,7 +24,8 @@ FZ_MUST_CHECK enum fz_code local_symbols_add(struct local_symbols *symbols, cons
                                              struct fz_error *err);
 
 /* Any accepted format in, the resolved report out (in the arena). Errors as ingest_parse() and
- * resolve_report(). A symbol file that cannot be used makes its image REPORT_IMAGE_FAILED. */
+ * resolve_report(). A symbol file that cannot be used makes its image REPORT_IMAGE_FAILED.
+ * An image without a UUID takes the symbols that have its name, if they are one. */
 FZ_MUST_CHECK enum fz_code local_symbolicate(struct local_symbols *symbols, struct fz_span raw,
                                              const struct limits *limits, struct fz_arena *arena,
                                              struct report *ret, struct fz_error *err);
