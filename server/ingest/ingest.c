@@ -57,6 +57,11 @@ list_formats(char *ret, size_t size)
     size_t len = 0;
     ret[0] = '\0';
     for (size_t i = 0; i < FZ_ARRAY_LEN(formats) && len < size; i++) {
+        bool told = false; /* a format may have several rows */
+        for (size_t k = 0; k < i; k++)
+            told = told || strcmp(formats[k]->name, formats[i]->name) == 0;
+        if (told)
+            continue;
         int n = snprintf(ret + len, size - len, "%s%s", i ? ", " : "", formats[i]->name);
         len += n > 0 ? (size_t)n : 0;
     }
@@ -78,8 +83,8 @@ refuse(struct fz_span body, const struct limits *limits, struct fz_error *err)
             start[i] = isprint(text.data[i]) ? (char)text.data[i] : '?';
         start[n] = '\0';
         return fz_fail_at(err, FZ_E_UNSUPPORTED, (uint64_t)(text.data - body.data),
-                          "no report in a known format (%s): it is no JSON object and begins "
-                          "with \"%s\"",
+                          "no report in a known format (%s): no JSON, no line as 'Thread 0 "
+                          "Crashed:' or '0 Demo 0x104 f + 8'; begins with \"%s\"",
                           known, start);
     }
     struct json_scan_limits scan = {limits->json_depth, SIZE_MAX, 0};
