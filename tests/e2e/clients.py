@@ -1,0 +1,57 @@
+"""Other people's clients for tests: fetched once from npm or Debian into a folder, without installing anything.
+
+npm(folder, "@sentry/node@10") and debian(folder, ["ruby3.1", ...]) give the folder that the package lies in, or raise
+unittest.SkipTest with the reason: no npm, no network, no such package.
+"""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import unittest
+
+TIMEOUT_S = 300
+
+
+def fetch(folder, name, make):
+    """folder/name, made by make(path) if it is not there; one process at a time, nothing half-done stays."""
+    path = os.path.join(os.path.abspath(folder), name)
+    os.makedirs(folder, exist_ok=True)
+    with open(path + ".lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if os.path.isdir(path):
+            return path
+        new = path + ".new"
+        shutil.rmtree(new, ignore_errors=True)
+        os.makedirs(new)
+        make(new)
+        os.rename(new, path)
+    return path
+
+
+def run(command, cwd):
+    if not shutil.which(command[0]):
+        raise unittest.SkipTest(f"there is no {command[0]}")
+    try:
+        done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    except subprocess.TimeoutExpired:
+        raise unittest.SkipTest(f"{' '.join(command)}: no answer in {TIMEOUT_S} s") from None
+    if done.returncode != 0:
+        raise unittest.SkipTest(f"{' '.join(command)}: {(done.stderr or done.stdout).strip()[-300:]}")
+
+
+def npm(folder, package):
+    def make(path):
+        run(["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", path, package], path)
+
+    return fetch(folder, "npm-" + package.strip("@").replace("/", "-"), make)
+
+
+def debian(folder, name, packages):
+    def make(path):
+        run(["apt-get", "download", *packages], path)
+        for file in sorted(os.listdir(path)):
+            if file.endswith(".deb"):
+                run(["dpkg", "-x", file, "."], path)
+
+    return fetch(folder, "debian-" + name, make)
