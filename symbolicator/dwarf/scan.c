@@ -359,8 +359,8 @@ static enum fz_code
 walk_unit(struct walk *walk, struct cursor unit, const uint8_t *section, struct fz_error *err)
 {
     const struct abbrev_table *table = &walk->dwarf->tables[walk->unit->abbrevs];
-    const struct abbrev *dense = table->is_dense ? &walk->dwarf->abbrevs[table->first] : NULL;
     uint64_t n_dense = table->is_dense ? table->n : 0;
+    const struct abbrev *dense = n_dense ? &walk->dwarf->abbrevs[table->first] : NULL;
     const uint8_t *at = unit.at, *end = unit.end;
     uint32_t depth = 0;
     read_unit_ranges(walk, unit, table);
