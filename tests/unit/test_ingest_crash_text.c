@@ -347,6 +347,39 @@ test_id(void **state)
     assert_string_equal(id, "5c2a7e109b1d4e438f570d6a1b2c3d4e");
 }
 
+/* Whichever allocation fails, the parse says so and no more. */
+static void
+test_out_of_memory(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "Incident Identifier: a\nProcess: Demo [1]\nVersion: 1.2 (34)\nCode Type: ARM-64\nModel: "
+        "a, b\n"
+        "OS Version: iPhone OS 17.2 (21C62)\nException Type: EXC_CRASH (SIGABRT)\n"
+        "Exception Codes: 0x0, 0x0\nTermination Reason: SIGNAL 6\nRole: x\nRole: y\n"
+        "Application Specific Information:\n"
+        "*** Terminating app due to uncaught exception 'E', reason: 'why'\nabort() called\n\n"
+        "Last Exception Backtrace:\n(0x1 0x2)\n\nThread 0 name: n\nThread 0 Crashed:\n"
+        "0 Demo 0x104004068 work_step + 8 (work.c:5)\n1 Kit 0x3010 0x3000 + 16\n2 X 0x9 f\n\xff\n"
+        "Thread 0 crashed with ARM Thread State:\n x0: 0x1 esr: 0x2 (why)\n\nBinary Images:\n"
+        "0x104000000 - 0x10400bfff a.Demo arm64 (1) <4c4c445b55553144a12988beb9d5eb60> /v/Demo\n"
+        "Stack Dump (0x10-0x12):\n\nAABB\n\nNotable Addresses:\n{\"a\":{\"b\":1}}\n";
+    for (int64_t n = 0;; n++) {
+        struct report report;
+        struct fz_error err;
+        struct fz_arena small;
+        fz_arena_init(&small, limits.report_memory);
+        small.fail_after = n;
+        enum fz_code code = ingest_parse(fz_span_cstr(text), &limits, &small, &report, &err);
+        bool failed = small.fail_after == 0; /* notes are dropped in silence */
+        fz_arena_deinit(&small);
+        if (code == FZ_OK)
+            break;
+        assert_int_equal(code, FZ_E_NO_MEMORY);
+        assert_true(failed && n < 10000);
+    }
+}
+
 int
 main(void)
 {
@@ -361,6 +394,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_limits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_report, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_id, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_out_of_memory, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -161,6 +161,31 @@ test_many(void **state)
     assert_int_equal(n_cut, 10);
 }
 
+/* Whichever allocation fails, the parse says so and no more. */
+static void
+test_out_of_memory(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "<crashes><crash><applicationname>A &amp; B</applicationname><uuids><uuid type=\"app\" "
+        "arch=\"arm64\">4c4c445b55553144a12988beb9d5eb60</uuid></uuids><version>1</version>"
+        "<username>u</username><description>d</description>" LOG "</crash></crashes>";
+    for (int64_t n = 0;; n++) {
+        struct report report;
+        struct fz_error err;
+        struct fz_arena small;
+        fz_arena_init(&small, limits.report_memory);
+        small.fail_after = n;
+        enum fz_code code = ingest_parse(fz_span_cstr(text), &limits, &small, &report, &err);
+        bool failed = small.fail_after == 0; /* notes are dropped in silence */
+        fz_arena_deinit(&small);
+        if (code == FZ_OK)
+            break;
+        assert_int_equal(code, FZ_E_NO_MEMORY);
+        assert_true(failed && n < 10000);
+    }
+}
+
 int
 main(void)
 {
@@ -171,6 +196,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_split, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_many, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_out_of_memory, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -276,6 +276,37 @@ test_no_stack(void **state)
     }
 }
 
+/* Whichever allocation fails, the parse says so and no more. */
+static void
+test_out_of_memory(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "2024-03-15 08:38:21.236 Demo[1:2] *** Terminating app due to uncaught exception 'E', "
+        "reason: "
+        "'why'\nBacktrace of Thread 7:\n0 Demo 0x104004068 f + 8 (w.c:1)\n1 Kit 0x3010 0x3000 + "
+        "16\n"
+        "2 Demo 0x104004000 main + 1\n* thread #2, name = 'a', queue = 'q', stop reason = EXC_BAD "
+        "(x)\n"
+        "frame #0: 0x40 Demo`a [inlined] b at w.c:2\nother\nKey: value\n"
+        "[ 0] 4C4C445B-5555-3144-A129-88BEB9D5EB60 0x104000000 /v/Demo\nCall graph:\n"
+        "  9 Thread_1: t  DispatchQueue_1: q  (serial)\n    9 f  (in D) + 1  [0x1]\n";
+    for (int64_t n = 0;; n++) {
+        struct report report;
+        struct fz_error err;
+        struct fz_arena small;
+        fz_arena_init(&small, limits.report_memory);
+        small.fail_after = n;
+        enum fz_code code = ingest_parse(fz_span_cstr(text), &limits, &small, &report, &err);
+        bool failed = small.fail_after == 0; /* notes are dropped in silence */
+        fz_arena_deinit(&small);
+        if (code == FZ_OK)
+            break;
+        assert_int_equal(code, FZ_E_NO_MEMORY);
+        assert_true(failed && n < 10000);
+    }
+}
+
 int
 main(void)
 {
@@ -288,6 +319,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_list_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_log_head, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_stack, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_out_of_memory, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
