@@ -21,7 +21,8 @@ static const struct {
 
 struct options {
     const char *project, *scope, *label;
-    unsigned scopes; /* `scope` read */
+    const char *sentry_url; /* NULL: a token of our own form */
+    unsigned scopes;        /* `scope` read */
 };
 
 /* "read,upload" */
@@ -59,6 +60,32 @@ print_scopes(unsigned found)
     }
 }
 
+/* The token as sentry-cli knows tokens of an organisation: it reads the server's address out of it.
+ * The form stands in server/doors/sentry_cli.c. */
+static enum fz_code
+print_sentry(const char *token, const char *url, struct fz_error *err)
+{
+    struct fz_buffer claims FZ_CLEANUP(fz_buffer_deinit), out FZ_CLEANUP(fz_buffer_deinit);
+    fz_buffer_init(&claims, 0);
+    fz_buffer_init(&out, 0);
+    fz_buffer_printf(&claims, "{\"iat\":%" PRId64 ".0,\"url\":", fz_time_now_ms() / 1000);
+    fz_text_json_append(&claims, fz_span_cstr(url));
+    fz_buffer_text(&claims, ",\"region_url\":");
+    fz_text_json_append(&claims, fz_span_cstr(url));
+    fz_buffer_text(&claims, ",\"org\":\"framezero\"}");
+    fz_buffer_text(&out, "sntrys_");
+    fz_text_base64_append(&out, fz_buffer_span(&claims));
+    fz_buffer_char(&out, '_');
+    for (const char *c = token + strlen("fz_"); *c; c++)
+        fz_buffer_char(&out, *c == '-' ? '+' : *c == '_' ? '/' : *c);
+    enum fz_code code = fz_buffer_done(&claims, err);
+    if (!code)
+        code = fz_buffer_done(&out, err);
+    if (!code)
+        printf("%s\n", fz_buffer_cstr(&out));
+    return code;
+}
+
 /* The token alone on standard output, so that a script can take it. */
 static enum fz_code
 create(struct store *store, const struct options *options, struct fz_error *err)
@@ -74,8 +101,11 @@ create(struct store *store, const struct options *options, struct fz_error *err)
     if (!code)
         code =
             store_token_create(store, project.id, options->scopes, options->label, text, &id, err);
-    if (!code) {
+    if (!code && options->sentry_url)
+        code = print_sentry(text, options->sentry_url, err);
+    else if (!code)
         printf("%s\n", text);
+    if (!code) {
         fprintf(stderr, "token %" PRId64 " for %s; it is shown only now\n", id,
                 project.id ? project.name : "all projects");
     }
@@ -111,10 +141,12 @@ usage(FILE *to)
 {
     fprintf(to,
             "usage: framezero token create --scope SCOPE[,SCOPE] [--project NAME] [--label TEXT]\n"
+            "                              [--sentry-url URL]\n"
             "       framezero token list\n"
             "       framezero token revoke ID\n\n"
             "  --scope    ingest, upload, read, admin (all of them)\n"
             "  --project  default: 'default'; '*' is a token for all projects\n"
+            "  --sentry-url URL  a token that tells sentry-cli this server's address\n"
             "  --data DIR, --database URL, --config FILE: the database\n\n"
             "create prints the token; list prints one line a token: id, first characters,\n"
             "project, scopes, created, valid or revoked, label.\n");
@@ -144,11 +176,14 @@ cmd_token(int argc, char **argv)
     argv += used;
     if (is_create && (config_take_value(&argc, argv, "scope", &options.scope, &err) ||
                       config_take_value(&argc, argv, "project", &options.project, &err) ||
-                      config_take_value(&argc, argv, "label", &options.label, &err))) {
+                      config_take_value(&argc, argv, "label", &options.label, &err) ||
+                      config_take_value(&argc, argv, "sentry-url", &options.sentry_url, &err))) {
         fprintf(stderr, "framezero token: %s\n", err.text);
         return 2;
     }
-    if (is_create && !options.scope)
+    if (is_create && (!options.scope ||
+                      /* An ingest key has another form. */
+                      (options.sentry_url && strcmp(options.scope, "ingest") == 0)))
         return usage(stderr);
     if ((is_create && parse_scopes(options.scope, &options.scopes, &err)) ||
         config_load(argc, argv, allowed, &config, &err)) {

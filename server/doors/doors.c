@@ -4,7 +4,9 @@
 static const struct api_routes *const all[] = {
     &doors_senders,
     &doors_sentry,
+    &doors_sentry_cli,
     &doors_symbolicate_v5,
+    &doors_uploaders,
 };
 /* clang-format on */
 
