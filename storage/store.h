@@ -58,6 +58,7 @@ struct store_project {
     int64_t id;
     const char *name; /* [a-z0-9][a-z0-9_-]{0,63} */
     int64_t created_ms;
+    const char *cut_prefixes; /* path prefixes to cut from file names, one a line; NULL = none */
 };
 FZ_MUST_CHECK enum fz_code
 store_project_create(struct store *store, const char *name, int64_t *ret_id,
@@ -71,6 +72,11 @@ FZ_MUST_CHECK enum fz_code store_project_by_id(struct store *store, int64_t id,
 FZ_MUST_CHECK enum fz_code store_project_list(struct store *store, struct fz_arena *arena,
                                               struct store_project **ret, size_t *ret_n,
                                               struct fz_error *err);
+
+/* NOT_FOUND: there is no such project. `prefixes` as in struct store_project; NULL or "" for none.
+ */
+FZ_MUST_CHECK enum fz_code store_project_set_prefixes(struct store *store, int64_t id,
+                                                      const char *prefixes, struct fz_error *err);
 
 enum store_scope {
     STORE_SCOPE_INGEST = 1,

@@ -61,7 +61,8 @@ read_projects(struct store *store, const char *text, const struct sql_value *arg
             return fz_arena_fail(arena, err);
         list[n++] = (struct store_project){.id = sql_col_int(&rows, 0),
                                            .name = sql_col_text(&rows, 1, arena),
-                                           .created_ms = sql_col_int(&rows, 2)};
+                                           .created_ms = sql_col_int(&rows, 2),
+                                           .cut_prefixes = sql_col_text(&rows, 3, arena)};
     }
     if (code != FZ_OK)
         return code;
@@ -77,9 +78,9 @@ store_project_find(struct store *store, const char *name, struct fz_arena *arena
     const struct sql_value args[] = {sql_text(name)};
     struct store_project *found;
     size_t n = 0;
-    enum fz_code code =
-        read_projects(store, "SELECT id, name, created_ms FROM projects WHERE name = $1", args, 1,
-                      arena, &found, &n, err);
+    enum fz_code code = read_projects(
+        store, "SELECT id, name, created_ms, cut_prefixes FROM projects WHERE name = $1", args, 1,
+        arena, &found, &n, err);
     if (code == FZ_OK && n == 0)
         return fz_fail(err, FZ_E_NOT_FOUND, "there is no project %s", name);
     if (code == FZ_OK)
@@ -94,9 +95,9 @@ store_project_by_id(struct store *store, int64_t id, struct fz_arena *arena,
     const struct sql_value args[] = {sql_int(id)};
     struct store_project *found;
     size_t n = 0;
-    enum fz_code code =
-        read_projects(store, "SELECT id, name, created_ms FROM projects WHERE id = $1", args, 1,
-                      arena, &found, &n, err);
+    enum fz_code code = read_projects(
+        store, "SELECT id, name, created_ms, cut_prefixes FROM projects WHERE id = $1", args, 1,
+        arena, &found, &n, err);
     if (code == FZ_OK && n == 0)
         return fz_fail(err, FZ_E_NOT_FOUND, "there is no project %lld", (long long)id);
     if (code == FZ_OK)
@@ -108,6 +109,24 @@ enum fz_code
 store_project_list(struct store *store, struct fz_arena *arena, struct store_project **ret,
                    size_t *ret_n, struct fz_error *err)
 {
-    return read_projects(store, "SELECT id, name, created_ms FROM projects ORDER BY id", NULL, 0,
-                         arena, ret, ret_n, err);
+    return read_projects(store,
+                         "SELECT id, name, created_ms, cut_prefixes FROM projects ORDER BY id",
+                         NULL, 0, arena, ret, ret_n, err);
+}
+
+enum fz_code
+store_project_set_prefixes(struct store *store, int64_t id, const char *prefixes,
+                           struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(id),
+                                     sql_text(prefixes && *prefixes ? prefixes : NULL)};
+    uint64_t n = 0;
+    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
+    enum fz_code code = sql_begin(store->sql, &tx, err);
+    if (code == FZ_OK)
+        code = sql_exec(tx, "UPDATE projects SET cut_prefixes = $2 WHERE id = $1", args,
+                        FZ_ARRAY_LEN(args), &n, err);
+    if (code == FZ_OK && n == 0)
+        return fz_fail(err, FZ_E_NOT_FOUND, "there is no project %lld", (long long)id);
+    return code == FZ_OK ? sql_commit(&tx, err) : code;
 }

@@ -81,6 +81,8 @@ void api_symbol_get(void *app, struct http_request *request);
 void api_symbol_delete(void *app, struct http_request *request);
 void api_symbol_known(void *app, struct http_request *request);
 void api_symbol_missing(void *app, struct http_request *request);
+void api_project_get(void *app, struct http_request *request); /* api_project.c */
+void api_project_put(void *app, struct http_request *request);
 void api_healthz(void *app, struct http_request *request); /* api_status.c */
 void api_readyz(void *app, struct http_request *request);
 void api_metrics(void *app, struct http_request *request);

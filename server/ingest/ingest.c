@@ -50,29 +50,10 @@ ingest_format_of(struct fz_span body)
     return NULL;
 }
 
-/* The names of all formats for a message. */
-static void
-list_formats(char *ret, size_t size)
-{
-    size_t len = 0;
-    ret[0] = '\0';
-    for (size_t i = 0; i < FZ_ARRAY_LEN(formats) && len < size; i++) {
-        bool told = false; /* a format may have several rows */
-        for (size_t k = 0; k < i; k++)
-            told = told || strcmp(formats[k]->name, formats[i]->name) == 0;
-        if (told)
-            continue;
-        int n = snprintf(ret + len, size - len, "%s%s", i ? ", " : "", formats[i]->name);
-        len += n > 0 ? (size_t)n : 0;
-    }
-}
-
 /* Why the body is no report, as precisely as its first bytes allow. */
 static enum fz_code
 refuse(struct fz_span body, const struct limits *limits, struct fz_error *err)
 {
-    char known[128];
-    list_formats(known, sizeof(known));
     struct fz_span text = without_space(body);
     if (text.len == 0)
         return fz_fail_at(err, FZ_E_MALFORMED, 0, "the body is empty");
@@ -83,9 +64,9 @@ refuse(struct fz_span body, const struct limits *limits, struct fz_error *err)
             start[i] = isprint(text.data[i]) ? (char)text.data[i] : '?';
         start[n] = '\0';
         return fz_fail_at(err, FZ_E_UNSUPPORTED, (uint64_t)(text.data - body.data),
-                          "no report in a known format (%s): no JSON, no line as 'Thread 0 "
-                          "Crashed:' or '0 Demo 0x104 f + 8'; begins with \"%s\"",
-                          known, start);
+                          "no report in a known format: no JSON, no line as 'Thread 0 Crashed:' or "
+                          "'0 Demo 0x104 f + 8'; begins with \"%s\"",
+                          start);
     }
     struct json_scan_limits scan = {limits->json_depth, SIZE_MAX, 0};
     enum fz_code code = json_scan(body, &scan, NULL, NULL, err);
@@ -93,12 +74,9 @@ refuse(struct fz_span body, const struct limits *limits, struct fz_error *err)
         return code;
     if (text.data[0] == '[')
         return fz_fail(err, FZ_E_UNSUPPORTED,
-                       "JSON, but no report in a known format (%s): an array, not an object",
-                       known);
+                       "JSON, but no report in a known format: an array without reports");
     return fz_fail(err, FZ_E_UNSUPPORTED,
-                   "JSON, but no report in a known format (%s): no 'threads' and no 'addresses' "
-                   "beside 'images', and no 'framezero'",
-                   known);
+                   "JSON, but no report in a known format: it has the keys of none");
 }
 
 const char *

@@ -1,6 +1,7 @@
 /* SYMBOLICATE: raw bytes of a report → report model → names → JSON and what the worker must know.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -143,18 +144,40 @@ collect_info(struct report *report, struct child_cache *cache, struct fz_arena *
     return collect_images(report, arena, info, err);
 }
 
+/* The lines of `text` as a list. */
+static enum fz_code
+split_prefixes(const char *text, struct fz_arena *arena, struct resolve_options *ret,
+               struct fz_error *err)
+{
+    size_t n = 0;
+    for (const char *p = text; p && *p; p++)
+        n += *p == '\n';
+    const char **list = fz_arena_array(arena, n + 1, sizeof(*list));
+    if (!list)
+        return fz_arena_fail(arena, err);
+    *ret = (struct resolve_options){.cut_prefixes = list};
+    while (text && *text) {
+        size_t len = strcspn(text, "\n");
+        list[ret->n_cut_prefixes] = fz_arena_text(arena, fz_span_make(text, len));
+        if (!list[ret->n_cut_prefixes++])
+            return fz_arena_fail(arena, err);
+        text += len + (text[len] == '\n');
+    }
+    return FZ_OK;
+}
+
 /* Ingest, resolve and write; everything lies in the arena or in `out`. */
 static enum fz_code
 symbolicate(struct child *child, struct fz_span raw, const struct report_envelope *envelope,
-            struct fz_arena *arena, struct fz_buffer *out, size_t *ret_json_len,
-            struct fz_error *err)
+            const struct resolve_options *options, struct fz_arena *arena, struct fz_buffer *out,
+            size_t *ret_json_len, struct fz_error *err)
 {
     struct report report;
     struct proto_info info;
     struct finder finder = {child, arena};
     enum fz_code code = ingest_parse(raw, &child->limits, arena, &report, err);
     if (code == FZ_OK)
-        code = resolve_report(&report, find_index, &finder, NULL, arena, err);
+        code = resolve_report(&report, find_index, &finder, options, arena, err);
     if (code == FZ_OK)
         code = collect_info(&report, child->cache, arena, &info, err);
     if (code == FZ_OK)
@@ -200,12 +223,16 @@ child_symbolicate(struct child *child, struct fz_error *err)
     envelope.id = proto_get_text(&in, PROTO_TEXT_MAX, &arena);
     envelope.project = proto_get_text(&in, PROTO_TEXT_MAX, &arena);
     envelope.received_ms = (int64_t)fz_read_u64(&in);
+    const char *prefixes = proto_get_text(&in, PROTO_PREFIXES_MAX, &arena);
+    struct resolve_options options;
     enum fz_code code = fz_read_done(&in, err);
+    if (code == FZ_OK)
+        code = split_prefixes(prefixes, &arena, &options, err);
     if (code == FZ_OK)
         code = fz_map_open_fd(report_fd, &raw, err);
     size_t json_len = 0;
     if (code == FZ_OK)
-        code = symbolicate(child, raw.bytes, &envelope, &arena, &out, &json_len, err);
+        code = symbolicate(child, raw.bytes, &envelope, &options, &arena, &out, &json_len, err);
     if (code == FZ_OK)
         code = answer(child, &out, json_len, result_fd, err);
     fz_map_close(&raw);

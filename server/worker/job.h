@@ -31,8 +31,6 @@ struct worker {
     struct child_process child;
     int64_t child_project;
     unsigned child_jobs;
-    int64_t project_id; /* whose name is `project`; 0 = none yet */
-    char project[65];
 };
 
 struct job_result { /* for the log line and metrics */

@@ -182,31 +182,15 @@ ensure_child(struct worker *w, int64_t project_id, struct fz_error *err)
     return FZ_OK;
 }
 
-static enum fz_code
-ensure_project_name(struct worker *w, int64_t project_id, struct fz_arena *arena,
-                    struct fz_error *err)
-{
-    if (w->project_id == project_id)
-        return FZ_OK;
-    struct store_project project;
-    enum fz_code code = store_project_by_id(w->store, project_id, arena, &project, err);
-    if (code != FZ_OK)
-        return code;
-    size_t len = strnlen(project.name, sizeof(w->project) - 1);
-    memcpy(w->project, project.name, len);
-    w->project[len] = '\0';
-    w->project_id = project_id;
-    return FZ_OK;
-}
-
 /* Hand the report to the child. */
 static enum fz_code
 send_report(struct worker *w, const struct store_job *job, int result_fd, struct fz_arena *arena,
             struct fz_error *err)
 {
     struct store_report row;
+    struct store_project project;
     struct fz_span raw;
-    enum fz_code code = ensure_project_name(w, job->project_id, arena, err);
+    enum fz_code code = store_project_by_id(w->store, job->project_id, arena, &project, err);
     if (code == FZ_OK)
         code = store_report_get(w->store, job->project_id, job->subject, arena, &row, err);
     if (code == FZ_OK)
@@ -219,8 +203,9 @@ send_report(struct worker *w, const struct store_job *job, int result_fd, struct
     struct fz_buffer body;
     fz_buffer_init(&body, 0);
     proto_put_text(&body, job->subject, PROTO_TEXT_MAX);
-    proto_put_text(&body, w->project, PROTO_TEXT_MAX);
+    proto_put_text(&body, project.name, PROTO_TEXT_MAX);
     proto_put_u64(&body, (uint64_t)row.received_ms);
+    proto_put_text(&body, project.cut_prefixes, PROTO_PREFIXES_MAX);
     int fds[PROTO_FDS_MAX] = {report_fd, result_fd};
     code = fz_buffer_done(&body, err);
     if (code == FZ_OK)

@@ -10,7 +10,8 @@
  *
  *   kind          from    fields                                           descriptors
  *   START         worker  u8 role, struct limits as it lies in memory
- *   SYMBOLICATE   worker  text id, text project, i64 received_ms           report, result
+ *   SYMBOLICATE   worker  text id, text project, i64 received_ms,          report, result
+ *                         text path prefixes to cut, one a line
  *   READ_SYMBOLS  worker  text file name                                   upload; a BCSymbolMap
  * for all of it, or none
  *   INDEX         child   16 bytes UUID of an image, u8 rank
@@ -42,6 +43,7 @@ enum {
     PROTO_FDS_MAX = 2,
     PROTO_TEXT_MAX = 4096, /* of one text in a message from the child */
     PROTO_NAME_MAX = 1024,
+    PROTO_PREFIXES_MAX = 32 * 1024,
 };
 
 enum proto_kind {

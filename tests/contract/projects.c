@@ -40,6 +40,14 @@ test_projects(void **state)
                  store_project_by_id(c->store, 4711, &c->arena, &project, &c->err));
     assert_ok(c, store_project_list(c->store, &c->arena, &list, &n, &c->err));
     assert_int_equal(n, 5);
+    assert_null(list[1].cut_prefixes);
+    assert_ok(c, store_project_set_prefixes(c->store, project.id, "/a/\n/b c/", &c->err));
+    assert_ok(c, store_project_by_id(c->store, project.id, &c->arena, &again, &c->err));
+    assert_string_equal(again.cut_prefixes, "/a/\n/b c/");
+    assert_ok(c, store_project_set_prefixes(c->store, project.id, "", &c->err));
+    assert_ok(c, store_project_by_id(c->store, project.id, &c->arena, &again, &c->err));
+    assert_null(again.cut_prefixes);
+    assert_fails(c, FZ_E_NOT_FOUND, store_project_set_prefixes(c->store, 4711, "/a/", &c->err));
     assert_string_equal(list[0].name, "default");
     assert_string_equal(list[1].name, "other");
 }

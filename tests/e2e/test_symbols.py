@@ -241,6 +241,28 @@ class Road(WithWorkers):
         again = self.server.wait_report(report["id"])
         self.assertEqual(told(again), told(report))
 
+    def test_cut_prefixes(self):
+        """A project's prefixes are cut from the files of reports that are worked on from then on."""
+        self.expect(201, "POST", "/api/v1/symbols", body=sample("Demo.dSYM.zip"))
+        whole = self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"))
+        path = told(whole)[0][2]
+        prefix = path[:path.index("/", 1) + 1] if "/" in path[1:] else path[:1]
+        self.expect(400, "PUT", "/api/v1/project", body=json.dumps({"cut_prefixes": ["a\nb"]}))
+        self.expect(200, "PUT", "/api/v1/project", body=json.dumps({"cut_prefixes": ["/nothing/", prefix]}))
+        self.assertEqual(self.expect(200, "GET", "/api/v1/project")["cut_prefixes"], ["/nothing/", prefix])
+        cut = self.expect(200, "POST", "/api/v1/reports?wait=20", body=variant(1))
+        self.assertEqual(told(cut)[0][2], path[len(prefix):])
+        self.expect(200, "PUT", "/api/v1/project", body=json.dumps({"cut_prefixes": []}))
+        again = self.expect(200, "POST", "/api/v1/reports?wait=20", body=variant(2))
+        self.assertEqual(told(again), told(whole))
+
+    def test_symbol_file_is_told(self):
+        self.expect(201, "POST", "/api/v1/symbols", body=sample("Demo.dSYM.zip"))
+        report = self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"))
+        found = [i for i in report["images"] if i["symbols"] == "found"]
+        self.assertEqual([f["kind"] for f in found[0]["symbol_files"]], ["dsym"])
+        self.assertRegex(found[0]["symbol_files"][0]["sha256"], "^[0-9a-f]{64}$")
+
     def test_projects_are_apart(self):
         """A dSYM of one project is nobody else's."""
         for args in (["project", "create", "other"], ["token", "create", "--scope", "admin", "--project", "other"]):

@@ -54,7 +54,7 @@ def requests(sample):
         ("empty body", "POST", reports, b"", {}, "ingest", {400}, ["empty"]),
         ("not JSON", "POST", reports, b"Hello, world", {}, "ingest", {400, 415}, []),
         ("broken JSON", "POST", reports, b'{"framezero":1,"addresses":["0x1" "0x2"]}', {}, "ingest", {400}, ["byte 34"]),
-        ("JSON that is no report", "POST", reports, b'{"hello":"world"}', {}, "ingest", {400, 415}, ["threads"]),
+        ("JSON that is no report", "POST", reports, b'{"hello":"world"}', {}, "ingest", {400, 415}, ["known format"]),
         ("nesting of 5,000", "POST", reports, deep, {}, "ingest", {413}, ["deeper than 128"]),
         ("report above the limit", "POST", reports, native(addresses=[], x="x" * (5 << 20)), {}, "ingest", {413}, ["4194304"]),
         ("gzip bomb", "POST", reports, gzip.compress(bytes(100 << 20)), {"Content-Encoding": "gzip"}, "ingest", {413}, []),

@@ -1,0 +1,111 @@
+/* The settings of a project: GET and PUT /project. */
+#include <string.h>
+
+#include <jansson.h>
+
+#include "server/api/api_json.h"
+#include "server/api/api_private.h"
+#include "server/json/json_scan.h"
+
+enum { PREFIXES_MAX = 64, PREFIX_BYTES = 256 };
+
+static void
+write_prefixes(struct fz_buffer *out, const char *prefixes)
+{
+    char line[PREFIX_BYTES + 1];
+    api_json_open(out, "cut_prefixes", '[');
+    while (prefixes && *prefixes) {
+        size_t len = strcspn(prefixes, "\n");
+        size_t n = len < PREFIX_BYTES ? len : PREFIX_BYTES;
+        memcpy(line, prefixes, n);
+        line[n] = '\0';
+        api_json_text(out, NULL, line);
+        prefixes += len + (prefixes[len] == '\n');
+    }
+    api_json_close(out, ']');
+}
+
+static enum fz_code
+answer_project(struct api_call *call, struct fz_error *err)
+{
+    struct store_project project;
+    enum fz_code code =
+        store_project_by_id(call->store, call->project_id, call->arena, &project, err);
+    if (code)
+        return code;
+    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
+    fz_buffer_init(&out, 0);
+    api_json_open(&out, NULL, '{');
+    api_json_u64(&out, "id", (uint64_t)project.id);
+    api_json_text(&out, "name", project.name);
+    api_json_time(&out, "created", project.created_ms);
+    write_prefixes(&out, project.cut_prefixes);
+    api_json_close(&out, '}');
+    return api_answer(call, 200, &out, err);
+}
+
+static enum fz_code
+get_project(struct api_call *call, struct fz_error *err)
+{
+    static const char *const known[] = {NULL};
+    enum fz_code code = api_check_query(call->request, known, err);
+    return code ? code : answer_project(call, err);
+}
+
+/* One a line, as storage keeps them. */
+static enum fz_code
+join_prefixes(struct api_call *call, const json_t *list, struct fz_buffer *ret,
+              struct fz_error *err)
+{
+    size_t n = json_array_size(list);
+    call->detail = "{\"path\":\"cut_prefixes\"}";
+    if (!json_is_array(list))
+        return fz_fail(err, FZ_E_MALFORMED,
+                       "no array 'cut_prefixes'; send {\"cut_prefixes\":[\"/Users/ci/build/\"]}");
+    if (n > PREFIXES_MAX)
+        return fz_fail(err, FZ_E_LIMIT, "cut_prefixes: %zu, at most %d", n, (int)PREFIXES_MAX);
+    for (size_t i = 0; i < n; i++) {
+        const char *text = json_string_value(json_array_get(list, i));
+        if (!text || !*text || strchr(text, '\n') || strlen(text) > PREFIX_BYTES)
+            return fz_fail(err, FZ_E_MALFORMED,
+                           "cut_prefixes[%zu]: no text of 1 to %d bytes on one line", i,
+                           (int)PREFIX_BYTES);
+        fz_buffer_text(ret, i ? "\n" : "");
+        fz_buffer_text(ret, text);
+    }
+    call->detail = NULL;
+    return fz_buffer_done(ret, err);
+}
+
+static enum fz_code
+put_project(struct api_call *call, struct fz_error *err)
+{
+    static const char *const known[] = {NULL};
+    const struct limits *limits = call->api->config.limits;
+    struct json_scan_limits scan = {.depth = limits->json_depth,
+                                    .output_bytes = 2 * limits->json_bytes};
+    json_auto_t *root = NULL;
+    struct fz_buffer text FZ_CLEANUP(fz_buffer_deinit);
+    fz_buffer_init(&text, 0);
+    enum fz_code code = api_check_query(call->request, known, err);
+    if (!code)
+        code = json_scan_load(http_body(call->request), &scan, NULL, &root, err);
+    if (!code)
+        code = join_prefixes(call, json_object_get(root, "cut_prefixes"), &text, err);
+    if (!code)
+        code =
+            store_project_set_prefixes(call->store, call->project_id, fz_buffer_cstr(&text), err);
+    return code ? code : answer_project(call, err);
+}
+
+void
+api_project_get(void *app, struct http_request *request)
+{
+    api_run(app, request, get_project);
+}
+
+void
+api_project_put(void *app, struct http_request *request)
+{
+    api_run(app, request, put_project);
+}
