@@ -96,6 +96,9 @@ def check_answers(check, server, token):
     check.same(status, 200, "2,500 frames")
     check.same([f["function"] for f in answer["results"][0]["stacks"][0]], [NAMES[i % 3] for i in range(2500)],
                "2,500 functions")
+    most = {"memoryMap": [SAMPLE], "stacks": [[[0, OFFSETS[0]]] * 65536]}
+    status, _, answer = post(server, most, token)
+    check.same((status, [len(s) for s in answer.get("results", [{}])[0].get("stacks", [])]), (200, [65536]), "the most")
     status, listed = server.request("GET", "/api/v1/reports")
     check.same((status, listed["reports"]), (200, []), "nothing is stored")
 
