@@ -25,7 +25,8 @@ struct worker {
     struct blob_store *blobs;
     struct store_job held[JOB_BATCH]; /* claimed; [0] runs */
     size_t n_held;
-    int64_t beat_ms; /* monotonic: when the leases were renewed last */
+    int64_t beat_ms;  /* monotonic: when the leases were renewed last */
+    int64_t swept_ms; /* monotonic: when old chunks were deleted last */
     /* The child that reads reports serves one project only, so that no report of another lies in
      * its memory when it is taken over. */
     struct child_process child;
@@ -53,6 +54,9 @@ FZ_MUST_CHECK enum fz_code job_report(struct worker *worker, const struct store_
                                       struct job_result *ret, bool *ret_died, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code job_upload(struct worker *worker, const struct store_job *job,
                                       struct job_result *ret, bool *ret_died, struct fz_error *err);
+
+/* Once a minute: delete chunks of files that nobody came to use. Between jobs; logs what fails. */
+void job_sweep(struct worker *worker);
 
 /* A FAILED message in child->inbox as the code and text that it tells. Never FZ_OK. */
 enum fz_code job_child_failure(const struct child_process *child, struct fz_error *err);

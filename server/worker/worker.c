@@ -188,6 +188,7 @@ work(struct worker *w, worker_stop_fn stop, void *user)
 {
     bool in_trouble = false;
     while (!stop(user)) {
+        job_sweep(w);
         struct fz_error err;
         enum fz_code code = store_job_claim(w->store, w->config->name, JOB_BATCH, JOB_LEASE_MS,
                                             w->held, &w->n_held, &err);

@@ -7,6 +7,7 @@ At the end a table tells what was run, and with which result.
 """
 
 import argparse
+import contextlib
 import gzip
 import hashlib
 import io
@@ -15,6 +16,7 @@ import os
 import re
 import shutil
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -338,6 +340,34 @@ class Chunks(WithServer):
         self.assertIn("detail", self.assemble({}, status=404, project="nope"))
         status, answer = self.server.request("GET", "/api/0/organizations/acme/chunk-upload/", token="x" * 64)
         self.assertEqual((status, list(answer)), (401, ["detail"]))
+
+    def test_old_chunks_go(self):
+        """What was never put together is deleted in time, its bytes too; what is part of a file lives on in it."""
+        if self.server.database:
+            self.skipTest("looks into the SQLite file")
+        macho = b"one", b"two"
+        self.assertEqual(self.send(*macho)[0], 200)
+        self.assertEqual(self.send(symbol_files.sample_macho())[0], 200)
+        sha1 = hashlib.sha1(symbol_files.sample_macho()).hexdigest()
+        self.assertEqual(self.assemble({sha1: {"name": "Demo", "chunks": [sha1]}})[sha1]["state"], "ok")
+        before = self.blobs()
+        self.server.terminate()
+        with contextlib.closing(sqlite3.connect(os.path.join(self.server.data, "framezero.db"))) as database:
+            database.execute("UPDATE chunks SET expires_ms = 1")
+            database.commit()
+        self.server.start()
+        end = time.monotonic() + 30
+        while "old chunks deleted" not in self.server.log():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+        self.assertEqual(len(self.blobs()), len(before) - 3)
+        asked = {hashlib.sha1(m).hexdigest(): {"chunks": [hashlib.sha1(m).hexdigest()]} for m in macho}
+        self.assertEqual({a["state"] for a in self.assemble(asked).values()}, {"not_found"})
+        self.assertEqual(self.assemble({sha1: {"chunks": [sha1]}})[sha1]["state"], "ok")
+        self.assertEqual(self.ready(), {symbol_files.uuid_of(symbol_files.sample_macho())})
+
+    def blobs(self):
+        return [name for _, _, names in os.walk(os.path.join(self.server.data, "blobs")) for name in names]
 
     def test_chunks_are_the_tokens(self):
         """Another token's chunks are nobody else's, not even to ask for."""
