@@ -145,9 +145,6 @@ static enum fz_code
 read_entry(struct walk *w, struct archive_entry *entry, struct fz_error *err)
 {
     struct archive_summary *s = w->summary;
-    if (s->n_entries > w->limits->archive_entries)
-        return fz_fail(err, FZ_E_LIMIT, "the archive has more than %zu entries",
-                       w->limits->archive_entries);
     const char *name = member_name(entry);
     if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry))
         return FZ_OK;
@@ -195,7 +192,9 @@ walk_entries(struct walk *w, struct fz_error *err)
                             (unsigned long long)w->summary->n_entries, reason(w->archive));
             return FZ_OK;
         }
-        w->summary->n_entries++;
+        if (++w->summary->n_entries > w->limits->archive_entries)
+            return fz_fail(err, FZ_E_LIMIT, "the archive has more than %zu entries",
+                           w->limits->archive_entries);
         enum fz_code code = check_stream(w, err);
         if (code == FZ_OK && status == ARCHIVE_FAILED)
             sym_problem_add(w->problems, "bad_member", "entry %llu: %s",
