@@ -51,9 +51,11 @@ builder_deinit(struct builder *b)
     table_deinit(b, &b->place_table);
     sym_grow_free(budget, b->strings.data, b->strings.room, 1);
     sym_grow_free(budget, b->records.data, b->records.room, 1);
-    sym_grow_free(budget, b->regions.data, b->regions.room, 1);
-    sym_grow_free(budget, b->pages.data, b->pages.room, 1);
-    sym_grow_free(budget, b->page_rows.data, b->page_rows.room, 1);
+    for (size_t i = 0; i < b->n_parts; i++) {
+        sym_grow_free(budget, b->parts[i].regions.data, b->parts[i].regions.room, 1);
+        sym_grow_free(budget, b->parts[i].pages.data, b->parts[i].pages.room, 1);
+        sym_grow_free(budget, b->parts[i].rows.data, b->parts[i].rows.room, 1);
+    }
     sym_grow_free(budget, b->files, b->room_files, sizeof(*b->files));
     sym_grow_free(budget, b->places, b->room_places, sizeof(*b->places));
     sym_grow_free(budget, b->functions, b->room_functions, sizeof(*b->functions));

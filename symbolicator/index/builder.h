@@ -68,6 +68,14 @@ struct file {
     uint32_t directory, name;
 };
 
+/* A run of pieces as it is packed into pages, by any thread. */
+struct page_part {
+    size_t begin, end; /* pieces */
+    struct bytes regions, pages, rows;
+};
+
+enum { PAGE_PARTS_MAX = 8 };
+
 struct builder {
     struct sym_budget budget;
     const struct sym_macho *macho;
@@ -98,7 +106,8 @@ struct builder {
     size_t room_files, room_places, room_functions, room_pieces, room_bare_pieces, room_rows,
         room_bare_rows, room_aliases;
 
-    struct bytes regions, pages, page_rows;
+    struct page_part parts[PAGE_PARTS_MAX]; /* in the order of their addresses */
+    size_t n_parts;
     unsigned unit_shift, page_shift;
 };
 

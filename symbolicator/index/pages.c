@@ -1,6 +1,9 @@
 /*
- * Pieces to pages: the address space in order, cut at page boundaries, packed bit by bit.
+ * Pieces to pages: the address space in order, cut at page boundaries, packed bit by bit. Parts of
+ * it are packed by several threads.
  */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "symbolicator/index/builder.h"
@@ -8,6 +11,7 @@
 
 enum {
     UNIT_SHIFT_MAX = 2,
+    ROWS_PER_PART = 8 * 1024,
     LONG_RUN = 64, /* pages of one row, or of nothing, that are worth a region of their own */
     PAGE_BYTES_MAX =
         INDEX_PAGE_HEADER + INDEX_UNITS + (INDEX_UNITS * (32 + INDEX_ROW_BITS_MAX)) / 8 + 16,
@@ -19,6 +23,7 @@ struct state {
 
 struct packer {
     struct builder *b;
+    struct page_part *part;
     unsigned page_shift;
     bool is_open; /* a region is open */
     uint64_t region_start;
@@ -122,7 +127,7 @@ pack_page(const struct packer *p, uint8_t out[PAGE_BYTES_MAX])
 static bool
 store_rows(struct packer *p, uint32_t *ret)
 {
-    struct bytes *rows = &p->b->page_rows;
+    struct bytes *rows = &p->part->rows;
     bool is_empty = true;
     for (uint32_t i = 0; i < p->n_rows && is_empty; i++)
         is_empty = p->rows[i].record == 0;
@@ -149,7 +154,7 @@ add_page(struct packer *p, uint32_t rows)
 {
     uint8_t out[4];
     store32(out, rows);
-    return bytes_add(p->b, &p->b->pages, out, sizeof(out));
+    return bytes_add(p->b, &p->part->pages, out, sizeof(out));
 }
 
 static bool
@@ -160,7 +165,7 @@ add_region(struct packer *p, uint64_t start, uint64_t size, uint32_t first_page,
     store64(out + 8, size);
     store32(out + 16, first_page);
     store32(out + 20, is_same);
-    return size == 0 || bytes_add(p->b, &p->b->regions, out, sizeof(out));
+    return size == 0 || bytes_add(p->b, &p->part->regions, out, sizeof(out));
 }
 
 static void
@@ -195,7 +200,7 @@ open_region(struct packer *p, uint64_t start)
 {
     p->is_open = true;
     p->region_start = start;
-    p->first_page = (uint32_t)(p->b->pages.n / 4);
+    p->first_page = (uint32_t)(p->part->pages.n / 4);
     begin_page(p, start);
 }
 
@@ -218,7 +223,7 @@ go_to(struct packer *p, uint64_t addr)
             return false;
         uint64_t start = p->page_start;
         if (p->state.record) {
-            uint32_t only = (uint32_t)(p->b->pages.n / 4);
+            uint32_t only = (uint32_t)(p->part->pages.n / 4);
             if (!end_page(p) || !add_region(p, start, n << p->page_shift, only, true))
                 return false;
         }
@@ -287,21 +292,100 @@ find_page_shift(unsigned unit_shift)
     return unit_shift == 0 ? 8 : unit_shift + 7;
 }
 
+static bool
+pack_part(struct builder *b, struct page_part *part)
+{
+    static const uint8_t none = 0;
+    struct packer p = {.b = b, .part = part, .page_shift = b->page_shift};
+    bool ok = bytes_add(b, &part->rows, &none, 1); /* place 0 means nothing */
+    for (size_t i = part->begin; i < part->end && ok; i++) {
+        const struct piece *piece = &b->pieces[i];
+        ok = pack_piece(&p, piece);
+        if (ok && (i + 1 == part->end || b->pieces[i + 1].start != piece->end))
+            ok = set_state(&p, piece->end, (struct state){0, 0, 0});
+    }
+    return ok && (!p.is_open || (end_page(&p) && close_region(&p)));
+}
+
+/* Cut the pieces where no page holds code of both sides, into parts of about as many rows. The
+ * number of threads has no say: the index is the same for any. */
+static void
+cut_parts(struct builder *b)
+{
+    size_t n_parts = 1 + b->n_rows / ROWS_PER_PART, rows = 0;
+    if (n_parts > PAGE_PARTS_MAX)
+        n_parts = PAGE_PARTS_MAX;
+    b->n_parts = 1;
+    for (size_t i = 0; i < b->n_pieces; i++) {
+        uint64_t page = b->pieces[i].start >> b->page_shift << b->page_shift;
+        if (i && rows >= b->n_parts * (b->n_rows / n_parts) && b->n_parts < n_parts &&
+            b->pieces[i - 1].end <= page) {
+            b->parts[b->n_parts - 1].end = i;
+            b->parts[b->n_parts++].begin = i;
+        }
+        rows += b->pieces[i].n_rows;
+    }
+    b->parts[b->n_parts - 1].end = b->n_pieces;
+}
+
+/* Count the places of rows and pages from the start of their sections. */
+static bool
+join_parts(struct builder *b)
+{
+    uint64_t rows_before = 0, pages_before = 0;
+    for (size_t k = 0; k < b->n_parts; k++) {
+        struct page_part *part = &b->parts[k];
+        if (rows_before + part->rows.n > UINT32_MAX - PAGE_BYTES_MAX) {
+            b->budget.over = true;
+            return false;
+        }
+        for (size_t i = 0; rows_before && i < part->pages.n; i += 4) {
+            uint32_t place = load32(part->pages.data + i);
+            if (place)
+                store32(part->pages.data + i, place + (uint32_t)rows_before);
+        }
+        for (size_t i = 0; i < part->regions.n; i += INDEX_REGION) {
+            uint8_t *first = part->regions.data + i + 16;
+            store32(first, load32(first) + (uint32_t)pages_before);
+        }
+        rows_before += part->rows.n;
+        pages_before += part->pages.n / 4;
+    }
+    return true;
+}
+
+struct page_crew {
+    struct builder *b;
+    atomic_size_t next;
+    atomic_bool failed;
+};
+
+static void *
+pack_parts(void *user)
+{
+    struct page_crew *crew = user;
+    for (size_t k; (k = atomic_fetch_add(&crew->next, 1)) < crew->b->n_parts;) {
+        if (!pack_part(crew->b, &crew->b->parts[k]))
+            crew->failed = true;
+    }
+    return NULL;
+}
+
 enum fz_code
 pages_build(struct builder *b, struct fz_error *err)
 {
-    static const uint8_t none = 0;
     b->unit_shift = find_unit_shift(b);
     b->page_shift = find_page_shift(b->unit_shift);
-    struct packer p = {.b = b, .page_shift = b->page_shift};
-    bool ok = bytes_add(b, &b->page_rows, &none, 1); /* place 0 means nothing */
-    for (size_t i = 0; i < b->n_pieces && ok; i++) {
-        const struct piece *piece = &b->pieces[i];
-        ok = pack_piece(&p, piece);
-        if (ok && (i + 1 == b->n_pieces || b->pieces[i + 1].start != piece->end))
-            ok = set_state(&p, piece->end, (struct state){0, 0, 0});
-    }
-    if (ok && p.is_open)
-        ok = end_page(&p) && close_region(&p);
-    return ok ? FZ_OK : sym_grow_fail(&b->budget, err);
+    cut_parts(b);
+    struct page_crew crew = {.b = b};
+    pthread_t threads[PAGE_PARTS_MAX];
+    size_t n = 0;
+    /* The calling thread works too; fewer threads than wanted are no error. */
+    while (n + 1 < b->n_threads && n + 1 < b->n_parts &&
+           pthread_create(&threads[n], NULL, pack_parts, &crew) == 0)
+        n++;
+    pack_parts(&crew);
+    while (n > 0)
+        pthread_join(threads[--n], NULL);
+    return !crew.failed && join_parts(b) ? FZ_OK : sym_grow_fail(&b->budget, err);
 }

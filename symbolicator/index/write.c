@@ -76,18 +76,51 @@ put(struct writer *w, const void *data, size_t len, struct fz_error *err)
     return FZ_OK;
 }
 
-/* One section from its bytes, `spare` zeros behind it that belong to it, and padding. */
+/* One section from the bytes of its parts, `spare` zeros behind them that belong to it, and
+ * padding. */
+static enum fz_code
+put_parts(struct writer *w, enum index_section id, const struct fz_span *parts, size_t n_parts,
+          size_t spare, struct fz_error *err)
+{
+    static const uint8_t zeros[INDEX_RECORDS_SPARE + 8];
+    uint8_t *entry = w->header + INDEX_SECTIONS + 16 * (size_t)id;
+    uint64_t begin = w->at;
+    enum fz_code code = FZ_OK;
+    for (size_t i = 0; i < n_parts && code == FZ_OK; i++) {
+        if (parts[i].len)
+            code = put(w, parts[i].data, parts[i].len, err);
+    }
+    uint64_t len = w->at - begin + spare;
+    store64(entry, begin);
+    store64(entry + 8, len);
+    return code == FZ_OK ? put(w, zeros, spare + ((0 - len) & 7), err) : code;
+}
+
 static enum fz_code
 put_section(struct writer *w, enum index_section id, struct fz_span bytes, size_t spare,
             struct fz_error *err)
 {
-    static const uint8_t zeros[INDEX_RECORDS_SPARE + 8];
-    uint8_t *entry = w->header + INDEX_SECTIONS + 16 * (size_t)id;
-    store64(entry, w->at);
-    store64(entry + 8, bytes.len + spare);
-    enum fz_code code = bytes.len ? put(w, bytes.data, bytes.len, err) : FZ_OK;
-    size_t pad = (0 - (bytes.len + spare)) & 7;
-    return code == FZ_OK ? put(w, zeros, spare + pad, err) : code;
+    return put_parts(w, id, &bytes, 1, spare, err);
+}
+
+/* The three sections that come in parts. */
+static enum fz_code
+put_pages(struct writer *w, struct fz_error *err)
+{
+    const struct builder *b = w->b;
+    struct fz_span regions[PAGE_PARTS_MAX], pages[PAGE_PARTS_MAX], rows[PAGE_PARTS_MAX];
+    for (size_t i = 0; i < b->n_parts; i++) {
+        const struct page_part *part = &b->parts[i];
+        regions[i] = fz_span_make(part->regions.data, part->regions.n);
+        pages[i] = fz_span_make(part->pages.data, part->pages.n);
+        rows[i] = fz_span_make(part->rows.data, part->rows.n);
+    }
+    enum fz_code code = put_parts(w, INDEX_REGIONS, regions, b->n_parts, 0, err);
+    if (code == FZ_OK)
+        code = put_parts(w, INDEX_PAGES, pages, b->n_parts, 0, err);
+    if (code == FZ_OK)
+        code = put_parts(w, INDEX_ROWS, rows, b->n_parts, INDEX_ROWS_SPARE, err);
+    return code;
 }
 
 static int
@@ -151,13 +184,10 @@ put_sections(struct writer *w, struct fz_error *err)
         const struct bytes *bytes;
         size_t spare;
     } plain[] = {
-        {INDEX_REGIONS, &b->regions, 0},
-        {INDEX_PAGES, &b->pages, 0},
-        {INDEX_ROWS, &b->page_rows, INDEX_ROWS_SPARE},
         {INDEX_RECORDS, &b->records, INDEX_RECORDS_SPARE},
         {INDEX_STRINGS, &b->strings, 0},
     };
-    enum fz_code code = FZ_OK;
+    enum fz_code code = put_pages(w, err);
     for (size_t i = 0; i < FZ_ARRAY_LEN(plain) && code == FZ_OK; i++)
         code = put_section(w, plain[i].id, fz_span_make(plain[i].bytes->data, plain[i].bytes->n),
                            plain[i].spare, err);

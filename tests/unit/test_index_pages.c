@@ -85,11 +85,13 @@ test_random(void **state)
     struct wanted *model = calloc(SPAN, sizeof(*model));
     assert_non_null(model);
     uint32_t seed = 1;
+    size_t most_parts = 0;
     for (int round = 0; round < ROUNDS; round++) {
         static const uint8_t none = 0;
         uint32_t step = 1u << round % 3, number = 0, unused;
         struct sym_macho macho = {.cputype = SYM_CPU_ARM64};
-        struct builder b = {.macho = &macho, .code_low = BASE, .code_high = BASE + SPAN};
+        struct builder b = {
+            .macho = &macho, .code_low = BASE, .code_high = BASE + SPAN, .n_threads = 3};
         struct function nothing = {0};
         memset(model, 0, SPAN * sizeof(*model));
         fz_arena_init(&b.arena, SIZE_MAX);
@@ -115,10 +117,13 @@ test_random(void **state)
         assert_int_equal(sym_index_open_fd(fileno(file), &index, NULL), FZ_OK);
         for (uint64_t addr = BASE; addr < BASE + SPAN; addr++)
             check(index, model, addr);
+        most_parts = b.n_parts > most_parts ? b.n_parts : most_parts;
+        print_message("%zu rows in %zu parts\n", b.n_rows, b.n_parts);
         sym_index_close(index);
         fclose(file);
         builder_deinit(&b);
     }
+    assert_true(most_parts > 2);
     free(model);
 }
 
