@@ -140,6 +140,37 @@ crash_text_check(struct fz_span body, const struct limits *limits, char ret_id[F
     return FZ_OK;
 }
 
+/* Does this line begin a report? macOS begins with the process, all others with an id. */
+static bool
+is_first_line(struct fz_span line)
+{
+    return text_has_prefix(line, "Incident Identifier:") || text_has_prefix(line, "Process:");
+}
+
+/* Several texts behind one another: each goes on to the head that follows its images. */
+static enum fz_code
+crash_text_split(struct fz_span body, struct ingest_found *found, struct fz_error *err)
+{
+    struct text_lines lines = text_lines_start(body);
+    struct fz_span line;
+    size_t start = 0, n = 0;
+    bool images = false;
+    (void)err;
+    while (text_lines_next(&lines, &line)) {
+        images = images || text_has_prefix(line, "Binary Images:");
+        if (!images || !is_first_line(line))
+            continue;
+        size_t at = (size_t)(lines.line - body.data);
+        ingest_found_body(found, text_from(text_until(body, at), start));
+        start = at;
+        images = false;
+        n++;
+    }
+    if (n)
+        ingest_found_body(found, text_from(body, start));
+    return FZ_OK;
+}
+
 struct reader {
     struct crash_text *c;
     enum state state;
@@ -365,4 +396,4 @@ crash_text_parse(struct fz_span body, const struct limits *limits, struct fz_are
 }
 
 const struct ingest_format ingest_crash_text = {"crash", crash_text_detect, crash_text_check,
-                                                crash_text_parse, NULL};
+                                                crash_text_parse, crash_text_split};

@@ -395,6 +395,9 @@ take_elements(struct ingest_take *t, struct fz_span content)
     }
     if (t->failed)
         return;
+    if (next_element(&content, &element))
+        report_note(t->report, t->arena, "quincy: elements behind the first %d are left out",
+                    ELEMENTS_MAX);
     const char *text = ingest_take_dump(t, user, NULL);
     if (text)
         t->report->user_json = text;

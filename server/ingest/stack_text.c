@@ -221,6 +221,8 @@ take_thrown(struct stack_reader *r, struct fz_span line, struct fz_span rest)
 {
     struct crash_text *c = r->c;
     if (text_find(line, "*** Terminating app") != SIZE_MAX) {
+        if (c->t->report->crash.exception) /* the first one ended the process */
+            return false;
         size_t len = rest.len ? (size_t)(rest.data - line.data) + rest.len : line.len;
         take_log_head(c, line);
         return text_take_thrown(c->t,

@@ -347,6 +347,34 @@ test_id(void **state)
     assert_string_equal(id, "5c2a7e109b1d4e438f570d6a1b2c3d4e");
 }
 
+static void
+test_several(void **state)
+{
+    (void)state;
+    struct ingest_item *items;
+    struct fz_error err;
+    size_t n, n_cut;
+    struct fz_span body = fz_span_cstr(
+        "Hi\nIncident Identifier: 5C2A7E10-9B1D-4E43-8F57-0D6A1B2C3D4E\nProcess: A [1]\nThread 0:\n"
+        "0 A 0x1 f + 1\nBinary Images:\n0x1 - 0x2 A\n\n> Process: B [2]\n> Code Type: X86\n"
+        "> Thread 0:\n> 0 B 0x2 g + 1\n> Binary Images:\n> 0x1 - 0x2 B\n");
+    assert_int_equal(ingest_split(body, &limits, &arena, &items, &n, &n_cut, &err), FZ_OK);
+    assert_int_equal(n, 2);
+    assert_string_equal(items[0].id, "5c2a7e109b1d4e438f570d6a1b2c3d4e");
+    assert_int_equal(items[1].code, FZ_OK);
+    static const char *const names[] = {"A", "B"};
+    for (size_t i = 0; i < 2; i++) {
+        struct report r;
+        assert_int_equal(ingest_parse(items[i].body, &limits, &arena, &r, &err), FZ_OK);
+        assert_string_equal(r.process.name, names[i]);
+        assert_int_equal(r.n_threads, 1);
+        assert_int_equal(r.n_images, 1);
+    }
+    body = fz_span_cstr("Incident Identifier: a\nProcess: A [1]\nThread 0:\n0 A 0x1 f + 1\n");
+    assert_int_equal(ingest_split(body, &limits, &arena, &items, &n, &n_cut, &err), FZ_OK);
+    assert_int_equal(n, 1);
+}
+
 /* Whichever allocation fails, the parse says so and no more. */
 static void
 test_out_of_memory(void **state)
@@ -394,6 +422,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_limits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_report, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_id, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_several, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_out_of_memory, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
