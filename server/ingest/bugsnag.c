@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "server/ingest/format.h"
 #include "server/ingest/kscrash.h"
+#include "server/ingest/mend.h"
 #include "server/json/json_scan.h"
 #include "server/json/json_walk.h"
 
@@ -98,9 +99,11 @@ bugsnag_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_U
               struct fz_error *err)
 {
     (void)ret_id; /* an event has no id */
-    struct json_scan_limits scan = {limits->json_depth, SIZE_MAX, 0};
-    enum fz_code code = json_scan(body, &scan, NULL, NULL, err);
-    return code != FZ_OK ? code : need_event(body, err);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer;
+    fz_buffer_init(&buffer, 0);
+    struct fz_span text;
+    struct ingest_mended mended;
+    return ingest_readable(body, limits, need_event, &buffer, &text, &mended, err);
 }
 
 /* ---- several events ----------------------------------------------------------------------- */
@@ -134,7 +137,7 @@ bugsnag_split(struct fz_span body, struct ingest_found *found, struct fz_error *
     struct json_scan_limits scan = {found->limits->json_depth, SIZE_MAX, 0};
     struct fz_error ignored;
     if (json_scan(body, &scan, NULL, NULL, &ignored) != FZ_OK)
-        return FZ_OK; /* the check of the whole tells the place */
+        return FZ_OK; /* what of it can be mended is one report */
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer rest;
     fz_buffer_init(&rest, 0);
     struct json_walk walk = json_walk_start(body);
@@ -296,12 +299,13 @@ bugsnag_parse(struct fz_span body, const struct limits *limits, struct fz_arena 
 {
     struct ingest_take t = ingest_take_start(ret, arena, limits);
     FZ_CLEANUP(ingest_take_decref) json_t *root = NULL;
-    enum fz_code code = ingest_take_load(&t, body, NULL, &root, err);
-    if (code == FZ_OK)
-        code = need_event(body, err);
+    enum fz_code code = ingest_load_readable(&t, body, "the payload", need_event, &root, err);
     if (code != FZ_OK)
         return code;
-    const json_t *event = json_array_get(json_object_get(root, "events"), 0);
+    const json_t *events = json_object_get(root, "events"), *event = json_array_get(events, 0);
+    if (json_array_size(events) > 1)
+        report_note(ret, arena, "events: %zu, of which only the first is read",
+                    json_array_size(events));
     take_event(&t, root, json_is_object(event) ? event : root);
     return t.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }

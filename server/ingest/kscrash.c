@@ -43,10 +43,25 @@ is_crash(struct fz_span value)
     return false;
 }
 
+/* {"type":"standard","id":...}; a custom one may stand alone. */
+static bool
+is_header(struct fz_span value)
+{
+    struct json_walk walk = json_walk_start(value);
+    struct json_member member;
+    while (json_walk_next(&walk, &member)) {
+        if (fz_span_is(member.key, "type"))
+            return fz_span_is(member.value, "\"standard\"") ||
+                   fz_span_is(member.value, "\"minimal\"") ||
+                   fz_span_is(member.value, "\"custom\"");
+    }
+    return false;
+}
+
 static bool
 kscrash_detect(struct fz_span head)
 {
-    bool crash = false, rest = false;
+    bool crash = false, rest = false, header = false;
     struct json_walk walk = json_walk_start(head);
     struct json_member member;
     while (json_walk_next(&walk, &member)) {
@@ -63,12 +78,14 @@ kscrash_detect(struct fz_span head)
         if ((fz_span_is(member.key, "report") || fz_span_is(member.key, "system")) &&
             begins(member.value, '{'))
             rest = true;
+        if (fz_span_is(member.key, "report"))
+            header = is_header(member.value);
         if (fz_span_is(member.key, "crash"))
             crash = is_crash(member.value);
         if (crash && (rest || !member.complete))
             return true;
     }
-    return false;
+    return header;
 }
 
 /* Is there anything to show? One answer for the check and for the parse. */
@@ -85,33 +102,6 @@ need_crash(struct fz_span text, struct fz_error *err)
             return FZ_OK;
     }
     return fz_fail(err, FZ_E_MALFORMED, "KSCrash report: neither 'crash' nor 'report' is there");
-}
-
-/* The text of a report, mended if it is broken; `buffer` may hold it. */
-static enum fz_code
-readable(struct fz_span body, const struct limits *limits, struct fz_buffer *buffer,
-         struct fz_span *ret, struct ingest_mended *mended, struct fz_error *err)
-{
-    struct json_scan_limits scan = {limits->json_depth, SIZE_MAX, 0};
-    struct fz_error fault;
-    enum fz_code code = json_scan(body, &scan, NULL, NULL, &fault);
-    if (code == FZ_OK) {
-        *ret = body;
-        return need_crash(body, err);
-    }
-    if (code == FZ_E_MALFORMED)
-        code = ingest_mend(body, limits, buffer, mended, err);
-    else
-        *err = fault;
-    if (code != FZ_OK)
-        return code;
-    *ret = fz_buffer_span(buffer);
-    /* The first fault says more than what is missing because of it. */
-    struct fz_error ignored;
-    if (need_crash(*ret, &ignored) == FZ_OK)
-        return FZ_OK;
-    *err = fault;
-    return FZ_E_MALFORMED;
 }
 
 static struct fz_span
@@ -135,7 +125,7 @@ kscrash_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_U
     fz_buffer_init(&buffer, 0);
     struct fz_span text;
     struct ingest_mended mended;
-    enum fz_code code = readable(body, limits, &buffer, &text, &mended, err);
+    enum fz_code code = ingest_readable(body, limits, need_crash, &buffer, &text, &mended, err);
     if (code != FZ_OK)
         return code;
     struct fz_span id = member_of(member_of(text, "report"), "id");
@@ -332,49 +322,17 @@ take_report(struct ingest_take *t, const json_t *root, const json_t *inner)
     ingest_settle_crashed(t->report);
 }
 
-static void
-note_mended(struct ingest_take *t, const char *what, const struct ingest_mended *mended)
-{
-    if (mended->n_commas)
-        report_note(
-            t->report, t->arena,
-            "%s is not valid JSON: a comma stands before the bracket at byte %zu (%zu such)", what,
-            mended->first_comma, mended->n_commas);
-    if (mended->cut)
-        report_note(t->report, t->arena, "%s is not valid JSON (%s); what stands before is kept",
-                    what, mended->fault.text);
-}
-
-static enum fz_code
-load(struct ingest_take *t, struct fz_span body, json_t **ret, struct fz_error *err)
-{
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer;
-    fz_buffer_init(&buffer, 0);
-    struct ingest_mended mended = {0};
-    struct fz_span text;
-    enum fz_code code = readable(body, t->limits, &buffer, &text, &mended, err);
-    if (code != FZ_OK)
-        return code;
-    note_mended(t, "the report", &mended);
-    return ingest_take_load(t, text, NULL, ret, err);
-}
-
 /* The unfinished report, where the reporter could only keep its text. */
 static json_t *
 load_inner(struct ingest_take *t, const json_t *text)
 {
     json_t *inner = NULL;
     struct fz_error err;
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer;
-    fz_buffer_init(&buffer, 0);
-    struct ingest_mended mended = {0};
-    struct fz_span bytes = fz_span_make(json_string_value(text), json_string_length(text)), sound;
-    if (readable(bytes, t->limits, &buffer, &sound, &mended, &err) != FZ_OK ||
-        ingest_take_load(t, sound, NULL, &inner, &err) != FZ_OK) {
+    struct fz_span bytes = fz_span_make(json_string_value(text), json_string_length(text));
+    if (ingest_load_readable(t, bytes, "recrash_report", need_crash, &inner, &err) != FZ_OK) {
         report_note(t->report, t->arena, "recrash_report: %s, left out", err.text);
         return NULL;
     }
-    note_mended(t, "recrash_report", &mended);
     return inner;
 }
 
@@ -385,7 +343,7 @@ kscrash_parse(struct fz_span body, const struct limits *limits, struct fz_arena 
     struct ingest_take t = ingest_take_start(ret, arena, limits);
     FZ_CLEANUP(ingest_take_decref) json_t *root = NULL;
     FZ_CLEANUP(ingest_take_decref) json_t *loaded = NULL;
-    enum fz_code code = load(&t, body, &root, err);
+    enum fz_code code = ingest_load_readable(&t, body, "the report", need_crash, &root, err);
     if (code != FZ_OK)
         return code;
     const json_t *inner = json_object_get(root, "recrash_report");

@@ -168,3 +168,58 @@ ingest_mend(struct fz_span body, const struct limits *limits, struct fz_buffer *
         *ret = mended;
     return code;
 }
+
+enum fz_code
+ingest_readable(struct fz_span body, const struct limits *limits, ingest_need_fn need,
+                struct fz_buffer *buffer, struct fz_span *ret, struct ingest_mended *mended,
+                struct fz_error *err)
+{
+    struct json_scan_limits scan = {limits->json_depth, SIZE_MAX, 0};
+    struct fz_error fault;
+    enum fz_code code = json_scan(body, &scan, NULL, NULL, &fault);
+    if (code == FZ_OK) {
+        *ret = body;
+        return need(body, err);
+    }
+    if (code == FZ_E_MALFORMED)
+        code = ingest_mend(body, limits, buffer, mended, err);
+    else
+        *err = fault;
+    if (code != FZ_OK)
+        return code;
+    *ret = fz_buffer_span(buffer);
+    /* The first fault says more than what is missing because of it. */
+    struct fz_error ignored;
+    if (need(*ret, &ignored) == FZ_OK)
+        return FZ_OK;
+    *err = fault;
+    return FZ_E_MALFORMED;
+}
+
+static void
+note_mended(struct ingest_take *t, const char *what, const struct ingest_mended *mended)
+{
+    if (mended->n_commas)
+        report_note(
+            t->report, t->arena,
+            "%s is not valid JSON: a comma stands before the bracket at byte %zu (%zu such)", what,
+            mended->first_comma, mended->n_commas);
+    if (mended->cut)
+        report_note(t->report, t->arena, "%s is not valid JSON (%s); what stands before is kept",
+                    what, mended->fault.text);
+}
+
+enum fz_code
+ingest_load_readable(struct ingest_take *t, struct fz_span body, const char *what,
+                     ingest_need_fn need, json_t **ret, struct fz_error *err)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer;
+    fz_buffer_init(&buffer, 0);
+    struct ingest_mended mended = {0};
+    struct fz_span text;
+    enum fz_code code = ingest_readable(body, t->limits, need, &buffer, &text, &mended, err);
+    if (code != FZ_OK)
+        return code;
+    note_mended(t, what, &mended);
+    return ingest_take_load(t, text, NULL, ret, err);
+}

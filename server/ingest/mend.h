@@ -8,7 +8,7 @@
 #define INGEST_MEND_H
 
 #include "base/buffer.h"
-#include "server/limits.h"
+#include "server/ingest/take.h"
 
 struct ingest_mended {
     size_t n_commas;       /* commas before a closing bracket, taken out */
@@ -26,5 +26,21 @@ struct ingest_mended {
 FZ_MUST_CHECK enum fz_code ingest_mend(struct fz_span body, const struct limits *limits,
                                        struct fz_buffer *out, struct ingest_mended *ret,
                                        struct fz_error *err);
+
+/* Is this sound JSON a report of the format? Else an error of its own. */
+typedef enum fz_code (*ingest_need_fn)(struct fz_span text, struct fz_error *err);
+
+/* The body if it is sound, else what of it can be mended, in `buffer`; MALFORMED with the first
+ * fault if that is no report. For a format's check. */
+FZ_MUST_CHECK enum fz_code ingest_readable(struct fz_span body, const struct limits *limits,
+                                           ingest_need_fn need, struct fz_buffer *buffer,
+                                           struct fz_span *ret, struct ingest_mended *mended,
+                                           struct fz_error *err);
+
+/* The same loaded, as ingest_take_load(), and what was mended is noted; `what` names it there. For
+ * a format's parse. */
+FZ_MUST_CHECK enum fz_code ingest_load_readable(struct ingest_take *t, struct fz_span body,
+                                                const char *what, ingest_need_fn need, json_t **ret,
+                                                struct fz_error *err);
 
 #endif

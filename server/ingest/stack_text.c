@@ -345,10 +345,10 @@ stack_text_parse(struct fz_span body, const struct limits *limits, struct fz_are
     stack_sample_end(&reader.sample);
     if (reader.sample.room && !ret->kind)
         ret->kind = "hang";
-    if (!t.failed) {
-        settle_list(&c);
-        settle_app(&c);
-    }
+    if (t.failed) /* there may be fewer threads than were counted */
+        return fz_arena_fail(arena, err);
+    settle_list(&c);
+    settle_app(&c);
     bool any = ret->crash.thread >= 0;
     for (size_t i = 0; i < c.n_threads; i++)
         any = any || c.threads[i].thread.crashed;

@@ -63,6 +63,8 @@ test_detect(void **state)
         {"{\"framezero\":1,\"crash\":{\"error\":1},\"report\":{},\"threads\":[]}", "framezero"},
         {"{\"crash\":{\"thread\":0},\"system\":{},\"threads\":[],\"images\":[]}", "framezero"},
         {"{\"report\":{}}", NULL},
+        {"{\"report\":{\"type\":\"custom\"},\"mine\":1}", "kscrash"},
+        {"{\"report\":{\"type\":\"weekly\"}}", NULL},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
         const char *got = ingest_detect(fz_span_cstr(cases[i].text));
