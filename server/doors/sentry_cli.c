@@ -54,14 +54,18 @@ basic(const char *text, char room[API_TOKEN_ROOM])
 }
 
 const char *
-sentry_cli_token(const struct http_request *request, char room[API_TOKEN_ROOM])
+sentry_cli_credential(const char *header, char room[API_TOKEN_ROOM])
 {
-    const char *header = http_header(request, "Authorization");
-    if (!header)
-        return NULL;
     if (strncasecmp(header, "Basic ", 6) == 0)
         return basic(header + 6, room);
     return strncasecmp(header, "Bearer ", 7) == 0 ? unwrap(header + 7, room) : NULL;
+}
+
+const char *
+sentry_cli_token(const struct http_request *request, char room[API_TOKEN_ROOM])
+{
+    const char *header = http_header(request, "Authorization");
+    return header ? sentry_cli_credential(header, room) : NULL;
 }
 
 /* ---- JSON ----------------------------------------------------------------------------------- */

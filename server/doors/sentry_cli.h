@@ -11,8 +11,11 @@
 #include "server/json/json_write.h"
 #include <jansson.h>
 
-/* An api_find_token_fn: "Bearer T", "Basic base64(T:)", and organisation tokens "sntrys_…", which
- * carry one of ours (see docs/uploaders.md). */
+/* The token in the value of an Authorization header: "Bearer T", "Basic base64(T:)", and tokens of
+ * an organisation, "sntrys_…", which carry one of ours. NULL: another scheme. "" if it is broken.
+ */
+const char *sentry_cli_credential(const char *header, char room[API_TOKEN_ROOM]);
+/* An api_find_token_fn. */
 const char *sentry_cli_token(const struct http_request *request, char room[API_TOKEN_ROOM]);
 /* An http_write_error_fn: {"detail":"text"}. */
 void sentry_cli_error(const struct fz_error *err, int status, const char *detail_json,

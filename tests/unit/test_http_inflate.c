@@ -210,6 +210,15 @@ test_bombs(void **state)
                          FZ_E_LIMIT);
         assert_non_null(strstr(err.text, "more than 200 times"));
         assert_true(n <= 2 * MIB);
+        /* Where the output is bounded by itself, that is the only bound. */
+        struct http_inflate *bounded FZ_CLEANUP(http_inflate_destroyp) = NULL;
+        n = 0;
+        assert_int_equal(http_inflate_create(codings[i], 8 * MIB, &bounded, &err), FZ_OK);
+        http_inflate_any_ratio(bounded);
+        assert_int_equal(http_inflate_feed(bounded, fz_buffer_span(&packed), count, &n, &err),
+                         FZ_E_LIMIT);
+        assert_non_null(strstr(err.text, "larger than the limit of"));
+        assert_true(n > 7 * MIB && n <= 8 * MIB);
         fz_buffer_deinit(&packed);
     }
     fz_buffer_deinit(&text);

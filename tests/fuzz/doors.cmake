@@ -1,0 +1,1 @@
+fz_fuzz_target(doors_sentry_cli fz_doors fz_json fz_storage PkgConfig::JANSSON)

@@ -1,0 +1,3 @@
+if(TARGET fz_doors)
+  fz_unit_test(doors_sentry_cli fz_doors fz_json fz_storage PkgConfig::JANSSON)
+endif()
