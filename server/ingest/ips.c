@@ -47,8 +47,9 @@ is_one_of(struct fz_span key, const char *const *names)
 static enum ips_kind
 kind_of(struct fz_span text)
 {
-    static const char *const header_keys[] = {"timestamp",   "os_version", "app_name", "name",
-                                              "incident_id", "bundleID",   NULL};
+    static const char *const header_keys[] = {
+        "timestamp",   "os_version",    "app_name", "name",       "incident_id", "bundleID",
+        "app_version", "build_version", "platform", "slice_uuid", NULL};
     static const char *const body_keys[] = {
         "incident",    "captureTime",  "procName",         "procPath",       "procLaunch",
         "procRole",    "modelCode",    "crashReporterKey", "coalitionName",  "coalitionID",

@@ -45,7 +45,7 @@ FORMATS = [
     Format("plcrash", reads=["reports/plcrash/**/*.plcrash"], made=["clients/made/demo.plcrash"], derived=".plcrash"),
     Format(
         "ips",
-        reads=["reports/ips/*.ips"],
+        reads=["reports/ips/*.ips", "reports/apple-crash-text/*.ips"],
         made=["clients/made/demo.ips", "clients/made/demo-nsexception.ips", "clients/made/demo-translated-plus-ips.txt"],
         derived=".ips",
         matched={"matched/lldb-asi/asi.ips": "matched/lldb-asi/expected/asi.expected.json"},
