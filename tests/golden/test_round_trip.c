@@ -60,7 +60,7 @@ compare_symbol(struct round *r, const struct report_symbol *a, const struct repo
         differs(r, "inlined or offset", thread, frame);
 }
 
-/* Where an image is known, it and the offset count: an address may be signed. */
+/* An address may be signed; then its image and the offset count. */
 static uint64_t
 address_of(const struct report *report, const struct report_frame *frame)
 {
@@ -74,7 +74,8 @@ compare_frames(struct round *r, const struct report *reports, const struct repor
                const struct report_frame *b, size_t n, size_t thread)
 {
     for (size_t i = 0; i < n; i++) {
-        if (address_of(&reports[0], &a[i]) != address_of(&reports[1], &b[i]))
+        if (a[i].addr != b[i].addr &&
+            address_of(&reports[0], &a[i]) != address_of(&reports[1], &b[i]))
             differs(r, "an address", thread, i);
         if (a[i].n_symbols != b[i].n_symbols) {
             differs(r, "the number of names", thread, i);
