@@ -146,8 +146,23 @@ shift_attachments(struct ingest_take *t, struct fz_span body, struct fz_span con
         t->report->attachments[i].offset += at - start;
 }
 
+/* HockeySDK ends its last part with a line break too much. */
+static uint64_t
+surplus(struct fz_span body, const struct multipart_form *form, size_t number)
+{
+    struct fz_span content = multipart_content(body, &form->parts[number]);
+    bool ends = number + 1 == form->n_parts && content.len >= 2 &&
+                memcmp(content.data + content.len - 2, "\r\n", 2) == 0;
+    for (size_t i = 0; ends && i < form->n_parts; i++) {
+        if (strcmp(form->parts[i].name, "sdk") == 0 &&
+            fz_span_is(multipart_content(body, &form->parts[i]), "HockeySDK"))
+            return 2;
+    }
+    return 0;
+}
+
 static void
-add_attachments(struct ingest_take *t, const struct multipart_form *form)
+add_attachments(struct ingest_take *t, struct fz_span body, const struct multipart_form *form)
 {
     struct report *r = t->report;
     struct report_attachment *all =
@@ -165,7 +180,7 @@ add_attachments(struct ingest_take *t, const struct multipart_form *form)
             .type = part->content_type,
             .kind = part->name,
             .offset = part->offset,
-            .size = part->len,
+            .size = part->len - surplus(body, form, i),
         };
     }
     r->attachments = all;
@@ -190,5 +205,5 @@ multipart_take_fields(struct ingest_take *t, struct fz_span body, const struct m
     if (json_object_size(tags))
         set_unless(&t->report->tags_json, ingest_take_dump(t, tags, NULL));
     shift_attachments(t, body, content);
-    add_attachments(t, form);
+    add_attachments(t, body, form);
 }

@@ -225,7 +225,8 @@ class Senders(unittest.TestCase):
                 self.check_names(reports)
                 self.assertEqual(reports[0]["format"], "kscrash" if "/kscrash/" in path else "quincy")
                 if name == "hockey.req":
-                    self.assertEqual(reports[0]["attachments"][0]["name"], "Attachment_0")
+                    attachment = reports[0]["attachments"][0]
+                    self.assertEqual((attachment["name"], attachment["size"]), ("Attachment_0", len(b"\0\1binary")))
 
     def test_real_minidump_uploads(self):
         if not os.path.isdir(MADE):

@@ -40,7 +40,7 @@ split(const char *text)
 #define B "{\"report\":{\"id\":\"0FDFF9A9-4C27-4A3D-9F26-5A4B2F0B6C11\"},\"crash\":{\"error\":{}}}"
 #define PART(name, more, content)                                                                 \
     "------FOO\r\nContent-Disposition: form-data; name=\"" name "\"" more "\r\n\r\n" content "\r" \
-                                                                                             "\n"
+    "\n"
 #define END "------FOO--\r\n"
 
 /* One part is the report; several in it are several. */
@@ -105,6 +105,32 @@ test_event_field(void **state)
     assert_non_null(strstr(r.extra_json, "\"sentry\":{\"level\":\"fatal\"}"));
 }
 
+/* Of HockeySDK's last part the last line break is no content; of others' it is. */
+static void
+test_surplus(void **state)
+{
+    (void)state;
+    struct report r;
+    static const struct {
+        const char *form;
+        uint64_t sizes[2];
+    } cases[] = {
+        {PART("sdk", "", "HockeySDK") PART("xml", "; filename=\"x\"", B) PART(
+             "a0", "; filename=\"a\"", "1\r\n") PART("a1", "; filename=\"b\"", "2\r\n\r\n") END,
+         {3, 3}},
+        {PART("sdk", "", "Other") PART("xml", "; filename=\"x\"", B) PART(
+             "a0", "; filename=\"a\"", "1\r\n") PART("a1", "; filename=\"b\"", "2\r\n\r\n") END,
+         {3, 5}},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        assert_int_equal(split(cases[i].form), FZ_OK);
+        assert_int_equal(ingest_parse(items[0].body, &limits, &arena, &r, &err), FZ_OK);
+        assert_int_equal(r.n_attachments, 2);
+        assert_int_equal(r.attachments[0].size, cases[i].sizes[0]);
+        assert_int_equal(r.attachments[1].size, cases[i].sizes[1]);
+    }
+}
+
 /* The named part wins over a file, a file over a text. */
 static void
 test_which_part(void **state)
@@ -118,6 +144,13 @@ test_which_part(void **state)
     assert_string_equal(items[0].format, "kscrash");
     assert_int_equal(ingest_parse(items[0].body, &limits, &arena, &r, &err), FZ_OK);
     assert_int_equal(r.n_attachments, 0);
+    /* Of two alike the first is it, the other goes with it. */
+    assert_int_equal(split(PART("a", "; filename=\"a\"", B) PART("b", "; filename=\"b\"", A) END),
+                     FZ_OK);
+    assert_int_equal(ingest_parse(items[0].body, &limits, &arena, &r, &err), FZ_OK);
+    assert_string_equal(r.format, "kscrash");
+    assert_int_equal(r.n_attachments, 1);
+    assert_string_equal(r.attachments[0].name, "b");
 }
 
 static void
@@ -146,6 +179,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_beside, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_event_field, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_surplus, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_which_part, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
     };
