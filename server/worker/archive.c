@@ -19,6 +19,7 @@ struct walk {
     const struct archive_sink *sink;
     struct archive_summary *summary;
     struct sym_problems *problems;
+    bool is_raw; /* one compressed file, which has no name */
 };
 
 bool
@@ -145,7 +146,7 @@ static enum fz_code
 read_entry(struct walk *w, struct archive_entry *entry, struct fz_error *err)
 {
     struct archive_summary *s = w->summary;
-    const char *name = member_name(entry);
+    const char *name = w->is_raw ? "" : member_name(entry);
     if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry))
         return FZ_OK;
     if (archive_entry_is_encrypted(entry)) {
@@ -192,6 +193,9 @@ walk_entries(struct walk *w, struct fz_error *err)
                             (unsigned long long)w->summary->n_entries, reason(w->archive));
             return FZ_OK;
         }
+        w->is_raw = archive_format(w->archive) == ARCHIVE_FORMAT_RAW;
+        if (w->is_raw)
+            w->summary->format = "compressed";
         if (++w->summary->n_entries > w->limits->archive_entries)
             return fz_fail(err, FZ_E_LIMIT, "the archive has more than %zu entries",
                            w->limits->archive_entries);
@@ -204,6 +208,24 @@ walk_entries(struct walk *w, struct fz_error *err)
         if (code != FZ_OK)
             return code;
     }
+}
+
+/* The first bytes of gzip, xz and zstd. */
+static bool
+is_compressed(struct fz_span bytes)
+{
+    static const struct {
+        const char *magic;
+        size_t len;
+    } kinds[] = {{"\x1f\x8b", 2},
+                 {"\xfd"
+                  "7zXZ",
+                  5},
+                 {"\x28\xb5\x2f\xfd", 4}};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(kinds); i++)
+        if (bytes.len > kinds[i].len && memcmp(bytes.data, kinds[i].magic, kinds[i].len) == 0)
+            return true;
+    return false;
 }
 
 static void
@@ -229,6 +251,9 @@ archive_walk(struct fz_span upload, const struct limits *limits, const struct ar
         archive_read_support_filter_gzip(archive) != ARCHIVE_OK ||
         archive_read_support_filter_zstd(archive) != ARCHIVE_OK ||
         archive_read_support_filter_xz(archive) != ARCHIVE_OK)
+        return fz_fail(err, FZ_E_INTERNAL, "libarchive lacks a format: %s", reason(archive));
+    /* A file that is only compressed; anything at all would be taken for one that is not. */
+    if (is_compressed(upload) && archive_read_support_format_raw(archive) != ARCHIVE_OK)
         return fz_fail(err, FZ_E_INTERNAL, "libarchive lacks a format: %s", reason(archive));
     if (upload.len == 0) /* libarchive would take NULL for an error of the caller */
         return fz_fail(err, FZ_E_UNSUPPORTED, "no zip or tar archive");

@@ -16,6 +16,7 @@
 /* What receives these members, one after the other. Any failure ends the walk with its code.
  */
 struct archive_sink {
+    /* `name` is "" for one file that is only compressed (gzip, xz, zstd). */
     enum fz_code (*begin)(void *user, const char *name, struct fz_error *err);
     /* Pieces come in order; a gap between two reads as zeros. */
     enum fz_code (*write)(void *user, uint64_t offset, struct fz_span bytes, struct fz_error *err);
@@ -25,7 +26,7 @@ struct archive_sink {
 };
 
 struct archive_summary {
-    const char *format; /* "zip", "tar", ... static; NULL: the upload is no archive */
+    const char *format; /* "zip", "tar", "compressed", static; NULL: the upload is no archive */
     uint64_t n_entries; /* regular files and others, as far as it was read */
     uint64_t n_machos;  /* Mach-O files given to the sink as whole members */
     uint64_t n_encrypted;

@@ -258,7 +258,8 @@ static enum fz_code
 begin_member(void *user, const char *name, struct fz_error *err)
 {
     struct reading *r = user;
-    set_name(r, name);
+    if (*name) /* else it is that of the upload */
+        set_name(r, name);
     if (r->member.fd >= 0 && ftruncate(r->member.fd, 0) != 0)
         return fz_fail_errno(err, "cannot use a file again");
     return r->member.fd >= 0 ? FZ_OK : open_file(r, &r->member, err);

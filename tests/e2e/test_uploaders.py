@@ -54,6 +54,7 @@ REQUESTS = [
     ("Raygun", "DsymFile=@zip", ["/dashboard/abc123/settings/symbols?authToken=TOKEN"], 200, None),
     ("Splunk MINT", "file=@zip",
      ["-H", "X-Splunk-Mint-Auth-Token: TOKEN", "-H", "X-Splunk-Mint-apikey: x", "/api/v1/dsyms/upload"], 200, None),
+    ("gzip of a Mach-O", "dsym=@gzip;filename=Demo.gz", ["-H", "X-APP-LICENSE-KEY: TOKEN", "/symbol"], 201, None),
     ("Chunked body", "dsym=@zip", ["-H", "X-APP-LICENSE-KEY: TOKEN", "-H", "Transfer-Encoding: chunked", "/symbol"], 201,
      None),
 ]
@@ -80,7 +81,8 @@ class WithServer(unittest.TestCase):
         macho = bytes(macho)
         bundle = symbol_files.make_dsym(os.path.join(self.folder, str(number)), "Demo", macho)
         return symbol_files.uuid_of(macho), {"macho": macho, "zip": symbol_files.zip_folder(bundle),
-                                        "fat": symbol_files.fat(macho, symbol_files.as_x86_64(macho))}
+                                        "fat": symbol_files.fat(macho, symbol_files.as_x86_64(macho)),
+                                        "gzip": gzip.compress(macho)}
 
     def curl(self, part, arguments, uuid, contents, token):
         kind = re.search(r"@(\w+)", part)[1]

@@ -32,15 +32,19 @@ pack(const char *format, const char *options, const struct member *members, size
     size_t used = 0;
     assert_non_null(a);
     assert_non_null(out);
+    const char *packed = strrchr(format, '.');
     if (strcmp(format, "zip") == 0) {
         assert_int_equal(archive_write_set_format_zip(a), ARCHIVE_OK);
     } else {
-        assert_int_equal(archive_write_set_format_pax_restricted(a), ARCHIVE_OK);
-        if (strcmp(format, "tar.gz") == 0)
+        if (format[0] == '.') /* one file, only compressed */
+            assert_int_equal(archive_write_set_format_raw(a), ARCHIVE_OK);
+        else
+            assert_int_equal(archive_write_set_format_pax_restricted(a), ARCHIVE_OK);
+        if (packed && strcmp(packed, ".gz") == 0)
             assert_int_equal(archive_write_add_filter_gzip(a), ARCHIVE_OK);
-        if (strcmp(format, "tar.xz") == 0)
+        if (packed && strcmp(packed, ".xz") == 0)
             assert_int_equal(archive_write_add_filter_xz(a), ARCHIVE_OK);
-        if (strcmp(format, "tar.zst") == 0)
+        if (packed && strcmp(packed, ".zst") == 0)
             assert_int_equal(archive_write_add_filter_zstd(a), ARCHIVE_OK);
     }
     if (options) {
@@ -178,6 +182,41 @@ test_formats(void **state FZ_UNUSED)
         assert_int_equal(walked.problems.n, 0);
         fz_buffer_deinit(&walked.seen.text);
         free((void *)(uintptr_t)bytes.data);
+    }
+}
+
+static void
+test_only_compressed(void **state FZ_UNUSED)
+{
+    static const char *const formats[] = {".gz", ".xz", ".zst"};
+    static const struct member file = {"Demo",
+                                       "\xcf\xfa\xed\xfe"
+                                       "D1",
+                                       NULL, 5000},
+                               text = {"text", "no Mach-O at all", NULL, 0},
+                               bomb = {"bomb",
+                                       "\xcf\xfa\xed\xfe"
+                                       "B1",
+                                       NULL, 8 * 1024 * 1024};
+    static const struct {
+        const struct member *member;
+        const char *seen;
+        enum fz_code want;
+    } cases[] = {{&file, "=D1;", FZ_OK}, {&text, "", FZ_OK}, {&bomb, NULL, FZ_E_LIMIT}};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(formats); i++) {
+        for (size_t k = 0; k < FZ_ARRAY_LEN(cases); k++) {
+            struct fz_span bytes = pack(formats[i], NULL, cases[k].member, 1);
+            struct limits limits = small_limits();
+            struct walked walked = {.seen = {.fail = FZ_OK}};
+            enum fz_code code = walk(bytes, &limits, &walked);
+            if (code != cases[k].want)
+                fail_msg("%s, %zu: %s", formats[i], k, walked.err.text);
+            if (cases[k].seen)
+                assert_string_equal(fz_buffer_cstr(&walked.seen.text), cases[k].seen);
+            assert_string_equal(walked.summary.format, "compressed");
+            fz_buffer_deinit(&walked.seen.text);
+            free((void *)(uintptr_t)bytes.data);
+        }
     }
 }
 
@@ -355,9 +394,13 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_formats),   cmocka_unit_test(test_no_archive),
-        cmocka_unit_test(test_truncated), cmocka_unit_test(test_encrypted),
-        cmocka_unit_test(test_limits),    cmocka_unit_test(test_sink_failure_ends_it),
+        cmocka_unit_test(test_formats),
+        cmocka_unit_test(test_only_compressed),
+        cmocka_unit_test(test_no_archive),
+        cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_encrypted),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_sink_failure_ends_it),
         cmocka_unit_test(test_magic),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
