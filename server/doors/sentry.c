@@ -104,12 +104,17 @@ count_sessions(struct api_call *call, struct fz_error *err)
 {
     struct sentry_sender sender;
     struct contents found;
+    struct sentry_counted *counted;
     if (!find_sender(call->api, call->request, &sender))
         return FZ_OK;
     enum fz_code code = look_through(http_body(call->request), &found, err);
     if (code == FZ_OK)
-        code = sentry_count_sessions(call->store, sender.project_id, http_body(call->request),
-                                     api_limits(call->api), call->arena, err);
+        code = sentry_read_counted(http_body(call->request), api_limits(call->api), call->arena,
+                                   &counted, err);
+    if (code == FZ_OK)
+        code = store_session_put(call->store, sender.project_id, counted->sessions,
+                                 counted->n_sessions, counted->discarded, counted->n_discarded,
+                                 call->arena, err);
     if (code == FZ_OK)
         take_event(call->api, call->request, &sender, &found);
     return code;

@@ -7,12 +7,16 @@
 #include "server/doors/doors_private.h"
 #include "server/http/http.h"
 #include "server/ingest/sentry_items.h"
+#include "storage/store_sessions.h"
 
 /* ---- sentry_auth.c: the key of a DSN ----------------------------------------------------------
  */
 
 /* api_find_token_fn: X-Sentry-Auth, Authorization: Sentry, ?sentry_key=. */
 const char *sentry_find_key(const struct http_request *request, char room[API_TOKEN_ROOM]);
+
+/* sentry_key of "Sentry k=v, k=v"; NULL if there is none. `header` may be NULL. */
+const char *sentry_header_key(const char *header, char room[API_TOKEN_ROOM]);
 
 /* The key in an envelope's header ("dsn":"http://KEY@host/1"); NULL if there is none. */
 const char *sentry_dsn_key(struct fz_span header, char room[API_TOKEN_ROOM]);
@@ -46,11 +50,18 @@ FZ_MUST_CHECK enum fz_code sentry_intake(struct api *api, struct http_request *r
 
 /* Is it an item that is counted: session, sessions, client_report? */
 bool sentry_is_counted(const struct sentry_item *item);
-/* Count all of them in an envelope whose framing is sound. */
-FZ_MUST_CHECK enum fz_code sentry_count_sessions(struct store *store, int64_t project_id,
-                                                 struct fz_span envelope,
-                                                 const struct limits *limits,
-                                                 struct fz_arena *arena, struct fz_error *err);
+/* All of them in an envelope whose framing is sound, up to SENTRY_COUNTED_MAX of each. What is odd
+ * is left out. */
+enum { SENTRY_COUNTED_MAX = 100 };
+struct sentry_counted {
+    struct fz_arena *arena;
+    struct store_session sessions[SENTRY_COUNTED_MAX];
+    struct store_discarded discarded[SENTRY_COUNTED_MAX];
+    size_t n_sessions, n_discarded;
+};
+FZ_MUST_CHECK enum fz_code sentry_read_counted(struct fz_span envelope, const struct limits *limits,
+                                               struct fz_arena *arena, struct sentry_counted **ret,
+                                               struct fz_error *err);
 
 /* ---- handlers ---------------------------------------------------------------------------------
  */

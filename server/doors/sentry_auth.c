@@ -35,9 +35,8 @@ decode(const char *text, size_t len, char room[API_TOKEN_ROOM])
     return n ? room : NULL;
 }
 
-/* "Sentry k=v, k=v": the value of sentry_key. */
-static const char *
-key_of_header(const char *header, char room[API_TOKEN_ROOM])
+const char *
+sentry_header_key(const char *header, char room[API_TOKEN_ROOM])
 {
     static const char scheme[] = "Sentry ", name[] = "sentry_key=";
     if (!header || strncasecmp(header, scheme, strlen(scheme)) != 0)
@@ -58,9 +57,9 @@ key_of_header(const char *header, char room[API_TOKEN_ROOM])
 const char *
 sentry_find_key(const struct http_request *request, char room[API_TOKEN_ROOM])
 {
-    const char *key = key_of_header(http_header(request, "X-Sentry-Auth"), room);
+    const char *key = sentry_header_key(http_header(request, "X-Sentry-Auth"), room);
     if (!key)
-        key = key_of_header(http_header(request, "Authorization"), room);
+        key = sentry_header_key(http_header(request, "Authorization"), room);
     return key ? key : http_query(request, "sentry_key");
 }
 

@@ -15,16 +15,8 @@
 #include "base/time.h"
 #include "server/doors/sentry.h"
 #include "server/json/json_scan.h"
-#include "storage/store_sessions.h"
 
-enum { COUNTED_MAX = 100, JSON_DEPTH = 16, QUANTITY_MAX = 1000 * 1000 };
-
-struct counted {
-    struct fz_arena *arena;
-    struct store_session sessions[COUNTED_MAX];
-    struct store_discarded discarded[COUNTED_MAX];
-    size_t n_sessions, n_discarded;
-};
+enum { JSON_DEPTH = 16, QUANTITY_MAX = 1000 * 1000 };
 
 bool
 sentry_is_counted(const struct sentry_item *item)
@@ -34,7 +26,7 @@ sentry_is_counted(const struct sentry_item *item)
 }
 
 static const char *
-text_of(const struct counted *c, const json_t *object, const char *key)
+text_of(const struct sentry_counted *c, const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
     return text ? fz_arena_strdup(c->arena, text) : NULL;
@@ -82,9 +74,9 @@ outcome_of(const json_t *session)
 }
 
 static struct store_session *
-add_session(struct counted *c, const json_t *object, const json_t *attrs)
+add_session(struct sentry_counted *c, const json_t *object, const json_t *attrs)
 {
-    if (c->n_sessions == COUNTED_MAX)
+    if (c->n_sessions == SENTRY_COUNTED_MAX)
         return NULL;
     struct store_session *session = &c->sessions[c->n_sessions++];
     *session = (struct store_session){.release = text_of(c, attrs, "release"),
@@ -94,7 +86,7 @@ add_session(struct counted *c, const json_t *object, const json_t *attrs)
 }
 
 static void
-add_run(struct counted *c, const json_t *object)
+add_run(struct sentry_counted *c, const json_t *object)
 {
     struct fz_uuid sid;
     const json_t *text = json_object_get(object, "sid");
@@ -109,7 +101,7 @@ add_run(struct counted *c, const json_t *object)
 }
 
 static void
-add_aggregates(struct counted *c, const json_t *object)
+add_aggregates(struct sentry_counted *c, const json_t *object)
 {
     static const char *const keys[STORE_SESSION_OUTCOMES] = {"exited", "errored", "abnormal",
                                                              "crashed"};
@@ -125,10 +117,10 @@ add_aggregates(struct counted *c, const json_t *object)
 }
 
 static void
-add_discarded(struct counted *c, const json_t *object)
+add_discarded(struct sentry_counted *c, const json_t *object)
 {
     const json_t *list = json_object_get(object, "discarded_events");
-    for (size_t i = 0; i < json_array_size(list) && c->n_discarded < COUNTED_MAX; i++) {
+    for (size_t i = 0; i < json_array_size(list) && c->n_discarded < SENTRY_COUNTED_MAX; i++) {
         const json_t *one = json_array_get(list, i);
         struct store_discarded discarded = {.reason = text_of(c, one, "reason"),
                                             .category = text_of(c, one, "category"),
@@ -139,7 +131,7 @@ add_discarded(struct counted *c, const json_t *object)
 }
 
 static void
-add_item(struct counted *c, const struct sentry_item *item, const struct limits *limits)
+add_item(struct sentry_counted *c, const struct sentry_item *item, const struct limits *limits)
 {
     struct json_scan_limits scan = {JSON_DEPTH, limits->json_bytes, limits->report_memory};
     struct fz_error err;
@@ -156,13 +148,13 @@ add_item(struct counted *c, const struct sentry_item *item, const struct limits 
 }
 
 enum fz_code
-sentry_count_sessions(struct store *store, int64_t project_id, struct fz_span envelope,
-                      const struct limits *limits, struct fz_arena *arena, struct fz_error *err)
+sentry_read_counted(struct fz_span envelope, const struct limits *limits, struct fz_arena *arena,
+                    struct sentry_counted **ret, struct fz_error *err)
 {
     struct sentry_items items;
     struct sentry_item item;
     bool any = true;
-    struct counted *c = fz_arena_alloc(arena, sizeof(*c));
+    struct sentry_counted *c = fz_arena_alloc(arena, sizeof(*c));
     if (!c)
         return fz_arena_fail(arena, err);
     c->arena = arena;
@@ -172,8 +164,7 @@ sentry_count_sessions(struct store *store, int64_t project_id, struct fz_span en
         if (code == FZ_OK && any && sentry_is_counted(&item))
             add_item(c, &item, limits);
     }
-    if (code != FZ_OK)
-        return code;
-    return store_session_put(store, project_id, c->sessions, c->n_sessions, c->discarded,
-                             c->n_discarded, arena, err);
+    if (code == FZ_OK)
+        *ret = c;
+    return code;
 }
