@@ -199,7 +199,10 @@ take_message(struct sentry *s)
         if (text)
             return text;
     }
-    return NULL;
+    /* What somebody wrote into the app's feedback form. */
+    const json_t *contexts = json_object_get(s->root, "contexts");
+    return ingest_take_text(&s->take, json_object_get(contexts, "feedback"), "contexts.feedback",
+                            "message");
 }
 
 /* With an exception the message is one more thing that was said, else it is what happened. */

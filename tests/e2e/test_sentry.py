@@ -268,7 +268,12 @@ class Replay(unittest.TestCase):
         paths += sorted(glob.glob(os.path.join(CORPUS, "clients", "made", "sentry-*.req")))
         self.assertGreater(len(paths), 20)
         n_events = 0
+        made = os.path.join(CORPUS, "clients", "made")
+        with open(os.path.join(made, "expected-symbolication.json"), encoding="utf-8") as f:
+            names = {frame["addr"]: [symbol[0] for symbol in frame["frames"]] for frame in json.load(f)}
         with Server(BINARY, workers=1) as server:
+            with open(os.path.join(made, "Demo.dSYM/Contents/Resources/DWARF/Demo"), "rb") as f:
+                self.assertEqual(server.request("POST", "/api/v1/symbols", body=f.read())[0], 201)
             for path in paths:
                 with self.subTest(path=os.path.relpath(path, CORPUS)):
                     status, body = self.send(server, path, server.credentials["project_id"])
@@ -281,6 +286,10 @@ class Replay(unittest.TestCase):
                         self.assertNotEqual(report["status"], "failed")
                         self.assertTrue(report.get("threads") or report["crash"]["reason"], report)
                         n_events += 1
+                        if "/made/" in path:
+                            frames = report["threads"][0]["frames"]
+                            got = {f["address"]: [s["function"] for s in f["symbols"]] for f in frames}
+                            self.assertEqual({a: got.get(a) for a in names}, names)
             releases = server.request("GET", "/api/v1/sessions?since=2020-01-01")[1]
         print(f"{len(paths)} requests replayed, {n_events} events", file=sys.stderr)
         self.assertGreater(n_events, 12)

@@ -365,6 +365,38 @@ test_dump_beside_event(void **state)
     assert_int_equal(r.n_attachments, 1);
 }
 
+static void
+test_words_of_users(void **state)
+{
+    (void)state;
+    struct report r = parse("{\"event_id\":\"d3b07384d113edec49eaa6238ad5ff00\"}\n"
+                            "{\"type\":\"feedback\"}\n{\"contexts\":{\"feedback\":{\"message\":"
+                            "\"it went away\"}},\"level\":\"info\"}");
+    assert_string_equal(r.kind, "message");
+    assert_string_equal(r.crash.reason, "it went away");
+    assert_string_equal(r.id, "d3b07384d113edec49eaa6238ad5ff00");
+    /* About a crash that has the id: these words are another report. */
+    static const char words[] = "{\"event_id\":\"d3b07384d113edec49eaa6238ad5ff00\"}\n"
+                                "{\"type\":\"user_report\"}\n{\"event_id\":"
+                                "\"d3b07384d113edec49eaa6238ad5ff00\",\"name\":\"A\","
+                                "\"comments\":\"oh\"}";
+    r = parse(words);
+    assert_string_equal(r.kind, "message");
+    assert_string_equal(r.crash.reason, "oh");
+    assert_string_equal(r.user_json, "{\"name\":\"A\"}");
+    assert_null(r.id);
+    char id[FZ_UUID_TEXT] = "";
+    const char *format;
+    struct fz_error err;
+    assert_int_equal(ingest_check(fz_span_cstr(words), &limits, &format, id, &err), FZ_OK);
+    assert_string_equal(id, "");
+    /* With an event they belong to it, wherever they stand. */
+    r = parse("{}\n{\"type\":\"user_report\"}\n{\"comments\":\"oh\"}\n{\"type\":\"event\"}\n"
+              "{\"message\":\"m\"}");
+    assert_string_equal(r.crash.reason, "m");
+    assert_non_null(strstr(r.extra_json, "\"user_report\":[{\"comments\":\"oh\"}]"));
+}
+
 /* ---- memory ------------------------------------------------------------------------------ */
 
 static void
@@ -412,6 +444,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_release, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_attachments_lie_in_the_body, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_dump_beside_event, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_words_of_users, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_out_of_memory, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
