@@ -44,18 +44,45 @@ find_project(struct api_call *call, int *ret_status, struct fz_error *err)
 }
 
 static enum fz_code
+read_request(struct api_call *call, struct v5_batch *ret, struct fz_error *err)
+{
+    return doors_v5_read(http_body(call->request), api_limits(call->api), call->arena, ret, err);
+}
+
+static enum fz_code
+answer(struct api_call *call, const struct v5_batch *batch, struct fz_span report,
+       struct fz_error *err)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text;
+    fz_buffer_init(&text, 0);
+    enum fz_code code = doors_v5_answer(batch, report, call->arena, &text, err);
+    return code ? code : api_answer(call, 200, &text, err);
+}
+
+static enum fz_code
 finish(struct api_call *call, struct fz_span report, struct fz_error *err)
 {
     FZ_CLEANUP(doors_v5_end) struct v5_batch batch = {0};
-    enum fz_code code = doors_v5_read(call, &batch, err);
-    return code ? code : doors_v5_answer(call, &batch, report, err);
+    enum fz_code code = read_request(call, &batch, err);
+    return code ? code : answer(call, &batch, report, err);
+}
+
+static enum fz_code
+ask(struct api_call *call, const struct v5_batch *batch, struct fz_error *err)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer report;
+    fz_buffer_init(&report, 0);
+    doors_v5_report(batch, api_limits(call->api), &report);
+    const char *copy = report.failed ? NULL : fz_arena_text(call->arena, fz_buffer_span(&report));
+    if (!copy)
+        return fz_arena_fail(call->arena, err);
+    return api_symbolicate_body(call, fz_span_make(copy, report.len), finish, err);
 }
 
 static enum fz_code
 work(struct api_call *call, struct fz_error *err)
 {
     FZ_CLEANUP(doors_v5_end) struct v5_batch batch = {0};
-    struct fz_span report;
     int status = 0;
     enum fz_code code = find_project(call, &status, err);
     if (code && status) {
@@ -63,12 +90,10 @@ work(struct api_call *call, struct fz_error *err)
         return FZ_OK;
     }
     if (!code)
-        code = doors_v5_read(call, &batch, err);
+        code = read_request(call, &batch, err);
     if (!code && batch.n_frames == 0)
-        return doors_v5_answer(call, &batch, (struct fz_span){NULL, 0}, err);
-    if (!code)
-        code = doors_v5_report(call, &batch, &report, err);
-    return code ? code : api_symbolicate_body(call, report, finish, err);
+        return answer(call, &batch, (struct fz_span){NULL, 0}, err);
+    return code ? code : ask(call, &batch, err);
 }
 
 static void

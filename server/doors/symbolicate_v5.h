@@ -8,7 +8,9 @@
 
 #include <jansson.h>
 
-#include "server/api/api_door.h"
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "server/limits.h"
 
 /* The profiler asks for at most 10,000 frames at once, unless one module alone has more. */
 enum { V5_JOBS_MAX = 256, V5_FRAMES_MAX = 65536 };
@@ -32,9 +34,10 @@ struct v5_batch {
     size_t n_images, n_frames;       /* of the report */
 };
 
-/* The request as jobs, in the call's arena; every frame is checked. The caller ends *ret with
+/* The request as jobs, in the arena; every frame is checked. The caller ends *ret with
  * doors_v5_end(), also after a failure. */
-FZ_MUST_CHECK enum fz_code doors_v5_read(struct api_call *call, struct v5_batch *ret,
+FZ_MUST_CHECK enum fz_code doors_v5_read(struct fz_span body, const struct limits *limits,
+                                         struct fz_arena *arena, struct v5_batch *ret,
                                          struct fz_error *err);
 void doors_v5_end(struct v5_batch *batch);
 
@@ -44,12 +47,13 @@ bool doors_v5_frame(const struct v5_job *job, const json_t *pair, struct v5_modu
 /* Does the frame stand in the report? Others have no name anyway. */
 bool doors_v5_is_sent(const struct v5_module *module, uint64_t offset);
 
-/* The native report of all frames, in the call's arena. */
-FZ_MUST_CHECK enum fz_code doors_v5_report(struct api_call *call, const struct v5_batch *batch,
-                                           struct fz_span *ret, struct fz_error *err);
+/* The native report of all frames. */
+void doors_v5_report(const struct v5_batch *batch, const struct limits *limits,
+                     struct fz_buffer *out);
 
-/* Answer with what the finished report knows; empty where no frame asks for a name. */
-FZ_MUST_CHECK enum fz_code doors_v5_answer(struct api_call *call, const struct v5_batch *batch,
-                                           struct fz_span report, struct fz_error *err);
+/* The answer, with what the finished report knows; empty where no frame asks for a name. */
+FZ_MUST_CHECK enum fz_code doors_v5_answer(const struct v5_batch *batch, struct fz_span report,
+                                           struct fz_arena *arena, struct fz_buffer *out,
+                                           struct fz_error *err);
 
 #endif

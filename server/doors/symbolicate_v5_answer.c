@@ -12,7 +12,7 @@
 /* The finished report's frames, one after the other. They are read as text: a tree of a large
  * report takes a hundred times its bytes, and what is needed of it is copied as it stands. */
 struct results {
-    struct api_call *call;
+    struct fz_arena *arena; /* for copies */
     struct json_walk threads, frames;
     const struct fz_span *states; /* of the images: "found" with its quotes */
     size_t n_states;
@@ -44,15 +44,15 @@ next_result(struct results *results)
 }
 
 static enum fz_code
-read_results(struct api_call *call, const struct v5_batch *batch, struct fz_span report,
+read_results(const struct v5_batch *batch, struct fz_span report, struct fz_arena *arena,
              struct results *ret, struct fz_error *err)
 {
-    struct fz_span *states = fz_arena_array(call->arena, batch->n_images, sizeof(*states));
+    struct fz_span *states = fz_arena_array(arena, batch->n_images, sizeof(*states));
     struct json_walk images = json_walk_items(member_of(report, "images"));
     struct json_member item;
     if (!states)
-        return fz_arena_fail(call->arena, err);
-    *ret = (struct results){.call = call, .states = states};
+        return fz_arena_fail(arena, err);
+    *ret = (struct results){.arena = arena, .states = states};
     while (ret->n_states < batch->n_images && json_walk_next_item(&images, &item))
         states[ret->n_states++] = member_of(item.value, "symbols");
     ret->threads = json_walk_items(member_of(report, "threads"));
@@ -65,7 +65,7 @@ static void
 copy(struct json_write *w, struct results *results, struct fz_span object, const char *key)
 {
     struct fz_span value = member_of(object, key);
-    const char *text = value.len ? fz_arena_text(results->call->arena, value) : NULL;
+    const char *text = value.len ? fz_arena_text(results->arena, value) : NULL;
     if (value.len && !text)
         w->out->failed = true;
     json_write_raw(w, key, text);
@@ -167,16 +167,14 @@ write_modules(struct json_write *w, const struct v5_job *job, const struct resul
 }
 
 enum fz_code
-doors_v5_answer(struct api_call *call, const struct v5_batch *batch, struct fz_span report,
-                struct fz_error *err)
+doors_v5_answer(const struct v5_batch *batch, struct fz_span report, struct fz_arena *arena,
+                struct fz_buffer *out, struct fz_error *err)
 {
     struct results results;
-    enum fz_code code = read_results(call, batch, report, &results, err);
+    enum fz_code code = read_results(batch, report, arena, &results, err);
     if (code)
         return code;
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text;
-    fz_buffer_init(&text, 0);
-    struct json_write w = json_write_start(&text);
+    struct json_write w = json_write_start(out);
     json_write_open(&w, NULL, '{');
     json_write_open(&w, "results", '[');
     for (size_t i = 0; i < batch->n_jobs; i++) {
@@ -191,5 +189,5 @@ doors_v5_answer(struct api_call *call, const struct v5_batch *batch, struct fz_s
     }
     json_write_close(&w, ']');
     json_write_close(&w, '}');
-    return api_answer(call, 200, &text, err);
+    return fz_buffer_done(out, err);
 }

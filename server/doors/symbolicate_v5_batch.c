@@ -96,12 +96,12 @@ read_stacks(struct v5_batch *batch, size_t number, struct fz_error *err)
 
 /* The request as jobs; borrows from batch->root, which the caller ends. */
 enum fz_code
-doors_v5_read(struct api_call *call, struct v5_batch *ret, struct fz_error *err)
+doors_v5_read(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
+              struct v5_batch *ret, struct fz_error *err)
 {
-    const struct limits *limits = api_limits(call->api);
     struct json_scan_limits scan = {limits->json_depth, limits->report_memory,
                                     limits->report_memory};
-    enum fz_code code = json_scan_load(http_body(call->request), &scan, NULL, &ret->root, err);
+    enum fz_code code = json_scan_load(body, &scan, NULL, &ret->root, err);
     if (code)
         return code;
     const json_t *list = json_object_get(ret->root, "jobs");
@@ -112,20 +112,19 @@ doors_v5_read(struct api_call *call, struct v5_batch *ret, struct fz_error *err)
     if (ret->n_jobs > V5_JOBS_MAX)
         return fz_fail(err, FZ_E_LIMIT, "jobs: %zu, at most %d in one request", ret->n_jobs,
                        V5_JOBS_MAX);
-    ret->jobs = fz_arena_array(call->arena, ret->n_jobs, sizeof(*ret->jobs));
+    ret->jobs = fz_arena_array(arena, ret->n_jobs, sizeof(*ret->jobs));
     if (!ret->jobs)
-        return fz_arena_fail(call->arena, err);
+        return fz_arena_fail(arena, err);
     size_t n_modules = 0;
     for (size_t i = 0; i < ret->n_jobs && !code; i++) {
         const json_t *object = list ? json_array_get(list, i) : ret->root;
         ret->jobs[i].stacks = json_object_get(object, "stacks");
-        code =
-            read_modules(json_object_get(object, "memoryMap"), i, call->arena, &ret->jobs[i], err);
+        code = read_modules(json_object_get(object, "memoryMap"), i, arena, &ret->jobs[i], err);
         n_modules += ret->jobs[i].n_modules;
     }
-    ret->images = code ? NULL : fz_arena_array(call->arena, n_modules, sizeof(*ret->images));
+    ret->images = code ? NULL : fz_arena_array(arena, n_modules, sizeof(*ret->images));
     if (!code && !ret->images)
-        code = fz_arena_fail(call->arena, err);
+        code = fz_arena_fail(arena, err);
     for (size_t i = 0; i < ret->n_jobs && !code; i++)
         code = read_stacks(ret, i, err);
     if (!code && ret->n_frames > V5_FRAMES_MAX)
@@ -183,18 +182,17 @@ write_threads(struct json_write *w, const struct v5_batch *batch, size_t max)
             }
         }
     }
-    json_write_close(w, ']');
-    json_write_close(w, '}');
+    if (n) { /* the last thread */
+        json_write_close(w, ']');
+        json_write_close(w, '}');
+    }
     json_write_close(w, ']');
 }
 
-enum fz_code
-doors_v5_report(struct api_call *call, const struct v5_batch *batch, struct fz_span *ret,
-                struct fz_error *err)
+void
+doors_v5_report(const struct v5_batch *batch, const struct limits *limits, struct fz_buffer *out)
 {
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text;
-    fz_buffer_init(&text, 0);
-    struct json_write w = json_write_start(&text);
+    struct json_write w = json_write_start(out);
     json_write_open(&w, NULL, '{');
     json_write_u64(&w, "framezero", 1);
     json_write_open(&w, "images", '[');
@@ -207,11 +205,6 @@ doors_v5_report(struct api_call *call, const struct v5_batch *batch, struct fz_s
         json_write_close(&w, '}');
     }
     json_write_close(&w, ']');
-    write_threads(&w, batch, api_limits(call->api)->frames);
+    write_threads(&w, batch, limits->frames);
     json_write_close(&w, '}');
-    const char *copy = text.failed ? NULL : fz_arena_text(call->arena, fz_buffer_span(&text));
-    if (!copy)
-        return fz_arena_fail(call->arena, err);
-    *ret = fz_span_make(copy, text.len);
-    return FZ_OK;
 }
