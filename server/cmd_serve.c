@@ -111,6 +111,8 @@ start(struct serve *serve, int argc, char **argv, struct fz_error *err)
     if (!code)
         code = serve_setup_reclaim(config->database, err);
     if (!code)
+        code = serve_setup_rebuild(config->database, err);
+    if (!code)
         code = metrics_create(&serve->metrics, &serve->metrics_fd, err);
     if (!code)
         code = serve_workers_create(config, argc, argv, serve->metrics_fd, &serve->workers, err);

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "server/worker/worker.h"
+#include "symbolicator/index.h"
 
 /* ---- directory and lock ------------------------------------------------------------------ */
 
@@ -105,6 +106,20 @@ serve_setup_reclaim(const char *database_url, struct fz_error *err)
         code = store_job_reclaim(store, worker_is_gone, NULL, &n, err);
     if (!code && n)
         fz_log(FZ_LOG_INFO, "jobs of ended workers are due again", "jobs=%llu",
+               (unsigned long long)n);
+    return code;
+}
+
+enum fz_code
+serve_setup_rebuild(const char *database_url, struct fz_error *err)
+{
+    struct store *store FZ_CLEANUP(store_closep) = NULL;
+    uint64_t n = 0;
+    enum fz_code code = store_open(database_url, &store, err);
+    if (!code)
+        code = store_symbol_rebuild_outdated(store, sym_index_version(), &n, err);
+    if (!code && n)
+        fz_log(FZ_LOG_INFO, "indexes of another version are built anew", "indexes=%llu",
                (unsigned long long)n);
     return code;
 }

@@ -27,6 +27,9 @@ FZ_MUST_CHECK enum fz_code serve_setup_first(const char *database_url, struct se
  * that they are not waited for until their leases run out. Before workers are started. */
 FZ_MUST_CHECK enum fz_code serve_setup_reclaim(const char *database_url, struct fz_error *err);
 
+/* Queue the building anew of indexes that another version of the program wrote. */
+FZ_MUST_CHECK enum fz_code serve_setup_rebuild(const char *database_url, struct fz_error *err);
+
 /* How clients reach a server that listens at `bound` (http_url()). */
 void serve_setup_url(const struct config *config, const char *bound, char ret[256]);
 

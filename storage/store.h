@@ -206,16 +206,21 @@ FZ_MUST_CHECK enum fz_code store_report_take_transient(struct store *store, int6
 struct store_symbol {
     struct fz_uuid uuid;
     int64_t project_id;
-    const char *arch, *kind, *name; /* kind "dsym" or "binary" */
+    const char *arch, *kind, *name; /* kind "dsym" or "binary"; or, beside them, "bcsymbolmap" and
+                                     * "uuidmap" (which map an image's names are in), which have no
+                                     * index and are no symbol file for an image */
     uint64_t size;                  /* of the slice */
     const char *state;              /* "queued", "ready", "failed" */
     const char *file_sha256;        /* blob of the slice */
-    const char *index_sha256;       /* blob of its index; NULL unless ready */
+    const char *index_sha256;       /* blob of its index; NULL unless ready, and for maps */
     uint32_t index_version;
     const char *features_json, *problems_json;
     int64_t uploaded_ms;
     bool has_dwarf;
-    bool is_new; /* out of store_job_finish_upload: not known before */
+    bool has_map;            /* names are hidden (or kind "uuidmap"): map_uuid is set */
+    struct fz_uuid map_uuid; /* the BCSymbolMap that would tell them */
+    bool map_applied;        /* into store_job_finish_upload: the index has its names */
+    bool is_new;             /* out of store_job_finish_upload: not known before */
 };
 /* The best index for an image (rank 0), or the next best ones: ready, DWARF before symtab only,
  * dSYM before binary, newest first. NOT_FOUND: not so many are ready. *ret_failed (may be NULL)
@@ -322,7 +327,9 @@ struct store_upload {
     const char *state;  /* "queued", "done", "failed" */
     const char *result; /* JSON of the answer when done */
     const char *error;
-    int error_code; /* enum fz_code when failed */
+    int error_code;         /* enum fz_code when failed */
+    bool is_rebuild;        /* only builds the index of a stored slice anew */
+    const char *map_sha256; /* blob of the BCSymbolMap to build it with; NULL = none */
 };
 FZ_MUST_CHECK enum fz_code
 store_upload_insert(struct store *store, const struct store_upload *upload, struct fz_error *err);
@@ -342,6 +349,11 @@ FZ_MUST_CHECK enum fz_code store_job_finish_upload(struct store *store, const st
                                                    store_upload_result_fn make_result, void *user,
                                                    struct fz_arena *arena, uint64_t *ret_unblocked,
                                                    struct fz_error *err);
+
+/* Queue the building anew of every index whose version is not `version`; *ret_n counts them. What
+ * is queued already is not queued twice. For the start of a newer program. */
+FZ_MUST_CHECK enum fz_code store_symbol_rebuild_outdated(struct store *store, uint32_t version,
+                                                         uint64_t *ret_n, struct fz_error *err);
 
 /* End a job without success. UNAVAILABLE and NO_MEMORY: again after a back-off (attempt^4 s with
  * jitter), ten times for UNAVAILABLE, which is not the job's fault; a crashed child (child_died):

@@ -49,7 +49,8 @@ has_news(struct store *store, const struct store_job *job, const struct store_jo
     return sql_number(store->sql,
                       "WITH RECURSIVE at (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM at WHERE i + "
                       "1 < $3) SELECT 1 FROM symbol_files WHERE project_id = $1 AND ready_seq > $4 "
-                      "AND state = 'ready' AND uuid IN (SELECT substr($2, 16 * i + 1, 16) FROM at) "
+                      "AND state = 'ready' AND kind IN ('dsym', 'binary') AND uuid IN (SELECT "
+                      "substr($2, 16 * i + 1, 16) FROM at) "
                       "LIMIT 1",
                       args, FZ_ARRAY_LEN(args), &one, ret, err);
 }
@@ -193,7 +194,7 @@ unblock(struct sql *tx, int64_t project_id, const struct store_symbol *symbols, 
         return fz_arena_fail(arena, err);
     size_t n_ready = 0;
     for (size_t i = 0; i < n; i++)
-        if (strcmp(symbols[i].state, "ready") == 0)
+        if (strcmp(symbols[i].state, "ready") == 0 && store_symbol_is_image(&symbols[i]))
             ready[n_ready++] = symbols[i].uuid;
     if (n_ready == 0)
         return FZ_OK;
@@ -255,6 +256,8 @@ finish_upload(struct store *store, const struct store_job *job, struct upload_en
         end->symbols[i].project_id = job->project_id;
         code = store_symbol_register(store, &end->symbols[i], seq, arena, err);
     }
+    if (code == FZ_OK)
+        code = store_rebuild_with_maps(store, job, end->symbols, end->n, arena, err);
     if (code == FZ_OK)
         code = unblock(tx, job->project_id, end->symbols, end->n, arena, &end->n_unblocked, err);
     if (code != FZ_OK)

@@ -80,6 +80,15 @@ FZ_MUST_CHECK enum fz_code store_symbol_register(struct store *store, struct sto
                                                  struct fz_error *err);
 
 /* An upload and its job. Inside a transaction; as store_upload_insert(). */
+/* A dSYM or binary, rather than a map. */
+bool store_symbol_is_image(const struct store_symbol *symbol);
+
+/* In the transaction that registers them: queue the building anew of what a BCSymbolMap has come
+ * for, or whose map is there already. */
+FZ_MUST_CHECK enum fz_code store_rebuild_with_maps(struct store *store, const struct store_job *job,
+                                                   const struct store_symbol *symbols, size_t n,
+                                                   struct fz_arena *arena, struct fz_error *err);
+
 FZ_MUST_CHECK enum fz_code store_upload_add(struct sql *tx, const struct store_upload *upload,
                                             struct fz_arena *arena, struct fz_error *err);
 

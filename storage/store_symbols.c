@@ -62,18 +62,21 @@ store_symbol_register(struct store *store, struct store_symbol *symbol, int64_t 
         sql_int(symbol->uploaded_ms),
         sql_int(symbol->has_dwarf),
         sql_int(ready ? seq : 0),
+        sql_blob(fz_span_make(symbol->has_map ? symbol->map_uuid.bytes : NULL,
+                              symbol->has_map ? sizeof(symbol->map_uuid.bytes) : 0)),
     };
     return sql_exec(
         store->sql,
         "INSERT INTO symbol_files (project_id, uuid, arch, kind, name, size, state, file_sha256, "
         "index_sha256, index_version, features_json, problems_json, uploaded_ms, has_dwarf, "
-        "ready_seq) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) "
+        "ready_seq, map_uuid) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, "
+        "$15, $16) "
         "ON CONFLICT (project_id, uuid, file_sha256) DO UPDATE SET arch = excluded.arch, kind = "
         "excluded.kind, name = excluded.name, size = excluded.size, state = excluded.state, "
         "index_sha256 = excluded.index_sha256, index_version = excluded.index_version, "
         "features_json = excluded.features_json, problems_json = excluded.problems_json, "
         "uploaded_ms = excluded.uploaded_ms, has_dwarf = excluded.has_dwarf, "
-        "ready_seq = excluded.ready_seq",
+        "ready_seq = excluded.ready_seq, map_uuid = excluded.map_uuid",
         args, FZ_ARRAY_LEN(args), NULL, err);
 }
 
@@ -122,7 +125,8 @@ find_best(struct store *store, const struct sql_value args[2], unsigned rank,
     char text[512];
     snprintf(text, sizeof(text),
              "SELECT %s FROM symbol_files WHERE project_id = $1 AND uuid = $2 AND state IN "
-             "('ready', 'failed') ORDER BY CASE WHEN state = 'ready' THEN 0 ELSE 1 END, has_dwarf "
+             "('ready', 'failed') AND kind IN ('dsym', 'binary') ORDER BY CASE WHEN state = "
+             "'ready' THEN 0 ELSE 1 END, has_dwarf "
              "DESC, CASE WHEN kind = 'dsym' THEN 0 ELSE 1 END, uploaded_ms DESC, key DESC",
              symbol_columns);
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
@@ -256,7 +260,8 @@ store_symbol_unknown(struct store *store, int64_t project_id, const struct fz_uu
         store->sql,
         "WITH RECURSIVE at (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM at WHERE i + 1 < $3) "
         "SELECT i FROM at WHERE NOT EXISTS (SELECT 1 FROM symbol_files f WHERE f.project_id = $1 "
-        "AND f.uuid = substr($2, 16 * i + 1, 16) AND f.state = 'ready') ORDER BY i",
+        "AND f.uuid = substr($2, 16 * i + 1, 16) AND f.state = 'ready' AND f.kind IN ('dsym', "
+        "'binary')) ORDER BY i",
         args, FZ_ARRAY_LEN(args), &rows, err);
     while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
         int64_t at = sql_col_int(&rows, 0);

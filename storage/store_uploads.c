@@ -15,12 +15,14 @@ store_upload_add(struct sql *tx, const struct store_upload *upload, struct fz_ar
         return code;
     const struct sql_value args[] = {sql_int(upload->project_id),    sql_text(upload->id),
                                      sql_text(upload->blob_sha256),  name,
-                                     sql_int((int64_t)upload->size), sql_int(now)};
-    code = sql_number(tx,
-                      "INSERT INTO uploads (project_id, id, blob_sha256, name, size, state, "
-                      "created_ms) VALUES ($1, $2, $3, $4, $5, 'queued', $6) "
-                      "ON CONFLICT DO NOTHING RETURNING 1",
-                      args, FZ_ARRAY_LEN(args), &one, &created, err);
+                                     sql_int((int64_t)upload->size), sql_int(now),
+                                     sql_int(upload->is_rebuild),    sql_text(upload->map_sha256)};
+    code = sql_number(
+        tx,
+        "INSERT INTO uploads (project_id, id, blob_sha256, name, size, state, "
+        "created_ms, rebuild, map_sha256) VALUES ($1, $2, $3, $4, $5, 'queued', $6, $7, $8) "
+        "ON CONFLICT DO NOTHING RETURNING 1",
+        args, FZ_ARRAY_LEN(args), &one, &created, err);
     if (code != FZ_OK)
         return code;
     if (!created)
@@ -64,10 +66,11 @@ store_upload_get(struct store *store, int64_t project_id, const char *id, struct
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     struct store_upload upload = {.project_id = project_id};
     bool row = false;
-    enum fz_code code = sql_query(store->sql,
-                                  "SELECT id, blob_sha256, name, size, state, result, error, "
-                                  "error_code FROM uploads WHERE project_id = $1 AND id = $2",
-                                  args, FZ_ARRAY_LEN(args), &rows, err);
+    enum fz_code code =
+        sql_query(store->sql,
+                  "SELECT id, blob_sha256, name, size, state, result, error, "
+                  "error_code, rebuild, map_sha256 FROM uploads WHERE project_id = $1 AND id = $2",
+                  args, FZ_ARRAY_LEN(args), &rows, err);
     if (code == FZ_OK)
         code = sql_next(&rows, &row, err);
     if (code != FZ_OK)
@@ -82,6 +85,8 @@ store_upload_get(struct store *store, int64_t project_id, const char *id, struct
     upload.result = sql_col_text(&rows, 5, arena);
     upload.error = sql_col_text(&rows, 6, arena);
     upload.error_code = (int)sql_col_int(&rows, 7);
+    upload.is_rebuild = sql_col_int(&rows, 8) != 0;
+    upload.map_sha256 = sql_col_text(&rows, 9, arena);
     code = sql_next(&rows, &row, err); /* tells whether the texts found room */
     if (code == FZ_OK)
         *ret = upload;

@@ -70,6 +70,9 @@ struct sym_index_info {
     uint32_t version; /* of the format */
     struct sym_build_stats stats;
 };
+/* The version that sym_index_build() writes; sym_index_open() refuses others as UNSUPPORTED. */
+uint32_t sym_index_version(void);
+
 void sym_index_info(const struct sym_index *index, struct sym_index_info *ret);
 
 /* Which layer a name came from, best first. */

@@ -134,6 +134,10 @@ finish_slice(struct reading *r, const struct sym_macho *macho, struct proto_slic
     slice->arch = sym_arch_name(macho->cputype, macho->cpusubtype);
     slice->kind = sym_macho_kind(macho);
     slice->name = fz_text_base_name(r->name);
+    slice->has_map = symbol_names_are_hidden(macho);
+    if (slice->has_map)
+        slice->map_uuid = symbol_names_map_of(&r->names, &macho->uuid);
+    slice->map_applied = slice->has_map && symbol_names_find(&r->names, &macho->uuid);
     enum fz_code code = index_slice(r, macho, slice, &stats, err);
     if (code != FZ_OK)
         return code;
@@ -142,6 +146,36 @@ finish_slice(struct reading *r, const struct sym_macho *macho, struct proto_slic
     if (code != FZ_OK)
         sym_problem_add(&slice->problems, "not_inspected", "%s", err->text);
     return tell_slice(r, slice, err);
+}
+
+/* A symbol map, or the property list that tells of one, is kept for files that are there already or
+ * come later. Its bytes are those of the current member, or of the upload. */
+static enum fz_code
+take_names(struct reading *r, struct fz_span bytes, bool is_whole_member, struct fz_error *err)
+{
+    bool is_map;
+    if (!symbol_names_add(&r->names, r->name, bytes, &is_map, &r->problems))
+        return FZ_OK;
+    if (++r->n_slices > r->child->limits.slices)
+        return fz_fail(err, FZ_E_LIMIT, "the upload holds more than %zu files",
+                       r->child->limits.slices);
+    struct out_file file = {.fd = -1};
+    enum fz_code code = store_slice(r, bytes, is_whole_member, &file, err);
+    if (code != FZ_OK)
+        return code;
+    struct proto_slice slice = {.arch = "",
+                                .kind = is_map ? "bcsymbolmap" : "uuidmap",
+                                .name = fz_text_base_name(r->name),
+                                .file = file.number,
+                                .has_map = !is_map};
+    if (is_map) {
+        slice.uuid = r->names.maps[r->names.n_maps - 1].uuid;
+    } else {
+        slice.uuid = r->names.links[r->names.n_links - 1].image;
+        slice.map_uuid = r->names.links[r->names.n_links - 1].map;
+    }
+    close_file(&file);
+    return tell_slice(r, &slice, err);
 }
 
 static bool
@@ -294,7 +328,7 @@ end_member(void *user, bool is_whole, struct fz_error *err)
     if (archive_is_macho(map.bytes))
         code = read_macho(r, map.bytes, err);
     else
-        symbol_names_add(&r->names, r->name, map.bytes, &r->problems);
+        code = take_names(r, map.bytes, true, err);
     fz_map_close(&map);
     return code;
 }
@@ -330,8 +364,7 @@ read_upload(struct reading *r, struct fz_span upload, struct fz_error *err)
     if (archive_is_macho(upload)) {
         code = read_macho(r, upload, err);
     } else if (sym_symbol_map_has_magic(upload)) {
-        symbol_names_add(&r->names, r->name, upload, &r->problems);
-        code = FZ_OK; /* told below: it is of use only with its dSYM */
+        code = take_names(r, upload, false, err);
     } else {
         r->can_wait = r->names.given.n == 0;
         code = archive_walk(upload, &r->child->limits, &sink, &archive, &r->problems, err);

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "server/worker/job.h"
+#include "server/worker/verdict.h"
 
 /* A file that the child was handed, by its number. */
 struct handed_file {
@@ -15,6 +16,7 @@ struct handed_file {
 
 struct upload {
     struct worker *worker;
+    struct verdict *verdicts;   /* one a symbol that is registered */
     struct child_process child; /* a fresh one for each upload */
     struct fz_arena *arena;
     struct handed_file *files;
@@ -167,6 +169,13 @@ is_cut(const struct proto_slice *slice)
     return false;
 }
 
+/* A symbol map or what tells of one: it has no index of its own. */
+static bool
+is_map(const struct proto_slice *slice)
+{
+    return strcmp(slice->kind, "bcsymbolmap") == 0 || strcmp(slice->kind, "uuidmap") == 0;
+}
+
 /* Blobs first, rows after them: a row names only what is durable. */
 static enum fz_code
 store_slice(struct upload *u, const struct proto_slice *slice, struct store_symbol *ret,
@@ -195,7 +204,10 @@ store_slice(struct upload *u, const struct proto_slice *slice, struct store_symb
         .kind = slice->kind,
         .name = slice->name,
         .size = size,
-        .state = slice->has_index ? "ready" : "failed",
+        .state = slice->has_index || is_map(slice) ? "ready" : "failed",
+        .has_map = slice->has_map,
+        .map_uuid = slice->map_uuid,
+        .map_applied = slice->map_applied,
         .file_sha256 = fz_arena_strdup(u->arena, sha[0]),
         .index_sha256 = slice->has_index ? fz_arena_strdup(u->arena, sha[1]) : NULL,
         .index_version = slice->has_index ? slice->index_version : 0,
@@ -221,6 +233,19 @@ is_stored(const struct store_symbol *symbols, size_t n, const struct store_symbo
     return false;
 }
 
+static void
+append_verdict(const struct verdict *verdict, struct fz_buffer *out)
+{
+    fz_buffer_printf(out, ",\"verdict\":{\"code\":\"%s\"", verdict->code);
+    if (verdict->retry)
+        fz_buffer_text(out, ",\"retry\":true");
+    if (verdict->todo) {
+        fz_buffer_text(out, ",\"todo\":");
+        fz_text_json_append(out, fz_span_cstr(verdict->todo));
+    }
+    fz_buffer_char(out, '}');
+}
+
 /* The answer to the upload, made once the counts are known. */
 static const char *
 make_result(void *user, const struct store_symbol *symbols, size_t n, uint64_t n_unblocked,
@@ -242,6 +267,7 @@ make_result(void *user, const struct store_symbol *symbols, size_t n, uint64_t n
         fz_buffer_text(&out, s->features_json);
         fz_buffer_text(&out, ",\"problems\":");
         fz_buffer_text(&out, s->problems_json);
+        append_verdict(&u->verdicts[i], &out);
         fz_buffer_char(&out, '}');
     }
     fz_buffer_text(&out, "],");
@@ -260,13 +286,15 @@ static enum fz_code
 finish(struct upload *u, const struct store_job *job, struct job_result *ret, struct fz_error *err)
 {
     struct store_symbol *symbols = fz_arena_array(u->arena, u->n_slices, sizeof(*symbols));
-    if (!symbols)
+    u->verdicts = fz_arena_array(u->arena, u->n_slices, sizeof(*u->verdicts));
+    if (!symbols || !u->verdicts)
         return fz_arena_fail(u->arena, err);
     size_t n = 0;
     for (size_t i = 0; i < u->n_slices; i++) {
         enum fz_code code = store_slice(u, &u->slices[i], &symbols[n], err);
         if (code != FZ_OK)
             return code;
+        u->verdicts[n] = verdict_of(&u->slices[i]);
         if (!is_stored(symbols, n, &symbols[n]))
             n++;
     }
@@ -280,6 +308,7 @@ send_upload(struct upload *u, const struct store_job *job, struct fz_error *err)
 {
     struct store_upload row;
     FZ_CLEANUP(fz_closep) int fd = -1;
+    FZ_CLEANUP(fz_closep) int map_fd = -1;
     enum fz_code code =
         store_upload_get(u->worker->store, job->project_id, job->subject, u->arena, &row, err);
     if (code == FZ_OK) {
@@ -287,15 +316,21 @@ send_upload(struct upload *u, const struct store_job *job, struct fz_error *err)
         if (code == FZ_E_NOT_FOUND)
             code = fz_fail(err, FZ_E_INTERNAL, "the upload is not in the blob store any more");
     }
+    if (code == FZ_OK && row.map_sha256) {
+        code = blob_get_fd(u->worker->blobs, row.map_sha256, &map_fd, err);
+        if (code == FZ_E_NOT_FOUND)
+            code = FZ_OK; /* built without it, as if it had not come */
+    }
     if (code != FZ_OK)
         return code;
     struct fz_buffer body;
     fz_buffer_init(&body, 0);
     proto_put_text(&body, row.name ? row.name : "", PROTO_NAME_MAX);
     code = fz_buffer_done(&body, err);
+    const int fds[] = {fd, map_fd};
     if (code == FZ_OK)
-        code =
-            child_process_send(&u->child, PROTO_READ_SYMBOLS, fz_buffer_span(&body), &fd, 1, err);
+        code = child_process_send(&u->child, PROTO_READ_SYMBOLS, fz_buffer_span(&body), fds,
+                                  map_fd >= 0 ? 2 : 1, err);
     fz_buffer_deinit(&body);
     return code;
 }

@@ -104,7 +104,9 @@ void proto_put_text(struct fz_buffer *out, const char *text, size_t max);
  * reader. NULL stays NULL. */
 const char *proto_get_text(struct fz_reader *in, size_t max, struct fz_arena *arena);
 
-/* One slice that a child has read out of an upload. */
+/* One slice that a child has read out of an upload: "dsym" or "binary". Or what belongs to one: a
+ * "bcsymbolmap", with the UUID of the map, or a "uuidmap", with the image's UUID and map_uuid; both
+ * without architecture ("") and index. */
 struct proto_slice {
     struct fz_uuid uuid;
     const char *arch, *kind, *name;
@@ -112,6 +114,9 @@ struct proto_slice {
     bool has_index; /* false: nothing in it can be used; the problems say why */
     uint32_t index_file;
     uint32_t index_version;
+    bool has_map;            /* its names are hidden, or it is a "uuidmap" */
+    struct fz_uuid map_uuid; /* the BCSymbolMap that tells them */
+    bool map_applied;        /* and the index has its names */
     struct sym_features features;
     struct sym_problems problems; /* in decoding: kinds lie in the arena */
 };

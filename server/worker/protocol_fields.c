@@ -198,6 +198,9 @@ proto_slice_encode(const struct proto_slice *slice, struct fz_buffer *out)
     proto_put_u8(out, slice->has_index);
     proto_put_u32(out, slice->index_file);
     proto_put_u32(out, slice->index_version);
+    proto_put_u8(out, slice->has_map);
+    fz_buffer_append(out, slice->map_uuid.bytes, sizeof(slice->map_uuid.bytes));
+    proto_put_u8(out, slice->map_applied);
     put_features(&slice->features, out);
     put_problems(&slice->problems, out);
 }
@@ -224,15 +227,24 @@ proto_slice_decode(struct fz_span body, struct fz_arena *arena, struct proto_sli
     slice.has_index = fz_read_u8(&in) != 0;
     slice.index_file = fz_read_u32(&in);
     slice.index_version = fz_read_u32(&in);
+    slice.has_map = fz_read_u8(&in) != 0;
+    get_uuid(&in, &slice.map_uuid);
+    slice.map_applied = fz_read_u8(&in) != 0;
     get_features(&in, &slice.features);
     get_problems(&in, arena, &slice.problems);
     enum fz_code code = finish(&in, err);
     if (code != FZ_OK)
         return code;
     uint32_t cputype, subtype;
-    if (strcmp(slice.kind, "dsym") != 0 && strcmp(slice.kind, "binary") != 0)
+    bool is_map = strcmp(slice.kind, "bcsymbolmap") == 0;
+    bool is_link = strcmp(slice.kind, "uuidmap") == 0;
+    bool is_image = strcmp(slice.kind, "dsym") == 0 || strcmp(slice.kind, "binary") == 0;
+    if (!is_map && !is_link && !is_image)
         return fz_fail(err, FZ_E_MALFORMED, "slice: unknown kind");
-    if (strcmp(slice.arch, "unknown") != 0 && !sym_arch_parse(slice.arch, &cputype, &subtype))
+    if (!is_image && (slice.has_index || *slice.arch || slice.has_map != is_link))
+        return fz_fail(err, FZ_E_MALFORMED, "slice: a symbol map with what it cannot have");
+    if (is_image && strcmp(slice.arch, "unknown") != 0 &&
+        !sym_arch_parse(slice.arch, &cputype, &subtype))
         return fz_fail(err, FZ_E_MALFORMED, "slice: unknown architecture");
     if (fz_uuid_is_nil(&slice.uuid))
         return fz_fail(err, FZ_E_MALFORMED, "slice: no UUID");

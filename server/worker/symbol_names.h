@@ -38,9 +38,12 @@ void symbol_names_deinit(struct symbol_names *names);
 bool symbol_names_wants(const char *name, struct fz_span head);
 
 /* Remember a map or the property list that tells of one. What is broken or too much is a problem.
- */
-void symbol_names_add(struct symbol_names *names, const char *name, struct fz_span bytes,
-                      struct sym_problems *problems);
+ * True if it was taken: then it is the last one of maps or links, and *ret_is_map says of which. */
+bool symbol_names_add(struct symbol_names *names, const char *name, struct fz_span bytes,
+                      bool *ret_is_map, struct sym_problems *problems);
+
+/* Which map an image's names are in, whether it is there or not. */
+struct fz_uuid symbol_names_map_of(const struct symbol_names *names, const struct fz_uuid *image);
 
 /* The map of an image, borrowed; NULL if there is none. */
 const struct sym_symbol_map *symbol_names_find(struct symbol_names *names,

@@ -191,6 +191,12 @@ sym_index_closep(struct sym_index **index)
     *index = NULL;
 }
 
+uint32_t
+sym_index_version(void)
+{
+    return INDEX_VERSION;
+}
+
 void
 sym_index_info(const struct sym_index *index, struct sym_index_info *ret)
 {

@@ -67,6 +67,7 @@ int contract_run_reports(void);
 int contract_run_list(void);
 int contract_run_jobs(void);
 int contract_run_unblock(void);
+int contract_run_rebuild(void);
 int contract_run_processes(void);
 int contract_run_committer(void);
 int contract_run_isolation(void);

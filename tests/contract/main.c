@@ -262,6 +262,7 @@ main(int argc, char **argv)
     n_failed += contract_run_list();
     n_failed += contract_run_jobs();
     n_failed += contract_run_unblock();
+    n_failed += contract_run_rebuild();
     n_failed += contract_run_isolation();
     n_failed += contract_run_chunks();
     n_failed += contract_run_sessions();

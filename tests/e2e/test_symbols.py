@@ -16,6 +16,7 @@ import tarfile
 import threading
 import time
 import unittest
+import uuid
 import zipfile
 
 sys.path.insert(0, os.path.dirname(__file__))
@@ -262,6 +263,28 @@ class Road(WithWorkers):
         found = [i for i in report["images"] if i["symbols"] == "found"]
         self.assertEqual([f["kind"] for f in found[0]["symbol_files"]], ["dsym"])
         self.assertRegex(found[0]["symbol_files"][0]["sha256"], "^[0-9a-f]{64}$")
+
+    def test_map_comes_later(self):
+        """Names that a bitcode build hid: the report waits for the BCSymbolMap and is done again when it comes."""
+        real, hidden = b"_ZNK4shop4cart5totalEv\0", b"__hidden#0_\0"
+        macho = sample_macho()
+        self.assertIn(real, macho)
+        macho = macho.replace(real, hidden + real[len(hidden):])
+        answer = self.expect(201, "POST", "/api/v1/symbols", body=macho)
+        self.assertEqual(answer["files"][0]["verdict"]["code"], "hidden_names")
+        report = self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"))
+        self.assertIn("__hidden#0_", [row[1] for row in told(report)])
+        dashed = str(uuid.UUID(sample_uuid())).upper()
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w") as z:
+            z.writestr(f"BCSymbolMaps/{dashed}.bcsymbolmap", b"BCSymbolMap Version: 2.0\n_" + real[:-1] + b"\n")
+        answer = self.expect(201, "POST", "/api/v1/symbols", body=packed.getvalue())
+        self.assertEqual([(f["kind"], f["verdict"]["code"]) for f in answer["files"]], [("bcsymbolmap", "map")])
+        end = time.monotonic() + 20
+        while told(report) != expected() and time.monotonic() < end:
+            time.sleep(0.05)
+            report = self.expect(200, "GET", f"/api/v1/reports/{report['id']}")
+        self.assertEqual(told(report), expected())
 
     def test_projects_are_apart(self):
         """A dSYM of one project is nobody else's."""

@@ -90,7 +90,9 @@ struct reading {
     struct fz_arena arena;
     int files[FILES];
     size_t n_files, n_slices;
-    struct proto_slice slice; /* the last */
+    size_t n_maps;            /* symbol maps and what tells of them */
+    struct proto_slice slice; /* the last that is none */
+    struct proto_slice map;   /* the last that is one */
     struct sym_problems problems;
     struct fz_error err;
 };
@@ -128,8 +130,15 @@ converse(struct reading *r)
             continue;
         }
         assert_int_equal(r->child.inbox.kind, PROTO_SLICE);
-        assert_int_equal(proto_slice_decode(said, &r->arena, &r->slice, &r->err), FZ_OK);
-        r->n_slices++;
+        struct proto_slice slice;
+        assert_int_equal(proto_slice_decode(said, &r->arena, &slice, &r->err), FZ_OK);
+        if (slice.has_index) {
+            r->slice = slice;
+            r->n_slices++;
+        } else {
+            r->n_maps++;
+            r->map = slice;
+        }
     }
 }
 
@@ -266,10 +275,18 @@ test_map_alone(void **state)
     static const struct member members[MEMBERS] = {{OTHER ".bcsymbolmap", map}};
     struct fz_span zip = pack(members);
     struct reading r;
-    assert_int_equal(read_upload(&r, zip, NULL), FZ_E_MALFORMED);
-    assert_string_equal(r.err.text,
-                        "the BCSymbolMap 11111111222233334444555555555555 is of no dSYM in this "
-                        "upload; send both together, best the whole .xcarchive");
+    assert_int_equal(read_upload(&r, zip, NULL), FZ_OK);
+    assert_int_equal(r.n_slices, 0);
+    assert_int_equal(r.n_maps, 1);
+    assert_string_equal(r.map.kind, "bcsymbolmap");
+    char uuid[FZ_UUID_TEXT];
+    fz_uuid_format(&r.map.uuid, uuid);
+    assert_string_equal(uuid, "11111111222233334444555555555555");
+    assert_string_equal(r.problems.list[0].kind, "unused_symbol_map");
+    struct fz_map bytes;
+    assert_int_equal(fz_map_open_fd(r.files[r.map.file], &bytes, NULL), FZ_OK);
+    assert_true(fz_span_equal(bytes.bytes, fz_span_cstr(map)));
+    fz_map_close(&bytes);
     end(&r);
     free((void *)(uintptr_t)zip.data);
     assert_int_equal(read_upload(&r, fz_span_cstr(map), NULL), FZ_E_MALFORMED);

@@ -1,0 +1,156 @@
+/*
+ * Indexes built anew from the slices that are stored: with a BCSymbolMap that has come for names
+ * that were hidden, or because a newer program writes another version.
+ *
+ * Such a job is an upload of the stored slice. Its end registers the slice again, with the new
+ * index, and queues the reports that wait for its UUID, as every upload's end does.
+ */
+#include "storage/store_private.h"
+
+#include <stdio.h>
+
+bool
+store_symbol_is_image(const struct store_symbol *symbol)
+{
+    return strcmp(symbol->kind, "dsym") == 0 || strcmp(symbol->kind, "binary") == 0;
+}
+
+/* A stored slice to build anew. */
+struct stale {
+    int64_t project_id;
+    char file_sha256[FZ_SHA256_TEXT], map_sha256[FZ_SHA256_TEXT]; /* map: "" = none */
+    const char *name;
+    int64_t size;
+};
+
+static const char stale_columns[] =
+    "f.project_id, f.file_sha256, m.file_sha256, f.name, f.size FROM symbol_files f "
+    "LEFT JOIN symbol_files m ON m.project_id = f.project_id AND m.uuid = f.map_uuid AND m.kind = "
+    "'bcsymbolmap' AND m.state = 'ready'";
+
+static const char not_queued[] =
+    "NOT EXISTS (SELECT 1 FROM uploads u WHERE u.project_id = f.project_id AND u.blob_sha256 = "
+    "f.file_sha256 AND u.rebuild = 1 AND u.state = 'queued')";
+
+/* Queue a job for each row of a query that gives the columns above. */
+static enum fz_code
+queue_stale(struct store *store, const char *text, const struct sql_value *args, size_t n_args,
+            struct fz_arena *arena, uint64_t *ret_n, struct fz_error *err)
+{
+    struct stale *list = NULL;
+    size_t n = 0, room = 0;
+    bool row = false;
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    enum fz_code code = sql_query(store->sql, text, args, n_args, &rows, err);
+    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
+        list = store_grow(arena, list, n, &room, sizeof(*list));
+        if (!list)
+            return fz_arena_fail(arena, err);
+        struct stale *stale = &list[n++];
+        stale->project_id = sql_col_int(&rows, 0);
+        sql_col_copy(&rows, 1, stale->file_sha256, sizeof(stale->file_sha256));
+        sql_col_copy(&rows, 2, stale->map_sha256, sizeof(stale->map_sha256));
+        stale->name = sql_col_text(&rows, 3, arena);
+        stale->size = sql_col_int(&rows, 4);
+    }
+    sql_rows_close(&rows);
+    for (size_t i = 0; code == FZ_OK && i < n; i++) {
+        struct fz_uuid id = fz_uuid_new();
+        struct store_upload upload = {.project_id = list[i].project_id,
+                                      .name = list[i].name,
+                                      .size = (uint64_t)list[i].size,
+                                      .is_rebuild = true,
+                                      .map_sha256 =
+                                          list[i].map_sha256[0] ? list[i].map_sha256 : NULL};
+        fz_uuid_format(&id, upload.id);
+        memcpy(upload.blob_sha256, list[i].file_sha256, sizeof(upload.blob_sha256));
+        code = store_upload_add(store->sql, &upload, arena, err);
+    }
+    if (code == FZ_OK && ret_n)
+        *ret_n = n;
+    return code;
+}
+
+/* The files of one UUID whose map is there, or all files of one map. */
+static enum fz_code
+queue_mapped(struct store *store, int64_t project_id, const struct fz_uuid *uuid,
+             const char *column, struct fz_arena *arena, struct fz_error *err)
+{
+    char text[1024];
+    snprintf(text, sizeof(text),
+             "SELECT %s WHERE f.project_id = $1 AND f.%s = $2 AND f.state = 'ready' AND f.kind IN "
+             "('dsym', 'binary') AND m.file_sha256 IS NOT NULL AND %s",
+             stale_columns, column, not_queued);
+    const struct sql_value args[] = {sql_int(project_id), sql_blob(fz_span_make(uuid->bytes, 16))};
+    return queue_stale(store, text, args, FZ_ARRAY_LEN(args), arena, NULL, err);
+}
+
+/* What a "uuidmap" says of its image counts for the image's files, whichever came first. */
+static enum fz_code
+apply_links(struct store *store, int64_t project_id, const struct fz_uuid *uuid,
+            struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(project_id), sql_blob(fz_span_make(uuid->bytes, 16))};
+    return sql_exec(
+        store->sql,
+        "UPDATE symbol_files SET map_uuid = (SELECT max(l.map_uuid) FROM symbol_files l "
+        "WHERE l.project_id = $1 AND l.uuid = $2 AND l.kind = 'uuidmap') "
+        "WHERE project_id = $1 AND uuid = $2 AND kind IN ('dsym', 'binary') AND "
+        "map_uuid IS NOT NULL AND EXISTS (SELECT 1 FROM symbol_files l WHERE "
+        "l.project_id = $1 AND l.uuid = $2 AND l.kind = 'uuidmap')",
+        args, FZ_ARRAY_LEN(args), NULL, err);
+}
+
+static enum fz_code
+is_rebuild(struct store *store, const struct store_job *job, bool *ret, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(job->project_id), sql_text(job->subject)};
+    int64_t rebuild = 0;
+    enum fz_code code =
+        sql_number(store->sql, "SELECT rebuild FROM uploads WHERE project_id = $1 AND id = $2",
+                   args, FZ_ARRAY_LEN(args), &rebuild, NULL, err);
+    *ret = rebuild != 0;
+    return code;
+}
+
+enum fz_code
+store_rebuild_with_maps(struct store *store, const struct store_job *job,
+                        const struct store_symbol *symbols, size_t n, struct fz_arena *arena,
+                        struct fz_error *err)
+{
+    bool any = false, rebuild = false;
+    for (size_t i = 0; i < n; i++)
+        any = any || symbols[i].has_map || strcmp(symbols[i].kind, "bcsymbolmap") == 0;
+    enum fz_code code = any ? is_rebuild(store, job, &rebuild, err) : FZ_OK;
+    for (size_t i = 0; code == FZ_OK && any && i < n; i++) {
+        const struct store_symbol *symbol = &symbols[i];
+        bool is_map = strcmp(symbol->kind, "bcsymbolmap") == 0;
+        if (strcmp(symbol->state, "ready") != 0 || (!is_map && !symbol->has_map))
+            continue;
+        if (!is_map)
+            code = apply_links(store, job->project_id, &symbol->uuid, err);
+        if (code == FZ_OK && !rebuild && !symbol->map_applied)
+            code = queue_mapped(store, job->project_id, &symbol->uuid, is_map ? "map_uuid" : "uuid",
+                                arena, err);
+    }
+    return code;
+}
+
+enum fz_code
+store_symbol_rebuild_outdated(struct store *store, uint32_t version, uint64_t *ret_n,
+                              struct fz_error *err)
+{
+    char text[1024];
+    snprintf(text, sizeof(text),
+             "SELECT %s WHERE f.state = 'ready' AND f.kind IN ('dsym', 'binary') AND "
+             "f.index_version <> $1 AND %s",
+             stale_columns, not_queued);
+    const struct sql_value args[] = {sql_int((int64_t)version)};
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena;
+    fz_arena_init(&arena, 256 * 1024 * 1024);
+    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
+    enum fz_code code = sql_begin(store->sql, &tx, err);
+    if (code == FZ_OK)
+        code = queue_stale(store, text, args, FZ_ARRAY_LEN(args), &arena, ret_n, err);
+    return code == FZ_OK ? sql_commit(&tx, err) : code;
+}
