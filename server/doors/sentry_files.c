@@ -211,19 +211,25 @@ kind_of(int fd, const char *name)
 }
 
 static enum fz_code
-keep_file(struct api_call *call, struct sentry_file *file, int fd, struct fz_error *err)
+keep_file(struct api_call *call, struct sentry_file *file, int fd, uint64_t size,
+          struct fz_error *err)
 {
     struct store_assembled made = {.project_id = call->project_id,
                                    .kind = kind_of(fd, file->name),
                                    .uuid = file->uuid,
                                    .name = file->name};
     struct metrics *metrics = api_metrics_of(call->api);
+    int packed FZ_CLEANUP(fz_closep) = -1;
+    enum fz_code code = FZ_OK;
     memcpy(made.sha1, file->sha1, sizeof(made.sha1));
     if (strcmp(made.kind, "symbols") == 0) {
         struct fz_uuid id = fz_uuid_new();
         fz_uuid_format(&id, made.upload_id);
+        code = sentry_map_pack(call, file, fd, size, &packed, err);
     }
-    enum fz_code code = blob_put_fd(api_blobs(call->api), fd, made.blob_sha256, &made.size, err);
+    if (!code)
+        code = blob_put_fd(api_blobs(call->api), packed < 0 ? fd : packed, made.blob_sha256,
+                           &made.size, err);
     /* One that is known is known as failed long ago, or its symbols were deleted. */
     if (!code)
         code = store_assembled_forget(call->store, call->project_id, file->sha1, err);
@@ -275,7 +281,7 @@ join(struct api_call *call, struct sentry_file *file, struct fz_error *err)
                  file->sha1);
         return fail_file(call, file, text, err);
     }
-    code = keep_file(call, file, fd, err);
+    code = keep_file(call, file, fd, to.size, err);
     return code ? code : sentry_file_look(call, file, err);
 }
 

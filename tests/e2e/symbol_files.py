@@ -104,6 +104,17 @@ def make_xcarchive(folder):
     return top, [uuid_of(thin), uuid_of(other)]
 
 
+def with_hidden_name(macho, name):
+    """The file as a bitcode build leaves it: a name hidden in the symbol table and in DWARF, and the map that has it."""
+    hidden = b"__hidden#0_"
+    for spelling in (b"_" + name, name):
+        old = b"\0" + spelling + b"\0"
+        if old not in macho:
+            raise ValueError(f"{spelling} is not in the file")
+        macho = macho.replace(old, b"\0" + hidden.ljust(len(spelling), b"\0") + b"\0")
+    return macho, b"BCSymbolMap Version: 2.0\n_" + name + b"\n"
+
+
 def zip_folder(path):
     """The bytes of a zip of a folder, the folder's own name at the top."""
     out, top = io.BytesIO(), os.path.dirname(path)

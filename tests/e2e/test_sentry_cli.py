@@ -198,6 +198,23 @@ class Upload(Versions):
         return symbol_files.make_dsym(cli.folder, "Demo", macho.replace(old, link.encode()))
 
     @each_version
+    def test_hidden_names(self, cli):
+        """A BCSymbolMap, which comes as a file of its own, gives a bitcode build's dSYM its names."""
+        macho, names = symbol_files.with_hidden_name(symbol_files.sample_macho(), b"_ZNK4shop4cart5totalEv")
+        top, original = os.path.join(cli.folder, "App.xcarchive"), "A1B2C3D4-2222-3333-4444-555555555555"
+        bundle = symbol_files.make_dsym(os.path.join(top, "dSYMs"), "Demo", macho)
+        key = symbol_files.dashed(symbol_files.uuid_of(macho)).upper()
+        symbol_files.write(
+            os.path.join(bundle, "Contents", "Resources", f"{key}.plist"),
+            b'<?xml version="1.0" encoding="UTF-8"?>\n<plist version="1.0"><dict><key>DBGOriginalUUID</key><string>'
+            + original.encode() + b"</string></dict></plist>\n")
+        symbol_files.write(os.path.join(top, "BCSymbolMaps", f"{original}.bcsymbolmap"), names)
+        status, queued = cli.request("POST", "/api/v1/reports", body=symbol_files.sample("report.json"))
+        self.assertEqual(status, 202)
+        cli.run(*cli.upload, "--wait", top, what="BCSymbolMap")
+        self.check_named(cli, queued["id"])
+
+    @each_version
     def test_corpus(self, cli):
         archive = symbol_files.corpus("clients", "made", "App.xcarchive")
         dsym = symbol_files.corpus("clients", "made", "Demo.dSYM")

@@ -1,8 +1,9 @@
-/* The token in any Authorization header: bounded, and never with a NUL or more than its room. */
+/* The token in any Authorization header: bounded, and never with a NUL or more than its room. And
+ * the same bytes as a property list. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/doors/sentry_cli.h"
+#include "server/doors/sentry_files.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -23,6 +24,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     if (in_room && strlen(token) >= sizeof(room))
         abort();
+    struct fz_uuid uuid;
+    (void)sentry_map_original(fz_span_make(data, size), &uuid);
     free(header);
     return 0;
 }
