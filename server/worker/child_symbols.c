@@ -363,7 +363,7 @@ read_upload(struct reading *r, struct fz_span upload, struct fz_error *err)
     enum fz_code code;
     if (archive_is_macho(upload)) {
         code = read_macho(r, upload, err);
-    } else if (sym_symbol_map_has_magic(upload)) {
+    } else if (symbol_names_wants(r->name, upload)) {
         code = take_names(r, upload, false, err);
     } else {
         r->can_wait = r->names.given.n == 0;
