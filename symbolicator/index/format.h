@@ -54,13 +54,15 @@
  *
  *   REGIONS   0x4000, 0x200, page 0, 0              PAGES   1
  *   ROWS      00 (place 0 is none), then at 1:
- *             03 02  02 02 02 03  01 00 00 00       4 rows, 3 in the palette; widths; lowest record
- * 1 02 03 04                              rows 1 to 3 begin at units 2, 3, 4 39 e8 9a 17 the bits:
- * palette 1, 7, 0 (records 1, 7, none); rows (0, 1, 3) (1, 1, 3) (0, 3, 3) (2, 0, 0) RECORDS   00,
- * at 1 f: 08 0d 00 10 01 01         flags, name 13, start, size, file 1, base line 1 at 7 g: 09 06
- * 0f 02 0a 01 07          caller 6 bytes back, name 15, line 2, column 10, (call file: the
- * caller's) file 1, base line 7 FILES     0 0, 1 6                              STRINGS  "",
- * "/src", "work.c", "f", "g"
+ *             03 02  02 02 02 03  01 00 00 00    4 rows, 3 in the palette; widths; record 1 is
+ *                                                the lowest
+ *             02 03 04                           rows 1 to 3 begin at units 2, 3, 4
+ *             39 e8 9a 17                        bits: palette 1, 7, 0 (records 1, 7, none),
+ *                                                rows (0, 1, 3) (1, 1, 3) (0, 3, 3) (2, 0, 0)
+ *   RECORDS   00, at 1 f: 08 0d 00 10 01 01      flags, name 13, start, size, file 1, base line 1
+ *             at 7 g: 09 06 0f 02 0a 01 07       caller 6 bytes back, name 15, line 2, column 10,
+ *                                                (file of the call: its caller's), file 1, line 7
+ *   FILES     0 0, 1 6                           STRINGS  "", "/src", "work.c", "f", "g"
  *
  * 0x4008 is unit 2 of its page: row 1, record 7, line 7 + 1 - 1; its caller is record 1 at line 2.
  */
