@@ -1,11 +1,11 @@
 /* Apple's crash text. */
-#include "ingest_body.h"
+#include "ingest_any.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    fuzz_ingest_body(fz_span_make(data, size));
+    fuzz_ingest_any(fz_span_make(data, size));
     return 0;
 }

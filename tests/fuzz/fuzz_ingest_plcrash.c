@@ -1,11 +1,11 @@
 /* PLCrashReporter's reports; seeds: tests/golden/make_plcrash.py. */
-#include "ingest_body.h"
+#include "ingest_any.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    fuzz_ingest_body(fz_span_make(data, size));
+    fuzz_ingest_any(fz_span_make(data, size));
     return 0;
 }

@@ -34,7 +34,7 @@ fuzz_ingest_any(struct fz_span body)
     limits.threads = 8;
     limits.frames = 16;
     limits.images = 8;
-    limits.memory_bytes = 64;
+    limits.memory_bytes = 4096;
     fz_arena_init(&arena, 1 << 22);
     (void)ingest_detect(body);
     enum fz_code code = ingest_split(body, &limits, &arena, &items, &n, &n_cut, &err);

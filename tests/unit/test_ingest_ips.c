@@ -1,11 +1,4 @@
-#include "server/ingest/ingest.h"
-
-#include <stdarg.h>
-#include <stdlib.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
+#include "tests/unit/ingest_case.h"
 
 #include "base/buffer.h"
 
@@ -17,35 +10,10 @@
     "88beb9d5eb60\",\"name\":\"Shop\"},{\"source\":\"A\",\"base\":0,\"size\":0,\"uuid\":" \
     "\"00000000-0000-0000-0000-000000000000\"}]"
 
-static struct fz_arena arena;
-static struct limits limits;
-
-static int
-set_up(void **state)
-{
-    (void)state;
-    limits = limits_default();
-    fz_arena_init(&arena, limits.report_memory);
-    return 0;
-}
-
-static int
-tear_down(void **state)
-{
-    (void)state;
-    fz_arena_deinit(&arena);
-    return 0;
-}
-
 static struct report
 parse(const char *text)
 {
-    struct report report;
-    struct fz_error err;
-    assert_string_equal(ingest_detect(fz_span_cstr(text)), "ips");
-    if (ingest_parse(fz_span_cstr(text), &limits, &arena, &report, &err) != FZ_OK)
-        fail_msg("%s: %s", text, err.text);
-    return report;
+    return parse_as(fz_span_cstr(text), "ips");
 }
 
 /* Newest first; only frame 0 of a thread is exact; in the exception backtrace none is. */

@@ -1,46 +1,14 @@
-#include "server/ingest/ingest.h"
-
-#include <stdarg.h>
-#include <stdlib.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
+#include "tests/unit/ingest_case.h"
 
 #include "base/buffer.h"
 
 #define UUID_APP "4C4C445B-5555-3144-A129-88BEB9D5EB60"
 #define UUID_DYLD "8ACDB580-8AB7-38C0-A586-E667ADB1C11C"
 
-static struct fz_arena arena;
-static struct limits limits;
-
-static int
-set_up(void **state)
-{
-    (void)state;
-    limits = limits_default();
-    fz_arena_init(&arena, limits.report_memory);
-    return 0;
-}
-
-static int
-tear_down(void **state)
-{
-    (void)state;
-    fz_arena_deinit(&arena);
-    return 0;
-}
-
 static struct report
 parse(struct fz_span text)
 {
-    struct report report;
-    struct fz_error err;
-    assert_string_equal(ingest_detect(text), "metrickit");
-    if (ingest_parse(text, &limits, &arena, &report, &err) != FZ_OK)
-        fail_msg("%.*s: %s", (int)text.len, (const char *)text.data, err.text);
-    return report;
+    return parse_as(text, "metrickit");
 }
 
 /* A payload with one diagnostic whose only stack is `root`. */

@@ -1,32 +1,8 @@
-#include "server/ingest/ingest.h"
+#include "tests/unit/ingest_case.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-
-static struct fz_arena arena;
-static struct limits limits;
 static struct ingest_item *items;
 static size_t n_items;
 static struct fz_error err;
-
-static int
-set_up(void **state)
-{
-    (void)state;
-    limits = limits_default();
-    fz_arena_init(&arena, limits.report_memory);
-    return 0;
-}
-
-static int
-tear_down(void **state)
-{
-    (void)state;
-    fz_arena_deinit(&arena);
-    return 0;
-}
 
 static enum fz_code
 split(const char *text)

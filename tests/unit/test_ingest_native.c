@@ -1,43 +1,12 @@
-#include "server/ingest/ingest.h"
-
-#include <stdarg.h>
-#include <stdlib.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
+#include "tests/unit/ingest_case.h"
 
 #include "base/buffer.h"
 #include "base/time.h"
 
-static struct fz_arena arena;
-static struct limits limits;
-
-static int
-set_up(void **state)
-{
-    (void)state;
-    limits = limits_default();
-    fz_arena_init(&arena, limits.report_memory);
-    return 0;
-}
-
-static int
-tear_down(void **state)
-{
-    (void)state;
-    fz_arena_deinit(&arena);
-    return 0;
-}
-
 static struct report
 parse(const char *text)
 {
-    struct report report;
-    struct fz_error err;
-    if (ingest_parse(fz_span_cstr(text), &limits, &arena, &report, &err) != FZ_OK)
-        fail_msg("%s: %s", text, err.text);
-    return report;
+    return parse_as(fz_span_cstr(text), "framezero");
 }
 
 static void

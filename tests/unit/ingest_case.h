@@ -1,0 +1,53 @@
+/*
+ * What the tests of report formats have in common: an arena and the default limits for each test,
+ * and parsing a text that must be a report.
+ */
+#ifndef INGEST_CASE_H
+#define INGEST_CASE_H
+
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "server/ingest/ingest.h"
+
+static struct fz_arena arena;
+static struct limits limits;
+
+static int
+set_up(void **state)
+{
+    (void)state;
+    limits = limits_default();
+    fz_arena_init(&arena, limits.report_memory);
+    return 0;
+}
+
+static int
+tear_down(void **state)
+{
+    (void)state;
+    fz_arena_deinit(&arena);
+    return 0;
+}
+
+/* The report in `body`, which must be told and read as `format`. */
+static inline struct report
+parse_as(struct fz_span body, const char *format)
+{
+    struct report report;
+    struct fz_error err;
+    const char *told = ingest_detect(body);
+    if (!told || strcmp(told, format) != 0)
+        fail_msg("%.*s: told as %s", (int)body.len, (const char *)body.data,
+                 told ? told : "nothing");
+    if (ingest_parse(body, &limits, &arena, &report, &err) != FZ_OK)
+        fail_msg("%.*s: %s", (int)body.len, (const char *)body.data, err.text);
+    assert_string_equal(report.format, format);
+    return report;
+}
+
+#endif
