@@ -152,8 +152,11 @@ static void
 keep_unknown(struct plcrash *p, const struct protobuf_field *field, const char *where)
 {
     char key[INGEST_WHERE + 16];
-    json_t *unknown = plcrash_extra(p, "unknown_fields");
-    if (!unknown || json_object_size(unknown) >= UNKNOWN_MAX)
+    json_t *unknown = p->n_unknown < UNKNOWN_MAX ? plcrash_extra(p, "unknown_fields") : NULL;
+    if (p->n_unknown++ == UNKNOWN_MAX)
+        report_note(p->t.report, p->t.arena, "unknown fields: more than %d, not all are kept",
+                    UNKNOWN_MAX);
+    if (!unknown)
         return;
     snprintf(key, sizeof(key), "%s%s%u", where, *where ? "." : "", field->number);
     if (!field->is_bytes && field->value > INT64_MAX) /* jansson has no larger integers */

@@ -22,6 +22,7 @@ struct plcrash {
     json_t *extra;              /* owned: what the model has no member for */
     struct fz_span body;        /* behind the file's header */
     uint64_t offset;            /* of `body` in the file */
+    size_t n_unknown;           /* unknown fields met so far */
     size_t n_threads, n_images; /* in the body */
     size_t crashed;             /* which of the threads is marked, n_threads = none */
     uint64_t legacy_arch;       /* SystemInfo.architecture */

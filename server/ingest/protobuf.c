@@ -130,6 +130,8 @@ protobuf_next(struct protobuf *message, struct protobuf_field *ret)
         struct protobuf_field field = {0};
         enum wire wire;
         uint64_t at = offset_of(message);
+        if (message->n_fields++ == PROTOBUF_FIELDS_MAX)
+            return stop(message, at, "more fields than any message has");
         if (!read_key(message, &field.number, &wire))
             return false;
         if (wire == GROUP) {

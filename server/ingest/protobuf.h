@@ -18,10 +18,14 @@
 
 #include "base/reader.h"
 
-enum { PROTOBUF_GROUPS_MAX = 32 };
+enum {
+    PROTOBUF_GROUPS_MAX = 32,
+    PROTOBUF_FIELDS_MAX = 1 << 20, /* of one message; real ones have some hundreds */
+};
 
 struct protobuf {
     struct fz_reader reader;
+    size_t n_fields;   /* read so far */
     bool cut;          /* the input ended inside this message */
     const char *fault; /* why reading stopped early, static; NULL = it did not */
     uint64_t fault_at; /* offset in the input */

@@ -95,6 +95,28 @@ test_groups(void **state)
     assert_string_equal(got, "! groups nested too deeply at 132");
 }
 
+/* A body of nothing but tiny fields costs no more than the first of them. */
+static void
+test_many(void **state)
+{
+    (void)state;
+    size_t size = 4 * (size_t)PROTOBUF_FIELDS_MAX, n = 0;
+    uint8_t *bytes = malloc(size);
+    assert_non_null(bytes);
+    for (size_t i = 0; i < size; i += 2) {
+        bytes[i] = 0x08;
+        bytes[i + 1] = 1;
+    }
+    struct protobuf message = protobuf_start(fz_span_make(bytes, size), 0);
+    struct protobuf_field field;
+    while (protobuf_next(&message, &field))
+        n++;
+    assert_int_equal(n, PROTOBUF_FIELDS_MAX);
+    assert_string_equal(message.fault, "more fields than any message has");
+    assert_int_equal(message.fault_at, 2 * PROTOBUF_FIELDS_MAX);
+    free(bytes);
+}
+
 /* A message in a cut field is cut too, and says so where its own bytes end. */
 static void
 test_inner(void **state)
@@ -143,10 +165,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fields),
-        cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_inner),
-        cmocka_unit_test(test_packed),
+        cmocka_unit_test(test_fields), cmocka_unit_test(test_groups), cmocka_unit_test(test_many),
+        cmocka_unit_test(test_inner),  cmocka_unit_test(test_packed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
