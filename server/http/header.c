@@ -135,8 +135,10 @@ find_route(struct http_request *request, const char *method)
     char allow[128] = "";
     for (size_t i = 0; i < server->n_routes; i++) {
         const struct http_route *route = &server->routes[i];
-        if (!http_uri_match(&request->uri, route->pattern, route->flags & HTTP_ROUTE_LOOSE,
-                            &request->params))
+        enum http_match how = route->flags & HTTP_ROUTE_BEHIND  ? HTTP_MATCH_BEHIND
+                              : route->flags & HTTP_ROUTE_LOOSE ? HTTP_MATCH_LOOSE
+                                                                : HTTP_MATCH_EXACT;
+        if (!http_uri_match(&request->uri, route->pattern, how, &request->params))
             continue;
         if (method_fits(route, method)) {
             request->route = route;

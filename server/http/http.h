@@ -33,8 +33,9 @@ typedef void (*http_write_error_fn)(const struct fz_error *err, int status, cons
                                     struct fz_buffer *out);
 
 enum {
-    HTTP_ROUTE_CORS = 1,  /* every answer carries Access-Control-Allow-Origin: * */
-    HTTP_ROUTE_LOOSE = 2, /* empty path segments do not count: "//a/b/" is "/a/b" */
+    HTTP_ROUTE_CORS = 1,   /* every answer carries Access-Control-Allow-Origin: * */
+    HTTP_ROUTE_LOOSE = 2,  /* empty path segments do not count: "//a/b/" is "/a/b" */
+    HTTP_ROUTE_BEHIND = 4, /* loose, and others may stand before: "/x/a/b" is "/a/b" */
 };
 
 struct http_route {

@@ -174,11 +174,13 @@ next_segment(const struct http_uri *uri, size_t segment, bool loose)
     return segment;
 }
 
-bool
-http_uri_match(const struct http_uri *uri, const char *pattern, bool loose, struct http_params *ret)
+/* The pattern from segment `first` to the end of the path. */
+static bool
+match_from(const struct http_uri *uri, size_t first, const char *pattern, bool loose,
+           struct http_params *ret)
 {
     struct http_params found = {.n = 0};
-    size_t segment = next_segment(uri, 0, loose);
+    size_t segment = next_segment(uri, first, loose);
     for (const char *p = pattern; *p == '/'; segment = next_segment(uri, segment + 1, loose)) {
         p++;
         size_t len = strcspn(p, "/");
@@ -199,4 +201,16 @@ http_uri_match(const struct http_uri *uri, const char *pattern, bool loose, stru
         return false;
     *ret = found;
     return true;
+}
+
+bool
+http_uri_match(const struct http_uri *uri, const char *pattern, enum http_match how,
+               struct http_params *ret)
+{
+    size_t n = how == HTTP_MATCH_BEHIND ? uri->n_segments : 1;
+    for (size_t first = 0; first < n; first++) {
+        if (match_from(uri, first, pattern, how != HTTP_MATCH_EXACT, ret))
+            return true;
+    }
+    return false;
 }

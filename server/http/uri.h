@@ -42,9 +42,15 @@ void http_uri_deinit(struct http_uri *uri);
 /* The value of the first pair of that name in the query, or NULL. */
 const char *http_uri_query(const struct http_uri *uri, const char *name);
 
-/* True if the path is that of the pattern; `loose`: empty segments of the path do not count; {name}
+enum http_match {
+    HTTP_MATCH_EXACT,
+    HTTP_MATCH_LOOSE,  /* empty segments of the path do not count */
+    HTTP_MATCH_BEHIND, /* loose, and the pattern may stand behind other segments */
+};
+
+/* True if the path is that of the pattern; {name}
  * segments match any non-empty one and are listed in *ret (untouched otherwise). */
-bool http_uri_match(const struct http_uri *uri, const char *pattern, bool loose,
+bool http_uri_match(const struct http_uri *uri, const char *pattern, enum http_match how,
                     struct http_params *ret);
 
 #endif

@@ -31,8 +31,9 @@ class Description:
         return node
 
     def operation(self, method, path):
-        if not path.startswith("/api/v1/"):  # other people's clients write more slashes
+        if not path.startswith("/api/v1/"):  # other people's clients write more slashes, and a DSN may have a path
             path = "/" + "/".join(part for part in path.split("/") if part)
+            path = re.sub(r"^.+(?=/api/[^/]+/(envelope|store|minidump)$)", "", path)
         for pattern, methods in self.paths:
             if re.fullmatch(re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(pattern)), path):
                 return methods.get(method.lower())
