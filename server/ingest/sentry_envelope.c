@@ -40,9 +40,14 @@ format_of_dump(const struct sentry_item *item)
     struct fz_span kind = sentry_header_text(item->header, "attachment_type");
     if (!fz_span_is(kind, "event.minidump") && !fz_span_is(kind, "event.applecrashreport"))
         return NULL;
+    /* Only what holds no other report: an envelope in an envelope would nest without end. */
+    static const char *const names[] = {"minidump", "crash", "ips", "plcrash", "text"};
     const struct ingest_format *format = ingest_format_of(item->payload);
-    /* An envelope in an envelope would nest without end. */
-    return format && strcmp(format->name, "sentry") != 0 && !format->split ? format : NULL;
+    for (size_t i = 0; format && i < FZ_ARRAY_LEN(names); i++) {
+        if (strcmp(format->name, names[i]) == 0)
+            return format;
+    }
+    return NULL;
 }
 
 /* Which item is the report: the highest, the first of them. */
@@ -288,10 +293,21 @@ static enum fz_code
 take_dump(struct ingest_take *t, const struct sentry_item *item, struct fz_error *err)
 {
     const struct ingest_format *format = format_of_dump(item);
-    struct report dump = {.format = "sentry", .crash.thread = -1};
+    struct report dump = {.crash.thread = -1};
     if (!format)
         return FZ_OK;
-    enum fz_code code = format->parse(item->payload, t->limits, t->arena, &dump, err);
+    struct ingest_item *items;
+    size_t n, n_cut;
+    enum fz_code code = ingest_split(item->payload, t->limits, t->arena, &items, &n, &n_cut, err);
+    for (size_t i = 0; code == FZ_OK && i < n; i++) {
+        if (items[i].code != FZ_OK)
+            continue;
+        if (n > 1)
+            report_note(t->report, t->arena, "%s: the first of %zu reports is shown", format->name,
+                        n + n_cut);
+        code = ingest_parse(items[i].body, t->limits, t->arena, &dump, err);
+        break;
+    }
     if (code != FZ_OK)
         return in_envelope(code, item, err);
     for (size_t i = 0; i < dump.n_notes; i++)

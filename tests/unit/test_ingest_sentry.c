@@ -305,28 +305,49 @@ test_attachments_lie_in_the_body(void **state)
     assert_memory_equal(body + r.attachments[1].offset, "log", 3);
 }
 
+/* A crash text as Apple writes it. */
+#define CRASH_TEXT                                                                                 \
+    "Incident Identifier: 1\nProcess: Shop [7]\nIdentifier: com.example.shop\nVersion: 1.2 (34)\n" \
+    "Code Type: ARM-64\nReport Version: 104\n\nException Type: EXC_BREAKPOINT (SIGTRAP)\n"         \
+    "Triggered by Thread: 0\n\nThread 0 Crashed:\n"                                                \
+    "0   Shop  0x0000000104004068 0x104000000 + 16488\n"                                           \
+    "1   Shop  0x0000000104004030 0x104000000 + 16432\n\nBinary Images:\n"                         \
+    "0x104000000 - 0x10400bfff Shop arm64 <4c4c445b55553144a12988beb9d5eb60> /a/Shop.app/Shop\n"
+
+static const char *
+with_crash_text(const char *event)
+{
+    return fz_arena_printf(&arena,
+                           "{}\n{\"type\":\"event\"}\n%s\n{\"type\":\"attachment\",\"length\":%zu,"
+                           "\"attachment_type\":\"event.applecrashreport\"}\n" CRASH_TEXT,
+                           event, strlen(CRASH_TEXT));
+}
+
 static void
 test_dump_beside_event(void **state)
 {
     (void)state;
-    /* Any report stands for the crash report here. */
     struct report r =
-        parse("{}\n{\"type\":\"event\"}\n{\"level\":\"fatal\",\"environment\":\"beta\"}\n"
-              "{\"type\":\"attachment\",\"attachment_type\":\"event.applecrashreport\"}\n"
-              "{\"framezero\":1,\"id\":\"x\",\"app\":{\"name\":\"Shop\"},\"addresses\":[1,2],"
-              "\"images\":[],\"colour\":\"red\"}");
+        parse(with_crash_text("{\"level\":\"fatal\",\"environment\":\"beta\",\"message\":\"m\"}"));
+    assert_string_equal(r.format, "sentry");
     assert_string_equal(r.environment, "beta");
-    assert_string_equal(r.app_name, "Shop");
+    assert_string_equal(r.app_id, "com.example.shop");
+    assert_string_equal(r.crash.signal, "SIGTRAP");
+    assert_string_equal(r.crash.reason, "m");
     assert_int_equal(r.n_threads, 1);
     assert_int_equal(r.threads[0].n_frames, 2);
-    assert_non_null(strstr(r.extra_json, "\"framezero\":{\"colour\":\"red\"}"));
+    assert_int_equal(r.threads[0].frames[0].addr, 0x104004068);
+    assert_int_equal(r.n_images, 1);
+    assert_int_equal(r.n_attachments, 1);
     /* The event's own stack stays. */
-    r = parse("{}\n{\"type\":\"event\"}\n{\"level\":\"fatal\",\"stacktrace\":{\"frames\":"
-              "[{\"instruction_addr\":7}]}}\n"
-              "{\"type\":\"attachment\",\"attachment_type\":\"event.applecrashreport\"}\n"
-              "{\"framezero\":1,\"addresses\":[1,2],\"images\":[]}");
+    r = parse(with_crash_text(
+        "{\"level\":\"fatal\",\"stacktrace\":{\"frames\":[{\"instruction_addr\":7}]}}"));
     assert_int_equal(r.threads[0].n_frames, 1);
     assert_int_equal(r.threads[0].frames[0].addr, 7);
+    /* A broken event does not lose the crash. */
+    r = parse(with_crash_text("{\"level\":"));
+    assert_int_equal(r.threads[0].n_frames, 2);
+    assert_int_equal(r.n_notes, 1);
     /* An envelope is no attachment that is read. */
     r = parse("{}\n{\"type\":\"event\"}\n{}\n{\"type\":\"attachment\",\"length\":27,"
               "\"attachment_type\":\"event.minidump\"}\n{}\n{\"type\":\"event\"}\n{\"a\":1}\n");
