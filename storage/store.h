@@ -300,6 +300,12 @@ struct store_image_wait {
     struct fz_uuid uuid;
     const char *name, *arch;
 };
+/* A name that a report told of a system's function; see store_learned.h. */
+struct store_learned {
+    struct fz_uuid uuid;   /* of the image */
+    uint32_t start, reach; /* offset from its load address; largest distance told from there */
+    const char *name;
+};
 struct store_report_done {
     struct store_report
         columns;           /* status and the columns for lists; id, project, received are ignored */
@@ -309,6 +315,9 @@ struct store_report_done {
     size_t n_waits;
     const struct fz_uuid *images; /* all images, for the filter by uuid */
     size_t n_images;
+    const struct store_learned *learned; /* sorted by UUID and start, each once */
+    size_t n_learned;
+    bool learned_shared; /* for all projects, rather than the job's own */
 };
 /* Store the result and end the job, if the fence still holds (else CONFLICT and nothing is
  * changed). If a symbol file for one of the waits became ready in the meantime the report is queued

@@ -145,6 +145,8 @@ finish_report(struct store *store, const struct store_job *job,
     if (code == FZ_OK)
         code = store_result(store, key, packed, err);
     if (code == FZ_OK)
+        code = store_learned_add(store, job, done, arena, err);
+    if (code == FZ_OK)
         code = news || row.again ? store_job_requeue(store, job->id, err)
                                  : store_job_delete(store, job->id, err);
     if (code == FZ_OK)
@@ -158,11 +160,16 @@ store_job_finish_report(struct store *store, const struct store_job *job,
 {
     FZ_CLEANUP(store_freep) void *packed = NULL;
     size_t packed_len = 0;
+    struct fz_arena news_arena FZ_CLEANUP(fz_arena_deinit);
+    fz_arena_init(&news_arena, FINISH_MEMORY);
+    struct store_report_done fresh = *done;
     enum fz_code code = store_pack(done->result, &packed, &packed_len, err);
+    if (code == FZ_OK)
+        code = store_learned_news(store, job, &fresh, &news_arena, err);
     for (int i = 0; code == FZ_OK && i < TRIES; i++) {
         struct fz_arena arena;
         fz_arena_init(&arena, FINISH_MEMORY);
-        code = finish_report(store, job, done, fz_span_make(packed, packed_len), &arena, err);
+        code = finish_report(store, job, &fresh, fz_span_make(packed, packed_len), &arena, err);
         fz_arena_deinit(&arena);
         if (code == FZ_OK || !sql_may_retry(store->sql))
             break;

@@ -62,6 +62,16 @@ FZ_MUST_CHECK enum fz_code store_uuids_sort(const struct fz_uuid *uuids, size_t 
                                             struct fz_error *err);
 struct sql_value store_uuids_value(const struct store_uuids *uuids);
 
+/* Before the transaction of the report's end: leave in done->learned what is not known yet, in the
+ * arena. Nothing for a transient report. */
+FZ_MUST_CHECK enum fz_code store_learned_news(struct store *store, const struct store_job *job,
+                                              struct store_report_done *done,
+                                              struct fz_arena *arena, struct fz_error *err);
+/* Inside it: keep them. Of two names for one function the first stays. */
+FZ_MUST_CHECK enum fz_code store_learned_add(struct store *store, const struct store_job *job,
+                                             const struct store_report_done *done,
+                                             struct fz_arena *arena, struct fz_error *err);
+
 /* The key of the set of all images, and of the set of awaited ones; made if it is new. 0 for an
  * empty set. Inside a transaction. */
 FZ_MUST_CHECK enum fz_code store_image_set(struct store *store, int64_t project_id,

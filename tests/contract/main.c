@@ -264,6 +264,7 @@ main(int argc, char **argv)
     n_failed += contract_run_unblock();
     n_failed += contract_run_rebuild();
     n_failed += contract_run_isolation();
+    n_failed += contract_run_learned();
     n_failed += contract_run_chunks();
     n_failed += contract_run_sessions();
     n_failed += contract_run_committer();
