@@ -91,14 +91,13 @@ apply_links(struct store *store, int64_t project_id, const struct fz_uuid *uuid,
             struct fz_error *err)
 {
     const struct sql_value args[] = {sql_int(project_id), sql_blob(fz_span_make(uuid->bytes, 16))};
-    return sql_exec(
-        store->sql,
-        "UPDATE symbol_files SET map_uuid = (SELECT max(l.map_uuid) FROM symbol_files l "
-        "WHERE l.project_id = $1 AND l.uuid = $2 AND l.kind = 'uuidmap') "
-        "WHERE project_id = $1 AND uuid = $2 AND kind IN ('dsym', 'binary') AND "
-        "map_uuid IS NOT NULL AND EXISTS (SELECT 1 FROM symbol_files l WHERE "
-        "l.project_id = $1 AND l.uuid = $2 AND l.kind = 'uuidmap')",
-        args, FZ_ARRAY_LEN(args), NULL, err);
+    return sql_exec(store->sql,
+                    "UPDATE symbol_files SET map_uuid = (SELECT l.map_uuid FROM symbol_files l "
+                    "WHERE l.project_id = $1 AND l.uuid = $2 AND l.kind = 'uuidmap' ORDER BY l.key "
+                    "DESC LIMIT 1) WHERE project_id = $1 AND uuid = $2 AND kind IN ('dsym', "
+                    "'binary') AND map_uuid IS NOT NULL AND EXISTS (SELECT 1 FROM symbol_files l "
+                    "WHERE l.project_id = $1 AND l.uuid = $2 AND l.kind = 'uuidmap')",
+                    args, FZ_ARRAY_LEN(args), NULL, err);
 }
 
 static enum fz_code
