@@ -16,6 +16,7 @@
 #include "server/worker/image_map.h"
 #include "server/worker/resolve_symbols.h"
 #include "symbolicator/arch.h"
+#include "symbolicator/demangle.h"
 
 /* What is known of an image while the frames are walked. */
 struct image_index {
@@ -174,7 +175,7 @@ has_hidden_name(const struct report_frame *frame)
 {
     for (size_t i = 0; i < frame->n_symbols; i++) {
         const char *name = frame->symbols[i].function;
-        if (name && fz_text_has_prefix(name, "__hidden#"))
+        if (name && sym_demangle_is_hidden(name)) /* with as many underscores as were left */
             return true;
     }
     return false;
