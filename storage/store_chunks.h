@@ -47,7 +47,7 @@ FZ_MUST_CHECK enum fz_code store_chunk_drop(struct store *store, const struct st
 struct store_assembled {
     int64_t project_id;
     char sha1[FZ_SHA1_TEXT]; /* of the whole file */
-    const char *kind;        /* "symbols", "sources", "bcsymbolmap", "uuidmap" */
+    const char *kind;        /* "symbols" (with an upload), "sources" */
     struct fz_uuid uuid;     /* what the client says it belongs to; nil if it does not */
     const char *name;
     char blob_sha256[FZ_SHA256_TEXT];

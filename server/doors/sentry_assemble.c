@@ -176,24 +176,14 @@ is_worth_waiting(const struct sentry_file *files, size_t n, struct waiting *ret)
     return ret->n > 0;
 }
 
-/* Files that have names for others go first, so that they are there when those are read. */
-static bool
-goes_first(const struct sentry_file *file)
-{
-    return fz_text_has_suffix(file->name, ".plist") ||
-           fz_text_has_suffix(file->name, ".bcsymbolmap");
-}
-
 static enum fz_code
 assemble(struct api_call *call, struct fz_error *err)
 {
     struct sentry_file *files = NULL;
     size_t n = 0;
     enum fz_code code = read_request(call, &files, &n, err);
-    for (int turn = 0; turn < 2; turn++)
-        for (size_t i = 0; !code && i < n; i++)
-            if (goes_first(&files[i]) == (turn == 0))
-                code = sentry_file_step(call, &files[i], err);
+    for (size_t i = 0; !code && i < n; i++)
+        code = sentry_file_step(call, &files[i], err);
     if (code)
         return code;
     struct waiting *waiting = n <= WAIT_FILES ? calloc(1, sizeof(*waiting)) : NULL;

@@ -180,17 +180,27 @@ sentry_cli_dif(struct json_write *w, const char *key, const struct sentry_dif *d
     json_write_close(w, '}');
 }
 
+const char *
+sentry_cli_type(const char *kind)
+{
+    return !kind                         ? "other"
+           : strcmp(kind, "dsym") == 0   ? "dbg"
+           : strcmp(kind, "binary") == 0 ? "exe"
+                                         : "other"; /* a symbol map, or what tells of one */
+}
+
 void
 sentry_cli_dif_take(const json_t *file, struct sentry_dif *ret)
 {
     const json_t *features = json_object_get(file, "features");
     const char *kind = sentry_cli_text(file, "kind"), *uuid = sentry_cli_text(file, "uuid");
+    const char *arch = sentry_cli_text(file, "arch");
     *ret = (struct sentry_dif){
         .id = "",
         .sha1 = "",
         .name = sentry_cli_text(file, "name"),
-        .arch = sentry_cli_text(file, "arch"),
-        .type = kind && strcmp(kind, "dsym") == 0 ? "dbg" : "exe",
+        .arch = arch && *arch ? arch : NULL,
+        .type = sentry_cli_type(kind),
         .size = (uint64_t)json_integer_value(json_object_get(file, "size")),
         .has_symtab = json_is_true(json_object_get(features, "symtab")),
         .has_dwarf = json_is_true(json_object_get(features, "dwarf")),

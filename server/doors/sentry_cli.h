@@ -39,6 +39,8 @@ struct sentry_dif {
     int64_t created_ms;
     bool has_symtab, has_dwarf, has_unwind, has_sources;
 };
+/* Its type for a kind of symbol file of ours. */
+const char *sentry_cli_type(const char *kind);
 void sentry_cli_dif(struct json_write *w, const char *key, const struct sentry_dif *dif);
 /* The same from one entry of an upload's result ("files" of POST /api/v1/symbols). */
 void sentry_cli_dif_take(const json_t *file, struct sentry_dif *ret);

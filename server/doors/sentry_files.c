@@ -14,6 +14,7 @@
 
 enum {
     COPY_BYTES = 1024 * 1024,
+    UUID_FILES = 100, /* of one UUID that are looked at */
     /* What failed is tried again from then on when it is asked for: a newer program may succeed. */
     RETRY_MS = 10 * 60 * 1000,
 };
@@ -28,16 +29,19 @@ fail_file(struct api_call *call, struct sentry_file *file, const char *detail, s
     return file->detail ? FZ_OK : fz_arena_fail(call->arena, err);
 }
 
-/* Whether the symbol files of this UUID are still there: they can be deleted, and sent again. */
+/* Whether a file of this UUID and kind is still there: it can be deleted, and sent again. */
 static enum fz_code
-is_there(struct api_call *call, const struct fz_uuid *uuid, bool *ret, struct fz_error *err)
+is_there(struct api_call *call, const struct fz_uuid *uuid, const char *kind, bool *ret,
+         struct fz_error *err)
 {
-    struct store_symbol *symbols;
+    struct store_symbol *symbols = NULL;
     const char *cursor;
     size_t n = 0;
-    enum fz_code code = store_symbol_list(call->store, call->project_id, uuid, NULL, 1, call->arena,
-                                          &symbols, &n, &cursor, err);
-    *ret = n > 0;
+    enum fz_code code = store_symbol_list(call->store, call->project_id, uuid, NULL, UUID_FILES,
+                                          call->arena, &symbols, &n, &cursor, err);
+    *ret = false;
+    for (size_t i = 0; !code && i < n && !*ret; i++)
+        *ret = strcmp(symbols[i].kind, kind) == 0;
     return code;
 }
 
@@ -91,7 +95,8 @@ judge_done(struct api_call *call, struct sentry_file *file, const struct store_u
         return fail_file(call, file, text, err);
     }
     bool there = false;
-    code = is_there(call, &dif.uuid, &there, err);
+    const char *kind = sentry_cli_text(slice, "kind");
+    code = is_there(call, &dif.uuid, kind ? kind : "", &there, err);
     if (code)
         return code;
     if (!there)
@@ -145,14 +150,13 @@ sentry_file_look(struct api_call *call, struct sentry_file *file, struct fz_erro
     if (known.upload_id[0]) {
         code = judge_upload(call, file, &known, err);
     } else {
-        bool is_sources = strcmp(known.kind, "sources") == 0;
         file->state = SENTRY_OK;
         file->dif = (struct sentry_dif){.id = file->sha1,
                                         .name = known.name,
-                                        .type = is_sources ? "src" : "other",
+                                        .type = "src",
                                         .uuid = known.uuid,
                                         .size = known.size,
-                                        .has_sources = is_sources};
+                                        .has_sources = true};
     }
     file->dif.sha1 = file->sha1;
     file->dif.created_ms = known.created_ms;
@@ -193,43 +197,30 @@ append_chunk(struct api_call *call, const struct store_chunk *chunk, struct join
     return code;
 }
 
-/* What kind of file it is, told by how it begins. */
+/* Sources are only kept; everything else is read by a worker's child. */
 static const char *
-kind_of(int fd, const char *name)
+kind_of(int fd)
 {
-    char head[32] = "";
-    if (pread(fd, head, sizeof(head) - 1, 0) < 4)
-        return "symbols";
-    if (memcmp(head, "SYSB", 4) == 0)
-        return "sources";
-    if (fz_text_has_prefix(head, "BCSymbolMap Version:"))
-        return "bcsymbolmap";
-    if (fz_text_has_suffix(name, ".plist") &&
-        (fz_text_has_prefix(head, "<?xml") || fz_text_has_prefix(head, "bplist00")))
-        return "uuidmap";
-    return "symbols";
+    char head[4];
+    bool is_bundle = pread(fd, head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
+                     memcmp(head, "SYSB", sizeof(head)) == 0;
+    return is_bundle ? "sources" : "symbols";
 }
 
 static enum fz_code
-keep_file(struct api_call *call, struct sentry_file *file, int fd, uint64_t size,
-          struct fz_error *err)
+keep_file(struct api_call *call, struct sentry_file *file, int fd, struct fz_error *err)
 {
     struct store_assembled made = {.project_id = call->project_id,
-                                   .kind = kind_of(fd, file->name),
+                                   .kind = kind_of(fd),
                                    .uuid = file->uuid,
                                    .name = file->name};
     struct metrics *metrics = api_metrics_of(call->api);
-    int packed FZ_CLEANUP(fz_closep) = -1;
-    enum fz_code code = FZ_OK;
     memcpy(made.sha1, file->sha1, sizeof(made.sha1));
     if (strcmp(made.kind, "symbols") == 0) {
         struct fz_uuid id = fz_uuid_new();
         fz_uuid_format(&id, made.upload_id);
-        code = sentry_map_pack(call, file, fd, size, &packed, err);
     }
-    if (!code)
-        code = blob_put_fd(api_blobs(call->api), packed < 0 ? fd : packed, made.blob_sha256,
-                           &made.size, err);
+    enum fz_code code = blob_put_fd(api_blobs(call->api), fd, made.blob_sha256, &made.size, err);
     /* One that is known is known as failed long ago, or its symbols were deleted. */
     if (!code)
         code = store_assembled_forget(call->store, call->project_id, file->sha1, err);
@@ -281,7 +272,7 @@ join(struct api_call *call, struct sentry_file *file, struct fz_error *err)
                  file->sha1);
         return fail_file(call, file, text, err);
     }
-    code = keep_file(call, file, fd, to.size, err);
+    code = keep_file(call, file, fd, err);
     return code ? code : sentry_file_look(call, file, err);
 }
 

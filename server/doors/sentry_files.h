@@ -36,13 +36,4 @@ FZ_MUST_CHECK enum fz_code sentry_file_look(struct api_call *call, struct sentry
 FZ_MUST_CHECK enum fz_code sentry_file_step(struct api_call *call, struct sentry_file *file,
                                             struct fz_error *err);
 
-/* ---- sentry_maps.c */
-/* If the BCSymbolMap of this debug file is kept: both as one archive in a new descriptor. Else
- * *ret_fd stays as it is. */
-FZ_MUST_CHECK enum fz_code sentry_map_pack(struct api_call *call, const struct sentry_file *file,
-                                           int fd, uint64_t size, int *ret_fd,
-                                           struct fz_error *err);
-/* DBGOriginalUUID of an XML property list. */
-bool sentry_map_original(struct fz_span plist, struct fz_uuid *ret);
-
 #endif

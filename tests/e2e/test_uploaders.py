@@ -96,7 +96,9 @@ class WithServer(unittest.TestCase):
         return int(done.stderr[-3:] or 0), done.stdout
 
     def ready(self):
-        return {s["uuid"] for s in self.server.request("GET", "/api/v1/symbols")[1]["symbols"] if s["state"] == "ready"}
+        """UUIDs of images whose symbols are ready; symbol maps stand beside them."""
+        return {s["uuid"] for s in self.server.request("GET", "/api/v1/symbols")[1]["symbols"]
+                if s["state"] == "ready" and s["kind"] in ("dsym", "binary")}
 
 
 class Curl(WithServer):
@@ -316,16 +318,20 @@ class Chunks(WithServer):
         self.assertIn("no symbol file", state["detail"])
 
     def test_what_is_only_kept(self):
+        one, two = "11111111-2222-3333-4444-555555555555", "44444444-4444-4444-4444-444444444444"
         kept = {"Demo": b"SYSB\x02\0\0\0PK\x05\x06" + b"\0" * 18,
-                "1111.bcsymbolmap": b"BCSymbolMap Version: 2.0\n_a\n", "2222.plist": b'<?xml version="1.0"?><plist/>'}
+                f"{one}.bcsymbolmap": b"BCSymbolMap Version: 2.0\n_a\n",
+                f"{two}.plist": b'<?xml version="1.0"?><plist version="1.0"><dict><key>DBGOriginalUUID</key><string>' +
+                                one.encode() + b"</string></dict></plist>"}
         types = {}
         for name, data in kept.items():
             sha1 = hashlib.sha1(data).hexdigest()
             self.send(data)
-            answer = self.assemble({sha1: {"name": name, "chunks": [sha1], "debug_id": "4" * 32}})[sha1]
-            self.assertEqual(answer["state"], "ok")
+            uuid = one if name.startswith("1") else two
+            answer = self.assemble({sha1: {"name": name, "chunks": [sha1], "debug_id": uuid}})[sha1]
+            self.assertEqual(answer["state"], "ok", answer)
             types[name] = answer["dif"]["data"]["type"]
-        self.assertEqual(types, {"Demo": "src", "1111.bcsymbolmap": "other", "2222.plist": "other"})
+        self.assertEqual(types, {"Demo": "src", f"{one}.bcsymbolmap": "other", f"{two}.plist": "other"})
         self.assertEqual(self.ready(), set())
 
     def test_bad_requests(self):

@@ -1,4 +1,4 @@
-#include "server/doors/sentry_files.h"
+#include "server/doors/sentry_cli.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -106,42 +106,12 @@ test_members(void **state)
     assert_int_equal(sentry_cli_time(body, "b"), 0);
 }
 
-static void
-test_map_original(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *plist;
-        bool want;
-    } cases[] = {
-        {"<plist><dict><key>DBGOriginalUUID</key>\n\t<string>11111111-2222-3333-4444-555555555555"
-         "</string></dict></plist>",
-         true},
-        {"<key>DBGOriginalUUID</key><string>11111111222233334444555555555555</string>", true},
-        {"<key>Other</key><string>11111111-2222-3333-4444-555555555555</string>", false},
-        {"<key>DBGOriginalUUID</key><string>11111111-2222-3333-4444-555555555555", false},
-        {"<key>DBGOriginalUUID</key><string>", false},
-        {"<key>DBGOriginalUUID</key><string>no</string>", false},
-        {"<key>DBGOriginalUUID", false},
-        {"", false},
-    };
-    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
-        struct fz_uuid uuid;
-        if (sentry_map_original(fz_span_cstr(cases[i].plist), &uuid) != cases[i].want)
-            fail_msg("%s", cases[i].plist);
-        assert_true(!cases[i].want || uuid.bytes[15] == 0x55);
-    }
-    struct fz_uuid uuid;
-    assert_false(sentry_map_original(fz_span_make(NULL, 0), &uuid));
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_credential),   cmocka_unit_test(test_error),
         cmocka_unit_test(test_dif),          cmocka_unit_test(test_members),
-        cmocka_unit_test(test_map_original),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
