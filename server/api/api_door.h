@@ -36,13 +36,13 @@ struct api_route {
     enum api_body body;
     unsigned scope; /* 0: open to all; the handler then asks api_authorize_token() itself */
     const char *name;
-    http_handler_fn handle; /* app is the struct api */
-    unsigned flags;         /* HTTP_ROUTE_* */
-    api_find_token_fn find_token;
-    http_write_error_fn write_error;
+    http_handler_fn handle;   /* app is the struct api */
+    unsigned flags;           /* HTTP_ROUTE_* */
     bool token_may_come_late; /* a request without one is let in with a body of late_token_bytes at
                                  most; its http_token_id() is 0, and the handler must find the token
                                  in the body and ask api_authorize_token() */
+    api_find_token_fn find_token;
+    http_write_error_fn write_error;
 };
 
 struct api_routes {

@@ -14,6 +14,7 @@
 struct sentry {
     struct ingest_take take;
     const json_t *root;
+    struct report_thread *current; /* the one that spoke; NULL = none says so */
     const json_t *exception; /* the one that ended the app: the last of the chain; NULL = none */
     int64_t thread_id;       /* that the exception names, -1 = none */
     bool is_thrown;          /* its stack is that of a throw: return addresses only */

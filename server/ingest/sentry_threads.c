@@ -68,6 +68,8 @@ take_thread(struct sentry *s, const json_t *object, size_t number, json_t *rest)
     thread->name = ingest_take_text(t, object, where, "name");
     thread->state = ingest_take_text(t, object, where, "state");
     thread->crashed = ingest_take_bool(t, object, where, "crashed", false);
+    if (!s->current && ingest_take_bool(t, object, where, "current", false))
+        s->current = thread;
     sentry_take_stack(s, object, where, &stack);
     if (thread->crashed || (s->exception && thread->index == s->thread_id))
         sentry_adjust_crashed(s, &stack);
@@ -142,7 +144,7 @@ thread_of_exception(const struct sentry *s)
         if (r->threads[i].crashed && !marked)
             marked = &r->threads[i];
     }
-    return marked;
+    return marked ? marked : s->current;
 }
 
 static bool
@@ -216,6 +218,8 @@ sentry_take_threads(struct sentry *s)
         place_stack(s, &stack);
     if (s->thread_id >= 0)
         r->crash.thread = s->thread_id;
+    else if (s->current && !thread_of_exception(s)->crashed)
+        r->crash.thread = s->current->index;
     ingest_settle_crashed(r);
     sentry_take_chain(s, stack.has_more);
 }

@@ -1,5 +1,6 @@
 #include "tests/unit/ingest_case.h"
 
+#include "base/attr.h"
 #include "server/report/render.h"
 
 static struct report
@@ -207,6 +208,31 @@ test_names_of_both_stacks(void **state)
     assert_true(frame->has_client_start);
     assert_int_equal(frame->client_start, 4);
     assert_int_equal(r.threads[1].frames[1].n_client, 0);
+}
+
+/* Of an error that was only reported, the thread is the one that was running. */
+static void
+test_current_thread(void **state)
+{
+    static const char *const exceptions[] = {
+        "", "\"exception\":[{\"type\":\"E\"}],",
+        "\"exception\":[{\"type\":\"E\",\"stacktrace\":{\"frames\":"
+        "[{\"instruction_addr\":9}]}}],"};
+    (void)state;
+    for (size_t i = 0; i < FZ_ARRAY_LEN(exceptions); i++) {
+        struct report r = parse(fz_arena_printf(
+            &arena,
+            "{\"event_id\":\"1\",\"level\":\"error\",%s\"threads\":[{\"id\":3},{\"id\":4,"
+            "\"current\":true,\"stacktrace\":{\"frames\":[{\"instruction_addr\":9}]}}]}",
+            exceptions[i]));
+        assert_int_equal(r.n_threads, 2);
+        assert_int_equal(r.crash.thread, 4);
+        assert_int_equal(r.n_exception_frames, 0);
+    }
+    struct report r =
+        parse("{\"event_id\":\"1\",\"threads\":[{\"id\":3,\"current\":true},{\"id\":4,"
+              "\"crashed\":true}]}");
+    assert_int_equal(r.crash.thread, 4);
 }
 
 static void
@@ -429,6 +455,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_adjust, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_adjusted_by_client, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_names_of_both_stacks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_current_thread, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_limits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_kinds, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_release, set_up, tear_down),
