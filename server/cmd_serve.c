@@ -170,10 +170,18 @@ stop(struct serve *serve)
 int
 cmd_serve(int argc, char **argv)
 {
-    static const char *const allowed[] = {
-        "listen",  "data",      "database",   "blobs",       "workers",
-        "migrate", "log-level", "public-url", "upload-wait", "symbolicate-v5-project",
-        NULL};
+    static const char *const allowed[] = {"listen",
+                                          "data",
+                                          "database",
+                                          "blobs",
+                                          "workers",
+                                          "migrate",
+                                          "log-level",
+                                          "learned-names",
+                                          "public-url",
+                                          "upload-wait",
+                                          "symbolicate-v5-project",
+                                          NULL};
     static struct serve serve = {.lock_fd = -1, .metrics_fd = -1};
     struct fz_error err;
     sigset_t signals;

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -50,6 +51,14 @@ inherited_metrics(void)
     return metrics;
 }
 
+static enum worker_learned
+learned_mode(const char *word)
+{
+    if (strcmp(word, "shared") == 0)
+        return WORKER_LEARNED_SHARED;
+    return strcmp(word, "project") == 0 ? WORKER_LEARNED_PROJECT : WORKER_LEARNED_OFF;
+}
+
 static enum fz_code
 work(const struct config *config, struct fz_error *err)
 {
@@ -65,6 +74,7 @@ work(const struct config *config, struct fz_error *err)
                                          .blobs_url = config->blobs,
                                          .name = name,
                                          .limits = &config->limits,
+                                         .learned = learned_mode(config->learned_names),
                                          .metrics = metrics};
     enum fz_code code = worker_run(&worker, should_stop, NULL, err);
     if (metrics)
@@ -103,8 +113,8 @@ supervise(const struct config *config, int argc, char **argv, struct fz_error *e
 int
 cmd_worker(int argc, char **argv)
 {
-    static const char *const allowed[] = {"data",    "database",  "blobs",
-                                          "workers", "log-level", NULL};
+    static const char *const allowed[] = {"data",      "database",      "blobs", "workers",
+                                          "log-level", "learned-names", NULL};
     struct config config;
     struct fz_error err;
     if (config_take_flag(&argc, argv, "help")) {

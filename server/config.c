@@ -16,7 +16,7 @@ enum { FILE_MAX_BYTES = 64 * 1024, NAME_MAX_LEN = 64, WORKERS_MAX = 256, WAIT_MA
 
 const char config_metrics_variable[] = "FRAMEZERO_METRICS_FD";
 
-enum kind { KIND_TEXT, KIND_WORKERS, KIND_BOOL, KIND_SECONDS, KIND_LEVEL };
+enum kind { KIND_TEXT, KIND_WORKERS, KIND_BOOL, KIND_SECONDS, KIND_LEVEL, KIND_LEARNED };
 
 #define MEMBER(m) offsetof(struct config, m), sizeof(((struct config *)0)->m)
 static const struct option {
@@ -34,6 +34,7 @@ static const struct option {
     {"log-level", KIND_LEVEL, MEMBER(log_level)},
     {"symbolicate-v5-project", KIND_TEXT, MEMBER(symbolicate_v5_project)},
     {"upload-wait", KIND_SECONDS, MEMBER(upload_wait_s)},
+    {"learned-names", KIND_LEARNED, MEMBER(learned_names)},
 };
 #undef MEMBER
 
@@ -51,6 +52,9 @@ config_help(void)
            "  --no-migrate         FRAMEZERO_MIGRATE=no   migrates\n"
            "  --log-level LEVEL    FRAMEZERO_LOG_LEVEL    info (debug, info, warn, error)\n"
            "  --upload-wait S      FRAMEZERO_UPLOAD_WAIT  600; an upload's answer waits so long\n"
+           "  --learned-names WHO  FRAMEZERO_LEARNED_NAMES                  project\n"
+           "                       whom a report's names of system functions serve: off,\n"
+           "                       project, shared (all projects)\n"
            "  --symbolicate-v5-project NAME               none; whose symbols the profiler gets\n"
            "                       FRAMEZERO_SYMBOLICATE_V5_PROJECT         without a token\n"
            "  --limit NAME=VALUE   FRAMEZERO_LIMIT_NAME   see README.md\n";
@@ -103,6 +107,13 @@ set_option(struct config *config, const struct option *option, const char *value
     void *field = (char *)config + option->offset;
     uint64_t number;
     switch (option->kind) {
+    case KIND_LEARNED:
+        if (strcmp(value, "off") != 0 && strcmp(value, "project") != 0 &&
+            strcmp(value, "shared") != 0)
+            return fz_fail(err, FZ_E_MALFORMED, "%s: '%.40s' is none of off, project, shared",
+                           where, value);
+        memcpy(field, value, strlen(value) + 1);
+        return FZ_OK;
     case KIND_LEVEL:
         if (strcmp(value, "debug") != 0 && strcmp(value, "info") != 0 &&
             strcmp(value, "warn") != 0 && strcmp(value, "error") != 0)
@@ -214,7 +225,7 @@ read_line(struct config *config, char *line, const char *where, struct fz_error 
             err, FZ_E_MALFORMED,
             "%s: unknown key '%.40s'; known are listen, data, database, blobs, "
             "public-url, workers, migrate, log-level, symbolicate-v5-project, upload-wait, "
-            "limit.NAME",
+            "learned-names, limit.NAME",
             where, key);
     return set_option(config, option, value, where, err);
 }
@@ -389,6 +400,7 @@ config_load(int argc, char **argv, const char *const *allowed, struct config *re
         .workers = -1,
         .migrate = true,
         .log_level = "info",
+        .learned_names = "project",
         .upload_wait_s = 600,
         .limits = limits_default(),
     };

@@ -30,6 +30,7 @@ struct config {
     char symbolicate_v5_project[256]; /* whose symbols /symbolicate/v5 gives without a token; "" */
     unsigned upload_wait_s; /* how long POST /symbols waits for its job before it answers 202; 600
                              */
+    char learned_names[16]; /* "off", "project", "shared" */
     struct limits limits;
 };
 

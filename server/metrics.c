@@ -215,6 +215,8 @@ metrics_print(const struct metrics *metrics, const struct metrics_gauges *gauges
            atomic_load(&metrics->frames_symbolicated));
     single(out, "frames_unnamed_total", "counter", "Frames that got none.",
            atomic_load(&metrics->frames_unnamed));
+    single(out, "frames_learned_total", "counter", "Of those with a name, by what others told.",
+           atomic_load(&metrics->frames_learned));
     single(out, "index_cache_hits_total", "counter", "Symbol indexes found open.",
            atomic_load(&metrics->index_cache_hits));
     single(out, "index_cache_misses_total", "counter", "Symbol indexes that had to be opened.",

@@ -38,7 +38,7 @@ struct metrics {
     _Atomic uint64_t
         jobs[3][METRICS_JOB_RESULTS]; /* by enum store_job_kind (1 report, 2 upload) and result */
     _Atomic uint64_t job_bucket[3][METRICS_BUCKETS], job_sum_us[3];
-    _Atomic uint64_t frames_symbolicated, frames_unnamed;
+    _Atomic uint64_t frames_symbolicated, frames_unnamed, frames_learned;
     _Atomic uint64_t index_cache_hits, index_cache_misses, index_cache_open;
     _Atomic uint64_t child_starts, child_deaths;
 };

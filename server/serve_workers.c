@@ -19,7 +19,7 @@ enum {
     BACKOFF_MAX_MS = 30000,
     SETTLED_MS = 10000, /* one that lived so long was well: its next restart is immediate */
     IDLE_MS = 1000,
-    VARIABLES = 6,
+    VARIABLES = 7,
 };
 
 struct process {
@@ -55,6 +55,7 @@ make_environment(struct serve_workers *workers, int metrics_fd, struct fz_error 
         {"FRAMEZERO_BLOBS", config->blobs},
         {"FRAMEZERO_DATA", config->data_dir},
         {"FRAMEZERO_LOG_LEVEL", config->log_level},
+        {"FRAMEZERO_LEARNED_NAMES", config->learned_names},
         {"FRAMEZERO_WORKERS", "1"},
         {config_metrics_variable, NULL},
     };

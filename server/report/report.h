@@ -58,7 +58,8 @@ struct report_frame {
     enum report_trust trust;
     int image; /* number in images, -1 = in none; set by resolve unless the format gave it */
     bool has_image_offset;
-    uint64_t image_offset;
+    uint64_t image_offset;  /* of addr from the image's load address */
+    uint64_t lookup_offset; /* of lookup_addr, if has_image_offset; set by resolve */
     /* Names that the report brought itself, innermost first, source "client"; resolve shows them
      * where no symbol file has a better one. `function` as the report spells it, mangled or not. */
     struct report_symbol *client;

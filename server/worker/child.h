@@ -50,6 +50,11 @@ void child_cache_trim(struct child_cache *cache);
 FZ_MUST_CHECK enum fz_code child_cache_find(struct child *child, const struct fz_uuid *uuid,
                                             unsigned rank, struct fz_arena *arena,
                                             struct resolve_found *ret, struct fz_error *err);
+/* What other reports told of an image, as resolve_learned_fn; names in the arena. */
+FZ_MUST_CHECK enum fz_code child_learned_find(struct child *child, const struct fz_uuid *uuid,
+                                              const uint32_t *offsets, size_t n,
+                                              struct fz_arena *arena, struct resolve_learned *ret,
+                                              struct fz_error *err);
 /* Hits and misses since the last call. */
 void child_cache_counts(struct child_cache *cache, uint64_t *ret_hits, uint64_t *ret_misses);
 

@@ -8,6 +8,7 @@
 #include "server/ingest/ingest.h"
 #include "server/report/render.h"
 #include "server/worker/child.h"
+#include "server/worker/learn.h"
 #include "server/worker/resolve.h"
 
 struct finder {
@@ -21,6 +22,14 @@ find_index(void *user, const struct report_image *image, unsigned rank, struct r
 {
     const struct finder *finder = user;
     return child_cache_find(finder->child, &image->uuid, rank, finder->arena, ret, err);
+}
+
+static enum fz_code
+find_learned(void *user, const struct report_image *image, const uint32_t *offsets, size_t n,
+             struct resolve_learned *ret, struct fz_error *err)
+{
+    const struct finder *finder = user;
+    return child_learned_find(finder->child, &image->uuid, offsets, n, finder->arena, ret, err);
 }
 
 /* The crashed thread's first frame with a name, preferably one of the app itself: that is what a
@@ -57,10 +66,13 @@ count_frames(const struct report *report, struct proto_info *info)
 {
     for (size_t t = 0; t < report->n_threads; t++) {
         for (size_t i = 0; i < report->threads[t].n_frames; i++) {
-            if (report->threads[t].frames[i].n_symbols)
+            const struct report_frame *frame = &report->threads[t].frames[i];
+            if (frame->n_symbols)
                 info->n_frames_named++;
             else
                 info->n_frames_unnamed++;
+            if (frame->n_symbols && strcmp(frame->symbols[0].source, "learned") == 0)
+                info->n_frames_learned++;
         }
     }
 }
@@ -180,6 +192,8 @@ symbolicate(struct child *child, struct fz_span raw, const struct report_envelop
         code = resolve_report(&report, find_index, &finder, options, arena, err);
     if (code == FZ_OK)
         code = collect_info(&report, child->cache, arena, &info, err);
+    if (code == FZ_OK && options->learned)
+        learn_collect(&report, arena, &info.learned, &info.n_learned);
     if (code == FZ_OK)
         code = report_render_json(&report, envelope, out, err);
     if (code != FZ_OK)
@@ -224,10 +238,13 @@ child_symbolicate(struct child *child, struct fz_error *err)
     envelope.project = proto_get_text(&in, PROTO_TEXT_MAX, &arena);
     envelope.received_ms = (int64_t)fz_read_u64(&in);
     const char *prefixes = proto_get_text(&in, PROTO_PREFIXES_MAX, &arena);
+    bool learns = fz_read_u8(&in) != 0;
     struct resolve_options options;
     enum fz_code code = fz_read_done(&in, err);
     if (code == FZ_OK)
         code = split_prefixes(prefixes, &arena, &options, err);
+    if (code == FZ_OK && learns)
+        options.learned = find_learned;
     if (code == FZ_OK)
         code = fz_map_open_fd(report_fd, &raw, err);
     size_t json_len = 0;

@@ -25,8 +25,9 @@ struct worker {
     struct blob_store *blobs;
     struct store_job held[JOB_BATCH]; /* claimed; [0] runs */
     size_t n_held;
-    int64_t beat_ms;  /* monotonic: when the leases were renewed last */
-    int64_t swept_ms; /* monotonic: when old chunks were deleted last */
+    int64_t beat_ms;    /* monotonic: when the leases were renewed last */
+    int64_t swept_ms;   /* monotonic: when old chunks were deleted last */
+    int64_t trimmed_ms; /* monotonic: when learned names were counted last */
     /* The child that reads reports serves one project only, so that no report of another lies in
      * its memory when it is taken over. */
     struct child_process child;
@@ -55,7 +56,8 @@ FZ_MUST_CHECK enum fz_code job_report(struct worker *worker, const struct store_
 FZ_MUST_CHECK enum fz_code job_upload(struct worker *worker, const struct store_job *job,
                                       struct job_result *ret, bool *ret_died, struct fz_error *err);
 
-/* Once a minute: delete chunks of files that nobody came to use. Between jobs; logs what fails. */
+/* Once a minute: delete chunks of files that nobody came to use; every ten minutes: the learned
+ * names that are too many. Between jobs; logs what fails. */
 void job_sweep(struct worker *worker);
 
 /* A FAILED message in child->inbox as the code and text that it tells. Never FZ_OK. */

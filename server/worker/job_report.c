@@ -86,6 +86,37 @@ answer_index_get(struct answers *a, struct child_process *child, struct fz_error
                               fd >= 0 ? 1 : 0, err);
 }
 
+/* LEARNED: what other reports told of an image. */
+static enum fz_code
+answer_learned(struct answers *a, struct child_process *child, struct fz_error *err)
+{
+    enum worker_learned mode = a->worker->config->learned;
+    struct fz_arena arena FZ_CLEANUP(fz_arena_deinit);
+    fz_arena_init(&arena, 4 * 1024 * 1024);
+    struct fz_uuid uuid;
+    uint32_t *offsets;
+    size_t n;
+    enum fz_code code =
+        proto_learned_ask_decode(child->inbox.body, &arena, &uuid, &offsets, &n, err);
+    if (code == FZ_E_MALFORMED || mode == WORKER_LEARNED_OFF)
+        return job_child_nonsense(child, err);
+    if (code != FZ_OK)
+        return code;
+    struct store_learned found[PROTO_ASK_MAX];
+    code =
+        store_learned_find(a->worker->store, mode == WORKER_LEARNED_SHARED ? 0 : a->job->project_id,
+                           &uuid, offsets, n, &arena, found, err);
+    struct fz_buffer body FZ_CLEANUP(fz_buffer_deinit);
+    fz_buffer_init(&body, 0);
+    if (code == FZ_OK) {
+        proto_learned_answer_encode(found, n, &body);
+        code = fz_buffer_done(&body, err);
+    }
+    if (code != FZ_OK)
+        return code;
+    return child_process_send(child, PROTO_LEARNED_IS, fz_buffer_span(&body), NULL, 0, err);
+}
+
 /* Let the child ask until it has done or failed. FZ_OK: child->inbox holds DONE. */
 static enum fz_code
 converse(struct answers *a, struct child_process *child, struct fz_error *err)
@@ -102,6 +133,8 @@ converse(struct answers *a, struct child_process *child, struct fz_error *err)
             code = answer_index(a, child, err);
         else if (child->inbox.kind == PROTO_INDEX_GET)
             code = answer_index_get(a, child, err);
+        else if (child->inbox.kind == PROTO_LEARNED)
+            code = answer_learned(a, child, err);
         else
             code = job_child_nonsense(child, err);
         if (code != FZ_OK) {
@@ -206,6 +239,7 @@ send_report(struct worker *w, const struct store_job *job, int result_fd, struct
     proto_put_text(&body, project.name, PROTO_TEXT_MAX);
     proto_put_u64(&body, (uint64_t)row.received_ms);
     proto_put_text(&body, project.cut_prefixes, PROTO_PREFIXES_MAX);
+    proto_put_u8(&body, w->config->learned != WORKER_LEARNED_OFF);
     int fds[PROTO_FDS_MAX] = {report_fd, result_fd};
     code = fz_buffer_done(&body, err);
     if (code == FZ_OK)
@@ -221,10 +255,11 @@ count(struct worker *w, const struct proto_info *info)
     /* A child's word, so bounded: it can spoil its own counts, not the sum of all. */
     uint64_t max = (uint64_t)w->config->limits->threads * w->config->limits->frames;
     if (!m || info->n_frames_named > max || info->n_frames_unnamed > max ||
-        info->n_cache_hits > max || info->n_cache_misses > max)
+        info->n_frames_learned > max || info->n_cache_hits > max || info->n_cache_misses > max)
         return;
     m->frames_symbolicated += info->n_frames_named;
     m->frames_unnamed += info->n_frames_unnamed;
+    m->frames_learned += info->n_frames_learned;
     m->index_cache_hits += info->n_cache_hits;
     m->index_cache_misses += info->n_cache_misses;
 }
@@ -269,6 +304,11 @@ run(struct worker *w, const struct store_job *job, struct fz_arena *arena, struc
     done.n_waits = info.n_waits;
     done.images = info.images;
     done.n_images = info.n_images;
+    if (w->config->learned != WORKER_LEARNED_OFF) {
+        done.learned = info.learned;
+        done.n_learned = info.n_learned;
+        done.learned_shared = w->config->learned == WORKER_LEARNED_SHARED;
+    }
     ret->status = known_status(info.columns.status);
     count(w, &info);
     return store_job_finish_report(w->store, job, &done, err);

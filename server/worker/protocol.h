@@ -11,18 +11,28 @@
  *   kind          from    fields                                           descriptors
  *   START         worker  u8 role, struct limits as it lies in memory
  *   SYMBOLICATE   worker  text id, text project, i64 received_ms,          report, result
- *                         text path prefixes to cut, one a line
+ *                         text path prefixes to cut, one a line,
+ *                         u8 whether names are learned
  *   READ_SYMBOLS  worker  text file name                                   upload; a BCSymbolMap
- * for all of it, or none
+ *                                                                          for all of it, or none
  *   INDEX         child   16 bytes UUID of an image, u8 rank
- *   INDEX_IS      worker  u8 state, 32 bytes SHA-256 of the index, text kind, name and SHA-256 of
- *                         the symbol file; after INDEX_GET only the state  the index
+ *   INDEX_IS      worker  u8 state, 32 bytes SHA-256 of the index,         after INDEX_GET the
+ *                         text kind, name and SHA-256 of the symbol        index
+ *                         file; after INDEX_GET only the state
  *   INDEX_GET     child   (the index that was named last)
- *   FILE          child   (a new,
- * empty, writable file) FILE_IS       worker  u8 code, u32 number                              the
- * file, if code is 0 SLICE         child   struct proto_slice DONE          child   SYMBOLICATE:
- * u64 JSON bytes, u64 info bytes: how the result file is filled READ_SYMBOLS: list of problems of
- * the upload as a whole FAILED        child   u8 enum fz_code, i64 offset, text
+ *   LEARNED       child   16 bytes UUID of an image, u32 offsets of
+ *                         addresses in it
+ *   LEARNED_IS    worker  u32 how many of the offsets it answers; for
+ *                         each of those that has a name u32 which
+ *                         offset, u32 offset of the start, text name
+ *   FILE          child   (a new, empty, writable file)
+ *   FILE_IS       worker  u8 code, u32 number                              the file, if code is 0
+ *   SLICE         child   struct proto_slice
+ *   DONE          child   SYMBOLICATE: u64 JSON bytes, u64 info bytes:
+ *                         how the result file is filled
+ *                         READ_SYMBOLS: list of problems of the upload
+ *                         as a whole
+ *   FAILED        child   u8 enum fz_code, i64 offset, text
  *
  * The struct limits needs no encoding since both sides are the same program file.
  */
@@ -34,7 +44,7 @@
 #include "base/error.h"
 #include "base/reader.h"
 #include "base/uuid.h"
-#include "storage/store.h"
+#include "storage/store_learned.h"
 #include "symbolicator/inspect.h"
 
 enum {
@@ -44,6 +54,9 @@ enum {
     PROTO_TEXT_MAX = 4096, /* of one text in a message from the child */
     PROTO_NAME_MAX = 1024,
     PROTO_PREFIXES_MAX = 32 * 1024,
+    PROTO_LEARNED_MAX = 4096,     /* names that one report teaches */
+    PROTO_REACH_MAX = 256 * 1024, /* a function is hardly longer; a false one would reach far */
+    PROTO_ASK_MAX = STORE_LEARNED_ASK,
 };
 
 enum proto_kind {
@@ -53,6 +66,8 @@ enum proto_kind {
     PROTO_INDEX,
     PROTO_INDEX_IS,
     PROTO_INDEX_GET,
+    PROTO_LEARNED,
+    PROTO_LEARNED_IS,
     PROTO_FILE,
     PROTO_FILE_IS,
     PROTO_SLICE,
@@ -136,12 +151,32 @@ struct proto_info {
     size_t n_waits;
     const struct fz_uuid *images;
     size_t n_images;
-    uint64_t n_frames_named, n_frames_unnamed, n_cache_hits, n_cache_misses; /* for /metrics */
+    const struct store_learned *learned; /* sorted by UUID and start, each once */
+    size_t n_learned;
+    /* For /metrics; n_frames_named counts those that are learned, too. */
+    uint64_t n_frames_named, n_frames_unnamed, n_frames_learned, n_cache_hits, n_cache_misses;
 };
 void proto_info_encode(const struct proto_info *info, struct fz_buffer *out);
-/* MALFORMED as above; LIMIT: more than max_images of either list. */
+/* MALFORMED as above; LIMIT: more than max_images of either list, or PROTO_LEARNED_MAX names. */
 FZ_MUST_CHECK enum fz_code proto_info_decode(struct fz_span body, size_t max_images,
                                              struct fz_arena *arena, struct proto_info *ret,
                                              struct fz_error *err);
+
+/* LEARNED and its answer. */
+void proto_learned_ask_encode(const struct fz_uuid *uuid, const uint32_t *offsets, size_t n,
+                              struct fz_buffer *out);
+/* MALFORMED: no offset, or more than PROTO_ASK_MAX. */
+FZ_MUST_CHECK enum fz_code proto_learned_ask_decode(struct fz_span body, struct fz_arena *arena,
+                                                    struct fz_uuid *ret_uuid,
+                                                    uint32_t **ret_offsets, size_t *ret_n,
+                                                    struct fz_error *err);
+/* As many of the n answers (at least one) as a packet holds. */
+void proto_learned_answer_encode(const struct store_learned *found, size_t n,
+                                 struct fz_buffer *out);
+/* Fills name (NULL = none known) and start of the first *ret_n_done of n, one at least. */
+FZ_MUST_CHECK enum fz_code proto_learned_answer_decode(struct fz_span body, size_t n,
+                                                       struct fz_arena *arena,
+                                                       struct store_learned *ret,
+                                                       size_t *ret_n_done, struct fz_error *err);
 
 #endif

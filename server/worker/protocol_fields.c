@@ -264,6 +264,19 @@ static const size_t columns[] = {
     offsetof(struct store_report, top_file),
 };
 
+static void
+put_learned(const struct proto_info *info, struct fz_buffer *out)
+{
+    proto_put_u32(out, (uint32_t)info->n_learned);
+    for (size_t i = 0; i < info->n_learned; i++) {
+        const struct store_learned *one = &info->learned[i];
+        fz_buffer_append(out, one->uuid.bytes, sizeof(one->uuid.bytes));
+        proto_put_u32(out, one->start);
+        proto_put_u32(out, one->reach);
+        proto_put_text(out, one->name, PROTO_NAME_MAX);
+    }
+}
+
 void
 proto_info_encode(const struct proto_info *info, struct fz_buffer *out)
 {
@@ -276,6 +289,7 @@ proto_info_encode(const struct proto_info *info, struct fz_buffer *out)
     proto_put_u64(out, (uint64_t)info->columns.top_line);
     proto_put_u64(out, info->n_frames_named);
     proto_put_u64(out, info->n_frames_unnamed);
+    proto_put_u64(out, info->n_frames_learned);
     proto_put_u64(out, info->n_cache_hits);
     proto_put_u64(out, info->n_cache_misses);
     proto_put_u32(out, (uint32_t)info->n_waits);
@@ -287,6 +301,7 @@ proto_info_encode(const struct proto_info *info, struct fz_buffer *out)
     proto_put_u32(out, (uint32_t)info->n_images);
     for (size_t i = 0; i < info->n_images; i++)
         fz_buffer_append(out, info->images[i].bytes, sizeof(info->images[i].bytes));
+    put_learned(info, out);
 }
 
 /* A count of records, checked against the limit and the bytes that are left. */
@@ -297,6 +312,36 @@ get_count(struct fz_reader *in, size_t max, size_t record, bool *ret_over)
     if (n > max)
         *ret_over = true;
     return n <= max && fz_read_fits(in, n, record) ? n : 0;
+}
+
+/* Names in rising order, each of a function that may be there. */
+static enum fz_code
+get_learned(struct fz_reader *in, struct fz_arena *arena, struct proto_info *info,
+            struct fz_error *err)
+{
+    bool over = false;
+    size_t n = get_count(in, PROTO_LEARNED_MAX, sizeof(struct fz_uuid) + 12, &over);
+    struct store_learned *list = fz_arena_array(arena, n, sizeof(*list));
+    if (!list)
+        return fz_arena_fail(arena, err);
+    for (size_t i = 0; i < n && !in->failed; i++) {
+        struct store_learned *one = &list[i];
+        get_uuid(in, &one->uuid);
+        one->start = fz_read_u32(in);
+        one->reach = fz_read_u32(in);
+        one->name = get_name(in, PROTO_NAME_MAX, arena);
+        int order = i ? memcmp(list[i - 1].uuid.bytes, one->uuid.bytes, sizeof(one->uuid)) : -1;
+        if (!in->failed &&
+            (!*one->name || one->reach > PROTO_REACH_MAX || fz_uuid_is_nil(&one->uuid) ||
+             order > 0 || (order == 0 && list[i - 1].start >= one->start)))
+            return fz_fail(err, FZ_E_MALFORMED, "report info: learned name %zu cannot be", i);
+    }
+    if (over)
+        return fz_fail(err, FZ_E_LIMIT, "report info: more than %d learned names",
+                       (int)PROTO_LEARNED_MAX);
+    info->learned = list;
+    info->n_learned = n;
+    return FZ_OK;
 }
 
 static bool
@@ -321,6 +366,7 @@ proto_info_decode(struct fz_span body, size_t max_images, struct fz_arena *arena
     info.columns.top_line = (int64_t)fz_read_u64(&in);
     info.n_frames_named = fz_read_u64(&in);
     info.n_frames_unnamed = fz_read_u64(&in);
+    info.n_frames_learned = fz_read_u64(&in);
     info.n_cache_hits = fz_read_u64(&in);
     info.n_cache_misses = fz_read_u64(&in);
 
@@ -342,7 +388,9 @@ proto_info_decode(struct fz_span body, size_t max_images, struct fz_arena *arena
 
     if (over)
         return fz_fail(err, FZ_E_LIMIT, "report info: more than %zu images", max_images);
-    enum fz_code code = finish(&in, err);
+    enum fz_code code = get_learned(&in, arena, &info, err);
+    if (code == FZ_OK)
+        code = finish(&in, err);
     if (code != FZ_OK)
         return code;
     if (!is_status(info.columns.status))

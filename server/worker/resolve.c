@@ -14,6 +14,7 @@
 #include "base/attr.h"
 #include "base/text.h"
 #include "server/worker/image_map.h"
+#include "server/worker/resolve_learned.h"
 #include "server/worker/resolve_symbols.h"
 #include "symbolicator/arch.h"
 #include "symbolicator/demangle.h"
@@ -187,6 +188,7 @@ name_frame(struct resolver *r, struct report_frame *frame, bool is_return, struc
 {
     struct report_image *image = &r->report->images[frame->image];
     uint64_t offset = adjusted(r, frame->image_offset, is_return);
+    frame->lookup_offset = offset;
     bool any = false;
     for (unsigned rank = 0; rank < RESOLVE_FILES_MAX && frame->n_symbols == 0; rank++) {
         struct file_index *file;
@@ -344,6 +346,8 @@ resolve_report(struct report *report, resolve_find_fn find, void *user,
         code = resolve_thread(r, &report->threads[i], err);
     if (code == FZ_OK)
         code = resolve_exception(r, err);
+    if (code == FZ_OK)
+        code = resolve_names_learned(&r->names, report, user, err);
     if (code == FZ_OK)
         code = tell_files(r, err);
     resolve_names_deinit(&r->names);

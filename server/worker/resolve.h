@@ -27,9 +27,22 @@ struct resolve_found { /* borrowed until resolve returns; the texts may be NULL 
 typedef enum fz_code (*resolve_find_fn)(void *user, const struct report_image *image, unsigned rank,
                                         struct resolve_found *ret, struct fz_error *err);
 
+/* Names that other reports told for these offsets of an image (rising, each once); ret[i].name
+ * stays NULL where none is known, else lives as long as the report. Asked after all symbol files,
+ * once per image that is not the app's and has frames without a name. */
+struct resolve_learned {
+    const char *name; /* as it was told: mangled or not */
+    uint32_t start;   /* offset of the function's start */
+};
+typedef enum fz_code (*resolve_learned_fn)(void *user, const struct report_image *image,
+                                           const uint32_t *offsets, size_t n,
+                                           struct resolve_learned *ret, struct fz_error *err);
+enum { RESOLVE_LEARNED_MAX = 4096 }; /* offsets of one report that are asked for */
+
 struct resolve_options {
     const char *const *cut_prefixes; /* path prefixes to cut from files; NULL = none */
     size_t n_cut_prefixes;
+    resolve_learned_fn learned; /* gets the user of resolve_find_fn; NULL = none are known */
 };
 
 FZ_MUST_CHECK enum fz_code resolve_report(struct report *report, resolve_find_fn find, void *user,

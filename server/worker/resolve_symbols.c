@@ -189,3 +189,25 @@ resolve_names_client(struct resolve_names *names, struct report_frame *frame, st
     frame->n_symbols = frame->n_client;
     return FZ_OK;
 }
+
+enum fz_code
+resolve_names_told(struct resolve_names *names, const char *name, uint64_t start,
+                   struct report_frame *frame, struct fz_error *err)
+{
+    struct report_symbol *symbol = fz_arena_array(names->arena, 1, sizeof(*symbol));
+    if (!symbol)
+        return fz_arena_fail(names->arena, err);
+    bool demangled;
+    symbol->function = readable(names, name, false, &demangled);
+    if (!symbol->function)
+        return fz_arena_fail(names->arena, err);
+    if (demangled)
+        symbol->mangled = name;
+    symbol->source = "learned";
+    symbol->has_offset = true;
+    symbol->offset = frame->image_offset - start; /* of the address as it is shown */
+    frame->symbols = symbol;
+    frame->n_symbols = 1;
+    frame->status = REPORT_FRAME_SYMBOLICATED;
+    return FZ_OK;
+}

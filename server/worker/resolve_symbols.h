@@ -36,4 +36,10 @@ FZ_MUST_CHECK enum fz_code resolve_names_at(struct resolve_names *names,
 FZ_MUST_CHECK enum fz_code resolve_names_client(struct resolve_names *names,
                                                 struct report_frame *frame, struct fz_error *err);
 
+/* A name that another report told, for a function that starts at the image's offset `start`, as the
+ * only symbol of the frame. */
+FZ_MUST_CHECK enum fz_code resolve_names_told(struct resolve_names *names, const char *name,
+                                              uint64_t start, struct report_frame *frame,
+                                              struct fz_error *err);
+
 #endif

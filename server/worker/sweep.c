@@ -2,8 +2,14 @@
 #include "base/time.h"
 #include "server/worker/job.h"
 #include "storage/store_chunks.h"
+#include "storage/store_learned.h"
 
-enum { EVERY_MS = 60 * 1000, AT_ONCE = 100, ARENA_BYTES = 1024 * 1024 };
+enum {
+    EVERY_MS = 60 * 1000,
+    EVERY_LEARNED_MS = 10 * 60 * 1000,
+    AT_ONCE = 100,
+    ARENA_BYTES = 1024 * 1024
+};
 
 /* The blob goes first: a row without one is deleted by the next sweep, a blob without a row by
  * nobody. */
@@ -16,10 +22,35 @@ drop(struct worker *w, const struct store_chunk *chunk, struct fz_error *err)
     return code;
 }
 
+static void
+warn(const char *what, const struct fz_error *err)
+{
+    char quoted[sizeof(err->text) * 2];
+    fz_log(FZ_LOG_WARN, what, "error=%s", fz_log_quote(err->text, quoted, sizeof(quoted)));
+}
+
+/* What is over the limit is deleted in portions, one a sweep. */
+static void
+sweep_learned(struct worker *w, int64_t now)
+{
+    struct fz_error err;
+    uint64_t n = 0;
+    if (w->trimmed_ms != 0 && now - w->trimmed_ms < EVERY_LEARNED_MS)
+        return;
+    w->trimmed_ms = now;
+    if (store_learned_trim(w->store, STORE_LEARNED_ROWS, &n, &err) != FZ_OK) {
+        warn("learned names cannot be deleted", &err);
+    } else if (n > 0) {
+        fz_log(FZ_LOG_INFO, "learned names deleted", "n=%llu", (unsigned long long)n);
+        w->trimmed_ms = 0; /* there may be more; between two jobs */
+    }
+}
+
 void
 job_sweep(struct worker *w)
 {
     int64_t now = fz_time_monotonic_ms();
+    sweep_learned(w, now);
     if (w->swept_ms != 0 && now - w->swept_ms < EVERY_MS)
         return;
     w->swept_ms = now;
@@ -32,9 +63,7 @@ job_sweep(struct worker *w)
     while (code == FZ_OK && i < n)
         code = drop(w, &chunks[i++], &err);
     if (code != FZ_OK) { /* the next sweep begins where this one ended */
-        char quoted[sizeof(err.text) * 2];
-        fz_log(FZ_LOG_WARN, "old chunks cannot be deleted", "error=%s",
-               fz_log_quote(err.text, quoted, sizeof(quoted)));
+        warn("old chunks cannot be deleted", &err);
     } else if (n > 0) {
         fz_log(FZ_LOG_INFO, "old chunks deleted", "n=%zu", n);
     }

@@ -20,10 +20,18 @@ void worker_name(char ret[WORKER_NAME]);
  * False for workers of other machines: they may well be alive. */
 bool worker_is_gone(void *user, const char *name);
 
+/* Whether the names that a report brings for the system's functions serve others. */
+enum worker_learned {
+    WORKER_LEARNED_OFF,
+    WORKER_LEARNED_PROJECT, /* those of the same project */
+    WORKER_LEARNED_SHARED,  /* all; what was learned for a single project is not looked at */
+};
+
 struct worker_config {
     const char *database_url, *blobs_url;
     const char *name; /* worker_name() */
     const struct limits *limits;
+    enum worker_learned learned;
     struct metrics *metrics; /* may be NULL */
 };
 

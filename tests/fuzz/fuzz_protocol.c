@@ -12,13 +12,17 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct proto_slice slice;
     struct proto_info info;
     struct sym_problems problems;
+    struct fz_uuid uuid;
+    struct store_learned found[PROTO_ASK_MAX];
+    uint32_t *offsets;
+    size_t n;
     struct fz_error err;
     struct fz_span body = fz_span_make(size > 1 ? data + 1 : NULL, size - 1);
     struct fz_buffer again;
     fz_buffer_init(&again, 0);
     fz_arena_init(&arena, 4 * 1024 * 1024);
     /* What is taken must come out the same when it is told again. */
-    switch (data[0] % 3) {
+    switch (data[0] % 5) {
     case 0:
         if (proto_slice_decode(body, &arena, &slice, &err) == FZ_OK)
             proto_slice_encode(&slice, &again);
@@ -27,12 +31,21 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (proto_info_decode(body, 64, &arena, &info, &err) == FZ_OK)
             proto_info_encode(&info, &again);
         break;
+    case 3:
+        if (proto_learned_ask_decode(body, &arena, &uuid, &offsets, &n, &err) == FZ_OK)
+            proto_learned_ask_encode(&uuid, offsets, n, &again);
+        break;
+    case 4: /* names may come in any order and twice */
+        if (proto_learned_answer_decode(body, PROTO_ASK_MAX, &arena, found, &n, &err) == FZ_OK &&
+            (n == 0 || n > PROTO_ASK_MAX))
+            abort();
+        break;
     default:
         if (proto_problems_decode(body, &arena, &problems, &err) == FZ_OK)
             proto_problems_encode(&problems, &again);
         break;
     }
-    if (again.len > 0 && data[0] % 3 != 0 && !fz_span_equal(fz_buffer_span(&again), body))
+    if (again.len > 0 && data[0] % 5 != 0 && !fz_span_equal(fz_buffer_span(&again), body))
         abort(); /* a slice's flags byte may hold bits that mean nothing */
     fz_buffer_deinit(&again);
     fz_arena_deinit(&arena);

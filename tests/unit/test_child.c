@@ -245,6 +245,7 @@ symbolicate(struct child_process *child, const char *raw, struct table *table,
     proto_put_text(&body, "shop", PROTO_TEXT_MAX);
     proto_put_u64(&body, 1000);
     proto_put_text(&body, NULL, PROTO_TEXT_MAX);
+    proto_put_u8(&body, 0);
     int fds[2] = {make_file(fz_span_cstr(raw)), make_file((struct fz_span){NULL, 0})};
     child_process_begin(child, 60);
     assert_int_equal(
