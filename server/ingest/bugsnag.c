@@ -91,7 +91,8 @@ need_event(struct fz_span body, struct fz_error *err)
     }
     if (is_event(event))
         return FZ_OK;
-    return fz_fail(err, FZ_E_MALFORMED, "Bugsnag report: no event with 'exceptions' in it");
+    return fz_fail_at(err, FZ_E_MALFORMED, (uint64_t)(event.data - body.data),
+                      "Bugsnag report: no event with 'exceptions' in it");
 }
 
 static enum fz_code

@@ -92,7 +92,7 @@ readable(struct fz_span body, const struct limits *limits, struct fz_buffer *buf
     if (code != FZ_OK && err)
         *err = fault;
     if (code == FZ_OK && !is_diagnostics(*ret))
-        return fz_fail(err, FZ_E_MALFORMED, "MetricKit: no diagnostics and no call stacks");
+        return fz_fail_at(err, FZ_E_MALFORMED, 0, "MetricKit: no diagnostics and no call stacks");
     return code;
 }
 

@@ -53,19 +53,21 @@ static enum fz_code
 need_frames(struct fz_span text, struct fz_error *err)
 {
     bool threads = false, addresses = false;
+    uint64_t odd = 0; /* where one of them is something else; the object itself if there is none */
     struct json_walk walk = json_walk_start(text);
     struct json_member member;
     while (json_walk_next(&walk, &member)) {
-        if (fz_span_is(member.key, "threads"))
-            threads = starts_array(&member);
-        else if (fz_span_is(member.key, "addresses"))
-            addresses = starts_array(&member);
+        bool is_threads = fz_span_is(member.key, "threads");
+        if (!is_threads && !fz_span_is(member.key, "addresses"))
+            continue;
+        *(is_threads ? &threads : &addresses) = starts_array(&member);
+        odd = (uint64_t)(member.value.data - text.data);
     }
     if (threads || addresses)
         return FZ_OK;
-    return fz_fail(err, FZ_E_MALFORMED,
-                   "framezero report: no 'threads' and no 'addresses' (an array of one of them is "
-                   "needed)");
+    return fz_fail_at(err, FZ_E_MALFORMED, odd,
+                      "framezero report: no 'threads' and no 'addresses' (an array of one of them "
+                      "is needed)");
 }
 
 static enum fz_code

@@ -217,16 +217,25 @@ take_value(struct ingest_take *t, struct fz_span content)
     return copy;
 }
 
+static uint64_t
+offset_in(struct fz_span body, struct fz_span part)
+{
+    return part.len ? (uint64_t)(part.data - body.data) : 0;
+}
+
 static enum fz_code
 quincy_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
              struct fz_error *err)
 {
     (void)limits;
     struct element crash, element;
-    if (!find_element(inside_crashes(body), "crash", &crash))
-        return fz_fail(err, FZ_E_MALFORMED, "quincy: no <crash> in <crashes>");
+    struct fz_span crashes = inside_crashes(body);
+    if (!find_element(crashes, "crash", &crash))
+        return fz_fail_at(err, FZ_E_MALFORMED, offset_in(body, crashes),
+                          "quincy: no <crash> in <crashes>");
     if (!find_element(crash.content, "log", &element))
-        return fz_fail(err, FZ_E_MALFORMED, "quincy: no <log> in <crash>, so no crash is told");
+        return fz_fail_at(err, FZ_E_MALFORMED, offset_in(body, crash.whole),
+                          "quincy: no <log> in <crash>, so no crash is told");
     struct fz_uuid uuid;
     if (find_element(crash.content, "uuid", &element) &&
         fz_uuid_parse(text_trim(element.content), &uuid) && !fz_uuid_is_nil(&uuid))
@@ -423,7 +432,7 @@ quincy_parse(struct fz_span body, const struct limits *limits, struct fz_arena *
     /* Only texts: a format that holds others could hold this one again. */
     const struct ingest_format *format = ingest_format_of(text);
     if (format != &ingest_crash_text && format != &ingest_stack_text)
-        return fz_fail_at(err, FZ_E_UNSUPPORTED, (uint64_t)(log.whole.data - body.data),
+        return fz_fail_at(err, FZ_E_UNSUPPORTED, offset_in(body, log.whole),
                           "quincy: the text in <log> is %s, Apple's crash text is wanted",
                           format ? format->name : "no report");
     code = format->parse(text, limits, arena, ret, err);

@@ -157,6 +157,7 @@ test_refused(void **state)
     static const char none[] = "{\"exceptions\":[{\"errorClass\":\"A\"}],\"events\":[{\"x\":1}]}";
     assert_int_equal(ingest_parse(fz_span_cstr(none), &limits, &arena, &r, &err), FZ_E_MALFORMED);
     assert_string_equal(err.text, "Bugsnag report: no event with 'exceptions' in it");
+    assert_int_equal(err.offset, strstr(none, "{\"x\"") - none);
 }
 
 int

@@ -90,6 +90,7 @@ test_refused(void **state)
         assert_int_not_equal(
             ingest_parse(fz_span_cstr(refused[i].text), &limits, &arena, &report, &err), FZ_OK);
         assert_string_equal(err.text, refused[i].want);
+        assert_true(err.offset >= 0);
     }
 }
 
