@@ -16,6 +16,11 @@ take_name(struct ingest_take *t, const json_t *object, const char *where,
 {
     struct report_symbol symbol = {.function = ingest_take_text(t, object, where, "method")};
     uint64_t line = 0, column = 0, start;
+    if (ingest_take_u64(t, object, where, "symbolAddress", &start) && start &&
+        start <= frame->addr) {
+        frame->has_client_start = true;
+        frame->client_start = start;
+    }
     /* What stands in for a name that is not known: the address, or the image's header. */
     if (!symbol.function || fz_text_has_prefix(symbol.function, "0x") ||
         strcmp(symbol.function, "_mh_execute_header") == 0)
@@ -25,13 +30,8 @@ take_name(struct ingest_take *t, const json_t *object, const char *where,
     ingest_take_u64(t, object, where, "columnNumber", &column);
     symbol.line = line <= UINT32_MAX ? (uint32_t)line : 0;
     symbol.column = column <= UINT32_MAX ? (uint32_t)column : 0;
-    if (ingest_take_u64(t, object, where, "symbolAddress", &start) && start &&
-        start <= frame->addr) {
-        symbol.has_offset = true;
-        symbol.offset = frame->addr - start;
-        frame->has_client_start = true;
-        frame->client_start = start;
-    }
+    symbol.has_offset = frame->has_client_start;
+    symbol.offset = symbol.has_offset ? frame->addr - frame->client_start : 0;
     ingest_take_client(t, frame, &symbol);
 }
 

@@ -173,7 +173,7 @@ take_stack_dump(struct crash_text *c, struct fz_span key, struct fz_span text)
     if (!bytes || len == 0 || !fz_text_unhex(text_until(text, len * 2), bytes))
         return false;
     t->memory_left -= len;
-    crashed->stack = (struct report_memory){start, fz_span_make(bytes, len)};
+    crashed->stack = (struct report_memory){.addr = start, .bytes = fz_span_make(bytes, len)};
     return true;
 }
 

@@ -101,7 +101,8 @@ need_crash(struct fz_span text, struct fz_error *err)
             (fz_span_is(member.key, "recrash_report") && begins(member.value, '"')))
             return FZ_OK;
     }
-    return fz_fail(err, FZ_E_MALFORMED, "KSCrash report: neither 'crash' nor 'report' is there");
+    return fz_fail_at(err, FZ_E_MALFORMED, 0,
+                      "KSCrash report: neither 'crash' nor 'report' is there");
 }
 
 static struct fz_span
@@ -235,18 +236,20 @@ take_system(struct ingest_take *t, const json_t *system)
 static void
 take_scope(struct ingest_take *t, const json_t *scope)
 {
+    static const char *const with_user[] = {"tags", "breadcrumbs", "environment", NULL};
     static const char *const known[] = {"tags", "breadcrumbs", "environment", "user", NULL};
     struct report *r = t->report;
     if (!scope)
         return;
+    bool other_user = r->user_json; /* what the app hung on the report itself */
     r->tags_json = ingest_take_dump(t, scope, "tags");
     r->breadcrumbs_json = ingest_take_dump(t, scope, "breadcrumbs");
     const char *environment = ingest_take_text(t, scope, "sentry_sdk_scope", "environment");
     if (environment)
         r->environment = environment;
-    if (!r->user_json)
+    if (!other_user)
         r->user_json = ingest_take_dump(t, scope, "user");
-    ingest_take_extra(t, "sentry_sdk_scope", scope, known);
+    ingest_take_extra(t, "sentry_sdk_scope", scope, other_user ? with_user : known);
 }
 
 static void
@@ -269,8 +272,10 @@ take_origin(struct ingest_take *t, const json_t *root, const json_t *main, const
         r->process.name = ingest_take_text(t, own, "report", "process_name");
     r->user_json = ingest_take_dump(t, either(main, other, "user"), NULL);
     take_scope(t, either(main, other, "sentry_sdk_scope"));
+    /* The report that holds the other one gives the id. */
+    bool has_id = own == json_object_get(root, "report");
     if (own)
-        ingest_take_extra(t, "report", own, known);
+        ingest_take_extra(t, "report", own, has_id ? known : known + 1);
     ingest_take_extra(t, NULL, main, known_root);
     if (json_is_true(json_object_get(main, "incomplete")))
         report_note(r, t->arena, "the client could not finish this report (incomplete)");

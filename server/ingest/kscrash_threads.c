@@ -27,8 +27,7 @@ kscrash_take_frame(struct ingest_take *t, const json_t *value, const char *where
         return false;
     struct report_symbol symbol = {.function = ingest_take_text(t, value, where, "symbol_name")};
     uint64_t start;
-    if (symbol.function && ingest_take_u64(t, value, where, "symbol_addr", &start) && start &&
-        start <= frame.addr) {
+    if (ingest_take_u64(t, value, where, "symbol_addr", &start) && start && start <= frame.addr) {
         symbol.has_offset = true;
         symbol.offset = frame.addr - start;
         frame.has_client_start = true;
@@ -135,7 +134,7 @@ take_stack(struct ingest_take *t, const json_t *object, const char *where,
         report_note(t->report, t->arena, "%s: not hex digits, left out", at);
         return;
     }
-    thread->stack = (struct report_memory){addr, fz_span_make(bytes, hex.len / 2)};
+    thread->stack = (struct report_memory){.addr = addr, .bytes = fz_span_make(bytes, hex.len / 2)};
     t->memory_left -= hex.len / 2;
 }
 
@@ -351,6 +350,8 @@ kscrash_take_recrash(const struct kscrash *k)
                 : json_is_string(mach) ? json_string_value(mach)
                                        : k->type,
                 (unsigned long long)address);
+    static const char *const known[] = {"error", "crashed_thread", "threads", NULL};
+    ingest_take_extra(t, "recrash", k->crash, known);
     ingest_take_extra(t, "recrash_error", k->error, NULL);
     ingest_take_extra(t, "recrash_report", json_object_get(k->report, "report"), NULL);
     if (!json_is_object(object))

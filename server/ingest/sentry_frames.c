@@ -79,11 +79,13 @@ take_names(struct ingest_take *t, const json_t *object, const char *where,
         symbol.file = ingest_take_text(t, object, where, "filename");
     if (!symbol.function && frame->addr == 0 && symbol.file)
         symbol.function = "<unknown>";
+    uint64_t start;
+    if (ingest_take_u64(t, object, where, "symbol_addr", &start) && start && start <= frame->addr) {
+        frame->has_client_start = symbol.has_offset = true;
+        frame->client_start = start;
+        symbol.offset = frame->addr - start;
+    }
     ingest_take_client(t, frame, &symbol);
-    if (frame->n_client && frame->addr)
-        frame->has_client_start =
-            ingest_take_u64(t, object, where, "symbol_addr", &frame->client_start) &&
-            frame->client_start != 0;
 }
 
 /* "rel:3": the address counts from the start of image 3. */

@@ -170,7 +170,7 @@ merge(struct report_thread *thread, const struct sentry_stack *stack)
         to->client_start = from->client_start;
         to->has_client_start = from->has_client_start;
     }
-    if (thread->n_registers == 0) {
+    if (thread->n_registers < stack->n_registers) {
         thread->registers = stack->registers;
         thread->n_registers = stack->n_registers;
     }

@@ -157,7 +157,7 @@ ingest_take_memory(struct ingest_take *t, const json_t *object, const char *wher
     if (code != FZ_OK || bytes.len == 0)
         return false;
     t->memory_left -= bytes.len < t->memory_left ? bytes.len : t->memory_left;
-    *ret = (struct report_memory){addr, bytes};
+    *ret = (struct report_memory){.addr = addr, .bytes = bytes};
     return true;
 }
 

@@ -262,6 +262,8 @@ load_frame(struct load *l, const json_t *object, struct report_frame *frame)
     frame->trust = number < 0 ? REPORT_TRUST_GIVEN : (enum report_trust)number;
     frame->has_image_offset =
         json_scan_u64(json_object_get(object, "image_offset"), &frame->image_offset);
+    frame->has_client_start =
+        json_scan_u64(json_object_get(object, "symbol_address"), &frame->client_start);
     frame->image = find_image(l->report, object, frame);
     frame->samples = load_u32(object, "samples");
     frame->in_app = load_bool(object, "in_app");
@@ -305,6 +307,18 @@ load_frames(struct load *l, const json_t *object, size_t *ret_n, size_t *ret_n_c
     return frames;
 }
 
+static struct report_memory
+load_memory(struct load *l, const json_t *object)
+{
+    struct report_memory memory = {.addr = load_u64(object, "address"),
+                                   .size = load_u64(object, "size")};
+    const char *bytes = json_string_value(json_object_get(object, "bytes"));
+    /* What cannot be read is as good as left out. */
+    if (bytes)
+        fz_ignore(fz_text_base64_decode(fz_span_cstr(bytes), l->arena, &memory.bytes, NULL));
+    return memory;
+}
+
 static void
 load_threads(struct load *l, const json_t *root)
 {
@@ -321,9 +335,14 @@ load_threads(struct load *l, const json_t *root)
         thread->crashed = load_bool(object, "crashed");
         thread->samples = load_u32(object, "samples");
         load_registers(l, json_object_get(object, "registers"), thread);
+        thread->stack = load_memory(l, json_object_get(object, "stack"));
         thread->notable_json = load_dump(l, object, "notable_addresses");
         thread->frames = load_frames(l, object, &thread->n_frames, &thread->n_frames_cut);
     }
+    list = json_object_get(root, "memory");
+    r->memory = load_array(l, list, sizeof(*r->memory), &r->n_memory);
+    for (size_t i = 0; i < r->n_memory && !l->failed; i++)
+        r->memory[i] = load_memory(l, json_array_get(list, i));
     r->exception_frames = load_frames(l, json_object_get(root, "exception_backtrace"),
                                       &r->n_exception_frames, &r->n_exception_frames_cut);
 }

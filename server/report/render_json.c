@@ -8,6 +8,8 @@
 #include "base/time.h"
 #include "server/json/json_write.h"
 
+enum { MEMORY_SHOWN = 1024 };
+
 static void
 write_time(struct json_write *w, const char *key, int64_t unix_ms)
 {
@@ -186,6 +188,9 @@ write_frame(struct json_write *w, const struct report *r, const struct report_fr
     for (size_t i = 0; i < frame->n_symbols; i++)
         write_symbol(w, &frame->symbols[i]);
     json_write_close(w, ']');
+    /* Without a name it still says which function it is. */
+    if (frame->n_symbols == 0 && frame->has_client_start)
+        json_write_hex(w, "symbol_address", frame->client_start);
     if (frame->samples)
         json_write_u64(w, "samples", frame->samples);
     json_write_bool(w, "in_app", frame->in_app);
@@ -202,6 +207,24 @@ write_frames(struct json_write *w, const struct report *r, const struct report_f
     json_write_close(w, ']');
     if (n_cut)
         json_write_u64(w, "frames_cut", n_cut);
+}
+
+/* Bytes that a person may look at; more of them are in the report as it came. */
+static void
+write_memory(struct json_write *w, const char *key, const struct report_memory *memory)
+{
+    if (memory->bytes.len == 0 && memory->size == 0)
+        return;
+    json_write_open(w, key, '{');
+    json_write_hex(w, "address", memory->addr);
+    json_write_u64(w, "size", memory->size ? memory->size : memory->bytes.len);
+    if (memory->bytes.len && memory->bytes.len <= MEMORY_SHOWN) {
+        struct fz_buffer base64 FZ_CLEANUP(fz_buffer_deinit);
+        fz_buffer_init(&base64, 0);
+        fz_text_base64_append(&base64, memory->bytes);
+        json_write_text(w, "bytes", base64.failed ? NULL : base64.data);
+    }
+    json_write_close(w, '}');
 }
 
 static void
@@ -221,6 +244,7 @@ write_thread(struct json_write *w, const struct report *r, const struct report_t
             json_write_hex(w, thread->registers[i].name, thread->registers[i].value);
         json_write_close(w, '}');
     }
+    write_memory(w, "stack", &thread->stack);
     json_write_raw(w, "notable_addresses", thread->notable_json);
     write_frames(w, r, thread->frames, thread->n_frames, thread->n_frames_cut);
     json_write_close(w, '}');
@@ -318,6 +342,12 @@ report_render_json(const struct report *report, const struct report_envelope *en
         json_write_close(&w, '}');
     }
     write_images(&w, report);
+    if (report->n_memory) {
+        json_write_open(&w, "memory", '[');
+        for (size_t i = 0; i < report->n_memory; i++)
+            write_memory(&w, NULL, &report->memory[i]);
+        json_write_close(&w, ']');
+    }
     write_attachments(&w, report);
     json_write_raw(&w, "breadcrumbs", report->breadcrumbs_json);
     json_write_raw(&w, "extra", report->extra_json);

@@ -65,7 +65,7 @@ struct report_frame {
     struct report_symbol *client;
     size_t n_client;
     bool has_client_start;
-    uint64_t client_start; /* where the outermost client function starts, if has_client_start */
+    uint64_t client_start; /* where the function starts, as the client says; also without a name */
     uint32_t samples;      /* how often a sampled tree saw this frame; 0 = no such count */
     bool in_app;
     struct report_symbol *symbols; /* innermost first */
@@ -80,6 +80,7 @@ struct report_register {
 struct report_memory {
     uint64_t addr;
     struct fz_span bytes;
+    uint64_t size; /* 0 = that of bytes; in a stored report the bytes of larger ones are left out */
 };
 
 struct report_thread {

@@ -109,6 +109,9 @@ test_client_names(void **state)
     assert_int_equal(frames[1].n_client, 0);
     assert_int_equal(frames[2].n_client, 0);
     assert_int_equal(frames[3].n_client, 1);
+    /* Where a function without a name starts is worth keeping. */
+    assert_true(frames[2].has_client_start);
+    assert_int_equal(frames[2].client_start, 4090);
     assert_false(frames[3].has_client_start);
 }
 
