@@ -214,10 +214,10 @@ test_names_of_both_stacks(void **state)
 static void
 test_current_thread(void **state)
 {
-    static const char *const exceptions[] = {
-        "", "\"exception\":[{\"type\":\"E\"}],",
-        "\"exception\":[{\"type\":\"E\",\"stacktrace\":{\"frames\":"
-        "[{\"instruction_addr\":9}]}}],"};
+#define WITH_STACK                                               \
+    "\"exception\":[{\"type\":\"E\",\"stacktrace\":{\"frames\":" \
+    "[{\"instruction_addr\":9}]}}],"
+    static const char *const exceptions[] = {"", "\"exception\":[{\"type\":\"E\"}],", WITH_STACK};
     (void)state;
     for (size_t i = 0; i < FZ_ARRAY_LEN(exceptions); i++) {
         struct report r = parse(fz_arena_printf(
