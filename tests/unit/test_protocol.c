@@ -247,6 +247,8 @@ test_info(void **state FZ_UNUSED)
 {
     struct fz_uuid images[2] = {{{1}}, {{2}}};
     struct store_image_wait wait = {.uuid = {{2}}, .name = "ShopKit", .arch = NULL};
+    struct store_learned learned[] = {
+        {{{1}}, 0x40, PROTO_REACH_MAX, "f"}, {{{1}}, 0x41, 0, "g"}, {{{2}}, 1, 2, "objc_msgSend"}};
     struct proto_info info = {.columns = {.status = "partial",
                                           .app_name = "Shop",
                                           .top_file = "/src/a.c",
@@ -256,6 +258,8 @@ test_info(void **state FZ_UNUSED)
                               .n_waits = 1,
                               .images = images,
                               .n_images = 2,
+                              .learned = learned,
+                              .n_learned = 3,
                               .n_frames_named = 9},
                       got;
     struct fz_buffer body;
@@ -277,6 +281,11 @@ test_info(void **state FZ_UNUSED)
     assert_int_equal(got.n_images, 2);
     assert_int_equal(got.images[1].bytes[0], 2);
     assert_int_equal(got.n_frames_named, 9);
+    assert_int_equal(got.n_learned, 3);
+    assert_int_equal(got.learned[2].uuid.bytes[0], 2);
+    assert_int_equal(got.learned[0].reach, PROTO_REACH_MAX);
+    assert_int_equal(got.learned[1].start, 0x41);
+    assert_string_equal(got.learned[2].name, "objc_msgSend");
     assert_int_equal(proto_info_decode(fz_buffer_span(&body), 1, &arena, &got, &err), FZ_E_LIMIT);
     for (size_t len = 0; len < body.len; len++) {
         struct fz_span cut = fz_span_make(len ? body.data : NULL, len);
@@ -287,6 +296,133 @@ test_info(void **state FZ_UNUSED)
     proto_info_encode(&info, &body);
     assert_int_equal(proto_info_decode(fz_buffer_span(&body), 2, &arena, &got, NULL),
                      FZ_E_MALFORMED);
+    fz_arena_deinit(&arena);
+    fz_buffer_deinit(&body);
+}
+
+static void
+test_learned_lies(void **state FZ_UNUSED)
+{
+    static const struct {
+        const char *name;
+        struct store_learned list[2];
+        size_t n;
+        enum fz_code want;
+    } cases[] = {
+        {"sound", {{{{1}}, 2, 3, "f"}, {{{1}}, 4, 3, "f"}}, 2, FZ_OK},
+        {"none", {{{{1}}, 2, 3, "f"}}, 0, FZ_OK},
+        {"the same twice", {{{{1}}, 2, 3, "f"}, {{{1}}, 2, 3, "f"}}, 2, FZ_E_MALFORMED},
+        {"starts fall", {{{{1}}, 2, 3, "f"}, {{{1}}, 1, 3, "f"}}, 2, FZ_E_MALFORMED},
+        {"UUIDs fall", {{{{2}}, 2, 3, "f"}, {{{1}}, 3, 3, "f"}}, 2, FZ_E_MALFORMED},
+        {"no UUID", {{{{0}}, 2, 3, "f"}}, 1, FZ_E_MALFORMED},
+        {"reaches too far", {{{{1}}, 2, PROTO_REACH_MAX + 1, "f"}}, 1, FZ_E_MALFORMED},
+        {"empty name", {{{{1}}, 2, 3, ""}}, 1, FZ_E_MALFORMED},
+        {"no name", {{{{1}}, 2, 3, NULL}}, 1, FZ_E_MALFORMED},
+        {"no UTF-8", {{{{1}}, 2, 3, "\xff"}}, 1, FZ_E_MALFORMED},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        struct proto_info info = {.columns = {.status = "partial"},
+                                  .learned = cases[i].list,
+                                  .n_learned = cases[i].n},
+                          got;
+        struct fz_buffer body;
+        struct fz_arena arena;
+        fz_buffer_init(&body, 0);
+        fz_arena_init(&arena, 1024 * 1024);
+        proto_info_encode(&info, &body);
+        enum fz_code code = proto_info_decode(fz_buffer_span(&body), 2, &arena, &got, NULL);
+        if (code != cases[i].want)
+            fail_msg("%s: %s", cases[i].name, fz_code_name(code));
+        fz_arena_deinit(&arena);
+        fz_buffer_deinit(&body);
+    }
+}
+
+static void
+test_too_many_learned(void **state FZ_UNUSED)
+{
+    static struct store_learned list[PROTO_LEARNED_MAX + 1];
+    for (uint32_t i = 0; i <= PROTO_LEARNED_MAX; i++)
+        list[i] = (struct store_learned){{{1}}, i + 1, 0, "f"};
+    for (size_t n = PROTO_LEARNED_MAX; n <= PROTO_LEARNED_MAX + 1; n++) {
+        struct proto_info info = {.columns = {.status = "partial"},
+                                  .learned = list,
+                                  .n_learned = n},
+                          got;
+        struct fz_buffer body;
+        struct fz_arena arena;
+        struct fz_error err;
+        fz_buffer_init(&body, 0);
+        fz_arena_init(&arena, 1024 * 1024);
+        proto_info_encode(&info, &body);
+        enum fz_code code = proto_info_decode(fz_buffer_span(&body), 2, &arena, &got, &err);
+        assert_int_equal(code, n > PROTO_LEARNED_MAX ? FZ_E_LIMIT : FZ_OK);
+        if (code != FZ_OK)
+            assert_string_equal(err.text, "report info: more than 4096 learned names");
+        fz_arena_deinit(&arena);
+        fz_buffer_deinit(&body);
+    }
+}
+
+/* A question of the child's, and its answer in as many packets as it takes. */
+static void
+test_learned_ask(void **state FZ_UNUSED)
+{
+    struct fz_uuid uuid = {{7}}, got_uuid;
+    static uint32_t offsets[PROTO_ASK_MAX + 1];
+    static struct store_learned found[PROTO_ASK_MAX], got[PROTO_ASK_MAX];
+    uint32_t *got_offsets;
+    size_t n = 0;
+    static char name[PROTO_NAME_MAX + 1];
+    struct fz_buffer body;
+    struct fz_arena arena;
+    fz_buffer_init(&body, 0);
+    fz_arena_init(&arena, 16 * 1024 * 1024);
+    memset(name, 'n', PROTO_NAME_MAX);
+    for (uint32_t i = 0; i < PROTO_ASK_MAX; i++) {
+        offsets[i] = UINT32_MAX - i;
+        found[i] = (struct store_learned){.start = i, .name = i % 3 == 0 ? NULL : name};
+    }
+    proto_learned_ask_encode(&uuid, offsets, PROTO_ASK_MAX, &body);
+    assert_int_equal(
+        proto_learned_ask_decode(fz_buffer_span(&body), &arena, &got_uuid, &got_offsets, &n, NULL),
+        FZ_OK);
+    assert_int_equal(n, PROTO_ASK_MAX);
+    assert_true(fz_uuid_equal(&uuid, &got_uuid));
+    assert_memory_equal(got_offsets, offsets, PROTO_ASK_MAX * sizeof(*offsets));
+    static const size_t bad[] = {0, 15, 16, 17, 18, 19};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(bad); i++)
+        assert_int_equal(proto_learned_ask_decode(fz_span_make(bad[i] ? body.data : NULL, bad[i]),
+                                                  &arena, &got_uuid, &got_offsets, &n, NULL),
+                         FZ_E_MALFORMED);
+    fz_buffer_clear(&body);
+    proto_learned_ask_encode(&uuid, offsets, PROTO_ASK_MAX + 1, &body);
+    assert_int_equal(
+        proto_learned_ask_decode(fz_buffer_span(&body), &arena, &got_uuid, &got_offsets, &n, NULL),
+        FZ_E_MALFORMED);
+
+    size_t done = 0, n_packets = 0;
+    while (done < PROTO_ASK_MAX) {
+        fz_buffer_clear(&body);
+        proto_learned_answer_encode(found + done, PROTO_ASK_MAX - done, &body);
+        assert_true(body.len < PROTO_PACKET_MAX);
+        assert_int_equal(proto_learned_answer_decode(fz_buffer_span(&body), PROTO_ASK_MAX - done,
+                                                     &arena, got + done, &n, NULL),
+                         FZ_OK);
+        assert_true(n > 0);
+        done += n;
+        n_packets++;
+    }
+    assert_int_equal(done, PROTO_ASK_MAX);
+    assert_in_range(n_packets, 2, 20);
+    for (uint32_t i = 0; i < PROTO_ASK_MAX; i++) {
+        assert_int_equal(got[i].name == NULL, i % 3 == 0);
+        assert_true(!got[i].name || (got[i].start == i && strcmp(got[i].name, name) == 0));
+    }
+    /* An answer to another question. */
+    assert_int_equal(
+        proto_learned_answer_decode(fz_buffer_span(&body), n - 1, &arena, got, &n, NULL),
+        FZ_E_MALFORMED);
     fz_arena_deinit(&arena);
     fz_buffer_deinit(&body);
 }
@@ -302,6 +438,9 @@ main(void)
         cmocka_unit_test(test_slice_lies),
         cmocka_unit_test(test_texts),
         cmocka_unit_test(test_info),
+        cmocka_unit_test(test_learned_lies),
+        cmocka_unit_test(test_too_many_learned),
+        cmocka_unit_test(test_learned_ask),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
