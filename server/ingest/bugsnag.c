@@ -250,11 +250,14 @@ take_error(struct ingest_take *t, const json_t *event)
     return mach || signal || strcmp(k.type, "mach") == 0 || strcmp(k.type, "signal") == 0;
 }
 
-/* The causes of the first exception: their words; stacks are taken of the first only. */
+/* What the first exception says besides, and its causes: their words; stacks are taken of the
+ * first only. */
 static void
 take_causes(struct ingest_take *t, const json_t *event)
 {
+    static const char *const known[] = {"errorClass", "message", "stacktrace", NULL};
     const json_t *list = json_object_get(event, "exceptions");
+    ingest_take_extra(t, "exception", json_array_get(list, 0), known);
     FZ_CLEANUP(ingest_take_decref) json_t *causes = json_object();
     FZ_CLEANUP(ingest_take_decref) json_t *array = json_array();
     if (!causes || !array) {
