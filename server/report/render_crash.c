@@ -281,6 +281,10 @@ report_render_crash(const struct report *report, const struct report_envelope *e
     put_exception(out, report);
     render_crash_stacks(out, report);
     render_crash_registers(out, report);
+    if (report->crash.diagnosis) { /* the heading that KSCrash gives it */
+        fz_buffer_text(out, "\nCrashDoctor Diagnosis: ");
+        put_message(out, report->crash.diagnosis);
+    }
     enum fz_code code = put_images(out, report, err);
     if (code != FZ_OK)
         return code;
