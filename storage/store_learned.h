@@ -12,7 +12,7 @@
 #include "storage/store.h"
 
 enum {
-    STORE_LEARNED_ASK = 1024,            /* offsets of one question */
+    STORE_LEARNED_ASK = 256,             /* offsets of one question */
     STORE_LEARNED_NAME = 1024,           /* bytes of a name */
     STORE_LEARNED_ROWS = 2 * 1000 * 1000 /* names that a project keeps */
 };
