@@ -11,6 +11,26 @@
 enum { TEXT_MAX = 64 * 1024 };
 static const uint64_t REACH = UINT64_C(1) << 32;
 
+/* Some clients name no architecture, but each has registers of its own. */
+static enum report_cpu
+cpu_of_registers(const struct report_thread *thread)
+{
+    static const struct {
+        const char *name;
+        enum report_cpu cpu;
+    } own[] = {{"rip", REPORT_CPU_X86_64},
+               {"eip", REPORT_CPU_X86},
+               {"x0", REPORT_CPU_ARM64},
+               {"r0", REPORT_CPU_ARM}};
+    for (size_t i = 0; thread && i < thread->n_registers; i++) {
+        for (size_t j = 0; j < FZ_ARRAY_LEN(own); j++) {
+            if (strcmp(thread->registers[i].name, own[j].name) == 0)
+                return own[j].cpu;
+        }
+    }
+    return REPORT_CPU_UNKNOWN;
+}
+
 enum report_cpu
 report_apple_cpu(const struct report *report)
 {
@@ -18,7 +38,7 @@ report_apple_cpu(const struct report *report)
     if (!arch && report->n_images)
         arch = report->images[0].arch;
     if (!arch)
-        return REPORT_CPU_UNKNOWN;
+        return cpu_of_registers(report_crashed_thread(report));
     if (fz_text_has_prefix(arch, "arm64"))
         return REPORT_CPU_ARM64;
     if (fz_text_has_prefix(arch, "arm"))

@@ -100,6 +100,16 @@ test_registers(void **state)
          {"eip", "eax"},
          NULL,
          "X86 Thread State (32-bit):\n   eax: 0x00000002\n   eip: 0x00000001\n\n"},
+        {NULL, /* the names tell it */
+         {"pc", "x1", "x0"},
+         NULL,
+         "ARM Thread State (64-bit):\n"
+         "    x0: 0x0000000000000003    x1: 0x0000000000000002\n"
+         "    pc: 0x0000000000000001\n\n"},
+        {NULL,
+         {"eax", "eip"},
+         NULL,
+         "X86 Thread State (32-bit):\n   eax: 0x00000001\n   eip: 0x00000002\n\n"},
         {"mips",
          {"a", "b", "c", "d", "e"},
          NULL,
