@@ -80,6 +80,22 @@ FZ_MUST_CHECK enum fz_code sym_dwarf_scan_unit(const struct sym_dwarf *dwarf, si
                                                struct sym_budget *budget,
                                                struct sym_dwarf_scan *scan, struct fz_error *err);
 
+/* A call that says where it returns to and which function it names. */
+struct sym_dwarf_call {
+    uint64_t return_addr;
+    uint64_t origin; /* the DIE of the function, a declaration maybe */
+};
+typedef bool (*sym_dwarf_call_fn)(void *user, const struct sym_dwarf_call *call);
+
+/*
+ * Give `call` the call sites of unit `i` in the order of their DIEs: DWARF 5's and the GNU
+ * extension of DWARF 4. Tail calls are left out, since nothing returns behind them. A pass of its
+ * own, for the few files that need it; a broken unit ends where it breaks, as when it is scanned.
+ * False when `call` returned false, which ends it.
+ */
+bool sym_dwarf_calls_unit(const struct sym_dwarf *dwarf, size_t i, sym_dwarf_call_fn call,
+                          void *user);
+
 struct sym_dwarf_row {
     uint64_t addr;
     uint32_t file, line, column; /* file as the line program numbers it */

@@ -133,4 +133,15 @@ void sym_frame_path(const struct sym_frame *frame, char *ret, size_t size);
 size_t sym_index_aliases(const struct sym_index *index, uint64_t addr, const char **ret,
                          size_t max);
 
+/* The one of them that is `name`, given as DWARF has it, in the spelling of the index: that may
+ * have Mach-O's underscore. NULL: none. */
+const char *sym_index_find_alias(const struct sym_index *index, uint64_t addr, const char *name);
+
+/*
+ * The linkage name that the call before this return address names in the caller's DWARF, borrowed
+ * from the index. NULL if it is not known; known are only calls of functions that share their code
+ * with others, whose sym_index_lookup() cannot tell which one was meant.
+ */
+const char *sym_index_call_target(const struct sym_index *index, uint64_t return_addr);
+
 #endif

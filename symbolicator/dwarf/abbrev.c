@@ -271,6 +271,7 @@ read_table(struct sym_dwarf *dwarf, struct abbrev_table *table, struct fz_error 
         dwarf->abbrevs = abbrevs;
         abbrevs[dwarf->n_abbrevs++] = abbrev;
         table->n++;
+        table->has_calls = table->has_calls || abbrev_is_call(&abbrev);
         table->is_dense = table->is_dense && code == table->n;
         uint64_t taken = left - cursor_left(&c);
         if (taken > dwarf->abbrev_bytes_left)

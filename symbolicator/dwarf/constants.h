@@ -6,6 +6,8 @@
 enum {
     TAG_INLINED_SUBROUTINE = 0x1d,
     TAG_SUBPROGRAM = 0x2e,
+    TAG_CALL_SITE = 0x48,
+    TAG_GNU_CALL_SITE = 0x4109,
 };
 
 enum {
@@ -35,7 +37,11 @@ enum {
     AT_STR_OFFSETS_BASE = 0x72,
     AT_ADDR_BASE = 0x73,
     AT_RNGLISTS_BASE = 0x74,
+    AT_CALL_RETURN_PC = 0x7d,
+    AT_CALL_ORIGIN = 0x7f,
+    AT_CALL_TAIL_CALL = 0x82,
     AT_MIPS_LINKAGE_NAME = 0x2007,
+    AT_GNU_TAIL_CALL = 0x2115,
     AT_GNU_ADDR_BASE = 0x2133,
 };
 

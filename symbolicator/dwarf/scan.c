@@ -9,6 +9,7 @@
 
 #include "symbolicator/dwarf/constants.h"
 #include "symbolicator/dwarf/scanner.h"
+#include "symbolicator/dwarf/skip.h"
 
 enum {
     DIE_DEPTH_MAX = 1024,
@@ -227,63 +228,6 @@ add_node(struct walk *walk, const struct abbrev *abbrev, const struct code_die *
     return (uint32_t)scan->n_nodes++;
 }
 
-/* Past the attributes of a DIE by its skip program; NULL if they leave the unit. */
-static const uint8_t *
-skip_die(const struct walk *walk, const struct abbrev *abbrev, const uint8_t *at,
-         const uint8_t *end)
-{
-    struct cursor c = {.at = at, .end = end, .big_endian = walk->dwarf->big_endian};
-    const struct step *step = &walk->dwarf->steps[abbrev->first_step];
-    for (uint32_t n = abbrev->n_steps; n > 0; n--, step++) {
-        cursor_skip(&c, step->skip);
-        switch ((enum step_op)step->op) {
-        case STEP_NONE:
-            break;
-        case STEP_LEB:
-            cursor_skip_leb(&c);
-            break;
-        case STEP_CSTR:
-            cursor_cstr(&c);
-            break;
-        case STEP_BLOCK:
-            cursor_skip(&c, cursor_uleb(&c));
-            break;
-        case STEP_BLOCK1:
-            cursor_skip(&c, cursor_u8(&c));
-            break;
-        case STEP_BLOCK2:
-            cursor_skip(&c, cursor_uint(&c, 2));
-            break;
-        case STEP_BLOCK4:
-            cursor_skip(&c, cursor_uint(&c, 4));
-            break;
-        case STEP_INDIRECT:
-            value_skip(walk->unit, &c, cursor_uleb(&c));
-            break;
-        }
-    }
-    return c.bad ? NULL : c.at;
-}
-
-/* The same where all that has to be looked at are LEB128 numbers: names and types by index, as
- * DWARF 5 has them. */
-static inline const uint8_t *
-skip_lebs(const struct walk *walk, const struct abbrev *abbrev, const uint8_t *at,
-          const uint8_t *end)
-{
-    const struct step *step = &walk->dwarf->steps[abbrev->first_step];
-    for (uint32_t n = abbrev->n_steps; n > 0; n--, step++) {
-        if (step->skip >= (size_t)(end - at))
-            return NULL;
-        at += step->skip;
-        while (*at++ >= 0x80) {
-            if (at == end)
-                return NULL;
-        }
-    }
-    return abbrev->size <= (size_t)(end - at) ? at + abbrev->size : NULL;
-}
-
 /* Read one DIE with addresses and open it for its children. NULL if it leaves the unit. */
 static const uint8_t *
 enter_code_die(struct walk *walk, const struct abbrev *abbrev, const uint8_t *at,
@@ -389,9 +333,9 @@ walk_unit(struct walk *walk, struct cursor unit, const uint8_t *section, struct 
         if (abbrev->kind == DIE_FIXED) {
             at = abbrev->size <= (size_t)(end - at) ? at + abbrev->size : NULL;
         } else if (abbrev->kind == DIE_LEBS) {
-            at = skip_lebs(walk, abbrev, at, end);
+            at = skip_lebs(walk->dwarf, abbrev, at, end);
         } else if (abbrev->kind == DIE_STEPS) {
-            at = skip_die(walk, abbrev, at, end);
+            at = skip_die(walk->dwarf, walk->unit, abbrev, at, end);
         } else {
             at = enter_code_die(walk, abbrev, at, end, (uint64_t)(start - section), depth);
             if (walk->no_memory || walk->steps == 0)

@@ -3,6 +3,7 @@
 #define DWARF_SCANNER_H
 
 #include "symbolicator/dwarf.h"
+#include "symbolicator/dwarf/constants.h"
 #include "symbolicator/dwarf/cursor.h"
 
 enum section_id {
@@ -94,6 +95,7 @@ struct abbrev_table {
     uint64_t offset;
     uint8_t offset_size, addr_size, ref_addr_size;
     bool is_bad, is_dense; /* codes are 1, 2, 3... */
+    bool has_calls;        /* some are of call sites */
     size_t first, n;       /* in abbrevs */
 };
 
@@ -135,6 +137,12 @@ cursor_make(const struct sym_dwarf *dwarf, enum section_id section, uint64_t fro
     return (struct cursor){.at = bytes.data,
                            .end = bytes.len ? bytes.data + bytes.len : bytes.data,
                            .big_endian = dwarf->big_endian};
+}
+
+static inline bool
+abbrev_is_call(const struct abbrev *abbrev)
+{
+    return abbrev->tag == TAG_CALL_SITE || abbrev->tag == TAG_GNU_CALL_SITE;
 }
 
 /* sections.c */

@@ -64,6 +64,7 @@ builder_deinit(struct builder *b)
     sym_grow_free(budget, b->rows, b->room_rows, sizeof(*b->rows));
     sym_grow_free(budget, b->bare_rows, b->room_bare_rows, sizeof(*b->bare_rows));
     sym_grow_free(budget, b->aliases, b->room_aliases, sizeof(*b->aliases));
+    sym_grow_free(budget, b->calls, b->room_calls, sizeof(*b->calls));
     fz_arena_deinit(&b->arena);
 }
 
@@ -79,10 +80,7 @@ read_dwarf(struct builder *b, struct fz_error *err)
     }
     if (code != FZ_OK)
         return fz_fail(err, code, "%s", why.text);
-    code = units_build(b, err);
-    sym_dwarf_close(b->dwarf);
-    b->dwarf = NULL;
-    return code;
+    return units_build(b, err);
 }
 
 static void
@@ -119,6 +117,12 @@ build(struct builder *b, int out_fd, struct fz_error *err)
         code = pieces_settle(b, err);
     if (code == FZ_OK)
         code = symbols_fill(b, err);
+    if (code == FZ_OK) {
+        aliases_sort(b);
+        code = calls_build(b, err);
+    }
+    sym_dwarf_close(b->dwarf);
+    b->dwarf = NULL;
     b->stats.n_ranges = b->n_pieces;
     if (code == FZ_OK && b->n_pieces == 0 && b->stats.n_units > 0 &&
         b->stats.n_bad_units == b->stats.n_units)

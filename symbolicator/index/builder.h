@@ -48,6 +48,12 @@ struct alias {
     uint32_t name;
 };
 
+/* A call of a function whose code has several names. */
+struct call {
+    uint64_t return_addr;
+    uint32_t name;
+};
+
 struct slot {
     uint32_t value; /* + 1; 0 = free */
     uint32_t hash;  /* of the key */
@@ -102,9 +108,11 @@ struct builder {
     struct row *rows;
     struct bare_row *bare_rows;
     struct alias *aliases;
-    size_t n_files, n_places, n_functions, n_pieces, n_bare_pieces, n_rows, n_bare_rows, n_aliases;
+    struct call *calls;
+    size_t n_files, n_places, n_functions, n_pieces, n_bare_pieces, n_rows, n_bare_rows, n_aliases,
+        n_calls;
     size_t room_files, room_places, room_functions, room_pieces, room_bare_pieces, room_rows,
-        room_bare_rows, room_aliases;
+        room_bare_rows, room_aliases, room_calls;
 
     struct page_part parts[PAGE_PARTS_MAX]; /* in the order of their addresses */
     size_t n_parts;
@@ -144,6 +152,8 @@ bool piece_add(struct builder *b, const struct piece *piece);
 bool bare_row_add(struct builder *b, const struct bare_row *row);
 bool bare_piece_add(struct builder *b, const struct piece *piece);
 bool alias_add(struct builder *b, uint64_t addr, uint32_t name);
+/* Ascending by address and name, each once. */
+void aliases_sort(struct builder *b);
 
 /* units.c */
 FZ_MUST_CHECK enum fz_code units_build(struct builder *b, struct fz_error *err);
@@ -158,6 +168,9 @@ FZ_MUST_CHECK enum fz_code symbols_fill(struct builder *b, struct fz_error *err)
 /* pieces.c: sort the pieces and cut overlaps, so that each address is in at most one. */
 void pieces_sort(struct piece *pieces, size_t n, struct piece *scratch);
 FZ_MUST_CHECK enum fz_code pieces_settle(struct builder *b, struct fz_error *err);
+
+/* calls.c: which function calls of folded functions name. Wants sorted pieces and aliases. */
+FZ_MUST_CHECK enum fz_code calls_build(struct builder *b, struct fz_error *err);
 
 /* pages.c */
 FZ_MUST_CHECK enum fz_code pages_build(struct builder *b, struct fz_error *err);

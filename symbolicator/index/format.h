@@ -1,5 +1,5 @@
 /*
- * The symbol index file, version 1. Everything is little-endian; sections start on multiples of 8.
+ * The symbol index file, version 2. Everything is little-endian; sections start on multiples of 8.
  *
  *   offset  size
  *        0     8  magic "FZSYMIDX"
@@ -15,7 +15,7 @@
  *       80    64  counts: functions, inlines, ranges, symbols, lines, units, bad units, bad line
  *                 programs, 8 bytes each
  *      144     4  lowest DWARF version     148  4  highest
- *      152  8*16  sections: offset and size, 8 bytes each, in the order of enum index_section
+ *      152  9*16  sections: offset and size, 8 bytes each, in the order of enum index_section
  *
  * The address space is cut into pages of 1 << page_shift bytes (at most 256 units of 1 <<
  * unit_shift, the largest power of two that divides all addresses in the file). A page says for
@@ -44,9 +44,11 @@
  *   FILES     8 each: directory and name in STRINGS; file 0 is none.
  *   STRINGS   NUL-terminated; string 0 is empty; the last byte is 0.
  *   ALIASES   12 each, ascending by address: address - base (8), name (4).
- *   CHECKS    4 for each 16 KiB of the file behind the header, up to this section. A block is
- *             checked when a lookup first touches it, so that opening costs the same for any size;
- *             a block that fails has no names.
+ *   CALLS     12 each, ascending by address: return address - base (8), name (4) of the function
+ * that the call before it names in DWARF. Only of calls to functions that share their code with
+ * others, to tell which of them was meant. CHECKS    4 for each 16 KiB of the file behind the
+ * header, up to this section. A block is checked when a lookup first touches it, so that opening
+ * costs the same for any size; a block that fails has no names.
  *
  * Example: f() of /src/work.c, line 1, is at 0x4000 to 0x4010 of an arm64 file; at 0x4008 g() of
  * line 7 is inlined from line 2, column 10; line 3 follows at 0x400c; all rows are of column 3.
@@ -72,15 +74,15 @@
 #include "base/span.h"
 
 enum {
-    INDEX_VERSION = 1,
+    INDEX_VERSION = 2,
     INDEX_FLAG_UUID = 1,
     INDEX_FLAG_THUMB = 2,
     INDEX_COUNTS = 80,
     INDEX_SECTIONS = 152,
-    INDEX_HEADER = 280,
+    INDEX_HEADER = 296,
     INDEX_REGION = 24,
     INDEX_FILE = 8,
-    INDEX_ALIAS = 12,
+    INDEX_ALIAS = 12,  /* and a call */
     INDEX_UNITS = 256, /* of a page, at most: their numbers are bytes */
     INDEX_PAGE_HEADER = 10,
     INDEX_ROWS_SPARE = 16,
@@ -99,6 +101,7 @@ enum index_section {
     INDEX_FILES,
     INDEX_STRINGS,
     INDEX_ALIASES,
+    INDEX_CALLS,
     INDEX_CHECKS,
     INDEX_N_SECTIONS,
 };

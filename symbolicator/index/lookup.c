@@ -286,6 +286,33 @@ sym_frame_path(const struct sym_frame *frame, char *ret, size_t size)
     snprintf(ret, size, "%s%s%s", frame->directory, slash, frame->file);
 }
 
+/* The first entry of a table of addresses and names that is not before `addr` (relative to the
+ * base); the end of the table if there is none or it is damaged. */
+static size_t
+find_name(struct index_view view, enum index_section id, uint64_t addr)
+{
+    size_t low = 0, total = view.index->sections[id].len / INDEX_ALIAS, high = total;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const uint8_t *entry = index_at(view, id, middle * INDEX_ALIAS, INDEX_ALIAS);
+        if (!entry)
+            return total;
+        if (load64(entry) < addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The name of entry `i` if it is there and of this address, else NULL. */
+static const char *
+name_of(struct index_view view, enum index_section id, size_t i, uint64_t addr)
+{
+    const uint8_t *entry = index_at(view, id, (uint64_t)i * INDEX_ALIAS, INDEX_ALIAS);
+    return entry && load64(entry) == addr ? get_string(view, load32(entry + 8)) : NULL;
+}
+
 size_t
 sym_index_aliases(const struct sym_index *index, uint64_t addr, const char **ret, size_t max)
 {
@@ -296,23 +323,10 @@ sym_index_aliases(const struct sym_index *index, uint64_t addr, const char **ret
     const struct sym_frame *function = &frames[n - 1];
     struct index_view view = {.index = index, .is_trusted = index_is_trusted(index)};
     uint64_t start = function->function_start - index->base;
-    size_t low = 0, total = index->sections[INDEX_ALIASES].len / INDEX_ALIAS, high = total;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const uint8_t *alias = index_at(view, INDEX_ALIASES, middle * INDEX_ALIAS, INDEX_ALIAS);
-        if (!alias)
-            return 0;
-        if (load64(alias) < start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
     size_t found = 0;
-    for (; low < total; low++) {
-        const uint8_t *alias = index_at(view, INDEX_ALIASES, low * INDEX_ALIAS, INDEX_ALIAS);
-        if (!alias || load64(alias) != start)
-            break;
-        const char *name = get_string(view, load32(alias + 8));
+    const char *name;
+    for (size_t i = find_name(view, INDEX_ALIASES, start);
+         (name = name_of(view, INDEX_ALIASES, i, start)); i++) {
         if (strcmp(name, function->name) == 0)
             continue;
         if (found < max)
@@ -320,4 +334,31 @@ sym_index_aliases(const struct sym_index *index, uint64_t addr, const char **ret
         found++;
     }
     return found;
+}
+
+const char *
+sym_index_find_alias(const struct sym_index *index, uint64_t addr, const char *name)
+{
+    struct sym_frame frames[2];
+    size_t n = sym_index_lookup(index, addr, frames, 2);
+    if (n == 0)
+        return NULL;
+    struct index_view view = {.index = index, .is_trusted = index_is_trusted(index)};
+    uint64_t start = frames[n - 1].function_start - index->base;
+    const char *alias;
+    for (size_t i = find_name(view, INDEX_ALIASES, start);
+         (alias = name_of(view, INDEX_ALIASES, i, start)); i++) {
+        if (strcmp(alias, name) == 0 || (*alias == '_' && strcmp(alias + 1, name) == 0))
+            return alias;
+    }
+    return NULL;
+}
+
+const char *
+sym_index_call_target(const struct sym_index *index, uint64_t return_addr)
+{
+    struct index_view view = {.index = index, .is_trusted = index_is_trusted(index)};
+    uint64_t addr = (return_addr & index->addr_mask) - index->base;
+    const char *name = name_of(view, INDEX_CALLS, find_name(view, INDEX_CALLS, addr), addr);
+    return name && *name ? name : NULL;
 }

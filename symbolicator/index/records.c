@@ -1,4 +1,5 @@
 /* The growing arrays of a build and the encoding of records. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "symbolicator/index/builder.h"
@@ -127,4 +128,26 @@ alias_add(struct builder *b, uint64_t addr, uint32_t name)
     b->aliases = aliases;
     aliases[b->n_aliases++] = (struct alias){.addr = addr, .name = name};
     return true;
+}
+
+static int
+compare_alias(const void *a, const void *b)
+{
+    const struct alias *x = a, *y = b;
+    if (x->addr != y->addr)
+        return x->addr < y->addr ? -1 : 1;
+    return x->name < y->name ? -1 : x->name > y->name;
+}
+
+void
+aliases_sort(struct builder *b)
+{
+    size_t kept = 0;
+    if (b->n_aliases)
+        qsort(b->aliases, b->n_aliases, sizeof(*b->aliases), compare_alias);
+    for (size_t i = 0; i < b->n_aliases; i++) {
+        if (!kept || compare_alias(&b->aliases[kept - 1], &b->aliases[i]) != 0)
+            b->aliases[kept++] = b->aliases[i];
+    }
+    b->n_aliases = kept;
 }

@@ -123,15 +123,6 @@ put_pages(struct writer *w, struct fz_error *err)
     return code;
 }
 
-static int
-compare_alias(const void *a, const void *b)
-{
-    const struct alias *x = a, *y = b;
-    if (x->addr != y->addr)
-        return x->addr < y->addr ? -1 : 1;
-    return x->name < y->name ? -1 : x->name > y->name;
-}
-
 static enum fz_code
 put_files(struct writer *w, struct fz_error *err)
 {
@@ -151,26 +142,24 @@ put_files(struct writer *w, struct fz_error *err)
     return code;
 }
 
+/* The sections that are tables of an address and a name: aliases and calls. */
 static enum fz_code
-put_aliases(struct writer *w, struct fz_error *err)
+put_names(struct writer *w, enum index_section id, struct fz_error *err)
 {
     struct builder *b = w->b;
     struct bytes out = {NULL, 0, 0};
     enum fz_code code = FZ_OK;
-    if (b->n_aliases)
-        qsort(b->aliases, b->n_aliases, sizeof(*b->aliases), compare_alias);
-    for (size_t i = 0; i < b->n_aliases && code == FZ_OK; i++) {
-        const struct alias *alias = &b->aliases[i];
-        if (i && compare_alias(alias, alias - 1) == 0)
-            continue;
+    size_t n = id == INDEX_CALLS ? b->n_calls : b->n_aliases;
+    for (size_t i = 0; i < n && code == FZ_OK; i++) {
         uint8_t entry[INDEX_ALIAS];
-        store64(entry, alias->addr - b->code_low);
-        store32(entry + 8, alias->name);
+        bool is_call = id == INDEX_CALLS;
+        store64(entry, (is_call ? b->calls[i].return_addr : b->aliases[i].addr) - b->code_low);
+        store32(entry + 8, is_call ? b->calls[i].name : b->aliases[i].name);
         if (!bytes_add(b, &out, entry, sizeof(entry)))
             code = sym_grow_fail(&b->budget, err);
     }
     if (code == FZ_OK)
-        code = put_section(w, INDEX_ALIASES, fz_span_make(out.data, out.n), 0, err);
+        code = put_section(w, id, fz_span_make(out.data, out.n), 0, err);
     sym_grow_free(&b->budget, out.data, out.room, 1);
     return code;
 }
@@ -194,7 +183,9 @@ put_sections(struct writer *w, struct fz_error *err)
     if (code == FZ_OK)
         code = put_files(w, err);
     if (code == FZ_OK)
-        code = put_aliases(w, err);
+        code = put_names(w, INDEX_ALIASES, err);
+    if (code == FZ_OK)
+        code = put_names(w, INDEX_CALLS, err);
     if (code == FZ_OK)
         code = flush(w, err);
     if (code != FZ_OK)

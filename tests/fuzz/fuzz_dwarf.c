@@ -24,6 +24,7 @@ look_up(int fd)
     for (uint64_t addr = 0; addr < 0x8000; addr += 4) {
         sym_index_lookup(index, addr, frames, SYM_FRAMES_MAX);
         sym_index_aliases(index, addr, NULL, 0);
+        sym_index_call_target(index, addr);
     }
     sym_index_close(index);
 }

@@ -1,0 +1,105 @@
+/*
+ * The call sites of a unit: where each call returns to and which function it names.
+ *
+ * DWARF 5 has DW_TAG_call_site with DW_AT_call_return_pc and DW_AT_call_origin; in DWARF 4 GNU and
+ * LLVM write DW_TAG_GNU_call_site with DW_AT_low_pc, which is the return address too, and
+ * DW_AT_abstract_origin. The scan of functions passes these DIEs unread; here nothing else is read.
+ */
+#include "symbolicator/dwarf/constants.h"
+#include "symbolicator/dwarf/scanner.h"
+#include "symbolicator/dwarf/skip.h"
+
+enum { STEPS_PER_BYTE = 64, STEPS_FREE = 64 * 1024 };
+
+struct call_walk {
+    const struct sym_dwarf *dwarf;
+    const struct sym_dwarf_unit *unit;
+    uint64_t steps; /* attributes that may still be read */
+    sym_dwarf_call_fn call;
+    void *user;
+    bool is_ended; /* by `call` */
+};
+
+/* Read a DIE attribute by attribute and give out the call if it is one. NULL if it leaves the
+ * unit. */
+static const uint8_t *
+read_die(struct call_walk *walk, const struct abbrev *abbrev, struct cursor c)
+{
+    struct value value, address = {.form = 0};
+    struct sym_dwarf_call call = {.origin = UINT64_MAX};
+    bool is_tail = false;
+    for (uint32_t i = 0; i < abbrev->n_attrs; i++) {
+        const struct attr *attr = &walk->dwarf->attrs[abbrev->first_attr + i];
+        value_read(walk->dwarf, walk->unit, &c, attr, &value);
+        if (c.bad)
+            return NULL;
+        switch (attr->name) {
+        case AT_LOW_PC:
+        case AT_CALL_RETURN_PC:
+            address = value;
+            break;
+        case AT_ABSTRACT_ORIGIN:
+        case AT_CALL_ORIGIN:
+            call.origin = value_reference(walk->dwarf, walk->unit, &value);
+            break;
+        case AT_CALL_TAIL_CALL:
+        case AT_GNU_TAIL_CALL:
+            is_tail = value.number != 0;
+            break;
+        default:
+            break;
+        }
+    }
+    uint64_t cost = abbrev->n_attrs;
+    walk->steps -= cost < walk->steps ? cost : walk->steps;
+    if (abbrev_is_call(abbrev) && !is_tail && call.origin != UINT64_MAX &&
+        value_address(walk->dwarf, walk->unit, &address, &call.return_addr))
+        walk->is_ended = !walk->call(walk->user, &call);
+    return c.at;
+}
+
+static const uint8_t *
+pass_die(struct call_walk *walk, const struct abbrev *abbrev, struct cursor c)
+{
+    if (abbrev_is_call(abbrev) || abbrev->kind == DIE_CODE)
+        return read_die(walk, abbrev, c);
+    if (abbrev->kind == DIE_FIXED)
+        return abbrev->size <= cursor_left(&c) ? c.at + abbrev->size : NULL;
+    if (abbrev->kind == DIE_LEBS)
+        return skip_lebs(walk->dwarf, abbrev, c.at, c.end);
+    return skip_die(walk->dwarf, walk->unit, abbrev, c.at, c.end);
+}
+
+bool
+sym_dwarf_calls_unit(const struct sym_dwarf *dwarf, size_t i, sym_dwarf_call_fn call, void *user)
+{
+    const struct sym_dwarf_unit *unit = &dwarf->units[i];
+    const struct abbrev_table *table = &dwarf->tables[unit->abbrevs];
+    if (unit->is_bad || !table->has_calls)
+        return true;
+    struct call_walk walk = {.dwarf = dwarf,
+                             .unit = unit,
+                             .steps = (unit->end - unit->offset) * STEPS_PER_BYTE + STEPS_FREE,
+                             .call = call,
+                             .user = user};
+    struct cursor c = cursor_make(dwarf, SECTION_INFO, unit->dies, unit->end);
+    uint32_t depth = 0;
+    while (c.at < c.end && walk.steps > 0 && !walk.is_ended) {
+        uint64_t code = cursor_uleb(&c);
+        if (code == 0) {
+            if (depth <= 1)
+                break;
+            depth--;
+            continue;
+        }
+        const struct abbrev *abbrev = c.bad ? NULL : abbrev_find(dwarf, table, code);
+        const uint8_t *next = abbrev ? pass_die(&walk, abbrev, c) : NULL;
+        if (!next)
+            break;
+        c.at = next;
+        depth += abbrev->has_children;
+        if (depth == 0)
+            break; /* a root without children is all */
+    }
+    return !walk.is_ended;
+}

@@ -1,0 +1,64 @@
+/* Past a DIE by its abbreviation's skip program, inlined into the loops that see every DIE. */
+#ifndef DWARF_SKIP_H
+#define DWARF_SKIP_H
+
+#include "symbolicator/dwarf/scanner.h"
+
+/* Past the attributes of a DIE by its skip program; NULL if they leave the unit. */
+static inline const uint8_t *
+skip_die(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
+         const struct abbrev *abbrev, const uint8_t *at, const uint8_t *end)
+{
+    struct cursor c = {.at = at, .end = end, .big_endian = dwarf->big_endian};
+    const struct step *step = &dwarf->steps[abbrev->first_step];
+    for (uint32_t n = abbrev->n_steps; n > 0; n--, step++) {
+        cursor_skip(&c, step->skip);
+        switch ((enum step_op)step->op) {
+        case STEP_NONE:
+            break;
+        case STEP_LEB:
+            cursor_skip_leb(&c);
+            break;
+        case STEP_CSTR:
+            cursor_cstr(&c);
+            break;
+        case STEP_BLOCK:
+            cursor_skip(&c, cursor_uleb(&c));
+            break;
+        case STEP_BLOCK1:
+            cursor_skip(&c, cursor_u8(&c));
+            break;
+        case STEP_BLOCK2:
+            cursor_skip(&c, cursor_uint(&c, 2));
+            break;
+        case STEP_BLOCK4:
+            cursor_skip(&c, cursor_uint(&c, 4));
+            break;
+        case STEP_INDIRECT:
+            value_skip(unit, &c, cursor_uleb(&c));
+            break;
+        }
+    }
+    return c.bad ? NULL : c.at;
+}
+
+/* The same where all that has to be looked at are LEB128 numbers: names and types by index, as
+ * DWARF 5 has them. */
+static inline const uint8_t *
+skip_lebs(const struct sym_dwarf *dwarf, const struct abbrev *abbrev, const uint8_t *at,
+          const uint8_t *end)
+{
+    const struct step *step = &dwarf->steps[abbrev->first_step];
+    for (uint32_t n = abbrev->n_steps; n > 0; n--, step++) {
+        if (step->skip >= (size_t)(end - at))
+            return NULL;
+        at += step->skip;
+        while (*at++ >= 0x80) {
+            if (at == end)
+                return NULL;
+        }
+    }
+    return abbrev->size <= (size_t)(end - at) ? at + abbrev->size : NULL;
+}
+
+#endif
