@@ -182,9 +182,48 @@ has_hidden_name(const struct report_frame *frame)
     return false;
 }
 
+/* What the frame's caller says it called, NULL if that is not known. Only calls of folded functions
+ * are known, so it is asked for those alone. */
+static enum fz_code
+called_by(struct resolver *r, const struct report_frame *caller, const char **ret,
+          struct fz_error *err)
+{
+    *ret = NULL;
+    if (!caller || caller->image < 0 || !caller->has_image_offset ||
+        caller->adjust == REPORT_ADJUST_EXACT)
+        return FZ_OK;
+    for (unsigned rank = 0; rank < RESOLVE_FILES_MAX && !*ret; rank++) {
+        struct file_index *file;
+        if (rank > 0 && rank >= r->images[caller->image].n_asked)
+            break; /* further files are not asked for this alone */
+        enum fz_code code = index_of(r, caller->image, rank, &file, err);
+        if (code != FZ_OK)
+            return code;
+        if (file && caller->image_offset <= UINT64_MAX - file->text_vmaddr)
+            *ret =
+                sym_index_call_target(file->found.index, file->text_vmaddr + caller->image_offset);
+    }
+    return FZ_OK;
+}
+
+/* Of the functions that share the code at `addr` show the one that was called. */
+static enum fz_code
+choose_called(struct resolver *r, const struct sym_index *index, uint64_t addr,
+              struct report_frame *frame, const struct report_frame *caller, struct fz_error *err)
+{
+    const char *target;
+    if (frame->n_symbols == 0 || frame->symbols[frame->n_symbols - 1].n_also == 0)
+        return FZ_OK;
+    enum fz_code code = called_by(r, caller, &target, err);
+    return code == FZ_OK && target
+               ? resolve_names_called(&r->names, index, addr, target, frame, err)
+               : code;
+}
+
 /* Ask the symbol files of the frame's image, best first, until one has a name. */
 static enum fz_code
-name_frame(struct resolver *r, struct report_frame *frame, bool is_return, struct fz_error *err)
+name_frame(struct resolver *r, struct report_frame *frame, const struct report_frame *caller,
+           bool is_return, struct fz_error *err)
 {
     struct report_image *image = &r->report->images[frame->image];
     uint64_t offset = adjusted(r, frame->image_offset, is_return);
@@ -200,9 +239,13 @@ name_frame(struct resolver *r, struct report_frame *frame, bool is_return, struc
         if (!file)
             continue;
         any = true;
-        if (frame->has_image_offset && offset <= UINT64_MAX - file->text_vmaddr)
-            code = resolve_names_at(&r->names, file->found.index, file->text_vmaddr + offset, frame,
-                                    err);
+        if (!frame->has_image_offset || offset > UINT64_MAX - file->text_vmaddr)
+            continue;
+        const struct sym_index *index = file->found.index;
+        uint64_t addr = file->text_vmaddr + offset;
+        code = resolve_names_at(&r->names, index, addr, frame, err);
+        if (code == FZ_OK)
+            code = choose_called(r, index, addr, frame, caller, err);
         if (code != FZ_OK)
             return code;
         file->named = file->named || frame->n_symbols > 0;
@@ -219,23 +262,45 @@ name_frame(struct resolver *r, struct report_frame *frame, bool is_return, struc
     return FZ_OK;
 }
 
+static bool
+is_return_address(const struct report_frame *frame, bool is_top)
+{
+    return frame->adjust == REPORT_ADJUST_RETURN ||
+           (frame->adjust == REPORT_ADJUST_AUTO && !is_top);
+}
+
+/* Name a frame that was located; `caller` is the next older one, NULL if there is none. */
 static enum fz_code
-resolve_frame(struct resolver *r, struct report_frame *frame, bool is_return, struct fz_error *err)
+resolve_frame(struct resolver *r, struct report_frame *frame, const struct report_frame *caller,
+              bool is_return, struct fz_error *err)
 {
     enum fz_code code = FZ_OK;
     frame->symbols = NULL;
     frame->n_symbols = 0;
-    locate(r, frame, is_return);
     if (frame->image < 0) {
         frame->status = REPORT_FRAME_UNKNOWN_IMAGE;
     } else {
         frame->in_app = is_in_app(&r->report->images[frame->image], frame->image);
-        code = name_frame(r, frame, is_return, err);
+        code = name_frame(r, frame, caller, is_return, err);
     }
     if (code == FZ_OK && frame->n_symbols == 0 && frame->n_client > 0)
         code = resolve_names_client(&r->names, frame, err);
     if (code == FZ_OK && frame->n_symbols > 0)
         frame->status = REPORT_FRAME_SYMBOLICATED;
+    return code;
+}
+
+/* All frames are located before the first is named, since a caller tells what it called. */
+static enum fz_code
+resolve_frames(struct resolver *r, struct report_frame *frames, size_t n, bool has_top,
+               struct fz_error *err)
+{
+    enum fz_code code = FZ_OK;
+    for (size_t i = 0; i < n; i++)
+        locate(r, &frames[i], is_return_address(&frames[i], has_top && i == 0));
+    for (size_t i = 0; code == FZ_OK && i < n; i++)
+        code = resolve_frame(r, &frames[i], i + 1 < n ? &frames[i + 1] : NULL,
+                             is_return_address(&frames[i], has_top && i == 0), err);
     return code;
 }
 
@@ -278,28 +343,19 @@ frames_from_registers(struct resolver *r, struct report_thread *thread, struct f
     return FZ_OK;
 }
 
+/* Where an exception was thrown: all of its frames are callers. */
 static enum fz_code
 resolve_exception(struct resolver *r, struct fz_error *err)
 {
-    enum fz_code code = FZ_OK;
-    for (size_t i = 0; code == FZ_OK && i < r->report->n_exception_frames; i++) {
-        struct report_frame *frame = &r->report->exception_frames[i];
-        code = resolve_frame(r, frame, frame->adjust != REPORT_ADJUST_EXACT, err);
-    }
-    return code;
+    return resolve_frames(r, r->report->exception_frames, r->report->n_exception_frames, false,
+                          err);
 }
 
 static enum fz_code
 resolve_thread(struct resolver *r, struct report_thread *thread, struct fz_error *err)
 {
     enum fz_code code = frames_from_registers(r, thread, err);
-    for (size_t i = 0; code == FZ_OK && i < thread->n_frames; i++) {
-        struct report_frame *frame = &thread->frames[i];
-        bool is_return =
-            frame->adjust == REPORT_ADJUST_RETURN || (frame->adjust == REPORT_ADJUST_AUTO && i > 0);
-        code = resolve_frame(r, frame, is_return, err);
-    }
-    return code;
+    return code == FZ_OK ? resolve_frames(r, thread->frames, thread->n_frames, true, err) : code;
 }
 
 /* Which files the names of each image came from. */

@@ -123,7 +123,8 @@ set_also(struct resolve_names *names, const struct sym_index *index, uint64_t ad
         n = ALIASES_MAX;
     if (n == 0)
         return true;
-    to->also = fz_arena_array(names->arena, n, sizeof(*to->also));
+    /* Room for one more: the name shown, when the caller says that it meant another one. */
+    to->also = fz_arena_array(names->arena, n + 1, sizeof(*to->also));
     if (!to->also)
         return false;
     for (size_t i = 0; i < n; i++) {
@@ -167,6 +168,32 @@ resolve_names_at(struct resolve_names *names, const struct sym_index *index, uin
         return fz_arena_fail(names->arena, err);
     frame->symbols = symbols;
     frame->n_symbols = n;
+    return FZ_OK;
+}
+
+enum fz_code
+resolve_names_called(struct resolve_names *names, const struct sym_index *index, uint64_t addr,
+                     const char *target, struct report_frame *frame, struct fz_error *err)
+{
+    struct report_symbol *last = &frame->symbols[frame->n_symbols - 1];
+    const char *alias = sym_index_find_alias(index, addr, target);
+    if (!alias || last->n_also == 0)
+        return FZ_OK;
+    bool is_dwarf = strcmp(last->source, sym_source_name(SYM_SOURCE_DWARF)) == 0;
+    const struct sym_frame from = {.name = is_dwarf ? target : alias,
+                                   .source = is_dwarf ? SYM_SOURCE_DWARF : SYM_SOURCE_SYMTAB};
+    struct report_symbol called = {0};
+    if (!set_function(names, &from, &called))
+        return fz_arena_fail(names->arena, err);
+    if (!called.function || strcmp(called.function, last->function) == 0)
+        return FZ_OK;
+    size_t i = 0;
+    while (i < last->n_also && strcmp(last->also[i], called.function) != 0)
+        i++;
+    last->n_also += i == last->n_also; /* one that there was no room to list */
+    last->also[i] = last->function;
+    last->function = called.function;
+    last->mangled = called.mangled;
     return FZ_OK;
 }
 

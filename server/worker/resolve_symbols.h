@@ -32,6 +32,16 @@ FZ_MUST_CHECK enum fz_code resolve_names_at(struct resolve_names *names,
                                             const struct sym_index *index, uint64_t addr,
                                             struct report_frame *frame, struct fz_error *err);
 
+/*
+ * The caller says that it called `target`: if that is one of the names that the linker folded at
+ * `addr`, it becomes the function of the frame and the one before goes to the others. The frame has
+ * symbols from the same index and address. Errors: LIMIT, NO_MEMORY.
+ */
+FZ_MUST_CHECK enum fz_code resolve_names_called(struct resolve_names *names,
+                                                const struct sym_index *index, uint64_t addr,
+                                                const char *target, struct report_frame *frame,
+                                                struct fz_error *err);
+
 /* The name that the client had itself as the only symbol of the frame. */
 FZ_MUST_CHECK enum fz_code resolve_names_client(struct resolve_names *names,
                                                 struct report_frame *frame, struct fz_error *err);
