@@ -50,4 +50,24 @@ parse_as(struct fz_span body, const char *format)
     return report;
 }
 
+/* Parse with one allocation failing after another: each ends with NO_MEMORY, until none fails. */
+static inline void
+fail_each_allocation(struct fz_span body)
+{
+    for (int64_t n = 0;; n++) {
+        struct report report;
+        struct fz_error err;
+        struct fz_arena small;
+        fz_arena_init(&small, limits.report_memory);
+        small.fail_after = n;
+        enum fz_code code = ingest_parse(body, &limits, &small, &report, &err);
+        bool failed = small.fail_after == 0; /* notes are dropped in silence */
+        fz_arena_deinit(&small);
+        if (code == FZ_OK)
+            break;
+        assert_int_equal(code, FZ_E_NO_MEMORY);
+        assert_true(failed && n < 10000);
+    }
+}
+
 #endif

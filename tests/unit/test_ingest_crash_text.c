@@ -361,20 +361,7 @@ test_out_of_memory(void **state)
         "Thread 0 crashed with ARM Thread State:\n x0: 0x1 esr: 0x2 (why)\n\nBinary Images:\n"
         "0x104000000 - 0x10400bfff a.Demo arm64 (1) <4c4c445b55553144a12988beb9d5eb60> /v/Demo\n"
         "Stack Dump (0x10-0x12):\n\nAABB\n\nNotable Addresses:\n{\"a\":{\"b\":1}}\n";
-    for (int64_t n = 0;; n++) {
-        struct report report;
-        struct fz_error err;
-        struct fz_arena small;
-        fz_arena_init(&small, limits.report_memory);
-        small.fail_after = n;
-        enum fz_code code = ingest_parse(fz_span_cstr(text), &limits, &small, &report, &err);
-        bool failed = small.fail_after == 0; /* notes are dropped in silence */
-        fz_arena_deinit(&small);
-        if (code == FZ_OK)
-            break;
-        assert_int_equal(code, FZ_E_NO_MEMORY);
-        assert_true(failed && n < 10000);
-    }
+    fail_each_allocation(fz_span_cstr(text));
 }
 
 int

@@ -140,20 +140,7 @@ test_out_of_memory(void **state)
         "<crashes><crash><applicationname>A &amp; B</applicationname><uuids><uuid type=\"app\" "
         "arch=\"arm64\">4c4c445b55553144a12988beb9d5eb60</uuid></uuids><version>1</version>"
         "<username>u</username><description>d</description>" LOG "</crash></crashes>";
-    for (int64_t n = 0;; n++) {
-        struct report report;
-        struct fz_error err;
-        struct fz_arena small;
-        fz_arena_init(&small, limits.report_memory);
-        small.fail_after = n;
-        enum fz_code code = ingest_parse(fz_span_cstr(text), &limits, &small, &report, &err);
-        bool failed = small.fail_after == 0; /* notes are dropped in silence */
-        fz_arena_deinit(&small);
-        if (code == FZ_OK)
-            break;
-        assert_int_equal(code, FZ_E_NO_MEMORY);
-        assert_true(failed && n < 10000);
-    }
+    fail_each_allocation(fz_span_cstr(text));
 }
 
 int

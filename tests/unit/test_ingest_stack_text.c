@@ -259,20 +259,7 @@ test_out_of_memory(void **state)
         "frame #0: 0x40 Demo`a [inlined] b at w.c:2\nother\nKey: value\n"
         "[ 0] 4C4C445B-5555-3144-A129-88BEB9D5EB60 0x104000000 /v/Demo\nCall graph:\n"
         "  9 Thread_1: t  DispatchQueue_1: q  (serial)\n    9 f  (in D) + 1  [0x1]\n";
-    for (int64_t n = 0;; n++) {
-        struct report report;
-        struct fz_error err;
-        struct fz_arena small;
-        fz_arena_init(&small, limits.report_memory);
-        small.fail_after = n;
-        enum fz_code code = ingest_parse(fz_span_cstr(text), &limits, &small, &report, &err);
-        bool failed = small.fail_after == 0; /* notes are dropped in silence */
-        fz_arena_deinit(&small);
-        if (code == FZ_OK)
-            break;
-        assert_int_equal(code, FZ_E_NO_MEMORY);
-        assert_true(failed && n < 10000);
-    }
+    fail_each_allocation(fz_span_cstr(text));
 }
 
 int
