@@ -11,6 +11,8 @@
 #define FZ_CLEANUP(fn) __attribute__((cleanup(fn)))
 #define FZ_UNUSED __attribute__((unused))
 #define FZ_NORETURN __attribute__((noreturn))
+#define FZ_INLINE inline __attribute__((always_inline))
+#define FZ_NOINLINE __attribute__((noinline))
 
 #define FZ_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 

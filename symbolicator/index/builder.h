@@ -10,6 +10,7 @@
 
 #include "symbolicator/dwarf.h"
 #include "symbolicator/index.h"
+#include "symbolicator/index/record.h"
 
 struct bytes {
     uint8_t *data;
@@ -117,16 +118,6 @@ struct builder {
     struct page_part parts[PAGE_PARTS_MAX]; /* in the order of their addresses */
     size_t n_parts;
     unsigned unit_shift, page_shift;
-};
-
-/* A record before it is written. */
-struct record {
-    bool is_inlined, has_rows;
-    enum sym_source source;
-    uint32_t name, file, base_line;
-    uint64_t start, size; /* of a function */
-    uint32_t caller;      /* record, of an inlined call */
-    uint32_t call_file, caller_file, call_line, call_column;
 };
 
 /* build.c */

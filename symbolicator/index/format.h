@@ -1,5 +1,5 @@
 /*
- * The symbol index file, version 2. Everything is little-endian; sections start on multiples of 8.
+ * The symbol index file, version 3. Everything is little-endian; sections start on multiples of 8.
  *
  *   offset  size
  *        0     8  magic "FZSYMIDX"
@@ -33,22 +33,21 @@
  *             then a string of bits, lowest first: the palette (0 = no record, else record - lowest
  *             + 1), then per row palette index, line code, column. Line code 0 is line 0, any other
  *             is line - (base line of the record) + 1.
- *   RECORDS   a function or an inlined call with the file of its rows (64 spare bytes at the end).
- *             Numbers are LEB128. A call follows its caller.
- *               function: flags, name, start - base, size, [file, base line]
- *               inlined:  flags, distance back to the caller, name, call line, call column,
+ *   RECORDS   a function or an inlined call with the file of its rows (64 spare bytes at the end),
+ *             see index/record.h:
+ *               function: head, name, start - base, size, [file, base line]
+ *               inlined:  head, distance back to the caller, name, call line, call column,
  *                         [call file], [file, base line]
- *             flags: 1 inlined, 4 has call file (else it is the caller's file), 8 has file and base
- *             line, 16 and 32 enum sym_source.
  *             Record 0 is a single byte that means none.
  *   FILES     8 each: directory and name in STRINGS; file 0 is none.
  *   STRINGS   NUL-terminated; string 0 is empty; the last byte is 0.
  *   ALIASES   12 each, ascending by address: address - base (8), name (4).
  *   CALLS     12 each, ascending by address: return address - base (8), name (4) of the function
- * that the call before it names in DWARF. Only of calls to functions that share their code with
- * others, to tell which of them was meant. CHECKS    4 for each 16 KiB of the file behind the
- * header, up to this section. A block is checked when a lookup first touches it, so that opening
- * costs the same for any size; a block that fails has no names.
+ *             that the call before it names in DWARF. Only of calls to functions that share their
+ *             code with others, to tell which of them was meant.
+ *   CHECKS    4 for each 16 KiB of the file behind the header, up to this section. A block is
+ *             checked when a lookup first touches it, so that opening costs the same for any size;
+ *             a block that fails has no names.
  *
  * Example: f() of /src/work.c, line 1, is at 0x4000 to 0x4010 of an arm64 file; at 0x4008 g() of
  * line 7 is inlined from line 2, column 10; line 3 follows at 0x400c; all rows are of column 3.
@@ -56,17 +55,18 @@
  *
  *   REGIONS   0x4000, 0x200, page 0, 0              PAGES   1
  *   ROWS      00 (place 0 is none), then at 1:
- *             03 02  02 02 02 03  01 00 00 00    4 rows, 3 in the palette; widths; record 1 is
+ *             03 02  02 02 02 04  01 00 00 00    4 rows, 3 in the palette; widths; record 1 is
  *                                                the lowest
  *             02 03 04                           rows 1 to 3 begin at units 2, 3, 4
- *             39 e8 9a 17                        bits: palette 1, 7, 0 (records 1, 7, none),
+ *             81 40 d7 bc 00                     bits: palette 1, 8, 0 (records 1, 8, none),
  *                                                rows (0, 1, 3) (1, 1, 3) (0, 3, 3) (2, 0, 0)
- *   RECORDS   00, at 1 f: 08 0d 00 10 01 01      flags, name 13, start, size, file 1, base line 1
- *             at 7 g: 09 06 0f 02 0a 01 07       caller 6 bytes back, name 15, line 2, column 10,
- *                                                (file of the call: its caller's), file 1, line 7
+ *   RECORDS   00, at 1 f: 02 00 0d 00 10 01 01   head, name 13, start, size, file 1, base line 1
+ *             at 8 g: 03 00 07 0f 02 0a 01 07    head, caller 7 bytes back, name 15, line 2,
+ *                                                column 10, (file of the call: its caller's),
+ *                                                file 1, base line 7
  *   FILES     0 0, 1 6                           STRINGS  "", "/src", "work.c", "f", "g"
  *
- * 0x4008 is unit 2 of its page: row 1, record 7, line 7 + 1 - 1; its caller is record 1 at line 2.
+ * 0x4008 is unit 2 of its page: row 1, record 8, line 7 + 1 - 1; its caller is record 1 at line 2.
  */
 #ifndef INDEX_FORMAT_H
 #define INDEX_FORMAT_H
@@ -74,7 +74,7 @@
 #include "base/span.h"
 
 enum {
-    INDEX_VERSION = 2,
+    INDEX_VERSION = 3,
     INDEX_FLAG_UUID = 1,
     INDEX_FLAG_THUMB = 2,
     INDEX_COUNTS = 80,
@@ -104,13 +104,6 @@ enum index_section {
     INDEX_CALLS,
     INDEX_CHECKS,
     INDEX_N_SECTIONS,
-};
-
-enum {
-    RECORD_INLINED = 1,
-    RECORD_CALL_FILE = 4,
-    RECORD_ROWS = 8,
-    RECORD_SOURCE_SHIFT = 4,
 };
 
 static inline uint32_t

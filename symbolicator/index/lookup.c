@@ -2,23 +2,19 @@
  * Lookup: address to region, page, row, record, and from record to caller.
  *
  * Nothing is allocated or decoded ahead; a row is found by searching the page's first units, which
- * are plain bytes, and read out of the middle of the bits behind them.
+ * are plain bytes, and read out of the middle of the bits behind them. What runs per frame is
+ * inlined into two copies of the lookup: one for an index whose blocks are all known to be good,
+ * and one that asks block by block.
  */
 #include <stdio.h>
 
 #include "symbolicator/index/reader.h"
+#include "symbolicator/index/record.h"
 
-enum { RECORD_BYTES_MAX = INDEX_RECORDS_SPARE, STRING_GLANCE = 256 };
+enum { STRING_GLANCE = 256 };
 
 struct found_row {
     uint32_t record, line_code, column;
-};
-
-/* A record as read; strings are not looked at yet. */
-struct read_record {
-    uint8_t flags;
-    uint32_t name, file, base_line, call_line, call_column, call_file, caller;
-    uint64_t start, size;
 };
 
 const char *
@@ -38,7 +34,7 @@ sym_source_name(enum sym_source source)
 }
 
 /* Where the rows of the page of `addr` are; 0 = nothing there. */
-static uint32_t
+static FZ_INLINE uint32_t
 find_page(struct index_view view, uint64_t addr)
 {
     size_t low = 0, high = view.index->n_regions;
@@ -69,7 +65,7 @@ get_bits(const uint8_t *bits, size_t at, unsigned n)
 }
 
 /* The row of the page at `place` that holds `unit`. */
-static bool
+static FZ_INLINE bool
 find_row(struct index_view view, uint32_t place, unsigned unit, struct found_row *ret)
 {
     const uint8_t *page = index_at(view, INDEX_ROWS, place, INDEX_ROWS_SPARE);
@@ -112,75 +108,37 @@ find_row(struct index_view view, uint32_t place, unsigned unit, struct found_row
     return ret->record != 0;
 }
 
-/* At most 10 bytes each, and the spare bytes behind the section end every number. */
-static inline uint64_t
-get_leb(const uint8_t **at)
+static FZ_INLINE bool
+read_record(struct index_view view, uint32_t place, struct record *ret)
 {
-    uint64_t value = *(*at)++;
-    if (value < 0x80)
-        return value;
-    value &= 0x7f;
-    for (unsigned shift = 7; shift < 64; shift += 7) {
-        uint8_t byte = *(*at)++;
-        value |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80)
-            break;
-    }
-    return value;
-}
-
-static bool
-read_record(struct index_view view, uint32_t offset, struct read_record *ret)
-{
-    const uint8_t *at = index_at(view, INDEX_RECORDS, offset, RECORD_BYTES_MAX);
-    if (!at)
-        return false;
-    ret->flags = *at++;
-    if (ret->flags & RECORD_INLINED) {
-        uint64_t distance = get_leb(&at);
-        /* A caller stands before its callees: no chain goes in circles. */
-        if (distance == 0 || distance >= offset)
-            return false;
-        ret->caller = offset - (uint32_t)distance;
-        ret->name = (uint32_t)get_leb(&at);
-        ret->call_line = (uint32_t)get_leb(&at);
-        ret->call_column = (uint32_t)get_leb(&at);
-        ret->call_file = ret->flags & RECORD_CALL_FILE ? (uint32_t)get_leb(&at) : 0;
-    } else {
-        ret->name = (uint32_t)get_leb(&at);
-        ret->start = view.index->base + get_leb(&at);
-        ret->size = get_leb(&at);
-    }
-    ret->file = ret->base_line = 0;
-    if (ret->flags & RECORD_ROWS) {
-        ret->file = (uint32_t)get_leb(&at);
-        ret->base_line = (uint32_t)get_leb(&at);
-    }
-    return true;
+    const uint8_t *at = index_at(view, INDEX_RECORDS, place, RECORD_BYTES_MAX);
+    return at && record_decode(at, place, ret);
 }
 
 /* Strings end inside their section, since its last byte is a NUL. */
-static const char *
+static FZ_INLINE const char *
 get_string(struct index_view view, uint32_t offset)
 {
     const struct fz_span *strings = &view.index->sections[INDEX_STRINGS];
-    size_t left = offset < strings->len ? strings->len - offset : 0;
+    if (offset >= strings->len)
+        return "";
+    size_t left = strings->len - offset;
     const uint8_t *at =
-        index_at(view, INDEX_STRINGS, offset, left < STRING_GLANCE && left ? left : STRING_GLANCE);
+        index_at(view, INDEX_STRINGS, offset, left < STRING_GLANCE ? left : STRING_GLANCE);
     return at ? (const char *)at : "";
 }
 
-static void
-set_names(struct index_view view, const struct read_record *record, struct sym_frame *frame)
+static FZ_INLINE void
+set_names(struct index_view view, const struct record *record, struct sym_frame *frame)
 {
     frame->name = get_string(view, record->name);
-    frame->inlined = record->flags & RECORD_INLINED;
-    frame->source = (enum sym_source)(record->flags >> RECORD_SOURCE_SHIFT & 3);
-    frame->function_start = frame->inlined ? 0 : record->start;
-    frame->function_size = frame->inlined ? 0 : record->size;
+    frame->inlined = record->is_inlined;
+    frame->source = record->source;
+    frame->function_start = record->is_inlined ? 0 : view.index->base + record->start;
+    frame->function_size = record->size;
 }
 
-static void
+static FZ_INLINE void
 set_file(struct index_view view, uint32_t file, struct sym_frame *frame)
 {
     const uint8_t *entry =
@@ -197,10 +155,10 @@ unit_of(const struct sym_index *index, uint64_t addr)
 }
 
 /* From the record of a row up to the function. */
-static size_t
+static FZ_INLINE size_t
 follow(struct index_view view, const struct found_row *row, struct sym_frame *ret, size_t max)
 {
-    struct read_record record;
+    struct record record;
     uint32_t file = 0, line = 0, column = row->column;
     if (!read_record(view, row->record, &record))
         return 0;
@@ -214,9 +172,9 @@ follow(struct index_view view, const struct found_row *row, struct sym_frame *re
         set_file(view, file, frame);
         frame->line = line;
         frame->column = column;
-        if (!(record.flags & RECORD_INLINED))
+        if (!(record.is_inlined))
             return n < max ? n + 1 : max;
-        bool has_call_file = record.flags & RECORD_CALL_FILE;
+        bool has_call_file = record.has_call_file;
         file = record.call_file;
         line = record.call_line;
         column = record.call_column;
@@ -228,16 +186,30 @@ follow(struct index_view view, const struct found_row *row, struct sym_frame *re
     return 0;
 }
 
+static FZ_INLINE size_t
+look_up(struct index_view view, uint64_t addr, struct sym_frame *ret, size_t max)
+{
+    addr &= view.index->addr_mask;
+    uint32_t place = find_page(view, addr);
+    struct found_row row;
+    if (!place || max == 0 || !find_row(view, place, unit_of(view.index, addr), &row))
+        return 0;
+    return follow(view, &row, ret, max);
+}
+
+/* Kept apart: the compiler then makes each copy for itself. */
+static FZ_NOINLINE size_t
+look_up_checked(const struct sym_index *index, uint64_t addr, struct sym_frame *ret, size_t max)
+{
+    return look_up((struct index_view){.index = index, .is_trusted = false}, addr, ret, max);
+}
+
 size_t
 sym_index_lookup(const struct sym_index *index, uint64_t addr, struct sym_frame *ret, size_t max)
 {
-    struct index_view view = {.index = index, .is_trusted = index_is_trusted(index)};
-    addr &= index->addr_mask;
-    uint32_t place = find_page(view, addr);
-    struct found_row row;
-    if (!place || max == 0 || !find_row(view, place, unit_of(index, addr), &row))
-        return 0;
-    return follow(view, &row, ret, max);
+    if (!index_is_trusted(index))
+        return look_up_checked(index, addr, ret, max);
+    return look_up((struct index_view){.index = index, .is_trusted = true}, addr, ret, max);
 }
 
 static inline void
@@ -248,22 +220,20 @@ prefetch(struct index_view view, enum index_section id, size_t offset)
         __builtin_prefetch(section->data + offset);
 }
 
-size_t
-sym_index_lookup_many(const struct sym_index *index, const uint64_t *addrs, size_t n,
-                      struct sym_frame *ret, size_t max, size_t *ret_n_frames)
+static FZ_INLINE size_t
+look_up_many(struct index_view view, const uint64_t *addrs, size_t n, struct sym_frame *ret,
+             size_t max, size_t *ret_n_frames)
 {
-    struct index_view view = {.index = index, .is_trusted = index_is_trusted(index)};
+    uint64_t mask = view.index->addr_mask;
     uint32_t places[SYM_LOOKUPS_MAX];
     struct found_row rows[SYM_LOOKUPS_MAX];
-    if (n > SYM_LOOKUPS_MAX)
-        n = SYM_LOOKUPS_MAX;
     for (size_t i = 0; i < n; i++) {
-        places[i] = find_page(view, addrs[i] & index->addr_mask);
+        places[i] = find_page(view, addrs[i] & mask);
         prefetch(view, INDEX_ROWS, places[i]);
         prefetch(view, INDEX_ROWS, (size_t)places[i] + 64);
     }
     for (size_t i = 0; i < n; i++) {
-        unsigned unit = unit_of(index, addrs[i] & index->addr_mask);
+        unsigned unit = unit_of(view.index, addrs[i] & mask);
         if (!places[i] || !find_row(view, places[i], unit, &rows[i]))
             rows[i].record = 0;
         else
@@ -276,6 +246,25 @@ sym_index_lookup_many(const struct sym_index *index, const uint64_t *addrs, size
         used += ret_n_frames[done];
     }
     return done;
+}
+
+static FZ_NOINLINE size_t
+look_up_many_checked(const struct sym_index *index, const uint64_t *addrs, size_t n,
+                     struct sym_frame *ret, size_t max, size_t *ret_n_frames)
+{
+    struct index_view view = {.index = index, .is_trusted = false};
+    return look_up_many(view, addrs, n, ret, max, ret_n_frames);
+}
+
+size_t
+sym_index_lookup_many(const struct sym_index *index, const uint64_t *addrs, size_t n,
+                      struct sym_frame *ret, size_t max, size_t *ret_n_frames)
+{
+    struct index_view view = {.index = index, .is_trusted = true};
+    if (n > SYM_LOOKUPS_MAX)
+        n = SYM_LOOKUPS_MAX;
+    return index_is_trusted(index) ? look_up_many(view, addrs, n, ret, max, ret_n_frames)
+                                   : look_up_many_checked(index, addrs, n, ret, max, ret_n_frames);
 }
 
 void

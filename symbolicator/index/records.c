@@ -3,16 +3,7 @@
 #include <string.h>
 
 #include "symbolicator/index/builder.h"
-#include "symbolicator/index/format.h"
-
-static uint8_t *
-put_leb(uint8_t *at, uint64_t value)
-{
-    for (; value >= 0x80; value >>= 7)
-        *at++ = (uint8_t)(value | 0x80);
-    *at++ = (uint8_t)value;
-    return at;
-}
+#include "symbolicator/index/record.h"
 
 bool
 record_add(struct builder *b, const struct record *r, uint32_t *ret)
@@ -26,29 +17,8 @@ record_add(struct builder *b, const struct record *r, uint32_t *ret)
     if (!grown)
         return false;
     b->records.data = grown;
-    uint32_t place = (uint32_t)b->records.n;
-    uint8_t *bytes = b->records.data + place, *at = bytes + 1;
-    bool has_call_file = r->is_inlined && r->call_file != r->caller_file;
-    bytes[0] =
-        (uint8_t)((r->is_inlined ? RECORD_INLINED : 0) | (has_call_file ? RECORD_CALL_FILE : 0) |
-                  (r->has_rows ? RECORD_ROWS : 0) | (int)r->source << RECORD_SOURCE_SHIFT);
-    if (r->is_inlined) {
-        at = put_leb(at, place - r->caller);
-        at = put_leb(at, r->name);
-        at = put_leb(at, r->call_line);
-        at = put_leb(at, r->call_column);
-        at = has_call_file ? put_leb(at, r->call_file) : at;
-    } else {
-        at = put_leb(at, r->name);
-        at = put_leb(at, r->start - b->code_low);
-        at = put_leb(at, r->size);
-    }
-    if (r->has_rows) {
-        at = put_leb(at, r->file);
-        at = put_leb(at, r->base_line);
-    }
-    *ret = place;
-    b->records.n += (size_t)(at - bytes);
+    *ret = (uint32_t)b->records.n;
+    b->records.n = (size_t)(record_encode(r, *ret, grown + *ret) - grown);
     return true;
 }
 

@@ -154,6 +154,10 @@ pool_file(struct builder *b, struct fz_span directory, struct fz_span name, uint
     if (!files)
         return false;
     b->files = files;
+    if (b->n_files >= RECORD_FILES_MAX - 1) {
+        b->budget.over = true;
+        return false;
+    }
     if (b->n_files == 0)
         files[b->n_files++] = (struct file){0, 0}; /* file 0 is none */
     files[b->n_files] = file;

@@ -210,7 +210,7 @@ add_symbol(struct filler *f, const struct sym_symbol *symbol, uint64_t end)
             f->base_lines[i] = 1;
         struct record record = {.source = source,
                                 .name = function.name,
-                                .start = function.start,
+                                .start = function.start - b->code_low,
                                 .size = function.size,
                                 .file = f->files[i],
                                 .base_line = f->base_lines[i],

@@ -112,7 +112,7 @@ set_caller(struct unit_builder *u, const struct sym_dwarf_node *node, struct rec
             chosen = at;
     }
     record->caller = u->variants[chosen].record;
-    record->caller_file = u->variants[chosen].file;
+    record->has_call_file = record->call_file != u->variants[chosen].file;
     return true;
 }
 
@@ -165,7 +165,7 @@ add_records(struct unit_builder *u, uint32_t n)
         if (!function_name(u->b, node->die, info->low, &function.name))
             return false;
         record.name = function.name;
-        record.start = function.start;
+        record.start = function.start - u->b->code_low;
         record.size = function.size;
         if (!function_add(u->b, &function, &info->root)) /* from here on the function's number */
             return false;

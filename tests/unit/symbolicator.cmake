@@ -10,7 +10,7 @@ endforeach()
 
 add_library(fz_dwarf_text STATIC dwarf_text.c)
 target_link_libraries(fz_dwarf_text PUBLIC fz_base fz_options)
-foreach(name dwarf_line dwarf_odd dwarf_scan index_calls index_lookup index_open index_pages index_units)
+foreach(name dwarf_line dwarf_odd dwarf_scan index_calls index_lookup index_open index_pages index_record index_units)
   fz_unit_test(${name} fz_symbolicator fz_dwarf_text)
 endforeach()
 

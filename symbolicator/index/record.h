@@ -1,0 +1,158 @@
+/*
+ * How RECORDS of the index file holds a record, both ways side by side.
+ *
+ * Two bytes tell what follows and how many bytes each number has, so that reading one takes a load
+ * and a mask: the lengths of LEB128 numbers change from record to record, and a lookup spent half
+ * its time on finding their ends.
+ *
+ *   bit 0     inlined call           bit 1     has file and base line of its rows
+ *   a call    2-3 distance back to the caller, 4-5 name, 6-7 call line: bytes - 1
+ *             8 call column: bytes - 1        9-10 call file: bytes; 0 = its caller's file
+ *   function  2-3 enum sym_source    4-5 name: bytes - 1
+ *             6-7 start - base, 9-10 size: 1, 2, 4 or 8 bytes
+ *   both      11-12 file, 13-14 base line: bytes - 1; not there without bit 1
+ *
+ * The numbers follow in this order. A call stands behind its caller.
+ */
+#ifndef INDEX_RECORD_H
+#define INDEX_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "symbolicator/index.h"
+#include "symbolicator/index/format.h"
+
+enum {
+    RECORD_INLINED = 1,
+    RECORD_ROWS = 2,
+    RECORD_SOURCE = 2, /* the first bit of each field */
+    RECORD_DISTANCE = 2,
+    RECORD_NAME = 4,
+    RECORD_START = 6,
+    RECORD_CALL_LINE = 6,
+    RECORD_CALL_COLUMN = 8,
+    RECORD_SIZE = 9,
+    RECORD_CALL_FILE = 9,
+    RECORD_FILE = 11,
+    RECORD_BASE_LINE = 13,
+    RECORD_BYTES_MAX = INDEX_RECORDS_SPARE, /* a record and what is read behind it are less */
+    RECORD_FILES_MAX = 1 << 24,             /* numbers of files have at most 3 bytes */
+};
+
+struct record {
+    bool is_inlined, has_rows;
+    bool has_call_file;     /* it is not the caller's */
+    enum sym_source source; /* of an inlined call always DWARF */
+    uint32_t name, file, base_line;
+    uint32_t caller; /* place of an inlined call's caller */
+    uint32_t call_file, call_line, call_column;
+    uint64_t start, size; /* of a function; start counts from the base */
+};
+
+/* Writes 4 bytes of which the first ones count. */
+static inline uint8_t *
+record_put(uint8_t *at, uint32_t value, unsigned field, unsigned *head)
+{
+    unsigned len = (39 - (unsigned)__builtin_clz(value | 1)) / 8;
+    *head |= (len - 1) << field;
+    store32(at, value);
+    return at + len;
+}
+
+static inline uint8_t *
+record_put_long(uint8_t *at, uint64_t value, unsigned field, unsigned *head)
+{
+    unsigned code = value > UINT32_MAX ? 3 : value > UINT16_MAX ? 2 : value > UINT8_MAX;
+    *head |= code << field;
+    store64(at, value);
+    return at + (1u << code);
+}
+
+/* Write the record for `place` to `at`, where RECORD_BYTES_MAX bytes are free; returns its end. */
+static inline uint8_t *
+record_encode(const struct record *r, uint32_t place, uint8_t *at)
+{
+    unsigned head = (r->is_inlined ? RECORD_INLINED : 0) | (r->has_rows ? RECORD_ROWS : 0);
+    uint8_t *start = at;
+    at += 2;
+    if (r->is_inlined) {
+        at = record_put(at, place - r->caller, RECORD_DISTANCE, &head);
+        at = record_put(at, r->name, RECORD_NAME, &head);
+        at = record_put(at, r->call_line, RECORD_CALL_LINE, &head);
+        at = record_put(at, r->call_column & UINT16_MAX, RECORD_CALL_COLUMN, &head);
+        if (r->has_call_file) {
+            at = record_put(at, r->call_file, RECORD_CALL_FILE, &head);
+            head += 1u << RECORD_CALL_FILE;
+        }
+    } else {
+        head |= (unsigned)r->source << RECORD_SOURCE;
+        at = record_put(at, r->name, RECORD_NAME, &head);
+        at = record_put_long(at, r->start, RECORD_START, &head);
+        at = record_put_long(at, r->size, RECORD_SIZE, &head);
+    }
+    if (r->has_rows) {
+        at = record_put(at, r->file, RECORD_FILE, &head);
+        at = record_put(at, r->base_line, RECORD_BASE_LINE, &head);
+    }
+    start[0] = (uint8_t)head;
+    start[1] = (uint8_t)(head >> 8);
+    return at;
+}
+
+static FZ_INLINE uint32_t
+record_take_bytes(const uint8_t **at, unsigned len)
+{
+    uint32_t value = load32(*at) & (uint32_t) ~(UINT64_MAX << 8 * len);
+    *at += len;
+    return value;
+}
+
+static FZ_INLINE uint32_t
+record_take(const uint8_t **at, unsigned head, unsigned field)
+{
+    return record_take_bytes(at, (head >> field & 3) + 1);
+}
+
+static FZ_INLINE uint64_t
+record_take_long(const uint8_t **at, unsigned head, unsigned field)
+{
+    unsigned len = 1u << (head >> field & 3);
+    uint64_t value = load64(*at) & UINT64_MAX >> (64 - 8 * len);
+    *at += len;
+    return value;
+}
+
+/* Read the record of `place` from `at`, where RECORD_BYTES_MAX bytes can be read. False if it is a
+ * call that does not stand behind its caller: no chain goes in circles. */
+static FZ_INLINE bool
+record_decode(const uint8_t *at, uint32_t place, struct record *ret)
+{
+    unsigned head = at[0] | (unsigned)at[1] << 8;
+    at += 2;
+    *ret = (struct record){.is_inlined = head & RECORD_INLINED, .has_rows = head & RECORD_ROWS};
+    if (ret->is_inlined) {
+        uint32_t distance = record_take(&at, head, RECORD_DISTANCE);
+        ret->caller = place - distance;
+        ret->name = record_take(&at, head, RECORD_NAME);
+        ret->call_line = record_take(&at, head, RECORD_CALL_LINE);
+        ret->call_column = record_take_bytes(&at, (head >> RECORD_CALL_COLUMN & 1) + 1);
+        ret->has_call_file = head >> RECORD_CALL_FILE & 3;
+        ret->call_file = record_take_bytes(&at, head >> RECORD_CALL_FILE & 3);
+        ret->source = SYM_SOURCE_DWARF;
+        if (distance == 0 || distance >= place)
+            return false;
+    } else {
+        ret->source = (enum sym_source)(head >> RECORD_SOURCE & 3);
+        ret->name = record_take(&at, head, RECORD_NAME);
+        ret->start = record_take_long(&at, head, RECORD_START);
+        ret->size = record_take_long(&at, head, RECORD_SIZE);
+    }
+    if (ret->has_rows) {
+        ret->file = record_take(&at, head, RECORD_FILE);
+        ret->base_line = record_take(&at, head, RECORD_BASE_LINE);
+    }
+    return true;
+}
+
+#endif
