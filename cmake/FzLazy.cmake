@@ -70,6 +70,9 @@ fz_lazy_library(archive PkgConfig::ARCHIVE
   archive_read_next_header archive_read_open_memory archive_read_support_filter_all archive_read_support_filter_gzip
   archive_read_support_filter_xz archive_read_support_filter_zstd archive_read_support_format_raw
   archive_read_support_format_tar archive_read_support_format_zip)
+fz_lazy_library(crypto PkgConfig::CRYPTO
+  CRYPTO_memcmp EVP_Digest EVP_DigestFinal_ex EVP_DigestInit_ex EVP_DigestUpdate EVP_MD_CTX_free EVP_MD_CTX_new
+  EVP_sha1 EVP_sha256 RAND_bytes)
 fz_lazy_library(curl PkgConfig::CURL
   curl_easy_cleanup curl_easy_escape curl_easy_getinfo curl_easy_init curl_easy_perform curl_easy_reset
   curl_easy_setopt curl_easy_strerror curl_free curl_global_init curl_slist_append curl_slist_free_all)
@@ -81,3 +84,8 @@ fz_lazy_library(pq PkgConfig::LIBPQ
   PQclear PQcmdStatus PQcmdTuples PQconnectdbParams PQconsumeInput PQerrorMessage PQexec PQexecParams PQexecPrepared
   PQfinish PQfreemem PQgetisnull PQgetlength PQgetvalue PQnotifies PQntuples PQprepare PQresultErrorField
   PQresultStatus PQsetNoticeReceiver PQsocket PQstatus)
+fz_lazy_library(sqlite3 PkgConfig::SQLITE
+  sqlite3_bind_blob64 sqlite3_bind_int64 sqlite3_bind_null sqlite3_bind_parameter_index sqlite3_bind_text64
+  sqlite3_busy_handler sqlite3_changes64 sqlite3_clear_bindings sqlite3_close_v2 sqlite3_column_blob
+  sqlite3_column_bytes sqlite3_column_int64 sqlite3_column_type sqlite3_errmsg sqlite3_errstr sqlite3_exec
+  sqlite3_finalize sqlite3_get_autocommit sqlite3_open_v2 sqlite3_prepare_v3 sqlite3_reset sqlite3_step)

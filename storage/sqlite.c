@@ -9,6 +9,7 @@
 #include <sqlite3.h>
 
 #include "base/file.h"
+#include "base/lazy.h"
 #include "base/time.h"
 
 /* How long a writer waits for the others before it says UNAVAILABLE, and its longest single nap. */
@@ -102,7 +103,8 @@ sqlite_disconnect(struct sql *sql)
 {
     struct sqlite *lite = self(sql);
     sql_cache_clear(&lite->cache, end_prepared);
-    sqlite3_close_v2(lite->db); /* even if an uncached statement is still being read */
+    if (lite->db)
+        sqlite3_close_v2(lite->db); /* even if an uncached statement is still being read */
     lite->db = NULL;
 }
 
@@ -150,8 +152,11 @@ sqlite_connect(struct sql *sql, struct fz_error *err)
                                  "PRAGMA cache_size = -16384;"
                                  "PRAGMA journal_size_limit = 67108864;";
     struct sqlite *lite = self(sql);
+    enum fz_code code = fz_lazy_load(&fz_lazy_sqlite3, err);
+    if (code != FZ_OK)
+        return code;
     if (sql->create) {
-        enum fz_code code = create_file(sql->target, err);
+        code = create_file(sql->target, err);
         if (code != FZ_OK)
             return code;
     } else if (access(sql->target, F_OK) != 0 && errno == ENOENT) {
@@ -172,7 +177,7 @@ sqlite_connect(struct sql *sql, struct fz_error *err)
     }
     if (rc == SQLITE_OK)
         return FZ_OK;
-    enum fz_code code = fail(lite, rc, err);
+    code = fail(lite, rc, err);
     sqlite_disconnect(sql);
     return code;
 }
