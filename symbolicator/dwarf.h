@@ -96,14 +96,16 @@ typedef bool (*sym_dwarf_call_fn)(void *user, const struct sym_dwarf_call *call)
 bool sym_dwarf_calls_unit(const struct sym_dwarf *dwarf, size_t i, sym_dwarf_call_fn call,
                           void *user);
 
+/* 16 bytes: a large unit has hundreds of thousands. */
 struct sym_dwarf_row {
-    uint64_t addr;
-    uint32_t file, line, column; /* file as the line program numbers it */
+    uint32_t offset;     /* of its address, from the base of its sequence */
+    uint32_t file, line; /* file as the line program numbers it */
+    uint16_t column;     /* 0 = not given, or above 65535 */
 };
 
 /* Rows first .. first + n - 1 in ascending order, one per address; the last reaches to `high`. */
 struct sym_dwarf_sequence {
-    uint64_t low, high;
+    uint64_t low, high, base; /* base <= low */
     size_t first, n;
 };
 

@@ -36,6 +36,18 @@ sym_grow_more(struct sym_budget *budget, void *data, size_t *room, size_t need, 
 }
 
 void *
+sym_grow_trim(struct sym_budget *budget, void *data, size_t *room, size_t n, size_t elem)
+{
+    size_t kept = n ? n : 1;
+    void *trimmed = data && kept < *room ? realloc(data, kept * elem) : NULL;
+    if (!trimmed)
+        return data;
+    budget->used -= (*room - kept) * elem;
+    *room = kept;
+    return trimmed;
+}
+
+void *
 sym_grow_zeroed(struct sym_budget *budget, size_t n, size_t elem)
 {
     size_t bytes;

@@ -26,6 +26,9 @@ static inline void *sym_grow(struct sym_budget *budget, void *data, size_t *room
                              size_t elem);
 void *sym_grow_more(struct sym_budget *budget, void *data, size_t *room, size_t need, size_t elem);
 
+/* Give back what the array has room for behind its first `n` elements: returns it, moved maybe. */
+void *sym_grow_trim(struct sym_budget *budget, void *data, size_t *room, size_t n, size_t elem);
+
 /* `n` zeroed elements, or NULL. */
 void *sym_grow_zeroed(struct sym_budget *budget, size_t n, size_t elem);
 

@@ -2,7 +2,8 @@
  * The state machine of line programs, DWARF 2 to 5 (DWARF 5, 6.2.5).
  *
  * Of rows at one address the last counts, since the others are empty. A sequence that ends where it
- * begins, or begins in no code, is dropped; a program that is cut off keeps its finished sequences.
+ * begins, or begins in no code, is dropped, as are rows 2 GB and more from the first of their
+ * sequence; a program that is cut off keeps its finished sequences.
  */
 #include "symbolicator/dwarf/line.h"
 
@@ -10,12 +11,20 @@
 
 #include "symbolicator/dwarf/constants.h"
 
+static const uint64_t ROW_REACH = (uint64_t)1 << 31;
+
+/* The registers. */
+struct registers {
+    uint64_t addr;
+    uint32_t op_index, file, line, column;
+};
+
 struct machine {
     struct line_program *program;
     struct cursor c;
-    uint64_t addr;
-    uint32_t op_index, file, line, column;
-    size_t first_row; /* of the sequence that is being read */
+    struct registers now;
+    uint64_t base;    /* of the sequence that is being read */
+    size_t first_row; /* its first */
     bool is_sorted;   /* so far */
     bool no_memory;
 };
@@ -33,53 +42,56 @@ sym_dwarf_lines_deinit(struct sym_dwarf_lines *lines, struct sym_budget *budget)
 static void
 reset(struct machine *m)
 {
-    m->addr = 0;
-    m->op_index = 0;
-    m->file = 1;
-    m->line = 1;
-    m->column = 0;
+    m->now = (struct registers){.file = 1, .line = 1};
     m->first_row = m->program->lines->n_rows;
     m->is_sorted = true;
 }
 
 static inline void
-advance(struct machine *m, uint64_t operations)
+advance(const struct line_program *program, struct registers *r, uint64_t operations)
 {
-    const struct line_program *program = m->program;
     if (program->max_ops == 1) {
-        m->addr += operations * program->min_inst_length;
+        r->addr += operations * program->min_inst_length;
         return;
     }
-    uint64_t total = m->op_index + operations;
-    m->addr += total / program->max_ops * program->min_inst_length;
-    m->op_index = (uint32_t)(total % program->max_ops);
+    uint64_t total = r->op_index + operations;
+    r->addr += total / program->max_ops * program->min_inst_length;
+    r->op_index = (uint32_t)(total % program->max_ops);
 }
 
 static inline void
-emit_row(struct machine *m)
+emit_row(struct machine *m, const struct registers *r)
 {
     struct sym_dwarf_lines *lines = m->program->lines;
-    if (lines->n_rows > m->first_row) {
-        struct sym_dwarf_row *last = &lines->rows[lines->n_rows - 1];
-        if (last->addr == m->addr) {
-            last->file = m->file;
-            last->line = m->line;
-            last->column = m->column;
+    size_t n = lines->n_rows;
+    if (n == m->first_row)
+        m->base = r->addr > ROW_REACH ? r->addr - ROW_REACH : 0;
+    uint64_t offset = r->addr - m->base;
+    if (offset > UINT32_MAX)
+        return;
+    struct sym_dwarf_row row = {.offset = (uint32_t)offset,
+                                .file = r->file,
+                                .line = r->line,
+                                .column = r->column > UINT16_MAX ? 0 : (uint16_t)r->column};
+    if (n > m->first_row) {
+        struct sym_dwarf_row *last = &lines->rows[n - 1];
+        if (last->offset == row.offset) {
+            *last = row;
             return;
         }
-        m->is_sorted = m->is_sorted && last->addr < m->addr;
+        m->is_sorted = m->is_sorted && last->offset < row.offset;
     }
-    if (lines->n_rows == lines->room_rows || !lines->rows) {
-        struct sym_dwarf_row *rows = sym_grow(m->program->budget, lines->rows, &lines->room_rows,
-                                              lines->n_rows + 1, sizeof(*rows));
+    if (n == lines->room_rows || !lines->rows) {
+        struct sym_dwarf_row *rows =
+            sym_grow(m->program->budget, lines->rows, &lines->room_rows, n + 1, sizeof(*rows));
         if (!rows) {
             m->no_memory = true;
             return;
         }
         lines->rows = rows;
     }
-    lines->rows[lines->n_rows++] = (struct sym_dwarf_row){
-        .addr = m->addr, .file = m->file, .line = m->line, .column = m->column};
+    lines->rows[n] = row;
+    lines->n_rows = n + 1;
 }
 
 /* Stable, by address: rows of a broken writer may go backwards. */
@@ -94,7 +106,7 @@ sort_rows(struct sym_dwarf_row *rows, size_t n, struct sym_dwarf_row *scratch)
     memcpy(scratch, rows, half * sizeof(*rows));
     size_t a = 0, b = half, to = 0;
     while (a < half) {
-        if (b < n && rows[b].addr < scratch[a].addr)
+        if (b < n && rows[b].offset < scratch[a].offset)
             rows[to++] = rows[b++];
         else
             rows[to++] = scratch[a++];
@@ -115,7 +127,7 @@ repair_rows(struct machine *m)
     sym_grow_free(m->program->budget, scratch, n, sizeof(*scratch));
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
-        if (kept && rows[kept - 1].addr == rows[i].addr)
+        if (kept && rows[kept - 1].offset == rows[i].offset)
             rows[kept - 1] = rows[i];
         else
             rows[kept++] = rows[i];
@@ -124,7 +136,7 @@ repair_rows(struct machine *m)
     return true;
 }
 
-/* The rows so far end at m->addr: keep them as a sequence, or drop them. */
+/* The rows so far end at this address: keep them as a sequence, or drop them. */
 static void
 end_sequence(struct machine *m)
 {
@@ -135,8 +147,8 @@ end_sequence(struct machine *m)
         return;
     }
     n = lines->n_rows - m->first_row;
-    uint64_t low = n ? lines->rows[m->first_row].addr : 0, high = m->addr;
-    while (n && lines->rows[m->first_row + n - 1].addr >= high)
+    uint64_t low = n ? m->base + lines->rows[m->first_row].offset : 0, high = m->now.addr;
+    while (n && m->base + lines->rows[m->first_row + n - 1].offset >= high)
         n--;
     lines->n_rows = m->first_row + n;
     if (n == 0 || low < lines->code_low || low >= lines->code_high) {
@@ -152,8 +164,8 @@ end_sequence(struct machine *m)
         return;
     }
     lines->sequences = sequences;
-    sequences[lines->n_sequences++] =
-        (struct sym_dwarf_sequence){.low = low, .high = high, .first = m->first_row, .n = n};
+    sequences[lines->n_sequences++] = (struct sym_dwarf_sequence){
+        .low = low, .high = high, .base = m->base, .first = m->first_row, .n = n};
     reset(m);
 }
 
@@ -173,9 +185,9 @@ run_extended(struct machine *m)
         end_sequence(m);
         break;
     case LNE_SET_ADDRESS:
-        m->op_index = 0;
+        m->now.op_index = 0;
         if (len - 1 == 4 || len - 1 == 8)
-            m->addr = cursor_uint(&body, (unsigned)len - 1);
+            m->now.addr = cursor_uint(&body, (unsigned)len - 1);
         break;
     case LNE_DEFINE_FILE: {
         struct fz_span name = cursor_cstr(&body);
@@ -189,62 +201,65 @@ run_extended(struct machine *m)
     }
 }
 
-static void
-run_standard(struct machine *m, unsigned opcode)
-{
-    struct cursor *c = &m->c;
-    switch (opcode) {
-    case LNS_COPY:
-        emit_row(m);
-        break;
-    case LNS_ADVANCE_PC:
-        advance(m, cursor_uleb(c));
-        break;
-    case LNS_ADVANCE_LINE:
-        m->line += (uint32_t)cursor_sleb(c);
-        break;
-    case LNS_SET_FILE:
-        m->file = (uint32_t)cursor_uleb(c);
-        break;
-    case LNS_SET_COLUMN:
-        m->column = (uint32_t)cursor_uleb(c);
-        break;
-    case LNS_CONST_ADD_PC:
-        if (m->program->line_range)
-            advance(m, (255 - m->program->opcode_base) / m->program->line_range);
-        break;
-    case LNS_FIXED_ADVANCE_PC:
-        m->addr += cursor_uint(c, 2);
-        m->op_index = 0;
-        break;
-    default: /* also what later versions add: the header tells the number of operands */
-        for (unsigned i = 0; i < m->program->opcode_args[opcode]; i++)
-            cursor_skip_leb(c);
-    }
-}
-
+/* The registers are the processor's own here, but for what changes sequences. */
 static void
 run(struct machine *m)
 {
     const struct line_program *program = m->program;
     unsigned opcode_base = program->opcode_base, line_range = program->line_range;
-    while (m->c.at < m->c.end && !m->no_memory) {
-        unsigned opcode = *m->c.at++;
+    uint64_t const_add = line_range ? (255 - opcode_base) / line_range : 0;
+    struct registers r = m->now;
+    struct cursor c = m->c;
+    while (c.at < c.end && !m->no_memory) {
+        unsigned opcode = *c.at++;
         if (opcode >= opcode_base) {
             unsigned adjusted = opcode - opcode_base;
             if (line_range) {
                 unsigned operations = adjusted * program->line_range_inverse >> 16;
-                advance(m, operations);
-                m->line +=
+                advance(program, &r, operations);
+                r.line +=
                     (uint32_t)(program->line_base + (int)(adjusted - operations * line_range));
             }
-            emit_row(m);
-        } else if (opcode == 0) {
+            emit_row(m, &r);
+            continue;
+        }
+        switch (opcode) {
+        case LNS_COPY:
+            emit_row(m, &r);
+            break;
+        case LNS_ADVANCE_PC:
+            advance(program, &r, cursor_uleb(&c));
+            break;
+        case LNS_ADVANCE_LINE:
+            r.line += (uint32_t)cursor_sleb(&c);
+            break;
+        case LNS_SET_FILE:
+            r.file = (uint32_t)cursor_uleb(&c);
+            break;
+        case LNS_SET_COLUMN:
+            r.column = (uint32_t)cursor_uleb(&c);
+            break;
+        case LNS_CONST_ADD_PC:
+            advance(program, &r, const_add);
+            break;
+        case LNS_FIXED_ADVANCE_PC:
+            r.addr += cursor_uint(&c, 2);
+            r.op_index = 0;
+            break;
+        case 0:
+            m->now = r;
+            m->c = c;
             run_extended(m);
-        } else {
-            run_standard(m, opcode);
+            r = m->now;
+            c = m->c;
+            break;
+        default: /* also what later versions add: the header tells the number of operands */
+            for (unsigned i = 0; i < program->opcode_args[opcode]; i++)
+                cursor_skip_leb(&c);
         }
     }
+    m->now = r;
+    m->c = c;
 }
 
 static int

@@ -61,6 +61,9 @@ builder_deinit(struct builder *b)
     sym_grow_free(budget, b->functions, b->room_functions, sizeof(*b->functions));
     sym_grow_free(budget, b->pieces, b->room_pieces, sizeof(*b->pieces));
     sym_grow_free(budget, b->bare_pieces, b->room_bare_pieces, sizeof(*b->bare_pieces));
+    for (size_t i = 0; i < b->n_blocks; i++)
+        sym_grow_free(budget, b->blocks[i].rows, b->blocks[i].room, sizeof(*b->blocks[i].rows));
+    sym_grow_free(budget, b->blocks, b->n_blocks ? b->n_blocks : 1, sizeof(*b->blocks));
     sym_grow_free(budget, b->rows, b->room_rows, sizeof(*b->rows));
     sym_grow_free(budget, b->bare_rows, b->room_bare_rows, sizeof(*b->bare_rows));
     sym_grow_free(budget, b->aliases, b->room_aliases, sizeof(*b->aliases));

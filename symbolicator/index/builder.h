@@ -17,22 +17,31 @@ struct bytes {
     size_t n, room;
 };
 
-/* From `offset` on (from the start of the piece) the code belongs to `record`. */
+/* From `offset` on the code belongs to `record`. 16 bytes, and never copied: there are as many as
+ * the line tables have rows. */
 struct row {
-    uint32_t offset, record;
-    uint32_t line_code; /* as in a page */
-    uint32_t column;
+    uint32_t offset;    /* from the origin of the piece */
+    uint32_t record;    /* until its unit is committed the variant; see unit.h */
+    uint32_t line_code; /* as in a page; until its unit is committed the line */
+    uint16_t column;
+};
+
+/* The rows of a unit, as they were made. */
+struct row_block {
+    struct row *rows;
+    size_t room;
 };
 
 struct piece {
-    uint64_t origin;     /* row offsets count from here */
-    uint64_t start, end; /* what of it counts; overlaps are cut off */
-    uint32_t first_row, n_rows;
-    uint32_t function; /* NO_FUNCTION: a line table without a function */
-    uint32_t unit;     /* of two that overlap the lower unit wins, as in LLVM */
+    uint64_t origin;            /* row offsets count from here */
+    uint64_t start, end;        /* what of it counts; overlaps are cut off */
+    uint32_t first_row, n_rows; /* in the block of the unit, or with UNIT_NONE in b->rows */
+    uint32_t function;          /* NO_FUNCTION: a line table without a function */
+    uint32_t unit;              /* of two that overlap the lower unit wins, as in LLVM */
 };
 
 enum { NO_FUNCTION = 0 };
+static const uint32_t UNIT_NONE = UINT32_MAX; /* of what only a symbol names */
 
 struct function {
     uint64_t start, size;
@@ -41,7 +50,8 @@ struct function {
 
 /* A row of a line table outside of any function, until a symbol gives it a name. */
 struct bare_row {
-    uint32_t offset, file, line, column;
+    uint32_t offset, file, line;
+    uint16_t column;
 };
 
 struct alias {
@@ -106,12 +116,15 @@ struct builder {
     struct place *places;
     struct function *functions;
     struct piece *pieces, *bare_pieces;
-    struct row *rows;
+    struct row_block *blocks; /* one for each unit */
+    struct row *rows;         /* of what only symbols name */
+    size_t n_all_rows;        /* in pieces */
+    uint32_t row_offsets;     /* the offsets of all of them, or'ed together */
     struct bare_row *bare_rows;
     struct alias *aliases;
     struct call *calls;
-    size_t n_files, n_places, n_functions, n_pieces, n_bare_pieces, n_rows, n_bare_rows, n_aliases,
-        n_calls;
+    size_t n_blocks, n_files, n_places, n_functions, n_pieces, n_bare_pieces, n_rows, n_bare_rows,
+        n_aliases, n_calls;
     size_t room_files, room_places, room_functions, room_pieces, room_bare_pieces, room_rows,
         room_bare_rows, room_aliases, room_calls;
 
@@ -137,7 +150,7 @@ void table_deinit(struct builder *b, struct table *table);
 /* records.c */
 bool record_add(struct builder *b, const struct record *record, uint32_t *ret);
 bool function_add(struct builder *b, const struct function *function, uint32_t *ret);
-/* Room for the next n rows, which the caller fills in; NULL when the budget is exhausted. */
+/* Room for the next n of b->rows, which the caller fills in; NULL when the budget is exhausted. */
 struct row *rows_reserve(struct builder *b, size_t n);
 bool piece_add(struct builder *b, const struct piece *piece);
 bool bare_row_add(struct builder *b, const struct bare_row *row);

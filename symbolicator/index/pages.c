@@ -116,8 +116,10 @@ pack_page(const struct packer *p, uint8_t out[PAGE_BYTES_MAX])
         put_bits(&w, palette[i] ? palette[i] - lowest + 1 : 0, palette_bits);
     for (uint32_t i = 0; i < p->n_rows; i++) {
         const struct state *row = &p->rows[i];
-        put_bits(&w, index[i] | (uint64_t)row->line_code << index_bits, index_bits + line_bits);
-        put_bits(&w, row->column, column_bits);
+        put_bits(&w,
+                 index[i] | (uint64_t)row->line_code << index_bits |
+                     (uint64_t)row->column << (index_bits + line_bits),
+                 index_bits + line_bits + column_bits);
     }
     put_bits(&w, 0, w.n ? 8 - w.n : 0);
     return (size_t)(w.at - out);
@@ -238,7 +240,7 @@ go_to(struct packer *p, uint64_t addr)
 }
 
 /* From `addr` on the state is this one. */
-static bool
+static inline bool
 set_state(struct packer *p, uint64_t addr, struct state state)
 {
     if (state.record == p->state.record && state.line_code == p->state.line_code &&
@@ -258,7 +260,9 @@ set_state(struct packer *p, uint64_t addr, struct state state)
 static bool
 pack_piece(struct packer *p, const struct piece *piece)
 {
-    const struct row *rows = p->b->rows + piece->first_row;
+    const struct builder *b = p->b;
+    const struct row *rows =
+        (piece->unit == UNIT_NONE ? b->rows : b->blocks[piece->unit].rows) + piece->first_row;
     for (uint32_t i = 0; i < piece->n_rows; i++) {
         uint64_t low = piece->origin + rows[i].offset;
         uint64_t high = i + 1 < piece->n_rows ? piece->origin + rows[i + 1].offset : piece->end;
@@ -279,8 +283,7 @@ find_unit_shift(const struct builder *b)
     uint64_t all = (uint64_t)1 << UNIT_SHIFT_MAX;
     for (size_t i = 0; i < b->n_pieces; i++)
         all |= b->pieces[i].start | b->pieces[i].end | b->pieces[i].origin;
-    for (size_t i = 0; i < b->n_rows; i++)
-        all |= b->rows[i].offset;
+    all |= b->row_offsets;
     return (unsigned)__builtin_ctzll(all);
 }
 
@@ -312,13 +315,13 @@ pack_part(struct builder *b, struct page_part *part)
 static void
 cut_parts(struct builder *b)
 {
-    size_t n_parts = 1 + b->n_rows / ROWS_PER_PART, rows = 0;
+    size_t n_parts = 1 + b->n_all_rows / ROWS_PER_PART, rows = 0;
     if (n_parts > PAGE_PARTS_MAX)
         n_parts = PAGE_PARTS_MAX;
     b->n_parts = 1;
     for (size_t i = 0; i < b->n_pieces; i++) {
         uint64_t page = b->pieces[i].start >> b->page_shift << b->page_shift;
-        if (i && rows >= b->n_parts * (b->n_rows / n_parts) && b->n_parts < n_parts &&
+        if (i && rows >= b->n_parts * (b->n_all_rows / n_parts) && b->n_parts < n_parts &&
             b->pieces[i - 1].end <= page) {
             b->parts[b->n_parts - 1].end = i;
             b->parts[b->n_parts++].begin = i;

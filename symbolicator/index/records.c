@@ -47,6 +47,7 @@ rows_reserve(struct builder *b, size_t n)
         return NULL;
     b->rows = rows;
     b->n_rows += n;
+    b->n_all_rows += n;
     return rows + b->n_rows - n;
 }
 

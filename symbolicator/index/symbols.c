@@ -192,7 +192,7 @@ add_symbol(struct filler *f, const struct sym_symbol *symbol, uint64_t end)
                           .start = symbol->addr,
                           .end = end,
                           .first_row = (uint32_t)b->n_rows,
-                          .unit = UINT32_MAX};
+                          .unit = UNIT_NONE};
     enum sym_source source = symbol->is_export ? SYM_SOURCE_EXPORTS : SYM_SOURCE_SYMTAB;
     if (end - symbol->addr > UINT32_MAX)
         end = symbol->addr + UINT32_MAX;
@@ -231,6 +231,7 @@ add_symbol(struct filler *f, const struct sym_symbol *symbol, uint64_t end)
                                           ? bare->line - f->base_lines[slot] + 1
                                           : 0,
                          .column = bare->column};
+        b->row_offsets |= bare->offset;
     }
     piece.n_rows = (uint32_t)f->n_rows;
     return piece_add(b, &piece);

@@ -22,11 +22,25 @@ prepare(struct unit_builder *u)
         return false;
     u->file_map = map;
     memset(map, 0, n_map * sizeof(*map));
+    bool *has_file = sym_grow(budget, u->has_file, &u->room_has_file, n_map, sizeof(*has_file));
+    if (!has_file)
+        return false;
+    u->has_file = has_file;
+    for (size_t i = 0; i < n_map; i++) {
+        struct sym_dwarf_path path;
+        has_file[i] = sym_dwarf_path(&u->lines, u->unit, i, &path) && path.name.len;
+    }
     struct sym_dwarf_range *scratch =
         sym_grow(budget, u->scratch, &u->room_scratch, u->scan.n_ranges + 1, sizeof(*scratch));
     if (!scratch)
         return false;
     u->scratch = scratch;
+    /* Most rows of the line table become one. unit_sort_ranges() needs the room for its keys. */
+    size_t n_rows = u->lines.n_rows > u->scan.n_ranges ? u->lines.n_rows : u->scan.n_ranges;
+    struct row *rows = sym_grow(budget, u->rows, &u->room_rows, n_rows + 1, sizeof(*rows));
+    if (!rows)
+        return false;
+    u->rows = rows;
     for (size_t i = 0; i < n; i++) {
         uint32_t parent = u->scan.nodes[i].parent;
         infos[i] = (struct node_info){.root = parent == NONE ? (uint32_t)i : infos[parent].root,
@@ -41,8 +55,8 @@ prepare(struct unit_builder *u)
             info->high = range->high;
         }
     }
-    unit_sort_ranges(u->scan.ranges, u->scan.n_ranges, u->scratch);
-    u->n_variants = u->n_segments = u->n_pieces = 0;
+    unit_sort_ranges(u);
+    u->n_variants = u->n_rows = u->n_pieces = 0;
     u->sequence = u->row = u->unit_range = 0;
     return true;
 }
@@ -134,11 +148,12 @@ unit_deinit(struct unit_builder *u)
     sym_grow_free(budget, u->scratch, u->room_scratch, sizeof(*u->scratch));
     sym_grow_free(budget, u->infos, u->room_infos, sizeof(*u->infos));
     sym_grow_free(budget, u->variants, u->room_variants, sizeof(*u->variants));
-    sym_grow_free(budget, u->segments, u->room_segments, sizeof(*u->segments));
+    sym_grow_free(budget, u->rows, u->room_rows, sizeof(*u->rows));
     sym_grow_free(budget, u->pieces, u->room_pieces, sizeof(*u->pieces));
     sym_grow_free(budget, u->open, u->room_open, sizeof(*u->open));
     sym_grow_free(budget, u->names, u->room_names, sizeof(*u->names));
     sym_grow_free(budget, u->name_slots, u->room_name_slots, sizeof(*u->name_slots));
+    sym_grow_free(budget, u->has_file, u->room_has_file, sizeof(*u->has_file));
     sym_grow_free(budget, u->file_map, u->room_file_map, sizeof(*u->file_map));
     sym_grow_free(budget, u->path.data, u->path.room, 1);
 }

@@ -13,13 +13,8 @@
 enum { COLUMN_MAX = UINT16_MAX };
 static const uint32_t NONE = UINT32_MAX;
 
-struct segment {
-    uint64_t addr;
-    uint32_t node; /* NONE: outside of functions */
-    uint32_t variant, line, column;
-};
-
-/* A node with the file of some of its rows; most nodes have one. The file is the line program's
+/* A node with the file of some of its rows; most nodes have one. Rows outside of functions have a
+ * file instead of a variant. The file is the line program's
  * number + 1 until the unit is committed, then that of the index. */
 struct variant {
     uint32_t next, file, base_line, record;
@@ -29,9 +24,9 @@ struct variant {
 
 struct node_info {
     uint32_t root, variant;
-    uint32_t name;      /* of an inlined call, in unit_builder.names */
-    uint64_t low, high; /* its lowest range */
+    uint32_t name; /* of an inlined call, in unit_builder.names */
     bool is_used;
+    uint64_t low, high; /* its lowest range */
 };
 
 struct open_range {
@@ -41,7 +36,7 @@ struct open_range {
 
 struct local_piece {
     uint64_t start, end;
-    uint32_t root, first, n; /* segments */
+    uint32_t root, first, n; /* rows */
 };
 
 struct unit_name {
@@ -56,32 +51,33 @@ struct unit_builder {
     uint32_t number;
     struct sym_dwarf_scan scan;
     struct sym_dwarf_lines lines;
-    struct sym_dwarf_range *scratch;
+    struct sym_dwarf_range *scratch; /* as large as scan.ranges */
     struct node_info *infos;
     struct variant *variants;
-    struct segment *segments;
+    struct row *rows;
     struct local_piece *pieces;
     struct open_range *open;
     struct unit_name *names;
     uint32_t *name_slots; /* open addressing by DIE: place in names + 1 */
     uint32_t *file_map;   /* when it is committed: number in the line program -> file + 1 */
+    bool *has_file;       /* by number in the line program */
     struct bytes path;
     enum fz_code scan_code, lines_code; /* FZ_OK or MALFORMED */
     struct fz_error scan_error, lines_error;
     uint64_t name_steps;
     size_t n_names, room_names, room_name_slots, name_mask;
-    size_t n_variants, n_segments, n_pieces, n_open;
-    size_t room_scratch, room_infos, room_variants, room_segments, room_pieces, room_open,
-        room_file_map;
+    size_t n_variants, n_rows, n_pieces, n_open;
+    size_t room_scratch, room_infos, room_variants, room_rows, room_pieces, room_open,
+        room_file_map, room_has_file;
     size_t sequence, row; /* where the walk is in the line table */
     size_t unit_range;    /* and in the ranges of the unit */
 };
 
 /* unit_walk.c; false when the budget is exhausted. */
 
-/* Walk ranges and rows together in address order: segments, pieces, variants. */
+/* Walk ranges and the line table together in address order: rows, pieces, variants. */
 bool unit_walk(struct unit_builder *u);
-void unit_sort_ranges(struct sym_dwarf_range *ranges, size_t n, struct sym_dwarf_range *scratch);
+void unit_sort_ranges(struct unit_builder *u);
 /* The variant of `node` for code of `file`, made if it is new. */
 bool unit_variant_find(struct unit_builder *u, uint32_t node, uint32_t file, bool has_rows,
                        uint32_t *ret);

@@ -193,34 +193,32 @@ static bool
 add_bare_rows(struct unit_builder *u, const struct local_piece *local)
 {
     for (uint32_t i = 0; i < local->n; i++) {
-        const struct segment *segment = &u->segments[local->first + i];
-        struct bare_row row = {.offset = (uint32_t)(segment->addr - local->start),
-                               .line = segment->line,
-                               .column = segment->column};
-        if (segment->variant && !pool_unit_file(u, segment->variant - 1, &row.file))
+        const struct row *row = &u->rows[local->first + i];
+        struct bare_row bare = {
+            .offset = row->offset, .line = row->line_code, .column = row->column};
+        if (row->record && !pool_unit_file(u, row->record - 1, &bare.file))
             return false;
-        if (!bare_row_add(u->b, &row))
+        if (!bare_row_add(u->b, &bare))
             return false;
     }
     return true;
 }
 
-static bool
-add_rows(struct unit_builder *u, const struct local_piece *local)
+/* The rows stay where they are. */
+static void
+commit_rows(struct unit_builder *u, const struct local_piece *local)
 {
-    struct row *rows = rows_reserve(u->b, local->n);
-    if (!rows)
-        return false;
+    uint32_t offsets = 0;
     for (uint32_t i = 0; i < local->n; i++) {
-        const struct segment *segment = &u->segments[local->first + i];
-        const struct variant *variant = &u->variants[segment->variant];
-        bool has_line = segment->line && variant->has_rows;
-        rows[i] = (struct row){.offset = (uint32_t)(segment->addr - local->start),
-                               .record = variant->record,
-                               .line_code = has_line ? segment->line - variant->base_line + 1 : 0,
-                               .column = segment->column};
+        struct row *row = &u->rows[local->first + i];
+        const struct variant *variant = &u->variants[row->record];
+        uint32_t line = variant->has_rows ? row->line_code : 0;
+        row->record = variant->record;
+        row->line_code = line ? line - variant->base_line + 1 : 0;
+        offsets |= row->offset;
     }
-    return true;
+    u->b->row_offsets |= offsets;
+    u->b->n_all_rows += local->n;
 }
 
 static bool
@@ -231,13 +229,14 @@ add_piece(struct unit_builder *u, const struct local_piece *local)
     struct piece piece = {.origin = local->start,
                           .start = local->start,
                           .end = local->end,
-                          .first_row = (uint32_t)(is_bare ? b->n_bare_rows : b->n_rows),
+                          .first_row = is_bare ? (uint32_t)b->n_bare_rows : local->first,
                           .n_rows = local->n,
                           .function = is_bare ? NO_FUNCTION : u->infos[local->root].root,
                           .unit = u->number};
     if (is_bare)
         return add_bare_rows(u, local) && bare_piece_add(b, &piece);
-    return add_rows(u, local) && piece_add(b, &piece);
+    commit_rows(u, local);
+    return piece_add(b, &piece);
 }
 
 static bool
@@ -253,6 +252,11 @@ add_unit(struct unit_builder *u)
         if (!add_piece(u, &u->pieces[i]))
             return false;
     }
+    struct row_block *block = &u->b->blocks[u->number];
+    block->rows = sym_grow_trim(&u->b->budget, u->rows, &u->room_rows, u->n_rows, sizeof(*u->rows));
+    block->room = u->room_rows;
+    u->rows = NULL;
+    u->room_rows = 0;
     return true;
 }
 

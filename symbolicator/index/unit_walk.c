@@ -1,26 +1,23 @@
 /*
- * Ranges and rows to segments.
+ * Ranges and the line table to rows.
  *
  * The ranges of functions and inlined calls and the rows of the line table are walked together in
  * address order. At each address the innermost node is the one whose range began last; that is how
- * LLVM decides too where ranges overlap. Each change of node or row begins a segment; segments of
- * one function that touch are a piece.
+ * LLVM decides too where ranges overlap. Each change of node or line begins a row; rows of one
+ * function that touch are a piece.
  */
-#include <string.h>
+#include <stdlib.h>
 
 #include "symbolicator/index/unit.h"
 
-enum { PIECE_SPAN_MAX = 1 << 30, VARIANTS_MAX = 256 };
+enum { PIECE_SPAN_MAX = 1 << 30, VARIANTS_MAX = 256, SORT_BITS = 11 };
 
 /* How the walk names the file that a line program gives this number: number + 1, or 0 if there is
  * none. */
 static uint32_t
 local_file(const struct unit_builder *u, uint32_t number)
 {
-    struct sym_dwarf_path path;
-    bool is_known =
-        number != UINT32_MAX && sym_dwarf_path(&u->lines, u->unit, number, &path) && path.name.len;
-    return is_known ? number + 1 : 0;
+    return number <= u->lines.n_files && u->has_file[number] ? number + 1 : 0;
 }
 
 /* Mark the node and those it is inlined into. */
@@ -60,46 +57,48 @@ unit_variant_find(struct unit_builder *u, uint32_t node, uint32_t file, bool has
     return true;
 }
 
-/* What a row says, for code of `node`; NULL: no row covers it. */
+/* The variant of `node` for rows of the line table's file `number`, or the file itself outside of
+ * functions. UINT32_MAX: no row covers the code. */
 static bool
-make_segment(struct unit_builder *u, uint32_t node, const struct sym_dwarf_row *row,
-             struct segment *ret)
+find_variant(struct unit_builder *u, uint32_t node, uint32_t number, uint32_t *ret)
 {
-    uint32_t file = 0;
-    *ret = (struct segment){.node = node};
-    if (row) {
-        file = local_file(u, row->file);
-        ret->line = row->line;
-        ret->column = row->column > COLUMN_MAX ? 0 : row->column;
+    uint32_t file = *ret = local_file(u, number);
+    if (node == NONE)
+        return true;
+    uint32_t at = u->infos[node].variant;
+    if (at != NONE && u->variants[at].file == file && u->variants[at].has_rows == (file != 0)) {
+        *ret = at;
+        return true;
     }
-    ret->variant = file;
-    return node == NONE || unit_variant_find(u, node, file, file != 0, &ret->variant);
+    return unit_variant_find(u, node, file, file != 0, ret);
 }
 
-/* From `segment->addr` on the code is that of the segment; part of the last piece. */
+/* From `addr` on the code is that of `row`, whose record is a variant and whose line code is a line
+ * as yet; part of the last piece. */
 static inline bool
-add_segment(struct unit_builder *u, const struct segment *segment)
+add_row(struct unit_builder *u, uint64_t addr, struct row row)
 {
     struct local_piece *piece = &u->pieces[u->n_pieces - 1];
-    if (segment->node != NONE) {
-        struct variant *variant = &u->variants[segment->variant];
-        if (segment->line && segment->line < variant->base_line)
-            variant->base_line = segment->line;
+    if (piece->root != NONE) {
+        struct variant *variant = &u->variants[row.record];
+        if (row.line_code && row.line_code < variant->base_line)
+            variant->base_line = row.line_code;
     }
     if (piece->n) {
-        const struct segment *last = &u->segments[u->n_segments - 1];
-        if (last->node == segment->node && last->variant == segment->variant &&
-            last->line == segment->line && last->column == segment->column)
+        const struct row *last = &u->rows[u->n_rows - 1];
+        if (last->record == row.record && last->line_code == row.line_code &&
+            last->column == row.column)
             return true;
     }
-    if (u->n_segments == u->room_segments || !u->segments) {
-        struct segment *segments = sym_grow(&u->b->budget, u->segments, &u->room_segments,
-                                            u->n_segments + 1, sizeof(*segments));
-        if (!segments)
+    if (u->n_rows == u->room_rows || !u->rows) {
+        struct row *rows =
+            sym_grow(&u->b->budget, u->rows, &u->room_rows, u->n_rows + 1, sizeof(*rows));
+        if (!rows)
             return false;
-        u->segments = segments;
+        u->rows = rows;
     }
-    u->segments[u->n_segments++] = *segment;
+    row.offset = (uint32_t)(addr - piece->start);
+    u->rows[u->n_rows++] = row;
     piece->n++;
     return true;
 }
@@ -115,11 +114,11 @@ open_piece(struct unit_builder *u, uint64_t start, uint64_t end, uint32_t root)
     }
     struct local_piece *pieces =
         sym_grow(&u->b->budget, u->pieces, &u->room_pieces, u->n_pieces + 1, sizeof(*pieces));
-    if (!pieces || u->n_segments >= UINT32_MAX - 1)
+    if (!pieces || u->n_rows >= UINT32_MAX - 1)
         return false;
     u->pieces = pieces;
     pieces[u->n_pieces++] = (struct local_piece){
-        .start = start, .end = end, .root = root, .first = (uint32_t)u->n_segments};
+        .start = start, .end = end, .root = root, .first = (uint32_t)u->n_rows};
     return true;
 }
 
@@ -128,29 +127,28 @@ static bool
 add_rows(struct unit_builder *u, const struct sym_dwarf_sequence *sequence, uint64_t start,
          uint64_t end, uint32_t node)
 {
-    const struct sym_dwarf_row *rows = u->lines.rows + sequence->first;
-    struct segment segment = {0};
+    const struct sym_dwarf_row *lines = u->lines.rows + sequence->first, *line;
+    uint64_t base = sequence->base, addr = start;
+    struct row row = {0};
     uint32_t file = 0;
-    bool is_first = true;
-    while (u->row + 1 < sequence->n && rows[u->row + 1].addr <= start)
+    while (u->row + 1 < sequence->n && base + lines[u->row + 1].offset <= start)
         u->row++;
     for (;;) {
-        const struct sym_dwarf_row *row = &rows[u->row];
+        line = &lines[u->row];
         /* Most rows differ from the one before in line and column only. */
-        if (is_first || row->file != file) {
-            if (!make_segment(u, node, row, &segment))
+        if (addr == start || line->file != file) {
+            if (!find_variant(u, node, line->file, &row.record))
                 return false;
-            file = row->file;
+            file = line->file;
         }
-        segment.addr = is_first ? start : row->addr;
-        segment.line = row->line;
-        segment.column = row->column > COLUMN_MAX ? 0 : row->column;
-        is_first = false;
-        if (!add_segment(u, &segment))
+        row.line_code = line->line;
+        row.column = line->column;
+        if (!add_row(u, addr, row))
             return false;
-        if (u->row + 1 >= sequence->n || rows[u->row + 1].addr >= end)
+        if (u->row + 1 >= sequence->n || base + line[1].offset >= end)
             return true;
         u->row++;
+        addr = base + line[1].offset;
     }
 }
 
@@ -171,15 +169,15 @@ add_interval(struct unit_builder *u, uint64_t start, uint64_t end, uint32_t node
         uint64_t until = !sequence ? end : is_covered ? sequence->high : sequence->low;
         if (until > end)
             until = end;
+        if (until - start > PIECE_SPAN_MAX) /* offsets of rows have 32 bits */
+            until = start + PIECE_SPAN_MAX;
         if (is_covered) {
             if (!open_piece(u, start, until, root) || !add_rows(u, sequence, start, until, node))
                 return false;
         } else if (node != NONE) {
-            struct segment segment;
-            if (!open_piece(u, start, until, root) || !make_segment(u, node, NULL, &segment))
-                return false;
-            segment.addr = start;
-            if (!add_segment(u, &segment))
+            struct row row = {0};
+            if (!open_piece(u, start, until, root) ||
+                !find_variant(u, node, UINT32_MAX, &row.record) || !add_row(u, start, row))
                 return false;
         }
         start = until;
@@ -212,24 +210,39 @@ add_bare_interval(struct unit_builder *u, uint64_t start, uint64_t end)
     return true;
 }
 
-/* One pass of a radix sort, by the byte of `low - base` at `shift`. */
+/* One pass of a radix sort, by the bits of the keys from `shift` on. */
 static void
-sort_pass(const struct sym_dwarf_range *from, size_t n, uint64_t base, unsigned shift,
-          struct sym_dwarf_range *to)
+sort_pass(const uint64_t *from, size_t n, unsigned shift, uint64_t *to)
 {
-    size_t places[257] = {0};
+    enum { N = 1 << SORT_BITS };
+    uint32_t places[N + 1] = {0};
     for (size_t i = 0; i < n; i++)
-        places[((from[i].low - base) >> shift & 255) + 1]++;
-    for (size_t i = 1; i < 256; i++)
+        places[(from[i] >> shift & (N - 1)) + 1]++;
+    for (size_t i = 1; i < N; i++)
         places[i] += places[i - 1];
     for (size_t i = 0; i < n; i++)
-        to[places[(from[i].low - base) >> shift & 255]++] = from[i];
+        to[places[from[i] >> shift & (N - 1)]++] = from[i];
 }
 
-/* Stable: ranges that begin together stay in the order of their nodes, callers first. */
-void
-unit_sort_ranges(struct sym_dwarf_range *ranges, size_t n, struct sym_dwarf_range *scratch)
+static int
+compare_range(const void *a, const void *b)
 {
+    const struct sym_dwarf_range *x = a, *y = b;
+    if (x->low != y->low)
+        return x->low < y->low ? -1 : 1;
+    return x->node < y->node ? -1 : x->node > y->node;
+}
+
+/*
+ * Stable: ranges that begin together stay in the order of their nodes, callers first. What is
+ * sorted are keys of 8 bytes, the distance from the lowest and the place; they lie where rows will
+ * be.
+ */
+void
+unit_sort_ranges(struct unit_builder *u)
+{
+    struct sym_dwarf_range *ranges = u->scan.ranges;
+    size_t n = u->scan.n_ranges;
     uint64_t lowest = UINT64_MAX, highest = 0;
     bool is_sorted = true;
     for (size_t i = 0; i < n; i++) {
@@ -240,15 +253,27 @@ unit_sort_ranges(struct sym_dwarf_range *ranges, size_t n, struct sym_dwarf_rang
     }
     if (is_sorted)
         return;
-    struct sym_dwarf_range *from = ranges, *to = scratch;
-    for (unsigned shift = 0; shift < 64 && (highest - lowest) >> shift; shift += 8) {
-        sort_pass(from, n, lowest, shift, to);
-        struct sym_dwarf_range *swap = from;
+    if (highest - lowest > UINT32_MAX || n > UINT32_MAX) { /* no code of one unit is so large */
+        qsort(ranges, n, sizeof(*ranges), compare_range);
+        return;
+    }
+    uint64_t *from = (uint64_t *)(void *)u->rows, *to = from + n;
+    for (size_t i = 0; i < n; i++)
+        from[i] = (ranges[i].low - lowest) << 32 | i;
+    for (unsigned shift = 0; shift < 32 && (highest - lowest) >> shift; shift += SORT_BITS) {
+        sort_pass(from, n, 32 + shift, to);
+        uint64_t *swap = from;
         from = to;
         to = swap;
     }
-    if (from != ranges)
-        memcpy(ranges, from, n * sizeof(*ranges));
+    struct sym_dwarf_range *sorted = u->scratch;
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = ranges[(uint32_t)from[i]];
+    size_t room = u->scan.room_ranges;
+    u->scan.ranges = sorted;
+    u->scan.room_ranges = u->room_scratch;
+    u->scratch = ranges;
+    u->room_scratch = room;
 }
 
 static bool

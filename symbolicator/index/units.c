@@ -126,10 +126,16 @@ units_build(struct builder *b, struct fz_error *err)
     unsigned n_threads = b->n_threads < THREADS_MAX ? b->n_threads : THREADS_MAX;
     if (n_threads > crew.n_units)
         n_threads = crew.n_units ? (unsigned)crew.n_units : 1;
-    crew.n_slots = n_threads == 1 ? 1 : (size_t)n_threads + 1;
+    crew.n_slots = n_threads == 1 ? 1 : 2 * (size_t)n_threads;
     crew.slots = calloc(crew.n_slots, sizeof(*crew.slots));
     if (!crew.slots)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    b->blocks = sym_grow_zeroed(&b->budget, crew.n_units, sizeof(*b->blocks));
+    if (!b->blocks) {
+        free(crew.slots);
+        return sym_grow_fail(&b->budget, err);
+    }
+    b->n_blocks = crew.n_units;
     if (pthread_mutex_init(&crew.mutex, NULL) != 0) {
         free(crew.slots);
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");

@@ -33,6 +33,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint8_t *bytes = malloc(size ? size : 1);
     struct sym_index *index = NULL;
+    static struct sym_frame many[2 * SYM_FRAMES_MAX];
     struct sym_frame frames[8];
     const char *aliases[2];
     char path[64];
@@ -41,7 +42,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size >= INDEX_HEADER)
         mend(bytes, size);
     if (sym_index_open_bytes(fz_span_make(bytes, size), &index, NULL) == FZ_OK) {
-        uint64_t base = load64(bytes + 72);
+        uint64_t base = load64(bytes + 72), addrs[SYM_LOOKUPS_MAX];
+        size_t n_frames[SYM_LOOKUPS_MAX];
         for (uint64_t i = 0; i < 4096; i++) {
             size_t n = sym_index_lookup(index, base + i * 4, frames, 8);
             for (size_t k = 0; k < n; k++)
@@ -51,6 +53,12 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             if (target)
                 sym_index_find_alias(index, base, target);
         }
+        for (size_t i = 0; i < SYM_LOOKUPS_MAX; i++)
+            addrs[i] = base + i * 64;
+        size_t done = sym_index_lookup_many(index, addrs, SYM_LOOKUPS_MAX, many, 2 * SYM_FRAMES_MAX,
+                                            n_frames);
+        if (done == 0)
+            __builtin_trap();
         sym_index_close(index);
     }
     free(bytes);

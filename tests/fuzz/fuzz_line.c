@@ -43,7 +43,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         const struct sym_dwarf_sequence *s = &lines.sequences[i];
         for (size_t k = 0; k < s->n; k++) {
             const struct sym_dwarf_row *row = &lines.rows[s->first + k];
-            if (row->addr < s->low || row->addr >= s->high || (k && row->addr <= row[-1].addr))
+            uint64_t addr = s->base + row->offset;
+            if (addr < s->low || addr >= s->high || (k && row->offset <= row[-1].offset))
                 __builtin_trap();
             fz_ignore(sym_dwarf_path(&lines, sym_dwarf_unit(dwarf, 0), row->file, &path)); /* any */
         }

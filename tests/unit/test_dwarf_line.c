@@ -137,7 +137,7 @@ append_lines(struct fz_buffer *out, const struct sym_dwarf_lines *lines,
         for (size_t k = s->first; k < s->first + s->n; k++) {
             const struct sym_dwarf_row *row = &lines->rows[k];
             struct sym_dwarf_path path;
-            fz_buffer_printf(out, " %llx ", (unsigned long long)row->addr);
+            fz_buffer_printf(out, " %llx ", (unsigned long long)(s->base + row->offset));
             if (sym_dwarf_path(lines, unit, row->file, &path)) {
                 append_span(out, path.comp_dir);
                 fz_buffer_char(out, ',');

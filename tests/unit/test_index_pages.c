@@ -30,10 +30,14 @@ add_function(struct builder *b, struct wanted *model, uint32_t number, uint64_t 
              uint32_t step, uint32_t *seed)
 {
     char name[16];
-    struct record record = {.has_rows = true, .base_line = 10, .start = start, .size = end - start};
+    struct record record = {
+        .has_rows = true, .base_line = 10, .start = start - BASE, .size = end - start};
     struct function function = {.start = start, .size = end - start};
-    struct piece piece = {
-        .origin = start, .start = start, .end = end, .first_row = (uint32_t)b->n_rows};
+    struct piece piece = {.origin = start,
+                          .start = start,
+                          .end = end,
+                          .first_row = (uint32_t)b->n_rows,
+                          .unit = UNIT_NONE};
     snprintf(name, sizeof(name), "f%u", (unsigned)number);
     assert_true(pool_string(b, fz_span_cstr(name), &record.name));
     assert_true(pool_file(b, fz_span_cstr("/d"), fz_span_cstr("a.c"), &record.file));
@@ -46,10 +50,11 @@ add_function(struct builder *b, struct wanted *model, uint32_t number, uint64_t 
         struct row row = {.offset = (uint32_t)(at - start),
                           .record = id,
                           .line_code = line ? line - 10 + 1 : 0,
-                          .column = column};
+                          .column = (uint16_t)column};
         struct row *place = rows_reserve(b, 1);
         assert_non_null(place);
         *place = row;
+        b->row_offsets |= row.offset;
         /* Now and then a row of many pages. */
         uint64_t len =
             (uint64_t)step * (1 + next_random(seed) % (next_random(seed) % 50 ? 9 : 9000));
