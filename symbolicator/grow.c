@@ -1,9 +1,12 @@
+#define _DEFAULT_SOURCE /* madvise() */
 #include "symbolicator/grow.h"
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-enum { FIRST_ROOM = 64 };
+enum { FIRST_ROOM = 64, POPULATE_MIN = 256 * 1024 };
 
 static bool
 charge(struct sym_budget *budget, size_t bytes)
@@ -17,12 +20,28 @@ charge(struct sym_budget *budget, size_t bytes)
     return true;
 }
 
+/* Have the pages made at once: half the price of a fault for each. Where that cannot be done they
+ * are made as they are touched. */
+static void
+populate(uint8_t *from, size_t len)
+{
+#ifdef MADV_POPULATE_WRITE
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), skip = -(uintptr_t)from & (page - 1);
+    if (len >= POPULATE_MIN)
+        fz_ignore(madvise(from + skip, (len - skip) & ~(page - 1), MADV_POPULATE_WRITE) != 0);
+#else
+    fz_ignore(from == NULL || len == 0);
+#endif
+}
+
 void *
 sym_grow_more(struct sym_budget *budget, void *data, size_t *room, size_t need, size_t elem)
 {
     /* A half more, not double: large arrays are moved by mremap, so growing often is cheap. */
     size_t more = *room < FIRST_ROOM ? FIRST_ROOM : *room / 2;
-    size_t wish = *room + more < need ? need : *room + more;
+    /* Who asks for so much at once knows that it will be used. */
+    bool is_exact = *room + more < need;
+    size_t wish = is_exact ? need : *room + more;
     size_t bytes;
     if (__builtin_mul_overflow(wish, elem, &bytes) || !charge(budget, bytes - *room * elem))
         return NULL;
@@ -31,6 +50,8 @@ sym_grow_more(struct sym_budget *budget, void *data, size_t *room, size_t need, 
         budget->used -= bytes - *room * elem;
         return NULL;
     }
+    if (is_exact)
+        populate((uint8_t *)grown + *room * elem, bytes - *room * elem);
     *room = wish;
     return grown;
 }

@@ -88,6 +88,7 @@ struct file {
 /* A run of pieces as it is packed into pages, by any thread. */
 struct page_part {
     size_t begin, end; /* pieces */
+    size_t n_rows;
     struct bytes regions, pages, rows;
 };
 

@@ -145,15 +145,16 @@ index_check_step(uint64_t state, uint64_t word)
 static inline uint32_t
 index_check(const uint8_t *data, size_t len)
 {
-    uint64_t lanes[4] = {len, 1, 2, 3}, state = 0;
+    uint64_t a = len, b = 1, c = 2, d = 3;
     for (; len >= 32; data += 32, len -= 32) {
-        for (int i = 0; i < 4; i++)
-            lanes[i] = index_check_step(lanes[i], load64(data + 8 * i));
+        a = index_check_step(a, load64(data));
+        b = index_check_step(b, load64(data + 8));
+        c = index_check_step(c, load64(data + 16));
+        d = index_check_step(d, load64(data + 24));
     }
     for (; len > 0; data++, len--)
-        lanes[0] = index_check_step(lanes[0], *data);
-    for (int i = 0; i < 4; i++)
-        state = index_check_step(state, lanes[i]);
+        a = index_check_step(a, *data);
+    uint64_t state = index_check_step(index_check_step(index_check_step(a, b), c), d);
     return (uint32_t)(state ^ state >> 32);
 }
 

@@ -12,6 +12,7 @@
 enum {
     UNIT_SHIFT_MAX = 2,
     ROWS_PER_PART = 8 * 1024,
+    ROW_BYTES = 4,
     LONG_RUN = 64, /* pages of one row, or of nothing, that are worth a region of their own */
     PAGE_BYTES_MAX =
         INDEX_PAGE_HEADER + INDEX_UNITS + (INDEX_UNITS * (32 + INDEX_ROW_BITS_MAX)) / 8 + 16,
@@ -300,6 +301,12 @@ pack_part(struct builder *b, struct page_part *part)
 {
     static const uint8_t none = 0;
     struct packer p = {.b = b, .part = part, .page_shift = b->page_shift};
+    /* That is about what it takes, and saves moving it as it grows. */
+    uint8_t *rows = sym_grow(&b->budget, part->rows.data, &part->rows.room,
+                             part->n_rows * ROW_BYTES + PAGE_BYTES_MAX, 1);
+    if (!rows)
+        return false;
+    part->rows.data = rows;
     bool ok = bytes_add(b, &part->rows, &none, 1); /* place 0 means nothing */
     for (size_t i = part->begin; i < part->end && ok; i++) {
         const struct piece *piece = &b->pieces[i];
@@ -327,6 +334,7 @@ cut_parts(struct builder *b)
             b->parts[b->n_parts++].begin = i;
         }
         rows += b->pieces[i].n_rows;
+        b->parts[b->n_parts - 1].n_rows += b->pieces[i].n_rows;
     }
     b->parts[b->n_parts - 1].end = b->n_pieces;
 }

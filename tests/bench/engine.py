@@ -75,13 +75,19 @@ class Bench:
         index, path = self.work / f"{subject.name}.index", subject.path
         gsym = {version: self.work / f"{subject.name}.gsym{version}" for version in (19, 14)}
 
+        def fresh(out, argv):
+            """A new file each time: replacing one makes the file system write it to the disk at once."""
+            def run():
+                out.unlink(missing_ok=True)
+                return self.runner.run(argv)
+            return run
+
         def framezero(threads):
-            return lambda: self.runner.run([self.framezero, "index", path, "-o", index, "--jobs", threads])
+            return fresh(index, [self.framezero, "index", path, "-o", index, "--jobs", threads])
 
         def gsymutil(version, threads):
-            tool = self.peers[f"llvm-gsymutil-{version}"]
-            return lambda: self.runner.run([tool, f"--convert={path}", "--quiet", f"--num-threads={threads}",
-                                            f"--out-file={gsym[version]}"])
+            return fresh(gsym[version], [self.peers[f"llvm-gsymutil-{version}"], f"--convert={path}", "--quiet",
+                                         f"--num-threads={threads}", f"--out-file={gsym[version]}"])
 
         contenders = {}
         for threads in (1, 2):
