@@ -172,7 +172,7 @@ follow(struct index_view view, const struct found_row *row, struct sym_frame *re
         set_file(view, file, frame);
         frame->line = line;
         frame->column = column;
-        if (!(record.is_inlined))
+        if (!record.is_inlined)
             return n < max ? n + 1 : max;
         bool has_call_file = record.has_call_file;
         file = record.call_file;

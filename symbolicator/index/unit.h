@@ -13,9 +13,9 @@
 enum { COLUMN_MAX = UINT16_MAX };
 static const uint32_t NONE = UINT32_MAX;
 
-/* A node with the file of some of its rows; most nodes have one. Rows outside of functions have a
- * file instead of a variant. The file is the line program's
- * number + 1 until the unit is committed, then that of the index. */
+/* A node with the file of some of its rows; most nodes have one. The file is the line program's
+ * number + 1 until the unit is committed, then that of the index. Rows outside of functions have
+ * such a file instead of a variant. */
 struct variant {
     uint32_t next, file, base_line, record;
     uint32_t twin; /* when it is committed: an earlier one that turned out to be the same */
