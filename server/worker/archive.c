@@ -99,9 +99,9 @@ next_piece(struct walk *w, uint64_t *at, struct fz_span *ret, uint64_t *ret_offs
 static enum fz_code
 read_member(struct walk *w, const char *name, struct fz_error *err)
 {
-    uint64_t at = 0, offset;
-    struct fz_span piece;
-    int status;
+    uint64_t at = 0, offset = 0;
+    struct fz_span piece = {NULL, 0}; /* stays so if the first thing is the end */
+    int status = ARCHIVE_EOF;
     enum fz_code code;
     do
         code = next_piece(w, &at, &piece, &offset, &status, err);

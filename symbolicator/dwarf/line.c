@@ -2,7 +2,7 @@
  * The state machine of line programs, DWARF 2 to 5 (DWARF 5, 6.2.5).
  *
  * Of rows at one address the last counts, since the others are empty. A sequence that ends where it
- * begins, or begins in no code, is dropped, as are rows 2 GB and more from the first of their
+ * begins, or begins in no code, is dropped, as are rows more than 2 GB from the first of their
  * sequence; a program that is cut off keeps its finished sequences.
  */
 #include "symbolicator/dwarf/line.h"
@@ -67,7 +67,7 @@ emit_row(struct machine *m, const struct registers *r)
     if (n == m->first_row)
         m->base = r->addr > ROW_REACH ? r->addr - ROW_REACH : 0;
     uint64_t offset = r->addr - m->base;
-    if (offset > UINT32_MAX)
+    if (r->addr < m->base || offset > UINT32_MAX)
         return;
     struct sym_dwarf_row row = {.offset = (uint32_t)offset,
                                 .file = r->file,

@@ -122,12 +122,13 @@ class Target:
         state["cpu_s"] = round(state["cpu_s"] + cpu_s, 1)
         state["executions"] += count("number_of_executed_units")
         state["peak_mb"] = max(state["peak_mb"], count("peak_rss_mb"))
-        for name in sorted({path.name for path in self.found.iterdir()} - before):
+        new = sorted({path.name for path in self.found.iterdir()} - before)
+        for name in new:
             self.judge(name, pause)
         if hung:
             state["findings"].append("no end within a minute of CPU time")
-        elif status != 0 and not state["findings"]:
-            state["findings"].append(f"exit status {status}, see the log")
+        elif status != 0 and not new:  # a seed that fails, say: no round will get any further
+            state["findings"].append(f"exit status {status} and nothing new, see the log")
 
     def judge(self, name, pause):
         path = self.found / name
