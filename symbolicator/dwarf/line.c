@@ -2,8 +2,8 @@
  * The state machine of line programs, DWARF 2 to 5 (DWARF 5, 6.2.5).
  *
  * Of rows at one address the last counts, since the others are empty. A sequence that ends where it
- * begins, or begins in no code, is dropped, as are rows more than 2 GB from the first of their
- * sequence; a program that is cut off keeps its finished sequences.
+ * begins, or begins in no code, is dropped, as are rows that ROW_REACH does not reach from the
+ * first of their sequence; a program that is cut off keeps its finished sequences.
  */
 #include "symbolicator/dwarf/line.h"
 
@@ -11,6 +11,7 @@
 
 #include "symbolicator/dwarf/constants.h"
 
+/* How far before the first row others may be; behind it they may be 2 GB, or 4 GB of the lowest. */
 static const uint64_t ROW_REACH = (uint64_t)1 << 31;
 
 /* The registers. */
