@@ -17,7 +17,7 @@ struct fz_arena_block {
 void
 fz_arena_init(struct fz_arena *arena, size_t cap)
 {
-    *arena = (struct fz_arena){.cap = cap, .fail_after = -1};
+    *arena = fz_arena_make(cap);
 }
 
 void

@@ -20,6 +20,16 @@ struct fz_arena {
     int64_t fail_after; /* tests: the number of allocations that still succeed; -1 = no limit */
 };
 
+/* An empty arena, for a local variable:
+ *     FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(CAP);
+ */
+static inline struct fz_arena
+fz_arena_make(size_t cap)
+{
+    return (struct fz_arena){.cap = cap, .fail_after = -1};
+}
+
+/* The same for a member of a structure. */
 void fz_arena_init(struct fz_arena *arena, size_t cap);
 void fz_arena_deinit(struct fz_arena *arena); /* NULL and a deinited arena are fine */
 

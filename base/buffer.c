@@ -9,7 +9,7 @@ enum { FIRST_ROOM = 256 };
 void
 fz_buffer_init(struct fz_buffer *buffer, size_t cap)
 {
-    *buffer = (struct fz_buffer){.cap = cap ? cap : SIZE_MAX / 2};
+    *buffer = fz_buffer_make(cap);
 }
 
 void

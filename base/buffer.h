@@ -20,6 +20,16 @@ struct fz_buffer {
     bool over_cap; /* failed because of the cap, not of memory */
 };
 
+/* An empty buffer, for a local variable:
+ *     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
+ */
+static inline struct fz_buffer
+fz_buffer_make(size_t cap)
+{
+    return (struct fz_buffer){.cap = cap ? cap : SIZE_MAX / 2};
+}
+
+/* The same for a member of a structure. */
 void fz_buffer_init(struct fz_buffer *buffer, size_t cap);
 void fz_buffer_deinit(struct fz_buffer *buffer);
 

@@ -28,6 +28,15 @@ target_compile_options(fz_options INTERFACE
 if(FZ_WERROR)
   target_compile_options(fz_options INTERFACE -Werror)
 endif()
+# A variable that is read before it has a value is 0, not what was on the stack. The one preset that looks for such
+# reads (valgrind) switches this off.
+if(FZ_ZERO_INIT)
+  include(CheckCCompilerFlag)
+  check_c_compiler_flag(-ftrivial-auto-var-init=zero FZ_HAVE_ZERO_INIT)
+  if(FZ_HAVE_ZERO_INIT)
+    target_compile_options(fz_options INTERFACE -ftrivial-auto-var-init=zero)
+  endif()
+endif()
 if(FZ_SANITIZE)
   target_compile_options(fz_options INTERFACE -fsanitize=${FZ_SANITIZE} -fno-omit-frame-pointer
                          -fno-sanitize-recover=all)

@@ -54,9 +54,8 @@ answer_lines(struct fz_buffer *in, bool is_end, const struct sym_demangle_option
 static enum fz_code
 print_lines(const struct sym_demangle_options *options, struct fz_error *err)
 {
-    struct fz_buffer in FZ_CLEANUP(fz_buffer_deinit), out FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&in, 0);
-    fz_buffer_init(&out, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer in = fz_buffer_make(0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     ssize_t n;
     do {
         char *at = fz_buffer_room(&in, READ_BYTES);
@@ -108,8 +107,7 @@ cmd_demangle(int argc, char **argv)
     if (i == argc) {
         code = print_lines(&options, &err);
     } else {
-        struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
-        fz_buffer_init(&out, 0);
+        FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
         for (; i < argc; i++)
             append_name(&out, argv[i], &options);
         code = fz_buffer_done(&out, &err);

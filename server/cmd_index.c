@@ -93,8 +93,7 @@ static void
 print_result(const struct sym_file_slice *slice, const struct sym_build_stats *stats,
              const struct sym_problems *lists[2])
 {
-    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&out, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     char uuid[FZ_UUID_TEXT] = "";
     if (slice->macho.has_uuid)
         fz_uuid_format(&slice->macho.uuid, uuid);
@@ -140,11 +139,9 @@ static enum fz_code
 build(const struct sym_file_slice *slice, const struct arguments *arguments,
       struct sym_build_stats *ret_stats, struct sym_problems *problems, struct fz_error *err)
 {
-    struct fz_buffer temp FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&temp, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer temp = fz_buffer_make(0);
     fz_buffer_printf(&temp, "%s.XXXXXX", arguments->out);
-    struct fz_arena arena FZ_CLEANUP(fz_arena_deinit);
-    fz_arena_init(&arena, SIZE_MAX);
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(SIZE_MAX);
     struct sym_symbol_map map = {NULL, NULL, 0, false};
     struct sym_build_options options = {.n_threads = arguments->n_jobs};
     enum fz_code code = fz_buffer_done(&temp, err);

@@ -41,9 +41,8 @@ inspect_slice(const struct sym_file_slice *slice, bool verify, struct inspect_re
               struct fz_error *err)
 {
     struct sym_build_stats stats = {0};
-    struct sym_index *index FZ_CLEANUP(sym_index_closep) = NULL;
-    struct fz_arena arena FZ_CLEANUP(fz_arena_deinit);
-    fz_arena_init(&arena, ARENA_CAP);
+    FZ_CLEANUP(sym_index_closep) struct sym_index *index = NULL;
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(ARENA_CAP);
     ret->slice = slice;
     ret->problems = slice->problems;
     struct sym_file_slice read = *slice;
@@ -67,10 +66,9 @@ inspect_slice(const struct sym_file_slice *slice, bool verify, struct inspect_re
 static int
 inspect_file(const struct sym_file *file, const struct arguments *arguments)
 {
-    struct fz_buffer text FZ_CLEANUP(fz_buffer_deinit);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     struct fz_error err;
     int status = 0;
-    fz_buffer_init(&text, 0);
     struct json_write json = json_write_start(&text);
     if (arguments->json) {
         json_write_open(&json, NULL, '{');
@@ -127,7 +125,7 @@ cmd_inspect(int argc, char **argv)
         return 2;
     }
     struct fz_error err;
-    struct sym_file *file FZ_CLEANUP(sym_file_closep) = NULL;
+    FZ_CLEANUP(sym_file_closep) struct sym_file *file = NULL;
     if (sym_file_open(arguments.file, &file, &err) != FZ_OK) {
         fprintf(stderr, "framezero inspect: %s\n", err.text);
         return 1;

@@ -97,8 +97,7 @@ bench(const struct sym_index *index, const struct fz_buffer *addresses, uint64_t
 static enum fz_code
 read_addresses(struct fz_buffer *ret, struct fz_error *err)
 {
-    struct fz_buffer text FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&text, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     enum fz_code code = fz_file_read("-", BENCH_INPUT_MAX, &text, err);
     struct fz_span left = fz_buffer_span(&text), line;
     enum lookup_line kind;
@@ -120,8 +119,7 @@ run(const struct sym_index *index, bool is_json, uint64_t n_bench, unsigned n_th
     size_t n_bad = 0;
     enum fz_code code;
     if (n_bench) {
-        struct fz_buffer addresses FZ_CLEANUP(fz_buffer_deinit);
-        fz_buffer_init(&addresses, 0);
+        FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer addresses = fz_buffer_make(0);
         code = read_addresses(&addresses, &err);
         if (code == FZ_OK)
             return bench(index, &addresses, n_bench);

@@ -23,8 +23,7 @@ create(struct store *store, const char *name, struct fz_error *err)
 static enum fz_code
 list(struct store *store, struct fz_error *err)
 {
-    struct fz_arena arena FZ_CLEANUP(fz_arena_deinit);
-    fz_arena_init(&arena, ARENA_BYTES);
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(ARENA_BYTES);
     struct store_project *projects;
     size_t n = 0;
     enum fz_code code = store_project_list(store, &arena, &projects, &n, err);
@@ -49,7 +48,7 @@ int
 cmd_project(int argc, char **argv)
 {
     static const char *const allowed[] = {"data", "database", NULL};
-    struct store *store FZ_CLEANUP(store_closep) = NULL;
+    FZ_CLEANUP(store_closep) struct store *store = NULL;
     struct config config;
     struct fz_error err;
     if (config_take_flag(&argc, argv, "help"))

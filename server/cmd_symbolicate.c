@@ -103,11 +103,9 @@ static enum fz_code
 symbolicate_one(struct local_symbols *symbols, struct fz_span raw, const struct limits *limits,
                 render_fn render, struct fz_error *err)
 {
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out;
-    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena;
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(limits->report_memory);
     struct report report;
-    fz_buffer_init(&out, 0);
-    fz_arena_init(&arena, limits->report_memory);
     enum fz_code code = local_symbolicate(symbols, raw, limits, &arena, &report, err);
     if (code != FZ_OK)
         return code;
@@ -149,14 +147,12 @@ symbolicate_items(struct local_symbols *symbols, const struct arguments *argumen
 static int
 symbolicate(struct local_symbols *symbols, const struct arguments *arguments)
 {
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer raw;
-    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena;
     struct limits limits = limits_default();
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer raw = fz_buffer_make(0);
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(limits.report_memory);
     struct ingest_item *items;
     struct fz_error err;
     size_t n, n_cut;
-    fz_buffer_init(&raw, 0);
-    fz_arena_init(&arena, limits.report_memory);
     if (fz_file_read(arguments->report, limits.report_inflated_bytes, &raw, &err) != FZ_OK) {
         fprintf(stderr, "framezero symbolicate: %s\n", err.text);
         return 1;

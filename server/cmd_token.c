@@ -65,9 +65,8 @@ print_scopes(unsigned found)
 static enum fz_code
 print_sentry(const char *token, const char *url, struct fz_error *err)
 {
-    struct fz_buffer claims FZ_CLEANUP(fz_buffer_deinit), out FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&claims, 0);
-    fz_buffer_init(&out, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer claims = fz_buffer_make(0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     fz_buffer_printf(&claims, "{\"iat\":%" PRId64 ".0,\"url\":", fz_time_now_ms() / 1000);
     fz_text_json_append(&claims, fz_span_cstr(url));
     fz_buffer_text(&claims, ",\"region_url\":");
@@ -90,8 +89,7 @@ print_sentry(const char *token, const char *url, struct fz_error *err)
 static enum fz_code
 create(struct store *store, const struct options *options, struct fz_error *err)
 {
-    struct fz_arena arena FZ_CLEANUP(fz_arena_deinit);
-    fz_arena_init(&arena, ARENA_BYTES);
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(ARENA_BYTES);
     struct store_project project = {0};
     int64_t id;
     char text[STORE_TOKEN_TEXT];
@@ -115,8 +113,7 @@ create(struct store *store, const struct options *options, struct fz_error *err)
 static enum fz_code
 list(struct store *store, struct fz_error *err)
 {
-    struct fz_arena arena FZ_CLEANUP(fz_arena_deinit);
-    fz_arena_init(&arena, ARENA_BYTES);
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(ARENA_BYTES);
     struct store_token *tokens = NULL;
     size_t n = 0;
     enum fz_code code = store_token_list(store, &arena, &tokens, &n, err);
@@ -157,7 +154,7 @@ int
 cmd_token(int argc, char **argv)
 {
     static const char *const allowed[] = {"data", "database", NULL};
-    struct store *store FZ_CLEANUP(store_closep) = NULL;
+    FZ_CLEANUP(store_closep) struct store *store = NULL;
     struct options options = {.project = "default", .label = ""};
     struct config config;
     struct fz_error err;

@@ -84,13 +84,12 @@ send_slice(struct upload_client *client, const struct sym_file_slice *slice, str
 {
     struct fz_error err;
     json_auto_t *answer = NULL;
-    struct fz_buffer packed FZ_CLEANUP(fz_buffer_deinit);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer packed = fz_buffer_make(0);
     struct fz_span bytes = slice->macho.bytes;
     char uuid[FZ_UUID_DASHED];
     fz_uuid_format_dashed(&slice->macho.uuid, uuid);
     fprintf(stderr, "%s %s %s, %.1f MB\n", uuid, slice->arch, slice->path,
             (double)slice->macho.bytes.len / 1e6);
-    fz_buffer_init(&packed, 0);
     enum fz_code code = FZ_OK;
     if (slice->symbol_map) {
         upload_pack(slice, &packed);
@@ -153,7 +152,7 @@ static enum fz_code
 send_path(struct upload_client *client, const char *path, const struct options *options,
           struct tally *tally, struct fz_error *err)
 {
-    struct sym_file *file FZ_CLEANUP(sym_file_closep) = NULL;
+    FZ_CLEANUP(sym_file_closep) struct sym_file *file = NULL;
     enum fz_code code = sym_file_open(path, &file, err);
     if (code)
         return code;
@@ -234,7 +233,7 @@ take_paths(int *argc, char **argv, char **ret_paths)
 static int
 upload(const struct options *options, const struct config *config, char **paths, int n_paths)
 {
-    struct upload_client *client FZ_CLEANUP(upload_client_closep) = NULL;
+    FZ_CLEANUP(upload_client_closep) struct upload_client *client = NULL;
     struct tally tally = {0};
     struct target target;
     struct fz_error err;

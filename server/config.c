@@ -233,8 +233,7 @@ read_line(struct config *config, char *line, const char *where, struct fz_error 
 static enum fz_code
 read_file(struct config *config, const char *path, struct fz_error *err)
 {
-    struct fz_buffer text FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&text, FILE_MAX_BYTES);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(FILE_MAX_BYTES);
     enum fz_code code = fz_file_read(path, FILE_MAX_BYTES, &text, err);
     if (code)
         return fz_wrap(err, "configuration");

@@ -276,8 +276,7 @@ work_until_end(struct stream *stream, struct crew *crew)
 {
     struct batch batch;
     struct fz_error err;
-    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&out, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     size_t room = crew ? sym_demangle_stack_room() : STACK_ROOM;
     struct lookup_printer *printer =
         lookup_printer_create(stream->index, stream->pieces, stream->options.is_json, room);

@@ -21,7 +21,7 @@ take_lock(const char *database_path, int *ret_fd, struct fz_error *err)
 {
     char path[PATH_MAX + 16];
     snprintf(path, sizeof(path), "%s.lock", database_path);
-    int fd FZ_CLEANUP(fz_closep) = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    FZ_CLEANUP(fz_closep) int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0)
         return fz_fail_errno(err, "%s", path);
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -57,8 +57,7 @@ serve_setup_directory(const struct config *config, int *ret_lock_fd, struct fz_e
 static enum fz_code
 create_first(struct store *store, struct serve_first *first, struct fz_error *err)
 {
-    struct fz_arena arena FZ_CLEANUP(fz_arena_deinit);
-    fz_arena_init(&arena, 1024 * 1024);
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(1024 * 1024);
     struct store_token *tokens;
     size_t n_tokens;
     enum fz_code code = store_token_list(store, &arena, &tokens, &n_tokens, err);
@@ -84,7 +83,7 @@ create_first(struct store *store, struct serve_first *first, struct fz_error *er
 enum fz_code
 serve_setup_first(const char *database_url, struct serve_first *ret, struct fz_error *err)
 {
-    struct store *store FZ_CLEANUP(store_closep) = NULL;
+    FZ_CLEANUP(store_closep) struct store *store = NULL;
     struct serve_first first = {0};
     enum fz_code code = store_open(database_url, &store, err);
     if (!code)
@@ -99,7 +98,7 @@ serve_setup_first(const char *database_url, struct serve_first *ret, struct fz_e
 enum fz_code
 serve_setup_reclaim(const char *database_url, struct fz_error *err)
 {
-    struct store *store FZ_CLEANUP(store_closep) = NULL;
+    FZ_CLEANUP(store_closep) struct store *store = NULL;
     uint64_t n = 0;
     enum fz_code code = store_open(database_url, &store, err);
     if (!code)
@@ -113,7 +112,7 @@ serve_setup_reclaim(const char *database_url, struct fz_error *err)
 enum fz_code
 serve_setup_rebuild(const char *database_url, struct fz_error *err)
 {
-    struct store *store FZ_CLEANUP(store_closep) = NULL;
+    FZ_CLEANUP(store_closep) struct store *store = NULL;
     uint64_t n = 0;
     enum fz_code code = store_open(database_url, &store, err);
     if (!code)
@@ -160,8 +159,7 @@ write_credentials(const char *path, const json_t *root, struct fz_error *err)
     char *text = json_dumps(root, JSON_INDENT(2));
     if (!text)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&out, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     fz_buffer_printf(&out, "%s\n", text);
     free(text);
     enum fz_code code = fz_buffer_done(&out, err);

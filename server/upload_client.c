@@ -226,7 +226,7 @@ upload_client_open(const struct upload_client_config *config, struct upload_clie
     enum fz_code code = fz_lazy_load(&fz_lazy_curl, err);
     if (code != FZ_OK)
         return code;
-    struct upload_client *client FZ_CLEANUP(upload_client_closep) = calloc(1, sizeof(*client));
+    FZ_CLEANUP(upload_client_closep) struct upload_client *client = calloc(1, sizeof(*client));
     if (!client || curl_global_init(CURL_GLOBAL_DEFAULT) != 0)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     client->config = *config;
@@ -280,10 +280,9 @@ static enum fz_code
 ask_batch(struct upload_client *client, const char *kind, const struct fz_uuid *uuids, size_t n,
           bool *ret_missing, struct fz_error *err)
 {
-    struct fz_buffer body FZ_CLEANUP(fz_buffer_deinit);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
     char path[URL_ROOM];
     long status = 0;
-    fz_buffer_init(&body, 0);
     fz_buffer_printf(&body, "{\"kind\":\"%s\",\"uuids\":[", kind);
     for (size_t i = 0; i < n; i++) {
         char text[FZ_UUID_TEXT];

@@ -205,8 +205,7 @@ store_assembled_insert(struct store *store, const struct store_assembled *file,
 {
     if (!is_sha1(file->sha1) || !store_is_sha256(file->blob_sha256) || !file->kind)
         return fz_fail(err, FZ_E_MALFORMED, "a file needs its hash, its blob and a kind");
-    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena;
-    fz_arena_init(&arena, 64 * 1024);
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(64 * 1024);
     struct store_upload upload = {
         .project_id = file->project_id, .name = file->name, .size = file->size};
     memcpy(upload.id, file->upload_id, sizeof(upload.id));

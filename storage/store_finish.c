@@ -160,8 +160,7 @@ store_job_finish_report(struct store *store, const struct store_job *job,
 {
     FZ_CLEANUP(store_freep) void *packed = NULL;
     size_t packed_len = 0;
-    struct fz_arena news_arena FZ_CLEANUP(fz_arena_deinit);
-    fz_arena_init(&news_arena, FINISH_MEMORY);
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena news_arena = fz_arena_make(FINISH_MEMORY);
     struct store_report_done fresh = *done;
     enum fz_code code = store_pack(done->result, &packed, &packed_len, err);
     if (code == FZ_OK)

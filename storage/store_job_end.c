@@ -99,8 +99,7 @@ enum fz_code
 store_job_fail(struct store *store, const struct store_job *job, enum fz_code why, const char *text,
                bool child_died, struct fz_error *err)
 {
-    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena;
-    fz_arena_init(&arena, 64 * 1024);
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(64 * 1024);
     struct store_job_row row = {0};
     struct sql_value clean = sql_text_clean(&arena, text ? text : "", STORE_TEXT_LONG);
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
@@ -169,8 +168,7 @@ enum fz_code
 store_job_reclaim(struct store *store, store_worker_gone_fn is_gone, void *user, uint64_t *ret_n,
                   struct fz_error *err)
 {
-    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena;
-    fz_arena_init(&arena, RECLAIM_ARENA);
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(RECLAIM_ARENA);
     const char **names = NULL;
     size_t n_names = 0;
     uint64_t n_jobs = 0;

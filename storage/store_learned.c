@@ -231,11 +231,10 @@ trim_project(struct store *store, int64_t project_id, int64_t max, uint64_t *ret
 enum fz_code
 store_learned_trim(struct store *store, int64_t max, uint64_t *ret_n, struct fz_error *err)
 {
-    struct fz_arena arena FZ_CLEANUP(fz_arena_deinit);
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(64 * 1024 * 1024);
     struct store_project *projects;
     size_t n = 0;
     uint64_t sum, dropped;
-    fz_arena_init(&arena, 64 * 1024 * 1024);
     enum fz_code code = store_project_list(store, &arena, &projects, &n, err);
     if (code == FZ_OK)
         code = trim_project(store, 0, max, &sum, err);

@@ -145,8 +145,7 @@ store_symbol_rebuild_outdated(struct store *store, uint32_t version, uint64_t *r
              "f.index_version <> $1 AND %s",
              stale_columns, not_queued);
     const struct sql_value args[] = {sql_int((int64_t)version)};
-    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena;
-    fz_arena_init(&arena, 256 * 1024 * 1024);
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(256 * 1024 * 1024);
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
     enum fz_code code = sql_begin(store->sql, &tx, err);
     if (code == FZ_OK)

@@ -196,8 +196,7 @@ enum fz_code
 store_deploy_insert(struct store *store, int64_t project_id, const char *version,
                     struct store_deploy *deploy, struct fz_error *err)
 {
-    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena;
-    fz_arena_init(&arena, 64 * 1024);
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(64 * 1024);
     int64_t now = 0, key = 0, id = 0;
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
     enum fz_code code = sql_begin(store->sql, &tx, err);

@@ -39,8 +39,7 @@ store_upload_add(struct sql *tx, const struct store_upload *upload, struct fz_ar
 enum fz_code
 store_upload_insert(struct store *store, const struct store_upload *upload, struct fz_error *err)
 {
-    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena;
-    fz_arena_init(&arena, 64 * 1024);
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(64 * 1024);
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
     enum fz_code code = sql_begin(store->sql, &tx, err);
     if (code == FZ_OK)

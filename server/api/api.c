@@ -209,7 +209,7 @@ make_routes(struct api *api)
 enum fz_code
 api_create(const struct api_config *config, struct api **ret, struct fz_error *err)
 {
-    struct api *api FZ_CLEANUP(api_destroyp) = calloc(1, sizeof(*api));
+    FZ_CLEANUP(api_destroyp) struct api *api = calloc(1, sizeof(*api));
     if (!api)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     api->config = *config;

@@ -57,8 +57,7 @@ ask_store(struct store *store, const char *token, const char *project_name, stru
     ret->project_id = found.project_id;
     if (found.project_id != 0 && !project_name)
         return FZ_OK;
-    struct fz_arena arena FZ_CLEANUP(fz_arena_deinit);
-    fz_arena_init(&arena, 64 * 1024);
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(64 * 1024);
     struct store_project project;
     const char *name = project_name ? project_name : "default";
     code = find_project(store, name, &arena, &project, err);

@@ -10,8 +10,8 @@ void
 api_run(void *app, struct http_request *request, api_work_fn work)
 {
     struct api *api = app;
-    struct fz_arena arena FZ_CLEANUP(fz_arena_deinit);
-    fz_arena_init(&arena, api->config.limits->report_memory);
+    FZ_CLEANUP(fz_arena_deinit)
+    struct fz_arena arena = fz_arena_make(api->config.limits->report_memory);
     struct api_call call = {
         .api = api,
         .request = request,

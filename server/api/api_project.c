@@ -33,8 +33,7 @@ answer_project(struct api_call *call, struct fz_error *err)
         store_project_by_id(call->store, call->project_id, call->arena, &project, err);
     if (code)
         return code;
-    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&out, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     api_json_open(&out, NULL, '{');
     api_json_u64(&out, "id", (uint64_t)project.id);
     api_json_text(&out, "name", project.name);
@@ -85,8 +84,7 @@ put_project(struct api_call *call, struct fz_error *err)
     struct json_scan_limits scan = {.depth = limits->json_depth,
                                     .output_bytes = 2 * limits->json_bytes};
     json_auto_t *root = NULL;
-    struct fz_buffer text FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&text, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     enum fz_code code = api_check_query(call->request, known, err);
     if (!code)
         code = json_scan_load(http_body(call->request), &scan, NULL, &root, err);

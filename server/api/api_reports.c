@@ -22,8 +22,7 @@ answer_columns(struct api_call *call, const struct store_report *columns, int st
         store_project_by_id(call->store, columns->project_id, call->arena, &project, err);
     if (code)
         return code;
-    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&out, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     api_json_open(&out, NULL, '{');
     api_json_text(&out, "id", columns->id);
     api_json_text(&out, "project", project.name);
@@ -46,8 +45,7 @@ answer_rendered(struct api_call *call, const struct store_report *columns, struc
     if (code)
         return code;
     envelope.status = columns->status;
-    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&out, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     const char *type = "text/plain; charset=utf-8";
     if (format == API_FORMAT_CRASH) {
         code = report_render_crash(&report, &envelope, &out, err);
@@ -274,8 +272,7 @@ list_reports(struct api_call *call, struct fz_error *err)
                                  &n, &cursor, err);
     if (code)
         return code;
-    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&out, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     api_json_open(&out, NULL, '{');
     api_json_open(&out, "reports", '[');
     for (size_t i = 0; i < n; i++)
@@ -297,8 +294,7 @@ reprocess_report(struct api_call *call, struct fz_error *err)
         code = store_report_reprocess(call->store, call->project_id, id, err);
     if (code)
         return code;
-    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&out, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     api_json_open(&out, NULL, '{');
     api_json_text(&out, "id", id);
     api_json_text(&out, "status", "queued");

@@ -61,8 +61,7 @@ get_sessions(struct api_call *call, struct fz_error *err)
                                       DISCARDED_MAX, call->arena, &discarded, &n_discarded, err);
     if (code)
         return code;
-    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&out, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     api_json_open(&out, NULL, '{');
     api_json_open(&out, "releases", '[');
     for (size_t i = 0; i < n; i++)

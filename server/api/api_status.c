@@ -69,8 +69,7 @@ api_readyz(void *app, struct http_request *request)
         void (*check)(struct api *api, char ret[TEXT]);
     } checks[] = {{"database", check_database}, {"workers", check_workers}, {"disk", check_disk}};
     char why[TEXT + 32] = "";
-    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&out, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     api_json_open(&out, NULL, '{');
     for (size_t i = 0; i < FZ_ARRAY_LEN(checks); i++) {
         char text[TEXT];
@@ -86,8 +85,7 @@ api_readyz(void *app, struct http_request *request)
         http_respond_error_status(request, 503, &err, fz_buffer_cstr(&out));
         return;
     }
-    struct fz_buffer whole FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&whole, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer whole = fz_buffer_make(0);
     api_json_open(&whole, NULL, '{');
     api_json_text(&whole, "status", "ready");
     api_json_raw(&whole, "checks", fz_buffer_cstr(&out));
@@ -121,8 +119,7 @@ print_metrics(struct api_call *call, struct fz_error *err)
         .commits = commits.n_commits,
         .commit_items = commits.n_items,
     };
-    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&out, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     metrics_print(api->config.metrics, &gauges, &out);
     code = fz_buffer_done(&out, err);
     if (!code)

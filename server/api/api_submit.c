@@ -48,8 +48,7 @@ void
 api_answer_queued(struct http_request *request, const char *id, const char *report_format)
 {
     char text[256];
-    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&out, sizeof(text));
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(sizeof(text));
     api_json_open(&out, NULL, '{');
     write_queued(&out, id, report_format);
     api_json_close(&out, '}');
@@ -60,8 +59,7 @@ api_answer_queued(struct http_request *request, const char *id, const char *repo
 static void
 answer_several(struct http_request *request, const struct api_taken *taken)
 {
-    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&out, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     api_json_open(&out, NULL, '{');
     write_queued(&out, taken->items[0].id, taken->items[0].format);
     api_json_open(&out, "reports", '[');
@@ -83,7 +81,7 @@ answer_several(struct http_request *request, const struct api_taken *taken)
 static void
 answer_taken(struct http_request *request, const struct api_taken *taken, void *user)
 {
-    struct submission *submission FZ_CLEANUP(destroy_submissionp) = user;
+    FZ_CLEANUP(destroy_submissionp) struct submission *submission = user;
     if (taken->n + taken->n_refused > 1) {
         answer_several(request, taken);
         return;
@@ -138,7 +136,7 @@ submit(struct api *api, struct http_request *request, bool transient, struct fz_
 {
     static const char *const known_report[] = {"wait", NULL};
     static const char *const known_transient[] = {"format", NULL};
-    struct submission *submission FZ_CLEANUP(destroy_submissionp) = calloc(1, sizeof(*submission));
+    FZ_CLEANUP(destroy_submissionp) struct submission *submission = calloc(1, sizeof(*submission));
     if (!submission)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     submission->api = api;
@@ -173,7 +171,7 @@ enum fz_code
 api_symbolicate_body(struct api_call *call, struct fz_span body, api_finished_fn finished,
                      struct fz_error *err)
 {
-    struct submission *submission FZ_CLEANUP(destroy_submissionp) = calloc(1, sizeof(*submission));
+    FZ_CLEANUP(destroy_submissionp) struct submission *submission = calloc(1, sizeof(*submission));
     if (!submission)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     submission->api = call->api;

@@ -42,8 +42,7 @@ answer_symbols(struct api_call *call, const struct fz_uuid *uuid, size_t limit,
     if (uuid && n == 0 && !http_query(call->request, "cursor"))
         return fz_fail(err, FZ_E_NOT_FOUND, "no symbol file with UUID '%.64s'",
                        http_param(call->request, "uuid"));
-    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&out, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     api_json_open(&out, NULL, '{');
     api_json_open(&out, "symbols", '[');
     for (size_t i = 0; i < n; i++)
@@ -169,8 +168,7 @@ answer_known(struct api_call *call, const json_t *list, const char *kind, struct
     enum fz_code code = find_missing(call, uuids, n, kind, missing, err);
     if (code)
         return code;
-    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&out, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     api_json_open(&out, NULL, '{');
     api_json_open(&out, "missing", '[');
     for (size_t i = 0; i < n; i++) { /* in the client's own spelling, so that it can compare */
@@ -228,8 +226,7 @@ list_missing(struct api_call *call, struct fz_error *err)
                                   err);
     if (code)
         return code;
-    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&out, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     api_json_open(&out, NULL, '{');
     api_json_open(&out, "missing", '[');
     for (size_t i = 0; i < n; i++) {

@@ -24,7 +24,7 @@ enum fz_code
 api_copy_range(struct api_call *call, int fd, uint64_t offset, uint64_t len, int *ret_fd,
                struct fz_error *err)
 {
-    int to FZ_CLEANUP(fz_closep) = -1;
+    FZ_CLEANUP(fz_closep) int to = -1;
     enum fz_code code = blob_temp(call->api->blobs, &to, err);
     if (code)
         return code;
@@ -93,7 +93,7 @@ api_upload_add(struct api_call *call, int fd, uint64_t offset, uint64_t len, con
     struct stat info;
     if (fstat(fd, &info) != 0)
         return fz_fail_errno(err, "the upload");
-    int file FZ_CLEANUP(fz_closep) = -1;
+    FZ_CLEANUP(fz_closep) int file = -1;
     bool is_whole = offset == 0 && len == (uint64_t)info.st_size; /* is a file of its own */
     enum fz_code code = is_whole ? FZ_OK : api_copy_range(call, fd, offset, len, &file, err);
     if (!code)
@@ -195,8 +195,7 @@ get_upload(struct api_call *call, struct fz_error *err)
         code = store_upload_get(call->store, call->project_id, id, call->arena, &upload, err);
     if (code)
         return code;
-    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&out, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     code = api_upload_json(&upload, &out, err);
     return code ? code : api_answer(call, 200, &out, err);
 }

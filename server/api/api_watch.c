@@ -51,8 +51,7 @@ api_answer_upload_queued(struct http_request *request, const char *id)
     char location[64 + STORE_ID_TEXT];
     snprintf(location, sizeof(location), "/api/v1/uploads/%s", id);
     http_add_header(request, "Location", location);
-    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&out, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     api_json_open(&out, NULL, '{');
     api_json_text(&out, "status", "queued");
     api_json_text(&out, "upload", id);
@@ -147,8 +146,8 @@ check_upload(struct api_call *call, const struct api_wait *wait, bool *ret_done,
 static bool
 check_wait(struct api_watcher *watcher, const struct api_wait *wait, bool is_late)
 {
-    struct fz_arena arena FZ_CLEANUP(fz_arena_deinit);
-    fz_arena_init(&arena, watcher->api->config.limits->report_memory);
+    FZ_CLEANUP(fz_arena_deinit)
+    struct fz_arena arena = fz_arena_make(watcher->api->config.limits->report_memory);
     struct api_call call = {
         .api = watcher->api,
         .request = wait->request,

@@ -44,8 +44,7 @@ static void
 answer_json(struct http_request *request, const struct api_taken *taken, void *user)
 {
     (void)user;
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out;
-    fz_buffer_init(&out, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct json_write w = json_write_start(&out);
     json_write_open(&w, NULL, '{');
     json_write_open(&w, "reports", '[');

@@ -153,9 +153,8 @@ unpack(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
        struct fz_span *ret, struct fz_error *err)
 {
     FZ_CLEANUP(http_inflate_destroyp) struct http_inflate *inflate = NULL;
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out;
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct fz_span packed;
-    fz_buffer_init(&out, 0);
     enum fz_code code = fz_text_base64_decode(body, arena, &packed, err);
     if (code == FZ_E_MALFORMED)
         return fz_fail_at(err, code, 0, "neither JSON nor base64 of zlib");
@@ -208,8 +207,8 @@ store_post(void *app, struct http_request *request)
     struct fz_span event;
     if (sentry_is_limited(api, request, sender.token_id))
         return;
-    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena;
-    fz_arena_init(&arena, api_limits(api)->report_memory);
+    FZ_CLEANUP(fz_arena_deinit)
+    struct fz_arena arena = fz_arena_make(api_limits(api)->report_memory);
     enum fz_code code = as_event(http_body(request), api_limits(api), &arena, &event, &err);
     if (code == FZ_OK)
         code = sentry_intake(api, request, &sender, event, &arena, &err);

@@ -113,8 +113,7 @@ enum fz_code
 sentry_make_envelope(struct fz_span event, const struct sentry_file *files, size_t n_files,
                      struct fz_arena *arena, struct fz_span *ret, struct fz_error *err)
 {
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out;
-    fz_buffer_init(&out, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     fz_buffer_text(&out, "{}\n");
     append_item(&out, "event", NULL, event);
     for (size_t i = 0; i < n_files; i++)

@@ -115,8 +115,7 @@ answer(struct api_call *call, const struct sentry_file *files, size_t n, struct 
                                         [SENTRY_ASSEMBLING] = "assembling",
                                         [SENTRY_OK] = "ok",
                                         [SENTRY_FAILED] = "error"};
-    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&out, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct json_write w = json_write_start(&out);
     json_write_open(&w, NULL, '{');
     for (size_t i = 0; i < n; i++) {

@@ -56,8 +56,7 @@ options(struct api_call *call, struct fz_error *err)
     char org[ORG_TEXT], url[ORG_TEXT + 64];
     quote_segment(name ? name : "", org);
     snprintf(url, sizeof(url), "/api/0/organizations/%s/chunk-upload/", org);
-    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&out, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct json_write w = json_write_start(&out);
     json_write_open(&w, NULL, '{');
     /* Relative to the root: what address the client knows us by is not ours to guess. */
@@ -100,7 +99,7 @@ static enum fz_code
 read_part(struct api_call *call, int body, const struct ingest_part *part, bool is_gzip,
           struct sink *sink, struct fz_error *err)
 {
-    struct http_inflate *inflate FZ_CLEANUP(http_inflate_destroyp) = NULL;
+    FZ_CLEANUP(http_inflate_destroyp) struct http_inflate *inflate = NULL;
     enum fz_code code = http_inflate_create(is_gzip ? HTTP_CODING_GZIP : HTTP_CODING_IDENTITY,
                                             api_limits(call->api)->chunk_bytes, &inflate, err);
     uint8_t *piece = code ? NULL : fz_arena_alloc(call->arena, READ_BYTES);
@@ -136,8 +135,8 @@ store_part(struct api_call *call, int body, const struct ingest_part *part, uint
            struct fz_error *err)
 {
     struct store_chunk chunk = {.token_id = http_token_id(call->request)};
-    struct fz_sha1 *hash FZ_CLEANUP(fz_sha1_destroyp) = NULL;
-    int fd FZ_CLEANUP(fz_closep) = -1;
+    FZ_CLEANUP(fz_sha1_destroyp) struct fz_sha1 *hash = NULL;
+    FZ_CLEANUP(fz_closep) int fd = -1;
     bool is_gzip = strcmp(part->name, "file_gzip") == 0, is_kept = false;
     enum fz_code code = blob_temp(api_blobs(call->api), &fd, err);
     if (!code)

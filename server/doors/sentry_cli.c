@@ -38,8 +38,7 @@ unwrap(const char *token, char room[API_TOKEN_ROOM])
 static const char *
 basic(const char *text, char room[API_TOKEN_ROOM])
 {
-    struct fz_arena arena FZ_CLEANUP(fz_arena_deinit);
-    fz_arena_init(&arena, 16 * 1024);
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(16 * 1024);
     struct fz_span bytes;
     if (strlen(text) >= API_TOKEN_ROOM ||
         fz_text_base64_decode(fz_span_cstr(text), &arena, &bytes, NULL) != FZ_OK)
@@ -258,8 +257,7 @@ list_projects(struct api_call *call, struct fz_error *err)
         code = store_project_list(call->store, call->arena, &projects, &n, err);
     if (code)
         return code;
-    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&out, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct json_write w = json_write_start(&out);
     json_write_open(&w, NULL, '[');
     for (size_t i = 0; i < n; i++)

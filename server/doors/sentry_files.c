@@ -177,7 +177,7 @@ static enum fz_code
 append_chunk(struct api_call *call, const struct store_chunk *chunk, struct joining *to,
              struct fz_error *err)
 {
-    int from FZ_CLEANUP(fz_closep) = -1;
+    FZ_CLEANUP(fz_closep) int from = -1;
     uint64_t at = 0;
     enum fz_code code = blob_get_fd(api_blobs(call->api), chunk->blob_sha256, &from, err);
     while (!code && at < chunk->size) {
@@ -245,13 +245,13 @@ free_piece(void **piece)
 static enum fz_code
 join(struct api_call *call, struct sentry_file *file, struct fz_error *err)
 {
-    int fd FZ_CLEANUP(fz_closep) = -1;
-    struct fz_sha1 *hash FZ_CLEANUP(fz_sha1_destroyp) = NULL;
+    FZ_CLEANUP(fz_closep) int fd = -1;
+    FZ_CLEANUP(fz_sha1_destroyp) struct fz_sha1 *hash = NULL;
     char sha1[FZ_SHA1_TEXT];
     enum fz_code code = blob_temp(api_blobs(call->api), &fd, err);
     if (!code)
         code = fz_sha1_create(&hash, err);
-    void *piece FZ_CLEANUP(free_piece) = malloc(COPY_BYTES);
+    FZ_CLEANUP(free_piece) void *piece = malloc(COPY_BYTES);
     struct joining to = {.fd = fd, .hash = hash, .piece = piece};
     if (!code && !piece)
         code = fz_fail(err, FZ_E_NO_MEMORY, "out of memory");

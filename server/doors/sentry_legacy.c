@@ -15,8 +15,7 @@ enum { CHECKSUMS_MAX = 128, LIST_MAX = 100 };
 static enum fz_code
 unknown(struct api_call *call, struct fz_error *err)
 {
-    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&out, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct json_write w = json_write_start(&out);
     const char *name;
     json_write_open(&w, NULL, '{');
@@ -49,8 +48,7 @@ answer_files(struct api_call *call, const struct store_upload *upload, struct fz
     enum fz_code code = sentry_cli_result(upload, &result, err);
     if (code)
         return code;
-    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&out, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct json_write w = json_write_start(&out);
     json_write_open(&w, NULL, '[');
     json_array_foreach(json_object_get(result, "files"), i, file)
@@ -116,8 +114,7 @@ list(struct api_call *call, struct fz_error *err)
                                           call->arena, &symbols, &n, &cursor, err);
     if (code)
         return code;
-    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&out, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct json_write w = json_write_start(&out);
     json_write_open(&w, NULL, '[');
     for (size_t i = 0; i < n; i++) {

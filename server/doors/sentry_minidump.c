@@ -132,10 +132,9 @@ inflate(struct dump *d, struct fz_span *bytes, struct fz_error *err)
     bool is_gzip = bytes->len > 2 && memcmp(bytes->data, gzip, sizeof(gzip)) == 0;
     bool is_zstd = bytes->len > 4 && memcmp(bytes->data, zstd, sizeof(zstd)) == 0;
     FZ_CLEANUP(http_inflate_destroyp) struct http_inflate *stream = NULL;
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out;
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     if (!is_gzip && !is_zstd)
         return FZ_OK;
-    fz_buffer_init(&out, 0);
     enum fz_code code =
         http_inflate_create(is_gzip ? HTTP_CODING_GZIP : HTTP_CODING_ZSTD,
                             api_limits(d->api)->envelope_inflated_bytes, &stream, err);

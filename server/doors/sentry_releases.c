@@ -62,8 +62,7 @@ static enum fz_code
 answer_release(struct api_call *call, int status, int64_t project_id,
                const struct store_release *release, struct fz_error *err)
 {
-    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&out, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct json_write w = json_write_start(&out);
     enum fz_code code = put_release(call, &w, project_id, release, err);
     return code ? code : api_answer(call, status, &out, err);
@@ -131,8 +130,8 @@ put(struct api_call *call, const char *version, struct fz_error *err)
     if (code)
         return code;
     const json_t *commits = json_object_get(body, "commits");
-    char *text FZ_CLEANUP(free_textp) =
-        json_is_array(commits) ? json_dumps(commits, JSON_COMPACT) : NULL;
+    FZ_CLEANUP(free_textp)
+    char *text = json_is_array(commits) ? json_dumps(commits, JSON_COMPACT) : NULL;
     if (!version)
         release.version = sentry_cli_text(body, "version");
     release.ref = sentry_cli_text(body, "ref");
@@ -186,8 +185,7 @@ list(struct api_call *call, struct fz_error *err)
                                            &releases, &n, err);
     if (code)
         return code;
-    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&out, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct json_write w = json_write_start(&out);
     json_write_open(&w, NULL, '[');
     for (size_t i = 0; !code && i < n; i++)
@@ -256,8 +254,7 @@ deploy(struct api_call *call, struct fz_error *err)
                                    &made, err);
     if (code)
         return code;
-    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&out, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct json_write w = json_write_start(&out);
     put_deploy(&w, &made);
     return api_answer(call, 201, &out, err);
@@ -273,8 +270,7 @@ deploys(struct api_call *call, struct fz_error *err)
                           call->arena, &made, &n, err);
     if (code)
         return code;
-    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&out, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct json_write w = json_write_start(&out);
     json_write_open(&w, NULL, '[');
     for (size_t i = 0; i < n; i++)

@@ -53,8 +53,7 @@ static enum fz_code
 answer(struct api_call *call, const struct v5_batch *batch, struct fz_span report,
        struct fz_error *err)
 {
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text;
-    fz_buffer_init(&text, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     enum fz_code code = doors_v5_answer(batch, report, call->arena, &text, err);
     return code ? code : api_answer(call, 200, &text, err);
 }
@@ -70,8 +69,7 @@ finish(struct api_call *call, struct fz_span report, struct fz_error *err)
 static enum fz_code
 ask(struct api_call *call, const struct v5_batch *batch, struct fz_error *err)
 {
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer report;
-    fz_buffer_init(&report, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer report = fz_buffer_make(0);
     doors_v5_report(batch, api_limits(call->api), &report);
     const char *copy = report.failed ? NULL : fz_arena_text(call->arena, fz_buffer_span(&report));
     if (!copy)

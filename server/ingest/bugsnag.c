@@ -100,8 +100,7 @@ bugsnag_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_U
               struct fz_error *err)
 {
     (void)ret_id; /* an event has no id */
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer;
-    fz_buffer_init(&buffer, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
     struct fz_span text;
     struct ingest_mended mended;
     return ingest_readable(body, limits, need_event, &buffer, &text, &mended, err);
@@ -114,8 +113,7 @@ static enum fz_code
 add_event(struct ingest_found *found, struct fz_span rest, struct fz_span event,
           struct fz_error *err)
 {
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text;
-    fz_buffer_init(&text, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     fz_buffer_char(&text, '{');
     fz_buffer_append(&text, rest.data, rest.len);
     fz_buffer_text(&text, "\"events\":[");
@@ -139,8 +137,7 @@ bugsnag_split(struct fz_span body, struct ingest_found *found, struct fz_error *
     struct fz_error ignored;
     if (json_scan(body, &scan, NULL, NULL, &ignored) != FZ_OK)
         return FZ_OK; /* what of it can be mended is one report */
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer rest;
-    fz_buffer_init(&rest, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer rest = fz_buffer_make(0);
     struct json_walk walk = json_walk_start(body);
     struct json_member member, item;
     while (json_walk_next(&walk, &member)) {

@@ -289,8 +289,7 @@ static enum fz_code
 ips_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
           struct fz_error *err)
 {
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer;
-    fz_buffer_init(&buffer, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
     struct ingest_mended mended = {0};
     struct ips_parts parts;
     enum fz_code code = open_all(body, limits, &buffer, &parts, &mended, ret_id, err);
@@ -471,8 +470,7 @@ ips_parse(struct fz_span body, const struct limits *limits, struct fz_arena *are
     struct ingest_take t = ingest_take_start(ret, arena, limits);
     FZ_CLEANUP(ingest_take_decref) json_t *header = NULL;
     FZ_CLEANUP(ingest_take_decref) json_t *root = NULL;
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer;
-    fz_buffer_init(&buffer, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
     struct ingest_mended mended = {0};
     struct ips_parts parts;
     char id[FZ_UUID_TEXT];

@@ -57,8 +57,7 @@ take_termination(struct ingest_take *t, const json_t *body)
     const json_t *object = ingest_take_json(t, body, "", "termination", JSON_OBJECT);
     if (!object)
         return;
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer line;
-    fz_buffer_init(&line, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer line = fz_buffer_make(0);
     const char *space = json_string_value(json_object_get(object, "namespace"));
     const char *indicator = json_string_value(json_object_get(object, "indicator"));
     uint64_t code;

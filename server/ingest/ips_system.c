@@ -105,9 +105,8 @@ thread_name(struct ingest_take *t, const json_t *process, const char *pid, const
 static const char *
 thread_state(struct ingest_take *t, const json_t *object)
 {
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer line;
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer line = fz_buffer_make(0);
     const json_t *list = json_object_get(object, "state");
-    fz_buffer_init(&line, 0);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *word = json_string_value(json_array_get(list, i));
         if (word)

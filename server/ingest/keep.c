@@ -69,8 +69,7 @@ ingest_take_dump(struct ingest_take *t, const json_t *object, const char *key)
     const json_t *value = key ? json_object_get(object, key) : object;
     if (t->failed || is_empty(value))
         return NULL;
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text;
-    fz_buffer_init(&text, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     dump(t, value, &text);
     return keep(t, &text);
 }
@@ -103,8 +102,7 @@ void
 ingest_take_extra(struct ingest_take *t, const char *key, const json_t *object,
                   const char *const *known)
 {
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text;
-    fz_buffer_init(&text, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     const char *before = t->report->extra_json, *name;
     json_t *value;
     size_t n = 0;

@@ -122,8 +122,7 @@ static enum fz_code
 kscrash_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
               struct fz_error *err)
 {
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer;
-    fz_buffer_init(&buffer, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
     struct fz_span text;
     struct ingest_mended mended;
     enum fz_code code = ingest_readable(body, limits, need_crash, &buffer, &text, &mended, err);

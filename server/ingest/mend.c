@@ -156,8 +156,7 @@ ingest_mend(struct fz_span body, const struct limits *limits, struct fz_buffer *
             struct ingest_mended *ret, struct fz_error *err)
 {
     struct ingest_mended mended = {.fault.offset = -1};
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text;
-    fz_buffer_init(&text, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     fz_buffer_append(&text, body.data, body.len);
     enum fz_code code = fz_buffer_done(&text, err);
     if (code == FZ_OK)
@@ -213,8 +212,7 @@ enum fz_code
 ingest_load_readable(struct ingest_take *t, struct fz_span body, const char *what,
                      ingest_need_fn need, json_t **ret, struct fz_error *err)
 {
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer;
-    fz_buffer_init(&buffer, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
     struct ingest_mended mended = {0};
     struct fz_span text;
     enum fz_code code = ingest_readable(body, t->limits, need, &buffer, &text, &mended, err);

@@ -100,8 +100,7 @@ static enum fz_code
 metrickit_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
                 struct fz_error *err)
 {
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer;
-    fz_buffer_init(&buffer, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
     struct ingest_mended mended = {0};
     struct limits ours = deep(limits);
     struct fz_span text;
@@ -114,8 +113,7 @@ static void
 hand_over(struct ingest_found *found, const struct fz_buffer *shared, const char *key,
           struct fz_span diagnostic)
 {
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text;
-    fz_buffer_init(&text, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     fz_buffer_printf(&text, "{%s\"%s\":[", fz_buffer_cstr(shared), key);
     fz_buffer_append(&text, diagnostic.data, diagnostic.len);
     fz_buffer_text(&text, "]}");
@@ -154,8 +152,7 @@ look_through(struct fz_span payload, struct fz_buffer *shared)
 static void
 split_payload(struct ingest_found *found, struct fz_span payload)
 {
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer shared;
-    fz_buffer_init(&shared, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer shared = fz_buffer_make(0);
     if (look_through(payload, &shared) < 2 || shared.failed)
         return;
     struct json_walk walk = json_walk_start(payload);
@@ -172,8 +169,7 @@ split_payload(struct ingest_found *found, struct fz_span payload)
 static enum fz_code
 metrickit_split(struct fz_span body, struct ingest_found *found, struct fz_error *err)
 {
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer;
-    fz_buffer_init(&buffer, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
     struct ingest_mended mended = {0};
     struct limits ours = deep(found->limits);
     struct fz_span text;
@@ -246,8 +242,7 @@ static enum fz_code
 metrickit_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
                 struct report *ret, struct fz_error *err)
 {
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer;
-    fz_buffer_init(&buffer, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
     FZ_CLEANUP(ingest_take_decref) json_t *root = NULL;
     struct ingest_mended mended = {0};
     struct limits ours = deep(limits);

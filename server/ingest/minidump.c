@@ -127,8 +127,7 @@ minidump_utf16(struct minidump *m, uint64_t offset, size_t max)
         return NULL;
     place = (struct minidump_place){len > max * 2 ? (uint32_t)max * 2 : len, (uint32_t)offset + 4};
     struct fz_reader r = minidump_reader(m, place);
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text;
-    fz_buffer_init(&text, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     append_utf16(&text, &r);
     if (text.len == 0 && !text.failed)
         return NULL;
@@ -339,8 +338,7 @@ take_misc(struct minidump *m)
     fz_read_seek(&r, BUILD_AT);
     struct fz_reader words = fz_reader_make(fz_read_bytes(&r, BUILD_BYTES), "minidump");
     words.big_endian = m->big_endian;
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text;
-    fz_buffer_init(&text, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     append_utf16(&text, &words);
     if (text.len == 0)
         return;

@@ -134,8 +134,7 @@ take_object(struct minidump *m, struct fz_span name, unsigned type, struct fz_sp
         add_tag(m, key, take_text(m, value));
         return;
     }
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer base64;
-    fz_buffer_init(&base64, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer base64 = fz_buffer_make(0);
     fz_text_base64_append(&base64, value);
     minidump_set(m, minidump_extra(m, "annotations_base64"), key,
                  json_string(fz_buffer_cstr(&base64)));

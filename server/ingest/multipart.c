@@ -156,8 +156,7 @@ check_content(struct fz_span body, const struct limits *limits, const char **ret
 {
     struct multipart_form form;
     struct fz_span content = {NULL, 0};
-    struct fz_arena arena FZ_CLEANUP(fz_arena_deinit);
-    fz_arena_init(&arena, limits->report_memory);
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(limits->report_memory);
     enum fz_code code = find_content(body, limits, &arena, &form, &content, err);
     return code != FZ_OK ? code : ingest_check(content, limits, ret_format, ret_id, err);
 }

@@ -139,8 +139,7 @@ take_verbatim(struct ingest_take *t, struct fz_span text)
 {
     if (text.len == 0 || fz_span_is(text, "null") || t->failed)
         return NULL;
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer line;
-    fz_buffer_init(&line, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer line = fz_buffer_make(0);
     json_walk_compact(text, &line);
     const char *copy = line.failed ? NULL : fz_arena_text(t->arena, fz_buffer_span(&line));
     if (!copy)
@@ -162,8 +161,7 @@ static void
 take_free_form(struct ingest_take *t, struct fz_span text)
 {
     struct fz_span user = {NULL, 0}, tags = {NULL, 0}, breadcrumbs = {NULL, 0};
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer extra;
-    fz_buffer_init(&extra, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer extra = fz_buffer_make(0);
     struct json_walk walk = json_walk_start(text);
     struct json_member member;
     while (json_walk_next(&walk, &member)) {
@@ -194,8 +192,7 @@ native_parse(struct fz_span body, const struct limits *limits, struct fz_arena *
              struct report *ret, struct fz_error *err)
 {
     struct ingest_take t = ingest_take_start(ret, arena, limits);
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text;
-    fz_buffer_init(&text, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     FZ_CLEANUP(ingest_take_decref) json_t *root = NULL;
     enum fz_code code = ingest_take_load(&t, body, &text, &root, err);
     if (code != FZ_OK)

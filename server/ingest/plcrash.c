@@ -140,8 +140,7 @@ plcrash_extra(struct plcrash *p, const char *key)
 static void
 set_bytes(struct plcrash *p, json_t *object, const char *key, struct fz_span bytes)
 {
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer base64;
-    fz_buffer_init(&base64, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer base64 = fz_buffer_make(0);
     fz_text_base64_append(&base64, bytes);
     p->t.failed = p->t.failed || base64.failed;
     plcrash_set(p, object, key, json_string(fz_buffer_cstr(&base64)));

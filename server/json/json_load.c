@@ -52,8 +52,7 @@ enum fz_code
 json_scan_load(struct fz_span in, const struct json_scan_limits *limits,
                struct json_scan_notes *notes, json_t **ret, struct fz_error *err)
 {
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text;
-    fz_buffer_init(&text, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     return json_scan_load_text(in, limits, &text, notes, ret, err);
 }
 

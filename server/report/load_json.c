@@ -475,8 +475,7 @@ report_load_json(struct fz_span json, struct fz_arena *arena, struct report *ret
                  struct report_envelope *ret_envelope, struct fz_error *err)
 {
     struct json_scan_limits limits = {JSON_SCAN_DEPTH_MAX, SIZE_MAX, arena->cap};
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text;
-    fz_buffer_init(&text, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     FZ_CLEANUP(decref) json_t *root = NULL;
     enum fz_code code = json_scan_load_text(json, &limits, &text, NULL, &root, err);
     if (code != FZ_OK)

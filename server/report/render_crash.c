@@ -109,8 +109,7 @@ put_time(struct fz_buffer *out, const char *key, int64_t unix_ms)
 static void
 put_extra(struct fz_buffer *out, const char *key, const struct report *r, const char *ips_key)
 {
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text;
-    fz_buffer_init(&text, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     if (report_apple_text_in(r->extra_json, ips_key, NULL, &text) ||
         report_apple_text_in(r->extra_json, key, NULL, &text))
         put_field(out, key, fz_buffer_cstr(&text));
@@ -192,8 +191,7 @@ put_message(struct fz_buffer *out, const char *text)
 static void
 put_messages(struct fz_buffer *out, const struct report_crash *crash)
 {
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer thrown;
-    fz_buffer_init(&thrown, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer thrown = fz_buffer_make(0);
     report_apple_thrown(crash, &thrown);
     if (thrown.len == 0 && crash->n_messages == 0)
         return;
@@ -208,9 +206,8 @@ put_exception(struct fz_buffer *out, const struct report *r)
 {
     const struct report_crash *crash = &r->crash;
     const struct report_thread *thread = report_apple_crashed(r);
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer codes;
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer codes = fz_buffer_make(0);
     char text[256] = "";
-    fz_buffer_init(&codes, 0);
     if (r->kind && strcmp(r->kind, "crash") != 0)
         put_line(out, "Event:           ", r->kind);
     if (crash->mach && crash->signal)

@@ -117,8 +117,7 @@ static void
 put_meaning(struct fz_buffer *out, const struct report_thread *thread,
             const struct report_register *reg)
 {
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text;
-    fz_buffer_init(&text, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     if (strcmp(reg->name, "esr") != 0 ||
         !report_apple_text_in(thread->notable_json, "esr", "description", &text))
         return;

@@ -52,8 +52,7 @@ take_apart(const char *text)
 static void
 write_span(struct json_write *w, const char *key, struct fz_span text)
 {
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer copy;
-    fz_buffer_init(&copy, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer copy = fz_buffer_make(0);
     fz_buffer_append(&copy, text.data, text.len);
     json_write_text(w, key, copy.len ? fz_buffer_cstr(&copy) : NULL);
 }
@@ -63,8 +62,7 @@ write_termination(struct json_write *w, const struct report *r)
 {
     if (!r->crash.termination)
         return;
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer by;
-    fz_buffer_init(&by, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer by = fz_buffer_make(0);
     struct termination t = take_apart(r->crash.termination);
     json_write_open(w, "termination", '{');
     if (t.has_code)
@@ -79,9 +77,8 @@ write_termination(struct json_write *w, const struct report *r)
 static void
 write_exception(struct json_write *w, const struct report_crash *crash)
 {
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer codes;
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer codes = fz_buffer_make(0);
     char subtype[256];
-    fz_buffer_init(&codes, 0);
     report_apple_codes(crash, &codes);
     report_apple_subtype(crash, subtype, sizeof(subtype));
     json_write_open(w, "exception", '{');
@@ -104,8 +101,7 @@ static void
 write_messages(struct json_write *w, const struct report *r)
 {
     const struct report_crash *crash = &r->crash;
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer thrown;
-    fz_buffer_init(&thrown, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer thrown = fz_buffer_make(0);
     report_apple_thrown(crash, &thrown);
     if (thrown.len == 0 && crash->n_messages == 0)
         return;

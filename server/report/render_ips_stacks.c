@@ -33,8 +33,7 @@ static void
 write_register(struct json_write *w, const struct report_thread *thread, const char *key,
                uint64_t value)
 {
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text;
-    fz_buffer_init(&text, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     json_write_open(w, key, '{');
     json_write_u64(w, "value", value);
     if (key && report_apple_text_in(thread->notable_json, key, "description", &text))

@@ -219,8 +219,7 @@ write_memory(struct json_write *w, const char *key, const struct report_memory *
     json_write_hex(w, "address", memory->addr);
     json_write_u64(w, "size", memory->size ? memory->size : memory->bytes.len);
     if (memory->bytes.len && memory->bytes.len <= MEMORY_SHOWN) {
-        struct fz_buffer base64 FZ_CLEANUP(fz_buffer_deinit);
-        fz_buffer_init(&base64, 0);
+        FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer base64 = fz_buffer_make(0);
         fz_text_base64_append(&base64, memory->bytes);
         json_write_text(w, "bytes", base64.failed ? NULL : base64.data);
     }

@@ -39,8 +39,7 @@ answer_index(struct answers *a, struct child_process *child, struct fz_error *er
         return job_child_nonsense(child, err);
     memcpy(uuid.bytes, child->inbox.body.data, sizeof(uuid.bytes));
     unsigned rank = child->inbox.body.data[sizeof(uuid.bytes)];
-    struct fz_arena arena FZ_CLEANUP(fz_arena_deinit);
-    fz_arena_init(&arena, 1024 * 1024);
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(1024 * 1024);
     struct store_symbol symbol = {.kind = NULL};
     bool failed = false;
     enum fz_code code = store_symbol_find(a->worker->store, a->job->project_id, &uuid, rank, &arena,
@@ -56,8 +55,7 @@ answer_index(struct answers *a, struct child_process *child, struct fz_error *er
         state = PROTO_INDEX_FOUND;
         memcpy(a->index_sha256, symbol.index_sha256, FZ_SHA256_TEXT);
     }
-    struct fz_buffer body FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&body, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
     proto_put_u8(&body, state);
     fz_buffer_append(&body, hash, sizeof(hash));
     proto_put_text(&body, symbol.kind, PROTO_TEXT_MAX);
@@ -91,8 +89,7 @@ static enum fz_code
 answer_learned(struct answers *a, struct child_process *child, struct fz_error *err)
 {
     enum worker_learned mode = a->worker->config->learned;
-    struct fz_arena arena FZ_CLEANUP(fz_arena_deinit);
-    fz_arena_init(&arena, 4 * 1024 * 1024);
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(4 * 1024 * 1024);
     struct fz_uuid uuid;
     uint32_t *offsets;
     size_t n;
@@ -106,8 +103,7 @@ answer_learned(struct answers *a, struct child_process *child, struct fz_error *
     code =
         store_learned_find(a->worker->store, mode == WORKER_LEARNED_SHARED ? 0 : a->job->project_id,
                            &uuid, offsets, n, &arena, found, err);
-    struct fz_buffer body FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&body, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
     if (code == FZ_OK) {
         proto_learned_answer_encode(found, n, &body);
         code = fz_buffer_done(&body, err);

@@ -54,8 +54,7 @@ job_sweep(struct worker *w)
     if (w->swept_ms != 0 && now - w->swept_ms < EVERY_MS)
         return;
     w->swept_ms = now;
-    struct fz_arena arena FZ_CLEANUP(fz_arena_deinit);
-    fz_arena_init(&arena, ARENA_BYTES);
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(ARENA_BYTES);
     struct store_chunk *chunks = NULL;
     struct fz_error err;
     size_t n = 0, i = 0;

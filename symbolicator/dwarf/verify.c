@@ -473,13 +473,12 @@ enum fz_code
 sym_verify(const struct sym_macho *macho, const struct sym_index *index, sym_verify_fn tell,
            void *user, struct sym_verify_stats *ret, struct fz_error *err)
 {
-    struct libdwarf_object *object FZ_CLEANUP(libdwarf_object_closep) = NULL;
+    FZ_CLEANUP(libdwarf_object_closep) struct libdwarf_object *object = NULL;
     enum fz_code code = libdwarf_object_open(macho, &object, err);
     if (code != FZ_OK)
         return code;
     struct verify v = {.macho = macho, .index = index, .tell = tell, .user = user};
-    struct fz_arena arena FZ_CLEANUP(fz_arena_deinit);
-    fz_arena_init(&arena, MEMORY_CAP);
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(MEMORY_CAP);
     v.budget.cap = MEMORY_CAP;
     code = sym_macho_symbols(macho, &arena, &v.symbols, &v.n_symbols, NULL, err);
     if (code == FZ_OK)

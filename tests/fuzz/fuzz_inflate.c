@@ -24,7 +24,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const size_t steps[] = {1, 3, 1000, SIZE_MAX / 2};
     enum http_coding coding = data[0] % 4;
     size_t step = steps[data[0] / 4 % 4];
-    struct http_inflate *inflate FZ_CLEANUP(http_inflate_destroyp) = NULL;
+    FZ_CLEANUP(http_inflate_destroyp) struct http_inflate *inflate = NULL;
     if (http_inflate_create(coding, MAX_OUT, &inflate, NULL))
         return 0;
     uint64_t n = 0;

@@ -160,6 +160,23 @@ def check_functions(files):
     return [f"{path}:{line}: {found.group(1)}() is not used here" for path, line, found in matches(files, pattern)]
 
 
+def check_cleanups(files):
+    """A variable with a cleanup has its value where it is declared, alone: no return can come before its value."""
+    problems = []
+    c_file = lambda path: path.endswith((".c", ".h")) and path != "base/attr.h"
+    for path, line, found in matches(files, r"\bFZ_CLEANUP\s*\(\s*\w+\s*\)([^;{]*)|\bjson_auto_t\b([^;{]*)"
+                                            r"|__attribute__\s*\(\(\s*(?:__)?cleanup", c_file):
+        declared = found.group(1) if found.group(1) is not None else found.group(2)
+        if declared is None:
+            problems.append(f"{path}:{line}: a cleanup is declared with FZ_CLEANUP()")
+            continue
+        name = re.match(r"\s*((?:const\s+|struct\s+)*\w*[\s*]+\w+)\s*(=)?", declared)
+        if not name or not name.group(2) or "FZ_CLEANUP" in declared:
+            problems.append(f"{path}:{line}: a variable with a cleanup is declared alone and with its value: "
+                            "FZ_CLEANUP(x_deinit) struct x name = x_make();")
+    return problems
+
+
 def check_places(files):
     """Nothing names a package archive's host or a folder of one machine."""
     # In pieces, so that this file passes its own rule.
@@ -216,5 +233,6 @@ CHECKS = {
     "headers": check_headers,
     "sql": check_sql,
     "functions": check_functions,
+    "cleanups": check_cleanups,
     "places": check_places,
 }

@@ -45,10 +45,9 @@ test_numbers(void **state)
 static uint64_t
 address_of(const struct sym_file_slice *slice, const char *symbol)
 {
-    struct fz_arena arena FZ_CLEANUP(fz_arena_deinit);
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(16 << 20);
     struct sym_symbol *symbols;
     size_t n;
-    fz_arena_init(&arena, 16 << 20);
     assert_int_equal(sym_macho_symbols(&slice->macho, &arena, &symbols, &n, NULL, NULL), FZ_OK);
     for (size_t i = 0; i < n; i++) {
         if (strcmp(symbols[i].name, symbol) == 0)
@@ -123,11 +122,10 @@ test_symbol_table_only(void **state)
 static uint64_t
 nameless_start(const struct sym_macho *macho)
 {
-    struct fz_arena arena FZ_CLEANUP(fz_arena_deinit);
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(16 << 20);
     struct sym_symbol *exports;
     uint64_t *starts, found = 0;
     size_t n_exports, n_starts;
-    fz_arena_init(&arena, 16 << 20);
     assert_int_equal(sym_macho_exports(macho, &arena, &exports, &n_exports, NULL, NULL), FZ_OK);
     assert_int_equal(sym_macho_function_starts(macho, &arena, &starts, &n_starts, NULL, NULL),
                      FZ_OK);

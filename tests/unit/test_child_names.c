@@ -238,11 +238,10 @@ test_uploads(void **state)
     (void)state;
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
         struct fz_span zip = pack(cases[i].members);
-        struct fz_buffer kinds FZ_CLEANUP(fz_buffer_deinit);
+        FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer kinds = fz_buffer_make(0);
         struct reading r;
         struct sym_frame frame;
         struct sym_index *index;
-        fz_buffer_init(&kinds, 0);
         print_message("%s\n", cases[i].name);
         if (read_upload(&r, zip, cases[i].given) != FZ_OK)
             fail_msg("%s", r.err.text);

@@ -50,8 +50,7 @@ test_error(void **state)
 {
     (void)state;
     struct fz_error err;
-    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&out, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     fz_ignore(fz_fail(&err, FZ_E_DENIED, "no \"token\"")); /* only fills it */
     sentry_cli_error(&err, 401, "{}", &out);
     assert_string_equal(fz_buffer_cstr(&out), "{\"detail\":\"no \\\"token\\\"\"}");
@@ -66,8 +65,7 @@ test_dif(void **state)
         "\"name\":\"Demo\",\"size\":7,\"features\":{\"symtab\":true,\"dwarf\":true}}";
     json_auto_t *file = json_loads(text, 0, NULL), *nothing = json_object();
     struct sentry_dif dif;
-    struct fz_buffer out FZ_CLEANUP(fz_buffer_deinit);
-    fz_buffer_init(&out, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct json_write w = json_write_start(&out);
     sentry_cli_dif_take(file, &dif);
     assert_true(dif.has_symtab && dif.has_dwarf && !dif.has_unwind);
@@ -110,8 +108,10 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_credential),   cmocka_unit_test(test_error),
-        cmocka_unit_test(test_dif),          cmocka_unit_test(test_members),
+        cmocka_unit_test(test_credential),
+        cmocka_unit_test(test_error),
+        cmocka_unit_test(test_dif),
+        cmocka_unit_test(test_members),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

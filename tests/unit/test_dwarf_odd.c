@@ -138,9 +138,8 @@ static void
 check_lookups(const struct odd_case *c, const struct sym_index *index)
 {
     for (size_t k = 0; k < FZ_ARRAY_LEN(c->expected) && c->expected[k].want; k++) {
-        struct fz_buffer got FZ_CLEANUP(fz_buffer_deinit);
+        FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer got = fz_buffer_make(0);
         struct sym_frame frames[4];
-        fz_buffer_init(&got, 0);
         size_t n = sym_index_lookup(index, c->expected[k].addr, frames, 4);
         for (size_t i = 0; i < n; i++) {
             fz_buffer_printf(&got, "%s%s %u", i ? "; " : "", frames[i].name,

@@ -59,7 +59,7 @@ static enum fz_code
 run(enum http_coding coding, struct fz_span in, size_t step, uint64_t max_out,
     struct fz_buffer *out, struct fz_error *err)
 {
-    struct http_inflate *inflate FZ_CLEANUP(http_inflate_destroyp) = NULL;
+    FZ_CLEANUP(http_inflate_destroyp) struct http_inflate *inflate = NULL;
     enum fz_code code = http_inflate_create(coding, max_out, &inflate, err);
     for (size_t at = 0; !code && at < in.len; at += step)
         code = http_inflate_feed(
@@ -202,7 +202,7 @@ test_bombs(void **state)
         struct fz_buffer packed;
         fz_buffer_init(&packed, 0);
         compress_with((enum wrap)i, fz_buffer_span(&text), &packed);
-        struct http_inflate *inflate FZ_CLEANUP(http_inflate_destroyp) = NULL;
+        FZ_CLEANUP(http_inflate_destroyp) struct http_inflate *inflate = NULL;
         uint64_t n = 0;
         struct fz_error err = {.text = ""};
         assert_int_equal(http_inflate_create(codings[i], UINT64_MAX, &inflate, &err), FZ_OK);
@@ -211,7 +211,7 @@ test_bombs(void **state)
         assert_non_null(strstr(err.text, "more than 200 times"));
         assert_true(n <= 2 * MIB);
         /* Where the output is bounded by itself, that is the only bound. */
-        struct http_inflate *bounded FZ_CLEANUP(http_inflate_destroyp) = NULL;
+        FZ_CLEANUP(http_inflate_destroyp) struct http_inflate *bounded = NULL;
         n = 0;
         assert_int_equal(http_inflate_create(codings[i], 8 * MIB, &bounded, &err), FZ_OK);
         http_inflate_any_ratio(bounded);
@@ -272,7 +272,7 @@ static void
 test_sink_failure(void **state)
 {
     (void)state;
-    struct http_inflate *inflate FZ_CLEANUP(http_inflate_destroyp) = NULL;
+    FZ_CLEANUP(http_inflate_destroyp) struct http_inflate *inflate = NULL;
     struct fz_error err;
     assert_int_equal(http_inflate_create(HTTP_CODING_IDENTITY, 100, &inflate, &err), FZ_OK);
     assert_int_equal(http_inflate_feed(inflate, fz_span_cstr("abc"), refuse, NULL, &err),

@@ -129,7 +129,7 @@ test_answers(void **state)
          true, 0},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
-        struct fz_buffer got FZ_CLEANUP(fz_buffer_deinit) = {0};
+        FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer got = {0};
         print_message("%s\n", cases[i].name);
         assert_int_equal(answers(fixture->index, cases[i].is_json, 1, cases[i].input, &got),
                          cases[i].n_bad);
@@ -142,12 +142,12 @@ static void
 test_threads(void **state)
 {
     const struct fixture *fixture = *state;
-    struct fz_buffer input FZ_CLEANUP(fz_buffer_deinit) = {0};
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer input = {0};
     for (unsigned i = 0; i < 100000; i++)
         fz_buffer_printf(&input, i % 1000 == 7 ? "bad%x\n" : "%x\n", 0xff0 + i * 7 % 0x40);
     for (int is_json = 0; is_json < 2; is_json++) {
-        struct fz_buffer one FZ_CLEANUP(fz_buffer_deinit) = {0};
-        struct fz_buffer many FZ_CLEANUP(fz_buffer_deinit) = {0};
+        FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer one = {0};
+        FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer many = {0};
         const char *text = fz_buffer_cstr(&input);
         assert_int_equal(answers(fixture->index, is_json, 1, text, &one),
                          answers(fixture->index, is_json, 5, text, &many));
@@ -162,8 +162,8 @@ static void
 test_long_line(void **state)
 {
     const struct fixture *fixture = *state;
-    struct fz_buffer input FZ_CLEANUP(fz_buffer_deinit) = {0},
-                           got FZ_CLEANUP(fz_buffer_deinit) = {0};
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer input = {0};
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer got = {0};
     for (unsigned i = 0; i < 300000; i++)
         fz_buffer_char(&input, '1');
     fz_buffer_text(&input, "\n0x20000\n");
@@ -228,7 +228,7 @@ test_errors(void **state)
     assert_int_equal(lookup_stream(fixture->index, &options, -1, fileno(out), &n_bad, &err),
                      FZ_E_INTERNAL);
     assert_non_null(strstr(err.text, "cannot read the addresses"));
-    struct fz_buffer input FZ_CLEANUP(fz_buffer_deinit) = {0};
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer input = {0};
     for (unsigned i = 0; i < 100000; i++)
         fz_buffer_text(&input, "1000\n");
     FILE *in = temporary(input.data, input.len);

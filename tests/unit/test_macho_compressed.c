@@ -51,10 +51,9 @@ enum harm {
 static void
 compress_section(const char *text, enum harm harm, struct fz_buffer *out)
 {
-    struct fz_buffer plain FZ_CLEANUP(fz_buffer_deinit);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer plain = fz_buffer_make(0);
     uint8_t packed[512];
     uLongf len = sizeof(packed);
-    fz_buffer_init(&plain, 0);
     dwarf_text_write(text, false, &plain);
     assert_int_equal(compress(packed, &len, (const uint8_t *)plain.data, plain.len), Z_OK);
     uint64_t size = harm == HARM_SIZE ? UINT64_C(1) << 42 : plain.len - (harm == HARM_LESS);

@@ -111,8 +111,9 @@ make(const struct kind *k, bool is_64, struct fz_buffer *out)
 static void
 check(const struct kind *k, bool is_64)
 {
-    struct fz_buffer bytes FZ_CLEANUP(fz_buffer_deinit), told FZ_CLEANUP(fz_buffer_deinit);
-    struct fz_arena arena FZ_CLEANUP(fz_arena_deinit);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer bytes = fz_buffer_make(0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer told = fz_buffer_make(0);
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(1 << 20);
     FZ_CLEANUP(fz_closep) int fd = memfd_create("index", MFD_CLOEXEC);
     FZ_CLEANUP(sym_index_closep) struct sym_index *index = NULL;
     struct sym_problems problems = {0};
@@ -122,8 +123,6 @@ check(const struct kind *k, bool is_64)
     struct sym_frame frame = {.name = ""};
     struct sym_macho macho;
     make(k, is_64, &bytes);
-    fz_buffer_init(&told, 0);
-    fz_arena_init(&arena, 1 << 20);
     assert_int_equal(sym_macho_open(fz_buffer_span(&bytes), &arena, &macho, &problems, NULL),
                      FZ_OK);
     assert_string_equal(sym_macho_kind(&macho), k->kind);

@@ -25,14 +25,12 @@ make_index(void)
                               .text_size = 0x2000,
                               .symbols = symbols,
                               .n_symbols = FZ_ARRAY_LEN(symbols)};
-    struct fz_buffer file FZ_CLEANUP(fz_buffer_deinit);
-    struct fz_arena arena FZ_CLEANUP(fz_arena_deinit);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer file = fz_buffer_make(0);
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(1024 * 1024);
     struct sym_build_options options = {.n_threads = 0};
     struct sym_build_stats stats;
     struct sym_macho macho;
     struct sym_index *index = NULL;
-    fz_buffer_init(&file, 0);
-    fz_arena_init(&arena, 1024 * 1024);
     tiny_macho_write(&tiny, &file);
     FZ_CLEANUP(fz_closep) int fd = memfd_create("index", MFD_CLOEXEC);
     assert_true(fd >= 0);

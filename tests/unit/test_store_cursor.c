@@ -22,8 +22,7 @@ test_round_trip(void **state)
         {INT64_MIN, "1.2"}, /* only the first dot counts */
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
-        FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena;
-        fz_arena_init(&arena, 1024 * 1024);
+        FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(1024 * 1024);
         int64_t time_ms = 0;
         char id[STORE_ID_TEXT];
         const char *cursor = store_cursor_make(&arena, cases[i].time_ms, cases[i].id);
@@ -55,8 +54,7 @@ test_malformed(void **state)
     memset(longer, 'A', sizeof(longer) - 1);
     longer[sizeof(longer) - 1] = '\0';
     for (size_t i = 0; i <= FZ_ARRAY_LEN(cases); i++) {
-        FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena;
-        fz_arena_init(&arena, 1024 * 1024);
+        FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(1024 * 1024);
         struct fz_error err;
         int64_t time_ms = 42;
         char id[STORE_ID_TEXT] = "untouched";

@@ -15,13 +15,12 @@ test_round_trip(void **state)
     (void)state;
     static const size_t sizes[] = {0, 1, 100, 65536, 5000000};
     for (size_t i = 0; i < FZ_ARRAY_LEN(sizes); i++) {
-        FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena;
+        FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(8 * 1024 * 1024);
         FZ_CLEANUP(store_freep) void *packed = NULL;
         size_t len = 0;
         char *text = malloc(sizes[i] + 1);
         assert_non_null(text);
         memset(text, 'x', sizes[i]);
-        fz_arena_init(&arena, 8 * 1024 * 1024);
         struct fz_span bytes = fz_span_make(text, sizes[i]), back;
         assert_int_equal(store_pack(bytes, &packed, &len, NULL), FZ_OK);
         assert_true(sizes[i] < 100 || len < sizes[i]);
@@ -44,18 +43,16 @@ test_damaged(void **state)
     assert_int_equal(store_pack(fz_span_make(text, sizeof(text)), &packed, &len, NULL), FZ_OK);
     uint8_t *bytes = packed;
     for (size_t cut = 0; cut < len; cut++) {
-        FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena;
+        FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(1024 * 1024);
         struct fz_span back;
         struct fz_error err;
-        fz_arena_init(&arena, 1024 * 1024);
         assert_int_equal(store_unpack(fz_span_make(bytes, cut), &arena, &back, &err),
                          FZ_E_INTERNAL);
         assert_string_equal(err.text, "a stored body is damaged");
     }
     for (size_t i = 0; i < len; i++) {
-        FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena;
+        FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(1024 * 1024);
         struct fz_span back;
-        fz_arena_init(&arena, 1024 * 1024);
         bytes[i] ^= 0x40;
         fz_ignore(store_unpack(fz_span_make(bytes, len), &arena, &back, NULL)); /* must end */
         bytes[i] ^= 0x40;
@@ -70,9 +67,8 @@ test_bomb(void **state)
     /* RFC 8878, 3.1.1: magic, descriptor (single segment, 8 bytes of size), the size 2^62. */
     static const uint8_t frame[] = {0x28, 0xb5, 0x2f, 0xfd, 0xe0, 0, 0, 0,
                                     0,    0,    0,    0,    0x40, 1, 0, 0};
-    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena;
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(1024 * 1024);
     struct fz_span back;
-    fz_arena_init(&arena, 1024 * 1024);
     enum fz_code code = store_unpack(fz_span_make(frame, sizeof(frame)), &arena, &back, NULL);
     assert_true(code == FZ_E_LIMIT || code == FZ_E_NO_MEMORY);
 }

@@ -59,9 +59,8 @@ static void
 test_values(void **state)
 {
     struct fixture *f = *state;
-    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena;
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(1024 * 1024);
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    fz_arena_init(&arena, 1024 * 1024);
     bool row = false;
     /* The second argument stands first in the text, and one is not in it at all. */
     const struct sql_value args[] = {sql_int(INT64_MIN),
@@ -108,8 +107,7 @@ test_clean_texts(void **state)
         {"\x80\x80\x80", 1, ""},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
-        FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena;
-        fz_arena_init(&arena, 1024 * 1024);
+        FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(1024 * 1024);
         struct sql_value value = sql_text_clean(&arena, cases[i].text, cases[i].max);
         assert_int_equal(value.kind, SQL_TEXT);
         if (!fz_span_is(value.bytes, cases[i].want))
@@ -245,9 +243,8 @@ test_durability_and_privacy(void **state)
         assert_int_equal(sql_number(f->sql, cases[i].pragma, NULL, 0, &n, NULL, &f->err), FZ_OK);
         assert_int_equal(n, cases[i].want);
     }
-    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena;
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(65536 * 2);
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    fz_arena_init(&arena, 65536 * 2);
     bool row = false;
     assert_int_equal(sql_query(f->sql, "PRAGMA journal_mode", NULL, 0, &rows, &f->err), FZ_OK);
     assert_int_equal(sql_next(&rows, &row, &f->err), FZ_OK);

@@ -230,12 +230,11 @@ test_found_beside(void **state)
     };
     static const uint8_t uuid[16] = {0x0a};
     struct macho_writer w = macho_writer_make();
-    struct fz_buffer bytes FZ_CLEANUP(fz_buffer_deinit);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer bytes = fz_buffer_make(0);
     w.uuid = uuid;
     macho_writer_section(&w, "__TEXT", "__text", 0x1000, 0x80000400, (struct fz_span){NULL, 0});
     w.sections[0].size = 0x100;
     macho_writer_symbol(&w, "__hidden#1_", 0x0f, 1, 0, 0x1000);
-    fz_buffer_init(&bytes, 0);
     macho_write(&w, &bytes);
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
         char folder[] = "symbol-map-XXXXXX", command[64];
