@@ -33,6 +33,11 @@ struct api {
 FZ_MUST_CHECK enum fz_code api_store_get(struct api *api, struct store **ret, struct fz_error *err);
 void api_store_put(struct api *api, struct store *store);
 
+/* Has the request's token this scope? Asks the database: what a token may is not kept with the
+ * request. */
+FZ_MUST_CHECK enum fz_code api_token_may(struct api *api, const struct http_request *request,
+                                         unsigned scope, bool *ret, struct fz_error *err);
+
 /* Refuse query parameters that are not among `known` (NULL-terminated; project and key are always
  * known): MALFORMED with the name and the list. */
 FZ_MUST_CHECK enum fz_code api_check_query(const struct http_request *request,

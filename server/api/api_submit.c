@@ -37,22 +37,28 @@ destroy_submissionp(struct submission **submission)
 }
 
 static void
-write_queued(struct fz_buffer *out, const char *id, const char *report_format)
+write_status(struct fz_buffer *out, const char *id, const char *status, const char *report_format)
 {
     api_json_text(out, "id", id);
-    api_json_text(out, "status", "queued");
+    api_json_text(out, "status", status);
     api_json_text(out, "format", report_format);
+}
+
+void
+api_answer_status(struct http_request *request, int http_status, const char *id, const char *status,
+                  const char *report_format)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(256);
+    api_json_open(&out, NULL, '{');
+    write_status(&out, id, status, report_format);
+    api_json_close(&out, '}');
+    http_respond_json(request, http_status, fz_buffer_span(&out));
 }
 
 void
 api_answer_queued(struct http_request *request, const char *id, const char *report_format)
 {
-    char text[256];
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(sizeof(text));
-    api_json_open(&out, NULL, '{');
-    write_queued(&out, id, report_format);
-    api_json_close(&out, '}');
-    http_respond_json(request, 202, fz_buffer_span(&out));
+    api_answer_status(request, 202, id, "queued", report_format);
 }
 
 /* The first one's id stands where the id of a single report does, all of them in a list. */
@@ -61,11 +67,11 @@ answer_several(struct http_request *request, const struct api_taken *taken)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     api_json_open(&out, NULL, '{');
-    write_queued(&out, taken->items[0].id, taken->items[0].format);
+    write_status(&out, taken->items[0].id, "queued", taken->items[0].format);
     api_json_open(&out, "reports", '[');
     for (size_t i = 0; i < taken->n; i++) {
         api_json_open(&out, NULL, '{');
-        write_queued(&out, taken->items[i].id, taken->items[i].format);
+        write_status(&out, taken->items[i].id, "queued", taken->items[i].format);
         api_json_close(&out, '}');
     }
     api_json_close(&out, ']');
@@ -131,6 +137,18 @@ make_wait(struct submission *submission, struct http_request *request, enum api_
     return FZ_OK;
 }
 
+/* An ingest key is built into apps and therefore public: it must not become a way to look up names,
+ * or to read what others sent. */
+static enum fz_code
+choose_kind(struct api *api, struct http_request *request, enum api_wait_kind *ret,
+            struct fz_error *err)
+{
+    bool may_read = false;
+    enum fz_code code = api_token_may(api, request, STORE_SCOPE_READ, &may_read, err);
+    *ret = may_read ? API_WAIT_REPORT : API_WAIT_STATUS;
+    return code;
+}
+
 static enum fz_code
 submit(struct api *api, struct http_request *request, bool transient, struct fz_error *err)
 {
@@ -149,9 +167,11 @@ submit(struct api *api, struct http_request *request, bool transient, struct fz_
         code = fz_fail(err, FZ_E_MALFORMED, "format: raw is what was sent; take json, crash, ips");
     if (!code && !transient)
         code = query_wait(request, &wait_ms, err);
+    enum api_wait_kind kind = API_WAIT_TRANSIENT;
+    if (!code && !transient && wait_ms > 0)
+        code = choose_kind(api, request, &kind, err);
     if (!code && wait_ms > 0)
-        code = make_wait(submission, request, transient ? API_WAIT_TRANSIENT : API_WAIT_REPORT,
-                         wait_ms, format, err);
+        code = make_wait(submission, request, kind, wait_ms, format, err);
     if (code)
         return code;
     const struct api_intake intake = {.api = api,

@@ -65,6 +65,7 @@ answer_deadline(struct api_call *call, const struct api_wait *wait)
     struct fz_error err;
     switch (wait->kind) {
     case API_WAIT_REPORT:
+    case API_WAIT_STATUS:
         api_answer_queued(wait->request, wait->id, wait->report_format);
         break;
     case API_WAIT_UPLOAD:
@@ -96,7 +97,10 @@ check_report(struct api_call *call, const struct api_wait *wait, bool *ret_done,
         store_report_get(call->store, wait->project_id, wait->id, call->arena, &columns, err);
     if (code || strcmp(columns.status, "queued") == 0)
         return code;
-    code = api_answer_stored(call, &columns, wait->format, 200, err);
+    if (wait->kind == API_WAIT_STATUS)
+        api_answer_status(wait->request, 200, wait->id, columns.status, wait->report_format);
+    else
+        code = api_answer_stored(call, &columns, wait->format, 200, err);
     *ret_done = !code;
     return code;
 }
@@ -160,6 +164,7 @@ check_wait(struct api_watcher *watcher, const struct api_wait *wait, bool is_lat
     bool is_done = false;
     switch (wait->kind) {
     case API_WAIT_REPORT:
+    case API_WAIT_STATUS:
         code = check_report(&call, wait, &is_done, &err);
         break;
     case API_WAIT_TRANSIENT:

@@ -11,6 +11,7 @@
 
 enum api_wait_kind {
     API_WAIT_REPORT,    /* 200 with the report; at the deadline 202 */
+    API_WAIT_STATUS,    /* 200 with the report's id, status and format; at the deadline 202 */
     API_WAIT_TRANSIENT, /* 200 with the report, which is gone then; at the deadline 503 */
     API_WAIT_UPLOAD,    /* 201 with the upload's result; at the deadline 202 */
     API_WAIT_CHECK,     /* what `check` answers */
@@ -38,6 +39,9 @@ void api_watcher_add(struct api_watcher *watcher, struct api_wait *wait);
 void api_watcher_hurry(struct api_watcher *watcher);
 void api_watcher_stop(struct api_watcher *watcher);
 
+/* {"id","status","format"}: all that a sender without the scope read learns. */
+void api_answer_status(struct http_request *request, int http_status, const char *id,
+                       const char *status, const char *report_format);
 /* The answer to a report or upload that was taken in and is not done: 202. */
 void api_answer_queued(struct http_request *request, const char *id, const char *report_format);
 void api_answer_upload_queued(struct http_request *request, const char *id);

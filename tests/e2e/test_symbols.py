@@ -97,12 +97,11 @@ class Road(WithWorkers):
         self.assertTrue(file["features"]["dwarf"])
         again = self.upload()
         self.assertEqual(again["files"][0]["status"], "known")
-        report = self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"), token="ingest")
+        report = self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"))
         self.check_named(report)
         self.assertEqual((report["project"], report["format"]), ("default", "framezero"))
         # The same again is answered alike, and there is one report.
-        self.assertEqual(self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"),
-                                     token="ingest"), report)
+        self.assertEqual(self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json")), report)
         self.assertEqual(self.expect(200, "GET", f"/api/v1/reports/{report['id']}"), report)
         (summary,) = self.expect(200, "GET", "/api/v1/reports")["reports"]
         first = expected()[0]
@@ -166,7 +165,7 @@ class Road(WithWorkers):
         binary = dsym[:12] + (2).to_bytes(4, "little") + dsym[16:].replace(b"__debug_", b"__other_")
         (file,) = self.upload(binary)["files"]
         self.assertEqual((file["kind"], file["features"]["dwarf"]), ("binary", False))
-        report = self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"), token="ingest")
+        report = self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"))
         self.assertEqual({s["source"] for f in report["threads"][0]["frames"] for s in f["symbols"]}, {"symtab"})
         self.assertEqual(self.expect(200, "GET", "/api/v1/symbols/missing")["missing"], [])
         self.assertEqual(self.upload()["unblocked_reports"], 1)
@@ -203,7 +202,7 @@ class Road(WithWorkers):
         self.expect(204, "DELETE", f"/api/v1/symbols/{uuid}")
         self.expect(404, "DELETE", f"/api/v1/symbols/{uuid}")
         self.expect(404, "GET", f"/api/v1/symbols/{uuid}")
-        report = self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"), token="ingest")
+        report = self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"))
         self.assertEqual(report["status"], "unsymbolicated")
 
     def test_symbolicate_keeps_nothing(self):
@@ -220,7 +219,7 @@ class Road(WithWorkers):
 
     def test_symbolicate_beside_a_stored_twin(self):
         self.upload()
-        stored = self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"), token="ingest")
+        stored = self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"))
         again = self.expect(200, "POST", "/api/v1/symbolicate", body=sample("report.json"))
         self.check_named(again)
         self.assertNotEqual(again["id"], stored["id"])
@@ -229,7 +228,7 @@ class Road(WithWorkers):
     def test_queued_again(self):
         """A report that is to be done again shows what it was, but not as if that were the end."""
         self.upload()
-        stored = self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"), token="ingest")
+        stored = self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"))
         self.assertEqual(self.server.terminate(), 0)
         self.server.workers = 0
         self.server.start()
@@ -237,7 +236,7 @@ class Road(WithWorkers):
         self.assertEqual(self.expect(200, "GET", f"/api/v1/reports/{stored['id']}"), {**stored, "status": "queued"})
 
     def test_reprocess(self):
-        report = self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"), token="ingest")
+        report = self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"))
         self.expect(202, "POST", f"/api/v1/reports/{report['id']}/reprocess")
         again = self.server.wait_report(report["id"])
         self.assertEqual(told(again), told(report))
@@ -307,14 +306,14 @@ class Road(WithWorkers):
         for pid in victims:
             os.kill(pid, signal.SIGKILL)
         self.upload()
-        report = self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"), token="ingest")
+        report = self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"))
         self.check_named(report)
         self.assertEqual(self.expect(200, "GET", "/readyz", token=None)["status"], "ready")
         self.assertIn("worker ended", self.server.log())
 
     def test_metrics_of_workers(self):
         self.upload()
-        self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"), token="ingest")
+        self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"))
         end, text = time.monotonic() + 10, ""
         # A worker counts a job after it has stored it, so the client may be quicker.
         while 'framezero_jobs_total{kind="report",result="done"} 1' not in text:
@@ -333,7 +332,7 @@ class Many(WithWorkers):
         answers = []
 
         def post(n):
-            answers.append(self.server.request("POST", "/api/v1/reports?wait=30", body=variant(n), token="ingest"))
+            answers.append(self.server.request("POST", "/api/v1/reports?wait=30", body=variant(n)))
 
         threads = [threading.Thread(target=post, args=(n,)) for n in range(200)]
         for thread in threads:

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""What a stranger can do with an ingest key, which is built into every app: send reports, and learn nothing.
+
+usage: test_ingest_key.py --framezero BINARY --sample FOLDER [unittest arguments]
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(__file__))
+from openapi import DescribedServer as Server  # noqa: E402
+
+BINARY = SAMPLE = None
+# What the sample's dSYM and the victim's report would give away.
+SECRETS = ("price_of", "cart", "main.cpp", "/src/Demo", "sha256", "0d2ca8610a300cf2", "jane@example.com", "very secret")
+
+
+def sample(name):
+    with open(os.path.join(SAMPLE, name), "rb") as f:
+        return f.read()
+
+
+def envelope(event):
+    return b"{}\n" + json.dumps({"type": "event"}).encode() + b"\n" + json.dumps(event).encode() + b"\n"
+
+
+class IngestKey(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server(BINARY)
+        cls.server.start()
+        status, answer = cls.server.request("POST", "/api/v1/symbols", body=sample("Demo.dSYM.zip"))
+        assert status == 201, answer
+        done = subprocess.run([BINARY, "token", "create", "--scope", "read,ingest", *cls.server.where], check=True,
+                              capture_output=True, text=True)
+        cls.reader = done.stdout.strip()
+
+    @classmethod
+    def tearDownClass(cls):
+        assert cls.server.stop() == 0
+
+    def post(self, path, body, token="ingest", **headers):
+        status, answer = self.server.request("POST", path, body=body, token=token, headers=headers)
+        text = json.dumps(answer) if isinstance(answer, dict) else answer.decode(errors="replace")
+        return status, answer, text
+
+    def assert_silent(self, text):
+        for secret in SECRETS:
+            self.assertNotIn(secret, text)
+
+    def oracle(self, **more):
+        """Addresses all over the app, as somebody who has it would ask for."""
+        sent = json.loads(sample("report.json"))
+        addresses = [hex(0x104a3c000 + 0x4000 + 16 * n) for n in range(72)]
+        return json.dumps({"framezero": 1, "addresses": addresses, "images": sent["images"], **more})
+
+    def test_is_no_oracle(self):
+        status, answer, text = self.post("/api/v1/reports?wait=20", self.oracle())
+        self.assertEqual(status, 200, text)
+        self.assertEqual(set(answer), {"id", "status", "format"})
+        self.assertIn(answer["status"], ("symbolicated", "partial"))
+        self.assertEqual(answer["format"], "framezero")
+        self.assert_silent(text)
+        # The names are there, for those who may read.
+        stored = self.server.request("GET", f"/api/v1/reports/{answer['id']}")[1]
+        self.assertIn("price_of", json.dumps(stored))
+        for token in ("admin", self.reader):
+            self.assertIn("price_of", self.post("/api/v1/reports?wait=20", self.oracle(), token=token)[2])
+
+    def test_other_doors_are_no_oracle(self):
+        sent = json.loads(sample("report.json"))
+        image = {"type": "macho", "debug_id": sent["images"][0]["uuid"], "image_addr": "0x104a3c000",
+                 "image_size": 65536, "code_file": "/Demo.app/Demo"}
+        event = {"platform": "cocoa", "debug_meta": {"images": [image]}, "exception": {"values": [{
+            "type": "E", "value": "v", "stacktrace": {"frames": [{"instruction_addr": "0x104a4010c"}]}}]}}
+        key = self.server.ingest_key
+        for path, body in ((f"/api/1/envelope/?sentry_key={key}&wait=20", envelope(event)),
+                           (f"/api/1/store/?sentry_key={key}&wait=20", json.dumps(event)),
+                           (f"/kscrash/{key}?wait=20", self.oracle(tags={"door": "kscrash"})),
+                           (f"/bugsnag/{key}?wait=20", self.oracle(tags={"door": "bugsnag"}))):
+            with self.subTest(path=path):
+                status, _, text = self.post(path, body, token=None)
+                self.assertEqual(status, 200, text)
+                self.assert_silent(text)
+        for path in ("/api/v1/symbolicate", "/api/v1/symbols?name=x", "/api/v1/symbols/known"):
+            self.assertEqual(self.post(path, self.oracle())[0], 403, path)
+        self.assertIn(self.post("/symbolicate/v5", json.dumps({"memoryMap": [], "stacks": []}))[0], (401, 403))
+
+    def test_no_report_of_others(self):
+        victim = {"framezero": 1, "id": "8c1f0000000040008000000000000abc", "addresses": ["0x104a4010c"],
+                  "images": [], "user": {"id": "17", "email": "jane@example.com"},
+                  "crash": {"reason": "very secret"}}
+        status, answer, _ = self.post("/api/v1/reports?wait=20", json.dumps(victim))
+        self.assertEqual(status, 200, answer)
+        self.assertEqual(answer["id"], victim["id"])
+        attack = {"framezero": 1, "id": victim["id"], "addresses": ["0x1"], "images": []}
+        for path in ("/api/v1/reports?wait=20", "/api/v1/reports", f"/kscrash/{self.server.ingest_key}"):
+            status, answer, text = self.post(path, json.dumps(attack))
+            self.assertIn(status, (200, 202), text)
+            self.assert_silent(text)
+            if "id" in answer:
+                self.assertLessEqual(set(answer), {"id", "status", "format"})
+        # The same for what comes as an event with the victim's id.
+        event = {"event_id": victim["id"], "platform": "cocoa", "message": "hello"}
+        status, answer, text = self.post(f"/api/1/store/?sentry_key={self.server.ingest_key}", json.dumps(event), None)
+        self.assertEqual(status, 200, text)
+        self.assertEqual(set(answer), {"id"})
+        stored = self.server.request("GET", f"/api/v1/reports/{victim['id']}")[1]
+        self.assertEqual(stored["user"]["email"], "jane@example.com")
+
+    def test_failed_report(self):
+        """One that a worker could not read: its sender learns that, and not why."""
+        broken = b"{}\n" + json.dumps({"type": "attachment", "attachment_type": "event.minidump", "length": 32,
+                                       "filename": "very secret"}).encode() + b"\nMDMP" + b"\x93\xa7" + b"\0" * 26
+        status, answer, text = self.post("/api/v1/reports?wait=20", broken)
+        self.assertEqual(status, 200, text)
+        self.assertLessEqual(set(answer), {"id", "status", "format"})
+        self.assert_silent(text)
+
+
+def main():
+    global BINARY, SAMPLE
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--framezero", required=True)
+    parser.add_argument("--sample", required=True)
+    options, rest = parser.parse_known_args()
+    BINARY, SAMPLE = os.path.abspath(options.framezero), options.sample
+    unittest.main(argv=[sys.argv[0], *rest])
+
+
+if __name__ == "__main__":
+    main()
