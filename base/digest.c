@@ -8,7 +8,6 @@
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <openssl/rand.h>
 
 struct fz_sha256 {
     EVP_MD_CTX *ctx;
@@ -146,14 +145,6 @@ fz_sha256_hex(struct fz_span bytes, char ret_hex[FZ_SHA256_TEXT])
         len != FZ_SHA256_LEN)
         abort();
     fz_text_hex(fz_span_make(digest, FZ_SHA256_LEN), ret_hex);
-}
-
-void
-fz_random(void *ret, size_t len)
-{
-    need_crypto();
-    if (len > INT32_MAX || RAND_bytes(ret, (int)len) != 1)
-        abort();
 }
 
 bool

@@ -1,6 +1,6 @@
 /*
- * SHA-256, SHA-1 for clients that name files by it, random bytes and comparison in constant
- * time, all from libcrypto.
+ * SHA-256, SHA-1 for clients that name files by it, and comparison in constant time, all from
+ * libcrypto. Only the server needs them; a build without it has no libcrypto.
  */
 #ifndef FZ_DIGEST_H
 #define FZ_DIGEST_H
@@ -31,9 +31,6 @@ void fz_sha1_destroy(struct fz_sha1 *hash);
 void fz_sha1_destroyp(struct fz_sha1 **hash);
 void fz_sha1_update(struct fz_sha1 *hash, struct fz_span bytes);
 void fz_sha1_finish(struct fz_sha1 *hash, char ret_hex[FZ_SHA1_TEXT]);
-
-/* Cryptographically strong random bytes. Aborts if the system has none. */
-void fz_random(void *ret, size_t len);
 
 /* Equality whose time depends only on the lengths. */
 bool fz_equal_constant_time(struct fz_span a, struct fz_span b);

@@ -1,6 +1,6 @@
 #include "base/uuid.h"
 
-#include "base/digest.h"
+#include "base/random.h"
 #include "base/text.h"
 #include "base/time.h"
 

@@ -72,7 +72,7 @@ fz_lazy_library(archive PkgConfig::ARCHIVE
   archive_read_support_format_tar archive_read_support_format_zip)
 fz_lazy_library(crypto PkgConfig::CRYPTO
   CRYPTO_memcmp EVP_Digest EVP_DigestFinal_ex EVP_DigestInit_ex EVP_DigestUpdate EVP_MD_CTX_free EVP_MD_CTX_new
-  EVP_sha1 EVP_sha256 RAND_bytes)
+  EVP_sha1 EVP_sha256)
 fz_lazy_library(curl PkgConfig::CURL
   curl_easy_cleanup curl_easy_escape curl_easy_getinfo curl_easy_init curl_easy_perform curl_easy_reset
   curl_easy_setopt curl_easy_strerror curl_free curl_global_init curl_slist_append curl_slist_free_all)

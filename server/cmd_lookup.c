@@ -8,6 +8,7 @@
 
 #include "base/buffer.h"
 #include "base/file.h"
+#include "base/platform.h"
 #include "base/text.h"
 #include "server/cmd.h"
 #include "server/lookup_stream.h"
@@ -135,8 +136,8 @@ run(const struct sym_index *index, bool is_json, uint64_t n_bench, unsigned n_th
 static uint64_t
 default_jobs(void)
 {
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n < 1 ? 1 : n > JOBS_DEFAULT_MAX ? JOBS_DEFAULT_MAX : (uint64_t)n;
+    unsigned n = fz_platform_n_cores();
+    return n > JOBS_DEFAULT_MAX ? JOBS_DEFAULT_MAX : n;
 }
 
 int

@@ -1,18 +1,16 @@
-#define _GNU_SOURCE /* memfd_create */
 #include "server/slice_index.h"
 
 #include <limits.h>
 #include <stdio.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/file.h"
+#include "base/platform.h"
 
 static unsigned
 n_cores(void)
 {
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n < 1 ? 1 : n > 64 ? 64 : (unsigned)n;
+    unsigned n = fz_platform_n_cores();
+    return n > 64 ? 64 : n;
 }
 
 enum fz_code
@@ -20,7 +18,7 @@ slice_index_build(const struct sym_file_slice *slice, struct sym_index **ret_ind
                   struct sym_build_stats *ret_stats, struct sym_problems *problems,
                   struct fz_error *err)
 {
-    FZ_CLEANUP(fz_closep) int fd = memfd_create("index", MFD_CLOEXEC);
+    FZ_CLEANUP(fz_closep) int fd = fz_platform_memory_file("index");
     if (fd < 0)
         return fz_fail_errno(err, "cannot make a memory file");
     struct sym_build_options options = {.n_threads = n_cores(), .symbol_map = slice->symbol_map};

@@ -1,6 +1,7 @@
 /*
  * The ends of jobs other than success: failure, quarantine, and giving back.
  */
+#include "base/random.h"
 #include "storage/store_private.h"
 
 /* The unhappy ends that an input is to blame for (lost leases, memory) count as strikes, of which

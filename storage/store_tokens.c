@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/random.h"
 #include "base/text.h"
 
 enum { TOKEN_BYTES = 32, KEY_BYTES = 16, LOOKUP_TEXT = 17, HINT_TEXT = 9 };

@@ -1,12 +1,11 @@
-#define _DEFAULT_SOURCE /* madvise() */
 #include "symbolicator/grow.h"
 
 #include <stdint.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-enum { FIRST_ROOM = 64, POPULATE_MIN = 256 * 1024 };
+#include "base/platform.h"
+
+enum { FIRST_ROOM = 64 };
 
 static bool
 charge(struct sym_budget *budget, size_t bytes)
@@ -18,20 +17,6 @@ charge(struct sym_budget *budget, size_t bytes)
         return false;
     }
     return true;
-}
-
-/* Have the pages made at once: half the price of a fault for each. Where that cannot be done they
- * are made as they are touched. */
-static void
-populate(uint8_t *from, size_t len)
-{
-#ifdef MADV_POPULATE_WRITE
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), skip = -(uintptr_t)from & (page - 1);
-    if (len >= POPULATE_MIN)
-        fz_ignore(madvise(from + skip, (len - skip) & ~(page - 1), MADV_POPULATE_WRITE) != 0);
-#else
-    fz_ignore(from == NULL || len == 0);
-#endif
 }
 
 void *
@@ -51,7 +36,7 @@ sym_grow_more(struct sym_budget *budget, void *data, size_t *room, size_t need, 
         return NULL;
     }
     if (is_exact)
-        populate((uint8_t *)grown + *room * elem, bytes - *room * elem);
+        fz_platform_populate((uint8_t *)grown + *room * elem, bytes - *room * elem);
     *room = wish;
     return grown;
 }

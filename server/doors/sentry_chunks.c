@@ -16,6 +16,7 @@
 
 #include "base/attr.h"
 #include "base/file.h"
+#include "base/random.h"
 #include "base/text.h"
 #include "server/doors/sentry_cli.h"
 #include "server/http/inflate.h"

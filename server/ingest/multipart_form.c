@@ -10,13 +10,13 @@
  *   \r\n--BOUNDARY\r\n                  the next part, or
  *   \r\n--BOUNDARY--                    the end; what follows is ignored
  */
-#define _GNU_SOURCE /* memmem */
 #include "server/ingest/multipart_form.h"
 
 #include <strings.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "base/platform.h"
 #include "base/text.h"
 
 enum {
@@ -96,7 +96,7 @@ find(struct source *source, uint64_t offset, struct fz_span needle, uint64_t *re
             *ret = source->size;
             return FZ_OK;
         }
-        const uint8_t *hit = memmem(bytes.data, bytes.len, needle.data, needle.len);
+        const uint8_t *hit = fz_platform_find(bytes.data, bytes.len, needle.data, needle.len);
         if (hit) {
             *ret = offset + (uint64_t)(hit - bytes.data);
             return FZ_OK;
@@ -246,7 +246,7 @@ parse_header(struct source *source, uint64_t offset, struct ingest_part *part,
         bytes.len = HEADER_BYTES;
     for (size_t at = 0;;) {
         const uint8_t *end =
-            bytes.len > at ? memmem(bytes.data + at, bytes.len - at, "\r\n", 2) : NULL;
+            bytes.len > at ? fz_platform_find(bytes.data + at, bytes.len - at, "\r\n", 2) : NULL;
         if (!end)
             return fz_fail_at(err, cut ? FZ_E_LIMIT : FZ_E_MALFORMED, offset + bytes.len,
                               cut ? "a part's header is longer than 8 KiB"

@@ -1,12 +1,11 @@
-#define _GNU_SOURCE /* memfd_create */
 #include "server/worker/local.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/attr.h"
 #include "base/file.h"
+#include "base/platform.h"
 #include "base/text.h"
 #include "server/ingest/ingest.h"
 #include "server/worker/resolve.h"
@@ -80,7 +79,7 @@ static enum fz_code
 build(struct local_symbols *symbols, const struct sym_file_slice *slice, struct sym_index **ret,
       struct fz_error *err)
 {
-    FZ_CLEANUP(fz_closep) int fd = memfd_create("index", MFD_CLOEXEC);
+    FZ_CLEANUP(fz_closep) int fd = fz_platform_memory_file("index");
     if (fd < 0)
         return fz_fail_errno(err, "cannot make a memory file");
     struct sym_build_options options = {.n_threads = 0, .symbol_map = slice->symbol_map};

@@ -1,9 +1,9 @@
-#define _GNU_SOURCE /* memmem */
 #include "server/worker/symbol_names.h"
 
 #include <string.h>
 
 #include "base/attr.h"
+#include "base/platform.h"
 #include "base/text.h"
 
 static const char MAP_SUFFIX[] = ".bcsymbolmap", LINK_SUFFIX[] = ".plist";
@@ -100,7 +100,7 @@ symbol_names_are_hidden(const struct sym_macho *macho)
     const struct fz_span places[] = {macho->string_table,
                                      strings ? strings->bytes : (struct fz_span){NULL, 0}};
     for (size_t i = 0; i < FZ_ARRAY_LEN(places); i++) {
-        if (places[i].len && memmem(places[i].data, places[i].len, mark, sizeof(mark) - 1))
+        if (fz_platform_find(places[i].data, places[i].len, mark, sizeof(mark) - 1))
             return true;
     }
     return false;

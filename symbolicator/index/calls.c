@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/platform.h"
 #include "symbolicator/index/builder.h"
 
 enum {
@@ -307,7 +308,7 @@ scan_units(struct builder *b, const struct folded *folded)
     for (size_t i = 0; i < n_workers; i++)
         workers[i].crew = &crew;
     /* The calling thread works too; fewer threads than wanted are no error. */
-    while (n + 1 < n_workers && pthread_create(&threads[n], NULL, work, &workers[n + 1]) == 0)
+    while (n + 1 < n_workers && fz_platform_thread(&threads[n], work, &workers[n + 1]) == 0)
         n++;
     work(&workers[0]);
     while (n > 0)

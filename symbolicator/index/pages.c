@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/platform.h"
 #include "symbolicator/index/builder.h"
 #include "symbolicator/index/format.h"
 
@@ -393,7 +394,7 @@ pages_build(struct builder *b, struct fz_error *err)
     size_t n = 0;
     /* The calling thread works too; fewer threads than wanted are no error. */
     while (n + 1 < b->n_threads && n + 1 < b->n_parts &&
-           pthread_create(&threads[n], NULL, pack_parts, &crew) == 0)
+           fz_platform_thread(&threads[n], pack_parts, &crew) == 0)
         n++;
     pack_parts(&crew);
     while (n > 0)

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/platform.h"
 #include "symbolicator/index/unit.h"
 
 enum { THREADS_MAX = 64 };
@@ -112,7 +113,7 @@ run(struct crew *crew, unsigned n_threads)
 {
     pthread_t threads[THREADS_MAX];
     unsigned n = 0;
-    while (n + 1 < n_threads && pthread_create(&threads[n], NULL, work, crew) == 0)
+    while (n + 1 < n_threads && fz_platform_thread(&threads[n], work, crew) == 0)
         n++;
     work(crew);
     while (n > 0)

@@ -1,15 +1,13 @@
-/* memfd_create() is Linux's; everything else here is POSIX. */
-#define _GNU_SOURCE
 #include "symbolicator/macho/member.h"
 
 #include <stdio.h>
-#include <sys/mman.h>
 
 #include <archive.h>
 #include <archive_entry.h>
 
 #include "base/file.h"
 #include "base/lazy.h"
+#include "base/platform.h"
 #include "base/text.h"
 #include "symbolicator/macho.h"
 #include "symbolicator/symbol_map.h"
@@ -82,7 +80,7 @@ copy_member(struct archive *archive, const char *name, uint64_t *total, int *ret
         if (got == 0)
             break;
         if (fd < 0)
-            fd = memfd_create("framezero-member", MFD_CLOEXEC);
+            fd = fz_platform_memory_file("framezero-member");
         if (fd < 0)
             return fz_fail_errno(err, "cannot make a memory file");
         *total += (uint64_t)got;

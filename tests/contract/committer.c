@@ -1,5 +1,7 @@
 #include "contract.h"
 
+#include "base/random.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

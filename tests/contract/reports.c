@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
+
 static void
 test_insert_and_read(void **state)
 {

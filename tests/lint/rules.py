@@ -160,6 +160,57 @@ def check_functions(files):
     return [f"{path}:{line}: {found.group(1)}() is not used here" for path, line, found in matches(files, pattern)]
 
 
+# What only Linux has, or glibc, and where it may be used: behind base/platform.h, and in the rooms of the server, which
+# runs on Linux. Everything else is also built for macOS and with musl.
+LINUX_ROOMS = ("base/platform_linux.c", "storage/", "server/http/", "server/api/", "server/doors/", "server/worker/",
+               "server/metrics.c", "server/serve_", "server/supervis", "server/cmd_serve.c", "server/cmd_worker.c",
+               "server/cmd_child.c")
+# Of server/worker, what the command line uses too (fz_local in its CMakeLists.txt).
+PORTABLE_FILES = ("server/worker/archive.", "server/worker/image_map.", "server/worker/local.",
+                  "server/worker/resolve", "server/worker/symbol_names.")
+LINUX_HEADERS = (r"linux/[^>]*|asm/[^>]*|sys/(?:auxv|capability|epoll|eventfd|fanotify|fsuid|inotify|klog|personality|prctl|"
+                 r"ptrace|quota|random|sendfile|signalfd|statfs|swap|syscall|sysinfo|sysmacros|timerfd|ucontext|vfs|xattr|"
+                 r"cdefs)\.h|argp\.h|argz\.h|byteswap\.h|endian\.h|envz\.h|err\.h|error\.h|execinfo\.h|features\.h|"
+                 r"fts\.h|gnu/[^>]*|link\.h|malloc\.h|mcheck\.h|obstack\.h|printf\.h|sched\.h|threads\.h|ucontext\.h|values\.h")
+LINUX_CALLS = (
+    r"accept4|aligned_alloc|arc4random\w*|argp_parse|asprintf|vasprintf|backtrace|canonicalize_file_name|clone|close_range|"
+    r"closefrom|copy_file_range|dup3|epoll_\w+|euidaccess|eventfd|execvpe|explicit_bzero|fallocate|fanotify_\w+|fdatasync|"
+    r"fexecve|fopencookie|get_current_dir_name|get_nprocs\w*|get_phys_pages|getauxval|getentropy|getrandom|gettid|"
+    r"inotify_\w+|io_uring_\w+|madvise|mallinfo2?|malloc_trim|malloc_usable_size|mallopt|memalign|memfd_create|memmem|"
+    r"mempcpy|memrchr|mkostemps?|mremap|name_to_handle_at|on_exit|pidfd_\w+|pipe2|posix_fadvise|posix_fallocate|ppoll|prctl|"
+    r"prlimit|process_vm_\w+|pthread_(?:\w+_np|tryjoin_np|timedjoin_np|setaffinity_np|mutex_timedlock|spin_\w+|barrier_\w+|"
+    r"condattr_setclock)|pvalloc|qsort_r|quick_exit|rawmemchr|readahead|reallocarray|recvmmsg|renameat2|sched_\w+|"
+    r"secure_getenv|sem_(?:init|timedwait)|sendfile|sendmmsg|setns|sigabbrev_np|sigdescr_np|signalfd|sigtimedwait|"
+    r"sigwaitinfo|splice|statx|strchrnul|strcasestr|strerrordesc_np|strerrorname_np|strtod_l|sync_file_range|syncfs|syscall|"
+    r"timegm|timer_(?:create|settime)|timerfd_\w+|unshare|valloc|vmsplice|vfork|clock_nanosleep|strverscmp|tdelete|"
+    r"program_invocation\w*")
+LINUX_WORDS = (
+    r"MAP_(?:POPULATE|NORESERVE|HUGETLB|LOCKED|ANONYMOUS)|MADV_\w+|MFD_\w+|SOCK_(?:CLOEXEC|NONBLOCK)|MSG_(?:NOSIGNAL|CMSG_CLOEXEC)|"
+    r"O_(?:PATH|TMPFILE|DIRECT|NOATIME|LARGEFILE)|CLOCK_(?:MONOTONIC_(?:RAW|COARSE)|REALTIME_COARSE|BOOTTIME)|EPOLL\w+|"
+    r"SCHED_(?:IDLE|BATCH)|PR_[A-Z_]+|SO_PEERCRED|SCM_CREDENTIALS|RLIMIT_(?:NICE|RTPRIO|SIGPENDING|LOCKS)|"
+    r"PTHREAD_\w+_NP|st_[amc]tim\b|__GLIBC__|__linux__|_GNU_SOURCE|_DEFAULT_SOURCE|_BSD_SOURCE|program_invocation_\w+")
+
+
+def is_portable(path):
+    """Must it compile where there is neither Linux nor glibc?"""
+    return is_code(path) and (path.startswith(PORTABLE_FILES) or not path.startswith(LINUX_ROOMS))
+
+
+def check_portable(files):
+    """What the command line is made of uses nothing that only Linux or glibc has, save through base/platform.h."""
+    problems = []
+    for path, line, found in matches(files, r'"(?:[^"\\\n]|\\.)*"'
+                                            rf"|^[ \t]*#[ \t]*include[ \t]+<({LINUX_HEADERS})>"
+                                            rf"|(?<![\w.>])(?:({LINUX_CALLS})\s*\(|({LINUX_WORDS})\b)", is_portable):
+        header, call, word = found.groups()
+        what = f"<{header}>" if header else f"{call}()" if call else word
+        if what:
+            problems.append(f"{path}:{line}: {what} is not on every system: use or extend base/platform.h")
+        elif found.group().startswith('"/proc/'):
+            problems.append(f"{path}:{line}: /proc is Linux's: use or extend base/platform.h")
+    return problems
+
+
 def check_cleanups(files):
     """A variable with a cleanup has its value where it is declared, alone: no return can come before its value."""
     problems = []
@@ -234,5 +285,6 @@ CHECKS = {
     "sql": check_sql,
     "functions": check_functions,
     "cleanups": check_cleanups,
+    "portable": check_portable,
     "places": check_places,
 }

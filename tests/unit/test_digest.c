@@ -58,17 +58,6 @@ test_sha1(void **state)
 }
 
 static void
-test_random(void **state)
-{
-    (void)state;
-    uint8_t a[32] = {0}, b[32] = {0};
-    fz_random(a, sizeof(a));
-    fz_random(b, sizeof(b));
-    assert_memory_not_equal(a, b, sizeof(a));
-    fz_random(a, 0);
-}
-
-static void
 test_equal(void **state)
 {
     (void)state;
@@ -84,7 +73,6 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sha256),
         cmocka_unit_test(test_sha1),
-        cmocka_unit_test(test_random),
         cmocka_unit_test(test_equal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,40 @@
+/*
+ * The few calls that differ from one system to the next.
+ *
+ * base/platform_linux.c answers with Linux's own calls, base/platform_posix.c with POSIX.1-2008 alone
+ * (macOS, BSD, or any system with -DFZ_PORTABLE=ON). CMake compiles one of them, and one unit test is
+ * run on both. Only the rooms that tests/lint/rules.py lists may make a call that Linux alone has.
+ */
+#ifndef FZ_PLATFORM_H
+#define FZ_PLATFORM_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/attr.h"
+
+/* An empty file without a path, read-write and closed on exec; `name` is only a label. It can be
+ * written, sought and mapped, and is gone when its last descriptor and map are. -1 and errno if there
+ * can be none. */
+FZ_MUST_CHECK int fz_platform_memory_file(const char *name);
+
+/* Cryptographically strong bytes; false if the system has none to give. */
+FZ_MUST_CHECK bool fz_platform_random(void *ret, size_t len);
+
+/* Have the pages of [from, from + len) made now, for one who will write to all of them. A hint: the
+ * bytes do not change, and a system that cannot do it does nothing. */
+void fz_platform_populate(void *from, size_t len);
+
+/* As strstr() for bytes: where `needle` first is in `bytes`, NULL if it is not. An empty needle is
+ * at the start. */
+const void *fz_platform_find(const void *bytes, size_t len, const void *needle, size_t needle_len);
+
+/* pthread_create() with a stack of the size that the main thread has: systems other than glibc's
+ * give a thread as little as 128 KiB. 0 or an error number. */
+FZ_MUST_CHECK int fz_platform_thread(pthread_t *ret, void *(*run)(void *), void *user);
+
+/* How many processors can run threads now, at least 1. */
+unsigned fz_platform_n_cores(void);
+
+#endif

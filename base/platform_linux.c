@@ -1,0 +1,63 @@
+/* The platform as Linux has it: base/platform.h. */
+#define _GNU_SOURCE /* memfd_create, memmem, MADV_POPULATE_WRITE */
+#include "base/platform.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+enum { POPULATE_MIN = 256 * 1024 };
+
+int
+fz_platform_memory_file(const char *name)
+{
+    return memfd_create(name, MFD_CLOEXEC);
+}
+
+bool
+fz_platform_random(void *ret, size_t len)
+{
+    for (size_t done = 0; done < len;) {
+        ssize_t got = getrandom((uint8_t *)ret + done, len - done, 0);
+        if (got < 0 && errno != EINTR)
+            return false;
+        done += got > 0 ? (size_t)got : 0;
+    }
+    return true;
+}
+
+/* Half the price of a fault for each page. */
+void
+fz_platform_populate(void *from, size_t len)
+{
+#ifdef MADV_POPULATE_WRITE
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), skip = -(uintptr_t)from & (page - 1);
+    if (len >= POPULATE_MIN)
+        fz_ignore(
+            madvise((uint8_t *)from + skip, (len - skip) & ~(page - 1), MADV_POPULATE_WRITE) != 0);
+#else
+    fz_ignore(from == NULL || len < POPULATE_MIN);
+#endif
+}
+
+const void *
+fz_platform_find(const void *bytes, size_t len, const void *needle, size_t needle_len)
+{
+    return needle_len == 0 ? bytes : memmem(bytes, len, needle, needle_len);
+}
+
+int
+fz_platform_thread(pthread_t *ret, void *(*run)(void *), void *user)
+{
+    return pthread_create(ret, NULL, run, user); /* glibc: RLIMIT_STACK, as the main thread's */
+}
+
+unsigned
+fz_platform_n_cores(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n < 1 ? 1 : (unsigned)n;
+}

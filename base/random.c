@@ -1,0 +1,15 @@
+#include "base/random.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/platform.h"
+
+void
+fz_random(void *ret, size_t len)
+{
+    if (fz_platform_random(ret, len))
+        return;
+    fputs("framezero: the system gives no random bytes (/dev/urandom)\n", stderr);
+    abort();
+}
