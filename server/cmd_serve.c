@@ -90,6 +90,7 @@ start_http(struct serve *serve, struct fz_error *err)
         .authorize = api_authorize,
         .app = serve->api,
         .limits = &config->limits,
+        .trusted_proxies = config->trusted_proxies,
         .metrics = serve->metrics,
     };
     http.routes = api_routes(serve->api, &http.n_routes);
@@ -181,6 +182,7 @@ cmd_serve(int argc, char **argv)
                                           "public-url",
                                           "upload-wait",
                                           "symbolicate-v5-project",
+                                          "trusted-proxies",
                                           NULL};
     static struct serve serve = {.lock_fd = -1, .metrics_fd = -1};
     struct fz_error err;

@@ -11,12 +11,21 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "server/http/client.h"
 
 enum { FILE_MAX_BYTES = 64 * 1024, NAME_MAX_LEN = 64, WORKERS_MAX = 256, WAIT_MAX_S = 3600 };
 
 const char config_metrics_variable[] = "FRAMEZERO_METRICS_FD";
 
-enum kind { KIND_TEXT, KIND_WORKERS, KIND_BOOL, KIND_SECONDS, KIND_LEVEL, KIND_LEARNED };
+enum kind {
+    KIND_TEXT,
+    KIND_WORKERS,
+    KIND_BOOL,
+    KIND_SECONDS,
+    KIND_LEVEL,
+    KIND_LEARNED,
+    KIND_PROXIES
+};
 
 #define MEMBER(m) offsetof(struct config, m), sizeof(((struct config *)0)->m)
 static const struct option {
@@ -35,6 +44,7 @@ static const struct option {
     {"symbolicate-v5-project", KIND_TEXT, MEMBER(symbolicate_v5_project)},
     {"upload-wait", KIND_SECONDS, MEMBER(upload_wait_s)},
     {"learned-names", KIND_LEARNED, MEMBER(learned_names)},
+    {"trusted-proxies", KIND_PROXIES, MEMBER(trusted_proxies)},
 };
 #undef MEMBER
 
@@ -57,6 +67,9 @@ config_help(void)
            "                       project, shared (all projects)\n"
            "  --symbolicate-v5-project NAME               none; whose symbols the profiler gets\n"
            "                       FRAMEZERO_SYMBOLICATE_V5_PROJECT         without a token\n"
+           "  --trusted-proxies LIST                      none; addresses and networks whose\n"
+           "                       FRAMEZERO_TRUSTED_PROXIES                X-Forwarded-For "
+           "counts\n"
            "  --limit NAME=VALUE   FRAMEZERO_LIMIT_NAME   see README.md\n";
 }
 
@@ -118,14 +131,16 @@ set_option(struct config *config, const struct option *option, const char *value
         if (strcmp(value, "debug") != 0 && strcmp(value, "info") != 0 &&
             strcmp(value, "warn") != 0 && strcmp(value, "error") != 0)
             return fz_fail(err, FZ_E_MALFORMED,
-                           "%s: '%.40s' is no log level; there are debug, info, warn, error", where,
-                           value);
+                           "%s: '%.40s' is not one of debug, info, warn, error", where, value);
         /* fall through */
+    case KIND_PROXIES:
     case KIND_TEXT:
+        if (option->kind == KIND_PROXIES &&
+            http_proxies_parse(value, &(struct http_proxies){.n = 0}, err))
+            return fz_wrap(err, "%s", where);
         if (strlen(value) >= option->size)
-            return fz_fail(err, FZ_E_MALFORMED, "%s: longer than %zu bytes", where,
-                           option->size - 1);
-        if (*value == '\0' && strcmp(option->name, "public-url") != 0)
+            return fz_fail(err, FZ_E_MALFORMED, "%s: over %zu bytes", where, option->size - 1);
+        if (*value == '\0' && option->kind == KIND_TEXT && strcmp(option->name, "public-url") != 0)
             return fz_fail(err, FZ_E_MALFORMED, "%s: empty", where);
         memcpy(field, value, strlen(value) + 1);
         return FZ_OK;
@@ -225,7 +240,7 @@ read_line(struct config *config, char *line, const char *where, struct fz_error 
             err, FZ_E_MALFORMED,
             "%s: unknown key '%.40s'; known are listen, data, database, blobs, "
             "public-url, workers, migrate, log-level, symbolicate-v5-project, upload-wait, "
-            "learned-names, limit.NAME",
+            "learned-names, trusted-proxies, limit.NAME",
             where, key);
     return set_option(config, option, value, where, err);
 }

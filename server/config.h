@@ -31,6 +31,7 @@ struct config {
     unsigned upload_wait_s; /* how long POST /symbols waits for its job before it answers 202; 600
                              */
     char learned_names[16]; /* "off", "project", "shared" */
+    char trusted_proxies[2048]; /* as http_proxies_parse(); "" = none */
     struct limits limits;
 };
 

@@ -86,10 +86,16 @@ http_token_id(const struct http_request *request)
     return request->token_id;
 }
 
+void
+http_request_client(const struct http_request *request, struct http_client *ret)
+{
+    *ret = request->client;
+}
+
 const char *
 http_client_ip(const struct http_request *request)
 {
-    return request->ip;
+    return request->client.text;
 }
 
 void
@@ -142,5 +148,6 @@ http_log_request(struct http_request *request, int status, int64_t took_us, bool
            "id=%s method=%s route=%s status=%d ms=%.1f in=%llu out=%llu ip=%s%s%s%s", request->id,
            method_name(request->method), request->route ? request->route->name : "none", status,
            (double)took_us / 1000, (unsigned long long)in, (unsigned long long)request->bytes_out,
-           request->ip, delivered ? "" : " sent=no", path, request->notes ? request->notes : "");
+           request->client.text, delivered ? "" : " sent=no", path,
+           request->notes ? request->notes : "");
 }

@@ -8,40 +8,27 @@
  */
 #include "server/http/internal.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/time.h"
 
-static struct in6_addr
+static struct http_address
 address_of(const struct sockaddr *address)
 {
-    struct in6_addr ip = {0};
+    struct http_address ip = {{0}};
     if (address->sa_family == AF_INET6) {
         struct sockaddr_in6 v6;
         memcpy(&v6, address, sizeof(v6));
-        ip = v6.sin6_addr;
+        memcpy(ip.bytes, &v6.sin6_addr, sizeof(ip.bytes));
     } else if (address->sa_family == AF_INET) {
         struct sockaddr_in v4;
         memcpy(&v4, address, sizeof(v4));
-        ip.s6_addr[10] = ip.s6_addr[11] = 0xff;
-        memcpy(&ip.s6_addr[12], &v4.sin_addr, 4);
+        ip.bytes[10] = ip.bytes[11] = 0xff;
+        memcpy(&ip.bytes[12], &v4.sin_addr, 4);
     }
     return ip;
-}
-
-static bool
-is_v4(const struct in6_addr *ip)
-{
-    return IN6_IS_ADDR_V4MAPPED(ip);
-}
-
-static bool
-is_loopback(const struct in6_addr *ip)
-{
-    return IN6_IS_ADDR_LOOPBACK(ip) || (is_v4(ip) && ip->s6_addr[12] == 127);
 }
 
 enum MHD_Result
@@ -49,13 +36,17 @@ http_conn_accept(void *arg, const struct sockaddr *address, socklen_t len)
 {
     struct http_server *server = arg;
     (void)len;
-    struct in6_addr ip = address_of(address);
+    struct http_address ip = address_of(address);
+    struct http_client peer;
+    http_client_of(&ip, &peer);
+    /* A proxy, or a program on this machine, may speak for everybody. */
+    bool many = http_address_is_loopback(&ip) || http_proxies_trust(&server->proxies, &ip);
     pthread_mutex_lock(&server->lock);
     bool welcome = server->n_conns < server->limits.connections;
-    if (welcome && !is_loopback(&ip)) {
+    if (welcome && !many) {
         unsigned same = 0;
         for (const struct http_conn *conn = server->conns; conn; conn = conn->next)
-            same += memcmp(&conn->ip, &ip, sizeof(ip)) == 0;
+            same += memcmp(&conn->peer.key, &peer.key, sizeof(peer.key)) == 0;
         welcome = same < server->limits.per_address;
     }
     pthread_mutex_unlock(&server->lock);
@@ -77,12 +68,8 @@ conn_create(struct http_server *server, struct MHD_Connection *mhd)
     const union MHD_ConnectionInfo *peer =
         MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     if (peer)
-        conn->ip = address_of(peer->client_addr);
-    conn->loopback = is_loopback(&conn->ip);
-    if (is_v4(&conn->ip))
-        inet_ntop(AF_INET, &conn->ip.s6_addr[12], conn->ip_text, sizeof(conn->ip_text));
-    else
-        inet_ntop(AF_INET6, &conn->ip, conn->ip_text, sizeof(conn->ip_text));
+        conn->address = address_of(peer->client_addr);
+    http_client_of(&conn->address, &conn->peer);
     pthread_mutex_lock(&server->lock);
     conn->next = server->conns;
     if (conn->next)

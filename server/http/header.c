@@ -107,6 +107,8 @@ check_header(struct http_request *request, const char *method, const char *versi
                                 (int)HTTP_MAX_HEADERS);
     if (!copy_fields(request, collector.text_len))
         return http_body_refuse(request, 503, FZ_E_NO_MEMORY, 0, "out of memory");
+    http_client_find(&request->server->proxies, &request->conn->address, request->fields,
+                     request->n_headers, &request->client);
     if (!is_well_formed(request, method, version))
         return http_body_refuse(request, 400, FZ_E_MALFORMED, 0,
                                 "the header has a folded line, a bare LF, a NUL or stray spaces");

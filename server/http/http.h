@@ -12,6 +12,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/span.h"
+#include "server/http/client.h"
 #include "server/limits.h"
 #include "server/metrics.h"
 
@@ -75,7 +76,8 @@ struct http_config {
     http_authorize_fn authorize;
     void *app;
     const struct limits *limits;
-    unsigned n_threads; /* handlers; 0 = 16 */
+    const char *trusted_proxies; /* as http_proxies_parse(); NULL: none */
+    unsigned n_threads;          /* handlers; 0 = 16 */
     struct metrics *metrics;
 };
 
@@ -100,7 +102,10 @@ const char *http_query_name(const struct http_request *request, size_t i);
 const char *http_query_value(const struct http_request *request, size_t i);
 const char *http_header(const struct http_request *request,
                         const char *name); /* case-insensitive */
-/* The address of the peer without its port ("192.0.2.7", "2001:db8::1"). Also in authorize. */
+/* Where the request comes from, also if trusted proxies passed it on: a key to count by, and the
+ * text. Also in authorize. */
+void http_request_client(const struct http_request *request, struct http_client *ret);
+/* Its text alone ("192.0.2.7", "2001:db8::1"). */
 const char *http_client_ip(const struct http_request *request);
 struct fz_span http_body(const struct http_request *request); /* HTTP_BODY_MEMORY */
 int http_body_fd(const struct http_request *request,

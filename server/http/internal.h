@@ -53,9 +53,8 @@ struct http_conn {
     bool first, line_seen;        /* header: of the first request; request line is there */
     struct http_server *server;
     int fd;
-    struct in6_addr ip; /* IPv4 as mapped */
-    bool loopback;
-    char ip_text[INET6_ADDRSTRLEN];
+    struct http_address address; /* the peer's */
+    struct http_client peer;
 };
 
 struct http_memory { /* bytes charged to the server's budget */
@@ -96,8 +95,8 @@ struct http_request {
     bool abandoned; /* guarded by server->lock: the server ends without the handler's answer */
     struct http_request *prev_owed, *next_owed; /* guarded by server->lock */
     char id[20];
-    char ip[INET6_ADDRSTRLEN];
-    char *notes; /* for the log line; owned */
+    struct http_client client; /* the peer until the header was read */
+    char *notes;               /* for the log line; owned */
     int64_t started_us;
     uint64_t bytes_in, bytes_out;
     size_t drained;
@@ -145,6 +144,7 @@ struct http_server {
     http_authorize_fn authorize;
     void *app;
     struct limits limits;
+    struct http_proxies proxies;
     struct metrics *metrics; /* NULL once the server has ended */
     struct http_pool *handlers, *body_threads;
     pthread_t sweeper;

@@ -48,7 +48,7 @@ http_request_on_line(void *arg, const char *uri, struct MHD_Connection *mhd)
     request->conn = conn;
     request->mhd = mhd;
     request->fd = -1;
-    memcpy(request->ip, conn->ip_text, sizeof(request->ip));
+    request->client = conn->peer;
     request->metrics = server->route_metrics[server->n_routes];
     request->started_us = now_us();
     snprintf(request->id, sizeof(request->id), "r-%llx",

@@ -192,6 +192,11 @@ http_server_unref(struct http_server *server)
 static enum fz_code
 make_server(const struct http_config *config, struct http_server **ret, struct fz_error *err)
 {
+    struct http_proxies proxies = {.n = 0};
+    enum fz_code code =
+        http_proxies_parse(config->trusted_proxies ? config->trusted_proxies : "", &proxies, err);
+    if (code)
+        return code;
     struct http_server *server = calloc(1, sizeof(*server));
     if (!server)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
@@ -208,6 +213,7 @@ make_server(const struct http_config *config, struct http_server **ret, struct f
     server->authorize = config->authorize;
     server->app = config->app;
     server->limits = *config->limits;
+    server->proxies = proxies;
     server->metrics = config->metrics;
     server->temp_dir = strdup(config->temp_dir ? config->temp_dir : "/tmp");
     server->route_metrics = calloc(config->n_routes + 1, sizeof(struct metrics_route *));

@@ -2,7 +2,7 @@
  * A server with nothing behind it, so that tests can look at the HTTP side alone.
  *
  * Prints its URL on one line and serves until standard input ends. Limits come as NAME=VALUE
- * arguments. The token is "good".
+ * arguments, and trusted_proxies=LIST. The token is "good".
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -144,10 +144,15 @@ main(int argc, char **argv)
 {
     struct limits limits = limits_default();
     const char *temp = getenv("TMPDIR");
+    const char *proxies = NULL;
     for (int i = 1; i < argc; i++) {
         char *value = strchr(argv[i], '=');
         if (value)
             *value++ = '\0';
+        if (value && strcmp(argv[i], "trusted_proxies") == 0) {
+            proxies = value;
+            continue;
+        }
         if (!value || limits_set(&limits, argv[i], value) != 0) {
             fprintf(stderr, "http_echo: no such limit: %s\n", argv[i]);
             return 2;
@@ -167,6 +172,7 @@ main(int argc, char **argv)
                                  .n_routes = FZ_ARRAY_LEN(routes),
                                  .authorize = authorize,
                                  .limits = &limits,
+                                 .trusted_proxies = proxies,
                                  .metrics = metrics};
     if (http_start(&config, &server, &err)) {
         fprintf(stderr, "http_echo: %s\n", err.text);

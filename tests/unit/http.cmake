@@ -1,3 +1,4 @@
+fz_unit_test(http_client fz_http_client)
 fz_unit_test(http_uri fz_http)
 fz_unit_test(http_framing fz_http)
 fz_unit_test(http_inflate fz_http PkgConfig::ZLIB PkgConfig::ZSTD)
