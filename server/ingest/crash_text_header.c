@@ -102,15 +102,15 @@ take_os(struct crash_text *c, struct fz_span value)
 static void
 take_time(struct crash_text *c, struct fz_span value)
 {
-    if (!fz_time_parse(value, &c->t->report->timestamp_ms))
-        crash_text_keep(c, fz_span_cstr("Date/Time"), value);
+    (void)fz_time_parse(value, &c->t->report->timestamp_ms);
+    crash_text_keep(c, fz_span_cstr("Date/Time"), value); /* only its text has the zone */
 }
 
 static void
 take_launch(struct crash_text *c, struct fz_span value)
 {
-    if (!fz_time_parse(value, &c->t->report->process.launched_ms))
-        crash_text_keep(c, fz_span_cstr("Launch Time"), value);
+    (void)fz_time_parse(value, &c->t->report->process.launched_ms);
+    crash_text_keep(c, fz_span_cstr("Launch Time"), value);
 }
 
 static void

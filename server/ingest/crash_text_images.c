@@ -45,6 +45,17 @@ crash_text_settle_images(struct crash_text *c)
     text_settle_hints(c->t, &c->hints);
 }
 
+/* "...rameworkWithALongName": Apple's text cuts names of more than 30 characters in frames. */
+static bool
+is_cut_name(struct fz_span cut, const char *name)
+{
+    struct fz_span all = fz_span_cstr(name), tail;
+    if (!text_has_prefix(cut, "...") || all.len < cut.len)
+        return false;
+    tail = text_from(cut, 3);
+    return tail.len && fz_span_equal(text_from(all, all.len - tail.len), tail);
+}
+
 static bool
 is_listed(const struct report *r, const struct text_hint *hint)
 {
@@ -55,7 +66,8 @@ is_listed(const struct report *r, const struct text_hint *hint)
     }
     for (size_t i = 0; i < r->n_images && hint->name.len && !hint->has_load; i++) {
         if (fz_span_is(hint->name, r->images[i].name ? r->images[i].name : "") ||
-            fz_span_is(hint->name, r->images[i].bundle_id ? r->images[i].bundle_id : ""))
+            fz_span_is(hint->name, r->images[i].bundle_id ? r->images[i].bundle_id : "") ||
+            is_cut_name(hint->name, r->images[i].name))
             return true;
     }
     return false;

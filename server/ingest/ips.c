@@ -319,9 +319,9 @@ note_body(struct ingest_take *t, const struct ips_parts *parts, const struct ing
 static void
 take_header(struct ingest_take *t, const json_t *header)
 {
-    static const char *const known[] = {"app_name",    "timestamp", "app_version", "build_version",
-                                        "bundleID",    "bug_type",  "os_version",  "name",
-                                        "incident_id", NULL};
+    /* The time is kept as well: only its text has the zone. */
+    static const char *const known[] = {"app_name", "app_version", "build_version",
+                                        "bundleID", "incident_id", NULL};
     struct report *r = t->report;
     const char *name = ingest_take_text(t, header, "header", "app_name");
     if (!name)
@@ -382,12 +382,11 @@ static void
 take_rest(struct ingest_take *t, const json_t *body)
 {
     static const char *const known[] = {
-        "procName",   "procPath",    "parentProc",   "procLaunch",   "pid",
-        "parentPid",  "incident",    "modelCode",    "captureTime",  "bug_type",
-        "exception",  "termination", "threads",      "usedImages",   "product",
-        "build",      "date",        "cpuType",      "version",      "faultingThread",
-        "bundleInfo", "osVersion",   "processByPid", "binaryImages", "lastExceptionBacktrace",
-        NULL};
+        "procName",   "procPath",  "parentProc",   "pid",        "parentPid",
+        "incident",   "modelCode", "bug_type",     "exception",  "faultingThread",
+        "threads",    "product",   "termination",  "usedImages", "lastExceptionBacktrace",
+        "cpuType",    "version",   "build",        "date",       "processByPid",
+        "bundleInfo", "osVersion", "binaryImages", NULL};
     static const char *const bundle_known[] = {"CFBundleIdentifier", "CFBundleShortVersionString",
                                                "CFBundleVersion", NULL};
     static const char *const os_known[] = {"train", "build", NULL};

@@ -52,8 +52,6 @@ append_texts(struct fz_buffer *line, const json_t *list)
 static void
 take_termination(struct ingest_take *t, const json_t *body)
 {
-    static const char *const known[] = {"namespace", "code",    "indicator",
-                                        "reasons",   "details", NULL};
     const json_t *object = ingest_take_json(t, body, "", "termination", JSON_OBJECT);
     if (!object)
         return;
@@ -77,7 +75,8 @@ take_termination(struct ingest_take *t, const json_t *body)
     if (line.len && !t->failed)
         t->report->crash.termination = fz_arena_text(t->arena, fz_buffer_span(&line));
     t->failed = t->failed || line.failed || (line.len && !t->report->crash.termination);
-    ingest_take_extra(t, "termination", object, known);
+    /* Whole: on one line its parts cannot be told apart. */
+    ingest_take_extra(t, "termination", object, NULL);
 }
 
 static void
@@ -130,8 +129,7 @@ take_messages(struct ingest_take *t, const json_t *body)
 void
 ips_take_crash(struct ingest_take *t, const json_t *body)
 {
-    static const char *const known[] = {"type",     "signal",  "subtype", "codes",
-                                        "rawCodes", "message", NULL};
+    static const char *const known[] = {"type", "signal", "subtype", "codes", "rawCodes", NULL};
     struct report_crash *crash = &t->report->crash;
     const json_t *exception = ingest_take_json(t, body, "", "exception", JSON_OBJECT);
     int64_t number;

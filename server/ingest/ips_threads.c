@@ -44,31 +44,12 @@ take_image(struct ingest_take *t, const json_t *object, const char *where, struc
     return true;
 }
 
-void
-ips_take_images(struct ingest_take *t, const json_t *body, struct ips_images *ret)
+/* What item `number` of a list has beside what the model holds: {"3":{"id":1002,...}}. Returns the
+ * item's object there, borrowed; NULL if it has nothing else. */
+static json_t *
+take_rest(struct ingest_take *t, const json_t *object, size_t number, const char *const *known,
+          json_t *extras)
 {
-    struct report *r = t->report;
-    const json_t *list = ingest_take_json(t, body, "", "usedImages", JSON_ARRAY);
-    if (!list)
-        report_note(r, t->arena, "usedImages: missing, so no address can be named");
-    size_t max = ingest_take_limit(t, "usedImages", json_array_size(list), t->limits->images);
-    *ret = (struct ips_images){ingest_take_array(t, max, sizeof(*ret->numbers)), max};
-    r->images = ingest_take_array(t, max, sizeof(*r->images));
-    for (size_t i = 0; i < max && !t->failed; i++) {
-        char where[INGEST_WHERE];
-        snprintf(where, sizeof(where), "usedImages[%zu]", i);
-        ret->numbers[i] = -1;
-        if (take_image(t, json_array_get(list, i), where, &r->images[r->n_images]))
-            ret->numbers[i] = (int)r->n_images++;
-    }
-}
-
-/* What a thread has beside what the model holds: {"3":{"id":1002,...}}. */
-static void
-take_thread_extra(struct ingest_take *t, const json_t *object, size_t number, json_t *extras)
-{
-    static const char *const known[] = {"name",   "queue",       "triggered",
-                                        "frames", "threadState", NULL};
     char key[24];
     const char *name;
     json_t *value, *rest = json_object();
@@ -86,6 +67,64 @@ take_thread_extra(struct ingest_take *t, const json_t *object, size_t number, js
         ok = json_object_set(extras, key, rest) == 0;
     json_decref(rest);
     t->failed = t->failed || !ok;
+    return json_object_get(extras, key);
+}
+
+/* A placeholder is kept whole, with a "base" that no other image has here: images that follow it
+ * keep their numbers when the report is written again. */
+static void
+take_image_rest(struct ingest_take *t, const json_t *object, size_t number, bool is_placeholder,
+                json_t *extras)
+{
+    static const char *const known[] = {"base",
+                                        "size",
+                                        "uuid",
+                                        "name",
+                                        "path",
+                                        "arch",
+                                        "CFBundleIdentifier",
+                                        "CFBundleShortVersionString",
+                                        "CFBundleVersion",
+                                        NULL};
+    static const char *const none[] = {NULL};
+    const char *source = json_string_value(json_object_get(object, "source"));
+    json_t *rest = take_rest(t, object, number, is_placeholder ? none : known, extras);
+    char key[24];
+    snprintf(key, sizeof(key), "%zu", number);
+    if (t->failed)
+        return;
+    if (is_placeholder && !rest)
+        t->failed = json_object_set_new(extras, key, json_pack("{s:i}", "base", 0)) != 0;
+    else if (is_placeholder && !json_object_get(rest, "base"))
+        t->failed = json_object_set_new(rest, "base", json_integer(0)) != 0;
+    else if (!is_placeholder && rest && json_object_size(rest) == 1 && source &&
+             strcmp(source, "P") == 0)
+        json_object_del(extras, key); /* what nearly every image has */
+}
+
+void
+ips_take_images(struct ingest_take *t, const json_t *body, struct ips_images *ret)
+{
+    FZ_CLEANUP(ingest_take_decref) json_t *extras = json_object();
+    struct report *r = t->report;
+    const json_t *list = ingest_take_json(t, body, "", "usedImages", JSON_ARRAY);
+    if (!list)
+        report_note(r, t->arena, "usedImages: missing, so no address can be named");
+    size_t max = ingest_take_limit(t, "usedImages", json_array_size(list), t->limits->images);
+    *ret = (struct ips_images){ingest_take_array(t, max, sizeof(*ret->numbers)), max};
+    r->images = ingest_take_array(t, max, sizeof(*r->images));
+    t->failed = t->failed || !extras;
+    for (size_t i = 0; i < max && !t->failed; i++) {
+        char where[INGEST_WHERE];
+        snprintf(where, sizeof(where), "usedImages[%zu]", i);
+        ret->numbers[i] = -1;
+        const json_t *object = json_array_get(list, i);
+        if (take_image(t, object, where, &r->images[r->n_images]))
+            ret->numbers[i] = (int)r->n_images++;
+        take_image_rest(t, object, i, ret->numbers[i] < 0, extras);
+    }
+    if (!t->failed)
+        ingest_take_extra(t, "usedImages", extras, NULL);
 }
 
 static void
@@ -142,6 +181,8 @@ take_exception_frames(struct ingest_take *t, const json_t *body, const struct ip
 void
 ips_take_threads(struct ingest_take *t, const json_t *body, const struct ips_images *images)
 {
+    static const char *const known[] = {"name",   "queue",       "triggered",
+                                        "frames", "threadState", NULL};
     struct report *r = t->report;
     const json_t *list = json_object_get(body, "threads");
     size_t max = ingest_take_limit(t, "threads", json_array_size(list), t->limits->threads);
@@ -157,7 +198,7 @@ ips_take_threads(struct ingest_take *t, const json_t *body, const struct ips_ima
             continue;
         }
         take_thread(t, object, number, images, &r->threads[r->n_threads++]);
-        take_thread_extra(t, object, number, extras);
+        take_rest(t, object, number, known, extras);
     }
     if (!t->failed)
         ingest_take_extra(t, "threads", extras, NULL);

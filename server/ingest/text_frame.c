@@ -96,6 +96,22 @@ take_mark(struct fz_span *text, struct text_symbol *ret)
     return false;
 }
 
+/* Cut "[12 samples]" off the end. */
+static bool
+take_samples(struct fz_span *text, struct text_symbol *ret)
+{
+    size_t open = text_find_last(*text, "[");
+    uint64_t number;
+    if (open == SIZE_MAX || open == 0 || !text_has_suffix(*text, " samples]"))
+        return false;
+    struct fz_span inside = text_from(*text, open + 1);
+    if (!text_take_decimal(&inside, &number) || !fz_span_is(inside, " samples]"))
+        return false;
+    ret->samples = number <= UINT32_MAX ? (uint32_t)number : UINT32_MAX;
+    *text = text_trim(text_until(*text, open));
+    return true;
+}
+
 /* "name + 8 (in Demo) (work.c:5)", its parts in any order behind the name. */
 static void
 take_name(struct fz_span text, struct text_symbol *ret)
@@ -110,7 +126,7 @@ take_name(struct fz_span text, struct text_symbol *ret)
                         (inside.len && !ret->file.len && text_place_parse(inside, ret));
         if (is_known)
             text = text_trim(text_until(text, open));
-        else if (!take_mark(&text, ret) &&
+        else if (!take_samples(&text, ret) && !take_mark(&text, ret) &&
                  (ret->has_offset || !(ret->has_offset = take_offset(&text, &ret->offset))))
             break;
     }
@@ -142,6 +158,7 @@ text_symbol_parse(struct fz_span text, struct fz_span image, uint64_t addr)
         }
         text = behind;
     }
+    take_samples(&text, &symbol);
     if (text.len == 0)
         return symbol;
     take_name(text, &symbol);
@@ -272,6 +289,7 @@ text_stack_add(struct ingest_take *t, struct text_stack *stack, const struct tex
     /* Where the frames before it are missing, the first one that is there is no exact pc. */
     if (stack->n == 0 && frame->has_index && frame->index > 0)
         to->adjust = REPORT_ADJUST_RETURN;
+    to->samples = frame->symbol.samples;
     take_client(t, to, frame);
     to->image = take_hint(t, hints, frame);
     stack->open_inline = frame->symbol.inlined;

@@ -22,7 +22,8 @@ struct text_symbol {
     bool has_offset, inlined;
     uint64_t load_offset; /* of the address from the load address of the image, if has_load */
     bool has_load;
-    uint64_t load; /* that load address */
+    uint64_t load;    /* that load address */
+    uint32_t samples; /* 0 = no such count */
 };
 
 struct text_frame {

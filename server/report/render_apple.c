@@ -76,6 +76,42 @@ report_apple_time(int64_t unix_ms, unsigned fraction, char ret[40])
     snprintf(ret, 40, "%.*s +0000", (int)(20 + (fraction < 4 ? fraction : 4)), text);
 }
 
+const char *
+report_apple_os_name(const struct report *report)
+{
+    static const struct {
+        const char *today, *in_reports;
+    } names[] = {{"iOS", "iPhone OS"},
+                 {"iPadOS", "iPhone OS"},
+                 {"tvOS", "Apple TVOS"},
+                 {"watchOS", "Watch OS"},
+                 {"visionOS", "xrOS"}};
+    const char *name = report->os_name;
+    for (size_t i = 0; name && i < FZ_ARRAY_LEN(names); i++) {
+        if (strcmp(name, names[i].today) == 0)
+            return names[i].in_reports;
+    }
+    if (name && strcmp(name, "macOS") == 0 && report->os_version &&
+        fz_text_has_prefix(report->os_version, "10."))
+        return "Mac OS X";
+    return name;
+}
+
+bool
+report_apple_time_text(const json_t *extra, const char *path, int64_t unix_ms,
+                       struct fz_buffer *out)
+{
+    size_t before = out->len;
+    int64_t ms;
+    if (!report_extra_text(extra, path, out))
+        return false;
+    struct fz_span text = fz_span_make(out->data + before, out->len - before);
+    if (!out->failed && (!fz_time_parse(text, &ms) || ms == unix_ms))
+        return true;
+    out->len = before;
+    return false;
+}
+
 void
 report_apple_id(const struct report *report, const struct report_envelope *envelope, char ret[64])
 {
@@ -132,15 +168,18 @@ void
 report_apple_subtype(const struct report_crash *crash, char *ret, size_t size)
 {
     unsigned long long address = crash->address;
+    /* Of other exceptions Apple's reports give the numbers only. */
+    bool is_access = !crash->mach || strcmp(crash->mach, "EXC_BAD_ACCESS") == 0;
+    const char *code = crash->code ? crash->code : crash->signal_code;
     ret[0] = '\0';
     if (crash->subtype)
         snprintf(ret, size, "%s", crash->subtype);
-    else if (crash->code && crash->has_address)
-        snprintf(ret, size, "%s at 0x%016llx", crash->code, address);
-    else if (crash->has_address)
+    else if (is_access && code && crash->has_address)
+        snprintf(ret, size, "%s at 0x%016llx", code, address);
+    else if (is_access && crash->has_address)
         snprintf(ret, size, "at 0x%016llx", address);
-    else if (crash->code)
-        snprintf(ret, size, "%s", crash->code);
+    else if (code && (is_access || !crash->n_mach_codes))
+        snprintf(ret, size, "%s", code);
 }
 
 void

@@ -5,6 +5,7 @@
 #ifndef REPORT_RENDER_APPLE_H
 #define REPORT_RENDER_APPLE_H
 
+#include "server/report/extra.h"
 #include "server/report/render.h"
 
 enum report_cpu {
@@ -20,6 +21,15 @@ enum report_cpu {
 enum report_cpu report_apple_cpu(const struct report *report);
 /* "ARM-64", "X86-64"...; "" if it is not known. Static. */
 const char *report_apple_cpu_name(enum report_cpu cpu);
+
+/* The system as Apple's reports name it: "iPhone OS" for iOS, "Mac OS X" for macOS before 11. NULL
+ * if it is not known. */
+const char *report_apple_os_name(const struct report *report);
+
+/* The text that a time came as, with its zone and its digits: false if there is none at `path`, or
+ * it is another time than `unix_ms`. A text that is not a time is taken as it is. */
+bool report_apple_time_text(const json_t *extra, const char *path, int64_t unix_ms,
+                            struct fz_buffer *out);
 
 /* "2026-01-01 00:00:00.1250 +0000", UTC; `fraction` is the number of digits behind the second. */
 void report_apple_time(int64_t unix_ms, unsigned fraction, char ret[40]);
@@ -39,7 +49,8 @@ const struct report_image *report_apple_frame_image(const struct report *report,
 /* The last address of the image: by its size, else up to the next image, at most 4 GiB. */
 uint64_t report_apple_image_end(const struct report *report, const struct report_image *image);
 
-/* "KERN_INVALID_ADDRESS at 0x0000000000000010" in `ret`; "" if nothing is known. */
+/* "KERN_INVALID_ADDRESS at 0x0000000000000010" in `ret`; "" if the exception has no more than its
+ * codes. */
 void report_apple_subtype(const struct report_crash *crash, char *ret, size_t size);
 
 /* "0x0000000000000001, 0x0000000000000010": the Mach codes; "" without. */

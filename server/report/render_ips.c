@@ -7,30 +7,38 @@
  *
  * An inlined call is a frame of its own ("inline":true) with the offset of the frame it lies in. A
  * frame outside all images points at a placeholder image with base 0, so its offset is its address.
+ * What came as an .ips keeps its placeholders, the ids of its threads, and all members that the
+ * model does not know.
  */
 #include "server/report/render_ips.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/text.h"
-#include "server/json/json_walk.h"
+
+bool
+render_ips_is_ips(const struct report *r)
+{
+    return r->format && strcmp(r->format, "ips") == 0;
+}
 
 static void
-write_dashed_uuid(struct json_write *w, const char *key, const struct report_image *image)
+write_slice_uuid(struct json_write *w, const struct report_image *image)
 {
     char text[FZ_UUID_DASHED];
     fz_uuid_format_dashed(&image->uuid, text);
-    json_write_text(w, key, text);
+    json_write_text(w, "slice_uuid", text);
 }
 
 /* "iPhone OS 17.2": `train` for the body; with the build in brackets for the header. */
 static void
 os_text(const struct report *r, bool with_build, char *ret, size_t size)
 {
-    snprintf(ret, size, "%s%s%s%s%s%s", r->os_name ? r->os_name : "",
-             r->os_name && r->os_version ? " " : "", r->os_version ? r->os_version : "",
-             with_build && r->os_build ? " (" : "", with_build && r->os_build ? r->os_build : "",
-             with_build && r->os_build ? ")" : "");
+    const char *name = report_apple_os_name(r);
+    snprintf(ret, size, "%s%s%s%s%s%s", name ? name : "", name && r->os_version ? " " : "",
+             r->os_version ? r->os_version : "", with_build && r->os_build ? " (" : "",
+             with_build && r->os_build ? r->os_build : "", with_build && r->os_build ? ")" : "");
 }
 
 static const char *
@@ -65,62 +73,109 @@ platform(const struct report *r)
     return 0;
 }
 
+/* The header of an .ips as it came, but for what the model knows; else a new one. */
 static void
-write_header(struct json_write *w, const struct report *r, const char *id)
+write_header(struct ips *ips, const char *id)
 {
+    static const char *const written[] = {"app_name", "app_version", "build_version",
+                                          "bundleID", "incident_id", NULL};
+    struct json_write *w = &ips->w;
+    const struct report *r = ips->r;
     const struct report_image *app = report_apple_main_image(r);
+    const json_t *header = render_ips_is_ips(r) ? json_object_get(ips->extra, "header") : NULL;
     char text[160];
     json_write_open(w, NULL, '{');
     json_write_text(w, "app_name", app_name(r));
-    if (r->timestamp_ms) {
+    if (r->timestamp_ms && !json_object_get(header, "timestamp")) {
         char when[40];
         report_apple_time(r->timestamp_ms, 2, when);
         json_write_text(w, "timestamp", when);
     }
     json_write_text(w, "app_version", r->app_version);
-    if (app && app->has_uuid)
-        write_dashed_uuid(w, "slice_uuid", app);
+    if (app && app->has_uuid && !json_object_get(header, "slice_uuid"))
+        write_slice_uuid(w, app);
     json_write_text(w, "build_version", r->app_build);
-    if (platform(r))
+    if (platform(r) && !json_object_get(header, "platform"))
         json_write_u64(w, "platform", platform(r));
     json_write_text(w, "bundleID", r->app_id);
-    json_write_text(w, "bug_type", bug_type(r));
+    if (!json_object_get(header, "bug_type"))
+        json_write_text(w, "bug_type", bug_type(r));
     os_text(r, true, text, sizeof(text));
-    json_write_text(w, "os_version", *text ? text : NULL);
-    json_write_text(w, "name", app_name(r));
+    if (!json_object_get(header, "os_version"))
+        json_write_text(w, "os_version", *text ? text : NULL);
+    if (!json_object_get(header, "name"))
+        json_write_text(w, "name", app_name(r));
     json_write_text(w, "incident_id", *id ? id : NULL);
+    report_extra_write(w, header, written);
+    json_write_close(w, '}');
+    w->comma = false;
+}
+
+/* In the zone that came, or else in UTC. */
+static void
+write_time(struct ips *ips, const char *key, const char *text_key, int64_t unix_ms)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
+    char when[40];
+    report_apple_time(unix_ms, 4, when);
+    if (report_apple_time_text(ips->extra, key, unix_ms, &text) ||
+        report_apple_time_text(ips->extra, text_key, unix_ms, &text))
+        json_write_text(&ips->w, key, fz_buffer_cstr(&text));
+    else if (unix_ms)
+        json_write_text(&ips->w, key, when);
+}
+
+static void
+write_bundle(struct ips *ips)
+{
+    static const char *const written[] = {"CFBundleShortVersionString", "CFBundleVersion",
+                                          "CFBundleIdentifier", NULL};
+    struct json_write *w = &ips->w;
+    const struct report *r = ips->r;
+    const json_t *rest = json_object_get(ips->extra, "bundleInfo");
+    if (!r->app_id && !r->app_version && !r->app_build && !rest)
+        return;
+    json_write_open(w, "bundleInfo", '{');
+    json_write_text(w, "CFBundleShortVersionString", r->app_version);
+    json_write_text(w, "CFBundleVersion", r->app_build);
+    json_write_text(w, "CFBundleIdentifier", r->app_id);
+    if (render_ips_is_ips(r))
+        report_extra_write(w, rest, written);
     json_write_close(w, '}');
 }
 
 static void
-write_time(struct json_write *w, const char *key, int64_t unix_ms)
+write_os(struct ips *ips)
 {
-    char when[40];
-    if (!unix_ms)
+    static const char *const written[] = {"train", "build", NULL};
+    struct json_write *w = &ips->w;
+    const json_t *rest = json_object_get(ips->extra, "osVersion");
+    char text[160];
+    os_text(ips->r, false, text, sizeof(text));
+    if (!*text && !ips->r->os_build && !rest)
         return;
-    report_apple_time(unix_ms, 4, when);
-    json_write_text(w, key, when);
+    json_write_open(w, "osVersion", '{');
+    json_write_text(w, "train", *text ? text : NULL);
+    json_write_text(w, "build", ips->r->os_build);
+    if (render_ips_is_ips(ips->r))
+        report_extra_write(w, rest, written);
+    json_write_close(w, '}');
 }
 
 static void
-write_origin(struct json_write *w, const struct report *r, const char *id)
+write_origin(struct ips *ips, const char *id)
 {
+    struct json_write *w = &ips->w;
+    const struct report *r = ips->r;
     const struct report_image *app = report_apple_main_image(r);
     const char *cpu = report_apple_cpu_name(report_apple_cpu(r));
-    char text[160];
     json_write_u64(w, "version", 2);
     json_write_text(w, "bug_type", bug_type(r));
     json_write_text(w, "incident", *id ? id : NULL);
     json_write_text(w, "modelCode", r->device_model);
-    os_text(r, false, text, sizeof(text));
-    if (*text || r->os_build) {
-        json_write_open(w, "osVersion", '{');
-        json_write_text(w, "train", *text ? text : NULL);
-        json_write_text(w, "build", r->os_build);
-        json_write_close(w, '}');
-    }
-    write_time(w, "captureTime", r->timestamp_ms);
-    write_time(w, "procLaunch", r->process.launched_ms);
+    write_os(ips);
+    write_time(ips, "captureTime", "Date/Time", r->timestamp_ms);
+    write_time(ips, "procLaunch", "Launch Time", r->process.launched_ms);
     json_write_text(w, "cpuType", *cpu ? cpu : NULL);
     json_write_text(w, "procName", r->process.name ? r->process.name : app_name(r));
     json_write_text(w, "procPath", r->process.path ? r->process.path : app ? app->path : NULL);
@@ -129,97 +184,75 @@ write_origin(struct json_write *w, const struct report *r, const char *id)
     json_write_text(w, "parentProc", r->process.parent);
     if (r->process.parent_pid)
         json_write_i64(w, "parentPid", r->process.parent_pid);
-    if (r->app_id || r->app_version || r->app_build) {
-        json_write_open(w, "bundleInfo", '{');
-        json_write_text(w, "CFBundleShortVersionString", r->app_version);
-        json_write_text(w, "CFBundleVersion", r->app_build);
-        json_write_text(w, "CFBundleIdentifier", r->app_id);
-        json_write_close(w, '}');
+    write_bundle(ips);
+}
+
+/* What Apple's text has under a heading and an .ips under a key of its own. */
+static void
+write_headings(struct ips *ips)
+{
+    static const struct {
+        const char *heading, *key;
+    } names[] = {{"CrashReporter Key", "crashReporterKey"},
+                 {"Anonymous UUID", "crashReporterKey"},
+                 {"Role", "procRole"},
+                 {"Baseband Version", "basebandVersion"},
+                 {"Sleep/Wake UUID", "sleepWakeUUID"},
+                 {"System Integrity Protection", "sip"},
+                 {"VM Region Info", "vmRegionInfo"},
+                 {"VM Region Summary", "vmSummary"},
+                 {"Kernel Triage", "ktriageinfo"},
+                 {"Filtered syslog", "filteredLog"}};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(names); i++) {
+        FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
+        if (json_object_get(ips->extra, names[i].key) == NULL &&
+            report_extra_text(ips->extra, names[i].heading, &text))
+            json_write_text(&ips->w, names[i].key, fz_buffer_cstr(&text));
     }
 }
 
 /* What an .ips brought and the model has no member for goes out as it came in: uptime, vmSummary...
  * But parts of what is written here already are not repeated. */
 static void
-write_extra(struct json_write *w, const struct report *r)
+write_extra(struct ips *ips)
 {
-    static const char *const written[] = {"header",    "termination", "threads", "exception",
-                                          "osVersion", "bundleInfo",  "asi",     "asiBacktraces"};
-    if (!r->format || strcmp(r->format, "ips") != 0)
-        return;
-    struct json_walk walk = json_walk_start(fz_span_cstr(r->extra_json));
-    struct json_member member;
-    while (json_walk_next(&walk, &member)) {
-        bool is_written = false;
-        for (size_t i = 0; i < FZ_ARRAY_LEN(written); i++)
-            is_written = is_written || fz_span_is(member.key, written[i]);
-        if (is_written)
-            continue;
-        fz_buffer_text(w->out, w->comma ? ",\"" : "\"");
-        fz_buffer_append(w->out, member.key.data, member.key.len);
-        fz_buffer_text(w->out, "\":");
-        fz_buffer_append(w->out, member.value.data, member.value.len);
-        w->comma = true;
-    }
+    static const char *const written[] = {"header",      "termination", "threads", "exception",
+                                          "osVersion",   "bundleInfo",  "asi",     "usedImages",
+                                          "captureTime", "procLaunch",  NULL};
+    if (render_ips_is_ips(ips->r))
+        report_extra_write(&ips->w, ips->extra, written);
+    else
+        write_headings(ips);
 }
 
-/* "4.2 (4201)": version and build. */
-static void
-write_version(struct json_write *w, const char *version)
+static enum fz_code
+write_all(struct ips *ips, const struct report_envelope *envelope, struct fz_error *err)
 {
-    char first[128];
-    const char *open = version ? strstr(version, " (") : NULL;
-    size_t len = version ? strlen(version) : 0;
-    if (!open || version[len - 1] != ')' || (size_t)(open - version) >= sizeof(first)) {
-        json_write_text(w, "CFBundleShortVersionString", version);
-        return;
-    }
-    char build[128];
-    snprintf(first, sizeof(first), "%.*s", (int)(open - version), version);
-    snprintf(build, sizeof(build), "%.*s", (int)(version + len - 1 - (open + 2)), open + 2);
-    json_write_text(w, "CFBundleShortVersionString", first);
-    json_write_text(w, "CFBundleVersion", build);
-}
-
-static void
-write_images(struct json_write *w, const struct report *r, bool placeholder)
-{
-    static const struct report_image nowhere = {.name = NULL};
-    json_write_open(w, "usedImages", '[');
-    for (size_t i = 0; i < r->n_images + (placeholder ? 1 : 0); i++) {
-        const struct report_image *image = i < r->n_images ? &r->images[i] : &nowhere;
-        json_write_open(w, NULL, '{');
-        json_write_text(w, "source", image == &nowhere ? "A" : "P");
-        json_write_text(w, "arch", image->arch);
-        json_write_u64(w, "base", image->addr);
-        json_write_u64(w, "size", image->size);
-        write_dashed_uuid(w, "uuid", image); /* zeros if it has none, as Apple writes it */
-        json_write_text(w, "path", image->path);
-        json_write_text(w, "name", image->name);
-        json_write_text(w, "CFBundleIdentifier", image->bundle_id);
-        write_version(w, image->version);
-        json_write_close(w, '}');
-    }
-    json_write_close(w, ']');
+    char id[64];
+    enum fz_code code = render_ips_place_images(ips, err);
+    if (code != FZ_OK)
+        return code;
+    report_apple_id(ips->r, envelope, id);
+    write_header(ips, id);
+    fz_buffer_char(ips->w.out, '\n');
+    json_write_open(&ips->w, NULL, '{');
+    write_origin(ips, id);
+    render_ips_crash(ips);
+    render_ips_stacks(ips);
+    render_ips_images(ips);
+    write_extra(ips);
+    json_write_close(&ips->w, '}');
+    fz_buffer_char(ips->w.out, '\n');
+    return fz_buffer_done(ips->w.out, err);
 }
 
 enum fz_code
 report_render_ips(const struct report *report, const struct report_envelope *envelope,
                   struct fz_buffer *out, struct fz_error *err)
 {
-    char id[64];
-    report_apple_id(report, envelope, id);
-    struct json_write header = json_write_start(out);
-    write_header(&header, report, id);
-    fz_buffer_char(out, '\n');
-    struct json_write w = json_write_start(out);
-    json_write_open(&w, NULL, '{');
-    write_origin(&w, report, id);
-    render_ips_crash(&w, report);
-    bool outside = render_ips_stacks(&w, report);
-    write_images(&w, report, outside);
-    write_extra(&w, report);
-    json_write_close(&w, '}');
-    fz_buffer_char(out, '\n');
-    return fz_buffer_done(out, err);
+    FZ_CLEANUP(report_extra_decref) json_t *extra = report_extra_load(report);
+    struct ips ips = {.w = json_write_start(out), .r = report, .extra = extra};
+    enum fz_code code = write_all(&ips, envelope, err);
+    free(ips.places);
+    return code;
 }

@@ -58,25 +58,33 @@ write_span(struct json_write *w, const char *key, struct fz_span text)
 }
 
 static void
-write_termination(struct json_write *w, const struct report *r)
+write_termination(struct ips *ips)
 {
-    if (!r->crash.termination)
+    struct json_write *w = &ips->w;
+    const json_t *whole = json_object_get(ips->extra, "termination");
+    if (json_is_object(whole)) {
+        json_write_open(w, "termination", '{');
+        report_extra_write(w, whole, NULL);
+        json_write_close(w, '}');
         return;
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer by = fz_buffer_make(0);
-    struct termination t = take_apart(r->crash.termination);
+    }
+    if (!ips->r->crash.termination)
+        return;
+    struct termination t = take_apart(ips->r->crash.termination);
     json_write_open(w, "termination", '{');
     if (t.has_code)
         json_write_u64(w, "code", t.code);
     write_span(w, "namespace", t.space);
     write_span(w, "indicator", t.rest);
-    if (report_apple_text_in(r->extra_json, "termination", "byProc", &by))
-        json_write_text(w, "byProc", fz_buffer_cstr(&by));
     json_write_close(w, '}');
 }
 
 static void
-write_exception(struct json_write *w, const struct report_crash *crash)
+write_exception(struct ips *ips)
 {
+    static const char *const written[] = {"codes", "rawCodes", "type", "signal", "subtype", NULL};
+    struct json_write *w = &ips->w;
+    const struct report_crash *crash = &ips->r->crash;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer codes = fz_buffer_make(0);
     char subtype[256];
     report_apple_codes(crash, &codes);
@@ -92,17 +100,28 @@ write_exception(struct json_write *w, const struct report_crash *crash)
     json_write_text(w, "type", crash->mach);
     json_write_text(w, "signal", crash->signal);
     json_write_text(w, "subtype", *subtype ? subtype : NULL);
+    const json_t *rest = json_object_get(ips->extra, "exception");
+    if (json_is_object(rest) && render_ips_is_ips(ips->r))
+        report_extra_write(w, rest, written);
     json_write_close(w, '}');
 }
 
-/* The model does not say which image a message is from: those of an exception are from
- * CoreFoundation, others stand under the process. */
+/* Only an .ips says which image a message is from. Elsewhere those of an exception are from
+ * CoreFoundation, and others are put under the process. */
 static void
-write_messages(struct json_write *w, const struct report *r)
+write_messages(struct ips *ips)
 {
-    const struct report_crash *crash = &r->crash;
+    struct json_write *w = &ips->w;
+    const struct report_crash *crash = &ips->r->crash;
+    const json_t *asi = json_object_get(ips->extra, "asi");
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer thrown = fz_buffer_make(0);
     report_apple_thrown(crash, &thrown);
+    if (json_is_object(asi) && render_ips_is_ips(ips->r)) {
+        json_write_open(w, "asi", '{');
+        report_extra_write(w, asi, NULL);
+        json_write_close(w, '}');
+        return;
+    }
     if (thrown.len == 0 && crash->n_messages == 0)
         return;
     json_write_open(w, "asi", '{');
@@ -112,7 +131,7 @@ write_messages(struct json_write *w, const struct report *r)
         json_write_close(w, ']');
     }
     if (crash->n_messages) {
-        const char *process = r->process.name ? r->process.name : r->app_name;
+        const char *process = ips->r->process.name ? ips->r->process.name : ips->r->app_name;
         json_write_open(w, process ? process : "process", '[');
         for (size_t i = 0; i < crash->n_messages; i++)
             json_write_text(w, NULL, crash->messages[i]);
@@ -122,9 +141,9 @@ write_messages(struct json_write *w, const struct report *r)
 }
 
 void
-render_ips_crash(struct json_write *w, const struct report *r)
+render_ips_crash(struct ips *ips)
 {
-    write_exception(w, &r->crash);
-    write_termination(w, r);
-    write_messages(w, r);
+    write_exception(ips);
+    write_termination(ips);
+    write_messages(ips);
 }

@@ -1,5 +1,7 @@
 #include "server/report/render_ips.h"
 
+#include <stdio.h>
+
 #include "base/text.h"
 
 /* The number of an arm64 register x0 to x28, -1 for others. */
@@ -94,13 +96,14 @@ offset_of(const struct report_image *image, const struct report_frame *frame)
 }
 
 static void
-write_frame(struct json_write *w, const struct report *r, const struct report_frame *frame,
-            const struct report_symbol *symbol)
+write_frame(struct ips *ips, const struct report_frame *frame, const struct report_symbol *symbol)
 {
-    const struct report_image *image = image_of(r, frame);
+    struct json_write *w = &ips->w;
+    const struct report_image *image = image_of(ips->r, frame);
+    ips->outside = ips->outside || !image;
     json_write_open(w, NULL, '{');
     json_write_u64(w, "imageOffset", image ? offset_of(image, frame) : frame->addr);
-    json_write_u64(w, "imageIndex", image ? (uint64_t)(image - r->images) : r->n_images);
+    json_write_u64(w, "imageIndex", image ? ips->places[image - ips->r->images] : ips->nowhere);
     if (symbol) {
         json_write_text(w, "symbol", symbol->function);
         if (symbol->has_offset || symbol->inlined)
@@ -114,50 +117,53 @@ write_frame(struct json_write *w, const struct report *r, const struct report_fr
     json_write_close(w, '}');
 }
 
-/* Returns whether a frame lies in no image. */
-static bool
-write_frames(struct json_write *w, const char *key, const struct report *r,
-             const struct report_frame *frames, size_t n)
+static void
+write_frames(struct ips *ips, const char *key, const struct report_frame *frames, size_t n)
 {
-    bool outside = false;
-    json_write_open(w, key, '[');
+    json_write_open(&ips->w, key, '[');
     for (size_t i = 0; i < n; i++) {
         const struct report_frame *frame = &frames[i];
-        outside = outside || !image_of(r, frame);
         for (size_t k = 0; k < frame->n_symbols; k++)
-            write_frame(w, r, frame, &frame->symbols[k]);
+            write_frame(ips, frame, &frame->symbols[k]);
         if (frame->n_symbols == 0)
-            write_frame(w, r, frame, NULL);
+            write_frame(ips, frame, NULL);
     }
-    json_write_close(w, ']');
-    return outside;
+    json_write_close(&ips->w, ']');
 }
 
-bool
-render_ips_stacks(struct json_write *w, const struct report *r)
+static void
+write_thread(struct ips *ips, const struct report_thread *thread, bool crashed)
 {
-    const struct report_thread *crashed = report_apple_crashed(r);
-    enum report_cpu cpu = report_apple_cpu(r);
-    bool outside = false;
+    static const char *const written[] = {"name",   "queue",       "triggered",
+                                          "frames", "threadState", NULL};
+    struct json_write *w = &ips->w;
+    char key[24];
+    snprintf(key, sizeof(key), "%lld", (long long)thread->index);
+    const json_t *rest = json_object_get(json_object_get(ips->extra, "threads"), key);
+    json_write_open(w, NULL, '{');
     if (crashed)
-        json_write_u64(w, "faultingThread", (uint64_t)(crashed - r->threads));
-    json_write_open(w, "threads", '[');
-    for (size_t i = 0; i < r->n_threads; i++) {
-        const struct report_thread *thread = &r->threads[i];
-        json_write_open(w, NULL, '{');
-        if (thread == crashed)
-            json_write_bool(w, "triggered", true);
+        json_write_bool(w, "triggered", true);
+    if (!json_object_get(rest, "id")) /* the kernel's, where the report has it */
         json_write_i64(w, "id", thread->index);
-        json_write_text(w, "name", thread->name);
-        json_write_text(w, "queue", thread->queue);
-        write_registers(w, thread, cpu);
-        outside = write_frames(w, "frames", r, thread->frames, thread->n_frames) || outside;
-        json_write_close(w, '}');
-    }
-    json_write_close(w, ']');
+    report_extra_write(w, rest, written);
+    json_write_text(w, "name", thread->name);
+    json_write_text(w, "queue", thread->queue);
+    write_registers(w, thread, report_apple_cpu(ips->r));
+    write_frames(ips, "frames", thread->frames, thread->n_frames);
+    json_write_close(w, '}');
+}
+
+void
+render_ips_stacks(struct ips *ips)
+{
+    const struct report *r = ips->r;
+    const struct report_thread *crashed = report_apple_crashed(r);
+    if (crashed)
+        json_write_u64(&ips->w, "faultingThread", (uint64_t)(crashed - r->threads));
+    json_write_open(&ips->w, "threads", '[');
+    for (size_t i = 0; i < r->n_threads; i++)
+        write_thread(ips, &r->threads[i], &r->threads[i] == crashed);
+    json_write_close(&ips->w, ']');
     if (r->n_exception_frames)
-        outside = write_frames(w, "lastExceptionBacktrace", r, r->exception_frames,
-                               r->n_exception_frames) ||
-                  outside;
-    return outside;
+        write_frames(ips, "lastExceptionBacktrace", r->exception_frames, r->n_exception_frames);
 }

@@ -5,6 +5,7 @@
  * test_round_trip FOLDER..., as test_golden.c.
  */
 #include <dirent.h>
+#include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,6 +113,40 @@ compare_images(struct round *r, struct report *reports)
     }
 }
 
+/* What an .ips has and the model does not know goes through an .ips: thread ids, placeholders among
+ * the images, messages under their images, flags, keys of the header. */
+static void
+compare_extra(struct round *r, const struct report *a, const struct report *b)
+{
+    if (!same_text(a->format, "ips") || !same_text(b->format, "ips"))
+        return;
+    json_t *x = json_loads(a->extra_json ? a->extra_json : "{}", 0, NULL);
+    json_t *y = json_loads(b->extra_json ? b->extra_json : "{}", 0, NULL);
+    const char *key;
+    json_t *value;
+    json_object_foreach(x, key, value)
+    {
+        json_t *other = json_object_get(y, key);
+        const char *place;
+        json_t *image;
+        /* The header of a report that came without one is new; a placeholder that was no object is
+         * one now. */
+        if (strcmp(key, "header") == 0)
+            json_object_update_missing(value, other);
+        if (strcmp(key, "usedImages") == 0)
+            json_object_foreach(value, place, image)
+                json_object_update_missing(image, json_object_get(other, place));
+        if (!json_equal(value, other)) {
+            fprintf(stderr, "extra.%s: %s\n", key, other ? json_dumps(other, JSON_ENCODE_ANY) : "");
+            differs(r, "what the model does not know", 0, 0);
+        }
+    }
+    if (!x || !y)
+        differs(r, "extra is not JSON", 0, 0);
+    json_decref(x);
+    json_decref(y);
+}
+
 static void
 compare(struct round *r, struct report *reports)
 {
@@ -139,6 +174,8 @@ compare(struct round *r, struct report *reports)
     }
     compare_frames(r, reports, a->exception_frames, b->exception_frames, a->n_exception_frames, 0);
     compare_images(r, reports);
+    if (strcmp(r->as, "ips") == 0)
+        compare_extra(r, a, b);
 }
 
 static enum fz_code

@@ -436,7 +436,7 @@ test_ips(void **state)
     assert_non_null(header);
     assert_non_null(body);
     assert_string_equal(json_string_value(json_object_get(header, "os_version")),
-                        "iOS 18.1 (22B83)");
+                        "iPhone OS 18.1 (22B83)");
     assert_string_equal(json_string_value(json_object_get(header, "slice_uuid")),
                         "4c4c0000-0000-0000-0000-000000000000");
     const json_t *thread = json_array_get(json_object_get(body, "threads"), 0);
