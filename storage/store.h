@@ -125,22 +125,22 @@ enum { STORE_ID_TEXT = FZ_UUID_TEXT }; /* ids of reports and jobs: 32 lower-case
 
 struct store_report_new {
     int64_t project_id;
-    char id[STORE_ID_TEXT]; /* the client's own id, or a new one made by the caller */
-    char body_sha256[FZ_SHA256_TEXT];
-    const char *format;  /* "framezero", "kscrash"... */
-    struct fz_span body; /* raw bytes, inflated; stored compressed */
+    char id[STORE_ID_TEXT];           /* the client's own id, or a new one made by the caller */
+    char body_sha256[FZ_SHA256_TEXT]; /* of what makes it this report (ingest_identity) */
+    const char *format;               /* "framezero", "kscrash"... */
+    struct fz_span body;              /* raw bytes, inflated; stored compressed */
     int64_t received_ms;
     bool transient; /* for POST /symbolicate: hidden from lists, deleted by
                        store_report_take_transient */
     /* out */
-    bool is_duplicate; /* the same id, or the same body, was there before; `id` then becomes the
-                        * stored one's
-                        */
+    bool is_duplicate; /* the same body was there before; `id` then becomes the stored one's */
+    bool is_clash;     /* another report has the client's id; this one is stored under a new `id` */
     enum fz_code code; /* of this item when the batch as a whole was committed */
 };
 /* Insert reports and their jobs in one durable commit; after FZ_OK each item with code FZ_OK is on
- * disk. The same (project, id) or (project, body_sha256) is stored once. On failure nothing of the
- * batch was stored. */
+ * disk. The same (project, body_sha256) is stored once. The same (project, id) with another body is
+ * another report: it gets an id of its own, and both know of each other (store_report_clashes). On
+ * failure nothing of the batch was stored. */
 FZ_MUST_CHECK enum fz_code store_report_insert(struct store *store, struct store_report_new *items,
                                                size_t n, struct fz_error *err);
 
@@ -164,6 +164,17 @@ struct store_report {
 FZ_MUST_CHECK enum fz_code store_report_get(struct store *store, int64_t project_id, const char *id,
                                             struct fz_arena *arena, struct store_report *ret,
                                             struct fz_error *err);
+/* The reports that came with the id of this one, and the one whose id this one came with. Empty for
+ * nearly all; at most STORE_CLASHES. `id` must be that of a stored report. */
+enum { STORE_CLASHES = 16 };
+struct store_clash {
+    char id[STORE_ID_TEXT];
+    bool is_claimed; /* this report came with that id; else that report came with this one's */
+};
+FZ_MUST_CHECK enum fz_code store_report_clashes(struct store *store, int64_t project_id,
+                                                const char *id, struct fz_arena *arena,
+                                                struct store_clash **ret, size_t *ret_n,
+                                                struct fz_error *err);
 /* The symbolicated report (JSON); NOT_FOUND also while it is queued for the first time. */
 FZ_MUST_CHECK enum fz_code store_report_result(struct store *store, int64_t project_id,
                                                const char *id, struct fz_arena *arena,

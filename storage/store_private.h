@@ -48,6 +48,9 @@ FZ_MUST_CHECK enum fz_code store_report_insert_packed(struct store *store,
 /* Check the parts of an item that the database would refuse. */
 FZ_MUST_CHECK enum fz_code store_report_check(const struct store_report_new *item);
 
+/* Note in the transaction that there are `n` more reports (or fewer). */
+FZ_MUST_CHECK enum fz_code store_count_reports(struct sql *tx, int64_t n, struct fz_error *err);
+
 /* The columns of a summary in the order that store_report_read() expects, without SELECT. */
 extern const char store_report_columns[];
 void store_report_read(struct sql_rows *rows, struct fz_arena *arena, struct store_report *ret);

@@ -1,217 +1,5 @@
 #include "storage/store_private.h"
 
-#include <stdlib.h>
-
-/* Transactions that met a deadlock or the like run again this often. */
-static const int TRIES = 3;
-
-/* ---- insert ---- */
-
-enum fz_code
-store_report_check(const struct store_report_new *item)
-{
-    bool fine = item->project_id > 0 && store_is_id(item->id) &&
-                store_is_sha256(item->body_sha256) && item->format && item->format[0] &&
-                strlen(item->format) <= STORE_TEXT_SHORT;
-    return fine ? FZ_OK : FZ_E_MALFORMED;
-}
-
-/* Find the report that stands in the way of `item`: the same id, or else the same body. A report
- * that is only passing through is in nobody's way but its own id's. */
-static enum fz_code
-find_stored(struct sql *tx, const struct store_report_new *item, char ret_id[STORE_ID_TEXT],
-            bool *ret_found, struct fz_error *err)
-{
-    const struct sql_value args[] = {sql_int(item->project_id), sql_text(item->id),
-                                     sql_text(item->body_sha256), sql_int(item->transient)};
-    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    enum fz_code code =
-        sql_query(tx,
-                  "SELECT id FROM reports WHERE project_id = $1 AND id = $2 UNION ALL "
-                  "SELECT id FROM reports WHERE project_id = $1 AND body_sha256 = $3 AND "
-                  "transient = 0 AND $4 = 0 LIMIT 1",
-                  args, FZ_ARRAY_LEN(args), &rows, err);
-    if (code == FZ_OK)
-        code = sql_next(&rows, ret_found, err);
-    if (code == FZ_OK && *ret_found)
-        sql_col_copy(&rows, 0, ret_id, STORE_ID_TEXT);
-    return code;
-}
-
-/* The verdict on one item; the caller's item itself is only changed once all is committed. */
-struct outcome {
-    const struct store_packed *packed;
-    bool is_duplicate;
-    enum fz_code code;
-    char id[STORE_ID_TEXT];
-};
-
-/* By body, and of the same body in the order they came: two nodes that store the same reports then
- * go through them in one order, and do not wait for each other crosswise. */
-static int
-compare_outcomes(const void *a, const void *b)
-{
-    const struct outcome *x = a, *y = b;
-    const struct store_report_new *i = x->packed->item, *j = y->packed->item;
-    if (i->project_id != j->project_id)
-        return i->project_id < j->project_id ? -1 : 1;
-    int order = strncmp(i->body_sha256, j->body_sha256, sizeof(i->body_sha256));
-    return order ? order : (x->packed > y->packed) - (x->packed < y->packed);
-}
-
-static enum fz_code
-insert_row(struct sql *tx, struct outcome *outcome, int64_t *ret_key, struct fz_error *err)
-{
-    const struct store_report_new *item = outcome->packed->item;
-    const struct sql_value args[] = {sql_int(item->project_id),   sql_text(item->id),
-                                     sql_text(item->body_sha256), sql_int(item->transient),
-                                     sql_int(item->received_ms),  sql_text(item->format)};
-    bool found = false;
-    /* Twice, should the one in the way be deleted between the two looks. */
-    for (int i = 0; i < 2; i++) {
-        enum fz_code code =
-            sql_number(tx,
-                       "INSERT INTO reports (project_id, id, body_sha256, transient, received_ms, "
-                       "status, format) VALUES ($1, $2, $3, $4, $5, 'queued', $6) "
-                       "ON CONFLICT DO NOTHING RETURNING key",
-                       args, FZ_ARRAY_LEN(args), ret_key, &found, err);
-        if (code != FZ_OK || found)
-            return code;
-        code = find_stored(tx, item, outcome->id, &found, err);
-        if (code != FZ_OK)
-            return code;
-        if (found) {
-            outcome->is_duplicate = true;
-            outcome->code = item->transient ? FZ_E_CONFLICT : FZ_OK;
-            return FZ_OK;
-        }
-    }
-    return fz_fail(err, FZ_E_UNAVAILABLE, "report %s is being changed by others", item->id);
-}
-
-static enum fz_code
-insert_one(struct sql *tx, struct outcome *outcome, int64_t now, struct fz_error *err)
-{
-    const struct store_packed *packed = outcome->packed;
-    const struct store_report_new *item = packed->item;
-    int64_t key = 0;
-    memcpy(outcome->id, item->id, sizeof(outcome->id));
-    enum fz_code code = insert_row(tx, outcome, &key, err);
-    if (code != FZ_OK || outcome->is_duplicate)
-        return code;
-    const struct sql_value body[] = {sql_int(key),
-                                     sql_blob(fz_span_make(packed->body, packed->body_len))};
-    code = sql_exec(tx, "INSERT INTO report_bodies (report_key, body) VALUES ($1, $2)", body,
-                    FZ_ARRAY_LEN(body), NULL, err);
-    if (code != FZ_OK)
-        return code;
-    const struct sql_value job[] = {sql_int(item->project_id), sql_int(STORE_JOB_REPORT),
-                                    sql_text(item->id), sql_int(now)};
-    return sql_exec(tx,
-                    "INSERT INTO jobs (project_id, kind, subject, due_ms, queued_ms) "
-                    "VALUES ($1, $2, $3, $4, $4)",
-                    job, FZ_ARRAY_LEN(job), NULL, err);
-}
-
-static enum fz_code
-has_project(struct sql *tx, int64_t id, bool *ret, struct fz_error *err)
-{
-    const struct sql_value args[] = {sql_int(id)};
-    int64_t one;
-    return sql_number(tx, "SELECT 1 FROM projects WHERE id = $1", args, 1, &one, ret, err);
-}
-
-static enum fz_code
-count_new(struct sql *tx, int64_t n, struct fz_error *err)
-{
-    const struct sql_value args[] = {sql_int(n)};
-    return n == 0 ? FZ_OK
-                  : sql_exec(tx, "INSERT INTO report_counts (n) VALUES ($1)", args, 1, NULL, err);
-}
-
-static enum fz_code
-insert_batch(struct store *store, struct outcome *outcomes, size_t n, struct fz_error *err)
-{
-    int64_t now = 0, n_new = 0, known_project = 0;
-    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
-    enum fz_code code = sql_begin(store->sql, &tx, err);
-    if (code == FZ_OK)
-        code = sql_now(tx, &now, err);
-    for (size_t i = 0; code == FZ_OK && i < n; i++) {
-        struct outcome *outcome = &outcomes[i];
-        const struct store_report_new *item = outcome->packed->item;
-        outcome->is_duplicate = false;
-        outcome->code = store_report_check(item);
-        if (outcome->code != FZ_OK)
-            continue;
-        bool found = item->project_id == known_project;
-        if (!found)
-            code = has_project(tx, item->project_id, &found, err);
-        if (code != FZ_OK)
-            break;
-        if (!found) {
-            outcome->code = FZ_E_NOT_FOUND;
-            continue;
-        }
-        known_project = item->project_id;
-        code = insert_one(tx, outcome, now, err);
-        n_new += !outcome->is_duplicate && !item->transient;
-    }
-    if (code == FZ_OK)
-        code = count_new(tx, n_new, err);
-    if (code == FZ_OK)
-        code = sql_notify(tx, err);
-    return code == FZ_OK ? sql_commit(&tx, err) : code;
-}
-
-enum fz_code
-store_report_insert_packed(struct store *store, const struct store_packed *items, size_t n,
-                           struct fz_error *err)
-{
-    FZ_CLEANUP(store_freep) void *memory = calloc(n ? n : 1, sizeof(struct outcome));
-    if (!memory)
-        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    struct outcome *outcomes = memory;
-    enum fz_code code = FZ_OK;
-    for (size_t i = 0; i < n; i++)
-        outcomes[i].packed = &items[i];
-    if (n > 1)
-        qsort(outcomes, n, sizeof(*outcomes), compare_outcomes);
-    for (int i = 0; i < TRIES; i++) {
-        code = insert_batch(store, outcomes, n, err);
-        if (code == FZ_OK || !sql_may_retry(store->sql))
-            break;
-    }
-    for (size_t i = 0; code == FZ_OK && i < n; i++) {
-        struct store_report_new *item = outcomes[i].packed->item;
-        item->code = outcomes[i].code;
-        item->is_duplicate = outcomes[i].is_duplicate;
-        if (outcomes[i].is_duplicate)
-            memcpy(item->id, outcomes[i].id, sizeof(item->id));
-    }
-    return code;
-}
-
-enum fz_code
-store_report_insert(struct store *store, struct store_report_new *items, size_t n,
-                    struct fz_error *err)
-{
-    FZ_CLEANUP(store_freep) void *memory = calloc(n ? n : 1, sizeof(struct store_packed));
-    if (!memory)
-        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    struct store_packed *packed = memory;
-    enum fz_code code = FZ_OK;
-    for (size_t i = 0; code == FZ_OK && i < n; i++) {
-        packed[i].item = &items[i];
-        code = store_pack(items[i].body, &packed[i].body, &packed[i].body_len, err);
-    }
-    if (code == FZ_OK)
-        code = store_report_insert_packed(store, packed, n, err);
-    for (size_t i = 0; i < n; i++)
-        free(packed[i].body);
-    return code;
-}
-
 /* ---- read ---- */
 
 const char store_report_columns[] =
@@ -294,6 +82,39 @@ store_report_get(struct store *store, int64_t project_id, const char *id, struct
     return get_report(store->sql, "", args, arena, ret, err);
 }
 
+enum fz_code
+store_report_clashes(struct store *store, int64_t project_id, const char *id,
+                     struct fz_arena *arena, struct store_clash **ret, size_t *ret_n,
+                     struct fz_error *err)
+{
+    if (!store_is_id(id))
+        return no_report(err);
+    const struct sql_value args[] = {sql_int(project_id), sql_text(id), sql_int(STORE_CLASHES)};
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    struct store_clash *list = NULL;
+    size_t n = 0, room = 0;
+    bool row = false;
+    enum fz_code code = sql_query(
+        store->sql,
+        "SELECT claimed_id, 1, 0 AS key FROM reports WHERE project_id = $1 AND id = $2 AND "
+        "claimed_id IS NOT NULL UNION ALL "
+        "SELECT id, 0, key FROM reports WHERE project_id = $1 AND claimed_id = $2 "
+        "ORDER BY key LIMIT $3",
+        args, FZ_ARRAY_LEN(args), &rows, err);
+    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
+        list = store_grow(arena, list, n, &room, sizeof(*list));
+        if (!list)
+            return fz_arena_fail(arena, err);
+        sql_col_copy(&rows, 0, list[n].id, sizeof(list[n].id));
+        list[n++].is_claimed = sql_col_int(&rows, 1) != 0;
+    }
+    if (code != FZ_OK)
+        return code;
+    *ret = list;
+    *ret_n = n;
+    return FZ_OK;
+}
+
 static enum fz_code
 get_packed(struct sql *sql, const char *text, const struct sql_value args[2],
            struct fz_arena *arena, struct fz_span *ret, struct fz_error *err)
@@ -351,7 +172,7 @@ delete_report(struct sql *tx, const struct sql_value args[2], struct fz_error *e
             2, &transient, &found, err);
     if (code != FZ_OK)
         return code;
-    return found ? count_new(tx, transient ? 0 : -1, err) : no_report(err);
+    return found ? store_count_reports(tx, transient ? 0 : -1, err) : no_report(err);
 }
 
 enum fz_code

@@ -81,8 +81,9 @@ committed(void *user, struct store_report_new *item, enum fz_code code, const ch
     close_one(taking);
 }
 
-static void
-make_item(const struct taking *taking, const struct ingest_item *from, struct store_report_new *to)
+static enum fz_code
+make_item(const struct taking *taking, const struct ingest_item *from, struct store_report_new *to,
+          struct fz_error *err)
 {
     struct fz_uuid uuid = fz_uuid_new();
     *to = (struct store_report_new){
@@ -96,7 +97,7 @@ make_item(const struct taking *taking, const struct ingest_item *from, struct st
         memcpy(to->id, from->id, sizeof(to->id));
     else
         fz_uuid_format(&uuid, to->id);
-    fz_sha256_hex(from->body, to->body_sha256);
+    return ingest_identity(from->body, from->id, to->body_sha256, err);
 }
 
 static enum fz_code
@@ -115,9 +116,9 @@ split(struct taking *taking, struct fz_error *err)
     taking->items = fz_arena_array(&taking->arena, n, sizeof(*taking->items));
     if (!taking->items)
         return fz_arena_fail(&taking->arena, err);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; code == FZ_OK && i < n; i++) {
         if (found[i].code == FZ_OK)
-            make_item(taking, &found[i], &taking->items[taking->n++]);
+            code = make_item(taking, &found[i], &taking->items[taking->n++], err);
         else if (taking->n_refused++ == 0)
             taking->first = found[i].err;
     }
@@ -125,7 +126,7 @@ split(struct taking *taking, struct fz_error *err)
         fz_ignore(fz_fail(&taking->first, FZ_E_LIMIT, "more than %d reports in one body",
                           INGEST_ITEMS_MAX)); /* only fills it */
     taking->n_refused += n_cut;
-    return FZ_OK;
+    return code;
 }
 
 enum fz_code

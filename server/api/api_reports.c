@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "base/time.h"
+#include "server/api/api_clash.h"
 #include "server/api/api_json.h"
 #include "server/api/api_private.h"
 #include "server/report/render.h"
@@ -17,9 +18,13 @@ static enum fz_code
 answer_columns(struct api_call *call, const struct store_report *columns, int status,
                struct fz_error *err)
 {
+    const char **notes = NULL;
+    size_t n_notes = 0;
     struct store_project project = {0};
     enum fz_code code =
         store_project_by_id(call->store, columns->project_id, call->arena, &project, err);
+    if (!code)
+        code = api_clash_notes(call, columns->id, &notes, &n_notes, err);
     if (code)
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
@@ -30,6 +35,12 @@ answer_columns(struct api_call *call, const struct store_report *columns, int st
     api_json_text(&out, "format", columns->format);
     api_json_time(&out, "received", columns->received_ms);
     api_json_text(&out, "error", columns->error);
+    if (n_notes) {
+        api_json_open(&out, "notes", '[');
+        for (size_t i = 0; i < n_notes; i++)
+            api_json_text(&out, NULL, notes[i]);
+        api_json_close(&out, ']');
+    }
     api_json_close(&out, '}');
     return api_answer(call, status, &out, err);
 }
@@ -86,12 +97,19 @@ api_answer_stored(struct api_call *call, const struct store_report *columns, enu
                   int status, struct fz_error *err)
 {
     struct fz_span result = {0};
+    const char **notes = NULL;
+    size_t n_notes = 0;
     enum fz_code code =
         store_report_result(call->store, call->project_id, columns->id, call->arena, &result, err);
-    if (code && code != FZ_E_NOT_FOUND)
-        return code;
-    return api_answer_report(call, columns, code ? (struct fz_span){0} : result, format, status,
-                             err);
+    if (code == FZ_E_NOT_FOUND) {
+        code = FZ_OK;
+        result = (struct fz_span){0};
+    }
+    if (!code)
+        code = api_clash_notes(call, columns->id, &notes, &n_notes, err);
+    if (!code)
+        code = api_clash_apply(call, notes, n_notes, &result, err);
+    return code ? code : api_answer_report(call, columns, result, format, status, err);
 }
 
 static enum fz_code

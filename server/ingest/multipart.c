@@ -23,9 +23,8 @@ starts_with(struct fz_span text, const char *word)
     return text.len >= len && strncasecmp((const char *)text.data, word, len) == 0;
 }
 
-/* The boundary that the first line names; false if it is none, or no form's header follows. */
-static bool
-find_boundary(struct fz_span body, char ret[INGEST_BOUNDARY_TEXT])
+bool
+multipart_find_boundary(struct fz_span body, char ret[INGEST_BOUNDARY_TEXT])
 {
     size_t at = 0;
     while (at < body.len && (body.data[at] == '\r' || body.data[at] == '\n'))
@@ -53,7 +52,7 @@ static bool
 multipart_detect(struct fz_span head)
 {
     char boundary[INGEST_BOUNDARY_TEXT];
-    return find_boundary(head, boundary);
+    return multipart_find_boundary(head, boundary);
 }
 
 struct fz_span
@@ -114,7 +113,7 @@ read_form(struct fz_span body, struct fz_arena *arena, struct multipart_form *re
 {
     char boundary[INGEST_BOUNDARY_TEXT];
     struct multipart_form form = {0};
-    if (!find_boundary(body, boundary))
+    if (!multipart_find_boundary(body, boundary))
         return fz_fail_at(err, FZ_E_MALFORMED, 0, "multipart: no boundary");
     enum fz_code code = ingest_form_parse(body, boundary, arena, &form.parts, &form.n_parts, err);
     if (code != FZ_OK)

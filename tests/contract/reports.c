@@ -89,7 +89,8 @@ test_duplicates(void **state)
     }
     char first[STORE_ID_TEXT];
     memcpy(first, items[0].id, sizeof(first));
-    memcpy(items[1].id, first, sizeof(first));                          /* same id */
+    memcpy(items[1].id, first, sizeof(first)); /* same id, and the same body */
+    memcpy(items[1].body_sha256, items[0].body_sha256, FZ_SHA256_TEXT);
     memcpy(items[2].body_sha256, items[0].body_sha256, FZ_SHA256_TEXT); /* same body */
     items[3].project_id = c->other;                                     /* not the same */
     memcpy(items[3].id, first, sizeof(first));
@@ -108,6 +109,70 @@ test_duplicates(void **state)
     }
     struct store_job jobs[10];
     assert_int_equal(contract_claim_all(c, jobs, 10), 3);
+}
+
+/* The same id with another body is another report, and each of the two knows of the other. */
+static void
+test_id_clash(void **state)
+{
+    struct contract *c = *state;
+    static const char *const bodies[] = {"a", "b", "c", "b", "a", "c"};
+    struct store_report_new items[6];
+    struct store_report report;
+    struct store_clash *clashes;
+    struct fz_span body;
+    size_t n;
+    char claimed[STORE_ID_TEXT];
+    memcpy(claimed, contract_item(c->project, "").id, sizeof(claimed));
+    for (size_t i = 0; i < 6; i++) {
+        items[i] = contract_item(c->project, bodies[i]);
+        memcpy(items[i].id, claimed, sizeof(claimed));
+    }
+    /* One alone, then all the others in one commit. */
+    assert_ok(c, store_report_insert(c->store, &items[0], 1, &c->err));
+    assert_ok(c, store_report_insert(c->store, &items[1], 5, &c->err));
+    static const bool is_clash[] = {false, true, true, false, false, false};
+    for (size_t i = 0; i < 6; i++) {
+        assert_int_equal(items[i].code, FZ_OK);
+        assert_int_equal(items[i].is_clash, is_clash[i]);
+        assert_int_equal(items[i].is_duplicate, i >= 3);
+        assert_ok(c,
+                  store_report_body(c->store, c->project, items[i].id, &c->arena, &body, &c->err));
+        assert_true(fz_span_is(body, bodies[i]));
+    }
+    assert_string_equal(items[0].id, claimed);
+    assert_string_not_equal(items[1].id, claimed);
+    assert_string_not_equal(items[2].id, items[1].id);
+    assert_string_equal(items[3].id, items[1].id);
+    assert_string_equal(items[4].id, claimed);
+    assert_string_equal(items[5].id, items[2].id);
+    assert_ok(
+        c, store_report_clashes(c->store, c->project, claimed, &c->arena, &clashes, &n, &c->err));
+    assert_int_equal(n, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_false(clashes[i].is_claimed);
+        assert_true(strcmp(clashes[i].id, items[1].id) == 0 ||
+                    strcmp(clashes[i].id, items[2].id) == 0);
+    }
+    assert_ok(c, store_report_clashes(c->store, c->project, items[2].id, &c->arena, &clashes, &n,
+                                      &c->err));
+    assert_int_equal(n, 1);
+    assert_true(clashes[0].is_claimed);
+    assert_string_equal(clashes[0].id, claimed);
+    struct store_job jobs[10];
+    assert_int_equal(contract_claim_all(c, jobs, 10), 3);
+    /* Another project's ids are its own. */
+    struct store_report_new other = contract_item(c->other, "d");
+    memcpy(other.id, claimed, sizeof(claimed));
+    assert_ok(c, store_report_insert(c->store, &other, 1, &c->err));
+    assert_false(other.is_clash);
+    assert_string_equal(other.id, claimed);
+    assert_ok(c,
+              store_report_clashes(c->store, c->other, claimed, &c->arena, &clashes, &n, &c->err));
+    assert_int_equal(n, 0);
+    /* The first one may go; the others stay what they are. */
+    assert_ok(c, store_report_delete(c->store, c->project, claimed, &c->err));
+    assert_ok(c, store_report_get(c->store, c->project, items[1].id, &c->arena, &report, &c->err));
 }
 
 static void
@@ -241,9 +306,13 @@ int
 contract_run_reports(void)
 {
     const struct CMUnitTest tests[] = {
-        contract_test(test_insert_and_read), contract_test(test_bodies_of_all_sizes),
-        contract_test(test_duplicates),      contract_test(test_bad_items_do_not_spoil_the_batch),
-        contract_test(test_delete),          contract_test(test_reprocess),
+        contract_test(test_insert_and_read),
+        contract_test(test_bodies_of_all_sizes),
+        contract_test(test_duplicates),
+        contract_test(test_id_clash),
+        contract_test(test_bad_items_do_not_spoil_the_batch),
+        contract_test(test_delete),
+        contract_test(test_reprocess),
         contract_test(test_transient),
     };
     return cmocka_run_group_tests_name("reports", tests, NULL, NULL);

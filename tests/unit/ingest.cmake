@@ -1,4 +1,5 @@
 fz_unit_test(ingest fz_ingest fz_config)
+fz_unit_test(ingest_identity fz_ingest fz_config)
 fz_unit_test(ingest_array fz_ingest fz_config)
 fz_unit_test(ingest_crash_text fz_ingest fz_config)
 fz_unit_test(ingest_bugsnag fz_ingest fz_config)
