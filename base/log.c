@@ -1,14 +1,22 @@
+#define _GNU_SOURCE /* F_SETPIPE_SZ */
 #include "base/log.h"
 
 #include "base/file.h"
 #include "base/time.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-enum { LINE_MAX_BYTES = 1000 };
+enum { LINE_MAX_BYTES = 1000, PIPE_BYTES = 1024 * 1024 };
 
 static _Atomic int lowest_level = FZ_LOG_INFO;
 
@@ -17,6 +25,102 @@ fz_log_set_level(enum fz_log_level level)
 {
     atomic_store(&lowest_level, (int)level);
 }
+
+/* ---- standard error, without waiting for who reads it ------------------------------------- */
+
+/* Whoever reads the log may stop reading, and then a write to a pipe waits for ever. O_NONBLOCK on
+ * descriptor 2 itself would also change it for the shell and for every other process that has the
+ * same pipe or terminal: a pipe or terminal is opened a second time instead. */
+enum sink_kind {
+    SINK_UNKNOWN,
+    SINK_FILE,   /* waits for its disk only */
+    SINK_OWN,    /* opened again, with O_NONBLOCK */
+    SINK_SOCKET, /* journald */
+    SINK_POLLED, /* could not be opened again */
+};
+
+static struct sink {
+    pthread_mutex_t lock;
+    enum sink_kind kind;
+    int fd;
+    uint64_t n_dropped;
+    size_t n_rest; /* of a line of which only a part was taken */
+    char rest[LINE_MAX_BYTES + 2];
+} sink = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void
+open_sink(void)
+{
+    struct stat st;
+    sink.fd = STDERR_FILENO;
+    sink.kind = SINK_FILE;
+    if (fstat(STDERR_FILENO, &st) != 0)
+        return;
+    if (S_ISSOCK(st.st_mode))
+        sink.kind = SINK_SOCKET;
+    if (!S_ISFIFO(st.st_mode) && !isatty(STDERR_FILENO))
+        return;
+    int fd = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    sink.kind = fd >= 0 ? SINK_OWN : SINK_POLLED;
+    if (fd >= 0)
+        sink.fd = fd;
+#ifdef F_SETPIPE_SZ
+    /* Room for a few thousand lines while the reader is busy; the system may refuse it. */
+    if (S_ISFIFO(st.st_mode) && fcntl(sink.fd, F_GETPIPE_SZ) < PIPE_BYTES)
+        fz_ignore(fcntl(sink.fd, F_SETPIPE_SZ, PIPE_BYTES) < 0);
+#endif
+}
+
+/* As write(), at once. */
+static ssize_t
+put_some(const char *bytes, size_t len)
+{
+    if (sink.kind == SINK_SOCKET)
+        return send(sink.fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+    struct pollfd poll_fd = {.fd = sink.fd, .events = POLLOUT};
+    if (sink.kind == SINK_POLLED && poll(&poll_fd, 1, 0) == 0) {
+        errno = EAGAIN;
+        return -1;
+    }
+    return write(sink.fd, bytes, len);
+}
+
+/* Returns how much was taken: all, or what there was room for. */
+static size_t
+put(const char *bytes, size_t len)
+{
+    size_t done = 0;
+    while (done < len) {
+        ssize_t n = put_some(bytes + done, len - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        done += (size_t)n;
+    }
+    return done;
+}
+
+/* A line is written whole, or begun and ended later, or not at all (false). */
+static bool
+put_line(const char *line, size_t len)
+{
+    if (sink.n_rest) {
+        size_t done = put(sink.rest, sink.n_rest);
+        memmove(sink.rest, sink.rest + done, sink.n_rest - done);
+        sink.n_rest -= done;
+        if (sink.n_rest)
+            return false;
+    }
+    size_t done = put(line, len);
+    if (done == 0)
+        return false;
+    memcpy(sink.rest, line + done, len - done);
+    sink.n_rest = len - done;
+    return true;
+}
+
+/* ---- lines -------------------------------------------------------------------------------- */
 
 static const char *
 level_name(enum fz_log_level level)
@@ -34,21 +138,17 @@ level_name(enum fz_log_level level)
     return "error";
 }
 
-void
-fz_log(enum fz_log_level level, const char *msg, const char *fmt, ...)
+FZ_PRINTF(4, 0)
+static size_t
+format_line(char line[LINE_MAX_BYTES + 2], enum fz_log_level level, const char *msg,
+            const char *fmt, va_list args)
 {
-    if ((int)level < atomic_load(&lowest_level))
-        return;
     char stamp[FZ_TIME_TEXT];
     fz_time_format(fz_time_now_ms(), stamp);
-    char line[LINE_MAX_BYTES + 2];
     int head =
         snprintf(line, LINE_MAX_BYTES, "ts=%s level=%s msg=\"%s\" ", stamp, level_name(level), msg);
     size_t len = head < 0 ? 0 : head < LINE_MAX_BYTES ? (size_t)head : LINE_MAX_BYTES - 1;
-    va_list args;
-    va_start(args, fmt);
     int tail = vsnprintf(line + len, LINE_MAX_BYTES - len, fmt, args);
-    va_end(args);
     if (tail > 0)
         len += (size_t)tail < LINE_MAX_BYTES - len ? (size_t)tail : LINE_MAX_BYTES - len - 1;
     while (len && line[len - 1] == ' ')
@@ -58,8 +158,40 @@ fz_log(enum fz_log_level level, const char *msg, const char *fmt, ...)
             line[i] = '?';
     }
     line[len++] = '\n';
-    fz_ignore(fz_file_write_fd(STDERR_FILENO, fz_span_make(line, len),
-                               NULL)); /* nowhere left to tell it */
+    return len;
+}
+
+/* Before the first line that there is room for again. */
+FZ_PRINTF(1, 2)
+static bool
+put_dropped(const char *fmt, ...)
+{
+    char line[LINE_MAX_BYTES + 2];
+    va_list args;
+    va_start(args, fmt);
+    size_t len = format_line(line, FZ_LOG_WARN, "log lines dropped", fmt, args);
+    va_end(args);
+    return put_line(line, len);
+}
+
+void
+fz_log(enum fz_log_level level, const char *msg, const char *fmt, ...)
+{
+    if ((int)level < atomic_load(&lowest_level))
+        return;
+    char line[LINE_MAX_BYTES + 2];
+    va_list args;
+    va_start(args, fmt);
+    size_t len = format_line(line, level, msg, fmt, args);
+    va_end(args);
+    pthread_mutex_lock(&sink.lock);
+    if (sink.kind == SINK_UNKNOWN)
+        open_sink();
+    if (sink.n_dropped && put_dropped("n=%llu", (unsigned long long)sink.n_dropped))
+        sink.n_dropped = 0;
+    if (sink.n_dropped || !put_line(line, len))
+        sink.n_dropped++;
+    pthread_mutex_unlock(&sink.lock);
 }
 
 const char *

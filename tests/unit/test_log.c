@@ -1,0 +1,147 @@
+#define _GNU_SOURCE /* F_SETPIPE_SZ */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/log.h"
+
+enum { LINES = 50000, TEXT_MAX = 8 * 1024 * 1024 };
+
+/* A process whose standard error is `fd` logs LINES lines, which nobody reads meanwhile, says so through
+ * `done`, waits for `go`, and logs one more. */
+static pid_t
+start_writer(int fd, int done, int go)
+{
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid > 0)
+        return pid;
+    char byte = 'x';
+    dup2(fd, STDERR_FILENO);
+    close(fd);
+    for (int i = 0; i < LINES; i++)
+        fz_log(FZ_LOG_INFO, "numbered", "n=%d", i);
+    if (write(done, &byte, 1) != 1 || read(go, &byte, 1) != 1)
+        _exit(3);
+    fz_log(FZ_LOG_INFO, "last", "%s", "");
+    _exit(0);
+}
+
+static void
+check_lines(const char *text)
+{
+    int next = 0, n;
+    unsigned long long dropped = 0;
+    bool has_last = false;
+    while (*text) {
+        const char *end = strchr(text, '\n'), *at;
+        assert_non_null(end); /* no line is cut */
+        assert_int_equal(strncmp(text, "ts=", 3), 0);
+        if ((at = strstr(text, "msg=\"numbered\" n=")) != NULL && at < end) {
+            assert_int_equal(sscanf(at, "msg=\"numbered\" n=%d", &n), 1);
+            assert_int_equal(n, next); /* in order, and nothing is missing before the first loss */
+            next++;
+        } else if ((at = strstr(text, "msg=\"log lines dropped\" n=")) != NULL && at < end) {
+            assert_int_equal(sscanf(at, "msg=\"log lines dropped\" n=%llu", &dropped), 1);
+            assert_false(has_last);
+        } else {
+            at = strstr(text, "msg=\"last\"\n");
+            assert_true(at != NULL && at < end);
+            has_last = true;
+        }
+        text = end + 1;
+    }
+    assert_true(next > 0);
+    assert_true(dropped > 0);
+    assert_true(has_last);
+    assert_int_equal((unsigned long long)next + dropped, LINES);
+}
+
+static void
+check_reader_that_stops(int read_end, int write_end)
+{
+    int done[2], go[2], status;
+    char byte;
+    assert_int_equal(pipe(done), 0);
+    assert_int_equal(pipe(go), 0);
+    pid_t pid = start_writer(write_end, done[1], go[0]);
+    close(write_end);
+    close(done[1]);
+    assert_int_equal(read(done[0], &byte, 1), 1); /* it never came to this while logging waited */
+    char *text = calloc(1, TEXT_MAX);
+    assert_non_null(text);
+    size_t len = 0;
+    /* What waits is read first, so that there is room for the last line. */
+    assert_int_equal(fcntl(read_end, F_SETFL, O_NONBLOCK), 0);
+    for (ssize_t n; (n = read(read_end, text + len, TEXT_MAX - 1 - len)) > 0;)
+        len += (size_t)n;
+    assert_int_equal(write(go[1], "x", 1), 1);
+    assert_int_equal(fcntl(read_end, F_SETFL, 0), 0);
+    for (ssize_t n; (n = read(read_end, text + len, TEXT_MAX - 1 - len)) > 0;)
+        len += (size_t)n;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    check_lines(text);
+    free(text);
+    close(read_end);
+    close(done[0]);
+    close(go[0]);
+    close(go[1]);
+}
+
+static void
+a_pipe_that_nobody_reads(void **state FZ_UNUSED)
+{
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    check_reader_that_stops(ends[0], ends[1]);
+}
+
+static void
+a_socket_that_nobody_reads(void **state FZ_UNUSED)
+{
+    int ends[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    check_reader_that_stops(ends[0], ends[1]);
+}
+
+/* Other processes share standard error: what they write must not fail because of us. */
+static void
+the_shared_pipe_stays_as_it_was(void **state FZ_UNUSED)
+{
+    int ends[2], status;
+    assert_int_equal(pipe(ends), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        fz_log(FZ_LOG_INFO, "one", "%s", "");
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(fcntl(ends[1], F_GETFL) & O_NONBLOCK, 0);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pipe_that_nobody_reads),
+        cmocka_unit_test(a_socket_that_nobody_reads),
+        cmocka_unit_test(the_shared_pipe_stays_as_it_was),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
