@@ -1,11 +1,9 @@
-#define _GNU_SOURCE /* F_SETPIPE_SZ */
 #include "base/log.h"
 
-#include "base/file.h"
+#include "base/platform.h"
 #include "base/time.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -60,15 +58,11 @@ open_sink(void)
         sink.kind = SINK_SOCKET;
     if (!S_ISFIFO(st.st_mode) && !isatty(STDERR_FILENO))
         return;
-    int fd = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    /* With room for a few thousand lines while the reader is busy. */
+    int fd = fz_platform_open_again(STDERR_FILENO, PIPE_BYTES);
     sink.kind = fd >= 0 ? SINK_OWN : SINK_POLLED;
     if (fd >= 0)
         sink.fd = fd;
-#ifdef F_SETPIPE_SZ
-    /* Room for a few thousand lines while the reader is busy; the system may refuse it. */
-    if (S_ISFIFO(st.st_mode) && fcntl(sink.fd, F_GETPIPE_SZ) < PIPE_BYTES)
-        fz_ignore(fcntl(sink.fd, F_SETPIPE_SZ, PIPE_BYTES) < 0);
-#endif
 }
 
 /* As write(), at once. */
@@ -76,7 +70,7 @@ static ssize_t
 put_some(const char *bytes, size_t len)
 {
     if (sink.kind == SINK_SOCKET)
-        return send(sink.fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+        return send(sink.fd, bytes, len, MSG_DONTWAIT);
     struct pollfd poll_fd = {.fd = sink.fd, .events = POLLOUT};
     if (sink.kind == SINK_POLLED && poll(&poll_fd, 1, 0) == 0) {
         errno = EAGAIN;

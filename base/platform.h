@@ -34,6 +34,11 @@ const void *fz_platform_find(const void *bytes, size_t len, const void *needle, 
  * give a thread as little as 128 KiB. 0 or an error number. */
 FZ_MUST_CHECK int fz_platform_thread(pthread_t *ret, void *(*run)(void *), void *user);
 
+/* What `fd` writes to (a pipe or a terminal), opened a second time so that a write never waits, which
+ * O_NONBLOCK on `fd` itself would also do to all others who share it. A pipe is made to hold up to
+ * `pipe_bytes`. -1 if it cannot be opened again. */
+FZ_MUST_CHECK int fz_platform_open_again(int fd, int pipe_bytes);
+
 /* How many processors can run threads now, at least 1. */
 unsigned fz_platform_n_cores(void);
 

@@ -3,7 +3,9 @@
 #include "base/platform.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -53,6 +55,20 @@ int
 fz_platform_thread(pthread_t *ret, void *(*run)(void *), void *user)
 {
     return pthread_create(ret, NULL, run, user); /* glibc: RLIMIT_STACK, as the main thread's */
+}
+
+int
+fz_platform_open_again(int fd, int pipe_bytes)
+{
+    char path[32];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    int again = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (again < 0)
+        return -1;
+    int size = fcntl(again, F_GETPIPE_SZ); /* -1: no pipe */
+    if (size >= 0 && size < pipe_bytes)
+        fz_ignore(fcntl(again, F_SETPIPE_SZ, pipe_bytes) < 0); /* over the user's limit: as it is */
+    return again;
 }
 
 unsigned

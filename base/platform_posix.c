@@ -94,6 +94,14 @@ fz_platform_thread(pthread_t *ret, void *(*run)(void *), void *user)
 }
 
 /* POSIX has no name for it before 2024; every system this runs on has this one. */
+/* /dev/fd/N is the same open file again, with the same flags. */
+int
+fz_platform_open_again(int fd FZ_UNUSED, int pipe_bytes FZ_UNUSED)
+{
+    errno = ENOTSUP;
+    return -1;
+}
+
 unsigned
 fz_platform_n_cores(void)
 {

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -15,8 +16,11 @@
 #include "server/doors/doors.h"
 #include "server/serve_setup.h"
 #include "server/serve_workers.h"
+#include "server/supervise.h"
 
-enum { HTTP_GRACE_MS = 10000, WORKER_GRACE_MS = 20000 };
+extern char **environ;
+
+enum { HTTP_GRACE_MS = 10000, WORKER_GRACE_MS = 20000, SERVE_GRACE_MS = 45000 };
 
 struct serve {
     struct config config;
@@ -36,18 +40,6 @@ count_workers(void *user)
     if (!atomic_load(&serve->is_up))
         return 0;
     return serve->config.workers == 0 ? -1 : serve_workers_running(serve->workers);
-}
-
-/* Signals are taken one by one by the main thread, so no handler ever interrupts anything. */
-static void
-block_signals(sigset_t *ret)
-{
-    sigemptyset(ret);
-    sigaddset(ret, SIGTERM);
-    sigaddset(ret, SIGINT);
-    sigaddset(ret, SIGCHLD);
-    sigprocmask(SIG_BLOCK, ret, NULL);
-    signal(SIGPIPE, SIG_IGN);
 }
 
 /* A connection is a descriptor; the soft default of 1,024 is below limits.connections. */
@@ -116,7 +108,8 @@ start(struct serve *serve, int argc, char **argv, struct fz_error *err)
     if (!code)
         code = metrics_create(&serve->metrics, &serve->metrics_fd, err);
     if (!code)
-        code = serve_workers_create(config, argc, argv, serve->metrics_fd, &serve->workers, err);
+        code = serve_workers_create(config, argc, argv, serve->metrics_fd, false, &serve->workers,
+                                    err);
     if (!code)
         code = start_http(serve, err);
     if (code)
@@ -129,6 +122,7 @@ start(struct serve *serve, int argc, char **argv, struct fz_error *err)
     atomic_store(&serve->is_up, true);
     if (first.is_first)
         serve_setup_print_first(config, url, &first);
+    supervise_ready();
     config_hide_password(config->database, database, sizeof(database));
     fz_log(FZ_LOG_INFO, "serving", "url=%s data=%s database=%s workers=%d migrations=%u", url,
            config->data_dir, database, config->workers, n_applied);
@@ -142,7 +136,7 @@ run(struct serve *serve, const sigset_t *signals)
         int64_t ms = serve_workers_tend(serve->workers);
         const struct timespec nap = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
         int number = sigtimedwait(signals, NULL, &nap);
-        if (number != SIGTERM && number != SIGINT)
+        if (number <= 0 || number == SIGCHLD)
             continue;
         fz_log(FZ_LOG_INFO, "stopping", "signal=%d", number);
         return;
@@ -168,22 +162,60 @@ stop(struct serve *serve)
     fz_closep(&serve->lock_fd);
 }
 
+/* The process that HTTP is served by. */
+static int
+serve_here(struct serve *serve, int argc, char **argv, const sigset_t *signals)
+{
+    struct fz_error err;
+    if (serve->config.workers < 0) {
+        long cores = sysconf(_SC_NPROCESSORS_ONLN);
+        serve->config.workers = cores < 1 ? 1 : cores > 64 ? 64 : (int)cores;
+    }
+    raise_file_limit();
+    enum fz_code code = start(serve, argc, argv, &err);
+    if (code)
+        fprintf(stderr, "framezero serve: %s\n", err.text);
+    else
+        run(serve, signals);
+    stop(serve);
+    if (!code)
+        fz_log(FZ_LOG_INFO, "stopped", "%s", "");
+    return code ? 1 : 0;
+}
+
+/* The process that starts it again when it dies. It opens nothing and has one thread. */
+static int
+supervise_serve(int argc, char **argv, const sigset_t *signals)
+{
+    static char program[] = "framezero";
+    char **arguments = calloc((size_t)argc + 2, sizeof(*arguments));
+    struct supervise *supervise = NULL;
+    struct fz_error err;
+    enum fz_code code = FZ_OK;
+    if (!arguments) {
+        code = fz_fail(&err, FZ_E_NO_MEMORY, "out of memory");
+    } else {
+        arguments[0] = program;
+        memcpy(arguments + 1, argv, (size_t)argc * sizeof(*argv));
+        const struct supervise_plan plan = {
+            .name = "serve", .argv = arguments, .envp = environ, .n = 1, .may_give_up = true};
+        code = supervise_create(&plan, &supervise, &err);
+    }
+    if (code)
+        fprintf(stderr, "framezero serve: %s\n", err.text);
+    int exit_code = code ? 1 : supervise_run(supervise, signals, SERVE_GRACE_MS);
+    free(arguments);
+    return exit_code;
+}
+
 int
 cmd_serve(int argc, char **argv)
 {
-    static const char *const allowed[] = {"listen",
-                                          "data",
-                                          "database",
-                                          "blobs",
-                                          "workers",
-                                          "migrate",
-                                          "log-level",
-                                          "learned-names",
-                                          "public-url",
-                                          "upload-wait",
-                                          "symbolicate-v5-project",
-                                          "trusted-proxies",
-                                          NULL};
+    static const char *const allowed[] = {
+        "listen",          "data",       "database",    "blobs",
+        "workers",         "migrate",    "supervise",   "log-level",
+        "learned-names",   "public-url", "upload-wait", "symbolicate-v5-project",
+        "trusted-proxies", NULL};
     static struct serve serve = {.lock_fd = -1, .metrics_fd = -1};
     struct fz_error err;
     sigset_t signals;
@@ -191,24 +223,15 @@ cmd_serve(int argc, char **argv)
         printf("usage: framezero serve [OPTIONS]\n\n%s", config_help());
         return 0;
     }
+    /* At once, unlike a worker: nothing is lost, and its successor needs the database's lock. */
+    bool is_supervised = supervise_join(SIGKILL);
     if (config_load(argc, argv, allowed, &serve.config, &err)) {
         fprintf(stderr, "framezero serve: %s\n", err.text);
         return 2;
     }
-    if (serve.config.workers < 0) {
-        long cores = sysconf(_SC_NPROCESSORS_ONLN);
-        serve.config.workers = cores < 1 ? 1 : cores > 64 ? 64 : (int)cores;
-    }
     config_set_log_level(&serve.config);
-    block_signals(&signals);
-    raise_file_limit();
-    enum fz_code code = start(&serve, argc, argv, &err);
-    if (code)
-        fprintf(stderr, "framezero serve: %s\n", err.text);
-    else
-        run(&serve, &signals);
-    stop(&serve);
-    if (!code)
-        fz_log(FZ_LOG_INFO, "stopped", "%s", "");
-    return code ? 1 : 0;
+    supervise_signals(&signals);
+    if (is_supervised || !serve.config.supervise)
+        return serve_here(&serve, argc, argv, &signals);
+    return supervise_serve(argc, argv, &signals);
 }

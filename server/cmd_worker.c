@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -15,16 +14,28 @@
 #include "server/config.h"
 #include "server/metrics.h"
 #include "server/serve_workers.h"
+#include "server/supervise.h"
 #include "server/worker/worker.h"
 
 enum { GRACE_MS = 60 * 1000 };
 
 static volatile sig_atomic_t is_stopping;
+static bool is_supervised, was_ready;
 
+/* A worker finishes the job in hand. One that nobody watches any more does not take long over it. */
 static void
 on_stop(int number FZ_UNUSED)
 {
     is_stopping = 1;
+    if (is_supervised && !supervise_has_parent())
+        alarm(GRACE_MS / 1000);
+}
+
+static void
+on_ready(void)
+{
+    was_ready = true;
+    supervise_ready();
 }
 
 static bool
@@ -43,8 +54,6 @@ inherited_metrics(void)
     struct fz_error err;
     if (!text || !fz_text_i64(fz_span_cstr(text), &fd) || fd < 3 || fd > INT32_MAX)
         return NULL;
-    /* It also ends its workers when it is killed itself. */
-    fz_ignore(prctl(PR_SET_PDEATHSIG, SIGTERM) != 0); /* kinder, not vital */
     if (metrics_attach((int)fd, &metrics, &err) != FZ_OK)
         fz_log(FZ_LOG_WARN, "no metrics", "error=\"%s\"", err.text);
     close((int)fd);
@@ -60,12 +69,14 @@ learned_mode(const char *word)
 }
 
 static enum fz_code
-work(const struct config *config, struct fz_error *err)
+work(const struct config *config, const sigset_t *signals, struct fz_error *err)
 {
     /* Without SA_RESTART: a wait for new jobs ends at once. */
     struct sigaction action = {.sa_handler = on_stop};
     sigemptyset(&action.sa_mask);
-    if (sigaction(SIGTERM, &action, NULL) != 0 || sigaction(SIGINT, &action, NULL) != 0)
+    if (sigaction(SIGTERM, &action, NULL) != 0 || sigaction(SIGINT, &action, NULL) != 0 ||
+        (sigismember(signals, SIGHUP) && sigaction(SIGHUP, &action, NULL) != 0) ||
+        sigprocmask(SIG_UNBLOCK, signals, NULL) != 0)
         return fz_fail_errno(err, "cannot take signals");
     char name[WORKER_NAME];
     worker_name(name);
@@ -75,64 +86,75 @@ work(const struct config *config, struct fz_error *err)
                                          .name = name,
                                          .limits = &config->limits,
                                          .learned = learned_mode(config->learned_names),
-                                         .metrics = metrics};
+                                         .metrics = metrics,
+                                         .ready = on_ready};
     enum fz_code code = worker_run(&worker, should_stop, NULL, err);
     if (metrics)
         metrics_detach(metrics);
     return code;
 }
 
-/* As many processes as asked for; this one only watches them. */
-static enum fz_code
-supervise(const struct config *config, int argc, char **argv, struct fz_error *err)
+/* As many processes as asked for; this one only watches them. Returns the exit code. */
+static int
+supervise_workers(const struct config *config, int argc, char **argv, const sigset_t *signals)
 {
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGCHLD);
-    if (sigprocmask(SIG_BLOCK, &signals, NULL) != 0)
-        return fz_fail_errno(err, "cannot take signals");
+    struct fz_error err;
     struct metrics *metrics = NULL;
     FZ_CLEANUP(fz_closep) int fd = -1;
     struct serve_workers *workers = NULL;
-    enum fz_code code = metrics_create(&metrics, &fd, err);
+    enum fz_code code = metrics_create(&metrics, &fd, &err);
     if (code == FZ_OK)
-        code = serve_workers_create(config, argc, argv, fd, &workers, err);
-    for (int number = 0; code == FZ_OK && number != SIGTERM && number != SIGINT;) {
-        int64_t ms = serve_workers_tend(workers);
-        const struct timespec nap = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
-        number = sigtimedwait(&signals, NULL, &nap);
-    }
-    serve_workers_destroy(workers, GRACE_MS);
+        code = serve_workers_create(config, argc, argv, fd, true, &workers, &err);
+    if (code != FZ_OK)
+        fprintf(stderr, "framezero worker: %s\n", err.text);
+    int exit_code = code ? 1 : serve_workers_run(workers, signals, GRACE_MS);
+    serve_workers_destroy(workers, 0);
     if (metrics)
         metrics_detach(metrics);
-    return code;
+    return exit_code;
+}
+
+/* --no-supervise is one worker, in this very process. */
+static enum fz_code
+settle_workers(struct config *config, struct fz_error *err)
+{
+    if (config->workers < 0) {
+        long cores = config->supervise ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
+        config->workers = cores < 1 ? 1 : cores > 64 ? 64 : (int)cores;
+    }
+    if (!config->supervise && config->workers != 1)
+        return fz_fail(err, FZ_E_MALFORMED,
+                       "--no-supervise runs a single worker: leave out --workers %d, or start "
+                       "that many",
+                       config->workers);
+    return FZ_OK;
 }
 
 int
 cmd_worker(int argc, char **argv)
 {
-    static const char *const allowed[] = {"data",      "database",      "blobs", "workers",
-                                          "log-level", "learned-names", NULL};
+    static const char *const allowed[] = {"data",      "database",  "blobs",         "workers",
+                                          "supervise", "log-level", "learned-names", NULL};
     struct config config;
     struct fz_error err;
+    sigset_t signals;
     if (config_take_flag(&argc, argv, "help")) {
         printf("usage: framezero worker [--workers N] [OPTIONS]\n\n%s", config_help());
         return 0;
     }
-    if (config_load(argc, argv, allowed, &config, &err)) {
+    is_supervised = supervise_join(SIGTERM);
+    if (config_load(argc, argv, allowed, &config, &err) ||
+        (!is_supervised && settle_workers(&config, &err))) {
         fprintf(stderr, "framezero worker: %s\n", err.text);
         return 2;
     }
-    if (config.workers < 0) {
-        long cores = sysconf(_SC_NPROCESSORS_ONLN);
-        config.workers = cores < 1 ? 1 : cores > 64 ? 64 : (int)cores;
-    }
     config_set_log_level(&config);
-    enum fz_code code =
-        config.workers == 1 ? work(&config, &err) : supervise(&config, argc, argv, &err);
+    supervise_signals(&signals);
+    if (!is_supervised && config.supervise)
+        return supervise_workers(&config, argc, argv, &signals);
+    enum fz_code code = work(&config, &signals, &err);
     if (code)
         fprintf(stderr, "framezero worker: %s\n", err.text);
-    return code ? 1 : 0;
+    /* The database was upgraded: starting the same program again would not help. */
+    return code == FZ_E_CONFLICT && was_ready ? 2 : code ? 1 : 0;
 }

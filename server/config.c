@@ -40,6 +40,7 @@ static const struct option {
     {"public-url", KIND_TEXT, MEMBER(public_url)},
     {"workers", KIND_WORKERS, MEMBER(workers)},
     {"migrate", KIND_BOOL, MEMBER(migrate)},
+    {"supervise", KIND_BOOL, MEMBER(supervise)},
     {"log-level", KIND_LEVEL, MEMBER(log_level)},
     {"symbolicate-v5-project", KIND_TEXT, MEMBER(symbolicate_v5_project)},
     {"upload-wait", KIND_SECONDS, MEMBER(upload_wait_s)},
@@ -60,6 +61,9 @@ config_help(void)
            "  --public-url URL     FRAMEZERO_PUBLIC_URL   the address it listens on\n"
            "  --workers N          FRAMEZERO_WORKERS      one per core\n"
            "  --no-migrate         FRAMEZERO_MIGRATE=no   migrates\n"
+           "  --no-supervise       FRAMEZERO_SUPERVISE=no restarts what dies; with it, one "
+           "process\n"
+           "                                              serves, or works, and is not restarted\n"
            "  --log-level LEVEL    FRAMEZERO_LOG_LEVEL    info (debug, info, warn, error)\n"
            "  --upload-wait S      FRAMEZERO_UPLOAD_WAIT  600; an upload's answer waits so long\n"
            "  --learned-names WHO  FRAMEZERO_LEARNED_NAMES                  project\n"
@@ -236,12 +240,12 @@ read_line(struct config *config, char *line, const char *where, struct fz_error 
         return set_limit(config, key + 6, value, where, err);
     const struct option *option = find_option(key);
     if (!option)
-        return fz_fail(
-            err, FZ_E_MALFORMED,
-            "%s: unknown key '%.40s'; known are listen, data, database, blobs, "
-            "public-url, workers, migrate, log-level, symbolicate-v5-project, upload-wait, "
-            "learned-names, trusted-proxies, limit.NAME",
-            where, key);
+        return fz_fail(err, FZ_E_MALFORMED,
+                       "%s: unknown key '%.40s'; known are listen, data, database, blobs, "
+                       "public-url, workers, migrate, supervise, log-level, "
+                       "symbolicate-v5-project, upload-wait, "
+                       "learned-names, trusted-proxies, limit.NAME",
+                       where, key);
     return set_option(config, option, value, where, err);
 }
 
@@ -315,9 +319,10 @@ is_allowed(const char *name, const char *const *allowed)
 static enum fz_code
 fail_unknown(const char *flag, const char *const *allowed, struct fz_error *err)
 {
-    char known[160] = "";
+    char known[256] = "";
     for (size_t used = 0; *allowed && used < sizeof(known); allowed++) {
-        const char *no = strcmp(*allowed, "migrate") == 0 ? "no-" : "";
+        bool is_negative = strcmp(*allowed, "migrate") == 0 || strcmp(*allowed, "supervise") == 0;
+        const char *no = is_negative ? "no-" : "";
         used += (size_t)snprintf(known + used, sizeof(known) - used, "--%s%s, ", no, *allowed);
     }
     return fz_fail(err, FZ_E_MALFORMED, "unknown option '%.40s'; known are %s--config, --limit",
@@ -354,6 +359,10 @@ read_flags(struct config *config, int argc, char **argv, const char *const *allo
             return fz_fail(err, FZ_E_MALFORMED, "unexpected argument '%.60s'", argv[i]);
         if (strcmp(argv[i], "--no-migrate") == 0 && is_allowed("migrate", allowed)) {
             config->migrate = false;
+            continue;
+        }
+        if (strcmp(argv[i], "--no-supervise") == 0 && is_allowed("supervise", allowed)) {
+            config->supervise = false;
             continue;
         }
         char flag[NAME_MAX_LEN];
@@ -413,6 +422,7 @@ config_load(int argc, char **argv, const char *const *allowed, struct config *re
         .data_dir = "./framezero-data",
         .workers = -1,
         .migrate = true,
+        .supervise = true,
         .log_level = "info",
         .learned_names = "project",
         .upload_wait_s = 600,

@@ -26,6 +26,7 @@ struct config {
     char public_url[256];    /* how clients reach the server; "" = the address it listens on */
     int workers;             /* -1 = one per core */
     bool migrate;            /* false with --no-migrate */
+    bool supervise;          /* false with --no-supervise */
     char log_level[16];
     char symbolicate_v5_project[256]; /* whose symbols /symbolicate/v5 gives without a token; "" */
     unsigned upload_wait_s; /* how long POST /symbols waits for its job before it answers 202; 600

@@ -1,31 +1,27 @@
 /*
- * The workers that `serve` starts: separate processes of the same binary, started again when they
- * die.
- *
- * All calls come from the main thread, which also waits for SIGCHLD (a worker asks the kernel to
- * end it when the thread that started it ends). serve_workers_running() may be called from any
- * thread.
+ * The worker processes of `serve` and of `framezero worker`: what they are started with. Starting
+ * them again when they die is the work of supervise.h.
  */
 #ifndef SERVE_WORKERS_H
 #define SERVE_WORKERS_H
 
 #include "server/config.h"
+#include "server/supervise.h"
 
 struct serve_workers; /* opaque */
 
-/* Nothing is started yet. `argv` are the arguments of serve, of which --config and --limit are
- * handed on; metrics_fd is inherited. All are borrowed. */
+/* config->workers processes; nothing is started yet. `argv` are the arguments of this process, of
+ * which --config and --limit are handed on; metrics_fd is inherited. All are borrowed. may_give_up:
+ * see supervise_tend(). */
 FZ_MUST_CHECK enum fz_code serve_workers_create(const struct config *config, int argc, char **argv,
-                                                int metrics_fd, struct serve_workers **ret,
-                                                struct fz_error *err);
-/* Collect those that ended and start those that are due. Returns the milliseconds after which to
- * call again at the latest; call at once on SIGCHLD. */
+                                                int metrics_fd, bool may_give_up,
+                                                struct serve_workers **ret, struct fz_error *err);
+/* As the functions of supervise.h with these names. */
 int64_t serve_workers_tend(struct serve_workers *workers);
-/* How many are running. */
 int serve_workers_running(struct serve_workers *workers);
-/* SIGTERM to all; they finish the job in hand. */
 void serve_workers_ask_stop(struct serve_workers *workers);
-/* Wait for them for up to grace_ms, then SIGKILL. Ends the object; NULL is fine. */
+/* As supervise_run(); serve_workers_destroy() has nothing to wait for after that. */
+int serve_workers_run(struct serve_workers *workers, const sigset_t *signals, int64_t grace_ms);
 void serve_workers_destroy(struct serve_workers *workers, int64_t grace_ms);
 
 #endif

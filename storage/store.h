@@ -30,6 +30,8 @@ struct store; /* opaque */
  */
 FZ_MUST_CHECK enum fz_code store_open(const char *database_url, struct store **ret,
                                       struct fz_error *err);
+/* Whether the schema is still this program's; CONFLICT as above. */
+FZ_MUST_CHECK enum fz_code store_check(struct store *store, struct fz_error *err);
 void store_close(struct store *store);
 void store_closep(struct store **store);
 

@@ -21,6 +21,12 @@ store_open(const char *database_url, struct store **ret, struct fz_error *err)
     return code;
 }
 
+enum fz_code
+store_check(struct store *store, struct fz_error *err)
+{
+    return migrate_check(store->sql, err);
+}
+
 void
 store_close(struct store *store)
 {

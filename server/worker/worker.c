@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* gethostname */
 #include "server/worker/worker.h"
 
 #include <errno.h>
@@ -15,7 +14,7 @@
 #include "base/time.h"
 #include "server/worker/job.h"
 
-enum { IDLE_WAIT_MS = 1000, TROUBLE_WAIT_MS = 1000, QUOTED = 400 };
+enum { IDLE_WAIT_MS = 1000, TROUBLE_WAIT_MS = 1000, SCHEMA_EVERY_MS = 10 * 1000, QUOTED = 400 };
 
 enum fz_code
 job_child_failure(const struct child_process *child, struct fz_error *err)
@@ -182,12 +181,27 @@ choose_first(struct worker *w)
     }
 }
 
+/* After an upgrade, what an old program writes would not fit any more: it must end. */
+static enum fz_code
+check_schema(struct worker *w, struct fz_error *err)
+{
+    int64_t now = fz_time_monotonic_ms();
+    if (now - w->checked_ms < SCHEMA_EVERY_MS)
+        return FZ_OK;
+    w->checked_ms = now;
+    /* That the database is away is noticed by the next claim, and waited for. */
+    return store_check(w->store, err) == FZ_E_CONFLICT ? FZ_E_CONFLICT : FZ_OK;
+}
+
 /* Claim and work until `stop`. */
-static void
-work(struct worker *w, worker_stop_fn stop, void *user)
+static enum fz_code
+work(struct worker *w, worker_stop_fn stop, void *user, struct fz_error *ret_err)
 {
     bool in_trouble = false;
+    w->checked_ms = fz_time_monotonic_ms(); /* store_open() has just done it */
     while (!stop(user)) {
+        if (check_schema(w, ret_err) != FZ_OK)
+            return FZ_E_CONFLICT;
         job_sweep(w);
         struct fz_error err;
         enum fz_code code = store_job_claim(w->store, w->config->name, JOB_BATCH, JOB_LEASE_MS,
@@ -216,6 +230,7 @@ work(struct worker *w, worker_stop_fn stop, void *user)
         }
     }
     release_held(w, 0);
+    return FZ_OK;
 }
 
 /* The worker itself keeps its ordinary priority, unlike its children: it does little, and a process
@@ -235,60 +250,13 @@ worker_run(const struct worker_config *config, worker_stop_fn stop, void *user,
     enum fz_code code = store_open(config->database_url, &w.store, err);
     if (code == FZ_OK)
         code = blob_open(config->blobs_url, &w.blobs, err);
-    if (code == FZ_OK)
-        work(&w, stop, user);
+    if (code == FZ_OK) {
+        if (config->ready)
+            config->ready();
+        code = work(&w, stop, user, err);
+    }
     child_process_stop(&w.child);
     blob_close(w.blobs);
     store_close(w.store);
     return code;
-}
-
-/* ---- names ---- */
-
-enum { HOST_BYTES = 64 };
-
-static void
-host_name(char ret[HOST_BYTES])
-{
-    if (gethostname(ret, HOST_BYTES) != 0)
-        snprintf(ret, HOST_BYTES, "localhost");
-    ret[HOST_BYTES - 1] = '\0';
-}
-
-void
-worker_name(char ret[WORKER_NAME])
-{
-    char host[HOST_BYTES];
-    host_name(host);
-    snprintf(ret, WORKER_NAME, "%s-%d", host, (int)getpid());
-}
-
-/* A number is used again in time, and an ended process may stay as a zombie: so the process must be
- * there, be alive and be one of ours. Unknown (no /proc) counts as alive. */
-static bool
-runs_here(pid_t pid)
-{
-    char path[32], text[128] = "";
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    FZ_CLEANUP(fz_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return errno != ENOENT || access("/proc/self/stat", R_OK) != 0;
-    ssize_t n = read(fd, text, sizeof(text) - 1);
-    text[n > 0 ? n : 0] = '\0';
-    /* "<pid> (<command>) <state> ..." */
-    const char *command = strstr(text, "(framezero) ");
-    return command && command[strlen("(framezero) ")] != 'Z';
-}
-
-bool
-worker_is_gone(void *user FZ_UNUSED, const char *name)
-{
-    char host[HOST_BYTES];
-    int64_t pid;
-    host_name(host);
-    size_t len = strlen(host);
-    if (!fz_text_has_prefix(name, host) || name[len] != '-' ||
-        !fz_text_i64(fz_span_cstr(name + len + 1), &pid) || pid <= 0 || pid > INT32_MAX)
-        return false;
-    return !runs_here((pid_t)pid);
 }

@@ -12,12 +12,15 @@
 #include "server/metrics.h"
 #include <stdbool.h>
 
-/* The name of this process for leases and logs, "<host>-<pid>". */
-enum { WORKER_NAME = 96 };
+/* The name of this process for leases and logs: "HOST-PID.START.BOOT.SPACE", where START is the
+ * time at which the process was started, BOOT the run of the system, and SPACE the PID namespace
+ * (a container has its own). Together they belong to one process for ever. */
+enum { WORKER_NAME = 160 };
 void worker_name(char ret[WORKER_NAME]);
 
-/* Whether the process of that name was one of this machine and has ended (store_worker_gone_fn).
- * False for workers of other machines: they may well be alive. */
+/* Whether the process of that name has ended (store_worker_gone_fn). Only those of this run of the
+ * system and of this PID namespace can be judged; false for others: they may well be alive, and
+ * their leases run out. */
 bool worker_is_gone(void *user, const char *name);
 
 /* Whether the names that a report brings for the system's functions serve others. */
@@ -33,10 +36,12 @@ struct worker_config {
     const struct limits *limits;
     enum worker_learned learned;
     struct metrics *metrics; /* may be NULL */
+    void (*ready)(void);     /* called once, when the first claim is next; may be NULL */
 };
 
 /* Work until `stop` returns true (checked between jobs and while waiting); running jobs are
- * finished first, what is left of a lease is given back. */
+ * finished first, what is left of a lease is given back. CONFLICT: the schema of the database is not
+ * this program's, also when it is changed while the worker runs. */
 typedef bool (*worker_stop_fn)(void *user);
 FZ_MUST_CHECK enum fz_code worker_run(const struct worker_config *config, worker_stop_fn stop,
                                       void *user, struct fz_error *err);

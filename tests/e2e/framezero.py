@@ -35,6 +35,13 @@ def new_database():
     return urllib.parse.urlsplit(cluster)._replace(path="/" + name).geturl()
 
 
+def send(pid, number):
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        pass
+
+
 class Server:
     def __init__(self, binary, args=(), database=None, workers=1, data=None, env=None):
         self.binary = os.path.abspath(binary)
@@ -130,33 +137,58 @@ class Server:
         self.process = None
         return code
 
-    def descendants(self):
-        """The process ids below `serve`: workers and their children."""
+    def descendants(self, of=None):
+        """The process ids below the first process of `serve` (or below `of`): the process that serves, workers,
+        their children."""
         children = {}
         for entry in os.listdir("/proc"):
             if not entry.isdigit():
                 continue
             try:
                 with open(f"/proc/{entry}/stat", encoding="ascii", errors="replace") as f:
-                    parent = int(f.read().rpartition(")")[2].split()[1])
+                    state, parent = f.read().rpartition(")")[2].split()[:2]
             except OSError:
                 continue
-            children.setdefault(parent, []).append(int(entry))
-        found, todo = [], [self.process.pid]
+            if state != "Z":
+                children.setdefault(int(parent), []).append(int(entry))
+        found, todo = [], [of or self.process.pid]
         while todo:
             for pid in children.get(todo.pop(), []):
                 found.append(pid)
                 todo.append(pid)
         return found
 
+    def pids_of(self, command):
+        """Those of them that run one sub-command: "serve", "worker", "child"."""
+        found = []
+        for pid in self.descendants():
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as f:
+                    if f.read().split(b"\0")[1:2] == [command.encode()]:
+                        found.append(pid)
+            except OSError:
+                pass
+        return found
+
+    @property
+    def serving_pid(self):
+        """The process that answers; self.process only starts it again when it dies."""
+        pids = self.pids_of("serve")
+        return pids[0] if pids else self.process.pid
+
     def kill_all(self):
         """kill -9 of serve and all below it, as a power cut would; the folder stays."""
-        pids = self.descendants()
-        for pid in [self.process.pid] + pids:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+        # Stopped first: the death of one must not make another start it again, or end in order.
+        pids = []
+        while True:
+            new = [pid for pid in [self.process.pid] + self.descendants() if pid not in pids]
+            if not new:
+                break
+            for pid in new:
+                send(pid, signal.SIGSTOP)
+            pids += new
+        for pid in pids:
+            send(pid, signal.SIGKILL)
         self.process.wait()
         self.process = None
 

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* F_SETPIPE_SZ */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
