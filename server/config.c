@@ -61,19 +61,15 @@ config_help(void)
            "  --public-url URL     FRAMEZERO_PUBLIC_URL   the address it listens on\n"
            "  --workers N          FRAMEZERO_WORKERS      one per core\n"
            "  --no-migrate         FRAMEZERO_MIGRATE=no   migrates\n"
-           "  --no-supervise       FRAMEZERO_SUPERVISE=no restarts what dies; with it, one "
-           "process\n"
-           "                                              serves, or works, and is not restarted\n"
+           "  --no-supervise       FRAMEZERO_SUPERVISE=no restarts a process that dies\n"
            "  --log-level LEVEL    FRAMEZERO_LOG_LEVEL    info (debug, info, warn, error)\n"
            "  --upload-wait S      FRAMEZERO_UPLOAD_WAIT  600; an upload's answer waits so long\n"
            "  --learned-names WHO  FRAMEZERO_LEARNED_NAMES                  project\n"
-           "                       whom a report's names of system functions serve: off,\n"
-           "                       project, shared (all projects)\n"
+           "       whom a report's names of system functions serve: off, project, shared\n"
            "  --symbolicate-v5-project NAME               none; whose symbols the profiler gets\n"
            "                       FRAMEZERO_SYMBOLICATE_V5_PROJECT         without a token\n"
            "  --trusted-proxies LIST                      none; addresses and networks whose\n"
-           "                       FRAMEZERO_TRUSTED_PROXIES                X-Forwarded-For "
-           "counts\n"
+           "                       FRAMEZERO_TRUSTED_PROXIES      X-Forwarded-For counts\n"
            "  --limit NAME=VALUE   FRAMEZERO_LIMIT_NAME   see README.md\n";
 }
 
@@ -103,14 +99,11 @@ find_option(const char *name)
 static bool
 parse_bool(const char *value, bool *ret)
 {
-    static const char *const words[2][4] = {{"no", "false", "0", "off"},
-                                            {"yes", "true", "1", "on"}};
-    for (size_t truth = 0; truth < 2; truth++) {
-        for (size_t i = 0; i < 4; i++) {
-            if (strcmp(value, words[truth][i]) == 0) {
-                *ret = truth == 1;
-                return true;
-            }
+    static const char *const words[] = {"no", "yes", "false", "true", "0", "1", "off", "on"};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(words); i++) {
+        if (strcmp(value, words[i]) == 0) {
+            *ret = i % 2 == 1;
+            return true;
         }
     }
     return false;
@@ -242,9 +235,8 @@ read_line(struct config *config, char *line, const char *where, struct fz_error 
     if (!option)
         return fz_fail(err, FZ_E_MALFORMED,
                        "%s: unknown key '%.40s'; known are listen, data, database, blobs, "
-                       "public-url, workers, migrate, supervise, log-level, "
-                       "symbolicate-v5-project, upload-wait, "
-                       "learned-names, trusted-proxies, limit.NAME",
+                       "public-url, workers, migrate, supervise, log-level, upload-wait, "
+                       "symbolicate-v5-project, learned-names, trusted-proxies, limit.NAME",
                        where, key);
     return set_option(config, option, value, where, err);
 }
@@ -321,8 +313,8 @@ fail_unknown(const char *flag, const char *const *allowed, struct fz_error *err)
 {
     char known[256] = "";
     for (size_t used = 0; *allowed && used < sizeof(known); allowed++) {
-        bool is_negative = strcmp(*allowed, "migrate") == 0 || strcmp(*allowed, "supervise") == 0;
-        const char *no = is_negative ? "no-" : "";
+        const struct option *option = find_option(*allowed);
+        const char *no = option && option->kind == KIND_BOOL ? "no-" : "";
         used += (size_t)snprintf(known + used, sizeof(known) - used, "--%s%s, ", no, *allowed);
     }
     return fz_fail(err, FZ_E_MALFORMED, "unknown option '%.40s'; known are %s--config, --limit",
@@ -357,12 +349,10 @@ read_flags(struct config *config, int argc, char **argv, const char *const *allo
     for (int i = 1; i < argc; i++) {
         if (strncmp(argv[i], "--", 2) != 0)
             return fz_fail(err, FZ_E_MALFORMED, "unexpected argument '%.60s'", argv[i]);
-        if (strcmp(argv[i], "--no-migrate") == 0 && is_allowed("migrate", allowed)) {
-            config->migrate = false;
-            continue;
-        }
-        if (strcmp(argv[i], "--no-supervise") == 0 && is_allowed("supervise", allowed)) {
-            config->supervise = false;
+        const struct option *option =
+            strncmp(argv[i], "--no-", 5) == 0 ? find_option(argv[i] + 5) : NULL;
+        if (option && option->kind == KIND_BOOL && is_allowed(option->name, allowed)) {
+            *(bool *)((char *)config + option->offset) = false;
             continue;
         }
         char flag[NAME_MAX_LEN];
@@ -372,7 +362,7 @@ read_flags(struct config *config, int argc, char **argv, const char *const *allo
             return fail_unknown(argv[i], allowed, err);
         memcpy(flag, argv[i], len);
         flag[len] = '\0';
-        const struct option *option = find_option(flag + 2);
+        option = find_option(flag + 2);
         if (strcmp(flag, "--config") != 0 && strcmp(flag, "--limit") != 0 &&
             (!option || !is_allowed(option->name, allowed)))
             return fail_unknown(flag, allowed, err);
