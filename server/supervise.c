@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "server/program.h"
 
 enum {
     BACKOFF_MIN_MS = 100,
@@ -134,8 +135,7 @@ spawn(struct supervise *s, struct process *process, int theirs)
     if (!error)
         error = posix_spawnattr_setflags(&attr, (short)flags);
     if (!error) /* this very program, even if its file has been replaced meanwhile */
-        error =
-            posix_spawn(&process->pid, "/proc/self/exe", &actions, &attr, s->plan.argv, s->envp);
+        error = posix_spawn(&process->pid, program_path(), &actions, &attr, s->plan.argv, s->envp);
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&actions);
     return error;

@@ -128,7 +128,7 @@ protobuf_next(struct protobuf *message, struct protobuf_field *ret)
     unsigned groups = 0;
     while (fz_read_left(&message->reader) > 0) {
         struct protobuf_field field = {0};
-        enum wire wire;
+        enum wire wire = VARINT;
         uint64_t at = offset_of(message);
         if (message->n_fields++ == PROTOBUF_FIELDS_MAX)
             return stop(message, at, "more fields than any message has");

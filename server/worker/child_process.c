@@ -15,6 +15,7 @@
 #include "base/attr.h"
 #include "base/file.h"
 #include "base/time.h"
+#include "server/program.h"
 #include "server/worker/child_sandbox.h"
 
 enum { EXIT_WAIT_MS = 1000, EXIT_STEP_MS = 1 };
@@ -57,7 +58,7 @@ spawn(pid_t *ret_pid, int sock, struct fz_error *err)
         char program[] = "framezero", role[] = "child";
         char *argv[] = {program, role, NULL};
         char *envp[] = {NULL};
-        failed = posix_spawn(ret_pid, "/proc/self/exe", &actions, &attr, argv, envp);
+        failed = posix_spawn(ret_pid, program_path(), &actions, &attr, argv, envp);
     }
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&actions);

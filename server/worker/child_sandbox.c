@@ -14,7 +14,7 @@ enum { FILES_MAX = 64, SYMBOLS_CPU_FACTOR = 10 };
 bool
 child_sandbox_is_sanitized(void)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(FZ_VALGRIND) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     return true;
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)

@@ -32,7 +32,7 @@ PUBLIC = {
     "doors": {"doors.h"},
     "worker": {"worker.h", "local.h", "resolve.h"},
 }
-OPEN_IN_SERVER = {"server/limits.h", "server/metrics.h"}
+OPEN_IN_SERVER = {"server/limits.h", "server/metrics.h", "server/program.h"}
 
 # Each third-party library has one home.
 HOMES = {
@@ -163,7 +163,7 @@ def check_functions(files):
 # What only Linux has, or glibc, and where it may be used: behind base/platform.h, and in the rooms of the server, which
 # runs on Linux. Everything else is also built for macOS and with musl.
 LINUX_ROOMS = ("base/platform_linux.c", "storage/", "server/http/", "server/api/", "server/doors/", "server/worker/",
-               "server/metrics.c", "server/serve_", "server/supervis", "server/cmd_serve.c", "server/cmd_worker.c",
+               "server/metrics.c", "server/program.c", "server/serve_", "server/supervis", "server/cmd_serve.c", "server/cmd_worker.c",
                "server/cmd_child.c")
 # Of server/worker, what the command line uses too (fz_local in its CMakeLists.txt).
 PORTABLE_FILES = ("server/worker/archive.", "server/worker/image_map.", "server/worker/local.",

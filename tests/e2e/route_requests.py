@@ -1,0 +1,189 @@
+"""One documented request for each route, as tests send them to a server that has just been started.
+
+build(server, sample) gives {(method, path of openapi.json): Request}. The pages of docs/api show the same requests.
+"""
+
+import hashlib
+import io
+import json
+import os
+import zipfile
+
+GOLDEN = os.path.join(os.path.dirname(__file__), "..", "golden")
+BOUNDARY = "framezero-boundary"
+UUID = "4c4c442e55553144a1387743844373d8"
+FORM = {"Content-Type": f"multipart/form-data; boundary={BOUNDARY}"}
+
+
+class Request:
+    def __init__(self, path, body=None, headers=None, token="admin", status=200):
+        self.path, self.body, self.headers, self.token = path, body, headers or {}, token
+        self.status = status  # of the first answer; later ones may be a conflict or "not found"
+
+
+def form(*parts):
+    """A multipart body of (name, file name or None, bytes)."""
+    body = b""
+    for name, file, data in parts:
+        label = f'; filename="{file}"' if file else ""
+        body += f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="{name}"{label}\r\n\r\n'.encode() + data + b"\r\n"
+    return body + f"--{BOUNDARY}--\r\n".encode()
+
+
+def golden(path):
+    with open(os.path.join(GOLDEN, path), "rb") as f:
+        return f.read()
+
+
+def envelope(event, **header):
+    lines = [header, {"type": "event"}, event]
+    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+
+
+def new_report(**more):
+    return json.dumps({"framezero": 1, "addresses": ["0x10000410c"], "images": [], **more}).encode()
+
+
+def send(server, body):
+    """The id of a new report."""
+    return server.request("POST", "/api/v1/reports", body=body, token="ingest")[1]["id"]
+
+
+def reports(server, key, report):
+    shop = json.dumps({"event_id": "d3b07384d113edec49eaa6238ad5ff00", "platform": "cocoa", "level": "fatal",
+                       "message": "out of cups"}).encode()
+    # An envelope with an attachment, so that there is one to get.
+    attached = envelope({"event_id": "d3b07384d113edec49eaa6238ad5ff01", "message": "m"}) + \
+        b'{"type":"attachment","length":5,"filename":"log.txt"}\nhello\n'
+    server.request("POST", f"/api/1/envelope/?sentry_key={key}", body=attached, token=None)
+    kept, doomed = send(server, report), send(server, new_report(tags={"n": "2"}))
+    dump = golden("minidump/signal_ios/input.dmp")
+    return {
+        ("POST", "/api/v1/reports"): Request("/api/v1/reports?wait=10", report),
+        ("GET", "/api/v1/reports"): Request("/api/v1/reports?limit=10&app=Demo"),
+        ("GET", "/api/v1/reports/{id}"): Request(f"/api/v1/reports/{kept}?format=crash"),
+        ("DELETE", "/api/v1/reports/{id}"): Request(f"/api/v1/reports/{doomed}", status=204),
+        ("POST", "/api/v1/reports/{id}/reprocess"): Request(f"/api/v1/reports/{kept}/reprocess", status=202),
+        ("GET", "/api/v1/reports/{id}/attachments/{n}"):
+            Request("/api/v1/reports/d3b07384d113edec49eaa6238ad5ff01/attachments/0"),
+        ("POST", "/api/v1/symbolicate"): Request("/api/v1/symbolicate", report),
+        ("POST", "/symbolicate/v5"): Request("/symbolicate/v5", json.dumps({"jobs": [{
+            "memoryMap": [["Demo", UUID.upper() + "0"]], "stacks": [[[0, 16652], [0, 16543]]]}]}).encode()),
+        ("GET", "/api/v1/sessions"): Request("/api/v1/sessions"),
+        ("POST", "/api/{project}/envelope"):
+            Request(f"/api/1/envelope/?sentry_key={key}", envelope({"message": "m"}), token=None),
+        ("POST", "/api/{project}/store"): Request(f"/api/1/store/?sentry_key={key}", shop, token=None),
+        ("POST", "/api/store"): Request(f"/api/store/?sentry_key={key}", shop, token=None),
+        ("POST", "/api/{project}/minidump"): Request(
+            f"/api/1/minidump/?sentry_key={key}", form(("upload_file_minidump", "a.dmp", dump)), FORM, None),
+        ("POST", "/kscrash/{key}"):
+            Request(f"/kscrash/{key}", form(("reports", "reports.json", report)), FORM, None),
+        ("POST", "/quincy/{key}"): Request(f"/quincy/{key}", form(("xmlstring", None, report)), FORM, None),
+        ("POST", "/crash_v300.php"):
+            Request(f"/crash_v300.php?key={key}", form(("xmlstring", None, report)), FORM, None),
+        ("POST", "/api/2/apps/{key}/crashes"):
+            Request(f"/api/2/apps/{key}/crashes", form(("sdk", None, b"HockeySDK"), ("xml", "crash.xml", report)), FORM,
+                    None),
+        ("POST", "/crashpad/{key}"):
+            Request(f"/crashpad/{key}", form(("prod", None, b"Shop"), ("upload_file_minidump", "a.dmp", dump)), FORM, None),
+        ("POST", "/breakpad/{key}"):
+            Request(f"/breakpad/{key}", form(("upload_file_minidump", "a.dmp", dump)), FORM, None),
+        ("POST", "/socorro/{key}"):
+            Request(f"/socorro/{key}", form(("upload_file_minidump", "a.dmp", dump)), FORM, None),
+        ("POST", "/bugsnag/{key}"): Request(f"/bugsnag/{key}", json.dumps({
+            "notifier": {"name": "iOS Bugsnag Notifier"}, "events": [{"exceptions": [
+                {"errorClass": "A", "message": "b", "stacktrace": [{"frameAddress": "0x10"}]}]}]}).encode(), token=None),
+    }
+
+
+def symbols(token, zipped, slice_bytes):
+    def upload(path, name, headers=None, status=200, parts=(), bearer=None):
+        return Request(path, form((name, "Demo.zip", zipped), *parts), {**FORM, **(headers or {})}, bearer, status)
+
+    sha1 = hashlib.sha1(slice_bytes).hexdigest()
+    assemble = json.dumps({sha1: {"name": "Demo", "chunks": [sha1]}}).encode()
+    cli = "/api/0/organizations/acme"
+    project = "/api/0/projects/acme/default"
+    found = {
+        ("POST", "/api/v1/symbols"): Request("/api/v1/symbols?name=Demo.dSYM.zip", zipped, status=201),
+        ("GET", "/api/v1/symbols"): Request("/api/v1/symbols?limit=10"),
+        ("POST", "/api/v1/symbols/known"): Request("/api/v1/symbols/known", json.dumps({"uuids": [UUID]}).encode()),
+        ("GET", "/api/v1/symbols/missing"): Request("/api/v1/symbols/missing"),
+        ("GET", "/api/v1/symbols/{uuid}"): Request(f"/api/v1/symbols/{UUID}"),
+        ("GET", "/api/v1/uploads/{id}"): Request("/api/v1/uploads/" + "0" * 31 + "1", status=404),
+        ("POST", "/api/v2/srcmap"): upload("/api/v2/srcmap", "symbols_archive", {"DD-API-KEY": token}, 202),
+        ("POST", "/dsym"): upload("/dsym", "dsym", parts=(("apiKey", None, token.encode()),)),
+        ("POST", "/i/crash_symbols/upload_symbol"):
+            upload(f"/i/crash_symbols/upload_symbol?platform=ios&app_key={token}", "symbols"),
+        ("POST", "/api/upload-symbols"): upload("/api/upload-symbols", "file", bearer=token),
+        ("POST", "/symbol"): upload("/symbol", "dsym", {"X-APP-LICENSE-KEY": token}, 201),
+        ("POST", "/api/sdk/v3/symbols_files"):
+            upload("/api/sdk/v3/symbols_files", "symbols_file", parts=(("application_token", None, token.encode()),)),
+        ("POST", "/dashboard/{app}/settings/symbols"):
+            upload(f"/dashboard/abc/settings/symbols?authToken={token}", "DsymFile"),
+        ("POST", "/api/v1/dsyms/upload"):
+            upload("/api/v1/dsyms/upload", "file", {"X-Splunk-Mint-Auth-Token": token}),
+        ("GET", "/api/0"): Request("/api/0/"),
+        ("GET", "/api/0/organizations"): Request("/api/0/organizations/"),
+        ("GET", "/api/0/organizations/{org}/projects"): Request(f"{cli}/projects/"),
+        ("GET", "/api/0/organizations/{org}/repos"): Request(f"{cli}/repos/"),
+        ("GET", "/api/0/organizations/{org}/chunk-upload"): Request(f"{cli}/chunk-upload/"),
+        ("POST", "/api/0/organizations/{org}/chunk-upload"):
+            Request(f"{cli}/chunk-upload/", form(("file", sha1, slice_bytes)), FORM),
+        ("POST", "/api/0/projects/{org}/{project}/files/difs/assemble"):
+            Request(f"{project}/files/difs/assemble/", assemble),
+        ("GET", "/api/0/projects/{org}/{project}/files/dsyms/unknown"):
+            Request(f"{project}/files/dsyms/unknown/?checksums={sha1}"),
+        ("POST", "/api/0/projects/{org}/{project}/files/dsyms"):
+            Request(f"{project}/files/dsyms/", form(("file", "a.zip", zipped)), FORM, status=201),
+        ("GET", "/api/0/projects/{org}/{project}/files/dsyms"): Request(f"{project}/files/dsyms/"),
+        ("POST", "/api/0/projects/{org}/{project}/files/dsyms/associate"):
+            Request(f"{project}/files/dsyms/associate/", b'{"checksums": []}'),
+        ("POST", "/api/0/projects/{org}/{project}/reprocessing"): Request(f"{project}/reprocessing/", b"{}"),
+    }
+    for scope, pattern in ((project, "/api/0/projects/{org}/{project}"), (cli, "/api/0/organizations/{org}")):
+        # Both kinds of path lead to the same releases, so each has a version of its own.
+        version = "1.0" if scope == cli else "2.0"
+        one = f"{scope}/releases/app@{version}/"
+        release = json.dumps({"version": f"app@{version}", "projects": ["default"]}).encode()
+        found.update({
+            ("POST", f"{pattern}/releases"): Request(f"{scope}/releases/", release, status=201),
+            ("GET", f"{pattern}/releases"): Request(f"{scope}/releases/"),
+            ("PUT", f"{pattern}/releases/{{version}}"): Request(one, b'{"dateReleased": "2026-11-20T10:11:12Z"}'),
+            ("GET", f"{pattern}/releases/{{version}}"): Request(one),
+            ("DELETE", f"{pattern}/releases/{{version}}"): Request(one, status=204),
+        })
+    one = f"{cli}/releases/app@1.0"
+    found.update({
+        ("GET", "/api/0/organizations/{org}/releases/{version}/previous-with-commits"):
+            Request(f"{one}/previous-with-commits/"),
+        ("POST", "/api/0/organizations/{org}/releases/{version}/deploys"):
+            Request(f"{one}/deploys/", b'{"environment": "prod"}', status=201),
+        ("GET", "/api/0/organizations/{org}/releases/{version}/deploys"): Request(f"{one}/deploys/"),
+        # Last: what is sent to other routes needs the symbols.
+        ("DELETE", "/api/v1/symbols/{uuid}"): Request(f"/api/v1/symbols/{UUID}", status=204),
+    })
+    return found
+
+
+def build(server, sample):
+    with open(os.path.join(sample, "Demo.dSYM.zip"), "rb") as f:
+        zipped = f.read()
+    with open(os.path.join(sample, "report.json"), "rb") as f:
+        report = f.read()
+    with zipfile.ZipFile(io.BytesIO(zipped)) as archive:
+        name = next(n for n in archive.namelist() if "/DWARF/" in n and not n.endswith("/"))
+        slice_bytes = archive.read(name)
+    server.request("POST", "/api/v1/symbols", body=zipped)
+    found = {
+        ("GET", "/healthz"): Request("/healthz", token=None),
+        ("GET", "/readyz"): Request("/readyz", token=None),
+        ("GET", "/metrics"): Request("/metrics", token=None),
+        ("GET", "/"): Request("/", token=None),
+        ("GET", "/api/v1/openapi.json"): Request("/api/v1/openapi.json", token=None),
+        ("GET", "/api/v1/project"): Request("/api/v1/project"),
+        ("PUT", "/api/v1/project"): Request("/api/v1/project", b'{"cut_prefixes": ["/Users/ci/build/shop/"]}'),
+    }
+    found.update(reports(server, server.ingest_key, report))
+    found.update(symbols(server.admin_token, zipped, slice_bytes))
+    return found
