@@ -7,18 +7,19 @@
 #ifndef FZ_CMD_H
 #define FZ_CMD_H
 
-int cmd_serve(int argc, char **argv);
-int cmd_worker(int argc, char **argv);
-int cmd_child(int argc, char **argv); /* hidden: the sandboxed side of a worker */
-int cmd_migrate(int argc, char **argv);
-int cmd_token(int argc, char **argv);
-int cmd_project(int argc, char **argv);
-int cmd_upload(int argc, char **argv);
-int cmd_symbolicate(int argc, char **argv);
-int cmd_atos(int argc, char **argv);
-int cmd_index(int argc, char **argv);
-int cmd_lookup(int argc, char **argv);
-int cmd_demangle(int argc, char **argv);
-int cmd_inspect(int argc, char **argv);
+#include <stdio.h>
+
+#include "server/options.h"
+
+extern const struct command_spec cmd_serve, cmd_worker, cmd_migrate, cmd_token, cmd_project,
+    cmd_upload, cmd_symbolicate, cmd_index, cmd_lookup, cmd_atos, cmd_inspect, cmd_demangle,
+    cmd_help;
+extern const struct command_spec cmd_child; /* hidden: the sandboxed side of a worker */
+
+/* All of them, in the order in which they are shown; ends with NULL. */
+extern const struct command_spec *const commands[];
+
+/* What `framezero` alone and `framezero --help` show. */
+void cmd_help_overview(FILE *to);
 
 #endif

@@ -1,5 +1,4 @@
 /* framezero atos: Apple's atos, with the same options and lines. */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,105 +7,109 @@
 #include "base/text.h"
 #include "server/atos.h"
 #include "server/cmd.h"
+#include "server/command.h"
 #include "server/slice_index.h"
-
-static const char usage[] =
-    "usage: framezero atos -o FILE [-arch ARCH] [-l LOADADDRESS | -s SLIDE | --offset]\n"
-    "                      [-i] [--fullPath] [-d DELIMITER] [-f ADDRESSFILE] [ADDRESS...]\n"
-    "\n"
-    "Prints function, file and line of each ADDRESS, one a line. Without addresses, those of\n"
-    "standard input are taken, each answered at once.\n"
-    "\n"
-    "  -o FILE          dSYM, Mach-O, or a zip of one; for a binary, FILE.dSYM beside it is used\n"
-    "  -arch ARCH       the architecture of a fat file\n"
-    "  -l LOADADDRESS   where the image was loaded (hex, as under Binary Images in a report)\n"
-    "  -s SLIDE         what to subtract from each address\n"
-    "  --offset         the addresses are offsets into the image\n"
-    "  -i               inlined calls too, innermost first\n"
-    "  --fullPath       whole paths of source files\n"
-    "  -d DELIMITER     between inlined calls, instead of a newline\n"
-    "  -f ADDRESSFILE   addresses from a file, separated by white space\n"
-    "\n"
-    "Addresses are hex with 0x or a leading zero, else decimal. A long option may begin with one\n"
-    "dash or two.\n";
+#include "server/term.h"
 
 struct arguments {
     struct atos_options options;
     const char *file, *arch, *addresses;
-    int first; /* of the addresses in argv */
 };
 
-static int
-wrong_usage(const char *text, const char *what)
+static enum fz_code
+set_load(const struct option_spec *option FZ_UNUSED, void *field, const char *value,
+         const char *where, struct fz_error *err)
 {
-    fprintf(stderr, "framezero atos: %s%s\n%s", text, what, usage);
-    return 2;
+    struct atos_options *options = field;
+    if (!fz_text_hex_u64(fz_span_cstr(value), &options->load))
+        return fz_fail(err, FZ_E_MALFORMED, "%s: '%.60s' is not a hex address", where, value);
+    options->has_load = true;
+    return FZ_OK;
 }
 
-static bool
-is_option(const char *arg, const char *short_name, const char *long_name)
+static enum fz_code
+set_slide(const struct option_spec *option FZ_UNUSED, void *field, const char *value,
+          const char *where, struct fz_error *err)
 {
-    if (strcmp(arg, short_name) == 0)
-        return true;
-    return fz_text_has_prefix(arg, "-") &&
-           (strcmp(arg + 1, long_name) == 0 || (arg[1] == '-' && strcmp(arg + 2, long_name) == 0));
+    struct atos_options *options = field;
+    if (!atos_parse(value, &options->slide))
+        return fz_fail(err, FZ_E_MALFORMED, "%s: '%.60s' is not a number", where, value);
+    options->has_slide = true;
+    return FZ_OK;
 }
 
-/* An option with a value. 0: taken; 1: it is none; 2: wrong usage. */
-static int
-parse_valued(const char *arg, const char *value, struct arguments *ret)
-{
-    struct atos_options *options = &ret->options;
-    uint64_t *number = NULL;
-    if (is_option(arg, "-o", "object"))
-        ret->file = value;
-    else if (is_option(arg, "-arch", "arch"))
-        ret->arch = value;
-    else if (is_option(arg, "-f", "file"))
-        ret->addresses = value;
-    else if (is_option(arg, "-d", "delimiter"))
-        options->delimiter = value;
-    else if (is_option(arg, "-l", "loadAddress"))
-        options->has_load = true, number = &options->load;
-    else if (is_option(arg, "-s", "slide"))
-        options->has_slide = true, number = &options->slide;
-    else
-        return 1;
-    if (!value)
-        return wrong_usage("a value is missing behind ", arg);
-    if (number == &options->load && !fz_text_hex_u64(fz_span_cstr(value), number))
-        return wrong_usage("not a load address: ", value);
-    if (number == &options->slide && !atos_parse(value, number))
-        return wrong_usage("not a slide: ", value);
-    return 0;
-}
-
-static int
-parse(int argc, char **argv, struct arguments *ret)
-{
-    int i = 1;
-    for (; i < argc && argv[i][0] == '-'; i++) {
-        int status = parse_valued(argv[i], i + 1 < argc ? argv[i + 1] : NULL, ret);
-        if (status == 2)
-            return 2;
-        if (status == 0)
-            i++;
-        else if (is_option(argv[i], "-i", "inlineFrames"))
-            ret->options.inlines = true;
-        else if (is_option(argv[i], "-fullPath", "fullPath"))
-            ret->options.full_path = true;
-        else if (is_option(argv[i], "-offset", "offset"))
-            ret->options.is_offset = true;
-        else
-            return wrong_usage("unknown option ", argv[i]);
-    }
-    ret->first = i;
-    if (!ret->file)
-        return wrong_usage("-o FILE is missing", "");
-    if (ret->options.has_load + ret->options.has_slide + ret->options.is_offset > 1)
-        return wrong_usage("only one of -l, -s and --offset can be given", "");
-    return 0;
-}
+static const struct option_spec own_options[] = {
+    {.name = "object",
+     .letter = 'o',
+     .argument = "FILE",
+     .complete = "file",
+     .set = option_set_text,
+     .offset = offsetof(struct arguments, file),
+     .help = "A dSYM, a Mach-O, or a zip of one; for a binary, FILE.dSYM beside it is used."},
+    {.name = "arch",
+     .argument = "ARCH",
+     .set = option_set_text,
+     .offset = offsetof(struct arguments, arch),
+     .help = "The architecture of a fat file."},
+    {.name = "loadAddress",
+     .letter = 'l',
+     .argument = "ADDRESS",
+     .set = set_load,
+     .offset = offsetof(struct arguments, options),
+     .help = "Where the image was loaded (hex, as under Binary Images in a report)."},
+    {.name = "slide",
+     .letter = 's',
+     .argument = "SLIDE",
+     .set = set_slide,
+     .offset = offsetof(struct arguments, options),
+     .help = "What to subtract from each address."},
+    {.name = "offset",
+     .set = option_set_flag,
+     .offset = offsetof(struct arguments, options.is_offset),
+     .help = "The addresses are offsets into the image."},
+    {.name = "inlineFrames",
+     .letter = 'i',
+     .set = option_set_flag,
+     .offset = offsetof(struct arguments, options.inlines),
+     .help = "Print inlined calls too, innermost first."},
+    {.name = "fullPath",
+     .set = option_set_flag,
+     .offset = offsetof(struct arguments, options.full_path),
+     .help = "Print whole paths of source files."},
+    {.name = "delimiter",
+     .letter = 'd',
+     .argument = "TEXT",
+     .set = option_set_text,
+     .offset = offsetof(struct arguments, options.delimiter),
+     .help = "What to print between inlined calls instead of a newline."},
+    {.name = "file",
+     .letter = 'f',
+     .argument = "ADDRESSFILE",
+     .complete = "file",
+     .set = option_set_text,
+     .offset = offsetof(struct arguments, addresses),
+     .help = "Read addresses from a file, separated by white space."},
+    {.name = NULL},
+};
+static const struct command_example examples[] = {
+    {"framezero atos -o Shop.app.dSYM -arch arm64 -l 0x1045f0000 0x1045f8a10", "one frame"},
+    {NULL, NULL},
+};
+static int run(int argc, char **argv);
+const struct command_spec cmd_atos = {
+    .name = "atos",
+    .summary = "addresses to function, file and line, like Apple's atos",
+    .operands = "[ADDRESS...]",
+    .required = "-o FILE",
+    .flags = COMMAND_SINGLE_DASH,
+    .description =
+        "Print function, file and line of each ADDRESS, one per line. Without addresses, those of "
+        "standard input are taken, each answered at once. Addresses are hex with 0x or a leading "
+        "zero, else decimal. A long option may begin with one dash or two.",
+    .options = own_options,
+    .examples = examples,
+    .run = run,
+};
 
 static void
 print_word(const struct slice_index *opened, const char *word, const struct atos_options *options)
@@ -133,35 +136,45 @@ print_words(const struct slice_index *opened, FILE *in, const struct atos_option
     free(line);
 }
 
-int
-cmd_atos(int argc, char **argv)
+static int
+print_all(const struct slice_index *opened, const struct arguments *arguments,
+          const struct options *given)
 {
-    struct arguments arguments = {.file = NULL};
-    if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-        fputs(usage, stdout);
-        return 0;
-    }
-    int status = parse(argc, argv, &arguments);
-    if (status != 0)
-        return status;
+    FILE *in = arguments->addresses ? fopen(arguments->addresses, "re") : NULL;
     struct fz_error err;
-    FZ_CLEANUP(slice_index_deinit) struct slice_index opened = {0};
-    if (slice_index_open(arguments.file, arguments.arch, &opened, &err) != FZ_OK) {
-        fprintf(stderr, "framezero atos: %s\n", err.text);
-        return 1;
-    }
-    FILE *in = arguments.addresses ? fopen(arguments.addresses, "re") : NULL;
-    if (arguments.addresses && !in) {
-        perror(arguments.addresses);
-        return 1;
+    if (arguments->addresses && !in) {
+        fz_fail_errno(&err, "%s", arguments->addresses);
+        return term_failed(cmd_atos.name, &err);
     }
     if (in)
-        print_words(&opened, in, &arguments.options);
-    for (int i = arguments.first; i < argc; i++)
-        print_word(&opened, argv[i], &arguments.options);
-    if (!in && arguments.first == argc)
-        print_words(&opened, stdin, &arguments.options);
+        print_words(opened, in, &arguments->options);
+    for (size_t i = 0; i < given->n_operands; i++)
+        print_word(opened, given->operands[i], &arguments->options);
+    if (!in && given->n_operands == 0)
+        print_words(opened, stdin, &arguments->options);
     if (in)
         fclose(in);
-    return ferror(stdout) ? 1 : 0;
+    return 0;
+}
+
+static int
+run(int argc, char **argv)
+{
+    FZ_CLEANUP(options_deinit) struct options given = options_make();
+    struct arguments arguments = {.file = NULL};
+    struct fz_error err;
+    int ended = command_start(&cmd_atos, argc, argv, &arguments, &given);
+    if (ended >= 0)
+        return ended;
+    const struct atos_options *o = &arguments.options;
+    if (!arguments.file || o->has_load + o->has_slide + o->is_offset > 1) {
+        fz_fail(&err, FZ_E_MALFORMED,
+                arguments.file ? "only one of -l, -s and -offset can be given"
+                               : "-o FILE is missing");
+        return term_wrong_usage(cmd_atos.name, &err);
+    }
+    FZ_CLEANUP(slice_index_deinit) struct slice_index opened = {0};
+    if (slice_index_open(arguments.file, arguments.arch, &opened, &err) != FZ_OK)
+        return term_failed(cmd_atos.name, &err);
+    return print_all(&opened, &arguments, &given);
 }

@@ -4,8 +4,10 @@
 #include "base/attr.h"
 #include "server/worker/worker.h"
 
-int
-cmd_child(int argc FZ_UNUSED, char **argv FZ_UNUSED)
+static int
+run(int argc FZ_UNUSED, char **argv FZ_UNUSED)
 {
     return worker_child_main();
 }
+
+const struct command_spec cmd_child = {.name = "child", .flags = COMMAND_HIDDEN, .run = run};

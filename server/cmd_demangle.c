@@ -7,21 +7,43 @@
 #include "base/buffer.h"
 #include "base/file.h"
 #include "server/cmd.h"
+#include "server/command.h"
+#include "server/term.h"
 #include "symbolicator/demangle.h"
 
 enum { READ_BYTES = 64 * 1024 };
 
-static const char usage[] =
-    "usage: framezero demangle [--simplified] [NAME...]\n"
-    "\n"
-    "Prints the readable form of each NAME, or of each line of standard input: C++, Rust, Swift "
-    "and\n"
-    "blocks, with or without the underscore of Mach-O. A name that is not mangled comes back as "
-    "it\n"
-    "was.\n"
-    "\n"
-    "  --simplified   shorter: without default template arguments, hashes, modules and types\n"
-    "  --             what follows is a name, even if it begins with a dash\n";
+struct arguments {
+    bool simplified;
+};
+
+static const struct option_spec own_options[] = {
+    {.name = "simplified",
+     .set = option_set_flag,
+     .offset = offsetof(struct arguments, simplified),
+     .help = "Shorter: without default template arguments, hashes, modules and types."},
+    {.name = NULL},
+};
+static const struct command_example examples[] = {
+    {"framezero demangle _ZN4shop8checkoutEv", "shop::checkout()"},
+    {"nm Shop | framezero demangle", "each line of standard input"},
+    {NULL, NULL},
+};
+static int run(int argc, char **argv);
+const struct command_spec cmd_demangle = {
+    .name = "demangle",
+    .summary = "mangled names to readable ones",
+    .operands = "[NAME...]",
+    .description =
+        "Print the readable form of each NAME, or of each line of standard input: C++, Rust, Swift "
+        "and blocks, with or without the underscore of Mach-O. A name that is not mangled is "
+        "printed unchanged. An Objective-C name may begin with one dash; after -- everything is a "
+        "name.",
+    .flags = COMMAND_DASH_OPERANDS,
+    .options = own_options,
+    .examples = examples,
+    .run = run,
+};
 
 /* Append the readable form of `name` and a newline. */
 static void
@@ -80,41 +102,24 @@ print_lines(const struct sym_demangle_options *options, struct fz_error *err)
     return FZ_OK;
 }
 
-int
-cmd_demangle(int argc, char **argv)
+static int
+run(int argc, char **argv)
 {
-    struct sym_demangle_options options = {.keep_hash = true,
-                                           .stack_room = sym_demangle_stack_room()};
-    int i = 1;
-    /* Objective-C names begin with a dash: only two dashes make an option. */
-    for (; i < argc && strncmp(argv[i], "--", 2) == 0; i++) {
-        if (strcmp(argv[i], "--simplified") == 0) {
-            options.simplified = true;
-            options.keep_hash = false;
-        } else if (strcmp(argv[i], "--help") == 0) {
-            fputs(usage, stdout);
-            return 0;
-        } else if (strcmp(argv[i], "--") == 0) {
-            i++;
-            break;
-        } else {
-            fprintf(stderr, "framezero demangle: unknown option %s\n%s", argv[i], usage);
-            return 2;
-        }
-    }
+    FZ_CLEANUP(options_deinit) struct options given = options_make();
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    struct arguments arguments = {.simplified = false};
     struct fz_error err;
-    enum fz_code code;
-    if (i == argc) {
-        code = print_lines(&options, &err);
-    } else {
-        FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-        for (; i < argc; i++)
-            append_name(&out, argv[i], &options);
-        code = fz_buffer_done(&out, &err);
-        if (code == FZ_OK)
-            code = fz_file_write_fd(STDOUT_FILENO, fz_buffer_span(&out), &err);
-    }
-    if (code != FZ_OK)
-        fprintf(stderr, "framezero demangle: %s\n", err.text);
-    return code == FZ_OK ? 0 : 1;
+    int ended = command_start(&cmd_demangle, argc, argv, &arguments, &given);
+    if (ended >= 0)
+        return ended;
+    struct sym_demangle_options options = {.simplified = arguments.simplified,
+                                           .keep_hash = !arguments.simplified,
+                                           .stack_room = sym_demangle_stack_room()};
+    for (size_t i = 0; i < given.n_operands; i++)
+        append_name(&out, given.operands[i], &options);
+    enum fz_code code = fz_buffer_done(&out, &err);
+    if (code == FZ_OK)
+        code = given.n_operands ? fz_file_write_fd(STDOUT_FILENO, fz_buffer_span(&out), &err)
+                                : print_lines(&options, &err);
+    return code == FZ_OK ? 0 : term_failed(cmd_demangle.name, &err);
 }

@@ -1,10 +1,8 @@
 /* framezero index: one slice of a symbol file to a symbol index. */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,82 +10,83 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "server/cmd.h"
+#include "server/command.h"
+#include "server/term.h"
 #include "symbolicator/index.h"
 #include "symbolicator/symfile.h"
 
 enum { JOBS_MAX = 256 };
 
 struct arguments {
-    const char *file, *out, *arch, *symbol_map;
+    const char *out, *arch, *symbol_map;
     struct fz_uuid uuid;
     bool has_uuid;
-    unsigned n_jobs;
+    uint64_t n_jobs;
 };
 
-static int
-usage(FILE *to)
+static enum fz_code
+set_uuid(const struct option_spec *option FZ_UNUSED, void *field, const char *value,
+         const char *where, struct fz_error *err)
 {
-    fprintf(
-        to,
-        "usage: framezero index FILE -o OUT [--arch A | --uuid U] [--jobs N] [--symbol-map MAP]\n\n"
-        "Build the symbol index of FILE (Mach-O, .dSYM bundle, or a zip of one) and print one\n"
-        "JSON line about it. A file with several slices needs --arch or --uuid. --jobs N reads\n"
-        "the debug information in N threads (default 1); the index is the same for any N.\n"
-        "Names that a bitcode build hid (__hidden#12_) are looked up in MAP, a .bcsymbolmap; if\n"
-        "FILE is an .xcarchive, or any folder or archive with its map, that is found by itself.\n");
-    return to == stdout ? 0 : 2;
+    struct arguments *arguments = field;
+    if (!fz_uuid_parse(fz_span_cstr(value), &arguments->uuid))
+        return fz_fail(err, FZ_E_MALFORMED, "%s: '%.60s' is not a UUID", where, value);
+    arguments->has_uuid = true;
+    return FZ_OK;
 }
 
-/* -1 when the arguments are good, else the exit code. */
-static int
-parse(int argc, char **argv, struct arguments *ret)
-{
-    static const struct option options[] = {
-        {"arch", required_argument, NULL, 'a'},
-        {"uuid", required_argument, NULL, 'u'},
-        {"jobs", required_argument, NULL, 'j'},
-        {"output", required_argument, NULL, 'o'},
-        {"help", no_argument, NULL, 'h'},
-        {"symbol-map", required_argument, NULL, 'm'},
-        {NULL, 0, NULL, 0},
-    };
-    uint64_t jobs;
-    for (int c; (c = getopt_long(argc, argv, "o:", options, NULL)) != -1;) {
-        switch (c) {
-        case 'o':
-            ret->out = optarg;
-            break;
-        case 'a':
-            ret->arch = optarg;
-            break;
-        case 'u':
-            if (!fz_uuid_parse(fz_span_cstr(optarg), &ret->uuid)) {
-                fprintf(stderr, "framezero index: '%s' is no UUID\n", optarg);
-                return 2;
-            }
-            ret->has_uuid = true;
-            break;
-        case 'j':
-            if (!fz_text_u64(fz_span_cstr(optarg), &jobs) || jobs == 0 || jobs > JOBS_MAX) {
-                fprintf(stderr, "framezero index: --jobs wants 1 to %d\n", JOBS_MAX);
-                return 2;
-            }
-            ret->n_jobs = (unsigned)jobs;
-            break;
-        case 'm':
-            ret->symbol_map = optarg;
-            break;
-        case 'h':
-            return usage(stdout);
-        default:
-            return usage(stderr);
-        }
-    }
-    if (optind + 1 != argc || !ret->out || (ret->arch && ret->has_uuid))
-        return usage(stderr);
-    ret->file = argv[optind];
-    return -1;
-}
+static const struct option_spec own_options[] = {
+    {.name = "output",
+     .letter = 'o',
+     .argument = "OUT",
+     .complete = "file",
+     .set = option_set_text,
+     .offset = offsetof(struct arguments, out),
+     .help = "The index to write."},
+    {.name = "arch",
+     .argument = "A",
+     .set = option_set_text,
+     .offset = offsetof(struct arguments, arch),
+     .help = "Which architecture, for a file with several."},
+    {.name = "uuid",
+     .argument = "U",
+     .set = set_uuid,
+     .help = "Which slice, for a file with several."},
+    {.name = "jobs",
+     .argument = "N",
+     .set = option_set_count,
+     .offset = offsetof(struct arguments, n_jobs),
+     .min = 1,
+     .max = JOBS_MAX,
+     .fallback = "1",
+     .help = "Threads that read the debug information; the index is the same for any N."},
+    {.name = "symbol-map",
+     .argument = "MAP",
+     .complete = "file",
+     .set = option_set_text,
+     .offset = offsetof(struct arguments, symbol_map),
+     .help = "The .bcsymbolmap with the names that a bitcode build hid (__hidden#12_). It is found "
+             "without this option if FILE is an .xcarchive, or a folder or archive that has it."},
+    {.name = NULL},
+};
+static const struct command_example examples[] = {
+    {"framezero index Shop.app.dSYM -o Shop.index --arch arm64", "the arm64 slice of a dSYM"},
+    {NULL, NULL},
+};
+static int run(int argc, char **argv);
+const struct command_spec cmd_index = {
+    .name = "index",
+    .summary = "symbol file to symbol index",
+    .operands = "FILE",
+    .required = "-o OUT",
+    .complete = "file",
+    .flags = COMMAND_NEEDS_OPERANDS,
+    .description = "Build the symbol index of FILE (a Mach-O, a .dSYM bundle, or a zip of one) and "
+                   "print one JSON line about it. 'framezero lookup' reads the index.",
+    .options = own_options,
+    .examples = examples,
+    .run = run,
+};
 
 static void
 print_result(const struct sym_file_slice *slice, const struct sym_build_stats *stats,
@@ -143,7 +142,7 @@ build(const struct sym_file_slice *slice, const struct arguments *arguments,
     fz_buffer_printf(&temp, "%s.XXXXXX", arguments->out);
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(SIZE_MAX);
     struct sym_symbol_map map = {NULL, NULL, 0, false};
-    struct sym_build_options options = {.n_threads = arguments->n_jobs};
+    struct sym_build_options options = {.n_threads = (unsigned)arguments->n_jobs};
     enum fz_code code = fz_buffer_done(&temp, err);
     if (code == FZ_OK)
         code = choose_map(slice, arguments->symbol_map, &arena, &map, &options.symbol_map, err);
@@ -160,28 +159,32 @@ build(const struct sym_file_slice *slice, const struct arguments *arguments,
     return code;
 }
 
-int
-cmd_index(int argc, char **argv)
+static int
+run(int argc, char **argv)
 {
-    struct arguments arguments = {0};
-    int status = parse(argc, argv, &arguments);
-    if (status >= 0)
-        return status;
+    FZ_CLEANUP(options_deinit) struct options given = options_make();
+    struct arguments arguments = {.n_jobs = 0};
     struct fz_error err;
+    int ended = command_start(&cmd_index, argc, argv, &arguments, &given);
+    if (ended >= 0)
+        return ended;
+    if (!arguments.out || (arguments.arch && arguments.has_uuid)) {
+        fz_fail(&err, FZ_E_MALFORMED,
+                arguments.out ? "--arch and --uuid cannot be used together" : "-o OUT is missing");
+        return term_wrong_usage(cmd_index.name, &err);
+    }
     FZ_CLEANUP(sym_file_closep) struct sym_file *file = NULL;
     const struct sym_file_slice *slice = NULL;
     struct sym_build_stats stats = {0};
     struct sym_problems problems = {0};
-    enum fz_code code = sym_file_open(arguments.file, &file, &err);
+    enum fz_code code = sym_file_open(given.operands[0], &file, &err);
     if (code == FZ_OK)
         code = sym_file_choose(file, arguments.arch, arguments.has_uuid ? &arguments.uuid : NULL,
                                &slice, &err);
     if (code == FZ_OK)
         code = build(slice, &arguments, &stats, &problems, &err);
-    if (code != FZ_OK) {
-        fprintf(stderr, "framezero index: %s\n", err.text);
-        return 1;
-    }
+    if (code != FZ_OK)
+        return term_failed(cmd_index.name, &err);
     const struct sym_problems *lists[2] = {&slice->problems, &problems};
     print_result(slice, &stats, lists);
     return 0;

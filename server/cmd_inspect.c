@@ -1,27 +1,46 @@
 /* framezero inspect: what a symbol file holds and what is wrong with it. */
 #include <stdio.h>
-#include <string.h>
 
 #include "server/cmd.h"
+#include "server/command.h"
 #include "server/inspect_show.h"
 #include "server/slice_index.h"
+#include "server/term.h"
 
 static const size_t ARENA_CAP = (size_t)2 << 30;
 
-static const char usage[] =
-    "usage: framezero inspect FILE [--json] [--verify]\n"
-    "\n"
-    "Tells the slices of FILE (Mach-O, .dSYM, .xcarchive, folder, zip), what each carries, and "
-    "what\n"
-    "is wrong with it.\n"
-    "\n"
-    "  --json     the same for programs\n"
-    "  --verify   read the debug information again through libdwarf and tell every difference;\n"
-    "             exit status 1 if there is any\n";
-
 struct arguments {
-    const char *file;
     bool json, verify;
+};
+
+static const struct option_spec own_options[] = {
+    {.name = "json",
+     .set = option_set_flag,
+     .offset = offsetof(struct arguments, json),
+     .help = "The same for programs."},
+    {.name = "verify",
+     .set = option_set_flag,
+     .offset = offsetof(struct arguments, verify),
+     .help = "Read the debug information again with libdwarf and report every difference; exit "
+             "status 1 if there is any."},
+    {.name = NULL},
+};
+static const struct command_example examples[] = {
+    {"framezero inspect Shop.xcarchive", "every dSYM and binary of an archive"},
+    {NULL, NULL},
+};
+static int run(int argc, char **argv);
+const struct command_spec cmd_inspect = {
+    .name = "inspect",
+    .summary = "what a symbol file holds and what is wrong with it",
+    .operands = "FILE",
+    .complete = "file",
+    .flags = COMMAND_NEEDS_OPERANDS,
+    .description = "Show the slices of FILE (Mach-O, .dSYM, .xcarchive, folder, zip), what each of "
+                   "them contains, and what is wrong with it.",
+    .options = own_options,
+    .examples = examples,
+    .run = run,
 };
 
 static void
@@ -78,7 +97,7 @@ inspect_file(const struct sym_file *file, const struct arguments *arguments)
         struct inspect_result result = {.verified = false};
         fz_buffer_init(&result.differences, 0);
         if (inspect_slice(file->slices[i], arguments->verify, &result, &err) != FZ_OK) {
-            fprintf(stderr, "framezero inspect: %s: %s\n", file->slices[i]->path, err.text);
+            term_error(cmd_inspect.name, "%s: %s", file->slices[i]->path, err.text);
             status = 1;
         }
         if (result.verify.n_differences)
@@ -98,37 +117,20 @@ inspect_file(const struct sym_file *file, const struct arguments *arguments)
     for (size_t i = 0; i < file->problems.n && !arguments->json; i++)
         fz_buffer_printf(&text, "problem: %s\n", file->problems.list[i].text);
     fputs(fz_buffer_cstr(&text), stdout);
-    return ferror(stdout) ? 1 : status;
+    return status;
 }
 
-int
-cmd_inspect(int argc, char **argv)
+static int
+run(int argc, char **argv)
 {
-    struct arguments arguments = {.file = NULL};
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0) {
-            arguments.json = true;
-        } else if (strcmp(argv[i], "--verify") == 0) {
-            arguments.verify = true;
-        } else if (strcmp(argv[i], "--help") == 0) {
-            fputs(usage, stdout);
-            return 0;
-        } else if (argv[i][0] == '-' || arguments.file) {
-            fprintf(stderr, "framezero inspect: unexpected %s\n%s", argv[i], usage);
-            return 2;
-        } else {
-            arguments.file = argv[i];
-        }
-    }
-    if (!arguments.file) {
-        fputs(usage, stderr);
-        return 2;
-    }
+    FZ_CLEANUP(options_deinit) struct options given = options_make();
+    struct arguments arguments = {.json = false};
     struct fz_error err;
+    int ended = command_start(&cmd_inspect, argc, argv, &arguments, &given);
+    if (ended >= 0)
+        return ended;
     FZ_CLEANUP(sym_file_closep) struct sym_file *file = NULL;
-    if (sym_file_open(arguments.file, &file, &err) != FZ_OK) {
-        fprintf(stderr, "framezero inspect: %s\n", err.text);
-        return 1;
-    }
+    if (sym_file_open(given.operands[0], &file, &err) != FZ_OK)
+        return term_failed(cmd_inspect.name, &err);
     return inspect_file(file, &arguments);
 }

@@ -1,8 +1,5 @@
 /* framezero lookup: addresses on standard input to names out of a symbol index. */
-#include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -11,7 +8,9 @@
 #include "base/platform.h"
 #include "base/text.h"
 #include "server/cmd.h"
+#include "server/command.h"
 #include "server/lookup_stream.h"
+#include "server/term.h"
 #include "symbolicator/index.h"
 
 enum {
@@ -21,17 +20,52 @@ enum {
     JOBS_DEFAULT_MAX = 8,
 };
 
-static int
-usage(FILE *to)
-{
-    fprintf(to,
-            "usage: framezero lookup INDEX [--json] [--jobs N] [--bench N] < ADDRESSES\n\n"
-            "Addresses are hex, one a line, as they stand in the symbol file. A long list is\n"
-            "worked on by N threads (default: one per processor, at most 8); the answers come in\n"
-            "its order. --bench makes N lookups over it in one thread and prints nanoseconds (of\n"
-            "CPU time) per lookup, first as a list is worked on, then one by one.\n");
-    return to == stdout ? 0 : 2;
-}
+struct arguments {
+    bool is_json;
+    uint64_t n_bench, n_jobs;
+};
+
+static const struct option_spec own_options[] = {
+    {.name = "json",
+     .set = option_set_flag,
+     .offset = offsetof(struct arguments, is_json),
+     .help = "One line of JSON per address."},
+    {.name = "jobs",
+     .argument = "N",
+     .set = option_set_count,
+     .offset = offsetof(struct arguments, n_jobs),
+     .min = 1,
+     .max = JOBS_MAX,
+     .fallback = "one per processor, at most 8",
+     .help = "Threads that work on a long list; the answers keep its order."},
+    {.name = "bench",
+     .argument = "N",
+     .set = option_set_count,
+     .offset = offsetof(struct arguments, n_bench),
+     .min = 1,
+     .max = UINT64_MAX,
+     .help = "Make N lookups over the list in one thread and print nanoseconds of CPU time per "
+             "lookup, first as a list is worked on, then one by one."},
+    {.name = NULL},
+};
+static const struct command_example examples[] = {
+    {"echo 0x100003f10 | framezero lookup Shop.index --json", "one address"},
+    {NULL, NULL},
+};
+static int run_command(int argc, char **argv);
+const struct command_spec cmd_lookup = {
+    .name = "lookup",
+    .summary = "addresses to names with a symbol index",
+    .operands = "INDEX",
+    .complete = "file",
+    .flags = COMMAND_NEEDS_OPERANDS,
+    .description =
+        "Read addresses from standard input, hex, one per line, as they are in the symbol "
+        "file, and print their names. INDEX is made by 'framezero index'.",
+    .options = own_options,
+    .examples = examples,
+    .run = run_command,
+};
 
 /* CPU time of this thread in ns. */
 static double
@@ -77,7 +111,7 @@ bench(const struct sym_index *index, const struct fz_buffer *addresses, uint64_t
     double ns[2];
     unsigned touched = 0;
     if (n_addrs == 0) {
-        fprintf(stderr, "framezero lookup: --bench wants addresses on standard input\n");
+        term_error(cmd_lookup.name, "--bench needs addresses on standard input");
         return 1;
     }
     for (int alone = 0; alone < 2; alone++) {
@@ -107,7 +141,7 @@ read_addresses(struct fz_buffer *ret, struct fz_error *err)
         if (kind == LOOKUP_LINE_ADDRESS)
             fz_buffer_append(ret, &addr, sizeof(addr));
         else
-            code = fz_fail(err, FZ_E_MALFORMED, "no address: %.*s",
+            code = fz_fail(err, FZ_E_MALFORMED, "'%.*s' is not a hex address",
                            (int)(line.len < 80 ? line.len : 80), (const char *)line.data);
     }
     return code == FZ_OK ? fz_buffer_done(ret, err) : code;
@@ -129,7 +163,7 @@ run(const struct sym_index *index, bool is_json, uint64_t n_bench, unsigned n_th
         code = lookup_stream(index, &options, STDIN_FILENO, STDOUT_FILENO, &n_bad, &err);
     }
     if (code != FZ_OK)
-        fprintf(stderr, "framezero lookup: %s\n", err.text);
+        term_error(cmd_lookup.name, "%s", err.text);
     return code == FZ_OK && n_bad == 0 ? 0 : 1;
 }
 
@@ -140,35 +174,17 @@ default_jobs(void)
     return n > JOBS_DEFAULT_MAX ? JOBS_DEFAULT_MAX : n;
 }
 
-int
-cmd_lookup(int argc, char **argv)
+static int
+run_command(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"json", no_argument, NULL, 'j'},
-        {"bench", required_argument, NULL, 'b'},
-        {"jobs", required_argument, NULL, 'n'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    bool is_json = false;
-    uint64_t n_bench = 0, n_jobs = default_jobs();
-    for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        if (c == 'j')
-            is_json = true;
-        else if (c == 'h')
-            return usage(stdout);
-        else if ((c != 'b' && c != 'n') ||
-                 !fz_text_u64(fz_span_cstr(optarg), c == 'b' ? &n_bench : &n_jobs) ||
-                 (c == 'b' ? n_bench == 0 : n_jobs == 0 || n_jobs > JOBS_MAX))
-            return usage(stderr);
-    }
-    if (optind + 1 != argc)
-        return usage(stderr);
-    FZ_CLEANUP(sym_index_closep) struct sym_index *index = NULL;
+    FZ_CLEANUP(options_deinit) struct options given = options_make();
+    struct arguments arguments = {.n_jobs = default_jobs()};
     struct fz_error err;
-    if (sym_index_open(argv[optind], &index, &err) != FZ_OK) {
-        fprintf(stderr, "framezero lookup: %s\n", err.text);
-        return 1;
-    }
-    return run(index, is_json, n_bench, (unsigned)n_jobs);
+    int ended = command_start(&cmd_lookup, argc, argv, &arguments, &given);
+    if (ended >= 0)
+        return ended;
+    FZ_CLEANUP(sym_index_closep) struct sym_index *index = NULL;
+    if (sym_index_open(given.operands[0], &index, &err) != FZ_OK)
+        return term_failed(cmd_lookup.name, &err);
+    return run(index, arguments.is_json, arguments.n_bench, (unsigned)arguments.n_jobs);
 }

@@ -4,33 +4,41 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "server/cmd.h"
-#include "server/config.h"
+#include "server/command.h"
+#include "server/term.h"
 #include "storage/store.h"
 
-int
-cmd_migrate(int argc, char **argv)
+static int run(int argc, char **argv);
+const struct command_spec cmd_migrate = {
+    .name = "migrate",
+    .summary = "bring the database to this version",
+    .operands = "",
+    .description = "Bring the schema of the database to this version of framezero. 'serve' does so "
+                   "itself unless it was started with --no-migrate.",
+    .settings = config_settings,
+    .role = CONFIG_STORE,
+    .run = run,
+};
+
+static int
+run(int argc, char **argv)
 {
-    static const char *const allowed[] = {"data", "database", NULL};
+    FZ_CLEANUP(options_deinit) struct options given = options_make();
     struct config config;
     struct fz_error err;
     unsigned n = 0;
-    if (config_take_flag(&argc, argv, "help")) {
-        printf("usage: framezero migrate [--data DIR] [--database URL] [--config FILE]\n");
-        return 0;
-    }
-    if (config_load(argc, argv, allowed, &config, &err)) {
-        fprintf(stderr, "framezero migrate: %s\n", err.text);
-        return 2;
-    }
+    int ended = command_start(&cmd_migrate, argc, argv, NULL, &given);
+    if (ended < 0)
+        ended = command_config(&cmd_migrate, argc, argv, false, &config);
+    if (ended >= 0)
+        return ended;
     enum fz_code code = FZ_OK;
     if (fz_text_has_prefix(config.database, "sqlite:"))
         code = fz_file_make_dirs(config.data_dir, &err);
     if (!code)
         code = store_migrate(config.database, &n, &err);
-    if (code) {
-        fprintf(stderr, "framezero migrate: %s\n", err.text);
-        return 1;
-    }
+    if (code)
+        return term_failed(cmd_migrate.name, &err);
     printf("%u new migration%s\n", n, n == 1 ? "" : "s");
     return 0;
 }

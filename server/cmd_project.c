@@ -1,11 +1,11 @@
 /* framezero project: create and list projects, on the database directly. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/time.h"
 #include "server/cmd.h"
-#include "server/config.h"
+#include "server/command.h"
+#include "server/term.h"
 #include "storage/store.h"
 
 enum { ARENA_BYTES = 64 * 1024 * 1024 };
@@ -35,38 +35,70 @@ list(struct store *store, struct fz_error *err)
     return code;
 }
 
-static int
-usage(FILE *to)
-{
-    fprintf(to, "usage: framezero project create NAME [--data DIR] [--database URL]\n"
-                "       framezero project list   [--data DIR] [--database URL]\n\n"
-                "One line a project: id, name, created.\n");
-    return to == stdout ? 0 : 2;
-}
+static int run_create(int argc, char **argv);
+static int run_list(int argc, char **argv);
+static int run(int argc, char **argv);
+static const struct command_spec create_spec = {
+    .name = "project create",
+    .summary = "create a project",
+    .operands = "NAME",
+    .flags = COMMAND_NEEDS_OPERANDS,
+    .description = "Create a project and print its id and name.",
+    .settings = config_settings,
+    .role = CONFIG_STORE,
+    .run = run_create,
+};
+static const struct command_spec list_spec = {
+    .name = "project list",
+    .summary = "list the projects",
+    .operands = "",
+    .description = "Print one line per project: id, name, time of creation.",
+    .settings = config_settings,
+    .role = CONFIG_STORE,
+    .run = run_list,
+};
+static const struct command_spec *const actions[] = {&create_spec, &list_spec, NULL};
+const struct command_spec cmd_project = {
+    .name = "project",
+    .summary = "create and list projects",
+    .operands = "",
+    .description = "Create and list projects, in the database directly.",
+    .actions = actions,
+    .run = run,
+};
 
-int
-cmd_project(int argc, char **argv)
+static int
+run_action(const struct command_spec *command, int argc, char **argv)
 {
-    static const char *const allowed[] = {"data", "database", NULL};
+    FZ_CLEANUP(options_deinit) struct options given = options_make();
     FZ_CLEANUP(store_closep) struct store *store = NULL;
     struct config config;
     struct fz_error err;
-    if (config_take_flag(&argc, argv, "help"))
-        return usage(stdout);
-    bool is_create = argc >= 3 && strcmp(argv[1], "create") == 0 && argv[2][0] != '-';
-    bool is_list = argc >= 2 && strcmp(argv[1], "list") == 0;
-    if (!is_create && !is_list)
-        return usage(stderr);
-    const char *name = is_create ? argv[2] : NULL;
-    int used = is_create ? 2 : 1;
-    if (config_load(argc - used, argv + used, allowed, &config, &err)) {
-        fprintf(stderr, "framezero project: %s\n", err.text);
-        return 2;
-    }
+    int ended = command_start(command, argc, argv, NULL, &given);
+    if (ended < 0)
+        ended = command_config(command, argc, argv, false, &config);
+    if (ended >= 0)
+        return ended;
     enum fz_code code = store_open(config.database, &store, &err);
     if (!code)
-        code = is_create ? create(store, name, &err) : list(store, &err);
-    if (code)
-        fprintf(stderr, "framezero project: %s\n", err.text);
-    return code ? 1 : 0;
+        code = given.n_operands ? create(store, given.operands[0], &err) : list(store, &err);
+    return code ? term_failed(command->name, &err) : 0;
+}
+
+static int
+run_create(int argc, char **argv)
+{
+    return run_action(&create_spec, argc, argv);
+}
+
+static int
+run_list(int argc, char **argv)
+{
+    return run_action(&list_spec, argc, argv);
+}
+
+static int
+run(int argc, char **argv)
+{
+    return command_run_action(&cmd_project, argc, argv);
 }

@@ -12,11 +12,12 @@
 #include "base/log.h"
 #include "server/api/api.h"
 #include "server/cmd.h"
-#include "server/config.h"
+#include "server/command.h"
 #include "server/doors/doors.h"
 #include "server/serve_setup.h"
 #include "server/serve_workers.h"
 #include "server/supervise.h"
+#include "server/term.h"
 
 extern char **environ;
 
@@ -130,7 +131,7 @@ start(struct serve *serve, int argc, char **argv, struct fz_error *err)
 }
 
 static void
-run(struct serve *serve, const sigset_t *signals)
+serve_until_stopped(struct serve *serve, const sigset_t *signals)
 {
     for (;;) {
         int64_t ms = serve_workers_tend(serve->workers);
@@ -174,9 +175,9 @@ serve_here(struct serve *serve, int argc, char **argv, const sigset_t *signals)
     raise_file_limit();
     enum fz_code code = start(serve, argc, argv, &err);
     if (code)
-        fprintf(stderr, "framezero serve: %s\n", err.text);
+        term_error(cmd_serve.name, "%s", err.text);
     else
-        run(serve, signals);
+        serve_until_stopped(serve, signals);
     stop(serve);
     if (!code)
         fz_log(FZ_LOG_INFO, "stopped", "%s", "");
@@ -202,33 +203,46 @@ supervise_serve(int argc, char **argv, const sigset_t *signals)
         code = supervise_create(&plan, &supervise, &err);
     }
     if (code)
-        fprintf(stderr, "framezero serve: %s\n", err.text);
+        term_error(cmd_serve.name, "%s", err.text);
     int exit_code = code ? 1 : supervise_run(supervise, signals, SERVE_GRACE_MS);
     free(arguments);
     return exit_code;
 }
 
-int
-cmd_serve(int argc, char **argv)
+static const struct command_example examples[] = {
+    {"framezero serve", "on http://127.0.0.1:8480, data in ./framezero-data"},
+    {"framezero serve --listen :8480 --public-url https://crashes.example.com",
+     "on all addresses, known under that URL"},
+    {NULL, NULL},
+};
+static int run(int argc, char **argv);
+const struct command_spec cmd_serve = {
+    .name = "serve",
+    .summary = "HTTP server with its workers",
+    .operands = "",
+    .description =
+        "Serve HTTP and run workers. On the first start it creates the project 'default' and "
+        "prints an ingest key and an admin token, which are also in DIR/credentials.json.",
+    .settings = config_settings,
+    .role = CONFIG_SERVE,
+    .examples = examples,
+    .run = run,
+};
+
+static int
+run(int argc, char **argv)
 {
-    static const char *const allowed[] = {
-        "listen",          "data",       "database",    "blobs",
-        "workers",         "migrate",    "supervise",   "log-level",
-        "learned-names",   "public-url", "upload-wait", "symbolicate-v5-project",
-        "trusted-proxies", NULL};
     static struct serve serve = {.lock_fd = -1, .metrics_fd = -1};
-    struct fz_error err;
+    FZ_CLEANUP(options_deinit) struct options given = options_make();
     sigset_t signals;
-    if (config_take_flag(&argc, argv, "help")) {
-        printf("usage: framezero serve [OPTIONS]\n\n%s", config_help());
-        return 0;
-    }
+    int ended = command_start(&cmd_serve, argc, argv, NULL, &given);
+    if (ended >= 0)
+        return ended;
     /* At once, unlike a worker: nothing is lost, and its successor needs the database's lock. */
     bool is_supervised = supervise_join(SIGKILL);
-    if (config_load(argc, argv, allowed, &serve.config, &err)) {
-        fprintf(stderr, "framezero serve: %s\n", err.text);
-        return 2;
-    }
+    ended = command_config(&cmd_serve, argc, argv, is_supervised, &serve.config);
+    if (ended >= 0)
+        return ended;
     config_set_log_level(&serve.config);
     supervise_signals(&signals);
     if (is_supervised || !serve.config.supervise)

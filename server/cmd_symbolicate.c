@@ -1,12 +1,13 @@
 /* framezero symbolicate: reports and symbol files in, the symbolicated reports out. No server. */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/file.h"
 #include "server/cmd.h"
+#include "server/command.h"
 #include "server/ingest/ingest.h"
 #include "server/limits.h"
 #include "server/report/render.h"
+#include "server/term.h"
 #include "server/worker/local.h"
 
 typedef enum fz_code (*render_fn)(const struct report *report,
@@ -15,61 +16,56 @@ typedef enum fz_code (*render_fn)(const struct report *report,
 
 struct arguments {
     const char *report;
-    render_fn render;
+    int form; /* index of renders[] */
+    struct option_list dsyms;
 };
 
-static const char usage[] =
-    "usage: framezero symbolicate REPORT [--dsym PATH]... [--json | --crash | --ips]\n\n"
-    "  REPORT       a crash report in any accepted format; - reads standard input; of a file with\n"
-    "               several reports (a MetricKit payload, an array) each is written\n"
-    "  --dsym PATH  symbols: a .dSYM bundle, a Mach-O, an .xcarchive, a folder or a zip of them;\n"
-    "               may be given several times\n"
-    "  --crash      Apple-style text (the default)\n"
-    "  --json       the symbolicated report as the API gives it, one line a report\n"
-    "  --ips        Apple's .ips\n";
+enum { FORM_CRASH, FORM_JSON, FORM_IPS };
+static const render_fn renders[] = {report_render_crash, report_render_json, report_render_ips};
 
-/* 0 to go on, else the exit code plus one. */
-static int
-parse(int argc, char **argv, struct local_symbols *symbols, struct arguments *ret)
-{
-    struct fz_error err;
-    *ret = (struct arguments){.render = report_render_crash};
-    for (int i = 1; i < argc; i++) {
-        const char *arg = argv[i];
-        if (strcmp(arg, "--help") == 0) {
-            fputs(usage, stdout);
-            return 1;
-        }
-        if (strcmp(arg, "--json") == 0) {
-            ret->render = report_render_json;
-        } else if (strcmp(arg, "--crash") == 0) {
-            ret->render = report_render_crash;
-        } else if (strcmp(arg, "--ips") == 0) {
-            ret->render = report_render_ips;
-        } else if (strncmp(arg, "--dsym=", 7) == 0 ||
-                   (strcmp(arg, "--dsym") == 0 && i + 1 < argc)) {
-            const char *path = arg[6] == '=' ? arg + 7 : argv[++i];
-            if (local_symbols_add(symbols, path, &err) != FZ_OK) {
-                fprintf(stderr, "framezero symbolicate: %s\n", err.text);
-                return 2;
-            }
-        } else if (arg[0] == '-' && arg[1] != '\0') {
-            fprintf(stderr, "framezero symbolicate: unknown or incomplete option '%s'\n%s", arg,
-                    usage);
-            return 3;
-        } else if (ret->report) {
-            fprintf(stderr, "framezero symbolicate: one report at a time, not also '%s'\n", arg);
-            return 3;
-        } else {
-            ret->report = arg;
-        }
-    }
-    if (!ret->report) {
-        fprintf(stderr, "framezero symbolicate: which report?\n%s", usage);
-        return 3;
-    }
-    return 0;
-}
+static const struct option_spec own_options[] = {
+    {.name = "dsym",
+     .argument = "PATH",
+     .complete = "file",
+     .set = option_add_text,
+     .offset = offsetof(struct arguments, dsyms),
+     .help = "Symbols: a .dSYM bundle, a Mach-O, an .xcarchive, a folder or a zip of them. May be "
+             "repeated."},
+    {.name = "crash",
+     .set = option_set_choice,
+     .offset = offsetof(struct arguments, form),
+     .value = FORM_CRASH,
+     .help = "Write text like Apple's crash reports (the default)."},
+    {.name = "json",
+     .set = option_set_choice,
+     .offset = offsetof(struct arguments, form),
+     .value = FORM_JSON,
+     .help = "Write the symbolicated report as the API gives it, one line per report."},
+    {.name = "ips",
+     .set = option_set_choice,
+     .offset = offsetof(struct arguments, form),
+     .value = FORM_IPS,
+     .help = "Write Apple's .ips."},
+    {.name = NULL},
+};
+static const struct command_example examples[] = {
+    {"framezero symbolicate Shop.ips --dsym Shop.app.dSYM", "a report of a device to names"},
+    {NULL, NULL},
+};
+static int run(int argc, char **argv);
+const struct command_spec cmd_symbolicate = {
+    .name = "symbolicate",
+    .summary = "one report and its dSYMs to names, without a server",
+    .operands = "REPORT",
+    .complete = "file",
+    .flags = COMMAND_NEEDS_OPERANDS,
+    .description = "Write REPORT, a crash report in any accepted format (- reads standard input), "
+                   "with names instead of addresses. Of a file with several reports (a MetricKit "
+                   "payload, an array) each is written.",
+    .options = own_options,
+    .examples = examples,
+    .run = run,
+};
 
 /* What to look for, so that the next run names more. */
 static void
@@ -129,10 +125,10 @@ symbolicate_items(struct local_symbols *symbols, const struct arguments *argumen
         struct fz_error err = items[i].err;
         enum fz_code code = items[i].code;
         /* In a text, a line between two reports; JSON and .ips are told apart by their lines. */
-        if (code == FZ_OK && i > 0 && arguments->render == report_render_crash)
+        if (code == FZ_OK && i > 0 && arguments->form == FORM_CRASH)
             fputc('\n', stdout);
         if (code == FZ_OK)
-            code = symbolicate_one(symbols, items[i].body, limits, arguments->render, &err);
+            code = symbolicate_one(symbols, items[i].body, limits, renders[arguments->form], &err);
         if (code == FZ_OK)
             continue;
         n_failed++;
@@ -167,20 +163,32 @@ symbolicate(struct local_symbols *symbols, const struct arguments *arguments)
     return symbolicate_items(symbols, arguments, &limits, items, n) || n_cut ? 1 : 0;
 }
 
-int
-cmd_symbolicate(int argc, char **argv)
+static int
+run_with(struct local_symbols *symbols, const struct arguments *arguments)
 {
-    struct local_symbols *symbols = NULL;
-    struct arguments arguments;
     struct fz_error err;
-    if (local_symbols_create(&symbols, &err) != FZ_OK) {
-        fprintf(stderr, "framezero symbolicate: %s\n", err.text);
-        return 1;
+    for (size_t i = 0; i < arguments->dsyms.n; i++) {
+        if (local_symbols_add(symbols, arguments->dsyms.items[i], &err) != FZ_OK)
+            return term_failed(cmd_symbolicate.name, &err);
     }
-    int ended = parse(argc, argv, symbols, &arguments);
-    int status = ended - 1;
-    if (!ended)
-        status = symbolicate(symbols, &arguments);
+    return symbolicate(symbols, arguments);
+}
+
+static int
+run(int argc, char **argv)
+{
+    FZ_CLEANUP(options_deinit) struct options given = options_make();
+    struct arguments arguments = {.form = FORM_CRASH};
+    struct local_symbols *symbols = NULL;
+    struct fz_error err;
+    int ended = command_start(&cmd_symbolicate, argc, argv, &arguments, &given);
+    if (ended < 0 && local_symbols_create(&symbols, &err) != FZ_OK)
+        ended = term_failed(cmd_symbolicate.name, &err);
+    if (ended < 0) {
+        arguments.report = given.operands[0];
+        ended = run_with(symbols, &arguments);
+    }
     local_symbols_destroy(symbols);
-    return status;
+    option_list_deinit(&arguments.dsyms);
+    return ended;
 }

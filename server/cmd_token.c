@@ -3,10 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/address.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "server/cmd.h"
-#include "server/config.h"
+#include "server/command.h"
+#include "server/term.h"
 #include "storage/store.h"
 
 enum { ARENA_BYTES = 64 * 1024 * 1024 };
@@ -19,10 +21,10 @@ static const struct {
               {"read", STORE_SCOPE_READ},
               {"admin", STORE_SCOPE_ADMIN}};
 
-struct options {
-    const char *project, *scope, *label;
+struct options_create {
+    const char *project, *label;
     const char *sentry_url; /* NULL: a token of our own form */
-    unsigned scopes;        /* `scope` read */
+    unsigned scopes;        /* STORE_SCOPE_*; 0 = not given */
 };
 
 /* "read,upload" */
@@ -87,7 +89,7 @@ print_sentry(const char *token, const char *url, struct fz_error *err)
 
 /* The token alone on standard output, so that a script can take it. */
 static enum fz_code
-create(struct store *store, const struct options *options, struct fz_error *err)
+create(struct store *store, const struct options_create *options, struct fz_error *err)
 {
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(ARENA_BYTES);
     struct store_project project = {0};
@@ -133,66 +135,182 @@ list(struct store *store, struct fz_error *err)
     return code;
 }
 
-static int
-usage(FILE *to)
+static enum fz_code
+set_scopes(const struct option_spec *option FZ_UNUSED, void *field, const char *value,
+           const char *where FZ_UNUSED, struct fz_error *err)
 {
-    fprintf(to,
-            "usage: framezero token create --scope SCOPE[,SCOPE] [--project NAME] [--label TEXT]\n"
-            "                              [--sentry-url URL]\n"
-            "       framezero token list\n"
-            "       framezero token revoke ID\n\n"
-            "  --scope    ingest, upload, read, admin (all of them)\n"
-            "  --project  default: 'default'; '*' is a token for all projects\n"
-            "  --sentry-url URL  a token that tells sentry-cli this server's address\n"
-            "  --data DIR, --database URL, --config FILE: the database\n\n"
-            "create prints the token; list prints one line a token: id, first characters,\n"
-            "project, scopes, created, valid or revoked, label.\n");
-    return to == stdout ? 0 : 2;
+    return parse_scopes(value, field, err);
 }
 
-int
-cmd_token(int argc, char **argv)
+static enum fz_code
+set_url(const struct option_spec *option, void *field, const char *value, const char *where,
+        struct fz_error *err)
 {
-    static const char *const allowed[] = {"data", "database", NULL};
-    FZ_CLEANUP(store_closep) struct store *store = NULL;
-    struct options options = {.project = "default", .label = ""};
+    if (fz_address_check_url(value, err))
+        return fz_wrap(err, "%s", where);
+    return option_set_text(option, field, value, where, err);
+}
+
+static enum fz_code
+set_label(const struct option_spec *option FZ_UNUSED, void *field, const char *value,
+          const char *where FZ_UNUSED, struct fz_error *err FZ_UNUSED)
+{
+    *(const char **)field = value;
+    return FZ_OK;
+}
+
+static const struct option_spec create_options[] = {
+    {.name = "scope",
+     .argument = "SCOPE,...",
+     .complete = "ingest upload read admin",
+     .set = set_scopes,
+     .offset = offsetof(struct options_create, scopes),
+     .help = "What the token may do: ingest (send reports), upload (send symbols), read, admin "
+             "(everything)."},
+    {.name = "project",
+     .argument = "NAME",
+     .set = option_set_text,
+     .offset = offsetof(struct options_create, project),
+     .fallback = "default",
+     .help = "The project it belongs to; '*' for all projects."},
+    {.name = "label",
+     .argument = "TEXT",
+     .set = set_label,
+     .offset = offsetof(struct options_create, label),
+     .help = "A note that 'token list' shows."},
+    {.name = "sentry-url",
+     .argument = "URL",
+     .set = set_url,
+     .offset = offsetof(struct options_create, sentry_url),
+     .help = "Write the token in the form from which sentry-cli reads this server's address."},
+    {.name = NULL},
+};
+static const struct command_example create_examples[] = {
+    {"framezero token create --scope upload --label 'build server'", "a token for uploads"},
+    {NULL, NULL},
+};
+static int run_create(int argc, char **argv);
+static int run_list(int argc, char **argv);
+static int run_revoke(int argc, char **argv);
+static int run(int argc, char **argv);
+static const struct command_spec create_spec = {
+    .name = "token create",
+    .summary = "create a token or an ingest key and print it",
+    .operands = "",
+    .required = "--scope SCOPE,...",
+    .description =
+        "Create a token and print it, once. With the scope 'ingest' alone it is an ingest "
+        "key, which clients embed.",
+    .options = create_options,
+    .examples = create_examples,
+    .settings = config_settings,
+    .role = CONFIG_STORE,
+    .run = run_create,
+};
+static const struct command_spec list_spec = {
+    .name = "token list",
+    .summary = "list the tokens",
+    .operands = "",
+    .description = "Print one line per token: id, first characters, project, scopes, time of "
+                   "creation, valid or revoked, label.",
+    .settings = config_settings,
+    .role = CONFIG_STORE,
+    .run = run_list,
+};
+static const struct command_spec revoke_spec = {
+    .name = "token revoke",
+    .summary = "revoke a token",
+    .operands = "ID",
+    .flags = COMMAND_NEEDS_OPERANDS,
+    .description = "Revoke the token with the ID that 'token list' shows.",
+    .settings = config_settings,
+    .role = CONFIG_STORE,
+    .run = run_revoke,
+};
+static const struct command_spec *const actions[] = {&create_spec, &list_spec, &revoke_spec, NULL};
+const struct command_spec cmd_token = {
+    .name = "token",
+    .summary = "create, list and revoke tokens and ingest keys",
+    .operands = "",
+    .description = "Create, list and revoke tokens and ingest keys, in the database directly.",
+    .actions = actions,
+    .run = run,
+};
+
+/* -1 with the store open, else the exit code. */
+static int
+open_store(const struct command_spec *command, int argc, char **argv, struct store **ret)
+{
     struct config config;
     struct fz_error err;
-    if (config_take_flag(&argc, argv, "help"))
-        return usage(stdout);
-    if (argc < 2)
-        return usage(stderr);
-    const char *action = argv[1];
-    bool is_create = strcmp(action, "create") == 0, is_revoke = strcmp(action, "revoke") == 0;
-    uint64_t id = 0;
-    if ((!is_create && !is_revoke && strcmp(action, "list") != 0) ||
-        (is_revoke && (argc < 3 || !fz_text_u64(fz_span_cstr(argv[2]), &id) || id > INT64_MAX)))
-        return usage(stderr);
-    int used = is_revoke ? 2 : 1;
-    argc -= used;
-    argv += used;
-    if (is_create && (config_take_value(&argc, argv, "scope", &options.scope, &err) ||
-                      config_take_value(&argc, argv, "project", &options.project, &err) ||
-                      config_take_value(&argc, argv, "label", &options.label, &err) ||
-                      config_take_value(&argc, argv, "sentry-url", &options.sentry_url, &err))) {
-        fprintf(stderr, "framezero token: %s\n", err.text);
-        return 2;
+    int ended = command_config(command, argc, argv, false, &config);
+    if (ended < 0 && store_open(config.database, ret, &err))
+        ended = term_failed(command->name, &err);
+    return ended;
+}
+
+static int
+run_create(int argc, char **argv)
+{
+    FZ_CLEANUP(options_deinit) struct options given = options_make();
+    FZ_CLEANUP(store_closep) struct store *store = NULL;
+    struct options_create options = {.project = "default", .label = ""};
+    struct fz_error err;
+    int ended = command_start(&create_spec, argc, argv, &options, &given);
+    if (ended >= 0)
+        return ended;
+    if (!options.scopes) {
+        fz_fail(&err, FZ_E_MALFORMED, "--scope SCOPE is missing: ingest, upload, read or admin");
+        return term_wrong_usage(create_spec.name, &err);
     }
-    if (is_create && (!options.scope ||
-                      /* An ingest key has another form. */
-                      (options.sentry_url && strcmp(options.scope, "ingest") == 0)))
-        return usage(stderr);
-    if ((is_create && parse_scopes(options.scope, &options.scopes, &err)) ||
-        config_load(argc, argv, allowed, &config, &err)) {
-        fprintf(stderr, "framezero token: %s\n", err.text);
-        return 2;
+    if (options.sentry_url && options.scopes == STORE_SCOPE_INGEST) {
+        fz_fail(&err, FZ_E_MALFORMED, "--sentry-url is for tokens; an ingest key has another form");
+        return term_wrong_usage(create_spec.name, &err);
     }
-    enum fz_code code = store_open(config.database, &store, &err);
-    if (!code)
-        code = is_create   ? create(store, &options, &err)
-               : is_revoke ? store_token_revoke(store, (int64_t)id, &err)
-                           : list(store, &err);
-    if (code)
-        fprintf(stderr, "framezero token: %s\n", err.text);
-    return code ? 1 : 0;
+    ended = open_store(&create_spec, argc, argv, &store);
+    if (ended >= 0)
+        return ended;
+    return create(store, &options, &err) ? term_failed(create_spec.name, &err) : 0;
+}
+
+static int
+run_list(int argc, char **argv)
+{
+    FZ_CLEANUP(options_deinit) struct options given = options_make();
+    FZ_CLEANUP(store_closep) struct store *store = NULL;
+    struct fz_error err;
+    int ended = command_start(&list_spec, argc, argv, NULL, &given);
+    if (ended < 0)
+        ended = open_store(&list_spec, argc, argv, &store);
+    if (ended >= 0)
+        return ended;
+    return list(store, &err) ? term_failed(list_spec.name, &err) : 0;
+}
+
+static int
+run_revoke(int argc, char **argv)
+{
+    FZ_CLEANUP(options_deinit) struct options given = options_make();
+    FZ_CLEANUP(store_closep) struct store *store = NULL;
+    struct fz_error err;
+    uint64_t id;
+    int ended = command_start(&revoke_spec, argc, argv, NULL, &given);
+    if (ended >= 0)
+        return ended;
+    if (!fz_text_u64(fz_span_cstr(given.operands[0]), &id) || id > INT64_MAX) {
+        fz_fail(&err, FZ_E_MALFORMED,
+                "'%.60s' is not the id of a token; 'framezero token list' shows the ids",
+                given.operands[0]);
+        return term_wrong_usage(revoke_spec.name, &err);
+    }
+    ended = open_store(&revoke_spec, argc, argv, &store);
+    if (ended >= 0)
+        return ended;
+    return store_token_revoke(store, (int64_t)id, &err) ? term_failed(revoke_spec.name, &err) : 0;
+}
+
+static int
+run(int argc, char **argv)
+{
+    return command_run_action(&cmd_token, argc, argv);
 }

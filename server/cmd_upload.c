@@ -10,9 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/text.h"
 #include "server/cmd.h"
-#include "server/config.h"
+#include "server/command.h"
+#include "server/term.h"
 #include "server/upload_client.h"
 #include "server/upload_pack.h"
 #include "symbolicator/symfile.h"
@@ -22,7 +24,7 @@ enum { TARGET_ROOM = 1024 };
 /* Mach-O file types that run or describe what runs (loader.h); object files and cores do not. */
 enum { MH_EXECUTE = 2, MH_DYLIB = 6, MH_DYLINKER = 7, MH_BUNDLE = 8, MH_DSYM = 10, MH_KEXT = 11 };
 
-struct options {
+struct arguments {
     const char *server, *token, *project;
     bool force;
 };
@@ -111,7 +113,7 @@ send_slice(struct upload_client *client, const struct sym_file_slice *slice, str
 /* All slices of one kind: ask what is missing, send it. */
 static enum fz_code
 send_kind(struct upload_client *client, const struct sym_file *file, const char *kind,
-          const struct options *options, struct tally *tally, struct fz_error *err)
+          const struct arguments *options, struct tally *tally, struct fz_error *err)
 {
     const struct sym_file_slice **slices = calloc(file->n_slices, sizeof(struct sym_file_slice *));
     struct fz_uuid *uuids = calloc(file->n_slices, sizeof(*uuids));
@@ -149,7 +151,7 @@ send_kind(struct upload_client *client, const struct sym_file *file, const char 
 }
 
 static enum fz_code
-send_path(struct upload_client *client, const char *path, const struct options *options,
+send_path(struct upload_client *client, const char *path, const struct arguments *options,
           struct tally *tally, struct fz_error *err)
 {
     FZ_CLEANUP(sym_file_closep) struct sym_file *file = NULL;
@@ -168,7 +170,7 @@ send_path(struct upload_client *client, const char *path, const struct options *
 
 /* Flags, then variables, then the credentials file of a server on this machine. */
 static enum fz_code
-find_target(const struct options *options, const struct config *config, struct target *ret,
+find_target(const struct arguments *options, const struct config *config, struct target *ret,
             struct fz_error *err)
 {
     const char *server = options->server ? options->server : getenv("FRAMEZERO_URL");
@@ -185,11 +187,11 @@ find_target(const struct options *options, const struct config *config, struct t
                        "no %s: give --server URL and --token TOKEN, or FRAMEZERO_URL and "
                        "FRAMEZERO_TOKEN, or --data DIR of a server here (%s cannot be read)",
                        server ? "token" : "server", path);
-    if (!fz_text_has_prefix(server, "http://") && !fz_text_has_prefix(server, "https://"))
-        return fz_fail(err, FZ_E_MALFORMED,
-                       "--server: '%.100s' begins with neither http:// nor "
-                       "https://",
-                       server);
+    if (fz_address_check_url(server, err))
+        return fz_wrap(err, "%s",
+                       options->server           ? "--server"
+                       : getenv("FRAMEZERO_URL") ? "FRAMEZERO_URL"
+                                                 : path);
     snprintf(ret->server, sizeof(ret->server), "%s", server);
     snprintf(ret->token, sizeof(ret->token), "%s", token);
     for (size_t len = strlen(ret->server); len > 0 && ret->server[len - 1] == '/'; len--)
@@ -198,40 +200,8 @@ find_target(const struct options *options, const struct config *config, struct t
 }
 
 static int
-usage(FILE *to)
-{
-    fprintf(to,
-            "usage: framezero upload [OPTIONS] PATH...\n\n"
-            "Sends every dSYM and Mach-O found under PATH (file, bundle, .xcarchive, folder, zip)\n"
-            "that the server lacks. Exit 0 only if all that was found is stored.\n\n"
-            "  --server URL    FRAMEZERO_URL    else from --data DIR/credentials.json\n"
-            "  --token TOKEN   FRAMEZERO_TOKEN  the same; needs the scope 'upload'\n"
-            "  --project NAME                   for a token of all projects; default 'default'\n"
-            "  --force                          send what the server has, too\n");
-    return to == stdout ? 0 : 2;
-}
-
-/* Paths stand between the options; they are moved to the front of argv. */
-static int
-take_paths(int *argc, char **argv, char **ret_paths)
-{
-    int n_paths = 0, kept = 1;
-    for (int i = 1; i < *argc; i++) {
-        bool has_value = strncmp(argv[i], "--", 2) == 0 && !strchr(argv[i], '=');
-        if (argv[i][0] != '-') {
-            ret_paths[n_paths++] = argv[i];
-            continue;
-        }
-        argv[kept++] = argv[i];
-        if (has_value && i + 1 < *argc)
-            argv[kept++] = argv[++i];
-    }
-    *argc = kept;
-    return n_paths;
-}
-
-static int
-upload(const struct options *options, const struct config *config, char **paths, int n_paths)
+upload(const struct arguments *options, const struct config *config, const char **paths,
+       size_t n_paths)
 {
     FZ_CLEANUP(upload_client_closep) struct upload_client *client = NULL;
     struct tally tally = {0};
@@ -244,7 +214,7 @@ upload(const struct options *options, const struct config *config, char **paths,
                                             .show_progress = isatty(STDERR_FILENO) == 1};
     if (!code)
         code = upload_client_open(&to, &client, &err);
-    for (int i = 0; !code && i < n_paths; i++)
+    for (size_t i = 0; !code && i < n_paths; i++)
         code = send_path(client, paths[i], options, &tally, &err);
     if (code) {
         fprintf(stderr, "framezero upload: %s\n", err.text);
@@ -257,30 +227,75 @@ upload(const struct options *options, const struct config *config, char **paths,
     return tally.n_failed > 0 || tally.n_found == 0 ? 1 : 0;
 }
 
-int
-cmd_upload(int argc, char **argv)
+static enum fz_code
+set_url(const struct option_spec *option, void *field, const char *value, const char *where,
+        struct fz_error *err)
 {
-    static const char *const allowed[] = {"data", NULL};
-    struct options options = {0};
+    if (fz_address_check_url(value, err))
+        return fz_wrap(err, "%s", where);
+    return option_set_text(option, field, value, where, err);
+}
+
+static const struct option_spec own_options[] = {
+    {.name = "server",
+     .argument = "URL",
+     .set = set_url,
+     .offset = offsetof(struct arguments, server),
+     .variable = "FRAMEZERO_URL",
+     .fallback = "from DIR/credentials.json",
+     .help = "The server, such as https://crashes.example.com."},
+    {.name = "token",
+     .argument = "TOKEN",
+     .set = option_set_text,
+     .offset = offsetof(struct arguments, token),
+     .variable = "FRAMEZERO_TOKEN",
+     .fallback = "from DIR/credentials.json",
+     .help = "A token with the scope 'upload'."},
+    {.name = "project",
+     .argument = "NAME",
+     .set = option_set_text,
+     .offset = offsetof(struct arguments, project),
+     .fallback = "default",
+     .help = "The project, for a token of all projects."},
+    {.name = "force",
+     .set = option_set_flag,
+     .offset = offsetof(struct arguments, force),
+     .help = "Send also what the server has."},
+    {.name = NULL},
+};
+static const struct command_example examples[] = {
+    {"framezero upload Shop.xcarchive --server https://crashes.example.com --token $TOKEN",
+     "everything in an archive that the server lacks"},
+    {"framezero upload .", "everything in this folder, to the server on this machine"},
+    {NULL, NULL},
+};
+static int run(int argc, char **argv);
+const struct command_spec cmd_upload = {
+    .name = "upload",
+    .summary = "send the dSYMs and binaries under some paths to a server",
+    .operands = "PATH...",
+    .complete = "file",
+    .flags = COMMAND_NEEDS_OPERANDS,
+    .description =
+        "Send every dSYM and Mach-O found under PATH (a file, bundle, .xcarchive, folder or "
+        "zip) that the server lacks. Exit status 0 only if everything found is stored.",
+    .options = own_options,
+    .settings = config_settings,
+    .role = CONFIG_UPLOAD,
+    .examples = examples,
+    .run = run,
+};
+
+static int
+run(int argc, char **argv)
+{
+    FZ_CLEANUP(options_deinit) struct options given = options_make();
+    struct arguments arguments = {.force = false};
     struct config config;
-    struct fz_error err;
-    if (config_take_flag(&argc, argv, "help"))
-        return usage(stdout);
-    options.force = config_take_flag(&argc, argv, "force");
-    char **paths = calloc((size_t)argc + 1, sizeof(*paths));
-    if (!paths)
-        return 1;
-    int n_paths = 0, result = 2;
-    if (config_take_value(&argc, argv, "server", &options.server, &err) ||
-        config_take_value(&argc, argv, "token", &options.token, &err) ||
-        config_take_value(&argc, argv, "project", &options.project, &err))
-        fprintf(stderr, "framezero upload: %s\n", err.text);
-    else if ((n_paths = take_paths(&argc, argv, paths)) == 0)
-        result = usage(stderr);
-    else if (config_load(argc, argv, allowed, &config, &err))
-        fprintf(stderr, "framezero upload: %s\n", err.text);
-    else
-        result = upload(&options, &config, paths, n_paths);
-    free(paths);
-    return result;
+    int ended = command_start(&cmd_upload, argc, argv, &arguments, &given);
+    if (ended < 0)
+        ended = command_config(&cmd_upload, argc, argv, false, &config);
+    if (ended >= 0)
+        return ended;
+    return upload(&arguments, &config, given.operands, given.n_operands);
 }

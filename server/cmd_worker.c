@@ -11,10 +11,11 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "server/cmd.h"
-#include "server/config.h"
+#include "server/command.h"
 #include "server/metrics.h"
 #include "server/serve_workers.h"
 #include "server/supervise.h"
+#include "server/term.h"
 #include "server/worker/worker.h"
 
 enum { GRACE_MS = 60 * 1000 };
@@ -106,7 +107,7 @@ supervise_workers(const struct config *config, int argc, char **argv, const sigs
     if (code == FZ_OK)
         code = serve_workers_create(config, argc, argv, fd, true, &workers, &err);
     if (code != FZ_OK)
-        fprintf(stderr, "framezero worker: %s\n", err.text);
+        term_error(cmd_worker.name, "%s", err.text);
     int exit_code = code ? 1 : serve_workers_run(workers, signals, GRACE_MS);
     serve_workers_destroy(workers, 0);
     if (metrics)
@@ -130,31 +131,42 @@ settle_workers(struct config *config, struct fz_error *err)
     return FZ_OK;
 }
 
-int
-cmd_worker(int argc, char **argv)
+static int run(int argc, char **argv);
+const struct command_spec cmd_worker = {
+    .name = "worker",
+    .summary = "workers only, for further machines",
+    .operands = "",
+    .description =
+        "Run workers without the HTTP server, on the same database and blobs as a 'serve' "
+        "elsewhere.",
+    .settings = config_settings,
+    .role = CONFIG_WORKER,
+    .run = run,
+};
+
+static int
+run(int argc, char **argv)
 {
-    static const char *const allowed[] = {"data",      "database",  "blobs",         "workers",
-                                          "supervise", "log-level", "learned-names", NULL};
+    FZ_CLEANUP(options_deinit) struct options given = options_make();
     struct config config;
     struct fz_error err;
     sigset_t signals;
-    if (config_take_flag(&argc, argv, "help")) {
-        printf("usage: framezero worker [--workers N] [OPTIONS]\n\n%s", config_help());
-        return 0;
-    }
+    int ended = command_start(&cmd_worker, argc, argv, NULL, &given);
+    if (ended >= 0)
+        return ended;
     is_supervised = supervise_join(SIGTERM);
-    if (config_load(argc, argv, allowed, &config, &err) ||
-        (!is_supervised && settle_workers(&config, &err))) {
-        fprintf(stderr, "framezero worker: %s\n", err.text);
-        return 2;
-    }
+    ended = command_config(&cmd_worker, argc, argv, is_supervised, &config);
+    if (ended >= 0)
+        return ended;
+    if (!is_supervised && settle_workers(&config, &err))
+        return term_wrong_usage(cmd_worker.name, &err);
     config_set_log_level(&config);
     supervise_signals(&signals);
     if (!is_supervised && config.supervise)
         return supervise_workers(&config, argc, argv, &signals);
     enum fz_code code = work(&config, &signals, &err);
     if (code)
-        fprintf(stderr, "framezero worker: %s\n", err.text);
+        term_error(cmd_worker.name, "%s", err.text);
     /* The database was upgraded: starting the same program again would not help. */
     return code == FZ_E_CONFLICT && was_ready ? 2 : code ? 1 : 0;
 }

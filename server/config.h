@@ -2,14 +2,17 @@
  * Configuration of the commands that touch the database or the server: defaults, then the file
  * (--config or FRAMEZERO_CONFIG), then FRAMEZERO_* variables, then flags; later ones win.
  *
- * The file is lines of `key = value` with # comments; a value may stand in "quotes". A key is the
+ * The file is lines of `key = value` with # comments; a value may be in "quotes". A key is the
  * flag's name without dashes ("public-url" and "public_url" are the same); limits are `limit.NAME`.
+ *
+ * A new setting is a field of struct config and a row of config_settings[].
  */
 #ifndef FZ_CONFIG_H
 #define FZ_CONFIG_H
 
 #include "base/error.h"
 #include "server/limits.h"
+#include "server/options.h"
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,31 +39,30 @@ struct config {
     struct limits limits;
 };
 
+/* Which commands have a setting: option_spec.roles and command_spec.role. */
+enum {
+    CONFIG_SERVE = 1,
+    CONFIG_WORKER = 2,
+    CONFIG_STORE = 4, /* migrate, project, token: they open the database */
+    CONFIG_UPLOAD = 8,
+    CONFIG_ALL = 15,
+};
+
+/* Every setting; ends as tables of options do. */
+extern const struct option_spec config_settings[];
+
 /*
- * Read everything for one sub-command. `allowed` names the options this command takes
- * (NULL-terminated, without dashes; --config and --limit NAME=VALUE are always allowed). argv[0] is
- * the command's name. MALFORMED names the option, the variable, or the file and line. NOT_FOUND:
- * the file of --config.
+ * Read the settings of one command from everywhere; its own options in argv are skipped. Unknown
+ * FRAMEZERO_* variables are reported on standard error. MALFORMED names the option, the variable,
+ * or the file and line. NOT_FOUND: the file of --config.
+ *
+ * With `is_child` unknown variables are not reported: the process that started this one has done so.
  */
-FZ_MUST_CHECK enum fz_code config_load(int argc, char **argv, const char *const *allowed,
-                                       struct config *ret, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code config_load(const struct command_spec *command, int argc, char **argv,
+                                       bool is_child, struct config *ret, struct fz_error *err);
 
 /* The level that log_level names, set for this process. */
 void config_set_log_level(const struct config *config);
-
-/* The text for --help: option, variable, default. Static. */
-const char *config_help(void);
-
-/*
- * A command's own options are taken out of argv before config_load() sees the rest.
- *
- * `--name VALUE` or `--name=VALUE` is removed from argv and *ret_value set (unchanged if it is not
- * there); the last one wins. MALFORMED: the value is lacking.
- */
-FZ_MUST_CHECK enum fz_code config_take_value(int *argc, char **argv, const char *name,
-                                             const char **ret_value, struct fz_error *err);
-/* True if the flag `--name` was there; it is removed. */
-bool config_take_flag(int *argc, char **argv, const char *name);
 
 /* A URL without its password, for logs and messages. */
 void config_hide_password(const char *url, char *ret, size_t size);

@@ -1,5 +1,6 @@
 #include "server/limits.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/attr.h"
@@ -46,46 +47,84 @@ limits_default(void)
 
 /* A field by its configuration name; `size` tells its type apart (4 or 8 bytes, all unsigned). */
 static const struct field {
-    const char *name;
+    const char *name, *help;
     size_t offset, size;
 } fields[] = {
-#define FIELD(f)                                                        \
-    {                                                                   \
-#f, offsetof(struct limits, f), sizeof(((struct limits *)0)->f) \
+#define FIELD(f, help)                                                        \
+    {                                                                         \
+#f, help, offsetof(struct limits, f), sizeof(((struct limits *)0)->f) \
     }
-    FIELD(report_bytes),
-    FIELD(report_inflated_bytes),
-    FIELD(symbol_bytes),
-    FIELD(json_bytes),
-    FIELD(envelope_bytes),
-    FIELD(envelope_inflated_bytes),
-    FIELD(json_depth),
-    FIELD(threads),
-    FIELD(frames),
-    FIELD(images),
-    FIELD(memory_bytes),
-    FIELD(report_memory),
-    FIELD(archive_bytes),
-    FIELD(archive_entries),
-    FIELD(archive_ratio),
-    FIELD(slices),
-    FIELD(child_memory),
-    FIELD(child_cpu_s),
-    FIELD(child_wall_s),
-    FIELD(connections),
-    FIELD(header_s),
-    FIELD(body_s),
-    FIELD(min_body_rate),
-    FIELD(auth_failures),
-    FIELD(per_address),
-    FIELD(body_memory),
-    FIELD(answer_s),
-    FIELD(late_token_bytes),
-    FIELD(chunk_bytes),
-    FIELD(chunk_request_bytes),
-    FIELD(events_per_minute),
+    FIELD(report_bytes, "body of a report as sent"),
+    FIELD(report_inflated_bytes, "body of a report, inflated"),
+    FIELD(envelope_bytes, "an envelope with attachments as sent"),
+    FIELD(envelope_inflated_bytes, "an envelope, inflated"),
+    FIELD(symbol_bytes, "one upload of symbols"),
+    FIELD(late_token_bytes, "the same where the token comes in the body"),
+    FIELD(chunk_bytes, "what uploaders such as sentry-cli cut files into"),
+    FIELD(chunk_request_bytes, "the chunks of one request, inflated"),
+    FIELD(json_bytes, "any other request body"),
+    FIELD(json_depth, "nesting of JSON"),
+    FIELD(threads, "threads of a report"),
+    FIELD(frames, "frames of a thread"),
+    FIELD(images, "images of a report"),
+    FIELD(memory_bytes, "stack and memory bytes that a report carries"),
+    FIELD(archive_bytes, "what an upload unpacks to"),
+    FIELD(archive_entries, "entries of an archive"),
+    FIELD(archive_ratio, "unpacked to packed size of an archive"),
+    FIELD(slices, "Mach-O slices of one upload"),
+    FIELD(report_memory, "memory for one report"),
+    FIELD(child_memory, "address space of a child process"),
+    FIELD(child_cpu_s, "CPU seconds of a child process per job"),
+    FIELD(child_wall_s, "seconds of a child process per job"),
+    FIELD(connections, "connections at once"),
+    FIELD(per_address, "connections from one address, loopback excepted"),
+    FIELD(body_memory, "bodies held in memory at once"),
+    FIELD(header_s, "seconds until a request's header is complete"),
+    FIELD(body_s, "seconds until a report's body is complete"),
+    FIELD(answer_s, "seconds in which a client must take some of its answer"),
+    FIELD(min_body_rate, "bytes per second of a body"),
+    FIELD(auth_failures, "wrong tokens a minute from one address"),
+    FIELD(events_per_minute, "events a minute of one key"),
 #undef FIELD
 };
+
+const char *
+limits_name(size_t i)
+{
+    return i < FZ_ARRAY_LEN(fields) ? fields[i].name : NULL;
+}
+
+const char *
+limits_help(size_t i)
+{
+    return fields[i].help;
+}
+
+void
+limits_default_text(size_t i, char ret[LIMITS_TEXT])
+{
+    static const char units[] = "KMG";
+    struct limits limits = limits_default();
+    const char *field = (const char *)&limits + fields[i].offset;
+    uint64_t value = 0;
+    uint32_t narrow;
+    memcpy(&narrow, field, sizeof(narrow));
+    if (fields[i].size == sizeof(value))
+        memcpy(&value, field, sizeof(value));
+    else
+        value = narrow;
+    /* Sizes only: 1024 frames are not "1K". */
+    bool is_size = fz_text_has_suffix(fields[i].name, "_bytes") ||
+                   fz_text_has_suffix(fields[i].name, "_memory");
+    size_t unit = 0;
+    for (; is_size && unit < strlen(units) && value >= KiB && value % KiB == 0; unit++)
+        value /= KiB;
+    if (value == 0)
+        snprintf(ret, LIMITS_TEXT, "no limit");
+    else
+        snprintf(ret, LIMITS_TEXT, "%llu%.*s", (unsigned long long)value, unit > 0,
+                 units + (unit > 0 ? unit - 1 : 0));
+}
 
 static int
 parse_value(const char *text, uint64_t *ret)

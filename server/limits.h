@@ -49,4 +49,11 @@ struct limits limits_default(void);
  * suffix K, M, G (1,024-fold). Returns 0, -1 for an unknown name, -2 for a bad or zero value. */
 int limits_set(struct limits *limits, const char *name, const char *value);
 
+/* The limits one after the other: name, NULL after the last; what it limits; the default as it is
+ * configured ("4M", "512", "no limit"). */
+enum { LIMITS_TEXT = 32 };
+const char *limits_name(size_t i);
+const char *limits_help(size_t i);
+void limits_default_text(size_t i, char ret[LIMITS_TEXT]);
+
 #endif

@@ -1,62 +1,75 @@
-/* framezero: the sub-commands by name. Each lives in its own cmd_<name>.c. */
+/* framezero: the sub-commands by name. Each is in its own cmd_<name>.c. */
 #include "server/cmd.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/attr.h"
+#include "server/suggest.h"
+#include "server/term.h"
 
-static const struct command {
-    const char *name;
-    int (*run)(int argc, char **argv);
-    const char *summary; /* NULL: not shown */
-} commands[] = {
-    {"serve", cmd_serve, "HTTP server with its workers"},
-    {"worker", cmd_worker, "workers only, for further machines"},
-    {"child", cmd_child, NULL},
-    {"migrate", cmd_migrate, "bring the database to this version"},
-    {"token", cmd_token, "create, list and revoke tokens and ingest keys"},
-    {"project", cmd_project, "create and list projects"},
-    {"upload", cmd_upload, "send the dSYMs and binaries under some paths to a server"},
-    {"symbolicate", cmd_symbolicate, "one report and its dSYMs to names, without a server"},
-    {"index", cmd_index, "symbol file to symbol index"},
-    {"lookup", cmd_lookup, "addresses to names out of a symbol index"},
-    {"atos", cmd_atos, "addresses to function, file and line, as Apple's atos"},
-    {"inspect", cmd_inspect, "what a symbol file holds and what is wrong with it"},
-    {"demangle", cmd_demangle, "mangled names to readable ones"},
-    {NULL, NULL, NULL},
+const struct command_spec *const commands[] = {
+    &cmd_serve,   &cmd_worker,      &cmd_migrate, &cmd_token, &cmd_project,
+    &cmd_upload,  &cmd_symbolicate, &cmd_atos,    &cmd_index, &cmd_lookup,
+    &cmd_inspect, &cmd_demangle,    &cmd_help,    &cmd_child, NULL,
 };
 
+/* A closed descriptor 0, 1 or 2 would be given to the next file that is opened, and results would
+ * be written into it. They are opened the wrong way round, so that using them still fails. */
 static void
-print_usage(FILE *to)
+keep_standard_files(void)
 {
-    fprintf(to, "usage: framezero COMMAND [OPTIONS]   (framezero COMMAND --help tells more)\n\n");
-    for (size_t i = 0; i + 1 < FZ_ARRAY_LEN(commands); i++) {
-        if (commands[i].summary)
-            fprintf(to, "  %-12s %s\n", commands[i].name, commands[i].summary);
+    for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0)
+            fz_ignore(open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) < 0); /* as it was, then */
     }
+}
+
+static int
+fail_unknown(const char *word)
+{
+    struct fz_error err;
+    struct suggest suggest;
+    const char *what = word[0] == '-' ? "option" : "command";
+    suggest_start(&suggest, word);
+    for (size_t i = 0; commands[i]; i++) {
+        if (!(commands[i]->flags & COMMAND_HIDDEN))
+            suggest_try(&suggest, commands[i]->name);
+    }
+    suggest_try(&suggest, "--help");
+    suggest_try(&suggest, "--version");
+    if (suggest.best[0])
+        fz_fail(&err, FZ_E_MALFORMED, "unknown %s %.60s; did you mean %s?", what, word,
+                suggest.best);
+    else
+        fz_fail(&err, FZ_E_MALFORMED, "unknown %s %.60s", what, word);
+    return term_wrong_usage("", &err);
 }
 
 int
 main(int argc, char **argv)
 {
+    keep_standard_files();
     if (argc < 2) {
-        print_usage(stderr);
+        cmd_help_overview(stderr);
         return 2;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
-        print_usage(stdout);
-        return 0;
-    }
-    if (strcmp(argv[1], "--version") == 0) {
+    const char *word = argv[1];
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
         printf("framezero %s\n", FZ_VERSION);
-        return 0;
+        return term_finish_output("") ? 0 : 1;
     }
-    for (size_t i = 0; i + 1 < FZ_ARRAY_LEN(commands); i++) {
-        if (strcmp(argv[1], commands[i].name) == 0)
-            return commands[i].run(argc - 1, argv + 1);
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        cmd_help_overview(stdout);
+        return term_finish_output("") ? 0 : 1;
     }
-    fprintf(stderr, "framezero: there is no command '%s'; 'framezero --help' lists them\n",
-            argv[1]);
-    return 2;
+    for (size_t i = 0; commands[i]; i++) {
+        if (strcmp(word, commands[i]->name) == 0) {
+            int status = commands[i]->run(argc - 1, argv + 1);
+            return !term_finish_output(word) && status == 0 ? 1 : status;
+        }
+    }
+    return fail_unknown(word);
 }

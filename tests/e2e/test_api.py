@@ -268,10 +268,10 @@ class WithoutWorkers(unittest.TestCase):
 
     def test_command_mistakes(self):
         for args, status, words in (
-                (["token", "create"], 2, "usage"), (["token", "create", "--scope", "all"], 2, "none of ingest"),
+                (["token", "create"], 2, "--scope SCOPE is missing"), (["token", "create", "--scope", "all"], 2, "none of ingest"),
                 (["token", "create", "--scope", "read", "--project", "nowhere"], 1, "nowhere"),
                 (["token", "revoke", "99999"], 1, "99999"), (["project", "create", "default"], 1, "default"),
-                (["project", "create", "No Good"], 1, "a project's name"), (["project"], 2, "usage"),
+                (["project", "create", "No Good"], 1, "a project's name"), (["project"], 2, "project: "),
                 (["serve", "--port", "1"], 2, "--port"), (["nonsense"], 2, "nonsense")):
             with self.subTest(args=args):
                 done = subprocess.run([BINARY, *args, *self.server.where], capture_output=True, text=True, timeout=60)

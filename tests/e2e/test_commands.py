@@ -203,8 +203,8 @@ class Patience(unittest.TestCase):
         done = subprocess.run(
             [BINARY, "upload", os.path.join(SAMPLE, "Demo.dSYM.zip"), "--server", "ftp://127.0.0.1", "--token", "x"],
             capture_output=True, text=True, timeout=120)
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("neither http:// nor https://", done.stderr)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("must begin with http:// or https://", done.stderr)
 
 
 if __name__ == "__main__":

@@ -1,3 +1,4 @@
+fz_unit_test(address)
 fz_unit_test(arena)
 fz_unit_test(buffer)
 fz_unit_test(digest)

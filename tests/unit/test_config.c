@@ -11,9 +11,8 @@
 #include "base/file.h"
 #include "server/config.h"
 
-static const char *const allowed[] = {"listen",      "data",    "database",  "blobs",
-                                      "workers",     "migrate", "log-level", "public-url",
-                                      "upload-wait", NULL};
+static const struct command_spec serve = {
+    .name = "serve", .operands = "", .settings = config_settings, .role = CONFIG_SERVE};
 
 struct test {
     const char *name, *file, *variable, *args[6];
@@ -78,7 +77,7 @@ static const struct test tests[] = {
      NULL,
      {NULL},
      NULL,
-     ":2: unknown key 'listen_to'; known are listen, data"},
+     ":2: unknown key 'listen_to'; did you mean listen?"},
     {"no key", "listen\n", NULL, {NULL}, NULL, ":1: not a line of key = value"},
     {"open quotes", "data = \"x\n", NULL, {NULL}, NULL, ":1: the quotes of 'data' do not close"},
     {"text behind quotes", "data = \"x\" y\n", NULL, {NULL}, NULL, ":1: the quotes of 'data'"},
@@ -88,28 +87,27 @@ static const struct test tests[] = {
      "FRAMEZERO_WORKERS=many",
      {NULL},
      NULL,
-     "FRAMEZERO_WORKERS: 'many' is no number from 0 to 256"},
+     "FRAMEZERO_WORKERS: 'many' is not a number from 0 to 256"},
     {"bad limit variable",
      NULL,
      "FRAMEZERO_LIMIT_THREADS=0",
      {NULL},
      NULL,
-     "FRAMEZERO_LIMIT_THREADS: '0' is no positive number"},
-    {"unknown flag",
+     "FRAMEZERO_LIMIT_THREADS: '0' is not a positive number"},
+    {"unknown flag", NULL, NULL, {"--port", "80"}, NULL, "unknown option --port"},
+    {"no value", NULL, NULL, {"--listen"}, NULL, "--listen needs a value: --listen ADDRESS:PORT"},
+    {"no port",
      NULL,
      NULL,
-     {"--port", "80"},
+     {"--listen", "localhost"},
      NULL,
-     "unknown option '--port'; known are --listen, --data, --database"},
-    {"no value", NULL, NULL, {"--listen"}, NULL, "--listen: its value is missing"},
-    {"argument", NULL, NULL, {"now"}, NULL, "unexpected argument 'now'"},
-    {"no port", NULL, NULL, {"--listen", "localhost"}, NULL, "is not ADDRESS:PORT"},
+     "--listen: 'localhost': the port is missing; expected ADDRESS:PORT, such as localhost:8480"},
     {"bad learned names",
      NULL,
      "FRAMEZERO_LEARNED_NAMES=all",
      {NULL},
      NULL,
-     "FRAMEZERO_LEARNED_NAMES: 'all' is none of off, project, shared"},
+     "FRAMEZERO_LEARNED_NAMES: 'all' is not one of: off project shared"},
     {"bad proxies",
      "trusted-proxies = \"10.0.0.0/8, proxy\"\n",
      NULL,
@@ -122,9 +120,75 @@ static const struct test tests[] = {
      {NULL},
      NULL,
      "FRAMEZERO_TRUSTED_PROXIES: '::1/200' is not an address or network"},
-    {"bad level", NULL, NULL, {"--log-level", "loud"}, NULL, "'loud' is not one of debug"},
+    {"bad level",
+     NULL,
+     NULL,
+     {"--log-level", "loud"},
+     NULL,
+     "'loud' is not one of: debug info warn error"},
     {"bad bool", "migrate = maybe\n", NULL, {NULL}, NULL, "'maybe' is neither yes nor no"},
-    {"bad url", NULL, NULL, {"--public-url", "crash.example.com"}, NULL, "begins with neither"},
+    {"bad url",
+     NULL,
+     NULL,
+     {"--public-url", "crash.example.com"},
+     NULL,
+     "--public-url: 'crash.example.com' is not a URL: it must begin with http:// or https://"},
+    {"port above the range",
+     NULL,
+     NULL,
+     {"--listen", "127.0.0.1:99999"},
+     NULL,
+     "--listen: '127.0.0.1:99999': the port must be a number from 0 to 65535"},
+    {"port above the range in a variable",
+     NULL,
+     "FRAMEZERO_LISTEN=:65536",
+     {NULL},
+     NULL,
+     "FRAMEZERO_LISTEN: ':65536': the port must be a number from 0 to 65535"},
+    {"port above the range in the file",
+     "\nlisten = ::1:8480\n",
+     NULL,
+     {NULL},
+     NULL,
+     ":2: '::1:8480': write an IPv6 address in brackets, such as [::1]:8480"},
+    {"port of a URL",
+     NULL,
+     NULL,
+     {"--public-url", "https://crash.example.com:65536"},
+     NULL,
+     "the port must be a number from 1 to 65535"},
+    {"database of another kind",
+     NULL,
+     NULL,
+     {"--database", "mysql://fz:secret@db/crash"},
+     NULL,
+     "--database: 'mysql://fz:***@db/crash' is not a database URL; expected sqlite:PATH"},
+    {"database without a scheme",
+     NULL,
+     NULL,
+     {"--database", "fz.db"},
+     NULL,
+     "expected sqlite:PATH"},
+    {"blobs of another kind",
+     "blobs = s3://bucket\n",
+     NULL,
+     {NULL},
+     NULL,
+     ":1: 's3://bucket' is not a place for blobs; expected file:DIR"},
+    {"negative number", NULL, NULL, {"--workers", "-1"}, NULL, "'-1' is not a number from 0"},
+    {"number with more", NULL, NULL, {"--workers=4x"}, NULL, "'4x' is not a number from 0 to 256"},
+    {"seconds above the range",
+     "upload-wait = 3601\n",
+     NULL,
+     {NULL},
+     NULL,
+     ":1: '3601' is not a number from 0 to 3600"},
+    {"limit by another name",
+     "limit.frame = 3\n",
+     NULL,
+     {NULL},
+     NULL,
+     ":1: there is no limit 'frame'; did you mean frames?"},
     {"limit without value", NULL, NULL, {"--limit", "threads"}, NULL, "is not NAME=VALUE"},
 };
 
@@ -152,7 +216,7 @@ run(const struct test *test)
     }
     struct config config;
     struct fz_error err = {.text = ""};
-    enum fz_code code = config_load(argc, argv, allowed, &config, &err);
+    enum fz_code code = config_load(&serve, argc, argv, false, &config, &err);
     if (test->variable)
         unsetenv(variable);
     if (test->want) {
@@ -184,7 +248,7 @@ test_missing_file(void **state)
     char *argv[] = {program, flag, NULL};
     struct config config;
     struct fz_error err;
-    assert_int_equal(config_load(2, argv, allowed, &config, &err), FZ_E_NOT_FOUND);
+    assert_int_equal(config_load(&serve, 2, argv, false, &config, &err), FZ_E_NOT_FOUND);
     assert_non_null(strstr(err.text, "configuration: /nonexistent/framezero.conf"));
 }
 
@@ -192,38 +256,55 @@ static void
 test_not_allowed(void **state)
 {
     (void)state;
-    static const char *const few[] = {"data", NULL};
+    static const struct command_spec few = {
+        .name = "token list", .operands = "", .settings = config_settings, .role = CONFIG_STORE};
     char program[] = "token", flag[] = "--listen", value[] = ":1";
     char *argv[] = {program, flag, value, NULL};
     struct config config;
     struct fz_error err;
-    assert_int_equal(config_load(3, argv, few, &config, &err), FZ_E_MALFORMED);
-    assert_string_equal(err.text, "unknown option '--listen'; known are --data, --config, --limit");
+    assert_int_equal(config_load(&few, 3, argv, false, &config, &err), FZ_E_MALFORMED);
+    assert_string_equal(err.text, "unknown option --listen");
+}
+
+/* What config_load() prints on standard error with this variable set. */
+static void
+check_warning(const char *variable, const char *want)
+{
+    static char text[1024];
+    char program[] = "serve", *argv[] = {program, NULL}, temp[] = "/tmp/test_config_err_XXXXXX";
+    struct config config;
+    struct fz_error err = {.text = ""};
+    int fd = mkstemp(temp), saved = dup(STDERR_FILENO);
+    assert_true(fd >= 0 && saved >= 0 && unlink(temp) == 0);
+    setenv(variable, "7", 1);
+    dup2(fd, STDERR_FILENO);
+    enum fz_code code = config_load(&serve, 1, argv, false, &config, &err);
+    dup2(saved, STDERR_FILENO);
+    unsetenv(variable);
+    ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+    close(fd);
+    close(saved);
+    assert_true(n >= 0);
+    text[n] = '\0';
+    assert_string_equal(err.text, "");
+    assert_int_equal(code, FZ_OK);
+    if (strcmp(text, want) != 0)
+        fail_msg("%s: got '%s', want '%s'", variable, text, want);
 }
 
 static void
-test_take(void **state)
+test_unknown_variables(void **state)
 {
     (void)state;
-    char program[] = "token", a[] = "--scope=read", b[] = "--data", c[] = "x", d[] = "--scope",
-         e[] = "upload", f[] = "--json";
-    char *argv[] = {program, a, b, c, d, e, f, NULL};
-    int argc = 7;
-    const char *scope = NULL, *label = "none";
-    struct fz_error err;
-    assert_int_equal(config_take_value(&argc, argv, "scope", &scope, &err), FZ_OK);
-    assert_string_equal(scope, "upload");
-    assert_int_equal(config_take_value(&argc, argv, "label", &label, &err), FZ_OK);
-    assert_string_equal(label, "none");
-    assert_true(config_take_flag(&argc, argv, "json"));
-    assert_false(config_take_flag(&argc, argv, "json"));
-    assert_int_equal(argc, 3);
-    assert_string_equal(argv[1], "--data");
-    assert_int_equal(config_take_value(&argc, argv, "data", &scope, &err), FZ_OK);
-    char *lone[] = {program, b, NULL};
-    argc = 2;
-    assert_int_equal(config_take_value(&argc, lone, "data", &scope, &err), FZ_E_MALFORMED);
-    assert_string_equal(err.text, "--data: its value is missing");
+    check_warning("FRAMEZERO_LISTN", "framezero serve: warning: the variable FRAMEZERO_LISTN is "
+                                     "unknown and ignored; did you mean FRAMEZERO_LISTEN?\n");
+    check_warning("FRAMEZERO_LIMIT_FRAME",
+                  "framezero serve: warning: the variable FRAMEZERO_LIMIT_FRAME is unknown and "
+                  "ignored; did you mean FRAMEZERO_LIMIT_FRAMES?\n");
+    check_warning("FRAMEZERO_SOMETHING_ELSE",
+                  "framezero serve: warning: the variable FRAMEZERO_SOMETHING_ELSE is unknown and "
+                  "ignored\n");
+    check_warning("FRAMEZERO_URL", "");
 }
 
 static void
@@ -251,7 +332,7 @@ main(void)
 {
     const struct CMUnitTest all[] = {
         cmocka_unit_test(test_load),          cmocka_unit_test(test_missing_file),
-        cmocka_unit_test(test_not_allowed),   cmocka_unit_test(test_take),
+        cmocka_unit_test(test_not_allowed),   cmocka_unit_test(test_unknown_variables),
         cmocka_unit_test(test_hide_password),
     };
     int fd = mkstemp(path);

@@ -1,0 +1,125 @@
+#include "base/address.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+enum { PORT_MAX = 65535, LABEL_MAX = 63 };
+
+static enum fz_code
+parse_port(const char *text, const char *port, unsigned min, uint16_t *ret, struct fz_error *err)
+{
+    uint64_t number;
+    size_t digits = strspn(port, "0123456789");
+    if (port[digits] != '\0' || !fz_text_u64(fz_span_cstr(port), &number) || number < min ||
+        number > PORT_MAX)
+        return fz_fail(err, FZ_E_MALFORMED, "'%.80s': the port must be a number from %u to %d",
+                       text, min, PORT_MAX);
+    *ret = (uint16_t)number;
+    return FZ_OK;
+}
+
+/* An IPv4 address where it looks like one, else a name of labels. */
+static bool
+is_host(const char *host)
+{
+    struct in_addr ignored;
+    if (host[0] && host[strspn(host, "0123456789.")] == '\0')
+        return inet_pton(AF_INET, host, &ignored) == 1;
+    size_t label = 0;
+    for (const char *c = host; *c; c++) {
+        bool is_inner = *c == '-' || *c == '_' || isalnum((unsigned char)*c);
+        if (*c == '.' ? label == 0 : !is_inner || ++label > LABEL_MAX)
+            return false;
+        if (*c == '.')
+            label = 0;
+    }
+    return host[0] != '-';
+}
+
+static bool
+is_v6(const char *host)
+{
+    char address[FZ_HOST_ROOM];
+    struct in6_addr ignored;
+    snprintf(address, sizeof(address), "%s", host);
+    address[strcspn(address, "%")] = '\0'; /* fe80::1%eth0: the name of an interface */
+    return inet_pton(AF_INET6, address, &ignored) == 1;
+}
+
+/* "host", "[v6]" or "" with ":port" or without; *ret_port stays NULL without one. */
+static enum fz_code
+split(const char *text, char host[FZ_HOST_ROOM], const char **ret_port, struct fz_error *err)
+{
+    bool is_bracket = text[0] == '[';
+    const char *end = is_bracket ? strchr(text, ']') : strchr(text, ':');
+    if (is_bracket && (!end || (end[1] != ':' && end[1] != '\0')))
+        return fz_fail(err, FZ_E_MALFORMED, "'%.80s' is not an address such as [::1]:8480", text);
+    if (!is_bracket && end && strchr(end + 1, ':'))
+        return fz_fail(err, FZ_E_MALFORMED,
+                       "'%.80s': write an IPv6 address in brackets, such as [::1]:8480", text);
+    const char *start = is_bracket ? text + 1 : text;
+    size_t len = end ? (size_t)(end - start) : strlen(start);
+    if (len >= FZ_HOST_ROOM)
+        return fz_fail(err, FZ_E_MALFORMED, "'%.80s...': the host is longer than %d bytes", text,
+                       FZ_HOST_ROOM - 1);
+    memcpy(host, start, len);
+    host[len] = '\0';
+    if (is_bracket ? !is_v6(host) : !is_host(host))
+        return fz_fail(err, FZ_E_MALFORMED, "'%.80s': '%.80s' is not %s", text, host,
+                       is_bracket ? "an IPv6 address" : "a host name or an IP address");
+    const char *colon = is_bracket ? end + 1 : end;
+    *ret_port = colon && *colon == ':' ? colon + 1 : NULL;
+    return FZ_OK;
+}
+
+enum fz_code
+fz_address_parse(const char *text, struct fz_address *ret, struct fz_error *err)
+{
+    struct fz_address address = {.port = 0};
+    const char *port = NULL;
+    enum fz_code code = split(text, address.host, &port, err);
+    if (code)
+        return code;
+    if (!port)
+        return fz_fail(err, FZ_E_MALFORMED,
+                       "'%.80s': the port is missing; expected ADDRESS:PORT, such as %.80s:8480",
+                       text, *text ? text : "127.0.0.1");
+    code = parse_port(text, port, 0, &address.port, err);
+    if (!code)
+        *ret = address;
+    return code;
+}
+
+enum fz_code
+fz_address_check_url(const char *url, struct fz_error *err)
+{
+    bool is_plain = fz_text_has_prefix(url, "http://");
+    if (!is_plain && !fz_text_has_prefix(url, "https://"))
+        return fz_fail(err, FZ_E_MALFORMED,
+                       "'%.80s' is not a URL: it must begin with http:// or https://", url);
+    for (const char *c = url; *c; c++) {
+        if ((unsigned char)*c <= ' ' || *c == 0x7f || *c == '?' || *c == '#' || *c == '\\')
+            return fz_fail(err, FZ_E_MALFORMED, "'%.80s': a URL without '%c' is expected", url,
+                           (unsigned char)*c < ' ' || *c == 0x7f ? ' ' : *c);
+    }
+    const char *authority = url + (is_plain ? strlen("http://") : strlen("https://"));
+    char text[2 * FZ_HOST_ROOM], host[FZ_HOST_ROOM];
+    int len = snprintf(text, sizeof(text), "%.*s", (int)strcspn(authority, "/"), authority);
+    if (len < 0 || (size_t)len >= sizeof(text))
+        return fz_fail(err, FZ_E_MALFORMED, "'%.80s...': the host is too long", url);
+    if (strchr(text, '@'))
+        return fz_fail(err, FZ_E_MALFORMED, "the URL must not contain a user name or password");
+    const char *port = NULL;
+    uint16_t ignored;
+    enum fz_code code = split(text, host, &port, err);
+    if (!code && !*host)
+        code = fz_fail(err, FZ_E_MALFORMED, "'%.80s': the host is missing", url);
+    if (!code && port)
+        code = parse_port(url, port, 1, &ignored, err);
+    return code;
+}
