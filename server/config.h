@@ -36,6 +36,7 @@ struct config {
                              */
     char learned_names[16]; /* "off", "project", "shared" */
     char trusted_proxies[2048]; /* as http_proxies_parse(); "" = none */
+    char cors_origins[2048]; /* whose pages may use the API, as http_origins_fault(); "" = none */
     struct limits limits;
 };
 

@@ -8,6 +8,7 @@
 #include "base/address.h"
 #include "base/text.h"
 #include "server/http/client.h"
+#include "server/http/origins.h"
 #include "server/suggest.h"
 
 enum { NAME_MAX_LEN = 64, WORKERS_MAX = 256, WAIT_MAX_S = 3600 };
@@ -175,6 +176,22 @@ set_proxies(const struct option_spec *option, void *field, const char *value, co
     return FZ_OK;
 }
 
+/* "" takes back what the file says. */
+static enum fz_code
+set_origins(const struct option_spec *option, void *field, const char *value, const char *where,
+            struct fz_error *err)
+{
+    const char *fault = http_origins_fault(value);
+    if (fault)
+        return fz_fail(err, FZ_E_MALFORMED,
+                       "%s: '%.60s' is not an origin; expected https://HOST[:PORT], or * for all",
+                       where, fault);
+    if (*value != '\0')
+        return set_text(option, field, value, where, err);
+    *(char *)field = '\0';
+    return FZ_OK;
+}
+
 /* ---- the settings ------------------------------------------------------------------------ */
 
 #define MEMBER(m) .offset = offsetof(struct config, m), .size = sizeof(((struct config *)0)->m)
@@ -297,6 +314,15 @@ const struct option_spec config_settings[] = {
      .roles = CONFIG_SERVE,
      .help = "Addresses and networks of reverse proxies (10.0.0.0/8,::1), whose X-Forwarded-For "
              "names the client."},
+    {.name = "cors-origins",
+     .argument = "LIST",
+     .set = set_origins,
+     MEMBER(cors_origins),
+     .variable = "FRAMEZERO_CORS_ORIGINS",
+     .fallback = "none",
+     .roles = CONFIG_SERVE,
+     .help =
+         "Origins whose pages may use the API from a browser (https://dash.example.com, or *)."},
     {.name = "limit",
      .argument = "NAME=VALUE",
      .set = set_limit,

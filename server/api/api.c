@@ -14,6 +14,7 @@ static const struct api_route own_rows[] = {
      .pattern = "/api/v1/reports",
      .body = API_BODY_REPORT,
      .scope = STORE_SCOPE_INGEST,
+     .takes = API_TAKES_REPORTS,
      .name = "report_post",
      .handle = api_report_post},
     {.method = "GET",
@@ -119,6 +120,12 @@ static const struct api_route own_rows[] = {
      .name = "openapi",
      .handle = api_openapi},
     {.method = "GET",
+     .pattern = "/",
+     .body = API_BODY_NONE,
+     .scope = 0,
+     .name = "page",
+     .handle = api_page},
+    {.method = "GET",
      .pattern = "/healthz",
      .body = API_BODY_NONE,
      .scope = 0,
@@ -178,6 +185,21 @@ set_body(struct http_route *route, enum api_body body, const struct limits *limi
     }
 }
 
+/* Who may read the answers from a page of another origin, and which answers stay the same. */
+static unsigned
+route_flags(const struct api_route *row)
+{
+    unsigned flags = row->flags;
+    bool is_own = strncmp(row->pattern, "/api/v1/", strlen("/api/v1/")) == 0;
+    if (row->scope == STORE_SCOPE_INGEST)
+        flags |= HTTP_ROUTE_CORS;
+    else if (is_own)
+        flags |= HTTP_ROUTE_ORIGINS;
+    if (is_own && strcmp(row->method, "GET") == 0)
+        flags |= HTTP_ROUTE_ETAG;
+    return flags;
+}
+
 static void
 add_routes(struct api *api, const struct api_routes *routes)
 {
@@ -190,7 +212,7 @@ add_routes(struct api *api, const struct api_routes *routes)
             .scope = row->scope,
             .name = row->name,
             .handle = row->handle,
-            .flags = row->flags,
+            .flags = route_flags(row),
             .write_error = row->write_error,
             .user = row,
         };
@@ -204,6 +226,7 @@ make_routes(struct api *api)
     add_routes(api, &own_routes);
     for (size_t i = 0; i < api->config.n_doors; i++)
         add_routes(api, api->config.doors[i]);
+    api_add_preflights(api);
 }
 
 enum fz_code

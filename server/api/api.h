@@ -22,6 +22,7 @@ struct api_config {
     const struct limits *limits;           /* borrowed until api_destroy() */
     struct metrics *metrics;               /* the same */
     const char *symbolicate_v5_project;    /* open to all for /symbolicate/v5; NULL or "" = none */
+    const char *cors_origins;              /* whose pages may use the API; NULL or "" = none */
     unsigned upload_wait_s;                /* POST /symbols answers 202 after this time */
     const struct api_routes *const *doors; /* the tables of server/doors, after the API's own */
     size_t n_doors;

@@ -4,32 +4,13 @@
  * They are foreign bytes of any kind, and the reader may be a browser: they are given as a download
  * without a type that anything would run or show, whatever the client called them.
  */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "server/api/api_download.h"
 #include "server/api/api_private.h"
 #include "server/report/render.h"
-
-enum { NAME_MAX_SHOWN = 100 };
-
-/* Only letters that need no quoting; a path becomes its last part. */
-static void
-disposition(const char *name, uint64_t number, char ret[160])
-{
-    char safe[NAME_MAX_SHOWN + 1];
-    size_t n = 0;
-    const char *base = name ? fz_text_base_name(name) : "";
-    for (; *base && n < NAME_MAX_SHOWN; base++) {
-        bool keeps = isalnum((unsigned char)*base) || strchr("._-", *base);
-        safe[n++] = keeps ? *base : '_';
-    }
-    safe[n] = '\0';
-    if (n == 0 || strspn(safe, ".") == n)
-        snprintf(safe, sizeof(safe), "attachment-%llu", (unsigned long long)number);
-    snprintf(ret, 160, "attachment; filename=\"%s\"", safe);
-}
 
 static enum fz_code
 find_attachment(struct api_call *call, const char *id, uint64_t number,
@@ -57,7 +38,7 @@ static enum fz_code
 get_attachment(struct api_call *call, struct fz_error *err)
 {
     static const char *const known[] = {NULL};
-    char id[STORE_ID_TEXT], header[160];
+    char id[STORE_ID_TEXT], own_name[40];
     uint64_t number = 0;
     struct store_report columns;
     struct report_attachment file = {0};
@@ -79,8 +60,12 @@ get_attachment(struct api_call *call, struct fz_error *err)
     if (!fz_span_sub(body, file.offset, file.size, &bytes))
         return fz_fail(err, FZ_E_NOT_FOUND, "attachment %llu lies outside the report's body",
                        (unsigned long long)number);
-    disposition(file.name, number, header);
-    http_add_header(call->request, "Content-Disposition", header);
+    const char *name = file.name ? fz_text_base_name(file.name) : "";
+    if (*name == '\0' || strspn(name, ".") == strlen(name)) {
+        snprintf(own_name, sizeof(own_name), "attachment-%llu", (unsigned long long)number);
+        name = own_name;
+    }
+    api_download_name(call->request, true, name, "");
     http_respond(call->request, 200, "application/octet-stream", bytes);
     return FZ_OK;
 }

@@ -23,6 +23,9 @@ enum api_body {
     API_BODY_JSON,     /* in memory, limit json_bytes */
 };
 
+/* What a route takes in, for rate limits and quotas. */
+enum api_takes { API_TAKES_NOTHING, API_TAKES_REPORTS, API_TAKES_SYMBOLS };
+
 enum { API_TOKEN_ROOM = 512 };
 
 /* Where a client put its token; NULL: nowhere (then the places of our own API count). `room` may
@@ -35,6 +38,7 @@ struct api_route {
                                      the token's */
     enum api_body body;
     unsigned scope; /* 0: open to all; the handler then asks api_authorize_token() itself */
+    enum api_takes takes;
     const char *name;
     http_handler_fn handle;   /* app is the struct api */
     unsigned flags;           /* HTTP_ROUTE_* */

@@ -11,7 +11,7 @@
 #include "storage/store.h"
 #include <pthread.h>
 
-enum { API_POOL_MAX = 32, API_ROUTES_MAX = 160 };
+enum { API_POOL_MAX = 32, API_ROUTES_MAX = 256 };
 
 struct api_watcher; /* opaque, see api_watch.h */
 
@@ -92,5 +92,10 @@ void api_healthz(void *app, struct http_request *request); /* api_status.c */
 void api_readyz(void *app, struct http_request *request);
 void api_metrics(void *app, struct http_request *request);
 void api_openapi(void *app, struct http_request *request);
+void api_page(void *app, struct http_request *request);      /* api_page.c */
+void api_preflight(void *app, struct http_request *request); /* api_preflight.c */
+
+/* For every path that pages of other origins may use: a route for its OPTIONS requests. */
+void api_add_preflights(struct api *api);
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "server/api/api_clash.h"
+#include "server/api/api_download.h"
 #include "server/api/api_json.h"
 #include "server/api/api_private.h"
 #include "server/report/render.h"
@@ -128,13 +129,25 @@ get_report(struct api_call *call, struct fz_error *err)
         code = store_report_get(call->store, call->project_id, id, call->arena, &columns, err);
     if (code)
         return code;
-    if (format != API_FORMAT_RAW)
-        return api_answer_stored(call, &columns, format, 200, err);
-    struct fz_span body;
+    /* What is readable is shown; what a browser could take for anything else is downloaded. */
+    static const char *const extensions[] = {"json", "crash", "ips"};
+    bool is_raw = format == API_FORMAT_RAW;
+    const char *extension = is_raw ? api_download_extension(columns.format) : extensions[format];
+    struct fz_span body = {0};
+    if (!is_raw) {
+        code = store_report_result(call->store, call->project_id, id, call->arena, &body, err);
+        if (code && code != FZ_E_NOT_FOUND)
+            return code;
+        if (!code || format == API_FORMAT_JSON)
+            api_download_report(call->request, false, &columns, extension);
+        return api_answer_report(call, &columns, body, format, 200, err);
+    }
     code = store_report_body(call->store, call->project_id, id, call->arena, &body, err);
-    if (!code)
-        http_respond(call->request, 200, "application/octet-stream", body);
-    return code;
+    if (code)
+        return code;
+    api_download_report(call->request, true, &columns, extension);
+    http_respond(call->request, 200, "application/octet-stream", body);
+    return FZ_OK;
 }
 
 /* ---- the list ---------------------------------------------------------------------------- */

@@ -109,6 +109,7 @@ check_header(struct http_request *request, const char *method, const char *versi
         return http_body_refuse(request, 503, FZ_E_NO_MEMORY, 0, "out of memory");
     http_client_find(&request->server->proxies, &request->conn->address, request->fields,
                      request->n_headers, &request->client);
+    http_request_id_take(request);
     if (!is_well_formed(request, method, version))
         return http_body_refuse(request, 400, FZ_E_MALFORMED, 0,
                                 "the header has a folded line, a bare LF, a NUL or stray spaces");
@@ -145,8 +146,7 @@ find_route(struct http_request *request, const char *method)
         if (method_fits(route, method)) {
             request->route = route;
             request->metrics = server->route_metrics[i];
-            if (route->flags & HTTP_ROUTE_CORS)
-                http_add_header(request, "Access-Control-Allow-Origin", "*");
+            http_cors_answer(request);
             return FZ_OK;
         }
         size_t len = strlen(allow);

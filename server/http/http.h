@@ -34,9 +34,11 @@ typedef void (*http_write_error_fn)(const struct fz_error *err, int status, cons
                                     struct fz_buffer *out);
 
 enum {
-    HTTP_ROUTE_CORS = 1,   /* every answer carries Access-Control-Allow-Origin: * */
-    HTTP_ROUTE_LOOSE = 2,  /* empty path segments do not count: "//a/b/" is "/a/b" */
-    HTTP_ROUTE_BEHIND = 4, /* loose, and others may stand before: "/x/a/b" is "/a/b" */
+    HTTP_ROUTE_CORS = 1,    /* every answer carries Access-Control-Allow-Origin: * */
+    HTTP_ROUTE_LOOSE = 2,   /* empty path segments do not count: "//a/b/" is "/a/b" */
+    HTTP_ROUTE_BEHIND = 4,  /* loose, and others may stand before: "/x/a/b" is "/a/b" */
+    HTTP_ROUTE_ORIGINS = 8, /* pages of http_config.cors_origins may read its answers */
+    HTTP_ROUTE_ETAG = 16,   /* its 200 carries an ETag, and If-None-Match is answered with 304 */
 };
 
 struct http_route {
@@ -75,6 +77,8 @@ struct http_config {
     size_t n_routes;
     http_authorize_fn authorize;
     void *app;
+    const char *cors_origins; /* for HTTP_ROUTE_ORIGINS, "https://a.example, …" or "*"; borrowed;
+                                 NULL or "" = none */
     const struct limits *limits;
     const char *trusted_proxies; /* as http_proxies_parse(); NULL: none */
     unsigned n_threads;          /* handlers; 0 = 16 */
@@ -125,7 +129,9 @@ void http_respond_error_status(struct http_request *request, int status, const s
                                const char *detail_json);
 /* A header for the answer that will be given; before http_respond*(). Copied. */
 void http_add_header(struct http_request *request, const char *name, const char *value);
-/* The id for log lines ("r-1f3a"), and a note that is added to this request's log line. */
+/* The request's name in the log and in X-Request-Id of its answer: 1 to 64 plain characters. */
+const char *http_request_id(const struct http_request *request);
+/* A note that is added to this request's log line. */
 void http_log_note(struct http_request *request, const char *key, const char *value);
 
 #endif

@@ -30,6 +30,7 @@ enum {
     HTTP_DRAIN_BYTES = 16 * 1024 * 1024, /* and how much of it */
     HTTP_SWEEP_MS = 100,
     HTTP_SMALL_BODY = 64 * 1024, /* a refused body up to this is read, the connection kept */
+    HTTP_ID_TEXT = 65,           /* of a request's name */
     HTTP_STAGE = 256 * 1024,     /* a streamed body goes to disk in steps of this size */
 };
 
@@ -94,7 +95,7 @@ struct http_request {
     bool owed;      /* guarded by server->lock: a handler is to answer */
     bool abandoned; /* guarded by server->lock: the server ends without the handler's answer */
     struct http_request *prev_owed, *next_owed; /* guarded by server->lock */
-    char id[20];
+    char id[HTTP_ID_TEXT];
     struct http_client client; /* the peer until the header was read */
     char *notes;               /* for the log line; owned */
     int64_t started_us;
@@ -143,6 +144,7 @@ struct http_server {
     size_t n_routes;
     http_authorize_fn authorize;
     void *app;
+    const char *cors_origins; /* NULL = none */
     struct limits limits;
     struct http_proxies proxies;
     struct metrics *metrics; /* NULL once the server has ended */
@@ -157,8 +159,7 @@ struct http_server {
     bool sweeper_ends, gives_up; /* guarded by lock */
     _Atomic bool stopping;
     _Atomic size_t body_memory; /* bytes of bodies held */
-    _Atomic uint64_t next_id;
-    _Atomic unsigned refs; /* the owner's and one a request */
+    _Atomic unsigned refs;      /* the owner's and one a request */
 };
 
 /* conn.c */
@@ -222,6 +223,17 @@ enum MHD_Result http_answer_queue(struct http_request *request);
 /* Past libmicrohttpd, which cannot answer while a body comes in: write the answer at once. */
 void http_answer_send_now(struct http_request *request);
 void http_answer_deinit(struct http_answer *answer);
+
+/* request_id.c */
+/* 1 to 64 letters, digits, '.', '_' and '-'. */
+bool http_request_id_is_sane(const char *text);
+/* A random name; later the client's own, if its header has a sane one. */
+void http_request_id_make(struct http_request *request);
+void http_request_id_take(struct http_request *request);
+
+/* cors.c */
+/* Add what pages of other origins need to read the answer; the route is known. */
+void http_cors_answer(struct http_request *request);
 
 /* access.c */
 /* One line, and the counters. `status` 0: no answer of ours went out. */

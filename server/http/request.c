@@ -51,8 +51,7 @@ http_request_on_line(void *arg, const char *uri, struct MHD_Connection *mhd)
     request->client = conn->peer;
     request->metrics = server->route_metrics[server->n_routes];
     request->started_us = now_us();
-    snprintf(request->id, sizeof(request->id), "r-%llx",
-             (unsigned long long)atomic_fetch_add(&server->next_id, 1));
+    http_request_id_make(request);
     request->raw_uri_len = strlen(uri);
     request->uri_code =
         http_uri_parse(fz_span_make(uri, request->raw_uri_len), &request->uri, &request->uri_error);
@@ -110,9 +109,12 @@ refuse_and_drain(struct http_request *request)
 static enum MHD_Result
 give_up(struct http_request *request)
 {
-    static const char text[] = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n"
-                               "Retry-After: 5\r\nConnection: close\r\n\r\n";
-    ssize_t sent = send(request->conn->fd, text, sizeof(text) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    char text[256];
+    int len = snprintf(text, sizeof(text),
+                       "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n"
+                       "Retry-After: 5\r\nX-Request-Id: %s\r\nConnection: close\r\n\r\n",
+                       request->id);
+    ssize_t sent = send(request->conn->fd, text, (size_t)len, MSG_DONTWAIT | MSG_NOSIGNAL);
     (void)sent;
     return MHD_NO;
 }

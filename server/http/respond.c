@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "base/text.h"
+#include "server/http/encode.h"
 
 enum {
     STREAM_FROM = 64 * 1024, /* larger answers are sent in blocks, so that progress can be seen */
@@ -200,6 +201,7 @@ http_answer_queue(struct http_request *request)
         if (!has_header(answer, standard[i][0]))
             fz_ignore(!MHD_add_response_header(response, standard[i][0], standard[i][1]));
     }
+    fz_ignore(!MHD_add_response_header(response, "X-Request-Id", request->id));
     if (*answer->content_type)
         fz_ignore(!MHD_add_response_header(response, "Content-Type", answer->content_type));
     if (answer->close || atomic_load(&request->server->stopping))
@@ -218,9 +220,9 @@ http_answer_send_now(struct http_request *request)
     fz_buffer_printf(&text,
                      "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
                      "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n"
-                     "Connection: close\r\n",
+                     "X-Request-Id: %s\r\nConnection: close\r\n",
                      answer->status, MHD_get_reason_phrase_for((unsigned)answer->status),
-                     answer->content_type, answer->len);
+                     answer->content_type, answer->len, request->id);
     for (const struct http_extra *extra = answer->headers; extra; extra = extra->next)
         fz_buffer_printf(&text, "%s: %s\r\n", extra->name, extra->value);
     fz_buffer_text(&text, "\r\n");
@@ -238,7 +240,10 @@ void
 http_respond(struct http_request *request, int status, const char *content_type,
              struct fz_span body)
 {
-    set_answer(request, status, content_type ? content_type : "", body);
+    struct http_encoded encoded;
+    http_encode(request, status, content_type, body, &encoded);
+    set_answer(request, encoded.status, content_type ? content_type : "", encoded.body);
+    free(encoded.owned);
     http_server_hand_back(request);
 }
 

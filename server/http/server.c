@@ -212,6 +212,8 @@ make_server(const struct http_config *config, struct http_server **ret, struct f
     server->n_routes = config->n_routes;
     server->authorize = config->authorize;
     server->app = config->app;
+    if (config->cors_origins && *config->cors_origins)
+        server->cors_origins = config->cors_origins;
     server->limits = *config->limits;
     server->proxies = proxies;
     server->metrics = config->metrics;

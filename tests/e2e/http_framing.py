@@ -235,7 +235,7 @@ class Framing(unittest.TestCase):
         self.echo.ask(get("/items/7?q=secret"))
         line = [line for line in self.echo.log_lines() if "route=item " in line][-1]
         self.assertNotIn("secret", line)
-        self.assertRegex(line, r'id=r-[0-9a-f]+ method=GET route=item status=200 ms=[\d.]+ in=\d+ out=\d+ '
+        self.assertRegex(line, r'id=[0-9a-f]{16} method=GET route=item status=200 ms=[\d.]+ in=\d+ out=\d+ '
                                r'ip=127\.0\.0\.1 seen="yes \\"really\\""')
 
 

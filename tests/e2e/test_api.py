@@ -118,6 +118,16 @@ class WithoutWorkers(unittest.TestCase):
     def test_openapi_names_every_route(self):
         described = self.expect(200, "GET", "/api/v1/openapi.json", token=None)
         self.assertEqual(described["openapi"], "3.1.0")
+        self.assertTrue(described["servers"][0]["url"].startswith("http://127.0.0.1:8480"))
+        tags = [tag["name"] for tag in described["tags"]]
+        used = set()
+        for path, methods in described["paths"].items():
+            for method, operation in methods.items():
+                with self.subTest(method=method, path=path):
+                    self.assertTrue(operation.get("tags"), "the operation has no tag")
+                    self.assertLessEqual(set(operation["tags"]), set(tags))
+                    used.update(operation["tags"])
+        self.assertEqual(used, set(tags))
         named = {(method.upper(), path) for path, methods in described["paths"].items() for method in methods}
         self.assertEqual(named, set(route_table()))
         for (method, path), scope in route_table().items():

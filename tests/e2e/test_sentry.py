@@ -140,7 +140,8 @@ class Door(unittest.TestCase):
         headers = self.server.last_headers
         self.assertEqual((status, data), (200, b"<b>\n</b"))
         self.assertEqual(headers["Content-Type"], "application/octet-stream")
-        self.assertEqual(headers["Content-Disposition"], 'attachment; filename="a__b_.html"')
+        self.assertEqual(headers["Content-Disposition"],
+                         'attachment; filename="a_b_.html"; filename*=UTF-8\'\'a%20%22b%22.html')
         self.assertEqual(headers["X-Content-Type-Options"], "nosniff")
         for wrong in ("1", "-1", "x", "18446744073709551616"):
             self.assertEqual(self.server.request("GET", path + wrong)[0], 404)

@@ -27,7 +27,7 @@ PUBLIC = {
     "json": {"json_scan.h", "json_walk.h", "json_write.h"},
     "report": {"report.h", "render.h"},
     "ingest": {"ingest.h", "multipart_form.h", "sentry_items.h"},
-    "http": {"client.h", "http.h", "inflate.h"},
+    "http": {"client.h", "http.h", "inflate.h", "origins.h"},
     "api": {"api.h", "api_door.h"},
     "doors": {"doors.h"},
     "worker": {"worker.h", "local.h", "resolve.h"},

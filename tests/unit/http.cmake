@@ -1,6 +1,7 @@
 fz_unit_test(http_client fz_http_client)
 fz_unit_test(http_uri fz_http)
 fz_unit_test(http_framing fz_http)
+fz_unit_test(http_encode fz_http)
 fz_unit_test(http_inflate fz_http PkgConfig::ZLIB PkgConfig::ZSTD)
 fz_unit_test(http_server fz_http fz_config Threads::Threads)
 fz_unit_test(metrics fz_metrics)

@@ -1,0 +1,81 @@
+/*
+ * What a browser asks before a page of another origin may send a request (CORS preflight).
+ *
+ * Paths that take reports answer every origin: SDKs run in pages, and their keys are public. Other
+ * paths of the API answer the origins of the configuration, and only if there are any.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "server/api/api_private.h"
+#include "server/http/origins.h"
+
+/* Every header that a client of ours, or of a protocol we speak, sends with a request. */
+static const char allowed_headers[] =
+    "Authorization, Content-Type, Content-Encoding, If-None-Match, X-Framezero-Key, X-Request-Id, "
+    "X-Sentry-Auth, X-Requested-With, X-Forwarded-For, Origin, Referer, Accept, Authentication, "
+    "Transfer-Encoding, User-Agent, Bugsnag-Api-Key, Bugsnag-Payload-Version, Bugsnag-Sent-At, "
+    "Bugsnag-Integrity";
+
+static bool
+has_options(const struct api *api, const char *pattern)
+{
+    for (size_t i = 0; i < api->n_routes; i++) {
+        if (strcmp(api->routes[i].method, "OPTIONS") == 0 &&
+            strcmp(api->routes[i].pattern, pattern) == 0)
+            return true;
+    }
+    return false;
+}
+
+void
+api_add_preflights(struct api *api)
+{
+    const char *origins = api->config.cors_origins;
+    unsigned flags = HTTP_ROUTE_CORS | (origins && *origins ? HTTP_ROUTE_ORIGINS : 0);
+    size_t n = api->n_routes;
+    for (size_t i = 0; i < n && api->n_routes < API_ROUTES_MAX; i++) {
+        const struct http_route *route = &api->routes[i];
+        if (!(route->flags & flags) || has_options(api, route->pattern))
+            continue;
+        api->routes[api->n_routes++] = (struct http_route){
+            .method = "OPTIONS",
+            .pattern = route->pattern,
+            .name = "preflight",
+            .handle = api_preflight,
+            .flags = route->flags & (HTTP_ROUTE_LOOSE | HTTP_ROUTE_BEHIND),
+            .user = route->pattern,
+        };
+    }
+}
+
+void
+api_preflight(void *app, struct http_request *request)
+{
+    const struct api *api = app;
+    const char *pattern = http_route_user(request), *origin = http_header(request, "Origin");
+    const char *asked = http_header(request, "Access-Control-Request-Method");
+    char methods[96] = "";
+    bool any = false, configured = false;
+    for (size_t i = 0; i < api->n_routes; i++) {
+        const struct http_route *route = &api->routes[i];
+        if (strcmp(route->pattern, pattern) != 0)
+            continue;
+        size_t len = strlen(methods);
+        snprintf(methods + len, sizeof(methods) - len, "%s%s", len ? ", " : "", route->method);
+        bool is_asked = asked && strcmp(asked, route->method) == 0;
+        any = any || (is_asked && (route->flags & HTTP_ROUTE_CORS));
+        configured = configured || (is_asked && (route->flags & HTTP_ROUTE_ORIGINS));
+    }
+    http_add_header(request, "Vary", "Origin, Access-Control-Request-Method");
+    if (any)
+        http_add_header(request, "Access-Control-Allow-Origin", "*");
+    else if (configured && http_origins_allows(api->config.cors_origins, origin))
+        http_add_header(request, "Access-Control-Allow-Origin", origin);
+    http_add_header(request, "Allow", methods);
+    http_add_header(request, "Access-Control-Allow-Methods", methods);
+    http_add_header(request, "Access-Control-Allow-Headers", allowed_headers);
+    http_add_header(request, "Access-Control-Max-Age", "3600");
+    http_respond(request, 204, NULL, (struct fz_span){NULL, 0});
+}

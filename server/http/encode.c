@@ -1,0 +1,217 @@
+#include "server/http/encode.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "base/digest.h"
+#include "server/http/internal.h"
+
+/* Reports shrink to a tenth at any level; higher ones cost more than the line they save. */
+enum { GZIP_LEVEL = 4, ZSTD_LEVEL = 3, GZIP_WINDOW = 15 + 16 };
+
+/* ---- Accept-Encoding ---- */
+
+/* "0.5" as 500, "1" as 1000; -1 if it is not a weight. */
+static int
+parse_weight(const char *text, size_t len)
+{
+    if (len == 0 || len > 5 || (text[0] != '0' && text[0] != '1') || (len > 1 && text[1] != '.'))
+        return -1;
+    int value = (text[0] - '0') * 1000;
+    for (size_t i = 2, unit = 100; i < len; i++, unit /= 10) {
+        if (text[i] < '0' || text[i] > '9')
+            return -1;
+        value += (text[i] - '0') * (int)unit;
+    }
+    return value > 1000 ? -1 : value;
+}
+
+static const char *
+skip_space(const char *at)
+{
+    return at + strspn(at, " \t");
+}
+
+/* One element "gzip;q=0.5": its name, its weight; returns where the next one begins. */
+static const char *
+next_element(const char *at, struct fz_span *ret_name, int *ret_weight)
+{
+    size_t len = strcspn(at, ",;");
+    const char *end = at + len;
+    while (len && (at[len - 1] == ' ' || at[len - 1] == '\t'))
+        len--;
+    *ret_name = fz_span_make(at, len);
+    *ret_weight = 1000;
+    while (*end == ';') {
+        const char *parameter = skip_space(end + 1);
+        size_t all = strcspn(parameter, ",;"), n = all;
+        while (n && (parameter[n - 1] == ' ' || parameter[n - 1] == '\t'))
+            n--;
+        if (n >= 2 && strncasecmp(parameter, "q=", 2) == 0)
+            *ret_weight = parse_weight(parameter + 2, n - 2);
+        end = parameter + all;
+    }
+    return *end ? skip_space(end + 1) : end;
+}
+
+enum http_coding
+http_encode_choose(const char *accept_encoding)
+{
+    /* What is best where the client does not mind comes first. */
+    static const struct {
+        const char *name, *alias;
+        enum http_coding coding;
+    } codings[] = {{"zstd", "zstd", HTTP_CODING_ZSTD},
+                   {"gzip", "x-gzip", HTTP_CODING_GZIP},
+                   {"identity", "identity", HTTP_CODING_IDENTITY}};
+    int weights[FZ_ARRAY_LEN(codings)] = {-1, -1, -1}, rest = -1;
+    const char *at = skip_space(accept_encoding ? accept_encoding : "");
+    while (*at) {
+        struct fz_span name;
+        int weight;
+        at = next_element(at, &name, &weight);
+        for (size_t i = 0; i < FZ_ARRAY_LEN(codings); i++) {
+            if (http_name_is(name, codings[i].name) || http_name_is(name, codings[i].alias))
+                weights[i] = weight;
+        }
+        if (http_name_is(name, "*"))
+            rest = weight;
+    }
+    enum http_coding best = HTTP_CODING_IDENTITY;
+    int best_weight = 0;
+    for (size_t i = 0; i < FZ_ARRAY_LEN(codings); i++) {
+        int weight = weights[i] >= 0 ? weights[i] : rest;
+        /* Identity that nobody names is acceptable, but nobody asked for it. */
+        if (weight > best_weight) {
+            best_weight = weight;
+            best = codings[i].coding;
+        }
+    }
+    return best;
+}
+
+/* ---- packing ---- */
+
+bool
+http_encode_helps(const char *content_type)
+{
+    static const char *const types[] = {"application/json", "application/xml", "text/"};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(types); i++) {
+        if (strncasecmp(content_type, types[i], strlen(types[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
+static size_t
+pack_gzip(struct fz_span body, uint8_t *to, size_t room)
+{
+    z_stream stream = {0};
+    if (deflateInit2(&stream, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        return 0;
+    stream.next_in = (Bytef *)(uintptr_t)body.data; /* zlib does not write there */
+    stream.avail_in = (uInt)body.len;
+    stream.next_out = to;
+    stream.avail_out = (uInt)room;
+    int result = deflate(&stream, Z_FINISH);
+    size_t len = room - stream.avail_out;
+    deflateEnd(&stream);
+    return result == Z_STREAM_END ? len : 0;
+}
+
+bool
+http_encode_pack(enum http_coding coding, struct fz_span body, uint8_t **ret, size_t *ret_len)
+{
+    /* What does not fit into less than the body is not wanted. */
+    uint8_t *to = body.len > HTTP_ENCODE_MAX ? NULL : malloc(body.len);
+    if (!to)
+        return false;
+    size_t len = 0;
+    if (coding == HTTP_CODING_GZIP) {
+        len = pack_gzip(body, to, body.len);
+    } else if (coding == HTTP_CODING_ZSTD) {
+        len = ZSTD_compress(to, body.len, body.data, body.len, ZSTD_LEVEL);
+        len = ZSTD_isError(len) ? 0 : len;
+    }
+    if (len == 0 || len >= body.len) {
+        free(to);
+        return false;
+    }
+    uint8_t *small = realloc(to, len);
+    *ret = small ? small : to;
+    *ret_len = len;
+    return true;
+}
+
+/* ---- ETag ---- */
+
+static const char *
+coding_name(enum http_coding coding)
+{
+    return coding == HTTP_CODING_GZIP ? "gzip" : coding == HTTP_CODING_ZSTD ? "zstd" : "";
+}
+
+void
+http_etag_make(struct fz_span body, enum http_coding coding, char ret[HTTP_ETAG_TEXT])
+{
+    char hash[FZ_SHA256_TEXT];
+    fz_sha256_hex(body, hash);
+    const char *name = coding_name(coding);
+    snprintf(ret, HTTP_ETAG_TEXT, "\"%.32s%s%s\"", hash, *name ? "-" : "", name);
+}
+
+bool
+http_etag_matches(const char *if_none_match, const char *etag)
+{
+    size_t len = strlen(etag);
+    const char *at = if_none_match ? if_none_match : "";
+    while (*(at += strspn(at, " \t,"))) {
+        if (*at == '*')
+            return true;
+        if (strncmp(at, "W/", 2) == 0)
+            at += 2;
+        if (strncmp(at, etag, len) == 0 && (at[len] == '\0' || strchr(" \t,", at[len])))
+            return true;
+        if (*at == '"') /* a comma may be part of it */
+            at += 1 + strcspn(at + 1, "\"");
+        at += strcspn(at, ",");
+    }
+    return false;
+}
+
+/* ---- one answer ---- */
+
+void
+http_encode(struct http_request *request, int status, const char *content_type, struct fz_span body,
+            struct http_encoded *ret)
+{
+    *ret = (struct http_encoded){.status = status, .body = body};
+    bool has_etag = status == 200 && request->route && (request->route->flags & HTTP_ROUTE_ETAG);
+    bool may_pack = body.len >= HTTP_ENCODE_MIN && body.len <= HTTP_ENCODE_MAX && content_type &&
+                    http_encode_helps(content_type);
+    enum http_coding coding = HTTP_CODING_IDENTITY;
+    size_t len = 0;
+    if (may_pack) {
+        http_add_header(request, "Vary", "Accept-Encoding");
+        coding = http_encode_choose(http_header(request, "Accept-Encoding"));
+    }
+    if (has_etag) {
+        char etag[HTTP_ETAG_TEXT];
+        http_etag_make(body, coding, etag);
+        http_add_header(request, "ETag", etag);
+        /* A browser keeps it, and asks each time whether it is still so. */
+        http_add_header(request, "Cache-Control", "private, no-cache");
+        if (http_etag_matches(http_header(request, "If-None-Match"), etag)) {
+            ret->status = 304;
+            ret->body = fz_span_make(NULL, 0);
+            return;
+        }
+    }
+    if (coding == HTTP_CODING_IDENTITY || !http_encode_pack(coding, body, &ret->owned, &len))
+        return;
+    ret->body = fz_span_make(ret->owned, len);
+    http_add_header(request, "Content-Encoding", coding_name(coding));
+}
