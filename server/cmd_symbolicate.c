@@ -16,7 +16,8 @@ typedef enum fz_code (*render_fn)(const struct report *report,
 
 struct arguments {
     const char *report;
-    int form; /* index of renders[] */
+    int form;         /* index of renders[] */
+    const char *arch; /* NULL = not said */
     struct option_list dsyms;
 };
 
@@ -31,6 +32,13 @@ static const struct option_spec own_options[] = {
      .offset = offsetof(struct arguments, dsyms),
      .help = "Symbols: a .dSYM bundle, a Mach-O, an .xcarchive, a folder or a zip of them. May be "
              "repeated."},
+    {.name = "arch",
+     .argument = "ARCH",
+     .single_dash = true,
+     .set = option_set_text,
+     .offset = offsetof(struct arguments, arch),
+     .help = "The architecture to take from the symbols, for images without a UUID: stacks as "
+             "text."},
     {.name = "crash",
      .set = option_set_choice,
      .offset = offsetof(struct arguments, form),
@@ -69,7 +77,7 @@ const struct command_spec cmd_symbolicate = {
 
 /* What to look for, so that the next run names more. */
 static void
-tell_missing(const struct report *report)
+tell_missing(struct local_symbols *symbols, const struct report *report)
 {
     for (size_t i = 0; i < report->n_images; i++) {
         const struct report_image *image = &report->images[i];
@@ -77,10 +85,13 @@ tell_missing(const struct report *report)
         if (image->has_uuid)
             fz_uuid_format_dashed(&image->uuid, uuid);
         const char *name = image->name ? image->name : "an image";
-        if (image->state == REPORT_IMAGE_MISSING)
-            fprintf(stderr, "framezero symbolicate: no symbols for %s (%s%s%s)\n", name, uuid,
-                    image->arch ? ", " : "", image->arch ? image->arch : "");
-        else if (image->state == REPORT_IMAGE_FAILED)
+        FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer why = fz_buffer_make(0);
+        if (image->state == REPORT_IMAGE_MISSING) {
+            local_symbols_explain(symbols, report, i, &why);
+            fprintf(stderr, "framezero symbolicate: no symbols for %s (%s%s%s)%s%s\n", name, uuid,
+                    image->arch ? ", " : "", image->arch ? image->arch : "", why.len ? ": " : "",
+                    fz_buffer_cstr(&why));
+        } else if (image->state == REPORT_IMAGE_FAILED)
             fprintf(stderr, "framezero symbolicate: the symbols for %s (%s) cannot be used\n", name,
                     uuid);
     }
@@ -109,7 +120,7 @@ symbolicate_one(struct local_symbols *symbols, struct fz_span raw, const struct 
     code = render(&report, &envelope, &out, err);
     if (code != FZ_OK)
         return code;
-    tell_missing(&report);
+    tell_missing(symbols, &report);
     fz_buffer_text(&out, out.len && out.data[out.len - 1] == '\n' ? "" : "\n");
     return print(&out, err);
 }
@@ -167,6 +178,8 @@ static int
 run_with(struct local_symbols *symbols, const struct arguments *arguments)
 {
     struct fz_error err;
+    if (arguments->arch && local_symbols_set_arch(symbols, arguments->arch, &err) != FZ_OK)
+        return term_wrong_usage(cmd_symbolicate.name, &err);
     for (size_t i = 0; i < arguments->dsyms.n; i++) {
         if (local_symbols_add(symbols, arguments->dsyms.items[i], &err) != FZ_OK)
             return term_failed(cmd_symbolicate.name, &err);

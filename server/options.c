@@ -29,7 +29,8 @@ option_show(const struct command_spec *command, const struct option_spec *option
             size_t size)
 {
     if (option->name)
-        snprintf(ret, size, "%s%s%s", command->flags & COMMAND_SINGLE_DASH ? "-" : "--",
+        snprintf(ret, size, "%s%s%s",
+                 (command->flags & COMMAND_SINGLE_DASH) || option->single_dash ? "-" : "--",
                  option->is_negative ? "no-" : "", option->name);
     else
         snprintf(ret, size, "-%c", option->letter);
@@ -154,7 +155,10 @@ recognise(const struct command_spec *command, const char *word, const char **ret
             *ret_joined = name + len + 1;
         return find(command, has_name, name, len);
     }
-    const struct option_spec *found = find(command, has_letter, name, 1);
+    const struct option_spec *found = find(command, has_name, name, strlen(name));
+    if (found && found->single_dash)
+        return found;
+    found = find(command, has_letter, name, 1);
     if (found && name[1] != '\0')
         *ret_joined = name + 1;
     return found && !found->argument && name[1] != '\0' ? NULL : found;

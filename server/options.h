@@ -37,6 +37,7 @@ struct option_spec {
     int value;           /* of option_set_choice() */
     unsigned roles;      /* a setting: the commands that have it */
     const char *variable, *fallback; /* shown in --help: FRAMEZERO_X, the default */
+    bool single_dash;                /* -name as well, as Apple's tools have it */
     bool is_negative;                /* the setting x is the option --no-x, which means "no" */
 };
 

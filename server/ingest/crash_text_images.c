@@ -101,9 +101,9 @@ text_settle_hints(struct ingest_take *t, const struct text_hints *hints)
         if (is_listed(r, hint) || n_listed + n_added == t->limits->images)
             continue;
         numbers[i] = (int)(n_listed + n_added);
-        /* Without a load address it has a name only; a size of 1 keeps all addresses out of it. */
+        /* Without a load address it has a name only, and no address lies in it. */
         images[n_listed + n_added++] = (struct report_image){
-            .name = text_keep(t, hint->name), .addr = hint->load, .size = hint->has_load ? 0 : 1};
+            .name = text_keep(t, hint->name), .addr = hint->has_load ? hint->load : 0};
     }
     r->images = images;
     r->n_images = n_listed + n_added;

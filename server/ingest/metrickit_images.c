@@ -168,7 +168,7 @@ frame_of_main(const json_t *root)
 
 /* Without paths, the first image counts as the app's own. */
 static void
-put_app_first(struct metrickit_images *images, const json_t *stacks)
+put_app_first(struct ingest_take *t, struct metrickit_images *images, const json_t *stacks)
 {
     struct report *r = images->report;
     uint64_t offset;
@@ -181,8 +181,8 @@ put_app_first(struct metrickit_images *images, const json_t *stacks)
     }
     if (number == NO_IMAGE)
         return;
-    if (!r->app_name)
-        r->app_name = r->images[number].name;
+    if (!r->app_name && !report_executable_name(r->images[number].name, t->arena, &r->app_name))
+        t->failed = true;
     size_t a = slot_of(images, &r->images[number].uuid), b = slot_of(images, &r->images[0].uuid);
     struct report_image first = r->images[0];
     r->images[0] = r->images[number];
@@ -207,7 +207,7 @@ metrickit_images_make(struct ingest_take *t, const json_t *stacks)
     *images = (struct metrickit_images){t->report, table, n_slots, 0};
     for (size_t i = 0; i < json_array_size(stacks); i++)
         add_all(t, images, json_object_get(json_array_get(stacks, i), "callStackRootFrames"));
-    put_app_first(images, stacks);
+    put_app_first(t, images, stacks);
     if (images->n_cut)
         report_note(t->report, t->arena, "images: more than %zu, frames in others are not named",
                     t->limits->images);

@@ -9,7 +9,6 @@
 #include "server/json/json_walk.h"
 
 enum { TEXT_MAX = 64 * 1024 };
-static const uint64_t REACH = UINT64_C(1) << 32;
 
 /* Some clients name no architecture, but each has registers of its own. */
 static enum report_cpu
@@ -129,15 +128,31 @@ report_apple_id(const struct report *report, const struct report_envelope *envel
         *c = (char)toupper((unsigned char)*c);
 }
 
+/* A library's file lies in a folder of libraries, or its name says so. */
+static bool
+may_be_executable(const struct report_image *image)
+{
+    static const char *const libraries[] = {".dylib", ".framework/", "/usr/lib/"};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(libraries); i++) {
+        if ((image->path && strstr(image->path, libraries[i])) ||
+            (image->name && strstr(image->name, libraries[i])))
+            return false;
+    }
+    return image->path != NULL;
+}
+
 const struct report_image *
 report_apple_main_image(const struct report *report)
 {
-    for (size_t i = 0; report->app_name && i < report->n_images; i++) {
-        const char *name = report->images[i].name;
-        if (name && strcmp(name, report->app_name) == 0)
-            return &report->images[i];
+    const char *names[] = {report->process.name, report->app_name};
+    for (size_t k = 0; k < FZ_ARRAY_LEN(names); k++) {
+        for (size_t i = 0; names[k] && i < report->n_images; i++) {
+            const char *name = report->images[i].name;
+            if (name && strcmp(name, names[k]) == 0)
+                return &report->images[i];
+        }
     }
-    return report->n_images ? &report->images[0] : NULL;
+    return report->n_images && may_be_executable(&report->images[0]) ? &report->images[0] : NULL;
 }
 
 const struct report_image *
@@ -147,21 +162,6 @@ report_apple_frame_image(const struct report *report, const struct report_frame 
     if (image < 0 && frame->status == REPORT_FRAME_UNRESOLVED)
         image = report_image_at(report, frame->addr);
     return image >= 0 && (size_t)image < report->n_images ? &report->images[image] : NULL;
-}
-
-/* As far as report_image_at() takes an image of unknown size to reach. */
-uint64_t
-report_apple_image_end(const struct report *report, const struct report_image *image)
-{
-    if (image->size)
-        return image->addr + (image->size - 1);
-    uint64_t end = image->addr > UINT64_MAX - REACH ? UINT64_MAX : image->addr + (REACH - 1);
-    for (size_t i = 0; i < report->n_images; i++) {
-        uint64_t start = report->images[i].addr;
-        if (start > image->addr && start <= end)
-            end = start - 1;
-    }
-    return end;
 }
 
 void

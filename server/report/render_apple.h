@@ -39,15 +39,13 @@ void report_apple_time(int64_t unix_ms, unsigned fraction, char ret[40]);
 void report_apple_id(const struct report *report, const struct report_envelope *envelope,
                      char ret[64]);
 
-/* The app's own image: the one that bears the app's name, else the first. NULL without images. */
+/* The app's own image: the one that has the name of the process or app, else the first if its path
+ * is not that of a library; NULL if it is not known. */
 const struct report_image *report_apple_main_image(const struct report *report);
 
 /* The image of a frame, also before resolve; NULL if there is none. */
 const struct report_image *report_apple_frame_image(const struct report *report,
                                                     const struct report_frame *frame);
-
-/* The last address of the image: by its size, else up to the next image, at most 4 GiB. */
-uint64_t report_apple_image_end(const struct report *report, const struct report_image *image);
 
 /* "KERN_INVALID_ADDRESS at 0x0000000000000010" in `ret`; "" if the exception has no more than its
  * codes. */

@@ -253,9 +253,15 @@ put_images(struct fz_buffer *out, const struct report *r, struct fz_error *err)
     for (size_t i = 0; i < r->n_images; i++) {
         const struct report_image *image = sorted[i];
         char uuid[FZ_UUID_TEXT];
+        bool is_name = image->addr == 0 && image->size == 0 && !image->has_uuid && !image->path;
+        if (is_name) /* its frames tell it */
+            continue;
         fz_uuid_format(&image->uuid, uuid); /* zeros if it has none, as Apple writes it */
-        fz_buffer_printf(out, "0x%llx - 0x%llx ", (unsigned long long)image->addr,
-                         (unsigned long long)report_apple_image_end(r, image));
+        fz_buffer_printf(out, "0x%llx - ", (unsigned long long)image->addr);
+        if (image->size)
+            fz_buffer_printf(out, "0x%llx ", (unsigned long long)image->addr + (image->size - 1));
+        else
+            fz_buffer_text(out, "??? ");
         render_crash_text(out, image->name ? image->name : "???");
         fz_buffer_char(out, ' ');
         render_crash_text(out, image->arch ? image->arch : r->arch ? r->arch : "unknown");

@@ -278,7 +278,8 @@ write_images(struct json_write *w, const struct report *r)
         json_write_text(w, "arch", image->arch);
         json_write_text(w, "bundle_id", image->bundle_id);
         json_write_text(w, "version", image->version);
-        json_write_hex(w, "address", image->addr);
+        if (image->addr || image->size)
+            json_write_hex(w, "address", image->addr);
         if (image->size)
             json_write_u64(w, "size", image->size);
         json_write_text(w, "symbols", report_image_state_name(image->state));

@@ -37,7 +37,7 @@ report_image_at(const struct report *report, uint64_t addr)
     bool any = false;
     for (size_t i = 0; i < report->n_images; i++) {
         const struct report_image *image = &report->images[i];
-        if (image->addr > addr)
+        if (image->addr > addr || (image->addr == 0 && image->size == 0))
             continue;
         if (image->size) {
             if (addr - image->addr < image->size)
@@ -52,6 +52,18 @@ report_image_at(const struct report *report, uint64_t addr)
     if (unsized < 0 || report->images[unsized].addr != nearest || addr - nearest >= REACH_MAX)
         return -1;
     return unsized;
+}
+
+bool
+report_executable_name(const char *image_name, struct fz_arena *arena, const char **ret)
+{
+    static const char debug[] = ".debug.dylib";
+    size_t len = image_name ? strlen(image_name) : 0, tail = sizeof(debug) - 1;
+    *ret = image_name && strcmp(image_name, "__preview.dylib") != 0 ? image_name : NULL;
+    if (len <= tail || strcmp(image_name + len - tail, debug) != 0)
+        return true;
+    *ret = fz_arena_text(arena, fz_span_make(image_name, len - tail));
+    return *ret != NULL;
 }
 
 struct report_thread *

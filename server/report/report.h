@@ -114,7 +114,8 @@ struct report_image {
     bool has_uuid;
     const char *name, *path, *arch;
     const char *bundle_id, *version; /* as the report spells them: "1.2", "1.2 (34)" */
-    uint64_t addr, size;             /* size 0 = unknown: reaches to the next image */
+    uint64_t addr, size; /* size 0 = unknown: reaches to the next image; with addr 0 that is
+                                        unknown as well, and no address lies in it */
     enum report_image_state state;
     bool wants_better; /* found, but with a symbol table only, or with names that are hidden */
     struct report_symbol_file *files; /* that gave names, the best first; set by resolve */
@@ -198,6 +199,11 @@ int report_image_at(const struct report *report, uint64_t addr);
  */
 bool report_add_client_symbol(struct report_frame *frame, struct fz_arena *arena,
                               const struct report_symbol *symbol);
+
+/* The executable's name by that of an image of its own: "Shop" for "Shop" and for Xcode's
+ * "Shop.debug.dylib", which holds the code of a debug build; NULL for its "__preview.dylib". False
+ * when memory is out. */
+bool report_executable_name(const char *image_name, struct fz_arena *arena, const char **ret);
 
 /* The crashed thread: crash.thread, else the first marked one, else the first. NULL without
  * threads. */

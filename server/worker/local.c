@@ -6,8 +6,8 @@
 #include "base/attr.h"
 #include "base/file.h"
 #include "base/platform.h"
-#include "base/text.h"
 #include "server/ingest/ingest.h"
+#include "server/worker/local_named.h"
 #include "server/worker/resolve.h"
 #include "symbolicator/arch.h"
 #include "symbolicator/index.h"
@@ -19,6 +19,7 @@ struct local_symbols {
     size_t n_files;
     struct sym_index **indexes;
     size_t n_indexes;
+    const char *arch; /* static, NULL = not said */
 };
 
 enum fz_code
@@ -59,6 +60,19 @@ local_symbols_add(struct local_symbols *symbols, const char *path, struct fz_err
     if (code == FZ_OK)
         symbols->n_files++;
     return code;
+}
+
+enum fz_code
+local_symbols_set_arch(struct local_symbols *symbols, const char *arch, struct fz_error *err)
+{
+    uint32_t type, subtype;
+    if (!sym_arch_parse(arch, &type, &subtype))
+        return fz_fail(err, FZ_E_UNSUPPORTED,
+                       "'%s' is not an architecture; known are arm64, arm64e, arm64_32, armv7, "
+                       "armv7s, armv7k, x86_64, x86_64h, i386",
+                       arch);
+    symbols->arch = sym_arch_name(type, subtype);
+    return FZ_OK;
 }
 
 static enum fz_code
@@ -131,53 +145,116 @@ find_index(void *user, const struct report_image *image, unsigned rank, struct r
     return build(user, slice, &ret->index, err);
 }
 
-/* May the slice's code run where `arch` did? An unknown architecture may be any. */
+struct naming {
+    const struct sym_index *index;
+    uint64_t load, vmaddr;
+    bool is_thumb;
+};
+
+/* Does a function cover the address, or the byte before it, where it returns to? */
 static bool
-fits_arch(const struct sym_file_slice *slice, const char *arch)
+has_name(void *user, const struct report_frame *frame)
 {
-    uint32_t type, subtype;
-    return !arch || !sym_arch_parse(arch, &type, &subtype) || slice->macho.cputype == type;
+    const struct naming *naming = user;
+    struct sym_frame found[SYM_FRAMES_MAX];
+    uint64_t addr = naming->is_thumb ? frame->addr & ~(uint64_t)1 : frame->addr;
+    if (addr < naming->load || addr - naming->load > UINT64_MAX - naming->vmaddr)
+        return false;
+    addr = addr - naming->load + naming->vmaddr;
+    return sym_index_lookup(naming->index, addr, found, SYM_FRAMES_MAX) > 0 ||
+           (addr > 0 && sym_index_lookup(naming->index, addr - 1, found, SYM_FRAMES_MAX) > 0);
 }
 
-/* The UUID of the symbol files that have the image's name; false if none has, or two differ. */
-static bool
-uuid_by_name(const struct local_symbols *symbols, const struct report_image *image,
-             const char *arch, struct fz_uuid *ret)
+/* Keep the slices that have a name for every frame, if there are such. */
+static void
+keep_naming(struct local_symbols *symbols, const struct report *report, size_t number,
+            struct local_named *named)
 {
-    bool found = false;
-    for (size_t i = 0; i < symbols->n_files; i++) {
-        for (size_t k = 0; k < symbols->files[i]->n_slices; k++) {
-            const struct sym_file_slice *slice = symbols->files[i]->slices[k];
-            if (!slice->macho.has_uuid || !fits_arch(slice, arch) ||
-                strcmp(fz_text_base_name(slice->path), image->name) != 0)
-                continue;
-            if (found && !fz_uuid_equal(ret, &slice->macho.uuid))
-                return false;
-            *ret = slice->macho.uuid;
-            found = true;
-        }
+    struct local_named naming = {.n = 0};
+    for (size_t i = 0; named->n > 1 && i < named->n; i++) {
+        const struct sym_file_slice *slice = named->slices[i];
+        struct sym_index *index;
+        struct sym_index_info info;
+        struct fz_error ignored; /* resolve tells it of the slice that is chosen */
+        if (build(symbols, slice, &index, &ignored) != FZ_OK)
+            continue;
+        sym_index_info(index, &info);
+        struct naming lookup = {index, report->images[number].addr, info.text_vmaddr,
+                                sym_arch_has_thumb(info.cputype)};
+        if (local_named_each(report, number, has_name, &lookup))
+            naming.slices[naming.n++] = slice;
     }
-    return found;
+    if (naming.n)
+        *named = naming;
+}
+
+static void
+keep_arch(const struct local_symbols *symbols, const struct report *report,
+          const struct report_image *image, struct local_named *named)
+{
+    const char *of_report = image->arch ? image->arch : report->arch;
+    local_named_keep_arch(named, symbols->arch ? symbols->arch : of_report);
+}
+
+/* The symbol files that have the image's name and may hold its frames. */
+static struct local_named
+candidates(struct local_symbols *symbols, const struct report *report, size_t number)
+{
+    const struct report_image *image = &report->images[number];
+    struct local_named named = local_named_find(symbols->files, symbols->n_files, image);
+    keep_arch(symbols, report, image, &named);
+    local_named_keep_fitting(&named, report, number);
+    keep_naming(symbols, report, number, &named);
+    return named;
 }
 
 /* Plain stacks tell names and load addresses but no UUIDs. The user has said by his arguments which
  * symbols belong to the report, so the name is enough, and it is noted. */
 static void
-name_images(const struct local_symbols *symbols, struct report *report, struct fz_arena *arena)
+name_images(struct local_symbols *symbols, struct report *report, struct fz_arena *arena)
 {
     for (size_t i = 0; i < report->n_images; i++) {
         struct report_image *image = &report->images[i];
-        const char *arch = image->arch ? image->arch : report->arch;
-        struct fz_uuid uuid;
-        if (image->has_uuid || image->addr == 0 || !image->name ||
-            !uuid_by_name(symbols, image, arch, &uuid))
+        if (image->has_uuid || image->addr == 0 || !image->name)
             continue;
-        image->uuid = uuid;
+        struct local_named named = candidates(symbols, report, i);
+        if (named.n > 1) {
+            FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
+            local_named_write(&named, NULL, &text);
+            report_note(report, arena, "images: %s has no UUID in the report, and %s", image->name,
+                        fz_buffer_cstr(&text));
+        }
+        if (named.n != 1)
+            continue;
+        image->uuid = named.slices[0]->macho.uuid;
         image->has_uuid = true;
+        if (!image->arch)
+            image->arch = named.slices[0]->arch;
+        if (!report->arch)
+            report->arch = image->arch;
         report_note(report, arena,
                     "images: %s has no UUID in the report, the symbols given by that name are used",
                     image->name);
     }
+}
+
+void
+local_symbols_explain(struct local_symbols *symbols, const struct report *report, size_t number,
+                      struct fz_buffer *out)
+{
+    const struct report_image *image = &report->images[number];
+    struct local_named named = local_named_find(symbols->files, symbols->n_files, image);
+    struct local_named fitting = named;
+    if (image->has_uuid) {
+        local_named_write(&named, "; none has this UUID", out);
+        return;
+    }
+    keep_arch(symbols, report, image, &fitting);
+    local_named_keep_fitting(&fitting, report, number);
+    if (fitting.n)
+        local_named_write(&fitting, NULL, out);
+    else
+        local_named_write(&named, "; none has the architecture of the report", out);
 }
 
 enum fz_code

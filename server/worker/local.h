@@ -8,6 +8,7 @@
 #define WORKER_LOCAL_H
 
 #include "base/arena.h"
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/span.h"
 #include "server/limits.h"
@@ -23,11 +24,22 @@ void local_symbols_destroy(struct local_symbols *symbols);
 FZ_MUST_CHECK enum fz_code local_symbols_add(struct local_symbols *symbols, const char *path,
                                              struct fz_error *err);
 
+/* Images without a UUID take symbols of this architecture only, whatever the report says.
+ * UNSUPPORTED: no such architecture. */
+FZ_MUST_CHECK enum fz_code local_symbols_set_arch(struct local_symbols *symbols, const char *arch,
+                                                  struct fz_error *err);
+
 /* Any accepted format in, the resolved report out (in the arena). Errors as ingest_parse() and
  * resolve_report(). A symbol file that cannot be used makes its image REPORT_IMAGE_FAILED.
- * An image without a UUID takes the symbols that have its name, if they are one. */
+ * An image without a UUID takes the symbols that have its name, if only one of them fits. */
 FZ_MUST_CHECK enum fz_code local_symbolicate(struct local_symbols *symbols, struct fz_span raw,
                                              const struct limits *limits, struct fz_arena *arena,
                                              struct report *ret, struct fz_error *err);
+
+/* Why image `number` has no symbols although files with its name were given, for people: "2 symbol
+ * files have that name: armv7 UUID ..., arm64 UUID ...; choose one with -arch". Nothing if no file
+ * has the name. */
+void local_symbols_explain(struct local_symbols *symbols, const struct report *report,
+                           size_t number, struct fz_buffer *out);
 
 #endif

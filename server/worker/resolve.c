@@ -32,6 +32,8 @@ struct image_index {
 
 struct resolver {
     struct report *report;
+    bool has_cpu; /* what the process ran on is known */
+    uint32_t cputype;
     resolve_find_fn find;
     void *user;
     struct fz_arena *arena;
@@ -40,20 +42,19 @@ struct resolver {
     struct resolve_names names;
 };
 
-static bool
-cpu_of(const struct resolver *r, const struct report_image *image, uint32_t *ret_cputype)
+static void
+set_cpu(struct resolver *r, const char *arch)
 {
     uint32_t subtype;
-    const char *arch = image && image->arch ? image->arch : r->report->arch;
-    return arch && sym_arch_parse(arch, ret_cputype, &subtype);
+    if (!r->has_cpu && arch)
+        r->has_cpu = sym_arch_parse(arch, &r->cputype, &subtype);
 }
 
 /* The address that lies in the instruction of this frame. */
 static uint64_t
 adjusted(const struct resolver *r, uint64_t addr, bool is_return)
 {
-    uint32_t cputype;
-    if (cpu_of(r, NULL, &cputype) && sym_arch_has_thumb(cputype))
+    if (r->has_cpu && sym_arch_has_thumb(r->cputype))
         addr &= ~(uint64_t)1; /* bit 0 says Thumb and is no part of the address */
     return is_return && addr > 0 ? addr - 1 : addr;
 }
@@ -61,8 +62,7 @@ adjusted(const struct resolver *r, uint64_t addr, bool is_return)
 static bool
 may_be_signed(const struct resolver *r)
 {
-    uint32_t cputype;
-    return !cpu_of(r, NULL, &cputype) || cputype == SYM_CPU_ARM64;
+    return !r->has_cpu || r->cputype == SYM_CPU_ARM64;
 }
 
 /* Find the image by the looked-up address: a call that ends an image returns behind it. */
@@ -354,8 +354,7 @@ resolve_exception(struct resolver *r, struct fz_error *err)
 static enum fz_code
 resolve_thread(struct resolver *r, struct report_thread *thread, struct fz_error *err)
 {
-    enum fz_code code = frames_from_registers(r, thread, err);
-    return code == FZ_OK ? resolve_frames(r, thread->frames, thread->n_frames, true, err) : code;
+    return resolve_frames(r, thread->frames, thread->n_frames, true, err);
 }
 
 /* Which files the names of each image came from. */
@@ -381,6 +380,68 @@ tell_files(struct resolver *r, struct fz_error *err)
     return FZ_OK;
 }
 
+/* The architecture of the first of these frames whose image has a symbol file. */
+static enum fz_code
+cpu_of_frames(struct resolver *r, const struct report_frame *frames, size_t n, bool has_top,
+              struct fz_error *err)
+{
+    for (size_t i = 0; i < n && !r->has_cpu; i++) {
+        struct file_index *file;
+        struct sym_index_info info;
+        uint64_t addr = frames[i].addr;
+        int number = frames[i].image;
+        if (number < 0 || (size_t)number >= r->report->n_images)
+            number = find_image(r, &addr, is_return_address(&frames[i], has_top && i == 0));
+        if (number < 0)
+            continue;
+        enum fz_code code = index_of(r, number, 0, &file, err);
+        if (code != FZ_OK)
+            return code;
+        if (!file)
+            continue;
+        sym_index_info(file->found.index, &info);
+        r->report->arch = sym_arch_name(info.cputype, info.cpusubtype);
+        set_cpu(r, r->report->arch);
+    }
+    return FZ_OK;
+}
+
+/* What the process ran on: it decides which bits of an address count. The report says so, or one of
+ * its images, or else a symbol file that is asked for anyway. */
+static enum fz_code
+settle_cpu(struct resolver *r, struct fz_error *err)
+{
+    const struct report *report = r->report;
+    enum fz_code code = FZ_OK;
+    set_cpu(r, report->arch);
+    for (size_t i = 0; i < report->n_images; i++)
+        set_cpu(r, report->images[i].arch);
+    for (size_t i = 0; code == FZ_OK && i < report->n_threads; i++)
+        code = cpu_of_frames(r, report->threads[i].frames, report->threads[i].n_frames, true, err);
+    if (code == FZ_OK)
+        code = cpu_of_frames(r, report->exception_frames, report->n_exception_frames, false, err);
+    return code;
+}
+
+/* A plain stack does not tell its process; the image of main() is its executable. */
+static enum fz_code
+settle_process(struct report *report, struct fz_arena *arena, struct fz_error *err)
+{
+    for (size_t i = 0; i < report->n_threads && !report->process.name && !report->app_name; i++) {
+        const struct report_thread *thread = &report->threads[i];
+        for (size_t k = thread->n_frames; k-- > 0 && !report->process.name;) {
+            const struct report_frame *frame = &thread->frames[k];
+            const char *name =
+                frame->n_symbols ? frame->symbols[frame->n_symbols - 1].function : NULL;
+            if (name && frame->image >= 0 && strcmp(name, "main") == 0 &&
+                !report_executable_name(report->images[frame->image].name, arena,
+                                        &report->process.name))
+                return fz_arena_fail(arena, err);
+        }
+    }
+    return FZ_OK;
+}
+
 enum fz_code
 resolve_report(struct report *report, resolve_find_fn find, void *user,
                const struct resolve_options *options, struct fz_arena *arena, struct fz_error *err)
@@ -399,6 +460,10 @@ resolve_report(struct report *report, resolve_find_fn find, void *user,
         report->images[i].state = REPORT_IMAGE_UNUSED;
     resolve_names_init(&r->names, options, arena);
     for (size_t i = 0; code == FZ_OK && i < report->n_threads; i++)
+        code = frames_from_registers(r, &report->threads[i], err);
+    if (code == FZ_OK)
+        code = settle_cpu(r, err);
+    for (size_t i = 0; code == FZ_OK && i < report->n_threads; i++)
         code = resolve_thread(r, &report->threads[i], err);
     if (code == FZ_OK)
         code = resolve_exception(r, err);
@@ -406,6 +471,8 @@ resolve_report(struct report *report, resolve_find_fn find, void *user,
         code = resolve_names_learned(&r->names, report, user, err);
     if (code == FZ_OK)
         code = tell_files(r, err);
+    if (code == FZ_OK)
+        code = settle_process(report, arena, err);
     resolve_names_deinit(&r->names);
     return code;
 }

@@ -31,7 +31,7 @@ def sample_macho():
         return z.read(next(n for n in z.namelist() if "/DWARF/" in n and not n.endswith("/")))
 
 
-LC_UUID, CPU_X86_64, CPU_ARM64 = 0x1B, 0x01000007, 0x0100000C
+LC_UUID, CPU_X86_64, CPU_ARM64, CPU_ARM = 0x1B, 0x01000007, 0x0100000C, 12
 
 
 def macho_uuid(macho):
@@ -47,9 +47,14 @@ def macho_uuid(macho):
 
 def as_x86_64(macho):
     """The same symbol file as of another architecture, with a UUID of its own."""
+    return as_cpu(macho, CPU_X86_64, 3, 0xFF)
+
+
+def as_cpu(macho, cpu, sub, change):
+    """The same symbol file with another cpu type and subtype; `change` makes another UUID."""
     changed = bytearray(macho)
-    struct.pack_into("<II", changed, 4, CPU_X86_64, 3)
-    changed[macho_uuid(macho)] ^= 0xFF
+    struct.pack_into("<II", changed, 4, cpu, sub)
+    changed[macho_uuid(macho)] ^= change
     return bytes(changed)
 
 

@@ -12,6 +12,8 @@ import sys
 import tempfile
 import unittest
 
+import symbol_files
+
 BINARY = None
 UUID = "4C4C445B-5555-3144-A129-88BEB9D5EB60"
 
@@ -68,7 +70,7 @@ class Symbolicate(unittest.TestCase):
         found = [json.loads(line)["threads"][0]["frames"][0]["address"] for line in out.splitlines()]
         self.assertEqual((code, found), (0, ["0x104000010", "0x104000020", "0x104000030"]))
         code, out, _ = self.run_on(payload(16, 32))
-        self.assertEqual((code, out.count("EOF\n\nProcess:")), (0, 1))
+        self.assertEqual((code, out.count("EOF\n\n")), (0, 1))
         self.assertEqual(out.count("Binary Images:"), 2)
         self.assertEqual(len(self.run_on(payload(16, 32), "--ips")[1].splitlines()), 4)
         # Reports of different formats in one array.
@@ -88,6 +90,64 @@ class Symbolicate(unittest.TestCase):
             self.assertEqual((code, out), (1, ""), body)
             self.assertIn(message, err)
         self.assertEqual(subprocess.run([BINARY, "symbolicate"], stderr=subprocess.DEVNULL, check=False).returncode, 2)
+
+    def test_images_by_name(self):
+        """Stacks as text: which of the symbol files with the image's name is taken, and what is said of it."""
+        arm64 = symbol_files.sample_macho()
+        armv7 = symbol_files.as_cpu(arm64, symbol_files.CPU_ARM, 9, 0x11)
+        x86_64 = symbol_files.as_x86_64(arm64)
+        text = "0   libobjc.A.dylib 0x%08x 0x%x + 16\n1   Demo 0x%08x 0x%x + %d\n"
+        high = text % (0x1a0000010, 0x1a0000000, 0x104000294, 0x104000000, 0x294)
+        low = text % (0x2a000010, 0x2a000000, 0x90000 + 0x295, 0x90000, 0x295)
+        with tempfile.TemporaryDirectory() as folder:
+            def run(body, slices, *more):
+                path = symbol_files.make_dsym(folder, "Demo", symbol_files.fat(*slices) if len(slices) > 1 else slices[0])
+                code, out, err = self.run_on(body, "--json", "--dsym", path, *more)
+                self.assertEqual(code, 0, err)
+                report = json.loads(out)
+                image = next(image for image in report["images"] if image["name"] == "Demo")
+                self.assertNotIn("name", report.get("app", {}))
+                return image, report, err
+
+            def missing(body, slices, *more):
+                image, report, err = run(body, slices, *more)
+                self.assertEqual(image["symbols"], "missing")
+                return err, report["notes"]
+
+            # Both might be meant: neither is taken, and both are named.
+            err, notes = missing(high, [arm64, x86_64])
+            both = ("2 symbol files have that name: "
+                    f"arm64 UUID {symbol_files.dashed(symbol_files.uuid_of(arm64))}, "
+                    f"x86_64 UUID {symbol_files.dashed(symbol_files.uuid_of(x86_64))}; choose one with -arch")
+            self.assertIn(f"no symbols for Demo (without a UUID): {both}", err)
+            self.assertIn(f"images: Demo has no UUID in the report, and {both}", notes)
+            for option in ("-arch", "--arch"):
+                for arch, macho in (("arm64", arm64), ("x86_64", x86_64)):
+                    image, report, err = run(high, [arm64, x86_64], option, arch)
+                    self.assertEqual((image["symbols"], image["uuid"]), ("found", symbol_files.uuid_of(macho)))
+                    self.assertEqual(report["arch"], arch)
+            # By the width of the addresses, and by their alignment.
+            self.assertEqual(run(high, [armv7, arm64])[0]["uuid"], symbol_files.uuid_of(arm64))
+            self.assertEqual(run(low, [armv7, arm64])[0]["uuid"], symbol_files.uuid_of(armv7))
+            odd = high.replace("0x104000294", "0x104000295").replace("+ 660", "+ 661")
+            self.assertEqual(run(odd, [arm64, x86_64])[0]["uuid"], symbol_files.uuid_of(x86_64))
+            # None of them: said as well.
+            err, _ = missing(high, [arm64], "-arch", "armv7")
+            self.assertIn("1 symbol file has that name: arm64 UUID", err)
+            self.assertIn("; none has the architecture of the report", err)
+            code, out, err = self.run_on(high, "-arch", "m68k")
+            self.assertEqual((code, out), (2, ""))
+            self.assertIn("'m68k' is not an architecture", err)
+
+    def test_process_is_not_guessed(self):
+        """The first image of a plain stack may be any; made-up ends of images do not appear."""
+        code, out, _ = self.run_on("0   libobjc.A.dylib 0x1a0000010 objc_msgSend + 16\n"
+                                   "1   CoreFoundation 0x1b0000010 0x1b0000000 + 16\n")
+        self.assertEqual(code, 0)
+        self.assertNotIn("Process:", out)
+        self.assertNotIn("Path:", out)
+        self.assertIn("\n0x1b0000000 - ??? CoreFoundation ", out)
+        self.assertNotIn("0x0 - ", out)
 
 
 if __name__ == "__main__":

@@ -55,6 +55,11 @@ test_crash(void **state)
     assert_string_equal(r.images[0].name, "Shop");
     assert_int_equal(r.images[0].addr, 0x104000000);
     assert_string_equal(r.app_name, "Shop");
+    /* Xcode puts the code of a debug build into a library of the app. */
+    r = parse_tree("crashDiagnostics", frame(UUID_APP, "Shop.debug.dylib", 0x10, 0x104000010,
+                                             frame(UUID_DYLD, "dyld", 0x28, 0x1a0000028, NULL)));
+    assert_string_equal(r.app_name, "Shop");
+    assert_string_equal(r.images[0].name, "Shop.debug.dylib");
     /* Also when it looks as if the root were the oldest one. */
     r = parse_tree("crashDiagnostics", frame(UUID_DYLD, "dyld", 0x28, 0x1a0000028,
                                              frame(UUID_APP, "Shop", 0x10, 0x104000010, NULL)));

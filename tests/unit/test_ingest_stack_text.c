@@ -136,7 +136,8 @@ test_hints(void **state)
     assert_string_equal(r.images[1].name, "libsystem_c.dylib");
     assert_true(r.images[1].addr == 0x1a0000000);
     assert_string_equal(r.images[2].name, "Kit"); /* by name alone */
-    assert_int_equal(r.images[2].size, 1);
+    assert_true(r.images[2].addr == 0 && r.images[2].size == 0);
+    assert_int_equal(report_image_at(&r, 0x10), -1); /* no address lies in that */
     const struct report_frame *frames = r.threads[0].frames;
     static const int images[] = {1, 0, 0, 2, -1};
     for (size_t i = 0; i < 5; i++)

@@ -271,7 +271,7 @@ static const char full_crash[] =
     "CrashDoctor Diagnosis: a guess\n\n"
     "Binary Images:\n"
     "0x1000 - 0x1fff Shop arm64  <4c4c0000000000000000000000000000> /a/Shop\n"
-    "0x2000 - 0x3fff dyld arm64  <8a000000000000000000000000000000>\n"
+    "0x2000 - ??? dyld arm64  <8a000000000000000000000000000000>\n"
     "0x4000 - 0x4000 none arm64  <00000000000000000000000000000000>\n"
     "\n"
     "EOF\n";

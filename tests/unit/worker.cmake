@@ -1,6 +1,7 @@
 fz_unit_test(protocol fz_worker fz_storage fz_symbolicator)
 fz_unit_test(archive fz_worker fz_symbolicator PkgConfig::ARCHIVE)
 fz_unit_test(resolve fz_worker fz_report fz_symbolicator fz_dwarf_text)
+fz_unit_test(resolve_process fz_worker fz_report fz_symbolicator)
 fz_unit_test(resolve_learned fz_worker fz_report fz_symbolicator fz_dwarf_text)
 fz_unit_test(learn fz_worker fz_report fz_symbolicator)
 fz_unit_test(resolve_calls fz_worker fz_report fz_symbolicator fz_dwarf_text)
