@@ -38,6 +38,7 @@ static void
 take_names(struct crash_text *c, struct fz_span text)
 {
     static const char key[] = "Dispatch queue:";
+    (void)text_take_samples(&text, &c->thread->thread.samples);
     size_t at = text_find(text, key);
     struct fz_span name = text_trim(text_until(text, at));
     if (at != SIZE_MAX) {

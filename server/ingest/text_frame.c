@@ -96,18 +96,17 @@ take_mark(struct fz_span *text, struct text_symbol *ret)
     return false;
 }
 
-/* Cut "[12 samples]" off the end. */
-static bool
-take_samples(struct fz_span *text, struct text_symbol *ret)
+bool
+text_take_samples(struct fz_span *text, uint32_t *ret)
 {
     size_t open = text_find_last(*text, "[");
     uint64_t number;
-    if (open == SIZE_MAX || open == 0 || !text_has_suffix(*text, " samples]"))
+    if (open == SIZE_MAX || !text_has_suffix(*text, " samples]"))
         return false;
     struct fz_span inside = text_from(*text, open + 1);
     if (!text_take_decimal(&inside, &number) || !fz_span_is(inside, " samples]"))
         return false;
-    ret->samples = number <= UINT32_MAX ? (uint32_t)number : UINT32_MAX;
+    *ret = number <= UINT32_MAX ? (uint32_t)number : UINT32_MAX;
     *text = text_trim(text_until(*text, open));
     return true;
 }
@@ -126,7 +125,7 @@ take_name(struct fz_span text, struct text_symbol *ret)
                         (inside.len && !ret->file.len && text_place_parse(inside, ret));
         if (is_known)
             text = text_trim(text_until(text, open));
-        else if (!take_samples(&text, ret) && !take_mark(&text, ret) &&
+        else if (!text_take_samples(&text, &ret->samples) && !take_mark(&text, ret) &&
                  (ret->has_offset || !(ret->has_offset = take_offset(&text, &ret->offset))))
             break;
     }
@@ -158,7 +157,7 @@ text_symbol_parse(struct fz_span text, struct fz_span image, uint64_t addr)
         }
         text = behind;
     }
-    take_samples(&text, &symbol);
+    (void)text_take_samples(&text, &symbol.samples);
     if (text.len == 0)
         return symbol;
     take_name(text, &symbol);

@@ -41,6 +41,9 @@ bool text_frame_parse(struct fz_span line, struct text_frame *ret);
 /* What stands behind `addr` in such a line; `image` is the image's name there. */
 struct text_symbol text_symbol_parse(struct fz_span text, struct fz_span image, uint64_t addr);
 
+/* Cut "[12 samples]" off the end of *text; false if it does not end so. */
+bool text_take_samples(struct fz_span *text, uint32_t *ret);
+
 /* "work.c:5", "work.c:5:9": file, line and column; false if it is none. */
 bool text_place_parse(struct fz_span text, struct text_symbol *ret);
 

@@ -6,9 +6,9 @@ static bool
 is_arch(struct fz_span word)
 {
     static const char *const names[] = {
-        "arm64",  "arm64e", "arm64_32", "armv6",       "armv7",         "armv7s",
-        "armv7k", "armv7f", "armv8",    "arm",         "x86_64",        "x86_64h",
-        "i386",   "ppc",    "ppc64",    "arm-unknown", "arm64-unknown", "unknown"};
+        "arm64",  "arm64e",      "arm64_32",      "armv6",   "armv7",       "armv7s", "armv7k",
+        "armv7f", "armv8",       "arm",           "x86_64",  "x86_64h",     "i386",   "ppc",
+        "ppc64",  "arm-unknown", "arm64-unknown", "unknown", "unknown-arch"};
     for (size_t i = 0; i < FZ_ARRAY_LEN(names); i++) {
         if (fz_span_is(word, names[i]))
             return true;
@@ -64,7 +64,7 @@ take_name(struct ingest_take *t, struct fz_span text, struct report_image *ret)
     size_t start = last_word(text);
     if (start > 0 && is_arch(text_from(text, start))) {
         struct fz_span arch = text_from(text, start);
-        if (!fz_span_is(arch, "unknown"))
+        if (!text_has_prefix(arch, "unknown"))
             ret->arch = text_keep(t, arch);
         text = text_trim(text_until(text, start));
     } else if (start > 0 && fz_span_is(text_from(text, start), "???")) {

@@ -111,6 +111,19 @@ report_apple_time_text(const json_t *extra, const char *path, int64_t unix_ms,
     return false;
 }
 
+/* "__42-[Cart pay]_block_invoke" is what Apple's tools show, not "-[Cart pay] (block)". */
+const char *
+report_apple_function(const struct report_symbol *symbol)
+{
+    const char *mangled = symbol->mangled;
+    bool is_client = symbol->source && strcmp(symbol->source, "client") == 0;
+    if (!symbol->function || !mangled || !strstr(mangled, "_block_invoke") ||
+        !strstr(symbol->function, " (block"))
+        return symbol->function;
+    /* A linker's name has an underscore before the compiler's; a reporter's may have none. */
+    return !is_client && fz_text_has_prefix(mangled, "___") ? mangled + 1 : mangled;
+}
+
 void
 report_apple_id(const struct report *report, const struct report_envelope *envelope, char ret[64])
 {

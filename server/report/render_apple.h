@@ -47,6 +47,9 @@ const struct report_image *report_apple_main_image(const struct report *report);
 const struct report_image *report_apple_frame_image(const struct report *report,
                                                     const struct report_frame *frame);
 
+/* The name of a function as Apple's tools show it; NULL if it has none. */
+const char *report_apple_function(const struct report_symbol *symbol);
+
 /* "KERN_INVALID_ADDRESS at 0x0000000000000010" in `ret`; "" if the exception has no more than its
  * codes. */
 void report_apple_subtype(const struct report_crash *crash, char *ret, size_t size);

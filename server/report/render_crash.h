@@ -4,15 +4,63 @@
 #ifndef REPORT_RENDER_CRASH_H
 #define REPORT_RENDER_CRASH_H
 
+#include "server/report/extra.h"
 #include "server/report/render_apple.h"
 
-/* A foreign text on one line: what could forge a line or steer a terminal becomes '?'. */
+/* A text that is being written. */
+struct crash_out {
+    struct fz_buffer *out;
+    const struct report *r;
+    const struct report_envelope *envelope;
+    json_t *extra;   /* NULL = none; headings that were written are taken out of it */
+    bool is_ips;     /* the report came as an .ips: its extras have the names of .ips */
+    bool is_mac;     /* the layout of macOS, else that of iOS */
+    bool mac_stacks; /* threads and images as macOS writes them: also apps of the simulator */
+    bool is_crash;   /* not a hang, a handled error, or another event of a process that lived on */
+};
+
+/* render_crash.c: a foreign text on one line: what could forge a line or steer a terminal becomes
+ * '?'. */
+void render_crash_span(struct fz_buffer *out, struct fz_span text);
 void render_crash_text(struct fz_buffer *out, const char *text);
+/* A text of several lines; those that could be taken for a part of the report are indented. With
+ * `frames`, lines that begin with a number are not. */
+void render_crash_block(struct fz_buffer *out, struct fz_span text, bool frames);
 
-/* render_crash_stacks.c: the backtrace of the exception and the threads. */
-void render_crash_stacks(struct fz_buffer *out, const struct report *r);
+/* The member of an .ips at `path`, else what Apple's text has under `heading` (either may be NULL),
+ * which is taken out of the extras. False if there is neither. */
+bool render_crash_take(struct crash_out *c, const char *path, const char *heading,
+                       struct fz_buffer *ret);
+/* "<key>: <value>" with the value in the head's column; nothing without a value. */
+void render_crash_field(struct crash_out *c, const char *key, const char *value);
+/* The same with what render_crash_take() finds under the key's name. */
+void render_crash_extra(struct crash_out *c, const char *key, const char *path);
 
-/* render_crash_registers.c: the registers of the crashed thread as Apple lays them out. */
-void render_crash_registers(struct fz_buffer *out, const struct report *r);
+/* render_crash_head.c: from the first line to the exception. */
+void render_crash_head(struct crash_out *c);
+
+/* render_crash_event.c: exception, termination, what the process said, what the kernel said. */
+void render_crash_event(struct crash_out *c);
+
+/* render_crash_event.c: is the stack of the exception one of the texts in "asiBacktraces"? */
+bool render_crash_is_said(const struct crash_out *c);
+
+/* render_crash_stacks.c: the backtrace of the exception; the threads; "main + 8 (work.c:5)". */
+void render_crash_exception_stack(struct crash_out *c);
+void render_crash_stacks(struct crash_out *c);
+void render_crash_symbol(struct fz_buffer *out, const struct report_symbol *symbol);
+
+/* render_crash_registers.c: the registers of the crashed thread as Apple lays them out, and the
+ * bytes at its pc. */
+void render_crash_registers(struct crash_out *c);
+
+/* render_crash_instructions.c: the bytes at the pc, in hex, as an .ips has them. */
+void render_crash_instructions(struct crash_out *c, const struct report_thread *thread);
+
+/* render_crash_images.c: "Binary Images:". NO_MEMORY. */
+FZ_MUST_CHECK enum fz_code render_crash_images(struct crash_out *c, struct fz_error *err);
+
+/* render_crash_tail.c: what follows the images. */
+void render_crash_tail(struct crash_out *c);
 
 #endif

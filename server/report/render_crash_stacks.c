@@ -1,88 +1,156 @@
+/*
+ * Stacks of Apple's crash text.
+ *
+ *   Thread 0 name:   Dispatch queue: com.apple.main-thread                         iOS
+ *   Thread 0 Crashed:
+ *   Thread 0 Crashed:: main Dispatch queue: com.apple.main-thread                  macOS
+ *   0   Demo                          <tab>       0x104004068 main + 8 (work.c:5)
+ */
 #include "server/report/render_crash.h"
 
 #include <stdio.h>
 
 #include "base/text.h"
 
-/* Number, image and address of one line; the caller writes what is known of it. */
+enum { IMAGE_COLUMNS = 30, CUT_COLUMNS = 27 };
+
+/* Padded to 30 columns by bytes. A longer name is written out on macOS; elsewhere its end is. */
 static void
-put_frame_head(struct fz_buffer *out, size_t number, const struct report_image *image,
-               uint64_t addr)
+put_image_name(struct fz_buffer *out, const struct report_image *image, bool is_mac)
 {
-    char name[31];
-    const char *shown = image && image->name ? image->name : "???";
-    fz_buffer_printf(out, "%-3zu ", number);
-    /* Padded to 30 columns by bytes; a longer name is written out. */
-    if (strlen(shown) < sizeof(name)) {
-        snprintf(name, sizeof(name), "%-30s", shown);
-        shown = name;
+    struct fz_span name = fz_span_cstr(image && image->name ? image->name : "???"), end = name;
+    if (name.len <= IMAGE_COLUMNS) {
+        render_crash_span(out, name);
+        fz_buffer_printf(out, "%*s", (int)(IMAGE_COLUMNS - name.len), "");
+        return;
     }
-    render_crash_text(out, shown);
-    fz_buffer_printf(out, "\t0x%016llx ", (unsigned long long)addr);
+    if (!is_mac) {
+        size_t at = name.len - CUT_COLUMNS;
+        while (at < name.len && (name.data[at] & 0xc0) == 0x80) /* inside a character */
+            at++;
+        fz_buffer_text(out, "...");
+        end = fz_span_make(name.data + at, name.len - at);
+    }
+    render_crash_span(out, end);
 }
 
+/* Number, image and address of one line; the caller writes what is known of it. */
 static void
-put_symbol(struct fz_buffer *out, const struct report_symbol *symbol)
+put_frame_head(struct fz_buffer *out, size_t number, const struct report_image *image, bool is_mac,
+               uint64_t addr)
 {
-    render_crash_text(out, symbol->function ? symbol->function : "???");
-    if (symbol->inlined)
-        fz_buffer_text(out, " [inlined]");
-    else if (symbol->has_offset)
-        fz_buffer_printf(out, " + %llu", (unsigned long long)symbol->offset);
+    char text[24];
+    fz_buffer_printf(out, "%-3zu ", number);
+    put_image_name(out, image, is_mac);
+    snprintf(text, sizeof(text), "0x%llx", (unsigned long long)addr);
+    fz_buffer_printf(out, "\t%18s ", text);
+}
+
+void
+render_crash_symbol(struct fz_buffer *out, const struct report_symbol *symbol)
+{
+    const char *name = report_apple_function(symbol);
+    render_crash_text(out, name ? name : "???");
+    if (symbol->has_offset || symbol->inlined)
+        fz_buffer_printf(out, " + %llu",
+                         (unsigned long long)(symbol->has_offset ? symbol->offset : 0));
     if (symbol->file) {
         fz_buffer_text(out, " (");
         render_crash_text(out, fz_text_base_name(symbol->file));
         fz_buffer_printf(out, ":%u)", symbol->line); /* 0 where Apple's tools know none, too */
     }
-    fz_buffer_char(out, '\n');
+    if (symbol->inlined)
+        fz_buffer_text(out, " [inlined]");
 }
 
 static void
-put_frames(struct fz_buffer *out, const struct report *r, const struct report_frame *frames,
-           size_t n, size_t n_cut)
+put_samples(struct fz_buffer *out, uint32_t samples)
+{
+    if (samples)
+        fz_buffer_printf(out, " [%u samples]", samples);
+}
+
+static void
+put_frames(struct crash_out *c, const struct report_frame *frames, size_t n, size_t n_cut,
+           bool is_mac)
 {
     size_t number = 0;
     for (size_t i = 0; i < n; i++) {
         const struct report_frame *frame = &frames[i];
-        const struct report_image *image = report_apple_frame_image(r, frame);
+        const struct report_image *image = report_apple_frame_image(c->r, frame);
         for (size_t k = 0; k < frame->n_symbols; k++) {
-            put_frame_head(out, number++, image, frame->addr);
-            put_symbol(out, &frame->symbols[k]);
+            put_frame_head(c->out, number++, image, is_mac, frame->addr);
+            render_crash_symbol(c->out, &frame->symbols[k]);
+            put_samples(c->out, k + 1 == frame->n_symbols ? frame->samples : 0);
+            fz_buffer_char(c->out, '\n');
         }
         if (frame->n_symbols)
             continue;
-        uint64_t base = image ? image->addr : 0;
-        put_frame_head(out, number++, image, frame->addr);
-        fz_buffer_printf(out, "0x%llx + %llu\n", (unsigned long long)base,
-                         (unsigned long long)(frame->has_image_offset ? frame->image_offset
-                                                                      : frame->addr - base));
+        put_frame_head(c->out, number++, image, is_mac, frame->addr);
+        if (image && image->addr)
+            fz_buffer_printf(c->out, "0x%llx + %llu", (unsigned long long)image->addr,
+                             (unsigned long long)(frame->has_image_offset
+                                                      ? frame->image_offset
+                                                      : frame->addr - image->addr));
+        else
+            fz_buffer_text(c->out, "???");
+        put_samples(c->out, frame->samples);
+        fz_buffer_char(c->out, '\n');
     }
     if (n_cut)
-        fz_buffer_printf(out, "(%zu further frames are left out)\n", n_cut);
+        fz_buffer_printf(c->out, "(%zu further frames are left out)\n", n_cut);
 }
 
 void
-render_crash_stacks(struct fz_buffer *out, const struct report *r)
+render_crash_exception_stack(struct crash_out *c)
 {
-    if (r->n_exception_frames) {
-        fz_buffer_text(out, "\nLast Exception Backtrace:\n");
-        put_frames(out, r, r->exception_frames, r->n_exception_frames, r->n_exception_frames_cut);
+    const struct report *r = c->r;
+    if (!r->n_exception_frames || render_crash_is_said(c))
+        return;
+    fz_buffer_text(c->out, "Last Exception Backtrace:\n");
+    put_frames(c, r->exception_frames, r->n_exception_frames, r->n_exception_frames_cut, false);
+    fz_buffer_char(c->out, '\n');
+}
+
+static void
+put_names(struct fz_buffer *out, const struct report_thread *thread)
+{
+    render_crash_text(out, thread->name ? thread->name : "");
+    if (thread->queue) {
+        fz_buffer_text(out, " Dispatch queue: ");
+        render_crash_text(out, thread->queue);
     }
-    const struct report_thread *crashed = report_apple_crashed(r);
+}
+
+static void
+put_heading(struct crash_out *c, const struct report_thread *thread, const char *crashed)
+{
+    long long index = (long long)report_apple_index(c->r, thread);
+    bool has_names = thread->name || thread->queue;
+    if (c->mac_stacks) {
+        fz_buffer_printf(c->out, "Thread %lld%s:%s", index, crashed, has_names ? ": " : "");
+        put_names(c->out, thread);
+    } else {
+        if (has_names) {
+            fz_buffer_printf(c->out, "Thread %lld name:  ", index);
+            put_names(c->out, thread);
+            fz_buffer_char(c->out, '\n');
+        }
+        fz_buffer_printf(c->out, "Thread %lld%s:", index, crashed);
+    }
+    put_samples(c->out, thread->samples);
+    fz_buffer_char(c->out, '\n');
+}
+
+void
+render_crash_stacks(struct crash_out *c)
+{
+    const struct report *r = c->r;
+    const struct report_thread *crashed = c->is_crash ? report_apple_crashed(r) : NULL;
     for (size_t i = 0; i < r->n_threads; i++) {
         const struct report_thread *thread = &r->threads[i];
-        long long index = (long long)report_apple_index(r, thread);
-        fz_buffer_char(out, '\n');
-        if (thread->name || thread->queue) {
-            fz_buffer_printf(out, "Thread %lld name:  ", index);
-            render_crash_text(out, thread->name ? thread->name : "");
-            if (thread->queue) {
-                fz_buffer_text(out, " Dispatch queue: ");
-                render_crash_text(out, thread->queue);
-            }
-            fz_buffer_char(out, '\n');
-        }
-        fz_buffer_printf(out, "Thread %lld%s:\n", index, thread == crashed ? " Crashed" : "");
-        put_frames(out, r, thread->frames, thread->n_frames, thread->n_frames_cut);
+        put_heading(c, thread, thread == crashed ? " Crashed" : "");
+        put_frames(c, thread->frames, thread->n_frames, thread->n_frames_cut, c->mac_stacks);
+        fz_buffer_char(c->out, '\n');
     }
 }

@@ -105,7 +105,7 @@ write_frame(struct ips *ips, const struct report_frame *frame, const struct repo
     json_write_u64(w, "imageOffset", image ? offset_of(image, frame) : frame->addr);
     json_write_u64(w, "imageIndex", image ? ips->places[image - ips->r->images] : ips->nowhere);
     if (symbol) {
-        json_write_text(w, "symbol", symbol->function);
+        json_write_text(w, "symbol", report_apple_function(symbol));
         if (symbol->has_offset || symbol->inlined)
             json_write_u64(w, "symbolLocation", symbol->has_offset ? symbol->offset : 0);
         json_write_text(w, "sourceFile", symbol->file ? fz_text_base_name(symbol->file) : NULL);

@@ -99,6 +99,16 @@ compare_load(const void *a, const void *b)
 static void
 compare_images(struct round *r, struct report *reports)
 {
+    /* An image of which only a name is known has no line in the text. */
+    for (size_t k = 0; k < 2; k++) {
+        size_t n = 0;
+        for (size_t i = 0; i < reports[k].n_images; i++) {
+            const struct report_image *image = &reports[k].images[i];
+            if (image->addr || image->size > 1 || image->has_uuid)
+                reports[k].images[n++] = *image;
+        }
+        reports[k].n_images = n;
+    }
     if (reports[0].n_images != reports[1].n_images) {
         differs(r, "the number of images", 0, 0);
         return;
@@ -157,7 +167,9 @@ compare(struct round *r, struct report *reports)
         differs(r, "the crashed thread", 0, 0);
     if (!same_text(a->crash.mach, b->crash.mach) || !same_text(a->crash.signal, b->crash.signal))
         differs(r, "mach or signal", 0, 0);
-    if (!same_text(a->app_id, b->app_id) || a->timestamp_ms != b->timestamp_ms)
+    /* Apple's text puts the name of the process in the place of a missing identifier. */
+    const char *app_id = a->app_id || strcmp(r->as, "crash") != 0 ? a->app_id : b->app_id;
+    if (!same_text(app_id, b->app_id) || a->timestamp_ms != b->timestamp_ms)
         differs(r, "app or time", 0, 0);
     if (a->n_threads != b->n_threads || a->n_exception_frames != b->n_exception_frames) {
         differs(r, "the number of threads", 0, 0);

@@ -85,7 +85,7 @@ def pasted(framezero):
             server.terminate()
             server.wait(30)
     expected = [line.split("\t")[1] for line in (SAMPLE / "expected.txt").read_text().splitlines()]
-    told = re.findall(r"^\d+ +Demo +\t0x\w+ (.*?)(?: \+ \d+| \[inlined\]) \(", done.stdout, re.M)
+    told = re.findall(r"^\d+ +Demo +\t *0x\w+ (.*?) \+ \d+ \(", done.stdout, re.M)
     return [] if told == expected else ["pasted:", commands, done.stdout, done.stderr, "expected:", *expected]
 
 

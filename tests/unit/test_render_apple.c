@@ -24,7 +24,7 @@ test_crash_messages(void **state)
     assert_string_equal(fz_buffer_cstr(&out),
                         "\nReport Version:      104\n\n\nApplication Specific Information:\n"
                         "first\n    Thread 9 Crashed:\n    0   Evil\n    Thread 1 Crashed:\n"
-                        "    0   Evil ?0x1000 f\n    Binary Images:\n\nBinary Images:\n\nEOF\n");
+                        "    0   Evil ?0x1000 f\n    Binary Images:\n\n\nBinary Images:\n\nEOF\n");
     fz_buffer_deinit(&out);
 }
 
@@ -77,45 +77,60 @@ test_registers(void **state)
          "{\"esr\":{\"description\":\" (Data Abort) byte read\"}}",
          "ARM Thread State (64-bit):\n"
          "    x0: 0x0000000000000008\n"
-         "   x28: 0x0000000000000005   x29: 0x0000000000000004   x30: 0x0000000000000003\n"
-         "    pc: 0x0000000000000001  cpsr: 0x00000002\n"
-         "   far: 0x0000000000000006   esr: 0x00000007 (Data Abort) byte read\n"
+         "   x28: 0x0000000000000005   fp: 0x0000000000000004   lr: 0x0000000000000003\n"
+         "    pc: 0x0000000000000001 cpsr: 0x00000002\n"
+         "   far: 0x0000000000000006  esr: 0x00000007  (Data Abort) byte read\n"
          "   odd: 0x0000000000000009\n\n"},
         {"x86_64",
          {"rip", "rflags", "rax", "rbx", "cs", "cr2", "r15"},
          NULL,
          "X86 Thread State (64-bit):\n"
-         "   rax: 0x0000000000000003   rbx: 0x0000000000000004\n"
-         "   r15: 0x0000000000000007\n"
-         "   rip: 0x0000000000000001 rflags: 0x0000000000000002   cr2: 0x0000000000000006\n"
-         "    cs: 0x0000000000000005\n\n"},
+         "  rax: 0x0000000000000003  rbx: 0x0000000000000004\n"
+         "  r15: 0x0000000000000007\n"
+         "  rip: 0x0000000000000001  rfl: 0x0000000000000002  cr2: 0x0000000000000006\n"
+         "   cs: 0x0000000000000005\n\n"},
         {"armv7",
          {"pc", "lr", "sp", "ip", "r0", "cpsr"},
          NULL,
          "ARM Thread State (32-bit):\n"
          "    r0: 0x00000005\n"
-         "    ip: 0x00000004    sp: 0x00000003    lr: 0x00000002    pc: 0x00000001\n"
+         "    ip: 0x00000004    sp: 0x00000003      lr: 0x00000002      pc: 0x00000001\n"
          "  cpsr: 0x00000006\n\n"},
         {"i386",
          {"eip", "eax"},
          NULL,
-         "X86 Thread State (32-bit):\n   eax: 0x00000002\n   eip: 0x00000001\n\n"},
+         "X86 Thread State (32-bit):\n  eax: 0x00000002\n  eip: 0x00000001\n\n"},
         {NULL, /* the names tell it */
          {"pc", "x1", "x0"},
          NULL,
          "ARM Thread State (64-bit):\n"
-         "    x0: 0x0000000000000003    x1: 0x0000000000000002\n"
+         "    x0: 0x0000000000000003   x1: 0x0000000000000002\n"
          "    pc: 0x0000000000000001\n\n"},
         {NULL,
          {"eax", "eip"},
          NULL,
-         "X86 Thread State (32-bit):\n   eax: 0x00000001\n   eip: 0x00000002\n\n"},
+         "X86 Thread State (32-bit):\n  eax: 0x00000001\n  eip: 0x00000002\n\n"},
+        {"x86_64",
+         {"rip", "cpu", "err", "trap"},
+         "{\"trap\":{\"description\":\"(no mapping for user data write)\"}}",
+         "X86 Thread State (64-bit):\n"
+         "  rip: 0x0000000000000001\n"
+         "  \nLogical CPU:     2\n"
+         "Error Code:      0x00000003 (no mapping for user data write)\n"
+         "Trap Number:     4\n\n\n"},
+        {"x86_64", /* under Rosetta there may be no pc */
+         {"rax", "rflags", "rosetta.tmp0", "rosetta.tmp1", "rosetta.tmp2"},
+         NULL,
+         "X86 Thread State (64-bit):\n"
+         "  rax: 0x0000000000000001\n"
+         "  rip: <unavailable>       rfl: 0x0000000000000002\n"
+         " tmp0: 0x0000000000000003 tmp1: 0x0000000000000004 tmp2: 0x0000000000000005\n\n\n"},
         {"mips",
          {"a", "b", "c", "d", "e"},
          NULL,
          "Thread State:\n"
-         "     a: 0x0000000000000001     b: 0x0000000000000002     c: 0x0000000000000003"
-         "     d: 0x0000000000000004\n     e: 0x0000000000000005\n\n"},
+         "     a: 0x0000000000000001    b: 0x0000000000000002    c: 0x0000000000000003"
+         "    d: 0x0000000000000004\n     e: 0x0000000000000005\n\n"},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
         struct report_register registers[9];
@@ -165,26 +180,45 @@ test_termination(void **state)
     }
 }
 
-/* A report of no crash marks no thread, unless the format did. */
+/* A process that lived on did not crash, whichever thread is to be looked at. */
 static void
 test_kind(void **state)
 {
     (void)state;
-    struct report_thread thread = {.index = 0};
-    struct report report = {.kind = "hang", .crash.thread = -1, .threads = &thread, .n_threads = 1};
-    struct fz_buffer out;
-    fz_buffer_init(&out, 0);
-    assert_int_equal(report_render_crash(&report, &none, &out, NULL), FZ_OK);
-    assert_non_null(strstr(fz_buffer_cstr(&out), "Event:           hang\n"));
-    assert_non_null(strstr(fz_buffer_cstr(&out), "Thread 0:\n"));
-    fz_buffer_clear(&out);
-    assert_int_equal(report_render_ips(&report, &none, &out, NULL), FZ_OK);
-    assert_null(strstr(fz_buffer_cstr(&out), "triggered"));
-    fz_buffer_clear(&out);
-    report.kind = NULL;
-    assert_int_equal(report_render_crash(&report, &none, &out, NULL), FZ_OK);
-    assert_non_null(strstr(fz_buffer_cstr(&out), "Thread 0 Crashed:\n"));
-    fz_buffer_deinit(&out);
+    static const struct {
+        const char *kind;
+        int64_t thread;
+        const char *os, *signal;
+        const char *want, *want_none;
+    } cases[] = {
+        {"hang", -1, "iOS", NULL, "Event:           hang\n", "rashed"},
+        {"hang", 0, "iOS", NULL, "Highlighted by Thread:  0\n", "rashed"},
+        {"error", 0, "iOS", "SIGTRAP", "Highlighted by Thread:  0\n", "rashed"},
+        {"cpu", 0, "macOS", NULL, "Highlighted by Thread:  0\n", "rashed"},
+        {"memory", 0, "iOS", NULL, "Highlighted by Thread:  0\n", "rashed"},
+        {"memory", 0, "iOS", "SIGKILL", "Thread 0 Crashed:\n", "Highlighted"},
+        {NULL, -1, "iOS", NULL, "Triggered by Thread:  0\n\nThread 0 Crashed:\n", "Highlighted"},
+        {"launch", 0, "macOS", NULL, "Crashed Thread:        0\n", "Triggered"},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        struct report_register pc = {"pc", 1};
+        struct report_thread thread = {.index = 0, .registers = &pc, .n_registers = 1};
+        struct report report = {.kind = cases[i].kind,
+                                .os_name = cases[i].os,
+                                .crash = {.thread = cases[i].thread, .signal = cases[i].signal},
+                                .threads = &thread,
+                                .n_threads = 1};
+        struct fz_buffer out;
+        fz_buffer_init(&out, 0);
+        assert_int_equal(report_render_crash(&report, &none, &out, NULL), FZ_OK);
+        assert_non_null(strstr(fz_buffer_cstr(&out), cases[i].want));
+        assert_null(strstr(fz_buffer_cstr(&out), cases[i].want_none));
+        fz_buffer_clear(&out);
+        assert_int_equal(report_render_ips(&report, &none, &out, NULL), FZ_OK);
+        bool triggered = strstr(fz_buffer_cstr(&out), "triggered") != NULL;
+        assert_true(triggered == (!cases[i].kind || cases[i].thread >= 0));
+        fz_buffer_deinit(&out);
+    }
 }
 
 int

@@ -230,12 +230,12 @@ static const char full_crash[] =
     "Path:                /a/Shop\n"
     "Identifier:          com.acme.shop\n"
     "Version:             4.2 (4201)\n"
-    "Code Type:           ARM-64\n"
+    "Code Type:           ARM-64 (Native)\n"
     "Parent Process:      launchd [1]\n"
     "\n"
     "Date/Time:           2026-11-20 10:11:12.3450 +0000\n"
     "Launch Time:         2026-11-20 10:11:10.0000 +0000\n"
-    "OS Version:          iOS 18.1 (22B83)\n"
+    "OS Version:          iPhone OS 18.1 (22B83)\n"
     "Report Version:      104\n"
     "\n"
     "Event:           hang\n"
@@ -243,7 +243,8 @@ static const char full_crash[] =
     "Exception Subtype: KERN_INVALID_ADDRESS at 0x10\n"
     "Exception Codes: 0x0000000000000001, 0x7fffffffffffffff\n"
     "Termination Reason: SIGNAL 6 Abort trap: 6\n"
-    "Triggered by Thread:  0\n"
+    "\n"
+    "Highlighted by Thread:  0\n"
     "\n"
     "Application Specific Information:\n"
     "*** Terminating app due to uncaught exception 'NSRangeException', reason: 'index 7'\n"
@@ -251,30 +252,28 @@ static const char full_crash[] =
     "two\n"
     "\n"
     "Last Exception Backtrace:\n"
-    "0   Shop                          \t0x00000000000010ab 0x1000 + 171\n"
+    "0   Shop                          \t            0x10ab 0x1000 + 171\n"
     "(2 further frames are left out)\n"
     "\n"
     "Thread 0 name:  ma?[1min Dispatch queue: q\n"
-    "Thread 0 Crashed:\n"
-    "0   Shop                          \t0x00000000000010aa inner(int) [inlined] (work.c:2)\n"
-    "1   Shop                          \t0x00000000000010aa main + 0 (ma?in.c:5)\n"
-    "2   dyld                          \t0x0000000000002001 0x2000 + 1\n"
-    "3   ???                           \t0xffffffffffffffff 0x0 + 18446744073709551615\n"
-    "4   dyld                          \t0x0000000000003000 0x2000 + 4096\n"
+    "Thread 0: [9 samples]\n"
+    "0   Shop                          \t            0x10aa inner(int) + 0 (work.c:2) [inlined]\n"
+    "1   Shop                          \t            0x10aa main + 0 (ma?in.c:5) [5 samples]\n"
+    "2   dyld                          \t            0x2001 0x2000 + 1\n"
+    "3   ???                           \t0xffffffffffffffff ???\n"
+    "4   dyld                          \t            0x3000 0x2000 + 4096\n"
     "(7 further frames are left out)\n"
     "\n"
-    "Thread 3:\n"
+    "Thread 3:\n\n\n"
+    "Thread 0 thread state: ARM Thread State (64-bit)\n"
+    "    x0: 0xffffffffffffffff   x1: 0x0000000000000001   x3: 0x0000000000000003\n"
+    "    pc: 0x00000000000010aa\n\nBinary Images:\n"
+    "            0x1000 -             0x1fff Shop arm64  <4c4c0000000000000000000000000000> "
+    "/a/Shop\n"
+    "            0x2000 -                ??? dyld arm64  <8a000000000000000000000000000000> ???\n"
+    "            0x4000 -             0x4000 none arm64  <00000000000000000000000000000000> ???\n"
     "\n"
-    "Thread 0 crashed with ARM Thread State (64-bit):\n"
-    "    x0: 0xffffffffffffffff    x1: 0x0000000000000001    x3: 0x0000000000000003\n"
-    "    pc: 0x00000000000010aa\n\n"
-    "CrashDoctor Diagnosis: a guess\n\n"
-    "Binary Images:\n"
-    "0x1000 - 0x1fff Shop arm64  <4c4c0000000000000000000000000000> /a/Shop\n"
-    "0x2000 - ??? dyld arm64  <8a000000000000000000000000000000>\n"
-    "0x4000 - 0x4000 none arm64  <00000000000000000000000000000000>\n"
-    "\n"
-    "EOF\n";
+    "CrashDoctor Diagnosis: a guess\n\nEOF\n";
 
 static void
 test_json(void **state)
@@ -302,7 +301,7 @@ test_empty(void **state)
     fz_buffer_clear(&out);
     assert_int_equal(report_render_crash(&empty, &none, &out, NULL), FZ_OK);
     assert_string_equal(fz_buffer_cstr(&out),
-                        "\nReport Version:      104\n\n\nBinary Images:\n\nEOF\n");
+                        "\nReport Version:      104\n\n\n\nBinary Images:\n\nEOF\n");
     fz_buffer_clear(&out);
     assert_int_equal(report_render_ips(&empty, &none, &out, NULL), FZ_OK);
     assert_string_equal(fz_buffer_cstr(&out),
