@@ -1,5 +1,6 @@
 /* framezero inspect: what a symbol file holds and what is wrong with it. */
 #include <stdio.h>
+#include <string.h>
 
 #include "server/cmd.h"
 #include "server/command.h"
@@ -64,10 +65,15 @@ inspect_slice(const struct sym_file_slice *slice, bool verify, struct inspect_re
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(ARENA_CAP);
     ret->slice = slice;
     ret->problems = slice->problems;
-    struct sym_file_slice read = *slice;
-    if (verify) /* libdwarf gives the names as they stand there */
+    enum fz_code code = slice_index_build(slice, &index, &stats, &ret->problems, err);
+    if (code == FZ_OK && verify && slice->symbol_map) {
+        /* libdwarf gives the names as they are in the file, so it is compared with an index without
+         * the map; what is wrong with the slice was found with the map. */
+        struct sym_file_slice read = *slice;
         read.symbol_map = NULL;
-    enum fz_code code = slice_index_build(&read, &index, &stats, &ret->problems, err);
+        sym_index_close(fz_take(&index));
+        code = slice_index_build(&read, &index, NULL, NULL, err);
+    }
     if (code != FZ_OK && code != FZ_E_MALFORMED && code != FZ_E_LIMIT)
         return code;
     if (code != FZ_OK)
@@ -80,6 +86,22 @@ inspect_slice(const struct sym_file_slice *slice, bool verify, struct inspect_re
     code = sym_verify(&slice->macho, index, add_difference, ret, &ret->verify, err);
     ret->verified = code == FZ_OK;
     return code;
+}
+
+/* A binary has no debug information; nothing is wrong with that if its dSYM is here too. */
+static void
+drop_solved(const struct sym_file *file, const struct sym_file_slice *slice,
+            struct sym_problems *problems)
+{
+    const struct sym_file_slice *best =
+        slice->macho.has_uuid ? sym_file_find(file, &slice->macho.uuid) : NULL;
+    size_t kept = 0;
+    bool is_solved = best && best != slice && sym_file_slice_has_dwarf(best);
+    for (size_t i = 0; i < problems->n; i++) {
+        if (!is_solved || strcmp(problems->list[i].kind, "no_dwarf") != 0)
+            problems->list[kept++] = problems->list[i];
+    }
+    problems->n = kept;
 }
 
 static int
@@ -102,6 +124,7 @@ inspect_file(const struct sym_file *file, const struct arguments *arguments)
         }
         if (result.verify.n_differences)
             status = 1;
+        drop_solved(file, file->slices[i], &result.problems);
         if (arguments->json)
             inspect_show_json(&result, &json);
         else

@@ -1,170 +1,25 @@
-/*
- * framezero upload: every symbol file under some paths to a server, but only what it lacks.
- *
- * Each slice is sent by itself, so that of a fat file with two known architectures and a new one
- * only the new one travels, and archives need not be read twice.
- */
-#include <inttypes.h>
+/* framezero upload: every symbol file under some paths to a server, but only what it lacks. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/address.h"
-#include "base/text.h"
 #include "server/cmd.h"
 #include "server/command.h"
 #include "server/term.h"
-#include "server/upload_client.h"
-#include "server/upload_pack.h"
-#include "symbolicator/symfile.h"
+#include "server/upload_send.h"
 
 enum { TARGET_ROOM = 1024 };
-
-/* Mach-O file types that run or describe what runs (loader.h); object files and cores do not. */
-enum { MH_EXECUTE = 2, MH_DYLIB = 6, MH_DYLINKER = 7, MH_BUNDLE = 8, MH_DSYM = 10, MH_KEXT = 11 };
 
 struct arguments {
     const char *server, *token, *project;
     bool force;
 };
 
-struct tally {
-    size_t n_found, n_sent, n_known, n_failed;
-    uint64_t bytes, unblocked;
-};
-
 struct target { /* what of the credentials file is used */
     char server[TARGET_ROOM], token[TARGET_ROOM];
 };
-
-static bool
-is_symbol_file(const struct sym_macho *macho)
-{
-    switch (macho->filetype) {
-    case MH_EXECUTE:
-    case MH_DYLIB:
-    case MH_DYLINKER:
-    case MH_BUNDLE:
-    case MH_DSYM:
-    case MH_KEXT:
-        return true;
-    default:
-        return false;
-    }
-}
-
-static void
-tell_problems(const char *path, const struct sym_problems *problems)
-{
-    for (size_t i = 0; i < problems->n; i++)
-        fprintf(stderr, "%s: %s (%s)\n", path, problems->list[i].text, problems->list[i].kind);
-}
-
-/* What the server found wrong with a file. */
-static void
-tell_answer(const json_t *answer, struct tally *tally)
-{
-    size_t i, j;
-    json_t *file, *problem;
-    tally->unblocked += (uint64_t)json_integer_value(json_object_get(answer, "unblocked_reports"));
-    json_array_foreach(json_object_get(answer, "files"), i, file)
-    {
-        json_array_foreach(json_object_get(file, "problems"), j, problem)
-        {
-            const char *text = json_string_value(problem);
-            if (!text)
-                text = json_string_value(json_object_get(problem, "text"));
-            if (text)
-                fprintf(stderr, "    %s\n", text);
-        }
-    }
-}
-
-static void
-send_slice(struct upload_client *client, const struct sym_file_slice *slice, struct tally *tally)
-{
-    struct fz_error err;
-    json_auto_t *answer = NULL;
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer packed = fz_buffer_make(0);
-    struct fz_span bytes = slice->macho.bytes;
-    char uuid[FZ_UUID_DASHED];
-    fz_uuid_format_dashed(&slice->macho.uuid, uuid);
-    fprintf(stderr, "%s %s %s, %.1f MB\n", uuid, slice->arch, slice->path,
-            (double)slice->macho.bytes.len / 1e6);
-    enum fz_code code = FZ_OK;
-    if (slice->symbol_map) {
-        upload_pack(slice, &packed);
-        code = fz_buffer_done(&packed, &err);
-        bytes = fz_buffer_span(&packed);
-    }
-    if (code == FZ_OK)
-        code = upload_client_send(client, fz_text_base_name(slice->path), bytes, &answer, &err);
-    if (code != FZ_OK) {
-        fprintf(stderr, "    not stored: %s\n", err.text);
-        tally->n_failed++;
-        return;
-    }
-    tell_answer(answer, tally);
-    tally->n_sent++;
-    tally->bytes += slice->macho.bytes.len;
-}
-
-/* All slices of one kind: ask what is missing, send it. */
-static enum fz_code
-send_kind(struct upload_client *client, const struct sym_file *file, const char *kind,
-          const struct arguments *options, struct tally *tally, struct fz_error *err)
-{
-    const struct sym_file_slice **slices = calloc(file->n_slices, sizeof(struct sym_file_slice *));
-    struct fz_uuid *uuids = calloc(file->n_slices, sizeof(*uuids));
-    bool *missing = calloc(file->n_slices, sizeof(*missing));
-    enum fz_code code =
-        slices && uuids && missing ? FZ_OK : fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    size_t n = 0;
-    for (size_t i = 0; !code && i < file->n_slices; i++) {
-        const struct sym_file_slice *slice = file->slices[i];
-        if (!is_symbol_file(&slice->macho) || strcmp(sym_macho_kind(&slice->macho), kind) != 0)
-            continue;
-        if (!slice->macho.has_uuid) {
-            fprintf(stderr, "%s: %s has no UUID, so no report could ever name it: not sent\n",
-                    slice->path, slice->arch);
-            tally->n_found++;
-            tally->n_failed++;
-            continue;
-        }
-        slices[n] = slice;
-        uuids[n++] = slice->macho.uuid;
-    }
-    tally->n_found += n;
-    if (!code && n > 0)
-        code = upload_client_missing(client, kind, uuids, n, missing, err);
-    for (size_t i = 0; !code && i < n; i++) {
-        if (missing[i] || options->force)
-            send_slice(client, slices[i], tally);
-        else
-            tally->n_known++;
-    }
-    free(slices);
-    free(uuids);
-    free(missing);
-    return code;
-}
-
-static enum fz_code
-send_path(struct upload_client *client, const char *path, const struct arguments *options,
-          struct tally *tally, struct fz_error *err)
-{
-    FZ_CLEANUP(sym_file_closep) struct sym_file *file = NULL;
-    enum fz_code code = sym_file_open(path, &file, err);
-    if (code)
-        return code;
-    tell_problems(path, &file->problems);
-    tally->n_failed += file->problems.n > 0;
-    code = send_kind(client, file, "dsym", options, tally, err);
-    if (!code)
-        code = send_kind(client, file, "binary", options, tally, err);
-    return code;
-}
 
 /* ---- where to ---------------------------------------------------------------------------- */
 
@@ -200,31 +55,17 @@ find_target(const struct arguments *options, const struct config *config, struct
 }
 
 static int
-upload(const struct arguments *options, const struct config *config, const char **paths,
-       size_t n_paths)
+upload(const struct arguments *arguments, const struct config *config, const struct options *given)
 {
-    FZ_CLEANUP(upload_client_closep) struct upload_client *client = NULL;
-    struct tally tally = {0};
     struct target target;
     struct fz_error err;
-    enum fz_code code = find_target(options, config, &target, &err);
+    if (find_target(arguments, config, &target, &err))
+        return term_failed(cmd_upload.name, &err);
     const struct upload_client_config to = {.server = target.server,
                                             .token = target.token,
-                                            .project = options->project,
+                                            .project = arguments->project,
                                             .show_progress = isatty(STDERR_FILENO) == 1};
-    if (!code)
-        code = upload_client_open(&to, &client, &err);
-    for (size_t i = 0; !code && i < n_paths; i++)
-        code = send_path(client, paths[i], options, &tally, &err);
-    if (code) {
-        fprintf(stderr, "framezero upload: %s\n", err.text);
-        tally.n_failed++;
-    }
-    printf("%zu found, %zu sent (%.1f MB), %zu known before, %zu failed; %" PRIu64
-           " reports unblocked\n",
-           tally.n_found, tally.n_sent, (double)tally.bytes / 1e6, tally.n_known, tally.n_failed,
-           tally.unblocked);
-    return tally.n_failed > 0 || tally.n_found == 0 ? 1 : 0;
+    return upload_send(&to, given->operands, given->n_operands, arguments->force);
 }
 
 static enum fz_code
@@ -297,5 +138,5 @@ run(int argc, char **argv)
         ended = command_config(&cmd_upload, argc, argv, false, &config);
     if (ended >= 0)
         return ended;
-    return upload(&arguments, &config, given.operands, given.n_operands);
+    return upload(&arguments, &config, &given);
 }

@@ -101,6 +101,15 @@ show_progress(void *user, curl_off_t down_total, curl_off_t down, curl_off_t up_
     return 0;
 }
 
+/* The next message begins on an empty line. */
+static void
+hide_progress(struct upload_client *client)
+{
+    if (client->shown_ms)
+        fprintf(stderr, "\r       \r");
+    client->shown_ms = 0;
+}
+
 static void
 set_up(struct upload_client *client, const char *url, const struct fz_span *body)
 {
@@ -163,6 +172,7 @@ request(struct upload_client *client, const char *path, const struct fz_span *bo
     for (int i = 1;; i++) {
         set_up(client, url, body);
         CURLcode result = curl_easy_perform(client->curl);
+        hide_progress(client);
         long status = 0;
         curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &status);
         /* A server that refuses early need not have read the body: its answer counts. */
@@ -210,7 +220,7 @@ parse_answer(struct upload_client *client, json_t **ret, struct fz_error *err)
     json_t *root =
         json_loadb(client->answer.data ? client->answer.data : "", client->answer.len, 0, &error);
     if (!root)
-        return fz_fail(err, FZ_E_MALFORMED, "the answer is no JSON: %s; is %s a framezero server?",
+        return fz_fail(err, FZ_E_MALFORMED, "the answer is not JSON: %s; is %s a framezero server?",
                        error.text, client->config.server);
     *ret = root;
     return FZ_OK;

@@ -2,7 +2,8 @@
  * What a person names on the command line as a symbol file, opened: every Mach-O slice in it.
  *
  * The path may be a thin or fat Mach-O, a .dSYM bundle, an .xcarchive or any folder (walked), or a
- * zip or tar of one. For the user's own files on the user's own machine: the server, which trusts
+ * zip or tar of one. In a folder, archives whose names say that they have dSYMs in them are opened
+ * too (Shop.app.dSYM.zip, as build tools leave them). For the user's own files on the user's own machine: the server, which trusts
  * nobody, has its own archive reader and parses in a child process.
  */
 #ifndef SYM_SYMFILE_H
@@ -24,7 +25,7 @@ struct sym_file_slice {
 
 struct sym_file {
     struct sym_file_slice **slices; /* in the order of the path names, then of the fat header */
-    size_t n_slices;                /* at least 1 */
+    size_t n_slices;                /* at least 1 after sym_file_open() */
     struct sym_problems problems;   /* files and slices that could not be read */
     /* private */
     size_t room;
@@ -47,6 +48,12 @@ struct sym_file {
  */
 FZ_MUST_CHECK enum fz_code sym_file_open(const char *path, struct sym_file **ret_file,
                                          struct fz_error *err);
+/* The same for several paths: one that is empty at first, and what is under a path added to it.
+ * BCSymbolMaps under one path are given to the slices under another. After an error `file` still has
+ * what was read before. */
+FZ_MUST_CHECK enum fz_code sym_file_create(struct sym_file **ret_file, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code sym_file_add(struct sym_file *file, const char *path,
+                                        struct fz_error *err);
 void sym_file_close(struct sym_file *file);
 void sym_file_closep(struct sym_file **file);
 

@@ -3,9 +3,9 @@
 #
 #   upload-dsyms.sh [PATH...]
 #
-# PATH is a .dSYM, an .xcarchive, a Mach-O file, or a folder that is searched; without one it is what Xcode tells a Run
-# Script phase (DWARF_DSYM_FOLDER_PATH, and ARCHIVE_DSYMS_PATH of an archive). Needs sh and curl; uses dwarfdump, ditto
-# or zip where they are there.
+# PATH is a .dSYM, a .dSYM.zip, an .xcarchive, a Mach-O file, or a folder that is searched; without one it is what Xcode tells a Run
+# Script phase (DWARF_DSYM_FOLDER_PATH, and ARCHIVE_DSYMS_PATH of an archive). Needs sh and curl; uses dwarfdump, ditto,
+# zip or unzip where they are there.
 #
 #   FRAMEZERO_URL        the server: https://crashes.example.com
 #   FRAMEZERO_TOKEN      a token with the scope upload
@@ -46,9 +46,11 @@ have() { command -v "$1" >/dev/null 2>&1; }
 
 # ---- what there is ---------------------------------------------------------------------------
 
-# The UUIDs of a Mach-O file, one a line; fails if dwarfdump cannot read it (or is not there: 127).
+# The UUIDs of a Mach-O file, one a line; fails if dwarfdump cannot read it (or it or unzip is not there: 127).
 uuids_of() {
-    if have dwarfdump; then
+    if is_zip "$1"; then
+        return 127
+    elif have dwarfdump; then
         found=$(dwarfdump --uuid "$1" 2>/dev/null)
     elif have xcrun; then
         found=$(xcrun dwarfdump --uuid "$1" 2>/dev/null)
@@ -59,24 +61,33 @@ uuids_of() {
     [ -n "$found" ] && printf '%s\n' "$found"
 }
 
-# The Mach-O files of a dSYM, or the file itself. ._ files are macOS's notes about other files.
+is_zip() { case $1 in *.[zZ][iI][pP]) return 0 ;; *) return 1 ;; esac; }
+
+# The Mach-O files of a dSYM or of a zip of dSYMs, or the file itself. ._ files are macOS's notes about other files.
 files_of() {
-    if [ -d "$1/Contents/Resources/DWARF" ]; then
+    if is_zip "$1" && have unzip; then
+        rm -rf "$work/unpacked"
+        unzip -qq -o "$1" -d "$work/unpacked" </dev/null >/dev/null 2>&1 &&
+            find "$work/unpacked" -path '*/Contents/Resources/DWARF/*' -type f ! -name '._*'
+    elif [ -d "$1/Contents/Resources/DWARF" ]; then
         find "$1/Contents/Resources/DWARF" -type f ! -name '._*' ! -name '.DS_Store'
     elif [ -f "$1" ]; then
         printf '%s\n' "$1"
     fi
 }
 
+# The dSYMs in a folder, and zips of dSYMs as fastlane leaves them.
+search() { find "$1" -name '*.dSYM' -prune -print -o -type f -name '*.dSYM.zip' ! -name '._*' -print; }
+
 # All dSYMs and Mach-O files below the paths, one a line, into "$work/all".
 collect() {
     for path in "$@"; do
         case $path in
         *.dSYM | *.dSYM/) printf '%s\n' "${path%/}" ;;
-        *.xcarchive | *.xcarchive/) [ ! -d "$path/dSYMs" ] || find "$path/dSYMs" -name '*.dSYM' -prune ;;
+        *.xcarchive | *.xcarchive/) [ ! -d "$path/dSYMs" ] || search "$path/dSYMs" ;;
         *)
             if [ -d "$path" ]; then
-                find "$path" -name '*.dSYM' -prune
+                search "$path"
             elif [ -f "$path" ]; then
                 printf '%s\n' "$path"
             fi
@@ -239,7 +250,9 @@ send() {
         return
     fi
     rm -f "$work/dsym.zip"
-    if [ -d "$1" ] && have ditto && ditto -c -k --keepParent "$1" "$work/dsym.zip" 2>/dev/null; then
+    if is_zip "$1"; then
+        upload "$1" "$1"
+    elif [ -d "$1" ] && have ditto && ditto -c -k --keepParent "$1" "$work/dsym.zip" 2>/dev/null; then
         upload "$1" "$work/dsym.zip"
     elif [ -d "$1" ] && have zip &&
         (cd "$(dirname "$1")" && zip -qr "$work/dsym.zip" "$(basename "$1")") >/dev/null 2>&1; then
@@ -313,7 +326,7 @@ status=
 while IFS= read -r item <&4; do
     n=$((n + 1))
     kind=dsym
-    [ -d "$item" ] || kind=binary
+    [ -d "$item" ] || is_zip "$item" || kind=binary
     is_known "$item" "$kind"
     case $? in
     0) say "$(basename "$item") is there already" ;;

@@ -200,9 +200,10 @@ know_symbols(struct api_call *call, struct fz_error *err)
         call->detail = "{\"path\":\"uuids\"}";
         return fz_fail(err, FZ_E_MALFORMED, "no array 'uuids'; send {\"uuids\":[\"…\"]}");
     }
-    if (wanted && (!kind || (strcmp(kind, "dsym") != 0 && strcmp(kind, "binary") != 0))) {
+    if (wanted && (!kind || (strcmp(kind, "dsym") != 0 && strcmp(kind, "binary") != 0 &&
+                             strcmp(kind, "bcsymbolmap") != 0))) {
         call->detail = "{\"path\":\"kind\"}";
-        return fz_fail(err, FZ_E_MALFORMED, "kind: neither 'dsym' nor 'binary'");
+        return fz_fail(err, FZ_E_MALFORMED, "kind: not one of dsym, binary, bcsymbolmap");
     }
     if (json_array_size(list) > KNOWN_MAX)
         return fz_fail(err, FZ_E_LIMIT, "uuids: %zu, at most %d in one request",

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "base/file.h"
@@ -155,7 +156,52 @@ give_names(struct sym_file *file)
     }
 }
 
-/* One regular file found in a folder: added if it is a Mach-O or has its names. */
+struct archive_target {
+    struct sym_file *file;
+    const char *path;
+};
+
+static enum fz_code
+add_member(void *user, const char *name, int fd, struct fz_error *err)
+{
+    const struct archive_target *target = user;
+    struct fz_map map;
+    struct fz_error broken = {FZ_OK, "", -1};
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s:%s", target->path, name);
+    enum fz_code code = fz_map_open_fd(fd, &map, err);
+    if (code != FZ_OK)
+        return code;
+    if (!sym_macho_has_magic(map.bytes))
+        return add_names(target->file, path, map, err);
+    return add_mapped(target->file, path, map, &broken, err);
+}
+
+/* Every member of the archive; the map is closed. */
+static enum fz_code
+add_archive(struct sym_file *file, const char *path, struct fz_map map, struct fz_error *err)
+{
+    struct archive_target target = {file, path};
+    enum fz_code code = sym_member_walk(map.bytes, add_member, &target, err);
+    fz_map_close(&map);
+    return code == FZ_OK ? FZ_OK : fz_wrap(err, "%s", path);
+}
+
+/* Shop.app.dSYM.zip, appDsyms.zip, Shop.xcarchive.zip: other archives in a folder are none of ours.
+ */
+static bool
+has_symbols_in_name(const char *path)
+{
+    const char *name = fz_text_base_name(path);
+    for (; *name; name++) {
+        if (strncasecmp(name, "dsym", 4) == 0 || strncasecmp(name, "xcarchive", 9) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* One regular file found in a folder: added if it is a Mach-O, has its names, or is an archive of
+ * dSYMs. */
 static enum fz_code
 add_found(struct sym_file *file, const char *path, struct fz_error *err)
 {
@@ -163,6 +209,13 @@ add_found(struct sym_file *file, const char *path, struct fz_error *err)
     struct fz_error broken = {FZ_OK, "", -1};
     if (fz_map_open(path, &map, &broken) != FZ_OK) {
         sym_problem_add(&file->problems, "unreadable", "%s", broken.text);
+        return FZ_OK;
+    }
+    if (has_symbols_in_name(path) && sym_member_is_archive(map.bytes)) {
+        enum fz_code code = add_archive(file, path, map, err);
+        if (code != FZ_E_MALFORMED)
+            return code;
+        sym_problem_add(&file->problems, "unreadable", "%s", err->text);
         return FZ_OK;
     }
     if (!sym_macho_has_magic(map.bytes))
@@ -207,66 +260,79 @@ add_folder(struct sym_file *file, const char *path, unsigned depth, struct fz_er
     return code;
 }
 
-struct archive_target {
-    struct sym_file *file;
-    const char *path;
-};
-
-static enum fz_code
-add_member(void *user, const char *name, int fd, struct fz_error *err)
-{
-    const struct archive_target *target = user;
-    struct fz_map map;
-    struct fz_error broken = {FZ_OK, "", -1};
-    char path[PATH_MAX];
-    snprintf(path, sizeof(path), "%s:%s", target->path, name);
-    enum fz_code code = fz_map_open_fd(fd, &map, err);
-    if (code != FZ_OK)
-        return code;
-    if (!sym_macho_has_magic(map.bytes))
-        return add_names(target->file, path, map, err);
-    return add_mapped(target->file, path, map, &broken, err);
-}
-
 static enum fz_code
 add_file(struct sym_file *file, const char *path, struct fz_error *err)
 {
     struct fz_map map;
+    size_t n_before = file->n_slices;
     enum fz_code code = fz_map_open(path, &map, err);
     if (code != FZ_OK)
         return code;
-    if (sym_member_is_archive(map.bytes)) {
-        struct archive_target target = {file, path};
-        code = sym_member_walk(map.bytes, add_member, &target, err);
-        fz_map_close(&map);
-        return code == FZ_OK ? FZ_OK : fz_wrap(err, "%s", path);
-    }
+    if (sym_member_is_archive(map.bytes))
+        return add_archive(file, path, map, err);
+    if (sym_symbol_map_has_magic(map.bytes))
+        return add_names(file, path, map, err);
     struct fz_error broken = {FZ_OK, "", -1};
     code = add_mapped(file, path, map, &broken, err);
     if (code != FZ_OK)
         return code;
-    return file->n_slices ? FZ_OK : fz_fail(err, broken.code, "%s: %s", path, broken.text);
+    return file->n_slices > n_before ? FZ_OK
+                                     : fz_fail(err, broken.code, "%s: %s", path, broken.text);
+}
+
+enum fz_code
+sym_file_create(struct sym_file **ret_file, struct fz_error *err)
+{
+    struct sym_file *file = calloc(1, sizeof(*file));
+    if (!file)
+        return fz_fail(err, FZ_E_NO_MEMORY, "no memory");
+    fz_arena_init(&file->arena, ARENA_CAP);
+    *ret_file = file;
+    return FZ_OK;
+}
+
+static uint64_t
+count_problems(const struct sym_file *file)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < file->problems.n; i++)
+        n += file->problems.list[i].count;
+    return n;
+}
+
+enum fz_code
+sym_file_add(struct sym_file *file, const char *path, struct fz_error *err)
+{
+    struct stat st;
+    size_t n_slices = file->n_slices;
+    uint64_t n_problems = count_problems(file);
+    const struct sym_file_names *names = file->names;
+    if (stat(path, &st) != 0)
+        return fz_fail_errno(err, "%s", path);
+    enum fz_code code =
+        S_ISDIR(st.st_mode) ? add_folder(file, path, 0, err) : add_file(file, path, err);
+    if (code != FZ_OK)
+        return code;
+    give_names(file);
+    if (file->n_slices > n_slices || file->names != names)
+        return FZ_OK;
+    if (count_problems(file) == n_problems)
+        return fz_fail(err, FZ_E_UNSUPPORTED, "%s: holds no Mach-O file", path);
+    return n_problems ? fz_fail(err, FZ_E_MALFORMED, "%s: nothing in it can be read", path)
+                      : fz_fail(err, FZ_E_MALFORMED, "%s", file->problems.list[0].text);
 }
 
 enum fz_code
 sym_file_open(const char *path, struct sym_file **ret_file, struct fz_error *err)
 {
-    struct stat st;
-    if (stat(path, &st) != 0)
-        return fz_fail_errno(err, "%s", path);
-    FZ_CLEANUP(sym_file_closep) struct sym_file *file = calloc(1, sizeof(*file));
-    if (!file)
-        return fz_fail(err, FZ_E_NO_MEMORY, "no memory");
-    fz_arena_init(&file->arena, ARENA_CAP);
-    enum fz_code code =
-        S_ISDIR(st.st_mode) ? add_folder(file, path, 0, err) : add_file(file, path, err);
+    FZ_CLEANUP(sym_file_closep) struct sym_file *file = NULL;
+    enum fz_code code = sym_file_create(&file, err);
+    if (code == FZ_OK)
+        code = sym_file_add(file, path, err);
     if (code != FZ_OK)
         return code;
-    if (file->n_slices == 0 && file->problems.n > 0)
-        return fz_fail(err, FZ_E_MALFORMED, "%s", file->problems.list[0].text);
     if (file->n_slices == 0)
         return fz_fail(err, FZ_E_UNSUPPORTED, "%s: holds no Mach-O file", path);
-    give_names(file);
     *ret_file = fz_take(&file);
     return FZ_OK;
 }

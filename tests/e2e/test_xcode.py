@@ -174,6 +174,28 @@ class Test:
         code, output = runner.run(os.path.join(runner.folder, "none"), FRAMEZERO_STRICT="1")
         self.check(code == 1 and "error: framezero:" in output and "is not there" in output, f"{shell}: {output}")
 
+    def finds_zips(self, shell, server):
+        """What fastlane leaves: a zip of dSYMs in a folder, or named."""
+        for tools in (["dwarfdump", "unzip"], ["dwarfdump"], []):
+            runner = Runner(shell, self.options.script, self.folder, server)
+            for name in tools:
+                runner.program(name, DWARFDUMP if name == "dwarfdump" else f'#!/bin/sh\nexec {shutil.which("unzip")} "$@"\n')
+            runner.dsym(self.macho)
+            named = os.path.join(runner.products, "My Demo.app.dSYM.zip")
+            subprocess.run(["zip", "-qr", named, "My Demo.app.dSYM"], cwd=runner.products, check=True)
+            shutil.rmtree(os.path.join(runner.products, "My Demo.app.dSYM"))
+            with open(os.path.join(runner.products, "other.zip"), "wb") as f:
+                f.write(b"something else")
+            for path in (runner.products, named):
+                self.forget(server)
+                code, output = runner.run(path, DWARF_DSYM_FOLDER_PATH=None, DWARF_DSYM_FILE_NAME=None)
+                self.check(code == 0 and "sent My Demo.app.dSYM.zip" in output and "1 sent to" in output,
+                           f"{shell} {tools} {path}: {code} {output}")
+                self.check(self.is_stored(server), f"{shell} {tools} {path}: not stored: {output}")
+            code, output = runner.run(named, DWARF_DSYM_FOLDER_PATH=None, DWARF_DSYM_FILE_NAME=None)
+            again = "My Demo.app.dSYM.zip is there already" if "unzip" in tools else "1 sent to"
+            self.check(code == 0 and again in output, f"{shell} {tools}, once more: {output}")
+
     def waits(self, shell, server):
         """A dSYM that comes while the script runs, in two halves."""
         self.forget(server)
@@ -257,14 +279,14 @@ def main():
     parser.add_argument("--sample", required=True)
     parser.add_argument("--script", required=True)
     options = parser.parse_args()
-    for name in ("curl", "zip"):
+    for name in ("curl", "zip", "unzip"):
         if not shutil.which(name):
             print(f"skipped: there is no {name}")
             return 77
     shells = [s for s in ("dash", "bash") if shutil.which(s)] or ["sh"]
     with tempfile.TemporaryDirectory(prefix="framezero-test-") as folder:
         test = Test(options, folder)
-        parts = (test.waits, test.fails, test.sends, test.finds, test.tells, test.tries_again)
+        parts = (test.waits, test.fails, test.sends, test.finds, test.finds_zips, test.tells, test.tries_again)
 
         def run(name, part):
             with Server(options.framezero, ["--limit", "auth_failures=1000"]) as server:

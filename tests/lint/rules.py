@@ -52,6 +52,7 @@ HOMES = {
         "server/doors/",
         "server/serve_setup.c",
         "server/upload_client.",
+        "server/upload_send.",
         "server/cmd_upload.c",
     ],
     "openssl/": ["base/digest.c"],
