@@ -1,32 +1,79 @@
-# C++ demangling out of libc++abi: its text is the one LLVM's tools print.
+# C++ demangling by libc++abi: its text is the one that LLVM's tools print. FZ_CXX_DEMANGLER says how:
 #
-# fz_cxa_demangle.o is libc++abi's demangler with its way to memory and to abort() renamed, so that
-# symbolicator/demangle/cxx.c can keep it within bounds: it aborts the process on names that expand
-# to more than there is memory.
-find_library(FZ_CXXABI NAMES libc++abi.a
-             PATHS /usr/lib/llvm-19/lib /usr/lib/llvm-20/lib /usr/lib/llvm-18/lib /usr/lib/llvm-16/lib /usr/lib/llvm-14/lib
-             PATH_SUFFIXES lib REQUIRED)
-add_library(fz_demangle_libraries INTERFACE)
-target_link_libraries(fz_demangle_libraries INTERFACE "${FZ_CXXABI}" Threads::Threads)
+#   archive  fz_cxa_demangle.o is taken out of libc++abi.a, with its way to memory and to abort() renamed, so that
+#            symbolicator/demangle/cxx.c can keep it within bounds: it aborts the process on names that expand to more
+#            than there is memory. The server reads files of strangers, and insists on it. What the object needs of
+#            C++ itself is in symbolicator/demangle/cxx_runtime.c.
+#   system   __cxa_demangle() of the C++ library that is there, as macOS has libc++abi: no bound on what a name
+#            expands to.
+#   auto     archive where there is one, except on macOS, whose objects are renamed by other tools.
+set(FZ_CXX_DEMANGLER auto CACHE STRING "Where the C++ demangler comes from: auto, archive or system")
+set_property(CACHE FZ_CXX_DEMANGLER PROPERTY STRINGS auto archive system)
 
-# Add the renamed demangler to a library of the calling folder.
+if(NOT FZ_CXX_DEMANGLER STREQUAL "system")
+  find_library(FZ_CXXABI NAMES libc++abi.a
+    PATHS /usr/lib/llvm-19/lib /usr/lib/llvm-20/lib /usr/lib/llvm-18/lib /usr/lib/llvm-16/lib /usr/lib/llvm-14/lib
+    PATH_SUFFIXES lib)
+endif()
+set(FZ_CXX_RENAMED OFF)
+if(FZ_CXX_DEMANGLER STREQUAL "archive" OR
+   (FZ_CXX_DEMANGLER STREQUAL "auto" AND FZ_CXXABI AND CMAKE_OBJCOPY AND NOT APPLE))
+  set(FZ_CXX_RENAMED ON)
+endif()
+if(FZ_CXX_RENAMED AND NOT (FZ_CXXABI AND CMAKE_OBJCOPY))
+  message(FATAL_ERROR "FZ_CXX_DEMANGLER=archive needs libc++abi.a (-DFZ_CXXABI=PATH) and objcopy")
+endif()
+if(FZ_SERVER AND NOT FZ_CXX_RENAMED)
+  message(FATAL_ERROR "the server needs libc++abi.a (Debian: libc++abi-19-dev) and objcopy: it keeps the demangler within bounds")
+endif()
+
+add_library(fz_demangle_libraries INTERFACE)
+target_link_libraries(fz_demangle_libraries INTERFACE Threads::Threads)
+if(NOT FZ_CXX_RENAMED)
+  find_library(FZ_CXXABI_SYSTEM NAMES c++abi supc++ stdc++
+    PATHS /usr/lib/llvm-19/lib /usr/lib/llvm-20/lib /usr/lib/llvm-18/lib PATH_SUFFIXES lib)
+  if(APPLE)
+    target_link_libraries(fz_demangle_libraries INTERFACE c++abi)
+  elseif(FZ_CXXABI_SYSTEM)
+    target_link_libraries(fz_demangle_libraries INTERFACE "${FZ_CXXABI_SYSTEM}")
+  else()
+    message(FATAL_ERROR "there is no C++ library that has __cxa_demangle(): libc++abi, or libstdc++")
+  endif()
+  message(STATUS "C++ names by the system's __cxa_demangle(), without bounds on what they expand to")
+endif()
+
+# Add the demangler to a library of the calling folder.
 function(fz_add_cxa_demangle target)
+  if(NOT FZ_CXX_RENAMED)
+    target_sources(${target} PRIVATE "${CMAKE_SOURCE_DIR}/symbolicator/demangle/cxx_system.c")
+    return()
+  endif()
+  # Mach-O has an underscore before each name of C.
+  set(_ "")
+  if(APPLE)
+    set(_ "_")
+  endif()
   set(object "${CMAKE_CURRENT_BINARY_DIR}/fz_cxa_demangle.o")
   add_custom_command(OUTPUT "${object}"
     COMMAND "${CMAKE_AR}" x "${FZ_CXXABI}" cxa_demangle.cpp.o
     COMMAND "${CMAKE_OBJCOPY}"
-      --redefine-sym __cxa_demangle=fz_cxa_demangle
-      --redefine-sym malloc=fz_cxa_malloc
-      --redefine-sym realloc=fz_cxa_realloc
-      --redefine-sym free=fz_cxa_free
-      --redefine-sym _ZdlPvm=fz_cxa_delete
-      --redefine-sym abort=fz_cxa_abort
-      --redefine-sym _ZSt9terminatev=fz_cxa_terminate
-      --redefine-sym abort_message=fz_cxa_abort_message
+      --redefine-sym ${_}__cxa_demangle=${_}fz_cxa_demangle
+      --redefine-sym ${_}malloc=${_}fz_cxa_malloc
+      --redefine-sym ${_}realloc=${_}fz_cxa_realloc
+      --redefine-sym ${_}free=${_}fz_cxa_free
+      --redefine-sym ${_}_ZdlPvm=${_}fz_cxa_delete
+      --redefine-sym ${_}abort=${_}fz_cxa_abort
+      --redefine-sym ${_}_ZSt9terminatev=${_}fz_cxa_terminate
+      --redefine-sym ${_}abort_message=${_}fz_cxa_abort_message
+      --redefine-sym ${_}_Unwind_Resume=${_}fz_cxa_resume
+      --redefine-sym ${_}__cxa_begin_catch=${_}fz_cxa_begin_catch
+      --redefine-sym ${_}__gxx_personality_v0=${_}fz_cxa_personality
+      --redefine-sym ${_}_ZTVN10__cxxabiv117__class_type_infoE=${_}fz_cxa_class_type_info
+      --redefine-sym ${_}_ZTVN10__cxxabiv120__si_class_type_infoE=${_}fz_cxa_si_class_type_info
       cxa_demangle.cpp.o "${object}"
     DEPENDS "${FZ_CXXABI}"
     WORKING_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}"
     COMMENT "Renaming the C++ demangler's allocator" VERBATIM)
   set_source_files_properties("${object}" PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
-  target_sources(${target} PRIVATE "${object}")
+  target_sources(${target} PRIVATE "${object}" "${CMAKE_SOURCE_DIR}/symbolicator/demangle/cxx_runtime.c")
 endfunction()

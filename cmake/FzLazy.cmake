@@ -2,8 +2,8 @@
 #
 # fz_lazy_library(NAME LIBRARY FUNCTION...) makes the target fz_lazy_NAME, which stands for the imported target
 # LIBRARY: it has its headers, and for each FUNCTION a jump to where fz_lazy_load(&fz_lazy_NAME) finds it. A function
-# that is used and not in the list is an error of the linker. On processors that have no jump here, and where the
-# library's soname cannot be found, the target links the library as usual.
+# that is used and not in the list is an error of the linker. On processors and systems that have no jump here, in
+# portable builds, and where the library's soname cannot be found, the target links the library as usual.
 function(fz_lazy_library name library)
   set(soname "")
   get_target_property(linked ${library} INTERFACE_LINK_LIBRARIES)
@@ -22,7 +22,7 @@ function(fz_lazy_library name library)
     set(jump "adrp x16, SLOTS+OFFSET\\n\\tldr x16, [x16, :lo12:SLOTS+OFFSET]\\n\\tbr x16")
   endif()
   set(functions ${ARGN})
-  if(NOT soname OR NOT jump OR NOT CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  if(NOT soname OR NOT jump OR FZ_PORTABLE)
     message(STATUS "lib${name} is loaded at every start: no lazy loading here")
     set(functions "")
   endif()
@@ -70,22 +70,26 @@ fz_lazy_library(archive PkgConfig::ARCHIVE
   archive_read_next_header archive_read_open_memory archive_read_support_filter_all archive_read_support_filter_gzip
   archive_read_support_filter_xz archive_read_support_filter_zstd archive_read_support_format_raw
   archive_read_support_format_tar archive_read_support_format_zip)
-fz_lazy_library(crypto PkgConfig::CRYPTO
-  CRYPTO_memcmp EVP_Digest EVP_DigestFinal_ex EVP_DigestInit_ex EVP_DigestUpdate EVP_MD_CTX_free EVP_MD_CTX_new
-  EVP_sha1 EVP_sha256)
-fz_lazy_library(curl PkgConfig::CURL
-  curl_easy_cleanup curl_easy_escape curl_easy_getinfo curl_easy_init curl_easy_perform curl_easy_reset
-  curl_easy_setopt curl_easy_strerror curl_free curl_global_init curl_slist_append curl_slist_free_all)
-fz_lazy_library(microhttpd PkgConfig::MICROHTTPD
-  MHD_add_response_header MHD_create_response_from_buffer MHD_create_response_from_callback MHD_destroy_response
-  MHD_get_connection_info MHD_get_connection_values_n MHD_get_reason_phrase_for MHD_queue_response
-  MHD_quiesce_daemon MHD_resume_connection MHD_start_daemon MHD_stop_daemon MHD_suspend_connection)
-fz_lazy_library(pq PkgConfig::LIBPQ
-  PQclear PQcmdStatus PQcmdTuples PQconnectdbParams PQconsumeInput PQerrorMessage PQexec PQexecParams PQexecPrepared
-  PQfinish PQfreemem PQgetisnull PQgetlength PQgetvalue PQnotifies PQntuples PQprepare PQresultErrorField
-  PQresultStatus PQsetNoticeReceiver PQsocket PQstatus)
-fz_lazy_library(sqlite3 PkgConfig::SQLITE
-  sqlite3_bind_blob64 sqlite3_bind_int64 sqlite3_bind_null sqlite3_bind_parameter_index sqlite3_bind_text64
-  sqlite3_busy_handler sqlite3_changes64 sqlite3_clear_bindings sqlite3_close_v2 sqlite3_column_blob
-  sqlite3_column_bytes sqlite3_column_int64 sqlite3_column_type sqlite3_errmsg sqlite3_errstr sqlite3_exec
-  sqlite3_finalize sqlite3_get_autocommit sqlite3_open_v2 sqlite3_prepare_v3 sqlite3_reset sqlite3_step)
+if(CURL_FOUND)
+  fz_lazy_library(curl PkgConfig::CURL
+    curl_easy_cleanup curl_easy_escape curl_easy_getinfo curl_easy_init curl_easy_perform curl_easy_reset
+    curl_easy_setopt curl_easy_strerror curl_free curl_global_init curl_slist_append curl_slist_free_all)
+endif()
+if(FZ_SERVER)
+  fz_lazy_library(crypto PkgConfig::CRYPTO
+    CRYPTO_memcmp EVP_Digest EVP_DigestFinal_ex EVP_DigestInit_ex EVP_DigestUpdate EVP_MD_CTX_free EVP_MD_CTX_new
+    EVP_sha1 EVP_sha256)
+  fz_lazy_library(microhttpd PkgConfig::MICROHTTPD
+    MHD_add_response_header MHD_create_response_from_buffer MHD_create_response_from_callback MHD_destroy_response
+    MHD_get_connection_info MHD_get_connection_values_n MHD_get_reason_phrase_for MHD_queue_response
+    MHD_quiesce_daemon MHD_resume_connection MHD_start_daemon MHD_stop_daemon MHD_suspend_connection)
+  fz_lazy_library(pq PkgConfig::LIBPQ
+    PQclear PQcmdStatus PQcmdTuples PQconnectdbParams PQconsumeInput PQerrorMessage PQexec PQexecParams PQexecPrepared
+    PQfinish PQfreemem PQgetisnull PQgetlength PQgetvalue PQnotifies PQntuples PQprepare PQresultErrorField
+    PQresultStatus PQsetNoticeReceiver PQsocket PQstatus)
+  fz_lazy_library(sqlite3 PkgConfig::SQLITE
+    sqlite3_bind_blob64 sqlite3_bind_int64 sqlite3_bind_null sqlite3_bind_parameter_index sqlite3_bind_text64
+    sqlite3_busy_handler sqlite3_changes64 sqlite3_clear_bindings sqlite3_close_v2 sqlite3_column_blob
+    sqlite3_column_bytes sqlite3_column_int64 sqlite3_column_type sqlite3_errmsg sqlite3_errstr sqlite3_exec
+    sqlite3_finalize sqlite3_get_autocommit sqlite3_open_v2 sqlite3_prepare_v3 sqlite3_reset sqlite3_step)
+endif()

@@ -8,6 +8,8 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE)
 endif()
 include(CheckPIESupported)
+include(CheckCCompilerFlag)
+include(CheckLinkerFlag)
 check_pie_supported()
 
 find_program(FZ_CCACHE ccache)
@@ -18,6 +20,10 @@ endif()
 add_library(fz_options INTERFACE)
 target_include_directories(fz_options INTERFACE "${CMAKE_SOURCE_DIR}")
 target_compile_definitions(fz_options INTERFACE _POSIX_C_SOURCE=200809L FZ_VERSION="${PROJECT_VERSION}")
+if(APPLE)
+  # With _POSIX_C_SOURCE alone, macOS hides even getopt_long() and sysconf()'s number of processors.
+  target_compile_definitions(fz_options INTERFACE _DARWIN_C_SOURCE)
+endif()
 target_compile_options(fz_options INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wundef -Wstrict-prototypes
   -Wmissing-prototypes -Wpointer-arith -Wcast-qual -Wwrite-strings -Wvla -Wformat=2 -Wswitch-enum
@@ -31,7 +37,6 @@ endif()
 # A variable that is read before it has a value is 0, not what was on the stack. The one preset that looks for such
 # reads (valgrind) switches this off.
 if(FZ_ZERO_INIT)
-  include(CheckCCompilerFlag)
   check_c_compiler_flag(-ftrivial-auto-var-init=zero FZ_HAVE_ZERO_INIT)
   if(FZ_HAVE_ZERO_INIT)
     target_compile_options(fz_options INTERFACE -ftrivial-auto-var-init=zero)
@@ -45,9 +50,19 @@ if(FZ_SANITIZE)
                          -fno-sanitize-recover=all)
   target_link_options(fz_options INTERFACE -fsanitize=${FZ_SANITIZE})
 elseif(NOT FZ_VALGRIND)
-  target_compile_options(fz_options INTERFACE -fstack-protector-strong -fstack-clash-protection
+  target_compile_options(fz_options INTERFACE -fstack-protector-strong
                          $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2>)
-  target_link_options(fz_options INTERFACE -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
+  # Not every compiler has the first, and only linkers of ELF have the others.
+  check_c_compiler_flag(-fstack-clash-protection FZ_HAVE_STACK_CLASH)
+  if(FZ_HAVE_STACK_CLASH)
+    target_compile_options(fz_options INTERFACE -fstack-clash-protection)
+  endif()
+  foreach(flag relro now noexecstack)
+    check_linker_flag(C -Wl,-z,${flag} FZ_HAVE_Z_${flag})
+    if(FZ_HAVE_Z_${flag})
+      target_link_options(fz_options INTERFACE -Wl,-z,${flag})
+    endif()
+  endforeach()
 endif()
 if(FZ_FUZZ)
   target_compile_options(fz_options INTERFACE -fsanitize=fuzzer-no-link)

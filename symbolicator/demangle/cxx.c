@@ -7,7 +7,8 @@
  *
  *  - its object file is linked with malloc, realloc, free and abort renamed to the functions below
  *    (cmake/FzDemangle.cmake). They take from an arena with a cap, and leave by longjmp() when that
- *    is spent. The frames they leave own nothing that is not in the arena.
+ *    is spent. The frames they leave own nothing that is not in the arena. Where there is no such
+ *    object file (macOS), cxx_system.c calls the system's, which has no cap.
  *  - recursion was measured over all productions of the grammar at up to 560 bytes of stack for one
  *    byte of name (a run of 'Z'). Names up to DIRECT_MAX, or longer if the caller tells that it has
  *    STACK_PER_BYTE for each byte, are demangled on the caller's stack; others on a thread whose
@@ -20,8 +21,10 @@
 #include <sys/resource.h>
 
 #include "base/arena.h"
+#include "symbolicator/demangle/cxx.h"
 
 enum { DIRECT_MAX = 256, STACK_PER_BYTE = 1024, STACK_MIN = 256 * 1024 };
+enum { STACK_STEP = 64 * 1024 }; /* a multiple of any page: macOS refuses other sizes */
 enum { ROOM_MAX = 8 * 1024 * 1024 };
 enum { MEMORY_PER_BYTE = 1024, MEMORY_MIN = 1024 * 1024, BLOCK_HEAD = 16 };
 /* The output doubles as it grows, and a name of the longest kind has a pointer for each byte. */
@@ -41,15 +44,6 @@ struct run {
 
 /* The renamed functions get no argument that could carry the run. */
 static _Thread_local struct run *current_run;
-
-char *fz_cxa_demangle(const char *name, char *buffer, size_t *len, int *status);
-void *fz_cxa_malloc(size_t size);
-void *fz_cxa_realloc(void *block, size_t size);
-void fz_cxa_free(void *block);
-void fz_cxa_delete(void *block, size_t size);
-FZ_NORETURN void fz_cxa_abort(void);
-FZ_NORETURN void fz_cxa_terminate(void);
-FZ_NORETURN void fz_cxa_abort_message(const char *fmt, ...);
 
 FZ_NORETURN void
 fz_cxa_abort(void)
@@ -141,9 +135,10 @@ run_on_thread(struct run *run, size_t name_len)
     pthread_t thread;
     if (pthread_attr_init(&attributes) != 0)
         return false;
-    bool started =
-        pthread_attr_setstacksize(&attributes, STACK_MIN + name_len * STACK_PER_BYTE) == 0 &&
-        pthread_create(&thread, &attributes, run_demangler, run) == 0;
+    size_t stack = STACK_MIN + name_len * STACK_PER_BYTE;
+    stack = (stack + STACK_STEP - 1) / STACK_STEP * STACK_STEP;
+    bool started = pthread_attr_setstacksize(&attributes, stack) == 0 &&
+                   pthread_create(&thread, &attributes, run_demangler, run) == 0;
     pthread_attr_destroy(&attributes);
     return started && pthread_join(thread, NULL) == 0;
 }

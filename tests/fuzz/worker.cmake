@@ -1,2 +1,4 @@
-fz_fuzz_target(archive fz_worker fz_symbolicator PkgConfig::ARCHIVE)
-fz_fuzz_target(protocol fz_worker fz_storage fz_symbolicator)
+fz_fuzz_target(archive fz_local fz_symbolicator PkgConfig::ARCHIVE)
+if(TARGET fz_worker)
+  fz_fuzz_target(protocol fz_worker fz_storage fz_symbolicator)
+endif()

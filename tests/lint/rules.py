@@ -166,8 +166,9 @@ def check_functions(files):
 LINUX_ROOMS = ("base/platform_linux.c", "storage/", "server/http/", "server/api/", "server/doors/", "server/worker/",
                "server/metrics.c", "server/program.c", "server/serve_", "server/supervis", "server/cmd_serve.c", "server/cmd_worker.c",
                "server/cmd_child.c")
-# Of server/worker, what the command line uses too (fz_local in its CMakeLists.txt).
-PORTABLE_FILES = ("server/worker/archive.", "server/worker/image_map.", "server/worker/local.",
+# Of those rooms, what the command line uses too (fz_local and fz_http_client in their CMakeLists.txt).
+PORTABLE_FILES = ("server/http/client.", "server/http/origins.",
+                  "server/worker/archive.", "server/worker/image_map.", "server/worker/local",
                   "server/worker/resolve", "server/worker/symbol_names.")
 LINUX_HEADERS = (r"linux/[^>]*|asm/[^>]*|sys/(?:auxv|capability|epoll|eventfd|fanotify|fsuid|inotify|klog|personality|prctl|"
                  r"ptrace|quota|random|sendfile|signalfd|statfs|swap|syscall|sysinfo|sysmacros|timerfd|ucontext|vfs|xattr|"
