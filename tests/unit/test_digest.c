@@ -57,6 +57,52 @@ test_sha1(void **state)
     fz_sha1_destroy(NULL);
 }
 
+/* All lengths around one and two blocks, in two pieces, against what sha1sum and sha256sum say of
+ * their hashes; and a million bytes. */
+static void
+test_lengths(void **state)
+{
+    (void)state;
+    uint8_t text[200];
+    char hex256[FZ_SHA256_TEXT], hex1[FZ_SHA1_TEXT], once[FZ_SHA256_TEXT];
+    FZ_CLEANUP(fz_sha256_destroyp) struct fz_sha256 *all256 = NULL;
+    FZ_CLEANUP(fz_sha1_destroyp) struct fz_sha1 *all1 = NULL;
+    assert_int_equal(fz_sha256_create(&all256, NULL), FZ_OK);
+    assert_int_equal(fz_sha1_create(&all1, NULL), FZ_OK);
+    for (size_t i = 0; i < sizeof(text); i++)
+        text[i] = (uint8_t)(i * 7 + 3);
+    for (size_t len = 0; len <= sizeof(text); len++) {
+        FZ_CLEANUP(fz_sha256_destroyp) struct fz_sha256 *sha256 = NULL;
+        FZ_CLEANUP(fz_sha1_destroyp) struct fz_sha1 *sha1 = NULL;
+        assert_int_equal(fz_sha256_create(&sha256, NULL), FZ_OK);
+        assert_int_equal(fz_sha1_create(&sha1, NULL), FZ_OK);
+        struct fz_span head = fz_span_make(text, len / 3),
+                       tail = fz_span_make(text + len / 3, len - len / 3);
+        fz_sha256_update(sha256, head);
+        fz_sha256_update(sha256, tail);
+        fz_sha256_finish(sha256, hex256);
+        fz_sha256_hex(fz_span_make(text, len), once);
+        assert_string_equal(hex256, once);
+        fz_sha1_update(sha1, head);
+        fz_sha1_update(sha1, tail);
+        fz_sha1_finish(sha1, hex1);
+        fz_sha256_update(all256, fz_span_cstr(hex256));
+        fz_sha1_update(all1, fz_span_cstr(hex1));
+    }
+    fz_sha256_finish(all256, hex256);
+    fz_sha1_finish(all1, hex1);
+    assert_string_equal(hex256, "530566f39d545b371e5360fbfe251c0da6410ba297e67392dfaec0cb575d67ed");
+    assert_string_equal(hex1, "fd79730aeac91eb4b5c69ad92ffae67091f61970");
+
+    FZ_CLEANUP(fz_sha256_destroyp) struct fz_sha256 *many = NULL;
+    assert_int_equal(fz_sha256_create(&many, NULL), FZ_OK);
+    memset(text, 'a', sizeof(text));
+    for (int i = 0; i < 1000000; i += (int)sizeof(text))
+        fz_sha256_update(many, fz_span_make(text, sizeof(text)));
+    fz_sha256_finish(many, hex256);
+    assert_string_equal(hex256, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
 static void
 test_equal(void **state)
 {
@@ -73,6 +119,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sha256),
         cmocka_unit_test(test_sha1),
+        cmocka_unit_test(test_lengths),
         cmocka_unit_test(test_equal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
