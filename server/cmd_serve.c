@@ -82,6 +82,7 @@ start_http(struct serve *serve, struct fz_error *err)
         .listen = config->listen,
         .temp_dir = temp,
         .authorize = api_authorize,
+        .is_stuck = api_is_stuck,
         .app = serve->api,
         .cors_origins = config->cors_origins,
         .limits = &config->limits,

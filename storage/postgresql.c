@@ -141,7 +141,7 @@ pg_connect(struct sql *sql, struct fz_error *err)
     static const char *const names[] = {
         "application_name", "connect_timeout",  "keepalives_idle", "keepalives_interval",
         "keepalives_count", "tcp_user_timeout", "dbname",          NULL};
-    const char *const values[] = {"framezero", "10", "30", "10", "3", "30000", sql->target, NULL};
+    const char *const values[] = {"framezero", "5", "10", "5", "3", "15000", sql->target, NULL};
     /* A transaction that its process left behind must not hold locks for ever, and an
      * acknowledgement needs the write-ahead log on disk even if the server's default is lax. The
      * plan of a prepared statement is made once; made while the queue is empty, which is its normal
@@ -416,6 +416,7 @@ sql_postgresql_create(struct sql **ret, struct fz_error *err)
         .like = "ILIKE",
         .in_few = "= ANY (ARRAY (",
         .in_few_end = "))",
+        .for_requests = "SET lock_timeout = '1500ms'; SET statement_timeout = '30s'",
         .bytes_query = "SELECT pg_database_size(current_database())",
         .connect = pg_connect,
         .disconnect = pg_disconnect,

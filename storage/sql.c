@@ -110,7 +110,16 @@ ensure_connected(struct sql *sql, struct fz_error *err)
     sql->broken = false;
     enum fz_code code = sql->driver->connect(sql, err);
     sql->connected = code == FZ_OK;
+    if (code == FZ_OK && sql->for_requests)
+        code = sql->driver->script(sql, sql->driver->for_requests, err);
     return code;
+}
+
+enum fz_code
+sql_serve_requests(struct sql *sql, struct fz_error *err)
+{
+    sql->for_requests = true;
+    return sql->driver->script(sql, sql->driver->for_requests, err);
 }
 
 enum fz_code

@@ -42,6 +42,9 @@ FZ_MUST_CHECK enum fz_code sql_open(const char *database_url, bool create, struc
 void sql_close(struct sql *sql);
 void sql_closep(struct sql **sql);
 
+/* As store_serve_requests(). */
+FZ_MUST_CHECK enum fz_code sql_serve_requests(struct sql *sql, struct fz_error *err);
+
 /* Several statements without parameters; for migrations. */
 FZ_MUST_CHECK enum fz_code sql_script(struct sql *sql, const char *script, struct fz_error *err);
 
@@ -119,8 +122,9 @@ struct sql_driver {
     const char *skip_locked; /* the same, passing over rows that others hold */
     const char *like;        /* LIKE without regard to case */
     const char *in_few,
-        *in_few_end;         /* "IN (" for a handful of rows, which must not become a scan */
-    const char *bytes_query; /* the size of the database */
+        *in_few_end;          /* "IN (" for a handful of rows, which must not become a scan */
+    const char *bytes_query;  /* the size of the database */
+    const char *for_requests; /* what sets a connection up for short waits and little memory */
     enum fz_code (*connect)(struct sql *sql, struct fz_error *err);
     void (*disconnect)(struct sql *sql);
     void (*destroy)(struct sql *sql);
@@ -152,6 +156,7 @@ struct sql {
     bool broken; /* open again before the next use */
     bool in_tx;
     bool may_retry;
+    bool for_requests; /* also after connecting again */
 };
 
 const struct sql_driver *sql_driver(const struct sql *sql);

@@ -13,7 +13,7 @@
 #include "base/time.h"
 
 /* How long a writer waits for the others before it says UNAVAILABLE, and its longest single nap. */
-static const int64_t BUSY_LIMIT_MS = 10000;
+static const int64_t BUSY_LIMIT_MS = 10000, REQUEST_BUSY_LIMIT_MS = 1500;
 static const int NAP_MAX_MS = 10;
 
 struct prepared {
@@ -83,7 +83,8 @@ on_busy(void *user, int n_calls)
     int64_t now = fz_time_monotonic_ms();
     if (n_calls == 0)
         lite->busy_since_ms = now;
-    if (now - lite->busy_since_ms >= BUSY_LIMIT_MS)
+    if (now - lite->busy_since_ms >=
+        (lite->base.for_requests ? REQUEST_BUSY_LIMIT_MS : BUSY_LIMIT_MS))
         return 0;
     int nap = 1 + n_calls / 2;
     fz_time_sleep_ms(nap > NAP_MAX_MS ? NAP_MAX_MS - (n_calls + (int)getpid()) % 5 : nap);
@@ -383,6 +384,7 @@ sql_sqlite_create(struct sql **ret, struct fz_error *err)
         .like = "LIKE",
         .in_few = "IN (",
         .in_few_end = ")",
+        .for_requests = "PRAGMA cache_size = -4096",
         .bytes_query = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
         .connect = sqlite_connect,
         .disconnect = sqlite_disconnect,

@@ -27,6 +27,12 @@ store_check(struct store *store, struct fz_error *err)
     return migrate_check(store->sql, err);
 }
 
+enum fz_code
+store_serve_requests(struct store *store, struct fz_error *err)
+{
+    return sql_serve_requests(store->sql, err);
+}
+
 void
 store_close(struct store *store)
 {

@@ -189,3 +189,31 @@ store_token_revoke(struct store *store, int64_t id, struct fz_error *err)
         return fz_fail(err, FZ_E_NOT_FOUND, "there is no token %lld", (long long)id);
     return code;
 }
+
+enum fz_code
+store_token_known(struct store *store, struct fz_arena *arena, struct store_token_known **ret,
+                  size_t *ret_n, struct fz_error *err)
+{
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    struct store_token_known *list = NULL;
+    size_t n = 0, room = 0;
+    bool row = false;
+    enum fz_code code = sql_query(
+        store->sql, "SELECT id, project_id, scopes, sha256 FROM tokens WHERE revoked_ms = 0", NULL,
+        0, &rows, err);
+    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
+        list = store_grow(arena, list, n, &room, sizeof(*list));
+        if (!list)
+            return fz_arena_fail(arena, err);
+        list[n] = (struct store_token_known){.id = sql_col_int(&rows, 0),
+                                             .project_id = sql_col_int(&rows, 1),
+                                             .scopes = (unsigned)sql_col_int(&rows, 2)};
+        sql_col_copy(&rows, 3, list[n].sha256, sizeof(list[n].sha256));
+        n++;
+    }
+    if (code != FZ_OK)
+        return code;
+    *ret = list;
+    *ret_n = n;
+    return FZ_OK;
+}

@@ -118,7 +118,8 @@ static const struct api_route own_rows[] = {
      .body = API_BODY_NONE,
      .scope = 0,
      .name = "openapi",
-     .handle = api_openapi},
+     .handle = api_openapi,
+     .flags = HTTP_ROUTE_QUICK},
     {.method = "GET",
      .pattern = "/",
      .body = API_BODY_NONE,
@@ -130,7 +131,8 @@ static const struct api_route own_rows[] = {
      .body = API_BODY_NONE,
      .scope = 0,
      .name = "healthz",
-     .handle = api_healthz},
+     .handle = api_healthz,
+     .flags = HTTP_ROUTE_QUICK},
     {.method = "GET",
      .pattern = "/readyz",
      .body = API_BODY_NONE,
@@ -244,6 +246,8 @@ api_create(const struct api_config *config, struct api **ret, struct fz_error *e
     if (!code)
         code = api_auth_create(config->limits->auth_failures, &api->auth, err);
     if (!code)
+        code = api_tokens_start(config->database_url, &api->tokens, err);
+    if (!code)
         code = api_rate_create(config->limits->events_per_minute, &api->rate, err);
     if (!code)
         code = api_watcher_start(api, &api->watcher, err);
@@ -260,6 +264,7 @@ api_destroy(struct api *api)
     if (api->committer)
         store_committer_stop(api->committer);
     api_watcher_stop(api->watcher);
+    api_tokens_stop(api->tokens);
     api_auth_destroy(api->auth);
     api_rate_destroy(api->rate);
     for (size_t i = 0; i < api->n_pool; i++)
@@ -301,7 +306,22 @@ api_store_get(struct api *api, struct store **ret, struct fz_error *err)
         *ret = store;
         return FZ_OK;
     }
-    return store_open(api->config.database_url, ret, err);
+    enum fz_code code = store_open(api->config.database_url, &store, err);
+    if (!code)
+        code = store_serve_requests(store, err);
+    if (code) {
+        store_close(store);
+        return code;
+    }
+    *ret = store;
+    return FZ_OK;
+}
+
+bool
+api_is_stuck(void *app)
+{
+    struct api *api = app;
+    return api_tokens_is_stuck(api->tokens);
 }
 
 void

@@ -46,6 +46,9 @@ FZ_MUST_CHECK enum fz_code api_authorize(void *app, struct http_request *request
                                          int64_t *ret_project_id, int64_t *ret_token_id,
                                          int *ret_status, struct fz_error *err);
 
+/* The http_stuck_fn: the database hangs. */
+bool api_is_stuck(void *app);
+
 /* From now on nobody waits for a job: those who do are answered as at their deadline. */
 void api_stop_waiting(struct api *api);
 

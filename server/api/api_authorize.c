@@ -1,32 +1,37 @@
 /* Who may come in: the token of a request, and what it allows in the project that is asked for. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
 #include "base/time.h"
 #include "server/api/api_private.h"
 
+/* A thread that runs a handler waits so long for the tokens to be read. */
+enum { READ_WAIT_MS = 1500, TOKEN_MAX = API_TOKEN_ROOM };
+
+const char *
+api_bearer(const struct http_request *request)
+{
+    const char *header = http_header(request, "Authorization");
+    if (!header || strncasecmp(header, "Bearer ", 7) != 0) /* RFC 9110, 11.1: any case */
+        return NULL;
+    header += 7;
+    return header + strspn(header, " ");
+}
+
 /* Where our own clients put their token. */
 static const char *
 find_token(const struct http_request *request, unsigned scope)
 {
-    const char *header = http_header(request, "Authorization"), *token = NULL;
-    if (header && strncmp(header, "Bearer ", 7) == 0)
-        token = header + 7;
+    const char *token = api_bearer(request);
     if (!token)
         token = http_header(request, "X-Framezero-Key");
     /* A query string ends up in other people's logs: only keys that are public anyway go there. */
     if (!token && scope == STORE_SCOPE_INGEST)
         token = http_query(request, "key");
     return token;
-}
-
-static void
-cache_key(const char *token, const char *project, char ret[FZ_SHA256_TEXT])
-{
-    char text[512];
-    int n = snprintf(text, sizeof(text), "%.300s\n%.200s", token, project ? project : "");
-    fz_sha256_hex(fz_span_make(text, (size_t)n), ret);
 }
 
 /* A project by its name or its number. */
@@ -41,33 +46,6 @@ find_project(struct store *store, const char *name, struct fz_arena *arena,
     if (!fz_text_u64(fz_span_cstr(name), &number) || number > INT64_MAX)
         return code;
     return store_project_by_id(store, (int64_t)number, arena, ret, err);
-}
-
-/* Ask the database what the token allows in the project that the request names. */
-static enum fz_code
-ask_store(struct store *store, const char *token, const char *project_name, struct api_grant *ret,
-          struct fz_error *err)
-{
-    struct store_token found;
-    enum fz_code code = store_token_check(store, token, &found, err);
-    if (code)
-        return code;
-    ret->token_id = found.id;
-    ret->scopes = found.scopes;
-    ret->project_id = found.project_id;
-    if (found.project_id != 0 && !project_name)
-        return FZ_OK;
-    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(64 * 1024);
-    struct store_project project;
-    const char *name = project_name ? project_name : "default";
-    code = find_project(store, name, &arena, &project, err);
-    /* A project that is not this token's looks like one that does not exist. */
-    if (code == FZ_E_NOT_FOUND || code == FZ_E_MALFORMED ||
-        (!code && found.project_id != 0 && found.project_id != project.id))
-        return fz_fail(err, FZ_E_NOT_FOUND, "no project '%.64s'", name);
-    if (!code)
-        ret->project_id = project.id;
-    return code;
 }
 
 static enum fz_code
@@ -85,45 +63,6 @@ asked_project(const struct http_request *request)
     return project ? project : http_query(request, "project");
 }
 
-static enum fz_code
-check_token(struct api *api, struct http_request *request, const char *token,
-            struct api_grant *grant, int *ret_status, struct fz_error *err)
-{
-    const char *ip = http_client_ip(request), *project = asked_project(request);
-    int64_t now_ms = fz_time_monotonic_ms();
-    char key[FZ_SHA256_TEXT];
-    cache_key(token, project, key);
-    enum api_auth_found found = api_auth_find(api->auth, key, now_ms, grant);
-    if (found == API_AUTH_FRESH)
-        return FZ_OK;
-    unsigned wait_s = api_auth_braked_s(api->auth, ip, now_ms);
-    if (found == API_AUTH_UNKNOWN && wait_s > 0) {
-        char seconds[16];
-        snprintf(seconds, sizeof(seconds), "%u", wait_s);
-        http_add_header(request, "Retry-After", seconds);
-        *ret_status = 429;
-        return fz_fail(err, FZ_E_LIMIT,
-                       "too many wrong tokens from %s: at most %u a minute; try again in %u s", ip,
-                       api->config.limits->auth_failures, wait_s);
-    }
-    struct store *store = NULL;
-    enum fz_code code = api_store_get(api, &store, err);
-    if (!code)
-        code = ask_store(store, token, project, grant, err);
-    api_store_put(api, store);
-    if (code == FZ_E_DENIED) {
-        api_auth_forget(api->auth, key);
-        api_auth_failed(api->auth, ip, now_ms);
-        return deny(401, ret_status, err, "the token is unknown or was revoked");
-    }
-    if (code) {
-        *ret_status = fz_code_http_status(code);
-        return code;
-    }
-    api_auth_remember(api->auth, key, now_ms, grant);
-    return FZ_OK;
-}
-
 static const char *
 scope_name(unsigned scope)
 {
@@ -133,22 +72,143 @@ scope_name(unsigned scope)
                                          : "admin";
 }
 
-enum fz_code
-api_authorize_token(struct api *api, struct http_request *request, const char *token,
-                    unsigned scope, struct api_grant *ret, int *ret_status, struct fz_error *err)
+/* A token that is not in the set for certain. */
+static enum fz_code
+refuse_unknown(struct api *api, struct http_request *request, int *ret_status, struct fz_error *err)
+{
+    struct http_client client;
+    http_request_client(request, &client);
+    int64_t now_ms = fz_time_monotonic_ms();
+    unsigned wait_s = api_auth_braked_s(api->auth, &client.key, now_ms);
+    api_auth_failed(api->auth, &client.key, now_ms);
+    if (!wait_s)
+        return deny(401, ret_status, err, "the token is unknown or was revoked");
+    char seconds[16];
+    snprintf(seconds, sizeof(seconds), "%u", wait_s);
+    http_add_header(request, "Retry-After", seconds);
+    *ret_status = 429;
+    return fz_fail(err, FZ_E_LIMIT,
+                   "too many wrong tokens from %s: at most %u a minute (limit auth_failures); try "
+                   "again in %u s",
+                   client.text, api->config.limits->auth_failures, wait_s);
+}
+
+/* The token is in the set, or `is_final`: it has been read since the token came. */
+static enum fz_code
+judge(struct api *api, struct http_request *request, const char *token, unsigned scope,
+      bool is_final, struct api_grant *ret, int *ret_status, struct fz_error *err)
 {
     struct api_grant grant = {0};
-    if (!token || !*token)
-        return deny(401, ret_status, err, "a token is needed: Authorization: Bearer TOKEN");
-    enum fz_code code = check_token(api, request, token, &grant, ret_status, err);
-    if (code)
+    enum fz_code code = api_tokens_find(api->tokens, token, asked_project(request), &grant, err);
+    if (code == FZ_E_DENIED && is_final)
+        return refuse_unknown(api, request, ret_status, err);
+    if (code) {
+        *ret_status = code == FZ_E_DENIED ? 401 : fz_code_http_status(code);
         return code;
+    }
     if (!(grant.scopes & (scope | STORE_SCOPE_ADMIN))) {
         char text[96];
         snprintf(text, sizeof(text), "this token lacks the scope '%s'", scope_name(scope));
         return deny(403, ret_status, err, text);
     }
     *ret = grant;
+    return FZ_OK;
+}
+
+/* Found, or refused for a reason that reading the tokens again would not change. */
+static bool
+is_settled(struct api *api, enum fz_code code, int status)
+{
+    if (code == FZ_OK || status == 403)
+        return true;
+    return api_tokens_is_stuck(api->tokens);
+}
+
+/* Why is for the log: it may name the database's host, which is nobody's business. */
+static enum fz_code
+fail_unread(struct fz_error *err)
+{
+    return fz_fail(err, FZ_E_UNAVAILABLE, "the database does not answer; try again");
+}
+
+/* What to say while the database hangs, in place of what an old set said. */
+static enum fz_code
+unless_stuck(struct api *api, enum fz_code code, int *ret_status, struct fz_error *err)
+{
+    if (code == FZ_OK || *ret_status == 403 || !api_tokens_is_stuck(api->tokens))
+        return code;
+    *ret_status = 503;
+    return fail_unread(err);
+}
+
+static enum fz_code
+need_token(const char *token, int *ret_status, struct fz_error *err)
+{
+    if (!token || !*token)
+        return deny(401, ret_status, err, "a token is needed: Authorization: Bearer TOKEN");
+    return FZ_OK;
+}
+
+enum fz_code
+api_authorize_token(struct api *api, struct http_request *request, const char *token,
+                    unsigned scope, struct api_grant *ret, int *ret_status, struct fz_error *err)
+{
+    enum fz_code code = need_token(token, ret_status, err);
+    if (code)
+        return code;
+    code = judge(api, request, token, scope, false, ret, ret_status, err);
+    if (is_settled(api, code, *ret_status))
+        return unless_stuck(api, code, ret_status, err);
+    if (api_tokens_read_now(api->tokens, READ_WAIT_MS, err)) {
+        *ret_status = 503;
+        return fail_unread(err);
+    }
+    return judge(api, request, token, scope, true, ret, ret_status, err);
+}
+
+/* ---- on the HTTP thread, which must not wait ------------------------------------------------ */
+
+struct pending {
+    struct api_tokens_waiter waiter; /* the first member */
+    struct api *api;
+    struct http_request *request;
+    unsigned scope;
+    char token[TOKEN_MAX];
+};
+
+static void
+on_read(struct api_tokens_waiter *waiter, enum fz_code code, const struct fz_error *why)
+{
+    struct pending *pending = (struct pending *)waiter;
+    struct fz_error err = *why;
+    struct api_grant grant = {0};
+    int status = 503;
+    if (code)
+        code = fail_unread(&err);
+    else
+        code = judge(pending->api, pending->request, pending->token, pending->scope, true, &grant,
+                     &status, &err);
+    http_authorize_end(pending->request, code, status, grant.project_id, grant.token_id, &err);
+    free(pending);
+}
+
+/* Decide about the request when the tokens have been read again. A client that has sent many wrong
+ * ones does not have them read for its sake. */
+static enum fz_code
+decide_later(struct api *api, struct http_request *request, const char *token, unsigned scope,
+             struct fz_error *err)
+{
+    struct http_client client;
+    struct pending *pending = calloc(1, sizeof(*pending));
+    if (!pending)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    *pending =
+        (struct pending){.waiter.done = on_read, .api = api, .request = request, .scope = scope};
+    snprintf(pending->token, sizeof(pending->token), "%s", token);
+    http_request_client(request, &client);
+    bool hurry = api_auth_braked_s(api->auth, &client.key, fz_time_monotonic_ms()) == 0;
+    http_authorize_later(request);
+    api_tokens_wait(api->tokens, hurry, &pending->waiter);
     return FZ_OK;
 }
 
@@ -183,11 +243,18 @@ api_authorize(void *app, struct http_request *request, unsigned scope, int64_t *
         *ret_project_id = *ret_token_id = 0;
         return FZ_OK;
     }
-    struct api_grant grant;
-    enum fz_code code = api_authorize_token(app, request, token, scope, &grant, ret_status, err);
+    struct api *api = app;
+    struct api_grant grant = {0};
+    enum fz_code code = need_token(token, ret_status, err);
     if (code)
         return code;
+    code = judge(api, request, token, scope, false, &grant, ret_status, err);
+    if (!is_settled(api, code, *ret_status)) {
+        *ret_status = 503;
+        return decide_later(api, request, token, scope, err);
+    }
+    code = unless_stuck(api, code, ret_status, err);
     *ret_project_id = grant.project_id;
     *ret_token_id = grant.token_id;
-    return FZ_OK;
+    return code;
 }

@@ -27,20 +27,11 @@ api_run(void *app, struct http_request *request, api_work_fn work)
         http_respond_error_status(request, fz_code_http_status(code), &err, call.detail);
 }
 
-enum fz_code
-api_token_may(struct api *api, const struct http_request *request, unsigned scope, bool *ret,
-              struct fz_error *err)
+bool
+api_token_may(struct api *api, const struct http_request *request, unsigned scope)
 {
-    struct store *store = NULL;
-    unsigned scopes = 0;
-    enum fz_code code = api_store_get(api, &store, err);
-    if (!code)
-        code = store_token_scopes(store, http_token_id(request), &scopes, err);
-    api_store_put(api, store);
-    if (code == FZ_E_NOT_FOUND) /* revoked this moment: what was sent is still taken in */
-        code = FZ_OK;
-    *ret = (scopes & (scope | STORE_SCOPE_ADMIN)) != 0;
-    return code;
+    unsigned scopes = api_tokens_scopes(api->tokens, http_token_id(request));
+    return (scopes & (scope | STORE_SCOPE_ADMIN)) != 0;
 }
 
 static bool

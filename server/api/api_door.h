@@ -54,6 +54,9 @@ struct api_routes {
     size_t n;
 };
 
+/* What follows "Authorization: Bearer"; NULL without it. Borrowed from the request. */
+const char *api_bearer(const struct http_request *request);
+
 /* Does this token allow `scope` in the project that the request names? For tokens that stand in the
  * body. *ret_status is 401, 403, 404, 429...; guessing is braked as everywhere. */
 FZ_MUST_CHECK enum fz_code api_authorize_token(struct api *api, struct http_request *request,

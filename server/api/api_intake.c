@@ -10,6 +10,10 @@
 #include "server/api/api_private.h"
 #include "server/ingest/ingest.h"
 
+/* A commit that takes longer has an unknown end. The client is to send the report again: it is known
+ * then if it was stored. */
+enum { COMMIT_WITHIN_MS = 1800 };
+
 struct taking {
     struct api_intake intake;
     struct fz_arena arena; /* the split bodies, and what the door put there */
@@ -56,6 +60,7 @@ close_one(struct taking *taking)
                                   .n_refused = taking->n_refused,
                                   .first = taking->n_refused ? &taking->first : NULL};
         count(taking);
+        http_answer_within(request, 0);
         if (taking->n > 0)
             http_log_note(request, "report", taking->items[0].id);
         taking->intake.answer(request, &taken, taking->intake.user);
@@ -151,6 +156,7 @@ api_intake(const struct api_intake *intake, struct fz_error *err)
     }
     if (intake->arena) /* moved */
         fz_arena_init(intake->arena, intake->arena->cap);
+    http_answer_within(intake->request, COMMIT_WITHIN_MS);
     size_t n = taking->n; /* `taking` may be gone after the last submission */
     atomic_store(&taking->n_open, n + 1);
     for (size_t i = 0; i < n; i++) {

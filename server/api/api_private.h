@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "server/api/api_door.h"
 #include "server/api/api_rate.h"
+#include "server/api/api_tokens.h"
 #include "storage/committer.h"
 #include "storage/store.h"
 #include <pthread.h>
@@ -21,6 +22,7 @@ struct api {
     struct store_committer *committer;
     struct api_watcher *watcher;
     struct api_auth *auth;
+    struct api_tokens *tokens;
     struct api_rate *rate;
     struct http_route routes[API_ROUTES_MAX];
     size_t n_routes;
@@ -33,10 +35,8 @@ struct api {
 FZ_MUST_CHECK enum fz_code api_store_get(struct api *api, struct store **ret, struct fz_error *err);
 void api_store_put(struct api *api, struct store *store);
 
-/* Has the request's token this scope? Asks the database: what a token may is not kept with the
- * request. */
-FZ_MUST_CHECK enum fz_code api_token_may(struct api *api, const struct http_request *request,
-                                         unsigned scope, bool *ret, struct fz_error *err);
+/* Has the request's token this scope? */
+bool api_token_may(struct api *api, const struct http_request *request, unsigned scope);
 
 /* Refuse query parameters that are not among `known` (NULL-terminated; project and key are always
  * known): MALFORMED with the name and the list. */

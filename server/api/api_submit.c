@@ -61,6 +61,17 @@ api_answer_queued(struct http_request *request, const char *id, const char *repo
     api_answer_status(request, 202, id, "queued", report_format);
 }
 
+/* It is stored: whatever hangs from now on, it need not be sent again. */
+static void
+promise_queued(struct http_request *request, const char *id, const char *report_format)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(256);
+    api_json_open(&out, NULL, '{');
+    write_status(&out, id, "queued", report_format);
+    api_json_close(&out, '}');
+    http_set_fallback(request, 202, fz_buffer_span(&out));
+}
+
 /* The first one's id stands where the id of a single report does, all of them in a list. */
 static void
 answer_several(struct http_request *request, const struct api_taken *taken)
@@ -99,6 +110,8 @@ answer_taken(struct http_request *request, const struct api_taken *taken, void *
     }
     memcpy(submission->wait->id, item->id, sizeof(item->id));
     submission->wait->report_format = item->format;
+    if (submission->wait->kind != API_WAIT_TRANSIENT)
+        promise_queued(request, item->id, item->format);
     api_watcher_add(submission->api->watcher, fz_take(&submission->wait));
 }
 
@@ -139,14 +152,10 @@ make_wait(struct submission *submission, struct http_request *request, enum api_
 
 /* An ingest key is built into apps and therefore public: it must not become a way to look up names,
  * or to read what others sent. */
-static enum fz_code
-choose_kind(struct api *api, struct http_request *request, enum api_wait_kind *ret,
-            struct fz_error *err)
+static enum api_wait_kind
+choose_kind(struct api *api, const struct http_request *request)
 {
-    bool may_read = false;
-    enum fz_code code = api_token_may(api, request, STORE_SCOPE_READ, &may_read, err);
-    *ret = may_read ? API_WAIT_REPORT : API_WAIT_STATUS;
-    return code;
+    return api_token_may(api, request, STORE_SCOPE_READ) ? API_WAIT_REPORT : API_WAIT_STATUS;
 }
 
 static enum fz_code
@@ -169,7 +178,7 @@ submit(struct api *api, struct http_request *request, bool transient, struct fz_
         code = query_wait(request, &wait_ms, err);
     enum api_wait_kind kind = API_WAIT_TRANSIENT;
     if (!code && !transient && wait_ms > 0)
-        code = choose_kind(api, request, &kind, err);
+        kind = choose_kind(api, request);
     if (!code && wait_ms > 0)
         code = make_wait(submission, request, kind, wait_ms, format, err);
     if (code)

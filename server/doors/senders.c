@@ -26,8 +26,7 @@ static const char *
 find_key(const struct http_request *request, char room[API_TOKEN_ROOM])
 {
     (void)room;
-    const char *header = http_header(request, "Authorization");
-    if (http_header(request, "X-Framezero-Key") || (header && strncmp(header, "Bearer ", 7) == 0))
+    if (http_header(request, "X-Framezero-Key") || api_bearer(request))
         return NULL; /* the usual places */
     return http_param(request, "key");
 }

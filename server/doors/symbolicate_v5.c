@@ -23,9 +23,9 @@
 static enum fz_code
 find_project(struct api_call *call, int *ret_status, struct fz_error *err)
 {
-    const char *header = http_header(call->request, "Authorization");
-    const char *key = http_header(call->request, "X-Framezero-Key");
-    const char *token = header && strncmp(header, "Bearer ", 7) == 0 ? header + 7 : key;
+    const char *token = api_bearer(call->request);
+    if (!token)
+        token = http_header(call->request, "X-Framezero-Key");
     const char *open_to_all = api_open_symbols_project(call->api);
     struct api_grant grant;
     struct store_project project;

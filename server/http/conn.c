@@ -257,6 +257,7 @@ http_conn_sweep(void *arg)
     struct http_server *server = arg;
     for (;;) {
         fz_time_sleep_ms(HTTP_SWEEP_MS);
+        http_server_answer_late(server);
         int64_t now = fz_time_monotonic_ms();
         pthread_mutex_lock(&server->lock);
         bool ends = server->sweeper_ends;

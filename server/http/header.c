@@ -161,6 +161,16 @@ find_route(struct http_request *request, const char *method)
 }
 
 static enum fz_code
+refuse_token(struct http_request *request, enum fz_code code, int status, const char *text)
+{
+    if (status < 400 || status > 599)
+        status = fz_code_http_status(code);
+    if (status == 401)
+        http_add_header(request, "WWW-Authenticate", "Bearer");
+    return http_body_refuse(request, status, code, 0, "%s", text);
+}
+
+static enum fz_code
 check_token(struct http_request *request)
 {
     struct http_server *server = request->server;
@@ -168,15 +178,41 @@ check_token(struct http_request *request)
         return FZ_OK;
     struct fz_error err = {.code = FZ_E_DENIED, .offset = -1};
     int status = 0;
-    enum fz_code code = server->authorize(server->app, request, request->route->scope,
-                                          &request->project_id, &request->token_id, &status, &err);
-    if (!code)
+    int64_t project_id = 0, token_id = 0;
+    enum fz_code code = server->authorize(server->app, request, request->route->scope, &project_id,
+                                          &token_id, &status, &err);
+    if (request->step == HTTP_STEP_JUDGE) /* another thread has the request from now on */
         return FZ_OK;
-    if (status < 400 || status > 599)
-        status = fz_code_http_status(code);
-    if (status == 401)
-        http_add_header(request, "WWW-Authenticate", "Bearer");
-    return http_body_refuse(request, status, code, 0, "%s", err.text);
+    request->project_id = project_id;
+    request->token_id = token_id;
+    return code ? refuse_token(request, code, status, err.text) : FZ_OK;
+}
+
+void
+http_authorize_later(struct http_request *request)
+{
+    request->step = HTTP_STEP_JUDGE;
+    atomic_store(&request->elsewhere, true);
+    MHD_suspend_connection(request->mhd);
+    http_server_owe(request, HTTP_JUDGE_MS);
+}
+
+void
+/* NOLINTNEXTLINE(readability-function-size): see http.h */
+http_authorize_end(struct http_request *request, enum fz_code code, int status, int64_t project_id,
+                   int64_t token_id, const struct fz_error *err)
+{
+    struct http_server *server = request->server;
+    pthread_mutex_lock(&server->lock);
+    bool in_time = request->owed; /* else the HTTP thread has it again */
+    if (in_time && code)
+        fz_ignore(refuse_token(request, code, status, err->text)); /* it returns `code` */
+    else if (in_time) {
+        request->project_id = project_id;
+        request->token_id = token_id;
+    }
+    pthread_mutex_unlock(&server->lock);
+    http_server_hand_back(request);
 }
 
 static enum fz_code
@@ -220,7 +256,13 @@ http_header_judge(struct http_request *request, const char *method, const char *
     code = find_route(request, method);
     if (!code)
         code = check_token(request);
-    if (!code)
+    if (!code && request->step != HTTP_STEP_JUDGE)
         code = check_body(request);
     return code;
+}
+
+enum fz_code
+http_header_admit(struct http_request *request)
+{
+    return request->body_code ? request->body_code : check_body(request);
 }

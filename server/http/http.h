@@ -39,6 +39,8 @@ enum {
     HTTP_ROUTE_BEHIND = 4,  /* loose, and others may stand before: "/x/a/b" is "/a/b" */
     HTTP_ROUTE_ORIGINS = 8, /* pages of http_config.cors_origins may read its answers */
     HTTP_ROUTE_ETAG = 16,   /* its 200 carries an ETag, and If-None-Match is answered with 304 */
+    HTTP_ROUTE_QUICK = 32,  /* the handler asks nobody and waits for nobody: it runs on the HTTP
+                               thread, and answers while everything else hangs */
 };
 
 struct http_route {
@@ -66,6 +68,18 @@ typedef enum fz_code (*http_authorize_fn)(void *app, struct http_request *reques
                                           int64_t *ret_project_id, int64_t *ret_token_id,
                                           int *ret_status, struct fz_error *err);
 
+/* Within http_authorize_fn: it cannot be decided at once. The function returns FZ_OK, and
+ * http_authorize_end() is called once, by any thread, now or later, with what the function would
+ * have returned. It may add headers to the answer before. */
+void http_authorize_later(struct http_request *request);
+/* NOLINTNEXTLINE(readability-function-size): one argument for each result */
+void http_authorize_end(struct http_request *request, enum fz_code code, int status,
+                        int64_t project_id, int64_t token_id, const struct fz_error *err);
+
+/* What handlers need hangs: until it goes on, requests are answered with 503 at once, and those
+ * that handlers have in their hands too. Called by the sweeper, ten times a second. */
+typedef bool (*http_stuck_fn)(void *app);
+
 /* Within http_authorize_fn: the body of this request, as sent and inflated, may have at most so
  * many bytes (1 or more), even if the route allows more. */
 void http_limit_body(struct http_request *request, uint64_t max_bytes);
@@ -76,6 +90,7 @@ struct http_config {
     const struct http_route *routes;
     size_t n_routes;
     http_authorize_fn authorize;
+    http_stuck_fn is_stuck; /* NULL: never */
     void *app;
     const char *cors_origins; /* for HTTP_ROUTE_ORIGINS, "https://a.example, …" or "*"; borrowed;
                                  NULL or "" = none */
@@ -127,6 +142,11 @@ void http_respond(struct http_request *request, int status, const char *content_
 void http_respond_error(struct http_request *request, const struct fz_error *err);
 void http_respond_error_status(struct http_request *request, int status, const struct fz_error *err,
                                const char *detail_json);
+/* The answer is due within so many ms from now, otherwise the client gets 503 and what is answered
+ * later is dropped. 0: no limit any more. */
+void http_answer_within(struct http_request *request, int64_t ms);
+/* What to answer with in place of that 503: JSON, copied. */
+void http_set_fallback(struct http_request *request, int status, struct fz_span json);
 /* A header for the answer that will be given; before http_respond*(). Copied. */
 void http_add_header(struct http_request *request, const char *name, const char *value);
 /* The request's name in the log and in X-Request-Id of its answer: 1 to 64 plain characters. */

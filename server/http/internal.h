@@ -29,6 +29,8 @@ enum {
     HTTP_DRAIN_MS = 2000,           /* how long a refused body is still read, */
     HTTP_DRAIN_BYTES = 16 * 1024 * 1024, /* and how much of it */
     HTTP_SWEEP_MS = 100,
+    HTTP_JUDGE_MS = 1500,        /* how long finding out whether to let a request in may take, */
+    HTTP_START_MS = 1800,        /* and waiting for a thread */
     HTTP_SMALL_BODY = 64 * 1024, /* a refused body up to this is read, the connection kept */
     HTTP_ID_TEXT = 65,           /* of a request's name */
     HTTP_STAGE = 256 * 1024,     /* a streamed body goes to disk in steps of this size */
@@ -65,6 +67,7 @@ struct http_memory { /* bytes charged to the server's budget */
 
 enum http_step {
     HTTP_STEP_NEW,     /* the request line was read */
+    HTTP_STEP_JUDGE,   /* whether to let it in is being found out */
     HTTP_STEP_BODY,    /* the body is being taken in */
     HTTP_STEP_DISCARD, /* refused; the rest of a small body is read and dropped */
     HTTP_STEP_DRAIN,   /* refused and told so; read until the client hangs up */
@@ -93,7 +96,9 @@ struct http_request {
     _Atomic unsigned refs;
     enum http_step step;
     bool owed;      /* guarded by server->lock: a handler is to answer */
-    bool abandoned; /* guarded by server->lock: the server ends without the handler's answer */
+    bool abandoned; /* guarded by server->lock: the client is answered without the handler, with
+                       `late`; what the handler answers is dropped */
+    int64_t due_ms; /* guarded by server->lock: when the answer is due, 0 = no limit */
     struct http_request *prev_owed, *next_owed; /* guarded by server->lock */
     char id[HTTP_ID_TEXT];
     struct http_client client; /* the peer until the header was read */
@@ -125,13 +130,15 @@ struct http_request {
     int fd;                   /* HTTP_BODY_FILE; -1 */
     uint64_t file_size;
     struct http_inflate *inflate;
-    _Atomic bool with_body_thread; /* the stage is in its hands */
+    _Atomic bool elsewhere; /* another thread has it: the body's bytes have to wait */
     bool body_complete;
     enum fz_code body_code; /* why the body was refused */
     int body_status;
     struct fz_error body_error;
     uint64_t refused_limit; /* told in the error's detail; 0 = none */
     struct http_answer answer;
+    struct http_answer late; /* in its place once the request is abandoned; guarded by server->lock
+                                until then */
 };
 
 struct http_server {
@@ -143,12 +150,13 @@ struct http_server {
     struct metrics_route **route_metrics; /* one a route, the last for requests without one */
     size_t n_routes;
     http_authorize_fn authorize;
+    http_stuck_fn is_stuck;
     void *app;
     const char *cors_origins; /* NULL = none */
     struct limits limits;
     struct http_proxies proxies;
-    struct metrics *metrics; /* NULL once the server has ended */
-    struct http_pool *handlers, *body_threads;
+    struct metrics *metrics;                             /* NULL once the server has ended */
+    struct http_pool *readers, *handlers, *body_threads; /* readers: for GET */
     pthread_t sweeper;
     bool sweeping;
     pthread_mutex_t lock;
@@ -157,7 +165,7 @@ struct http_server {
     size_t n_conns, n_active; /* guarded by lock; active: between header and end of the answer */
     struct http_request *owed;
     bool sweeper_ends, gives_up; /* guarded by lock */
-    _Atomic bool stopping;
+    _Atomic bool stopping, stuck;
     _Atomic size_t body_memory; /* bytes of bodies held */
     _Atomic unsigned refs;      /* the owner's and one a request */
 };
@@ -190,15 +198,21 @@ void http_request_unref(struct http_request *request);
 
 /* server.c */
 void http_server_unref(struct http_server *server);
+/* Somebody else is to answer the request, whose connection is suspended, or to decide about it. */
+void http_server_owe(struct http_request *request, int64_t within_ms);
 /* The request is whole and its connection suspended: a handler thread takes over. */
 void http_server_hand_over(struct http_request *request);
 /* request->answer is filled: send it. Drops the reference of whoever owed the answer. */
 void http_server_hand_back(struct http_request *request);
+/* On the sweeper's thread: answer those whose time is over. */
+void http_server_answer_late(struct http_server *server);
 
 /* header.c: from the header alone, what is to become of the request. FZ_OK, or the refusal in
- * request->body_*. */
+ * request->body_*. request->step is HTTP_STEP_JUDGE afterwards if that is still to be found out;
+ * then http_header_admit() is to be called after http_authorize_end(). */
 FZ_MUST_CHECK enum fz_code http_header_judge(struct http_request *request, const char *method,
                                              const char *version);
+FZ_MUST_CHECK enum fz_code http_header_admit(struct http_request *request);
 
 /* body.c */
 /* How many bytes the body may have as sent. */
@@ -214,11 +228,17 @@ FZ_MUST_CHECK enum fz_code http_body_refuse(struct http_request *request, int st
     FZ_PRINTF(5, 6);
 
 /* respond.c */
+/* The answer that the client gets. On the HTTP thread, with the request in its hands. */
+struct http_answer *http_answer_of(struct http_request *request);
 /* Fill request->answer with the error. */
 void http_answer_error(struct http_request *request, int status, const struct fz_error *err,
                        const char *detail_json);
 /* The refusal in request->body_*, as an answer. */
 void http_answer_refusal(struct http_request *request);
+/* What was added so far is for the late answer too. Before another thread gets the request. */
+void http_answer_keep_headers(struct http_request *request);
+/* Whatever has not been answered in time: fill request->late, unless there is a fallback. */
+void http_answer_late(struct http_request *request);
 enum MHD_Result http_answer_queue(struct http_request *request);
 /* Past libmicrohttpd, which cannot answer while a body comes in: write the answer at once. */
 void http_answer_send_now(struct http_request *request);

@@ -2,7 +2,8 @@
  * A request's way through libmicrohttpd's callbacks:
  *
  *   request line  http_request_on_line       the object is made
- *   header        on_data, first call        judged (header.c): taken, or refused
+ *   header        on_data, first call        judged (header.c): taken, refused, or suspended until
+ *                                            that is found out, and then called again
  *   body          on_data with bytes         collected; every HTTP_STAGE bytes of an upload are
  *                                            handed to a body thread, the connection suspended
  *   end of body   on_data without bytes      suspended and handed on; called again when resumed
@@ -72,6 +73,7 @@ request_destroy(struct http_request *request)
     free(request->notes);
     http_body_deinit(request);
     http_answer_deinit(&request->answer);
+    http_answer_deinit(&request->late);
     free(request);
     http_server_unref(server);
 }
@@ -95,27 +97,34 @@ send_answer(struct http_request *request)
 
 /* See the top: answer past libmicrohttpd and read on until the client hangs up. */
 static enum MHD_Result
-refuse_and_drain(struct http_request *request)
+drain(struct http_request *request)
 {
     if (!http_conn_enter(request->conn, HTTP_PHASE_DRAIN))
         return MHD_NO;
     request->step = HTTP_STEP_DRAIN;
-    http_answer_refusal(request);
     http_answer_send_now(request);
     return MHD_YES;
 }
 
-/* The server ends before the handler has answered; request->answer may be in its hands. */
 static enum MHD_Result
-give_up(struct http_request *request)
+refuse_and_drain(struct http_request *request)
 {
-    char text[256];
-    int len = snprintf(text, sizeof(text),
-                       "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n"
-                       "Retry-After: 5\r\nX-Request-Id: %s\r\nConnection: close\r\n\r\n",
-                       request->id);
-    ssize_t sent = send(request->conn->fd, text, (size_t)len, MSG_DONTWAIT | MSG_NOSIGNAL);
-    (void)sent;
+    http_answer_refusal(request);
+    return drain(request);
+}
+
+/* Nobody answered in time. At the server's end libmicrohttpd would not send it any more. */
+static enum MHD_Result
+answer_late(struct http_request *request)
+{
+    struct http_server *server = request->server;
+    http_answer_late(request);
+    pthread_mutex_lock(&server->lock);
+    bool ends = server->gives_up;
+    pthread_mutex_unlock(&server->lock);
+    if (!ends)
+        return send_answer(request);
+    http_answer_send_now(request);
     return MHD_NO;
 }
 
@@ -128,6 +137,32 @@ begin_body(struct http_request *request, enum http_step step)
     return http_conn_enter(request->conn, HTTP_PHASE_BODY) ? MHD_YES : MHD_NO;
 }
 
+static bool
+has_body(const struct http_request *request)
+{
+    return request->framing.chunked || request->framing.content_length > 0;
+}
+
+/* What http_header_judge() or http_header_admit() came to. */
+static enum MHD_Result
+after_header(struct http_request *request, enum fz_code code)
+{
+    if (code == FZ_OK)
+        return begin_body(request, HTTP_STEP_BODY);
+    const struct http_framing *framing = &request->framing;
+    bool sound = request->body_status == 413 || !request->answer.close;
+    if (!sound || (has_body(request) && framing->expects_continue)) {
+        /* Queued this early, libmicrohttpd sends no 100 and closes the connection after it. */
+        request->answer.close = true;
+        http_answer_refusal(request);
+        return send_answer(request);
+    }
+    bool small = !framing->chunked && framing->content_length <= HTTP_SMALL_BODY;
+    if (small && request->body_status != 413)
+        return begin_body(request, HTTP_STEP_DISCARD);
+    return refuse_and_drain(request);
+}
+
 static enum MHD_Result
 on_header(struct http_request *request, const char *method, const char *version)
 {
@@ -137,22 +172,19 @@ on_header(struct http_request *request, const char *method, const char *version)
     server->n_active++;
     pthread_mutex_unlock(&server->lock);
     request->active = true;
-    if (http_header_judge(request, method, version) == FZ_OK)
-        return begin_body(request, HTTP_STEP_BODY);
+    enum fz_code code = http_header_judge(request, method, version);
+    return request->step == HTTP_STEP_JUDGE ? MHD_YES : after_header(request, code);
+}
 
-    const struct http_framing *framing = &request->framing;
-    bool has_body = framing->chunked || framing->content_length > 0;
-    bool sound = request->body_status == 413 || !request->answer.close;
-    if (!sound || (has_body && framing->expects_continue)) {
-        /* Queued this early, libmicrohttpd sends no 100 and closes the connection behind it. */
-        request->answer.close = true;
-        http_answer_refusal(request);
-        return send_answer(request);
-    }
-    bool small = !framing->chunked && framing->content_length <= HTTP_SMALL_BODY;
-    if (small && request->body_status != 413)
-        return begin_body(request, HTTP_STEP_DISCARD);
-    return refuse_and_drain(request);
+/* It is known now whether the request may come in. libmicrohttpd calls once more as for the header,
+ * since the connection was suspended in its first call. */
+static enum MHD_Result
+on_judged(struct http_request *request)
+{
+    if (!request->abandoned)
+        return after_header(request, http_header_admit(request));
+    http_answer_late(request);
+    return has_body(request) ? drain(request) : answer_late(request);
 }
 
 static enum MHD_Result
@@ -166,7 +198,7 @@ on_body(struct http_request *request, struct fz_span bytes)
     if (full) {
         http_conn_pause(request->conn);
         MHD_suspend_connection(request->mhd);
-        atomic_store(&request->with_body_thread, true);
+        atomic_store(&request->elsewhere, true);
         http_pool_push(request->server->body_threads, &request->job);
     }
     return MHD_YES;
@@ -205,13 +237,15 @@ http_request_on_data(void *server, struct MHD_Connection *mhd, const char *url, 
         return MHD_NO; /* no memory for it */
     /* Between two chunks libmicrohttpd asks again although the connection is suspended: leave it
      * the bytes. */
-    if (atomic_load(&request->with_body_thread))
+    if (atomic_load(&request->elsewhere))
         return MHD_YES;
     struct fz_span bytes = fz_span_make(data, *data_len);
     *data_len = 0;
     switch (request->step) {
     case HTTP_STEP_NEW:
         return on_header(request, method, version);
+    case HTTP_STEP_JUDGE:
+        return on_judged(request);
     case HTTP_STEP_BODY:
         if (!http_conn_go_on(request->conn))
             return MHD_NO;
@@ -229,7 +263,7 @@ http_request_on_data(void *server, struct MHD_Connection *mhd, const char *url, 
         return bytes.len && request->drained <= HTTP_DRAIN_BYTES ? MHD_YES : MHD_NO;
     case HTTP_STEP_WORK:
         if (request->abandoned)
-            return give_up(request);
+            return answer_late(request);
         if (!request->answer.status && request->body_code)
             http_answer_refusal(request);
         return request->answer.status ? send_answer(request) : MHD_YES;
@@ -251,7 +285,7 @@ http_request_on_completed(void *arg, struct MHD_Connection *mhd, void **context,
         return;
     pthread_mutex_lock(&server->lock);
     /* Its memory may be with a handler that is still writing. */
-    int status = request->abandoned ? 503 : request->answer.status;
+    int status = request->abandoned ? request->late.status : request->answer.status;
     pthread_mutex_unlock(&server->lock);
     bool delivered =
         request->step == HTTP_STEP_DRAIN ||

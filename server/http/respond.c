@@ -20,9 +20,8 @@ enum {
 static const char JSON_TYPE[] = "application/json";
 
 static void
-set_answer(struct http_request *request, int status, const char *content_type, struct fz_span body)
+set_answer(struct http_answer *answer, int status, const char *content_type, struct fz_span body)
 {
-    struct http_answer *answer = &request->answer;
     answer->status = status;
     snprintf(answer->content_type, sizeof(answer->content_type), "%s", content_type);
     free(answer->body);
@@ -44,22 +43,28 @@ has_header(const struct http_answer *answer, const char *name)
     return false;
 }
 
-void
-http_add_header(struct http_request *request, const char *name, const char *value)
+static void
+add_header(struct http_answer *answer, const char *name, const char *value)
 {
     struct http_extra *extra = calloc(1, sizeof(*extra));
     if (!extra)
         return; /* an answer without it is better than none */
     extra->name = strdup(name);
     extra->value = strdup(value);
-    extra->next = request->answer.headers;
-    request->answer.headers = extra;
+    extra->next = answer->headers;
+    answer->headers = extra;
     if (!extra->name || !extra->value || strpbrk(name, "\r\n") || strpbrk(value, "\r\n")) {
-        request->answer.headers = extra->next;
+        answer->headers = extra->next;
         free(extra->name);
         free(extra->value);
         free(extra);
     }
+}
+
+void
+http_add_header(struct http_request *request, const char *name, const char *value)
+{
+    add_header(&request->answer, name, value);
 }
 
 void
@@ -91,28 +96,66 @@ write_error(const struct fz_error *err, const char *detail_json, struct fz_buffe
     fz_buffer_text(out, "}}");
 }
 
-void
-http_answer_error(struct http_request *request, int status, const struct fz_error *err,
-                  const char *detail_json)
+static void
+answer_error(struct http_request *request, struct http_answer *answer, int status,
+             const struct fz_error *err, const char *detail_json)
 {
-    struct fz_buffer json;
-    fz_buffer_init(&json, ERROR_BYTES);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer json = fz_buffer_make(ERROR_BYTES);
     if (request->route && request->route->write_error)
         request->route->write_error(err, status, detail_json, &json);
     else
         write_error(err, detail_json, &json);
-    if ((status == 429 || status == 503) && !has_header(&request->answer, "Retry-After")) {
+    if ((status == 429 || status == 503) && !has_header(answer, "Retry-After")) {
         char seconds[16];
         snprintf(seconds, sizeof(seconds), "%d", (int)RETRY_AFTER_S);
-        http_add_header(request, "Retry-After", seconds);
+        add_header(answer, "Retry-After", seconds);
     }
-    if (json.failed && detail_json) { /* the detail was too much */
-        fz_buffer_deinit(&json);
-        http_answer_error(request, status, err, NULL);
+    if (json.failed && detail_json) /* the detail was too much */
+        answer_error(request, answer, status, err, NULL);
+    else
+        set_answer(answer, status, JSON_TYPE, fz_buffer_span(&json));
+}
+
+void
+http_answer_error(struct http_request *request, int status, const struct fz_error *err,
+                  const char *detail_json)
+{
+    answer_error(request, &request->answer, status, err, detail_json);
+}
+
+void
+http_answer_keep_headers(struct http_request *request)
+{
+    const struct http_extra *extra = request->late.headers ? NULL : request->answer.headers;
+    for (; extra; extra = extra->next)
+        add_header(&request->late, extra->name, extra->value);
+}
+
+struct http_answer *
+http_answer_of(struct http_request *request)
+{
+    return request->abandoned ? &request->late : &request->answer;
+}
+
+void
+http_answer_late(struct http_request *request)
+{
+    struct fz_error err = {.offset = -1};
+    if (request->late.status)
         return;
-    }
-    set_answer(request, status, JSON_TYPE, fz_buffer_span(&json));
-    fz_buffer_deinit(&json);
+    fz_ignore(fz_fail(&err, FZ_E_UNAVAILABLE,
+                      "the server could not answer in time; try again")); /* only fills err */
+    answer_error(request, &request->late, 503, &err, NULL);
+}
+
+void
+http_set_fallback(struct http_request *request, int status, struct fz_span json)
+{
+    struct http_server *server = request->server;
+    pthread_mutex_lock(&server->lock);
+    if (request->owed)
+        set_answer(&request->late, status, JSON_TYPE, json);
+    pthread_mutex_unlock(&server->lock);
 }
 
 void
@@ -164,7 +207,7 @@ free_stream(void *arg)
 static struct MHD_Response *
 make_response(struct http_request *request)
 {
-    struct http_answer *answer = &request->answer;
+    struct http_answer *answer = http_answer_of(request);
     request->bytes_out = answer->len;
     if (answer->len <= STREAM_FROM) {
         struct MHD_Response *response =
@@ -189,7 +232,7 @@ make_response(struct http_request *request)
 enum MHD_Result
 http_answer_queue(struct http_request *request)
 {
-    struct http_answer *answer = &request->answer;
+    struct http_answer *answer = http_answer_of(request);
     struct MHD_Response *response = make_response(request);
     if (!response)
         return MHD_NO;
@@ -214,7 +257,7 @@ http_answer_queue(struct http_request *request)
 void
 http_answer_send_now(struct http_request *request)
 {
-    struct http_answer *answer = &request->answer;
+    struct http_answer *answer = http_answer_of(request);
     struct fz_buffer text;
     fz_buffer_init(&text, 2 * ERROR_BYTES);
     fz_buffer_printf(&text,
@@ -242,7 +285,7 @@ http_respond(struct http_request *request, int status, const char *content_type,
 {
     struct http_encoded encoded;
     http_encode(request, status, content_type, body, &encoded);
-    set_answer(request, encoded.status, content_type ? content_type : "", encoded.body);
+    set_answer(&request->answer, encoded.status, content_type ? content_type : "", encoded.body);
     free(encoded.owned);
     http_server_hand_back(request);
 }

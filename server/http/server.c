@@ -16,7 +16,7 @@
 #include "base/lazy.h"
 #include "base/time.h"
 
-enum { BACKLOG = 1024, BODY_THREADS = 2, DEFAULT_THREADS = 16, SPARE_FILES = 256 };
+enum { BACKLOG = 1024, BODY_THREADS = 2, READERS = 6, DEFAULT_THREADS = 16, SPARE_FILES = 256 };
 
 /* Split "host:port", "[v6]:port", ":port". */
 static enum fz_code
@@ -105,7 +105,7 @@ run_body_job(struct http_job *job)
         http_server_hand_over(request);
         return;
     }
-    atomic_store(&request->with_body_thread, false);
+    atomic_store(&request->elsewhere, false);
     MHD_resume_connection(request->mhd);
 }
 
@@ -116,6 +116,7 @@ run_handler_job(struct http_job *job)
     struct http_server *server = request->server;
     pthread_mutex_lock(&server->lock);
     bool abandoned = request->abandoned;
+    request->due_ms = 0;
     pthread_mutex_unlock(&server->lock);
     if (abandoned)
         http_request_unref(request);
@@ -123,7 +124,8 @@ run_handler_job(struct http_job *job)
         request->route->handle(server->app, request);
 }
 
-/* Nobody owes an answer any more. Under the lock. */
+/* Nobody owes an answer any more: libmicrohttpd goes on with the request. Under the lock, since
+ * http_stop() must not find it answered and still suspended. */
 static void
 settle(struct http_request *request)
 {
@@ -134,24 +136,28 @@ settle(struct http_request *request)
         request->server->owed = request->next_owed;
     if (request->next_owed)
         request->next_owed->prev_owed = request->prev_owed;
+    atomic_store(&request->elsewhere, false);
+    MHD_resume_connection(request->mhd);
 }
 
-/* Stop waiting for the handler, whose answer will be dropped. Under the lock. */
+/* Stop waiting for the answer, which will be dropped. Under the lock. */
 static void
 abandon(struct http_request *request)
 {
     request->abandoned = true;
     settle(request);
-    MHD_resume_connection(request->mhd);
 }
 
 void
-http_server_hand_over(struct http_request *request)
+http_server_owe(struct http_request *request, int64_t within_ms)
 {
     struct http_server *server = request->server;
+    int64_t now = fz_time_monotonic_ms();
+    http_answer_keep_headers(request);
     atomic_fetch_add(&request->refs, 1);
     pthread_mutex_lock(&server->lock);
     request->owed = true;
+    request->due_ms = now + within_ms;
     request->prev_owed = NULL;
     request->next_owed = server->owed;
     if (request->next_owed)
@@ -160,7 +166,29 @@ http_server_hand_over(struct http_request *request)
     if (server->gives_up)
         abandon(request);
     pthread_mutex_unlock(&server->lock);
-    http_pool_push(server->handlers, &request->job);
+}
+
+void
+http_server_hand_over(struct http_request *request)
+{
+    struct http_server *server = request->server;
+    const struct http_route *route = request->route;
+    http_server_owe(request, HTTP_START_MS);
+    if (route->flags & HTTP_ROUTE_QUICK) {
+        run_handler_job(&request->job);
+        return;
+    }
+    if (atomic_load(&server->stuck)) {
+        pthread_mutex_lock(&server->lock);
+        if (request->owed)
+            abandon(request);
+        pthread_mutex_unlock(&server->lock);
+        http_request_unref(request); /* the handler's, which will not see it */
+        return;
+    }
+    /* What only reads has threads of its own: slow queries do not hold up what comes in. */
+    bool reads = strcmp(route->method, "GET") == 0;
+    http_pool_push(reads ? server->readers : server->handlers, &request->job);
 }
 
 void
@@ -168,13 +196,35 @@ http_server_hand_back(struct http_request *request)
 {
     struct http_server *server = request->server;
     pthread_mutex_lock(&server->lock);
-    if (request->owed) {
+    if (request->owed)
         settle(request);
-        /* Within the lock: http_stop() must not find it answered and still suspended. */
-        MHD_resume_connection(request->mhd);
-    }
     pthread_mutex_unlock(&server->lock);
     http_request_unref(request);
+}
+
+void
+http_server_answer_late(struct http_server *server)
+{
+    bool stuck = server->is_stuck && server->is_stuck(server->app);
+    int64_t now = fz_time_monotonic_ms();
+    atomic_store(&server->stuck, stuck);
+    pthread_mutex_lock(&server->lock);
+    for (struct http_request *request = server->owed, *next; request; request = next) {
+        next = request->next_owed;
+        if (stuck || (request->due_ms && now >= request->due_ms))
+            abandon(request);
+    }
+    pthread_mutex_unlock(&server->lock);
+}
+
+void
+http_answer_within(struct http_request *request, int64_t ms)
+{
+    struct http_server *server = request->server;
+    int64_t now = fz_time_monotonic_ms();
+    pthread_mutex_lock(&server->lock);
+    request->due_ms = ms ? now + ms : 0;
+    pthread_mutex_unlock(&server->lock);
 }
 
 void
@@ -211,6 +261,7 @@ make_server(const struct http_config *config, struct http_server **ret, struct f
     server->routes = config->routes;
     server->n_routes = config->n_routes;
     server->authorize = config->authorize;
+    server->is_stuck = config->is_stuck;
     server->app = config->app;
     if (config->cors_origins && *config->cors_origins)
         server->cors_origins = config->cors_origins;
@@ -289,6 +340,8 @@ start_parts(struct http_server *server, const struct http_config *config, struct
     if (!code)
         code = http_pool_create(config->n_threads ? config->n_threads : DEFAULT_THREADS,
                                 run_handler_job, &server->handlers, err);
+    if (!code)
+        code = http_pool_create(READERS, run_handler_job, &server->readers, err);
     if (!code && pthread_create(&server->sweeper, NULL, http_conn_sweep, server) != 0)
         code = fz_fail(err, FZ_E_UNAVAILABLE, "cannot start a thread");
     else if (!code)
@@ -342,6 +395,7 @@ end_parts(struct http_server *server)
     if (server->daemon)
         MHD_stop_daemon(server->daemon);
     http_pool_destroy(server->handlers);
+    http_pool_destroy(server->readers);
     if (server->sweeping) {
         pthread_mutex_lock(&server->lock);
         server->sweeper_ends = true;
