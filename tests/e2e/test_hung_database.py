@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""A database that hangs: /healthz answers, everybody else is told so in time, and all goes on afterwards.
+
+PostgreSQL (FRAMEZERO_TEST_POSTGRESQL): all its processes are stopped with SIGSTOP. SQLite: another program holds the
+lock that writers need.
+
+usage: test_hung_database.py --framezero BINARY [unittest arguments]
+"""
+
+import argparse
+import json
+import os
+import signal
+import sqlite3
+import sys
+import threading
+import time
+import unittest
+import urllib.parse
+
+sys.path.insert(0, os.path.dirname(__file__))
+from framezero import Server  # noqa: E402
+
+BINARY = None
+CLUSTER = os.environ.get("FRAMEZERO_TEST_POSTGRESQL")
+# The server's own bound is 2 s; the rest is for a machine that has other things to do.
+IN_TIME_S = 2 + 1.5
+
+
+def report(n, **more):
+    return json.dumps({"framezero": 1, "addresses": [hex(0x100000000 + 16 * n)], **more}).encode()
+
+
+def postgres_processes():
+    base = urllib.parse.parse_qs(urllib.parse.urlsplit(CLUSTER).query)["host"][0]
+    with open(os.path.join(base, "data", "postmaster.pid"), encoding="ascii") as f:
+        first = int(f.readline())
+    found = [first]
+    for entry in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{entry}/stat", encoding="ascii", errors="replace") as f:
+                if int(f.read().rpartition(")")[2].split()[1]) == first:
+                    found.append(int(entry))
+        except (OSError, ValueError):
+            continue
+    return found
+
+
+class Hang:
+    """The database does not answer (PostgreSQL), or to nobody who writes (SQLite)."""
+
+    def __init__(self, server):
+        self.server = server
+
+    def __enter__(self):
+        if CLUSTER:
+            self.pids = postgres_processes()
+            for pid in self.pids:
+                os.kill(pid, signal.SIGSTOP)
+        else:
+            self.lock = sqlite3.connect(os.path.join(self.server.data, "framezero.db"), isolation_level=None)
+            self.lock.execute("PRAGMA busy_timeout = 10000")
+            self.lock.execute("BEGIN EXCLUSIVE")
+        return self
+
+    def __exit__(self, *_):
+        if CLUSTER:
+            for pid in self.pids:
+                os.kill(pid, signal.SIGCONT)
+        else:
+            self.lock.execute("ROLLBACK")
+            self.lock.close()
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.server = Server(BINARY, workers=1)
+        self.server.start()
+        self.addCleanup(self.server.stop)
+
+    def refused(self, method, path, body=None, token="admin", wanted=503):
+        start = time.monotonic()
+        status, answer = self.server.request(method, path, body, token=token, timeout=20)
+        took = time.monotonic() - start
+        self.assertEqual(status, wanted, f"{method} {path}: {answer}")
+        self.assertGreater(int(self.server.last_headers["Retry-After"]), 0)
+        self.assertLess(took, IN_TIME_S, f"{method} {path}")
+
+    def healthy(self):
+        """The quickest of five counts: the machine may be busy, but a server that hangs is never quick."""
+        times = []
+        for _ in range(5):
+            start = time.monotonic()
+            self.assertEqual(self.server.request("GET", "/healthz", token=None, timeout=5)[0], 200)
+            times.append(time.monotonic() - start)
+        self.assertLess(min(times), 0.1)
+
+    def goes_on(self):
+        """Everything works again soon."""
+        end = time.monotonic() + 20
+        while True:
+            statuses = [self.server.request("GET", "/api/v1/reports")[0],
+                        self.server.request("POST", "/api/v1/reports", report(999), token="ingest")[0],
+                        self.server.request("GET", "/readyz", token=None)[0],
+                        self.server.request("GET", "/metrics", token=None)[0]]
+            if statuses == [200, 202, 200, 200]:
+                return
+            self.assertLess(time.monotonic(), end, statuses)
+            time.sleep(0.1)
+
+
+class Hung(Case):
+    def test_all_are_told(self):
+        ids = [f"{n:032x}" for n in range(1, 25)]
+        refused = []
+
+        def post(n):
+            try:
+                self.refused("POST", "/api/v1/reports", report(n, id=ids[n]), token="ingest")
+            except AssertionError as error:
+                refused.append(error)
+
+        self.server.request("POST", "/api/v1/reports", report(500), token="ingest")
+        with Hang(self.server):
+            # More than there are threads for handlers, and all of them at once.
+            threads = [threading.Thread(target=post, args=(n,)) for n in range(len(ids))]
+            for thread in threads:
+                thread.start()
+            self.healthy()
+            for thread in threads:
+                thread.join()
+            self.assertEqual(refused, [])
+            self.healthy()
+            self.refused("DELETE", "/api/v1/reports/" + ids[0])
+            self.refused("PUT", "/api/v1/project", b'{"cut_prefixes":[]}')
+            self.refused("GET", "/readyz", token=None)
+            self.healthy()
+            if not CLUSTER:  # readers do not need the lock
+                self.assertEqual(self.server.request("GET", "/api/v1/reports")[0], 200)
+                self.assertEqual(self.server.request("GET", "/metrics", token=None)[0], 200)
+        self.goes_on()
+        # The client sends again what was refused: it is there once, whether or not it was stored meanwhile.
+        for n, report_id in enumerate(ids):
+            status, answer = self.server.request("POST", "/api/v1/reports", report(n, id=report_id), token="ingest")
+            self.assertEqual((status, answer["id"]), (202, report_id))
+            self.assertEqual(self.server.wait_report(report_id)["id"], report_id)
+
+    @unittest.skipUnless(CLUSTER, "SQLite's readers do not wait for anybody")
+    def test_readers_and_strangers(self):
+        with Hang(self.server):
+            requests = [("GET", "/api/v1/reports", None, "admin"), ("GET", "/metrics", None, None),
+                        ("GET", "/api/v1/reports", None, "wrong"), ("GET", "/api/v1/symbols/missing", None, "admin"),
+                        ("POST", "/api/1/envelope/", b'{"dsn":"http://0123@localhost/1"}\n', None),
+                        ("POST", "/api/v1/symbolicate", report(7), "admin"),
+                        ("POST", "/dsym", b"x", None), ("GET", f"/api/v1/reports/{1:032x}", None, "admin")]
+            wrong = []
+
+            def one(method, path, body, token):
+                try:
+                    self.refused(method, path, body, token)
+                except AssertionError as error:
+                    wrong.append(error)
+
+            # The first ones come before it is known that the database hangs, the last ones long after.
+            for _ in range(3):
+                threads = [threading.Thread(target=one, args=request) for request in requests]
+                for thread in threads:
+                    thread.start()
+                self.healthy()
+                for thread in threads:
+                    thread.join()
+            self.assertEqual(wrong, [])
+            self.assertEqual(self.server.request("GET", "/api/v1/openapi.json", token=None)[0], 200)
+        self.goes_on()
+
+    @unittest.skipUnless(CLUSTER, "needs a database that hangs as a whole")
+    def test_a_stored_report_is_not_refused(self):
+        """Who waits for the result of a report that is on disk is told that it is, and need not send it again."""
+        server = Server(BINARY, workers=0)
+        server.start()
+        self.addCleanup(server.stop)
+        got = []
+        thread = threading.Thread(target=lambda: got.append(
+            server.request("POST", "/api/v1/reports?wait=30", report(1, id=f"{77:032x}"), token="ingest")))
+        thread.start()
+        end = time.monotonic() + 10
+        while server.request("GET", f"/api/v1/reports/{77:032x}")[0] != 200:
+            self.assertLess(time.monotonic(), end)
+        with Hang(server):
+            thread.join(10)
+        self.assertEqual(got[0][0], 202)
+        self.assertEqual(got[0][1]["id"], f"{77:032x}")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--framezero", required=True)
+    options, rest = parser.parse_known_args()
+    BINARY = os.path.abspath(options.framezero)
+    unittest.main(argv=[sys.argv[0]] + rest, verbosity=2)

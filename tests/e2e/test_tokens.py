@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Tokens while somebody guesses: a good one always passes, a wrong one is counted for the client that sent it.
+
+usage: test_tokens.py --framezero BINARY [unittest arguments]
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(__file__))
+from framezero import Server  # noqa: E402
+
+BINARY = None
+
+
+def report(n):
+    return json.dumps({"framezero": 1, "addresses": [hex(0x100000000 + 16 * n)]}).encode()
+
+
+def create(server, scope):
+    done = subprocess.run([BINARY, "token", "create", "--scope", scope, *server.where], capture_output=True, text=True,
+                          timeout=60, check=True)
+    return done.stdout.strip()
+
+
+class Guesser(threading.Thread):
+    """Sends wrong tokens, one after the other, in the header and in the body, until it is stopped."""
+
+    def __init__(self, server):
+        super().__init__(daemon=True)
+        self.server, self.over, self.statuses = server, threading.Event(), []
+
+    def run(self):
+        n = 0
+        while not self.over.wait(0.02):
+            n += 1
+            self.statuses.append(self.server.request("GET", "/api/v1/reports", token=f"wrong{n}")[0])
+            envelope = json.dumps({"dsn": f"http://{n:032x}@localhost/1"}).encode() + b"\n"
+            self.statuses.append(self.server.request("POST", "/api/1/envelope/", body=envelope, token=None)[0])
+
+    def wait_for_429(self, within=30):
+        end = time.monotonic() + within
+        while 429 not in self.statuses:
+            assert time.monotonic() < end, self.statuses
+            time.sleep(0.01)
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.join()
+
+
+class WhileSomebodyGuesses(unittest.TestCase):
+    def test_good_tokens_pass(self):
+        with Server(BINARY, workers=0) as server:
+            tokens = {scope: create(server, scope) for scope in ("read", "upload")}
+            # Through two restarts, after which the server remembers nobody.
+            for n in range(3):
+                with Guesser(server) as guesser:
+                    guesser.wait_for_429()
+                    for _ in range(5):
+                        for _ in range(3):
+                            self.assertEqual(server.request("POST", "/api/v1/reports", report(n), token="ingest")[0], 202)
+                        self.assertEqual(server.request("GET", "/api/v1/reports", token="admin")[0], 200)
+                        self.assertEqual(server.request("GET", "/api/v1/reports", token=tokens["read"])[0], 200)
+                        self.assertEqual(server.request("POST", "/api/v1/symbols/known", b'{"uuids":[]}',
+                                                        token=tokens["upload"])[0], 200)
+                    # One that was made a moment ago, from the address that has sent so many wrong ones.
+                    self.assertEqual(server.request("GET", "/api/v1/reports", token=create(server, "read"))[0], 200)
+                self.assertLessEqual(set(guesser.statuses), {401, 403, 429})
+                server.terminate()
+                server.start()
+
+    def test_a_key_in_the_body_passes(self):
+        with Server(BINARY, workers=0) as server, Guesser(server):
+            envelope = json.dumps({"dsn": f"http://{server.ingest_key}@localhost/1"}).encode() + b"\n"
+            for _ in range(20):
+                self.assertEqual(server.request("POST", "/api/1/envelope/", body=envelope, token=None)[0], 200)
+
+    def test_many_at_once(self):
+        """Two hundred wrong tokens in flight do not make good ones wait."""
+        with Server(BINARY, workers=0) as server:
+            def guess(n):
+                for k in range(10):
+                    server.request("GET", "/api/v1/reports", token=f"wrong{n}-{k}")
+            threads = [threading.Thread(target=guess, args=(n,)) for n in range(20)]
+            for thread in threads:
+                thread.start()
+            while any(thread.is_alive() for thread in threads):
+                self.assertEqual(server.request("GET", "/api/v1/reports", token="admin", timeout=2)[0], 200)
+            for thread in threads:
+                thread.join()
+
+
+class Counting(unittest.TestCase):
+    def wrong(self, server, client, n):
+        headers = {"X-Forwarded-For": client} if client else {}
+        return server.request("GET", "/api/v1/reports", token=f"wrong{n}", headers=headers)[0]
+
+    def test_by_real_client(self):
+        with Server(BINARY, workers=0, args=["--trusted-proxies", "127.0.0.1", "--limit", "auth_failures=3"]) as server:
+            self.assertEqual([self.wrong(server, "198.51.100.1", n) for n in range(5)], [401] * 3 + [429] * 2)
+            self.assertGreater(int(server.last_headers["Retry-After"]), 0)
+            self.assertEqual(self.wrong(server, "198.51.100.2", 0), 401)
+            # IPv6 by /64.
+            got = [self.wrong(server, f"2001:db8::{n}", n) for n in range(1, 6)]
+            self.assertEqual(got, [401] * 3 + [429] * 2)
+            self.assertEqual(self.wrong(server, "2001:db8:0:1::1", 0), 401)
+            headers = {"X-Forwarded-For": "198.51.100.1"}
+            self.assertEqual(server.request("GET", "/api/v1/reports", token="admin", headers=headers)[0], 200)
+
+    def test_a_lie_does_not_count(self):
+        with Server(BINARY, workers=0, args=["--limit", "auth_failures=3"]) as server:
+            got = [self.wrong(server, f"198.51.100.{n}", n) for n in range(5)]
+            self.assertEqual(got, [401] * 3 + [429] * 2)
+
+
+class Life(unittest.TestCase):
+    def test_new_and_revoked(self):
+        with Server(BINARY, workers=0, args=["--limit", "auth_failures=1000"]) as server:
+            for _ in range(5):
+                token = create(server, "read")
+                self.assertEqual(server.request("GET", "/api/v1/reports", token=token)[0], 200)
+            listed = subprocess.run([BINARY, "token", "list", *server.where], capture_output=True, text=True, timeout=60)
+            number = [line.split()[0] for line in listed.stdout.splitlines() if token[:8] in line][-1]
+            subprocess.run([BINARY, "token", "revoke", number, *server.where], check=True, timeout=60,
+                           capture_output=True)
+            end = time.monotonic() + 3.5
+            while server.request("GET", "/api/v1/reports", token=token)[0] == 200:
+                self.assertLess(time.monotonic(), end, "a revoked token still works")
+
+    def test_new_project(self):
+        with Server(BINARY, workers=0) as server:
+            subprocess.run([BINARY, "project", "create", "late", *server.where], check=True, timeout=60,
+                           capture_output=True)
+            self.assertEqual(server.request("GET", "/api/v1/reports?project=late")[0], 200)
+            self.assertEqual(server.request("GET", "/api/v1/reports?project=never")[0], 404)
+
+    def test_scheme_in_any_case(self):
+        with Server(BINARY, workers=0) as server:
+            for scheme in ("bearer", "BEARER", "Bearer", "bEaReR "):
+                headers = {"Authorization": f"{scheme} {server.admin_token}"}
+                self.assertEqual(server.request("GET", "/api/v1/reports", token=None, headers=headers)[0], 200, scheme)
+            for wrong in ("Basic ", "Bearer", ""):
+                headers = {"Authorization": wrong + server.admin_token}
+                self.assertEqual(server.request("GET", "/api/v1/reports", token=None, headers=headers)[0], 401, wrong)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--framezero", required=True)
+    options, rest = parser.parse_known_args()
+    BINARY = os.path.abspath(options.framezero)
+    unittest.main(argv=[sys.argv[0]] + rest, verbosity=2)
