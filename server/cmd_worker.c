@@ -22,6 +22,7 @@ enum { GRACE_MS = 60 * 1000 };
 
 static volatile sig_atomic_t is_stopping;
 static bool is_supervised, was_ready;
+static int group_fd = -1; /* shared with the workers that were started together with this one */
 
 /* A worker finishes the job in hand. One that nobody watches any more does not take long over it. */
 static void
@@ -57,7 +58,8 @@ inherited_metrics(void)
         return NULL;
     if (metrics_attach((int)fd, &metrics, &err) != FZ_OK)
         fz_log(FZ_LOG_WARN, "no metrics", "error=\"%s\"", err.text);
-    close((int)fd);
+    group_fd = (int)fd;
+    fz_ignore(fcntl(group_fd, F_SETFD, FD_CLOEXEC) != 0); /* its children close what they inherit */
     return metrics;
 }
 
@@ -88,7 +90,8 @@ work(const struct config *config, const sigset_t *signals, struct fz_error *err)
                                          .limits = &config->limits,
                                          .learned = learned_mode(config->learned_names),
                                          .metrics = metrics,
-                                         .ready = on_ready};
+                                         .ready = on_ready,
+                                         .group_fd = group_fd};
     enum fz_code code = worker_run(&worker, should_stop, NULL, err);
     if (metrics)
         metrics_detach(metrics);

@@ -435,6 +435,7 @@ sql_postgresql_create(struct sql **ret, struct fz_error *err)
         .notify = pg_notify,
         .lock = pg_lock,
         .now = pg_now,
+        .clock = pg_now, /* servers that are many have no other in common */
         .wait_change = pg_wait_change,
     };
     struct postgresql *pg = calloc(1, sizeof(*pg));

@@ -135,6 +135,20 @@ sql_now(struct sql *sql, int64_t *ret_ms, struct fz_error *err)
     return sql->driver->now(sql, ret_ms, err);
 }
 
+enum fz_code
+sql_clock(struct sql *sql, int64_t *ret_ms, struct fz_error *err)
+{
+    return sql->driver->clock(sql, ret_ms, err);
+}
+
+void
+sql_boot(struct sql *sql, char ret[SQL_BOOT_TEXT])
+{
+    ret[0] = '\0';
+    if (sql->driver->boot)
+        sql->driver->boot(sql, ret);
+}
+
 void
 sql_wait_change(struct sql *sql, int64_t timeout_ms)
 {

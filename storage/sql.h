@@ -51,6 +51,13 @@ FZ_MUST_CHECK enum fz_code sql_script(struct sql *sql, const char *script, struc
 /* The database's clock in Unix milliseconds. */
 FZ_MUST_CHECK enum fz_code sql_now(struct sql *sql, int64_t *ret_ms, struct fz_error *err);
 
+/* The clock of leases and back-offs in milliseconds: nobody sets it while the queue is in use, and
+ * all who share the database share it. SQLite: what this machine counts from its boot. */
+FZ_MUST_CHECK enum fz_code sql_clock(struct sql *sql, int64_t *ret_ms, struct fz_error *err);
+/* What sql_clock() counts from: another text, another count. "" where that never changes. */
+enum { SQL_BOOT_TEXT = 64 };
+void sql_boot(struct sql *sql, char ret[SQL_BOOT_TEXT]);
+
 /* As store_wait_change(). */
 void sql_wait_change(struct sql *sql, int64_t timeout_ms);
 
@@ -144,6 +151,8 @@ struct sql_driver {
     enum fz_code (*notify)(struct sql *sql, struct fz_error *err);
     enum fz_code (*lock)(struct sql *sql, int64_t number, bool exclusive, struct fz_error *err);
     enum fz_code (*now)(struct sql *sql, int64_t *ret_ms, struct fz_error *err);
+    enum fz_code (*clock)(struct sql *sql, int64_t *ret_ms, struct fz_error *err);
+    void (*boot)(struct sql *sql, char ret[SQL_BOOT_TEXT]);
     void (*wait_change)(struct sql *sql, int64_t timeout_ms);
 };
 

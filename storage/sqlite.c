@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/lazy.h"
+#include "base/random.h"
 #include "base/time.h"
 
 /* How long a writer waits for the others before it says UNAVAILABLE, and its longest single nap. */
@@ -352,6 +353,31 @@ sqlite_now(struct sql *sql, int64_t *ret_ms, struct fz_error *err)
     return FZ_OK;
 }
 
+static enum fz_code
+sqlite_clock(struct sql *sql, int64_t *ret_ms, struct fz_error *err)
+{
+    (void)sql;
+    (void)err;
+    *ret_ms = fz_time_monotonic_ms(); /* the calendar may be set back by a day */
+    return FZ_OK;
+}
+
+static void
+sqlite_boot(struct sql *sql, char ret[SQL_BOOT_TEXT])
+{
+    (void)sql;
+    FZ_CLEANUP(fz_closep)
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, ret, SQL_BOOT_TEXT - 1);
+    ret[n > 0 ? n : 0] = '\0';
+    ret[strcspn(ret, "\n")] = '\0';
+    if (n > 0)
+        return;
+    uint64_t start; /* no telling: each start counts as another boot */
+    fz_random(&start, sizeof(start));
+    snprintf(ret, SQL_BOOT_TEXT, "%llx", (unsigned long long)start);
+}
+
 static void
 sqlite_wait_change(struct sql *sql, int64_t timeout_ms)
 {
@@ -403,6 +429,8 @@ sql_sqlite_create(struct sql **ret, struct fz_error *err)
         .notify = sqlite_notify,
         .lock = sqlite_lock,
         .now = sqlite_now,
+        .clock = sqlite_clock,
+        .boot = sqlite_boot,
         .wait_change = sqlite_wait_change,
     };
     struct sqlite *lite = calloc(1, sizeof(*lite));

@@ -298,16 +298,27 @@ struct store_job {
     unsigned attempt;            /* counted at the claim: 1 for the first */
     int64_t fence; /* grows with every claim; a finish with an old one is refused with CONFLICT */
     int64_t queued_ms;
+    int64_t charged_us; /* for store_job_spent() */
 };
 
 /* Claim up to `max` due jobs for lease_ms. Jobs whose lease ran out are due again; one whose
  * attempts are used up (STORE_JOB_ATTEMPTS) is put into quarantine instead (its report becomes
  * "failed" with a reason). Up to half of them (half of an odd one by turns) are of the other kind,
- * if it has any, so that neither reports nor uploads wait for a flood of the other. At most 64. */
+ * if it has any, so that neither reports nor uploads wait for a flood of the other. At most 64.
+ *
+ * Of one kind, what was sent just now goes before what somebody asked to have done again, and that
+ * before what is done again by itself; one claim in eight begins with one of the later ones. Among
+ * equals the project is next that has had least of this connection's time, as store_job_spent()
+ * told it; then the job that is oldest. Where jobs are known to take long, a claim takes fewer. */
 enum { STORE_JOB_ATTEMPTS = 3 };
 FZ_MUST_CHECK enum fz_code store_job_claim(struct store *store, const char *worker, size_t max,
                                            int64_t lease_ms, struct store_job *ret, size_t *ret_n,
                                            struct fz_error *err);
+/* How long a claimed job has run, for the shares of projects. In memory only. */
+void store_job_spent(struct store *store, const struct store_job *job, int64_t spent_us);
+/* Whether this connection leaves uploads to others: they can take minutes, and reports should not
+ * find every worker busy with one. */
+void store_job_no_uploads(struct store *store, bool no_uploads);
 /* Extend the lease. CONFLICT: it is no longer ours. */
 FZ_MUST_CHECK enum fz_code store_job_heartbeat(struct store *store, const struct store_job *job,
                                                int64_t lease_ms, struct fz_error *err);
@@ -317,7 +328,8 @@ FZ_MUST_CHECK enum fz_code store_job_heartbeat(struct store *store, const struct
 FZ_MUST_CHECK enum fz_code store_job_release(struct store *store, const struct store_job *job,
                                              struct fz_error *err);
 
-/* Give back what is leased to workers that are known to be gone (killed together with the server
+/* At the start of a server: what the clock of an earlier boot says does not count any more. Then
+ * give back what is leased to workers that are known to be gone (killed together with the server
  * that started them): due at once, and not held against the job unless it happens twenty times.
  * `is_gone` judges by the name that was given to store_job_claim. *ret_n counts the jobs. */
 typedef bool (*store_worker_gone_fn)(void *user, const char *worker);
@@ -374,10 +386,10 @@ FZ_MUST_CHECK enum fz_code store_upload_get(struct store *store, int64_t project
                                             struct fz_arena *arena, struct store_upload *ret,
                                             struct fz_error *err);
 
-/* End the job of an upload: register its symbol files and queue every report that waits for one of
- * their UUIDs, in one transaction. Sets is_new of each symbol. *ret_unblocked counts the reports
- * that were queued by it. `make_result` is called inside the transaction with the counts known and
- * returns the answer's JSON (arena). */
+/* End the job of an upload: register its symbol files, queue every report that waits for one of
+ * their UUIDs (in portions, so that others can write in between), and keep the answer. Sets is_new
+ * of each symbol. *ret_unblocked counts the reports that were queued by it. `make_result` is called
+ * inside the last transaction with the counts known and returns the answer's JSON (arena). */
 typedef const char *(*store_upload_result_fn)(void *user, const struct store_symbol *symbols,
                                               size_t n, uint64_t n_unblocked,
                                               struct fz_arena *arena);
@@ -399,6 +411,17 @@ FZ_MUST_CHECK enum fz_code store_symbol_rebuild_outdated(struct store *store, ui
 FZ_MUST_CHECK enum fz_code store_job_fail(struct store *store, const struct store_job *job,
                                           enum fz_code code, const char *text, bool child_died,
                                           struct fz_error *err);
+
+struct store_queue {
+    uint64_t n_waiting;                /* all that are not running, with the next two lines */
+    uint64_t n_fresh, n_asked, n_late; /* by priority: may be claimed now */
+    uint64_t n_delayed;                /* wait for another attempt */
+    uint64_t n_running;
+    int64_t oldest_ms; /* how long the oldest waiting one has waited; 0 with an empty queue */
+};
+/* How the queue stands; cheap: reads indexes only. */
+FZ_MUST_CHECK enum fz_code store_queue_counts(struct store *store, struct store_queue *ret,
+                                              struct fz_error *err);
 
 struct store_counts { /* for /metrics */
     uint64_t jobs_queued, jobs_leased, jobs_quarantined;

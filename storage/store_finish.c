@@ -6,14 +6,15 @@
  *
  * 1. projects.symbol_seq grows by one in each transaction that makes symbol files ready, and each
  *    such file keeps the number (ready_seq). A claim notes the number it saw (jobs.seen_seq).
- * 2. finish_report holds the project's lock shared and finish_upload holds it exclusive, from
- * before they read until they commit. (SQLite: one writer at a time. PostgreSQL: an advisory lock;
- * each statement after it sees all that was committed before the lock was had.) So of a report's
- * end and an upload's end one is wholly before the other.
- * 3. Upload first: finish_report finds the new file (ready_seq > seen_seq) for one of its waits and
- *    queues the report again instead of waiting.
- * 4. Report first: finish_upload finds the report's waits and queues it, unless it has a job. If
- * that job is not claimed yet, its claim will see the new file; if it is leased, its end is case 3.
+ * 2. finish_report holds the project's lock shared and register_symbols holds it exclusive, from
+ *    before they read until they commit. (SQLite: one writer at a time. PostgreSQL: an advisory
+ *    lock; each statement after it sees all that was committed before the lock was had.) So of a
+ *    report's end and a registration one is wholly before the other.
+ * 3. Registration first: finish_report finds the new file (ready_seq > seen_seq) for one of its
+ *    waits and queues the report again instead of waiting.
+ * 4. Report first: its waits are committed when store_unblock() looks, after the registration; it
+ *    queues the report, unless it has a job. If that job is not claimed yet, its claim will see the
+ *    new file; if it is leased, its end is case 3.
  *
  * A file is only "new" to a report until the report's next claim, so each file queues a report at
  * most once, even if the file turns out to be of no use to it.
@@ -147,7 +148,7 @@ finish_report(struct store *store, const struct store_job *job,
     if (code == FZ_OK)
         code = store_learned_add(store, job, done, arena, err);
     if (code == FZ_OK)
-        code = news || row.again ? store_job_requeue(store, job->id, err)
+        code = news || row.again ? store_job_requeue(store, job->id, row.again, err)
                                  : store_job_delete(store, job->id, err);
     if (code == FZ_OK)
         code = sql_notify(tx, err);
@@ -189,40 +190,6 @@ next_symbol_seq(struct sql *tx, int64_t project_id, int64_t *ret, struct fz_erro
         args, 1, ret, NULL, err);
 }
 
-/* Queue what waits for one of the files that are ready now. */
-static enum fz_code
-unblock(struct sql *tx, int64_t project_id, const struct store_symbol *symbols, size_t n,
-        struct fz_arena *arena, uint64_t *ret_n, struct fz_error *err)
-{
-    *ret_n = 0;
-    struct fz_uuid *ready = fz_arena_array(arena, n, sizeof(*ready));
-    if (!ready)
-        return fz_arena_fail(arena, err);
-    size_t n_ready = 0;
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(symbols[i].state, "ready") == 0 && store_symbol_is_image(&symbols[i]))
-            ready[n_ready++] = symbols[i].uuid;
-    if (n_ready == 0)
-        return FZ_OK;
-    struct store_uuids uuids;
-    int64_t now = 0;
-    enum fz_code code = store_uuids_sort(ready, n_ready, arena, &uuids, err);
-    if (code == FZ_OK)
-        code = sql_now(tx, &now, err);
-    if (code != FZ_OK)
-        return code;
-    const struct sql_value args[] = {sql_int(project_id), store_uuids_value(&uuids),
-                                     sql_int((int64_t)uuids.n), sql_int(now)};
-    return sql_exec(tx,
-                    "INSERT INTO jobs (project_id, kind, subject, due_ms, queued_ms) "
-                    "WITH RECURSIVE at (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM at WHERE i + 1 "
-                    "< $3) SELECT r.project_id, 1, r.id, $4, $4 FROM reports r WHERE r.project_id "
-                    "= $1 AND r.wait_set IN (SELECT w.set_key FROM wait_set_items w WHERE "
-                    "w.project_id = $1 AND w.uuid IN (SELECT substr($2, 16 * i + 1, 16) FROM at)) "
-                    "ON CONFLICT (project_id, kind, subject) DO NOTHING",
-                    args, FZ_ARRAY_LEN(args), ret_n, err);
-}
-
 static enum fz_code
 end_upload(struct store *store, const struct store_job *job, const char *result,
            struct fz_error *err)
@@ -244,9 +211,10 @@ struct upload_end {
     uint64_t n_unblocked;
 };
 
+/* The files are there for every claim from now on. */
 static enum fz_code
-finish_upload(struct store *store, const struct store_job *job, struct upload_end *end,
-              struct fz_arena *arena, struct fz_error *err)
+register_symbols(struct store *store, const struct store_job *job, struct upload_end *end,
+                 struct fz_arena *arena, int64_t *ret_last_report, struct fz_error *err)
 {
     struct store_job_row row = {0};
     int64_t seq = 0;
@@ -265,7 +233,24 @@ finish_upload(struct store *store, const struct store_job *job, struct upload_en
     if (code == FZ_OK)
         code = store_rebuild_with_maps(store, job, end->symbols, end->n, arena, err);
     if (code == FZ_OK)
-        code = unblock(tx, job->project_id, end->symbols, end->n, arena, &end->n_unblocked, err);
+        code = sql_number(tx, "SELECT coalesce(max(key), 0) FROM reports", NULL, 0, ret_last_report,
+                          NULL, err);
+    if (code == FZ_OK)
+        code = sql_notify(tx, err);
+    return code == FZ_OK ? sql_commit(&tx, err) : code;
+}
+
+static enum fz_code
+answer_upload(struct store *store, const struct store_job *job, struct upload_end *end,
+              struct fz_arena *arena, struct fz_error *err)
+{
+    struct store_job_row row = {0};
+    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
+    enum fz_code code = sql_begin(store->sql, &tx, err);
+    if (code == FZ_OK)
+        code = store_job_lock(store, job, &row, err);
+    if (code == FZ_OK)
+        code = store_unblocked(tx, job, &end->n_unblocked, err);
     if (code != FZ_OK)
         return code;
     const char *result = end->make_result ? end->make_result(end->user, end->symbols, end->n,
@@ -279,6 +264,7 @@ finish_upload(struct store *store, const struct store_job *job, struct upload_en
     return code == FZ_OK ? sql_commit(&tx, err) : code;
 }
 
+/* Each step is a transaction, and may be done again if the worker is lost between two. */
 enum fz_code
 store_job_finish_upload(struct store *store, const struct store_job *job,
                         struct store_symbol *symbols, size_t n, store_upload_result_fn make_result,
@@ -286,11 +272,21 @@ store_job_finish_upload(struct store *store, const struct store_job *job,
                         struct fz_error *err)
 {
     struct upload_end end = {symbols, n, make_result, user, 0};
+    int64_t last_report = 0;
     enum fz_code code = FZ_OK;
     for (int i = 0; i < TRIES; i++) {
-        code = finish_upload(store, job, &end, arena, err);
+        code = register_symbols(store, job, &end, arena, &last_report, err);
         if (code == FZ_OK || !sql_may_retry(store->sql))
             break;
+    }
+    if (code == FZ_OK)
+        code = store_unblock(store, job, symbols, n, last_report, arena, err);
+    for (int i = 0; code == FZ_OK && i < TRIES; i++) {
+        code = answer_upload(store, job, &end, arena, err);
+        if (code == FZ_OK || !sql_may_retry(store->sql))
+            break;
+        if (i + 1 < TRIES)
+            code = FZ_OK;
     }
     if (code == FZ_OK)
         *ret_unblocked = end.n_unblocked;

@@ -57,10 +57,10 @@ try_again(struct store *store, const struct store_job *job, const struct store_j
           int64_t delay_ms, struct fz_error *err)
 {
     int64_t now;
-    enum fz_code code = sql_now(store->sql, &now, err);
+    enum fz_code code = sql_clock(store->sql, &now, err);
     if (code != FZ_OK)
         return code;
-    const struct sql_value args[] = {sql_int(job->id), sql_int(now + delay_ms),
+    const struct sql_value args[] = {sql_int(job->id), sql_int(delay_ms ? now + delay_ms : 0),
                                      sql_int(row->strikes), sql_int(row->deaths)};
     return sql_exec(store->sql,
                     "UPDATE jobs SET state = 0, fence = fence + 1, due_ms = $2, strikes = $3, "
@@ -92,7 +92,7 @@ fail_locked(struct store *store, const struct store_job *job, struct store_job_r
     enum fz_code code = fail_subject(store, job, why, text, err);
     if (code != FZ_OK)
         return code;
-    return row->again ? store_job_requeue(store, job->id, err)
+    return row->again ? store_job_requeue(store, job->id, true, err)
                       : store_job_delete(store, job->id, err);
 }
 
@@ -119,17 +119,13 @@ store_job_fail(struct store *store, const struct store_job *job, enum fz_code wh
 enum fz_code
 store_job_release(struct store *store, const struct store_job *job, struct fz_error *err)
 {
-    int64_t now;
     uint64_t n = 0;
-    enum fz_code code = sql_now(store->sql, &now, err);
-    if (code != FZ_OK)
-        return code;
-    const struct sql_value args[] = {sql_int(job->id), sql_int(job->fence), sql_int(now)};
+    const struct sql_value args[] = {sql_int(job->id), sql_int(job->fence)};
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
-    code = sql_begin(store->sql, &tx, err);
+    enum fz_code code = sql_begin(store->sql, &tx, err);
     if (code == FZ_OK)
         code = sql_exec(tx,
-                        "UPDATE jobs SET state = 0, fence = fence + 1, due_ms = $3, attempt = "
+                        "UPDATE jobs SET state = 0, fence = fence + 1, due_ms = 0, attempt = "
                         "attempt - 1, strikes = "
                         "strikes - 1, again = 0, worker = NULL "
                         "WHERE id = $1 AND fence = $2",
@@ -138,6 +134,54 @@ store_job_release(struct store *store, const struct store_job *job, struct fz_er
         return store_job_not_ours(job, err);
     if (code == FZ_OK)
         code = sql_notify(tx, err);
+    if (code == FZ_OK)
+        code = sql_commit(&tx, err);
+    if (code == FZ_OK)
+        fair_refund(&store->fair, job->kind, job->project_id, job->charged_us);
+    return code;
+}
+
+/* ---- what an earlier run left ---- */
+
+/* Leases and back-offs of an earlier boot are over, and how long jobs have waited since then is
+ * told by the calendar. */
+static enum fz_code
+leave_boot(struct sql *tx, const char *boot, struct fz_error *err)
+{
+    int64_t now, clock;
+    enum fz_code code = sql_now(tx, &now, err);
+    if (code == FZ_OK)
+        code = sql_clock(tx, &clock, err);
+    const struct sql_value name[] = {sql_text(boot)}, args[] = {sql_int(now), sql_int(clock)};
+    if (code == FZ_OK)
+        code = sql_exec(tx, "DELETE FROM queue_clock", NULL, 0, NULL, err);
+    if (code == FZ_OK)
+        code = sql_exec(tx, "INSERT INTO queue_clock (boot) VALUES ($1)", name, 1, NULL, err);
+    if (code == FZ_OK)
+        code = sql_exec(tx,
+                        "UPDATE jobs SET due_ms = CASE WHEN due_ms > 0 THEN 1 ELSE 0 END, "
+                        "since_ms = $2 - CASE WHEN queued_ms < $1 THEN $1 - queued_ms ELSE 0 END "
+                        "WHERE state < 2",
+                        args, FZ_ARRAY_LEN(args), NULL, err);
+    return code;
+}
+
+static enum fz_code
+check_boot(struct store *store, struct fz_error *err)
+{
+    char boot[SQL_BOOT_TEXT];
+    int64_t one;
+    bool same = false;
+    sql_boot(store->sql, boot);
+    const struct sql_value args[] = {sql_text(boot)};
+    enum fz_code code = sql_number(store->sql, "SELECT 1 FROM queue_clock WHERE boot = $1", args, 1,
+                                   &one, &same, err);
+    if (code != FZ_OK || same)
+        return code;
+    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
+    code = sql_begin(store->sql, &tx, err);
+    if (code == FZ_OK)
+        code = leave_boot(tx, boot, err);
     return code == FZ_OK ? sql_commit(&tx, err) : code;
 }
 
@@ -173,20 +217,19 @@ store_job_reclaim(struct store *store, store_worker_gone_fn is_gone, void *user,
     const char **names = NULL;
     size_t n_names = 0;
     uint64_t n_jobs = 0;
-    int64_t now;
-    enum fz_code code = sql_now(store->sql, &now, err);
+    enum fz_code code = check_boot(store, err);
     if (code == FZ_OK)
         code = leasing_workers(store, &arena, &names, &n_names, err);
     for (size_t i = 0; code == FZ_OK && i < n_names; i++) {
         if (!is_gone(user, names[i]))
             continue;
-        const struct sql_value args[] = {sql_text(names[i]), sql_int(now)};
+        const struct sql_value args[] = {sql_text(names[i])};
         uint64_t n = 0;
         FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
         code = sql_begin(store->sql, &tx, err);
         if (code == FZ_OK)
             code = sql_exec(tx,
-                            "UPDATE jobs SET state = 0, fence = fence + 1, due_ms = $2, "
+                            "UPDATE jobs SET state = 0, fence = fence + 1, due_ms = 0, "
                             "strikes = strikes - 1, again = 0, worker = NULL "
                             "WHERE worker = $1 AND state = 1",
                             args, FZ_ARRAY_LEN(args), &n, err);

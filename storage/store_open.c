@@ -118,38 +118,13 @@ count_reports(struct store *store, uint64_t *ret, struct fz_error *err)
     return FZ_OK;
 }
 
-static enum fz_code
-count_jobs(struct store *store, struct store_counts *ret, struct fz_error *err)
-{
-    int64_t now;
-    enum fz_code code = sql_now(store->sql, &now, err);
-    if (code != FZ_OK)
-        return code;
-    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    bool row = false;
-    code = sql_query(store->sql,
-                     "SELECT state, count(*), min(queued_ms) FROM jobs WHERE state < 2 "
-                     "GROUP BY state",
-                     NULL, 0, &rows, err);
-    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
-        uint64_t n = (uint64_t)sql_col_int(&rows, 1);
-        if (sql_col_int(&rows, 0) == STORE_LEASED) {
-            ret->jobs_leased = n;
-            continue;
-        }
-        int64_t age = now - sql_col_int(&rows, 2);
-        ret->jobs_queued = n;
-        ret->oldest_queued_ms = age > 0 ? age : 0;
-    }
-    return code;
-}
-
 enum fz_code
 store_counts(struct store *store, struct store_counts *ret, struct fz_error *err)
 {
     struct store_counts counts = {0};
     int64_t quarantined = 0, symbols = 0, bytes = 0;
-    enum fz_code code = count_jobs(store, &counts, err);
+    struct store_queue queue = {0};
+    enum fz_code code = store_queue_counts(store, &queue, err);
     if (code == FZ_OK)
         code = count_reports(store, &counts.n_reports, err);
     if (code == FZ_OK)
@@ -163,6 +138,9 @@ store_counts(struct store *store, struct store_counts *ret, struct fz_error *err
             sql_number(store->sql, sql_driver(store->sql)->bytes_query, NULL, 0, &bytes, NULL, err);
     if (code != FZ_OK)
         return code;
+    counts.jobs_queued = queue.n_waiting;
+    counts.jobs_leased = queue.n_running;
+    counts.oldest_queued_ms = queue.oldest_ms;
     counts.jobs_quarantined = (uint64_t)quarantined;
     counts.n_symbols = (uint64_t)symbols;
     counts.database_bytes = (uint64_t)bytes;

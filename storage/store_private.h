@@ -5,13 +5,17 @@
 #define STORE_PRIVATE_H
 
 #include "base/buffer.h"
+#include "storage/fair.h"
 #include "storage/sql.h"
 #include "storage/store.h"
 
 struct store {
     struct sql *sql;
-    unsigned n_claims; /* which kind of job the next claim prefers */
-    int64_t swept_ms;  /* monotonic: when transient reports were last cleared away */
+    unsigned n_claims;   /* which kind of job the next claim prefers */
+    struct fair fair;    /* what this worker has done for each project */
+    bool no_uploads;     /* leave them to others */
+    int64_t lanes_after; /* the next claim looks at projects beyond this one */
+    int64_t swept_ms;    /* monotonic: when transient reports were last cleared away */
 };
 
 /* Bytes at most that a column for lists keeps of a text; PostgreSQL cannot index much more. */
@@ -19,6 +23,10 @@ enum { STORE_TEXT_SHORT = 256, STORE_TEXT_LONG = 4096 };
 
 /* Values of jobs.state. */
 enum { STORE_QUEUED = 0, STORE_LEASED = 1, STORE_QUARANTINED = 2 };
+
+/* Values of jobs.priority: somebody sent it just now; somebody asked for it to be done again; it is
+ * done again because symbols came or the program changed. */
+enum store_priority { STORE_FRESH = 0, STORE_ASKED = 1, STORE_LATE = 2 };
 
 /* 32 lower-case hex digits. */
 bool store_is_id(const char *text);
@@ -105,6 +113,16 @@ FZ_MUST_CHECK enum fz_code store_rebuild_with_maps(struct store *store, const st
 FZ_MUST_CHECK enum fz_code store_upload_add(struct sql *tx, const struct store_upload *upload,
                                             struct fz_arena *arena, struct fz_error *err);
 
+/* Queue the reports that wait for one of the files that are ready, of those whose key is not beyond
+ * `last_report`; several transactions. CONFLICT: the job was lost in between. */
+FZ_MUST_CHECK enum fz_code store_unblock(struct store *store, const struct store_job *job,
+                                         const struct store_symbol *symbols, size_t n,
+                                         int64_t last_report, struct fz_arena *arena,
+                                         struct fz_error *err);
+/* How many reports the job's upload has queued. */
+FZ_MUST_CHECK enum fz_code store_unblocked(struct sql *tx, const struct store_job *job,
+                                           uint64_t *ret, struct fz_error *err);
+
 /* Lock the job's row if the fence still holds (else CONFLICT). */
 struct store_job_row {
     int64_t seen_seq, strikes, deaths;
@@ -119,8 +137,17 @@ FZ_MUST_CHECK enum fz_code store_job_quarantine(struct store *store, const struc
                                                 struct fz_error *err);
 /* CONFLICT, in the words that all functions share. */
 FZ_MUST_CHECK enum fz_code store_job_not_ours(const struct store_job *job, struct fz_error *err);
-/* The same job again: fresh counters, due now. */
-FZ_MUST_CHECK enum fz_code store_job_requeue(struct store *store, int64_t id, struct fz_error *err);
+/* A new job, due now. Inside a transaction. */
+FZ_MUST_CHECK enum fz_code store_job_add(struct sql *tx, int64_t project_id,
+                                         enum store_job_kind kind, const char *subject,
+                                         enum store_priority priority, struct fz_error *err);
+/* The same job again: fresh counters, due now; `asked`: somebody waits for it. */
+FZ_MUST_CHECK enum fz_code store_job_requeue(struct store *store, int64_t id, bool asked,
+                                             struct fz_error *err);
+/* What a claim looks at: one row for each kind, priority and project that has something to do. */
+extern const char store_lanes_query[];
+/* Delete transient reports that nobody came to fetch; does something once a minute. */
+void store_sweep_transient(struct store *store);
 
 /* An opaque place in a list, "sort key, then id": base64url of both. */
 const char *store_cursor_make(struct fz_arena *arena, int64_t time_ms, const char *id);

@@ -117,7 +117,7 @@ insert_row(struct sql *tx, struct outcome *outcome, int64_t *ret_key, struct fz_
 }
 
 static enum fz_code
-insert_one(struct sql *tx, struct outcome *outcome, int64_t now, struct fz_error *err)
+insert_one(struct sql *tx, struct outcome *outcome, struct fz_error *err)
 {
     const struct store_packed *packed = outcome->packed;
     const struct store_report_new *item = packed->item;
@@ -132,12 +132,7 @@ insert_one(struct sql *tx, struct outcome *outcome, int64_t now, struct fz_error
                     FZ_ARRAY_LEN(body), NULL, err);
     if (code != FZ_OK)
         return code;
-    const struct sql_value job[] = {sql_int(item->project_id), sql_int(STORE_JOB_REPORT),
-                                    sql_text(outcome->id), sql_int(now)};
-    return sql_exec(tx,
-                    "INSERT INTO jobs (project_id, kind, subject, due_ms, queued_ms) "
-                    "VALUES ($1, $2, $3, $4, $4)",
-                    job, FZ_ARRAY_LEN(job), NULL, err);
+    return store_job_add(tx, item->project_id, STORE_JOB_REPORT, outcome->id, STORE_FRESH, err);
 }
 
 static enum fz_code
@@ -159,11 +154,9 @@ store_count_reports(struct sql *tx, int64_t n, struct fz_error *err)
 static enum fz_code
 insert_batch(struct store *store, struct outcome *outcomes, size_t n, struct fz_error *err)
 {
-    int64_t now = 0, n_new = 0, known_project = 0;
+    int64_t n_new = 0, known_project = 0;
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
     enum fz_code code = sql_begin(store->sql, &tx, err);
-    if (code == FZ_OK)
-        code = sql_now(tx, &now, err);
     for (size_t i = 0; code == FZ_OK && i < n; i++) {
         struct outcome *outcome = &outcomes[i];
         const struct store_report_new *item = outcome->packed->item;
@@ -181,7 +174,7 @@ insert_batch(struct store *store, struct outcome *outcomes, size_t n, struct fz_
             continue;
         }
         known_project = item->project_id;
-        code = insert_one(tx, outcome, now, err);
+        code = insert_one(tx, outcome, err);
         n_new += !outcome->is_duplicate && !item->transient;
     }
     if (code == FZ_OK)

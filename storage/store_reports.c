@@ -194,21 +194,26 @@ store_report_reprocess(struct store *store, int64_t project_id, const char *id,
 {
     if (!store_is_id(id))
         return no_report(err);
-    int64_t now = 0;
+    int64_t now = 0, clock = 0;
     uint64_t n = 0;
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
     enum fz_code code = sql_begin(store->sql, &tx, err);
     if (code == FZ_OK)
         code = sql_now(tx, &now, err);
+    if (code == FZ_OK)
+        code = sql_clock(tx, &clock, err);
     /* A job that is being worked on keeps its lease and is queued once more at its end. */
-    const struct sql_value args[] = {sql_int(project_id), sql_text(id), sql_int(now)};
+    const struct sql_value args[] = {sql_int(project_id), sql_text(id), sql_int(now),
+                                     sql_int(clock)};
     if (code == FZ_OK)
         code = sql_exec(
             tx,
-            "INSERT INTO jobs (project_id, kind, subject, due_ms, queued_ms) "
-            "SELECT project_id, 1, id, $3, $3 FROM reports WHERE project_id = $1 AND id = $2 "
+            "INSERT INTO jobs (project_id, kind, subject, priority, due_ms, queued_ms, since_ms) "
+            "SELECT project_id, 1, id, 1, 0, $3, $4 FROM reports WHERE project_id = $1 AND id = $2 "
             "ON CONFLICT (project_id, kind, subject) DO UPDATE SET "
             "again = CASE WHEN jobs.state = 1 THEN 1 ELSE 0 END, "
+            "priority = CASE WHEN jobs.state = 2 OR jobs.priority > 1 THEN 1 ELSE jobs.priority "
+            "END, "
             "due_ms = CASE WHEN jobs.state = 1 THEN jobs.due_ms ELSE excluded.due_ms END, "
             "attempt = CASE WHEN jobs.state = 1 THEN jobs.attempt ELSE 0 END, "
             "strikes = CASE WHEN jobs.state = 1 THEN jobs.strikes ELSE 0 END, "

@@ -27,12 +27,8 @@ store_upload_add(struct sql *tx, const struct store_upload *upload, struct fz_ar
         return code;
     if (!created)
         return fz_fail(err, FZ_E_CONFLICT, "there is an upload %s already", upload->id);
-    const struct sql_value job[] = {sql_int(upload->project_id), sql_text(upload->id),
-                                    sql_int(now)};
-    code = sql_exec(tx,
-                    "INSERT INTO jobs (project_id, kind, subject, due_ms, queued_ms) "
-                    "VALUES ($1, 2, $2, $3, $3)",
-                    job, FZ_ARRAY_LEN(job), NULL, err);
+    code = store_job_add(tx, upload->project_id, STORE_JOB_UPLOAD, upload->id,
+                         upload->is_rebuild ? STORE_LATE : STORE_FRESH, err);
     return code == FZ_OK ? sql_notify(tx, err) : code;
 }
 

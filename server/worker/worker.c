@@ -13,8 +13,15 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "server/worker/job.h"
+#include "server/worker/slot.h"
 
-enum { IDLE_WAIT_MS = 1000, TROUBLE_WAIT_MS = 1000, SCHEMA_EVERY_MS = 10 * 1000, QUOTED = 400 };
+enum {
+    IDLE_WAIT_MS = 1000,
+    TROUBLE_WAIT_MS = 1000,
+    SCHEMA_EVERY_MS = 10 * 1000,
+    HOLD_MS = 30,
+    QUOTED = 400
+};
 
 enum fz_code
 job_child_failure(const struct child_process *child, struct fz_error *err)
@@ -163,6 +170,7 @@ run_first(struct worker *w)
     enum metrics_job_result result = end_job(w, &job, code, died, &err);
     drop_held(w, 0);
     int64_t ms = fz_time_monotonic_ms() - began;
+    store_job_spent(w->store, &job, ms * 1000);
     observe(w, &job, result, died, ms);
     log_job(&job, &made, result, &err, ms);
 }
@@ -198,11 +206,13 @@ static enum fz_code
 work(struct worker *w, worker_stop_fn stop, void *user, struct fz_error *ret_err)
 {
     bool in_trouble = false;
+    int slot = worker_slot_take(w->config->group_fd);
     w->checked_ms = fz_time_monotonic_ms(); /* store_open() has just done it */
     while (!stop(user)) {
         if (check_schema(w, ret_err) != FZ_OK)
             return FZ_E_CONFLICT;
         job_sweep(w);
+        store_job_no_uploads(w->store, worker_slot_is_reserved(w->config->group_fd, slot));
         struct fz_error err;
         enum fz_code code = store_job_claim(w->store, w->config->name, JOB_BATCH, JOB_LEASE_MS,
                                             w->held, &w->n_held, &err);
@@ -219,7 +229,7 @@ work(struct worker *w, worker_stop_fn stop, void *user, struct fz_error *ret_err
         if (in_trouble)
             fz_log(FZ_LOG_INFO, "jobs can be claimed again", "worker=%s", w->config->name);
         in_trouble = false;
-        w->beat_ms = fz_time_monotonic_ms();
+        int64_t claimed_ms = w->beat_ms = fz_time_monotonic_ms();
         if (w->n_held == 0)
             store_wait_change(w->store, IDLE_WAIT_MS);
         while (w->n_held > 0 && !stop(user)) {
@@ -227,6 +237,9 @@ work(struct worker *w, worker_stop_fn stop, void *user, struct fz_error *ret_err
             run_first(w);
             if (job_beat(w, NULL) == FZ_E_CONFLICT)
                 drop_held(w, 0);
+            /* They take longer than was known: others may have come that should go first. */
+            if (fz_time_monotonic_ms() - claimed_ms > HOLD_MS)
+                release_held(w, 0);
         }
     }
     release_held(w, 0);

@@ -66,6 +66,7 @@ int contract_run_migrate(void);
 int contract_run_reports(void);
 int contract_run_list(void);
 int contract_run_jobs(void);
+int contract_run_queue(void);
 int contract_run_unblock(void);
 int contract_run_rebuild(void);
 int contract_run_processes(void);

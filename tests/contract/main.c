@@ -261,6 +261,7 @@ main(int argc, char **argv)
     n_failed += contract_run_reports();
     n_failed += contract_run_list();
     n_failed += contract_run_jobs();
+    n_failed += contract_run_queue();
     n_failed += contract_run_unblock();
     n_failed += contract_run_rebuild();
     n_failed += contract_run_isolation();

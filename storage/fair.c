@@ -1,0 +1,93 @@
+#include "storage/fair.h"
+
+/* A job whose cost is not known, and the most that a project may be behind: longer jobs are the
+ * other projects' loss, but none is locked out for minutes because of one. */
+static const int64_t COST_UNKNOWN_US = 1000, DEBT_MAX_US = 30 * 1000 * 1000;
+
+static const struct fair_share *
+find(const struct fair *fair, int64_t kind, int64_t project_id)
+{
+    for (size_t i = 0; i < fair->n; i++)
+        if (fair->shares[i].project_id == project_id && fair->shares[i].kind == kind)
+            return &fair->shares[i];
+    return NULL;
+}
+
+static int64_t
+now_of(const struct fair *fair, int64_t kind)
+{
+    return kind >= 0 && kind < FAIR_KINDS ? fair->now_us[kind] : 0;
+}
+
+int64_t
+fair_start(const struct fair *fair, int64_t kind, int64_t project_id)
+{
+    const struct fair_share *share = find(fair, kind, project_id);
+    int64_t now = now_of(fair, kind);
+    return share && share->time_us > now ? share->time_us : now;
+}
+
+int64_t
+fair_cost(const struct fair *fair, int64_t kind, int64_t project_id)
+{
+    const struct fair_share *share = find(fair, kind, project_id);
+    return share ? share->cost_us : 0;
+}
+
+/* The project's share, new if need be; of too many the one that is furthest back makes room. */
+static struct fair_share *
+touch(struct fair *fair, int64_t kind, int64_t project_id)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < fair->n; i++) {
+        if (fair->shares[i].project_id == project_id && fair->shares[i].kind == kind)
+            return &fair->shares[i];
+        if (fair->shares[i].time_us - now_of(fair, fair->shares[i].kind) <
+            fair->shares[at].time_us - now_of(fair, fair->shares[at].kind))
+            at = i;
+    }
+    if (fair->n < FAIR_PROJECTS)
+        at = fair->n++;
+    fair->shares[at] = (struct fair_share){.project_id = project_id, .kind = kind};
+    return &fair->shares[at];
+}
+
+static void
+bound(const struct fair *fair, struct fair_share *share)
+{
+    int64_t now = now_of(fair, share->kind);
+    if (share->time_us > now + DEBT_MAX_US)
+        share->time_us = now + DEBT_MAX_US;
+}
+
+int64_t
+fair_charge(struct fair *fair, int64_t kind, int64_t project_id, size_t n)
+{
+    int64_t start = fair_start(fair, kind, project_id);
+    struct fair_share *share = touch(fair, kind, project_id);
+    int64_t each = share->cost_us ? share->cost_us : COST_UNKNOWN_US;
+    if (kind >= 0 && kind < FAIR_KINDS)
+        fair->now_us[kind] = start;
+    share->time_us = start + each * (int64_t)n;
+    bound(fair, share);
+    return each;
+}
+
+void
+fair_settle(struct fair *fair, int64_t kind, int64_t project_id, int64_t charged_us,
+            int64_t spent_us)
+{
+    struct fair_share *share = touch(fair, kind, project_id);
+    share->time_us += spent_us - charged_us;
+    bound(fair, share);
+    if (spent_us < 1)
+        spent_us = 1;
+    share->cost_us = share->cost_us ? (3 * share->cost_us + spent_us) / 4 : spent_us;
+}
+
+void
+fair_refund(struct fair *fair, int64_t kind, int64_t project_id, int64_t charged_us)
+{
+    if (find(fair, kind, project_id))
+        touch(fair, kind, project_id)->time_us -= charged_us;
+}

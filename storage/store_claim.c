@@ -1,0 +1,446 @@
+/*
+ * Which job is next: who claims, and how the queue stands.
+ *
+ * A claim looks at the lanes that have something to do, one of each (kind, priority, project), which
+ * are found with one step in an index each, however many jobs wait in them. Of one kind the best
+ * priority goes first, and within it the project that has had the smallest share of this worker's
+ * time (fair.h). Every eighth claim begins with one job of a later priority, so that a flood of
+ * fresh reports slows the others down but does not stop them.
+ *
+ * What may be claimed at once has due_ms = 0; leases that ran out and back-offs that are over are
+ * brought back to that first (wake). So the clock decides about those two only.
+ */
+#include "storage/store_private.h"
+
+#include <stdio.h>
+
+/* A job is not to blame if its worker ended together with the server (store_job_reclaim), but one
+ * that takes the machine down with it each time must come to an end too. */
+static const unsigned ATTEMPTS_EVER = 20;
+/* No lease and no back-off is longer: a time further ahead was made by another clock. */
+static const int64_t LEASE_MAX_MS = 10 * 60 * 1000, BACK_OFF_MAX_MS = 4 * 3600 * 1000;
+/* As much work as one claim may take, by what jobs cost lately: others have to wait for its end. */
+static const int64_t HOLD_US = 20 * 1000;
+
+enum { CLAIM_MAX = 64, LANES_MAX = 4096, WAKE_AT_ONCE = 64, TURNS = 8 };
+
+struct lane {
+    int64_t kind, priority, project_id;
+    bool is_done; /* nothing more to claim in it */
+};
+
+struct claim {
+    struct store *store;
+    const char *worker;
+    int64_t now, lease_ms, left_us;
+    struct lane *lanes;
+    size_t n_lanes;
+    int64_t order[3]; /* the rank of each priority */
+    struct store_job jobs[CLAIM_MAX];
+    int64_t strikes[CLAIM_MAX];
+    size_t n;
+};
+
+/* ---- leases and back-offs that are over ---- */
+
+static enum fz_code
+wake(struct store *store, int64_t now, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(now), sql_int(now + BACK_OFF_MAX_MS),
+                                     sql_int(now + LEASE_MAX_MS), sql_int(WAKE_AT_ONCE)};
+    int64_t any = 0;
+    enum fz_code code = sql_number(
+        store->sql,
+        "SELECT CASE WHEN EXISTS (SELECT 1 FROM jobs WHERE state < 2 AND due_ms > 0 AND state = 0 "
+        "AND due_ms <= $1) OR EXISTS (SELECT 1 FROM jobs WHERE state < 2 AND due_ms > 0 AND "
+        "state = 0 AND due_ms > $2) OR EXISTS (SELECT 1 FROM jobs WHERE state < 2 AND due_ms > 0 "
+        "AND state = 1 AND due_ms <= $1) OR EXISTS (SELECT 1 FROM jobs WHERE state < 2 AND "
+        "due_ms > 0 AND state = 1 AND due_ms > $3) THEN 1 ELSE 0 END",
+        args, 3, &any, NULL, err);
+    if (code != FZ_OK || !any)
+        return code;
+    char text[512];
+    snprintf(text, sizeof(text),
+             "UPDATE jobs SET state = 0, due_ms = 0 WHERE id IN (SELECT id FROM jobs WHERE "
+             "state < 2 AND due_ms > 0 AND (due_ms <= $1 OR (state = 0 AND due_ms > $2) OR "
+             "(state = 1 AND due_ms > $3)) LIMIT $4%s)",
+             sql_driver(store->sql)->skip_locked);
+    return sql_exec(store->sql, text, args, FZ_ARRAY_LEN(args), NULL, err);
+}
+
+/* ---- lanes ---- */
+
+/* Each step jumps to the next project in the index; what stands in between is not read. */
+#define NEXT_PROJECT(of, after)                                                            \
+    "(SELECT j.project_id FROM jobs j WHERE j.state = 0 AND j.due_ms = 0 AND j.kind = " of \
+    ".kind AND j.priority = " of ".priority AND j.project_id > " after                     \
+    " ORDER BY j.project_id LIMIT 1)"
+#define LANES                                                                                      \
+    "WITH RECURSIVE classes (kind, priority) AS (VALUES (1, 0), (1, 1), (1, 2), (2, 0), (2, 1), "  \
+    "(2, 2)), lanes (kind, priority, project_id) AS (SELECT c.kind, c.priority, " NEXT_PROJECT(    \
+        "c", "$1") " FROM classes c UNION ALL SELECT l.kind, l.priority, " NEXT_PROJECT("l",       \
+                                                                                        "l."       \
+                                                                                        "project_" \
+                                                                                        "id") " F" \
+                                                                                              "RO" \
+                                                                                              "M " \
+                                                                                              "la" \
+                                                                                              "ne" \
+                                                                                              "s " \
+                                                                                              "l " \
+                                                                                              "WH" \
+                                                                                              "ER" \
+                                                                                              "E " \
+                                                                                              "l." \
+                                                                                              "pr" \
+                                                                                              "oj" \
+                                                                                              "ec" \
+                                                                                              "t_" \
+                                                                                              "id" \
+                                                                                              " I" \
+                                                                                              "S " \
+                                                                                              "NO" \
+                                                                                              "T " \
+                                                                                              "NU" \
+                                                                                              "LL" \
+                                                                                              ") "
+
+const char store_lanes_query[] =
+    LANES "SELECT kind, priority, project_id FROM lanes WHERE project_id IS NOT NULL LIMIT $2";
+
+static enum fz_code
+find_lanes(struct store *store, struct fz_arena *arena, struct claim *claim, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(store->lanes_after), sql_int(LANES_MAX)};
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    size_t room = 0;
+    bool row = false;
+    int64_t last = 0;
+    /* Planned each time: the best plan for an empty queue may be the worst for a full one. */
+    enum fz_code code =
+        sql_query_once(store->sql, store_lanes_query, args, FZ_ARRAY_LEN(args), &rows, err);
+    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
+        struct lane lane = {sql_col_int(&rows, 0), sql_col_int(&rows, 1), sql_col_int(&rows, 2),
+                            false};
+        last = lane.project_id;
+        if (lane.kind == STORE_JOB_UPLOAD && store->no_uploads)
+            continue;
+        claim->lanes =
+            store_grow(arena, claim->lanes, claim->n_lanes, &room, sizeof(*claim->lanes));
+        if (!claim->lanes)
+            return fz_arena_fail(arena, err);
+        claim->lanes[claim->n_lanes++] = lane;
+    }
+    /* So many projects at once: the others are looked at by the next claim. */
+    store->lanes_after = claim->n_lanes >= LANES_MAX - 1 ? last : 0;
+    return code;
+}
+
+static bool
+goes_before(const struct claim *claim, const struct lane *a, const struct lane *b)
+{
+    if (a->priority != b->priority)
+        return claim->order[a->priority] < claim->order[b->priority];
+    const struct fair *fair = &claim->store->fair;
+    int64_t start_a = fair_start(fair, a->kind, a->project_id);
+    int64_t start_b = fair_start(fair, b->kind, b->project_id);
+    return start_a != start_b ? start_a < start_b : a->project_id < b->project_id;
+}
+
+/* The lane of this kind that is next, and how many of its priority there are; NULL: none. */
+static struct lane *
+choose_lane(const struct claim *claim, int64_t kind, size_t *ret_n)
+{
+    struct lane *best = NULL;
+    for (size_t i = 0; i < claim->n_lanes; i++) {
+        struct lane *lane = &claim->lanes[i];
+        if (lane->kind != kind || lane->is_done)
+            continue;
+        if (!best || goes_before(claim, lane, best))
+            best = lane;
+    }
+    *ret_n = 0;
+    for (size_t i = 0; best && i < claim->n_lanes; i++) {
+        const struct lane *lane = &claim->lanes[i];
+        *ret_n += lane->kind == kind && !lane->is_done && lane->priority == best->priority;
+    }
+    return best;
+}
+
+/* ---- claim ---- */
+
+/* Lease up to `max` jobs of one lane, oldest first. seen_seq is read in the same statement, so
+ * whatever symbol files are counted in it were visible before the worker looks anything up. */
+static enum fz_code
+claim_lane(struct sql *tx, struct claim *claim, const struct lane *lane, size_t max,
+           struct fz_error *err)
+{
+    const struct sql_driver *driver = sql_driver(tx);
+    char text[768];
+    snprintf(text, sizeof(text),
+             "WITH due AS MATERIALIZED (SELECT id FROM jobs WHERE state = 0 AND due_ms = 0 AND "
+             "kind = $1 AND priority = $2 AND project_id = $3 ORDER BY id LIMIT $4%s) "
+             "UPDATE jobs SET state = 1, fence = fence + 1, attempt = attempt + 1, "
+             "strikes = strikes + 1, due_ms = $5, worker = $6, "
+             "seen_seq = (SELECT symbol_seq FROM projects WHERE projects.id = jobs.project_id) "
+             "WHERE id %sSELECT id FROM due%s "
+             "RETURNING id, project_id, subject, attempt, fence, queued_ms, strikes",
+             driver->skip_locked, driver->in_few, driver->in_few_end);
+    const struct sql_value args[] = {sql_int(lane->kind),
+                                     sql_int(lane->priority),
+                                     sql_int(lane->project_id),
+                                     sql_int((int64_t)max),
+                                     sql_int(claim->now + claim->lease_ms),
+                                     sql_text(claim->worker)};
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    bool row = false;
+    enum fz_code code = sql_query_once(tx, text, args, FZ_ARRAY_LEN(args), &rows, err);
+    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row &&
+           claim->n < CLAIM_MAX) {
+        struct store_job *job = &claim->jobs[claim->n];
+        *job = (struct store_job){.id = sql_col_int(&rows, 0),
+                                  .kind = (enum store_job_kind)lane->kind,
+                                  .project_id = sql_col_int(&rows, 1),
+                                  .attempt = (unsigned)sql_col_int(&rows, 3),
+                                  .fence = sql_col_int(&rows, 4),
+                                  .queued_ms = sql_col_int(&rows, 5)};
+        sql_col_copy(&rows, 2, job->subject, sizeof(job->subject));
+        claim->strikes[claim->n++] = sql_col_int(&rows, 6);
+    }
+    return code;
+}
+
+/* How many of a lane's jobs to take, of `max`: its part of what is left, and no more than takes
+ * HOLD_US, but at least the first one. */
+static size_t
+part_of(const struct claim *claim, const struct lane *lane, size_t max, size_t n_lanes)
+{
+    size_t n = (max + n_lanes - 1) / n_lanes;
+    int64_t cost = fair_cost(&claim->store->fair, lane->kind, lane->project_id);
+    if (cost > 0 && (int64_t)n > claim->left_us / cost)
+        n = claim->left_us > 0 ? (size_t)(claim->left_us / cost) : 0;
+    return n == 0 && claim->n == 0 ? 1 : n;
+}
+
+/* Lease up to `max` jobs of one kind. */
+static enum fz_code
+claim_kind(struct sql *tx, struct claim *claim, int64_t kind, size_t max, struct fz_error *err)
+{
+    enum fz_code code = FZ_OK;
+    struct fair *fair = &claim->store->fair;
+    for (size_t end = claim->n + max; code == FZ_OK && claim->n < end;) {
+        size_t n_lanes = 0, first = claim->n;
+        struct lane *lane = choose_lane(claim, kind, &n_lanes);
+        size_t want = lane ? part_of(claim, lane, end - claim->n, n_lanes) : 0;
+        if (want == 0)
+            break;
+        code = claim_lane(tx, claim, lane, want, err);
+        size_t got = claim->n - first;
+        lane->is_done = got < want;
+        if (code != FZ_OK || got == 0)
+            continue;
+        claim->left_us -= (int64_t)got * fair_cost(fair, kind, lane->project_id);
+        int64_t each = fair_charge(fair, kind, lane->project_id, got);
+        for (size_t i = first; i < claim->n; i++)
+            claim->jobs[i].charged_us = each;
+    }
+    return code;
+}
+
+/* Take out of the claim what has been tried too often. */
+static enum fz_code
+drop_used_up(struct claim *claim, struct fz_error *err)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < claim->n; i++) {
+        struct store_job *job = &claim->jobs[i];
+        if (claim->strikes[i] <= STORE_JOB_ATTEMPTS && job->attempt <= ATTEMPTS_EVER) {
+            claim->jobs[kept++] = *job;
+            continue;
+        }
+        char text[128];
+        snprintf(text, sizeof(text), "given up after %u attempts whose worker was lost",
+                 job->attempt - 1);
+        enum fz_code code = store_job_quarantine(claim->store, job, FZ_E_INTERNAL, text, err);
+        if (code != FZ_OK)
+            return code;
+    }
+    claim->n = kept;
+    return FZ_OK;
+}
+
+static void
+set_order(struct claim *claim, int64_t first)
+{
+    for (int64_t i = 0; i < 3; i++)
+        claim->order[i] = i == first ? -1 : i;
+}
+
+/* The two kinds share what is free, and take turns at the odd one, so that neither a flood of
+ * reports nor one of dSYMs keeps the other waiting. */
+static enum fz_code
+claim_all(struct sql *tx, struct claim *claim, size_t max, struct fz_error *err)
+{
+    unsigned turn = claim->store->n_claims++;
+    int64_t first = turn % 2 == 0 ? STORE_JOB_UPLOAD : STORE_JOB_REPORT;
+    int64_t second = turn % 2 == 0 ? STORE_JOB_REPORT : STORE_JOB_UPLOAD;
+    enum fz_code code = FZ_OK;
+    if (turn / 2 % TURNS >= TURNS - 2) {
+        set_order(claim, turn / 2 % TURNS == TURNS - 1 ? STORE_LATE : STORE_ASKED);
+        code = claim_kind(tx, claim, first, 1, err);
+    }
+    set_order(claim, STORE_FRESH);
+    size_t half = (max + 1) / 2;
+    if (code == FZ_OK && claim->n < half)
+        code = claim_kind(tx, claim, first, half - claim->n, err);
+    if (code == FZ_OK)
+        code = claim_kind(tx, claim, second, max - claim->n, err);
+    if (code == FZ_OK)
+        code = claim_kind(tx, claim, first, max - claim->n, err);
+    return code;
+}
+
+static enum fz_code
+claim_in_transaction(struct claim *claim, size_t max, struct fz_error *err)
+{
+    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
+    enum fz_code code = sql_begin(claim->store->sql, &tx, err);
+    if (code == FZ_OK)
+        code = claim_all(tx, claim, max, err);
+    size_t n_claimed = claim->n;
+    if (code == FZ_OK)
+        code = drop_used_up(claim, err);
+    if (code == FZ_OK && claim->n < n_claimed)
+        code = sql_notify(tx, err); /* somebody may be waiting for the report that was given up */
+    return code == FZ_OK ? sql_commit(&tx, err) : code;
+}
+
+enum fz_code
+store_job_claim(struct store *store, const char *worker, size_t max, int64_t lease_ms,
+                struct store_job *ret, size_t *ret_n, struct fz_error *err)
+{
+    if (max > CLAIM_MAX)
+        max = CLAIM_MAX;
+    /* Not due again within this very claim, whatever the caller asks for. */
+    if (lease_ms < 1)
+        lease_ms = 1;
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(4 * 1024 * 1024);
+    struct claim claim = {
+        .store = store, .worker = worker, .lease_ms = lease_ms, .left_us = HOLD_US};
+    enum fz_code code = sql_clock(store->sql, &claim.now, err);
+    if (code == FZ_OK)
+        code = wake(store, claim.now, err);
+    if (code == FZ_OK)
+        code = find_lanes(store, &arena, &claim, err);
+    if (code != FZ_OK)
+        return code;
+    if (claim.n_lanes == 0 || max == 0) {
+        *ret_n = 0;
+        store_sweep_transient(store);
+        return FZ_OK;
+    }
+    struct fair before = store->fair;
+    code = claim_in_transaction(&claim, max, err);
+    if (code != FZ_OK) {
+        store->fair = before;
+        return code;
+    }
+    if (claim.n)
+        memcpy(ret, claim.jobs, claim.n * sizeof(*ret));
+    *ret_n = claim.n;
+    return FZ_OK;
+}
+
+void
+store_job_spent(struct store *store, const struct store_job *job, int64_t spent_us)
+{
+    fair_settle(&store->fair, job->kind, job->project_id, job->charged_us, spent_us);
+}
+
+void
+store_job_no_uploads(struct store *store, bool no_uploads)
+{
+    store->no_uploads = no_uploads;
+}
+
+/* ---- how the queue stands ---- */
+
+static enum fz_code
+count_ready(struct store *store, struct store_queue *ret, struct fz_error *err)
+{
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    bool row = false;
+    enum fz_code code =
+        sql_query(store->sql,
+                  "SELECT kind, priority, count(*) FROM jobs WHERE state = 0 AND due_ms = 0 "
+                  "GROUP BY kind, priority",
+                  NULL, 0, &rows, err);
+    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
+        int64_t priority = sql_col_int(&rows, 1);
+        uint64_t n = (uint64_t)sql_col_int(&rows, 2);
+        ret->n_waiting += n;
+        if (priority == STORE_FRESH)
+            ret->n_fresh += n;
+        else if (priority == STORE_ASKED)
+            ret->n_asked += n;
+        else
+            ret->n_late += n;
+    }
+    return code;
+}
+
+/* Leases, and what waits for another attempt. */
+static enum fz_code
+count_timed(struct store *store, struct store_queue *ret, int64_t *since, struct fz_error *err)
+{
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    bool row = false;
+    enum fz_code code =
+        sql_query(store->sql,
+                  "SELECT state, count(*), min(since_ms) FROM jobs WHERE state < 2 AND "
+                  "due_ms > 0 GROUP BY state",
+                  NULL, 0, &rows, err);
+    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
+        uint64_t n = (uint64_t)sql_col_int(&rows, 1);
+        if (sql_col_int(&rows, 0) == STORE_LEASED) {
+            ret->n_running = n;
+            continue;
+        }
+        ret->n_delayed = n;
+        ret->n_waiting += n;
+        if (sql_col_int(&rows, 2) < *since)
+            *since = sql_col_int(&rows, 2);
+    }
+    return code;
+}
+
+enum fz_code
+store_queue_counts(struct store *store, struct store_queue *ret, struct fz_error *err)
+{
+    struct store_queue queue = {0};
+    int64_t now = 0, since = INT64_MAX, first = 0;
+    bool found = false;
+    const struct sql_value args[] = {sql_int(0)};
+    enum fz_code code = sql_clock(store->sql, &now, err);
+    if (code == FZ_OK)
+        code = count_ready(store, &queue, err);
+    if (code == FZ_OK)
+        code = count_timed(store, &queue, &since, err);
+    /* The first of each lane has waited longest in it. */
+    if (code == FZ_OK && queue.n_waiting > queue.n_delayed)
+        code = sql_number(
+            store->sql,
+            LANES "SELECT (SELECT j.since_ms FROM jobs j WHERE j.state = 0 AND j.due_ms = 0 AND "
+                  "j.kind = l.kind AND j.priority = l.priority AND j.project_id = l.project_id "
+                  "ORDER BY j.id LIMIT 1) AS since FROM lanes l WHERE l.project_id IS NOT NULL "
+                  "ORDER BY since LIMIT 1",
+            args, 1, &first, &found, err);
+    if (code != FZ_OK)
+        return code;
+    if (found && first < since)
+        since = first;
+    if (queue.n_waiting > 0 && since < now)
+        queue.oldest_ms = now - since;
+    *ret = queue;
+    return FZ_OK;
+}

@@ -1,0 +1,339 @@
+/* The order of claims: priorities, projects, kinds; and what the queue costs when it is full. */
+#include "contract.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "storage/sql.h"
+#include "storage/store_private.h"
+
+static void
+post(struct contract *c, int64_t project, int n, char ret_ids[][STORE_ID_TEXT])
+{
+    static int number;
+    for (int i = 0; i < n; i++) {
+        char body[32];
+        snprintf(body, sizeof(body), "report %d", number++);
+        contract_report(c, project, body, ret_ids[i]);
+    }
+}
+
+/* n reports that are done and wait for image `x`. */
+static void
+post_waiting(struct contract *c, int64_t project, int n, char ret_ids[][STORE_ID_TEXT])
+{
+    post(c, project, n, ret_ids);
+    for (int i = 0; i < n; i++) {
+        struct store_job job = contract_claim(c, NULL);
+        assert_ok(c, contract_finish(c, &job, "x"));
+    }
+}
+
+/* Claim the upload, whatever else there is. */
+static struct store_job
+claim_upload(struct contract *c, const char *id)
+{
+    struct store_job jobs[64], found = {0};
+    size_t n = contract_claim_all(c, jobs, 64);
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(jobs[i].subject, id) == 0)
+            found = jobs[i];
+        else
+            assert_ok(c, store_job_release(c->store, &jobs[i], &c->err));
+    }
+    assert_int_equal(found.kind, STORE_JOB_UPLOAD);
+    return found;
+}
+
+static uint64_t
+upload_symbols(struct contract *c, int64_t project)
+{
+    char id[STORE_ID_TEXT];
+    uint64_t n = 99;
+    contract_upload(c, project, id);
+    struct store_job job = claim_upload(c, id);
+    assert_ok(c, contract_finish_upload(c, &job, "x", "ready", &n));
+    return n;
+}
+
+static struct store_queue
+counts(struct contract *c)
+{
+    struct store_queue queue;
+    assert_ok(c, store_queue_counts(c->store, &queue, &c->err));
+    return queue;
+}
+
+static void
+test_fresh_goes_first(void **state)
+{
+    struct contract *c = *state;
+    char late[3][STORE_ID_TEXT], done[1][STORE_ID_TEXT], fresh[2][STORE_ID_TEXT],
+        build[STORE_ID_TEXT];
+    post_waiting(c, c->project, 3, late);
+    post(c, c->project, 1, done);
+    struct store_job job = contract_claim(c, done[0]);
+    assert_ok(c, contract_finish(c, &job, NULL));
+    assert_int_equal(upload_symbols(c, c->project), 3);
+    assert_ok(c, store_report_reprocess(c->store, c->project, done[0], &c->err));
+    /* What is asked for goes before what happens by itself, even if it was queued after it. */
+    assert_ok(c, store_report_reprocess(c->store, c->project, late[2], &c->err));
+    post(c, c->project, 2, fresh);
+    contract_upload(c, c->project, build);
+    struct store_queue queue = counts(c);
+    assert_int_equal(queue.n_waiting, 7);
+    assert_int_equal(queue.n_fresh, 3);
+    assert_int_equal(queue.n_asked, 2);
+    assert_int_equal(queue.n_late, 2);
+    struct store_job jobs[8];
+    size_t n = contract_claim_all(c, jobs, 8), at = 0;
+    assert_int_equal(n, 7);
+    const char *order[6];
+    for (size_t i = 0; i < n; i++) {
+        if (jobs[i].kind == STORE_JOB_UPLOAD)
+            assert_string_equal(jobs[i].subject, build);
+        else
+            order[at++] = jobs[i].subject;
+    }
+    assert_string_equal(order[0], fresh[0]);
+    assert_string_equal(order[1], fresh[1]);
+    assert_true(strcmp(order[2], done[0]) == 0 || strcmp(order[2], late[2]) == 0);
+    assert_true(strcmp(order[3], done[0]) == 0 || strcmp(order[3], late[2]) == 0);
+    assert_string_equal(order[4], late[0]);
+    assert_string_equal(order[5], late[1]);
+    queue = counts(c);
+    assert_int_equal(queue.n_waiting, 0);
+    assert_int_equal(queue.n_running, 7);
+}
+
+/* A flood of fresh reports slows the others down but does not stop them. */
+static void
+test_late_is_not_starved(void **state)
+{
+    struct contract *c = *state;
+    char late[1][STORE_ID_TEXT], asked[1][STORE_ID_TEXT], fresh[40][STORE_ID_TEXT];
+    post_waiting(c, c->project, 1, late);
+    post(c, c->project, 1, asked);
+    struct store_job job = contract_claim(c, asked[0]);
+    assert_ok(c, contract_finish(c, &job, NULL));
+    assert_int_equal(upload_symbols(c, c->project), 1);
+    assert_ok(c, store_report_reprocess(c->store, c->project, asked[0], &c->err));
+    post(c, c->project, 40, fresh);
+    int late_at = -1, asked_at = -1;
+    for (int i = 0; i < 20; i++) {
+        job = contract_claim(c, NULL);
+        late_at = strcmp(job.subject, late[0]) == 0 ? i : late_at;
+        asked_at = strcmp(job.subject, asked[0]) == 0 ? i : asked_at;
+    }
+    assert_true(late_at >= 0 && asked_at >= 0);
+}
+
+/* One that is tried again stays where it belongs. */
+static void
+test_retries_keep_their_priority(void **state)
+{
+    struct contract *c = *state;
+    char late[2][STORE_ID_TEXT], fresh[1][STORE_ID_TEXT];
+    post_waiting(c, c->project, 2, late);
+    assert_int_equal(upload_symbols(c, c->project), 2);
+    struct store_job job = contract_claim(c, late[0]);
+    assert_ok(c, store_job_fail(c->store, &job, FZ_E_UNAVAILABLE, "x", false, &c->err));
+    struct store_queue queue = counts(c);
+    assert_int_equal(queue.n_waiting, 2);
+    assert_int_equal(queue.n_delayed, 1);
+    static const char pass[] = "UPDATE jobs SET due_ms = 1 WHERE due_ms > 0";
+    contract_sql(c, pass, pass);
+    post(c, c->project, 1, fresh);
+    contract_claim(c, fresh[0]);
+    contract_claim(c, late[0]);
+    contract_claim(c, late[1]);
+}
+
+/* A project with 40 expensive reports delays another's cheap one by one job. */
+static void
+test_projects_share(void **state)
+{
+    struct contract *c = *state;
+    char dear[40][STORE_ID_TEXT], cheap[10][STORE_ID_TEXT];
+    post(c, c->project, 40, dear);
+    struct store_job job = contract_claim(c, dear[0]), jobs[8];
+    store_job_spent(c->store, &job, 500000);
+    /* It is known to be dear by now, so one claim takes no more than one. */
+    assert_int_equal(contract_claim_all(c, jobs, 8), 1);
+    store_job_spent(c->store, &jobs[0], 500000);
+    post(c, c->other, 10, cheap);
+    for (int i = 0; i < 10; i++) {
+        job = contract_claim(c, cheap[i]);
+        store_job_spent(c->store, &job, 1000);
+    }
+    /* Half and half of the time where both have enough: 500 cheap ones to a dear one. */
+    int n_cheap = 0;
+    for (int i = 0; i < 30; i++) {
+        char one[1][STORE_ID_TEXT];
+        post(c, c->other, 1, one);
+        job = contract_claim(c, NULL);
+        store_job_spent(c->store, &job, job.project_id == c->other ? 1000 : 500000);
+        n_cheap += job.project_id == c->other;
+    }
+    assert_in_range(n_cheap, 28, 30);
+    assert_int_equal(counts(c).n_delayed, 0);
+}
+
+static void
+test_equal_projects_take_turns(void **state)
+{
+    struct contract *c = *state;
+    char a[20][STORE_ID_TEXT], b[20][STORE_ID_TEXT];
+    post(c, c->project, 20, a); /* all of them before the other's */
+    post(c, c->other, 20, b);
+    int n[2] = {0};
+    for (int i = 0; i < 20; i++) {
+        struct store_job job = contract_claim(c, NULL);
+        n[job.project_id == c->other]++;
+        store_job_spent(c->store, &job, 2000);
+    }
+    assert_int_equal(n[0], 10);
+    assert_int_equal(n[1], 10);
+    struct store_job jobs[8];
+    size_t n_jobs = contract_claim_all(c, jobs, 8), n_other = 0;
+    for (size_t i = 0; i < n_jobs; i++)
+        n_other += jobs[i].project_id == c->other;
+    assert_int_equal(n_jobs, 8);
+    assert_int_equal(n_other, 4);
+}
+
+static void
+test_no_uploads(void **state)
+{
+    struct contract *c = *state;
+    char id[STORE_ID_TEXT], reports[1][STORE_ID_TEXT];
+    struct store_job job;
+    for (int i = 0; i < 3; i++)
+        contract_upload(c, c->project, id);
+    post(c, c->project, 1, reports);
+    store_job_no_uploads(c->store, true);
+    contract_claim(c, reports[0]);
+    assert_int_equal(contract_claim_all(c, &job, 1), 0);
+    store_job_no_uploads(c->store, false);
+    assert_int_equal(contract_claim(c, NULL).kind, STORE_JOB_UPLOAD);
+}
+
+/* More reports than one portion queues; of several sets; the count is of those that were queued. */
+static void
+test_unblock_in_portions(void **state)
+{
+    struct contract *c = *state;
+    enum { MANY = 1203 };
+    static struct store_report_new items[MANY];
+    for (int i = 0; i < MANY; i++) {
+        char body[32];
+        snprintf(body, sizeof(body), "many %d", i);
+        items[i] = contract_item(c->project, body);
+        items[i].body = fz_span_cstr("{}");
+        items[i].received_ms += i % 7;
+    }
+    assert_ok(c, store_report_insert(c->store, items, MANY, &c->err));
+    struct store_job jobs[64];
+    size_t n = 0, n_done = 0;
+    while ((n = contract_claim_all(c, jobs, 64)) > 0)
+        for (size_t i = 0; i < n; i++, n_done++)
+            assert_ok(c, contract_finish(c, &jobs[i], n_done % 3 ? "x" : "xy"));
+    assert_int_equal(n_done, MANY);
+    assert_ok(c, store_report_reprocess(c->store, c->project, items[5].id, &c->err));
+    assert_int_equal(upload_symbols(c, c->project), MANY - 1); /* one has a job already */
+    assert_int_equal(counts(c).n_late, MANY - 1);
+    assert_int_equal(counts(c).n_asked, 1);
+    /* It was queued by the first file; the second changes nothing. */
+    assert_int_equal(upload_symbols(c, c->project), 0);
+}
+
+/* A worker is lost in the middle of it: the next one goes on, and the count is that of both. */
+static void
+test_unblock_goes_on(void **state)
+{
+    struct contract *c = *state;
+    char late[4][STORE_ID_TEXT], id[STORE_ID_TEXT];
+    uint64_t n = 0;
+    post_waiting(c, c->project, 4, late);
+    contract_upload(c, c->project, id);
+    struct store_job job = claim_upload(c, id);
+    /* As its first portion would have left it. */
+    char text[256];
+    snprintf(text, sizeof(text),
+             "UPDATE uploads SET n_unblocked = 2; INSERT INTO jobs (project_id, kind, subject, "
+             "priority, due_ms, queued_ms) SELECT project_id, 1, id, 2, 0, 1 FROM reports "
+             "ORDER BY key LIMIT 2; UPDATE jobs SET due_ms = 1 WHERE kind = 2");
+    contract_sql(c, text, text);
+    struct store_job second = claim_upload(c, id);
+    assert_fails(c, FZ_E_CONFLICT, contract_finish_upload(c, &job, "x", "ready", &n));
+    assert_ok(c, contract_finish_upload(c, &second, "x", "ready", &n));
+    assert_int_equal(n, 4);
+}
+
+static void
+test_age_of_the_oldest(void **state)
+{
+    struct contract *c = *state;
+    char ids[2][STORE_ID_TEXT];
+    assert_int_equal(counts(c).oldest_ms, 0);
+    post(c, c->project, 2, ids);
+    static const char age[] = "UPDATE jobs SET since_ms = since_ms - 70000";
+    contract_sql(c, age, age);
+    assert_in_range(counts(c).oldest_ms, 70000, 170000);
+    struct store_counts all;
+    assert_ok(c, store_counts(c->store, &all, &c->err));
+    assert_int_equal(all.jobs_queued, 2);
+    assert_in_range(all.oldest_queued_ms, 70000, 170000);
+}
+
+/* What a claim asks for must come out of an index, however long the queue is. */
+static void
+test_claims_use_the_index(void **state)
+{
+    struct contract *c = *state;
+    static const char many[] =
+        "WITH RECURSIVE at (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM at WHERE i < 20000) "
+        "INSERT INTO jobs (project_id, kind, subject, priority, due_ms, queued_ms) "
+        "SELECT (SELECT min(id) FROM projects), 1, 'late' || i, 2, 0, 1 FROM at";
+    contract_sql(c, many, many);
+    bool is_sqlite = strcmp(store_engine(c->store), "sqlite") == 0;
+    struct sql *sql = NULL;
+    assert_ok(c, sql_open(c->url, false, &sql, &c->err));
+    struct sql_rows rows = {0};
+    char text[2048];
+    bool row = true;
+    snprintf(text, sizeof(text), "%s %s", is_sqlite ? "EXPLAIN QUERY PLAN" : "EXPLAIN",
+             store_lanes_query);
+    const struct sql_value args[] = {sql_int(0), sql_int(100)};
+    assert_ok(c, sql_query_once(sql, text, args, 2, &rows, &c->err));
+    int n_index = 0;
+    while (sql_next(&rows, &row, &c->err) == FZ_OK && row) {
+        char line[512];
+        sql_col_copy(&rows, is_sqlite ? 3 : 0, line, sizeof(line));
+        if (strstr(line, "jobs_ready"))
+            n_index++;
+        else if (strstr(line, "jobs") || strstr(line, "SCAN j"))
+            fail_msg("not by the index: %s", line);
+    }
+    assert_true(n_index > 0); /* PostgreSQL does not show what is inside the recursion */
+    sql_rows_close(&rows);
+    sql_close(sql);
+}
+
+int
+contract_run_queue(void)
+{
+    const struct CMUnitTest tests[] = {
+        contract_test(test_fresh_goes_first),
+        contract_test(test_late_is_not_starved),
+        contract_test(test_retries_keep_their_priority),
+        contract_test(test_projects_share),
+        contract_test(test_equal_projects_take_turns),
+        contract_test(test_no_uploads),
+        contract_test(test_unblock_in_portions),
+        contract_test(test_unblock_goes_on),
+        contract_test(test_age_of_the_oldest),
+        contract_test(test_claims_use_the_index),
+    };
+    return cmocka_run_group_tests_name("queue", tests, NULL, NULL);
+}
