@@ -14,6 +14,7 @@
 #include "server/cmd.h"
 #include "server/command.h"
 #include "server/doors/doors.h"
+#include "server/serve_first.h"
 #include "server/serve_setup.h"
 #include "server/serve_workers.h"
 #include "server/supervise.h"
@@ -101,10 +102,12 @@ start(struct serve *serve, int argc, char **argv, struct fz_error *err)
     unsigned n_applied = 0;
     char url[256], database[256];
     enum fz_code code = serve_setup_directory(config, &serve->lock_fd, err);
+    if (!code)
+        code = serve_first_check(config, err);
     if (!code && config->migrate)
         code = store_migrate(config->database, &n_applied, err);
     if (!code)
-        code = serve_setup_first(config->database, &first, err);
+        code = serve_first_tokens(config, &first, err);
     if (!code)
         code = serve_setup_reclaim(config->database, err);
     if (!code)
@@ -119,13 +122,13 @@ start(struct serve *serve, int argc, char **argv, struct fz_error *err)
     if (code)
         return code;
     serve_setup_url(config, http_url(serve->http), url);
-    code = serve_setup_credentials(config, url, &first, err);
+    code = serve_first_credentials(config, url, &first, err);
     if (code)
         return code;
     serve_workers_tend(serve->workers);
     atomic_store(&serve->is_up, true);
     if (first.is_first)
-        serve_setup_print_first(config, url, &first);
+        serve_first_print(config, url, &first);
     supervise_ready();
     config_hide_password(config->database, database, sizeof(database));
     fz_log(FZ_LOG_INFO, "serving", "url=%s data=%s database=%s workers=%d migrations=%u", url,

@@ -106,6 +106,11 @@ FZ_MUST_CHECK enum fz_code store_token_create(struct store *store, int64_t proje
                                               unsigned scopes, const char *label,
                                               char ret_text[STORE_TOKEN_TEXT], int64_t *ret_id,
                                               struct fz_error *err);
+/* The same in two steps: make a text, keep it where it is safe, and have it count. */
+void store_token_make(unsigned scopes, char ret_text[STORE_TOKEN_TEXT]);
+FZ_MUST_CHECK enum fz_code store_token_add(struct store *store, int64_t project_id, unsigned scopes,
+                                           const char *label, const char *text, int64_t *ret_id,
+                                           struct fz_error *err);
 /* DENIED: unknown, revoked or malformed token (one message for all). Compared in constant time. */
 FZ_MUST_CHECK enum fz_code
 store_token_check(struct store *store, const char *text, struct store_token *ret,

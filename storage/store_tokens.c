@@ -8,12 +8,12 @@
 enum { TOKEN_BYTES = 32, KEY_BYTES = 16, LOOKUP_TEXT = 17, HINT_TEXT = 9 };
 
 /* "fz_" and 43 characters of base64url, or 32 hex digits for what clients embed. */
-static void
-make_text(bool is_ingest_key, char ret[STORE_TOKEN_TEXT])
+void
+store_token_make(unsigned scopes, char ret[STORE_TOKEN_TEXT])
 {
     uint8_t random[TOKEN_BYTES];
     fz_random(random, sizeof(random));
-    if (is_ingest_key) {
+    if (scopes == STORE_SCOPE_INGEST) {
         fz_text_hex(fz_span_make(random, KEY_BYTES), ret);
         return;
     }
@@ -36,18 +36,17 @@ hash_token(const char *text, char ret_hash[FZ_SHA256_TEXT], char ret_lookup[LOOK
 }
 
 enum fz_code
-store_token_create(struct store *store, int64_t project_id, unsigned scopes, const char *label,
-                   char ret_text[STORE_TOKEN_TEXT], int64_t *ret_id, struct fz_error *err)
+store_token_add(struct store *store, int64_t project_id, unsigned scopes, const char *label,
+                const char *text, int64_t *ret_id, struct fz_error *err)
 {
     static const unsigned all =
         STORE_SCOPE_INGEST | STORE_SCOPE_UPLOAD | STORE_SCOPE_READ | STORE_SCOPE_ADMIN;
     if (scopes == 0 || (scopes & ~all) != 0)
         return fz_fail(err, FZ_E_MALFORMED, "a token needs at least one of the known scopes");
-    char text[STORE_TOKEN_TEXT], hash[FZ_SHA256_TEXT], lookup[LOOKUP_TEXT], hint[HINT_TEXT];
-    make_text(scopes == STORE_SCOPE_INGEST, text);
+    char hash[FZ_SHA256_TEXT], lookup[LOOKUP_TEXT], hint[HINT_TEXT];
     hash_token(text, hash, lookup);
     /* Eight characters of at least 32 leave more than 96 random bits. */
-    snprintf(hint, sizeof(hint), "%s", text);
+    snprintf(hint, sizeof(hint), "%.8s", text);
     int64_t now, id;
     enum fz_code code = sql_now(store->sql, &now, err);
     if (code != FZ_OK)
@@ -68,11 +67,21 @@ store_token_create(struct store *store, int64_t project_id, unsigned scopes, con
         code = sql_commit(&tx, err);
     if (code == FZ_E_NOT_FOUND)
         return fz_fail(err, code, "there is no project %lld", (long long)project_id);
-    if (code != FZ_OK)
-        return code;
-    memcpy(ret_text, text, sizeof(text));
-    *ret_id = id;
-    return FZ_OK;
+    if (code == FZ_OK)
+        *ret_id = id;
+    return code;
+}
+
+enum fz_code
+store_token_create(struct store *store, int64_t project_id, unsigned scopes, const char *label,
+                   char ret_text[STORE_TOKEN_TEXT], int64_t *ret_id, struct fz_error *err)
+{
+    char text[STORE_TOKEN_TEXT];
+    store_token_make(scopes, text);
+    enum fz_code code = store_token_add(store, project_id, scopes, label, text, ret_id, err);
+    if (code == FZ_OK)
+        memcpy(ret_text, text, sizeof(text));
+    return code;
 }
 
 enum fz_code

@@ -42,6 +42,15 @@ def send(pid, number):
         pass
 
 
+def is_alive(pid):
+    """Whether the process is there and no zombie."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as f:
+            return f.read().rpartition(")")[2].split()[0] not in ("Z", "X")
+    except OSError:
+        return False
+
+
 class Server:
     def __init__(self, binary, args=(), database=None, workers=1, data=None, env=None):
         self.binary = os.path.abspath(binary)
@@ -191,6 +200,8 @@ class Server:
             send(pid, signal.SIGKILL)
         self.process.wait()
         self.process = None
+        while any(is_alive(pid) for pid in pids):
+            time.sleep(0.001)
 
     def request(self, method, path, body=None, token="admin", headers=None, timeout=60):
         """One request on its own connection. token: "admin", "ingest", a token's text, or None."""

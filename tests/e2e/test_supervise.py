@@ -16,7 +16,7 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(__file__))
-from framezero import Server, free_port, send  # noqa: E402
+from framezero import Server, free_port, is_alive, send  # noqa: E402
 
 BINARY = None
 
@@ -41,19 +41,6 @@ def until(condition, what, deadline_s=30):
         if time.monotonic() > end:
             raise AssertionError(f"not within {deadline_s} s: {what}")
         time.sleep(0.01)
-
-
-def is_alive(pid):
-    try:
-        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as f:
-            return f.read().rpartition(")")[2].split()[0] not in ("Z", "X")
-    except OSError:
-        return False
-
-
-def parent_of(pid):
-    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as f:
-        return int(f.read().rpartition(")")[2].split()[1])
 
 
 def deaths(server, name):

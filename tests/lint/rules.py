@@ -50,7 +50,7 @@ HOMES = {
         "server/ingest/",
         "server/api/",
         "server/doors/",
-        "server/serve_setup.c",
+        "server/serve_first.c",
         "server/upload_client.",
         "server/upload_send.",
         "server/cmd_upload.c",

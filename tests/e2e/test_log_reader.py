@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""A log that nobody reads holds up nobody: all requests are answered, and what was dropped is counted.
+
+usage: test_log_reader.py --framezero BINARY [unittest arguments]
+"""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(__file__))
+from framezero import Server  # noqa: E402
+
+BINARY = None
+
+
+class Log:
+    """The reading end of a log. read() begins to read, until the writers are gone."""
+
+    def __init__(self, fd):
+        self.fd, self.text = fd, b""
+        self.thread = threading.Thread(target=self.run)
+
+    def run(self):
+        while True:
+            try:
+                more = os.read(self.fd, 65536)
+            except OSError:  # so ends a terminal
+                return
+            if not more:
+                return
+            self.text += more
+
+    def read(self):
+        self.thread.start()
+
+    def finish(self):
+        self.thread.join(60)
+        os.close(self.fd)
+        return self.text.decode(errors="replace")
+
+
+def fill(fd):
+    """Until the pipe takes nothing more; its other users stay as they are."""
+    again = os.open(f"/proc/self/fd/{fd}", os.O_WRONLY | os.O_NONBLOCK)
+    for size in (4096, 1):
+        try:
+            while True:
+                os.write(again, b"\n" * size)
+        except BlockingIOError:
+            pass
+    os.close(again)
+
+
+class TestLogReader(unittest.TestCase):
+    def start(self, theirs):
+        data = tempfile.mkdtemp(prefix="framezero-log-")
+        self.addCleanup(shutil.rmtree, data, ignore_errors=True)
+        server = Server(BINARY, workers=1, data=data)
+        server.start()  # for the port and the tokens
+        server.terminate()
+        command = [server.binary, "serve", "--listen", f"127.0.0.1:{server.port}", "--data", data, "--workers", "1"]
+        server.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs)
+        os.close(theirs)
+        self.addCleanup(lambda: server.process and server.process.kill())
+        server.wait_ready()
+        return server
+
+    def check(self, make_ends, requests=3000):
+        ours, theirs = make_ends()
+        server, log = self.start(theirs), Log(ours)
+        for n in range(requests):
+            status, _ = server.request("GET", f"/number/{n}/{'x' * 700}", timeout=20)
+            self.assertEqual(status, 404)
+            if n % 500 == 0:
+                self.assertEqual(server.request("GET", "/healthz", token=None, timeout=20)[0], 200)
+        body = b'{"framezero":1,"addresses":["0x1"]}'
+        self.assertEqual(server.request("POST", "/api/v1/reports?wait=20", body=body, timeout=30)[0], 200)
+        log.read()
+        end = time.monotonic() + 30
+        while b"log lines dropped" not in log.text and time.monotonic() < end:
+            server.request("GET", "/another", token=None)
+        self.assertEqual(server.terminate(), 0)
+        text = log.finish()
+        dropped = sum(int(n) for n in re.findall(r'level=warn msg="log lines dropped" n=(\d+)', text))
+        seen = [int(n) for n in re.findall(r"/number/(\d+)/x", text)]
+        print(f"{len(text)} bytes read, {len(seen)} lines of {requests} seen, {dropped} dropped")
+        self.assertEqual(seen, sorted(set(seen)))
+        self.assertLess(len(seen), requests)
+        # Those of other requests may be among them.
+        self.assertGreaterEqual(len(seen) + dropped, requests)
+        self.assertLess(len(seen) + dropped, requests + 100)
+        for line in text.splitlines():
+            self.assertRegex(line, r'^ts=\S+ level=\w+ msg="')
+        self.assertIn('msg="stopped"', text.splitlines()[-1])
+
+    def test_crash_while_nobody_reads(self):
+        """The process that starts others again logs as well."""
+        ours, theirs = os.pipe()
+        server = self.start(os.dup(theirs))
+        fill(theirs)
+        before = server.serving_pid
+        os.kill(before, signal.SIGSEGV)
+        end = time.monotonic() + 30
+        while server.serving_pid in (before, server.process.pid):
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
+        server.wait_ready()
+        self.assertEqual(server.request("GET", "/api/v1/reports", timeout=20)[0], 200)
+        self.assertEqual(server.terminate(), 0)
+        os.close(theirs)
+        os.close(ours)
+
+    def test_pipe(self):
+        self.check(os.pipe, requests=6000)  # it holds a megabyte
+
+    def test_socket(self):
+        """journald's standard error is one."""
+        def ends():
+            a, b = socket.socketpair()
+            return a.detach(), b.detach()
+        self.check(ends)
+
+    def test_terminal(self):
+        self.check(os.openpty)
+
+
+if __name__ == "__main__":
+    at = sys.argv.index("--framezero")
+    BINARY = os.path.abspath(sys.argv[at + 1])
+    del sys.argv[at:at + 2]
+    unittest.main(verbosity=2)
