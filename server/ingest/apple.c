@@ -1,5 +1,7 @@
 #include "server/ingest/apple.h"
 
+#include <ctype.h>
+
 #include "base/attr.h"
 #include "base/text.h"
 
@@ -125,6 +127,40 @@ ingest_apple_arch(const char *code_type)
     for (size_t i = 0; code_type && i < FZ_ARRAY_LEN(types); i++) {
         if (fz_text_has_prefix(code_type, types[i].prefix))
             return types[i].arch;
+    }
+    return NULL;
+}
+
+/* Letters, digits, a comma, digits; or a board: letters, digits, "AP". */
+static bool
+is_model(const char *word, size_t len)
+{
+    size_t i = 0, start;
+    while (i < len && isalpha((unsigned char)word[i]))
+        i++;
+    start = i;
+    while (i < len && isdigit((unsigned char)word[i]))
+        i++;
+    if (start == 0 || i == start || i == len)
+        return false;
+    if (word[i] != ',')
+        return isupper((unsigned char)word[0]) && word[len - 2] == 'A' && word[len - 1] == 'P';
+    start = ++i;
+    while (i < len && isdigit((unsigned char)word[i]))
+        i++;
+    return i > start && i == len;
+}
+
+const char *
+ingest_apple_model(struct ingest_take *t, const char *text)
+{
+    static const char between[] = " ;()\t\n";
+    for (const char *p = text; p && *p;) {
+        p += strspn(p, between);
+        size_t len = strcspn(p, between);
+        if (is_model(p, len))
+            return keep(t, p, p + len);
+        p += len;
     }
     return NULL;
 }

@@ -23,6 +23,10 @@ void ingest_apple_subtype(struct ingest_take *t, const char *text);
 /* "arm64" for "ARM-64 (Native)", "x86_64" for "X86-64"; NULL for others. Static string. */
 const char *ingest_apple_arch(const char *code_type);
 
+/* The device's model in a text of several parts: "iPhone15,2", "MacBookPro16,1", or a board as
+ * "D73AP"; NULL if it names none. */
+const char *ingest_apple_model(struct ingest_take *t, const char *text);
+
 /* "1.2 (34)" of a version and a build, either may be NULL; NULL if both are. */
 const char *ingest_apple_version(struct ingest_take *t, const char *version, const char *build);
 

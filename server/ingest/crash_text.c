@@ -344,19 +344,6 @@ read_lines(struct crash_text *c, struct fz_span text)
                     reader.n_odd - LINES_NOTED_MAX);
 }
 
-static const char *
-kind_of(const struct report_crash *crash)
-{
-    if (crash->mach && strcmp(crash->mach, "EXC_RESOURCE") == 0) {
-        const char *subtype = crash->subtype ? crash->subtype : "";
-        return strncmp(subtype, "CPU", 3) == 0      ? "cpu"
-               : strncmp(subtype, "MEMORY", 6) == 0 ? "memory"
-               : strncmp(subtype, "IO", 2) == 0     ? "disk_write"
-                                                    : NULL;
-    }
-    return NULL;
-}
-
 struct crash_text
 crash_text_start(struct ingest_take *t)
 {
@@ -391,7 +378,6 @@ crash_text_parse(struct fz_span body, const struct limits *limits, struct fz_are
     FZ_CLEANUP(crash_text_end) struct crash_text c = crash_text_start(&t);
     read_lines(&c, text_clean(&t, body));
     crash_text_settle(&c);
-    ret->kind = kind_of(&ret->crash);
     return t.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }
 

@@ -321,20 +321,6 @@ arch_of(struct fz_span code_type)
     return NULL;
 }
 
-/* The name of the first number, where the report gives numbers only. */
-static void
-settle_code(struct report_crash *crash, const char *arch)
-{
-    if (crash->code || !crash->mach || crash->n_mach_codes == 0)
-        return;
-    for (uint64_t type = MACH_EXC_BAD_ACCESS; type <= MACH_EXC_BREAKPOINT; type++) {
-        const char *name = ingest_mach_exception(type);
-        if (name && strcmp(name, crash->mach) == 0)
-            crash->code = ingest_mach_code(type, crash->mach_codes[0],
-                                           arch && fz_text_has_prefix(arch, "arm"));
-    }
-}
-
 void
 crash_text_settle_header(struct crash_text *c)
 {
@@ -355,5 +341,4 @@ crash_text_settle_header(struct crash_text *c)
     /* "X86-64 (Translated)" says that it ran under Rosetta. */
     if (text_find(c->code_type, "Translated") != SIZE_MAX)
         crash_text_keep(c, fz_span_cstr("Code Type"), c->code_type);
-    settle_code(&r->crash, r->arch);
 }

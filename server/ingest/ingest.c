@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "server/ingest/format.h"
+#include "server/ingest/settle.h"
 #include "server/json/json_scan.h"
 
 enum { HEAD_BYTES = 64 * 1024, START_SHOWN = 16 };
@@ -116,6 +117,8 @@ ingest_parse(struct fz_span body, const struct limits *limits, struct fz_arena *
     enum fz_code code = format->parse(body, limits, arena, &report, err);
     if (code != FZ_OK)
         return code;
+    if (!ingest_settle(&report, arena))
+        return fz_arena_fail(arena, err);
     *ret = report;
     return FZ_OK;
 }

@@ -91,9 +91,7 @@ take_exit_reason(const struct kscrash *k)
     const json_t *exit = ingest_take_json(t, k->error, where, "exit_reason", JSON_OBJECT);
     if (!ingest_take_u64(t, exit, "crash.error.exit_reason", "code", &code))
         return;
-    const char *text =
-        fz_arena_printf(t->arena, "exit reason 0x%llx%s", (unsigned long long)code,
-                        code == 0x8badf00d ? " (the app did not answer in time)" : "");
+    const char *text = fz_arena_printf(t->arena, "exit reason 0x%llx", (unsigned long long)code);
     t->failed = t->failed || !text;
     t->report->crash.termination = text;
 }

@@ -1,6 +1,7 @@
 #include "server/ingest/mach.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "base/attr.h"
 
@@ -50,6 +51,9 @@ static const struct {
     {1, 0x104, ARM, "EXC_ARM_SWP"},
     {1, 0x105, ARM, "EXC_ARM_PAC_FAIL"},
     {2, 1, X86, "EXC_I386_INVOP"},
+    {2, 10, X86, "EXC_I386_INVTSSFLT"},
+    {2, 11, X86, "EXC_I386_SEGNPFLT"},
+    {2, 12, X86, "EXC_I386_STKFLT"},
     {2, 1, ARM, "EXC_ARM_UNDEFINED"},
     {3, 0, ARM, "EXC_ARM_FP_UNDEFINED"},
     {3, 1, X86, "EXC_I386_DIV"},
@@ -114,9 +118,49 @@ ingest_mach_exception(uint64_t type)
     return type < FZ_ARRAY_LEN(exceptions) ? exceptions[type] : NULL;
 }
 
+uint64_t
+ingest_mach_type(const char *name)
+{
+    for (uint64_t i = 1; name && i < FZ_ARRAY_LEN(exceptions); i++) {
+        if (strcmp(exceptions[i], name) == 0)
+            return i;
+    }
+    return 0;
+}
+
+/* Three bits of type and three of flavor. */
+static const char *
+resource_name(uint64_t code)
+{
+    enum { CPU = 1, FATAL = 2 };
+    static const char *const types[] = {NULL, "CPU", "WAKEUPS", "MEMORY", "IO", "THREADS", "PORTS"};
+    uint64_t type = code >> 61, flavor = code >> 58 & 7;
+    if (type == CPU && flavor == FATAL)
+        return "CPU_FATAL";
+    return type < FZ_ARRAY_LEN(types) ? types[type] : NULL;
+}
+
+static const char *
+guard_name(uint64_t code)
+{
+    static const char *const types[] = {NULL,
+                                        "GUARD_TYPE_MACH_PORT",
+                                        "GUARD_TYPE_FD",
+                                        "GUARD_TYPE_USER",
+                                        "GUARD_TYPE_VN",
+                                        "GUARD_TYPE_VIRT_MEMORY",
+                                        "GUARD_TYPE_REJECTED_SC"};
+    uint64_t type = code >> 61;
+    return type < FZ_ARRAY_LEN(types) ? types[type] : NULL;
+}
+
 const char *
 ingest_mach_code(uint64_t type, uint64_t code, bool arm)
 {
+    if (type == MACH_EXC_RESOURCE)
+        return resource_name(code);
+    if (type == MACH_EXC_GUARD)
+        return guard_name(code);
     for (size_t i = 0; i < FZ_ARRAY_LEN(codes); i++) {
         if (codes[i].type == type && codes[i].code == code &&
             (codes[i].processor == ALL || (codes[i].processor == ARM) == arm))

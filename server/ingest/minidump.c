@@ -18,6 +18,7 @@
 #include <stdio.h>
 
 #include "base/text.h"
+#include "server/ingest/apple.h"
 #include "server/ingest/format.h"
 
 enum { HEADER = 32, ENTRY = 12, VERSION = 0xa793, STREAMS_MAX = 256, TEXT_BUDGET = 1 << 20 };
@@ -343,13 +344,24 @@ take_misc(struct minidump *m)
     if (text.len == 0)
         return;
     minidump_set(m, minidump_extra(m, "misc_info"), "build", json_string(fz_buffer_cstr(&text)));
-    /* Crashpad: "Mac OS X 10.15.7 (19H2); MacBookPro16,1 (Mac-E1008331FDC96864)" */
-    const char *model = strstr(fz_buffer_cstr(&text), "; ");
-    size_t len = model ? strcspn(model + 2, " ;") : 0;
-    if (len == 0)
+    /* Crashpad's has the system, the kernel and the machine, each of which may be missing:
+     * "Mac OS X 10.15.7 (19H2); MacBookPro16,1 (Mac-E1008331FDC96864)"
+     * "iOS 17.2 (21C62); Darwin 23.2.0 Darwin Kernel Version ...; root:xnu-... arm64; iPhone15,2" */
+    m->t.report->device_model = ingest_apple_model(&m->t, fz_buffer_cstr(&text));
+}
+
+/* A dump does not name its process; the first module is its executable. */
+static void
+settle_process(struct minidump *m)
+{
+    struct report *r = m->t.report;
+    const struct report_image *first = r->n_images ? &r->images[0] : NULL;
+    if (!first || !first->name || !*first->name)
         return;
-    m->t.report->device_model = fz_arena_text(m->t.arena, fz_span_make(model + 2, len));
-    m->t.failed = m->t.failed || !m->t.report->device_model;
+    r->process.path = first->path;
+    r->process.name = first->name;
+    if (!r->app_name)
+        r->app_name = first->name;
 }
 
 /* Streams that nothing here reads are told, so that one knows to look into the raw report. */
@@ -413,6 +425,7 @@ minidump_parse(struct fz_span body, const struct limits *limits, struct fz_arena
     minidump_exception(&m);
     minidump_memory(&m);
     minidump_walk(&m);
+    settle_process(&m);
     tell_others(&m);
     ingest_take_extra(&m.t, NULL, extra, NULL);
     ret->tags_json = ingest_take_dump(&m.t, tags, NULL);

@@ -82,6 +82,11 @@ take_known(struct minidump *m, const char *key, const char *value)
         {"BuildID", &r->app_build},
         {"channel", &r->environment},
         {"ReleaseChannel", &r->environment},
+        {"model", &r->device_model},
+        {"device_model", &r->device_model},
+        {"device-model", &r->device_model},
+        {"hw_machine", &r->device_model},
+        {"hw.machine", &r->device_model},
         {"exceptionName", &r->crash.exception},
         {"exceptionReason", &r->crash.reason},
     };

@@ -146,10 +146,20 @@ set_bytes(struct plcrash *p, json_t *object, const char *key, struct fz_span byt
     plcrash_set(p, object, key, json_string(fz_buffer_cstr(&base64)));
 }
 
+/* Some SDKs write the NUL that ends a C string, too, or the rest of a fixed buffer. */
+static struct fz_span
+without_end(struct fz_span text)
+{
+    while (text.len && text.data[text.len - 1] == '\0')
+        text.len--;
+    return text;
+}
+
 /* A reporter's own additions: told under the number of their field. */
 static void
 keep_unknown(struct plcrash *p, const struct protobuf_field *field, const char *where)
 {
+    struct fz_span text = without_end(field->bytes);
     char key[INGEST_WHERE + 16];
     json_t *unknown = p->n_unknown < UNKNOWN_MAX ? plcrash_extra(p, "unknown_fields") : NULL;
     if (p->n_unknown++ == UNKNOWN_MAX)
@@ -162,10 +172,8 @@ keep_unknown(struct plcrash *p, const struct protobuf_field *field, const char *
         plcrash_set(p, unknown, key, json_sprintf("%llu", (unsigned long long)field->value));
     else if (!field->is_bytes)
         plcrash_set(p, unknown, key, json_integer((json_int_t)field->value));
-    else if (field->bytes.len && fz_text_is_utf8(field->bytes) &&
-             !memchr(field->bytes.data, 0, field->bytes.len))
-        plcrash_set(p, unknown, key,
-                    json_stringn((const char *)field->bytes.data, field->bytes.len));
+    else if (text.len && fz_text_is_utf8(text) && !memchr(text.data, 0, text.len))
+        plcrash_set(p, unknown, key, json_stringn((const char *)text.data, text.len));
     else
         set_bytes(p, unknown, key, field->bytes);
 }
@@ -219,9 +227,9 @@ plcrash_text(struct plcrash *p, const struct protobuf_field *field, const char *
         note_type(p, where, name, "not a text");
     else if (field->cut) /* half a name misleads */
         note_type(p, where, name, "cut off, left out");
-    if (!field->is_bytes || field->cut || field->bytes.len == 0)
+    if (!field->is_bytes || field->cut || without_end(field->bytes).len == 0)
         return NULL;
-    const char *text = fz_text_clean_utf8(p->t.arena, field->bytes);
+    const char *text = fz_text_clean_utf8(p->t.arena, without_end(field->bytes));
     p->t.failed = p->t.failed || !text;
     return text;
 }

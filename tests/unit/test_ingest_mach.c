@@ -37,6 +37,14 @@ test_names(void **state)
         {6, 1, true, "EXC_BREAKPOINT", "EXC_ARM_BREAKPOINT"},
         {6, 1, false, "EXC_BREAKPOINT", "EXC_I386_SGL"},
         {5, 0x10003, true, "EXC_SOFTWARE", "EXC_SOFT_SIGNAL"},
+        {2, 12, false, "EXC_BAD_INSTRUCTION", "EXC_I386_STKFLT"},
+        {11, 0x2000000000000000, true, "EXC_RESOURCE", "CPU"},
+        {11, 0x2800000000000000, true, "EXC_RESOURCE", "CPU_FATAL"},
+        {11, 0x4400000000000000, true, "EXC_RESOURCE", "WAKEUPS"},
+        {11, 0xe000000000000000, true, "EXC_RESOURCE", NULL},
+        {12, 0x2000000100000203, true, "EXC_GUARD", "GUARD_TYPE_MACH_PORT"},
+        {12, 0x8000000400000000, true, "EXC_GUARD", "GUARD_TYPE_VN"},
+        {12, 0, true, "EXC_GUARD", NULL},
         {13, 0, true, "EXC_CORPSE_NOTIFY", NULL},
         {0, 0, true, NULL, NULL},
         {14, 1, true, NULL, NULL},
@@ -47,6 +55,9 @@ test_names(void **state)
         assert_name(ingest_mach_code(cases[i].type, cases[i].code, cases[i].arm),
                     cases[i].code_name);
     }
+    assert_int_equal(ingest_mach_type("EXC_GUARD"), 12);
+    assert_int_equal(ingest_mach_type("EXC_"), 0);
+    assert_int_equal(ingest_mach_type(NULL), 0);
     assert_name(ingest_signal_name(6), "SIGABRT");
     assert_name(ingest_signal_name(11), "SIGSEGV");
     assert_name(ingest_signal_name(31), "SIGUSR2");

@@ -73,6 +73,71 @@ test_memory(void **state)
     assert_int_equal(r.n_notes, 0);
 }
 
+/* Crashpad's build string in the dump's misc info: 260 UTF-16 units at byte 232 of the stream. */
+static void
+set_build(const char *text)
+{
+    enum { ENTRY = 12, MISC_INFO = 15, BUILD_AT = 232, UNITS = 260 };
+    const uint8_t *head = (const uint8_t *)input.data;
+    uint32_t n = head[8] | (uint32_t)head[9] << 8, at = head[12] | (uint32_t)head[13] << 8;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint8_t *entry = head + at + (size_t)i * ENTRY;
+        if (entry[0] != MISC_INFO)
+            continue;
+        uint32_t offset = entry[8] | (uint32_t)entry[9] << 8 | (uint32_t)entry[10] << 16;
+        uint8_t *build = (uint8_t *)input.data + offset + BUILD_AT;
+        memset(build, 0, (size_t)2 * UNITS);
+        for (size_t k = 0; text[k] && k < UNITS; k++)
+            build[2 * k] = (uint8_t)text[k];
+        return;
+    }
+    fail_msg("the dump has no misc info");
+}
+
+/* Which of its words names the device. */
+static void
+test_model(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *build, *model;
+    } cases[] = {
+        {"Mac OS X 10.15.7 (19H2); MacBookPro16,1 (Mac-E1008331FDC96864)", "MacBookPro16,1"},
+        {"iOS 17.2 (21C62); Darwin 23.2.0 Darwin Kernel Version 23.2.0: Mon Nov 6 2023; "
+         "root:xnu-10002.62.5~3/RELEASE_ARM64_T8120 arm64; iPhone15,2",
+         "iPhone15,2"},
+        {"macOS 14.2 (23C64) Darwin 23.2.0 Darwin Kernel Version 23.2.0: Wed 2023; "
+         "root:xnu-10002.61.3~2/RELEASE_ARM64_T6000 arm64; Mac14,9 (J414sAP)",
+         "Mac14,9"},
+        {"iOS 16.0 (20A362); D73AP", "D73AP"},
+        {"iOS 17.2 (21C62); Darwin 23.2.0", NULL},
+        {"Darwin; iOS", NULL},
+        {"MAP; 15,2; iPhone15,; iPhone,2; iPhone15,2x", NULL},
+        {"", NULL},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        set_build(cases[i].build);
+        struct report r = parse();
+        if (!r.device_model != !cases[i].model ||
+            (r.device_model && strcmp(r.device_model, cases[i].model) != 0))
+            fail_msg("%s: %s", cases[i].build, r.device_model ? r.device_model : "-");
+    }
+}
+
+/* The first module is the process; what an annotation says of the app stays. */
+static void
+test_process(void **state)
+{
+    (void)state;
+    struct report r = parse();
+    assert_string_equal(r.process.name, "Shop");
+    assert_string_equal(r.process.path, "/private/var/Shop.app/Shop");
+    read_case("signal_ios");
+    r = parse();
+    assert_string_equal(r.app_name, "Shop");
+    assert_string_equal(r.process.name, "Shop");
+}
+
 /* A thread without a stack gets it from the memory list, which then does not hold it twice. */
 static void
 test_stack_in_list(void **state)
@@ -296,6 +361,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_memory, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_model, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_process, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_stack_in_list, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_limits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_exactness, set_up, tear_down),

@@ -56,6 +56,38 @@ parse(void)
     return report;
 }
 
+/* A text with the NUL that ends it in C, in place of its last letter. */
+static void
+end_with_nul(const char *text)
+{
+    size_t len = strlen(text);
+    for (size_t i = 0; i + len <= input.len; i++) {
+        if (memcmp(input.data + i, text, len) == 0) {
+            input.data[i + len - 1] = 0;
+            return;
+        }
+    }
+    fail_msg("%s is not in the file", text);
+}
+
+static void
+test_ends_of_texts(void **state)
+{
+    (void)state;
+    struct report whole = parse();
+    const char *texts[] = {whole.process.path, whole.process.name, whole.process.parent,
+                           whole.device_model, whole.images[1].path};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        end_with_nul(texts[i]);
+    struct report r = parse();
+    const char *cut[] = {r.process.path, r.process.name, r.process.parent, r.device_model,
+                         r.images[1].path};
+    for (size_t i = 0; i < sizeof(cut) / sizeof(cut[0]); i++) {
+        assert_int_equal(strlen(cut[i]), strlen(texts[i]) - 1);
+        assert_memory_equal(cut[i], texts[i], strlen(cut[i]));
+    }
+}
+
 /* Newest first; frame 0 exact by the rule; the client's names in the symbolicator's spelling. */
 static void
 test_frames(void **state)
@@ -212,6 +244,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_frames, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_ends_of_texts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_exception, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_check, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),

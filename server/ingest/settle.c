@@ -1,0 +1,252 @@
+#include "server/ingest/settle.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/attr.h"
+#include "base/text.h"
+#include "server/ingest/mach.h"
+
+/* ---- short texts --------------------------------------------------------------------------- */
+
+static bool
+trim(const char **text, struct fz_arena *arena)
+{
+    if (!*text)
+        return true;
+    const char *start = *text, *end = start + strlen(start);
+    while (isspace((unsigned char)*start))
+        start++;
+    const char *last = end;
+    while (last > start && isspace((unsigned char)last[-1]))
+        last--;
+    if (start == last) {
+        *text = NULL;
+        return true;
+    }
+    *text = last == end ? start : fz_arena_text(arena, fz_span_make(start, (size_t)(last - start)));
+    return *text != NULL;
+}
+
+static bool
+trim_all(const char **const *texts, size_t n, struct fz_arena *arena)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!trim(texts[i], arena))
+            return false;
+    }
+    return true;
+}
+
+static bool
+trim_texts(struct report *r, struct fz_arena *arena)
+{
+    struct report_crash *c = &r->crash;
+    struct report_process *p = &r->process;
+    const char **const texts[] = {
+        &r->id,          &r->app_id,  &r->app_name,   &r->app_version, &r->app_build,
+        &r->environment, &r->os_name, &r->os_version, &r->os_build,    &r->device_model,
+        &r->arch,        &p->name,    &p->path,       &p->parent,      &c->signal,
+        &c->mach,        &c->code,    &c->exception,  &c->signal_code, &c->subtype,
+        &c->termination,
+    };
+    bool done = trim_all(texts, FZ_ARRAY_LEN(texts), arena);
+    for (size_t i = 0; i < r->n_threads && done; i++) {
+        struct report_thread *t = &r->threads[i];
+        const char **const of_thread[] = {&t->name, &t->queue, &t->state};
+        done = trim_all(of_thread, FZ_ARRAY_LEN(of_thread), arena);
+    }
+    for (size_t i = 0; i < r->n_images && done; i++) {
+        struct report_image *m = &r->images[i];
+        const char **const of_image[] = {&m->name, &m->path, &m->arch, &m->bundle_id, &m->version};
+        done = trim_all(of_image, FZ_ARRAY_LEN(of_image), arena);
+    }
+    return done;
+}
+
+/* ---- codes --------------------------------------------------------------------------------- */
+
+static bool
+is_arm(const struct report *r)
+{
+    const char *arch = r->arch;
+    for (size_t i = 0; i < r->n_images && !arch; i++)
+        arch = r->images[i].arch;
+    /* What no report says otherwise: all devices but old Macs have such a processor. */
+    return !arch || fz_text_has_prefix(arch, "arm");
+}
+
+/* EXC_RESOURCE is about what was used up. */
+static const char *
+kind_of_resource(const char *word)
+{
+    static const struct {
+        const char *prefix, *kind;
+    } kinds[] = {{"CPU", "cpu"}, {"WAKEUPS", "cpu"}, {"MEMORY", "memory"}, {"IO", "disk_write"}};
+    for (size_t i = 0; word && i < FZ_ARRAY_LEN(kinds); i++) {
+        if (fz_text_has_prefix(word, kinds[i].prefix))
+            return kinds[i].kind;
+    }
+    return NULL;
+}
+
+static void
+settle_code(struct report *r)
+{
+    struct report_crash *crash = &r->crash;
+    uint64_t type = ingest_mach_type(crash->mach);
+    if (!crash->code && type && crash->n_mach_codes)
+        crash->code = ingest_mach_code(type, crash->mach_codes[0], is_arm(r));
+    if (type == MACH_EXC_RESOURCE && !r->kind) {
+        r->kind = kind_of_resource(crash->subtype);
+        if (!r->kind)
+            r->kind = kind_of_resource(crash->code);
+    }
+}
+
+/* ---- terminations -------------------------------------------------------------------------- */
+
+static const struct ingest_termination terminations[] = {
+    {0x8badf00d, "hang", "the app did not answer in time and was ended by a watchdog"},
+    {0xdeadfa11, "hang", "the user forced the app to quit"},
+    {0xdead10cc, NULL, "the app held a file lock or a database lock while it was suspended"},
+    {0xc00010ff, "cpu", "the system ended the app because the device was too hot"},
+    {0xbad22222, "cpu", "the app was resumed too often for its calls over the network"},
+    {0xbaaaaaad, "hang", "the user asked for a picture of the whole system; nothing crashed"},
+    {0xbaddd15c, NULL, "the system ended the app to purge its data from a full disk"},
+    {0x2bad45ec, NULL, "the system ended the app because it broke a rule of security"},
+    {0xc51bad01, "cpu", "a task in the background used too much CPU time"},
+    {0xc51bad02, "hang", "a task in the background did not end in time"},
+    {0xc51bad03, "hang", "a task in the background did not end in time on a busy system"},
+    {0xbada5e47, NULL, "an extension did not behave"},
+    {0xfee1dead, NULL, "the system ended the process"},
+};
+
+const struct ingest_termination *
+ingest_termination_of(uint64_t code)
+{
+    for (size_t i = 0; i < FZ_ARRAY_LEN(terminations); i++) {
+        if (terminations[i].code == code)
+            return &terminations[i];
+    }
+    return NULL;
+}
+
+/* The first number of the text that is such a code: "Namespace FRONTBOARD, Code 0x8badf00d",
+ * "FRONTBOARD 2343432205 <RBSTerminateContext| domain:10 code:0x8BADF00D ...". */
+static const struct ingest_termination *
+termination_in(const char *text)
+{
+    const struct ingest_termination *found = NULL;
+    for (const char *p = text; p && *p && !found;) {
+        bool starts = isdigit((unsigned char)*p) && (p == text || !isalnum((unsigned char)p[-1]));
+        if (!starts) {
+            p++;
+            continue;
+        }
+        size_t len = 0;
+        while (isalnum((unsigned char)p[len]))
+            len++;
+        uint64_t number;
+        if (fz_text_u64(fz_span_make(p, len), &number))
+            found = ingest_termination_of(number);
+        p += len;
+    }
+    return found;
+}
+
+static bool
+settle_termination(struct report *r, struct fz_arena *arena)
+{
+    struct report_crash *crash = &r->crash;
+    const struct ingest_termination *found = termination_in(crash->termination);
+    /* Before iOS 11 the code was that of the exception. */
+    if (!found && crash->n_mach_codes)
+        found = ingest_termination_of(crash->mach_codes[0]);
+    if (!found)
+        return true;
+    if (!r->kind)
+        r->kind = found->kind;
+    if (crash->diagnosis)
+        return true;
+    crash->diagnosis =
+        fz_arena_printf(arena, "0x%08llx: %s", (unsigned long long)found->code, found->meaning);
+    return crash->diagnosis != NULL;
+}
+
+/* ---- the reason ---------------------------------------------------------------------------- */
+
+/* Is this line about where the process ran, and not about why it ended? */
+static bool
+is_banner(const char *line)
+{
+    static const char *const starts[] = {
+        "CoreSimulator ", "iPhone Simulator ", "iOS Simulator ",  "dyld: launch, ",
+        "dyld2 mode",     "dyld3 mode",        "dyld4 config",    "dyld config",
+        "dyld: in dl",    "abort() called",    "Configuration: ", "dyld_sim ",
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(starts); i++) {
+        if (fz_text_has_prefix(line, starts[i]))
+            return true;
+    }
+    return false;
+}
+
+/* What follows the banners at the start of a text; NULL for nothing. */
+static const char *
+without_banners(const char *text)
+{
+    while (text && is_banner(text)) {
+        text = strchr(text, '\n');
+        while (text && isspace((unsigned char)*text))
+            text++;
+    }
+    return text && *text ? text : NULL;
+}
+
+static bool
+is_among_messages(const struct report_crash *crash, const char *text)
+{
+    for (size_t i = 0; i < crash->n_messages; i++) {
+        if (strstr(crash->messages[i], text))
+            return true;
+    }
+    return false;
+}
+
+static bool
+add_message(struct report_crash *crash, const char *text, struct fz_arena *arena)
+{
+    const char **messages = fz_arena_array(arena, crash->n_messages + 1, sizeof(*messages));
+    if (!messages)
+        return false;
+    if (crash->n_messages)
+        memcpy(messages, crash->messages, crash->n_messages * sizeof(*messages));
+    messages[crash->n_messages++] = text;
+    crash->messages = messages;
+    return true;
+}
+
+static bool
+settle_reason(struct report_crash *crash, struct fz_arena *arena)
+{
+    const char *reason = without_banners(crash->reason);
+    if (!crash->reason || reason == crash->reason)
+        return true;
+    if (!is_among_messages(crash, crash->reason) && !add_message(crash, crash->reason, arena))
+        return false;
+    for (size_t i = 0; i < crash->n_messages && !reason && !crash->exception; i++)
+        reason = without_banners(crash->messages[i]);
+    crash->reason = reason;
+    return true;
+}
+
+bool
+ingest_settle(struct report *report, struct fz_arena *arena)
+{
+    if (!trim_texts(report, arena))
+        return false;
+    settle_code(report);
+    return settle_termination(report, arena) && settle_reason(&report->crash, arena);
+}
