@@ -373,6 +373,7 @@ load_crash(struct load *l, const json_t *object, struct report_crash *crash)
     crash->mach = load_text(l, object, "mach");
     crash->code = load_text(l, object, "code");
     crash->exception = load_text(l, object, "exception");
+    crash->exception_mangled = load_text(l, object, "exception_mangled");
     crash->reason = load_text(l, object, "reason");
     crash->has_address = json_scan_u64(json_object_get(object, "address"), &crash->address);
     crash->signal_code = load_text(l, object, "signal_code");

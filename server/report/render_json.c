@@ -131,6 +131,7 @@ write_crash(struct json_write *w, const struct report_crash *crash)
     if (crash->has_address)
         json_write_hex(w, "address", crash->address);
     json_write_text(w, "exception", crash->exception);
+    json_write_text(w, "exception_mangled", crash->exception_mangled);
     json_write_text(w, "reason", crash->reason);
     json_write_text(w, "signal_code", crash->signal_code);
     json_write_text(w, "subtype", crash->subtype);

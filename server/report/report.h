@@ -127,6 +127,8 @@ struct report_crash {
     /* "SIGSEGV"; "EXC_BAD_ACCESS"; "KERN_INVALID_ADDRESS"; name of the language exception; its
      * reason, or what the process said as it ended. */
     const char *signal, *mach, *code, *exception, *reason;
+    const char
+        *exception_mangled; /* of a type's name, as it came; NULL = the same; set by resolve */
     bool has_address;
     uint64_t address;
     const char *signal_code; /* "SEGV_MAPERR" */

@@ -16,6 +16,7 @@
 #include "server/worker/image_map.h"
 #include "server/worker/resolve_learned.h"
 #include "server/worker/resolve_symbols.h"
+#include "server/worker/resolve_types.h"
 #include "symbolicator/arch.h"
 #include "symbolicator/demangle.h"
 
@@ -473,6 +474,8 @@ resolve_report(struct report *report, resolve_find_fn find, void *user,
         code = tell_files(r, err);
     if (code == FZ_OK)
         code = settle_process(report, arena, err);
+    if (code == FZ_OK)
+        code = resolve_exception_type(report, arena, err);
     resolve_names_deinit(&r->names);
     return code;
 }

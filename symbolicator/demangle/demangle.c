@@ -1,10 +1,12 @@
 /*
  * Which demangler a name belongs to, and block names.
  *
- * Blocks (clang's names, shown behind Mach-O's underscore; the number is the length of the method):
+ * Blocks (clang's names, without the underscore that Mach-O adds; the number is the length of the
+ * method):
  *
  *   __41-[Foo bar]_block_invoke_2     ->  -[Foo bar] (block 2)        Objective-C method
  *   __main_block_invoke               ->  main (block)                C function
+ *   ___CFRelease_block_invoke         ->  _CFRelease (block)          with an underscore of its own
  *   ___ZN3Foo3barEv_block_invoke      ->  invocation function for block in Foo::bar()   (C++,
  * LLVM's text)
  *
@@ -51,7 +53,8 @@ split_block(struct fz_span name, struct fz_span *ret_function, struct fz_span *r
     return true;
 }
 
-/* "41-[Foo bar]" to "-[Foo bar]"; anything that is no method of that length stays. */
+/* "41-[Foo bar]" to "-[Foo bar]", and "main" as it is; false for what is neither a method of that
+ * length nor a C function. */
 static bool
 strip_method_length(struct fz_span *function)
 {
@@ -60,7 +63,7 @@ strip_method_length(struct fz_span *function)
            function->data[digits] <= '9')
         len = len * 10 + (size_t)(function->data[digits++] - '0');
     if (digits == 0)
-        return true;
+        return !memchr(function->data, '[', function->len);
     struct fz_span rest = fz_span_make(function->data + digits, function->len - digits);
     if (len != rest.len || rest.len < 2 || (rest.data[0] != '-' && rest.data[0] != '+') ||
         rest.data[1] != '[')
@@ -69,18 +72,25 @@ strip_method_length(struct fz_span *function)
     return true;
 }
 
+/* "_ZN3Foo3barEv", "ZN3Foo3barEv", with Mach-O's underscore or without. */
+static bool
+is_cxx(struct fz_span function)
+{
+    size_t at = 0;
+    while (at < function.len && at < 2 && function.data[at] == '_')
+        at++;
+    return at < function.len && function.data[at] == 'Z';
+}
+
 bool
 demangle_block(const char *name, const struct sym_demangle_options *options, struct fz_buffer *out)
 {
     if (options->keep_blocks)
         return false;
     struct fz_span function, number;
-    struct fz_span rest = fz_span_cstr(name + 2);
-    if (rest.len > 0 && rest.data[0] == '_') /* still with Mach-O's underscore */
-        rest = fz_span_make(rest.data + 1, rest.len - 1);
-    if (!split_block(rest, &function, &number) || !strip_method_length(&function) ||
-        function.data[0] == 'Z' || (function.data[0] == '_' && function.data[1] == 'Z'))
-        return false; /* the last two: in a C++ function, which is not ours */
+    if (!split_block(fz_span_cstr(name + 2), &function, &number) || is_cxx(function) ||
+        !strip_method_length(&function))
+        return false;
     fz_buffer_append(out, function.data, function.len);
     fz_buffer_text(out, number.len ? " (block " : " (block");
     fz_buffer_append(out, number.data, number.len);

@@ -152,12 +152,58 @@ test_process(void **state)
     }
 }
 
+/* Mangled types of exceptions; words of other languages stay. */
+static void
+test_exception_types(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *came, *shown;
+    } cases[] = {
+        {"P16kaboom_exception", "kaboom_exception*"},
+        {"16kaboom_exception", "kaboom_exception"},
+        {"St13runtime_error", "std::runtime_error"},
+        {"N4Shop5Error4MineE", "Shop::Error::Mine"},
+        {"PKc", "char const*"},
+        {"St11logic_error", "std::logic_error"},
+        {"_ZTSSt9bad_alloc", "std::bad_alloc"},
+        {"NSt3__112system_errorE", "std::__1::system_error"},
+        {"_TtC4Shop8NotFound", "Shop.NotFound"},
+        {"NSRangeException", NULL},
+        {"NSInvalidArgumentException", NULL},
+        {"RangeError", NULL},
+        {"Error", NULL},
+        {"i", NULL},
+        {"e", NULL},
+        {"System", NULL},
+        {"std::runtime_error", NULL},
+        {"EXC_BAD_ACCESS", NULL},
+        {"Error404", NULL},
+        {"P2P", NULL},
+        {"PHP8Error", NULL},
+        {"16short", NULL},
+        {"", NULL},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(1024 * 1024);
+        struct report report = {.crash.exception = cases[i].came};
+        assert_int_equal(resolve_report(&report, find, NULL, NULL, &arena, NULL), FZ_OK);
+        if (strcmp(report.crash.exception, cases[i].shown ? cases[i].shown : cases[i].came) != 0)
+            fail_msg("%s: %s", cases[i].came, report.crash.exception);
+        if (!cases[i].shown)
+            assert_null(report.crash.exception_mangled);
+        else
+            assert_string_equal(report.crash.exception_mangled, cases[i].came);
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_architecture),
         cmocka_unit_test(test_process),
+        cmocka_unit_test(test_exception_types),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
