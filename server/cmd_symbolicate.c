@@ -6,23 +6,17 @@
 #include "server/command.h"
 #include "server/ingest/ingest.h"
 #include "server/limits.h"
-#include "server/report/render.h"
+#include "server/report/annotate.h"
 #include "server/term.h"
 #include "server/worker/local.h"
 
-typedef enum fz_code (*render_fn)(const struct report *report,
-                                  const struct report_envelope *envelope, struct fz_buffer *out,
-                                  struct fz_error *err);
-
 struct arguments {
     const char *report;
-    int form;         /* index of renders[] */
+    int form; /* an enum report_form */
+    bool rebuild;
     const char *arch; /* NULL = not said */
     struct option_list dsyms;
 };
-
-enum { FORM_CRASH, FORM_JSON, FORM_IPS };
-static const render_fn renders[] = {report_render_crash, report_render_json, report_render_ips};
 
 static const struct option_spec own_options[] = {
     {.name = "dsym",
@@ -42,18 +36,23 @@ static const struct option_spec own_options[] = {
     {.name = "crash",
      .set = option_set_choice,
      .offset = offsetof(struct arguments, form),
-     .value = FORM_CRASH,
-     .help = "Write text like Apple's crash reports (the default)."},
+     .value = REPORT_FORM_CRASH,
+     .help = "Write text like Apple's crash reports (the default): a text that came as one is "
+             "kept, and only its frames get names."},
     {.name = "json",
      .set = option_set_choice,
      .offset = offsetof(struct arguments, form),
-     .value = FORM_JSON,
+     .value = REPORT_FORM_JSON,
      .help = "Write the symbolicated report as the API gives it, one line per report."},
     {.name = "ips",
      .set = option_set_choice,
      .offset = offsetof(struct arguments, form),
-     .value = FORM_IPS,
-     .help = "Write Apple's .ips."},
+     .value = REPORT_FORM_IPS,
+     .help = "Write Apple's .ips: one that came as such is kept, and only its frames get names."},
+    {.name = "rebuild",
+     .set = option_set_flag,
+     .offset = offsetof(struct arguments, rebuild),
+     .help = "Write the whole report anew, also where its text could be kept."},
     {.name = NULL},
 };
 static const struct command_example examples[] = {
@@ -105,11 +104,18 @@ print(const struct fz_buffer *out, struct fz_error *err)
     return FZ_OK;
 }
 
+/* What was written last: a report at all, and one that was kept as it came. */
+struct written {
+    bool any, kept;
+};
+
 /* One report of the file; `raw` lies in the caller's memory. */
 static enum fz_code
 symbolicate_one(struct local_symbols *symbols, struct fz_span raw, const struct limits *limits,
-                render_fn render, struct fz_error *err)
+                const struct arguments *arguments, struct written *before, struct fz_error *err)
 {
+    struct fz_span text = arguments->rebuild ? (struct fz_span){NULL, 0} : raw;
+    bool kept;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(limits->report_memory);
     struct report report;
@@ -117,11 +123,18 @@ symbolicate_one(struct local_symbols *symbols, struct fz_span raw, const struct 
     if (code != FZ_OK)
         return code;
     struct report_envelope envelope = {.id = report.id};
-    code = render(&report, &envelope, &out, err);
+    code =
+        report_write(&report, &envelope, text, (enum report_form)arguments->form, &out, &kept, err);
     if (code != FZ_OK)
         return code;
     tell_missing(symbols, &report);
-    fz_buffer_text(&out, out.len && out.data[out.len - 1] == '\n' ? "" : "\n");
+    /* In a text, a line between two reports; JSON and .ips are told apart by their lines. What is
+     * kept is kept to the byte. */
+    if (arguments->form == REPORT_FORM_CRASH && before->any && !(kept && before->kept))
+        fputc('\n', stdout);
+    *before = (struct written){true, kept};
+    if (!kept)
+        fz_buffer_text(&out, out.len && out.data[out.len - 1] == '\n' ? "" : "\n");
     return print(&out, err);
 }
 
@@ -132,14 +145,12 @@ symbolicate_items(struct local_symbols *symbols, const struct arguments *argumen
                   const struct limits *limits, const struct ingest_item *items, size_t n)
 {
     size_t n_failed = 0;
+    struct written before = {false, false};
     for (size_t i = 0; i < n; i++) {
         struct fz_error err = items[i].err;
         enum fz_code code = items[i].code;
-        /* In a text, a line between two reports; JSON and .ips are told apart by their lines. */
-        if (code == FZ_OK && i > 0 && arguments->form == FORM_CRASH)
-            fputc('\n', stdout);
         if (code == FZ_OK)
-            code = symbolicate_one(symbols, items[i].body, limits, renders[arguments->form], &err);
+            code = symbolicate_one(symbols, items[i].body, limits, arguments, &before, &err);
         if (code == FZ_OK)
             continue;
         n_failed++;
@@ -191,7 +202,7 @@ static int
 run(int argc, char **argv)
 {
     FZ_CLEANUP(options_deinit) struct options given = options_make();
-    struct arguments arguments = {.form = FORM_CRASH};
+    struct arguments arguments = {.form = REPORT_FORM_CRASH};
     struct local_symbols *symbols = NULL;
     struct fz_error err;
     int ended = command_start(&cmd_symbolicate, argc, argv, &arguments, &given);

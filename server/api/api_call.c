@@ -92,6 +92,17 @@ api_query_format(const struct http_request *request, enum api_format *ret, struc
 }
 
 enum fz_code
+api_query_flag(const struct http_request *request, const char *name, bool *ret,
+               struct fz_error *err)
+{
+    const char *text = http_query(request, name);
+    *ret = text && (strcmp(text, "1") == 0 || strcmp(text, "true") == 0);
+    if (!text || *ret || strcmp(text, "0") == 0 || strcmp(text, "false") == 0)
+        return FZ_OK;
+    return fz_fail(err, FZ_E_MALFORMED, "%s: '%.40s' is not 1 or 0", name, text);
+}
+
+enum fz_code
 api_param_uuid(const struct http_request *request, const char *name, const char *what,
                char ret[FZ_UUID_TEXT], struct fz_error *err)
 {

@@ -76,7 +76,8 @@ struct api_call {
     struct store *store;
     struct fz_arena *arena; /* of the call */
     int64_t project_id;
-    const char *detail; /* JSON for the error's `detail`, in the arena; NULL = none */
+    const char *detail;         /* JSON for the error's `detail`, in the arena; NULL = none */
+    struct fz_span report_body; /* of a report that is not stored any more; empty = it is */
 };
 
 /* A handler's work: answers the request and returns FZ_OK, or fails without answering. */

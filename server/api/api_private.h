@@ -58,6 +58,10 @@ enum api_format { API_FORMAT_JSON, API_FORMAT_CRASH, API_FORMAT_IPS, API_FORMAT_
 FZ_MUST_CHECK enum fz_code api_query_format(const struct http_request *request,
                                             enum api_format *ret, struct fz_error *err);
 
+/* A parameter that is 1 or true; 0, false or absent. */
+FZ_MUST_CHECK enum fz_code api_query_flag(const struct http_request *request, const char *name,
+                                          bool *ret, struct fz_error *err);
+
 /* Answer with a report that was found: its columns, and its result as the worker stored it (empty
  * while it is queued for the first time or has failed). CONFLICT: `format` needs a result. */
 FZ_MUST_CHECK enum fz_code api_answer_report(struct api_call *call,

@@ -8,7 +8,7 @@
 #include "server/api/api_download.h"
 #include "server/api/api_json.h"
 #include "server/api/api_private.h"
-#include "server/report/render.h"
+#include "server/report/annotate.h"
 
 enum { LIST_DEFAULT = 50, LIST_MAX = 500 };
 
@@ -46,6 +46,28 @@ answer_columns(struct api_call *call, const struct store_report *columns, int st
     return api_answer(call, status, &out, err);
 }
 
+/* The body that a report was made from, where the answer is that text with names; empty where it is
+ * to be rendered from the result. */
+static enum fz_code
+kept_body(struct api_call *call, const struct store_report *columns, enum report_form form,
+          struct fz_span *ret, struct fz_error *err)
+{
+    bool rebuild;
+    enum fz_code code = api_query_flag(call->request, "rebuild", &rebuild, err);
+    *ret = (struct fz_span){0};
+    if (code || rebuild || !report_keeps_text(columns->format, form))
+        return code;
+    *ret = call->report_body;
+    if (ret->len)
+        return FZ_OK;
+    code = store_report_body(call->store, columns->project_id, columns->id, call->arena, ret, err);
+    if (code == FZ_E_NOT_FOUND) { /* the body was deleted: what the result has is shown */
+        *ret = (struct fz_span){0};
+        code = FZ_OK;
+    }
+    return code;
+}
+
 /* The stored JSON read back and written in another format, or with a newer status. */
 static enum fz_code
 answer_rendered(struct api_call *call, const struct store_report *columns, struct fz_span result,
@@ -58,17 +80,14 @@ answer_rendered(struct api_call *call, const struct store_report *columns, struc
         return code;
     envelope.status = columns->status;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    const char *type = "text/plain; charset=utf-8";
-    if (format == API_FORMAT_CRASH) {
-        code = report_render_crash(&report, &envelope, &out, err);
-    } else if (format == API_FORMAT_IPS) {
-        code = report_render_ips(&report, &envelope, &out, err);
-    } else {
-        type = "application/json";
-        code = report_render_json(&report, &envelope, &out, err);
-    }
+    enum report_form form = format == API_FORMAT_CRASH ? REPORT_FORM_CRASH
+                            : format == API_FORMAT_IPS ? REPORT_FORM_IPS
+                                                       : REPORT_FORM_JSON;
+    const char *type = form == REPORT_FORM_JSON ? "application/json" : "text/plain; charset=utf-8";
+    struct fz_span body;
+    code = kept_body(call, columns, form, &body, err);
     if (!code)
-        code = fz_buffer_done(&out, err);
+        code = report_write(&report, &envelope, body, form, &out, NULL, err);
     if (!code)
         http_respond(call->request, status, type, fz_buffer_span(&out));
     return code;
@@ -116,7 +135,7 @@ api_answer_stored(struct api_call *call, const struct store_report *columns, enu
 static enum fz_code
 get_report(struct api_call *call, struct fz_error *err)
 {
-    static const char *const known[] = {"format", NULL};
+    static const char *const known[] = {"format", "rebuild", NULL};
     char id[STORE_ID_TEXT];
     enum api_format format;
     struct store_report columns;

@@ -162,7 +162,7 @@ static enum fz_code
 submit(struct api *api, struct http_request *request, bool transient, struct fz_error *err)
 {
     static const char *const known_report[] = {"wait", NULL};
-    static const char *const known_transient[] = {"format", NULL};
+    static const char *const known_transient[] = {"format", "rebuild", NULL};
     FZ_CLEANUP(destroy_submissionp) struct submission *submission = calloc(1, sizeof(*submission));
     if (!submission)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");

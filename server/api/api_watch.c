@@ -111,6 +111,18 @@ check_transient(struct api_call *call, const struct api_wait *wait, bool *ret_do
 {
     struct store_report columns;
     struct fz_span result = {0};
+    if (wait->format == API_FORMAT_CRASH || wait->format == API_FORMAT_IPS) {
+        /* It goes with the report. */
+        enum fz_code found =
+            store_report_get(call->store, wait->project_id, wait->id, call->arena, &columns, err);
+        if (!found && strcmp(columns.status, "queued") == 0)
+            return FZ_OK;
+        if (!found)
+            found = store_report_body(call->store, wait->project_id, wait->id, call->arena,
+                                      &call->report_body, err);
+        if (found)
+            call->report_body = (struct fz_span){0};
+    }
     enum fz_code code = store_report_take_transient(call->store, wait->project_id, wait->id,
                                                     call->arena, &columns, &result, err);
     if (code == FZ_E_UNAVAILABLE)
