@@ -79,6 +79,8 @@ find_command(const char *const *words, size_t n)
     char name[64];
     snprintf(name, sizeof(name), "%.24s%s%.24s", words[0], n > 1 ? " " : "", n > 1 ? words[1] : "");
     for (size_t i = 0; commands[i]; i++) {
+        if (commands[i]->flags & COMMAND_HIDDEN)
+            continue;
         if (strcmp(commands[i]->name, name) == 0)
             return commands[i];
         for (size_t k = 0; commands[i]->actions && commands[i]->actions[k]; k++) {
@@ -106,8 +108,10 @@ show_topic(const struct options *given)
         struct suggest suggest;
         struct fz_error err;
         suggest_start(&suggest, given->operands[0]);
-        for (size_t i = 0; commands[i]; i++)
-            suggest_try(&suggest, commands[i]->name);
+        for (size_t i = 0; commands[i]; i++) {
+            if (!(commands[i]->flags & COMMAND_HIDDEN))
+                suggest_try(&suggest, commands[i]->name);
+        }
         fz_fail(&err, FZ_E_MALFORMED, "unknown command '%.60s'%s%s%s", given->operands[0],
                 suggest.best[0] ? "; did you mean " : "", suggest.best, suggest.best[0] ? "?" : "");
         return term_wrong_usage("", &err);

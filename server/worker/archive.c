@@ -114,7 +114,8 @@ read_member(struct walk *w, const char *name, struct fz_error *err)
         return FZ_OK;
     }
     bool is_macho = archive_is_macho(piece);
-    if (status == ARCHIVE_EOF || offset != 0 || (!is_macho && !symbol_names_wants(name, piece)))
+    bool is_wanted = w->sink->wants_all || is_macho || symbol_names_wants(name, piece);
+    if (status == ARCHIVE_EOF || offset != 0 || !is_wanted)
         return FZ_OK;
     code = w->sink->begin(w->sink->user, name, err);
     while (code == FZ_OK && (status == ARCHIVE_OK || status == ARCHIVE_WARN)) {

@@ -16,6 +16,7 @@
 /* What receives these members, one after the other. Any failure ends the walk with its code.
  */
 struct archive_sink {
+    bool wants_all; /* every regular file, not only what has symbols */
     /* `name` is "" for one file that is only compressed (gzip, xz, zstd). */
     enum fz_code (*begin)(void *user, const char *name, struct fz_error *err);
     /* Pieces come in order; a gap between two reads as zeros. */

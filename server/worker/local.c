@@ -17,7 +17,10 @@
 struct local_symbols {
     struct sym_file **files;
     size_t n_files;
-    struct sym_index **indexes;
+    struct kept_index {
+        const struct sym_file_slice *slice;
+        struct sym_index *index;
+    } * indexes;
     size_t n_indexes;
     const char *arch; /* static, NULL = not said */
 };
@@ -38,7 +41,7 @@ local_symbols_destroy(struct local_symbols *symbols)
     if (!symbols)
         return;
     for (size_t i = 0; i < symbols->n_indexes; i++)
-        sym_index_close(symbols->indexes[i]);
+        sym_index_close(symbols->indexes[i].index);
     for (size_t i = 0; i < symbols->n_files; i++)
         sym_file_close(symbols->files[i]);
     free(symbols->indexes);
@@ -76,16 +79,17 @@ local_symbols_set_arch(struct local_symbols *symbols, const char *arch, struct f
 }
 
 static enum fz_code
-keep_index(struct local_symbols *symbols, struct sym_index *index, struct fz_error *err)
+keep_index(struct local_symbols *symbols, const struct sym_file_slice *slice,
+           struct sym_index *index, struct fz_error *err)
 {
-    struct sym_index **indexes = calloc(symbols->n_indexes + 1, sizeof(struct sym_index *));
+    struct kept_index *indexes = calloc(symbols->n_indexes + 1, sizeof(*indexes));
     if (!indexes)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     if (symbols->n_indexes)
         memcpy(indexes, symbols->indexes, symbols->n_indexes * sizeof(*indexes));
     free(symbols->indexes);
     symbols->indexes = indexes;
-    indexes[symbols->n_indexes++] = index;
+    indexes[symbols->n_indexes++] = (struct kept_index){slice, index};
     return FZ_OK;
 }
 
@@ -93,6 +97,12 @@ static enum fz_code
 build(struct local_symbols *symbols, const struct sym_file_slice *slice, struct sym_index **ret,
       struct fz_error *err)
 {
+    for (size_t i = 0; i < symbols->n_indexes; i++) { /* made for a report before */
+        if (symbols->indexes[i].slice == slice) {
+            *ret = symbols->indexes[i].index;
+            return FZ_OK;
+        }
+    }
     FZ_CLEANUP(fz_closep) int fd = fz_platform_memory_file("index");
     if (fd < 0)
         return fz_fail_errno(err, "cannot make a memory file");
@@ -103,7 +113,7 @@ build(struct local_symbols *symbols, const struct sym_file_slice *slice, struct 
     if (code == FZ_OK)
         code = sym_index_open_fd(fd, &index, err);
     if (code == FZ_OK)
-        code = keep_index(symbols, index, err);
+        code = keep_index(symbols, slice, index, err);
     if (code != FZ_OK) {
         sym_index_close(index);
         return code;

@@ -1,8 +1,9 @@
 /*
- * One report symbolicated in this process, with symbol files of the user's own: for the command
+ * Reports symbolicated in this process, with symbol files of the user's own: for the command
  * line, where there is no server to protect.
  *
- * An index is built in memory for each image that a frame lies in, and only for those.
+ * An index is built in memory for each image that a frame is in, once for all reports, and only for
+ * those.
  */
 #ifndef WORKER_LOCAL_H
 #define WORKER_LOCAL_H

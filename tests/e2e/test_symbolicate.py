@@ -46,7 +46,8 @@ class Symbolicate(unittest.TestCase):
         code, out, err = self.run_on(native("0x1010"))
         self.assertEqual(code, 0)
         self.assertIn("Thread 0 Crashed:\n0   Shop", out)
-        self.assertIn(f"no symbols for Shop ({UUID.lower()})", err)
+        self.assertEqual(err, f"framezero symbolicate: missing symbols for 1 of 1 image: Shop {UUID.lower()}; "
+                              "pass --dsym PATH, or upload them to a server\n")
         self.assertEqual(self.run_on(native("0x1010"), "--crash")[1], out)
         code, out, _ = self.run_on(native("0x1010"), "--json")
         self.assertEqual((code, json.loads(out)["threads"][0]["frames"][0]["address"]), (0, "0x1010"))
@@ -119,7 +120,7 @@ class Symbolicate(unittest.TestCase):
             both = ("2 symbol files have that name: "
                     f"arm64 UUID {symbol_files.dashed(symbol_files.uuid_of(arm64))}, "
                     f"x86_64 UUID {symbol_files.dashed(symbol_files.uuid_of(x86_64))}; choose one with -arch")
-            self.assertIn(f"no symbols for Demo (without a UUID): {both}", err)
+            self.assertIn(f"no symbols for Demo without a UUID: {both}", err)
             self.assertIn(f"images: Demo has no UUID in the report, and {both}", notes)
             for option in ("-arch", "--arch"):
                 for arch, macho in (("arm64", arm64), ("x86_64", x86_64)):

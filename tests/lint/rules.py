@@ -30,7 +30,7 @@ PUBLIC = {
     "http": {"client.h", "http.h", "inflate.h", "origins.h"},
     "api": {"api.h", "api_door.h"},
     "doors": {"doors.h"},
-    "worker": {"worker.h", "local.h", "resolve.h"},
+    "worker": {"worker.h", "local.h", "report_files.h", "resolve.h"},
 }
 OPEN_IN_SERVER = {"server/limits.h", "server/metrics.h", "server/program.h"}
 

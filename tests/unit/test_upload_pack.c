@@ -43,7 +43,8 @@ test_both_are_read(void **state)
         struct fz_buffer macho, packed, seen, want;
         struct archive_summary summary;
         struct sym_problems problems = {0};
-        struct archive_sink sink = {on_begin, on_write, on_end, &seen};
+        struct archive_sink sink = {
+            .begin = on_begin, .write = on_write, .end = on_end, .user = &seen};
         struct sym_file_slice slice = {.path = "Shop.dSYM/Contents/Resources/DWARF/Shop"};
         fz_buffer_init(&macho, 0);
         fz_buffer_init(&packed, 0);
