@@ -174,8 +174,10 @@ struct store_report {
     const char *app_id, *app_name, *app_version, *app_build, *os_name, *os_version, *device_model,
         *arch;
     const char *signal, *exception, *reason;
-    const char *top_function, *top_file; /* of the crashed thread's first named frame */
+    const char *top_function, *top_file; /* see server/report/summary.h */
     int64_t top_line;
+    const char *kind, *os_build, *mach, *code, *environment, *release, *user;
+    const char *tags;     /* "\nname=value\nname=value\n"; for the filter, not for lists */
     const char *error;    /* why it failed */
     unsigned n_missing;   /* images it waits for */
     unsigned n_processed; /* how often a result was stored */
@@ -203,21 +205,70 @@ FZ_MUST_CHECK enum fz_code store_report_body(struct store *store, int64_t projec
                                              const char *id, struct fz_arena *arena,
                                              struct fz_span *ret, struct fz_error *err);
 
-struct store_report_filter { /* NULL and 0 = any */
-    const char *status, *app, *version, *build, *os, *device, *arch, *signal, *exception, *uuid,
-        *function, *file, *q;
-    int64_t since_ms, until_ms; /* of received_ms */
+/* What reports can be selected by. Equal: all but FUNCTION, FILE and Q, which are contained (either case). */
+enum store_report_field {
+    STORE_BY_STATUS,
+    STORE_BY_APP, /* id or name, either case */
+    STORE_BY_VERSION,
+    STORE_BY_BUILD,
+    STORE_BY_RELEASE,
+    STORE_BY_OS, /* name (either case) or version */
+    STORE_BY_OS_VERSION,
+    STORE_BY_OS_BUILD,
+    STORE_BY_DEVICE,
+    STORE_BY_ARCH,
+    STORE_BY_SIGNAL,
+    STORE_BY_MACH,
+    STORE_BY_CODE,
+    STORE_BY_EXCEPTION,
+    STORE_BY_KIND,
+    STORE_BY_FORMAT,
+    STORE_BY_ENVIRONMENT,
+    STORE_BY_USER,
+    STORE_BY_TAG, /* "name:value", or "name": has this tag */
+    STORE_BY_IMAGE,
+    STORE_BY_UUID, /* of an image, in any spelling */
+    STORE_BY_FUNCTION,
+    STORE_BY_FILE,
+    STORE_BY_Q, /* any text of the summary */
+    STORE_BY_COUNT
 };
-/* Newest first. `cursor` NULL for the first page, else what the page before returned. *ret_cursor
- * NULL at the end. app, os: equal to id or name (case-insensitive); function, file, q: contained.
- * MALFORMED: the cursor.
- */
+/* Its name as a query parameter: "status", "os_version". */
+const char *store_report_field_name(enum store_report_field field);
+
+enum store_report_order {
+    STORE_NEWEST_FIRST, /* by received_ms */
+    STORE_OLDEST_FIRST,
+    STORE_CRASHED_LAST_FIRST, /* by timestamp_ms; reports without one are the oldest */
+    STORE_CRASHED_FIRST_FIRST
+};
+
+struct store_report_where {
+    enum store_report_field field;
+    const char *value;
+    unsigned group; /* conditions of one group follow each other; one of them must hold */
+};
+enum { STORE_WHERE_MAX = 32 };
+struct store_report_filter { /* all groups must hold; a time of 0 = any */
+    const struct store_report_where *where;
+    size_t n_where;
+    int64_t since_ms, until_ms;                 /* of received_ms */
+    int64_t crashed_since_ms, crashed_until_ms; /* of timestamp_ms; until needs a known time */
+    enum store_report_order order;
+};
+/* `cursor` NULL for the first page, else what the page before returned for the same filter. *ret_cursor NULL at the
+ * end. MALFORMED: the cursor, a UUID, a text. LIMIT: more than STORE_WHERE_MAX conditions. */
 FZ_MUST_CHECK enum fz_code store_report_list(struct store *store, int64_t project_id,
                                              const struct store_report_filter *filter,
                                              const char *cursor, size_t limit,
                                              struct fz_arena *arena, struct store_report **ret,
                                              size_t *ret_n, const char **ret_cursor,
                                              struct fz_error *err);
+/* How many reports the filter selects; counting stops at `most`. Errors as above. */
+FZ_MUST_CHECK enum fz_code store_report_count(struct store *store, int64_t project_id,
+                                              const struct store_report_filter *filter,
+                                              uint64_t most, struct fz_arena *arena, uint64_t *ret,
+                                              struct fz_error *err);
 FZ_MUST_CHECK enum fz_code store_report_delete(struct store *store, int64_t project_id,
                                                const char *id, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code store_report_reprocess(struct store *store, int64_t project_id,
@@ -351,6 +402,11 @@ struct store_learned {
     uint32_t start, reach; /* offset from its load address; largest distance told from there */
     const char *name;
 };
+struct store_image {
+    struct fz_uuid uuid;
+    const char *name; /* NULL = unknown */
+};
+
 struct store_report_done {
     struct store_report
         columns;           /* status and the columns for lists; id, project, received are ignored */
@@ -358,7 +414,7 @@ struct store_report_done {
     const struct store_image_wait
         *waits; /* images whose symbol file was missing, broken or without DWARF at the lookup */
     size_t n_waits;
-    const struct fz_uuid *images; /* all images, for the filter by uuid */
+    const struct store_image *images; /* all images, for the filters by uuid and image */
     size_t n_images;
     const struct store_learned *learned; /* sorted by UUID and start, each once */
     size_t n_learned;

@@ -94,6 +94,14 @@ update_report(struct store *store, const struct store_job *job,
         key_or_null(sets[0]),
         key_or_null(sets[1]),
         sql_text_clean(arena, c->format, STORE_TEXT_SHORT),
+        sql_text_clean(arena, c->kind, STORE_TEXT_SHORT),
+        sql_text_clean(arena, c->os_build, STORE_TEXT_SHORT),
+        sql_text_clean(arena, c->mach, STORE_TEXT_SHORT),
+        sql_text_clean(arena, c->code, STORE_TEXT_SHORT),
+        sql_text_clean(arena, c->environment, STORE_TEXT_SHORT),
+        sql_text_clean(arena, c->release, STORE_TEXT_SHORT),
+        sql_text_clean(arena, c->user, STORE_TEXT_SHORT),
+        sql_text_clean(arena, c->tags, STORE_TEXT_LONG),
     };
     bool found = false;
     enum fz_code code = sql_number(
@@ -103,7 +111,9 @@ update_report(struct store *store, const struct store_job *job,
         "arch = $12, signal = $13, exception = $14, reason = $15, top_function = $16, top_file = "
         "$17, top_line = $18, error = $19, n_missing = $20, image_set = $21, "
         "wait_set = CASE WHEN transient = 1 THEN NULL ELSE $22 END, "
-        "format = coalesce($23, format), n_processed = n_processed + 1 "
+        "format = coalesce($23, format), kind = $24, os_build = $25, mach = $26, code = $27, "
+        "environment = $28, release = $29, user_id = $30, tags = $31, n_processed = n_processed + "
+        "1 "
         "WHERE project_id = $1 AND id = $2 RETURNING key",
         args, FZ_ARRAY_LEN(args), ret_key, &found, err);
     if (code == FZ_OK && !found)

@@ -77,29 +77,87 @@ find_set(struct sql *sql, bool is_wait, const struct sql_value args[3], int64_t 
                       args, 2, ret_key, NULL, err);
 }
 
+/* ---- images ---- */
+
+/* Rows that one statement inserts. */
+enum { IMAGES_AT_ONCE = 8, IMAGE_NAME_MAX = 256 };
+
+static int
+compare_images(const void *a, const void *b)
+{
+    const struct store_image *x = a, *y = b;
+    return memcmp(x->uuid.bytes, y->uuid.bytes, 16);
+}
+
+/* Sorted by UUID, each once. */
+static enum fz_code
+sort_images(const struct store_report_done *done, struct fz_arena *arena, struct store_image **ret,
+            size_t *ret_n, struct fz_error *err)
+{
+    struct store_image *images = fz_arena_array(arena, done->n_images, sizeof(*images));
+    size_t n = 0;
+    if (!images)
+        return fz_arena_fail(arena, err);
+    if (done->n_images) {
+        memcpy(images, done->images, done->n_images * sizeof(*images));
+        qsort(images, done->n_images, sizeof(*images), compare_images);
+    }
+    for (size_t i = 0; i < done->n_images; i++) {
+        if (n == 0 || compare_images(&images[n - 1], &images[i]) != 0)
+            images[n++] = images[i];
+    }
+    *ret = images;
+    *ret_n = n;
+    return FZ_OK;
+}
+
+static enum fz_code
+insert_images(struct sql *sql, int64_t project_id, int64_t set_key,
+              const struct store_image *images, size_t n, struct fz_arena *arena,
+              struct fz_error *err)
+{
+    static const char one[] =
+        "INSERT INTO image_set_items (project_id, set_key, uuid, name) VALUES ($1, $2, $3, $4)";
+    static const char many[] =
+        "INSERT INTO image_set_items (project_id, set_key, uuid, name) VALUES "
+        "($1, $2, $3, $4), ($1, $2, $5, $6), ($1, $2, $7, $8), ($1, $2, $9, $10), "
+        "($1, $2, $11, $12), ($1, $2, $13, $14), ($1, $2, $15, $16), ($1, $2, $17, $18)";
+    struct sql_value args[2 + 2 * IMAGES_AT_ONCE] = {sql_int(project_id), sql_int(set_key)};
+    enum fz_code code = FZ_OK;
+    for (size_t at = 0; at < n && code == FZ_OK;) {
+        size_t now = n - at >= IMAGES_AT_ONCE ? IMAGES_AT_ONCE : 1;
+        for (size_t i = 0; i < now; i++, at++) {
+            args[2 + 2 * i] = sql_blob(fz_span_make(images[at].uuid.bytes, 16));
+            args[3 + 2 * i] = sql_text_clean(arena, images[at].name, IMAGE_NAME_MAX);
+        }
+        code = sql_exec(sql, now == 1 ? one : many, args, 2 + 2 * now, NULL, err);
+    }
+    return code;
+}
+
 enum fz_code
 store_image_set(struct store *store, int64_t project_id, const struct store_report_done *done,
                 struct fz_arena *arena, int64_t *ret_key, struct fz_error *err)
 {
     *ret_key = 0;
-    struct store_uuids uuids;
-    enum fz_code code = store_uuids_sort(done->images, done->n_images, arena, &uuids, err);
-    if (code != FZ_OK || uuids.n == 0)
+    struct store_image *images = NULL;
+    size_t n = 0;
+    enum fz_code code = sort_images(done, arena, &images, &n, err);
+    if (code != FZ_OK || n == 0)
         return code;
+    uint8_t *uuids = fz_arena_array(arena, n, 16);
+    if (!uuids)
+        return fz_arena_fail(arena, err);
+    for (size_t i = 0; i < n; i++)
+        memcpy(uuids + 16 * i, images[i].uuid.bytes, 16);
     char hash[FZ_SHA256_TEXT];
-    fz_sha256_hex(fz_span_make(uuids.bytes, 16 * uuids.n), hash);
+    fz_sha256_hex(fz_span_make(uuids, 16 * n), hash);
     const struct sql_value args[] = {sql_int(project_id), sql_text(hash), sql_text(NULL)};
     bool is_new = false;
     code = find_set(store->sql, false, args, ret_key, &is_new, err);
-    if (code != FZ_OK || !is_new)
-        return code;
-    const struct sql_value items[] = {sql_int(project_id), store_uuids_value(&uuids),
-                                      sql_int((int64_t)uuids.n), sql_int(*ret_key)};
-    return sql_exec(store->sql,
-                    "INSERT INTO image_set_items (project_id, uuid, set_key) "
-                    "WITH RECURSIVE at (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM at WHERE i + 1 "
-                    "< $3) SELECT $1, substr($2, 16 * i + 1, 16), $4 FROM at",
-                    items, FZ_ARRAY_LEN(items), NULL, err);
+    if (code == FZ_OK && is_new)
+        code = insert_images(store->sql, project_id, *ret_key, images, n, arena, err);
+    return code;
 }
 
 static int

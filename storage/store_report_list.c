@@ -1,4 +1,4 @@
-#include "storage/store_private.h"
+#include "storage/store_report_filter.h"
 
 #include <stdio.h>
 
@@ -48,115 +48,37 @@ store_cursor_parse(const char *cursor, struct fz_arena *arena, int64_t *ret_time
     return FZ_OK;
 }
 
-/* ---- filters ---- */
+/* Lists by the time of the crash have cursors of their own: a cursor of the other kind would skip reports silently. */
+static const char CRASHED_MARK = 't';
 
-/* A query that grows: its text is put together from constants only, everything foreign is an
- * argument. */
-struct query {
-    struct fz_buffer text;
-    struct sql_value args[SQL_MAX_PARAMS];
-    size_t n_args;
-    struct fz_arena *arena;
-    const char *like;
-};
-
-/* A condition in which each '?' stands for the one new argument. */
-static void
-add(struct query *query, const char *condition, struct sql_value value)
+static bool
+is_by_crash(const struct store_report_filter *filter)
 {
-    query->args[query->n_args++] = value;
-    for (const char *c = condition; *c; c++) {
-        if (*c == '?')
-            fz_buffer_printf(&query->text, "$%zu", query->n_args);
-        else if (*c == '~')
-            fz_buffer_printf(&query->text, "%s $%zu ESCAPE '!'", query->like, query->n_args);
-        else
-            fz_buffer_char(&query->text, *c);
-    }
+    return filter && (filter->order == STORE_CRASHED_LAST_FIRST ||
+                      filter->order == STORE_CRASHED_FIRST_FIRST);
 }
 
-static void
-add_equal(struct query *query, const char *condition, const char *text)
+static bool
+is_rising(const struct store_report_filter *filter)
 {
-    if (text)
-        add(query, condition, sql_text(text));
+    return filter &&
+           (filter->order == STORE_OLDEST_FIRST || filter->order == STORE_CRASHED_FIRST_FIRST);
 }
 
-/* A condition in which each '~' stands for "contains the text". */
-static void
-add_contains(struct query *query, const char *condition, const char *text)
-{
-    if (!text)
-        return;
-    char *pattern = fz_arena_alloc(query->arena, 2 * strlen(text) + 3);
-    if (!pattern) {
-        add(query, condition, (struct sql_value){.kind = SQL_BAD});
-        return;
-    }
-    char *to = pattern;
-    *to++ = '%';
-    for (const char *c = text; *c; c++) {
-        if (*c == '%' || *c == '_' || *c == '!')
-            *to++ = '!';
-        *to++ = *c;
-    }
-    *to = '%';
-    add(query, condition, sql_text(pattern));
-}
+/* ---- the list ---- */
 
 static enum fz_code
-add_uuid(struct query *query, const char *text, struct fz_error *err)
-{
-    struct fz_uuid uuid;
-    if (!text)
-        return FZ_OK;
-    if (!fz_uuid_parse(fz_span_cstr(text), &uuid))
-        return fz_fail(err, FZ_E_MALFORMED, "the filter uuid is no UUID");
-    uint8_t *bytes = fz_arena_alloc(query->arena, sizeof(uuid.bytes));
-    if (!bytes)
-        return fz_arena_fail(query->arena, err);
-    memcpy(bytes, uuid.bytes, sizeof(uuid.bytes));
-    add(query,
-        " AND image_set IN (SELECT set_key FROM image_set_items WHERE project_id = $1 AND uuid = "
-        "?)",
-        sql_blob(fz_span_make(bytes, sizeof(uuid.bytes))));
-    return FZ_OK;
-}
-
-static enum fz_code
-add_filter(struct query *query, const struct store_report_filter *filter, struct fz_error *err)
-{
-    if (!filter)
-        return FZ_OK;
-    add_equal(query, " AND status = ?", filter->status);
-    add_equal(query, " AND (lower(app_id) = lower(?) OR lower(app_name) = lower(?))", filter->app);
-    add_equal(query, " AND app_version = ?", filter->version);
-    add_equal(query, " AND app_build = ?", filter->build);
-    add_equal(query, " AND (lower(os_name) = lower(?) OR os_version = ?)", filter->os);
-    add_equal(query, " AND device_model = ?", filter->device);
-    add_equal(query, " AND arch = ?", filter->arch);
-    add_equal(query, " AND signal = ?", filter->signal);
-    add_equal(query, " AND exception = ?", filter->exception);
-    add_contains(query, " AND top_function ~", filter->function);
-    add_contains(query, " AND top_file ~", filter->file);
-    add_contains(query,
-                 " AND (id ~ OR app_id ~ OR app_name ~ OR signal ~ OR exception ~ OR reason ~ OR "
-                 "top_function ~ OR top_file ~ OR error ~)",
-                 filter->q);
-    if (filter->since_ms)
-        add(query, " AND received_ms >= ?", sql_int(filter->since_ms));
-    if (filter->until_ms)
-        add(query, " AND received_ms < ?", sql_int(filter->until_ms));
-    return add_uuid(query, filter->uuid, err);
-}
-
-static enum fz_code
-add_cursor(struct query *query, const char *cursor, struct fz_error *err)
+add_cursor(struct store_report_query *query, const struct store_report_filter *filter,
+           const char *cursor, struct fz_error *err)
 {
     int64_t time_ms;
     char id[STORE_ID_TEXT];
     if (!cursor)
         return FZ_OK;
+    bool by_crash = is_by_crash(filter);
+    if ((*cursor == CRASHED_MARK) != by_crash)
+        return fz_fail(err, FZ_E_MALFORMED, "the cursor is not one of this list's");
+    cursor += by_crash;
     enum fz_code code = store_cursor_parse(cursor, query->arena, &time_ms, id, err);
     if (code != FZ_OK)
         return code;
@@ -167,16 +89,26 @@ add_cursor(struct query *query, const char *cursor, struct fz_error *err)
         return fz_arena_fail(query->arena, err);
     query->args[query->n_args++] = sql_int(time_ms);
     query->args[query->n_args++] = sql_text(copy);
-    fz_buffer_printf(&query->text, " AND (received_ms, id) < ($%zu, $%zu)", query->n_args - 1,
-                     query->n_args);
+    fz_buffer_printf(&query->text, " AND (%s, id) %c ($%zu, $%zu)",
+                     by_crash ? "timestamp_ms" : "received_ms", is_rising(filter) ? '>' : '<',
+                     query->n_args - 1, query->n_args);
     return FZ_OK;
 }
 
-/* ---- the list ---- */
+static const char *
+next_cursor(const struct store_report *last, const struct store_report_filter *filter,
+            struct fz_arena *arena)
+{
+    if (!is_by_crash(filter))
+        return store_cursor_make(arena, last->received_ms, last->id);
+    const char *cursor = store_cursor_make(arena, last->timestamp_ms, last->id);
+    return cursor ? fz_arena_printf(arena, "%c%s", CRASHED_MARK, cursor) : NULL;
+}
 
 static enum fz_code
-read_page(struct sql_rows *rows, size_t limit, struct fz_arena *arena, struct store_report **ret,
-          size_t *ret_n, const char **ret_cursor, struct fz_error *err)
+read_page(struct sql_rows *rows, const struct store_report_filter *filter, size_t limit,
+          struct fz_arena *arena, struct store_report **ret, size_t *ret_n, const char **ret_cursor,
+          struct fz_error *err)
 {
     struct store_report *list = NULL;
     size_t n = 0, room = 0;
@@ -185,7 +117,7 @@ read_page(struct sql_rows *rows, size_t limit, struct fz_arena *arena, struct st
     *ret_cursor = NULL;
     while ((code = sql_next(rows, &row, err)) == FZ_OK && row) {
         if (n == limit) {
-            *ret_cursor = store_cursor_make(arena, list[n - 1].received_ms, list[n - 1].id);
+            *ret_cursor = next_cursor(&list[n - 1], filter, arena);
             if (!*ret_cursor)
                 return fz_arena_fail(arena, err);
             break;
@@ -201,17 +133,21 @@ read_page(struct sql_rows *rows, size_t limit, struct fz_arena *arena, struct st
 }
 
 static enum fz_code
-run_list(struct store *store, struct query *query, const struct store_report_filter *filter,
-         const char *cursor, size_t limit, struct sql_rows *ret, struct fz_error *err)
+run_list(struct store *store, struct store_report_query *query,
+         const struct store_report_filter *filter, const char *cursor, size_t limit,
+         struct sql_rows *ret, struct fz_error *err)
 {
     fz_buffer_printf(&query->text, "SELECT %s FROM reports WHERE project_id = $1 AND transient = 0",
                      store_report_columns);
-    enum fz_code code = add_filter(query, filter, err);
+    enum fz_code code = store_report_query_filter(query, filter, err);
     if (code == FZ_OK)
-        code = add_cursor(query, cursor, err);
+        code = add_cursor(query, filter, cursor, err);
     if (code != FZ_OK)
         return code;
-    add(query, " ORDER BY received_ms DESC, id DESC LIMIT ?", sql_int((int64_t)limit + 1));
+    const char *column = is_by_crash(filter) ? "timestamp_ms" : "received_ms";
+    const char *way = is_rising(filter) ? "ASC" : "DESC";
+    fz_buffer_printf(&query->text, " ORDER BY %s %s, id %s", column, way, way);
+    store_report_query_add(query, " LIMIT ?", sql_int((int64_t)limit + 1));
     code = fz_buffer_done(&query->text, err);
     return code == FZ_OK ? sql_query_once(store->sql, fz_buffer_cstr(&query->text), query->args,
                                           query->n_args, ret, err)
@@ -226,7 +162,7 @@ store_report_list(struct store *store, int64_t project_id, const struct store_re
 {
     if (limit == 0 || limit > LIST_MAX)
         limit = LIST_MAX;
-    struct query query = {.arena = arena, .like = sql_driver(store->sql)->like};
+    struct store_report_query query = {.arena = arena, .like = sql_driver(store->sql)->like};
     query.args[query.n_args++] = sql_int(project_id);
     fz_buffer_init(&query.text, 0);
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
@@ -236,11 +172,38 @@ store_report_list(struct store *store, int64_t project_id, const struct store_re
     size_t n = 0;
     const char *next = NULL;
     if (code == FZ_OK)
-        code = read_page(&rows, limit, arena, &list, &n, &next, err);
+        code = read_page(&rows, filter, limit, arena, &list, &n, &next, err);
     if (code != FZ_OK)
         return code;
     *ret = list;
     *ret_n = n;
     *ret_cursor = next;
     return FZ_OK;
+}
+
+enum fz_code
+store_report_count(struct store *store, int64_t project_id,
+                   const struct store_report_filter *filter, uint64_t most, struct fz_arena *arena,
+                   uint64_t *ret, struct fz_error *err)
+{
+    struct store_report_query query = {.arena = arena, .like = sql_driver(store->sql)->like};
+    query.args[query.n_args++] = sql_int(project_id);
+    fz_buffer_init(&query.text, 0);
+    fz_buffer_text(&query.text, "SELECT count(*) FROM (SELECT 1 FROM reports WHERE project_id = $1 "
+                                "AND transient = 0");
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    bool row = false;
+    enum fz_code code = store_report_query_filter(&query, filter, err);
+    store_report_query_add(&query, " LIMIT ?) AS found", sql_int((int64_t)most));
+    if (code == FZ_OK)
+        code = fz_buffer_done(&query.text, err);
+    if (code == FZ_OK)
+        code = sql_query_once(store->sql, fz_buffer_cstr(&query.text), query.args, query.n_args,
+                              &rows, err);
+    fz_buffer_deinit(&query.text);
+    if (code == FZ_OK)
+        code = sql_next(&rows, &row, err);
+    if (code == FZ_OK)
+        *ret = row ? (uint64_t)sql_col_int(&rows, 0) : 0;
+    return code;
 }

@@ -5,7 +5,8 @@
 const char store_report_columns[] =
     "id, project_id, received_ms, timestamp_ms, status, format, app_id, app_name, app_version, "
     "app_build, os_name, os_version, device_model, arch, signal, exception, reason, top_function, "
-    "top_file, top_line, error, n_missing, n_processed";
+    "top_file, top_line, error, n_missing, n_processed, kind, os_build, mach, code, environment, "
+    "release, user_id";
 
 void
 store_report_read(struct sql_rows *rows, struct fz_arena *arena, struct store_report *ret)
@@ -33,6 +34,13 @@ store_report_read(struct sql_rows *rows, struct fz_arena *arena, struct store_re
         .error = sql_col_text(rows, 20, arena),
         .n_missing = (unsigned)sql_col_int(rows, 21),
         .n_processed = (unsigned)sql_col_int(rows, 22),
+        .kind = sql_col_text(rows, 23, arena),
+        .os_build = sql_col_text(rows, 24, arena),
+        .mach = sql_col_text(rows, 25, arena),
+        .code = sql_col_text(rows, 26, arena),
+        .environment = sql_col_text(rows, 27, arena),
+        .release = sql_col_text(rows, 28, arena),
+        .user = sql_col_text(rows, 29, arena),
     };
     sql_col_copy(rows, 0, report.id, sizeof(report.id));
     *ret = report;

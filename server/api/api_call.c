@@ -51,10 +51,14 @@ api_check_query(const struct http_request *request, const char *const *known, st
     for (size_t i = 0; (name = http_query_name(request, i)) != NULL; i++) {
         if (is_known(name, known))
             continue;
-        char list[192] = "";
+        char list[160] = "";
         size_t used = 0;
         for (; *known && used < sizeof(list); known++)
             used += (size_t)snprintf(list + used, sizeof(list) - used, "%s, ", *known);
+        if (used >= sizeof(list))
+            return fz_fail(err, FZ_E_MALFORMED,
+                           "unknown parameter '%.40s'; /api/v1/openapi.json lists the known ones",
+                           name);
         return fz_fail(err, FZ_E_MALFORMED, "unknown parameter '%.40s'; known are %sproject", name,
                        list);
     }

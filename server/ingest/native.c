@@ -13,9 +13,9 @@
 #include "server/json/json_walk.h"
 
 /* Top-level members that the model has a place for; others are kept as they came. */
-static const char *const known_keys[] = {"framezero", "id",   "timestamp", "app",         "os",
-                                         "device",    "arch", "crash",     "threads",     "images",
-                                         "addresses", "user", "tags",      "breadcrumbs", "memory"};
+static const char *const known_keys[] = {
+    "framezero", "id",     "timestamp", "app",  "os",   "device",      "arch",   "crash",
+    "threads",   "images", "addresses", "user", "tags", "breadcrumbs", "memory", "environment"};
 
 static bool
 starts_array(const struct json_member *member)
@@ -97,6 +97,7 @@ native_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UU
 static void
 take_origin(struct ingest_take *t, const json_t *root)
 {
+    t->report->environment = ingest_take_text(t, root, "", "environment");
     struct report *r = t->report;
     int64_t version = 1;
     if (ingest_take_i64(t, root, "", "framezero", &version) && version != 1)

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "server/ingest/ingest.h"
 #include "server/report/render.h"
+#include "server/report/summary.h"
 #include "server/worker/child.h"
 #include "server/worker/learn.h"
 #include "server/worker/resolve.h"
@@ -32,35 +33,6 @@ find_learned(void *user, const struct report_image *image, const uint32_t *offse
     return child_learned_find(finder->child, &image->uuid, offsets, n, finder->arena, ret, err);
 }
 
-/* The crashed thread's first frame with a name, preferably one of the app itself: that is what a
- * list of crashes shows. */
-static void
-set_top(struct report *report, struct store_report *columns)
-{
-    const struct report_thread *thread = report_crashed_thread(report);
-    const struct report_frame *top = NULL;
-    for (size_t i = 0; thread && i < thread->n_frames; i++) {
-        const struct report_frame *frame = &thread->frames[i];
-        if (frame->n_symbols == 0)
-            continue;
-        if (!top)
-            top = frame;
-        if (frame->in_app) {
-            top = frame;
-            break;
-        }
-    }
-    if (!top)
-        return;
-    /* The innermost call with a name; the last symbol of a frame always has one. */
-    const struct report_symbol *symbol = top->symbols;
-    while (!symbol->function && symbol + 1 < top->symbols + top->n_symbols)
-        symbol++;
-    columns->top_function = symbol->function;
-    columns->top_file = symbol->file;
-    columns->top_line = symbol->line;
-}
-
 static void
 count_frames(const struct report *report, struct proto_info *info)
 {
@@ -78,10 +50,10 @@ count_frames(const struct report *report, struct proto_info *info)
 }
 
 static bool
-is_among(const struct fz_uuid *uuids, size_t n, const struct fz_uuid *uuid)
+is_among(const struct store_image *images, size_t n, const struct fz_uuid *uuid)
 {
     for (size_t i = 0; i < n; i++) {
-        if (fz_uuid_equal(&uuids[i], uuid))
+        if (fz_uuid_equal(&images[i].uuid, uuid))
             return true;
     }
     return false;
@@ -110,7 +82,7 @@ static enum fz_code
 collect_images(const struct report *report, struct fz_arena *arena, struct proto_info *info,
                struct fz_error *err)
 {
-    struct fz_uuid *images = fz_arena_array(arena, report->n_images, sizeof(*images));
+    struct store_image *images = fz_arena_array(arena, report->n_images, sizeof(*images));
     struct store_image_wait *waits = fz_arena_array(arena, report->n_images, sizeof(*waits));
     if (!images || !waits)
         return fz_arena_fail(arena, err);
@@ -119,7 +91,7 @@ collect_images(const struct report *report, struct fz_arena *arena, struct proto
         if (!image->has_uuid)
             continue;
         if (!is_among(images, info->n_images, &image->uuid))
-            images[info->n_images++] = image->uuid;
+            images[info->n_images++] = (struct store_image){image->uuid, image->name};
         /* A UUID may be listed twice, and only the second may have been hit. */
         if (wants_symbols(image) && !is_waited(waits, info->n_waits, &image->uuid))
             waits[info->n_waits++] = (struct store_image_wait){
@@ -134,23 +106,39 @@ static enum fz_code
 collect_info(struct report *report, struct child_cache *cache, struct fz_arena *arena,
              struct proto_info *info, struct fz_error *err)
 {
-    *info = (struct proto_info){.columns = {
-                                    .status = report_status(report),
-                                    .format = report->format,
-                                    .timestamp_ms = report->timestamp_ms,
-                                    .app_id = report->app_id,
-                                    .app_name = report->app_name,
-                                    .app_version = report->app_version,
-                                    .app_build = report->app_build,
-                                    .os_name = report->os_name,
-                                    .os_version = report->os_version,
-                                    .device_model = report->device_model,
-                                    .arch = report->arch,
-                                    .signal = report->crash.signal,
-                                    .exception = report->crash.exception,
-                                    .reason = report->crash.reason,
-                                }};
-    set_top(report, &info->columns);
+    struct report_summary summary;
+    enum fz_code code = report_summary_make(report, arena, &summary, err);
+    if (code != FZ_OK)
+        return code;
+    const struct report_crash *crash = &report->crash;
+    *info = (struct proto_info){.n_waits = 0};
+    info->columns = (struct store_report){
+        .status = report_status(report),
+        .format = report->format,
+        .kind = summary.kind,
+        .timestamp_ms = report->timestamp_ms,
+        .app_id = report->app_id,
+        .app_name = report->app_name,
+        .app_version = report->app_version,
+        .app_build = report->app_build,
+        .release = summary.release,
+        .environment = report->environment,
+        .os_name = report->os_name,
+        .os_version = report->os_version,
+        .os_build = report->os_build,
+        .device_model = report->device_model,
+        .arch = report->arch,
+        .signal = crash->signal,
+        .mach = crash->mach,
+        .code = crash->code,
+        .exception = crash->exception,
+        .reason = crash->reason,
+        .user = summary.user,
+        .tags = summary.tags,
+        .top_function = summary.top_function,
+        .top_file = summary.top_file,
+        .top_line = summary.top_line,
+    };
     count_frames(report, info);
     child_cache_counts(cache, &info->n_cache_hits, &info->n_cache_misses);
     return collect_images(report, arena, info, err);

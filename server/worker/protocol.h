@@ -149,7 +149,7 @@ struct proto_info {
     struct store_report columns; /* only status and the columns for lists */
     const struct store_image_wait *waits;
     size_t n_waits;
-    const struct fz_uuid *images;
+    const struct store_image *images;
     size_t n_images;
     const struct store_learned *learned; /* sorted by UUID and start, each once */
     size_t n_learned;

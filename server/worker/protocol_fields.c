@@ -261,7 +261,11 @@ static const size_t columns[] = {
     offsetof(struct store_report, device_model), offsetof(struct store_report, arch),
     offsetof(struct store_report, signal),       offsetof(struct store_report, exception),
     offsetof(struct store_report, reason),       offsetof(struct store_report, top_function),
-    offsetof(struct store_report, top_file),
+    offsetof(struct store_report, top_file),     offsetof(struct store_report, kind),
+    offsetof(struct store_report, os_build),     offsetof(struct store_report, mach),
+    offsetof(struct store_report, code),         offsetof(struct store_report, environment),
+    offsetof(struct store_report, release),      offsetof(struct store_report, user),
+    offsetof(struct store_report, tags),
 };
 
 static void
@@ -299,8 +303,10 @@ proto_info_encode(const struct proto_info *info, struct fz_buffer *out)
         proto_put_text(out, info->waits[i].arch, ARCH_MAX);
     }
     proto_put_u32(out, (uint32_t)info->n_images);
-    for (size_t i = 0; i < info->n_images; i++)
-        fz_buffer_append(out, info->images[i].bytes, sizeof(info->images[i].bytes));
+    for (size_t i = 0; i < info->n_images; i++) {
+        fz_buffer_append(out, info->images[i].uuid.bytes, sizeof(info->images[i].uuid.bytes));
+        proto_put_text(out, info->images[i].name, PROTO_NAME_MAX);
+    }
     put_learned(info, out);
 }
 
@@ -379,12 +385,14 @@ proto_info_decode(struct fz_span body, size_t max_images, struct fz_arena *arena
         waits[i].name = proto_get_text(&in, PROTO_NAME_MAX, arena);
         waits[i].arch = proto_get_text(&in, ARCH_MAX, arena);
     }
-    size_t n_images = get_count(&in, max_images, sizeof(struct fz_uuid), &over);
-    struct fz_uuid *images = fz_arena_array(arena, n_images, sizeof(*images));
+    size_t n_images = get_count(&in, max_images, sizeof(struct fz_uuid) + 4, &over);
+    struct store_image *images = fz_arena_array(arena, n_images, sizeof(*images));
     if (!images)
         return fz_arena_fail(arena, err);
-    for (size_t i = 0; i < n_images && !in.failed; i++)
-        get_uuid(&in, &images[i]);
+    for (size_t i = 0; i < n_images && !in.failed; i++) {
+        get_uuid(&in, &images[i].uuid);
+        images[i].name = proto_get_text(&in, PROTO_NAME_MAX, arena);
+    }
 
     if (over)
         return fz_fail(err, FZ_E_LIMIT, "report info: more than %zu images", max_images);

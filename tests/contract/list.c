@@ -22,8 +22,24 @@ static const struct store_report columns[N] = {
      .reason = "index 7",
      .top_function = "inner(int)",
      .top_file = "/src/work.c",
-     .top_line = 2},
-    {.status = "partial", .app_id = "com.acme.shop", .app_version = "4.3", .signal = "SIGABRT"},
+     .top_line = 2,
+     .timestamp_ms = 900,
+     .kind = "crash",
+     .os_build = "22B83",
+     .mach = "EXC_BAD_ACCESS",
+     .code = "KERN_INVALID_ADDRESS",
+     .environment = "production",
+     .release = "com.acme.shop@4.2+4201",
+     .user = "u-1",
+     .tags = "\nchannel=beta\nplan=pro\n"},
+    {.status = "partial",
+     .app_id = "com.acme.shop",
+     .app_version = "4.3",
+     .signal = "SIGABRT",
+     .timestamp_ms = 650,
+     .kind = "hang",
+     .user = "u-1",
+     .tags = "\nchannel=store\n"},
     {.status = "unsymbolicated", .app_name = "100%_sure!", .os_name = "macOS", .arch = "x86_64"},
     {.status = "symbolicated", .top_function = "Worker.run()", .top_file = "/src/Worker.swift"},
     {.status = "symbolicated", .top_function = "a_b", .top_file = "/src/a%b.m"},
@@ -34,7 +50,8 @@ static const struct store_report columns[N] = {
 static void
 make_reports(struct contract *c)
 {
-    struct fz_uuid images[N];
+    struct store_image images[N];
+    static const char *const names[N] = {"libA", "libB", "libC", "libD", "libE", "libF", "libG"};
     for (size_t i = 0; i < N; i++) {
         char body[2] = {(char)('A' + i), 0};
         struct store_report_new item = contract_item(c->project, body);
@@ -44,7 +61,7 @@ make_reports(struct contract *c)
         item.received_ms = 1000 * (int64_t)(i < 6 ? i + 1 : 6);
         assert_ok(c, store_report_insert(c->store, &item, 1, &c->err));
         struct store_job job = contract_claim(c, item.id);
-        images[i] = contract_uuid(body[0]);
+        images[i] = (struct store_image){contract_uuid(body[0]), names[i]};
         struct store_report_done done = {.columns = columns[i],
                                          .result = fz_span_cstr("{}"),
                                          .images = images,
@@ -81,64 +98,112 @@ test_filters(void **state)
 {
     struct contract *c = *state;
     static const struct {
-        struct store_report_filter filter;
+        struct store_report_where where[16]; /* all must hold, but those of a group: one of them */
+        struct store_report_filter more;
         const char *want;
     } cases[] = {
-        {{0}, "FGEDCBA"},
-        {{.status = "partial"}, "B"},
-        {{.status = "nope"}, ""},
-        {{.app = "com.acme.shop"}, "BA"},
-        {{.app = "SHOP"}, "A"},
-        {{.version = "4.2"}, "A"},
-        {{.build = "4201"}, "A"},
-        {{.os = "ios"}, "A"},
-        {{.os = "18.1"}, "A"},
-        {{.device = "iPhone15,2"}, "A"},
-        {{.arch = "x86_64"}, "C"},
-        {{.signal = "SIGABRT"}, "B"},
-        {{.exception = "NSRangeException"}, "A"},
-        {{.function = "inner"}, "A"},
-        {{.function = "WORKER"}, "D"},
-        {{.function = "a_b"}, "E"}, /* no wildcard */
-        {{.file = "a%b"}, "E"},
-        {{.file = "src"}, "EDA"},
-        {{.file = "SRC"}, "EDA"},
-        {{.q = "100%_sure!"}, "C"},
-        {{.q = "%"}, "EC"},
-        {{.q = "!"}, "C"},
-        {{.q = "\\"}, ""},
-        {{.q = "'"}, "F"},
-        {{.q = "it's \"quoted\"; DROP"}, "F"},
-        {{.q = "caf\xc3\xa9"}, "G"},
-        {{.q = "shop", .signal = "SIGABRT"}, "B"},
-        {{.uuid = "41000000000000000000000000000001"}, "FGEDCBA"},
-        {{.uuid = "46000000-0000-0000-0000-000000000001"}, "FG"},
-        {{.uuid = "99000000000000000000000000000001"}, ""},
-        {{.since_ms = 3000, .until_ms = 5000}, "DC"},
-        {{.since_ms = 6000}, "FG"},
-        {{.until_ms = 1000}, ""},
-        {{.status = "symbolicated",
-          .app = "com.acme.shop",
-          .version = "4.2",
-          .build = "4201",
-          .os = "iOS",
-          .device = "iPhone15,2",
-          .arch = "arm64",
-          .signal = "SIGSEGV",
-          .exception = "NSRangeException",
-          .uuid = "41000000000000000000000000000001",
-          .function = "inner",
-          .file = "work",
-          .q = "index",
-          .since_ms = 1,
-          .until_ms = 9999},
+        {{{0}}, {0}, "FGEDCBA"},
+        {{{STORE_BY_STATUS, "partial", 0}}, {0}, "B"},
+        {{{STORE_BY_STATUS, "nope", 0}}, {0}, ""},
+        {{{STORE_BY_APP, "com.acme.shop", 0}}, {0}, "BA"},
+        {{{STORE_BY_APP, "SHOP", 0}}, {0}, "A"},
+        {{{STORE_BY_VERSION, "4.2", 0}}, {0}, "A"},
+        {{{STORE_BY_BUILD, "4201", 0}}, {0}, "A"},
+        {{{STORE_BY_OS, "ios", 0}}, {0}, "A"},
+        {{{STORE_BY_OS, "18.1", 0}}, {0}, "A"},
+        {{{STORE_BY_DEVICE, "iPhone15,2", 0}}, {0}, "A"},
+        {{{STORE_BY_ARCH, "x86_64", 0}}, {0}, "C"},
+        {{{STORE_BY_SIGNAL, "SIGABRT", 0}}, {0}, "B"},
+        {{{STORE_BY_EXCEPTION, "NSRangeException", 0}}, {0}, "A"},
+        {{{STORE_BY_FUNCTION, "inner", 0}}, {0}, "A"},
+        {{{STORE_BY_FUNCTION, "WORKER", 0}}, {0}, "D"},
+        {{{STORE_BY_FUNCTION, "a_b", 0}}, {0}, "E"},
+        {{{STORE_BY_FILE, "a%b", 0}}, {0}, "E"},
+        {{{STORE_BY_FILE, "src", 0}}, {0}, "EDA"},
+        {{{STORE_BY_FILE, "SRC", 0}}, {0}, "EDA"},
+        {{{STORE_BY_Q, "100%_sure!", 0}}, {0}, "C"},
+        {{{STORE_BY_Q, "%", 0}}, {0}, "EC"},
+        {{{STORE_BY_Q, "!", 0}}, {0}, "C"},
+        {{{STORE_BY_Q, "\\", 0}}, {0}, ""},
+        {{{STORE_BY_Q, "'", 0}}, {0}, "F"},
+        {{{STORE_BY_Q, "it's \"quoted\"; DROP", 0}}, {0}, "F"},
+        {{{STORE_BY_Q, "caf\xc3\xa9", 0}}, {0}, "G"},
+        {{{STORE_BY_Q, "shop", 0}, {STORE_BY_SIGNAL, "SIGABRT", 0}}, {0}, "B"},
+        {{{STORE_BY_UUID, "41000000000000000000000000000001", 0}}, {0}, "FGEDCBA"},
+        {{{STORE_BY_UUID, "46000000-0000-0000-0000-000000000001", 0}}, {0}, "FG"},
+        {{{STORE_BY_UUID, "99000000000000000000000000000001", 0}}, {0}, ""},
+        {{{0}}, {.since_ms = 3000, .until_ms = 5000}, "DC"},
+        {{{0}}, {.since_ms = 6000}, "FG"},
+        {{{0}}, {.until_ms = 1000}, ""},
+        {{{STORE_BY_STATUS, "symbolicated", 0},
+          {STORE_BY_APP, "com.acme.shop", 0},
+          {STORE_BY_VERSION, "4.2", 0},
+          {STORE_BY_BUILD, "4201", 0},
+          {STORE_BY_OS, "iOS", 0},
+          {STORE_BY_DEVICE, "iPhone15,2", 0},
+          {STORE_BY_ARCH, "arm64", 0},
+          {STORE_BY_SIGNAL, "SIGSEGV", 0},
+          {STORE_BY_EXCEPTION, "NSRangeException", 0},
+          {STORE_BY_UUID, "41000000000000000000000000000001", 0},
+          {STORE_BY_FUNCTION, "inner", 0},
+          {STORE_BY_FILE, "work", 0},
+          {STORE_BY_Q, "index", 0}},
+         {.since_ms = 1, .until_ms = 9999},
          "A"},
+        /* The new ones. */
+        {{{STORE_BY_KIND, "hang", 0}}, {0}, "B"},
+        {{{STORE_BY_MACH, "EXC_BAD_ACCESS", 0}}, {0}, "A"},
+        {{{STORE_BY_CODE, "KERN_INVALID_ADDRESS", 0}}, {0}, "A"},
+        {{{STORE_BY_ENVIRONMENT, "production", 0}}, {0}, "A"},
+        {{{STORE_BY_RELEASE, "com.acme.shop@4.2+4201", 0}}, {0}, "A"},
+        {{{STORE_BY_OS_VERSION, "18.1", 0}}, {0}, "A"},
+        {{{STORE_BY_OS_VERSION, "iOS", 0}}, {0}, ""},
+        {{{STORE_BY_OS_BUILD, "22B83", 0}}, {0}, "A"},
+        {{{STORE_BY_USER, "u-1", 0}}, {0}, "BA"},
+        {{{STORE_BY_FORMAT, "framezero", 0}}, {0}, "FGEDCBA"},
+        {{{STORE_BY_TAG, "channel:beta", 0}}, {0}, "A"},
+        {{{STORE_BY_TAG, "channel:bet", 0}}, {0}, ""},
+        {{{STORE_BY_TAG, "channel", 0}}, {0}, "BA"},
+        {{{STORE_BY_TAG, "chan", 0}}, {0}, ""},
+        {{{STORE_BY_TAG, "channel", 0}, {STORE_BY_TAG, "plan:pro", 0}}, {0}, "A"},
+        {{{STORE_BY_IMAGE, "libF", 0}}, {0}, "FG"},
+        {{{STORE_BY_IMAGE, "lib", 0}}, {0}, ""},
+        {{{STORE_BY_STATUS, "partial", 7}, {STORE_BY_STATUS, "unsymbolicated", 7}}, {0}, "CB"},
+        {{{STORE_BY_STATUS, "partial", 7},
+          {STORE_BY_STATUS, "unsymbolicated", 7},
+          {STORE_BY_ARCH, "x86_64", 0}},
+         {0},
+         "C"},
+        {{{STORE_BY_APP, "shop", 7}, {STORE_BY_FUNCTION, "axb", 7}}, {0}, "FA"},
+        {{{0}}, {.order = STORE_OLDEST_FIRST}, "ABCDEGF"},
+        /* B crashed before A; what has no time is the oldest. */
+        {{{STORE_BY_USER, "u-1", 0}}, {.order = STORE_CRASHED_LAST_FIRST}, "AB"},
+        {{{STORE_BY_USER, "u-1", 0}}, {.order = STORE_CRASHED_FIRST_FIRST}, "BA"},
+        {{{0}}, {.order = STORE_CRASHED_LAST_FIRST, .crashed_since_ms = 1}, "AB"},
+        {{{0}}, {.crashed_since_ms = 600, .crashed_until_ms = 700}, "B"},
+        {{{0}}, {.crashed_until_ms = 700}, "B"},
     };
     char got[2 * N + 1];
     make_reports(c);
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        struct store_report_where where[16];
+        struct store_report_filter filter = cases[i].more;
+        while (filter.n_where < 16 && cases[i].where[filter.n_where].value) {
+            where[filter.n_where] = cases[i].where[filter.n_where];
+            if (where[filter.n_where].group == 0)
+                where[filter.n_where].group = 100 + (unsigned)filter.n_where;
+            filter.n_where++;
+        }
+        filter.where = where;
+        uint64_t count = 0;
+        assert_ok(
+            c, store_report_count(c->store, c->project, &filter, 100, &c->arena, &count, &c->err));
+        assert_int_equal(count, strlen(cases[i].want));
+        assert_ok(c,
+                  store_report_count(c->store, c->project, &filter, 1, &c->arena, &count, &c->err));
+        assert_int_equal(count, *cases[i].want ? 1 : 0);
         for (size_t limit = 1; limit <= N + 1; limit += 3) {
-            list(c, &cases[i].filter, limit, got);
+            list(c, &filter, limit, got);
             if (strcmp(got, cases[i].want) != 0)
                 fail_msg("case %zu, limit %zu: %s instead of %s", i, limit, got, cases[i].want);
         }
@@ -167,6 +232,13 @@ test_columns_come_back(void **state)
     assert_string_equal(report.top_function, want->top_function);
     assert_string_equal(report.top_file, want->top_file);
     assert_int_equal(report.top_line, 2);
+    assert_string_equal(report.kind, want->kind);
+    assert_string_equal(report.os_build, want->os_build);
+    assert_string_equal(report.mach, want->mach);
+    assert_string_equal(report.code, want->code);
+    assert_string_equal(report.environment, want->environment);
+    assert_string_equal(report.release, want->release);
+    assert_string_equal(report.user, want->user);
     assert_null(report.error);
 }
 
@@ -215,14 +287,17 @@ test_odd_texts(void **state)
     /* What a client asks for may be odd too; that is its mistake and told as one. */
     struct store_report *list_;
     const char *cursor;
-    struct store_report_filter bad_text = {.app = "\xff"}, bad_uuid = {.uuid = "zz"};
+    const struct store_report_where no_utf8 = {STORE_BY_APP, "\xff", 0},
+                                    no_uuid = {STORE_BY_UUID, "zz", 0};
+    struct store_report_filter bad_text = {.where = &no_utf8, .n_where = 1},
+                               bad_uuid = {.where = &no_uuid, .n_where = 1};
     assert_fails(c, FZ_E_MALFORMED,
                  store_report_list(c->store, c->project, &bad_text, NULL, 10, &c->arena, &list_, &n,
                                    &cursor, &c->err));
     assert_fails(c, FZ_E_MALFORMED,
                  store_report_list(c->store, c->project, &bad_uuid, NULL, 10, &c->arena, &list_, &n,
                                    &cursor, &c->err));
-    assert_string_equal(c->err.text, "the filter uuid is no UUID");
+    assert_string_equal(c->err.text, "uuid: 'zz' is not a UUID");
     free(huge);
 }
 

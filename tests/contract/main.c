@@ -167,7 +167,7 @@ contract_finish(struct contract *c, const struct store_job *job, const char *wai
     size_t n = 0;
     for (; waits && waits[n]; n++)
         list[n] = (struct store_image_wait){contract_uuid(waits[n]), "Shop", "arm64"};
-    struct fz_uuid images[] = {contract_uuid('a'), contract_uuid('b')};
+    struct store_image images[] = {{contract_uuid('a'), "a"}, {contract_uuid('b'), NULL}};
     struct store_report_done done = {
         .columns = {.status = n ? "unsymbolicated" : "symbolicated", .app_version = "4.2"},
         .result = fz_span_cstr("{\"threads\":[]}"),

@@ -92,7 +92,8 @@ class Repeated(unittest.TestCase):
 
     def check_alive(self, what):
         self.assertIsNone(self.server.process.poll(), f"serve died of {what}:\n{self.server.log_tail()}")
-        self.assertEqual(processes(self.server), self.before, f"a process died of {what}:\n{self.server.log_tail()}")
+        gone = self.before.items() - processes(self.server).items()  # a new one may be a child about to start
+        self.assertFalse(gone, f"a process died of {what}:\n{self.server.log_tail()}")
 
     def test_1_documented(self):
         for operation in self.operations:

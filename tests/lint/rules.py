@@ -25,7 +25,7 @@ PUBLIC = {
                      "symfile.h"},
     "storage": {"blob.h", "committer.h", "store.h", "store_chunks.h", "store_learned.h", "store_releases.h", "store_sessions.h"},
     "json": {"json_scan.h", "json_walk.h", "json_write.h"},
-    "report": {"annotate.h", "report.h", "render.h"},
+    "report": {"annotate.h", "render.h", "report.h", "summary.h"},
     "ingest": {"ingest.h", "multipart_form.h", "sentry_items.h"},
     "http": {"client.h", "http.h", "inflate.h", "origins.h"},
     "api": {"api.h", "api_door.h"},

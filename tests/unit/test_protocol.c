@@ -245,7 +245,7 @@ test_texts(void **state FZ_UNUSED)
 static void
 test_info(void **state FZ_UNUSED)
 {
-    struct fz_uuid images[2] = {{{1}}, {{2}}};
+    struct store_image images[2] = {{{{1}}, "Shop"}, {{{2}}, NULL}};
     struct store_image_wait wait = {.uuid = {{2}}, .name = "ShopKit", .arch = NULL};
     struct store_learned learned[] = {
         {{{1}}, 0x40, PROTO_REACH_MAX, "f"}, {{{1}}, 0x41, 0, "g"}, {{{2}}, 1, 2, "objc_msgSend"}};
@@ -279,7 +279,9 @@ test_info(void **state FZ_UNUSED)
     assert_string_equal(got.waits[0].name, "ShopKit");
     assert_null(got.waits[0].arch);
     assert_int_equal(got.n_images, 2);
-    assert_int_equal(got.images[1].bytes[0], 2);
+    assert_int_equal(got.images[1].uuid.bytes[0], 2);
+    assert_string_equal(got.images[0].name, "Shop");
+    assert_null(got.images[1].name);
     assert_int_equal(got.n_frames_named, 9);
     assert_int_equal(got.n_learned, 3);
     assert_int_equal(got.learned[2].uuid.bytes[0], 2);

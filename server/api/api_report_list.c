@@ -1,0 +1,349 @@
+/* The list of reports: filters, order, pages, and the number of reports that match. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/time.h"
+#include "server/api/api_json.h"
+#include "server/api/api_private.h"
+
+enum { LIST_DEFAULT = 50, LIST_MAX = 500, COUNT_MAX = 100000 };
+
+/* ---- times ------------------------------------------------------------------------------- */
+
+/* RFC 3339, a date alone, or one whose '+' of the zone was not percent-encoded. */
+static bool
+parse_time(const char *text, int64_t *ret)
+{
+    char mended[64];
+    size_t len = strlen(text);
+    if (fz_time_parse(fz_span_cstr(text), ret))
+        return true;
+    if (len > 40)
+        return false;
+    snprintf(mended, sizeof(mended), "%s%s", text, len == 10 ? "T00:00:00Z" : "");
+    if (len > 16 && mended[len - 6] == ' ')
+        mended[len - 6] = '+';
+    return fz_time_parse(fz_span_cstr(mended), ret);
+}
+
+/* "90s", "30m", "24h", "7d", "2w": so long ago. */
+static bool
+parse_ago(const char *text, int64_t *ret)
+{
+    static const struct {
+        char letter;
+        int64_t ms;
+    } units[] = {{'s', 1000}, {'m', 60000}, {'h', 3600000}, {'d', 86400000}, {'w', 604800000}};
+    size_t len = strlen(text);
+    uint64_t n;
+    if (len < 2 || !fz_text_u64(fz_span_make(text, len - 1), &n) || n > 1000000)
+        return false;
+    for (size_t i = 0; i < FZ_ARRAY_LEN(units); i++) {
+        if (text[len - 1] != units[i].letter)
+            continue;
+        int64_t at = fz_time_now_ms() - (int64_t)n * units[i].ms;
+        *ret = at > 0 ? at : 1; /* 0 would be "no such filter" */
+        return true;
+    }
+    return false;
+}
+
+enum fz_code
+api_query_time(const struct http_request *request, const char *name, int64_t *ret,
+               struct fz_error *err)
+{
+    const char *text = http_query(request, name);
+    uint64_t number;
+    if (!text || parse_time(text, ret) || parse_ago(text, ret))
+        return FZ_OK;
+    if (!fz_text_u64(fz_span_cstr(text), &number) || number > INT64_MAX / 1000)
+        return fz_fail(
+            err, FZ_E_MALFORMED,
+            "%s: '%.40s' is not a time; write 2026-11-20T10:11:12Z, Unix seconds, or how "
+            "long ago: 30m, 24h, 7d",
+            name, text);
+    *ret = (int64_t)(number >= 100000000000u ? number : number * 1000);
+    return FZ_OK;
+}
+
+/* ---- filter ------------------------------------------------------------------------------ */
+
+/* Fields whose values are separated by commas; a part of a function's name or a tag may hold one. */
+static bool
+has_values(enum store_report_field field)
+{
+    return field != STORE_BY_FUNCTION && field != STORE_BY_FILE && field != STORE_BY_Q &&
+           field != STORE_BY_TAG;
+}
+
+struct wheres {
+    struct store_report_where list[STORE_WHERE_MAX];
+    size_t n;
+    unsigned group;
+};
+
+static enum fz_code
+add_where(struct wheres *wheres, enum store_report_field field, const char *value,
+          struct fz_error *err)
+{
+    if (wheres->n == STORE_WHERE_MAX)
+        return fz_fail(err, FZ_E_MALFORMED, "more than %d filter values", (int)STORE_WHERE_MAX);
+    wheres->list[wheres->n++] = (struct store_report_where){field, value, wheres->group};
+    return FZ_OK;
+}
+
+/* Each of the comma-separated values, and the whole, which may be one value that has commas itself
+ * ("iPhone15,2"). A part of digits alone continues a device's model: "iPhone15,2,iPhone14,3". */
+static enum fz_code
+add_values(struct api_call *call, struct wheres *wheres, enum store_report_field field,
+           const char *value, struct fz_error *err)
+{
+    enum fz_code code = FZ_OK;
+    const char *at = value;
+    bool is_device = field == STORE_BY_DEVICE;
+    while (!code && *at) {
+        size_t len = strcspn(at, ",");
+        if (is_device && len && at[len] == ',') {
+            size_t digits = strspn(at + len + 1, "0123456789");
+            char after = at[len + 1 + digits];
+            if (digits && (after == ',' || after == '\0'))
+                len += 1 + digits;
+        }
+        const char *one = fz_arena_text(call->arena, fz_span_make(at, len));
+        if (!one)
+            return fz_arena_fail(call->arena, err);
+        if (len)
+            code = add_where(wheres, field, one, err);
+        at += len + (at[len] == ',');
+    }
+    if (!code && strchr(value, ',') && field != STORE_BY_STATUS && field != STORE_BY_UUID)
+        code = add_where(wheres, field, value, err);
+    return code;
+}
+
+static enum fz_code
+check_values(const struct wheres *wheres, struct fz_error *err)
+{
+    static const char *const states[] = {"queued", "symbolicated", "partial", "unsymbolicated",
+                                         "failed"};
+    for (size_t i = 0; i < wheres->n; i++) {
+        const struct store_report_where *where = &wheres->list[i];
+        size_t known = 0;
+        if (where->field != STORE_BY_STATUS)
+            continue;
+        while (known < FZ_ARRAY_LEN(states) && strcmp(states[known], where->value) != 0)
+            known++;
+        if (known == FZ_ARRAY_LEN(states))
+            return fz_fail(err, FZ_E_MALFORMED,
+                           "status: '%.40s' is not one of queued, symbolicated, partial, "
+                           "unsymbolicated, failed",
+                           where->value);
+    }
+    return FZ_OK;
+}
+
+/* All values of one parameter, however often it is given: a report matches if one of them does. Of tags each must
+ * match. */
+static enum fz_code
+add_field(struct api_call *call, struct wheres *wheres, enum store_report_field field,
+          struct fz_error *err)
+{
+    const char *name;
+    enum fz_code code = FZ_OK;
+    wheres->group++;
+    for (size_t i = 0; !code && (name = http_query_name(call->request, i)); i++) {
+        const char *value = http_query_value(call->request, i);
+        if (strcmp(name, store_report_field_name(field)) != 0 || !value || !*value)
+            continue;
+        if (field == STORE_BY_TAG)
+            wheres->group++;
+        code = has_values(field) ? add_values(call, wheres, field, value, err)
+                                 : add_where(wheres, field, value, err);
+    }
+    return code;
+}
+
+static enum fz_code
+read_order(struct api_call *call, enum store_report_order *ret, struct fz_error *err)
+{
+    static const struct {
+        const char *name;
+        enum store_report_order order;
+    } orders[] = {{"-received", STORE_NEWEST_FIRST},
+                  {"received", STORE_OLDEST_FIRST},
+                  {"-timestamp", STORE_CRASHED_LAST_FIRST},
+                  {"timestamp", STORE_CRASHED_FIRST_FIRST}};
+    const char *text = http_query(call->request, "sort");
+    *ret = STORE_NEWEST_FIRST;
+    for (size_t i = 0; text && i < FZ_ARRAY_LEN(orders); i++) {
+        if (strcmp(text, orders[i].name) == 0) {
+            *ret = orders[i].order;
+            return FZ_OK;
+        }
+    }
+    return text ? fz_fail(err, FZ_E_MALFORMED,
+                          "sort: '%.40s' is not one of received, -received, timestamp, -timestamp "
+                          "(-: the newest first)",
+                          text)
+                : FZ_OK;
+}
+
+static enum fz_code
+read_filter(struct api_call *call, struct wheres *wheres, struct store_report_filter *ret,
+            struct fz_error *err)
+{
+    enum fz_code code = FZ_OK;
+    for (size_t i = 0; !code && i < STORE_BY_COUNT; i++)
+        code = add_field(call, wheres, (enum store_report_field)i, err);
+    if (!code)
+        code = check_values(wheres, err);
+    if (!code)
+        code = read_order(call, &ret->order, err);
+    if (!code)
+        code = api_query_time(call->request, "since", &ret->since_ms, err);
+    if (!code)
+        code = api_query_time(call->request, "until", &ret->until_ms, err);
+    if (!code)
+        code = api_query_time(call->request, "crashed_since", &ret->crashed_since_ms, err);
+    if (!code)
+        code = api_query_time(call->request, "crashed_until", &ret->crashed_until_ms, err);
+    ret->where = wheres->list;
+    ret->n_where = wheres->n;
+    return code;
+}
+
+static enum fz_code
+check_names(struct api_call *call, struct fz_error *err)
+{
+    static const char *const others[] = {"since", "until", "crashed_since", "crashed_until", "sort",
+                                         "count", "limit", "cursor",        "issue"};
+    const char *known[STORE_BY_COUNT + FZ_ARRAY_LEN(others) + 1];
+    for (size_t i = 0; i < STORE_BY_COUNT; i++)
+        known[i] = store_report_field_name((enum store_report_field)i);
+    memcpy(known + STORE_BY_COUNT, others, sizeof(others));
+    known[STORE_BY_COUNT + FZ_ARRAY_LEN(others)] = NULL;
+    enum fz_code code = api_check_query(call->request, known, err);
+    if (!code && http_query(call->request, "issue"))
+        code = fz_fail(err, FZ_E_MALFORMED,
+                       "issue: this server does not group reports into issues yet");
+    return code;
+}
+
+/* ---- answer ------------------------------------------------------------------------------ */
+
+static void
+append_about(struct fz_buffer *out, const struct store_report *report)
+{
+    api_json_open(out, "app", '{');
+    api_json_text(out, "id", report->app_id);
+    api_json_text(out, "name", report->app_name);
+    api_json_text(out, "version", report->app_version);
+    api_json_text(out, "build", report->app_build);
+    api_json_close(out, '}');
+    api_json_text(out, "release", report->release);
+    api_json_text(out, "environment", report->environment);
+    api_json_open(out, "os", '{');
+    api_json_text(out, "name", report->os_name);
+    api_json_text(out, "version", report->os_version);
+    api_json_text(out, "build", report->os_build);
+    api_json_close(out, '}');
+    api_json_open(out, "device", '{');
+    api_json_text(out, "model", report->device_model);
+    api_json_close(out, '}');
+    api_json_text(out, "arch", report->arch);
+    if (report->user) {
+        api_json_open(out, "user", '{');
+        api_json_text(out, "id", report->user);
+        api_json_close(out, '}');
+    }
+}
+
+static void
+append_summary(struct fz_buffer *out, const struct store_report *report)
+{
+    api_json_open(out, NULL, '{');
+    api_json_text(out, "id", report->id);
+    api_json_text(out, "status", report->status);
+    api_json_text(out, "format", report->format);
+    api_json_text(out, "kind", report->kind);
+    api_json_time(out, "received", report->received_ms);
+    api_json_time(out, "timestamp", report->timestamp_ms);
+    append_about(out, report);
+    api_json_open(out, "crash", '{');
+    api_json_text(out, "signal", report->signal);
+    api_json_text(out, "mach", report->mach);
+    api_json_text(out, "code", report->code);
+    api_json_text(out, "exception", report->exception);
+    api_json_text(out, "reason", report->reason);
+    api_json_close(out, '}');
+    if (report->top_function) {
+        api_json_open(out, "top", '{');
+        api_json_text(out, "function", report->top_function);
+        api_json_text(out, "file", report->top_file);
+        if (report->top_line > 0)
+            api_json_u64(out, "line", (uint64_t)report->top_line);
+        api_json_close(out, '}');
+    }
+    api_json_u64(out, "missing", report->n_missing);
+    api_json_text(out, "error", report->error);
+    api_json_close(out, '}');
+}
+
+/* "count", and "count_more" where there are more than are counted. */
+static enum fz_code
+append_count(struct api_call *call, const struct store_report_filter *filter, struct fz_buffer *out,
+             struct fz_error *err)
+{
+    uint64_t n;
+    const char *wanted = http_query(call->request, "count");
+    if (!wanted || strcmp(wanted, "false") == 0)
+        return FZ_OK;
+    if (strcmp(wanted, "true") != 0)
+        return fz_fail(err, FZ_E_MALFORMED, "count: '%.40s' is not true or false", wanted);
+    enum fz_code code = store_report_count(call->store, call->project_id, filter, COUNT_MAX + 1,
+                                           call->arena, &n, err);
+    if (code)
+        return code;
+    api_json_u64(out, "count", n > COUNT_MAX ? COUNT_MAX : n);
+    if (n > COUNT_MAX)
+        api_json_raw(out, "count_more", "true");
+    return FZ_OK;
+}
+
+static enum fz_code
+list_reports(struct api_call *call, struct fz_error *err)
+{
+    struct wheres wheres = {.n = 0};
+    struct store_report_filter filter = {0};
+    struct store_report *reports = NULL;
+    size_t limit, n = 0;
+    const char *cursor = NULL;
+    enum fz_code code = check_names(call, err);
+    if (!code)
+        code = api_query_limit(call->request, LIST_DEFAULT, LIST_MAX, &limit, err);
+    if (!code)
+        code = read_filter(call, &wheres, &filter, err);
+    if (!code)
+        code = store_report_list(call->store, call->project_id, &filter,
+                                 http_query(call->request, "cursor"), limit, call->arena, &reports,
+                                 &n, &cursor, err);
+    if (code)
+        return code;
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    api_json_open(&out, NULL, '{');
+    api_json_open(&out, "reports", '[');
+    for (size_t i = 0; i < n; i++)
+        append_summary(&out, &reports[i]);
+    api_json_close(&out, ']');
+    code = append_count(call, &filter, &out, err);
+    api_json_text(&out, "next_cursor", cursor);
+    api_json_close(&out, '}');
+    return code ? code : api_answer(call, 200, &out, err);
+}
+
+void
+api_report_list(void *app, struct http_request *request)
+{
+    api_run(app, request, list_reports);
+}
