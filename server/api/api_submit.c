@@ -112,6 +112,8 @@ answer_taken(struct http_request *request, const struct api_taken *taken, void *
     submission->wait->report_format = item->format;
     if (submission->wait->kind != API_WAIT_TRANSIENT)
         promise_queued(request, item->id, item->format);
+    if (!submission->wait->finished) /* else it looks at the body again */
+        http_drop_body(request);
     api_watcher_add(submission->api->watcher, fz_take(&submission->wait));
 }
 

@@ -167,6 +167,7 @@ add_wait(struct api_call *call, const struct store_upload *upload, struct fz_err
     wait->project_id = call->project_id;
     memcpy(wait->id, upload->id, sizeof(wait->id));
     wait->deadline_ms = fz_time_monotonic_ms() + (int64_t)call->api->config.upload_wait_s * 1000;
+    http_drop_body(call->request);
     api_watcher_add(call->api->watcher, wait);
     return FZ_OK;
 }

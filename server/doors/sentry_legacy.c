@@ -101,6 +101,7 @@ upload_zip(struct api_call *call, struct fz_error *err)
     char *id = strdup(upload.id);
     if (!id)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    http_drop_body(call->request);
     return api_wait(call, check, id, -1, err);
 }
 

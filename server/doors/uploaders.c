@@ -144,6 +144,7 @@ upload_part(struct api_call *call, int body, const struct ingest_part *file, str
     char *id = strdup(upload.id);
     if (!id)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    http_drop_body(call->request);
     return api_wait(call, check, id, -1, err);
 }
 

@@ -2,8 +2,8 @@
  * Bodies: taken in as sent, counted, and only then inflated or written, on a body thread, so that
  * neither a disk nor a decoder ever holds up the thread that serves all connections.
  *
- * Memory for bodies is charged to one budget of the whole server; it grows with what has really
- * come in, never with what a Content-Length promises.
+ * Memory for bodies is charged to a budget; it grows with what has really come in, never with what a
+ * Content-Length promises. Senders without a token have a budget of their own, for memory and disk.
  */
 #define _GNU_SOURCE /* O_TMPFILE */
 #include "server/http/internal.h"
@@ -18,7 +18,9 @@
 #include "base/attr.h"
 #include "base/file.h"
 
-enum { FIRST_ROOM = 64 * 1024 };
+/* Rooms are doubled up to a size from which they grow by a quarter: what is charged is then never
+ * much more than what came in. */
+enum { FIRST_ROOM = 4 * 1024, DOUBLE_UP_TO = 256 * 1024 };
 
 enum fz_code
 http_body_refuse(struct http_request *request, int status, enum fz_code code, uint64_t limit,
@@ -55,11 +57,29 @@ max_inflated(const struct http_request *request)
     return own_limit(request, request->route->max_inflated_bytes);
 }
 
+static bool
+is_unknown(const struct http_request *request)
+{
+    return request->token_id == 0;
+}
+
+static enum fz_code
+take(struct http_request *request, struct http_budget *budget, struct http_holding *holding,
+     size_t more)
+{
+    struct fz_error err;
+    enum fz_code code =
+        http_budget_take(budget, holding, &request->client, request->token_id, more, &err);
+    /* 503 for a share too: a good client may stand behind the same address. */
+    return code ? http_body_refuse(request, 503, code, budget->limit, "%s; try again", err.text)
+                : FZ_OK;
+}
+
 static void
-memory_release(struct http_server *server, struct http_memory *memory)
+memory_release(struct http_request *request, struct http_memory *memory)
 {
     free(memory->data);
-    atomic_fetch_sub(&server->body_memory, memory->room);
+    http_budget_give(&request->memory, memory->room);
     *memory = (struct http_memory){0};
 }
 
@@ -71,18 +91,21 @@ memory_reserve(struct http_request *request, struct http_memory *memory, size_t 
     size_t need = memory->len + more;
     if (need <= memory->room)
         return FZ_OK;
-    size_t room = memory->room ? memory->room * 2 : FIRST_ROOM;
+    size_t room = memory->room ? memory->room : FIRST_ROOM;
     while (room < need)
-        room *= 2;
+        room += room < DOUBLE_UP_TO ? room : room / 4;
     if (room > most)
         room = need > most ? need : (size_t)most;
     size_t growth = room - memory->room;
-    size_t used = atomic_fetch_add(&server->body_memory, growth) + growth;
-    uint8_t *data = used <= server->limits.body_memory ? realloc(memory->data, room) : NULL;
+    enum fz_code code =
+        take(request, is_unknown(request) ? &server->unknown_memory : &server->body_memory,
+             &request->memory, growth);
+    if (code)
+        return code;
+    uint8_t *data = realloc(memory->data, room);
     if (!data) {
-        atomic_fetch_sub(&server->body_memory, growth);
-        return http_body_refuse(request, 503, FZ_E_UNAVAILABLE, server->limits.body_memory,
-                                "too many bodies are being received at once");
+        http_budget_give(&request->memory, growth);
+        return http_body_refuse(request, 503, FZ_E_NO_MEMORY, 0, "out of memory");
     }
     memory->data = data;
     memory->room = room;
@@ -118,8 +141,9 @@ http_body_add(struct http_request *request, struct fz_span bytes, bool *ret_full
         uint64_t most = request->framing.has_length ? request->framing.content_length : max;
         return memory_append(request, &request->body, bytes, most);
     }
-    enum fz_code code = memory_append(request, &request->stage, bytes, HTTP_STAGE);
-    *ret_full = request->stage.len >= HTTP_STAGE - HTTP_HEADER_MEMORY;
+    size_t stage = is_unknown(request) ? HTTP_STAGE_SMALL : HTTP_STAGE;
+    enum fz_code code = memory_append(request, &request->stage, bytes, stage);
+    *ret_full = request->stage.len >= stage - HTTP_HEADER_MEMORY;
     return code;
 }
 
@@ -158,6 +182,11 @@ write_file(void *arg, struct fz_span bytes, struct fz_error *err)
 {
     struct http_request *request = arg;
     (void)err; /* told in the request */
+    enum fz_code code = is_unknown(request) ? take(request, &request->server->unknown_disk,
+                                                   &request->disk, bytes.len)
+                                            : FZ_OK;
+    if (code)
+        return code;
     for (size_t at = 0; at < bytes.len;) {
         ssize_t n = write(request->fd, bytes.data + at, bytes.len - at);
         if (n < 0 && errno == EINTR)
@@ -214,7 +243,7 @@ work_memory(struct http_request *request)
 {
     enum fz_code code =
         inflate_bytes(request, fz_span_make(request->body.data, request->body.len), write_memory);
-    memory_release(request->server, &request->body);
+    memory_release(request, &request->body);
     request->body = request->stage;
     request->stage = (struct http_memory){0};
     return code;
@@ -233,7 +262,7 @@ work_file(struct http_request *request)
     request->stage.len = 0;
     if (code || !request->body_complete)
         return code;
-    memory_release(request->server, &request->stage);
+    memory_release(request, &request->stage);
     if (lseek(request->fd, 0, SEEK_SET) != 0)
         return refuse_errno(request, "the upload's file cannot be read");
     return FZ_OK;
@@ -250,9 +279,17 @@ http_body_work(struct http_request *request)
 void
 http_body_deinit(struct http_request *request)
 {
-    memory_release(request->server, &request->body);
-    memory_release(request->server, &request->stage);
+    memory_release(request, &request->body);
+    memory_release(request, &request->stage);
     http_inflate_destroy(request->inflate);
     request->inflate = NULL;
     fz_closep(&request->fd);
+    http_budget_release(&request->memory);
+    http_budget_release(&request->disk);
+}
+
+void
+http_drop_body(struct http_request *request)
+{
+    http_body_deinit(request);
 }

@@ -31,6 +31,25 @@ address_of(const struct sockaddr *address)
     return ip;
 }
 
+/* The table is full: end the connection that has been idle for longest, if there is one. Those that
+ * were ended leave the table a moment later, and libmicrohttpd has HTTP_SPARE_CONNS places more.
+ * Under the lock. */
+static bool
+make_room(struct http_server *server)
+{
+    struct http_conn *idle = NULL;
+    for (struct http_conn *conn = server->conns; conn; conn = conn->next) {
+        bool is_idle = conn->phase == HTTP_PHASE_HEADER && !conn->line_seen;
+        if (is_idle && (!idle || conn->phase_ms < idle->phase_ms))
+            idle = conn;
+    }
+    if (!idle || server->n_conns >= server->limits.connections + HTTP_SPARE_CONNS)
+        return false;
+    idle->phase = HTTP_PHASE_DEAD;
+    shutdown(idle->fd, SHUT_RDWR);
+    return true;
+}
+
 enum MHD_Result
 http_conn_accept(void *arg, const struct sockaddr *address, socklen_t len)
 {
@@ -42,13 +61,15 @@ http_conn_accept(void *arg, const struct sockaddr *address, socklen_t len)
     /* A proxy, or a program on this machine, may speak for everybody. */
     bool many = http_address_is_loopback(&ip) || http_proxies_trust(&server->proxies, &ip);
     pthread_mutex_lock(&server->lock);
-    bool welcome = server->n_conns < server->limits.connections;
-    if (welcome && !many) {
+    bool welcome = true;
+    if (!many) {
         unsigned same = 0;
         for (const struct http_conn *conn = server->conns; conn; conn = conn->next)
             same += memcmp(&conn->peer.key, &peer.key, sizeof(peer.key)) == 0;
         welcome = same < server->limits.per_address;
     }
+    if (welcome && server->n_conns >= server->limits.connections)
+        welcome = make_room(server);
     pthread_mutex_unlock(&server->lock);
     if (!welcome)
         atomic_fetch_add(&server->metrics->http_connections_refused, 1);

@@ -129,6 +129,9 @@ const char *http_client_ip(const struct http_request *request);
 struct fz_span http_body(const struct http_request *request); /* HTTP_BODY_MEMORY */
 int http_body_fd(const struct http_request *request,
                  uint64_t *ret_size); /* HTTP_BODY_FILE; at position 0; borrowed */
+/* The handler needs the body no more, and the answer may take long: its memory or file is free for
+ * others. */
+void http_drop_body(struct http_request *request);
 int64_t http_project_id(const struct http_request *request);
 int64_t http_token_id(const struct http_request *request);
 

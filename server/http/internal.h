@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 #include <sys/socket.h>
 
+#include "server/http/budget.h"
 #include "server/http/framing.h"
 #include "server/http/http.h"
 #include "server/http/inflate.h"
@@ -29,11 +30,13 @@ enum {
     HTTP_DRAIN_MS = 2000,           /* how long a refused body is still read, */
     HTTP_DRAIN_BYTES = 16 * 1024 * 1024, /* and how much of it */
     HTTP_SWEEP_MS = 100,
-    HTTP_JUDGE_MS = 1500,        /* how long finding out whether to let a request in may take, */
-    HTTP_START_MS = 1800,        /* and waiting for a thread */
-    HTTP_SMALL_BODY = 64 * 1024, /* a refused body up to this is read, the connection kept */
-    HTTP_ID_TEXT = 65,           /* of a request's name */
-    HTTP_STAGE = 256 * 1024,     /* a streamed body goes to disk in steps of this size */
+    HTTP_SPARE_CONNS = 64,        /* beyond the limit, while those that were ended are cleaned up */
+    HTTP_JUDGE_MS = 1500,         /* how long finding out whether to let a request in may take, */
+    HTTP_START_MS = 1800,         /* and waiting for a thread */
+    HTTP_SMALL_BODY = 64 * 1024,  /* a refused body up to this is read, the connection kept */
+    HTTP_ID_TEXT = 65,            /* of a request's name */
+    HTTP_STAGE = 256 * 1024,      /* a streamed body goes to disk in steps of this size, */
+    HTTP_STAGE_SMALL = 64 * 1024, /* or of this one while nobody knows who sends it */
 };
 
 /* What a connection is waiting for; decides which deadline counts. */
@@ -60,7 +63,7 @@ struct http_conn {
     struct http_client peer;
 };
 
-struct http_memory { /* bytes charged to the server's budget */
+struct http_memory { /* its room is charged to the request's holding */
     uint8_t *data;
     size_t len, room;
 };
@@ -125,9 +128,10 @@ struct http_request {
     int64_t project_id, token_id;
     uint64_t own_max; /* of this body, below the route's; 0 = the route's */
 
-    struct http_memory body;  /* HTTP_BODY_MEMORY: as sent, then inflated */
-    struct http_memory stage; /* HTTP_BODY_FILE: not written yet */
-    int fd;                   /* HTTP_BODY_FILE; -1 */
+    struct http_holding memory, disk; /* what this request holds of the server's budgets */
+    struct http_memory body;          /* HTTP_BODY_MEMORY: as sent, then inflated */
+    struct http_memory stage;         /* HTTP_BODY_FILE: not written yet */
+    int fd;                           /* HTTP_BODY_FILE; -1 */
     uint64_t file_size;
     struct http_inflate *inflate;
     _Atomic bool elsewhere; /* another thread has it: the body's bytes have to wait */
@@ -155,8 +159,9 @@ struct http_server {
     const char *cors_origins; /* NULL = none */
     struct limits limits;
     struct http_proxies proxies;
-    struct metrics *metrics;                             /* NULL once the server has ended */
-    struct http_pool *readers, *handlers, *body_threads; /* readers: for GET */
+    struct metrics *metrics;              /* NULL once the server has ended */
+    struct http_pool *readers, *handlers; /* readers: for GET */
+    struct http_pool *body_threads, *file_threads;
     pthread_t sweeper;
     bool sweeping;
     pthread_mutex_t lock;
@@ -166,8 +171,10 @@ struct http_server {
     struct http_request *owed;
     bool sweeper_ends, gives_up; /* guarded by lock */
     _Atomic bool stopping, stuck;
-    _Atomic size_t body_memory; /* bytes of bodies held */
-    _Atomic unsigned refs;      /* the owner's and one a request */
+    /* Bodies in memory, of those whose token is known and of those who have not shown one; and on
+     * disk, of the latter only. */
+    struct http_budget body_memory, unknown_memory, unknown_disk;
+    _Atomic unsigned refs; /* the owner's and one a request */
 };
 
 /* conn.c */

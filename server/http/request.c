@@ -102,6 +102,7 @@ drain(struct http_request *request)
     if (!http_conn_enter(request->conn, HTTP_PHASE_DRAIN))
         return MHD_NO;
     request->step = HTTP_STEP_DRAIN;
+    http_body_deinit(request);
     http_answer_send_now(request);
     return MHD_YES;
 }
@@ -131,9 +132,12 @@ answer_late(struct http_request *request)
 static enum MHD_Result
 begin_body(struct http_request *request, enum http_step step)
 {
+    unsigned max_s = request->server->limits.body_s;
     request->step = step;
-    request->conn->body_max_s =
-        step == HTTP_STEP_BODY ? request->route->max_body_s : request->server->limits.body_s;
+    /* An upload may take hours, but not while nobody knows who sends it. */
+    if (step == HTTP_STEP_BODY && (request->token_id || request->route->max_body_s))
+        max_s = request->route->max_body_s;
+    request->conn->body_max_s = max_s;
     return http_conn_enter(request->conn, HTTP_PHASE_BODY) ? MHD_YES : MHD_NO;
 }
 
@@ -199,7 +203,7 @@ on_body(struct http_request *request, struct fz_span bytes)
         http_conn_pause(request->conn);
         MHD_suspend_connection(request->mhd);
         atomic_store(&request->elsewhere, true);
-        http_pool_push(request->server->body_threads, &request->job);
+        http_pool_push(request->server->file_threads, &request->job);
     }
     return MHD_YES;
 }
@@ -220,7 +224,9 @@ on_body_end(struct http_request *request)
                 (route->body == HTTP_BODY_MEMORY && request->coding != HTTP_CODING_IDENTITY);
     MHD_suspend_connection(request->mhd);
     if (work)
-        http_pool_push(request->server->body_threads, &request->job);
+        http_pool_push(route->body == HTTP_BODY_FILE ? request->server->file_threads
+                                                     : request->server->body_threads,
+                       &request->job);
     else
         http_server_hand_over(request);
     return MHD_YES;

@@ -105,6 +105,8 @@ run_body_job(struct http_job *job)
         http_server_hand_over(request);
         return;
     }
+    /* Now and not with the next bytes: the client's time runs even if it never sends them. */
+    fz_ignore(!http_conn_go_on(request->conn)); /* ended meanwhile: found out next */
     atomic_store(&request->elsewhere, false);
     MHD_resume_connection(request->mhd);
 }
@@ -234,6 +236,9 @@ http_server_unref(struct http_server *server)
         return;
     pthread_mutex_destroy(&server->lock);
     pthread_cond_destroy(&server->changed);
+    http_budget_deinit(&server->body_memory);
+    http_budget_deinit(&server->unknown_memory);
+    http_budget_deinit(&server->unknown_disk);
     free(server->route_metrics);
     free(server->temp_dir);
     free(server);
@@ -266,6 +271,9 @@ make_server(const struct http_config *config, struct http_server **ret, struct f
     if (config->cors_origins && *config->cors_origins)
         server->cors_origins = config->cors_origins;
     server->limits = *config->limits;
+    http_budget_init(&server->body_memory, "body_memory", server->limits.body_memory);
+    http_budget_init(&server->unknown_memory, "unknown_memory", server->limits.unknown_memory);
+    http_budget_init(&server->unknown_disk, "unknown_disk", server->limits.unknown_disk);
     server->proxies = proxies;
     server->metrics = config->metrics;
     server->temp_dir = strdup(config->temp_dir ? config->temp_dir : "/tmp");
@@ -312,17 +320,17 @@ start_daemon(struct http_server *server, struct fz_error *err)
 #else
     struct MHD_OptionItem strict[] = {{MHD_OPTION_END, 0, NULL}};
 #endif
-    server->daemon =
-        MHD_start_daemon(flags, 0, http_conn_accept, server, http_request_on_data, server, /* */
-                         MHD_OPTION_LISTEN_SOCKET, server->listen_fd,                      /* */
-                         MHD_OPTION_CONNECTION_LIMIT, server->limits.connections + 8,      /* */
-                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_HEADER_MEMORY,   /* */
-                         MHD_OPTION_CONNECTION_TIMEOUT, 0U,                      /* see conn.c */
-                         MHD_OPTION_NOTIFY_CONNECTION, http_conn_notify, server, /* */
-                         MHD_OPTION_NOTIFY_COMPLETED, http_request_on_completed, server, /* */
-                         MHD_OPTION_URI_LOG_CALLBACK, http_request_on_line, server,      /* */
-                         MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,               /* */
-                         MHD_OPTION_ARRAY, strict, MHD_OPTION_END);
+    server->daemon = MHD_start_daemon(
+        flags, 0, http_conn_accept, server, http_request_on_data, server,           /* */
+        MHD_OPTION_LISTEN_SOCKET, server->listen_fd,                                /* */
+        MHD_OPTION_CONNECTION_LIMIT, server->limits.connections + HTTP_SPARE_CONNS, /* */
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_HEADER_MEMORY,             /* */
+        MHD_OPTION_CONNECTION_TIMEOUT, 0U,                                          /* see conn.c */
+        MHD_OPTION_NOTIFY_CONNECTION, http_conn_notify, server,                     /* */
+        MHD_OPTION_NOTIFY_COMPLETED, http_request_on_completed, server,             /* */
+        MHD_OPTION_URI_LOG_CALLBACK, http_request_on_line, server,                  /* */
+        MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,                           /* */
+        MHD_OPTION_ARRAY, strict, MHD_OPTION_END);
     if (!server->daemon)
         return fz_fail(err, FZ_E_UNAVAILABLE, "libmicrohttpd does not start on %s", server->url);
     return FZ_OK;
@@ -340,6 +348,8 @@ start_parts(struct http_server *server, const struct http_config *config, struct
     if (!code)
         code = http_pool_create(config->n_threads ? config->n_threads : DEFAULT_THREADS,
                                 run_handler_job, &server->handlers, err);
+    if (!code)
+        code = http_pool_create(BODY_THREADS, run_body_job, &server->file_threads, err);
     if (!code)
         code = http_pool_create(READERS, run_handler_job, &server->readers, err);
     if (!code && pthread_create(&server->sweeper, NULL, http_conn_sweep, server) != 0)
@@ -392,6 +402,7 @@ end_parts(struct http_server *server)
         give_up(server);
     /* Body threads may still resume connections, so they end before the daemon does. */
     http_pool_destroy(server->body_threads);
+    http_pool_destroy(server->file_threads);
     if (server->daemon)
         MHD_stop_daemon(server->daemon);
     http_pool_destroy(server->handlers);

@@ -7,7 +7,7 @@ Usage: http_callers.py HTTP_ECHO
 import sys
 import unittest
 
-from http_wire import Echo, get, wait_for
+from http_wire import Echo, get, post, wait_for
 
 BINARY = sys.argv.pop(1)
 
@@ -35,6 +35,67 @@ class RealClient(unittest.TestCase):
         for proxies in ("", "192.0.2.1"):
             self.assertEqual(self.logged(proxies, "X-Forwarded-For: 198.51.100.7", "X-Real-IP: 198.51.100.7"),
                              "127.0.0.1")
+
+
+class Shares(unittest.TestCase):
+    """What one caller holds leaves room for the others."""
+
+    UPLOAD = 8 << 20  # of http_echo's routes
+
+    def hold(self, echo, n, size, *fields, path="/known"):
+        wires = [echo.connect() for _ in range(n)]
+        for wire in wires:
+            wire.send(post(path, b"x" * size, *fields, length=self.UPLOAD))
+        return wires
+
+    def test_budgets_do_not_mix(self):
+        """Nobody without a token takes memory from those who have one, nor the other way round."""
+        with Echo(BINARY, body_memory="16M", unknown_memory="8M") as echo:
+            held = self.hold(echo, 16, 3000000, path="/large")
+            for _ in range(10):
+                self.assertEqual(echo.ask(post("/known", b"x" * 3900000, "Authorization: Bearer good")).status, 200)
+            del held
+
+    def test_one_client_leaves_room(self):
+        """A client that fills its share does not keep out another one with the same key."""
+        with Echo(BINARY, body_memory="32M", trusted_proxies="127.0.0.1") as echo:
+            bad = ("Authorization: Bearer good", "X-Forwarded-For: 198.51.100.1")
+            held = self.hold(echo, 12, 5000000, *bad)
+            refused = [wire for wire in held if not wire.quiet(0.3)]
+            self.assertTrue(refused)
+            for wire in refused:
+                answer = wire.answer()
+                self.assertEqual(answer.status, 503)
+                self.assertIn("limit body_memory", answer.error["message"])
+                self.assertEqual(answer.error["detail"]["limit"], 32 << 20)
+                self.assertEqual(answer.headers["retry-after"], "5")
+            for n in range(20):
+                fields = ("Authorization: Bearer good", f"X-Forwarded-For: 198.51.100.{n + 2}")
+                self.assertEqual(echo.ask(post("/known", b"x" * 1500000, *fields)).status, 200)
+            # A small one passes even from the same address.
+            self.assertEqual(echo.ask(post("/known", b"x" * 60000, *bad)).status, 200)
+            del held
+
+    def test_all_comes_back(self):
+        with Echo(BINARY, body_memory="16M") as echo:
+            for wire in self.hold(echo, 6, 3000000, "Authorization: Bearer good"):
+                wire.close()
+            body = post("/known", b"x" * 8000000, "Authorization: Bearer good2")
+            wait_for(lambda: echo.ask(body).status == 200)
+            for _ in range(20):  # two at once fit: what the one before held may be given back a moment later
+                self.assertEqual(echo.ask(post("/known", b"x" * 3900000, "Authorization: Bearer good")).status, 200)
+
+
+class Idle(unittest.TestCase):
+    def test_idle_connections_make_room(self):
+        """A full table: whoever has been silent for longest goes, and good requests come in."""
+        with Echo(BINARY, connections=20) as echo:
+            idle = [echo.connect() for _ in range(60)]
+            for _ in range(40):
+                answer = echo.ask(get("/items/1"))
+                self.assertIsNotNone(answer)
+                self.assertEqual(answer.status, 200)
+            self.assertTrue(idle[0].ended())
 
 
 if __name__ == "__main__":

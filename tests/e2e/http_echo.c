@@ -2,7 +2,8 @@
  * A server with nothing behind it, so that tests can look at the HTTP side alone.
  *
  * Prints its URL on one line and serves until standard input ends. Limits come as NAME=VALUE
- * arguments, and trusted_proxies=LIST. The token is "good".
+ * arguments, and trusted_proxies=LIST. Tokens are "good" and
+ * "good" with one more character.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -119,9 +120,10 @@ authorize(void *app, struct http_request *request, unsigned scope, int64_t *ret_
     (void)app;
     const char *token = http_header(request, "authorization");
     *ret_status = token ? 403 : 401;
-    if (!token || strcmp(token, "Bearer good") != 0)
+    if (!token || strncmp(token, "Bearer good", 11) != 0 || strlen(token) > 12)
         return fz_fail(err, FZ_E_DENIED, "no token with scope %u", scope);
-    *ret_project_id = *ret_token_id = 1;
+    *ret_project_id = 1;
+    *ret_token_id = token[11] ? token[11] : 1;
     return FZ_OK;
 }
 
@@ -131,6 +133,7 @@ static const struct http_route routes[] = {
     {"POST", "/slow", HTTP_BODY_MEMORY, SMALL, INFLATED, 2, 0, "slow", on_memory, 0, NULL, NULL},
     {"POST", "/large", HTTP_BODY_MEMORY, UPLOAD, UPLOAD, 0, 0, "large", on_memory, 0, NULL, NULL},
     {"POST", "/file", HTTP_BODY_FILE, UPLOAD, 2 * UPLOAD, 0, 0, "file", on_file, 0, NULL, NULL},
+    {"POST", "/known", HTTP_BODY_MEMORY, UPLOAD, UPLOAD, 0, 1, "known", on_memory, 0, NULL, NULL},
     {"POST", "/private", HTTP_BODY_MEMORY, SMALL, SMALL, 0, 1, "private", on_memory, 0, NULL, NULL},
     {"GET", "/items/{id}", HTTP_BODY_NONE, 0, 0, 0, 0, "item", on_item, 0, NULL, NULL},
     {"DELETE", "/items/{id}", HTTP_BODY_NONE, 0, 0, 0, 0, "item_delete", on_item, 0, NULL, NULL},

@@ -192,7 +192,7 @@ class Deadlines(Case):
 
     @classmethod
     def setUpClass(cls):
-        cls.echo = Echo(BINARY, header_s=1, body_s=3, answer_s=2, min_body_rate=2000)
+        cls.echo = Echo(BINARY, header_s=1, body_s=12, answer_s=2, min_body_rate=2000)
 
     @classmethod
     def tearDownClass(cls):
@@ -367,9 +367,11 @@ class Crowds(Case):
     def test_connection_limit(self):
         with Echo(BINARY, connections=50) as echo:
             wires = [echo.connect() for _ in range(50)]
-            for wire in wires:
+            for wire in wires:  # busy ones: idle ones would make room
                 wire.send(get("/items/1"))
                 self.assertEqual(wire.answer().status, 200)
+                wire.send(post("/memory", b"x", length=100))
+            wait_for(lambda: wires[-1].quiet(0.2))
             one_more = echo.connect()
             one_more.send(get("/items/1"))
             self.assertIsNone(one_more.answer())
@@ -379,7 +381,7 @@ class Crowds(Case):
 
     def test_body_memory(self):
         """Bodies in memory share a budget; over it 503, and all of it comes back."""
-        with Echo(BINARY, body_memory="10M") as echo:
+        with Echo(BINARY, unknown_memory="10M") as echo:
             wires = [echo.connect() for _ in range(4)]
             for wire in wires:
                 wire.send(post("/large", b"x" * 3000000, length=UPLOAD))

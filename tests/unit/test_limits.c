@@ -102,6 +102,8 @@ test_every_limit(void **state)
         "auth_failures",
         "per_address",
         "body_memory",
+        "unknown_memory",
+        "unknown_disk",
         "answer_s",
         "late_token_bytes",
         "chunk_bytes",

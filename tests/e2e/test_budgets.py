@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""Callers who take as much as they can get: what they hold stays within the budgets, and nobody else notices.
+
+usage: test_budgets.py --framezero BINARY [unittest arguments]
+"""
+
+import argparse
+import json
+import os
+import re
+import socket
+import sys
+import threading
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(__file__))
+from framezero import Server  # noqa: E402
+
+BINARY = None
+MIB = 1 << 20
+
+
+def report(n):
+    return json.dumps({"framezero": 1, "addresses": [hex(0x100000000 + 16 * n)]}).encode()
+
+
+def rss(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as status:
+        return int(re.search(r"VmRSS:\s+(\d+) kB", status.read()).group(1)) * 1024
+
+
+def unlinked_bytes(pid, folder):
+    """What a process holds on disk in files of the folder that have no name any more."""
+    total = 0
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            if os.readlink(f"/proc/{pid}/fd/{fd}").startswith(folder):
+                total += os.stat(f"/proc/{pid}/fd/{fd}").st_blocks * 512
+        except OSError:
+            continue
+    return total
+
+
+class Dripping:
+    """Connections that send a header and the start of a body, and then a little at a time."""
+
+    def __init__(self, server, n, head, start, drip=b"x" * 1100):
+        self.over, self.open, self.sent = threading.Event(), [], 0
+        for _ in range(n):
+            s = socket.create_connection(("127.0.0.1", server.port), timeout=20)
+            s.settimeout(0.5)
+            self.open.append(s)
+            for piece in (head, *start):
+                try:
+                    s.sendall(piece)
+                    self.sent += len(piece)
+                except OSError:  # refused meanwhile
+                    break
+        self.refused = []
+        self.thread = threading.Thread(target=self.go_on, args=(drip,), daemon=True)
+
+    def go_on(self, drip):
+        while not self.over.wait(0.5):
+            for s in list(self.open):
+                try:
+                    s.setblocking(False)
+                    data = b""
+                    try:
+                        data = s.recv(65536)
+                    except BlockingIOError:
+                        s.send(drip)
+                        continue
+                    self.open.remove(s)
+                    self.refused.append(data)
+                    s.close()
+                except BlockingIOError:
+                    continue
+                except OSError:
+                    self.open.remove(s)
+                    s.close()
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.thread.join()
+        for s in self.open:
+            s.close()
+
+
+class Strangers(unittest.TestCase):
+    def test_slow_bodies_without_a_token(self):
+        """Sixteen bodies of 16 MB whose key may come late: every report of the others is taken in all the time."""
+        head = b"POST /api/1/envelope/ HTTP/1.1\r\nHost: x\r\nContent-Length: 16777216\r\n\r\n"
+        with Server(BINARY, workers=0) as server:
+            before = rss(server.process.pid)
+            with Dripping(server, 16, head, [b"{}\n", b"x" * (8 * MIB + 4096)]) as attack:
+                large = json.dumps({"framezero": 1, "addresses": ["0x1"], "crash": {"reason": "r" * 2 * MIB}}).encode()
+                end = time.monotonic() + 8
+                n = 0
+                while time.monotonic() < end:
+                    n += 1
+                    self.assertEqual(server.request("POST", "/api/v1/reports", report(n), token="ingest")[0], 202)
+                    if n % 10 == 0:
+                        self.assertEqual(server.request("POST", "/api/v1/reports", large, token="ingest")[0], 202)
+                    # A small one without a token in its header gets its place too.
+                    envelope = json.dumps({"dsn": f"http://{server.ingest_key}@localhost/1"}).encode() + b"\n"
+                    self.assertEqual(server.request("POST", "/api/1/envelope/", body=envelope, token=None)[0], 200)
+                    self.assertLess(rss(server.process.pid) - before, 100 * MIB)
+                self.assertGreater(n, 20)
+                self.assertGreater(len(attack.refused) + 16 - len(attack.open), 8)
+            self.assertIn(b"503", b"".join(attack.refused))
+            self.assertIn(b"limit unknown_memory", b"".join(attack.refused))
+            self.assertIn(b"Retry-After", b"".join(attack.refused))
+
+    def test_uploads_without_a_token(self):
+        """120 uploads of 12 MB each to doors whose token comes in the form: they fill up nothing."""
+        with Server(BINARY, workers=0, args=["--limit", "unknown_disk=64M"]) as server:
+            temp = os.path.realpath(os.path.join(server.data, "tmp"))
+            for path in ("/dsym", "/api/sdk/v3/symbols_files"):
+                head = (f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=b\r\n"
+                        "Content-Length: 12582912\r\n\r\n").encode()
+                start = [b"--b\r\nContent-Disposition: form-data; name=\"dsym\"; filename=\"d\"\r\n\r\n"]
+                with Dripping(server, 60, head, start + [os.urandom(MIB)] * 11) as attack:
+                    for n in range(40):
+                        self.assertLessEqual(unlinked_bytes(server.process.pid, temp), 64 * MIB + 4 * MIB)
+                        self.assertEqual(server.request("POST", "/api/v1/reports", report(n), token="ingest")[0], 202)
+                        time.sleep(0.05)
+                    self.assertIn(b"limit unknown_disk", b"".join(attack.refused))
+            # Those with a token are not affected by any of it.
+            status, answer = server.request("POST", "/api/v1/symbols/known", b'{"uuids":[]}')
+            self.assertEqual(status, 200, answer)
+
+    def test_time_is_up(self):
+        """An upload from nobody knows whom has the time of a report, not hours."""
+        with Server(BINARY, workers=0, args=["--limit", "body_s=3"]) as server:
+            head = (b"POST /dsym HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=b\r\n"
+                    b"Content-Length: 12582912\r\n\r\n")
+            with Dripping(server, 4, head, [b"--b\r\n" + b"x" * 100000], b"x" * 20000) as attack:
+                end = time.monotonic() + 15
+                while attack.open:
+                    self.assertLess(time.monotonic(), end, "still being received")
+                    time.sleep(0.05)
+            self.assertIn(b"408", b"".join(attack.refused))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--framezero", required=True)
+    options, rest = parser.parse_known_args()
+    BINARY = os.path.abspath(options.framezero)
+    unittest.main(argv=[sys.argv[0]] + rest, verbosity=2)
