@@ -73,6 +73,20 @@ looks_like_structure(struct fz_span line, bool frames)
 }
 
 void
+render_crash_inline(struct fz_buffer *out, const char *heading, struct fz_span text)
+{
+    const uint8_t *end = text.len ? memchr(text.data, '\n', text.len) : NULL;
+    size_t first = end ? (size_t)(end - text.data) : text.len;
+    struct fz_span rest = {NULL, 0};
+    if (first < text.len)
+        rest = fz_span_make(text.data + first + 1, text.len - first - 1);
+    fz_buffer_printf(out, "%s: ", heading);
+    render_crash_span(out, fz_span_make(text.data, first));
+    fz_buffer_char(out, '\n');
+    render_crash_block(out, rest, false);
+}
+
+void
 render_crash_block(struct fz_buffer *out, struct fz_span text, bool frames)
 {
     for (size_t at = 0; at < text.len;) {
@@ -87,6 +101,20 @@ render_crash_block(struct fz_buffer *out, struct fz_span text, bool frames)
         fz_buffer_char(out, '\n');
         at = next + 1;
     }
+}
+
+void
+render_crash_section(struct crash_out *c, const char *heading, const char *path)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
+    if (!render_crash_take(c, path, heading, &text))
+        return;
+    fz_buffer_printf(c->out, "%s:\n", heading);
+    render_crash_block(c->out, fz_buffer_span(&text), false);
+    /* Texts of an .ips that end with a line break leave an empty line in Apple's. */
+    if (c->is_ips && text.len && text.data[text.len - 1] == '\n')
+        fz_buffer_char(c->out, '\n');
+    fz_buffer_char(c->out, '\n');
 }
 
 bool
@@ -136,15 +164,22 @@ has_mac_layout(const struct report *r, const json_t *extra)
     return any;
 }
 
+/* A process that hung or used too much may have been ended for it; then it crashed, in Apple's
+ * words too. */
 static bool
 is_crash(const struct report *r)
 {
-    static const char *const lived_on[] = {"hang", "cpu", "disk_write", "error", "message"};
+    static const char *const lived_on[] = {"error", "message"};
+    static const char *const perhaps[] = {"hang", "cpu", "disk_write", "memory"};
     for (size_t i = 0; r->kind && i < FZ_ARRAY_LEN(lived_on); i++) {
         if (strcmp(r->kind, lived_on[i]) == 0)
             return false;
     }
-    return !r->kind || strcmp(r->kind, "memory") != 0 || r->crash.signal;
+    for (size_t i = 0; r->kind && i < FZ_ARRAY_LEN(perhaps); i++) {
+        if (strcmp(r->kind, perhaps[i]) == 0)
+            return r->crash.signal || r->crash.termination;
+    }
+    return true;
 }
 
 enum fz_code

@@ -26,6 +26,8 @@ void render_crash_text(struct fz_buffer *out, const char *text);
 /* A text of several lines; those that could be taken for a part of the report are indented. With
  * `frames`, lines that begin with a number are not. */
 void render_crash_block(struct fz_buffer *out, struct fz_span text, bool frames);
+/* "<heading>: <first line>", then the others. */
+void render_crash_inline(struct fz_buffer *out, const char *heading, struct fz_span text);
 
 /* The member of an .ips at `path`, else what Apple's text has under `heading` (either may be NULL),
  * which is taken out of the extras. False if there is neither. */
@@ -35,6 +37,9 @@ bool render_crash_take(struct crash_out *c, const char *path, const char *headin
 void render_crash_field(struct crash_out *c, const char *key, const char *value);
 /* The same with what render_crash_take() finds under the key's name. */
 void render_crash_extra(struct crash_out *c, const char *key, const char *path);
+
+/* A part with a heading on a line of its own, if render_crash_take() finds its text. */
+void render_crash_section(struct crash_out *c, const char *heading, const char *path);
 
 /* render_crash_head.c: from the first line to the exception. */
 void render_crash_head(struct crash_out *c);

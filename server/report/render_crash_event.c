@@ -24,7 +24,7 @@ put_type(struct crash_out *c)
     const struct report_crash *crash = &c->r->crash;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer said = fz_buffer_make(0);
     char text[256] = "";
-    if (c->r->kind && strcmp(c->r->kind, "crash") != 0)
+    if (!c->is_crash && !c->is_ips)
         put_line(c, "Event", "           ", c->r->kind);
     if (render_crash_take(c, NULL, "Exception Type", &said))
         snprintf(text, sizeof(text), "%s", fz_buffer_cstr(&said)); /* with more than a signal */
@@ -85,8 +85,7 @@ put_regions(struct crash_out *c)
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     if (!render_crash_take(c, "vmRegionInfo", "VM Region Info", &text))
         return;
-    fz_buffer_text(c->out, "VM Region Info: ");
-    render_crash_block(c->out, fz_buffer_span(&text), false);
+    render_crash_inline(c->out, "VM Region Info", fz_buffer_span(&text));
     if (c->is_mac)
         fz_buffer_char(c->out, '\n');
 }
@@ -255,30 +254,6 @@ put_backtraces(struct crash_out *c)
         fz_buffer_text(c->out, "\n\n");
 }
 
-/* A part with a heading on a line of its own. */
-static void
-put_section(struct crash_out *c, const char *heading, const char *path)
-{
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-    if (!render_crash_take(c, path, heading, &text))
-        return;
-    fz_buffer_printf(c->out, "%s:\n", heading);
-    render_crash_block(c->out, fz_buffer_span(&text), false);
-    fz_buffer_char(c->out, '\n');
-}
-
-/* The text of the kernel ends with a line break of its own, which Apple's tools do not take off. */
-static void
-put_triage(struct crash_out *c)
-{
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-    if (!render_crash_take(c, "ktriageinfo", "Kernel Triage", &text))
-        return;
-    fz_buffer_text(c->out, "Kernel Triage:\n");
-    render_crash_block(c->out, fz_buffer_span(&text), false);
-    fz_buffer_text(c->out, c->is_ips && text.data[text.len - 1] == '\n' ? "\n\n" : "\n");
-}
-
 void
 render_crash_event(struct crash_out *c)
 {
@@ -298,9 +273,9 @@ render_crash_event(struct crash_out *c)
     if (!c->is_mac || c->out->len > before)
         fz_buffer_char(c->out, '\n');
     put_said(c);
-    put_section(c, "Application Specific Signatures", "asiSignatures");
+    render_crash_section(c, "Application Specific Signatures", "asiSignatures");
     put_backtraces(c);
-    put_section(c, "Dyld Error Message", "fatalDyldError");
+    render_crash_section(c, "Dyld Error Message", "fatalDyldError");
     render_crash_exception_stack(c);
-    put_triage(c);
+    render_crash_section(c, "Kernel Triage", "ktriageinfo");
 }

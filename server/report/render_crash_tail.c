@@ -1,17 +1,6 @@
 /* What follows the images in Apple's crash text. */
 #include "server/report/render_crash.h"
 
-static void
-put_section(struct crash_out *c, const char *heading, const char *path)
-{
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-    if (!render_crash_take(c, path, heading, &text))
-        return;
-    fz_buffer_printf(c->out, "%s:\n", heading);
-    render_crash_block(c->out, fz_buffer_span(&text), false);
-    fz_buffer_char(c->out, '\n');
-}
-
 /* How other processes meddled with this one, counted. */
 static void
 put_modifications(struct crash_out *c)
@@ -24,7 +13,7 @@ put_modifications(struct crash_out *c)
     static const char *const calls[] = {"task_for_pid", "thread_create", "thread_set_state"};
     const json_t *all = c->is_ips ? json_object_get(c->extra, "extMods") : NULL;
     if (!json_is_object(all)) {
-        put_section(c, "External Modification Summary", NULL);
+        render_crash_section(c, "External Modification Summary", NULL);
         return;
     }
     fz_buffer_text(c->out, "External Modification Summary:\n");
@@ -64,16 +53,15 @@ put_remaining(struct crash_out *c)
 void
 render_crash_tail(struct crash_out *c)
 {
-    if (c->r->crash.diagnosis) { /* the heading that KSCrash gives it */
-        fz_buffer_text(c->out, "CrashDoctor Diagnosis: ");
-        render_crash_block(c->out, fz_span_cstr(c->r->crash.diagnosis), false);
+    if (c->r->crash.diagnosis && !c->is_ips) { /* the heading that KSCrash gives it */
+        render_crash_inline(c->out, "CrashDoctor Diagnosis", fz_span_cstr(c->r->crash.diagnosis));
         fz_buffer_char(c->out, '\n');
     }
     put_modifications(c);
     if (c->is_mac) /* iOS has it in the .ips only */
-        put_section(c, "VM Region Summary", "vmSummary");
-    put_section(c, "Error Formulating Crash Report", "reportNotes");
-    put_section(c, c->is_mac ? "Filtered log messages" : "Filtered syslog", "filteredLog");
+        render_crash_section(c, "VM Region Summary", "vmSummary");
+    render_crash_section(c, "Error Formulating Crash Report", "reportNotes");
+    render_crash_section(c, c->is_mac ? "Filtered log messages" : "Filtered syslog", "filteredLog");
     put_remaining(c);
     if (!c->is_mac)
         fz_buffer_text(c->out, "EOF\n");

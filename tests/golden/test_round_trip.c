@@ -244,6 +244,40 @@ run_report(struct round *r, struct report *report, struct fz_arena *arena)
     }
 }
 
+/* A case of an .ips may have the text that Apple's tools make of it: what is rendered is that text,
+ * line by line. */
+static void
+compare_with_apple(struct round *r, const struct report *report)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    struct fz_error err;
+    struct report_envelope envelope = {.id = report->id};
+    snprintf(path, sizeof(path), "%s/apple.crash", r->folder);
+    if (stat(path, &st) != 0)
+        return;
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer want = fz_buffer_make(0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer got = fz_buffer_make(0);
+    r->n_reports++;
+    if (fz_file_read(path, FILE_MAX, &want, &err) != FZ_OK ||
+        report_render_crash(report, &envelope, &got, &err) != FZ_OK) {
+        fprintf(stderr, "%s: %s\n", path, err.text);
+        r->n_bad++;
+        return;
+    }
+    const char *a = fz_buffer_cstr(&want), *b = fz_buffer_cstr(&got);
+    for (size_t line = 1; *a || *b; line++) {
+        size_t n = strcspn(a, "\n"), m = strcspn(b, "\n");
+        if (n != m || memcmp(a, b, n) != 0) {
+            fprintf(stderr, "%s:%zu:\n  Apple: %.*s\n  here:  %.*s\n", path, line, (int)n, a,
+                    (int)m, b);
+            r->n_bad++;
+        }
+        a += n + (a[n] == '\n');
+        b += m + (b[m] == '\n');
+    }
+}
+
 static void
 run_input(struct round *r, const char *path)
 {
@@ -264,8 +298,10 @@ run_input(struct round *r, const char *path)
     }
     for (size_t i = 0; i < n; i++) {
         struct report report;
-        if (items[i].code == FZ_OK && read_report(items[i].body, &arena, &report, &err))
+        if (items[i].code == FZ_OK && read_report(items[i].body, &arena, &report, &err)) {
             run_report(r, &report, &arena);
+            compare_with_apple(r, &report);
+        }
     }
     fz_arena_deinit(&arena);
     fz_buffer_deinit(&in);

@@ -192,6 +192,7 @@ test_kind(void **state)
         const char *want, *want_none;
     } cases[] = {
         {"hang", -1, "iOS", NULL, "Event:           hang\n", "rashed"},
+        {"hang", 0, "iOS", "SIGKILL", "Thread 0 Crashed:\n", "Highlighted"},
         {"hang", 0, "iOS", NULL, "Highlighted by Thread:  0\n", "rashed"},
         {"error", 0, "iOS", "SIGTRAP", "Highlighted by Thread:  0\n", "rashed"},
         {"cpu", 0, "macOS", NULL, "Highlighted by Thread:  0\n", "rashed"},
