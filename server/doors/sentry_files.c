@@ -113,6 +113,14 @@ judge_done(struct api_call *call, struct sentry_file *file, const struct store_u
                                                             : fz_arena_fail(call->arena, err);
 }
 
+/* A time to come is that of a clock that has been set back since. */
+static bool
+is_recent(int64_t created_ms)
+{
+    int64_t age_ms = fz_time_now_ms() - created_ms;
+    return age_ms >= 0 && age_ms < RETRY_MS;
+}
+
 static enum fz_code
 judge_upload(struct api_call *call, struct sentry_file *file, const struct store_assembled *known,
              struct fz_error *err)
@@ -127,7 +135,7 @@ judge_upload(struct api_call *call, struct sentry_file *file, const struct store
         file->state = SENTRY_ASSEMBLING;
     } else if (strcmp(upload.state, "done") == 0) {
         code = judge_done(call, file, &upload, err);
-    } else if (fz_time_now_ms() - known->created_ms < RETRY_MS) {
+    } else if (is_recent(known->created_ms)) {
         code = fail_file(call, file, upload.error ? upload.error : "it could not be read", err);
     }
     return code;

@@ -246,6 +246,22 @@ work(struct worker *w, worker_stop_fn stop, void *user, struct fz_error *ret_err
     return FZ_OK;
 }
 
+/* This one may have been started because another died: what that had in hand is due again at once,
+ * and not only when its lease runs out. */
+static void
+take_over(struct worker *w)
+{
+    uint64_t n = 0;
+    struct fz_error err;
+    char quoted[QUOTED];
+    if (store_job_reclaim(w->store, worker_is_gone, NULL, &n, &err) != FZ_OK)
+        fz_log(FZ_LOG_WARN, "jobs of ended workers are not looked for", "error=%s",
+               fz_log_quote(err.text, quoted, sizeof(quoted)));
+    else if (n)
+        fz_log(FZ_LOG_INFO, "jobs of ended workers are due again", "jobs=%llu",
+               (unsigned long long)n);
+}
+
 /* The worker itself keeps its ordinary priority, unlike its children: it does little, and a process
  * that waits for the processor while it holds the database's write lock would hold up those who
  * take reports in. */
@@ -264,6 +280,7 @@ worker_run(const struct worker_config *config, worker_stop_fn stop, void *user,
     if (code == FZ_OK)
         code = blob_open(config->blobs_url, &w.blobs, err);
     if (code == FZ_OK) {
+        take_over(&w);
         if (config->ready)
             config->ready();
         code = work(&w, stop, user, err);

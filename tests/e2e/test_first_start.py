@@ -4,10 +4,12 @@
 usage: test_first_start.py --framezero BINARY [unittest arguments]
 """
 
+import contextlib
 import glob
 import json
 import os
 import shutil
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -90,6 +92,18 @@ class TestFirstStart(unittest.TestCase):
                 tokens = self.unfinished(with_tokens)
                 credentials = self.check_start()
                 self.assertEqual({name: credentials[name] for name in tokens}, tokens)
+
+    def test_file_that_cannot_be_written(self):
+        """As on a full disk: no token counts that is written nowhere."""
+        os.mkdir(self.path + ".unfinished")
+        for _ in range(2):
+            done = subprocess.run(self.command(), capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn("credentials.json.unfinished", done.stderr)
+        with contextlib.closing(sqlite3.connect(os.path.join(self.data, "framezero.db"))) as database:
+            self.assertEqual(database.execute("SELECT count(*) FROM tokens").fetchone(), (0,))
+        os.rmdir(self.path + ".unfinished")
+        self.check_start()
 
     def test_address_in_use(self):
         """The tokens are in the database by then."""

@@ -89,6 +89,20 @@ class TestServe(unittest.TestCase):
             _, answer = server.request("POST", "/api/v1/reports", body=make_report(1), token="ingest")
             self.assertEqual(server.wait_report(answer["id"])["status"], "unsymbolicated")
 
+    def test_job_of_a_worker_that_dies_is_done_soon(self):
+        with Server(BINARY, workers=1) as server:
+            _, answer = server.request("POST", "/api/v1/reports", body=make_report(1), token="ingest")
+            server.wait_report(answer["id"])
+            for pid in server.pids_of("child"):
+                os.kill(pid, signal.SIGSTOP)  # so that the next job stays in hand
+            _, answer = server.request("POST", "/api/v1/reports", body=make_report(2), token="ingest")
+            until(lambda: b'framezero_jobs{state="leased"} 1\n' in server.request("GET", "/metrics")[1], "a lease")
+            os.kill(server.pids_of("worker")[0], signal.SIGKILL)
+            started = time.monotonic()
+            # A lease that has to run out takes a minute.
+            self.assertEqual(server.wait_report(answer["id"], deadline_s=30)["status"], "unsymbolicated")
+            print(f"done {time.monotonic() - started:.2f} s after its worker was killed")
+
     def test_crash_loop_backs_off(self):
         with Server(BINARY, workers=0) as server:
             dead = []

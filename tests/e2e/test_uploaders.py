@@ -316,6 +316,13 @@ class Chunks(WithServer):
             self.assertLess(time.monotonic(), end)
         self.assertEqual(state["state"], "error")
         self.assertIn("no symbol file", state["detail"])
+        # A failure counts for some minutes, but not for a day because the clock was set back by one.
+        with contextlib.closing(sqlite3.connect(os.path.join(self.server.data, "framezero.db"), timeout=30)) as database:
+            with database:
+                database.execute("UPDATE assembled_files SET created_ms = created_ms + 86400000 WHERE sha1 = ?", (sha1,))
+            self.assemble({sha1: {"name": "a.txt", "chunks": [sha1]}})
+            made, = database.execute("SELECT created_ms FROM assembled_files WHERE sha1 = ?", (sha1,)).fetchone()
+        self.assertLess(made / 1000, time.time() + 60)
 
     def test_what_is_only_kept(self):
         one, two = "11111111-2222-3333-4444-555555555555", "44444444-4444-4444-4444-444444444444"
