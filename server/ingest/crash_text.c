@@ -23,7 +23,7 @@
 
 #include "server/ingest/format.h"
 
-enum { KEY_MAX = 48, LINES_NOTED_MAX = 8 };
+enum { KEY_MAX = 64, LINES_NOTED_MAX = 8 };
 
 enum state {
     IN_HEAD,
@@ -36,11 +36,11 @@ enum state {
     IN_REST
 };
 
-bool
-crash_text_split_key(struct fz_span line, struct fz_span *ret_key, struct fz_span *ret_value)
+static bool
+split_words(struct fz_span line, struct fz_span *ret_key, struct fz_span *ret_value)
 {
     size_t colon = text_find(text_until(line, KEY_MAX + 1), ":");
-    if (colon == SIZE_MAX || colon < 2 || line.data[0] < 'A' || line.data[0] > 'Z')
+    if (colon == SIZE_MAX || colon < 2)
         return false;
     struct fz_span behind = text_from(line, colon + 1);
     if (behind.len && !text_is_space(behind.data[0]))
@@ -55,6 +55,22 @@ crash_text_split_key(struct fz_span line, struct fz_span *ret_key, struct fz_spa
     *ret_key = text_trim(text_until(line, colon));
     *ret_value = text_trim(behind);
     return true;
+}
+
+bool
+crash_text_split_key(struct fz_span line, struct fz_span *ret_key, struct fz_span *ret_value)
+{
+    return line.len && line.data[0] >= 'A' && line.data[0] <= 'Z' &&
+           split_words(line, ret_key, ret_value);
+}
+
+/* "kernel messages:" and whatever else may come: words alone on a line, at its start. */
+static bool
+is_small_heading(const struct text_lines *lines, struct fz_span line, struct fz_span *ret_key)
+{
+    struct fz_span value;
+    return lines->indent == 0 && line.data[0] >= 'a' && line.data[0] <= 'z' &&
+           text_has_suffix(line, ":") && split_words(line, ret_key, &value) && value.len == 0;
 }
 
 /* Keys that hardly any other text has; two more of the head's make one. */
@@ -181,8 +197,10 @@ struct reader {
 static void
 start_section(struct reader *r, struct fz_span key, struct fz_span value)
 {
+    bool after_blank = r->c->n_blank > 0;
     crash_text_end_section(r->c);
     r->c->key = key;
+    r->c->is_heading = after_blank && !value.len;
     fz_buffer_append(&r->c->text, value.data, value.len);
     r->state = IN_SECTION;
 }
@@ -199,6 +217,16 @@ add_to_section(struct reader *r, struct fz_span line, size_t indent)
     }
     c->n_blank = 0;
     fz_buffer_append(&c->text, line.data, line.len);
+}
+
+/* "-----------" */
+static bool
+is_ruler(struct fz_span line)
+{
+    size_t n = 0;
+    while (n < line.len && line.data[n] == '-')
+        n++;
+    return n == line.len && n >= 5;
 }
 
 /* Headings that begin a part; true if the line is one. */
@@ -228,6 +256,13 @@ take_heading(struct reader *r, struct fz_span line)
     } else if (crash_text_take_thread(r->c, line, &registers)) {
         crash_text_end_section(r->c);
         r->state = registers ? IN_REGISTERS : IN_FRAMES;
+    } else if (r->started && r->c->n_blank && is_ruler(line)) {
+        crash_text_end_section(r->c);
+        r->state = IN_HEAD;
+    } else if (r->started && fz_span_is(line, "Full Report")) {
+        /* The same in JSON, which could not be read. */
+        start_section(r, line, (struct fz_span){NULL, 0});
+        r->state = IN_REST;
     } else if (text_has_prefix(line, "Handler crashed while reporting:")) {
         /* KSCrash: a second crash, told with threads of its own. */
         start_section(r, text_until(line, text_find(line, ":")), (struct fz_span){NULL, 0});
@@ -295,6 +330,7 @@ take_line(struct reader *r, const struct text_lines *lines, struct fz_span line)
 {
     struct crash_text *c = r->c;
     struct fz_span key, value;
+    bool may_end = c->n_blank || r->state != IN_SECTION;
     if (line.len == 0) {
         c->n_blank++;
         return;
@@ -307,13 +343,19 @@ take_line(struct reader *r, const struct text_lines *lines, struct fz_span line)
         r->started = true;
         return;
     }
+    if (r->started && (may_end || !crash_text_is_section(c->key)) &&
+        is_small_heading(lines, line, &key)) {
+        start_section(r, key, (struct fz_span){NULL, 0});
+        return;
+    }
     bool is_key = crash_text_split_key(line, &key, &value);
     bool is_section = is_key && crash_text_is_section(key);
     bool is_known =
         is_key && !is_section && lines->indent == 0 && (crash_text_is_key(key) || is_head_key(key));
-    /* In a text, lines like "Device: iPhone" are its own, unless a blank line stands before. */
+    /* In a text, lines like "Device: iPhone" are its own, unless a blank line precedes. */
+    bool in_text = crash_text_is_section(c->key) || (c->is_heading && !c->n_blank);
     bool may_start = is_section || is_known || !c->key.len || (c->n_blank && value.len == 0) ||
-                     r->state != IN_SECTION || !crash_text_is_section(c->key);
+                     r->state != IN_SECTION || !in_text;
     if (!is_key || !may_start || (!r->started && !is_section && !is_known)) {
         take_odd(r, lines, line);
         return;

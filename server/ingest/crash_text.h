@@ -40,7 +40,8 @@ struct crash_text {
     /* A text that goes on over lines: its key and what was read of it. */
     struct fz_span key;
     struct fz_buffer text;
-    size_t n_blank; /* lines before the next one of it */
+    size_t n_blank;  /* lines before the next one of it */
+    bool is_heading; /* it stands alone on its line, after a blank one */
 
     struct fz_span version, code_type;
 };
@@ -59,7 +60,7 @@ void crash_text_settle_header(struct crash_text *c);
 void crash_text_take_codes(struct crash_text *c, struct fz_span value);
 
 /* crash_text_sections.c: is this the heading of a text that may hold lines that look like keys? */
-bool crash_text_is_section(struct fz_span key);
+bool crash_text_is_section(struct fz_span key); /* in capitals or small letters */
 /* The text of a section is complete: to its place in the report, or among the extras. */
 void crash_text_end_section(struct crash_text *c);
 /* Add a text to those that are kept as they are; a second one of that key joins the first. */

@@ -2,6 +2,8 @@
 #include "server/ingest/crash_text.h"
 #include "server/ingest/text_thrown.h"
 
+#include <strings.h>
+
 #include "base/text.h"
 
 enum { MESSAGES_MAX = 256, KEYS_MAX = 512, EXTRA_KEY_MAX = 127 };
@@ -13,7 +15,9 @@ static const char *const sections[] = {
     "Dyld Error Information",
     "Filtered syslog",
     "Kernel Triage",
+    "kernel messages",
     "VM Region Info",
+    "VM Region Summary",
     "Error Formulating Crash Report",
     "External Modification Summary",
     "Extra Information",
@@ -28,15 +32,28 @@ static const char *const sections[] = {
     "System Profile",
 };
 
+/* Systems differ in their capitals. */
+static bool
+is_same_heading(struct fz_span key, const char *section)
+{
+    return key.len == strlen(section) && strncasecmp((const char *)key.data, section, key.len) == 0;
+}
+
+static const char *
+known_section(struct fz_span key)
+{
+    for (size_t i = 0; i < FZ_ARRAY_LEN(sections) && key.len; i++) {
+        if (is_same_heading(key, sections[i]))
+            return sections[i];
+    }
+    return NULL;
+}
+
 bool
 crash_text_is_section(struct fz_span key)
 {
-    for (size_t i = 0; i < FZ_ARRAY_LEN(sections); i++) {
-        if (fz_span_is(key, sections[i]))
-            return true;
-    }
-    return text_has_prefix(key, "VM Regions Near") || text_has_prefix(key, "Stack Dump") ||
-           text_has_prefix(key, "Last deallocated");
+    return known_section(key) || text_has_prefix(key, "VM Regions Near") ||
+           text_has_prefix(key, "Stack Dump") || text_has_prefix(key, "Last deallocated");
 }
 
 static struct crash_extra *
@@ -214,8 +231,11 @@ crash_text_end_section(struct crash_text *c)
 {
     struct fz_span key = c->key, text = text_trim(fz_buffer_span(&c->text));
     struct report_crash *crash = &c->t->report->crash;
+    if (known_section(key))
+        key = fz_span_cstr(known_section(key));
     c->key = (struct fz_span){NULL, 0};
     c->n_blank = 0;
+    c->is_heading = false;
     c->t->failed = c->t->failed || c->text.failed;
     if (!key.len || c->t->failed || !text.len) {
         fz_buffer_clear(&c->text);

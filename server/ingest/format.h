@@ -46,6 +46,10 @@ const struct ingest_format *ingest_format_of(struct fz_span body);
 /* For a form: the name of what it holds. */
 const char *ingest_multipart_format(struct fz_span body, const struct limits *limits);
 
+/* For a text in UTF-16: the name of what it holds. */
+const char *ingest_utf16_format(struct fz_span body);
+
+extern const struct ingest_format ingest_utf16;           /* utf16.c */
 extern const struct ingest_format ingest_array;           /* array.c */
 extern const struct ingest_format ingest_bugsnag;         /* bugsnag.c */
 extern const struct ingest_format ingest_ips;             /* ips.c */

@@ -27,6 +27,7 @@ static const struct ingest_format *const formats[] = {
     &ingest_native,
     &ingest_crash_text, /* text */
     &ingest_stack_text,
+    &ingest_utf16, /* any of the texts */
 };
 /* clang-format on */
 
@@ -86,7 +87,7 @@ ingest_detect(struct fz_span body)
     if (body.len > HEAD_BYTES)
         body.len = HEAD_BYTES;
     const struct ingest_format *format = ingest_format_of(body);
-    return format ? format->name : NULL;
+    return format == &ingest_utf16 ? ingest_utf16_format(body) : format ? format->name : NULL;
 }
 
 enum fz_code
@@ -100,8 +101,9 @@ ingest_check(struct fz_span body, const struct limits *limits, const char **ret_
     enum fz_code code = format->check(body, limits, id, err);
     if (code != FZ_OK)
         return code;
-    *ret_format =
-        format == &ingest_multipart ? ingest_multipart_format(body, limits) : format->name;
+    *ret_format = format == &ingest_multipart ? ingest_multipart_format(body, limits)
+                  : format == &ingest_utf16   ? ingest_utf16_format(body)
+                                              : format->name;
     memcpy(ret_id, id, sizeof(id));
     return FZ_OK;
 }

@@ -19,6 +19,7 @@
 
 #include "base/text.h"
 #include "server/ingest/apple.h"
+#include "server/ingest/encoding.h"
 #include "server/ingest/format.h"
 
 enum { HEADER = 32, ENTRY = 12, VERSION = 0xa793, STREAMS_MAX = 256, TEXT_BUDGET = 1 << 20 };
@@ -86,36 +87,6 @@ minidump_list(struct minidump *m, uint32_t type, const char *what, size_t size, 
     return r;
 }
 
-/* UTF-16 to UTF-8; a lone surrogate becomes U+FFFD. */
-static void
-append_utf16(struct fz_buffer *out, struct fz_reader *r)
-{
-    while (fz_read_left(r) >= 2) {
-        uint32_t c = fz_read_u16(r);
-        if (c == 0)
-            break;
-        if (c >= 0xd800 && c < 0xdc00 && fz_read_left(r) >= 2) {
-            size_t before = r->pos;
-            uint32_t low = fz_read_u16(r);
-            if (low >= 0xdc00 && low < 0xe000)
-                c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
-            else
-                fz_read_seek(r, before);
-        }
-        if (c >= 0xd800 && c < 0xe000)
-            c = 0xfffd;
-        if (c < 0x80) {
-            fz_buffer_char(out, (char)c);
-            continue;
-        }
-        int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-        static const uint8_t lead[] = {0, 0xc0, 0xe0, 0xf0};
-        fz_buffer_char(out, (char)(lead[more] | c >> (6 * more)));
-        while (more-- > 0)
-            fz_buffer_char(out, (char)(0x80 | ((c >> (6 * more)) & 0x3f)));
-    }
-}
-
 const char *
 minidump_utf16(struct minidump *m, uint64_t offset, size_t max)
 {
@@ -129,7 +100,7 @@ minidump_utf16(struct minidump *m, uint64_t offset, size_t max)
     place = (struct minidump_place){len > max * 2 ? (uint32_t)max * 2 : len, (uint32_t)offset + 4};
     struct fz_reader r = minidump_reader(m, place);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-    append_utf16(&text, &r);
+    encoding_append_utf16(&text, &r);
     if (text.len == 0 && !text.failed)
         return NULL;
     const char *copy = text.failed ? NULL : fz_arena_text(m->t.arena, fz_buffer_span(&text));
@@ -340,7 +311,7 @@ take_misc(struct minidump *m)
     struct fz_reader words = fz_reader_make(fz_read_bytes(&r, BUILD_BYTES), "minidump");
     words.big_endian = m->big_endian;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-    append_utf16(&text, &words);
+    encoding_append_utf16(&text, &words);
     if (text.len == 0)
         return;
     minidump_set(m, minidump_extra(m, "misc_info"), "build", json_string(fz_buffer_cstr(&text)));

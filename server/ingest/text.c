@@ -1,35 +1,23 @@
 #include "server/ingest/text.h"
 
 #include "base/text.h"
+#include "server/ingest/encoding.h"
 
 enum { QUOTES_MAX = 16 };
-
-/* In encodings of one byte a character, 0xa0 is the no-break space that mail programs like. */
-static struct fz_span
-with_plain_spaces(struct ingest_take *t, struct fz_span body)
-{
-    if (!body.len || !memchr(body.data, 0xa0, body.len) || fz_text_is_utf8(body))
-        return body;
-    uint8_t *copy = ingest_take_array(t, body.len, 1);
-    if (!copy)
-        return (struct fz_span){NULL, 0};
-    memcpy(copy, body.data, body.len);
-    for (size_t i = 0; i < body.len;) {
-        size_t len = fz_text_utf8_len(text_from(fz_span_make(copy, body.len), i));
-        if (len == 0 && copy[i] == 0xa0)
-            copy[i] = ' ';
-        i += len ? len : 1;
-    }
-    return fz_span_make(copy, body.len);
-}
 
 struct fz_span
 text_clean(struct ingest_take *t, struct fz_span body)
 {
+    FZ_CLEANUP(fz_buffer_deinit)
+    struct fz_buffer decoded = fz_buffer_make(4 * t->limits->report_inflated_bytes);
     if (body.len >= 3 && memcmp(body.data, "\xef\xbb\xbf", 3) == 0)
         body = text_from(body, 3);
-    char *copy = t->failed ? NULL : fz_text_clean_utf8(t->arena, with_plain_spaces(t, body));
-    if (!copy || t->failed) {
+    if (body.len && !fz_text_is_utf8(body)) {
+        encoding_append_single(&decoded, body);
+        body = fz_buffer_span(&decoded);
+    }
+    char *copy = t->failed || decoded.failed ? NULL : fz_text_clean_utf8(t->arena, body);
+    if (!copy) {
         t->failed = true;
         return (struct fz_span){NULL, 0};
     }

@@ -19,8 +19,8 @@ struct text_lines {
     const uint8_t *line; /* where that line begins in the bytes, with its quote marks */
 };
 
-/* A copy in the arena that is valid UTF-8 (bytes that are not become U+FFFD, no-break spaces
- * become spaces); a byte order mark is left out. NULL data with `failed` set when memory is out. */
+/* A copy in the arena that is valid UTF-8: bytes that are not are read in an encoding of one byte a
+ * character (encoding.h), no-break spaces become spaces, a byte order mark is left out. NULL data with `failed` set when memory is out. */
 struct fz_span text_clean(struct ingest_take *t, struct fz_span body);
 
 struct text_lines text_lines_start(struct fz_span text);
