@@ -40,14 +40,26 @@ static void
 on_slow(void *app, struct http_request *request)
 {
     (void)app;
-    fz_time_sleep_ms(300);
+    fz_time_sleep_ms(100);
     http_respond_json(request, 200, fz_span_cstr("{}"));
+}
+
+static atomic_int n_read; /* requests of /slow whose header the server has read */
+
+static enum fz_code
+count_read(void *app, struct http_request *request, unsigned scope, int64_t *ret_project_id,
+           int64_t *ret_token_id, int *ret_status, struct fz_error *err)
+{
+    (void)app, (void)request, (void)scope, (void)ret_status, (void)err;
+    *ret_project_id = *ret_token_id = 1;
+    atomic_fetch_add(&n_read, 1);
+    return FZ_OK;
 }
 
 static const struct http_route routes[] = {
     {"GET", "/now", HTTP_BODY_NONE, 0, 0, 0, 0, "now", on_now, 0, NULL, NULL},
     {"GET", "/hold", HTTP_BODY_NONE, 0, 0, 0, 0, "hold", on_hold, 0, NULL, NULL},
-    {"GET", "/slow", HTTP_BODY_NONE, 0, 0, 0, 0, "slow", on_slow, 0, NULL, NULL},
+    {"GET", "/slow", HTTP_BODY_NONE, 0, 0, 0, 1, "slow", on_slow, 0, NULL, NULL},
 };
 
 struct fixture {
@@ -65,6 +77,7 @@ start(struct fixture *fixture, const char *where, struct fz_error *err)
                                  .routes = routes,
                                  .n_routes = FZ_ARRAY_LEN(routes),
                                  .app = app,
+                                 .authorize = count_read,
                                  .limits = &fixture->limits,
                                  .metrics = fixture->metrics};
     return http_start(&config, &fixture->server, err);
@@ -192,15 +205,16 @@ test_stop_finishes(void **state)
     struct fixture *fixture = *state;
     struct fz_error err;
     assert_int_equal(start(fixture, "127.0.0.1:0", &err), FZ_OK);
-    enum { N = 40 }; /* more than there are handler threads */
+    enum {
+        N = 20
+    }; /* more than there are handler threads, and done long before they would be too late */
     int fds[N];
     for (int i = 0; i < N; i++)
         fds[i] = send_get(http_url(fixture->server), "/slow");
     int idle = connect_to(http_url(fixture->server));
     /* Until all of them have been read; those still in the backlog are nobody's promise. */
-    while (atomic_load(&fixture->metrics->http_connections) < N + 1)
+    while (atomic_load(&fixture->metrics->http_connections) < N + 1 || atomic_load(&n_read) < N)
         fz_time_sleep_ms(5);
-    fz_time_sleep_ms(50);
     http_stop(fixture->server, 10000);
     fixture->server = NULL;
     for (int i = 0; i < N; i++)
