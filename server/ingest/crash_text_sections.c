@@ -14,6 +14,7 @@ static const char *const sections[] = {
     "Dyld Error Message",
     "Dyld Error Information",
     "Filtered syslog",
+    "Filtered log messages",
     "Kernel Triage",
     "kernel messages",
     "VM Region Info",

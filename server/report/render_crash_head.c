@@ -218,18 +218,6 @@ put_plugin(struct crash_out *c)
         fz_buffer_char(c->out, '\n');
 }
 
-/* macOS itself leaves out the id, the model and the launch: they follow only where the report was
- * not made by it. */
-static void
-put_others(struct crash_out *c)
-{
-    if (c->is_ips)
-        return;
-    put_time(c, "Launch Time", "procLaunch", c->r->process.launched_ms);
-    if (!json_object_get(c->extra, "Model")) /* a line at the end, with more in it */
-        render_crash_field(c, "Hardware Model", c->r->device_model);
-}
-
 static void
 put_mac(struct crash_out *c)
 {
@@ -245,8 +233,13 @@ put_mac(struct crash_out *c)
     fz_buffer_char(c->out, '\n');
     put_plugin(c);
     put_time(c, "Date/Time", "captureTime", r->timestamp_ms);
+    /* macOS itself leaves out the id, the launch and the model: they are there only where the
+     * report was not made by it. */
+    if (!c->is_ips)
+        put_time(c, "Launch Time", "procLaunch", r->process.launched_ms);
     put_os(c);
-    put_others(c);
+    if (!c->is_ips && !json_object_get(c->extra, "Model")) /* a line at the end, with more in it */
+        render_crash_field(c, "Hardware Model", r->device_model);
     json_object_del(c->extra, "Report Version");
     render_crash_field(c, "Report Version", "12");
     put_bridge(c);
