@@ -21,9 +21,8 @@ keep(struct ingest_take *t, const char *start, const char *end)
     return copy;
 }
 
-/* What a system is called today; `name` itself if it has had no other name. */
-static const char *
-name_of_today(const char *name)
+const char *
+ingest_apple_os_name(const char *name)
 {
     static const struct {
         const char *old, *today;
@@ -63,7 +62,7 @@ ingest_apple_os(struct ingest_take *t, const char *text)
     if (has_version && !r->os_version)
         r->os_version = keep(t, word, end);
     if (!r->os_name)
-        r->os_name = name_of_today(keep(t, text, has_version ? word : end));
+        r->os_name = ingest_apple_os_name(keep(t, text, has_version ? word : end));
 }
 
 bool

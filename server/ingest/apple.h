@@ -13,6 +13,10 @@
  */
 void ingest_apple_os(struct ingest_take *t, const char *text);
 
+/* What a system is called today, as above: "iOS" for "iPhone OS"; `name` itself if it has had no
+ * other name. */
+const char *ingest_apple_os_name(const char *name);
+
 /* "*** Terminating app due to uncaught exception 'NSRangeException', reason: '...'": exception and
  * reason. False if the text is worded otherwise. */
 bool ingest_apple_uncaught(struct ingest_take *t, const char *text);

@@ -6,6 +6,7 @@
 
 #include "base/attr.h"
 #include "base/text.h"
+#include "server/ingest/apple.h"
 #include "server/ingest/mach.h"
 
 /* ---- short texts --------------------------------------------------------------------------- */
@@ -63,6 +64,26 @@ trim_texts(struct report *r, struct fz_arena *arena)
         done = trim_all(of_image, FZ_ARRAY_LEN(of_image), arena);
     }
     return done;
+}
+
+/* ---- names --------------------------------------------------------------------------------- */
+
+/* A kernel's name of a process has 16 characters at most; the path has all of them. */
+static const char *
+executable_name(const struct report_process *process)
+{
+    const char *base = process->path ? fz_text_base_name(process->path) : NULL;
+    if (!process->name)
+        return base && *base ? base : NULL;
+    return base && fz_text_has_prefix(base, process->name) ? base : process->name;
+}
+
+static void
+settle_names(struct report *r)
+{
+    if (!r->app_name)
+        r->app_name = executable_name(&r->process);
+    r->os_name = ingest_apple_os_name(r->os_name);
 }
 
 /* ---- codes --------------------------------------------------------------------------------- */
@@ -247,6 +268,7 @@ ingest_settle(struct report *report, struct fz_arena *arena)
 {
     if (!trim_texts(report, arena))
         return false;
+    settle_names(report);
     settle_code(report);
     return settle_termination(report, arena) && settle_reason(&report->crash, arena);
 }

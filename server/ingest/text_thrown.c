@@ -2,18 +2,42 @@
 
 #include "base/text.h"
 
-/* What stands in quotes behind `key`; without a closing quote, the rest. */
+/* What follows `key` in quotes, 'single' as Apple writes them or "double"; without a closing quote,
+ * the rest. */
 static struct fz_span
-quoted_behind(struct fz_span text, const char *key)
+quoted_after(struct fz_span text, const char *key, const char **ret_quote)
 {
+    static const char *const ends[] = {"'\n", "\"\n"}, *const quotes[] = {"'", "\""};
     size_t at = text_find(text, key);
-    if (at == SIZE_MAX)
-        return (struct fz_span){NULL, 0};
-    struct fz_span rest = text_from(text, at + strlen(key));
-    size_t end = text_find(rest, "'\n");
-    if (end == SIZE_MAX)
-        end = text_find_last(rest, "'");
-    return text_until(rest, end);
+    struct fz_span rest =
+        at == SIZE_MAX ? (struct fz_span){NULL, 0} : text_from(text, at + strlen(key));
+    for (size_t i = 0; i < FZ_ARRAY_LEN(quotes); i++) {
+        if (!text_has_prefix(rest, quotes[i]))
+            continue;
+        rest = text_from(rest, 1);
+        size_t end = text_find(rest, ends[i]);
+        *ret_quote = quotes[i];
+        return text_until(rest, end == SIZE_MAX ? text_find_last(rest, quotes[i]) : end);
+    }
+    return (struct fz_span){NULL, 0};
+}
+
+/* KSCrash's words: "Application threw exception NSRangeException: index 7". */
+static bool
+take_told(struct ingest_take *t, struct fz_span text)
+{
+    static const char key[] = "Application threw exception ";
+    struct report_crash *crash = &t->report->crash;
+    size_t colon = text_find(text, ": ");
+    if (!text_has_prefix(text, key) || colon == SIZE_MAX || crash->exception)
+        return false;
+    struct fz_span name = text_from(text_until(text, colon), strlen(key));
+    if (!name.len || text_find(name, " ") != SIZE_MAX)
+        return false;
+    crash->exception = text_keep(t, name);
+    if (!crash->reason)
+        crash->reason = text_keep(t, text_trim(text_from(text, colon + 2)));
+    return true;
 }
 
 /* "terminating with uncaught exception of type X: what" */
@@ -42,16 +66,17 @@ bool
 text_take_thrown(struct ingest_take *t, struct fz_span text)
 {
     struct report_crash *crash = &t->report->crash;
-    struct fz_span name = quoted_behind(text, "uncaught exception '");
+    const char *quote = "'";
+    struct fz_span reason = quoted_after(text, ", reason: ", &quote);
+    struct fz_span name = quoted_after(text, "uncaught exception ", &quote);
     /* The name ends at the first quote, the reason at the last one of its line. */
-    name = text_until(name, text_find(name, "'"));
-    struct fz_span reason = quoted_behind(text, ", reason: '");
+    name = text_until(name, text_find(name, quote));
     bool thrown = name.len > 0;
     if (thrown && !crash->exception)
         crash->exception = text_keep(t, text_trim(name));
     if (thrown && reason.len && !crash->reason)
         crash->reason = text_keep(t, text_trim(reason));
-    if (take_typed(t, text))
+    if (take_typed(t, text) || take_told(t, text))
         thrown = true;
     if (thrown || crash->reason)
         return thrown;

@@ -38,7 +38,7 @@ CPU = (r"(?i)cpu_?(sub)?type = ", "shown as the name of the architecture")
 ODD = (r"= ('?yesterday|no thread|zzz|4097|rel:0|all_but_first|<4c4c|caf|hello|invalid bar|@UUID@)",
        "nonsense of a test's input, told in notes")
 NO_UUID = (r"= 0{8}-", "no UUID")
-OS_NAME = (r"(osVersion|train|os_version|build) = iPhone OS \d", "iPhone OS is shown as iOS")
+OS_NAME = (r"((osVersion|train|os_version|build) = iPhone OS \d|system_name = (iPhone|Mac) OS)", "iPhone OS is shown as iOS")
 FLAVOR = (r"flavor = ", "the names of the registers say it")
 KEY = (r"(apiKey|\.dsn) = ", "the sender's key")
 FRAMING = (r": \.(type|length|content_type|sid|status) = |discarded_events", "items of an envelope beside the event")
@@ -69,7 +69,7 @@ EXPLAINED = {
     "text": [HEADS, (r": (Total|Sort|libc..abi|\*+|\*|Demo\[.*|100|2433|20|Thread|frame|\+|time):? = ",
                      "the words around the values of a sampler, a log or a debugger")],
     "bugsnag": [REDACTED, FILE_ADDRESS, KEY, IMAGE_TYPE],
-    "kscrash": [REDACTED, FILE_ADDRESS, CPU, ODD, NO_STACK],
+    "kscrash": [REDACTED, FILE_ADDRESS, CPU, ODD, NO_STACK, OS_NAME],
     "multipart": [REDACTED, FILE_ADDRESS, CPU],
     "sentry": [REDACTED, FILE_ADDRESS, CPU, ODD, KEY, FRAMING, IMAGE_TYPE, KS_WORDS, EPOCH],
     "framezero": [ODD, (r"arch\[\]", "nonsense of a test's input")],
@@ -121,7 +121,7 @@ class Shown:
     def add_derived(self, report):
         """What follows from two members: ends of images, starts of functions, load addresses."""
         for image in report.get("images", []):
-            end = int(image["address"], 16) + image.get("size", 0)
+            end = int(image.get("address", "0x0"), 16) + image.get("size", 0)
             self.numbers |= {end, end - 1}
         stacks = report.get("threads", []) + [report.get("exception_backtrace", {"frames": []})]
         for memory in report.get("memory", []) + [s["stack"] for s in stacks if "stack" in s]:

@@ -219,6 +219,65 @@ test_white_space(void **state)
     assert_text("reason", r.crash.reason, " two\n lines\n"); /* the app's own text stays */
 }
 
+/* One name for one system; an app is called as its executable. */
+static void
+test_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *json, *os, *app;
+    } cases[] = {
+        {"{\"report\":{\"version\":\"3\"},\"system\":{\"system_name\":\"Mac OS "
+         "X\"},\"crash\":{\"error\":{}}}",
+         "macOS", NULL},
+        {"{\"report\":{\"version\":\"3\"},\"system\":{\"system_name\":\"iPhone OS\","
+         "\"process_name\":\"AVeryLongNameOf\",\"CFBundleExecutablePath\":"
+         "\"/var/X.app/AVeryLongNameOfAnApp\"},\"crash\":{\"error\":{}}}",
+         "iOS", "AVeryLongNameOfAnApp"},
+        {"{\"report\":{\"version\":\"3\"},\"system\":{\"system_name\":\"tvOS\","
+         "\"process_name\":\"Shop\",\"CFBundleExecutablePath\":\"/var/X.app/"
+         "Other\"},\"crash\":{\"error\":{}}}",
+         "tvOS", "Shop"},
+        {"{\"report\":{\"version\":\"3\"},\"system\":{\"CFBundleName\":\"Store\","
+         "\"process_name\":\"Shop\"},\"crash\":{\"error\":{}}}",
+         NULL, "Store"},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        struct report r = parse(cases[i].json);
+        assert_text(cases[i].json, r.os_name, cases[i].os);
+        assert_text(cases[i].json, r.app_name, cases[i].app);
+    }
+}
+
+/* What was thrown, as Apple and the SDKs word it. */
+static void
+test_thrown(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *message, *exception, *reason;
+    } cases[] = {
+        {"*** Terminating app due to uncaught exception 'NSRangeException', reason: 'it's \"7\"'",
+         "NSRangeException", "it's \"7\""},
+        {"*** Terminating app due to uncaught exception \"kaboom_exception*\", reason: \"it's 7\"",
+         "kaboom_exception*", "it's 7"},
+        {"Application threw exception NSGenericException: SCREAM: 7", "NSGenericException",
+         "SCREAM: 7"},
+        {"Application threw exception while it slept: 7", NULL,
+         "Application threw exception while it slept: 7"},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        char text[512];
+        snprintf(text, sizeof(text),
+                 TEXT("Exception Type: EXC_CRASH", "Application Specific Information:\n%s\n\n"),
+                 cases[i].message);
+        struct report r = parse(text);
+        assert_text(cases[i].message, r.crash.exception, cases[i].exception);
+        assert_text(cases[i].message, r.crash.reason, cases[i].reason);
+        assert_int_equal(r.crash.n_messages, 1);
+    }
+}
+
 int
 main(void)
 {
@@ -226,6 +285,8 @@ main(void)
         cmocka_unit_test_setup_teardown(test_codes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_terminations, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_banners, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_names, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_thrown, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_white_space, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
