@@ -43,6 +43,8 @@ limits_default(void)
         .body_s = 120,
         .answer_s = 10,
         .min_body_rate = 1024,
+        .sweep_s = 60,
+        .orphan_s = 3600,
         .auth_failures = 10,
     };
 }
@@ -87,6 +89,8 @@ static const struct field {
     FIELD(body_s, "seconds until a report's body is complete"),
     FIELD(answer_s, "seconds in which a client must take some of its answer"),
     FIELD(min_body_rate, "bytes per second of a body"),
+    FIELD(sweep_s, "seconds between two looks for files that nothing names"),
+    FIELD(orphan_s, "seconds after which a file that nothing ever named is deleted"),
     FIELD(auth_failures, "wrong tokens a minute from one address"),
     FIELD(events_per_minute, "events a minute of one key"),
 #undef FIELD

@@ -40,6 +40,8 @@ struct limits {
     unsigned body_s;                /* a report's body; 120 */
     unsigned answer_s;              /* the client must take some of its answer; 10 */
     unsigned min_body_rate;         /* bytes per second after 5 s; 1,024 */
+    unsigned sweep_s;               /* between two looks for blobs that nothing names; 60 */
+    unsigned orphan_s;              /* age of a blob that nothing ever named; 3,600 */
     unsigned auth_failures;         /* wrong tokens a minute from one address; 10 */
     unsigned events_per_minute;     /* of one key, where clients understand it; no limit */
 };

@@ -7,7 +7,7 @@
  * anybody is told.
  */
 #define _GNU_SOURCE /* O_TMPFILE */
-#include "storage/blob.h"
+#include "storage/blob_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,10 +22,6 @@
 #include "base/text.h"
 
 enum { COPY_STEP = 256 * 1024 };
-
-struct blob_store {
-    char dir[PATH_MAX - 128]; /* leaves room for what stands behind it */
-};
 
 enum fz_code
 blob_open(const char *blobs_url, struct blob_store **ret, struct fz_error *err)
@@ -63,8 +59,8 @@ blob_close(struct blob_store *blobs)
 
 /* The only way from a name to a path: exactly 64 lower-case hex digits, so there is nothing to
  * climb out with. */
-static bool
-is_name(const char *sha256)
+bool
+blob_is_name(const char *sha256)
 {
     if (!sha256 || strlen(sha256) != FZ_SHA256_TEXT - 1)
         return false;
@@ -74,11 +70,11 @@ is_name(const char *sha256)
     return true;
 }
 
-static enum fz_code
-path_of(const struct blob_store *blobs, const char *sha256, char ret[PATH_MAX],
-        struct fz_error *err)
+enum fz_code
+blob_path(const struct blob_store *blobs, const char *sha256, char ret[PATH_MAX],
+          struct fz_error *err)
 {
-    if (!is_name(sha256))
+    if (!blob_is_name(sha256))
         return fz_fail(err, FZ_E_NOT_FOUND, "there is no such blob");
     snprintf(ret, PATH_MAX, "%s/%.2s/%.2s/%s", blobs->dir, sha256, sha256 + 2, sha256);
     return FZ_OK;
@@ -231,7 +227,7 @@ blob_put_fd(struct blob_store *blobs, int fd, char ret_sha256[FZ_SHA256_TEXT], u
     uint64_t size = 0;
     enum fz_code code = hash_fd(fd, sha256, &size, err);
     if (code == FZ_OK)
-        code = path_of(blobs, sha256, path, err);
+        code = blob_path(blobs, sha256, path, err);
     if (code == FZ_OK)
         code = make_folders(path, err);
     if (code != FZ_OK)
@@ -273,7 +269,7 @@ enum fz_code
 blob_get_fd(struct blob_store *blobs, const char *sha256, int *ret_fd, struct fz_error *err)
 {
     char path[PATH_MAX];
-    enum fz_code code = path_of(blobs, sha256, path, err);
+    enum fz_code code = blob_path(blobs, sha256, path, err);
     if (code != FZ_OK)
         return code;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -289,7 +285,7 @@ enum fz_code
 blob_delete(struct blob_store *blobs, const char *sha256, struct fz_error *err)
 {
     char path[PATH_MAX];
-    enum fz_code code = path_of(blobs, sha256, path, err);
+    enum fz_code code = blob_path(blobs, sha256, path, err);
     if (code != FZ_OK)
         return code;
     if (unlink(path) != 0) {

@@ -33,6 +33,23 @@ FZ_MUST_CHECK enum fz_code blob_get_fd(struct blob_store *blobs, const char *sha
                                        struct fz_error *err);
 FZ_MUST_CHECK enum fz_code blob_delete(struct blob_store *blobs, const char *sha256,
                                        struct fz_error *err);
+bool blob_is_there(struct blob_store *blobs, const char *sha256);
+
+/* Delete a blob in two steps: take_away() only takes its name, blob_end() gives its bytes back. A
+ * process that ends between the two leaves a temporary file. NOT_FOUND. */
+struct blob_gone {
+    char name[FZ_SHA256_TEXT + 16];
+};
+FZ_MUST_CHECK enum fz_code blob_take_away(struct blob_store *blobs, const char *sha256,
+                                          struct blob_gone *ret, struct fz_error *err);
+void blob_end(struct blob_store *blobs, const struct blob_gone *gone);
+
+/* Call `on_old` with the blobs of one of the up to 256 folders that were put longer ago than
+ * `age_ms`, and delete temporary files of that age; each call takes the next folder. */
+typedef enum fz_code (*blob_old_fn)(void *user, const char *sha256, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code blob_list_old(struct blob_store *blobs, int64_t age_ms,
+                                         blob_old_fn on_old, void *user, struct fz_error *err);
+
 /* Bytes free on the device of the store, and bytes in all. */
 FZ_MUST_CHECK enum fz_code blob_space(struct blob_store *blobs, uint64_t *ret_free,
                                       uint64_t *ret_total, struct fz_error *err);

@@ -1,6 +1,7 @@
 #include "storage/store_chunks.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "storage/store_private.h"
 
@@ -28,19 +29,22 @@ store_chunk_put(struct store *store, const struct store_chunk *chunk, bool *ret_
                                      sql_int(now + STORE_CHUNK_LIFE_MS)};
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
     code = sql_begin(store->sql, &tx, err);
+    if (code == FZ_OK)
+        code = store_blob_hold(store, chunk->blob_sha256, err);
     /* One that is being deleted keeps its old blob's name no longer than this. */
     if (code == FZ_OK)
         code = sql_number(tx,
                           "INSERT INTO chunks (token_id, sha1, blob_sha256, size, expires_ms) "
                           "VALUES ($1, $2, $3, $4, $5) ON CONFLICT (token_id, sha1) DO UPDATE SET "
-                          "blob_sha256 = excluded.blob_sha256, expires_ms = excluded.expires_ms "
+                          "blob_sha256 = excluded.blob_sha256, expires_ms = excluded.expires_ms, "
+                          "taken = 0 "
                           "WHERE chunks.expires_ms = 0 RETURNING 1",
                           args, FZ_ARRAY_LEN(args), &one, &kept, err);
     const struct sql_value again[] = {args[0], args[1], args[4]};
     if (code == FZ_OK && !kept)
         code = sql_exec(tx,
-                        "UPDATE chunks SET expires_ms = $3 WHERE token_id = $1 AND sha1 = $2 AND "
-                        "expires_ms > 0",
+                        "UPDATE chunks SET expires_ms = $3, taken = 0 WHERE token_id = $1 AND "
+                        "sha1 = $2 AND expires_ms > 0",
                         again, FZ_ARRAY_LEN(again), NULL, err);
     if (code == FZ_OK)
         code = sql_commit(&tx, err);
@@ -100,12 +104,13 @@ store_chunk_find(struct store *store, int64_t token_id, struct store_chunk *chun
     if (life_ms > 0)
         code = prolong(store->sql, args, err);
     if (code == FZ_OK)
-        code = sql_query(store->sql,
-                         "WITH RECURSIVE at (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM at WHERE "
-                         "i + 1 < $3) SELECT i, c.blob_sha256, c.size FROM at JOIN chunks c ON "
-                         "c.token_id = $1 AND c.sha1 = substr($2, 40 * i + 1, 40) WHERE "
-                         "c.expires_ms > $4",
-                         args, 4, &rows, err);
+        code = sql_query(
+            store->sql,
+            "WITH RECURSIVE at (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM at WHERE "
+            "i + 1 < $3) SELECT i, c.blob_sha256, c.size, c.taken FROM at JOIN chunks c ON "
+            "c.token_id = $1 AND c.sha1 = substr($2, 40 * i + 1, 40) WHERE "
+            "c.expires_ms > $4",
+            args, 4, &rows, err);
     while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
         int64_t at = sql_col_int(&rows, 0);
         if (at < 0 || (uint64_t)at >= n)
@@ -115,7 +120,65 @@ store_chunk_find(struct store *store, int64_t token_id, struct store_chunk *chun
         chunk->is_there = true;
         sql_col_copy(&rows, 1, chunk->blob_sha256, sizeof(chunk->blob_sha256));
         chunk->size = (uint64_t)sql_col_int(&rows, 2);
+        chunk->taken = (uint64_t)sql_col_int(&rows, 3);
     }
+    return code;
+}
+
+/* One chunk `n_times`; *ret_enough: false if it has to be sent again first. */
+static enum fz_code
+take_chunk(struct sql *tx, const struct store_chunk *chunk, size_t n_times, bool *ret_enough,
+           struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(chunk->token_id), sql_text(chunk->sha1),
+                                     sql_int((int64_t)(chunk->size * n_times)),
+                                     sql_int(STORE_CHUNK_TAKEN_MAX)};
+    uint64_t n = 0;
+    if (chunk->size * n_times > STORE_CHUNK_TAKEN_MAX)
+        return fz_fail(err, FZ_E_LIMIT, "it repeats one chunk for more than %d MiB",
+                       STORE_CHUNK_TAKEN_MAX >> 20);
+    enum fz_code code = sql_exec(tx,
+                                 "UPDATE chunks SET taken = taken + $3 WHERE token_id = $1 AND "
+                                 "sha1 = $2 AND expires_ms > 0 AND taken + $3 <= $4",
+                                 args, FZ_ARRAY_LEN(args), &n, err);
+    *ret_enough = n > 0;
+    return code;
+}
+
+static int
+compare_chunks(const void *a, const void *b)
+{
+    const struct store_chunk *const *x = a, *const *y = b;
+    return memcmp((*x)->sha1, (*y)->sha1, FZ_SHA1_TEXT);
+}
+
+enum fz_code
+store_chunk_take(struct store *store, struct store_chunk *chunks, size_t n, bool *ret_all,
+                 struct fz_arena *arena, struct fz_error *err)
+{
+    struct store_chunk **sorted = fz_arena_array(arena, n + 1, sizeof(struct store_chunk *));
+    if (!sorted)
+        return fz_arena_fail(arena, err);
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = &chunks[i];
+    /* In one order, so that two who take the same ones do not wait for each other crosswise. */
+    qsort(sorted, n, sizeof(struct store_chunk *), compare_chunks);
+    bool all = true;
+    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
+    enum fz_code code = sql_begin(store->sql, &tx, err);
+    for (size_t i = 0, end; code == FZ_OK && i < n; i = end) {
+        bool enough = false;
+        for (end = i + 1; end < n && compare_chunks(&sorted[i], &sorted[end]) == 0;)
+            end++;
+        code = take_chunk(tx, sorted[i], end - i, &enough, err);
+        for (size_t j = i; j < end; j++)
+            sorted[j]->is_there = enough;
+        all = all && enough;
+    }
+    if (code == FZ_OK && all)
+        code = sql_commit(&tx, err);
+    if (code == FZ_OK)
+        *ret_all = all;
     return code;
 }
 
@@ -213,9 +276,11 @@ store_assembled_insert(struct store *store, const struct store_assembled *file,
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
     enum fz_code code = sql_begin(store->sql, &tx, err);
     if (code == FZ_OK)
+        code = store_blob_hold(store, file->blob_sha256, err);
+    if (code == FZ_OK)
         code = insert_file(tx, file, &arena, err);
     if (code == FZ_OK && file->upload_id[0])
-        code = store_upload_add(tx, &upload, &arena, err);
+        code = store_upload_add(store, &upload, &arena, err);
     if (code == FZ_E_NOT_FOUND)
         return fz_fail(err, code, "there is no project %lld", (long long)file->project_id);
     return code == FZ_OK ? sql_commit(&tx, err) : code;
@@ -284,6 +349,15 @@ store_assembled_forget(struct store *store, int64_t project_id, const char *sha1
     const struct sql_value args[] = {sql_int(project_id), sql_text(sha1)};
     if (!is_sha1(sha1))
         return FZ_OK;
-    return sql_exec(store->sql, "DELETE FROM assembled_files WHERE project_id = $1 AND sha1 = $2",
-                    args, FZ_ARRAY_LEN(args), NULL, err);
+    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
+    enum fz_code code = sql_begin(store->sql, &tx, err);
+    if (code == FZ_OK)
+        code = sql_exec(tx,
+                        "INSERT INTO blob_garbage (sha256) SELECT blob_sha256 FROM assembled_files "
+                        "WHERE project_id = $1 AND sha1 = $2 ON CONFLICT DO NOTHING",
+                        args, FZ_ARRAY_LEN(args), NULL, err);
+    if (code == FZ_OK)
+        code = sql_exec(tx, "DELETE FROM assembled_files WHERE project_id = $1 AND sha1 = $2", args,
+                        FZ_ARRAY_LEN(args), NULL, err);
+    return code == FZ_OK ? sql_commit(&tx, err) : code;
 }

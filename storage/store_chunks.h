@@ -16,8 +16,9 @@ struct store_chunk {
     int64_t token_id;
     char sha1[FZ_SHA1_TEXT]; /* of its bytes */
     char blob_sha256[FZ_SHA256_TEXT];
-    uint64_t size; /* of its bytes */
-    bool is_there; /* out of store_chunk_find() */
+    uint64_t size;  /* of its bytes */
+    bool is_there;  /* out of store_chunk_find() */
+    uint64_t taken; /* the same: bytes that files have taken of it since it was sent */
 };
 
 /* A chunk lives this long after anybody last named it; once it is part of a whole file, this long
@@ -33,6 +34,16 @@ FZ_MUST_CHECK enum fz_code store_chunk_put(struct store *store, const struct sto
 FZ_MUST_CHECK enum fz_code store_chunk_find(struct store *store, int64_t token_id,
                                             struct store_chunk *chunks, size_t n, int64_t life_ms,
                                             struct fz_arena *arena, struct fz_error *err);
+/* How many bytes files may take of a chunk until it has to be sent again. What a client sends may be
+ * kilobytes of compressed zeros; what is made of it must have some proportion to that. */
+enum { STORE_CHUNK_TAKEN_MAX = 128 * 1024 * 1024 };
+/* Take all of these, as often as each is named, for a file that is made of them; the chunks come
+ * from store_chunk_find(). LIMIT: one of them repeats so often that no sending of it is enough.
+ * *ret_all false: nothing was taken, since those whose is_there is false
+ * now have to be sent again. */
+FZ_MUST_CHECK enum fz_code store_chunk_take(struct store *store, struct store_chunk *chunks,
+                                            size_t n, bool *ret_all, struct fz_arena *arena,
+                                            struct fz_error *err);
 /* Up to `max` chunks whose time is over; nobody finds them from now on. The caller deletes each
  * one's blob and then calls store_chunk_drop(). */
 FZ_MUST_CHECK enum fz_code store_chunk_expire(struct store *store, size_t max,
@@ -69,7 +80,7 @@ FZ_MUST_CHECK enum fz_code store_assembled_find(struct store *store, int64_t pro
                                                 const char *kind, const struct fz_uuid *uuid,
                                                 struct fz_arena *arena, struct store_assembled *ret,
                                                 struct fz_error *err);
-/* Forget a file, so that it may be sent again; no matter if it is not known. The blob stays. */
+/* Forget a file, so that it may be sent again; no matter if it is not known. */
 FZ_MUST_CHECK enum fz_code store_assembled_forget(struct store *store, int64_t project_id,
                                                   const char *sha1, struct fz_error *err);
 

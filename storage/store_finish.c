@@ -210,6 +210,8 @@ end_upload(struct store *store, const struct store_job *job, const char *result,
                                  "UPDATE uploads SET state = 'done', result = $3, error = NULL, "
                                  "error_code = 0 WHERE project_id = $1 AND id = $2",
                                  args, FZ_ARRAY_LEN(args), NULL, err);
+    if (code == FZ_OK)
+        code = store_upload_drop_blob(store->sql, job, err);
     return code == FZ_OK ? store_job_delete(store, job->id, err) : code;
 }
 

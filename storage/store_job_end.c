@@ -18,11 +18,14 @@ fail_subject(struct store *store, const struct store_job *job, enum fz_code why,
 {
     const struct sql_value args[] = {sql_int(job->project_id), sql_text(job->subject),
                                      sql_text(text), sql_int(why)};
-    if (job->kind == STORE_JOB_UPLOAD)
-        return sql_exec(store->sql,
-                        "UPDATE uploads SET state = 'failed', error = $3, error_code = $4 "
-                        "WHERE project_id = $1 AND id = $2",
-                        args, 4, NULL, err);
+    if (job->kind == STORE_JOB_UPLOAD) {
+        enum fz_code code =
+            sql_exec(store->sql,
+                     "UPDATE uploads SET state = 'failed', error = $3, error_code = $4 "
+                     "WHERE project_id = $1 AND id = $2",
+                     args, 4, NULL, err);
+        return code == FZ_OK ? store_upload_drop_blob(store->sql, job, err) : code;
+    }
     return sql_exec(store->sql,
                     "UPDATE reports SET status = 'failed', error = $3, wait_set = NULL, n_missing "
                     "= 0 WHERE project_id = $1 AND id = $2",

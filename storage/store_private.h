@@ -5,17 +5,20 @@
 #define STORE_PRIVATE_H
 
 #include "base/buffer.h"
+#include "storage/blob.h"
 #include "storage/fair.h"
 #include "storage/sql.h"
 #include "storage/store.h"
 
 struct store {
     struct sql *sql;
-    unsigned n_claims;   /* which kind of job the next claim prefers */
-    struct fair fair;    /* what this worker has done for each project */
-    bool no_uploads;     /* leave them to others */
-    int64_t lanes_after; /* the next claim looks at projects beyond this one */
-    int64_t swept_ms;    /* monotonic: when transient reports were last cleared away */
+    struct blob_store *blobs; /* borrowed; NULL = not checked */
+    bool blob_is_gone;        /* why store_blob_hold() failed */
+    unsigned n_claims;        /* which kind of job the next claim prefers */
+    struct fair fair;         /* what this worker has done for each project */
+    bool no_uploads;          /* leave them to others */
+    int64_t lanes_after;      /* the next claim looks at projects beyond this one */
+    int64_t swept_ms;         /* monotonic: when transient reports were last cleared away */
 };
 
 /* Bytes at most that a column for lists keeps of a text; PostgreSQL cannot index much more. */
@@ -110,7 +113,11 @@ FZ_MUST_CHECK enum fz_code store_rebuild_with_maps(struct store *store, const st
                                                    const struct store_symbol *symbols, size_t n,
                                                    struct fz_arena *arena, struct fz_error *err);
 
-FZ_MUST_CHECK enum fz_code store_upload_add(struct sql *tx, const struct store_upload *upload,
+/* The job of an upload has ended, one way or the other: what was sent is not needed any more. */
+FZ_MUST_CHECK enum fz_code store_upload_drop_blob(struct sql *tx, const struct store_job *job,
+                                                  struct fz_error *err);
+
+FZ_MUST_CHECK enum fz_code store_upload_add(struct store *store, const struct store_upload *upload,
                                             struct fz_arena *arena, struct fz_error *err);
 
 /* Queue the reports that wait for one of the files that are ready, of those whose key is not beyond
@@ -122,6 +129,14 @@ FZ_MUST_CHECK enum fz_code store_unblock(struct store *store, const struct store
 /* How many reports the job's upload has queued. */
 FZ_MUST_CHECK enum fz_code store_unblocked(struct sql *tx, const struct store_job *job,
                                            uint64_t *ret, struct fz_error *err);
+
+/* Within the transaction that makes a row name this blob (NULL: none): nobody takes it away before
+ * the end of it. UNAVAILABLE: it is not there any more and has to be put again. */
+FZ_MUST_CHECK enum fz_code store_blob_hold(struct store *store, const char *sha256,
+                                           struct fz_error *err);
+/* Within the transaction after which a row does not name it any more. Others may. */
+FZ_MUST_CHECK enum fz_code store_blob_drop(struct sql *tx, const char *sha256,
+                                           struct fz_error *err);
 
 /* Lock the job's row if the fence still holds (else CONFLICT). */
 struct store_job_row {

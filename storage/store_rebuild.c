@@ -64,7 +64,7 @@ queue_stale(struct store *store, const char *text, const struct sql_value *args,
                                           list[i].map_sha256[0] ? list[i].map_sha256 : NULL};
         fz_uuid_format(&id, upload.id);
         memcpy(upload.blob_sha256, list[i].file_sha256, sizeof(upload.blob_sha256));
-        code = store_upload_add(store->sql, &upload, arena, err);
+        code = store_upload_add(store, &upload, arena, err);
     }
     if (code == FZ_OK && ret_n)
         *ret_n = n;

@@ -9,6 +9,7 @@
 struct known {
     int64_t key;
     bool found, ready;
+    char index_sha256[FZ_SHA256_TEXT]; /* "" without one */
 };
 
 static enum fz_code
@@ -19,16 +20,18 @@ find_known(struct sql *sql, const struct store_symbol *symbol, struct known *ret
                                      sql_blob(fz_span_make(symbol->uuid.bytes, 16)),
                                      sql_text(symbol->file_sha256)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    enum fz_code code = sql_query(sql,
-                                  "SELECT key, state FROM symbol_files WHERE project_id = $1 AND "
-                                  "uuid = $2 AND file_sha256 = $3",
-                                  args, FZ_ARRAY_LEN(args), &rows, err);
+    enum fz_code code =
+        sql_query(sql,
+                  "SELECT key, state, index_sha256 FROM symbol_files WHERE project_id = $1 AND "
+                  "uuid = $2 AND file_sha256 = $3",
+                  args, FZ_ARRAY_LEN(args), &rows, err);
     if (code == FZ_OK)
         code = sql_next(&rows, &ret->found, err);
     if (code != FZ_OK || !ret->found)
         return code;
     ret->key = sql_col_int(&rows, 0);
     ret->ready = fz_span_is(sql_col_bytes(&rows, 1), "ready");
+    sql_col_copy(&rows, 2, ret->index_sha256, sizeof(ret->index_sha256));
     return FZ_OK;
 }
 
@@ -46,6 +49,13 @@ store_symbol_register(struct store *store, struct store_symbol *symbol, int64_t 
     symbol->is_new = !known.found || (ready && !known.ready);
     if (known.ready && !ready)
         return FZ_OK; /* an index that works is not given up for an attempt that failed */
+    code = store_blob_hold(store, symbol->file_sha256, err);
+    if (code == FZ_OK)
+        code = store_blob_hold(store, symbol->index_sha256, err);
+    if (code == FZ_OK && known.index_sha256[0])
+        code = store_blob_drop(store->sql, known.index_sha256, err);
+    if (code != FZ_OK)
+        return code;
     const struct sql_value args[] = {
         sql_int(symbol->project_id),
         sql_blob(fz_span_make(symbol->uuid.bytes, 16)),
@@ -224,6 +234,13 @@ store_symbol_delete(struct store *store, int64_t project_id, const struct fz_uui
     uint64_t n = 0;
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
     enum fz_code code = sql_begin(store->sql, &tx, err);
+    if (code == FZ_OK)
+        code = sql_exec(tx,
+                        "INSERT INTO blob_garbage (sha256) SELECT file_sha256 FROM symbol_files "
+                        "WHERE project_id = $1 AND uuid = $2 UNION SELECT index_sha256 FROM "
+                        "symbol_files WHERE project_id = $1 AND uuid = $2 AND index_sha256 IS NOT "
+                        "NULL ON CONFLICT DO NOTHING",
+                        args, 2, NULL, err);
     if (code == FZ_OK)
         code = sql_exec(tx, "DELETE FROM symbol_files WHERE project_id = $1 AND uuid = $2", args, 2,
                         &n, err);

@@ -1,16 +1,21 @@
 #include "storage/store_private.h"
 
 enum fz_code
-store_upload_add(struct sql *tx, const struct store_upload *upload, struct fz_arena *arena,
+store_upload_add(struct store *store, const struct store_upload *upload, struct fz_arena *arena,
                  struct fz_error *err)
 {
+    struct sql *tx = store->sql;
     int64_t now, one;
     bool created = false;
     if (!store_is_id(upload->id) || !store_is_sha256(upload->blob_sha256))
         return fz_fail(err, FZ_E_MALFORMED, "an upload needs an id and the hash of its body");
     struct sql_value name =
         sql_text_clean(arena, upload->name ? upload->name : "", STORE_TEXT_LONG);
-    enum fz_code code = sql_now(tx, &now, err);
+    enum fz_code code = store_blob_hold(store, upload->blob_sha256, err);
+    if (code == FZ_OK)
+        code = store_blob_hold(store, upload->map_sha256, err);
+    if (code == FZ_OK)
+        code = sql_now(tx, &now, err);
     if (code != FZ_OK)
         return code;
     const struct sql_value args[] = {sql_int(upload->project_id),    sql_text(upload->id),
@@ -33,13 +38,23 @@ store_upload_add(struct sql *tx, const struct store_upload *upload, struct fz_ar
 }
 
 enum fz_code
+store_upload_drop_blob(struct sql *tx, const struct store_job *job, struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(job->project_id), sql_text(job->subject)};
+    return sql_exec(tx,
+                    "INSERT INTO blob_garbage (sha256) SELECT blob_sha256 FROM uploads WHERE "
+                    "project_id = $1 AND id = $2 ON CONFLICT DO NOTHING",
+                    args, FZ_ARRAY_LEN(args), NULL, err);
+}
+
+enum fz_code
 store_upload_insert(struct store *store, const struct store_upload *upload, struct fz_error *err)
 {
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(64 * 1024);
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
     enum fz_code code = sql_begin(store->sql, &tx, err);
     if (code == FZ_OK)
-        code = store_upload_add(tx, upload, &arena, err);
+        code = store_upload_add(store, upload, &arena, err);
     if (code == FZ_E_NOT_FOUND)
         return fz_fail(err, code, "there is no project %lld", (long long)upload->project_id);
     return code == FZ_OK ? sql_commit(&tx, err) : code;

@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "server/api/api_private.h"
 #include "server/api/api_watch.h"
+#include "storage/store_blobs.h"
 
 static const struct api_route own_rows[] = {
     {.method = "POST",
@@ -309,6 +310,8 @@ api_store_get(struct api *api, struct store **ret, struct fz_error *err)
     enum fz_code code = store_open(api->config.database_url, &store, err);
     if (!code)
         code = store_serve_requests(store, err);
+    if (!code)
+        store_set_blobs(store, api->blobs);
     if (code) {
         store_close(store);
         return code;

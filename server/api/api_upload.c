@@ -17,8 +17,9 @@
 #include "server/api/api_private.h"
 #include "server/api/api_watch.h"
 #include "server/ingest/multipart_form.h"
+#include "storage/store_blobs.h"
 
-enum { COPY_BYTES = 1024 * 1024, NAME_MAX_LEN = 255 };
+enum { COPY_BYTES = 1024 * 1024, NAME_MAX_LEN = 255, PUT_TRIES = 3 };
 
 enum fz_code
 api_copy_range(struct api_call *call, int fd, uint64_t offset, uint64_t len, int *ret_fd,
@@ -96,11 +97,16 @@ api_upload_add(struct api_call *call, int fd, uint64_t offset, uint64_t len, con
     FZ_CLEANUP(fz_closep) int file = -1;
     bool is_whole = offset == 0 && len == (uint64_t)info.st_size; /* is a file of its own */
     enum fz_code code = is_whole ? FZ_OK : api_copy_range(call, fd, offset, len, &file, err);
-    if (!code)
+    /* The same file may have been sent before and be deleted just now: it is put again. */
+    for (int i = 0; !code && i < PUT_TRIES; i++) {
         code = blob_put_fd(call->api->blobs, is_whole ? fd : file, upload.blob_sha256, &upload.size,
                            err);
-    if (!code)
-        code = store_upload_insert(call->store, &upload, err);
+        if (!code)
+            code = store_upload_insert(call->store, &upload, err);
+        if (code != FZ_E_UNAVAILABLE || !store_blob_is_gone(call->store))
+            break;
+        code = i + 1 < PUT_TRIES ? FZ_OK : code;
+    }
     if (code)
         return code;
     if (call->api->config.metrics)

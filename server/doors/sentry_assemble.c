@@ -169,6 +169,8 @@ is_worth_waiting(const struct sentry_file *files, size_t n, struct waiting *ret)
     for (size_t i = 0; i < n; i++) {
         if (files[i].state != SENTRY_ASSEMBLING && files[i].state != SENTRY_OK)
             return false; /* there is something to tell at once */
+        if (files[i].state == SENTRY_ASSEMBLING && !files[i].upload_id[0])
+            return false; /* the client has to ask again */
         if (files[i].state == SENTRY_ASSEMBLING)
             memcpy(ret->ids[ret->n++], files[i].upload_id, STORE_ID_TEXT);
     }
@@ -180,9 +182,10 @@ assemble(struct api_call *call, struct fz_error *err)
 {
     struct sentry_file *files = NULL;
     size_t n = 0;
+    uint64_t joined = 0;
     enum fz_code code = read_request(call, &files, &n, err);
     for (size_t i = 0; !code && i < n; i++)
-        code = sentry_file_step(call, &files[i], err);
+        code = sentry_file_step(call, &files[i], &joined, err);
     if (code)
         return code;
     struct waiting *waiting = n <= WAIT_FILES ? calloc(1, sizeof(*waiting)) : NULL;

@@ -228,7 +228,7 @@ take_chunks(struct api_call *call, struct fz_error *err)
     if (!code)
         code = find_known(call, parts, n, &known, err);
     for (size_t i = 0; !code && i < n; i++)
-        if (!known[i].is_there)
+        if (!known[i].is_there || known[i].taken > 0) /* sent again, it may be used again */
             code = store_part(call, body, &parts[i], &left, err);
     if (!code)
         http_respond_json(call->request, 200, fz_span_cstr("[]"));

@@ -14,7 +14,8 @@
 
 enum {
     COPY_BYTES = 1024 * 1024,
-    UUID_FILES = 100, /* of one UUID that are looked at */
+    JOIN_BYTES = 256 * 1024 * 1024, /* a request, but one file at least */
+    UUID_FILES = 100,               /* of one UUID that are looked at */
     /* What failed is tried again from then on when it is asked for: a newer program may succeed. */
     RETRY_MS = 10 * 60 * 1000,
 };
@@ -180,6 +181,18 @@ struct joining {
     uint8_t *piece; /* COPY_BYTES */
 };
 
+/* Zeros become a hole, which costs no disk. */
+static enum fz_code
+append_bytes(struct joining *to, struct fz_span bytes, struct fz_error *err)
+{
+    bool is_zero = bytes.data[0] == 0 && memcmp(bytes.data, bytes.data + 1, bytes.len - 1) == 0;
+    if (!is_zero)
+        return fz_file_write_fd(to->fd, bytes, err);
+    if (lseek(to->fd, (off_t)bytes.len, SEEK_CUR) < 0)
+        return fz_fail_errno(err, "cannot write a file");
+    return FZ_OK;
+}
+
 /* Append the bytes of one chunk. NOT_FOUND: its blob is gone. */
 static enum fz_code
 append_chunk(struct api_call *call, const struct store_chunk *chunk, struct joining *to,
@@ -198,7 +211,7 @@ append_chunk(struct api_call *call, const struct store_chunk *chunk, struct join
             return fz_fail(err, FZ_E_INTERNAL, "chunk %s cannot be read", chunk->sha1);
         struct fz_span bytes = fz_span_make(to->piece, (size_t)n);
         fz_sha1_update(to->hash, bytes);
-        code = fz_file_write_fd(to->fd, bytes, err);
+        code = append_bytes(to, bytes, err);
         at += (uint64_t)n;
     }
     to->size += at;
@@ -271,6 +284,8 @@ join(struct api_call *call, struct sentry_file *file, struct fz_error *err)
             return store_chunk_drop(call->store, &file->chunks[i], err);
         }
     }
+    if (!code && ftruncate(fd, (off_t)to.size) != 0) /* it may end with a hole */
+        code = fz_fail_errno(err, "cannot write a file");
     if (code)
         return code;
     fz_sha1_finish(hash, sha1);
@@ -284,8 +299,29 @@ join(struct api_call *call, struct sentry_file *file, struct fz_error *err)
     return code ? code : sentry_file_look(call, file, err);
 }
 
+/* Chunks are lent out: for each time it was sent, files may take so many bytes of a chunk. */
+static enum fz_code
+take_and_join(struct api_call *call, struct sentry_file *file, uint64_t size, uint64_t *joined,
+              struct fz_error *err)
+{
+    bool all = false;
+    enum fz_code code =
+        store_chunk_take(call->store, file->chunks, file->n_chunks, &all, call->arena, err);
+    if (code == FZ_E_LIMIT)
+        return fail_file(call, file, err->text, err);
+    if (code)
+        return code;
+    if (!all) {
+        file->state = SENTRY_NOT_FOUND;
+        return FZ_OK;
+    }
+    *joined += size;
+    return join(call, file, err);
+}
+
 enum fz_code
-sentry_file_step(struct api_call *call, struct sentry_file *file, struct fz_error *err)
+sentry_file_step(struct api_call *call, struct sentry_file *file, uint64_t *joined,
+                 struct fz_error *err)
 {
     uint64_t size = 0;
     enum fz_code code = sentry_file_look(call, file, err);
@@ -306,5 +342,10 @@ sentry_file_step(struct api_call *call, struct sentry_file *file, struct fz_erro
         return FZ_OK;
     if (size > sentry_file_max(call))
         return fail_file(call, file, "it is larger than the server takes", err);
-    return join(call, file, err);
+    /* More than is joined in one request is joined in the next ones: the client asks again. */
+    if (*joined > 0 && *joined + size > JOIN_BYTES) {
+        file->state = SENTRY_ASSEMBLING;
+        return FZ_OK;
+    }
+    return take_and_join(call, file, size, joined, err);
 }

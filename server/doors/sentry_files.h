@@ -32,8 +32,10 @@ struct sentry_file {
 /* Where the file stands; UNKNOWN if it is not there, or not any more. Changes nothing. */
 FZ_MUST_CHECK enum fz_code sentry_file_look(struct api_call *call, struct sentry_file *file,
                                             struct fz_error *err);
-/* The same, and put it together if all of it is there: never UNKNOWN. */
+/* The same, and put it together if all of it is there: never UNKNOWN. *joined counts the bytes that
+ * were put together for this request; beyond a limit the rest is ASSEMBLING without an upload, until
+ * the client asks again. */
 FZ_MUST_CHECK enum fz_code sentry_file_step(struct api_call *call, struct sentry_file *file,
-                                            struct fz_error *err);
+                                            uint64_t *joined, struct fz_error *err);
 
 #endif

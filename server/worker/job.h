@@ -25,10 +25,11 @@ struct worker {
     struct blob_store *blobs;
     struct store_job held[JOB_BATCH]; /* claimed; [0] runs */
     size_t n_held;
-    int64_t beat_ms;    /* monotonic: when the leases were renewed last */
-    int64_t swept_ms;   /* monotonic: when old chunks were deleted last */
-    int64_t checked_ms; /* monotonic: when the schema was looked at last */
-    int64_t trimmed_ms; /* monotonic: when learned names were counted last */
+    int64_t beat_ms;                  /* monotonic: when the leases were renewed last */
+    int64_t swept_ms;                 /* monotonic: when old chunks were deleted last */
+    int64_t checked_ms;               /* monotonic: when the schema was looked at last */
+    int64_t collected_ms, scanned_ms; /* monotonic: when unnamed blobs were deleted, looked for */
+    int64_t trimmed_ms;               /* monotonic: when learned names were counted last */
     /* The child that reads reports serves one project only, so that no report of another lies in
      * its memory when it is taken over. */
     struct child_process child;

@@ -1,11 +1,14 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "server/worker/job.h"
+#include "storage/store_blobs.h"
 #include "storage/store_chunks.h"
 #include "storage/store_learned.h"
 
 enum {
     EVERY_MS = 60 * 1000,
+    EVERY_GARBAGE_MS = 1000,
+    GARBAGE_AT_ONCE = 16,
     EVERY_LEARNED_MS = 10 * 60 * 1000,
     AT_ONCE = 100,
     ARENA_BYTES = 1024 * 1024
@@ -46,11 +49,40 @@ sweep_learned(struct worker *w, int64_t now)
     }
 }
 
+/* Blobs that something has stopped naming; then those that nothing ever named, a folder at a time.
+ */
+static void
+sweep_blobs(struct worker *w, int64_t now)
+{
+    const struct limits *limits = w->config->limits;
+    struct fz_error err;
+    size_t n = 0, n_noted = 0;
+    bool more = false;
+    if (w->collected_ms != 0 && now - w->collected_ms < EVERY_GARBAGE_MS)
+        return;
+    w->collected_ms = now;
+    if (store_blob_sweep(w->store, w->blobs, GARBAGE_AT_ONCE, &n, &more, &err) != FZ_OK)
+        warn("blobs cannot be deleted", &err);
+    else if (n > 0)
+        fz_log(FZ_LOG_INFO, "blobs deleted", "n=%zu", n);
+    if (more)
+        w->collected_ms = 0; /* between two jobs */
+    if (w->scanned_ms != 0 && now - w->scanned_ms < (int64_t)limits->sweep_s * 1000)
+        return;
+    w->scanned_ms = now;
+    if (store_blob_scan(w->store, w->blobs, (int64_t)limits->orphan_s * 1000, &n_noted, &err) !=
+        FZ_OK)
+        warn("blobs cannot be looked through", &err);
+    else if (n_noted > 0)
+        fz_log(FZ_LOG_INFO, "blobs without a name found", "n=%zu", n_noted);
+}
+
 void
 job_sweep(struct worker *w)
 {
     int64_t now = fz_time_monotonic_ms();
     sweep_learned(w, now);
+    sweep_blobs(w, now);
     if (w->swept_ms != 0 && now - w->swept_ms < EVERY_MS)
         return;
     w->swept_ms = now;

@@ -14,6 +14,7 @@
 #include "base/time.h"
 #include "server/worker/job.h"
 #include "server/worker/slot.h"
+#include "storage/store_blobs.h"
 
 enum {
     IDLE_WAIT_MS = 1000,
@@ -279,6 +280,8 @@ worker_run(const struct worker_config *config, worker_stop_fn stop, void *user,
     enum fz_code code = store_open(config->database_url, &w.store, err);
     if (code == FZ_OK)
         code = blob_open(config->blobs_url, &w.blobs, err);
+    if (code == FZ_OK)
+        store_set_blobs(w.store, w.blobs);
     if (code == FZ_OK) {
         take_over(&w);
         if (config->ready)

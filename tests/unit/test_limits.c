@@ -100,6 +100,8 @@ test_every_limit(void **state)
         "body_s",
         "min_body_rate",
         "auth_failures",
+        "sweep_s",
+        "orphan_s",
         "per_address",
         "body_memory",
         "unknown_memory",

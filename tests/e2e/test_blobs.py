@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+"""What nothing names goes: refused uploads, deleted symbol files, what a killed process left; and chunks are not
+multiplied beyond what was sent.
+
+usage: test_blobs.py --framezero BINARY --sample DIR [unittest arguments]
+"""
+
+import argparse
+import gzip
+import hashlib
+import json
+import os
+import sys
+import threading
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(__file__))
+from framezero import Server  # noqa: E402
+
+BINARY = SAMPLE = None
+MIB = 1 << 20
+CHUNK = 8 * MIB
+UUID = "4c4c442e55553144a1387743844373d8"  # of the sample's dSYM
+
+
+def wait_for(what, check, deadline_s=60):
+    end = time.monotonic() + deadline_s
+    while True:
+        got = check()
+        if got:
+            return got
+        if time.monotonic() > end:
+            raise AssertionError(f"not after {deadline_s} s: {what}")
+        time.sleep(0.05)
+
+
+class Blobs(unittest.TestCase):
+    def setUp(self):
+        self.server = Server(BINARY, workers=2, args=("--limit", "sweep_s=1", "--limit", "orphan_s=30"))
+        self.server.start()
+        self.addCleanup(self.server.stop)
+        self.blobs = os.path.join(self.server.data, "blobs")
+
+    def files(self):
+        """{name: bytes on the disk} of all files in the folder of blobs."""
+        found = {}
+        for folder, _, names in os.walk(self.blobs):
+            for name in names:
+                try:
+                    found[name] = os.stat(os.path.join(folder, name)).st_blocks * 512
+                except FileNotFoundError:
+                    pass
+        return found
+
+    def used(self):
+        return sum(self.files().values())
+
+    def call(self, method, path, body=None, token=None, headers=None):
+        token = token or self.server.admin_token
+        headers = {"Authorization": f"Bearer {token}", **(headers or {})}
+        return self.server.request(method, path, body=body, token=None, headers=headers, timeout=120)
+
+    def sample(self):
+        with open(os.path.join(SAMPLE, "Demo.dSYM.zip"), "rb") as f:
+            return f.read()
+
+    def test_refused_uploads(self):
+        for i in range(3):  # small on the wire, large in the store
+            body = gzip.compress(os.urandom(MIB // 2) + bytes([65 + i]) * (24 * MIB))
+            status, answer = self.call(
+                "POST", "/api/v1/symbols", body, headers={"Content-Encoding": "gzip"}
+            )
+            self.assertEqual(status, 415, answer)
+        wait_for("the refused uploads are deleted", lambda: not self.files())
+
+    def test_deleted_symbols(self):
+        for _ in range(2):  # deleted and sent again, it is whole again
+            status, answer = self.call("POST", "/api/v1/symbols?name=Demo.dSYM.zip", self.sample())
+            self.assertEqual(status, 201, answer)
+            archive = hashlib.sha256(self.sample()).hexdigest()
+            wait_for("the archive is deleted", lambda: archive not in self.files())
+            self.assertEqual(len(self.files()), 2)  # the slice and its index
+            with open(os.path.join(SAMPLE, "report.json"), "rb") as f:
+                status, report = self.call("POST", "/api/v1/symbolicate", f.read())
+            self.assertEqual((status, report["status"]), (200, "symbolicated"))
+            uuid = answer["files"][0]["uuid"]
+            self.assertEqual(self.call("DELETE", f"/api/v1/symbols/{uuid}")[0], 204)
+            wait_for("the deleted symbol file gives its bytes back", lambda: not self.files())
+
+    def test_leftovers(self):
+        self.assertEqual(self.call("POST", "/api/v1/symbols", self.sample())[0], 201)
+        wait_for("only the slice and its index are left", lambda: len(self.files()) == 2)
+        named = set(self.files())
+        orphans = {hashlib.sha256(bytes([i])).hexdigest() for i in range(5)}
+        young = hashlib.sha256(b"young").hexdigest()
+        for name in orphans | {young}:
+            folder = os.path.join(self.blobs, name[:2], name[2:4])
+            os.makedirs(folder, exist_ok=True)
+            with open(os.path.join(folder, name), "wb") as f:
+                f.write(b"x" * 5000)
+            if name != young:
+                os.utime(os.path.join(folder, name), (time.time() - 3600,) * 2)
+        for name in named:  # age alone is no reason
+            os.utime(os.path.join(self.blobs, name[:2], name[2:4], name), (time.time() - 86400,) * 2)
+        temporary = os.path.join(self.blobs, "tmp", "AbCdEf")
+        with open(temporary, "wb") as f:
+            f.write(b"x")
+        os.utime(temporary, (time.time() - 3600,) * 2)
+        wait_for("what nothing names is deleted", lambda: not orphans & set(self.files()))
+        wait_for("old temporary files are deleted", lambda: not os.path.exists(temporary))
+        self.assertTrue(named <= set(self.files()))
+        self.assertIn(young, self.files())
+
+    def test_deleted_while_sent_again(self):
+        """The same file sent and deleted by several at once: what the list shows is there."""
+        end = time.monotonic() + 5
+        failures = []
+
+        def send():
+            while time.monotonic() < end:
+                status, answer = self.call("POST", "/api/v1/symbols?name=Demo.dSYM.zip", self.sample())
+                if status not in (201, 202):
+                    failures.append((status, answer))
+
+        def delete():
+            while time.monotonic() < end:
+                status, answer = self.call("DELETE", f"/api/v1/symbols/{UUID}")
+                if status not in (204, 404):
+                    failures.append((status, answer))
+
+        threads = [threading.Thread(target=f) for f in (send, send, delete)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(failures, [])
+        self.assertEqual(self.call("POST", "/api/v1/symbols", self.sample())[0], 201)
+        wait_for("nothing else is left", lambda: len(self.files()) == 2)
+        with open(os.path.join(SAMPLE, "report.json"), "rb") as f:
+            status, report = self.call("POST", "/api/v1/symbolicate", f.read())
+        self.assertEqual((status, report["status"]), (200, "symbolicated"))
+
+    # ---- chunks
+
+    def send_chunk(self, chunk):
+        sha1 = hashlib.sha1(chunk).hexdigest()
+        body = (
+            b'--B\r\nContent-Disposition: form-data; name="file_gzip"; filename="' + sha1.encode() + b'"\r\n\r\n'
+            + gzip.compress(chunk) + b"\r\n--B--\r\n"
+        )
+        headers = {"Content-Type": "multipart/form-data; boundary=B"}
+        status, answer = self.call("POST", "/api/0/organizations/o/chunk-upload/", body, headers=headers)
+        self.assertEqual(status, 200, answer)
+        return sha1, len(body)
+
+    def assemble(self, files):
+        path = "/api/0/projects/o/default/files/difs/assemble/"
+        status, answer = self.call(
+            "POST", path, json.dumps(files).encode(), headers={"Content-Type": "application/json"}
+        )
+        self.assertEqual(status, 200, answer)
+        return answer
+
+    def test_multiplied_chunks(self):
+        zeros = bytes(CHUNK)
+        sha1, n_sent = self.send_chunk(zeros)
+        self.assertLess(n_sent, 32 * 1024)
+        files = {}
+        for n in range(30, 35):
+            hashed = hashlib.sha1()
+            for _ in range(n):
+                hashed.update(zeros)
+            files[hashed.hexdigest()] = {"name": "x", "chunks": [sha1] * n}
+        peak, stop = [0], threading.Event()
+
+        def watch():
+            while not stop.wait(0.02):
+                peak[0] = max(peak[0], self.used())
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        answer = self.assemble(files)
+        stop.set()
+        watcher.join()
+        for state in answer.values():
+            self.assertEqual(state["state"], "error")
+            self.assertIn("repeats one chunk", state["detail"])
+        self.assertLess(peak[0], 32 * MIB)
+
+    def test_chunk_is_lent_out(self):
+        """What a chunk gives away for one sending is bounded over all files; sent again, it gives more."""
+        letters = b"A" * CHUNK
+        sha1, _ = self.send_chunk(letters)
+
+        def one(n):
+            hashed = hashlib.sha1()
+            for _ in range(n):
+                hashed.update(letters)
+            return hashed.hexdigest(), {hashed.hexdigest(): {"name": "x", "chunks": [sha1] * n}}
+
+        def state(n):
+            name, files = one(n)
+            return self.assemble(files)[name]
+
+        self.assertIn(state(10)["state"], ("assembling", "error"))  # read by a worker, which finds nothing in it
+        got = state(9)
+        self.assertEqual((got["state"], set(got["missingChunks"])), ("not_found", {sha1}))
+        self.send_chunk(letters)
+        self.assertIn(state(9)["state"], ("assembling", "error"))
+        wait_for("the files that were refused are deleted", lambda: self.used() < 2 * CHUNK)
+
+    def test_repeated_chunks_work(self):
+        """A file may well consist of the same chunk several times."""
+        with open(os.path.join(SAMPLE, "Demo.dSYM.zip"), "rb") as f:
+            archive = f.read()
+        step = 64 * 1024
+        chunks = [archive[i:i + step] for i in range(0, len(archive), step)]
+        names = [self.send_chunk(c)[0] for c in chunks]
+        sha1 = hashlib.sha1(archive).hexdigest()
+        state = wait_for(
+            "the archive is taken",
+            lambda: next(
+                (s for s in [self.assemble({sha1: {"name": "Demo.zip", "chunks": names}})[sha1]]
+                 if s["state"] not in ("assembling",)), None),
+        )
+        self.assertEqual(state["state"], "ok", state)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--framezero", required=True)
+    parser.add_argument("--sample", required=True)
+    args, rest = parser.parse_known_args()
+    BINARY, SAMPLE = args.framezero, args.sample
+    unittest.main(argv=[sys.argv[0], *rest])
