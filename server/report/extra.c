@@ -7,7 +7,7 @@
 enum { DEPTH = 256, PATH_MAX_BYTES = 96 };
 
 /* A tree takes several times the memory of its text. */
-static const size_t TREE_BYTES = (size_t)512 << 20;
+static const size_t TREE_BYTES = (size_t)128 << 20;
 
 json_t *
 report_extra_load(const struct report *report)

@@ -135,8 +135,9 @@ render_crash_field(struct crash_out *c, const char *key, const char *value)
         return;
     char label[32];
     snprintf(label, sizeof(label), "%s:", key);
-    fz_buffer_printf(c->out, "%-*s", c->is_mac ? 23 : 21, label);
-    if (strlen(label) >= (c->is_mac ? 23 : 21))
+    int columns = c->is_mac && !c->is_mac26 ? 23 : 21;
+    fz_buffer_printf(c->out, "%-*s", columns, label);
+    if (strlen(label) >= (size_t)columns)
         fz_buffer_char(c->out, ' ');
     render_crash_text(c->out, value);
     fz_buffer_char(c->out, '\n');
@@ -150,7 +151,17 @@ render_crash_extra(struct crash_out *c, const char *key, const char *path)
         render_crash_field(c, key, fz_buffer_cstr(&text));
 }
 
-/* Apps of the simulator (platform 7...) run on macOS, but have the layout of iOS. */
+static bool
+is_mac26(const struct report *r)
+{
+    uint64_t major = 0;
+    const char *version = r->os_version ? r->os_version : "";
+    size_t len = strcspn(version, ".");
+    return r->os_name && strcmp(r->os_name, "macOS") == 0 &&
+           fz_text_u64(fz_span_make(version, len), &major) && major >= 26;
+}
+
+/* Apps of the simulator (platform 7...) run on macOS, but had the layout of iOS before macOS 26. */
 static bool
 has_mac_layout(const struct report *r, const json_t *extra)
 {
@@ -158,7 +169,7 @@ has_mac_layout(const struct report *r, const json_t *extra)
     const json_t *platform = report_extra_get(extra, "header.platform");
     if (!r->os_name || strcmp(r->os_name, "macOS") != 0)
         return false;
-    bool any = !json_is_integer(platform);
+    bool any = !json_is_integer(platform) || is_mac26(r);
     for (size_t i = 0; i < FZ_ARRAY_LEN(platforms); i++)
         any = any || json_integer_value(platform) == platforms[i];
     return any;
@@ -194,6 +205,7 @@ report_render_crash(const struct report *report, const struct report_envelope *e
         .extra = extra,
         .is_ips = report->format && strcmp(report->format, "ips") == 0,
         .is_mac = has_mac_layout(report, extra),
+        .is_mac26 = is_mac26(report),
         .mac_stacks = report->os_name && strcmp(report->os_name, "macOS") == 0,
         .is_crash = is_crash(report),
     };

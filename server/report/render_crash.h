@@ -15,6 +15,7 @@ struct crash_out {
     json_t *extra;   /* NULL = none; headings that were written are taken out of it */
     bool is_ips;     /* the report came as an .ips: its extras have the names of .ips */
     bool is_mac;     /* the layout of macOS, else that of iOS */
+    bool is_mac26;   /* with that: the head and labels that it has since macOS 26 */
     bool mac_stacks; /* threads and images as macOS writes them: also apps of the simulator */
     bool is_crash;   /* not a hang, a handled error, or another event of a process that lived on */
 };

@@ -9,11 +9,17 @@ put_line(struct crash_out *c, const char *key, const char *gap, const char *valu
 {
     if (!value || !*value)
         return;
-    if (c->is_mac) {
+    bool is_exception = strncmp(key, "Exception", 9) == 0;
+    if (c->is_mac && !(c->is_mac26 && is_exception)) {
         render_crash_field(c, key, value);
         return;
     }
-    fz_buffer_printf(c->out, "%s:%s", key, gap);
+    char label[32];
+    snprintf(label, sizeof(label), "%s:", key);
+    if (c->is_mac26)
+        fz_buffer_printf(c->out, "%-19s", label);
+    else
+        fz_buffer_printf(c->out, "%s%s", label, gap);
     render_crash_text(c->out, value);
     fz_buffer_char(c->out, '\n');
 }
@@ -68,7 +74,7 @@ put_exception(struct crash_out *c)
     put_type(c);
     report_apple_subtype(&c->r->crash, subtype, sizeof(subtype));
     report_apple_codes(&c->r->crash, &codes);
-    bool only_codes = c->is_mac || (codes.len == 0 && !c->r->crash.mach);
+    bool only_codes = (c->is_mac && !c->is_mac26) || (codes.len == 0 && !c->r->crash.mach);
     put_line(c, only_codes ? "Exception Codes" : "Exception Subtype", " ", subtype);
     if (render_crash_take(c, "exception.message", "Exception Message", &text))
         put_line(c, "Exception Message", " ", fz_buffer_cstr(&text));
@@ -103,7 +109,10 @@ put_termination(struct crash_out *c)
     render_crash_take(c, "termination.namespace", NULL, &space);
     render_crash_take(c, "termination.code", NULL, &code);
     render_crash_take(c, "termination.indicator", NULL, &rest);
-    fz_buffer_printf(&line, c->is_mac ? "Namespace %s, Code %s %s" : "%s %s %s",
+    fz_buffer_printf(&line,
+                     c->is_mac26 ? "Namespace %s, Code %s, %s"
+                     : c->is_mac ? "Namespace %s, Code %s %s"
+                                 : "%s %s %s",
                      fz_buffer_cstr(&space), fz_buffer_cstr(&code), fz_buffer_cstr(&rest));
     put_line(c, "Termination Reason", " ", fz_buffer_cstr(&line));
     static const char *const texts[] = {"termination.reasons", "termination.details"};
@@ -262,6 +271,8 @@ render_crash_event(struct crash_out *c)
         put_note(c);
         fz_buffer_char(c->out, '\n');
         put_end(c);
+        if (c->is_mac26)
+            fz_buffer_char(c->out, '\n');
         put_regions(c);
     } else {
         put_regions(c);

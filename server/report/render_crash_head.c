@@ -171,12 +171,25 @@ put_bridge(struct crash_out *c)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer train = fz_buffer_make(0);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer build = fz_buffer_make(0);
+    bool is_mac26 = c->is_mac26;
     bool has_build = render_crash_take(c, "bridgeVersion.build", NULL, &build);
+    c->is_mac26 = false; /* the columns of older layouts */
     if (render_crash_take(c, "bridgeVersion.train", NULL, &train))
         put_pair(c, "Bridge OS Version", fz_buffer_cstr(&train),
                  has_build ? fz_buffer_cstr(&build) : NULL);
     else
         render_crash_extra(c, "Bridge OS Version", "bridgeVersion.status");
+    c->is_mac26 = is_mac26;
+}
+
+/* Some lines have kept the columns of older layouts. */
+static void
+put_wide(struct crash_out *c, const char *key, const char *value)
+{
+    bool is_mac26 = c->is_mac26;
+    c->is_mac26 = false;
+    render_crash_field(c, key, value);
+    c->is_mac26 = is_mac26;
 }
 
 static void
@@ -187,7 +200,7 @@ put_seconds(struct crash_out *c, const char *key, const char *path)
         fz_buffer_text(&text, " seconds");
     else if (!render_crash_take(c, NULL, key, &text))
         return;
-    render_crash_field(c, key, fz_buffer_cstr(&text));
+    put_wide(c, key, fz_buffer_cstr(&text));
 }
 
 /* "0  CrBrowserMain  Dispatch queue: com.apple.main-thread" */
@@ -216,6 +229,75 @@ put_plugin(struct crash_out *c)
     render_crash_extra(c, "PlugIn Version", "plugin.ShortVersionString");
     if (c->out->len > before)
         fz_buffer_char(c->out, '\n');
+}
+
+/* The lines that both layouts of macOS have alike. */
+static void
+put_awake(struct crash_out *c)
+{
+    size_t before = c->out->len;
+    put_seconds(c, "Time Awake Since Boot", "uptime");
+    put_seconds(c, "Time Since Wake", "wakeTime");
+    if (c->out->len > before)
+        fz_buffer_char(c->out, '\n');
+    before = c->out->len;
+    render_crash_extra(c, "System Integrity Protection", "sip");
+    if (c->out->len > before)
+        fz_buffer_char(c->out, '\n');
+}
+
+/* "Triggered by Thread: 6  worker, Dispatch Queue: com.acme.work" */
+static void
+put_triggered26(struct crash_out *c)
+{
+    const struct report_thread *thread = report_apple_crashed(c->r);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
+    if (!thread || !c->is_crash)
+        return;
+    fz_buffer_printf(&text, "%lld", (long long)report_apple_index(c->r, thread));
+    if (thread->name)
+        fz_buffer_printf(&text, "  %s", thread->name);
+    if (thread->queue)
+        fz_buffer_printf(&text, ", Dispatch Queue: %s", thread->queue);
+    render_crash_field(c, "Triggered by Thread", fz_buffer_cstr(&text));
+    fz_buffer_char(c->out, '\n');
+}
+
+static void
+put_mac26(struct crash_out *c)
+{
+    const struct report *r = c->r;
+    put_app(c);
+    put_code_type(c);
+    if (c->is_ips && r->n_threads && !json_object_get(c->extra, "procRole"))
+        render_crash_field(c, "Role", "Unspecified");
+    render_crash_extra(c, "Role", "procRole");
+    put_process(c, "Parent Process", r->process.parent, r->process.parent_pid);
+    put_named(c, "Coalition", "coalitionName", "coalitionID");
+    put_named(c, "Responsible Process", "responsibleProc", "responsiblePid");
+    render_crash_extra(c, "User ID", "userID");
+    fz_buffer_char(c->out, '\n');
+    put_plugin(c);
+    put_time(c, "Date/Time", "captureTime", r->timestamp_ms);
+    put_time(c, "Launch Time", "procLaunch", r->process.launched_ms);
+    render_crash_field(c, "Hardware Model", r->device_model);
+    render_crash_extra(c, "Device Model", "codeName");
+    put_os(c);
+    render_crash_extra(c, "Release Type", "osVersion.releaseType");
+    put_bridge(c);
+    render_crash_extra(c, "Baseband Version", "basebandVersion");
+    fz_buffer_char(c->out, '\n');
+    render_crash_extra(c, "Crash Reporter Key", "crashReporterKey");
+    render_crash_extra(c, "UDID", "systemID");
+    put_id(c);
+    fz_buffer_char(c->out, '\n');
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer sleep = fz_buffer_make(0);
+    if (render_crash_take(c, "sleepWakeUUID", "Sleep/Wake UUID", &sleep)) {
+        put_wide(c, "Sleep/Wake UUID", fz_buffer_cstr(&sleep));
+        fz_buffer_char(c->out, '\n');
+    }
+    put_awake(c);
+    put_triggered26(c);
 }
 
 static void
@@ -247,22 +329,16 @@ put_mac(struct crash_out *c)
     fz_buffer_char(c->out, '\n');
     render_crash_extra(c, "Sleep/Wake UUID", "sleepWakeUUID");
     fz_buffer_char(c->out, '\n');
-    size_t before = c->out->len;
-    put_seconds(c, "Time Awake Since Boot", "uptime");
-    put_seconds(c, "Time Since Wake", "wakeTime");
-    if (c->out->len > before)
-        fz_buffer_char(c->out, '\n');
-    before = c->out->len;
-    render_crash_extra(c, "System Integrity Protection", "sip");
-    if (c->out->len > before)
-        fz_buffer_char(c->out, '\n');
+    put_awake(c);
     put_crashed_thread(c);
 }
 
 void
 render_crash_head(struct crash_out *c)
 {
-    if (c->is_mac)
+    if (c->is_mac26 && c->is_mac)
+        put_mac26(c);
+    else if (c->is_mac)
         put_mac(c);
     else
         put_ios(c);

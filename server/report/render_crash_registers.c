@@ -246,6 +246,8 @@ render_crash_registers(struct crash_out *c)
 {
     const struct report_thread *thread = report_crashed_thread(c->r);
     enum report_cpu cpu = report_apple_cpu(c->r);
+    if (c->is_ips && thread && thread->n_registers == 0) /* in Apple's words */
+        fz_buffer_text(c->out, "\nNo thread state (register information) available\n");
     if (!thread || thread->n_registers == 0)
         return;
     const struct layout *layout = &layouts[cpu];
