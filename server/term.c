@@ -21,6 +21,7 @@ term_style(bool has_colour, enum term_style style)
 }
 
 /* One call of fprintf() per message, so that those of several processes do not mix. */
+FZ_PRINTF(4, 0)
 static void
 say(const char *command, enum term_style style, const char *kind, const char *fmt, va_list args)
 {

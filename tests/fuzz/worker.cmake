@@ -1,4 +1,2 @@
 fz_fuzz_target(archive fz_local fz_symbolicator PkgConfig::ARCHIVE)
-if(TARGET fz_worker)
-  fz_fuzz_target(protocol fz_worker fz_storage fz_symbolicator)
-endif()
+fz_fuzz_target(protocol fz_worker fz_storage fz_symbolicator)

@@ -1,8 +1,5 @@
 fz_unit_test(http_client fz_http_client)
 fz_unit_test(http_budget fz_http Threads::Threads)
-if(NOT TARGET fz_http)
-  return()
-endif()
 fz_unit_test(http_uri fz_http)
 fz_unit_test(http_framing fz_http)
 fz_unit_test(http_encode fz_http)
