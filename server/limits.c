@@ -46,6 +46,10 @@ limits_default(void)
         .sweep_s = 60,
         .orphan_s = 3600,
         .auth_failures = 10,
+        .events_per_minute = 60000,
+        .events_per_minute_address = 6000,
+        .report_bytes_per_day = 64 * GiB,
+        .symbol_bytes_per_day = 256 * GiB,
     };
 }
 
@@ -92,7 +96,10 @@ static const struct field {
     FIELD(sweep_s, "seconds between two looks for files that nothing names"),
     FIELD(orphan_s, "seconds after which a file that nothing ever named is deleted"),
     FIELD(auth_failures, "wrong tokens a minute from one address"),
-    FIELD(events_per_minute, "events a minute of one key"),
+    FIELD(events_per_minute, "requests with reports or symbols a minute of one key; 0: no limit"),
+    FIELD(events_per_minute_address, "the same of one address, loopback excepted; 0: no limit"),
+    FIELD(report_bytes_per_day, "reports of one project a day, inflated; 0: no limit"),
+    FIELD(symbol_bytes_per_day, "symbol files of one project a day; 0: no limit"),
 #undef FIELD
 };
 
@@ -123,6 +130,7 @@ limits_default_text(size_t i, char ret[LIMITS_TEXT])
         value = narrow;
     /* Sizes only: 1024 frames are not "1K". */
     bool is_size = fz_text_has_suffix(fields[i].name, "_bytes") ||
+                   fz_text_has_suffix(fields[i].name, "_bytes_per_day") ||
                    fz_text_has_suffix(fields[i].name, "_memory");
     size_t unit = 0;
     for (; is_size && unit < strlen(units) && value >= KiB && value % KiB == 0; unit++)
@@ -146,7 +154,7 @@ parse_value(const char *text, uint64_t *ret)
     else if (len && (text[len - 1] == 'G' || text[len - 1] == 'g'))
         unit = GiB;
     uint64_t value;
-    if (!fz_text_u64(fz_span_make(text, unit > 1 ? len - 1 : len), &value) || value == 0 ||
+    if (!fz_text_u64(fz_span_make(text, unit > 1 ? len - 1 : len), &value) ||
         __builtin_mul_overflow(value, unit, &value))
         return -2;
     *ret = value;
@@ -160,7 +168,9 @@ limits_set(struct limits *limits, const char *name, const char *value)
         if (strcmp(fields[i].name, name) != 0)
             continue;
         uint64_t number;
-        if (parse_value(value, &number) != 0)
+        /* A server that takes nothing is nobody's wish; that it takes any amount may be. */
+        bool may_be_0 = strstr(name, "_per_minute") || strstr(name, "_per_day");
+        if (parse_value(value, &number) != 0 || (number == 0 && !may_be_0))
             return -2;
         if (fields[i].size == sizeof(uint32_t)) {
             if (number > UINT32_MAX)

@@ -43,14 +43,18 @@ struct limits {
     unsigned sweep_s;               /* between two looks for blobs that nothing names; 60 */
     unsigned orphan_s;              /* age of a blob that nothing ever named; 3,600 */
     unsigned auth_failures;         /* wrong tokens a minute from one address; 10 */
-    unsigned events_per_minute;     /* of one key, where clients understand it; no limit */
+    unsigned events_per_minute;     /* of one key; 60,000; 0 = no limit, as for the next three */
+    unsigned events_per_minute_address; /* of one client address, loopback excepted; 6,000 */
+    uint64_t report_bytes_per_day;      /* of one project, inflated; 64 GiB */
+    uint64_t symbol_bytes_per_day;      /* of one project; 256 GiB */
 };
 
 /* The defaults named above. */
 struct limits limits_default(void);
 
 /* Set the limit with configuration name `name` ("report_bytes"...) from a number with an optional
- * suffix K, M, G (1,024-fold). Returns 0, -1 for an unknown name, -2 for a bad or zero value. */
+ * suffix K, M, G (1,024-fold). Returns 0, -1 for an unknown name, -2 for a bad value, or for 0 where
+ * that does not mean "no limit". */
 int limits_set(struct limits *limits, const char *name, const char *value);
 
 /* The limits one after the other: name, NULL after the last; what it limits; the default as it is

@@ -104,6 +104,16 @@ label(const char *text, char ret[64])
     return ret;
 }
 
+static bool
+any(const _Atomic uint64_t bucket[METRICS_BUCKETS])
+{
+    for (size_t i = 0; i < METRICS_BUCKETS; i++) {
+        if (atomic_load(&bucket[i]))
+            return true;
+    }
+    return false;
+}
+
 static void
 histogram(struct fz_buffer *out, const char *name, const char *key, const char *value,
           const _Atomic uint64_t bucket[METRICS_BUCKETS], const _Atomic uint64_t *sum_us)
@@ -143,8 +153,9 @@ print_http(const struct metrics *metrics, struct fz_buffer *out)
          "From the request line to the end of the answer.");
     for (size_t i = 0; i < METRICS_ROUTES && metrics->routes[i].name[0]; i++) {
         const struct metrics_route *route = &metrics->routes[i];
-        histogram(out, "http_request_seconds", "route", label(route->name, name), route->bucket,
-                  &route->sum_us);
+        if (any(route->bucket))
+            histogram(out, "http_request_seconds", "route", label(route->name, name), route->bucket,
+                      &route->sum_us);
     }
     single(out, "http_bytes_in_total", "counter", "Bytes of requests, header and body as sent.",
            atomic_load(&metrics->http_bytes_in));
@@ -167,43 +178,74 @@ print_jobs(const struct metrics *metrics, struct fz_buffer *out)
     for (size_t kind = 0; kind < FZ_ARRAY_LEN(kinds); kind++) {
         for (size_t i = 0; i < METRICS_JOB_RESULTS; i++) {
             uint64_t count = atomic_load(&metrics->jobs[kind][i]);
-            if (kind || count)
+            if (count)
                 fz_buffer_printf(out, "framezero_jobs_total{kind=\"%s\",result=\"%s\"} %llu\n",
                                  kinds[kind], results[i], (unsigned long long)count);
         }
     }
     head(out, "job_seconds", "histogram", "Time of a job in its worker.");
     for (size_t kind = 1; kind < FZ_ARRAY_LEN(kinds); kind++)
-        histogram(out, "job_seconds", "kind", kinds[kind], metrics->job_bucket[kind],
-                  &metrics->job_sum_us[kind]);
+        if (any(metrics->job_bucket[kind]))
+            histogram(out, "job_seconds", "kind", kinds[kind], metrics->job_bucket[kind],
+                      &metrics->job_sum_us[kind]);
+}
+
+static void
+print_limited(const struct metrics *metrics, struct fz_buffer *out)
+{
+    static const char *const names[METRICS_LIMITED] = {"key", "address", "quota"};
+    head(out, "requests_limited_total", "counter", "Requests that a limit refused.");
+    for (size_t i = 0; i < METRICS_LIMITED; i++) {
+        uint64_t count = atomic_load(&metrics->requests_limited[i]);
+        if (count)
+            fz_buffer_printf(out, "framezero_requests_limited_total{by=\"%s\"} %llu\n", names[i],
+                             (unsigned long long)count);
+    }
+}
+
+static void
+print_database(const struct metrics_gauges *gauges, struct fz_buffer *out)
+{
+    single(out, "database_up", "gauge", "1 if the database answers.", gauges->has_database);
+    if (!gauges->has_database)
+        return;
+    head(out, "jobs", "gauge", "Jobs by state; waiting and running together are the queue.");
+    fz_buffer_printf(
+        out,
+        "framezero_jobs{state=\"waiting\"} %llu\nframezero_jobs{state=\"running\"} %llu\n"
+        "framezero_jobs{state=\"quarantined\"} %llu\n",
+        (unsigned long long)gauges->jobs_waiting, (unsigned long long)gauges->jobs_running,
+        (unsigned long long)gauges->jobs_quarantined);
+    head(out, "oldest_job_seconds", "gauge", "Age of the oldest waiting job.");
+    fz_buffer_printf(out, "framezero_oldest_job_seconds %.3f\n", gauges->oldest_job_s);
+    single(out, "reports", "gauge", "Reports stored.", gauges->reports);
+    single(out, "symbol_files", "gauge", "Symbol files stored.", gauges->symbols);
+    single(out, "database_bytes", "gauge", "Size of the database.", gauges->database_bytes);
 }
 
 static void
 print_gauges(const struct metrics_gauges *gauges, struct fz_buffer *out)
 {
-    head(out, "jobs", "gauge", "Jobs by state.");
-    fz_buffer_printf(
-        out,
-        "framezero_jobs{state=\"queued\"} %llu\nframezero_jobs{state=\"leased\"} %llu\n"
-        "framezero_jobs{state=\"quarantined\"} %llu\n",
-        (unsigned long long)gauges->jobs_queued, (unsigned long long)gauges->jobs_leased,
-        (unsigned long long)gauges->jobs_quarantined);
-    head(out, "oldest_job_seconds", "gauge", "Age of the oldest queued job.");
-    fz_buffer_printf(out, "framezero_oldest_job_seconds %.3f\n", gauges->oldest_job_s);
-    single(out, "reports", "gauge", "Reports stored.", gauges->reports);
-    single(out, "symbol_files", "gauge", "Symbol files stored.", gauges->symbols);
-    single(out, "database_bytes", "gauge", "Size of the database.", gauges->database_bytes);
+    print_database(gauges, out);
     single(out, "blob_free_bytes", "gauge", "Free space where blobs are kept.",
            gauges->blob_free_bytes);
     single(out, "commits_total", "counter", "Commits of waiting reports.", gauges->commits);
     single(out, "commit_items_total", "counter", "Reports in them.", gauges->commit_items);
+    head(out, "project_usage_bytes", "gauge", "What a project has sent today.");
+    for (size_t i = 0; i < gauges->n_usage; i++)
+        fz_buffer_printf(out, "framezero_project_usage_bytes{project=\"%lld\",kind=\"%s\"} %llu\n",
+                         (long long)gauges->usage[i].project_id, gauges->usage[i].kind,
+                         (unsigned long long)gauges->usage[i].bytes);
 }
 
 void
 metrics_print(const struct metrics *metrics, const struct metrics_gauges *gauges,
               struct fz_buffer *out)
 {
+    head(out, "build_info", "gauge", "The version that is running.");
+    fz_buffer_printf(out, "framezero_build_info{version=\"%s\"} 1\n", FZ_VERSION);
     print_http(metrics, out);
+    print_limited(metrics, out);
     single(out, "reports_accepted_total", "counter", "New reports accepted.",
            atomic_load(&metrics->reports_accepted));
     single(out, "reports_duplicate_total", "counter", "Reports that were sent again.",
@@ -215,7 +257,7 @@ metrics_print(const struct metrics *metrics, const struct metrics_gauges *gauges
            atomic_load(&metrics->frames_symbolicated));
     single(out, "frames_unnamed_total", "counter", "Frames that got none.",
            atomic_load(&metrics->frames_unnamed));
-    single(out, "frames_learned_total", "counter", "Of those with a name, by what others told.",
+    single(out, "frames_learned_total", "counter", "Frames with a name learned from a report.",
            atomic_load(&metrics->frames_learned));
     single(out, "index_cache_hits_total", "counter", "Symbol indexes found open.",
            atomic_load(&metrics->index_cache_hits));

@@ -30,11 +30,20 @@ enum metrics_job_result {
     METRICS_JOB_RESULTS
 };
 
+/* Requests that a limit refused, by what it counts. */
+enum metrics_limited {
+    METRICS_LIMITED_KEY,
+    METRICS_LIMITED_ADDRESS,
+    METRICS_LIMITED_QUOTA,
+    METRICS_LIMITED
+};
+
 struct metrics {
     struct metrics_route routes[METRICS_ROUTES];
     _Atomic uint64_t http_bytes_in, http_bytes_out, http_connections, http_connections_refused,
         http_timeouts;
     _Atomic uint64_t reports_accepted, reports_duplicate, uploads_accepted;
+    _Atomic uint64_t requests_limited[METRICS_LIMITED];
     _Atomic uint64_t
         jobs[3][METRICS_JOB_RESULTS]; /* by enum store_job_kind (1 report, 2 upload) and result */
     _Atomic uint64_t job_bucket[3][METRICS_BUCKETS], job_sum_us[3];
@@ -53,15 +62,25 @@ struct metrics_route *metrics_route(struct metrics *metrics, const char *name);
 void metrics_observe_us(_Atomic uint64_t bucket[METRICS_BUCKETS], _Atomic uint64_t *sum_us,
                         uint64_t us);
 
-/* Gauges that come from elsewhere (the database). */
+/* Gauges that come from elsewhere. */
 struct metrics_gauges {
-    uint64_t jobs_queued, jobs_leased, jobs_quarantined, reports, symbols, database_bytes,
-        blob_free_bytes;
+    bool has_database; /* the next two lines are known */
+    uint64_t jobs_waiting, jobs_running, jobs_quarantined, reports, symbols, database_bytes;
     double oldest_job_s;
-    uint64_t commits, commit_items;
+    uint64_t blob_free_bytes, commits, commit_items;
+    struct metrics_usage { /* of projects that have sent anything today */
+        int64_t project_id;
+        const char *kind;
+        uint64_t bytes;
+    } usage[64];
+    size_t n_usage;
 };
-/* Prometheus text format 0.0.4. */
+/* Prometheus text format 0.0.4. What has never happened has no line, unless it is one number
+ * without labels. */
 void metrics_print(const struct metrics *metrics, const struct metrics_gauges *gauges,
                    struct fz_buffer *out);
+
+/* process_cpu_seconds_total and its like, of this process; in metrics_process.c. */
+void metrics_print_process(struct fz_buffer *out);
 
 #endif

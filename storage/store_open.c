@@ -13,6 +13,7 @@ store_open(const char *database_url, struct store **ret, struct fz_error *err)
     FZ_CLEANUP(store_closep) struct store *store = calloc(1, sizeof(*store));
     if (!store)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    store->usage_slot = store_usage_slot();
     enum fz_code code = sql_open(database_url, false, &store->sql, err);
     if (code == FZ_OK)
         code = migrate_check(store->sql, err);

@@ -18,6 +18,7 @@ struct store {
     struct fair fair;         /* what this worker has done for each project */
     bool no_uploads;          /* leave them to others */
     int64_t lanes_after;      /* the next claim looks at projects beyond this one */
+    unsigned usage_slot;      /* where this connection counts usage */
     int64_t swept_ms;         /* monotonic: when transient reports were last cleared away */
 };
 
@@ -61,6 +62,12 @@ FZ_MUST_CHECK enum fz_code store_report_check(const struct store_report_new *ite
 
 /* Note in the transaction that there are `n` more reports (or fewer). */
 FZ_MUST_CHECK enum fz_code store_count_reports(struct sql *tx, int64_t n, struct fz_error *err);
+
+/* Add to today's usage, in a transaction or by itself. A connection draws its slot once. */
+struct store_usage;
+unsigned store_usage_slot(void);
+FZ_MUST_CHECK enum fz_code store_usage_count(struct sql *sql, unsigned slot, int64_t now_ms,
+                                             const struct store_usage *usage, struct fz_error *err);
 
 /* The columns of a summary in the order that store_report_read() expects, without SELECT. */
 extern const char store_report_columns[];

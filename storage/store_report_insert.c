@@ -2,6 +2,7 @@
  * Reports in: the same body once, the same id with another body under a new id.
  */
 #include "storage/store_private.h"
+#include "storage/store_usage.h"
 
 #include <stdlib.h>
 
@@ -151,6 +152,30 @@ store_count_reports(struct sql *tx, int64_t n, struct fz_error *err)
                   : sql_exec(tx, "INSERT INTO report_counts (n) VALUES ($1)", args, 1, NULL, err);
 }
 
+/* What the new ones of the batch take of their projects' quotas. They are sorted by project, so
+ * that two servers lock rows in one order. */
+static enum fz_code
+count_usage(struct store *store, struct sql *tx, const struct outcome *outcomes, size_t n,
+            struct fz_error *err)
+{
+    struct store_usage usage = {.kind = STORE_USAGE_REPORTS};
+    int64_t now = 0;
+    enum fz_code code = sql_now(tx, &now, err);
+    for (size_t i = 0; code == FZ_OK && i < n; i++) {
+        const struct store_report_new *item = outcomes[i].packed->item;
+        bool counts = outcomes[i].code == FZ_OK && !outcomes[i].is_duplicate && !item->transient;
+        usage.project_id = item->project_id;
+        usage.bytes += counts ? item->body.len : 0;
+        usage.n += counts;
+        bool is_last = i + 1 == n || outcomes[i + 1].packed->item->project_id != item->project_id;
+        if (!is_last || usage.n == 0)
+            continue;
+        code = store_usage_count(tx, store->usage_slot, now, &usage, err);
+        usage.bytes = usage.n = 0;
+    }
+    return code;
+}
+
 static enum fz_code
 insert_batch(struct store *store, struct outcome *outcomes, size_t n, struct fz_error *err)
 {
@@ -179,6 +204,8 @@ insert_batch(struct store *store, struct outcome *outcomes, size_t n, struct fz_
     }
     if (code == FZ_OK)
         code = store_count_reports(tx, n_new, err);
+    if (code == FZ_OK)
+        code = count_usage(store, tx, outcomes, n, err);
     if (code == FZ_OK)
         code = sql_notify(tx, err);
     return code == FZ_OK ? sql_commit(&tx, err) : code;

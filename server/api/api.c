@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "server/api/api_private.h"
+#include "server/api/api_usage.h"
 #include "server/api/api_watch.h"
 #include "storage/store_blobs.h"
 
@@ -58,6 +59,7 @@ static const struct api_route own_rows[] = {
      .pattern = "/api/v1/symbols",
      .body = API_BODY_SYMBOLS,
      .scope = STORE_SCOPE_UPLOAD,
+     .takes = API_TAKES_SYMBOLS,
      .name = "symbol_post",
      .handle = api_symbol_post},
     {.method = "GET",
@@ -100,6 +102,7 @@ static const struct api_route own_rows[] = {
      .pattern = "/api/v1/symbolicate",
      .body = API_BODY_REPORT,
      .scope = STORE_SCOPE_READ,
+     .takes = API_TAKES_PASSING,
      .name = "symbolicate",
      .handle = api_symbolicate},
     {.method = "GET",
@@ -240,6 +243,7 @@ api_create(const struct api_config *config, struct api **ret, struct fz_error *e
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     api->config = *config;
     pthread_mutex_init(&api->pool_lock, NULL);
+    pthread_mutex_init(&api->counts.lock, NULL);
     make_routes(api);
     enum fz_code code = blob_open(config->blobs_url, &api->blobs, err);
     if (!code)
@@ -250,6 +254,10 @@ api_create(const struct api_config *config, struct api **ret, struct fz_error *e
         code = api_tokens_start(config->database_url, &api->tokens, err);
     if (!code)
         code = api_rate_create(config->limits->events_per_minute, &api->rate, err);
+    if (!code)
+        code = api_rate_create(config->limits->events_per_minute_address, &api->address_rate, err);
+    if (!code)
+        code = api_usage_start(api, &api->usage, err);
     if (!code)
         code = api_watcher_start(api, &api->watcher, err);
     if (!code)
@@ -267,12 +275,15 @@ api_destroy(struct api *api)
     api_watcher_stop(api->watcher);
     api_tokens_stop(api->tokens);
     api_auth_destroy(api->auth);
+    api_usage_stop(api->usage);
     api_rate_destroy(api->rate);
+    api_rate_destroy(api->address_rate);
     for (size_t i = 0; i < api->n_pool; i++)
         store_close(api->pool[i]);
     if (api->blobs)
         blob_close(api->blobs);
     pthread_mutex_destroy(&api->pool_lock);
+    pthread_mutex_destroy(&api->counts.lock);
     free(api);
 }
 

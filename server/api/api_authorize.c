@@ -112,14 +112,15 @@ judge(struct api *api, struct http_request *request, const char *token, unsigned
         return deny(403, ret_status, err, text);
     }
     *ret = grant;
-    return FZ_OK;
+    const struct api_route *route = http_route_user(request);
+    return api_admit(api, request, ret, route ? route->takes : API_TAKES_NOTHING, ret_status, err);
 }
 
 /* Found, or refused for a reason that reading the tokens again would not change. */
 static bool
 is_settled(struct api *api, enum fz_code code, int status)
 {
-    if (code == FZ_OK || status == 403)
+    if (code == FZ_OK || code == FZ_E_LIMIT || status == 403)
         return true;
     return api_tokens_is_stuck(api->tokens);
 }
@@ -135,7 +136,8 @@ fail_unread(struct fz_error *err)
 static enum fz_code
 unless_stuck(struct api *api, enum fz_code code, int *ret_status, struct fz_error *err)
 {
-    if (code == FZ_OK || *ret_status == 403 || !api_tokens_is_stuck(api->tokens))
+    if (code == FZ_OK || code == FZ_E_LIMIT || *ret_status == 403 ||
+        !api_tokens_is_stuck(api->tokens))
         return code;
     *ret_status = 503;
     return fail_unread(err);

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "server/api/api_private.h"
+#include "server/api/api_usage.h"
 
 void
 api_run(void *app, struct http_request *request, api_work_fn work)
@@ -127,10 +128,14 @@ api_answer(struct api_call *call, int status, const struct fz_buffer *json, stru
     return code;
 }
 
-unsigned
-api_rate_exceeded_s(struct api *api, int64_t token_id)
+enum fz_code
+api_count_upload(struct api_call *call, uint64_t bytes, struct fz_error *err)
 {
-    return api_rate_count(api->rate, token_id, fz_time_monotonic_ms());
+    enum fz_code code =
+        store_usage_add(call->store, call->project_id, STORE_USAGE_SYMBOLS, bytes, err);
+    if (!code)
+        api_usage_add(call->api->usage, call->project_id, STORE_USAGE_SYMBOLS, bytes);
+    return code;
 }
 
 const struct limits *

@@ -23,8 +23,20 @@ enum api_body {
     API_BODY_JSON,     /* in memory, limit json_bytes */
 };
 
-/* What a route takes in, for rate limits and quotas. */
-enum api_takes { API_TAKES_NOTHING, API_TAKES_REPORTS, API_TAKES_SYMBOLS };
+/* What a route takes in, for rate limits and quotas; each kind is counted by itself. */
+enum api_takes {
+    API_TAKES_NOTHING,
+    API_TAKES_REPORTS,
+    API_TAKES_PASSING, /* what is not kept, or counted elsewhere: rates, no quota */
+    API_TAKES_SESSIONS,
+    API_TAKES_SYMBOLS,
+    API_TAKES_ENVELOPES, /* only the body tells: the handler asks api_admit() */
+};
+
+/* A request is refused by a limit: add what the client's protocol wants to know besides
+ * Retry-After. `scope` is "key", "address" or "project". */
+typedef void (*api_limited_fn)(struct http_request *request, enum api_takes takes, unsigned wait_s,
+                               const char *scope, const char *limit);
 
 enum { API_TOKEN_ROOM = 512 };
 
@@ -47,6 +59,7 @@ struct api_route {
                                  in the body and ask api_authorize_token() */
     api_find_token_fn find_token;
     http_write_error_fn write_error;
+    api_limited_fn limited; /* may be NULL */
 };
 
 struct api_routes {
@@ -94,9 +107,18 @@ FZ_MUST_CHECK enum fz_code api_answer(struct api_call *call, int status,
  * that stand in a body. */
 FZ_MUST_CHECK enum fz_code api_find_project(struct api_call *call, const char *name, int64_t *ret,
                                             struct fz_error *err);
-/* Count one event of this key. 0, or the seconds for which it may send no more (the limit
- * events_per_minute). */
-unsigned api_rate_exceeded_s(struct api *api, int64_t token_id);
+/*
+ * Count a request that brings this, and check it against the rate limits of its key and address and
+ * the quota of its project. LIMIT with *ret_status 429; headers are added by then. Done for every
+ * token that api_authorize_token() accepts, for what the route takes; a handler asks by itself where
+ * the route says API_TAKES_ENVELOPES, and where it lets in requests without a token.
+ */
+FZ_MUST_CHECK enum fz_code api_admit(struct api *api, struct http_request *request,
+                                     const struct api_grant *grant, enum api_takes takes,
+                                     int *ret_status, struct fz_error *err);
+/* An upload of the call's project was taken in: it counts for the quota. */
+FZ_MUST_CHECK enum fz_code api_count_upload(struct api_call *call, uint64_t bytes,
+                                            struct fz_error *err);
 
 const struct limits *api_limits(const struct api *api);
 struct blob_store *api_blobs(const struct api *api);

@@ -8,6 +8,7 @@
 
 #include "base/time.h"
 #include "server/api/api_private.h"
+#include "server/api/api_usage.h"
 #include "server/ingest/ingest.h"
 
 /* A commit that takes longer has an unknown end. The client is to send the report again: it is known
@@ -36,10 +37,14 @@ static void
 count(const struct taking *taking)
 {
     struct metrics *metrics = taking->intake.api->config.metrics;
-    for (size_t i = 0; metrics && !taking->intake.transient && i < taking->n; i++) {
-        if (taking->items[i].is_duplicate)
+    for (size_t i = 0; !taking->intake.transient && i < taking->n; i++) {
+        const struct store_report_new *item = &taking->items[i];
+        if (!item->is_duplicate)
+            api_usage_add(taking->intake.api->usage, item->project_id, STORE_USAGE_REPORTS,
+                          item->body.len);
+        if (metrics && item->is_duplicate)
             metrics->reports_duplicate++;
-        else
+        else if (metrics)
             metrics->reports_accepted++;
     }
 }

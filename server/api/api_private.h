@@ -16,6 +16,13 @@ enum { API_POOL_MAX = 32, API_ROUTES_MAX = 256 };
 
 struct api_watcher; /* opaque, see api_watch.h */
 
+struct api_counts { /* for /metrics; guarded by its lock */
+    pthread_mutex_t lock;
+    bool is_busy, is_known;
+    int64_t at_ms; /* monotonic; 0 = never */
+    struct store_counts last;
+};
+
 struct api {
     struct api_config config;
     struct blob_store *blobs;
@@ -23,7 +30,9 @@ struct api {
     struct api_watcher *watcher;
     struct api_auth *auth;
     struct api_tokens *tokens;
-    struct api_rate *rate;
+    struct api_rate *rate, *address_rate;
+    struct api_usage *usage;
+    struct api_counts counts;
     struct http_route routes[API_ROUTES_MAX];
     size_t n_routes;
     pthread_mutex_t pool_lock;
@@ -94,8 +103,8 @@ void api_project_get(void *app, struct http_request *request); /* api_project.c 
 void api_project_put(void *app, struct http_request *request);
 void api_healthz(void *app, struct http_request *request); /* api_status.c */
 void api_readyz(void *app, struct http_request *request);
-void api_metrics(void *app, struct http_request *request);
 void api_openapi(void *app, struct http_request *request);
+void api_metrics(void *app, struct http_request *request);   /* api_metrics.c */
 void api_page(void *app, struct http_request *request);      /* api_page.c */
 void api_preflight(void *app, struct http_request *request); /* api_preflight.c */
 

@@ -3,11 +3,15 @@
 
 #include <jansson.h>
 
+#include "base/time.h"
 #include "server/api/api_json.h"
 #include "server/api/api_private.h"
+#include "server/api/api_usage.h"
 #include "server/json/json_scan.h"
 
 enum { PREFIXES_MAX = 64, PREFIX_BYTES = 256 };
+
+static const int64_t DAY_MS = INT64_C(24) * 3600 * 1000;
 
 static void
 write_prefixes(struct fz_buffer *out, const char *prefixes)
@@ -25,6 +29,36 @@ write_prefixes(struct fz_buffer *out, const char *prefixes)
     api_json_close(out, ']');
 }
 
+static void
+write_used(struct fz_buffer *out, const char *key, const struct store_usage *used, uint64_t limit)
+{
+    api_json_open(out, key, '{');
+    api_json_u64(out, "n", used->n);
+    api_json_u64(out, "bytes", used->bytes);
+    if (limit)
+        api_json_u64(out, "limit", limit);
+    api_json_close(out, '}');
+}
+
+/* What the project has sent today, and how much it may send. */
+static void
+write_usage(const struct api_call *call, struct fz_buffer *out)
+{
+    const struct limits *limits = call->api->config.limits;
+    int64_t left_ms = 0;
+    const struct store_usage reports =
+        api_usage_get(call->api->usage, call->project_id, STORE_USAGE_REPORTS, &left_ms);
+    const struct store_usage symbols =
+        api_usage_get(call->api->usage, call->project_id, STORE_USAGE_SYMBOLS, NULL);
+    api_json_open(out, "usage", '{');
+    /* The day ends by the database's clock; ours may differ by a little. */
+    int64_t until_ms = fz_time_now_ms() + left_ms + DAY_MS / 2;
+    api_json_time(out, "until", until_ms - until_ms % DAY_MS);
+    write_used(out, "reports", &reports, limits->report_bytes_per_day);
+    write_used(out, "symbols", &symbols, limits->symbol_bytes_per_day);
+    api_json_close(out, '}');
+}
+
 static enum fz_code
 answer_project(struct api_call *call, struct fz_error *err)
 {
@@ -39,6 +73,7 @@ answer_project(struct api_call *call, struct fz_error *err)
     api_json_text(&out, "name", project.name);
     api_json_time(&out, "created", project.created_ms);
     write_prefixes(&out, project.cut_prefixes);
+    write_usage(call, &out);
     api_json_close(&out, '}');
     return api_answer(call, 200, &out, err);
 }

@@ -2,18 +2,22 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { SLOTS = 1024 };
+enum { SETS = 1024, WAYS = 4 };
 
 static const int64_t MINUTE_MS = 60 * 1000;
+
+struct slot {
+    struct api_rate_key key;
+    int64_t started_ms;
+    unsigned n; /* 0: the slot is empty */
+};
 
 struct api_rate {
     pthread_mutex_t lock;
     unsigned per_minute;
-    struct slot {
-        int64_t token_id, started_ms;
-        unsigned n;
-    } slots[SLOTS];
+    struct slot slots[SETS][WAYS];
 };
 
 enum fz_code
@@ -37,21 +41,46 @@ api_rate_destroy(struct api_rate *rate)
     free(rate);
 }
 
+/* FNV-1a; only spreads the senders. */
+static size_t
+set_of(const struct api_rate_key *key)
+{
+    const uint8_t *bytes = (const uint8_t *)key;
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (size_t i = 0; i < sizeof(*key); i++)
+        hash = (hash ^ bytes[i]) * UINT64_C(1099511628211);
+    return (size_t)((hash ^ hash >> 32) % SETS);
+}
+
+/* The sender's slot, whose minute may be over; or one for it, empty. */
+static struct slot *
+find_slot(struct api_rate *rate, const struct api_rate_key *key)
+{
+    struct slot *set = rate->slots[set_of(key)], *victim = &set[0];
+    for (size_t i = 0; i < WAYS; i++) {
+        if (set[i].n && memcmp(&set[i].key, key, sizeof(*key)) == 0)
+            return &set[i];
+        if (victim->n && (!set[i].n || set[i].started_ms < victim->started_ms))
+            victim = &set[i];
+    }
+    *victim = (struct slot){.key = *key};
+    return victim;
+}
+
 unsigned
-api_rate_count(struct api_rate *rate, int64_t token_id, int64_t now_ms)
+api_rate_count(struct api_rate *rate, const struct api_rate_key *key, int64_t now_ms)
 {
     if (rate->per_minute == 0)
         return 0;
     unsigned wait_s = 0;
-    struct slot *slot = &rate->slots[(uint64_t)token_id % SLOTS];
     pthread_mutex_lock(&rate->lock);
-    int64_t age_ms = now_ms - slot->started_ms;
-    if (slot->token_id != token_id || slot->n == 0 || age_ms >= MINUTE_MS) {
-        *slot = (struct slot){token_id, now_ms, 0};
-        age_ms = 0;
+    struct slot *slot = find_slot(rate, key);
+    if (slot->n == 0 || now_ms - slot->started_ms >= MINUTE_MS) {
+        slot->started_ms = now_ms;
+        slot->n = 0;
     }
     if (slot->n >= rate->per_minute)
-        wait_s = (unsigned)((MINUTE_MS - age_ms + 999) / 1000);
+        wait_s = (unsigned)((MINUTE_MS - (now_ms - slot->started_ms) + 999) / 1000);
     else
         slot->n++;
     pthread_mutex_unlock(&rate->lock);

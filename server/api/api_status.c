@@ -1,5 +1,4 @@
-/* Is it alive, is it ready, how is it doing: /healthz, /readyz, /metrics, and the description of
- * the API itself. */
+/* Is it alive, is it ready: /healthz, /readyz, and the description of the API itself. */
 #include <stdio.h>
 #include <string.h>
 
@@ -91,45 +90,4 @@ api_readyz(void *app, struct http_request *request)
     api_json_raw(&whole, "checks", fz_buffer_cstr(&out));
     api_json_close(&whole, '}');
     http_respond_json(request, 200, fz_buffer_span(&whole));
-}
-
-/* ---- metrics ----------------------------------------------------------------------------- */
-
-static enum fz_code
-print_metrics(struct api_call *call, struct fz_error *err)
-{
-    struct api *api = call->api;
-    struct store_counts counts;
-    struct store_committer_stats commits;
-    uint64_t free_bytes = 0, total = 0;
-    enum fz_code code = store_counts(call->store, &counts, err);
-    if (code)
-        return code;
-    store_committer_stats(api->committer, &commits);
-    fz_ignore(blob_space(api->blobs, &free_bytes, &total, NULL)); /* a gauge of 0 tells */
-    const struct metrics_gauges gauges = {
-        .jobs_queued = counts.jobs_queued,
-        .jobs_leased = counts.jobs_leased,
-        .jobs_quarantined = counts.jobs_quarantined,
-        .reports = counts.n_reports,
-        .symbols = counts.n_symbols,
-        .database_bytes = counts.database_bytes,
-        .blob_free_bytes = free_bytes,
-        .oldest_job_s = (double)counts.oldest_queued_ms / 1000,
-        .commits = commits.n_commits,
-        .commit_items = commits.n_items,
-    };
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    metrics_print(api->config.metrics, &gauges, &out);
-    code = fz_buffer_done(&out, err);
-    if (!code)
-        http_respond(call->request, 200, "text/plain; version=0.0.4; charset=utf-8",
-                     fz_buffer_span(&out));
-    return code;
-}
-
-void
-api_metrics(void *app, struct http_request *request)
-{
-    api_run(app, request, print_metrics);
 }

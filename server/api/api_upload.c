@@ -107,6 +107,8 @@ api_upload_add(struct api_call *call, int fd, uint64_t offset, uint64_t len, con
             break;
         code = i + 1 < PUT_TRIES ? FZ_OK : code;
     }
+    if (!code)
+        code = api_count_upload(call, upload.size, err);
     if (code)
         return code;
     if (call->api->config.metrics)

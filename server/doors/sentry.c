@@ -86,6 +86,20 @@ find_sender(struct api *api, struct http_request *request, struct sentry_sender 
     return true;
 }
 
+/* False: the request was answered with 429. */
+static bool
+is_admitted(struct api *api, struct http_request *request, const struct sentry_sender *sender,
+            enum api_takes takes)
+{
+    const struct api_grant grant = {.project_id = sender->project_id, .token_id = sender->token_id};
+    struct fz_error err;
+    int status = 0;
+    if (!api_admit(api, request, &grant, takes, &status, &err))
+        return true;
+    sentry_fail(request, status, &err);
+    return false;
+}
+
 /* Events after the sessions were counted. */
 static void
 take_event(struct api *api, struct http_request *request, const struct sentry_sender *sender,
@@ -94,7 +108,7 @@ take_event(struct api *api, struct http_request *request, const struct sentry_se
     struct fz_error err = {.offset = -1};
     if (!found->has_event)
         sentry_answer_id(request, found->id);
-    else if (!sentry_is_limited(api, request, sender->token_id) &&
+    else if (is_admitted(api, request, sender, API_TAKES_REPORTS) &&
              sentry_intake(api, request, sender, http_body(request), NULL, &err))
         sentry_fail(request, 0, &err);
 }
@@ -105,7 +119,8 @@ count_sessions(struct api_call *call, struct fz_error *err)
     struct sentry_sender sender;
     struct contents found;
     struct sentry_counted *counted;
-    if (!find_sender(call->api, call->request, &sender))
+    if (!find_sender(call->api, call->request, &sender) ||
+        !is_admitted(call->api, call->request, &sender, API_TAKES_SESSIONS))
         return FZ_OK;
     enum fz_code code = look_through(http_body(call->request), &found, err);
     if (code == FZ_OK)
@@ -205,8 +220,6 @@ store_post(void *app, struct http_request *request)
     const struct sentry_sender sender = {http_project_id(request), http_token_id(request)};
     struct fz_error err = {.offset = -1};
     struct fz_span event;
-    if (sentry_is_limited(api, request, sender.token_id))
-        return;
     FZ_CLEANUP(fz_arena_deinit)
     struct fz_arena arena = fz_arena_make(api_limits(api)->report_memory);
     enum fz_code code = as_event(http_body(request), api_limits(api), &arena, &event, &err);
@@ -223,39 +236,47 @@ static const struct api_route rows[] = {
      .pattern = "/api/{project}/envelope",
      .body = API_BODY_ENVELOPE,
      .scope = STORE_SCOPE_INGEST,
+     .takes = API_TAKES_ENVELOPES,
      .name = "sentry_envelope",
      .handle = envelope_post,
      .flags = HTTP_ROUTE_CORS | HTTP_ROUTE_BEHIND,
      .find_token = sentry_find_key,
      .token_may_come_late = true,
-     .write_error = sentry_write_error},
+     .write_error = sentry_write_error,
+     .limited = sentry_limited},
     {.method = "POST",
      .pattern = "/api/{project}/store",
      .body = API_BODY_REPORT,
      .scope = STORE_SCOPE_INGEST,
+     .takes = API_TAKES_REPORTS,
      .name = "sentry_store",
      .handle = store_post,
      .flags = HTTP_ROUTE_CORS | HTTP_ROUTE_BEHIND,
      .find_token = sentry_find_key,
-     .write_error = sentry_write_error},
+     .write_error = sentry_write_error,
+     .limited = sentry_limited},
     {.method = "POST",
      .pattern = "/api/store",
      .body = API_BODY_REPORT,
      .scope = STORE_SCOPE_INGEST,
+     .takes = API_TAKES_REPORTS,
      .name = "sentry_store_old",
      .handle = store_post,
      .flags = HTTP_ROUTE_CORS | HTTP_ROUTE_BEHIND,
      .find_token = sentry_find_key,
-     .write_error = sentry_write_error},
+     .write_error = sentry_write_error,
+     .limited = sentry_limited},
     {.method = "POST",
      .pattern = "/api/{project}/minidump",
      .body = API_BODY_ENVELOPE,
      .scope = STORE_SCOPE_INGEST,
+     .takes = API_TAKES_REPORTS,
      .name = "sentry_minidump",
      .handle = sentry_minidump_post,
      .flags = HTTP_ROUTE_CORS | HTTP_ROUTE_BEHIND,
      .find_token = sentry_find_key,
-     .write_error = sentry_write_error},
+     .write_error = sentry_write_error,
+     .limited = sentry_limited},
     {.method = "OPTIONS",
      .pattern = "/api/{project}/envelope",
      .name = "sentry_cors",

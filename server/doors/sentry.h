@@ -31,8 +31,9 @@ void sentry_write_error(const struct fz_error *err, int status, const char *deta
 void sentry_fail(struct http_request *request, int status, const struct fz_error *err);
 /* {"id":"<32 hex>"}, {} without one. */
 void sentry_answer_id(struct http_request *request, const char *id);
-/* Is this key's share of events for the minute used up? Then the request is answered with 429. */
-bool sentry_is_limited(struct api *api, struct http_request *request, int64_t token_id);
+/* An api_limited_fn: X-Sentry-Rate-Limits. */
+void sentry_limited(struct http_request *request, enum api_takes takes, unsigned wait_s,
+                    const char *scope, const char *limit);
 
 /* Whose event it is. */
 struct sentry_sender {

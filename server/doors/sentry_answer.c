@@ -31,7 +31,8 @@ sentry_fail(struct http_request *request, int status, const struct fz_error *err
     for (; err->text[n]; n++) /* a header's value is ASCII */
         text[n] = err->text[n] >= ' ' && err->text[n] <= '~' ? err->text[n] : '?';
     text[n] = '\0';
-    http_add_header(request, "X-Sentry-Error", text);
+    if (status != 429) /* sentry_limited() has added it */
+        http_add_header(request, "X-Sentry-Error", text);
     http_respond_error_status(request, status ? status : fz_code_http_status(err->code), err, NULL);
 }
 
@@ -44,24 +45,17 @@ sentry_answer_id(struct http_request *request, const char *id)
     http_respond_json(request, 200, fz_span_cstr(json));
 }
 
-bool
-sentry_is_limited(struct api *api, struct http_request *request, int64_t token_id)
+void
+sentry_limited(struct http_request *request, enum api_takes takes, unsigned wait_s,
+               const char *scope, const char *limit)
 {
-    unsigned wait_s = api_rate_exceeded_s(api, token_id);
-    struct fz_error err;
-    char text[96];
-    if (wait_s == 0)
-        return false;
-    /* Sessions and client reports are welcome all the same. */
-    snprintf(text, sizeof(text), "%u:default;error;attachment:key:events_per_minute", wait_s);
+    char text[128];
+    /* Sessions are welcome while events are not, and the other way round. */
+    snprintf(text, sizeof(text), "%u:%s:%s:%s", wait_s,
+             takes == API_TAKES_SESSIONS ? "session" : "default;error;attachment",
+             strcmp(scope, "project") == 0 ? "project" : "key", limit);
     http_add_header(request, "X-Sentry-Rate-Limits", text);
-    snprintf(text, sizeof(text), "%u", wait_s);
-    http_add_header(request, "Retry-After", text);
-    fz_ignore(fz_fail(&err, FZ_E_LIMIT,
-                      "events_per_minute: this key may send %u; try again in %u s",
-                      api_limits(api)->events_per_minute, wait_s)); /* only fills it */
-    sentry_fail(request, 429, &err);
-    return true;
+    http_add_header(request, "X-Sentry-Error", limit);
 }
 
 static void

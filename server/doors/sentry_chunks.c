@@ -163,6 +163,8 @@ store_part(struct api_call *call, int body, const struct ingest_part *part, uint
     uint64_t size;
     code = blob_put_fd(api_blobs(call->api), fd, chunk.blob_sha256, &size, err);
     if (!code)
+        code = api_count_upload(call, chunk.size, err);
+    if (!code)
         code = store_chunk_put(call->store, &chunk, &is_kept, err);
     if (!code && !is_kept) /* another request was quicker with the same bytes */
         fz_ignore(blob_delete(api_blobs(call->api), chunk.blob_sha256, NULL)); /* nobody's */

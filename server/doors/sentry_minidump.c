@@ -206,8 +206,6 @@ sentry_minidump_post(void *app, struct http_request *request)
     struct fz_span body = http_body(request);
     struct fz_error err = {.offset = -1};
     char boundary[INGEST_BOUNDARY_TEXT];
-    if (sentry_is_limited(d.api, request, http_token_id(request)))
-        return;
     fz_arena_init(&d.arena, api_limits(d.api)->report_memory);
     enum fz_code code = FZ_OK;
     const char *type = http_header(request, "Content-Type");

@@ -38,9 +38,11 @@ find_project(struct api_call *call, int *ret_status, struct fz_error *err)
         return code;
     }
     code = store_project_find(call->store, open_to_all, call->arena, &project, err);
-    if (!code)
-        call->project_id = project.id;
-    return code ? fz_wrap(err, "symbolicate-v5-project") : FZ_OK;
+    if (code)
+        return fz_wrap(err, "symbolicate-v5-project");
+    call->project_id = project.id;
+    grant = (struct api_grant){.project_id = project.id}; /* all without a token are one sender */
+    return api_admit(call->api, call->request, &grant, API_TAKES_PASSING, ret_status, err);
 }
 
 static enum fz_code
@@ -117,6 +119,7 @@ static const struct api_route rows[] = {
     {.method = "POST",
      .pattern = "/symbolicate/v5",
      .body = API_BODY_REPORT,
+     .takes = API_TAKES_PASSING,
      .name = "symbolicate_v5",
      .handle = handle,
      .flags = HTTP_ROUTE_CORS | HTTP_ROUTE_LOOSE,

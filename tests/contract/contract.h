@@ -75,5 +75,6 @@ int contract_run_isolation(void);
 int contract_run_learned(void);
 int contract_run_chunks(void);
 int contract_run_sessions(void);
+int contract_run_usage(void);
 
 #endif

@@ -268,6 +268,7 @@ main(int argc, char **argv)
     n_failed += contract_run_learned();
     n_failed += contract_run_chunks();
     n_failed += contract_run_sessions();
+    n_failed += contract_run_usage();
     n_failed += contract_run_committer();
     n_failed += contract_run_processes();
     return n_failed != 0;

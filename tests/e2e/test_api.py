@@ -275,7 +275,7 @@ class WithoutWorkers(unittest.TestCase):
         self.assertIn("# TYPE", metrics)
         for line in metrics.splitlines():
             self.assertRegex(line, r'^(# (HELP|TYPE) .*|[a-z_:]+(\{[^}]*\})? [0-9.e+-]+)$')
-        queued = re.search(r'(?m)^framezero_jobs\{state="queued"\} (\d+)$', metrics)
+        queued = re.search(r'(?m)^framezero_jobs\{state="waiting"\} (\d+)$', metrics)
         self.assertGreater(int(queued.group(1)), 0)
 
     def test_command_mistakes(self):

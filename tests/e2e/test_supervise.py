@@ -286,14 +286,14 @@ class TestWorkers(unittest.TestCase):
             workers = self.workers_below(process)
             children = [pid for pid in self.server.descendants(of=process.pid) if pid not in workers]
             self.assertLess(n, 5000)
-        until(lambda: b'framezero_jobs{state="leased"} 0\n' in self.server.request("GET", "/metrics")[1], "idle workers")
+        until(lambda: b'framezero_jobs{state="running"} 0\n' in self.server.request("GET", "/metrics")[1], "idle workers")
         for pid in children:
             send(pid, signal.SIGSTOP)
         ids = []
         for n in range(30, 36):
             _, answer = self.server.request("POST", "/api/v1/reports", body=make_report(n), token="ingest")
             ids.append(answer["id"])
-        until(lambda: b'framezero_jobs{state="leased"} 0\n' not in self.server.request("GET", "/metrics")[1],
+        until(lambda: b'framezero_jobs{state="running"} 0\n' not in self.server.request("GET", "/metrics")[1],
               "a job in hand")
         for _ in range(3):
             self.server.kill_all()
@@ -311,7 +311,7 @@ class TestWorkers(unittest.TestCase):
         for pid in children:
             send(pid, signal.SIGSTOP)
         _, answer = self.server.request("POST", "/api/v1/reports", body=make_report(2), token="ingest")
-        until(lambda: b'framezero_jobs{state="leased"} 1\n' in self.server.request("GET", "/metrics")[1], "its job")
+        until(lambda: b'framezero_jobs{state="running"} 1\n' in self.server.request("GET", "/metrics")[1], "its job")
         process.kill()  # not waited for: a zombie is dead too
         until(lambda: not is_alive(process.pid), "its end")
         self.server.kill_all()

@@ -41,6 +41,11 @@ test_set(void **state)
         {"connections", "4G", -2},
         {"symbol_bytes", "17179869184G", -2},
         {"threads", "0", -2},
+        {"auth_failures", "0", -2},
+        {"events_per_minute", "0", 0}, /* no limit */
+        {"events_per_minute_address", "0", 0},
+        {"report_bytes_per_day", "0", 0},
+        {"symbol_bytes_per_day", "0", 0},
         {"threads", "0K", -2},
         {"threads", "", -2},
         {"threads", "K", -2},
@@ -111,6 +116,9 @@ test_every_limit(void **state)
         "chunk_bytes",
         "chunk_request_bytes",
         "events_per_minute",
+        "events_per_minute_address",
+        "report_bytes_per_day",
+        "symbol_bytes_per_day",
     };
     struct limits a, b;
     memset(&a, 0, sizeof(a));

@@ -3,7 +3,9 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -107,7 +109,14 @@ test_print(void **state)
     metrics_observe_us(route->bucket, &route->sum_us, 1500);
     metrics_observe_us(route->bucket, &route->sum_us, 20000000);
     atomic_store(&metrics->jobs[1][METRICS_JOB_DONE], 5);
-    struct metrics_gauges gauges = {.jobs_queued = 7, .oldest_job_s = 1.25};
+    struct metrics_gauges gauges = {.has_database = true,
+                                    .jobs_waiting = 7,
+                                    .jobs_running = 2,
+                                    .oldest_job_s = 1.25,
+                                    .usage = {{1, "reports", 99}},
+                                    .n_usage = 1};
+    metrics_route(metrics, "never_asked");
+    atomic_store(&metrics->requests_limited[METRICS_LIMITED_ADDRESS], 4);
     struct fz_buffer out;
     fz_buffer_init(&out, 0);
     metrics_print(metrics, &gauges, &out);
@@ -120,7 +129,12 @@ test_print(void **state)
         "framezero_http_request_seconds_sum{route=\"report_post\"} 20.001500\n",
         "framezero_http_request_seconds_count{route=\"report_post\"} 2\n",
         "framezero_jobs_total{kind=\"report\",result=\"done\"} 5\n",
-        "framezero_jobs{state=\"queued\"} 7\n",
+        "framezero_jobs{state=\"waiting\"} 7\n",
+        "framezero_jobs{state=\"running\"} 2\n",
+        "framezero_build_info{version=\"" FZ_VERSION "\"} 1\n",
+        "framezero_database_up 1\n",
+        "framezero_project_usage_bytes{project=\"1\",kind=\"reports\"} 99\n",
+        "framezero_requests_limited_total{by=\"address\"} 4\n",
         "framezero_oldest_job_seconds 1.250\n",
     };
     const char *text = fz_buffer_cstr(&out);
@@ -128,6 +142,11 @@ test_print(void **state)
         print_message("%s", lines[i]);
         assert_non_null(strstr(text, lines[i]));
     }
+    /* What never happened has no line. */
+    static const char *const absent[] = {"never_asked", "kind=\"upload\"", "result=\"lost\"",
+                                         "by=\"key\"", "class=\"5xx\""};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(absent); i++)
+        assert_null(strstr(text, absent[i]));
     /* The format itself: every line is a comment or "name{labels} number", each family typed once
      * and before its samples. */
     for (const char *line = text; *line; line = strchr(line, '\n') + 1) {
@@ -147,13 +166,40 @@ test_print(void **state)
     close(fd);
 }
 
+static void
+test_process(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"cpu_seconds_total",    "resident_memory_bytes",
+                                        "virtual_memory_bytes", "open_fds",
+                                        "start_time_seconds",   "threads"};
+    struct fz_buffer out;
+    fz_buffer_init(&out, 0);
+    metrics_print_process(&out);
+    const char *text = fz_buffer_cstr(&out);
+    for (size_t i = 0; i < FZ_ARRAY_LEN(names); i++) {
+        char line[64];
+        snprintf(line, sizeof(line), "\nprocess_%s ", names[i]);
+        const char *at = strstr(text, line);
+        assert_non_null(at);
+        double value = strtod(at + strlen(line), NULL);
+        if (strcmp(names[i], "cpu_seconds_total") != 0)
+            assert_true(value >= 1);
+        if (strcmp(names[i], "start_time_seconds") == 0)
+            assert_true(value > 1.6e9 && value <= (double)time(NULL) + 1);
+        if (strcmp(names[i], "threads") == 0)
+            assert_true(value == 1);
+    }
+    fz_buffer_deinit(&out);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shared), cmocka_unit_test(test_attach_refuses),
         cmocka_unit_test(test_routes), cmocka_unit_test(test_buckets),
-        cmocka_unit_test(test_print),
+        cmocka_unit_test(test_print),  cmocka_unit_test(test_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

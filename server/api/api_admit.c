@@ -1,0 +1,110 @@
+/*
+ * The one place where rate limits and quotas are checked, for every route that takes reports or
+ * symbol files: after the sender is known, and before its body is taken in where the key stands in
+ * the header.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/time.h"
+#include "server/api/api_private.h"
+#include "server/api/api_usage.h"
+
+/* An operator may raise a quota, so nobody is sent away for a whole day. */
+static const int64_t QUOTA_WAIT_MAX_S = 3600;
+
+struct refusal {
+    const char *limit, *scope; /* the limit's name; "key", "address", "project" */
+    unsigned wait_s;
+    enum metrics_limited counter;
+    char why[128];
+};
+
+static unsigned
+address_exceeded_s(struct api *api, const struct http_request *request, enum api_takes takes)
+{
+    struct http_client client;
+    struct http_address whole;
+    http_request_client(request, &client);
+    /* Behind a proxy that nobody named as trusted, all clients have its address. */
+    if (http_address_parse(fz_span_cstr(client.text), &whole) && http_address_is_loopback(&whole))
+        return 0;
+    struct api_rate_key key = {.kind = takes};
+    memcpy(key.who, client.key.bytes, sizeof(key.who));
+    return api_rate_count(api->address_rate, &key, fz_time_monotonic_ms());
+}
+
+static bool
+is_over_rate(struct api *api, const struct http_request *request, const struct api_grant *grant,
+             enum api_takes takes, struct refusal *ret)
+{
+    const struct limits *limits = api->config.limits;
+    const struct api_rate_key key = {.who = {(uint64_t)grant->token_id}, .kind = takes};
+    ret->wait_s = address_exceeded_s(api, request, takes);
+    if (ret->wait_s) {
+        ret->limit = "events_per_minute_address";
+        ret->scope = "address";
+        ret->counter = METRICS_LIMITED_ADDRESS;
+        snprintf(ret->why, sizeof(ret->why), "%s may send %u requests a minute",
+                 http_client_ip(request), limits->events_per_minute_address);
+        return true;
+    }
+    ret->wait_s = api_rate_count(api->rate, &key, fz_time_monotonic_ms());
+    ret->limit = "events_per_minute";
+    ret->scope = "key";
+    ret->counter = METRICS_LIMITED_KEY;
+    snprintf(ret->why, sizeof(ret->why), "this key may send %u requests a minute",
+             limits->events_per_minute);
+    return ret->wait_s > 0;
+}
+
+static bool
+is_over_quota(struct api *api, const struct api_grant *grant, enum api_takes takes,
+              struct refusal *ret)
+{
+    const struct limits *limits = api->config.limits;
+    bool is_symbols = takes == API_TAKES_SYMBOLS;
+    uint64_t limit = is_symbols ? limits->symbol_bytes_per_day : limits->report_bytes_per_day;
+    int64_t left_ms = 0;
+    if (limit == 0 || (!is_symbols && takes != API_TAKES_REPORTS))
+        return false;
+    struct store_usage used =
+        api_usage_get(api->usage, grant->project_id,
+                      is_symbols ? STORE_USAGE_SYMBOLS : STORE_USAGE_REPORTS, &left_ms);
+    if (used.bytes < limit)
+        return false;
+    int64_t left_s = (left_ms + 999) / 1000;
+    ret->wait_s = (unsigned)(left_s < 1                  ? 1
+                             : left_s > QUOTA_WAIT_MAX_S ? QUOTA_WAIT_MAX_S
+                                                         : left_s);
+    ret->limit = is_symbols ? "symbol_bytes_per_day" : "report_bytes_per_day";
+    ret->scope = "project";
+    ret->counter = METRICS_LIMITED_QUOTA;
+    snprintf(ret->why, sizeof(ret->why), "the project may send %llu bytes of %s a day",
+             (unsigned long long)limit, is_symbols ? "symbol files" : "reports");
+    return true;
+}
+
+enum fz_code
+api_admit(struct api *api, struct http_request *request, const struct api_grant *grant,
+          enum api_takes takes, int *ret_status, struct fz_error *err)
+{
+    const struct api_route *route = http_route_user(request);
+    struct refusal refusal = {0};
+    char seconds[16];
+    if (takes == API_TAKES_NOTHING || takes == API_TAKES_ENVELOPES)
+        return FZ_OK;
+    if (!is_over_quota(api, grant, takes, &refusal) &&
+        !is_over_rate(api, request, grant, takes, &refusal))
+        return FZ_OK;
+    snprintf(seconds, sizeof(seconds), "%u", refusal.wait_s);
+    http_add_header(request, "Retry-After", seconds);
+    if (route && route->limited)
+        route->limited(request, takes, refusal.wait_s, refusal.scope, refusal.limit);
+    if (api->config.metrics)
+        api->config.metrics->requests_limited[refusal.counter]++;
+    http_log_note(request, "limit", refusal.limit);
+    *ret_status = 429;
+    return fz_fail(err, FZ_E_LIMIT, "%s: %s; try again in %u s", refusal.limit, refusal.why,
+                   refusal.wait_s);
+}

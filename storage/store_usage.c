@@ -1,0 +1,88 @@
+#include "storage/store_usage.h"
+
+#include "base/random.h"
+#include "storage/store_private.h"
+
+enum { SLOTS = 64 };
+
+static const int64_t DAY_MS = INT64_C(24) * 3600 * 1000;
+
+unsigned
+store_usage_slot(void)
+{
+    uint8_t byte;
+    fz_random(&byte, sizeof(byte));
+    return byte % SLOTS;
+}
+
+enum fz_code
+store_usage_count(struct sql *sql, unsigned slot, int64_t now_ms, const struct store_usage *usage,
+                  struct fz_error *err)
+{
+    const struct sql_value args[] = {sql_int(usage->project_id),     sql_int(now_ms / DAY_MS),
+                                     sql_int(usage->kind),           sql_int((int64_t)slot),
+                                     sql_int((int64_t)usage->bytes), sql_int((int64_t)usage->n)};
+    return sql_exec(sql,
+                    "INSERT INTO usage (project_id, day, kind, slot, bytes, n) "
+                    "VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (day, project_id, kind, slot) "
+                    "DO UPDATE SET bytes = usage.bytes + excluded.bytes, n = usage.n + excluded.n",
+                    args, FZ_ARRAY_LEN(args), NULL, err);
+}
+
+enum fz_code
+store_usage_add(struct store *store, int64_t project_id, enum store_usage_kind kind, uint64_t bytes,
+                struct fz_error *err)
+{
+    const struct store_usage usage = {project_id, kind, bytes, 1};
+    int64_t now = 0;
+    enum fz_code code = sql_now(store->sql, &now, err);
+    return code ? code : store_usage_count(store->sql, store->usage_slot, now, &usage, err);
+}
+
+enum fz_code
+store_usage_today(struct store *store, struct fz_arena *arena, struct store_usage **ret,
+                  size_t *ret_n, int64_t *ret_day, int64_t *ret_left_ms, struct fz_error *err)
+{
+    int64_t now = 0;
+    enum fz_code code = sql_now(store->sql, &now, err);
+    if (code != FZ_OK)
+        return code;
+    const struct sql_value args[] = {sql_int(now / DAY_MS)};
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    struct store_usage *list = NULL;
+    size_t n = 0, room = 0;
+    bool row = false;
+    code =
+        sql_query(store->sql,
+                  "SELECT project_id, kind, CAST(sum(bytes) AS bigint), CAST(sum(n) AS bigint) "
+                  "FROM usage WHERE day = $1 GROUP BY project_id, kind ORDER BY project_id, kind",
+                  args, FZ_ARRAY_LEN(args), &rows, err);
+    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
+        list = store_grow(arena, list, n, &room, sizeof(*list));
+        if (!list)
+            return fz_arena_fail(arena, err);
+        list[n++] = (struct store_usage){.project_id = sql_col_int(&rows, 0),
+                                         .kind = (enum store_usage_kind)sql_col_int(&rows, 1),
+                                         .bytes = (uint64_t)sql_col_int(&rows, 2),
+                                         .n = (uint64_t)sql_col_int(&rows, 3)};
+    }
+    if (code != FZ_OK)
+        return code;
+    *ret = list;
+    *ret_n = n;
+    *ret_day = now / DAY_MS;
+    *ret_left_ms = DAY_MS - now % DAY_MS;
+    return FZ_OK;
+}
+
+enum fz_code
+store_usage_forget(struct store *store, struct fz_error *err)
+{
+    int64_t now = 0;
+    enum fz_code code = sql_now(store->sql, &now, err);
+    if (code != FZ_OK)
+        return code;
+    const struct sql_value args[] = {sql_int(now / DAY_MS - STORE_USAGE_DAYS)};
+    return sql_exec(store->sql, "DELETE FROM usage WHERE day < $1", args, FZ_ARRAY_LEN(args), NULL,
+                    err);
+}

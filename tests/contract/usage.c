@@ -1,0 +1,101 @@
+/*
+ * Usage: what a project has sent today, counted by all connections together.
+ */
+#include "contract.h"
+
+#include <stdio.h>
+
+#include "base/time.h"
+#include "storage/store_usage.h"
+
+static const int64_t DAY = INT64_C(24) * 3600 * 1000;
+
+/* "bytes n" of today; "" without a row. */
+static const char *
+today(struct contract *c, int64_t project, enum store_usage_kind kind)
+{
+    struct store_usage *list;
+    size_t n;
+    int64_t day, left_ms, now_ms = fz_time_now_ms();
+    assert_ok(c, store_usage_today(c->store, &c->arena, &list, &n, &day, &left_ms, &c->err));
+    assert_true(day == now_ms / DAY || day == now_ms / DAY + 1);
+    assert_true(left_ms > 0 && left_ms <= DAY);
+    for (size_t i = 0; i < n; i++) {
+        if (list[i].project_id == project && list[i].kind == kind)
+            return fz_arena_printf(&c->arena, "%d %d", (int)list[i].bytes, (int)list[i].n);
+    }
+    return "";
+}
+
+static void
+test_reports(void **state)
+{
+    struct contract *c = *state;
+    assert_string_equal(today(c, c->project, STORE_USAGE_REPORTS), "");
+    struct store_report_new items[] = {
+        contract_item(c->project, "12345"), contract_item(c->other, "123"),
+        contract_item(c->project, "1234567"), contract_item(c->project, "passing through"),
+        contract_item(4711, "no such project")};
+    items[3].transient = true;
+    assert_ok(c, store_report_insert(c->store, items, 5, &c->err));
+    assert_string_equal(today(c, c->project, STORE_USAGE_REPORTS), "12 2");
+    assert_string_equal(today(c, c->other, STORE_USAGE_REPORTS), "3 1");
+    /* What is known already is not stored again. */
+    items[0].code = FZ_OK;
+    assert_ok(c, store_report_insert(c->store, items, 1, &c->err));
+    assert_true(items[0].is_duplicate);
+    assert_string_equal(today(c, c->project, STORE_USAGE_REPORTS), "12 2");
+    assert_string_equal(today(c, c->project, STORE_USAGE_SYMBOLS), "");
+}
+
+static int
+add_some(struct contract *c, int i, void *user)
+{
+    (void)user;
+    for (int k = 0; k < 20; k++) {
+        struct store_report_new item =
+            contract_item(c->project, fz_arena_printf(&c->arena, "%02d%02d", i, k));
+        if (store_usage_add(c->store, c->project, STORE_USAGE_SYMBOLS, 1000, &c->err) ||
+            store_report_insert(c->store, &item, 1, &c->err))
+            return 1;
+    }
+    return 0;
+}
+
+static void
+test_at_once(void **state)
+{
+    struct contract *c = *state;
+    contract_fork(c, 6, add_some, NULL);
+    assert_string_equal(today(c, c->project, STORE_USAGE_SYMBOLS), "120000 120");
+    assert_string_equal(today(c, c->project, STORE_USAGE_REPORTS), "480 120");
+}
+
+static void
+test_old_days(void **state)
+{
+    struct contract *c = *state;
+    static const char insert[] = "INSERT INTO usage (project_id, day, kind, slot, bytes, n) "
+                                 "SELECT id, 100, 1, 0, 5, 1 FROM projects";
+    contract_sql(c, insert, insert);
+    assert_ok(c, store_usage_add(c->store, c->project, STORE_USAGE_REPORTS, 7, &c->err));
+    /* Yesterday's numbers are not today's. */
+    assert_string_equal(today(c, c->project, STORE_USAGE_REPORTS), "7 1");
+    assert_ok(c, store_usage_forget(c->store, &c->err));
+    assert_string_equal(today(c, c->project, STORE_USAGE_REPORTS), "7 1");
+    /* The old rows are gone: the same ones can be put in again. */
+    contract_sql(c, insert, insert);
+    assert_fails(c, FZ_E_NOT_FOUND,
+                 store_usage_add(c->store, 4711, STORE_USAGE_REPORTS, 7, &c->err));
+}
+
+int
+contract_run_usage(void)
+{
+    const struct CMUnitTest tests[] = {
+        contract_test(test_reports),
+        contract_test(test_at_once),
+        contract_test(test_old_days),
+    };
+    return cmocka_run_group_tests_name("usage", tests, NULL, NULL);
+}

@@ -1,0 +1,275 @@
+#!/usr/bin/env python3
+"""Rate limits and quotas: on every route that takes reports or symbol files, in the form its clients expect.
+
+usage: test_limits.py --framezero BINARY --sample FOLDER [unittest arguments]
+"""
+
+import argparse
+import glob
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(__file__))
+from framezero import Server  # noqa: E402
+import route_requests  # noqa: E402
+
+BINARY = SAMPLE = None
+SOURCE = os.path.join(os.path.dirname(__file__), "..", "..")
+SENTRY = re.compile(r"^/api/(\{project\}/)?(envelope|store|minidump)$")
+
+
+def sample(name):
+    with open(os.path.join(SAMPLE, name), "rb") as f:
+        return f.read()
+
+
+def new_report(n, **more):
+    return json.dumps({"framezero": 1, "addresses": [hex(4096 + n)], "images": [], "tags": {"n": str(n)}, **more})
+
+
+def taking_routes():
+    """{(method, path): what it takes} of the source."""
+    found = {}
+    for path in ["server/api/api.c"] + sorted(glob.glob("server/doors/*.c", root_dir=SOURCE)):
+        with open(os.path.join(SOURCE, path), encoding="utf-8") as f:
+            for row in re.findall(r'\{(\s*\.method = ".*?)\},?\n', f.read(), re.S):
+                cell = dict(re.findall(r'\.(\w+) =\s*"?([^",]+)"?', row))
+                if "takes" in cell:
+                    found[cell["method"], cell["pattern"]] = cell["takes"].strip()
+    return found
+
+
+class EveryRoute(unittest.TestCase):
+    """One request of each kind is allowed; then every route of the kind answers 429."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server(BINARY, workers=1, args=("--limit", "auth_failures=100000"))
+        cls.server.start()
+        cls.requests = {}
+        cls.server.args += ["--upload-wait", "0"]
+        cls.server.terminate()
+        cls.server.start()
+        cls.requests = route_requests.build(cls.server, SAMPLE)
+        cls.server.terminate()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.stop()
+
+    def restart(self, *args):
+        if self.server.process:
+            self.server.terminate()
+        self.server.args = ["--limit", "auth_failures=100000", "--upload-wait", "0", *args]
+        self.server.start()
+
+    def send(self, route, **headers):
+        request = self.requests[route]
+        return self.server.request(route[0], request.path.replace("wait=10", "wait=0"), body=request.body,
+                                   token=request.token, headers={**request.headers, **headers})
+
+    def check_429(self, route, status, answer, limit, scope="key"):
+        self.assertEqual(status, 429, answer)
+        headers = self.server.last_headers
+        self.assertTrue(0 < int(headers["Retry-After"]) <= 3600, headers)
+        self.assertIn("X-Request-Id", headers)
+        path = route[1]
+        if SENTRY.match(path):
+            self.assertIn(limit, answer["detail"])
+            self.assertEqual(headers["X-Sentry-Rate-Limits"],
+                             f"{headers['Retry-After']}:default;error;attachment:{scope}:{limit}")
+            self.assertIn("X-Sentry-Error", headers)
+            self.assertEqual(headers["Access-Control-Allow-Origin"], "*")
+            self.assertIn("x-sentry-rate-limits", headers["Access-Control-Expose-Headers"].lower())
+        elif path.startswith("/api/0/"):
+            self.assertEqual(set(answer), {"detail"})
+            self.assertIn(limit, answer["detail"])
+        elif path == "/symbolicate/v5":
+            self.assertIn(limit, answer["error"])
+        else:
+            self.assertEqual(answer["error"]["code"], "limit")
+            self.assertIn(limit, answer["error"]["message"])
+
+    def test_the_table_is_complete(self):
+        """Every POST that an ingest key may send, and every one with a file of symbols, has a limit."""
+        routes = taking_routes()
+        for path in ("server/api/api.c", *sorted(glob.glob("server/doors/*.c", root_dir=SOURCE))):
+            with open(os.path.join(SOURCE, path), encoding="utf-8") as f:
+                for row in re.findall(r'\{(\s*\.method = ".*?)\},?\n', f.read(), re.S):
+                    cell = dict(re.findall(r'\.(\w+) =\s*"?([^",]+)"?', row))
+                    body = cell.get("body", "")
+                    if cell["method"] == "POST" and body in ("API_BODY_REPORT", "API_BODY_ENVELOPE",
+                                                             "API_BODY_SYMBOLS", "API_BODY_CHUNKS"):
+                        self.assertIn((cell["method"], cell["pattern"]), routes)
+        self.assertGreater(len(routes), 20)
+
+    def test_per_key(self):
+        self.restart("--limit", "events_per_minute=1")
+        first = {}
+        for route, takes in taking_routes().items():
+            kind = {"API_TAKES_ENVELOPES": "API_TAKES_REPORTS"}.get(takes, takes)
+            # The ingest key and the admin token are two senders.
+            who = (kind, self.requests[route].token, route[1].startswith(("/api/v1", "/api/0")))
+            status, answer = self.send(route)
+            if status != 429:
+                first.setdefault(who, []).append(route)
+            status, answer = self.send(route)
+            with self.subTest(route=route):
+                self.check_429(route, status, answer, "events_per_minute")
+        # No more than one of a kind and sender passed; other requests are not touched.
+        for who, passed in first.items():
+            self.assertLessEqual(len(passed), 1, (who, passed))
+        self.assertEqual(self.server.request("GET", "/api/v1/reports")[0], 200)
+        self.assertEqual(self.server.request("POST", "/api/v1/symbols/known", body='{"uuids":[]}')[0], 200)
+        metrics = self.server.request("GET", "/metrics", token=None)[1].decode()
+        count = int(re.search(r'framezero_requests_limited_total\{by="key"\} (\d+)', metrics).group(1))
+        self.assertGreater(count, 20)
+
+    def test_per_address(self):
+        self.restart("--limit", "events_per_minute_address=1", "--trusted-proxies", "127.0.0.1")
+        for n, (route, takes) in enumerate(taking_routes().items()):
+            client = {"X-Forwarded-For": f"203.0.113.{n + 1}"}
+            with self.subTest(route=route):
+                self.assertNotEqual(self.send(route, **client)[0], 429)
+                status, answer = self.send(route, **client)
+                self.check_429(route, status, answer, "events_per_minute_address")
+        # A neighbour in the same /64 is the same sender; another address is not, and loopback has no limit.
+        one, other = {"X-Forwarded-For": "2001:db8::1"}, {"X-Forwarded-For": "2001:db8::2"}
+        post = ("POST", "/api/v1/reports")
+        self.assertNotEqual(self.send(post, **one)[0], 429)
+        self.assertEqual(self.send(post, **other)[0], 429)
+        self.assertNotEqual(self.send(post, **{"X-Forwarded-For": "2001:db8:0:1::1"})[0], 429)
+        for _ in range(5):
+            self.assertNotEqual(self.send(post)[0], 429)
+        # Requests that were refused for their token use nothing up.
+        client = {"X-Forwarded-For": "198.51.100.7"}
+        for _ in range(5):
+            status, _ = self.server.request("POST", post[1], body=b"{}", token="wrong", headers=client)
+            self.assertEqual(status, 401)
+        self.assertNotEqual(self.send(post, **client)[0], 429)
+
+    def test_no_limit(self):
+        self.restart("--limit", "events_per_minute=0", "--limit", "events_per_minute_address=0")
+        for route in taking_routes():
+            for _ in range(3):
+                self.assertNotEqual(self.send(route)[0], 429, route)
+
+    def test_before_the_body(self):
+        """A sender over its limit is told so before it has sent its gigabytes."""
+        self.restart("--limit", "events_per_minute=1")
+        self.send(("POST", "/api/v1/symbols"))
+        with socket.create_connection(("127.0.0.1", self.server.port), timeout=20) as wire:
+            wire.sendall(f"POST /api/v1/symbols HTTP/1.1\r\nHost: a\r\nContent-Length: 4000000000\r\n"
+                         f"Authorization: Bearer {self.server.admin_token}\r\n\r\nPK".encode())
+            self.assertTrue(wire.recv(4096).startswith(b"HTTP/1.1 429 "))
+
+
+class Quotas(unittest.TestCase):
+    def post_until_429(self, server, start, most=200, path="/api/v1/reports"):
+        for n in range(start, start + most):
+            status, answer = server.request("POST", path, body=new_report(n), token="ingest")
+            if status == 429:
+                return n - start, answer
+            self.assertEqual(status, 202, answer)
+        raise AssertionError(f"{most} reports, and no quota was reached")
+
+    def usage(self, server):
+        return server.request("GET", "/api/v1/project")[1]["usage"]
+
+    def test_reports(self):
+        size = len(new_report(10))
+        with Server(BINARY, workers=0, args=("--limit", f"report_bytes_per_day={5 * size}")) as server:
+            n, answer = self.post_until_429(server, 10)
+            self.assertEqual(n, 5)
+            self.assertIn("report_bytes_per_day", answer["error"]["message"])
+            self.assertTrue(0 < int(server.last_headers["Retry-After"]) <= 3600)
+            used = self.usage(server)
+            self.assertEqual(used["reports"], {"n": 5, "bytes": 5 * size, "limit": 5 * size})
+            self.assertRegex(used["until"], r"T00:00:00\.000Z$")
+            metrics = server.request("GET", "/metrics", token=None)[1].decode()
+            self.assertIn(f'framezero_project_usage_bytes{{project="1",kind="reports"}} {5 * size}\n', metrics)
+            self.assertIn('framezero_requests_limited_total{by="quota"} 1\n', metrics)
+            # Sentry's SDKs are told that it is the project's; sessions are not concerned.
+            url = f"/api/1/envelope/?sentry_key={server.ingest_key}"
+            event = b'{}\n{"type":"event"}\n{"message":"m"}\n'
+            self.assertEqual(server.request("POST", url, body=event, token=None)[0], 429)
+            self.assertRegex(server.last_headers["X-Sentry-Rate-Limits"],
+                             r"^\d+:default;error;attachment:project:report_bytes_per_day$")
+            session = b'{}\n{"type":"session"}\n{"sid":"c0ffee00c0ffee00c0ffee00c0ffee00","status":"ok"}\n'
+            self.assertEqual(server.request("POST", url, body=session, token=None)[0], 200)
+            # Symbols are counted by themselves, other projects too; reading goes on.
+            self.assertIn(server.request("POST", "/api/v1/symbols/known", body='{"uuids":[]}')[0], (200,))
+            for args in (["project", "create", "other"], ["token", "create", "--scope", "ingest", "--project", "other"]):
+                done = subprocess.run([BINARY, *args, *server.where], capture_output=True, text=True, check=True)
+            other = done.stdout.split()[-1]
+            self.assertEqual(server.request("POST", "/api/v1/reports", body=new_report(10), token=other)[0], 202)
+            # A restart forgets nothing.
+            server.terminate()
+            server.start()
+            self.assertEqual(server.request("POST", "/api/v1/reports", body=new_report(99), token="ingest")[0], 429)
+            self.assertEqual(self.usage(server)["reports"]["n"], 5)
+
+    def test_duplicates_are_free(self):
+        size = len(new_report(10))
+        with Server(BINARY, workers=0, args=("--limit", f"report_bytes_per_day={3 * size}")) as server:
+            for _ in range(10):
+                self.assertEqual(server.request("POST", "/api/v1/reports", body=new_report(10), token="ingest")[0], 202)
+            self.assertEqual(self.usage(server)["reports"]["n"], 1)
+
+    def test_symbols(self):
+        body = sample("Demo.dSYM.zip")
+        with Server(BINARY, workers=1, args=("--limit", f"symbol_bytes_per_day={2 * len(body)}")) as server:
+            for n in range(2):
+                self.assertEqual(server.request("POST", "/api/v1/symbols", body=body)[0], 201)
+            status, answer = server.request("POST", "/api/v1/symbols", body=body)
+            self.assertEqual(status, 429)
+            self.assertIn("symbol_bytes_per_day", answer["error"]["message"])
+            self.assertEqual(self.usage(server)["symbols"], {"n": 2, "bytes": 2 * len(body), "limit": 2 * len(body)})
+            for route, request in route_requests.symbols(server.admin_token, body, b"x").items():
+                if taking_routes().get(route) == "API_TAKES_SYMBOLS":
+                    status, _ = server.request(route[0], request.path, body=request.body, token=request.token,
+                                               headers=request.headers)
+                    self.assertEqual(status, 429, route)
+            self.assertEqual(server.request("POST", "/api/v1/reports", body=new_report(1), token="ingest")[0], 202)
+
+    @unittest.skipUnless(os.environ.get("FRAMEZERO_TEST_POSTGRESQL"), "two servers need PostgreSQL")
+    def test_two_servers(self):
+        size = len(new_report(10))
+        limit = ("--limit", f"report_bytes_per_day={6 * size}")
+        with Server(BINARY, workers=0, args=limit) as one:
+            key = one.ingest_key
+            with Server(BINARY, workers=0, args=limit, database=one.database) as two:
+                for n in range(3):
+                    self.assertEqual(one.request("POST", "/api/v1/reports", body=new_report(10 + n), token=key)[0], 202)
+                    self.assertEqual(two.request("POST", "/api/v1/reports", body=new_report(20 + n), token=key)[0], 202)
+                # Each has taken half of it; both know at the latest a moment later.
+                for server in (one, two):
+                    end = time.monotonic() + 20
+                    while self.usage_of(server, one)["reports"]["n"] != 6:
+                        self.assertLess(time.monotonic(), end)
+                        time.sleep(0.05)
+                    status, _ = server.request("POST", "/api/v1/reports", body=new_report(50), token=key)
+                    self.assertEqual(status, 429)
+
+    def usage_of(self, server, first):
+        return server.request("GET", "/api/v1/project", token=first.admin_token)[1]["usage"]
+
+
+def main():
+    global BINARY, SAMPLE
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--framezero", required=True)
+    parser.add_argument("--sample", required=True)
+    options, rest = parser.parse_known_args()
+    BINARY, SAMPLE = os.path.abspath(options.framezero), options.sample
+    unittest.main(argv=[sys.argv[0], *rest])
+
+
+if __name__ == "__main__":
+    main()
