@@ -102,6 +102,15 @@ make_folders(const char *path, struct fz_error *err)
 
 /* ---- temporary files ---- */
 
+/* From errno. That the store's own folder is missing is not the caller's NOT_FOUND. */
+static enum fz_code
+fail_place(struct fz_error *err, const char *what, const struct blob_store *blobs)
+{
+    struct fz_error own;
+    enum fz_code code = fz_fail_errno(&own, "%s %s", what, blobs->dir);
+    return fz_fail(err, code == FZ_E_NOT_FOUND ? FZ_E_UNAVAILABLE : code, "%s", own.text);
+}
+
 enum fz_code
 blob_temp(struct blob_store *blobs, int *ret_fd, struct fz_error *err)
 {
@@ -115,7 +124,7 @@ blob_temp(struct blob_store *blobs, int *ret_fd, struct fz_error *err)
             unlink(path);
     }
     if (fd < 0)
-        return fz_fail_errno(err, "cannot make a temporary file in %s", blobs->dir);
+        return fail_place(err, "cannot make a temporary file in", blobs);
     *ret_fd = fd;
     return FZ_OK;
 }
@@ -207,7 +216,7 @@ copy_fd(const struct blob_store *blobs, int fd, const char *path, struct fz_erro
     snprintf(temp, sizeof(temp), "%s/tmp/XXXXXX", blobs->dir);
     FZ_CLEANUP(fz_closep) int to = mkostemp(temp, O_CLOEXEC);
     if (to < 0)
-        return fz_fail_errno(err, "cannot make a temporary file in %s", blobs->dir);
+        return fail_place(err, "cannot make a temporary file in", blobs);
     uint64_t size;
     enum fz_code code = read_all(fd, on_copy, &to, &size, err);
     if (code == FZ_OK)
@@ -301,7 +310,7 @@ blob_space(struct blob_store *blobs, uint64_t *ret_free, uint64_t *ret_total, st
 {
     struct statvfs fs;
     if (statvfs(blobs->dir, &fs) != 0)
-        return fz_fail_errno(err, "cannot ask for the free space of %s", blobs->dir);
+        return fail_place(err, "cannot ask for the free space of", blobs);
     *ret_free = (uint64_t)fs.f_bavail * fs.f_frsize;
     *ret_total = (uint64_t)fs.f_blocks * fs.f_frsize;
     return FZ_OK;

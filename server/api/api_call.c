@@ -128,6 +128,16 @@ api_answer(struct api_call *call, int status, const struct fz_buffer *json, stru
     return code;
 }
 
+const char *
+api_stored_error(const char *text)
+{
+    /* A job that failed on our side has left in the database what its worker was told. */
+    if (text &&
+        (strstr(text, "database") || strstr(text, " /") || *text == '/' || strstr(text, "blob")))
+        return "an internal error; the log of the workers has it";
+    return text;
+}
+
 enum fz_code
 api_count_upload(struct api_call *call, uint64_t bytes, struct fz_error *err)
 {

@@ -116,6 +116,9 @@ FZ_MUST_CHECK enum fz_code api_find_project(struct api_call *call, const char *n
 FZ_MUST_CHECK enum fz_code api_admit(struct api *api, struct http_request *request,
                                      const struct api_grant *grant, enum api_takes takes,
                                      int *ret_status, struct fz_error *err);
+/* Why a job failed, as its row has it, in words that a client may see: no host, no path. NULL stays
+ * NULL. */
+const char *api_stored_error(const char *text);
 /* An upload of the call's project was taken in: it counts for the quota. */
 FZ_MUST_CHECK enum fz_code api_count_upload(struct api_call *call, uint64_t bytes,
                                             struct fz_error *err);

@@ -286,7 +286,7 @@ append_summary(struct fz_buffer *out, const struct store_report *report)
         api_json_close(out, '}');
     }
     api_json_u64(out, "missing", report->n_missing);
-    api_json_text(out, "error", report->error);
+    api_json_text(out, "error", api_stored_error(report->error));
     api_json_close(out, '}');
 }
 

@@ -33,7 +33,7 @@ answer_columns(struct api_call *call, const struct store_report *columns, int st
     api_json_text(&out, "status", columns->status);
     api_json_text(&out, "format", columns->format);
     api_json_time(&out, "received", columns->received_ms);
-    api_json_text(&out, "error", columns->error);
+    api_json_text(&out, "error", api_stored_error(columns->error));
     if (n_notes) {
         api_json_open(&out, "notes", '[');
         for (size_t i = 0; i < n_notes; i++)
@@ -101,7 +101,7 @@ api_answer_report(struct api_call *call, const struct store_report *columns, str
             return answer_columns(call, columns, status, err);
         return fz_fail(err, FZ_E_CONFLICT, "report %s has no result in this format: it is %s%s%s",
                        columns->id, columns->status, columns->error ? ": " : "",
-                       columns->error ? columns->error : "");
+                       columns->error ? api_stored_error(columns->error) : "");
     }
     /* A report that is being done again shows what it was, but not as if that were the end. */
     if (format != API_FORMAT_JSON || is_queued)

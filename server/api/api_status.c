@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "server/api/api_json.h"
 #include "server/api/api_openapi.h"
 #include "server/api/api_private.h"
@@ -38,7 +39,10 @@ check_database(struct api *api, char ret[TEXT])
     if (!code)
         code = store_ping(store, &err);
     api_store_put(api, store);
-    snprintf(ret, TEXT, "%s", code ? err.text : "ok");
+    /* Anybody may ask: where the database is stays in the log. */
+    if (code)
+        fz_log(FZ_LOG_WARN, "readyz", "database: %s", err.text);
+    snprintf(ret, TEXT, "%s", code ? "it does not answer" : "ok");
 }
 
 static void
@@ -54,9 +58,10 @@ check_disk(struct api *api, char ret[TEXT])
     struct fz_error err;
     uint64_t free_bytes = 0, total = 0;
     snprintf(ret, TEXT, "ok");
-    if (blob_space(api->blobs, &free_bytes, &total, &err))
-        snprintf(ret, TEXT, "%s", err.text);
-    else if (free_bytes < DISK_FREE_MIN)
+    if (blob_space(api->blobs, &free_bytes, &total, &err)) {
+        fz_log(FZ_LOG_WARN, "readyz", "disk: %s", err.text);
+        snprintf(ret, TEXT, "the free space is not known");
+    } else if (free_bytes < DISK_FREE_MIN)
         snprintf(ret, TEXT, "only %llu MiB are free", (unsigned long long)(free_bytes >> 20));
 }
 
@@ -81,7 +86,7 @@ api_readyz(void *app, struct http_request *request)
     if (why[0]) {
         struct fz_error err;
         fz_ignore(fz_fail(&err, FZ_E_UNAVAILABLE, "not ready: %s", why)); /* only fills err */
-        http_respond_error_status(request, 503, &err, fz_buffer_cstr(&out));
+        http_respond_public(request, 503, &err, fz_buffer_cstr(&out));
         return;
     }
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer whole = fz_buffer_make(0);

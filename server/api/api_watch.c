@@ -38,7 +38,7 @@ api_upload_json(const struct store_upload *upload, struct fz_buffer *out, struct
     if (strcmp(upload->state, "failed") == 0) {
         api_json_open(out, "error", '{');
         api_json_text(out, "code", fz_code_name((enum fz_code)upload->error_code));
-        api_json_text(out, "message", upload->error ? upload->error : "");
+        api_json_text(out, "message", upload->error ? api_stored_error(upload->error) : "");
         api_json_close(out, '}');
     }
     api_json_close(out, '}');
@@ -77,10 +77,10 @@ answer_deadline(struct api_call *call, const struct api_wait *wait)
         fz_ignore(fz_fail(&err, FZ_E_UNAVAILABLE,
                           "no worker had time for the report; POST it to /api/v1/reports to have "
                           "it kept and done later"));
-        http_respond_error(wait->request, &err);
+        http_respond_public(wait->request, 503, &err, NULL);
         break;
     case API_WAIT_CHECK: /* it has answered, unless the database is away */
-        fz_ignore(fz_fail(&err, FZ_E_UNAVAILABLE, "the database cannot be asked just now"));
+        fz_ignore(fz_fail(&err, FZ_E_UNAVAILABLE, "the database is not available; try again"));
         http_respond_error(wait->request, &err);
         break;
     }
@@ -129,7 +129,8 @@ check_transient(struct api_call *call, const struct api_wait *wait, bool *ret_do
         return FZ_OK;
     if (!code && result.len == 0)
         code = fz_fail(err, FZ_E_MALFORMED, "%s",
-                       columns.error ? columns.error : "the report could not be read");
+                       columns.error ? api_stored_error(columns.error)
+                                     : "the report could not be read");
     if (!code && wait->finished)
         code = wait->finished(call, result, err);
     else if (!code)
@@ -151,7 +152,12 @@ check_upload(struct api_call *call, const struct api_wait *wait, bool *ret_done,
         enum fz_code cause = upload.error_code > FZ_OK && upload.error_code <= FZ_E_INTERNAL
                                  ? (enum fz_code)upload.error_code
                                  : FZ_E_INTERNAL;
-        return fz_fail(err, cause, "%s", upload.error ? upload.error : "the upload failed");
+        struct fz_error why;
+        fz_ignore(fz_fail(&why, cause, "%s",
+                          upload.error ? api_stored_error(upload.error) : "the upload failed"));
+        http_respond_public(wait->request, fz_code_http_status(cause), &why, NULL);
+        *ret_done = true;
+        return FZ_OK;
     }
     *ret_done = true;
     http_respond_json(wait->request, 201, fz_span_cstr(upload.result));

@@ -137,7 +137,9 @@ judge_upload(struct api_call *call, struct sentry_file *file, const struct store
     } else if (strcmp(upload.state, "done") == 0) {
         code = judge_done(call, file, &upload, err);
     } else if (is_recent(known->created_ms)) {
-        code = fail_file(call, file, upload.error ? upload.error : "it could not be read", err);
+        code =
+            fail_file(call, file,
+                      upload.error ? api_stored_error(upload.error) : "it could not be read", err);
     }
     return code;
 }

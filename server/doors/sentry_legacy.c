@@ -71,7 +71,8 @@ check(struct api_call *call, void *user, bool is_late, bool *ret_done, struct fz
     if (code || (strcmp(upload.state, "queued") == 0 && !is_late))
         return code;
     if (strcmp(upload.state, "failed") == 0)
-        return fz_fail(err, FZ_E_MALFORMED, "%s", upload.error ? upload.error : "it failed");
+        return fz_fail(err, FZ_E_MALFORMED, "%s",
+                       upload.error ? api_stored_error(upload.error) : "it failed");
     code = answer_files(call, &upload, err);
     *ret_done = !code;
     return code;

@@ -111,7 +111,8 @@ refuse(const struct store_upload *upload, struct fz_error *err)
                             : FZ_E_INTERNAL;
     if (code == FZ_E_UNSUPPORTED)
         code = FZ_E_MALFORMED;
-    return fz_fail(err, code, "%s", upload->error ? upload->error : "the upload failed");
+    return fz_fail(err, code, "%s",
+                   upload->error ? api_stored_error(upload->error) : "the upload failed");
 }
 
 static enum fz_code

@@ -150,6 +150,11 @@ void http_respond_error_status(struct http_request *request, int status, const s
 void http_answer_within(struct http_request *request, int64_t ms);
 /* What to answer with in place of that 503: JSON, copied. */
 void http_set_fallback(struct http_request *request, int status, struct fz_span json);
+/* UNAVAILABLE, NO_MEMORY and INTERNAL come from inside the server: their text may name hosts and
+ * paths, so it goes to the log, and the client gets a fixed one. This one sends the text as it is,
+ * for errors that were written for the client. */
+void http_respond_public(struct http_request *request, int status, const struct fz_error *err,
+                         const char *detail_json);
 /* A header for the answer that will be given; before http_respond*(). Copied. */
 void http_add_header(struct http_request *request, const char *name, const char *value);
 /* The request's name in the log and in X-Request-Id of its answer: 1 to 64 plain characters. */

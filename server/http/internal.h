@@ -258,6 +258,11 @@ bool http_request_id_is_sane(const char *text);
 void http_request_id_make(struct http_request *request);
 void http_request_id_take(struct http_request *request);
 
+/* public.c */
+/* The error as a client may see it: what came from inside the server is logged, and replaced. */
+void http_public_error(const struct http_request *request, const struct fz_error *err,
+                       struct fz_error *ret);
+
 /* cors.c */
 /* Add what pages of other origins need to read the answer; the route is known. */
 void http_cors_answer(struct http_request *request);

@@ -297,11 +297,20 @@ http_respond_json(struct http_request *request, int status, struct fz_span json)
 }
 
 void
-http_respond_error_status(struct http_request *request, int status, const struct fz_error *err,
-                          const char *detail_json)
+http_respond_public(struct http_request *request, int status, const struct fz_error *err,
+                    const char *detail_json)
 {
     http_answer_error(request, status, err, detail_json);
     http_server_hand_back(request);
+}
+
+void
+http_respond_error_status(struct http_request *request, int status, const struct fz_error *err,
+                          const char *detail_json)
+{
+    struct fz_error shown;
+    http_public_error(request, err, &shown);
+    http_respond_public(request, status, &shown, detail_json);
 }
 
 void

@@ -140,8 +140,10 @@ class WithoutWorkers(unittest.TestCase):
         described = self.expect(200, "GET", "/api/v1/openapi.json", token=None)
         named = {p["name"] for p in described["paths"]["/api/v1/reports"]["get"]["parameters"]}
         message = self.expect(400, "GET", "/api/v1/reports?colour=red")["error"]["message"]
-        known = set(message.partition("known are ")[2].split(", "))
-        self.assertEqual(named | {"issue"}, known)
+        self.assertIn("unknown parameter 'colour'", message)
+        for name in named:
+            _, answer = self.server.request("GET", f"/api/v1/reports?{name}=1")
+            self.assertNotIn("unknown parameter", json.dumps(answer), name)
 
     def test_ways_to_give_a_token(self):
         key, read = self.tokens["ingest"], self.tokens["read"]
@@ -275,8 +277,12 @@ class WithoutWorkers(unittest.TestCase):
         self.assertIn("# TYPE", metrics)
         for line in metrics.splitlines():
             self.assertRegex(line, r'^(# (HELP|TYPE) .*|[a-z_:]+(\{[^}]*\})? [0-9.e+-]+)$')
-        queued = re.search(r'(?m)^framezero_jobs\{state="waiting"\} (\d+)$', metrics)
-        self.assertGreater(int(queued.group(1)), 0)
+        # What is counted in the database is counted every two seconds at most.
+        end = time.monotonic() + 20
+        while not re.search(r'(?m)^framezero_jobs\{state="waiting"\} [1-9]', metrics):
+            self.assertLess(time.monotonic(), end, metrics)
+            time.sleep(0.05)
+            metrics = self.expect(200, "GET", "/metrics", token=None).decode()
 
     def test_command_mistakes(self):
         for args, status, words in (

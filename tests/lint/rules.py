@@ -165,8 +165,8 @@ def check_functions(files):
 # What only Linux has, or glibc, and where it may be used: behind base/platform.h, and in the rooms of the server, which
 # runs on Linux. Everything else is also built for macOS and with musl.
 LINUX_ROOMS = ("base/platform_linux.c", "storage/", "server/http/", "server/api/", "server/doors/", "server/worker/",
-               "server/metrics.c", "server/program.c", "server/serve_", "server/supervis", "server/cmd_serve.c", "server/cmd_worker.c",
-               "server/cmd_child.c")
+               "server/metrics.c", "server/metrics_process.c", "server/program.c", "server/serve_", "server/supervis",
+               "server/cmd_serve.c", "server/cmd_worker.c", "server/cmd_child.c")
 # Of those rooms, what the command line uses too (fz_local and fz_http_client in their CMakeLists.txt).
 PORTABLE_FILES = ("server/http/client.", "server/http/origins.",
                   "server/worker/archive.", "server/worker/image_map.", "server/worker/local",

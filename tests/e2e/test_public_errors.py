@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""What goes wrong inside the server stays in its log: nobody learns a host, a port or a path from an answer.
+
+usage: test_public_errors.py --framezero BINARY --sample FOLDER [unittest arguments]
+
+A PostgreSQL that is stopped needs FRAMEZERO_TEST_POSTGRESQL; the rest runs on SQLite.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import socket
+import sys
+import threading
+import time
+import unittest
+import urllib.parse
+
+sys.path.insert(0, os.path.dirname(__file__))
+from framezero import Server, new_database  # noqa: E402
+import route_requests  # noqa: E402
+
+BINARY = SAMPLE = None
+
+
+class Relay:
+    """A TCP port before PostgreSQL's socket, so that the database can go away without its neighbours."""
+
+    def __init__(self, folder, port):
+        self.target = os.path.join(folder, f".s.PGSQL.{port}")
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.pairs = []
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            server = socket.socket(socket.AF_UNIX)
+            try:
+                server.connect(self.target)
+            except OSError:
+                client.close()
+                server.close()
+                continue
+            self.pairs += [client, server]
+            for one, other in ((client, server), (server, client)):
+                threading.Thread(target=self.copy, args=(one, other), daemon=True).start()
+
+    @staticmethod
+    def copy(one, other):
+        try:
+            while data := one.recv(65536):
+                other.sendall(data)
+        except OSError:
+            pass
+        for end in (one, other):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def stop(self):
+        self.listener.shutdown(socket.SHUT_RDWR)  # or accept() goes on
+        self.listener.close()
+        for end in self.pairs:
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+            end.close()
+
+
+class StoppedDatabase(unittest.TestCase):
+    @unittest.skipUnless(os.environ.get("FRAMEZERO_TEST_POSTGRESQL"), "needs PostgreSQL")
+    def test_stopped(self):
+        real = urllib.parse.urlsplit(new_database())
+        query = dict(urllib.parse.parse_qsl(real.query))
+        relay = Relay(query["host"], real.port or query.get("port", 5432))
+        url = f"postgresql://{real.username}@127.0.0.1:{relay.port}{real.path}"
+        with Server(BINARY, workers=0, database=url, args=("--upload-wait", "0")) as server:
+            requests = route_requests.build(server, SAMPLE)
+            relay.stop()
+            secrets = (str(relay.port), real.username + "@", real.path[1:], "Connection refused",
+                       "connection to server", server.data)
+            seen = set()
+            for (method, pattern), request in requests.items():
+                status, answer = server.request(method, request.path, body=request.body, token=request.token,
+                                                headers={**request.headers, "X-Request-Id": f"stopped-{len(seen)}"})
+                text = answer.decode(errors="replace") if isinstance(answer, bytes) else json.dumps(answer)
+                seen.add(status)
+                with self.subTest(method=method, pattern=pattern):
+                    for secret in secrets:
+                        self.assertNotIn(secret, text)
+                        self.assertNotIn(secret, str(server.last_headers))
+            self.assertIn(503, seen)
+            end = time.monotonic() + 20
+            while server.request("GET", "/readyz", token=None)[0] != 503:
+                self.assertLess(time.monotonic(), end)
+                time.sleep(0.05)
+            status, answer = server.request("GET", "/readyz", token=None)
+            self.assertEqual(answer["error"]["message"], "not ready: database: it does not answer")
+            status, answer = server.request("POST", "/api/v1/reports", body=requests["POST", "/api/v1/reports"].body,
+                                            token="ingest", headers={"X-Request-Id": "find-me"})
+            self.assertEqual(status, 503)
+            self.assertEqual(server.last_headers["X-Request-Id"], "find-me")
+            self.assertIn("Retry-After", server.last_headers)
+            self.assertIn("the database ", answer["error"]["message"])
+            self.assertEqual(server.request("GET", "/healthz", token=None)[0], 200)
+            # Metrics of the process itself are still there.
+            metrics = server.request("GET", "/metrics", token=None)[1].decode()
+            self.assertIn("process_open_fds", metrics)
+            # The operator finds the cause.
+            self.assertIn(str(relay.port), server.log())
+
+
+class LostFolder(unittest.TestCase):
+    def test_no_path(self):
+        with Server(BINARY, workers=1) as server:
+            with open(os.path.join(SAMPLE, "Demo.dSYM.zip"), "rb") as f:
+                body = f.read()
+            shutil.rmtree(os.path.join(server.data, "blobs"))
+            with open(os.path.join(server.data, "blobs"), "wb"):
+                pass  # so that the folder cannot be made again
+            form = route_requests.form(("dsym", "Demo.zip", body))
+            key = server.admin_token
+            for path, sent, headers in (("/api/v1/symbols", body, {}), ("/symbol", form, {
+                    **route_requests.FORM, "X-APP-LICENSE-KEY": key}), ("/readyz", None, {}), ("/metrics", None, {})):
+                status, answer = server.request("POST" if sent else "GET", path, body=sent,
+                                                headers={**headers, "X-Request-Id": "lost-folder"})
+                text = answer.decode() if isinstance(answer, bytes) else json.dumps(answer)
+                with self.subTest(path=path):
+                    self.assertNotIn(server.data, text)
+                    self.assertNotIn("Not a directory", text)
+                    if sent:
+                        self.assertIn(status, (500, 503), text)
+            self.assertIn("lost-folder", server.log())
+
+
+def main():
+    global BINARY, SAMPLE
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--framezero", required=True)
+    parser.add_argument("--sample", required=True)
+    options, rest = parser.parse_known_args()
+    BINARY, SAMPLE = os.path.abspath(options.framezero), options.sample
+    unittest.main(argv=[sys.argv[0], *rest])
+
+
+if __name__ == "__main__":
+    main()
