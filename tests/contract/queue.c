@@ -149,6 +149,59 @@ test_retries_keep_their_priority(void **state)
     contract_claim(c, late[1]);
 }
 
+/* Leases and back-offs that end further ahead than any can were made by another clock. */
+static void
+test_times_of_another_clock(void **state)
+{
+    struct contract *c = *state;
+    static const char later[] = "UPDATE jobs SET due_ms = due_ms + 86400000 WHERE due_ms > 0";
+    char id[1][STORE_ID_TEXT];
+    post(c, c->project, 1, id);
+    struct store_job first = contract_claim(c, id[0]), job;
+    assert_int_equal(contract_claim_all(c, &job, 1), 0);
+    contract_sql(c, later, later);
+    job = contract_claim(c, id[0]);
+    assert_fails(c, FZ_E_CONFLICT, contract_finish(c, &first, NULL));
+    assert_ok(c, store_job_fail(c->store, &job, FZ_E_UNAVAILABLE, "x", false, &c->err));
+    assert_int_equal(contract_claim_all(c, &first, 1), 0);
+    contract_sql(c, later, later);
+    contract_claim(c, id[0]);
+}
+
+static bool
+nobody(void *user, const char *worker)
+{
+    (void)user;
+    (void)worker;
+    return false;
+}
+
+/* After a reboot the machine counts anew: what it said before does not hold, and nothing is young. */
+static void
+test_another_boot(void **state)
+{
+    struct contract *c = *state;
+    char ids[3][STORE_ID_TEXT];
+    struct store_job job;
+    uint64_t n = 0;
+    if (strcmp(store_engine(c->store), "sqlite") != 0)
+        skip(); /* its clock is a calendar */
+    assert_ok(c, store_job_reclaim(c->store, nobody, NULL, &n, &c->err));
+    post(c, c->project, 3, ids);
+    contract_claim(c, ids[0]);
+    job = contract_claim(c, ids[1]);
+    assert_ok(c, store_job_fail(c->store, &job, FZ_E_UNAVAILABLE, "x", false, &c->err));
+    static const char reboot[] =
+        "UPDATE queue_clock SET boot = 'earlier'; UPDATE jobs SET queued_ms = queued_ms - 50000, "
+        "since_ms = since_ms + 3000000, due_ms = CASE WHEN due_ms > 0 THEN due_ms + 300000 ELSE 0 "
+        "END";
+    contract_sql(c, reboot, reboot);
+    assert_ok(c, store_job_reclaim(c->store, nobody, NULL, &n, &c->err));
+    assert_in_range(counts(c).oldest_ms, 50000, 150000);
+    struct store_job jobs[8];
+    assert_int_equal(contract_claim_all(c, jobs, 8), 3);
+}
+
 /* A project with 40 expensive reports delays another's cheap one by one job. */
 static void
 test_projects_share(void **state)
@@ -327,6 +380,8 @@ contract_run_queue(void)
         contract_test(test_fresh_goes_first),
         contract_test(test_late_is_not_starved),
         contract_test(test_retries_keep_their_priority),
+        contract_test(test_times_of_another_clock),
+        contract_test(test_another_boot),
         contract_test(test_projects_share),
         contract_test(test_equal_projects_take_turns),
         contract_test(test_no_uploads),

@@ -1,0 +1,42 @@
+/*
+ * Preloaded into a server: moves its calendar by as many seconds as the file of CLOCK_SHIM_FILE says
+ * now. What counts from the boot stays as it is.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static long long
+offset_s(void)
+{
+    const char *path = getenv("CLOCK_SHIM_FILE");
+    FILE *file = path ? fopen(path, "re") : NULL;
+    long long offset = 0;
+    if (file && fscanf(file, "%lld", &offset) != 1)
+        offset = 0;
+    if (file)
+        fclose(file);
+    return offset;
+}
+
+int
+clock_gettime(clockid_t clock, struct timespec *ret)
+{
+    long code = syscall(SYS_clock_gettime, clock, ret);
+    if (code == 0 && clock == CLOCK_REALTIME)
+        ret->tv_sec += (time_t)offset_s();
+    return (int)code;
+}
+
+time_t
+time(time_t *ret)
+{
+    struct timespec now = {0, 0};
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (ret)
+        *ret = now.tv_sec;
+    return now.tv_sec;
+}

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""The machine's calendar is set back by a day and forward by a year while reports wait: nothing waits for it.
+
+usage: test_clock.py --framezero BINARY --shim LIBRARY [unittest arguments]
+"""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(__file__))
+from framezero import Server  # noqa: E402
+
+BINARY = SHIM = None
+DAY = 86400
+
+
+def report(number):
+    return json.dumps({"framezero": 1, "addresses": [hex(0x1000 + number)]}).encode()
+
+
+class Clock(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.file = os.path.join(self.folder.name, "offset")
+        self.set(0)
+        env = {"LD_PRELOAD": os.path.abspath(SHIM), "CLOCK_SHIM_FILE": self.file}
+        self.server = Server(BINARY, workers=0, env=env)
+        self.addCleanup(self.server.stop)
+
+    def set(self, seconds):
+        with open(self.file + ".new", "w", encoding="utf-8") as f:
+            f.write(str(seconds))
+        os.replace(self.file + ".new", self.file)
+
+    def start(self, workers):
+        self.server.workers = workers
+        self.server.start()
+
+    def request(self, method, path, body=None):
+        status, answer = self.server.request(method, path, body=body, timeout=60)
+        self.assertLess(status, 300, answer)
+        return answer
+
+    def wait_done(self, report_id, deadline_s=20):
+        end = time.monotonic() + deadline_s
+        while self.request("GET", f"/api/v1/reports/{report_id}")["status"] == "queued":
+            self.assertLess(time.monotonic(), end, "the report is still queued")
+            time.sleep(0.05)
+
+    def oldest(self):
+        text = self.request("GET", "/metrics")
+        text = text.decode() if isinstance(text, bytes) else text
+        line = next(t for t in text.splitlines() if t.startswith("framezero_oldest_job_seconds "))
+        return float(line.split()[1])
+
+    def wait_oldest(self, seconds):
+        end = time.monotonic() + 20
+        while self.oldest() < seconds:
+            self.assertLess(time.monotonic(), end, "the oldest job does not get older")
+            time.sleep(0.05)
+
+    def test_steps_while_it_waits(self):
+        """Queued, the calendar set, then started again with workers."""
+        for step in (-DAY, 400 * DAY):
+            self.set(0)
+            self.start(0)
+            posted = self.request("POST", "/api/v1/reports", report(step))
+            self.wait_oldest(0.3)
+            self.set(step)
+            age = self.oldest()
+            self.assertGreaterEqual(age, 0.3)
+            self.assertLess(age, 120)  # neither a day nor a year
+            self.server.terminate()
+            self.start(1)
+            self.wait_done(posted["id"])
+            self.server.terminate()
+
+    def test_steps_while_it_works(self):
+        self.start(1)
+        for number, step in enumerate((0, -DAY, 400 * DAY, 0, -30 * DAY, 0)):
+            self.set(step)
+            posted = self.request("POST", "/api/v1/reports?wait=20", report(number))
+            self.assertNotEqual(posted["status"], "queued", f"after a step to {step} s")
+            self.request("POST", f"/api/v1/reports/{posted['id']}/reprocess")
+            self.wait_done(posted["id"])
+        self.assertEqual(self.oldest(), 0)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--framezero", required=True)
+    parser.add_argument("--shim", required=True)
+    args, rest = parser.parse_known_args()
+    BINARY, SHIM = args.framezero, args.shim
+    unittest.main(argv=[sys.argv[0], *rest])
