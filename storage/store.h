@@ -372,8 +372,8 @@ FZ_MUST_CHECK enum fz_code store_job_claim(struct store *store, const char *work
                                            struct fz_error *err);
 /* How long a claimed job has run, for the shares of projects. In memory only. */
 void store_job_spent(struct store *store, const struct store_job *job, int64_t spent_us);
-/* Whether this connection leaves uploads to others: they can take minutes, and reports should not
- * find every worker busy with one. */
+/* Whether this connection leaves uploads to others, and reports that are done again where they are
+ * known to take long: what was sent just now should not find every worker busy with one. */
 void store_job_no_uploads(struct store *store, bool no_uploads);
 /* Extend the lease. CONFLICT: it is no longer ours. */
 FZ_MUST_CHECK enum fz_code store_job_heartbeat(struct store *store, const struct store_job *job,

@@ -21,6 +21,8 @@ static const unsigned ATTEMPTS_EVER = 20;
 static const int64_t LEASE_MAX_MS = 10 * 60 * 1000, BACK_OFF_MAX_MS = 4 * 3600 * 1000;
 /* As much work as one claim may take, by what jobs cost lately: others have to wait for its end. */
 static const int64_t HOLD_US = 20 * 1000;
+/* A job that takes longer than this is a long one. */
+static const int64_t LONG_US = 200 * 1000;
 
 enum { CLAIM_MAX = 64, LANES_MAX = 4096, WAKE_AT_ONCE = 64, TURNS = 8 };
 
@@ -147,6 +149,14 @@ goes_before(const struct claim *claim, const struct lane *a, const struct lane *
     return start_a != start_b ? start_a < start_b : a->project_id < b->project_id;
 }
 
+/* Who leaves uploads to others also leaves them what is done again and is known to take long. */
+static bool
+is_left_to_others(const struct store *store, const struct lane *lane)
+{
+    return store->no_uploads && lane->priority != STORE_FRESH &&
+           fair_cost(&store->fair, lane->kind, lane->project_id) > LONG_US;
+}
+
 /* The lane of this kind that is next, and how many of its priority there are; NULL: none. */
 static struct lane *
 choose_lane(const struct claim *claim, int64_t kind, size_t *ret_n)
@@ -154,7 +164,7 @@ choose_lane(const struct claim *claim, int64_t kind, size_t *ret_n)
     struct lane *best = NULL;
     for (size_t i = 0; i < claim->n_lanes; i++) {
         struct lane *lane = &claim->lanes[i];
-        if (lane->kind != kind || lane->is_done)
+        if (lane->kind != kind || lane->is_done || is_left_to_others(claim->store, lane))
             continue;
         if (!best || goes_before(claim, lane, best))
             best = lane;
