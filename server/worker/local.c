@@ -161,9 +161,9 @@ struct naming {
     bool is_thumb;
 };
 
-/* Does a function cover the address, or the byte before it, where it returns to? */
+/* Does a function cover the call before the address, or the address itself if it may be exact? */
 static bool
-has_name(void *user, const struct report_frame *frame)
+has_name(void *user, const struct report_frame *frame, bool may_be_exact)
 {
     const struct naming *naming = user;
     struct sym_frame found[SYM_FRAMES_MAX];
@@ -171,7 +171,7 @@ has_name(void *user, const struct report_frame *frame)
     if (addr < naming->load || addr - naming->load > UINT64_MAX - naming->vmaddr)
         return false;
     addr = addr - naming->load + naming->vmaddr;
-    return sym_index_lookup(naming->index, addr, found, SYM_FRAMES_MAX) > 0 ||
+    return (may_be_exact && sym_index_lookup(naming->index, addr, found, SYM_FRAMES_MAX) > 0) ||
            (addr > 0 && sym_index_lookup(naming->index, addr - 1, found, SYM_FRAMES_MAX) > 0);
 }
 
@@ -242,9 +242,17 @@ name_images(struct local_symbols *symbols, struct report *report, struct fz_aren
             image->arch = named.slices[0]->arch;
         if (!report->arch)
             report->arch = image->arch;
-        report_note(report, arena,
-                    "images: %s has no UUID in the report, the symbols given by that name are used",
-                    image->name);
+        size_t n_all = local_named_find(symbols->files, symbols->n_files, image).n;
+        if (n_all > 1)
+            report_note(report, arena,
+                        "images: %s has no UUID in the report; of %zu symbol files with that name "
+                        "the one of %s is used",
+                        image->name, n_all, named.slices[0]->arch);
+        else
+            report_note(report, arena,
+                        "images: %s has no UUID in the report, the symbols given by that name are "
+                        "used",
+                        image->name);
     }
 }
 
@@ -264,7 +272,7 @@ local_symbols_explain(struct local_symbols *symbols, const struct report *report
     if (fitting.n)
         local_named_write(&fitting, NULL, out);
     else
-        local_named_write(&named, "; none has the architecture of the report", out);
+        local_named_write(&named, "; none of them is of the wanted architecture", out);
 }
 
 enum fz_code

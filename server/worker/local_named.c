@@ -54,7 +54,8 @@ each(const struct report *report, size_t number, const struct report_frame *fram
      local_named_frame_fn fn, void *user)
 {
     for (size_t i = 0; i < n; i++) {
-        if (is_in(report, &frames[i], number) && !fn(user, &frames[i]))
+        bool may_be_exact = i == 0 && frames[i].adjust != REPORT_ADJUST_RETURN;
+        if (is_in(report, &frames[i], number) && !fn(user, &frames[i], may_be_exact))
             return false;
     }
     return true;
@@ -78,7 +79,7 @@ struct fit {
 
 /* Code of 64 bits is loaded above 4 GiB, code of 32 bits below. */
 static bool
-fits_width(void *user, const struct report_frame *frame)
+fits_width(void *user, const struct report_frame *frame, bool may_be_exact FZ_UNUSED)
 {
     const struct fit *fit = user;
     bool is_wide = frame->addr > UINT32_MAX;
@@ -87,14 +88,14 @@ fits_width(void *user, const struct report_frame *frame)
 
 /* Instructions of 64-bit ARM have four bytes. */
 static bool
-fits_alignment(void *user, const struct report_frame *frame)
+fits_alignment(void *user, const struct report_frame *frame, bool may_be_exact FZ_UNUSED)
 {
     const struct fit *fit = user;
     return fit->macho->cputype != SYM_CPU_ARM64 || frame->addr % 4 == 0;
 }
 
 static bool
-fits_size(void *user, const struct report_frame *frame)
+fits_size(void *user, const struct report_frame *frame, bool may_be_exact FZ_UNUSED)
 {
     const struct fit *fit = user;
     return fit->macho->text_vmsize == 0 ||

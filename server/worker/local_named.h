@@ -34,9 +34,10 @@ void local_named_keep_arch(struct local_named *named, const char *arch);
 void local_named_keep_fitting(struct local_named *named, const struct report *report,
                               size_t number);
 
-/* The frames of image `number` one after another; false from fn ends the walk and is
- * returned. */
-typedef bool (*local_named_frame_fn)(void *user, const struct report_frame *frame);
+/* The frames of image `number` one after another; `may_be_exact` for the newest of a thread. False
+ * from fn ends the walk and is returned. */
+typedef bool (*local_named_frame_fn)(void *user, const struct report_frame *frame,
+                                     bool may_be_exact);
 bool local_named_each(const struct report *report, size_t number, local_named_frame_fn fn,
                       void *user);
 

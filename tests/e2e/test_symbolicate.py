@@ -135,10 +135,25 @@ class Symbolicate(unittest.TestCase):
             # None of them: said as well.
             err, _ = missing(high, [arm64], "-arch", "armv7")
             self.assertIn("1 symbol file has that name: arm64 UUID", err)
-            self.assertIn("; none has the architecture of the report", err)
+            self.assertIn("; none of them is of the wanted architecture", err)
             code, out, err = self.run_on(high, "-arch", "m68k")
             self.assertEqual((code, out), (2, ""))
             self.assertIn("'m68k' is not an architecture", err)
+
+    def test_image_by_functions(self):
+        """Two slices for 32 bits: the one that has a function at every frame is taken."""
+        macho = symbol_files.corpus("dsyms", "firebase-armv7-armv7s", "CrashTest.dSYM-DWARF")
+        if not macho:
+            self.skipTest("needs the corpus")
+        with tempfile.TemporaryDirectory() as folder, open(macho, "rb") as f:
+            path = symbol_files.make_dsym(folder, "CrashTest", f.read())
+            code, out, _ = self.run_on("0   CrashTest 0x00091d01 0x8a000 + 32001\n"
+                                       "1   CrashTest 0x0009004d 0x8a000 + 24653\n", "--json", "--dsym", path)
+        report = json.loads(out)
+        names = [frame["symbols"][-1]["function"] for frame in report["threads"][0]["frames"]]
+        self.assertEqual((code, names), (0, ["mach_exception_raise_state", "cls_optional_field_get_packed_size"]))
+        self.assertIn("images: CrashTest has no UUID in the report; of 2 symbol files with that name the one of armv7 "
+                      "is used", report["notes"])
 
     def test_process_is_not_guessed(self):
         """The first image of a plain stack may be any; made-up ends of images do not appear."""
