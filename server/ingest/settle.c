@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/attr.h"
 #include "base/text.h"
@@ -78,9 +79,31 @@ executable_name(const struct report_process *process)
     return base && fz_text_has_prefix(base, process->name) ? base : process->name;
 }
 
+/* Processors as Mach-O calls them; others' words for them vary. */
+static const char *
+settled_arch(const struct report *r)
+{
+    static const struct {
+        const char *word, *arch;
+    } words[] = {{"x86-64", "x86_64"}, {"amd64", "x86_64"},  {"x64", "x86_64"},
+                 {"arm-64", "arm64"},  {"aarch64", "arm64"}, {"arm64-v8a", "arm64"},
+                 {"arm64", "arm64"},   {"x86_64", "x86_64"}, {"i386", "i386"},
+                 {"i486", "i386"},     {"i686", "i386"},     {"x86", "i386"}};
+    const char *arch = NULL;
+    for (size_t i = 0; r->arch && i < FZ_ARRAY_LEN(words) && !arch; i++)
+        arch = strcasecmp(r->arch, words[i].word) == 0 ? words[i].arch : NULL;
+    /* "x86" is said of both widths; only the wider one has such addresses. */
+    for (size_t i = 0; arch && strcmp(arch, "i386") == 0 && i < r->n_images; i++) {
+        if (r->images[i].addr > UINT32_MAX)
+            arch = "x86_64";
+    }
+    return arch ? arch : r->arch;
+}
+
 static void
 settle_names(struct report *r)
 {
+    r->arch = settled_arch(r);
     if (!r->app_name)
         r->app_name = executable_name(&r->process);
     r->os_name = ingest_apple_os_name(r->os_name);

@@ -440,6 +440,8 @@ settle_process(struct report *report, struct fz_arena *arena, struct fz_error *e
                 return fz_arena_fail(arena, err);
         }
     }
+    if (!report->app_name)
+        report->app_name = report->process.name;
     return FZ_OK;
 }
 

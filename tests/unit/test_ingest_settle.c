@@ -249,6 +249,30 @@ test_names(void **state)
     }
 }
 
+/* Mach-O's names of processors. */
+static void
+test_arch(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *word, *addr, *arch;
+    } cases[] = {
+        {"x86", "0x100000000", "x86_64"}, {"x86", "0x1000", "i386"},
+        {"X86-64", "0x1000", "x86_64"},   {"aarch64", "0x1000", "arm64"},
+        {"arm64e", "0x1000", "arm64e"},   {"armv7s", "0x1000", "armv7s"},
+        {"ARM64", "0x1000", "arm64"},     {"riscv", "0x1000", "riscv"},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        char text[256];
+        snprintf(
+            text, sizeof(text),
+            "{\"framezero\":1,\"arch\":\"%s\",\"addresses\":[\"0x1010\"],\"images\":[{\"name\":"
+            "\"Shop\",\"address\":\"%s\"}]}",
+            cases[i].word, cases[i].addr);
+        assert_text(cases[i].word, parse(text).arch, cases[i].arch);
+    }
+}
+
 /* What was thrown, as Apple and the SDKs word it. */
 static void
 test_thrown(void **state)
@@ -286,6 +310,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_terminations, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_banners, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_names, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_arch, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_thrown, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_white_space, set_up, tear_down),
     };

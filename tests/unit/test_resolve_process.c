@@ -147,6 +147,10 @@ test_process(void **state)
             assert_string_equal(s.report.process.name, cases[i].wanted);
         else
             assert_null(s.report.process.name);
+        const char *app = cases[i].app ? cases[i].app : cases[i].wanted;
+        assert_int_equal(!s.report.app_name, !app);
+        if (app)
+            assert_string_equal(s.report.app_name, app);
         sym_index_close(index);
         fz_arena_deinit(&s.arena);
     }
