@@ -30,7 +30,7 @@ target_compile_options(fz_options INTERFACE
   # Texts are cut to their buffers on purpose and said to be so in their contracts.
   $<$<C_COMPILER_ID:GNU>:-Wno-format-truncation>
   # The cleanup and must-check idioms use statement expressions and __typeof__ behind __extension__.
-  $<$<C_COMPILER_ID:Clang>:-Wno-gnu-statement-expression>)
+  $<$<C_COMPILER_ID:Clang,AppleClang>:-Wno-gnu-statement-expression>)
 if(FZ_WERROR)
   target_compile_options(fz_options INTERFACE -Werror)
 endif()
