@@ -110,24 +110,31 @@ api_answer_report(struct api_call *call, const struct store_report *columns, str
     return FZ_OK;
 }
 
+/* With what is noted beside the result: which reports came under the same id. */
+static enum fz_code
+answer_noted(struct api_call *call, const struct store_report *columns, struct fz_span result,
+             enum api_format format, int status, struct fz_error *err)
+{
+    const char **notes = NULL;
+    size_t n_notes = 0;
+    enum fz_code code = api_clash_notes(call, columns->id, &notes, &n_notes, err);
+    if (!code)
+        code = api_clash_apply(call, notes, n_notes, &result, err);
+    return code ? code : api_answer_report(call, columns, result, format, status, err);
+}
+
 enum fz_code
 api_answer_stored(struct api_call *call, const struct store_report *columns, enum api_format format,
                   int status, struct fz_error *err)
 {
     struct fz_span result = {0};
-    const char **notes = NULL;
-    size_t n_notes = 0;
     enum fz_code code =
         store_report_result(call->store, call->project_id, columns->id, call->arena, &result, err);
     if (code == FZ_E_NOT_FOUND) {
         code = FZ_OK;
         result = (struct fz_span){0};
     }
-    if (!code)
-        code = api_clash_notes(call, columns->id, &notes, &n_notes, err);
-    if (!code)
-        code = api_clash_apply(call, notes, n_notes, &result, err);
-    return code ? code : api_answer_report(call, columns, result, format, status, err);
+    return code ? code : answer_noted(call, columns, result, format, status, err);
 }
 
 static enum fz_code
@@ -157,7 +164,7 @@ get_report(struct api_call *call, struct fz_error *err)
             return code;
         if (!code || format == API_FORMAT_JSON)
             api_download_report(call->request, false, &columns, extension);
-        return api_answer_report(call, &columns, body, format, 200, err);
+        return answer_noted(call, &columns, code ? (struct fz_span){0} : body, format, 200, err);
     }
     code = store_report_body(call->store, call->project_id, id, call->arena, &body, err);
     if (code)

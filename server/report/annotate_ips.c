@@ -30,6 +30,7 @@ struct element {
     struct fz_span all;
     uint64_t offset, index;
     bool has_offset, has_index, inlined;
+    bool broken; /* a member has no value: there is no place to write behind it */
     struct annotate_named named;
 };
 
@@ -62,6 +63,7 @@ read_element(struct fz_span all)
     struct json_walk walk = json_walk_start(all);
     struct json_member member;
     while (json_walk_next(&walk, &member)) {
+        e.broken = e.broken || !member.value.len;
         if (fz_span_is(member.key, "imageOffset"))
             e.has_offset = fz_text_u64(member.value, &e.offset);
         else if (fz_span_is(member.key, "imageIndex"))
@@ -219,7 +221,7 @@ annotate_frames(struct writer *w, struct fz_span list, const struct report_frame
         if (!is_of(frame, &e))
             continue;
         w->n_found++;
-        if (annotate_is_better(frame, first.named))
+        if (!e.broken && annotate_is_better(frame, first.named))
             put_frame(w, &first, &e, frame);
     }
 }

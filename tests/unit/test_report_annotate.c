@@ -243,6 +243,11 @@ test_ips(void **state)
          "{\"bug_type\":\"309\"}\n{\"lastExceptionBacktrace\":[{\"imageOffset\":36864,"
          "\"imageIndex\":1}," INNER ",{\"imageOffset\":16,\"imageIndex\":0" OWN
          "}],\"threads\":[],\"usedImages\":[]}"},
+        /* A member without a value. */
+        {"{\"usedImages\":[],\"threads\":[{\"frames\":[{\"imageOffset\":16,\"imageIndex\": },"
+         "{\"imageOffset\":32}]}]}",
+         "{\"usedImages\":[],\"threads\":[{\"frames\":[{\"imageOffset\":16,\"imageIndex\": },"
+         "{\"imageOffset\":32,\"symbol\":\"exported\",\"symbolLocation\":4}]}]}"},
         /* Cut inside a frame: what is whole gets its names. */
         {"{\"usedImages\":[],\"threads\":[{\"frames\":[{\"imageOffset\":32,\"imageIndex\":0},{\"im",
          NULL},
