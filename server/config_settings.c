@@ -268,7 +268,9 @@ const struct option_spec config_settings[] = {
      .variable = "FRAMEZERO_SUPERVISE=no",
      .fallback = "it restarts a process that dies",
      .roles = CONFIG_SERVE | CONFIG_WORKER,
-     .help = "Do not watch over the process, for example because systemd does."},
+     .help =
+         "Serve, or run one worker, in the first process, which nothing restarts: for debuggers "
+         "and other supervisors."},
     {.name = "upload-wait",
      .argument = "SECONDS",
      .set = set_number,

@@ -63,11 +63,6 @@ supervise_signals(sigset_t *ret)
     sigprocmask(SIG_BLOCK, ret, NULL);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
-    for (int fd = 0; fd <= STDERR_FILENO; fd++) {
-        /* open() gives the lowest free number, which is this one. */
-        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
-            fz_ignore(open("/dev/null", O_RDWR) < 0); /* nowhere to report it */
-    }
 }
 
 enum fz_code

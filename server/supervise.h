@@ -27,8 +27,7 @@ struct supervise_plan {
 };
 
 /* The signals that end a supervised tree, and SIGCHLD, blocked for this thread. SIGHUP is not among
- * them if it is ignored (nohup). SIGPIPE and SIGXFSZ are ignored: a write fails instead. Descriptors
- * 0 to 2 are opened if they are closed, so that no file of ours becomes standard error. */
+ * them if it is ignored (nohup). SIGPIPE and SIGXFSZ are ignored: a write fails instead. */
 void supervise_signals(sigset_t *ret);
 
 /* Nothing is started yet. */

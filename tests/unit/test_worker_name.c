@@ -26,10 +26,13 @@ own_parts(void)
     char name[WORKER_NAME];
     struct parts ret;
     worker_name(name);
-    const char *dash = strrchr(name, '-');
-    assert_non_null(dash);
-    assert_int_equal(
-        sscanf(dash + 1, "%d.%llu.%15[^.].%llu", &ret.pid, &ret.start, ret.boot, &ret.space), 4);
+    char *at = strrchr(name, '-');
+    assert_non_null(at);
+    ret.pid = (int)strtol(at + 1, &at, 10);
+    ret.start = strtoull(at + 1, &at, 10);
+    snprintf(ret.boot, sizeof(ret.boot), "%.8s", at + 1);
+    assert_int_equal(at[9], '.');
+    ret.space = strtoull(at + 10, NULL, 10);
     assert_int_equal(ret.pid, getpid());
     return ret;
 }
