@@ -73,8 +73,11 @@ fz_fail_errno(struct fz_error *err, const char *fmt, ...)
         /* POSIX strerror_r: 0 on success. */
         if (strerror_r(number, reason, sizeof(reason)) != 0)
             snprintf(reason, sizeof(reason), "error %d", number);
-        size_t len = strlen(err->text);
-        snprintf(err->text + len, sizeof(err->text) - len, ": %s", reason);
+        /* A path may be longer than the text: the reason is more important than its end. */
+        size_t len = strlen(err->text), most = sizeof(err->text) - strlen(": ") - sizeof(reason);
+        const char *cut = len > most ? "..." : "";
+        len = len > most ? most - strlen("...") : len;
+        snprintf(err->text + len, sizeof(err->text) - len, "%s: %s", cut, reason);
     }
     return code;
 }

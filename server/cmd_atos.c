@@ -112,49 +112,55 @@ const struct command_spec cmd_atos = {
 };
 
 static void
-print_word(const struct slice_index *opened, const char *word, const struct atos_options *options)
+append_word(const struct slice_index *opened, const char *word, const struct atos_options *options,
+            struct fz_buffer *out)
 {
-    struct fz_buffer line;
-    fz_buffer_init(&line, 0);
-    atos_line(opened->index, fz_text_base_name(opened->slice->path), word, options, &line);
-    fputs(fz_buffer_cstr(&line), stdout);
-    fz_buffer_deinit(&line);
+    atos_line(opened->index, fz_text_base_name(opened->slice->path), word, options, out);
 }
 
-/* The words of a stream; answered line by line, since another program may wait for each. */
-static void
+/* The words of a stream; answered line by line, since another program may wait for each. Returns
+ * the exit code. */
+static int
 print_words(const struct slice_index *opened, FILE *in, const struct atos_options *options)
 {
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     char *line = NULL, *rest = NULL;
     size_t room = 0;
-    while (getline(&line, &room, in) > 0) {
+    bool is_written = true;
+    while (is_written && getline(&line, &room, in) > 0) {
+        fz_buffer_clear(&out);
         for (char *word = strtok_r(line, " \t\r\n", &rest); word;
              word = strtok_r(NULL, " \t\r\n", &rest))
-            print_word(opened, word, options);
-        fflush(stdout);
+            append_word(opened, word, options, &out);
+        is_written = term_write(cmd_atos.name, fz_buffer_cstr(&out), out.len);
     }
     free(line);
+    return is_written ? 0 : 1;
 }
 
 static int
 print_all(const struct slice_index *opened, const struct arguments *arguments,
           const struct options *given)
 {
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     FILE *in = arguments->addresses ? fopen(arguments->addresses, "re") : NULL;
     struct fz_error err;
+    int status = 0;
     if (arguments->addresses && !in) {
         fz_fail_errno(&err, "%s", arguments->addresses);
         return term_failed(cmd_atos.name, &err);
     }
     if (in)
-        print_words(opened, in, &arguments->options);
+        status = print_words(opened, in, &arguments->options);
     for (size_t i = 0; i < given->n_operands; i++)
-        print_word(opened, given->operands[i], &arguments->options);
+        append_word(opened, given->operands[i], &arguments->options, &out);
+    if (status == 0 && !term_write(cmd_atos.name, fz_buffer_cstr(&out), out.len))
+        status = 1;
     if (!in && given->n_operands == 0)
-        print_words(opened, stdin, &arguments->options);
+        status = print_words(opened, stdin, &arguments->options);
     if (in)
         fclose(in);
-    return 0;
+    return status;
 }
 
 static int

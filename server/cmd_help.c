@@ -117,8 +117,7 @@ show_topic(const struct options *given)
         return term_wrong_usage("", &err);
     }
     options_show_help(command, term_has_colour(STDOUT_FILENO), &out);
-    fputs(fz_buffer_cstr(&out), stdout);
-    return 0;
+    return term_write(cmd_help.name, fz_buffer_cstr(&out), out.len) ? 0 : 1;
 }
 
 static int
@@ -144,6 +143,5 @@ run(int argc, char **argv)
     } else {
         return show_topic(&given);
     }
-    fputs(fz_buffer_cstr(&out), stdout);
-    return 0;
+    return term_write(cmd_help.name, fz_buffer_cstr(&out), out.len) ? 0 : 1;
 }

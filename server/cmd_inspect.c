@@ -1,6 +1,7 @@
 /* framezero inspect: what a symbol file holds and what is wrong with it. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "server/cmd.h"
 #include "server/command.h"
@@ -128,7 +129,7 @@ inspect_file(const struct sym_file *file, const struct arguments *arguments)
         if (arguments->json)
             inspect_show_json(&result, &json);
         else
-            inspect_show_text(&result, &text);
+            inspect_show_text(&result, term_has_colour(STDOUT_FILENO), &text);
         fz_buffer_deinit(&result.differences);
     }
     if (arguments->json) {
@@ -139,8 +140,7 @@ inspect_file(const struct sym_file *file, const struct arguments *arguments)
     }
     for (size_t i = 0; i < file->problems.n && !arguments->json; i++)
         fz_buffer_printf(&text, "problem: %s\n", file->problems.list[i].text);
-    fputs(fz_buffer_cstr(&text), stdout);
-    return status;
+    return term_write(cmd_inspect.name, fz_buffer_cstr(&text), text.len) ? status : 1;
 }
 
 static int

@@ -184,7 +184,12 @@ run_command(int argc, char **argv)
     if (ended >= 0)
         return ended;
     FZ_CLEANUP(sym_index_closep) struct sym_index *index = NULL;
-    if (sym_index_open(given.operands[0], &index, &err) != FZ_OK)
+    enum fz_code code = sym_index_open(given.operands[0], &index, &err);
+    if (code == FZ_E_MALFORMED || code == FZ_E_UNSUPPORTED) {
+        term_error(cmd_lookup.name, "%s; 'framezero index FILE -o INDEX' makes an index", err.text);
+        return 1;
+    }
+    if (code != FZ_OK)
         return term_failed(cmd_lookup.name, &err);
     return run(index, arguments.is_json, arguments.n_bench, (unsigned)arguments.n_jobs);
 }

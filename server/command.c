@@ -1,5 +1,6 @@
 #include "server/command.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,8 +14,7 @@ show_help(const struct command_spec *command)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     options_show_help(command, term_has_colour(STDOUT_FILENO), &out);
-    fputs(fz_buffer_cstr(&out), stdout);
-    return 0;
+    return term_write(command->name, fz_buffer_cstr(&out), out.len) ? 0 : 1;
 }
 
 int
@@ -22,6 +22,8 @@ command_start(const struct command_spec *command, int argc, char **argv, void *v
               struct options *ret)
 {
     struct fz_error err;
+    /* Whoever started this may ignore it; with `| head -1` a command is to end without a word. */
+    signal(SIGPIPE, SIG_DFL);
     if (options_parse(command, argc, argv, values, ret, &err))
         return term_wrong_usage(command->name, &err);
     return ret->wants_help ? show_help(command) : -1;

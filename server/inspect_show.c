@@ -1,5 +1,7 @@
 #include "server/inspect_show.h"
 
+#include "server/term.h"
+
 static const char *
 plural(uint64_t n)
 {
@@ -36,14 +38,15 @@ show_debug_information(const struct sym_features *f, struct fz_buffer *out)
 }
 
 void
-inspect_show_text(const struct inspect_result *result, struct fz_buffer *out)
+inspect_show_text(const struct inspect_result *result, bool has_colour, struct fz_buffer *out)
 {
     const struct sym_macho *macho = &result->slice->macho;
     const struct sym_features *f = &result->features;
     char uuid[FZ_UUID_DASHED] = "without UUID";
     if (macho->has_uuid)
         fz_uuid_format_dashed(&macho->uuid, uuid);
-    fz_buffer_printf(out, "%s\n  %s %s %s, %zu bytes\n", result->slice->path, result->slice->arch,
+    fz_buffer_printf(out, "%s%s%s\n  %s %s %s, %zu bytes\n", term_style(has_colour, TERM_BOLD),
+                     result->slice->path, term_style(has_colour, TERM_PLAIN), result->slice->arch,
                      uuid, sym_macho_kind(macho), macho->bytes.len);
     fz_buffer_printf(out, "    symbols   %llu function name%s%s\n",
                      (unsigned long long)f->n_symbols, plural(f->n_symbols),
@@ -61,7 +64,8 @@ inspect_show_text(const struct inspect_result *result, struct fz_buffer *out)
     fz_buffer_text(out, is_open ? "\n" : "");
     for (size_t i = 0; i < result->problems.n; i++) {
         const struct sym_problem *problem = &result->problems.list[i];
-        fz_buffer_printf(out, "    problem   %s", problem->text);
+        fz_buffer_printf(out, "    %sproblem%s   %s", term_style(has_colour, TERM_WARNING),
+                         term_style(has_colour, TERM_PLAIN), problem->text);
         if (problem->count > 1)
             fz_buffer_printf(out, " (and %llu more of this kind)",
                              (unsigned long long)problem->count - 1);

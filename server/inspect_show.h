@@ -19,7 +19,7 @@ struct inspect_result {
     struct fz_buffer differences; /* texts with a newline behind each */
 };
 
-void inspect_show_text(const struct inspect_result *result, struct fz_buffer *out);
+void inspect_show_text(const struct inspect_result *result, bool has_colour, struct fz_buffer *out);
 void inspect_show_json(const struct inspect_result *result, struct json_write *out);
 void inspect_show_problems(const struct sym_problems *problems, struct json_write *out);
 

@@ -128,10 +128,8 @@ limits_default_text(size_t i, char ret[LIMITS_TEXT])
         memcpy(&value, field, sizeof(value));
     else
         value = narrow;
-    /* Sizes only: 1024 frames are not "1K". */
-    bool is_size = fz_text_has_suffix(fields[i].name, "_bytes") ||
-                   fz_text_has_suffix(fields[i].name, "_bytes_per_day") ||
-                   fz_text_has_suffix(fields[i].name, "_memory");
+    /* Sizes are from 1 MiB up; 1024 frames are not "1K". */
+    bool is_size = value >= MiB && value % MiB == 0;
     size_t unit = 0;
     for (; is_size && unit < strlen(units) && value >= KiB && value % KiB == 0; unit++)
         value /= KiB;

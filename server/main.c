@@ -32,7 +32,8 @@ fail_unknown(const char *word)
 {
     struct fz_error err;
     struct suggest suggest;
-    const char *what = word[0] == '-' ? "option" : "command";
+    bool is_option = word[0] == '-';
+    const char *what = is_option ? "option " : "command '", *quote = is_option ? "" : "'";
     suggest_start(&suggest, word);
     for (size_t i = 0; commands[i]; i++) {
         if (!(commands[i]->flags & COMMAND_HIDDEN))
@@ -41,10 +42,10 @@ fail_unknown(const char *word)
     suggest_try(&suggest, "--help");
     suggest_try(&suggest, "--version");
     if (suggest.best[0])
-        fz_fail(&err, FZ_E_MALFORMED, "unknown %s %.60s; did you mean %s?", what, word,
+        fz_fail(&err, FZ_E_MALFORMED, "unknown %s%.60s%s; did you mean %s?", what, word, quote,
                 suggest.best);
     else
-        fz_fail(&err, FZ_E_MALFORMED, "unknown %s %.60s", what, word);
+        fz_fail(&err, FZ_E_MALFORMED, "unknown %s%.60s%s", what, word, quote);
     return term_wrong_usage("", &err);
 }
 

@@ -63,6 +63,11 @@ found(void *user, const char *name, struct fz_span body)
     size_t n, n_cut;
     if (s->is_stopped)
         return;
+    if (body.len == 0) {
+        term_error(command, "%s: the file is empty", name);
+        s->n_failed++;
+        return;
+    }
     if (ingest_split(body, &s->limits, &arena, &items, &n, &n_cut, &err) != FZ_OK) {
         term_error(command, "%s: %s", name, err.text);
         s->n_failed++;

@@ -68,6 +68,17 @@ term_failed(const char *command, const struct fz_error *err)
 }
 
 bool
+term_write(const char *command, const char *text, size_t len)
+{
+    bool is_whole = fwrite(text, 1, len, stdout) == len && fflush(stdout) == 0;
+    if (!is_whole && errno != EPIPE)
+        term_error(command, "cannot write to standard output: %s", strerror(errno));
+    if (!is_whole)
+        clearerr(stdout); /* it has been reported */
+    return is_whole;
+}
+
+bool
 term_finish_output(const char *command)
 {
     bool is_bad = ferror(stdout) != 0;

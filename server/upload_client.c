@@ -1,6 +1,7 @@
 #include "server/upload_client.h"
 
 #include <curl/curl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -240,6 +241,7 @@ upload_client_open(const struct upload_client_config *config, struct upload_clie
     if (!client || curl_global_init(CURL_GLOBAL_DEFAULT) != 0)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     client->config = *config;
+    signal(SIGPIPE, SIG_IGN); /* a server that closes the connection is an error, not the end */
     fz_buffer_init(&client->answer, ANSWER_MAX);
     client->curl = curl_easy_init();
     snprintf(header, sizeof(header), "Authorization: Bearer %s", config->token);

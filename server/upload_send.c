@@ -243,10 +243,14 @@ open_paths(struct upload *upload, struct sym_file *file, const char **paths, siz
 {
     for (size_t i = 0; i < n_paths; i++) {
         struct fz_error err;
-        if (sym_file_add(file, paths[i], &err)) {
-            term_error(command, "%s", err.text);
-            upload->n_failed++;
-        }
+        size_t n_problems = file->problems.n;
+        if (sym_file_add(file, paths[i], &err) == FZ_OK)
+            continue;
+        upload->n_failed++;
+        /* A file that cannot be read is among the problems as well. */
+        if (file->problems.n > n_problems)
+            file->problems.n = n_problems;
+        term_error(command, "%s", err.text);
     }
     for (size_t i = 0; i < file->problems.n; i++) {
         const struct sym_problem *problem = &file->problems.list[i];

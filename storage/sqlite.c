@@ -162,7 +162,8 @@ sqlite_connect(struct sql *sql, struct fz_error *err)
         if (code != FZ_OK)
             return code;
     } else if (access(sql->target, F_OK) != 0 && errno == ENOENT) {
-        return fz_fail(err, FZ_E_CONFLICT, "there is no database at %s yet: run the migrations",
+        return fz_fail(err, FZ_E_CONFLICT,
+                       "there is no database at %s yet: run the migrations (framezero migrate)",
                        sql->target);
     }
     int rc =

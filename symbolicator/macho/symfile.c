@@ -317,7 +317,8 @@ sym_file_add(struct sym_file *file, const char *path, struct fz_error *err)
     if (file->n_slices > n_slices || file->names != names)
         return FZ_OK;
     if (count_problems(file) == n_problems)
-        return fz_fail(err, FZ_E_UNSUPPORTED, "%s: holds no Mach-O file", path);
+        return fz_fail(err, FZ_E_UNSUPPORTED, "%s: holds no Mach-O file, dSYM or archive of dSYMs",
+                       path);
     return n_problems ? fz_fail(err, FZ_E_MALFORMED, "%s: nothing in it can be read", path)
                       : fz_fail(err, FZ_E_MALFORMED, "%s", file->problems.list[0].text);
 }
@@ -332,7 +333,8 @@ sym_file_open(const char *path, struct sym_file **ret_file, struct fz_error *err
     if (code != FZ_OK)
         return code;
     if (file->n_slices == 0)
-        return fz_fail(err, FZ_E_UNSUPPORTED, "%s: holds no Mach-O file", path);
+        return fz_fail(err, FZ_E_UNSUPPORTED, "%s: holds no Mach-O file, dSYM or archive of dSYMs",
+                       path);
     *ret_file = fz_take(&file);
     return FZ_OK;
 }

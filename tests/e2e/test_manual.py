@@ -74,7 +74,7 @@ class Help(unittest.TestCase):
         self.assertEqual(run("--versoin", code=2).stderr,
                          "framezero: unknown option --versoin; did you mean --version? See 'framezero --help'\n")
         self.assertEqual(run("symbolcate", code=2).stderr,
-                         "framezero: unknown command symbolcate; did you mean symbolicate? See 'framezero --help'\n")
+                         "framezero: unknown command 'symbolcate'; did you mean symbolicate? See 'framezero --help'\n")
 
 
 class Manual(unittest.TestCase):

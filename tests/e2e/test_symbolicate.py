@@ -85,7 +85,7 @@ class Symbolicate(unittest.TestCase):
         self.assertIn("framezero symbolicate: FILE: report 2 of 3: JSON, but no report in a known format", err)
 
     def test_refused(self):
-        for body, message in (("", "FILE: the body is empty"), ("{}", "FILE: JSON, but no report"),
+        for body, message in (("", "FILE: the file is empty"), ("{}", "FILE: JSON, but no report"),
                               ("[]", "FILE: "), ('{"framezero":1,"threads":[', "FILE: ")):
             code, out, err = self.run_on(body, "--json")
             self.assertEqual((code, out), (1, ""), body)

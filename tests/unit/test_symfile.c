@@ -135,7 +135,7 @@ test_failures_say_why(void **state)
         enum fz_code code;
     } cases[] = {
         {"missing", "missing: No such file or directory", FZ_E_NOT_FOUND},
-        {"empty", "empty: holds no Mach-O file", FZ_E_UNSUPPORTED},
+        {"empty", "empty: holds no Mach-O file, dSYM or archive of dSYMs", FZ_E_UNSUPPORTED},
         {"empty/readme.txt", "readme.txt: not a Mach-O file but text", FZ_E_UNSUPPORTED},
         {"broken", "A: macho: header truncated at byte 20", FZ_E_MALFORMED},
         {"broken/A", "A: macho: header truncated at byte 20", FZ_E_MALFORMED},
