@@ -271,14 +271,17 @@ test_no_uploads(void **state)
     assert_int_equal(contract_claim(c, NULL).kind, STORE_JOB_UPLOAD);
     /* Reports that are done again, once they are known to take long. */
     post(c, c->other, 1, reports);
+    store_job_no_uploads(c->store, true);
     job = contract_claim(c, reports[0]);
     store_job_spent(c->store, &job, 500000);
     assert_ok(c, contract_finish(c, &job, NULL));
     assert_ok(c, store_report_reprocess(c->store, c->other, reports[0], &c->err));
-    store_job_no_uploads(c->store, true);
     assert_int_equal(contract_claim_all(c, &job, 1), 0);
     store_job_no_uploads(c->store, false);
-    assert_int_equal(contract_claim_all(c, &job, 1), 1);
+    bool found = false;
+    for (int i = 0; i < 3; i++) /* with the two uploads that are left */
+        found = strcmp(contract_claim(c, NULL).subject, reports[0]) == 0 || found;
+    assert_true(found);
 }
 
 /* More reports than one portion queues; of several sets; the count is of those that were queued. */
