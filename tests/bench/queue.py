@@ -116,11 +116,11 @@ def run(options):
         thread.join()
         if answer["status"] != 201:
             sys.exit(f"queue: the dSYM was answered with {answer['status']}: {answer['body']}")
-        waiting_before = gauge(server, 'framezero_jobs{state="queued"}')
+        waiting_before = gauge(server, 'framezero_jobs{state="waiting"}')
         began = time.monotonic()
         behind = measure(server, numbers, n=options.fresh)
         took = time.monotonic() - began
-        waiting_after = gauge(server, 'framezero_jobs{state="queued"}')
+        waiting_after = gauge(server, 'framezero_jobs{state="waiting"}')
     return {
         "waiting": options.waiting,
         "unblocked": answer["body"]["unblocked_reports"],

@@ -14,6 +14,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(__file__))
@@ -69,6 +70,14 @@ class WithServer(unittest.TestCase):
         finally:
             connection.close()
 
+    def wait_log(self, text):
+        """The line is written after the answer."""
+        end = time.monotonic() + 20
+        while text not in self.server.log():
+            if time.monotonic() > end:
+                self.fail(f"'{text}' is not in the log")
+            time.sleep(0.02)
+
     def report_path(self, query=""):
         return f"/api/v1/reports/{self.report['id']}{query}"
 
@@ -81,10 +90,10 @@ class Answers(WithServer):
             with self.subTest(path=path):
                 made = self.ask(method, path, token=token)["x-request-id"]
                 self.assertRegex(made, r"^[0-9a-f]{16}$")
-                self.assertIn(f"id={made} ", self.server.log())
+                self.wait_log(f"id={made} ")
                 own = self.ask(method, path, token=token, X_Request_Id="proxy-7f.A_" + made)["x-request-id"]
                 self.assertEqual(own, "proxy-7f.A_" + made)
-                self.assertIn(f"id=proxy-7f.A_{made} ", self.server.log())
+                self.wait_log(f"id=proxy-7f.A_{made} ")
         for bad in ("", " ", "a b", "a=b", "x" * 65, "a\"b", "ä".encode(), "id\tx"):
             with self.subTest(bad=bad):
                 self.assertRegex(self.ask("GET", "/healthz", token=None, X_Request_Id=bad)["x-request-id"],
@@ -204,6 +213,25 @@ class Answers(WithServer):
             self.assertIn(key, json.loads(done.stdout))
         self.assertEqual(self.ask("GET", "/index.html", token=None).status, 404)
         self.assertEqual(self.ask("POST", "/", token=None).status, 405)
+
+    def test_metrics_count_tables_now_and_then(self):
+        """Nobody needs a token for /metrics, so asking often must not cost more than asking once."""
+        values, start, n = [], time.monotonic(), 20
+        for i in range(n):
+            body = json.dumps({"framezero": 1, "addresses": ["0x1"], "images": [], "tags": {"metrics": str(i)}})
+            self.assertEqual(self.ask("POST", "/api/v1/reports", body=body).status, 202)
+            text = self.ask("GET", "/metrics", token=None).body.decode()
+            values.append(re.search(r"(?m)^framezero_reports (\d+)$", text).group(1))
+        self.assertLessEqual(len(set(values)), (time.monotonic() - start) / 2 + 2)
+        for name in ("framezero_build_info{version=", "process_open_fds ", "process_max_fds ", "process_threads ",
+                     "process_resident_memory_bytes ", 'framezero_jobs{state="running"} '):
+            self.assertIn("\n" + name, text)
+
+    def test_few_series_at_start(self):
+        with Server(BINARY, workers=1) as server:
+            text = server.request("GET", "/metrics", token=None)[1].decode()
+            series = [line for line in text.splitlines() if not line.startswith("#")]
+            self.assertLess(len(series), 100, text)
 
     def test_no_origin_may_read_without_configuration(self):
         for path in ("/api/v1/reports", self.report_path(), "/api/v1/symbols"):

@@ -9,6 +9,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -244,7 +245,9 @@ class Quotas(unittest.TestCase):
         limit = ("--limit", f"report_bytes_per_day={6 * size}")
         with Server(BINARY, workers=0, args=limit) as one:
             key = one.ingest_key
-            with Server(BINARY, workers=0, args=limit, database=one.database) as two:
+            second = Server(BINARY, workers=0, args=limit, database=one.database)
+            shutil.copy(os.path.join(one.data, "credentials.json"), second.data)
+            with second as two:
                 for n in range(3):
                     self.assertEqual(one.request("POST", "/api/v1/reports", body=new_report(10 + n), token=key)[0], 202)
                     self.assertEqual(two.request("POST", "/api/v1/reports", body=new_report(20 + n), token=key)[0], 202)

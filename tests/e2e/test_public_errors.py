@@ -76,6 +76,12 @@ class Relay:
 
 
 class StoppedDatabase(unittest.TestCase):
+    def wait_log(self, server, text):
+        end = time.monotonic() + 20
+        while text not in server.log():
+            self.assertLess(time.monotonic(), end, text)
+            time.sleep(0.02)
+
     @unittest.skipUnless(os.environ.get("FRAMEZERO_TEST_POSTGRESQL"), "needs PostgreSQL")
     def test_stopped(self):
         real = urllib.parse.urlsplit(new_database())
@@ -115,7 +121,7 @@ class StoppedDatabase(unittest.TestCase):
             metrics = server.request("GET", "/metrics", token=None)[1].decode()
             self.assertIn("process_open_fds", metrics)
             # The operator finds the cause.
-            self.assertIn(str(relay.port), server.log())
+            self.wait_log(server, str(relay.port))
 
 
 class LostFolder(unittest.TestCase):
@@ -138,7 +144,7 @@ class LostFolder(unittest.TestCase):
                     self.assertNotIn("Not a directory", text)
                     if sent:
                         self.assertIn(status, (500, 503), text)
-            self.assertIn("lost-folder", server.log())
+            StoppedDatabase.wait_log(self, server, "lost-folder")
 
 
 def main():

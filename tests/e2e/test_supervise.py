@@ -98,7 +98,7 @@ class TestServe(unittest.TestCase):
             for pid in server.pids_of("child"):
                 os.kill(pid, signal.SIGSTOP)  # so that the next job stays in hand
             _, answer = server.request("POST", "/api/v1/reports", body=make_report(2), token="ingest")
-            until(lambda: b'framezero_jobs{state="leased"} 1\n' in server.request("GET", "/metrics")[1], "a lease")
+            until(lambda: b'framezero_jobs{state="running"} 1\n' in server.request("GET", "/metrics")[1], "a lease")
             os.kill(server.pids_of("worker")[0], signal.SIGKILL)
             started = time.monotonic()
             # A lease that has to run out takes a minute.
