@@ -177,25 +177,41 @@ ingest_termination_of(uint64_t code)
     return NULL;
 }
 
+/* "0x8badf00d", "2343432205", and "8badf00d" as it is: eight digits that are no decimal number. */
+static const struct ingest_termination *
+termination_of_word(const char *word, size_t len)
+{
+    enum { DIGITS = 8 };
+    struct fz_span text = fz_span_make(word, len);
+    const struct ingest_termination *found = NULL;
+    uint64_t number = 0;
+    if (fz_text_u64(text, &number))
+        found = ingest_termination_of(number);
+    if (found || len != DIGITS)
+        return found;
+    number = 0;
+    for (size_t i = 0; i < len; i++) {
+        int digit = fz_text_hex_digit(word[i]);
+        if (digit < 0)
+            return NULL;
+        number = number << 4 | (unsigned)digit;
+    }
+    return ingest_termination_of(number);
+}
+
 /* The first number of the text that is such a code: "Namespace FRONTBOARD, Code 0x8badf00d",
  * "FRONTBOARD 2343432205 <RBSTerminateContext| domain:10 code:0x8BADF00D ...". */
 static const struct ingest_termination *
 termination_in(const char *text)
 {
     const struct ingest_termination *found = NULL;
-    for (const char *p = text; p && *p && !found;) {
-        bool starts = isdigit((unsigned char)*p) && (p == text || !isalnum((unsigned char)p[-1]));
-        if (!starts) {
-            p++;
-            continue;
-        }
+    while (text && *text && !found) {
         size_t len = 0;
-        while (isalnum((unsigned char)p[len]))
+        while (isalnum((unsigned char)text[len]))
             len++;
-        uint64_t number;
-        if (fz_text_u64(fz_span_make(p, len), &number))
-            found = ingest_termination_of(number);
-        p += len;
+        if (len)
+            found = termination_of_word(text, len);
+        text += len ? len : 1;
     }
     return found;
 }

@@ -121,6 +121,8 @@ test_terminations(void **state)
         {METRICKIT("{\"terminationReason\":\"FRONTBOARD 2343432205 <RBSTerminateContext| domain:10 "
                    "code:0x8BADF00D explanation:scene-update watchdog transgression\"}"),
          "hang", "0x8badf00d: the app did not answer in time and was ended by a watchdog"},
+        {METRICKIT("{\"terminationReason\":\"Namespace SPRINGBOARD, Code dead10cc\"}"), NULL,
+         "0xdead10cc: the app held a file lock or a database lock while it was suspended"},
         {METRICKIT("{\"terminationReason\":\"Namespace SIGNAL, Code 0xb\"}"), NULL, NULL},
         {METRICKIT("{\"terminationReason\":\"x8badf00d 10x8badf00d 23434322059\"}"), NULL, NULL},
         {IPS("{\"type\":\"EXC_CRASH\"}",
