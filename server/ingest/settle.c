@@ -79,6 +79,37 @@ executable_name(const struct report_process *process)
     return base && fz_text_has_prefix(base, process->name) ? base : process->name;
 }
 
+/* Does the file lie directly in an app or an extension, or where macOS has an app's executable? */
+static bool
+is_executable_path(const char *path)
+{
+    static const char *const folders[] = {".app", ".appex", ".app/Contents/MacOS",
+                                          ".appex/Contents/MacOS"};
+    const char *base = path ? fz_text_base_name(path) : "";
+    if (!*base || base == path || strstr(base, ".dylib"))
+        return false;
+    size_t len = (size_t)(base - path) - 1; /* of the folder */
+    for (size_t i = 0; i < FZ_ARRAY_LEN(folders); i++) {
+        size_t n = strlen(folders[i]);
+        if (len > n && memcmp(path + len - n, folders[i], n) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Reports that do not name their process: the image that is an app's executable. */
+static void
+settle_process(struct report *r)
+{
+    struct report_process *process = &r->process;
+    for (size_t i = 0; i < r->n_images && !process->name && !process->path; i++) {
+        if (!is_executable_path(r->images[i].path))
+            continue;
+        process->path = r->images[i].path;
+        process->name = fz_text_base_name(process->path);
+    }
+}
+
 /* Processors as Mach-O calls them; others' words for them vary. */
 static const char *
 settled_arch(const struct report *r)
@@ -103,6 +134,7 @@ settled_arch(const struct report *r)
 static void
 settle_names(struct report *r)
 {
+    settle_process(r);
     r->arch = settled_arch(r);
     if (!r->app_name)
         r->app_name = executable_name(&r->process);

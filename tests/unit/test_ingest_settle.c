@@ -275,6 +275,36 @@ test_arch(void **state)
     }
 }
 
+/* A report that names no process: the app's executable among its images. */
+static void
+test_process(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *process;
+    } cases[] = {
+        {"/var/Demo.app/Demo", "Demo"},
+        {"/Applications/Demo.app/Contents/MacOS/Demo Main", "Demo Main"},
+        {"/var/Demo.app/PlugIns/Today.appex/Today", "Today"},
+        {"/var/Demo.app/Demo.debug.dylib", NULL},
+        {"/var/Demo.app/Frameworks/Kit.framework/Kit", NULL},
+        {"/usr/lib/libobjc.A.dylib", NULL},
+        {"Demo", NULL},
+        {"/.app/", NULL},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        char text[512];
+        snprintf(
+            text, sizeof(text),
+            "{\"framezero\":1,\"addresses\":[\"0x1010\"],\"images\":[{\"path\":\"/usr/lib/dyld\","
+            "\"address\":\"0x9000\"},{\"path\":\"%s\",\"address\":\"0x1000\"}]}",
+            cases[i].path);
+        struct report r = parse(text);
+        assert_text(cases[i].path, r.process.name, cases[i].process);
+        assert_text(cases[i].path, r.app_name, cases[i].process);
+    }
+}
+
 /* What was thrown, as Apple and the SDKs word it. */
 static void
 test_thrown(void **state)
@@ -313,6 +343,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_banners, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_names, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_arch, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_process, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_thrown, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_white_space, set_up, tear_down),
     };
