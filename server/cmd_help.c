@@ -63,12 +63,12 @@ show_limits(void)
 {
     printf("Limits on what comes from outside: --limit NAME=VALUE, FRAMEZERO_LIMIT_NAME=VALUE, or\n"
            "limit.NAME = VALUE in the file of --config. K, M and G are understood.\n\n"
-           "  %-24s %-9s %s\n",
+           "  %-28s %-9s %s\n",
            "name", "default", "of what");
     for (size_t i = 0; limits_name(i); i++) {
         char text[LIMITS_TEXT];
         limits_default_text(i, text);
-        printf("  %-24s %-9s %s\n", limits_name(i), text, limits_help(i));
+        printf("  %-28s %-9s %s\n", limits_name(i), text, limits_help(i));
     }
 }
 
