@@ -36,6 +36,8 @@ struct limits {
     size_t body_memory;             /* bodies held in memory, all requests together; 256 MiB */
     size_t unknown_memory;          /* of those who have not shown a token yet; 32 MiB */
     uint64_t unknown_disk;          /* their uploads on disk; 256 MiB */
+    size_t answer_memory;           /* answers that are being sent, in memory; 64 MiB */
+    uint64_t answer_disk;           /* and in files; 1 GiB */
     unsigned header_s;              /* a request's header must be complete; 10 */
     unsigned body_s;                /* a report's body; 120 */
     unsigned answer_s;              /* the client must take some of its answer; 10 */

@@ -37,6 +37,14 @@ store_pack(struct fz_span bytes, void **ret, size_t *ret_len, struct fz_error *e
     return FZ_OK;
 }
 
+uint64_t
+store_packed_size(struct fz_span start)
+{
+    unsigned long long size =
+        start.len ? ZSTD_getFrameContentSize(start.data, start.len) : ZSTD_CONTENTSIZE_ERROR;
+    return size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN ? 0 : size;
+}
+
 enum fz_code
 store_unpack(struct fz_span packed, struct fz_arena *arena, struct fz_span *ret,
              struct fz_error *err)

@@ -32,9 +32,6 @@ FZ_MUST_CHECK enum fz_code store_open(const char *database_url, struct store **r
                                       struct fz_error *err);
 /* Whether the schema is still this program's; CONFLICT as above. */
 FZ_MUST_CHECK enum fz_code store_check(struct store *store, struct fz_error *err);
-/* From now on calls give up after a short wait for others (UNAVAILABLE, 1.5 s rather than 10 s or
- * more), and the connection keeps little memory: for those who answer people. */
-FZ_MUST_CHECK enum fz_code store_serve_requests(struct store *store, struct fz_error *err);
 void store_close(struct store *store);
 void store_closep(struct store **store);
 
@@ -115,15 +112,6 @@ FZ_MUST_CHECK enum fz_code store_token_add(struct store *store, int64_t project_
 FZ_MUST_CHECK enum fz_code
 store_token_check(struct store *store, const char *text, struct store_token *ret,
                   struct fz_error *err); /* label and hint are NULL in ret */
-/* Every token that was not revoked. */
-struct store_token_known {
-    char sha256[FZ_SHA256_TEXT];
-    int64_t id, project_id; /* project 0 = all */
-    unsigned scopes;
-};
-FZ_MUST_CHECK enum fz_code store_token_known(struct store *store, struct fz_arena *arena,
-                                             struct store_token_known **ret, size_t *ret_n,
-                                             struct fz_error *err);
 /* The project that a token belongs to; 0 = all. NOT_FOUND. */
 FZ_MUST_CHECK enum fz_code store_token_project(struct store *store, int64_t id, int64_t *ret,
                                                struct fz_error *err);

@@ -45,6 +45,9 @@ FZ_MUST_CHECK enum fz_code store_pack(struct fz_span bytes, void **ret, size_t *
                                       struct fz_error *err);
 FZ_MUST_CHECK enum fz_code store_unpack(struct fz_span packed, struct fz_arena *arena,
                                         struct fz_span *ret, struct fz_error *err);
+/* From the first STORE_PACK_HEADER bytes: how long it is unpacked; 0 if they do not say. */
+enum { STORE_PACK_HEADER = 18 };
+uint64_t store_packed_size(struct fz_span start);
 void store_freep(void **memory);
 
 /* A report with its body packed already, so that the thread that commits does not compress. */

@@ -1,4 +1,5 @@
 #include "storage/store_private.h"
+#include "storage/store_request.h"
 
 /* ---- read ---- */
 
@@ -161,6 +162,26 @@ store_report_body(struct store *store, int64_t project_id, const char *id, struc
                       "SELECT body FROM report_bodies WHERE report_key = "
                       "(SELECT key FROM reports WHERE project_id = $1 AND id = $2)",
                       args, arena, ret, err);
+}
+
+enum fz_code
+store_report_size(struct store *store, int64_t project_id, const char *id,
+                  enum store_report_part part, uint64_t *ret, struct fz_error *err)
+{
+    static const char *const queries[] = {
+        "SELECT substr(result, 1, 18) FROM report_results WHERE report_key = "
+        "(SELECT key FROM reports WHERE project_id = $1 AND id = $2)",
+        "SELECT substr(body, 1, 18) FROM report_bodies WHERE report_key = "
+        "(SELECT key FROM reports WHERE project_id = $1 AND id = $2)"};
+    const struct sql_value args[] = {sql_int(project_id), sql_text(id)};
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    bool row = false;
+    enum fz_code code = sql_query(store->sql, queries[part], args, FZ_ARRAY_LEN(args), &rows, err);
+    if (code == FZ_OK)
+        code = sql_next(&rows, &row, err);
+    if (code == FZ_OK)
+        *ret = row ? store_packed_size(sql_col_bytes(&rows, 0)) : 0;
+    return code;
 }
 
 /* ---- change ---- */

@@ -1,4 +1,5 @@
 #include "storage/store_private.h"
+#include "storage/store_request.h"
 
 #include <stdio.h>
 

@@ -10,6 +10,7 @@
 #include "server/api/api_usage.h"
 #include "server/api/api_watch.h"
 #include "storage/store_blobs.h"
+#include "storage/store_request.h"
 
 static const struct api_route own_rows[] = {
     {.method = "POST",
@@ -244,6 +245,7 @@ api_create(const struct api_config *config, struct api **ret, struct fz_error *e
     api->config = *config;
     pthread_mutex_init(&api->pool_lock, NULL);
     pthread_mutex_init(&api->counts.lock, NULL);
+    api_gate_init(&api->gate);
     make_routes(api);
     enum fz_code code = blob_open(config->blobs_url, &api->blobs, err);
     if (!code)
@@ -284,6 +286,7 @@ api_destroy(struct api *api)
         blob_close(api->blobs);
     pthread_mutex_destroy(&api->pool_lock);
     pthread_mutex_destroy(&api->counts.lock);
+    api_gate_deinit(&api->gate);
     free(api);
 }
 

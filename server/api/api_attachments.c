@@ -54,7 +54,7 @@ get_attachment(struct api_call *call, struct fz_error *err)
     if (!code)
         code = find_attachment(call, id, number, &file, err);
     if (!code)
-        code = store_report_body(call->store, call->project_id, id, call->arena, &body, err);
+        code = api_fetch_body(call, id, 2, &body, err);
     if (code)
         return code;
     if (!fz_span_sub(body, file.offset, file.size, &bytes))

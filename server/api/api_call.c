@@ -24,6 +24,7 @@ api_run(void *app, struct http_request *request, api_work_fn work)
     if (!code)
         code = work(&call, &err);
     api_store_put(api, call.store);
+    api_gate_leave(&call);
     if (code)
         http_respond_error_status(request, fz_code_http_status(code), &err, call.detail);
 }

@@ -91,6 +91,8 @@ struct api_call {
     int64_t project_id;
     const char *detail;         /* JSON for the error's `detail`, in the arena; NULL = none */
     struct fz_span report_body; /* of a report that is not stored any more; empty = it is */
+    bool must_not_wait;         /* on a thread that others wait for */
+    uint64_t gated;             /* api_fetch.h */
 };
 
 /* A handler's work: answers the request and returns FZ_OK, or fails without answering. */

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "server/api/api_door.h"
+#include "server/api/api_fetch.h"
 #include "server/api/api_rate.h"
 #include "server/api/api_tokens.h"
 #include "storage/committer.h"
@@ -33,6 +34,7 @@ struct api {
     struct api_rate *rate, *address_rate;
     struct api_usage *usage;
     struct api_counts counts;
+    struct api_gate gate;
     struct http_route routes[API_ROUTES_MAX];
     size_t n_routes;
     pthread_mutex_t pool_lock;

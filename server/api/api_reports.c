@@ -12,6 +12,14 @@
 
 /* ---- one report -------------------------------------------------------------------------- */
 
+/* How many times a result's size the making of an answer takes: a copy of the JSON at most, or the
+ * JSON read back into a tree. */
+static unsigned
+weight_of(enum api_format format)
+{
+    return format == API_FORMAT_JSON ? 2 : 8;
+}
+
 /* What is known of a report without a result. */
 static enum fz_code
 answer_columns(struct api_call *call, const struct store_report *columns, int status,
@@ -58,7 +66,7 @@ kept_body(struct api_call *call, const struct store_report *columns, enum report
     *ret = call->report_body;
     if (ret->len)
         return FZ_OK;
-    code = store_report_body(call->store, columns->project_id, columns->id, call->arena, ret, err);
+    code = api_fetch_body(call, columns->id, 2, ret, err);
     if (code == FZ_E_NOT_FOUND) { /* the body was deleted: what the result has is shown */
         *ret = (struct fz_span){0};
         code = FZ_OK;
@@ -128,8 +136,7 @@ api_answer_stored(struct api_call *call, const struct store_report *columns, enu
                   int status, struct fz_error *err)
 {
     struct fz_span result = {0};
-    enum fz_code code =
-        store_report_result(call->store, call->project_id, columns->id, call->arena, &result, err);
+    enum fz_code code = api_fetch_result(call, columns->id, weight_of(format), &result, err);
     if (code == FZ_E_NOT_FOUND) {
         code = FZ_OK;
         result = (struct fz_span){0};
@@ -159,14 +166,14 @@ get_report(struct api_call *call, struct fz_error *err)
     const char *extension = is_raw ? api_download_extension(columns.format) : extensions[format];
     struct fz_span body = {0};
     if (!is_raw) {
-        code = store_report_result(call->store, call->project_id, id, call->arena, &body, err);
+        code = api_fetch_result(call, id, weight_of(format), &body, err);
         if (code && code != FZ_E_NOT_FOUND)
             return code;
         if (!code || format == API_FORMAT_JSON)
             api_download_report(call->request, false, &columns, extension);
         return answer_noted(call, &columns, code ? (struct fz_span){0} : body, format, 200, err);
     }
-    code = store_report_body(call->store, call->project_id, id, call->arena, &body, err);
+    code = api_fetch_body(call, id, 1, &body, err);
     if (code)
         return code;
     api_download_report(call->request, true, &columns, extension);

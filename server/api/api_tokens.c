@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "storage/store.h"
+#include "storage/store_request.h"
 
 /* How often it is read: regularly, and at most, so that neither many tokens nor many wrong ones keep
  * the database busy: a reading is followed by a pause of at least ten times its length. */
@@ -355,6 +356,8 @@ api_tokens_start(const char *database_url, struct api_tokens **ret, struct fz_er
     pthread_cond_init(&tokens->read, &clock);
     pthread_condattr_destroy(&clock);
     enum fz_code code = store_open(database_url, &tokens->store, err);
+    if (!code)
+        code = store_serve_requests(tokens->store, err);
     tokens->set_ms = fz_time_monotonic_ms();
     if (!code)
         code = read_set(tokens->store, &tokens->set, err);

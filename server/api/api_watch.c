@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "server/api/api_json.h"
+#include "storage/store_request.h"
 
 /* A change is noticed at once; this bounds how long a waiter that came in the meantime, or a
  * deadline, may be overlooked. */
@@ -176,6 +177,7 @@ check_wait(struct api_watcher *watcher, const struct api_wait *wait, bool is_lat
         .store = watcher->store,
         .arena = &arena,
         .project_id = wait->project_id,
+        .must_not_wait = true,
     };
     struct fz_error err = {.code = FZ_OK, .offset = -1};
     enum fz_code code = FZ_OK;
@@ -195,6 +197,7 @@ check_wait(struct api_watcher *watcher, const struct api_wait *wait, bool is_lat
         code = wait->check(&call, wait->user, is_late, &is_done, &err);
         break;
     }
+    api_gate_leave(&call);
     if (is_done)
         return true;
     /* A database that is away for a moment is no reason to give up before the deadline: the report
@@ -266,7 +269,10 @@ api_watcher_start(struct api *api, struct api_watcher **ret, struct fz_error *er
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     watcher->api = api;
     enum fz_code code = store_open(api->config.database_url, &watcher->store, err);
+    if (!code)
+        code = store_serve_requests(watcher->store, err);
     if (code) {
+        store_close(watcher->store);
         free(watcher);
         return code;
     }

@@ -147,8 +147,8 @@ http_body_add(struct http_request *request, struct fz_span bytes, bool *ret_full
     return code;
 }
 
-static int
-open_temp(const char *folder)
+int
+http_open_temp(const char *folder)
 {
     int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
@@ -253,7 +253,7 @@ static enum fz_code
 work_file(struct http_request *request)
 {
     if (request->fd < 0) {
-        request->fd = open_temp(request->server->temp_dir);
+        request->fd = http_open_temp(request->server->temp_dir);
         if (request->fd < 0)
             return refuse_errno(request, "the upload's file cannot be made");
     }

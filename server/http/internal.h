@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 
 #include "server/http/budget.h"
+#include "server/http/content.h"
 #include "server/http/framing.h"
 #include "server/http/http.h"
 #include "server/http/inflate.h"
@@ -83,6 +84,7 @@ struct http_answer {
     char content_type[96];
     uint8_t *body; /* owned */
     size_t len;
+    struct http_content *content; /* owned: in its place if it is long */
     struct http_extra {
         struct http_extra *next;
         char *name, *value;
@@ -174,7 +176,8 @@ struct http_server {
     /* Bodies in memory, of those whose token is known and of those who have not shown one; and on
      * disk, of the latter only. */
     struct http_budget body_memory, unknown_memory, unknown_disk;
-    _Atomic unsigned refs; /* the owner's and one a request */
+    struct http_contents contents; /* of answers */
+    _Atomic unsigned refs;         /* the owner's and one a request */
 };
 
 /* conn.c */
@@ -230,6 +233,8 @@ FZ_MUST_CHECK enum fz_code http_body_add(struct http_request *request, struct fz
 /* On a body thread: inflate, write. */
 void http_body_work(struct http_request *request);
 void http_body_deinit(struct http_request *request);
+/* A file without a name; -1 with errno. */
+int http_open_temp(const char *folder);
 FZ_MUST_CHECK enum fz_code http_body_refuse(struct http_request *request, int status,
                                             enum fz_code code, uint64_t limit, const char *fmt, ...)
     FZ_PRINTF(5, 6);

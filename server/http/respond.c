@@ -12,7 +12,6 @@
 #include "server/http/encode.h"
 
 enum {
-    STREAM_FROM = 64 * 1024, /* larger answers are sent in blocks, so that progress can be seen */
     ERROR_BYTES = 16 * 1024,
     RETRY_AFTER_S = 5,
 };
@@ -24,6 +23,8 @@ set_answer(struct http_answer *answer, int status, const char *content_type, str
 {
     answer->status = status;
     snprintf(answer->content_type, sizeof(answer->content_type), "%s", content_type);
+    http_content_unref(answer->content);
+    answer->content = NULL;
     free(answer->body);
     answer->body = malloc(body.len ? body.len : 1);
     answer->len = answer->body ? body.len : 0;
@@ -80,6 +81,8 @@ http_answer_deinit(struct http_answer *answer)
     answer->headers = NULL;
     free(answer->body);
     answer->body = NULL;
+    http_content_unref(answer->content);
+    answer->content = NULL;
 }
 
 static void
@@ -175,32 +178,28 @@ http_answer_refusal(struct http_request *request)
     http_answer_error(request, request->body_status, &request->body_error, used);
 }
 
-/* A large answer on its way; outlives the request. */
+/* A large answer on its way; outlives the request. Sent in blocks, so that progress can be seen. */
 struct stream {
     struct http_conn *conn;
-    uint8_t *body;
-    size_t len;
+    struct http_content *content;
 };
 
 static ssize_t
 read_stream(void *arg, uint64_t pos, char *to, size_t max)
 {
     struct stream *stream = arg;
-    if (pos >= stream->len)
-        return MHD_CONTENT_READER_END_OF_STREAM;
-    size_t n = stream->len - (size_t)pos;
-    if (n > max)
-        n = max;
-    memcpy(to, stream->body + pos, n);
+    ssize_t n = http_content_read(stream->content, pos, to, max);
+    if (n <= 0)
+        return n == 0 ? MHD_CONTENT_READER_END_OF_STREAM : MHD_CONTENT_READER_END_WITH_ERROR;
     http_conn_touch(stream->conn);
-    return (ssize_t)n;
+    return n;
 }
 
 static void
 free_stream(void *arg)
 {
     struct stream *stream = arg;
-    free(stream->body);
+    http_content_unref(stream->content);
     free(stream);
 }
 
@@ -208,9 +207,10 @@ static struct MHD_Response *
 make_response(struct http_request *request)
 {
     struct http_answer *answer = http_answer_of(request);
-    request->bytes_out = answer->len;
-    if (answer->len <= STREAM_FROM) {
-        struct MHD_Response *response =
+    struct MHD_Response *response;
+    request->bytes_out = answer->content ? http_content_len(answer->content) : answer->len;
+    if (!answer->content) {
+        response =
             MHD_create_response_from_buffer(answer->len, answer->body, MHD_RESPMEM_MUST_FREE);
         if (response)
             answer->body = NULL; /* taken */
@@ -219,11 +219,11 @@ make_response(struct http_request *request)
     struct stream *stream = calloc(1, sizeof(*stream));
     if (!stream)
         return NULL;
-    *stream = (struct stream){.conn = request->conn, .body = answer->body, .len = answer->len};
-    struct MHD_Response *response = MHD_create_response_from_callback(
-        stream->len, STREAM_FROM, read_stream, stream, free_stream);
+    *stream = (struct stream){.conn = request->conn, .content = answer->content};
+    response = MHD_create_response_from_callback(
+        http_content_len(answer->content), HTTP_CONTENT_BLOCK, read_stream, stream, free_stream);
     if (response)
-        answer->body = NULL; /* taken */
+        answer->content = NULL; /* taken */
     else
         free(stream);
     return response;
@@ -279,13 +279,48 @@ http_answer_send_now(struct http_request *request)
     fz_buffer_deinit(&text);
 }
 
+/* Those that describe the body which will not be sent; what was there before the handler stays. */
+static void
+forget_headers(struct http_request *request)
+{
+    struct http_server *server = request->server;
+    http_answer_deinit(&request->answer);
+    pthread_mutex_lock(&server->lock);
+    const struct http_extra *extra = request->owed ? request->late.headers : NULL;
+    for (; extra; extra = extra->next)
+        add_header(&request->answer, extra->name, extra->value);
+    pthread_mutex_unlock(&server->lock);
+}
+
+/* What is long is kept where it costs little. Over budget the client is told so. */
+static void
+set_content(struct http_request *request, int status, const char *content_type, struct fz_span body)
+{
+    struct http_answer *answer = &request->answer;
+    struct http_content *content = NULL;
+    struct fz_error err = {.offset = -1};
+    enum fz_code code = http_content_make(&request->server->contents, body, &request->client,
+                                          request->token_id, &content, &err);
+    if (code) {
+        forget_headers(request);
+        http_answer_error(request, 503, &err, NULL);
+        return;
+    }
+    set_answer(answer, status, content_type, fz_span_make(NULL, 0));
+    answer->content = content;
+}
+
 void
 http_respond(struct http_request *request, int status, const char *content_type,
              struct fz_span body)
 {
     struct http_encoded encoded;
     http_encode(request, status, content_type, body, &encoded);
-    set_answer(&request->answer, encoded.status, content_type ? content_type : "", encoded.body);
+    const char *type = content_type ? content_type : "";
+    if (encoded.body.len > HTTP_CONTENT_FROM)
+        set_content(request, encoded.status, type, encoded.body);
+    else
+        set_answer(&request->answer, encoded.status, type, encoded.body);
     free(encoded.owned);
     http_server_hand_back(request);
 }

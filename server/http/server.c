@@ -16,7 +16,7 @@
 #include "base/lazy.h"
 #include "base/time.h"
 
-enum { BACKLOG = 1024, BODY_THREADS = 2, READERS = 6, DEFAULT_THREADS = 16, SPARE_FILES = 256 };
+enum { BACKLOG = 1024, BODY_THREADS = 2, READERS = 12, DEFAULT_THREADS = 16, SPARE_FILES = 256 };
 
 /* Split "host:port", "[v6]:port", ":port". */
 static enum fz_code
@@ -239,6 +239,7 @@ http_server_unref(struct http_server *server)
     http_budget_deinit(&server->body_memory);
     http_budget_deinit(&server->unknown_memory);
     http_budget_deinit(&server->unknown_disk);
+    http_contents_deinit(&server->contents);
     free(server->route_metrics);
     free(server->temp_dir);
     free(server);
@@ -278,6 +279,8 @@ make_server(const struct http_config *config, struct http_server **ret, struct f
     server->metrics = config->metrics;
     server->temp_dir = strdup(config->temp_dir ? config->temp_dir : "/tmp");
     server->route_metrics = calloc(config->n_routes + 1, sizeof(struct metrics_route *));
+    http_contents_init(&server->contents, server->temp_dir, server->limits.answer_memory,
+                       server->limits.answer_disk);
     if (!server->temp_dir || !server->route_metrics) {
         http_server_unref(server);
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");

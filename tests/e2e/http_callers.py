@@ -4,6 +4,7 @@
 Usage: http_callers.py HTTP_ECHO
 """
 
+import os
 import sys
 import unittest
 
@@ -84,6 +85,58 @@ class Shares(unittest.TestCase):
             wait_for(lambda: echo.ask(body).status == 200)
             for _ in range(20):  # two at once fit: what the one before held may be given back a moment later
                 self.assertEqual(echo.ask(post("/known", b"x" * 3900000, "Authorization: Bearer good")).status, 200)
+
+
+class Answers(unittest.TestCase):
+    def test_slow_readers(self):
+        """Answers that wait to be read share budgets of memory and disk; over them 503, and all of it comes back."""
+        with Echo(BINARY, answer_memory="8M", answer_disk="64M", answer_s=60) as echo:
+            before = echo.rss()
+            wires = [echo.connect() for _ in range(100)]
+            for n, wire in enumerate(wires):  # nobody reads
+                wire.send(get(f"/big?bytes={(800000 if n % 2 else 8000000) + n}"))
+            wait_for(lambda: len(echo.log_lines()) > 0)  # the first refusals
+            self.assertLess(echo.rss() - before, 100 << 20)
+            self.assertEqual(echo.ask(get("/items/1")).status, 200)
+            answers = []
+            for wire in wires[::-1]:
+                answers.append(wire.answer())
+                wire.close()
+            refused = [answer for answer in answers if answer.status == 503]
+            self.assertTrue(refused)
+            self.assertLess(len(refused), 100)
+            for answer in refused:
+                self.assertRegex(answer.error["message"], "limit answer_(memory|disk)")
+                self.assertIn("retry-after", answer.headers)
+                self.assertNotIn("etag", answer.headers)
+            for answer in answers:
+                if answer.status == 200:
+                    self.assertEqual(answer.body, b"x" * int(answer.headers["content-length"]))
+            wait_for(lambda: echo.ask(get("/big?bytes=30000000")).status == 200)
+
+    def test_one_body_for_many(self):
+        """The same answer is kept once, however many read it."""
+        with Echo(BINARY, answer_memory="1M", answer_disk="24M", answer_s=60) as echo:
+            wires = [echo.connect() for _ in range(30)]
+            for wire in wires:
+                wire.send(get("/big?bytes=10000000"))
+            for wire in wires:
+                answer = wire.answer()
+                self.assertEqual((answer.status, len(answer.body)), (200, 10000000))
+
+    def test_full_disk(self):
+        """Without room for files, answers go out from memory as long as there is some."""
+        folder = os.environ.get("TMPDIR")
+        os.environ["TMPDIR"] = "/nonexistent"
+        try:
+            with Echo(BINARY) as echo:
+                answer = echo.ask(get("/big?bytes=20000000"))
+                self.assertEqual((answer.status, len(answer.body)), (200, 20000000))
+        finally:
+            if folder is None:
+                del os.environ["TMPDIR"]
+            else:
+                os.environ["TMPDIR"] = folder
 
 
 class Idle(unittest.TestCase):

@@ -24,7 +24,7 @@ PUBLIC = {
     "symbolicator": {"arch.h", "demangle.h", "index.h", "inspect.h", "macho.h", "problem.h", "symbol_map.h",
                      "symfile.h"},
     "storage": {"blob.h", "committer.h", "store.h", "store_blobs.h", "store_chunks.h", "store_learned.h", "store_releases.h",
-                "store_sessions.h", "store_usage.h"},
+                "store_request.h", "store_sessions.h", "store_usage.h"},
     "json": {"json_scan.h", "json_walk.h", "json_write.h"},
     "report": {"annotate.h", "render.h", "report.h", "summary.h"},
     "ingest": {"ingest.h", "multipart_form.h", "sentry_items.h"},

@@ -111,6 +111,8 @@ test_every_limit(void **state)
         "body_memory",
         "unknown_memory",
         "unknown_disk",
+        "answer_memory",
+        "answer_disk",
         "answer_s",
         "late_token_bytes",
         "chunk_bytes",

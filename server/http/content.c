@@ -1,0 +1,244 @@
+#include "server/http/content.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/attr.h"
+#include "base/file.h"
+#include "server/http/internal.h"
+
+enum state { MAKING, READY, FAILED };
+
+struct http_content {
+    struct http_content *prev, *next; /* guarded by contents->lock, as are the next two */
+    unsigned refs;
+    enum state state; /* failed ones are not in the list any more */
+    struct http_contents *contents;
+    char sha256[FZ_SHA256_TEXT];
+    struct http_holding holding;
+    uint64_t len;
+    uint8_t *data; /* NULL: in the file */
+    int fd;
+};
+
+void
+http_contents_init(struct http_contents *contents, const char *temp_dir, uint64_t memory,
+                   uint64_t disk)
+{
+    *contents = (struct http_contents){.temp_dir = temp_dir};
+    http_budget_init(&contents->memory, "answer_memory", memory);
+    http_budget_init(&contents->disk, "answer_disk", disk);
+    pthread_mutex_init(&contents->lock, NULL);
+    pthread_cond_init(&contents->made, NULL);
+}
+
+void
+http_contents_deinit(struct http_contents *contents)
+{
+    http_budget_deinit(&contents->memory);
+    http_budget_deinit(&contents->disk);
+    pthread_mutex_destroy(&contents->lock);
+    pthread_cond_destroy(&contents->made);
+}
+
+static void
+destroy(struct http_content *content)
+{
+    http_budget_release(&content->holding);
+    free(content->data);
+    fz_closep(&content->fd);
+    free(content);
+}
+
+/* Under the lock. */
+static void
+enlist(struct http_content *content)
+{
+    struct http_contents *contents = content->contents;
+    content->next = contents->first;
+    if (content->next)
+        content->next->prev = content;
+    contents->first = content;
+}
+
+/* Under the lock. */
+static void
+delist(struct http_content *content)
+{
+    if (content->prev)
+        content->prev->next = content->next;
+    else
+        content->contents->first = content->next;
+    if (content->next)
+        content->next->prev = content->prev;
+    content->prev = content->next = NULL;
+}
+
+/* True if it was the last one. Under the lock. */
+static bool
+drop(struct http_content *content)
+{
+    if (--content->refs > 0)
+        return false;
+    if (content->state != FAILED)
+        delist(content);
+    return true;
+}
+
+/* One that is alive, after waiting for whoever is making it; NULL: there is none. Under the lock. */
+static struct http_content *
+find(struct http_contents *contents, const char *sha256, uint64_t len)
+{
+    for (;;) {
+        struct http_content *content = contents->first;
+        while (content && (content->len != len || strcmp(content->sha256, sha256) != 0))
+            content = content->next;
+        if (!content)
+            return NULL;
+        content->refs++;
+        while (content->state == MAKING)
+            pthread_cond_wait(&contents->made, &contents->lock);
+        if (content->state == READY)
+            return content;
+        if (drop(content))
+            destroy(content);
+    }
+}
+
+static bool
+write_all(int fd, struct fz_span bytes)
+{
+    for (size_t at = 0; at < bytes.len;) {
+        ssize_t n = write(fd, bytes.data + at, bytes.len - at);
+        if (n < 0 && errno != EINTR)
+            return false;
+        at += n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
+static enum fz_code
+keep_in_file(struct http_contents *contents, struct http_content *content, struct fz_span body,
+             const struct http_client *client, int64_t token_id, struct fz_error *err)
+{
+    enum fz_code code =
+        http_budget_take(&contents->disk, &content->holding, client, token_id, body.len, err);
+    if (code)
+        return code;
+    content->fd = http_open_temp(contents->temp_dir);
+    if (content->fd >= 0 && write_all(content->fd, body))
+        return FZ_OK;
+    fz_closep(&content->fd);
+    http_budget_release(&content->holding);
+    return fz_fail(err, FZ_E_UNAVAILABLE, "there is no room for the answer on the disk");
+}
+
+static enum fz_code
+keep_in_memory(struct http_contents *contents, struct http_content *content, struct fz_span body,
+               const struct http_client *client, int64_t token_id, struct fz_error *err)
+{
+    enum fz_code code =
+        http_budget_take(&contents->memory, &content->holding, client, token_id, body.len, err);
+    if (code)
+        return code;
+    content->data = malloc(body.len);
+    if (content->data) {
+        memcpy(content->data, body.data, body.len);
+        return FZ_OK;
+    }
+    http_budget_release(&content->holding);
+    return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+}
+
+/* The better place first; on a full disk answers still go out as long as there is memory. */
+static enum fz_code
+keep(struct http_contents *contents, struct http_content *content, struct fz_span body,
+     const struct http_client *client, int64_t token_id, struct fz_error *err)
+{
+    enum fz_code code = FZ_E_UNAVAILABLE;
+    bool is_short = body.len <= HTTP_CONTENT_IN_MEMORY;
+    if (is_short)
+        code = keep_in_memory(contents, content, body, client, token_id, err);
+    if (code)
+        code = keep_in_file(contents, content, body, client, token_id, err);
+    if (code == FZ_E_UNAVAILABLE && !is_short)
+        code = keep_in_memory(contents, content, body, client, token_id, err);
+    return code;
+}
+
+enum fz_code
+http_content_make(struct http_contents *contents, struct fz_span body,
+                  const struct http_client *client, int64_t token_id, struct http_content **ret,
+                  struct fz_error *err)
+{
+    struct http_content *content = calloc(1, sizeof(*content));
+    if (!content)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    *content = (struct http_content){.contents = contents, .refs = 1, .fd = -1, .len = body.len};
+    fz_sha256_hex(body, content->sha256);
+    pthread_mutex_lock(&contents->lock);
+    struct http_content *found = find(contents, content->sha256, body.len);
+    if (!found)
+        enlist(content);
+    pthread_mutex_unlock(&contents->lock);
+    if (found) {
+        free(content);
+        *ret = found;
+        return FZ_OK;
+    }
+    enum fz_code code = keep(contents, content, body, client, token_id, err);
+    pthread_mutex_lock(&contents->lock);
+    content->state = code ? FAILED : READY;
+    if (code)
+        delist(content);
+    bool last = code && drop(content);
+    pthread_cond_broadcast(&contents->made);
+    pthread_mutex_unlock(&contents->lock);
+    if (last)
+        destroy(content);
+    if (!code)
+        *ret = content;
+    return code;
+}
+
+struct http_content *
+http_content_ref(struct http_content *content)
+{
+    pthread_mutex_lock(&content->contents->lock);
+    content->refs++;
+    pthread_mutex_unlock(&content->contents->lock);
+    return content;
+}
+
+void
+http_content_unref(struct http_content *content)
+{
+    if (!content)
+        return;
+    struct http_contents *contents = content->contents;
+    pthread_mutex_lock(&contents->lock);
+    bool last = drop(content);
+    pthread_mutex_unlock(&contents->lock);
+    if (last)
+        destroy(content);
+}
+
+uint64_t
+http_content_len(const struct http_content *content)
+{
+    return content->len;
+}
+
+ssize_t
+http_content_read(const struct http_content *content, uint64_t pos, char *to, size_t max)
+{
+    if (pos >= content->len)
+        return 0;
+    size_t n = max < content->len - pos ? max : (size_t)(content->len - pos);
+    if (!content->data)
+        return pread(content->fd, to, n, (off_t)pos);
+    memcpy(to, content->data + pos, n);
+    return (ssize_t)n;
+}

@@ -1,0 +1,30 @@
+/*
+ * What only those need who answer requests: connections that do not wait long, all tokens at once,
+ * and how large an answer will be.
+ */
+#ifndef STORE_REQUEST_H
+#define STORE_REQUEST_H
+
+#include "storage/store.h"
+
+/* From now on calls give up after a short wait for others (UNAVAILABLE, 1.5 s rather than 10 s or
+ * more), and the connection keeps little memory. */
+FZ_MUST_CHECK enum fz_code store_serve_requests(struct store *store, struct fz_error *err);
+
+/* Every token that was not revoked. */
+struct store_token_known {
+    char sha256[FZ_SHA256_TEXT];
+    int64_t id, project_id; /* project 0 = all */
+    unsigned scopes;
+};
+FZ_MUST_CHECK enum fz_code store_token_known(struct store *store, struct fz_arena *arena,
+                                             struct store_token_known **ret, size_t *ret_n,
+                                             struct fz_error *err);
+
+/* How long a report's result or body is when it is unpacked; 0: there is none. */
+enum store_report_part { STORE_REPORT_RESULT, STORE_REPORT_BODY };
+FZ_MUST_CHECK enum fz_code store_report_size(struct store *store, int64_t project_id,
+                                             const char *id, enum store_report_part part,
+                                             uint64_t *ret, struct fz_error *err);
+
+#endif
