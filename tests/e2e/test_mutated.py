@@ -151,7 +151,7 @@ class Run:
         end = time.monotonic() + 1800
         while True:
             now = self.metrics()
-            if not now['jobs{state="queued"}'] and not now['jobs{state="leased"}']:
+            if not now['jobs{state="waiting"}'] and not now['jobs{state="running"}']:
                 return now
             if time.monotonic() > end:
                 raise RuntimeError("the queue does not become empty")
