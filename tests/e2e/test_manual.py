@@ -125,7 +125,7 @@ class Bash(unittest.TestCase):
         self.assertEqual(self.complete("sym"), ["symbolicate"])
         if "token" in found:
             self.assertEqual(self.complete("token", ""), ["create", "list", "revoke", "--help"])
-        self.assertIn("upload", self.complete("help", ""))
+        self.assertIn("inspect", self.complete("help", ""))
 
     def test_options(self):
         for command in commands():
