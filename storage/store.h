@@ -472,6 +472,11 @@ struct store_queue {
 FZ_MUST_CHECK enum fz_code store_queue_counts(struct store *store, struct store_queue *ret,
                                               struct fz_error *err);
 
+/* Delete rows that nothing needs any more, a few at a time: sets of images that no report has,
+ * uploads that ended 30 days ago, jobs that have been in quarantine for so long. */
+FZ_MUST_CHECK enum fz_code store_sweep_rows(struct store *store, uint64_t *ret_n,
+                                            struct fz_error *err);
+
 struct store_counts { /* for /metrics */
     uint64_t jobs_queued, jobs_leased, jobs_quarantined;
     int64_t oldest_queued_ms; /* age; 0 with an empty queue */

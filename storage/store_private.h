@@ -10,16 +10,19 @@
 #include "storage/sql.h"
 #include "storage/store.h"
 
+enum { STORE_SET_KINDS = 2 };
+
 struct store {
     struct sql *sql;
-    struct blob_store *blobs; /* borrowed; NULL = not checked */
-    bool blob_is_gone;        /* why store_blob_hold() failed */
-    unsigned n_claims;        /* which kind of job the next claim prefers */
-    struct fair fair;         /* what this worker has done for each project */
-    bool no_uploads;          /* leave them to others */
-    int64_t lanes_after;      /* the next claim looks at projects beyond this one */
-    unsigned usage_slot;      /* where this connection counts usage */
-    int64_t swept_ms;         /* monotonic: when transient reports were last cleared away */
+    struct blob_store *blobs;            /* borrowed; NULL = not checked */
+    bool blob_is_gone;                   /* why store_blob_hold() failed */
+    unsigned n_claims;                   /* which kind of job the next claim prefers */
+    struct fair fair;                    /* what this worker has done for each project */
+    bool no_uploads;                     /* leave them to others */
+    int64_t lanes_after;                 /* the next claim looks at projects beyond this one */
+    unsigned usage_slot;                 /* where this connection counts usage */
+    int64_t swept_sets[STORE_SET_KINDS]; /* the last set that store_sweep_rows() looked at */
+    int64_t swept_ms; /* monotonic: when transient reports were last cleared away */
 };
 
 /* Bytes at most that a column for lists keeps of a text; PostgreSQL cannot index much more. */

@@ -75,6 +75,11 @@ sweep_blobs(struct worker *w, int64_t now)
         warn("blobs cannot be looked through", &err);
     else if (n_noted > 0)
         fz_log(FZ_LOG_INFO, "blobs without a name found", "n=%zu", n_noted);
+    uint64_t n_rows = 0;
+    if (store_sweep_rows(w->store, &n_rows, &err) != FZ_OK)
+        warn("old rows cannot be deleted", &err);
+    else if (n_rows > 0)
+        fz_log(FZ_LOG_INFO, "old rows deleted", "n=%llu", (unsigned long long)n_rows);
 }
 
 void

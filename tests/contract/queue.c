@@ -149,6 +149,36 @@ test_retries_keep_their_priority(void **state)
     contract_claim(c, late[1]);
 }
 
+/* Sets of images go with the last report that has them; what ended long ago goes too. */
+static void
+test_sweep_rows(void **state)
+{
+    struct contract *c = *state;
+    char ids[2][STORE_ID_TEXT], id[STORE_ID_TEXT];
+    struct store_upload upload;
+    uint64_t n = 0;
+    post_waiting(c, c->project, 2, ids);
+    contract_upload(c, c->project, id);
+    struct store_job job = claim_upload(c, id);
+    assert_ok(c, store_job_fail(c->store, &job, FZ_E_LIMIT, "x", false, &c->err));
+    assert_ok(c, store_report_delete(c->store, c->project, ids[0], &c->err));
+    assert_ok(c, store_sweep_rows(c->store, &n, &c->err));
+    assert_int_equal(n, 0);
+    assert_ok(c, store_report_delete(c->store, c->project, ids[1], &c->err));
+    assert_ok(c, store_sweep_rows(c->store, &n, &c->err));
+    assert_int_equal(n, 2); /* its images, and those it waited for */
+    assert_ok(c, store_upload_get(c->store, c->project, id, &c->arena, &upload, &c->err));
+    static const char age[] = "UPDATE uploads SET created_ms = created_ms - 2700000000";
+    contract_sql(c, age, age);
+    assert_ok(c, store_sweep_rows(c->store, &n, &c->err));
+    assert_int_equal(n, 1);
+    assert_fails(c, FZ_E_NOT_FOUND,
+                 store_upload_get(c->store, c->project, id, &c->arena, &upload, &c->err));
+    /* A set that is needed again is made again. */
+    post_waiting(c, c->project, 1, ids);
+    assert_int_equal(upload_symbols(c, c->project), 1);
+}
+
 /* Leases and back-offs that end further ahead than any can were made by another clock. */
 static void
 test_times_of_another_clock(void **state)
@@ -393,6 +423,7 @@ contract_run_queue(void)
         contract_test(test_fresh_goes_first),
         contract_test(test_late_is_not_starved),
         contract_test(test_retries_keep_their_priority),
+        contract_test(test_sweep_rows),
         contract_test(test_times_of_another_clock),
         contract_test(test_another_boot),
         contract_test(test_projects_share),
