@@ -144,11 +144,14 @@ class Run:
 
     def metrics(self):
         _, text = self.server.request("GET", "/metrics", token=None)
-        return {n: float(v) for n, v in re.findall(r"^framezero_(\S+) (\S+)$", text.decode(), re.M)}
+        # What has never happened has no line.
+        found = re.findall(r"^framezero_(\S+) (\S+)$", text.decode(), re.M)
+        return collections.defaultdict(float, {n: float(v) for n, v in found})
 
     def drain(self):
         """Wait until no report is queued; the gauges of /metrics are some seconds old."""
         end = time.monotonic() + 1800
+        time.sleep(2.5)  # the gauges may be two seconds old
         while True:
             status, answer = self.server.query("/api/v1/reports", status="queued", count="true", limit=1)
             if status == 200 and answer["count"] == 0:
