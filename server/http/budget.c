@@ -132,6 +132,11 @@ http_budget_take(struct http_budget *budget, struct http_holding *holding,
         if (holding->token)
             holding->token->used += more;
     }
+    if (code && holding->budget && holding->bytes == 0) { /* it may try another budget next */
+        leave_share(budget, holding->client);
+        leave_share(budget, holding->token);
+        *holding = (struct http_holding){0};
+    }
     pthread_mutex_unlock(&budget->lock);
     if (code == FZ_E_UNAVAILABLE)
         return fz_fail(err, code, "the server is busy: all of limit %s is in use", budget->name);

@@ -41,8 +41,10 @@ run(const struct step *steps, size_t n)
         enum fz_code code = http_budget_take(&budget, &holdings[i], &who, steps[i].token,
                                              (uint64_t)steps[i].mib * MIB, &err);
         assert_int_equal(code, steps[i].code);
-        if (code)
+        if (code) {
             assert_non_null(strstr(err.text, "limit body_memory"));
+            assert_null(holdings[i].budget); /* free for another one */
+        }
     }
     for (size_t i = 0; i < n; i++)
         http_budget_release(&holdings[i]);
