@@ -73,39 +73,18 @@ wake(struct store *store, int64_t now, struct fz_error *err)
 /* ---- lanes ---- */
 
 /* Each step jumps to the next project in the index; what stands in between is not read. */
-#define NEXT_PROJECT(of, after)                                                            \
-    "(SELECT j.project_id FROM jobs j WHERE j.state = 0 AND j.due_ms = 0 AND j.kind = " of \
-    ".kind AND j.priority = " of ".priority AND j.project_id > " after                     \
-    " ORDER BY j.project_id LIMIT 1)"
-#define LANES                                                                                      \
-    "WITH RECURSIVE classes (kind, priority) AS (VALUES (1, 0), (1, 1), (1, 2), (2, 0), (2, 1), "  \
-    "(2, 2)), lanes (kind, priority, project_id) AS (SELECT c.kind, c.priority, " NEXT_PROJECT(    \
-        "c", "$1") " FROM classes c UNION ALL SELECT l.kind, l.priority, " NEXT_PROJECT("l",       \
-                                                                                        "l."       \
-                                                                                        "project_" \
-                                                                                        "id") " F" \
-                                                                                              "RO" \
-                                                                                              "M " \
-                                                                                              "la" \
-                                                                                              "ne" \
-                                                                                              "s " \
-                                                                                              "l " \
-                                                                                              "WH" \
-                                                                                              "ER" \
-                                                                                              "E " \
-                                                                                              "l." \
-                                                                                              "pr" \
-                                                                                              "oj" \
-                                                                                              "ec" \
-                                                                                              "t_" \
-                                                                                              "id" \
-                                                                                              " I" \
-                                                                                              "S " \
-                                                                                              "NO" \
-                                                                                              "T " \
-                                                                                              "NU" \
-                                                                                              "LL" \
-                                                                                              ") "
+#define LANES                                                                             \
+    "WITH RECURSIVE classes (kind, priority) AS "                                         \
+    "(VALUES (1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (2, 2)), "                           \
+    "lanes (kind, priority, project_id) AS ("                                             \
+    "SELECT c.kind, c.priority, (SELECT j.project_id FROM jobs j "                        \
+    "WHERE j.state = 0 AND j.due_ms = 0 AND j.kind = c.kind AND j.priority = c.priority " \
+    "AND j.project_id > $1 ORDER BY j.project_id LIMIT 1) FROM classes c "                \
+    "UNION ALL "                                                                          \
+    "SELECT l.kind, l.priority, (SELECT j.project_id FROM jobs j "                        \
+    "WHERE j.state = 0 AND j.due_ms = 0 AND j.kind = l.kind AND j.priority = l.priority " \
+    "AND j.project_id > l.project_id ORDER BY j.project_id LIMIT 1) FROM lanes l "        \
+    "WHERE l.project_id IS NOT NULL) "
 
 const char store_lanes_query[] =
     LANES "SELECT kind, priority, project_id FROM lanes WHERE project_id IS NOT NULL LIMIT $2";
