@@ -1,6 +1,6 @@
 /*
  * SHA-256, SHA-1 for clients that name files by it, and comparison in constant time, all from
- * libcrypto. A build without the server has base/digest_portable.c in its place and no libcrypto.
+ * libcrypto. For the server only: a build without it (FZ_SERVER=OFF) has none of these functions.
  */
 #ifndef FZ_DIGEST_H
 #define FZ_DIGEST_H

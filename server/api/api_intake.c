@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "server/api/api_private.h"
 #include "server/api/api_usage.h"
+#include "server/ingest/identity.h"
 #include "server/ingest/ingest.h"
 
 /* A commit that takes longer has an unknown end. The client is to send the report again: it is known

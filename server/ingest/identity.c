@@ -5,10 +5,11 @@
  * time: the header line of a Sentry envelope tells when it was sent, and its sessions and client
  * reports are those of the moment; a form has a random boundary. All other bodies count as they are.
  */
-#include "server/ingest/ingest.h"
+#include "server/ingest/identity.h"
 
 #include <string.h>
 
+#include "base/arena.h"
 #include "server/ingest/multipart.h"
 #include "server/ingest/sentry_items.h"
 

@@ -8,7 +8,6 @@
 #define INGEST_H
 
 #include "base/arena.h"
-#include "base/digest.h"
 #include "base/error.h"
 #include "server/limits.h"
 #include "server/report/report.h"
@@ -50,14 +49,6 @@ enum { INGEST_ITEMS_MAX = 256 };
 FZ_MUST_CHECK enum fz_code ingest_split(struct fz_span body, const struct limits *limits,
                                         struct fz_arena *arena, struct ingest_item **ret,
                                         size_t *ret_n, size_t *ret_n_cut, struct fz_error *err);
-
-/*
- * What makes a body the same report as another: the hash of what a client repeats unchanged when it
- * sends a report again (not an envelope's sent_at, not a form's boundary). `body` and `id` are those
- * of an item of ingest_split().
- */
-FZ_MUST_CHECK enum fz_code ingest_identity(struct fz_span body, const char *id,
-                                           char ret_sha256[FZ_SHA256_TEXT], struct fz_error *err);
 
 /*
  * Convert one report: a body that ingest_split() gave. What is readable is kept; what is not is

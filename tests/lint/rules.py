@@ -27,7 +27,7 @@ PUBLIC = {
                 "store_request.h", "store_sessions.h", "store_usage.h"},
     "json": {"json_scan.h", "json_walk.h", "json_write.h"},
     "report": {"annotate.h", "render.h", "report.h", "summary.h"},
-    "ingest": {"ingest.h", "multipart_form.h", "sentry_items.h"},
+    "ingest": {"identity.h", "ingest.h", "multipart_form.h", "sentry_items.h"},
     "http": {"client.h", "http.h", "inflate.h", "origins.h"},
     "api": {"api.h", "api_door.h"},
     "doors": {"doors.h"},
@@ -164,9 +164,9 @@ def check_functions(files):
 
 # What only Linux has, or glibc, and where it may be used: behind base/platform.h, and in the rooms of the server, which
 # runs on Linux. Everything else is also built for macOS and with musl.
-LINUX_ROOMS = ("base/platform_linux.c", "storage/", "server/http/", "server/api/", "server/doors/", "server/worker/",
-               "server/metrics.c", "server/metrics_process.c", "server/program.c", "server/serve_", "server/supervis",
-               "server/cmd_serve.c", "server/cmd_worker.c", "server/cmd_child.c")
+LINUX_ROOMS = ("base/platform_linux.c", "base/digest.", "storage/", "server/http/", "server/api/", "server/doors/",
+               "server/ingest/identity.", "server/worker/", "server/metrics.c", "server/metrics_process.c", "server/program.c",
+               "server/serve_", "server/supervis", "server/cmd_serve.c", "server/cmd_worker.c", "server/cmd_child.c")
 # Of those rooms, what the command line uses too (fz_local and fz_http_client in their CMakeLists.txt).
 PORTABLE_FILES = ("server/http/client.", "server/http/origins.",
                   "server/worker/archive.", "server/worker/image_map.", "server/worker/local",
@@ -200,7 +200,7 @@ def is_portable(path):
 
 
 def check_portable(files):
-    """What the command line is made of uses nothing that only Linux or glibc has, save through base/platform.h."""
+    """The command line uses nothing that only Linux or glibc has, except through base/platform.h, and no hashes."""
     problems = []
     for path, line, found in matches(files, r'"(?:[^"\\\n]|\\.)*"'
                                             rf"|^[ \t]*#[ \t]*include[ \t]+<({LINUX_HEADERS})>"
@@ -211,6 +211,8 @@ def check_portable(files):
             problems.append(f"{path}:{line}: {what} is not on every system: use or extend base/platform.h")
         elif found.group().startswith('"/proc/'):
             problems.append(f"{path}:{line}: /proc is Linux's: use or extend base/platform.h")
+        elif found.group() == '"base/digest.h"':
+            problems.append(f"{path}:{line}: only the server hashes: a build without it has no libcrypto")
     return problems
 
 

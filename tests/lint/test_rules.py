@@ -67,7 +67,8 @@ CASES = [
       "base/f.c": ("__attribute__((cleanup(f))) int a = 0;", "declared with FZ_CLEANUP()")}),
     ("portable",
      {"base/platform_linux.c": "#define _GNU_SOURCE\n#include <sys/random.h>\nfd = memfd_create(a, MFD_CLOEXEC);\n",
-      "storage/blob.c": "open(path, O_TMPFILE);\n", "server/worker/child_sandbox.c": "#include <sys/prctl.h>\n",
+      "storage/blob.c": '#include "base/digest.h"\nopen(path, O_TMPFILE);\n',
+      "server/ingest/identity.h": '#include "base/digest.h"\n', "server/worker/child_sandbox.c": "#include <sys/prctl.h>\n",
       "base/file.c": '/* memfd_create(), as pipe2() */\nsay("no prctl() here"); open(path, O_RDONLY | O_CLOEXEC);\n'
                      'x->splice(1); my_pipe2(a);\nfz_platform_memory_file("/tmp");\n'},
      {"base/a.c": ("\n#include <sys/random.h>\n", ":2: <sys/random.h> is not on every system"),
@@ -77,6 +78,7 @@ CASES = [
       "server/cmd_lookup.c": ("mmap(0, 1, MAP_POPULATE)", "MAP_POPULATE"),
       "server/worker/local.c": ("pipe2(fds, 0);", "pipe2()"),
       "server/worker/resolve_symbols.h": ("#ifdef __linux__", "__linux__"),
+      "server/symbolicate.c": ('#include "base/digest.h"\n', "only the server hashes"),
       "server/ingest/d.c": ("#define _GNU_SOURCE\n", "_GNU_SOURCE"),
       "server/main.c": ('open("/proc/self/exe", 0)', "/proc is Linux's"),
       "server/json/e.c": ("pthread_setname_np(a, b);", "pthread_setname_np()")}),

@@ -1,5 +1,7 @@
 fz_unit_test(ingest fz_ingest fz_config)
-fz_unit_test(ingest_identity fz_ingest fz_config)
+if(FZ_SERVER)
+  fz_unit_test(ingest_identity fz_ingest)
+endif()
 fz_unit_test(ingest_array fz_ingest fz_config)
 fz_unit_test(ingest_crash_text fz_ingest fz_config)
 fz_unit_test(ingest_bugsnag fz_ingest fz_config)

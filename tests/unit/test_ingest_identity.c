@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "server/ingest/ingest.h"
+#include "server/ingest/identity.h"
 
 #define EVENT "{\"type\":\"event\"}\n{\"message\":\"x\"}\n"
 #define PART(b) "--" b "\r\nContent-Disposition: form-data; name=\"a\"; filename=\"f\"\r\n\r\n"
