@@ -80,20 +80,58 @@ quoted(struct crash_text *c, struct fz_span line, const char *key)
     return text_keep(c->t, text_until(rest, text_find(rest, "'")));
 }
 
+/* The number behind "address=" and its like. */
+static bool
+number_of(struct fz_span reason, const char *key, uint64_t *ret)
+{
+    size_t at = text_find(reason, key);
+    if (at == SIZE_MAX)
+        return false;
+    struct fz_span number = text_from(reason, at + strlen(key));
+    return text_take_hex(&number, ret) || text_take_decimal(&number, ret);
+}
+
+/* "(code=1, address=0x10)", "(code=1, subcode=0x1)", "(code=EXC_I386_GPFLT)" */
+static void
+take_codes(struct crash_text *c, struct fz_span reason)
+{
+    static const char key[] = "(code=";
+    struct report_crash *crash = &c->t->report->crash;
+    uint64_t codes[2];
+    size_t at = text_find(reason, key), len = 0;
+    if (at == SIZE_MAX)
+        return;
+    if (!number_of(reason, key, &codes[0])) {
+        struct fz_span word = text_from(reason, at + strlen(key));
+        while (len < word.len && word.data[len] != ',' && word.data[len] != ')')
+            len++;
+        crash->code = text_keep(c->t, text_trim(text_until(word, len)));
+        return;
+    }
+    bool has_second =
+        number_of(reason, " subcode=", &codes[1]) || number_of(reason, " address=", &codes[1]);
+    size_t n = has_second ? 2 : 1;
+    crash->mach_codes = ingest_take_array(c->t, n, sizeof(codes[0]));
+    if (!crash->mach_codes)
+        return;
+    memcpy(crash->mach_codes, codes, n * sizeof(codes[0]));
+    crash->n_mach_codes = n;
+}
+
 /* "EXC_BAD_ACCESS (code=1, address=0x10)", "signal SIGABRT", "breakpoint 1.1" */
 static void
 take_reason(struct crash_text *c, struct fz_span reason)
 {
     struct report_crash *crash = &c->t->report->crash;
     struct fz_span rest = reason, word = text_word(&rest);
-    size_t at = text_find(reason, "address=");
     uint64_t addr;
-    if (text_has_prefix(word, "EXC_"))
+    if (text_has_prefix(word, "EXC_")) {
         crash->mach = text_keep(c->t, word);
-    else if (fz_span_is(word, "signal"))
+        take_codes(c, reason);
+    } else if (fz_span_is(word, "signal")) {
         crash->signal = text_keep(c->t, text_word(&rest));
-    struct fz_span number = at == SIZE_MAX ? (struct fz_span){NULL, 0} : text_from(reason, at + 8);
-    if (text_take_hex(&number, &addr)) {
+    }
+    if (number_of(reason, "address=", &addr)) {
         crash->has_address = true;
         crash->address = addr;
     }

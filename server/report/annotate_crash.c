@@ -36,8 +36,9 @@ struct place {
 struct annotate {
     const struct report *r;
     struct fz_buffer *out;
-    bool *used;    /* which threads had their heading */
-    bool is_plain; /* a text without headings */
+    struct fz_span line_end; /* of the lines so far, for a last line that has none */
+    bool *used;              /* which threads had their heading */
+    bool is_plain;           /* a text without headings */
     bool exception_used;
     size_t thread; /* of a plain text: the one that is read */
     struct place place;
@@ -48,10 +49,11 @@ struct annotate {
     struct annotate_named group_named;
 };
 
+/* The two bytes of a no-break space, which mail programs make of spaces, count too. */
 static bool
 is_blank(uint8_t c)
 {
-    return c == ' ' || c == '\t';
+    return c == ' ' || c == '\t' || c == 0xc2 || c == 0xa0;
 }
 
 static struct fz_span
@@ -79,16 +81,20 @@ contains(struct fz_span text, const char *word)
     return false;
 }
 
+/* A line ends with LF, CRLF, or CR alone as on old Macs. */
 static struct line
 take_line(struct fz_span rest)
 {
-    const uint8_t *end = memchr(rest.data, '\n', rest.len);
-    struct line line = {
-        .all = fz_span_make(rest.data, end ? (size_t)(end - rest.data) + 1 : rest.len)};
-    line.end = line.all.len;
+    size_t len = 0;
+    while (len < rest.len && rest.data[len] != '\n' && rest.data[len] != '\r')
+        len++;
+    size_t content = len;
+    if (len + 1 < rest.len && rest.data[len] == '\r' && rest.data[len + 1] == '\n')
+        len++;
+    len += len < rest.len;
+    struct line line = {.all = fz_span_make(rest.data, len), .end = content};
     while (line.end > 0 &&
-           (line.all.data[line.end - 1] == '\n' || line.all.data[line.end - 1] == '\r' ||
-            is_blank(line.all.data[line.end - 1])))
+           (line.all.data[line.end - 1] == ' ' || line.all.data[line.end - 1] == '\t'))
         line.end--;
     while (line.start < line.end &&
            (is_blank(line.all.data[line.start]) || line.all.data[line.start] == '>' ||
@@ -217,20 +223,26 @@ put(struct annotate *a, struct fz_span bytes)
     fz_buffer_append(a->out, bytes.data, bytes.len);
 }
 
+/* The line break at the end of the line; empty for the last line of a text that has none. */
+static struct fz_span
+line_end_of(const struct line *line)
+{
+    size_t at = line->all.len;
+    while (at > line->end && (line->all.data[at - 1] == '\n' || line->all.data[at - 1] == '\r'))
+        at--;
+    return sub(line->all, at, line->all.len);
+}
+
 /* The line once for each name: what was before the name, the name, the line's own end. */
 static void
 put_named(struct annotate *a, const struct line *line, const struct report_frame *frame)
 {
-    struct fz_span end = sub(line->all, line->end, line->all.len);
-    while (end.len && is_blank(*end.data))
-        end = sub(end, 1, end.len);
+    struct fz_span end = line_end_of(line);
     for (size_t k = 0; k < frame->n_symbols; k++) {
         put(a, sub(line->all, 0, line->behind));
         fz_buffer_char(a->out, ' ');
         render_crash_symbol(a->out, &frame->symbols[k]);
-        if (end.len == 0 && k + 1 < frame->n_symbols)
-            fz_buffer_char(a->out, '\n');
-        put(a, end);
+        put(a, end.len || k + 1 == frame->n_symbols ? end : a->line_end);
     }
 }
 
@@ -381,7 +393,7 @@ annotate_list(struct annotate *a, const struct line *line)
         named = named || r->exception_frames[i].n_symbols;
     struct fz_span end = sub(line->all, line->end, line->all.len);
     if (!end.len)
-        end = fz_span_cstr("\n");
+        end = a->line_end;
     if (named && at > line->start) {
         size_t head = at;
         while (head > 0 && is_blank(text.data[head - 1]))
@@ -411,7 +423,7 @@ annotate_list(struct annotate *a, const struct line *line)
 size_t
 annotate_crash(const struct report *report, struct fz_span raw, struct fz_buffer *out)
 {
-    struct annotate a = {.r = report, .out = out};
+    struct annotate a = {.r = report, .out = out, .line_end = fz_span_cstr("\n")};
     a.used = calloc(report->n_threads ? report->n_threads : 1, sizeof(*a.used));
     if (!a.used) {
         out->failed = true;
@@ -423,6 +435,8 @@ annotate_crash(const struct report *report, struct fz_span raw, struct fz_buffer
     for (struct fz_span rest = raw; rest.len;) {
         struct line line = take_line(rest);
         rest = sub(rest, line.all.len, rest.len);
+        if (rest.len)
+            a.line_end = line_end_of(&line);
         if (!a.is_plain && line.start < line.end)
             take_heading(&a, sub(line.all, line.start, line.end));
         if (read_frame(&line)) {

@@ -112,6 +112,14 @@ report_apple_time_text(const json_t *extra, const char *path, int64_t unix_ms,
 }
 
 /* "__42-[Cart pay]_block_invoke" is what Apple's tools show, not "-[Cart pay] (block)". */
+uint64_t
+report_apple_frame_offset(const struct report_image *image, const struct report_frame *frame)
+{
+    uint64_t offset = frame->addr - image->addr;
+    bool is_thumb = offset == (frame->image_offset | 1);
+    return frame->has_image_offset && !is_thumb ? frame->image_offset : offset;
+}
+
 const char *
 report_apple_function(const struct report_symbol *symbol)
 {

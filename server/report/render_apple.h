@@ -47,6 +47,11 @@ const struct report_image *report_apple_main_image(const struct report *report);
 const struct report_image *report_apple_frame_image(const struct report *report,
                                                     const struct report_frame *frame);
 
+/* Of the frame's address from the start of that image. An address may be signed, then only the
+ * frame's own offset leads to it; but the bit that says Thumb is in the address alone. */
+uint64_t report_apple_frame_offset(const struct report_image *image,
+                                   const struct report_frame *frame);
+
 /* The name of a function as Apple's tools show it; NULL if it has none. */
 const char *report_apple_function(const struct report_symbol *symbol);
 

@@ -89,9 +89,7 @@ put_frames(struct crash_out *c, const struct report_frame *frames, size_t n, siz
         put_frame_head(c->out, number++, image, is_mac, frame->addr);
         if (image && image->addr)
             fz_buffer_printf(c->out, "0x%llx + %llu", (unsigned long long)image->addr,
-                             (unsigned long long)(frame->has_image_offset
-                                                      ? frame->image_offset
-                                                      : frame->addr - image->addr));
+                             (unsigned long long)report_apple_frame_offset(image, frame));
         else
             fz_buffer_text(c->out, "???");
         put_samples(c->out, frame->samples);

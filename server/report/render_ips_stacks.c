@@ -85,16 +85,6 @@ image_of(const struct report *r, const struct report_frame *frame)
     return image && (frame->has_image_offset || frame->addr >= image->addr) ? image : NULL;
 }
 
-/* From the image's start. An address may be signed, then only the offset leads to it; but the bit
- * that says Thumb is in the address alone. */
-static uint64_t
-offset_of(const struct report_image *image, const struct report_frame *frame)
-{
-    uint64_t offset = frame->addr - image->addr;
-    bool is_thumb = offset == (frame->image_offset | 1);
-    return frame->has_image_offset && !is_thumb ? frame->image_offset : offset;
-}
-
 static void
 write_frame(struct ips *ips, const struct report_frame *frame, const struct report_symbol *symbol)
 {
@@ -102,7 +92,7 @@ write_frame(struct ips *ips, const struct report_frame *frame, const struct repo
     const struct report_image *image = image_of(ips->r, frame);
     ips->outside = ips->outside || !image;
     json_write_open(w, NULL, '{');
-    json_write_u64(w, "imageOffset", image ? offset_of(image, frame) : frame->addr);
+    json_write_u64(w, "imageOffset", image ? report_apple_frame_offset(image, frame) : frame->addr);
     json_write_u64(w, "imageIndex", image ? ips->places[image - ips->r->images] : ips->nowhere);
     if (symbol) {
         json_write_text(w, "symbol", report_apple_function(symbol));

@@ -14,6 +14,7 @@
 #include "base/attr.h"
 #include "base/text.h"
 #include "server/worker/image_map.h"
+#include "server/worker/in_app.h"
 #include "server/worker/resolve_learned.h"
 #include "server/worker/resolve_symbols.h"
 #include "server/worker/resolve_types.h"
@@ -133,20 +134,6 @@ index_of(struct resolver *r, int number, unsigned rank, struct file_index **ret,
     image->state = REPORT_IMAGE_FOUND;
     *ret = file;
     return FZ_OK;
-}
-
-/* Code of the app itself rather than of the system. */
-static bool
-is_in_app(const struct report_image *image, int number)
-{
-    const char *path = image->path;
-    if (!path)
-        return number == 0;
-    /* Simulator runtimes lie inside Xcode.app, so the system's folders are looked for anywhere. */
-    if (strstr(path, "/System/Library/") || strstr(path, "/usr/lib/") ||
-        strstr(path, "/RuntimeRoot/") || fz_text_has_prefix(path, "/System/"))
-        return false;
-    return number == 0 || strstr(path, ".app/") != NULL;
 }
 
 static void
@@ -281,7 +268,7 @@ resolve_frame(struct resolver *r, struct report_frame *frame, const struct repor
     if (frame->image < 0) {
         frame->status = REPORT_FRAME_UNKNOWN_IMAGE;
     } else {
-        frame->in_app = is_in_app(&r->report->images[frame->image], frame->image);
+        frame->in_app = in_app_image(r->report, (size_t)frame->image);
         code = name_frame(r, frame, caller, is_return, err);
     }
     if (code == FZ_OK && frame->n_symbols == 0 && frame->n_client > 0)

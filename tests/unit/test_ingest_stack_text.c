@@ -159,6 +159,8 @@ test_lldb(void **state)
     assert_int_equal(r.crash.thread, 3);
     assert_string_equal(r.crash.mach, "EXC_BAD_ACCESS");
     assert_true(r.crash.has_address && r.crash.address == 0x10);
+    assert_int_equal(r.crash.n_mach_codes, 2);
+    assert_true(r.crash.mach_codes[0] == 1 && r.crash.mach_codes[1] == 0x10);
     assert_string_equal(r.threads[0].name, "worker");
     assert_int_equal(r.threads[0].n_frames, 2);
     const struct report_frame *frame = &r.threads[0].frames[0];
@@ -169,6 +171,41 @@ test_lldb(void **state)
     assert_string_equal(frame->client[1].function, "work_step");
     assert_string_equal(frame->client[1].file, "w.cpp");
     assert_int_equal(r.threads[0].frames[1].n_client, 0);
+}
+
+static void
+test_lldb_codes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *reason;
+        size_t n_codes;
+        uint64_t codes[2];
+        const char *code;
+    } cases[] = {
+        {"EXC_BREAKPOINT (code=1, subcode=0x1045f4314)", 2, {1, 0x1045f4314}, "EXC_ARM_BREAKPOINT"},
+        {"EXC_BAD_ACCESS (code=257)", 1, {257}, "EXC_ARM_DA_ALIGN"},
+        {"EXC_BAD_ACCESS (code=EXC_I386_GPFLT)", 0, {0}, "EXC_I386_GPFLT"},
+        {"EXC_BAD_INSTRUCTION (code=EXC_I386_INVOP, subcode=0x0)", 0, {0}, "EXC_I386_INVOP"},
+        {"EXC_RESOURCE RESOURCE_TYPE_MEMORY (limit=50 MB, unused=0x0)", 0, {0}, NULL},
+        {"signal SIGABRT", 0, {0}, NULL},
+        {"EXC_BAD_ACCESS (code=", 0, {0}, NULL},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        char text[256];
+        snprintf(text, sizeof(text),
+                 "* thread #1, stop reason = %s\n"
+                 "  * frame #0: 0x40 Demo`f\n    frame #1: 0x50 Demo`g\n",
+                 cases[i].reason);
+        struct report r = parse(text);
+        assert_int_equal(r.crash.n_mach_codes, cases[i].n_codes);
+        for (size_t k = 0; k < cases[i].n_codes; k++)
+            assert_true(r.crash.mach_codes[k] == cases[i].codes[k]);
+        if (cases[i].code)
+            assert_string_equal(r.crash.code, cases[i].code);
+        else
+            assert_null(r.crash.code);
+    }
 }
 
 /* Self time makes a stack of its own; the heads of threads are none. */
@@ -271,6 +308,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_lists, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_hints, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_lldb, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_lldb_codes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_tree, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_list_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_log_head, set_up, tear_down),

@@ -222,13 +222,35 @@ test_kind(void **state)
     }
 }
 
+/* The offset of an address with Thumb's bit counts that bit, as the address beside it does. */
+static void
+test_thumb(void **state)
+{
+    (void)state;
+    struct report_frame stack[] = {
+        {.addr = 0x91d01, .image = 0, .has_image_offset = true, .image_offset = 0x1d00},
+        {.addr = 0x91e4c, .image = 0, .has_image_offset = true, .image_offset = 0x1e4c},
+        /* An address that is signed. */
+        {.addr = 0xff00000000091e4c, .image = 0, .has_image_offset = true, .image_offset = 0x1e4c}};
+    struct report_thread one = {.frames = stack, .n_frames = 3};
+    struct report_image app = {.name = "Shop", .arch = "armv7", .addr = 0x90000, .size = 0x9000};
+    const struct report report = {
+        .threads = &one, .n_threads = 1, .images = &app, .n_images = 1, .crash.thread = -1};
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    assert_int_equal(report_render_crash(&report, &none, &out, NULL), FZ_OK);
+    assert_non_null(strstr(fz_buffer_cstr(&out), " 0x91d01 0x90000 + 7425\n"));
+    assert_non_null(strstr(fz_buffer_cstr(&out), " 0x91e4c 0x90000 + 7756\n"));
+    assert_non_null(strstr(fz_buffer_cstr(&out), "91e4c 0x90000 + 7756\n2 "));
+    assert_non_null(strstr(fz_buffer_cstr(&out), "0xff00000000091e4c 0x90000 + 7756\n"));
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_crash_messages), cmocka_unit_test(test_thrown),
         cmocka_unit_test(test_registers),      cmocka_unit_test(test_termination),
-        cmocka_unit_test(test_kind),
+        cmocka_unit_test(test_kind),           cmocka_unit_test(test_thumb),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,6 +134,16 @@ test_crash(void **state)
          "0 Shop 0x1010 0x1000 + 16\n",
          "Thread 7:: name\n0 Shop 0x1010 exported + 4\nThread 7 crashed with X:\n"
          "0 Shop 0x1010 0x1000 + 16\n"},
+        /* Lines may end with CR alone, and blanks may be no-break spaces. The last line has the
+         * end of the others. */
+        {"Thread 7:\r0 Shop 0x1010 0x1000 + 16\r\rThread 0:\r0 Shop 0x1010 0x1000 + 16",
+         "Thread 7:\r0 Shop 0x1010 exported + 4\r\rThread 0:\r0 Shop 0x1010" STEP
+         "\r0 Shop 0x1010" OUTER},
+        {"Thread 0:\r\n0 Shop 0x1010 0x1000 + 16",
+         "Thread 0:\r\n0 Shop 0x1010" STEP "\r\n0 Shop 0x1010" OUTER},
+        {"Thread 7:\n0\xc2\xa0Shop \xc2\xa0 0x1010\xc2\xa0"
+         "0x1000 + 16\n",
+         "Thread 7:\n0\xc2\xa0Shop \xc2\xa0 0x1010 exported + 4\n"},
         /* Mail. */
         {"> Thread 7:\n> 0 Shop 0x1010 0x1000 + 16\n",
          "> Thread 7:\n> 0 Shop 0x1010 exported + 4\n"},

@@ -346,44 +346,6 @@ test_frames_from_registers(void **state)
     fz_arena_deinit(&arena);
 }
 
-static void
-test_in_app(void **state)
-{
-    static const struct {
-        const char *path;
-        int image;
-        bool want;
-    } cases[] = {
-        {"/private/var/containers/Bundle/Application/1/Shop.app/Shop", 0, true},
-        {"/private/var/containers/Bundle/Application/1/Shop.app/Frameworks/Kit.framework/Kit", 1,
-         true},
-        {"/usr/local/bin/tool", 0, true},
-        {"/usr/local/lib/libother.dylib", 1, false},
-        {"/System/Library/Frameworks/UIKit.framework/UIKit", 1, false},
-        {"/usr/lib/libc++.1.dylib", 1, false},
-        {"/Applications/Xcode.app/Contents/x/RuntimeRoot/usr/lib/libobjc.A.dylib", 1, false},
-        {NULL, 0, true},
-        {NULL, 1, false},
-    };
-    struct finder *finder = *state;
-    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
-        struct fz_arena arena;
-        struct fz_error err;
-        fz_arena_init(&arena, 4 * 1024 * 1024);
-        struct report_image images[2] = {{.addr = LOAD, .size = 0x2000},
-                                         {.addr = SYSTEM, .size = 0x1000}};
-        images[cases[i].image].path = cases[i].path;
-        struct report_frame frame = {.addr = images[cases[i].image].addr + 4, .image = -1};
-        struct report_thread thread = {.frames = &frame, .n_frames = 1};
-        struct report report = {
-            .threads = &thread, .n_threads = 1, .images = images, .n_images = 2};
-        assert_int_equal(resolve_report(&report, find, finder, NULL, &arena, &err), FZ_OK);
-        if (frame.in_app != cases[i].want)
-            fail_msg("%s", cases[i].path ? cases[i].path : "(none)");
-        fz_arena_deinit(&arena);
-    }
-}
-
 /* The remembered answers are those of report_image_at(), whatever the images look like. */
 static void
 test_image_map(void **state FZ_UNUSED)
@@ -485,7 +447,6 @@ main(void)
         cmocka_unit_test(test_given_image_and_offset),
         cmocka_unit_test(test_nameless_inlined_call),
         cmocka_unit_test(test_frames_from_registers),
-        cmocka_unit_test(test_in_app),
         cmocka_unit_test(test_image_map),
         cmocka_unit_test(test_out_of_memory),
     };

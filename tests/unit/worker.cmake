@@ -1,4 +1,5 @@
 fz_unit_test(archive fz_local fz_symbolicator PkgConfig::ARCHIVE)
+fz_unit_test(in_app fz_local fz_report)
 fz_unit_test(resolve fz_local fz_report fz_symbolicator fz_dwarf_text)
 fz_unit_test(resolve_process fz_local fz_report fz_symbolicator)
 fz_unit_test(resolve_learned fz_local fz_report fz_symbolicator fz_dwarf_text)
