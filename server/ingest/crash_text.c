@@ -23,7 +23,7 @@
 
 #include "server/ingest/format.h"
 
-enum { KEY_MAX = 64, LINES_NOTED_MAX = 8 };
+enum { KEY_MAX = 64, LINES_NOTED_MAX = 8, INDENT_MAX = 32 };
 
 enum state {
     IN_HEAD,
@@ -97,6 +97,20 @@ is_head_key(struct fz_span key)
             return true;
     }
     return is_telling(key);
+}
+
+/* Lines of the head that follow a text without a blank line between them. */
+static bool
+is_event_key(struct fz_span key)
+{
+    static const char *const keys[] = {"Exception Note",          "Exception Message",
+                                       "Termination Signal",      "Termination Reason",
+                                       "Termination Description", "Terminating Process"};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(keys); i++) {
+        if (fz_span_is(key, keys[i]))
+            return true;
+    }
+    return false;
 }
 
 /* "Thread 0 Crashed:", "Thread 12:", "Thread 0 name:" */
@@ -212,8 +226,8 @@ add_to_section(struct reader *r, struct fz_span line, size_t indent)
     if (c->text.len) {
         for (size_t i = 0; i < c->n_blank + 1 && i < 3; i++)
             fz_buffer_char(&c->text, '\n');
-        if (indent)
-            fz_buffer_text(&c->text, indent < 4 ? "  " : "    ");
+        for (size_t i = 0; i < indent && i < INDENT_MAX; i++)
+            fz_buffer_char(&c->text, ' ');
     }
     c->n_blank = 0;
     fz_buffer_append(&c->text, line.data, line.len);
@@ -314,8 +328,6 @@ take_odd(struct reader *r, const struct text_lines *lines, struct fz_span line)
         add_to_section(r, line, lines->indent);
     } else if (!r->started) {
         r->n_before++;
-    } else if (fz_span_is(line, "EOF")) {
-        r->state = IN_HEAD;
     } else {
         if (r->n_odd++ < LINES_NOTED_MAX)
             report_note(c->t->report, c->t->arena, "line %zu: not understood: \"%.*s\"",
@@ -339,6 +351,11 @@ take_line(struct reader *r, const struct text_lines *lines, struct fz_span line)
         add_to_section(r, line, lines->indent);
         return;
     }
+    if (r->started && may_end && !lines->indent && fz_span_is(line, "EOF")) {
+        crash_text_end_section(c);
+        r->state = IN_HEAD;
+        return;
+    }
     if (take_heading(r, line) || take_part(r, line)) {
         r->started = true;
         return;
@@ -350,10 +367,11 @@ take_line(struct reader *r, const struct text_lines *lines, struct fz_span line)
     }
     bool is_key = crash_text_split_key(line, &key, &value);
     bool is_section = is_key && crash_text_is_section(key);
-    bool is_known =
-        is_key && !is_section && lines->indent == 0 && (crash_text_is_key(key) || is_head_key(key));
+    bool is_known = is_key && !is_section && lines->indent == 0 &&
+                    (crash_text_is_key(key) || is_head_key(key) || is_event_key(key));
     /* In a text, lines like "Device: iPhone" are its own, unless a blank line precedes. */
-    bool in_text = crash_text_is_section(c->key) || (c->is_heading && !c->n_blank);
+    bool in_text = crash_text_is_section(c->key) ||
+                   ((c->is_heading || fz_span_is(c->key, "Termination Reason")) && !c->n_blank);
     bool may_start = is_section || is_known || !c->key.len || (c->n_blank && value.len == 0) ||
                      r->state != IN_SECTION || !in_text;
     if (!is_key || !may_start || (!r->started && !is_section && !is_known)) {

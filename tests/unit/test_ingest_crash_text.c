@@ -344,6 +344,35 @@ test_several(void **state)
     assert_int_equal(n, 1);
 }
 
+/* What Apple writes right below the table of memory, without a blank line, is none of it. */
+static void
+test_below_regions(void **state)
+{
+    (void)state;
+    struct report r =
+        parse("Incident Identifier: a\nProcess: Demo [1]\n"
+              "Exception Type:  EXC_CRASH (SIGKILL)\n"
+              "VM Region Info: 0 is not in any region.\n"
+              "      REGION TYPE    START - END\n--->  \n      Name: x  1-2\n"
+              "Exception Note:  EXC_CORPSE_NOTIFY\n"
+              "Termination Reason: FRONTBOARD 2343432205 \n"
+              "<RBSTerminateContext| domain:10 code:0x8BADF00D explanation:slow\n"
+              "ProcessState: Running\nCPU: (\n\"Elapsed: 3\",\n) reportType:CrashLog>\n"
+              "Terminating Process: exc handler [1]\n\nTriggered by Thread:  0\n\n"
+              "Thread 0 Crashed:\n0 Demo 0x104004068 f + 8\n\nkernel messages:\na\n\nEOF\n");
+    assert_string_equal(r.crash.termination,
+                        "FRONTBOARD 2343432205 <RBSTerminateContext| domain:10 code:0x8BADF00D "
+                        "explanation:slow ProcessState: Running CPU: ( \"Elapsed: 3\", ) "
+                        "reportType:CrashLog>");
+    assert_string_equal(r.kind, "hang");
+    assert_int_equal(r.crash.thread, 0);
+    assert_string_equal(r.extra_json,
+                        "{\"VM Region Info\":\"0 is not in any region.\\n"
+                        "      REGION TYPE    START - END\\n--->\\n      Name: x  1-2\","
+                        "\"Exception Note\":\"EXC_CORPSE_NOTIFY\","
+                        "\"Terminating Process\":\"exc handler [1]\",\"kernel messages\":\"a\"}");
+}
+
 /* Whichever allocation fails, the parse says so and no more. */
 static void
 test_out_of_memory(void **state)
@@ -375,6 +404,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_inlined, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_headings, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_below_regions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_limits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_report, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_id, set_up, tear_down),

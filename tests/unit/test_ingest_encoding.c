@@ -245,7 +245,7 @@ test_headings(void **state)
     assert_extra(r, "Report Version", "12");
     assert_extra(r, "kernel messages", "first\\nsecond");
     assert_string_equal(r->crash.termination, "Namespace SIGNAL, Code 0xb");
-    assert_extra(r, "VM Region Info", "0x10 is not in any region.\\n    UNUSED SPACE AT START");
+    assert_extra(r, "VM Region Info", "0x10 is not in any region.\\n      UNUSED SPACE AT START");
     assert_extra(r, "some other heading", "Device: x");
     assert_extra(r, "Global Trace Buffer (reverse chronological seconds)", "1.5     CFNetwork");
     assert_extra(r, "VM Region Summary", "ReadOnly portion of Libraries: Total=1");
