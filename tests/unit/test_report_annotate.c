@@ -189,6 +189,13 @@ test_crash(void **state)
     check("crash", REPORT_FORM_JSON, others, 1);
 }
 
+#define BSB                                                                         \
+    "Shop 0x1010 Shop + 16\nShop 0x1020 Shop + 32\nShop 0x1020 x\n? 0x9000 y + 1\n" \
+    "Shop 0x1040 y (x.c:1)\n"
+#define BSB_NAMED                            \
+    "Shop 0x1010" STEP "\nShop 0x1010" OUTER \
+    "\nShop 0x1020 exported + 4\nShop 0x1020 x\n? 0x9000 y + 1\nShop 0x1040 y (x.c:1)\n"
+
 /* A text of frames alone is kept if all of them are found in it. */
 static void
 test_plain(void **state)
@@ -202,6 +209,46 @@ test_plain(void **state)
          "4 Shop 0x1040 a?Thread 9:?[1m\" + 0\n\n0 Shop 0x1010 exported + 4\n0 ? 0x9000 a\n"
          "1 Shop 0x1010" STEP "\n1 Shop 0x1010" OUTER},
         {"0 Shop 0x1010 Shop + 16\n", NULL},
+        /* Lines without numbers; one with another address is none of theirs. */
+        {"Shop 0x7777 x\n" BSB "Shop 0x1010 Shop + 16\n? 0x9000 a\nShop 0x1010 Shop + 16\n",
+         "Shop 0x7777 x\n" BSB_NAMED "Shop 0x1010 exported + 4\n? 0x9000 a\nShop 0x1010" STEP
+         "\nShop 0x1010" OUTER "\n"},
+        /* The items of an array, on one line each and all on one. */
+        {"[\n  \"0 Shop 0x1010 Shop + 16\",\n  \"1 Shop 0x1020 Shop + 32\",\n  \"2 Shop 0x1020 "
+         "x\",\n  \"3 ? 0x9000 y\",\n  \"4 Shop 0x1040 y (x.c:1)\",\n  \"0 Shop 0x1010 y + 1\",\n"
+         "  \"0 ? 0x9000 a\",\n  \"1 Shop 0x1010 Shop + 16\"\n]\n",
+         "[\n  \"0 Shop 0x1010" STEP "\",\n  \"0 Shop 0x1010" OUTER
+         "\",\n  \"1 Shop 0x1020 exported + 4\",\n  \"2 Shop 0x1020 "
+         "x\",\n  \"3 ? 0x9000 y\",\n  \"4 Shop 0x1040 y (x.c:1)\",\n  \"0 Shop 0x1010 y + 1\",\n"
+         "  \"0 ? 0x9000 a\",\n  \"1 Shop 0x1010" STEP "\",\n  \"1 Shop 0x1010" OUTER "\"\n]\n"},
+        {"[\"0 Shop 0x1010 Shop + 16\", \"1 Shop 0x1020 Shop + 32\", \"2 Shop 0x1020 "
+         "x\", \"3 ? 0x9000 y\", \"4 Shop 0x1040 y (x.c:1)\", \"0 Shop 0x1010 y + 1\", "
+         "\"0 ? 0x9000 a\", \"1 Shop 0x1010 Shop + 16\"]\n",
+         "[\"0 Shop 0x1010" STEP "\", \"0 Shop 0x1010" OUTER
+         "\", \"1 Shop 0x1020 exported + 4\", \"2 Shop 0x1020 "
+         "x\", \"3 ? 0x9000 y\", \"4 Shop 0x1040 y (x.c:1)\", \"0 Shop 0x1010 y + 1\", "
+         "\"0 ? 0x9000 a\", \"1 Shop 0x1010" STEP "\", \"1 Shop 0x1010" OUTER "\"]\n"},
+        /* lldb. */
+        {"* thread #1\n  * frame #0: 0x1010 Shop`___lldb_unnamed_symbol1 + 4\n"
+         "    frame #1: 0x1020 Shop\n    frame #2: 0x1020 Shop`x\n    frame #3: 0x9000 ?`y\n"
+         "    frame #4: 0x1040 Shop`y at x.c:1:2 [opt]\n  thread #2\n    frame #0: 0x1010 Shop`z\n"
+         "0 ? 0x9000 a\n1 Shop 0x1010 a [inlined] (x.c:1)\n",
+         "* thread #1\n  * frame #0: 0x1010 Shop`work_step [inlined] inner(int) at work.c:2\n"
+         "  * frame #0: 0x1010 Shop`work_step + 8 at work.c:5\n"
+         "    frame #1: 0x1020 Shop`exported + 4\n    frame #2: 0x1020 Shop`x\n"
+         "    frame #3: 0x9000 ?`y\n"
+         "    frame #4: 0x1040 Shop`y at x.c:1:2 [opt]\n  thread #2\n    frame #0: 0x1010 Shop`z\n"
+         "0 ? 0x9000 a\n1 Shop 0x1010 a [inlined] (x.c:1)\n"},
+        /* Addresses alone become lines. */
+        {"*** First throw call stack:\n(0x1010 0x1020 0x1020 0x9000 0x1040)\n"
+         "0 Shop 0x1010 z\n0 ? 0x9000 a\n1 Shop 0x1010 z (x.c:1)\n",
+         "*** First throw call stack:\n0   Shop                          \t0x0000000000001010" STEP
+         "\n0   Shop                          \t0x0000000000001010" OUTER
+         "\n1   Shop                          \t0x0000000000001020 exported + 4"
+         "\n2   Shop                          \t0x0000000000001020 client + 1"
+         "\n3   ???                           \t0x0000000000009000 ???"
+         "\n4   Shop                          \t0x0000000000001040 a?Thread 9:?[1m\" + 0\n"
+         "0 Shop 0x1010 z\n0 ? 0x9000 a\n1 Shop 0x1010 z (x.c:1)\n"},
     };
     check("text", REPORT_FORM_CRASH, cases, FZ_ARRAY_LEN(cases));
 }

@@ -1,0 +1,224 @@
+#include "server/report/annotate_line.h"
+
+#include "base/text.h"
+
+bool
+annotate_is_blank(uint8_t c)
+{
+    return c == ' ' || c == '\t' || c == 0xc2 || c == 0xa0;
+}
+
+struct fz_span
+annotate_sub(struct fz_span span, size_t from, size_t to)
+{
+    return from < to && to <= span.len ? fz_span_make(span.data + from, to - from)
+                                       : (struct fz_span){NULL, 0};
+}
+
+bool
+annotate_begins(struct fz_span text, const char *word)
+{
+    size_t len = strlen(word);
+    return text.len >= len && memcmp(text.data, word, len) == 0;
+}
+
+bool
+annotate_contains(struct fz_span text, const char *word)
+{
+    size_t len = strlen(word);
+    for (size_t i = 0; i + len <= text.len; i++) {
+        if (memcmp(text.data + i, word, len) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Does an item of an array end here: \", \"? */
+static bool
+is_item_end(struct fz_span rest, size_t at)
+{
+    return at + 3 < rest.len && memcmp(rest.data + at, "\", \"", 4) == 0;
+}
+
+/* The marks of an array around an item are none of it. */
+static void
+trim_item(struct annotate_line *line)
+{
+    const uint8_t *text = line->all.data;
+    size_t start = line->start, end = line->end;
+    while (start < end &&
+           (text[start] == '[' || text[start] == '(' || annotate_is_blank(text[start])))
+        start++;
+    if (start == end || text[start] != '"')
+        return;
+    while (end > start + 1 && (text[end - 1] == ',' || text[end - 1] == ']' ||
+                               text[end - 1] == ')' || annotate_is_blank(text[end - 1])))
+        end--;
+    line->is_quoted = true;
+    line->start = start + 1;
+    line->end = end > start + 1 && text[end - 1] == '"' ? end - 1 : line->end;
+}
+
+struct annotate_line
+annotate_take_line(struct fz_span rest, bool plain)
+{
+    size_t len = 0;
+    while (len < rest.len && rest.data[len] != '\n' && rest.data[len] != '\r' &&
+           !(plain && is_item_end(rest, len)))
+        len++;
+    size_t content = len;
+    if (len < rest.len && rest.data[len] == '"')
+        len += 2;
+    else if (len + 1 < rest.len && rest.data[len] == '\r' && rest.data[len + 1] == '\n')
+        len++;
+    len += len < rest.len;
+    struct annotate_line line = {.all = fz_span_make(rest.data, len), .end = content};
+    while (line.end > 0 &&
+           (line.all.data[line.end - 1] == ' ' || line.all.data[line.end - 1] == '\t'))
+        line.end--;
+    while (line.start < line.end &&
+           (annotate_is_blank(line.all.data[line.start]) || line.all.data[line.start] == '>' ||
+            line.all.data[line.start] == 0xef || line.all.data[line.start] == 0xbb ||
+            line.all.data[line.start] == 0xbf))
+        line.start++;
+    if (plain)
+        trim_item(&line);
+    return line;
+}
+
+size_t
+annotate_skip_digits(struct fz_span text, size_t at, bool hex)
+{
+    while (at < text.len &&
+           ((text.data[at] >= '0' && text.data[at] <= '9') ||
+            (hex && (text.data[at] | 0x20) >= 'a' && (text.data[at] | 0x20) <= 'f')))
+        at++;
+    return at;
+}
+
+size_t
+annotate_take_address(struct fz_span text, size_t at, uint64_t *ret)
+{
+    if (at + 2 >= text.len || text.data[at] != '0' || (text.data[at + 1] | 0x20) != 'x')
+        return 0;
+    size_t end = annotate_skip_digits(text, at + 2, true);
+    if (end == at + 2 || !fz_text_u64(annotate_sub(text, at, end), ret))
+        return 0;
+    return end;
+}
+
+/* "4   Shop   0x0000000104004068 ...": a number, the image, the address. */
+/* "* frame #4: 0x104004068 Shop`work_step": the name follows the image. */
+static bool
+read_lldb_frame(struct annotate_line *line)
+{
+    static const char key[] = "frame #";
+    struct fz_span text = annotate_sub(line->all, 0, line->end);
+    size_t at = line->start;
+    while (at < text.len && (text.data[at] == '*' || annotate_is_blank(text.data[at])))
+        at++;
+    if (!annotate_begins(annotate_sub(text, at, text.len), key))
+        return false;
+    size_t digits = at + strlen(key), end = annotate_skip_digits(text, digits, false);
+    if (end == digits || end + 2 >= text.len || text.data[end] != ':' || text.data[end + 1] != ' ')
+        return false;
+    end = annotate_take_address(text, end + 2, &line->addr);
+    if (!end)
+        return false;
+    const uint8_t *tick = end < text.len ? memchr(text.data + end, '`', text.len - end) : NULL;
+    line->behind = tick ? (size_t)(tick - text.data) + 1 : text.len;
+    line->is_lldb = true;
+    return true;
+}
+
+/* A number, the image, the address; in plain texts the number may be missing. */
+bool
+annotate_read_frame(struct annotate_line *line, bool plain)
+{
+    struct fz_span text = annotate_sub(line->all, 0, line->end);
+    if (plain && read_lldb_frame(line))
+        return true;
+    size_t at = annotate_skip_digits(text, line->start, false);
+    bool has_number = at > line->start && at < text.len && annotate_is_blank(text.data[at]);
+    uint64_t first;
+    bool is_list =
+        at < text.len && annotate_take_address(text, at + (text.data[at] == '('), &first);
+    if (!has_number && (!plain || is_list))
+        return false;
+    for (; at + 2 < text.len; at++) {
+        if (!annotate_is_blank(text.data[at]))
+            continue;
+        size_t end = annotate_take_address(text, at + 1, &line->addr);
+        if (end && (end == text.len || annotate_is_blank(text.data[end]))) {
+            line->behind = end;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "work_step + 8 at work.c:5:3 [opt]" */
+static struct annotate_named
+read_lldb_names(const struct annotate_line *line)
+{
+    struct fz_span text = annotate_sub(line->all, line->behind, line->end);
+    struct annotate_named named = {.has_name = text.len &&
+                                               !annotate_begins(text, "___lldb_unnamed_symbol")};
+    for (size_t i = text.len; i > 4 && !named.has_place; i--) {
+        if (memcmp(text.data + i - 4, " at ", 4) == 0)
+            named.has_place = annotate_contains(annotate_sub(text, i, text.len), ":");
+    }
+    return named;
+}
+
+struct annotate_named
+annotate_read_names(const struct annotate_line *line)
+{
+    if (line->is_lldb)
+        return read_lldb_names(line);
+    static const char *const none[] = {"???",
+                                       "<redacted>",
+                                       "0x",
+                                       "(null)",
+                                       "<unknown>",
+                                       "_mh_execute_header",
+                                       "__mh_execute_header"};
+    struct annotate_named named = {.has_name = true};
+    struct fz_span text = annotate_sub(line->all, line->behind, line->end);
+    while (text.len && annotate_is_blank(*text.data))
+        text = annotate_sub(text, 1, text.len);
+    size_t at = annotate_skip_digits(line->all, line->start, false);
+    struct fz_span image = annotate_sub(line->all, at, line->behind);
+    while (image.len && annotate_is_blank(*image.data))
+        image = annotate_sub(image, 1, image.len);
+    size_t len = 0;
+    while (len < text.len &&
+           !(text.data[len] == ' ' && len + 1 < text.len && text.data[len + 1] == '+'))
+        len++;
+    bool is_image = len && image.len > len && memcmp(image.data, text.data, len) == 0 &&
+                    annotate_is_blank(image.data[len]);
+    for (size_t i = 0; i < FZ_ARRAY_LEN(none); i++)
+        named.has_name = named.has_name && !annotate_begins(text, none[i]);
+    /* KSCrash writes both: "0x104000000 + 16488 (work_step + 8)". */
+    if (!text.len || is_image)
+        named.has_name = false;
+    size_t end = text.len;
+    if (end > 10 && annotate_contains(annotate_sub(text, end - 10, end), "[inlined]"))
+        end -= 10;
+    if (end && text.data[end - 1] == ')') {
+        size_t digits = end - 1;
+        while (digits > 0 && text.data[digits - 1] >= '0' && text.data[digits - 1] <= '9')
+            digits--;
+        named.has_place = digits < end - 1 && digits > 0 && text.data[digits - 1] == ':';
+    }
+    return named;
+}
+
+struct fz_span
+annotate_line_end(const struct annotate_line *line)
+{
+    size_t at = line->all.len;
+    while (at > line->end && (line->all.data[at - 1] == '\n' || line->all.data[at - 1] == '\r'))
+        at--;
+    return annotate_sub(line->all, at, line->all.len);
+}
