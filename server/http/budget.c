@@ -104,12 +104,17 @@ is_over_share(const struct http_budget *budget, const struct http_holding *holdi
     uint64_t limit = budget->limit, small = HTTP_BUDGET_SMALL;
     if (small > limit / 64)
         small = limit / 64;
-    if (holding->bytes + more <= small || budget->used + more <= limit / 2)
+    if (budget->used + more <= limit / 2)
         return false;
-    if (holding->client->used + more > limit / 4)
+    /* Whoever has a public key and many addresses: other tokens find room all the same. */
+    uint64_t of_token = holding->token ? holding->token->used + more : 0;
+    if (of_token > limit - limit / 8)
         return true;
-    return holding->token && holding->token->used + more > limit / 2 &&
-           holding->client->used + more > limit / 16;
+    if (holding->bytes + more <= small)
+        return false;
+    if (holding->client->used + more > limit / 4 || of_token > limit - limit / 4)
+        return true;
+    return of_token > limit / 2 && holding->client->used + more > limit / 16;
 }
 
 enum fz_code

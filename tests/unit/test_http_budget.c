@@ -74,6 +74,37 @@ test_shares(void **state)
         {4, 7, 4, FZ_OK},  {5, 7, 4, FZ_OK},  {6, 8, 16, FZ_OK},
     };
     run(token, FZ_ARRAY_LEN(token));
+    /* One token through many clients that send little each leaves room for other tokens. */
+    static const struct step spread[] = {
+        {1, 7, 16, FZ_OK}, {2, 7, 16, FZ_OK}, {3, 7, 4, FZ_OK},      {4, 7, 4, FZ_OK},
+        {5, 7, 4, FZ_OK},  {6, 7, 4, FZ_OK},  {7, 7, 1, FZ_E_LIMIT}, {8, 8, 16, FZ_OK},
+    };
+    run(spread, FZ_ARRAY_LEN(spread));
+}
+
+/* Small holdings of one token, however many, leave room for other tokens. */
+static void
+test_small_of_one_token(void **state)
+{
+    (void)state;
+    enum { N = LIMIT / HTTP_BUDGET_SMALL, SHARE = N - N / 8 };
+    static struct http_holding holdings[N];
+    struct http_budget budget;
+    struct http_holding other = {0};
+    struct http_client who = client(N);
+    struct fz_error err;
+    http_budget_init(&budget, "body_memory", LIMIT);
+    for (unsigned i = 0; i < N; i++) {
+        struct http_client one = client(i);
+        assert_int_equal(http_budget_take(&budget, &holdings[i], &one, 7, HTTP_BUDGET_SMALL, &err),
+                         i < SHARE ? FZ_OK : FZ_E_LIMIT);
+    }
+    assert_int_equal(http_budget_take(&budget, &other, &who, 8, MIB, &err), FZ_OK);
+    http_budget_release(&other);
+    for (unsigned i = 0; i < N; i++)
+        http_budget_release(&holdings[i]);
+    assert_int_equal(http_budget_used(&budget), 0);
+    http_budget_deinit(&budget);
 }
 
 /* Small holdings do not count as a share, whoever has them. */
@@ -129,6 +160,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shares),
         cmocka_unit_test(test_small),
+        cmocka_unit_test(test_small_of_one_token),
         cmocka_unit_test(test_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
