@@ -27,9 +27,10 @@ ingest_apple_os_name(const char *name)
     static const struct {
         const char *old, *today;
     } names[] = {
-        {"iPhone OS", "iOS"},    {"Mac OS X", "macOS"},  {"Mac OS", "macOS"},
-        {"OS X", "macOS"},       {"Apple TVOS", "tvOS"}, {"Apple TV OS", "tvOS"},
-        {"Watch OS", "watchOS"}, {"xrOS", "visionOS"},
+        {"iPhone OS", "iOS"},      {"Mac OS X", "macOS"},         {"Mac OS", "macOS"},
+        {"OS X", "macOS"},         {"Apple TVOS", "tvOS"},        {"Apple TV OS", "tvOS"},
+        {"Watch OS", "watchOS"},   {"Apple Watch OS", "watchOS"}, {"xrOS", "visionOS"},
+        {"Bridge OS", "bridgeOS"}, {"BridgeOS", "bridgeOS"},
     };
     for (size_t i = 0; name && i < FZ_ARRAY_LEN(names); i++) {
         if (strcmp(name, names[i].old) == 0)

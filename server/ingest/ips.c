@@ -382,11 +382,11 @@ static void
 take_rest(struct ingest_take *t, const json_t *body)
 {
     static const char *const known[] = {
-        "procName",   "procPath",  "parentProc",   "pid",        "parentPid",
-        "incident",   "modelCode", "bug_type",     "exception",  "faultingThread",
-        "threads",    "product",   "termination",  "usedImages", "lastExceptionBacktrace",
-        "cpuType",    "version",   "build",        "date",       "processByPid",
-        "bundleInfo", "osVersion", "binaryImages", NULL};
+        "procName",  "procPath",     "parentProc",  "pid",          "parentPid",
+        "incident",  "modelCode",    "bug_type",    "exception",    "faultingThread",
+        "threads",   "product",      "termination", "usedImages",   "lastExceptionBacktrace",
+        "cpuType",   "version",      "build",       "processByPid", "bundleInfo",
+        "osVersion", "binaryImages", NULL};
     static const char *const bundle_known[] = {"CFBundleIdentifier", "CFBundleShortVersionString",
                                                "CFBundleVersion", NULL};
     static const char *const os_known[] = {"train", "build", NULL};

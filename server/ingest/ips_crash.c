@@ -126,6 +126,24 @@ take_messages(struct ingest_take *t, const json_t *body)
     }
 }
 
+/* {"name":"NSRangeException","composed_message":"...","class":"NSException","type":"objc-exception"}:
+ * what systems since iOS 16 say of an exception in place of a message. */
+static void
+take_thrown(struct ingest_take *t, const json_t *body)
+{
+    static const char key[] = "exceptionReason";
+    struct report_crash *crash = &t->report->crash;
+    const json_t *thrown = ingest_take_json(t, body, "", key, JSON_OBJECT);
+    const char *name = ingest_take_text(t, thrown, key, "name");
+    const char *message = ingest_take_text(t, thrown, key, "composed_message");
+    if (!name)
+        name = ingest_take_text(t, thrown, key, "class");
+    if (name && !crash->exception)
+        crash->exception = name;
+    if (message && *message)
+        crash->reason = message;
+}
+
 void
 ips_take_crash(struct ingest_take *t, const json_t *body)
 {
@@ -143,4 +161,5 @@ ips_take_crash(struct ingest_take *t, const json_t *body)
         ingest_take_extra(t, "exception", exception, known);
     take_termination(t, body);
     take_messages(t, body);
+    take_thrown(t, body);
 }

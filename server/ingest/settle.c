@@ -334,6 +334,19 @@ settle_reason(struct report_crash *crash, struct fz_arena *arena)
     return true;
 }
 
+/* The line breaks that Swift's runtime ends its messages with are none of the reason. */
+static bool
+trim_reason(const char **reason, struct fz_arena *arena)
+{
+    size_t len = *reason ? strlen(*reason) : 0, all = len;
+    while (len && isspace((unsigned char)(*reason)[len - 1]))
+        len--;
+    if (len == all)
+        return true;
+    *reason = len ? fz_arena_text(arena, fz_span_make(*reason, len)) : NULL;
+    return !len || *reason;
+}
+
 bool
 ingest_settle(struct report *report, struct fz_arena *arena)
 {
@@ -341,5 +354,6 @@ ingest_settle(struct report *report, struct fz_arena *arena)
         return false;
     settle_names(report);
     settle_code(report);
-    return settle_termination(report, arena) && settle_reason(&report->crash, arena);
+    return settle_termination(report, arena) && settle_reason(&report->crash, arena) &&
+           trim_reason(&report->crash.reason, arena);
 }

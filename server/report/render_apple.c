@@ -111,7 +111,6 @@ report_apple_time_text(const json_t *extra, const char *path, int64_t unix_ms,
     return false;
 }
 
-/* "__42-[Cart pay]_block_invoke" is what Apple's tools show, not "-[Cart pay] (block)". */
 uint64_t
 report_apple_frame_offset(const struct report_image *image, const struct report_frame *frame)
 {
@@ -120,6 +119,7 @@ report_apple_frame_offset(const struct report_image *image, const struct report_
     return frame->has_image_offset && !is_thumb ? frame->image_offset : offset;
 }
 
+/* "__42-[Cart pay]_block_invoke" is what Apple's tools show, not "-[Cart pay] (block)". */
 const char *
 report_apple_function(const struct report_symbol *symbol)
 {

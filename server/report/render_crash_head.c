@@ -61,6 +61,10 @@ put_time(struct crash_out *c, const char *key, const char *path, int64_t unix_ms
     int64_t ms;
     bool as_it_came = report_apple_time_text(c->extra, path, unix_ms, &text) ||
                       report_apple_time_text(c->extra, key, unix_ms, &text);
+    /* A jetsam event has its time under another name, and some reports only in the header. */
+    if (!as_it_came && unix_ms && c->is_ips)
+        as_it_came = report_apple_time_text(c->extra, "date", unix_ms, &text) ||
+                     report_apple_time_text(c->extra, "header.timestamp", unix_ms, &text);
     /* A text that is not a time says less than one that the report has elsewhere. */
     if (unix_ms && as_it_came && !fz_time_parse(fz_buffer_span(&text), &ms))
         as_it_came = false;

@@ -1,5 +1,7 @@
 #include "tests/unit/ingest_case.h"
 
+#include <stdio.h>
+
 #include "base/buffer.h"
 
 #define HEADER                                                                                    \
@@ -40,6 +42,39 @@ test_order_and_exactness(void **state)
               "{\"threads\":[{\"frames\":[{},{\"imageOffset\":32,\"imageIndex\":0}]}]," IMAGES "}");
     assert_int_equal(r.threads[0].n_frames, 1);
     assert_int_equal(r.threads[0].frames[0].adjust, REPORT_ADJUST_RETURN);
+}
+
+/* What systems since iOS 16 say of an exception; it says more than a message. */
+static void
+test_thrown(void **state)
+{
+    (void)state;
+    static const char more[] = ",\"threads\":[]," IMAGES "}";
+    static const struct {
+        const char *body, *exception, *reason;
+    } cases[] = {
+        {"{\"exceptionReason\":{\"name\":\"NSRangeException\",\"class\":\"NSException\","
+         "\"composed_message\":\"*** index 7\",\"type\":\"objc-exception\"},"
+         "\"asi\":{\"libsystem_c.dylib\":[\"abort() called\"],\"x\":[\"other\\n\"]}",
+         "NSRangeException", "*** index 7"},
+        {"{\"exceptionReason\":{\"class\":\"MyError\",\"composed_message\":\"\"}", "MyError", NULL},
+        {"{\"exceptionReason\":\"odd\"", NULL, NULL},
+        {"{\"asi\":{\"libswiftCore.dylib\":[\"a.swift:1: Fatal error: x\\n\"]}", NULL,
+         "a.swift:1: Fatal error: x"},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        char text[2048];
+        snprintf(text, sizeof(text), HEADER "%s%s", cases[i].body, more);
+        struct report r = parse(text);
+        if (cases[i].exception)
+            assert_string_equal(r.crash.exception, cases[i].exception);
+        else
+            assert_null(r.crash.exception);
+        if (cases[i].reason)
+            assert_string_equal(r.crash.reason, cases[i].reason);
+        else
+            assert_null(r.crash.reason);
+    }
 }
 
 /* Inlined calls join the frame they lie in; another frame's do not. */
@@ -207,6 +242,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_order_and_exactness, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_thrown, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_client_names, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_backtrace_text, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_limits, set_up, tear_down),

@@ -218,7 +218,7 @@ test_white_space(void **state)
     assert_text("app", r.app_name, "Shop");
     assert_text("environment", r.environment, NULL);
     assert_text("exception", r.crash.exception, "Broken");
-    assert_text("reason", r.crash.reason, " two\n lines\n"); /* the app's own text stays */
+    assert_text("reason", r.crash.reason, " two\n lines"); /* the app's own text, but for its end */
 }
 
 /* One name for one system; an app is called as its executable. */
