@@ -74,7 +74,8 @@ api_query_limit(const struct http_request *request, size_t fallback, size_t max,
     const char *text = http_query(request, "limit");
     uint64_t value = fallback;
     if (text && (!fz_text_u64(fz_span_cstr(text), &value) || value < 1 || value > max))
-        return fz_fail(err, FZ_E_MALFORMED, "limit: '%.40s' is no number from 1 to %zu", text, max);
+        return fz_fail(err, FZ_E_MALFORMED, "limit: '%.40s' is not a number from 1 to %zu", text,
+                       max);
     *ret = (size_t)value;
     return FZ_OK;
 }

@@ -117,28 +117,37 @@ add_values(struct api_call *call, struct wheres *wheres, enum store_report_field
             code = add_where(wheres, field, one, err);
         at += len + (at[len] == ',');
     }
-    if (!code && strchr(value, ',') && field != STORE_BY_STATUS && field != STORE_BY_UUID)
+    if (!code && strchr(value, ',') && field != STORE_BY_STATUS && field != STORE_BY_KIND &&
+        field != STORE_BY_UUID)
         code = add_where(wheres, field, value, err);
     return code;
 }
 
+/* The fields that have a fixed set of values: a misspelt one would list nothing without a word. */
 static enum fz_code
 check_values(const struct wheres *wheres, struct fz_error *err)
 {
-    static const char *const states[] = {"queued", "symbolicated", "partial", "unsymbolicated",
-                                         "failed"};
+    static const struct {
+        enum store_report_field field;
+        const char *values; /* each between spaces */
+        const char *text;
+    } sets[] = {
+        {STORE_BY_STATUS, " queued symbolicated partial unsymbolicated failed ",
+         "queued, symbolicated, partial, unsymbolicated, failed"},
+        {STORE_BY_KIND, " crash hang cpu disk_write launch memory error message ",
+         "crash, hang, cpu, disk_write, launch, memory, error, message"},
+    };
     for (size_t i = 0; i < wheres->n; i++) {
         const struct store_report_where *where = &wheres->list[i];
-        size_t known = 0;
-        if (where->field != STORE_BY_STATUS)
-            continue;
-        while (known < FZ_ARRAY_LEN(states) && strcmp(states[known], where->value) != 0)
-            known++;
-        if (known == FZ_ARRAY_LEN(states))
-            return fz_fail(err, FZ_E_MALFORMED,
-                           "status: '%.40s' is not one of queued, symbolicated, partial, "
-                           "unsymbolicated, failed",
-                           where->value);
+        for (size_t k = 0; k < FZ_ARRAY_LEN(sets); k++) {
+            char wanted[32];
+            int len = snprintf(wanted, sizeof(wanted), " %s ", where->value);
+            if (where->field == sets[k].field &&
+                (len >= (int)sizeof(wanted) || strchr(where->value, ' ') ||
+                 !strstr(sets[k].values, wanted)))
+                return fz_fail(err, FZ_E_MALFORMED, "%s: '%.40s' is not one of %s",
+                               store_report_field_name(where->field), where->value, sets[k].text);
+        }
     }
     return FZ_OK;
 }

@@ -129,8 +129,8 @@ query_wait(const struct http_request *request, int64_t *ret_ms, struct fz_error 
     if (text[digits] == '.')
         fraction = 1 + strspn(text + digits + 1, "0123456789");
     if (digits == 0 || digits > 9 || text[digits + fraction] != '\0')
-        return fz_fail(err, FZ_E_MALFORMED, "wait: '%.40s' is no number of seconds up to %d", text,
-                       WAIT_MAX_MS / 1000);
+        return fz_fail(err, FZ_E_MALFORMED, "wait: '%.40s' is not a number of seconds up to %d",
+                       text, WAIT_MAX_MS / 1000);
     double ms = strtod(text, NULL) * 1000;
     *ret_ms = ms > (double)WAIT_MAX_MS ? WAIT_MAX_MS : (int64_t)ms;
     return FZ_OK;

@@ -98,6 +98,7 @@ class ReportList(unittest.TestCase):
 
     def test_wrong(self):
         for query, words in [
+            ("kind=crahs", "kind: 'crahs' is not one of crash, hang,"), ("kind=hang,x", "'x'"), ("kind=hang%20cpu", "'hang cpu'"),
             ("status=done", "status: 'done' is not one of queued"), ("sort=name", "sort: 'name' is not one of"),
             ("count=yes", "count: 'yes' is not true or false"), ("since=7x", "since: '7x' is not a time"),
             ("uuid=zz", "uuid: 'zz' is not a UUID"), ("status=partial,nope", "'nope'"),
