@@ -18,6 +18,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(__file__))
 from framezero import Server  # noqa: E402
+from terminal import open_terminal  # noqa: E402
 
 BINARY = None
 
@@ -130,7 +131,7 @@ class TestLogReader(unittest.TestCase):
         self.check(ends)
 
     def test_terminal(self):
-        self.check(os.openpty)
+        self.check(open_terminal)
 
 
 if __name__ == "__main__":

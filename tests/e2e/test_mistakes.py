@@ -6,13 +6,15 @@ usage: test_mistakes.py --framezero BINARY --sample FOLDER [unittest arguments]
 
 import argparse
 import os
-import pty
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import unittest
+
+sys.path.insert(0, os.path.dirname(__file__))
+from terminal import open_terminal  # noqa: E402
 
 BINARY = SAMPLE = None
 NOWHERE = ["--server", "http://127.0.0.1:1", "--token", "x"]
@@ -167,10 +169,7 @@ class Output(Case):
 
 class Colour(Case):
     def on_terminal(self, *args, **env):
-        try:
-            ours, theirs = pty.openpty()
-        except OSError as error:  # a chroot without /dev/pts
-            self.skipTest(f"no terminal: {error}")
+        ours, theirs = open_terminal()
         try:
             clean = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "TERM")}
             subprocess.run([BINARY, *args], stdout=theirs, stderr=theirs, timeout=60, check=False, env={**clean, **env})

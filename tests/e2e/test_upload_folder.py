@@ -7,7 +7,6 @@ usage: test_upload_folder.py --framezero BINARY --sample FOLDER [unittest argume
 import argparse
 import json
 import os
-import pty
 import shutil
 import struct
 import subprocess
@@ -18,6 +17,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(__file__))
 import symbol_files as files  # noqa: E402
 from framezero import Server  # noqa: E402
+from terminal import open_terminal  # noqa: E402
 
 BINARY = SAMPLE = None
 NAME = b"_ZNK4shop4cart5totalEv"
@@ -143,7 +143,7 @@ class Folder(unittest.TestCase):
         self.assertNotIn("\033", done.stderr)
 
     def test_progress_on_a_terminal(self):
-        ours, theirs = pty.openpty()
+        ours, theirs = open_terminal()
         try:
             subprocess.run([BINARY, "upload", os.path.join(SAMPLE, "Demo.dSYM.zip"), "--data", self.server.data],
                            stdout=subprocess.DEVNULL, stderr=theirs, check=True, timeout=120)
