@@ -113,7 +113,8 @@ FZ_MUST_CHECK enum fz_code proto_receive(int sock, int64_t timeout_ms, bool take
 void proto_put_u8(struct fz_buffer *out, uint8_t value);
 void proto_put_u32(struct fz_buffer *out, uint32_t value);
 void proto_put_u64(struct fz_buffer *out, uint64_t value);
-/* NULL is kept apart from "" by the length 0xffffffff. Longer texts are cut at a character. */
+/* NULL is kept apart from "" by the length 0xffffffff. Longer texts are cut at a character; bytes
+ * that are not UTF-8 become '?'. */
 void proto_put_text(struct fz_buffer *out, const char *text, size_t max);
 /* A text of at most `max` bytes, valid UTF-8 without NUL, in the arena. Anything else fails the
  * reader. NULL stays NULL. */

@@ -50,7 +50,15 @@ proto_put_text(struct fz_buffer *out, const char *text, size_t max)
             len--;
     }
     proto_put_u32(out, (uint32_t)len);
-    fz_buffer_append(out, text, len);
+    /* A name in an archive, or a library's message about it, is in any encoding or none. */
+    for (size_t at = 0; at < len;) {
+        size_t good = fz_text_utf8_len(fz_span_make(text + at, len - at));
+        if (good)
+            fz_buffer_append(out, text + at, good);
+        else
+            fz_buffer_append(out, "?", 1);
+        at += good ? good : 1;
+    }
 }
 
 const char *

@@ -205,6 +205,20 @@ class Road(WithWorkers):
         report = self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"))
         self.assertEqual(report["status"], "unsymbolicated")
 
+    def test_name_in_no_encoding_beside_a_good_file(self):
+        """A damaged file whose name is not UTF-8 is a problem of its own; the dSYM beside it is taken."""
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as z:
+            z.writestr("Demo.dSYM/Contents/Resources/n@te", b"note " * 100)
+            z.writestr("Demo.dSYM/Contents/Resources/DWARF/Demo", sample_macho())
+        data = packed.getvalue().replace(b"n@te", b"n\x96te")
+        at = data.index(b"n\x96te") + 4  # the start of its packed bytes
+        answer = self.upload(data[:at] + b"\xff\xff\xff\xff" + data[at + 4:])
+        self.assertEqual([f["uuid"] for f in answer["files"]], [sample_uuid()])
+        self.assertEqual([p["kind"] for p in answer["problems"]], ["bad_member"])
+        self.assertIn("Resources/n", answer["problems"][0]["text"])
+        self.expect(204, "DELETE", f"/api/v1/symbols/{sample_uuid()}")
+
     def test_symbolicate_keeps_nothing(self):
         self.upload()
         for _ in range(2):
