@@ -173,12 +173,16 @@ class Framing(unittest.TestCase):
         self.assertEqual((answer.status, answer.headers["allow"]), (405, "POST"))
 
     def test_errors(self):
-        """Each code of a handler with its status; texts are escaped."""
+        """Each code of a handler with its status; texts are escaped, and what goes wrong inside stays there."""
         for code, status in enumerate([400, 415, 413, 403, 404, 409, 503, 503, 500], start=1):
             answer = self.echo.ask(get(f"/fail?code={code}"))
             self.assertEqual(answer.status, status)
-            self.assertEqual(answer.error["message"], 'as "asked"')
-            self.assertEqual(answer.error["detail"], {"offset": 7})
+            if status >= 500:
+                self.assertNotIn("asked", answer.error["message"])
+                self.assertNotIn("detail", answer.error)
+            else:
+                self.assertEqual(answer.error["message"], 'as "asked"')
+                self.assertEqual(answer.error["detail"], {"offset": 7})
             self.assertEqual("retry-after" in answer.headers, status == 503)
 
     def test_decoding(self):
