@@ -48,7 +48,9 @@ fz_platform_populate(void *from, size_t len)
 const void *
 fz_platform_find(const void *bytes, size_t len, const void *needle, size_t needle_len)
 {
-    return needle_len == 0 ? bytes : memmem(bytes, len, needle, needle_len);
+    if (needle_len == 0 || len < needle_len) /* memmem() does not take the NULL of an empty span */
+        return needle_len == 0 ? bytes : NULL;
+    return memmem(bytes, len, needle, needle_len);
 }
 
 int

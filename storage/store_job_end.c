@@ -151,7 +151,7 @@ store_job_release(struct store *store, const struct store_job *job, struct fz_er
 static enum fz_code
 leave_boot(struct sql *tx, const char *boot, struct fz_error *err)
 {
-    int64_t now, clock;
+    int64_t now = 0, clock = 0;
     enum fz_code code = sql_now(tx, &now, err);
     if (code == FZ_OK)
         code = sql_clock(tx, &clock, err);
