@@ -29,6 +29,7 @@ enum api_takes {
     API_TAKES_REPORTS,
     API_TAKES_PASSING, /* what is not kept, or counted elsewhere: rates, no quota */
     API_TAKES_SESSIONS,
+    API_TAKES_CLIENT_REPORTS, /* what an SDK threw away; it says so after it was limited */
     API_TAKES_SYMBOLS,
     API_TAKES_ENVELOPES, /* only the body tells: the handler asks api_admit() */
 };

@@ -22,7 +22,7 @@
 /* What an envelope asks for. */
 struct contents {
     char id[FZ_UUID_TEXT];
-    bool has_event, has_sessions;
+    bool has_event, has_counted, has_sessions; /* counted: sessions or client reports */
 };
 
 /* Items that make a report, see server/ingest/sentry_envelope.c. */
@@ -55,7 +55,8 @@ look_through(struct fz_span body, struct contents *ret, struct fz_error *err)
         code = sentry_items_next(&items, &item, &any, err);
         if (code == FZ_OK && any) {
             found.has_event = found.has_event || is_report(&item);
-            found.has_sessions = found.has_sessions || sentry_is_counted(&item);
+            found.has_counted = found.has_counted || sentry_is_counted(&item);
+            found.has_sessions = found.has_sessions || sentry_is_session(&item);
         }
     }
     if (code == FZ_OK)
@@ -119,10 +120,13 @@ count_sessions(struct api_call *call, struct fz_error *err)
     struct sentry_sender sender;
     struct contents found;
     struct sentry_counted *counted;
-    if (!find_sender(call->api, call->request, &sender) ||
-        !is_admitted(call->api, call->request, &sender, API_TAKES_SESSIONS))
+    if (!find_sender(call->api, call->request, &sender))
         return FZ_OK;
     enum fz_code code = look_through(http_body(call->request), &found, err);
+    if (code == FZ_OK &&
+        !is_admitted(call->api, call->request, &sender,
+                     found.has_sessions ? API_TAKES_SESSIONS : API_TAKES_CLIENT_REPORTS))
+        return FZ_OK;
     if (code == FZ_OK)
         code = sentry_read_counted(http_body(call->request), api_limits(call->api), call->arena,
                                    &counted, err);
@@ -146,7 +150,7 @@ envelope_post(void *app, struct http_request *request)
         return;
     if (look_through(http_body(request), &found, &err))
         sentry_fail(request, 0, &err);
-    else if (found.has_sessions)
+    else if (found.has_counted)
         api_run(app, request, count_sessions);
     else
         take_event(app, request, &sender, &found);

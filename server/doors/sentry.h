@@ -51,6 +51,7 @@ FZ_MUST_CHECK enum fz_code sentry_intake(struct api *api, struct http_request *r
 
 /* Is it an item that is counted: session, sessions, client_report? */
 bool sentry_is_counted(const struct sentry_item *item);
+bool sentry_is_session(const struct sentry_item *item); /* and not a client report */
 /* All of them in an envelope whose framing is sound, up to SENTRY_COUNTED_MAX of each. What is odd
  * is left out. */
 enum { SENTRY_COUNTED_MAX = 100 };

@@ -52,7 +52,9 @@ sentry_limited(struct http_request *request, enum api_takes takes, unsigned wait
     char text[128];
     /* Sessions are welcome while events are not, and the other way round. */
     snprintf(text, sizeof(text), "%u:%s:%s:%s", wait_s,
-             takes == API_TAKES_SESSIONS ? "session" : "default;error;attachment",
+             takes == API_TAKES_SESSIONS         ? "session"
+             : takes == API_TAKES_CLIENT_REPORTS ? "internal"
+                                                 : "default;error;attachment",
              strcmp(scope, "project") == 0 ? "project" : "key", limit);
     http_add_header(request, "X-Sentry-Rate-Limits", text);
     http_add_header(request, "X-Sentry-Error", limit);

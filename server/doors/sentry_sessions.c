@@ -19,10 +19,15 @@
 enum { JSON_DEPTH = 16, QUANTITY_MAX = 1000 * 1000 };
 
 bool
+sentry_is_session(const struct sentry_item *item)
+{
+    return fz_span_is(item->type, "session") || fz_span_is(item->type, "sessions");
+}
+
+bool
 sentry_is_counted(const struct sentry_item *item)
 {
-    return fz_span_is(item->type, "session") || fz_span_is(item->type, "sessions") ||
-           fz_span_is(item->type, "client_report");
+    return sentry_is_session(item) || fz_span_is(item->type, "client_report");
 }
 
 static const char *
