@@ -364,6 +364,8 @@ start_parts(struct http_server *server, const struct http_config *config, struct
     return code;
 }
 
+enum { LAST_WORDS_MS = 1000 };
+
 /* Wait until no request is on its way, at most until `deadline_ms`; true if so. */
 static bool
 wait_quiet(struct http_server *server, int64_t deadline_ms)
@@ -458,6 +460,10 @@ http_stop(struct http_server *server, int64_t grace_ms)
     /* libmicrohttpd may still hold the socket in its hands, so it is closed later; but nobody is to
      * wait in its queue. */
     shutdown(server->listen_fd, SHUT_RDWR);
-    wait_quiet(server, fz_time_monotonic_ms() + grace_ms);
+    if (!wait_quiet(server, fz_time_monotonic_ms() + grace_ms)) {
+        give_up(server);
+        /* The event loop has yet to send what the waiting clients are told now. */
+        wait_quiet(server, fz_time_monotonic_ms() + LAST_WORDS_MS);
+    }
     end_parts(server);
 }

@@ -88,6 +88,7 @@ set_up(void **state)
 {
     struct fixture *fixture = calloc(1, sizeof(*fixture));
     fz_log_set_level(FZ_LOG_ERROR);
+    atomic_store(&held, NULL); /* a test that failed may have left its own */
     fixture->limits = limits_default();
     *state = fixture;
     return (int)metrics_create(&fixture->metrics, &fixture->metrics_fd, NULL);
