@@ -1,9 +1,9 @@
 # C++ demangling by libc++abi: its text is the one that LLVM's tools print. FZ_CXX_DEMANGLER says how:
 #
 #   archive  fz_cxa_demangle.o is taken out of libc++abi.a, with its way to memory and to abort() renamed, so that
-#            symbolicator/demangle/cxx.c can keep it within bounds: it aborts the process on names that expand to more
+#            symbolicator/demangle/cxx/cxx.c can keep it within bounds: it aborts the process on names that expand to more
 #            than there is memory. The server reads files of strangers, and insists on it. What the object needs of
-#            C++ itself is in symbolicator/demangle/cxx_runtime.c.
+#            C++ itself is in symbolicator/demangle/cxx/runtime.c.
 #   system   __cxa_demangle() of the C++ library that is there, as macOS has libc++abi: no bound on what a name
 #            expands to.
 #   auto     archive where there is one, except on macOS, whose objects are renamed by other tools.
@@ -45,7 +45,7 @@ endif()
 # Add the demangler to a library of the calling folder.
 function(fz_add_cxa_demangle target)
   if(NOT FZ_CXX_RENAMED)
-    target_sources(${target} PRIVATE "${CMAKE_SOURCE_DIR}/symbolicator/demangle/cxx_system.c")
+    target_sources(${target} PRIVATE "${CMAKE_SOURCE_DIR}/symbolicator/demangle/cxx/system.c")
     return()
   endif()
   # Mach-O has an underscore before each name of C.
@@ -75,5 +75,5 @@ function(fz_add_cxa_demangle target)
     WORKING_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}"
     COMMENT "Renaming the C++ demangler's allocator" VERBATIM)
   set_source_files_properties("${object}" PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
-  target_sources(${target} PRIVATE "${object}" "${CMAKE_SOURCE_DIR}/symbolicator/demangle/cxx_runtime.c")
+  target_sources(${target} PRIVATE "${object}" "${CMAKE_SOURCE_DIR}/symbolicator/demangle/cxx/runtime.c")
 endfunction()

@@ -3,7 +3,7 @@
 #include "base/digest.h"
 #include "storage/migrate.h"
 #include "storage/migrations.h"
-#include "storage/sql.h"
+#include "storage/sql/sql.h"
 
 /* Any number that no project has: project locks are positive. */
 static const int64_t MIGRATION_LOCK = -1;

@@ -4,7 +4,7 @@
 #ifndef STORE_MIGRATE_H
 #define STORE_MIGRATE_H
 
-#include "storage/sql.h"
+#include "storage/sql/sql.h"
 
 /* CONFLICT: the schema is older or newer than this program, or was made by other migrations. */
 FZ_MUST_CHECK enum fz_code migrate_check(struct sql *sql, struct fz_error *err);

@@ -14,7 +14,7 @@
 #ifndef STORE_BLOBS_H
 #define STORE_BLOBS_H
 
-#include "storage/blob.h"
+#include "storage/blob/blob.h"
 #include "storage/store.h"
 
 /* The blobs that this connection's rows name; borrowed. Without it their presence is not checked. */

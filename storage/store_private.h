@@ -5,9 +5,9 @@
 #define STORE_PRIVATE_H
 
 #include "base/buffer.h"
-#include "storage/blob.h"
+#include "storage/blob/blob.h"
 #include "storage/fair.h"
-#include "storage/sql.h"
+#include "storage/sql/sql.h"
 #include "storage/store.h"
 
 enum { STORE_SET_KINDS = 2 };

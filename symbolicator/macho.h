@@ -8,11 +8,11 @@
 #ifndef SYM_MACHO_H
 #define SYM_MACHO_H
 
+#include "base/arch/arch.h"
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/span.h"
 #include "base/uuid.h"
-#include "symbolicator/arch.h"
 #include "symbolicator/problem.h"
 
 enum { SYM_SLICES_MAX = 32 };

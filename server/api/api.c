@@ -231,8 +231,8 @@ static void
 make_routes(struct api *api)
 {
     add_routes(api, &own_routes);
-    for (size_t i = 0; i < api->config.n_doors; i++)
-        add_routes(api, api->config.doors[i]);
+    for (size_t i = 0; i < api->config.n_clients; i++)
+        add_routes(api, api->config.clients[i]);
     api_add_preflights(api);
 }
 

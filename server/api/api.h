@@ -11,7 +11,7 @@
 #include "server/http/http.h"
 
 struct api;        /* opaque */
-struct api_routes; /* a table of routes, api_door.h */
+struct api_routes; /* a table of routes, api_client.h */
 
 /* How many workers this process looks after are running; -1 = none are its business (--workers 0).
  */
@@ -19,13 +19,13 @@ typedef int (*api_workers_fn)(void *user);
 
 struct api_config {
     const char *database_url, *blobs_url;
-    const struct limits *limits;           /* borrowed until api_destroy() */
-    struct metrics *metrics;               /* the same */
-    const char *symbolicate_v5_project;    /* open to all for /symbolicate/v5; NULL or "" = none */
-    const char *cors_origins;              /* whose pages may use the API; NULL or "" = none */
-    unsigned upload_wait_s;                /* POST /symbols answers 202 after this time */
-    const struct api_routes *const *doors; /* the tables of server/doors, after the API's own */
-    size_t n_doors;
+    const struct limits *limits;        /* borrowed until api_destroy() */
+    struct metrics *metrics;            /* the same */
+    const char *symbolicate_v5_project; /* open to all for /symbolicate/v5; NULL or "" = none */
+    const char *cors_origins;           /* whose pages may use the API; NULL or "" = none */
+    unsigned upload_wait_s;             /* POST /symbols answers 202 after this time */
+    const struct api_routes *const *clients; /* the tables of server/clients, after the API's own */
+    size_t n_clients;
     api_workers_fn workers; /* for /readyz; may be NULL */
     void *workers_user;
 };

@@ -5,7 +5,7 @@
 #ifndef API_FETCH_H
 #define API_FETCH_H
 
-#include "server/api/api_door.h"
+#include "server/api/api_client.h"
 #include <pthread.h>
 
 struct api_gate {

@@ -5,7 +5,7 @@
 #define API_PRIVATE_H
 
 #include "base/arena.h"
-#include "server/api/api_door.h"
+#include "server/api/api_client.h"
 #include "server/api/api_fetch.h"
 #include "server/api/api_rate.h"
 #include "server/api/api_tokens.h"

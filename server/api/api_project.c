@@ -3,11 +3,11 @@
 
 #include <jansson.h>
 
+#include "base/json/scan.h"
 #include "base/time.h"
 #include "server/api/api_json.h"
 #include "server/api/api_private.h"
 #include "server/api/api_usage.h"
-#include "server/json/json_scan.h"
 
 enum { PREFIXES_MAX = 64, PREFIX_BYTES = 256 };
 

@@ -2,10 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json/scan.h"
 #include "base/text.h"
 #include "server/api/api_json.h"
 #include "server/api/api_private.h"
-#include "server/json/json_scan.h"
 
 enum { LIST_DEFAULT = 50, LIST_MAX = 500, MISSING_DEFAULT = 100, KNOWN_MAX = 10000 };
 

@@ -16,7 +16,7 @@
 #include "base/time.h"
 #include "server/api/api_private.h"
 #include "server/api/api_watch.h"
-#include "server/ingest/multipart_form.h"
+#include "server/ingest/containers/multipart_form.h"
 #include "storage/store_blobs.h"
 
 enum { COPY_BYTES = 1024 * 1024, NAME_MAX_LEN = 255, PUT_TRIES = 3 };

@@ -13,8 +13,8 @@
 #include "base/error.h"
 #include "base/span.h"
 #include "server/http/client.h"
-#include "server/limits.h"
-#include "server/metrics.h"
+#include "server/process/limits.h"
+#include "server/process/metrics.h"
 
 struct http_server;  /* opaque */
 struct http_request; /* opaque */

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "server/ingest/multipart.h"
-#include "server/ingest/sentry_items.h"
+#include "server/ingest/containers/multipart.h"
+#include "server/ingest/sentry/items.h"
 
 /* Lengths too, so that bytes cannot move from one part to the next unseen. */
 static void

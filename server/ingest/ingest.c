@@ -3,9 +3,9 @@
 #include <ctype.h>
 #include <stdio.h>
 
-#include "server/ingest/format.h"
-#include "server/ingest/settle.h"
-#include "server/json/json_scan.h"
+#include "base/json/scan.h"
+#include "server/ingest/common/format.h"
+#include "server/ingest/common/settle.h"
 
 enum { HEAD_BYTES = 64 * 1024, START_SHOWN = 16 };
 

@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "server/limits.h"
+#include "server/process/limits.h"
 #include "server/report/report.h"
 
 /* The name of the format that the bytes look like ("framezero", ...), NULL if they look like none.

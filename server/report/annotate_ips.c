@@ -10,9 +10,9 @@
  */
 #include "server/report/annotate_parts.h"
 
+#include "base/json/walk.h"
+#include "base/json/write.h"
 #include "base/text.h"
-#include "server/json/json_walk.h"
-#include "server/json/json_write.h"
 #include "server/report/render_apple.h"
 
 enum { STARTS_MAX = 16 };

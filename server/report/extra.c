@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "server/json/json_scan.h"
+#include "base/json/scan.h"
 
 enum { DEPTH = 256, PATH_MAX_BYTES = 96 };
 

@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-#include "server/json/json_write.h"
+#include "base/json/write.h"
 #include "server/report/report.h"
 
 /* The extras as a tree that the caller owns (json_decref); NULL where there are none, or where they

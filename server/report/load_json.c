@@ -8,10 +8,10 @@
 
 #include <stdlib.h>
 
+#include "base/json/scan.h"
+#include "base/json/walk.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "server/json/json_scan.h"
-#include "server/json/json_walk.h"
 
 struct load {
     struct report *report;

@@ -3,10 +3,10 @@
 #include <ctype.h>
 #include <stdio.h>
 
+#include "base/json/scan.h"
+#include "base/json/walk.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "server/json/json_scan.h"
-#include "server/json/json_walk.h"
 
 enum { TEXT_MAX = 64 * 1024 };
 

@@ -4,9 +4,9 @@
  */
 #include "server/report/render.h"
 
+#include "base/json/write.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "server/json/json_write.h"
 
 enum { MEMORY_SHOWN = 1024 };
 

@@ -15,8 +15,8 @@
 #include "base/attr.h"
 #include "base/file.h"
 #include "base/time.h"
-#include "server/program.h"
-#include "server/worker/child_sandbox.h"
+#include "server/child/sandbox.h"
+#include "server/process/program.h"
 
 enum { EXIT_WAIT_MS = 1000, EXIT_STEP_MS = 1 };
 

@@ -7,8 +7,8 @@
 #ifndef WORKER_CHILD_PROCESS_H
 #define WORKER_CHILD_PROCESS_H
 
-#include "server/limits.h"
-#include "server/worker/protocol.h"
+#include "server/process/limits.h"
+#include "server/protocol/protocol.h"
 #include <sys/types.h>
 
 /* Called about every CHILD_TICK_MS while the child works, to renew leases. Anything but FZ_OK ends

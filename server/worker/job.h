@@ -8,7 +8,7 @@
 
 #include "server/worker/child_process.h"
 #include "server/worker/worker.h"
-#include "storage/blob.h"
+#include "storage/blob/blob.h"
 #include "storage/store.h"
 
 enum {

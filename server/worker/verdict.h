@@ -5,7 +5,7 @@
 #ifndef WORKER_VERDICT_H
 #define WORKER_VERDICT_H
 
-#include "server/worker/protocol.h"
+#include "server/protocol/protocol.h"
 
 struct verdict {
     const char *code; /* "ok", "truncated", "unusable", "not_linked", "encrypted", "hidden_names",

@@ -8,8 +8,8 @@
 #define WORKER_H
 
 #include "base/error.h"
-#include "server/limits.h"
-#include "server/metrics.h"
+#include "server/process/limits.h"
+#include "server/process/metrics.h"
 #include <stdbool.h>
 
 /* The name of this process for leases and logs: "HOST-PID.START.BOOT.SPACE", where START is the
@@ -46,9 +46,5 @@ struct worker_config {
 typedef bool (*worker_stop_fn)(void *user);
 FZ_MUST_CHECK enum fz_code worker_run(const struct worker_config *config, worker_stop_fn stop,
                                       void *user, struct fz_error *err);
-
-/* The child's side: `framezero child` ends here. Speaks the protocol on descriptor 3 until it is
- * closed. Returns the exit code. */
-int worker_child_main(void);
 
 #endif

@@ -6,8 +6,8 @@
 #ifndef DWARF_LIBDWARF_UNIT_H
 #define DWARF_LIBDWARF_UNIT_H
 
+#include "base/grow.h"
 #include "symbolicator/dwarf/libdwarf_object.h"
-#include "symbolicator/grow.h"
 
 struct libdwarf_node {
     uint32_t parent;  /* the node it is inlined into; UINT32_MAX for a function */

@@ -2,9 +2,9 @@
 #ifndef DWARF_SCANNER_H
 #define DWARF_SCANNER_H
 
-#include "symbolicator/dwarf.h"
 #include "symbolicator/dwarf/constants.h"
 #include "symbolicator/dwarf/cursor.h"
+#include "symbolicator/dwarf/dwarf.h"
 
 enum section_id {
     SECTION_INFO,

@@ -8,7 +8,7 @@
 #ifndef INDEX_BUILDER_H
 #define INDEX_BUILDER_H
 
-#include "symbolicator/dwarf.h"
+#include "symbolicator/dwarf/dwarf.h"
 #include "symbolicator/index.h"
 #include "symbolicator/index/record.h"
 

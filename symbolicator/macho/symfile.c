@@ -10,8 +10,8 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "symbolicator/archive/member.h"
 #include "symbolicator/macho/compressed.h"
-#include "symbolicator/macho/member.h"
 
 enum { SLICES_MAX = 16384, DEPTH_MAX = 16 };
 static const size_t ARENA_CAP = (size_t)1 << 30; /* load commands only; the files are mapped */

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "storage/sql.h"
+#include "storage/sql/sql.h"
 
 static const char *postgresql_url; /* NULL = SQLite */
 static int n_databases;

@@ -14,7 +14,7 @@
 
 #include "base/time.h"
 #include "storage/committer.h"
-#include "storage/sql.h"
+#include "storage/sql/sql.h"
 
 enum { JOBS = 200, CHILDREN = 4 };
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "storage/sql.h"
+#include "storage/sql/sql.h"
 #include "storage/store_private.h"
 
 static void

@@ -1,6 +1,6 @@
 # The HTTP side alone, over raw sockets: a server with nothing behind it, and the suites that speak to it.
 add_executable(http_echo http_echo.c)
-target_link_libraries(http_echo PRIVATE fz_http fz_metrics fz_config fz_base fz_options Threads::Threads)
+target_link_libraries(http_echo PRIVATE fz_http fz_process fz_config fz_base fz_options Threads::Threads)
 foreach(suite framing limits callers)
   add_test(NAME e2e.http_${suite}
     COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/http_${suite}.py" $<TARGET_FILE:http_echo>)

@@ -47,7 +47,7 @@ def command(server, *args):
 def route_table():
     """Method and path of each route in the source, and the scope that it needs."""
     routes = {}
-    for path in ["server/api/api.c"] + sorted(glob.glob("server/doors/*.c", root_dir=SOURCE)):
+    for path in ["server/api/api.c"] + sorted(glob.glob("server/clients/**/*.c", root_dir=SOURCE, recursive=True)):
         with open(os.path.join(SOURCE, path), encoding="utf-8") as f:
             for row in re.findall(r'\{(\s*\.method = ".*?)\},?\n', f.read(), re.S):
                 cell = dict(re.findall(r'\.(\w+) =\s*"?([^",]+)"?', row))

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/attr.h"
-#include "server/worker/archive.h"
+#include "server/resolve/archive.h"
 
 static uint64_t n_bytes;
 

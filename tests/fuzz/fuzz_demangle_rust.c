@@ -1,6 +1,6 @@
 /* Any text as a Rust name, in each style. What comes out is bounded, UTF-8, and nothing if it is
  * not understood. */
-#include "symbolicator/demangle/rust.h"
+#include "symbolicator/demangle/rust/rust.h"
 
 #include <stdlib.h>
 #include <string.h>

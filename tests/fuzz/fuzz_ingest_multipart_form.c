@@ -2,7 +2,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "server/ingest/multipart_form.h"
+#include "server/ingest/containers/multipart_form.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

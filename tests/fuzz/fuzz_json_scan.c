@@ -1,8 +1,8 @@
 /* Whatever the scanner lets through, jansson reads; and it reads the same twice. */
 #include <stdlib.h>
 
-#include "server/json/json_scan.h"
-#include "server/json/json_walk.h"
+#include "base/json/scan.h"
+#include "base/json/walk.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,5 +1,5 @@
 /* Any bytes as .debug_line, below a unit of version 4 or 5 (by the first byte): rows and paths. */
-#include "symbolicator/dwarf.h"
+#include "symbolicator/dwarf/dwarf.h"
 
 enum { S_CODE = 0x400, CAP = 256 << 20 };
 

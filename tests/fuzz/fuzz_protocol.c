@@ -1,7 +1,7 @@
 /* What a child tells its worker: any bytes may come. */
 #include <stdlib.h>
 
-#include "server/worker/protocol.h"
+#include "server/protocol/protocol.h"
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

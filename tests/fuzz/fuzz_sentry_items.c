@@ -1,7 +1,7 @@
 /* The items of an envelope lie in it, in order, and the walk ends. */
 #include <stdlib.h>
 
-#include "server/ingest/sentry_items.h"
+#include "server/ingest/sentry/items.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,8 +2,8 @@
  * answer is JSON, whatever the two say. */
 #include <stdlib.h>
 
-#include "server/doors/symbolicate_v5.h"
-#include "server/json/json_scan.h"
+#include "base/json/scan.h"
+#include "server/clients/symbolicate_v5/symbolicate_v5.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -30,19 +30,20 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     limits.frames = 4;
     fz_arena_init(&arena, 1 << 22);
     fz_buffer_init(&out, 0);
-    enum fz_code code = doors_v5_read(fz_span_make(data, len), &limits, &arena, &batch, &err);
+    enum fz_code code = clients_v5_read(fz_span_make(data, len), &limits, &arena, &batch, &err);
     if (code && err.text[0] == '\0')
         abort();
     if (!code) {
-        doors_v5_report(&batch, &limits, &out);
+        clients_v5_report(&batch, &limits, &out);
         must_be_json(&out);
         fz_buffer_clear(&out);
         /* What a worker wrote is JSON; what is copied from anything else need not be. */
         bool sound = json_scan(report, &scan, NULL, NULL, NULL) == FZ_OK;
-        if (doors_v5_answer(&batch, report, &arena, &out, &err) == FZ_OK && (sound || !report.len))
+        if (clients_v5_answer(&batch, report, &arena, &out, &err) == FZ_OK &&
+            (sound || !report.len))
             must_be_json(&out);
     }
-    doors_v5_end(&batch);
+    clients_v5_end(&batch);
     fz_buffer_deinit(&out);
     fz_arena_deinit(&arena);
     return 0;

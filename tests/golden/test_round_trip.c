@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "server/ingest/ingest.h"
 #include "server/report/render.h"
-#include "server/worker/resolve.h"
+#include "server/resolve/resolve.h"
 
 enum { FILE_MAX = 1 << 20 };
 

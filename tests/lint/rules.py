@@ -4,57 +4,66 @@ docs/ARCHITECTURE.md tells them in words; test_rules.py breaks each of them once
 """
 import re
 
-# Who may use whom, besides itself and base. "server" are the files directly in server/: the sub-commands.
+# Who may use whom, besides itself and base.
 MAY_USE = {
     "base": set(),
     "symbolicator": set(),
     "storage": set(),
-    "json": set(),
-    "report": {"json"},
-    "ingest": {"json", "report"},
-    "http": set(),
-    "api": {"storage", "json", "report", "ingest", "http"},
-    "doors": {"storage", "json", "report", "ingest", "http", "api"},
-    "worker": {"symbolicator", "storage", "json", "report", "ingest"},
-    "server": {"symbolicator", "storage", "json", "report", "ingest", "http", "api", "doors", "worker"},
+    "process": set(),
+    "report": set(),
+    "ingest": {"process", "report"},
+    "resolve": {"process", "report", "symbolicator"},
+    "protocol": {"process", "storage", "symbolicator"},
+    "child": {"ingest", "process", "protocol", "report", "resolve", "storage", "symbolicator"},
+    "http": {"process"},
+    "config": {"http", "process"},
+    "worker": {"child", "process", "protocol", "report", "storage", "symbolicator"},
+    "api": {"http", "ingest", "process", "report", "storage"},
+    "clients": {"api", "http", "ingest", "process", "report", "storage"},
+    "serve": {"config", "process", "storage", "symbolicator", "worker"},
+    "cli": {"api", "child", "clients", "config", "http", "ingest", "process", "report", "resolve", "serve", "storage",
+            "symbolicator", "worker"},
 }
 
-# What other rooms may include; every other header is private to its room.
+# What other rooms may include, within the room's folder; every other header is private to its room.
 PUBLIC = {
-    "symbolicator": {"arch.h", "demangle.h", "index.h", "inspect.h", "macho.h", "problem.h", "symbol_map.h",
-                     "symfile.h"},
-    "storage": {"blob.h", "committer.h", "store.h", "store_blobs.h", "store_chunks.h", "store_learned.h", "store_releases.h",
-                "store_request.h", "store_sessions.h", "store_usage.h"},
-    "json": {"json_scan.h", "json_walk.h", "json_write.h"},
+    "symbolicator": {"demangle.h", "index.h", "inspect.h", "macho.h", "problem.h", "symbol_map.h", "symfile.h"},
+    "storage": {"blob/blob.h", "committer.h", "store.h", "store_blobs.h", "store_chunks.h", "store_learned.h",
+                "store_releases.h", "store_request.h", "store_sessions.h", "store_usage.h"},
+    "process": {"limits.h", "metrics.h", "program.h", "supervise.h"},
     "report": {"annotate.h", "render.h", "report.h", "summary.h"},
-    "ingest": {"identity.h", "ingest.h", "multipart_form.h", "sentry_items.h"},
+    "ingest": {"containers/multipart_form.h", "identity.h", "ingest.h", "sentry/items.h"},
+    "resolve": {"archive.h", "resolve.h", "symbol_names.h"},
+    "protocol": {"protocol.h"},
+    "child": {"child.h", "sandbox.h"},
     "http": {"client.h", "http.h", "inflate.h", "origins.h"},
-    "api": {"api.h", "api_door.h"},
-    "doors": {"doors.h"},
-    "worker": {"worker.h", "local.h", "report_files.h", "resolve.h"},
+    "config": {"config.h", "options.h", "suggest.h", "term.h"},
+    "worker": {"worker.h"},
+    "api": {"api.h", "api_client.h"},
+    "clients": {"clients.h"},
+    "serve": {"first.h", "setup.h", "workers.h"},
 }
-OPEN_IN_SERVER = {"server/limits.h", "server/metrics.h", "server/program.h"}
 
 # Each third-party library has one home.
 HOMES = {
     "microhttpd.h": ["server/http/"],
-    "sqlite3.h": ["storage/"],
-    "libpq-fe.h": ["storage/"],
+    "sqlite3.h": ["storage/sql/"],
+    "libpq-fe.h": ["storage/sql/"],
     "libdwarf.h": ["symbolicator/dwarf/"],
     "dwarf.h": ["symbolicator/dwarf/"],
-    "archive.h": ["server/worker/", "symbolicator/macho/"],
-    "archive_entry.h": ["server/worker/", "symbolicator/macho/"],
-    "curl/curl.h": ["server/upload_client.c"],
+    "archive.h": ["server/resolve/", "symbolicator/archive/"],
+    "archive_entry.h": ["server/resolve/", "symbolicator/archive/"],
+    "curl/curl.h": ["server/cli/upload_client.c"],
     "jansson.h": [
-        "server/json/",
+        "base/json/",
         "server/report/",
         "server/ingest/",
         "server/api/",
-        "server/doors/",
-        "server/serve_first.c",
-        "server/upload_client.",
-        "server/upload_send.",
-        "server/cmd_upload.c",
+        "server/clients/",
+        "server/serve/first.c",
+        "server/cli/upload_client.",
+        "server/cli/upload_send.",
+        "server/cli/cmd_upload.c",
     ],
     "openssl/": ["base/digest.c"],
 }
@@ -69,7 +78,7 @@ def is_code(path):
 
 
 def room_of(path):
-    """The room of a file: "storage", or for server/http/http.h "http", and "server" for server/main.c."""
+    """The room of a file: "storage", or for server/http/http.h "http", and "server" for server/cli/main.c."""
     parts = path.split("/")
     if parts[0] == "server" and len(parts) > 2:
         return parts[1]
@@ -101,12 +110,9 @@ def check_dependencies(files):
         there = room_of(target)
         if there in (here, "base"):
             continue
-        if target in OPEN_IN_SERVER and path.startswith("server/"):
-            continue
         if there not in MAY_USE.get(here, set()):
             problems.append(f"{path}:{line}: {here} may not use {there}")
-        elif target.rsplit("/", 1)[1] not in PUBLIC.get(there, set()) or target.count("/") != (
-                2 if target.startswith("server/") else 1):
+        elif target.partition(f"{there}/")[2] not in PUBLIC.get(there, set()):
             problems.append(f'{path}:{line}: "{target}" is private to {there}')
     return problems
 
@@ -164,13 +170,12 @@ def check_functions(files):
 
 # What only Linux has, or glibc, and where it may be used: behind base/platform.h, and in the rooms of the server, which
 # runs on Linux. Everything else is also built for macOS and with musl.
-LINUX_ROOMS = ("base/platform_linux.c", "base/digest.", "storage/", "server/http/", "server/api/", "server/doors/",
-               "server/ingest/identity.", "server/worker/", "server/metrics.c", "server/metrics_process.c", "server/program.c",
-               "server/serve_", "server/supervis", "server/cmd_serve.c", "server/cmd_worker.c", "server/cmd_child.c")
-# Of those rooms, what the command line uses too (fz_local and fz_http_client in their CMakeLists.txt).
-PORTABLE_FILES = ("server/http/client.", "server/http/origins.",
-                  "server/worker/archive.", "server/worker/image_map.", "server/worker/local",
-                  "server/worker/resolve", "server/worker/symbol_names.")
+LINUX_ROOMS = ("base/platform_linux.c", "base/digest.", "storage/", "server/http/", "server/api/", "server/clients/",
+               "server/ingest/identity.", "server/child/", "server/protocol/", "server/worker/", "server/serve/",
+               "server/process/metrics", "server/process/program.c", "server/process/supervise",
+               "server/cli/cmd_serve.c", "server/cli/cmd_worker.c", "server/cli/cmd_child.c")
+# Of those rooms, what the command line uses too (fz_http_client in server/http/CMakeLists.txt).
+PORTABLE_FILES = ("server/http/client.", "server/http/origins.")
 LINUX_HEADERS = (r"linux/[^>]*|asm/[^>]*|sys/(?:auxv|capability|epoll|eventfd|fanotify|fsuid|inotify|klog|personality|prctl|"
                  r"ptrace|quota|random|sendfile|signalfd|statfs|swap|syscall|sysinfo|sysmacros|timerfd|ucontext|vfs|xattr|"
                  r"cdefs)\.h|argp\.h|argz\.h|byteswap\.h|endian\.h|envz\.h|err\.h|error\.h|execinfo\.h|features\.h|"
@@ -266,8 +271,7 @@ def check_architecture(files):
     rows = table_under(text, "Who may use whom")
     told = {}
     for row in rows[1:]:
-        name = "server" if row[0] == "sub-commands" else row[0]
-        told[name] = {to for to, cell in zip(rows[0][1:], row[1:]) if cell == "yes"} - {"base"}
+        told[row[0]] = {to for to, cell in zip(rows[0][1:], row[1:]) if cell == "yes"} - {"base"}
     problems = [f"{ARCHITECTURE}: {name} uses {sorted(told.get(name, []))} there and {sorted(uses)} in tests/lint"
                 for name, uses in MAY_USE.items() if uses and told.get(name) != uses]
     folders = {"/".join(path.split("/")[:depth]) + "/" for path in files for depth in range(1, path.count("/") + 1)}

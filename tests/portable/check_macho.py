@@ -24,8 +24,8 @@ WARNINGS = ("-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -W
             "-Wmissing-prototypes -Wpointer-arith -Wcast-qual -Wwrite-strings -Wvla -Wformat=2 -Wswitch-enum "
             "-Wno-gnu-statement-expression -Werror").split()
 # Not in a build with musl, but in one on a Mac.
-ALSO = ["server/cmd_upload.c", "server/upload_client.c", "server/upload_send.c", "symbolicator/demangle/cxx_system.c"]
-NOT = ["server/no_upload.c", "symbolicator/demangle/cxx_runtime.c"]
+ALSO = ["server/cli/cmd_upload.c", "server/cli/upload_client.c", "server/cli/upload_send.c", "symbolicator/demangle/cxx/system.c"]
+NOT = ["server/cli/no_upload.c", "symbolicator/demangle/cxx/runtime.c"]
 
 
 def sources(build, top):

@@ -1,4 +1,4 @@
-fz_unit_test(options fz_config)
+fz_unit_test(options fz_cli fz_config)
 fz_unit_test(limits fz_config)
 fz_unit_test(atos fz_atos)
 fz_use_fixtures(test_atos)

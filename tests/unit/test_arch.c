@@ -1,4 +1,4 @@
-#include "symbolicator/arch.h"
+#include "base/arch/arch.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

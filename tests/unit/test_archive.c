@@ -12,7 +12,7 @@
 #include "base/attr.h"
 #include "base/buffer.h"
 #include "base/text.h"
-#include "server/worker/archive.h"
+#include "server/resolve/archive.h"
 
 enum { ROOM = 4 * 1024 * 1024 };
 

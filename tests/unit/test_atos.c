@@ -1,5 +1,5 @@
 /* The lines of `framezero atos`. */
-#include "server/atos.h"
+#include "server/cli/atos.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "server/slice_index.h"
+#include "server/cli/slice_index.h"
 
 static void
 test_numbers(void **state)

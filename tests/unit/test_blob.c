@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "storage/blob.h"
+#include "storage/blob/blob.h"
 
 struct fixture {
     char dir[64], url[128];

@@ -17,8 +17,9 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "server/child/child.h"
+#include "server/child/sandbox.h"
 #include "server/worker/child_process.h"
-#include "server/worker/child_sandbox.h"
 #include "server/worker/job.h"
 #include "tests/unit/tiny_macho.h"
 
@@ -461,7 +462,7 @@ int
 main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "child") == 0)
-        return worker_child_main();
+        return child_main();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_thin_upload),
         cmocka_unit_test(test_unusable_uploads),

@@ -15,6 +15,7 @@
 #include "base/attr.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "server/child/child.h"
 #include "server/worker/child_process.h"
 #include "server/worker/job.h"
 #include "tests/unit/tiny_macho.h"
@@ -298,7 +299,7 @@ int
 main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "child") == 0)
-        return worker_child_main();
+        return child_main();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_uploads),
         cmocka_unit_test(test_map_alone),

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
-#include "server/config.h"
+#include "server/config/config.h"
 
 static const struct command_spec serve = {
     .name = "serve", .operands = "", .settings = config_settings, .role = CONFIG_SERVE};

@@ -1,5 +1,5 @@
 /* Rust's two manglings in each style, hostile names, and the published lists of expectations. */
-#include "symbolicator/demangle/rust.h"
+#include "symbolicator/demangle/rust/rust.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Line programs: every version, every opcode, odd sequences. */
-#include "symbolicator/dwarf.h"
+#include "symbolicator/dwarf/dwarf.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Scanning units: functions, inlined calls, ranges, names, and what broken units cost. */
-#include "symbolicator/dwarf.h"
+#include "symbolicator/dwarf/dwarf.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

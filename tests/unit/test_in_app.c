@@ -1,5 +1,5 @@
 /* Which images are the app's own code. */
-#include "server/worker/in_app.h"
+#include "server/resolve/in_app.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
-#include "symbolicator/dwarf.h"
+#include "symbolicator/dwarf/dwarf.h"
 #include "symbolicator/index/format.h"
 #include "tests/unit/dwarf_text.h"
 

@@ -1,5 +1,5 @@
 /* Texts in other encodings and with other line ends; headings of every spelling end what precedes. */
-#include "server/ingest/encoding.h"
+#include "server/ingest/containers/encoding.h"
 
 #include <stdarg.h>
 #include <stdio.h>

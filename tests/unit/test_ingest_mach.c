@@ -1,4 +1,4 @@
-#include "server/ingest/mach.h"
+#include "server/ingest/common/mach.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
+#include "base/arch/cpu.h"
 #include "base/attr.h"
-#include "server/ingest/cpu.h"
 
 static void
 assert_name(const char *got, const char *want)

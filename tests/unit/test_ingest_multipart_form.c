@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/buffer.h"
-#include "server/ingest/multipart_form.h"
+#include "server/ingest/containers/multipart_form.h"
 
 #define CRLF "\r\n"
 #define FIELD(name) "Content-Disposition: form-data; name=\"" name "\"" CRLF

@@ -1,4 +1,4 @@
-#include "server/ingest/protobuf.h"
+#include "server/ingest/plcrash/protobuf.h"
 
 #include <stdarg.h>
 #include <stdio.h>

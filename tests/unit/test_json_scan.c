@@ -1,4 +1,4 @@
-#include "server/json/json_scan.h"
+#include "base/json/scan.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* The writer, and the walk over what it wrote. */
-#include "server/json/json_write.h"
+#include "base/json/write.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "server/json/json_walk.h"
+#include "base/json/walk.h"
 
 static void
 test_write(void **state)

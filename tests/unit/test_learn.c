@@ -8,9 +8,9 @@
 #include <cmocka.h>
 
 #include "base/attr.h"
-#include "server/worker/learn.h"
-#include "server/worker/protocol.h"
-#include "server/worker/resolve.h"
+#include "server/child/learn.h"
+#include "server/protocol/protocol.h"
+#include "server/resolve/resolve.h"
 
 enum { APP = 0x14000000, SYSTEM = 0x50000000, OTHER = 0x60000000, SIZE = 0x1000000 };
 

@@ -1,4 +1,4 @@
-#include "server/limits.h"
+#include "server/process/limits.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* `framezero lookup`: lines of addresses in, frames out. */
-#include "server/lookup_stream.h"
+#include "server/cli/lookup_stream.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "server/metrics.h"
+#include "server/process/metrics.h"
 
 static void
 test_shared(void **state)

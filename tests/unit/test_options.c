@@ -6,9 +6,9 @@
 
 #include <cmocka.h>
 
-#include "server/options.h"
-#include "server/options_show.h"
-#include "server/suggest.h"
+#include "server/cli/options_show.h"
+#include "server/config/options.h"
+#include "server/config/suggest.h"
 
 struct values {
     const char *out, *arch;

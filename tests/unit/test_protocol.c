@@ -13,7 +13,7 @@
 
 #include "base/attr.h"
 #include "base/file.h"
-#include "server/worker/protocol.h"
+#include "server/protocol/protocol.h"
 
 struct pair {
     int a, b;

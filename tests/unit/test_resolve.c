@@ -11,8 +11,8 @@
 
 #include "base/attr.h"
 #include "base/file.h"
-#include "server/worker/image_map.h"
-#include "server/worker/resolve.h"
+#include "server/resolve/image_map.h"
+#include "server/resolve/resolve.h"
 #include "tests/unit/dwarf_text.h"
 #include "tests/unit/tiny_macho.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/attr.h"
 #include "base/file.h"
-#include "server/worker/resolve.h"
+#include "server/resolve/resolve.h"
 #include "tests/unit/dwarf_text.h"
 
 enum { LOAD = 0x14000000, MANY = 40 };

@@ -10,7 +10,7 @@
 
 #include "base/attr.h"
 #include "base/file.h"
-#include "server/worker/resolve.h"
+#include "server/resolve/resolve.h"
 #include "tests/unit/tiny_macho.h"
 
 enum { LOAD = 0x14000000, TEXT = 0x10000000, SYSTEM = 0x50000000 };

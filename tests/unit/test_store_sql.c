@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "storage/sql.h"
+#include "storage/sql/sql.h"
 
 struct fixture {
     char dir[64], path[128], url[160];

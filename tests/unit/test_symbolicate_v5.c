@@ -1,4 +1,4 @@
-#include "server/doors/symbolicate_v5.h"
+#include "server/clients/symbolicate_v5/symbolicate_v5.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static int
 tear_down(void **state)
 {
     (void)state;
-    doors_v5_end(&batch);
+    clients_v5_end(&batch);
     fz_buffer_deinit(&out);
     fz_arena_deinit(&arena);
     return 0;
@@ -38,7 +38,7 @@ static void
 read_request(const char *text)
 {
     struct fz_error err;
-    if (doors_v5_read(fz_span_cstr(text), &limits, &arena, &batch, &err) != FZ_OK)
+    if (clients_v5_read(fz_span_cstr(text), &limits, &arena, &batch, &err) != FZ_OK)
         fail_msg("%s", err.text);
 }
 
@@ -55,7 +55,7 @@ test_report(void **state)
     limits.frames = 2;
     read_request(request);
     assert_int_equal(batch.n_frames, 3);
-    doors_v5_report(&batch, &limits, &out);
+    clients_v5_report(&batch, &limits, &out);
     assert_string_equal(
         fz_buffer_cstr(&out),
         "{\"framezero\":1,\"images\":["
@@ -80,7 +80,7 @@ test_answer(void **state)
         "{\"frames\":[{\"symbols\":[{\"function\":\"f\",\"inlined\":false}]}]}],"
         "\"images\":[{\"symbols\":\"found\"},{\"symbols\":\"failed\"}]}";
     read_request(request);
-    assert_int_equal(doors_v5_answer(&batch, fz_span_cstr(report), &arena, &out, NULL), FZ_OK);
+    assert_int_equal(clients_v5_answer(&batch, fz_span_cstr(report), &arena, &out, NULL), FZ_OK);
     assert_string_equal(
         fz_buffer_cstr(&out),
         "{\"results\":[{\"stacks\":[[{\"frame\":0,\"module\":\"Demo\",\"module_offset\":\"0x10\","
@@ -104,7 +104,7 @@ test_limits(void **state)
     struct fz_error err;
     limits.frames = 1;
     limits.threads = 2;
-    assert_int_equal(doors_v5_read(fz_span_cstr(request), &limits, &arena, &batch, &err),
+    assert_int_equal(clients_v5_read(fz_span_cstr(request), &limits, &arena, &batch, &err),
                      FZ_E_LIMIT);
     assert_string_equal(err.text, "3 frames in 2 modules: more than a report may have");
 }

@@ -1,5 +1,5 @@
 /* The archive that carries a slice and its symbol map, as the server's reader sees it. */
-#include "server/upload_pack.h"
+#include "server/cli/upload_pack.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/attr.h"
-#include "server/worker/archive.h"
+#include "server/resolve/archive.h"
 
 static enum fz_code
 on_begin(void *user, const char *name, struct fz_error *err FZ_UNUSED)

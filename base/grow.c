@@ -1,0 +1,86 @@
+#include "base/grow.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/platform.h"
+
+enum { FIRST_ROOM = 64 };
+
+static bool
+charge(struct sym_budget *budget, size_t bytes)
+{
+    size_t used = atomic_fetch_add(&budget->used, bytes);
+    if (budget->cap && (used > budget->cap || bytes > budget->cap - used)) {
+        atomic_fetch_sub(&budget->used, bytes);
+        budget->over = true;
+        return false;
+    }
+    return true;
+}
+
+void *
+sym_grow_more(struct sym_budget *budget, void *data, size_t *room, size_t need, size_t elem)
+{
+    /* A half more, not double: large arrays are moved by mremap, so growing often is cheap. */
+    size_t more = *room < FIRST_ROOM ? FIRST_ROOM : *room / 2;
+    /* Who asks for so much at once knows that it will be used. */
+    bool is_exact = *room + more < need;
+    size_t wish = is_exact ? need : *room + more;
+    size_t bytes;
+    if (__builtin_mul_overflow(wish, elem, &bytes) || !charge(budget, bytes - *room * elem))
+        return NULL;
+    void *grown = realloc(data, bytes);
+    if (!grown) {
+        budget->used -= bytes - *room * elem;
+        return NULL;
+    }
+    if (is_exact)
+        fz_platform_populate((uint8_t *)grown + *room * elem, bytes - *room * elem);
+    *room = wish;
+    return grown;
+}
+
+void *
+sym_grow_trim(struct sym_budget *budget, void *data, size_t *room, size_t n, size_t elem)
+{
+    size_t kept = n ? n : 1;
+    void *trimmed = data && kept < *room ? realloc(data, kept * elem) : NULL;
+    if (!trimmed)
+        return data;
+    budget->used -= (*room - kept) * elem;
+    *room = kept;
+    return trimmed;
+}
+
+void *
+sym_grow_zeroed(struct sym_budget *budget, size_t n, size_t elem)
+{
+    size_t bytes;
+    if (n == 0)
+        n = 1;
+    if (__builtin_mul_overflow(n, elem, &bytes) || !charge(budget, bytes))
+        return NULL;
+    void *data = calloc(n, elem);
+    if (!data)
+        budget->used -= bytes;
+    return data;
+}
+
+void
+sym_grow_free(struct sym_budget *budget, void *data, size_t room, size_t elem)
+{
+    if (!data)
+        return;
+    free(data);
+    budget->used -= room * elem;
+}
+
+enum fz_code
+sym_grow_fail(const struct sym_budget *budget, struct fz_error *err)
+{
+    if (budget->over)
+        return fz_fail(err, FZ_E_LIMIT, "needs more than its limit of %zu bytes of memory",
+                       budget->cap);
+    return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+}

@@ -1,0 +1,69 @@
+#include "base/json/scan.h"
+
+#include "base/text.h"
+
+/* Bytes of jansson 2.13 and 2.14 on a 64-bit machine with glibc's allocator, rounded up: the value
+ * itself, its slot in a table that doubles when it grows, the smallest table of a container. */
+enum { COST_VALUE = 96, COST_KEY = 112, COST_ARRAY = 96, COST_OBJECT = 224 };
+
+static void
+jansson_decref(json_t **value)
+{
+    json_decref(*value);
+}
+
+/* Counts are bounded by the document's bytes, so the sum cannot overflow 64 bits. */
+static uint64_t
+tree_estimate(const struct json_scan_notes *notes, size_t text_len)
+{
+    return notes->n_values * COST_VALUE + notes->n_keys * COST_KEY + notes->n_arrays * COST_ARRAY +
+           notes->n_objects * COST_OBJECT + text_len;
+}
+
+enum fz_code
+json_scan_load_text(struct fz_span in, const struct json_scan_limits *limits,
+                    struct fz_buffer *text, struct json_scan_notes *notes, json_t **ret,
+                    struct fz_error *err)
+{
+    struct json_scan_notes found;
+    size_t start = text->len;
+    enum fz_code code = json_scan(in, limits, text, &found, err);
+    if (code != FZ_OK)
+        return code;
+    size_t len = text->len - start;
+    uint64_t need = tree_estimate(&found, len);
+    if (limits->tree_bytes && need > limits->tree_bytes)
+        return fz_fail(err, FZ_E_LIMIT, "json: needs about %llu bytes of memory, at most %zu",
+                       (unsigned long long)need, limits->tree_bytes);
+    json_error_t why;
+    FZ_CLEANUP(jansson_decref)
+    json_t *tree = json_loadb(text->data + start, len, JSON_DECODE_ANY, &why);
+    if (!tree && json_error_code(&why) == json_error_out_of_memory)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    if (!tree)
+        return fz_fail(err, FZ_E_INTERNAL, "json: scanned well, but not parsed: %s", why.text);
+    if (notes)
+        *notes = found;
+    *ret = fz_take(&tree);
+    return FZ_OK;
+}
+
+enum fz_code
+json_scan_load(struct fz_span in, const struct json_scan_limits *limits,
+               struct json_scan_notes *notes, json_t **ret, struct fz_error *err)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
+    return json_scan_load_text(in, limits, &text, notes, ret, err);
+}
+
+bool
+json_scan_u64(const json_t *value, uint64_t *ret)
+{
+    if (json_is_integer(value)) {
+        *ret = (uint64_t)json_integer_value(value);
+        return true;
+    }
+    if (!json_is_string(value))
+        return false;
+    return fz_text_u64(fz_span_make(json_string_value(value), json_string_length(value)), ret);
+}

@@ -1,0 +1,458 @@
+/*
+ * The scanner is one loop over the document with a bit per open bracket; it never recurses.
+ *
+ * Nothing is copied while the text is fine: bytes are appended to the output in one run up to the
+ * next place that has to be mended. Strings and white space are walked eight bytes at a time.
+ *
+ *   in:   {"a":18446744073709551615,"b":"\ud800x"}
+ *   out:  {"a":"18446744073709551615","b":"\ufffdx"}
+ */
+#include "base/json/scan.h"
+
+#include "base/json/number.h"
+#include "base/text.h"
+
+enum { ESCAPE_LEN = 6 }; /* \uXXXX */
+
+enum expect { VALUE, ITEM_OR_END, KEY_OR_END, KEY, COLON, AFTER_VALUE, NOTHING };
+
+struct scan {
+    const uint8_t *data;
+    size_t len;
+    size_t pos;
+    size_t copied; /* input before this byte stands in the output */
+    size_t depth;
+    uint64_t is_object[JSON_SCAN_DEPTH_MAX / 64];
+    struct fz_buffer *out; /* NULL: only validate */
+    size_t out_left;
+    size_t depth_max;
+    struct json_scan_notes notes;
+    struct fz_error *err;
+};
+
+static enum fz_code
+bad(struct scan *s, size_t at, const char *what)
+{
+    return fz_fail_at(s->err, FZ_E_MALFORMED, at, "json: %s at byte %zu", what, at);
+}
+
+/* Append `len` bytes to the output; the caller's limit is checked here and nowhere else. */
+static enum fz_code
+put(struct scan *s, const void *bytes, size_t len)
+{
+    if (len > s->out_left)
+        return fz_fail_at(s->err, FZ_E_LIMIT, s->pos, "json: larger than its limit at byte %zu",
+                          s->pos);
+    s->out_left -= len;
+    if (!s->out)
+        return FZ_OK;
+    fz_buffer_append(s->out, bytes, len);
+    return s->out->failed ? fz_buffer_done(s->out, s->err) : FZ_OK;
+}
+
+/* Copy the input up to `end`, then `text` in place of the input's bytes up to `resume`. */
+static enum fz_code
+mend(struct scan *s, uint64_t *count, size_t end, const char *text, size_t text_len, size_t resume)
+{
+    if (s->notes.n_big_numbers + s->notes.n_bad_utf8 + s->notes.n_bad_escapes == 0)
+        s->notes.first_offset = end;
+    (*count)++;
+    enum fz_code code = put(s, s->data + s->copied, end - s->copied);
+    if (code == FZ_OK)
+        code = put(s, text, text_len);
+    s->copied = resume;
+    return code;
+}
+
+static uint64_t
+load_word(const uint8_t *p)
+{
+    uint64_t word;
+    memcpy(&word, p, sizeof(word));
+    return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? __builtin_bswap64(word) : word;
+}
+
+static void
+skip_space(struct scan *s)
+{
+    static const uint64_t spaces = 0x2020202020202020;
+    size_t pos = s->pos, len = s->len;
+    while (pos < len) {
+        uint8_t c = s->data[pos];
+        if (c == ' ') {
+            /* Indented documents are a quarter spaces. */
+            while (len - pos >= sizeof(spaces) && load_word(s->data + pos) == spaces)
+                pos += sizeof(spaces);
+            if (pos < len && s->data[pos] == ' ')
+                pos++;
+        } else if (c == '\n' || c == '\r' || c == '\t') {
+            pos++;
+        } else {
+            break;
+        }
+    }
+    s->pos = pos;
+}
+
+/* The position of the next byte of a string that is not plain: a quote, a backslash, a control
+ * character, or not ASCII. Bit tricks on words as in "Bit Twiddling Hacks", determine if a word
+ * has a byte less than n; only the lowest hit is exact, and that is the one that is used. */
+static size_t
+plain_end(const struct scan *s, size_t pos)
+{
+    static const uint64_t ones = 0x0101010101010101, highs = 0x8080808080808080;
+    while (s->len - pos >= sizeof(uint64_t)) {
+        uint64_t word = load_word(s->data + pos);
+        uint64_t quote = word ^ ones * '"', backslash = word ^ ones * '\\';
+        uint64_t hit = ((quote - ones) & ~quote) | ((backslash - ones) & ~backslash) |
+                       ((word - ones * 0x20) & ~word) | word;
+        if (hit & highs)
+            return pos + (size_t)(__builtin_ctzll(hit & highs) / 8);
+        pos += sizeof(uint64_t);
+    }
+    while (pos < s->len && s->data[pos] >= 0x20 && s->data[pos] < 0x80 && s->data[pos] != '"' &&
+           s->data[pos] != '\\')
+        pos++;
+    return pos;
+}
+
+/* The code unit of the \uXXXX escape at `pos`, -1 if there is none. */
+static int
+escape_unit(const struct scan *s, size_t pos)
+{
+    if (s->len - pos < ESCAPE_LEN || s->data[pos] != '\\' || s->data[pos + 1] != 'u')
+        return -1;
+    unsigned unit = 0;
+    for (size_t i = 2; i < ESCAPE_LEN; i++) {
+        int digit = fz_text_hex_digit((char)s->data[pos + i]);
+        if (digit < 0)
+            return -1;
+        unit = unit << 4 | (unsigned)digit;
+    }
+    return (int)unit;
+}
+
+static bool
+is_surrogate(int unit, int first)
+{
+    return unit >= first && unit < first + 0x400;
+}
+
+/* One escape at s->pos, which is moved behind it. */
+static enum fz_code
+scan_escape(struct scan *s)
+{
+    size_t at = s->pos;
+    if (s->len - at < 2)
+        return bad(s, s->len, "ends inside a string");
+    uint8_t c = s->data[at + 1];
+    if (c == '"' || c == '\\' || c == '/' || c == 'b' || c == 'f' || c == 'n' || c == 'r' ||
+        c == 't') {
+        s->pos += 2;
+        return FZ_OK;
+    }
+    int unit = escape_unit(s, at);
+    if (unit < 0)
+        return bad(s, at, "bad escape");
+    s->pos += ESCAPE_LEN;
+    if (is_surrogate(unit, 0xd800) && is_surrogate(escape_unit(s, s->pos), 0xdc00)) {
+        s->pos += ESCAPE_LEN;
+        return FZ_OK;
+    }
+    if (unit != 0 && !is_surrogate(unit, 0xd800) && !is_surrogate(unit, 0xdc00))
+        return FZ_OK;
+    return mend(s, &s->notes.n_bad_escapes, at, "\\ufffd", ESCAPE_LEN, s->pos);
+}
+
+/* The string whose opening quote is at s->pos. */
+static enum fz_code
+scan_string(struct scan *s)
+{
+    s->pos++;
+    for (;;) {
+        s->pos = plain_end(s, s->pos);
+        if (s->pos == s->len)
+            return bad(s, s->pos, "ends inside a string");
+        enum fz_code code = FZ_OK;
+        uint8_t c = s->data[s->pos];
+        if (c == '"') {
+            s->pos++;
+            return FZ_OK;
+        } else if (c == '\\') {
+            code = scan_escape(s);
+        } else if (c < 0x20) {
+            return bad(s, s->pos, "control character in a string");
+        } else {
+            size_t len = fz_text_utf8_len(fz_span_make(s->data + s->pos, s->len - s->pos));
+            if (len == 0)
+                code = mend(s, &s->notes.n_bad_utf8, s->pos, "\xef\xbf\xbd", 3, s->pos + 1);
+            s->pos += len ? len : 1;
+        }
+        if (code != FZ_OK)
+            return code;
+    }
+}
+
+static size_t
+digits_end(const struct scan *s, size_t pos)
+{
+    while (pos < s->len && s->data[pos] >= '0' && s->data[pos] <= '9')
+        pos++;
+    return pos;
+}
+
+static enum fz_code
+scan_number(struct scan *s)
+{
+    size_t start = s->pos, pos = start;
+    bool is_int = true;
+    if (s->data[pos] == '-')
+        pos++;
+    size_t digits = pos;
+    pos = digits_end(s, pos);
+    if (pos == digits || (s->data[digits] == '0' && pos > digits + 1))
+        return bad(s, pos == digits ? pos : digits + 1, "bad number");
+    if (pos < s->len && s->data[pos] == '.') {
+        is_int = false;
+        size_t fraction = pos + 1;
+        pos = digits_end(s, fraction);
+        if (pos == fraction)
+            return bad(s, pos, "bad number");
+    }
+    if (pos < s->len && (s->data[pos] == 'e' || s->data[pos] == 'E')) {
+        is_int = false;
+        pos++;
+        if (pos < s->len && (s->data[pos] == '+' || s->data[pos] == '-'))
+            pos++;
+        size_t exponent = pos;
+        pos = digits_end(s, exponent);
+        if (pos == exponent)
+            return bad(s, pos, "bad number");
+    }
+    s->pos = pos;
+    if (json_number_fits(fz_span_make(s->data + start, pos - start), is_int))
+        return FZ_OK;
+    /* Its own bytes stay in the input's run; only the quotes are put around them. */
+    enum fz_code code = mend(s, &s->notes.n_big_numbers, start, "\"", 1, start);
+    if (code == FZ_OK)
+        code = put(s, s->data + start, pos - start);
+    s->copied = pos;
+    return code == FZ_OK ? put(s, "\"", 1) : code;
+}
+
+static enum fz_code
+scan_literal(struct scan *s)
+{
+    static const char *const literals[] = {"true", "false", "null"};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(literals); i++) {
+        size_t len = strlen(literals[i]);
+        if (s->len - s->pos >= len && memcmp(s->data + s->pos, literals[i], len) == 0) {
+            s->pos += len;
+            return FZ_OK;
+        }
+    }
+    return bad(s, s->pos, "expected a value");
+}
+
+static bool
+in_object(const struct scan *s)
+{
+    return s->depth && (s->is_object[(s->depth - 1) / 64] >> ((s->depth - 1) % 64) & 1);
+}
+
+static enum fz_code
+open_bracket(struct scan *s, bool is_object)
+{
+    if (s->depth >= s->depth_max)
+        return fz_fail_at(s->err, FZ_E_LIMIT, s->pos, "json: nested deeper than %zu at byte %zu",
+                          s->depth_max, s->pos);
+    uint64_t bit = (uint64_t)1 << (s->depth % 64);
+    uint64_t *word = &s->is_object[s->depth / 64];
+    *word = is_object ? *word | bit : *word & ~bit;
+    s->depth++;
+    s->pos++;
+    if (is_object)
+        s->notes.n_objects++;
+    else
+        s->notes.n_arrays++;
+    return FZ_OK;
+}
+
+static enum expect
+close_bracket(struct scan *s)
+{
+    s->depth--;
+    s->pos++;
+    return s->depth ? AFTER_VALUE : NOTHING;
+}
+
+static enum fz_code
+scan_value(struct scan *s, enum expect *next)
+{
+    *next = s->depth ? AFTER_VALUE : NOTHING;
+    s->notes.n_values++;
+    switch (s->data[s->pos]) {
+    case '"':
+        return scan_string(s);
+    case '{':
+        *next = KEY_OR_END;
+        return open_bracket(s, true);
+    case '[':
+        *next = ITEM_OR_END;
+        return open_bracket(s, false);
+    case '-':
+    case '0':
+    case '1':
+    case '2':
+    case '3':
+    case '4':
+    case '5':
+    case '6':
+    case '7':
+    case '8':
+    case '9':
+        return scan_number(s);
+    default:
+        return scan_literal(s);
+    }
+}
+
+static enum fz_code
+unexpected(struct scan *s, enum expect expect)
+{
+    const char *ended = s->pos == s->len ? "ends where" : "expected";
+    const char *wanted = "a value";
+    switch (expect) {
+    case ITEM_OR_END:
+        wanted = "a value or ']'";
+        break;
+    case KEY_OR_END:
+        wanted = "a key or '}'";
+        break;
+    case KEY:
+        wanted = "a key";
+        break;
+    case COLON:
+        wanted = "':'";
+        break;
+    case AFTER_VALUE:
+        wanted = in_object(s) ? "',' or '}'" : "',' or ']'";
+        break;
+    case VALUE:
+    case NOTHING:
+        break;
+    }
+    return fz_fail_at(s->err, FZ_E_MALFORMED, s->pos, "json: %s %s%s at byte %zu", ended, wanted,
+                      s->pos == s->len ? " is expected" : "", s->pos);
+}
+
+/* One token; *expect is what may stand before it and becomes what may stand behind it. */
+static enum fz_code
+scan_token(struct scan *s, enum expect *expect)
+{
+    uint8_t c = s->data[s->pos];
+    switch (*expect) {
+    case AFTER_VALUE:
+        if (c == ',') {
+            s->pos++;
+            *expect = in_object(s) ? KEY : VALUE;
+            return FZ_OK;
+        }
+        if (c != (in_object(s) ? '}' : ']'))
+            return unexpected(s, *expect);
+        *expect = close_bracket(s);
+        return FZ_OK;
+    case COLON:
+        if (c != ':')
+            return unexpected(s, *expect);
+        s->pos++;
+        *expect = VALUE;
+        return FZ_OK;
+    case KEY_OR_END:
+        if (c == '}') {
+            *expect = close_bracket(s);
+            return FZ_OK;
+        }
+        /* fallthrough */
+    case KEY:
+        if (c != '"')
+            return unexpected(s, *expect);
+        *expect = COLON;
+        s->notes.n_keys++;
+        return scan_string(s);
+    case ITEM_OR_END:
+        if (c == ']') {
+            *expect = close_bracket(s);
+            return FZ_OK;
+        }
+        return scan_value(s, expect);
+    case VALUE:
+    case NOTHING:
+        break;
+    }
+    return scan_value(s, expect);
+}
+
+static enum fz_code
+scan_document(struct scan *s)
+{
+    static const char byte_order_mark[] = "\xef\xbb\xbf";
+    if (s->len >= 3 && memcmp(s->data, byte_order_mark, 3) == 0)
+        s->pos = s->copied = 3;
+    enum expect expect = VALUE;
+    while (expect != NOTHING) {
+        skip_space(s);
+        if (s->pos == s->len)
+            return unexpected(s, expect);
+        enum fz_code code = scan_token(s, &expect);
+        if (code != FZ_OK)
+            return code;
+    }
+    return put(s, s->data + s->copied, s->pos - s->copied);
+}
+
+enum fz_code
+json_scan_first(struct fz_span in, const struct json_scan_limits *limits, struct fz_buffer *out,
+                struct json_scan_notes *notes, size_t *ret_used, struct fz_error *err)
+{
+    struct scan s = {
+        .data = in.data,
+        .len = in.len,
+        .out = out,
+        .out_left = limits->output_bytes,
+        .depth_max = limits->depth < JSON_SCAN_DEPTH_MAX ? limits->depth : JSON_SCAN_DEPTH_MAX,
+        .err = err,
+    };
+    size_t out_start = out ? out->len : 0;
+    enum fz_code code = scan_document(&s);
+    if (code != FZ_OK) {
+        if (out && out->data) {
+            out->len = out_start;
+            out->data[out_start] = '\0';
+        }
+        return code;
+    }
+    if (notes)
+        *notes = s.notes;
+    *ret_used = s.pos;
+    return FZ_OK;
+}
+
+enum fz_code
+json_scan(struct fz_span in, const struct json_scan_limits *limits, struct fz_buffer *out,
+          struct json_scan_notes *notes, struct fz_error *err)
+{
+    size_t used, out_start = out ? out->len : 0;
+    enum fz_code code = json_scan_first(in, limits, out, notes, &used, err);
+    if (code != FZ_OK)
+        return code;
+    struct scan rest = {.data = in.data, .len = in.len, .pos = used, .err = err};
+    skip_space(&rest);
+    if (rest.pos == rest.len)
+        return FZ_OK;
+    if (out) {
+        out->len = out_start;
+        out->data[out_start] = '\0';
+    }
+    return bad(&rest, rest.pos, "something stands behind the value");
+}

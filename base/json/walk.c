@@ -1,0 +1,156 @@
+#include "base/json/walk.h"
+
+static bool
+is_space(uint8_t c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+static size_t
+skip_space(struct fz_span text, size_t pos)
+{
+    while (pos < text.len && is_space(text.data[pos]))
+        pos++;
+    return pos;
+}
+
+/* Behind the closing quote of the string that opens at `pos`; text.len + 1 if it does not close. */
+static size_t
+string_end(struct fz_span text, size_t pos)
+{
+    size_t at = pos + 1;
+    for (;;) {
+        if (at >= text.len)
+            return text.len + 1;
+        const uint8_t *quote = memchr(text.data + at, '"', text.len - at);
+        if (!quote)
+            return text.len + 1;
+        size_t end = (size_t)(quote - text.data);
+        /* The quote is a character of the string if an odd number of backslashes precedes it. */
+        size_t slashes = end;
+        while (slashes > at && text.data[slashes - 1] == '\\')
+            slashes--;
+        at = end + 1;
+        if ((end - slashes) % 2 == 0)
+            return at;
+    }
+}
+
+/* Behind the value at `pos`; text.len + 1 if the text ends inside it. */
+static size_t
+value_end(struct fz_span text, size_t pos)
+{
+    size_t depth = 0;
+    while (pos < text.len) {
+        uint8_t c = text.data[pos];
+        if (c == '"') {
+            pos = string_end(text, pos);
+            if (depth == 0 || pos > text.len)
+                return pos;
+            continue;
+        }
+        if (c == '{' || c == '[') {
+            depth++;
+        } else if (c == '}' || c == ']') {
+            if (depth == 0)
+                return pos;
+            if (--depth == 0)
+                return pos + 1;
+        } else if (depth == 0 && (c == ',' || is_space(c))) {
+            return pos;
+        }
+        pos++;
+    }
+    return text.len + 1;
+}
+
+static struct json_walk
+start_at(struct fz_span text, char bracket)
+{
+    static const char byte_order_mark[] = "\xef\xbb\xbf";
+    size_t pos = text.len >= 3 && memcmp(text.data, byte_order_mark, 3) == 0 ? 3 : 0;
+    pos = skip_space(text, pos);
+    if (pos == text.len || text.data[pos] != (uint8_t)bracket)
+        return (struct json_walk){text, text.len};
+    return (struct json_walk){text, pos + 1};
+}
+
+struct json_walk
+json_walk_start(struct fz_span text)
+{
+    return start_at(text, '{');
+}
+
+struct json_walk
+json_walk_items(struct fz_span text)
+{
+    return start_at(text, '[');
+}
+
+bool
+json_walk_next(struct json_walk *walk, struct json_member *ret)
+{
+    struct fz_span text = walk->text;
+    size_t pos = skip_space(text, walk->pos);
+    walk->pos = text.len;
+    if (pos < text.len && text.data[pos] == ',')
+        pos = skip_space(text, pos + 1);
+    if (pos >= text.len || text.data[pos] != '"')
+        return false;
+    size_t key = pos + 1, key_end = string_end(text, pos);
+    if (key_end > text.len)
+        return false;
+    pos = skip_space(text, key_end);
+    if (pos >= text.len || text.data[pos] != ':')
+        return false;
+    pos = skip_space(text, pos + 1);
+    size_t end = value_end(text, pos);
+    ret->complete = end <= text.len;
+    if (!ret->complete)
+        end = text.len;
+    if (!fz_span_sub(text, key, key_end - 1 - key, &ret->key) ||
+        !fz_span_sub(text, pos, end - pos, &ret->value))
+        return false;
+    walk->pos = end;
+    return true;
+}
+
+bool
+json_walk_next_item(struct json_walk *walk, struct json_member *ret)
+{
+    struct fz_span text = walk->text;
+    size_t pos = skip_space(text, walk->pos);
+    while (pos < text.len && text.data[pos] == ',')
+        pos = skip_space(text, pos + 1);
+    walk->pos = text.len;
+    if (pos >= text.len || text.data[pos] == ']')
+        return false;
+    size_t end = value_end(text, pos);
+    ret->complete = end <= text.len;
+    if (!ret->complete)
+        end = text.len;
+    ret->key = (struct fz_span){NULL, 0};
+    /* A stray closing bracket is no value: there is no way on. */
+    if (end == pos || !fz_span_sub(text, pos, end - pos, &ret->value))
+        return false;
+    walk->pos = end;
+    return true;
+}
+
+void
+json_walk_compact(struct fz_span json, struct fz_buffer *out)
+{
+    size_t start = 0, pos = 0;
+    while (pos < json.len) {
+        if (json.data[pos] == '"') {
+            pos = string_end(json, pos);
+        } else if (!is_space(json.data[pos])) {
+            pos++;
+        } else {
+            fz_buffer_append(out, json.data + start, pos - start);
+            start = pos = skip_space(json, pos);
+        }
+    }
+    if (start < json.len)
+        fz_buffer_append(out, json.data + start, json.len - start);
+}

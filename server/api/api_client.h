@@ -1,0 +1,206 @@
+/*
+ * What the API gives to the doors: the paths under which other people's clients send reports and
+ * symbol files (server/clients). A door is a table of routes and handlers; it finds its client's
+ * token, hands bodies on, and answers as that client wants it.
+ */
+#ifndef API_CLIENT_H
+#define API_CLIENT_H
+
+#include "base/arena.h"
+#include "server/api/api.h"
+#include "server/api/api_auth.h"
+#include "storage/blob/blob.h"
+#include "storage/store.h"
+
+/* ---- routes --------------------------------------------------------------------------------- */
+
+enum api_body {
+    API_BODY_NONE,
+    API_BODY_REPORT,   /* in memory, limits report_bytes and report_inflated_bytes */
+    API_BODY_ENVELOPE, /* the same with room for attachments: envelope_bytes... */
+    API_BODY_SYMBOLS,  /* in a file, limit symbol_bytes */
+    API_BODY_CHUNKS,   /* in a file, limit chunk_request_bytes and some more for the form */
+    API_BODY_JSON,     /* in memory, limit json_bytes */
+};
+
+/* What a route takes in, for rate limits and quotas; each kind is counted by itself. */
+enum api_takes {
+    API_TAKES_NOTHING,
+    API_TAKES_REPORTS,
+    API_TAKES_PASSING, /* what is not kept, or counted elsewhere: rates, no quota */
+    API_TAKES_SESSIONS,
+    API_TAKES_CLIENT_REPORTS, /* what an SDK threw away; it says so after it was limited */
+    API_TAKES_SYMBOLS,
+    API_TAKES_ENVELOPES, /* only the body tells: the handler asks api_admit() */
+};
+
+/* A request is refused by a limit: add what the client's protocol wants to know besides
+ * Retry-After. `scope` is "key", "address" or "project". */
+typedef void (*api_limited_fn)(struct http_request *request, enum api_takes takes, unsigned wait_s,
+                               const char *scope, const char *limit);
+
+enum { API_TOKEN_ROOM = 512 };
+
+/* Where a client put its token; NULL: nowhere (then the places of our own API count). `room` may
+ * hold it. Runs on the HTTP thread before the body is read: header, query and path only. */
+typedef const char *(*api_find_token_fn)(const struct http_request *request,
+                                         char room[API_TOKEN_ROOM]);
+
+struct api_route {
+    const char *method, *pattern; /* a {project} in it is the project's name or number, and must be
+                                     the token's */
+    enum api_body body;
+    unsigned scope; /* 0: open to all; the handler then asks api_authorize_token() itself */
+    enum api_takes takes;
+    const char *name;
+    http_handler_fn handle;   /* app is the struct api */
+    unsigned flags;           /* HTTP_ROUTE_* */
+    bool token_may_come_late; /* a request without one is let in with a body of late_token_bytes at
+                                 most; its http_token_id() is 0, and the handler must find the token
+                                 in the body and ask api_authorize_token() */
+    api_find_token_fn find_token;
+    http_write_error_fn write_error;
+    api_limited_fn limited; /* may be NULL */
+};
+
+struct api_routes {
+    const struct api_route *rows;
+    size_t n;
+};
+
+/* What follows "Authorization: Bearer"; NULL without it. Borrowed from the request. */
+const char *api_bearer(const struct http_request *request);
+
+/* Does this token allow `scope` in the project that the request names? For tokens that stand in the
+ * body. *ret_status is 401, 403, 404, 429...; guessing is braked as everywhere. */
+FZ_MUST_CHECK enum fz_code api_authorize_token(struct api *api, struct http_request *request,
+                                               const char *token, unsigned scope,
+                                               struct api_grant *ret, int *ret_status,
+                                               struct fz_error *err);
+
+/* Answers an OPTIONS request of a browser: 200 with what may be sent to a HTTP_ROUTE_CORS route. */
+void api_cors_options(void *app, struct http_request *request);
+
+/* ---- one call ------------------------------------------------------------------------------- */
+
+/* One request in the hands of a handler that needs the database. */
+struct api_call {
+    struct api *api;
+    struct http_request *request;
+    struct store *store;
+    struct fz_arena *arena; /* of the call */
+    int64_t project_id;
+    const char *detail;         /* JSON for the error's `detail`, in the arena; NULL = none */
+    struct fz_span report_body; /* of a report that is not stored any more; empty = it is */
+    bool must_not_wait;         /* on a thread that others wait for */
+    uint64_t gated;             /* api_fetch.h */
+};
+
+/* A handler's work: answers the request and returns FZ_OK, or fails without answering. */
+typedef enum fz_code (*api_work_fn)(struct api_call *call, struct fz_error *err);
+
+/* Run `work` with a connection and an arena; a failure becomes the answer. */
+void api_run(void *app, struct http_request *request, api_work_fn work);
+
+/* Answer with the JSON of a buffer; fails if the buffer did. */
+FZ_MUST_CHECK enum fz_code api_answer(struct api_call *call, int status,
+                                      const struct fz_buffer *json, struct fz_error *err);
+
+/* The project of this name or number, if the request's token may use it, else NOT_FOUND. For names
+ * that stand in a body. */
+FZ_MUST_CHECK enum fz_code api_find_project(struct api_call *call, const char *name, int64_t *ret,
+                                            struct fz_error *err);
+/*
+ * Count a request that brings this, and check it against the rate limits of its key and address and
+ * the quota of its project. LIMIT with *ret_status 429; headers are added by then. Done for every
+ * token that api_authorize_token() accepts, for what the route takes; a handler asks by itself where
+ * the route says API_TAKES_ENVELOPES, and where it lets in requests without a token.
+ */
+FZ_MUST_CHECK enum fz_code api_admit(struct api *api, struct http_request *request,
+                                     const struct api_grant *grant, enum api_takes takes,
+                                     int *ret_status, struct fz_error *err);
+/* Why a job failed, as its row has it, in words that a client may see: no host, no path. NULL stays
+ * NULL. */
+const char *api_stored_error(const char *text);
+/* An upload of the call's project was taken in: it counts for the quota. */
+FZ_MUST_CHECK enum fz_code api_count_upload(struct api_call *call, uint64_t bytes,
+                                            struct fz_error *err);
+
+const struct limits *api_limits(const struct api *api);
+struct blob_store *api_blobs(const struct api *api);
+struct metrics *api_metrics_of(const struct api *api); /* may be NULL */
+
+/* ---- symbols in ----------------------------------------------------------------------------- */
+
+/* Keep `len` bytes of `fd` from `offset` on as an upload of the call's project, and queue its job.
+ * `name` is the client's, any bytes; ret->name is what became of it. */
+FZ_MUST_CHECK enum fz_code api_upload_add(struct api_call *call, int fd, uint64_t offset,
+                                          uint64_t len, const char *name, struct store_upload *ret,
+                                          struct fz_error *err);
+/* Copy them to a new file of the blob store's, for blob_put_fd(). */
+FZ_MUST_CHECK enum fz_code api_copy_range(struct api_call *call, int fd, uint64_t offset,
+                                          uint64_t len, int *ret_fd, struct fz_error *err);
+
+/*
+ * Is what a request waits for done? Then answers it and sets *ret_done, else leaves both alone.
+ * `is_late`: the time is over, so it must answer. A failure becomes the answer, except UNAVAILABLE
+ * before the time is over. On the watcher's thread, after every change in the database: quick.
+ */
+typedef enum fz_code (*api_check_fn)(struct api_call *call, void *user, bool is_late,
+                                     bool *ret_done, struct fz_error *err);
+
+/* Have the request answered by `check` within wait_ms (negative: as long as for POST /symbols).
+ * `user` (malloc, may be NULL) is taken, even on failure. */
+FZ_MUST_CHECK enum fz_code api_wait(struct api_call *call, api_check_fn check, void *user,
+                                    int64_t wait_ms, struct fz_error *err);
+
+/* ---- reports in ----------------------------------------------------------------------------- */
+
+/* What became of the reports of one body. */
+struct api_taken {
+    const struct store_report_new *items; /* stored, or known before (is_duplicate) */
+    size_t n;
+    size_t n_refused;             /* reports in the body that are none or broken */
+    const struct fz_error *first; /* why the first of those was refused; NULL if n_refused is 0 */
+};
+
+/* Answers the request; called once, when all of them are on disk, on the committer's thread: must
+ * not block. `user` is api_intake.user. */
+typedef void (*api_taken_fn)(struct http_request *request, const struct api_taken *taken,
+                             void *user);
+
+struct api_intake {
+    struct api *api;
+    struct http_request *request;
+    int64_t project_id;
+    bool transient;      /* only passing through: hidden, never a duplicate, exactly one report */
+    struct fz_span body; /* lives until the answer: the request's, or in `arena` */
+    struct fz_arena *arena; /* taken over if not NULL (its content moves); NULL = a new one */
+    api_taken_fn answer;
+    void *user; /* e.g. in the arena; lives as long */
+};
+
+/*
+ * Take in all reports of a body: split, checked, stored in one durable commit each with its job.
+ * After FZ_OK `answer` is called, or the request is answered with an error if storing failed. On
+ * failure nothing was answered and the arena is still the caller's: the codes of ingest_split().
+ */
+FZ_MUST_CHECK enum fz_code api_intake(const struct api_intake *intake, struct fz_error *err);
+
+/* A finished report that nothing keeps, as JSON: answers the request and returns FZ_OK, or fails
+ * without answering. On the watcher's thread, which others wait for too. */
+typedef enum fz_code (*api_finished_fn)(struct api_call *call, struct fz_span report,
+                                        struct fz_error *err);
+
+/*
+ * Symbolicate `body` (one report, in call->arena) as POST /api/v1/symbolicate does, and have
+ * `finished` answer. After FZ_OK the request will be answered: by `finished`, or with an error, at
+ * the latest after 30 seconds; call->arena is empty then. On failure nothing was answered.
+ */
+FZ_MUST_CHECK enum fz_code api_symbolicate_body(struct api_call *call, struct fz_span body,
+                                                api_finished_fn finished, struct fz_error *err);
+
+/* The project whose symbols /symbolicate/v5 gives to those without a token; NULL: to nobody. */
+const char *api_open_symbols_project(const struct api *api);
+
+#endif

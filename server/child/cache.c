@@ -1,0 +1,169 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/attr.h"
+#include "base/digest.h"
+#include "base/file.h"
+#include "server/child/parts.h"
+
+struct entry {
+    uint8_t sha256[FZ_SHA256_LEN];
+    struct sym_index *index; /* NULL: it could not be opened, and will not be the next time */
+    uint64_t used;           /* the larger, the later */
+};
+
+struct child_cache {
+    struct entry *entries;
+    size_t n, room;
+    uint64_t clock, hits, misses;
+};
+
+enum fz_code
+child_cache_create(struct child_cache **ret, struct fz_error *err)
+{
+    struct child_cache *cache = calloc(1, sizeof(*cache));
+    if (!cache)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    *ret = cache;
+    return FZ_OK;
+}
+
+void
+child_cache_destroy(struct child_cache *cache)
+{
+    if (!cache)
+        return;
+    for (size_t i = 0; i < cache->n; i++)
+        sym_index_close(cache->entries[i].index);
+    free(cache->entries);
+    free(cache);
+}
+
+void
+child_cache_trim(struct child_cache *cache)
+{
+    while (cache->n > CHILD_CACHE_ROOM) {
+        size_t oldest = 0;
+        for (size_t i = 1; i < cache->n; i++) {
+            if (cache->entries[i].used < cache->entries[oldest].used)
+                oldest = i;
+        }
+        sym_index_close(cache->entries[oldest].index);
+        cache->entries[oldest] = cache->entries[--cache->n];
+    }
+}
+
+void
+child_cache_counts(struct child_cache *cache, uint64_t *ret_hits, uint64_t *ret_misses)
+{
+    *ret_hits = cache->hits;
+    *ret_misses = cache->misses;
+    cache->hits = cache->misses = 0;
+}
+
+static struct entry *
+find(struct child_cache *cache, const uint8_t *sha256)
+{
+    for (size_t i = 0; i < cache->n; i++) {
+        if (memcmp(cache->entries[i].sha256, sha256, FZ_SHA256_LEN) == 0)
+            return &cache->entries[i];
+    }
+    return NULL;
+}
+
+static enum fz_code
+add(struct child_cache *cache, const uint8_t *sha256, struct entry **ret, struct fz_error *err)
+{
+    if (cache->n == cache->room) {
+        size_t room = cache->room ? cache->room * 2 : CHILD_CACHE_ROOM;
+        struct entry *entries = calloc(room, sizeof(*entries));
+        if (!entries)
+            return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+        if (cache->n)
+            memcpy(entries, cache->entries, cache->n * sizeof(*entries));
+        free(cache->entries);
+        cache->entries = entries;
+        cache->room = room;
+    }
+    struct entry *entry = &cache->entries[cache->n++];
+    *entry = (struct entry){.index = NULL};
+    memcpy(entry->sha256, sha256, FZ_SHA256_LEN);
+    *ret = entry;
+    return FZ_OK;
+}
+
+/* Get the index that the worker named last, and keep it, even as one that cannot be opened. */
+static enum fz_code
+fetch(struct child *child, const uint8_t *sha256, struct entry **ret, struct fz_error *err)
+{
+    struct fz_span nothing = {NULL, 0};
+    enum fz_code code = child_ask(child, PROTO_INDEX_GET, nothing, PROTO_INDEX_IS, err);
+    if (code != FZ_OK)
+        return code;
+    FZ_CLEANUP(fz_closep) int fd = proto_take_fd(&child->inbox, 0);
+    if (fd < 0) /* not remembered: its blob may be back the next time */
+        return fz_fail(err, FZ_E_MALFORMED, "its index is not in the store");
+    struct sym_index *index = NULL;
+    code = sym_index_open_fd(fd, &index, err);
+    if (code != FZ_OK && code != FZ_E_MALFORMED && code != FZ_E_UNSUPPORTED)
+        return code;
+    code = add(child->cache, sha256, ret, err);
+    if (code != FZ_OK)
+        sym_index_close(index);
+    else
+        (*ret)->index = index;
+    return code;
+}
+
+/* INDEX, and what the answer says. */
+static enum fz_code
+ask(struct child *child, const struct fz_uuid *uuid, unsigned rank, struct fz_arena *arena,
+    struct resolve_found *ret, uint8_t ret_sha256[FZ_SHA256_LEN], struct fz_error *err)
+{
+    uint8_t question[sizeof(uuid->bytes) + 1];
+    memcpy(question, uuid->bytes, sizeof(uuid->bytes));
+    question[sizeof(uuid->bytes)] = (uint8_t)rank;
+    enum fz_code code = child_ask(child, PROTO_INDEX, fz_span_make(question, sizeof(question)),
+                                  PROTO_INDEX_IS, err);
+    if (code != FZ_OK)
+        return code;
+    struct fz_reader in = fz_reader_make(child->inbox.body, "answer");
+    uint8_t state = fz_read_u8(&in);
+    struct fz_span hash = fz_read_bytes(&in, FZ_SHA256_LEN);
+    ret->file.kind = proto_get_text(&in, PROTO_TEXT_MAX, arena);
+    ret->file.name = proto_get_text(&in, PROTO_TEXT_MAX, arena);
+    ret->file.sha256 = proto_get_text(&in, PROTO_TEXT_MAX, arena);
+    if (in.failed)
+        return fz_read_done(&in, err);
+    if (state == PROTO_INDEX_MISSING)
+        return fz_fail(err, FZ_E_NOT_FOUND, "no symbol file");
+    if (state != PROTO_INDEX_FOUND)
+        return fz_fail(err, FZ_E_MALFORMED, "its symbol file cannot be read");
+    memcpy(ret_sha256, hash.data, FZ_SHA256_LEN);
+    return FZ_OK;
+}
+
+enum fz_code
+child_cache_find(struct child *child, const struct fz_uuid *uuid, unsigned rank,
+                 struct fz_arena *arena, struct resolve_found *ret, struct fz_error *err)
+{
+    uint8_t sha256[FZ_SHA256_LEN];
+    enum fz_code code = ask(child, uuid, rank, arena, ret, sha256, err);
+    if (code != FZ_OK)
+        return code;
+    struct child_cache *cache = child->cache;
+    struct entry *entry = find(cache, sha256);
+    if (entry) {
+        cache->hits++;
+    } else {
+        cache->misses++;
+        code = fetch(child, sha256, &entry, err);
+        if (code != FZ_OK)
+            return code;
+    }
+    entry->used = ++cache->clock;
+    if (!entry->index)
+        return fz_fail(err, FZ_E_MALFORMED, "its symbol file cannot be read");
+    ret->index = entry->index;
+    return FZ_OK;
+}

@@ -1,0 +1,20 @@
+/*
+ * What a report teaches: names of the system's functions that it brought itself, for reports that
+ * come without (storage/store_learned.h).
+ */
+#ifndef CHILD_LEARN_H
+#define CHILD_LEARN_H
+
+#include "base/arena.h"
+#include "server/report/report.h"
+#include "storage/store.h"
+
+/*
+ * Collect them from a report that is resolved: of the images that are the system's by their path,
+ * where no symbol file had a name. Sorted by UUID and start, each once, with the largest reach; at
+ * most PROTO_LEARNED_MAX. Without memory there are none: the report does not fail for it.
+ */
+void learn_collect(const struct report *report, struct fz_arena *arena,
+                   const struct store_learned **ret, size_t *ret_n);
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * The child's side of the protocol: one loop that takes requests, and what its parts share.
+ *
+ * Private to the files child*.c. Nothing here is trusted by the worker.
+ */
+#ifndef CHILD_PARTS_H
+#define CHILD_PARTS_H
+
+#include "server/process/limits.h"
+#include "server/protocol/protocol.h"
+#include "server/resolve/resolve.h"
+#include "symbolicator/index.h"
+
+struct child_cache; /* child_cache.c */
+
+struct child {
+    struct limits limits;
+    enum proto_role role;
+    struct proto_inbox inbox;
+    struct child_cache *cache;
+    bool hung_up; /* the worker has gone: nothing more can be told */
+};
+
+/* Say one thing to the worker. */
+FZ_MUST_CHECK enum fz_code child_tell(struct child *child, enum proto_kind kind,
+                                      struct fz_span body, struct fz_error *err);
+/* Ask, and wait for an answer of kind `answer` in child->inbox. */
+FZ_MUST_CHECK enum fz_code child_ask(struct child *child, enum proto_kind kind, struct fz_span body,
+                                     enum proto_kind answer, struct fz_error *err);
+/* A new empty file from the worker; *ret_fd is the caller's. */
+FZ_MUST_CHECK enum fz_code child_new_file(struct child *child, int *ret_fd, uint32_t *ret_number,
+                                          struct fz_error *err);
+
+/* The requests, in child_report.c and child_symbols.c. */
+FZ_MUST_CHECK enum fz_code child_symbolicate(struct child *child, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code child_read_symbols(struct child *child, struct fz_error *err);
+
+/* Open indexes, by their SHA-256, least recently used out first. */
+enum { CHILD_CACHE_ROOM = 32 };
+FZ_MUST_CHECK enum fz_code child_cache_create(struct child_cache **ret, struct fz_error *err);
+void child_cache_destroy(struct child_cache *cache);
+/* Between reports: close what is over the room. Within one, all stay open. */
+void child_cache_trim(struct child_cache *cache);
+/*
+ * The index of an image's symbol file number `rank`, and which file that is (texts in the arena):
+ * asks the worker each time which one is the best now, so that a new symbol
+ * file counts at once; fetches it only if it is not open here. Borrowed until the next trim.
+ * NOT_FOUND: no symbol file; MALFORMED: it cannot be used.
+ */
+FZ_MUST_CHECK enum fz_code child_cache_find(struct child *child, const struct fz_uuid *uuid,
+                                            unsigned rank, struct fz_arena *arena,
+                                            struct resolve_found *ret, struct fz_error *err);
+/* What other reports told of an image, as resolve_learned_fn; names in the arena. */
+FZ_MUST_CHECK enum fz_code child_learned_find(struct child *child, const struct fz_uuid *uuid,
+                                              const uint32_t *offsets, size_t n,
+                                              struct fz_arena *arena, struct resolve_learned *ret,
+                                              struct fz_error *err);
+/* Hits and misses since the last call. */
+void child_cache_counts(struct child_cache *cache, uint64_t *ret_hits, uint64_t *ret_misses);
+
+#endif

@@ -1,0 +1,247 @@
+/* SYMBOLICATE: raw bytes of a report → report model → names → JSON and what the worker must know.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "server/child/learn.h"
+#include "server/child/parts.h"
+#include "server/ingest/ingest.h"
+#include "server/report/render.h"
+#include "server/report/summary.h"
+#include "server/resolve/resolve.h"
+
+struct finder {
+    struct child *child;
+    struct fz_arena *arena; /* of the report */
+};
+
+static enum fz_code
+find_index(void *user, const struct report_image *image, unsigned rank, struct resolve_found *ret,
+           struct fz_error *err)
+{
+    const struct finder *finder = user;
+    return child_cache_find(finder->child, &image->uuid, rank, finder->arena, ret, err);
+}
+
+static enum fz_code
+find_learned(void *user, const struct report_image *image, const uint32_t *offsets, size_t n,
+             struct resolve_learned *ret, struct fz_error *err)
+{
+    const struct finder *finder = user;
+    return child_learned_find(finder->child, &image->uuid, offsets, n, finder->arena, ret, err);
+}
+
+static void
+count_frames(const struct report *report, struct proto_info *info)
+{
+    for (size_t t = 0; t < report->n_threads; t++) {
+        for (size_t i = 0; i < report->threads[t].n_frames; i++) {
+            const struct report_frame *frame = &report->threads[t].frames[i];
+            if (frame->n_symbols)
+                info->n_frames_named++;
+            else
+                info->n_frames_unnamed++;
+            if (frame->n_symbols && strcmp(frame->symbols[0].source, "learned") == 0)
+                info->n_frames_learned++;
+        }
+    }
+}
+
+static bool
+is_among(const struct store_image *images, size_t n, const struct fz_uuid *uuid)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (fz_uuid_equal(&images[i].uuid, uuid))
+            return true;
+    }
+    return false;
+}
+
+static bool
+is_waited(const struct store_image_wait *waits, size_t n, const struct fz_uuid *uuid)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (fz_uuid_equal(&waits[i].uuid, uuid))
+            return true;
+    }
+    return false;
+}
+
+/* A better symbol file would change the report: there is none, it cannot be read, or it is a binary
+ * whose dSYM has not come yet, or a dSYM whose BCSymbolMap has not. */
+static bool
+wants_symbols(const struct report_image *image)
+{
+    return image->state == REPORT_IMAGE_MISSING || image->state == REPORT_IMAGE_FAILED ||
+           (image->state == REPORT_IMAGE_FOUND && image->wants_better);
+}
+
+static enum fz_code
+collect_images(const struct report *report, struct fz_arena *arena, struct proto_info *info,
+               struct fz_error *err)
+{
+    struct store_image *images = fz_arena_array(arena, report->n_images, sizeof(*images));
+    struct store_image_wait *waits = fz_arena_array(arena, report->n_images, sizeof(*waits));
+    if (!images || !waits)
+        return fz_arena_fail(arena, err);
+    for (size_t i = 0; i < report->n_images; i++) {
+        const struct report_image *image = &report->images[i];
+        if (!image->has_uuid)
+            continue;
+        if (!is_among(images, info->n_images, &image->uuid))
+            images[info->n_images++] = (struct store_image){image->uuid, image->name};
+        /* A UUID may be listed twice, and only the second may have been hit. */
+        if (wants_symbols(image) && !is_waited(waits, info->n_waits, &image->uuid))
+            waits[info->n_waits++] = (struct store_image_wait){
+                .uuid = image->uuid, .name = image->name, .arch = image->arch};
+    }
+    info->images = images;
+    info->waits = waits;
+    return FZ_OK;
+}
+
+static enum fz_code
+collect_info(struct report *report, struct child_cache *cache, struct fz_arena *arena,
+             struct proto_info *info, struct fz_error *err)
+{
+    struct report_summary summary;
+    enum fz_code code = report_summary_make(report, arena, &summary, err);
+    if (code != FZ_OK)
+        return code;
+    const struct report_crash *crash = &report->crash;
+    *info = (struct proto_info){.n_waits = 0};
+    info->columns = (struct store_report){
+        .status = report_status(report),
+        .format = report->format,
+        .kind = summary.kind,
+        .timestamp_ms = report->timestamp_ms,
+        .app_id = report->app_id,
+        .app_name = report->app_name,
+        .app_version = report->app_version,
+        .app_build = report->app_build,
+        .release = summary.release,
+        .environment = report->environment,
+        .os_name = report->os_name,
+        .os_version = report->os_version,
+        .os_build = report->os_build,
+        .device_model = report->device_model,
+        .arch = report->arch,
+        .signal = crash->signal,
+        .mach = crash->mach,
+        .code = crash->code,
+        .exception = crash->exception,
+        .reason = crash->reason,
+        .user = summary.user,
+        .tags = summary.tags,
+        .top_function = summary.top_function,
+        .top_file = summary.top_file,
+        .top_line = summary.top_line,
+    };
+    count_frames(report, info);
+    child_cache_counts(cache, &info->n_cache_hits, &info->n_cache_misses);
+    return collect_images(report, arena, info, err);
+}
+
+/* The lines of `text` as a list. */
+static enum fz_code
+split_prefixes(const char *text, struct fz_arena *arena, struct resolve_options *ret,
+               struct fz_error *err)
+{
+    size_t n = 0;
+    for (const char *p = text; p && *p; p++)
+        n += *p == '\n';
+    const char **list = fz_arena_array(arena, n + 1, sizeof(*list));
+    if (!list)
+        return fz_arena_fail(arena, err);
+    *ret = (struct resolve_options){.cut_prefixes = list};
+    while (text && *text) {
+        size_t len = strcspn(text, "\n");
+        list[ret->n_cut_prefixes] = fz_arena_text(arena, fz_span_make(text, len));
+        if (!list[ret->n_cut_prefixes++])
+            return fz_arena_fail(arena, err);
+        text += len + (text[len] == '\n');
+    }
+    return FZ_OK;
+}
+
+/* Ingest, resolve and write; everything lies in the arena or in `out`. */
+static enum fz_code
+symbolicate(struct child *child, struct fz_span raw, const struct report_envelope *envelope,
+            const struct resolve_options *options, struct fz_arena *arena, struct fz_buffer *out,
+            size_t *ret_json_len, struct fz_error *err)
+{
+    struct report report;
+    struct proto_info info;
+    struct finder finder = {child, arena};
+    enum fz_code code = ingest_parse(raw, &child->limits, arena, &report, err);
+    if (code == FZ_OK)
+        code = resolve_report(&report, find_index, &finder, options, arena, err);
+    if (code == FZ_OK)
+        code = collect_info(&report, child->cache, arena, &info, err);
+    if (code == FZ_OK && options->learned)
+        learn_collect(&report, arena, &info.learned, &info.n_learned);
+    if (code == FZ_OK)
+        code = report_render_json(&report, envelope, out, err);
+    if (code != FZ_OK)
+        return code;
+    *ret_json_len = out->len;
+    proto_info_encode(&info, out);
+    return fz_buffer_done(out, err);
+}
+
+static enum fz_code
+answer(struct child *child, const struct fz_buffer *out, size_t json_len, int result_fd,
+       struct fz_error *err)
+{
+    enum fz_code code = fz_file_write_fd(result_fd, fz_buffer_span(out), err);
+    if (code != FZ_OK)
+        return code;
+    struct fz_buffer body;
+    fz_buffer_init(&body, 0);
+    proto_put_u64(&body, json_len);
+    proto_put_u64(&body, out->len - json_len);
+    code = fz_buffer_done(&body, err);
+    if (code == FZ_OK)
+        code = child_tell(child, PROTO_DONE, fz_buffer_span(&body), err);
+    fz_buffer_deinit(&body);
+    return code;
+}
+
+enum fz_code
+child_symbolicate(struct child *child, struct fz_error *err)
+{
+    struct fz_arena arena;
+    fz_arena_init(&arena, child->limits.report_memory);
+    struct fz_buffer out;
+    fz_buffer_init(&out, child->limits.report_memory);
+    struct fz_map raw = {.bytes = {NULL, 0}};
+
+    FZ_CLEANUP(fz_closep) int report_fd = proto_take_fd(&child->inbox, 0);
+    FZ_CLEANUP(fz_closep) int result_fd = proto_take_fd(&child->inbox, 1);
+    struct fz_reader in = fz_reader_make(child->inbox.body, "request");
+    struct report_envelope envelope = {.status = NULL};
+    envelope.id = proto_get_text(&in, PROTO_TEXT_MAX, &arena);
+    envelope.project = proto_get_text(&in, PROTO_TEXT_MAX, &arena);
+    envelope.received_ms = (int64_t)fz_read_u64(&in);
+    const char *prefixes = proto_get_text(&in, PROTO_PREFIXES_MAX, &arena);
+    bool learns = fz_read_u8(&in) != 0;
+    struct resolve_options options;
+    enum fz_code code = fz_read_done(&in, err);
+    if (code == FZ_OK)
+        code = split_prefixes(prefixes, &arena, &options, err);
+    if (code == FZ_OK && learns)
+        options.learned = find_learned;
+    if (code == FZ_OK)
+        code = fz_map_open_fd(report_fd, &raw, err);
+    size_t json_len = 0;
+    if (code == FZ_OK)
+        code = symbolicate(child, raw.bytes, &envelope, &options, &arena, &out, &json_len, err);
+    if (code == FZ_OK)
+        code = answer(child, &out, json_len, result_fd, err);
+    fz_map_close(&raw);
+    fz_buffer_deinit(&out);
+    fz_arena_deinit(&arena);
+    return code;
+}

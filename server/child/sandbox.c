@@ -1,0 +1,101 @@
+#define _GNU_SOURCE /* close_range, SCHED_IDLE */
+#include "server/child/sandbox.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/attr.h"
+
+enum { FILES_MAX = 64, SYMBOLS_CPU_FACTOR = 10 };
+
+bool
+child_sandbox_is_sanitized(void)
+{
+#if defined(FZ_VALGRIND) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+    return true;
+#else
+    return false;
+#endif
+#else
+    return false;
+#endif
+}
+
+static bool
+set_limit(__rlimit_resource_t resource, uint64_t value)
+{
+    struct rlimit now;
+#ifdef FZ_VALGRIND
+    if (resource ==
+        RLIMIT_NOFILE) /* valgrind needs descriptors of its own, and lets nobody lower this limit */
+        return true;
+#endif
+    if (getrlimit(resource, &now) != 0)
+        return false;
+    rlim_t want = value > (uint64_t)now.rlim_max ? now.rlim_max : (rlim_t)value;
+    struct rlimit limit = {.rlim_cur = want, .rlim_max = want};
+    return setrlimit(resource, &limit) == 0;
+}
+
+static uint64_t
+add_saturating(uint64_t a, uint64_t b)
+{
+    uint64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+/* Lowest scheduling class: a crash waits gladly, the thread that commits reports does not. */
+static void
+low_priority(void)
+{
+    struct sched_param param = {.sched_priority = 0};
+    /* Both may be refused in a container; the work is then done at ordinary priority. */
+    fz_ignore(sched_setscheduler(0, SCHED_IDLE, &param) != 0);
+    fz_ignore(setpriority(PRIO_PROCESS, 0, 19) != 0);
+}
+
+enum fz_code
+child_sandbox_enter(enum proto_role role, const struct limits *limits, struct fz_error *err)
+{
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_DUMPABLE, 0) != 0)
+        return fz_fail_errno(err, "cannot restrict the child process");
+    if (close_range(PROTO_FD + 1, ~0U, 0) != 0)
+        return fz_fail_errno(err, "cannot close descriptors");
+    /* Files that are mapped (uploads, indexes) count as address space but cost no memory; what the
+     * child allocates itself is what RLIMIT_DATA counts. */
+    uint64_t mapped = add_saturating(limits->symbol_bytes, limits->symbol_bytes);
+    uint64_t output =
+        role == PROTO_ROLE_REPORTS ? (uint64_t)limits->report_memory : limits->symbol_bytes;
+    bool ok = set_limit(RLIMIT_CORE, 0) && set_limit(RLIMIT_NOFILE, FILES_MAX) &&
+              set_limit(RLIMIT_FSIZE, output);
+    if (ok && !child_sandbox_is_sanitized())
+        ok = set_limit(RLIMIT_DATA, limits->child_memory) &&
+             set_limit(RLIMIT_AS, add_saturating(limits->child_memory, mapped));
+    if (!ok)
+        return fz_fail_errno(err, "cannot set limits");
+    low_priority();
+    return FZ_OK;
+}
+
+void
+child_sandbox_begin_job(enum proto_role role, const struct limits *limits)
+{
+    struct rusage used;
+    struct rlimit limit;
+    if (getrusage(RUSAGE_SELF, &used) != 0 || getrlimit(RLIMIT_CPU, &limit) != 0)
+        return; /* the worker's wall clock still counts */
+    uint64_t seconds = limits->child_cpu_s;
+    if (role == PROTO_ROLE_SYMBOLS)
+        seconds *= SYMBOLS_CPU_FACTOR;
+    seconds += (uint64_t)used.ru_utime.tv_sec + (uint64_t)used.ru_stime.tv_sec + 1;
+    if (seconds < (uint64_t)limit.rlim_max)
+        limit.rlim_cur = (rlim_t)seconds;
+    fz_ignore(setrlimit(RLIMIT_CPU, &limit) != 0); /* as above */
+}

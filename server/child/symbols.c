@@ -1,0 +1,435 @@
+/* READ_SYMBOLS: an upload → its Mach-O slices, each with its bytes, index, features and problems.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "server/child/parts.h"
+#include "server/resolve/archive.h"
+#include "server/resolve/symbol_names.h"
+#include "symbolicator/inspect.h"
+
+static const char hint[] = "upload a Mach-O binary or dSYM, or a zip or tar.gz of .dSYM bundles, "
+                           "binaries or an .xcarchive";
+
+enum { WAITING_MAX = 32 };
+
+/* A file that the worker has handed out. */
+struct out_file {
+    int fd; /* -1 = none */
+    uint32_t number;
+};
+
+/* A slice whose names are hidden: its symbol map may lie behind it in the archive. */
+struct waiting_slice {
+    struct out_file file; /* its bytes */
+    char name[PROTO_NAME_MAX];
+};
+
+struct reading {
+    struct child *child;
+    struct out_file
+        member; /* receives the member of the archive; kept for the next one if unused */
+    char name[PROTO_NAME_MAX];
+    struct sym_problems problems; /* of the upload as a whole */
+    size_t n_slices, n_machos;
+    struct symbol_names names;
+    bool can_wait; /* more of the archive is to come */
+    struct waiting_slice waiting[WAITING_MAX];
+    size_t n_waiting;
+};
+
+/* How messages call it: an upload may have come without a name. */
+static const char *
+shown_name(const struct reading *r)
+{
+    const char *name = fz_text_base_name(r->name);
+    return *name ? name : "the file";
+}
+
+static void
+close_file(struct out_file *file)
+{
+    fz_closep(&file->fd);
+}
+
+static enum fz_code
+open_file(struct reading *r, struct out_file *ret, struct fz_error *err)
+{
+    return child_new_file(r->child, &ret->fd, &ret->number, err);
+}
+
+/* The slice's bytes in a file of their own. */
+static enum fz_code
+store_slice(struct reading *r, struct fz_span bytes, bool is_whole_member, struct out_file *ret,
+            struct fz_error *err)
+{
+    if (is_whole_member && r->member.fd >= 0) { /* it lies there already */
+        *ret = r->member;
+        r->member.fd = -1;
+        return FZ_OK;
+    }
+    enum fz_code code = open_file(r, ret, err);
+    if (code == FZ_OK)
+        code = fz_file_write_fd(ret->fd, bytes, err);
+    return code;
+}
+
+/* Build the index and open it again, which checks it. A slice that gives none is registered all the
+ * same: reports then say that the file is there and broken. */
+static enum fz_code
+index_slice(struct reading *r, const struct sym_macho *macho, struct proto_slice *slice,
+            struct sym_build_stats *stats, struct fz_error *err)
+{
+    struct out_file file = {.fd = -1};
+    enum fz_code code = open_file(r, &file, err);
+    if (code != FZ_OK)
+        return code;
+    struct sym_build_options options = {.memory_cap = r->child->limits.child_memory,
+                                        .symbol_map = symbol_names_find(&r->names, &slice->uuid)};
+    struct sym_index *index = NULL;
+    code = sym_index_build(macho, &options, file.fd, stats, &slice->problems, err);
+    if (code == FZ_OK)
+        code = sym_index_open_fd(file.fd, &index, err);
+    if (code == FZ_OK) {
+        struct sym_index_info info;
+        sym_index_info(index, &info);
+        slice->has_index = true;
+        slice->index_file = file.number;
+        slice->index_version = info.version;
+    }
+    sym_index_close(index);
+    close_file(&file);
+    if (code == FZ_E_MALFORMED || code == FZ_E_UNSUPPORTED || code == FZ_E_LIMIT ||
+        code == FZ_E_NO_MEMORY) {
+        sym_problem_add(&slice->problems, "no_index", "no names can be read from it: %s",
+                        err->text);
+        return FZ_OK;
+    }
+    return code;
+}
+
+static enum fz_code
+tell_slice(struct reading *r, const struct proto_slice *slice, struct fz_error *err)
+{
+    struct fz_buffer body;
+    fz_buffer_init(&body, 0);
+    proto_slice_encode(slice, &body);
+    enum fz_code code = fz_buffer_done(&body, err);
+    if (code == FZ_OK)
+        code = child_tell(r->child, PROTO_SLICE, fz_buffer_span(&body), err);
+    fz_buffer_deinit(&body);
+    return code;
+}
+
+/* Index a slice whose bytes lie in a file, and tell the worker. */
+static enum fz_code
+finish_slice(struct reading *r, const struct sym_macho *macho, struct proto_slice *slice,
+             struct fz_arena *arena, struct fz_error *err)
+{
+    struct sym_build_stats stats = {.n_functions = 0};
+    slice->uuid = macho->uuid;
+    slice->arch = sym_arch_name(macho->cputype, macho->cpusubtype);
+    slice->kind = sym_macho_kind(macho);
+    slice->name = fz_text_base_name(r->name);
+    slice->has_map = symbol_names_are_hidden(macho);
+    if (slice->has_map)
+        slice->map_uuid = symbol_names_map_of(&r->names, &macho->uuid);
+    slice->map_applied = slice->has_map && symbol_names_find(&r->names, &macho->uuid);
+    enum fz_code code = index_slice(r, macho, slice, &stats, err);
+    if (code != FZ_OK)
+        return code;
+    code = sym_inspect(macho, slice->has_index ? &stats : NULL, arena, &slice->features,
+                       &slice->problems, err);
+    if (code != FZ_OK)
+        sym_problem_add(&slice->problems, "not_inspected", "%s", err->text);
+    return tell_slice(r, slice, err);
+}
+
+/* A symbol map, or the property list that tells of one, is kept for files that are there already or
+ * come later. Its bytes are those of the current member, or of the upload. */
+static enum fz_code
+take_names(struct reading *r, struct fz_span bytes, bool is_whole_member, struct fz_error *err)
+{
+    bool is_map;
+    if (!symbol_names_add(&r->names, r->name, bytes, &is_map, &r->problems))
+        return FZ_OK;
+    if (++r->n_slices > r->child->limits.slices)
+        return fz_fail(err, FZ_E_LIMIT, "the upload holds more than %zu files",
+                       r->child->limits.slices);
+    struct out_file file = {.fd = -1};
+    enum fz_code code = store_slice(r, bytes, is_whole_member, &file, err);
+    if (code != FZ_OK)
+        return code;
+    struct proto_slice slice = {.arch = "",
+                                .kind = is_map ? "bcsymbolmap" : "uuidmap",
+                                .name = fz_text_base_name(r->name),
+                                .file = file.number,
+                                .has_map = !is_map};
+    if (is_map) {
+        slice.uuid = r->names.maps[r->names.n_maps - 1].uuid;
+    } else {
+        slice.uuid = r->names.links[r->names.n_links - 1].image;
+        slice.map_uuid = r->names.links[r->names.n_links - 1].map;
+    }
+    close_file(&file);
+    return tell_slice(r, &slice, err);
+}
+
+static bool
+must_wait(struct reading *r, const struct sym_macho *macho)
+{
+    return r->can_wait && r->n_waiting < WAITING_MAX && symbol_names_are_hidden(macho) &&
+           !symbol_names_find(&r->names, &macho->uuid);
+}
+
+static enum fz_code
+read_slice(struct reading *r, struct fz_span bytes, bool is_whole_member, struct fz_arena *arena,
+           struct fz_error *err)
+{
+    struct sym_macho macho;
+    struct proto_slice slice = {.file = 0};
+    const char *name = shown_name(r);
+    enum fz_code code = sym_macho_open(bytes, arena, &macho, &slice.problems, err);
+    if (code != FZ_OK) {
+        sym_problem_add(&r->problems, "bad_macho", "%s: %s", name, err->text);
+        return FZ_OK;
+    }
+    if (!macho.has_uuid || fz_uuid_is_nil(&macho.uuid)) {
+        sym_problem_add(
+            &r->problems, "no_uuid",
+            "%s (%s): it has no UUID, so no report can ever ask for it; link it without "
+            "-no_uuid",
+            name, sym_arch_name(macho.cputype, macho.cpusubtype));
+        return FZ_OK;
+    }
+    if (++r->n_slices > r->child->limits.slices)
+        return fz_fail(err, FZ_E_LIMIT, "the upload holds more than %zu Mach-O slices",
+                       r->child->limits.slices);
+    struct out_file file = {.fd = -1};
+    code = store_slice(r, bytes, is_whole_member, &file, err);
+    slice.file = file.number;
+    if (code == FZ_OK && must_wait(r, &macho)) {
+        struct waiting_slice *waiting = &r->waiting[r->n_waiting++];
+        waiting->file = file;
+        memcpy(waiting->name, r->name, sizeof(waiting->name));
+        return FZ_OK;
+    }
+    close_file(&file);
+    return code == FZ_OK ? finish_slice(r, &macho, &slice, arena, err) : code;
+}
+
+/* The archive has been read: what waited gets its symbol map, or goes without. */
+static enum fz_code
+read_waiting(struct reading *r, struct waiting_slice *waiting, struct fz_error *err)
+{
+    struct proto_slice slice = {.file = waiting->file.number};
+    struct fz_arena arena;
+    struct sym_macho macho;
+    struct fz_map map;
+    memcpy(r->name, waiting->name, sizeof(r->name));
+    enum fz_code code = fz_map_open_fd(waiting->file.fd, &map, err);
+    if (code != FZ_OK)
+        return code;
+    fz_arena_init(&arena, (size_t)r->child->limits.child_memory);
+    code = sym_macho_open(map.bytes, &arena, &macho, &slice.problems, err);
+    if (code == FZ_OK)
+        code = finish_slice(r, &macho, &slice, &arena, err);
+    fz_arena_deinit(&arena);
+    fz_map_close(&map);
+    return code;
+}
+
+/* All slices of one Mach-O file; the name stands in r->name. */
+static enum fz_code
+read_macho(struct reading *r, struct fz_span file, struct fz_error *err)
+{
+    struct sym_slice slices[SYM_SLICES_MAX];
+    size_t n = 0;
+    enum fz_code code = sym_macho_slices(file, slices, &n, &r->problems, err);
+    if (code == FZ_E_UNSUPPORTED) /* a Java class begins like a fat Mach-O */
+        return FZ_OK;
+    r->n_machos++;
+    if (code != FZ_OK) {
+        sym_problem_add(&r->problems, "bad_macho", "%s: %s", shown_name(r), err->text);
+        return FZ_OK;
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct fz_span bytes;
+        if (!fz_span_sub(file, slices[i].offset, slices[i].size, &bytes))
+            continue; /* sym_macho_slices() cuts them to the file */
+        struct fz_arena arena;
+        fz_arena_init(&arena, (size_t)r->child->limits.child_memory);
+        code = read_slice(r, bytes, bytes.len == file.len, &arena, err);
+        fz_arena_deinit(&arena);
+        if (code != FZ_OK)
+            return code;
+    }
+    return FZ_OK;
+}
+
+static void
+set_name(struct reading *r, const char *name)
+{
+    /* Only the label in lists; foreign bytes that are no UTF-8 become '?'. */
+    struct fz_span bytes = fz_span_cstr(name);
+    size_t at = 0;
+    while (bytes.len > 0 && at + 4 < sizeof(r->name)) {
+        size_t len = fz_text_utf8_len(bytes);
+        if (len)
+            memcpy(r->name + at, bytes.data, len);
+        else
+            r->name[at] = '?';
+        at += len ? len : 1;
+        bytes = fz_span_make(bytes.data + (len ? len : 1), bytes.len - (len ? len : 1));
+    }
+    r->name[at] = '\0';
+}
+
+static enum fz_code
+begin_member(void *user, const char *name, struct fz_error *err)
+{
+    struct reading *r = user;
+    if (*name) /* else it is that of the upload */
+        set_name(r, name);
+    if (r->member.fd >= 0 && ftruncate(r->member.fd, 0) != 0)
+        return fz_fail_errno(err, "cannot use a file again");
+    return r->member.fd >= 0 ? FZ_OK : open_file(r, &r->member, err);
+}
+
+static enum fz_code
+write_member(void *user, uint64_t offset, struct fz_span bytes, struct fz_error *err)
+{
+    struct reading *r = user;
+    while (bytes.len > 0) {
+        ssize_t n = pwrite(r->member.fd, bytes.data, bytes.len, (off_t)offset);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return fz_fail_errno(err, "cannot store a member of the archive");
+        offset += (uint64_t)n;
+        bytes = fz_span_make(bytes.data + n, bytes.len - (size_t)n);
+    }
+    return FZ_OK;
+}
+
+static enum fz_code
+end_member(void *user, bool is_whole, struct fz_error *err)
+{
+    struct reading *r = user;
+    struct fz_map map;
+    if (!is_whole)
+        return FZ_OK;
+    enum fz_code code = fz_map_open_fd(r->member.fd, &map, err);
+    if (code != FZ_OK)
+        return code;
+    if (archive_is_macho(map.bytes))
+        code = read_macho(r, map.bytes, err);
+    else
+        code = take_names(r, map.bytes, true, err);
+    fz_map_close(&map);
+    return code;
+}
+
+/* Nothing in the upload can be used: say what it looks like and what is wanted instead. */
+static enum fz_code
+nothing_usable(const struct reading *r, const struct archive_summary *archive,
+               struct fz_span upload, struct fz_error *err)
+{
+    const struct sym_problem *first = r->problems.n ? &r->problems.list[0] : NULL;
+    if (archive->format && archive->n_entries == 0)
+        return fz_fail(err, FZ_E_UNSUPPORTED, "an empty %s archive; %s", archive->format, hint);
+    if (archive->n_encrypted > 0 && r->n_machos == 0)
+        return fz_fail(err, FZ_E_UNSUPPORTED, "a %s archive that is encrypted with a password; %s",
+                       archive->format, hint);
+    if (first)
+        return fz_fail(err, FZ_E_MALFORMED, "%s", first->text);
+    if (archive->format)
+        return fz_fail(err, FZ_E_UNSUPPORTED, "a %s archive with %llu %s, none a Mach-O; %s",
+                       archive->format, (unsigned long long)archive->n_entries,
+                       archive->n_entries == 1 ? "entry" : "entries", hint);
+    return fz_fail(err, FZ_E_UNSUPPORTED, "%s, no symbol file; %s", sym_macho_looks_like(upload),
+                   hint);
+}
+
+static enum fz_code
+read_upload(struct reading *r, struct fz_span upload, struct fz_error *err)
+{
+    struct archive_summary archive = {.format = NULL};
+    struct archive_sink sink = {
+        .begin = begin_member, .write = write_member, .end = end_member, .user = r};
+    enum fz_code code;
+    if (archive_is_macho(upload)) {
+        code = read_macho(r, upload, err);
+    } else if (symbol_names_wants(r->name, upload)) {
+        code = take_names(r, upload, false, err);
+    } else {
+        r->can_wait = r->names.given.n == 0;
+        code = archive_walk(upload, &r->child->limits, &sink, &archive, &r->problems, err);
+        if (code == FZ_E_UNSUPPORTED && !archive.format)
+            code = FZ_OK; /* told below, by what it looks like */
+    }
+    for (size_t i = 0; i < r->n_waiting; i++) {
+        if (code == FZ_OK)
+            code = read_waiting(r, &r->waiting[i], err);
+        close_file(&r->waiting[i].file);
+    }
+    symbol_names_tell_unused(&r->names, &r->problems);
+    if (code == FZ_OK && r->n_slices == 0)
+        code = nothing_usable(r, &archive, upload, err);
+    return code;
+}
+
+/* The symbol map that the worker sends with a file which it stored earlier. A broken one is told:
+ * the file is read without it. */
+static enum fz_code
+take_map(struct reading *r, int fd, struct fz_error *err)
+{
+    struct fz_map file;
+    struct fz_error why;
+    enum fz_code code = fz_map_open_fd(fd, &file, err);
+    if (code != FZ_OK)
+        return code;
+    if (sym_symbol_map_read(file.bytes, &r->names.arena, &r->names.given, &why) != FZ_OK)
+        sym_problem_add(&r->problems, "bad_symbol_map", "%s", why.text);
+    fz_map_close(&file);
+    return FZ_OK;
+}
+
+enum fz_code
+child_read_symbols(struct child *child, struct fz_error *err)
+{
+    struct reading r = {.child = child, .member = {.fd = -1}};
+    struct fz_arena arena;
+    fz_arena_init(&arena, PROTO_PACKET_MAX * 2);
+    symbol_names_init(&r.names, (size_t)child->limits.child_memory);
+    FZ_CLEANUP(fz_closep) int upload_fd = proto_take_fd(&child->inbox, 0);
+    FZ_CLEANUP(fz_closep) int map_fd = proto_take_fd(&child->inbox, 1);
+    struct fz_reader in = fz_reader_make(child->inbox.body, "request");
+    const char *name = proto_get_text(&in, PROTO_TEXT_MAX, &arena);
+    set_name(&r, name ? name : "");
+    fz_arena_deinit(&arena);
+    struct fz_map upload = {.bytes = {NULL, 0}};
+    enum fz_code code = fz_read_done(&in, err);
+    if (code == FZ_OK && map_fd >= 0)
+        code = take_map(&r, map_fd, err);
+    if (code == FZ_OK)
+        code = fz_map_open_fd(upload_fd, &upload, err);
+    if (code == FZ_OK)
+        code = read_upload(&r, upload.bytes, err);
+    fz_map_close(&upload);
+    close_file(&r.member);
+    symbol_names_deinit(&r.names);
+    if (code != FZ_OK)
+        return code;
+    struct fz_buffer body;
+    fz_buffer_init(&body, 0);
+    proto_problems_encode(&r.problems, &body);
+    code = fz_buffer_done(&body, err);
+    if (code == FZ_OK)
+        code = child_tell(child, PROTO_DONE, fz_buffer_span(&body), err);
+    fz_buffer_deinit(&body);
+    return code;
+}

@@ -1,0 +1,186 @@
+/* framezero atos: Apple's atos, with the same options and lines. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "server/cli/atos.h"
+#include "server/cli/cmd.h"
+#include "server/cli/command.h"
+#include "server/cli/slice_index.h"
+#include "server/config/term.h"
+
+struct arguments {
+    struct atos_options options;
+    const char *file, *arch, *addresses;
+};
+
+static enum fz_code
+set_load(const struct option_spec *option FZ_UNUSED, void *field, const char *value,
+         const char *where, struct fz_error *err)
+{
+    struct atos_options *options = field;
+    if (!fz_text_hex_u64(fz_span_cstr(value), &options->load))
+        return fz_fail(err, FZ_E_MALFORMED, "%s: '%.60s' is not a hex address", where, value);
+    options->has_load = true;
+    return FZ_OK;
+}
+
+static enum fz_code
+set_slide(const struct option_spec *option FZ_UNUSED, void *field, const char *value,
+          const char *where, struct fz_error *err)
+{
+    struct atos_options *options = field;
+    if (!atos_parse(value, &options->slide))
+        return fz_fail(err, FZ_E_MALFORMED, "%s: '%.60s' is not a number", where, value);
+    options->has_slide = true;
+    return FZ_OK;
+}
+
+static const struct option_spec own_options[] = {
+    {.name = "object",
+     .letter = 'o',
+     .argument = "FILE",
+     .complete = "file",
+     .set = option_set_text,
+     .offset = offsetof(struct arguments, file),
+     .help = "A dSYM, a Mach-O, or a zip of one; for a binary, FILE.dSYM beside it is used."},
+    {.name = "arch",
+     .argument = "ARCH",
+     .set = option_set_text,
+     .offset = offsetof(struct arguments, arch),
+     .help = "The architecture of a fat file."},
+    {.name = "loadAddress",
+     .letter = 'l',
+     .argument = "ADDRESS",
+     .set = set_load,
+     .offset = offsetof(struct arguments, options),
+     .help = "Where the image was loaded (hex, as under Binary Images in a report)."},
+    {.name = "slide",
+     .letter = 's',
+     .argument = "SLIDE",
+     .set = set_slide,
+     .offset = offsetof(struct arguments, options),
+     .help = "What to subtract from each address."},
+    {.name = "offset",
+     .set = option_set_flag,
+     .offset = offsetof(struct arguments, options.is_offset),
+     .help = "The addresses are offsets into the image."},
+    {.name = "inlineFrames",
+     .letter = 'i',
+     .set = option_set_flag,
+     .offset = offsetof(struct arguments, options.inlines),
+     .help = "Print inlined calls too, innermost first."},
+    {.name = "fullPath",
+     .set = option_set_flag,
+     .offset = offsetof(struct arguments, options.full_path),
+     .help = "Print whole paths of source files."},
+    {.name = "delimiter",
+     .letter = 'd',
+     .argument = "TEXT",
+     .set = option_set_text,
+     .offset = offsetof(struct arguments, options.delimiter),
+     .help = "What to print between inlined calls instead of a newline."},
+    {.name = "file",
+     .letter = 'f',
+     .argument = "ADDRESSFILE",
+     .complete = "file",
+     .set = option_set_text,
+     .offset = offsetof(struct arguments, addresses),
+     .help = "Read addresses from a file, separated by white space."},
+    {.name = NULL},
+};
+static const struct command_example examples[] = {
+    {"framezero atos -o Shop.app.dSYM -arch arm64 -l 0x1045f0000 0x1045f8a10", "one frame"},
+    {NULL, NULL},
+};
+static int run(int argc, char **argv);
+const struct command_spec cmd_atos = {
+    .name = "atos",
+    .summary = "addresses to function, file and line, like Apple's atos",
+    .operands = "[ADDRESS...]",
+    .required = "-o FILE",
+    .flags = COMMAND_SINGLE_DASH,
+    .description =
+        "Print function, file and line of each ADDRESS, one per line. Without addresses, those of "
+        "standard input are taken, each answered at once. Addresses are hex with 0x or a leading "
+        "zero, else decimal. A long option may begin with one dash or two.",
+    .options = own_options,
+    .examples = examples,
+    .run = run,
+};
+
+static void
+append_word(const struct slice_index *opened, const char *word, const struct atos_options *options,
+            struct fz_buffer *out)
+{
+    atos_line(opened->index, fz_text_base_name(opened->slice->path), word, options, out);
+}
+
+/* The words of a stream; answered line by line, since another program may wait for each. Returns
+ * the exit code. */
+static int
+print_words(const struct slice_index *opened, FILE *in, const struct atos_options *options)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    char *line = NULL, *rest = NULL;
+    size_t room = 0;
+    bool is_written = true;
+    while (is_written && getline(&line, &room, in) > 0) {
+        fz_buffer_clear(&out);
+        for (char *word = strtok_r(line, " \t\r\n", &rest); word;
+             word = strtok_r(NULL, " \t\r\n", &rest))
+            append_word(opened, word, options, &out);
+        is_written = term_write(cmd_atos.name, fz_buffer_cstr(&out), out.len);
+    }
+    free(line);
+    return is_written ? 0 : 1;
+}
+
+static int
+print_all(const struct slice_index *opened, const struct arguments *arguments,
+          const struct options *given)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    FILE *in = arguments->addresses ? fopen(arguments->addresses, "re") : NULL;
+    struct fz_error err;
+    int status = 0;
+    if (arguments->addresses && !in) {
+        fz_fail_errno(&err, "%s", arguments->addresses);
+        return term_failed(cmd_atos.name, &err);
+    }
+    if (in)
+        status = print_words(opened, in, &arguments->options);
+    for (size_t i = 0; i < given->n_operands; i++)
+        append_word(opened, given->operands[i], &arguments->options, &out);
+    if (status == 0 && !term_write(cmd_atos.name, fz_buffer_cstr(&out), out.len))
+        status = 1;
+    if (!in && given->n_operands == 0)
+        status = print_words(opened, stdin, &arguments->options);
+    if (in)
+        fclose(in);
+    return status;
+}
+
+static int
+run(int argc, char **argv)
+{
+    FZ_CLEANUP(options_deinit) struct options given = options_make();
+    struct arguments arguments = {.file = NULL};
+    struct fz_error err;
+    int ended = command_start(&cmd_atos, argc, argv, &arguments, &given);
+    if (ended >= 0)
+        return ended;
+    const struct atos_options *o = &arguments.options;
+    if (!arguments.file || o->has_load + o->has_slide + o->is_offset > 1) {
+        fz_fail(&err, FZ_E_MALFORMED,
+                arguments.file ? "only one of -l, -s and -offset can be given"
+                               : "-o FILE is missing");
+        return term_wrong_usage(cmd_atos.name, &err);
+    }
+    FZ_CLEANUP(slice_index_deinit) struct slice_index opened = {0};
+    if (slice_index_open(arguments.file, arguments.arch, &opened, &err) != FZ_OK)
+        return term_failed(cmd_atos.name, &err);
+    return print_all(&opened, &arguments, &given);
+}

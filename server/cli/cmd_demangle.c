@@ -1,0 +1,125 @@
+/* framezero demangle: mangled names to readable ones. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/file.h"
+#include "server/cli/cmd.h"
+#include "server/cli/command.h"
+#include "server/config/term.h"
+#include "symbolicator/demangle.h"
+
+enum { READ_BYTES = 64 * 1024 };
+
+struct arguments {
+    bool simplified;
+};
+
+static const struct option_spec own_options[] = {
+    {.name = "simplified",
+     .set = option_set_flag,
+     .offset = offsetof(struct arguments, simplified),
+     .help = "Shorter: without default template arguments, hashes, modules and types."},
+    {.name = NULL},
+};
+static const struct command_example examples[] = {
+    {"framezero demangle _ZN4shop8checkoutEv", "shop::checkout()"},
+    {"nm Shop | framezero demangle", "each line of standard input"},
+    {NULL, NULL},
+};
+static int run(int argc, char **argv);
+const struct command_spec cmd_demangle = {
+    .name = "demangle",
+    .summary = "mangled names to readable ones",
+    .operands = "[NAME...]",
+    .description =
+        "Print the readable form of each NAME, or of each line of standard input: C++, Rust, Swift "
+        "and blocks, with or without the underscore of Mach-O. A name that is not mangled is "
+        "printed unchanged. An Objective-C name may begin with one dash; after -- everything is a "
+        "name.",
+    .flags = COMMAND_DASH_OPERANDS,
+    .options = own_options,
+    .examples = examples,
+    .run = run,
+};
+
+/* Append the readable form of `name` and a newline. */
+static void
+append_name(struct fz_buffer *out, const char *name, const struct sym_demangle_options *options)
+{
+    fz_ignore(sym_demangle(name, false, options, out)); /* the text is the name otherwise */
+    fz_buffer_char(out, '\n');
+}
+
+/* Answer the whole lines of `in` and keep what is behind them; at the end that is a line too. */
+static void
+answer_lines(struct fz_buffer *in, bool is_end, const struct sym_demangle_options *options,
+             struct fz_buffer *out)
+{
+    char *line = in->data, *end = in->data + in->len;
+    while (line < end) {
+        char *newline = memchr(line, '\n', (size_t)(end - line));
+        if (!newline && !is_end)
+            break;
+        *(newline ? newline : end) = '\0';
+        line[strcspn(line, "\r")] = '\0';
+        append_name(out, line, options);
+        line = newline ? newline + 1 : end;
+    }
+    in->len = (size_t)(end - line);
+    memmove(in->data, line, in->len);
+}
+
+/* Another program may be waiting for each answer: what was read is answered before more is read. */
+static enum fz_code
+print_lines(const struct sym_demangle_options *options, struct fz_error *err)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer in = fz_buffer_make(0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    ssize_t n;
+    do {
+        char *at = fz_buffer_room(&in, READ_BYTES);
+        if (!at)
+            return fz_buffer_done(&in, err);
+        n = read(STDIN_FILENO, at, READ_BYTES);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return fz_fail_errno(err, "cannot read the names");
+        in.len += (size_t)n;
+        /* A line that goes on in what comes next is not looked at again and again. */
+        if (n == 0 || memchr(at, '\n', (size_t)n))
+            answer_lines(&in, n == 0, options, &out);
+        enum fz_code code = fz_buffer_done(&out, err);
+        if (code == FZ_OK)
+            code = fz_file_write_fd(STDOUT_FILENO, fz_buffer_span(&out), err);
+        if (code != FZ_OK)
+            return code;
+        fz_buffer_clear(&out);
+    } while (n != 0);
+    return FZ_OK;
+}
+
+static int
+run(int argc, char **argv)
+{
+    FZ_CLEANUP(options_deinit) struct options given = options_make();
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    struct arguments arguments = {.simplified = false};
+    struct fz_error err;
+    int ended = command_start(&cmd_demangle, argc, argv, &arguments, &given);
+    if (ended >= 0)
+        return ended;
+    struct sym_demangle_options options = {.simplified = arguments.simplified,
+                                           .keep_hash = !arguments.simplified,
+                                           .stack_room = sym_demangle_stack_room()};
+    for (size_t i = 0; i < given.n_operands; i++)
+        append_name(&out, given.operands[i], &options);
+    enum fz_code code = fz_buffer_done(&out, &err);
+    if (code == FZ_OK)
+        code = given.n_operands ? fz_file_write_fd(STDOUT_FILENO, fz_buffer_span(&out), &err)
+                                : print_lines(&options, &err);
+    return code == FZ_OK ? 0 : term_failed(cmd_demangle.name, &err);
+}

@@ -1,0 +1,147 @@
+/* framezero help: the commands, one of them, the limits; and what packages install. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "server/cli/cmd.h"
+#include "server/cli/command.h"
+#include "server/cli/options_show.h"
+#include "server/config/suggest.h"
+#include "server/config/term.h"
+#include "server/process/limits.h"
+
+struct arguments {
+    bool man;
+    const char *shell;
+};
+
+static const struct option_spec options[] = {
+    {.name = "man",
+     .set = option_set_flag,
+     .offset = offsetof(struct arguments, man),
+     .help = "Print the manual page, for man -l or to be installed as framezero.1."},
+    {.name = "completion",
+     .argument = "SHELL",
+     .complete = "bash zsh",
+     .set = option_set_text,
+     .offset = offsetof(struct arguments, shell),
+     .help = "Print the completion script of bash or zsh."},
+    {.name = NULL},
+};
+static const struct command_example examples[] = {
+    {"framezero help symbolicate", "the same as framezero symbolicate --help"},
+    {"source <(framezero help --completion bash)", "completions in this shell"},
+    {NULL, NULL},
+};
+static int run(int argc, char **argv);
+const struct command_spec cmd_help = {
+    .name = "help",
+    .summary = "what there is, and the options of one command",
+    .operands = "[COMMAND...]",
+    .complete = "commands",
+    .description = "Show the commands, or the options of COMMAND ('framezero help token create'). "
+                   "'framezero help limits' lists what --limit can set.",
+    .options = options,
+    .examples = examples,
+    .run = run,
+};
+
+void
+cmd_help_overview(FILE *to)
+{
+    fprintf(to, "usage: framezero COMMAND [OPTIONS]\n\n");
+    for (size_t i = 0; commands[i]; i++) {
+        if (!(commands[i]->flags & COMMAND_HIDDEN))
+            fprintf(to, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
+    }
+    fprintf(to, "\n'framezero COMMAND --help' or 'framezero help COMMAND' shows the options of a "
+                "command;\n'framezero --version' or -V the version.\n");
+}
+
+static void
+show_limits(void)
+{
+    printf("Limits on what comes from outside: --limit NAME=VALUE, FRAMEZERO_LIMIT_NAME=VALUE, or\n"
+           "limit.NAME = VALUE in the file of --config. K, M and G are understood.\n\n"
+           "  %-28s %-9s %s\n",
+           "name", "default", "of what");
+    for (size_t i = 0; limits_name(i); i++) {
+        char text[LIMITS_TEXT];
+        limits_default_text(i, text);
+        printf("  %-28s %-9s %s\n", limits_name(i), text, limits_help(i));
+    }
+}
+
+/* "token" or "token create"; NULL without such a command. */
+static const struct command_spec *
+find_command(const char *const *words, size_t n)
+{
+    char name[64];
+    snprintf(name, sizeof(name), "%.24s%s%.24s", words[0], n > 1 ? " " : "", n > 1 ? words[1] : "");
+    for (size_t i = 0; commands[i]; i++) {
+        if (commands[i]->flags & COMMAND_HIDDEN)
+            continue;
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+        for (size_t k = 0; commands[i]->actions && commands[i]->actions[k]; k++) {
+            if (strcmp(commands[i]->actions[k]->name, name) == 0)
+                return commands[i]->actions[k];
+        }
+    }
+    return NULL;
+}
+
+static int
+show_topic(const struct options *given)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    if (given->n_operands == 0) {
+        cmd_help_overview(stdout);
+        return 0;
+    }
+    if (given->n_operands == 1 && strcmp(given->operands[0], "limits") == 0) {
+        show_limits();
+        return 0;
+    }
+    const struct command_spec *command = find_command(given->operands, given->n_operands);
+    if (!command) {
+        struct suggest suggest;
+        struct fz_error err;
+        suggest_start(&suggest, given->operands[0]);
+        for (size_t i = 0; commands[i]; i++) {
+            if (!(commands[i]->flags & COMMAND_HIDDEN))
+                suggest_try(&suggest, commands[i]->name);
+        }
+        fz_fail(&err, FZ_E_MALFORMED, "unknown command '%.60s'%s%s%s", given->operands[0],
+                suggest.best[0] ? "; did you mean " : "", suggest.best, suggest.best[0] ? "?" : "");
+        return term_wrong_usage("", &err);
+    }
+    options_show_help(command, term_has_colour(STDOUT_FILENO), &out);
+    return term_write(cmd_help.name, fz_buffer_cstr(&out), out.len) ? 0 : 1;
+}
+
+static int
+run(int argc, char **argv)
+{
+    FZ_CLEANUP(options_deinit) struct options given = options_make();
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    struct arguments arguments = {.man = false};
+    int ended = command_start(&cmd_help, argc, argv, &arguments, &given);
+    if (ended >= 0)
+        return ended;
+    if (arguments.man) {
+        options_show_man(commands, &out);
+    } else if (arguments.shell && strcmp(arguments.shell, "bash") == 0) {
+        options_show_bash(commands, &out);
+    } else if (arguments.shell && strcmp(arguments.shell, "zsh") == 0) {
+        options_show_zsh(commands, &out);
+    } else if (arguments.shell) {
+        struct fz_error err;
+        fz_fail(&err, FZ_E_MALFORMED, "--completion: '%.40s' is not one of: bash zsh",
+                arguments.shell);
+        return term_wrong_usage(cmd_help.name, &err);
+    } else {
+        return show_topic(&given);
+    }
+    return term_write(cmd_help.name, fz_buffer_cstr(&out), out.len) ? 0 : 1;
+}

@@ -1,0 +1,104 @@
+/* framezero project: create and list projects, on the database directly. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/time.h"
+#include "server/cli/cmd.h"
+#include "server/cli/command.h"
+#include "server/config/term.h"
+#include "storage/store.h"
+
+enum { ARENA_BYTES = 64 * 1024 * 1024 };
+
+static enum fz_code
+create(struct store *store, const char *name, struct fz_error *err)
+{
+    int64_t id;
+    enum fz_code code = store_project_create(store, name, &id, err);
+    if (!code)
+        printf("%" PRId64 "\t%s\n", id, name);
+    return code;
+}
+
+static enum fz_code
+list(struct store *store, struct fz_error *err)
+{
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(ARENA_BYTES);
+    struct store_project *projects;
+    size_t n = 0;
+    enum fz_code code = store_project_list(store, &arena, &projects, &n, err);
+    for (size_t i = 0; !code && i < n; i++) {
+        char created[FZ_TIME_TEXT];
+        fz_time_format(projects[i].created_ms, created);
+        printf("%" PRId64 "\t%s\t%s\n", projects[i].id, projects[i].name, created);
+    }
+    return code;
+}
+
+static int run_create(int argc, char **argv);
+static int run_list(int argc, char **argv);
+static int run(int argc, char **argv);
+static const struct command_spec create_spec = {
+    .name = "project create",
+    .summary = "create a project",
+    .operands = "NAME",
+    .flags = COMMAND_NEEDS_OPERANDS,
+    .description = "Create a project and print its id and name.",
+    .settings = config_settings,
+    .role = CONFIG_STORE,
+    .run = run_create,
+};
+static const struct command_spec list_spec = {
+    .name = "project list",
+    .summary = "list the projects",
+    .operands = "",
+    .description = "Print one line per project: id, name, time of creation.",
+    .settings = config_settings,
+    .role = CONFIG_STORE,
+    .run = run_list,
+};
+static const struct command_spec *const actions[] = {&create_spec, &list_spec, NULL};
+const struct command_spec cmd_project = {
+    .name = "project",
+    .summary = "create and list projects",
+    .operands = "",
+    .description = "Create and list projects, in the database directly.",
+    .actions = actions,
+    .run = run,
+};
+
+static int
+run_action(const struct command_spec *command, int argc, char **argv)
+{
+    FZ_CLEANUP(options_deinit) struct options given = options_make();
+    FZ_CLEANUP(store_closep) struct store *store = NULL;
+    struct config config;
+    struct fz_error err;
+    int ended = command_start(command, argc, argv, NULL, &given);
+    if (ended < 0)
+        ended = command_config(command, argc, argv, false, &config);
+    if (ended >= 0)
+        return ended;
+    enum fz_code code = store_open(config.database, &store, &err);
+    if (!code)
+        code = given.n_operands ? create(store, given.operands[0], &err) : list(store, &err);
+    return code ? term_failed(command->name, &err) : 0;
+}
+
+static int
+run_create(int argc, char **argv)
+{
+    return run_action(&create_spec, argc, argv);
+}
+
+static int
+run_list(int argc, char **argv)
+{
+    return run_action(&list_spec, argc, argv);
+}
+
+static int
+run(int argc, char **argv)
+{
+    return command_run_action(&cmd_project, argc, argv);
+}

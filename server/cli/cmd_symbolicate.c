@@ -1,0 +1,113 @@
+/* framezero symbolicate: reports and symbol files in, the symbolicated reports out. No server. */
+#include "server/cli/cmd.h"
+#include "server/cli/command.h"
+#include "server/cli/local.h"
+#include "server/cli/symbolicate.h"
+#include "server/config/term.h"
+#include "server/report/annotate.h"
+
+struct arguments {
+    struct symbolicate_options options;
+    const char *arch; /* NULL = not said */
+    struct option_list dsyms;
+};
+
+static const struct option_spec own_options[] = {
+    {.name = "dsym",
+     .argument = "PATH",
+     .complete = "file",
+     .set = option_add_text,
+     .offset = offsetof(struct arguments, dsyms),
+     .help = "Symbols: a .dSYM bundle, a Mach-O, an .xcarchive, a folder or a zip of them. May be "
+             "repeated."},
+    {.name = "arch",
+     .argument = "ARCH",
+     .single_dash = true,
+     .set = option_set_text,
+     .offset = offsetof(struct arguments, arch),
+     .help = "The architecture to take from the symbols, for images without a UUID: stacks as "
+             "text."},
+    {.name = "output",
+     .letter = 'o',
+     .argument = "DIR",
+     .complete = "dir",
+     .set = option_set_text,
+     .offset = offsetof(struct arguments, options.output),
+     .help = "Write one file per report into the folder DIR instead of standard output. A report "
+             "that is read is never written over."},
+    {.name = "crash",
+     .set = option_set_choice,
+     .offset = offsetof(struct arguments, options.form),
+     .value = REPORT_FORM_CRASH,
+     .help = "Write text like Apple's crash reports (the default): a text that came as one is "
+             "kept, and only its frames get names."},
+    {.name = "json",
+     .set = option_set_choice,
+     .offset = offsetof(struct arguments, options.form),
+     .value = REPORT_FORM_JSON,
+     .help = "Write the symbolicated report as the API gives it, one line per report."},
+    {.name = "ips",
+     .set = option_set_choice,
+     .offset = offsetof(struct arguments, options.form),
+     .value = REPORT_FORM_IPS,
+     .help = "Write Apple's .ips: one that came as such is kept, and only its frames get names."},
+    {.name = "rebuild",
+     .set = option_set_flag,
+     .offset = offsetof(struct arguments, options.rebuild),
+     .help = "Write the whole report anew, also where its text could be kept."},
+    {.name = NULL},
+};
+static const struct command_example examples[] = {
+    {"framezero symbolicate Shop.ips --dsym Shop.app.dSYM", "a report of a device to names"},
+    {"framezero symbolicate reports/ --dsym Shop.xcarchive -o out",
+     "every report of a folder, one file each"},
+    {NULL, NULL},
+};
+static int run(int argc, char **argv);
+const struct command_spec cmd_symbolicate = {
+    .name = "symbolicate",
+    .summary = "reports and their dSYMs to names, without a server",
+    .operands = "REPORT...",
+    .complete = "file",
+    .flags = COMMAND_NEEDS_OPERANDS,
+    .description =
+        "Write each REPORT, a crash report in any accepted format, with names instead of "
+        "addresses. REPORT may be compressed (gzip, zstd, xz), a zip or tar with reports, a folder "
+        "of them, or - for standard input. Of a file with several reports (a MetricKit payload, an "
+        "array) each is written. Exit status 1 if a report could not be read; the others are "
+        "written.",
+    .options = own_options,
+    .examples = examples,
+    .run = run,
+};
+
+static int
+run_with(struct local_symbols *symbols, const struct arguments *arguments,
+         const struct options *given)
+{
+    struct fz_error err;
+    if (arguments->arch && local_symbols_set_arch(symbols, arguments->arch, &err) != FZ_OK)
+        return term_wrong_usage(cmd_symbolicate.name, &err);
+    for (size_t i = 0; i < arguments->dsyms.n; i++) {
+        if (local_symbols_add(symbols, arguments->dsyms.items[i], &err) != FZ_OK)
+            return term_failed(cmd_symbolicate.name, &err);
+    }
+    return symbolicate_run(symbols, &arguments->options, given->operands, given->n_operands);
+}
+
+static int
+run(int argc, char **argv)
+{
+    FZ_CLEANUP(options_deinit) struct options given = options_make();
+    struct arguments arguments = {.options.form = REPORT_FORM_CRASH};
+    struct local_symbols *symbols = NULL;
+    struct fz_error err;
+    int ended = command_start(&cmd_symbolicate, argc, argv, &arguments, &given);
+    if (ended < 0 && local_symbols_create(&symbols, &err) != FZ_OK)
+        ended = term_failed(cmd_symbolicate.name, &err);
+    if (ended < 0)
+        ended = run_with(symbols, &arguments, &given);
+    local_symbols_destroy(symbols);
+    option_list_deinit(&arguments.dsyms);
+    return ended;
+}

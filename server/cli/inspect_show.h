@@ -1,0 +1,26 @@
+/*
+ * What `framezero inspect` prints of a slice, for people and as JSON.
+ */
+#ifndef CLI_INSPECT_SHOW_H
+#define CLI_INSPECT_SHOW_H
+
+#include "base/json/write.h"
+#include "symbolicator/inspect.h"
+#include "symbolicator/symfile.h"
+
+enum { INSPECT_DIFFERENCES_MAX = 100 }; /* told one by one; the rest is only counted */
+
+struct inspect_result {
+    const struct sym_file_slice *slice;
+    struct sym_features features;
+    struct sym_problems problems; /* of reading, of building the index and of inspecting */
+    bool verified;
+    struct sym_verify_stats verify;
+    struct fz_buffer differences; /* texts with a newline behind each */
+};
+
+void inspect_show_text(const struct inspect_result *result, bool has_colour, struct fz_buffer *out);
+void inspect_show_json(const struct inspect_result *result, struct json_write *out);
+void inspect_show_problems(const struct sym_problems *problems, struct json_write *out);
+
+#endif

@@ -1,0 +1,287 @@
+#include "server/cli/local.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arch/arch.h"
+#include "base/attr.h"
+#include "base/file.h"
+#include "base/platform.h"
+#include "server/cli/local_named.h"
+#include "server/ingest/ingest.h"
+#include "server/resolve/resolve.h"
+#include "symbolicator/index.h"
+#include "symbolicator/symfile.h"
+
+/* Grown by one each: there are as many as arguments, or as images that are hit. */
+struct local_symbols {
+    struct sym_file **files;
+    size_t n_files;
+    struct kept_index {
+        const struct sym_file_slice *slice;
+        struct sym_index *index;
+    } * indexes;
+    size_t n_indexes;
+    const char *arch; /* static, NULL = not said */
+};
+
+enum fz_code
+local_symbols_create(struct local_symbols **ret, struct fz_error *err)
+{
+    struct local_symbols *symbols = calloc(1, sizeof(*symbols));
+    if (!symbols)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    *ret = symbols;
+    return FZ_OK;
+}
+
+void
+local_symbols_destroy(struct local_symbols *symbols)
+{
+    if (!symbols)
+        return;
+    for (size_t i = 0; i < symbols->n_indexes; i++)
+        sym_index_close(symbols->indexes[i].index);
+    for (size_t i = 0; i < symbols->n_files; i++)
+        sym_file_close(symbols->files[i]);
+    free(symbols->indexes);
+    free(symbols->files);
+    free(symbols);
+}
+
+enum fz_code
+local_symbols_add(struct local_symbols *symbols, const char *path, struct fz_error *err)
+{
+    struct sym_file **files = calloc(symbols->n_files + 1, sizeof(*files));
+    if (!files)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    if (symbols->n_files)
+        memcpy(files, symbols->files, symbols->n_files * sizeof(*files));
+    free(symbols->files);
+    symbols->files = files;
+    enum fz_code code = sym_file_open(path, &files[symbols->n_files], err);
+    if (code == FZ_OK)
+        symbols->n_files++;
+    return code;
+}
+
+enum fz_code
+local_symbols_set_arch(struct local_symbols *symbols, const char *arch, struct fz_error *err)
+{
+    uint32_t type, subtype;
+    if (!sym_arch_parse(arch, &type, &subtype))
+        return fz_fail(err, FZ_E_UNSUPPORTED,
+                       "'%s' is not an architecture; known are arm64, arm64e, arm64_32, armv7, "
+                       "armv7s, armv7k, x86_64, x86_64h, i386",
+                       arch);
+    symbols->arch = sym_arch_name(type, subtype);
+    return FZ_OK;
+}
+
+static enum fz_code
+keep_index(struct local_symbols *symbols, const struct sym_file_slice *slice,
+           struct sym_index *index, struct fz_error *err)
+{
+    struct kept_index *indexes = calloc(symbols->n_indexes + 1, sizeof(*indexes));
+    if (!indexes)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    if (symbols->n_indexes)
+        memcpy(indexes, symbols->indexes, symbols->n_indexes * sizeof(*indexes));
+    free(symbols->indexes);
+    symbols->indexes = indexes;
+    indexes[symbols->n_indexes++] = (struct kept_index){slice, index};
+    return FZ_OK;
+}
+
+static enum fz_code
+build(struct local_symbols *symbols, const struct sym_file_slice *slice, struct sym_index **ret,
+      struct fz_error *err)
+{
+    for (size_t i = 0; i < symbols->n_indexes; i++) { /* made for a report before */
+        if (symbols->indexes[i].slice == slice) {
+            *ret = symbols->indexes[i].index;
+            return FZ_OK;
+        }
+    }
+    FZ_CLEANUP(fz_closep) int fd = fz_platform_memory_file("index");
+    if (fd < 0)
+        return fz_fail_errno(err, "cannot make a memory file");
+    struct sym_build_options options = {.n_threads = 0, .symbol_map = slice->symbol_map};
+    struct sym_build_stats stats;
+    struct sym_index *index = NULL;
+    enum fz_code code = sym_index_build(&slice->macho, &options, fd, &stats, NULL, err);
+    if (code == FZ_OK)
+        code = sym_index_open_fd(fd, &index, err);
+    if (code == FZ_OK)
+        code = keep_index(symbols, slice, index, err);
+    if (code != FZ_OK) {
+        sym_index_close(index);
+        return code;
+    }
+    *ret = index;
+    return FZ_OK;
+}
+
+/* The slice of that rank among those with the UUID: those with DWARF first, then as they were
+ * given. NULL: there are not so many. */
+static const struct sym_file_slice *
+find_slice(const struct local_symbols *symbols, const struct fz_uuid *uuid, unsigned rank)
+{
+    for (int with_dwarf = 1; with_dwarf >= 0; with_dwarf--) {
+        for (size_t i = 0; i < symbols->n_files; i++) {
+            const struct sym_file *file = symbols->files[i];
+            for (size_t k = 0; k < file->n_slices; k++) {
+                const struct sym_file_slice *slice = file->slices[k];
+                if (!slice->macho.has_uuid || !fz_uuid_equal(&slice->macho.uuid, uuid) ||
+                    sym_file_slice_has_dwarf(slice) != (with_dwarf == 1))
+                    continue;
+                if (rank-- == 0)
+                    return slice;
+            }
+        }
+    }
+    return NULL;
+}
+
+static enum fz_code
+find_index(void *user, const struct report_image *image, unsigned rank, struct resolve_found *ret,
+           struct fz_error *err)
+{
+    const struct sym_file_slice *slice = find_slice(user, &image->uuid, rank);
+    if (!slice)
+        return fz_fail(err, FZ_E_NOT_FOUND, "no symbol file");
+    ret->file = (struct report_symbol_file){
+        .kind = sym_file_slice_has_dwarf(slice) ? "dsym" : "binary", .name = slice->path};
+    return build(user, slice, &ret->index, err);
+}
+
+struct naming {
+    const struct sym_index *index;
+    uint64_t load, vmaddr;
+    bool is_thumb;
+};
+
+/* Does a function cover the call before the address, or the address itself if it may be exact? */
+static bool
+has_name(void *user, const struct report_frame *frame, bool may_be_exact)
+{
+    const struct naming *naming = user;
+    struct sym_frame found[SYM_FRAMES_MAX];
+    uint64_t addr = naming->is_thumb ? frame->addr & ~(uint64_t)1 : frame->addr;
+    if (addr < naming->load || addr - naming->load > UINT64_MAX - naming->vmaddr)
+        return false;
+    addr = addr - naming->load + naming->vmaddr;
+    return (may_be_exact && sym_index_lookup(naming->index, addr, found, SYM_FRAMES_MAX) > 0) ||
+           (addr > 0 && sym_index_lookup(naming->index, addr - 1, found, SYM_FRAMES_MAX) > 0);
+}
+
+/* Keep the slices that have a name for every frame, if there are such. */
+static void
+keep_naming(struct local_symbols *symbols, const struct report *report, size_t number,
+            struct local_named *named)
+{
+    struct local_named naming = {.n = 0};
+    for (size_t i = 0; named->n > 1 && i < named->n; i++) {
+        const struct sym_file_slice *slice = named->slices[i];
+        struct sym_index *index;
+        struct sym_index_info info;
+        struct fz_error ignored; /* resolve tells it of the slice that is chosen */
+        if (build(symbols, slice, &index, &ignored) != FZ_OK)
+            continue;
+        sym_index_info(index, &info);
+        struct naming lookup = {index, report->images[number].addr, info.text_vmaddr,
+                                sym_arch_has_thumb(info.cputype)};
+        if (local_named_each(report, number, has_name, &lookup))
+            naming.slices[naming.n++] = slice;
+    }
+    if (naming.n)
+        *named = naming;
+}
+
+static void
+keep_arch(const struct local_symbols *symbols, const struct report *report,
+          const struct report_image *image, struct local_named *named)
+{
+    const char *of_report = image->arch ? image->arch : report->arch;
+    local_named_keep_arch(named, symbols->arch ? symbols->arch : of_report);
+}
+
+/* The symbol files that have the image's name and may hold its frames. */
+static struct local_named
+candidates(struct local_symbols *symbols, const struct report *report, size_t number)
+{
+    const struct report_image *image = &report->images[number];
+    struct local_named named = local_named_find(symbols->files, symbols->n_files, image);
+    keep_arch(symbols, report, image, &named);
+    local_named_keep_fitting(&named, report, number);
+    keep_naming(symbols, report, number, &named);
+    return named;
+}
+
+/* Plain stacks tell names and load addresses but no UUIDs. The user has said by his arguments which
+ * symbols belong to the report, so the name is enough, and it is noted. */
+static void
+name_images(struct local_symbols *symbols, struct report *report, struct fz_arena *arena)
+{
+    for (size_t i = 0; i < report->n_images; i++) {
+        struct report_image *image = &report->images[i];
+        if (image->has_uuid || image->addr == 0 || !image->name)
+            continue;
+        struct local_named named = candidates(symbols, report, i);
+        if (named.n > 1) {
+            FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
+            local_named_write(&named, NULL, &text);
+            report_note(report, arena, "images: %s has no UUID in the report, and %s", image->name,
+                        fz_buffer_cstr(&text));
+        }
+        if (named.n != 1)
+            continue;
+        image->uuid = named.slices[0]->macho.uuid;
+        image->has_uuid = true;
+        if (!image->arch)
+            image->arch = named.slices[0]->arch;
+        if (!report->arch)
+            report->arch = image->arch;
+        size_t n_all = local_named_find(symbols->files, symbols->n_files, image).n;
+        if (n_all > 1)
+            report_note(report, arena,
+                        "images: %s has no UUID in the report; of %zu symbol files with that name "
+                        "the one of %s is used",
+                        image->name, n_all, named.slices[0]->arch);
+        else
+            report_note(report, arena,
+                        "images: %s has no UUID in the report, the symbols given by that name are "
+                        "used",
+                        image->name);
+    }
+}
+
+void
+local_symbols_explain(struct local_symbols *symbols, const struct report *report, size_t number,
+                      struct fz_buffer *out)
+{
+    const struct report_image *image = &report->images[number];
+    struct local_named named = local_named_find(symbols->files, symbols->n_files, image);
+    struct local_named fitting = named;
+    if (image->has_uuid) {
+        local_named_write(&named, "; none has this UUID", out);
+        return;
+    }
+    keep_arch(symbols, report, image, &fitting);
+    local_named_keep_fitting(&fitting, report, number);
+    if (fitting.n)
+        local_named_write(&fitting, NULL, out);
+    else
+        local_named_write(&named, "; none of them is of the wanted architecture", out);
+}
+
+enum fz_code
+local_symbolicate(struct local_symbols *symbols, struct fz_span raw, const struct limits *limits,
+                  struct fz_arena *arena, struct report *ret, struct fz_error *err)
+{
+    enum fz_code code = ingest_parse(raw, limits, arena, ret, err);
+    if (code != FZ_OK)
+        return code;
+    name_images(symbols, ret, arena);
+    return resolve_report(ret, find_index, symbols, NULL, arena, err);
+}

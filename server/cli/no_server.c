@@ -1,0 +1,21 @@
+/*
+ * The commands of the server in a build without one (macOS, -DFZ_SERVER=OFF): each says so.
+ */
+#include "base/attr.h"
+#include "server/cli/cmd.h"
+#include "server/config/term.h"
+
+static int
+refuse(int argc FZ_UNUSED, char **argv)
+{
+    term_error(argv[0], "this build has no server; use the container (docs/mac.md), or build "
+                        "framezero on Linux");
+    return 2;
+}
+
+const struct command_spec cmd_serve = {.name = "serve", .flags = COMMAND_HIDDEN, .run = refuse};
+const struct command_spec cmd_worker = {.name = "worker", .flags = COMMAND_HIDDEN, .run = refuse};
+const struct command_spec cmd_child = {.name = "child", .flags = COMMAND_HIDDEN, .run = refuse};
+const struct command_spec cmd_migrate = {.name = "migrate", .flags = COMMAND_HIDDEN, .run = refuse};
+const struct command_spec cmd_token = {.name = "token", .flags = COMMAND_HIDDEN, .run = refuse};
+const struct command_spec cmd_project = {.name = "project", .flags = COMMAND_HIDDEN, .run = refuse};

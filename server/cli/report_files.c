@@ -1,0 +1,284 @@
+#include "server/cli/report_files.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "base/buffer.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "server/ingest/ingest.h"
+#include "server/resolve/archive.h"
+
+enum { DEPTH_MAX = 16, NEST_MAX = 2, RATIO_MAX = 100000 };
+
+/* ---- the list ---------------------------------------------------------------------------- */
+
+void
+report_files_deinit(struct report_files *files)
+{
+    for (size_t i = 0; i < files->n; i++)
+        free(files->list[i].path);
+    free(files->list);
+    *files = report_files_make();
+}
+
+static enum fz_code
+append(struct report_files *files, const char *path, bool is_named, const struct stat *st,
+       struct fz_error *err)
+{
+    if (files->n == files->room) {
+        size_t room = files->room ? files->room * 2 : 16;
+        struct report_file *list = calloc(room, sizeof(*list));
+        if (!list)
+            return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+        for (size_t i = 0; i < files->n; i++)
+            list[i] = files->list[i];
+        free(files->list);
+        files->list = list;
+        files->room = room;
+    }
+    char *copy = strdup(path);
+    if (!copy)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    files->list[files->n++] = (struct report_file){
+        .path = copy, .is_named = is_named, .device = st->st_dev, .inode = st->st_ino};
+    return FZ_OK;
+}
+
+/* Folders full of files, none of which is a report. */
+static bool
+is_bundle(const char *name)
+{
+    static const char *const suffixes[] = {".dSYM", ".app", ".framework", ".xcarchive", ".git"};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(suffixes); i++) {
+        if (fz_text_has_suffix(name, suffixes[i]))
+            return true;
+    }
+    return false;
+}
+
+static void
+free_names(struct dirent **names, int n)
+{
+    for (int i = 0; i < n; i++)
+        free(names[i]);
+    free(names);
+}
+
+/* Recursion over the user's own folders, bounded by DEPTH_MAX; links to folders are not followed. */
+static enum fz_code
+add_folder(struct report_files *files, const char *path, unsigned depth, struct fz_error *err)
+{
+    struct dirent **names = NULL;
+    if (depth > DEPTH_MAX)
+        return fz_fail(err, FZ_E_LIMIT, "%.150s: more than %d folder levels", path, DEPTH_MAX);
+    int n = scandir(path, &names, NULL, alphasort);
+    if (n < 0)
+        return fz_fail_errno(err, "%.150s", path);
+    enum fz_code code = FZ_OK;
+    for (int i = 0; i < n && code == FZ_OK; i++) {
+        const char *name = names[i]->d_name;
+        char below[PATH_MAX];
+        struct stat st;
+        const char *slash = fz_text_has_suffix(path, "/") ? "" : "/";
+        if (name[0] == '.' ||
+            snprintf(below, sizeof(below), "%s%s%s", path, slash, name) >= (int)sizeof(below) ||
+            lstat(below, &st) != 0)
+            continue;
+        if (S_ISDIR(st.st_mode) && !is_bundle(name))
+            code = add_folder(files, below, depth + 1, err);
+        else if (S_ISREG(st.st_mode) ||
+                 (S_ISLNK(st.st_mode) && stat(below, &st) == 0 && S_ISREG(st.st_mode)))
+            code = append(files, below, false, &st, err);
+    }
+    free_names(names, n);
+    return code;
+}
+
+enum fz_code
+report_files_add(struct report_files *files, const char *path, struct fz_error *err)
+{
+    struct stat st = {.st_dev = 0};
+    size_t n = files->n;
+    if (strcmp(path, "-") == 0)
+        return append(files, path, true, &st, err);
+    if (stat(path, &st) != 0)
+        return fz_fail_errno(err, "%.150s", path);
+    if (!S_ISDIR(st.st_mode))
+        return append(files, path, true, &st, err);
+    enum fz_code code = add_folder(files, path, 0, err);
+    if (code == FZ_OK && files->n == n)
+        code = fz_fail(err, FZ_E_UNSUPPORTED, "%.150s: no files in this folder", path);
+    return code;
+}
+
+/* ---- one file ---------------------------------------------------------------------------- */
+
+struct reading {
+    struct limits limits;
+    const struct report_files_sink *sink;
+    bool is_named;
+    unsigned depth; /* archives around */
+    size_t n_found;
+    char name[PATH_MAX];   /* of the member in hand, with that of its archives */
+    size_t name_len;       /* of the archive's part */
+    struct fz_buffer body; /* of the member in hand */
+};
+
+static void read_body(struct reading *r, struct fz_span body);
+
+/* zip, tar, gzip, zstd, xz */
+static bool
+is_archive(struct fz_span body)
+{
+    static const struct {
+        size_t at, len;
+        const char *magic;
+    } kinds[] = {{0, 4, "PK\3\4"},
+                 {0, 4, "PK\5\6"},
+                 {257, 5, "ustar"},
+                 {0, 2, "\x1f\x8b"},
+                 {0, 4, "\x28\xb5\x2f\xfd"},
+                 {0, 5,
+                  "\xfd"
+                  "7zXZ"}};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(kinds); i++) {
+        struct fz_span found;
+        if (fz_span_sub(body, kinds[i].at, kinds[i].len, &found) &&
+            memcmp(found.data, kinds[i].magic, kinds[i].len) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The name says that it is a report, so that a broken one is told and not passed over. */
+static bool
+has_report_name(const char *name)
+{
+    static const char *const suffixes[] = {".crash", ".ips", ".dmp", ".plcrash", ".mdmp"};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(suffixes); i++) {
+        size_t len = strlen(name), n = strlen(suffixes[i]);
+        if (len > n && strcasecmp(name + len - n, suffixes[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+static enum fz_code
+begin_member(void *user, const char *name, struct fz_error *err FZ_UNUSED)
+{
+    struct reading *r = user;
+    fz_buffer_clear(&r->body);
+    r->name[r->name_len] = '\0';
+    if (*name)
+        snprintf(r->name + r->name_len, sizeof(r->name) - r->name_len, ":%s", name);
+    return FZ_OK;
+}
+
+static enum fz_code
+write_member(void *user, uint64_t offset, struct fz_span bytes, struct fz_error *err)
+{
+    struct reading *r = user;
+    while (r->body.len < offset && !r->body.failed) /* a gap of a sparse file */
+        fz_buffer_char(&r->body, '\0');
+    fz_buffer_append(&r->body, bytes.data, bytes.len);
+    return fz_buffer_done(&r->body, err);
+}
+
+static enum fz_code
+end_member(void *user, bool is_whole, struct fz_error *err FZ_UNUSED)
+{
+    struct reading *r = user;
+    if (!is_whole)
+        return FZ_OK; /* the archive's problems tell it */
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = r->body;
+    r->body = fz_buffer_make(0);
+    read_body(r, fz_buffer_span(&body));
+    return FZ_OK;
+}
+
+/* Members of the archive; what is in an archive need not be reports, but one must be. */
+static void
+read_archive(struct reading *r, struct fz_span body)
+{
+    size_t name_len = r->name_len, n_found = r->n_found;
+    bool is_named = r->is_named;
+    struct sym_problems problems = {0};
+    struct archive_summary summary;
+    struct fz_error err;
+    const struct archive_sink sink = {.wants_all = true,
+                                      .begin = begin_member,
+                                      .write = write_member,
+                                      .end = end_member,
+                                      .user = r};
+    r->name_len = strlen(r->name);
+    r->is_named = false;
+    r->depth++;
+    enum fz_code code = archive_walk(body, &r->limits, &sink, &summary, &problems, &err);
+    r->depth--;
+    r->is_named = is_named;
+    r->name[r->name_len] = '\0';
+    r->name_len = name_len;
+    if (code != FZ_OK) {
+        r->sink->failed(r->sink->user, r->name, err.text);
+        return;
+    }
+    for (size_t i = 0; i < problems.n; i++)
+        r->sink->failed(r->sink->user, r->name, problems.list[i].text);
+    if (is_named && r->n_found == n_found && problems.n == 0)
+        r->sink->failed(r->sink->user, r->name, "there is no crash report in it");
+}
+
+static void
+read_body(struct reading *r, struct fz_span body)
+{
+    if (is_archive(body) && r->depth < NEST_MAX) {
+        read_archive(r, body);
+        return;
+    }
+    if (!r->is_named && !has_report_name(r->name) && !ingest_detect(body))
+        return;
+    r->n_found++;
+    r->sink->found(r->sink->user, r->name, body);
+}
+
+void
+report_files_read(const struct report_file *file, const struct limits *limits,
+                  const struct report_files_sink *sink)
+{
+    struct reading r = {.limits = *limits, .sink = sink, .is_named = file->is_named};
+    bool is_stdin = strcmp(file->path, "-") == 0;
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer raw = fz_buffer_make(0);
+    struct fz_error err;
+    snprintf(r.name, sizeof(r.name), "%s", is_stdin ? "standard input" : file->path);
+    r.body = fz_buffer_make(0);
+    /* One member is one report; that an archive of the user's own is well packed is no attack. */
+    r.limits.symbol_bytes = limits->report_inflated_bytes;
+    r.limits.archive_ratio = RATIO_MAX;
+    struct fz_map map = {.bytes = {NULL, 0}};
+    struct stat st;
+    bool is_regular = !is_stdin && stat(file->path, &st) == 0 && S_ISREG(st.st_mode);
+    enum fz_code code = is_regular
+                            ? fz_map_open(file->path, &map, &err)
+                            : fz_file_read(file->path, limits->report_inflated_bytes, &raw, &err);
+    struct fz_span body = is_regular ? map.bytes : fz_buffer_span(&raw);
+    if (code == FZ_OK && !is_archive(body) && body.len > limits->report_inflated_bytes)
+        code = fz_fail(&err, FZ_E_LIMIT, "larger than the limit of %zu bytes",
+                       limits->report_inflated_bytes);
+    if (code != FZ_OK) {
+        /* The name comes first in every message, and files put it there too. */
+        size_t len = strlen(file->path);
+        bool has_name = strncmp(err.text, file->path, len) == 0 && err.text[len] == ':';
+        sink->failed(sink->user, r.name, has_name ? err.text + len + 2 : err.text);
+    } else {
+        read_body(&r, body);
+    }
+    fz_buffer_deinit(&r.body);
+    if (is_regular && code == FZ_OK)
+        fz_map_close(&map);
+}

@@ -1,0 +1,14 @@
+/*
+ * A slice and its BCSymbolMap as one upload: a tar archive of both, the map named by the image's
+ * own UUID, so that the server gives it to the slice wherever its property list is.
+ */
+#ifndef CLI_UPLOAD_PACK_H
+#define CLI_UPLOAD_PACK_H
+
+#include "base/buffer.h"
+#include "symbolicator/symfile.h"
+
+/* Append the archive to `out`; the slice has a symbol map. Check `out` as ever. */
+void upload_pack(const struct sym_file_slice *slice, struct fz_buffer *out);
+
+#endif

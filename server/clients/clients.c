@@ -1,0 +1,18 @@
+#include "server/clients/clients_private.h"
+
+/* clang-format off */
+static const struct api_routes *const all[] = {
+    &clients_senders,
+    &clients_sentry,
+    &clients_sentry_cli,
+    &clients_symbolicate_v5,
+    &clients_uploaders,
+};
+/* clang-format on */
+
+const struct api_routes *const *
+clients_all(size_t *ret_n)
+{
+    *ret_n = FZ_ARRAY_LEN(all);
+    return all;
+}

@@ -1,0 +1,16 @@
+/*
+ * The doors that other people's clients know: Sentry's SDKs and command line, symbol uploaders,
+ * crash senders, the Firefox Profiler. Each file is one client's protocol and gives one table of
+ * routes, on the contract of server/api/api_client.h.
+ */
+#ifndef CLIENTS_H
+#define CLIENTS_H
+
+#include <stddef.h>
+
+struct api_routes;
+
+/* All tables, for api_config.clients; static. */
+const struct api_routes *const *clients_all(size_t *ret_n);
+
+#endif

@@ -1,0 +1,274 @@
+/*
+ * Crash senders: KSCrash's sinks, QuincyKit and HockeySDK, Breakpad and Crashpad, Bugsnag's
+ * notifier. All post a report as body or in a form; told by its content, taken in like any other.
+ * What differs is the answer:
+ *
+ *   KSCrash     any 2xx; by default it deletes its reports whatever the answer is
+ *   Quincy      200 and XML <result>0</result>; an empty body or another status: sends it again
+ *   Hockey      200 and a property list; 400: deletes it; another status: sends it again
+ *   Breakpad    200 and the report's id as text
+ *   Socorro     200 and CrashID=bp-ID
+ *   Bugsnag     any 2xx; 4xx: deletes it
+ *
+ * So a body that can never be taken must not be answered to Quincy as an error: it would come back
+ * at every start of the app.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json/write.h"
+#include "server/api/api_client.h"
+#include "server/clients/clients_private.h"
+
+/* The key stands in the path, so that it fits into the one URL that these clients let people set.
+ * A header is stronger: a proxy may add one. */
+static const char *
+find_key(const struct http_request *request, char room[API_TOKEN_ROOM])
+{
+    (void)room;
+    if (http_header(request, "X-Framezero-Key") || api_bearer(request))
+        return NULL; /* the usual places */
+    return http_param(request, "key");
+}
+
+static void
+respond_text(struct http_request *request, int status, const char *type, const char *text)
+{
+    http_respond(request, status, type, fz_span_cstr(text));
+}
+
+/* ---- answers ------------------------------------------------------------------------------ */
+
+static void
+answer_json(struct http_request *request, const struct api_taken *taken, void *user)
+{
+    (void)user;
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    struct json_write w = json_write_start(&out);
+    json_write_open(&w, NULL, '{');
+    json_write_open(&w, "reports", '[');
+    for (size_t i = 0; i < taken->n; i++)
+        json_write_text(&w, NULL, taken->items[i].id);
+    json_write_close(&w, ']');
+    if (taken->n_refused) {
+        json_write_u64(&w, "refused", taken->n_refused);
+        json_write_text(&w, "refused_why", taken->first->text);
+    }
+    json_write_close(&w, '}');
+    http_respond_json(request, 200, fz_buffer_span(&out));
+}
+
+static const char xml_type[] = "application/xml; charset=utf-8";
+
+static void
+answer_quincy(struct http_request *request, const struct api_taken *taken, void *user)
+{
+    (void)taken;
+    (void)user;
+    respond_text(request, 200, xml_type,
+                 "<?xml version=\"1.0\" encoding=\"UTF-8\"?><result>0</result>\n");
+}
+
+static void
+answer_hockey(struct http_request *request, const struct api_taken *taken, void *user)
+{
+    (void)user;
+    char text[256];
+    snprintf(text, sizeof(text),
+             "<?xml version=\"1.0\" encoding=\"UTF-8\"?><plist version=\"1.0\"><dict>"
+             "<key>status</key><integer>1</integer><key>id</key><string>%s</string>"
+             "</dict></plist>\n",
+             taken->items[0].id);
+    respond_text(request, 200, xml_type, text);
+}
+
+/* "01a1fd89-6229-7952-8d90-74854818a5a1": what these clients keep as the id of their report. */
+static void
+dashed(const char *id, char ret[40])
+{
+    snprintf(ret, 40, "%.8s-%.4s-%.4s-%.4s-%.12s", id, id + 8, id + 12, id + 16, id + 20);
+}
+
+static void
+answer_id(struct http_request *request, const struct api_taken *taken, void *user)
+{
+    char id[40];
+    (void)user;
+    dashed(taken->items[0].id, id);
+    respond_text(request, 200, "text/plain", id);
+}
+
+static void
+answer_socorro(struct http_request *request, const struct api_taken *taken, void *user)
+{
+    char id[40], text[64];
+    (void)user;
+    dashed(taken->items[0].id, id);
+    snprintf(text, sizeof(text), "CrashID=bp-%s\n", id);
+    respond_text(request, 200, "text/plain", text);
+}
+
+/* ---- bodies ------------------------------------------------------------------------------- */
+
+typedef void (*refuse_fn)(struct http_request *request, const struct fz_error *err);
+
+/* Taken off the client's hands, although it is no report: see above. */
+static void
+refuse_quincy(struct http_request *request, const struct fz_error *err)
+{
+    http_log_note(request, "refused", fz_code_name(err->code));
+    respond_text(request, 200, xml_type,
+                 "<?xml version=\"1.0\" encoding=\"UTF-8\"?><result>-1</result>\n");
+}
+
+static void
+refuse_400(struct http_request *request, const struct fz_error *err)
+{
+    http_respond_error_status(request, 400, err, NULL);
+}
+
+static void
+take(void *app, struct http_request *request, api_taken_fn answer, refuse_fn refuse)
+{
+    struct fz_error err = {.offset = -1};
+    const struct api_intake intake = {
+        .api = app,
+        .request = request,
+        .project_id = http_project_id(request),
+        .body = http_body(request),
+        .answer = answer,
+    };
+    enum fz_code code = api_intake(&intake, &err);
+    if (code == FZ_OK)
+        return;
+    bool for_good = code == FZ_E_MALFORMED || code == FZ_E_UNSUPPORTED || code == FZ_E_LIMIT;
+    if (for_good && refuse)
+        refuse(request, &err);
+    else
+        http_respond_error(request, &err);
+}
+
+static void
+post_json(void *app, struct http_request *request)
+{
+    take(app, request, answer_json, NULL);
+}
+
+static void
+post_quincy(void *app, struct http_request *request)
+{
+    take(app, request, answer_quincy, refuse_quincy);
+}
+
+static void
+post_hockey(void *app, struct http_request *request)
+{
+    take(app, request, answer_hockey, refuse_400);
+}
+
+static void
+post_minidump(void *app, struct http_request *request)
+{
+    take(app, request, answer_id, NULL);
+}
+
+static void
+post_socorro(void *app, struct http_request *request)
+{
+    take(app, request, answer_socorro, NULL);
+}
+
+/* ---- routes ------------------------------------------------------------------------------- */
+
+static const struct api_route rows[] = {
+    {
+        .method = "POST",
+        .pattern = "/kscrash/{key}",
+        .body = API_BODY_ENVELOPE,
+        .scope = STORE_SCOPE_INGEST,
+        .takes = API_TAKES_REPORTS,
+        .name = "kscrash_post",
+        .handle = post_json,
+        .flags = HTTP_ROUTE_LOOSE,
+        .find_token = find_key,
+    },
+    {
+        .method = "POST",
+        .pattern = "/quincy/{key}",
+        .body = API_BODY_ENVELOPE,
+        .scope = STORE_SCOPE_INGEST,
+        .takes = API_TAKES_REPORTS,
+        .name = "quincy_post",
+        .handle = post_quincy,
+        .flags = HTTP_ROUTE_LOOSE,
+        .find_token = find_key,
+    },
+    {
+        .method = "POST",
+        .pattern = "/crash_v300.php", /* ?key= */
+        .body = API_BODY_ENVELOPE,
+        .scope = STORE_SCOPE_INGEST,
+        .takes = API_TAKES_REPORTS,
+        .name = "quincy_php_post",
+        .handle = post_quincy,
+        .flags = HTTP_ROUTE_LOOSE,
+        .find_token = find_key,
+    },
+    {
+        .method = "POST",
+        .pattern = "/api/2/apps/{key}/crashes",
+        .body = API_BODY_ENVELOPE,
+        .scope = STORE_SCOPE_INGEST,
+        .takes = API_TAKES_REPORTS,
+        .name = "hockey_post",
+        .handle = post_hockey,
+        .flags = HTTP_ROUTE_LOOSE,
+        .find_token = find_key,
+    },
+    {
+        .method = "POST",
+        .pattern = "/crashpad/{key}",
+        .body = API_BODY_ENVELOPE,
+        .scope = STORE_SCOPE_INGEST,
+        .takes = API_TAKES_REPORTS,
+        .name = "crashpad_post",
+        .handle = post_minidump,
+        .flags = HTTP_ROUTE_LOOSE,
+        .find_token = find_key,
+    },
+    {
+        .method = "POST",
+        .pattern = "/breakpad/{key}",
+        .body = API_BODY_ENVELOPE,
+        .scope = STORE_SCOPE_INGEST,
+        .takes = API_TAKES_REPORTS,
+        .name = "breakpad_post",
+        .handle = post_minidump,
+        .flags = HTTP_ROUTE_LOOSE,
+        .find_token = find_key,
+    },
+    {
+        .method = "POST",
+        .pattern = "/socorro/{key}",
+        .body = API_BODY_ENVELOPE,
+        .scope = STORE_SCOPE_INGEST,
+        .takes = API_TAKES_REPORTS,
+        .name = "socorro_post",
+        .handle = post_socorro,
+        .flags = HTTP_ROUTE_LOOSE,
+        .find_token = find_key,
+    },
+    {
+        .method = "POST",
+        .pattern = "/bugsnag/{key}",
+        .body = API_BODY_ENVELOPE,
+        .scope = STORE_SCOPE_INGEST,
+        .takes = API_TAKES_REPORTS,
+        .name = "bugsnag_post",
+        .handle = post_json,
+        .flags = HTTP_ROUTE_LOOSE,
+        .find_token = find_key,
+    },
+};
+
+const struct api_routes clients_senders = {rows, FZ_ARRAY_LEN(rows)};

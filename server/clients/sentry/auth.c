@@ -1,0 +1,79 @@
+/*
+ * The key of a DSN, wherever an SDK puts it:
+ *
+ *   X-Sentry-Auth: Sentry sentry_version=7, sentry_key=KEY,sentry_client=...
+ *   Authorization: Sentry sentry_key=KEY
+ *   ?sentry_key=KEY
+ *   {"dsn":"http://KEY@host/1"} in the header of the envelope
+ *
+ * The secret that old DSNs have ("KEY:SECRET@") is not looked at.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/text.h"
+#include "server/clients/sentry/sentry.h"
+
+/* Percent-decoded into `room`; NULL if it is empty or too long. */
+static const char *
+decode(const char *text, size_t len, char room[API_TOKEN_ROOM])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < len; i++) {
+        char c = text[i];
+        if (c == '%' && len - i > 2 && fz_text_hex_digit(text[i + 1]) >= 0 &&
+            fz_text_hex_digit(text[i + 2]) >= 0) {
+            c = (char)(fz_text_hex_digit(text[i + 1]) * 16 + fz_text_hex_digit(text[i + 2]));
+            i += 2;
+        }
+        if (n + 1 == API_TOKEN_ROOM || c == '\0')
+            return NULL;
+        room[n++] = c;
+    }
+    room[n] = '\0';
+    return n ? room : NULL;
+}
+
+const char *
+sentry_header_key(const char *header, char room[API_TOKEN_ROOM])
+{
+    static const char scheme[] = "Sentry ", name[] = "sentry_key=";
+    if (!header || strncasecmp(header, scheme, strlen(scheme)) != 0)
+        return NULL;
+    for (const char *at = header + strlen(scheme); *at;) {
+        at += strspn(at, " ,\t");
+        size_t len = strcspn(at, ",");
+        size_t text_len = len;
+        while (text_len && (at[text_len - 1] == ' ' || at[text_len - 1] == '\t'))
+            text_len--;
+        if (text_len > strlen(name) && strncasecmp(at, name, strlen(name)) == 0)
+            return decode(at + strlen(name), text_len - strlen(name), room);
+        at += len;
+    }
+    return NULL;
+}
+
+const char *
+sentry_find_key(const struct http_request *request, char room[API_TOKEN_ROOM])
+{
+    const char *key = sentry_header_key(http_header(request, "X-Sentry-Auth"), room);
+    if (!key)
+        key = sentry_header_key(http_header(request, "Authorization"), room);
+    return key ? key : http_query(request, "sentry_key");
+}
+
+const char *
+sentry_dsn_key(struct fz_span header, char room[API_TOKEN_ROOM])
+{
+    struct fz_span dsn = sentry_header_text(header, "dsn");
+    char text[API_TOKEN_ROOM];
+    if (dsn.len == 0 || dsn.len >= sizeof(text))
+        return NULL;
+    memcpy(text, dsn.data, dsn.len);
+    text[dsn.len] = '\0';
+    const char *key = strstr(text, "://"); /* JSON may have it as ":\/\/" */
+    key = key ? key + 3 : strstr(text, ":\\/\\/") ? strstr(text, ":\\/\\/") + 5 : NULL;
+    size_t len = key ? strcspn(key, ":@/") : 0;
+    return len && strchr(key, '@') ? decode(key, len, room) : NULL;
+}

@@ -1,0 +1,15 @@
+/*
+ * What is known of chunks by those who put files together from them.
+ */
+#ifndef CLIENTS_SENTRY_CHUNKS_H
+#define CLIENTS_SENTRY_CHUNKS_H
+
+#include "server/clients/clients_private.h"
+
+/* Random bytes before a chunk's own in its blob. */
+enum { SENTRY_CHUNK_HEAD = 16 };
+
+/* The largest file that may be put together. */
+uint64_t sentry_file_max(const struct api_call *call);
+
+#endif

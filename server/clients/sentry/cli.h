@@ -1,0 +1,76 @@
+/*
+ * What the files that serve sentry-cli share: its token, its errors, its words for a debug file.
+ *
+ * The client wants "application/json" spelt so, {"detail":"text"} for errors, and keys that it does
+ * not know left out. Any organisation is accepted; a project is named by its name or number.
+ */
+#ifndef CLIENTS_SENTRY_CLI_H
+#define CLIENTS_SENTRY_CLI_H
+
+#include "base/json/write.h"
+#include "server/clients/clients_private.h"
+#include <jansson.h>
+
+/* The token in the value of an Authorization header: "Bearer T", "Basic base64(T:)", and tokens of
+ * an organisation, "sntrys_…", which carry one of ours. NULL: another scheme. "" if it is broken.
+ */
+const char *sentry_cli_credential(const char *header, char room[API_TOKEN_ROOM]);
+/* An api_find_token_fn. */
+const char *sentry_cli_token(const struct http_request *request, char room[API_TOKEN_ROOM]);
+/* An http_write_error_fn: {"detail":"text"}. */
+void sentry_cli_error(const struct fz_error *err, int status, const char *detail_json,
+                      struct fz_buffer *out);
+
+/* The request's body as a JSON object or array, owned by the caller. An empty body is {}. */
+FZ_MUST_CHECK enum fz_code sentry_cli_body(const struct api_call *call, json_t **ret,
+                                           struct fz_error *err);
+/* A text member; NULL if it is absent, null or no text. Borrowed from the object. */
+const char *sentry_cli_text(const json_t *object, const char *key);
+/* A time member (RFC 3339) in Unix milliseconds; 0 without one. */
+int64_t sentry_cli_time(const json_t *object, const char *key);
+
+/* Write one debug file as Sentry's API shows it. */
+struct sentry_dif {
+    const char *id, *sha1; /* "" if not known */
+    const char *name, *arch;
+    const char *type; /* "dbg", "exe", "src", "other" */
+    struct fz_uuid uuid;
+    uint64_t size;
+    int64_t created_ms;
+    bool has_symtab, has_dwarf, has_unwind, has_sources;
+};
+/* Its type for a kind of symbol file of ours. */
+const char *sentry_cli_type(const char *kind);
+void sentry_cli_dif(struct json_write *w, const char *key, const struct sentry_dif *dif);
+/* The same from one entry of an upload's result ("files" of POST /api/v1/symbols). */
+void sentry_cli_dif_take(const json_t *file, struct sentry_dif *ret);
+/* The result of an upload that is done; owned by the caller. */
+FZ_MUST_CHECK enum fz_code sentry_cli_result(const struct store_upload *upload, json_t **ret,
+                                             struct fz_error *err);
+/* `null` where the text or time is not known, as the client's models want some keys. */
+void sentry_cli_put_text(struct json_write *w, const char *key, const char *text);
+void sentry_cli_put_time(struct json_write *w, const char *key, int64_t unix_ms);
+
+/* Handlers, by file; the table is in sentry_routes.c. */
+void sentry_info(void *app, struct http_request *request);
+void sentry_organizations(void *app, struct http_request *request);
+void sentry_projects(void *app, struct http_request *request);
+void sentry_repositories(void *app, struct http_request *request);
+void sentry_chunk_options(void *app, struct http_request *request);
+void sentry_chunks(void *app, struct http_request *request);
+void sentry_assemble(void *app, struct http_request *request);
+void sentry_dsyms_unknown(void *app, struct http_request *request);
+void sentry_dsyms_post(void *app, struct http_request *request);
+void sentry_dsyms(void *app, struct http_request *request);
+void sentry_associate(void *app, struct http_request *request);
+void sentry_reprocessing(void *app, struct http_request *request);
+void sentry_release_create(void *app, struct http_request *request);
+void sentry_releases(void *app, struct http_request *request);
+void sentry_release_change(void *app, struct http_request *request);
+void sentry_release(void *app, struct http_request *request);
+void sentry_release_delete(void *app, struct http_request *request);
+void sentry_release_previous(void *app, struct http_request *request);
+void sentry_deploy(void *app, struct http_request *request);
+void sentry_deploys(void *app, struct http_request *request);
+
+#endif

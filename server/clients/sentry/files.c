@@ -1,0 +1,353 @@
+#include "server/clients/sentry/files.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/attr.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "server/clients/sentry/chunks.h"
+
+enum {
+    COPY_BYTES = 1024 * 1024,
+    JOIN_BYTES = 256 * 1024 * 1024, /* a request, but one file at least */
+    UUID_FILES = 100,               /* of one UUID that are looked at */
+    /* What failed is tried again from then on when it is asked for: a newer program may succeed. */
+    RETRY_MS = 10 * 60 * 1000,
+};
+
+/* ---- what is known -------------------------------------------------------------------------- */
+
+static enum fz_code
+fail_file(struct api_call *call, struct sentry_file *file, const char *detail, struct fz_error *err)
+{
+    file->state = SENTRY_FAILED;
+    file->detail = fz_arena_strdup(call->arena, detail);
+    return file->detail ? FZ_OK : fz_arena_fail(call->arena, err);
+}
+
+/* Whether a file of this UUID and kind is still there: it can be deleted, and sent again. */
+static enum fz_code
+is_there(struct api_call *call, const struct fz_uuid *uuid, const char *kind, bool *ret,
+         struct fz_error *err)
+{
+    struct store_symbol *symbols = NULL;
+    const char *cursor;
+    size_t n = 0;
+    enum fz_code code = store_symbol_list(call->store, call->project_id, uuid, NULL, UUID_FILES,
+                                          call->arena, &symbols, &n, &cursor, err);
+    *ret = false;
+    for (size_t i = 0; !code && i < n && !*ret; i++)
+        *ret = strcmp(symbols[i].kind, kind) == 0;
+    return code;
+}
+
+/* The text of the problem for which no names can be read from a slice; NULL without one. */
+static const char *
+fatal_problem(const json_t *slice)
+{
+    size_t i;
+    json_t *problem;
+    json_array_foreach(json_object_get(slice, "problems"), i, problem)
+    {
+        const char *kind = sentry_cli_text(problem, "kind");
+        if (kind && strcmp(kind, "no_index") == 0)
+            return sentry_cli_text(problem, "text");
+    }
+    return NULL;
+}
+
+/* The slice that the client means: that of its UUID, the first if it named none. */
+static const json_t *
+find_slice(const json_t *slices, const struct fz_uuid *uuid, struct sentry_dif *ret)
+{
+    size_t i;
+    json_t *slice;
+    json_array_foreach(slices, i, slice)
+    {
+        sentry_cli_dif_take(slice, ret);
+        if (fz_uuid_is_nil(uuid) || fz_uuid_equal(uuid, &ret->uuid))
+            return slice;
+    }
+    return NULL;
+}
+
+static enum fz_code
+judge_done(struct api_call *call, struct sentry_file *file, const struct store_upload *upload,
+           struct fz_error *err)
+{
+    json_auto_t *result = NULL;
+    enum fz_code code = sentry_cli_result(upload, &result, err);
+    if (code)
+        return code;
+    const json_t *slices = json_object_get(result, "files");
+    struct sentry_dif dif = {.type = "other"};
+    const json_t *slice = find_slice(slices, &file->uuid, &dif);
+    char text[160], uuid[2][FZ_UUID_DASHED];
+    if (!slice) {
+        fz_uuid_format_dashed(&dif.uuid, uuid[0]);
+        fz_uuid_format_dashed(&file->uuid, uuid[1]);
+        snprintf(text, sizeof(text), "the file's UUID is %s, the client says %s",
+                 json_array_size(slices) ? uuid[0] : "unknown", uuid[1]);
+        return fail_file(call, file, text, err);
+    }
+    bool there = false;
+    const char *kind = sentry_cli_text(slice, "kind");
+    code = is_there(call, &dif.uuid, kind ? kind : "", &there, err);
+    if (code)
+        return code;
+    if (!there)
+        return FZ_OK; /* still UNKNOWN */
+    const char *problem = fatal_problem(slice);
+    if (problem)
+        return fail_file(call, file, problem, err);
+    file->dif = dif;
+    file->dif.id = fz_arena_strdup(call->arena, upload->id);
+    file->dif.name = fz_arena_strdup(call->arena, dif.name ? dif.name : "");
+    file->dif.arch = fz_arena_strdup(call->arena, dif.arch ? dif.arch : "");
+    file->state = SENTRY_OK;
+    return file->dif.id && file->dif.name && file->dif.arch ? FZ_OK
+                                                            : fz_arena_fail(call->arena, err);
+}
+
+/* A time to come is that of a clock that has been set back since. */
+static bool
+is_recent(int64_t created_ms)
+{
+    int64_t age_ms = fz_time_now_ms() - created_ms;
+    return age_ms >= 0 && age_ms < RETRY_MS;
+}
+
+static enum fz_code
+judge_upload(struct api_call *call, struct sentry_file *file, const struct store_assembled *known,
+             struct fz_error *err)
+{
+    struct store_upload upload;
+    enum fz_code code = store_upload_get(call->store, call->project_id, known->upload_id,
+                                         call->arena, &upload, err);
+    if (code)
+        return code;
+    memcpy(file->upload_id, upload.id, sizeof(file->upload_id));
+    if (strcmp(upload.state, "queued") == 0) {
+        file->state = SENTRY_ASSEMBLING;
+    } else if (strcmp(upload.state, "done") == 0) {
+        code = judge_done(call, file, &upload, err);
+    } else if (is_recent(known->created_ms)) {
+        code =
+            fail_file(call, file,
+                      upload.error ? api_stored_error(upload.error) : "it could not be read", err);
+    }
+    return code;
+}
+
+enum fz_code
+sentry_file_look(struct api_call *call, struct sentry_file *file, struct fz_error *err)
+{
+    struct store_assembled known;
+    file->state = SENTRY_UNKNOWN;
+    if (file->has_bad_id)
+        return fail_file(call, file,
+                         "its debug id is no UUID: only files of Apple's platforms are taken", err);
+    enum fz_code code =
+        store_assembled_get(call->store, call->project_id, file->sha1, call->arena, &known, err);
+    if (code == FZ_E_NOT_FOUND)
+        return FZ_OK;
+    if (code)
+        return code;
+    if (known.upload_id[0]) {
+        code = judge_upload(call, file, &known, err);
+    } else {
+        file->state = SENTRY_OK;
+        file->dif = (struct sentry_dif){.id = file->sha1,
+                                        .name = known.name,
+                                        .type = "src",
+                                        .uuid = known.uuid,
+                                        .size = known.size,
+                                        .has_sources = true};
+    }
+    file->dif.sha1 = file->sha1;
+    file->dif.created_ms = known.created_ms;
+    return code;
+}
+
+/* ---- putting together ----------------------------------------------------------------------- */
+
+struct joining {
+    int fd;
+    struct fz_sha1 *hash;
+    uint64_t size;
+    uint8_t *piece; /* COPY_BYTES */
+};
+
+/* Zeros become a hole, which costs no disk. */
+static enum fz_code
+append_bytes(struct joining *to, struct fz_span bytes, struct fz_error *err)
+{
+    bool is_zero = bytes.data[0] == 0 && memcmp(bytes.data, bytes.data + 1, bytes.len - 1) == 0;
+    if (!is_zero)
+        return fz_file_write_fd(to->fd, bytes, err);
+    if (lseek(to->fd, (off_t)bytes.len, SEEK_CUR) < 0)
+        return fz_fail_errno(err, "cannot write a file");
+    return FZ_OK;
+}
+
+/* Append the bytes of one chunk. NOT_FOUND: its blob is gone. */
+static enum fz_code
+append_chunk(struct api_call *call, const struct store_chunk *chunk, struct joining *to,
+             struct fz_error *err)
+{
+    FZ_CLEANUP(fz_closep) int from = -1;
+    uint64_t at = 0;
+    enum fz_code code = blob_get_fd(api_blobs(call->api), chunk->blob_sha256, &from, err);
+    while (!code && at < chunk->size) {
+        uint64_t left = chunk->size - at;
+        ssize_t n = pread(from, to->piece, left < COPY_BYTES ? (size_t)left : COPY_BYTES,
+                          (off_t)(SENTRY_CHUNK_HEAD + at));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return fz_fail(err, FZ_E_INTERNAL, "chunk %s cannot be read", chunk->sha1);
+        struct fz_span bytes = fz_span_make(to->piece, (size_t)n);
+        fz_sha1_update(to->hash, bytes);
+        code = append_bytes(to, bytes, err);
+        at += (uint64_t)n;
+    }
+    to->size += at;
+    return code;
+}
+
+/* Sources are only kept; everything else is read by a worker's child. */
+static const char *
+kind_of(int fd)
+{
+    char head[4];
+    bool is_bundle = pread(fd, head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
+                     memcmp(head, "SYSB", sizeof(head)) == 0;
+    return is_bundle ? "sources" : "symbols";
+}
+
+static enum fz_code
+keep_file(struct api_call *call, struct sentry_file *file, int fd, struct fz_error *err)
+{
+    struct store_assembled made = {.project_id = call->project_id,
+                                   .kind = kind_of(fd),
+                                   .uuid = file->uuid,
+                                   .name = file->name};
+    struct metrics *metrics = api_metrics_of(call->api);
+    memcpy(made.sha1, file->sha1, sizeof(made.sha1));
+    if (strcmp(made.kind, "symbols") == 0) {
+        struct fz_uuid id = fz_uuid_new();
+        fz_uuid_format(&id, made.upload_id);
+    }
+    enum fz_code code = blob_put_fd(api_blobs(call->api), fd, made.blob_sha256, &made.size, err);
+    /* One that is known is known as failed long ago, or its symbols were deleted. */
+    if (!code)
+        code = store_assembled_forget(call->store, call->project_id, file->sha1, err);
+    if (!code)
+        code = store_assembled_insert(call->store, &made, err);
+    if (!code && metrics && made.upload_id[0])
+        metrics->uploads_accepted++;
+    if (code == FZ_E_CONFLICT) /* another request was quicker */
+        return FZ_OK;
+    if (!code) /* others may share a chunk, but not for long */
+        code = store_chunk_find(call->store, http_token_id(call->request), file->chunks,
+                                file->n_chunks, STORE_CHUNK_USED_MS, call->arena, err);
+    return code;
+}
+
+static void
+free_piece(void **piece)
+{
+    free(*piece);
+}
+
+static enum fz_code
+join(struct api_call *call, struct sentry_file *file, struct fz_error *err)
+{
+    FZ_CLEANUP(fz_closep) int fd = -1;
+    FZ_CLEANUP(fz_sha1_destroyp) struct fz_sha1 *hash = NULL;
+    char sha1[FZ_SHA1_TEXT];
+    enum fz_code code = blob_temp(api_blobs(call->api), &fd, err);
+    if (!code)
+        code = fz_sha1_create(&hash, err);
+    FZ_CLEANUP(free_piece) void *piece = malloc(COPY_BYTES);
+    struct joining to = {.fd = fd, .hash = hash, .piece = piece};
+    if (!code && !piece)
+        code = fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    for (size_t i = 0; !code && i < file->n_chunks; i++) {
+        code = append_chunk(call, &file->chunks[i], &to, err);
+        if (code == FZ_E_NOT_FOUND) { /* the row outlived its blob: have the chunk sent again */
+            file->chunks[i].is_there = false;
+            file->state = SENTRY_NOT_FOUND;
+            return store_chunk_drop(call->store, &file->chunks[i], err);
+        }
+    }
+    if (!code && ftruncate(fd, (off_t)to.size) != 0) /* it may end with a hole */
+        code = fz_fail_errno(err, "cannot write a file");
+    if (code)
+        return code;
+    fz_sha1_finish(hash, sha1);
+    if (strcmp(sha1, file->sha1) != 0) {
+        char text[160];
+        snprintf(text, sizeof(text), "the chunks make a file with the SHA-1 %s, not %s", sha1,
+                 file->sha1);
+        return fail_file(call, file, text, err);
+    }
+    code = keep_file(call, file, fd, err);
+    return code ? code : sentry_file_look(call, file, err);
+}
+
+/* Chunks are lent out: for each time it was sent, files may take so many bytes of a chunk. */
+static enum fz_code
+take_and_join(struct api_call *call, struct sentry_file *file, uint64_t size, uint64_t *joined,
+              struct fz_error *err)
+{
+    bool all = false;
+    enum fz_code code =
+        store_chunk_take(call->store, file->chunks, file->n_chunks, &all, call->arena, err);
+    if (code == FZ_E_LIMIT)
+        return fail_file(call, file, err->text, err);
+    if (code)
+        return code;
+    if (!all) {
+        file->state = SENTRY_NOT_FOUND;
+        return FZ_OK;
+    }
+    *joined += size;
+    return join(call, file, err);
+}
+
+enum fz_code
+sentry_file_step(struct api_call *call, struct sentry_file *file, uint64_t *joined,
+                 struct fz_error *err)
+{
+    uint64_t size = 0;
+    enum fz_code code = sentry_file_look(call, file, err);
+    if (code || file->state != SENTRY_UNKNOWN)
+        return code;
+    if (file->n_chunks == 0)
+        return fail_file(call, file, "it is not known, and no chunks of it are named", err);
+    code = store_chunk_find(call->store, http_token_id(call->request), file->chunks, file->n_chunks,
+                            STORE_CHUNK_LIFE_MS, call->arena, err);
+    if (code)
+        return code;
+    for (size_t i = 0; i < file->n_chunks; i++) {
+        if (!file->chunks[i].is_there)
+            file->state = SENTRY_NOT_FOUND;
+        size += file->chunks[i].size;
+    }
+    if (file->state == SENTRY_NOT_FOUND)
+        return FZ_OK;
+    if (size > sentry_file_max(call))
+        return fail_file(call, file, "it is larger than the server takes", err);
+    /* More than is joined in one request is joined in the next ones: the client asks again. */
+    if (*joined > 0 && *joined + size > JOIN_BYTES) {
+        file->state = SENTRY_ASSEMBLING;
+        return FZ_OK;
+    }
+    return take_and_join(call, file, size, joined, err);
+}

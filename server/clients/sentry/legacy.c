@@ -1,0 +1,173 @@
+/*
+ * How sentry-cli and its plugins sent debug files before there were chunks: one zip of them, and
+ * the calls around it. Also what 1.x and early 2.x ask for after an upload in chunks.
+ */
+#include <string.h>
+
+#include "server/clients/sentry/cli.h"
+#include "server/ingest/containers/multipart_form.h"
+#include "storage/store_chunks.h"
+
+enum { CHECKSUMS_MAX = 128, LIST_MAX = 100 };
+
+/* ?checksums=<sha1>&checksums=…: which of them have to be sent. Known are those that came in
+ * chunks; the hashes of what lay in a zip are not kept. */
+static enum fz_code
+unknown(struct api_call *call, struct fz_error *err)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    struct json_write w = json_write_start(&out);
+    const char *name;
+    json_write_open(&w, NULL, '{');
+    json_write_open(&w, "missing", '[');
+    for (size_t i = 0; (name = http_query_name(call->request, i)) != NULL && i < CHECKSUMS_MAX;
+         i++) {
+        struct store_assembled file;
+        const char *sha1 = http_query_value(call->request, i);
+        if (strcmp(name, "checksums") != 0)
+            continue;
+        enum fz_code code =
+            store_assembled_get(call->store, call->project_id, sha1, call->arena, &file, err);
+        if (code == FZ_E_NOT_FOUND)
+            json_write_text(&w, NULL, sha1);
+        else if (code)
+            return code;
+    }
+    json_write_close(&w, ']');
+    json_write_close(&w, '}');
+    return api_answer(call, 200, &out, err);
+}
+
+/* The upload's files as debug files: [] while it is not done. */
+static enum fz_code
+answer_files(struct api_call *call, const struct store_upload *upload, struct fz_error *err)
+{
+    json_auto_t *result = NULL;
+    size_t i;
+    json_t *file;
+    enum fz_code code = sentry_cli_result(upload, &result, err);
+    if (code)
+        return code;
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    struct json_write w = json_write_start(&out);
+    json_write_open(&w, NULL, '[');
+    json_array_foreach(json_object_get(result, "files"), i, file)
+    {
+        struct sentry_dif dif;
+        sentry_cli_dif_take(file, &dif);
+        dif.id = upload->id;
+        sentry_cli_dif(&w, NULL, &dif);
+    }
+    json_write_close(&w, ']');
+    return api_answer(call, 201, &out, err);
+}
+
+static enum fz_code
+check(struct api_call *call, void *user, bool is_late, bool *ret_done, struct fz_error *err)
+{
+    struct store_upload upload;
+    enum fz_code code =
+        store_upload_get(call->store, call->project_id, user, call->arena, &upload, err);
+    if (code || (strcmp(upload.state, "queued") == 0 && !is_late))
+        return code;
+    if (strcmp(upload.state, "failed") == 0)
+        return fz_fail(err, FZ_E_MALFORMED, "%s",
+                       upload.error ? api_stored_error(upload.error) : "it failed");
+    code = answer_files(call, &upload, err);
+    *ret_done = !code;
+    return code;
+}
+
+static enum fz_code
+upload_zip(struct api_call *call, struct fz_error *err)
+{
+    const char *type = http_header(call->request, "Content-Type");
+    char boundary[INGEST_BOUNDARY_TEXT];
+    struct ingest_part *parts = NULL;
+    size_t n = 0, i = 0;
+    uint64_t size = 0;
+    struct store_upload upload;
+    int body = http_body_fd(call->request, &size);
+    enum fz_code code = ingest_form_boundary(type ? type : "", boundary, err);
+    if (!code)
+        code = ingest_form_parse_fd(body, boundary, call->arena, &parts, &n, err);
+    while (!code && i < n && (strcmp(parts[i].name, "file") != 0 || parts[i].len == 0))
+        i++;
+    if (!code && i == n)
+        code = fz_fail(err, FZ_E_MALFORMED, "the form holds no part 'file', or an empty one");
+    if (!code) /* the client's file name is a random UUID */
+        code = api_upload_add(call, body, parts[i].offset, parts[i].len, "", &upload, err);
+    if (code)
+        return code;
+    char *id = strdup(upload.id);
+    if (!id)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    http_drop_body(call->request);
+    return api_wait(call, check, id, -1, err);
+}
+
+static enum fz_code
+list(struct api_call *call, struct fz_error *err)
+{
+    struct store_symbol *symbols = NULL;
+    const char *cursor;
+    size_t n = 0;
+    enum fz_code code = store_symbol_list(call->store, call->project_id, NULL, NULL, LIST_MAX,
+                                          call->arena, &symbols, &n, &cursor, err);
+    if (code)
+        return code;
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    struct json_write w = json_write_start(&out);
+    json_write_open(&w, NULL, '[');
+    for (size_t i = 0; i < n; i++) {
+        const struct store_symbol *s = &symbols[i];
+        const struct sentry_dif dif = {
+            .id = s->file_sha256,
+            .sha1 = "",
+            .name = s->name,
+            .arch = s->arch && *s->arch ? s->arch : NULL,
+            .type = sentry_cli_type(s->kind),
+            .uuid = s->uuid,
+            .size = s->size,
+            .created_ms = s->uploaded_ms,
+            .has_dwarf = s->has_dwarf,
+        };
+        sentry_cli_dif(&w, NULL, &dif);
+    }
+    json_write_close(&w, ']');
+    return api_answer(call, 200, &out, err);
+}
+
+void
+sentry_dsyms_unknown(void *app, struct http_request *request)
+{
+    api_run(app, request, unknown);
+}
+
+void
+sentry_dsyms_post(void *app, struct http_request *request)
+{
+    api_run(app, request, upload_zip);
+}
+
+void
+sentry_dsyms(void *app, struct http_request *request)
+{
+    api_run(app, request, list);
+}
+
+/* Reports that wait for a symbol file are done again by themselves, so there is nothing to ask. */
+void
+sentry_reprocessing(void *app, struct http_request *request)
+{
+    (void)app;
+    http_respond_json(request, 200, fz_span_cstr("{}"));
+}
+
+/* Which version of an app a file belongs to is told by its UUID. */
+void
+sentry_associate(void *app, struct http_request *request)
+{
+    (void)app;
+    http_respond_json(request, 200, fz_span_cstr("{\"associatedDsymFiles\":[]}"));
+}

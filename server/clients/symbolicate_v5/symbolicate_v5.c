@@ -1,0 +1,135 @@
+/*
+ * Mozilla's Symbolication API, version 5, as the Firefox Profiler asks it.
+ *
+ *   {"jobs":[{"memoryMap":[["Demo","4C4C445B55553144A12988BEB9D5EB600"]],
+ *             "stacks":[[[0,16456],[0,16428]]]}]}
+ *
+ * A frame is [number of the module or -1, offset from the module's start], and already points into
+ * the call, not behind it. One job may stand without "jobs" around it. The answer has the same
+ * shape, with a name where there is one; what is unknown is left out, since the profiler refuses
+ * null.
+ *
+ * All frames become one report that nothing keeps; when it is done, the request is read once more
+ * and answered from it. Nothing has to be remembered meanwhile.
+ */
+#include "server/clients/symbolicate_v5/symbolicate_v5.h"
+
+#include <string.h>
+
+#include "base/json/write.h"
+#include "server/clients/clients_private.h"
+
+/* A token of the project, or none where the operator opened one project to all. */
+static enum fz_code
+find_project(struct api_call *call, int *ret_status, struct fz_error *err)
+{
+    const char *token = api_bearer(call->request);
+    if (!token)
+        token = http_header(call->request, "X-Framezero-Key");
+    const char *open_to_all = api_open_symbols_project(call->api);
+    struct api_grant grant;
+    struct store_project project;
+    enum fz_code code;
+    if (token || !open_to_all) {
+        code = api_authorize_token(call->api, call->request, token, STORE_SCOPE_READ, &grant,
+                                   ret_status, err);
+        if (!code)
+            call->project_id = grant.project_id;
+        return code;
+    }
+    code = store_project_find(call->store, open_to_all, call->arena, &project, err);
+    if (code)
+        return fz_wrap(err, "symbolicate-v5-project");
+    call->project_id = project.id;
+    grant = (struct api_grant){.project_id = project.id}; /* all without a token are one sender */
+    return api_admit(call->api, call->request, &grant, API_TAKES_PASSING, ret_status, err);
+}
+
+static enum fz_code
+read_request(struct api_call *call, struct v5_batch *ret, struct fz_error *err)
+{
+    return clients_v5_read(http_body(call->request), api_limits(call->api), call->arena, ret, err);
+}
+
+static enum fz_code
+answer(struct api_call *call, const struct v5_batch *batch, struct fz_span report,
+       struct fz_error *err)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
+    enum fz_code code = clients_v5_answer(batch, report, call->arena, &text, err);
+    return code ? code : api_answer(call, 200, &text, err);
+}
+
+static enum fz_code
+finish(struct api_call *call, struct fz_span report, struct fz_error *err)
+{
+    FZ_CLEANUP(clients_v5_end) struct v5_batch batch = {0};
+    enum fz_code code = read_request(call, &batch, err);
+    return code ? code : answer(call, &batch, report, err);
+}
+
+static enum fz_code
+ask(struct api_call *call, const struct v5_batch *batch, struct fz_error *err)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer report = fz_buffer_make(0);
+    clients_v5_report(batch, api_limits(call->api), &report);
+    const char *copy = report.failed ? NULL : fz_arena_text(call->arena, fz_buffer_span(&report));
+    if (!copy)
+        return fz_arena_fail(call->arena, err);
+    return api_symbolicate_body(call, fz_span_make(copy, report.len), finish, err);
+}
+
+static enum fz_code
+work(struct api_call *call, struct fz_error *err)
+{
+    FZ_CLEANUP(clients_v5_end) struct v5_batch batch = {0};
+    int status = 0;
+    enum fz_code code = find_project(call, &status, err);
+    if (code && status) {
+        http_respond_error_status(call->request, status, err, NULL);
+        return FZ_OK;
+    }
+    if (!code)
+        code = read_request(call, &batch, err);
+    if (!code && batch.n_frames == 0)
+        return answer(call, &batch, (struct fz_span){NULL, 0}, err);
+    return code ? code : ask(call, &batch, err);
+}
+
+static void
+handle(void *app, struct http_request *request)
+{
+    api_run(app, request, work);
+}
+
+/* `error` is what the profiler shows. */
+static void
+write_error(const struct fz_error *err, int status, const char *detail_json, struct fz_buffer *out)
+{
+    struct json_write w = json_write_start(out);
+    (void)status;
+    json_write_open(&w, NULL, '{');
+    json_write_text(&w, "error", err->text);
+    json_write_text(&w, "code", fz_code_name(err->code));
+    json_write_raw(&w, "detail", detail_json);
+    json_write_close(&w, '}');
+}
+
+static const struct api_route rows[] = {
+    {.method = "POST",
+     .pattern = "/symbolicate/v5",
+     .body = API_BODY_REPORT,
+     .takes = API_TAKES_PASSING,
+     .name = "symbolicate_v5",
+     .handle = handle,
+     .flags = HTTP_ROUTE_CORS | HTTP_ROUTE_LOOSE,
+     .write_error = write_error},
+    {.method = "OPTIONS",
+     .pattern = "/symbolicate/v5",
+     .body = API_BODY_NONE,
+     .name = "symbolicate_v5_options",
+     .handle = api_cors_options,
+     .flags = HTTP_ROUTE_CORS | HTTP_ROUTE_LOOSE},
+};
+
+const struct api_routes clients_symbolicate_v5 = {rows, FZ_ARRAY_LEN(rows)};

@@ -1,0 +1,262 @@
+/*
+ * Symbol uploaders of other products: each posts one form with a file, which may be a zip, a Mach-O
+ * or what else POST /api/v1/symbols takes. They differ in where the token stands (it is one of ours
+ * with the scope upload), how the file's part is named, and which answer they take for success.
+ *
+ * Two of them put the token in the form. Nobody knows then who is sending until all of it was taken
+ * in, so the body may have late_token_bytes at most, unless the URL carries ?key=TOKEN too.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "server/clients/clients_private.h"
+#include "server/ingest/containers/multipart_form.h"
+
+struct uploader {
+    const char *header, *query, *field; /* where the token stands; NULL: not there */
+    const char *file;                   /* the file's part */
+    int status;                         /* the answer that means success */
+    const char *type, *body;
+};
+
+static const char json[] = "application/json", text[] = "text/plain";
+
+enum { DATADOG, BUGSNAG, COUNTLY, BUGFENDER, NEW_RELIC, INSTABUG, RAYGUN, SPLUNK, UPLOADERS };
+
+/* In the order of the routes at the end of the file. */
+static const struct uploader uploaders[UPLOADERS] = {
+    [DATADOG] = {"DD-API-KEY", NULL, NULL, "symbols_archive", 202, json, "{}"},
+    [BUGSNAG] = {NULL, "key", "apiKey", "dsym", 200, text, "OK"},
+    /* Compared byte by byte: no line break behind it. */
+    [COUNTLY] = {NULL, "app_key", NULL, "symbols", 200, json, "{\"result\":\"Success\"}"},
+    [BUGFENDER] = {NULL, NULL, NULL, "file", 200, json, "{}"}, /* Authorization: Bearer */
+    [NEW_RELIC] = {"X-APP-LICENSE-KEY", NULL, NULL, "dsym", 201, json, "{}"},
+    [INSTABUG] = {NULL, "key", "application_token", "symbols_file", 200, json, "{}"},
+    [RAYGUN] = {NULL, "authToken", NULL, "DsymFile", 200, json, "{}"},
+    [SPLUNK] = {"X-Splunk-Mint-Auth-Token", NULL, NULL, "file", 200, json, "{}"},
+};
+
+static const struct api_route rows[UPLOADERS];
+
+static const struct uploader *
+uploader_of(const struct http_request *request)
+{
+    const struct api_route *route = http_route_user(request);
+    return &uploaders[route - rows];
+}
+
+static const char *
+find_token(const struct http_request *request, char room[API_TOKEN_ROOM])
+{
+    const struct uploader *uploader = uploader_of(request);
+    const char *token = uploader->header ? http_header(request, uploader->header) : NULL;
+    (void)room;
+    while (token && *token == ' ')
+        token++;
+    if (!token && uploader->query)
+        token = http_query(request, uploader->query);
+    return token && *token ? token : NULL;
+}
+
+/* ---- the form ------------------------------------------------------------------------------- */
+
+static const struct ingest_part *
+find_part(const struct ingest_part *parts, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(parts[i].name, name) == 0)
+            return &parts[i];
+    return NULL;
+}
+
+/* The file: the part of that name, or else the first that has a file's name. */
+static const struct ingest_part *
+find_file(const struct ingest_part *parts, size_t n, const char *name)
+{
+    const struct ingest_part *found = find_part(parts, n, name);
+    for (size_t i = 0; !found && i < n; i++)
+        if (parts[i].filename && strcmp(parts[i].name, "event") != 0)
+            found = &parts[i];
+    return found;
+}
+
+/* Let in a request whose token stands in its form. *ret_status: what to answer if not. */
+static enum fz_code
+authorize_late(struct api_call *call, const struct uploader *uploader, int body,
+               const struct ingest_part *parts, size_t n, int *ret_status, struct fz_error *err)
+{
+    const struct ingest_part *part = uploader->field ? find_part(parts, n, uploader->field) : NULL;
+    char token[API_TOKEN_ROOM] = "";
+    if (part && part->len < sizeof(token)) {
+        ssize_t len = pread(body, token, (size_t)part->len, (off_t)part->offset);
+        token[len > 0 ? len : 0] = '\0';
+    }
+    struct api_grant grant;
+    enum fz_code code = api_authorize_token(call->api, call->request, token, STORE_SCOPE_UPLOAD,
+                                            &grant, ret_status, err);
+    if (!code)
+        call->project_id = grant.project_id;
+    return code;
+}
+
+/* ---- the answer ----------------------------------------------------------------------------- */
+
+/* Some send a file up to five times more unless they are told that it was a bad request. */
+static enum fz_code
+refuse(const struct store_upload *upload, struct fz_error *err)
+{
+    enum fz_code code = upload->error_code > FZ_OK && upload->error_code <= FZ_E_INTERNAL
+                            ? (enum fz_code)upload->error_code
+                            : FZ_E_INTERNAL;
+    if (code == FZ_E_UNSUPPORTED)
+        code = FZ_E_MALFORMED;
+    return fz_fail(err, code, "%s",
+                   upload->error ? api_stored_error(upload->error) : "the upload failed");
+}
+
+static enum fz_code
+check(struct api_call *call, void *user, bool is_late, bool *ret_done, struct fz_error *err)
+{
+    const struct uploader *uploader = uploader_of(call->request);
+    struct store_upload upload;
+    enum fz_code code =
+        store_upload_get(call->store, call->project_id, user, call->arena, &upload, err);
+    if (code || (strcmp(upload.state, "queued") == 0 && !is_late))
+        return code;
+    if (strcmp(upload.state, "failed") == 0)
+        return refuse(&upload, err);
+    http_respond(call->request, uploader->status, uploader->type, fz_span_cstr(uploader->body));
+    *ret_done = true;
+    return FZ_OK;
+}
+
+static enum fz_code
+upload_part(struct api_call *call, int body, const struct ingest_part *file, struct fz_error *err)
+{
+    struct store_upload upload;
+    if (!file || file->len == 0)
+        return fz_fail(err, FZ_E_MALFORMED, "the form holds no file '%s', or an empty one",
+                       uploader_of(call->request)->file);
+    enum fz_code code =
+        api_upload_add(call, body, file->offset, file->len, file->filename, &upload, err);
+    if (code)
+        return code;
+    char *id = strdup(upload.id);
+    if (!id)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    http_drop_body(call->request);
+    return api_wait(call, check, id, -1, err);
+}
+
+static enum fz_code
+take_form(struct api_call *call, struct fz_error *err)
+{
+    const struct uploader *uploader = uploader_of(call->request);
+    const char *type = http_header(call->request, "Content-Type");
+    char boundary[INGEST_BOUNDARY_TEXT];
+    struct ingest_part *parts = NULL;
+    size_t n = 0;
+    uint64_t size = 0;
+    int status = 0, body = http_body_fd(call->request, &size);
+    enum fz_code code = ingest_form_boundary(type ? type : "", boundary, err);
+    if (!code && size == 0)
+        code = fz_fail(err, FZ_E_MALFORMED, "the body is empty");
+    if (!code)
+        code = ingest_form_parse_fd(body, boundary, call->arena, &parts, &n, err);
+    /* Who sends no form, or a broken one, and no token either, learns only the latter. */
+    if (http_token_id(call->request) == 0) {
+        code = authorize_late(call, uploader, body, parts, code ? 0 : n, &status, err);
+        if (code) {
+            http_respond_error_status(call->request, status, err, NULL);
+            return FZ_OK;
+        }
+    }
+    return code ? code : upload_part(call, body, find_file(parts, n, uploader->file), err);
+}
+
+static void
+post_form(void *app, struct http_request *request)
+{
+    api_run(app, request, take_form);
+}
+
+/* ---- routes --------------------------------------------------------------------------------- */
+
+static const struct api_route rows[UPLOADERS] = {
+    {.method = "POST",
+     .pattern = "/api/v2/srcmap",
+     .body = API_BODY_SYMBOLS,
+     .scope = STORE_SCOPE_UPLOAD,
+     .takes = API_TAKES_SYMBOLS,
+     .name = "uploader_datadog",
+     .handle = post_form,
+     .flags = HTTP_ROUTE_LOOSE,
+     .find_token = find_token},
+    {.method = "POST",
+     .pattern = "/dsym",
+     .body = API_BODY_SYMBOLS,
+     .scope = STORE_SCOPE_UPLOAD,
+     .takes = API_TAKES_SYMBOLS,
+     .name = "uploader_bugsnag",
+     .handle = post_form,
+     .flags = HTTP_ROUTE_LOOSE,
+     .find_token = find_token,
+     .token_may_come_late = true},
+    {.method = "POST",
+     .pattern = "/i/crash_symbols/upload_symbol",
+     .body = API_BODY_SYMBOLS,
+     .scope = STORE_SCOPE_UPLOAD,
+     .takes = API_TAKES_SYMBOLS,
+     .name = "uploader_countly",
+     .handle = post_form,
+     .flags = HTTP_ROUTE_LOOSE,
+     .find_token = find_token},
+    {.method = "POST",
+     .pattern = "/api/upload-symbols",
+     .body = API_BODY_SYMBOLS,
+     .scope = STORE_SCOPE_UPLOAD,
+     .takes = API_TAKES_SYMBOLS,
+     .name = "uploader_bugfender",
+     .handle = post_form,
+     .flags = HTTP_ROUTE_LOOSE,
+     .find_token = find_token},
+    {.method = "POST",
+     .pattern = "/symbol",
+     .body = API_BODY_SYMBOLS,
+     .scope = STORE_SCOPE_UPLOAD,
+     .takes = API_TAKES_SYMBOLS,
+     .name = "uploader_new_relic",
+     .handle = post_form,
+     .flags = HTTP_ROUTE_LOOSE,
+     .find_token = find_token},
+    {.method = "POST",
+     .pattern = "/api/sdk/v3/symbols_files",
+     .body = API_BODY_SYMBOLS,
+     .scope = STORE_SCOPE_UPLOAD,
+     .takes = API_TAKES_SYMBOLS,
+     .name = "uploader_instabug",
+     .handle = post_form,
+     .flags = HTTP_ROUTE_LOOSE,
+     .find_token = find_token,
+     .token_may_come_late = true},
+    {.method = "POST",
+     .pattern = "/dashboard/{app}/settings/symbols",
+     .body = API_BODY_SYMBOLS,
+     .scope = STORE_SCOPE_UPLOAD,
+     .takes = API_TAKES_SYMBOLS,
+     .name = "uploader_raygun",
+     .handle = post_form,
+     .flags = HTTP_ROUTE_LOOSE,
+     .find_token = find_token},
+    {.method = "POST",
+     .pattern = "/api/v1/dsyms/upload",
+     .body = API_BODY_SYMBOLS,
+     .scope = STORE_SCOPE_UPLOAD,
+     .takes = API_TAKES_SYMBOLS,
+     .name = "uploader_splunk",
+     .handle = post_form,
+     .flags = HTTP_ROUTE_LOOSE,
+     .find_token = find_token},
+};
+const struct api_routes clients_uploaders = {rows, FZ_ARRAY_LEN(rows)};

@@ -1,0 +1,71 @@
+/*
+ * Configuration of the commands that touch the database or the server: defaults, then the file
+ * (--config or FRAMEZERO_CONFIG), then FRAMEZERO_* variables, then flags; later ones win.
+ *
+ * The file is lines of `key = value` with # comments; a value may be in "quotes". A key is the
+ * flag's name without dashes ("public-url" and "public_url" are the same); limits are `limit.NAME`.
+ *
+ * A new setting is a field of struct config and a row of config_settings[].
+ */
+#ifndef CONFIG_H
+#define CONFIG_H
+
+#include "base/error.h"
+#include "server/config/options.h"
+#include "server/process/limits.h"
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The variable through which `serve` hands its metrics block (server/process/metrics.h) to the workers it
+ * starts: the number of an inherited descriptor. */
+extern const char config_metrics_variable[]; /* "FRAMEZERO_METRICS_FD" */
+
+struct config {
+    char listen[256];
+    char data_dir[PATH_MAX];
+    char database[PATH_MAX]; /* URL; made from data_dir unless set */
+    char blobs[PATH_MAX];    /* the same */
+    char public_url[256];    /* how clients reach the server; "" = the address it listens on */
+    int workers;             /* -1 = one per core */
+    bool migrate;            /* false with --no-migrate */
+    bool supervise;          /* false with --no-supervise */
+    char log_level[16];
+    char symbolicate_v5_project[256]; /* whose symbols /symbolicate/v5 gives without a token; "" */
+    unsigned upload_wait_s; /* how long POST /symbols waits for its job before it answers 202; 600
+                             */
+    char learned_names[16]; /* "off", "project", "shared" */
+    char trusted_proxies[2048]; /* as http_proxies_parse(); "" = none */
+    char cors_origins[2048]; /* whose pages may use the API, as http_origins_fault(); "" = none */
+    struct limits limits;
+};
+
+/* Which commands have a setting: option_spec.roles and command_spec.role. */
+enum {
+    CONFIG_SERVE = 1,
+    CONFIG_WORKER = 2,
+    CONFIG_STORE = 4, /* migrate, project, token: they open the database */
+    CONFIG_UPLOAD = 8,
+    CONFIG_ALL = 15,
+};
+
+/* Every setting; ends as tables of options do. */
+extern const struct option_spec config_settings[];
+
+/*
+ * Read the settings of one command from everywhere; its own options in argv are skipped. Unknown
+ * FRAMEZERO_* variables are reported on standard error. MALFORMED names the option, the variable,
+ * or the file and line. NOT_FOUND: the file of --config.
+ *
+ * With `is_child` unknown variables are not reported: the process that started this one has done so.
+ */
+FZ_MUST_CHECK enum fz_code config_load(const struct command_spec *command, int argc, char **argv,
+                                       bool is_child, struct config *ret, struct fz_error *err);
+
+/* The level that log_level names, set for this process. */
+void config_set_log_level(const struct config *config);
+
+/* A URL without its password, for logs and messages. */
+void config_hide_password(const char *url, char *ret, size_t size);
+
+#endif

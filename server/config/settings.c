@@ -1,0 +1,370 @@
+#include "server/config/settings.h"
+
+#include <ctype.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/address.h"
+#include "base/text.h"
+#include "server/config/suggest.h"
+#include "server/http/client.h"
+#include "server/http/origins.h"
+
+enum { NAME_MAX_LEN = 64, WORKERS_MAX = 256, WAIT_MAX_S = 3600 };
+
+/* ---- values ------------------------------------------------------------------------------ */
+
+static enum fz_code
+set_text(const struct option_spec *option, void *field, const char *value, const char *where,
+         struct fz_error *err)
+{
+    if (strlen(value) >= option->size)
+        return fz_fail(err, FZ_E_MALFORMED, "%s: longer than %zu bytes", where, option->size - 1);
+    if (*value == '\0')
+        return fz_fail(err, FZ_E_MALFORMED, "%s: the value is empty", where);
+    memcpy(field, value, strlen(value) + 1);
+    return FZ_OK;
+}
+
+/* One of the words that completions offer. */
+static enum fz_code
+set_word(const struct option_spec *option, void *field, const char *value, const char *where,
+         struct fz_error *err)
+{
+    size_t len = strlen(value);
+    for (const char *word = option->complete; len && word; word = strchr(word, ' ')) {
+        word += *word == ' ';
+        if (strncmp(word, value, len) == 0 && (word[len] == ' ' || word[len] == '\0'))
+            return set_text(option, field, value, where, err);
+    }
+    return fz_fail(err, FZ_E_MALFORMED, "%s: '%.40s' is not one of: %s", where, value,
+                   option->complete);
+}
+
+static enum fz_code
+set_listen(const struct option_spec *option, void *field, const char *value, const char *where,
+           struct fz_error *err)
+{
+    struct fz_address address;
+    enum fz_code code = set_text(option, field, value, where, err);
+    if (!code && fz_address_parse(value, &address, err))
+        code = fz_wrap(err, "%s", where);
+    return code;
+}
+
+/* "" takes back what the file says. */
+static enum fz_code
+set_url(const struct option_spec *option, void *field, const char *value, const char *where,
+        struct fz_error *err)
+{
+    if (*value == '\0') {
+        *(char *)field = '\0';
+        return FZ_OK;
+    }
+    enum fz_code code = set_text(option, field, value, where, err);
+    if (!code && fz_address_check_url(value, err))
+        code = fz_wrap(err, "%s", where);
+    return code;
+}
+
+/* sqlite:PATH or postgresql://...; what follows the scheme is for the library to judge. */
+static enum fz_code
+set_database(const struct option_spec *option, void *field, const char *value, const char *where,
+             struct fz_error *err)
+{
+    bool is_sqlite = fz_text_has_prefix(value, "sqlite:") && value[strlen("sqlite:")];
+    char shown[128];
+    if (is_sqlite || fz_text_has_prefix(value, "postgresql://") ||
+        fz_text_has_prefix(value, "postgres://"))
+        return set_text(option, field, value, where, err);
+    config_hide_password(value, shown, sizeof(shown));
+    return fz_fail(err, FZ_E_MALFORMED,
+                   "%s: '%.80s' is not a database URL; expected sqlite:PATH or "
+                   "postgresql://USER@HOST/DATABASE",
+                   where, shown);
+}
+
+static enum fz_code
+set_blobs(const struct option_spec *option, void *field, const char *value, const char *where,
+          struct fz_error *err)
+{
+    if (fz_text_has_prefix(value, "file:") && value[strlen("file:")])
+        return set_text(option, field, value, where, err);
+    return fz_fail(err, FZ_E_MALFORMED, "%s: '%.80s' is not a place for blobs; expected file:DIR",
+                   where, value);
+}
+
+/* unsigned or int, from min to max. */
+static enum fz_code
+set_number(const struct option_spec *option, void *field, const char *value, const char *where,
+           struct fz_error *err)
+{
+    uint64_t number;
+    enum fz_code code = option_set_count(option, &number, value, where, err);
+    if (!code)
+        *(unsigned *)field = (unsigned)number;
+    return code;
+}
+
+static enum fz_code
+set_bool(const struct option_spec *option FZ_UNUSED, void *field, const char *value,
+         const char *where, struct fz_error *err)
+{
+    static const char *const words[2][4] = {{"no", "false", "0", "off"},
+                                            {"yes", "true", "1", "on"}};
+    for (size_t truth = 0; truth < 2; truth++) {
+        for (size_t i = 0; i < 4; i++) {
+            if (strcmp(value, words[truth][i]) == 0) {
+                *(bool *)field = truth == 1;
+                return FZ_OK;
+            }
+        }
+    }
+    return fz_fail(err, FZ_E_MALFORMED, "%s: '%.40s' is neither yes nor no", where, value);
+}
+
+enum fz_code
+config_set_limit(struct limits *limits, const char *name, const char *value, const char *where,
+                 struct fz_error *err)
+{
+    struct suggest suggest;
+    switch (limits_set(limits, name, value)) {
+    case 0:
+        return FZ_OK;
+    case -1:
+        suggest_start(&suggest, name);
+        for (size_t i = 0; limits_name(i); i++)
+            suggest_try(&suggest, limits_name(i));
+        return fz_fail(err, FZ_E_MALFORMED,
+                       "%s: there is no limit '%.40s'%s%s%s; 'framezero help limits' lists them",
+                       where, name, suggest.best[0] ? "; did you mean " : "", suggest.best,
+                       suggest.best[0] ? "?" : "");
+    default:
+        return fz_fail(err, FZ_E_MALFORMED,
+                       "%s: '%.40s' is not a positive number for the limit %s; the suffixes K, M "
+                       "and G are allowed",
+                       where, value, name);
+    }
+}
+
+/* NAME=VALUE */
+static enum fz_code
+set_limit(const struct option_spec *option FZ_UNUSED, void *field, const char *value,
+          const char *where, struct fz_error *err)
+{
+    char name[NAME_MAX_LEN];
+    const char *equals = strchr(value, '=');
+    if (!equals || (size_t)(equals - value) >= sizeof(name))
+        return fz_fail(err, FZ_E_MALFORMED, "%s: '%.40s' is not NAME=VALUE", where, value);
+    memcpy(name, value, (size_t)(equals - value));
+    name[equals - value] = '\0';
+    return config_set_limit(field, name, equals + 1, where, err);
+}
+
+/* "" takes back what the file says. */
+static enum fz_code
+set_proxies(const struct option_spec *option, void *field, const char *value, const char *where,
+            struct fz_error *err)
+{
+    struct http_proxies ignored = {.n = 0};
+    if (http_proxies_parse(value, &ignored, err))
+        return fz_wrap(err, "%s", where);
+    if (*value != '\0')
+        return set_text(option, field, value, where, err);
+    *(char *)field = '\0';
+    return FZ_OK;
+}
+
+/* "" takes back what the file says. */
+static enum fz_code
+set_origins(const struct option_spec *option, void *field, const char *value, const char *where,
+            struct fz_error *err)
+{
+    const char *fault = http_origins_fault(value);
+    if (fault)
+        return fz_fail(err, FZ_E_MALFORMED,
+                       "%s: '%.60s' is not an origin; expected https://HOST[:PORT], or * for all",
+                       where, fault);
+    if (*value != '\0')
+        return set_text(option, field, value, where, err);
+    *(char *)field = '\0';
+    return FZ_OK;
+}
+
+/* ---- the settings ------------------------------------------------------------------------ */
+
+#define MEMBER(m) .offset = offsetof(struct config, m), .size = sizeof(((struct config *)0)->m)
+const struct option_spec config_settings[] = {
+    {.name = "config",
+     .argument = "FILE",
+     .complete = "file",
+     .variable = "FRAMEZERO_CONFIG",
+     .fallback = "none",
+     .roles = CONFIG_ALL,
+     .help = "Read settings from FILE: lines of 'key = value'. Variables and options override it."},
+    {.name = "listen",
+     .argument = "ADDRESS:PORT",
+     .set = set_listen,
+     MEMBER(listen),
+     .variable = "FRAMEZERO_LISTEN",
+     .fallback = "127.0.0.1:8480",
+     .roles = CONFIG_SERVE,
+     .help = "Where to serve HTTP: 0.0.0.0:8480, [::1]:8480, or :8480 for all addresses."},
+    {.name = "data",
+     .argument = "DIR",
+     .complete = "dir",
+     .set = set_text,
+     MEMBER(data_dir),
+     .variable = "FRAMEZERO_DATA",
+     .fallback = "./framezero-data",
+     .roles = CONFIG_ALL,
+     .help = "The folder for everything that is kept."},
+    {.name = "database",
+     .argument = "URL",
+     .set = set_database,
+     MEMBER(database),
+     .variable = "FRAMEZERO_DATABASE",
+     .fallback = "sqlite:DATA/framezero.db",
+     .roles = CONFIG_SERVE | CONFIG_WORKER | CONFIG_STORE,
+     .help = "sqlite:PATH or postgresql://USER@HOST/DATABASE."},
+    {.name = "blobs",
+     .argument = "URL",
+     .set = set_blobs,
+     MEMBER(blobs),
+     .variable = "FRAMEZERO_BLOBS",
+     .fallback = "file:DATA/blobs",
+     .roles = CONFIG_SERVE | CONFIG_WORKER,
+     .help = "Where symbol files are kept: file:DIR."},
+    {.name = "workers",
+     .argument = "N",
+     .set = set_number,
+     MEMBER(workers),
+     .max = WORKERS_MAX,
+     .variable = "FRAMEZERO_WORKERS",
+     .fallback = "one per core",
+     .roles = CONFIG_SERVE | CONFIG_WORKER,
+     .help = "Worker processes; 0 with 'serve' leaves the work to other machines."},
+    {.name = "public-url",
+     .argument = "URL",
+     .set = set_url,
+     MEMBER(public_url),
+     .variable = "FRAMEZERO_PUBLIC_URL",
+     .fallback = "the address it listens on",
+     .roles = CONFIG_SERVE,
+     .help = "How clients reach the server; it is written to credentials.json."},
+    {.name = "migrate",
+     .is_negative = true,
+     .set = set_bool,
+     MEMBER(migrate),
+     .variable = "FRAMEZERO_MIGRATE=no",
+     .fallback = "it migrates",
+     .roles = CONFIG_SERVE,
+     .help = "Leave the schema of the database to 'framezero migrate'."},
+    {.name = "supervise",
+     .is_negative = true,
+     .set = set_bool,
+     MEMBER(supervise),
+     .variable = "FRAMEZERO_SUPERVISE=no",
+     .fallback = "it restarts a process that dies",
+     .roles = CONFIG_SERVE | CONFIG_WORKER,
+     .help =
+         "Serve, or run one worker, in the first process, which nothing restarts: for debuggers "
+         "and other supervisors."},
+    {.name = "upload-wait",
+     .argument = "SECONDS",
+     .set = set_number,
+     MEMBER(upload_wait_s),
+     .max = WAIT_MAX_S,
+     .variable = "FRAMEZERO_UPLOAD_WAIT",
+     .fallback = "600",
+     .roles = CONFIG_SERVE,
+     .help = "Seconds after which an upload of symbols is answered with status 202."},
+    {.name = "learned-names",
+     .argument = "WHO",
+     .complete = "off project shared",
+     .set = set_word,
+     MEMBER(learned_names),
+     .variable = "FRAMEZERO_LEARNED_NAMES",
+     .fallback = "project",
+     .roles = CONFIG_SERVE | CONFIG_WORKER,
+     .help = "Who benefits from the names of system functions in a report: off (nobody), project, "
+             "shared (all projects)."},
+    {.name = "symbolicate-v5-project",
+     .argument = "NAME",
+     .set = set_text,
+     MEMBER(symbolicate_v5_project),
+     .variable = "FRAMEZERO_SYMBOLICATE_V5_PROJECT",
+     .fallback = "none",
+     .roles = CONFIG_SERVE,
+     .help = "The project whose symbols the Firefox Profiler gets without a token."},
+    {.name = "log-level",
+     .argument = "LEVEL",
+     .complete = "debug info warn error",
+     .set = set_word,
+     MEMBER(log_level),
+     .variable = "FRAMEZERO_LOG_LEVEL",
+     .fallback = "info",
+     .roles = CONFIG_SERVE | CONFIG_WORKER,
+     .help = "debug, info, warn or error."},
+    {.name = "trusted-proxies",
+     .argument = "LIST",
+     .set = set_proxies,
+     MEMBER(trusted_proxies),
+     .variable = "FRAMEZERO_TRUSTED_PROXIES",
+     .fallback = "none",
+     .roles = CONFIG_SERVE,
+     .help = "Addresses and networks of reverse proxies (10.0.0.0/8,::1), whose X-Forwarded-For "
+             "names the client."},
+    {.name = "cors-origins",
+     .argument = "LIST",
+     .set = set_origins,
+     MEMBER(cors_origins),
+     .variable = "FRAMEZERO_CORS_ORIGINS",
+     .fallback = "none",
+     .roles = CONFIG_SERVE,
+     .help =
+         "Origins whose pages may use the API from a browser (https://dash.example.com, or *)."},
+    {.name = "limit",
+     .argument = "NAME=VALUE",
+     .set = set_limit,
+     MEMBER(limits),
+     .variable = "FRAMEZERO_LIMIT_NAME",
+     .fallback = "see 'framezero help limits'",
+     .roles = CONFIG_SERVE | CONFIG_WORKER,
+     .help = "A limit on what comes from outside; K, M and G are understood. May be repeated."},
+    {.name = NULL},
+};
+#undef MEMBER
+
+/* "public_url" and "PUBLIC_URL" name the setting "public-url". */
+static bool
+same_name(const char *a, const char *b)
+{
+    for (; *a && *b; a++, b++) {
+        char x = *a == '_' ? '-' : (char)tolower((unsigned char)*a);
+        char y = *b == '_' ? '-' : (char)tolower((unsigned char)*b);
+        if (x != y)
+            return false;
+    }
+    return *a == *b;
+}
+
+/* By key or variable; "config" and "limit" have forms of their own there. */
+const struct option_spec *
+config_find_setting(const char *name)
+{
+    for (const struct option_spec *o = config_settings; !option_is_end(o); o++) {
+        if (o->set && o->set != set_limit && same_name(o->name, name))
+            return o;
+    }
+    return NULL;
+}
+
+enum fz_code
+config_set(struct config *config, const struct option_spec *option, const char *value,
+           const char *where, struct fz_error *err)
+{
+    return option->set ? option->set(option, (char *)config + option->offset, value, where, err)
+                       : FZ_OK;
+}

@@ -1,0 +1,495 @@
+/*
+ * Apple's .ips: a JSON header on line 1, then a second JSON value with the report.
+ *
+ *   {"app_name":"Demo","timestamp":"2026-01-01 00:00:00.00 +0000","bug_type":"309",...}
+ *   { "threads":[{"triggered":true,"frames":[{"imageOffset":16488,"imageIndex":0}]}],
+ *     "usedImages":[{"base":4362076160,"uuid":"4c4c445b-...","name":"Demo"}], ... }
+ *
+ * The report may come without its header; behind the header there may be Apple's text instead (bug
+ * type 109 before iOS 15); and before the header there may be a text, as Console copies both.
+ * The bug type says little: what is read is decided by what is there (threads, processByPid,
+ * processes).
+ */
+#include "server/ingest/apple/ips.h"
+
+#include "base/json/scan.h"
+#include "base/json/walk.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "server/ingest/apple/apple.h"
+#include "server/ingest/common/format.h"
+#include "server/ingest/common/mend.h"
+
+/* Of a text before the report: how many lines that could begin it are looked at, and how much of
+ * each. A header is far smaller; of a report that many bytes tell enough. */
+enum { STARTS_MAX = 16, LOOK_BYTES = 64 * 1024, BODY_KEYS = 3 };
+
+enum ips_kind { IPS_NONE, IPS_HEADER, IPS_BODY };
+
+/* Where the parts lie in what came; empty spans for those that are not there. */
+struct ips_parts {
+    struct fz_span header, body, text;
+    const struct ingest_format *text_format; /* the row that takes `text` */
+    size_t n_behind;                         /* bytes behind the body */
+};
+
+static bool
+is_one_of(struct fz_span key, const char *const *names)
+{
+    for (; *names; names++) {
+        if (fz_span_is(key, *names))
+            return true;
+    }
+    return false;
+}
+
+/* What the object at the start of `text` is, by its keys. `text` may end inside it. */
+static enum ips_kind
+kind_of(struct fz_span text)
+{
+    static const char *const header_keys[] = {
+        "timestamp",   "os_version",    "app_name", "name",       "incident_id", "bundleID",
+        "app_version", "build_version", "platform", "slice_uuid", NULL};
+    static const char *const body_keys[] = {
+        "incident",    "captureTime",  "procName",         "procPath",       "procLaunch",
+        "procRole",    "modelCode",    "crashReporterKey", "coalitionName",  "coalitionID",
+        "usedImages",  "vmSummary",    "cpuType",          "legacyInfo",     "faultingThread",
+        "sharedCache", "processByPid", "memoryStatus",     "largestProcess", NULL};
+    size_t n_header = 0, n_body = 0, n_all = 0;
+    bool bug_type = false, threads = false, images = false, cut = true;
+    if (text.len > LOOK_BYTES)
+        text.len = LOOK_BYTES;
+    struct json_walk walk = json_walk_start(text);
+    struct json_member member;
+    while (json_walk_next(&walk, &member)) {
+        bug_type = bug_type || fz_span_is(member.key, "bug_type");
+        threads = threads || fz_span_is(member.key, "threads");
+        images = images || fz_span_is(member.key, "usedImages");
+        n_header += is_one_of(member.key, header_keys);
+        n_body += is_one_of(member.key, body_keys);
+        cut = !member.complete;
+        n_all++;
+    }
+    if ((threads && images) || n_body >= BODY_KEYS)
+        return IPS_BODY;
+    return bug_type && (n_header || n_all == 1) && !cut ? IPS_HEADER : IPS_NONE;
+}
+
+static struct fz_span
+from(struct fz_span body, size_t at)
+{
+    struct fz_span rest = {NULL, 0};
+    fz_span_sub(body, at, body.len - at, &rest);
+    return rest;
+}
+
+static size_t
+skip_space(struct fz_span body, size_t at)
+{
+    while (at < body.len && (body.data[at] == ' ' || body.data[at] == '\t' ||
+                             body.data[at] == '\r' || body.data[at] == '\n'))
+        at++;
+    return at;
+}
+
+/* Behind the header at `at`; 0 if it does not end. */
+static size_t
+header_end(struct fz_span body, size_t at)
+{
+    struct json_scan_limits scan = {JSON_SCAN_DEPTH_MAX, SIZE_MAX, 0};
+    size_t used;
+    if (json_scan_first(from(body, at), &scan, NULL, NULL, &used, NULL) != FZ_OK)
+        return 0;
+    return at + used;
+}
+
+/* Does the object at `at` begin a report? Alone, or as a header with something behind it;
+ * *ret_is_json: with JSON behind it. */
+static bool
+begins_report(struct fz_span body, size_t at, bool *ret_is_json)
+{
+    enum ips_kind kind = kind_of(from(body, at));
+    *ret_is_json = kind == IPS_BODY;
+    if (kind != IPS_HEADER)
+        return kind == IPS_BODY;
+    size_t end = header_end(body, at);
+    size_t next = end ? skip_space(body, end) : body.len;
+    *ret_is_json = next < body.len && body.data[next] == '{';
+    return true;
+}
+
+/* Where header or body begins; body.len if nowhere. */
+static size_t
+find_start(struct fz_span body)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    size_t at = skip_space(body, body.len >= 3 && memcmp(body.data, mark, 3) == 0 ? 3 : 0);
+    bool is_json;
+    if (at == body.len)
+        return body.len;
+    if (body.data[at] == '{')
+        return begins_report(body, at, &is_json) ? at : body.len;
+    /* Behind a text: the first line that begins one with JSON behind it, else a header alone. */
+    size_t header = body.len;
+    for (unsigned n = 0; n < STARTS_MAX && at < body.len; at++) {
+        const uint8_t *line = memchr(body.data + at, '\n', body.len - at);
+        if (!line)
+            break;
+        at = (size_t)(line - body.data);
+        if (at + 1 >= body.len || body.data[at + 1] != '{')
+            continue;
+        n++;
+        if (!begins_report(body, at + 1, &is_json))
+            continue;
+        if (is_json)
+            return at + 1;
+        if (header == body.len)
+            header = at + 1;
+    }
+    return header;
+}
+
+static bool
+ips_detect(struct fz_span head)
+{
+    return head.len > 0 && find_start(head) < head.len;
+}
+
+/* Take the bytes apart. UNSUPPORTED, MALFORMED: there is no report behind the header. */
+static enum fz_code
+open_parts(struct fz_span all, struct ips_parts *ret, struct fz_error *err)
+{
+    struct ips_parts parts = {.text_format = NULL};
+    size_t start = find_start(all), at = start;
+    if (kind_of(from(all, at)) == IPS_HEADER) {
+        at = header_end(all, start);
+        if (at == 0)
+            return fz_fail_at(err, FZ_E_MALFORMED, start, "ips: the header line is broken");
+        fz_span_sub(all, start, at - start, &parts.header);
+        at = skip_space(all, at);
+    }
+    if (at >= all.len)
+        return fz_fail_at(err, FZ_E_MALFORMED, all.len, "ips: a header without a report behind it");
+    struct fz_span rest = from(all, at);
+    if (rest.data[0] == '{') {
+        parts.body = rest;
+        *ret = parts;
+        return FZ_OK;
+    }
+    parts.text = rest;
+    parts.text_format = ingest_format_of(rest);
+    if (!parts.text_format || parts.text_format == &ingest_ips)
+        return fz_fail_at(err, FZ_E_UNSUPPORTED, at,
+                          "ips: the text behind the header is no report in a known format");
+    *ret = parts;
+    return FZ_OK;
+}
+
+/* Of a report without stacks: what it is instead. */
+static enum fz_code
+refuse_body(struct fz_span bug_type, struct fz_error *err)
+{
+    bool is_panic = fz_span_is(bug_type, "\"210\"");
+    int len = bug_type.len < 16 ? (int)bug_type.len : 16;
+    return fz_fail(err, FZ_E_UNSUPPORTED,
+                   "ips: no 'threads', 'processByPid' or 'processes', so no stacks to symbolicate "
+                   "(bug type %.*s%s)",
+                   len ? len : 7, len ? (const char *)bug_type.data : "unknown",
+                   is_panic ? ", a panic of the kernel" : "");
+}
+
+static bool
+starts_with(struct fz_span value, char c)
+{
+    return value.len && value.data[0] == c;
+}
+
+/* Has the body something that is read, and what is its id? One answer for check and parse. */
+static enum fz_code
+look_at_body(const struct ips_parts *parts, char ret_id[FZ_UUID_TEXT], struct fz_error *err)
+{
+    static const char *const id_keys[] = {"incident_id", "incident", NULL};
+    struct fz_span bug_type = {NULL, 0}, id = {NULL, 0};
+    const struct fz_span spans[] = {parts->header, parts->body};
+    bool any = parts->text_format != NULL;
+    for (size_t i = 0; i < FZ_ARRAY_LEN(spans); i++) {
+        struct json_walk walk = json_walk_start(spans[i]);
+        struct json_member member;
+        while (json_walk_next(&walk, &member)) {
+            if (fz_span_is(member.key, "bug_type"))
+                bug_type = member.value;
+            else if (is_one_of(member.key, id_keys))
+                id = member.value;
+            else if (i == 1 &&
+                     (fz_span_is(member.key, "threads") || fz_span_is(member.key, "processes")))
+                any = any || starts_with(member.value, '[');
+            else if (i == 1 && fz_span_is(member.key, "processByPid"))
+                any = any || starts_with(member.value, '{');
+        }
+    }
+    if (!any)
+        return refuse_body(bug_type, err);
+    struct fz_uuid uuid;
+    if (id.len > 2 && fz_uuid_parse(fz_span_make(id.data + 1, id.len - 2), &uuid) &&
+        !fz_uuid_is_nil(&uuid))
+        fz_uuid_format(&uuid, ret_id);
+    return FZ_OK;
+}
+
+/* Make parts->body one sound JSON value: without what stands behind it, and mended where it is
+ * broken (then it lies in `buffer`, and *mended tells). */
+static enum fz_code
+open_body(struct fz_span all, const struct limits *limits, struct fz_buffer *buffer,
+          struct ips_parts *parts, struct ingest_mended *mended, struct fz_error *err)
+{
+    struct json_scan_limits scan = {limits->json_depth, SIZE_MAX, 0};
+    struct fz_error fault;
+    size_t used;
+    enum fz_code code = json_scan_first(parts->body, &scan, NULL, NULL, &used, &fault);
+    if (code == FZ_OK) {
+        size_t rest = skip_space(parts->body, used);
+        parts->n_behind = parts->body.len - rest;
+        fz_span_sub(parts->body, 0, used, &parts->body);
+        return FZ_OK;
+    }
+    uint64_t start = (uint64_t)(parts->body.data - all.data);
+    if (code == FZ_E_MALFORMED)
+        code = ingest_mend(parts->body, limits, buffer, mended, &fault);
+    if (code != FZ_OK) {
+        fault.offset += fault.offset >= 0 ? (int64_t)start : 0;
+        if (err)
+            *err = fault;
+        return fz_wrap(err, "ips: the report from byte %llu on", (unsigned long long)start);
+    }
+    mended->fault.offset += (int64_t)start;
+    parts->body = fz_buffer_span(buffer);
+    return FZ_OK;
+}
+
+/* One way to the parts for check and parse. */
+static enum fz_code
+open_all(struct fz_span all, const struct limits *limits, struct fz_buffer *buffer,
+         struct ips_parts *ret, struct ingest_mended *mended, char ret_id[FZ_UUID_TEXT],
+         struct fz_error *err)
+{
+    enum fz_code code = open_parts(all, ret, err);
+    if (code == FZ_OK && ret->body.len)
+        code = open_body(all, limits, buffer, ret, mended, err);
+    if (code != FZ_OK)
+        return code;
+    code = look_at_body(ret, ret_id, err);
+    /* The fault says more than what is missing because of it. */
+    if (code != FZ_OK && mended->cut)
+        return fz_fail_at(err, FZ_E_MALFORMED, (uint64_t)mended->fault.offset, "ips: %s",
+                          mended->fault.text);
+    return code;
+}
+
+static enum fz_code
+ips_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
+          struct fz_error *err)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
+    struct ingest_mended mended = {0};
+    struct ips_parts parts;
+    enum fz_code code = open_all(body, limits, &buffer, &parts, &mended, ret_id, err);
+    char text_id[FZ_UUID_TEXT] = "";
+    if (code == FZ_OK && parts.text_format)
+        code = parts.text_format->check(parts.text, limits, text_id, err);
+    if (code == FZ_OK && !*ret_id)
+        memcpy(ret_id, text_id, sizeof(text_id));
+    return code;
+}
+
+static void
+note_body(struct ingest_take *t, const struct ips_parts *parts, const struct ingest_mended *mended)
+{
+    if (parts->n_behind)
+        report_note(t->report, t->arena, "%zu bytes behind the report are not read",
+                    parts->n_behind);
+    if (mended->n_commas)
+        report_note(t->report, t->arena, "not valid JSON: %zu commas stand before a bracket",
+                    mended->n_commas);
+    if (mended->cut)
+        report_note(t->report, t->arena, "not valid JSON (%s); what stands before is kept",
+                    mended->fault.text);
+}
+
+/* What only the header says, or says better than nothing. */
+static void
+take_header(struct ingest_take *t, const json_t *header)
+{
+    /* The time is kept as well: only its text has the zone. */
+    static const char *const known[] = {"app_name", "app_version", "build_version",
+                                        "bundleID", "incident_id", NULL};
+    struct report *r = t->report;
+    const char *name = ingest_take_text(t, header, "header", "app_name");
+    if (!name)
+        name = ingest_take_text(t, header, "header", "name");
+    r->id = r->id ? r->id : ingest_take_text(t, header, "header", "incident_id");
+    r->app_name = name ? name : r->app_name; /* the process may be an extension of the app */
+    if (!r->app_id)
+        r->app_id = ingest_take_text(t, header, "header", "bundleID");
+    if (!r->app_version)
+        r->app_version = ingest_take_text(t, header, "header", "app_version");
+    if (!r->app_build)
+        r->app_build = ingest_take_text(t, header, "header", "build_version");
+    if (r->timestamp_ms == 0)
+        r->timestamp_ms = ingest_take_time(t, header, "header", "timestamp");
+    ingest_apple_os(t, ingest_take_text(t, header, "header", "os_version"));
+    ingest_take_extra(t, "header", header, known);
+}
+
+static void
+take_process(struct ingest_take *t, const json_t *body)
+{
+    struct report_process *process = &t->report->process;
+    process->name = ingest_take_text(t, body, "", "procName");
+    process->path = ingest_take_text(t, body, "", "procPath");
+    process->parent = ingest_take_text(t, body, "", "parentProc");
+    process->launched_ms = ingest_take_time(t, body, "", "procLaunch");
+    ingest_take_i64(t, body, "", "pid", &process->pid);
+    ingest_take_i64(t, body, "", "parentPid", &process->parent_pid);
+}
+
+/* Some members have another name in stackshots and jetsam events: product, build, date. */
+static void
+take_origin(struct ingest_take *t, const json_t *body)
+{
+    struct report *r = t->report;
+    const json_t *bundle = ingest_take_json(t, body, "", "bundleInfo", JSON_OBJECT);
+    const json_t *os = ingest_take_json(t, body, "", "osVersion", JSON_OBJECT);
+    take_process(t, body);
+    r->id = ingest_take_text(t, body, "", "incident");
+    r->timestamp_ms = ingest_take_time(t, body, "", "captureTime");
+    if (r->timestamp_ms == 0)
+        r->timestamp_ms = ingest_take_time(t, body, "", "date");
+    r->app_name = r->process.name;
+    r->app_id = ingest_take_text(t, bundle, "bundleInfo", "CFBundleIdentifier");
+    r->app_version = ingest_take_text(t, bundle, "bundleInfo", "CFBundleShortVersionString");
+    r->app_build = ingest_take_text(t, bundle, "bundleInfo", "CFBundleVersion");
+    r->device_model = ingest_take_text(t, body, "", "modelCode");
+    if (!r->device_model)
+        r->device_model = ingest_take_text(t, body, "", "product");
+    r->os_build = ingest_take_text(t, os, "osVersion", "build");
+    ingest_apple_os(t, ingest_take_text(t, os, "osVersion", "train"));
+    if (!r->os_name)
+        ingest_apple_os(t, ingest_take_text(t, body, "", "build"));
+}
+
+/* What the body has and the model has no member for. */
+static void
+take_rest(struct ingest_take *t, const json_t *body)
+{
+    static const char *const known[] = {
+        "procName",  "procPath",     "parentProc",  "pid",          "parentPid",
+        "incident",  "modelCode",    "bug_type",    "exception",    "faultingThread",
+        "threads",   "product",      "termination", "usedImages",   "lastExceptionBacktrace",
+        "cpuType",   "version",      "build",       "processByPid", "bundleInfo",
+        "osVersion", "binaryImages", NULL};
+    static const char *const bundle_known[] = {"CFBundleIdentifier", "CFBundleShortVersionString",
+                                               "CFBundleVersion", NULL};
+    static const char *const os_known[] = {"train", "build", NULL};
+    ingest_take_extra(t, NULL, body, known);
+    const json_t *bundle = json_object_get(body, "bundleInfo");
+    if (json_is_object(bundle))
+        ingest_take_extra(t, "bundleInfo", bundle, bundle_known);
+    const json_t *os = json_object_get(body, "osVersion");
+    if (json_is_object(os))
+        ingest_take_extra(t, "osVersion", os, os_known);
+}
+
+/* The processor of the app's own image; else that of the process. */
+static void
+settle_arch(struct report *r, const json_t *body)
+{
+    for (size_t i = 0; i < r->n_images && !r->arch; i++) {
+        const struct report_image *image = &r->images[i];
+        if (image->arch && image->name && r->process.name &&
+            strcmp(image->name, r->process.name) == 0)
+            r->arch = image->arch;
+    }
+    if (!r->arch)
+        r->arch = ingest_apple_arch(json_string_value(json_object_get(body, "cpuType")));
+    if (!r->arch && r->n_images)
+        r->arch = r->images[0].arch;
+}
+
+static const char *
+kind_of_body(const json_t *header, const json_t *body)
+{
+    const char *type = json_string_value(json_object_get(header, "bug_type"));
+    if (!type)
+        type = json_string_value(json_object_get(body, "bug_type"));
+    /* ExcUserFault: the process lived on. */
+    if (json_is_true(json_object_get(body, "isNonFatal")) ||
+        json_integer_value(json_object_get(body, "isNonFatal")) ||
+        (type && strcmp(type, "385") == 0))
+        return "error";
+    return NULL;
+}
+
+static void
+take_body(struct ingest_take *t, const json_t *header, const json_t *body)
+{
+    struct report *r = t->report;
+    struct ips_images images;
+    take_origin(t, body);
+    if (header)
+        take_header(t, header);
+    if (json_is_array(json_object_get(body, "threads"))) {
+        r->kind = kind_of_body(header, body);
+        ips_take_crash(t, body);
+        ips_take_images(t, body, &images);
+        settle_arch(r, body);
+        ips_take_threads(t, body, &images);
+        ingest_settle_crashed(r);
+    } else if (json_is_object(json_object_get(body, "processByPid"))) {
+        ips_take_stackshot(t, body);
+    } else {
+        ips_take_jetsam(t, body);
+    }
+    take_rest(t, body);
+}
+
+static enum fz_code
+parse_text(const struct ips_parts *parts, const json_t *header, struct ingest_take *t,
+           struct fz_error *err)
+{
+    enum fz_code code = parts->text_format->parse(parts->text, t->limits, t->arena, t->report, err);
+    if (code == FZ_OK && header)
+        take_header(t, header);
+    return code;
+}
+
+static enum fz_code
+ips_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
+          struct report *ret, struct fz_error *err)
+{
+    struct ingest_take t = ingest_take_start(ret, arena, limits);
+    FZ_CLEANUP(ingest_take_decref) json_t *header = NULL;
+    FZ_CLEANUP(ingest_take_decref) json_t *root = NULL;
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
+    struct ingest_mended mended = {0};
+    struct ips_parts parts;
+    char id[FZ_UUID_TEXT];
+    enum fz_code code = open_all(body, limits, &buffer, &parts, &mended, id, err);
+    if (code == FZ_OK && parts.header.len)
+        code = ingest_take_load(&t, parts.header, NULL, &header, err);
+    if (code != FZ_OK)
+        return code;
+    if (parts.text_format) {
+        code = parse_text(&parts, header, &t, err);
+    } else {
+        code = ingest_take_load(&t, parts.body, NULL, &root, err);
+        if (code == FZ_OK) {
+            take_body(&t, header, root);
+            note_body(&t, &parts, &mended);
+        }
+    }
+    if (code != FZ_OK)
+        return code;
+    return t.failed ? fz_arena_fail(arena, err) : FZ_OK;
+}
+
+const struct ingest_format ingest_ips = {"ips", ips_detect, ips_check, ips_parse, NULL};

@@ -1,0 +1,165 @@
+#include "server/ingest/apple/ips.h"
+
+#include <stdio.h>
+
+#include "base/json/scan.h"
+#include "base/text.h"
+#include "server/ingest/apple/apple.h"
+
+enum { CODES_MAX = 8, MESSAGES_MAX = 64 };
+
+/* "rawCodes":[1,16], else "codes":"0x0000000000000001, 0x0000000000000010". */
+static void
+take_codes(struct ingest_take *t, const json_t *exception)
+{
+    struct report_crash *crash = &t->report->crash;
+    uint64_t codes[CODES_MAX];
+    size_t n = 0;
+    const json_t *raw = json_object_get(exception, "rawCodes");
+    for (size_t i = 0; i < json_array_size(raw) && n < CODES_MAX; i++)
+        n += json_scan_u64(json_array_get(raw, i), &codes[n]);
+    const char *text = n ? NULL : json_string_value(json_object_get(exception, "codes"));
+    while (text && *text && n < CODES_MAX) {
+        size_t len = strcspn(text, ", ");
+        n += len && fz_text_u64(fz_span_make(text, len), &codes[n]);
+        text += len + strspn(text + len, ", ");
+    }
+    if (n == 0)
+        return;
+    crash->mach_codes = ingest_take_array(t, n, sizeof(codes[0]));
+    if (!crash->mach_codes)
+        return;
+    memcpy(crash->mach_codes, codes, n * sizeof(codes[0]));
+    crash->n_mach_codes = n;
+    /* The second code of a bad access is its address. */
+    if (n > 1 && crash->mach && strcmp(crash->mach, "EXC_BAD_ACCESS") == 0 && !crash->has_address) {
+        crash->has_address = true;
+        crash->address = codes[1];
+    }
+}
+
+static void
+append_texts(struct fz_buffer *line, const json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *text = json_string_value(json_array_get(list, i));
+        if (text && *text)
+            fz_buffer_printf(line, "%s%s", line->len ? "; " : "", text);
+    }
+}
+
+/* "SPRINGBOARD 0x8badf00d scene-update watchdog transgression: ...", as Apple's text words it. */
+static void
+take_termination(struct ingest_take *t, const json_t *body)
+{
+    const json_t *object = ingest_take_json(t, body, "", "termination", JSON_OBJECT);
+    if (!object)
+        return;
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer line = fz_buffer_make(0);
+    const char *space = json_string_value(json_object_get(object, "namespace"));
+    const char *indicator = json_string_value(json_object_get(object, "indicator"));
+    uint64_t code;
+    if (space)
+        fz_buffer_text(&line, space);
+    if (json_scan_u64(json_object_get(object, "code"), &code))
+        fz_buffer_printf(&line, code > 0xffff ? "%s0x%llx" : "%s%llu", line.len ? " " : "",
+                         (unsigned long long)code);
+    if (indicator && *indicator)
+        fz_buffer_printf(&line, "%s%s", line.len ? " " : "", indicator);
+    append_texts(&line, json_object_get(object, "reasons"));
+    append_texts(&line, json_object_get(object, "details"));
+    for (size_t i = 0; i < line.len; i++) {
+        if (line.data[i] == '\n' || line.data[i] == '\r')
+            line.data[i] = ' ';
+    }
+    if (line.len && !t->failed)
+        t->report->crash.termination = fz_arena_text(t->arena, fz_buffer_span(&line));
+    t->failed = t->failed || line.failed || (line.len && !t->report->crash.termination);
+    /* Whole: on one line its parts cannot be told apart. */
+    ingest_take_extra(t, "termination", object, NULL);
+}
+
+static void
+add_message(struct ingest_take *t, const json_t *value)
+{
+    struct report_crash *crash = &t->report->crash;
+    const char *text = json_string_value(value);
+    if (!text || !*text || t->failed)
+        return;
+    if (crash->n_messages == MESSAGES_MAX) {
+        report_note(t->report, t->arena, "asi: more than %d messages, the rest is in extra",
+                    MESSAGES_MAX);
+        return;
+    }
+    const char *copy = fz_arena_strdup(t->arena, text);
+    if (!copy) {
+        t->failed = true;
+        return;
+    }
+    crash->messages[crash->n_messages++] = copy;
+}
+
+/* {"CoreFoundation":["*** Terminating app due to ..."],"libsystem_c.dylib":["abort() called"]} */
+static void
+take_messages(struct ingest_take *t, const json_t *body)
+{
+    struct report_crash *crash = &t->report->crash;
+    const json_t *asi = ingest_take_json(t, body, "", "asi", JSON_OBJECT);
+    const json_t *exception = json_object_get(body, "exception");
+    const char *image;
+    json_t *list;
+    crash->messages = ingest_take_array(t, MESSAGES_MAX, sizeof(*crash->messages));
+    add_message(t, json_object_get(exception, "message"));
+    json_object_foreach((json_t *)(uintptr_t)asi, image, list)
+    {
+        if (json_is_string(list))
+            add_message(t, list);
+        for (size_t i = 0; i < json_array_size(list); i++)
+            add_message(t, json_array_get(list, i));
+    }
+    for (size_t i = 0; i < crash->n_messages && !t->failed; i++)
+        ingest_apple_uncaught(t, crash->messages[i]);
+    /* "abort() called" is what every abort() leaves; anything else is the process's own word. */
+    for (size_t i = 0; i < crash->n_messages && !crash->reason && !crash->exception; i++) {
+        if (strcmp(crash->messages[i], "abort() called") != 0)
+            crash->reason = crash->messages[i];
+    }
+}
+
+/* {"name":"NSRangeException","composed_message":"...","class":"NSException","type":"objc-exception"}:
+ * what systems since iOS 16 say of an exception in place of a message. */
+static void
+take_thrown(struct ingest_take *t, const json_t *body)
+{
+    static const char key[] = "exceptionReason";
+    struct report_crash *crash = &t->report->crash;
+    const json_t *thrown = ingest_take_json(t, body, "", key, JSON_OBJECT);
+    const char *name = ingest_take_text(t, thrown, key, "name");
+    const char *message = ingest_take_text(t, thrown, key, "composed_message");
+    if (!name)
+        name = ingest_take_text(t, thrown, key, "class");
+    if (name && !crash->exception)
+        crash->exception = name;
+    if (message && *message)
+        crash->reason = message;
+}
+
+void
+ips_take_crash(struct ingest_take *t, const json_t *body)
+{
+    static const char *const known[] = {"type", "signal", "subtype", "codes", "rawCodes", NULL};
+    struct report_crash *crash = &t->report->crash;
+    const json_t *exception = ingest_take_json(t, body, "", "exception", JSON_OBJECT);
+    int64_t number;
+    if (ingest_take_i64(t, body, "", "faultingThread", &number) && number >= 0)
+        crash->thread = number;
+    crash->mach = ingest_take_text(t, exception, "exception", "type");
+    crash->signal = ingest_take_text(t, exception, "exception", "signal");
+    ingest_apple_subtype(t, ingest_take_text(t, exception, "exception", "subtype"));
+    take_codes(t, exception);
+    if (exception)
+        ingest_take_extra(t, "exception", exception, known);
+    take_termination(t, body);
+    take_messages(t, body);
+    take_thrown(t, body);
+}

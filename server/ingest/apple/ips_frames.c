@@ -1,0 +1,200 @@
+#include "server/ingest/apple/ips.h"
+
+#include <ctype.h>
+#include <stdio.h>
+
+#include "base/json/scan.h"
+#include "base/text.h"
+
+/* One element of "frames". */
+struct element {
+    uint64_t offset;
+    int64_t index; /* in usedImages, -1 = not told */
+    bool inlined;
+};
+
+static bool
+read_element(const json_t *value, struct element *ret)
+{
+    struct element element = {.index = -1};
+    uint64_t index;
+    if (!json_scan_u64(json_object_get(value, "imageOffset"), &element.offset))
+        return false;
+    if (json_scan_u64(json_object_get(value, "imageIndex"), &index) && index <= INT32_MAX)
+        element.index = (int64_t)index;
+    element.inlined = json_is_true(json_object_get(value, "inline"));
+    *ret = element;
+    return true;
+}
+
+/* Where the frame lies: the image's base and the offset. A placeholder's offset is the address. */
+static void
+locate(struct ingest_take *t, const struct element *element, const char *where,
+       const struct ips_images *images, struct report_frame *frame)
+{
+    frame->image = -1;
+    frame->addr = element->offset;
+    if (element->index < 0 || (size_t)element->index >= images->n) {
+        report_note(t->report, t->arena,
+                    "%s: not in usedImages, so its address is not known (offset 0x%llx)", where,
+                    (unsigned long long)element->offset);
+        return;
+    }
+    int number = images->numbers[element->index];
+    if (number < 0)
+        return;
+    uint64_t base = t->report->images[number].addr;
+    if (__builtin_add_overflow(base, element->offset, &frame->addr)) {
+        report_note(t->report, t->arena, "%s: its offset leads beyond 2^64", where);
+        frame->addr = element->offset;
+        return;
+    }
+    frame->image = number;
+    frame->has_image_offset = true;
+    frame->image_offset = element->offset;
+}
+
+static void
+take_symbol(struct ingest_take *t, const json_t *value, const char *where,
+            const struct element *element, struct report_frame *frame)
+{
+    struct report_symbol symbol = {.inlined = element->inlined};
+    uint64_t number;
+    symbol.function = ingest_take_text(t, value, where, "symbol");
+    symbol.file = ingest_take_text(t, value, where, "sourceFile");
+    if (ingest_take_u64(t, value, where, "sourceLine", &number) && number <= UINT32_MAX)
+        symbol.line = (uint32_t)number;
+    if (ingest_take_u64(t, value, where, "symbolLocation", &number) && !element->inlined) {
+        symbol.has_offset = true;
+        symbol.offset = number;
+    }
+    size_t before = frame->n_client;
+    ingest_take_client(t, frame, &symbol);
+    if (frame->n_client > before && symbol.has_offset && symbol.offset <= frame->addr) {
+        frame->has_client_start = true;
+        frame->client_start = frame->addr - symbol.offset;
+    }
+}
+
+/* Does an inlined call belong to the frame that the next element tells of? */
+static bool
+joins_next(const json_t *list, size_t i, const struct element *element)
+{
+    struct element next;
+    return element->inlined && read_element(json_array_get(list, i + 1), &next) &&
+           next.offset == element->offset && next.index == element->index;
+}
+
+struct report_frame *
+ips_take_frames(struct ingest_take *t, const json_t *list, const char *where,
+                const struct ips_images *images, bool exception, size_t *ret_n, size_t *ret_n_cut)
+{
+    size_t n = json_array_size(list), room = n < t->limits->frames ? n : t->limits->frames;
+    struct report_frame *frames = ingest_take_array(t, room, sizeof(*frames));
+    bool open = false, skipped = false;
+    *ret_n = *ret_n_cut = 0;
+    for (size_t i = 0; i < n && !t->failed; i++) {
+        char at[INGEST_WHERE];
+        struct element element;
+        const json_t *value = json_array_get(list, i);
+        snprintf(at, sizeof(at), "%s[%zu]", where, i);
+        if (!read_element(value, &element)) {
+            report_note(t->report, t->arena, "%s: no imageOffset, left out", at);
+            skipped = true;
+            continue;
+        }
+        bool joins = joins_next(list, i, &element);
+        if (*ret_n == room && !open) {
+            *ret_n_cut += !joins;
+            continue;
+        }
+        struct report_frame *frame = &frames[*ret_n];
+        if (!open) {
+            /* When frames before it are left out, the first one is still a return address. */
+            bool is_return = exception || (skipped && *ret_n == 0);
+            frame->adjust = is_return ? REPORT_ADJUST_RETURN : REPORT_ADJUST_AUTO;
+            locate(t, &element, at, images, frame);
+        }
+        take_symbol(t, value, at, &element, frame);
+        open = joins;
+        *ret_n += !joins;
+    }
+    if (*ret_n_cut)
+        report_note(t->report, t->arena, "%s: %zu, of which %zu are kept", where,
+                    *ret_n + *ret_n_cut, *ret_n);
+    return frames;
+}
+
+/* "main + 12" or "0x104000000 + 16488": a name with its offset, or none. */
+static void
+take_line_name(struct ingest_take *t, const char *name, const char *end, struct report_frame *frame)
+{
+    struct report_symbol symbol = {.has_offset = false};
+    const char *plus = NULL;
+    for (const char *c = name; c + 3 <= end; c++) {
+        if (memcmp(c, " + ", 3) == 0)
+            plus = c;
+    }
+    if (plus && fz_text_u64(fz_span_make(plus + 3, (size_t)(end - plus - 3)), &symbol.offset)) {
+        symbol.has_offset = true;
+        end = plus;
+    }
+    if (name == end || fz_text_has_prefix(name, "0x") || t->failed)
+        return;
+    symbol.function = fz_arena_text(t->arena, fz_span_make(name, (size_t)(end - name)));
+    t->failed = !symbol.function;
+    ingest_take_client(t, frame, &symbol);
+    if (frame->n_client && symbol.has_offset && symbol.offset <= frame->addr) {
+        frame->has_client_start = true;
+        frame->client_start = frame->addr - symbol.offset;
+    }
+}
+
+/* One line up to `end`: number, image, address, name. */
+static bool
+take_line(struct ingest_take *t, const char *line, const char *end, struct report_frame *ret)
+{
+    struct report_frame frame = {.image = -1, .adjust = REPORT_ADJUST_RETURN};
+    const char *c = line;
+    while (c < end && isspace((unsigned char)*c))
+        c++;
+    if (c == end || !isdigit((unsigned char)*c))
+        return false;
+    /* The image's name may hold spaces: the address is the last word that begins with 0x and has
+     * the rest of the line behind it. */
+    const char *addr = NULL;
+    for (; c + 3 < end && !addr; c++) {
+        if (memcmp(c, " 0x", 3) == 0 || memcmp(c, "\t0x", 3) == 0)
+            addr = c + 1;
+    }
+    if (!addr)
+        return false;
+    const char *addr_end = addr + 2;
+    while (addr_end < end && isxdigit((unsigned char)*addr_end))
+        addr_end++;
+    if (!fz_text_u64(fz_span_make(addr, (size_t)(addr_end - addr)), &frame.addr))
+        return false;
+    while (addr_end < end && *addr_end == ' ')
+        addr_end++;
+    take_line_name(t, addr_end, end, &frame);
+    *ret = frame;
+    return true;
+}
+
+struct report_frame *
+ips_take_backtrace(struct ingest_take *t, const char *text, size_t *ret_n)
+{
+    size_t n_lines = 1;
+    for (const char *c = text; *c; c++)
+        n_lines += *c == '\n';
+    if (n_lines > t->limits->frames)
+        n_lines = t->limits->frames;
+    struct report_frame *frames = ingest_take_array(t, n_lines, sizeof(*frames));
+    *ret_n = 0;
+    while (*text && *ret_n < n_lines && !t->failed) {
+        const char *end = text + strcspn(text, "\r\n");
+        *ret_n += take_line(t, text, end, &frames[*ret_n]);
+        text = end + strspn(end, "\r\n");
+    }
+    return frames;
+}

@@ -1,0 +1,109 @@
+/*
+ * The registers of a thread, as .ips has them:
+ *
+ *   arm64  {"x":[{"value":21},...29],"flavor":"ARM_THREAD_STATE64","lr":{"value":4362092556},...}
+ *   arm    {"r":[{"value":1},...13],"sp":...}
+ *   x86    {"rax":{"value":1},...,"rosetta":{"tmp0":{"value":92}},"flavor":"x86_THREAD_STATE"}
+ *
+ * A value may come with what it points at: {"value":8021,"symbol":"_main_thread",
+ * "symbolLocation":0}, or with its meaning: {"value":2449473540,"description":"(Data Abort) ..."}.
+ */
+#include "server/ingest/apple/ips.h"
+
+#include <stdio.h>
+
+#include "base/json/scan.h"
+
+enum { REGISTERS_MAX = 128, NAME_ROOM = 48 };
+
+struct registers {
+    struct ingest_take *t;
+    const char *where;
+    struct report_thread *thread;
+    json_t *notable; /* {"esr":{"description":"..."}} */
+};
+
+/* What stands beside the value. */
+static void
+take_meaning(struct registers *r, const char *name, const json_t *object)
+{
+    json_t *rest = json_object();
+    const char *key;
+    json_t *value;
+    bool ok = rest != NULL;
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+    {
+        if (strcmp(key, "value") != 0 && strcmp(key, "matchesCrashFrame") != 0)
+            ok = ok && json_object_set(rest, key, value) == 0;
+    }
+    if (ok && json_object_size(rest) > 0)
+        ok = json_object_set(r->notable, name, rest) == 0;
+    json_decref(rest);
+    r->t->failed = r->t->failed || !ok;
+}
+
+static void
+take_register(struct registers *r, const char *name, const json_t *value)
+{
+    struct report_thread *thread = r->thread;
+    uint64_t number;
+    if (r->t->failed || thread->n_registers == REGISTERS_MAX)
+        return;
+    if (!json_scan_u64(json_is_object(value) ? json_object_get(value, "value") : value, &number)) {
+        report_note(r->t->report, r->t->arena, "%s.%s: not a register's value", r->where, name);
+        return;
+    }
+    const char *copy = fz_arena_strdup(r->t->arena, name);
+    r->t->failed = !copy;
+    thread->registers[thread->n_registers++] = (struct report_register){copy, number};
+    if (json_is_object(value))
+        take_meaning(r, name, value);
+}
+
+static void
+take_list(struct registers *r, const char *prefix, const json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list) && i < REGISTERS_MAX; i++) {
+        char name[NAME_ROOM];
+        snprintf(name, sizeof(name), "%s%zu", prefix, i);
+        take_register(r, name, json_array_get(list, i));
+    }
+}
+
+static void
+take_group(struct registers *r, const char *group, const json_t *object)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+    {
+        char name[NAME_ROOM];
+        snprintf(name, sizeof(name), "%s.%s", group, key);
+        take_register(r, name, value);
+    }
+}
+
+void
+ips_take_registers(struct ingest_take *t, const json_t *state, const char *where,
+                   struct report_thread *thread)
+{
+    struct registers r = {t, where, thread, json_object()};
+    const char *key;
+    json_t *value;
+    thread->registers = ingest_take_array(t, REGISTERS_MAX, sizeof(*thread->registers));
+    t->failed = t->failed || !r.notable;
+    json_object_foreach((json_t *)(uintptr_t)state, key, value)
+    {
+        if (json_is_string(value)) /* flavor */
+            continue;
+        if (json_is_array(value))
+            take_list(&r, key, value);
+        else if (json_is_object(value) && !json_object_get(value, "value"))
+            take_group(&r, key, value);
+        else
+            take_register(&r, key, value);
+    }
+    if (!t->failed)
+        thread->notable_json = ingest_take_dump(t, r.notable, NULL);
+    json_decref(r.notable);
+}

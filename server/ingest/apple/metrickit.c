@@ -1,0 +1,264 @@
+/*
+ * MetricKit diagnostics, MXDiagnosticPayload.jsonRepresentation():
+ *
+ *   {"timeStampBegin":"2026-01-01 00:00:00 +0000","timeStampEnd":"...",
+ *    "crashDiagnostics":[{"version":"1.0.0","callStackTree":{"callStackPerThread":true,
+ *        "callStacks":[{"threadAttributed":true,"callStackRootFrames":[FRAME]}]},
+ *      "diagnosticMetaData":{"exceptionType":1,"signal":11,...}}],
+ *    "hangDiagnostics":[...],"cpuExceptionDiagnostics":[...],...}
+ *
+ * A payload holds several diagnostics, each of which is a report; apps also send single
+ * diagnostics and bare call stack trees.
+ */
+#include "server/ingest/apple/metrickit.h"
+
+#include "base/json/scan.h"
+#include "base/json/walk.h"
+#include "server/ingest/common/format.h"
+#include "server/ingest/common/mend.h"
+
+/* What else of a payload is copied to each of its diagnostics: small members only. */
+enum { SHARED_BYTES = 256, SHARED_ALL_BYTES = 4096 };
+
+static const struct kind {
+    const char *key, *kind; /* kind NULL: a crash */
+} kinds[] = {
+    {"crashDiagnostics", NULL},         {"hangDiagnostics", "hang"},
+    {"cpuExceptionDiagnostics", "cpu"}, {"diskWriteExceptionDiagnostics", "disk_write"},
+    {"appLaunchDiagnostics", "launch"},
+};
+
+static bool
+starts_with(struct fz_span value, char c)
+{
+    return value.len && value.data[0] == c;
+}
+
+static const struct kind *
+kind_of(struct fz_span key)
+{
+    for (size_t i = 0; i < FZ_ARRAY_LEN(kinds); i++) {
+        if (fz_span_is(key, kinds[i].key))
+            return &kinds[i];
+    }
+    return NULL;
+}
+
+/* Of an object, by its keys; the text may end inside it. */
+static bool
+is_diagnostics(struct fz_span text)
+{
+    struct json_walk walk = json_walk_start(text);
+    struct json_member member;
+    while (json_walk_next(&walk, &member)) {
+        if (kind_of(member.key) && starts_with(member.value, '['))
+            return true;
+        if (fz_span_is(member.key, "callStackTree") && starts_with(member.value, '{'))
+            return true;
+        if (fz_span_is(member.key, "callStacks") && starts_with(member.value, '['))
+            return true;
+    }
+    return false;
+}
+
+static bool
+metrickit_detect(struct fz_span head)
+{
+    return is_diagnostics(head);
+}
+
+/* The limits of this format: a frame is two levels of JSON deep, and stacks have 512 frames. */
+static struct limits
+deep(const struct limits *limits)
+{
+    struct limits ours = *limits;
+    ours.json_depth = JSON_SCAN_DEPTH_MAX;
+    return ours;
+}
+
+/* The text as sound JSON; mended where it is broken (then it lies in `buffer`). */
+static enum fz_code
+readable(struct fz_span body, const struct limits *limits, struct fz_buffer *buffer,
+         struct fz_span *ret, struct ingest_mended *mended, struct fz_error *err)
+{
+    struct json_scan_limits scan = {limits->json_depth, SIZE_MAX, 0};
+    struct fz_error fault;
+    enum fz_code code = json_scan(body, &scan, NULL, NULL, &fault);
+    *ret = body;
+    if (code == FZ_E_MALFORMED) {
+        code = ingest_mend(body, limits, buffer, mended, &fault);
+        *ret = fz_buffer_span(buffer);
+    }
+    if (code != FZ_OK && err)
+        *err = fault;
+    if (code == FZ_OK && !is_diagnostics(*ret))
+        return fz_fail_at(err, FZ_E_MALFORMED, 0, "MetricKit: no diagnostics and no call stacks");
+    return code;
+}
+
+static enum fz_code
+metrickit_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
+                struct fz_error *err)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
+    struct ingest_mended mended = {0};
+    struct limits ours = deep(limits);
+    struct fz_span text;
+    (void)ret_id; /* a payload has no id */
+    return readable(body, &ours, &buffer, &text, &mended, err);
+}
+
+/* {"timeStampBegin":...,"timeStampEnd":...,KEY:[diagnostic]} */
+static void
+hand_over(struct ingest_found *found, const struct fz_buffer *shared, const char *key,
+          struct fz_span diagnostic)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
+    fz_buffer_printf(&text, "{%s\"%s\":[", fz_buffer_cstr(shared), key);
+    fz_buffer_append(&text, diagnostic.data, diagnostic.len);
+    fz_buffer_text(&text, "]}");
+    const char *copy = text.failed ? NULL : fz_arena_text(found->arena, fz_buffer_span(&text));
+    if (copy)
+        ingest_found_body(found, fz_span_make(copy, text.len));
+    else
+        found->failed = true;
+}
+
+/* Count the diagnostics of a payload, collect what they share. */
+static size_t
+look_through(struct fz_span payload, struct fz_buffer *shared)
+{
+    size_t n = 0;
+    struct json_walk walk = json_walk_start(payload);
+    struct json_member member;
+    while (json_walk_next(&walk, &member)) {
+        if (kind_of(member.key)) {
+            struct json_walk items = json_walk_items(member.value);
+            struct json_member item;
+            while (json_walk_next_item(&items, &item))
+                n++;
+        } else if (member.value.len <= SHARED_BYTES && member.key.len <= SHARED_BYTES &&
+                   shared->len < SHARED_ALL_BYTES) {
+            fz_buffer_char(shared, '"');
+            fz_buffer_append(shared, member.key.data, member.key.len);
+            fz_buffer_text(shared, "\":");
+            fz_buffer_append(shared, member.value.data, member.value.len);
+            fz_buffer_char(shared, ',');
+        }
+    }
+    return n;
+}
+
+static void
+split_payload(struct ingest_found *found, struct fz_span payload)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer shared = fz_buffer_make(0);
+    if (look_through(payload, &shared) < 2 || shared.failed)
+        return;
+    struct json_walk walk = json_walk_start(payload);
+    struct json_member member;
+    while (json_walk_next(&walk, &member)) {
+        const struct kind *kind = kind_of(member.key);
+        struct json_walk items = json_walk_items(member.value);
+        struct json_member item;
+        while (kind && !found->failed && json_walk_next_item(&items, &item))
+            hand_over(found, &shared, kind->key, item.value);
+    }
+}
+
+static enum fz_code
+metrickit_split(struct fz_span body, struct ingest_found *found, struct fz_error *err)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
+    struct ingest_mended mended = {0};
+    struct limits ours = deep(found->limits);
+    struct fz_span text;
+    if (readable(body, &ours, &buffer, &text, &mended, err) != FZ_OK)
+        return FZ_OK; /* the check says what is wrong */
+    split_payload(found, text);
+    return FZ_OK;
+}
+
+/* The diagnostic of a payload, and what kind it is. */
+static const json_t *
+find_diagnostic(struct ingest_take *t, const json_t *root)
+{
+    const json_t *found = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < FZ_ARRAY_LEN(kinds); i++) {
+        const json_t *list = json_object_get(root, kinds[i].key);
+        n += json_array_size(list);
+        if (!found && json_array_size(list)) {
+            found = json_array_get(list, 0);
+            t->report->kind = kinds[i].kind;
+        }
+    }
+    if (n > 1)
+        report_note(t->report, t->arena, "%zu diagnostics, of which the first is read", n);
+    return found;
+}
+
+static void
+take_root(struct ingest_take *t, const json_t *root)
+{
+    static const char *const payload_known[] = {"timeStampEnd",
+                                                "crashDiagnostics",
+                                                "hangDiagnostics",
+                                                "cpuExceptionDiagnostics",
+                                                "diskWriteExceptionDiagnostics",
+                                                "appLaunchDiagnostics",
+                                                "callStacks",
+                                                "callStackPerThread",
+                                                "callStackTree",
+                                                "diagnosticMetaData",
+                                                NULL};
+    static const char *const diagnostic_known[] = {"callStackTree", "diagnosticMetaData", NULL};
+    struct report *r = t->report;
+    const json_t *diagnostic = find_diagnostic(t, root);
+    enum metrickit_stacks kind = r->kind ? METRICKIT_SAMPLED : METRICKIT_BY_LOOKING;
+    r->timestamp_ms = ingest_take_time(t, root, "", "timeStampEnd");
+    ingest_take_extra(t, NULL, root, payload_known);
+    if (json_is_object(diagnostic))
+        ingest_take_extra(t, "diagnostic", diagnostic, diagnostic_known);
+    else
+        diagnostic = root;
+    const json_t *meta = ingest_take_json(t, diagnostic, "", "diagnosticMetaData", JSON_OBJECT);
+    if (meta)
+        metrickit_take_about(t, meta);
+    if (!r->kind && (r->crash.mach || r->crash.signal ||
+                     json_is_object(json_array_get(json_object_get(root, "crashDiagnostics"), 0))))
+        kind = METRICKIT_OF_CRASH;
+    const json_t *tree = ingest_take_json(t, diagnostic, "", "callStackTree", JSON_OBJECT);
+    const json_t *stacks =
+        ingest_take_json(t, tree ? tree : diagnostic, "callStackTree", "callStacks", JSON_ARRAY);
+    if (json_is_false(json_object_get(tree ? tree : diagnostic, "callStackPerThread")))
+        kind = METRICKIT_SAMPLED;
+    metrickit_take_stacks(t, stacks, kind);
+    if (r->n_threads == 0)
+        report_note(r, t->arena, "no call stacks in the diagnostic");
+}
+
+static enum fz_code
+metrickit_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
+                struct report *ret, struct fz_error *err)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
+    FZ_CLEANUP(ingest_take_decref) json_t *root = NULL;
+    struct ingest_mended mended = {0};
+    struct limits ours = deep(limits);
+    struct ingest_take t = ingest_take_start(ret, arena, &ours);
+    struct fz_span text;
+    enum fz_code code = readable(body, &ours, &buffer, &text, &mended, err);
+    if (code == FZ_OK)
+        code = ingest_take_load(&t, text, NULL, &root, err);
+    if (code != FZ_OK)
+        return code;
+    take_root(&t, root);
+    if (mended.cut)
+        report_note(ret, arena, "not valid JSON (%s); what stands before is kept",
+                    mended.fault.text);
+    return t.failed ? fz_arena_fail(arena, err) : FZ_OK;
+}
+
+const struct ingest_format ingest_metrickit = {"metrickit", metrickit_detect, metrickit_check,
+                                               metrickit_parse, metrickit_split};

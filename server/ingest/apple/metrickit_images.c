@@ -1,0 +1,215 @@
+/*
+ * Images made of the frames of a MetricKit diagnostic.
+ *
+ *   {"binaryUUID":"4C4C445B-...","binaryName":"Demo","offsetIntoBinaryTextSegment":16488,
+ *    "address":4362092648}
+ *
+ * The image begins at address - offset. iOS 14 wrote the image's address where the offset belongs:
+ * a value on a page boundary above 4 GiB and not above the address is taken for that.
+ */
+#include "server/ingest/apple/metrickit.h"
+
+#include "base/json/scan.h"
+#include "base/text.h"
+
+static const uint64_t PAGE = 0x1000, BASE_MIN = UINT64_C(1) << 32;
+
+enum { NO_IMAGE = -1 };
+
+struct metrickit_images {
+    struct report *report;
+    int *table; /* open addressing by UUID; NO_IMAGE where free */
+    size_t n_slots;
+    size_t n_cut;
+};
+
+const json_t *
+metrickit_below(const json_t *frame)
+{
+    const json_t *below = json_object_get(frame, "subFrames");
+    return json_array_size(below) ? below : NULL;
+}
+
+bool
+metrickit_is_thread_start(const json_t *frame)
+{
+    static const char *const names[] = {"dyld", "libdyld.dylib", "libsystem_pthread.dylib"};
+    const char *name = json_string_value(json_object_get(frame, "binaryName"));
+    for (size_t i = 0; name && i < FZ_ARRAY_LEN(names); i++) {
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Where the image begins and where the frame lies in it. */
+static bool
+split_address(const json_t *frame, uint64_t *ret_base, uint64_t *ret_offset)
+{
+    uint64_t addr, offset;
+    if (!json_scan_u64(json_object_get(frame, "offsetIntoBinaryTextSegment"), &offset))
+        return false;
+    if (!json_scan_u64(json_object_get(frame, "address"), &addr)) {
+        *ret_base = 0;
+        *ret_offset = offset;
+        return true;
+    }
+    if (offset > addr)
+        return false;
+    bool is_base = offset >= BASE_MIN && offset % PAGE == 0;
+    *ret_base = is_base ? offset : addr - offset;
+    *ret_offset = is_base ? addr - offset : offset;
+    return true;
+}
+
+static size_t
+slot_of(const struct metrickit_images *images, const struct fz_uuid *uuid)
+{
+    uint64_t hash;
+    memcpy(&hash, uuid->bytes, sizeof(hash));
+    hash *= UINT64_C(0x9e3779b97f4a7c15);
+    size_t slot = (size_t)(hash >> 32) & (images->n_slots - 1);
+    while (images->table[slot] != NO_IMAGE &&
+           !fz_uuid_equal(&images->report->images[images->table[slot]].uuid, uuid))
+        slot = (slot + 1) & (images->n_slots - 1);
+    return slot;
+}
+
+static bool
+uuid_of(const json_t *frame, struct fz_uuid *ret)
+{
+    const char *text = json_string_value(json_object_get(frame, "binaryUUID"));
+    return text && fz_uuid_parse(fz_span_cstr(text), ret) && !fz_uuid_is_nil(ret);
+}
+
+int
+metrickit_image_of(const struct metrickit_images *images, const json_t *frame, uint64_t *ret_offset)
+{
+    struct fz_uuid uuid;
+    uint64_t base;
+    if (!uuid_of(frame, &uuid) || !split_address(frame, &base, ret_offset))
+        return NO_IMAGE;
+    return images->table[slot_of(images, &uuid)];
+}
+
+static void
+add(struct ingest_take *t, struct metrickit_images *images, const json_t *frame)
+{
+    struct report *r = t->report;
+    struct fz_uuid uuid;
+    uint64_t base, offset;
+    if (!uuid_of(frame, &uuid) || !split_address(frame, &base, &offset))
+        return;
+    size_t slot = slot_of(images, &uuid);
+    int number = images->table[slot];
+    if (number == NO_IMAGE) {
+        if (r->n_images == t->limits->images) {
+            images->n_cut++;
+            return;
+        }
+        number = images->table[slot] = (int)r->n_images++;
+        r->images[number].uuid = uuid;
+        r->images[number].has_uuid = true;
+    }
+    struct report_image *image = &r->images[number];
+    if (image->addr == 0)
+        image->addr = base;
+    if (!image->name)
+        image->name = ingest_take_text(t, frame, "binaryName", "binaryName");
+}
+
+/* All frames of all trees, iteratively: `path` holds the lists on the way down. */
+static void
+add_all(struct ingest_take *t, struct metrickit_images *images, const json_t *roots)
+{
+    struct {
+        const json_t *list;
+        size_t next;
+    } path[JSON_SCAN_DEPTH_MAX];
+    size_t depth = 0;
+    path[depth].list = roots;
+    path[depth++].next = 0;
+    while (depth > 0 && !t->failed) {
+        const json_t *frame = json_array_get(path[depth - 1].list, path[depth - 1].next++);
+        if (!frame) {
+            depth--;
+            continue;
+        }
+        add(t, images, frame);
+        const json_t *below = metrickit_below(frame);
+        if (below && depth < FZ_ARRAY_LEN(path)) {
+            path[depth].list = below;
+            path[depth++].next = 0;
+        }
+    }
+}
+
+static bool
+is_dyld(const json_t *frame)
+{
+    const char *name = json_string_value(json_object_get(frame, "binaryName"));
+    return name && (strcmp(name, "dyld") == 0 || strcmp(name, "libdyld.dylib") == 0);
+}
+
+/* The frame next to where a process begins, in dyld: it lies in the app's main(). NULL for a
+ * thread that begins elsewhere. */
+static const json_t *
+frame_of_main(const json_t *root)
+{
+    const json_t *frame = root, *before = NULL;
+    if (is_dyld(root))
+        return json_array_get(metrickit_below(root), 0);
+    for (const json_t *below; (below = metrickit_below(frame));) {
+        before = frame;
+        frame = json_array_get(below, 0);
+    }
+    return is_dyld(frame) ? before : NULL;
+}
+
+/* Without paths, the first image counts as the app's own. */
+static void
+put_app_first(struct ingest_take *t, struct metrickit_images *images, const json_t *stacks)
+{
+    struct report *r = images->report;
+    uint64_t offset;
+    int number = NO_IMAGE;
+    for (size_t i = 0; i < json_array_size(stacks) && number == NO_IMAGE; i++) {
+        const json_t *roots = json_object_get(json_array_get(stacks, i), "callStackRootFrames");
+        const json_t *frame = frame_of_main(json_array_get(roots, 0));
+        if (frame && !metrickit_is_thread_start(frame))
+            number = metrickit_image_of(images, frame, &offset);
+    }
+    if (number == NO_IMAGE)
+        return;
+    if (!r->app_name && !report_executable_name(r->images[number].name, t->arena, &r->app_name))
+        t->failed = true;
+    size_t a = slot_of(images, &r->images[number].uuid), b = slot_of(images, &r->images[0].uuid);
+    struct report_image first = r->images[0];
+    r->images[0] = r->images[number];
+    r->images[number] = first;
+    images->table[b] = number;
+    images->table[a] = 0;
+}
+
+struct metrickit_images *
+metrickit_images_make(struct ingest_take *t, const json_t *stacks)
+{
+    struct metrickit_images *images = ingest_take_array(t, 1, sizeof(*images));
+    size_t n_slots = 16;
+    while (n_slots < t->limits->images * 2)
+        n_slots *= 2;
+    int *table = ingest_take_array(t, n_slots, sizeof(*table));
+    t->report->images = ingest_take_array(t, t->limits->images, sizeof(*t->report->images));
+    if (t->failed)
+        return NULL;
+    for (size_t i = 0; i < n_slots; i++)
+        table[i] = NO_IMAGE;
+    *images = (struct metrickit_images){t->report, table, n_slots, 0};
+    for (size_t i = 0; i < json_array_size(stacks); i++)
+        add_all(t, images, json_object_get(json_array_get(stacks, i), "callStackRootFrames"));
+    put_app_first(t, images, stacks);
+    if (images->n_cut)
+        report_note(t->report, t->arena, "images: more than %zu, frames in others are not named",
+                    t->limits->images);
+    return images;
+}

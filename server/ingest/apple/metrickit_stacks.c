@@ -1,0 +1,213 @@
+#include "server/ingest/apple/metrickit.h"
+
+#include <stdio.h>
+
+#include "base/json/scan.h"
+
+/* The way from a root down to the current frame. */
+struct path {
+    const json_t *frames[JSON_SCAN_DEPTH_MAX];
+    size_t next[JSON_SCAN_DEPTH_MAX]; /* which of its subFrames comes next */
+    size_t depth;
+};
+
+struct stacks {
+    struct ingest_take *t;
+    const struct metrickit_images *images;
+    bool sampled, root_is_oldest;
+    size_t n_cut, n_bad;
+    int64_t next_index; /* for stacks of a crash that branch after all */
+};
+
+/* Step to the next frame of the tree in order; false when the root has been left. */
+static bool
+advance(struct path *path)
+{
+    while (path->depth > 0) {
+        const json_t *top = path->frames[path->depth - 1];
+        const json_t *below = metrickit_below(top);
+        const json_t *frame = json_array_get(below, path->next[path->depth - 1]++);
+        if (frame && path->depth < JSON_SCAN_DEPTH_MAX) {
+            path->frames[path->depth] = frame;
+            path->next[path->depth++] = 0;
+            return true;
+        }
+        path->depth--;
+    }
+    return false;
+}
+
+static uint32_t
+samples_of(const json_t *frame)
+{
+    uint64_t count;
+    if (!json_scan_u64(json_object_get(frame, "sampleCount"), &count) || count > UINT32_MAX)
+        return 0;
+    return (uint32_t)count;
+}
+
+static bool
+take_frame(struct stacks *s, const json_t *value, struct report_frame *ret)
+{
+    struct report_frame frame = {.image = -1};
+    uint64_t offset;
+    int image = metrickit_image_of(s->images, value, &offset);
+    bool has_addr = json_scan_u64(json_object_get(value, "address"), &frame.addr);
+    if (!has_addr && image < 0)
+        return false;
+    if (image >= 0) {
+        const struct report_image *in = &s->t->report->images[image];
+        if (!has_addr && __builtin_add_overflow(in->addr, offset, &frame.addr))
+            return false;
+        frame.image = image;
+        frame.has_image_offset = true;
+        frame.image_offset = offset;
+    }
+    frame.samples = s->sampled ? samples_of(value) : 0;
+    *ret = frame;
+    return true;
+}
+
+/* One path from root to leaf as a thread, newest frame first. `index` in a crash: the stack's. */
+static void
+take_path(struct stacks *s, const struct path *path, int64_t index, bool attributed)
+{
+    struct report *r = s->t->report;
+    size_t n = path->depth, max = n < s->t->limits->frames ? n : s->t->limits->frames;
+    struct report_thread *thread = &r->threads[r->n_threads];
+    *thread = (struct report_thread){
+        .index = s->sampled ? (int64_t)r->n_threads : index,
+        .crashed = attributed,
+        .samples = s->sampled ? samples_of(path->frames[n - 1]) : 0,
+        .n_frames_cut = n - max,
+    };
+    thread->frames = ingest_take_array(s->t, max, sizeof(*thread->frames));
+    for (size_t i = 0; i < max && !s->t->failed; i++) {
+        const json_t *value = path->frames[s->root_is_oldest ? n - 1 - i : i];
+        struct report_frame *frame = &thread->frames[thread->n_frames];
+        if (!take_frame(s, value, frame)) {
+            s->n_bad++;
+            continue;
+        }
+        /* When frames before it are left out, this one is still a return address. */
+        if (i > 0 && thread->n_frames == 0)
+            frame->adjust = REPORT_ADJUST_RETURN;
+        thread->n_frames++;
+    }
+    r->n_threads++;
+}
+
+/* All paths of a tree. */
+static void
+take_tree(struct stacks *s, struct path *path, const json_t *root, int64_t index, bool attributed,
+          size_t room)
+{
+    path->frames[0] = root;
+    path->next[0] = 0;
+    path->depth = 1;
+    do {
+        if (metrickit_below(path->frames[path->depth - 1]))
+            continue;
+        if (s->t->report->n_threads >= room) {
+            s->n_cut++;
+            continue;
+        }
+        take_path(s, path, index, attributed);
+        attributed = false;
+        index = s->next_index++;
+    } while (!s->t->failed && advance(path));
+}
+
+/* What all paths together tell. */
+struct survey {
+    size_t n_root, n_leaf; /* paths with that end where threads begin */
+    bool branches;         /* some stack has more than one path */
+};
+
+static struct survey
+survey_of(struct path *path, const json_t *stacks)
+{
+    struct survey survey = {0};
+    for (size_t i = 0; i < json_array_size(stacks); i++) {
+        const json_t *roots = json_object_get(json_array_get(stacks, i), "callStackRootFrames");
+        survey.branches = survey.branches || json_array_size(roots) > 1;
+        for (size_t k = 0; k < json_array_size(roots); k++) {
+            const json_t *root = path->frames[0] = json_array_get(roots, k);
+            path->next[0] = 0;
+            path->depth = 1;
+            do {
+                const json_t *frame = path->frames[path->depth - 1];
+                const json_t *below = metrickit_below(frame);
+                survey.branches = survey.branches || json_array_size(below) > 1;
+                if (below || frame == root)
+                    continue;
+                survey.n_root += metrickit_is_thread_start(root);
+                survey.n_leaf += metrickit_is_thread_start(frame);
+            } while (advance(path));
+        }
+    }
+    return survey;
+}
+
+static bool
+is_attributed(const json_t *stack)
+{
+    return json_is_true(json_object_get(stack, "threadAttributed"));
+}
+
+/* The one that crashed must not be cut off: it gets the last place. */
+static size_t
+attributed_position(const json_t *stacks)
+{
+    for (size_t i = 0; i < json_array_size(stacks); i++) {
+        if (is_attributed(json_array_get(stacks, i)))
+            return i;
+    }
+    return 0;
+}
+
+static void
+take_all(struct stacks *s, struct path *path, const json_t *stacks)
+{
+    size_t max = s->t->limits->threads, crashed = attributed_position(stacks);
+    for (size_t i = 0; i < json_array_size(stacks) && !s->t->failed; i++) {
+        const json_t *stack = json_array_get(stacks, i);
+        const json_t *roots = json_object_get(stack, "callStackRootFrames");
+        bool attributed = !s->sampled && i == crashed;
+        if (json_array_size(roots) == 0)
+            report_note(s->t->report, s->t->arena, "callStacks[%zu]: no frames, left out", i);
+        for (size_t k = 0; k < json_array_size(roots) && !s->t->failed; k++) {
+            const json_t *root = json_array_get(roots, k);
+            int64_t index = k == 0 ? (int64_t)i : s->next_index++;
+            s->n_bad += !json_is_object(root);
+            if (json_is_object(root))
+                take_tree(s, path, root, index, attributed && k == 0, i < crashed ? max - 1 : max);
+        }
+    }
+}
+
+void
+metrickit_take_stacks(struct ingest_take *t, const json_t *stacks, enum metrickit_stacks kind)
+{
+    struct report *r = t->report;
+    struct stacks s = {.t = t};
+    struct path *path = ingest_take_array(t, 1, sizeof(*path));
+    s.images = metrickit_images_make(t, stacks);
+    r->threads = ingest_take_array(t, t->limits->threads, sizeof(*r->threads));
+    if (t->failed)
+        return;
+    struct survey survey = survey_of(path, stacks);
+    s.sampled = kind == METRICKIT_SAMPLED || (kind == METRICKIT_BY_LOOKING && survey.branches);
+    s.next_index = (int64_t)json_array_size(stacks);
+    /* With nothing to go by: samples are counted from the callers down, as these are shared. */
+    if (s.sampled)
+        s.root_is_oldest =
+            survey.n_root != survey.n_leaf ? survey.n_root > survey.n_leaf : survey.branches;
+    take_all(&s, path, stacks);
+    if (s.n_cut)
+        report_note(r, t->arena, "callStacks: %zu stacks, of which %zu are kept",
+                    r->n_threads + s.n_cut, r->n_threads);
+    if (s.n_bad)
+        report_note(r, t->arena, "callStacks: %zu frames without an address, left out", s.n_bad);
+    ingest_settle_crashed(r);
+}

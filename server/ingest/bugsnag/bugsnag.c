@@ -1,0 +1,320 @@
+/*
+ * Bugsnag's error reports (payload version 4): what the notifier POSTs, or one event of it.
+ *
+ *   {"apiKey":"...","payloadVersion":"4.0","notifier":{...},"events":[
+ *     {"exceptions":[{"errorClass":"EXC_BAD_ACCESS","message":"...","stacktrace":[
+ *        {"frameAddress":"0x104004068","machoLoadAddress":"0x104000000","machoUUID":"4C4C...",
+ *         "machoFile":"/.../Demo","symbolAddress":"0x104004000","method":"f","isPC":true}]}],
+ *      "threads":[{"id":"0","errorReportingThread":true,"stacktrace":[...]}],
+ *      "app":{...},"device":{...},"metaData":{"error":{"type":"mach",...}},...}]}
+ *
+ * metaData.error is what KSCrash (which Bugsnag's notifier is made from) calls crash.error.
+ */
+#include "server/ingest/bugsnag/bugsnag.h"
+
+#include "base/json/scan.h"
+#include "base/json/walk.h"
+#include "base/text.h"
+#include "server/ingest/common/format.h"
+#include "server/ingest/common/mend.h"
+#include "server/ingest/kscrash/kscrash.h"
+
+static bool
+begins(struct fz_span value, char bracket)
+{
+    return value.len && value.data[0] == (uint8_t)bracket;
+}
+
+/* An array of exceptions in Bugsnag's words. */
+static bool
+is_exceptions(struct fz_span value)
+{
+    struct json_walk items = json_walk_items(value);
+    struct json_member item, member;
+    if (!json_walk_next_item(&items, &item))
+        return false;
+    struct json_walk walk = json_walk_start(item.value);
+    while (json_walk_next(&walk, &member)) {
+        if (fz_span_is(member.key, "errorClass"))
+            return true;
+        /* The class may stand behind a stack that is longer than the head. */
+        if (fz_span_is(member.key, "stacktrace") && !member.complete)
+            return true;
+    }
+    return false;
+}
+
+static bool
+is_event(struct fz_span object)
+{
+    struct json_walk walk = json_walk_start(object);
+    struct json_member member;
+    while (json_walk_next(&walk, &member)) {
+        if (fz_span_is(member.key, "exceptions"))
+            return is_exceptions(member.value);
+    }
+    return false;
+}
+
+static bool
+bugsnag_detect(struct fz_span head)
+{
+    bool events = false, payload = false;
+    struct json_walk walk = json_walk_start(head);
+    struct json_member member;
+    while (json_walk_next(&walk, &member)) {
+        if (fz_span_is(member.key, "exceptions"))
+            return is_exceptions(member.value);
+        if (fz_span_is(member.key, "notifier") || fz_span_is(member.key, "payloadVersion"))
+            payload = true;
+        if (fz_span_is(member.key, "events") && begins(member.value, '[')) {
+            struct json_walk items = json_walk_items(member.value);
+            struct json_member item;
+            events = json_walk_next_item(&items, &item) &&
+                     (is_event(item.value) || (payload && !item.complete));
+        }
+    }
+    return events;
+}
+
+/* The first event, or the object itself; one answer for the check and for the parse. */
+static enum fz_code
+need_event(struct fz_span body, struct fz_error *err)
+{
+    struct fz_span event = body;
+    struct json_walk walk = json_walk_start(body);
+    struct json_member member, item;
+    while (json_walk_next(&walk, &member)) {
+        struct json_walk items = json_walk_items(member.value);
+        if (fz_span_is(member.key, "events") && json_walk_next_item(&items, &item))
+            event = item.value;
+    }
+    if (is_event(event))
+        return FZ_OK;
+    return fz_fail_at(err, FZ_E_MALFORMED, (uint64_t)(event.data - body.data),
+                      "Bugsnag report: no event with 'exceptions' in it");
+}
+
+static enum fz_code
+bugsnag_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
+              struct fz_error *err)
+{
+    (void)ret_id; /* an event has no id */
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
+    struct fz_span text;
+    struct ingest_mended mended;
+    return ingest_readable(body, limits, need_event, &buffer, &text, &mended, err);
+}
+
+/* ---- several events ----------------------------------------------------------------------- */
+
+/* The payload with this one event: {"apiKey":...,"notifier":...,"events":[EVENT]}. */
+static enum fz_code
+add_event(struct ingest_found *found, struct fz_span rest, struct fz_span event,
+          struct fz_error *err)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
+    fz_buffer_char(&text, '{');
+    fz_buffer_append(&text, rest.data, rest.len);
+    fz_buffer_text(&text, "\"events\":[");
+    fz_buffer_append(&text, event.data, event.len);
+    fz_buffer_text(&text, "]}");
+    enum fz_code code = fz_buffer_done(&text, err);
+    if (code != FZ_OK)
+        return code;
+    const char *copy = fz_arena_text(found->arena, fz_buffer_span(&text));
+    if (!copy)
+        return fz_arena_fail(found->arena, err);
+    ingest_found_body(found, fz_span_make(copy, text.len));
+    return FZ_OK;
+}
+
+static enum fz_code
+bugsnag_split(struct fz_span body, struct ingest_found *found, struct fz_error *err)
+{
+    struct fz_span events = {NULL, 0};
+    struct json_scan_limits scan = {found->limits->json_depth, SIZE_MAX, 0};
+    struct fz_error ignored;
+    if (json_scan(body, &scan, NULL, NULL, &ignored) != FZ_OK)
+        return FZ_OK; /* what of it can be mended is one report */
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer rest = fz_buffer_make(0);
+    struct json_walk walk = json_walk_start(body);
+    struct json_member member, item;
+    while (json_walk_next(&walk, &member)) {
+        if (fz_span_is(member.key, "events")) {
+            events = member.value;
+            continue;
+        }
+        fz_buffer_char(&rest, '"');
+        fz_buffer_append(&rest, member.key.data, member.key.len);
+        fz_buffer_text(&rest, "\":");
+        fz_buffer_append(&rest, member.value.data, member.value.len);
+        fz_buffer_char(&rest, ',');
+    }
+    enum fz_code code = fz_buffer_done(&rest, err);
+    size_t n = 0;
+    for (struct json_walk items = json_walk_items(events); json_walk_next_item(&items, &item);)
+        n++;
+    if (n < 2) /* the whole body is the report */
+        return code;
+    n = 0;
+    struct json_walk items = json_walk_items(events);
+    while (code == FZ_OK && !found->failed && json_walk_next_item(&items, &item)) {
+        /* The copies are bounded like the reports themselves. */
+        if (n++ < INGEST_ITEMS_MAX)
+            code = add_event(found, fz_buffer_span(&rest), item.value, err);
+        else
+            found->n_cut++;
+    }
+    return code;
+}
+
+/* ---- one event ---------------------------------------------------------------------------- */
+
+static void
+take_origin(struct ingest_take *t, const json_t *event)
+{
+    static const char *const known_app[] = {
+        "id", "name", "version", "bundleVersion", "binaryArch", "releaseStage", NULL};
+    static const char *const known_device[] = {"osName", "osVersion", "model", "time", NULL};
+    struct report *r = t->report;
+    const json_t *app = ingest_take_json(t, event, "", "app", JSON_OBJECT);
+    const json_t *device = ingest_take_json(t, event, "", "device", JSON_OBJECT);
+    const json_t *versions = ingest_take_json(t, device, "device", "runtimeVersions", JSON_OBJECT);
+    const json_t *meta = ingest_take_json(t, event, "", "metaData", JSON_OBJECT);
+    r->app_id = ingest_take_text(t, app, "app", "id");
+    r->app_name = ingest_take_text(t, app, "app", "name");
+    if (!r->app_name)
+        r->app_name = ingest_take_text(t, json_object_get(meta, "app"), "metaData.app", "name");
+    r->app_version = ingest_take_text(t, app, "app", "version");
+    r->app_build = ingest_take_text(t, app, "app", "bundleVersion");
+    r->environment = ingest_take_text(t, app, "app", "releaseStage");
+    r->arch = ingest_take_text(t, app, "app", "binaryArch");
+    if (r->arch && strcmp(r->arch, "amd64") == 0)
+        r->arch = "x86_64";
+    r->os_name = ingest_take_text(t, device, "device", "osName");
+    r->os_version = ingest_take_text(t, device, "device", "osVersion");
+    r->os_build = ingest_take_text(t, versions, "device.runtimeVersions", "osBuild");
+    r->device_model = ingest_take_text(t, device, "device", "model");
+    r->timestamp_ms = ingest_take_time(t, device, "device", "time");
+    ingest_take_extra(t, "app", app, known_app);
+    ingest_take_extra(t, "device", device, known_device);
+}
+
+static const char *
+kind_of(const char *error_class, bool unhandled)
+{
+    static const struct {
+        const char *name, *kind;
+    } kinds[] = {{"App Hang", "hang"}, {"ANR", "hang"}, {"Out Of Memory", "memory"}};
+    for (size_t i = 0; error_class && i < FZ_ARRAY_LEN(kinds); i++) {
+        if (strcmp(error_class, kinds[i].name) == 0)
+            return kinds[i].kind;
+    }
+    return unhandled ? NULL : "error";
+}
+
+/* Returns whether a signal or Mach exception was caught. */
+static bool
+take_error(struct ingest_take *t, const json_t *event)
+{
+    struct report *r = t->report;
+    struct report_crash *crash = &r->crash;
+    const json_t *exceptions = ingest_take_json(t, event, "", "exceptions", JSON_ARRAY);
+    const json_t *first = json_array_get(exceptions, 0);
+    const json_t *meta = json_object_get(event, "metaData");
+    const json_t *type = json_object_get(json_object_get(meta, "error"), "type");
+    struct kscrash k = {.t = t, .report = meta, .error = json_object_get(meta, "error")};
+    k.type = json_is_string(type) ? json_string_value(type) : "";
+    if (json_is_object(k.error))
+        kscrash_take_error(&k);
+    const char *class = ingest_take_text(t, first, "exceptions[0]", "errorClass");
+    const char *message = ingest_take_text(t, first, "exceptions[0]", "message");
+    bool mach = class && fz_text_has_prefix(class, "EXC_");
+    bool signal = class && fz_text_has_prefix(class, "SIG");
+    if (mach && !crash->mach)
+        crash->mach = class;
+    else if (signal && !crash->signal)
+        crash->signal = class;
+    else if (class && !mach && !signal)
+        crash->exception = class;
+    if (message)
+        crash->reason = message;
+    bool unhandled = ingest_take_bool(t, event, "", "unhandled", true);
+    const char *kind = kind_of(class, unhandled);
+    if (kind)
+        r->kind = kind;
+    return mach || signal || strcmp(k.type, "mach") == 0 || strcmp(k.type, "signal") == 0;
+}
+
+/* What the first exception says besides, and its causes: their words; stacks are taken of the
+ * first only. */
+static void
+take_causes(struct ingest_take *t, const json_t *event)
+{
+    static const char *const known[] = {"errorClass", "message", "stacktrace", NULL};
+    const json_t *list = json_object_get(event, "exceptions");
+    ingest_take_extra(t, "exception", json_array_get(list, 0), known);
+    FZ_CLEANUP(ingest_take_decref) json_t *causes = json_object();
+    FZ_CLEANUP(ingest_take_decref) json_t *array = json_array();
+    if (!causes || !array) {
+        t->failed = true;
+        return;
+    }
+    for (size_t i = 1; i < json_array_size(list); i++) {
+        /* The array takes a reference; nothing in the item is changed. */
+        if (json_array_append(array, json_array_get(list, i)) != 0)
+            t->failed = true;
+    }
+    if (json_array_size(array) && json_object_set(causes, "causes", array) != 0)
+        t->failed = true;
+    ingest_take_extra(t, NULL, causes, NULL);
+}
+
+static void
+take_event(struct ingest_take *t, const json_t *root, const json_t *event)
+{
+    static const char *const known[] = {"apiKey",   "app",  "device",      "exceptions", "threads",
+                                        "metaData", "user", "breadcrumbs", "unhandled",  NULL};
+    static const char *const known_root[] = {"apiKey", "events", NULL};
+    static const char *const known_meta[] = {"error", NULL};
+    struct report *r = t->report;
+    take_origin(t, event);
+    bool caught = take_error(t, event);
+    take_causes(t, event);
+    r->user_json = ingest_take_dump(t, event, "user");
+    r->breadcrumbs_json = ingest_take_dump(t, event, "breadcrumbs");
+    bugsnag_take_stacks(t, event, caught);
+    const json_t *meta = json_object_get(event, "metaData");
+    ingest_take_extra(t, "metaData", meta,
+                      json_is_object(json_object_get(meta, "error")) ? known_meta : NULL);
+    ingest_take_extra(t, NULL, event, known);
+    if (root != event)
+        ingest_take_extra(t, NULL, root, known_root);
+    ingest_settle_crashed(r);
+}
+
+static enum fz_code
+bugsnag_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
+              struct report *ret, struct fz_error *err)
+{
+    struct ingest_take t = ingest_take_start(ret, arena, limits);
+    FZ_CLEANUP(ingest_take_decref) json_t *root = NULL;
+    enum fz_code code = ingest_load_readable(&t, body, "the payload", need_event, &root, err);
+    if (code != FZ_OK)
+        return code;
+    const json_t *events = json_object_get(root, "events"), *event = json_array_get(events, 0);
+    if (json_array_size(events) > 1)
+        report_note(ret, arena, "events: %zu, of which only the first is read",
+                    json_array_size(events));
+    take_event(&t, root, json_is_object(event) ? event : root);
+    return t.failed ? fz_arena_fail(arena, err) : FZ_OK;
+}
+
+const struct ingest_format ingest_bugsnag = {
+    .name = "bugsnag",
+    .detect = bugsnag_detect,
+    .check = bugsnag_check,
+    .parse = bugsnag_parse,
+    .split = bugsnag_split,
+};

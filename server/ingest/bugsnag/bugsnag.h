@@ -1,0 +1,14 @@
+/*
+ * A Bugsnag event between bugsnag.c (outer form, origin, what happened) and bugsnag_stacks.c
+ * (stacks, and the images that their frames name). Private to this folder.
+ */
+#ifndef INGEST_BUGSNAG_H
+#define INGEST_BUGSNAG_H
+
+#include "server/ingest/common/take.h"
+
+/* Threads and images of an event; `caught` says that a signal or a Mach exception stopped the
+ * reporting thread, so that its frame 0 may be exact. Memory failures stay in t->failed. */
+void bugsnag_take_stacks(struct ingest_take *t, const json_t *event, bool caught);
+
+#endif

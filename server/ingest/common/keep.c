@@ -1,0 +1,151 @@
+/* Parts of a JSON report that are kept as they came, and loading the JSON they are taken from. */
+#include <string.h>
+
+#include "base/json/scan.h"
+#include "base/text.h"
+#include "server/ingest/common/take.h"
+
+void
+ingest_take_decref(json_t **value)
+{
+    json_decref(*value);
+}
+
+enum fz_code
+ingest_take_load(struct ingest_take *t, struct fz_span body, struct fz_buffer *text, json_t **ret,
+                 struct fz_error *err)
+{
+    struct json_scan_limits scan = {t->limits->json_depth, t->limits->report_memory,
+                                    t->limits->report_memory};
+    struct json_scan_notes found;
+    enum fz_code code = text ? json_scan_load_text(body, &scan, text, &found, ret, err)
+                             : json_scan_load(body, &scan, &found, ret, err);
+    if (code != FZ_OK)
+        return code;
+    uint64_t n = found.n_bad_utf8 + found.n_bad_escapes;
+    if (n)
+        report_note(
+            t->report, t->arena,
+            "bytes and escapes that are no Unicode became U+FFFD: %llu, the first at byte %zu",
+            (unsigned long long)n, found.first_offset);
+    return FZ_OK;
+}
+
+static int
+append(const char *bytes, size_t len, void *user)
+{
+    struct fz_buffer *out = user;
+    fz_buffer_append(out, bytes, len);
+    return out->failed ? -1 : 0;
+}
+
+static bool
+is_empty(const json_t *value)
+{
+    return !value || json_is_null(value) || (json_is_object(value) && !json_object_size(value)) ||
+           (json_is_array(value) && !json_array_size(value)) ||
+           (json_is_string(value) && !json_string_length(value));
+}
+
+static void
+dump(struct ingest_take *t, const json_t *value, struct fz_buffer *out)
+{
+    if (json_dump_callback(value, append, out, JSON_COMPACT | JSON_ENCODE_ANY) != 0 || out->failed)
+        t->failed = true;
+}
+
+static const char *
+keep(struct ingest_take *t, const struct fz_buffer *text)
+{
+    const char *copy = t->failed ? NULL : fz_arena_text(t->arena, fz_buffer_span(text));
+    if (!copy)
+        t->failed = true;
+    return copy;
+}
+
+const char *
+ingest_take_dump(struct ingest_take *t, const json_t *object, const char *key)
+{
+    const json_t *value = key ? json_object_get(object, key) : object;
+    if (t->failed || is_empty(value))
+        return NULL;
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
+    dump(t, value, &text);
+    return keep(t, &text);
+}
+
+static bool
+is_known(const char *key, const char *const *known)
+{
+    for (; known && *known; known++) {
+        if (strcmp(key, *known) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void
+dump_member(struct ingest_take *t, const char *key, const json_t *value, struct fz_buffer *out)
+{
+    json_t *name = json_string(key);
+    if (!name) {
+        t->failed = true;
+        return;
+    }
+    dump(t, name, out);
+    json_decref(name);
+    fz_buffer_char(out, ':');
+    dump(t, value, out);
+}
+
+void
+ingest_take_extra(struct ingest_take *t, const char *key, const json_t *object,
+                  const char *const *known)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
+    const char *before = t->report->extra_json, *name;
+    json_t *value;
+    size_t n = 0;
+    if (before) /* without its closing bracket */
+        fz_buffer_append(&text, before, strlen(before) - 1);
+    else
+        fz_buffer_char(&text, '{');
+    if (key)
+        fz_buffer_printf(&text, "%s\"%s\":{", before ? "," : "", key);
+    /* jansson's iterators take a non-const object, but do not change it. */
+    json_object_foreach((json_t *)(uintptr_t)object, name, value)
+    {
+        if (t->failed || is_known(name, known) || is_empty(value))
+            continue;
+        if (n++ || (before && !key))
+            fz_buffer_char(&text, ',');
+        dump_member(t, name, value, &text);
+    }
+    fz_buffer_text(&text, key ? "}}" : "}");
+    if (n)
+        t->report->extra_json = keep(t, &text);
+}
+
+void
+ingest_take_client(struct ingest_take *t, struct report_frame *frame,
+                   const struct report_symbol *symbol)
+{
+    const char *name = symbol->function;
+    if (t->failed || !name || strcmp(name, "<redacted>") == 0 || strcmp(name, "???") == 0)
+        return;
+    if (!report_add_client_symbol(frame, t->arena, symbol))
+        t->failed = true;
+}
+
+void
+ingest_settle_crashed(struct report *report)
+{
+    for (size_t i = 0; i < report->n_threads; i++) {
+        if (report->crash.thread < 0 && report->threads[i].crashed)
+            report->crash.thread = report->threads[i].index;
+    }
+    for (size_t i = 0; i < report->n_threads; i++) {
+        if (report->crash.thread >= 0 && report->threads[i].index == report->crash.thread)
+            report->threads[i].crashed = true;
+    }
+}

@@ -1,0 +1,223 @@
+/*
+ * json_scan() is the judge of what is broken and where; all before that byte is sound.
+ *
+ *   {"a":[1,2,],"b":[3,4    the comma before ']' is blanked, and json_scan() asked again:
+ *   {"a":[1,2 ],"b":[3,4    ends within "b"; the last complete value is 3:
+ *   {"a":[1,2 ],"b":[3]}
+ */
+#include "server/ingest/common/mend.h"
+
+#include "base/json/scan.h"
+
+enum { COMMAS_MAX = 16 };
+
+static bool
+is_space(uint8_t c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+/* The comma before the closing bracket at `at`; false if there is none. */
+static bool
+comma_before(struct fz_span text, size_t at, size_t *ret)
+{
+    if (at >= text.len || (text.data[at] != ']' && text.data[at] != '}'))
+        return false;
+    while (at > 0 && is_space(text.data[at - 1]))
+        at--;
+    if (at == 0 || text.data[at - 1] != ',')
+        return false;
+    *ret = at - 1;
+    return true;
+}
+
+/* Walks sound JSON; which brackets are open, and where the last complete value ended. */
+struct walk {
+    struct fz_span text;
+    size_t pos, safe; /* safe: 0 = nothing complete yet */
+    size_t depth;
+    char open[JSON_SCAN_DEPTH_MAX];
+    bool key_next; /* the next string is a key */
+};
+
+/* Behind the string at pos; false if it does not end. */
+static bool
+skip_string(struct walk *w)
+{
+    size_t at = w->pos + 1;
+    while (at < w->text.len && w->text.data[at] != '"')
+        at += w->text.data[at] == '\\' ? 2 : 1;
+    if (at >= w->text.len)
+        return false;
+    w->pos = at + 1;
+    return true;
+}
+
+/* One token; false where the text ends or is nothing that can be closed. */
+static bool
+step(struct walk *w)
+{
+    uint8_t c = w->text.data[w->pos];
+    if (is_space(c) || c == ':' || c == ',') {
+        if (c == ',' || c == ':')
+            w->key_next = c == ',' && w->depth && w->open[w->depth - 1] == '{';
+        w->pos++;
+        return true;
+    }
+    if (c == '"') {
+        if (!skip_string(w))
+            return false;
+        if (!w->key_next)
+            w->safe = w->pos;
+        return w->depth > 0;
+    }
+    if (c == '{' || c == '[') {
+        if (w->depth == sizeof(w->open))
+            return false;
+        w->open[w->depth++] = (char)c;
+        w->key_next = c == '{';
+        w->safe = ++w->pos;
+        return true;
+    }
+    if (c == '}' || c == ']') {
+        if (w->depth == 0)
+            return false;
+        w->depth--;
+        w->key_next = false;
+        w->safe = ++w->pos;
+        return w->depth > 0;
+    }
+    size_t at = w->pos;
+    while (at < w->text.len && !strchr(",:]} \n\r\t", w->text.data[at]))
+        at++;
+    if (at == w->text.len) /* a number may be cut in the middle */
+        return false;
+    w->pos = w->safe = at;
+    return w->depth > 0;
+}
+
+/* The complete start of `text`, brackets closed. False: it is no object. */
+static bool
+close_start(struct fz_span text, struct fz_buffer *out)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    struct walk w = {.text = text};
+    if (text.len >= 3 && memcmp(text.data, mark, 3) == 0)
+        w.pos = 3;
+    while (w.pos < text.len && is_space(text.data[w.pos]))
+        w.pos++;
+    if (w.pos == text.len || text.data[w.pos] != '{')
+        return false;
+    while (w.pos < text.len && step(&w))
+        ;
+    fz_buffer_append(out, text.data, w.safe);
+    while (w.depth-- > 0)
+        fz_buffer_char(out, w.open[w.depth] == '{' ? '}' : ']');
+    return true;
+}
+
+static enum fz_code
+mend_in(struct fz_buffer *text, const struct limits *limits, struct fz_buffer *out,
+        struct ingest_mended *mended, struct fz_error *err)
+{
+    struct json_scan_limits scan = {limits->json_depth, SIZE_MAX, 0};
+    for (;;) {
+        struct fz_span span = fz_buffer_span(text);
+        struct fz_error fault = {.offset = -1};
+        enum fz_code code = json_scan(span, &scan, NULL, NULL, &fault);
+        if (code == FZ_OK) {
+            fz_buffer_append(out, span.data, span.len);
+            return FZ_OK;
+        }
+        size_t at = fault.offset < 0 ? span.len : (size_t)fault.offset, comma;
+        if (code != FZ_E_MALFORMED || at > span.len) {
+            *err = fault;
+            return code;
+        }
+        if (mended->n_commas < COMMAS_MAX && comma_before(span, at, &comma)) {
+            if (mended->n_commas++ == 0)
+                mended->first_comma = at;
+            text->data[comma] = ' ';
+            continue;
+        }
+        mended->cut = true;
+        mended->fault = fault;
+        span.len = at;
+        if (!close_start(span, out)) {
+            *err = fault;
+            return code;
+        }
+        return FZ_OK;
+    }
+}
+
+enum fz_code
+ingest_mend(struct fz_span body, const struct limits *limits, struct fz_buffer *out,
+            struct ingest_mended *ret, struct fz_error *err)
+{
+    struct ingest_mended mended = {.fault.offset = -1};
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
+    fz_buffer_append(&text, body.data, body.len);
+    enum fz_code code = fz_buffer_done(&text, err);
+    if (code == FZ_OK)
+        code = mend_in(&text, limits, out, &mended, err);
+    if (code == FZ_OK)
+        code = fz_buffer_done(out, err);
+    if (code == FZ_OK)
+        *ret = mended;
+    return code;
+}
+
+enum fz_code
+ingest_readable(struct fz_span body, const struct limits *limits, ingest_need_fn need,
+                struct fz_buffer *buffer, struct fz_span *ret, struct ingest_mended *mended,
+                struct fz_error *err)
+{
+    struct json_scan_limits scan = {limits->json_depth, SIZE_MAX, 0};
+    struct fz_error fault;
+    enum fz_code code = json_scan(body, &scan, NULL, NULL, &fault);
+    if (code == FZ_OK) {
+        *ret = body;
+        return need(body, err);
+    }
+    if (code == FZ_E_MALFORMED)
+        code = ingest_mend(body, limits, buffer, mended, err);
+    else
+        *err = fault;
+    if (code != FZ_OK)
+        return code;
+    *ret = fz_buffer_span(buffer);
+    /* The first fault says more than what is missing because of it. */
+    struct fz_error ignored;
+    if (need(*ret, &ignored) == FZ_OK)
+        return FZ_OK;
+    *err = fault;
+    return FZ_E_MALFORMED;
+}
+
+static void
+note_mended(struct ingest_take *t, const char *what, const struct ingest_mended *mended)
+{
+    if (mended->n_commas)
+        report_note(
+            t->report, t->arena,
+            "%s is not valid JSON: a comma stands before the bracket at byte %zu (%zu such)", what,
+            mended->first_comma, mended->n_commas);
+    if (mended->cut)
+        report_note(t->report, t->arena, "%s is not valid JSON (%s); what stands before is kept",
+                    what, mended->fault.text);
+}
+
+enum fz_code
+ingest_load_readable(struct ingest_take *t, struct fz_span body, const char *what,
+                     ingest_need_fn need, json_t **ret, struct fz_error *err)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
+    struct ingest_mended mended = {0};
+    struct fz_span text;
+    enum fz_code code = ingest_readable(body, t->limits, need, &buffer, &text, &mended, err);
+    if (code != FZ_OK)
+        return code;
+    note_mended(t, what, &mended);
+    return ingest_take_load(t, text, NULL, ret, err);
+}

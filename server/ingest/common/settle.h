@@ -1,0 +1,28 @@
+/*
+ * What holds for every format, once its reader is done: short texts without white space around
+ * them, names of codes, what a termination code means, which text is the reason. Private to this
+ * folder.
+ */
+#ifndef INGEST_COMMON_SETTLE_H
+#define INGEST_COMMON_SETTLE_H
+
+#include "base/arena.h"
+#include "server/report/report.h"
+
+/*
+ * Complete what the reader left open; what it has set stays, but for
+ * - white space around short texts, and short texts of nothing else, which go;
+ * - a reason that is a line about the simulator or the dynamic linker: it moves to the messages.
+ * False when memory is out.
+ */
+bool ingest_settle(struct report *report, struct fz_arena *arena);
+
+/* What Apple's codes of terminations mean: a static text, NULL for other numbers. */
+struct ingest_termination {
+    uint64_t code;
+    const char *kind; /* as report->kind; NULL = crash */
+    const char *meaning;
+};
+const struct ingest_termination *ingest_termination_of(uint64_t code);
+
+#endif

@@ -1,0 +1,221 @@
+/*
+ * A report inside a form (multipart/form-data), as KSCrash, Quincy, Hockey, Breakpad and Crashpad
+ * send it, told by its first bytes; the HTTP header is not needed and not kept:
+ *
+ *   --BOUNDARY\r\n
+ *   Content-Disposition: form-data; name="upload_file_minidump"; filename="a.dmp"\r\n
+ *
+ * A part that is alone is the report. Where others stand beside it, the form is: its texts and
+ * files belong to the report and are kept with it.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <strings.h>
+
+#include "server/ingest/common/format.h"
+#include "server/ingest/containers/multipart.h"
+#include "server/ingest/containers/multipart_form.h"
+
+static bool
+starts_with(struct fz_span text, const char *word)
+{
+    size_t len = strlen(word);
+    return text.len >= len && strncasecmp((const char *)text.data, word, len) == 0;
+}
+
+bool
+multipart_find_boundary(struct fz_span body, char ret[INGEST_BOUNDARY_TEXT])
+{
+    size_t at = 0;
+    while (at < body.len && (body.data[at] == '\r' || body.data[at] == '\n'))
+        at++;
+    size_t start = at + 2, end = start;
+    if (body.len < start || memcmp(body.data + at, "--", 2) != 0)
+        return false;
+    while (end < body.len && end - start < INGEST_BOUNDARY_TEXT && isgraph(body.data[end]))
+        end++;
+    size_t len = end - start;
+    while (end < body.len && (body.data[end] == ' ' || body.data[end] == '\t'))
+        end++;
+    if (len == 0 || len >= INGEST_BOUNDARY_TEXT || end + 2 > body.len ||
+        memcmp(body.data + end, "\r\n", 2) != 0)
+        return false;
+    struct fz_span header = fz_span_make(body.data + end + 2, body.len - end - 2);
+    if (!starts_with(header, "Content-"))
+        return false;
+    memcpy(ret, body.data + start, len);
+    ret[len] = '\0';
+    return true;
+}
+
+static bool
+multipart_detect(struct fz_span head)
+{
+    char boundary[INGEST_BOUNDARY_TEXT];
+    return multipart_find_boundary(head, boundary);
+}
+
+struct fz_span
+multipart_content(struct fz_span body, const struct ingest_part *part)
+{
+    struct fz_span content = {NULL, 0};
+    (void)fz_span_sub(body, part->offset, part->len, &content); /* parts lie in the body */
+    return content;
+}
+
+static const struct ingest_format *
+format_of_part(struct fz_span body, const struct ingest_part *part)
+{
+    const struct ingest_format *format = ingest_format_of(multipart_content(body, part));
+    return format == &ingest_multipart ? NULL : format;
+}
+
+/* The part that is the report: by the names that clients use, else a file, else any. */
+static size_t
+find_report(struct fz_span body, const struct multipart_form *form)
+{
+    static const char *const names[] = {"upload_file_minidump", "reports", "xml", "xmlstring"};
+    size_t best = form->n_parts, best_rank = 3;
+    for (size_t i = 0; i < form->n_parts; i++) {
+        const struct ingest_part *part = &form->parts[i];
+        size_t rank = part->filename ? 1 : 2;
+        for (size_t j = 0; j < FZ_ARRAY_LEN(names); j++) {
+            if (strcmp(part->name, names[j]) == 0)
+                rank = 0;
+        }
+        if (rank < best_rank && format_of_part(body, part)) {
+            best = i;
+            best_rank = rank;
+        }
+    }
+    return best;
+}
+
+static enum fz_code
+refuse(const struct multipart_form *form, struct fz_error *err)
+{
+    char names[128] = "";
+    size_t len = 0;
+    for (size_t i = 0; i < form->n_parts && len < sizeof(names); i++) {
+        int n = snprintf(names + len, sizeof(names) - len, "%s'%.32s'", i ? ", " : "",
+                         form->parts[i].name);
+        len += n > 0 ? (size_t)n : 0;
+    }
+    return fz_fail(err, FZ_E_UNSUPPORTED,
+                   "a form without a report: none of its parts (%s) is one in a known format",
+                   names);
+}
+
+/* Takes the form apart and finds the report's part. */
+static enum fz_code
+read_form(struct fz_span body, struct fz_arena *arena, struct multipart_form *ret,
+          struct fz_error *err)
+{
+    char boundary[INGEST_BOUNDARY_TEXT];
+    struct multipart_form form = {0};
+    if (!multipart_find_boundary(body, boundary))
+        return fz_fail_at(err, FZ_E_MALFORMED, 0, "multipart: no boundary");
+    enum fz_code code = ingest_form_parse(body, boundary, arena, &form.parts, &form.n_parts, err);
+    if (code != FZ_OK)
+        return code;
+    form.report = find_report(body, &form);
+    if (form.report == form.n_parts)
+        return refuse(&form, err);
+    *ret = form;
+    return FZ_OK;
+}
+
+/* The one report that the form's part is, or holds as a container of one. */
+static enum fz_code
+find_content(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
+             struct multipart_form *ret_form, struct fz_span *ret, struct fz_error *err)
+{
+    enum fz_code code = read_form(body, arena, ret_form, err);
+    if (code != FZ_OK)
+        return code;
+    const struct ingest_part *part = &ret_form->parts[ret_form->report];
+    *ret = multipart_content(body, part);
+    if (!format_of_part(body, part)->split)
+        return FZ_OK;
+    struct ingest_item *items;
+    size_t n, n_cut;
+    code = ingest_split(*ret, limits, arena, &items, &n, &n_cut, err);
+    for (size_t i = 0; code == FZ_OK && i < n; i++) {
+        if (items[i].code == FZ_OK) {
+            *ret = items[i].body;
+            break;
+        }
+    }
+    return code;
+}
+
+static enum fz_code
+check_content(struct fz_span body, const struct limits *limits, const char **ret_format,
+              char ret_id[FZ_UUID_TEXT], struct fz_error *err)
+{
+    struct multipart_form form;
+    struct fz_span content = {NULL, 0};
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(limits->report_memory);
+    enum fz_code code = find_content(body, limits, &arena, &form, &content, err);
+    return code != FZ_OK ? code : ingest_check(content, limits, ret_format, ret_id, err);
+}
+
+static enum fz_code
+multipart_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
+                struct fz_error *err)
+{
+    const char *format;
+    return check_content(body, limits, &format, ret_id, err);
+}
+
+const char *
+ingest_multipart_format(struct fz_span body, const struct limits *limits)
+{
+    const char *format = ingest_multipart.name;
+    char id[FZ_UUID_TEXT];
+    struct fz_error err;
+    fz_ignore(check_content(body, limits, &format, id, &err)); /* else the form's own name */
+    return format;
+}
+
+static enum fz_code
+multipart_split(struct fz_span body, struct ingest_found *found, struct fz_error *err)
+{
+    struct multipart_form form;
+    enum fz_code code = read_form(body, found->arena, &form, err);
+    if (code != FZ_OK)
+        return code;
+    const struct ingest_part *part = &form.parts[form.report];
+    bool alone = form.n_parts == 1;
+    if (!alone && !format_of_part(body, part)->split)
+        return FZ_OK; /* the form is the report */
+    size_t before = found->n;
+    ingest_found_body(found, multipart_content(body, part));
+    if (!alone && found->n == before + 1)
+        found->n = before;
+    return FZ_OK;
+}
+
+static enum fz_code
+multipart_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
+                struct report *ret, struct fz_error *err)
+{
+    struct multipart_form form;
+    struct fz_span content = {NULL, 0};
+    enum fz_code code = find_content(body, limits, arena, &form, &content, err);
+    if (code == FZ_OK)
+        code = ingest_parse(content, limits, arena, ret, err);
+    if (code != FZ_OK)
+        return code;
+    struct ingest_take t = ingest_take_start(ret, arena, limits);
+    multipart_take_fields(&t, body, &form, content);
+    return t.failed ? fz_arena_fail(arena, err) : FZ_OK;
+}
+
+const struct ingest_format ingest_multipart = {
+    .name = "multipart",
+    .detect = multipart_detect,
+    .check = multipart_check,
+    .parse = multipart_parse,
+    .split = multipart_split,
+};

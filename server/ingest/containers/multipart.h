@@ -1,0 +1,27 @@
+/*
+ * A form taken apart, between multipart.c (which part is the report) and multipart_fields.c (what
+ * the others add to it). Private to this folder.
+ */
+#ifndef INGEST_CONTAINERS_MULTIPART_H
+#define INGEST_CONTAINERS_MULTIPART_H
+
+#include "server/ingest/common/take.h"
+#include "server/ingest/containers/multipart_form.h"
+
+struct multipart_form {
+    struct ingest_part *parts;
+    size_t n_parts, report; /* report: the number of the part that holds it */
+};
+
+/* The boundary that the first line of a body names; false if it is none, or no form's header
+ * follows. */
+bool multipart_find_boundary(struct fz_span body, char ret[INGEST_BOUNDARY_TEXT]);
+
+struct fz_span multipart_content(struct fz_span body, const struct ingest_part *part);
+
+/* The parts beside the report: texts into tags, user, extra, files into attachments. `content` is
+ * what the report was parsed from; memory failures stay in t->failed. */
+void multipart_take_fields(struct ingest_take *t, struct fz_span body,
+                           const struct multipart_form *form, struct fz_span content);
+
+#endif

@@ -1,0 +1,155 @@
+/* What happened, from crash.error: its type decides which of the other members speak. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json/scan.h"
+#include "server/ingest/common/mach.h"
+#include "server/ingest/kscrash/kscrash.h"
+
+static const char where[] = "crash.error";
+
+static void
+take_mach(const struct kscrash *k)
+{
+    static const char *const known[] = {"exception", "exception_name", "code",
+                                        "code_name", "subcode",        NULL};
+    static const char at[] = "crash.error.mach";
+    struct ingest_take *t = k->t;
+    struct report_crash *crash = &t->report->crash;
+    const json_t *mach = ingest_take_json(t, k->error, where, "mach", JSON_OBJECT);
+    uint64_t type = 0, code = 0, subcode = 0;
+    bool has_type = ingest_take_u64(t, mach, at, "exception", &type);
+    crash->mach = ingest_take_text(t, mach, at, "exception_name");
+    if (!crash->mach)
+        crash->mach = ingest_mach_exception(type);
+    crash->code = ingest_take_text(t, mach, at, "code_name");
+    bool has_code = ingest_take_u64(t, mach, at, "code", &code);
+    bool has_subcode = ingest_take_u64(t, mach, at, "subcode", &subcode);
+    if (!crash->code && has_type && has_code) {
+        const char *arch = t->report->arch;
+        crash->code = ingest_mach_code(type, code, arch && strncmp(arch, "arm", 3) == 0);
+    }
+    /* All zeros is what the reporter leaves where there was no Mach exception. */
+    if ((has_code || has_subcode) && (type || code || subcode)) {
+        crash->mach_codes = ingest_take_array(t, 2, sizeof(*crash->mach_codes));
+        if (!crash->mach_codes)
+            return;
+        crash->mach_codes[0] = code;
+        crash->mach_codes[1] = subcode;
+        crash->n_mach_codes = 2;
+    }
+    if (mach)
+        ingest_take_extra(t, "mach", mach, known);
+}
+
+static void
+take_signal(const struct kscrash *k)
+{
+    static const char *const known[] = {"signal", "name", "code", "code_name", NULL};
+    static const char at[] = "crash.error.signal";
+    struct ingest_take *t = k->t;
+    struct report_crash *crash = &t->report->crash;
+    const json_t *signal = ingest_take_json(t, k->error, where, "signal", JSON_OBJECT);
+    int64_t number = 0, code = 0;
+    crash->signal = ingest_take_text(t, signal, at, "name");
+    if (ingest_take_i64(t, signal, at, "signal", &number) && !crash->signal)
+        crash->signal = ingest_signal_name(number);
+    crash->signal_code = ingest_take_text(t, signal, at, "code_name");
+    if (!crash->signal_code && ingest_take_i64(t, signal, at, "code", &code) && code != 0)
+        crash->signal_code = fz_arena_printf(t->arena, "%lld", (long long)code);
+    if (signal)
+        ingest_take_extra(t, "signal", signal, known);
+}
+
+static void
+take_exception(const struct kscrash *k, const char *key)
+{
+    static const char *const known[] = {"name", "reason", NULL};
+    static const char *const known_name[] = {"name", NULL};
+    struct ingest_take *t = k->t;
+    struct report_crash *crash = &t->report->crash;
+    const json_t *exception = ingest_take_json(t, k->error, where, key, JSON_OBJECT);
+    if (!exception)
+        return;
+    const char *name = ingest_take_text(t, exception, key, "name");
+    const char *reason = ingest_take_text(t, exception, key, "reason");
+    if (name)
+        crash->exception = name;
+    if (!crash->reason)
+        crash->reason = reason;
+    /* The error may have given another reason already. */
+    bool same = !reason || !crash->reason || strcmp(reason, crash->reason) == 0;
+    ingest_take_extra(t, key, exception, same ? known : known_name);
+}
+
+/* Why the system ended the process, as far as the next launch could tell. */
+static void
+take_exit_reason(const struct kscrash *k)
+{
+    struct ingest_take *t = k->t;
+    uint64_t code;
+    const json_t *exit = ingest_take_json(t, k->error, where, "exit_reason", JSON_OBJECT);
+    if (!ingest_take_u64(t, exit, "crash.error.exit_reason", "code", &code))
+        return;
+    const char *text = fz_arena_printf(t->arena, "exit reason 0x%llx", (unsigned long long)code);
+    t->failed = t->failed || !text;
+    t->report->crash.termination = text;
+}
+
+static const char *
+kind_of(const struct kscrash *k)
+{
+    static const struct {
+        const char *type, *kind;
+    } kinds[] = {{"user", "error"},
+                 {"deadlock", "hang"},
+                 {"hang", "hang"},
+                 {"profile", "cpu"},
+                 {"memory_termination", "memory"}};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(kinds); i++) {
+        if (strcmp(k->type, kinds[i].type) == 0)
+            return kinds[i].kind;
+    }
+    return json_is_object(json_object_get(k->error, "hang")) ? "hang" : NULL;
+}
+
+/* Address 0 is a null pointer only where something was accessed; else it means none. */
+static void
+take_address(const struct kscrash *k)
+{
+    struct report_crash *crash = &k->t->report->crash;
+    bool access = (crash->mach && strcmp(crash->mach, "EXC_BAD_ACCESS") == 0) ||
+                  (crash->signal &&
+                   (strcmp(crash->signal, "SIGSEGV") == 0 || strcmp(crash->signal, "SIGBUS") == 0));
+    uint64_t address;
+    if (ingest_take_u64(k->t, k->error, where, "address", &address) && (address || access)) {
+        crash->has_address = true;
+        crash->address = address;
+    }
+}
+
+void
+kscrash_take_error(const struct kscrash *k)
+{
+    static const char *const known[] = {"address",     "reason",        "mach",    "signal",
+                                        "nsexception", "cpp_exception", "profile", NULL};
+    static const char *const known_crash[] = {
+        "error", "threads", "crashed_thread", "diagnosis", "last_exception_backtrace", NULL};
+    struct ingest_take *t = k->t;
+    struct report *r = t->report;
+    r->crash.diagnosis = ingest_take_text(t, k->crash, "crash", "diagnosis");
+    r->crash.reason = ingest_take_text(t, k->error, where, "reason");
+    take_mach(k);
+    take_signal(k);
+    take_exception(k, "nsexception");
+    take_exception(k, "cpp_exception");
+    const json_t *user = ingest_take_json(t, k->error, where, "user_reported", JSON_OBJECT);
+    const char *name = ingest_take_text(t, user, "crash.error.user_reported", "name");
+    if (name)
+        r->crash.exception = name;
+    take_address(k);
+    take_exit_reason(k);
+    r->kind = kind_of(k);
+    ingest_take_extra(t, "error", k->error, known);
+    ingest_take_extra(t, "crash", k->crash, known_crash);
+}

@@ -1,0 +1,361 @@
+/*
+ * KSCrash's JSON (report version 2.0 to 3.x and develop; the forks of Sentry, Bugsnag, Embrace).
+ *
+ *   {"report":{"version":"3.6.0","id":"0FDF...","type":"standard","timestamp":...},
+ *    "binary_images":[{"image_addr":4362076160,"image_size":49152,"name":"/.../Demo","uuid":"4C.."}],
+ *    "system":{...}, "user":{...},
+ *    "crash":{"error":{"type":"mach","mach":{...},"signal":{...},"address":16},
+ *             "threads":[{"index":0,"crashed":true,"backtrace":{"contents":[
+ *                {"instruction_addr":4362092648,"object_addr":4362076160,"symbol_name":"..."}]}}]}}
+ *
+ * A crash of the reporter itself: one report is "minimal" (crash.crashed_thread, no threads), and
+ * either holds the unfinished one as `recrash_report` or is held by it.
+ */
+#include "server/ingest/kscrash/kscrash.h"
+
+#include "base/arch/cpu.h"
+#include "base/json/scan.h"
+#include "base/json/walk.h"
+#include "base/text.h"
+#include "server/ingest/common/format.h"
+#include "server/ingest/common/mend.h"
+
+/* Integers above this count microseconds: as milliseconds it would be the year 5138. */
+static const int64_t MILLISECONDS_MAX = 100000000000000;
+
+static bool
+begins(struct fz_span value, char bracket)
+{
+    return value.len && value.data[0] == (uint8_t)bracket;
+}
+
+/* `crash` is in other people's JSON too; what is in it tells. */
+static bool
+is_crash(struct fz_span value)
+{
+    struct json_walk walk = json_walk_start(value);
+    struct json_member member;
+    while (json_walk_next(&walk, &member)) {
+        if (fz_span_is(member.key, "error") || fz_span_is(member.key, "threads") ||
+            fz_span_is(member.key, "crashed_thread") || fz_span_is(member.key, "diagnosis"))
+            return true;
+    }
+    return false;
+}
+
+/* {"type":"standard","id":...}; a custom one may stand alone. */
+static bool
+is_header(struct fz_span value)
+{
+    struct json_walk walk = json_walk_start(value);
+    struct json_member member;
+    while (json_walk_next(&walk, &member)) {
+        if (fz_span_is(member.key, "type"))
+            return fz_span_is(member.value, "\"standard\"") ||
+                   fz_span_is(member.value, "\"minimal\"") ||
+                   fz_span_is(member.value, "\"custom\"");
+    }
+    return false;
+}
+
+static bool
+kscrash_detect(struct fz_span head)
+{
+    bool crash = false, rest = false, header = false;
+    struct json_walk walk = json_walk_start(head);
+    struct json_member member;
+    while (json_walk_next(&walk, &member)) {
+        if (fz_span_is(member.key, "framezero"))
+            return false;
+        if (fz_span_is(member.key, "recrash_report"))
+            return true;
+        if (fz_span_is(member.key, "binary_images") && begins(member.value, '[')) {
+            /* Nobody else's key; where the head ends inside it, nothing else can be asked. */
+            if (!member.complete)
+                return true;
+            rest = true;
+        }
+        if ((fz_span_is(member.key, "report") || fz_span_is(member.key, "system")) &&
+            begins(member.value, '{'))
+            rest = true;
+        if (fz_span_is(member.key, "report"))
+            header = is_header(member.value);
+        if (fz_span_is(member.key, "crash"))
+            crash = is_crash(member.value);
+        if (crash && (rest || !member.complete))
+            return true;
+    }
+    return header;
+}
+
+/* Is there anything to show? One answer for the check and for the parse. */
+static enum fz_code
+need_crash(struct fz_span text, struct fz_error *err)
+{
+    struct json_walk walk = json_walk_start(text);
+    struct json_member member;
+    while (json_walk_next(&walk, &member)) {
+        if (((fz_span_is(member.key, "crash") || fz_span_is(member.key, "recrash_report") ||
+              fz_span_is(member.key, "report")) &&
+             begins(member.value, '{')) ||
+            (fz_span_is(member.key, "recrash_report") && begins(member.value, '"')))
+            return FZ_OK;
+    }
+    return fz_fail_at(err, FZ_E_MALFORMED, 0,
+                      "KSCrash report: neither 'crash' nor 'report' is there");
+}
+
+static struct fz_span
+member_of(struct fz_span object, const char *key)
+{
+    struct fz_span found = {NULL, 0};
+    struct json_walk walk = json_walk_start(object);
+    struct json_member member;
+    while (json_walk_next(&walk, &member)) {
+        if (fz_span_is(member.key, key))
+            found = member.value;
+    }
+    return found;
+}
+
+static enum fz_code
+kscrash_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
+              struct fz_error *err)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
+    struct fz_span text;
+    struct ingest_mended mended;
+    enum fz_code code = ingest_readable(body, limits, need_crash, &buffer, &text, &mended, err);
+    if (code != FZ_OK)
+        return code;
+    struct fz_span id = member_of(member_of(text, "report"), "id");
+    struct fz_uuid uuid;
+    if (id.len > 2 && id.data[0] == '"' &&
+        fz_uuid_parse(fz_span_make(id.data + 1, id.len - 2), &uuid) && !fz_uuid_is_nil(&uuid))
+        fz_uuid_format(&uuid, ret_id);
+    return FZ_OK;
+}
+
+/* ---- origin ------------------------------------------------------------------------------ */
+
+/* The member of the first of two reports that has it. */
+static const json_t *
+either(const json_t *report, const json_t *other, const char *key)
+{
+    const json_t *value = json_object_get(report, key);
+    if (json_is_object(value) || json_is_array(value))
+        return value;
+    value = json_object_get(other, key);
+    return json_is_object(value) || json_is_array(value) ? value : NULL;
+}
+
+/* Version 3.3 and later count microseconds, older ones seconds or write a text. */
+static int64_t
+take_timestamp(struct ingest_take *t, const json_t *report, const char *where)
+{
+    static const char *const keys[] = {"timestamp_millis", "timestamp"};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(keys); i++) {
+        const json_t *value = json_object_get(report, keys[i]);
+        if (json_is_integer(value) && json_integer_value(value) > MILLISECONDS_MAX)
+            return json_integer_value(value) / 1000;
+        int64_t ms = ingest_take_time(t, report, where, keys[i]);
+        if (ms)
+            return ms;
+    }
+    return 0;
+}
+
+static const char *
+first_text(struct ingest_take *t, const json_t *object, const char *where, const char *key,
+           const char *second)
+{
+    const char *text = ingest_take_text(t, object, where, key);
+    return text ? text : ingest_take_text(t, object, where, second);
+}
+
+static void
+take_arch(struct ingest_take *t, const json_t *system)
+{
+    uint64_t type = 0, subtype = 0;
+    struct report *r = t->report;
+    /* cpu_arch is what the machine can do, binary_arch what the process ran as. */
+    r->arch = ingest_take_text(t, system, "system", "binary_arch");
+    if (!r->arch && ingest_take_u64(t, system, "system", "binary_cpu_type", &type)) {
+        ingest_take_u64(t, system, "system", "binary_cpu_subtype", &subtype);
+        r->arch = ingest_cpu_name((uint32_t)type, (uint32_t)subtype);
+    }
+    const char *machine = ingest_take_text(t, system, "system", "cpu_arch");
+    if (!r->arch)
+        r->arch = machine;
+}
+
+static void
+take_system(struct ingest_take *t, const json_t *system)
+{
+    static const char *const known[] = {"system_name",
+                                        "system_version",
+                                        "os_version",
+                                        "machine",
+                                        "binary_arch",
+                                        "binary_cpu_type",
+                                        "binary_cpu_subtype",
+                                        "CFBundleExecutablePath",
+                                        "CFBundleIdentifier",
+                                        "CFBundleName",
+                                        "CFBundleVersion",
+                                        "CFBundleShortVersionString",
+                                        "build_type",
+                                        "process_name",
+                                        "process_id",
+                                        "parent_process_id",
+                                        "parent_process_name",
+                                        "app_start_time",
+                                        NULL};
+    struct report *r = t->report;
+    r->os_name = ingest_take_text(t, system, "system", "system_name");
+    r->os_version = ingest_take_text(t, system, "system", "system_version");
+    r->os_build = ingest_take_text(t, system, "system", "os_version");
+    r->device_model = ingest_take_text(t, system, "system", "machine");
+    r->app_id = ingest_take_text(t, system, "system", "CFBundleIdentifier");
+    r->app_name = first_text(t, system, "system", "CFBundleName", "CFBundleExecutable");
+    r->app_version = ingest_take_text(t, system, "system", "CFBundleShortVersionString");
+    r->app_build = ingest_take_text(t, system, "system", "CFBundleVersion");
+    r->environment = ingest_take_text(t, system, "system", "build_type");
+    r->process.name = ingest_take_text(t, system, "system", "process_name");
+    r->process.path = ingest_take_text(t, system, "system", "CFBundleExecutablePath");
+    r->process.parent = ingest_take_text(t, system, "system", "parent_process_name");
+    ingest_take_i64(t, system, "system", "process_id", &r->process.pid);
+    ingest_take_i64(t, system, "system", "parent_process_id", &r->process.parent_pid);
+    r->process.launched_ms = ingest_take_time(t, system, "system", "app_start_time");
+    take_arch(t, system);
+    ingest_take_extra(t, "system", system, known);
+}
+
+/* The scope that Sentry's fork writes beside KSCrash's own members. */
+static void
+take_scope(struct ingest_take *t, const json_t *scope)
+{
+    static const char *const with_user[] = {"tags", "breadcrumbs", "environment", NULL};
+    static const char *const known[] = {"tags", "breadcrumbs", "environment", "user", NULL};
+    struct report *r = t->report;
+    if (!scope)
+        return;
+    bool other_user = r->user_json; /* what the app hung on the report itself */
+    r->tags_json = ingest_take_dump(t, scope, "tags");
+    r->breadcrumbs_json = ingest_take_dump(t, scope, "breadcrumbs");
+    const char *environment = ingest_take_text(t, scope, "sentry_sdk_scope", "environment");
+    if (environment)
+        r->environment = environment;
+    if (!other_user)
+        r->user_json = ingest_take_dump(t, scope, "user");
+    ingest_take_extra(t, "sentry_sdk_scope", scope, other_user ? with_user : known);
+}
+
+static void
+take_origin(struct ingest_take *t, const json_t *root, const json_t *main, const json_t *other)
+{
+    static const char *const known[] = {"id", "timestamp", "timestamp_millis", NULL};
+    static const char *const known_root[] = {
+        "report",     "binary_images",  "system",           "crash", "user",
+        "incomplete", "recrash_report", "sentry_sdk_scope", NULL};
+    struct report *r = t->report;
+    const json_t *own = json_object_get(main, "report");
+    r->id = first_text(t, json_object_get(root, "report"), "report", "id", "run_id");
+    if (!json_is_object(own))
+        own = json_object_get(other, "report");
+    r->timestamp_ms = take_timestamp(t, own, "report");
+    const json_t *system = either(main, other, "system");
+    if (system)
+        take_system(t, system);
+    if (!r->process.name)
+        r->process.name = ingest_take_text(t, own, "report", "process_name");
+    r->user_json = ingest_take_dump(t, either(main, other, "user"), NULL);
+    take_scope(t, either(main, other, "sentry_sdk_scope"));
+    /* The report that holds the other one gives the id. */
+    bool has_id = own == json_object_get(root, "report");
+    if (own)
+        ingest_take_extra(t, "report", own, has_id ? known : known + 1);
+    ingest_take_extra(t, NULL, main, known_root);
+    if (json_is_true(json_object_get(main, "incomplete")))
+        report_note(r, t->arena, "the client could not finish this report (incomplete)");
+}
+
+/* ---- the whole --------------------------------------------------------------------------- */
+
+struct kscrash
+kscrash_start(struct ingest_take *t, const json_t *report)
+{
+    struct kscrash k = {.t = t, .report = report, .type = ""};
+    k.crash = json_object_get(report, "crash");
+    k.error = json_object_get(k.crash, "error");
+    const json_t *type = json_object_get(k.error, "type");
+    if (json_is_string(type))
+        k.type = json_string_value(type);
+    return k;
+}
+
+static bool
+has_threads(const json_t *report)
+{
+    return json_is_array(json_object_get(json_object_get(report, "crash"), "threads"));
+}
+
+static void
+take_report(struct ingest_take *t, const json_t *root, const json_t *inner)
+{
+    /* Of two, the one with all threads is the app's crash, the other the reporter's. */
+    const json_t *main = root, *other = inner;
+    if (json_is_object(inner) && has_threads(inner) && !has_threads(root)) {
+        main = inner;
+        other = root;
+    }
+    if (!json_is_object(other))
+        other = NULL;
+    struct kscrash k = kscrash_start(t, main);
+    take_origin(t, root, main, other);
+    kscrash_take_error(&k);
+    kscrash_take_images(t, either(main, other, "binary_images"));
+    kscrash_take_threads(&k);
+    kscrash_take_profile(&k);
+    kscrash_images_of_frames(t, main);
+    if (other) {
+        k = kscrash_start(t, other);
+        kscrash_take_recrash(&k);
+        kscrash_images_of_frames(t, other);
+    }
+    ingest_settle_crashed(t->report);
+}
+
+/* The unfinished report, where the reporter could only keep its text. */
+static json_t *
+load_inner(struct ingest_take *t, const json_t *text)
+{
+    json_t *inner = NULL;
+    struct fz_error err;
+    struct fz_span bytes = fz_span_make(json_string_value(text), json_string_length(text));
+    if (ingest_load_readable(t, bytes, "recrash_report", need_crash, &inner, &err) != FZ_OK) {
+        report_note(t->report, t->arena, "recrash_report: %s, left out", err.text);
+        return NULL;
+    }
+    return inner;
+}
+
+static enum fz_code
+kscrash_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
+              struct report *ret, struct fz_error *err)
+{
+    struct ingest_take t = ingest_take_start(ret, arena, limits);
+    FZ_CLEANUP(ingest_take_decref) json_t *root = NULL;
+    FZ_CLEANUP(ingest_take_decref) json_t *loaded = NULL;
+    enum fz_code code = ingest_load_readable(&t, body, "the report", need_crash, &root, err);
+    if (code != FZ_OK)
+        return code;
+    const json_t *inner = json_object_get(root, "recrash_report");
+    if (json_is_string(inner))
+        inner = loaded = load_inner(&t, inner);
+    take_report(&t, root, inner);
+    return t.failed ? fz_arena_fail(arena, err) : FZ_OK;
+}
+
+const struct ingest_format ingest_kscrash = {"kscrash", kscrash_detect, kscrash_check,
+                                             kscrash_parse, NULL};

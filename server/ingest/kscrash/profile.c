@@ -1,0 +1,165 @@
+/*
+ * A profile: a table of frames, and samples that are lists of numbers into it.
+ *
+ *   "profile":{"frames":[{"instruction_addr":...},...],
+ *              "threads":[{"index":0,"primary":true,"name":"main","samples":[{"frames":[0,2]},...]}]}
+ *
+ * Or `samples` at the top, of one thread. Samples of the same stack become one thread of the model
+ * that counts them.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "server/ingest/kscrash/kscrash.h"
+
+enum { SLOTS_PER_THREAD = 2, FRAMES_HASHED = 1024 };
+
+struct profile {
+    struct ingest_take *t;
+    struct report_frame *frames;
+    size_t n_frames;
+    bool *sound; /* frames that have an address */
+    /* Which thread of the model (number + 1, 0 = none) holds a stack, by its hash. */
+    size_t *slots;
+    size_t n_slots;
+    size_t first; /* of the model's threads, those of this profile's thread */
+    size_t n_cut;
+};
+
+/* The frames of a sample by number; those that are none are passed over. */
+static size_t
+numbers_of(const struct profile *p, const json_t *sample, size_t *ret, size_t max)
+{
+    const json_t *list = json_object_get(sample, "frames");
+    size_t n = 0;
+    for (size_t i = 0; i < json_array_size(list) && n < max; i++) {
+        const json_t *value = json_array_get(list, i);
+        json_int_t number = json_is_integer(value) ? json_integer_value(value) : -1;
+        if (number >= 0 && (size_t)number < p->n_frames && p->sound[number])
+            ret[n++] = (size_t)number;
+    }
+    return n;
+}
+
+static bool
+is_same(const struct profile *p, const struct report_thread *thread, const size_t *numbers,
+        size_t n)
+{
+    if (thread->n_frames != n)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        if (thread->frames[i].addr != p->frames[numbers[i]].addr)
+            return false;
+    }
+    return true;
+}
+
+static void
+add_stack(struct profile *p, const struct report_thread *origin, const size_t *numbers, size_t n)
+{
+    struct report *r = p->t->report;
+    uint64_t hash = 1469598103934665603ULL;
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ numbers[i]) * 1099511628211ULL;
+    size_t at = (size_t)(hash ^ hash >> 32) % p->n_slots;
+    /* There are twice as many slots as threads can come: one is empty. */
+    for (; p->slots[at]; at = (at + 1) % p->n_slots) {
+        size_t number = p->slots[at] - 1;
+        if (number >= p->first && is_same(p, &r->threads[number], numbers, n)) {
+            r->threads[number].samples++;
+            return;
+        }
+    }
+    if (r->n_threads >= p->t->limits->threads) {
+        p->n_cut++;
+        return;
+    }
+    struct report_frame *frames = ingest_take_array(p->t, n, sizeof(*frames));
+    if (!frames)
+        return;
+    for (size_t i = 0; i < n; i++)
+        frames[i] = p->frames[numbers[i]];
+    p->slots[at] = r->n_threads + 1;
+    struct report_thread *thread = &r->threads[r->n_threads];
+    *thread = *origin;
+    thread->index = (int64_t)r->n_threads++;
+    thread->samples = 1;
+    thread->frames = frames;
+    thread->n_frames = n;
+}
+
+static void
+take_samples(struct profile *p, const json_t *samples, const struct report_thread *origin)
+{
+    size_t max = p->t->limits->frames < FRAMES_HASHED ? p->t->limits->frames : FRAMES_HASHED;
+    size_t *numbers = ingest_take_array(p->t, max, sizeof(*numbers));
+    p->first = p->t->report->n_threads;
+    for (size_t i = 0; i < json_array_size(samples) && !p->t->failed; i++) {
+        size_t n = numbers_of(p, json_array_get(samples, i), numbers, max);
+        if (n)
+            add_stack(p, origin, numbers, n);
+    }
+}
+
+static void
+take_profile_threads(struct profile *p, const json_t *profile)
+{
+    const json_t *threads = json_object_get(profile, "threads");
+    if (!json_is_array(threads)) {
+        struct report_thread origin = {.crashed = false};
+        take_samples(p, json_object_get(profile, "samples"), &origin);
+        return;
+    }
+    for (size_t i = 0; i < json_array_size(threads) && !p->t->failed; i++) {
+        char where[INGEST_WHERE];
+        snprintf(where, sizeof(where), "profile.threads[%zu]", i);
+        const json_t *object = json_array_get(threads, i);
+        struct report_thread origin = {.name = ingest_take_text(p->t, object, where, "name")};
+        take_samples(p, json_object_get(object, "samples"), &origin);
+    }
+}
+
+static bool
+take_table(struct profile *p, const json_t *list)
+{
+    size_t n = json_array_size(list);
+    p->frames = ingest_take_array(p->t, n, sizeof(*p->frames));
+    p->sound = ingest_take_array(p->t, n, sizeof(*p->sound));
+    for (size_t i = 0; i < n && !p->t->failed; i++) {
+        char where[INGEST_WHERE];
+        snprintf(where, sizeof(where), "profile.frames[%zu]", i);
+        p->sound[i] = kscrash_take_frame(p->t, json_array_get(list, i), where, &p->frames[i]);
+        if (!p->sound[i])
+            report_note(p->t->report, p->t->arena, "%s: no address", where);
+    }
+    p->n_frames = n;
+    return !p->t->failed;
+}
+
+void
+kscrash_take_profile(const struct kscrash *k)
+{
+    static const char *const known[] = {"frames", "samples", "threads", NULL};
+    struct ingest_take *t = k->t;
+    struct report *r = t->report;
+    const json_t *profile = ingest_take_json(t, k->error, "crash.error", "profile", JSON_OBJECT);
+    const json_t *table = json_object_get(profile, "frames");
+    if (!profile)
+        return;
+    ingest_take_extra(t, "profile", profile, known);
+    if (!json_is_array(table) || r->n_threads >= t->limits->threads)
+        return;
+    struct profile p = {.t = t, .n_slots = t->limits->threads * SLOTS_PER_THREAD + 1};
+    struct report_thread *threads = ingest_take_array(t, t->limits->threads, sizeof(*threads));
+    p.slots = ingest_take_array(t, p.n_slots, sizeof(*p.slots));
+    if (!threads || !p.slots || !take_table(&p, table))
+        return;
+    if (r->n_threads)
+        memcpy(threads, r->threads, r->n_threads * sizeof(*threads));
+    r->threads = threads;
+    take_profile_threads(&p, profile);
+    if (p.n_cut)
+        report_note(r, t->arena,
+                    "profile: %zu samples of other stacks than the first %zu are left out", p.n_cut,
+                    r->n_threads);
+}

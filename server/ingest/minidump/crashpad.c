@@ -1,0 +1,271 @@
+/*
+ * What Crashpad and Mozilla's Breakpad add: annotations, Apple's crash information, comments.
+ *
+ * Crashpad's stream: u32 version, GUID of the report, GUID of the client, place of a dictionary,
+ * place of a list of modules: u32 count, then (u32 module, place of its record). A module's record:
+ * u32 version, then the places of a list of texts, a dictionary, and annotation objects (name, u16
+ * type, u16, value). A dictionary: u32 count, then pairs of offsets; a text: u32 length, UTF-8.
+ */
+#include <stdio.h>
+
+#include "base/text.h"
+#include "server/ingest/minidump/minidump.h"
+
+enum {
+    ENTRIES_MAX = 1024,
+    MESSAGES_MAX = 64,
+    TEXT_MAX = 16384,
+    CRASH_INFOS_MAX = 20,
+    TYPE_STRING = 1,
+};
+
+/* Bytes behind their length; false if they lie outside or the budget is used up. */
+static bool
+counted(struct minidump *m, uint32_t offset, struct fz_span *ret)
+{
+    struct minidump_place place = {4, offset};
+    struct fz_reader head = minidump_reader(m, place);
+    uint32_t len = fz_read_u32(&head);
+    if (offset == 0 || head.failed || offset > UINT32_MAX - 4)
+        return false;
+    place = (struct minidump_place){len < TEXT_MAX ? len : TEXT_MAX, offset + 4};
+    struct fz_reader r = minidump_reader(m, place);
+    if (r.len + 1 > m->text_left)
+        return false;
+    m->text_left -= r.len + 1; /* empty ones count too */
+    *ret = fz_read_bytes(&r, r.len);
+    return true;
+}
+
+/* A text of the dump in the arena, NULL if it is empty or none. */
+static const char *
+take_text(struct minidump *m, struct fz_span bytes)
+{
+    const uint8_t *end = bytes.len ? memchr(bytes.data, 0, bytes.len) : NULL;
+    if (end)
+        bytes.len = (size_t)(end - bytes.data);
+    if (bytes.len == 0 || m->t.failed)
+        return NULL;
+    const char *text = fz_text_clean_utf8(m->t.arena, bytes);
+    m->t.failed = !text;
+    return text;
+}
+
+static void
+add_message(struct minidump *m, const char *text)
+{
+    struct report_crash *crash = &m->t.report->crash;
+    if (!text || crash->n_messages == MESSAGES_MAX)
+        return;
+    if (!crash->messages)
+        crash->messages = ingest_take_array(&m->t, MESSAGES_MAX, sizeof(*crash->messages));
+    if (crash->messages)
+        crash->messages[crash->n_messages++] = text;
+}
+
+/* Annotations that the model has a member for; all of them are tags as well. */
+static void
+take_known(struct minidump *m, const char *key, const char *value)
+{
+    struct report *r = m->t.report;
+    const struct {
+        const char *key;
+        const char **member;
+    } known[] = {
+        {"prod", &r->app_name},
+        {"_productName", &r->app_name},
+        {"ProductName", &r->app_name},
+        {"ver", &r->app_version},
+        {"_version", &r->app_version},
+        {"Version", &r->app_version},
+        {"bundle_id", &r->app_id},
+        {"BuildID", &r->app_build},
+        {"channel", &r->environment},
+        {"ReleaseChannel", &r->environment},
+        {"model", &r->device_model},
+        {"device_model", &r->device_model},
+        {"device-model", &r->device_model},
+        {"hw_machine", &r->device_model},
+        {"hw.machine", &r->device_model},
+        {"exceptionName", &r->crash.exception},
+        {"exceptionReason", &r->crash.reason},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(known); i++) {
+        if (strcmp(known[i].key, key) == 0 && !*known[i].member)
+            *known[i].member = value;
+    }
+}
+
+static void
+add_tag(struct minidump *m, const char *key, const char *value)
+{
+    if (!key || !value || json_object_get(m->tags, key))
+        return;
+    minidump_set(m, m->tags, key, json_string(value));
+    take_known(m, key, value);
+}
+
+static void
+take_dictionary(struct minidump *m, struct minidump_place place)
+{
+    struct fz_reader r = minidump_reader(m, place);
+    uint32_t n = place.size ? fz_read_u32(&r) : 0;
+    for (uint32_t i = 0; i < n && i < ENTRIES_MAX && !m->t.failed && fz_read_left(&r) >= 8; i++) {
+        struct fz_span key, value;
+        uint32_t key_at = fz_read_u32(&r), value_at = fz_read_u32(&r);
+        if (counted(m, key_at, &key) && counted(m, value_at, &value))
+            add_tag(m, take_text(m, key), take_text(m, value));
+    }
+}
+
+/* On macOS these are the messages of the module's __crash_info: "abort() called". */
+static void
+take_texts(struct minidump *m, struct minidump_place place)
+{
+    struct fz_reader r = minidump_reader(m, place);
+    uint32_t n = place.size ? fz_read_u32(&r) : 0;
+    for (uint32_t i = 0; i < n && i < ENTRIES_MAX && !m->t.failed && fz_read_left(&r) >= 4; i++) {
+        struct fz_span text;
+        if (counted(m, fz_read_u32(&r), &text))
+            add_message(m, take_text(m, text));
+    }
+}
+
+static void
+take_object(struct minidump *m, struct fz_span name, unsigned type, struct fz_span value)
+{
+    const char *key = take_text(m, name);
+    if (!key || type == TYPE_STRING) {
+        add_tag(m, key, take_text(m, value));
+        return;
+    }
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer base64 = fz_buffer_make(0);
+    fz_text_base64_append(&base64, value);
+    minidump_set(m, minidump_extra(m, "annotations_base64"), key,
+                 json_string(fz_buffer_cstr(&base64)));
+}
+
+static void
+take_objects(struct minidump *m, struct minidump_place place)
+{
+    struct fz_reader r = minidump_reader(m, place);
+    uint32_t n = place.size ? fz_read_u32(&r) : 0;
+    for (uint32_t i = 0; i < n && i < ENTRIES_MAX && !m->t.failed && fz_read_left(&r) >= 12; i++) {
+        struct fz_span name, value;
+        uint32_t name_at = fz_read_u32(&r);
+        unsigned type = fz_read_u16(&r);
+        fz_read_skip(&r, 2);
+        uint32_t value_at = fz_read_u32(&r);
+        if (counted(m, name_at, &name) && counted(m, value_at, &value))
+            take_object(m, name, type, value);
+    }
+}
+
+static void
+take_modules(struct minidump *m, struct minidump_place list)
+{
+    struct fz_reader r = minidump_reader(m, list);
+    uint32_t n = list.size ? fz_read_u32(&r) : 0;
+    for (uint32_t i = 0; i < n && i < ENTRIES_MAX && !m->t.failed && fz_read_left(&r) >= 12; i++) {
+        fz_read_skip(&r, 4);
+        struct minidump_place place = minidump_read_place(&r);
+        struct fz_reader record = minidump_reader(m, place);
+        fz_read_skip(&record, 4);
+        struct minidump_place texts = minidump_read_place(&record);
+        struct minidump_place dictionary = minidump_read_place(&record);
+        if (record.failed)
+            continue;
+        take_texts(m, texts);
+        take_dictionary(m, dictionary);
+        struct minidump_place objects = minidump_read_place(&record);
+        if (!record.failed) /* they came later */
+            take_objects(m, objects);
+    }
+}
+
+static void
+take_client(struct minidump *m, const struct fz_uuid *id)
+{
+    char text[FZ_UUID_DASHED];
+    if (fz_uuid_is_nil(id))
+        return;
+    fz_uuid_format_dashed(id, text);
+    m->t.report->user_json = fz_arena_printf(m->t.arena, "{\"id\":\"%s\"}", text);
+    m->t.failed = m->t.failed || !m->t.report->user_json;
+}
+
+void
+minidump_crashpad(struct minidump *m)
+{
+    struct minidump_place place = minidump_find(m, MINIDUMP_CRASHPAD_INFO);
+    struct fz_reader r = minidump_reader(m, place);
+    m->has_crashpad = place.size != 0;
+    if (!m->has_crashpad)
+        return;
+    fz_read_skip(&r, 4);
+    (void)minidump_guid(&r); /* the report's, taken already */
+    struct fz_uuid client = minidump_guid(&r);
+    struct minidump_place dictionary = minidump_read_place(&r), modules = minidump_read_place(&r);
+    if (r.failed) {
+        report_note(m->t.report, m->t.arena, "crashpad_info: cut off");
+        return;
+    }
+    take_client(m, &client);
+    take_dictionary(m, dictionary);
+    take_modules(m, modules);
+    if (m->text_left < TEXT_MAX)
+        report_note(m->t.report, m->t.arena, "annotations: too many, not all are kept");
+}
+
+/* One __crash_info: five C strings behind its numbers: module, message, signature, backtrace and
+ * a second message. */
+static void
+take_crash_info(struct minidump *m, struct minidump_place place, uint32_t numbers, json_t *list)
+{
+    static const char *const names[] = {"module", "message", "signature", "backtrace", "message2"};
+    struct fz_reader r = minidump_reader(m, place);
+    json_t *info = json_object();
+    if (json_array_append_new(list, info) != 0)
+        m->t.failed = true;
+    fz_read_skip(&r, numbers);
+    for (size_t i = 0; i < FZ_ARRAY_LEN(names) && !m->t.failed; i++) {
+        struct fz_span bytes = fz_read_cstr(&r);
+        if (r.failed || bytes.len > m->text_left)
+            break;
+        m->text_left -= bytes.len;
+        const char *text = take_text(m, bytes);
+        if (text)
+            minidump_set(m, info, names[i], json_string(text));
+        if (i == 1 || i == 4)
+            add_message(m, text);
+    }
+}
+
+static void
+take_comment(struct minidump *m)
+{
+    struct minidump_place wide = minidump_find(m, MINIDUMP_COMMENT_W);
+    struct fz_reader r = minidump_reader(m, minidump_find(m, MINIDUMP_COMMENT_A));
+    size_t len = r.len < TEXT_MAX ? r.len : TEXT_MAX;
+    add_message(m, take_text(m, fz_read_bytes(&r, len)));
+    if (wide.size)
+        add_message(m, minidump_utf16(m, wide.offset, MINIDUMP_TEXT_UNITS));
+}
+
+void
+minidump_crash_info(struct minidump *m)
+{
+    struct fz_reader r = minidump_reader(m, minidump_find(m, MINIDUMP_MAC_CRASH_INFO));
+    fz_read_skip(&r, 4);
+    uint32_t n = fz_read_u32(&r), numbers = fz_read_u32(&r);
+    take_comment(m);
+    if (r.failed || n == 0)
+        return;
+    json_t *list = json_array();
+    minidump_set(m, m->extra, "crash_info", list);
+    for (uint32_t i = 0; i < n && i < CRASH_INFOS_MAX && !m->t.failed; i++) {
+        struct minidump_place place = minidump_read_place(&r);
+        if (!r.failed && place.size)
+            take_crash_info(m, place, numbers, list);
+    }
+}

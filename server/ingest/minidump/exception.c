@@ -1,0 +1,180 @@
+/*
+ * The exception stream: which thread crashed and why.
+ *
+ *   0   u32 thread   8 u32 code   12 u32 flags   24 u64 address   32 u32 number of parameters
+ *   40  15 x u64 parameters   160 place of the context
+ *
+ * On macOS and iOS `code` is the Mach exception, `flags` the low half of its code[0] (for
+ * EXC_RESOURCE and EXC_GUARD the high half), and the parameters, where they are written, are the
+ * exception as the kernel sent it and its codes. Crashpad on iOS writes a caught signal as `code`
+ * (no parameters then), and has exceptions of its own: 'CPnx' for an uncaught NSException, 'CPsx'
+ * for a dump without a crash.
+ */
+#include "server/ingest/common/mach.h"
+#include "server/ingest/minidump/minidump.h"
+
+enum { PARAMETERS_MAX = 15 };
+
+static const uint32_t CRASHPAD_NSEXCEPTION = 0x43506e78, CRASHPAD_SIMULATED = 0x43507378;
+static const uint32_t UNCAUGHT_NSEXCEPTION = 0xdeadc0de;
+
+struct exception {
+    uint32_t thread, code, flags, n_parameters;
+    uint64_t address, parameters[PARAMETERS_MAX];
+    struct minidump_place context;
+};
+
+static bool
+read_exception(const struct minidump *m, struct exception *ret)
+{
+    struct fz_reader r = minidump_reader(m, minidump_find(m, MINIDUMP_EXCEPTION));
+    ret->thread = fz_read_u32(&r);
+    fz_read_skip(&r, 4);
+    ret->code = fz_read_u32(&r);
+    ret->flags = fz_read_u32(&r);
+    fz_read_skip(&r, 8);
+    ret->address = fz_read_u64(&r);
+    ret->n_parameters = fz_read_u32(&r);
+    fz_read_skip(&r, 4);
+    for (size_t i = 0; i < PARAMETERS_MAX; i++)
+        ret->parameters[i] = fz_read_u64(&r);
+    ret->context = minidump_read_place(&r);
+    if (ret->n_parameters > PARAMETERS_MAX)
+        ret->n_parameters = PARAMETERS_MAX;
+    return !r.failed;
+}
+
+static const char *
+text_of(struct minidump *m, const char *prefix, uint64_t number)
+{
+    const char *text = fz_arena_printf(m->t.arena, "%s%llu", prefix, (unsigned long long)number);
+    m->t.failed = m->t.failed || !text;
+    return text;
+}
+
+static const char *
+signal_name(struct minidump *m, uint64_t number)
+{
+    const char *name = number <= INT32_MAX ? ingest_signal_name((int64_t)number) : NULL;
+    return name ? name : text_of(m, "signal ", number);
+}
+
+/* The codes: as the kernel sent them, else what the exception's own members still tell. */
+static void
+take_codes(struct minidump *m, const struct exception *e)
+{
+    struct report_crash *crash = &m->t.report->crash;
+    uint64_t *codes = ingest_take_array(&m->t, PARAMETERS_MAX, sizeof(*codes));
+    if (!codes)
+        return;
+    crash->mach_codes = codes;
+    for (size_t i = 1; i < e->n_parameters; i++)
+        codes[crash->n_mach_codes++] = e->parameters[i];
+    if (crash->n_mach_codes)
+        return;
+    bool high = e->code == MACH_EXC_RESOURCE || e->code == MACH_EXC_GUARD;
+    codes[crash->n_mach_codes++] = high ? (uint64_t)e->flags << 32 : e->flags;
+    if (e->code == MACH_EXC_BAD_ACCESS)
+        codes[crash->n_mach_codes++] = e->address;
+}
+
+static void
+take_mach(struct minidump *m, const struct exception *e)
+{
+    enum { SIGNAL_SHIFT = 24 };
+    struct report_crash *crash = &m->t.report->crash;
+    bool arm = m->cpu == MINIDUMP_ARM || m->cpu == MINIDUMP_ARM64;
+    take_codes(m, e);
+    if (m->t.failed)
+        return;
+    uint64_t first = crash->mach_codes[0];
+    /* EXC_CRASH tells about the process's death; the exception that led to it is inside code[0]. */
+    bool death = e->n_parameters ? e->parameters[0] == MACH_EXC_CRASH : e->code == MACH_EXC_CRASH;
+    uint64_t type = e->code ? e->code : MACH_EXC_CRASH;
+    crash->mach = ingest_mach_exception(type);
+    if (!crash->mach)
+        crash->mach = text_of(m, "EXC_", type);
+    crash->code = ingest_mach_code(type, e->flags, arm);
+    int number = ingest_mach_signal(type, e->flags,
+                                    crash->n_mach_codes > 1 ? crash->mach_codes[1] : e->address);
+    if (death && (first >> SIGNAL_SHIFT & 0xff))
+        number = (int)(first >> SIGNAL_SHIFT & 0xff);
+    if (number)
+        crash->signal = signal_name(m, (uint64_t)number);
+}
+
+static void
+take_reason(struct minidump *m, const struct exception *e, struct minidump_thread *t)
+{
+    struct report *report = m->t.report;
+    struct report_crash *crash = &report->crash;
+    bool objc = e->code == CRASHPAD_NSEXCEPTION ||
+                (e->code == MACH_EXC_SOFTWARE && e->flags == UNCAUGHT_NSEXCEPTION);
+    crash->has_address = true;
+    crash->address = e->address;
+    if (objc) {
+        /* Crashpad's annotations may have told its name already. */
+        if (!crash->exception)
+            crash->exception = "NSException";
+        crash->signal = "SIGABRT";
+        /* The "stack" is then the exception's own list of return addresses, rebuilt from 0. */
+        if (t && t->has_context && t->sp == 0) {
+            t->pc_is_return = true;
+            t->lr_is_caller = t->lr != 0;
+        }
+    } else if (e->code == CRASHPAD_SIMULATED) {
+        report->kind = "error";
+    } else if (m->is_ios && m->has_crashpad && e->n_parameters == 0) {
+        crash->signal = signal_name(m, e->code);
+        crash->signal_code = ingest_signal_code(e->code, e->flags);
+        if (!crash->signal_code)
+            crash->signal_code = text_of(m, "", e->flags);
+    } else {
+        take_mach(m, e);
+    }
+}
+
+/* A dump that was asked for, without a crash: the thread that asked is the one to look at. */
+static void
+take_request(struct minidump *m)
+{
+    enum { HAS_REQUESTING = 2 };
+    struct report *report = m->t.report;
+    struct fz_reader r = minidump_reader(m, minidump_find(m, MINIDUMP_BREAKPAD_INFO));
+    uint32_t validity = fz_read_u32(&r);
+    fz_read_skip(&r, 4);
+    uint32_t requesting = fz_read_u32(&r);
+    report->kind = report->n_threads ? "error" : NULL;
+    for (size_t i = 0; i < report->n_threads; i++) {
+        if (!r.failed && (validity & HAS_REQUESTING) && report->threads[i].index == requesting)
+            report->crash.thread = requesting;
+    }
+}
+
+void
+minidump_exception(struct minidump *m)
+{
+    struct report *report = m->t.report;
+    struct minidump_thread *thread = NULL;
+    struct exception e = {0};
+    if (minidump_find(m, MINIDUMP_EXCEPTION).size == 0) {
+        take_request(m);
+    } else if (!read_exception(m, &e)) {
+        report_note(report, m->t.arena, "exception: cut off, so the reason is not known");
+    } else {
+        for (size_t i = 0; i < report->n_threads && !thread; i++) {
+            if (report->threads[i].index == e.thread)
+                thread = &m->threads[i];
+        }
+        if (thread) {
+            report->crash.thread = e.thread;
+            /* The state at the crash; the thread's own may be that of the handler. */
+            minidump_context(m, e.context, thread);
+        } else {
+            report_note(report, m->t.arena, "exception: its thread %u is not in the list",
+                        e.thread);
+        }
+        take_reason(m, &e, thread);
+    }
+    ingest_settle_crashed(report);
+}

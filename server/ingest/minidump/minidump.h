@@ -1,0 +1,97 @@
+/*
+ * The parts of a minidump between minidump.c (outer form, system) and its threads, contexts,
+ * exception, modules, Crashpad's additions and frame walk. Private to this folder.
+ *
+ * Source: Breakpad's minidump_format.h and minidump_cpu_*.h, Crashpad's minidump_extensions.h,
+ * Microsoft's minidumpapiset.h. Offsets in a dump ("RVA") count from its start.
+ */
+#ifndef INGEST_MINIDUMP_H
+#define INGEST_MINIDUMP_H
+
+#include "base/reader.h"
+#include "server/ingest/common/take.h"
+
+enum minidump_stream {
+    MINIDUMP_THREAD_LIST = 3,
+    MINIDUMP_MODULE_LIST = 4,
+    MINIDUMP_MEMORY_LIST = 5,
+    MINIDUMP_EXCEPTION = 6,
+    MINIDUMP_SYSTEM_INFO = 7,
+    MINIDUMP_MEMORY64_LIST = 9,
+    MINIDUMP_COMMENT_A = 10,
+    MINIDUMP_COMMENT_W = 11,
+    MINIDUMP_MISC_INFO = 15,
+    MINIDUMP_THREAD_NAMES = 24,
+    MINIDUMP_CRASHPAD_INFO = 0x43500001,
+    MINIDUMP_BREAKPAD_INFO = 0x47670001,
+    MINIDUMP_MAC_CRASH_INFO = 0x4d7a0001, /* Mozilla's: the __crash_info sections */
+};
+
+enum minidump_cpu { MINIDUMP_X86, MINIDUMP_ARM, MINIDUMP_AMD64, MINIDUMP_ARM64, MINIDUMP_NO_CPU };
+
+enum { MINIDUMP_PATH_UNITS = 1024, MINIDUMP_TEXT_UNITS = 8192 };
+
+/* Where bytes stand in the dump. */
+struct minidump_place {
+    uint32_t size, offset;
+};
+
+struct minidump_thread {
+    struct report_thread *report;
+    struct minidump_place context, stack;
+    uint64_t stack_addr;
+    uint64_t pc, sp, fp, lr;
+    bool has_context;
+    bool lr_is_caller; /* the next frame is at lr, whatever the stack says */
+    bool pc_is_return; /* even the first frame is a return address */
+};
+
+/* Executable ranges by address, for the walk. */
+struct minidump_range {
+    uint64_t start, end;
+};
+
+struct minidump {
+    struct ingest_take t;
+    json_t *extra, *tags; /* owned */
+    struct fz_span body;
+    bool big_endian;
+    uint32_t n_streams, directory; /* how many, and where their list begins */
+    enum minidump_cpu cpu;
+    bool is_ios, has_crashpad;
+    struct minidump_thread *threads; /* as many as report->threads, same order */
+    struct minidump_range *ranges;
+    size_t n_ranges;
+    size_t text_left; /* bytes of annotations that may still be kept */
+};
+
+/* A reader of `place`, shorter where the dump ends before it. */
+struct fz_reader minidump_reader(const struct minidump *m, struct minidump_place place);
+struct minidump_place minidump_read_place(struct fz_reader *r);
+/* The first stream of that type; its size is 0 if there is none. */
+struct minidump_place minidump_find(const struct minidump *m, uint32_t type);
+/* A list's reader behind its count; *ret_n is how many entries of `size` bytes there are, cut with
+ * a note to those that the dump holds. */
+struct fz_reader minidump_list(struct minidump *m, uint32_t type, const char *what, size_t size,
+                               size_t *ret_n);
+/* MINIDUMP_STRING (UTF-16) at an offset; NULL if it is empty or lies outside. At most `max` units.
+ */
+const char *minidump_utf16(struct minidump *m, uint64_t offset, size_t max);
+/* A GUID: three little-endian numbers and 8 bytes make the UUID that people write. */
+struct fz_uuid minidump_guid(struct fz_reader *r);
+/* Put `value` (taken) into an object of extra; such an object by name, NULL when memory is out. */
+void minidump_set(struct minidump *m, json_t *object, const char *key, json_t *value);
+json_t *minidump_extra(struct minidump *m, const char *key);
+
+void minidump_modules(struct minidump *m);   /* minidump_modules.c */
+void minidump_threads(struct minidump *m);   /* minidump_threads.c: without their memory */
+void minidump_memory(struct minidump *m);    /* once the crashed thread is known */
+void minidump_exception(struct minidump *m); /* minidump_exception.c */
+void minidump_crashpad(struct minidump *m);  /* minidump_crashpad.c: before the exception */
+void minidump_crash_info(struct minidump *m);
+void minidump_walk(struct minidump *m); /* minidump_walk.c: the frames of all threads */
+
+/* minidump_context.c: the registers into the thread; false if the context is of no use. */
+bool minidump_context(struct minidump *m, struct minidump_place place, struct minidump_thread *ret);
+
+#endif

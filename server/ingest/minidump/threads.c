@@ -1,0 +1,218 @@
+/*
+ * The thread list (48 bytes a thread), the threads' names, and the captured memory.
+ *
+ *   0   u32 id   4 u32 suspend count   8 u32 priority class   12 u32 priority   16 u64 teb
+ *   24  u64 start of its stack   32 place of the stack's bytes   40 place of its context
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "server/ingest/minidump/minidump.h"
+
+enum { THREAD = 48, NAME = 12, REGION = 16 };
+
+/* The thread that crashed, read ahead of the list, so that the limit does not cut it off. */
+static size_t
+crashed_position(const struct minidump *m, struct fz_reader r, size_t n)
+{
+    struct fz_reader exception = minidump_reader(m, minidump_find(m, MINIDUMP_EXCEPTION));
+    uint32_t id = fz_read_u32(&exception);
+    for (size_t i = 0; i < n && !exception.failed; i++) {
+        if (fz_read_u32(&r) == id)
+            return i;
+        fz_read_skip(&r, THREAD - 4);
+    }
+    return 0;
+}
+
+/* What only a debugger asks for: told where it is not the usual 0. */
+static void
+tell_state(struct minidump *m, uint32_t id, uint32_t suspended, uint32_t priority)
+{
+    char key[16];
+    if (suspended == 0 && priority == 0)
+        return;
+    json_t *state = json_object();
+    snprintf(key, sizeof(key), "%u", id);
+    if (suspended)
+        minidump_set(m, state, "suspend_count", json_integer(suspended));
+    if (priority)
+        minidump_set(m, state, "priority", json_integer(priority));
+    minidump_set(m, minidump_extra(m, "threads"), key, state);
+}
+
+static void
+take_thread(struct minidump *m, struct fz_reader *r)
+{
+    struct report *report = m->t.report;
+    struct report_thread *thread = &report->threads[report->n_threads];
+    struct minidump_thread *own = &m->threads[report->n_threads++];
+    uint32_t id = fz_read_u32(r), suspended = fz_read_u32(r);
+    fz_read_skip(r, 4);
+    uint32_t priority = fz_read_u32(r);
+    fz_read_skip(r, 8);
+    thread->index = id;
+    own->report = thread;
+    own->stack_addr = fz_read_u64(r);
+    own->stack = minidump_read_place(r);
+    own->context = minidump_read_place(r);
+    tell_state(m, id, suspended, priority);
+    if (!minidump_context(m, own->context, own) && own->context.size && m->cpu != MINIDUMP_NO_CPU)
+        report_note(report, m->t.arena, "thread %u: its context (at byte %u) is cut off", id,
+                    own->context.offset);
+}
+
+static void
+take_names(struct minidump *m)
+{
+    struct report *report = m->t.report;
+    size_t n;
+    struct fz_reader r = minidump_list(m, MINIDUMP_THREAD_NAMES, "thread names", NAME, &n);
+    n = n < m->t.limits->threads ? n : m->t.limits->threads;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t id = fz_read_u32(&r);
+        uint64_t offset = fz_read_u64(&r);
+        for (size_t k = 0; k < report->n_threads; k++) {
+            struct report_thread *thread = &report->threads[k];
+            if (thread->index == id && !thread->name)
+                thread->name = minidump_utf16(m, offset, MINIDUMP_PATH_UNITS);
+        }
+    }
+}
+
+void
+minidump_threads(struct minidump *m)
+{
+    struct report *report = m->t.report;
+    size_t n;
+    struct fz_reader r = minidump_list(m, MINIDUMP_THREAD_LIST, "threads", THREAD, &n);
+    size_t max = ingest_take_limit(&m->t, "threads", n, m->t.limits->threads);
+    if (max == 0)
+        return;
+    size_t crashed = crashed_position(m, r, n), first = r.pos;
+    report->threads = ingest_take_array(&m->t, max, sizeof(*report->threads));
+    m->threads = ingest_take_array(&m->t, max, sizeof(*m->threads));
+    for (size_t i = 0; i < max && !m->t.failed; i++) {
+        size_t number = i + 1 == max && crashed > i ? crashed : i;
+        fz_read_seek(&r, first + number * THREAD);
+        take_thread(m, &r);
+    }
+    take_names(m);
+}
+
+/* A copy of captured bytes within the limit on memory; empty if there are none. */
+static struct report_memory
+keep_bytes(struct minidump *m, uint64_t addr, struct minidump_place place, bool *ret_cut)
+{
+    struct report_memory memory = {.addr = addr};
+    struct fz_reader r = minidump_reader(m, place);
+    size_t len = r.len < m->t.memory_left ? r.len : m->t.memory_left;
+    if (len > UINT64_MAX - addr)
+        len = 0;
+    if (len < place.size)
+        *ret_cut = true;
+    if (len == 0)
+        return memory;
+    uint8_t *copy = ingest_take_array(&m->t, len, 1);
+    if (!copy)
+        return memory;
+    memcpy(copy, r.data, len);
+    m->t.memory_left -= len;
+    memory.bytes = fz_span_make(copy, len);
+    return memory;
+}
+
+/* Crashpad may leave the stack out of the thread, and have it in the memory list alone. */
+static void
+find_stack(struct minidump_thread *t, const struct minidump_thread *regions, size_t n)
+{
+    for (size_t i = 0; i < n && t->stack.size == 0 && t->has_context; i++) {
+        if (t->sp >= regions[i].stack_addr &&
+            t->sp - regions[i].stack_addr < regions[i].stack.size) {
+            t->stack = regions[i].stack;
+            t->stack_addr = regions[i].stack_addr;
+        }
+    }
+}
+
+/* Both memory lists as pairs of address and place. */
+static size_t
+read_regions(struct minidump *m, struct minidump_thread **ret)
+{
+    size_t n_short, n_long = 0, n = 0;
+    struct fz_reader r = minidump_list(m, MINIDUMP_MEMORY_LIST, "memory", REGION, &n_short);
+    struct fz_reader full = minidump_reader(m, minidump_find(m, MINIDUMP_MEMORY64_LIST));
+    uint64_t count = fz_read_u64(&full), base = fz_read_u64(&full);
+    if (!full.failed)
+        n_long =
+            count < fz_read_left(&full) / REGION ? (size_t)count : fz_read_left(&full) / REGION;
+    /* As for other reports, this limit also bounds the number of regions. */
+    size_t max = ingest_take_limit(&m->t, "memory", n_short + n_long, m->t.limits->images);
+    *ret = max ? ingest_take_array(&m->t, max, sizeof(**ret)) : NULL;
+    for (size_t i = 0; i < n_short && n < max && *ret; i++, n++) {
+        (*ret)[n].stack_addr = fz_read_u64(&r);
+        (*ret)[n].stack = minidump_read_place(&r);
+    }
+    for (size_t i = 0; i < n_long && n < max && *ret; i++) {
+        uint64_t addr = fz_read_u64(&full), size = fz_read_u64(&full);
+        /* What lies beyond 4 GiB of the dump is beyond every limit on its size. */
+        if (base > UINT32_MAX || size > UINT32_MAX)
+            break;
+        (*ret)[n].stack_addr = addr;
+        (*ret)[n++].stack = (struct minidump_place){(uint32_t)size, (uint32_t)base};
+        base += size;
+    }
+    return n;
+}
+
+static int
+compare_places(const void *a, const void *b)
+{
+    const struct minidump_place *x = a, *y = b;
+    return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+static bool
+is_place(const struct minidump_place *places, size_t n, struct minidump_place wanted)
+{
+    const struct minidump_place *found =
+        n ? bsearch(&wanted, places, n, sizeof(wanted), compare_places) : NULL;
+    return found && found->size >= wanted.size;
+}
+
+/* The stacks, the crashed thread's first, then what else was captured. */
+void
+minidump_memory(struct minidump *m)
+{
+    struct report *report = m->t.report;
+    struct minidump_thread *regions;
+    bool cut = false;
+    size_t n = read_regions(m, &regions);
+    const struct report_thread *crashed = report_crashed_thread(report);
+    struct minidump_place *stacks =
+        ingest_take_array(&m->t, report->n_threads + 1, sizeof(*stacks));
+    report->memory = n ? ingest_take_array(&m->t, n, sizeof(*report->memory)) : NULL;
+    for (size_t pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < report->n_threads && !m->t.failed; i++) {
+            struct minidump_thread *t = &m->threads[i];
+            if ((t->report == crashed) != (pass == 0))
+                continue;
+            find_stack(t, regions, n);
+            t->report->stack = keep_bytes(m, t->stack_addr, t->stack, &cut);
+            stacks[i] = t->stack;
+        }
+    }
+    if (!m->t.failed && report->n_threads)
+        qsort(stacks, report->n_threads, sizeof(*stacks), compare_places);
+    for (size_t i = 0; i < n && !m->t.failed; i++) {
+        if (is_place(stacks, report->n_threads, regions[i].stack))
+            continue;
+        struct report_memory memory = keep_bytes(m, regions[i].stack_addr, regions[i].stack, &cut);
+        if (memory.bytes.len)
+            report->memory[report->n_memory++] = memory;
+    }
+    if (cut)
+        report_note(report, m->t.arena,
+                    "memory: cut, the dump ends before it, or it is above %zu bytes",
+                    m->t.limits->memory_bytes);
+}

@@ -1,0 +1,134 @@
+/*
+ * A first walk over the stacks by frame pointers: who calls whom as far as the frame records tell.
+ *
+ * A frame record is two words: the caller's frame pointer, the return address. Code without one
+ * (leaf functions, prologues) is not seen here: unwinding with the images' own tables knows more
+ * and may replace these frames. Every step goes strictly up the captured stack, so the walk ends.
+ */
+#include "server/ingest/minidump/minidump.h"
+
+struct walk {
+    const struct minidump *m;
+    const struct report_memory *stack;
+    unsigned word; /* 4 or 8 */
+    bool signed_pointers;
+};
+
+static bool
+in_image(const struct minidump *m, uint64_t addr)
+{
+    size_t low = 0, high = m->n_ranges;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (m->ranges[middle].start <= addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && addr < m->ranges[low - 1].end;
+}
+
+/* arm64e signs return addresses: the widest mask that leads into an image is the right one. False
+ * if none does. */
+static bool
+plain(const struct walk *w, uint64_t addr, uint64_t *ret)
+{
+    static const unsigned bits[] = {64, 47, 39, 36};
+    size_t n = w->signed_pointers ? FZ_ARRAY_LEN(bits) : 1;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t masked = bits[i] == 64 ? addr : addr & ((UINT64_C(1) << bits[i]) - 1);
+        if (in_image(w->m, masked)) {
+            *ret = masked;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+read_word(const struct walk *w, uint64_t addr, uint64_t *ret)
+{
+    struct fz_span word;
+    if (addr < w->stack->addr ||
+        !fz_span_sub(w->stack->bytes, addr - w->stack->addr, w->word, &word))
+        return false;
+    struct fz_reader r = fz_reader_make(word, "stack");
+    r.big_endian = w->m->big_endian;
+    *ret = fz_read_uint(&r, w->word);
+    return true;
+}
+
+static void
+add(struct report_thread *thread, size_t max, uint64_t addr, enum report_trust trust)
+{
+    if (thread->n_frames == max)
+        return;
+    thread->frames[thread->n_frames++] =
+        (struct report_frame){.addr = addr, .image = -1, .trust = trust};
+}
+
+/* Where a call went to no code (a null function pointer, a smashed address), the link register or
+ * the word at the top of the stack still has the return address. */
+static void
+add_caller_of_nowhere(const struct walk *w, const struct minidump_thread *t, size_t max)
+{
+    uint64_t pc, top;
+    if (!t->lr_is_caller && plain(w, t->pc, &pc))
+        return;
+    top = t->lr;
+    if ((w->m->cpu == MINIDUMP_AMD64 || w->m->cpu == MINIDUMP_X86) && !read_word(w, t->sp, &top))
+        return;
+    if (top && plain(w, top, &pc))
+        add(t->report, max, pc, REPORT_TRUST_FRAME_POINTER);
+}
+
+static void
+walk_thread(const struct walk *w, const struct minidump_thread *t, size_t max)
+{
+    struct report_thread *thread = t->report;
+    uint64_t pc = t->pc, fp = t->fp, sp = t->sp;
+    (void)plain(w, t->pc, &pc);
+    add(thread, max, pc, REPORT_TRUST_CONTEXT);
+    if (t->pc_is_return && thread->n_frames)
+        thread->frames[0].adjust = REPORT_ADJUST_RETURN;
+    add_caller_of_nowhere(w, t, max);
+    bool told = thread->n_frames > 1; /* the first record may say it once more */
+    while (thread->n_frames < max) {
+        uint64_t caller_fp, caller;
+        if (fp < sp || fp % w->word != 0 || !read_word(w, fp, &caller_fp) ||
+            !read_word(w, fp + w->word, &caller) || !plain(w, caller, &caller))
+            break;
+        if (!told || caller != thread->frames[1].addr)
+            add(thread, max, caller, REPORT_TRUST_FRAME_POINTER);
+        told = false;
+        if (caller_fp <= fp)
+            break;
+        sp = fp + 2 * w->word;
+        fp = caller_fp;
+    }
+}
+
+void
+minidump_walk(struct minidump *m)
+{
+    struct walk w = {.m = m,
+                     .word = m->cpu == MINIDUMP_AMD64 || m->cpu == MINIDUMP_ARM64 ? 8 : 4,
+                     .signed_pointers = m->cpu == MINIDUMP_ARM64};
+    /* The walk's own depth is not known before: one buffer takes it, and its frames are copied. */
+    size_t max = m->t.limits->frames;
+    struct report_frame *frames = ingest_take_array(&m->t, max, sizeof(*frames));
+    for (size_t i = 0; i < m->t.report->n_threads && !m->t.failed; i++) {
+        struct minidump_thread *t = &m->threads[i];
+        if (!t->has_context)
+            continue;
+        w.stack = &t->report->stack;
+        t->report->frames = frames;
+        walk_thread(&w, t, max);
+        size_t n = t->report->n_frames;
+        t->report->frames = ingest_take_array(&m->t, n, sizeof(*frames));
+        if (t->report->frames)
+            memcpy(t->report->frames, frames, n * sizeof(*frames));
+        else
+            t->report->n_frames = 0;
+    }
+}

@@ -1,0 +1,224 @@
+/*
+ * The native report (docs/api): framezero's own format for an app's own reporter.
+ *
+ *   {"framezero":1,"addresses":["0x1045f8a10"],"images":[{"uuid":"4c4c445b-...","name":"Shop",
+ *    "address":"0x1045f0000","size":262144}]}
+ *
+ * `threads` or `addresses` make it a report; everything else may be missing or odd.
+ */
+#include "server/ingest/native/native.h"
+
+#include "base/json/scan.h"
+#include "base/json/walk.h"
+#include "server/ingest/common/format.h"
+
+/* Top-level members that the model has a place for; others are kept as they came. */
+static const char *const known_keys[] = {
+    "framezero", "id",     "timestamp", "app",  "os",   "device",      "arch",   "crash",
+    "threads",   "images", "addresses", "user", "tags", "breadcrumbs", "memory", "environment"};
+
+static bool
+starts_array(const struct json_member *member)
+{
+    return member->value.len && member->value.data[0] == '[';
+}
+
+/* `threads` alone is in the reports of many; without `framezero`, `images` must stand beside it. */
+static bool
+native_detect(struct fz_span head)
+{
+    bool threads = false, images = false;
+    struct json_walk walk = json_walk_start(head);
+    struct json_member member;
+    while (json_walk_next(&walk, &member)) {
+        if (fz_span_is(member.key, "framezero"))
+            return true;
+        if (!starts_array(&member))
+            continue;
+        if (fz_span_is(member.key, "addresses"))
+            return true;
+        /* Where the head ends inside the threads, nothing speaks against images behind them. */
+        if (fz_span_is(member.key, "threads"))
+            threads = true;
+        else if (fz_span_is(member.key, "images"))
+            images = true;
+        if (threads && (images || !member.complete))
+            return true;
+    }
+    return false;
+}
+
+/* Has the object an array of threads or addresses? One answer for the check and for the parse. */
+static enum fz_code
+need_frames(struct fz_span text, struct fz_error *err)
+{
+    bool threads = false, addresses = false;
+    uint64_t odd = 0; /* where one of them is something else; the object itself if there is none */
+    struct json_walk walk = json_walk_start(text);
+    struct json_member member;
+    while (json_walk_next(&walk, &member)) {
+        bool is_threads = fz_span_is(member.key, "threads");
+        if (!is_threads && !fz_span_is(member.key, "addresses"))
+            continue;
+        *(is_threads ? &threads : &addresses) = starts_array(&member);
+        odd = (uint64_t)(member.value.data - text.data);
+    }
+    if (threads || addresses)
+        return FZ_OK;
+    return fz_fail_at(err, FZ_E_MALFORMED, odd,
+                      "framezero report: no 'threads' and no 'addresses' (an array of one of them "
+                      "is needed)");
+}
+
+static enum fz_code
+native_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
+             struct fz_error *err)
+{
+    struct json_scan_limits scan = {limits->json_depth, SIZE_MAX, 0};
+    enum fz_code code = json_scan(body, &scan, NULL, NULL, err);
+    if (code == FZ_OK)
+        code = need_frames(body, err);
+    if (code != FZ_OK)
+        return code;
+    struct fz_span id = {NULL, 0};
+    struct json_walk walk = json_walk_start(body);
+    struct json_member member;
+    while (json_walk_next(&walk, &member)) {
+        if (fz_span_is(member.key, "id"))
+            id = member.value;
+    }
+    struct fz_uuid uuid;
+    if (id.len > 2 && id.data[0] == '"' &&
+        fz_uuid_parse(fz_span_make(id.data + 1, id.len - 2), &uuid) && !fz_uuid_is_nil(&uuid))
+        fz_uuid_format(&uuid, ret_id);
+    return FZ_OK;
+}
+
+static void
+take_origin(struct ingest_take *t, const json_t *root)
+{
+    t->report->environment = ingest_take_text(t, root, "", "environment");
+    struct report *r = t->report;
+    int64_t version = 1;
+    if (ingest_take_i64(t, root, "", "framezero", &version) && version != 1)
+        report_note(r, t->arena, "framezero: version %lld, read as version 1", (long long)version);
+    r->id = ingest_take_text(t, root, "", "id");
+    r->timestamp_ms = ingest_take_time(t, root, "", "timestamp");
+    const json_t *app = ingest_take_json(t, root, "", "app", JSON_OBJECT);
+    r->app_id = ingest_take_text(t, app, "app", "id");
+    r->app_name = ingest_take_text(t, app, "app", "name");
+    r->app_version = ingest_take_text(t, app, "app", "version");
+    r->app_build = ingest_take_text(t, app, "app", "build");
+    const json_t *os = ingest_take_json(t, root, "", "os", JSON_OBJECT);
+    r->os_name = ingest_take_text(t, os, "os", "name");
+    r->os_version = ingest_take_text(t, os, "os", "version");
+    r->os_build = ingest_take_text(t, os, "os", "build");
+    const json_t *device = ingest_take_json(t, root, "", "device", JSON_OBJECT);
+    r->device_model = ingest_take_text(t, device, "device", "model");
+    r->arch = ingest_take_text(t, root, "", "arch");
+}
+
+static void
+take_crash(struct ingest_take *t, const json_t *root)
+{
+    struct report_crash *crash = &t->report->crash;
+    const json_t *object = ingest_take_json(t, root, "", "crash", JSON_OBJECT);
+    int64_t thread;
+    if (ingest_take_i64(t, object, "crash", "thread", &thread) && thread >= 0)
+        crash->thread = thread;
+    crash->signal = ingest_take_text(t, object, "crash", "signal");
+    crash->mach = ingest_take_text(t, object, "crash", "mach");
+    crash->code = ingest_take_text(t, object, "crash", "code");
+    crash->exception = ingest_take_text(t, object, "crash", "exception");
+    crash->reason = ingest_take_text(t, object, "crash", "reason");
+    crash->has_address = ingest_take_u64(t, object, "crash", "address", &crash->address);
+}
+
+/* `text` is JSON; it is kept as it came, on one line. null is as good as absent. */
+static const char *
+take_verbatim(struct ingest_take *t, struct fz_span text)
+{
+    if (text.len == 0 || fz_span_is(text, "null") || t->failed)
+        return NULL;
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer line = fz_buffer_make(0);
+    json_walk_compact(text, &line);
+    const char *copy = line.failed ? NULL : fz_arena_text(t->arena, fz_buffer_span(&line));
+    if (!copy)
+        t->failed = true;
+    return copy;
+}
+
+static bool
+is_known(struct fz_span key)
+{
+    for (size_t i = 0; i < FZ_ARRAY_LEN(known_keys); i++) {
+        if (fz_span_is(key, known_keys[i]))
+            return true;
+    }
+    return false;
+}
+
+static void
+take_free_form(struct ingest_take *t, struct fz_span text)
+{
+    struct fz_span user = {NULL, 0}, tags = {NULL, 0}, breadcrumbs = {NULL, 0};
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer extra = fz_buffer_make(0);
+    struct json_walk walk = json_walk_start(text);
+    struct json_member member;
+    while (json_walk_next(&walk, &member)) {
+        if (fz_span_is(member.key, "user"))
+            user = member.value;
+        else if (fz_span_is(member.key, "tags"))
+            tags = member.value;
+        else if (fz_span_is(member.key, "breadcrumbs"))
+            breadcrumbs = member.value;
+        else if (!is_known(member.key)) {
+            fz_buffer_text(&extra, extra.len ? ",\"" : "{\"");
+            fz_buffer_append(&extra, member.key.data, member.key.len);
+            fz_buffer_text(&extra, "\":");
+            fz_buffer_append(&extra, member.value.data, member.value.len);
+        }
+    }
+    if (extra.len)
+        fz_buffer_char(&extra, '}');
+    t->failed = t->failed || extra.failed;
+    t->report->user_json = take_verbatim(t, user);
+    t->report->tags_json = take_verbatim(t, tags);
+    t->report->breadcrumbs_json = take_verbatim(t, breadcrumbs);
+    t->report->extra_json = take_verbatim(t, fz_buffer_span(&extra));
+}
+
+static enum fz_code
+native_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
+             struct report *ret, struct fz_error *err)
+{
+    struct ingest_take t = ingest_take_start(ret, arena, limits);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
+    FZ_CLEANUP(ingest_take_decref) json_t *root = NULL;
+    enum fz_code code = ingest_take_load(&t, body, &text, &root, err);
+    if (code != FZ_OK)
+        return code;
+    code = need_frames(fz_buffer_span(&text), err);
+    if (code != FZ_OK)
+        return code;
+    bool has_threads = json_is_array(json_object_get(root, "threads"));
+    bool has_addresses = json_is_array(json_object_get(root, "addresses"));
+    take_origin(&t, root);
+    take_crash(&t, root);
+    if (has_threads)
+        native_take_threads(&t, root);
+    else
+        native_take_addresses(&t, root);
+    if (has_threads && has_addresses)
+        report_note(ret, arena, "addresses: not used, there are threads");
+    ingest_settle_crashed(ret);
+    native_take_images(&t, root);
+    native_take_memory(&t, root);
+    take_free_form(&t, fz_buffer_span(&text));
+    if (!ret->arch && ret->n_images)
+        ret->arch = ret->images[0].arch;
+    return t.failed ? fz_arena_fail(arena, err) : FZ_OK;
+}
+
+const struct ingest_format ingest_native = {"framezero", native_detect, native_check, native_parse,
+                                            NULL};

@@ -1,0 +1,494 @@
+/*
+ * PLCrashReporter's reports: 8 bytes of header, then one protobuf message.
+ *
+ *   70 6c 63 72 61 73 68 01    "plcrash", version 1
+ *   0a ..                      1 system_info   2 application_info  3 threads*    4 binary_images*
+ *                              5 exception     6 signal            7 process_info
+ *                              8 machine_info  9 report_info       10 custom_data
+ *
+ * The order of the fields is free. Reports before version 1.1 of the format have no process,
+ * machine and report info, and name the processor by SystemInfo.architecture alone. The frames of
+ * `exception` are return addresses, those of a thread too but for the first.
+ *
+ * Source: PLCrashReporter's crash_report.proto.
+ */
+#include "server/ingest/plcrash/plcrash.h"
+
+#include <stdio.h>
+
+#include "base/arch/cpu.h"
+#include "base/json/scan.h"
+#include "base/text.h"
+#include "server/ingest/common/format.h"
+#include "server/ingest/common/mach.h"
+
+static const char MAGIC[] = "plcrash";
+
+enum {
+    HEADER = 8,
+    VERSION = 1,
+    UNKNOWN_MAX = 64,    /* unknown fields that are kept */
+    MACH_CODES_MAX = 16, /* the kernel gives two */
+};
+
+enum root_field {
+    SYSTEM_INFO = 1,
+    APPLICATION_INFO,
+    THREADS,
+    BINARY_IMAGES,
+    EXCEPTION,
+    SIGNAL,
+    PROCESS_INFO,
+    MACHINE_INFO,
+    REPORT_INFO,
+    CUSTOM_DATA
+};
+
+static bool
+plcrash_detect(struct fz_span head)
+{
+    return head.len >= sizeof(MAGIC) - 1 && memcmp(head.data, MAGIC, sizeof(MAGIC) - 1) == 0;
+}
+
+/* The message behind the header, if it has at least one field of a report. */
+static enum fz_code
+find_message(struct fz_span body, struct fz_span *ret, struct fz_error *err)
+{
+    if (body.len < HEADER)
+        return fz_fail_at(err, FZ_E_MALFORMED, body.len,
+                          "plcrash: cut off within its header of %d bytes", HEADER);
+    if (body.data[HEADER - 1] != VERSION)
+        return fz_fail_at(err, FZ_E_UNSUPPORTED, HEADER - 1,
+                          "plcrash: version %u of the format, only version %d is known",
+                          body.data[HEADER - 1], VERSION);
+    if (body.len == HEADER)
+        return fz_fail_at(err, FZ_E_MALFORMED, HEADER, "plcrash: nothing behind the header");
+    struct fz_span bytes = fz_span_make(body.data + HEADER, body.len - HEADER);
+    struct protobuf message = protobuf_start(bytes, HEADER);
+    struct protobuf_field field;
+    while (protobuf_next(&message, &field)) {
+        if (field.is_bytes && field.number >= SYSTEM_INFO && field.number <= REPORT_INFO) {
+            *ret = bytes;
+            return FZ_OK;
+        }
+    }
+    return fz_fail_at(err, FZ_E_MALFORMED, message.fault ? message.fault_at : HEADER,
+                      "plcrash: nothing of a report in it%s%s", message.fault ? ": " : "",
+                      message.fault ? message.fault : "");
+}
+
+/* report_info stands anywhere; looking for it skips the others as a whole. */
+static enum fz_code
+plcrash_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
+              struct fz_error *err)
+{
+    (void)limits;
+    struct fz_span bytes;
+    enum fz_code code = find_message(body, &bytes, err);
+    if (code != FZ_OK)
+        return code;
+    struct protobuf message = protobuf_start(bytes, HEADER);
+    struct protobuf_field field, inner;
+    while (protobuf_next(&message, &field)) {
+        if (field.number != REPORT_INFO || !field.is_bytes)
+            continue;
+        struct protobuf info = protobuf_inner(&field);
+        while (protobuf_next(&info, &inner)) {
+            struct fz_uuid uuid;
+            if (inner.number != 2 || !inner.is_bytes || inner.bytes.len != sizeof(uuid.bytes))
+                continue;
+            memcpy(uuid.bytes, inner.bytes.data, sizeof(uuid.bytes));
+            if (!fz_uuid_is_nil(&uuid))
+                fz_uuid_format(&uuid, ret_id);
+        }
+    }
+    return FZ_OK;
+}
+
+static void
+note_fault(struct plcrash *p, const struct protobuf *message, const char *where)
+{
+    if (!message->fault)
+        return;
+    /* The messages around a cut one end with it; one note is enough. */
+    if (message->cut && p->cut_noted)
+        return;
+    p->cut_noted = p->cut_noted || message->cut;
+    report_note(p->t.report, p->t.arena, "%s%s%s at byte %llu%s", where, *where ? ": " : "",
+                message->fault, (unsigned long long)message->fault_at,
+                message->cut ? "" : ", the rest of it is left out");
+}
+
+void
+plcrash_set(struct plcrash *p, json_t *object, const char *key, json_t *value)
+{
+    if (json_object_set_new(object, key, value) != 0)
+        p->t.failed = true;
+}
+
+json_t *
+plcrash_extra(struct plcrash *p, const char *key)
+{
+    json_t *object = json_object_get(p->extra, key);
+    if (!object) {
+        plcrash_set(p, p->extra, key, json_object());
+        object = json_object_get(p->extra, key);
+    }
+    return object;
+}
+
+static void
+set_bytes(struct plcrash *p, json_t *object, const char *key, struct fz_span bytes)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer base64 = fz_buffer_make(0);
+    fz_text_base64_append(&base64, bytes);
+    p->t.failed = p->t.failed || base64.failed;
+    plcrash_set(p, object, key, json_string(fz_buffer_cstr(&base64)));
+}
+
+/* Some SDKs write the NUL that ends a C string, too, or the rest of a fixed buffer. */
+static struct fz_span
+without_end(struct fz_span text)
+{
+    while (text.len && text.data[text.len - 1] == '\0')
+        text.len--;
+    return text;
+}
+
+/* A reporter's own additions: told under the number of their field. */
+static void
+keep_unknown(struct plcrash *p, const struct protobuf_field *field, const char *where)
+{
+    struct fz_span text = without_end(field->bytes);
+    char key[INGEST_WHERE + 16];
+    json_t *unknown = p->n_unknown < UNKNOWN_MAX ? plcrash_extra(p, "unknown_fields") : NULL;
+    if (p->n_unknown++ == UNKNOWN_MAX)
+        report_note(p->t.report, p->t.arena, "unknown fields: more than %d, not all are kept",
+                    UNKNOWN_MAX);
+    if (!unknown)
+        return;
+    snprintf(key, sizeof(key), "%s%s%u", where, *where ? "." : "", field->number);
+    if (!field->is_bytes && field->value > INT64_MAX) /* jansson has no larger integers */
+        plcrash_set(p, unknown, key, json_sprintf("%llu", (unsigned long long)field->value));
+    else if (!field->is_bytes)
+        plcrash_set(p, unknown, key, json_integer((json_int_t)field->value));
+    else if (text.len && fz_text_is_utf8(text) && !memchr(text.data, 0, text.len))
+        plcrash_set(p, unknown, key, json_stringn((const char *)text.data, text.len));
+    else
+        set_bytes(p, unknown, key, field->bytes);
+}
+
+void
+plcrash_each(struct plcrash *p, struct protobuf message, const char *where, plcrash_field_fn take,
+             void *target)
+{
+    struct protobuf_field field;
+    while (!p->t.failed && protobuf_next(&message, &field)) {
+        if (!take(p, &field, where, target))
+            keep_unknown(p, &field, where);
+    }
+    note_fault(p, &message, where);
+}
+
+static void
+note_type(struct plcrash *p, const char *where, const char *name, const char *what)
+{
+    report_note(p->t.report, p->t.arena, "%s%s%s: %s", where, name && *where ? "." : "",
+                name ? name : "", what);
+}
+
+void
+plcrash_message(struct plcrash *p, const struct protobuf_field *field, const char *where,
+                plcrash_field_fn take, void *target)
+{
+    if (!field->is_bytes)
+        note_type(p, where, NULL, "a number in place of a message");
+    else
+        plcrash_each(p, protobuf_inner(field), where, take, target);
+}
+
+bool
+plcrash_number(struct plcrash *p, const struct protobuf_field *field, const char *where,
+               const char *name, uint64_t *ret)
+{
+    if (field->is_bytes) {
+        note_type(p, where, name, "not a number");
+        return false;
+    }
+    *ret = field->value;
+    return true;
+}
+
+const char *
+plcrash_text(struct plcrash *p, const struct protobuf_field *field, const char *where,
+             const char *name)
+{
+    if (!field->is_bytes)
+        note_type(p, where, name, "not a text");
+    else if (field->cut) /* half a name misleads */
+        note_type(p, where, name, "cut off, left out");
+    if (!field->is_bytes || field->cut || without_end(field->bytes).len == 0)
+        return NULL;
+    const char *text = fz_text_clean_utf8(p->t.arena, without_end(field->bytes));
+    p->t.failed = p->t.failed || !text;
+    return text;
+}
+
+bool
+plcrash_uuid(struct plcrash *p, const struct protobuf_field *field, const char *where,
+             struct fz_uuid *ret)
+{
+    if (!field->is_bytes || field->bytes.len != sizeof(ret->bytes)) {
+        note_type(p, where, "uuid", "not 16 bytes");
+        return false;
+    }
+    memcpy(ret->bytes, field->bytes.data, sizeof(ret->bytes));
+    return !fz_uuid_is_nil(ret); /* all zeros is how none is written down */
+}
+
+bool
+plcrash_cpu_field(struct plcrash *p, const struct protobuf_field *field, const char *where,
+                  void *target)
+{
+    enum { ENCODING_MACH = 1 };
+    struct plcrash_cpu *cpu = target;
+    uint64_t encoding = 0;
+    switch (field->number) {
+    case 1:
+        cpu->is_mach =
+            plcrash_number(p, field, where, "encoding", &encoding) && encoding == ENCODING_MACH;
+        return true;
+    case 2:
+        plcrash_number(p, field, where, "type", &cpu->type);
+        return true;
+    case 3:
+        plcrash_number(p, field, where, "subtype", &cpu->subtype);
+        return true;
+    default:
+        return false;
+    }
+}
+
+const char *
+plcrash_cpu_name(const struct plcrash_cpu *cpu)
+{
+    /* Writers sign-extend the 32 bits in some reports: the low half is what counts. */
+    return cpu->is_mach ? ingest_cpu_name((uint32_t)cpu->type, (uint32_t)cpu->subtype) : NULL;
+}
+
+static bool
+take_mach(struct plcrash *p, const struct protobuf_field *field, const char *where, void *target)
+{
+    struct report_crash *crash = target;
+    uint64_t code;
+    size_t at = 0;
+    switch (field->number) {
+    case 1:
+        p->has_mach = plcrash_number(p, field, where, "type", &p->mach_type);
+        return true;
+    case 2:
+        if (!crash->mach_codes)
+            crash->mach_codes = ingest_take_array(&p->t, MACH_CODES_MAX, sizeof(uint64_t));
+        while (crash->mach_codes && crash->n_mach_codes < MACH_CODES_MAX &&
+               protobuf_packed(field, &at, &code))
+            crash->mach_codes[crash->n_mach_codes++] = code;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool
+take_signal(struct plcrash *p, const struct protobuf_field *field, const char *where, void *target)
+{
+    struct report_crash *crash = target;
+    switch (field->number) {
+    case 1:
+        crash->signal = plcrash_text(p, field, where, "name");
+        return true;
+    case 2:
+        crash->signal_code = plcrash_text(p, field, where, "code");
+        return true;
+    case 3:
+        crash->has_address = plcrash_number(p, field, where, "address", &crash->address);
+        return true;
+    case 4:
+        plcrash_message(p, field, "signal.mach_exception", take_mach, crash);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool
+take_exception(struct plcrash *p, const struct protobuf_field *field, const char *where,
+               void *target)
+{
+    struct report_crash *crash = target;
+    switch (field->number) {
+    case 1:
+        crash->exception = plcrash_text(p, field, where, "name");
+        return true;
+    case 2:
+        crash->reason = plcrash_text(p, field, where, "reason");
+        return true;
+    case 3: /* the frames, see below */
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void
+take_exception_frames(struct plcrash *p, const struct protobuf_field *field)
+{
+    struct report *r = p->t.report;
+    if (!field->is_bytes)
+        return;
+    struct plcrash_frames frames = plcrash_frames(p, protobuf_inner(field), 3, "exception.frames");
+    if (frames.n == 0)
+        return;
+    r->exception_frames = frames.frames;
+    r->n_exception_frames = frames.n;
+    r->n_exception_frames_cut = frames.n_cut;
+}
+
+/* What the app gave along: JSON and text as such, else base64. */
+static void
+take_custom_data(struct plcrash *p, const struct protobuf_field *field)
+{
+    const struct limits *limits = p->t.limits;
+    struct json_scan_limits scan = {limits->json_depth, limits->report_memory,
+                                    limits->report_memory};
+    if (!field->is_bytes || field->cut) {
+        report_note(p->t.report, p->t.arena, "custom_data: %s, left out",
+                    field->cut ? "cut off" : "not bytes");
+        return;
+    }
+    struct fz_span bytes = field->bytes;
+    if (bytes.len == 0)
+        return;
+    json_t *value = NULL;
+    if ((bytes.data[0] == '{' || bytes.data[0] == '[') &&
+        json_scan_load(bytes, &scan, NULL, &value, NULL) == FZ_OK)
+        plcrash_set(p, p->extra, "custom_data", value);
+    else if (fz_text_is_utf8(bytes) && !memchr(bytes.data, 0, bytes.len))
+        plcrash_set(p, p->extra, "custom_data", json_stringn((const char *)bytes.data, bytes.len));
+    else
+        set_bytes(p, p->extra, "custom_data_base64", bytes);
+}
+
+static bool
+take_root(struct plcrash *p, const struct protobuf_field *field, const char *where, void *target)
+{
+    struct report *r = target;
+    (void)where;
+    switch (field->number) {
+    case SYSTEM_INFO:
+        plcrash_message(p, field, "system_info", plcrash_system, r);
+        return true;
+    case APPLICATION_INFO:
+        plcrash_message(p, field, "application_info", plcrash_application, r);
+        return true;
+    case EXCEPTION:
+        plcrash_message(p, field, "exception", take_exception, &r->crash);
+        take_exception_frames(p, field);
+        return true;
+    case SIGNAL:
+        plcrash_message(p, field, "signal", take_signal, &r->crash);
+        return true;
+    case PROCESS_INFO:
+        plcrash_message(p, field, "process_info", plcrash_process, &r->process);
+        return true;
+    case MACHINE_INFO:
+        plcrash_message(p, field, "machine_info", plcrash_machine, r);
+        return true;
+    case REPORT_INFO:
+        plcrash_message(p, field, "report_info", plcrash_report_info, r);
+        return true;
+    case CUSTOM_DATA:
+        take_custom_data(p, field);
+        return true;
+    default:
+        return field->number == THREADS || field->number == BINARY_IMAGES;
+    }
+}
+
+/* Threads and images need their number before there is room for them, and which thread crashed. */
+static void
+count(struct plcrash *p)
+{
+    struct protobuf message = protobuf_start(p->body, p->offset);
+    struct protobuf_field field, inner;
+    size_t crashed = SIZE_MAX;
+    while (protobuf_next(&message, &field)) {
+        if (!field.is_bytes)
+            continue;
+        if (field.number == BINARY_IMAGES)
+            p->n_images++;
+        if (field.number != THREADS)
+            continue;
+        struct protobuf thread = protobuf_inner(&field);
+        while (crashed == SIZE_MAX && protobuf_next(&thread, &inner)) {
+            if (inner.number == 3 && !inner.is_bytes && inner.value)
+                crashed = p->n_threads;
+        }
+        p->n_threads++;
+    }
+    p->crashed = crashed == SIZE_MAX ? p->n_threads : crashed;
+}
+
+/* What follows from several fields, whichever came first. */
+static void
+settle(struct plcrash *p)
+{
+    static const char *const legacy[] = {"i386", "x86_64", "armv6", "ppc", "ppc64", "armv7"};
+    struct report *r = p->t.report;
+    const char *arch = p->legacy_arch < FZ_ARRAY_LEN(legacy) ? legacy[p->legacy_arch] : NULL;
+    for (size_t i = 0; i < r->n_images && arch; i++) {
+        if (!r->images[i].arch)
+            r->images[i].arch = arch;
+    }
+    /* The first image is the app itself; the machine's processor may be another (Rosetta). */
+    r->arch = r->n_images && r->images[0].arch ? r->images[0].arch : arch;
+    if (!r->arch)
+        r->arch = plcrash_cpu_name(&p->machine);
+    struct report_crash *crash = &r->crash;
+    if (p->has_mach) {
+        crash->mach = ingest_mach_exception(p->mach_type);
+        if (!crash->mach) {
+            crash->mach = fz_arena_printf(p->t.arena, "EXC_%llu", (unsigned long long)p->mach_type);
+            p->t.failed = p->t.failed || !crash->mach;
+        }
+        bool arm = r->arch && fz_text_has_prefix(r->arch, "arm");
+        if (crash->n_mach_codes)
+            crash->code = ingest_mach_code(p->mach_type, crash->mach_codes[0], arm);
+    }
+    ingest_settle_crashed(r);
+}
+
+static enum fz_code
+plcrash_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
+              struct report *ret, struct fz_error *err)
+{
+    FZ_CLEANUP(ingest_take_decref) json_t *extra = json_object();
+    struct plcrash p = {.t = ingest_take_start(ret, arena, limits),
+                        .extra = extra,
+                        .offset = HEADER,
+                        .legacy_arch = PLCRASH_ARCH_UNKNOWN};
+    if (!extra)
+        return fz_fail(err, FZ_E_NO_MEMORY, "plcrash: out of memory");
+    enum fz_code code = find_message(body, &p.body, err);
+    if (code != FZ_OK)
+        return code;
+    count(&p);
+    plcrash_each(&p, protobuf_start(p.body, p.offset), "", take_root, ret);
+    plcrash_threads(&p);
+    plcrash_images(&p);
+    settle(&p);
+    ingest_take_extra(&p.t, NULL, extra, NULL);
+    return p.t.failed ? fz_arena_fail(arena, err) : FZ_OK;
+}
+
+const struct ingest_format ingest_plcrash = {"plcrash", plcrash_detect, plcrash_check,
+                                             plcrash_parse, NULL};

@@ -1,0 +1,86 @@
+/*
+ * The parts of a PLCrashReporter report between plcrash.c (outer form, origin, crash) and
+ * plcrash_threads.c (threads, frames, images). Private to this folder.
+ */
+#ifndef INGEST_PLCRASH_H
+#define INGEST_PLCRASH_H
+
+#include "server/ingest/common/take.h"
+#include "server/ingest/plcrash/protobuf.h"
+
+/* What SystemInfo says of the architecture before version 1.1 of the format; 6 = look elsewhere. */
+enum { PLCRASH_ARCH_UNKNOWN = 6 };
+
+/* A processor as images and machine_info describe it. */
+struct plcrash_cpu {
+    bool is_mach; /* type and subtype are those of Mach-O */
+    uint64_t type, subtype;
+};
+
+struct plcrash {
+    struct ingest_take t;
+    json_t *extra;              /* owned: what the model has no member for */
+    struct fz_span body;        /* behind the file's header */
+    uint64_t offset;            /* of `body` in the file */
+    size_t n_unknown;           /* unknown fields met so far */
+    size_t n_threads, n_images; /* in the body */
+    size_t crashed;             /* which of the threads is marked, n_threads = none */
+    uint64_t legacy_arch;       /* SystemInfo.architecture */
+    struct plcrash_cpu machine; /* machine_info.processor */
+    uint64_t mach_type;         /* signal.mach_exception.type, if has_mach */
+    bool has_mach, cut_noted;
+};
+
+/* One field of a message into `target`; false: its number is unknown here. */
+typedef bool (*plcrash_field_fn)(struct plcrash *p, const struct protobuf_field *field,
+                                 const char *where, void *target);
+
+/* All fields of a message. Unknown ones go into extra, a fault is noted. */
+void plcrash_each(struct plcrash *p, struct protobuf message, const char *where,
+                  plcrash_field_fn take, void *target);
+/* The same for a message in a field; a number in its place is noted. */
+void plcrash_message(struct plcrash *p, const struct protobuf_field *field, const char *where,
+                     plcrash_field_fn take, void *target);
+
+/* A field's value; noted (and false or NULL) where it has another type, or its end is missing. */
+bool plcrash_number(struct plcrash *p, const struct protobuf_field *field, const char *where,
+                    const char *name, uint64_t *ret);
+const char *plcrash_text(struct plcrash *p, const struct protobuf_field *field, const char *where,
+                         const char *name);
+bool plcrash_uuid(struct plcrash *p, const struct protobuf_field *field, const char *where,
+                  struct fz_uuid *ret);
+bool plcrash_cpu_field(struct plcrash *p, const struct protobuf_field *field, const char *where,
+                       void *target);
+
+/* Put `value` (taken) into an object of extra; an object of extra by name, NULL when memory is out.
+ */
+void plcrash_set(struct plcrash *p, json_t *object, const char *key, json_t *value);
+json_t *plcrash_extra(struct plcrash *p, const char *key);
+
+/* The name of a processor, NULL if it has none. */
+const char *plcrash_cpu_name(const struct plcrash_cpu *cpu);
+
+/* plcrash_origin.c: each takes a field of its message; target is the report, for a process its
+ * report_process. */
+bool plcrash_system(struct plcrash *p, const struct protobuf_field *field, const char *where,
+                    void *target);
+bool plcrash_application(struct plcrash *p, const struct protobuf_field *field, const char *where,
+                         void *target);
+bool plcrash_process(struct plcrash *p, const struct protobuf_field *field, const char *where,
+                     void *target);
+bool plcrash_machine(struct plcrash *p, const struct protobuf_field *field, const char *where,
+                     void *target);
+bool plcrash_report_info(struct plcrash *p, const struct protobuf_field *field, const char *where,
+                         void *target);
+
+/* plcrash_threads.c: a StackFrame list is field `number` of `message`. */
+struct plcrash_frames {
+    struct report_frame *frames;
+    size_t n, n_cut;
+};
+struct plcrash_frames plcrash_frames(struct plcrash *p, struct protobuf message, uint32_t number,
+                                     const char *where);
+void plcrash_threads(struct plcrash *p);
+void plcrash_images(struct plcrash *p);
+
+#endif

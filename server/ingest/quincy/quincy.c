@@ -1,0 +1,446 @@
+/*
+ * QuincyKit's and HockeyApp's crash XML:
+ *
+ *   <crashes><crash>
+ *     <applicationname>Demo</applicationname>
+ *     <uuids><uuid type="app" arch="arm64">4c4c445b55553144a12988beb9d5eb60</uuid></uuids>
+ *     <bundleidentifier>com.example.demo</bundleidentifier> <systemversion>17.2</systemversion>
+ *     <platform>iPhone15,2</platform> <version>34</version> <uuid>0FDFF9A9-...</uuid>
+ *     <log><![CDATA[ Apple's crash text ]]></log> <username>Dev</username>
+ *   </crash></crashes>
+ *
+ * The clients paste values between the tags without escaping them, so tags are searched for and
+ * nothing else is asked of the XML. A missing value is empty or the text "(null)"; "]]>" in a text
+ * is written as two CDATA sections. The crash itself is in the log.
+ */
+#include "server/ingest/common/format.h"
+#include "server/ingest/text/text.h"
+
+#include "base/text.h"
+
+enum { ELEMENTS_MAX = 256, UUIDS_MAX = 64 };
+
+static const char cdata_start[] = "<![CDATA[", cdata_end[] = "]]>";
+
+struct element {
+    struct fz_span name, attributes;
+    struct fz_span content; /* with its CDATA marks */
+    struct fz_span whole;   /* from its "<" on */
+};
+
+static bool
+is_name_char(uint8_t c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* Where the CDATA section at the start of `text` ends. */
+static size_t
+behind_cdata(struct fz_span text)
+{
+    size_t end = text_find(text, cdata_end);
+    return end == SIZE_MAX ? text.len : end + strlen(cdata_end);
+}
+
+/* Where "</name>" begins in the text, outside of CDATA; the end of the text if nowhere. */
+static size_t
+find_close(struct fz_span text, struct fz_span name)
+{
+    for (size_t i = 0; i < text.len;) {
+        const uint8_t *open = memchr(text.data + i, '<', text.len - i);
+        if (!open)
+            break;
+        i = (size_t)(open - text.data);
+        struct fz_span rest = text_from(text, i);
+        struct fz_span behind = text_from(rest, 2 + name.len);
+        if (text_has_prefix(rest, cdata_start))
+            i += behind_cdata(rest);
+        else if (text_has_prefix(rest, "</") && behind.len && behind.data[0] == '>' &&
+                 fz_span_equal(text_until(text_from(rest, 2), name.len), name))
+            return i;
+        else
+            i++;
+    }
+    return text.len;
+}
+
+/* The next element in *rest; one without an end reaches to the end of the text. */
+static bool
+next_element(struct fz_span *rest, struct element *ret)
+{
+    while (rest->len) {
+        const uint8_t *open = memchr(rest->data, '<', rest->len);
+        if (!open)
+            break;
+        struct fz_span text = text_from(*rest, (size_t)(open - rest->data));
+        if (text_has_prefix(text, cdata_start)) {
+            *rest = text_from(text, behind_cdata(text));
+            continue;
+        }
+        struct fz_span tag = text_from(text, 1);
+        size_t len = 0;
+        while (len < tag.len && is_name_char(tag.data[len]))
+            len++;
+        size_t close = len ? text_find(tag, ">") : SIZE_MAX;
+        if (len == 0 || close == SIZE_MAX) { /* "</...", "<?xml", "a < b" */
+            *rest = tag;
+            if (len)
+                break;
+            continue;
+        }
+        ret->name = text_until(tag, len);
+        ret->attributes = text_from(text_until(tag, close), len);
+        ret->content = text_from(tag, close + 1);
+        size_t end = 0;
+        if (!text_has_suffix(ret->attributes, "/"))
+            end = find_close(ret->content, ret->name);
+        struct fz_span behind = text_from(ret->content, end);
+        if (behind.len && !text_has_suffix(ret->attributes, "/"))
+            behind = text_from(behind, len + 3);
+        ret->content = text_until(ret->content, end);
+        ret->whole = text_until(text, text.len - behind.len);
+        *rest = behind;
+        return true;
+    }
+    *rest = (struct fz_span){NULL, 0};
+    return false;
+}
+
+/* The first element of that name at the top of the text. */
+static bool
+find_element(struct fz_span text, const char *name, struct element *ret)
+{
+    struct element element;
+    while (next_element(&text, &element)) {
+        if (fz_span_is(element.name, name)) {
+            *ret = element;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What is inside <crashes>, or the text itself: the <crash> elements lie at its top. */
+static struct fz_span
+inside_crashes(struct fz_span body)
+{
+    struct element crashes;
+    return find_element(body, "crashes", &crashes) ? crashes.content : body;
+}
+
+static bool
+quincy_detect(struct fz_span head)
+{
+    struct element element;
+    if (text_has_prefix(head, "\xef\xbb\xbf"))
+        head = text_from(head, 3);
+    head = text_trim(text_until(head, 4096));
+    if (!text_has_prefix(head, "<"))
+        return false;
+    struct fz_span rest = head;
+    if (!next_element(&rest, &element))
+        return false;
+    if (fz_span_is(element.name, "crashes"))
+        return true;
+    return fz_span_is(element.name, "crash") && text_find(element.content, "<") != SIZE_MAX;
+}
+
+/* "&amp;", "&#38;" at the start of the text: the character, and how long it is; 0 if it is none. */
+static size_t
+entity_len(struct fz_span text, uint32_t *ret)
+{
+    static const struct {
+        const char *name;
+        uint32_t c;
+    } names[] = {{"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&apos;", '\''}};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(names); i++) {
+        if (text_has_prefix(text, names[i].name)) {
+            *ret = names[i].c;
+            return strlen(names[i].name);
+        }
+    }
+    size_t end = text_find(text_until(text, 10), ";");
+    uint64_t c;
+    if (!text_has_prefix(text, "&#") || end == SIZE_MAX)
+        return 0;
+    struct fz_span digits = text_from(text_until(text, end), 2);
+    bool is_hex = text_has_prefix(digits, "x");
+    bool is_number = is_hex ? fz_text_hex_u64(text_from(digits, 1), &c) : fz_text_u64(digits, &c);
+    if (!is_number || c == 0 || c >= 0x80) /* others than ASCII need none in UTF-8 */
+        return 0;
+    *ret = (uint32_t)c;
+    return end + 1;
+}
+
+/* The value of an element: CDATA as it stands, text with its entities read. Borrowed from the
+ * arena; empty for "(null)". */
+static struct fz_span
+value_of(struct ingest_take *t, struct fz_span content)
+{
+    uint8_t *out = ingest_take_array(t, content.len + 1, 1);
+    size_t n = 0;
+    uint32_t c;
+    bool any_cdata = text_find(content, cdata_start) != SIZE_MAX;
+    for (size_t i = 0; out && i < content.len;) {
+        struct fz_span rest = text_from(content, i);
+        if (rest.data[0] == '<' && text_has_prefix(rest, cdata_start)) {
+            size_t len = behind_cdata(rest);
+            size_t start = strlen(cdata_start);
+            struct fz_span inside = text_from(text_until(rest, len), start);
+            if (text_has_suffix(inside, cdata_end))
+                inside = text_until(inside, inside.len - strlen(cdata_end));
+            if (inside.len)
+                memcpy(out + n, inside.data, inside.len);
+            n += inside.len;
+            i += len;
+            continue;
+        }
+        size_t len = rest.data[0] == '&' ? entity_len(rest, &c) : 0;
+        /* White space around CDATA is layout. */
+        if (!any_cdata || !(text_is_space(rest.data[0]) || rest.data[0] == '\n'))
+            out[n++] = len ? (uint8_t)c : rest.data[0];
+        i += len ? len : 1;
+    }
+    struct fz_span value = out ? text_trim(fz_span_make(out, n)) : (struct fz_span){NULL, 0};
+    return fz_span_is(value, "(null)") ? (struct fz_span){NULL, 0} : value;
+}
+
+/* A value as a text of the report. */
+static const char *
+take_value(struct ingest_take *t, struct fz_span content)
+{
+    struct fz_span value = value_of(t, content);
+    if (!value.len || t->failed)
+        return NULL;
+    const char *copy = fz_text_clean_utf8(t->arena, value);
+    t->failed = !copy;
+    return copy;
+}
+
+static uint64_t
+offset_in(struct fz_span body, struct fz_span part)
+{
+    return part.len ? (uint64_t)(part.data - body.data) : 0;
+}
+
+static enum fz_code
+quincy_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
+             struct fz_error *err)
+{
+    (void)limits;
+    struct element crash, element;
+    struct fz_span crashes = inside_crashes(body);
+    if (!find_element(crashes, "crash", &crash))
+        return fz_fail_at(err, FZ_E_MALFORMED, offset_in(body, crashes),
+                          "quincy: no <crash> in <crashes>");
+    if (!find_element(crash.content, "log", &element))
+        return fz_fail_at(err, FZ_E_MALFORMED, offset_in(body, crash.whole),
+                          "quincy: no <log> in <crash>, so no crash is told");
+    struct fz_uuid uuid;
+    if (find_element(crash.content, "uuid", &element) &&
+        fz_uuid_parse(text_trim(element.content), &uuid) && !fz_uuid_is_nil(&uuid))
+        fz_uuid_format(&uuid, ret_id);
+    return FZ_OK;
+}
+
+/* One body for each <crash>, if there are several. */
+static enum fz_code
+quincy_split(struct fz_span body, struct ingest_found *found, struct fz_error *err)
+{
+    static const char before[] = "<crashes>", behind[] = "</crashes>";
+    struct fz_span rest = inside_crashes(body);
+    struct element crash, first = {.name = {NULL, 0}};
+    size_t n = 0;
+    (void)err;
+    while (next_element(&rest, &crash)) {
+        if (!fz_span_is(crash.name, "crash"))
+            continue;
+        if (n++ == 0) {
+            first = crash;
+            continue;
+        }
+        for (const struct element *each = n == 2 ? &first : &crash; each;
+             each = each == &first ? &crash : NULL) {
+            size_t len = strlen(before) + each->whole.len + strlen(behind);
+            struct fz_span one = {NULL, len};
+            /* Beyond the limit they are only counted. */
+            if (found->n < INGEST_ITEMS_MAX) {
+                uint8_t *copy = fz_arena_array(found->arena, len, 1);
+                if (!copy) {
+                    found->failed = true;
+                    return FZ_OK;
+                }
+                memcpy(copy, before, strlen(before));
+                memcpy(copy + strlen(before), each->whole.data, each->whole.len);
+                memcpy(copy + len - strlen(behind), behind, strlen(behind));
+                one = fz_span_make(copy, len);
+            } else {
+                one = fz_span_make(body.data, 0);
+            }
+            ingest_found_body(found, one);
+        }
+    }
+    return FZ_OK;
+}
+
+/* <uuid type="app" arch="arm64">...</uuid>: the value of an attribute. */
+static struct fz_span
+attribute(struct fz_span attributes, const char *name)
+{
+    size_t at = text_find(attributes, name);
+    struct fz_span rest =
+        at == SIZE_MAX ? (struct fz_span){NULL, 0} : text_from(attributes, at + strlen(name));
+    if (!text_has_prefix(rest, "=\"") && !text_has_prefix(rest, "='"))
+        return (struct fz_span){NULL, 0};
+    char quote[2] = {(char)rest.data[1], '\0'};
+    rest = text_from(rest, 2);
+    return text_until(rest, text_find(rest, quote));
+}
+
+/* The binary whose symbols are wanted, where the log has no UUID for it. */
+static void
+name_app_image(struct ingest_take *t, const struct fz_uuid *uuid, struct fz_span arch)
+{
+    struct report *r = t->report;
+    const char *name = r->process.name ? r->process.name : r->app_name;
+    for (size_t i = 0; i < r->n_images; i++) {
+        struct report_image *image = &r->images[i];
+        if (image->has_uuid || !image->name || !name || strcmp(image->name, name) != 0)
+            continue;
+        if (image->arch && arch.len && !fz_span_is(arch, image->arch))
+            continue;
+        image->uuid = *uuid;
+        image->has_uuid = true;
+        report_note(r, t->arena, "images: the UUID of %s is the one beside the log", name);
+        return;
+    }
+}
+
+static void
+take_uuids(struct ingest_take *t, struct fz_span content, json_t *extra)
+{
+    json_t *list = json_array();
+    struct element element;
+    struct fz_uuid uuid;
+    for (int i = 0; list && i < UUIDS_MAX && next_element(&content, &element); i++) {
+        const char *text = take_value(t, element.content);
+        if (!text)
+            continue;
+        struct fz_span type = attribute(element.attributes, "type");
+        struct fz_span arch = attribute(element.attributes, "arch");
+        const char *type_text = take_value(t, type), *arch_text = take_value(t, arch);
+        json_t *one =
+            json_pack("{s:s, s:s?, s:s?}", "uuid", text, "type", type_text, "arch", arch_text);
+        if (json_array_append_new(list, one) != 0)
+            t->failed = true;
+        if (fz_span_is(type, "app") && fz_uuid_parse(fz_span_cstr(text), &uuid) &&
+            !fz_uuid_is_nil(&uuid))
+            name_app_image(t, &uuid, arch);
+    }
+    if (json_object_set_new(extra, "uuids", list) != 0)
+        t->failed = true;
+}
+
+static void
+set_if_new(const char **member, const char *value)
+{
+    if (!*member)
+        *member = value;
+}
+
+/* One element of <crash>: what the log says comes first, since it is of the crash itself. */
+static void
+take_element(struct ingest_take *t, const struct element *element, json_t *user, json_t *extra)
+{
+    static const struct {
+        const char *element, *key;
+    } users[] = {{"userid", "id"}, {"username", "name"}, {"contact", "contact"}};
+    struct report *r = t->report;
+    if (fz_span_is(element->name, "uuids")) {
+        take_uuids(t, element->content, extra);
+        return;
+    }
+    const char *value = take_value(t, element->content);
+    if (!value)
+        return;
+    for (size_t i = 0; i < FZ_ARRAY_LEN(users); i++) {
+        if (fz_span_is(element->name, users[i].element)) {
+            if (json_object_set_new(user, users[i].key, json_string(value)) != 0)
+                t->failed = true;
+            return;
+        }
+    }
+    if (fz_span_is(element->name, "uuid"))
+        r->id = value;
+    else if (fz_span_is(element->name, "applicationname"))
+        r->app_name = value;
+    else if (fz_span_is(element->name, "bundleidentifier"))
+        set_if_new(&r->app_id, value);
+    else if (fz_span_is(element->name, "systemversion"))
+        set_if_new(&r->os_version, value);
+    else if (fz_span_is(element->name, "platform"))
+        set_if_new(&r->device_model, value);
+    else if (fz_span_is(element->name, "versionstring"))
+        set_if_new(&r->app_version, value);
+    else if (fz_span_is(element->name, "version"))
+        set_if_new(&r->app_build, value);
+    else {
+        const char *name = text_keep(t, element->name);
+        if (!name || json_object_set_new(extra, name, json_string(value)) != 0)
+            t->failed = true;
+    }
+}
+
+static void
+take_elements(struct ingest_take *t, struct fz_span content)
+{
+    FZ_CLEANUP(ingest_take_decref) json_t *user = json_object();
+    FZ_CLEANUP(ingest_take_decref) json_t *extra = json_object();
+    struct element element;
+    t->failed = t->failed || !user || !extra;
+    for (int i = 0; i < ELEMENTS_MAX && !t->failed && next_element(&content, &element); i++) {
+        if (!fz_span_is(element.name, "log"))
+            take_element(t, &element, user, extra);
+    }
+    if (t->failed)
+        return;
+    if (next_element(&content, &element))
+        report_note(t->report, t->arena, "quincy: elements behind the first %d are left out",
+                    ELEMENTS_MAX);
+    const char *text = ingest_take_dump(t, user, NULL);
+    if (text)
+        t->report->user_json = text;
+    ingest_take_extra(t, NULL, extra, NULL);
+}
+
+static enum fz_code
+quincy_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
+             struct report *ret, struct fz_error *err)
+{
+    struct ingest_take t = ingest_take_start(ret, arena, limits);
+    char id[FZ_UUID_TEXT];
+    struct element crash, log;
+    enum fz_code code = quincy_check(body, limits, id, err);
+    if (code != FZ_OK)
+        return code;
+    if (!find_element(inside_crashes(body), "crash", &crash) ||
+        !find_element(crash.content, "log", &log))
+        return fz_fail(err, FZ_E_INTERNAL, "quincy: checked and gone");
+    struct fz_span text = value_of(&t, log.content);
+    if (t.failed)
+        return fz_arena_fail(arena, err);
+    /* Only texts: a format that holds others could hold this one again. */
+    const struct ingest_format *format = ingest_format_of(text);
+    if (format != &ingest_crash_text && format != &ingest_stack_text)
+        return fz_fail_at(err, FZ_E_UNSUPPORTED, offset_in(body, log.whole),
+                          "quincy: the text in <log> is %s, Apple's crash text is wanted",
+                          format ? format->name : "no report");
+    code = format->parse(text, limits, arena, ret, err);
+    if (code != FZ_OK)
+        return fz_wrap(err, "quincy: log");
+    take_elements(&t, crash.content);
+    return t.failed ? fz_arena_fail(arena, err) : FZ_OK;
+}
+
+const struct ingest_format ingest_quincy = {"quincy", quincy_detect, quincy_check, quincy_parse,
+                                            quincy_split};

@@ -1,0 +1,281 @@
+/*
+ * "exception": what happened. The last one of the chain ended the app, the ones before it are its
+ * causes.
+ *
+ *   {"type","value","thread_id","mechanism":{"type":"mach","handled":false,
+ *     "meta":{"mach_exception":{"name","exception","code","subcode"},
+ *             "signal":{"number","code","name","code_name"}},
+ *     "data":{"relevant_address","crash_info_messages"}},"stacktrace":{...}}
+ *
+ * until 2018: "mechanism":{"posix_signal":{"signal","name"},"mach_exception":{"exception_name"},
+ * "relevant_address"}.
+ */
+#include <string.h>
+
+#include "base/text.h"
+#include "server/ingest/common/mach.h"
+#include "server/ingest/sentry/sentry.h"
+
+enum { MESSAGES_MAX = 64 };
+
+/* Mechanisms and types of exceptions that are no crash. */
+static const struct {
+    const char *name, *kind;
+} kinds[] = {
+    {"AppHang", "hang"},
+    {"App Hanging", "hang"},
+    {"MXHangDiagnostic", "hang"},
+    {"mx_hang_diagnostic", "hang"},
+    {"MXCPUException", "cpu"},
+    {"mx_cpu_exception", "cpu"},
+    {"MXDiskWriteException", "disk_write"},
+    {"mx_disk_write_exception", "disk_write"},
+    {"watchdog_termination", "memory"},
+    {"WatchdogTermination", "memory"},
+    {"OutOfMemory", "memory"},
+};
+
+/* A mechanism as both generations of the SDK write it. */
+struct mechanism {
+    const json_t *object, *meta, *mach, *signal, *data;
+    const char *type;
+    bool is_unhandled;
+};
+
+static bool
+is_one_of(const char *text, const char *a, const char *b)
+{
+    return text && (strcmp(text, a) == 0 || strcmp(text, b) == 0);
+}
+
+static struct mechanism
+find_mechanism(struct ingest_take *t, const json_t *exception)
+{
+    struct mechanism m = {0};
+    m.object = ingest_take_json(t, exception, "exception", "mechanism", JSON_OBJECT);
+    m.type = ingest_take_text(t, m.object, "mechanism", "type");
+    m.is_unhandled = !ingest_take_bool(t, m.object, "mechanism", "handled", true);
+    m.meta = ingest_take_json(t, m.object, "mechanism", "meta", JSON_OBJECT);
+    m.data = ingest_take_json(t, m.object, "mechanism", "data", JSON_OBJECT);
+    m.mach = ingest_take_json(t, m.meta, "mechanism.meta", "mach_exception", JSON_OBJECT);
+    m.signal = ingest_take_json(t, m.meta, "mechanism.meta", "signal", JSON_OBJECT);
+    if (!m.mach)
+        m.mach = ingest_take_json(t, m.object, "mechanism", "mach_exception", JSON_OBJECT);
+    if (!m.signal)
+        m.signal = ingest_take_json(t, m.object, "mechanism", "posix_signal", JSON_OBJECT);
+    return m;
+}
+
+static const char *
+first_text(struct ingest_take *t, const json_t *object, const char *where, const char *a,
+           const char *b)
+{
+    const char *text = ingest_take_text(t, object, where, a);
+    return text ? text : ingest_take_text(t, object, where, b);
+}
+
+static void
+take_mach(struct ingest_take *t, const json_t *mach)
+{
+    struct report_crash *crash = &t->report->crash;
+    static const char where[] = "mach_exception";
+    uint64_t code = 0, subcode = 0, type = 0;
+    bool has_type = ingest_take_u64(t, mach, where, "exception", &type);
+    crash->mach = first_text(t, mach, where, "name", "exception_name");
+    if (!crash->mach && has_type)
+        crash->mach = ingest_mach_exception(type);
+    crash->code = ingest_take_text(t, mach, where, "code_name");
+    if (!ingest_take_u64(t, mach, where, "code", &code))
+        return;
+    bool has_subcode = ingest_take_u64(t, mach, where, "subcode", &subcode);
+    crash->mach_codes = ingest_take_array(t, 2, sizeof(*crash->mach_codes));
+    if (!crash->mach_codes)
+        return;
+    crash->mach_codes[0] = code;
+    crash->mach_codes[1] = subcode;
+    crash->n_mach_codes = has_subcode ? 2 : 1;
+    /* The SDK leaves the code's name to the server. */
+    bool arm = t->report->arch && fz_text_has_prefix(t->report->arch, "arm");
+    if (!crash->code && has_type)
+        crash->code = ingest_mach_code(type, code, arm);
+}
+
+static void
+take_signal(struct sentry *s, const json_t *signal, const char *type)
+{
+    struct ingest_take *t = &s->take;
+    struct report_crash *crash = &t->report->crash;
+    static const char *const dropping[] = {"SIGILL", "SIGBUS", "SIGSEGV"};
+    crash->signal = ingest_take_text(t, signal, "signal", "name");
+    crash->signal_code = ingest_take_text(t, signal, "signal", "code_name");
+    if (!crash->signal && type && fz_text_has_prefix(type, "SIG"))
+        crash->signal = type;
+    const json_t *number = json_object_get(signal, "number");
+    if (!json_is_integer(number))
+        number = json_object_get(signal, "signal");
+    if (!crash->signal && json_is_integer(number))
+        crash->signal = ingest_signal_name(json_integer_value(number));
+    for (size_t i = 0; crash->signal && i < FZ_ARRAY_LEN(dropping); i++) {
+        if (strcmp(crash->signal, dropping[i]) == 0)
+            s->drops_frames = true;
+    }
+}
+
+static void
+take_messages(struct ingest_take *t, const json_t *data)
+{
+    struct report_crash *crash = &t->report->crash;
+    const json_t *list =
+        ingest_take_json(t, data, "mechanism.data", "crash_info_messages", JSON_ARRAY);
+    size_t max = ingest_take_limit(t, "crash_info_messages", json_array_size(list), MESSAGES_MAX);
+    if (max)
+        crash->messages = ingest_take_array(t, max, sizeof(*crash->messages));
+    for (size_t i = 0; i < max && !t->failed; i++) {
+        const char *text = json_string_value(json_array_get(list, i));
+        const char *copy = text ? fz_arena_strdup(t->arena, text) : NULL;
+        t->failed = text && !copy;
+        if (copy)
+            crash->messages[crash->n_messages++] = copy;
+    }
+}
+
+/* "Exception 1, Code 1, Subcode 8", "Signal 6, Code 0": says what other members say. */
+static bool
+is_spelt_out(const char *value)
+{
+    return fz_text_has_prefix(value, "Exception ") || fz_text_has_prefix(value, "Signal ");
+}
+
+/* "Exception 1, Code 1, Subcode 8 >\nKERN_INVALID_ADDRESS at 0x8." */
+static const char *
+second_line(struct ingest_take *t, const char *value)
+{
+    const char *line = strchr(value, '\n');
+    size_t len = line ? strlen(line + 1) : 0;
+    if (len && line[len] == '.')
+        len--;
+    if (len == 0)
+        return NULL;
+    const char *copy = fz_arena_text(t->arena, fz_span_make(line + 1, len));
+    t->failed = t->failed || !copy;
+    return copy;
+}
+
+/* type and value are the language exception's; of a signal they are the SDK's own words. */
+static void
+take_words(struct sentry *s, const struct mechanism *m, const char *type)
+{
+    struct ingest_take *t = &s->take;
+    struct report_crash *crash = &t->report->crash;
+    const char *value = ingest_take_text(t, s->exception, "exception", "value");
+    bool is_signal = type && (fz_text_has_prefix(type, "EXC_") || fz_text_has_prefix(type, "SIG"));
+    if (is_one_of(m->type, "mach", "signal"))
+        is_signal = true;
+    if (is_one_of(m->type, "nsexception", "cpp_exception"))
+        is_signal = false;
+    if (is_signal) {
+        if (!crash->mach && type && fz_text_has_prefix(type, "EXC_"))
+            crash->mach = type;
+        if (value && !is_spelt_out(value))
+            crash->diagnosis = value;
+        else if (value)
+            crash->subtype = second_line(t, value);
+        return;
+    }
+    crash->exception = type;
+    crash->reason = value;
+    s->is_thrown = is_one_of(m->type, "nsexception", "cpp_exception");
+    s->is_made = s->exception && (!t->report->kind || strcmp(t->report->kind, "error") == 0);
+}
+
+static const char *
+kind_of(struct sentry *s, const struct mechanism *m, const char *type)
+{
+    const char *level = json_string_value(json_object_get(s->root, "level"));
+    for (size_t i = 0; i < FZ_ARRAY_LEN(kinds); i++) {
+        if (is_one_of(kinds[i].name, m->type ? m->type : "-", type ? type : "-"))
+            return kinds[i].kind;
+    }
+    if (is_one_of(level, "fatal", "critical") || is_one_of(m->type, "mach", "signal") ||
+        m->is_unhandled)
+        return NULL;
+    if (s->exception)
+        return "error";
+    /* Without any word of a crash, threads may still be one. */
+    const json_t *threads = sentry_values(s, s->root, "threads");
+    for (size_t i = 0; i < json_array_size(threads); i++) {
+        if (json_is_true(json_object_get(json_array_get(threads, i), "crashed")))
+            return NULL;
+    }
+    return "message";
+}
+
+/* The list of exceptions, or the one that stands there without a list. */
+static const json_t *
+last_exception(struct sentry *s)
+{
+    const json_t *single = json_object_get(s->root, "exception");
+    if (json_is_object(single) && !json_object_get(single, "values"))
+        return json_object_size(single) ? single : NULL;
+    const json_t *list = sentry_values(s, s->root, "exception");
+    for (size_t i = json_array_size(list); i-- > 0;) {
+        if (json_is_object(json_array_get(list, i)))
+            return json_array_get(list, i);
+    }
+    return NULL;
+}
+
+void
+sentry_take_crash(struct sentry *s)
+{
+    struct ingest_take *t = &s->take;
+    struct report_crash *crash = &t->report->crash;
+    s->exception = last_exception(s);
+    struct mechanism m = find_mechanism(t, s->exception);
+    const char *type = ingest_take_text(t, s->exception, "exception", "type");
+    const json_t *id = json_object_get(s->exception, "thread_id");
+    if (json_is_integer(id) || json_is_string(id))
+        ingest_take_i64(t, s->exception, "exception", "thread_id", &s->thread_id);
+    take_mach(t, m.mach);
+    take_signal(s, m.signal, type);
+    take_messages(t, m.data);
+    t->report->kind = kind_of(s, &m, type);
+    take_words(s, &m, type);
+    crash->has_address =
+        ingest_take_u64(t, m.data, "mechanism.data", "relevant_address", &crash->address) ||
+        ingest_take_u64(t, m.object, "mechanism", "relevant_address", &crash->address);
+}
+
+/* The exceptions before the last one. */
+static void
+keep_causes(struct sentry *s)
+{
+    struct ingest_take *t = &s->take;
+    const json_t *list = sentry_values(s, s->root, "exception");
+    FZ_CLEANUP(ingest_take_decref) json_t *object = json_object();
+    json_t *causes = json_array();
+    for (size_t i = 0; causes && i < json_array_size(list); i++) {
+        json_t *one = json_array_get(list, i);
+        if (one != s->exception && !json_is_null(one) && json_array_append(causes, one) != 0)
+            t->failed = true;
+    }
+    if (!object || !causes || json_object_set_new(object, "causes", causes) != 0)
+        t->failed = true;
+    else
+        ingest_take_extra(t, NULL, object, NULL);
+}
+
+void
+sentry_take_chain(struct sentry *s, bool with_stack)
+{
+    static const char *const known[] = {"type",       "value",     "thread_id",
+                                        "stacktrace", "mechanism", NULL};
+    struct ingest_take *t = &s->take;
+    if (!s->exception || t->failed)
+        return;
+    keep_causes(s);
+    ingest_take_extra(t, "exception", s->exception, known);
+    ingest_take_extra(t, "mechanism", json_object_get(s->exception, "mechanism"), NULL);
+    if (with_stack)
+        ingest_take_extra(t, "stacktrace", json_object_get(s->exception, "stacktrace"), NULL);
+}

@@ -1,0 +1,386 @@
+/*
+ * Sentry envelopes: the event item is the report, what stands beside it belongs to it.
+ *
+ *   event, feedback, user_report      the report; the later ones only if there is none before
+ *   attachment                        kept in the body; a minidump or an Apple crash report is read
+ *                                     too, for what the event lacks
+ *   further feedback, user_report     into `extra`
+ *   session, sessions, client_report  are not of this report: whoever took the envelope counts them
+ *
+ * Framing: sentry_items.h.
+ */
+#include <string.h>
+
+#include "base/json/scan.h"
+#include "base/text.h"
+#include "server/ingest/common/format.h"
+#include "server/ingest/sentry/items.h"
+#include "server/ingest/sentry/sentry.h"
+
+enum { ATTACHMENTS_MAX = 256 };
+
+/* What an envelope holds, by one walk over its items. */
+struct contents {
+    struct fz_span header;
+    struct sentry_item event; /* event.header.len 0: none */
+    struct sentry_item dump;  /* an attachment that is a report by itself, the same */
+    size_t n_attachments;
+};
+
+static bool
+is_type(const struct sentry_item *item, const char *type)
+{
+    return fz_span_is(item->type, type);
+}
+
+/* A minidump or an Apple crash report: bytes that another format takes. */
+static const struct ingest_format *
+format_of_dump(const struct sentry_item *item)
+{
+    struct fz_span kind = sentry_header_text(item->header, "attachment_type");
+    if (!fz_span_is(kind, "event.minidump") && !fz_span_is(kind, "event.applecrashreport"))
+        return NULL;
+    /* Only what holds no other report: an envelope in an envelope would nest without end. */
+    static const char *const names[] = {"minidump", "crash", "ips", "plcrash", "text"};
+    const struct ingest_format *format = ingest_format_of(item->payload);
+    for (size_t i = 0; format && i < FZ_ARRAY_LEN(names); i++) {
+        if (strcmp(format->name, names[i]) == 0)
+            return format;
+    }
+    return NULL;
+}
+
+/* Which item is the report: the highest, the first of them. */
+static int
+rank_of(const struct sentry_item *item)
+{
+    return is_type(item, "event")         ? 3
+           : is_type(item, "feedback")    ? 2
+           : is_type(item, "user_report") ? 1
+                                          : 0;
+}
+
+static enum fz_code
+look_through(struct fz_span body, struct contents *ret, struct fz_error *err)
+{
+    struct contents found = {0};
+    struct sentry_items items;
+    struct sentry_item item;
+    bool any = true;
+    enum fz_code code = sentry_items_start(body, &items, err);
+    found.header = items.header;
+    while (code == FZ_OK && any) {
+        code = sentry_items_next(&items, &item, &any, err);
+        if (code != FZ_OK || !any)
+            continue;
+        if (rank_of(&item) > rank_of(&found.event))
+            found.event = item;
+        else if (is_type(&item, "attachment")) {
+            found.n_attachments++;
+            if (found.dump.header.len == 0 && format_of_dump(&item))
+                found.dump = item;
+        }
+    }
+    /* What somebody wrote beside a crash report belongs to that. */
+    if (found.dump.header.len && rank_of(&found.event) == 1)
+        found.event = (struct sentry_item){.offset = 0};
+    if (code == FZ_OK)
+        *ret = found;
+    return code;
+}
+
+/* MALFORMED in the event: with the offset in the envelope. */
+static enum fz_code
+in_envelope(enum fz_code code, const struct sentry_item *event, struct fz_error *err)
+{
+    if (code == FZ_OK || !err)
+        return code;
+    if (err->offset >= 0)
+        err->offset += (int64_t)event->offset;
+    return fz_wrap(err, "sentry envelope: the event at byte %zu", event->offset);
+}
+
+static enum fz_code
+need_report(const struct contents *found, struct fz_error *err)
+{
+    if (found->event.header.len || found->dump.header.len)
+        return FZ_OK;
+    return fz_fail(err, FZ_E_UNSUPPORTED, "sentry envelope: no event and no crash report in it");
+}
+
+static enum fz_code
+envelope_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
+               struct fz_error *err)
+{
+    struct contents found;
+    enum fz_code code = look_through(body, &found, err);
+    if (code == FZ_OK)
+        code = need_report(&found, err);
+    if (code != FZ_OK)
+        return code;
+    if (found.event.header.len)
+        code = in_envelope(sentry_check_event(found.event.payload, limits, ret_id, err),
+                           &found.event, err);
+    if (code != FZ_OK && !found.dump.header.len)
+        return code;
+    struct fz_uuid id;
+    /* The words about a crash name its id; their own they do not have. */
+    if (rank_of(&found.event) == 1)
+        ret_id[0] = '\0';
+    else if (fz_uuid_parse(sentry_header_text(found.header, "event_id"), &id) &&
+             !fz_uuid_is_nil(&id))
+        fz_uuid_format(&id, ret_id);
+    return FZ_OK;
+}
+
+/* A header as an object; NULL sets take.failed. */
+static json_t *
+load_header(struct ingest_take *t, struct fz_span header)
+{
+    json_t *value = NULL;
+    struct fz_error err;
+    struct json_scan_limits scan = {t->limits->json_depth, t->limits->report_memory,
+                                    t->limits->report_memory};
+    if (!t->failed && json_scan_load(header, &scan, NULL, &value, &err) != FZ_OK)
+        t->failed = err.code == FZ_E_NO_MEMORY;
+    return value;
+}
+
+static void
+take_attachment(struct ingest_take *t, const struct sentry_item *item)
+{
+    struct report *r = t->report;
+    FZ_CLEANUP(ingest_take_decref) json_t *header = load_header(t, item->header);
+    static const char where[] = "attachment";
+    if (r->n_attachments == ATTACHMENTS_MAX)
+        return;
+    r->attachments[r->n_attachments++] = (struct report_attachment){
+        .name = ingest_take_text(t, header, where, "filename"),
+        .type = ingest_take_text(t, header, where, "content_type"),
+        .kind = ingest_take_text(t, header, where, "attachment_type"),
+        .offset = item->offset,
+        .size = item->payload.len,
+    };
+}
+
+/* What people wrote, each kind in a list. */
+static void
+keep_words(struct ingest_take *t, const struct sentry_item *item, json_t *words)
+{
+    char key[32];
+    FZ_CLEANUP(ingest_take_decref) json_t *value = load_header(t, item->payload);
+    if (!value || item->type.len >= sizeof(key)) {
+        report_note(t->report, t->arena, "%.*s item at byte %zu: not JSON, left out",
+                    (int)(item->type.len < 32 ? item->type.len : 32), (const char *)item->type.data,
+                    item->offset);
+        return;
+    }
+    memcpy(key, item->type.data, item->type.len);
+    key[item->type.len] = '\0';
+    json_t *list = json_object_get(words, key);
+    if (!list && json_object_set_new(words, key, list = json_array()) != 0)
+        t->failed = true;
+    else if (json_array_append(list, value) != 0)
+        t->failed = true;
+}
+
+static void
+take_item(struct ingest_take *t, const struct contents *found, const struct sentry_item *item,
+          json_t *words)
+{
+    static const char *const counted[] = {"session", "sessions", "client_report"};
+    if (item->offset == found->event.offset && found->event.header.len)
+        return;
+    if (is_type(item, "attachment")) {
+        take_attachment(t, item);
+        return;
+    }
+    if (is_type(item, "user_report") || is_type(item, "feedback")) {
+        keep_words(t, item, words);
+        return;
+    }
+    for (size_t i = 0; i < FZ_ARRAY_LEN(counted); i++) {
+        if (is_type(item, counted[i]))
+            return;
+    }
+    const char *type = fz_text_clean_utf8(t->arena, item->type);
+    t->failed = t->failed || !type;
+    report_note(t->report, t->arena, "%.40s item of %zu bytes at byte %zu: left out",
+                type && *type ? type : "nameless", item->payload.len, item->offset);
+}
+
+static enum fz_code
+take_items(struct ingest_take *t, struct fz_span body, const struct contents *found,
+           struct fz_error *err)
+{
+    static const char *const known[] = {"event_id", "dsn", NULL};
+    struct sentry_items items;
+    struct sentry_item item;
+    bool any = true;
+    size_t n = ingest_take_limit(t, "attachments", found->n_attachments, ATTACHMENTS_MAX);
+    t->report->attachments = ingest_take_array(t, n, sizeof(*t->report->attachments));
+    FZ_CLEANUP(ingest_take_decref) json_t *words = json_object();
+    FZ_CLEANUP(ingest_take_decref) json_t *header = load_header(t, found->header);
+    enum fz_code code = sentry_items_start(body, &items, err);
+    while (code == FZ_OK && any && !t->failed) {
+        code = sentry_items_next(&items, &item, &any, err);
+        if (code == FZ_OK && any)
+            take_item(t, found, &item, words);
+    }
+    t->failed = t->failed || !words;
+    ingest_take_extra(t, NULL, words, NULL);
+    ingest_take_extra(t, "envelope", header, known);
+    const char *id = ingest_take_text(t, header, "envelope", "event_id");
+    if (id)
+        t->report->id = id;
+    return code;
+}
+
+static bool
+has_frames(const struct report *r)
+{
+    for (size_t i = 0; i < r->n_threads; i++) {
+        if (r->threads[i].n_frames)
+            return true;
+    }
+    return r->n_exception_frames > 0;
+}
+
+static void
+fill(const char **to, const char *from)
+{
+    if (!*to)
+        *to = from;
+}
+
+/* A crash report that came as a file: its stacks where the event has none, and what it knows of the
+ * app and the system where the event is silent. */
+static void
+join(struct report *r, const struct report *dump)
+{
+    if (!has_frames(r)) {
+        r->threads = dump->threads;
+        r->n_threads = dump->n_threads;
+        r->exception_frames = dump->exception_frames;
+        r->n_exception_frames = dump->n_exception_frames;
+        r->n_exception_frames_cut = dump->n_exception_frames_cut;
+        r->images = dump->images;
+        r->n_images = dump->n_images;
+        r->memory = dump->memory;
+        r->n_memory = dump->n_memory;
+        struct report_crash event = r->crash;
+        r->crash = dump->crash;
+        fill(&r->crash.exception, event.exception);
+        fill(&r->crash.reason, event.reason);
+        r->kind = dump->kind;
+        r->process = dump->process;
+        if (dump->arch)
+            r->arch = dump->arch;
+    }
+    fill(&r->app_id, dump->app_id);
+    fill(&r->app_name, dump->app_name);
+    fill(&r->app_version, dump->app_version);
+    fill(&r->app_build, dump->app_build);
+    fill(&r->os_name, dump->os_name);
+    fill(&r->os_version, dump->os_version);
+    fill(&r->os_build, dump->os_build);
+    fill(&r->device_model, dump->device_model);
+    if (!r->timestamp_ms)
+        r->timestamp_ms = dump->timestamp_ms;
+}
+
+static enum fz_code
+take_dump(struct ingest_take *t, const struct sentry_item *item, struct fz_error *err)
+{
+    const struct ingest_format *format = format_of_dump(item);
+    struct report dump = {.crash.thread = -1};
+    if (!format)
+        return FZ_OK;
+    struct ingest_item *items;
+    size_t n, n_cut;
+    enum fz_code code = ingest_split(item->payload, t->limits, t->arena, &items, &n, &n_cut, err);
+    for (size_t i = 0; code == FZ_OK && i < n; i++) {
+        if (items[i].code != FZ_OK)
+            continue;
+        if (n > 1)
+            report_note(t->report, t->arena, "%s: the first of %zu reports is shown", format->name,
+                        n + n_cut);
+        code = ingest_parse(items[i].body, t->limits, t->arena, &dump, err);
+        break;
+    }
+    if (code != FZ_OK)
+        return in_envelope(code, item, err);
+    for (size_t i = 0; i < dump.n_notes; i++)
+        report_note(t->report, t->arena, "%s: %s", format->name, dump.notes[i]);
+    if (dump.extra_json) {
+        struct fz_error ignored;
+        FZ_CLEANUP(ingest_take_decref) json_t *extra = NULL;
+        struct json_scan_limits scan = {t->limits->json_depth, t->limits->report_memory,
+                                        t->limits->report_memory};
+        if (json_scan_load(fz_span_cstr(dump.extra_json), &scan, NULL, &extra, &ignored) == FZ_OK)
+            ingest_take_extra(t, format->name, extra, NULL);
+    }
+    join(t->report, &dump);
+    return t->failed ? fz_arena_fail(t->arena, err) : FZ_OK;
+}
+
+/* Words about a crash that was sent before, by themselves: {"event_id","name","email","comments"}.
+ */
+static void
+take_words(struct ingest_take *t, const struct sentry_item *item)
+{
+    static const char *const not_user[] = {"event_id", "comments", NULL};
+    struct report *r = t->report;
+    FZ_CLEANUP(ingest_take_decref) json_t *value = load_header(t, item->payload);
+    FZ_CLEANUP(ingest_take_decref) json_t *user = json_copy(value);
+    for (size_t i = 0; not_user[i]; i++)
+        (void)json_object_del(user, not_user[i]); /* absent is fine */
+    r->kind = "message";
+    r->id = NULL;
+    r->crash.reason = ingest_take_text(t, value, "user_report", "comments");
+    r->user_json = ingest_take_dump(t, user, NULL);
+    ingest_take_extra(t, "user_report", value, NULL);
+}
+
+static enum fz_code
+envelope_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
+               struct report *ret, struct fz_error *err)
+{
+    struct ingest_take t = ingest_take_start(ret, arena, limits);
+    struct contents found;
+    char id[FZ_UUID_TEXT];
+    enum fz_code code = look_through(body, &found, err);
+    if (code == FZ_OK)
+        code = need_report(&found, err);
+    if (code != FZ_OK)
+        return code;
+    if (rank_of(&found.event) == 1)
+        code = in_envelope(sentry_check_event(found.event.payload, limits, id, err), &found.event,
+                           err);
+    else if (found.event.header.len)
+        code = in_envelope(sentry_take_event(&t, found.event.payload, err), &found.event, err);
+    if (code != FZ_OK && (!found.dump.header.len || t.failed))
+        return code;
+    if (code != FZ_OK)
+        report_note(ret, arena, "%s", err->text);
+    if (found.event.header.len && is_type(&found.event, "feedback"))
+        ret->kind = "message";
+    code = take_items(&t, body, &found, err);
+    if (rank_of(&found.event) == 1)
+        take_words(&t, &found.event);
+    if (code == FZ_OK && found.dump.header.len) {
+        enum fz_code dump = take_dump(&t, &found.dump, err);
+        if (dump == FZ_E_MALFORMED || dump == FZ_E_UNSUPPORTED) {
+            report_note(ret, arena, "%s", err->text);
+            code = found.event.header.len ? FZ_OK : dump;
+        } else {
+            code = dump;
+        }
+    }
+    if (code != FZ_OK)
+        return code;
+    return t.failed ? fz_arena_fail(arena, err) : FZ_OK;
+}
+
+const struct ingest_format ingest_sentry_envelope = {"sentry", sentry_items_detect, envelope_check,
+                                                     envelope_parse, NULL};

@@ -1,0 +1,276 @@
+/*
+ * Sentry's event JSON: sentry-cocoa since 2017 (KSCrash-based and later), and the events of other
+ * SDKs, which have names of functions but mostly no addresses.
+ *
+ *   {"event_id":"d3b07384d113edec49eaa6238ad5ff00","platform":"cocoa","level":"fatal",
+ *    "exception":{"values":[{"type":"EXC_BAD_ACCESS","mechanism":{"type":"mach","meta":{...}},
+ *     "stacktrace":{"frames":[{"instruction_addr":"0x...","image_addr":"0x..."}]}}]},
+ *    "threads":{"values":[...]},"debug_meta":{"images":[...]},"contexts":{...}}
+ *
+ * Frames stand oldest first; every {"values":[...]} may be a bare array, every member null. What
+ * the report model has no place for stays in its `extra` under the event's own names.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json/scan.h"
+#include "base/json/walk.h"
+#include "server/ingest/common/format.h"
+#include "server/ingest/sentry/sentry.h"
+
+/* Members that are taken completely; others are kept as they came. */
+static const char *const known_keys[] = {
+    "event_id", "timestamp", "environment", "user",     "tags",       "breadcrumbs", "exception",
+    "threads",  "type",      "message",     "logentry", "stacktrace", "debug_meta",  NULL};
+
+static const char *const known_meta[] = {"images", NULL};
+
+enum { EVENT_ID, EVENT_BODY, EVENT_SURE, EVENT_FOREIGN };
+
+/* What a member says about whether the object is an event. */
+static int
+key_kind(struct fz_span key)
+{
+    static const struct {
+        const char *key;
+        int kind;
+    } rows[] = {
+        {"event_id", EVENT_ID},
+        {"exception", EVENT_BODY},
+        {"threads", EVENT_BODY},
+        {"message", EVENT_BODY},
+        {"logentry", EVENT_BODY},
+        {"platform", EVENT_BODY},
+        {"contexts", EVENT_BODY},
+        {"breadcrumbs", EVENT_BODY},
+        {"sdk", EVENT_BODY},
+        {"level", EVENT_BODY},
+        {"timestamp", EVENT_BODY},
+        {"debug_meta", EVENT_SURE},
+        {"framezero", EVENT_FOREIGN},
+        {"apiKey", EVENT_FOREIGN},
+        {"binary_images", EVENT_FOREIGN},
+        {"usedImages", EVENT_FOREIGN},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(rows); i++) {
+        if (fz_span_is(key, rows[i].key))
+            return rows[i].kind;
+    }
+    return -1;
+}
+
+/* An id beside something that events have, or debug_meta, which nothing else has. */
+static bool
+event_detect(struct fz_span head)
+{
+    bool seen[4] = {false};
+    struct json_walk walk = json_walk_start(head);
+    struct json_member member;
+    while (json_walk_next(&walk, &member)) {
+        int kind = key_kind(member.key);
+        if (kind >= 0)
+            seen[kind] = true;
+    }
+    return !seen[EVENT_FOREIGN] && (seen[EVENT_SURE] || (seen[EVENT_ID] && seen[EVENT_BODY]));
+}
+
+enum fz_code
+sentry_check_event(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
+                   struct fz_error *err)
+{
+    struct json_scan_limits scan = {limits->json_depth, SIZE_MAX, 0};
+    struct json_scan_notes found;
+    enum fz_code code = json_scan(body, &scan, NULL, &found, err);
+    if (code != FZ_OK)
+        return code;
+    if (found.n_objects == 0)
+        return fz_fail_at(err, FZ_E_MALFORMED, 0, "sentry event: not a JSON object");
+    struct json_walk walk = json_walk_start(body);
+    struct json_member member;
+    while (json_walk_next(&walk, &member)) {
+        struct fz_uuid uuid;
+        if (fz_span_is(member.key, "type") && fz_span_is(member.value, "\"transaction\""))
+            return fz_fail(err, FZ_E_UNSUPPORTED,
+                           "sentry event: a transaction, which holds no crash");
+        if (fz_span_is(member.key, "event_id") && member.value.len > 2 &&
+            fz_uuid_parse(fz_span_make(member.value.data + 1, member.value.len - 2), &uuid) &&
+            !fz_uuid_is_nil(&uuid))
+            fz_uuid_format(&uuid, ret_id);
+    }
+    return FZ_OK;
+}
+
+const json_t *
+sentry_values(struct sentry *s, const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    if (json_is_array(value))
+        return value;
+    const json_t *object_value = ingest_take_json(&s->take, object, "", key, JSON_OBJECT);
+    return ingest_take_json(&s->take, object_value, key, "values", JSON_ARRAY);
+}
+
+/* "com.example.demo@1.2+34", or whatever the app chose to call its version. */
+static void
+take_release(struct ingest_take *t, const char *release)
+{
+    struct report *r = t->report;
+    const char *at = release ? strrchr(release, '@') : NULL;
+    const char *version = at ? at + 1 : release;
+    if (!version)
+        return;
+    const char *plus = at ? strchr(version, '+') : NULL;
+    size_t len = plus ? (size_t)(plus - version) : strlen(version);
+    bool has_id = at && at > release;
+    if (has_id && !r->app_id)
+        r->app_id = fz_arena_text(t->arena, fz_span_make(release, (size_t)(at - release)));
+    if (!r->app_version && len)
+        r->app_version = fz_arena_text(t->arena, fz_span_make(version, len));
+    if (!r->app_build && plus && plus[1])
+        r->app_build = fz_arena_strdup(t->arena, plus + 1);
+    t->failed = t->failed || (has_id && !r->app_id) || (len && !r->app_version);
+}
+
+static void
+take_origin(struct sentry *s)
+{
+    struct ingest_take *t = &s->take;
+    struct report *r = t->report;
+    const json_t *contexts = ingest_take_json(t, s->root, "", "contexts", JSON_OBJECT);
+    const json_t *app = ingest_take_json(t, contexts, "contexts", "app", JSON_OBJECT);
+    const json_t *os = ingest_take_json(t, contexts, "contexts", "os", JSON_OBJECT);
+    const json_t *device = ingest_take_json(t, contexts, "contexts", "device", JSON_OBJECT);
+    r->id = ingest_take_text(t, s->root, "", "event_id");
+    r->timestamp_ms = ingest_take_time(t, s->root, "", "timestamp");
+    r->environment = ingest_take_text(t, s->root, "", "environment");
+    r->app_id = ingest_take_text(t, app, "contexts.app", "app_identifier");
+    r->app_name = ingest_take_text(t, app, "contexts.app", "app_name");
+    r->app_version = ingest_take_text(t, app, "contexts.app", "app_version");
+    r->app_build = ingest_take_text(t, app, "contexts.app", "app_build");
+    r->process.launched_ms = ingest_take_time(t, app, "contexts.app", "app_start_time");
+    take_release(t, ingest_take_text(t, s->root, "", "release"));
+    if (!r->app_build)
+        r->app_build = ingest_take_text(t, s->root, "", "dist");
+    r->os_name = ingest_take_text(t, os, "contexts.os", "name");
+    r->os_version = ingest_take_text(t, os, "contexts.os", "version");
+    r->os_build = ingest_take_text(t, os, "contexts.os", "build");
+    r->device_model = ingest_take_text(t, device, "contexts.device", "model");
+    r->arch = ingest_take_text(t, device, "contexts.device", "arch");
+    s->is_arm64 = r->arch && strncmp(r->arch, "arm64", 5) == 0;
+}
+
+/* An object, or an array of pairs [["key","value"]] as old SDKs wrote them. */
+static void
+take_tags(struct sentry *s)
+{
+    const json_t *tags = json_object_get(s->root, "tags");
+    if (!json_is_array(tags)) {
+        s->take.report->tags_json = ingest_take_dump(&s->take, s->root, "tags");
+        return;
+    }
+    FZ_CLEANUP(ingest_take_decref) json_t *object = json_object();
+    for (size_t i = 0; object && i < json_array_size(tags); i++) {
+        const json_t *pair = json_array_get(tags, i);
+        const char *key = json_string_value(json_array_get(pair, 0));
+        if (key && json_object_set(object, key, json_array_get(pair, 1)) != 0)
+            s->take.failed = true;
+        if (!key)
+            report_note(s->take.report, s->take.arena, "tags[%zu]: not a pair", i);
+    }
+    s->take.failed = s->take.failed || !object;
+    s->take.report->tags_json = ingest_take_dump(&s->take, object, NULL);
+}
+
+/* A text, {"formatted", "message", "params"}, or the same under "logentry". */
+static const char *
+take_message(struct sentry *s)
+{
+    static const char *const keys[] = {"logentry", "message"};
+    static const char *const members[] = {"formatted", "message"};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(keys); i++) {
+        const json_t *value = json_object_get(s->root, keys[i]);
+        const char *text = NULL;
+        if (!json_is_object(value))
+            text = ingest_take_text(&s->take, s->root, "", keys[i]);
+        for (size_t k = 0; !text && json_is_object(value) && k < FZ_ARRAY_LEN(members); k++)
+            text = ingest_take_text(&s->take, value, keys[i], members[k]);
+        if (json_object_get(value, "params"))
+            ingest_take_extra(&s->take, keys[i], value, NULL);
+        if (text)
+            return text;
+    }
+    /* What somebody wrote into the app's feedback form. */
+    const json_t *contexts = json_object_get(s->root, "contexts");
+    return ingest_take_text(&s->take, json_object_get(contexts, "feedback"), "contexts.feedback",
+                            "message");
+}
+
+/* With an exception the message is one more thing that was said, else it is what happened. */
+static void
+place_message(struct sentry *s, const char *text)
+{
+    struct report_crash *crash = &s->take.report->crash;
+    if (!text)
+        return;
+    if (!crash->reason) {
+        crash->reason = text;
+    } else if (strcmp(crash->reason, text) != 0) {
+        const char **all =
+            ingest_take_array(&s->take, crash->n_messages + 1, sizeof(*crash->messages));
+        if (!all)
+            return;
+        if (crash->n_messages)
+            memcpy(all, crash->messages, crash->n_messages * sizeof(*all));
+        all[crash->n_messages++] = text;
+        crash->messages = all;
+    }
+}
+
+static void
+take_free_form(struct sentry *s)
+{
+    struct ingest_take *t = &s->take;
+    t->report->user_json = ingest_take_dump(t, s->root, "user");
+    take_tags(s);
+    const json_t *breadcrumbs = sentry_values(s, s->root, "breadcrumbs");
+    if (breadcrumbs)
+        t->report->breadcrumbs_json = ingest_take_dump(t, breadcrumbs, NULL);
+    ingest_take_extra(t, NULL, s->root, known_keys);
+    const json_t *meta = json_object_get(s->root, "debug_meta");
+    ingest_take_extra(t, "debug_meta", json_is_object(meta) ? meta : NULL, known_meta);
+}
+
+enum fz_code
+sentry_take_event(struct ingest_take *t, struct fz_span body, struct fz_error *err)
+{
+    char id[FZ_UUID_TEXT];
+    FZ_CLEANUP(ingest_take_decref) json_t *root = NULL;
+    enum fz_code code = sentry_check_event(body, t->limits, id, err);
+    if (code == FZ_OK)
+        code = ingest_take_load(t, body, NULL, &root, err);
+    if (code != FZ_OK)
+        return code;
+    if (!json_is_object(root))
+        return fz_fail_at(err, FZ_E_MALFORMED, 0, "sentry event: not a JSON object");
+    struct sentry s = {.take = *t, .root = root, .thread_id = -1};
+    take_origin(&s);
+    sentry_take_images(&s);
+    sentry_take_crash(&s);
+    place_message(&s, take_message(&s));
+    sentry_take_threads(&s);
+    sentry_take_packages(&s);
+    take_free_form(&s);
+    *t = s.take;
+    return t->failed ? fz_arena_fail(t->arena, err) : FZ_OK;
+}
+
+static enum fz_code
+event_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
+            struct report *ret, struct fz_error *err)
+{
+    struct ingest_take t = ingest_take_start(ret, arena, limits);
+    return sentry_take_event(&t, body, err);
+}
+
+const struct ingest_format ingest_sentry_event = {"sentry", event_detect, sentry_check_event,
+                                                  event_parse, NULL};

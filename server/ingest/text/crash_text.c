@@ -1,0 +1,445 @@
+/*
+ * Apple's crash text (.crash), versions 104, 105, 12 and older, as the systems, Xcode,
+ * PLCrashReporter, KSCrash and Hockey write it:
+ *
+ *   Process:             Demo [4242]                         head: "Key: value"
+ *   Exception Type:  EXC_BAD_ACCESS (SIGSEGV)
+ *
+ *   Application Specific Information:                        a section: lines of text
+ *   objc_msgSend() selector name: self
+ *
+ *   Thread 0 Crashed:: Dispatch queue: com.apple.main-thread
+ *   0   Demo    0x0000000104004068 0x104000000 + 16488       text_frame.h
+ *
+ *   Thread 0 crashed with ARM Thread State (64-bit):
+ *       x0: 0x0000000000000015     x1: 0x0000000000000000
+ *
+ *   Binary Images:
+ *   0x104000000 - 0x10400bfff Demo arm64  <4c4c...> /.../Demo   text_image.h
+ *
+ * The parts may come in any order, and each may be missing.
+ */
+#include "server/ingest/text/crash_text.h"
+
+#include "server/ingest/common/format.h"
+
+enum { KEY_MAX = 64, LINES_NOTED_MAX = 8, INDENT_MAX = 32 };
+
+enum state {
+    IN_HEAD,
+    IN_SECTION,
+    IN_FRAMES,
+    IN_EXCEPTION,
+    IN_BACKTRACE,
+    IN_REGISTERS,
+    IN_IMAGES,
+    IN_REST
+};
+
+static bool
+split_words(struct fz_span line, struct fz_span *ret_key, struct fz_span *ret_value)
+{
+    size_t colon = text_find(text_until(line, KEY_MAX + 1), ":");
+    if (colon == SIZE_MAX || colon < 2)
+        return false;
+    struct fz_span behind = text_from(line, colon + 1);
+    if (behind.len && !text_is_space(behind.data[0]))
+        return false;
+    for (size_t i = 0; i < colon; i++) {
+        uint8_t c = line.data[i];
+        bool is_word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == ' ' || c == '/' || c == '-' || c == '(' || c == ')' || c == '&';
+        if (!is_word)
+            return false;
+    }
+    *ret_key = text_trim(text_until(line, colon));
+    *ret_value = text_trim(behind);
+    return true;
+}
+
+bool
+crash_text_split_key(struct fz_span line, struct fz_span *ret_key, struct fz_span *ret_value)
+{
+    return line.len && line.data[0] >= 'A' && line.data[0] <= 'Z' &&
+           split_words(line, ret_key, ret_value);
+}
+
+/* "kernel messages:" and whatever else may come: words alone on a line, at its start. */
+static bool
+is_small_heading(const struct text_lines *lines, struct fz_span line, struct fz_span *ret_key)
+{
+    struct fz_span value;
+    return lines->indent == 0 && line.data[0] >= 'a' && line.data[0] <= 'z' &&
+           text_has_suffix(line, ":") && split_words(line, ret_key, &value) && value.len == 0;
+}
+
+/* Keys that hardly any other text has; two more of the head's make one. */
+static bool
+is_telling(struct fz_span key)
+{
+    static const char *const keys[] = {"Incident Identifier", "CrashReporter Key", "Hardware Model",
+                                       "Code Type",           "Report Version",    "Crashed Thread",
+                                       "Triggered by Thread", "Parent Process"};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(keys); i++) {
+        if (fz_span_is(key, keys[i]))
+            return true;
+    }
+    return false;
+}
+
+static bool
+is_head_key(struct fz_span key)
+{
+    static const char *const keys[] = {"Process", "Path",       "Identifier",
+                                       "Version", "OS Version", "Date/Time"};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(keys); i++) {
+        if (fz_span_is(key, keys[i]))
+            return true;
+    }
+    return is_telling(key);
+}
+
+/* Lines of the head that follow a text without a blank line between them. */
+static bool
+is_event_key(struct fz_span key)
+{
+    static const char *const keys[] = {"Exception Note",          "Exception Message",
+                                       "Termination Signal",      "Termination Reason",
+                                       "Termination Description", "Terminating Process"};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(keys); i++) {
+        if (fz_span_is(key, keys[i]))
+            return true;
+    }
+    return false;
+}
+
+/* "Thread 0 Crashed:", "Thread 12:", "Thread 0 name:" */
+static bool
+is_thread_heading(struct fz_span line)
+{
+    uint64_t number;
+    if (!text_has_prefix(line, "Thread "))
+        return false;
+    struct fz_span rest = text_from(line, 7);
+    return text_take_decimal(&rest, &number) &&
+           (text_has_prefix(rest, ":") || text_has_prefix(rest, " Crashed:") ||
+            text_has_prefix(rest, " name:") || text_has_prefix(rest, " crashed with "));
+}
+
+static bool
+crash_text_detect(struct fz_span head)
+{
+    size_t n_keys = 0, n_telling = 0;
+    bool threads = false;
+    struct text_lines lines = text_lines_start(text_until(head, TEXT_HEAD_MAX));
+    struct fz_span line, key, value;
+    while (text_lines_next(&lines, &line)) {
+        /* Of a sampled process: the same head and images, but a tree between them. */
+        if (fz_span_is(line, "Call graph:") || text_has_prefix(line, "Heaviest stack for"))
+            return false;
+        threads = threads || is_thread_heading(line) ||
+                  text_has_prefix(line, "Last Exception Backtrace:");
+        if (!crash_text_split_key(line, &key, &value))
+            continue;
+        if (fz_span_is(key, "Data Source") || fz_span_is(key, "Steps")) /* of a sampled one */
+            return false;
+        if (fz_span_is(key, "Exception Type") && value.len)
+            threads = true;
+        n_keys += is_head_key(key);
+        n_telling += is_telling(key);
+    }
+    return threads || (n_telling && n_keys >= 3);
+}
+
+static enum fz_code
+crash_text_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
+                 struct fz_error *err)
+{
+    (void)limits;
+    (void)err;
+    struct text_lines lines = text_lines_start(text_until(body, TEXT_HEAD_MAX));
+    struct fz_span line, key, value;
+    struct fz_uuid uuid;
+    while (text_lines_next(&lines, &line)) {
+        if (crash_text_split_key(line, &key, &value) && fz_span_is(key, "Incident Identifier") &&
+            fz_uuid_parse(value, &uuid) && !fz_uuid_is_nil(&uuid)) {
+            fz_uuid_format(&uuid, ret_id);
+            break;
+        }
+    }
+    return FZ_OK;
+}
+
+/* Does this line begin a report? macOS begins with the process, all others with an id. */
+static bool
+is_first_line(struct fz_span line)
+{
+    return text_has_prefix(line, "Incident Identifier:") || text_has_prefix(line, "Process:");
+}
+
+/* Several texts behind one another: each goes on to the head that follows its images. */
+static enum fz_code
+crash_text_split(struct fz_span body, struct ingest_found *found, struct fz_error *err)
+{
+    struct text_lines lines = text_lines_start(body);
+    struct fz_span line;
+    size_t start = 0, n = 0;
+    bool images = false;
+    (void)err;
+    while (text_lines_next(&lines, &line)) {
+        images = images || text_has_prefix(line, "Binary Images:");
+        if (!images || !is_first_line(line))
+            continue;
+        size_t at = (size_t)(lines.line - body.data);
+        ingest_found_body(found, text_from(text_until(body, at), start));
+        start = at;
+        images = false;
+        n++;
+    }
+    if (n)
+        ingest_found_body(found, text_from(body, start));
+    return FZ_OK;
+}
+
+struct reader {
+    struct crash_text *c;
+    enum state state;
+    bool started; /* the report's first line was met */
+    size_t n_before, n_odd;
+};
+
+static void
+start_section(struct reader *r, struct fz_span key, struct fz_span value)
+{
+    bool after_blank = r->c->n_blank > 0;
+    crash_text_end_section(r->c);
+    r->c->key = key;
+    r->c->is_heading = after_blank && !value.len;
+    fz_buffer_append(&r->c->text, value.data, value.len);
+    r->state = IN_SECTION;
+}
+
+static void
+add_to_section(struct reader *r, struct fz_span line, size_t indent)
+{
+    struct crash_text *c = r->c;
+    if (c->text.len) {
+        for (size_t i = 0; i < c->n_blank + 1 && i < 3; i++)
+            fz_buffer_char(&c->text, '\n');
+        for (size_t i = 0; i < indent && i < INDENT_MAX; i++)
+            fz_buffer_char(&c->text, ' ');
+    }
+    c->n_blank = 0;
+    fz_buffer_append(&c->text, line.data, line.len);
+}
+
+/* "-----------" */
+static bool
+is_ruler(struct fz_span line)
+{
+    size_t n = 0;
+    while (n < line.len && line.data[n] == '-')
+        n++;
+    return n == line.len && n >= 5;
+}
+
+/* Headings that begin a part; true if the line is one. */
+static bool
+take_heading(struct reader *r, struct fz_span line)
+{
+    bool registers;
+    struct fz_span behind;
+    if (text_has_prefix(line, "Last Exception Backtrace")) {
+        crash_text_end_section(r->c);
+        r->state = IN_EXCEPTION;
+        size_t open = text_find(line, "(0x");
+        if (open != SIZE_MAX)
+            (void)text_stack_add_list(r->c->t, &r->c->exception, text_from(line, open));
+    } else if (text_has_prefix(line, "Application Specific Backtrace")) {
+        crash_text_end_section(r->c);
+        r->state = IN_BACKTRACE;
+        if (r->c->backtrace.n) /* a second one: the model has no place for it */
+            start_section(r, text_until(line, text_find(line, ":")), (struct fz_span){NULL, 0});
+    } else if (text_has_prefix(line, "Binary Images:") ||
+               fz_span_is(line, "Binary Images Description:")) {
+        crash_text_end_section(r->c);
+        r->state = IN_IMAGES;
+        behind = text_trim(text_from(line, text_find(line, ":") + 1));
+        if (behind.len)
+            (void)crash_text_take_image(r->c, behind);
+    } else if (crash_text_take_thread(r->c, line, &registers)) {
+        crash_text_end_section(r->c);
+        r->state = registers ? IN_REGISTERS : IN_FRAMES;
+    } else if (r->started && r->c->n_blank && is_ruler(line)) {
+        crash_text_end_section(r->c);
+        r->state = IN_HEAD;
+    } else if (r->started && fz_span_is(line, "Full Report")) {
+        /* The same in JSON, which could not be read. */
+        start_section(r, line, (struct fz_span){NULL, 0});
+        r->state = IN_REST;
+    } else if (text_has_prefix(line, "Handler crashed while reporting:")) {
+        /* KSCrash: a second crash, told with threads of its own. */
+        start_section(r, text_until(line, text_find(line, ":")), (struct fz_span){NULL, 0});
+        r->state = IN_REST;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* A line of the part that is being read; false if it does not belong to it. */
+static bool
+take_part(struct reader *r, struct fz_span line)
+{
+    struct crash_text *c = r->c;
+    struct text_frame frame;
+    struct text_stack *stack = r->state == IN_EXCEPTION   ? &c->exception
+                               : r->state == IN_BACKTRACE ? &c->backtrace
+                               : c->thread                ? &c->thread->stack
+                                                          : NULL;
+    switch (r->state) {
+    case IN_EXCEPTION:
+    case IN_BACKTRACE:
+    case IN_FRAMES:
+        if (text_frame_parse(line, &frame) && frame.has_index) {
+            if (stack)
+                text_stack_add(c->t, stack, &frame, &c->hints);
+            return true;
+        }
+        return r->state != IN_FRAMES && stack && text_stack_add_list(c->t, stack, line);
+    case IN_REGISTERS:
+        return crash_text_take_registers(c, line);
+    case IN_IMAGES:
+        return crash_text_take_image(c, line);
+    case IN_HEAD:
+    case IN_SECTION:
+    case IN_REST:
+        break;
+    }
+    return false;
+}
+
+/* A line that belongs nowhere: noted, and kept where it follows a text. */
+static void
+take_odd(struct reader *r, const struct text_lines *lines, struct fz_span line)
+{
+    struct crash_text *c = r->c;
+    if (c->key.len) {
+        add_to_section(r, line, lines->indent);
+    } else if (!r->started) {
+        r->n_before++;
+    } else {
+        if (r->n_odd++ < LINES_NOTED_MAX)
+            report_note(c->t->report, c->t->arena, "line %zu: not understood: \"%.*s\"",
+                        lines->number, (int)(line.len < 80 ? line.len : 80),
+                        (const char *)line.data);
+        crash_text_keep(c, fz_span_cstr("Other lines"), line);
+    }
+}
+
+static void
+take_line(struct reader *r, const struct text_lines *lines, struct fz_span line)
+{
+    struct crash_text *c = r->c;
+    struct fz_span key, value;
+    bool may_end = c->n_blank || r->state != IN_SECTION;
+    if (line.len == 0) {
+        c->n_blank++;
+        return;
+    }
+    if (r->state == IN_REST) {
+        add_to_section(r, line, lines->indent);
+        return;
+    }
+    if (r->started && may_end && !lines->indent && fz_span_is(line, "EOF")) {
+        crash_text_end_section(c);
+        r->state = IN_HEAD;
+        return;
+    }
+    if (take_heading(r, line) || take_part(r, line)) {
+        r->started = true;
+        return;
+    }
+    if (r->started && (may_end || !crash_text_is_section(c->key)) &&
+        is_small_heading(lines, line, &key)) {
+        start_section(r, key, (struct fz_span){NULL, 0});
+        return;
+    }
+    bool is_key = crash_text_split_key(line, &key, &value);
+    bool is_section = is_key && crash_text_is_section(key);
+    bool is_known = is_key && !is_section && lines->indent == 0 &&
+                    (crash_text_is_key(key) || is_head_key(key) || is_event_key(key));
+    /* In a text, lines like "Device: iPhone" are its own, unless a blank line precedes. */
+    bool in_text = crash_text_is_section(c->key) ||
+                   ((c->is_heading || fz_span_is(c->key, "Termination Reason")) && !c->n_blank);
+    bool may_start = is_section || is_known || !c->key.len || (c->n_blank && value.len == 0) ||
+                     r->state != IN_SECTION || !in_text;
+    if (!is_key || !may_start || (!r->started && !is_section && !is_known)) {
+        take_odd(r, lines, line);
+        return;
+    }
+    r->started = true;
+    if (crash_text_take_key(c, key, value)) {
+        crash_text_end_section(c);
+        r->state = IN_HEAD;
+        return;
+    }
+    start_section(r, key, value);
+}
+
+static void
+read_lines(struct crash_text *c, struct fz_span text)
+{
+    struct reader reader = {.c = c};
+    struct text_lines lines = text_lines_start(text);
+    struct fz_span line;
+    while (!c->t->failed && text_lines_next(&lines, &line))
+        take_line(&reader, &lines, line);
+    crash_text_end_section(c);
+    if (reader.n_before)
+        report_note(c->t->report, c->t->arena, "lines before the report: %zu, left out",
+                    reader.n_before);
+    if (reader.n_odd > LINES_NOTED_MAX)
+        report_note(c->t->report, c->t->arena, "further lines that were not understood: %zu",
+                    reader.n_odd - LINES_NOTED_MAX);
+}
+
+struct crash_text
+crash_text_start(struct ingest_take *t)
+{
+    struct crash_text c = {.t = t, .extra_numbers = json_object()};
+    t->failed = t->failed || !c.extra_numbers;
+    fz_buffer_init(&c.text, 0);
+    return c;
+}
+
+void
+crash_text_end(struct crash_text *c)
+{
+    json_decref(c->extra_numbers);
+    fz_buffer_deinit(&c->text);
+}
+
+void
+crash_text_settle(struct crash_text *c)
+{
+    crash_text_settle_threads(c);
+    crash_text_settle_images(c);
+    crash_text_settle_header(c);
+    crash_text_settle_memory(c);
+    crash_text_settle_extras(c);
+}
+
+static enum fz_code
+crash_text_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
+                 struct report *ret, struct fz_error *err)
+{
+    struct ingest_take t = ingest_take_start(ret, arena, limits);
+    FZ_CLEANUP(crash_text_end) struct crash_text c = crash_text_start(&t);
+    read_lines(&c, text_clean(&t, body));
+    crash_text_settle(&c);
+    return t.failed ? fz_arena_fail(arena, err) : FZ_OK;
+}
+
+const struct ingest_format ingest_crash_text = {"crash", crash_text_detect, crash_text_check,
+                                                crash_text_parse, crash_text_split};

@@ -1,0 +1,344 @@
+/* The head of Apple's crash text: "Key: value" lines. */
+#include "server/ingest/text/crash_text.h"
+
+#include "base/text.h"
+#include "base/time.h"
+#include "server/ingest/apple/apple.h"
+#include "server/ingest/common/mach.h"
+
+enum { CODES_MAX = 16 };
+
+/* "Demo [4242]": what stands before the brackets, and the number in them. */
+static struct fz_span
+take_pid(struct fz_span value, int64_t *ret_pid)
+{
+    size_t open = text_find_last(value, "[");
+    if (open == SIZE_MAX || !text_has_suffix(value, "]"))
+        return value;
+    struct fz_span number = text_trim(text_from(text_until(value, value.len - 1), open + 1));
+    int64_t pid;
+    if (number.len && fz_text_i64(number, &pid))
+        *ret_pid = pid;
+    return text_trim(text_until(value, open));
+}
+
+static const char *
+known(struct crash_text *c, struct fz_span value)
+{
+    return fz_span_is(value, "???") || fz_span_is(value, "(null)") ? NULL : text_keep(c->t, value);
+}
+
+static void
+take_id(struct crash_text *c, struct fz_span value)
+{
+    /* Reporters write a reminder of their own where they know none. */
+    if (!fz_span_is(value, "TODO") && !fz_span_is(value, "[TODO]"))
+        c->t->report->id = known(c, value);
+}
+
+static void
+take_process(struct crash_text *c, struct fz_span value)
+{
+    struct report *r = c->t->report;
+    r->process.name = known(c, take_pid(value, &r->process.pid));
+    r->app_name = r->process.name;
+}
+
+static void
+take_parent(struct crash_text *c, struct fz_span value)
+{
+    struct report_process *p = &c->t->report->process;
+    p->parent = known(c, take_pid(value, &p->parent_pid));
+}
+
+static void
+take_path(struct crash_text *c, struct fz_span value)
+{
+    c->t->report->process.path = known(c, value);
+}
+
+static void
+take_identifier(struct crash_text *c, struct fz_span value)
+{
+    c->t->report->app_id = known(c, value);
+}
+
+static void
+take_version(struct crash_text *c, struct fz_span value)
+{
+    c->version = value;
+}
+
+static void
+take_code_type(struct crash_text *c, struct fz_span value)
+{
+    c->code_type = value;
+}
+
+static void
+take_model(struct crash_text *c, struct fz_span value)
+{
+    c->t->report->device_model = known(c, value);
+}
+
+/* "MacBookPro11,1, BootROM MBP111.0138, 2 processors": what macOS writes at the end. */
+static void
+take_profile(struct crash_text *c, struct fz_span value)
+{
+    struct report *r = c->t->report;
+    size_t end = text_find(value, ", ");
+    if (!r->device_model)
+        r->device_model = known(c, text_trim(text_until(value, end)));
+    if (end != SIZE_MAX)
+        crash_text_keep(c, fz_span_cstr("Model"), value);
+}
+
+static void
+take_os(struct crash_text *c, struct fz_span value)
+{
+    ingest_apple_os(c->t, text_keep(c->t, value));
+}
+
+static void
+take_time(struct crash_text *c, struct fz_span value)
+{
+    (void)fz_time_parse(value, &c->t->report->timestamp_ms);
+    crash_text_keep(c, fz_span_cstr("Date/Time"), value); /* only its text has the zone */
+}
+
+static void
+take_launch(struct crash_text *c, struct fz_span value)
+{
+    (void)fz_time_parse(value, &c->t->report->process.launched_ms);
+    crash_text_keep(c, fz_span_cstr("Launch Time"), value);
+}
+
+static void
+take_thread_number(struct crash_text *c, struct fz_span value)
+{
+    uint64_t number;
+    if (text_take_decimal(&value, &number) && number <= INT32_MAX)
+        c->t->report->crash.thread = (int64_t)number;
+}
+
+/* "EXC_BAD_ACCESS (SIGSEGV)", "SIGSEGV", "EXC_CRASH (SIGKILL - CODESIGNING)". */
+static void
+take_type(struct crash_text *c, struct fz_span value)
+{
+    struct report_crash *crash = &c->t->report->crash;
+    size_t open = text_find(value, "(");
+    struct fz_span first = text_trim(text_until(value, open)), second = {NULL, 0};
+    if (open != SIZE_MAX) {
+        struct fz_span inside = text_from(value, open + 1);
+        second = text_word(&inside);
+        second = text_until(second, text_find(second, ")"));
+    }
+    if (text_has_prefix(first, "EXC_"))
+        crash->mach = text_keep(c->t, first);
+    else if (text_has_prefix(first, "SIG"))
+        crash->signal = text_keep(c->t, first);
+    else
+        crash_text_keep(c, fz_span_cstr("Exception Type"), value);
+    if (text_has_prefix(second, "SIG"))
+        crash->signal = text_keep(c->t, second);
+    /* "(Code Signature Invalid)", "(SIGKILL - CODESIGNING)" say more than a signal. */
+    if (open != SIZE_MAX && second.len + open + 2 < value.len)
+        crash_text_keep(c, fz_span_cstr("Exception Type"), value);
+}
+
+/* "0x0000000000000001, 0x0000000000000010" */
+static bool
+take_numbers(struct crash_text *c, struct fz_span value)
+{
+    struct report_crash *crash = &c->t->report->crash;
+    uint64_t numbers[CODES_MAX];
+    size_t n = 0;
+    while (value.len && n < CODES_MAX) {
+        if (!text_take_hex(&value, &numbers[n]))
+            return false;
+        n++;
+        value = text_trim(value);
+        if (text_has_prefix(value, ","))
+            value = text_trim(text_from(value, 1));
+        else if (value.len)
+            return false;
+    }
+    if (n == 0 || value.len)
+        return false;
+    crash->mach_codes = ingest_take_array(c->t, n, sizeof(*crash->mach_codes));
+    if (!crash->mach_codes)
+        return true;
+    memcpy(crash->mach_codes, numbers, n * sizeof(*numbers));
+    crash->n_mach_codes = n;
+    /* The second code of a bad access is the address; a general protection fault has none. */
+    if (n > 1 && crash->mach && strcmp(crash->mach, "EXC_BAD_ACCESS") == 0 && !crash->has_address) {
+        crash->has_address = true;
+        crash->address = numbers[1];
+    }
+    return true;
+}
+
+void
+crash_text_take_codes(struct crash_text *c, struct fz_span value)
+{
+    struct report_crash *crash = &c->t->report->crash;
+    if (take_numbers(c, value))
+        return;
+    struct fz_span rest = value, word = text_word(&rest);
+    if (text_has_suffix(word, ","))
+        word = text_until(word, word.len - 1);
+    uint64_t number;
+    struct fz_span digits = word;
+    if (text_has_prefix(word, "KERN_") || text_has_prefix(word, "EXC_"))
+        crash->code = text_keep(c->t, word);
+    else if (text_take_hex(&digits, &number) && !digits.len)
+        (void)take_numbers(c, word);
+    else if (!crash->signal_code &&
+             (text_has_prefix(word, "#") || text_find(word, "_") != SIZE_MAX))
+        crash->signal_code = text_keep(c->t, word);
+    else
+        crash_text_keep(c, fz_span_cstr("Exception Codes"), value);
+    size_t at = text_find(value, " at ");
+    struct fz_span addr =
+        at == SIZE_MAX ? (struct fz_span){NULL, 0} : text_trim(text_from(value, at + 4));
+    bool nothing = crash->n_mach_codes == 1 && crash->mach_codes[0] == 0;
+    if (text_take_hex(&addr, &number) && (number || !nothing)) {
+        crash->has_address = true;
+        crash->address = number;
+    }
+}
+
+static void
+take_subtype(struct crash_text *c, struct fz_span value)
+{
+    struct report_crash *crash = &c->t->report->crash;
+    crash->subtype = text_keep(c->t, value);
+    if (text_has_prefix(value, "KERN_") || text_has_prefix(value, "EXC_"))
+        crash_text_take_codes(c, value);
+}
+
+static const struct {
+    const char *key;
+    void (*take)(struct crash_text *c, struct fz_span value);
+} keys[] = {
+    {"Incident Identifier", take_id},
+    {"Process", take_process},
+    {"Parent Process", take_parent},
+    {"Path", take_path},
+    {"Identifier", take_identifier},
+    {"Version", take_version},
+    {"Code Type", take_code_type},
+    {"Hardware Model", take_model},
+    {"Hardware model", take_model},   /* spindump */
+    {"Architecture", take_code_type}, /* spindump */
+    {"Model", take_profile},
+    {"OS Version", take_os},
+    {"Date/Time", take_time},
+    {"Launch Time", take_launch},
+    {"Crashed Thread", take_thread_number},
+    {"Triggered by Thread", take_thread_number},
+    {"Highlighted by Thread", take_thread_number},
+    {"Exception Type", take_type},
+    {"Exception Codes", crash_text_take_codes},
+    {"Exception Subtype", take_subtype},
+};
+
+bool
+crash_text_is_key(struct fz_span key)
+{
+    for (size_t i = 0; i < FZ_ARRAY_LEN(keys); i++) {
+        if (fz_span_is(key, keys[i].key))
+            return true;
+    }
+    return false;
+}
+
+bool
+crash_text_take_key(struct crash_text *c, struct fz_span key, struct fz_span value)
+{
+    for (size_t i = 0; i < FZ_ARRAY_LEN(keys); i++) {
+        if (!fz_span_is(key, keys[i].key))
+            continue;
+        if (value.len)
+            keys[i].take(c, value);
+        return true;
+    }
+    return false;
+}
+
+static bool
+is_integer(struct fz_span text)
+{
+    uint64_t number;
+    return text_take_decimal(&text, &number) && text.len == 0;
+}
+
+/*
+ * "1.2 (34)" is version and build, but Apple's iOS wrote "34 (1.2)" until iOS 14: there a native
+ * report says so with "(Native)" behind the architecture, which no other reporter does. A number
+ * without dots beside one with dots is the build wherever it stands.
+ */
+static void
+settle_version(struct crash_text *c)
+{
+    struct report *r = c->t->report;
+    size_t open = text_find_last(c->version, "(");
+    if (open == SIZE_MAX || !text_has_suffix(c->version, ")")) {
+        if (is_integer(c->version))
+            r->app_build = known(c, c->version);
+        else
+            r->app_version = known(c, c->version);
+        return;
+    }
+    struct fz_span first = text_trim(text_until(c->version, open));
+    struct fz_span second = text_from(text_until(c->version, c->version.len - 1), open + 1);
+    bool is_ios = r->os_name && strcmp(r->os_name, "iOS") == 0;
+    uint64_t major = 0;
+    struct fz_span os = fz_span_cstr(r->os_version);
+    bool is_old = text_take_decimal(&os, &major) && major < 15;
+    bool build_first = is_ios && is_old && text_has_suffix(c->code_type, "(Native)");
+    if (is_integer(first) != is_integer(second))
+        build_first = is_integer(first);
+    if (!first.len)
+        build_first = false;
+    r->app_version = known(c, text_trim(build_first ? second : first));
+    r->app_build = known(c, text_trim(build_first ? first : second));
+}
+
+/* The architecture that a code type means, if no image tells it more exactly. */
+static const char *
+arch_of(struct fz_span code_type)
+{
+    static const struct {
+        const char *type, *arch;
+    } types[] = {{"ARM-64", "arm64"},  {"ARM64", "arm64"},   {"ARM-32", "armv7"},  {"ARM", "armv7"},
+                 {"X86-64", "x86_64"}, {"x86-64", "x86_64"}, {"x86_64", "x86_64"}, {"X86", "i386"},
+                 {"i386", "i386"},     {"PPC-64", "ppc64"},  {"PPC", "ppc"}};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(types); i++) {
+        if (text_has_prefix(code_type, types[i].type))
+            return types[i].arch;
+    }
+    return NULL;
+}
+
+void
+crash_text_settle_header(struct crash_text *c)
+{
+    struct report *r = c->t->report;
+    if (c->version.len)
+        settle_version(c);
+    const struct report_image *app = r->n_images ? &r->images[0] : NULL;
+    for (size_t i = 0; i < r->n_images && r->process.path; i++) {
+        if (r->images[i].path && strcmp(r->images[i].path, r->process.path) == 0)
+            app = &r->images[i];
+    }
+    if (app)
+        r->arch = app->arch;
+    if (!r->arch)
+        r->arch = arch_of(c->code_type);
+    if (!r->arch && c->code_type.len)
+        r->arch = text_keep(c->t, c->code_type);
+    /* "X86-64 (Translated)" says that it ran under Rosetta. */
+    if (text_find(c->code_type, "Translated") != SIZE_MAX)
+        crash_text_keep(c, fz_span_cstr("Code Type"), c->code_type);
+}

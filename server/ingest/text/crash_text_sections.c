@@ -1,0 +1,281 @@
+/* Texts of Apple's crash text that go on over lines: messages, reasons, what memory looked like. */
+#include "server/ingest/text/crash_text.h"
+#include "server/ingest/text/text_thrown.h"
+
+#include <strings.h>
+
+#include "base/text.h"
+
+enum { MESSAGES_MAX = 256, KEYS_MAX = 512, EXTRA_KEY_MAX = 127 };
+
+static const char *const sections[] = {
+    "Application Specific Information",
+    "Application Specific Signatures",
+    "Dyld Error Message",
+    "Dyld Error Information",
+    "Filtered syslog",
+    "Filtered log messages",
+    "Kernel Triage",
+    "kernel messages",
+    "VM Region Info",
+    "VM Region Summary",
+    "Error Formulating Crash Report",
+    "External Modification Summary",
+    "Extra Information",
+    "Notable Addresses",
+    "User Data",
+    "CrashDoctor Diagnosis",
+    "Object referenced by NSException",
+    "Last deallocated NSException",
+    "Global Trace Buffer (reverse chronological seconds)",
+    "Translated Code Information",
+    "Thread State",
+    "System Profile",
+};
+
+/* Systems differ in their capitals. */
+static bool
+is_same_heading(struct fz_span key, const char *section)
+{
+    return key.len == strlen(section) && strncasecmp((const char *)key.data, section, key.len) == 0;
+}
+
+static const char *
+known_section(struct fz_span key)
+{
+    for (size_t i = 0; i < FZ_ARRAY_LEN(sections) && key.len; i++) {
+        if (is_same_heading(key, sections[i]))
+            return sections[i];
+    }
+    return NULL;
+}
+
+bool
+crash_text_is_section(struct fz_span key)
+{
+    return known_section(key) || text_has_prefix(key, "VM Regions Near") ||
+           text_has_prefix(key, "Stack Dump") || text_has_prefix(key, "Last deallocated");
+}
+
+static struct crash_extra *
+extra_of(struct crash_text *c, struct fz_span key)
+{
+    char name[EXTRA_KEY_MAX + 1];
+    size_t len = key.len < EXTRA_KEY_MAX ? key.len : EXTRA_KEY_MAX;
+    memcpy(name, key.data, len);
+    name[len] = '\0';
+    const json_t *number = json_object_get(c->extra_numbers, name);
+    if (number)
+        return &c->extras[json_integer_value(number)];
+    if (c->n_extras == KEYS_MAX)
+        return NULL;
+    c->extras = text_grow(c->t, c->extras, c->n_extras, &c->room_extras, sizeof(*c->extras));
+    const char *copy = text_keep(c->t, fz_span_cstr(name));
+    if (!c->extras || !copy ||
+        json_object_set_new(c->extra_numbers, copy, json_integer((json_int_t)c->n_extras)) != 0) {
+        c->t->failed = true;
+        return NULL;
+    }
+    c->extras[c->n_extras] = (struct crash_extra){.key = copy};
+    return &c->extras[c->n_extras++];
+}
+
+void
+crash_text_keep(struct crash_text *c, struct fz_span key, struct fz_span value)
+{
+    value = text_trim(value);
+    if (c->t->failed || !value.len || !key.len)
+        return;
+    struct crash_extra *extra = extra_of(c, key);
+    if (!extra) {
+        if (!c->t->failed)
+            report_note(c->t->report, c->t->arena, "%.*s: left out, it is one text too many",
+                        (int)(key.len < EXTRA_KEY_MAX ? key.len : EXTRA_KEY_MAX),
+                        (const char *)key.data);
+        return;
+    }
+    size_t wanted = extra->len + 1 + value.len;
+    if (wanted > extra->room) {
+        size_t room = wanted < 64 ? 64 : wanted * 2;
+        char *grown = ingest_take_array(c->t, room, 1);
+        if (!grown)
+            return;
+        if (extra->len)
+            memcpy(grown, extra->text, extra->len);
+        extra->text = grown;
+        extra->room = room;
+    }
+    if (extra->len)
+        extra->text[extra->len++] = '\n';
+    memcpy(extra->text + extra->len, value.data, value.len);
+    extra->len += value.len;
+}
+
+static void
+add_message(struct crash_text *c, struct fz_span text)
+{
+    struct report_crash *crash = &c->t->report->crash;
+    text = text_trim(text);
+    if (!text.len || crash->n_messages == MESSAGES_MAX)
+        return;
+    if (!crash->messages)
+        crash->messages = ingest_take_array(c->t, MESSAGES_MAX, sizeof(*crash->messages));
+    const char *copy = text_keep(c->t, text);
+    if (copy && crash->messages)
+        crash->messages[crash->n_messages++] = copy;
+}
+
+/* One message a line; a reason in quotes and indented lines go on. */
+static void
+take_messages(struct crash_text *c, struct fz_span text)
+{
+    size_t start = 0;
+    bool in_quotes = false;
+    for (size_t at = 0; at < text.len;) {
+        struct fz_span rest = text_from(text, at);
+        size_t end = text_find(rest, "\n");
+        struct fz_span line = text_until(rest, end);
+        bool goes_on = in_quotes || (at > 0 && line.len && text_is_space(line.data[0]));
+        if (!goes_on) {
+            add_message(c, text_from(text_until(text, at), start));
+            start = at;
+        }
+        if (text_find(line, "reason: '") != SIZE_MAX)
+            in_quotes = true;
+        if (text_has_suffix(text_trim(line), "'"))
+            in_quotes = false;
+        at = end == SIZE_MAX ? text.len : at + end + 1;
+    }
+    add_message(c, text_from(text, start));
+    bool thrown = text_take_thrown(c->t, text);
+    struct report_crash *crash = &c->t->report->crash;
+    if (!thrown && !crash->reason && crash->n_messages)
+        crash->reason = crash->messages[0];
+    /* Some write where it was thrown into this text, as "(0x... 0x...)". */
+    size_t list = text_find(text, "First throw call stack:");
+    size_t open = list == SIZE_MAX ? list : text_find(text_from(text, list), "(0x");
+    if (open != SIZE_MAX && c->exception.n == 0) {
+        struct fz_span addresses = text_from(text, list + open);
+        size_t close = text_find(addresses, ")");
+        struct fz_span inside = text_until(addresses, close == SIZE_MAX ? close : close + 1);
+        (void)text_stack_add_list(c->t, &c->exception, inside);
+    }
+}
+
+/* On one line, as the model wants it. */
+static const char *
+one_line(struct ingest_take *t, struct fz_span text)
+{
+    char *copy = t->failed || !text.len ? NULL : fz_arena_text(t->arena, text);
+    t->failed = t->failed || (text.len && !copy);
+    for (char *p = copy; p && *p; p++) {
+        if (*p == '\n')
+            *p = ' ';
+    }
+    return copy;
+}
+
+/* KSCrash's "Stack Dump (0x2feab6e8-0x2feab760):" and the bytes in hex. */
+static bool
+take_stack_dump(struct crash_text *c, struct fz_span key, struct fz_span text)
+{
+    struct ingest_take *t = c->t;
+    size_t open = text_find(key, "(");
+    struct fz_span range = open == SIZE_MAX ? key : text_from(key, open + 1);
+    struct report_thread *crashed = report_crashed_thread(t->report);
+    uint64_t start;
+    if (!crashed || !text_take_hex(&range, &start) || text.len % 2 != 0)
+        return false;
+    size_t len = text.len / 2 < t->memory_left ? text.len / 2 : t->memory_left;
+    uint8_t *bytes = ingest_take_array(t, len ? len : 1, 1);
+    if (!bytes || len == 0 || !fz_text_unhex(text_until(text, len * 2), bytes))
+        return false;
+    t->memory_left -= len;
+    crashed->stack = (struct report_memory){.addr = start, .bytes = fz_span_make(bytes, len)};
+    return true;
+}
+
+/* JSON texts of KSCrash: only what is JSON may go where JSON is wanted. */
+static const char *
+as_json(struct ingest_take *t, struct fz_span text)
+{
+    FZ_CLEANUP(ingest_take_decref) json_t *value = NULL;
+    struct fz_error err;
+    enum fz_code code = ingest_take_load(t, text, NULL, &value, &err);
+    return code == FZ_OK && json_is_object(value) ? ingest_take_dump(t, value, NULL) : NULL;
+}
+
+/* What is there only once the threads are: their stack and what was found on it. */
+static bool
+take_memory(struct crash_text *c, struct fz_span key, struct fz_span text)
+{
+    if (text_has_prefix(key, "Stack Dump"))
+        return take_stack_dump(c, key, text);
+    struct report_thread *crashed = report_crashed_thread(c->t->report);
+    if (!fz_span_is(key, "Notable Addresses") || !crashed || !text.len)
+        return false;
+    crashed->notable_json = as_json(c->t, text);
+    return crashed->notable_json != NULL;
+}
+
+static bool
+take_user(struct crash_text *c, struct fz_span text)
+{
+    if (c->t->report->user_json)
+        return false;
+    c->t->report->user_json = as_json(c->t, text);
+    return c->t->report->user_json != NULL;
+}
+
+void
+crash_text_end_section(struct crash_text *c)
+{
+    struct fz_span key = c->key, text = text_trim(fz_buffer_span(&c->text));
+    struct report_crash *crash = &c->t->report->crash;
+    if (known_section(key))
+        key = fz_span_cstr(known_section(key));
+    c->key = (struct fz_span){NULL, 0};
+    c->n_blank = 0;
+    c->is_heading = false;
+    c->t->failed = c->t->failed || c->text.failed;
+    if (!key.len || c->t->failed || !text.len) {
+        fz_buffer_clear(&c->text);
+        return;
+    }
+    if (fz_span_is(key, "Application Specific Information") ||
+        fz_span_is(key, "Dyld Error Message") || fz_span_is(key, "Dyld Error Information"))
+        take_messages(c, text);
+    else if (fz_span_is(key, "Termination Reason") && !crash->termination)
+        crash->termination = one_line(c->t, text);
+    else if (fz_span_is(key, "CrashDoctor Diagnosis") && !crash->diagnosis)
+        crash->diagnosis = text_keep(c->t, text);
+    else if (!fz_span_is(key, "User Data") || !take_user(c, text))
+        crash_text_keep(c, key, text);
+    fz_buffer_clear(&c->text);
+}
+
+void
+crash_text_settle_memory(struct crash_text *c)
+{
+    for (size_t i = 0; i < c->n_extras && !c->t->failed; i++) {
+        struct crash_extra *extra = &c->extras[i];
+        extra->taken =
+            take_memory(c, fz_span_cstr(extra->key), fz_span_make(extra->text, extra->len));
+    }
+}
+
+void
+crash_text_settle_extras(struct crash_text *c)
+{
+    FZ_CLEANUP(ingest_take_decref) json_t *all = json_object();
+    for (size_t i = 0; i < c->n_extras && !c->t->failed; i++) {
+        const struct crash_extra *extra = &c->extras[i];
+        if (extra->taken || !extra->len)
+            continue;
+        json_t *text = json_stringn(extra->text, extra->len);
+        if (json_object_set_new(all, extra->key, text) != 0)
+            c->t->failed = true;
+    }
+    if (!c->t->failed)
+        ingest_take_extra(c->t, NULL, all, NULL);
+}

@@ -1,0 +1,214 @@
+/* Threads of Apple's crash text: headings, frames, registers. */
+#include "server/ingest/text/crash_text.h"
+#include "server/ingest/text/text_thrown.h"
+
+enum { REGISTERS_MAX = 256 };
+
+/* The last thread with this number, if it may still be the one that is written about. */
+static struct crash_thread *
+find_thread(struct crash_text *c, int64_t index)
+{
+    for (size_t i = c->n_threads; i-- > 0;) {
+        if (c->threads[i].thread.index == index)
+            return &c->threads[i];
+    }
+    return NULL;
+}
+
+struct crash_thread *
+crash_text_add_thread(struct crash_text *c, int64_t index, bool crashed)
+{
+    bool wanted = crashed || index == c->t->report->crash.thread;
+    if (c->n_threads == c->t->limits->threads) {
+        c->n_threads_cut++;
+        if (!wanted || c->n_threads == 0)
+            return NULL;
+        c->n_threads--;
+    }
+    c->threads = text_grow(c->t, c->threads, c->n_threads, &c->room_threads, sizeof(*c->threads));
+    if (!c->threads)
+        return NULL;
+    struct crash_thread *thread = &c->threads[c->n_threads++];
+    *thread = (struct crash_thread){.thread.index = index};
+    return thread;
+}
+
+/* "name  Dispatch queue: q", in this order, either may be missing. */
+static void
+take_names(struct crash_text *c, struct fz_span text)
+{
+    static const char key[] = "Dispatch queue:";
+    (void)text_take_samples(&text, &c->thread->thread.samples);
+    size_t at = text_find(text, key);
+    struct fz_span name = text_trim(text_until(text, at));
+    if (at != SIZE_MAX) {
+        const char *queue = text_keep(c->t, text_trim(text_from(text, at + strlen(key))));
+        if (queue)
+            c->thread->thread.queue = queue;
+    }
+    const char *copy = text_keep(c->t, name);
+    if (copy)
+        c->thread->thread.name = copy;
+}
+
+/* What stands behind "Thread 3": the part before the colon, and what follows it. */
+static bool
+split_heading(struct fz_span rest, struct fz_span *ret_word, struct fz_span *ret_text)
+{
+    size_t colon = text_find(rest, ":");
+    if (colon == SIZE_MAX)
+        return false;
+    *ret_word = text_trim(text_until(rest, colon));
+    struct fz_span text = text_from(rest, colon + 1);
+    if (text_has_prefix(text, ":"))
+        text = text_from(text, 1);
+    *ret_text = text_trim(text);
+    return true;
+}
+
+static bool
+is_one_of(struct fz_span word, const char *const *words)
+{
+    for (; *words; words++) {
+        if (fz_span_is(word, *words))
+            return true;
+    }
+    return false;
+}
+
+bool
+crash_text_take_thread(struct crash_text *c, struct fz_span line, bool *ret_registers)
+{
+    static const char *const crashed_words[] = {"Crashed",   "crashed",    "Highlighted",
+                                                "Triggered", "Attributed", NULL};
+    struct fz_span word, text, rest = line;
+    uint64_t number;
+    *ret_registers = false;
+    if (text_has_prefix(rest, "Unknown thread crashed with") ||
+        text_has_prefix(rest, "Thread Unknown crashed with")) {
+        *ret_registers = true;
+        return true; /* no thread to give them to: the lines behind are those of the last one */
+    }
+    if (!text_has_prefix(rest, "Thread "))
+        return false;
+    rest = text_trim(text_from(rest, 7));
+    if (!text_take_decimal(&rest, &number) || number > INT32_MAX ||
+        !split_heading(rest, &word, &text))
+        return false;
+    bool crashed = is_one_of(word, crashed_words), names = fz_span_is(word, "name");
+    *ret_registers = text_has_prefix(word, "crashed with") ||
+                     text_has_prefix(word, "Crashed with") || text_has_prefix(word, "thread state");
+    if (!crashed && !names && !*ret_registers && word.len)
+        return false;
+    struct crash_thread *thread = find_thread(c, (int64_t)number);
+    /* A thread has a line for its name, then one for its frames, then one for its registers. */
+    bool is_new = !thread || (!*ret_registers && (thread->stack.n || names));
+    c->thread = is_new ? crash_text_add_thread(c, (int64_t)number, crashed) : thread;
+    if (!c->thread)
+        return true;
+    c->thread->thread.crashed = c->thread->thread.crashed || crashed;
+    if (!*ret_registers)
+        take_names(c, text);
+    return true;
+}
+
+static void
+add_register(struct crash_text *c, struct fz_span name, uint64_t value)
+{
+    struct report_thread *thread = &c->thread->thread;
+    if (thread->n_registers == REGISTERS_MAX)
+        return;
+    thread->registers = text_grow(c->t, thread->registers, thread->n_registers,
+                                  &c->thread->room_registers, sizeof(*thread->registers));
+    const char *copy = text_keep(c->t, name);
+    if (thread->registers && copy)
+        thread->registers[thread->n_registers++] = (struct report_register){copy, value};
+}
+
+bool
+crash_text_take_registers(struct crash_text *c, struct fz_span line)
+{
+    size_t n = 0;
+    struct fz_span rest = line;
+    while (rest.len) {
+        struct fz_span before = rest, name = text_word(&rest);
+        uint64_t value;
+        bool is_register = name.len > 1 && name.len < 16 && text_has_suffix(name, ":") &&
+                           text_take_hex(&rest, &value);
+        if (!is_register) {
+            /* "esr: 0x92000006 (Data Abort) byte read Translation fault" */
+            if (n && c->thread)
+                crash_text_keep(c, fz_span_cstr("Thread State"), line);
+            else if (n == 0)
+                return false;
+            return before.len < line.len;
+        }
+        if (c->thread)
+            add_register(c, text_until(name, name.len - 1), value);
+        n++;
+        rest = text_trim(rest);
+    }
+    return n > 0;
+}
+
+/* The images of the first two frames, as the lines spelt them. */
+static void
+first_images(const struct crash_text *c, const struct text_stack *stack, struct fz_span ret[2])
+{
+    for (size_t i = 0; i < 2; i++) {
+        int hint = i < stack->n ? stack->frames[i].image : -1;
+        ret[i] = hint >= 0 ? c->hints.items[hint].name : (struct fz_span){NULL, 0};
+    }
+}
+
+/* Where an exception was caught as it was thrown, its thread has no exact pc at all. */
+static void
+settle_throw(struct crash_text *c, struct crash_thread *thread)
+{
+    struct fz_span images[2];
+    first_images(c, &thread->stack, images);
+    if (thread->thread.crashed && thread->stack.n &&
+        text_is_throw_stack(thread->stack.frames, thread->stack.n, images))
+        thread->stack.frames[0].adjust = REPORT_ADJUST_RETURN;
+}
+
+void
+crash_text_settle_threads(struct crash_text *c)
+{
+    struct report *r = c->t->report;
+    struct text_stack *exception = c->exception.n ? &c->exception : &c->backtrace;
+    const struct crash_thread *marked = NULL;
+    if (c->t->failed)
+        return;
+    r->threads = ingest_take_array(c->t, c->n_threads, sizeof(*r->threads));
+    for (size_t i = 0; i < c->n_threads && r->threads; i++) {
+        struct crash_thread *thread = &c->threads[i];
+        if (thread->thread.crashed && !marked)
+            marked = thread;
+    }
+    /* The heading stands with the frames and registers, so it is believed before the head. */
+    if (marked && r->crash.thread >= 0 && r->crash.thread != marked->thread.index)
+        report_note(r, c->t->arena,
+                    "the head says that thread %lld crashed, its heading thread %lld",
+                    (long long)r->crash.thread, (long long)marked->thread.index);
+    if (marked)
+        r->crash.thread = marked->thread.index;
+    for (size_t i = 0; i < c->n_threads && r->threads; i++) {
+        struct crash_thread *thread = &c->threads[i];
+        thread->thread.crashed = thread->thread.index == r->crash.thread;
+        settle_throw(c, thread);
+        thread->thread.frames = thread->stack.frames;
+        thread->thread.n_frames = thread->stack.n;
+        thread->thread.n_frames_cut = thread->stack.n_cut;
+        r->threads[r->n_threads++] = thread->thread;
+    }
+    r->exception_frames = exception->frames;
+    r->n_exception_frames = exception->n;
+    r->n_exception_frames_cut = exception->n_cut;
+    if (c->n_threads_cut)
+        report_note(r, c->t->arena, "threads: %zu, of which %zu are kept",
+                    c->n_threads + c->n_threads_cut, c->n_threads);
+    if (r->n_threads == 0)
+        report_note(r, c->t->arena, "no thread in the text");
+    ingest_settle_crashed(r);
+}

@@ -1,0 +1,168 @@
+/* lldb's `bt`, with its numbers from 1 and inlined calls as frames of their own. */
+#include "server/ingest/text/stack_text.h"
+
+static struct fz_span
+without_star(struct fz_span line)
+{
+    line = text_trim(line);
+    return text_has_prefix(line, "*") ? text_trim(text_from(line, 1)) : line;
+}
+
+/* Cut the values of arguments off: "f(int)(x=21, y=0x10)", "f(x=21)". */
+static struct fz_span
+without_values(struct fz_span name)
+{
+    if (!text_has_suffix(name, ")"))
+        return name;
+    size_t depth = 0;
+    for (size_t i = name.len; i-- > 0;) {
+        if (name.data[i] == ')')
+            depth++;
+        else if (name.data[i] == '(' && --depth == 0)
+            return i > 0 && text_find(text_from(name, i), "=") != SIZE_MAX ? text_until(name, i)
+                                                                           : name;
+    }
+    return name;
+}
+
+bool
+stack_lldb_frame(struct fz_span line, struct text_frame *ret)
+{
+    static const char inlined[] = " [inlined] ";
+    struct text_frame frame = {.has_index = true};
+    line = without_star(line);
+    if (!text_has_prefix(line, "frame #"))
+        return false;
+    line = text_from(line, 7);
+    if (!text_take_decimal(&line, &frame.index) || !text_has_prefix(line, ":"))
+        return false;
+    line = text_trim(text_from(line, 1));
+    if (!text_take_hex(&line, &frame.addr))
+        return false;
+    line = text_trim(line);
+    size_t tick = text_find(line, "`");
+    if (tick != SIZE_MAX)
+        frame.image = text_trim(text_until(line, tick));
+    struct fz_span text = tick == SIZE_MAX ? (struct fz_span){NULL, 0} : text_from(line, tick + 1);
+    struct text_symbol place = {.line = 0};
+    for (int i = 0; i < 2; i++) { /* "[opt] [inlined]" behind the place */
+        size_t open = text_find_last(text, " [");
+        if (open != SIZE_MAX && text_has_suffix(text, "]") &&
+            text_find(text_from(text, open), ":") == SIZE_MAX)
+            text = text_trim(text_until(text, open));
+    }
+    size_t at = text_find_last(text, " at ");
+    if (at != SIZE_MAX && text_place_parse(text_trim(text_from(text, at + 4)), &place))
+        text = text_trim(text_until(text, at));
+    size_t inner = text_find_last(text, inlined);
+    if (inner != SIZE_MAX)
+        text = text_from(text, inner + strlen(inlined));
+    frame.symbol = text_symbol_parse(text, frame.image, frame.addr);
+    frame.symbol.name = without_values(frame.symbol.name);
+    if (text_has_prefix(frame.symbol.name, "___lldb_unnamed_symbol"))
+        frame.symbol.name = (struct fz_span){NULL, 0};
+    frame.symbol.inlined = inner != SIZE_MAX;
+    frame.symbol.file = place.file;
+    frame.symbol.line = place.line;
+    frame.symbol.column = place.column;
+    *ret = frame;
+    return true;
+}
+
+/* What stands in quotes behind the key. */
+static const char *
+quoted(struct crash_text *c, struct fz_span line, const char *key)
+{
+    size_t at = text_find(line, key);
+    if (at == SIZE_MAX)
+        return NULL;
+    struct fz_span rest = text_from(line, at + strlen(key));
+    return text_keep(c->t, text_until(rest, text_find(rest, "'")));
+}
+
+/* The number behind "address=" and its like. */
+static bool
+number_of(struct fz_span reason, const char *key, uint64_t *ret)
+{
+    size_t at = text_find(reason, key);
+    if (at == SIZE_MAX)
+        return false;
+    struct fz_span number = text_from(reason, at + strlen(key));
+    return text_take_hex(&number, ret) || text_take_decimal(&number, ret);
+}
+
+/* "(code=1, address=0x10)", "(code=1, subcode=0x1)", "(code=EXC_I386_GPFLT)" */
+static void
+take_codes(struct crash_text *c, struct fz_span reason)
+{
+    static const char key[] = "(code=";
+    struct report_crash *crash = &c->t->report->crash;
+    uint64_t codes[2];
+    size_t at = text_find(reason, key), len = 0;
+    if (at == SIZE_MAX)
+        return;
+    if (!number_of(reason, key, &codes[0])) {
+        struct fz_span word = text_from(reason, at + strlen(key));
+        while (len < word.len && word.data[len] != ',' && word.data[len] != ')')
+            len++;
+        crash->code = text_keep(c->t, text_trim(text_until(word, len)));
+        return;
+    }
+    bool has_second =
+        number_of(reason, " subcode=", &codes[1]) || number_of(reason, " address=", &codes[1]);
+    size_t n = has_second ? 2 : 1;
+    crash->mach_codes = ingest_take_array(c->t, n, sizeof(codes[0]));
+    if (!crash->mach_codes)
+        return;
+    memcpy(crash->mach_codes, codes, n * sizeof(codes[0]));
+    crash->n_mach_codes = n;
+}
+
+/* "EXC_BAD_ACCESS (code=1, address=0x10)", "signal SIGABRT", "breakpoint 1.1" */
+static void
+take_reason(struct crash_text *c, struct fz_span reason)
+{
+    struct report_crash *crash = &c->t->report->crash;
+    struct fz_span rest = reason, word = text_word(&rest);
+    uint64_t addr;
+    if (text_has_prefix(word, "EXC_")) {
+        crash->mach = text_keep(c->t, word);
+        take_codes(c, reason);
+    } else if (fz_span_is(word, "signal")) {
+        crash->signal = text_keep(c->t, text_word(&rest));
+    }
+    if (number_of(reason, "address=", &addr)) {
+        crash->has_address = true;
+        crash->address = addr;
+    }
+    if (!crash->diagnosis)
+        crash->diagnosis = text_keep(c->t, reason);
+}
+
+bool
+stack_lldb_take_thread(struct crash_text *c, struct fz_span line)
+{
+    static const char key[] = "stop reason = ";
+    uint64_t number;
+    bool selected = text_has_prefix(text_trim(line), "*");
+    struct fz_span rest = without_star(line);
+    if (!text_has_prefix(rest, "thread #"))
+        return false;
+    rest = text_from(rest, 8);
+    if (!text_take_decimal(&rest, &number) || number > INT32_MAX ||
+        !(rest.len == 0 || rest.data[0] == ',' || rest.data[0] == ':'))
+        return false;
+    bool crashed = selected && c->t->report->crash.thread < 0;
+    c->thread = crash_text_add_thread(c, (int64_t)number, crashed);
+    if (!c->thread)
+        return true;
+    c->thread->thread.crashed = crashed;
+    if (crashed)
+        c->t->report->crash.thread = (int64_t)number;
+    c->thread->thread.name = quoted(c, rest, "name = '");
+    c->thread->thread.queue = quoted(c, rest, "queue = '");
+    size_t at = text_find(rest, key);
+    if (crashed && at != SIZE_MAX)
+        take_reason(c, text_from(rest, at + strlen(key)));
+    return true;
+}

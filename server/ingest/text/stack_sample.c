@@ -1,0 +1,220 @@
+/*
+ * The trees of sampled processes: a line is a call, its count, and further right what it calls.
+ *
+ *   sample    + ! 2426 mach_msg  (in libsystem_kernel.dylib) + 60  [0x7fff7375a170]  mach.c:12
+ *   spindump      25  main + 12 (main.m:16 in Demo + 5900) [0x10000170c 1-25]
+ *
+ * Where a line has more samples than its callees together, a stack ended there.
+ */
+#include "server/ingest/text/stack_text.h"
+
+#include "base/text.h"
+
+enum { DEPTH_MAX = 4096 };
+
+/* Cut "(...)" off the end of the text: what is in it. */
+static struct fz_span
+cut_group(struct fz_span *text)
+{
+    size_t open = text_has_suffix(*text, ")") ? text_find_last(*text, " (") : SIZE_MAX;
+    if (open == SIZE_MAX)
+        return (struct fz_span){NULL, 0};
+    struct fz_span inside = text_from(text_until(*text, text->len - 1), open + 2);
+    *text = text_trim(text_until(*text, open));
+    return inside;
+}
+
+/* spindump's "(main.m:16 in Demo + 5900)": false if the group says something else. */
+static bool
+take_image_group(struct fz_span inside, struct text_frame *ret)
+{
+    size_t plus = text_find_last(inside, " + ");
+    uint64_t offset;
+    if (plus == SIZE_MAX || !fz_text_u64(text_from(inside, plus + 3), &offset) ||
+        offset > ret->addr)
+        return false;
+    struct fz_span image = text_trim(text_until(inside, plus));
+    size_t in = text_find(image, " in ");
+    if (in != SIZE_MAX && text_place_parse(text_until(image, in), &ret->symbol))
+        image = text_from(image, in + 4);
+    ret->image = image;
+    ret->symbol.has_load = true;
+    ret->symbol.load = ret->addr - offset;
+    ret->symbol.load_offset = offset;
+    return true;
+}
+
+static bool
+parse_call(struct fz_span text, struct text_frame *ret)
+{
+    struct text_frame frame = {.index = 0};
+    size_t open = text_find_last(text, "[0x");
+    if (open == SIZE_MAX)
+        return false;
+    struct fz_span rest = text_from(text, open + 1);
+    if (!text_take_hex(&rest, &frame.addr))
+        return false;
+    size_t close = text_find(rest, "]");
+    struct fz_span place =
+        close == SIZE_MAX ? (struct fz_span){NULL, 0} : text_trim(text_from(rest, close + 1));
+    struct fz_span name = text_trim(text_until(text, open));
+    struct fz_span shorter = name;
+    if (take_image_group(cut_group(&shorter), &frame)) {
+        struct text_symbol symbol = frame.symbol;
+        frame.symbol = text_symbol_parse(shorter, frame.image, frame.addr);
+        frame.symbol.file = symbol.file;
+        frame.symbol.line = symbol.line;
+        frame.symbol.has_load = true;
+        frame.symbol.load = symbol.load;
+    } else {
+        size_t in = text_find_last(name, "(in ");
+        struct fz_span image = in == SIZE_MAX ? (struct fz_span){NULL, 0} : text_from(name, in + 4);
+        frame.image = text_until(image, text_find(image, ")"));
+        if (text_has_prefix(frame.image, "<unknown"))
+            frame.image = (struct fz_span){NULL, 0};
+        frame.symbol = text_symbol_parse(name, frame.image, frame.addr);
+        if (place.len)
+            (void)text_place_parse(place, &frame.symbol);
+    }
+    *ret = frame;
+    return true;
+}
+
+/* A line of the tree: *ret_text is what stands behind its count. */
+static bool
+parse_line(struct fz_span line, struct sample_node *ret, struct fz_span *ret_text)
+{
+    size_t at = 0;
+    uint64_t count;
+    while (at < line.len && (text_is_space(line.data[at]) || strchr("+!:|*", line.data[at])))
+        at++;
+    struct fz_span rest = text_from(line, at);
+    if (!text_take_decimal(&rest, &count) || count == 0 || count > UINT32_MAX || !rest.len ||
+        !text_is_space(rest.data[0]))
+        return false;
+    *ret_text = text_trim(rest);
+    *ret = (struct sample_node){.column = at, .count = (uint32_t)count};
+    ret->is_frame = parse_call(*ret_text, &ret->frame);
+    return ret->is_frame || text_has_prefix(*ret_text, "Thread_");
+}
+
+bool
+stack_sample_is_line(struct fz_span line)
+{
+    struct sample_node node;
+    struct fz_span text;
+    return parse_line(line, &node, &text) && node.is_frame;
+}
+
+/* The stack that ends at the last node, as a thread. */
+static void
+add_stack(struct stack_sample *s, uint32_t samples)
+{
+    struct crash_text *c = s->c;
+    struct crash_thread *thread =
+        crash_text_add_thread(c, (int64_t)(c->n_threads + c->n_threads_cut), false);
+    if (!thread)
+        return;
+    thread->thread.samples = samples;
+    thread->thread.name = text_keep(c->t, s->name);
+    thread->thread.queue = text_keep(c->t, s->queue);
+    for (size_t i = s->n; i-- > 0 && !c->t->failed;) {
+        if (!s->nodes[i].is_frame)
+            break;
+        text_stack_add(c->t, &thread->stack, &s->nodes[i].frame, &c->hints);
+        if (thread->stack.n && thread->stack.n_cut == 0)
+            thread->stack.frames[thread->stack.n - 1].samples = s->nodes[i].count;
+    }
+}
+
+/* Leave the nodes that stand at `column` or further right. */
+static void
+close_to(struct stack_sample *s, size_t column)
+{
+    while (s->n && s->nodes[s->n - 1].column >= column) {
+        const struct sample_node *node = &s->nodes[s->n - 1];
+        if (node->is_frame && node->count > node->below)
+            add_stack(s, node->count - node->below);
+        s->n--;
+    }
+}
+
+/* "Thread_13078: name   DispatchQueue_1: com.apple.main-thread  (serial)" */
+static void
+name_thread(struct stack_sample *s, struct fz_span text)
+{
+    size_t queue = text_find(text, "DispatchQueue_");
+    struct fz_span name = text_trim(text_until(text, queue));
+    size_t colon = text_find(name, ": ");
+    s->name = colon == SIZE_MAX ? name : text_trim(text_from(name, colon + 2));
+    s->queue = (struct fz_span){NULL, 0};
+    if (queue == SIZE_MAX)
+        return;
+    struct fz_span rest = text_from(text, queue);
+    colon = text_find(rest, ": ");
+    if (colon != SIZE_MAX)
+        rest = text_from(rest, colon + 2);
+    s->queue = text_trim(text_until(rest, text_find(rest, "  (")));
+}
+
+/* What stands in quotes behind the key. */
+static struct fz_span
+quoted(struct fz_span line, const char *key)
+{
+    size_t at = text_find(line, key);
+    if (at == SIZE_MAX)
+        return (struct fz_span){NULL, 0};
+    struct fz_span rest = text_from(line, at + strlen(key));
+    return text_until(rest, text_find(rest, "\""));
+}
+
+static bool
+take_heading(struct stack_sample *s, struct fz_span line)
+{
+    bool is_thread = text_has_prefix(line, "Thread 0x");
+    bool ends = text_has_prefix(line, "Total number in stack") ||
+                text_has_prefix(line, "Sort by top of stack") ||
+                text_has_prefix(line, "Heaviest stack") || text_has_prefix(line, "Binary Images");
+    bool starts = fz_span_is(line, "Call graph:");
+    if (!is_thread && !ends && !starts)
+        return false;
+    close_to(s, 0);
+    s->in_tree = !ends;
+    if (is_thread) { /* spindump: Thread 0x4c7  DispatchQueue "q"(1)  Thread name "n"  25 samples */
+        s->name = quoted(line, "Thread name \"");
+        s->queue = quoted(line, "DispatchQueue \"");
+    }
+    return !text_has_prefix(line, "Binary Images");
+}
+
+bool
+stack_sample_take(struct stack_sample *s, struct fz_span line, size_t indent)
+{
+    struct sample_node node;
+    struct fz_span text;
+    if (take_heading(s, line))
+        return true;
+    if (!s->in_tree || !parse_line(line, &node, &text))
+        return false;
+    node.column += indent;
+    close_to(s, node.column);
+    if (!node.is_frame)
+        name_thread(s, text);
+    if (s->n == DEPTH_MAX || s->c->t->failed)
+        return true;
+    if (s->n) {
+        uint32_t left = s->nodes[s->n - 1].count - s->nodes[s->n - 1].below;
+        s->nodes[s->n - 1].below += node.count < left ? node.count : left;
+    }
+    s->nodes = text_grow(s->c->t, s->nodes, s->n, &s->room, sizeof(*s->nodes));
+    if (s->nodes)
+        s->nodes[s->n++] = node;
+    return true;
+}
+
+void
+stack_sample_end(struct stack_sample *s)
+{
+    if (!s->c->t->failed)
+        close_to(s, 0);
+}

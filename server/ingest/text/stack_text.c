@@ -1,0 +1,365 @@
+/*
+ * Plain stacks as text, with or without images:
+ *
+ *   0   Demo   0x0000000104004068 0x104000000 + 16488      +[NSThread callStackSymbols],
+ * backtrace_symbols "0   Demo   0x0000000104004068 $s4Demo4mainyyF + 12",  the same printed as an
+ * array Demo       0x104004068 work_step + 8                   BSBacktraceLogger frame #0:
+ * 0x0000000104004068 Demo`inner at work.c:2:9  lldb
+ *   *** First throw call stack:
+ *   (0x1845f8a10 0x1845f8b00)                              a console's log of an exception
+ *   + 2433 main  (in Demo) + 294  [0x10e3817e6]            `sample`, spindump
+ *
+ * Frame 0 is taken as an exact pc, unless the text says that an exception was thrown there or the
+ * list begins with a later frame. Images come from lists in the text (text_image.h), else from the
+ * load addresses that frames tell.
+ */
+#include "server/ingest/text/stack_text.h"
+#include "server/ingest/common/format.h"
+#include "server/ingest/text/text_image.h"
+#include "server/ingest/text/text_thrown.h"
+
+#include "base/time.h"
+
+enum {
+    LINES_OF_A_SHORT_TEXT = 32,
+    LOOSE_MIN = 3,
+    THROWN_BYTES = 4096,
+    NAME_TIME = 23,
+    LONG_LINE = 4096
+};
+
+/* "0 Demo 0x1 f + 1", that an array may have been printed around. */
+static struct fz_span
+without_marks(struct fz_span line)
+{
+    line = text_trim(line);
+    while (line.len && (line.data[0] == '"' || line.data[0] == '[' || line.data[0] == '('))
+        line = text_trim(text_from(line, 1));
+    while (line.len && (line.data[line.len - 1] == '"' || line.data[line.len - 1] == ','))
+        line = text_trim(text_until(line, line.len - 1));
+    if (text_has_suffix(line, "\"]") || text_has_suffix(line, "\")"))
+        line = text_trim(text_until(line, line.len - 2));
+    return line;
+}
+
+/* The next of the frames that Swift prints on one line: ["0 Demo ...", "1 Demo ..."]. */
+static struct fz_span
+next_piece(struct fz_span *line)
+{
+    size_t end = text_find(*line, "\", \"");
+    struct fz_span piece = text_until(*line, end);
+    *line = end == SIZE_MAX ? (struct fz_span){NULL, 0} : text_from(*line, end + 3);
+    return piece;
+}
+
+static bool
+parse_frame(struct fz_span line, struct text_frame *ret)
+{
+    return stack_lldb_frame(line, ret) ||
+           (text_frame_parse(without_marks(line), ret) &&
+            (ret->image.len || ret->symbol.name.len || ret->symbol.has_load ||
+             (ret->has_index && text_find(line, "???") != SIZE_MAX)));
+}
+
+static bool
+is_throw_heading(struct fz_span line)
+{
+    return text_find(line, "First throw call stack:") != SIZE_MAX;
+}
+
+static bool
+is_address_list(struct fz_span line)
+{
+    struct fz_span rest = text_trim(line);
+    uint64_t addr;
+    if (!text_has_prefix(rest, "(0x"))
+        return false;
+    rest = text_from(rest, 1);
+    return text_take_hex(&rest, &addr);
+}
+
+static bool
+is_json_array(struct fz_span head)
+{
+    return text_has_prefix(text_trim(text_until(head, 64)), "[");
+}
+
+/* ["0   Demo   0x104004068 main + 12", ...: an array of JSON, but not one of reports. */
+static bool
+stack_array_detect(struct fz_span head)
+{
+    struct text_frame frame;
+    struct text_lines lines = text_lines_start(text_until(head, LONG_LINE));
+    struct fz_span line;
+    if (!is_json_array(head))
+        return false;
+    while (text_lines_next(&lines, &line)) {
+        line = without_marks(line);
+        if (line.len)
+            return line.data[0] == '0' && parse_frame(next_piece(&line), &frame) && frame.has_index;
+    }
+    return false;
+}
+
+static bool
+stack_text_detect(struct fz_span head)
+{
+    size_t n_frames = 0, n_first = 0, n_loose = 0, n_lines = 0;
+    bool heading = false, tree = false;
+    struct text_lines lines = text_lines_start(text_until(head, TEXT_HEAD_MAX));
+    struct fz_span line;
+    struct text_frame frame;
+    if (text_has_prefix(text_trim(text_until(head, 64)), "{") || is_json_array(head))
+        return false;
+    while (text_lines_next(&lines, &line)) {
+        n_lines += line.len > 0;
+        heading =
+            heading || text_has_prefix(line, "Backtrace of Thread ") || is_throw_heading(line);
+        tree = tree || fz_span_is(line, "Call graph:") || text_has_prefix(line, "Thread 0x");
+        if ((heading && is_address_list(line)) || (tree && stack_sample_is_line(line)))
+            return true;
+        if (!parse_frame(line, &frame))
+            continue;
+        n_frames += frame.has_index;
+        n_first += frame.has_index && frame.index == 0;
+        n_loose += !frame.has_index;
+        if (n_frames >= 2 || n_loose >= LOOSE_MIN || (heading && n_loose))
+            return true;
+    }
+    return n_first && n_lines <= LINES_OF_A_SHORT_TEXT;
+}
+
+static enum fz_code
+stack_text_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
+                 struct fz_error *err)
+{
+    (void)body;
+    (void)limits;
+    (void)ret_id;
+    (void)err;
+    return FZ_OK; /* such a text has no form besides the lines that it was told by */
+}
+
+struct stack_reader {
+    struct crash_text *c;
+    struct stack_sample sample;
+    bool thrown; /* behind "First throw call stack:" */
+};
+
+/* The thread that a frame belongs to: a frame 0 behind others begins a stack. */
+static struct text_stack *
+stack_of(struct stack_reader *r, const struct text_frame *frame)
+{
+    struct crash_text *c = r->c;
+    bool next = c->thread && c->thread->stack.n && frame->has_index && frame->index == 0;
+    if (!c->thread || next)
+        c->thread = crash_text_add_thread(c, (int64_t)(c->n_threads + c->n_threads_cut), false);
+    return c->thread ? &c->thread->stack : NULL;
+}
+
+static bool
+take_frames(struct stack_reader *r, struct fz_span line)
+{
+    struct text_frame frame;
+    bool any = false;
+    while (line.len && parse_frame(next_piece(&line), &frame)) {
+        struct text_stack *stack = stack_of(r, &frame);
+        if (stack)
+            text_stack_add(r->c->t, stack, &frame, &r->c->hints);
+        if (stack && stack->n == 1 && r->thrown) {
+            stack->frames[0].adjust = REPORT_ADJUST_RETURN;
+            r->c->thread->thread.crashed = true;
+            r->thrown = false;
+        }
+        any = true;
+    }
+    return any;
+}
+
+static bool
+take_image(struct stack_reader *r, struct fz_span line)
+{
+    struct report_image image;
+    if (crash_text_take_image(r->c, line))
+        return true;
+    if (!text_image_parse_free(r->c->t, line, &image) || (!image.name && !image.path))
+        return false;
+    crash_text_add_image(r->c, &image);
+    return true;
+}
+
+/* "2016-03-15 08:38:21.236 Demo[123:456] *** Terminating app ..." */
+static void
+take_log_head(struct crash_text *c, struct fz_span line)
+{
+    struct report *report = c->t->report;
+    size_t open = text_find(text_until(line, 256), "[");
+    int64_t pid, ms;
+    if (open == SIZE_MAX || !fz_time_parse(text_until(line, NAME_TIME), &ms))
+        return;
+    if (!report->timestamp_ms)
+        report->timestamp_ms = ms;
+    struct fz_span name = text_from(text_until(line, open), NAME_TIME), digits;
+    if (name.len && !text_is_space(name.data[0]))
+        (void)text_word(&name); /* the rest of the time: "456+0100" */
+    digits = text_from(line, open + 1);
+    digits = text_until(digits, text_find(digits, ":"));
+    name = text_trim(name);
+    if (!report->process.name && name.len)
+        report->process.name = report->app_name = text_keep(c->t, name);
+    uint64_t number;
+    if (text_take_decimal(&digits, &number) && number <= INT32_MAX) {
+        pid = (int64_t)number;
+        report->process.pid = report->process.pid ? report->process.pid : pid;
+    }
+}
+
+/* What is said of an exception. The text is followed beyond the line, since reasons have several.
+ */
+static bool
+take_thrown(struct stack_reader *r, struct fz_span line, struct fz_span rest)
+{
+    struct crash_text *c = r->c;
+    if (text_find(line, "*** Terminating app") != SIZE_MAX) {
+        if (c->t->report->crash.exception) /* the first one ended the process */
+            return false;
+        size_t len = rest.len ? (size_t)(rest.data - line.data) + rest.len : line.len;
+        take_log_head(c, line);
+        return text_take_thrown(c->t,
+                                fz_span_make(line.data, len < THROWN_BYTES ? len : THROWN_BYTES));
+    }
+    if (text_find(line, "uncaught exception of type ") != SIZE_MAX ||
+        text_find(line, "Fatal error: ") != SIZE_MAX) {
+        (void)text_take_thrown(c->t, line);
+        return true;
+    }
+    return false;
+}
+
+static bool
+take_heading(struct stack_reader *r, struct fz_span line)
+{
+    struct crash_text *c = r->c;
+    bool registers;
+    uint64_t number;
+    if (is_throw_heading(line)) {
+        r->thrown = true;
+        c->thread = NULL;
+        return true;
+    }
+    if (text_has_prefix(line, "Backtrace of Thread ")) {
+        struct fz_span rest = text_from(line, 20);
+        number = 0;
+        if (text_take_decimal(&rest, &number) && number <= INT32_MAX)
+            c->thread = crash_text_add_thread(c, (int64_t)number, false);
+        return true;
+    }
+    return stack_lldb_take_thread(c, line) || crash_text_take_thread(c, line, &registers);
+}
+
+static void
+take_line(struct stack_reader *r, const struct text_lines *lines, struct fz_span line)
+{
+    struct crash_text *c = r->c;
+    struct fz_span key, value;
+    if (!line.len || stack_sample_take(&r->sample, line, lines->indent) || take_heading(r, line))
+        return;
+    if (r->thrown && is_address_list(line)) {
+        (void)text_stack_add_list(c->t, &c->exception, line);
+        return;
+    }
+    if (take_image(r, line) || take_frames(r, line) || take_thrown(r, line, lines->rest))
+        return;
+    if (crash_text_split_key(line, &key, &value)) {
+        if (fz_span_is(key, "Event"))
+            c->t->report->kind = text_has_prefix(value, "cpu")    ? "cpu"
+                                 : text_has_prefix(value, "disk") ? "disk_write"
+                                                                  : "hang";
+        if (!crash_text_take_key(c, key, value))
+            crash_text_keep(c, key, value);
+        return;
+    }
+    if (line.len > 1) /* the brackets of an array are none of its items */
+        crash_text_keep(c, fz_span_cstr("Other lines"), line);
+}
+
+/* An exception's list without any other stack is the stack. */
+static void
+settle_list(struct crash_text *c)
+{
+    if (c->n_threads || !c->exception.n)
+        return;
+    struct crash_thread *thread = crash_text_add_thread(c, 0, true);
+    if (!thread)
+        return;
+    thread->stack = c->exception;
+    thread->stack.frames[0].adjust = REPORT_ADJUST_RETURN;
+    thread->thread.crashed = true;
+    c->exception = (struct text_stack){.n = 0};
+}
+
+/* Of the images that only frames tell of, the app's stands first: that of main(), or what the
+ * dynamic linker called. */
+static void
+settle_app(struct crash_text *c)
+{
+    int app = -1;
+    for (size_t i = 0; i < c->n_threads && app < 0; i++) {
+        const struct text_stack *stack = &c->threads[i].stack;
+        for (size_t j = 0; j < stack->n && app < 0; j++) {
+            const struct report_frame *frame = &stack->frames[j];
+            const char *name = frame->n_client ? frame->client[frame->n_client - 1].function : "";
+            int next = j + 1 < stack->n ? stack->frames[j + 1].image : -1;
+            bool called = next >= 0 && next != frame->image &&
+                          (fz_span_is(c->hints.items[next].name, "dyld") ||
+                           fz_span_is(c->hints.items[next].name, "libdyld.dylib"));
+            if (frame->image >= 0 && (called || strcmp(name, "main") == 0))
+                app = frame->image;
+        }
+    }
+    if (app <= 0)
+        return;
+    struct text_hint first = c->hints.items[0];
+    c->hints.items[0] = c->hints.items[app];
+    c->hints.items[app] = first;
+    for (size_t i = 0; i < c->n_threads; i++) {
+        struct text_stack *stack = &c->threads[i].stack;
+        for (size_t j = 0; j < stack->n; j++) {
+            int *image = &stack->frames[j].image;
+            *image = *image == app ? 0 : *image == 0 ? app : *image;
+        }
+    }
+}
+
+static enum fz_code
+stack_text_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
+                 struct report *ret, struct fz_error *err)
+{
+    struct ingest_take t = ingest_take_start(ret, arena, limits);
+    FZ_CLEANUP(crash_text_end) struct crash_text c = crash_text_start(&t);
+    struct stack_reader reader = {.c = &c, .sample.c = &c};
+    struct text_lines lines = text_lines_start(text_clean(&t, body));
+    struct fz_span line;
+    while (!t.failed && text_lines_next(&lines, &line))
+        take_line(&reader, &lines, line);
+    stack_sample_end(&reader.sample);
+    if (reader.sample.room && !ret->kind)
+        ret->kind = "hang";
+    if (t.failed) /* there may be fewer threads than were counted */
+        return fz_arena_fail(arena, err);
+    settle_list(&c);
+    settle_app(&c);
+    bool any = ret->crash.thread >= 0;
+    for (size_t i = 0; i < c.n_threads; i++)
+        any = any || c.threads[i].thread.crashed;
+    if (!any && c.n_threads)
+        c.threads[0].thread.crashed = true;
+    crash_text_settle(&c);
+    return t.failed ? fz_arena_fail(arena, err) : FZ_OK;
+}
+
+const struct ingest_format ingest_stack_text = {"text", stack_text_detect, stack_text_check,
+                                                stack_text_parse, NULL};
+
+const struct ingest_format ingest_stack_array = {"text", stack_array_detect, stack_text_check,
+                                                 stack_text_parse, NULL};

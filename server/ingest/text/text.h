@@ -1,0 +1,55 @@
+/*
+ * Lines, words and numbers of reports that are written as text. Private to this folder.
+ *
+ * Texts come by mail and out of consoles: quoted ("> "), indented, with CRLF or without, with
+ * no-break spaces, in other encodings. A line here is what is left of one without all that.
+ */
+#ifndef INGEST_TEXT_H
+#define INGEST_TEXT_H
+
+#include "server/ingest/common/take.h"
+
+/* How much of a body is looked at to tell its format. */
+enum { TEXT_HEAD_MAX = 1 << 20 };
+
+struct text_lines {
+    struct fz_span rest;
+    size_t number;       /* of the line that was given last, from 1 */
+    size_t indent;       /* of that line, behind the quote marks */
+    const uint8_t *line; /* where that line begins in the bytes, with its quote marks */
+};
+
+/* A copy in the arena that is valid UTF-8: bytes that are not are read in an encoding of one byte a
+ * character (encoding.h), no-break spaces become spaces, a byte order mark is left out. NULL data with `failed` set when memory is out. */
+struct fz_span text_clean(struct ingest_take *t, struct fz_span body);
+
+struct text_lines text_lines_start(struct fz_span text);
+/* The next line without its end, quote marks, indent and trailing white space; false at the end. */
+bool text_lines_next(struct text_lines *lines, struct fz_span *ret);
+
+/* All take and give spans; an empty result has NULL data. */
+struct fz_span text_trim(struct fz_span text);
+bool text_has_prefix(struct fz_span text, const char *prefix);
+bool text_has_suffix(struct fz_span text, const char *suffix);
+struct fz_span text_from(struct fz_span text, size_t at);
+struct fz_span text_until(struct fz_span text, size_t end);
+/* Where `word` begins, SIZE_MAX if it is not there. */
+size_t text_find(struct fz_span text, const char *word);
+/* The same for the last place. */
+size_t text_find_last(struct fz_span text, const char *word);
+/* Cut the first word (no white space in it) off *text, which is left trimmed at its start. */
+struct fz_span text_word(struct fz_span *text);
+/* Takes "0x1f" off the start of *text, which must be followed by no letter or digit. */
+bool text_take_hex(struct fz_span *text, uint64_t *ret);
+/* Takes decimal digits off the start of *text. */
+bool text_take_decimal(struct fz_span *text, uint64_t *ret);
+bool text_is_space(uint8_t c);
+
+/* A NUL-terminated copy in the arena; NULL for an empty text. */
+const char *text_keep(struct ingest_take *t, struct fz_span text);
+
+/* Arrays in the arena that grow by doubling; NULL with `failed` set when memory is out. `n` items
+ * of `size` bytes are in `items`, which has room for *room. */
+void *text_grow(struct ingest_take *t, void *items, size_t n, size_t *room, size_t size);
+
+#endif

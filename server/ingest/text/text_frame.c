@@ -1,0 +1,325 @@
+#include "server/ingest/text/text_frame.h"
+
+#include "base/text.h"
+
+enum { INDEX_MAX = 1000000, GROUPS_MAX = 4, HINTS_MAX = 512 };
+
+/* Names that say "the start of the image": what follows is an offset in the image. */
+static bool
+is_image_start(struct fz_span name, struct fz_span image)
+{
+    static const char *const headers[] = {"_mh_execute_header", "__mh_execute_header",
+                                          "_mh_dylib_header",   "__mh_dylib_header",
+                                          "_mh_bundle_header",  "__mh_bundle_header"};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(headers); i++) {
+        if (fz_span_is(name, headers[i]))
+            return true;
+    }
+    return image.len && fz_span_equal(name, image);
+}
+
+static bool
+is_no_name(struct fz_span name)
+{
+    uint64_t number;
+    struct fz_span rest = name;
+    return fz_span_is(name, "???") || fz_span_is(name, "<redacted>") ||
+           fz_span_is(name, "(null)") || fz_span_is(name, "<unknown>") ||
+           (text_take_hex(&rest, &number) && rest.len == 0);
+}
+
+bool
+text_place_parse(struct fz_span text, struct text_symbol *ret)
+{
+    uint64_t numbers[2] = {0, 0};
+    size_t n = 0;
+    while (n < 2) {
+        size_t colon = text_find_last(text, ":");
+        struct fz_span digits = colon == SIZE_MAX ? text : text_from(text, colon + 1);
+        if (colon == SIZE_MAX || colon == 0 || !digits.len || digits.data[0] == '+' ||
+            !text_take_decimal(&digits, &numbers[n]) || digits.len)
+            break;
+        n++;
+        text = text_until(text, colon);
+    }
+    if (n == 0 || text.len == 0)
+        return false;
+    uint64_t line = n == 2 ? numbers[1] : numbers[0], column = n == 2 ? numbers[0] : 0;
+    ret->file = text;
+    ret->line = line <= UINT32_MAX ? (uint32_t)line : 0;
+    ret->column = column <= UINT32_MAX ? (uint32_t)column : 0;
+    return true;
+}
+
+/* Where the "(...)" that ends the text begins, if a space stands before it; else SIZE_MAX. */
+static size_t
+last_group(struct fz_span text)
+{
+    if (!text_has_suffix(text, ")"))
+        return SIZE_MAX;
+    size_t depth = 0;
+    for (size_t i = text.len; i-- > 0;) {
+        if (text.data[i] == ')')
+            depth++;
+        else if (text.data[i] == '(' && --depth == 0)
+            return i == 0 || text_is_space(text.data[i - 1]) ? i : SIZE_MAX;
+    }
+    return SIZE_MAX;
+}
+
+/* Cut " + 16" off the end. */
+static bool
+take_offset(struct fz_span *text, uint64_t *ret)
+{
+    size_t plus = text_find_last(*text, "+");
+    if (plus == SIZE_MAX || (plus > 0 && !text_is_space(text->data[plus - 1])))
+        return false;
+    struct fz_span number = text_trim(text_from(*text, plus + 1));
+    if (!number.len || !fz_text_u64(number, ret))
+        return false;
+    *text = text_trim(text_until(*text, plus));
+    return true;
+}
+
+/* Cut "[inlined]", "[opt]", "[async]"... off the end: notes that tools make behind a name. */
+static bool
+take_mark(struct fz_span *text, struct text_symbol *ret)
+{
+    static const char *const marks[] = {"[inlined]", "[opt]", "[artificial]", "[async]"};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(marks); i++) {
+        if (text->len > strlen(marks[i]) && text_has_suffix(*text, marks[i])) {
+            ret->inlined = ret->inlined || i == 0;
+            *text = text_trim(text_until(*text, text->len - strlen(marks[i])));
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+text_take_samples(struct fz_span *text, uint32_t *ret)
+{
+    size_t open = text_find_last(*text, "[");
+    uint64_t number;
+    if (open == SIZE_MAX || !text_has_suffix(*text, " samples]"))
+        return false;
+    struct fz_span inside = text_from(*text, open + 1);
+    if (!text_take_decimal(&inside, &number) || !fz_span_is(inside, " samples]"))
+        return false;
+    *ret = number <= UINT32_MAX ? (uint32_t)number : UINT32_MAX;
+    *text = text_trim(text_until(*text, open));
+    return true;
+}
+
+/* "name + 8 (in Demo) (work.c:5)", its parts in any order behind the name. */
+static void
+take_name(struct fz_span text, struct text_symbol *ret)
+{
+    text = text_trim(text);
+    for (int i = 0; i < GROUPS_MAX; i++) {
+        size_t open = last_group(text);
+        struct fz_span inside = open == SIZE_MAX
+                                    ? (struct fz_span){NULL, 0}
+                                    : text_from(text_until(text, text.len - 1), open + 1);
+        bool is_known = text_has_prefix(inside, "in ") ||
+                        (inside.len && !ret->file.len && text_place_parse(inside, ret));
+        if (is_known)
+            text = text_trim(text_until(text, open));
+        else if (!text_take_samples(&text, &ret->samples) && !take_mark(&text, ret) &&
+                 (ret->has_offset || !(ret->has_offset = take_offset(&text, &ret->offset))))
+            break;
+    }
+    ret->name = text;
+}
+
+struct text_symbol
+text_symbol_parse(struct fz_span text, struct fz_span image, uint64_t addr)
+{
+    struct text_symbol symbol = {.line = 0};
+    uint64_t load, offset = 0;
+    text = text_trim(text);
+    struct fz_span rest = text;
+    if (text_take_hex(&rest, &load)) {
+        struct fz_span behind = text_trim(rest);
+        bool has_offset = behind.len && behind.data[0] == '+';
+        if (has_offset) {
+            behind = text_trim(text_from(behind, 1));
+            has_offset = text_take_hex(&behind, &offset) || text_take_decimal(&behind, &offset);
+        }
+        if (has_offset) {
+            /* "0x0 + n" is how an address in no image is written. */
+            symbol.has_load = load != 0 && offset <= addr && addr - offset == load;
+            symbol.load = load;
+            symbol.load_offset = offset;
+            behind = text_trim(behind);
+            if (last_group(behind) == 0)
+                behind = text_from(text_until(behind, behind.len - 1), 1);
+        }
+        text = behind;
+    }
+    (void)text_take_samples(&text, &symbol.samples);
+    if (text.len == 0)
+        return symbol;
+    take_name(text, &symbol);
+    if (symbol.has_offset && !symbol.has_load && is_image_start(symbol.name, image) &&
+        symbol.offset <= addr) {
+        symbol.has_load = true;
+        symbol.load = addr - symbol.offset;
+        symbol.load_offset = symbol.offset;
+        symbol.has_offset = false;
+        symbol.name = (struct fz_span){NULL, 0};
+    } else if (is_image_start(symbol.name, image) || is_no_name(symbol.name)) {
+        symbol.name = (struct fz_span){NULL, 0};
+    }
+    return symbol;
+}
+
+/* Where " 0x1234 " begins in the line; SIZE_MAX if nowhere. */
+static size_t
+find_address(struct fz_span line, uint64_t *ret_addr, struct fz_span *ret_rest)
+{
+    for (size_t i = 0; i + 2 < line.len; i++) {
+        struct fz_span rest = text_from(line, i);
+        if (rest.data[0] != '0' || (rest.data[1] | 0x20) != 'x' ||
+            (i > 0 && !text_is_space(line.data[i - 1])))
+            continue;
+        if (text_take_hex(&rest, ret_addr) && (!rest.len || text_is_space(rest.data[0]))) {
+            *ret_rest = text_trim(rest);
+            return i;
+        }
+    }
+    return SIZE_MAX;
+}
+
+bool
+text_frame_parse(struct fz_span line, struct text_frame *ret)
+{
+    struct text_frame frame = {.index = 0};
+    struct fz_span rest = line, behind;
+    line = text_trim(line);
+    rest = line;
+    frame.has_index = text_take_decimal(&rest, &frame.index) && frame.index < INDEX_MAX &&
+                      rest.len && text_is_space(rest.data[0]);
+    if (!frame.has_index)
+        rest = line;
+    rest = text_trim(rest);
+    size_t at = find_address(rest, &frame.addr, &behind);
+    if (at == SIZE_MAX)
+        return false;
+    frame.image = text_trim(text_until(rest, at));
+    if (fz_span_is(frame.image, "???"))
+        frame.image = (struct fz_span){NULL, 0};
+    frame.symbol = text_symbol_parse(behind, frame.image, frame.addr);
+    const struct text_symbol *symbol = &frame.symbol;
+    if (!frame.has_index && (at == 0 || (!symbol->has_load && !symbol->has_offset)))
+        return false;
+    *ret = frame;
+    return true;
+}
+
+/* The number of the hint for this image, -1 for none. */
+static int
+take_hint(struct ingest_take *t, struct text_hints *hints, const struct text_frame *frame)
+{
+    const struct text_symbol *symbol = &frame->symbol;
+    if (!hints || (!symbol->has_load && !frame->image.len))
+        return -1;
+    for (size_t i = hints->n; i-- > 0;) {
+        struct text_hint *hint = &hints->items[i];
+        if (!fz_span_equal(hint->name, frame->image))
+            continue;
+        if (!symbol->has_load || (hint->has_load && hint->load == symbol->load))
+            return (int)i;
+        if (!hint->has_load) {
+            hint->has_load = true;
+            hint->load = symbol->load;
+            return (int)i;
+        }
+    }
+    if (hints->n == HINTS_MAX)
+        return -1;
+    hints->items = text_grow(t, hints->items, hints->n, &hints->room, sizeof(*hints->items));
+    if (!hints->items)
+        return -1;
+    hints->items[hints->n] =
+        (struct text_hint){frame->image, symbol->has_load ? symbol->load : 0, symbol->has_load};
+    return (int)hints->n++;
+}
+
+static void
+take_client(struct ingest_take *t, struct report_frame *to, const struct text_frame *frame)
+{
+    const struct text_symbol *symbol = &frame->symbol;
+    if (!symbol->name.len)
+        return;
+    struct report_symbol client = {.function = text_keep(t, symbol->name),
+                                   .file = text_keep(t, symbol->file),
+                                   .line = symbol->line,
+                                   .column = symbol->column,
+                                   .inlined = symbol->inlined};
+    if (!symbol->inlined && symbol->has_offset && symbol->offset <= frame->addr) {
+        client.has_offset = to->has_client_start = true;
+        client.offset = symbol->offset;
+        to->client_start = frame->addr - symbol->offset;
+    }
+    ingest_take_client(t, to, &client);
+}
+
+void
+text_stack_add(struct ingest_take *t, struct text_stack *stack, const struct text_frame *frame,
+               struct text_hints *hints)
+{
+    if (t->failed)
+        return;
+    if (stack->open_inline && stack->n && stack->frames[stack->n - 1].addr == frame->addr) {
+        take_client(t, &stack->frames[stack->n - 1], frame);
+        stack->open_inline = frame->symbol.inlined;
+        return;
+    }
+    if (stack->n == t->limits->frames) {
+        stack->n_cut++;
+        return;
+    }
+    stack->frames = text_grow(t, stack->frames, stack->n, &stack->room, sizeof(*stack->frames));
+    if (!stack->frames)
+        return;
+    struct report_frame *to = &stack->frames[stack->n];
+    *to = (struct report_frame){.addr = frame->addr, .image = -1};
+    /* Where the frames before it are missing, the first one that is there is no exact pc. */
+    if (stack->n == 0 && frame->has_index && frame->index > 0)
+        to->adjust = REPORT_ADJUST_RETURN;
+    to->samples = frame->symbol.samples;
+    take_client(t, to, frame);
+    to->image = take_hint(t, hints, frame);
+    stack->open_inline = frame->symbol.inlined;
+    stack->n++;
+}
+
+bool
+text_stack_add_list(struct ingest_take *t, struct text_stack *stack, struct fz_span line)
+{
+    struct fz_span text = text_trim(line);
+    size_t n = 0;
+    if (text_has_prefix(text, "("))
+        text = text_trim(text_from(text, 1));
+    if (text_has_suffix(text, ")"))
+        text = text_trim(text_until(text, text.len - 1));
+    /* The whole line is looked at before any of it is taken. */
+    for (struct fz_span rest = text; rest.len; rest = text_trim(rest), n++) {
+        uint64_t addr;
+        if (!text_take_hex(&rest, &addr) ||
+            (rest.len && !text_is_space(rest.data[0]) && rest.data[0] != ','))
+            return false;
+        if (rest.len && rest.data[0] == ',')
+            rest = text_from(rest, 1);
+    }
+    for (struct fz_span rest = text; rest.len; rest = text_trim(rest)) {
+        struct text_frame frame = {.index = 0};
+        if (!text_take_hex(&rest, &frame.addr))
+            break;
+        if (rest.len && rest.data[0] == ',')
+            rest = text_from(rest, 1);
+        text_stack_add(t, stack, &frame, NULL);
+    }
+    return n > 0;
+}

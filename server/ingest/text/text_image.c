@@ -1,0 +1,221 @@
+#include "server/ingest/text/text_image.h"
+
+#include "base/text.h"
+
+static bool
+is_arch(struct fz_span word)
+{
+    static const char *const names[] = {
+        "arm64",  "arm64e",      "arm64_32",      "armv6",   "armv7",       "armv7s", "armv7k",
+        "armv7f", "armv8",       "arm",           "x86_64",  "x86_64h",     "i386",   "ppc",
+        "ppc64",  "arm-unknown", "arm64-unknown", "unknown", "unknown-arch"};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(names); i++) {
+        if (fz_span_is(word, names[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Where the last word of the text begins. */
+static size_t
+last_word(struct fz_span text)
+{
+    size_t start = text.len;
+    while (start > 0 && !text_is_space(text.data[start - 1]))
+        start--;
+    return start;
+}
+
+/* Where the "(...)" that ends the text begins; SIZE_MAX if none does. */
+static size_t
+last_group(struct fz_span text)
+{
+    size_t depth = 0;
+    for (size_t i = text_has_suffix(text, ")") ? text.len : 0; i-- > 0;) {
+        if (text.data[i] == ')')
+            depth++;
+        else if (text.data[i] == '(' && --depth == 0)
+            return i;
+    }
+    return SIZE_MAX;
+}
+
+/* "+com.example.demo 1.2 (34)", "Demo arm64 ", "Demo x86_64 (1.2 - 34)": what stands between the
+ * addresses and the UUID. */
+static void
+take_name(struct ingest_take *t, struct fz_span text, struct report_image *ret)
+{
+    struct fz_span version = {NULL, 0};
+    text = text_trim(text);
+    if (text_has_prefix(text, "+"))
+        text = text_trim(text_from(text, 1));
+    size_t open = last_group(text);
+    if (open != SIZE_MAX && open > 0) {
+        version = text_trim(text_from(text_until(text, text.len - 1), open + 1));
+        text = text_trim(text_until(text, open));
+        /* "1.2 (34)" */
+        size_t start = last_word(text);
+        if (start > 0 && start < text.len && text.data[start] >= '0' && text.data[start] <= '9') {
+            version = fz_span_make(text.data + start,
+                                   (size_t)(version.data - text.data) + version.len + 1 - start);
+            text = text_trim(text_until(text, start));
+        }
+    }
+    size_t start = last_word(text);
+    if (start > 0 && is_arch(text_from(text, start))) {
+        struct fz_span arch = text_from(text, start);
+        if (!text_has_prefix(arch, "unknown"))
+            ret->arch = text_keep(t, arch);
+        text = text_trim(text_until(text, start));
+    } else if (start > 0 && fz_span_is(text_from(text, start), "???")) {
+        text = text_trim(text_until(text, start));
+    }
+    if (!fz_span_is(text, "???"))
+        ret->name = text_keep(t, text);
+    if (version.len && !fz_span_is(version, "*") && !fz_span_is(version, "???") &&
+        !fz_span_is(version, "??? - ???"))
+        ret->version = text_keep(t, version);
+}
+
+/* macOS lists a bundle by its identifier; the binary's own name is the last part of its path. */
+static void
+settle_name(struct report_image *ret)
+{
+    if (!ret->path)
+        return;
+    const char *base = fz_text_base_name(ret->path);
+    if (!*base)
+        return;
+    if (ret->name && strcmp(ret->name, base) != 0 && strchr(ret->name, '.'))
+        ret->bundle_id = ret->name;
+    if (!ret->name || ret->bundle_id)
+        ret->name = base;
+}
+
+/* The first "<...>" that holds a UUID, or an old binary's hash. */
+static bool
+find_uuid(struct fz_span text, size_t *ret_open, size_t *ret_end, struct report_image *image)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.data[i] != '<')
+            continue;
+        size_t end = i;
+        while (end < text.len && end - i < 64 && text.data[end] != '>')
+            end++;
+        if (end == text.len || text.data[end] != '>')
+            continue;
+        struct fz_span inside = text_from(text_until(text, end), i + 1);
+        image->has_uuid = fz_uuid_parse(text_trim(inside), &image->uuid);
+        if (!image->has_uuid && inside.len < 30 && inside.len > 0)
+            continue;
+        *ret_open = i;
+        *ret_end = end + 1;
+        return true;
+    }
+    return false;
+}
+
+bool
+text_image_parse(struct ingest_take *t, struct fz_span line, struct report_image *ret)
+{
+    struct report_image image = {.addr = 0};
+    uint64_t end = 0;
+    struct fz_span rest = text_trim(line);
+    if (text_has_prefix(rest, "*")) /* an image of the kernel */
+        rest = text_trim(text_from(rest, 1));
+    if (!text_take_hex(&rest, &image.addr))
+        return false;
+    rest = text_trim(rest);
+    if (!text_has_prefix(rest, "-"))
+        return false;
+    rest = text_trim(text_from(rest, 1));
+    bool has_end = text_take_hex(&rest, &end);
+    if (!has_end && !text_has_prefix(rest, "???"))
+        return false;
+    if (!has_end)
+        rest = text_from(rest, 3);
+    if (has_end && end >= image.addr && end - image.addr < UINT64_MAX)
+        image.size = end - image.addr + 1;
+    size_t open, behind;
+    rest = text_trim(rest);
+    if (find_uuid(rest, &open, &behind, &image)) {
+        take_name(t, text_until(rest, open), &image);
+        image.path = text_keep(t, text_trim(text_from(rest, behind)));
+    } else {
+        size_t path = text_find(rest, " /");
+        take_name(t, text_until(rest, path == SIZE_MAX ? rest.len : path), &image);
+        if (path != SIZE_MAX)
+            image.path = text_keep(t, text_trim(text_from(rest, path)));
+    }
+    if (image.has_uuid && fz_uuid_is_nil(&image.uuid))
+        image.has_uuid = false;
+    if (image.path && strcmp(image.path, "???") == 0)
+        image.path = NULL;
+    settle_name(&image);
+    *ret = image;
+    return true;
+}
+
+bool
+text_image_is_nothing(const struct report_image *image)
+{
+    return !image->has_uuid && !image->name && !image->path &&
+           (image->addr == 0 || image->size == 0);
+}
+
+/* A word that is a UUID and not just a number. */
+static bool
+is_uuid(struct fz_span word, struct fz_uuid *ret)
+{
+    return word.len >= 32 && word.len <= 46 && fz_uuid_parse(word, ret);
+}
+
+bool
+text_image_parse_free(struct ingest_take *t, struct fz_span line, struct report_image *ret)
+{
+    struct report_image image = {.addr = 0};
+    struct fz_span rest = text_trim(line), name = {NULL, 0};
+    bool has_addr = false, closed = false;
+    if (text_has_prefix(rest, "[")) { /* the number of lldb's `image list` */
+        size_t close = text_find(rest, "]");
+        if (close != SIZE_MAX && close < 8)
+            rest = text_from(rest, close + 1);
+    }
+    while (rest.len) {
+        struct fz_span before = text_trim(rest), word = text_word(&rest), number = word;
+        uint64_t addr;
+        /* A path goes on to the end, with its spaces. */
+        if (image.has_uuid && has_addr && (!name.len || text_has_prefix(word, "/"))) {
+            name = before;
+            break;
+        }
+        while (word.len && (word.data[word.len - 1] == ',' || word.data[word.len - 1] == ':'))
+            word = number = text_until(word, word.len - 1);
+        if (!image.has_uuid && is_uuid(word, &image.uuid)) {
+            image.has_uuid = closed = true;
+        } else if (!has_addr && text_take_hex(&number, &addr) && !number.len) {
+            has_addr = closed = true;
+            image.addr = addr;
+        } else if (word.len && !image.arch && name.len && is_arch(word)) {
+            image.arch = text_keep(t, word);
+        } else if (word.len && (!name.len || !closed)) {
+            name = name.len ? fz_span_make(name.data, (size_t)(word.data - name.data) + word.len)
+                            : word;
+            closed = false;
+        }
+    }
+    if (!image.has_uuid || !has_addr || image.addr == 0)
+        return false;
+    if (fz_uuid_is_nil(&image.uuid))
+        image.has_uuid = false;
+    name = text_trim(name);
+    if (text_has_prefix(name, "(0x") && text_find(name, ") ") != SIZE_MAX)
+        name = text_trim(text_from(name, text_find(name, ") ") + 1)); /* lldb's header address */
+    if (text_find(name, "/") != SIZE_MAX)
+        image.path = text_keep(t, name);
+    else
+        image.name = text_keep(t, name);
+    settle_name(&image);
+    *ret = image;
+    return true;
+}

@@ -1,0 +1,109 @@
+#include "server/ingest/text/text_thrown.h"
+
+#include "base/text.h"
+
+/* What follows `key` in quotes, 'single' as Apple writes them or "double"; without a closing quote,
+ * the rest. */
+static struct fz_span
+quoted_after(struct fz_span text, const char *key, const char **ret_quote)
+{
+    static const char *const ends[] = {"'\n", "\"\n"}, *const quotes[] = {"'", "\""};
+    size_t at = text_find(text, key);
+    struct fz_span rest =
+        at == SIZE_MAX ? (struct fz_span){NULL, 0} : text_from(text, at + strlen(key));
+    for (size_t i = 0; i < FZ_ARRAY_LEN(quotes); i++) {
+        if (!text_has_prefix(rest, quotes[i]))
+            continue;
+        rest = text_from(rest, 1);
+        size_t end = text_find(rest, ends[i]);
+        *ret_quote = quotes[i];
+        return text_until(rest, end == SIZE_MAX ? text_find_last(rest, quotes[i]) : end);
+    }
+    return (struct fz_span){NULL, 0};
+}
+
+/* KSCrash's words: "Application threw exception NSRangeException: index 7". */
+static bool
+take_told(struct ingest_take *t, struct fz_span text)
+{
+    static const char key[] = "Application threw exception ";
+    struct report_crash *crash = &t->report->crash;
+    size_t colon = text_find(text, ": ");
+    if (!text_has_prefix(text, key) || colon == SIZE_MAX || crash->exception)
+        return false;
+    struct fz_span name = text_from(text_until(text, colon), strlen(key));
+    if (!name.len || text_find(name, " ") != SIZE_MAX)
+        return false;
+    crash->exception = text_keep(t, name);
+    if (!crash->reason)
+        crash->reason = text_keep(t, text_trim(text_from(text, colon + 2)));
+    return true;
+}
+
+/* "terminating with uncaught exception of type X: what" */
+static bool
+take_typed(struct ingest_take *t, struct fz_span text)
+{
+    struct report_crash *crash = &t->report->crash;
+    static const char key[] = "uncaught exception of type ";
+    size_t at = text_find(text, key);
+    if (at == SIZE_MAX)
+        return false;
+    struct fz_span rest = text_from(text, at + strlen(key));
+    rest = text_trim(text_until(rest, text_find(rest, "\n")));
+    size_t colon = text_find(rest, ": ");
+    struct fz_span type = text_trim(text_until(rest, colon));
+    /* Of an Objective-C exception only the class is told here; its name is said elsewhere. */
+    bool is_class_only = fz_span_is(type, "NSException") && crash->exception;
+    if (!crash->exception && !is_class_only)
+        crash->exception = text_keep(t, type);
+    if (colon != SIZE_MAX && !crash->reason)
+        crash->reason = text_keep(t, text_trim(text_from(rest, colon + 2)));
+    return true;
+}
+
+bool
+text_take_thrown(struct ingest_take *t, struct fz_span text)
+{
+    struct report_crash *crash = &t->report->crash;
+    const char *quote = "'";
+    struct fz_span reason = quoted_after(text, ", reason: ", &quote);
+    struct fz_span name = quoted_after(text, "uncaught exception ", &quote);
+    /* The name ends at the first quote, the reason at the last one of its line. */
+    name = text_until(name, text_find(name, quote));
+    bool thrown = name.len > 0;
+    if (thrown && !crash->exception)
+        crash->exception = text_keep(t, text_trim(name));
+    if (thrown && reason.len && !crash->reason)
+        crash->reason = text_keep(t, text_trim(reason));
+    if (take_typed(t, text) || take_told(t, text))
+        thrown = true;
+    if (thrown || crash->reason)
+        return thrown;
+    static const char *const errors[] = {
+        "Fatal error: ", "Assertion failed: ", "Precondition failed"};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(errors) && !crash->reason; i++) {
+        size_t at = text_find(text, errors[i]);
+        if (at == SIZE_MAX)
+            continue;
+        struct fz_span rest = text_from(text, at);
+        crash->reason = text_keep(t, text_trim(text_until(rest, text_find(rest, "\n"))));
+    }
+    return false;
+}
+
+bool
+text_is_throw_stack(const struct report_frame *frames, size_t n, const struct fz_span images[2])
+{
+    static const char *const throwers[] = {"__exceptionPreprocess", "objc_exception_throw",
+                                           "__cxa_throw", "+[NSException raise:format:]"};
+    if (n == 0)
+        return false;
+    for (size_t i = 0; i < FZ_ARRAY_LEN(throwers) && frames[0].n_client; i++) {
+        if (strcmp(frames[0].client[0].function, throwers[i]) == 0)
+            return true;
+    }
+    bool foundation = fz_span_is(images[0], "CoreFoundation") ||
+                      fz_span_is(images[0], "com.apple.CoreFoundation");
+    return frames[0].n_client == 0 && foundation && fz_span_is(images[1], "libobjc.A.dylib");
+}

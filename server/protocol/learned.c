@@ -1,0 +1,79 @@
+/* LEARNED and LEARNED_IS: see protocol.h. */
+#include <string.h>
+
+#include "server/protocol/protocol.h"
+
+enum { ANSWER_BYTES = PROTO_PACKET_MAX - 1 }; /* what the kind leaves of a packet */
+
+void
+proto_learned_ask_encode(const struct fz_uuid *uuid, const uint32_t *offsets, size_t n,
+                         struct fz_buffer *out)
+{
+    fz_buffer_append(out, uuid->bytes, sizeof(uuid->bytes));
+    for (size_t i = 0; i < n; i++)
+        proto_put_u32(out, offsets[i]);
+}
+
+enum fz_code
+proto_learned_ask_decode(struct fz_span body, struct fz_arena *arena, struct fz_uuid *ret_uuid,
+                         uint32_t **ret_offsets, size_t *ret_n, struct fz_error *err)
+{
+    struct fz_reader in = fz_reader_make(body, "question for names");
+    struct fz_span uuid = fz_read_bytes(&in, sizeof(ret_uuid->bytes));
+    size_t n = fz_read_left(&in) / 4;
+    if (in.failed || fz_read_left(&in) % 4 != 0 || n == 0 || n > PROTO_ASK_MAX)
+        return fz_fail(err, FZ_E_MALFORMED, "question for names: %zu bytes", body.len);
+    uint32_t *offsets = fz_arena_array(arena, n, sizeof(*offsets));
+    if (!offsets)
+        return fz_arena_fail(arena, err);
+    for (size_t i = 0; i < n; i++)
+        offsets[i] = fz_read_u32(&in);
+    memcpy(ret_uuid->bytes, uuid.data, sizeof(ret_uuid->bytes));
+    *ret_offsets = offsets;
+    *ret_n = n;
+    return FZ_OK;
+}
+
+void
+proto_learned_answer_encode(const struct store_learned *found, size_t n, struct fz_buffer *out)
+{
+    static const size_t largest = 4 + 4 + 4 + PROTO_NAME_MAX;
+    size_t n_done = 0, used = 4;
+    for (; n_done < n && used + largest <= ANSWER_BYTES; n_done++) {
+        size_t len = found[n_done].name ? strlen(found[n_done].name) : 0;
+        if (found[n_done].name)
+            used += 4 + 4 + 4 + (len < PROTO_NAME_MAX ? len : PROTO_NAME_MAX);
+    }
+    proto_put_u32(out, (uint32_t)n_done);
+    for (size_t i = 0; i < n_done; i++) {
+        if (!found[i].name)
+            continue;
+        proto_put_u32(out, (uint32_t)i);
+        proto_put_u32(out, found[i].start);
+        proto_put_text(out, found[i].name, PROTO_NAME_MAX);
+    }
+}
+
+enum fz_code
+proto_learned_answer_decode(struct fz_span body, size_t n, struct fz_arena *arena,
+                            struct store_learned *ret, size_t *ret_n_done, struct fz_error *err)
+{
+    struct fz_reader in = fz_reader_make(body, "learned names");
+    size_t n_done = fz_read_u32(&in);
+    if (in.failed || n_done == 0 || n_done > n)
+        return fz_fail(err, FZ_E_MALFORMED, "learned names: for %zu of %zu offsets", n_done, n);
+    for (size_t i = 0; i < n_done; i++)
+        ret[i].name = NULL;
+    while (!in.failed && fz_read_left(&in) > 0) {
+        uint32_t which = fz_read_u32(&in), start = fz_read_u32(&in);
+        const char *name = proto_get_text(&in, PROTO_NAME_MAX, arena);
+        if (!name || which >= n_done)
+            return fz_fail(err, FZ_E_MALFORMED, "learned names: one that was not asked for");
+        ret[which].start = start;
+        ret[which].name = name;
+    }
+    enum fz_code code = fz_read_done(&in, err);
+    if (code == FZ_OK)
+        *ret_n_done = n_done;
+    return code;
+}

@@ -1,0 +1,183 @@
+/*
+ * What a worker and its child say to each other, on one SOCK_SEQPACKET socket.
+ *
+ * One packet is one message: a byte with its kind, then the fields below; integers little-endian,
+ * text = u32 length and that many bytes of UTF-8. A packet is at most PROTO_PACKET_MAX bytes; what
+ * is longer (reports, results, symbol files) lies in files whose descriptors travel with the
+ * packet. Descriptors only ever travel from the worker to the child: a child that has been taken
+ * over names files by the number under which it got them, and can make the worker read nothing
+ * else.
+ *
+ *   kind          from    fields                                           descriptors
+ *   START         worker  u8 role, struct limits as it lies in memory
+ *   SYMBOLICATE   worker  text id, text project, i64 received_ms,          report, result
+ *                         text path prefixes to cut, one a line,
+ *                         u8 whether names are learned
+ *   READ_SYMBOLS  worker  text file name                                   upload; a BCSymbolMap
+ *                                                                          for all of it, or none
+ *   INDEX         child   16 bytes UUID of an image, u8 rank
+ *   INDEX_IS      worker  u8 state, 32 bytes SHA-256 of the index,         after INDEX_GET the
+ *                         text kind, name and SHA-256 of the symbol        index
+ *                         file; after INDEX_GET only the state
+ *   INDEX_GET     child   (the index that was named last)
+ *   LEARNED       child   16 bytes UUID of an image, u32 offsets of
+ *                         addresses in it
+ *   LEARNED_IS    worker  u32 how many of the offsets it answers; for
+ *                         each of those that has a name u32 which
+ *                         offset, u32 offset of the start, text name
+ *   FILE          child   (a new, empty, writable file)
+ *   FILE_IS       worker  u8 code, u32 number                              the file, if code is 0
+ *   SLICE         child   struct proto_slice
+ *   DONE          child   SYMBOLICATE: u64 JSON bytes, u64 info bytes:
+ *                         how the result file is filled
+ *                         READ_SYMBOLS: list of problems of the upload
+ *                         as a whole
+ *   FAILED        child   u8 enum fz_code, i64 offset, text
+ *
+ * The struct limits needs no encoding since both sides are the same program file.
+ */
+#ifndef PROTOCOL_H
+#define PROTOCOL_H
+
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/reader.h"
+#include "base/uuid.h"
+#include "storage/store_learned.h"
+#include "symbolicator/inspect.h"
+
+enum {
+    PROTO_FD = 3, /* the child's end of the socket */
+    PROTO_PACKET_MAX = 64 * 1024,
+    PROTO_FDS_MAX = 2,
+    PROTO_TEXT_MAX = 4096, /* of one text in a message from the child */
+    PROTO_NAME_MAX = 1024,
+    PROTO_PREFIXES_MAX = 32 * 1024,
+    PROTO_LEARNED_MAX = 4096,     /* names that one report teaches */
+    PROTO_REACH_MAX = 256 * 1024, /* a function is hardly longer; a false one would reach far */
+    PROTO_ASK_MAX = STORE_LEARNED_ASK,
+};
+
+enum proto_kind {
+    PROTO_START = 1,
+    PROTO_SYMBOLICATE,
+    PROTO_READ_SYMBOLS,
+    PROTO_INDEX,
+    PROTO_INDEX_IS,
+    PROTO_INDEX_GET,
+    PROTO_LEARNED,
+    PROTO_LEARNED_IS,
+    PROTO_FILE,
+    PROTO_FILE_IS,
+    PROTO_SLICE,
+    PROTO_DONE,
+    PROTO_FAILED,
+    PROTO_KINDS
+};
+
+enum proto_role { PROTO_ROLE_REPORTS = 1, PROTO_ROLE_SYMBOLS };
+enum proto_index_state { PROTO_INDEX_FOUND = 1, PROTO_INDEX_MISSING, PROTO_INDEX_FAILED };
+
+/* One received packet. The body is borrowed until the next receive; the descriptors are owned by
+ * the receiver. */
+struct proto_inbox {
+    uint8_t *bytes; /* PROTO_PACKET_MAX; made by proto_inbox_init */
+    enum proto_kind kind;
+    struct fz_span body;
+    int fds[PROTO_FDS_MAX];
+    size_t n_fds;
+};
+FZ_MUST_CHECK enum fz_code proto_inbox_init(struct proto_inbox *inbox, struct fz_error *err);
+void proto_inbox_deinit(struct proto_inbox *inbox); /* closes descriptors that were left */
+
+/* The descriptor number i of the packet, handed over to the caller; -1 if there is none. */
+int proto_take_fd(struct proto_inbox *inbox, size_t i);
+
+/* Send one packet; waits while the peer does not read. NOT_FOUND: the peer has gone; LIMIT: too
+ * long. */
+FZ_MUST_CHECK enum fz_code proto_send(int sock, enum proto_kind kind, struct fz_span body,
+                                      const int *fds, size_t n_fds, struct fz_error *err);
+
+/*
+ * Wait up to timeout_ms (-1 = for ever) for one packet. Descriptors that came with an earlier one
+ * and were not taken are closed.
+ *
+ * NOT_FOUND: the peer has gone. UNAVAILABLE: the time is over. MALFORMED: no message of this
+ * protocol, or it carries descriptors and `takes_fds` is false.
+ */
+FZ_MUST_CHECK enum fz_code proto_receive(int sock, int64_t timeout_ms, bool takes_fds,
+                                         struct proto_inbox *inbox, struct fz_error *err);
+
+/* Fields. */
+void proto_put_u8(struct fz_buffer *out, uint8_t value);
+void proto_put_u32(struct fz_buffer *out, uint32_t value);
+void proto_put_u64(struct fz_buffer *out, uint64_t value);
+/* NULL is kept apart from "" by the length 0xffffffff. Longer texts are cut at a character; bytes
+ * that are not UTF-8 become '?'. */
+void proto_put_text(struct fz_buffer *out, const char *text, size_t max);
+/* A text of at most `max` bytes, valid UTF-8 without NUL, in the arena. Anything else fails the
+ * reader. NULL stays NULL. */
+const char *proto_get_text(struct fz_reader *in, size_t max, struct fz_arena *arena);
+
+/* One slice that a child has read out of an upload: "dsym" or "binary". Or what belongs to one: a
+ * "bcsymbolmap", with the UUID of the map, or a "uuidmap", with the image's UUID and map_uuid; both
+ * without architecture ("") and index. */
+struct proto_slice {
+    struct fz_uuid uuid;
+    const char *arch, *kind, *name;
+    uint32_t file;  /* number of the file that holds the slice's bytes */
+    bool has_index; /* false: nothing in it can be used; the problems say why */
+    uint32_t index_file;
+    uint32_t index_version;
+    bool has_map;            /* its names are hidden, or it is a "uuidmap" */
+    struct fz_uuid map_uuid; /* the BCSymbolMap that tells them */
+    bool map_applied;        /* and the index has its names */
+    struct sym_features features;
+    struct sym_problems problems; /* in decoding: kinds lie in the arena */
+};
+void proto_slice_encode(const struct proto_slice *slice, struct fz_buffer *out);
+/* MALFORMED: anything that a sound child would not say. */
+FZ_MUST_CHECK enum fz_code proto_slice_decode(struct fz_span body, struct fz_arena *arena,
+                                              struct proto_slice *ret, struct fz_error *err);
+
+void proto_problems_encode(const struct sym_problems *problems, struct fz_buffer *out);
+FZ_MUST_CHECK enum fz_code proto_problems_decode(struct fz_span body, struct fz_arena *arena,
+                                                 struct sym_problems *ret, struct fz_error *err);
+
+/* What the worker has to know of a symbolicated report beside its JSON. */
+struct proto_info {
+    struct store_report columns; /* only status and the columns for lists */
+    const struct store_image_wait *waits;
+    size_t n_waits;
+    const struct store_image *images;
+    size_t n_images;
+    const struct store_learned *learned; /* sorted by UUID and start, each once */
+    size_t n_learned;
+    /* For /metrics; n_frames_named counts those that are learned, too. */
+    uint64_t n_frames_named, n_frames_unnamed, n_frames_learned, n_cache_hits, n_cache_misses;
+};
+void proto_info_encode(const struct proto_info *info, struct fz_buffer *out);
+/* MALFORMED as above; LIMIT: more than max_images of either list, or PROTO_LEARNED_MAX names. */
+FZ_MUST_CHECK enum fz_code proto_info_decode(struct fz_span body, size_t max_images,
+                                             struct fz_arena *arena, struct proto_info *ret,
+                                             struct fz_error *err);
+
+/* LEARNED and its answer. */
+void proto_learned_ask_encode(const struct fz_uuid *uuid, const uint32_t *offsets, size_t n,
+                              struct fz_buffer *out);
+/* MALFORMED: no offset, or more than PROTO_ASK_MAX. */
+FZ_MUST_CHECK enum fz_code proto_learned_ask_decode(struct fz_span body, struct fz_arena *arena,
+                                                    struct fz_uuid *ret_uuid,
+                                                    uint32_t **ret_offsets, size_t *ret_n,
+                                                    struct fz_error *err);
+/* As many of the n answers (at least one) as a packet holds. */
+void proto_learned_answer_encode(const struct store_learned *found, size_t n,
+                                 struct fz_buffer *out);
+/* Fills name (NULL = none known) and start of the first *ret_n_done of n, one at least. */
+FZ_MUST_CHECK enum fz_code proto_learned_answer_decode(struct fz_span body, size_t n,
+                                                       struct fz_arena *arena,
+                                                       struct store_learned *ret,
+                                                       size_t *ret_n_done, struct fz_error *err);
+
+#endif

@@ -1,0 +1,470 @@
+/*
+ * From an address in a report to an address in a symbol file:
+ *
+ *   address   0x1045f8b00   return address of frame 1, shown unchanged
+ *   - 1       0x1045f8aff   the call itself, looked up (frame 0 of a thread: no - 1)
+ *   image     0x1045f0000   load address, from the report
+ *   offset       0x8aff
+ *   + __TEXT  0x100008aff   vmaddr of __TEXT, from the index
+ */
+#include "server/resolve/resolve.h"
+
+#include <string.h>
+
+#include "base/arch/arch.h"
+#include "base/attr.h"
+#include "base/text.h"
+#include "server/resolve/image_map.h"
+#include "server/resolve/in_app.h"
+#include "server/resolve/resolve_learned.h"
+#include "server/resolve/resolve_symbols.h"
+#include "server/resolve/resolve_types.h"
+#include "symbolicator/demangle.h"
+
+/* What is known of an image while the frames are walked. */
+struct image_index {
+    unsigned n_asked; /* ranks that were asked for */
+    bool ended;       /* there are no more */
+    struct file_index {
+        struct resolve_found found; /* index NULL: cannot be used */
+        uint64_t text_vmaddr;
+        bool named; /* it gave a name */
+    } files[RESOLVE_FILES_MAX];
+};
+
+struct resolver {
+    struct report *report;
+    bool has_cpu; /* what the process ran on is known */
+    uint32_t cputype;
+    resolve_find_fn find;
+    void *user;
+    struct fz_arena *arena;
+    struct image_index *images;
+    struct image_map map;
+    struct resolve_names names;
+};
+
+static void
+set_cpu(struct resolver *r, const char *arch)
+{
+    uint32_t subtype;
+    if (!r->has_cpu && arch)
+        r->has_cpu = sym_arch_parse(arch, &r->cputype, &subtype);
+}
+
+/* The address that lies in the instruction of this frame. */
+static uint64_t
+adjusted(const struct resolver *r, uint64_t addr, bool is_return)
+{
+    if (r->has_cpu && sym_arch_has_thumb(r->cputype))
+        addr &= ~(uint64_t)1; /* bit 0 says Thumb and is no part of the address */
+    return is_return && addr > 0 ? addr - 1 : addr;
+}
+
+static bool
+may_be_signed(const struct resolver *r)
+{
+    return !r->has_cpu || r->cputype == SYM_CPU_ARM64;
+}
+
+/* Find the image by the looked-up address: a call that ends an image returns behind it. */
+static int
+find_image(struct resolver *r, uint64_t *addr, bool is_return)
+{
+    uint64_t plain = adjusted(r, *addr, is_return);
+    int image = image_map_at(&r->map, plain);
+    if (image >= 0 || !may_be_signed(r)) {
+        *addr = plain;
+        return image;
+    }
+    /* Pointer authentication uses the bits above the address space: 47 bits on macOS, 39 on iOS, 36
+     * on older iOS. They are only cut when that leads into an image. */
+    static const unsigned widths[] = {47, 39, 36};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(widths); i++) {
+        uint64_t cut = *addr & ((UINT64_C(1) << widths[i]) - 1);
+        if (cut == *addr)
+            continue;
+        image = image_map_at(&r->map, adjusted(r, cut, is_return));
+        if (image >= 0) {
+            *addr = adjusted(r, cut, is_return);
+            return image;
+        }
+    }
+    *addr = plain;
+    return -1;
+}
+
+/* The image's symbol file of that rank, asked for once; NULL if there is none that can be used.
+ * Sets the image's state. */
+static enum fz_code
+index_of(struct resolver *r, int number, unsigned rank, struct file_index **ret,
+         struct fz_error *err)
+{
+    struct image_index *at = &r->images[number];
+    struct report_image *image = &r->report->images[number];
+    struct file_index *file = &at->files[rank];
+    *ret = NULL;
+    if (rank < at->n_asked) {
+        *ret = file->found.index ? file : NULL;
+        return FZ_OK;
+    }
+    if (rank == 0)
+        image->state = REPORT_IMAGE_MISSING;
+    if (at->ended || !image->has_uuid)
+        return FZ_OK;
+    enum fz_code code = r->find(r->user, image, rank, &file->found, err);
+    at->n_asked = rank + 1;
+    if (code == FZ_E_NOT_FOUND) {
+        at->ended = true;
+        return FZ_OK;
+    }
+    if (code == FZ_E_MALFORMED || code == FZ_E_UNSUPPORTED) {
+        file->found.index = NULL;
+        if (image->state == REPORT_IMAGE_MISSING)
+            image->state = REPORT_IMAGE_FAILED;
+        return FZ_OK;
+    }
+    if (code != FZ_OK)
+        return code;
+    struct sym_index_info info;
+    sym_index_info(file->found.index, &info);
+    file->text_vmaddr = info.text_vmaddr;
+    if (image->state != REPORT_IMAGE_FOUND)
+        image->wants_better = info.stats.max_dwarf_version == 0;
+    image->state = REPORT_IMAGE_FOUND;
+    *ret = file;
+    return FZ_OK;
+}
+
+static void
+locate(struct resolver *r, struct report_frame *frame, bool is_return)
+{
+    uint64_t lookup = frame->addr;
+    if (frame->image < 0 || (size_t)frame->image >= r->report->n_images) {
+        frame->image = find_image(r, &lookup, is_return);
+        frame->has_image_offset = false;
+    } else {
+        lookup = adjusted(r, lookup, is_return);
+    }
+    frame->lookup_addr = lookup;
+    if (frame->image < 0 || frame->has_image_offset)
+        return;
+    /* Shown beside the address, so it counts from the address and not from the call before it. */
+    uint64_t load = r->report->images[frame->image].addr;
+    uint64_t shown = lookup + (is_return ? 1 : 0);
+    if (shown >= load) {
+        frame->has_image_offset = true;
+        frame->image_offset = shown - load;
+    }
+}
+
+/* Names that a bitcode build hid; the BCSymbolMap of the build would tell them. */
+static bool
+has_hidden_name(const struct report_frame *frame)
+{
+    for (size_t i = 0; i < frame->n_symbols; i++) {
+        const char *name = frame->symbols[i].function;
+        if (name && sym_demangle_is_hidden(name)) /* with as many underscores as were left */
+            return true;
+    }
+    return false;
+}
+
+/* What the frame's caller says it called, NULL if that is not known. Only calls of folded functions
+ * are known, so it is asked for those alone. */
+static enum fz_code
+called_by(struct resolver *r, const struct report_frame *caller, const char **ret,
+          struct fz_error *err)
+{
+    *ret = NULL;
+    if (!caller || caller->image < 0 || !caller->has_image_offset ||
+        caller->adjust == REPORT_ADJUST_EXACT)
+        return FZ_OK;
+    for (unsigned rank = 0; rank < RESOLVE_FILES_MAX && !*ret; rank++) {
+        struct file_index *file;
+        if (rank > 0 && rank >= r->images[caller->image].n_asked)
+            break; /* further files are not asked for this alone */
+        enum fz_code code = index_of(r, caller->image, rank, &file, err);
+        if (code != FZ_OK)
+            return code;
+        if (file && caller->image_offset <= UINT64_MAX - file->text_vmaddr)
+            *ret =
+                sym_index_call_target(file->found.index, file->text_vmaddr + caller->image_offset);
+    }
+    return FZ_OK;
+}
+
+/* Of the functions that share the code at `addr` show the one that was called. */
+static enum fz_code
+choose_called(struct resolver *r, const struct sym_index *index, uint64_t addr,
+              struct report_frame *frame, const struct report_frame *caller, struct fz_error *err)
+{
+    const char *target;
+    if (frame->n_symbols == 0 || frame->symbols[frame->n_symbols - 1].n_also == 0)
+        return FZ_OK;
+    enum fz_code code = called_by(r, caller, &target, err);
+    return code == FZ_OK && target
+               ? resolve_names_called(&r->names, index, addr, target, frame, err)
+               : code;
+}
+
+/* Ask the symbol files of the frame's image, best first, until one has a name. */
+static enum fz_code
+name_frame(struct resolver *r, struct report_frame *frame, const struct report_frame *caller,
+           bool is_return, struct fz_error *err)
+{
+    struct report_image *image = &r->report->images[frame->image];
+    uint64_t offset = adjusted(r, frame->image_offset, is_return);
+    frame->lookup_offset = offset;
+    bool any = false;
+    for (unsigned rank = 0; rank < RESOLVE_FILES_MAX && frame->n_symbols == 0; rank++) {
+        struct file_index *file;
+        enum fz_code code = index_of(r, frame->image, rank, &file, err);
+        if (code != FZ_OK)
+            return code;
+        if (!file && r->images[frame->image].n_asked <= rank)
+            break; /* there are no more */
+        if (!file)
+            continue;
+        any = true;
+        if (!frame->has_image_offset || offset > UINT64_MAX - file->text_vmaddr)
+            continue;
+        const struct sym_index *index = file->found.index;
+        uint64_t addr = file->text_vmaddr + offset;
+        code = resolve_names_at(&r->names, index, addr, frame, err);
+        if (code == FZ_OK)
+            code = choose_called(r, index, addr, frame, caller, err);
+        if (code != FZ_OK)
+            return code;
+        file->named = file->named || frame->n_symbols > 0;
+    }
+    frame->status = any                                   ? REPORT_FRAME_NO_SYMBOL
+                    : image->state == REPORT_IMAGE_FAILED ? REPORT_FRAME_MALFORMED_SYMBOL_FILE
+                                                          : REPORT_FRAME_MISSING_SYMBOL_FILE;
+    /* Shown beside the address, too: "main + 16" of a return address is where it returns to, as
+     * Apple's tools print it. */
+    if (frame->n_symbols > 0 && frame->symbols[frame->n_symbols - 1].has_offset)
+        frame->symbols[frame->n_symbols - 1].offset += frame->image_offset - offset;
+    if (has_hidden_name(frame))
+        image->wants_better = true;
+    return FZ_OK;
+}
+
+static bool
+is_return_address(const struct report_frame *frame, bool is_top)
+{
+    return frame->adjust == REPORT_ADJUST_RETURN ||
+           (frame->adjust == REPORT_ADJUST_AUTO && !is_top);
+}
+
+/* Name a frame that was located; `caller` is the next older one, NULL if there is none. */
+static enum fz_code
+resolve_frame(struct resolver *r, struct report_frame *frame, const struct report_frame *caller,
+              bool is_return, struct fz_error *err)
+{
+    enum fz_code code = FZ_OK;
+    frame->symbols = NULL;
+    frame->n_symbols = 0;
+    if (frame->image < 0) {
+        frame->status = REPORT_FRAME_UNKNOWN_IMAGE;
+    } else {
+        frame->in_app = in_app_image(r->report, (size_t)frame->image);
+        code = name_frame(r, frame, caller, is_return, err);
+    }
+    if (code == FZ_OK && frame->n_symbols == 0 && frame->n_client > 0)
+        code = resolve_names_client(&r->names, frame, err);
+    if (code == FZ_OK && frame->n_symbols > 0)
+        frame->status = REPORT_FRAME_SYMBOLICATED;
+    return code;
+}
+
+/* All frames are located before the first is named, since a caller tells what it called. */
+static enum fz_code
+resolve_frames(struct resolver *r, struct report_frame *frames, size_t n, bool has_top,
+               struct fz_error *err)
+{
+    enum fz_code code = FZ_OK;
+    for (size_t i = 0; i < n; i++)
+        locate(r, &frames[i], is_return_address(&frames[i], has_top && i == 0));
+    for (size_t i = 0; code == FZ_OK && i < n; i++)
+        code = resolve_frame(r, &frames[i], i + 1 < n ? &frames[i + 1] : NULL,
+                             is_return_address(&frames[i], has_top && i == 0), err);
+    return code;
+}
+
+static const struct report_register *
+find_register(const struct report_thread *thread, const char *const *names)
+{
+    for (; *names; names++) {
+        for (size_t i = 0; i < thread->n_registers; i++) {
+            if (thread->registers[i].name && strcmp(thread->registers[i].name, *names) == 0)
+                return &thread->registers[i];
+        }
+    }
+    return NULL;
+}
+
+/* A thread that came with registers but without frames: where it stood, and where it returns to if
+ * the link register points into an image. */
+static enum fz_code
+frames_from_registers(struct resolver *r, struct report_thread *thread, struct fz_error *err)
+{
+    static const char *const pc_names[] = {"pc", "rip", "eip", NULL};
+    static const char *const lr_names[] = {"lr", NULL};
+    const struct report_register *pc = find_register(thread, pc_names);
+    if (thread->n_frames > 0 || !pc)
+        return FZ_OK;
+    struct report_frame *frames = fz_arena_array(r->arena, 2, sizeof(*frames));
+    if (!frames)
+        return fz_arena_fail(r->arena, err);
+    frames[0] =
+        (struct report_frame){.addr = pc->value, .image = -1, .trust = REPORT_TRUST_CONTEXT};
+    thread->frames = frames;
+    thread->n_frames = 1;
+    const struct report_register *lr = find_register(thread, lr_names);
+    uint64_t addr = lr ? lr->value : 0;
+    if (lr && lr->value != pc->value && find_image(r, &addr, true) >= 0) {
+        frames[1] =
+            (struct report_frame){.addr = lr->value, .image = -1, .trust = REPORT_TRUST_CONTEXT};
+        thread->n_frames = 2;
+    }
+    return FZ_OK;
+}
+
+/* Where an exception was thrown: all of its frames are callers. */
+static enum fz_code
+resolve_exception(struct resolver *r, struct fz_error *err)
+{
+    return resolve_frames(r, r->report->exception_frames, r->report->n_exception_frames, false,
+                          err);
+}
+
+static enum fz_code
+resolve_thread(struct resolver *r, struct report_thread *thread, struct fz_error *err)
+{
+    return resolve_frames(r, thread->frames, thread->n_frames, true, err);
+}
+
+/* Which files the names of each image came from. */
+static enum fz_code
+tell_files(struct resolver *r, struct fz_error *err)
+{
+    for (size_t i = 0; i < r->report->n_images; i++) {
+        struct report_image *image = &r->report->images[i];
+        struct report_symbol_file *files = NULL;
+        size_t n = 0;
+        for (unsigned rank = 0; rank < r->images[i].n_asked; rank++) {
+            if (!r->images[i].files[rank].named)
+                continue;
+            if (!files)
+                files = fz_arena_array(r->arena, RESOLVE_FILES_MAX, sizeof(*files));
+            if (!files)
+                return fz_arena_fail(r->arena, err);
+            files[n++] = r->images[i].files[rank].found.file;
+        }
+        image->files = files;
+        image->n_files = n;
+    }
+    return FZ_OK;
+}
+
+/* The architecture of the first of these frames whose image has a symbol file. */
+static enum fz_code
+cpu_of_frames(struct resolver *r, const struct report_frame *frames, size_t n, bool has_top,
+              struct fz_error *err)
+{
+    for (size_t i = 0; i < n && !r->has_cpu; i++) {
+        struct file_index *file;
+        struct sym_index_info info;
+        uint64_t addr = frames[i].addr;
+        int number = frames[i].image;
+        if (number < 0 || (size_t)number >= r->report->n_images)
+            number = find_image(r, &addr, is_return_address(&frames[i], has_top && i == 0));
+        if (number < 0)
+            continue;
+        enum fz_code code = index_of(r, number, 0, &file, err);
+        if (code != FZ_OK)
+            return code;
+        if (!file)
+            continue;
+        sym_index_info(file->found.index, &info);
+        r->report->arch = sym_arch_name(info.cputype, info.cpusubtype);
+        set_cpu(r, r->report->arch);
+    }
+    return FZ_OK;
+}
+
+/* What the process ran on: it decides which bits of an address count. The report says so, or one of
+ * its images, or else a symbol file that is asked for anyway. */
+static enum fz_code
+settle_cpu(struct resolver *r, struct fz_error *err)
+{
+    const struct report *report = r->report;
+    enum fz_code code = FZ_OK;
+    set_cpu(r, report->arch);
+    for (size_t i = 0; i < report->n_images; i++)
+        set_cpu(r, report->images[i].arch);
+    for (size_t i = 0; code == FZ_OK && i < report->n_threads; i++)
+        code = cpu_of_frames(r, report->threads[i].frames, report->threads[i].n_frames, true, err);
+    if (code == FZ_OK)
+        code = cpu_of_frames(r, report->exception_frames, report->n_exception_frames, false, err);
+    return code;
+}
+
+/* A plain stack does not tell its process; the image of main() is its executable. */
+static enum fz_code
+settle_process(struct report *report, struct fz_arena *arena, struct fz_error *err)
+{
+    for (size_t i = 0; i < report->n_threads && !report->process.name && !report->app_name; i++) {
+        const struct report_thread *thread = &report->threads[i];
+        for (size_t k = thread->n_frames; k-- > 0 && !report->process.name;) {
+            const struct report_frame *frame = &thread->frames[k];
+            const char *name =
+                frame->n_symbols ? frame->symbols[frame->n_symbols - 1].function : NULL;
+            if (name && frame->image >= 0 && strcmp(name, "main") == 0 &&
+                !report_executable_name(report->images[frame->image].name, arena,
+                                        &report->process.name))
+                return fz_arena_fail(arena, err);
+        }
+    }
+    if (!report->app_name)
+        report->app_name = report->process.name;
+    return FZ_OK;
+}
+
+enum fz_code
+resolve_report(struct report *report, resolve_find_fn find, void *user,
+               const struct resolve_options *options, struct fz_arena *arena, struct fz_error *err)
+{
+    struct resolver *r = fz_arena_alloc(arena, sizeof(*r));
+    if (!r)
+        return fz_arena_fail(arena, err);
+    *r = (struct resolver){.report = report, .find = find, .user = user, .arena = arena};
+    r->images = fz_arena_array(arena, report->n_images, sizeof(*r->images));
+    if (!r->images)
+        return fz_arena_fail(arena, err);
+    enum fz_code code = image_map_make(report, arena, &r->map, err);
+    if (code != FZ_OK)
+        return code;
+    for (size_t i = 0; i < report->n_images; i++)
+        report->images[i].state = REPORT_IMAGE_UNUSED;
+    resolve_names_init(&r->names, options, arena);
+    for (size_t i = 0; code == FZ_OK && i < report->n_threads; i++)
+        code = frames_from_registers(r, &report->threads[i], err);
+    if (code == FZ_OK)
+        code = settle_cpu(r, err);
+    for (size_t i = 0; code == FZ_OK && i < report->n_threads; i++)
+        code = resolve_thread(r, &report->threads[i], err);
+    if (code == FZ_OK)
+        code = resolve_exception(r, err);
+    if (code == FZ_OK)
+        code = resolve_names_learned(&r->names, report, user, err);
+    if (code == FZ_OK)
+        code = tell_files(r, err);
+    if (code == FZ_OK)
+        code = settle_process(report, arena, err);
+    if (code == FZ_OK)
+        code = resolve_exception_type(report, arena, err);
+    resolve_names_deinit(&r->names);
+    return code;
+}

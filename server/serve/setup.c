@@ -1,0 +1,113 @@
+#include "server/serve/setup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "server/worker/worker.h"
+#include "symbolicator/index.h"
+
+/* A server that was killed a moment ago may still be ending. */
+enum { LOCK_WAIT_MS = 1000, LOCK_STEP_MS = 10 };
+
+/* ---- directory and lock ------------------------------------------------------------------ */
+
+static enum fz_code
+take_lock(const char *database_path, int *ret_fd, struct fz_error *err)
+{
+    char path[PATH_MAX + 16];
+    snprintf(path, sizeof(path), "%s.lock", database_path);
+    FZ_CLEANUP(fz_closep) int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return fz_fail_errno(err, "%s", path);
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int64_t end_ms = fz_time_monotonic_ms() + LOCK_WAIT_MS;
+    int failed = fcntl(fd, F_SETLK, &lock);
+    while (failed && fz_time_monotonic_ms() < end_ms) {
+        fz_time_sleep_ms(LOCK_STEP_MS);
+        failed = fcntl(fd, F_SETLK, &lock);
+    }
+    if (failed) {
+        if (errno != EACCES && errno != EAGAIN)
+            return fz_fail_errno(err, "%s", path);
+        lock.l_type = F_WRLCK;
+        fz_ignore(fcntl(fd, F_GETLK, &lock) != 0); /* only for the message */
+        return fz_fail(err, FZ_E_CONFLICT,
+                       "another framezero serve (process %d) uses the database %s; one serve at a "
+                       "time: stop it or give another --data",
+                       (int)lock.l_pid, database_path);
+    }
+    *ret_fd = fd;
+    fd = -1;
+    return FZ_OK;
+}
+
+enum fz_code
+serve_setup_directory(const struct config *config, int *ret_lock_fd, struct fz_error *err)
+{
+    char temp[PATH_MAX + 16];
+    snprintf(temp, sizeof(temp), "%s/tmp", config->data_dir);
+    enum fz_code code = fz_file_make_dirs(temp, err);
+    *ret_lock_fd = -1;
+    if (!code && fz_text_has_prefix(config->database, "sqlite:"))
+        code = take_lock(config->database + strlen("sqlite:"), ret_lock_fd, err);
+    return code;
+}
+
+/* ---- jobs of an earlier run ---------------------------------------------------------------- */
+
+enum fz_code
+serve_setup_reclaim(const char *database_url, struct fz_error *err)
+{
+    FZ_CLEANUP(store_closep) struct store *store = NULL;
+    uint64_t n = 0;
+    enum fz_code code = store_open(database_url, &store, err);
+    if (!code)
+        code = store_job_reclaim(store, worker_is_gone, NULL, &n, err);
+    if (!code && n)
+        fz_log(FZ_LOG_INFO, "jobs of ended workers are due again", "jobs=%llu",
+               (unsigned long long)n);
+    return code;
+}
+
+enum fz_code
+serve_setup_rebuild(const char *database_url, struct fz_error *err)
+{
+    FZ_CLEANUP(store_closep) struct store *store = NULL;
+    uint64_t n = 0;
+    enum fz_code code = store_open(database_url, &store, err);
+    if (!code)
+        code = store_symbol_rebuild_outdated(store, sym_index_version(), &n, err);
+    if (!code && n)
+        fz_log(FZ_LOG_INFO, "indexes of another version are built anew", "indexes=%llu",
+               (unsigned long long)n);
+    return code;
+}
+
+/* ---- its address ------------------------------------------------------------------------------ */
+
+void
+serve_setup_url(const struct config *config, const char *bound, char ret[256])
+{
+    static const char *const wildcards[] = {"http://0.0.0.0:", "http://[::]:"};
+    if (config->public_url[0]) {
+        snprintf(ret, 256, "%s", config->public_url);
+        for (size_t len = strlen(ret); len > 0 && ret[len - 1] == '/'; len--)
+            ret[len - 1] = '\0';
+        return;
+    }
+    for (size_t i = 0; i < FZ_ARRAY_LEN(wildcards); i++) {
+        if (fz_text_has_prefix(bound, wildcards[i])) {
+            snprintf(ret, 256, "http://127.0.0.1:%s", bound + strlen(wildcards[i]));
+            return;
+        }
+    }
+    snprintf(ret, 256, "%s", bound);
+}

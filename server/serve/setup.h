@@ -1,0 +1,27 @@
+/*
+ * What `serve` does before it takes requests: the data directory and its lock, and what an earlier
+ * run left behind. The first start has a file of its own, serve_first.h.
+ */
+#ifndef SERVE_SETUP_H
+#define SERVE_SETUP_H
+
+#include "server/config/config.h"
+#include "storage/store.h"
+
+/* Make the data directory (0700) and its tmp folder. For SQLite, take the lock that keeps a second
+ * serve from the same database: *ret_lock_fd is held until the process ends (-1 for PostgreSQL).
+ * CONFLICT: another serve has it; the message names its process. */
+FZ_MUST_CHECK enum fz_code serve_setup_directory(const struct config *config, int *ret_lock_fd,
+                                                 struct fz_error *err);
+
+/* Give back the jobs of workers of this machine that ended without a word (kill -9, power cut), so
+ * that they are not waited for until their leases run out. Before workers are started. */
+FZ_MUST_CHECK enum fz_code serve_setup_reclaim(const char *database_url, struct fz_error *err);
+
+/* Queue the building anew of indexes that another version of the program wrote. */
+FZ_MUST_CHECK enum fz_code serve_setup_rebuild(const char *database_url, struct fz_error *err);
+
+/* How clients reach a server that listens at `bound` (http_url()). */
+void serve_setup_url(const struct config *config, const char *bound, char ret[256]);
+
+#endif

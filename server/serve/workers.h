@@ -1,0 +1,27 @@
+/*
+ * The worker processes of `serve` and of `framezero worker`: what they are started with. Starting
+ * them again when they die is the work of supervise.h.
+ */
+#ifndef SERVE_WORKERS_H
+#define SERVE_WORKERS_H
+
+#include "server/config/config.h"
+#include "server/process/supervise.h"
+
+struct serve_workers; /* opaque */
+
+/* config->workers processes; nothing is started yet. `argv` are the arguments of this process, of
+ * which --config and --limit are handed on; metrics_fd is inherited. All are borrowed. may_give_up:
+ * see supervise_tend(). */
+FZ_MUST_CHECK enum fz_code serve_workers_create(const struct config *config, int argc, char **argv,
+                                                int metrics_fd, bool may_give_up,
+                                                struct serve_workers **ret, struct fz_error *err);
+/* As the functions of supervise.h with these names. */
+int64_t serve_workers_tend(struct serve_workers *workers);
+int serve_workers_running(struct serve_workers *workers);
+void serve_workers_ask_stop(struct serve_workers *workers);
+/* As supervise_run(); serve_workers_destroy() has nothing to wait for after that. */
+int serve_workers_run(struct serve_workers *workers, const sigset_t *signals, int64_t grace_ms);
+void serve_workers_destroy(struct serve_workers *workers, int64_t grace_ms);
+
+#endif

@@ -1,0 +1,401 @@
+#include "storage/sql/sql.h"
+
+#include <stdlib.h>
+
+#include "base/text.h"
+
+/* ---- values ---- */
+
+struct sql_value
+sql_int(int64_t number)
+{
+    return (struct sql_value){.kind = SQL_INT, .number = number};
+}
+
+struct sql_value
+sql_text(const char *text)
+{
+    return (struct sql_value){.kind = SQL_TEXT, .is_null = !text, .bytes = fz_span_cstr(text)};
+}
+
+struct sql_value
+sql_blob(struct fz_span bytes)
+{
+    return (struct sql_value){.kind = SQL_BLOB, .bytes = bytes};
+}
+
+struct sql_value
+sql_text_clean(struct fz_arena *arena, const char *text, size_t max)
+{
+    if (!text)
+        return sql_text(NULL);
+    struct fz_span bytes = fz_span_cstr(text);
+    if (bytes.len > max) {
+        bytes.len = max;
+        /* Back to the start of the character that the cut went through. */
+        while (bytes.len > 0 && (bytes.data[bytes.len] & 0xc0) == 0x80)
+            bytes.len--;
+    }
+    const char *clean = fz_text_clean_utf8(arena, bytes);
+    return clean ? sql_text(clean) : (struct sql_value){.kind = SQL_BAD};
+}
+
+/* ---- connection ---- */
+
+enum fz_code
+sql_open(const char *database_url, bool create, struct sql **ret, struct fz_error *err)
+{
+    static const char sqlite[] = "sqlite:";
+    FZ_CLEANUP(sql_closep) struct sql *sql = NULL;
+    const char *target = database_url;
+    enum fz_code code;
+    if (fz_text_has_prefix(database_url, sqlite) && database_url[sizeof(sqlite) - 1]) {
+        target = database_url + sizeof(sqlite) - 1;
+        code = sql_sqlite_create(&sql, err);
+    } else if (fz_text_has_prefix(database_url, "postgresql://") ||
+               fz_text_has_prefix(database_url, "postgres://")) {
+        code = sql_postgresql_create(&sql, err);
+    } else {
+        /* The URL may carry a password, so it is not repeated. */
+        return fz_fail(err, FZ_E_MALFORMED,
+                       "the database must be given as sqlite:PATH or postgresql://...");
+    }
+    if (code != FZ_OK)
+        return code;
+    sql->create = create;
+    sql->target = strdup(target);
+    if (!sql->target)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    code = sql->driver->connect(sql, err);
+    if (code != FZ_OK)
+        return code;
+    sql->connected = true;
+    *ret = fz_take(&sql);
+    return FZ_OK;
+}
+
+void
+sql_close(struct sql *sql)
+{
+    if (!sql)
+        return;
+    sql->driver->disconnect(sql);
+    free(sql->target);
+    sql->driver->destroy(sql);
+}
+
+void
+sql_closep(struct sql **sql)
+{
+    sql_close(*sql);
+}
+
+const struct sql_driver *
+sql_driver(const struct sql *sql)
+{
+    return sql->driver;
+}
+
+/* Open a broken connection again. Not inside a transaction: what was done in it is gone, and its
+ * owner must learn that. */
+static enum fz_code
+ensure_connected(struct sql *sql, struct fz_error *err)
+{
+    if (sql->connected && !sql->broken)
+        return FZ_OK;
+    if (sql->in_tx)
+        return fz_fail(err, FZ_E_UNAVAILABLE, "the connection to the database was lost");
+    sql->driver->disconnect(sql);
+    sql->connected = false;
+    sql->broken = false;
+    enum fz_code code = sql->driver->connect(sql, err);
+    sql->connected = code == FZ_OK;
+    if (code == FZ_OK && sql->for_requests)
+        code = sql->driver->script(sql, sql->driver->for_requests, err);
+    return code;
+}
+
+enum fz_code
+sql_serve_requests(struct sql *sql, struct fz_error *err)
+{
+    sql->for_requests = true;
+    return sql->driver->script(sql, sql->driver->for_requests, err);
+}
+
+enum fz_code
+sql_script(struct sql *sql, const char *script, struct fz_error *err)
+{
+    enum fz_code code = ensure_connected(sql, err);
+    return code == FZ_OK ? sql->driver->script(sql, script, err) : code;
+}
+
+enum fz_code
+sql_now(struct sql *sql, int64_t *ret_ms, struct fz_error *err)
+{
+    return sql->driver->now(sql, ret_ms, err);
+}
+
+enum fz_code
+sql_clock(struct sql *sql, int64_t *ret_ms, struct fz_error *err)
+{
+    return sql->driver->clock(sql, ret_ms, err);
+}
+
+void
+sql_boot(struct sql *sql, char ret[SQL_BOOT_TEXT])
+{
+    ret[0] = '\0';
+    if (sql->driver->boot)
+        sql->driver->boot(sql, ret);
+}
+
+void
+sql_wait_change(struct sql *sql, int64_t timeout_ms)
+{
+    sql->driver->wait_change(sql, timeout_ms);
+}
+
+/* ---- queries ---- */
+
+static enum fz_code
+check_args(const struct sql_value *args, size_t n_args, struct fz_error *err)
+{
+    for (size_t i = 0; i < n_args; i++) {
+        if (args[i].kind == SQL_BAD)
+            return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+        if (args[i].kind == SQL_TEXT && !fz_text_is_utf8(args[i].bytes))
+            return fz_fail(err, FZ_E_MALFORMED, "a text is not UTF-8");
+    }
+    return FZ_OK;
+}
+
+static enum fz_code
+run(struct sql *sql, const char *text, bool keep, const struct sql_value *args, size_t n_args,
+    struct sql_rows *ret, struct fz_error *err)
+{
+    sql->may_retry = false;
+    enum fz_code code = check_args(args, n_args, err);
+    if (code == FZ_OK)
+        code = ensure_connected(sql, err);
+    if (code != FZ_OK)
+        return code;
+    struct sql_rows rows = {.sql = sql, .row = -1};
+    code = sql->driver->query(sql, text, keep, args, n_args, &rows, err);
+    if (code == FZ_OK)
+        *ret = rows;
+    return code;
+}
+
+enum fz_code
+sql_query(struct sql *sql, const char *text, const struct sql_value *args, size_t n_args,
+          struct sql_rows *ret, struct fz_error *err)
+{
+    return run(sql, text, true, args, n_args, ret, err);
+}
+
+enum fz_code
+sql_query_once(struct sql *sql, const char *text, const struct sql_value *args, size_t n_args,
+               struct sql_rows *ret, struct fz_error *err)
+{
+    return run(sql, text, false, args, n_args, ret, err);
+}
+
+enum fz_code
+sql_next(struct sql_rows *rows, bool *ret_row, struct fz_error *err)
+{
+    if (rows->failed)
+        return fz_fail(err, rows->failed, "the answer needs more memory than its limit");
+    return rows->sql->driver->next(rows, ret_row, err);
+}
+
+void
+sql_rows_close(struct sql_rows *rows)
+{
+    if (!rows->sql)
+        return;
+    rows->sql->driver->end(rows);
+    rows->sql = NULL;
+}
+
+enum fz_code
+sql_exec(struct sql *sql, const char *text, const struct sql_value *args, size_t n_args,
+         uint64_t *ret_changes, struct fz_error *err)
+{
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    enum fz_code code = sql_query(sql, text, args, n_args, &rows, err);
+    bool row = true;
+    while (code == FZ_OK && row)
+        code = sql_next(&rows, &row, err);
+    if (code == FZ_OK && ret_changes)
+        *ret_changes = sql->driver->changes(&rows);
+    return code;
+}
+
+enum fz_code
+sql_number(struct sql *sql, const char *text, const struct sql_value *args, size_t n_args,
+           int64_t *ret, bool *ret_found, struct fz_error *err)
+{
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    enum fz_code code = sql_query(sql, text, args, n_args, &rows, err);
+    bool row = false;
+    if (code == FZ_OK)
+        code = sql_next(&rows, &row, err);
+    if (code != FZ_OK)
+        return code;
+    *ret = row ? sql_col_int(&rows, 0) : 0;
+    if (ret_found)
+        *ret_found = row;
+    /* A statement that changes something must have run to its end. */
+    while (code == FZ_OK && row)
+        code = sql_next(&rows, &row, err);
+    return code;
+}
+
+int64_t
+sql_col_int(struct sql_rows *rows, int column)
+{
+    const struct sql_driver *driver = rows->sql->driver;
+    return driver->is_null(rows, column) ? 0 : driver->number(rows, column);
+}
+
+struct fz_span
+sql_col_bytes(struct sql_rows *rows, int column)
+{
+    const struct sql_driver *driver = rows->sql->driver;
+    return driver->is_null(rows, column) ? (struct fz_span){NULL, 0} : driver->bytes(rows, column);
+}
+
+const char *
+sql_col_text(struct sql_rows *rows, int column, struct fz_arena *arena)
+{
+    if (rows->sql->driver->is_null(rows, column))
+        return NULL;
+    const char *copy = fz_arena_text(arena, sql_col_bytes(rows, column));
+    if (!copy && !rows->failed)
+        rows->failed = fz_arena_fail(arena, NULL);
+    return copy;
+}
+
+void
+sql_col_copy(struct sql_rows *rows, int column, char *ret, size_t size)
+{
+    struct fz_span bytes = sql_col_bytes(rows, column);
+    size_t len = bytes.len < size ? bytes.len : size - 1;
+    if (len)
+        memcpy(ret, bytes.data, len);
+    ret[len] = '\0';
+}
+
+/* ---- transactions ---- */
+
+enum fz_code
+sql_begin(struct sql *sql, struct sql **ret_tx, struct fz_error *err)
+{
+    sql->may_retry = false;
+    enum fz_code code = ensure_connected(sql, err);
+    if (code == FZ_OK)
+        code = sql->driver->begin(sql, err);
+    if (code != FZ_OK)
+        return code;
+    sql->in_tx = true;
+    *ret_tx = sql;
+    return FZ_OK;
+}
+
+enum fz_code
+sql_commit(struct sql **tx, struct fz_error *err)
+{
+    struct sql *sql = *tx;
+    if (sql->broken)
+        return fz_fail(err, FZ_E_UNAVAILABLE, "the connection to the database was lost");
+    enum fz_code code = sql->driver->commit(sql, err);
+    if (code != FZ_OK)
+        return code; /* the caller's cleanup rolls back */
+    sql->in_tx = false;
+    *tx = NULL;
+    return FZ_OK;
+}
+
+void
+sql_rollbackp(struct sql **tx)
+{
+    struct sql *sql = *tx;
+    if (!sql)
+        return;
+    if (!sql->broken)
+        sql->driver->rollback(sql);
+    sql->in_tx = false;
+}
+
+enum fz_code
+sql_notify(struct sql *tx, struct fz_error *err)
+{
+    return tx->driver->notify(tx, err);
+}
+
+bool
+sql_may_retry(const struct sql *sql)
+{
+    return sql->may_retry;
+}
+
+enum fz_code
+sql_lock(struct sql *tx, int64_t number, bool exclusive, struct fz_error *err)
+{
+    return tx->driver->lock(tx, number, exclusive, err);
+}
+
+/* ---- prepared statements ---- */
+
+static size_t
+hash(const char *text)
+{
+    /* FNV-1a, 64 bits. */
+    uint64_t h = 0xcbf29ce484222325;
+    for (; *text; text++)
+        h = (h ^ (uint8_t)*text) * 0x100000001b3;
+    return (size_t)(h % SQL_CACHE_SLOTS);
+}
+
+void *
+sql_cache_get(const struct sql_cache *cache, const char *text)
+{
+    size_t at = hash(text);
+    for (size_t i = 0; i < SQL_CACHE_SLOTS; i++, at = (at + 1) % SQL_CACHE_SLOTS) {
+        if (!cache->slots[at].text)
+            return NULL;
+        if (strcmp(cache->slots[at].text, text) == 0)
+            return cache->slots[at].handle;
+    }
+    return NULL;
+}
+
+bool
+sql_cache_put(struct sql_cache *cache, const char *text, void *handle)
+{
+    size_t at = hash(text);
+    for (size_t i = 0; i < SQL_CACHE_SLOTS; i++, at = (at + 1) % SQL_CACHE_SLOTS) {
+        if (cache->slots[at].text)
+            continue;
+        char *copy = strdup(text);
+        if (!copy)
+            return false;
+        cache->slots[at].text = copy;
+        cache->slots[at].handle = handle;
+        return true;
+    }
+    return false;
+}
+
+void
+sql_cache_clear(struct sql_cache *cache, void (*end_handle)(void *handle))
+{
+    for (size_t i = 0; i < SQL_CACHE_SLOTS; i++) {
+        struct sql_cache_slot *slot = &cache->slots[i];
+        if (!slot->text)
+            continue;
+        end_handle(slot->handle);
+        free(slot->text);
+        *slot = (struct sql_cache_slot){0};
+    }
+}

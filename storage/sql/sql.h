@@ -1,0 +1,189 @@
+/*
+ * The SQL layer of storage: one connection, queries with $1..$n, rows, transactions; two engines
+ * behind it.
+ *
+ * Every query of the store is written once and runs on both engines; the few words in which they
+ * differ are fields of struct sql_driver. sqlite.c and postgresql.c are the only files that know
+ * their library. Texts that are not UTF-8 are refused as MALFORMED by both. A connection that broke
+ * is opened again by the next call; the call that met it gets UNAVAILABLE. Private to storage.
+ */
+#ifndef STORAGE_SQL_H
+#define STORAGE_SQL_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/span.h"
+
+struct sql;
+
+/* ---- values ---- */
+
+enum sql_kind { SQL_INT, SQL_TEXT, SQL_BLOB, SQL_BAD };
+
+struct sql_value {
+    enum sql_kind kind; /* SQL_BAD: making it ran out of memory; the query fails with NO_MEMORY */
+    bool is_null;
+    int64_t number;
+    struct fz_span bytes; /* borrowed until the query's rows are closed */
+};
+
+struct sql_value sql_int(int64_t number);
+struct sql_value sql_text(const char *text); /* NULL becomes SQL's NULL */
+struct sql_value sql_blob(struct fz_span bytes);
+/* A text of foreign origin: cut at `max` bytes (between characters), bytes that are not UTF-8
+ * replaced. */
+struct sql_value sql_text_clean(struct fz_arena *arena, const char *text, size_t max);
+
+/* ---- connection ---- */
+
+/* `target` is what stands behind "sqlite:", or a whole postgresql:// URL. */
+FZ_MUST_CHECK enum fz_code sql_open(const char *database_url, bool create, struct sql **ret,
+                                    struct fz_error *err);
+void sql_close(struct sql *sql);
+void sql_closep(struct sql **sql);
+
+/* As store_serve_requests(). */
+FZ_MUST_CHECK enum fz_code sql_serve_requests(struct sql *sql, struct fz_error *err);
+
+/* Several statements without parameters; for migrations. */
+FZ_MUST_CHECK enum fz_code sql_script(struct sql *sql, const char *script, struct fz_error *err);
+
+/* The database's clock in Unix milliseconds. */
+FZ_MUST_CHECK enum fz_code sql_now(struct sql *sql, int64_t *ret_ms, struct fz_error *err);
+
+/* The clock of leases and back-offs in milliseconds: nobody sets it while the queue is in use, and
+ * all who share the database share it. SQLite: what this machine counts from its boot. */
+FZ_MUST_CHECK enum fz_code sql_clock(struct sql *sql, int64_t *ret_ms, struct fz_error *err);
+/* What sql_clock() counts from: another text, another count. "" where that never changes. */
+enum { SQL_BOOT_TEXT = 64 };
+void sql_boot(struct sql *sql, char ret[SQL_BOOT_TEXT]);
+
+/* As store_wait_change(). */
+void sql_wait_change(struct sql *sql, int64_t timeout_ms);
+
+/* ---- queries ---- */
+
+enum { SQL_MAX_PARAMS = 40 };
+
+struct sql_rows {
+    struct sql *sql; /* NULL = closed */
+    void *result;    /* the engine's */
+    int row;         /* PostgreSQL: the current one */
+    enum fz_code failed;
+};
+
+/* Run `text`; the rows (maybe none) are read with sql_next() and ended with sql_rows_close(). The
+ * statement is prepared once per connection, so `text` must be one of few. */
+FZ_MUST_CHECK enum fz_code sql_query(struct sql *sql, const char *text,
+                                     const struct sql_value *args, size_t n_args,
+                                     struct sql_rows *ret, struct fz_error *err);
+/* The same, prepared for this once: for a text that is put together from many optional parts, or
+ * one whose plan depends on how much there is. */
+FZ_MUST_CHECK enum fz_code sql_query_once(struct sql *sql, const char *text,
+                                          const struct sql_value *args, size_t n_args,
+                                          struct sql_rows *ret, struct fz_error *err);
+/* Step to the next row; *ret_row = false after the last. Fails too if a column of the row before
+ * could not be copied into its arena. */
+FZ_MUST_CHECK enum fz_code sql_next(struct sql_rows *rows, bool *ret_row, struct fz_error *err);
+void sql_rows_close(struct sql_rows *rows);
+
+/* A query of which only the number of changed rows counts (may be NULL). */
+FZ_MUST_CHECK enum fz_code sql_exec(struct sql *sql, const char *text, const struct sql_value *args,
+                                    size_t n_args, uint64_t *ret_changes, struct fz_error *err);
+/* A query with one number as its answer; *ret_found (may be NULL) = false and 0 without a row. */
+FZ_MUST_CHECK enum fz_code sql_number(struct sql *sql, const char *text,
+                                      const struct sql_value *args, size_t n_args, int64_t *ret,
+                                      bool *ret_found, struct fz_error *err);
+
+/* Columns of the current row, counted from 0. */
+int64_t sql_col_int(struct sql_rows *rows, int column);          /* 0 for NULL */
+struct fz_span sql_col_bytes(struct sql_rows *rows, int column); /* borrowed until sql_next() */
+/* A copy in the arena; NULL for NULL, and when memory is exhausted (then sql_next() fails). */
+const char *sql_col_text(struct sql_rows *rows, int column, struct fz_arena *arena);
+/* A copy in a fixed buffer; a longer text is cut. */
+void sql_col_copy(struct sql_rows *rows, int column, char *ret, size_t size);
+
+/* ---- transactions ---- */
+
+/* Start to write. *ret_tx is for FZ_CLEANUP(sql_rollbackp), which ends what was not committed. */
+FZ_MUST_CHECK enum fz_code sql_begin(struct sql *sql, struct sql **ret_tx, struct fz_error *err);
+/* Durable when it returns FZ_OK. */
+FZ_MUST_CHECK enum fz_code sql_commit(struct sql **tx, struct fz_error *err);
+void sql_rollbackp(struct sql **tx);
+/* Wake those who wait for a change once this transaction is committed. */
+FZ_MUST_CHECK enum fz_code sql_notify(struct sql *tx, struct fz_error *err);
+/* True if the last failure was a deadlock or the like: the same transaction may simply run again.
+ */
+bool sql_may_retry(const struct sql *sql);
+
+/* A lock on a number until the transaction ends. SQLite has one writer at a time, so there it is
+ * held already. */
+FZ_MUST_CHECK enum fz_code sql_lock(struct sql *tx, int64_t number, bool exclusive,
+                                    struct fz_error *err);
+
+/* ---- engines ---- */
+
+struct sql_driver {
+    const char *name;
+    const char *for_update;  /* lock the rows that a SELECT reads */
+    const char *skip_locked; /* the same, passing over rows that others hold */
+    const char *like;        /* LIKE without regard to case */
+    const char *in_few,
+        *in_few_end;          /* "IN (" for a handful of rows, which must not become a scan */
+    const char *bytes_query;  /* the size of the database */
+    const char *for_requests; /* what sets a connection up for short waits and little memory */
+    enum fz_code (*connect)(struct sql *sql, struct fz_error *err);
+    void (*disconnect)(struct sql *sql);
+    void (*destroy)(struct sql *sql);
+    enum fz_code (*script)(struct sql *sql, const char *script, struct fz_error *err);
+    enum fz_code (*query)(struct sql *sql, const char *text, bool keep,
+                          const struct sql_value *args, size_t n_args, struct sql_rows *ret,
+                          struct fz_error *err);
+    enum fz_code (*next)(struct sql_rows *rows, bool *ret_row, struct fz_error *err);
+    void (*end)(struct sql_rows *rows);
+    uint64_t (*changes)(struct sql_rows *rows);
+    bool (*is_null)(struct sql_rows *rows, int column);
+    int64_t (*number)(struct sql_rows *rows, int column);
+    struct fz_span (*bytes)(struct sql_rows *rows, int column);
+    enum fz_code (*begin)(struct sql *sql, struct fz_error *err);
+    enum fz_code (*commit)(struct sql *sql, struct fz_error *err);
+    void (*rollback)(struct sql *sql);
+    enum fz_code (*notify)(struct sql *sql, struct fz_error *err);
+    enum fz_code (*lock)(struct sql *sql, int64_t number, bool exclusive, struct fz_error *err);
+    enum fz_code (*now)(struct sql *sql, int64_t *ret_ms, struct fz_error *err);
+    enum fz_code (*clock)(struct sql *sql, int64_t *ret_ms, struct fz_error *err);
+    void (*boot)(struct sql *sql, char ret[SQL_BOOT_TEXT]);
+    void (*wait_change)(struct sql *sql, int64_t timeout_ms);
+};
+
+/* What both engines have in common; the first member of theirs. */
+struct sql {
+    const struct sql_driver *driver;
+    char *target;
+    bool create;
+    bool connected;
+    bool broken; /* open again before the next use */
+    bool in_tx;
+    bool may_retry;
+    bool for_requests; /* also after connecting again */
+};
+
+const struct sql_driver *sql_driver(const struct sql *sql);
+FZ_MUST_CHECK enum fz_code sql_sqlite_create(struct sql **ret, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code sql_postgresql_create(struct sql **ret, struct fz_error *err);
+
+/* Prepared statements by their text: a fixed table that engines put their handles into. */
+enum { SQL_CACHE_SLOTS = 256 };
+struct sql_cache {
+    struct sql_cache_slot {
+        char *text;
+        void *handle;
+    } slots[SQL_CACHE_SLOTS];
+};
+/* The handle for `text`, or NULL. */
+void *sql_cache_get(const struct sql_cache *cache, const char *text);
+/* False: the table is full (or memory is), the handle stays the caller's. */
+bool sql_cache_put(struct sql_cache *cache, const char *text, void *handle);
+void sql_cache_clear(struct sql_cache *cache, void (*end_handle)(void *handle));
+
+#endif

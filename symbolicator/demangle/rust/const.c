@@ -1,0 +1,252 @@
+/*
+ * Constants in Rust's v0 names: the values of const generics and the lengths of arrays.
+ *
+ *   j7b_                      123                     numbers: type, [n for minus,] hex digits, "_"
+ *   c41_  b1_                 'A'  true
+ *   e616263_                  *"abc"                  str: UTF-8 in hex; a reference to it is "abc"
+ *   Rh1_  Qh1_                &1  &mut 1
+ *   Ah1_h2_E  Th1_E           [1, 2]  (1,)
+ *   V path U | T...E | S...E  Path | Path(1) | Path { field: 1 }
+ *
+ * All behind the first two lines is an expression, and as a generic argument stands in braces.
+ */
+#include "symbolicator/demangle/rust/rust.h"
+
+#include "base/attr.h"
+#include "base/text.h"
+
+/* Hex digits up to "_", which is taken. */
+static struct fz_span
+read_nibbles(struct rust_v0 *v)
+{
+    size_t start = v->pos;
+    while (!v->failed && !rust_v0_eat(v, '_')) {
+        char c = rust_v0_next(v);
+        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')))
+            rust_v0_fail(v);
+    }
+    return v->failed ? fz_span_make(NULL, 0) : fz_span_make(v->in.data + start, v->pos - start - 1);
+}
+
+/* The digits of a number, without leading zeros, and its value if it has 64 bits. */
+static struct fz_span
+read_number(struct rust_v0 *v, uint64_t *ret)
+{
+    struct fz_span digits = read_nibbles(v);
+    if (digits.len == 0 || (digits.len > 1 && digits.data[0] == '0'))
+        rust_v0_fail(v);
+    *ret = 0;
+    for (size_t i = 0; i < digits.len && digits.len <= 16; i++)
+        *ret = *ret << 4 | (uint64_t)fz_text_hex_digit((char)digits.data[i]);
+    return digits;
+}
+
+static void
+print_integer(struct rust_v0 *v, char tag)
+{
+    uint64_t value;
+    struct fz_span digits = read_number(v, &value);
+    if (digits.len <= 16) {
+        rust_v0_put_number(v, value, false);
+    } else {
+        rust_v0_put(v, "0x");
+        rust_v0_put_span(v, digits);
+    }
+    if (v->style == RUST_PLAIN)
+        rust_v0_put(v, rust_v0_basic_type(tag));
+}
+
+/* Control and format characters, marks that join what stands before them, and what is for nobody's
+ * screen. */
+static bool
+is_printable(uint32_t c)
+{
+    static const struct {
+        uint32_t first, last;
+    } hidden[] = {
+        {0x00, 0x1f},     {0x7f, 0x9f},       {0xad, 0xad},        {0x300, 0x36f},
+        {0x483, 0x489},   {0x591, 0x5bd},     {0x61c, 0x61c},      {0x64b, 0x65f},
+        {0x180b, 0x180f}, {0x1ab0, 0x1aff},   {0x1dc0, 0x1dff},    {0x200b, 0x200f},
+        {0x2028, 0x202e}, {0x2060, 0x206f},   {0x20d0, 0x20ff},    {0xe000, 0xf8ff},
+        {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f},   {0xfeff, 0xfeff},    {0xfff0, 0xfffb},
+        {0xfffe, 0xffff}, {0xe0000, 0xe0fff}, {0xf0000, 0x10ffff},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(hidden); i++) {
+        if (c >= hidden[i].first && c <= hidden[i].last)
+            return false;
+    }
+    return true;
+}
+
+/* As in a Rust literal within `quote`. */
+static void
+print_escaped(struct rust_v0 *v, uint32_t c, char quote, uint32_t last_shown)
+{
+    static const char escaped[] = "\0\t\r\n\\", letters[] = "0trn\\";
+    if (v->failed || v->n_skips > 0)
+        return;
+    const char *found = c < 0x80 ? memchr(escaped, (int)c, sizeof(escaped) - 1) : NULL;
+    if (found)
+        fz_buffer_printf(v->out, "\\%c", letters[found - escaped]);
+    else if (c == (uint32_t)quote)
+        fz_buffer_printf(v->out, "\\%c", quote);
+    else if (c <= last_shown && is_printable(c))
+        rust_put_utf8(c, v->out);
+    else
+        fz_buffer_printf(v->out, "\\u{%x}", (unsigned)c);
+}
+
+static void
+print_char(struct rust_v0 *v)
+{
+    uint64_t value;
+    struct fz_span digits = read_number(v, &value);
+    if (digits.len > 6 || value > 0x10ffff || (value >= 0xd800 && value < 0xe000))
+        rust_v0_fail(v);
+    rust_v0_put(v, "'");
+    /* LLVM spells out what few fonts have; rustc's own demangler does not. */
+    if (!v->failed)
+        print_escaped(v, (uint32_t)value, '\'', v->style == RUST_LLVM ? 0xffff : 0x10ffff);
+    rust_v0_put(v, "'");
+}
+
+/* The code point of a well-formed sequence. */
+static uint32_t
+decode_utf8(const uint8_t *bytes, size_t len)
+{
+    uint32_t c = len == 1 ? bytes[0] : bytes[0] & (0x7fu >> len);
+    for (size_t i = 1; i < len; i++)
+        c = c << 6 | (bytes[i] & 0x3fu);
+    return c;
+}
+
+static void
+print_text(struct rust_v0 *v)
+{
+    struct fz_span nibbles = read_nibbles(v);
+    struct fz_buffer bytes;
+    if (nibbles.len % 2 != 0)
+        rust_v0_fail(v);
+    if (v->failed || v->n_skips > 0)
+        return;
+    fz_buffer_init(&bytes, nibbles.len);
+    for (size_t i = 0; i < nibbles.len; i += 2)
+        fz_buffer_char(&bytes, (char)(fz_text_hex_digit((char)nibbles.data[i]) << 4 |
+                                      fz_text_hex_digit((char)nibbles.data[i + 1])));
+    if (bytes.failed || !fz_text_is_utf8(fz_buffer_span(&bytes)))
+        rust_v0_fail(v);
+    rust_v0_put(v, "\"");
+    for (size_t i = 0; i < bytes.len && !v->failed;) {
+        struct fz_span rest = fz_span_make(bytes.data + i, bytes.len - i);
+        size_t len = fz_text_utf8_len(rest);
+        print_escaped(v, decode_utf8(rest.data, len), '"', 0x10ffff);
+        i += len;
+    }
+    rust_v0_put(v, "\"");
+    fz_buffer_deinit(&bytes);
+}
+
+static void
+print_field(struct rust_v0 *v, bool unused)
+{
+    (void)unused;
+    fz_ignore(rust_v0_tagged(v, 's')); /* tells fields of macros apart */
+    rust_v0_put_ident(v, rust_v0_ident(v));
+    rust_v0_put(v, ": ");
+    rust_v0_const(v, true);
+}
+
+static void
+print_variant(struct rust_v0 *v)
+{
+    rust_v0_path(v, true);
+    switch (rust_v0_next(v)) {
+    case 'U':
+        break;
+    case 'T':
+        rust_v0_put(v, "(");
+        fz_ignore(rust_v0_list(v, rust_v0_const, true, ", "));
+        rust_v0_put(v, ")");
+        break;
+    case 'S':
+        rust_v0_put(v, " { ");
+        fz_ignore(rust_v0_list(v, print_field, true, ", "));
+        rust_v0_put(v, " }");
+        break;
+    default:
+        rust_v0_fail(v);
+    }
+}
+
+static void
+print_expression(struct rust_v0 *v, char tag)
+{
+    switch (tag) {
+    case 'e':
+        rust_v0_put(v, "*");
+        print_text(v);
+        break;
+    case 'R':
+    case 'Q':
+        rust_v0_put(v, tag == 'R' ? "&" : "&mut ");
+        rust_v0_const(v, true);
+        break;
+    case 'A':
+        rust_v0_put(v, "[");
+        fz_ignore(rust_v0_list(v, rust_v0_const, true, ", "));
+        rust_v0_put(v, "]");
+        break;
+    case 'T':
+        rust_v0_put(v, "(");
+        rust_v0_put(v, rust_v0_list(v, rust_v0_const, true, ", ") == 1 ? ",)" : ")");
+        break;
+    case 'V':
+        print_variant(v);
+        break;
+    default:
+        rust_v0_fail(v);
+    }
+}
+
+/* A constant that needs no braces. False if `tag` begins none. */
+static bool
+print_literal(struct rust_v0 *v, char tag, bool is_part)
+{
+    uint64_t value;
+    if (tag == 'p') {
+        rust_v0_put(v, "_");
+    } else if (tag == 'b') {
+        read_number(v, &value);
+        if (value > 1)
+            rust_v0_fail(v);
+        rust_v0_put(v, value ? "true" : "false");
+    } else if (tag == 'c') {
+        print_char(v);
+    } else if (tag == 'B') {
+        rust_v0_backref(v, rust_v0_const, is_part);
+    } else if (tag == 'R' && rust_v0_eat(v, 'e')) {
+        print_text(v); /* "abc" and not &*"abc" */
+    } else if (tag && strchr("htmyoj", tag)) {
+        print_integer(v, tag);
+    } else if (tag && strchr("aslxni", tag)) {
+        rust_v0_put(v, rust_v0_eat(v, 'n') ? "-" : "");
+        print_integer(v, tag);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+void
+rust_v0_const(struct rust_v0 *v, bool is_part)
+{
+    if (!rust_v0_enter(v))
+        return;
+    char tag = rust_v0_next(v);
+    if (!print_literal(v, tag, is_part)) {
+        rust_v0_put(v, is_part ? "" : "{");
+        print_expression(v, tag);
+        rust_v0_put(v, is_part ? "" : "}");
+    }
+    rust_v0_leave(v);
+}

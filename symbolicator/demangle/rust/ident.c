@@ -1,0 +1,215 @@
+/*
+ * The smallest parts of Rust's v0 names: characters, numbers, names, and the text that they give.
+ *
+ *   <base-62-number>   0-9 a-z A-Z, then "_"; one less than what is meant: "_" 0, "0_" 1, "10_" 63
+ *   <identifier>       [u] <decimal length> [_] <bytes>    "u": Punycode (RFC 3492) behind the last
+ *                                                         underscore of the bytes
+ */
+#include "symbolicator/demangle/rust/rust.h"
+
+/* Inserting a code point moves those behind it, so the work is quadratic. */
+enum { CODE_POINTS_MAX = 1024 };
+
+char
+rust_v0_next(struct rust_v0 *v)
+{
+    if (v->failed || v->pos >= v->in.len) {
+        v->failed = true;
+        return '\0';
+    }
+    return (char)v->in.data[v->pos++];
+}
+
+bool
+rust_v0_eat(struct rust_v0 *v, char c)
+{
+    if (v->failed || v->pos >= v->in.len || v->in.data[v->pos] != (uint8_t)c)
+        return false;
+    v->pos++;
+    return true;
+}
+
+uint64_t
+rust_v0_base62(struct rust_v0 *v)
+{
+    uint64_t value = 0;
+    if (rust_v0_eat(v, '_'))
+        return 0;
+    while (!v->failed && !rust_v0_eat(v, '_')) {
+        char c = rust_v0_next(v);
+        int digit = c >= '0' && c <= '9'   ? c - '0'
+                    : c >= 'a' && c <= 'z' ? c - 'a' + 10
+                    : c >= 'A' && c <= 'Z' ? c - 'A' + 36
+                                           : -1;
+        if (digit < 0 || __builtin_mul_overflow(value, 62, &value) ||
+            __builtin_add_overflow(value, (uint64_t)digit, &value))
+            rust_v0_fail(v);
+    }
+    if (__builtin_add_overflow(value, 1, &value))
+        rust_v0_fail(v);
+    return v->failed ? 0 : value;
+}
+
+uint64_t
+rust_v0_tagged(struct rust_v0 *v, char tag)
+{
+    uint64_t value = rust_v0_eat(v, tag) ? rust_v0_base62(v) + 1 : 0;
+    return v->failed ? 0 : value;
+}
+
+static size_t
+read_length(struct rust_v0 *v)
+{
+    size_t len = 0;
+    char c = rust_v0_next(v);
+    if (c < '0' || c > '9')
+        rust_v0_fail(v);
+    if (c == '0' || v->failed) /* no leading zeros: the next digit is the name's */
+        return 0;
+    len = (size_t)(c - '0');
+    while (v->pos < v->in.len && v->in.data[v->pos] >= '0' && v->in.data[v->pos] <= '9' &&
+           len <= v->in.len)
+        len = len * 10 + (size_t)(v->in.data[v->pos++] - '0');
+    return len;
+}
+
+struct rust_ident
+rust_v0_ident(struct rust_v0 *v)
+{
+    struct rust_ident ident = {{NULL, 0}, {NULL, 0}};
+    bool is_punycode = rust_v0_eat(v, 'u');
+    size_t len = read_length(v);
+    fz_ignore(rust_v0_eat(v, '_')); /* parts the length from a name that begins with a digit */
+    if (v->failed || len > v->in.len - v->pos) {
+        rust_v0_fail(v);
+        return ident;
+    }
+    const uint8_t *bytes = v->in.data + v->pos;
+    v->pos += len;
+    if (!is_punycode) {
+        ident.ascii = fz_span_make(bytes, len);
+        return ident;
+    }
+    size_t split = len;
+    while (split > 0 && bytes[split - 1] != '_')
+        split--;
+    ident.ascii = fz_span_make(bytes, split > 0 ? split - 1 : 0);
+    ident.punycode = fz_span_make(bytes + split, len - split);
+    if (ident.punycode.len == 0)
+        rust_v0_fail(v);
+    return ident;
+}
+
+void
+rust_put_utf8(uint32_t code_point, struct fz_buffer *out)
+{
+    char bytes[4];
+    size_t len = code_point < 0x80 ? 1 : code_point < 0x800 ? 2 : code_point < 0x10000 ? 3 : 4;
+    for (size_t i = len - 1; i > 0; i--, code_point >>= 6)
+        bytes[i] = (char)(0x80 | (code_point & 0x3f));
+    bytes[0] = (char)(len == 1 ? code_point : (0xf00u >> len & 0xf0u) | code_point);
+    fz_buffer_append(out, bytes, len);
+}
+
+/* RFC 3492, 6.1. */
+static uint32_t
+adapt_bias(uint32_t delta, uint32_t n_points, bool is_first)
+{
+    uint32_t k = 0;
+    delta /= is_first ? 700 : 2;
+    delta += delta / n_points;
+    for (; delta > 455; k += 36)
+        delta /= 35;
+    return k + 36 * delta / (delta + 38);
+}
+
+/* The variable-length number at *pos; false if there is none or it is too large. */
+static bool
+read_delta(struct fz_span code, size_t *pos, uint32_t bias, uint32_t *ret)
+{
+    uint32_t value = 0, weight = 1;
+    for (uint32_t k = 36; *pos < code.len; k += 36) {
+        uint8_t c = code.data[(*pos)++];
+        uint32_t digit, step, threshold = k <= bias ? 1 : k - bias >= 26 ? 26 : k - bias;
+        if (c >= 'a' && c <= 'z')
+            digit = (uint32_t)(c - 'a');
+        else if (c >= '0' && c <= '9')
+            digit = (uint32_t)(c - '0') + 26;
+        else
+            return false;
+        if (__builtin_mul_overflow(digit, weight, &step) ||
+            __builtin_add_overflow(value, step, &value))
+            return false;
+        *ret = value;
+        if (digit < threshold)
+            return true;
+        if (__builtin_mul_overflow(weight, 36 - threshold, &weight))
+            return false;
+    }
+    return false;
+}
+
+/* RFC 3492, 6.2. The number of code points; 0 if it is no Punycode. */
+static size_t
+decode_punycode(struct rust_ident ident, uint32_t ret[CODE_POINTS_MAX])
+{
+    size_t n = 0, pos = 0;
+    uint32_t code_point = 0x80, index = 0, bias = 72;
+    if (ident.ascii.len > CODE_POINTS_MAX)
+        return 0;
+    for (; n < ident.ascii.len; n++)
+        ret[n] = ident.ascii.data[n];
+    while (pos < ident.punycode.len) {
+        uint32_t delta = 0;
+        bool is_first = n == ident.ascii.len;
+        if (n == CODE_POINTS_MAX || !read_delta(ident.punycode, &pos, bias, &delta) ||
+            __builtin_add_overflow(index, delta, &index))
+            return 0;
+        n++;
+        bias = adapt_bias(delta, (uint32_t)n, is_first);
+        if (__builtin_add_overflow(code_point, index / n, &code_point) || code_point > 0x10ffff ||
+            (code_point >= 0xd800 && code_point < 0xe000))
+            return 0;
+        index %= (uint32_t)n;
+        memmove(ret + index + 1, ret + index, (n - 1 - index) * sizeof(*ret));
+        ret[index++] = code_point;
+    }
+    return n;
+}
+
+void
+rust_v0_put_ident(struct rust_v0 *v, struct rust_ident ident)
+{
+    if (v->failed || v->n_skips > 0)
+        return;
+    if (ident.punycode.len == 0) {
+        rust_v0_put_span(v, ident.ascii);
+        return;
+    }
+    uint32_t code_points[CODE_POINTS_MAX];
+    size_t n = decode_punycode(ident, code_points);
+    if (n == 0)
+        rust_v0_fail(v);
+    for (size_t i = 0; i < n; i++)
+        rust_put_utf8(code_points[i], v->out);
+}
+
+void
+rust_v0_put_span(struct rust_v0 *v, struct fz_span text)
+{
+    if (!v->failed && v->n_skips == 0)
+        fz_buffer_append(v->out, text.data, text.len);
+}
+
+void
+rust_v0_put(struct rust_v0 *v, const char *text)
+{
+    rust_v0_put_span(v, fz_span_cstr(text));
+}
+
+void
+rust_v0_put_number(struct rust_v0 *v, uint64_t number, bool hex)
+{
+    if (!v->failed && v->n_skips == 0)
+        fz_buffer_printf(v->out, hex ? "%llx" : "%llu", (unsigned long long)number);
+}

@@ -1,0 +1,225 @@
+/*
+ * Implementation function types: how a function is really called, with a letter for the convention
+ * of the callee, of each parameter and of each result. The types stand on the stack in that order.
+ *
+ *   SiSbIegyd_    @escaping @callee_guaranteed (@unowned Swift.Int) -> (@unowned Swift.Bool)
+ */
+#include "symbolicator/demangle/swift/parse.h"
+
+struct convention {
+    char letter;
+    const char *text;
+};
+
+static const struct convention parameters[] = {
+    {'i', "@in"},
+    {'c', "@in_constant"},
+    {'l', "@inout"},
+    {'b', "@inout_aliasable"},
+    {'n', "@in_guaranteed"},
+    {'X', "@in_cxx"},
+    {'x', "@owned"},
+    {'g', "@guaranteed"},
+    {'e', "@deallocating"},
+    {'y', "@unowned"},
+    {'v', "@pack_owned"},
+    {'p', "@pack_guaranteed"},
+    {'m', "@pack_inout"},
+    {'\0', NULL},
+};
+
+static const struct convention results[] = {
+    {'r', "@out"},
+    {'o', "@owned"},
+    {'d', "@unowned"},
+    {'u', "@unowned_inner_pointer"},
+    {'a', "@autoreleased"},
+    {'k', "@pack_out"},
+    {'l', "@guaranteed_address"},
+    {'g', "@guaranteed"},
+    {'m', "@inout"},
+    {'\0', NULL},
+};
+
+static const struct convention callees[] = {
+    {'y', "@callee_unowned"},
+    {'g', "@callee_guaranteed"},
+    {'x', "@callee_owned"},
+    {'t', "@convention(thin)"},
+    {'\0', NULL},
+};
+
+static const struct convention representations[] = {
+    {'B', "block"},       {'C', "c"},       {'M', "method"},     {'O', "objc_method"},
+    {'J', "objc_method"}, {'K', "closure"}, {'V', "com_method"}, {'W', "witness_method"},
+    {'\0', NULL},
+};
+
+static const struct convention coroutines[] = {
+    {'A', "@yield_once"},
+    {'I', "@yield_once_2"},
+    {'G', "@yield_many"},
+    {'\0', NULL},
+};
+
+/* The text for the next letter, which is consumed, or NULL. */
+static const char *
+next_of(struct swift_parser *p, const struct convention *conventions)
+{
+    for (; conventions->text; conventions++) {
+        if (swift_next_if(p, conventions->letter))
+            return conventions->text;
+    }
+    return NULL;
+}
+
+static struct swift_node *
+add_attribute(struct swift_parser *p, struct swift_node *type, const char *text)
+{
+    if (!text)
+        return type;
+    return swift_node_add(p->arena, type, swift_make_text(p, SWIFT_IMPL_ATTRIBUTE, text));
+}
+
+/* "s": substitutions for a pattern with its signature; "I": for the function itself. */
+static struct swift_node *
+add_substitutions(struct swift_parser *p, struct swift_node *type)
+{
+    static const struct {
+        char letter;
+        enum swift_kind kind;
+    } kinds[] = {{'s', SWIFT_IMPL_PATTERN_SUBSTITUTIONS},
+                 {'I', SWIFT_IMPL_INVOCATION_SUBSTITUTIONS}};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(kinds); i++) {
+        if (!swift_next_if(p, kinds[i].letter))
+            continue;
+        struct swift_arguments arguments;
+        if (!swift_pop_arguments(p, &arguments) || arguments.lists.n != 1)
+            return NULL;
+        struct swift_node *node = swift_make(p, kinds[i].kind);
+        if (kinds[i].letter == 's')
+            node = swift_node_add(p->arena, node, swift_pop(p, SWIFT_SIGNATURE));
+        node = swift_node_add(p->arena, node, arguments.lists.items[0]);
+        type = swift_node_add(p->arena, type, node);
+    }
+    return type;
+}
+
+static struct swift_node *
+add_representation(struct swift_parser *p, struct swift_node *type)
+{
+    bool with_c_type = swift_peek(p) == 'z' && p->pos + 1 < p->text.len &&
+                       (p->text.data[p->pos + 1] == 'B' || p->text.data[p->pos + 1] == 'C');
+    if (with_c_type)
+        p->pos++;
+    const char *text = next_of(p, representations);
+    if (!text)
+        return type;
+    struct swift_node *convention = swift_make_text(p, SWIFT_IMPL_CONVENTION, text);
+    if (with_c_type)
+        convention = swift_node_add(p->arena, convention, swift_clang_type(p));
+    return swift_node_add(p->arena, type, convention);
+}
+
+static struct swift_node *
+add_attributes(struct swift_parser *p, struct swift_node *type)
+{
+    static const struct convention differentiable[] = {
+        {'d', "@differentiable"},
+        {'l', "@differentiable(_linear)"},
+        {'f', "@differentiable(_forward)"},
+        {'r', "@differentiable(reverse)"},
+        {'\0', NULL},
+    };
+    if (swift_next_if(p, 'e'))
+        type = add_attribute(p, type, "@escaping");
+    if (swift_next_if(p, 'A'))
+        type = add_attribute(p, type, "@isolated(any)");
+    type = add_attribute(p, type, next_of(p, differentiable));
+    const char *callee = next_of(p, callees);
+    if (!callee)
+        return NULL;
+    type = add_representation(p, add_attribute(p, type, callee));
+    type = add_attribute(p, type, next_of(p, coroutines));
+    if (swift_next_if(p, 'h'))
+        type = add_attribute(p, type, "@Sendable");
+    if (swift_next_if(p, 'H'))
+        type = add_attribute(p, type, "@async");
+    if (swift_next_if(p, 'T'))
+        type = swift_node_add(p->arena, type, swift_make(p, SWIFT_IMPL_SENDING_RESULT));
+    return type;
+}
+
+/* A parameter or result without its type. Of several marks on one parameter Swift shows only
+ * "@noDerivative" and one more; with a third it shows none. */
+static struct swift_node *
+operand(struct swift_parser *p, enum swift_kind kind, const struct convention *conventions)
+{
+    const char *convention = next_of(p, conventions), *mark = NULL;
+    if (!convention)
+        return NULL;
+    bool derivative = false;
+    int n_marks = 0;
+    if (kind == SWIFT_IMPL_PARAMETER || kind == SWIFT_IMPL_RESULT)
+        derivative = swift_next_if(p, 'w');
+    if (kind == SWIFT_IMPL_PARAMETER) {
+        static const struct convention marks[] = {
+            {'T', " sending"}, {'I', " isolated"}, {'L', " sil_implicit_leading_param"}};
+        for (size_t i = 0; i < FZ_ARRAY_LEN(marks); i++) {
+            if (swift_next_if(p, marks[i].letter)) {
+                mark = marks[i].text;
+                n_marks++;
+            }
+        }
+    }
+    bool shown = n_marks <= 1;
+    const char *text =
+        fz_arena_printf(p->arena, "%s%s%s", convention, derivative && shown ? " @noDerivative" : "",
+                        mark && shown ? mark : "");
+    return text ? swift_make_text(p, kind, text) : NULL;
+}
+
+/* Add operands as long as their letters follow, and their number to *n. */
+static struct swift_node *
+add_operands(struct swift_parser *p, struct swift_node *type, enum swift_kind kind, uint32_t *n)
+{
+    const struct convention *conventions =
+        kind == SWIFT_IMPL_PARAMETER || kind == SWIFT_IMPL_YIELD ? parameters : results;
+    struct swift_node *next;
+    if (kind == SWIFT_IMPL_YIELD || kind == SWIFT_IMPL_ERROR) {
+        char mark = kind == SWIFT_IMPL_YIELD ? 'Y' : 'z';
+        while (type && swift_next_if(p, mark)) {
+            type = swift_node_add(p->arena, type, operand(p, kind, conventions));
+            ++*n;
+        }
+        return type;
+    }
+    while (type && (next = operand(p, kind, conventions))) {
+        type = swift_node_add(p->arena, type, next);
+        ++*n;
+    }
+    return type;
+}
+
+struct swift_node *
+swift_op_impl_function(struct swift_parser *p, enum swift_kind kind)
+{
+    static const enum swift_kind order[] = {SWIFT_IMPL_PARAMETER, SWIFT_IMPL_RESULT,
+                                            SWIFT_IMPL_YIELD, SWIFT_IMPL_ERROR};
+    struct swift_node *type = add_substitutions(p, swift_make(p, kind));
+    struct swift_node *signature = swift_pop(p, SWIFT_SIGNATURE);
+    if (signature)
+        swift_next_if(p, 'P'); /* pseudogeneric, which is shown alike */
+    type = swift_node_add_if(p->arena, add_attributes(p, type), signature);
+    uint32_t n_types = 0;
+    for (size_t i = 0; i < FZ_ARRAY_LEN(order) && type; i++)
+        type = add_operands(p, type, order[i], &n_types);
+    if (!type || !swift_next_if(p, '_'))
+        return NULL;
+    for (uint32_t i = 0; i < n_types; i++) {
+        struct swift_node *operand_node = type->children[type->n_children - 1 - i];
+        if (!swift_node_add(p->arena, operand_node, swift_pop_type(p)))
+            return NULL;
+    }
+    return swift_node_type(type);
+}

@@ -1,0 +1,195 @@
+/*
+ * Identifiers, operator names, private and local names.
+ *
+ *   3foo             "foo"
+ *   03foo4BarC_B     "foo" + "Bar" ... : a leading 0 means that letters stand for words which came
+ *                    before, the last of them in upper case; words begin at upper case letters
+ *   0012vergenza_JFa Punycode, marked by 00
+ */
+#include "symbolicator/demangle/swift/parse.h"
+
+#include "base/buffer.h"
+
+enum { IDENTIFIER_MAX = 64 * 1024 };
+
+static bool
+is_lower(char c)
+{
+    return c >= 'a' && c <= 'z';
+}
+
+static bool
+is_upper(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+
+static bool
+starts_word(char c)
+{
+    return !(c >= '0' && c <= '9') && c != '_' && c != '\0';
+}
+
+static bool
+ends_word(char c, char before)
+{
+    return c == '_' || c == '\0' || (!is_upper(before) && is_upper(c));
+}
+
+/* Words shorter than two letters are not worth a reference. */
+static void
+remember_words(struct swift_parser *p, struct fz_span text)
+{
+    size_t start = SIZE_MAX;
+    for (size_t i = 0; i <= text.len; i++) {
+        char c = i < text.len ? (char)text.data[i] : '\0';
+        if (start != SIZE_MAX && ends_word(c, (char)text.data[i - 1])) {
+            if (i - start >= 2 && p->n_words < SWIFT_WORDS_MAX)
+                p->words[p->n_words++] = fz_span_make(text.data + start, i - start);
+            start = SIZE_MAX;
+        }
+        if (start == SIZE_MAX && starts_word(c))
+            start = i;
+    }
+}
+
+/* References to words up to one in upper case, which is the last. */
+static bool
+read_words(struct swift_parser *p, struct fz_buffer *name, bool *more_words)
+{
+    while (*more_words && (is_lower(swift_peek(p)) || is_upper(swift_peek(p)))) {
+        char c = swift_next(p);
+        size_t word = (size_t)(c - (is_lower(c) ? 'a' : 'A'));
+        *more_words = is_lower(c);
+        if (word >= p->n_words)
+            return false;
+        fz_buffer_append(name, p->words[word].data, p->words[word].len);
+    }
+    return true;
+}
+
+static bool
+read_part(struct swift_parser *p, struct fz_buffer *name, bool punycoded)
+{
+    int64_t len = swift_natural(p);
+    struct fz_span part;
+    if (len <= 0)
+        return false;
+    if (punycoded)
+        swift_next_if(p, '_');
+    if (!fz_span_sub(p->text, p->pos, (uint64_t)len, &part))
+        return false;
+    p->pos += (size_t)len;
+    if (punycoded)
+        part = swift_punycode(part, p->arena);
+    else
+        remember_words(p, part);
+    if (part.len > 0)
+        fz_buffer_append(name, part.data, part.len);
+    return part.len > 0;
+}
+
+static bool
+read_identifier(struct swift_parser *p, struct fz_buffer *name)
+{
+    bool punycoded = false, more_words = false;
+    if (swift_next_if(p, '0')) {
+        punycoded = swift_next_if(p, '0');
+        more_words = !punycoded;
+    }
+    do {
+        if (!read_words(p, name, &more_words))
+            return false;
+        if (swift_next_if(p, '0'))
+            break;
+        if (!read_part(p, name, punycoded))
+            return false;
+    } while (more_words);
+    return name->len > 0 && !name->failed;
+}
+
+struct swift_node *
+swift_op_identifier(struct swift_parser *p, enum swift_kind kind)
+{
+    if (swift_peek(p) < '0' || swift_peek(p) > '9')
+        return NULL;
+    struct fz_buffer name;
+    struct swift_node *node = NULL;
+    fz_buffer_init(&name, IDENTIFIER_MAX);
+    if (read_identifier(p, &name)) {
+        const char *text = fz_arena_text(p->arena, fz_buffer_span(&name));
+        if (text)
+            node = swift_node_text(p->arena, kind, fz_span_make(text, name.len));
+    }
+    fz_buffer_deinit(&name);
+    return swift_remember(p, node);
+}
+
+struct swift_node *
+swift_operator_node(struct fz_arena *arena, struct fz_span letters, char fixity)
+{
+    /* a and, c commercial at, d divide, e equals, g greater, l less... ' ' is no operator. */
+    static const char characters[] = "& @/= >    <*!|+?%-~   ^ .";
+    enum swift_kind kind = fixity == 'i'   ? SWIFT_INFIX_OPERATOR
+                           : fixity == 'p' ? SWIFT_PREFIX_OPERATOR
+                           : fixity == 'P' ? SWIFT_POSTFIX_OPERATOR
+                                           : SWIFT_NONE;
+    char *text = fz_arena_text(arena, letters);
+    if (kind == SWIFT_NONE || !text)
+        return NULL;
+    for (size_t i = 0; i < letters.len; i++) {
+        if ((unsigned char)text[i] >= 0x80)
+            continue; /* beyond ASCII, operators stand for themselves */
+        if (!is_lower(text[i]) || characters[text[i] - 'a'] == ' ')
+            return NULL;
+        text[i] = characters[text[i] - 'a'];
+    }
+    return swift_node_text(arena, kind, fz_span_make(text, letters.len));
+}
+
+struct swift_node *
+swift_op_operator_name(struct swift_parser *p, enum swift_kind kind)
+{
+    (void)kind;
+    struct swift_node *name = swift_pop(p, SWIFT_IDENTIFIER);
+    return name ? swift_operator_node(p->arena, name->text, swift_next(p)) : NULL;
+}
+
+static struct swift_node *
+private_name(struct swift_parser *p, bool named)
+{
+    struct swift_node *file = swift_pop(p, SWIFT_IDENTIFIER);
+    if (!file)
+        return NULL;
+    struct swift_node *name = swift_node_text(p->arena, SWIFT_PRIVATE_NAME, file->text);
+    return named ? swift_node_add(p->arena, name, swift_pop_flag(p, SWIFT_F_DECL_NAME)) : name;
+}
+
+/* "LL" and "Ll": private to a file; "La" to "LJ": related to what is named; "L<index>": one of
+ * several of that name in a function. */
+struct swift_node *
+swift_op_local_name(struct swift_parser *p, enum swift_kind kind)
+{
+    if (swift_next_if(p, 'L'))
+        return private_name(p, true);
+    if (swift_next_if(p, 'l'))
+        return private_name(p, false);
+    char c = swift_peek(p);
+    if ((c >= 'a' && c <= 'j') || (c >= 'A' && c <= 'J')) {
+        struct swift_node *related =
+            swift_node_text(p->arena, SWIFT_RELATED_NAME, fz_span_make(p->text.data + p->pos, 1));
+        p->pos++;
+        return swift_node_add(p->arena, related, swift_pop_any(p));
+    }
+    int64_t index = swift_index(p);
+    struct swift_node *local = index < 0 ? NULL : swift_node_index(p->arena, kind, index);
+    return swift_node_add(p->arena, local, swift_pop_flag(p, SWIFT_F_DECL_NAME));
+}
+
+struct swift_node *
+swift_op_suffix(struct swift_parser *p, enum swift_kind kind)
+{
+    struct fz_span rest = fz_span_make(p->text.data + p->pos - 1, p->text.len - p->pos + 1);
+    p->pos = p->text.len;
+    return swift_node_text(p->arena, kind, rest);
+}

@@ -1,0 +1,216 @@
+/*
+ * Printing a tree: the walk with its limits, and names.
+ */
+#include "symbolicator/demangle/swift/print.h"
+
+#include <inttypes.h>
+
+enum { DEPTH_MAX = 400 };
+
+void
+swift_print_text(struct swift_printer *p, const char *text)
+{
+    if (text)
+        fz_buffer_text(p->out, text);
+}
+
+void
+swift_print_span(struct swift_printer *p, struct fz_span text)
+{
+    if (text.len > 0)
+        fz_buffer_append(p->out, text.data, text.len);
+}
+
+void
+swift_print_number(struct swift_printer *p, int64_t number)
+{
+    fz_buffer_printf(p->out, "%" PRId64, number);
+}
+
+void
+swift_print_children(struct swift_printer *p, const struct swift_node *node, uint32_t from,
+                     uint32_t to, const char *separator)
+{
+    for (uint32_t i = from; i < to && i < node->n_children && !p->failed; i++) {
+        if (i > from)
+            swift_print_text(p, separator);
+        swift_print(p, node->children[i]);
+    }
+}
+
+/* Text and children with what belongs around and between them. */
+static void
+print_plain(struct swift_printer *p, const struct swift_node *node,
+            const struct swift_kind_info *info)
+{
+    if (p->simplified && info->flags & SWIFT_F_LONG_ONLY)
+        return;
+    swift_print_text(p, info->before);
+    swift_print_span(p, node->text);
+    if (node->text.len > 0 && node->n_children > 0)
+        swift_print_text(p, info->between);
+    swift_print_children(p, node, 0, node->n_children, info->between);
+    swift_print_text(p, info->after);
+}
+
+/* An accessor is its storage with a role. */
+static const struct swift_node *
+print_accessor(struct swift_printer *p, const struct swift_node *node,
+               const struct swift_kind_info *info, bool as_prefix)
+{
+    const struct swift_node *storage = swift_node_child(node, 0);
+    if (!storage || (storage->kind != SWIFT_VARIABLE && storage->kind != SWIFT_SUBSCRIPT)) {
+        p->failed = true;
+        return NULL;
+    }
+    struct swift_entity entity = *swift_entity_of(storage->kind);
+    entity.style = SWIFT_COLON;
+    entity.extra = info->before;
+    return swift_print_entity(p, storage, &entity, as_prefix);
+}
+
+static const struct swift_node *
+print_node(struct swift_printer *p, const struct swift_node *node, bool as_prefix)
+{
+    const struct swift_node *postfix = NULL;
+    if (p->failed)
+        return NULL;
+    if (!node || p->depth >= DEPTH_MAX || *p->steps == 0 || p->out->failed) {
+        p->failed = true;
+        return NULL;
+    }
+    const struct swift_kind_info *info = swift_kind_info(node->kind);
+    --*p->steps;
+    p->depth++;
+    if (info->flags & SWIFT_F_ENTITY)
+        postfix = swift_print_entity(p, node, swift_entity_of(node->kind), as_prefix);
+    else if (info->flags & SWIFT_F_ACCESSOR)
+        postfix = print_accessor(p, node, info, as_prefix);
+    else if (info->print)
+        info->print(p, node);
+    else
+        print_plain(p, node, info);
+    p->depth--;
+    return postfix;
+}
+
+void
+swift_print(struct swift_printer *p, const struct swift_node *node)
+{
+    fz_ignore(print_node(p, node, false)); /* printed behind already */
+}
+
+const struct swift_node *
+swift_print_prefix(struct swift_printer *p, const struct swift_node *node)
+{
+    return print_node(p, node, true);
+}
+
+void
+swift_print_first(struct swift_printer *p, const struct swift_node *node)
+{
+    swift_print_text(p, swift_kind_info(node->kind)->before);
+    swift_print(p, swift_node_child(node, 0));
+}
+
+void
+swift_print_local_name(struct swift_printer *p, const struct swift_node *node)
+{
+    swift_print(p, swift_node_child(node, 0));
+    swift_print_text(p, " #");
+    swift_print_number(p, node->index + 1);
+}
+
+void
+swift_print_private_name(struct swift_printer *p, const struct swift_node *node)
+{
+    bool named = node->n_children > 0;
+    if (named && !p->simplified)
+        swift_print_text(p, "(");
+    swift_print_children(p, node, 0, 1, NULL);
+    if (p->simplified)
+        return;
+    swift_print_text(p, named ? " in " : "(in ");
+    swift_print_span(p, node->text);
+    swift_print_text(p, ")");
+}
+
+void
+swift_print_module(struct swift_printer *p, const struct swift_node *node)
+{
+    if (!p->simplified)
+        swift_print_span(p, node->text);
+}
+
+void
+swift_print_index(struct swift_printer *p, const struct swift_node *node)
+{
+    swift_print_number(p, node->index);
+}
+
+void
+swift_print_suffix(struct swift_printer *p, const struct swift_node *node)
+{
+    if (p->simplified)
+        return;
+    swift_print_text(p, " with unmangled suffix \"");
+    for (size_t i = 0; i < node->text.len; i++) {
+        uint8_t c = node->text.data[i];
+        const char *at = c == 0 ? NULL : strchr("\\\\\tt\nn\rr\"\"", c);
+        if (at)
+            fz_buffer_printf(p->out, "\\%c", at[1]);
+        else if (c < 0x20 || c == 0x7f)
+            fz_buffer_printf(p->out, "\\x%02X", c);
+        else
+            fz_buffer_char(p->out, (char)c);
+    }
+    swift_print_text(p, "\"");
+}
+
+void
+swift_print_type_mangling(struct swift_printer *p, const struct swift_node *node)
+{
+    const struct swift_node *labels = swift_node_find(node, SWIFT_LABELS);
+    if (labels)
+        swift_print_function(p, labels, swift_node_child(node, 1));
+    else
+        swift_print(p, swift_node_child(node, 0));
+}
+
+void
+swift_print_extension(struct swift_printer *p, const struct swift_node *node)
+{
+    if (!p->simplified) {
+        swift_print_text(p, "(extension in ");
+        swift_print(p, swift_node_child(node, 0));
+        swift_print_text(p, "):");
+    }
+    swift_print_children(p, node, 1, 3, NULL);
+}
+
+void
+swift_print_anonymous(struct swift_printer *p, const struct swift_node *node)
+{
+    const struct swift_node *types = swift_node_child(node, 2);
+    if (p->simplified)
+        return;
+    swift_print(p, swift_node_child(node, 1));
+    swift_print_text(p, ".(unknown context at ");
+    swift_print(p, swift_node_child(node, 0));
+    swift_print_text(p, ")");
+    if (types && types->n_children > 0) {
+        swift_print_text(p, "<");
+        swift_print(p, types);
+        swift_print_text(p, ">");
+    }
+}
+
+void
+swift_print_macro_location(struct swift_printer *p, const struct swift_node *node)
+{
+    static const char *const before[] = {"module ", " file ", " line ", " column "};
+    for (uint32_t i = 0; i < node->n_children && i < FZ_ARRAY_LEN(before); i++) {
+        swift_print_text(p, before[i]);
+        swift_print(p, node->children[i]);
+    }
+}

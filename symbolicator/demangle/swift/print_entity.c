@@ -1,0 +1,246 @@
+/*
+ * Entities: what is declared in a context, with its type.
+ *
+ *   Test.Foo.bar(x: Swift.Int) -> ()         the context in front
+ *   closure #1 () -> () in Test.main() -> () behind, since it has a type or spaces in it
+ */
+#include "symbolicator/demangle/swift/print.h"
+
+static const struct swift_entity entities[SWIFT_N_KINDS] = {
+    [SWIFT_CLASS] = {.has_name = true},
+    [SWIFT_STRUCT] = {.has_name = true},
+    [SWIFT_ENUM] = {.has_name = true},
+    [SWIFT_PROTOCOL] = {.has_name = true},
+    [SWIFT_TYPE_ALIAS] = {.has_name = true},
+    [SWIFT_OTHER_NOMINAL] = {.has_name = true},
+    [SWIFT_GENERIC_PARAM_DECL] = {.has_name = true},
+    [SWIFT_FUNCTION] = {.style = SWIFT_SIGNATURE_STYLE, .has_name = true},
+    [SWIFT_BOUND_FUNCTION] = {.style = SWIFT_SIGNATURE_STYLE, .has_name = true},
+    [SWIFT_VARIABLE] = {.style = SWIFT_COLON, .has_name = true},
+    [SWIFT_SUBSCRIPT] = {.style = SWIFT_SIGNATURE_STYLE, .overwrite = "subscript"},
+    [SWIFT_ALLOCATOR] = {.style = SWIFT_SIGNATURE_STYLE, .extra = "__allocating_init"},
+    [SWIFT_CONSTRUCTOR] = {.style = SWIFT_SIGNATURE_STYLE, .extra = "init"},
+    [SWIFT_DEALLOCATOR] = {.extra = "__deallocating_deinit"},
+    [SWIFT_ISOLATED_DEALLOCATOR] = {.extra = "__isolated_deallocating_deinit"},
+    [SWIFT_DESTRUCTOR] = {.extra = "deinit"},
+    [SWIFT_IVAR_INITIALIZER] = {.extra = "__ivar_initializer"},
+    [SWIFT_IVAR_DESTROYER] = {.extra = "__ivar_destroyer"},
+    [SWIFT_INITIALIZER] = {.extra = "variable initialization expression", .of = true},
+    [SWIFT_DEFAULT_ARGUMENT] = {.extra = "default argument ", .number_child = 1, .of = true},
+    [SWIFT_WRAPPER_BACKING_INITIALIZER] = {.extra = "property wrapper backing initializer",
+                                           .of = true},
+    [SWIFT_WRAPPER_PROJECTED_INITIALIZER] = {.extra = "property wrapper init from projected value",
+                                             .of = true},
+    [SWIFT_WRAPPED_FIELD_INIT_ACCESSOR] = {.extra = "property wrapped field init accessor",
+                                           .of = true},
+    [SWIFT_EXPLICIT_CLOSURE] = {.style = SWIFT_CLOSURE_STYLE,
+                                .extra = "closure #",
+                                .number_child = 1,
+                                .number_from = 1},
+    [SWIFT_IMPLICIT_CLOSURE] = {.style = SWIFT_CLOSURE_STYLE,
+                                .extra = "implicit closure #",
+                                .number_child = 1,
+                                .number_from = 1},
+    [SWIFT_MACRO] = {.style = SWIFT_SIGNATURE_STYLE, .has_name = true},
+    [SWIFT_ATTACHED_MACRO] = {.has_name = true,
+                              .extra = " expansion #",
+                              .number_child = 3,
+                              .number_from = 1},
+    [SWIFT_FREESTANDING_MACRO] = {.has_name = true,
+                                  .extra = "freestanding macro expansion #",
+                                  .number_child = 2,
+                                  .number_from = 1},
+    [SWIFT_MACRO_UNIQUE_NAME] = {.has_name = true,
+                                 .extra = "unique name #",
+                                 .number_child = 2,
+                                 .number_from = 1},
+};
+
+const struct swift_entity *
+swift_entity_of(enum swift_kind kind)
+{
+    return swift_kind_info(kind)->flags & SWIFT_F_ENTITY ? &entities[kind] : NULL;
+}
+
+bool
+swift_needs_space(const struct swift_node *type)
+{
+    return type->kind != SWIFT_FUNCTION_TYPE && type->kind != SWIFT_NOESCAPE_FUNCTION_TYPE &&
+           type->kind != SWIFT_UNCURRIED_FUNCTION_TYPE && type->kind != SWIFT_GENERIC_TYPE;
+}
+
+static const struct swift_node *
+type_of(const struct swift_node *entity)
+{
+    for (uint32_t i = 1; i < entity->n_children; i++) {
+        if (entity->children[i]->is_type)
+            return entity->children[i];
+    }
+    return NULL;
+}
+
+/* A type that is shown as parameters and result behind the name. */
+static bool
+is_signature(const struct swift_node *type)
+{
+    while (type && type->kind == SWIFT_GENERIC_TYPE)
+        type = swift_node_child(type, 1);
+    return type &&
+           (type->kind == SWIFT_FUNCTION_TYPE || type->kind == SWIFT_NOESCAPE_FUNCTION_TYPE ||
+            type->kind == SWIFT_UNCURRIED_FUNCTION_TYPE || type->kind == SWIFT_C_FUNCTION_TYPE ||
+            type->kind == SWIFT_THIN_FUNCTION_TYPE);
+}
+
+static void
+print_labelled_type(struct swift_printer *p, const struct swift_node *entity,
+                    const struct swift_node *type, const struct swift_node *arguments)
+{
+    const struct swift_node *labels = swift_node_find(entity, SWIFT_LABELS);
+    if (!labels && !arguments) {
+        swift_print(p, type);
+        return;
+    }
+    if (arguments) {
+        swift_print_text(p, "<");
+        swift_print_children(p, arguments, 0, arguments->n_children, ", ");
+        swift_print_text(p, ">");
+    }
+    if (type->kind == SWIFT_GENERIC_TYPE) {
+        if (!arguments)
+            swift_print(p, type->children[0]);
+        type = type->children[1];
+        if (swift_needs_space(type))
+            swift_print_text(p, " ");
+    }
+    swift_print_function(p, labels, type);
+}
+
+static void
+print_type(struct swift_printer *p, const struct swift_node *entity,
+           const struct swift_node *arguments, enum swift_type_style style, bool spaced)
+{
+    const struct swift_node *type = type_of(entity);
+    if (!type) {
+        p->failed = true;
+        return;
+    }
+    if (style == SWIFT_SIGNATURE_STYLE && is_signature(type)) {
+        if (spaced || swift_needs_space(type))
+            swift_print_text(p, " ");
+        print_labelled_type(p, entity, type, arguments);
+    } else if (!p->simplified) {
+        swift_print_text(p, " : ");
+        print_labelled_type(p, entity, type, arguments);
+    }
+}
+
+/* "closure #", "getter"; classes have initializers that allocate. */
+static const char *
+role_of(const struct swift_node *node, const struct swift_entity *entity)
+{
+    bool of_class = node->children[0]->kind == SWIFT_CLASS;
+    if (node->kind == SWIFT_ALLOCATOR && !of_class)
+        return "init";
+    if ((node->kind == SWIFT_DEALLOCATOR || node->kind == SWIFT_ISOLATED_DEALLOCATOR) && !of_class)
+        return "deinit";
+    return entity->extra;
+}
+
+static void
+print_role(struct swift_printer *p, const struct swift_node *node,
+           const struct swift_entity *entity)
+{
+    if (node->kind == SWIFT_ATTACHED_MACRO) {
+        swift_print_span(p, node->text);
+        swift_print_text(p, " macro @");
+        swift_print(p, swift_node_child(node, 2));
+    }
+    swift_print_text(p, role_of(node, entity));
+    if (entity->number_child > 0) {
+        const struct swift_node *number = swift_node_child(node, (uint32_t)entity->number_child);
+        if (number)
+            swift_print_number(p, number->index + entity->number_from);
+        else
+            p->failed = true;
+    }
+}
+
+static void
+print_name(struct swift_printer *p, const struct swift_node *node,
+           const struct swift_entity *entity)
+{
+    if (entity->overwrite) {
+        swift_print_text(p, entity->overwrite);
+        return;
+    }
+    const struct swift_node *name = swift_node_child(node, 1);
+    const struct swift_node *private_name = swift_node_find(node, SWIFT_PRIVATE_NAME);
+    if (!name)
+        p->failed = true;
+    else if (name->kind != SWIFT_PRIVATE_NAME && name->kind != SWIFT_LABELS)
+        swift_print(p, name);
+    if (private_name)
+        swift_print(p, private_name);
+}
+
+/* The context in front; what of it has to come behind is returned. */
+static const struct swift_node *
+print_context(struct swift_printer *p, const struct swift_node *context)
+{
+    size_t before = p->out->len;
+    const struct swift_node *behind = swift_print_prefix(p, context);
+    if (p->out->len != before)
+        swift_print_text(p, ".");
+    return behind;
+}
+
+const struct swift_node *
+swift_print_entity(struct swift_printer *p, const struct swift_node *node,
+                   const struct swift_entity *entity, bool as_prefix)
+{
+    const struct swift_node *arguments = NULL, *behind = NULL;
+    if (node->kind == SWIFT_BOUND_FUNCTION) {
+        arguments = swift_node_child(node, 1);
+        node = node->children[0];
+        entity = swift_entity_of(node->kind);
+    }
+    if (!entity || node->n_children == 0) {
+        p->failed = true;
+        return NULL;
+    }
+    enum swift_type_style style = entity->style;
+    if (style == SWIFT_CLOSURE_STYLE)
+        style = p->simplified ? SWIFT_NO_TYPE : SWIFT_SIGNATURE_STYLE;
+    if (node->kind == SWIFT_MACRO && node->n_children == 3)
+        style = SWIFT_COLON;
+    bool has_name = node->kind == SWIFT_CONSTRUCTOR ? node->n_children > 2
+                                                    : entity->has_name || entity->overwrite;
+    bool spaced = entity->extra && strchr(entity->extra, ' ');
+    const struct swift_node *name = swift_node_child(node, 1);
+    if (entity->has_name && name && name->kind == SWIFT_LOCAL_NAME)
+        spaced = true;
+    if (as_prefix && (style != SWIFT_NO_TYPE || spaced))
+        return node;
+    behind = spaced ? node->children[0] : print_context(p, node->children[0]);
+    bool role_printed = false;
+    if (has_name) {
+        if (entity->extra && spaced) {
+            print_role(p, node, entity);
+            swift_print_text(p, " of ");
+            role_printed = true;
+        }
+        size_t before = p->out->len;
+        print_name(p, node, entity);
+        if (p->out->len != before && entity->extra && !role_printed)
+            swift_print_text(p, ".");
+    }
+    if (entity->extra && !role_printed)
+        print_role(p, node, entity);
+    if (style != SWIFT_NO_TYPE)
+        print_type(p, node, arguments, style, spaced);
+    if (as_prefix || !behind)
+        return behind;
+    swift_print_text(p, entity->of ? " of " : " in ");
+    swift_print(p, behind);
+    return NULL;
+}

@@ -1,0 +1,154 @@
+/*
+ * Printing specializations.
+ */
+#include "symbolicator/demangle/swift/parse.h"
+#include "symbolicator/demangle/swift/print.h"
+
+/* "generic specialization <Swift.Int> of "; simplified, "specialized " once for all. */
+void
+swift_print_specialization(struct swift_printer *p, const struct swift_node *node)
+{
+    bool partial =
+        node->kind == SWIFT_GENERIC_PARTIAL || node->kind == SWIFT_GENERIC_PARTIAL_NOT_REABSTRACTED;
+    if (p->simplified) {
+        if (!p->specialized)
+            swift_print_text(p, "specialized ");
+        p->specialized = true;
+        return;
+    }
+    bool first = true;
+    int argument = 0;
+    swift_print_text(p, swift_kind_info(node->kind)->before);
+    swift_print_text(p, " <");
+    for (uint32_t i = 0; i < node->n_children && !p->failed; i++) {
+        const struct swift_node *child = node->children[i];
+        bool shown = child->kind == SWIFT_SERIALIZED || child->n_children > 0;
+        if (shown && !first)
+            swift_print_text(p, ", ");
+        if (shown && child->kind == SWIFT_SPEC_ARGUMENT)
+            fz_buffer_printf(p->out, "Arg[%d] = ", argument);
+        else if (shown && child->kind == SWIFT_SPEC_RETURN)
+            swift_print_text(p, "Return = ");
+        else if (shown && partial && child->kind == SWIFT_SPEC_PARAM)
+            swift_print_text(p, "Signature = ");
+        if (shown)
+            swift_print(p, child);
+        first = first && !shown;
+        argument += child->kind != SWIFT_SERIALIZED;
+    }
+    swift_print_text(p, "> of ");
+}
+
+void
+swift_print_spec_param(struct swift_printer *p, const struct swift_node *node)
+{
+    swift_print(p, swift_node_child(node, 0));
+    for (uint32_t i = 1; i < node->n_children; i++) {
+        swift_print_text(p, i == 1 ? " with " : " and ");
+        swift_print(p, node->children[i]);
+    }
+}
+
+/* A mangled name inside the name is shown readable, without sugar. Reading it costs steps, since a
+ * substitution can name it again and again. */
+void
+swift_print_spec_payload(struct swift_printer *p, const struct swift_node *node)
+{
+    if (node->text.len > *p->steps) {
+        p->failed = true;
+        return;
+    }
+    *p->steps -= node->text.len;
+    struct swift_printer inner = *p;
+    size_t before = p->out->len;
+    inner.simplified = inner.sugar = inner.specialized = false;
+    inner.show_where = true;
+    inner.nested++;
+    if (swift_print_symbol(node->text, &inner))
+        return;
+    if (p->out->len > before) { /* take back what was printed until it went wrong */
+        p->out->len = before;
+        p->out->data[before] = '\0';
+    }
+    swift_print_span(p, node->text);
+}
+
+static void
+print_flags(struct swift_printer *p, int64_t flags)
+{
+    static const struct {
+        int64_t flag;
+        const char *text;
+    } texts[] = {
+        {SWIFT_SPEC_EXISTENTIAL_TO_GENERIC, "Existential To Protocol Constrained Generic"},
+        {SWIFT_SPEC_DEAD, "Dead"},
+        {SWIFT_SPEC_OWNED_TO_GUARANTEED, "Owned To Guaranteed"},
+        {SWIFT_SPEC_GUARANTEED_TO_OWNED, "Guaranteed To Owned"},
+        {SWIFT_SPEC_EXPLODED, "Exploded"},
+    };
+    bool first = true;
+    for (size_t i = 0; i < FZ_ARRAY_LEN(texts); i++) {
+        if (!(flags & texts[i].flag))
+            continue;
+        if (!first)
+            swift_print_text(p, " and ");
+        swift_print_text(p, texts[i].text);
+        first = false;
+    }
+}
+
+static void
+print_spec_kind(struct swift_printer *p, const struct swift_node *node)
+{
+    static const char *const texts[SWIFT_N_SPECS] = {
+        [SWIFT_SPEC_FUNCTION] = "Constant Propagated Function",
+        [SWIFT_SPEC_GLOBAL] = "Constant Propagated Global",
+        [SWIFT_SPEC_INTEGER] = "Constant Propagated Integer",
+        [SWIFT_SPEC_FLOAT] = "Constant Propagated Float",
+        [SWIFT_SPEC_STRING] = "Constant Propagated String",
+        [SWIFT_SPEC_CLOSURE] = "Closure Propagated",
+        [SWIFT_SPEC_BOX_TO_VALUE] = "Value Promoted from Box",
+        [SWIFT_SPEC_BOX_TO_STACK] = "Stack Promoted from Box",
+        [SWIFT_SPEC_INOUT_TO_OUT] = "InOut Converted to Out",
+        [SWIFT_SPEC_KEY_PATH] = "Constant Propagated KeyPath",
+        [SWIFT_SPEC_STRUCT] = "Constant Propagated Struct",
+        [SWIFT_SPEC_SAME_AS] = "Same As Argument",
+        [SWIFT_SPEC_ESCAPING_CLOSURE] = "Escaping Closure Propagated",
+    };
+    if (node->index >= SWIFT_N_SPECS) {
+        print_flags(p, node->index);
+        return;
+    }
+    const struct swift_node *payload = swift_node_child(node, 0);
+    const char *text = texts[node->index];
+    if (!payload) {
+        swift_print_text(p, text);
+        return;
+    }
+    swift_print_text(p, "[");
+    swift_print_text(p, text);
+    swift_print_text(p, node->index == SWIFT_SPEC_SAME_AS ? " " : " : ");
+    if (node->index == SWIFT_SPEC_STRING) {
+        swift_print_span(p, node->text);
+        swift_print_text(p, "'");
+    }
+    swift_print(p, payload);
+    if (node->index == SWIFT_SPEC_STRING)
+        swift_print_text(p, "'");
+    if (node->index == SWIFT_SPEC_CLOSURE || node->index == SWIFT_SPEC_ESCAPING_CLOSURE) {
+        swift_print_text(p, ", Argument Types : [");
+        swift_print_children(p, node, 1, node->n_children, NULL);
+    } else if (node->index == SWIFT_SPEC_KEY_PATH) {
+        swift_print_text(p, "<");
+        swift_print_children(p, node, 1, 3, ",");
+        swift_print_text(p, ">");
+    }
+    swift_print_text(p, "]");
+}
+
+void
+swift_print_spec_argument(struct swift_printer *p, const struct swift_node *node)
+{
+    for (uint32_t i = 0; i < node->n_children; i++)
+        print_spec_kind(p, node->children[i]);
+}

@@ -1,0 +1,230 @@
+/*
+ * Specializations of functions: for generic arguments, or for what is known about arguments.
+ *
+ *   ...SiTg5          generic specialization <Swift.Int> of ...
+ *   ...Tf4nd_n        function signature specialization <Arg[1] = Dead> of ...
+ *
+ * In the latter, a letter for each argument tells what was done with it; identifiers and types
+ * that it needs stand in front of "Tf".
+ */
+#include "symbolicator/demangle/swift/parse.h"
+
+/* "m" (Swift 5.8) without metatypes as arguments, "q" serialized, "a" and "r" what became of the
+ * function's type, and the number of the pass; only "q" is shown. */
+static struct swift_node *
+start(struct swift_parser *p, enum swift_kind kind)
+{
+    struct swift_node *spec = swift_make(p, kind);
+    swift_next_if(p, 'm');
+    if (swift_next_if(p, 'q'))
+        spec = swift_node_add(p->arena, spec, swift_make(p, SWIFT_SERIALIZED));
+    if (!swift_next_if(p, 'a'))
+        swift_next_if(p, 'r');
+    char pass = swift_next(p);
+    return pass >= '0' && pass <= '9' ? spec : NULL;
+}
+
+struct swift_node *
+swift_op_generic_spec(struct swift_parser *p, enum swift_kind kind)
+{
+    struct swift_node *spec = start(p, kind);
+    struct swift_node *types = spec ? swift_pop_type_list(p) : NULL;
+    if (!types)
+        return NULL;
+    for (uint32_t i = 0; i < types->n_children; i++)
+        spec = swift_node_add(p->arena, spec, swift_make1(p, SWIFT_SPEC_PARAM, types->children[i]));
+    return spec;
+}
+
+/* "t" and maybe a number for each argument that was dropped, which is not shown. */
+struct swift_node *
+swift_op_dropped_spec(struct swift_parser *p, enum swift_kind kind)
+{
+    (void)kind;
+    do {
+        swift_natural(p);
+    } while (swift_next_if(p, 't'));
+    switch (swift_next(p)) {
+    case 'g':
+        return swift_op_generic_spec(p, SWIFT_GENERIC_SPECIALIZATION);
+    case 'G':
+        return swift_op_generic_spec(p, SWIFT_GENERIC_NOT_REABSTRACTED);
+    case 'B':
+        return swift_op_generic_spec(p, SWIFT_GENERIC_SPECIALIZATION_RESILIENT);
+    default:
+        return NULL;
+    }
+}
+
+struct swift_node *
+swift_op_partial_spec(struct swift_parser *p, enum swift_kind kind)
+{
+    struct swift_node *spec = start(p, kind);
+    return swift_node_add(p->arena, spec, swift_make1(p, SWIFT_SPEC_PARAM, swift_pop_type(p)));
+}
+
+static struct swift_node *
+add_kind(struct swift_parser *p, struct swift_node *argument, int64_t what)
+{
+    return swift_node_add(p->arena, argument, swift_node_index(p->arena, SWIFT_SPEC_KIND, what));
+}
+
+static struct swift_node *
+add_digits(struct swift_parser *p, struct swift_node *argument, int64_t what)
+{
+    size_t start_pos = p->pos;
+    while (swift_peek(p) >= '0' && swift_peek(p) <= '9')
+        p->pos++;
+    struct fz_span digits = fz_span_make(p->text.data + start_pos, p->pos - start_pos);
+    argument = digits.len > 0 ? add_kind(p, argument, what) : NULL;
+    struct swift_node *payload = swift_node_text(p->arena, SWIFT_SPEC_PAYLOAD, digits);
+    return argument &&
+                   swift_node_add(p->arena, argument->children[argument->n_children - 1], payload)
+               ? argument
+               : NULL;
+}
+
+/* What is known to be constant; false if the next letters tell no constant. */
+static bool
+add_constant(struct swift_parser *p, struct swift_node **argument)
+{
+    static const struct {
+        char letters[3];
+        enum swift_spec what;
+        const char *encoding;
+    } constants[] = {
+        {"f", SWIFT_SPEC_FUNCTION, NULL},  {"g", SWIFT_SPEC_GLOBAL, NULL},
+        {"i", SWIFT_SPEC_INTEGER, ""},     {"d", SWIFT_SPEC_FLOAT, ""},
+        {"sb", SWIFT_SPEC_STRING, "u8"},   {"sw", SWIFT_SPEC_STRING, "u16"},
+        {"sc", SWIFT_SPEC_STRING, "objc"}, {"k", SWIFT_SPEC_KEY_PATH, NULL},
+        {"S", SWIFT_SPEC_STRUCT, NULL},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(constants); i++) {
+        if (!swift_next_if_text(p, constants[i].letters))
+            continue;
+        if (constants[i].encoding && !constants[i].encoding[0]) {
+            *argument = add_digits(p, *argument, constants[i].what);
+            return true;
+        }
+        *argument = add_kind(p, *argument, constants[i].what);
+        if (*argument && constants[i].encoding)
+            (*argument)->children[(*argument)->n_children - 1]->text =
+                fz_span_cstr(constants[i].encoding);
+        return true;
+    }
+    return false;
+}
+
+/* Flags behind a first letter, in their order. */
+static int64_t
+more_flags(struct swift_parser *p, bool dead, bool convention)
+{
+    int64_t flags = 0;
+    if (dead && swift_next_if(p, 'D'))
+        flags |= SWIFT_SPEC_DEAD;
+    if (convention && swift_next_if(p, 'G'))
+        flags |= SWIFT_SPEC_OWNED_TO_GUARANTEED;
+    if (convention && swift_next_if(p, 'O'))
+        flags |= SWIFT_SPEC_GUARANTEED_TO_OWNED;
+    if (swift_next_if(p, 'X'))
+        flags |= SWIFT_SPEC_EXPLODED;
+    return flags;
+}
+
+static struct swift_node *
+argument(struct swift_parser *p, enum swift_kind kind)
+{
+    struct swift_node *node = swift_make(p, kind);
+    switch (swift_next(p)) {
+    case 'n':
+        return node;
+    case 'c':
+        return add_kind(p, node, SWIFT_SPEC_CLOSURE);
+    case 'E':
+        return add_kind(p, node, SWIFT_SPEC_ESCAPING_CLOSURE);
+    case 'C':
+        return add_digits(p, node, SWIFT_SPEC_SAME_AS);
+    case 'p':
+        if (!add_constant(p, &node))
+            return NULL;
+        while (node && node->children[0]->index == SWIFT_SPEC_STRUCT && add_constant(p, &node)) {
+            /* A structure is followed by its fields. */
+        }
+        return node;
+    case 'e':
+        return add_kind(p, node, SWIFT_SPEC_EXISTENTIAL_TO_GENERIC | more_flags(p, true, true));
+    case 'd':
+        return add_kind(p, node, SWIFT_SPEC_DEAD | more_flags(p, false, true));
+    case 'g':
+        return add_kind(p, node, SWIFT_SPEC_OWNED_TO_GUARANTEED | more_flags(p, false, false));
+    case 'o':
+        return add_kind(p, node, SWIFT_SPEC_GUARANTEED_TO_OWNED | more_flags(p, false, false));
+    case 'x':
+        return add_kind(p, node, SWIFT_SPEC_EXPLODED);
+    case 'i':
+        return add_kind(p, node, SWIFT_SPEC_BOX_TO_VALUE);
+    case 's':
+        return add_kind(p, node, SWIFT_SPEC_BOX_TO_STACK);
+    case 'r':
+        return add_kind(p, node, SWIFT_SPEC_INOUT_TO_OUT);
+    default:
+        return NULL;
+    }
+}
+
+static bool
+takes_types(int64_t what)
+{
+    return what == SWIFT_SPEC_CLOSURE || what == SWIFT_SPEC_ESCAPING_CLOSURE ||
+           what == SWIFT_SPEC_KEY_PATH;
+}
+
+static bool
+takes_name(int64_t what)
+{
+    return takes_types(what) || what == SWIFT_SPEC_FUNCTION || what == SWIFT_SPEC_GLOBAL ||
+           what == SWIFT_SPEC_STRING;
+}
+
+/* The operands of one kind node, popped, as its children: name, then types. */
+static bool
+pop_operands(struct swift_parser *p, struct swift_node *what)
+{
+    if (what->index == SWIFT_SPEC_STRUCT)
+        return swift_node_add(p->arena, what, swift_pop_type(p)) != NULL;
+    if (!takes_name(what->index))
+        return true;
+    struct swift_node *type;
+    while ((type = swift_pop_type(p))) {
+        if (!takes_types(what->index) || !swift_node_add(p->arena, what, type))
+            return false;
+    }
+    struct swift_node *name = swift_pop(p, SWIFT_IDENTIFIER);
+    if (!name)
+        return false;
+    struct fz_span text = name->text;
+    if (what->index == SWIFT_SPEC_STRING && text.data[0] == '_') /* in front of digits and "_" */
+        text = fz_span_make(text.data + 1, text.len - 1);
+    if (!swift_node_add(p->arena, what, swift_node_text(p->arena, SWIFT_SPEC_PAYLOAD, text)))
+        return false;
+    swift_node_reverse(what, 0);
+    return true;
+}
+
+struct swift_node *
+swift_op_function_spec(struct swift_parser *p, enum swift_kind kind)
+{
+    struct swift_node *spec = start(p, kind);
+    while (spec && !swift_next_if(p, '_'))
+        spec = swift_node_add(p->arena, spec, argument(p, SWIFT_SPEC_ARGUMENT));
+    if (spec && !swift_next_if(p, 'n'))
+        spec = swift_node_add(p->arena, spec, argument(p, SWIFT_SPEC_RETURN));
+    for (uint32_t i = spec ? spec->n_children : 0; i-- > 0;) {
+        struct swift_node *node = spec->children[i];
+        for (uint32_t k = node->n_children; k-- > 0 && node->kind == SWIFT_SPEC_ARGUMENT;) {
+            if (node->children[k]->kind == SWIFT_SPEC_KIND && !pop_operands(p, node->children[k]))
+                return NULL;
+        }
+    }
+    return spec;
+}

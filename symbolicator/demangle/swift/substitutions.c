@@ -1,0 +1,192 @@
+/*
+ * Substitutions: "A" for what came before in the name, "S" for the standard library's types.
+ *
+ *   AB    the second thing that came before      AaC   the first, then the third
+ *   A2b   twice the second, more follow          A4_   the 32nd
+ *   Si    Swift.Int     S2i  two of them         Sg    Optional of the type on the stack
+ *   ScA   Swift.Actor   So   module __C          s     module Swift
+ */
+#include "symbolicator/demangle/swift/parse.h"
+
+/* By letter: s structure, e enum, p protocol, c class, then the name. */
+static const char *const upper[26] = {
+    "sAutoreleasingUnsafeMutablePointer",
+    "pBinaryFloatingPoint",
+    NULL,
+    "sDictionary",
+    "pEncodable",
+    "pFloatingPoint",
+    "pRandomNumberGenerator",
+    "pHashable",
+    "sDefaultIndices",
+    "sCharacter",
+    "pBidirectionalCollection",
+    "pComparable",
+    "pMutableCollection",
+    "sClosedRange",
+    "sObjectIdentifier",
+    "sUnsafePointer",
+    "pEquatable",
+    "sUnsafeBufferPointer",
+    "sString",
+    "pSequence",
+    "pUnsignedInteger",
+    "sUnsafeRawPointer",
+    "sUnsafeRawBufferPointer",
+    "pRangeExpression",
+    "pRawRepresentable",
+    "pSignedInteger",
+};
+
+static const char *const lower[26] = {
+    "sArray",
+    "sBool",
+    NULL,
+    "sDouble",
+    "pDecodable",
+    "sFloat",
+    NULL,
+    "sSet",
+    "sInt",
+    "pNumeric",
+    "pRandomAccessCollection",
+    "pCollection",
+    "pRangeReplaceableCollection",
+    "sRange",
+    NULL,
+    "sUnsafeMutablePointer",
+    "eOptional",
+    "sUnsafeMutableBufferPointer",
+    "sSubstring",
+    "pIteratorProtocol",
+    "sUInt",
+    "sUnsafeMutableRawPointer",
+    "sUnsafeMutableRawBufferPointer",
+    "pStrideable",
+    "pStringProtocol",
+    "pBinaryInteger",
+};
+
+static const struct {
+    char letter;
+    const char *type;
+} concurrency[] = {
+    {'A', "pActor"},
+    {'C', "sCheckedContinuation"},
+    {'c', "sUnsafeContinuation"},
+    {'E', "sCancellationError"},
+    {'e', "sUnownedSerialExecutor"},
+    {'F', "pExecutor"},
+    {'f', "pSerialExecutor"},
+    {'G', "sTaskGroup"},
+    {'g', "sThrowingTaskGroup"},
+    {'h', "pTaskExecutor"},
+    {'I', "pAsyncIteratorProtocol"},
+    {'i', "pAsyncSequence"},
+    {'J', "sUnownedJob"},
+    {'M', "cMainActor"},
+    {'P', "sTaskPriority"},
+    {'S', "sAsyncStream"},
+    {'s', "sAsyncThrowingStream"},
+    {'T', "sTask"},
+    {'t', "sUnsafeCurrentTask"},
+};
+
+struct swift_node *
+swift_swift_type(struct fz_arena *arena, enum swift_kind kind, const char *name)
+{
+    return swift_node_type(swift_node_pair(arena, kind,
+                                           swift_node_cstr(arena, SWIFT_MODULE, "Swift"),
+                                           swift_node_cstr(arena, SWIFT_IDENTIFIER, name)));
+}
+
+static struct swift_node *
+standard_type(struct swift_parser *p, bool of_concurrency)
+{
+    char c = swift_next(p);
+    const char *type = NULL;
+    if (of_concurrency) {
+        for (size_t i = 0; i < FZ_ARRAY_LEN(concurrency); i++) {
+            if (concurrency[i].letter == c)
+                type = concurrency[i].type;
+        }
+    } else if (c >= 'a' && c <= 'z') {
+        type = lower[c - 'a'];
+    } else if (c >= 'A' && c <= 'Z') {
+        type = upper[c - 'A'];
+    }
+    if (!type)
+        return NULL;
+    enum swift_kind kind = type[0] == 's'   ? SWIFT_STRUCT
+                           : type[0] == 'e' ? SWIFT_ENUM
+                           : type[0] == 'p' ? SWIFT_PROTOCOL
+                                            : SWIFT_CLASS;
+    return swift_swift_type(p->arena, kind, type + 1);
+}
+
+static struct swift_node *
+optional(struct swift_parser *p)
+{
+    struct swift_node *arguments = swift_make1(p, SWIFT_LIST, swift_pop_type(p));
+    struct swift_node *type = swift_swift_type(p->arena, SWIFT_ENUM, "Optional");
+    return swift_remember(p, swift_node_type(swift_make2(p, SWIFT_BOUND_GENERIC, type, arguments)));
+}
+
+/* All but the last of `n` times `node`, which the caller pushes. */
+static struct swift_node *
+repeat(struct swift_parser *p, struct swift_node *node, int64_t n)
+{
+    if (n > SWIFT_REPEAT_MAX)
+        return NULL;
+    for (; n > 1 && node; n--)
+        node = swift_push(p, node) ? node : NULL;
+    return node;
+}
+
+struct swift_node *
+swift_op_standard(struct swift_parser *p, enum swift_kind kind)
+{
+    if (kind == SWIFT_MODULE)
+        return swift_make_text(p, SWIFT_MODULE, "Swift");
+    if (swift_next_if(p, 'o'))
+        return swift_make_text(p, SWIFT_MODULE, "__C");
+    if (swift_next_if(p, 'C'))
+        return swift_make_text(p, SWIFT_MODULE, "__C_Synthesized");
+    if (swift_next_if(p, 'g'))
+        return optional(p);
+    int64_t n = swift_natural(p);
+    bool of_concurrency = swift_next_if(p, 'c');
+    return repeat(p, standard_type(p, of_concurrency), n);
+}
+
+static struct swift_node *
+substitution(const struct swift_parser *p, int64_t index)
+{
+    return index >= 0 && (uint64_t)index < p->substitutions.n ? p->substitutions.items[index]
+                                                              : NULL;
+}
+
+struct swift_node *
+swift_op_substitutions(struct swift_parser *p, enum swift_kind kind)
+{
+    (void)kind;
+    for (int64_t n = -1;;) {
+        char c = swift_peek(p);
+        if (c >= 'A' && c <= 'Z') {
+            p->pos++;
+            return repeat(p, substitution(p, c - 'A'), n);
+        }
+        if (c >= 'a' && c <= 'z') {
+            p->pos++;
+            if (!swift_push(p, repeat(p, substitution(p, c - 'a'), n)))
+                return NULL;
+            n = -1;
+        } else if (swift_next_if(p, '_')) {
+            return substitution(p, n + 27);
+        } else {
+            n = swift_natural(p);
+            if (n < 0)
+                return NULL;
+        }
+    }
+}

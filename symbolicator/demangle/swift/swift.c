@@ -1,0 +1,88 @@
+/*
+ * Swift names: which mangling one is of, and the limits of both.
+ *
+ *   $s _$s   Swift 5 and later     $S _$S   4.2     _T0   4.0     $e _$e   embedded
+ *   @__swiftmacro_                 files of macro expansions
+ *   _T       Swift 1 to 3, and types in Objective-C's metadata still ("_Tt...")
+ */
+#include "symbolicator/demangle/language.h"
+
+#include "base/text.h"
+#include "symbolicator/demangle/swift/parse.h"
+#include "symbolicator/demangle/swift/print.h"
+
+enum {
+    ARENA_MAX = 24 << 20, /* a tree of this size is no name */
+    STEPS_MAX = 200000,   /* nodes printed: a few substitutions can stand for any number */
+    NESTED_MAX = 4,
+};
+
+static struct swift_node *
+parse(struct fz_span name, struct fz_arena *arena)
+{
+    static const char *const prefixes[] = {"_T0", "$S", "_$S", "$s",
+                                           "_$s", "$e", "_$e", "@__swiftmacro_"};
+    struct fz_span rest;
+    if (name.len >= 3 && memcmp(name.data, "_Tt", 3) == 0)
+        return swift_parse_old(name, arena);
+    for (size_t i = 0; i < FZ_ARRAY_LEN(prefixes); i++) {
+        size_t len = strlen(prefixes[i]);
+        if (name.len < len || memcmp(name.data, prefixes[i], len) != 0)
+            continue;
+        return fz_span_sub(name, len, name.len - len, &rest) ? swift_parse(rest, i == 0, arena)
+                                                             : NULL;
+    }
+    if (name.len >= 2 && memcmp(name.data, "_T", 2) == 0)
+        return swift_parse_old(name, arena);
+    return NULL;
+}
+
+bool
+swift_print_symbol(struct fz_span name, struct swift_printer *p)
+{
+    struct swift_node *symbol = p->nested <= NESTED_MAX ? parse(name, p->arena) : NULL;
+    size_t before = p->out->len;
+    if (!symbol)
+        return false;
+    swift_print(p, symbol);
+    return !p->failed && !p->out->failed && p->out->len > before;
+}
+
+/* Names in a binary's metadata refer to what lies elsewhere in it: a byte of 0x01 to 0x1f, then 4
+ * or 8 bytes that say how far off. Without the binary nothing can be read from that. */
+static bool
+has_symbolic_reference(const char *name)
+{
+    for (; *name; name++) {
+        if ((unsigned char)*name < 0x20)
+            return true;
+    }
+    return false;
+}
+
+bool
+demangle_swift(const char *name, const struct sym_demangle_options *options, struct fz_buffer *out)
+{
+    struct fz_arena arena;
+    struct fz_buffer text;
+    size_t steps = STEPS_MAX;
+    if (has_symbolic_reference(name))
+        return false;
+    fz_arena_init(&arena, ARENA_MAX);
+    fz_buffer_init(&text, DEMANGLE_TEXT_MAX);
+    struct swift_printer printer = {
+        .out = &text,
+        .arena = &arena,
+        .simplified = options->simplified,
+        .sugar = true,
+        .show_where = !options->simplified,
+        .steps = &steps,
+    };
+    bool done =
+        swift_print_symbol(fz_span_cstr(name), &printer) && fz_text_is_utf8(fz_buffer_span(&text));
+    if (done)
+        fz_buffer_append(out, text.data, text.len);
+    fz_buffer_deinit(&text);
+    fz_arena_deinit(&arena);
+    return done;
+}

@@ -1,0 +1,5 @@
+if(TARGET fz_clients)
+  fz_unit_test(clients_sentry_cli fz_clients fz_json fz_storage PkgConfig::JANSSON)
+  fz_unit_test(clients_sentry fz_clients fz_ingest fz_report fz_config fz_storage)
+  fz_unit_test(symbolicate_v5 fz_clients fz_json fz_config PkgConfig::JANSSON)
+endif()
