@@ -157,7 +157,7 @@ def components(graph):
 def shortest_way_round(graph, group):
     """The shortest closed walk inside a component, as steps."""
     best = None
-    for start in group:
+    for start in sorted(group):
         came_from, todo = {}, [start]
         while todo and start not in came_from:
             node = todo.pop(0)
