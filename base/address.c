@@ -83,14 +83,14 @@ fz_address_parse(const char *text, struct fz_address *ret, struct fz_error *err)
     struct fz_address address = {.port = 0};
     const char *port = NULL;
     enum fz_code code = split(text, address.host, &port, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     if (!port)
         return fz_fail(err, FZ_E_MALFORMED,
                        "'%.80s': the port is missing; expected ADDRESS:PORT, such as %.80s:8480",
                        text, *text ? text : "127.0.0.1");
     code = parse_port(text, port, 0, &address.port, err);
-    if (!code)
+    if (code == FZ_OK)
         *ret = address;
     return code;
 }
@@ -117,9 +117,9 @@ fz_address_check_url(const char *url, struct fz_error *err)
     const char *port = NULL;
     uint16_t ignored;
     enum fz_code code = split(text, host, &port, err);
-    if (!code && !*host)
+    if (code == FZ_OK && !*host)
         code = fz_fail(err, FZ_E_MALFORMED, "'%.80s': the host is missing", url);
-    if (!code && port)
+    if (code == FZ_OK && port)
         code = parse_port(url, port, 1, &ignored, err);
     return code;
 }

@@ -36,7 +36,8 @@ store_usage_add(struct store *store, int64_t project_id, enum store_usage_kind k
     const struct store_usage usage = {project_id, kind, bytes, 1};
     int64_t now = 0;
     enum fz_code code = sql_now(store->sql, &now, err);
-    return code ? code : store_usage_count(store->sql, store->usage_slot, now, &usage, err);
+    return code != FZ_OK ? code
+                         : store_usage_count(store->sql, store->usage_slot, now, &usage, err);
 }
 
 enum fz_code

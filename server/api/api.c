@@ -248,21 +248,21 @@ api_create(const struct api_config *config, struct api **ret, struct fz_error *e
     api_gate_init(&api->gate);
     make_routes(api);
     enum fz_code code = blob_open(config->blobs_url, &api->blobs, err);
-    if (!code)
+    if (code == FZ_OK)
         code = store_committer_start(config->database_url, &api->committer, err);
-    if (!code)
+    if (code == FZ_OK)
         code = api_auth_create(config->limits->auth_failures, &api->auth, err);
-    if (!code)
+    if (code == FZ_OK)
         code = api_tokens_start(config->database_url, &api->tokens, err);
-    if (!code)
+    if (code == FZ_OK)
         code = api_rate_create(config->limits->events_per_minute, &api->rate, err);
-    if (!code)
+    if (code == FZ_OK)
         code = api_rate_create(config->limits->events_per_minute_address, &api->address_rate, err);
-    if (!code)
+    if (code == FZ_OK)
         code = api_usage_start(api, &api->usage, err);
-    if (!code)
+    if (code == FZ_OK)
         code = api_watcher_start(api, &api->watcher, err);
-    if (!code)
+    if (code == FZ_OK)
         *ret = fz_take(&api);
     return code;
 }
@@ -322,11 +322,11 @@ api_store_get(struct api *api, struct store **ret, struct fz_error *err)
         return FZ_OK;
     }
     enum fz_code code = store_open(api->config.database_url, &store, err);
-    if (!code)
+    if (code == FZ_OK)
         code = store_serve_requests(store, err);
-    if (!code)
+    if (code == FZ_OK)
         store_set_blobs(store, api->blobs);
-    if (code) {
+    if (code != FZ_OK) {
         store_close(store);
         return code;
     }

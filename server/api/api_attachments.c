@@ -23,9 +23,9 @@ find_attachment(struct api_call *call, const char *id, uint64_t number,
         store_report_result(call->store, call->project_id, id, call->arena, &result, err);
     if (code == FZ_E_NOT_FOUND)
         return fz_fail(err, FZ_E_CONFLICT, "report %s was not read yet, or could not be", id);
-    if (!code)
+    if (code == FZ_OK)
         code = report_load_json(result, call->arena, &report, &envelope, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     if (number >= report.n_attachments)
         return fz_fail(err, FZ_E_NOT_FOUND, "report %s has %zu attachments, counted from 0", id,
@@ -45,17 +45,17 @@ get_attachment(struct api_call *call, struct fz_error *err)
     struct fz_span body, bytes;
     const char *text = http_param(call->request, "n");
     enum fz_code code = api_check_query(call->request, known, err);
-    if (!code)
+    if (code == FZ_OK)
         code = api_param_uuid(call->request, "id", "report", id, err);
-    if (!code)
+    if (code == FZ_OK)
         code = store_report_get(call->store, call->project_id, id, call->arena, &columns, err);
-    if (!code && !fz_text_u64(fz_span_cstr(text), &number))
+    if (code == FZ_OK && !fz_text_u64(fz_span_cstr(text), &number))
         return fz_fail(err, FZ_E_NOT_FOUND, "no attachment '%.40s': they are counted from 0", text);
-    if (!code)
+    if (code == FZ_OK)
         code = find_attachment(call, id, number, &file, err);
-    if (!code)
+    if (code == FZ_OK)
         code = api_fetch_body(call, id, 2, &body, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     if (!fz_span_sub(body, file.offset, file.size, &bytes))
         return fz_fail(err, FZ_E_NOT_FOUND, "attachment %llu lies outside the report's body",

@@ -102,7 +102,7 @@ judge(struct api *api, struct http_request *request, const char *token, unsigned
     enum fz_code code = api_tokens_find(api->tokens, token, asked_project(request), &grant, err);
     if (code == FZ_E_DENIED && is_final)
         return refuse_unknown(api, request, ret_status, err);
-    if (code) {
+    if (code != FZ_OK) {
         *ret_status = code == FZ_E_DENIED ? 401 : fz_code_http_status(code);
         return code;
     }
@@ -156,12 +156,12 @@ api_authorize_token(struct api *api, struct http_request *request, const char *t
                     unsigned scope, struct api_grant *ret, int *ret_status, struct fz_error *err)
 {
     enum fz_code code = need_token(token, ret_status, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     code = judge(api, request, token, scope, false, ret, ret_status, err);
     if (is_settled(api, code, *ret_status))
         return unless_stuck(api, code, ret_status, err);
-    if (api_tokens_read_now(api->tokens, READ_WAIT_MS, err)) {
+    if (api_tokens_read_now(api->tokens, READ_WAIT_MS, err) != FZ_OK) {
         *ret_status = 503;
         return fail_unread(err);
     }
@@ -185,7 +185,7 @@ on_read(struct api_tokens_waiter *waiter, enum fz_code code, const struct fz_err
     struct fz_error err = *why;
     struct api_grant grant = {0};
     int status = 503;
-    if (code)
+    if (code != FZ_OK)
         code = fail_unread(&err);
     else
         code = judge(pending->api, pending->request, pending->token, pending->scope, true, &grant,
@@ -220,13 +220,13 @@ api_find_project(struct api_call *call, const char *name, int64_t *ret, struct f
     struct store_project project;
     int64_t own = 0;
     enum fz_code code = store_token_project(call->store, http_token_id(call->request), &own, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     code = find_project(call->store, name, call->arena, &project, err);
     if (code == FZ_E_NOT_FOUND || code == FZ_E_MALFORMED ||
-        (!code && own != 0 && own != project.id))
+        (code == FZ_OK && own != 0 && own != project.id))
         return fz_fail(err, FZ_E_NOT_FOUND, "no project '%.64s'", name);
-    if (!code)
+    if (code == FZ_OK)
         *ret = project.id;
     return code;
 }
@@ -248,7 +248,7 @@ api_authorize(void *app, struct http_request *request, unsigned scope, int64_t *
     struct api *api = app;
     struct api_grant grant = {0};
     enum fz_code code = need_token(token, ret_status, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     code = judge(api, request, token, scope, false, &grant, ret_status, err);
     if (!is_settled(api, code, *ret_status)) {

@@ -21,11 +21,11 @@ api_run(void *app, struct http_request *request, api_work_fn work)
     };
     struct fz_error err = {.code = FZ_OK, .offset = -1};
     enum fz_code code = api_store_get(api, &call.store, &err);
-    if (!code)
+    if (code == FZ_OK)
         code = work(&call, &err);
     api_store_put(api, call.store);
     api_gate_leave(&call);
-    if (code)
+    if (code != FZ_OK)
         http_respond_error_status(request, fz_code_http_status(code), &err, call.detail);
 }
 
@@ -125,7 +125,7 @@ enum fz_code
 api_answer(struct api_call *call, int status, const struct fz_buffer *json, struct fz_error *err)
 {
     enum fz_code code = fz_buffer_done(json, err);
-    if (!code)
+    if (code == FZ_OK)
         http_respond_json(call->request, status, fz_buffer_span(json));
     return code;
 }
@@ -145,7 +145,7 @@ api_count_upload(struct api_call *call, uint64_t bytes, struct fz_error *err)
 {
     enum fz_code code =
         store_usage_add(call->store, call->project_id, STORE_USAGE_SYMBOLS, bytes, err);
-    if (!code)
+    if (code == FZ_OK)
         api_usage_add(call->api->usage, call->project_id, STORE_USAGE_SYMBOLS, bytes);
     return code;
 }

@@ -22,7 +22,7 @@ api_clash_notes(struct api_call *call, const char *id, const char ***ret, size_t
     size_t n = 0;
     enum fz_code code =
         store_report_clashes(call->store, call->project_id, id, call->arena, &clashes, &n, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     const char **notes = fz_arena_array(call->arena, n, sizeof(*notes));
     for (size_t i = 0; notes && i < n; i++) {
@@ -47,14 +47,14 @@ api_clash_apply(struct api_call *call, const char *const *notes, size_t n, struc
     if (n == 0 || result->len == 0)
         return FZ_OK;
     enum fz_code code = report_load_json(*result, call->arena, &report, &envelope, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     for (size_t i = 0; i < n; i++)
         report_note(&report, call->arena, "%s", notes[i]);
     code = report_render_json(&report, &envelope, &out, err);
-    if (!code)
+    if (code == FZ_OK)
         code = fz_buffer_done(&out, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     const char *copy = fz_arena_text(call->arena, fz_buffer_span(&out));
     if (!copy)

@@ -81,8 +81,9 @@ api_fetch_result(struct api_call *call, const char *id, unsigned weight, struct 
                  struct fz_error *err)
 {
     enum fz_code code = enter_for(call, id, STORE_REPORT_RESULT, weight, err);
-    return code ? code
-                : store_report_result(call->store, call->project_id, id, call->arena, ret, err);
+    return code != FZ_OK
+               ? code
+               : store_report_result(call->store, call->project_id, id, call->arena, ret, err);
 }
 
 enum fz_code
@@ -90,6 +91,7 @@ api_fetch_body(struct api_call *call, const char *id, unsigned weight, struct fz
                struct fz_error *err)
 {
     enum fz_code code = enter_for(call, id, STORE_REPORT_BODY, weight, err);
-    return code ? code
-                : store_report_body(call->store, call->project_id, id, call->arena, ret, err);
+    return code != FZ_OK
+               ? code
+               : store_report_body(call->store, call->project_id, id, call->arena, ret, err);
 }

@@ -87,7 +87,7 @@ committed(void *user, struct store_report_new *item, enum fz_code code, const ch
 {
     struct taking *taking = user;
     (void)item;
-    if (code)
+    if (code != FZ_OK)
         fail_one(taking, code, text);
     close_one(taking);
 }
@@ -119,7 +119,7 @@ split(struct taking *taking, struct fz_error *err)
     size_t n, n_cut;
     enum fz_code code =
         ingest_split(taking->intake.body, limits, &taking->arena, &found, &n, &n_cut, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     if (taking->intake.transient && n + n_cut > 1)
         return fz_fail(err, FZ_E_UNSUPPORTED, "%zu reports in one body; send them one by one",
@@ -152,7 +152,7 @@ api_intake(const struct api_intake *intake, struct fz_error *err)
     else
         fz_arena_init(&taking->arena, intake->api->config.limits->report_memory);
     enum fz_code code = split(taking, err);
-    if (code) {
+    if (code != FZ_OK) {
         if (intake->arena)
             *intake->arena = taking->arena; /* grown by the split; still the caller's */
         else
@@ -169,7 +169,7 @@ api_intake(const struct api_intake *intake, struct fz_error *err)
         struct fz_error refused;
         code = store_committer_submit(intake->api->committer, &taking->items[i], committed, taking,
                                       &refused);
-        if (code) {
+        if (code != FZ_OK) {
             fail_one(taking, code, refused.text);
             close_one(taking);
         }

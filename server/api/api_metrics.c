@@ -16,12 +16,12 @@ count(struct api *api, struct store_counts *ret)
     struct store *store = NULL;
     struct fz_error err;
     enum fz_code code = api_store_get(api, &store, &err);
-    if (!code)
+    if (code == FZ_OK)
         code = store_counts(store, ret, &err);
     api_store_put(api, store);
-    if (code)
+    if (code != FZ_OK)
         fz_log(FZ_LOG_WARN, "metrics", "not counted: %s", err.text);
-    return !code;
+    return code == FZ_OK;
 }
 
 /* One request counts; the others take what was known before. */
@@ -91,7 +91,7 @@ api_metrics(void *app, struct http_request *request)
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     metrics_print(api->config.metrics, &gauges, &out);
     metrics_print_process(&out);
-    if (fz_buffer_done(&out, &err))
+    if (fz_buffer_done(&out, &err) != FZ_OK)
         http_respond_error(request, &err);
     else
         http_respond(request, 200, "text/plain; version=0.0.4; charset=utf-8",

@@ -65,7 +65,7 @@ answer_project(struct api_call *call, struct fz_error *err)
     struct store_project project;
     enum fz_code code =
         store_project_by_id(call->store, call->project_id, call->arena, &project, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     api_json_open(&out, NULL, '{');
@@ -83,7 +83,7 @@ get_project(struct api_call *call, struct fz_error *err)
 {
     static const char *const known[] = {NULL};
     enum fz_code code = api_check_query(call->request, known, err);
-    return code ? code : answer_project(call, err);
+    return code != FZ_OK ? code : answer_project(call, err);
 }
 
 /* One a line, as storage keeps them. */
@@ -121,14 +121,14 @@ put_project(struct api_call *call, struct fz_error *err)
     json_auto_t *root = NULL;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     enum fz_code code = api_check_query(call->request, known, err);
-    if (!code)
+    if (code == FZ_OK)
         code = json_scan_load(http_body(call->request), &scan, NULL, &root, err);
-    if (!code)
+    if (code == FZ_OK)
         code = join_prefixes(call, json_object_get(root, "cut_prefixes"), &text, err);
-    if (!code)
+    if (code == FZ_OK)
         code =
             store_project_set_prefixes(call->store, call->project_id, fz_buffer_cstr(&text), err);
-    return code ? code : answer_project(call, err);
+    return code != FZ_OK ? code : answer_project(call, err);
 }
 
 void

@@ -102,7 +102,7 @@ add_values(struct api_call *call, struct wheres *wheres, enum store_report_field
     enum fz_code code = FZ_OK;
     const char *at = value;
     bool is_device = field == STORE_BY_DEVICE;
-    while (!code && *at) {
+    while (code == FZ_OK && *at) {
         size_t len = strcspn(at, ",");
         if (is_device && len && at[len] == ',') {
             size_t digits = strspn(at + len + 1, "0123456789");
@@ -117,7 +117,7 @@ add_values(struct api_call *call, struct wheres *wheres, enum store_report_field
             code = add_where(wheres, field, one, err);
         at += len + (at[len] == ',');
     }
-    if (!code && strchr(value, ',') && field != STORE_BY_STATUS && field != STORE_BY_KIND &&
+    if (code == FZ_OK && strchr(value, ',') && field != STORE_BY_STATUS && field != STORE_BY_KIND &&
         field != STORE_BY_UUID)
         code = add_where(wheres, field, value, err);
     return code;
@@ -205,17 +205,17 @@ read_filter(struct api_call *call, struct wheres *wheres, struct store_report_fi
     enum fz_code code = FZ_OK;
     for (size_t i = 0; !code && i < STORE_BY_COUNT; i++)
         code = add_field(call, wheres, (enum store_report_field)i, err);
-    if (!code)
+    if (code == FZ_OK)
         code = check_values(wheres, err);
-    if (!code)
+    if (code == FZ_OK)
         code = read_order(call, &ret->order, err);
-    if (!code)
+    if (code == FZ_OK)
         code = api_query_time(call->request, "since", &ret->since_ms, err);
-    if (!code)
+    if (code == FZ_OK)
         code = api_query_time(call->request, "until", &ret->until_ms, err);
-    if (!code)
+    if (code == FZ_OK)
         code = api_query_time(call->request, "crashed_since", &ret->crashed_since_ms, err);
-    if (!code)
+    if (code == FZ_OK)
         code = api_query_time(call->request, "crashed_until", &ret->crashed_until_ms, err);
     ret->where = wheres->list;
     ret->n_where = wheres->n;
@@ -233,7 +233,7 @@ check_names(struct api_call *call, struct fz_error *err)
     memcpy(known + STORE_BY_COUNT, others, sizeof(others));
     known[STORE_BY_COUNT + FZ_ARRAY_LEN(others)] = NULL;
     enum fz_code code = api_check_query(call->request, known, err);
-    if (!code && http_query(call->request, "issue"))
+    if (code == FZ_OK && http_query(call->request, "issue"))
         code = fz_fail(err, FZ_E_MALFORMED,
                        "issue: this server does not group reports into issues yet");
     return code;
@@ -312,7 +312,7 @@ append_count(struct api_call *call, const struct store_report_filter *filter, st
         return fz_fail(err, FZ_E_MALFORMED, "count: '%.40s' is not true or false", wanted);
     enum fz_code code = store_report_count(call->store, call->project_id, filter, COUNT_MAX + 1,
                                            call->arena, &n, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     api_json_u64(out, "count", n > COUNT_MAX ? COUNT_MAX : n);
     if (n > COUNT_MAX)
@@ -329,15 +329,15 @@ list_reports(struct api_call *call, struct fz_error *err)
     size_t limit, n = 0;
     const char *cursor = NULL;
     enum fz_code code = check_names(call, err);
-    if (!code)
+    if (code == FZ_OK)
         code = api_query_limit(call->request, LIST_DEFAULT, LIST_MAX, &limit, err);
-    if (!code)
+    if (code == FZ_OK)
         code = read_filter(call, &wheres, &filter, err);
-    if (!code)
+    if (code == FZ_OK)
         code = store_report_list(call->store, call->project_id, &filter,
                                  http_query(call->request, "cursor"), limit, call->arena, &reports,
                                  &n, &cursor, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     api_json_open(&out, NULL, '{');
@@ -348,7 +348,7 @@ list_reports(struct api_call *call, struct fz_error *err)
     code = append_count(call, &filter, &out, err);
     api_json_text(&out, "next_cursor", cursor);
     api_json_close(&out, '}');
-    return code ? code : api_answer(call, 200, &out, err);
+    return code != FZ_OK ? code : api_answer(call, 200, &out, err);
 }
 
 void

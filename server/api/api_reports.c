@@ -30,9 +30,9 @@ answer_columns(struct api_call *call, const struct store_report *columns, int st
     struct store_project project = {0};
     enum fz_code code =
         store_project_by_id(call->store, columns->project_id, call->arena, &project, err);
-    if (!code)
+    if (code == FZ_OK)
         code = api_clash_notes(call, columns->id, &notes, &n_notes, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     api_json_open(&out, NULL, '{');
@@ -61,7 +61,7 @@ kept_body(struct api_call *call, const struct store_report *columns, enum report
     bool rebuild;
     enum fz_code code = api_query_flag(call->request, "rebuild", &rebuild, err);
     *ret = (struct fz_span){0};
-    if (code || rebuild || !report_keeps_text(columns->format, form))
+    if (code != FZ_OK || rebuild || !report_keeps_text(columns->format, form))
         return code;
     *ret = call->report_body;
     if (ret->len)
@@ -82,7 +82,7 @@ answer_rendered(struct api_call *call, const struct store_report *columns, struc
     struct report report;
     struct report_envelope envelope;
     enum fz_code code = report_load_json(result, call->arena, &report, &envelope, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     envelope.status = columns->status;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
@@ -92,9 +92,9 @@ answer_rendered(struct api_call *call, const struct store_report *columns, struc
     const char *type = form == REPORT_FORM_JSON ? "application/json" : "text/plain; charset=utf-8";
     struct fz_span body;
     code = kept_body(call, columns, form, &body, err);
-    if (!code)
+    if (code == FZ_OK)
         code = report_write(&report, &envelope, body, form, &out, NULL, err);
-    if (!code)
+    if (code == FZ_OK)
         http_respond(call->request, status, type, fz_buffer_span(&out));
     return code;
 }
@@ -126,9 +126,9 @@ answer_noted(struct api_call *call, const struct store_report *columns, struct f
     const char **notes = NULL;
     size_t n_notes = 0;
     enum fz_code code = api_clash_notes(call, columns->id, &notes, &n_notes, err);
-    if (!code)
+    if (code == FZ_OK)
         code = api_clash_apply(call, notes, n_notes, &result, err);
-    return code ? code : api_answer_report(call, columns, result, format, status, err);
+    return code != FZ_OK ? code : api_answer_report(call, columns, result, format, status, err);
 }
 
 enum fz_code
@@ -141,7 +141,7 @@ api_answer_stored(struct api_call *call, const struct store_report *columns, enu
         code = FZ_OK;
         result = (struct fz_span){0};
     }
-    return code ? code : answer_noted(call, columns, result, format, status, err);
+    return code != FZ_OK ? code : answer_noted(call, columns, result, format, status, err);
 }
 
 static enum fz_code
@@ -152,13 +152,13 @@ get_report(struct api_call *call, struct fz_error *err)
     enum api_format format;
     struct store_report columns;
     enum fz_code code = api_check_query(call->request, known, err);
-    if (!code)
+    if (code == FZ_OK)
         code = api_query_format(call->request, &format, err);
-    if (!code)
+    if (code == FZ_OK)
         code = api_param_uuid(call->request, "id", "report", id, err);
-    if (!code)
+    if (code == FZ_OK)
         code = store_report_get(call->store, call->project_id, id, call->arena, &columns, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     /* What is readable is shown; what a browser could take for anything else is downloaded. */
     static const char *const extensions[] = {"json", "crash", "ips"};
@@ -167,14 +167,15 @@ get_report(struct api_call *call, struct fz_error *err)
     struct fz_span body = {0};
     if (!is_raw) {
         code = api_fetch_result(call, id, weight_of(format), &body, err);
-        if (code && code != FZ_E_NOT_FOUND)
+        if (code != FZ_OK && code != FZ_E_NOT_FOUND)
             return code;
-        if (!code || format == API_FORMAT_JSON)
+        if (code == FZ_OK || format == API_FORMAT_JSON)
             api_download_report(call->request, false, &columns, extension);
-        return answer_noted(call, &columns, code ? (struct fz_span){0} : body, format, 200, err);
+        return answer_noted(call, &columns, code != FZ_OK ? (struct fz_span){0} : body, format, 200,
+                            err);
     }
     code = api_fetch_body(call, id, 1, &body, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     api_download_report(call->request, true, &columns, extension);
     http_respond(call->request, 200, "application/octet-stream", body);
@@ -188,9 +189,9 @@ reprocess_report(struct api_call *call, struct fz_error *err)
 {
     char id[STORE_ID_TEXT];
     enum fz_code code = api_param_uuid(call->request, "id", "report", id, err);
-    if (!code)
+    if (code == FZ_OK)
         code = store_report_reprocess(call->store, call->project_id, id, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     api_json_open(&out, NULL, '{');
@@ -205,9 +206,9 @@ delete_report(struct api_call *call, struct fz_error *err)
 {
     char id[STORE_ID_TEXT];
     enum fz_code code = api_param_uuid(call->request, "id", "report", id, err);
-    if (!code)
+    if (code == FZ_OK)
         code = store_report_delete(call->store, call->project_id, id, err);
-    if (!code)
+    if (code == FZ_OK)
         http_respond(call->request, 204, "text/plain", (struct fz_span){0});
     return code;
 }

@@ -46,20 +46,20 @@ get_sessions(struct api_call *call, struct fz_error *err)
     size_t limit, n = 0, n_discarded = 0;
     int64_t until_ms = fz_time_now_ms(), since_ms = until_ms - DEFAULT_SPAN_MS;
     enum fz_code code = api_check_query(call->request, known, err);
-    if (!code)
+    if (code == FZ_OK)
         code = api_query_limit(call->request, LIST_DEFAULT, LIST_MAX, &limit, err);
-    if (!code)
+    if (code == FZ_OK)
         code = api_query_time(call->request, "since", &since_ms, err);
-    if (!code)
+    if (code == FZ_OK)
         code = api_query_time(call->request, "until", &until_ms, err);
-    if (!code)
+    if (code == FZ_OK)
         code = store_session_counts(call->store, call->project_id, since_ms, until_ms,
                                     http_query(call->request, "release"), limit, call->arena,
                                     &counts, &n, err);
-    if (!code)
+    if (code == FZ_OK)
         code = store_discarded_counts(call->store, call->project_id, since_ms, until_ms,
                                       DISCARDED_MAX, call->arena, &discarded, &n_discarded, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     api_json_open(&out, NULL, '{');

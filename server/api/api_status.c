@@ -36,13 +36,13 @@ check_database(struct api *api, char ret[TEXT])
     struct fz_error err;
     struct store *store = NULL;
     enum fz_code code = api_store_get(api, &store, &err);
-    if (!code)
+    if (code == FZ_OK)
         code = store_ping(store, &err);
     api_store_put(api, store);
     /* Anybody may ask: where the database is stays in the log. */
-    if (code)
+    if (code != FZ_OK)
         fz_log(FZ_LOG_WARN, "readyz", "database: %s", err.text);
-    snprintf(ret, TEXT, "%s", code ? "it does not answer" : "ok");
+    snprintf(ret, TEXT, "%s", code != FZ_OK ? "it does not answer" : "ok");
 }
 
 static void
@@ -58,7 +58,7 @@ check_disk(struct api *api, char ret[TEXT])
     struct fz_error err;
     uint64_t free_bytes = 0, total = 0;
     snprintf(ret, TEXT, "ok");
-    if (blob_space(api->blobs, &free_bytes, &total, &err)) {
+    if (blob_space(api->blobs, &free_bytes, &total, &err) != FZ_OK) {
         fz_log(FZ_LOG_WARN, "readyz", "disk: %s", err.text);
         snprintf(ret, TEXT, "the free space is not known");
     } else if (free_bytes < DISK_FREE_MIN)

@@ -172,18 +172,18 @@ submit(struct api *api, struct http_request *request, bool transient, struct fz_
     enum api_format format = API_FORMAT_JSON;
     int64_t wait_ms = SYMBOLICATE_WAIT_MS;
     enum fz_code code = api_check_query(request, transient ? known_transient : known_report, err);
-    if (!code && transient)
+    if (code == FZ_OK && transient)
         code = api_query_format(request, &format, err);
-    if (!code && format == API_FORMAT_RAW)
+    if (code == FZ_OK && format == API_FORMAT_RAW)
         code = fz_fail(err, FZ_E_MALFORMED, "format: raw is what was sent; take json, crash, ips");
-    if (!code && !transient)
+    if (code == FZ_OK && !transient)
         code = query_wait(request, &wait_ms, err);
     enum api_wait_kind kind = API_WAIT_TRANSIENT;
-    if (!code && !transient && wait_ms > 0)
+    if (code == FZ_OK && !transient && wait_ms > 0)
         kind = choose_kind(api, request);
-    if (!code && wait_ms > 0)
+    if (code == FZ_OK && wait_ms > 0)
         code = make_wait(submission, request, kind, wait_ms, format, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     const struct api_intake intake = {.api = api,
                                       .request = request,
@@ -193,7 +193,7 @@ submit(struct api *api, struct http_request *request, bool transient, struct fz_
                                       .answer = answer_taken,
                                       .user = submission};
     code = api_intake(&intake, err);
-    if (!code)
+    if (code == FZ_OK)
         submission = NULL; /* the callback ends it; it may have done so already */
     return code;
 }
@@ -208,7 +208,7 @@ api_symbolicate_body(struct api_call *call, struct fz_span body, api_finished_fn
     submission->api = call->api;
     enum fz_code code = make_wait(submission, call->request, API_WAIT_TRANSIENT,
                                   SYMBOLICATE_WAIT_MS, API_FORMAT_JSON, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     submission->wait->project_id = call->project_id;
     submission->wait->finished = finished;
@@ -221,7 +221,7 @@ api_symbolicate_body(struct api_call *call, struct fz_span body, api_finished_fn
                                       .answer = answer_taken,
                                       .user = submission};
     code = api_intake(&intake, err);
-    if (!code)
+    if (code == FZ_OK)
         submission = NULL; /* the callback ends it; it may have done so already */
     return code;
 }
@@ -230,7 +230,7 @@ void
 api_report_post(void *app, struct http_request *request)
 {
     struct fz_error err;
-    if (submit(app, request, false, &err))
+    if (submit(app, request, false, &err) != FZ_OK)
         http_respond_error(request, &err);
 }
 
@@ -238,6 +238,6 @@ void
 api_symbolicate(void *app, struct http_request *request)
 {
     struct fz_error err;
-    if (submit(app, request, true, &err))
+    if (submit(app, request, true, &err) != FZ_OK)
         http_respond_error(request, &err);
 }

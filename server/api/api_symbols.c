@@ -37,7 +37,7 @@ answer_symbols(struct api_call *call, const struct fz_uuid *uuid, size_t limit,
     enum fz_code code =
         store_symbol_list(call->store, call->project_id, uuid, http_query(call->request, "cursor"),
                           limit, call->arena, &symbols, &n, &cursor, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     if (uuid && n == 0 && !http_query(call->request, "cursor"))
         return fz_fail(err, FZ_E_NOT_FOUND, "no symbol file with UUID '%.64s'",
@@ -59,9 +59,9 @@ list_symbols(struct api_call *call, struct fz_error *err)
     static const char *const known[] = {"limit", "cursor", NULL};
     size_t limit;
     enum fz_code code = api_check_query(call->request, known, err);
-    if (!code)
+    if (code == FZ_OK)
         code = api_query_limit(call->request, LIST_DEFAULT, LIST_MAX, &limit, err);
-    return code ? code : answer_symbols(call, NULL, limit, err);
+    return code != FZ_OK ? code : answer_symbols(call, NULL, limit, err);
 }
 
 static enum fz_code
@@ -69,7 +69,7 @@ param_uuid(const struct api_call *call, struct fz_uuid *ret, struct fz_error *er
 {
     char text[FZ_UUID_TEXT];
     enum fz_code code = api_param_uuid(call->request, "uuid", "symbol file with UUID", text, err);
-    if (!code && !fz_uuid_parse(fz_span_cstr(text), ret))
+    if (code == FZ_OK && !fz_uuid_parse(fz_span_cstr(text), ret))
         code = fz_fail(err, FZ_E_INTERNAL, "a UUID that does not read back: %s", text);
     return code;
 }
@@ -81,11 +81,11 @@ get_symbols(struct api_call *call, struct fz_error *err)
     struct fz_uuid uuid;
     size_t limit;
     enum fz_code code = api_check_query(call->request, known, err);
-    if (!code)
+    if (code == FZ_OK)
         code = api_query_limit(call->request, LIST_DEFAULT, LIST_MAX, &limit, err);
-    if (!code)
+    if (code == FZ_OK)
         code = param_uuid(call, &uuid, err);
-    return code ? code : answer_symbols(call, &uuid, limit, err);
+    return code != FZ_OK ? code : answer_symbols(call, &uuid, limit, err);
 }
 
 static enum fz_code
@@ -94,12 +94,12 @@ delete_symbols(struct api_call *call, struct fz_error *err)
     struct fz_uuid uuid;
     size_t n = 0;
     enum fz_code code = param_uuid(call, &uuid, err);
-    if (!code)
+    if (code == FZ_OK)
         code = store_symbol_delete(call->store, call->project_id, &uuid, &n, err);
-    if (!code && n == 0)
+    if (code == FZ_OK && n == 0)
         code = fz_fail(err, FZ_E_NOT_FOUND, "no symbol file with UUID '%.64s'",
                        http_param(call->request, "uuid"));
-    if (!code)
+    if (code == FZ_OK)
         http_respond(call->request, 204, "text/plain", (struct fz_span){0});
     return code;
 }
@@ -166,7 +166,7 @@ answer_known(struct api_call *call, const json_t *list, const char *kind, struct
             return fail_known(call, i, text, err);
     }
     enum fz_code code = find_missing(call, uuids, n, kind, missing, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     api_json_open(&out, NULL, '{');
@@ -186,13 +186,13 @@ know_symbols(struct api_call *call, struct fz_error *err)
     static const char *const known[] = {NULL};
     const struct limits *limits = call->api->config.limits;
     enum fz_code code = api_check_query(call->request, known, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     struct json_scan_limits scan = {.depth = limits->json_depth,
                                     .output_bytes = 2 * limits->json_bytes};
     json_auto_t *root = NULL;
     code = json_scan_load(http_body(call->request), &scan, NULL, &root, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     const json_t *list = json_object_get(root, "uuids"), *wanted = json_object_get(root, "kind");
     const char *kind = json_string_value(wanted);
@@ -220,12 +220,12 @@ list_missing(struct api_call *call, struct fz_error *err)
     struct store_missing *missing = NULL;
     size_t limit, n = 0;
     enum fz_code code = api_check_query(call->request, known, err);
-    if (!code)
+    if (code == FZ_OK)
         code = api_query_limit(call->request, MISSING_DEFAULT, LIST_MAX, &limit, err);
-    if (!code)
+    if (code == FZ_OK)
         code = store_missing_list(call->store, call->project_id, limit, call->arena, &missing, &n,
                                   err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     api_json_open(&out, NULL, '{');

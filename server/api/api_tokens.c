@@ -71,9 +71,9 @@ read_set(struct store *store, struct set **ret, struct fz_error *err)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     fz_arena_init(&set->arena, SET_BYTES);
     enum fz_code code = store_token_known(store, &set->arena, &set->tokens, &set->n_tokens, err);
-    if (!code)
+    if (code == FZ_OK)
         code = store_project_list(store, &set->arena, &set->projects, &set->n_projects, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     if (set->n_tokens)
         qsort(set->tokens, set->n_tokens, sizeof(set->tokens[0]), compare_hashes);
@@ -225,7 +225,7 @@ api_tokens_read_now(struct api_tokens *tokens, int64_t timeout_ms, struct fz_err
         in_time = pthread_cond_timedwait(&tokens->read, &tokens->lock, &end) == 0;
     }
     enum fz_code code = tokens->n_ended < wanted ? FZ_E_UNAVAILABLE : tokens->last_code;
-    if (code && tokens->n_ended >= wanted && err)
+    if (code != FZ_OK && tokens->n_ended >= wanted && err)
         *err = tokens->last_err;
     bool ended = tokens->n_ended >= wanted;
     pthread_mutex_unlock(&tokens->lock);
@@ -312,7 +312,7 @@ read_once(struct api_tokens *tokens, int64_t now)
     struct api_tokens_waiter *waiters = take_waiters(tokens, false);
     pthread_cond_broadcast(&tokens->read);
     pthread_mutex_unlock(&tokens->lock);
-    if (code)
+    if (code != FZ_OK)
         fz_log(FZ_LOG_WARN, "tokens cannot be read", "error=\"%.200s\"", err.text);
     destroy_set(old);
     call_waiters(waiters, code, &err);
@@ -356,14 +356,14 @@ api_tokens_start(const char *database_url, struct api_tokens **ret, struct fz_er
     pthread_cond_init(&tokens->read, &clock);
     pthread_condattr_destroy(&clock);
     enum fz_code code = store_open(database_url, &tokens->store, err);
-    if (!code)
+    if (code == FZ_OK)
         code = store_serve_requests(tokens->store, err);
     tokens->set_ms = fz_time_monotonic_ms();
-    if (!code)
+    if (code == FZ_OK)
         code = read_set(tokens->store, &tokens->set, err);
-    if (!code && pthread_create(&tokens->thread, NULL, run, tokens) != 0)
+    if (code == FZ_OK && pthread_create(&tokens->thread, NULL, run, tokens) != 0)
         code = fz_fail(err, FZ_E_UNAVAILABLE, "cannot start a thread");
-    if (code) {
+    if (code != FZ_OK) {
         destroy(tokens);
         return code;
     }

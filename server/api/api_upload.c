@@ -27,12 +27,12 @@ api_copy_range(struct api_call *call, int fd, uint64_t offset, uint64_t len, int
 {
     FZ_CLEANUP(fz_closep) int to = -1;
     enum fz_code code = blob_temp(call->api->blobs, &to, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     uint8_t *piece = malloc(COPY_BYTES);
     if (!piece)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    while (len > 0 && !code) {
+    while (len > 0 && code == FZ_OK) {
         ssize_t n = pread(fd, piece, len < COPY_BYTES ? (size_t)len : COPY_BYTES, (off_t)offset);
         if (n < 0 && errno == EINTR)
             continue;
@@ -46,7 +46,7 @@ api_copy_range(struct api_call *call, int fd, uint64_t offset, uint64_t len, int
         len -= (uint64_t)n;
     }
     free(piece);
-    if (!code) {
+    if (code == FZ_OK) {
         *ret_fd = to;
         to = -1;
     }
@@ -101,15 +101,15 @@ api_upload_add(struct api_call *call, int fd, uint64_t offset, uint64_t len, con
     for (int i = 0; !code && i < PUT_TRIES; i++) {
         code = blob_put_fd(call->api->blobs, is_whole ? fd : file, upload.blob_sha256, &upload.size,
                            err);
-        if (!code)
+        if (code == FZ_OK)
             code = store_upload_insert(call->store, &upload, err);
         if (code != FZ_E_UNAVAILABLE || !store_blob_is_gone(call->store))
             break;
         code = i + 1 < PUT_TRIES ? FZ_OK : code;
     }
-    if (!code)
+    if (code == FZ_OK)
         code = api_count_upload(call, upload.size, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     if (call->api->config.metrics)
         call->api->config.metrics->uploads_accepted++;
@@ -126,7 +126,7 @@ choose_part(struct api_call *call, int body, const char *boundary, struct ingest
     struct ingest_part *parts = NULL;
     size_t n = 0, chosen = 0;
     enum fz_code code = ingest_form_parse_fd(body, boundary, call->arena, &parts, &n, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     while (chosen < n && !parts[chosen].filename)
         chosen++;
@@ -154,11 +154,11 @@ add_body(struct api_call *call, struct store_upload *ret, struct fz_error *err)
                        "the body is empty; send a Mach-O, or a zip or tar.gz with dSYMs");
     enum fz_code code =
         type ? ingest_form_boundary(type, boundary, err) : (enum fz_code)FZ_E_UNSUPPORTED;
-    if (!code)
+    if (code == FZ_OK)
         code = choose_part(call, body, boundary, &part, err);
     else if (code == FZ_E_UNSUPPORTED) /* any other type is a raw body */
         code = FZ_OK;
-    if (!code)
+    if (code == FZ_OK)
         code = api_upload_add(call, body, part.offset, part.len,
                               name && *name ? name : part.filename, ret, err);
     return code;
@@ -186,9 +186,9 @@ post_symbols(struct api_call *call, struct fz_error *err)
     static const char *const known[] = {"name", NULL};
     struct store_upload upload;
     enum fz_code code = api_check_query(call->request, known, err);
-    if (!code)
+    if (code == FZ_OK)
         code = add_body(call, &upload, err);
-    return code ? code : add_wait(call, &upload, err);
+    return code != FZ_OK ? code : add_wait(call, &upload, err);
 }
 
 static enum fz_code
@@ -198,15 +198,15 @@ get_upload(struct api_call *call, struct fz_error *err)
     char id[STORE_ID_TEXT];
     struct store_upload upload;
     enum fz_code code = api_check_query(call->request, known, err);
-    if (!code)
+    if (code == FZ_OK)
         code = api_param_uuid(call->request, "id", "upload", id, err);
-    if (!code)
+    if (code == FZ_OK)
         code = store_upload_get(call->store, call->project_id, id, call->arena, &upload, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     code = api_upload_json(&upload, &out, err);
-    return code ? code : api_answer(call, 200, &out, err);
+    return code != FZ_OK ? code : api_answer(call, 200, &out, err);
 }
 
 void

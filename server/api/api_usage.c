@@ -58,7 +58,7 @@ read_rows(struct api_usage *usage, struct store *store, struct fz_error *err)
     size_t n = 0;
     int64_t day = 0, left_ms = 0;
     enum fz_code code = store_usage_today(store, &arena, &rows, &n, &day, &left_ms, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     bool is_new_day = false;
     pthread_mutex_lock(&usage->lock);
@@ -77,7 +77,7 @@ refresh(struct api_usage *usage, struct fz_error *err)
 {
     struct store *store = NULL;
     enum fz_code code = api_store_get(usage->api, &store, err);
-    if (!code)
+    if (code == FZ_OK)
         code = read_rows(usage, store, err);
     api_store_put(usage->api, store);
     return code;
@@ -104,7 +104,7 @@ run(void *user)
     struct api_usage *usage = user;
     struct fz_error err;
     while (nap(usage)) {
-        if (refresh(usage, &err))
+        if (refresh(usage, &err) != FZ_OK)
             fz_log(FZ_LOG_DEBUG, "usage", "not read: %s", err.text);
     }
     return NULL;
@@ -124,9 +124,9 @@ api_usage_start(struct api *api, struct api_usage **ret, struct fz_error *err)
     pthread_condattr_destroy(&clock);
     pthread_mutex_init(&usage->lock, NULL);
     enum fz_code code = refresh(usage, err);
-    if (!code && pthread_create(&usage->thread, NULL, run, usage) != 0)
+    if (code == FZ_OK && pthread_create(&usage->thread, NULL, run, usage) != 0)
         code = fz_fail(err, FZ_E_UNAVAILABLE, "cannot start a thread");
-    if (!code) {
+    if (code == FZ_OK) {
         *ret = usage;
         return FZ_OK;
     }

@@ -96,13 +96,13 @@ check_report(struct api_call *call, const struct api_wait *wait, bool *ret_done,
     struct store_report columns;
     enum fz_code code =
         store_report_get(call->store, wait->project_id, wait->id, call->arena, &columns, err);
-    if (code || strcmp(columns.status, "queued") == 0)
+    if (code != FZ_OK || strcmp(columns.status, "queued") == 0)
         return code;
     if (wait->kind == API_WAIT_STATUS)
         api_answer_status(wait->request, 200, wait->id, columns.status, wait->report_format);
     else
         code = api_answer_stored(call, &columns, wait->format, 200, err);
-    *ret_done = !code;
+    *ret_done = code == FZ_OK;
     return code;
 }
 
@@ -128,15 +128,15 @@ check_transient(struct api_call *call, const struct api_wait *wait, bool *ret_do
                                                     call->arena, &columns, &result, err);
     if (code == FZ_E_UNAVAILABLE)
         return FZ_OK;
-    if (!code && result.len == 0)
+    if (code == FZ_OK && result.len == 0)
         code = fz_fail(err, FZ_E_MALFORMED, "%s",
                        columns.error ? api_stored_error(columns.error)
                                      : "the report could not be read");
-    if (!code && wait->finished)
+    if (code == FZ_OK && wait->finished)
         code = wait->finished(call, result, err);
-    else if (!code)
+    else if (code == FZ_OK)
         code = api_answer_report(call, &columns, result, wait->format, 200, err);
-    *ret_done = !code;
+    *ret_done = code == FZ_OK;
     return code;
 }
 
@@ -147,7 +147,7 @@ check_upload(struct api_call *call, const struct api_wait *wait, bool *ret_done,
     struct store_upload upload;
     enum fz_code code =
         store_upload_get(call->store, wait->project_id, wait->id, call->arena, &upload, err);
-    if (code || strcmp(upload.state, "queued") == 0)
+    if (code != FZ_OK || strcmp(upload.state, "queued") == 0)
         return code;
     if (strcmp(upload.state, "failed") == 0) {
         enum fz_code cause = upload.error_code > FZ_OK && upload.error_code <= FZ_E_INTERNAL
@@ -202,7 +202,7 @@ check_wait(struct api_watcher *watcher, const struct api_wait *wait, bool is_lat
         return true;
     /* A database that is away for a moment is no reason to give up before the deadline: the report
      * is stored. A failed job's UNAVAILABLE cannot come here, since such jobs are tried again. */
-    if (code && code != FZ_E_UNAVAILABLE) {
+    if (code != FZ_OK && code != FZ_E_UNAVAILABLE) {
         http_respond_error(wait->request, &err);
         return true;
     }
@@ -269,9 +269,9 @@ api_watcher_start(struct api *api, struct api_watcher **ret, struct fz_error *er
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     watcher->api = api;
     enum fz_code code = store_open(api->config.database_url, &watcher->store, err);
-    if (!code)
+    if (code == FZ_OK)
         code = store_serve_requests(watcher->store, err);
-    if (code) {
+    if (code != FZ_OK) {
         store_close(watcher->store);
         free(watcher);
         return code;

@@ -35,9 +35,9 @@ run(int argc, char **argv)
     enum fz_code code = FZ_OK;
     if (fz_text_has_prefix(config.database, "sqlite:"))
         code = fz_file_make_dirs(config.data_dir, &err);
-    if (!code)
+    if (code == FZ_OK)
         code = store_migrate(config.database, &n, &err);
-    if (code)
+    if (code != FZ_OK)
         return term_failed(cmd_migrate.name, &err);
     printf("%u new migration%s\n", n, n == 1 ? "" : "s");
     return 0;

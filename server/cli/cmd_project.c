@@ -15,7 +15,7 @@ create(struct store *store, const char *name, struct fz_error *err)
 {
     int64_t id;
     enum fz_code code = store_project_create(store, name, &id, err);
-    if (!code)
+    if (code == FZ_OK)
         printf("%" PRId64 "\t%s\n", id, name);
     return code;
 }
@@ -80,9 +80,9 @@ run_action(const struct command_spec *command, int argc, char **argv)
     if (ended >= 0)
         return ended;
     enum fz_code code = store_open(config.database, &store, &err);
-    if (!code)
+    if (code == FZ_OK)
         code = given.n_operands ? create(store, given.operands[0], &err) : list(store, &err);
-    return code ? term_failed(command->name, &err) : 0;
+    return code != FZ_OK ? term_failed(command->name, &err) : 0;
 }
 
 static int

@@ -77,7 +77,7 @@ start_http(struct serve *serve, struct fz_error *err)
         .workers_user = serve,
     };
     enum fz_code code = api_create(&api, &serve->api, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     struct http_config http = {
         .listen = config->listen,
@@ -102,28 +102,28 @@ start(struct serve *serve, int argc, char **argv, struct fz_error *err)
     unsigned n_applied = 0;
     char url[256], database[256];
     enum fz_code code = serve_setup_directory(config, &serve->lock_fd, err);
-    if (!code)
+    if (code == FZ_OK)
         code = serve_first_check(config, err);
-    if (!code && config->migrate)
+    if (code == FZ_OK && config->migrate)
         code = store_migrate(config->database, &n_applied, err);
-    if (!code)
+    if (code == FZ_OK)
         code = serve_first_tokens(config, &first, err);
-    if (!code)
+    if (code == FZ_OK)
         code = serve_setup_reclaim(config->database, err);
-    if (!code)
+    if (code == FZ_OK)
         code = serve_setup_rebuild(config->database, err);
-    if (!code)
+    if (code == FZ_OK)
         code = metrics_create(&serve->metrics, &serve->metrics_fd, err);
-    if (!code)
+    if (code == FZ_OK)
         code = serve_workers_create(config, argc, argv, serve->metrics_fd, false, &serve->workers,
                                     err);
-    if (!code)
+    if (code == FZ_OK)
         code = start_http(serve, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     serve_setup_url(config, http_url(serve->http), url);
     code = serve_first_credentials(config, url, &first, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     serve_workers_tend(serve->workers);
     atomic_store(&serve->is_up, true);
@@ -180,14 +180,14 @@ serve_here(struct serve *serve, int argc, char **argv, const sigset_t *signals)
     }
     raise_file_limit();
     enum fz_code code = start(serve, argc, argv, &err);
-    if (code)
+    if (code != FZ_OK)
         term_error(cmd_serve.name, "%s", err.text);
     else
         serve_until_stopped(serve, signals);
     stop(serve);
-    if (!code)
+    if (code == FZ_OK)
         fz_log(FZ_LOG_INFO, "stopped", "%s", "");
-    return code ? 1 : 0;
+    return code != FZ_OK ? 1 : 0;
 }
 
 /* The process that starts it again when it dies. It opens nothing and has one thread. */
@@ -208,9 +208,9 @@ supervise_serve(int argc, char **argv, const sigset_t *signals)
             .name = "serve", .argv = arguments, .envp = environ, .n = 1, .may_give_up = true};
         code = supervise_create(&plan, &supervise, &err);
     }
-    if (code)
+    if (code != FZ_OK)
         term_error(cmd_serve.name, "%s", err.text);
-    int exit_code = code ? 1 : supervise_run(supervise, signals, SERVE_GRACE_MS);
+    int exit_code = code != FZ_OK ? 1 : supervise_run(supervise, signals, SERVE_GRACE_MS);
     free(arguments);
     return exit_code;
 }

@@ -80,9 +80,9 @@ print_sentry(const char *token, const char *url, struct fz_error *err)
     for (const char *c = token + strlen("fz_"); *c; c++)
         fz_buffer_char(&out, *c == '-' ? '+' : *c == '_' ? '/' : *c);
     enum fz_code code = fz_buffer_done(&claims, err);
-    if (!code)
+    if (code == FZ_OK)
         code = fz_buffer_done(&out, err);
-    if (!code)
+    if (code == FZ_OK)
         printf("%s\n", fz_buffer_cstr(&out));
     return code;
 }
@@ -98,14 +98,14 @@ create(struct store *store, const struct options_create *options, struct fz_erro
     enum fz_code code = FZ_OK;
     if (strcmp(options->project, "*") != 0)
         code = store_project_find(store, options->project, &arena, &project, err);
-    if (!code)
+    if (code == FZ_OK)
         code =
             store_token_create(store, project.id, options->scopes, options->label, text, &id, err);
-    if (!code && options->sentry_url)
+    if (code == FZ_OK && options->sentry_url)
         code = print_sentry(text, options->sentry_url, err);
-    else if (!code)
+    else if (code == FZ_OK)
         printf("%s\n", text);
-    if (!code) {
+    if (code == FZ_OK) {
         fprintf(stderr, "token %" PRId64 " for %s; it is shown only now\n", id,
                 project.id ? project.name : "all projects");
     }
@@ -123,7 +123,7 @@ list(struct store *store, struct fz_error *err)
         struct store_project project = {.name = "*"};
         if (tokens[i].project_id)
             code = store_project_by_id(store, tokens[i].project_id, &arena, &project, err);
-        if (code)
+        if (code != FZ_OK)
             break;
         char created[FZ_TIME_TEXT];
         fz_time_format(tokens[i].created_ms, created);
@@ -146,7 +146,7 @@ static enum fz_code
 set_url(const struct option_spec *option, void *field, const char *value, const char *where,
         struct fz_error *err)
 {
-    if (fz_address_check_url(value, err))
+    if (fz_address_check_url(value, err) != FZ_OK)
         return fz_wrap(err, "%s", where);
     return option_set_text(option, field, value, where, err);
 }
@@ -244,7 +244,7 @@ open_store(const struct command_spec *command, int argc, char **argv, struct sto
     struct config config;
     struct fz_error err;
     int ended = command_config(command, argc, argv, false, &config);
-    if (ended < 0 && store_open(config.database, ret, &err))
+    if (ended < 0 && store_open(config.database, ret, &err) != FZ_OK)
         ended = term_failed(command->name, &err);
     return ended;
 }

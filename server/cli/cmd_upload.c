@@ -42,7 +42,7 @@ find_target(const struct arguments *options, const struct config *config, struct
                        "no %s: give --server URL and --token TOKEN, or FRAMEZERO_URL and "
                        "FRAMEZERO_TOKEN, or --data DIR of a server here (%s cannot be read)",
                        server ? "token" : "server", path);
-    if (fz_address_check_url(server, err))
+    if (fz_address_check_url(server, err) != FZ_OK)
         return fz_wrap(err, "%s",
                        options->server           ? "--server"
                        : getenv("FRAMEZERO_URL") ? "FRAMEZERO_URL"
@@ -59,7 +59,7 @@ upload(const struct arguments *arguments, const struct config *config, const str
 {
     struct target target;
     struct fz_error err;
-    if (find_target(arguments, config, &target, &err))
+    if (find_target(arguments, config, &target, &err) != FZ_OK)
         return term_failed(cmd_upload.name, &err);
     const struct upload_client_config to = {.server = target.server,
                                             .token = target.token,
@@ -72,7 +72,7 @@ static enum fz_code
 set_url(const struct option_spec *option, void *field, const char *value, const char *where,
         struct fz_error *err)
 {
-    if (fz_address_check_url(value, err))
+    if (fz_address_check_url(value, err) != FZ_OK)
         return fz_wrap(err, "%s", where);
     return option_set_text(option, field, value, where, err);
 }

@@ -111,7 +111,7 @@ supervise_workers(const struct config *config, int argc, char **argv, const sigs
         code = serve_workers_create(config, argc, argv, fd, true, &workers, &err);
     if (code != FZ_OK)
         term_error(cmd_worker.name, "%s", err.text);
-    int exit_code = code ? 1 : serve_workers_run(workers, signals, GRACE_MS);
+    int exit_code = code != FZ_OK ? 1 : serve_workers_run(workers, signals, GRACE_MS);
     serve_workers_destroy(workers, 0);
     if (metrics)
         metrics_detach(metrics);
@@ -161,15 +161,15 @@ run(int argc, char **argv)
     ended = command_config(&cmd_worker, argc, argv, is_supervised, &config);
     if (ended >= 0)
         return ended;
-    if (!is_supervised && settle_workers(&config, &err))
+    if (!is_supervised && settle_workers(&config, &err) != FZ_OK)
         return term_wrong_usage(cmd_worker.name, &err);
     config_set_log_level(&config);
     supervise_signals(&signals);
     if (!is_supervised && config.supervise)
         return supervise_workers(&config, argc, argv, &signals);
     enum fz_code code = work(&config, &signals, &err);
-    if (code)
+    if (code != FZ_OK)
         term_error(cmd_worker.name, "%s", err.text);
     /* The database was upgraded: starting the same program again would not help. */
-    return code == FZ_E_CONFLICT && was_ready ? 2 : code ? 1 : 0;
+    return code == FZ_E_CONFLICT && was_ready ? 2 : code != FZ_OK ? 1 : 0;
 }

@@ -24,7 +24,7 @@ command_start(const struct command_spec *command, int argc, char **argv, void *v
     struct fz_error err;
     /* Whoever started this may ignore it; with `| head -1` a command is to end without a word. */
     signal(SIGPIPE, SIG_DFL);
-    if (options_parse(command, argc, argv, values, ret, &err))
+    if (options_parse(command, argc, argv, values, ret, &err) != FZ_OK)
         return term_wrong_usage(command->name, &err);
     return ret->wants_help ? show_help(command) : -1;
 }
@@ -34,7 +34,7 @@ command_config(const struct command_spec *command, int argc, char **argv, bool i
                struct config *ret)
 {
     struct fz_error err;
-    if (config_load(command, argc, argv, is_child, ret, &err)) {
+    if (config_load(command, argc, argv, is_child, ret, &err) != FZ_OK) {
         term_error(command->name, "%s", err.text);
         return 2;
     }

@@ -120,12 +120,12 @@ symbolicate_run(struct local_symbols *symbols, const struct symbolicate_options 
     struct symbolicate s = {.symbols = symbols, .options = options, .limits = limits_default()};
     struct fz_error err;
     for (size_t i = 0; i < n_paths; i++) {
-        if (report_files_add(&inputs, paths[i], &err)) {
+        if (report_files_add(&inputs, paths[i], &err) != FZ_OK) {
             term_error(command, "%s", err.text);
             s.n_failed++;
         }
     }
-    if (symbolicate_output_open(&s.output, options, &inputs, &err))
+    if (symbolicate_output_open(&s.output, options, &inputs, &err) != FZ_OK)
         return term_failed(command, &err);
     const struct report_files_sink sink = {.found = found, .failed = failed, .user = &s};
     for (size_t i = 0; i < inputs.n && !s.is_stopped; i++)

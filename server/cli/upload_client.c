@@ -303,17 +303,17 @@ ask_batch(struct upload_client *client, const char *kind, const struct fz_uuid *
     }
     fz_buffer_text(&body, "]}");
     enum fz_code code = fz_buffer_done(&body, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     struct fz_span span = fz_buffer_span(&body);
     make_path(client, "/api/v1/symbols/known", NULL, NULL, path);
     code = request(client, path, &span, &status, err);
-    if (!code && status != 200)
+    if (code == FZ_OK && status != 200)
         code = fail_status(client, status, err);
     json_auto_t *root = NULL;
-    if (!code)
+    if (code == FZ_OK)
         code = parse_answer(client, &root, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     size_t index;
     json_t *value;
@@ -336,7 +336,7 @@ upload_client_missing(struct upload_client *client, const char *kind, const stru
     for (size_t done = 0; done < n; done += KNOWN_BATCH) {
         size_t some = n - done < KNOWN_BATCH ? n - done : KNOWN_BATCH;
         enum fz_code code = ask_batch(client, kind, uuids + done, some, ret_missing + done, err);
-        if (code)
+        if (code != FZ_OK)
             return code;
     }
     return FZ_OK;
@@ -358,11 +358,11 @@ await_upload(struct upload_client *client, json_t **ret_answer, struct fz_error 
         json_auto_t *root = NULL;
         fz_time_sleep_ms(POLL_MS);
         enum fz_code code = request(client, path, NULL, &status, err);
-        if (!code && status != 200)
+        if (code == FZ_OK && status != 200)
             code = fail_status(client, status, err);
-        if (!code)
+        if (code == FZ_OK)
             code = parse_answer(client, &root, err);
-        if (code)
+        if (code != FZ_OK)
             return code;
         const char *state = json_string_value(json_object_get(root, "status"));
         if (state && strcmp(state, "failed") == 0)
@@ -382,7 +382,7 @@ upload_client_send(struct upload_client *client, const char *name, struct fz_spa
     long status = 0;
     make_path(client, "/api/v1/symbols", "name", name, path);
     enum fz_code code = request(client, path, &bytes, &status, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     if (status == 202)
         return await_upload(client, ret_answer, err);

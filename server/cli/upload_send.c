@@ -169,14 +169,14 @@ send_map(struct upload *upload, const struct sym_file_slice *slice, struct fz_er
     char uuid[FZ_UUID_DASHED], name[FZ_UUID_DASHED + 16], size[UPLOAD_SIZE_TEXT];
     enum fz_code code =
         upload_client_missing(upload->client, "bcsymbolmap", &slice->macho.uuid, 1, &missing, err);
-    if (code || !missing)
+    if (code != FZ_OK || !missing)
         return code;
     fz_uuid_format_dashed(&slice->macho.uuid, uuid);
     snprintf(name, sizeof(name), "%s.bcsymbolmap", uuid);
     upload_show_size(slice->symbol_map_bytes.len, size);
     fprintf(stderr, "%s %s the BCSymbolMap of %s, %s\n", uuid, slice->arch, slice->path, size);
     code = upload_client_send(upload->client, name, slice->symbol_map_bytes, &answer, err);
-    if (!code)
+    if (code == FZ_OK)
         show_answer(upload, slice, answer);
     return code;
 }
@@ -279,16 +279,16 @@ upload_send(const struct upload_client_config *to, const char **paths, size_t n_
     FZ_CLEANUP(upload_client_closep) struct upload_client *client = NULL;
     struct fz_error err;
     enum fz_code code = sym_file_create(&file, &err);
-    if (!code)
+    if (code == FZ_OK)
         code = upload_client_open(to, &client, &err);
-    if (code)
+    if (code != FZ_OK)
         return term_failed(command, &err);
     struct upload upload = {.client = client, .file = file, .force = force};
     open_paths(&upload, file, paths, n_paths);
     code = send_kind(&upload, "dsym", &err);
-    if (!code)
+    if (code == FZ_OK)
         code = send_kind(&upload, "binary", &err);
-    if (code) {
+    if (code != FZ_OK) {
         term_error(command, "%s", err.text);
         upload.n_failed++;
     }

@@ -95,7 +95,7 @@ authorize_late(struct api_call *call, const struct uploader *uploader, int body,
     struct api_grant grant;
     enum fz_code code = api_authorize_token(call->api, call->request, token, STORE_SCOPE_UPLOAD,
                                             &grant, ret_status, err);
-    if (!code)
+    if (code == FZ_OK)
         call->project_id = grant.project_id;
     return code;
 }
@@ -122,7 +122,7 @@ check(struct api_call *call, void *user, bool is_late, bool *ret_done, struct fz
     struct store_upload upload;
     enum fz_code code =
         store_upload_get(call->store, call->project_id, user, call->arena, &upload, err);
-    if (code || (strcmp(upload.state, "queued") == 0 && !is_late))
+    if (code != FZ_OK || (strcmp(upload.state, "queued") == 0 && !is_late))
         return code;
     if (strcmp(upload.state, "failed") == 0)
         return refuse(&upload, err);
@@ -140,7 +140,7 @@ upload_part(struct api_call *call, int body, const struct ingest_part *file, str
                        uploader_of(call->request)->file);
     enum fz_code code =
         api_upload_add(call, body, file->offset, file->len, file->filename, &upload, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     char *id = strdup(upload.id);
     if (!id)
@@ -160,19 +160,19 @@ take_form(struct api_call *call, struct fz_error *err)
     uint64_t size = 0;
     int status = 0, body = http_body_fd(call->request, &size);
     enum fz_code code = ingest_form_boundary(type ? type : "", boundary, err);
-    if (!code && size == 0)
+    if (code == FZ_OK && size == 0)
         code = fz_fail(err, FZ_E_MALFORMED, "the body is empty");
-    if (!code)
+    if (code == FZ_OK)
         code = ingest_form_parse_fd(body, boundary, call->arena, &parts, &n, err);
     /* Who sends no form, or a broken one, and no token either, learns only the latter. */
     if (http_token_id(call->request) == 0) {
-        code = authorize_late(call, uploader, body, parts, code ? 0 : n, &status, err);
-        if (code) {
+        code = authorize_late(call, uploader, body, parts, code != FZ_OK ? 0 : n, &status, err);
+        if (code != FZ_OK) {
             http_respond_error_status(call->request, status, err, NULL);
             return FZ_OK;
         }
     }
-    return code ? code : upload_part(call, body, find_file(parts, n, uploader->file), err);
+    return code != FZ_OK ? code : upload_part(call, body, find_file(parts, n, uploader->file), err);
 }
 
 static void

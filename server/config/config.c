@@ -96,7 +96,7 @@ read_file(struct config *config, const char *path, struct fz_error *err)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(FILE_MAX_BYTES);
     enum fz_code code = fz_file_read(path, FILE_MAX_BYTES, &text, err);
-    if (code)
+    if (code != FZ_OK)
         return fz_wrap(err, "configuration");
     unsigned number = 1;
     for (char *line = text.data, *next; line; line = next, number++) {
@@ -194,7 +194,7 @@ read_variables(const struct command_spec *command, struct config *config, struct
             code = config_set(config, setting, equals + 1, variable, err);
         else if (command && !is_other_variable(variable))
             warn_unknown(command, variable);
-        if (code)
+        if (code != FZ_OK)
             return code;
     }
     return FZ_OK;
@@ -210,7 +210,7 @@ read_flags(const struct command_spec *command, int argc, char **argv, struct con
         const char *value;
         char shown[NAME_MAX_LEN];
         enum fz_code code = options_next(command, argc, argv, &at, &option, &value, err);
-        if (code || (!option && !value))
+        if (code != FZ_OK || (!option && !value))
             return code;
         if (!option || !option->roles) /* an operand or an option of the command's own */
             continue;
@@ -220,7 +220,7 @@ read_flags(const struct command_spec *command, int argc, char **argv, struct con
             option_show(command, option, shown, sizeof(shown));
             code = config_set(config, option, option->is_negative ? "no" : value, shown, err);
         }
-        if (code)
+        if (code != FZ_OK)
             return code;
     }
 }
@@ -257,15 +257,15 @@ config_load(const struct command_spec *command, int argc, char **argv, bool is_c
     };
     const char *path = getenv("FRAMEZERO_CONFIG");
     enum fz_code code = read_flags(command, argc, argv, NULL, &path, err);
-    if (!code && path && *path)
+    if (code == FZ_OK && path && *path)
         code = read_file(&config, path, err);
-    if (!code)
+    if (code == FZ_OK)
         code = read_variables(is_child ? NULL : command, &config, err);
-    if (!code)
+    if (code == FZ_OK)
         code = read_flags(command, argc, argv, &config, &path, err);
-    if (!code)
+    if (code == FZ_OK)
         code = finish(&config, err);
-    if (!code)
+    if (code == FZ_OK)
         *ret = config;
     return code;
 }

@@ -85,7 +85,7 @@ option_add_text(const struct option_spec *option, void *field, const char *value
     const char *text = NULL, **items = calloc(list->n + 1, sizeof(*items));
     enum fz_code code = items ? option_set_text(option, &text, value, where, err)
                               : fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    if (code) {
+    if (code != FZ_OK) {
         free(items);
         return code;
     }
@@ -307,7 +307,7 @@ options_parse(const struct command_spec *command, int argc, char **argv, void *v
         const struct option_spec *option;
         const char *value;
         enum fz_code code = options_next(command, argc, argv, &at, &option, &value, err);
-        if (code)
+        if (code != FZ_OK)
             return code;
         if (!option && !value)
             break;
@@ -326,7 +326,7 @@ options_parse(const struct command_spec *command, int argc, char **argv, void *v
             return code;
     }
     enum fz_code code = check_operands(command, &options, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     *ret = options;
     options = options_make();

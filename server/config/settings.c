@@ -48,7 +48,7 @@ set_listen(const struct option_spec *option, void *field, const char *value, con
 {
     struct fz_address address;
     enum fz_code code = set_text(option, field, value, where, err);
-    if (!code && fz_address_parse(value, &address, err))
+    if (code == FZ_OK && fz_address_parse(value, &address, err) != FZ_OK)
         code = fz_wrap(err, "%s", where);
     return code;
 }
@@ -63,7 +63,7 @@ set_url(const struct option_spec *option, void *field, const char *value, const 
         return FZ_OK;
     }
     enum fz_code code = set_text(option, field, value, where, err);
-    if (!code && fz_address_check_url(value, err))
+    if (code == FZ_OK && fz_address_check_url(value, err) != FZ_OK)
         code = fz_wrap(err, "%s", where);
     return code;
 }
@@ -102,7 +102,7 @@ set_number(const struct option_spec *option, void *field, const char *value, con
 {
     uint64_t number;
     enum fz_code code = option_set_count(option, &number, value, where, err);
-    if (!code)
+    if (code == FZ_OK)
         *(unsigned *)field = (unsigned)number;
     return code;
 }
@@ -168,7 +168,7 @@ set_proxies(const struct option_spec *option, void *field, const char *value, co
             struct fz_error *err)
 {
     struct http_proxies ignored = {.n = 0};
-    if (http_proxies_parse(value, &ignored, err))
+    if (http_proxies_parse(value, &ignored, err) != FZ_OK)
         return fz_wrap(err, "%s", where);
     if (*value != '\0')
         return set_text(option, field, value, where, err);

@@ -71,8 +71,9 @@ take(struct http_request *request, struct http_budget *budget, struct http_holdi
     enum fz_code code =
         http_budget_take(budget, holding, &request->client, request->token_id, more, &err);
     /* 503 for a share too: a good client may stand behind the same address. */
-    return code ? http_body_refuse(request, 503, code, budget->limit, "%s; try again", err.text)
-                : FZ_OK;
+    return code != FZ_OK
+               ? http_body_refuse(request, 503, code, budget->limit, "%s; try again", err.text)
+               : FZ_OK;
 }
 
 static void
@@ -100,7 +101,7 @@ memory_reserve(struct http_request *request, struct http_memory *memory, size_t 
     enum fz_code code =
         take(request, is_unknown(request) ? &server->unknown_memory : &server->body_memory,
              &request->memory, growth);
-    if (code)
+    if (code != FZ_OK)
         return code;
     uint8_t *data = realloc(memory->data, room);
     if (!data) {
@@ -119,7 +120,7 @@ memory_append(struct http_request *request, struct http_memory *memory, struct f
     if (!bytes.len)
         return FZ_OK;
     enum fz_code code = memory_reserve(request, memory, bytes.len, most);
-    if (code)
+    if (code != FZ_OK)
         return code;
     memcpy(memory->data + memory->len, bytes.data, bytes.len);
     memory->len += bytes.len;
@@ -185,7 +186,7 @@ write_file(void *arg, struct fz_span bytes, struct fz_error *err)
     enum fz_code code = is_unknown(request) ? take(request, &request->server->unknown_disk,
                                                    &request->disk, bytes.len)
                                             : FZ_OK;
-    if (code)
+    if (code != FZ_OK)
         return code;
     for (size_t at = 0; at < bytes.len;) {
         ssize_t n = write(request->fd, bytes.data + at, bytes.len - at);
@@ -227,15 +228,15 @@ inflate_bytes(struct http_request *request, struct fz_span bytes, http_sink_fn s
     enum fz_code code = FZ_OK;
     if (!request->inflate)
         code = http_inflate_create(request->coding, max_inflated(request), &request->inflate, &err);
-    if (!code)
+    if (code == FZ_OK)
         code = http_inflate_feed(request->inflate, bytes, sink, request, &err);
-    if (!code && request->body_complete)
+    if (code == FZ_OK && request->body_complete)
         code = http_inflate_finish(request->inflate, &err);
-    if (request->body_complete || code) {
+    if (request->body_complete || code != FZ_OK) {
         http_inflate_destroy(request->inflate);
         request->inflate = NULL;
     }
-    return code ? refuse_inflate(request, code, &err) : FZ_OK;
+    return code != FZ_OK ? refuse_inflate(request, code, &err) : FZ_OK;
 }
 
 static enum fz_code
@@ -260,7 +261,7 @@ work_file(struct http_request *request)
     enum fz_code code =
         inflate_bytes(request, fz_span_make(request->stage.data, request->stage.len), write_file);
     request->stage.len = 0;
-    if (code || !request->body_complete)
+    if (code != FZ_OK || !request->body_complete)
         return code;
     memory_release(request, &request->stage);
     if (lseek(request->fd, 0, SEEK_SET) != 0)

@@ -137,7 +137,8 @@ http_budget_take(struct http_budget *budget, struct http_holding *holding,
         if (holding->token)
             holding->token->used += more;
     }
-    if (code && holding->budget && holding->bytes == 0) { /* it may try another budget next */
+    if (code != FZ_OK && holding->budget &&
+        holding->bytes == 0) { /* it may try another budget next */
         leave_share(budget, holding->client);
         leave_share(budget, holding->token);
         *holding = (struct http_holding){0};
@@ -148,7 +149,7 @@ http_budget_take(struct http_budget *budget, struct http_holding *holding,
     if (code == FZ_E_LIMIT)
         return fz_fail(err, code, "%s or its token has its share of limit %s in use", client->text,
                        budget->name);
-    return code ? fz_fail(err, code, "out of memory") : FZ_OK;
+    return code != FZ_OK ? fz_fail(err, code, "out of memory") : FZ_OK;
 }
 
 /* Under the lock. */

@@ -125,7 +125,7 @@ keep_in_file(struct http_contents *contents, struct http_content *content, struc
 {
     enum fz_code code =
         http_budget_take(&contents->disk, &content->holding, client, token_id, body.len, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     content->fd = http_open_temp(contents->temp_dir);
     if (content->fd >= 0 && write_all(content->fd, body))
@@ -141,7 +141,7 @@ keep_in_memory(struct http_contents *contents, struct http_content *content, str
 {
     enum fz_code code =
         http_budget_take(&contents->memory, &content->holding, client, token_id, body.len, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     content->data = malloc(body.len);
     if (content->data) {
@@ -161,7 +161,7 @@ keep(struct http_contents *contents, struct http_content *content, struct fz_spa
     bool is_short = body.len <= HTTP_CONTENT_IN_MEMORY;
     if (is_short)
         code = keep_in_memory(contents, content, body, client, token_id, err);
-    if (code)
+    if (code != FZ_OK)
         code = keep_in_file(contents, content, body, client, token_id, err);
     if (code == FZ_E_UNAVAILABLE && !is_short)
         code = keep_in_memory(contents, content, body, client, token_id, err);
@@ -190,15 +190,15 @@ http_content_make(struct http_contents *contents, struct fz_span body,
     }
     enum fz_code code = keep(contents, content, body, client, token_id, err);
     pthread_mutex_lock(&contents->lock);
-    content->state = code ? FAILED : READY;
-    if (code)
+    content->state = code != FZ_OK ? FAILED : READY;
+    if (code != FZ_OK)
         delist(content);
     bool last = code && drop(content);
     pthread_cond_broadcast(&contents->made);
     pthread_mutex_unlock(&contents->lock);
     if (last)
         destroy(content);
-    if (!code)
+    if (code == FZ_OK)
         *ret = content;
     return code;
 }

@@ -111,9 +111,9 @@ http_framing_check(bool http_1_1, const struct http_field *fields, size_t n_fiel
     size_t n_hosts = 0;
     for (size_t i = 0; i < n_fields; i++) {
         enum fz_code code = check_bytes(&fields[i], err);
-        if (!code)
+        if (code == FZ_OK)
             code = check_field(&fields[i], &framing, &n_hosts, err);
-        if (code)
+        if (code != FZ_OK)
             return code;
     }
     if (framing.chunked && framing.has_length)
@@ -140,7 +140,7 @@ http_framing_coding(const struct http_field *fields, size_t n_fields, enum http_
             continue;
         enum http_coding next;
         enum fz_code code = http_coding_parse(trim(fields[i].value), &next, err);
-        if (code)
+        if (code != FZ_OK)
             return code;
         if (next == HTTP_CODING_IDENTITY)
             continue;

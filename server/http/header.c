@@ -116,7 +116,7 @@ check_header(struct http_request *request, const char *method, const char *versi
     struct fz_error err;
     enum fz_code code = http_framing_check(strcmp(version, "HTTP/1.0") != 0, request->fields,
                                            request->n_headers, &request->framing, &err);
-    if (code)
+    if (code != FZ_OK)
         return http_body_refuse(request, code == FZ_E_UNSUPPORTED ? 417 : 400, code, 0, "%s",
                                 err.text);
     request->answer.close = false;
@@ -185,7 +185,7 @@ check_token(struct http_request *request)
         return FZ_OK;
     request->project_id = project_id;
     request->token_id = token_id;
-    return code ? refuse_token(request, code, status, err.text) : FZ_OK;
+    return code != FZ_OK ? refuse_token(request, code, status, err.text) : FZ_OK;
 }
 
 void
@@ -205,7 +205,7 @@ http_authorize_end(struct http_request *request, enum fz_code code, int status, 
     struct http_server *server = request->server;
     pthread_mutex_lock(&server->lock);
     bool in_time = request->owed; /* else the HTTP thread has it again */
-    if (in_time && code)
+    if (in_time && code != FZ_OK)
         fz_ignore(refuse_token(request, code, status, err->text)); /* it returns `code` */
     else if (in_time) {
         request->project_id = project_id;
@@ -232,7 +232,7 @@ check_body(struct http_request *request)
         return FZ_OK;
     enum fz_code code =
         http_framing_coding(request->fields, request->n_headers, &request->coding, &err);
-    if (code) {
+    if (code != FZ_OK) {
         http_add_header(request, "Accept-Encoding", "gzip, deflate, zstd"); /* RFC 9110, 12.5.3 */
         return http_body_refuse(request, 415, code, 0, "%s", err.text);
     }
@@ -243,7 +243,7 @@ enum fz_code
 http_header_judge(struct http_request *request, const char *method, const char *version)
 {
     enum fz_code code = check_header(request, method, version);
-    if (code)
+    if (code != FZ_OK)
         return code;
     if (request->uri_code) {
         /* A place is named where a byte stands that no target may have: others may have split the
@@ -254,9 +254,9 @@ http_header_judge(struct http_request *request, const char *method, const char *
                                 request->uri_error.text);
     }
     code = find_route(request, method);
-    if (!code)
+    if (code == FZ_OK)
         code = check_token(request);
-    if (!code && request->step != HTTP_STEP_JUDGE)
+    if (code == FZ_OK && request->step != HTTP_STEP_JUDGE)
         code = check_body(request);
     return code;
 }

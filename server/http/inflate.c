@@ -174,7 +174,7 @@ z_feed(struct http_inflate *stream, struct fz_span bytes, http_sink_fn sink, voi
         struct fz_span left = fz_span_make(bytes.data + at, bytes.len - at);
         if (stream->complete) {
             enum fz_code code = z_next_member(stream, left, base + at, err);
-            if (code)
+            if (code != FZ_OK)
                 return code;
             if (stream->complete)
                 return FZ_OK;
@@ -200,7 +200,7 @@ z_feed(struct http_inflate *stream, struct fz_span bytes, http_sink_fn sink, voi
                              err);
         enum fz_code code =
             emit(stream, base + at, fz_span_make(stream->piece, n_out), sink, sink_arg, err);
-        if (code)
+        if (code != FZ_OK)
             return code;
         if (result == Z_STREAM_END)
             stream->complete = true;
@@ -217,7 +217,7 @@ z_feed_head(struct http_inflate *stream, struct fz_span bytes, http_sink_fn sink
 {
     if (stream->z_open || stream->coding == HTTP_CODING_GZIP) {
         enum fz_code code = stream->z_open ? FZ_OK : z_begin(stream, err);
-        if (!code)
+        if (code == FZ_OK)
             code = z_feed(stream, bytes, sink, sink_arg, err);
         stream->in += bytes.len;
         return code;
@@ -229,11 +229,11 @@ z_feed_head(struct http_inflate *stream, struct fz_span bytes, http_sink_fn sink
     if (stream->n_head < sizeof(stream->head))
         return FZ_OK;
     enum fz_code code = z_begin(stream, err);
-    if (!code)
+    if (code == FZ_OK)
         code =
             z_feed(stream, fz_span_make(stream->head, sizeof(stream->head)), sink, sink_arg, err);
     stream->in = sizeof(stream->head);
-    if (!code && bytes.len) {
+    if (code == FZ_OK && bytes.len) {
         code = z_feed(stream, bytes, sink, sink_arg, err);
         stream->in += bytes.len;
     }
@@ -264,7 +264,7 @@ zstd_feed(struct http_inflate *stream, struct fz_span bytes, http_sink_fn sink, 
         }
         enum fz_code code = emit(stream, stream->in + in.pos, fz_span_make(stream->piece, out.pos),
                                  sink, sink_arg, err);
-        if (code)
+        if (code != FZ_OK)
             return code;
         stream->complete = result == 0;
         more_out = out.pos == out.size && result != 0;

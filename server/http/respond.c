@@ -301,7 +301,7 @@ set_content(struct http_request *request, int status, const char *content_type, 
     struct fz_error err = {.offset = -1};
     enum fz_code code = http_content_make(&request->server->contents, body, &request->client,
                                           request->token_id, &content, &err);
-    if (code) {
+    if (code != FZ_OK) {
         forget_headers(request);
         http_answer_error(request, 503, &err, NULL);
         return;

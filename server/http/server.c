@@ -62,7 +62,7 @@ listen_on(struct http_server *server, const char *where, struct fz_error *err)
 {
     char host[128], port[16];
     enum fz_code code = split_listen(where, host, port, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
     struct addrinfo *list = NULL;
@@ -251,7 +251,7 @@ make_server(const struct http_config *config, struct http_server **ret, struct f
     struct http_proxies proxies = {.n = 0};
     enum fz_code code =
         http_proxies_parse(config->trusted_proxies ? config->trusted_proxies : "", &proxies, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     struct http_server *server = calloc(1, sizeof(*server));
     if (!server)
@@ -344,22 +344,22 @@ static enum fz_code
 start_parts(struct http_server *server, const struct http_config *config, struct fz_error *err)
 {
     enum fz_code code = fz_lazy_load(&fz_lazy_microhttpd, err);
-    if (!code)
+    if (code == FZ_OK)
         code = listen_on(server, config->listen, err);
-    if (!code)
+    if (code == FZ_OK)
         code = http_pool_create(BODY_THREADS, run_body_job, &server->body_threads, err);
-    if (!code)
+    if (code == FZ_OK)
         code = http_pool_create(config->n_threads ? config->n_threads : DEFAULT_THREADS,
                                 run_handler_job, &server->handlers, err);
-    if (!code)
+    if (code == FZ_OK)
         code = http_pool_create(BODY_THREADS, run_body_job, &server->file_threads, err);
-    if (!code)
+    if (code == FZ_OK)
         code = http_pool_create(READERS, run_handler_job, &server->readers, err);
-    if (!code && pthread_create(&server->sweeper, NULL, http_conn_sweep, server) != 0)
+    if (code == FZ_OK && pthread_create(&server->sweeper, NULL, http_conn_sweep, server) != 0)
         code = fz_fail(err, FZ_E_UNAVAILABLE, "cannot start a thread");
-    else if (!code)
+    else if (code == FZ_OK)
         server->sweeping = true;
-    if (!code)
+    if (code == FZ_OK)
         code = start_daemon(server, err);
     return code;
 }
@@ -427,7 +427,7 @@ http_start(const struct http_config *config, struct http_server **ret, struct fz
 {
     struct http_server *server = NULL;
     enum fz_code code = make_server(config, &server, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     raise_file_limit((rlim_t)server->limits.connections + SPARE_FILES);
     /* Signals are for the main thread. */
@@ -436,7 +436,7 @@ http_start(const struct http_config *config, struct http_server **ret, struct fz
     pthread_sigmask(SIG_SETMASK, &all, &before);
     code = start_parts(server, config, err);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (code) {
+    if (code != FZ_OK) {
         end_parts(server);
         return code;
     }

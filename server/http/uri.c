@@ -62,7 +62,7 @@ parse_path(const char *raw, size_t len, struct http_uri *uri, char **at, struct 
                            (int)HTTP_MAX_SEGMENTS);
         enum fz_code code =
             take(raw + start, end - start, false, at, &uri->segments[uri->n_segments], err);
-        if (code)
+        if (code != FZ_OK)
             return code;
         uri->n_segments++;
         start = end + 1;
@@ -86,9 +86,9 @@ parse_query(const char *raw, size_t len, struct http_uri *uri, char **at, struct
                                (int)HTTP_MAX_PAIRS);
             struct http_pair *pair = &uri->query[uri->n_query];
             enum fz_code code = take(raw + start, name_len, true, at, &pair->name, err);
-            if (!code)
+            if (code == FZ_OK)
                 code = take(raw + value_at, end - value_at, true, at, &pair->value, err);
-            if (code)
+            if (code != FZ_OK)
                 return code;
             uri->n_query++;
         }
@@ -139,9 +139,9 @@ http_uri_parse(struct fz_span raw, struct http_uri *ret, struct fz_error *err)
     const char *mark = memchr(text, '?', len);
     size_t path_len = mark ? (size_t)(mark - text) : len;
     enum fz_code code = parse_path(text, path_len, ret, &at, err);
-    if (!code && mark)
+    if (code == FZ_OK && mark)
         code = parse_query(mark + 1, len - path_len - 1, ret, &at, err);
-    if (code)
+    if (code != FZ_OK)
         http_uri_deinit(ret);
     return code;
 }

@@ -22,7 +22,7 @@ metrics_create(struct metrics **ret, int *ret_fd, struct fz_error *err)
         return err ? err->code : FZ_E_INTERNAL;
     }
     enum fz_code code = metrics_attach(fd, ret, err);
-    if (code)
+    if (code != FZ_OK)
         close(fd);
     else
         *ret_fd = fd;

@@ -65,7 +65,7 @@ write_json(const char *path, const json_t *root, struct fz_error *err)
     fz_buffer_printf(&out, "%s\n", text);
     free(text);
     enum fz_code code = fz_buffer_done(&out, err);
-    if (!code)
+    if (code == FZ_OK)
         code = fz_file_write_atomic(path, fz_buffer_span(&out), 0600, err);
     return code;
 }
@@ -123,14 +123,14 @@ add_tokens(struct store *store, struct serve_first *first, struct fz_error *err)
         code = store_project_find(store, "default", &arena, &project, err);
         first->project_id = project.id;
     }
-    if (!code)
+    if (code == FZ_OK)
         code = is_known(store, first->ingest_key, &has_key, err);
-    if (!code)
+    if (code == FZ_OK)
         code = is_known(store, first->admin_token, &has_admin, err);
-    if (!code && !has_key)
+    if (code == FZ_OK && !has_key)
         code = store_token_add(store, first->project_id, STORE_SCOPE_INGEST, "first ingest key",
                                first->ingest_key, &id, err);
-    if (!code && !has_admin)
+    if (code == FZ_OK && !has_admin)
         code = store_token_add(store, 0, STORE_SCOPE_ADMIN, "first admin token", first->admin_token,
                                &id, err);
     return code;
@@ -146,7 +146,7 @@ needs_tokens(struct store *store, const struct serve_first *first, bool was_cut_
     size_t n_tokens = 0;
     bool is_ours = false;
     enum fz_code code = store_token_list(store, &arena, &tokens, &n_tokens, err);
-    if (!code && n_tokens && was_cut_short)
+    if (code == FZ_OK && n_tokens && was_cut_short)
         code = is_known(store, first->ingest_key, &is_ours, err);
     *ret = n_tokens == 0 || is_ours;
     return code;
@@ -159,14 +159,14 @@ serve_first_tokens(const struct config *config, struct serve_first *ret, struct 
     struct serve_first first = {0};
     bool is_needed = false, was_cut_short = read_unfinished(config, &first);
     enum fz_code code = store_open(config->database, &store, err);
-    if (!code)
+    if (code == FZ_OK)
         code = needs_tokens(store, &first, was_cut_short, &is_needed, err);
-    if (!code && !is_needed && was_cut_short) { /* another node has made the first start */
+    if (code == FZ_OK && !is_needed && was_cut_short) { /* another node has made the first start */
         char path[PATH_BYTES];
         make_path(config, unfinished_name, path);
         fz_ignore(unlink(path) != 0); /* its tokens do not count */
     }
-    if (code || !is_needed)
+    if (code != FZ_OK || !is_needed)
         return code;
     if (is_there(config, finished_name))
         return fail_other_database(config, "has no tokens", err);
@@ -175,10 +175,10 @@ serve_first_tokens(const struct config *config, struct serve_first *ret, struct 
         store_token_make(STORE_SCOPE_ADMIN, first.admin_token);
         code = write_unfinished(config, &first, err);
     }
-    if (!code)
+    if (code == FZ_OK)
         code = add_tokens(store, &first, err);
     first.is_first = true;
-    if (!code)
+    if (code == FZ_OK)
         *ret = first;
     return code;
 }
@@ -226,9 +226,9 @@ serve_first_credentials(const struct config *config, const char *url,
     if (!root)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     enum fz_code code = write_json(unfinished, root, err);
-    if (!code && rename(unfinished, path) != 0)
+    if (code == FZ_OK && rename(unfinished, path) != 0)
         code = fz_fail_errno(err, "%s", path);
-    return code ? code : fz_file_sync_parent(path, err);
+    return code != FZ_OK ? code : fz_file_sync_parent(path, err);
 }
 
 /* ---- what to type next ------------------------------------------------------------------- */

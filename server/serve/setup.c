@@ -56,7 +56,7 @@ serve_setup_directory(const struct config *config, int *ret_lock_fd, struct fz_e
     snprintf(temp, sizeof(temp), "%s/tmp", config->data_dir);
     enum fz_code code = fz_file_make_dirs(temp, err);
     *ret_lock_fd = -1;
-    if (!code && fz_text_has_prefix(config->database, "sqlite:"))
+    if (code == FZ_OK && fz_text_has_prefix(config->database, "sqlite:"))
         code = take_lock(config->database + strlen("sqlite:"), ret_lock_fd, err);
     return code;
 }
@@ -69,9 +69,9 @@ serve_setup_reclaim(const char *database_url, struct fz_error *err)
     FZ_CLEANUP(store_closep) struct store *store = NULL;
     uint64_t n = 0;
     enum fz_code code = store_open(database_url, &store, err);
-    if (!code)
+    if (code == FZ_OK)
         code = store_job_reclaim(store, worker_is_gone, NULL, &n, err);
-    if (!code && n)
+    if (code == FZ_OK && n)
         fz_log(FZ_LOG_INFO, "jobs of ended workers are due again", "jobs=%llu",
                (unsigned long long)n);
     return code;
@@ -83,9 +83,9 @@ serve_setup_rebuild(const char *database_url, struct fz_error *err)
     FZ_CLEANUP(store_closep) struct store *store = NULL;
     uint64_t n = 0;
     enum fz_code code = store_open(database_url, &store, err);
-    if (!code)
+    if (code == FZ_OK)
         code = store_symbol_rebuild_outdated(store, sym_index_version(), &n, err);
-    if (!code && n)
+    if (code == FZ_OK && n)
         fz_log(FZ_LOG_INFO, "indexes of another version are built anew", "indexes=%llu",
                (unsigned long long)n);
     return code;

@@ -95,7 +95,7 @@ serve_workers_create(const struct config *config, int argc, char **argv, int met
     if (!workers)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     enum fz_code code = make_environment(workers, config, metrics_fd, err);
-    if (!code)
+    if (code == FZ_OK)
         code = make_arguments(workers, argc, argv, err);
     const struct supervise_plan plan = {.name = "worker",
                                         .argv = workers->argv,
@@ -103,9 +103,9 @@ serve_workers_create(const struct config *config, int argc, char **argv, int met
                                         .n = (size_t)config->workers,
                                         .own_group = true,
                                         .may_give_up = may_give_up};
-    if (!code)
+    if (code == FZ_OK)
         code = supervise_create(&plan, &workers->supervise, err);
-    if (code)
+    if (code != FZ_OK)
         serve_workers_destroy(workers, 0);
     else
         *ret = workers;

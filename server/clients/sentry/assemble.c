@@ -73,7 +73,7 @@ read_request(struct api_call *call, struct sentry_file **ret, size_t *ret_n, str
 {
     json_auto_t *json = NULL;
     enum fz_code code = sentry_cli_body(call, &json, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     if (!json_is_object(json))
         return fz_fail(err, FZ_E_MALFORMED, "an object with the files' SHA-1 as keys is wanted");
@@ -87,7 +87,7 @@ read_request(struct api_call *call, struct sentry_file **ret, size_t *ret_n, str
     json_object_foreach(json, key, value)
     {
         code = read_file(key, value, &files[n++], call->arena, err);
-        if (code)
+        if (code != FZ_OK)
             return code;
     }
     *ret = files;
@@ -148,16 +148,16 @@ check(struct api_call *call, void *user, bool is_late, bool *ret_done, struct fz
         struct store_upload upload;
         code = store_upload_get(call->store, call->project_id, waiting->ids[i], call->arena,
                                 &upload, err);
-        if (!code && strcmp(upload.state, "queued") == 0)
+        if (code == FZ_OK && strcmp(upload.state, "queued") == 0)
             return FZ_OK;
     }
-    if (!code)
+    if (code == FZ_OK)
         code = read_request(call, &files, &n, err);
     for (size_t i = 0; !code && i < n; i++)
         code = sentry_file_look(call, &files[i], err);
-    if (!code)
+    if (code == FZ_OK)
         code = answer(call, files, n, err);
-    *ret_done = !code;
+    *ret_done = code == FZ_OK;
     return code;
 }
 
@@ -186,7 +186,7 @@ assemble(struct api_call *call, struct fz_error *err)
     enum fz_code code = read_request(call, &files, &n, err);
     for (size_t i = 0; !code && i < n; i++)
         code = sentry_file_step(call, &files[i], &joined, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     struct waiting *waiting = n <= WAIT_FILES ? calloc(1, sizeof(*waiting)) : NULL;
     if (waiting && is_worth_waiting(files, n, waiting))

@@ -103,10 +103,10 @@ read_part(struct api_call *call, int body, const struct ingest_part *part, bool 
     FZ_CLEANUP(http_inflate_destroyp) struct http_inflate *inflate = NULL;
     enum fz_code code = http_inflate_create(is_gzip ? HTTP_CODING_GZIP : HTTP_CODING_IDENTITY,
                                             api_limits(call->api)->chunk_bytes, &inflate, err);
-    uint8_t *piece = code ? NULL : fz_arena_alloc(call->arena, READ_BYTES);
-    if (!code && !piece)
+    uint8_t *piece = code != FZ_OK ? NULL : fz_arena_alloc(call->arena, READ_BYTES);
+    if (code == FZ_OK && !piece)
         code = fz_arena_fail(call->arena, err);
-    if (!code)
+    if (code == FZ_OK)
         http_inflate_any_ratio(inflate); /* a chunk of zeros is a chunk */
     for (uint64_t at = 0; !code && at < part->len;) {
         uint64_t left = part->len - at;
@@ -119,7 +119,7 @@ read_part(struct api_call *call, int body, const struct ingest_part *part, bool 
         code = http_inflate_feed(inflate, fz_span_make(piece, (size_t)n), take_bytes, sink, err);
         at += (uint64_t)n;
     }
-    return code ? code : http_inflate_finish(inflate, err);
+    return code != FZ_OK ? code : http_inflate_finish(inflate, err);
 }
 
 static enum fz_code
@@ -140,14 +140,14 @@ store_part(struct api_call *call, int body, const struct ingest_part *part, uint
     FZ_CLEANUP(fz_closep) int fd = -1;
     bool is_gzip = strcmp(part->name, "file_gzip") == 0, is_kept = false;
     enum fz_code code = blob_temp(api_blobs(call->api), &fd, err);
-    if (!code)
+    if (code == FZ_OK)
         code = fz_sha1_create(&hash, err);
-    if (!code)
+    if (code == FZ_OK)
         code = write_head(fd, err);
     struct sink sink = {.fd = fd, .hash = hash};
-    if (!code)
+    if (code == FZ_OK)
         code = read_part(call, body, part, is_gzip, &sink, err);
-    if (code) {
+    if (code != FZ_OK) {
         fz_wrap(err, "chunk %.40s", part->filename);
         return code;
     }
@@ -162,11 +162,11 @@ store_part(struct api_call *call, int body, const struct ingest_part *part, uint
     chunk.size = sink.n;
     uint64_t size;
     code = blob_put_fd(api_blobs(call->api), fd, chunk.blob_sha256, &size, err);
-    if (!code)
+    if (code == FZ_OK)
         code = api_count_upload(call, chunk.size, err);
-    if (!code)
+    if (code == FZ_OK)
         code = store_chunk_put(call->store, &chunk, &is_kept, err);
-    if (!code && !is_kept) /* another request was quicker with the same bytes */
+    if (code == FZ_OK && !is_kept) /* another request was quicker with the same bytes */
         fz_ignore(blob_delete(api_blobs(call->api), chunk.blob_sha256, NULL)); /* nobody's */
     return code;
 }
@@ -223,16 +223,16 @@ take_chunks(struct api_call *call, struct fz_error *err)
     uint64_t size = 0, left = api_limits(call->api)->chunk_request_bytes;
     int body = http_body_fd(call->request, &size);
     enum fz_code code = ingest_form_boundary(type ? type : "", boundary, err);
-    if (!code)
+    if (code == FZ_OK)
         code = ingest_form_parse_fd(body, boundary, call->arena, &parts, &n, err);
-    if (!code)
+    if (code == FZ_OK)
         code = check_parts(parts, n, err);
-    if (!code)
+    if (code == FZ_OK)
         code = find_known(call, parts, n, &known, err);
     for (size_t i = 0; !code && i < n; i++)
         if (!known[i].is_there || known[i].taken > 0) /* sent again, it may be used again */
             code = store_part(call, body, &parts[i], &left, err);
-    if (!code)
+    if (code == FZ_OK)
         http_respond_json(call->request, 200, fz_span_cstr("[]"));
     return code;
 }

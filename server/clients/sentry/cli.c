@@ -91,7 +91,7 @@ sentry_cli_body(const struct api_call *call, json_t **ret, struct fz_error *err)
     json_t *json = NULL;
     enum fz_code code =
         json_scan_load(body.len ? body : fz_span_cstr("{}"), &bounds, NULL, &json, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     if (!json_is_object(json) && !json_is_array(json)) {
         json_decref(json);
@@ -253,9 +253,9 @@ list_projects(struct api_call *call, struct fz_error *err)
     size_t n = 0;
     int64_t own = 0;
     enum fz_code code = store_token_project(call->store, http_token_id(call->request), &own, err);
-    if (!code)
+    if (code == FZ_OK)
         code = store_project_list(call->store, call->arena, &projects, &n, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct json_write w = json_write_start(&out);

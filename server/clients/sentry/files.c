@@ -82,7 +82,7 @@ judge_done(struct api_call *call, struct sentry_file *file, const struct store_u
 {
     json_auto_t *result = NULL;
     enum fz_code code = sentry_cli_result(upload, &result, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     const json_t *slices = json_object_get(result, "files");
     struct sentry_dif dif = {.type = "other"};
@@ -98,7 +98,7 @@ judge_done(struct api_call *call, struct sentry_file *file, const struct store_u
     bool there = false;
     const char *kind = sentry_cli_text(slice, "kind");
     code = is_there(call, &dif.uuid, kind ? kind : "", &there, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     if (!there)
         return FZ_OK; /* still UNKNOWN */
@@ -129,7 +129,7 @@ judge_upload(struct api_call *call, struct sentry_file *file, const struct store
     struct store_upload upload;
     enum fz_code code = store_upload_get(call->store, call->project_id, known->upload_id,
                                          call->arena, &upload, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     memcpy(file->upload_id, upload.id, sizeof(file->upload_id));
     if (strcmp(upload.state, "queued") == 0) {
@@ -156,7 +156,7 @@ sentry_file_look(struct api_call *call, struct sentry_file *file, struct fz_erro
         store_assembled_get(call->store, call->project_id, file->sha1, call->arena, &known, err);
     if (code == FZ_E_NOT_FOUND)
         return FZ_OK;
-    if (code)
+    if (code != FZ_OK)
         return code;
     if (known.upload_id[0]) {
         code = judge_upload(call, file, &known, err);
@@ -203,7 +203,7 @@ append_chunk(struct api_call *call, const struct store_chunk *chunk, struct join
     FZ_CLEANUP(fz_closep) int from = -1;
     uint64_t at = 0;
     enum fz_code code = blob_get_fd(api_blobs(call->api), chunk->blob_sha256, &from, err);
-    while (!code && at < chunk->size) {
+    while (code == FZ_OK && at < chunk->size) {
         uint64_t left = chunk->size - at;
         ssize_t n = pread(from, to->piece, left < COPY_BYTES ? (size_t)left : COPY_BYTES,
                           (off_t)(SENTRY_CHUNK_HEAD + at));
@@ -245,15 +245,15 @@ keep_file(struct api_call *call, struct sentry_file *file, int fd, struct fz_err
     }
     enum fz_code code = blob_put_fd(api_blobs(call->api), fd, made.blob_sha256, &made.size, err);
     /* One that is known is known as failed long ago, or its symbols were deleted. */
-    if (!code)
+    if (code == FZ_OK)
         code = store_assembled_forget(call->store, call->project_id, file->sha1, err);
-    if (!code)
+    if (code == FZ_OK)
         code = store_assembled_insert(call->store, &made, err);
-    if (!code && metrics && made.upload_id[0])
+    if (code == FZ_OK && metrics && made.upload_id[0])
         metrics->uploads_accepted++;
     if (code == FZ_E_CONFLICT) /* another request was quicker */
         return FZ_OK;
-    if (!code) /* others may share a chunk, but not for long */
+    if (code == FZ_OK) /* others may share a chunk, but not for long */
         code = store_chunk_find(call->store, http_token_id(call->request), file->chunks,
                                 file->n_chunks, STORE_CHUNK_USED_MS, call->arena, err);
     return code;
@@ -272,11 +272,11 @@ join(struct api_call *call, struct sentry_file *file, struct fz_error *err)
     FZ_CLEANUP(fz_sha1_destroyp) struct fz_sha1 *hash = NULL;
     char sha1[FZ_SHA1_TEXT];
     enum fz_code code = blob_temp(api_blobs(call->api), &fd, err);
-    if (!code)
+    if (code == FZ_OK)
         code = fz_sha1_create(&hash, err);
     FZ_CLEANUP(free_piece) void *piece = malloc(COPY_BYTES);
     struct joining to = {.fd = fd, .hash = hash, .piece = piece};
-    if (!code && !piece)
+    if (code == FZ_OK && !piece)
         code = fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     for (size_t i = 0; !code && i < file->n_chunks; i++) {
         code = append_chunk(call, &file->chunks[i], &to, err);
@@ -286,9 +286,9 @@ join(struct api_call *call, struct sentry_file *file, struct fz_error *err)
             return store_chunk_drop(call->store, &file->chunks[i], err);
         }
     }
-    if (!code && ftruncate(fd, (off_t)to.size) != 0) /* it may end with a hole */
+    if (code == FZ_OK && ftruncate(fd, (off_t)to.size) != 0) /* it may end with a hole */
         code = fz_fail_errno(err, "cannot write a file");
-    if (code)
+    if (code != FZ_OK)
         return code;
     fz_sha1_finish(hash, sha1);
     if (strcmp(sha1, file->sha1) != 0) {
@@ -298,7 +298,7 @@ join(struct api_call *call, struct sentry_file *file, struct fz_error *err)
         return fail_file(call, file, text, err);
     }
     code = keep_file(call, file, fd, err);
-    return code ? code : sentry_file_look(call, file, err);
+    return code != FZ_OK ? code : sentry_file_look(call, file, err);
 }
 
 /* Chunks are lent out: for each time it was sent, files may take so many bytes of a chunk. */
@@ -311,7 +311,7 @@ take_and_join(struct api_call *call, struct sentry_file *file, uint64_t size, ui
         store_chunk_take(call->store, file->chunks, file->n_chunks, &all, call->arena, err);
     if (code == FZ_E_LIMIT)
         return fail_file(call, file, err->text, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     if (!all) {
         file->state = SENTRY_NOT_FOUND;
@@ -327,13 +327,13 @@ sentry_file_step(struct api_call *call, struct sentry_file *file, uint64_t *join
 {
     uint64_t size = 0;
     enum fz_code code = sentry_file_look(call, file, err);
-    if (code || file->state != SENTRY_UNKNOWN)
+    if (code != FZ_OK || file->state != SENTRY_UNKNOWN)
         return code;
     if (file->n_chunks == 0)
         return fail_file(call, file, "it is not known, and no chunks of it are named", err);
     code = store_chunk_find(call->store, http_token_id(call->request), file->chunks, file->n_chunks,
                             STORE_CHUNK_LIFE_MS, call->arena, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     for (size_t i = 0; i < file->n_chunks; i++) {
         if (!file->chunks[i].is_there)

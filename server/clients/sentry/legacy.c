@@ -30,7 +30,7 @@ unknown(struct api_call *call, struct fz_error *err)
             store_assembled_get(call->store, call->project_id, sha1, call->arena, &file, err);
         if (code == FZ_E_NOT_FOUND)
             json_write_text(&w, NULL, sha1);
-        else if (code)
+        else if (code != FZ_OK)
             return code;
     }
     json_write_close(&w, ']');
@@ -46,7 +46,7 @@ answer_files(struct api_call *call, const struct store_upload *upload, struct fz
     size_t i;
     json_t *file;
     enum fz_code code = sentry_cli_result(upload, &result, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct json_write w = json_write_start(&out);
@@ -68,13 +68,13 @@ check(struct api_call *call, void *user, bool is_late, bool *ret_done, struct fz
     struct store_upload upload;
     enum fz_code code =
         store_upload_get(call->store, call->project_id, user, call->arena, &upload, err);
-    if (code || (strcmp(upload.state, "queued") == 0 && !is_late))
+    if (code != FZ_OK || (strcmp(upload.state, "queued") == 0 && !is_late))
         return code;
     if (strcmp(upload.state, "failed") == 0)
         return fz_fail(err, FZ_E_MALFORMED, "%s",
                        upload.error ? api_stored_error(upload.error) : "it failed");
     code = answer_files(call, &upload, err);
-    *ret_done = !code;
+    *ret_done = code == FZ_OK;
     return code;
 }
 
@@ -89,15 +89,15 @@ upload_zip(struct api_call *call, struct fz_error *err)
     struct store_upload upload;
     int body = http_body_fd(call->request, &size);
     enum fz_code code = ingest_form_boundary(type ? type : "", boundary, err);
-    if (!code)
+    if (code == FZ_OK)
         code = ingest_form_parse_fd(body, boundary, call->arena, &parts, &n, err);
-    while (!code && i < n && (strcmp(parts[i].name, "file") != 0 || parts[i].len == 0))
+    while (code == FZ_OK && i < n && (strcmp(parts[i].name, "file") != 0 || parts[i].len == 0))
         i++;
-    if (!code && i == n)
+    if (code == FZ_OK && i == n)
         code = fz_fail(err, FZ_E_MALFORMED, "the form holds no part 'file', or an empty one");
-    if (!code) /* the client's file name is a random UUID */
+    if (code == FZ_OK) /* the client's file name is a random UUID */
         code = api_upload_add(call, body, parts[i].offset, parts[i].len, "", &upload, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     char *id = strdup(upload.id);
     if (!id)
@@ -114,7 +114,7 @@ list(struct api_call *call, struct fz_error *err)
     size_t n = 0;
     enum fz_code code = store_symbol_list(call->store, call->project_id, NULL, NULL, LIST_MAX,
                                           call->arena, &symbols, &n, &cursor, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct json_write w = json_write_start(&out);

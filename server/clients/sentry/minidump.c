@@ -181,7 +181,7 @@ as_envelope(struct dump *d, const char *boundary, struct fz_span *ret, struct fz
     if (code != FZ_OK || (!has_event && !has_packed))
         return code;
     code = make_event(d, &event, err);
-    return code ? code : sentry_make_envelope(event, files, n, &d->arena, ret, err);
+    return code != FZ_OK ? code : sentry_make_envelope(event, files, n, &d->arena, ret, err);
 }
 
 static void

@@ -33,7 +33,7 @@ put_release(struct api_call *call, struct json_write *w, int64_t project_id,
     struct store_project project;
     char text[SHORT_TEXT];
     enum fz_code code = store_project_by_id(call->store, project_id, call->arena, &project, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     short_version(release->version, text);
     json_write_open(w, NULL, '{');
@@ -65,7 +65,7 @@ answer_release(struct api_call *call, int status, int64_t project_id,
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct json_write w = json_write_start(&out);
     enum fz_code code = put_release(call, &w, project_id, release, err);
-    return code ? code : api_answer(call, status, &out, err);
+    return code != FZ_OK ? code : api_answer(call, status, &out, err);
 }
 
 /* ---- create and change ---------------------------------------------------------------------- */
@@ -88,7 +88,7 @@ find_projects(struct api_call *call, const json_t *body, int64_t ret[PROJECTS_MA
             name = number;
         }
         enum fz_code code = api_find_project(call, name ? name : "", &ret[i], err);
-        if (code)
+        if (code != FZ_OK)
             return code;
     }
     if (n == 0)
@@ -123,11 +123,11 @@ put(struct api_call *call, const char *version, struct fz_error *err)
     struct store_release release = {.version = version}, stored = {0};
     bool created = false, any_created = false;
     enum fz_code code = sentry_cli_body(call, &body, err);
-    if (!code)
+    if (code == FZ_OK)
         code = find_projects(call, body, projects, &n, err);
-    if (!code)
+    if (code == FZ_OK)
         code = read_status(body, &release.status, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     const json_t *commits = json_object_get(body, "commits");
     FZ_CLEANUP(free_textp)
@@ -144,9 +144,9 @@ put(struct api_call *call, const char *version, struct fz_error *err)
                                  err);
         any_created = any_created || created;
     }
-    return code ? code
-                : answer_release(call, any_created && !version ? 201 : 200, projects[0], &stored,
-                                 err);
+    return code != FZ_OK ? code
+                         : answer_release(call, any_created && !version ? 201 : 200, projects[0],
+                                          &stored, err);
 }
 
 static enum fz_code
@@ -183,7 +183,7 @@ list(struct api_call *call, struct fz_error *err)
     size_t n = 0, offset = read_cursor(call->request);
     enum fz_code code = store_release_list(call->store, call->project_id, offset, PAGE, call->arena,
                                            &releases, &n, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct json_write w = json_write_start(&out);
@@ -196,7 +196,7 @@ list(struct api_call *call, struct fz_error *err)
              "<?cursor=0:%zu:0>; rel=\"next\"; results=\"%s\"; cursor=\"0:%zu:0\"", offset + PAGE,
              n == PAGE ? "true" : "false", offset + PAGE);
     http_add_header(call->request, "Link", link);
-    return code ? code : api_answer(call, 200, &out, err);
+    return code != FZ_OK ? code : api_answer(call, 200, &out, err);
 }
 
 static enum fz_code
@@ -206,13 +206,13 @@ get(struct api_call *call, struct fz_error *err)
     enum fz_code code =
         store_release_get(call->store, call->project_id, http_param(call->request, "version"),
                           call->arena, &release, err);
-    return code ? code : answer_release(call, 200, call->project_id, &release, err);
+    return code != FZ_OK ? code : answer_release(call, 200, call->project_id, &release, err);
 }
 
 static enum fz_code delete (struct api_call *call, struct fz_error *err) {
     enum fz_code code = store_release_delete(call->store, call->project_id,
                                              http_param(call->request, "version"), err);
-    if (!code) http_respond(call->request, 204, NULL, (struct fz_span){NULL, 0});
+    if (code == FZ_OK) http_respond(call->request, 204, NULL, (struct fz_span){NULL, 0});
     return code;
 }
 
@@ -240,19 +240,19 @@ deploy(struct api_call *call, struct fz_error *err)
     int64_t projects[PROJECTS_MAX];
     size_t n = 0;
     enum fz_code code = sentry_cli_body(call, &body, err);
-    if (!code)
+    if (code == FZ_OK)
         code = find_projects(call, body, projects, &n, err);
     struct store_deploy made = {.environment = sentry_cli_text(body, "environment"),
                                 .name = sentry_cli_text(body, "name"),
                                 .url = sentry_cli_text(body, "url"),
                                 .started_ms = sentry_cli_time(body, "dateStarted"),
                                 .finished_ms = sentry_cli_time(body, "dateFinished")};
-    if (!code && !made.environment)
+    if (code == FZ_OK && !made.environment)
         code = fz_fail(err, FZ_E_MALFORMED, "environment: a text is wanted");
     for (size_t i = n; !code && i-- > 0;)
         code = store_deploy_insert(call->store, projects[i], http_param(call->request, "version"),
                                    &made, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct json_write w = json_write_start(&out);
@@ -268,7 +268,7 @@ deploys(struct api_call *call, struct fz_error *err)
     enum fz_code code =
         store_deploy_list(call->store, call->project_id, http_param(call->request, "version"),
                           call->arena, &made, &n, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct json_write w = json_write_start(&out);

@@ -79,7 +79,8 @@ find_sender(struct api *api, struct http_request *request, struct sentry_sender 
     const char *key = NULL;
     if (sentry_items_start(http_body(request), &items, &err) == FZ_OK)
         key = sentry_dsn_key(items.header, room);
-    if (api_authorize_token(api, request, key, STORE_SCOPE_INGEST, &grant, &status, &err)) {
+    if (api_authorize_token(api, request, key, STORE_SCOPE_INGEST, &grant, &status, &err) !=
+        FZ_OK) {
         sentry_fail(request, status, &err);
         return false;
     }
@@ -95,7 +96,7 @@ is_admitted(struct api *api, struct http_request *request, const struct sentry_s
     const struct api_grant grant = {.project_id = sender->project_id, .token_id = sender->token_id};
     struct fz_error err;
     int status = 0;
-    if (!api_admit(api, request, &grant, takes, &status, &err))
+    if (api_admit(api, request, &grant, takes, &status, &err) == FZ_OK)
         return true;
     sentry_fail(request, status, &err);
     return false;
@@ -110,7 +111,7 @@ take_event(struct api *api, struct http_request *request, const struct sentry_se
     if (!found->has_event)
         sentry_answer_id(request, found->id);
     else if (is_admitted(api, request, sender, API_TAKES_REPORTS) &&
-             sentry_intake(api, request, sender, http_body(request), NULL, &err))
+             sentry_intake(api, request, sender, http_body(request), NULL, &err) != FZ_OK)
         sentry_fail(request, 0, &err);
 }
 
@@ -148,7 +149,7 @@ envelope_post(void *app, struct http_request *request)
     /* Nobody without a key learns anything about the body. */
     if (!find_sender(app, request, &sender))
         return;
-    if (look_through(http_body(request), &found, &err))
+    if (look_through(http_body(request), &found, &err) != FZ_OK)
         sentry_fail(request, 0, &err);
     else if (found.has_counted)
         api_run(app, request, count_sessions);

@@ -172,7 +172,7 @@ clients_v5_answer(const struct v5_batch *batch, struct fz_span report, struct fz
 {
     struct results results;
     enum fz_code code = read_results(batch, report, arena, &results, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     struct json_write w = json_write_start(out);
     json_write_open(&w, NULL, '{');

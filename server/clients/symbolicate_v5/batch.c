@@ -102,7 +102,7 @@ clients_v5_read(struct fz_span body, const struct limits *limits, struct fz_aren
     struct json_scan_limits scan = {limits->json_depth, limits->report_memory,
                                     limits->report_memory};
     enum fz_code code = json_scan_load(body, &scan, NULL, &ret->root, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     const json_t *list = json_object_get(ret->root, "jobs");
     if (!json_is_object(ret->root) || (list && !json_is_array(list)))
@@ -116,21 +116,21 @@ clients_v5_read(struct fz_span body, const struct limits *limits, struct fz_aren
     if (!ret->jobs)
         return fz_arena_fail(arena, err);
     size_t n_modules = 0;
-    for (size_t i = 0; i < ret->n_jobs && !code; i++) {
+    for (size_t i = 0; i < ret->n_jobs && code == FZ_OK; i++) {
         const json_t *object = list ? json_array_get(list, i) : ret->root;
         ret->jobs[i].stacks = json_object_get(object, "stacks");
         code = read_modules(json_object_get(object, "memoryMap"), i, arena, &ret->jobs[i], err);
         n_modules += ret->jobs[i].n_modules;
     }
-    ret->images = code ? NULL : fz_arena_array(arena, n_modules, sizeof(*ret->images));
-    if (!code && !ret->images)
+    ret->images = code != FZ_OK ? NULL : fz_arena_array(arena, n_modules, sizeof(*ret->images));
+    if (code == FZ_OK && !ret->images)
         code = fz_arena_fail(arena, err);
-    for (size_t i = 0; i < ret->n_jobs && !code; i++)
+    for (size_t i = 0; i < ret->n_jobs && code == FZ_OK; i++)
         code = read_stacks(ret, i, err);
-    if (!code && ret->n_frames > V5_FRAMES_MAX)
+    if (code == FZ_OK && ret->n_frames > V5_FRAMES_MAX)
         code = fz_fail(err, FZ_E_LIMIT, "stacks: %zu frames, at most %d in one request",
                        ret->n_frames, V5_FRAMES_MAX);
-    if (!code &&
+    if (code == FZ_OK &&
         (ret->n_images > limits->images || ret->n_frames / limits->frames >= limits->threads))
         code = fz_fail(err, FZ_E_LIMIT, "%zu frames in %zu modules: more than a report may have",
                        ret->n_frames, ret->n_images);

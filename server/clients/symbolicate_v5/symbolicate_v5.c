@@ -33,12 +33,12 @@ find_project(struct api_call *call, int *ret_status, struct fz_error *err)
     if (token || !open_to_all) {
         code = api_authorize_token(call->api, call->request, token, STORE_SCOPE_READ, &grant,
                                    ret_status, err);
-        if (!code)
+        if (code == FZ_OK)
             call->project_id = grant.project_id;
         return code;
     }
     code = store_project_find(call->store, open_to_all, call->arena, &project, err);
-    if (code)
+    if (code != FZ_OK)
         return fz_wrap(err, "symbolicate-v5-project");
     call->project_id = project.id;
     grant = (struct api_grant){.project_id = project.id}; /* all without a token are one sender */
@@ -57,7 +57,7 @@ answer(struct api_call *call, const struct v5_batch *batch, struct fz_span repor
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     enum fz_code code = clients_v5_answer(batch, report, call->arena, &text, err);
-    return code ? code : api_answer(call, 200, &text, err);
+    return code != FZ_OK ? code : api_answer(call, 200, &text, err);
 }
 
 static enum fz_code
@@ -65,7 +65,7 @@ finish(struct api_call *call, struct fz_span report, struct fz_error *err)
 {
     FZ_CLEANUP(clients_v5_end) struct v5_batch batch = {0};
     enum fz_code code = read_request(call, &batch, err);
-    return code ? code : answer(call, &batch, report, err);
+    return code != FZ_OK ? code : answer(call, &batch, report, err);
 }
 
 static enum fz_code
@@ -85,15 +85,15 @@ work(struct api_call *call, struct fz_error *err)
     FZ_CLEANUP(clients_v5_end) struct v5_batch batch = {0};
     int status = 0;
     enum fz_code code = find_project(call, &status, err);
-    if (code && status) {
+    if (code != FZ_OK && status) {
         http_respond_error_status(call->request, status, err, NULL);
         return FZ_OK;
     }
-    if (!code)
+    if (code == FZ_OK)
         code = read_request(call, &batch, err);
-    if (!code && batch.n_frames == 0)
+    if (code == FZ_OK && batch.n_frames == 0)
         return answer(call, &batch, (struct fz_span){NULL, 0}, err);
-    return code ? code : ask(call, &batch, err);
+    return code != FZ_OK ? code : ask(call, &batch, err);
 }
 
 static void

@@ -90,7 +90,7 @@ find(struct source *source, uint64_t offset, struct fz_span needle, uint64_t *re
     for (;;) {
         struct fz_span bytes = {NULL, 0};
         enum fz_code code = look(source, offset, needle.len, &bytes, err);
-        if (code)
+        if (code != FZ_OK)
             return code;
         if (bytes.len < needle.len) {
             *ret = source->size;
@@ -132,14 +132,14 @@ next_delimiter(struct source *source, uint64_t offset, struct fz_span delimiter,
     for (;;) {
         uint64_t at;
         enum fz_code code = find(source, offset, delimiter, &at, err);
-        if (code)
+        if (code != FZ_OK)
             return code;
         if (at == source->size)
             return fz_fail_at(err, FZ_E_MALFORMED, at,
                               "the multipart body ends without its closing delimiter");
         struct fz_span bytes;
         code = look(source, at + delimiter.len, INGEST_BOUNDARY_TEXT + 2, &bytes, err);
-        if (code)
+        if (code != FZ_OK)
             return code;
         size_t len = 0;
         enum mark mark = read_mark(bytes, &len);
@@ -222,7 +222,7 @@ parse_field(struct fz_span line, struct ingest_part *part, struct fz_arena *aren
         value = fz_span_make(value.data + 1, value.len - 1);
     if (name_is(name, "Content-Disposition")) {
         enum fz_code code = parameter(value, "name", arena, &part->name, err);
-        return code ? code : parameter(value, "filename", arena, &part->filename, err);
+        return code != FZ_OK ? code : parameter(value, "filename", arena, &part->filename, err);
     }
     if (name_is(name, "Content-Type")) {
         part->content_type = fz_text_clean_utf8(arena, value);
@@ -239,7 +239,7 @@ parse_header(struct source *source, uint64_t offset, struct ingest_part *part,
 {
     struct fz_span bytes;
     enum fz_code code = look(source, offset, HEADER_BYTES, &bytes, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     bool cut = bytes.len > HEADER_BYTES;
     if (cut)
@@ -257,7 +257,7 @@ parse_header(struct source *source, uint64_t offset, struct ingest_part *part,
             return FZ_OK;
         }
         code = parse_field(fz_span_make(bytes.data + at, len), part, arena, err);
-        if (code)
+        if (code != FZ_OK)
             return code;
         at += len + 2;
     }
@@ -273,7 +273,7 @@ parse_parts(struct source *source, struct fz_span delimiter, struct ingest_part 
     /* The first delimiter may stand at the very start, without its line break. */
     struct fz_span first = fz_span_make(delimiter.data + 2, delimiter.len - 2), bytes;
     enum fz_code code = look(source, 0, DELIMITER_BYTES + INGEST_BOUNDARY_TEXT + 2, &bytes, err);
-    if (code)
+    if (code != FZ_OK)
         return code;
     size_t len = 0;
     if (bytes.len >= first.len && memcmp(bytes.data, first.data, first.len) == 0)
@@ -281,15 +281,15 @@ parse_parts(struct source *source, struct fz_span delimiter, struct ingest_part 
     next = first.len + len;
     if (mark == MARK_NONE)
         code = next_delimiter(source, 0, delimiter, &at, &next, &mark, err);
-    while (!code && mark == MARK_PART) {
+    while (code == FZ_OK && mark == MARK_PART) {
         if (n == INGEST_PARTS_MAX)
             return fz_fail_at(err, FZ_E_LIMIT, next, "more than %d parts", (int)INGEST_PARTS_MAX);
         struct ingest_part *part = &parts[n];
         *part = (struct ingest_part){.name = ""};
         code = parse_header(source, next, part, &part->offset, arena, err);
-        if (!code)
+        if (code == FZ_OK)
             code = next_delimiter(source, part->offset, delimiter, &at, &next, &mark, err);
-        if (!code)
+        if (code == FZ_OK)
             part->len = at - part->offset;
         n++;
     }
@@ -313,7 +313,7 @@ parse_source(struct source *source, const char *boundary, struct fz_arena *arena
     enum fz_code code =
         parse_parts(source, fz_span_make(delimiter, len + 4), parts, &n, arena, err);
     unmap(source);
-    if (code)
+    if (code != FZ_OK)
         return code;
     *ret = parts;
     *ret_n = n;
@@ -355,7 +355,7 @@ ingest_form_boundary(const char *content_type, char ret[INGEST_BOUNDARY_TEXT], s
     if (usable)
         memcpy(ret, boundary, len + 1);
     fz_arena_deinit(&arena);
-    if (code)
+    if (code != FZ_OK)
         return code;
     return usable ? FZ_OK
                   : fz_fail(err, FZ_E_MALFORMED,
