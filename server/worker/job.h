@@ -6,7 +6,7 @@
 #ifndef WORKER_JOB_H
 #define WORKER_JOB_H
 
-#include "server/worker/child_process.h"
+#include "server/children/process.h"
 #include "server/worker/worker.h"
 #include "storage/blob/blob.h"
 #include "storage/store.h"

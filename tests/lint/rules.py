@@ -15,9 +15,10 @@ MAY_USE = {
     "resolve": {"process", "report", "symbolicator"},
     "protocol": {"process", "storage", "symbolicator"},
     "child": {"ingest", "process", "protocol", "report", "resolve", "storage", "symbolicator"},
+    "children": {"child", "process", "protocol"},
     "http": {"process"},
     "config": {"http", "process"},
-    "worker": {"child", "process", "protocol", "report", "storage", "symbolicator"},
+    "worker": {"children", "process", "protocol", "report", "storage", "symbolicator"},
     "api": {"http", "ingest", "process", "report", "storage"},
     "clients": {"api", "http", "ingest", "process", "report", "storage"},
     "serve": {"config", "process", "storage", "symbolicator", "worker"},
@@ -36,6 +37,7 @@ PUBLIC = {
     "resolve": {"archive.h", "resolve.h", "symbol_names.h"},
     "protocol": {"protocol.h"},
     "child": {"child.h", "sandbox.h"},
+    "children": {"process.h"},
     "http": {"client.h", "http.h", "inflate.h", "origins.h"},
     "config": {"config.h", "options.h", "suggest.h", "term.h"},
     "worker": {"worker.h"},
@@ -171,7 +173,7 @@ def check_functions(files):
 # What only Linux has, or glibc, and where it may be used: behind base/platform.h, and in the rooms of the server, which
 # runs on Linux. Everything else is also built for macOS and with musl.
 LINUX_ROOMS = ("base/platform_linux.c", "base/digest.", "storage/", "server/http/", "server/api/", "server/clients/",
-               "server/ingest/identity.", "server/child/", "server/protocol/", "server/worker/", "server/serve/",
+               "server/ingest/identity.", "server/child/", "server/children/", "server/protocol/", "server/worker/", "server/serve/",
                "server/process/metrics", "server/process/program.c", "server/process/supervise",
                "server/cli/cmd_serve.c", "server/cli/cmd_worker.c", "server/cli/cmd_child.c")
 # Of those rooms, what the command line uses too (fz_http_client in server/http/CMakeLists.txt).

@@ -19,7 +19,7 @@
 #include "base/time.h"
 #include "server/child/child.h"
 #include "server/child/sandbox.h"
-#include "server/worker/child_process.h"
+#include "server/children/process.h"
 #include "server/worker/job.h"
 #include "tests/unit/tiny_macho.h"
 

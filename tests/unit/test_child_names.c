@@ -16,7 +16,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "server/child/child.h"
-#include "server/worker/child_process.h"
+#include "server/children/process.h"
 #include "server/worker/job.h"
 #include "tests/unit/tiny_macho.h"
 

@@ -4,8 +4,8 @@
  * The child is this same program (`framezero child`) with an empty environment, no descriptors but
  * the socket, and its own process group. One thread uses one child.
  */
-#ifndef WORKER_CHILD_PROCESS_H
-#define WORKER_CHILD_PROCESS_H
+#ifndef CHILDREN_PROCESS_H
+#define CHILDREN_PROCESS_H
 
 #include "server/process/limits.h"
 #include "server/protocol/protocol.h"

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE /* SOCK_CLOEXEC, sigabbrev_np */
-#include "server/worker/child_process.h"
+#include "server/children/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
