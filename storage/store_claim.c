@@ -122,9 +122,9 @@ goes_before(const struct claim *claim, const struct lane *a, const struct lane *
 {
     if (a->priority != b->priority)
         return claim->order[a->priority] < claim->order[b->priority];
-    const struct fair *fair = &claim->store->fair;
-    int64_t start_a = fair_start(fair, a->kind, a->project_id);
-    int64_t start_b = fair_start(fair, b->kind, b->project_id);
+    const struct store_fair *fair = &claim->store->fair;
+    int64_t start_a = store_fair_start(fair, a->kind, a->project_id);
+    int64_t start_b = store_fair_start(fair, b->kind, b->project_id);
     return start_a != start_b ? start_a < start_b : a->project_id < b->project_id;
 }
 
@@ -133,7 +133,7 @@ static bool
 is_left_to_others(const struct store *store, const struct lane *lane)
 {
     return store->no_uploads && lane->priority != STORE_FRESH &&
-           fair_cost(&store->fair, lane->kind, lane->project_id) > LONG_US;
+           store_fair_cost(&store->fair, lane->kind, lane->project_id) > LONG_US;
 }
 
 /* The lane of this kind that is next, and how many of its priority there are; NULL: none. */
@@ -205,7 +205,7 @@ static size_t
 part_of(const struct claim *claim, const struct lane *lane, size_t max, size_t n_lanes)
 {
     size_t n = (max + n_lanes - 1) / n_lanes;
-    int64_t cost = fair_cost(&claim->store->fair, lane->kind, lane->project_id);
+    int64_t cost = store_fair_cost(&claim->store->fair, lane->kind, lane->project_id);
     if (cost > 0 && (int64_t)n > claim->left_us / cost)
         n = claim->left_us > 0 ? (size_t)(claim->left_us / cost) : 0;
     return n == 0 && claim->n == 0 ? 1 : n;
@@ -216,7 +216,7 @@ static enum fz_code
 claim_kind(struct sql *tx, struct claim *claim, int64_t kind, size_t max, struct fz_error *err)
 {
     enum fz_code code = FZ_OK;
-    struct fair *fair = &claim->store->fair;
+    struct store_fair *fair = &claim->store->fair;
     for (size_t end = claim->n + max; code == FZ_OK && claim->n < end;) {
         size_t n_lanes = 0, first = claim->n;
         struct lane *lane = choose_lane(claim, kind, &n_lanes);
@@ -228,8 +228,8 @@ claim_kind(struct sql *tx, struct claim *claim, int64_t kind, size_t max, struct
         lane->is_done = got < want;
         if (code != FZ_OK || got == 0)
             continue;
-        claim->left_us -= (int64_t)got * fair_cost(fair, kind, lane->project_id);
-        int64_t each = fair_charge(fair, kind, lane->project_id, got);
+        claim->left_us -= (int64_t)got * store_fair_cost(fair, kind, lane->project_id);
+        int64_t each = store_fair_charge(fair, kind, lane->project_id, got);
         for (size_t i = first; i < claim->n; i++)
             claim->jobs[i].charged_us = each;
     }
@@ -328,7 +328,7 @@ store_job_claim(struct store *store, const char *worker, size_t max, int64_t lea
         store_sweep_transient(store);
         return FZ_OK;
     }
-    struct fair before = store->fair;
+    struct store_fair before = store->fair;
     code = claim_in_transaction(&claim, max, err);
     if (code != FZ_OK) {
         store->fair = before;
@@ -343,7 +343,7 @@ store_job_claim(struct store *store, const char *worker, size_t max, int64_t lea
 void
 store_job_spent(struct store *store, const struct store_job *job, int64_t spent_us)
 {
-    fair_settle(&store->fair, job->kind, job->project_id, job->charged_us, spent_us);
+    store_fair_settle(&store->fair, job->kind, job->project_id, job->charged_us, spent_us);
 }
 
 void

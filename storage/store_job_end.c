@@ -140,7 +140,7 @@ store_job_release(struct store *store, const struct store_job *job, struct fz_er
     if (code == FZ_OK)
         code = sql_commit(&tx, err);
     if (code == FZ_OK)
-        fair_refund(&store->fair, job->kind, job->project_id, job->charged_us);
+        store_fair_refund(&store->fair, job->kind, job->project_id, job->charged_us);
     return code;
 }
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "storage/migrate.h"
+#include "storage/store_migrate.h"
 
 /* Fold the ledger of report counts once it has more rows than this. */
 static const int64_t COUNT_ROWS = 512;
@@ -17,7 +17,7 @@ store_open(const char *database_url, struct store **ret, struct fz_error *err)
     store->usage_slot = store_usage_slot();
     enum fz_code code = sql_open(database_url, false, &store->sql, err);
     if (code == FZ_OK)
-        code = migrate_check(store->sql, err);
+        code = store_migrate_check(store->sql, err);
     if (code == FZ_OK)
         *ret = fz_take(&store);
     return code;
@@ -26,7 +26,7 @@ store_open(const char *database_url, struct store **ret, struct fz_error *err)
 enum fz_code
 store_check(struct store *store, struct fz_error *err)
 {
-    return migrate_check(store->sql, err);
+    return store_migrate_check(store->sql, err);
 }
 
 enum fz_code

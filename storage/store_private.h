@@ -6,9 +6,9 @@
 
 #include "base/buffer.h"
 #include "storage/blob/blob.h"
-#include "storage/fair.h"
 #include "storage/sql/sql.h"
 #include "storage/store.h"
+#include "storage/store_fair.h"
 
 enum { STORE_SET_KINDS = 2 };
 
@@ -17,7 +17,7 @@ struct store {
     struct blob_store *blobs;            /* borrowed; NULL = not checked */
     bool blob_is_gone;                   /* why store_blob_hold() failed */
     unsigned n_claims;                   /* which kind of job the next claim prefers */
-    struct fair fair;                    /* what this worker has done for each project */
+    struct store_fair fair;              /* what this worker has done for each project */
     bool no_uploads;                     /* leave them to others */
     int64_t lanes_after;                 /* the next claim looks at projects beyond this one */
     unsigned usage_slot;                 /* where this connection counts usage */

@@ -9,8 +9,8 @@
 #include "server/api/api_fetch.h"
 #include "server/api/api_rate.h"
 #include "server/api/api_tokens.h"
-#include "storage/committer.h"
 #include "storage/store.h"
+#include "storage/store_committer.h"
 #include <pthread.h>
 
 enum { API_POOL_MAX = 32, API_ROUTES_MAX = 256 };

@@ -15,8 +15,8 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "server/report/render_apple.h"
-#include "server/report/render_crash.h"
+#include "server/report/apple.h"
+#include "server/report/crash/parts.h"
 
 enum { AHEAD_MAX = 256 }; /* frames that the model may have and the text's lines not */
 
@@ -92,16 +92,16 @@ put_lldb_symbol(struct annotate *a, const struct report_frame *frame, size_t k)
     const char *name = report_apple_function(symbol);
     const char *own = report_apple_function(&frame->symbols[frame->n_symbols - 1]);
     if (symbol->inlined && own) {
-        render_crash_text(a->out, own);
+        report_crash_text(a->out, own);
         fz_buffer_text(a->out, " [inlined] ");
     }
-    render_crash_text(a->out, name ? name : "???");
+    report_crash_text(a->out, name ? name : "???");
     if (symbol->has_offset)
         fz_buffer_printf(a->out, " + %llu", (unsigned long long)symbol->offset);
     if (!symbol->file)
         return;
     fz_buffer_text(a->out, " at ");
-    render_crash_text(a->out, fz_text_base_name(symbol->file));
+    report_crash_text(a->out, fz_text_base_name(symbol->file));
     fz_buffer_printf(a->out, ":%u", symbol->line);
     if (symbol->column)
         fz_buffer_printf(a->out, ":%u", symbol->column);
@@ -139,7 +139,7 @@ put_named(struct annotate *a, const struct annotate_line *line, const struct rep
             put_lldb_symbol(a, frame, k);
         } else {
             fz_buffer_char(a->out, ' ');
-            render_crash_symbol(a->out, &frame->symbols[k]);
+            report_crash_symbol(a->out, &frame->symbols[k]);
         }
         if (k + 1 < frame->n_symbols)
             put_between(a, line);
@@ -261,12 +261,12 @@ put_list_frame(struct annotate *a, const struct report_frame *frame, size_t numb
     size_t n_lines = frame->n_symbols ? frame->n_symbols : 1;
     for (size_t k = 0; k < n_lines; k++) {
         fz_buffer_printf(a->out, "%-3zu ", number);
-        render_crash_text(a->out, name);
+        report_crash_text(a->out, name);
         fz_buffer_printf(a->out, "%*s\t0x%016llx ",
                          strlen(name) < 30 ? (int)(30 - strlen(name)) : 0, "",
                          (unsigned long long)frame->addr);
         if (frame->n_symbols)
-            render_crash_symbol(a->out, &frame->symbols[k]);
+            report_crash_symbol(a->out, &frame->symbols[k]);
         else if (image && image->addr)
             fz_buffer_printf(a->out, "0x%llx + %llu", (unsigned long long)image->addr,
                              (unsigned long long)(frame->addr - image->addr));

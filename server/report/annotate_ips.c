@@ -13,7 +13,7 @@
 #include "base/json/walk.h"
 #include "base/json/write.h"
 #include "base/text.h"
-#include "server/report/render_apple.h"
+#include "server/report/apple.h"
 
 enum { STARTS_MAX = 16 };
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/time.h"
-#include "storage/committer.h"
+#include "storage/store_committer.h"
 
 /* Collects the callbacks, which come from the committer's thread. */
 struct tally {

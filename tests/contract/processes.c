@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/time.h"
-#include "storage/committer.h"
 #include "storage/sql/sql.h"
+#include "storage/store_committer.h"
 
 enum { JOBS = 200, CHILDREN = 4 };
 

@@ -29,7 +29,7 @@ MAY_USE = {
 # What other rooms may include, within the room's folder; every other header is private to its room.
 PUBLIC = {
     "symbolicator": {"demangle.h", "index.h", "inspect.h", "macho.h", "problem.h", "symbol_map.h", "symfile.h"},
-    "storage": {"blob/blob.h", "committer.h", "store.h", "store_blobs.h", "store_chunks.h", "store_learned.h",
+    "storage": {"blob/blob.h", "store_committer.h", "store.h", "store_blobs.h", "store_chunks.h", "store_learned.h",
                 "store_releases.h", "store_request.h", "store_sessions.h", "store_usage.h"},
     "process": {"limits.h", "metrics.h", "program.h", "supervise.h"},
     "report": {"annotate.h", "render.h", "report.h", "summary.h"},

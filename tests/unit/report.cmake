@@ -1,5 +1,5 @@
 fz_unit_test(report fz_report)
-fz_unit_test(render_apple fz_report)
+fz_unit_test(report_apple fz_report)
 fz_unit_test(report_render fz_report PkgConfig::JANSSON)
 fz_unit_test(report_memory fz_report)
 fz_unit_test(report_annotate fz_report)

@@ -1,4 +1,4 @@
-fz_unit_test(fair fz_storage)
+fz_unit_test(store_fair fz_storage)
 fz_unit_test(blob fz_storage)
 fz_unit_test(migrate fz_storage)
 fz_unit_test(store_cursor fz_storage)

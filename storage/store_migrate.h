@@ -7,6 +7,6 @@
 #include "storage/sql/sql.h"
 
 /* CONFLICT: the schema is older or newer than this program, or was made by other migrations. */
-FZ_MUST_CHECK enum fz_code migrate_check(struct sql *sql, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code store_migrate_check(struct sql *sql, struct fz_error *err);
 
 #endif

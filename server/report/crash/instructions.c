@@ -4,7 +4,7 @@
  *   Thread 0 instruction stream:
  *     55 48 89 e5 ... 0b-0f 1f 80 00 [0f]0b ...  UH.............	<==
  */
-#include "server/report/render_crash.h"
+#include "server/report/crash/parts.h"
 
 #include <stdio.h>
 
@@ -40,7 +40,7 @@ put_bytes(struct fz_buffer *out, const json_t *object, bool pointed)
 }
 
 void
-render_crash_instructions(struct crash_out *c, const struct report_thread *thread)
+report_crash_instructions(struct report_crash_out *c, const struct report_thread *thread)
 {
     char key[24];
     snprintf(key, sizeof(key), "%lld", (long long)thread->index);

@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "base/time.h"
-#include "storage/blob/blob_private.h"
+#include "storage/blob/blob_file.h"
 
 bool
 blob_is_there(struct blob_store *blobs, const char *sha256)

@@ -1,8 +1,8 @@
 /*
- * What blob.c and blob_sweep.c share: where a blob lies.
+ * What blob_file.c and blob_file_sweep.c share: where a blob lies.
  */
-#ifndef STORAGE_BLOB_PRIVATE_H
-#define STORAGE_BLOB_PRIVATE_H
+#ifndef STORAGE_BLOB_FILE_H
+#define STORAGE_BLOB_FILE_H
 
 #include <limits.h>
 

@@ -1,9 +1,9 @@
 #include "storage/store.h"
 
 #include "base/digest.h"
-#include "storage/migrate.h"
 #include "storage/migrations.h"
 #include "storage/sql/sql.h"
+#include "storage/store_migrate.h"
 
 /* Any number that no project has: project locks are positive. */
 static const int64_t MIGRATION_LOCK = -1;
@@ -66,7 +66,7 @@ has_table(struct sql *sql, bool *ret, struct fz_error *err)
 }
 
 enum fz_code
-migrate_check(struct sql *sql, struct fz_error *err)
+store_migrate_check(struct sql *sql, struct fz_error *err)
 {
     size_t n;
     table_for(sql, &n);

@@ -1,9 +1,9 @@
 /* What follows the images in Apple's crash text. */
-#include "server/report/render_crash.h"
+#include "server/report/crash/parts.h"
 
 /* How other processes meddled with this one, counted. */
 static void
-put_modifications(struct crash_out *c)
+put_modifications(struct report_crash_out *c)
 {
     static const struct {
         const char *key, *title;
@@ -13,7 +13,7 @@ put_modifications(struct crash_out *c)
     static const char *const calls[] = {"task_for_pid", "thread_create", "thread_set_state"};
     const json_t *all = c->is_ips ? json_object_get(c->extra, "extMods") : NULL;
     if (!json_is_object(all)) {
-        render_crash_section(c, "External Modification Summary", NULL);
+        report_crash_section(c, "External Modification Summary", NULL);
         return;
     }
     fz_buffer_text(c->out, "External Modification Summary:\n");
@@ -30,7 +30,7 @@ put_modifications(struct crash_out *c)
 /* Headings of Apple's text that no other part has written; keys of .ips begin with a small letter.
  */
 static void
-put_remaining(struct crash_out *c)
+put_remaining(struct report_crash_out *c)
 {
     bool is_text = c->r->format && strcmp(c->r->format, "crash") == 0;
     const char *key;
@@ -43,25 +43,25 @@ put_remaining(struct crash_out *c)
         if (!text || !*text || (c->is_ips && (*key < 'A' || *key > 'Z')))
             continue;
         bool is_long = strchr(text, '\n') != NULL;
-        render_crash_text(c->out, key);
+        report_crash_text(c->out, key);
         fz_buffer_text(c->out, is_long ? ":\n" : ": ");
-        render_crash_block(c->out, fz_span_cstr(text), false);
+        report_crash_block(c->out, fz_span_cstr(text), false);
         fz_buffer_char(c->out, '\n');
     }
 }
 
 void
-render_crash_tail(struct crash_out *c)
+report_crash_tail(struct report_crash_out *c)
 {
     if (c->r->crash.diagnosis && !c->is_ips) { /* the heading that KSCrash gives it */
-        render_crash_inline(c->out, "CrashDoctor Diagnosis", fz_span_cstr(c->r->crash.diagnosis));
+        report_crash_inline(c->out, "CrashDoctor Diagnosis", fz_span_cstr(c->r->crash.diagnosis));
         fz_buffer_char(c->out, '\n');
     }
     put_modifications(c);
     if (c->is_mac) /* iOS has it in the .ips only */
-        render_crash_section(c, "VM Region Summary", "vmSummary");
-    render_crash_section(c, "Error Formulating Crash Report", "reportNotes");
-    render_crash_section(c, c->is_mac ? "Filtered log messages" : "Filtered syslog", "filteredLog");
+        report_crash_section(c, "VM Region Summary", "vmSummary");
+    report_crash_section(c, "Error Formulating Crash Report", "reportNotes");
+    report_crash_section(c, c->is_mac ? "Filtered log messages" : "Filtered syslog", "filteredLog");
     put_remaining(c);
     if (!c->is_mac)
         fz_buffer_text(c->out, "EOF\n");

@@ -2,8 +2,8 @@
  * What Apple's two formats have in common: names of processors, Apple's times, offsets into images.
  * Private to this folder.
  */
-#ifndef REPORT_RENDER_APPLE_H
-#define REPORT_RENDER_APPLE_H
+#ifndef REPORT_APPLE_H
+#define REPORT_APPLE_H
 
 #include "server/report/extra.h"
 #include "server/report/render.h"

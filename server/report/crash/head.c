@@ -1,5 +1,5 @@
 /* The head of Apple's crash text: who crashed, where and when. */
-#include "server/report/render_crash.h"
+#include "server/report/crash/parts.h"
 
 #include <stdio.h>
 
@@ -9,7 +9,7 @@ enum { NAME_BYTES = 1024 };
 
 /* "1.2 (34)"; either alone without brackets. */
 static void
-put_pair(struct crash_out *c, const char *key, const char *value, const char *in_brackets)
+put_pair(struct report_crash_out *c, const char *key, const char *value, const char *in_brackets)
 {
     char text[256];
     if (!value && !in_brackets)
@@ -18,12 +18,12 @@ put_pair(struct crash_out *c, const char *key, const char *value, const char *in
         snprintf(text, sizeof(text), "%s (%s)", value, in_brackets);
     else
         snprintf(text, sizeof(text), "%s", value ? value : in_brackets);
-    render_crash_field(c, key, text);
+    report_crash_field(c, key, text);
 }
 
 /* "launchd [1]" */
 static void
-put_process(struct crash_out *c, const char *key, const char *name, int64_t pid)
+put_process(struct report_crash_out *c, const char *key, const char *name, int64_t pid)
 {
     char text[NAME_BYTES];
     if (!name && !pid)
@@ -32,29 +32,30 @@ put_process(struct crash_out *c, const char *key, const char *name, int64_t pid)
         snprintf(text, sizeof(text), "%s [%lld]", name ? name : "???", (long long)pid);
     else
         snprintf(text, sizeof(text), "%s", name);
-    render_crash_field(c, key, text);
+    report_crash_field(c, key, text);
 }
 
 /* The same of two members of an .ips; else as the text has it. */
 static void
-put_named(struct crash_out *c, const char *key, const char *name_path, const char *number_path)
+put_named(struct report_crash_out *c, const char *key, const char *name_path,
+          const char *number_path)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer name = fz_buffer_make(0);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer number = fz_buffer_make(0);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-    bool has_name = render_crash_take(c, name_path, NULL, &name);
-    if (!render_crash_take(c, number_path, NULL, &number)) {
-        render_crash_extra(c, key, name_path);
+    bool has_name = report_crash_take(c, name_path, NULL, &name);
+    if (!report_crash_take(c, number_path, NULL, &number)) {
+        report_crash_extra(c, key, name_path);
         return;
     }
     fz_buffer_printf(&text, "%s [%s]", has_name ? fz_buffer_cstr(&name) : "<none>",
                      fz_buffer_cstr(&number));
-    render_crash_field(c, key, fz_buffer_cstr(&text));
+    report_crash_field(c, key, fz_buffer_cstr(&text));
 }
 
 /* In the zone that came, or else in UTC. */
 static void
-put_time(struct crash_out *c, const char *key, const char *path, int64_t unix_ms)
+put_time(struct report_crash_out *c, const char *key, const char *path, int64_t unix_ms)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     char when[40];
@@ -72,11 +73,11 @@ put_time(struct crash_out *c, const char *key, const char *path, int64_t unix_ms
     if (!as_it_came && !unix_ms)
         return;
     report_apple_time(unix_ms, 4, when);
-    render_crash_field(c, key, as_it_came ? fz_buffer_cstr(&text) : when);
+    report_crash_field(c, key, as_it_came ? fz_buffer_cstr(&text) : when);
 }
 
 static void
-put_os(struct crash_out *c)
+put_os(struct report_crash_out *c)
 {
     const struct report *r = c->r;
     const char *name = report_apple_os_name(r);
@@ -89,11 +90,11 @@ put_os(struct crash_out *c)
 
 /* Anything else than native is said by the report: "X86-64 (Translated)". */
 static void
-put_code_type(struct crash_out *c)
+put_code_type(struct report_crash_out *c)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-    if (render_crash_take(c, NULL, "Code Type", &text)) {
-        render_crash_field(c, "Code Type", fz_buffer_cstr(&text));
+    if (report_crash_take(c, NULL, "Code Type", &text)) {
+        report_crash_field(c, "Code Type", fz_buffer_cstr(&text));
         return;
     }
     const char *cpu = report_apple_cpu_name(report_apple_cpu(c->r));
@@ -104,15 +105,15 @@ put_code_type(struct crash_out *c)
 }
 
 static void
-put_id(struct crash_out *c)
+put_id(struct report_crash_out *c)
 {
     char id[64];
     report_apple_id(c->r, c->envelope, id);
-    render_crash_field(c, "Incident Identifier", id);
+    report_crash_field(c, "Incident Identifier", id);
 }
 
 static void
-put_app(struct crash_out *c)
+put_app(struct report_crash_out *c)
 {
     const struct report *r = c->r;
     const struct report_image *app = report_apple_main_image(r);
@@ -123,37 +124,37 @@ put_app(struct crash_out *c)
                 : app         ? app->name
                               : NULL,
                 process->pid);
-    render_crash_field(c, "Path", process->path ? process->path : app ? app->path : NULL);
-    render_crash_field(c, "Identifier", r->app_id ? r->app_id : c->is_ips ? process->name : NULL);
+    report_crash_field(c, "Path", process->path ? process->path : app ? app->path : NULL);
+    report_crash_field(c, "Identifier", r->app_id ? r->app_id : c->is_ips ? process->name : NULL);
     if (c->is_ips && !r->app_version && !r->app_build)
-        render_crash_field(c, "Version", "???");
+        report_crash_field(c, "Version", "???");
     put_pair(c, "Version", r->app_version, r->app_build);
-    render_crash_extra(c, "AppStoreTools", "bundleInfo.DTAppStoreToolsBuild");
-    render_crash_extra(c, "AppVariant", "storeInfo.applicationVariant");
+    report_crash_extra(c, "AppStoreTools", "bundleInfo.DTAppStoreToolsBuild");
+    report_crash_extra(c, "AppVariant", "storeInfo.applicationVariant");
 }
 
 static void
-put_ios(struct crash_out *c)
+put_ios(struct report_crash_out *c)
 {
     const struct report *r = c->r;
     const json_t *beta = report_extra_get(c->extra, "isBeta");
     bool is_beta = c->is_ips && (json_is_true(beta) || json_integer_value(beta) == 1);
     put_id(c);
     if (is_beta)
-        render_crash_extra(c, "Beta Identifier", "storeInfo.deviceIdentifierForVendor");
+        report_crash_extra(c, "Beta Identifier", "storeInfo.deviceIdentifierForVendor");
     else
-        render_crash_extra(c, "CrashReporter Key", "crashReporterKey");
-    render_crash_extra(c, "Beta Identifier", NULL);
-    render_crash_field(c, "Hardware Model", r->device_model);
-    render_crash_extra(c, "Device Model", "codeName");
+        report_crash_extra(c, "CrashReporter Key", "crashReporterKey");
+    report_crash_extra(c, "Beta Identifier", NULL);
+    report_crash_field(c, "Hardware Model", r->device_model);
+    report_crash_extra(c, "Device Model", "codeName");
     put_app(c);
     if (is_beta)
-        render_crash_field(c, "Beta", "YES");
-    render_crash_extra(c, "Beta", NULL);
+        report_crash_field(c, "Beta", "YES");
+    report_crash_extra(c, "Beta", NULL);
     put_code_type(c);
     if (c->is_ips && r->n_threads && !json_object_get(c->extra, "procRole"))
-        render_crash_field(c, "Role", "Unspecified");
-    render_crash_extra(c, "Role", "procRole");
+        report_crash_field(c, "Role", "Unspecified");
+    report_crash_extra(c, "Role", "procRole");
     put_process(c, "Parent Process", r->process.parent, r->process.parent_pid);
     put_named(c, "Coalition", "coalitionName", "coalitionID");
     put_named(c, "Responsible Process", "responsibleProc", "responsiblePid");
@@ -161,55 +162,55 @@ put_ios(struct crash_out *c)
     put_time(c, "Date/Time", "captureTime", r->timestamp_ms);
     put_time(c, "Launch Time", "procLaunch", r->process.launched_ms);
     put_os(c);
-    render_crash_extra(c, "Release Type", "osVersion.releaseType");
-    render_crash_extra(c, "Baseband Version", "basebandVersion");
-    render_crash_extra(c, "UDID", "systemID");
+    report_crash_extra(c, "Release Type", "osVersion.releaseType");
+    report_crash_extra(c, "Baseband Version", "basebandVersion");
+    report_crash_extra(c, "UDID", "systemID");
     json_object_del(c->extra, "Report Version");
-    render_crash_field(c, "Report Version", "104");
+    report_crash_field(c, "Report Version", "104");
     fz_buffer_char(c->out, '\n');
 }
 
 /* "7.4 (20P4252)" */
 static void
-put_bridge(struct crash_out *c)
+put_bridge(struct report_crash_out *c)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer train = fz_buffer_make(0);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer build = fz_buffer_make(0);
     bool is_mac26 = c->is_mac26;
-    bool has_build = render_crash_take(c, "bridgeVersion.build", NULL, &build);
+    bool has_build = report_crash_take(c, "bridgeVersion.build", NULL, &build);
     c->is_mac26 = false; /* the columns of older layouts */
-    if (render_crash_take(c, "bridgeVersion.train", NULL, &train))
+    if (report_crash_take(c, "bridgeVersion.train", NULL, &train))
         put_pair(c, "Bridge OS Version", fz_buffer_cstr(&train),
                  has_build ? fz_buffer_cstr(&build) : NULL);
     else
-        render_crash_extra(c, "Bridge OS Version", "bridgeVersion.status");
+        report_crash_extra(c, "Bridge OS Version", "bridgeVersion.status");
     c->is_mac26 = is_mac26;
 }
 
 /* Some lines have kept the columns of older layouts. */
 static void
-put_wide(struct crash_out *c, const char *key, const char *value)
+put_wide(struct report_crash_out *c, const char *key, const char *value)
 {
     bool is_mac26 = c->is_mac26;
     c->is_mac26 = false;
-    render_crash_field(c, key, value);
+    report_crash_field(c, key, value);
     c->is_mac26 = is_mac26;
 }
 
 static void
-put_seconds(struct crash_out *c, const char *key, const char *path)
+put_seconds(struct report_crash_out *c, const char *key, const char *path)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-    if (render_crash_take(c, path, NULL, &text))
+    if (report_crash_take(c, path, NULL, &text))
         fz_buffer_text(&text, " seconds");
-    else if (!render_crash_take(c, NULL, key, &text))
+    else if (!report_crash_take(c, NULL, key, &text))
         return;
     put_wide(c, key, fz_buffer_cstr(&text));
 }
 
 /* "0  CrBrowserMain  Dispatch queue: com.apple.main-thread" */
 static void
-put_crashed_thread(struct crash_out *c)
+put_crashed_thread(struct report_crash_out *c)
 {
     const struct report_thread *thread = report_apple_crashed(c->r);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
@@ -220,24 +221,24 @@ put_crashed_thread(struct crash_out *c)
         fz_buffer_printf(&text, "  %s", thread->name);
     if (thread->queue)
         fz_buffer_printf(&text, "  Dispatch queue: %s", thread->queue);
-    render_crash_field(c, "Crashed Thread", fz_buffer_cstr(&text));
+    report_crash_field(c, "Crashed Thread", fz_buffer_cstr(&text));
     fz_buffer_char(c->out, '\n');
 }
 
 static void
-put_plugin(struct crash_out *c)
+put_plugin(struct report_crash_out *c)
 {
     size_t before = c->out->len;
-    render_crash_extra(c, "PlugIn Path", "plugin.ExecutablePath");
-    render_crash_extra(c, "PlugIn Identifier", "plugin.Identifier");
-    render_crash_extra(c, "PlugIn Version", "plugin.ShortVersionString");
+    report_crash_extra(c, "PlugIn Path", "plugin.ExecutablePath");
+    report_crash_extra(c, "PlugIn Identifier", "plugin.Identifier");
+    report_crash_extra(c, "PlugIn Version", "plugin.ShortVersionString");
     if (c->out->len > before)
         fz_buffer_char(c->out, '\n');
 }
 
 /* The lines that both layouts of macOS have alike. */
 static void
-put_awake(struct crash_out *c)
+put_awake(struct report_crash_out *c)
 {
     size_t before = c->out->len;
     put_seconds(c, "Time Awake Since Boot", "uptime");
@@ -245,14 +246,14 @@ put_awake(struct crash_out *c)
     if (c->out->len > before)
         fz_buffer_char(c->out, '\n');
     before = c->out->len;
-    render_crash_extra(c, "System Integrity Protection", "sip");
+    report_crash_extra(c, "System Integrity Protection", "sip");
     if (c->out->len > before)
         fz_buffer_char(c->out, '\n');
 }
 
 /* "Triggered by Thread: 6  worker, Dispatch Queue: com.acme.work" */
 static void
-put_triggered26(struct crash_out *c)
+put_triggered26(struct report_crash_out *c)
 {
     const struct report_thread *thread = report_apple_crashed(c->r);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
@@ -263,40 +264,40 @@ put_triggered26(struct crash_out *c)
         fz_buffer_printf(&text, "  %s", thread->name);
     if (thread->queue)
         fz_buffer_printf(&text, ", Dispatch Queue: %s", thread->queue);
-    render_crash_field(c, "Triggered by Thread", fz_buffer_cstr(&text));
+    report_crash_field(c, "Triggered by Thread", fz_buffer_cstr(&text));
     fz_buffer_char(c->out, '\n');
 }
 
 static void
-put_mac26(struct crash_out *c)
+put_mac26(struct report_crash_out *c)
 {
     const struct report *r = c->r;
     put_app(c);
     put_code_type(c);
     if (c->is_ips && r->n_threads && !json_object_get(c->extra, "procRole"))
-        render_crash_field(c, "Role", "Unspecified");
-    render_crash_extra(c, "Role", "procRole");
+        report_crash_field(c, "Role", "Unspecified");
+    report_crash_extra(c, "Role", "procRole");
     put_process(c, "Parent Process", r->process.parent, r->process.parent_pid);
     put_named(c, "Coalition", "coalitionName", "coalitionID");
     put_named(c, "Responsible Process", "responsibleProc", "responsiblePid");
-    render_crash_extra(c, "User ID", "userID");
+    report_crash_extra(c, "User ID", "userID");
     fz_buffer_char(c->out, '\n');
     put_plugin(c);
     put_time(c, "Date/Time", "captureTime", r->timestamp_ms);
     put_time(c, "Launch Time", "procLaunch", r->process.launched_ms);
-    render_crash_field(c, "Hardware Model", r->device_model);
-    render_crash_extra(c, "Device Model", "codeName");
+    report_crash_field(c, "Hardware Model", r->device_model);
+    report_crash_extra(c, "Device Model", "codeName");
     put_os(c);
-    render_crash_extra(c, "Release Type", "osVersion.releaseType");
+    report_crash_extra(c, "Release Type", "osVersion.releaseType");
     put_bridge(c);
-    render_crash_extra(c, "Baseband Version", "basebandVersion");
+    report_crash_extra(c, "Baseband Version", "basebandVersion");
     fz_buffer_char(c->out, '\n');
-    render_crash_extra(c, "Crash Reporter Key", "crashReporterKey");
-    render_crash_extra(c, "UDID", "systemID");
+    report_crash_extra(c, "Crash Reporter Key", "crashReporterKey");
+    report_crash_extra(c, "UDID", "systemID");
     put_id(c);
     fz_buffer_char(c->out, '\n');
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer sleep = fz_buffer_make(0);
-    if (render_crash_take(c, "sleepWakeUUID", "Sleep/Wake UUID", &sleep)) {
+    if (report_crash_take(c, "sleepWakeUUID", "Sleep/Wake UUID", &sleep)) {
         put_wide(c, "Sleep/Wake UUID", fz_buffer_cstr(&sleep));
         fz_buffer_char(c->out, '\n');
     }
@@ -305,7 +306,7 @@ put_mac26(struct crash_out *c)
 }
 
 static void
-put_mac(struct crash_out *c)
+put_mac(struct report_crash_out *c)
 {
     const struct report *r = c->r;
     bool is_text = r->format && strcmp(r->format, "crash") == 0;
@@ -315,7 +316,7 @@ put_mac(struct crash_out *c)
     put_code_type(c);
     put_process(c, "Parent Process", r->process.parent, r->process.parent_pid);
     put_named(c, "Responsible", "responsibleProc", "responsiblePid");
-    render_crash_extra(c, "User ID", "userID");
+    report_crash_extra(c, "User ID", "userID");
     fz_buffer_char(c->out, '\n');
     put_plugin(c);
     put_time(c, "Date/Time", "captureTime", r->timestamp_ms);
@@ -325,20 +326,20 @@ put_mac(struct crash_out *c)
         put_time(c, "Launch Time", "procLaunch", r->process.launched_ms);
     put_os(c);
     if (!c->is_ips && !json_object_get(c->extra, "Model")) /* a line at the end, with more in it */
-        render_crash_field(c, "Hardware Model", r->device_model);
+        report_crash_field(c, "Hardware Model", r->device_model);
     json_object_del(c->extra, "Report Version");
-    render_crash_field(c, "Report Version", "12");
+    report_crash_field(c, "Report Version", "12");
     put_bridge(c);
-    render_crash_extra(c, "Anonymous UUID", "crashReporterKey");
+    report_crash_extra(c, "Anonymous UUID", "crashReporterKey");
     fz_buffer_char(c->out, '\n');
-    render_crash_extra(c, "Sleep/Wake UUID", "sleepWakeUUID");
+    report_crash_extra(c, "Sleep/Wake UUID", "sleepWakeUUID");
     fz_buffer_char(c->out, '\n');
     put_awake(c);
     put_crashed_thread(c);
 }
 
 void
-render_crash_head(struct crash_out *c)
+report_crash_head(struct report_crash_out *c)
 {
     if (c->is_mac26 && c->is_mac)
         put_mac26(c);

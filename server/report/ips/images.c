@@ -1,12 +1,12 @@
 /* usedImages of an .ips, in the order and with the placeholders that came. */
-#include "server/report/render_ips.h"
+#include "server/report/ips/parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 /* What the image at `place` has beside the model; NULL = nothing. */
 static const json_t *
-rest_of(const struct ips *ips, size_t place)
+rest_of(const struct report_ips *ips, size_t place)
 {
     char key[24];
     snprintf(key, sizeof(key), "%zu", place);
@@ -15,13 +15,13 @@ rest_of(const struct ips *ips, size_t place)
 
 /* Placeholders alone have a base there. */
 static bool
-is_placeholder(const struct ips *ips, size_t place)
+is_placeholder(const struct report_ips *ips, size_t place)
 {
     return json_object_get(rest_of(ips, place), "base") != NULL;
 }
 
 enum fz_code
-render_ips_place_images(struct ips *ips, struct fz_error *err)
+report_ips_place_images(struct report_ips *ips, struct fz_error *err)
 {
     size_t n = ips->r->n_images, place = 0;
     size_t n_rest = json_object_size(json_object_get(ips->extra, "usedImages"));
@@ -107,7 +107,7 @@ write_placeholder(struct json_write *w, const json_t *rest)
 }
 
 void
-render_ips_images(struct ips *ips)
+report_ips_images(struct report_ips *ips)
 {
     struct json_write *w = &ips->w;
     json_write_open(w, "usedImages", '[');

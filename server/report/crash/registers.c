@@ -10,7 +10,7 @@
  * Registers that Apple's text does not have follow, in the report's order. On x86 Apple's text goes
  * on with "Logical CPU:", "Error Code:" and "Trap Number:".
  */
-#include "server/report/render_crash.h"
+#include "server/report/crash/parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,7 +135,7 @@ put_register(struct fz_buffer *out, const struct report_register *reg, const cha
     int width = layout->columns[column % PER_LINE];
     size_t len = strlen(name);
     fz_buffer_printf(out, "%*s", len < (size_t)width ? width - (int)len : 1, "");
-    render_crash_text(out, name);
+    report_crash_text(out, name);
     fz_buffer_printf(out, ": 0x%0*llx", is_narrow(reg) ? 8 : layout->digits,
                      (unsigned long long)reg->value);
 }
@@ -143,7 +143,7 @@ put_register(struct fz_buffer *out, const struct report_register *reg, const cha
 /* What the register means, behind it: "(Data Abort) byte read Translation fault". Apple's text has
  * the same in its line, which is kept whole. */
 static void
-put_meaning(struct crash_out *c, const struct report_thread *thread,
+put_meaning(struct report_crash_out *c, const struct report_thread *thread,
             const struct report_register *reg)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
@@ -151,19 +151,20 @@ put_meaning(struct crash_out *c, const struct report_thread *thread,
         return;
     if (report_apple_text_in(thread->notable_json, "esr", "description", &text)) {
         fz_buffer_char(c->out, ' ');
-        render_crash_text(c->out, fz_buffer_cstr(&text));
+        report_crash_text(c->out, fz_buffer_cstr(&text));
         return;
     }
-    if (!render_crash_take(c, NULL, "Thread State", &text))
+    if (!report_crash_take(c, NULL, "Thread State", &text))
         return;
     const char *line = strstr(fz_buffer_cstr(&text), "esr: 0x");
     const char *meaning = line ? strchr(line + 5, ' ') : NULL;
     if (meaning)
-        render_crash_span(c->out, fz_span_make(meaning, strcspn(meaning, "\n")));
+        report_crash_span(c->out, fz_span_make(meaning, strcspn(meaning, "\n")));
 }
 
 static void
-put_places(struct crash_out *c, const struct report_thread *thread, const struct layout *layout)
+put_places(struct report_crash_out *c, const struct report_thread *thread,
+           const struct layout *layout)
 {
     size_t n_in_line = 0;
     bool has_rosetta = find_name(thread, "rosetta.tmp0") != NULL;
@@ -186,8 +187,8 @@ put_places(struct crash_out *c, const struct report_thread *thread, const struct
 }
 
 static void
-put_others(struct crash_out *c, const struct report_thread *thread, const struct layout *layout,
-           enum report_cpu cpu)
+put_others(struct report_crash_out *c, const struct report_thread *thread,
+           const struct layout *layout, enum report_cpu cpu)
 {
     size_t n_in_line = 0;
     for (size_t i = 0; i < thread->n_registers; i++) {
@@ -204,7 +205,7 @@ put_others(struct crash_out *c, const struct report_thread *thread, const struct
 
 /* Rosetta's own registers, or the trap; true if anything was written. */
 static bool
-put_trap(struct crash_out *c, const struct report_thread *thread)
+put_trap(struct report_crash_out *c, const struct report_thread *thread)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer meaning = fz_buffer_make(0);
     static const char *const headings[] = {"Logical CPU", "Error Code", "Trap Number"};
@@ -223,18 +224,18 @@ put_trap(struct crash_out *c, const struct report_thread *thread)
         (void)report_apple_text_in(thread->notable_json, "trap", "description", &meaning);
         fz_buffer_printf(c->out, "  \nLogical CPU:     %lld\nError Code:      0x%08llx ",
                          (long long)cpu->value, (unsigned long long)err->value);
-        render_crash_text(c->out, fz_buffer_cstr(&meaning));
+        report_crash_text(c->out, fz_buffer_cstr(&meaning));
         fz_buffer_printf(c->out, "\nTrap Number:     %lld\n", (long long)trap->value);
         return true;
     }
     bool any = false;
     for (size_t i = 0; i < FZ_ARRAY_LEN(headings); i++) {
         FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-        if (!render_crash_take(c, NULL, headings[i], &text))
+        if (!report_crash_take(c, NULL, headings[i], &text))
             continue;
         fz_buffer_printf(c->out, "%s%s:%*s", any ? "" : "  \n", headings[i],
                          (int)(16 - strlen(headings[i])), "");
-        render_crash_text(c->out, fz_buffer_cstr(&text));
+        report_crash_text(c->out, fz_buffer_cstr(&text));
         fz_buffer_char(c->out, '\n');
         any = true;
     }
@@ -242,7 +243,7 @@ put_trap(struct crash_out *c, const struct report_thread *thread)
 }
 
 void
-render_crash_registers(struct crash_out *c)
+report_crash_registers(struct report_crash_out *c)
 {
     const struct report_thread *thread = report_crashed_thread(c->r);
     enum report_cpu cpu = report_apple_cpu(c->r);
@@ -260,5 +261,5 @@ render_crash_registers(struct crash_out *c)
     put_others(c, thread, layout, cpu);
     if (put_trap(c, thread))
         fz_buffer_char(c->out, '\n');
-    render_crash_instructions(c, thread);
+    report_crash_instructions(c, thread);
 }

@@ -1,17 +1,17 @@
 /* What happened, in Apple's crash text: the exception, how the process ended, what it said. */
-#include "server/report/render_crash.h"
+#include "server/report/crash/parts.h"
 
 #include <stdio.h>
 
 /* The labels of this part are aligned on macOS only. */
 static void
-put_line(struct crash_out *c, const char *key, const char *gap, const char *value)
+put_line(struct report_crash_out *c, const char *key, const char *gap, const char *value)
 {
     if (!value || !*value)
         return;
     bool is_exception = strncmp(key, "Exception", 9) == 0;
     if (c->is_mac && !(c->is_mac26 && is_exception)) {
-        render_crash_field(c, key, value);
+        report_crash_field(c, key, value);
         return;
     }
     char label[32];
@@ -20,19 +20,19 @@ put_line(struct crash_out *c, const char *key, const char *gap, const char *valu
         fz_buffer_printf(c->out, "%-19s", label);
     else
         fz_buffer_printf(c->out, "%s%s", label, gap);
-    render_crash_text(c->out, value);
+    report_crash_text(c->out, value);
     fz_buffer_char(c->out, '\n');
 }
 
 static void
-put_type(struct crash_out *c)
+put_type(struct report_crash_out *c)
 {
     const struct report_crash *crash = &c->r->crash;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer said = fz_buffer_make(0);
     char text[256] = "";
     if (!c->is_crash && !c->is_ips)
         put_line(c, "Event", "           ", c->r->kind);
-    if (render_crash_take(c, NULL, "Exception Type", &said))
+    if (report_crash_take(c, NULL, "Exception Type", &said))
         snprintf(text, sizeof(text), "%s", fz_buffer_cstr(&said)); /* with more than a signal */
     else if (crash->mach && crash->signal)
         snprintf(text, sizeof(text), "%s (%s)", crash->mach, crash->signal);
@@ -45,7 +45,7 @@ put_type(struct crash_out *c)
 }
 
 static void
-put_note(struct crash_out *c)
+put_note(struct report_crash_out *c)
 {
     static const struct {
         const char *key, *note;
@@ -53,7 +53,7 @@ put_note(struct crash_out *c)
                  {"isCorpse", "EXC_CORPSE_NOTIFY"},
                  {"isNonFatal", "NON-FATAL CONDITION (this is NOT a crash)"}};
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer said = fz_buffer_make(0);
-    if (render_crash_take(c, NULL, "Exception Note", &said))
+    if (report_crash_take(c, NULL, "Exception Note", &said))
         put_line(c, "Exception Note", "  ", fz_buffer_cstr(&said));
     for (size_t i = 0; c->is_ips && i < FZ_ARRAY_LEN(notes); i++) {
         const json_t *flag = json_object_get(c->extra, notes[i].key);
@@ -66,7 +66,7 @@ put_note(struct crash_out *c)
 }
 
 static void
-put_exception(struct crash_out *c)
+put_exception(struct report_crash_out *c)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer codes = fz_buffer_make(0);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
@@ -76,29 +76,29 @@ put_exception(struct crash_out *c)
     report_apple_codes(&c->r->crash, &codes);
     bool only_codes = (c->is_mac && !c->is_mac26) || (codes.len == 0 && !c->r->crash.mach);
     put_line(c, only_codes ? "Exception Codes" : "Exception Subtype", " ", subtype);
-    if (render_crash_take(c, "exception.message", "Exception Message", &text))
+    if (report_crash_take(c, "exception.message", "Exception Message", &text))
         put_line(c, "Exception Message", " ", fz_buffer_cstr(&text));
     put_line(c, "Exception Codes", " ", codes.len ? fz_buffer_cstr(&codes) : NULL);
     fz_buffer_clear(&text);
-    if (render_crash_take(c, NULL, "Exception Codes", &text))
+    if (report_crash_take(c, NULL, "Exception Codes", &text))
         put_line(c, "Exception Codes", " ", fz_buffer_cstr(&text));
 }
 
 /* "VM Region Info: 0x10 is not in any region.  ..." and a table. */
 static void
-put_regions(struct crash_out *c)
+put_regions(struct report_crash_out *c)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-    if (!render_crash_take(c, "vmRegionInfo", "VM Region Info", &text))
+    if (!report_crash_take(c, "vmRegionInfo", "VM Region Info", &text))
         return;
-    render_crash_inline(c->out, "VM Region Info", fz_buffer_span(&text));
+    report_crash_inline(c->out, "VM Region Info", fz_buffer_span(&text));
     if (c->is_mac)
         fz_buffer_char(c->out, '\n');
 }
 
 /* "SIGNAL 11 Segmentation fault: 11", then reasons and details on lines of their own. */
 static bool
-put_termination(struct crash_out *c)
+put_termination(struct report_crash_out *c)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer space = fz_buffer_make(0);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer code = fz_buffer_make(0);
@@ -106,9 +106,9 @@ put_termination(struct crash_out *c)
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer line = fz_buffer_make(0);
     if (!json_is_object(json_object_get(c->extra, "termination")) || !c->is_ips)
         return false;
-    render_crash_take(c, "termination.namespace", NULL, &space);
-    render_crash_take(c, "termination.code", NULL, &code);
-    render_crash_take(c, "termination.indicator", NULL, &rest);
+    report_crash_take(c, "termination.namespace", NULL, &space);
+    report_crash_take(c, "termination.code", NULL, &code);
+    report_crash_take(c, "termination.indicator", NULL, &rest);
     fz_buffer_printf(&line,
                      c->is_mac26 ? "Namespace %s, Code %s, %s"
                      : c->is_mac ? "Namespace %s, Code %s %s"
@@ -118,29 +118,29 @@ put_termination(struct crash_out *c)
     static const char *const texts[] = {"termination.reasons", "termination.details"};
     for (size_t i = 0; i < FZ_ARRAY_LEN(texts); i++) {
         fz_buffer_clear(&rest);
-        if (render_crash_take(c, texts[i], NULL, &rest))
-            render_crash_block(c->out, fz_buffer_span(&rest), false);
+        if (report_crash_take(c, texts[i], NULL, &rest))
+            report_crash_block(c->out, fz_buffer_span(&rest), false);
     }
     return true;
 }
 
 static void
-put_end(struct crash_out *c)
+put_end(struct report_crash_out *c)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer by = fz_buffer_make(0);
     size_t before = c->out->len;
-    if (render_crash_take(c, NULL, "Termination Signal", &text))
+    if (report_crash_take(c, NULL, "Termination Signal", &text))
         put_line(c, "Termination Signal", " ", fz_buffer_cstr(&text));
     if (!put_termination(c))
         put_line(c, "Termination Reason", " ", c->r->crash.termination);
     fz_buffer_clear(&text);
-    if (render_crash_take(c, "termination.byPid", NULL, &by)) {
-        if (!render_crash_take(c, "termination.byProc", NULL, &text))
+    if (report_crash_take(c, "termination.byPid", NULL, &by)) {
+        if (!report_crash_take(c, "termination.byProc", NULL, &text))
             fz_buffer_text(&text, "<unknown>");
         fz_buffer_printf(&text, " [%s]", fz_buffer_cstr(&by));
         put_line(c, "Terminating Process", " ", fz_buffer_cstr(&text));
-    } else if (render_crash_take(c, "termination.byProc", "Terminating Process", &text)) {
+    } else if (report_crash_take(c, "termination.byProc", "Terminating Process", &text)) {
         put_line(c, "Terminating Process", " ", fz_buffer_cstr(&text));
     }
     if (c->out->len > before)
@@ -149,7 +149,7 @@ put_end(struct crash_out *c)
 
 /* The process lived on: "Highlighted by Thread" is Apple's word for the thread to look at. */
 static void
-put_triggered(struct crash_out *c)
+put_triggered(struct report_crash_out *c)
 {
     const struct report_thread *thread = report_apple_crashed(c->r);
     if (!thread || (c->is_mac && c->is_crash))
@@ -159,7 +159,7 @@ put_triggered(struct crash_out *c)
 }
 
 static void
-put_said(struct crash_out *c)
+put_said(struct report_crash_out *c)
 {
     const struct report_crash *crash = &c->r->crash;
     const json_t *asi = c->is_ips ? json_object_get(c->extra, "asi") : NULL;
@@ -172,7 +172,7 @@ put_said(struct crash_out *c)
         {
             fz_buffer_clear(&text);
             if (report_extra_text(asi, image, &text))
-                render_crash_block(c->out, fz_buffer_span(&text), false);
+                report_crash_block(c->out, fz_buffer_span(&text), false);
         }
         fz_buffer_text(c->out, "\n\n");
         return;
@@ -181,14 +181,14 @@ put_said(struct crash_out *c)
     if (text.len == 0 && crash->n_messages == 0)
         return;
     fz_buffer_text(c->out, "Application Specific Information:\n");
-    render_crash_block(c->out, fz_buffer_span(&text), false);
+    report_crash_block(c->out, fz_buffer_span(&text), false);
     for (size_t i = 0; i < crash->n_messages; i++)
-        render_crash_block(c->out, fz_span_cstr(crash->messages[i]), false);
+        report_crash_block(c->out, fz_span_cstr(crash->messages[i]), false);
     fz_buffer_char(c->out, '\n');
 }
 
 static const json_t *
-backtraces(const struct crash_out *c)
+backtraces(const struct report_crash_out *c)
 {
     return c->is_ips && c->is_mac ? json_object_get(c->extra, "asiBacktraces") : NULL;
 }
@@ -204,7 +204,7 @@ behind_address(const char *text, const struct report_frame *frame)
 }
 
 bool
-render_crash_is_said(const struct crash_out *c)
+report_crash_is_said(const struct report_crash_out *c)
 {
     const struct report *r = c->r;
     const char *text = json_string_value(json_array_get(backtraces(c), 0));
@@ -223,7 +223,7 @@ is_better(const struct report_frame *frame)
 }
 
 static void
-put_said_stack(struct crash_out *c, const char *text)
+put_said_stack(struct report_crash_out *c, const char *text)
 {
     const struct report *r = c->r;
     for (size_t i = 0; *text; i++) {
@@ -234,37 +234,37 @@ put_said_stack(struct crash_out *c, const char *text)
         if (behind && behind < text + len) {
             size_t head = (size_t)(behind - text);
             for (size_t k = 0; k < frame->n_symbols; k++) {
-                render_crash_span(c->out, fz_span_make(text, head));
+                report_crash_span(c->out, fz_span_make(text, head));
                 fz_buffer_char(c->out, ' ');
-                render_crash_symbol(c->out, &frame->symbols[k]);
+                report_crash_symbol(c->out, &frame->symbols[k]);
                 fz_buffer_char(c->out, '\n');
             }
         } else {
-            render_crash_block(c->out, fz_span_make(text, len), true);
+            report_crash_block(c->out, fz_span_make(text, len), true);
         }
         text += len + (text[len] == '\n');
     }
 }
 
 static void
-put_backtraces(struct crash_out *c)
+put_backtraces(struct report_crash_out *c)
 {
     const json_t *list = backtraces(c);
-    bool is_said = render_crash_is_said(c);
+    bool is_said = report_crash_is_said(c);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *text = json_string_value(json_array_get(list, i));
         fz_buffer_printf(c->out, "Application Specific Backtrace %zu:\n", i);
         if (text && i == 0 && is_said)
             put_said_stack(c, text);
         else
-            render_crash_block(c->out, fz_span_cstr(text), true);
+            report_crash_block(c->out, fz_span_cstr(text), true);
     }
     if (json_array_size(list))
         fz_buffer_text(c->out, "\n\n");
 }
 
 void
-render_crash_event(struct crash_out *c)
+report_crash_event(struct report_crash_out *c)
 {
     put_exception(c);
     if (c->is_mac) {
@@ -284,9 +284,9 @@ render_crash_event(struct crash_out *c)
     if (!c->is_mac || c->out->len > before)
         fz_buffer_char(c->out, '\n');
     put_said(c);
-    render_crash_section(c, "Application Specific Signatures", "asiSignatures");
+    report_crash_section(c, "Application Specific Signatures", "asiSignatures");
     put_backtraces(c);
-    render_crash_section(c, "Dyld Error Message", "fatalDyldError");
-    render_crash_exception_stack(c);
-    render_crash_section(c, "Kernel Triage", "ktriageinfo");
+    report_crash_section(c, "Dyld Error Message", "fatalDyldError");
+    report_crash_exception_stack(c);
+    report_crash_section(c, "Kernel Triage", "ktriageinfo");
 }

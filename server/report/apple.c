@@ -1,4 +1,4 @@
-#include "server/report/render_apple.h"
+#include "server/report/apple.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
  * What came as an .ips keeps its placeholders, the ids of its threads, and all members that the
  * model does not know.
  */
-#include "server/report/render_ips.h"
+#include "server/report/ips/parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #include "base/text.h"
 
 bool
-render_ips_is_ips(const struct report *r)
+report_ips_is_ips(const struct report *r)
 {
     return r->format && strcmp(r->format, "ips") == 0;
 }
@@ -75,14 +75,14 @@ platform(const struct report *r)
 
 /* The header of an .ips as it came, but for what the model knows; else a new one. */
 static void
-write_header(struct ips *ips, const char *id)
+write_header(struct report_ips *ips, const char *id)
 {
     static const char *const written[] = {"app_name", "app_version", "build_version",
                                           "bundleID", "incident_id", NULL};
     struct json_write *w = &ips->w;
     const struct report *r = ips->r;
     const struct report_image *app = report_apple_main_image(r);
-    const json_t *header = render_ips_is_ips(r) ? json_object_get(ips->extra, "header") : NULL;
+    const json_t *header = report_ips_is_ips(r) ? json_object_get(ips->extra, "header") : NULL;
     char text[160];
     json_write_open(w, NULL, '{');
     json_write_text(w, "app_name", app_name(r));
@@ -113,7 +113,7 @@ write_header(struct ips *ips, const char *id)
 
 /* In the zone that came, or else in UTC. */
 static void
-write_time(struct ips *ips, const char *key, const char *text_key, int64_t unix_ms)
+write_time(struct report_ips *ips, const char *key, const char *text_key, int64_t unix_ms)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     char when[40];
@@ -126,7 +126,7 @@ write_time(struct ips *ips, const char *key, const char *text_key, int64_t unix_
 }
 
 static void
-write_bundle(struct ips *ips)
+write_bundle(struct report_ips *ips)
 {
     static const char *const written[] = {"CFBundleShortVersionString", "CFBundleVersion",
                                           "CFBundleIdentifier", NULL};
@@ -139,13 +139,13 @@ write_bundle(struct ips *ips)
     json_write_text(w, "CFBundleShortVersionString", r->app_version);
     json_write_text(w, "CFBundleVersion", r->app_build);
     json_write_text(w, "CFBundleIdentifier", r->app_id);
-    if (render_ips_is_ips(r))
+    if (report_ips_is_ips(r))
         report_extra_write(w, rest, written);
     json_write_close(w, '}');
 }
 
 static void
-write_os(struct ips *ips)
+write_os(struct report_ips *ips)
 {
     static const char *const written[] = {"train", "build", NULL};
     struct json_write *w = &ips->w;
@@ -157,13 +157,13 @@ write_os(struct ips *ips)
     json_write_open(w, "osVersion", '{');
     json_write_text(w, "train", *text ? text : NULL);
     json_write_text(w, "build", ips->r->os_build);
-    if (render_ips_is_ips(ips->r))
+    if (report_ips_is_ips(ips->r))
         report_extra_write(w, rest, written);
     json_write_close(w, '}');
 }
 
 static void
-write_origin(struct ips *ips, const char *id)
+write_origin(struct report_ips *ips, const char *id)
 {
     struct json_write *w = &ips->w;
     const struct report *r = ips->r;
@@ -189,7 +189,7 @@ write_origin(struct ips *ips, const char *id)
 
 /* What Apple's text has under a heading and an .ips under a key of its own. */
 static void
-write_headings(struct ips *ips)
+write_headings(struct report_ips *ips)
 {
     static const struct {
         const char *heading, *key;
@@ -214,22 +214,22 @@ write_headings(struct ips *ips)
 /* What an .ips brought and the model has no member for goes out as it came in: uptime, vmSummary...
  * But parts of what is written here already are not repeated. */
 static void
-write_extra(struct ips *ips)
+write_extra(struct report_ips *ips)
 {
     static const char *const written[] = {"header",      "termination", "threads", "exception",
                                           "osVersion",   "bundleInfo",  "asi",     "usedImages",
                                           "captureTime", "procLaunch",  NULL};
-    if (render_ips_is_ips(ips->r))
+    if (report_ips_is_ips(ips->r))
         report_extra_write(&ips->w, ips->extra, written);
     else
         write_headings(ips);
 }
 
 static enum fz_code
-write_all(struct ips *ips, const struct report_envelope *envelope, struct fz_error *err)
+write_all(struct report_ips *ips, const struct report_envelope *envelope, struct fz_error *err)
 {
     char id[64];
-    enum fz_code code = render_ips_place_images(ips, err);
+    enum fz_code code = report_ips_place_images(ips, err);
     if (code != FZ_OK)
         return code;
     report_apple_id(ips->r, envelope, id);
@@ -237,9 +237,9 @@ write_all(struct ips *ips, const struct report_envelope *envelope, struct fz_err
     fz_buffer_char(ips->w.out, '\n');
     json_write_open(&ips->w, NULL, '{');
     write_origin(ips, id);
-    render_ips_crash(ips);
-    render_ips_stacks(ips);
-    render_ips_images(ips);
+    report_ips_crash(ips);
+    report_ips_stacks(ips);
+    report_ips_images(ips);
     write_extra(ips);
     json_write_close(&ips->w, '}');
     fz_buffer_char(ips->w.out, '\n');
@@ -251,7 +251,7 @@ report_render_ips(const struct report *report, const struct report_envelope *env
                   struct fz_buffer *out, struct fz_error *err)
 {
     FZ_CLEANUP(report_extra_decref) json_t *extra = report_extra_load(report);
-    struct ips ips = {.w = json_write_start(out), .r = report, .extra = extra};
+    struct report_ips ips = {.w = json_write_start(out), .r = report, .extra = extra};
     enum fz_code code = write_all(&ips, envelope, err);
     free(ips.places);
     return code;

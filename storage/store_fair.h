@@ -17,28 +17,29 @@
 #include <stdint.h>
 
 /* Those that were served longest ago are forgotten first, which costs them nothing. */
-enum { FAIR_PROJECTS = 512, FAIR_KINDS = 3 };
+enum { STORE_FAIR_PROJECTS = 512, STORE_FAIR_KINDS = 3 };
 
-struct fair {
-    struct fair_share {
+struct store_fair {
+    struct store_fair_share {
         int64_t project_id, kind;
         int64_t time_us; /* virtual */
         int64_t cost_us; /* of a job, smoothed; 0 = not known */
-    } shares[FAIR_PROJECTS];
+    } shares[STORE_FAIR_PROJECTS];
     size_t n;
-    int64_t now_us[FAIR_KINDS]; /* by kind: the virtual time of who was served last */
+    int64_t now_us[STORE_FAIR_KINDS]; /* by kind: the virtual time of who was served last */
 };
 
 /* The virtual time at which the project's next job would start: the smallest is next. */
-int64_t fair_start(const struct fair *fair, int64_t kind, int64_t project_id);
+int64_t store_fair_start(const struct store_fair *fair, int64_t kind, int64_t project_id);
 /* What a job of it cost lately, 0 if that is not known. */
-int64_t fair_cost(const struct fair *fair, int64_t kind, int64_t project_id);
-/* n jobs are taken on. Returns what each was charged in advance, for fair_settle(). */
-int64_t fair_charge(struct fair *fair, int64_t kind, int64_t project_id, size_t n);
+int64_t store_fair_cost(const struct store_fair *fair, int64_t kind, int64_t project_id);
+/* n jobs are taken on. Returns what each was charged in advance, for store_fair_settle(). */
+int64_t store_fair_charge(struct store_fair *fair, int64_t kind, int64_t project_id, size_t n);
 /* A job is done: what it was charged becomes what it took. */
-void fair_settle(struct fair *fair, int64_t kind, int64_t project_id, int64_t charged_us,
-                 int64_t spent_us);
+void store_fair_settle(struct store_fair *fair, int64_t kind, int64_t project_id,
+                       int64_t charged_us, int64_t spent_us);
 /* A job was given back undone. */
-void fair_refund(struct fair *fair, int64_t kind, int64_t project_id, int64_t charged_us);
+void store_fair_refund(struct store_fair *fair, int64_t kind, int64_t project_id,
+                       int64_t charged_us);
 
 #endif

@@ -1,4 +1,4 @@
-#include "server/report/render_ips.h"
+#include "server/report/ips/parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +58,7 @@ write_span(struct json_write *w, const char *key, struct fz_span text)
 }
 
 static void
-write_termination(struct ips *ips)
+write_termination(struct report_ips *ips)
 {
     struct json_write *w = &ips->w;
     const json_t *whole = json_object_get(ips->extra, "termination");
@@ -80,7 +80,7 @@ write_termination(struct ips *ips)
 }
 
 static void
-write_exception(struct ips *ips)
+write_exception(struct report_ips *ips)
 {
     static const char *const written[] = {"codes", "rawCodes", "type", "signal", "subtype", NULL};
     struct json_write *w = &ips->w;
@@ -101,7 +101,7 @@ write_exception(struct ips *ips)
     json_write_text(w, "signal", crash->signal);
     json_write_text(w, "subtype", *subtype ? subtype : NULL);
     const json_t *rest = json_object_get(ips->extra, "exception");
-    if (json_is_object(rest) && render_ips_is_ips(ips->r))
+    if (json_is_object(rest) && report_ips_is_ips(ips->r))
         report_extra_write(w, rest, written);
     json_write_close(w, '}');
 }
@@ -109,14 +109,14 @@ write_exception(struct ips *ips)
 /* Only an .ips says which image a message is from. Elsewhere those of an exception are from
  * CoreFoundation, and others are put under the process. */
 static void
-write_messages(struct ips *ips)
+write_messages(struct report_ips *ips)
 {
     struct json_write *w = &ips->w;
     const struct report_crash *crash = &ips->r->crash;
     const json_t *asi = json_object_get(ips->extra, "asi");
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer thrown = fz_buffer_make(0);
     report_apple_thrown(crash, &thrown);
-    if (json_is_object(asi) && render_ips_is_ips(ips->r)) {
+    if (json_is_object(asi) && report_ips_is_ips(ips->r)) {
         json_write_open(w, "asi", '{');
         report_extra_write(w, asi, NULL);
         json_write_close(w, '}');
@@ -141,7 +141,7 @@ write_messages(struct ips *ips)
 }
 
 void
-render_ips_crash(struct ips *ips)
+report_ips_crash(struct report_ips *ips)
 {
     write_exception(ips);
     write_termination(ips);

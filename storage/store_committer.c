@@ -1,4 +1,4 @@
-#include "storage/committer.h"
+#include "storage/store_committer.h"
 
 #include <pthread.h>
 #include <stdlib.h>

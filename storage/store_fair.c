@@ -1,11 +1,11 @@
-#include "storage/fair.h"
+#include "storage/store_fair.h"
 
 /* A job whose cost is not known, and the most that a project may be behind: longer jobs are the
  * other projects' loss, but none is locked out for minutes because of one. */
 static const int64_t COST_UNKNOWN_US = 1000, DEBT_MAX_US = 30 * 1000 * 1000;
 
-static const struct fair_share *
-find(const struct fair *fair, int64_t kind, int64_t project_id)
+static const struct store_fair_share *
+find(const struct store_fair *fair, int64_t kind, int64_t project_id)
 {
     for (size_t i = 0; i < fair->n; i++)
         if (fair->shares[i].project_id == project_id && fair->shares[i].kind == kind)
@@ -14,29 +14,29 @@ find(const struct fair *fair, int64_t kind, int64_t project_id)
 }
 
 static int64_t
-now_of(const struct fair *fair, int64_t kind)
+now_of(const struct store_fair *fair, int64_t kind)
 {
-    return kind >= 0 && kind < FAIR_KINDS ? fair->now_us[kind] : 0;
+    return kind >= 0 && kind < STORE_FAIR_KINDS ? fair->now_us[kind] : 0;
 }
 
 int64_t
-fair_start(const struct fair *fair, int64_t kind, int64_t project_id)
+store_fair_start(const struct store_fair *fair, int64_t kind, int64_t project_id)
 {
-    const struct fair_share *share = find(fair, kind, project_id);
+    const struct store_fair_share *share = find(fair, kind, project_id);
     int64_t now = now_of(fair, kind);
     return share && share->time_us > now ? share->time_us : now;
 }
 
 int64_t
-fair_cost(const struct fair *fair, int64_t kind, int64_t project_id)
+store_fair_cost(const struct store_fair *fair, int64_t kind, int64_t project_id)
 {
-    const struct fair_share *share = find(fair, kind, project_id);
+    const struct store_fair_share *share = find(fair, kind, project_id);
     return share ? share->cost_us : 0;
 }
 
 /* The project's share, new if need be; of too many the one that is furthest back makes room. */
-static struct fair_share *
-touch(struct fair *fair, int64_t kind, int64_t project_id)
+static struct store_fair_share *
+touch(struct store_fair *fair, int64_t kind, int64_t project_id)
 {
     size_t at = 0;
     for (size_t i = 0; i < fair->n; i++) {
@@ -46,14 +46,14 @@ touch(struct fair *fair, int64_t kind, int64_t project_id)
             fair->shares[at].time_us - now_of(fair, fair->shares[at].kind))
             at = i;
     }
-    if (fair->n < FAIR_PROJECTS)
+    if (fair->n < STORE_FAIR_PROJECTS)
         at = fair->n++;
-    fair->shares[at] = (struct fair_share){.project_id = project_id, .kind = kind};
+    fair->shares[at] = (struct store_fair_share){.project_id = project_id, .kind = kind};
     return &fair->shares[at];
 }
 
 static void
-bound(const struct fair *fair, struct fair_share *share)
+bound(const struct store_fair *fair, struct store_fair_share *share)
 {
     int64_t now = now_of(fair, share->kind);
     if (share->time_us > now + DEBT_MAX_US)
@@ -61,12 +61,12 @@ bound(const struct fair *fair, struct fair_share *share)
 }
 
 int64_t
-fair_charge(struct fair *fair, int64_t kind, int64_t project_id, size_t n)
+store_fair_charge(struct store_fair *fair, int64_t kind, int64_t project_id, size_t n)
 {
-    int64_t start = fair_start(fair, kind, project_id);
-    struct fair_share *share = touch(fair, kind, project_id);
+    int64_t start = store_fair_start(fair, kind, project_id);
+    struct store_fair_share *share = touch(fair, kind, project_id);
     int64_t each = share->cost_us ? share->cost_us : COST_UNKNOWN_US;
-    if (kind >= 0 && kind < FAIR_KINDS)
+    if (kind >= 0 && kind < STORE_FAIR_KINDS)
         fair->now_us[kind] = start;
     share->time_us = start + each * (int64_t)n;
     bound(fair, share);
@@ -74,10 +74,10 @@ fair_charge(struct fair *fair, int64_t kind, int64_t project_id, size_t n)
 }
 
 void
-fair_settle(struct fair *fair, int64_t kind, int64_t project_id, int64_t charged_us,
-            int64_t spent_us)
+store_fair_settle(struct store_fair *fair, int64_t kind, int64_t project_id, int64_t charged_us,
+                  int64_t spent_us)
 {
-    struct fair_share *share = touch(fair, kind, project_id);
+    struct store_fair_share *share = touch(fair, kind, project_id);
     share->time_us += spent_us - charged_us;
     bound(fair, share);
     if (spent_us < 1)
@@ -86,7 +86,7 @@ fair_settle(struct fair *fair, int64_t kind, int64_t project_id, int64_t charged
 }
 
 void
-fair_refund(struct fair *fair, int64_t kind, int64_t project_id, int64_t charged_us)
+store_fair_refund(struct store_fair *fair, int64_t kind, int64_t project_id, int64_t charged_us)
 {
     if (find(fair, kind, project_id))
         touch(fair, kind, project_id)->time_us -= charged_us;

@@ -7,7 +7,7 @@
  * anybody is told.
  */
 #define _GNU_SOURCE /* O_TMPFILE */
-#include "storage/blob/blob_private.h"
+#include "storage/blob/blob_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
  *          0x104000000 -        0x10400bfff Demo arm64  <4c4c445b...> /.../Demo              iOS
  *          0x104000000 -        0x10400bfff com.acme.demo (1.2) <4C4C445B-...> /.../Demo     macOS
  */
-#include "server/report/render_crash.h"
+#include "server/report/crash/parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,14 +39,14 @@ put_version(struct fz_buffer *out, const char *version)
     if (open)
         all.len = (size_t)(open - version);
     if (all.len)
-        render_crash_span(out, all);
+        report_crash_span(out, all);
     else
         fz_buffer_char(out, '*');
     fz_buffer_char(out, ')');
 }
 
 static void
-put_image(struct crash_out *c, const struct report_image *image)
+put_image(struct report_crash_out *c, const struct report_image *image)
 {
     struct fz_buffer *out = c->out;
     char uuid[FZ_UUID_DASHED];
@@ -54,26 +54,26 @@ put_image(struct crash_out *c, const struct report_image *image)
     put_range(out, image->addr, image->size);
     if (c->mac_stacks) {
         fz_uuid_format_dashed(&image->uuid, uuid); /* zeros if it has none, as Apple writes it */
-        render_crash_text(out, image->bundle_id ? image->bundle_id
+        report_crash_text(out, image->bundle_id ? image->bundle_id
                                : image->name    ? image->name
                                                 : "???");
         put_version(out, image->version);
         fz_buffer_printf(out, " <%s>", uuid);
     } else {
         fz_uuid_format(&image->uuid, uuid);
-        render_crash_text(out, image->name ? image->name : "???");
+        report_crash_text(out, image->name ? image->name : "???");
         fz_buffer_char(out, ' ');
-        render_crash_text(out, arch);
+        report_crash_text(out, arch);
         fz_buffer_printf(out, "  <%s>", uuid);
     }
     fz_buffer_char(out, ' ');
-    render_crash_text(out, image->path ? image->path : "???");
+    report_crash_text(out, image->path ? image->path : "???");
     fz_buffer_char(out, '\n');
 }
 
 /* An .ips has placeholders for addresses in no image, which Apple's tools list like images. */
 static void
-put_placeholders(struct crash_out *c)
+put_placeholders(struct report_crash_out *c)
 {
     const json_t *rest = c->is_ips ? json_object_get(c->extra, "usedImages") : NULL;
     const char *place;
@@ -90,7 +90,7 @@ put_placeholders(struct crash_out *c)
 }
 
 enum fz_code
-render_crash_images(struct crash_out *c, struct fz_error *err)
+report_crash_images(struct report_crash_out *c, struct fz_error *err)
 {
     const struct report *r = c->r;
     fz_buffer_text(c->out, "\nBinary Images:\n");

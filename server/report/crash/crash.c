@@ -14,7 +14,7 @@
  * is not known has no line. Names come from outside: control characters in them become '?', so none
  * can forge a line or steer a terminal.
  */
-#include "server/report/render_crash.h"
+#include "server/report/crash/parts.h"
 
 #include <stdio.h>
 
@@ -36,7 +36,7 @@ is_unsafe(const uint8_t *c, size_t len)
 }
 
 void
-render_crash_span(struct fz_buffer *out, struct fz_span text)
+report_crash_span(struct fz_buffer *out, struct fz_span text)
 {
     struct fz_span rest;
     size_t start = 0, i = 0;
@@ -54,9 +54,9 @@ render_crash_span(struct fz_buffer *out, struct fz_span text)
 }
 
 void
-render_crash_text(struct fz_buffer *out, const char *text)
+report_crash_text(struct fz_buffer *out, const char *text)
 {
-    render_crash_span(out, fz_span_cstr(text));
+    report_crash_span(out, fz_span_cstr(text));
 }
 
 /* Would the line be read as a heading or a frame? */
@@ -73,7 +73,7 @@ looks_like_structure(struct fz_span line, bool frames)
 }
 
 void
-render_crash_inline(struct fz_buffer *out, const char *heading, struct fz_span text)
+report_crash_inline(struct fz_buffer *out, const char *heading, struct fz_span text)
 {
     const uint8_t *end = text.len ? memchr(text.data, '\n', text.len) : NULL;
     size_t first = end ? (size_t)(end - text.data) : text.len;
@@ -81,13 +81,13 @@ render_crash_inline(struct fz_buffer *out, const char *heading, struct fz_span t
     if (first < text.len)
         rest = fz_span_make(text.data + first + 1, text.len - first - 1);
     fz_buffer_printf(out, "%s: ", heading);
-    render_crash_span(out, fz_span_make(text.data, first));
+    report_crash_span(out, fz_span_make(text.data, first));
     fz_buffer_char(out, '\n');
-    render_crash_block(out, rest, false);
+    report_crash_block(out, rest, false);
 }
 
 void
-render_crash_block(struct fz_buffer *out, struct fz_span text, bool frames)
+report_crash_block(struct fz_buffer *out, struct fz_span text, bool frames)
 {
     for (size_t at = 0; at < text.len;) {
         const uint8_t *end = memchr(text.data + at, '\n', text.len - at);
@@ -97,20 +97,20 @@ render_crash_block(struct fz_buffer *out, struct fz_span text, bool frames)
             line.len--;
         if (looks_like_structure(line, frames))
             fz_buffer_text(out, "    ");
-        render_crash_span(out, line);
+        report_crash_span(out, line);
         fz_buffer_char(out, '\n');
         at = next + 1;
     }
 }
 
 void
-render_crash_section(struct crash_out *c, const char *heading, const char *path)
+report_crash_section(struct report_crash_out *c, const char *heading, const char *path)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-    if (!render_crash_take(c, path, heading, &text))
+    if (!report_crash_take(c, path, heading, &text))
         return;
     fz_buffer_printf(c->out, "%s:\n", heading);
-    render_crash_block(c->out, fz_buffer_span(&text), false);
+    report_crash_block(c->out, fz_buffer_span(&text), false);
     /* Texts of an .ips that end with a line break leave an empty line in Apple's. */
     if (c->is_ips && text.len && text.data[text.len - 1] == '\n')
         fz_buffer_char(c->out, '\n');
@@ -118,7 +118,8 @@ render_crash_section(struct crash_out *c, const char *heading, const char *path)
 }
 
 bool
-render_crash_take(struct crash_out *c, const char *path, const char *heading, struct fz_buffer *ret)
+report_crash_take(struct report_crash_out *c, const char *path, const char *heading,
+                  struct fz_buffer *ret)
 {
     if (path && c->is_ips && report_extra_text(c->extra, path, ret))
         return true;
@@ -129,7 +130,7 @@ render_crash_take(struct crash_out *c, const char *path, const char *heading, st
 }
 
 void
-render_crash_field(struct crash_out *c, const char *key, const char *value)
+report_crash_field(struct report_crash_out *c, const char *key, const char *value)
 {
     if (!value || !*value)
         return;
@@ -139,16 +140,16 @@ render_crash_field(struct crash_out *c, const char *key, const char *value)
     fz_buffer_printf(c->out, "%-*s", columns, label);
     if (strlen(label) >= (size_t)columns)
         fz_buffer_char(c->out, ' ');
-    render_crash_text(c->out, value);
+    report_crash_text(c->out, value);
     fz_buffer_char(c->out, '\n');
 }
 
 void
-render_crash_extra(struct crash_out *c, const char *key, const char *path)
+report_crash_extra(struct report_crash_out *c, const char *key, const char *path)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-    if (render_crash_take(c, path, key, &text))
-        render_crash_field(c, key, fz_buffer_cstr(&text));
+    if (report_crash_take(c, path, key, &text))
+        report_crash_field(c, key, fz_buffer_cstr(&text));
 }
 
 static bool
@@ -198,7 +199,7 @@ report_render_crash(const struct report *report, const struct report_envelope *e
                     struct fz_buffer *out, struct fz_error *err)
 {
     FZ_CLEANUP(report_extra_decref) json_t *extra = report_extra_load(report);
-    struct crash_out c = {
+    struct report_crash_out c = {
         .out = out,
         .r = report,
         .envelope = envelope,
@@ -209,13 +210,13 @@ report_render_crash(const struct report *report, const struct report_envelope *e
         .mac_stacks = report->os_name && strcmp(report->os_name, "macOS") == 0,
         .is_crash = is_crash(report),
     };
-    render_crash_head(&c);
-    render_crash_event(&c);
-    render_crash_stacks(&c);
-    render_crash_registers(&c);
-    enum fz_code code = render_crash_images(&c, err);
+    report_crash_head(&c);
+    report_crash_event(&c);
+    report_crash_stacks(&c);
+    report_crash_registers(&c);
+    enum fz_code code = report_crash_images(&c, err);
     if (code != FZ_OK)
         return code;
-    render_crash_tail(&c);
+    report_crash_tail(&c);
     return fz_buffer_done(out, err);
 }

@@ -6,7 +6,7 @@
  *   Thread 0 Crashed:: main Dispatch queue: com.apple.main-thread                  macOS
  *   0   Demo                          <tab>       0x104004068 main + 8 (work.c:5)
  */
-#include "server/report/render_crash.h"
+#include "server/report/crash/parts.h"
 
 #include <stdio.h>
 
@@ -20,7 +20,7 @@ put_image_name(struct fz_buffer *out, const struct report_image *image, bool is_
 {
     struct fz_span name = fz_span_cstr(image && image->name ? image->name : "???"), end = name;
     if (name.len <= IMAGE_COLUMNS) {
-        render_crash_span(out, name);
+        report_crash_span(out, name);
         fz_buffer_printf(out, "%*s", (int)(IMAGE_COLUMNS - name.len), "");
         return;
     }
@@ -31,7 +31,7 @@ put_image_name(struct fz_buffer *out, const struct report_image *image, bool is_
         fz_buffer_text(out, "...");
         end = fz_span_make(name.data + at, name.len - at);
     }
-    render_crash_span(out, end);
+    report_crash_span(out, end);
 }
 
 /* Number, image and address of one line; the caller writes what is known of it. */
@@ -47,16 +47,16 @@ put_frame_head(struct fz_buffer *out, size_t number, const struct report_image *
 }
 
 void
-render_crash_symbol(struct fz_buffer *out, const struct report_symbol *symbol)
+report_crash_symbol(struct fz_buffer *out, const struct report_symbol *symbol)
 {
     const char *name = report_apple_function(symbol);
-    render_crash_text(out, name ? name : "???");
+    report_crash_text(out, name ? name : "???");
     if (symbol->has_offset || symbol->inlined)
         fz_buffer_printf(out, " + %llu",
                          (unsigned long long)(symbol->has_offset ? symbol->offset : 0));
     if (symbol->file) {
         fz_buffer_text(out, " (");
-        render_crash_text(out, fz_text_base_name(symbol->file));
+        report_crash_text(out, fz_text_base_name(symbol->file));
         fz_buffer_printf(out, ":%u)", symbol->line); /* 0 where Apple's tools know none, too */
     }
     if (symbol->inlined)
@@ -71,7 +71,7 @@ put_samples(struct fz_buffer *out, uint32_t samples)
 }
 
 static void
-put_frames(struct crash_out *c, const struct report_frame *frames, size_t n, size_t n_cut,
+put_frames(struct report_crash_out *c, const struct report_frame *frames, size_t n, size_t n_cut,
            bool is_mac)
 {
     size_t number = 0;
@@ -80,7 +80,7 @@ put_frames(struct crash_out *c, const struct report_frame *frames, size_t n, siz
         const struct report_image *image = report_apple_frame_image(c->r, frame);
         for (size_t k = 0; k < frame->n_symbols; k++) {
             put_frame_head(c->out, number++, image, is_mac, frame->addr);
-            render_crash_symbol(c->out, &frame->symbols[k]);
+            report_crash_symbol(c->out, &frame->symbols[k]);
             put_samples(c->out, k + 1 == frame->n_symbols ? frame->samples : 0);
             fz_buffer_char(c->out, '\n');
         }
@@ -100,10 +100,10 @@ put_frames(struct crash_out *c, const struct report_frame *frames, size_t n, siz
 }
 
 void
-render_crash_exception_stack(struct crash_out *c)
+report_crash_exception_stack(struct report_crash_out *c)
 {
     const struct report *r = c->r;
-    if (!r->n_exception_frames || render_crash_is_said(c))
+    if (!r->n_exception_frames || report_crash_is_said(c))
         return;
     fz_buffer_text(c->out, "Last Exception Backtrace:\n");
     put_frames(c, r->exception_frames, r->n_exception_frames, r->n_exception_frames_cut, false);
@@ -113,15 +113,15 @@ render_crash_exception_stack(struct crash_out *c)
 static void
 put_names(struct fz_buffer *out, const struct report_thread *thread)
 {
-    render_crash_text(out, thread->name ? thread->name : "");
+    report_crash_text(out, thread->name ? thread->name : "");
     if (thread->queue) {
         fz_buffer_text(out, " Dispatch queue: ");
-        render_crash_text(out, thread->queue);
+        report_crash_text(out, thread->queue);
     }
 }
 
 static void
-put_heading(struct crash_out *c, const struct report_thread *thread, const char *crashed)
+put_heading(struct report_crash_out *c, const struct report_thread *thread, const char *crashed)
 {
     long long index = (long long)report_apple_index(c->r, thread);
     bool has_names = thread->name || thread->queue;
@@ -141,7 +141,7 @@ put_heading(struct crash_out *c, const struct report_thread *thread, const char 
 }
 
 void
-render_crash_stacks(struct crash_out *c)
+report_crash_stacks(struct report_crash_out *c)
 {
     const struct report *r = c->r;
     const struct report_thread *crashed = c->is_crash ? report_apple_crashed(r) : NULL;

@@ -1,4 +1,4 @@
-#include "server/report/render_ips.h"
+#include "server/report/ips/parts.h"
 
 #include <stdio.h>
 
@@ -86,7 +86,8 @@ image_of(const struct report *r, const struct report_frame *frame)
 }
 
 static void
-write_frame(struct ips *ips, const struct report_frame *frame, const struct report_symbol *symbol)
+write_frame(struct report_ips *ips, const struct report_frame *frame,
+            const struct report_symbol *symbol)
 {
     struct json_write *w = &ips->w;
     const struct report_image *image = image_of(ips->r, frame);
@@ -108,7 +109,7 @@ write_frame(struct ips *ips, const struct report_frame *frame, const struct repo
 }
 
 static void
-write_frames(struct ips *ips, const char *key, const struct report_frame *frames, size_t n)
+write_frames(struct report_ips *ips, const char *key, const struct report_frame *frames, size_t n)
 {
     json_write_open(&ips->w, key, '[');
     for (size_t i = 0; i < n; i++) {
@@ -122,7 +123,7 @@ write_frames(struct ips *ips, const char *key, const struct report_frame *frames
 }
 
 static void
-write_thread(struct ips *ips, const struct report_thread *thread, bool crashed)
+write_thread(struct report_ips *ips, const struct report_thread *thread, bool crashed)
 {
     static const char *const written[] = {"name",   "queue",       "triggered",
                                           "frames", "threadState", NULL};
@@ -144,7 +145,7 @@ write_thread(struct ips *ips, const struct report_thread *thread, bool crashed)
 }
 
 void
-render_ips_stacks(struct ips *ips)
+report_ips_stacks(struct report_ips *ips)
 {
     const struct report *r = ips->r;
     const struct report_thread *crashed = report_apple_crashed(r);
