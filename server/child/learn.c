@@ -19,7 +19,7 @@
 enum { CANDIDATES = 4 * PROTO_LEARNED_MAX }; /* before what is told twice is put together */
 
 struct candidate {
-    struct store_learned learned;
+    struct proto_learned learned;
     size_t order; /* as the report has them: of two names the first one stays */
 };
 
@@ -58,7 +58,7 @@ is_name(const char *name)
 /* Where the function starts, and how far from there the frame was looked up. */
 static bool
 measure(const struct report *report, const struct report_image *image,
-        const struct report_frame *frame, struct store_learned *ret)
+        const struct report_frame *frame, struct proto_learned *ret)
 {
     uint64_t addr = frame->addr, from = frame->client_start, shown = frame->image_offset;
     uint32_t cputype, subtype;
@@ -85,7 +85,7 @@ measure(const struct report *report, const struct report_image *image,
 }
 
 static bool
-teaches(const struct report *report, const struct report_frame *frame, struct store_learned *ret)
+teaches(const struct report *report, const struct report_frame *frame, struct proto_learned *ret)
 {
     if (!frame->has_client_start || frame->n_client == 0 || !frame->has_image_offset ||
         frame->image < 0 || (size_t)frame->image >= report->n_images || frame->n_symbols == 0)
@@ -140,7 +140,7 @@ count_all(const struct report *report)
 }
 
 void
-learn_collect(const struct report *report, struct fz_arena *arena, const struct store_learned **ret,
+learn_collect(const struct report *report, struct fz_arena *arena, const struct proto_learned **ret,
               size_t *ret_n)
 {
     size_t room = count_all(report), n = 0, kept = 0;
@@ -149,7 +149,7 @@ learn_collect(const struct report *report, struct fz_arena *arena, const struct 
     if (room == 0)
         return;
     struct candidate *list = fz_arena_array(arena, room, sizeof(*list));
-    struct store_learned *learned = fz_arena_array(arena, room, sizeof(*learned));
+    struct proto_learned *learned = fz_arena_array(arena, room, sizeof(*learned));
     if (!list || !learned)
         return;
     for (size_t i = 0; i < report->n_threads; i++)
@@ -158,8 +158,8 @@ learn_collect(const struct report *report, struct fz_arena *arena, const struct 
     if (n > 1)
         qsort(list, n, sizeof(*list), compare);
     for (size_t i = 0; i < n; i++) {
-        const struct store_learned *one = &list[i].learned;
-        struct store_learned *last = kept ? &learned[kept - 1] : NULL;
+        const struct proto_learned *one = &list[i].learned;
+        struct proto_learned *last = kept ? &learned[kept - 1] : NULL;
         if (last && last->start == one->start && fz_uuid_equal(&last->uuid, &one->uuid)) {
             if (one->reach > last->reach)
                 last->reach = one->reach;

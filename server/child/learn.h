@@ -6,8 +6,8 @@
 #define CHILD_LEARN_H
 
 #include "base/arena.h"
+#include "server/protocol/protocol.h"
 #include "server/report/report.h"
-#include "storage/store.h"
 
 /*
  * Collect them from a report that is resolved: of the images that are the system's by their path,
@@ -15,6 +15,6 @@
  * most PROTO_LEARNED_MAX. Without memory there are none: the report does not fail for it.
  */
 void learn_collect(const struct report *report, struct fz_arena *arena,
-                   const struct store_learned **ret, size_t *ret_n);
+                   const struct proto_learned **ret, size_t *ret_n);
 
 #endif

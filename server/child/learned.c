@@ -10,7 +10,7 @@ ask_some(struct child *child, const struct fz_uuid *uuid, const uint32_t *offset
          struct fz_arena *arena, struct resolve_learned *ret, size_t *ret_n_done,
          struct fz_error *err)
 {
-    struct store_learned found[PROTO_ASK_MAX];
+    struct proto_learned found[PROTO_ASK_MAX];
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
     proto_learned_ask_encode(uuid, offsets, n, &body);
     enum fz_code code = fz_buffer_done(&body, err);

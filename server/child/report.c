@@ -50,7 +50,7 @@ count_frames(const struct report *report, struct proto_info *info)
 }
 
 static bool
-is_among(const struct store_image *images, size_t n, const struct fz_uuid *uuid)
+is_among(const struct proto_image *images, size_t n, const struct fz_uuid *uuid)
 {
     for (size_t i = 0; i < n; i++) {
         if (fz_uuid_equal(&images[i].uuid, uuid))
@@ -60,7 +60,7 @@ is_among(const struct store_image *images, size_t n, const struct fz_uuid *uuid)
 }
 
 static bool
-is_waited(const struct store_image_wait *waits, size_t n, const struct fz_uuid *uuid)
+is_waited(const struct proto_wait *waits, size_t n, const struct fz_uuid *uuid)
 {
     for (size_t i = 0; i < n; i++) {
         if (fz_uuid_equal(&waits[i].uuid, uuid))
@@ -82,8 +82,8 @@ static enum fz_code
 collect_images(const struct report *report, struct fz_arena *arena, struct proto_info *info,
                struct fz_error *err)
 {
-    struct store_image *images = fz_arena_array(arena, report->n_images, sizeof(*images));
-    struct store_image_wait *waits = fz_arena_array(arena, report->n_images, sizeof(*waits));
+    struct proto_image *images = fz_arena_array(arena, report->n_images, sizeof(*images));
+    struct proto_wait *waits = fz_arena_array(arena, report->n_images, sizeof(*waits));
     if (!images || !waits)
         return fz_arena_fail(arena, err);
     for (size_t i = 0; i < report->n_images; i++) {
@@ -91,11 +91,11 @@ collect_images(const struct report *report, struct fz_arena *arena, struct proto
         if (!image->has_uuid)
             continue;
         if (!is_among(images, info->n_images, &image->uuid))
-            images[info->n_images++] = (struct store_image){image->uuid, image->name};
+            images[info->n_images++] = (struct proto_image){image->uuid, image->name};
         /* A UUID may be listed twice, and only the second may have been hit. */
         if (wants_symbols(image) && !is_waited(waits, info->n_waits, &image->uuid))
-            waits[info->n_waits++] = (struct store_image_wait){
-                .uuid = image->uuid, .name = image->name, .arch = image->arch};
+            waits[info->n_waits++] =
+                (struct proto_wait){.uuid = image->uuid, .name = image->name, .arch = image->arch};
     }
     info->images = images;
     info->waits = waits;

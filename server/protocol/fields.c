@@ -281,7 +281,7 @@ put_learned(const struct proto_info *info, struct fz_buffer *out)
 {
     proto_put_u32(out, (uint32_t)info->n_learned);
     for (size_t i = 0; i < info->n_learned; i++) {
-        const struct store_learned *one = &info->learned[i];
+        const struct proto_learned *one = &info->learned[i];
         fz_buffer_append(out, one->uuid.bytes, sizeof(one->uuid.bytes));
         proto_put_u32(out, one->start);
         proto_put_u32(out, one->reach);
@@ -335,11 +335,11 @@ get_learned(struct fz_reader *in, struct fz_arena *arena, struct proto_info *inf
 {
     bool over = false;
     size_t n = get_count(in, PROTO_LEARNED_MAX, sizeof(struct fz_uuid) + 12, &over);
-    struct store_learned *list = fz_arena_array(arena, n, sizeof(*list));
+    struct proto_learned *list = fz_arena_array(arena, n, sizeof(*list));
     if (!list)
         return fz_arena_fail(arena, err);
     for (size_t i = 0; i < n && !in->failed; i++) {
-        struct store_learned *one = &list[i];
+        struct proto_learned *one = &list[i];
         get_uuid(in, &one->uuid);
         one->start = fz_read_u32(in);
         one->reach = fz_read_u32(in);
@@ -385,7 +385,7 @@ proto_info_decode(struct fz_span body, size_t max_images, struct fz_arena *arena
     info.n_cache_misses = fz_read_u64(&in);
 
     size_t n_waits = get_count(&in, max_images, sizeof(struct fz_uuid) + 8, &over);
-    struct store_image_wait *waits = fz_arena_array(arena, n_waits, sizeof(*waits));
+    struct proto_wait *waits = fz_arena_array(arena, n_waits, sizeof(*waits));
     if (!waits)
         return fz_arena_fail(arena, err);
     for (size_t i = 0; i < n_waits && !in.failed; i++) {
@@ -394,7 +394,7 @@ proto_info_decode(struct fz_span body, size_t max_images, struct fz_arena *arena
         waits[i].arch = proto_get_text(&in, ARCH_MAX, arena);
     }
     size_t n_images = get_count(&in, max_images, sizeof(struct fz_uuid) + 4, &over);
-    struct store_image *images = fz_arena_array(arena, n_images, sizeof(*images));
+    struct proto_image *images = fz_arena_array(arena, n_images, sizeof(*images));
     if (!images)
         return fz_arena_fail(arena, err);
     for (size_t i = 0; i < n_images && !in.failed; i++) {

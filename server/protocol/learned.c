@@ -35,7 +35,7 @@ proto_learned_ask_decode(struct fz_span body, struct fz_arena *arena, struct fz_
 }
 
 void
-proto_learned_answer_encode(const struct store_learned *found, size_t n, struct fz_buffer *out)
+proto_learned_answer_encode(const struct proto_learned *found, size_t n, struct fz_buffer *out)
 {
     static const size_t largest = 4 + 4 + 4 + PROTO_NAME_MAX;
     size_t n_done = 0, used = 4;
@@ -56,7 +56,7 @@ proto_learned_answer_encode(const struct store_learned *found, size_t n, struct 
 
 enum fz_code
 proto_learned_answer_decode(struct fz_span body, size_t n, struct fz_arena *arena,
-                            struct store_learned *ret, size_t *ret_n_done, struct fz_error *err)
+                            struct proto_learned *ret, size_t *ret_n_done, struct fz_error *err)
 {
     struct fz_reader in = fz_reader_make(body, "learned names");
     size_t n_done = fz_read_u32(&in);

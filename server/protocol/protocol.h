@@ -44,7 +44,7 @@
 #include "base/error.h"
 #include "base/reader.h"
 #include "base/uuid.h"
-#include "storage/store_learned.h"
+#include "storage/store.h"
 #include "symbolicator/inspect.h"
 
 enum {
@@ -56,7 +56,7 @@ enum {
     PROTO_PREFIXES_MAX = 32 * 1024,
     PROTO_LEARNED_MAX = 4096,     /* names that one report teaches */
     PROTO_REACH_MAX = 256 * 1024, /* a function is hardly longer; a false one would reach far */
-    PROTO_ASK_MAX = STORE_LEARNED_ASK,
+    PROTO_ASK_MAX = 256,          /* offsets of one question for learned names */
 };
 
 enum proto_kind {
@@ -145,14 +145,33 @@ void proto_problems_encode(const struct sym_problems *problems, struct fz_buffer
 FZ_MUST_CHECK enum fz_code proto_problems_decode(struct fz_span body, struct fz_arena *arena,
                                                  struct sym_problems *ret, struct fz_error *err);
 
-/* What the worker has to know of a symbolicated report beside its JSON. */
+/* An image of a report. */
+struct proto_image {
+    struct fz_uuid uuid;
+    const char *name; /* NULL = unknown */
+};
+
+/* An image whose symbol file was missing, broken or without DWARF. */
+struct proto_wait {
+    struct fz_uuid uuid;
+    const char *name, *arch; /* NULL = unknown */
+};
+
+/* The name of a system's function that a report brought. */
+struct proto_learned {
+    struct fz_uuid uuid;   /* of the image */
+    uint32_t start, reach; /* offset from its load address; largest distance from there */
+    const char *name;
+};
+
+/* What the worker has to know of a symbolicated report besides its JSON. */
 struct proto_info {
     struct store_report columns; /* only status and the columns for lists */
-    const struct store_image_wait *waits;
+    const struct proto_wait *waits;
     size_t n_waits;
-    const struct store_image *images;
+    const struct proto_image *images;
     size_t n_images;
-    const struct store_learned *learned; /* sorted by UUID and start, each once */
+    const struct proto_learned *learned; /* sorted by UUID and start, each once */
     size_t n_learned;
     /* For /metrics; n_frames_named counts those that are learned, too. */
     uint64_t n_frames_named, n_frames_unnamed, n_frames_learned, n_cache_hits, n_cache_misses;
@@ -172,12 +191,12 @@ FZ_MUST_CHECK enum fz_code proto_learned_ask_decode(struct fz_span body, struct 
                                                     uint32_t **ret_offsets, size_t *ret_n,
                                                     struct fz_error *err);
 /* As many of the n answers (at least one) as a packet holds. */
-void proto_learned_answer_encode(const struct store_learned *found, size_t n,
+void proto_learned_answer_encode(const struct proto_learned *found, size_t n,
                                  struct fz_buffer *out);
 /* Fills name (NULL = none known) and start of the first *ret_n_done of n, one at least. */
 FZ_MUST_CHECK enum fz_code proto_learned_answer_decode(struct fz_span body, size_t n,
                                                        struct fz_arena *arena,
-                                                       struct store_learned *ret,
+                                                       struct proto_learned *ret,
                                                        size_t *ret_n_done, struct fz_error *err);
 
 #endif

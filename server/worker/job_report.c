@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "server/worker/job.h"
+#include "storage/store_learned.h"
 
 /* What the child has been told last, so that it can only ask for what is its own. */
 struct answers {
@@ -99,13 +100,17 @@ answer_learned(struct answers *a, struct child_process *child, struct fz_error *
         return job_child_nonsense(child, err);
     if (code != FZ_OK)
         return code;
+    _Static_assert((int)PROTO_ASK_MAX == (int)STORE_LEARNED_ASK, "one question, one query");
     struct store_learned found[PROTO_ASK_MAX];
     code =
         store_learned_find(a->worker->store, mode == WORKER_LEARNED_SHARED ? 0 : a->job->project_id,
                            &uuid, offsets, n, &arena, found, err);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
     if (code == FZ_OK) {
-        proto_learned_answer_encode(found, n, &body);
+        struct proto_learned names[PROTO_ASK_MAX];
+        for (size_t i = 0; i < n; i++)
+            names[i] = (struct proto_learned){.start = found[i].start, .name = found[i].name};
+        proto_learned_answer_encode(names, n, &body);
         code = fz_buffer_done(&body, err);
     }
     if (code != FZ_OK)
@@ -271,6 +276,38 @@ known_status(const char *status)
     return "";
 }
 
+/* What storage takes of the child's info: the types of both are apart on purpose. */
+static enum fz_code
+take_info(const struct worker *w, const struct proto_info *info, struct fz_arena *arena,
+          struct store_report_done *done, struct fz_error *err)
+{
+    struct store_image_wait *waits = fz_arena_array(arena, info->n_waits, sizeof(*waits));
+    struct store_image *images = fz_arena_array(arena, info->n_images, sizeof(*images));
+    struct store_learned *learned = fz_arena_array(arena, info->n_learned, sizeof(*learned));
+    if (!waits || !images || !learned)
+        return fz_arena_fail(arena, err);
+    for (size_t i = 0; i < info->n_waits; i++)
+        waits[i] = (struct store_image_wait){info->waits[i].uuid, info->waits[i].name,
+                                             info->waits[i].arch};
+    for (size_t i = 0; i < info->n_images; i++)
+        images[i] = (struct store_image){info->images[i].uuid, info->images[i].name};
+    for (size_t i = 0; i < info->n_learned; i++)
+        learned[i] = (struct store_learned){info->learned[i].uuid, info->learned[i].start,
+                                            info->learned[i].reach, info->learned[i].name};
+    done->columns = info->columns;
+    done->columns.n_missing = (unsigned)info->n_waits;
+    done->waits = waits;
+    done->n_waits = info->n_waits;
+    done->images = images;
+    done->n_images = info->n_images;
+    if (w->config->learned != WORKER_LEARNED_OFF) {
+        done->learned = learned;
+        done->n_learned = info->n_learned;
+        done->learned_shared = w->config->learned == WORKER_LEARNED_SHARED;
+    }
+    return FZ_OK;
+}
+
 static enum fz_code
 run(struct worker *w, const struct store_job *job, struct fz_arena *arena, struct job_result *ret,
     struct fz_error *err)
@@ -294,17 +331,9 @@ run(struct worker *w, const struct store_job *job, struct fz_arena *arena, struc
         code = take_result(w, result_fd, arena, &info, &done.result, err);
     if (code != FZ_OK)
         return code;
-    done.columns = info.columns;
-    done.columns.n_missing = (unsigned)info.n_waits;
-    done.waits = info.waits;
-    done.n_waits = info.n_waits;
-    done.images = info.images;
-    done.n_images = info.n_images;
-    if (w->config->learned != WORKER_LEARNED_OFF) {
-        done.learned = info.learned;
-        done.n_learned = info.n_learned;
-        done.learned_shared = w->config->learned == WORKER_LEARNED_SHARED;
-    }
+    code = take_info(w, &info, arena, &done, err);
+    if (code != FZ_OK)
+        return code;
     ret->status = known_status(info.columns.status);
     count(w, &info);
     return store_job_finish_report(w->store, job, &done, err);

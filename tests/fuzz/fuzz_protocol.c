@@ -13,7 +13,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct proto_info info;
     struct sym_problems problems;
     struct fz_uuid uuid;
-    struct store_learned found[PROTO_ASK_MAX];
+    struct proto_learned found[PROTO_ASK_MAX];
     uint32_t *offsets;
     size_t n;
     struct fz_error err;

@@ -261,9 +261,9 @@ test_texts(void **state FZ_UNUSED)
 static void
 test_info(void **state FZ_UNUSED)
 {
-    struct store_image images[2] = {{{{1}}, "Shop"}, {{{2}}, NULL}};
-    struct store_image_wait wait = {.uuid = {{2}}, .name = "ShopKit", .arch = NULL};
-    struct store_learned learned[] = {
+    struct proto_image images[2] = {{{{1}}, "Shop"}, {{{2}}, NULL}};
+    struct proto_wait wait = {.uuid = {{2}}, .name = "ShopKit", .arch = NULL};
+    struct proto_learned learned[] = {
         {{{1}}, 0x40, PROTO_REACH_MAX, "f"}, {{{1}}, 0x41, 0, "g"}, {{{2}}, 1, 2, "objc_msgSend"}};
     struct proto_info info = {.columns = {.status = "partial",
                                           .app_name = "Shop",
@@ -323,7 +323,7 @@ test_learned_lies(void **state FZ_UNUSED)
 {
     static const struct {
         const char *name;
-        struct store_learned list[2];
+        struct proto_learned list[2];
         size_t n;
         enum fz_code want;
     } cases[] = {
@@ -360,9 +360,9 @@ test_learned_lies(void **state FZ_UNUSED)
 static void
 test_too_many_learned(void **state FZ_UNUSED)
 {
-    static struct store_learned list[PROTO_LEARNED_MAX + 1];
+    static struct proto_learned list[PROTO_LEARNED_MAX + 1];
     for (uint32_t i = 0; i <= PROTO_LEARNED_MAX; i++)
-        list[i] = (struct store_learned){{{1}}, i + 1, 0, "f"};
+        list[i] = (struct proto_learned){{{1}}, i + 1, 0, "f"};
     for (size_t n = PROTO_LEARNED_MAX; n <= PROTO_LEARNED_MAX + 1; n++) {
         struct proto_info info = {.columns = {.status = "partial"},
                                   .learned = list,
@@ -389,7 +389,7 @@ test_learned_ask(void **state FZ_UNUSED)
 {
     struct fz_uuid uuid = {{7}}, got_uuid;
     static uint32_t offsets[PROTO_ASK_MAX + 1];
-    static struct store_learned found[PROTO_ASK_MAX], got[PROTO_ASK_MAX];
+    static struct proto_learned found[PROTO_ASK_MAX], got[PROTO_ASK_MAX];
     uint32_t *got_offsets;
     size_t n = 0;
     static char name[PROTO_NAME_MAX + 1];
@@ -400,7 +400,7 @@ test_learned_ask(void **state FZ_UNUSED)
     memset(name, 'n', PROTO_NAME_MAX);
     for (uint32_t i = 0; i < PROTO_ASK_MAX; i++) {
         offsets[i] = UINT32_MAX - i;
-        found[i] = (struct store_learned){.start = i, .name = i % 3 == 0 ? NULL : name};
+        found[i] = (struct proto_learned){.start = i, .name = i % 3 == 0 ? NULL : name};
     }
     proto_learned_ask_encode(&uuid, offsets, PROTO_ASK_MAX, &body);
     assert_int_equal(
