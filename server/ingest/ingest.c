@@ -5,7 +5,7 @@
 
 #include "base/json/scan.h"
 #include "server/ingest/common/format.h"
-#include "server/ingest/common/settle.h"
+#include "server/ingest/common/normalise.h"
 
 enum { HEAD_BYTES = 64 * 1024, START_SHOWN = 16 };
 
@@ -119,7 +119,7 @@ ingest_parse(struct fz_span body, const struct limits *limits, struct fz_arena *
     enum fz_code code = format->parse(body, limits, arena, &report, err);
     if (code != FZ_OK)
         return code;
-    if (!ingest_settle(&report, arena))
+    if (!ingest_normalise(&report, arena))
         return fz_arena_fail(arena, err);
     *ret = report;
     return FZ_OK;

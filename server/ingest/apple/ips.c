@@ -16,9 +16,9 @@
 #include "base/json/walk.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "server/ingest/apple/apple.h"
+#include "server/ingest/common/apple_text.h"
 #include "server/ingest/common/format.h"
-#include "server/ingest/common/mend.h"
+#include "server/ingest/common/json_repair.h"
 
 /* Of a text before the report: how many lines that could begin it are looked at, and how much of
  * each. A header is far smaller; of a report that many bytes tell enough. */
@@ -240,7 +240,7 @@ look_at_body(const struct ips_parts *parts, char ret_id[FZ_UUID_TEXT], struct fz
  * broken (then it lies in `buffer`, and *mended tells). */
 static enum fz_code
 open_body(struct fz_span all, const struct limits *limits, struct fz_buffer *buffer,
-          struct ips_parts *parts, struct ingest_mended *mended, struct fz_error *err)
+          struct ips_parts *parts, struct ingest_repair *mended, struct fz_error *err)
 {
     struct json_scan_limits scan = {limits->json_depth, SIZE_MAX, 0};
     struct fz_error fault;
@@ -254,7 +254,7 @@ open_body(struct fz_span all, const struct limits *limits, struct fz_buffer *buf
     }
     uint64_t start = (uint64_t)(parts->body.data - all.data);
     if (code == FZ_E_MALFORMED)
-        code = ingest_mend(parts->body, limits, buffer, mended, &fault);
+        code = ingest_json_repair(parts->body, limits, buffer, mended, &fault);
     if (code != FZ_OK) {
         fault.offset += fault.offset >= 0 ? (int64_t)start : 0;
         if (err)
@@ -269,7 +269,7 @@ open_body(struct fz_span all, const struct limits *limits, struct fz_buffer *buf
 /* One way to the parts for check and parse. */
 static enum fz_code
 open_all(struct fz_span all, const struct limits *limits, struct fz_buffer *buffer,
-         struct ips_parts *ret, struct ingest_mended *mended, char ret_id[FZ_UUID_TEXT],
+         struct ips_parts *ret, struct ingest_repair *mended, char ret_id[FZ_UUID_TEXT],
          struct fz_error *err)
 {
     enum fz_code code = open_parts(all, ret, err);
@@ -290,7 +290,7 @@ ips_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_
           struct fz_error *err)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
-    struct ingest_mended mended = {0};
+    struct ingest_repair mended = {0};
     struct ips_parts parts;
     enum fz_code code = open_all(body, limits, &buffer, &parts, &mended, ret_id, err);
     char text_id[FZ_UUID_TEXT] = "";
@@ -302,84 +302,85 @@ ips_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_
 }
 
 static void
-note_body(struct ingest_take *t, const struct ips_parts *parts, const struct ingest_mended *mended)
+note_body(struct ingest_builder *b, const struct ips_parts *parts,
+          const struct ingest_repair *mended)
 {
     if (parts->n_behind)
-        report_note(t->report, t->arena, "%zu bytes behind the report are not read",
+        report_note(b->report, b->arena, "%zu bytes behind the report are not read",
                     parts->n_behind);
     if (mended->n_commas)
-        report_note(t->report, t->arena, "not valid JSON: %zu commas stand before a bracket",
+        report_note(b->report, b->arena, "not valid JSON: %zu commas stand before a bracket",
                     mended->n_commas);
     if (mended->cut)
-        report_note(t->report, t->arena, "not valid JSON (%s); what stands before is kept",
+        report_note(b->report, b->arena, "not valid JSON (%s); what stands before is kept",
                     mended->fault.text);
 }
 
 /* What only the header says, or says better than nothing. */
 static void
-take_header(struct ingest_take *t, const json_t *header)
+take_header(struct ingest_builder *b, const json_t *header)
 {
     /* The time is kept as well: only its text has the zone. */
     static const char *const known[] = {"app_name", "app_version", "build_version",
                                         "bundleID", "incident_id", NULL};
-    struct report *r = t->report;
-    const char *name = ingest_take_text(t, header, "header", "app_name");
+    struct report *r = b->report;
+    const char *name = ingest_json_text(b, header, "header", "app_name");
     if (!name)
-        name = ingest_take_text(t, header, "header", "name");
-    r->id = r->id ? r->id : ingest_take_text(t, header, "header", "incident_id");
+        name = ingest_json_text(b, header, "header", "name");
+    r->id = r->id ? r->id : ingest_json_text(b, header, "header", "incident_id");
     r->app_name = name ? name : r->app_name; /* the process may be an extension of the app */
     if (!r->app_id)
-        r->app_id = ingest_take_text(t, header, "header", "bundleID");
+        r->app_id = ingest_json_text(b, header, "header", "bundleID");
     if (!r->app_version)
-        r->app_version = ingest_take_text(t, header, "header", "app_version");
+        r->app_version = ingest_json_text(b, header, "header", "app_version");
     if (!r->app_build)
-        r->app_build = ingest_take_text(t, header, "header", "build_version");
+        r->app_build = ingest_json_text(b, header, "header", "build_version");
     if (r->timestamp_ms == 0)
-        r->timestamp_ms = ingest_take_time(t, header, "header", "timestamp");
-    ingest_apple_os(t, ingest_take_text(t, header, "header", "os_version"));
-    ingest_take_extra(t, "header", header, known);
+        r->timestamp_ms = ingest_json_time(b, header, "header", "timestamp");
+    ingest_apple_os(b, ingest_json_text(b, header, "header", "os_version"));
+    ingest_add_extra(b, "header", header, known);
 }
 
 static void
-take_process(struct ingest_take *t, const json_t *body)
+take_process(struct ingest_builder *b, const json_t *body)
 {
-    struct report_process *process = &t->report->process;
-    process->name = ingest_take_text(t, body, "", "procName");
-    process->path = ingest_take_text(t, body, "", "procPath");
-    process->parent = ingest_take_text(t, body, "", "parentProc");
-    process->launched_ms = ingest_take_time(t, body, "", "procLaunch");
-    ingest_take_i64(t, body, "", "pid", &process->pid);
-    ingest_take_i64(t, body, "", "parentPid", &process->parent_pid);
+    struct report_process *process = &b->report->process;
+    process->name = ingest_json_text(b, body, "", "procName");
+    process->path = ingest_json_text(b, body, "", "procPath");
+    process->parent = ingest_json_text(b, body, "", "parentProc");
+    process->launched_ms = ingest_json_time(b, body, "", "procLaunch");
+    ingest_json_i64(b, body, "", "pid", &process->pid);
+    ingest_json_i64(b, body, "", "parentPid", &process->parent_pid);
 }
 
 /* Some members have another name in stackshots and jetsam events: product, build, date. */
 static void
-take_origin(struct ingest_take *t, const json_t *body)
+take_origin(struct ingest_builder *b, const json_t *body)
 {
-    struct report *r = t->report;
-    const json_t *bundle = ingest_take_json(t, body, "", "bundleInfo", JSON_OBJECT);
-    const json_t *os = ingest_take_json(t, body, "", "osVersion", JSON_OBJECT);
-    take_process(t, body);
-    r->id = ingest_take_text(t, body, "", "incident");
-    r->timestamp_ms = ingest_take_time(t, body, "", "captureTime");
+    struct report *r = b->report;
+    const json_t *bundle = ingest_json_member(b, body, "", "bundleInfo", JSON_OBJECT);
+    const json_t *os = ingest_json_member(b, body, "", "osVersion", JSON_OBJECT);
+    take_process(b, body);
+    r->id = ingest_json_text(b, body, "", "incident");
+    r->timestamp_ms = ingest_json_time(b, body, "", "captureTime");
     if (r->timestamp_ms == 0)
-        r->timestamp_ms = ingest_take_time(t, body, "", "date");
+        r->timestamp_ms = ingest_json_time(b, body, "", "date");
     r->app_name = r->process.name;
-    r->app_id = ingest_take_text(t, bundle, "bundleInfo", "CFBundleIdentifier");
-    r->app_version = ingest_take_text(t, bundle, "bundleInfo", "CFBundleShortVersionString");
-    r->app_build = ingest_take_text(t, bundle, "bundleInfo", "CFBundleVersion");
-    r->device_model = ingest_take_text(t, body, "", "modelCode");
+    r->app_id = ingest_json_text(b, bundle, "bundleInfo", "CFBundleIdentifier");
+    r->app_version = ingest_json_text(b, bundle, "bundleInfo", "CFBundleShortVersionString");
+    r->app_build = ingest_json_text(b, bundle, "bundleInfo", "CFBundleVersion");
+    r->device_model = ingest_json_text(b, body, "", "modelCode");
     if (!r->device_model)
-        r->device_model = ingest_take_text(t, body, "", "product");
-    r->os_build = ingest_take_text(t, os, "osVersion", "build");
-    ingest_apple_os(t, ingest_take_text(t, os, "osVersion", "train"));
+        r->device_model = ingest_json_text(b, body, "", "product");
+    r->os_build = ingest_json_text(b, os, "osVersion", "build");
+    ingest_apple_os(b, ingest_json_text(b, os, "osVersion", "train"));
     if (!r->os_name)
-        ingest_apple_os(t, ingest_take_text(t, body, "", "build"));
+        ingest_apple_os(b, ingest_json_text(b, body, "", "build"));
 }
 
 /* What the body has and the model has no member for. */
 static void
-take_rest(struct ingest_take *t, const json_t *body)
+take_rest(struct ingest_builder *b, const json_t *body)
 {
     static const char *const known[] = {
         "procName",  "procPath",     "parentProc",  "pid",          "parentPid",
@@ -390,13 +391,13 @@ take_rest(struct ingest_take *t, const json_t *body)
     static const char *const bundle_known[] = {"CFBundleIdentifier", "CFBundleShortVersionString",
                                                "CFBundleVersion", NULL};
     static const char *const os_known[] = {"train", "build", NULL};
-    ingest_take_extra(t, NULL, body, known);
+    ingest_add_extra(b, NULL, body, known);
     const json_t *bundle = json_object_get(body, "bundleInfo");
     if (json_is_object(bundle))
-        ingest_take_extra(t, "bundleInfo", bundle, bundle_known);
+        ingest_add_extra(b, "bundleInfo", bundle, bundle_known);
     const json_t *os = json_object_get(body, "osVersion");
     if (json_is_object(os))
-        ingest_take_extra(t, "osVersion", os, os_known);
+        ingest_add_extra(b, "osVersion", os, os_known);
 }
 
 /* The processor of the app's own image; else that of the process. */
@@ -430,35 +431,35 @@ kind_of_body(const json_t *header, const json_t *body)
 }
 
 static void
-take_body(struct ingest_take *t, const json_t *header, const json_t *body)
+take_body(struct ingest_builder *b, const json_t *header, const json_t *body)
 {
-    struct report *r = t->report;
+    struct report *r = b->report;
     struct ips_images images;
-    take_origin(t, body);
+    take_origin(b, body);
     if (header)
-        take_header(t, header);
+        take_header(b, header);
     if (json_is_array(json_object_get(body, "threads"))) {
         r->kind = kind_of_body(header, body);
-        ips_take_crash(t, body);
-        ips_take_images(t, body, &images);
+        ips_take_crash(b, body);
+        ips_take_images(b, body, &images);
         settle_arch(r, body);
-        ips_take_threads(t, body, &images);
-        ingest_settle_crashed(r);
+        ips_take_threads(b, body, &images);
+        ingest_mark_crashed(r);
     } else if (json_is_object(json_object_get(body, "processByPid"))) {
-        ips_take_stackshot(t, body);
+        ips_take_stackshot(b, body);
     } else {
-        ips_take_jetsam(t, body);
+        ips_take_jetsam(b, body);
     }
-    take_rest(t, body);
+    take_rest(b, body);
 }
 
 static enum fz_code
-parse_text(const struct ips_parts *parts, const json_t *header, struct ingest_take *t,
+parse_text(const struct ips_parts *parts, const json_t *header, struct ingest_builder *b,
            struct fz_error *err)
 {
-    enum fz_code code = parts->text_format->parse(parts->text, t->limits, t->arena, t->report, err);
+    enum fz_code code = parts->text_format->parse(parts->text, b->limits, b->arena, b->report, err);
     if (code == FZ_OK && header)
-        take_header(t, header);
+        take_header(b, header);
     return code;
 }
 
@@ -466,30 +467,30 @@ static enum fz_code
 ips_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
           struct report *ret, struct fz_error *err)
 {
-    struct ingest_take t = ingest_take_start(ret, arena, limits);
+    struct ingest_builder b = ingest_builder_make(ret, arena, limits);
     FZ_CLEANUP(ingest_take_decref) json_t *header = NULL;
     FZ_CLEANUP(ingest_take_decref) json_t *root = NULL;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
-    struct ingest_mended mended = {0};
+    struct ingest_repair mended = {0};
     struct ips_parts parts;
     char id[FZ_UUID_TEXT];
     enum fz_code code = open_all(body, limits, &buffer, &parts, &mended, id, err);
     if (code == FZ_OK && parts.header.len)
-        code = ingest_take_load(&t, parts.header, NULL, &header, err);
+        code = ingest_json_load(&b, parts.header, NULL, &header, err);
     if (code != FZ_OK)
         return code;
     if (parts.text_format) {
-        code = parse_text(&parts, header, &t, err);
+        code = parse_text(&parts, header, &b, err);
     } else {
-        code = ingest_take_load(&t, parts.body, NULL, &root, err);
+        code = ingest_json_load(&b, parts.body, NULL, &root, err);
         if (code == FZ_OK) {
-            take_body(&t, header, root);
-            note_body(&t, &parts, &mended);
+            take_body(&b, header, root);
+            note_body(&b, &parts, &mended);
         }
     }
     if (code != FZ_OK)
         return code;
-    return t.failed ? fz_arena_fail(arena, err) : FZ_OK;
+    return b.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }
 
 const struct ingest_format ingest_ips = {"ips", ips_detect, ips_check, ips_parse, NULL};

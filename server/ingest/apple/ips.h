@@ -1,13 +1,13 @@
 /*
  * The parts of an .ips report, one file each. Private to this folder.
  *
- * Each takes its part of `body`, the second JSON value of an .ips, into t->report; what the model
+ * Each takes its part of `body`, the second JSON value of an .ips, into b->report; what the model
  * has no member for goes to report->extra_json.
  */
 #ifndef INGEST_APPLE_IPS_H
 #define INGEST_APPLE_IPS_H
 
-#include "server/ingest/common/take.h"
+#include "server/ingest/common/builder.h"
 
 /* usedImages as they are numbered there: the report leaves placeholders out. */
 struct ips_images {
@@ -16,28 +16,29 @@ struct ips_images {
 };
 
 /* ips_threads.c: usedImages, then threads, lastExceptionBacktrace and asiBacktraces. */
-void ips_take_images(struct ingest_take *t, const json_t *body, struct ips_images *ret);
-void ips_take_threads(struct ingest_take *t, const json_t *body, const struct ips_images *images);
+void ips_take_images(struct ingest_builder *b, const json_t *body, struct ips_images *ret);
+void ips_take_threads(struct ingest_builder *b, const json_t *body,
+                      const struct ips_images *images);
 
 /* ips_frames.c: a list of frames; inlined calls become client names of the frame they lie in.
  * `exception`: every frame is a return address. *ret_n_cut counts what the limit left out. */
-struct report_frame *ips_take_frames(struct ingest_take *t, const json_t *list, const char *where,
-                                     const struct ips_images *images, bool exception, size_t *ret_n,
-                                     size_t *ret_n_cut);
+struct report_frame *ips_take_frames(struct ingest_builder *b, const json_t *list,
+                                     const char *where, const struct ips_images *images,
+                                     bool exception, size_t *ret_n, size_t *ret_n_cut);
 /* The frames of a text as in asiBacktraces: "0   Demo   0x0000000104004068 main + 12" a line. */
-struct report_frame *ips_take_backtrace(struct ingest_take *t, const char *text, size_t *ret_n);
+struct report_frame *ips_take_backtrace(struct ingest_builder *b, const char *text, size_t *ret_n);
 
 /* ips_registers.c: a threadState; what it says of registers beside their values becomes
  * thread->notable_json. */
-void ips_take_registers(struct ingest_take *t, const json_t *state, const char *where,
+void ips_take_registers(struct ingest_builder *b, const json_t *state, const char *where,
                         struct report_thread *thread);
 
 /* ips_crash.c: exception, termination, asi. */
-void ips_take_crash(struct ingest_take *t, const json_t *body);
+void ips_take_crash(struct ingest_builder *b, const json_t *body);
 
 /* ips_system.c: the bug types that tell of several processes. A stackshot (288): the threads of all
  * of them. A jetsam event (298): no stacks, which process used how much memory. */
-void ips_take_stackshot(struct ingest_take *t, const json_t *body);
-void ips_take_jetsam(struct ingest_take *t, const json_t *body);
+void ips_take_stackshot(struct ingest_builder *b, const json_t *body);
+void ips_take_jetsam(struct ingest_builder *b, const json_t *body);
 
 #endif

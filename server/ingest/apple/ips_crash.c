@@ -4,15 +4,15 @@
 
 #include "base/json/scan.h"
 #include "base/text.h"
-#include "server/ingest/apple/apple.h"
+#include "server/ingest/common/apple_text.h"
 
 enum { CODES_MAX = 8, MESSAGES_MAX = 64 };
 
 /* "rawCodes":[1,16], else "codes":"0x0000000000000001, 0x0000000000000010". */
 static void
-take_codes(struct ingest_take *t, const json_t *exception)
+take_codes(struct ingest_builder *b, const json_t *exception)
 {
-    struct report_crash *crash = &t->report->crash;
+    struct report_crash *crash = &b->report->crash;
     uint64_t codes[CODES_MAX];
     size_t n = 0;
     const json_t *raw = json_object_get(exception, "rawCodes");
@@ -26,7 +26,7 @@ take_codes(struct ingest_take *t, const json_t *exception)
     }
     if (n == 0)
         return;
-    crash->mach_codes = ingest_take_array(t, n, sizeof(codes[0]));
+    crash->mach_codes = ingest_alloc(b, n, sizeof(codes[0]));
     if (!crash->mach_codes)
         return;
     memcpy(crash->mach_codes, codes, n * sizeof(codes[0]));
@@ -50,9 +50,9 @@ append_texts(struct fz_buffer *line, const json_t *list)
 
 /* "SPRINGBOARD 0x8badf00d scene-update watchdog transgression: ...", as Apple's text words it. */
 static void
-take_termination(struct ingest_take *t, const json_t *body)
+take_termination(struct ingest_builder *b, const json_t *body)
 {
-    const json_t *object = ingest_take_json(t, body, "", "termination", JSON_OBJECT);
+    const json_t *object = ingest_json_member(b, body, "", "termination", JSON_OBJECT);
     if (!object)
         return;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer line = fz_buffer_make(0);
@@ -72,28 +72,28 @@ take_termination(struct ingest_take *t, const json_t *body)
         if (line.data[i] == '\n' || line.data[i] == '\r')
             line.data[i] = ' ';
     }
-    if (line.len && !t->failed)
-        t->report->crash.termination = fz_arena_text(t->arena, fz_buffer_span(&line));
-    t->failed = t->failed || line.failed || (line.len && !t->report->crash.termination);
+    if (line.len && !b->failed)
+        b->report->crash.termination = fz_arena_text(b->arena, fz_buffer_span(&line));
+    b->failed = b->failed || line.failed || (line.len && !b->report->crash.termination);
     /* Whole: on one line its parts cannot be told apart. */
-    ingest_take_extra(t, "termination", object, NULL);
+    ingest_add_extra(b, "termination", object, NULL);
 }
 
 static void
-add_message(struct ingest_take *t, const json_t *value)
+add_message(struct ingest_builder *b, const json_t *value)
 {
-    struct report_crash *crash = &t->report->crash;
+    struct report_crash *crash = &b->report->crash;
     const char *text = json_string_value(value);
-    if (!text || !*text || t->failed)
+    if (!text || !*text || b->failed)
         return;
     if (crash->n_messages == MESSAGES_MAX) {
-        report_note(t->report, t->arena, "asi: more than %d messages, the rest is in extra",
+        report_note(b->report, b->arena, "asi: more than %d messages, the rest is in extra",
                     MESSAGES_MAX);
         return;
     }
-    const char *copy = fz_arena_strdup(t->arena, text);
+    const char *copy = fz_arena_strdup(b->arena, text);
     if (!copy) {
-        t->failed = true;
+        b->failed = true;
         return;
     }
     crash->messages[crash->n_messages++] = copy;
@@ -101,24 +101,24 @@ add_message(struct ingest_take *t, const json_t *value)
 
 /* {"CoreFoundation":["*** Terminating app due to ..."],"libsystem_c.dylib":["abort() called"]} */
 static void
-take_messages(struct ingest_take *t, const json_t *body)
+take_messages(struct ingest_builder *b, const json_t *body)
 {
-    struct report_crash *crash = &t->report->crash;
-    const json_t *asi = ingest_take_json(t, body, "", "asi", JSON_OBJECT);
+    struct report_crash *crash = &b->report->crash;
+    const json_t *asi = ingest_json_member(b, body, "", "asi", JSON_OBJECT);
     const json_t *exception = json_object_get(body, "exception");
     const char *image;
     json_t *list;
-    crash->messages = ingest_take_array(t, MESSAGES_MAX, sizeof(*crash->messages));
-    add_message(t, json_object_get(exception, "message"));
+    crash->messages = ingest_alloc(b, MESSAGES_MAX, sizeof(*crash->messages));
+    add_message(b, json_object_get(exception, "message"));
     json_object_foreach((json_t *)(uintptr_t)asi, image, list)
     {
         if (json_is_string(list))
-            add_message(t, list);
+            add_message(b, list);
         for (size_t i = 0; i < json_array_size(list); i++)
-            add_message(t, json_array_get(list, i));
+            add_message(b, json_array_get(list, i));
     }
-    for (size_t i = 0; i < crash->n_messages && !t->failed; i++)
-        ingest_apple_uncaught(t, crash->messages[i]);
+    for (size_t i = 0; i < crash->n_messages && !b->failed; i++)
+        ingest_apple_uncaught(b, crash->messages[i]);
     /* "abort() called" is what every abort() leaves; anything else is the process's own word. */
     for (size_t i = 0; i < crash->n_messages && !crash->reason && !crash->exception; i++) {
         if (strcmp(crash->messages[i], "abort() called") != 0)
@@ -129,15 +129,15 @@ take_messages(struct ingest_take *t, const json_t *body)
 /* {"name":"NSRangeException","composed_message":"...","class":"NSException","type":"objc-exception"}:
  * what systems since iOS 16 say of an exception in place of a message. */
 static void
-take_thrown(struct ingest_take *t, const json_t *body)
+take_thrown(struct ingest_builder *b, const json_t *body)
 {
     static const char key[] = "exceptionReason";
-    struct report_crash *crash = &t->report->crash;
-    const json_t *thrown = ingest_take_json(t, body, "", key, JSON_OBJECT);
-    const char *name = ingest_take_text(t, thrown, key, "name");
-    const char *message = ingest_take_text(t, thrown, key, "composed_message");
+    struct report_crash *crash = &b->report->crash;
+    const json_t *thrown = ingest_json_member(b, body, "", key, JSON_OBJECT);
+    const char *name = ingest_json_text(b, thrown, key, "name");
+    const char *message = ingest_json_text(b, thrown, key, "composed_message");
     if (!name)
-        name = ingest_take_text(t, thrown, key, "class");
+        name = ingest_json_text(b, thrown, key, "class");
     if (name && !crash->exception)
         crash->exception = name;
     if (message && *message)
@@ -145,21 +145,21 @@ take_thrown(struct ingest_take *t, const json_t *body)
 }
 
 void
-ips_take_crash(struct ingest_take *t, const json_t *body)
+ips_take_crash(struct ingest_builder *b, const json_t *body)
 {
     static const char *const known[] = {"type", "signal", "subtype", "codes", "rawCodes", NULL};
-    struct report_crash *crash = &t->report->crash;
-    const json_t *exception = ingest_take_json(t, body, "", "exception", JSON_OBJECT);
+    struct report_crash *crash = &b->report->crash;
+    const json_t *exception = ingest_json_member(b, body, "", "exception", JSON_OBJECT);
     int64_t number;
-    if (ingest_take_i64(t, body, "", "faultingThread", &number) && number >= 0)
+    if (ingest_json_i64(b, body, "", "faultingThread", &number) && number >= 0)
         crash->thread = number;
-    crash->mach = ingest_take_text(t, exception, "exception", "type");
-    crash->signal = ingest_take_text(t, exception, "exception", "signal");
-    ingest_apple_subtype(t, ingest_take_text(t, exception, "exception", "subtype"));
-    take_codes(t, exception);
+    crash->mach = ingest_json_text(b, exception, "exception", "type");
+    crash->signal = ingest_json_text(b, exception, "exception", "signal");
+    ingest_apple_subtype(b, ingest_json_text(b, exception, "exception", "subtype"));
+    take_codes(b, exception);
     if (exception)
-        ingest_take_extra(t, "exception", exception, known);
-    take_termination(t, body);
-    take_messages(t, body);
-    take_thrown(t, body);
+        ingest_add_extra(b, "exception", exception, known);
+    take_termination(b, body);
+    take_messages(b, body);
+    take_thrown(b, body);
 }

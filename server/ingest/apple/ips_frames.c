@@ -29,13 +29,13 @@ read_element(const json_t *value, struct element *ret)
 
 /* Where the frame lies: the image's base and the offset. A placeholder's offset is the address. */
 static void
-locate(struct ingest_take *t, const struct element *element, const char *where,
+locate(struct ingest_builder *b, const struct element *element, const char *where,
        const struct ips_images *images, struct report_frame *frame)
 {
     frame->image = -1;
     frame->addr = element->offset;
     if (element->index < 0 || (size_t)element->index >= images->n) {
-        report_note(t->report, t->arena,
+        report_note(b->report, b->arena,
                     "%s: not in usedImages, so its address is not known (offset 0x%llx)", where,
                     (unsigned long long)element->offset);
         return;
@@ -43,9 +43,9 @@ locate(struct ingest_take *t, const struct element *element, const char *where,
     int number = images->numbers[element->index];
     if (number < 0)
         return;
-    uint64_t base = t->report->images[number].addr;
+    uint64_t base = b->report->images[number].addr;
     if (__builtin_add_overflow(base, element->offset, &frame->addr)) {
-        report_note(t->report, t->arena, "%s: its offset leads beyond 2^64", where);
+        report_note(b->report, b->arena, "%s: its offset leads beyond 2^64", where);
         frame->addr = element->offset;
         return;
     }
@@ -55,21 +55,21 @@ locate(struct ingest_take *t, const struct element *element, const char *where,
 }
 
 static void
-take_symbol(struct ingest_take *t, const json_t *value, const char *where,
+take_symbol(struct ingest_builder *b, const json_t *value, const char *where,
             const struct element *element, struct report_frame *frame)
 {
     struct report_symbol symbol = {.inlined = element->inlined};
     uint64_t number;
-    symbol.function = ingest_take_text(t, value, where, "symbol");
-    symbol.file = ingest_take_text(t, value, where, "sourceFile");
-    if (ingest_take_u64(t, value, where, "sourceLine", &number) && number <= UINT32_MAX)
+    symbol.function = ingest_json_text(b, value, where, "symbol");
+    symbol.file = ingest_json_text(b, value, where, "sourceFile");
+    if (ingest_json_u64(b, value, where, "sourceLine", &number) && number <= UINT32_MAX)
         symbol.line = (uint32_t)number;
-    if (ingest_take_u64(t, value, where, "symbolLocation", &number) && !element->inlined) {
+    if (ingest_json_u64(b, value, where, "symbolLocation", &number) && !element->inlined) {
         symbol.has_offset = true;
         symbol.offset = number;
     }
     size_t before = frame->n_client;
-    ingest_take_client(t, frame, &symbol);
+    ingest_add_client_symbol(b, frame, &symbol);
     if (frame->n_client > before && symbol.has_offset && symbol.offset <= frame->addr) {
         frame->has_client_start = true;
         frame->client_start = frame->addr - symbol.offset;
@@ -86,20 +86,20 @@ joins_next(const json_t *list, size_t i, const struct element *element)
 }
 
 struct report_frame *
-ips_take_frames(struct ingest_take *t, const json_t *list, const char *where,
+ips_take_frames(struct ingest_builder *b, const json_t *list, const char *where,
                 const struct ips_images *images, bool exception, size_t *ret_n, size_t *ret_n_cut)
 {
-    size_t n = json_array_size(list), room = n < t->limits->frames ? n : t->limits->frames;
-    struct report_frame *frames = ingest_take_array(t, room, sizeof(*frames));
+    size_t n = json_array_size(list), room = n < b->limits->frames ? n : b->limits->frames;
+    struct report_frame *frames = ingest_alloc(b, room, sizeof(*frames));
     bool open = false, skipped = false;
     *ret_n = *ret_n_cut = 0;
-    for (size_t i = 0; i < n && !t->failed; i++) {
+    for (size_t i = 0; i < n && !b->failed; i++) {
         char at[INGEST_WHERE];
         struct element element;
         const json_t *value = json_array_get(list, i);
         snprintf(at, sizeof(at), "%s[%zu]", where, i);
         if (!read_element(value, &element)) {
-            report_note(t->report, t->arena, "%s: no imageOffset, left out", at);
+            report_note(b->report, b->arena, "%s: no imageOffset, left out", at);
             skipped = true;
             continue;
         }
@@ -113,21 +113,22 @@ ips_take_frames(struct ingest_take *t, const json_t *list, const char *where,
             /* When frames before it are left out, the first one is still a return address. */
             bool is_return = exception || (skipped && *ret_n == 0);
             frame->adjust = is_return ? REPORT_ADJUST_RETURN : REPORT_ADJUST_AUTO;
-            locate(t, &element, at, images, frame);
+            locate(b, &element, at, images, frame);
         }
-        take_symbol(t, value, at, &element, frame);
+        take_symbol(b, value, at, &element, frame);
         open = joins;
         *ret_n += !joins;
     }
     if (*ret_n_cut)
-        report_note(t->report, t->arena, "%s: %zu, of which %zu are kept", where,
+        report_note(b->report, b->arena, "%s: %zu, of which %zu are kept", where,
                     *ret_n + *ret_n_cut, *ret_n);
     return frames;
 }
 
 /* "main + 12" or "0x104000000 + 16488": a name with its offset, or none. */
 static void
-take_line_name(struct ingest_take *t, const char *name, const char *end, struct report_frame *frame)
+take_line_name(struct ingest_builder *b, const char *name, const char *end,
+               struct report_frame *frame)
 {
     struct report_symbol symbol = {.has_offset = false};
     const char *plus = NULL;
@@ -139,11 +140,11 @@ take_line_name(struct ingest_take *t, const char *name, const char *end, struct 
         symbol.has_offset = true;
         end = plus;
     }
-    if (name == end || fz_text_has_prefix(name, "0x") || t->failed)
+    if (name == end || fz_text_has_prefix(name, "0x") || b->failed)
         return;
-    symbol.function = fz_arena_text(t->arena, fz_span_make(name, (size_t)(end - name)));
-    t->failed = !symbol.function;
-    ingest_take_client(t, frame, &symbol);
+    symbol.function = fz_arena_text(b->arena, fz_span_make(name, (size_t)(end - name)));
+    b->failed = !symbol.function;
+    ingest_add_client_symbol(b, frame, &symbol);
     if (frame->n_client && symbol.has_offset && symbol.offset <= frame->addr) {
         frame->has_client_start = true;
         frame->client_start = frame->addr - symbol.offset;
@@ -152,7 +153,7 @@ take_line_name(struct ingest_take *t, const char *name, const char *end, struct 
 
 /* One line up to `end`: number, image, address, name. */
 static bool
-take_line(struct ingest_take *t, const char *line, const char *end, struct report_frame *ret)
+take_line(struct ingest_builder *b, const char *line, const char *end, struct report_frame *ret)
 {
     struct report_frame frame = {.image = -1, .adjust = REPORT_ADJUST_RETURN};
     const char *c = line;
@@ -176,24 +177,24 @@ take_line(struct ingest_take *t, const char *line, const char *end, struct repor
         return false;
     while (addr_end < end && *addr_end == ' ')
         addr_end++;
-    take_line_name(t, addr_end, end, &frame);
+    take_line_name(b, addr_end, end, &frame);
     *ret = frame;
     return true;
 }
 
 struct report_frame *
-ips_take_backtrace(struct ingest_take *t, const char *text, size_t *ret_n)
+ips_take_backtrace(struct ingest_builder *b, const char *text, size_t *ret_n)
 {
     size_t n_lines = 1;
     for (const char *c = text; *c; c++)
         n_lines += *c == '\n';
-    if (n_lines > t->limits->frames)
-        n_lines = t->limits->frames;
-    struct report_frame *frames = ingest_take_array(t, n_lines, sizeof(*frames));
+    if (n_lines > b->limits->frames)
+        n_lines = b->limits->frames;
+    struct report_frame *frames = ingest_alloc(b, n_lines, sizeof(*frames));
     *ret_n = 0;
-    while (*text && *ret_n < n_lines && !t->failed) {
+    while (*text && *ret_n < n_lines && !b->failed) {
         const char *end = text + strcspn(text, "\r\n");
-        *ret_n += take_line(t, text, end, &frames[*ret_n]);
+        *ret_n += take_line(b, text, end, &frames[*ret_n]);
         text = end + strspn(end, "\r\n");
     }
     return frames;

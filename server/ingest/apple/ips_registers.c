@@ -17,7 +17,7 @@
 enum { REGISTERS_MAX = 128, NAME_ROOM = 48 };
 
 struct registers {
-    struct ingest_take *t;
+    struct ingest_builder *b;
     const char *where;
     struct report_thread *thread;
     json_t *notable; /* {"esr":{"description":"..."}} */
@@ -39,7 +39,7 @@ take_meaning(struct registers *r, const char *name, const json_t *object)
     if (ok && json_object_size(rest) > 0)
         ok = json_object_set(r->notable, name, rest) == 0;
     json_decref(rest);
-    r->t->failed = r->t->failed || !ok;
+    r->b->failed = r->b->failed || !ok;
 }
 
 static void
@@ -47,14 +47,14 @@ take_register(struct registers *r, const char *name, const json_t *value)
 {
     struct report_thread *thread = r->thread;
     uint64_t number;
-    if (r->t->failed || thread->n_registers == REGISTERS_MAX)
+    if (r->b->failed || thread->n_registers == REGISTERS_MAX)
         return;
     if (!json_scan_u64(json_is_object(value) ? json_object_get(value, "value") : value, &number)) {
-        report_note(r->t->report, r->t->arena, "%s.%s: not a register's value", r->where, name);
+        report_note(r->b->report, r->b->arena, "%s.%s: not a register's value", r->where, name);
         return;
     }
-    const char *copy = fz_arena_strdup(r->t->arena, name);
-    r->t->failed = !copy;
+    const char *copy = fz_arena_strdup(r->b->arena, name);
+    r->b->failed = !copy;
     thread->registers[thread->n_registers++] = (struct report_register){copy, number};
     if (json_is_object(value))
         take_meaning(r, name, value);
@@ -84,14 +84,14 @@ take_group(struct registers *r, const char *group, const json_t *object)
 }
 
 void
-ips_take_registers(struct ingest_take *t, const json_t *state, const char *where,
+ips_take_registers(struct ingest_builder *b, const json_t *state, const char *where,
                    struct report_thread *thread)
 {
-    struct registers r = {t, where, thread, json_object()};
+    struct registers r = {b, where, thread, json_object()};
     const char *key;
     json_t *value;
-    thread->registers = ingest_take_array(t, REGISTERS_MAX, sizeof(*thread->registers));
-    t->failed = t->failed || !r.notable;
+    thread->registers = ingest_alloc(b, REGISTERS_MAX, sizeof(*thread->registers));
+    b->failed = b->failed || !r.notable;
     json_object_foreach((json_t *)(uintptr_t)state, key, value)
     {
         if (json_is_string(value)) /* flavor */
@@ -103,7 +103,7 @@ ips_take_registers(struct ingest_take *t, const json_t *state, const char *where
         else
             take_register(&r, key, value);
     }
-    if (!t->failed)
-        thread->notable_json = ingest_take_dump(t, r.notable, NULL);
+    if (!b->failed)
+        thread->notable_json = ingest_json_dump(b, r.notable, NULL);
     json_decref(r.notable);
 }

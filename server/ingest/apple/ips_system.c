@@ -21,12 +21,12 @@
 
 /* ["4c4c445b-...", 4362076160, "P"] */
 static bool
-take_image(struct ingest_take *t, const json_t *list, size_t number, struct report_image *ret)
+take_image(struct ingest_builder *b, const json_t *list, size_t number, struct report_image *ret)
 {
     struct report_image image = {.name = NULL};
     const char *uuid = json_string_value(json_array_get(list, 0));
     if (!uuid || !json_scan_u64(json_array_get(list, 1), &image.addr)) {
-        report_note(t->report, t->arena, "binaryImages[%zu]: no UUID or no base, left out", number);
+        report_note(b->report, b->arena, "binaryImages[%zu]: no UUID or no base, left out", number);
         return false;
     }
     image.has_uuid = fz_uuid_parse(fz_span_cstr(uuid), &image.uuid);
@@ -37,21 +37,21 @@ take_image(struct ingest_take *t, const json_t *list, size_t number, struct repo
 }
 
 static void
-take_images(struct ingest_take *t, const json_t *body, struct ips_images *ret)
+take_images(struct ingest_builder *b, const json_t *body, struct ips_images *ret)
 {
-    struct report *r = t->report;
-    const json_t *list = ingest_take_json(t, body, "", "binaryImages", JSON_ARRAY);
-    size_t max = ingest_take_limit(t, "binaryImages", json_array_size(list), t->limits->images);
-    *ret = (struct ips_images){ingest_take_array(t, max, sizeof(*ret->numbers)), max};
-    r->images = ingest_take_array(t, max, sizeof(*r->images));
-    for (size_t i = 0; i < max && !t->failed; i++) {
-        bool ok = take_image(t, json_array_get(list, i), i, &r->images[r->n_images]);
+    struct report *r = b->report;
+    const json_t *list = ingest_json_member(b, body, "", "binaryImages", JSON_ARRAY);
+    size_t max = ingest_limit(b, "binaryImages", json_array_size(list), b->limits->images);
+    *ret = (struct ips_images){ingest_alloc(b, max, sizeof(*ret->numbers)), max};
+    r->images = ingest_alloc(b, max, sizeof(*r->images));
+    for (size_t i = 0; i < max && !b->failed; i++) {
+        bool ok = take_image(b, json_array_get(list, i), i, &r->images[r->n_images]);
         ret->numbers[i] = ok ? (int)r->n_images++ : -1;
     }
 }
 
 static bool
-take_frame(struct ingest_take *t, const json_t *pair, const struct ips_images *images,
+take_frame(struct ingest_builder *b, const json_t *pair, const struct ips_images *images,
            struct report_frame *ret)
 {
     struct report_frame frame = {.image = -1};
@@ -60,7 +60,7 @@ take_frame(struct ingest_take *t, const json_t *pair, const struct ips_images *i
         !json_scan_u64(json_array_get(pair, 1), &frame.addr))
         return false;
     int image = number < images->n ? images->numbers[number] : -1;
-    uint64_t base = image < 0 ? 0 : t->report->images[image].addr;
+    uint64_t base = image < 0 ? 0 : b->report->images[image].addr;
     if (image >= 0 && !__builtin_add_overflow(base, frame.addr, &frame.addr)) {
         frame.image = image;
         frame.has_image_offset = true;
@@ -71,17 +71,17 @@ take_frame(struct ingest_take *t, const json_t *pair, const struct ips_images *i
 }
 
 static void
-take_frames(struct ingest_take *t, const json_t *list, const char *where,
+take_frames(struct ingest_builder *b, const json_t *list, const char *where,
             const struct ips_images *images, struct report_thread *thread)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
-        if (thread->n_frames == t->limits->frames) {
+        if (thread->n_frames == b->limits->frames) {
             thread->n_frames_cut++;
             continue;
         }
         struct report_frame *frame = &thread->frames[thread->n_frames];
-        if (!take_frame(t, json_array_get(list, i), images, frame)) {
-            report_note(t->report, t->arena, "%s[%zu]: not an image and an offset", where, i);
+        if (!take_frame(b, json_array_get(list, i), images, frame)) {
+            report_note(b->report, b->arena, "%s[%zu]: not an image and an offset", where, i);
             continue;
         }
         frame->adjust = i == 0 ? REPORT_ADJUST_EXACT : REPORT_ADJUST_RETURN;
@@ -91,19 +91,19 @@ take_frames(struct ingest_take *t, const json_t *list, const char *where,
 
 /* "Demo [4242]: com.apple.uikit.eventfetch-thread" */
 static const char *
-thread_name(struct ingest_take *t, const json_t *process, const char *pid, const json_t *object)
+thread_name(struct ingest_builder *b, const json_t *process, const char *pid, const json_t *object)
 {
     const char *name = json_string_value(json_object_get(process, "procname"));
     const char *own = json_string_value(json_object_get(object, "name"));
-    const char *text = t->failed ? NULL
-                                 : fz_arena_printf(t->arena, "%s [%s]%s%s", name ? name : "???",
+    const char *text = b->failed ? NULL
+                                 : fz_arena_printf(b->arena, "%s [%s]%s%s", name ? name : "???",
                                                    pid, own ? ": " : "", own ? own : "");
-    t->failed = t->failed || !text;
+    b->failed = b->failed || !text;
     return text;
 }
 
 static const char *
-thread_state(struct ingest_take *t, const json_t *object)
+thread_state(struct ingest_builder *b, const json_t *object)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer line = fz_buffer_make(0);
     const json_t *list = json_object_get(object, "state");
@@ -113,25 +113,25 @@ thread_state(struct ingest_take *t, const json_t *object)
             fz_buffer_printf(&line, "%s%s", line.len ? " " : "", word);
     }
     const char *text =
-        line.len && !t->failed ? fz_arena_text(t->arena, fz_buffer_span(&line)) : NULL;
-    t->failed = t->failed || line.failed || (line.len && !text);
+        line.len && !b->failed ? fz_arena_text(b->arena, fz_buffer_span(&line)) : NULL;
+    b->failed = b->failed || line.failed || (line.len && !text);
     return text;
 }
 
 static void
-take_process(struct ingest_take *t, const char *pid, const json_t *process,
+take_process(struct ingest_builder *b, const char *pid, const json_t *process,
              const struct ips_images *images, size_t *n_cut)
 {
-    struct report *r = t->report;
+    struct report *r = b->report;
     const json_t *threads = json_object_get(process, "threadById");
     const char *id;
     json_t *object;
     json_object_foreach((json_t *)(uintptr_t)threads, id, object)
     {
         char where[INGEST_WHERE];
-        if (t->failed)
+        if (b->failed)
             return;
-        if (r->n_threads == t->limits->threads) {
+        if (r->n_threads == b->limits->threads) {
             ++*n_cut;
             continue;
         }
@@ -140,21 +140,21 @@ take_process(struct ingest_take *t, const char *pid, const json_t *process,
         size_t n = json_array_size(kernel) + json_array_size(user);
         struct report_thread *thread = &r->threads[r->n_threads];
         thread->index = (int64_t)r->n_threads++;
-        thread->name = thread_name(t, process, pid, object);
-        thread->state = thread_state(t, object);
-        thread->frames = ingest_take_array(t, n < t->limits->frames ? n : t->limits->frames,
-                                           sizeof(*thread->frames));
+        thread->name = thread_name(b, process, pid, object);
+        thread->state = thread_state(b, object);
+        thread->frames =
+            ingest_alloc(b, n < b->limits->frames ? n : b->limits->frames, sizeof(*thread->frames));
         if (!thread->frames)
             return;
         snprintf(where, sizeof(where), "thread %.20s", id);
-        take_frames(t, kernel, where, images, thread);
-        take_frames(t, user, where, images, thread);
+        take_frames(b, kernel, where, images, thread);
+        take_frames(b, user, where, images, thread);
     }
 }
 
 /* What a process has beside its threads: how much memory it used, its flags. */
 static void
-take_process_extra(struct ingest_take *t, const char *pid, const json_t *process, json_t *extras)
+take_process_extra(struct ingest_builder *b, const char *pid, const json_t *process, json_t *extras)
 {
     const char *name;
     json_t *value, *rest = json_object();
@@ -166,7 +166,7 @@ take_process_extra(struct ingest_take *t, const char *pid, const json_t *process
     }
     ok = ok && json_object_set(extras, pid, rest) == 0;
     json_decref(rest);
-    t->failed = t->failed || !ok;
+    b->failed = b->failed || !ok;
 }
 
 /* The process that the stackshot is about: the frontmost one, else the header's. */
@@ -192,9 +192,9 @@ main_pid(const json_t *body, const json_t *processes, const char *app, char ret[
 }
 
 void
-ips_take_stackshot(struct ingest_take *t, const json_t *body)
+ips_take_stackshot(struct ingest_builder *b, const json_t *body)
 {
-    struct report *r = t->report;
+    struct report *r = b->report;
     const json_t *processes = json_object_get(body, "processByPid");
     struct ips_images images;
     char room[24];
@@ -202,28 +202,28 @@ ips_take_stackshot(struct ingest_take *t, const json_t *body)
     json_t *process, *extras = json_object();
     size_t n_cut = 0;
     r->kind = "hang";
-    take_images(t, body, &images);
-    r->threads = ingest_take_array(t, t->limits->threads, sizeof(*r->threads));
-    t->failed = t->failed || !extras;
-    if (*first && !t->failed) {
+    take_images(b, body, &images);
+    r->threads = ingest_alloc(b, b->limits->threads, sizeof(*r->threads));
+    b->failed = b->failed || !extras;
+    if (*first && !b->failed) {
         process = json_object_get(processes, first);
         if (!r->app_name)
-            r->app_name = ingest_take_text(t, process, first, "procname");
-        take_process(t, first, process, &images, &n_cut);
+            r->app_name = ingest_json_text(b, process, first, "procname");
+        take_process(b, first, process, &images, &n_cut);
     }
     json_object_foreach((json_t *)(uintptr_t)processes, pid, process)
     {
-        if (t->failed)
+        if (b->failed)
             break;
         if (strcmp(pid, first) != 0)
-            take_process(t, pid, process, &images, &n_cut);
-        take_process_extra(t, pid, process, extras);
+            take_process(b, pid, process, &images, &n_cut);
+        take_process_extra(b, pid, process, extras);
     }
     if (n_cut)
-        report_note(r, t->arena, "threads: %zu, of which %zu are kept", r->n_threads + n_cut,
+        report_note(r, b->arena, "threads: %zu, of which %zu are kept", r->n_threads + n_cut,
                     r->n_threads);
-    if (!t->failed)
-        ingest_take_extra(t, "processes", extras, NULL);
+    if (!b->failed)
+        ingest_add_extra(b, "processes", extras, NULL);
     json_decref(extras);
 }
 
@@ -240,28 +240,28 @@ killed_process(const json_t *list)
 }
 
 void
-ips_take_jetsam(struct ingest_take *t, const json_t *body)
+ips_take_jetsam(struct ingest_builder *b, const json_t *body)
 {
-    struct report *r = t->report;
+    struct report *r = b->report;
     const json_t *process = killed_process(json_object_get(body, "processes"));
     uint64_t page = 0, pages = 0;
     r->kind = "memory";
     if (process) {
-        r->process.name = ingest_take_text(t, process, "processes", "name");
-        ingest_take_i64(t, process, "processes", "pid", &r->process.pid);
-        const char *reason = ingest_take_text(t, process, "processes", "reason");
-        if (reason && !t->failed)
-            r->crash.termination = fz_arena_printf(t->arena, "JETSAM %s", reason);
-        ingest_take_u64(t, process, "processes", "rpages", &pages);
+        r->process.name = ingest_json_text(b, process, "processes", "name");
+        ingest_json_i64(b, process, "processes", "pid", &r->process.pid);
+        const char *reason = ingest_json_text(b, process, "processes", "reason");
+        if (reason && !b->failed)
+            r->crash.termination = fz_arena_printf(b->arena, "JETSAM %s", reason);
+        ingest_json_u64(b, process, "processes", "rpages", &pages);
     }
-    ingest_take_u64(t, json_object_get(body, "memoryStatus"), "memoryStatus", "pageSize", &page);
-    if (process && r->process.name && page <= UINT32_MAX && pages <= UINT32_MAX && !t->failed)
+    ingest_json_u64(b, json_object_get(body, "memoryStatus"), "memoryStatus", "pageSize", &page);
+    if (process && r->process.name && page <= UINT32_MAX && pages <= UINT32_MAX && !b->failed)
         r->crash.reason =
-            fz_arena_printf(t->arena, "%s used %llu MB of memory when it was ended",
+            fz_arena_printf(b->arena, "%s used %llu MB of memory when it was ended",
                             r->process.name, (unsigned long long)(page * pages / 1000000));
     if (!r->app_name)
         r->app_name = r->process.name;
     if (!r->app_name)
-        r->app_name = ingest_take_text(t, body, "", "largestProcess");
-    report_note(r, t->arena, "a jetsam event: it tells of memory and has no stacks");
+        r->app_name = ingest_json_text(b, body, "", "largestProcess");
+    report_note(r, b->arena, "a jetsam event: it tells of memory and has no stacks");
 }

@@ -4,42 +4,43 @@
 
 #include "base/json/scan.h"
 #include "base/text.h"
-#include "server/ingest/apple/apple.h"
+#include "server/ingest/common/apple_text.h"
 
 /* A placeholder has no base and no UUID: it stands for addresses in no image. */
 static bool
-take_image(struct ingest_take *t, const json_t *object, const char *where, struct report_image *ret)
+take_image(struct ingest_builder *b, const json_t *object, const char *where,
+           struct report_image *ret)
 {
     struct report_image image = {.name = NULL};
     if (!json_is_object(object)) {
-        report_note(t->report, t->arena, "%s: not an object, left out", where);
+        report_note(b->report, b->arena, "%s: not an object, left out", where);
         return false;
     }
     const char *uuid = json_string_value(json_object_get(object, "uuid"));
     image.has_uuid = uuid && fz_uuid_parse(fz_span_cstr(uuid), &image.uuid);
     if (uuid && !image.has_uuid)
-        report_note(t->report, t->arena, "%s.uuid: not a UUID", where);
+        report_note(b->report, b->arena, "%s.uuid: not a UUID", where);
     if (image.has_uuid && fz_uuid_is_nil(&image.uuid))
         image.has_uuid = false;
-    bool has_base = ingest_take_u64(t, object, where, "base", &image.addr);
-    ingest_take_u64(t, object, where, "size", &image.size);
+    bool has_base = ingest_json_u64(b, object, where, "base", &image.addr);
+    ingest_json_u64(b, object, where, "size", &image.size);
     bool has_name = json_is_string(json_object_get(object, "name")) ||
                     json_is_string(json_object_get(object, "path"));
     if (image.addr == 0 && !image.has_uuid && !has_name)
         return false;
     if (!has_base)
-        report_note(t->report, t->arena, "%s: no base, read as 0", where);
+        report_note(b->report, b->arena, "%s: no base, read as 0", where);
     if (image.size > UINT64_MAX - image.addr)
         image.size = 0;
-    image.arch = ingest_take_text(t, object, where, "arch");
-    image.path = ingest_take_text(t, object, where, "path");
-    image.name = ingest_take_text(t, object, where, "name");
+    image.arch = ingest_json_text(b, object, where, "arch");
+    image.path = ingest_json_text(b, object, where, "path");
+    image.name = ingest_json_text(b, object, where, "name");
     if (!image.name && image.path)
         image.name = fz_text_base_name(image.path);
-    image.bundle_id = ingest_take_text(t, object, where, "CFBundleIdentifier");
+    image.bundle_id = ingest_json_text(b, object, where, "CFBundleIdentifier");
     image.version =
-        ingest_apple_version(t, ingest_take_text(t, object, where, "CFBundleShortVersionString"),
-                             ingest_take_text(t, object, where, "CFBundleVersion"));
+        ingest_apple_version(b, ingest_json_text(b, object, where, "CFBundleShortVersionString"),
+                             ingest_json_text(b, object, where, "CFBundleVersion"));
     *ret = image;
     return true;
 }
@@ -47,7 +48,7 @@ take_image(struct ingest_take *t, const json_t *object, const char *where, struc
 /* What item `number` of a list has beside what the model holds: {"3":{"id":1002,...}}. Returns the
  * item's object there, borrowed; NULL if it has nothing else. */
 static json_t *
-take_rest(struct ingest_take *t, const json_t *object, size_t number, const char *const *known,
+take_rest(struct ingest_builder *b, const json_t *object, size_t number, const char *const *known,
           json_t *extras)
 {
     char key[24];
@@ -66,14 +67,14 @@ take_rest(struct ingest_take *t, const json_t *object, size_t number, const char
     if (ok && json_object_size(rest))
         ok = json_object_set(extras, key, rest) == 0;
     json_decref(rest);
-    t->failed = t->failed || !ok;
+    b->failed = b->failed || !ok;
     return json_object_get(extras, key);
 }
 
 /* A placeholder is kept whole, with a "base" that no other image has here: images that follow it
  * keep their numbers when the report is written again. */
 static void
-take_image_rest(struct ingest_take *t, const json_t *object, size_t number, bool is_placeholder,
+take_image_rest(struct ingest_builder *b, const json_t *object, size_t number, bool is_placeholder,
                 json_t *extras)
 {
     static const char *const known[] = {"base",
@@ -88,62 +89,62 @@ take_image_rest(struct ingest_take *t, const json_t *object, size_t number, bool
                                         NULL};
     static const char *const none[] = {NULL};
     const char *source = json_string_value(json_object_get(object, "source"));
-    json_t *rest = take_rest(t, object, number, is_placeholder ? none : known, extras);
+    json_t *rest = take_rest(b, object, number, is_placeholder ? none : known, extras);
     char key[24];
     snprintf(key, sizeof(key), "%zu", number);
-    if (t->failed)
+    if (b->failed)
         return;
     if (is_placeholder && !rest)
-        t->failed = json_object_set_new(extras, key, json_pack("{s:i}", "base", 0)) != 0;
+        b->failed = json_object_set_new(extras, key, json_pack("{s:i}", "base", 0)) != 0;
     else if (is_placeholder && !json_object_get(rest, "base"))
-        t->failed = json_object_set_new(rest, "base", json_integer(0)) != 0;
+        b->failed = json_object_set_new(rest, "base", json_integer(0)) != 0;
     else if (!is_placeholder && rest && json_object_size(rest) == 1 && source &&
              strcmp(source, "P") == 0)
         json_object_del(extras, key); /* what nearly every image has */
 }
 
 void
-ips_take_images(struct ingest_take *t, const json_t *body, struct ips_images *ret)
+ips_take_images(struct ingest_builder *b, const json_t *body, struct ips_images *ret)
 {
     FZ_CLEANUP(ingest_take_decref) json_t *extras = json_object();
-    struct report *r = t->report;
-    const json_t *list = ingest_take_json(t, body, "", "usedImages", JSON_ARRAY);
+    struct report *r = b->report;
+    const json_t *list = ingest_json_member(b, body, "", "usedImages", JSON_ARRAY);
     if (!list)
-        report_note(r, t->arena, "usedImages: missing, so no address can be named");
-    size_t max = ingest_take_limit(t, "usedImages", json_array_size(list), t->limits->images);
-    *ret = (struct ips_images){ingest_take_array(t, max, sizeof(*ret->numbers)), max};
-    r->images = ingest_take_array(t, max, sizeof(*r->images));
-    t->failed = t->failed || !extras;
-    for (size_t i = 0; i < max && !t->failed; i++) {
+        report_note(r, b->arena, "usedImages: missing, so no address can be named");
+    size_t max = ingest_limit(b, "usedImages", json_array_size(list), b->limits->images);
+    *ret = (struct ips_images){ingest_alloc(b, max, sizeof(*ret->numbers)), max};
+    r->images = ingest_alloc(b, max, sizeof(*r->images));
+    b->failed = b->failed || !extras;
+    for (size_t i = 0; i < max && !b->failed; i++) {
         char where[INGEST_WHERE];
         snprintf(where, sizeof(where), "usedImages[%zu]", i);
         ret->numbers[i] = -1;
         const json_t *object = json_array_get(list, i);
-        if (take_image(t, object, where, &r->images[r->n_images]))
+        if (take_image(b, object, where, &r->images[r->n_images]))
             ret->numbers[i] = (int)r->n_images++;
-        take_image_rest(t, object, i, ret->numbers[i] < 0, extras);
+        take_image_rest(b, object, i, ret->numbers[i] < 0, extras);
     }
-    if (!t->failed)
-        ingest_take_extra(t, "usedImages", extras, NULL);
+    if (!b->failed)
+        ingest_add_extra(b, "usedImages", extras, NULL);
 }
 
 static void
-take_thread(struct ingest_take *t, const json_t *object, size_t number,
+take_thread(struct ingest_builder *b, const json_t *object, size_t number,
             const struct ips_images *images, struct report_thread *thread)
 {
     char where[INGEST_WHERE], at[INGEST_WHERE];
     snprintf(where, sizeof(where), "threads[%zu]", number);
     /* Apple numbers threads by their place; faultingThread counts so. `id` is the kernel's. */
     thread->index = (int64_t)number;
-    thread->name = ingest_take_text(t, object, where, "name");
-    thread->queue = ingest_take_text(t, object, where, "queue");
-    thread->crashed = ingest_take_bool(t, object, where, "triggered", false);
+    thread->name = ingest_json_text(b, object, where, "name");
+    thread->queue = ingest_json_text(b, object, where, "queue");
+    thread->crashed = ingest_json_bool(b, object, where, "triggered", false);
     snprintf(at, sizeof(at), "%s.threadState", where);
-    const json_t *state = ingest_take_json(t, object, where, "threadState", JSON_OBJECT);
+    const json_t *state = ingest_json_member(b, object, where, "threadState", JSON_OBJECT);
     if (state)
-        ips_take_registers(t, state, at, thread);
+        ips_take_registers(b, state, at, thread);
     snprintf(at, sizeof(at), "%s.frames", where);
-    thread->frames = ips_take_frames(t, ingest_take_json(t, object, where, "frames", JSON_ARRAY),
+    thread->frames = ips_take_frames(b, ingest_json_member(b, object, where, "frames", JSON_ARRAY),
                                      at, images, false, &thread->n_frames, &thread->n_frames_cut);
 }
 
@@ -162,12 +163,12 @@ crashed_position(const struct report *r, const json_t *list)
 }
 
 static void
-take_exception_frames(struct ingest_take *t, const json_t *body, const struct ips_images *images)
+take_exception_frames(struct ingest_builder *b, const json_t *body, const struct ips_images *images)
 {
-    struct report *r = t->report;
-    const json_t *list = ingest_take_json(t, body, "", "lastExceptionBacktrace", JSON_ARRAY);
+    struct report *r = b->report;
+    const json_t *list = ingest_json_member(b, body, "", "lastExceptionBacktrace", JSON_ARRAY);
     if (list) {
-        r->exception_frames = ips_take_frames(t, list, "lastExceptionBacktrace", images, true,
+        r->exception_frames = ips_take_frames(b, list, "lastExceptionBacktrace", images, true,
                                               &r->n_exception_frames, &r->n_exception_frames_cut);
         return;
     }
@@ -175,33 +176,33 @@ take_exception_frames(struct ingest_take *t, const json_t *body, const struct ip
     const json_t *texts = json_object_get(body, "asiBacktraces");
     const char *text = json_string_value(json_array_get(texts, 0));
     if (text)
-        r->exception_frames = ips_take_backtrace(t, text, &r->n_exception_frames);
+        r->exception_frames = ips_take_backtrace(b, text, &r->n_exception_frames);
 }
 
 void
-ips_take_threads(struct ingest_take *t, const json_t *body, const struct ips_images *images)
+ips_take_threads(struct ingest_builder *b, const json_t *body, const struct ips_images *images)
 {
     static const char *const known[] = {"name",   "queue",       "triggered",
                                         "frames", "threadState", NULL};
-    struct report *r = t->report;
+    struct report *r = b->report;
     const json_t *list = json_object_get(body, "threads");
-    size_t max = ingest_take_limit(t, "threads", json_array_size(list), t->limits->threads);
+    size_t max = ingest_limit(b, "threads", json_array_size(list), b->limits->threads);
     size_t crashed = crashed_position(r, list);
     json_t *extras = json_object();
-    t->failed = t->failed || !extras;
-    r->threads = ingest_take_array(t, max, sizeof(*r->threads));
-    for (size_t i = 0; i < max && !t->failed; i++) {
+    b->failed = b->failed || !extras;
+    r->threads = ingest_alloc(b, max, sizeof(*r->threads));
+    for (size_t i = 0; i < max && !b->failed; i++) {
         size_t number = i + 1 == max && crashed > i ? crashed : i;
         const json_t *object = json_array_get(list, number);
         if (!json_is_object(object)) {
-            report_note(r, t->arena, "threads[%zu]: not an object, left out", number);
+            report_note(r, b->arena, "threads[%zu]: not an object, left out", number);
             continue;
         }
-        take_thread(t, object, number, images, &r->threads[r->n_threads++]);
-        take_rest(t, object, number, known, extras);
+        take_thread(b, object, number, images, &r->threads[r->n_threads++]);
+        take_rest(b, object, number, known, extras);
     }
-    if (!t->failed)
-        ingest_take_extra(t, "threads", extras, NULL);
+    if (!b->failed)
+        ingest_add_extra(b, "threads", extras, NULL);
     json_decref(extras);
-    take_exception_frames(t, body, images);
+    take_exception_frames(b, body, images);
 }

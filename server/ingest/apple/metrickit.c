@@ -15,7 +15,7 @@
 #include "base/json/scan.h"
 #include "base/json/walk.h"
 #include "server/ingest/common/format.h"
-#include "server/ingest/common/mend.h"
+#include "server/ingest/common/json_repair.h"
 
 /* What else of a payload is copied to each of its diagnostics: small members only. */
 enum { SHARED_BYTES = 256, SHARED_ALL_BYTES = 4096 };
@@ -79,14 +79,14 @@ deep(const struct limits *limits)
 /* The text as sound JSON; mended where it is broken (then it lies in `buffer`). */
 static enum fz_code
 readable(struct fz_span body, const struct limits *limits, struct fz_buffer *buffer,
-         struct fz_span *ret, struct ingest_mended *mended, struct fz_error *err)
+         struct fz_span *ret, struct ingest_repair *mended, struct fz_error *err)
 {
     struct json_scan_limits scan = {limits->json_depth, SIZE_MAX, 0};
     struct fz_error fault;
     enum fz_code code = json_scan(body, &scan, NULL, NULL, &fault);
     *ret = body;
     if (code == FZ_E_MALFORMED) {
-        code = ingest_mend(body, limits, buffer, mended, &fault);
+        code = ingest_json_repair(body, limits, buffer, mended, &fault);
         *ret = fz_buffer_span(buffer);
     }
     if (code != FZ_OK && err)
@@ -101,7 +101,7 @@ metrickit_check(struct fz_span body, const struct limits *limits, char ret_id[FZ
                 struct fz_error *err)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
-    struct ingest_mended mended = {0};
+    struct ingest_repair mended = {0};
     struct limits ours = deep(limits);
     struct fz_span text;
     (void)ret_id; /* a payload has no id */
@@ -170,7 +170,7 @@ static enum fz_code
 metrickit_split(struct fz_span body, struct ingest_found *found, struct fz_error *err)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
-    struct ingest_mended mended = {0};
+    struct ingest_repair mended = {0};
     struct limits ours = deep(found->limits);
     struct fz_span text;
     if (readable(body, &ours, &buffer, &text, &mended, err) != FZ_OK)
@@ -181,7 +181,7 @@ metrickit_split(struct fz_span body, struct ingest_found *found, struct fz_error
 
 /* The diagnostic of a payload, and what kind it is. */
 static const json_t *
-find_diagnostic(struct ingest_take *t, const json_t *root)
+find_diagnostic(struct ingest_builder *b, const json_t *root)
 {
     const json_t *found = NULL;
     size_t n = 0;
@@ -190,16 +190,16 @@ find_diagnostic(struct ingest_take *t, const json_t *root)
         n += json_array_size(list);
         if (!found && json_array_size(list)) {
             found = json_array_get(list, 0);
-            t->report->kind = kinds[i].kind;
+            b->report->kind = kinds[i].kind;
         }
     }
     if (n > 1)
-        report_note(t->report, t->arena, "%zu diagnostics, of which the first is read", n);
+        report_note(b->report, b->arena, "%zu diagnostics, of which the first is read", n);
     return found;
 }
 
 static void
-take_root(struct ingest_take *t, const json_t *root)
+take_root(struct ingest_builder *b, const json_t *root)
 {
     static const char *const payload_known[] = {"timeStampEnd",
                                                 "crashDiagnostics",
@@ -213,29 +213,29 @@ take_root(struct ingest_take *t, const json_t *root)
                                                 "diagnosticMetaData",
                                                 NULL};
     static const char *const diagnostic_known[] = {"callStackTree", "diagnosticMetaData", NULL};
-    struct report *r = t->report;
-    const json_t *diagnostic = find_diagnostic(t, root);
+    struct report *r = b->report;
+    const json_t *diagnostic = find_diagnostic(b, root);
     enum metrickit_stacks kind = r->kind ? METRICKIT_SAMPLED : METRICKIT_BY_LOOKING;
-    r->timestamp_ms = ingest_take_time(t, root, "", "timeStampEnd");
-    ingest_take_extra(t, NULL, root, payload_known);
+    r->timestamp_ms = ingest_json_time(b, root, "", "timeStampEnd");
+    ingest_add_extra(b, NULL, root, payload_known);
     if (json_is_object(diagnostic))
-        ingest_take_extra(t, "diagnostic", diagnostic, diagnostic_known);
+        ingest_add_extra(b, "diagnostic", diagnostic, diagnostic_known);
     else
         diagnostic = root;
-    const json_t *meta = ingest_take_json(t, diagnostic, "", "diagnosticMetaData", JSON_OBJECT);
+    const json_t *meta = ingest_json_member(b, diagnostic, "", "diagnosticMetaData", JSON_OBJECT);
     if (meta)
-        metrickit_take_about(t, meta);
+        metrickit_take_about(b, meta);
     if (!r->kind && (r->crash.mach || r->crash.signal ||
                      json_is_object(json_array_get(json_object_get(root, "crashDiagnostics"), 0))))
         kind = METRICKIT_OF_CRASH;
-    const json_t *tree = ingest_take_json(t, diagnostic, "", "callStackTree", JSON_OBJECT);
+    const json_t *tree = ingest_json_member(b, diagnostic, "", "callStackTree", JSON_OBJECT);
     const json_t *stacks =
-        ingest_take_json(t, tree ? tree : diagnostic, "callStackTree", "callStacks", JSON_ARRAY);
+        ingest_json_member(b, tree ? tree : diagnostic, "callStackTree", "callStacks", JSON_ARRAY);
     if (json_is_false(json_object_get(tree ? tree : diagnostic, "callStackPerThread")))
         kind = METRICKIT_SAMPLED;
-    metrickit_take_stacks(t, stacks, kind);
+    metrickit_take_stacks(b, stacks, kind);
     if (r->n_threads == 0)
-        report_note(r, t->arena, "no call stacks in the diagnostic");
+        report_note(r, b->arena, "no call stacks in the diagnostic");
 }
 
 static enum fz_code
@@ -244,20 +244,20 @@ metrickit_parse(struct fz_span body, const struct limits *limits, struct fz_aren
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
     FZ_CLEANUP(ingest_take_decref) json_t *root = NULL;
-    struct ingest_mended mended = {0};
+    struct ingest_repair mended = {0};
     struct limits ours = deep(limits);
-    struct ingest_take t = ingest_take_start(ret, arena, &ours);
+    struct ingest_builder b = ingest_builder_make(ret, arena, &ours);
     struct fz_span text;
     enum fz_code code = readable(body, &ours, &buffer, &text, &mended, err);
     if (code == FZ_OK)
-        code = ingest_take_load(&t, text, NULL, &root, err);
+        code = ingest_json_load(&b, text, NULL, &root, err);
     if (code != FZ_OK)
         return code;
-    take_root(&t, root);
+    take_root(&b, root);
     if (mended.cut)
         report_note(ret, arena, "not valid JSON (%s); what stands before is kept",
                     mended.fault.text);
-    return t.failed ? fz_arena_fail(arena, err) : FZ_OK;
+    return b.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }
 
 const struct ingest_format ingest_metrickit = {"metrickit", metrickit_detect, metrickit_check,

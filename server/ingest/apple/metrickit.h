@@ -4,10 +4,10 @@
 #ifndef INGEST_APPLE_METRICKIT_H
 #define INGEST_APPLE_METRICKIT_H
 
-#include "server/ingest/common/take.h"
+#include "server/ingest/common/builder.h"
 
 /* metrickit_about.c: diagnosticMetaData. */
-void metrickit_take_about(struct ingest_take *t, const json_t *meta);
+void metrickit_take_about(struct ingest_builder *b, const json_t *meta);
 
 enum metrickit_stacks {
     METRICKIT_OF_CRASH,  /* a stack is one thread */
@@ -15,15 +15,16 @@ enum metrickit_stacks {
     METRICKIT_BY_LOOKING /* sampled if they branch */
 };
 
-/* metrickit_stacks.c: "callStacks" into t->report: threads, and images made of the frames
+/* metrickit_stacks.c: "callStacks" into b->report: threads, and images made of the frames
  * (MetricKit has no list of them). Each path from a root of a tree to a leaf becomes a thread. */
-void metrickit_take_stacks(struct ingest_take *t, const json_t *stacks, enum metrickit_stacks kind);
+void metrickit_take_stacks(struct ingest_builder *b, const json_t *stacks,
+                           enum metrickit_stacks kind);
 
 /* metrickit_images.c: the images, the app's own one first. `numbers` below count in
  * report->images. */
 struct metrickit_images;
 
-struct metrickit_images *metrickit_images_make(struct ingest_take *t, const json_t *stacks);
+struct metrickit_images *metrickit_images_make(struct ingest_builder *b, const json_t *stacks);
 /* The image of a frame and the frame's offset in it; -1 if there is none. */
 int metrickit_image_of(const struct metrickit_images *images, const json_t *frame,
                        uint64_t *ret_offset);

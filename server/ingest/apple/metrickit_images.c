@@ -93,9 +93,9 @@ metrickit_image_of(const struct metrickit_images *images, const json_t *frame, u
 }
 
 static void
-add(struct ingest_take *t, struct metrickit_images *images, const json_t *frame)
+add(struct ingest_builder *b, struct metrickit_images *images, const json_t *frame)
 {
-    struct report *r = t->report;
+    struct report *r = b->report;
     struct fz_uuid uuid;
     uint64_t base, offset;
     if (!uuid_of(frame, &uuid) || !split_address(frame, &base, &offset))
@@ -103,7 +103,7 @@ add(struct ingest_take *t, struct metrickit_images *images, const json_t *frame)
     size_t slot = slot_of(images, &uuid);
     int number = images->table[slot];
     if (number == NO_IMAGE) {
-        if (r->n_images == t->limits->images) {
+        if (r->n_images == b->limits->images) {
             images->n_cut++;
             return;
         }
@@ -115,12 +115,12 @@ add(struct ingest_take *t, struct metrickit_images *images, const json_t *frame)
     if (image->addr == 0)
         image->addr = base;
     if (!image->name)
-        image->name = ingest_take_text(t, frame, "binaryName", "binaryName");
+        image->name = ingest_json_text(b, frame, "binaryName", "binaryName");
 }
 
 /* All frames of all trees, iteratively: `path` holds the lists on the way down. */
 static void
-add_all(struct ingest_take *t, struct metrickit_images *images, const json_t *roots)
+add_all(struct ingest_builder *b, struct metrickit_images *images, const json_t *roots)
 {
     struct {
         const json_t *list;
@@ -129,13 +129,13 @@ add_all(struct ingest_take *t, struct metrickit_images *images, const json_t *ro
     size_t depth = 0;
     path[depth].list = roots;
     path[depth++].next = 0;
-    while (depth > 0 && !t->failed) {
+    while (depth > 0 && !b->failed) {
         const json_t *frame = json_array_get(path[depth - 1].list, path[depth - 1].next++);
         if (!frame) {
             depth--;
             continue;
         }
-        add(t, images, frame);
+        add(b, images, frame);
         const json_t *below = metrickit_below(frame);
         if (below && depth < FZ_ARRAY_LEN(path)) {
             path[depth].list = below;
@@ -168,7 +168,7 @@ frame_of_main(const json_t *root)
 
 /* Without paths, the first image counts as the app's own. */
 static void
-put_app_first(struct ingest_take *t, struct metrickit_images *images, const json_t *stacks)
+put_app_first(struct ingest_builder *b, struct metrickit_images *images, const json_t *stacks)
 {
     struct report *r = images->report;
     uint64_t offset;
@@ -181,35 +181,36 @@ put_app_first(struct ingest_take *t, struct metrickit_images *images, const json
     }
     if (number == NO_IMAGE)
         return;
-    if (!r->app_name && !report_executable_name(r->images[number].name, t->arena, &r->app_name))
-        t->failed = true;
-    size_t a = slot_of(images, &r->images[number].uuid), b = slot_of(images, &r->images[0].uuid);
+    if (!r->app_name && !report_executable_name(r->images[number].name, b->arena, &r->app_name))
+        b->failed = true;
+    size_t app = slot_of(images, &r->images[number].uuid),
+           first_slot = slot_of(images, &r->images[0].uuid);
     struct report_image first = r->images[0];
     r->images[0] = r->images[number];
     r->images[number] = first;
-    images->table[b] = number;
-    images->table[a] = 0;
+    images->table[first_slot] = number;
+    images->table[app] = 0;
 }
 
 struct metrickit_images *
-metrickit_images_make(struct ingest_take *t, const json_t *stacks)
+metrickit_images_make(struct ingest_builder *b, const json_t *stacks)
 {
-    struct metrickit_images *images = ingest_take_array(t, 1, sizeof(*images));
+    struct metrickit_images *images = ingest_alloc(b, 1, sizeof(*images));
     size_t n_slots = 16;
-    while (n_slots < t->limits->images * 2)
+    while (n_slots < b->limits->images * 2)
         n_slots *= 2;
-    int *table = ingest_take_array(t, n_slots, sizeof(*table));
-    t->report->images = ingest_take_array(t, t->limits->images, sizeof(*t->report->images));
-    if (t->failed)
+    int *table = ingest_alloc(b, n_slots, sizeof(*table));
+    b->report->images = ingest_alloc(b, b->limits->images, sizeof(*b->report->images));
+    if (b->failed)
         return NULL;
     for (size_t i = 0; i < n_slots; i++)
         table[i] = NO_IMAGE;
-    *images = (struct metrickit_images){t->report, table, n_slots, 0};
+    *images = (struct metrickit_images){b->report, table, n_slots, 0};
     for (size_t i = 0; i < json_array_size(stacks); i++)
-        add_all(t, images, json_object_get(json_array_get(stacks, i), "callStackRootFrames"));
-    put_app_first(t, images, stacks);
+        add_all(b, images, json_object_get(json_array_get(stacks, i), "callStackRootFrames"));
+    put_app_first(b, images, stacks);
     if (images->n_cut)
-        report_note(t->report, t->arena, "images: more than %zu, frames in others are not named",
-                    t->limits->images);
+        report_note(b->report, b->arena, "images: more than %zu, frames in others are not named",
+                    b->limits->images);
     return images;
 }

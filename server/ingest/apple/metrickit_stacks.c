@@ -12,7 +12,7 @@ struct path {
 };
 
 struct stacks {
-    struct ingest_take *t;
+    struct ingest_builder *b;
     const struct metrickit_images *images;
     bool sampled, root_is_oldest;
     size_t n_cut, n_bad;
@@ -56,7 +56,7 @@ take_frame(struct stacks *s, const json_t *value, struct report_frame *ret)
     if (!has_addr && image < 0)
         return false;
     if (image >= 0) {
-        const struct report_image *in = &s->t->report->images[image];
+        const struct report_image *in = &s->b->report->images[image];
         if (!has_addr && __builtin_add_overflow(in->addr, offset, &frame.addr))
             return false;
         frame.image = image;
@@ -72,8 +72,8 @@ take_frame(struct stacks *s, const json_t *value, struct report_frame *ret)
 static void
 take_path(struct stacks *s, const struct path *path, int64_t index, bool attributed)
 {
-    struct report *r = s->t->report;
-    size_t n = path->depth, max = n < s->t->limits->frames ? n : s->t->limits->frames;
+    struct report *r = s->b->report;
+    size_t n = path->depth, max = n < s->b->limits->frames ? n : s->b->limits->frames;
     struct report_thread *thread = &r->threads[r->n_threads];
     *thread = (struct report_thread){
         .index = s->sampled ? (int64_t)r->n_threads : index,
@@ -81,8 +81,8 @@ take_path(struct stacks *s, const struct path *path, int64_t index, bool attribu
         .samples = s->sampled ? samples_of(path->frames[n - 1]) : 0,
         .n_frames_cut = n - max,
     };
-    thread->frames = ingest_take_array(s->t, max, sizeof(*thread->frames));
-    for (size_t i = 0; i < max && !s->t->failed; i++) {
+    thread->frames = ingest_alloc(s->b, max, sizeof(*thread->frames));
+    for (size_t i = 0; i < max && !s->b->failed; i++) {
         const json_t *value = path->frames[s->root_is_oldest ? n - 1 - i : i];
         struct report_frame *frame = &thread->frames[thread->n_frames];
         if (!take_frame(s, value, frame)) {
@@ -108,14 +108,14 @@ take_tree(struct stacks *s, struct path *path, const json_t *root, int64_t index
     do {
         if (metrickit_below(path->frames[path->depth - 1]))
             continue;
-        if (s->t->report->n_threads >= room) {
+        if (s->b->report->n_threads >= room) {
             s->n_cut++;
             continue;
         }
         take_path(s, path, index, attributed);
         attributed = false;
         index = s->next_index++;
-    } while (!s->t->failed && advance(path));
+    } while (!s->b->failed && advance(path));
 }
 
 /* What all paths together tell. */
@@ -169,14 +169,14 @@ attributed_position(const json_t *stacks)
 static void
 take_all(struct stacks *s, struct path *path, const json_t *stacks)
 {
-    size_t max = s->t->limits->threads, crashed = attributed_position(stacks);
-    for (size_t i = 0; i < json_array_size(stacks) && !s->t->failed; i++) {
+    size_t max = s->b->limits->threads, crashed = attributed_position(stacks);
+    for (size_t i = 0; i < json_array_size(stacks) && !s->b->failed; i++) {
         const json_t *stack = json_array_get(stacks, i);
         const json_t *roots = json_object_get(stack, "callStackRootFrames");
         bool attributed = !s->sampled && i == crashed;
         if (json_array_size(roots) == 0)
-            report_note(s->t->report, s->t->arena, "callStacks[%zu]: no frames, left out", i);
-        for (size_t k = 0; k < json_array_size(roots) && !s->t->failed; k++) {
+            report_note(s->b->report, s->b->arena, "callStacks[%zu]: no frames, left out", i);
+        for (size_t k = 0; k < json_array_size(roots) && !s->b->failed; k++) {
             const json_t *root = json_array_get(roots, k);
             int64_t index = k == 0 ? (int64_t)i : s->next_index++;
             s->n_bad += !json_is_object(root);
@@ -187,14 +187,14 @@ take_all(struct stacks *s, struct path *path, const json_t *stacks)
 }
 
 void
-metrickit_take_stacks(struct ingest_take *t, const json_t *stacks, enum metrickit_stacks kind)
+metrickit_take_stacks(struct ingest_builder *b, const json_t *stacks, enum metrickit_stacks kind)
 {
-    struct report *r = t->report;
-    struct stacks s = {.t = t};
-    struct path *path = ingest_take_array(t, 1, sizeof(*path));
-    s.images = metrickit_images_make(t, stacks);
-    r->threads = ingest_take_array(t, t->limits->threads, sizeof(*r->threads));
-    if (t->failed)
+    struct report *r = b->report;
+    struct stacks s = {.b = b};
+    struct path *path = ingest_alloc(b, 1, sizeof(*path));
+    s.images = metrickit_images_make(b, stacks);
+    r->threads = ingest_alloc(b, b->limits->threads, sizeof(*r->threads));
+    if (b->failed)
         return;
     struct survey survey = survey_of(path, stacks);
     s.sampled = kind == METRICKIT_SAMPLED || (kind == METRICKIT_BY_LOOKING && survey.branches);
@@ -205,9 +205,9 @@ metrickit_take_stacks(struct ingest_take *t, const json_t *stacks, enum metricki
             survey.n_root != survey.n_leaf ? survey.n_root > survey.n_leaf : survey.branches;
     take_all(&s, path, stacks);
     if (s.n_cut)
-        report_note(r, t->arena, "callStacks: %zu stacks, of which %zu are kept",
+        report_note(r, b->arena, "callStacks: %zu stacks, of which %zu are kept",
                     r->n_threads + s.n_cut, r->n_threads);
     if (s.n_bad)
-        report_note(r, t->arena, "callStacks: %zu frames without an address, left out", s.n_bad);
-    ingest_settle_crashed(r);
+        report_note(r, b->arena, "callStacks: %zu frames without an address, left out", s.n_bad);
+    ingest_mark_crashed(r);
 }

@@ -16,7 +16,7 @@
 #include "base/json/walk.h"
 #include "base/text.h"
 #include "server/ingest/common/format.h"
-#include "server/ingest/common/mend.h"
+#include "server/ingest/common/json_repair.h"
 #include "server/ingest/kscrash/kscrash.h"
 
 static bool
@@ -102,8 +102,8 @@ bugsnag_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_U
     (void)ret_id; /* an event has no id */
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
     struct fz_span text;
-    struct ingest_mended mended;
-    return ingest_readable(body, limits, need_event, &buffer, &text, &mended, err);
+    struct ingest_repair mended;
+    return ingest_json_check(body, limits, need_event, &buffer, &text, &mended, err);
 }
 
 /* ---- several events ----------------------------------------------------------------------- */
@@ -172,33 +172,34 @@ bugsnag_split(struct fz_span body, struct ingest_found *found, struct fz_error *
 /* ---- one event ---------------------------------------------------------------------------- */
 
 static void
-take_origin(struct ingest_take *t, const json_t *event)
+take_origin(struct ingest_builder *b, const json_t *event)
 {
     static const char *const known_app[] = {
         "id", "name", "version", "bundleVersion", "binaryArch", "releaseStage", NULL};
     static const char *const known_device[] = {"osName", "osVersion", "model", "time", NULL};
-    struct report *r = t->report;
-    const json_t *app = ingest_take_json(t, event, "", "app", JSON_OBJECT);
-    const json_t *device = ingest_take_json(t, event, "", "device", JSON_OBJECT);
-    const json_t *versions = ingest_take_json(t, device, "device", "runtimeVersions", JSON_OBJECT);
-    const json_t *meta = ingest_take_json(t, event, "", "metaData", JSON_OBJECT);
-    r->app_id = ingest_take_text(t, app, "app", "id");
-    r->app_name = ingest_take_text(t, app, "app", "name");
+    struct report *r = b->report;
+    const json_t *app = ingest_json_member(b, event, "", "app", JSON_OBJECT);
+    const json_t *device = ingest_json_member(b, event, "", "device", JSON_OBJECT);
+    const json_t *versions =
+        ingest_json_member(b, device, "device", "runtimeVersions", JSON_OBJECT);
+    const json_t *meta = ingest_json_member(b, event, "", "metaData", JSON_OBJECT);
+    r->app_id = ingest_json_text(b, app, "app", "id");
+    r->app_name = ingest_json_text(b, app, "app", "name");
     if (!r->app_name)
-        r->app_name = ingest_take_text(t, json_object_get(meta, "app"), "metaData.app", "name");
-    r->app_version = ingest_take_text(t, app, "app", "version");
-    r->app_build = ingest_take_text(t, app, "app", "bundleVersion");
-    r->environment = ingest_take_text(t, app, "app", "releaseStage");
-    r->arch = ingest_take_text(t, app, "app", "binaryArch");
+        r->app_name = ingest_json_text(b, json_object_get(meta, "app"), "metaData.app", "name");
+    r->app_version = ingest_json_text(b, app, "app", "version");
+    r->app_build = ingest_json_text(b, app, "app", "bundleVersion");
+    r->environment = ingest_json_text(b, app, "app", "releaseStage");
+    r->arch = ingest_json_text(b, app, "app", "binaryArch");
     if (r->arch && strcmp(r->arch, "amd64") == 0)
         r->arch = "x86_64";
-    r->os_name = ingest_take_text(t, device, "device", "osName");
-    r->os_version = ingest_take_text(t, device, "device", "osVersion");
-    r->os_build = ingest_take_text(t, versions, "device.runtimeVersions", "osBuild");
-    r->device_model = ingest_take_text(t, device, "device", "model");
-    r->timestamp_ms = ingest_take_time(t, device, "device", "time");
-    ingest_take_extra(t, "app", app, known_app);
-    ingest_take_extra(t, "device", device, known_device);
+    r->os_name = ingest_json_text(b, device, "device", "osName");
+    r->os_version = ingest_json_text(b, device, "device", "osVersion");
+    r->os_build = ingest_json_text(b, versions, "device.runtimeVersions", "osBuild");
+    r->device_model = ingest_json_text(b, device, "device", "model");
+    r->timestamp_ms = ingest_json_time(b, device, "device", "time");
+    ingest_add_extra(b, "app", app, known_app);
+    ingest_add_extra(b, "device", device, known_device);
 }
 
 static const char *
@@ -216,20 +217,20 @@ kind_of(const char *error_class, bool unhandled)
 
 /* Returns whether a signal or Mach exception was caught. */
 static bool
-take_error(struct ingest_take *t, const json_t *event)
+take_error(struct ingest_builder *b, const json_t *event)
 {
-    struct report *r = t->report;
+    struct report *r = b->report;
     struct report_crash *crash = &r->crash;
-    const json_t *exceptions = ingest_take_json(t, event, "", "exceptions", JSON_ARRAY);
+    const json_t *exceptions = ingest_json_member(b, event, "", "exceptions", JSON_ARRAY);
     const json_t *first = json_array_get(exceptions, 0);
     const json_t *meta = json_object_get(event, "metaData");
     const json_t *type = json_object_get(json_object_get(meta, "error"), "type");
-    struct kscrash k = {.t = t, .report = meta, .error = json_object_get(meta, "error")};
+    struct kscrash k = {.b = b, .report = meta, .error = json_object_get(meta, "error")};
     k.type = json_is_string(type) ? json_string_value(type) : "";
     if (json_is_object(k.error))
         kscrash_take_error(&k);
-    const char *class = ingest_take_text(t, first, "exceptions[0]", "errorClass");
-    const char *message = ingest_take_text(t, first, "exceptions[0]", "message");
+    const char *class = ingest_json_text(b, first, "exceptions[0]", "errorClass");
+    const char *message = ingest_json_text(b, first, "exceptions[0]", "message");
     bool mach = class && fz_text_has_prefix(class, "EXC_");
     bool signal = class && fz_text_has_prefix(class, "SIG");
     if (mach && !crash->mach)
@@ -240,7 +241,7 @@ take_error(struct ingest_take *t, const json_t *event)
         crash->exception = class;
     if (message)
         crash->reason = message;
-    bool unhandled = ingest_take_bool(t, event, "", "unhandled", true);
+    bool unhandled = ingest_json_bool(b, event, "", "unhandled", true);
     const char *kind = kind_of(class, unhandled);
     if (kind)
         r->kind = kind;
@@ -250,65 +251,65 @@ take_error(struct ingest_take *t, const json_t *event)
 /* What the first exception says besides, and its causes: their words; stacks are taken of the
  * first only. */
 static void
-take_causes(struct ingest_take *t, const json_t *event)
+take_causes(struct ingest_builder *b, const json_t *event)
 {
     static const char *const known[] = {"errorClass", "message", "stacktrace", NULL};
     const json_t *list = json_object_get(event, "exceptions");
-    ingest_take_extra(t, "exception", json_array_get(list, 0), known);
+    ingest_add_extra(b, "exception", json_array_get(list, 0), known);
     FZ_CLEANUP(ingest_take_decref) json_t *causes = json_object();
     FZ_CLEANUP(ingest_take_decref) json_t *array = json_array();
     if (!causes || !array) {
-        t->failed = true;
+        b->failed = true;
         return;
     }
     for (size_t i = 1; i < json_array_size(list); i++) {
         /* The array takes a reference; nothing in the item is changed. */
         if (json_array_append(array, json_array_get(list, i)) != 0)
-            t->failed = true;
+            b->failed = true;
     }
     if (json_array_size(array) && json_object_set(causes, "causes", array) != 0)
-        t->failed = true;
-    ingest_take_extra(t, NULL, causes, NULL);
+        b->failed = true;
+    ingest_add_extra(b, NULL, causes, NULL);
 }
 
 static void
-take_event(struct ingest_take *t, const json_t *root, const json_t *event)
+take_event(struct ingest_builder *b, const json_t *root, const json_t *event)
 {
     static const char *const known[] = {"apiKey",   "app",  "device",      "exceptions", "threads",
                                         "metaData", "user", "breadcrumbs", "unhandled",  NULL};
     static const char *const known_root[] = {"apiKey", "events", NULL};
     static const char *const known_meta[] = {"error", NULL};
-    struct report *r = t->report;
-    take_origin(t, event);
-    bool caught = take_error(t, event);
-    take_causes(t, event);
-    r->user_json = ingest_take_dump(t, event, "user");
-    r->breadcrumbs_json = ingest_take_dump(t, event, "breadcrumbs");
-    bugsnag_take_stacks(t, event, caught);
+    struct report *r = b->report;
+    take_origin(b, event);
+    bool caught = take_error(b, event);
+    take_causes(b, event);
+    r->user_json = ingest_json_dump(b, event, "user");
+    r->breadcrumbs_json = ingest_json_dump(b, event, "breadcrumbs");
+    bugsnag_take_stacks(b, event, caught);
     const json_t *meta = json_object_get(event, "metaData");
-    ingest_take_extra(t, "metaData", meta,
-                      json_is_object(json_object_get(meta, "error")) ? known_meta : NULL);
-    ingest_take_extra(t, NULL, event, known);
+    ingest_add_extra(b, "metaData", meta,
+                     json_is_object(json_object_get(meta, "error")) ? known_meta : NULL);
+    ingest_add_extra(b, NULL, event, known);
     if (root != event)
-        ingest_take_extra(t, NULL, root, known_root);
-    ingest_settle_crashed(r);
+        ingest_add_extra(b, NULL, root, known_root);
+    ingest_mark_crashed(r);
 }
 
 static enum fz_code
 bugsnag_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
               struct report *ret, struct fz_error *err)
 {
-    struct ingest_take t = ingest_take_start(ret, arena, limits);
+    struct ingest_builder b = ingest_builder_make(ret, arena, limits);
     FZ_CLEANUP(ingest_take_decref) json_t *root = NULL;
-    enum fz_code code = ingest_load_readable(&t, body, "the payload", need_event, &root, err);
+    enum fz_code code = ingest_json_load_repaired(&b, body, "the payload", need_event, &root, err);
     if (code != FZ_OK)
         return code;
     const json_t *events = json_object_get(root, "events"), *event = json_array_get(events, 0);
     if (json_array_size(events) > 1)
         report_note(ret, arena, "events: %zu, of which only the first is read",
                     json_array_size(events));
-    take_event(&t, root, json_is_object(event) ? event : root);
-    return t.failed ? fz_arena_fail(arena, err) : FZ_OK;
+    take_event(&b, root, json_is_object(event) ? event : root);
+    return b.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }
 
 const struct ingest_format ingest_bugsnag = {

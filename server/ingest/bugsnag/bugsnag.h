@@ -5,10 +5,10 @@
 #ifndef INGEST_BUGSNAG_H
 #define INGEST_BUGSNAG_H
 
-#include "server/ingest/common/take.h"
+#include "server/ingest/common/builder.h"
 
 /* Threads and images of an event; `caught` says that a signal or a Mach exception stopped the
- * reporting thread, so that its frame 0 may be exact. Memory failures stay in t->failed. */
-void bugsnag_take_stacks(struct ingest_take *t, const json_t *event, bool caught);
+ * reporting thread, so that its frame 0 may be exact. Memory failures stay in b->failed. */
+void bugsnag_take_stacks(struct ingest_builder *b, const json_t *event, bool caught);
 
 #endif

@@ -11,12 +11,12 @@
 #include "server/ingest/bugsnag/bugsnag.h"
 
 static void
-take_name(struct ingest_take *t, const json_t *object, const char *where,
+take_name(struct ingest_builder *b, const json_t *object, const char *where,
           struct report_frame *frame)
 {
-    struct report_symbol symbol = {.function = ingest_take_text(t, object, where, "method")};
+    struct report_symbol symbol = {.function = ingest_json_text(b, object, where, "method")};
     uint64_t line = 0, column = 0, start;
-    if (ingest_take_u64(t, object, where, "symbolAddress", &start) && start &&
+    if (ingest_json_u64(b, object, where, "symbolAddress", &start) && start &&
         start <= frame->addr) {
         frame->has_client_start = true;
         frame->client_start = start;
@@ -25,43 +25,44 @@ take_name(struct ingest_take *t, const json_t *object, const char *where,
     if (!symbol.function || fz_text_has_prefix(symbol.function, "0x") ||
         strcmp(symbol.function, "_mh_execute_header") == 0)
         return;
-    symbol.file = ingest_take_text(t, object, where, "file");
-    ingest_take_u64(t, object, where, "lineNumber", &line);
-    ingest_take_u64(t, object, where, "columnNumber", &column);
+    symbol.file = ingest_json_text(b, object, where, "file");
+    ingest_json_u64(b, object, where, "lineNumber", &line);
+    ingest_json_u64(b, object, where, "columnNumber", &column);
     symbol.line = line <= UINT32_MAX ? (uint32_t)line : 0;
     symbol.column = column <= UINT32_MAX ? (uint32_t)column : 0;
     symbol.has_offset = frame->has_client_start;
     symbol.offset = symbol.has_offset ? frame->addr - frame->client_start : 0;
-    ingest_take_client(t, frame, &symbol);
+    ingest_add_client_symbol(b, frame, &symbol);
 }
 
 static void
-take_frame(struct ingest_take *t, const json_t *object, const char *where, struct report_frame *ret)
+take_frame(struct ingest_builder *b, const json_t *object, const char *where,
+           struct report_frame *ret)
 {
     struct report_frame frame = {.image = -1};
-    if (!ingest_take_u64(t, object, where, "frameAddress", &frame.addr))
+    if (!ingest_json_u64(b, object, where, "frameAddress", &frame.addr))
         frame.adjust = REPORT_ADJUST_EXACT; /* another language's: no address at all */
-    take_name(t, object, where, &frame);
+    take_name(b, object, where, &frame);
     *ret = frame;
 }
 
 static struct report_frame *
-take_frames(struct ingest_take *t, const json_t *list, const char *where, size_t *ret_n,
+take_frames(struct ingest_builder *b, const json_t *list, const char *where, size_t *ret_n,
             size_t *ret_n_cut)
 {
     size_t n = json_array_size(list);
-    size_t max = ingest_take_limit(t, where, n, t->limits->frames);
-    struct report_frame *frames = ingest_take_array(t, max, sizeof(*frames));
+    size_t max = ingest_limit(b, where, n, b->limits->frames);
+    struct report_frame *frames = ingest_alloc(b, max, sizeof(*frames));
     *ret_n = 0;
     *ret_n_cut = n - max;
-    for (size_t i = 0; i < max && !t->failed; i++) {
+    for (size_t i = 0; i < max && !b->failed; i++) {
         char at[INGEST_WHERE];
         snprintf(at, sizeof(at), "%s[%zu]", where, i);
         const json_t *object = json_array_get(list, i);
         if (json_is_object(object))
-            take_frame(t, object, at, &frames[(*ret_n)++]);
+            take_frame(b, object, at, &frames[(*ret_n)++]);
         else
-            report_note(t->report, t->arena, "%s: not an object, left out", at);
+            report_note(b->report, b->arena, "%s: not an object, left out", at);
     }
     return frames;
 }
@@ -79,19 +80,19 @@ settle_first(struct report_thread *thread, const json_t *list, bool caught)
 }
 
 static void
-take_thread(struct ingest_take *t, const json_t *object, size_t number, bool caught,
+take_thread(struct ingest_builder *b, const json_t *object, size_t number, bool caught,
             struct report_thread *thread)
 {
     char where[INGEST_WHERE], at[INGEST_WHERE];
     snprintf(where, sizeof(where), "threads[%zu]", number);
     thread->index = (int64_t)number;
-    ingest_take_i64(t, object, where, "id", &thread->index);
-    thread->name = ingest_take_text(t, object, where, "name");
-    thread->state = ingest_take_text(t, object, where, "state");
-    thread->crashed = ingest_take_bool(t, object, where, "errorReportingThread", false);
-    const json_t *list = ingest_take_json(t, object, where, "stacktrace", JSON_ARRAY);
+    ingest_json_i64(b, object, where, "id", &thread->index);
+    thread->name = ingest_json_text(b, object, where, "name");
+    thread->state = ingest_json_text(b, object, where, "state");
+    thread->crashed = ingest_json_bool(b, object, where, "errorReportingThread", false);
+    const json_t *list = ingest_json_member(b, object, where, "stacktrace", JSON_ARRAY);
     snprintf(at, sizeof(at), "%s.frames", where);
-    thread->frames = take_frames(t, list, at, &thread->n_frames, &thread->n_frames_cut);
+    thread->frames = take_frames(b, list, at, &thread->n_frames, &thread->n_frames_cut);
     settle_first(thread, list, caught);
 }
 
@@ -121,15 +122,15 @@ is_same_stack(const struct report_thread *thread, const struct report_frame *fra
 /* The exception's stack: mostly that of the reporting thread once more; without threads the only
  * one there is. */
 static void
-take_exception(struct ingest_take *t, const json_t *event, bool caught)
+take_exception(struct ingest_builder *b, const json_t *event, bool caught)
 {
-    struct report *r = t->report;
+    struct report *r = b->report;
     const json_t *first = json_array_get(json_object_get(event, "exceptions"), 0);
-    const json_t *list = ingest_take_json(t, first, "exceptions[0]", "stacktrace", JSON_ARRAY);
+    const json_t *list = ingest_json_member(b, first, "exceptions[0]", "stacktrace", JSON_ARRAY);
     struct report_thread thread = {.crashed = true};
     thread.frames =
-        take_frames(t, list, "exceptions[0].stacktrace", &thread.n_frames, &thread.n_frames_cut);
-    if (t->failed || thread.n_frames == 0)
+        take_frames(b, list, "exceptions[0].stacktrace", &thread.n_frames, &thread.n_frames_cut);
+    if (b->failed || thread.n_frames == 0)
         return;
     struct report_thread *reporting = NULL;
     for (size_t i = 0; i < r->n_threads && !reporting; i++) {
@@ -145,7 +146,7 @@ take_exception(struct ingest_take *t, const json_t *event, bool caught)
         return;
     }
     settle_first(&thread, list, caught);
-    r->threads = ingest_take_array(t, 1, sizeof(*r->threads));
+    r->threads = ingest_alloc(b, 1, sizeof(*r->threads));
     if (!r->threads)
         return;
     r->threads[0] = thread;
@@ -202,31 +203,31 @@ by_addr(const void *a, const void *b)
 }
 
 static void
-take_image(struct ingest_take *t, const json_t *frame, uint64_t addr)
+take_image(struct ingest_builder *b, const json_t *frame, uint64_t addr)
 {
-    struct report *r = t->report;
+    struct report *r = b->report;
     struct report_image *image = &r->images[r->n_images++];
     char where[INGEST_WHERE];
     snprintf(where, sizeof(where), "the image at 0x%llx", (unsigned long long)addr);
     *image = (struct report_image){.addr = addr, .arch = r->arch};
-    image->path = ingest_take_text(t, frame, where, "machoFile");
+    image->path = ingest_json_text(b, frame, where, "machoFile");
     image->name = image->path ? fz_text_base_name(image->path) : NULL;
-    const char *uuid = ingest_take_text(t, frame, where, "machoUUID");
+    const char *uuid = ingest_json_text(b, frame, where, "machoUUID");
     image->has_uuid =
         fz_uuid_parse(fz_span_cstr(uuid), &image->uuid) && !fz_uuid_is_nil(&image->uuid);
     if (!image->has_uuid)
-        report_note(r, t->arena, "%s.machoUUID: %s", where, uuid ? "not a UUID" : "missing");
+        report_note(r, b->arena, "%s.machoUUID: %s", where, uuid ? "not a UUID" : "missing");
 }
 
 static void
-take_images(struct ingest_take *t, const json_t *event)
+take_images(struct ingest_builder *b, const json_t *event)
 {
-    struct report *r = t->report;
+    struct report *r = b->report;
     struct named_list list = {NULL, 0};
     find_named(&list, event);
     if (list.n == 0)
         return;
-    list.items = ingest_take_array(t, list.n, sizeof(*list.items));
+    list.items = ingest_alloc(b, list.n, sizeof(*list.items));
     if (!list.items)
         return;
     list.n = 0;
@@ -237,28 +238,28 @@ take_images(struct ingest_take *t, const json_t *event)
         if (i == 0 || list.items[i].addr != list.items[i - 1].addr)
             list.items[n++] = list.items[i];
     }
-    n = ingest_take_limit(t, "images", n, t->limits->images);
-    r->images = ingest_take_array(t, n, sizeof(*r->images));
-    for (size_t i = 0; i < n && !t->failed; i++)
-        take_image(t, list.items[i].frame, list.items[i].addr);
+    n = ingest_limit(b, "images", n, b->limits->images);
+    r->images = ingest_alloc(b, n, sizeof(*r->images));
+    for (size_t i = 0; i < n && !b->failed; i++)
+        take_image(b, list.items[i].frame, list.items[i].addr);
 }
 
 void
-bugsnag_take_stacks(struct ingest_take *t, const json_t *event, bool caught)
+bugsnag_take_stacks(struct ingest_builder *b, const json_t *event, bool caught)
 {
-    struct report *r = t->report;
-    const json_t *list = ingest_take_json(t, event, "", "threads", JSON_ARRAY);
-    size_t max = ingest_take_limit(t, "threads", json_array_size(list), t->limits->threads);
+    struct report *r = b->report;
+    const json_t *list = ingest_json_member(b, event, "", "threads", JSON_ARRAY);
+    size_t max = ingest_limit(b, "threads", json_array_size(list), b->limits->threads);
     size_t reporting = reporting_position(list);
-    r->threads = ingest_take_array(t, max, sizeof(*r->threads));
-    for (size_t i = 0; i < max && !t->failed; i++) {
+    r->threads = ingest_alloc(b, max, sizeof(*r->threads));
+    for (size_t i = 0; i < max && !b->failed; i++) {
         size_t number = i + 1 == max && reporting > i ? reporting : i;
         const json_t *object = json_array_get(list, number);
         if (json_is_object(object))
-            take_thread(t, object, number, caught, &r->threads[r->n_threads++]);
+            take_thread(b, object, number, caught, &r->threads[r->n_threads++]);
         else
-            report_note(r, t->arena, "threads[%zu]: not an object, left out", number);
+            report_note(r, b->arena, "threads[%zu]: not an object, left out", number);
     }
-    take_exception(t, event, caught);
-    take_images(t, event);
+    take_exception(b, event, caught);
+    take_images(b, event);
 }

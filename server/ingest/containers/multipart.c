@@ -207,9 +207,9 @@ multipart_parse(struct fz_span body, const struct limits *limits, struct fz_aren
         code = ingest_parse(content, limits, arena, ret, err);
     if (code != FZ_OK)
         return code;
-    struct ingest_take t = ingest_take_start(ret, arena, limits);
-    multipart_take_fields(&t, body, &form, content);
-    return t.failed ? fz_arena_fail(arena, err) : FZ_OK;
+    struct ingest_builder b = ingest_builder_make(ret, arena, limits);
+    multipart_take_fields(&b, body, &form, content);
+    return b.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }
 
 const struct ingest_format ingest_multipart = {

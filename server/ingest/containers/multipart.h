@@ -5,7 +5,7 @@
 #ifndef INGEST_CONTAINERS_MULTIPART_H
 #define INGEST_CONTAINERS_MULTIPART_H
 
-#include "server/ingest/common/take.h"
+#include "server/ingest/common/builder.h"
 #include "server/ingest/containers/multipart_form.h"
 
 struct multipart_form {
@@ -20,8 +20,8 @@ bool multipart_find_boundary(struct fz_span body, char ret[INGEST_BOUNDARY_TEXT]
 struct fz_span multipart_content(struct fz_span body, const struct ingest_part *part);
 
 /* The parts beside the report: texts into tags, user, extra, files into attachments. `content` is
- * what the report was parsed from; memory failures stay in t->failed. */
-void multipart_take_fields(struct ingest_take *t, struct fz_span body,
+ * what the report was parsed from; memory failures stay in b->failed. */
+void multipart_take_fields(struct ingest_builder *b, struct fz_span body,
                            const struct multipart_form *form, struct fz_span content);
 
 #endif

@@ -64,7 +64,7 @@ is_tag(const char *name, char ret[128])
 
 /* A name that comes twice gets a list. */
 static void
-add_text(struct ingest_take *t, json_t *object, const char *name, const char *value)
+add_text(struct ingest_builder *b, json_t *object, const char *name, const char *value)
 {
     json_t *text = json_string(value), *before = json_object_get(object, name);
     int failed = !text;
@@ -79,71 +79,71 @@ add_text(struct ingest_take *t, json_t *object, const char *name, const char *va
         json_decref(list);
         json_decref(text);
     }
-    t->failed = t->failed || failed;
+    b->failed = b->failed || failed;
 }
 
 /* An event for Sentry that came as one field. */
 static void
-take_event(struct ingest_take *t, struct fz_span text)
+take_event(struct ingest_builder *b, struct fz_span text)
 {
     static const char *const known[] = {"tags",        "user",    "breadcrumbs",
                                         "environment", "release", NULL};
-    struct report *r = t->report;
+    struct report *r = b->report;
     struct fz_error err;
     FZ_CLEANUP(ingest_take_decref) json_t *event = NULL;
-    enum fz_code code = ingest_take_load(t, text, NULL, &event, &err);
+    enum fz_code code = ingest_json_load(b, text, NULL, &event, &err);
     if (code != FZ_OK || !json_is_object(event)) {
-        report_note(r, t->arena, "sentry: %s",
+        report_note(r, b->arena, "sentry: %s",
                     code != FZ_OK ? err.text : "a field that is no JSON object");
         return;
     }
-    set_unless(&r->tags_json, ingest_take_dump(t, event, "tags"));
-    set_unless(&r->user_json, ingest_take_dump(t, event, "user"));
-    set_unless(&r->breadcrumbs_json, ingest_take_dump(t, event, "breadcrumbs"));
-    set_unless(&r->environment, ingest_take_text(t, event, "sentry", "environment"));
-    set_unless(&r->app_version, ingest_take_text(t, event, "sentry", "release"));
-    ingest_take_extra(t, "sentry", event, known);
+    set_unless(&r->tags_json, ingest_json_dump(b, event, "tags"));
+    set_unless(&r->user_json, ingest_json_dump(b, event, "user"));
+    set_unless(&r->breadcrumbs_json, ingest_json_dump(b, event, "breadcrumbs"));
+    set_unless(&r->environment, ingest_json_text(b, event, "sentry", "environment"));
+    set_unless(&r->app_version, ingest_json_text(b, event, "sentry", "release"));
+    ingest_add_extra(b, "sentry", event, known);
 }
 
 static void
-take_text(struct ingest_take *t, json_t *fields, json_t *tags, const char *name,
+take_text(struct ingest_builder *b, json_t *fields, json_t *tags, const char *name,
           struct fz_span value)
 {
     char tag[128];
     if (strcmp(name, "sentry") == 0 && value.len && value.data[0] == '{') {
-        take_event(t, value);
+        take_event(b, value);
         return;
     }
     if (value.len > VALUE_MAX) {
-        report_note(t->report, t->arena, "form field '%.64s': %zu bytes, of which %zu are kept",
+        report_note(b->report, b->arena, "form field '%.64s': %zu bytes, of which %zu are kept",
                     name, value.len, VALUE_MAX);
         value.len = VALUE_MAX;
     }
-    const char *text = fz_text_clean_utf8(t->arena, value);
+    const char *text = fz_text_clean_utf8(b->arena, value);
     if (!text) {
-        t->failed = true;
+        b->failed = true;
         return;
     }
-    set_known(t->report, name, text);
+    set_known(b->report, name, text);
     if (is_tag(name, tag))
-        add_text(t, tags, tag, text);
+        add_text(b, tags, tag, text);
     else
-        add_text(t, fields, name, text);
+        add_text(b, fields, name, text);
 }
 
 /* Attachments of the report itself count from its own start. */
 static void
-shift_attachments(struct ingest_take *t, struct fz_span body, struct fz_span content)
+shift_attachments(struct ingest_builder *b, struct fz_span body, struct fz_span content)
 {
     uintptr_t start = (uintptr_t)body.data, at = (uintptr_t)content.data;
     bool inside = at >= start && at - start <= body.len;
-    if (t->report->n_attachments && !inside) {
-        report_note(t->report, t->arena, "%zu attachments within an escaped text are left out",
-                    t->report->n_attachments);
-        t->report->n_attachments = 0;
+    if (b->report->n_attachments && !inside) {
+        report_note(b->report, b->arena, "%zu attachments within an escaped text are left out",
+                    b->report->n_attachments);
+        b->report->n_attachments = 0;
     }
-    for (size_t i = 0; i < t->report->n_attachments; i++)
-        t->report->attachments[i].offset += at - start;
+    for (size_t i = 0; i < b->report->n_attachments; i++)
+        b->report->attachments[i].offset += at - start;
 }
 
 /* HockeySDK ends its last part with a line break too much. */
@@ -162,11 +162,10 @@ surplus(struct fz_span body, const struct multipart_form *form, size_t number)
 }
 
 static void
-add_attachments(struct ingest_take *t, struct fz_span body, const struct multipart_form *form)
+add_attachments(struct ingest_builder *b, struct fz_span body, const struct multipart_form *form)
 {
-    struct report *r = t->report;
-    struct report_attachment *all =
-        ingest_take_array(t, r->n_attachments + form->n_parts, sizeof(*all));
+    struct report *r = b->report;
+    struct report_attachment *all = ingest_alloc(b, r->n_attachments + form->n_parts, sizeof(*all));
     if (!all)
         return;
     if (r->n_attachments)
@@ -187,23 +186,23 @@ add_attachments(struct ingest_take *t, struct fz_span body, const struct multipa
 }
 
 void
-multipart_take_fields(struct ingest_take *t, struct fz_span body, const struct multipart_form *form,
-                      struct fz_span content)
+multipart_take_fields(struct ingest_builder *b, struct fz_span body,
+                      const struct multipart_form *form, struct fz_span content)
 {
     FZ_CLEANUP(ingest_take_decref) json_t *fields = json_object();
     FZ_CLEANUP(ingest_take_decref) json_t *tags = json_object();
     if (!fields || !tags)
-        t->failed = true;
-    for (size_t i = 0; i < form->n_parts && !t->failed; i++) {
+        b->failed = true;
+    for (size_t i = 0; i < form->n_parts && !b->failed; i++) {
         const struct ingest_part *part = &form->parts[i];
         if (i != form->report && !part->filename)
-            take_text(t, fields, tags, part->name, multipart_content(body, part));
+            take_text(b, fields, tags, part->name, multipart_content(body, part));
     }
-    if (t->failed)
+    if (b->failed)
         return;
-    ingest_take_extra(t, "form", fields, NULL);
+    ingest_add_extra(b, "form", fields, NULL);
     if (json_object_size(tags))
-        set_unless(&t->report->tags_json, ingest_take_dump(t, tags, NULL));
-    shift_attachments(t, body, content);
-    add_attachments(t, body, form);
+        set_unless(&b->report->tags_json, ingest_json_dump(b, tags, NULL));
+    shift_attachments(b, body, content);
+    add_attachments(b, body, form);
 }

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/json/scan.h"
-#include "server/ingest/common/mach.h"
+#include "server/ingest/common/exception_names.h"
 #include "server/ingest/kscrash/kscrash.h"
 
 static const char where[] = "crash.error";
@@ -14,24 +14,24 @@ take_mach(const struct kscrash *k)
     static const char *const known[] = {"exception", "exception_name", "code",
                                         "code_name", "subcode",        NULL};
     static const char at[] = "crash.error.mach";
-    struct ingest_take *t = k->t;
-    struct report_crash *crash = &t->report->crash;
-    const json_t *mach = ingest_take_json(t, k->error, where, "mach", JSON_OBJECT);
+    struct ingest_builder *b = k->b;
+    struct report_crash *crash = &b->report->crash;
+    const json_t *mach = ingest_json_member(b, k->error, where, "mach", JSON_OBJECT);
     uint64_t type = 0, code = 0, subcode = 0;
-    bool has_type = ingest_take_u64(t, mach, at, "exception", &type);
-    crash->mach = ingest_take_text(t, mach, at, "exception_name");
+    bool has_type = ingest_json_u64(b, mach, at, "exception", &type);
+    crash->mach = ingest_json_text(b, mach, at, "exception_name");
     if (!crash->mach)
         crash->mach = ingest_mach_exception(type);
-    crash->code = ingest_take_text(t, mach, at, "code_name");
-    bool has_code = ingest_take_u64(t, mach, at, "code", &code);
-    bool has_subcode = ingest_take_u64(t, mach, at, "subcode", &subcode);
+    crash->code = ingest_json_text(b, mach, at, "code_name");
+    bool has_code = ingest_json_u64(b, mach, at, "code", &code);
+    bool has_subcode = ingest_json_u64(b, mach, at, "subcode", &subcode);
     if (!crash->code && has_type && has_code) {
-        const char *arch = t->report->arch;
+        const char *arch = b->report->arch;
         crash->code = ingest_mach_code(type, code, arch && strncmp(arch, "arm", 3) == 0);
     }
     /* All zeros is what the reporter leaves where there was no Mach exception. */
     if ((has_code || has_subcode) && (type || code || subcode)) {
-        crash->mach_codes = ingest_take_array(t, 2, sizeof(*crash->mach_codes));
+        crash->mach_codes = ingest_alloc(b, 2, sizeof(*crash->mach_codes));
         if (!crash->mach_codes)
             return;
         crash->mach_codes[0] = code;
@@ -39,7 +39,7 @@ take_mach(const struct kscrash *k)
         crash->n_mach_codes = 2;
     }
     if (mach)
-        ingest_take_extra(t, "mach", mach, known);
+        ingest_add_extra(b, "mach", mach, known);
 }
 
 static void
@@ -47,18 +47,18 @@ take_signal(const struct kscrash *k)
 {
     static const char *const known[] = {"signal", "name", "code", "code_name", NULL};
     static const char at[] = "crash.error.signal";
-    struct ingest_take *t = k->t;
-    struct report_crash *crash = &t->report->crash;
-    const json_t *signal = ingest_take_json(t, k->error, where, "signal", JSON_OBJECT);
+    struct ingest_builder *b = k->b;
+    struct report_crash *crash = &b->report->crash;
+    const json_t *signal = ingest_json_member(b, k->error, where, "signal", JSON_OBJECT);
     int64_t number = 0, code = 0;
-    crash->signal = ingest_take_text(t, signal, at, "name");
-    if (ingest_take_i64(t, signal, at, "signal", &number) && !crash->signal)
+    crash->signal = ingest_json_text(b, signal, at, "name");
+    if (ingest_json_i64(b, signal, at, "signal", &number) && !crash->signal)
         crash->signal = ingest_signal_name(number);
-    crash->signal_code = ingest_take_text(t, signal, at, "code_name");
-    if (!crash->signal_code && ingest_take_i64(t, signal, at, "code", &code) && code != 0)
-        crash->signal_code = fz_arena_printf(t->arena, "%lld", (long long)code);
+    crash->signal_code = ingest_json_text(b, signal, at, "code_name");
+    if (!crash->signal_code && ingest_json_i64(b, signal, at, "code", &code) && code != 0)
+        crash->signal_code = fz_arena_printf(b->arena, "%lld", (long long)code);
     if (signal)
-        ingest_take_extra(t, "signal", signal, known);
+        ingest_add_extra(b, "signal", signal, known);
 }
 
 static void
@@ -66,34 +66,34 @@ take_exception(const struct kscrash *k, const char *key)
 {
     static const char *const known[] = {"name", "reason", NULL};
     static const char *const known_name[] = {"name", NULL};
-    struct ingest_take *t = k->t;
-    struct report_crash *crash = &t->report->crash;
-    const json_t *exception = ingest_take_json(t, k->error, where, key, JSON_OBJECT);
+    struct ingest_builder *b = k->b;
+    struct report_crash *crash = &b->report->crash;
+    const json_t *exception = ingest_json_member(b, k->error, where, key, JSON_OBJECT);
     if (!exception)
         return;
-    const char *name = ingest_take_text(t, exception, key, "name");
-    const char *reason = ingest_take_text(t, exception, key, "reason");
+    const char *name = ingest_json_text(b, exception, key, "name");
+    const char *reason = ingest_json_text(b, exception, key, "reason");
     if (name)
         crash->exception = name;
     if (!crash->reason)
         crash->reason = reason;
     /* The error may have given another reason already. */
     bool same = !reason || !crash->reason || strcmp(reason, crash->reason) == 0;
-    ingest_take_extra(t, key, exception, same ? known : known_name);
+    ingest_add_extra(b, key, exception, same ? known : known_name);
 }
 
 /* Why the system ended the process, as far as the next launch could tell. */
 static void
 take_exit_reason(const struct kscrash *k)
 {
-    struct ingest_take *t = k->t;
+    struct ingest_builder *b = k->b;
     uint64_t code;
-    const json_t *exit = ingest_take_json(t, k->error, where, "exit_reason", JSON_OBJECT);
-    if (!ingest_take_u64(t, exit, "crash.error.exit_reason", "code", &code))
+    const json_t *exit = ingest_json_member(b, k->error, where, "exit_reason", JSON_OBJECT);
+    if (!ingest_json_u64(b, exit, "crash.error.exit_reason", "code", &code))
         return;
-    const char *text = fz_arena_printf(t->arena, "exit reason 0x%llx", (unsigned long long)code);
-    t->failed = t->failed || !text;
-    t->report->crash.termination = text;
+    const char *text = fz_arena_printf(b->arena, "exit reason 0x%llx", (unsigned long long)code);
+    b->failed = b->failed || !text;
+    b->report->crash.termination = text;
 }
 
 static const char *
@@ -117,12 +117,12 @@ kind_of(const struct kscrash *k)
 static void
 take_address(const struct kscrash *k)
 {
-    struct report_crash *crash = &k->t->report->crash;
+    struct report_crash *crash = &k->b->report->crash;
     bool access = (crash->mach && strcmp(crash->mach, "EXC_BAD_ACCESS") == 0) ||
                   (crash->signal &&
                    (strcmp(crash->signal, "SIGSEGV") == 0 || strcmp(crash->signal, "SIGBUS") == 0));
     uint64_t address;
-    if (ingest_take_u64(k->t, k->error, where, "address", &address) && (address || access)) {
+    if (ingest_json_u64(k->b, k->error, where, "address", &address) && (address || access)) {
         crash->has_address = true;
         crash->address = address;
     }
@@ -135,21 +135,21 @@ kscrash_take_error(const struct kscrash *k)
                                         "nsexception", "cpp_exception", "profile", NULL};
     static const char *const known_crash[] = {
         "error", "threads", "crashed_thread", "diagnosis", "last_exception_backtrace", NULL};
-    struct ingest_take *t = k->t;
-    struct report *r = t->report;
-    r->crash.diagnosis = ingest_take_text(t, k->crash, "crash", "diagnosis");
-    r->crash.reason = ingest_take_text(t, k->error, where, "reason");
+    struct ingest_builder *b = k->b;
+    struct report *r = b->report;
+    r->crash.diagnosis = ingest_json_text(b, k->crash, "crash", "diagnosis");
+    r->crash.reason = ingest_json_text(b, k->error, where, "reason");
     take_mach(k);
     take_signal(k);
     take_exception(k, "nsexception");
     take_exception(k, "cpp_exception");
-    const json_t *user = ingest_take_json(t, k->error, where, "user_reported", JSON_OBJECT);
-    const char *name = ingest_take_text(t, user, "crash.error.user_reported", "name");
+    const json_t *user = ingest_json_member(b, k->error, where, "user_reported", JSON_OBJECT);
+    const char *name = ingest_json_text(b, user, "crash.error.user_reported", "name");
     if (name)
         r->crash.exception = name;
     take_address(k);
     take_exit_reason(k);
     r->kind = kind_of(k);
-    ingest_take_extra(t, "error", k->error, known);
-    ingest_take_extra(t, "crash", k->crash, known_crash);
+    ingest_add_extra(b, "error", k->error, known);
+    ingest_add_extra(b, "crash", k->crash, known_crash);
 }

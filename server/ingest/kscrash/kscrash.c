@@ -18,7 +18,7 @@
 #include "base/json/walk.h"
 #include "base/text.h"
 #include "server/ingest/common/format.h"
-#include "server/ingest/common/mend.h"
+#include "server/ingest/common/json_repair.h"
 
 /* Integers above this count microseconds: as milliseconds it would be the year 5138. */
 static const int64_t MILLISECONDS_MAX = 100000000000000;
@@ -124,8 +124,8 @@ kscrash_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_U
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
     struct fz_span text;
-    struct ingest_mended mended;
-    enum fz_code code = ingest_readable(body, limits, need_crash, &buffer, &text, &mended, err);
+    struct ingest_repair mended;
+    enum fz_code code = ingest_json_check(body, limits, need_crash, &buffer, &text, &mended, err);
     if (code != FZ_OK)
         return code;
     struct fz_span id = member_of(member_of(text, "report"), "id");
@@ -151,14 +151,14 @@ either(const json_t *report, const json_t *other, const char *key)
 
 /* Version 3.3 and later count microseconds, older ones seconds or write a text. */
 static int64_t
-take_timestamp(struct ingest_take *t, const json_t *report, const char *where)
+take_timestamp(struct ingest_builder *b, const json_t *report, const char *where)
 {
     static const char *const keys[] = {"timestamp_millis", "timestamp"};
     for (size_t i = 0; i < FZ_ARRAY_LEN(keys); i++) {
         const json_t *value = json_object_get(report, keys[i]);
         if (json_is_integer(value) && json_integer_value(value) > MILLISECONDS_MAX)
             return json_integer_value(value) / 1000;
-        int64_t ms = ingest_take_time(t, report, where, keys[i]);
+        int64_t ms = ingest_json_time(b, report, where, keys[i]);
         if (ms)
             return ms;
     }
@@ -166,31 +166,31 @@ take_timestamp(struct ingest_take *t, const json_t *report, const char *where)
 }
 
 static const char *
-first_text(struct ingest_take *t, const json_t *object, const char *where, const char *key,
+first_text(struct ingest_builder *b, const json_t *object, const char *where, const char *key,
            const char *second)
 {
-    const char *text = ingest_take_text(t, object, where, key);
-    return text ? text : ingest_take_text(t, object, where, second);
+    const char *text = ingest_json_text(b, object, where, key);
+    return text ? text : ingest_json_text(b, object, where, second);
 }
 
 static void
-take_arch(struct ingest_take *t, const json_t *system)
+take_arch(struct ingest_builder *b, const json_t *system)
 {
     uint64_t type = 0, subtype = 0;
-    struct report *r = t->report;
+    struct report *r = b->report;
     /* cpu_arch is what the machine can do, binary_arch what the process ran as. */
-    r->arch = ingest_take_text(t, system, "system", "binary_arch");
-    if (!r->arch && ingest_take_u64(t, system, "system", "binary_cpu_type", &type)) {
-        ingest_take_u64(t, system, "system", "binary_cpu_subtype", &subtype);
+    r->arch = ingest_json_text(b, system, "system", "binary_arch");
+    if (!r->arch && ingest_json_u64(b, system, "system", "binary_cpu_type", &type)) {
+        ingest_json_u64(b, system, "system", "binary_cpu_subtype", &subtype);
         r->arch = ingest_cpu_name((uint32_t)type, (uint32_t)subtype);
     }
-    const char *machine = ingest_take_text(t, system, "system", "cpu_arch");
+    const char *machine = ingest_json_text(b, system, "system", "cpu_arch");
     if (!r->arch)
         r->arch = machine;
 }
 
 static void
-take_system(struct ingest_take *t, const json_t *system)
+take_system(struct ingest_builder *b, const json_t *system)
 {
     static const char *const known[] = {"system_name",
                                         "system_version",
@@ -211,81 +211,81 @@ take_system(struct ingest_take *t, const json_t *system)
                                         "parent_process_name",
                                         "app_start_time",
                                         NULL};
-    struct report *r = t->report;
-    r->os_name = ingest_take_text(t, system, "system", "system_name");
-    r->os_version = ingest_take_text(t, system, "system", "system_version");
-    r->os_build = ingest_take_text(t, system, "system", "os_version");
-    r->device_model = ingest_take_text(t, system, "system", "machine");
-    r->app_id = ingest_take_text(t, system, "system", "CFBundleIdentifier");
-    r->app_name = first_text(t, system, "system", "CFBundleName", "CFBundleExecutable");
-    r->app_version = ingest_take_text(t, system, "system", "CFBundleShortVersionString");
-    r->app_build = ingest_take_text(t, system, "system", "CFBundleVersion");
-    r->environment = ingest_take_text(t, system, "system", "build_type");
-    r->process.name = ingest_take_text(t, system, "system", "process_name");
-    r->process.path = ingest_take_text(t, system, "system", "CFBundleExecutablePath");
-    r->process.parent = ingest_take_text(t, system, "system", "parent_process_name");
-    ingest_take_i64(t, system, "system", "process_id", &r->process.pid);
-    ingest_take_i64(t, system, "system", "parent_process_id", &r->process.parent_pid);
-    r->process.launched_ms = ingest_take_time(t, system, "system", "app_start_time");
-    take_arch(t, system);
-    ingest_take_extra(t, "system", system, known);
+    struct report *r = b->report;
+    r->os_name = ingest_json_text(b, system, "system", "system_name");
+    r->os_version = ingest_json_text(b, system, "system", "system_version");
+    r->os_build = ingest_json_text(b, system, "system", "os_version");
+    r->device_model = ingest_json_text(b, system, "system", "machine");
+    r->app_id = ingest_json_text(b, system, "system", "CFBundleIdentifier");
+    r->app_name = first_text(b, system, "system", "CFBundleName", "CFBundleExecutable");
+    r->app_version = ingest_json_text(b, system, "system", "CFBundleShortVersionString");
+    r->app_build = ingest_json_text(b, system, "system", "CFBundleVersion");
+    r->environment = ingest_json_text(b, system, "system", "build_type");
+    r->process.name = ingest_json_text(b, system, "system", "process_name");
+    r->process.path = ingest_json_text(b, system, "system", "CFBundleExecutablePath");
+    r->process.parent = ingest_json_text(b, system, "system", "parent_process_name");
+    ingest_json_i64(b, system, "system", "process_id", &r->process.pid);
+    ingest_json_i64(b, system, "system", "parent_process_id", &r->process.parent_pid);
+    r->process.launched_ms = ingest_json_time(b, system, "system", "app_start_time");
+    take_arch(b, system);
+    ingest_add_extra(b, "system", system, known);
 }
 
 /* The scope that Sentry's fork writes beside KSCrash's own members. */
 static void
-take_scope(struct ingest_take *t, const json_t *scope)
+take_scope(struct ingest_builder *b, const json_t *scope)
 {
     static const char *const with_user[] = {"tags", "breadcrumbs", "environment", NULL};
     static const char *const known[] = {"tags", "breadcrumbs", "environment", "user", NULL};
-    struct report *r = t->report;
+    struct report *r = b->report;
     if (!scope)
         return;
     bool other_user = r->user_json; /* what the app hung on the report itself */
-    r->tags_json = ingest_take_dump(t, scope, "tags");
-    r->breadcrumbs_json = ingest_take_dump(t, scope, "breadcrumbs");
-    const char *environment = ingest_take_text(t, scope, "sentry_sdk_scope", "environment");
+    r->tags_json = ingest_json_dump(b, scope, "tags");
+    r->breadcrumbs_json = ingest_json_dump(b, scope, "breadcrumbs");
+    const char *environment = ingest_json_text(b, scope, "sentry_sdk_scope", "environment");
     if (environment)
         r->environment = environment;
     if (!other_user)
-        r->user_json = ingest_take_dump(t, scope, "user");
-    ingest_take_extra(t, "sentry_sdk_scope", scope, other_user ? with_user : known);
+        r->user_json = ingest_json_dump(b, scope, "user");
+    ingest_add_extra(b, "sentry_sdk_scope", scope, other_user ? with_user : known);
 }
 
 static void
-take_origin(struct ingest_take *t, const json_t *root, const json_t *main, const json_t *other)
+take_origin(struct ingest_builder *b, const json_t *root, const json_t *main, const json_t *other)
 {
     static const char *const known[] = {"id", "timestamp", "timestamp_millis", NULL};
     static const char *const known_root[] = {
         "report",     "binary_images",  "system",           "crash", "user",
         "incomplete", "recrash_report", "sentry_sdk_scope", NULL};
-    struct report *r = t->report;
+    struct report *r = b->report;
     const json_t *own = json_object_get(main, "report");
-    r->id = first_text(t, json_object_get(root, "report"), "report", "id", "run_id");
+    r->id = first_text(b, json_object_get(root, "report"), "report", "id", "run_id");
     if (!json_is_object(own))
         own = json_object_get(other, "report");
-    r->timestamp_ms = take_timestamp(t, own, "report");
+    r->timestamp_ms = take_timestamp(b, own, "report");
     const json_t *system = either(main, other, "system");
     if (system)
-        take_system(t, system);
+        take_system(b, system);
     if (!r->process.name)
-        r->process.name = ingest_take_text(t, own, "report", "process_name");
-    r->user_json = ingest_take_dump(t, either(main, other, "user"), NULL);
-    take_scope(t, either(main, other, "sentry_sdk_scope"));
+        r->process.name = ingest_json_text(b, own, "report", "process_name");
+    r->user_json = ingest_json_dump(b, either(main, other, "user"), NULL);
+    take_scope(b, either(main, other, "sentry_sdk_scope"));
     /* The report that holds the other one gives the id. */
     bool has_id = own == json_object_get(root, "report");
     if (own)
-        ingest_take_extra(t, "report", own, has_id ? known : known + 1);
-    ingest_take_extra(t, NULL, main, known_root);
+        ingest_add_extra(b, "report", own, has_id ? known : known + 1);
+    ingest_add_extra(b, NULL, main, known_root);
     if (json_is_true(json_object_get(main, "incomplete")))
-        report_note(r, t->arena, "the client could not finish this report (incomplete)");
+        report_note(r, b->arena, "the client could not finish this report (incomplete)");
 }
 
 /* ---- the whole --------------------------------------------------------------------------- */
 
 struct kscrash
-kscrash_start(struct ingest_take *t, const json_t *report)
+kscrash_start(struct ingest_builder *b, const json_t *report)
 {
-    struct kscrash k = {.t = t, .report = report, .type = ""};
+    struct kscrash k = {.b = b, .report = report, .type = ""};
     k.crash = json_object_get(report, "crash");
     k.error = json_object_get(k.crash, "error");
     const json_t *type = json_object_get(k.error, "type");
@@ -301,7 +301,7 @@ has_threads(const json_t *report)
 }
 
 static void
-take_report(struct ingest_take *t, const json_t *root, const json_t *inner)
+take_report(struct ingest_builder *b, const json_t *root, const json_t *inner)
 {
     /* Of two, the one with all threads is the app's crash, the other the reporter's. */
     const json_t *main = root, *other = inner;
@@ -311,30 +311,30 @@ take_report(struct ingest_take *t, const json_t *root, const json_t *inner)
     }
     if (!json_is_object(other))
         other = NULL;
-    struct kscrash k = kscrash_start(t, main);
-    take_origin(t, root, main, other);
+    struct kscrash k = kscrash_start(b, main);
+    take_origin(b, root, main, other);
     kscrash_take_error(&k);
-    kscrash_take_images(t, either(main, other, "binary_images"));
+    kscrash_take_images(b, either(main, other, "binary_images"));
     kscrash_take_threads(&k);
     kscrash_take_profile(&k);
-    kscrash_images_of_frames(t, main);
+    kscrash_images_of_frames(b, main);
     if (other) {
-        k = kscrash_start(t, other);
+        k = kscrash_start(b, other);
         kscrash_take_recrash(&k);
-        kscrash_images_of_frames(t, other);
+        kscrash_images_of_frames(b, other);
     }
-    ingest_settle_crashed(t->report);
+    ingest_mark_crashed(b->report);
 }
 
 /* The unfinished report, where the reporter could only keep its text. */
 static json_t *
-load_inner(struct ingest_take *t, const json_t *text)
+load_inner(struct ingest_builder *b, const json_t *text)
 {
     json_t *inner = NULL;
     struct fz_error err;
     struct fz_span bytes = fz_span_make(json_string_value(text), json_string_length(text));
-    if (ingest_load_readable(t, bytes, "recrash_report", need_crash, &inner, &err) != FZ_OK) {
-        report_note(t->report, t->arena, "recrash_report: %s, left out", err.text);
+    if (ingest_json_load_repaired(b, bytes, "recrash_report", need_crash, &inner, &err) != FZ_OK) {
+        report_note(b->report, b->arena, "recrash_report: %s, left out", err.text);
         return NULL;
     }
     return inner;
@@ -344,17 +344,17 @@ static enum fz_code
 kscrash_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
               struct report *ret, struct fz_error *err)
 {
-    struct ingest_take t = ingest_take_start(ret, arena, limits);
+    struct ingest_builder b = ingest_builder_make(ret, arena, limits);
     FZ_CLEANUP(ingest_take_decref) json_t *root = NULL;
     FZ_CLEANUP(ingest_take_decref) json_t *loaded = NULL;
-    enum fz_code code = ingest_load_readable(&t, body, "the report", need_crash, &root, err);
+    enum fz_code code = ingest_json_load_repaired(&b, body, "the report", need_crash, &root, err);
     if (code != FZ_OK)
         return code;
     const json_t *inner = json_object_get(root, "recrash_report");
     if (json_is_string(inner))
-        inner = loaded = load_inner(&t, inner);
-    take_report(&t, root, inner);
-    return t.failed ? fz_arena_fail(arena, err) : FZ_OK;
+        inner = loaded = load_inner(&b, inner);
+    take_report(&b, root, inner);
+    return b.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }
 
 const struct ingest_format ingest_kscrash = {"kscrash", kscrash_detect, kscrash_check,

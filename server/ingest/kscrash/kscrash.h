@@ -6,35 +6,35 @@
 #ifndef INGEST_KSCRASH_H
 #define INGEST_KSCRASH_H
 
-#include "server/ingest/common/take.h"
+#include "server/ingest/common/builder.h"
 
 /* One of the two reports that a file may hold: a crash, and a crash of the reporter within. */
 struct kscrash {
-    struct ingest_take *t;
+    struct ingest_builder *b;
     const json_t *report; /* with "report", "system", "crash"... */
     const json_t *crash, *error;
     const char *type; /* of the error: "mach", "nsexception"...; "" if unknown */
 };
 
-struct kscrash kscrash_start(struct ingest_take *t, const json_t *report);
+struct kscrash kscrash_start(struct ingest_builder *b, const json_t *report);
 
-/* Each fills its part of t->report; memory failures stay in t->failed. */
+/* Each fills its part of b->report; memory failures stay in b->failed. */
 void kscrash_take_error(const struct kscrash *k);
 void kscrash_take_threads(const struct kscrash *k);
 /* The thread in which the reporter itself crashed, behind the others. */
 void kscrash_take_recrash(const struct kscrash *k);
 void kscrash_take_profile(const struct kscrash *k);
-void kscrash_take_images(struct ingest_take *t, const json_t *images);
+void kscrash_take_images(struct ingest_builder *b, const json_t *images);
 
 /* {"contents":[...],"skipped":N}, or the array itself, newest first. */
-struct report_frame *kscrash_take_frames(struct ingest_take *t, const json_t *list,
+struct report_frame *kscrash_take_frames(struct ingest_builder *b, const json_t *list,
                                          const char *where, size_t *ret_n, size_t *ret_n_cut);
 /* One frame's object; false if it has no address. */
-bool kscrash_take_frame(struct ingest_take *t, const json_t *value, const char *where,
+bool kscrash_take_frame(struct ingest_builder *b, const json_t *value, const char *where,
                         struct report_frame *ret);
 
 /* Images that only frames name (object_addr, object_name): found while the frames were taken, and
  * added to the report's when all are. */
-void kscrash_images_of_frames(struct ingest_take *t, const json_t *report);
+void kscrash_images_of_frames(struct ingest_builder *b, const json_t *report);
 
 #endif

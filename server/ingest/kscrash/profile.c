@@ -15,7 +15,7 @@
 enum { SLOTS_PER_THREAD = 2, FRAMES_HASHED = 1024 };
 
 struct profile {
-    struct ingest_take *t;
+    struct ingest_builder *b;
     struct report_frame *frames;
     size_t n_frames;
     bool *sound; /* frames that have an address */
@@ -57,7 +57,7 @@ is_same(const struct profile *p, const struct report_thread *thread, const size_
 static void
 add_stack(struct profile *p, const struct report_thread *origin, const size_t *numbers, size_t n)
 {
-    struct report *r = p->t->report;
+    struct report *r = p->b->report;
     uint64_t hash = 1469598103934665603ULL;
     for (size_t i = 0; i < n; i++)
         hash = (hash ^ numbers[i]) * 1099511628211ULL;
@@ -70,11 +70,11 @@ add_stack(struct profile *p, const struct report_thread *origin, const size_t *n
             return;
         }
     }
-    if (r->n_threads >= p->t->limits->threads) {
+    if (r->n_threads >= p->b->limits->threads) {
         p->n_cut++;
         return;
     }
-    struct report_frame *frames = ingest_take_array(p->t, n, sizeof(*frames));
+    struct report_frame *frames = ingest_alloc(p->b, n, sizeof(*frames));
     if (!frames)
         return;
     for (size_t i = 0; i < n; i++)
@@ -91,10 +91,10 @@ add_stack(struct profile *p, const struct report_thread *origin, const size_t *n
 static void
 take_samples(struct profile *p, const json_t *samples, const struct report_thread *origin)
 {
-    size_t max = p->t->limits->frames < FRAMES_HASHED ? p->t->limits->frames : FRAMES_HASHED;
-    size_t *numbers = ingest_take_array(p->t, max, sizeof(*numbers));
-    p->first = p->t->report->n_threads;
-    for (size_t i = 0; i < json_array_size(samples) && !p->t->failed; i++) {
+    size_t max = p->b->limits->frames < FRAMES_HASHED ? p->b->limits->frames : FRAMES_HASHED;
+    size_t *numbers = ingest_alloc(p->b, max, sizeof(*numbers));
+    p->first = p->b->report->n_threads;
+    for (size_t i = 0; i < json_array_size(samples) && !p->b->failed; i++) {
         size_t n = numbers_of(p, json_array_get(samples, i), numbers, max);
         if (n)
             add_stack(p, origin, numbers, n);
@@ -110,11 +110,11 @@ take_profile_threads(struct profile *p, const json_t *profile)
         take_samples(p, json_object_get(profile, "samples"), &origin);
         return;
     }
-    for (size_t i = 0; i < json_array_size(threads) && !p->t->failed; i++) {
+    for (size_t i = 0; i < json_array_size(threads) && !p->b->failed; i++) {
         char where[INGEST_WHERE];
         snprintf(where, sizeof(where), "profile.threads[%zu]", i);
         const json_t *object = json_array_get(threads, i);
-        struct report_thread origin = {.name = ingest_take_text(p->t, object, where, "name")};
+        struct report_thread origin = {.name = ingest_json_text(p->b, object, where, "name")};
         take_samples(p, json_object_get(object, "samples"), &origin);
     }
 }
@@ -123,35 +123,35 @@ static bool
 take_table(struct profile *p, const json_t *list)
 {
     size_t n = json_array_size(list);
-    p->frames = ingest_take_array(p->t, n, sizeof(*p->frames));
-    p->sound = ingest_take_array(p->t, n, sizeof(*p->sound));
-    for (size_t i = 0; i < n && !p->t->failed; i++) {
+    p->frames = ingest_alloc(p->b, n, sizeof(*p->frames));
+    p->sound = ingest_alloc(p->b, n, sizeof(*p->sound));
+    for (size_t i = 0; i < n && !p->b->failed; i++) {
         char where[INGEST_WHERE];
         snprintf(where, sizeof(where), "profile.frames[%zu]", i);
-        p->sound[i] = kscrash_take_frame(p->t, json_array_get(list, i), where, &p->frames[i]);
+        p->sound[i] = kscrash_take_frame(p->b, json_array_get(list, i), where, &p->frames[i]);
         if (!p->sound[i])
-            report_note(p->t->report, p->t->arena, "%s: no address", where);
+            report_note(p->b->report, p->b->arena, "%s: no address", where);
     }
     p->n_frames = n;
-    return !p->t->failed;
+    return !p->b->failed;
 }
 
 void
 kscrash_take_profile(const struct kscrash *k)
 {
     static const char *const known[] = {"frames", "samples", "threads", NULL};
-    struct ingest_take *t = k->t;
-    struct report *r = t->report;
-    const json_t *profile = ingest_take_json(t, k->error, "crash.error", "profile", JSON_OBJECT);
+    struct ingest_builder *b = k->b;
+    struct report *r = b->report;
+    const json_t *profile = ingest_json_member(b, k->error, "crash.error", "profile", JSON_OBJECT);
     const json_t *table = json_object_get(profile, "frames");
     if (!profile)
         return;
-    ingest_take_extra(t, "profile", profile, known);
-    if (!json_is_array(table) || r->n_threads >= t->limits->threads)
+    ingest_add_extra(b, "profile", profile, known);
+    if (!json_is_array(table) || r->n_threads >= b->limits->threads)
         return;
-    struct profile p = {.t = t, .n_slots = t->limits->threads * SLOTS_PER_THREAD + 1};
-    struct report_thread *threads = ingest_take_array(t, t->limits->threads, sizeof(*threads));
-    p.slots = ingest_take_array(t, p.n_slots, sizeof(*p.slots));
+    struct profile p = {.b = b, .n_slots = b->limits->threads * SLOTS_PER_THREAD + 1};
+    struct report_thread *threads = ingest_alloc(b, b->limits->threads, sizeof(*threads));
+    p.slots = ingest_alloc(b, p.n_slots, sizeof(*p.slots));
     if (!threads || !p.slots || !take_table(&p, table))
         return;
     if (r->n_threads)
@@ -159,7 +159,7 @@ kscrash_take_profile(const struct kscrash *k)
     r->threads = threads;
     take_profile_threads(&p, profile);
     if (p.n_cut)
-        report_note(r, t->arena,
+        report_note(r, b->arena,
                     "profile: %zu samples of other stacks than the first %zu are left out", p.n_cut,
                     r->n_threads);
 }

@@ -79,7 +79,7 @@ minidump_context(struct minidump *m, struct minidump_place place, struct minidum
     struct fz_reader r = minidump_reader(m, place);
     size_t n = layouts[m->cpu].n;
     struct report_register *registers =
-        ingest_take_array(&m->t, n + (m->cpu == MINIDUMP_ARM64), sizeof(*registers));
+        ingest_alloc(&m->b, n + (m->cpu == MINIDUMP_ARM64), sizeof(*registers));
     if (!registers)
         return false;
     for (size_t i = 0; i < n; i++) {

@@ -44,21 +44,21 @@ take_text(struct minidump *m, struct fz_span bytes)
     const uint8_t *end = bytes.len ? memchr(bytes.data, 0, bytes.len) : NULL;
     if (end)
         bytes.len = (size_t)(end - bytes.data);
-    if (bytes.len == 0 || m->t.failed)
+    if (bytes.len == 0 || m->b.failed)
         return NULL;
-    const char *text = fz_text_clean_utf8(m->t.arena, bytes);
-    m->t.failed = !text;
+    const char *text = fz_text_clean_utf8(m->b.arena, bytes);
+    m->b.failed = !text;
     return text;
 }
 
 static void
 add_message(struct minidump *m, const char *text)
 {
-    struct report_crash *crash = &m->t.report->crash;
+    struct report_crash *crash = &m->b.report->crash;
     if (!text || crash->n_messages == MESSAGES_MAX)
         return;
     if (!crash->messages)
-        crash->messages = ingest_take_array(&m->t, MESSAGES_MAX, sizeof(*crash->messages));
+        crash->messages = ingest_alloc(&m->b, MESSAGES_MAX, sizeof(*crash->messages));
     if (crash->messages)
         crash->messages[crash->n_messages++] = text;
 }
@@ -67,7 +67,7 @@ add_message(struct minidump *m, const char *text)
 static void
 take_known(struct minidump *m, const char *key, const char *value)
 {
-    struct report *r = m->t.report;
+    struct report *r = m->b.report;
     const struct {
         const char *key;
         const char **member;
@@ -110,7 +110,7 @@ take_dictionary(struct minidump *m, struct minidump_place place)
 {
     struct fz_reader r = minidump_reader(m, place);
     uint32_t n = place.size ? fz_read_u32(&r) : 0;
-    for (uint32_t i = 0; i < n && i < ENTRIES_MAX && !m->t.failed && fz_read_left(&r) >= 8; i++) {
+    for (uint32_t i = 0; i < n && i < ENTRIES_MAX && !m->b.failed && fz_read_left(&r) >= 8; i++) {
         struct fz_span key, value;
         uint32_t key_at = fz_read_u32(&r), value_at = fz_read_u32(&r);
         if (counted(m, key_at, &key) && counted(m, value_at, &value))
@@ -124,7 +124,7 @@ take_texts(struct minidump *m, struct minidump_place place)
 {
     struct fz_reader r = minidump_reader(m, place);
     uint32_t n = place.size ? fz_read_u32(&r) : 0;
-    for (uint32_t i = 0; i < n && i < ENTRIES_MAX && !m->t.failed && fz_read_left(&r) >= 4; i++) {
+    for (uint32_t i = 0; i < n && i < ENTRIES_MAX && !m->b.failed && fz_read_left(&r) >= 4; i++) {
         struct fz_span text;
         if (counted(m, fz_read_u32(&r), &text))
             add_message(m, take_text(m, text));
@@ -150,7 +150,7 @@ take_objects(struct minidump *m, struct minidump_place place)
 {
     struct fz_reader r = minidump_reader(m, place);
     uint32_t n = place.size ? fz_read_u32(&r) : 0;
-    for (uint32_t i = 0; i < n && i < ENTRIES_MAX && !m->t.failed && fz_read_left(&r) >= 12; i++) {
+    for (uint32_t i = 0; i < n && i < ENTRIES_MAX && !m->b.failed && fz_read_left(&r) >= 12; i++) {
         struct fz_span name, value;
         uint32_t name_at = fz_read_u32(&r);
         unsigned type = fz_read_u16(&r);
@@ -166,7 +166,7 @@ take_modules(struct minidump *m, struct minidump_place list)
 {
     struct fz_reader r = minidump_reader(m, list);
     uint32_t n = list.size ? fz_read_u32(&r) : 0;
-    for (uint32_t i = 0; i < n && i < ENTRIES_MAX && !m->t.failed && fz_read_left(&r) >= 12; i++) {
+    for (uint32_t i = 0; i < n && i < ENTRIES_MAX && !m->b.failed && fz_read_left(&r) >= 12; i++) {
         fz_read_skip(&r, 4);
         struct minidump_place place = minidump_read_place(&r);
         struct fz_reader record = minidump_reader(m, place);
@@ -190,8 +190,8 @@ take_client(struct minidump *m, const struct fz_uuid *id)
     if (fz_uuid_is_nil(id))
         return;
     fz_uuid_format_dashed(id, text);
-    m->t.report->user_json = fz_arena_printf(m->t.arena, "{\"id\":\"%s\"}", text);
-    m->t.failed = m->t.failed || !m->t.report->user_json;
+    m->b.report->user_json = fz_arena_printf(m->b.arena, "{\"id\":\"%s\"}", text);
+    m->b.failed = m->b.failed || !m->b.report->user_json;
 }
 
 void
@@ -207,14 +207,14 @@ minidump_crashpad(struct minidump *m)
     struct fz_uuid client = minidump_guid(&r);
     struct minidump_place dictionary = minidump_read_place(&r), modules = minidump_read_place(&r);
     if (r.failed) {
-        report_note(m->t.report, m->t.arena, "crashpad_info: cut off");
+        report_note(m->b.report, m->b.arena, "crashpad_info: cut off");
         return;
     }
     take_client(m, &client);
     take_dictionary(m, dictionary);
     take_modules(m, modules);
     if (m->text_left < TEXT_MAX)
-        report_note(m->t.report, m->t.arena, "annotations: too many, not all are kept");
+        report_note(m->b.report, m->b.arena, "annotations: too many, not all are kept");
 }
 
 /* One __crash_info: five C strings behind its numbers: module, message, signature, backtrace and
@@ -226,9 +226,9 @@ take_crash_info(struct minidump *m, struct minidump_place place, uint32_t number
     struct fz_reader r = minidump_reader(m, place);
     json_t *info = json_object();
     if (json_array_append_new(list, info) != 0)
-        m->t.failed = true;
+        m->b.failed = true;
     fz_read_skip(&r, numbers);
-    for (size_t i = 0; i < FZ_ARRAY_LEN(names) && !m->t.failed; i++) {
+    for (size_t i = 0; i < FZ_ARRAY_LEN(names) && !m->b.failed; i++) {
         struct fz_span bytes = fz_read_cstr(&r);
         if (r.failed || bytes.len > m->text_left)
             break;
@@ -263,7 +263,7 @@ minidump_crash_info(struct minidump *m)
         return;
     json_t *list = json_array();
     minidump_set(m, m->extra, "crash_info", list);
-    for (uint32_t i = 0; i < n && i < CRASH_INFOS_MAX && !m->t.failed; i++) {
+    for (uint32_t i = 0; i < n && i < CRASH_INFOS_MAX && !m->b.failed; i++) {
         struct minidump_place place = minidump_read_place(&r);
         if (!r.failed && place.size)
             take_crash_info(m, place, numbers, list);

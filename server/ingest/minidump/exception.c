@@ -10,7 +10,7 @@
  * (no parameters then), and has exceptions of its own: 'CPnx' for an uncaught NSException, 'CPsx'
  * for a dump without a crash.
  */
-#include "server/ingest/common/mach.h"
+#include "server/ingest/common/exception_names.h"
 #include "server/ingest/minidump/minidump.h"
 
 enum { PARAMETERS_MAX = 15 };
@@ -47,8 +47,8 @@ read_exception(const struct minidump *m, struct exception *ret)
 static const char *
 text_of(struct minidump *m, const char *prefix, uint64_t number)
 {
-    const char *text = fz_arena_printf(m->t.arena, "%s%llu", prefix, (unsigned long long)number);
-    m->t.failed = m->t.failed || !text;
+    const char *text = fz_arena_printf(m->b.arena, "%s%llu", prefix, (unsigned long long)number);
+    m->b.failed = m->b.failed || !text;
     return text;
 }
 
@@ -63,8 +63,8 @@ signal_name(struct minidump *m, uint64_t number)
 static void
 take_codes(struct minidump *m, const struct exception *e)
 {
-    struct report_crash *crash = &m->t.report->crash;
-    uint64_t *codes = ingest_take_array(&m->t, PARAMETERS_MAX, sizeof(*codes));
+    struct report_crash *crash = &m->b.report->crash;
+    uint64_t *codes = ingest_alloc(&m->b, PARAMETERS_MAX, sizeof(*codes));
     if (!codes)
         return;
     crash->mach_codes = codes;
@@ -82,10 +82,10 @@ static void
 take_mach(struct minidump *m, const struct exception *e)
 {
     enum { SIGNAL_SHIFT = 24 };
-    struct report_crash *crash = &m->t.report->crash;
+    struct report_crash *crash = &m->b.report->crash;
     bool arm = m->cpu == MINIDUMP_ARM || m->cpu == MINIDUMP_ARM64;
     take_codes(m, e);
-    if (m->t.failed)
+    if (m->b.failed)
         return;
     uint64_t first = crash->mach_codes[0];
     /* EXC_CRASH tells about the process's death; the exception that led to it is inside code[0]. */
@@ -106,7 +106,7 @@ take_mach(struct minidump *m, const struct exception *e)
 static void
 take_reason(struct minidump *m, const struct exception *e, struct minidump_thread *t)
 {
-    struct report *report = m->t.report;
+    struct report *report = m->b.report;
     struct report_crash *crash = &report->crash;
     bool objc = e->code == CRASHPAD_NSEXCEPTION ||
                 (e->code == MACH_EXC_SOFTWARE && e->flags == UNCAUGHT_NSEXCEPTION);
@@ -139,7 +139,7 @@ static void
 take_request(struct minidump *m)
 {
     enum { HAS_REQUESTING = 2 };
-    struct report *report = m->t.report;
+    struct report *report = m->b.report;
     struct fz_reader r = minidump_reader(m, minidump_find(m, MINIDUMP_BREAKPAD_INFO));
     uint32_t validity = fz_read_u32(&r);
     fz_read_skip(&r, 4);
@@ -154,13 +154,13 @@ take_request(struct minidump *m)
 void
 minidump_exception(struct minidump *m)
 {
-    struct report *report = m->t.report;
+    struct report *report = m->b.report;
     struct minidump_thread *thread = NULL;
     struct exception e = {0};
     if (minidump_find(m, MINIDUMP_EXCEPTION).size == 0) {
         take_request(m);
     } else if (!read_exception(m, &e)) {
-        report_note(report, m->t.arena, "exception: cut off, so the reason is not known");
+        report_note(report, m->b.arena, "exception: cut off, so the reason is not known");
     } else {
         for (size_t i = 0; i < report->n_threads && !thread; i++) {
             if (report->threads[i].index == e.thread)
@@ -171,10 +171,10 @@ minidump_exception(struct minidump *m)
             /* The state at the crash; the thread's own may be that of the handler. */
             minidump_context(m, e.context, thread);
         } else {
-            report_note(report, m->t.arena, "exception: its thread %u is not in the list",
+            report_note(report, m->b.arena, "exception: its thread %u is not in the list",
                         e.thread);
         }
         take_reason(m, &e, thread);
     }
-    ingest_settle_crashed(report);
+    ingest_mark_crashed(report);
 }

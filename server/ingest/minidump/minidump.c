@@ -18,7 +18,7 @@
 #include <stdio.h>
 
 #include "base/text.h"
-#include "server/ingest/apple/apple.h"
+#include "server/ingest/common/apple_text.h"
 #include "server/ingest/common/format.h"
 #include "server/ingest/containers/encoding.h"
 
@@ -83,14 +83,14 @@ minidump_list(struct minidump *m, uint32_t type, const char *what, size_t size, 
     if (*ret_n >= n)
         *ret_n = n;
     else
-        report_note(m->t.report, m->t.arena, "%s: cut off, %zu of %u are there", what, *ret_n, n);
+        report_note(m->b.report, m->b.arena, "%s: cut off, %zu of %u are there", what, *ret_n, n);
     return r;
 }
 
 const char *
 minidump_utf16(struct minidump *m, uint64_t offset, size_t max)
 {
-    if (offset == 0 || offset > UINT32_MAX || m->t.failed)
+    if (offset == 0 || offset > UINT32_MAX || m->b.failed)
         return NULL;
     struct minidump_place place = {4, (uint32_t)offset};
     struct fz_reader head = minidump_reader(m, place);
@@ -103,8 +103,8 @@ minidump_utf16(struct minidump *m, uint64_t offset, size_t max)
     encoding_append_utf16(&text, &r);
     if (text.len == 0 && !text.failed)
         return NULL;
-    const char *copy = text.failed ? NULL : fz_arena_text(m->t.arena, fz_buffer_span(&text));
-    m->t.failed = !copy;
+    const char *copy = text.failed ? NULL : fz_arena_text(m->b.arena, fz_buffer_span(&text));
+    m->b.failed = !copy;
     return copy;
 }
 
@@ -130,7 +130,7 @@ void
 minidump_set(struct minidump *m, json_t *object, const char *key, json_t *value)
 {
     if (json_object_set_new(object, key, value) != 0)
-        m->t.failed = true;
+        m->b.failed = true;
 }
 
 json_t *
@@ -225,7 +225,7 @@ minidump_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_
 static void
 take_header(struct minidump *m)
 {
-    struct report *r = m->t.report;
+    struct report *r = m->b.report;
     struct minidump_place time = {4, 20};
     struct fz_reader reader = minidump_reader(m, time);
     r->timestamp_ms = (int64_t)fz_read_u32(&reader) * 1000;
@@ -234,8 +234,8 @@ take_header(struct minidump *m)
     if (!report_id(m, &id))
         return;
     fz_uuid_format_dashed(&id, text);
-    r->id = fz_arena_strdup(m->t.arena, text);
-    m->t.failed = m->t.failed || !r->id;
+    r->id = fz_arena_strdup(m->b.arena, text);
+    m->b.failed = m->b.failed || !r->id;
 }
 
 static void
@@ -252,17 +252,17 @@ take_cpu(struct minidump *m, uint16_t number)
     for (size_t i = 0; i < FZ_ARRAY_LEN(cpus); i++) {
         if (cpus[i].number == number) {
             m->cpu = cpus[i].cpu;
-            m->t.report->arch = cpus[i].arch;
+            m->b.report->arch = cpus[i].arch;
             return;
         }
     }
-    report_note(m->t.report, m->t.arena, "system_info: unknown processor %u", number);
+    report_note(m->b.report, m->b.arena, "system_info: unknown processor %u", number);
 }
 
 static void
 take_system(struct minidump *m)
 {
-    struct report *report = m->t.report;
+    struct report *report = m->b.report;
     struct fz_reader r = minidump_reader(m, minidump_find(m, MINIDUMP_SYSTEM_INFO));
     uint16_t cpu = fz_read_u16(&r);
     fz_read_skip(&r, 4);
@@ -271,15 +271,15 @@ take_system(struct minidump *m)
     uint32_t major = fz_read_u32(&r), minor = fz_read_u32(&r), patch = fz_read_u32(&r);
     uint32_t platform = fz_read_u32(&r), build = fz_read_u32(&r);
     if (r.failed) {
-        report_note(report, m->t.arena, "system_info: missing, so the processor is not known");
+        report_note(report, m->b.arena, "system_info: missing, so the processor is not known");
         return;
     }
     take_cpu(m, cpu);
     m->is_ios = platform == SYSTEM_IOS;
     report->os_name = m->is_ios ? "iOS" : "macOS";
-    report->os_version = patch ? fz_arena_printf(m->t.arena, "%u.%u.%u", major, minor, patch)
-                               : fz_arena_printf(m->t.arena, "%u.%u", major, minor);
-    m->t.failed = m->t.failed || !report->os_version;
+    report->os_version = patch ? fz_arena_printf(m->b.arena, "%u.%u.%u", major, minor, patch)
+                               : fz_arena_printf(m->b.arena, "%u.%u", major, minor);
+    m->b.failed = m->b.failed || !report->os_version;
     report->os_build = minidump_utf16(m, build, MINIDUMP_PATH_UNITS);
     if (n_cpus)
         minidump_set(m, minidump_extra(m, "system_info"), "processor_count", json_integer(n_cpus));
@@ -290,7 +290,7 @@ static void
 take_misc(struct minidump *m)
 {
     enum { HAS_PID = 1, HAS_TIMES = 2, BUILD_AT = 232, BUILD_BYTES = 520 };
-    struct report_process *process = &m->t.report->process;
+    struct report_process *process = &m->b.report->process;
     struct fz_reader r = minidump_reader(m, minidump_find(m, MINIDUMP_MISC_INFO));
     fz_read_skip(&r, 4);
     uint32_t flags = fz_read_u32(&r), pid = fz_read_u32(&r), started = fz_read_u32(&r);
@@ -318,14 +318,14 @@ take_misc(struct minidump *m)
     /* Crashpad's has the system, the kernel and the machine, each of which may be missing:
      * "Mac OS X 10.15.7 (19H2); MacBookPro16,1 (Mac-E1008331FDC96864)"
      * "iOS 17.2 (21C62); Darwin 23.2.0 Darwin Kernel Version ...; root:xnu-... arm64; iPhone15,2" */
-    m->t.report->device_model = ingest_apple_model(&m->t, fz_buffer_cstr(&text));
+    m->b.report->device_model = ingest_apple_model(&m->b, fz_buffer_cstr(&text));
 }
 
 /* A dump does not name its process; the first module is its executable. */
 static void
 settle_process(struct minidump *m)
 {
-    struct report *r = m->t.report;
+    struct report *r = m->b.report;
     const struct report_image *first = r->n_images ? &r->images[0] : NULL;
     if (!first || !first->name || !*first->name)
         return;
@@ -376,7 +376,7 @@ minidump_parse(struct fz_span body, const struct limits *limits, struct fz_arena
 {
     FZ_CLEANUP(ingest_take_decref) json_t *extra = json_object();
     FZ_CLEANUP(ingest_take_decref) json_t *tags = json_object();
-    struct minidump m = {.t = ingest_take_start(ret, arena, limits),
+    struct minidump m = {.b = ingest_builder_make(ret, arena, limits),
                          .extra = extra,
                          .tags = tags,
                          .cpu = MINIDUMP_NO_CPU,
@@ -398,9 +398,9 @@ minidump_parse(struct fz_span body, const struct limits *limits, struct fz_arena
     minidump_walk(&m);
     settle_process(&m);
     tell_others(&m);
-    ingest_take_extra(&m.t, NULL, extra, NULL);
-    ret->tags_json = ingest_take_dump(&m.t, tags, NULL);
-    return m.t.failed ? fz_arena_fail(arena, err) : FZ_OK;
+    ingest_add_extra(&m.b, NULL, extra, NULL);
+    ret->tags_json = ingest_json_dump(&m.b, tags, NULL);
+    return m.b.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }
 
 const struct ingest_format ingest_minidump = {"minidump", minidump_detect, minidump_check,

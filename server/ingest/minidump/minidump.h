@@ -9,7 +9,7 @@
 #define INGEST_MINIDUMP_H
 
 #include "base/reader.h"
-#include "server/ingest/common/take.h"
+#include "server/ingest/common/builder.h"
 
 enum minidump_stream {
     MINIDUMP_THREAD_LIST = 3,
@@ -52,7 +52,7 @@ struct minidump_range {
 };
 
 struct minidump {
-    struct ingest_take t;
+    struct ingest_builder b;
     json_t *extra, *tags; /* owned */
     struct fz_span body;
     bool big_endian;

@@ -23,11 +23,11 @@ take_version(struct minidump *m, uint32_t high, uint32_t low)
     if (high == 0 && low == 0)
         return NULL;
     const char *version =
-        parts[0] == 0 ? fz_arena_printf(m->t.arena, "%u.%u.%u", parts[1], parts[2], parts[3])
+        parts[0] == 0 ? fz_arena_printf(m->b.arena, "%u.%u.%u", parts[1], parts[2], parts[3])
         : parts[3]
-            ? fz_arena_printf(m->t.arena, "%u.%u.%u.%u", parts[0], parts[1], parts[2], parts[3])
-            : fz_arena_printf(m->t.arena, "%u.%u.%u", parts[0], parts[1], parts[2]);
-    m->t.failed = m->t.failed || !version;
+            ? fz_arena_printf(m->b.arena, "%u.%u.%u.%u", parts[0], parts[1], parts[2], parts[3])
+            : fz_arena_printf(m->b.arena, "%u.%u.%u", parts[0], parts[1], parts[2]);
+    m->b.failed = m->b.failed || !version;
     return version;
 }
 
@@ -40,16 +40,16 @@ take_uuid(struct minidump *m, struct minidump_place place, const char *where,
     image->uuid = minidump_guid(&r);
     image->has_uuid = !r.failed && signature == RSDS && !fz_uuid_is_nil(&image->uuid);
     if (place.size == 0)
-        report_note(m->t.report, m->t.arena, "%s: no UUID", where);
+        report_note(m->b.report, m->b.arena, "%s: no UUID", where);
     else if (r.failed || signature != RSDS)
-        report_note(m->t.report, m->t.arena, "%s: its CodeView record (at byte %u) is none", where,
+        report_note(m->b.report, m->b.arena, "%s: its CodeView record (at byte %u) is none", where,
                     place.offset);
 }
 
 static void
 take_module(struct minidump *m, struct fz_reader *r, size_t number)
 {
-    struct report *report = m->t.report;
+    struct report *report = m->b.report;
     struct report_image *image = &report->images[report->n_images++];
     char where[INGEST_WHERE];
     snprintf(where, sizeof(where), "images[%zu]", number);
@@ -68,7 +68,7 @@ take_module(struct minidump *m, struct fz_reader *r, size_t number)
     if (has_version)
         image->version = take_version(m, high, low);
     if (image->size > UINT64_MAX - image->addr) {
-        report_note(report, m->t.arena, "%s.size: reaches beyond 2^64", where);
+        report_note(report, m->b.arena, "%s.size: reaches beyond 2^64", where);
         image->size = UINT64_MAX - image->addr;
     }
 }
@@ -83,15 +83,15 @@ compare_ranges(const void *a, const void *b)
 void
 minidump_modules(struct minidump *m)
 {
-    struct report *report = m->t.report;
+    struct report *report = m->b.report;
     size_t n;
     struct fz_reader r = minidump_list(m, MINIDUMP_MODULE_LIST, "modules", MODULE, &n);
-    n = ingest_take_limit(&m->t, "images", n, m->t.limits->images);
+    n = ingest_limit(&m->b, "images", n, m->b.limits->images);
     if (n == 0)
         return;
-    report->images = ingest_take_array(&m->t, n, sizeof(*report->images));
-    m->ranges = ingest_take_array(&m->t, n, sizeof(*m->ranges));
-    for (size_t i = 0; i < n && !m->t.failed; i++) {
+    report->images = ingest_alloc(&m->b, n, sizeof(*report->images));
+    m->ranges = ingest_alloc(&m->b, n, sizeof(*m->ranges));
+    for (size_t i = 0; i < n && !m->b.failed; i++) {
         take_module(m, &r, i);
         const struct report_image *image = &report->images[i];
         if (image->size)

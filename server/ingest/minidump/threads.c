@@ -44,7 +44,7 @@ tell_state(struct minidump *m, uint32_t id, uint32_t suspended, uint32_t priorit
 static void
 take_thread(struct minidump *m, struct fz_reader *r)
 {
-    struct report *report = m->t.report;
+    struct report *report = m->b.report;
     struct report_thread *thread = &report->threads[report->n_threads];
     struct minidump_thread *own = &m->threads[report->n_threads++];
     uint32_t id = fz_read_u32(r), suspended = fz_read_u32(r);
@@ -58,17 +58,17 @@ take_thread(struct minidump *m, struct fz_reader *r)
     own->context = minidump_read_place(r);
     tell_state(m, id, suspended, priority);
     if (!minidump_context(m, own->context, own) && own->context.size && m->cpu != MINIDUMP_NO_CPU)
-        report_note(report, m->t.arena, "thread %u: its context (at byte %u) is cut off", id,
+        report_note(report, m->b.arena, "thread %u: its context (at byte %u) is cut off", id,
                     own->context.offset);
 }
 
 static void
 take_names(struct minidump *m)
 {
-    struct report *report = m->t.report;
+    struct report *report = m->b.report;
     size_t n;
     struct fz_reader r = minidump_list(m, MINIDUMP_THREAD_NAMES, "thread names", NAME, &n);
-    n = n < m->t.limits->threads ? n : m->t.limits->threads;
+    n = n < m->b.limits->threads ? n : m->b.limits->threads;
     for (size_t i = 0; i < n; i++) {
         uint32_t id = fz_read_u32(&r);
         uint64_t offset = fz_read_u64(&r);
@@ -83,16 +83,16 @@ take_names(struct minidump *m)
 void
 minidump_threads(struct minidump *m)
 {
-    struct report *report = m->t.report;
+    struct report *report = m->b.report;
     size_t n;
     struct fz_reader r = minidump_list(m, MINIDUMP_THREAD_LIST, "threads", THREAD, &n);
-    size_t max = ingest_take_limit(&m->t, "threads", n, m->t.limits->threads);
+    size_t max = ingest_limit(&m->b, "threads", n, m->b.limits->threads);
     if (max == 0)
         return;
     size_t crashed = crashed_position(m, r, n), first = r.pos;
-    report->threads = ingest_take_array(&m->t, max, sizeof(*report->threads));
-    m->threads = ingest_take_array(&m->t, max, sizeof(*m->threads));
-    for (size_t i = 0; i < max && !m->t.failed; i++) {
+    report->threads = ingest_alloc(&m->b, max, sizeof(*report->threads));
+    m->threads = ingest_alloc(&m->b, max, sizeof(*m->threads));
+    for (size_t i = 0; i < max && !m->b.failed; i++) {
         size_t number = i + 1 == max && crashed > i ? crashed : i;
         fz_read_seek(&r, first + number * THREAD);
         take_thread(m, &r);
@@ -106,18 +106,18 @@ keep_bytes(struct minidump *m, uint64_t addr, struct minidump_place place, bool 
 {
     struct report_memory memory = {.addr = addr};
     struct fz_reader r = minidump_reader(m, place);
-    size_t len = r.len < m->t.memory_left ? r.len : m->t.memory_left;
+    size_t len = r.len < m->b.memory_left ? r.len : m->b.memory_left;
     if (len > UINT64_MAX - addr)
         len = 0;
     if (len < place.size)
         *ret_cut = true;
     if (len == 0)
         return memory;
-    uint8_t *copy = ingest_take_array(&m->t, len, 1);
+    uint8_t *copy = ingest_alloc(&m->b, len, 1);
     if (!copy)
         return memory;
     memcpy(copy, r.data, len);
-    m->t.memory_left -= len;
+    m->b.memory_left -= len;
     memory.bytes = fz_span_make(copy, len);
     return memory;
 }
@@ -147,8 +147,8 @@ read_regions(struct minidump *m, struct minidump_thread **ret)
         n_long =
             count < fz_read_left(&full) / REGION ? (size_t)count : fz_read_left(&full) / REGION;
     /* As for other reports, this limit also bounds the number of regions. */
-    size_t max = ingest_take_limit(&m->t, "memory", n_short + n_long, m->t.limits->images);
-    *ret = max ? ingest_take_array(&m->t, max, sizeof(**ret)) : NULL;
+    size_t max = ingest_limit(&m->b, "memory", n_short + n_long, m->b.limits->images);
+    *ret = max ? ingest_alloc(&m->b, max, sizeof(**ret)) : NULL;
     for (size_t i = 0; i < n_short && n < max && *ret; i++, n++) {
         (*ret)[n].stack_addr = fz_read_u64(&r);
         (*ret)[n].stack = minidump_read_place(&r);
@@ -184,16 +184,15 @@ is_place(const struct minidump_place *places, size_t n, struct minidump_place wa
 void
 minidump_memory(struct minidump *m)
 {
-    struct report *report = m->t.report;
+    struct report *report = m->b.report;
     struct minidump_thread *regions;
     bool cut = false;
     size_t n = read_regions(m, &regions);
     const struct report_thread *crashed = report_crashed_thread(report);
-    struct minidump_place *stacks =
-        ingest_take_array(&m->t, report->n_threads + 1, sizeof(*stacks));
-    report->memory = n ? ingest_take_array(&m->t, n, sizeof(*report->memory)) : NULL;
+    struct minidump_place *stacks = ingest_alloc(&m->b, report->n_threads + 1, sizeof(*stacks));
+    report->memory = n ? ingest_alloc(&m->b, n, sizeof(*report->memory)) : NULL;
     for (size_t pass = 0; pass < 2; pass++) {
-        for (size_t i = 0; i < report->n_threads && !m->t.failed; i++) {
+        for (size_t i = 0; i < report->n_threads && !m->b.failed; i++) {
             struct minidump_thread *t = &m->threads[i];
             if ((t->report == crashed) != (pass == 0))
                 continue;
@@ -202,9 +201,9 @@ minidump_memory(struct minidump *m)
             stacks[i] = t->stack;
         }
     }
-    if (!m->t.failed && report->n_threads)
+    if (!m->b.failed && report->n_threads)
         qsort(stacks, report->n_threads, sizeof(*stacks), compare_places);
-    for (size_t i = 0; i < n && !m->t.failed; i++) {
+    for (size_t i = 0; i < n && !m->b.failed; i++) {
         if (is_place(stacks, report->n_threads, regions[i].stack))
             continue;
         struct report_memory memory = keep_bytes(m, regions[i].stack_addr, regions[i].stack, &cut);
@@ -212,7 +211,7 @@ minidump_memory(struct minidump *m)
             report->memory[report->n_memory++] = memory;
     }
     if (cut)
-        report_note(report, m->t.arena,
+        report_note(report, m->b.arena,
                     "memory: cut, the dump ends before it, or it is above %zu bytes",
-                    m->t.limits->memory_bytes);
+                    m->b.limits->memory_bytes);
 }

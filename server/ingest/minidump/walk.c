@@ -115,9 +115,9 @@ minidump_walk(struct minidump *m)
                      .word = m->cpu == MINIDUMP_AMD64 || m->cpu == MINIDUMP_ARM64 ? 8 : 4,
                      .signed_pointers = m->cpu == MINIDUMP_ARM64};
     /* The walk's own depth is not known before: one buffer takes it, and its frames are copied. */
-    size_t max = m->t.limits->frames;
-    struct report_frame *frames = ingest_take_array(&m->t, max, sizeof(*frames));
-    for (size_t i = 0; i < m->t.report->n_threads && !m->t.failed; i++) {
+    size_t max = m->b.limits->frames;
+    struct report_frame *frames = ingest_alloc(&m->b, max, sizeof(*frames));
+    for (size_t i = 0; i < m->b.report->n_threads && !m->b.failed; i++) {
         struct minidump_thread *t = &m->threads[i];
         if (!t->has_context)
             continue;
@@ -125,7 +125,7 @@ minidump_walk(struct minidump *m)
         t->report->frames = frames;
         walk_thread(&w, t, max);
         size_t n = t->report->n_frames;
-        t->report->frames = ingest_take_array(&m->t, n, sizeof(*frames));
+        t->report->frames = ingest_alloc(&m->b, n, sizeof(*frames));
         if (t->report->frames)
             memcpy(t->report->frames, frames, n * sizeof(*frames));
         else

@@ -95,56 +95,56 @@ native_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UU
 }
 
 static void
-take_origin(struct ingest_take *t, const json_t *root)
+take_origin(struct ingest_builder *b, const json_t *root)
 {
-    t->report->environment = ingest_take_text(t, root, "", "environment");
-    struct report *r = t->report;
+    b->report->environment = ingest_json_text(b, root, "", "environment");
+    struct report *r = b->report;
     int64_t version = 1;
-    if (ingest_take_i64(t, root, "", "framezero", &version) && version != 1)
-        report_note(r, t->arena, "framezero: version %lld, read as version 1", (long long)version);
-    r->id = ingest_take_text(t, root, "", "id");
-    r->timestamp_ms = ingest_take_time(t, root, "", "timestamp");
-    const json_t *app = ingest_take_json(t, root, "", "app", JSON_OBJECT);
-    r->app_id = ingest_take_text(t, app, "app", "id");
-    r->app_name = ingest_take_text(t, app, "app", "name");
-    r->app_version = ingest_take_text(t, app, "app", "version");
-    r->app_build = ingest_take_text(t, app, "app", "build");
-    const json_t *os = ingest_take_json(t, root, "", "os", JSON_OBJECT);
-    r->os_name = ingest_take_text(t, os, "os", "name");
-    r->os_version = ingest_take_text(t, os, "os", "version");
-    r->os_build = ingest_take_text(t, os, "os", "build");
-    const json_t *device = ingest_take_json(t, root, "", "device", JSON_OBJECT);
-    r->device_model = ingest_take_text(t, device, "device", "model");
-    r->arch = ingest_take_text(t, root, "", "arch");
+    if (ingest_json_i64(b, root, "", "framezero", &version) && version != 1)
+        report_note(r, b->arena, "framezero: version %lld, read as version 1", (long long)version);
+    r->id = ingest_json_text(b, root, "", "id");
+    r->timestamp_ms = ingest_json_time(b, root, "", "timestamp");
+    const json_t *app = ingest_json_member(b, root, "", "app", JSON_OBJECT);
+    r->app_id = ingest_json_text(b, app, "app", "id");
+    r->app_name = ingest_json_text(b, app, "app", "name");
+    r->app_version = ingest_json_text(b, app, "app", "version");
+    r->app_build = ingest_json_text(b, app, "app", "build");
+    const json_t *os = ingest_json_member(b, root, "", "os", JSON_OBJECT);
+    r->os_name = ingest_json_text(b, os, "os", "name");
+    r->os_version = ingest_json_text(b, os, "os", "version");
+    r->os_build = ingest_json_text(b, os, "os", "build");
+    const json_t *device = ingest_json_member(b, root, "", "device", JSON_OBJECT);
+    r->device_model = ingest_json_text(b, device, "device", "model");
+    r->arch = ingest_json_text(b, root, "", "arch");
 }
 
 static void
-take_crash(struct ingest_take *t, const json_t *root)
+take_crash(struct ingest_builder *b, const json_t *root)
 {
-    struct report_crash *crash = &t->report->crash;
-    const json_t *object = ingest_take_json(t, root, "", "crash", JSON_OBJECT);
+    struct report_crash *crash = &b->report->crash;
+    const json_t *object = ingest_json_member(b, root, "", "crash", JSON_OBJECT);
     int64_t thread;
-    if (ingest_take_i64(t, object, "crash", "thread", &thread) && thread >= 0)
+    if (ingest_json_i64(b, object, "crash", "thread", &thread) && thread >= 0)
         crash->thread = thread;
-    crash->signal = ingest_take_text(t, object, "crash", "signal");
-    crash->mach = ingest_take_text(t, object, "crash", "mach");
-    crash->code = ingest_take_text(t, object, "crash", "code");
-    crash->exception = ingest_take_text(t, object, "crash", "exception");
-    crash->reason = ingest_take_text(t, object, "crash", "reason");
-    crash->has_address = ingest_take_u64(t, object, "crash", "address", &crash->address);
+    crash->signal = ingest_json_text(b, object, "crash", "signal");
+    crash->mach = ingest_json_text(b, object, "crash", "mach");
+    crash->code = ingest_json_text(b, object, "crash", "code");
+    crash->exception = ingest_json_text(b, object, "crash", "exception");
+    crash->reason = ingest_json_text(b, object, "crash", "reason");
+    crash->has_address = ingest_json_u64(b, object, "crash", "address", &crash->address);
 }
 
 /* `text` is JSON; it is kept as it came, on one line. null is as good as absent. */
 static const char *
-take_verbatim(struct ingest_take *t, struct fz_span text)
+take_verbatim(struct ingest_builder *b, struct fz_span text)
 {
-    if (text.len == 0 || fz_span_is(text, "null") || t->failed)
+    if (text.len == 0 || fz_span_is(text, "null") || b->failed)
         return NULL;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer line = fz_buffer_make(0);
     json_walk_compact(text, &line);
-    const char *copy = line.failed ? NULL : fz_arena_text(t->arena, fz_buffer_span(&line));
+    const char *copy = line.failed ? NULL : fz_arena_text(b->arena, fz_buffer_span(&line));
     if (!copy)
-        t->failed = true;
+        b->failed = true;
     return copy;
 }
 
@@ -159,7 +159,7 @@ is_known(struct fz_span key)
 }
 
 static void
-take_free_form(struct ingest_take *t, struct fz_span text)
+take_free_form(struct ingest_builder *b, struct fz_span text)
 {
     struct fz_span user = {NULL, 0}, tags = {NULL, 0}, breadcrumbs = {NULL, 0};
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer extra = fz_buffer_make(0);
@@ -181,21 +181,21 @@ take_free_form(struct ingest_take *t, struct fz_span text)
     }
     if (extra.len)
         fz_buffer_char(&extra, '}');
-    t->failed = t->failed || extra.failed;
-    t->report->user_json = take_verbatim(t, user);
-    t->report->tags_json = take_verbatim(t, tags);
-    t->report->breadcrumbs_json = take_verbatim(t, breadcrumbs);
-    t->report->extra_json = take_verbatim(t, fz_buffer_span(&extra));
+    b->failed = b->failed || extra.failed;
+    b->report->user_json = take_verbatim(b, user);
+    b->report->tags_json = take_verbatim(b, tags);
+    b->report->breadcrumbs_json = take_verbatim(b, breadcrumbs);
+    b->report->extra_json = take_verbatim(b, fz_buffer_span(&extra));
 }
 
 static enum fz_code
 native_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
              struct report *ret, struct fz_error *err)
 {
-    struct ingest_take t = ingest_take_start(ret, arena, limits);
+    struct ingest_builder b = ingest_builder_make(ret, arena, limits);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     FZ_CLEANUP(ingest_take_decref) json_t *root = NULL;
-    enum fz_code code = ingest_take_load(&t, body, &text, &root, err);
+    enum fz_code code = ingest_json_load(&b, body, &text, &root, err);
     if (code != FZ_OK)
         return code;
     code = need_frames(fz_buffer_span(&text), err);
@@ -203,21 +203,21 @@ native_parse(struct fz_span body, const struct limits *limits, struct fz_arena *
         return code;
     bool has_threads = json_is_array(json_object_get(root, "threads"));
     bool has_addresses = json_is_array(json_object_get(root, "addresses"));
-    take_origin(&t, root);
-    take_crash(&t, root);
+    take_origin(&b, root);
+    take_crash(&b, root);
     if (has_threads)
-        native_take_threads(&t, root);
+        native_take_threads(&b, root);
     else
-        native_take_addresses(&t, root);
+        native_take_addresses(&b, root);
     if (has_threads && has_addresses)
         report_note(ret, arena, "addresses: not used, there are threads");
-    ingest_settle_crashed(ret);
-    native_take_images(&t, root);
-    native_take_memory(&t, root);
-    take_free_form(&t, fz_buffer_span(&text));
+    ingest_mark_crashed(ret);
+    native_take_images(&b, root);
+    native_take_memory(&b, root);
+    take_free_form(&b, fz_buffer_span(&text));
     if (!ret->arch && ret->n_images)
         ret->arch = ret->images[0].arch;
-    return t.failed ? fz_arena_fail(arena, err) : FZ_OK;
+    return b.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }
 
 const struct ingest_format ingest_native = {"framezero", native_detect, native_check, native_parse,

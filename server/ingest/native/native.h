@@ -5,12 +5,12 @@
 #ifndef INGEST_NATIVE_H
 #define INGEST_NATIVE_H
 
-#include "server/ingest/common/take.h"
+#include "server/ingest/common/builder.h"
 
-/* Each fills its part of t->report; memory failures stay in t->failed. */
-void native_take_threads(struct ingest_take *t, const json_t *root);
-void native_take_addresses(struct ingest_take *t, const json_t *root);
-void native_take_images(struct ingest_take *t, const json_t *root);
-void native_take_memory(struct ingest_take *t, const json_t *root);
+/* Each fills its part of b->report; memory failures stay in b->failed. */
+void native_take_threads(struct ingest_builder *b, const json_t *root);
+void native_take_addresses(struct ingest_builder *b, const json_t *root);
+void native_take_images(struct ingest_builder *b, const json_t *root);
+void native_take_memory(struct ingest_builder *b, const json_t *root);
 
 #endif

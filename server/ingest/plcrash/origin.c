@@ -8,9 +8,9 @@ take_os(struct plcrash *p, uint64_t number)
     static const char *const names[] = {"macOS", "iOS", "iOS", NULL, "tvOS"};
     enum { SIMULATOR = 2, UNKNOWN = 3 };
     if (number < FZ_ARRAY_LEN(names) && number != UNKNOWN)
-        p->t.report->os_name = names[number];
+        p->b.report->os_name = names[number];
     else if (number != UNKNOWN)
-        report_note(p->t.report, p->t.arena, "system_info.operating_system: unknown number %llu",
+        report_note(p->b.report, p->b.arena, "system_info.operating_system: unknown number %llu",
                     (unsigned long long)number);
     if (number == SIMULATOR)
         plcrash_set(p, plcrash_extra(p, "system_info"), "simulator", json_true());
@@ -38,7 +38,7 @@ plcrash_system(struct plcrash *p, const struct protobuf_field *field, const char
             if (number <= INT64_MAX / 1000)
                 r->timestamp_ms = (int64_t)number * 1000;
             else
-                report_note(r, p->t.arena, "%s.timestamp: not a time", where);
+                report_note(r, p->b.arena, "%s.timestamp: not a time", where);
         }
         return true;
     case 5:
@@ -151,8 +151,8 @@ plcrash_report_info(struct plcrash *p, const struct protobuf_field *field, const
         if (!plcrash_uuid(p, field, where, &uuid))
             return true;
         fz_uuid_format_dashed(&uuid, text);
-        r->id = fz_arena_strdup(p->t.arena, text);
-        p->t.failed = p->t.failed || !r->id;
+        r->id = fz_arena_strdup(p->b.arena, text);
+        p->b.failed = p->b.failed || !r->id;
         return true;
     default:
         return false;

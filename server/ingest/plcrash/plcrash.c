@@ -19,8 +19,8 @@
 #include "base/arch/cpu.h"
 #include "base/json/scan.h"
 #include "base/text.h"
+#include "server/ingest/common/exception_names.h"
 #include "server/ingest/common/format.h"
-#include "server/ingest/common/mach.h"
 
 static const char MAGIC[] = "plcrash";
 
@@ -114,7 +114,7 @@ note_fault(struct plcrash *p, const struct protobuf *message, const char *where)
     if (message->cut && p->cut_noted)
         return;
     p->cut_noted = p->cut_noted || message->cut;
-    report_note(p->t.report, p->t.arena, "%s%s%s at byte %llu%s", where, *where ? ": " : "",
+    report_note(p->b.report, p->b.arena, "%s%s%s at byte %llu%s", where, *where ? ": " : "",
                 message->fault, (unsigned long long)message->fault_at,
                 message->cut ? "" : ", the rest of it is left out");
 }
@@ -123,7 +123,7 @@ void
 plcrash_set(struct plcrash *p, json_t *object, const char *key, json_t *value)
 {
     if (json_object_set_new(object, key, value) != 0)
-        p->t.failed = true;
+        p->b.failed = true;
 }
 
 json_t *
@@ -142,7 +142,7 @@ set_bytes(struct plcrash *p, json_t *object, const char *key, struct fz_span byt
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer base64 = fz_buffer_make(0);
     fz_text_base64_append(&base64, bytes);
-    p->t.failed = p->t.failed || base64.failed;
+    p->b.failed = p->b.failed || base64.failed;
     plcrash_set(p, object, key, json_string(fz_buffer_cstr(&base64)));
 }
 
@@ -163,7 +163,7 @@ keep_unknown(struct plcrash *p, const struct protobuf_field *field, const char *
     char key[INGEST_WHERE + 16];
     json_t *unknown = p->n_unknown < UNKNOWN_MAX ? plcrash_extra(p, "unknown_fields") : NULL;
     if (p->n_unknown++ == UNKNOWN_MAX)
-        report_note(p->t.report, p->t.arena, "unknown fields: more than %d, not all are kept",
+        report_note(p->b.report, p->b.arena, "unknown fields: more than %d, not all are kept",
                     UNKNOWN_MAX);
     if (!unknown)
         return;
@@ -183,7 +183,7 @@ plcrash_each(struct plcrash *p, struct protobuf message, const char *where, plcr
              void *target)
 {
     struct protobuf_field field;
-    while (!p->t.failed && protobuf_next(&message, &field)) {
+    while (!p->b.failed && protobuf_next(&message, &field)) {
         if (!take(p, &field, where, target))
             keep_unknown(p, &field, where);
     }
@@ -193,7 +193,7 @@ plcrash_each(struct plcrash *p, struct protobuf message, const char *where, plcr
 static void
 note_type(struct plcrash *p, const char *where, const char *name, const char *what)
 {
-    report_note(p->t.report, p->t.arena, "%s%s%s: %s", where, name && *where ? "." : "",
+    report_note(p->b.report, p->b.arena, "%s%s%s: %s", where, name && *where ? "." : "",
                 name ? name : "", what);
 }
 
@@ -229,8 +229,8 @@ plcrash_text(struct plcrash *p, const struct protobuf_field *field, const char *
         note_type(p, where, name, "cut off, left out");
     if (!field->is_bytes || field->cut || without_end(field->bytes).len == 0)
         return NULL;
-    const char *text = fz_text_clean_utf8(p->t.arena, without_end(field->bytes));
-    p->t.failed = p->t.failed || !text;
+    const char *text = fz_text_clean_utf8(p->b.arena, without_end(field->bytes));
+    p->b.failed = p->b.failed || !text;
     return text;
 }
 
@@ -288,7 +288,7 @@ take_mach(struct plcrash *p, const struct protobuf_field *field, const char *whe
         return true;
     case 2:
         if (!crash->mach_codes)
-            crash->mach_codes = ingest_take_array(&p->t, MACH_CODES_MAX, sizeof(uint64_t));
+            crash->mach_codes = ingest_alloc(&p->b, MACH_CODES_MAX, sizeof(uint64_t));
         while (crash->mach_codes && crash->n_mach_codes < MACH_CODES_MAX &&
                protobuf_packed(field, &at, &code))
             crash->mach_codes[crash->n_mach_codes++] = code;
@@ -342,7 +342,7 @@ take_exception(struct plcrash *p, const struct protobuf_field *field, const char
 static void
 take_exception_frames(struct plcrash *p, const struct protobuf_field *field)
 {
-    struct report *r = p->t.report;
+    struct report *r = p->b.report;
     if (!field->is_bytes)
         return;
     struct plcrash_frames frames = plcrash_frames(p, protobuf_inner(field), 3, "exception.frames");
@@ -357,11 +357,11 @@ take_exception_frames(struct plcrash *p, const struct protobuf_field *field)
 static void
 take_custom_data(struct plcrash *p, const struct protobuf_field *field)
 {
-    const struct limits *limits = p->t.limits;
+    const struct limits *limits = p->b.limits;
     struct json_scan_limits scan = {limits->json_depth, limits->report_memory,
                                     limits->report_memory};
     if (!field->is_bytes || field->cut) {
-        report_note(p->t.report, p->t.arena, "custom_data: %s, left out",
+        report_note(p->b.report, p->b.arena, "custom_data: %s, left out",
                     field->cut ? "cut off" : "not bytes");
         return;
     }
@@ -443,7 +443,7 @@ static void
 settle(struct plcrash *p)
 {
     static const char *const legacy[] = {"i386", "x86_64", "armv6", "ppc", "ppc64", "armv7"};
-    struct report *r = p->t.report;
+    struct report *r = p->b.report;
     const char *arch = p->legacy_arch < FZ_ARRAY_LEN(legacy) ? legacy[p->legacy_arch] : NULL;
     for (size_t i = 0; i < r->n_images && arch; i++) {
         if (!r->images[i].arch)
@@ -457,14 +457,14 @@ settle(struct plcrash *p)
     if (p->has_mach) {
         crash->mach = ingest_mach_exception(p->mach_type);
         if (!crash->mach) {
-            crash->mach = fz_arena_printf(p->t.arena, "EXC_%llu", (unsigned long long)p->mach_type);
-            p->t.failed = p->t.failed || !crash->mach;
+            crash->mach = fz_arena_printf(p->b.arena, "EXC_%llu", (unsigned long long)p->mach_type);
+            p->b.failed = p->b.failed || !crash->mach;
         }
         bool arm = r->arch && fz_text_has_prefix(r->arch, "arm");
         if (crash->n_mach_codes)
             crash->code = ingest_mach_code(p->mach_type, crash->mach_codes[0], arm);
     }
-    ingest_settle_crashed(r);
+    ingest_mark_crashed(r);
 }
 
 static enum fz_code
@@ -472,7 +472,7 @@ plcrash_parse(struct fz_span body, const struct limits *limits, struct fz_arena 
               struct report *ret, struct fz_error *err)
 {
     FZ_CLEANUP(ingest_take_decref) json_t *extra = json_object();
-    struct plcrash p = {.t = ingest_take_start(ret, arena, limits),
+    struct plcrash p = {.b = ingest_builder_make(ret, arena, limits),
                         .extra = extra,
                         .offset = HEADER,
                         .legacy_arch = PLCRASH_ARCH_UNKNOWN};
@@ -486,8 +486,8 @@ plcrash_parse(struct fz_span body, const struct limits *limits, struct fz_arena 
     plcrash_threads(&p);
     plcrash_images(&p);
     settle(&p);
-    ingest_take_extra(&p.t, NULL, extra, NULL);
-    return p.t.failed ? fz_arena_fail(arena, err) : FZ_OK;
+    ingest_add_extra(&p.b, NULL, extra, NULL);
+    return p.b.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }
 
 const struct ingest_format ingest_plcrash = {"plcrash", plcrash_detect, plcrash_check,

@@ -5,7 +5,7 @@
 #ifndef INGEST_PLCRASH_H
 #define INGEST_PLCRASH_H
 
-#include "server/ingest/common/take.h"
+#include "server/ingest/common/builder.h"
 #include "server/ingest/plcrash/protobuf.h"
 
 /* What SystemInfo says of the architecture before version 1.1 of the format; 6 = look elsewhere. */
@@ -18,7 +18,7 @@ struct plcrash_cpu {
 };
 
 struct plcrash {
-    struct ingest_take t;
+    struct ingest_builder b;
     json_t *extra;              /* owned: what the model has no member for */
     struct fz_span body;        /* behind the file's header */
     uint64_t offset;            /* of `body` in the file */

@@ -70,10 +70,10 @@ plcrash_frames(struct plcrash *p, struct protobuf message, uint32_t number, cons
     struct plcrash_frames ret = {0};
     struct protobuf_field field;
     size_t n = count_field(message, number), i = 0;
-    size_t max = ingest_take_limit(&p->t, where, n, p->t.limits->frames);
+    size_t max = ingest_limit(&p->b, where, n, p->b.limits->frames);
     ret.n_cut = n - max;
-    ret.frames = max ? ingest_take_array(&p->t, max, sizeof(*ret.frames)) : NULL;
-    while (i < max && !p->t.failed && protobuf_next(&message, &field)) {
+    ret.frames = max ? ingest_alloc(&p->b, max, sizeof(*ret.frames)) : NULL;
+    while (i < max && !p->b.failed && protobuf_next(&message, &field)) {
         char at[INGEST_WHERE];
         struct frame_taken taken = {.frame.image = -1};
         if (field.number != number || !field.is_bytes)
@@ -83,7 +83,7 @@ plcrash_frames(struct plcrash *p, struct protobuf message, uint32_t number, cons
         if (!taken.has_pc) {
             /* Where the file is cut there may be no more than the frame's head. */
             if (!field.cut)
-                report_note(p->t.report, p->t.arena, "%s: no pc", at);
+                report_note(p->b.report, p->b.arena, "%s: no pc", at);
             i++;
             continue;
         }
@@ -95,7 +95,7 @@ plcrash_frames(struct plcrash *p, struct protobuf message, uint32_t number, cons
         /* When frames before it are left out, this one is still a return address. */
         if (i > 0 && ret.n == 0)
             taken.frame.adjust = REPORT_ADJUST_RETURN;
-        ingest_take_client(&p->t, &taken.frame, &taken.symbol);
+        ingest_add_client_symbol(&p->b, &taken.frame, &taken.symbol);
         ret.frames[ret.n++] = taken.frame;
         i++;
     }
@@ -125,15 +125,15 @@ take_registers(struct plcrash *p, struct protobuf message, const char *where,
 {
     struct protobuf_field field;
     size_t n = count_field(message, 4);
-    size_t max = ingest_take_limit(&p->t, where, n, REGISTERS_MAX);
-    thread->registers = max ? ingest_take_array(&p->t, max, sizeof(*thread->registers)) : NULL;
-    while (thread->n_registers < max && !p->t.failed && protobuf_next(&message, &field)) {
+    size_t max = ingest_limit(&p->b, where, n, REGISTERS_MAX);
+    thread->registers = max ? ingest_alloc(&p->b, max, sizeof(*thread->registers)) : NULL;
+    while (thread->n_registers < max && !p->b.failed && protobuf_next(&message, &field)) {
         struct report_register reg = {0};
         if (field.number != 4 || !field.is_bytes)
             continue;
         plcrash_message(p, &field, where, take_register, &reg);
         if (!reg.name) {
-            report_note(p->t.report, p->t.arena, "%s: a register without a name", where);
+            report_note(p->b.report, p->b.arena, "%s: a register without a name", where);
             max--;
         } else if (!field.cut) {
             thread->registers[thread->n_registers++] = reg;
@@ -163,12 +163,12 @@ take_thread(struct plcrash *p, const struct protobuf_field *field, const char *w
 void
 plcrash_threads(struct plcrash *p)
 {
-    struct report *r = p->t.report;
+    struct report *r = p->b.report;
     struct protobuf message = protobuf_start(p->body, p->offset);
     struct protobuf_field field;
-    size_t max = ingest_take_limit(&p->t, "threads", p->n_threads, p->t.limits->threads), i = 0;
-    r->threads = max ? ingest_take_array(&p->t, max, sizeof(*r->threads)) : NULL;
-    for (; r->n_threads < max && !p->t.failed && protobuf_next(&message, &field);) {
+    size_t max = ingest_limit(&p->b, "threads", p->n_threads, p->b.limits->threads), i = 0;
+    r->threads = max ? ingest_alloc(&p->b, max, sizeof(*r->threads)) : NULL;
+    for (; r->n_threads < max && !p->b.failed && protobuf_next(&message, &field);) {
         char where[INGEST_WHERE], at[INGEST_WHERE];
         if (field.number != THREADS || !field.is_bytes)
             continue;
@@ -227,12 +227,12 @@ take_image(struct plcrash *p, const struct protobuf_field *field, const char *wh
 void
 plcrash_images(struct plcrash *p)
 {
-    struct report *r = p->t.report;
+    struct report *r = p->b.report;
     struct protobuf message = protobuf_start(p->body, p->offset);
     struct protobuf_field field;
-    size_t max = ingest_take_limit(&p->t, "images", p->n_images, p->t.limits->images), i = 0;
-    r->images = max ? ingest_take_array(&p->t, max, sizeof(*r->images)) : NULL;
-    while (i < max && !p->t.failed && protobuf_next(&message, &field)) {
+    size_t max = ingest_limit(&p->b, "images", p->n_images, p->b.limits->images), i = 0;
+    r->images = max ? ingest_alloc(&p->b, max, sizeof(*r->images)) : NULL;
+    while (i < max && !p->b.failed && protobuf_next(&message, &field)) {
         char where[INGEST_WHERE];
         struct image_taken taken = {0};
         if (field.number != BINARY_IMAGES || !field.is_bytes)
@@ -240,12 +240,12 @@ plcrash_images(struct plcrash *p)
         snprintf(where, sizeof(where), "images[%zu]", i++);
         plcrash_message(p, &field, where, take_image, &taken);
         if (!taken.has_addr) {
-            report_note(r, p->t.arena, "%s: no base address, left out", where);
+            report_note(r, p->b.arena, "%s: no base address, left out", where);
             continue;
         }
         struct report_image *image = &taken.image;
         if (image->size > UINT64_MAX - image->addr) {
-            report_note(r, p->t.arena, "%s.size: reaches beyond 2^64", where);
+            report_note(r, p->b.arena, "%s.size: reaches beyond 2^64", where);
             image->size = UINT64_MAX - image->addr;
         }
         image->name = image->path ? fz_text_base_name(image->path) : NULL;

@@ -175,9 +175,9 @@ entity_len(struct fz_span text, uint32_t *ret)
 /* The value of an element: CDATA as it stands, text with its entities read. Borrowed from the
  * arena; empty for "(null)". */
 static struct fz_span
-value_of(struct ingest_take *t, struct fz_span content)
+value_of(struct ingest_builder *b, struct fz_span content)
 {
-    uint8_t *out = ingest_take_array(t, content.len + 1, 1);
+    uint8_t *out = ingest_alloc(b, content.len + 1, 1);
     size_t n = 0;
     uint32_t c;
     bool any_cdata = text_find(content, cdata_start) != SIZE_MAX;
@@ -207,13 +207,13 @@ value_of(struct ingest_take *t, struct fz_span content)
 
 /* A value as a text of the report. */
 static const char *
-take_value(struct ingest_take *t, struct fz_span content)
+take_value(struct ingest_builder *b, struct fz_span content)
 {
-    struct fz_span value = value_of(t, content);
-    if (!value.len || t->failed)
+    struct fz_span value = value_of(b, content);
+    if (!value.len || b->failed)
         return NULL;
-    const char *copy = fz_text_clean_utf8(t->arena, value);
-    t->failed = !copy;
+    const char *copy = fz_text_clean_utf8(b->arena, value);
+    b->failed = !copy;
     return copy;
 }
 
@@ -299,9 +299,9 @@ attribute(struct fz_span attributes, const char *name)
 
 /* The binary whose symbols are wanted, where the log has no UUID for it. */
 static void
-name_app_image(struct ingest_take *t, const struct fz_uuid *uuid, struct fz_span arch)
+name_app_image(struct ingest_builder *b, const struct fz_uuid *uuid, struct fz_span arch)
 {
-    struct report *r = t->report;
+    struct report *r = b->report;
     const char *name = r->process.name ? r->process.name : r->app_name;
     for (size_t i = 0; i < r->n_images; i++) {
         struct report_image *image = &r->images[i];
@@ -311,34 +311,34 @@ name_app_image(struct ingest_take *t, const struct fz_uuid *uuid, struct fz_span
             continue;
         image->uuid = *uuid;
         image->has_uuid = true;
-        report_note(r, t->arena, "images: the UUID of %s is the one beside the log", name);
+        report_note(r, b->arena, "images: the UUID of %s is the one beside the log", name);
         return;
     }
 }
 
 static void
-take_uuids(struct ingest_take *t, struct fz_span content, json_t *extra)
+take_uuids(struct ingest_builder *b, struct fz_span content, json_t *extra)
 {
     json_t *list = json_array();
     struct element element;
     struct fz_uuid uuid;
     for (int i = 0; list && i < UUIDS_MAX && next_element(&content, &element); i++) {
-        const char *text = take_value(t, element.content);
+        const char *text = take_value(b, element.content);
         if (!text)
             continue;
         struct fz_span type = attribute(element.attributes, "type");
         struct fz_span arch = attribute(element.attributes, "arch");
-        const char *type_text = take_value(t, type), *arch_text = take_value(t, arch);
+        const char *type_text = take_value(b, type), *arch_text = take_value(b, arch);
         json_t *one =
             json_pack("{s:s, s:s?, s:s?}", "uuid", text, "type", type_text, "arch", arch_text);
         if (json_array_append_new(list, one) != 0)
-            t->failed = true;
+            b->failed = true;
         if (fz_span_is(type, "app") && fz_uuid_parse(fz_span_cstr(text), &uuid) &&
             !fz_uuid_is_nil(&uuid))
-            name_app_image(t, &uuid, arch);
+            name_app_image(b, &uuid, arch);
     }
     if (json_object_set_new(extra, "uuids", list) != 0)
-        t->failed = true;
+        b->failed = true;
 }
 
 static void
@@ -350,23 +350,23 @@ set_if_new(const char **member, const char *value)
 
 /* One element of <crash>: what the log says comes first, since it is of the crash itself. */
 static void
-take_element(struct ingest_take *t, const struct element *element, json_t *user, json_t *extra)
+take_element(struct ingest_builder *b, const struct element *element, json_t *user, json_t *extra)
 {
     static const struct {
         const char *element, *key;
     } users[] = {{"userid", "id"}, {"username", "name"}, {"contact", "contact"}};
-    struct report *r = t->report;
+    struct report *r = b->report;
     if (fz_span_is(element->name, "uuids")) {
-        take_uuids(t, element->content, extra);
+        take_uuids(b, element->content, extra);
         return;
     }
-    const char *value = take_value(t, element->content);
+    const char *value = take_value(b, element->content);
     if (!value)
         return;
     for (size_t i = 0; i < FZ_ARRAY_LEN(users); i++) {
         if (fz_span_is(element->name, users[i].element)) {
             if (json_object_set_new(user, users[i].key, json_string(value)) != 0)
-                t->failed = true;
+                b->failed = true;
             return;
         }
     }
@@ -385,39 +385,39 @@ take_element(struct ingest_take *t, const struct element *element, json_t *user,
     else if (fz_span_is(element->name, "version"))
         set_if_new(&r->app_build, value);
     else {
-        const char *name = text_keep(t, element->name);
+        const char *name = text_keep(b, element->name);
         if (!name || json_object_set_new(extra, name, json_string(value)) != 0)
-            t->failed = true;
+            b->failed = true;
     }
 }
 
 static void
-take_elements(struct ingest_take *t, struct fz_span content)
+take_elements(struct ingest_builder *b, struct fz_span content)
 {
     FZ_CLEANUP(ingest_take_decref) json_t *user = json_object();
     FZ_CLEANUP(ingest_take_decref) json_t *extra = json_object();
     struct element element;
-    t->failed = t->failed || !user || !extra;
-    for (int i = 0; i < ELEMENTS_MAX && !t->failed && next_element(&content, &element); i++) {
+    b->failed = b->failed || !user || !extra;
+    for (int i = 0; i < ELEMENTS_MAX && !b->failed && next_element(&content, &element); i++) {
         if (!fz_span_is(element.name, "log"))
-            take_element(t, &element, user, extra);
+            take_element(b, &element, user, extra);
     }
-    if (t->failed)
+    if (b->failed)
         return;
     if (next_element(&content, &element))
-        report_note(t->report, t->arena, "quincy: elements behind the first %d are left out",
+        report_note(b->report, b->arena, "quincy: elements behind the first %d are left out",
                     ELEMENTS_MAX);
-    const char *text = ingest_take_dump(t, user, NULL);
+    const char *text = ingest_json_dump(b, user, NULL);
     if (text)
-        t->report->user_json = text;
-    ingest_take_extra(t, NULL, extra, NULL);
+        b->report->user_json = text;
+    ingest_add_extra(b, NULL, extra, NULL);
 }
 
 static enum fz_code
 quincy_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
              struct report *ret, struct fz_error *err)
 {
-    struct ingest_take t = ingest_take_start(ret, arena, limits);
+    struct ingest_builder b = ingest_builder_make(ret, arena, limits);
     char id[FZ_UUID_TEXT];
     struct element crash, log;
     enum fz_code code = quincy_check(body, limits, id, err);
@@ -426,8 +426,8 @@ quincy_parse(struct fz_span body, const struct limits *limits, struct fz_arena *
     if (!find_element(inside_crashes(body), "crash", &crash) ||
         !find_element(crash.content, "log", &log))
         return fz_fail(err, FZ_E_INTERNAL, "quincy: checked and gone");
-    struct fz_span text = value_of(&t, log.content);
-    if (t.failed)
+    struct fz_span text = value_of(&b, log.content);
+    if (b.failed)
         return fz_arena_fail(arena, err);
     /* Only texts: a format that holds others could hold this one again. */
     const struct ingest_format *format = ingest_format_of(text);
@@ -438,8 +438,8 @@ quincy_parse(struct fz_span body, const struct limits *limits, struct fz_arena *
     code = format->parse(text, limits, arena, ret, err);
     if (code != FZ_OK)
         return fz_wrap(err, "quincy: log");
-    take_elements(&t, crash.content);
-    return t.failed ? fz_arena_fail(arena, err) : FZ_OK;
+    take_elements(&b, crash.content);
+    return b.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }
 
 const struct ingest_format ingest_quincy = {"quincy", quincy_detect, quincy_check, quincy_parse,

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "server/ingest/common/mach.h"
+#include "server/ingest/common/exception_names.h"
 #include "server/ingest/sentry/sentry.h"
 
 enum { MESSAGES_MAX = 64 };
@@ -49,53 +49,53 @@ is_one_of(const char *text, const char *a, const char *b)
 }
 
 static struct mechanism
-find_mechanism(struct ingest_take *t, const json_t *exception)
+find_mechanism(struct ingest_builder *b, const json_t *exception)
 {
     struct mechanism m = {0};
-    m.object = ingest_take_json(t, exception, "exception", "mechanism", JSON_OBJECT);
-    m.type = ingest_take_text(t, m.object, "mechanism", "type");
-    m.is_unhandled = !ingest_take_bool(t, m.object, "mechanism", "handled", true);
-    m.meta = ingest_take_json(t, m.object, "mechanism", "meta", JSON_OBJECT);
-    m.data = ingest_take_json(t, m.object, "mechanism", "data", JSON_OBJECT);
-    m.mach = ingest_take_json(t, m.meta, "mechanism.meta", "mach_exception", JSON_OBJECT);
-    m.signal = ingest_take_json(t, m.meta, "mechanism.meta", "signal", JSON_OBJECT);
+    m.object = ingest_json_member(b, exception, "exception", "mechanism", JSON_OBJECT);
+    m.type = ingest_json_text(b, m.object, "mechanism", "type");
+    m.is_unhandled = !ingest_json_bool(b, m.object, "mechanism", "handled", true);
+    m.meta = ingest_json_member(b, m.object, "mechanism", "meta", JSON_OBJECT);
+    m.data = ingest_json_member(b, m.object, "mechanism", "data", JSON_OBJECT);
+    m.mach = ingest_json_member(b, m.meta, "mechanism.meta", "mach_exception", JSON_OBJECT);
+    m.signal = ingest_json_member(b, m.meta, "mechanism.meta", "signal", JSON_OBJECT);
     if (!m.mach)
-        m.mach = ingest_take_json(t, m.object, "mechanism", "mach_exception", JSON_OBJECT);
+        m.mach = ingest_json_member(b, m.object, "mechanism", "mach_exception", JSON_OBJECT);
     if (!m.signal)
-        m.signal = ingest_take_json(t, m.object, "mechanism", "posix_signal", JSON_OBJECT);
+        m.signal = ingest_json_member(b, m.object, "mechanism", "posix_signal", JSON_OBJECT);
     return m;
 }
 
 static const char *
-first_text(struct ingest_take *t, const json_t *object, const char *where, const char *a,
-           const char *b)
+first_text(struct ingest_builder *b, const json_t *object, const char *where, const char *key,
+           const char *second)
 {
-    const char *text = ingest_take_text(t, object, where, a);
-    return text ? text : ingest_take_text(t, object, where, b);
+    const char *text = ingest_json_text(b, object, where, key);
+    return text ? text : ingest_json_text(b, object, where, second);
 }
 
 static void
-take_mach(struct ingest_take *t, const json_t *mach)
+take_mach(struct ingest_builder *b, const json_t *mach)
 {
-    struct report_crash *crash = &t->report->crash;
+    struct report_crash *crash = &b->report->crash;
     static const char where[] = "mach_exception";
     uint64_t code = 0, subcode = 0, type = 0;
-    bool has_type = ingest_take_u64(t, mach, where, "exception", &type);
-    crash->mach = first_text(t, mach, where, "name", "exception_name");
+    bool has_type = ingest_json_u64(b, mach, where, "exception", &type);
+    crash->mach = first_text(b, mach, where, "name", "exception_name");
     if (!crash->mach && has_type)
         crash->mach = ingest_mach_exception(type);
-    crash->code = ingest_take_text(t, mach, where, "code_name");
-    if (!ingest_take_u64(t, mach, where, "code", &code))
+    crash->code = ingest_json_text(b, mach, where, "code_name");
+    if (!ingest_json_u64(b, mach, where, "code", &code))
         return;
-    bool has_subcode = ingest_take_u64(t, mach, where, "subcode", &subcode);
-    crash->mach_codes = ingest_take_array(t, 2, sizeof(*crash->mach_codes));
+    bool has_subcode = ingest_json_u64(b, mach, where, "subcode", &subcode);
+    crash->mach_codes = ingest_alloc(b, 2, sizeof(*crash->mach_codes));
     if (!crash->mach_codes)
         return;
     crash->mach_codes[0] = code;
     crash->mach_codes[1] = subcode;
     crash->n_mach_codes = has_subcode ? 2 : 1;
     /* The SDK leaves the code's name to the server. */
-    bool arm = t->report->arch && fz_text_has_prefix(t->report->arch, "arm");
+    bool arm = b->report->arch && fz_text_has_prefix(b->report->arch, "arm");
     if (!crash->code && has_type)
         crash->code = ingest_mach_code(type, code, arm);
 }
@@ -103,11 +103,11 @@ take_mach(struct ingest_take *t, const json_t *mach)
 static void
 take_signal(struct sentry *s, const json_t *signal, const char *type)
 {
-    struct ingest_take *t = &s->take;
-    struct report_crash *crash = &t->report->crash;
+    struct ingest_builder *b = &s->b;
+    struct report_crash *crash = &b->report->crash;
     static const char *const dropping[] = {"SIGILL", "SIGBUS", "SIGSEGV"};
-    crash->signal = ingest_take_text(t, signal, "signal", "name");
-    crash->signal_code = ingest_take_text(t, signal, "signal", "code_name");
+    crash->signal = ingest_json_text(b, signal, "signal", "name");
+    crash->signal_code = ingest_json_text(b, signal, "signal", "code_name");
     if (!crash->signal && type && fz_text_has_prefix(type, "SIG"))
         crash->signal = type;
     const json_t *number = json_object_get(signal, "number");
@@ -122,18 +122,18 @@ take_signal(struct sentry *s, const json_t *signal, const char *type)
 }
 
 static void
-take_messages(struct ingest_take *t, const json_t *data)
+take_messages(struct ingest_builder *b, const json_t *data)
 {
-    struct report_crash *crash = &t->report->crash;
+    struct report_crash *crash = &b->report->crash;
     const json_t *list =
-        ingest_take_json(t, data, "mechanism.data", "crash_info_messages", JSON_ARRAY);
-    size_t max = ingest_take_limit(t, "crash_info_messages", json_array_size(list), MESSAGES_MAX);
+        ingest_json_member(b, data, "mechanism.data", "crash_info_messages", JSON_ARRAY);
+    size_t max = ingest_limit(b, "crash_info_messages", json_array_size(list), MESSAGES_MAX);
     if (max)
-        crash->messages = ingest_take_array(t, max, sizeof(*crash->messages));
-    for (size_t i = 0; i < max && !t->failed; i++) {
+        crash->messages = ingest_alloc(b, max, sizeof(*crash->messages));
+    for (size_t i = 0; i < max && !b->failed; i++) {
         const char *text = json_string_value(json_array_get(list, i));
-        const char *copy = text ? fz_arena_strdup(t->arena, text) : NULL;
-        t->failed = text && !copy;
+        const char *copy = text ? fz_arena_strdup(b->arena, text) : NULL;
+        b->failed = text && !copy;
         if (copy)
             crash->messages[crash->n_messages++] = copy;
     }
@@ -148,7 +148,7 @@ is_spelt_out(const char *value)
 
 /* "Exception 1, Code 1, Subcode 8 >\nKERN_INVALID_ADDRESS at 0x8." */
 static const char *
-second_line(struct ingest_take *t, const char *value)
+second_line(struct ingest_builder *b, const char *value)
 {
     const char *line = strchr(value, '\n');
     size_t len = line ? strlen(line + 1) : 0;
@@ -156,8 +156,8 @@ second_line(struct ingest_take *t, const char *value)
         len--;
     if (len == 0)
         return NULL;
-    const char *copy = fz_arena_text(t->arena, fz_span_make(line + 1, len));
-    t->failed = t->failed || !copy;
+    const char *copy = fz_arena_text(b->arena, fz_span_make(line + 1, len));
+    b->failed = b->failed || !copy;
     return copy;
 }
 
@@ -165,9 +165,9 @@ second_line(struct ingest_take *t, const char *value)
 static void
 take_words(struct sentry *s, const struct mechanism *m, const char *type)
 {
-    struct ingest_take *t = &s->take;
-    struct report_crash *crash = &t->report->crash;
-    const char *value = ingest_take_text(t, s->exception, "exception", "value");
+    struct ingest_builder *b = &s->b;
+    struct report_crash *crash = &b->report->crash;
+    const char *value = ingest_json_text(b, s->exception, "exception", "value");
     bool is_signal = type && (fz_text_has_prefix(type, "EXC_") || fz_text_has_prefix(type, "SIG"));
     if (is_one_of(m->type, "mach", "signal"))
         is_signal = true;
@@ -179,13 +179,13 @@ take_words(struct sentry *s, const struct mechanism *m, const char *type)
         if (value && !is_spelt_out(value))
             crash->diagnosis = value;
         else if (value)
-            crash->subtype = second_line(t, value);
+            crash->subtype = second_line(b, value);
         return;
     }
     crash->exception = type;
     crash->reason = value;
     s->is_thrown = is_one_of(m->type, "nsexception", "cpp_exception");
-    s->is_made = s->exception && (!t->report->kind || strcmp(t->report->kind, "error") == 0);
+    s->is_made = s->exception && (!b->report->kind || strcmp(b->report->kind, "error") == 0);
 }
 
 static const char *
@@ -228,41 +228,41 @@ last_exception(struct sentry *s)
 void
 sentry_take_crash(struct sentry *s)
 {
-    struct ingest_take *t = &s->take;
-    struct report_crash *crash = &t->report->crash;
+    struct ingest_builder *b = &s->b;
+    struct report_crash *crash = &b->report->crash;
     s->exception = last_exception(s);
-    struct mechanism m = find_mechanism(t, s->exception);
-    const char *type = ingest_take_text(t, s->exception, "exception", "type");
+    struct mechanism m = find_mechanism(b, s->exception);
+    const char *type = ingest_json_text(b, s->exception, "exception", "type");
     const json_t *id = json_object_get(s->exception, "thread_id");
     if (json_is_integer(id) || json_is_string(id))
-        ingest_take_i64(t, s->exception, "exception", "thread_id", &s->thread_id);
-    take_mach(t, m.mach);
+        ingest_json_i64(b, s->exception, "exception", "thread_id", &s->thread_id);
+    take_mach(b, m.mach);
     take_signal(s, m.signal, type);
-    take_messages(t, m.data);
-    t->report->kind = kind_of(s, &m, type);
+    take_messages(b, m.data);
+    b->report->kind = kind_of(s, &m, type);
     take_words(s, &m, type);
     crash->has_address =
-        ingest_take_u64(t, m.data, "mechanism.data", "relevant_address", &crash->address) ||
-        ingest_take_u64(t, m.object, "mechanism", "relevant_address", &crash->address);
+        ingest_json_u64(b, m.data, "mechanism.data", "relevant_address", &crash->address) ||
+        ingest_json_u64(b, m.object, "mechanism", "relevant_address", &crash->address);
 }
 
 /* The exceptions before the last one. */
 static void
 keep_causes(struct sentry *s)
 {
-    struct ingest_take *t = &s->take;
+    struct ingest_builder *b = &s->b;
     const json_t *list = sentry_values(s, s->root, "exception");
     FZ_CLEANUP(ingest_take_decref) json_t *object = json_object();
     json_t *causes = json_array();
     for (size_t i = 0; causes && i < json_array_size(list); i++) {
         json_t *one = json_array_get(list, i);
         if (one != s->exception && !json_is_null(one) && json_array_append(causes, one) != 0)
-            t->failed = true;
+            b->failed = true;
     }
     if (!object || !causes || json_object_set_new(object, "causes", causes) != 0)
-        t->failed = true;
+        b->failed = true;
     else
-        ingest_take_extra(t, NULL, object, NULL);
+        ingest_add_extra(b, NULL, object, NULL);
 }
 
 void
@@ -270,12 +270,12 @@ sentry_take_chain(struct sentry *s, bool with_stack)
 {
     static const char *const known[] = {"type",       "value",     "thread_id",
                                         "stacktrace", "mechanism", NULL};
-    struct ingest_take *t = &s->take;
-    if (!s->exception || t->failed)
+    struct ingest_builder *b = &s->b;
+    if (!s->exception || b->failed)
         return;
     keep_causes(s);
-    ingest_take_extra(t, "exception", s->exception, known);
-    ingest_take_extra(t, "mechanism", json_object_get(s->exception, "mechanism"), NULL);
+    ingest_add_extra(b, "exception", s->exception, known);
+    ingest_add_extra(b, "mechanism", json_object_get(s->exception, "mechanism"), NULL);
     if (with_stack)
-        ingest_take_extra(t, "stacktrace", json_object_get(s->exception, "stacktrace"), NULL);
+        ingest_add_extra(b, "stacktrace", json_object_get(s->exception, "stacktrace"), NULL);
 }

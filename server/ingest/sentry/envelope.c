@@ -133,31 +133,31 @@ envelope_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_
     return FZ_OK;
 }
 
-/* A header as an object; NULL sets take.failed. */
+/* A header as an object; NULL sets b.failed. */
 static json_t *
-load_header(struct ingest_take *t, struct fz_span header)
+load_header(struct ingest_builder *b, struct fz_span header)
 {
     json_t *value = NULL;
     struct fz_error err;
-    struct json_scan_limits scan = {t->limits->json_depth, t->limits->report_memory,
-                                    t->limits->report_memory};
-    if (!t->failed && json_scan_load(header, &scan, NULL, &value, &err) != FZ_OK)
-        t->failed = err.code == FZ_E_NO_MEMORY;
+    struct json_scan_limits scan = {b->limits->json_depth, b->limits->report_memory,
+                                    b->limits->report_memory};
+    if (!b->failed && json_scan_load(header, &scan, NULL, &value, &err) != FZ_OK)
+        b->failed = err.code == FZ_E_NO_MEMORY;
     return value;
 }
 
 static void
-take_attachment(struct ingest_take *t, const struct sentry_item *item)
+take_attachment(struct ingest_builder *b, const struct sentry_item *item)
 {
-    struct report *r = t->report;
-    FZ_CLEANUP(ingest_take_decref) json_t *header = load_header(t, item->header);
+    struct report *r = b->report;
+    FZ_CLEANUP(ingest_take_decref) json_t *header = load_header(b, item->header);
     static const char where[] = "attachment";
     if (r->n_attachments == ATTACHMENTS_MAX)
         return;
     r->attachments[r->n_attachments++] = (struct report_attachment){
-        .name = ingest_take_text(t, header, where, "filename"),
-        .type = ingest_take_text(t, header, where, "content_type"),
-        .kind = ingest_take_text(t, header, where, "attachment_type"),
+        .name = ingest_json_text(b, header, where, "filename"),
+        .type = ingest_json_text(b, header, where, "content_type"),
+        .kind = ingest_json_text(b, header, where, "attachment_type"),
         .offset = item->offset,
         .size = item->payload.len,
     };
@@ -165,12 +165,12 @@ take_attachment(struct ingest_take *t, const struct sentry_item *item)
 
 /* What people wrote, each kind in a list. */
 static void
-keep_words(struct ingest_take *t, const struct sentry_item *item, json_t *words)
+keep_words(struct ingest_builder *b, const struct sentry_item *item, json_t *words)
 {
     char key[32];
-    FZ_CLEANUP(ingest_take_decref) json_t *value = load_header(t, item->payload);
+    FZ_CLEANUP(ingest_take_decref) json_t *value = load_header(b, item->payload);
     if (!value || item->type.len >= sizeof(key)) {
-        report_note(t->report, t->arena, "%.*s item at byte %zu: not JSON, left out",
+        report_note(b->report, b->arena, "%.*s item at byte %zu: not JSON, left out",
                     (int)(item->type.len < 32 ? item->type.len : 32), (const char *)item->type.data,
                     item->offset);
         return;
@@ -179,60 +179,60 @@ keep_words(struct ingest_take *t, const struct sentry_item *item, json_t *words)
     key[item->type.len] = '\0';
     json_t *list = json_object_get(words, key);
     if (!list && json_object_set_new(words, key, list = json_array()) != 0)
-        t->failed = true;
+        b->failed = true;
     else if (json_array_append(list, value) != 0)
-        t->failed = true;
+        b->failed = true;
 }
 
 static void
-take_item(struct ingest_take *t, const struct contents *found, const struct sentry_item *item,
+take_item(struct ingest_builder *b, const struct contents *found, const struct sentry_item *item,
           json_t *words)
 {
     static const char *const counted[] = {"session", "sessions", "client_report"};
     if (item->offset == found->event.offset && found->event.header.len)
         return;
     if (is_type(item, "attachment")) {
-        take_attachment(t, item);
+        take_attachment(b, item);
         return;
     }
     if (is_type(item, "user_report") || is_type(item, "feedback")) {
-        keep_words(t, item, words);
+        keep_words(b, item, words);
         return;
     }
     for (size_t i = 0; i < FZ_ARRAY_LEN(counted); i++) {
         if (is_type(item, counted[i]))
             return;
     }
-    const char *type = fz_text_clean_utf8(t->arena, item->type);
-    t->failed = t->failed || !type;
-    report_note(t->report, t->arena, "%.40s item of %zu bytes at byte %zu: left out",
+    const char *type = fz_text_clean_utf8(b->arena, item->type);
+    b->failed = b->failed || !type;
+    report_note(b->report, b->arena, "%.40s item of %zu bytes at byte %zu: left out",
                 type && *type ? type : "nameless", item->payload.len, item->offset);
 }
 
 static enum fz_code
-take_items(struct ingest_take *t, struct fz_span body, const struct contents *found,
+take_items(struct ingest_builder *b, struct fz_span body, const struct contents *found,
            struct fz_error *err)
 {
     static const char *const known[] = {"event_id", "dsn", NULL};
     struct sentry_items items;
     struct sentry_item item;
     bool any = true;
-    size_t n = ingest_take_limit(t, "attachments", found->n_attachments, ATTACHMENTS_MAX);
-    t->report->attachments = ingest_take_array(t, n, sizeof(*t->report->attachments));
+    size_t n = ingest_limit(b, "attachments", found->n_attachments, ATTACHMENTS_MAX);
+    b->report->attachments = ingest_alloc(b, n, sizeof(*b->report->attachments));
     FZ_CLEANUP(ingest_take_decref) json_t *words = json_object();
-    FZ_CLEANUP(ingest_take_decref) json_t *header = load_header(t, found->header);
+    FZ_CLEANUP(ingest_take_decref) json_t *header = load_header(b, found->header);
     enum fz_code code = sentry_items_start(body, &items, err);
-    while (code == FZ_OK && any && !t->failed) {
+    while (code == FZ_OK && any && !b->failed) {
         code = sentry_items_next(&items, &item, &any, err);
         if (code == FZ_OK && any)
-            take_item(t, found, &item, words);
+            take_item(b, found, &item, words);
     }
-    t->failed = t->failed || !words;
-    ingest_take_extra(t, NULL, words, NULL);
-    ingest_take_extra(t, "envelope", header, known);
-    const char *id = ingest_take_text(t, header, "envelope", "event_id");
+    b->failed = b->failed || !words;
+    ingest_add_extra(b, NULL, words, NULL);
+    ingest_add_extra(b, "envelope", header, known);
+    const char *id = ingest_json_text(b, header, "envelope", "event_id");
     if (id)
-        t->report->id = id;
+        b->report->id = id;
     return code;
 }
 
@@ -290,7 +290,7 @@ join(struct report *r, const struct report *dump)
 }
 
 static enum fz_code
-take_dump(struct ingest_take *t, const struct sentry_item *item, struct fz_error *err)
+take_dump(struct ingest_builder *b, const struct sentry_item *item, struct fz_error *err)
 {
     const struct ingest_format *format = format_of_dump(item);
     struct report dump = {.crash.thread = -1};
@@ -298,55 +298,55 @@ take_dump(struct ingest_take *t, const struct sentry_item *item, struct fz_error
         return FZ_OK;
     struct ingest_item *items;
     size_t n, n_cut;
-    enum fz_code code = ingest_split(item->payload, t->limits, t->arena, &items, &n, &n_cut, err);
+    enum fz_code code = ingest_split(item->payload, b->limits, b->arena, &items, &n, &n_cut, err);
     for (size_t i = 0; code == FZ_OK && i < n; i++) {
         if (items[i].code != FZ_OK)
             continue;
         if (n > 1)
-            report_note(t->report, t->arena, "%s: the first of %zu reports is shown", format->name,
+            report_note(b->report, b->arena, "%s: the first of %zu reports is shown", format->name,
                         n + n_cut);
-        code = ingest_parse(items[i].body, t->limits, t->arena, &dump, err);
+        code = ingest_parse(items[i].body, b->limits, b->arena, &dump, err);
         break;
     }
     if (code != FZ_OK)
         return in_envelope(code, item, err);
     for (size_t i = 0; i < dump.n_notes; i++)
-        report_note(t->report, t->arena, "%s: %s", format->name, dump.notes[i]);
+        report_note(b->report, b->arena, "%s: %s", format->name, dump.notes[i]);
     if (dump.extra_json) {
         struct fz_error ignored;
         FZ_CLEANUP(ingest_take_decref) json_t *extra = NULL;
-        struct json_scan_limits scan = {t->limits->json_depth, t->limits->report_memory,
-                                        t->limits->report_memory};
+        struct json_scan_limits scan = {b->limits->json_depth, b->limits->report_memory,
+                                        b->limits->report_memory};
         if (json_scan_load(fz_span_cstr(dump.extra_json), &scan, NULL, &extra, &ignored) == FZ_OK)
-            ingest_take_extra(t, format->name, extra, NULL);
+            ingest_add_extra(b, format->name, extra, NULL);
     }
-    join(t->report, &dump);
-    return t->failed ? fz_arena_fail(t->arena, err) : FZ_OK;
+    join(b->report, &dump);
+    return b->failed ? fz_arena_fail(b->arena, err) : FZ_OK;
 }
 
 /* Words about a crash that was sent before, by themselves: {"event_id","name","email","comments"}.
  */
 static void
-take_words(struct ingest_take *t, const struct sentry_item *item)
+take_words(struct ingest_builder *b, const struct sentry_item *item)
 {
     static const char *const not_user[] = {"event_id", "comments", NULL};
-    struct report *r = t->report;
-    FZ_CLEANUP(ingest_take_decref) json_t *value = load_header(t, item->payload);
+    struct report *r = b->report;
+    FZ_CLEANUP(ingest_take_decref) json_t *value = load_header(b, item->payload);
     FZ_CLEANUP(ingest_take_decref) json_t *user = json_copy(value);
     for (size_t i = 0; not_user[i]; i++)
         (void)json_object_del(user, not_user[i]); /* absent is fine */
     r->kind = "message";
     r->id = NULL;
-    r->crash.reason = ingest_take_text(t, value, "user_report", "comments");
-    r->user_json = ingest_take_dump(t, user, NULL);
-    ingest_take_extra(t, "user_report", value, NULL);
+    r->crash.reason = ingest_json_text(b, value, "user_report", "comments");
+    r->user_json = ingest_json_dump(b, user, NULL);
+    ingest_add_extra(b, "user_report", value, NULL);
 }
 
 static enum fz_code
 envelope_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
                struct report *ret, struct fz_error *err)
 {
-    struct ingest_take t = ingest_take_start(ret, arena, limits);
+    struct ingest_builder b = ingest_builder_make(ret, arena, limits);
     struct contents found;
     char id[FZ_UUID_TEXT];
     enum fz_code code = look_through(body, &found, err);
@@ -358,18 +358,18 @@ envelope_parse(struct fz_span body, const struct limits *limits, struct fz_arena
         code = in_envelope(sentry_check_event(found.event.payload, limits, id, err), &found.event,
                            err);
     else if (found.event.header.len)
-        code = in_envelope(sentry_take_event(&t, found.event.payload, err), &found.event, err);
-    if (code != FZ_OK && (!found.dump.header.len || t.failed))
+        code = in_envelope(sentry_take_event(&b, found.event.payload, err), &found.event, err);
+    if (code != FZ_OK && (!found.dump.header.len || b.failed))
         return code;
     if (code != FZ_OK)
         report_note(ret, arena, "%s", err->text);
     if (found.event.header.len && is_type(&found.event, "feedback"))
         ret->kind = "message";
-    code = take_items(&t, body, &found, err);
+    code = take_items(&b, body, &found, err);
     if (rank_of(&found.event) == 1)
-        take_words(&t, &found.event);
+        take_words(&b, &found.event);
     if (code == FZ_OK && found.dump.header.len) {
-        enum fz_code dump = take_dump(&t, &found.dump, err);
+        enum fz_code dump = take_dump(&b, &found.dump, err);
         if (dump == FZ_E_MALFORMED || dump == FZ_E_UNSUPPORTED) {
             report_note(ret, arena, "%s", err->text);
             code = found.event.header.len ? FZ_OK : dump;
@@ -379,7 +379,7 @@ envelope_parse(struct fz_span body, const struct limits *limits, struct fz_arena
     }
     if (code != FZ_OK)
         return code;
-    return t.failed ? fz_arena_fail(arena, err) : FZ_OK;
+    return b.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }
 
 const struct ingest_format ingest_sentry_envelope = {"sentry", sentry_items_detect, envelope_check,

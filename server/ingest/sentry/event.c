@@ -106,15 +106,15 @@ sentry_values(struct sentry *s, const json_t *object, const char *key)
     const json_t *value = json_object_get(object, key);
     if (json_is_array(value))
         return value;
-    const json_t *object_value = ingest_take_json(&s->take, object, "", key, JSON_OBJECT);
-    return ingest_take_json(&s->take, object_value, key, "values", JSON_ARRAY);
+    const json_t *object_value = ingest_json_member(&s->b, object, "", key, JSON_OBJECT);
+    return ingest_json_member(&s->b, object_value, key, "values", JSON_ARRAY);
 }
 
 /* "com.example.demo@1.2+34", or whatever the app chose to call its version. */
 static void
-take_release(struct ingest_take *t, const char *release)
+take_release(struct ingest_builder *b, const char *release)
 {
-    struct report *r = t->report;
+    struct report *r = b->report;
     const char *at = release ? strrchr(release, '@') : NULL;
     const char *version = at ? at + 1 : release;
     if (!version)
@@ -123,39 +123,39 @@ take_release(struct ingest_take *t, const char *release)
     size_t len = plus ? (size_t)(plus - version) : strlen(version);
     bool has_id = at && at > release;
     if (has_id && !r->app_id)
-        r->app_id = fz_arena_text(t->arena, fz_span_make(release, (size_t)(at - release)));
+        r->app_id = fz_arena_text(b->arena, fz_span_make(release, (size_t)(at - release)));
     if (!r->app_version && len)
-        r->app_version = fz_arena_text(t->arena, fz_span_make(version, len));
+        r->app_version = fz_arena_text(b->arena, fz_span_make(version, len));
     if (!r->app_build && plus && plus[1])
-        r->app_build = fz_arena_strdup(t->arena, plus + 1);
-    t->failed = t->failed || (has_id && !r->app_id) || (len && !r->app_version);
+        r->app_build = fz_arena_strdup(b->arena, plus + 1);
+    b->failed = b->failed || (has_id && !r->app_id) || (len && !r->app_version);
 }
 
 static void
 take_origin(struct sentry *s)
 {
-    struct ingest_take *t = &s->take;
-    struct report *r = t->report;
-    const json_t *contexts = ingest_take_json(t, s->root, "", "contexts", JSON_OBJECT);
-    const json_t *app = ingest_take_json(t, contexts, "contexts", "app", JSON_OBJECT);
-    const json_t *os = ingest_take_json(t, contexts, "contexts", "os", JSON_OBJECT);
-    const json_t *device = ingest_take_json(t, contexts, "contexts", "device", JSON_OBJECT);
-    r->id = ingest_take_text(t, s->root, "", "event_id");
-    r->timestamp_ms = ingest_take_time(t, s->root, "", "timestamp");
-    r->environment = ingest_take_text(t, s->root, "", "environment");
-    r->app_id = ingest_take_text(t, app, "contexts.app", "app_identifier");
-    r->app_name = ingest_take_text(t, app, "contexts.app", "app_name");
-    r->app_version = ingest_take_text(t, app, "contexts.app", "app_version");
-    r->app_build = ingest_take_text(t, app, "contexts.app", "app_build");
-    r->process.launched_ms = ingest_take_time(t, app, "contexts.app", "app_start_time");
-    take_release(t, ingest_take_text(t, s->root, "", "release"));
+    struct ingest_builder *b = &s->b;
+    struct report *r = b->report;
+    const json_t *contexts = ingest_json_member(b, s->root, "", "contexts", JSON_OBJECT);
+    const json_t *app = ingest_json_member(b, contexts, "contexts", "app", JSON_OBJECT);
+    const json_t *os = ingest_json_member(b, contexts, "contexts", "os", JSON_OBJECT);
+    const json_t *device = ingest_json_member(b, contexts, "contexts", "device", JSON_OBJECT);
+    r->id = ingest_json_text(b, s->root, "", "event_id");
+    r->timestamp_ms = ingest_json_time(b, s->root, "", "timestamp");
+    r->environment = ingest_json_text(b, s->root, "", "environment");
+    r->app_id = ingest_json_text(b, app, "contexts.app", "app_identifier");
+    r->app_name = ingest_json_text(b, app, "contexts.app", "app_name");
+    r->app_version = ingest_json_text(b, app, "contexts.app", "app_version");
+    r->app_build = ingest_json_text(b, app, "contexts.app", "app_build");
+    r->process.launched_ms = ingest_json_time(b, app, "contexts.app", "app_start_time");
+    take_release(b, ingest_json_text(b, s->root, "", "release"));
     if (!r->app_build)
-        r->app_build = ingest_take_text(t, s->root, "", "dist");
-    r->os_name = ingest_take_text(t, os, "contexts.os", "name");
-    r->os_version = ingest_take_text(t, os, "contexts.os", "version");
-    r->os_build = ingest_take_text(t, os, "contexts.os", "build");
-    r->device_model = ingest_take_text(t, device, "contexts.device", "model");
-    r->arch = ingest_take_text(t, device, "contexts.device", "arch");
+        r->app_build = ingest_json_text(b, s->root, "", "dist");
+    r->os_name = ingest_json_text(b, os, "contexts.os", "name");
+    r->os_version = ingest_json_text(b, os, "contexts.os", "version");
+    r->os_build = ingest_json_text(b, os, "contexts.os", "build");
+    r->device_model = ingest_json_text(b, device, "contexts.device", "model");
+    r->arch = ingest_json_text(b, device, "contexts.device", "arch");
     s->is_arm64 = r->arch && strncmp(r->arch, "arm64", 5) == 0;
 }
 
@@ -165,7 +165,7 @@ take_tags(struct sentry *s)
 {
     const json_t *tags = json_object_get(s->root, "tags");
     if (!json_is_array(tags)) {
-        s->take.report->tags_json = ingest_take_dump(&s->take, s->root, "tags");
+        s->b.report->tags_json = ingest_json_dump(&s->b, s->root, "tags");
         return;
     }
     FZ_CLEANUP(ingest_take_decref) json_t *object = json_object();
@@ -173,12 +173,12 @@ take_tags(struct sentry *s)
         const json_t *pair = json_array_get(tags, i);
         const char *key = json_string_value(json_array_get(pair, 0));
         if (key && json_object_set(object, key, json_array_get(pair, 1)) != 0)
-            s->take.failed = true;
+            s->b.failed = true;
         if (!key)
-            report_note(s->take.report, s->take.arena, "tags[%zu]: not a pair", i);
+            report_note(s->b.report, s->b.arena, "tags[%zu]: not a pair", i);
     }
-    s->take.failed = s->take.failed || !object;
-    s->take.report->tags_json = ingest_take_dump(&s->take, object, NULL);
+    s->b.failed = s->b.failed || !object;
+    s->b.report->tags_json = ingest_json_dump(&s->b, object, NULL);
 }
 
 /* A text, {"formatted", "message", "params"}, or the same under "logentry". */
@@ -191,17 +191,17 @@ take_message(struct sentry *s)
         const json_t *value = json_object_get(s->root, keys[i]);
         const char *text = NULL;
         if (!json_is_object(value))
-            text = ingest_take_text(&s->take, s->root, "", keys[i]);
+            text = ingest_json_text(&s->b, s->root, "", keys[i]);
         for (size_t k = 0; !text && json_is_object(value) && k < FZ_ARRAY_LEN(members); k++)
-            text = ingest_take_text(&s->take, value, keys[i], members[k]);
+            text = ingest_json_text(&s->b, value, keys[i], members[k]);
         if (json_object_get(value, "params"))
-            ingest_take_extra(&s->take, keys[i], value, NULL);
+            ingest_add_extra(&s->b, keys[i], value, NULL);
         if (text)
             return text;
     }
     /* What somebody wrote into the app's feedback form. */
     const json_t *contexts = json_object_get(s->root, "contexts");
-    return ingest_take_text(&s->take, json_object_get(contexts, "feedback"), "contexts.feedback",
+    return ingest_json_text(&s->b, json_object_get(contexts, "feedback"), "contexts.feedback",
                             "message");
 }
 
@@ -209,14 +209,13 @@ take_message(struct sentry *s)
 static void
 place_message(struct sentry *s, const char *text)
 {
-    struct report_crash *crash = &s->take.report->crash;
+    struct report_crash *crash = &s->b.report->crash;
     if (!text)
         return;
     if (!crash->reason) {
         crash->reason = text;
     } else if (strcmp(crash->reason, text) != 0) {
-        const char **all =
-            ingest_take_array(&s->take, crash->n_messages + 1, sizeof(*crash->messages));
+        const char **all = ingest_alloc(&s->b, crash->n_messages + 1, sizeof(*crash->messages));
         if (!all)
             return;
         if (crash->n_messages)
@@ -229,30 +228,30 @@ place_message(struct sentry *s, const char *text)
 static void
 take_free_form(struct sentry *s)
 {
-    struct ingest_take *t = &s->take;
-    t->report->user_json = ingest_take_dump(t, s->root, "user");
+    struct ingest_builder *b = &s->b;
+    b->report->user_json = ingest_json_dump(b, s->root, "user");
     take_tags(s);
     const json_t *breadcrumbs = sentry_values(s, s->root, "breadcrumbs");
     if (breadcrumbs)
-        t->report->breadcrumbs_json = ingest_take_dump(t, breadcrumbs, NULL);
-    ingest_take_extra(t, NULL, s->root, known_keys);
+        b->report->breadcrumbs_json = ingest_json_dump(b, breadcrumbs, NULL);
+    ingest_add_extra(b, NULL, s->root, known_keys);
     const json_t *meta = json_object_get(s->root, "debug_meta");
-    ingest_take_extra(t, "debug_meta", json_is_object(meta) ? meta : NULL, known_meta);
+    ingest_add_extra(b, "debug_meta", json_is_object(meta) ? meta : NULL, known_meta);
 }
 
 enum fz_code
-sentry_take_event(struct ingest_take *t, struct fz_span body, struct fz_error *err)
+sentry_take_event(struct ingest_builder *b, struct fz_span body, struct fz_error *err)
 {
     char id[FZ_UUID_TEXT];
     FZ_CLEANUP(ingest_take_decref) json_t *root = NULL;
-    enum fz_code code = sentry_check_event(body, t->limits, id, err);
+    enum fz_code code = sentry_check_event(body, b->limits, id, err);
     if (code == FZ_OK)
-        code = ingest_take_load(t, body, NULL, &root, err);
+        code = ingest_json_load(b, body, NULL, &root, err);
     if (code != FZ_OK)
         return code;
     if (!json_is_object(root))
         return fz_fail_at(err, FZ_E_MALFORMED, 0, "sentry event: not a JSON object");
-    struct sentry s = {.take = *t, .root = root, .thread_id = -1};
+    struct sentry s = {.b = *b, .root = root, .thread_id = -1};
     take_origin(&s);
     sentry_take_images(&s);
     sentry_take_crash(&s);
@@ -260,16 +259,16 @@ sentry_take_event(struct ingest_take *t, struct fz_span body, struct fz_error *e
     sentry_take_threads(&s);
     sentry_take_packages(&s);
     take_free_form(&s);
-    *t = s.take;
-    return t->failed ? fz_arena_fail(t->arena, err) : FZ_OK;
+    *b = s.b;
+    return b->failed ? fz_arena_fail(b->arena, err) : FZ_OK;
 }
 
 static enum fz_code
 event_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
             struct report *ret, struct fz_error *err)
 {
-    struct ingest_take t = ingest_take_start(ret, arena, limits);
-    return sentry_take_event(&t, body, err);
+    struct ingest_builder b = ingest_builder_make(ret, arena, limits);
+    return sentry_take_event(&b, body, err);
 }
 
 const struct ingest_format ingest_sentry_event = {"sentry", event_detect, sentry_check_event,

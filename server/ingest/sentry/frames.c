@@ -46,10 +46,10 @@ has_more(const json_t *frame)
 }
 
 static uint32_t
-take_u32(struct ingest_take *t, const json_t *object, const char *where, const char *key)
+take_u32(struct ingest_builder *b, const json_t *object, const char *where, const char *key)
 {
     uint64_t number;
-    return ingest_take_u64(t, object, where, key, &number) && number <= UINT32_MAX
+    return ingest_json_u64(b, object, where, key, &number) && number <= UINT32_MAX
                ? (uint32_t)number
                : 0;
 }
@@ -68,66 +68,66 @@ trust_of(const json_t *frame)
 }
 
 static void
-take_names(struct ingest_take *t, const json_t *object, const char *where,
+take_names(struct ingest_builder *b, const json_t *object, const char *where,
            struct report_frame *frame)
 {
-    struct report_symbol symbol = {.function = ingest_take_text(t, object, where, "function"),
-                                   .file = ingest_take_text(t, object, where, "abs_path"),
-                                   .line = take_u32(t, object, where, "lineno"),
-                                   .column = take_u32(t, object, where, "colno")};
+    struct report_symbol symbol = {.function = ingest_json_text(b, object, where, "function"),
+                                   .file = ingest_json_text(b, object, where, "abs_path"),
+                                   .line = take_u32(b, object, where, "lineno"),
+                                   .column = take_u32(b, object, where, "colno")};
     if (!symbol.file)
-        symbol.file = ingest_take_text(t, object, where, "filename");
+        symbol.file = ingest_json_text(b, object, where, "filename");
     if (!symbol.function && frame->addr == 0 && symbol.file)
         symbol.function = "<unknown>";
     uint64_t start;
-    if (ingest_take_u64(t, object, where, "symbol_addr", &start) && start && start <= frame->addr) {
+    if (ingest_json_u64(b, object, where, "symbol_addr", &start) && start && start <= frame->addr) {
         frame->has_client_start = symbol.has_offset = true;
         frame->client_start = start;
         symbol.offset = frame->addr - start;
     }
-    ingest_take_client(t, frame, &symbol);
+    ingest_add_client_symbol(b, frame, &symbol);
 }
 
 /* "rel:3": the address counts from the start of image 3. */
 static void
 take_mode(struct sentry *s, const json_t *object, const char *where, struct report_frame *frame)
 {
-    const struct report *r = s->take.report;
+    const struct report *r = s->b.report;
     const char *mode = json_string_value(json_object_get(object, "addr_mode"));
     uint64_t number;
     if (!mode || strncmp(mode, "rel:", 4) != 0)
         return;
     json_t *digits = json_string(mode + 4);
     if (!digits)
-        s->take.failed = true;
+        s->b.failed = true;
     else if (json_scan_u64(digits, &number) && number < r->n_images)
         frame->addr += r->images[number].addr;
     else
-        report_note(s->take.report, s->take.arena, "%s.addr_mode: no such image", where);
+        report_note(s->b.report, s->b.arena, "%s.addr_mode: no such image", where);
     json_decref(digits);
 }
 
 static bool
 take_frame(struct sentry *s, const json_t *object, const char *where, struct report_frame *ret)
 {
-    struct ingest_take *t = &s->take;
+    struct ingest_builder *b = &s->b;
     struct report_frame frame = {.image = -1};
     if (!json_is_object(object))
         return false;
     const json_t *addr = json_object_get(object, "instruction_addr");
     bool has_addr = json_scan_u64(addr, &frame.addr);
     if (addr && !json_is_null(addr) && !has_addr)
-        report_note(t->report, t->arena, "%s.instruction_addr: not an address", where);
+        report_note(b->report, b->arena, "%s.instruction_addr: not an address", where);
     if (has_addr)
         take_mode(s, object, where, &frame);
-    take_names(t, object, where, &frame);
+    take_names(b, object, where, &frame);
     if (!has_addr && frame.n_client == 0)
         return false;
-    frame.samples = take_u32(t, object, where, "sample_count");
-    frame.in_app = ingest_take_bool(t, object, where, "in_app", false);
+    frame.samples = take_u32(b, object, where, "sample_count");
+    frame.in_app = ingest_json_bool(b, object, where, "in_app", false);
     frame.trust = trust_of(object);
     uint64_t image = 0;
-    if (ingest_take_u64(t, object, where, "image_addr", &image))
+    if (ingest_json_u64(b, object, where, "image_addr", &image))
         sentry_see_package(s, image, json_string_value(json_object_get(object, "package")));
     /* No instruction of arm64 starts there, so the client has subtracted already (Dart does). */
     if (s->is_arm64 && frame.addr % 4 != 0)
@@ -139,12 +139,12 @@ take_frame(struct sentry *s, const json_t *object, const char *where, struct rep
 static void
 take_frames(struct sentry *s, const json_t *list, const char *where, struct sentry_stack *stack)
 {
-    struct ingest_take *t = &s->take;
+    struct ingest_builder *b = &s->b;
     size_t n = json_array_size(list);
-    size_t max = ingest_take_limit(t, where, n, t->limits->frames);
+    size_t max = ingest_limit(b, where, n, b->limits->frames);
     stack->n_frames_cut = n - max;
-    stack->frames = ingest_take_array(t, max, sizeof(*stack->frames));
-    for (size_t i = 0; i < max && !t->failed; i++) {
+    stack->frames = ingest_alloc(b, max, sizeof(*stack->frames));
+    for (size_t i = 0; i < max && !b->failed; i++) {
         char at[INGEST_WHERE];
         size_t number = n - 1 - i;
         const json_t *object = json_array_get(list, number);
@@ -152,7 +152,7 @@ take_frames(struct sentry *s, const json_t *list, const char *where, struct sent
         snprintf(at, sizeof(at), "%.40s[%zu]", where, number);
         stack->has_more = stack->has_more || has_more(object);
         if (!take_frame(s, object, at, frame)) {
-            report_note(t->report, t->arena, "%s: no address and no function", at);
+            report_note(b->report, b->arena, "%s: no address and no function", at);
             continue;
         }
         /* When frames before it are left out, this one is still a return address. */
@@ -163,35 +163,35 @@ take_frames(struct sentry *s, const json_t *list, const char *where, struct sent
 }
 
 static void
-take_registers(struct ingest_take *t, const json_t *object, const char *where,
+take_registers(struct ingest_builder *b, const json_t *object, const char *where,
                struct sentry_stack *stack)
 {
-    size_t max = ingest_take_limit(t, where, json_object_size(object), REGISTERS_MAX);
+    size_t max = ingest_limit(b, where, json_object_size(object), REGISTERS_MAX);
     if (max == 0)
         return;
-    stack->registers = ingest_take_array(t, max, sizeof(*stack->registers));
+    stack->registers = ingest_alloc(b, max, sizeof(*stack->registers));
     const char *name;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)object, name, value)
     {
         uint64_t number;
-        if (t->failed || stack->n_registers == max)
+        if (b->failed || stack->n_registers == max)
             break;
         if (!json_scan_u64(value, &number)) {
             if (!json_is_null(value))
-                report_note(t->report, t->arena, "%.40s.%.40s: not a register's value", where,
+                report_note(b->report, b->arena, "%.40s.%.40s: not a register's value", where,
                             name);
             continue;
         }
-        const char *copy = fz_arena_strdup(t->arena, name);
-        t->failed = !copy;
+        const char *copy = fz_arena_strdup(b->arena, name);
+        b->failed = !copy;
         stack->registers[stack->n_registers++] = (struct report_register){copy, number};
     }
 }
 
 /* The client may say what its addresses mean. */
 static void
-apply_adjustment(struct ingest_take *t, const json_t *object, const char *where,
+apply_adjustment(struct ingest_builder *b, const json_t *object, const char *where,
                  struct sentry_stack *stack)
 {
     static const struct {
@@ -203,7 +203,7 @@ apply_adjustment(struct ingest_take *t, const json_t *object, const char *where,
         {"all_but_first", REPORT_ADJUST_EXACT, REPORT_ADJUST_RETURN},
         {"none", REPORT_ADJUST_EXACT, REPORT_ADJUST_EXACT},
     };
-    const char *mode = ingest_take_text(t, object, where, "instruction_addr_adjustment");
+    const char *mode = ingest_json_text(b, object, where, "instruction_addr_adjustment");
     for (size_t i = 0; mode && i < FZ_ARRAY_LEN(rows); i++) {
         if (strcmp(rows[i].name, mode) != 0)
             continue;
@@ -212,7 +212,7 @@ apply_adjustment(struct ingest_take *t, const json_t *object, const char *where,
         return;
     }
     if (mode)
-        report_note(t->report, t->arena, "%s.instruction_addr_adjustment: '%.20s' is not known",
+        report_note(b->report, b->arena, "%s.instruction_addr_adjustment: '%.20s' is not known",
                     where, mode);
 }
 
@@ -220,15 +220,15 @@ void
 sentry_take_stack(struct sentry *s, const json_t *owner, const char *where,
                   struct sentry_stack *ret)
 {
-    struct ingest_take *t = &s->take;
+    struct ingest_builder *b = &s->b;
     struct sentry_stack stack = {0};
     char at[INGEST_WHERE];
-    const json_t *object = ingest_take_json(t, owner, where, "stacktrace", JSON_OBJECT);
+    const json_t *object = ingest_json_member(b, owner, where, "stacktrace", JSON_OBJECT);
     snprintf(at, sizeof(at), "%.40s.registers", where);
-    take_registers(t, ingest_take_json(t, object, where, "registers", JSON_OBJECT), at, &stack);
+    take_registers(b, ingest_json_member(b, object, where, "registers", JSON_OBJECT), at, &stack);
     snprintf(at, sizeof(at), "%.40s.frames", where);
-    take_frames(s, ingest_take_json(t, object, where, "frames", JSON_ARRAY), at, &stack);
-    apply_adjustment(t, object, where, &stack);
+    take_frames(s, ingest_json_member(b, object, where, "frames", JSON_ARRAY), at, &stack);
+    apply_adjustment(b, object, where, &stack);
     *ret = stack;
 }
 

@@ -3,16 +3,16 @@
  * (exceptions), sentry_threads.c, sentry_frames.c, sentry_images.c and sentry_envelope.c. Private
  * to this folder.
  *
- * Memory failures stay in take.failed.
+ * Memory failures stay in b.failed.
  */
 #ifndef INGEST_SENTRY_H
 #define INGEST_SENTRY_H
 
-#include "server/ingest/common/take.h"
+#include "server/ingest/common/builder.h"
 
 /* One event on its way into the report. */
 struct sentry {
-    struct ingest_take take;
+    struct ingest_builder b;
     const json_t *root;
     struct report_thread *current; /* the one that spoke; NULL = none says so */
     const json_t *exception; /* the one that ended the app: the last of the chain; NULL = none */
@@ -61,7 +61,7 @@ void sentry_take_threads(struct sentry *s);
 
 /* sentry_event.c: one event, JSON, into the report. MALFORMED: no JSON object; UNSUPPORTED: an
  * event of another kind (a transaction). */
-FZ_MUST_CHECK enum fz_code sentry_take_event(struct ingest_take *t, struct fz_span body,
+FZ_MUST_CHECK enum fz_code sentry_take_event(struct ingest_builder *b, struct fz_span body,
                                              struct fz_error *err);
 /* The outer form alone, and its own id ("" if it has none). */
 FZ_MUST_CHECK enum fz_code sentry_check_event(struct fz_span body, const struct limits *limits,

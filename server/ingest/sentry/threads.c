@@ -48,27 +48,27 @@ keep_rest(struct sentry *s, const json_t *object, int64_t index, bool has_more, 
         for (size_t i = 0; known_thread[i] && !known; i++)
             known = strcmp(key, known_thread[i]) == 0 && (known_thread[i + 1] || !has_more);
         if (!known && json_object_set(more, key, value) != 0)
-            s->take.failed = true;
+            s->b.failed = true;
     }
     snprintf(name, sizeof(name), "%lld", (long long)index);
     if (!more || !rest || (json_object_size(more) && json_object_set(rest, name, more) != 0))
-        s->take.failed = true;
+        s->b.failed = true;
     json_decref(more);
 }
 
 static void
 take_thread(struct sentry *s, const json_t *object, size_t number, json_t *rest)
 {
-    struct ingest_take *t = &s->take;
-    struct report_thread *thread = &t->report->threads[t->report->n_threads++];
+    struct ingest_builder *b = &s->b;
+    struct report_thread *thread = &b->report->threads[b->report->n_threads++];
     struct sentry_stack stack;
     char where[INGEST_WHERE];
     snprintf(where, sizeof(where), "threads[%zu]", number);
     thread->index = index_of(object, number);
-    thread->name = ingest_take_text(t, object, where, "name");
-    thread->state = ingest_take_text(t, object, where, "state");
-    thread->crashed = ingest_take_bool(t, object, where, "crashed", false);
-    if (!s->current && ingest_take_bool(t, object, where, "current", false))
+    thread->name = ingest_json_text(b, object, where, "name");
+    thread->state = ingest_json_text(b, object, where, "state");
+    thread->crashed = ingest_json_bool(b, object, where, "crashed", false);
+    if (!s->current && ingest_json_bool(b, object, where, "current", false))
         s->current = thread;
     sentry_take_stack(s, object, where, &stack);
     if (thread->crashed || (s->exception && thread->index == s->thread_id))
@@ -101,23 +101,23 @@ crashed_position(struct sentry *s, const json_t *list)
 static void
 take_list(struct sentry *s)
 {
-    struct ingest_take *t = &s->take;
-    struct report *r = t->report;
+    struct ingest_builder *b = &s->b;
+    struct report *r = b->report;
     const json_t *list = sentry_values(s, s->root, "threads");
-    size_t max = ingest_take_limit(t, "threads", json_array_size(list), t->limits->threads);
+    size_t max = ingest_limit(b, "threads", json_array_size(list), b->limits->threads);
     size_t crashed = crashed_position(s, list);
     /* One more: the exception's stack may be a thread that the list does not have. */
-    r->threads = ingest_take_array(t, max + 1, sizeof(*r->threads));
+    r->threads = ingest_alloc(b, max + 1, sizeof(*r->threads));
     FZ_CLEANUP(ingest_take_decref) json_t *rest = json_object();
-    for (size_t i = 0; i < max && !t->failed; i++) {
+    for (size_t i = 0; i < max && !b->failed; i++) {
         size_t number = i + 1 == max && crashed > i ? crashed : i;
         const json_t *object = json_array_get(list, number);
         if (json_is_object(object))
             take_thread(s, object, number, rest);
         else
-            report_note(r, t->arena, "threads[%zu]: not an object, left out", number);
+            report_note(r, b->arena, "threads[%zu]: not an object, left out", number);
     }
-    ingest_take_extra(t, "threads", rest, NULL);
+    ingest_add_extra(b, "threads", rest, NULL);
 }
 
 /* A number that no thread of the list has. */
@@ -136,7 +136,7 @@ free_index(const struct report *r)
 static struct report_thread *
 thread_of_exception(const struct sentry *s)
 {
-    const struct report *r = s->take.report;
+    const struct report *r = s->b.report;
     struct report_thread *marked = NULL;
     for (size_t i = 0; i < r->n_threads; i++) {
         if (s->thread_id >= 0 && r->threads[i].index == s->thread_id)
@@ -181,7 +181,7 @@ merge(struct report_thread *thread, const struct sentry_stack *stack)
 static void
 place_stack(struct sentry *s, const struct sentry_stack *stack)
 {
-    struct report *r = s->take.report;
+    struct report *r = s->b.report;
     struct report_thread *thread = thread_of_exception(s);
     if (!thread) {
         thread = &r->threads[r->n_threads];
@@ -207,19 +207,19 @@ place_stack(struct sentry *s, const struct sentry_stack *stack)
 void
 sentry_take_threads(struct sentry *s)
 {
-    struct report *r = s->take.report;
+    struct report *r = s->b.report;
     struct sentry_stack stack = {0};
     take_list(s);
     /* Events of a bare message may have a stack of their own. */
     const json_t *owner = s->exception ? s->exception : s->root;
     sentry_take_stack(s, owner, s->exception ? "exception" : "event", &stack);
     sentry_adjust_crashed(s, &stack);
-    if (!s->take.failed && (stack.n_frames || stack.n_registers))
+    if (!s->b.failed && (stack.n_frames || stack.n_registers))
         place_stack(s, &stack);
     if (s->thread_id >= 0)
         r->crash.thread = s->thread_id;
     else if (s->current && !thread_of_exception(s)->crashed)
         r->crash.thread = s->current->index;
-    ingest_settle_crashed(r);
+    ingest_mark_crashed(r);
     sentry_take_chain(s, stack.has_more);
 }

@@ -254,7 +254,7 @@ take_heading(struct reader *r, struct fz_span line)
         r->state = IN_EXCEPTION;
         size_t open = text_find(line, "(0x");
         if (open != SIZE_MAX)
-            (void)text_stack_add_list(r->c->t, &r->c->exception, text_from(line, open));
+            (void)text_stack_add_list(r->c->b, &r->c->exception, text_from(line, open));
     } else if (text_has_prefix(line, "Application Specific Backtrace")) {
         crash_text_end_section(r->c);
         r->state = IN_BACKTRACE;
@@ -303,10 +303,10 @@ take_part(struct reader *r, struct fz_span line)
     case IN_FRAMES:
         if (text_frame_parse(line, &frame) && frame.has_index) {
             if (stack)
-                text_stack_add(c->t, stack, &frame, &c->hints);
+                text_stack_add(c->b, stack, &frame, &c->hints);
             return true;
         }
-        return r->state != IN_FRAMES && stack && text_stack_add_list(c->t, stack, line);
+        return r->state != IN_FRAMES && stack && text_stack_add_list(c->b, stack, line);
     case IN_REGISTERS:
         return crash_text_take_registers(c, line);
     case IN_IMAGES:
@@ -330,7 +330,7 @@ take_odd(struct reader *r, const struct text_lines *lines, struct fz_span line)
         r->n_before++;
     } else {
         if (r->n_odd++ < LINES_NOTED_MAX)
-            report_note(c->t->report, c->t->arena, "line %zu: not understood: \"%.*s\"",
+            report_note(c->b->report, c->b->arena, "line %zu: not understood: \"%.*s\"",
                         lines->number, (int)(line.len < 80 ? line.len : 80),
                         (const char *)line.data);
         crash_text_keep(c, fz_span_cstr("Other lines"), line);
@@ -393,22 +393,22 @@ read_lines(struct crash_text *c, struct fz_span text)
     struct reader reader = {.c = c};
     struct text_lines lines = text_lines_start(text);
     struct fz_span line;
-    while (!c->t->failed && text_lines_next(&lines, &line))
+    while (!c->b->failed && text_lines_next(&lines, &line))
         take_line(&reader, &lines, line);
     crash_text_end_section(c);
     if (reader.n_before)
-        report_note(c->t->report, c->t->arena, "lines before the report: %zu, left out",
+        report_note(c->b->report, c->b->arena, "lines before the report: %zu, left out",
                     reader.n_before);
     if (reader.n_odd > LINES_NOTED_MAX)
-        report_note(c->t->report, c->t->arena, "further lines that were not understood: %zu",
+        report_note(c->b->report, c->b->arena, "further lines that were not understood: %zu",
                     reader.n_odd - LINES_NOTED_MAX);
 }
 
 struct crash_text
-crash_text_start(struct ingest_take *t)
+crash_text_start(struct ingest_builder *b)
 {
-    struct crash_text c = {.t = t, .extra_numbers = json_object()};
-    t->failed = t->failed || !c.extra_numbers;
+    struct crash_text c = {.b = b, .extra_numbers = json_object()};
+    b->failed = b->failed || !c.extra_numbers;
     fz_buffer_init(&c.text, 0);
     return c;
 }
@@ -434,11 +434,11 @@ static enum fz_code
 crash_text_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
                  struct report *ret, struct fz_error *err)
 {
-    struct ingest_take t = ingest_take_start(ret, arena, limits);
-    FZ_CLEANUP(crash_text_end) struct crash_text c = crash_text_start(&t);
-    read_lines(&c, text_clean(&t, body));
+    struct ingest_builder b = ingest_builder_make(ret, arena, limits);
+    FZ_CLEANUP(crash_text_end) struct crash_text c = crash_text_start(&b);
+    read_lines(&c, text_clean(&b, body));
     crash_text_settle(&c);
-    return t.failed ? fz_arena_fail(arena, err) : FZ_OK;
+    return b.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }
 
 const struct ingest_format ingest_crash_text = {"crash", crash_text_detect, crash_text_check,

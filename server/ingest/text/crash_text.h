@@ -23,7 +23,7 @@ struct crash_thread {
 };
 
 struct crash_text {
-    struct ingest_take *t;
+    struct ingest_builder *b;
     struct crash_extra *extras;
     size_t n_extras, room_extras;
     json_t *extra_numbers; /* key to place in `extras` */
@@ -84,7 +84,7 @@ void crash_text_settle_threads(struct crash_text *c);
 
 /* Once all is read: everything into the report. */
 void crash_text_settle(struct crash_text *c);
-struct crash_text crash_text_start(struct ingest_take *t);
+struct crash_text crash_text_start(struct ingest_builder *b);
 void crash_text_end(struct crash_text *c);
 
 /* crash_text_images.c */
@@ -94,6 +94,6 @@ void crash_text_settle_images(struct crash_text *c);
 
 /* text_hints to images, shared with stack_text.c: images that no list names are added behind the
  * `n_images` of the report, and the frames' numbers of hints become those of images. */
-void text_settle_hints(struct ingest_take *t, const struct text_hints *hints);
+void text_settle_hints(struct ingest_builder *b, const struct text_hints *hints);
 
 #endif

@@ -3,8 +3,8 @@
 
 #include "base/text.h"
 #include "base/time.h"
-#include "server/ingest/apple/apple.h"
-#include "server/ingest/common/mach.h"
+#include "server/ingest/common/apple_text.h"
+#include "server/ingest/common/exception_names.h"
 
 enum { CODES_MAX = 16 };
 
@@ -25,7 +25,7 @@ take_pid(struct fz_span value, int64_t *ret_pid)
 static const char *
 known(struct crash_text *c, struct fz_span value)
 {
-    return fz_span_is(value, "???") || fz_span_is(value, "(null)") ? NULL : text_keep(c->t, value);
+    return fz_span_is(value, "???") || fz_span_is(value, "(null)") ? NULL : text_keep(c->b, value);
 }
 
 static void
@@ -33,13 +33,13 @@ take_id(struct crash_text *c, struct fz_span value)
 {
     /* Reporters write a reminder of their own where they know none. */
     if (!fz_span_is(value, "TODO") && !fz_span_is(value, "[TODO]"))
-        c->t->report->id = known(c, value);
+        c->b->report->id = known(c, value);
 }
 
 static void
 take_process(struct crash_text *c, struct fz_span value)
 {
-    struct report *r = c->t->report;
+    struct report *r = c->b->report;
     r->process.name = known(c, take_pid(value, &r->process.pid));
     r->app_name = r->process.name;
 }
@@ -47,20 +47,20 @@ take_process(struct crash_text *c, struct fz_span value)
 static void
 take_parent(struct crash_text *c, struct fz_span value)
 {
-    struct report_process *p = &c->t->report->process;
+    struct report_process *p = &c->b->report->process;
     p->parent = known(c, take_pid(value, &p->parent_pid));
 }
 
 static void
 take_path(struct crash_text *c, struct fz_span value)
 {
-    c->t->report->process.path = known(c, value);
+    c->b->report->process.path = known(c, value);
 }
 
 static void
 take_identifier(struct crash_text *c, struct fz_span value)
 {
-    c->t->report->app_id = known(c, value);
+    c->b->report->app_id = known(c, value);
 }
 
 static void
@@ -78,14 +78,14 @@ take_code_type(struct crash_text *c, struct fz_span value)
 static void
 take_model(struct crash_text *c, struct fz_span value)
 {
-    c->t->report->device_model = known(c, value);
+    c->b->report->device_model = known(c, value);
 }
 
 /* "MacBookPro11,1, BootROM MBP111.0138, 2 processors": what macOS writes at the end. */
 static void
 take_profile(struct crash_text *c, struct fz_span value)
 {
-    struct report *r = c->t->report;
+    struct report *r = c->b->report;
     size_t end = text_find(value, ", ");
     if (!r->device_model)
         r->device_model = known(c, text_trim(text_until(value, end)));
@@ -96,20 +96,20 @@ take_profile(struct crash_text *c, struct fz_span value)
 static void
 take_os(struct crash_text *c, struct fz_span value)
 {
-    ingest_apple_os(c->t, text_keep(c->t, value));
+    ingest_apple_os(c->b, text_keep(c->b, value));
 }
 
 static void
 take_time(struct crash_text *c, struct fz_span value)
 {
-    (void)fz_time_parse(value, &c->t->report->timestamp_ms);
+    (void)fz_time_parse(value, &c->b->report->timestamp_ms);
     crash_text_keep(c, fz_span_cstr("Date/Time"), value); /* only its text has the zone */
 }
 
 static void
 take_launch(struct crash_text *c, struct fz_span value)
 {
-    (void)fz_time_parse(value, &c->t->report->process.launched_ms);
+    (void)fz_time_parse(value, &c->b->report->process.launched_ms);
     crash_text_keep(c, fz_span_cstr("Launch Time"), value);
 }
 
@@ -118,14 +118,14 @@ take_thread_number(struct crash_text *c, struct fz_span value)
 {
     uint64_t number;
     if (text_take_decimal(&value, &number) && number <= INT32_MAX)
-        c->t->report->crash.thread = (int64_t)number;
+        c->b->report->crash.thread = (int64_t)number;
 }
 
 /* "EXC_BAD_ACCESS (SIGSEGV)", "SIGSEGV", "EXC_CRASH (SIGKILL - CODESIGNING)". */
 static void
 take_type(struct crash_text *c, struct fz_span value)
 {
-    struct report_crash *crash = &c->t->report->crash;
+    struct report_crash *crash = &c->b->report->crash;
     size_t open = text_find(value, "(");
     struct fz_span first = text_trim(text_until(value, open)), second = {NULL, 0};
     if (open != SIZE_MAX) {
@@ -134,13 +134,13 @@ take_type(struct crash_text *c, struct fz_span value)
         second = text_until(second, text_find(second, ")"));
     }
     if (text_has_prefix(first, "EXC_"))
-        crash->mach = text_keep(c->t, first);
+        crash->mach = text_keep(c->b, first);
     else if (text_has_prefix(first, "SIG"))
-        crash->signal = text_keep(c->t, first);
+        crash->signal = text_keep(c->b, first);
     else
         crash_text_keep(c, fz_span_cstr("Exception Type"), value);
     if (text_has_prefix(second, "SIG"))
-        crash->signal = text_keep(c->t, second);
+        crash->signal = text_keep(c->b, second);
     /* "(Code Signature Invalid)", "(SIGKILL - CODESIGNING)" say more than a signal. */
     if (open != SIZE_MAX && second.len + open + 2 < value.len)
         crash_text_keep(c, fz_span_cstr("Exception Type"), value);
@@ -150,7 +150,7 @@ take_type(struct crash_text *c, struct fz_span value)
 static bool
 take_numbers(struct crash_text *c, struct fz_span value)
 {
-    struct report_crash *crash = &c->t->report->crash;
+    struct report_crash *crash = &c->b->report->crash;
     uint64_t numbers[CODES_MAX];
     size_t n = 0;
     while (value.len && n < CODES_MAX) {
@@ -165,7 +165,7 @@ take_numbers(struct crash_text *c, struct fz_span value)
     }
     if (n == 0 || value.len)
         return false;
-    crash->mach_codes = ingest_take_array(c->t, n, sizeof(*crash->mach_codes));
+    crash->mach_codes = ingest_alloc(c->b, n, sizeof(*crash->mach_codes));
     if (!crash->mach_codes)
         return true;
     memcpy(crash->mach_codes, numbers, n * sizeof(*numbers));
@@ -181,7 +181,7 @@ take_numbers(struct crash_text *c, struct fz_span value)
 void
 crash_text_take_codes(struct crash_text *c, struct fz_span value)
 {
-    struct report_crash *crash = &c->t->report->crash;
+    struct report_crash *crash = &c->b->report->crash;
     if (take_numbers(c, value))
         return;
     struct fz_span rest = value, word = text_word(&rest);
@@ -190,12 +190,12 @@ crash_text_take_codes(struct crash_text *c, struct fz_span value)
     uint64_t number;
     struct fz_span digits = word;
     if (text_has_prefix(word, "KERN_") || text_has_prefix(word, "EXC_"))
-        crash->code = text_keep(c->t, word);
+        crash->code = text_keep(c->b, word);
     else if (text_take_hex(&digits, &number) && !digits.len)
         (void)take_numbers(c, word);
     else if (!crash->signal_code &&
              (text_has_prefix(word, "#") || text_find(word, "_") != SIZE_MAX))
-        crash->signal_code = text_keep(c->t, word);
+        crash->signal_code = text_keep(c->b, word);
     else
         crash_text_keep(c, fz_span_cstr("Exception Codes"), value);
     size_t at = text_find(value, " at ");
@@ -211,8 +211,8 @@ crash_text_take_codes(struct crash_text *c, struct fz_span value)
 static void
 take_subtype(struct crash_text *c, struct fz_span value)
 {
-    struct report_crash *crash = &c->t->report->crash;
-    crash->subtype = text_keep(c->t, value);
+    struct report_crash *crash = &c->b->report->crash;
+    crash->subtype = text_keep(c->b, value);
     if (text_has_prefix(value, "KERN_") || text_has_prefix(value, "EXC_"))
         crash_text_take_codes(c, value);
 }
@@ -281,7 +281,7 @@ is_integer(struct fz_span text)
 static void
 settle_version(struct crash_text *c)
 {
-    struct report *r = c->t->report;
+    struct report *r = c->b->report;
     size_t open = text_find_last(c->version, "(");
     if (open == SIZE_MAX || !text_has_suffix(c->version, ")")) {
         if (is_integer(c->version))
@@ -324,7 +324,7 @@ arch_of(struct fz_span code_type)
 void
 crash_text_settle_header(struct crash_text *c)
 {
-    struct report *r = c->t->report;
+    struct report *r = c->b->report;
     if (c->version.len)
         settle_version(c);
     const struct report_image *app = r->n_images ? &r->images[0] : NULL;
@@ -337,7 +337,7 @@ crash_text_settle_header(struct crash_text *c)
     if (!r->arch)
         r->arch = arch_of(c->code_type);
     if (!r->arch && c->code_type.len)
-        r->arch = text_keep(c->t, c->code_type);
+        r->arch = text_keep(c->b, c->code_type);
     /* "X86-64 (Translated)" says that it ran under Rosetta. */
     if (text_find(c->code_type, "Translated") != SIZE_MAX)
         crash_text_keep(c, fz_span_cstr("Code Type"), c->code_type);

@@ -5,11 +5,11 @@
 void
 crash_text_add_image(struct crash_text *c, const struct report_image *image)
 {
-    if (c->n_images == c->t->limits->images) {
+    if (c->n_images == c->b->limits->images) {
         c->n_images_cut++;
         return;
     }
-    c->images = text_grow(c->t, c->images, c->n_images, &c->room_images, sizeof(*c->images));
+    c->images = text_grow(c->b, c->images, c->n_images, &c->room_images, sizeof(*c->images));
     if (c->images)
         c->images[c->n_images++] = *image;
 }
@@ -18,7 +18,7 @@ bool
 crash_text_take_image(struct crash_text *c, struct fz_span line)
 {
     struct report_image image;
-    if (!text_image_parse(c->t, line, &image))
+    if (!text_image_parse(c->b, line, &image))
         return false;
     if (text_image_is_nothing(&image))
         return true;
@@ -29,20 +29,20 @@ crash_text_take_image(struct crash_text *c, struct fz_span line)
 void
 crash_text_settle_images(struct crash_text *c)
 {
-    struct report *r = c->t->report;
-    if (c->t->failed)
+    struct report *r = c->b->report;
+    if (c->b->failed)
         return;
     r->images = c->images;
     r->n_images = c->n_images;
     if (c->n_images_cut)
-        report_note(r, c->t->arena, "images: %zu, of which %zu are kept",
+        report_note(r, c->b->arena, "images: %zu, of which %zu are kept",
                     c->n_images + c->n_images_cut, c->n_images);
     size_t n_without = 0;
     for (size_t i = 0; i < r->n_images; i++)
         n_without += !r->images[i].has_uuid;
     if (n_without)
-        report_note(r, c->t->arena, "images: %zu of %zu have no UUID", n_without, r->n_images);
-    text_settle_hints(c->t, &c->hints);
+        report_note(r, c->b->arena, "images: %zu of %zu have no UUID", n_without, r->n_images);
+    text_settle_hints(c->b, &c->hints);
 }
 
 /* "...rameworkWithALongName": Apple's text cuts names of more than 30 characters in frames. */
@@ -83,14 +83,14 @@ number_frames(struct report_frame *frames, size_t n, const int *numbers)
 }
 
 void
-text_settle_hints(struct ingest_take *t, const struct text_hints *hints)
+text_settle_hints(struct ingest_builder *b, const struct text_hints *hints)
 {
-    struct report *r = t->report;
+    struct report *r = b->report;
     size_t n_listed = r->n_images, n_added = 0;
-    if (hints->n == 0 || t->failed)
+    if (hints->n == 0 || b->failed)
         return;
-    int *numbers = ingest_take_array(t, hints->n, sizeof(*numbers));
-    struct report_image *images = ingest_take_array(t, n_listed + hints->n, sizeof(*images));
+    int *numbers = ingest_alloc(b, hints->n, sizeof(*numbers));
+    struct report_image *images = ingest_alloc(b, n_listed + hints->n, sizeof(*images));
     if (!numbers || !images)
         return;
     if (n_listed)
@@ -98,12 +98,12 @@ text_settle_hints(struct ingest_take *t, const struct text_hints *hints)
     for (size_t i = 0; i < hints->n; i++) {
         const struct text_hint *hint = &hints->items[i];
         numbers[i] = -1; /* by its address, among those that the report lists */
-        if (is_listed(r, hint) || n_listed + n_added == t->limits->images)
+        if (is_listed(r, hint) || n_listed + n_added == b->limits->images)
             continue;
         numbers[i] = (int)(n_listed + n_added);
         /* Without a load address it has a name only, and no address lies in it. */
         images[n_listed + n_added++] = (struct report_image){
-            .name = text_keep(t, hint->name), .addr = hint->has_load ? hint->load : 0};
+            .name = text_keep(b, hint->name), .addr = hint->has_load ? hint->load : 0};
     }
     r->images = images;
     r->n_images = n_listed + n_added;
@@ -111,6 +111,6 @@ text_settle_hints(struct ingest_take *t, const struct text_hints *hints)
         number_frames(r->threads[i].frames, r->threads[i].n_frames, numbers);
     number_frames(r->exception_frames, r->n_exception_frames, numbers);
     if (n_added)
-        report_note(r, t->arena, "images: %zu are known from the frames only, without a UUID",
+        report_note(r, b->arena, "images: %zu are known from the frames only, without a UUID",
                     n_added);
 }

@@ -69,11 +69,11 @@ extra_of(struct crash_text *c, struct fz_span key)
         return &c->extras[json_integer_value(number)];
     if (c->n_extras == KEYS_MAX)
         return NULL;
-    c->extras = text_grow(c->t, c->extras, c->n_extras, &c->room_extras, sizeof(*c->extras));
-    const char *copy = text_keep(c->t, fz_span_cstr(name));
+    c->extras = text_grow(c->b, c->extras, c->n_extras, &c->room_extras, sizeof(*c->extras));
+    const char *copy = text_keep(c->b, fz_span_cstr(name));
     if (!c->extras || !copy ||
         json_object_set_new(c->extra_numbers, copy, json_integer((json_int_t)c->n_extras)) != 0) {
-        c->t->failed = true;
+        c->b->failed = true;
         return NULL;
     }
     c->extras[c->n_extras] = (struct crash_extra){.key = copy};
@@ -84,12 +84,12 @@ void
 crash_text_keep(struct crash_text *c, struct fz_span key, struct fz_span value)
 {
     value = text_trim(value);
-    if (c->t->failed || !value.len || !key.len)
+    if (c->b->failed || !value.len || !key.len)
         return;
     struct crash_extra *extra = extra_of(c, key);
     if (!extra) {
-        if (!c->t->failed)
-            report_note(c->t->report, c->t->arena, "%.*s: left out, it is one text too many",
+        if (!c->b->failed)
+            report_note(c->b->report, c->b->arena, "%.*s: left out, it is one text too many",
                         (int)(key.len < EXTRA_KEY_MAX ? key.len : EXTRA_KEY_MAX),
                         (const char *)key.data);
         return;
@@ -97,7 +97,7 @@ crash_text_keep(struct crash_text *c, struct fz_span key, struct fz_span value)
     size_t wanted = extra->len + 1 + value.len;
     if (wanted > extra->room) {
         size_t room = wanted < 64 ? 64 : wanted * 2;
-        char *grown = ingest_take_array(c->t, room, 1);
+        char *grown = ingest_alloc(c->b, room, 1);
         if (!grown)
             return;
         if (extra->len)
@@ -114,13 +114,13 @@ crash_text_keep(struct crash_text *c, struct fz_span key, struct fz_span value)
 static void
 add_message(struct crash_text *c, struct fz_span text)
 {
-    struct report_crash *crash = &c->t->report->crash;
+    struct report_crash *crash = &c->b->report->crash;
     text = text_trim(text);
     if (!text.len || crash->n_messages == MESSAGES_MAX)
         return;
     if (!crash->messages)
-        crash->messages = ingest_take_array(c->t, MESSAGES_MAX, sizeof(*crash->messages));
-    const char *copy = text_keep(c->t, text);
+        crash->messages = ingest_alloc(c->b, MESSAGES_MAX, sizeof(*crash->messages));
+    const char *copy = text_keep(c->b, text);
     if (copy && crash->messages)
         crash->messages[crash->n_messages++] = copy;
 }
@@ -147,8 +147,8 @@ take_messages(struct crash_text *c, struct fz_span text)
         at = end == SIZE_MAX ? text.len : at + end + 1;
     }
     add_message(c, text_from(text, start));
-    bool thrown = text_take_thrown(c->t, text);
-    struct report_crash *crash = &c->t->report->crash;
+    bool thrown = text_take_thrown(c->b, text);
+    struct report_crash *crash = &c->b->report->crash;
     if (!thrown && !crash->reason && crash->n_messages)
         crash->reason = crash->messages[0];
     /* Some write where it was thrown into this text, as "(0x... 0x...)". */
@@ -158,16 +158,16 @@ take_messages(struct crash_text *c, struct fz_span text)
         struct fz_span addresses = text_from(text, list + open);
         size_t close = text_find(addresses, ")");
         struct fz_span inside = text_until(addresses, close == SIZE_MAX ? close : close + 1);
-        (void)text_stack_add_list(c->t, &c->exception, inside);
+        (void)text_stack_add_list(c->b, &c->exception, inside);
     }
 }
 
 /* On one line, as the model wants it. */
 static const char *
-one_line(struct ingest_take *t, struct fz_span text)
+one_line(struct ingest_builder *b, struct fz_span text)
 {
-    char *copy = t->failed || !text.len ? NULL : fz_arena_text(t->arena, text);
-    t->failed = t->failed || (text.len && !copy);
+    char *copy = b->failed || !text.len ? NULL : fz_arena_text(b->arena, text);
+    b->failed = b->failed || (text.len && !copy);
     for (char *p = copy; p && *p; p++) {
         if (*p == '\n')
             *p = ' ';
@@ -179,30 +179,30 @@ one_line(struct ingest_take *t, struct fz_span text)
 static bool
 take_stack_dump(struct crash_text *c, struct fz_span key, struct fz_span text)
 {
-    struct ingest_take *t = c->t;
+    struct ingest_builder *b = c->b;
     size_t open = text_find(key, "(");
     struct fz_span range = open == SIZE_MAX ? key : text_from(key, open + 1);
-    struct report_thread *crashed = report_crashed_thread(t->report);
+    struct report_thread *crashed = report_crashed_thread(b->report);
     uint64_t start;
     if (!crashed || !text_take_hex(&range, &start) || text.len % 2 != 0)
         return false;
-    size_t len = text.len / 2 < t->memory_left ? text.len / 2 : t->memory_left;
-    uint8_t *bytes = ingest_take_array(t, len ? len : 1, 1);
+    size_t len = text.len / 2 < b->memory_left ? text.len / 2 : b->memory_left;
+    uint8_t *bytes = ingest_alloc(b, len ? len : 1, 1);
     if (!bytes || len == 0 || !fz_text_unhex(text_until(text, len * 2), bytes))
         return false;
-    t->memory_left -= len;
+    b->memory_left -= len;
     crashed->stack = (struct report_memory){.addr = start, .bytes = fz_span_make(bytes, len)};
     return true;
 }
 
 /* JSON texts of KSCrash: only what is JSON may go where JSON is wanted. */
 static const char *
-as_json(struct ingest_take *t, struct fz_span text)
+as_json(struct ingest_builder *b, struct fz_span text)
 {
     FZ_CLEANUP(ingest_take_decref) json_t *value = NULL;
     struct fz_error err;
-    enum fz_code code = ingest_take_load(t, text, NULL, &value, &err);
-    return code == FZ_OK && json_is_object(value) ? ingest_take_dump(t, value, NULL) : NULL;
+    enum fz_code code = ingest_json_load(b, text, NULL, &value, &err);
+    return code == FZ_OK && json_is_object(value) ? ingest_json_dump(b, value, NULL) : NULL;
 }
 
 /* What is there only once the threads are: their stack and what was found on it. */
@@ -211,34 +211,34 @@ take_memory(struct crash_text *c, struct fz_span key, struct fz_span text)
 {
     if (text_has_prefix(key, "Stack Dump"))
         return take_stack_dump(c, key, text);
-    struct report_thread *crashed = report_crashed_thread(c->t->report);
+    struct report_thread *crashed = report_crashed_thread(c->b->report);
     if (!fz_span_is(key, "Notable Addresses") || !crashed || !text.len)
         return false;
-    crashed->notable_json = as_json(c->t, text);
+    crashed->notable_json = as_json(c->b, text);
     return crashed->notable_json != NULL;
 }
 
 static bool
 take_user(struct crash_text *c, struct fz_span text)
 {
-    if (c->t->report->user_json)
+    if (c->b->report->user_json)
         return false;
-    c->t->report->user_json = as_json(c->t, text);
-    return c->t->report->user_json != NULL;
+    c->b->report->user_json = as_json(c->b, text);
+    return c->b->report->user_json != NULL;
 }
 
 void
 crash_text_end_section(struct crash_text *c)
 {
     struct fz_span key = c->key, text = text_trim(fz_buffer_span(&c->text));
-    struct report_crash *crash = &c->t->report->crash;
+    struct report_crash *crash = &c->b->report->crash;
     if (known_section(key))
         key = fz_span_cstr(known_section(key));
     c->key = (struct fz_span){NULL, 0};
     c->n_blank = 0;
     c->is_heading = false;
-    c->t->failed = c->t->failed || c->text.failed;
-    if (!key.len || c->t->failed || !text.len) {
+    c->b->failed = c->b->failed || c->text.failed;
+    if (!key.len || c->b->failed || !text.len) {
         fz_buffer_clear(&c->text);
         return;
     }
@@ -246,9 +246,9 @@ crash_text_end_section(struct crash_text *c)
         fz_span_is(key, "Dyld Error Message") || fz_span_is(key, "Dyld Error Information"))
         take_messages(c, text);
     else if (fz_span_is(key, "Termination Reason") && !crash->termination)
-        crash->termination = one_line(c->t, text);
+        crash->termination = one_line(c->b, text);
     else if (fz_span_is(key, "CrashDoctor Diagnosis") && !crash->diagnosis)
-        crash->diagnosis = text_keep(c->t, text);
+        crash->diagnosis = text_keep(c->b, text);
     else if (!fz_span_is(key, "User Data") || !take_user(c, text))
         crash_text_keep(c, key, text);
     fz_buffer_clear(&c->text);
@@ -257,7 +257,7 @@ crash_text_end_section(struct crash_text *c)
 void
 crash_text_settle_memory(struct crash_text *c)
 {
-    for (size_t i = 0; i < c->n_extras && !c->t->failed; i++) {
+    for (size_t i = 0; i < c->n_extras && !c->b->failed; i++) {
         struct crash_extra *extra = &c->extras[i];
         extra->taken =
             take_memory(c, fz_span_cstr(extra->key), fz_span_make(extra->text, extra->len));
@@ -268,14 +268,14 @@ void
 crash_text_settle_extras(struct crash_text *c)
 {
     FZ_CLEANUP(ingest_take_decref) json_t *all = json_object();
-    for (size_t i = 0; i < c->n_extras && !c->t->failed; i++) {
+    for (size_t i = 0; i < c->n_extras && !c->b->failed; i++) {
         const struct crash_extra *extra = &c->extras[i];
         if (extra->taken || !extra->len)
             continue;
         json_t *text = json_stringn(extra->text, extra->len);
         if (json_object_set_new(all, extra->key, text) != 0)
-            c->t->failed = true;
+            c->b->failed = true;
     }
-    if (!c->t->failed)
-        ingest_take_extra(c->t, NULL, all, NULL);
+    if (!c->b->failed)
+        ingest_add_extra(c->b, NULL, all, NULL);
 }

@@ -18,14 +18,14 @@ find_thread(struct crash_text *c, int64_t index)
 struct crash_thread *
 crash_text_add_thread(struct crash_text *c, int64_t index, bool crashed)
 {
-    bool wanted = crashed || index == c->t->report->crash.thread;
-    if (c->n_threads == c->t->limits->threads) {
+    bool wanted = crashed || index == c->b->report->crash.thread;
+    if (c->n_threads == c->b->limits->threads) {
         c->n_threads_cut++;
         if (!wanted || c->n_threads == 0)
             return NULL;
         c->n_threads--;
     }
-    c->threads = text_grow(c->t, c->threads, c->n_threads, &c->room_threads, sizeof(*c->threads));
+    c->threads = text_grow(c->b, c->threads, c->n_threads, &c->room_threads, sizeof(*c->threads));
     if (!c->threads)
         return NULL;
     struct crash_thread *thread = &c->threads[c->n_threads++];
@@ -42,11 +42,11 @@ take_names(struct crash_text *c, struct fz_span text)
     size_t at = text_find(text, key);
     struct fz_span name = text_trim(text_until(text, at));
     if (at != SIZE_MAX) {
-        const char *queue = text_keep(c->t, text_trim(text_from(text, at + strlen(key))));
+        const char *queue = text_keep(c->b, text_trim(text_from(text, at + strlen(key))));
         if (queue)
             c->thread->thread.queue = queue;
     }
-    const char *copy = text_keep(c->t, name);
+    const char *copy = text_keep(c->b, name);
     if (copy)
         c->thread->thread.name = copy;
 }
@@ -118,9 +118,9 @@ add_register(struct crash_text *c, struct fz_span name, uint64_t value)
     struct report_thread *thread = &c->thread->thread;
     if (thread->n_registers == REGISTERS_MAX)
         return;
-    thread->registers = text_grow(c->t, thread->registers, thread->n_registers,
+    thread->registers = text_grow(c->b, thread->registers, thread->n_registers,
                                   &c->thread->room_registers, sizeof(*thread->registers));
-    const char *copy = text_keep(c->t, name);
+    const char *copy = text_keep(c->b, name);
     if (thread->registers && copy)
         thread->registers[thread->n_registers++] = (struct report_register){copy, value};
 }
@@ -175,12 +175,12 @@ settle_throw(struct crash_text *c, struct crash_thread *thread)
 void
 crash_text_settle_threads(struct crash_text *c)
 {
-    struct report *r = c->t->report;
+    struct report *r = c->b->report;
     struct text_stack *exception = c->exception.n ? &c->exception : &c->backtrace;
     const struct crash_thread *marked = NULL;
-    if (c->t->failed)
+    if (c->b->failed)
         return;
-    r->threads = ingest_take_array(c->t, c->n_threads, sizeof(*r->threads));
+    r->threads = ingest_alloc(c->b, c->n_threads, sizeof(*r->threads));
     for (size_t i = 0; i < c->n_threads && r->threads; i++) {
         struct crash_thread *thread = &c->threads[i];
         if (thread->thread.crashed && !marked)
@@ -188,7 +188,7 @@ crash_text_settle_threads(struct crash_text *c)
     }
     /* The heading stands with the frames and registers, so it is believed before the head. */
     if (marked && r->crash.thread >= 0 && r->crash.thread != marked->thread.index)
-        report_note(r, c->t->arena,
+        report_note(r, c->b->arena,
                     "the head says that thread %lld crashed, its heading thread %lld",
                     (long long)r->crash.thread, (long long)marked->thread.index);
     if (marked)
@@ -206,9 +206,9 @@ crash_text_settle_threads(struct crash_text *c)
     r->n_exception_frames = exception->n;
     r->n_exception_frames_cut = exception->n_cut;
     if (c->n_threads_cut)
-        report_note(r, c->t->arena, "threads: %zu, of which %zu are kept",
+        report_note(r, c->b->arena, "threads: %zu, of which %zu are kept",
                     c->n_threads + c->n_threads_cut, c->n_threads);
     if (r->n_threads == 0)
-        report_note(r, c->t->arena, "no thread in the text");
-    ingest_settle_crashed(r);
+        report_note(r, c->b->arena, "no thread in the text");
+    ingest_mark_crashed(r);
 }

@@ -77,7 +77,7 @@ quoted(struct crash_text *c, struct fz_span line, const char *key)
     if (at == SIZE_MAX)
         return NULL;
     struct fz_span rest = text_from(line, at + strlen(key));
-    return text_keep(c->t, text_until(rest, text_find(rest, "'")));
+    return text_keep(c->b, text_until(rest, text_find(rest, "'")));
 }
 
 /* The number behind "address=" and its like. */
@@ -96,7 +96,7 @@ static void
 take_codes(struct crash_text *c, struct fz_span reason)
 {
     static const char key[] = "(code=";
-    struct report_crash *crash = &c->t->report->crash;
+    struct report_crash *crash = &c->b->report->crash;
     uint64_t codes[2];
     size_t at = text_find(reason, key), len = 0;
     if (at == SIZE_MAX)
@@ -105,13 +105,13 @@ take_codes(struct crash_text *c, struct fz_span reason)
         struct fz_span word = text_from(reason, at + strlen(key));
         while (len < word.len && word.data[len] != ',' && word.data[len] != ')')
             len++;
-        crash->code = text_keep(c->t, text_trim(text_until(word, len)));
+        crash->code = text_keep(c->b, text_trim(text_until(word, len)));
         return;
     }
     bool has_second =
         number_of(reason, " subcode=", &codes[1]) || number_of(reason, " address=", &codes[1]);
     size_t n = has_second ? 2 : 1;
-    crash->mach_codes = ingest_take_array(c->t, n, sizeof(codes[0]));
+    crash->mach_codes = ingest_alloc(c->b, n, sizeof(codes[0]));
     if (!crash->mach_codes)
         return;
     memcpy(crash->mach_codes, codes, n * sizeof(codes[0]));
@@ -122,21 +122,21 @@ take_codes(struct crash_text *c, struct fz_span reason)
 static void
 take_reason(struct crash_text *c, struct fz_span reason)
 {
-    struct report_crash *crash = &c->t->report->crash;
+    struct report_crash *crash = &c->b->report->crash;
     struct fz_span rest = reason, word = text_word(&rest);
     uint64_t addr;
     if (text_has_prefix(word, "EXC_")) {
-        crash->mach = text_keep(c->t, word);
+        crash->mach = text_keep(c->b, word);
         take_codes(c, reason);
     } else if (fz_span_is(word, "signal")) {
-        crash->signal = text_keep(c->t, text_word(&rest));
+        crash->signal = text_keep(c->b, text_word(&rest));
     }
     if (number_of(reason, "address=", &addr)) {
         crash->has_address = true;
         crash->address = addr;
     }
     if (!crash->diagnosis)
-        crash->diagnosis = text_keep(c->t, reason);
+        crash->diagnosis = text_keep(c->b, reason);
 }
 
 bool
@@ -152,13 +152,13 @@ stack_lldb_take_thread(struct crash_text *c, struct fz_span line)
     if (!text_take_decimal(&rest, &number) || number > INT32_MAX ||
         !(rest.len == 0 || rest.data[0] == ',' || rest.data[0] == ':'))
         return false;
-    bool crashed = selected && c->t->report->crash.thread < 0;
+    bool crashed = selected && c->b->report->crash.thread < 0;
     c->thread = crash_text_add_thread(c, (int64_t)number, crashed);
     if (!c->thread)
         return true;
     c->thread->thread.crashed = crashed;
     if (crashed)
-        c->t->report->crash.thread = (int64_t)number;
+        c->b->report->crash.thread = (int64_t)number;
     c->thread->thread.name = quoted(c, rest, "name = '");
     c->thread->thread.queue = quoted(c, rest, "queue = '");
     size_t at = text_find(rest, key);

@@ -116,12 +116,12 @@ add_stack(struct stack_sample *s, uint32_t samples)
     if (!thread)
         return;
     thread->thread.samples = samples;
-    thread->thread.name = text_keep(c->t, s->name);
-    thread->thread.queue = text_keep(c->t, s->queue);
-    for (size_t i = s->n; i-- > 0 && !c->t->failed;) {
+    thread->thread.name = text_keep(c->b, s->name);
+    thread->thread.queue = text_keep(c->b, s->queue);
+    for (size_t i = s->n; i-- > 0 && !c->b->failed;) {
         if (!s->nodes[i].is_frame)
             break;
-        text_stack_add(c->t, &thread->stack, &s->nodes[i].frame, &c->hints);
+        text_stack_add(c->b, &thread->stack, &s->nodes[i].frame, &c->hints);
         if (thread->stack.n && thread->stack.n_cut == 0)
             thread->stack.frames[thread->stack.n - 1].samples = s->nodes[i].count;
     }
@@ -200,13 +200,13 @@ stack_sample_take(struct stack_sample *s, struct fz_span line, size_t indent)
     close_to(s, node.column);
     if (!node.is_frame)
         name_thread(s, text);
-    if (s->n == DEPTH_MAX || s->c->t->failed)
+    if (s->n == DEPTH_MAX || s->c->b->failed)
         return true;
     if (s->n) {
         uint32_t left = s->nodes[s->n - 1].count - s->nodes[s->n - 1].below;
         s->nodes[s->n - 1].below += node.count < left ? node.count : left;
     }
-    s->nodes = text_grow(s->c->t, s->nodes, s->n, &s->room, sizeof(*s->nodes));
+    s->nodes = text_grow(s->c->b, s->nodes, s->n, &s->room, sizeof(*s->nodes));
     if (s->nodes)
         s->nodes[s->n++] = node;
     return true;
@@ -215,6 +215,6 @@ stack_sample_take(struct stack_sample *s, struct fz_span line, size_t indent)
 void
 stack_sample_end(struct stack_sample *s)
 {
-    if (!s->c->t->failed)
+    if (!s->c->b->failed)
         close_to(s, 0);
 }

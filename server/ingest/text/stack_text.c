@@ -165,7 +165,7 @@ take_frames(struct stack_reader *r, struct fz_span line)
     while (line.len && parse_frame(next_piece(&line), &frame)) {
         struct text_stack *stack = stack_of(r, &frame);
         if (stack)
-            text_stack_add(r->c->t, stack, &frame, &r->c->hints);
+            text_stack_add(r->c->b, stack, &frame, &r->c->hints);
         if (stack && stack->n == 1 && r->thrown) {
             stack->frames[0].adjust = REPORT_ADJUST_RETURN;
             r->c->thread->thread.crashed = true;
@@ -182,7 +182,7 @@ take_image(struct stack_reader *r, struct fz_span line)
     struct report_image image;
     if (crash_text_take_image(r->c, line))
         return true;
-    if (!text_image_parse_free(r->c->t, line, &image) || (!image.name && !image.path))
+    if (!text_image_parse_free(r->c->b, line, &image) || (!image.name && !image.path))
         return false;
     crash_text_add_image(r->c, &image);
     return true;
@@ -192,7 +192,7 @@ take_image(struct stack_reader *r, struct fz_span line)
 static void
 take_log_head(struct crash_text *c, struct fz_span line)
 {
-    struct report *report = c->t->report;
+    struct report *report = c->b->report;
     size_t open = text_find(text_until(line, 256), "[");
     int64_t pid, ms;
     if (open == SIZE_MAX || !fz_time_parse(text_until(line, NAME_TIME), &ms))
@@ -206,7 +206,7 @@ take_log_head(struct crash_text *c, struct fz_span line)
     digits = text_until(digits, text_find(digits, ":"));
     name = text_trim(name);
     if (!report->process.name && name.len)
-        report->process.name = report->app_name = text_keep(c->t, name);
+        report->process.name = report->app_name = text_keep(c->b, name);
     uint64_t number;
     if (text_take_decimal(&digits, &number) && number <= INT32_MAX) {
         pid = (int64_t)number;
@@ -221,16 +221,16 @@ take_thrown(struct stack_reader *r, struct fz_span line, struct fz_span rest)
 {
     struct crash_text *c = r->c;
     if (text_find(line, "*** Terminating app") != SIZE_MAX) {
-        if (c->t->report->crash.exception) /* the first one ended the process */
+        if (c->b->report->crash.exception) /* the first one ended the process */
             return false;
         size_t len = rest.len ? (size_t)(rest.data - line.data) + rest.len : line.len;
         take_log_head(c, line);
-        return text_take_thrown(c->t,
+        return text_take_thrown(c->b,
                                 fz_span_make(line.data, len < THROWN_BYTES ? len : THROWN_BYTES));
     }
     if (text_find(line, "uncaught exception of type ") != SIZE_MAX ||
         text_find(line, "Fatal error: ") != SIZE_MAX) {
-        (void)text_take_thrown(c->t, line);
+        (void)text_take_thrown(c->b, line);
         return true;
     }
     return false;
@@ -265,14 +265,14 @@ take_line(struct stack_reader *r, const struct text_lines *lines, struct fz_span
     if (!line.len || stack_sample_take(&r->sample, line, lines->indent) || take_heading(r, line))
         return;
     if (r->thrown && is_address_list(line)) {
-        (void)text_stack_add_list(c->t, &c->exception, line);
+        (void)text_stack_add_list(c->b, &c->exception, line);
         return;
     }
     if (take_image(r, line) || take_frames(r, line) || take_thrown(r, line, lines->rest))
         return;
     if (crash_text_split_key(line, &key, &value)) {
         if (fz_span_is(key, "Event"))
-            c->t->report->kind = text_has_prefix(value, "cpu")    ? "cpu"
+            c->b->report->kind = text_has_prefix(value, "cpu")    ? "cpu"
                                  : text_has_prefix(value, "disk") ? "disk_write"
                                                                   : "hang";
         if (!crash_text_take_key(c, key, value))
@@ -335,17 +335,17 @@ static enum fz_code
 stack_text_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
                  struct report *ret, struct fz_error *err)
 {
-    struct ingest_take t = ingest_take_start(ret, arena, limits);
-    FZ_CLEANUP(crash_text_end) struct crash_text c = crash_text_start(&t);
+    struct ingest_builder b = ingest_builder_make(ret, arena, limits);
+    FZ_CLEANUP(crash_text_end) struct crash_text c = crash_text_start(&b);
     struct stack_reader reader = {.c = &c, .sample.c = &c};
-    struct text_lines lines = text_lines_start(text_clean(&t, body));
+    struct text_lines lines = text_lines_start(text_clean(&b, body));
     struct fz_span line;
-    while (!t.failed && text_lines_next(&lines, &line))
+    while (!b.failed && text_lines_next(&lines, &line))
         take_line(&reader, &lines, line);
     stack_sample_end(&reader.sample);
     if (reader.sample.room && !ret->kind)
         ret->kind = "hang";
-    if (t.failed) /* there may be fewer threads than were counted */
+    if (b.failed) /* there may be fewer threads than were counted */
         return fz_arena_fail(arena, err);
     settle_list(&c);
     settle_app(&c);
@@ -355,7 +355,7 @@ stack_text_parse(struct fz_span body, const struct limits *limits, struct fz_are
     if (!any && c.n_threads)
         c.threads[0].thread.crashed = true;
     crash_text_settle(&c);
-    return t.failed ? fz_arena_fail(arena, err) : FZ_OK;
+    return b.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }
 
 const struct ingest_format ingest_stack_text = {"text", stack_text_detect, stack_text_check,

@@ -6,19 +6,19 @@
 enum { QUOTES_MAX = 16 };
 
 struct fz_span
-text_clean(struct ingest_take *t, struct fz_span body)
+text_clean(struct ingest_builder *b, struct fz_span body)
 {
     FZ_CLEANUP(fz_buffer_deinit)
-    struct fz_buffer decoded = fz_buffer_make(4 * t->limits->report_inflated_bytes);
+    struct fz_buffer decoded = fz_buffer_make(4 * b->limits->report_inflated_bytes);
     if (body.len >= 3 && memcmp(body.data, "\xef\xbb\xbf", 3) == 0)
         body = text_from(body, 3);
     if (body.len && !fz_text_is_utf8(body)) {
         encoding_append_single(&decoded, body);
         body = fz_buffer_span(&decoded);
     }
-    char *copy = t->failed || decoded.failed ? NULL : fz_text_clean_utf8(t->arena, body);
+    char *copy = b->failed || decoded.failed ? NULL : fz_text_clean_utf8(b->arena, body);
     if (!copy) {
-        t->failed = true;
+        b->failed = true;
         return (struct fz_span){NULL, 0};
     }
     size_t len = strlen(copy);
@@ -177,22 +177,22 @@ text_lines_next(struct text_lines *lines, struct fz_span *ret)
 }
 
 const char *
-text_keep(struct ingest_take *t, struct fz_span text)
+text_keep(struct ingest_builder *b, struct fz_span text)
 {
-    if (t->failed || text.len == 0)
+    if (b->failed || text.len == 0)
         return NULL;
-    const char *copy = fz_arena_text(t->arena, text);
-    t->failed = !copy;
+    const char *copy = fz_arena_text(b->arena, text);
+    b->failed = !copy;
     return copy;
 }
 
 void *
-text_grow(struct ingest_take *t, void *items, size_t n, size_t *room, size_t size)
+text_grow(struct ingest_builder *b, void *items, size_t n, size_t *room, size_t size)
 {
-    if (n < *room || t->failed)
-        return t->failed ? NULL : items;
+    if (n < *room || b->failed)
+        return b->failed ? NULL : items;
     size_t more = *room ? *room * 2 : 8;
-    void *grown = ingest_take_array(t, more, size);
+    void *grown = ingest_alloc(b, more, size);
     if (!grown)
         return NULL;
     if (n)

@@ -7,7 +7,7 @@
 #ifndef INGEST_TEXT_H
 #define INGEST_TEXT_H
 
-#include "server/ingest/common/take.h"
+#include "server/ingest/common/builder.h"
 
 /* How much of a body is looked at to tell its format. */
 enum { TEXT_HEAD_MAX = 1 << 20 };
@@ -21,7 +21,7 @@ struct text_lines {
 
 /* A copy in the arena that is valid UTF-8: bytes that are not are read in an encoding of one byte a
  * character (encoding.h), no-break spaces become spaces, a byte order mark is left out. NULL data with `failed` set when memory is out. */
-struct fz_span text_clean(struct ingest_take *t, struct fz_span body);
+struct fz_span text_clean(struct ingest_builder *b, struct fz_span body);
 
 struct text_lines text_lines_start(struct fz_span text);
 /* The next line without its end, quote marks, indent and trailing white space; false at the end. */
@@ -46,10 +46,10 @@ bool text_take_decimal(struct fz_span *text, uint64_t *ret);
 bool text_is_space(uint8_t c);
 
 /* A NUL-terminated copy in the arena; NULL for an empty text. */
-const char *text_keep(struct ingest_take *t, struct fz_span text);
+const char *text_keep(struct ingest_builder *b, struct fz_span text);
 
 /* Arrays in the arena that grow by doubling; NULL with `failed` set when memory is out. `n` items
  * of `size` bytes are in `items`, which has room for *room. */
-void *text_grow(struct ingest_take *t, void *items, size_t n, size_t *room, size_t size);
+void *text_grow(struct ingest_builder *b, void *items, size_t n, size_t *room, size_t size);
 
 #endif

@@ -219,7 +219,7 @@ text_frame_parse(struct fz_span line, struct text_frame *ret)
 
 /* The number of the hint for this image, -1 for none. */
 static int
-take_hint(struct ingest_take *t, struct text_hints *hints, const struct text_frame *frame)
+take_hint(struct ingest_builder *b, struct text_hints *hints, const struct text_frame *frame)
 {
     const struct text_symbol *symbol = &frame->symbol;
     if (!hints || (!symbol->has_load && !frame->image.len))
@@ -238,7 +238,7 @@ take_hint(struct ingest_take *t, struct text_hints *hints, const struct text_fra
     }
     if (hints->n == HINTS_MAX)
         return -1;
-    hints->items = text_grow(t, hints->items, hints->n, &hints->room, sizeof(*hints->items));
+    hints->items = text_grow(b, hints->items, hints->n, &hints->room, sizeof(*hints->items));
     if (!hints->items)
         return -1;
     hints->items[hints->n] =
@@ -247,13 +247,13 @@ take_hint(struct ingest_take *t, struct text_hints *hints, const struct text_fra
 }
 
 static void
-take_client(struct ingest_take *t, struct report_frame *to, const struct text_frame *frame)
+take_client(struct ingest_builder *b, struct report_frame *to, const struct text_frame *frame)
 {
     const struct text_symbol *symbol = &frame->symbol;
     if (!symbol->name.len)
         return;
-    struct report_symbol client = {.function = text_keep(t, symbol->name),
-                                   .file = text_keep(t, symbol->file),
+    struct report_symbol client = {.function = text_keep(b, symbol->name),
+                                   .file = text_keep(b, symbol->file),
                                    .line = symbol->line,
                                    .column = symbol->column,
                                    .inlined = symbol->inlined};
@@ -262,25 +262,25 @@ take_client(struct ingest_take *t, struct report_frame *to, const struct text_fr
         client.offset = symbol->offset;
         to->client_start = frame->addr - symbol->offset;
     }
-    ingest_take_client(t, to, &client);
+    ingest_add_client_symbol(b, to, &client);
 }
 
 void
-text_stack_add(struct ingest_take *t, struct text_stack *stack, const struct text_frame *frame,
+text_stack_add(struct ingest_builder *b, struct text_stack *stack, const struct text_frame *frame,
                struct text_hints *hints)
 {
-    if (t->failed)
+    if (b->failed)
         return;
     if (stack->open_inline && stack->n && stack->frames[stack->n - 1].addr == frame->addr) {
-        take_client(t, &stack->frames[stack->n - 1], frame);
+        take_client(b, &stack->frames[stack->n - 1], frame);
         stack->open_inline = frame->symbol.inlined;
         return;
     }
-    if (stack->n == t->limits->frames) {
+    if (stack->n == b->limits->frames) {
         stack->n_cut++;
         return;
     }
-    stack->frames = text_grow(t, stack->frames, stack->n, &stack->room, sizeof(*stack->frames));
+    stack->frames = text_grow(b, stack->frames, stack->n, &stack->room, sizeof(*stack->frames));
     if (!stack->frames)
         return;
     struct report_frame *to = &stack->frames[stack->n];
@@ -289,14 +289,14 @@ text_stack_add(struct ingest_take *t, struct text_stack *stack, const struct tex
     if (stack->n == 0 && frame->has_index && frame->index > 0)
         to->adjust = REPORT_ADJUST_RETURN;
     to->samples = frame->symbol.samples;
-    take_client(t, to, frame);
-    to->image = take_hint(t, hints, frame);
+    take_client(b, to, frame);
+    to->image = take_hint(b, hints, frame);
     stack->open_inline = frame->symbol.inlined;
     stack->n++;
 }
 
 bool
-text_stack_add_list(struct ingest_take *t, struct text_stack *stack, struct fz_span line)
+text_stack_add_list(struct ingest_builder *b, struct text_stack *stack, struct fz_span line)
 {
     struct fz_span text = text_trim(line);
     size_t n = 0;
@@ -319,7 +319,7 @@ text_stack_add_list(struct ingest_take *t, struct text_stack *stack, struct fz_s
             break;
         if (rest.len && rest.data[0] == ',')
             rest = text_from(rest, 1);
-        text_stack_add(t, stack, &frame, NULL);
+        text_stack_add(b, stack, &frame, NULL);
     }
     return n > 0;
 }

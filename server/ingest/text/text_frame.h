@@ -67,11 +67,11 @@ struct text_hints {
 /* Add a frame, with its client names; what it tells of its image goes to `hints` (may be NULL), and
  * report_frame.image is the number of that hint. Inlined calls join the frame that follows them
  * with the same address. */
-void text_stack_add(struct ingest_take *t, struct text_stack *stack, const struct text_frame *frame,
-                    struct text_hints *hints);
+void text_stack_add(struct ingest_builder *b, struct text_stack *stack,
+                    const struct text_frame *frame, struct text_hints *hints);
 
 /* The addresses of "(0x1845f8a10 0x1845f8b00 ...)"; false if the line holds something else. The
  * list may go on over several lines. */
-bool text_stack_add_list(struct ingest_take *t, struct text_stack *stack, struct fz_span line);
+bool text_stack_add_list(struct ingest_builder *b, struct text_stack *stack, struct fz_span line);
 
 #endif

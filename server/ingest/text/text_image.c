@@ -43,7 +43,7 @@ last_group(struct fz_span text)
 /* "+com.example.demo 1.2 (34)", "Demo arm64 ", "Demo x86_64 (1.2 - 34)": what stands between the
  * addresses and the UUID. */
 static void
-take_name(struct ingest_take *t, struct fz_span text, struct report_image *ret)
+take_name(struct ingest_builder *b, struct fz_span text, struct report_image *ret)
 {
     struct fz_span version = {NULL, 0};
     text = text_trim(text);
@@ -65,16 +65,16 @@ take_name(struct ingest_take *t, struct fz_span text, struct report_image *ret)
     if (start > 0 && is_arch(text_from(text, start))) {
         struct fz_span arch = text_from(text, start);
         if (!text_has_prefix(arch, "unknown"))
-            ret->arch = text_keep(t, arch);
+            ret->arch = text_keep(b, arch);
         text = text_trim(text_until(text, start));
     } else if (start > 0 && fz_span_is(text_from(text, start), "???")) {
         text = text_trim(text_until(text, start));
     }
     if (!fz_span_is(text, "???"))
-        ret->name = text_keep(t, text);
+        ret->name = text_keep(b, text);
     if (version.len && !fz_span_is(version, "*") && !fz_span_is(version, "???") &&
         !fz_span_is(version, "??? - ???"))
-        ret->version = text_keep(t, version);
+        ret->version = text_keep(b, version);
 }
 
 /* macOS lists a bundle by its identifier; the binary's own name is the last part of its path. */
@@ -116,7 +116,7 @@ find_uuid(struct fz_span text, size_t *ret_open, size_t *ret_end, struct report_
 }
 
 bool
-text_image_parse(struct ingest_take *t, struct fz_span line, struct report_image *ret)
+text_image_parse(struct ingest_builder *b, struct fz_span line, struct report_image *ret)
 {
     struct report_image image = {.addr = 0};
     uint64_t end = 0;
@@ -139,13 +139,13 @@ text_image_parse(struct ingest_take *t, struct fz_span line, struct report_image
     size_t open, behind;
     rest = text_trim(rest);
     if (find_uuid(rest, &open, &behind, &image)) {
-        take_name(t, text_until(rest, open), &image);
-        image.path = text_keep(t, text_trim(text_from(rest, behind)));
+        take_name(b, text_until(rest, open), &image);
+        image.path = text_keep(b, text_trim(text_from(rest, behind)));
     } else {
         size_t path = text_find(rest, " /");
-        take_name(t, text_until(rest, path == SIZE_MAX ? rest.len : path), &image);
+        take_name(b, text_until(rest, path == SIZE_MAX ? rest.len : path), &image);
         if (path != SIZE_MAX)
-            image.path = text_keep(t, text_trim(text_from(rest, path)));
+            image.path = text_keep(b, text_trim(text_from(rest, path)));
     }
     if (image.has_uuid && fz_uuid_is_nil(&image.uuid))
         image.has_uuid = false;
@@ -171,7 +171,7 @@ is_uuid(struct fz_span word, struct fz_uuid *ret)
 }
 
 bool
-text_image_parse_free(struct ingest_take *t, struct fz_span line, struct report_image *ret)
+text_image_parse_free(struct ingest_builder *b, struct fz_span line, struct report_image *ret)
 {
     struct report_image image = {.addr = 0};
     struct fz_span rest = text_trim(line), name = {NULL, 0};
@@ -197,7 +197,7 @@ text_image_parse_free(struct ingest_take *t, struct fz_span line, struct report_
             has_addr = closed = true;
             image.addr = addr;
         } else if (word.len && !image.arch && name.len && is_arch(word)) {
-            image.arch = text_keep(t, word);
+            image.arch = text_keep(b, word);
         } else if (word.len && (!name.len || !closed)) {
             name = name.len ? fz_span_make(name.data, (size_t)(word.data - name.data) + word.len)
                             : word;
@@ -212,9 +212,9 @@ text_image_parse_free(struct ingest_take *t, struct fz_span line, struct report_
     if (text_has_prefix(name, "(0x") && text_find(name, ") ") != SIZE_MAX)
         name = text_trim(text_from(name, text_find(name, ") ") + 1)); /* lldb's header address */
     if (text_find(name, "/") != SIZE_MAX)
-        image.path = text_keep(t, name);
+        image.path = text_keep(b, name);
     else
-        image.name = text_keep(t, name);
+        image.name = text_keep(b, name);
     settle_name(&image);
     *ret = image;
     return true;

@@ -24,27 +24,27 @@ quoted_after(struct fz_span text, const char *key, const char **ret_quote)
 
 /* KSCrash's words: "Application threw exception NSRangeException: index 7". */
 static bool
-take_told(struct ingest_take *t, struct fz_span text)
+take_told(struct ingest_builder *b, struct fz_span text)
 {
     static const char key[] = "Application threw exception ";
-    struct report_crash *crash = &t->report->crash;
+    struct report_crash *crash = &b->report->crash;
     size_t colon = text_find(text, ": ");
     if (!text_has_prefix(text, key) || colon == SIZE_MAX || crash->exception)
         return false;
     struct fz_span name = text_from(text_until(text, colon), strlen(key));
     if (!name.len || text_find(name, " ") != SIZE_MAX)
         return false;
-    crash->exception = text_keep(t, name);
+    crash->exception = text_keep(b, name);
     if (!crash->reason)
-        crash->reason = text_keep(t, text_trim(text_from(text, colon + 2)));
+        crash->reason = text_keep(b, text_trim(text_from(text, colon + 2)));
     return true;
 }
 
 /* "terminating with uncaught exception of type X: what" */
 static bool
-take_typed(struct ingest_take *t, struct fz_span text)
+take_typed(struct ingest_builder *b, struct fz_span text)
 {
-    struct report_crash *crash = &t->report->crash;
+    struct report_crash *crash = &b->report->crash;
     static const char key[] = "uncaught exception of type ";
     size_t at = text_find(text, key);
     if (at == SIZE_MAX)
@@ -56,16 +56,16 @@ take_typed(struct ingest_take *t, struct fz_span text)
     /* Of an Objective-C exception only the class is told here; its name is said elsewhere. */
     bool is_class_only = fz_span_is(type, "NSException") && crash->exception;
     if (!crash->exception && !is_class_only)
-        crash->exception = text_keep(t, type);
+        crash->exception = text_keep(b, type);
     if (colon != SIZE_MAX && !crash->reason)
-        crash->reason = text_keep(t, text_trim(text_from(rest, colon + 2)));
+        crash->reason = text_keep(b, text_trim(text_from(rest, colon + 2)));
     return true;
 }
 
 bool
-text_take_thrown(struct ingest_take *t, struct fz_span text)
+text_take_thrown(struct ingest_builder *b, struct fz_span text)
 {
-    struct report_crash *crash = &t->report->crash;
+    struct report_crash *crash = &b->report->crash;
     const char *quote = "'";
     struct fz_span reason = quoted_after(text, ", reason: ", &quote);
     struct fz_span name = quoted_after(text, "uncaught exception ", &quote);
@@ -73,10 +73,10 @@ text_take_thrown(struct ingest_take *t, struct fz_span text)
     name = text_until(name, text_find(name, quote));
     bool thrown = name.len > 0;
     if (thrown && !crash->exception)
-        crash->exception = text_keep(t, text_trim(name));
+        crash->exception = text_keep(b, text_trim(name));
     if (thrown && reason.len && !crash->reason)
-        crash->reason = text_keep(t, text_trim(reason));
-    if (take_typed(t, text) || take_told(t, text))
+        crash->reason = text_keep(b, text_trim(reason));
+    if (take_typed(b, text) || take_told(b, text))
         thrown = true;
     if (thrown || crash->reason)
         return thrown;
@@ -87,7 +87,7 @@ text_take_thrown(struct ingest_take *t, struct fz_span text)
         if (at == SIZE_MAX)
             continue;
         struct fz_span rest = text_from(text, at);
-        crash->reason = text_keep(t, text_trim(text_until(rest, text_find(rest, "\n"))));
+        crash->reason = text_keep(b, text_trim(text_until(rest, text_find(rest, "\n"))));
     }
     return false;
 }

@@ -14,7 +14,7 @@
 
 /* The exception's name and reason into report->crash, unless known already; false if the text says
  * nothing of an exception. A fatal error without one gives a reason only. */
-bool text_take_thrown(struct ingest_take *t, struct fz_span text);
+bool text_take_thrown(struct ingest_builder *b, struct fz_span text);
 
 /* Does the stack begin where an exception was thrown? Then no frame of it is an exact pc.
  * `images` are the names of the first two frames' images, empty if not known. */

@@ -5,7 +5,7 @@
  *   {"a":[1,2 ],"b":[3,4    ends within "b"; the last complete value is 3:
  *   {"a":[1,2 ],"b":[3]}
  */
-#include "server/ingest/common/mend.h"
+#include "server/ingest/common/json_repair.h"
 
 #include "base/json/scan.h"
 
@@ -118,7 +118,7 @@ close_start(struct fz_span text, struct fz_buffer *out)
 
 static enum fz_code
 mend_in(struct fz_buffer *text, const struct limits *limits, struct fz_buffer *out,
-        struct ingest_mended *mended, struct fz_error *err)
+        struct ingest_repair *mended, struct fz_error *err)
 {
     struct json_scan_limits scan = {limits->json_depth, SIZE_MAX, 0};
     for (;;) {
@@ -152,10 +152,10 @@ mend_in(struct fz_buffer *text, const struct limits *limits, struct fz_buffer *o
 }
 
 enum fz_code
-ingest_mend(struct fz_span body, const struct limits *limits, struct fz_buffer *out,
-            struct ingest_mended *ret, struct fz_error *err)
+ingest_json_repair(struct fz_span body, const struct limits *limits, struct fz_buffer *out,
+                   struct ingest_repair *ret, struct fz_error *err)
 {
-    struct ingest_mended mended = {.fault.offset = -1};
+    struct ingest_repair mended = {.fault.offset = -1};
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     fz_buffer_append(&text, body.data, body.len);
     enum fz_code code = fz_buffer_done(&text, err);
@@ -169,9 +169,9 @@ ingest_mend(struct fz_span body, const struct limits *limits, struct fz_buffer *
 }
 
 enum fz_code
-ingest_readable(struct fz_span body, const struct limits *limits, ingest_need_fn need,
-                struct fz_buffer *buffer, struct fz_span *ret, struct ingest_mended *mended,
-                struct fz_error *err)
+ingest_json_check(struct fz_span body, const struct limits *limits, ingest_json_need_fn need,
+                  struct fz_buffer *buffer, struct fz_span *ret, struct ingest_repair *mended,
+                  struct fz_error *err)
 {
     struct json_scan_limits scan = {limits->json_depth, SIZE_MAX, 0};
     struct fz_error fault;
@@ -181,7 +181,7 @@ ingest_readable(struct fz_span body, const struct limits *limits, ingest_need_fn
         return need(body, err);
     }
     if (code == FZ_E_MALFORMED)
-        code = ingest_mend(body, limits, buffer, mended, err);
+        code = ingest_json_repair(body, limits, buffer, mended, err);
     else
         *err = fault;
     if (code != FZ_OK)
@@ -196,28 +196,28 @@ ingest_readable(struct fz_span body, const struct limits *limits, ingest_need_fn
 }
 
 static void
-note_mended(struct ingest_take *t, const char *what, const struct ingest_mended *mended)
+note_mended(struct ingest_builder *b, const char *what, const struct ingest_repair *mended)
 {
     if (mended->n_commas)
         report_note(
-            t->report, t->arena,
+            b->report, b->arena,
             "%s is not valid JSON: a comma stands before the bracket at byte %zu (%zu such)", what,
             mended->first_comma, mended->n_commas);
     if (mended->cut)
-        report_note(t->report, t->arena, "%s is not valid JSON (%s); what stands before is kept",
+        report_note(b->report, b->arena, "%s is not valid JSON (%s); what stands before is kept",
                     what, mended->fault.text);
 }
 
 enum fz_code
-ingest_load_readable(struct ingest_take *t, struct fz_span body, const char *what,
-                     ingest_need_fn need, json_t **ret, struct fz_error *err)
+ingest_json_load_repaired(struct ingest_builder *b, struct fz_span body, const char *what,
+                          ingest_json_need_fn need, json_t **ret, struct fz_error *err)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
-    struct ingest_mended mended = {0};
+    struct ingest_repair mended = {0};
     struct fz_span text;
-    enum fz_code code = ingest_readable(body, t->limits, need, &buffer, &text, &mended, err);
+    enum fz_code code = ingest_json_check(body, b->limits, need, &buffer, &text, &mended, err);
     if (code != FZ_OK)
         return code;
-    note_mended(t, what, &mended);
-    return ingest_take_load(t, text, NULL, ret, err);
+    note_mended(b, what, &mended);
+    return ingest_json_load(b, text, NULL, ret, err);
 }

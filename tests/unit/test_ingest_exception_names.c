@@ -1,4 +1,4 @@
-#include "server/ingest/common/mach.h"
+#include "server/ingest/common/exception_names.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "server/ingest/common/settle.h"
+#include "server/ingest/common/normalise.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 
 #include "base/attr.h"
 #include "base/text.h"
-#include "server/ingest/apple/apple.h"
-#include "server/ingest/common/mach.h"
+#include "server/ingest/common/apple_text.h"
+#include "server/ingest/common/exception_names.h"
 
 /* ---- short texts --------------------------------------------------------------------------- */
 
@@ -348,7 +348,7 @@ trim_reason(const char **reason, struct fz_arena *arena)
 }
 
 bool
-ingest_settle(struct report *report, struct fz_arena *arena)
+ingest_normalise(struct report *report, struct fz_arena *arena)
 {
     if (!trim_texts(report, arena))
         return false;

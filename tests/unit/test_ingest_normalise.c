@@ -1,5 +1,5 @@
 /* What holds for every format: white space around short texts, names of codes, terminations, banners. */
-#include "server/ingest/common/settle.h"
+#include "server/ingest/common/normalise.h"
 
 #include <stdarg.h>
 #include <stdio.h>

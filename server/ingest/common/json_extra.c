@@ -3,7 +3,7 @@
 
 #include "base/json/scan.h"
 #include "base/text.h"
-#include "server/ingest/common/take.h"
+#include "server/ingest/common/builder.h"
 
 void
 ingest_take_decref(json_t **value)
@@ -12,11 +12,11 @@ ingest_take_decref(json_t **value)
 }
 
 enum fz_code
-ingest_take_load(struct ingest_take *t, struct fz_span body, struct fz_buffer *text, json_t **ret,
-                 struct fz_error *err)
+ingest_json_load(struct ingest_builder *b, struct fz_span body, struct fz_buffer *text,
+                 json_t **ret, struct fz_error *err)
 {
-    struct json_scan_limits scan = {t->limits->json_depth, t->limits->report_memory,
-                                    t->limits->report_memory};
+    struct json_scan_limits scan = {b->limits->json_depth, b->limits->report_memory,
+                                    b->limits->report_memory};
     struct json_scan_notes found;
     enum fz_code code = text ? json_scan_load_text(body, &scan, text, &found, ret, err)
                              : json_scan_load(body, &scan, &found, ret, err);
@@ -25,7 +25,7 @@ ingest_take_load(struct ingest_take *t, struct fz_span body, struct fz_buffer *t
     uint64_t n = found.n_bad_utf8 + found.n_bad_escapes;
     if (n)
         report_note(
-            t->report, t->arena,
+            b->report, b->arena,
             "bytes and escapes that are no Unicode became U+FFFD: %llu, the first at byte %zu",
             (unsigned long long)n, found.first_offset);
     return FZ_OK;
@@ -48,30 +48,30 @@ is_empty(const json_t *value)
 }
 
 static void
-dump(struct ingest_take *t, const json_t *value, struct fz_buffer *out)
+dump(struct ingest_builder *b, const json_t *value, struct fz_buffer *out)
 {
     if (json_dump_callback(value, append, out, JSON_COMPACT | JSON_ENCODE_ANY) != 0 || out->failed)
-        t->failed = true;
+        b->failed = true;
 }
 
 static const char *
-keep(struct ingest_take *t, const struct fz_buffer *text)
+keep(struct ingest_builder *b, const struct fz_buffer *text)
 {
-    const char *copy = t->failed ? NULL : fz_arena_text(t->arena, fz_buffer_span(text));
+    const char *copy = b->failed ? NULL : fz_arena_text(b->arena, fz_buffer_span(text));
     if (!copy)
-        t->failed = true;
+        b->failed = true;
     return copy;
 }
 
 const char *
-ingest_take_dump(struct ingest_take *t, const json_t *object, const char *key)
+ingest_json_dump(struct ingest_builder *b, const json_t *object, const char *key)
 {
     const json_t *value = key ? json_object_get(object, key) : object;
-    if (t->failed || is_empty(value))
+    if (b->failed || is_empty(value))
         return NULL;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-    dump(t, value, &text);
-    return keep(t, &text);
+    dump(b, value, &text);
+    return keep(b, &text);
 }
 
 static bool
@@ -85,25 +85,25 @@ is_known(const char *key, const char *const *known)
 }
 
 static void
-dump_member(struct ingest_take *t, const char *key, const json_t *value, struct fz_buffer *out)
+dump_member(struct ingest_builder *b, const char *key, const json_t *value, struct fz_buffer *out)
 {
     json_t *name = json_string(key);
     if (!name) {
-        t->failed = true;
+        b->failed = true;
         return;
     }
-    dump(t, name, out);
+    dump(b, name, out);
     json_decref(name);
     fz_buffer_char(out, ':');
-    dump(t, value, out);
+    dump(b, value, out);
 }
 
 void
-ingest_take_extra(struct ingest_take *t, const char *key, const json_t *object,
-                  const char *const *known)
+ingest_add_extra(struct ingest_builder *b, const char *key, const json_t *object,
+                 const char *const *known)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-    const char *before = t->report->extra_json, *name;
+    const char *before = b->report->extra_json, *name;
     json_t *value;
     size_t n = 0;
     if (before) /* without its closing bracket */
@@ -115,30 +115,30 @@ ingest_take_extra(struct ingest_take *t, const char *key, const json_t *object,
     /* jansson's iterators take a non-const object, but do not change it. */
     json_object_foreach((json_t *)(uintptr_t)object, name, value)
     {
-        if (t->failed || is_known(name, known) || is_empty(value))
+        if (b->failed || is_known(name, known) || is_empty(value))
             continue;
         if (n++ || (before && !key))
             fz_buffer_char(&text, ',');
-        dump_member(t, name, value, &text);
+        dump_member(b, name, value, &text);
     }
     fz_buffer_text(&text, key ? "}}" : "}");
     if (n)
-        t->report->extra_json = keep(t, &text);
+        b->report->extra_json = keep(b, &text);
 }
 
 void
-ingest_take_client(struct ingest_take *t, struct report_frame *frame,
-                   const struct report_symbol *symbol)
+ingest_add_client_symbol(struct ingest_builder *b, struct report_frame *frame,
+                         const struct report_symbol *symbol)
 {
     const char *name = symbol->function;
-    if (t->failed || !name || strcmp(name, "<redacted>") == 0 || strcmp(name, "???") == 0)
+    if (b->failed || !name || strcmp(name, "<redacted>") == 0 || strcmp(name, "???") == 0)
         return;
-    if (!report_add_client_symbol(frame, t->arena, symbol))
-        t->failed = true;
+    if (!report_add_client_symbol(frame, b->arena, symbol))
+        b->failed = true;
 }
 
 void
-ingest_settle_crashed(struct report *report)
+ingest_mark_crashed(struct report *report)
 {
     for (size_t i = 0; i < report->n_threads; i++) {
         if (report->crash.thread < 0 && report->threads[i].crashed)

@@ -5,8 +5,8 @@
  * mach/arm/exception.h; which signal follows which exception: bsd/uxkern/ux_exception.c. All
  * strings are static; NULL where the number has no name.
  */
-#ifndef INGEST_COMMON_MACH_H
-#define INGEST_COMMON_MACH_H
+#ifndef INGEST_COMMON_EXCEPTION_NAMES_H
+#define INGEST_COMMON_EXCEPTION_NAMES_H
 
 #include <stdbool.h>
 #include <stdint.h>

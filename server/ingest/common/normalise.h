@@ -3,8 +3,8 @@
  * them, names of codes, what a termination code means, which text is the reason. Private to this
  * folder.
  */
-#ifndef INGEST_COMMON_SETTLE_H
-#define INGEST_COMMON_SETTLE_H
+#ifndef INGEST_COMMON_NORMALISE_H
+#define INGEST_COMMON_NORMALISE_H
 
 #include "base/arena.h"
 #include "server/report/report.h"
@@ -15,7 +15,7 @@
  * - a reason that is a line about the simulator or the dynamic linker: it moves to the messages.
  * False when memory is out.
  */
-bool ingest_settle(struct report *report, struct fz_arena *arena);
+bool ingest_normalise(struct report *report, struct fz_arena *arena);
 
 /* What Apple's codes of terminations mean: a static text, NULL for other numbers. */
 struct ingest_termination {

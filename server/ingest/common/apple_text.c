@@ -1,4 +1,4 @@
-#include "server/ingest/apple/apple.h"
+#include "server/ingest/common/apple_text.h"
 
 #include <ctype.h>
 
@@ -7,17 +7,17 @@
 
 /* The bytes from `start` up to `end` in the arena; NULL for none. */
 static const char *
-keep(struct ingest_take *t, const char *start, const char *end)
+keep(struct ingest_builder *b, const char *start, const char *end)
 {
     while (start < end && *start == ' ')
         start++;
     while (end > start && end[-1] == ' ')
         end--;
-    if (t->failed || start == end)
+    if (b->failed || start == end)
         return NULL;
-    const char *copy = fz_arena_text(t->arena, fz_span_make(start, (size_t)(end - start)));
+    const char *copy = fz_arena_text(b->arena, fz_span_make(start, (size_t)(end - start)));
     if (!copy)
-        t->failed = true;
+        b->failed = true;
     return copy;
 }
 
@@ -40,9 +40,9 @@ ingest_apple_os_name(const char *name)
 }
 
 void
-ingest_apple_os(struct ingest_take *t, const char *text)
+ingest_apple_os(struct ingest_builder *b, const char *text)
 {
-    struct report *r = t->report;
+    struct report *r = b->report;
     if (!text)
         return;
     const char *end = text + strlen(text);
@@ -50,7 +50,7 @@ ingest_apple_os(struct ingest_take *t, const char *text)
     if (bracket && bracket > text && bracket[-1] == ' ' && end[-1] == ')') {
         const char *build = fz_text_has_prefix(bracket, "(Build ") ? bracket + 7 : bracket + 1;
         if (!r->os_build)
-            r->os_build = keep(t, build, end - 1);
+            r->os_build = keep(b, build, end - 1);
         end = bracket;
     }
     while (end > text && end[-1] == ' ')
@@ -61,17 +61,17 @@ ingest_apple_os(struct ingest_take *t, const char *text)
         word--;
     bool has_version = word < end && *word >= '0' && *word <= '9';
     if (has_version && !r->os_version)
-        r->os_version = keep(t, word, end);
+        r->os_version = keep(b, word, end);
     if (!r->os_name)
-        r->os_name = ingest_apple_os_name(keep(t, text, has_version ? word : end));
+        r->os_name = ingest_apple_os_name(keep(b, text, has_version ? word : end));
 }
 
 bool
-ingest_apple_uncaught(struct ingest_take *t, const char *text)
+ingest_apple_uncaught(struct ingest_builder *b, const char *text)
 {
     static const char before[] = "uncaught exception '";
     static const char between[] = "reason: '";
-    struct report_crash *crash = &t->report->crash;
+    struct report_crash *crash = &b->report->crash;
     const char *name = text ? strstr(text, before) : NULL;
     if (!name)
         return false;
@@ -80,7 +80,7 @@ ingest_apple_uncaught(struct ingest_take *t, const char *text)
     if (!name_end)
         return false;
     if (!crash->exception)
-        crash->exception = keep(t, name, name_end);
+        crash->exception = keep(b, name, name_end);
     const char *reason = strstr(name_end, between);
     if (!reason || crash->reason)
         return true;
@@ -90,22 +90,22 @@ ingest_apple_uncaught(struct ingest_take *t, const char *text)
     const char *quote = end;
     while (quote > reason && *quote != '\'')
         quote--;
-    crash->reason = keep(t, reason, quote > reason ? quote : end);
+    crash->reason = keep(b, reason, quote > reason ? quote : end);
     return true;
 }
 
 void
-ingest_apple_subtype(struct ingest_take *t, const char *text)
+ingest_apple_subtype(struct ingest_builder *b, const char *text)
 {
-    struct report_crash *crash = &t->report->crash;
+    struct report_crash *crash = &b->report->crash;
     if (!text)
         return;
     if (!crash->subtype)
-        crash->subtype = keep(t, text, text + strlen(text));
+        crash->subtype = keep(b, text, text + strlen(text));
     const char *at = strstr(text, " at 0x");
     bool is_code = fz_text_has_prefix(text, "KERN_") || fz_text_has_prefix(text, "EXC_");
     if (is_code && !crash->code)
-        crash->code = keep(t, text, at ? at : text + strcspn(text, " "));
+        crash->code = keep(b, text, at ? at : text + strcspn(text, " "));
     if (!at || crash->has_address)
         return;
     at += 4;
@@ -152,26 +152,26 @@ is_model(const char *word, size_t len)
 }
 
 const char *
-ingest_apple_model(struct ingest_take *t, const char *text)
+ingest_apple_model(struct ingest_builder *b, const char *text)
 {
     static const char between[] = " ;()\t\n";
     for (const char *p = text; p && *p;) {
         p += strspn(p, between);
         size_t len = strcspn(p, between);
         if (is_model(p, len))
-            return keep(t, p, p + len);
+            return keep(b, p, p + len);
         p += len;
     }
     return NULL;
 }
 
 const char *
-ingest_apple_version(struct ingest_take *t, const char *version, const char *build)
+ingest_apple_version(struct ingest_builder *b, const char *version, const char *build)
 {
-    if (t->failed || !version || !build)
+    if (b->failed || !version || !build)
         return version ? version : build;
-    const char *both = fz_arena_printf(t->arena, "%s (%s)", version, build);
+    const char *both = fz_arena_printf(b->arena, "%s (%s)", version, build);
     if (!both)
-        t->failed = true;
+        b->failed = true;
     return both;
 }

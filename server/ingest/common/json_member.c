@@ -1,0 +1,180 @@
+#include "server/ingest/common/builder.h"
+
+#include <stdio.h>
+
+#include "base/json/scan.h"
+#include "base/text.h"
+#include "base/time.h"
+
+/* Unix times above this are milliseconds: in seconds it would be the year 5138. */
+static const int64_t SECONDS_MAX = 100000000000;
+
+struct ingest_builder
+ingest_builder_make(struct report *report, struct fz_arena *arena, const struct limits *limits)
+{
+    return (struct ingest_builder){report, arena, limits, limits->memory_bytes, false};
+}
+
+static void
+note_member(struct ingest_builder *b, const char *where, const char *key, const char *what)
+{
+    report_note(b->report, b->arena, "%s%s%s: %s", where, *where ? "." : "", key, what);
+}
+
+/* The member unless it is absent or null. */
+static const json_t *
+member(const struct ingest_builder *b, const json_t *object, const char *key)
+{
+    const json_t *value = b->failed ? NULL : json_object_get(object, key);
+    return json_is_null(value) ? NULL : value;
+}
+
+static const char *
+keep(struct ingest_builder *b, const char *text)
+{
+    if (!text)
+        b->failed = true;
+    return text;
+}
+
+const char *
+ingest_json_text(struct ingest_builder *b, const json_t *object, const char *where, const char *key)
+{
+    const json_t *value = member(b, object, key);
+    if (!value)
+        return NULL;
+    if (json_is_integer(value))
+        return keep(b, fz_arena_printf(b->arena, "%lld", (long long)json_integer_value(value)));
+    if (json_is_real(value))
+        return keep(b, fz_arena_printf(b->arena, "%.15g", json_real_value(value)));
+    if (!json_is_string(value)) {
+        note_member(b, where, key, "not a text");
+        return NULL;
+    }
+    if (json_string_length(value) == 0)
+        return NULL;
+    return keep(b, fz_arena_strdup(b->arena, json_string_value(value)));
+}
+
+bool
+ingest_json_u64(struct ingest_builder *b, const json_t *object, const char *where, const char *key,
+                uint64_t *ret)
+{
+    const json_t *value = member(b, object, key);
+    if (!value)
+        return false;
+    if (json_scan_u64(value, ret))
+        return true;
+    note_member(b, where, key, "not an address or number");
+    return false;
+}
+
+bool
+ingest_json_i64(struct ingest_builder *b, const json_t *object, const char *where, const char *key,
+                int64_t *ret)
+{
+    const json_t *value = member(b, object, key);
+    if (!value)
+        return false;
+    if (json_is_integer(value)) {
+        *ret = json_integer_value(value);
+        return true;
+    }
+    if (json_is_string(value) &&
+        fz_text_i64(fz_span_make(json_string_value(value), json_string_length(value)), ret))
+        return true;
+    note_member(b, where, key, "not a number");
+    return false;
+}
+
+bool
+ingest_json_bool(struct ingest_builder *b, const json_t *object, const char *where, const char *key,
+                 bool fallback)
+{
+    const json_t *value = member(b, object, key);
+    if (!value)
+        return fallback;
+    if (json_is_boolean(value))
+        return json_is_true(value);
+    note_member(b, where, key, "neither true nor false");
+    return fallback;
+}
+
+int64_t
+ingest_json_time(struct ingest_builder *b, const json_t *object, const char *where, const char *key)
+{
+    int64_t ms = 0;
+    const json_t *value = member(b, object, key);
+    if (!value)
+        return 0;
+    if (json_is_string(value) &&
+        fz_time_parse(fz_span_make(json_string_value(value), json_string_length(value)), &ms))
+        return ms;
+    double number = json_is_string(value) ? -1 : json_number_value(value);
+    /* Above the year 9999 in milliseconds it is no time at all. */
+    if (number > 0 && number < 253402300800000.0)
+        return (int64_t)(number < (double)SECONDS_MAX ? number * 1000 : number);
+    note_member(b, where, key, "not a time");
+    return 0;
+}
+
+const json_t *
+ingest_json_member(struct ingest_builder *b, const json_t *object, const char *where,
+                   const char *key, json_type type)
+{
+    const json_t *value = member(b, object, key);
+    if (!value || json_typeof(value) == type)
+        return value;
+    note_member(b, where, key, type == JSON_ARRAY ? "not an array" : "not an object");
+    return NULL;
+}
+
+bool
+ingest_json_memory(struct ingest_builder *b, const json_t *object, const char *where,
+                   struct report_memory *ret)
+{
+    uint64_t addr;
+    struct fz_error err;
+    const json_t *text = member(b, object, "bytes");
+    if (!json_is_string(text) || !ingest_json_u64(b, object, where, "address", &addr)) {
+        if (!b->failed)
+            report_note(b->report, b->arena, "%s: no address or no bytes, left out", where);
+        return false;
+    }
+    struct fz_span base64 = fz_span_make(json_string_value(text), json_string_length(text));
+    /* Four digits are three bytes; the lowest addresses are nearest to the crash and are kept. */
+    if (base64.len / 4 * 3 > b->memory_left) {
+        base64.len = b->memory_left / 3 * 4;
+        report_note(b->report, b->arena, "%s: cut, the report may carry %zu bytes of memory", where,
+                    b->limits->memory_bytes);
+    }
+    struct fz_span bytes;
+    enum fz_code code = fz_text_base64_decode(base64, b->arena, &bytes, &err);
+    if (code == FZ_E_MALFORMED)
+        report_note(b->report, b->arena, "%s: %s, left out", where, err.text);
+    else if (code != FZ_OK)
+        b->failed = true;
+    if (code != FZ_OK || bytes.len == 0)
+        return false;
+    b->memory_left -= bytes.len < b->memory_left ? bytes.len : b->memory_left;
+    *ret = (struct report_memory){.addr = addr, .bytes = bytes};
+    return true;
+}
+
+size_t
+ingest_limit(struct ingest_builder *b, const char *where, size_t n, size_t max)
+{
+    if (n <= max)
+        return n;
+    report_note(b->report, b->arena, "%s: %zu, of which %zu are kept", where, n, max);
+    return max;
+}
+
+void *
+ingest_alloc(struct ingest_builder *b, size_t n, size_t size)
+{
+    void *array = b->failed ? NULL : fz_arena_array(b->arena, n, size);
+    if (!array)
+        b->failed = true;
+    return array;
+}
