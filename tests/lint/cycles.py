@@ -71,6 +71,7 @@ class Tree:
                     self.definers.setdefault(name, []).append(path)
         self._find_declarations()
         self._seen = {}
+        self.calls = self._call_graph()
 
     def _find_declarations(self):
         """Which headers make a name visible, and what macros and inline functions in headers use."""
@@ -99,7 +100,7 @@ class Tree:
         return {path: {to: [] for to in targets if to.endswith(".h")}
                 for path, targets in self.includes.items() if path.endswith(".h")}
 
-    def call_graph(self):
+    def _call_graph(self):
         """{file: {file that it uses: [names]}}"""
         graph = {path: {} for path in self.public}
         for path, edges in graph.items():
@@ -136,7 +137,7 @@ def components(graph):
                     index[target] = low[target] = len(index)
                     stack.append(target)
                     on_stack.add(target)
-                    work.append((target, iter(sorted(graph.get(target, {})))))
+                    work.append((target, iter(sorted(graph.get(target, ())))))
                     break
                 if target in on_stack:
                     low[node] = min(low[node], index[target])
@@ -149,7 +150,7 @@ def components(graph):
                     while not group or group[-1] != node:
                         group.append(stack.pop())
                         on_stack.discard(group[-1])
-                    if len(group) > 1 or node in graph[node]:
+                    if len(group) > 1 or node in graph.get(node, ()):
                         found.append(sorted(group))
     return sorted(found)
 
@@ -184,42 +185,52 @@ def chain(cycle):
     return text
 
 
-def find(files):
-    """(kind, cycle) of each cycle in {path: text}."""
-    tree = Tree(files)
+def find(tree):
+    """(kind, cycle) of each cycle among files."""
     return [("include", cycle) for cycle in cycles_of(tree.header_graph())] + \
-        [("call", cycle) for cycle in cycles_of(tree.call_graph())]
+        [("call", cycle) for cycle in cycles_of(tree.calls)]
 
 
 def module_graph(tree, parent):
-    """{folder: {folder it uses}} of the folders in `parent`.
+    """{module: {module it uses}} in the folder `parent`: its folders and, one by one, its own files.
 
-    Its own files are "(top)"; what is outside of it is named by its first folder, with a slash.
+    What is outside of it is named by its first folder, with a slash.
     """
     def node(path):
-        if not path.startswith(parent):
-            return path.split("/")[0] + "/"
-        rest = path[len(parent):].split("/")
-        return rest[0] if len(rest) > 1 else "(top)"
+        return path[len(parent):].split("/")[0] if path.startswith(parent) else path.split("/")[0] + "/"
     graph = {}
-    for edges in (tree.includes, tree.call_graph()):
+    for edges in (tree.includes, tree.calls):
         for path, targets in edges.items():
             if path.startswith(parent):
                 graph.setdefault(node(path), {}).update({node(to): [] for to in targets if node(to) != node(path)})
     return graph
 
 
+def parents_of(tree):
+    """The folders that have folders, "" for the top of the tree."""
+    return sorted({""} | {"/".join(path.split("/")[:depth]) + "/" for path in tree.files
+                          for depth in range(1, path.count("/"))})
+
+
+def module_cycles(tree):
+    """(parent, modules) of each group of modules in which every one reaches every other one."""
+    # A group of files only is a call or include cycle.
+    return [(parent, group) for parent in parents_of(tree) for group in components(module_graph(tree, parent))
+            if not all(module.endswith((".c", ".h")) for module in group)]
+
+
 def print_modules(tree):
-    parents = {""} | {"/".join(path.split("/")[:depth]) + "/" for path in tree.files
-                      for depth in range(1, path.count("/"))}
-    for parent in sorted(parents):
-        graph = module_graph(tree, parent)
-        inside = {name: {to: [] for to in targets if to in graph} for name, targets in graph.items()}
-        groups = components(inside)
-        print(f"{parent or 'top level'}: {len(graph)} modules, {sum(map(len, inside.values()))} arrows among them, "
-              f"{len(groups)} cycles")
-        for name in sorted(graph):
-            print(f"    {name:<14} -> {' '.join(sorted(graph[name])) or '-'}")
+    def name(module):
+        return "(files)" if module.endswith((".c", ".h")) else module
+    for parent in parents_of(tree):
+        graph = {}
+        for module, targets in module_graph(tree, parent).items():
+            graph.setdefault(name(module), set()).update(name(to) for to in targets)
+        n_arrows = sum(to in graph and to != module for module in graph for to in graph[module])
+        groups = [group for folder, group in module_cycles(tree) if folder == parent]
+        print(f"{parent or 'top level'}: {len(graph)} modules, {n_arrows} arrows among them, {len(groups)} cycles")
+        for module in sorted(graph):
+            print(f"    {module:<14} -> {' '.join(sorted(graph[module] - {module})) or '-'}")
         for group in groups:
             print(f"    cycle: {' '.join(group)}")
         print()
@@ -237,18 +248,16 @@ def main():
     parser.add_argument("--modules", action="store_true", help="print which folder uses which instead")
     parser.add_argument("tree", nargs="?", default=".")
     args = parser.parse_args()
-    files = read_tree(args.tree)
-    tree = Tree(files)
+    tree = Tree(read_tree(args.tree))
     if args.modules:
         print_modules(tree)
         return 0
-    found = find(files)
-    graph = tree.call_graph()
+    found = find(tree)
     for kind, cycle in found:
         print(f"{kind} cycle of {len(cycle.files)} files: {chain(cycle)}")
         for path in cycle.files:
             print(f"    {path}")
-            for to, names in sorted(graph.get(path, {}).items()) if args.edges and kind == "call" else ():
+            for to, names in sorted(tree.calls.get(path, {}).items()) if args.edges and kind == "call" else ():
                 if to in cycle.files:
                     print(f"        -> {to}: {' '.join(names)}")
     print(f"cycles: {len(found)}, files in them: {sum(len(cycle.files) for _, cycle in found)}")

@@ -4,131 +4,11 @@ docs/ARCHITECTURE.md tells them in words; test_rules.py breaks each of them once
 """
 import re
 
-# Who may use whom, besides itself and base.
-MAY_USE = {
-    "base": set(),
-    "symbolicator": set(),
-    "storage": set(),
-    "process": set(),
-    "report": set(),
-    "ingest": {"process", "report"},
-    "resolve": {"process", "report", "symbolicator"},
-    "protocol": {"process", "storage", "symbolicator"},
-    "child": {"ingest", "process", "protocol", "report", "resolve", "storage", "symbolicator"},
-    "children": {"child", "process", "protocol"},
-    "http": {"process"},
-    "config": {"http", "process"},
-    "worker": {"children", "process", "protocol", "report", "storage", "symbolicator"},
-    "api": {"http", "ingest", "process", "report", "storage"},
-    "clients": {"api", "http", "ingest", "process", "report", "storage"},
-    "serve": {"config", "process", "storage", "symbolicator", "worker"},
-    "cli": {"api", "child", "clients", "config", "http", "ingest", "process", "report", "resolve", "serve", "storage",
-            "symbolicator", "worker"},
-}
-
-# What other rooms may include, within the room's folder; every other header is private to its room.
-PUBLIC = {
-    "symbolicator": {"demangle.h", "index.h", "inspect.h", "macho.h", "problem.h", "symbol_map.h", "symfile.h"},
-    "storage": {"blob/blob.h", "store_committer.h", "store.h", "store_blobs.h", "store_chunks.h", "store_learned.h",
-                "store_releases.h", "store_request.h", "store_sessions.h", "store_usage.h"},
-    "process": {"limits.h", "metrics.h", "program.h", "supervise.h"},
-    "report": {"annotate.h", "render.h", "report.h", "summary.h"},
-    "ingest": {"containers/multipart_form.h", "identity.h", "ingest.h", "sentry/items.h"},
-    "resolve": {"archive.h", "resolve.h", "symbol_names.h"},
-    "protocol": {"protocol.h"},
-    "child": {"child.h", "sandbox.h"},
-    "children": {"process.h"},
-    "http": {"client.h", "http.h", "inflate.h", "origins.h"},
-    "config": {"config.h", "options.h", "suggest.h", "term.h"},
-    "worker": {"worker.h"},
-    "api": {"api.h", "api_client.h"},
-    "clients": {"clients.h"},
-    "serve": {"first.h", "setup.h", "workers.h"},
-}
-
-# Each third-party library has one home.
-HOMES = {
-    "microhttpd.h": ["server/http/"],
-    "sqlite3.h": ["storage/sql/"],
-    "libpq-fe.h": ["storage/sql/"],
-    "libdwarf.h": ["symbolicator/dwarf/"],
-    "dwarf.h": ["symbolicator/dwarf/"],
-    "archive.h": ["server/resolve/", "symbolicator/archive/"],
-    "archive_entry.h": ["server/resolve/", "symbolicator/archive/"],
-    "curl/curl.h": ["server/cli/upload_client.c"],
-    "jansson.h": [
-        "base/json/",
-        "server/report/",
-        "server/ingest/",
-        "server/api/",
-        "server/clients/",
-        "server/serve/first.c",
-        "server/cli/upload_client.",
-        "server/cli/upload_send.",
-        "server/cli/cmd_upload.c",
-    ],
-    "openssl/": ["base/digest.c"],
-}
+import architecture
+import style
+from source import is_code, matches
 
 MAX_LINES = 500
-CODE = ("base/", "symbolicator/", "storage/", "server/")
-COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
-
-
-def is_code(path):
-    return path.startswith(CODE) and path.endswith((".c", ".h"))
-
-
-def room_of(path):
-    """The room of a file: "storage", or for server/http/http.h "http", and "server" for server/cli/main.c."""
-    parts = path.split("/")
-    if parts[0] == "server" and len(parts) > 2:
-        return parts[1]
-    return parts[0]
-
-
-def without_comments(text):
-    """The text with comments blanked out, line numbers kept."""
-    return COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), text)
-
-
-def matches(files, pattern, wanted=is_code):
-    """(path, line number, match) of every match outside comments."""
-    for path, text in sorted(files.items()):
-        if wanted(path):
-            bare = without_comments(text)
-            for found in re.finditer(pattern, bare, re.M):
-                yield path, bare.count("\n", 0, found.start()) + 1, found
-
-
-def check_dependencies(files):
-    """A room uses only the rooms it may, and only their public headers."""
-    problems = []
-    for path, line, found in matches(files, r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"'):
-        target, here = found.group(1), room_of(path)
-        if target not in files:
-            problems.append(f'{path}:{line}: "{target}" is no file of the project, seen from its top')
-            continue
-        there = room_of(target)
-        if there in (here, "base"):
-            continue
-        if there not in MAY_USE.get(here, set()):
-            problems.append(f"{path}:{line}: {here} may not use {there}")
-        elif target.partition(f"{there}/")[2] not in PUBLIC.get(there, set()):
-            problems.append(f'{path}:{line}: "{target}" is private to {there}')
-    return problems
-
-
-def check_homes(files):
-    """A third-party header is included in its library's home only."""
-    problems = []
-    for path, line, found in matches(files, r"^[ \t]*#[ \t]*include[ \t]+<([^>]+)>"):
-        header = found.group(1)
-        for library, homes in HOMES.items():
-            if header == library or (library.endswith("/") and header.startswith(library)):
-                if not path.startswith(tuple(homes)):
-                    problems.append(f"{path}:{line}: <{header}> belongs into {' or '.join(homes)}")
-    return problems
 
 
 def check_sizes(files):
@@ -257,40 +137,9 @@ def check_places(files):
     return problems
 
 
-ARCHITECTURE = "docs/ARCHITECTURE.md"
-
-
-def table_under(text, heading):
-    """The rows of the first Markdown table below a heading, as lists of cells, without the line under its head."""
-    below = text.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
-    rows = [line.strip().strip("|").split("|") for line in below.splitlines() if line.startswith("|")]
-    return [[cell.strip() for cell in row] for number, row in enumerate(rows) if number != 1]
-
-
-def check_architecture(files):
-    """The page tells what is so: its table of who may use whom is the one above, and what it names is there."""
-    text = files.get(ARCHITECTURE, "")
-    rows = table_under(text, "Who may use whom")
-    told = {}
-    for row in rows[1:]:
-        told[row[0]] = {to for to, cell in zip(rows[0][1:], row[1:]) if cell == "yes"} - {"base"}
-    problems = [f"{ARCHITECTURE}: {name} uses {sorted(told.get(name, []))} there and {sorted(uses)} in tests/lint"
-                for name, uses in MAY_USE.items() if uses and told.get(name) != uses]
-    folders = {"/".join(path.split("/")[:depth]) + "/" for path in files for depth in range(1, path.count("/") + 1)}
-    for row in table_under(text, "Rooms")[1:]:
-        room, names = row[0].strip("`"), re.findall(r"`([^`]+)`", row[2])
-        if "*" not in room and room not in folders:
-            problems.append(f"{ARCHITECTURE}: there is no {room}")
-        for name in names:
-            if not any(path == name or path.endswith("/" + name) for path in files) and name not in folders:
-                problems.append(f"{ARCHITECTURE}: there is no {name}")
-    return problems
-
-
 CHECKS = {
-    "architecture": check_architecture,
-    "dependencies": check_dependencies,
-    "homes": check_homes,
+    **architecture.CHECKS,
+    **style.CHECKS,
     "sizes": check_sizes,
     "headers": check_headers,
     "sql": check_sql,

@@ -3,33 +3,59 @@
 import unittest
 import xml.etree.ElementTree
 
+import architecture
 import rules
 import skipped
+import style
 
 HEADER = "/*\n * Gives a thing.\n */\n#ifndef STORE_H\n#define STORE_H\n{}#endif\n"
 
 
 
-def page(rooms="| r | w | `base/error.h` |", **changed):
-    """An ARCHITECTURE.md that tells the rules as they are, but for what is changed."""
-    names = list(rules.MAY_USE)
-    rows = [[name] + ["yes" if to in changed.get(name, rules.MAY_USE[name]) else "" for to in names] for name in names]
-    table = "\n".join("| " + " | ".join(row) + " |" for row in [[""] + names, ["---"] * (len(names) + 1)] + rows)
-    rooms = "| room | what | start |\n|---|---|---|\n" + rooms.replace("| r |", "| `base/` |")
-    return f"# A\n\n## Rooms\n\n{rooms}\n\n## Who may use whom\n\n{table}\n\n## Facts\n"
+PAGE = """# A
 
+## Rooms
+
+| room | what | start |
+|---|---|---|
+| `base/` | w | `base/error.h` {} |
+
+## Who may use whom
+
+| module | may use | public headers |
+|---|---|---|
+| symbolicator | – | `macho.h` |
+| storage | – | `store.h` |
+| process | {} | `limits.h` |
+| http | process | `http.h` |
+| api | process storage http | – |
+| worker | process storage symbolicator | – |
+| cli | process http | – |
+
+Text.
+
+| header | home |
+|---|---|
+| `sqlite3.h` | `storage/sql/` |
+| `libdwarf.h` | `symbolicator/dwarf/` |
+| `openssl/` | `base/digest.c` `base/mac.c` |
+
+## Facts
+"""
+TREE = {architecture.PAGE: PAGE.format("", "–"),
+        **dict.fromkeys(("base/error.h", "symbolicator/macho.h", "symbolicator/macho/format.h", "storage/store.h",
+                         "storage/sql/sql.h", "server/process/limits.h", "server/http/http.h", "server/http/pool.h",
+                         "server/api/api.c", "server/worker/worker.c", "server/cli/main.c"), "")}
+IN_A = "base/a.c"
 
 # rule, good files, bad files with the one problem that each must give
 CASES = [
-    ("architecture",
-     {rules.ARCHITECTURE: page(), "base/error.h": ""},
-     {rules.ARCHITECTURE: (page(ingest={"report"}), "ingest uses ['report'] there")}),
+    ("architecture", TREE,
+     {architecture.PAGE: (PAGE.format("", "http"), "these modules use each other: http process")}),
     ("dependencies",
-     {"storage/store.c": '#include "storage/store.h"\n#include "base/error.h"\n',
-      "storage/store.h": "", "base/error.h": "", "server/process/limits.h": "", "storage/sql/sql.h": "",
+     {**TREE, "storage/store.c": '#include "storage/store.h"\n#include "base/error.h"\n',
       "server/worker/job.c": '#include "storage/store.h"\n#include "server/process/limits.h"\n'
                              '/* #include "server/http/http.h" */\n',
-      "server/http/http.h": "", "server/http/pool.h": "", "symbolicator/macho/format.h": "", "symbolicator/macho.h": "",
       "server/cli/cmd_serve.c": '#include "server/http/http.h"\n'},
      {"storage/bad.c": ('#include "symbolicator/macho.h"\n', "storage may not use symbolicator"),
       "symbolicator/bad.c": ('\n#include "server/http/http.h"\n', ":2: symbolicator may not use http"),
@@ -38,13 +64,20 @@ CASES = [
       "server/api/bad.c": ('#include "server/http/pool.h"\n', "private to http"),
       "server/worker/bad.c": ('#include "storage/sql/sql.h"\n', "private to storage"),
       "server/worker/bad2.c": ('#include "symbolicator/macho/format.h"\n', "private to symbolicator"),
-      "server/bad.c": ('#include "store.h"\n', "no file of the project")}),
+      "server/bad.c": ('#include "store.h"\n', "not a path from the top")}),
     ("homes",
-     {"storage/sql/sqlite.c": "#include <sqlite3.h>\n", "base/digest.c": "#include <openssl/evp.h>\n",
+     {**TREE, "storage/sql/sqlite.c": "#include <sqlite3.h>\n", "base/digest.c": "#include <openssl/evp.h>\n",
       "base/file.c": "#include <stdio.h>\n"},
-     {"server/api/bad.c": ("#include <sqlite3.h>\n", "<sqlite3.h> belongs into storage/"),
-      "symbolicator/index/bad.c": ("#include <libdwarf.h>\n", "belongs into symbolicator/dwarf/"),
-      "server/cli/main.c": ("#include <openssl/sha.h>\n", "belongs into base/digest.c")}),
+     {"server/api/bad.c": ("#include <sqlite3.h>\n", "<sqlite3.h> is used in storage/sql/ only"),
+      "symbolicator/index/bad.c": ("#include <libdwarf.h>\n", "is used in symbolicator/dwarf/ only"),
+      "server/cli/main.c": ("#include <openssl/sha.h>\n", "is used in base/digest.c and base/mac.c only")}),
+    ("cycles",
+     {"base/a.h": '#include "base/b.h"\nvoid fz_a(void);\n', "base/b.h": "void fz_b(void);\nextern int fz_v;\n",
+      "base/a.c": '#include "base/a.h"\nvoid\nfz_a(void)\n{\n    fz_b();\n}\n',
+      # Its own fz_a(), a member and a comment are not uses of the other file's.
+      "base/b.c": '#include "base/a.h"\nint fz_v = 1;\nvoid\nfz_b(void)\n{\n    x->fz_a(); /* fz_a() */ say("fz_a");\n}\n',
+      "base/other.c": '#include "base/a.h"\nvoid\nfz_a(void)\n{\n    fz_v = 2;\n}\n'},
+     {"base/b.h": ('#include "base/c.h"\n#include "base/b.h"\n', "in a cycle (include): base/b.h -> base/b.h")}),
     ("sizes", {"base/long.c": "x\n" * 500}, {"base/longer.c": ("x\n" * 501, "501 lines, at most 500")}),
     ("headers",
      {"storage/store.h": HEADER.format("FZ_MUST_CHECK enum fz_code store_open(void);\nenum fz_code fz_fail(void);\n")},
@@ -82,6 +115,46 @@ CASES = [
       "server/ingest/d.c": ("#define _GNU_SOURCE\n", "_GNU_SOURCE"),
       "server/cli/main.c": ('open("/proc/self/exe", 0)', "/proc is Linux's"),
       "server/json/e.c": ("pthread_setname_np(a, b);", "pthread_setname_np()")}),
+    ("codes",
+     {IN_A: "enum fz_code code = f();\nif (code != FZ_OK || fz_open(a) == FZ_OK)\n    return code == FZ_OK ? 1 : code;\n",
+      "base/a.h": "FZ_MUST_CHECK enum fz_code fz_open(int a);\n"},
+     {"base/b.c": ("enum fz_code code;\nif (code)", ":2: compare the code with FZ_OK"),
+      "base/c.c": ("enum fz_code code;\nif (a && !code)", ":2: compare the code with FZ_OK"),
+      "base/d.c": ("enum fz_code code;\nreturn code ? code : 1;", ":2: compare the code with FZ_OK"),
+      "base/e.c": ("if (fz_open(a(b)))", ":1: compare fz_open() with FZ_OK"),
+      "base/f.c": ("static enum fz_code\nmy(int a)\n{\n}\nenum fz_code my(int a);\nwhile (!my(1) && b)", "compare my()")}),
+    ("names",
+     {IN_A: "int fz_x = 1;\nstatic int y;\nint\nfz_f(int a)\n{\n}\nstatic int\ng(void)\n{\n}\n",
+      "server/report/report.h": "struct report {\n", "server/cli/main.c": "int\nmain(void)\n{\n}\n",
+      "server/process/limits.c": "int\nlimit_of(void)\n{\n}\n"},
+     {"base/b.c": ("int\nread_it(int a)\n{\n}\n", ":2: read_it does not begin with fz_"),
+      "storage/c.c": ("const int table[] = {1};\n", ":1: table does not begin with store_"),
+      "server/http/d.h": ("enum state {\n", ":1: state does not begin with http_")}),
+    ("typedefs",
+     {IN_A: "typedef int (*fz_read_fn)(int a);\ntypedef void fz_end_fn(void);\n"},
+     {"base/b.c": ("\ntypedef struct x x;\n", ":2: a typedef is for callbacks only"),
+      "base/c.h": ("typedef int (*read)(int a);\n", ":1: a typedef")}),
+    ("gotos", {IN_A: "/* goto out; */ go_to(1);"}, {"base/b.c": ("\ngoto out;", ":2: goto")}),
+    ("parameters",
+     {IN_A: "int\nf(int a, int b, int c, int d, int e, int f, int (*g)(int, int))\n{\n    call(1, 2, 3, 4, 5, 6, 7, 8);\n}\n"},
+     {"base/b.c": ("int\nf(int a, int b, int c, int d,\n  int e, int f, int g, int h)\n{\n", ":2: f() has 8 parameters"),
+      "base/b.h": ("int *f(int a, int b, int c, int d, int e, int f, int g, int h);\n", ":1: f() has 8 parameters")}),
+    ("small_files", {**dict.fromkeys(style.SMALL_FILES, "x\n"), IN_A: "x\n" * 60, "base/a.h": "x\n"},
+     {"base/b.c": ("x\n" * 59, "59 lines, at least 60")}),
+    ("old_code",
+     {IN_A: "/* If it is open (or was), return early: a call of f() ends it; see the table below. */\n/*\n * a = b\n */\n",
+      "base/a.h": "/*\n *     x = f();\n */\n"},
+     {"base/b.c": ("\n/* x = f(1); */\n", ":2: code in a comment: /* x = f(1); */"),
+      "base/c.c": ("/*\n * if (x)\n */\n", ":2: code in a comment"), "base/d.c": ("//    return x;\n", ":1: code in"),
+      "base/e.c": ("\n#if 0\n", ":2: code under #if 0")}),
+    ("json",
+     {"base/json/write.c": r'print("{\"a\":%d}");', IN_A: r'print("{\"ok\":true}"); print("%s is not \"a\"");  f("\"%s\"");'},
+     {"base/b.c": (r'' + "\n" + r'print("{\"a\":%d}");', ":2: JSON in a string"),
+      "base/c.c": (r'put("{\"a\":"' + "\n" + r'"1");', ":1: JSON in a string"),
+      "base/d.c": (r'put("\"a\":");', ":1: JSON"), "base/e.c": (r'put(",\"a\":{}");', ":1: JSON")}),
+    ("own_header",
+     {IN_A: '/* A. */\n#include "base/a.h"\n#include <stdio.h>\n', "base/a.h": "", "base/b.h": "", "base/main.c": "#include <x.h>"},
+     {"base/b.c": ('#include <stdio.h>\n#include "base/b.h"\n', '"base/b.h" is not its first include')}),
     ("places",
      {"dev": "cd build/wo" + "rk/x; see https://www.debian.org", "a.c": "/src/ho" + "me/x"},
      {"bad": ("\nhttp://deb.debian" + ".org/debian", ":2: names deb.debian" + ".org"),
@@ -102,9 +175,26 @@ class RulesTest(unittest.TestCase):
                     self.assertIn(path, problems[0])
                     self.assertIn(want, problems[0])
 
-    def test_page_names_what_is_there(self):
-        problems = rules.check_architecture({rules.ARCHITECTURE: page("| r | w | `gone.h` |"), "base/error.h": ""})
-        self.assertEqual(problems, [f"{rules.ARCHITECTURE}: there is no gone.h"])
+    def test_page_names_what_exists(self):
+        for names, uses, want in (("`gone.h`", "–", "there is no gone.h"), ("", "nowhere", "process uses nowhere, which has no row")):
+            with self.subTest(want):
+                self.assertEqual(rules.CHECKS["architecture"]({**TREE, architecture.PAGE: PAGE.format(names, uses)}),
+                                 [f"{architecture.PAGE}: {want}"])
+
+    def test_small_files_exist(self):
+        problems = rules.CHECKS["small_files"](dict.fromkeys(style.SMALL_FILES, "x\n" * 60))
+        self.assertEqual(len(problems), len(style.SMALL_FILES))
+
+    def test_cycles(self):
+        """A cycle of calls over three files in two folders is found once per file and module, with the shortest way."""
+        files = {"base/x/a.c": '#include "base/x.h"\nint\nfz_a(void)\n{\n    return fz_b();\n}\n',
+                 "base/y/b.c": '#include "base/x.h"\nint\nfz_b(void)\n{\n    return c_table[0]();\n}\n',
+                 "base/y/c.c": '#include "base/x.h"\nconst fz_fn c_table[] = {fz_a};\n',
+                 "base/x.h": "int fz_a(void);\nint fz_b(void);\nextern const fz_fn c_table[];\n"}
+        way = "base/x/a.c -> base/y/b.c (fz_b) -> base/y/c.c (c_table) -> base/x/a.c (fz_a)"
+        self.assertEqual(rules.CHECKS["cycles"](files),
+                         [f"{path}:1: in a cycle (call): {way}" for path in sorted(files) if path.endswith(".c")]
+                         + [f"base/{folder}:1: in a cycle of modules: x y" for folder in "xy"])
 
     def test_every_rule_has_a_case(self):
         self.assertEqual({name for name, _, _ in CASES}, set(rules.CHECKS))
