@@ -52,4 +52,33 @@ fz_span_sub(struct fz_span span, uint64_t off, uint64_t len, struct fz_span *ret
     return true;
 }
 
+/* What is left of the span from byte `at` on; an empty result has NULL data. */
+static inline struct fz_span
+fz_span_from(struct fz_span text, size_t at)
+{
+    return at >= text.len ? (struct fz_span){NULL, 0} : fz_span_make(text.data + at, text.len - at);
+}
+
+/* The first `end` bytes of the span, or all of it if it is shorter. */
+static inline struct fz_span
+fz_span_until(struct fz_span text, size_t end)
+{
+    return end == 0 ? (struct fz_span){NULL, 0}
+                    : fz_span_make(text.data, end < text.len ? end : text.len);
+}
+
+static inline bool
+fz_span_begins(struct fz_span text, const char *prefix)
+{
+    size_t len = strlen(prefix);
+    return text.len >= len && (len == 0 || memcmp(text.data, prefix, len) == 0);
+}
+
+static inline bool
+fz_span_ends(struct fz_span text, const char *suffix)
+{
+    size_t len = strlen(suffix);
+    return text.len >= len && (len == 0 || memcmp(text.data + text.len - len, suffix, len) == 0);
+}
+
 #endif

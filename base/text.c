@@ -316,3 +316,47 @@ fz_text_base_name(const char *path)
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
 }
+
+bool
+fz_text_is_blank(uint8_t c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
+}
+
+struct fz_span
+fz_text_trim(struct fz_span text)
+{
+    size_t start = 0, end = text.len;
+    while (end > 0 && (fz_text_is_blank(text.data[end - 1]) || text.data[end - 1] == '\n'))
+        end--;
+    while (start < end && (fz_text_is_blank(text.data[start]) || text.data[start] == '\n'))
+        start++;
+    return fz_span_from(fz_span_until(text, end), start);
+}
+
+size_t
+fz_text_find(struct fz_span text, const char *word)
+{
+    size_t len = strlen(word);
+    for (size_t i = 0; len && i + len <= text.len; i++) {
+        const uint8_t *first = memchr(text.data + i, word[0], text.len - len + 1 - i);
+        if (!first)
+            break;
+        i = (size_t)(first - text.data);
+        if (memcmp(first, word, len) == 0)
+            return i;
+    }
+    return SIZE_MAX;
+}
+
+size_t
+fz_text_find_last(struct fz_span text, const char *word)
+{
+    size_t len = strlen(word);
+    for (size_t i = text.len; len && i-- > 0;) {
+        if (len <= text.len - i && text.data[i] == (uint8_t)word[0] &&
+            memcmp(text.data + i, word, len) == 0)
+            return i;
+    }
+    return SIZE_MAX;
+}

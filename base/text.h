@@ -44,6 +44,15 @@ char *fz_text_clean_utf8(struct fz_arena *arena, struct fz_span bytes);
 /* The text as a JSON string with quotes; bytes that are not UTF-8 become U+FFFD. */
 void fz_text_json_append(struct fz_buffer *out, struct fz_span text);
 
+/* White space within a line: space, tab, CR, VT, FF. */
+bool fz_text_is_blank(uint8_t c);
+/* The text without blanks and line feeds at both ends; an empty result has NULL data. */
+struct fz_span fz_text_trim(struct fz_span text);
+/* Where `word` begins in the text, SIZE_MAX if it is not there. */
+size_t fz_text_find(struct fz_span text, const char *word);
+/* The same for the last place. */
+size_t fz_text_find_last(struct fz_span text, const char *word);
+
 bool fz_text_has_prefix(const char *text, const char *prefix);
 bool fz_text_has_suffix(const char *text, const char *suffix);
 /* Behind the last slash; the text itself without one. */

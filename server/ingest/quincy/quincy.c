@@ -38,7 +38,7 @@ is_name_char(uint8_t c)
 static size_t
 behind_cdata(struct fz_span text)
 {
-    size_t end = text_find(text, cdata_end);
+    size_t end = fz_text_find(text, cdata_end);
     return end == SIZE_MAX ? text.len : end + strlen(cdata_end);
 }
 
@@ -51,12 +51,12 @@ find_close(struct fz_span text, struct fz_span name)
         if (!open)
             break;
         i = (size_t)(open - text.data);
-        struct fz_span rest = text_from(text, i);
-        struct fz_span behind = text_from(rest, 2 + name.len);
-        if (text_has_prefix(rest, cdata_start))
+        struct fz_span rest = fz_span_from(text, i);
+        struct fz_span behind = fz_span_from(rest, 2 + name.len);
+        if (fz_span_begins(rest, cdata_start))
             i += behind_cdata(rest);
-        else if (text_has_prefix(rest, "</") && behind.len && behind.data[0] == '>' &&
-                 fz_span_equal(text_until(text_from(rest, 2), name.len), name))
+        else if (fz_span_begins(rest, "</") && behind.len && behind.data[0] == '>' &&
+                 fz_span_equal(fz_span_until(fz_span_from(rest, 2), name.len), name))
             return i;
         else
             i++;
@@ -72,33 +72,33 @@ next_element(struct fz_span *rest, struct element *ret)
         const uint8_t *open = memchr(rest->data, '<', rest->len);
         if (!open)
             break;
-        struct fz_span text = text_from(*rest, (size_t)(open - rest->data));
-        if (text_has_prefix(text, cdata_start)) {
-            *rest = text_from(text, behind_cdata(text));
+        struct fz_span text = fz_span_from(*rest, (size_t)(open - rest->data));
+        if (fz_span_begins(text, cdata_start)) {
+            *rest = fz_span_from(text, behind_cdata(text));
             continue;
         }
-        struct fz_span tag = text_from(text, 1);
+        struct fz_span tag = fz_span_from(text, 1);
         size_t len = 0;
         while (len < tag.len && is_name_char(tag.data[len]))
             len++;
-        size_t close = len ? text_find(tag, ">") : SIZE_MAX;
+        size_t close = len ? fz_text_find(tag, ">") : SIZE_MAX;
         if (len == 0 || close == SIZE_MAX) { /* "</...", "<?xml", "a < b" */
             *rest = tag;
             if (len)
                 break;
             continue;
         }
-        ret->name = text_until(tag, len);
-        ret->attributes = text_from(text_until(tag, close), len);
-        ret->content = text_from(tag, close + 1);
+        ret->name = fz_span_until(tag, len);
+        ret->attributes = fz_span_from(fz_span_until(tag, close), len);
+        ret->content = fz_span_from(tag, close + 1);
         size_t end = 0;
-        if (!text_has_suffix(ret->attributes, "/"))
+        if (!fz_span_ends(ret->attributes, "/"))
             end = find_close(ret->content, ret->name);
-        struct fz_span behind = text_from(ret->content, end);
-        if (behind.len && !text_has_suffix(ret->attributes, "/"))
-            behind = text_from(behind, len + 3);
-        ret->content = text_until(ret->content, end);
-        ret->whole = text_until(text, text.len - behind.len);
+        struct fz_span behind = fz_span_from(ret->content, end);
+        if (behind.len && !fz_span_ends(ret->attributes, "/"))
+            behind = fz_span_from(behind, len + 3);
+        ret->content = fz_span_until(ret->content, end);
+        ret->whole = fz_span_until(text, text.len - behind.len);
         *rest = behind;
         return true;
     }
@@ -132,17 +132,17 @@ static bool
 quincy_detect(struct fz_span head)
 {
     struct element element;
-    if (text_has_prefix(head, "\xef\xbb\xbf"))
-        head = text_from(head, 3);
-    head = text_trim(text_until(head, 4096));
-    if (!text_has_prefix(head, "<"))
+    if (fz_span_begins(head, "\xef\xbb\xbf"))
+        head = fz_span_from(head, 3);
+    head = fz_text_trim(fz_span_until(head, 4096));
+    if (!fz_span_begins(head, "<"))
         return false;
     struct fz_span rest = head;
     if (!next_element(&rest, &element))
         return false;
     if (fz_span_is(element.name, "crashes"))
         return true;
-    return fz_span_is(element.name, "crash") && text_find(element.content, "<") != SIZE_MAX;
+    return fz_span_is(element.name, "crash") && fz_text_find(element.content, "<") != SIZE_MAX;
 }
 
 /* "&amp;", "&#38;" at the start of the text: the character, and how long it is; 0 if it is none. */
@@ -154,18 +154,19 @@ entity_len(struct fz_span text, uint32_t *ret)
         uint32_t c;
     } names[] = {{"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&apos;", '\''}};
     for (size_t i = 0; i < FZ_ARRAY_LEN(names); i++) {
-        if (text_has_prefix(text, names[i].name)) {
+        if (fz_span_begins(text, names[i].name)) {
             *ret = names[i].c;
             return strlen(names[i].name);
         }
     }
-    size_t end = text_find(text_until(text, 10), ";");
+    size_t end = fz_text_find(fz_span_until(text, 10), ";");
     uint64_t c;
-    if (!text_has_prefix(text, "&#") || end == SIZE_MAX)
+    if (!fz_span_begins(text, "&#") || end == SIZE_MAX)
         return 0;
-    struct fz_span digits = text_from(text_until(text, end), 2);
-    bool is_hex = text_has_prefix(digits, "x");
-    bool is_number = is_hex ? fz_text_hex_u64(text_from(digits, 1), &c) : fz_text_u64(digits, &c);
+    struct fz_span digits = fz_span_from(fz_span_until(text, end), 2);
+    bool is_hex = fz_span_begins(digits, "x");
+    bool is_number =
+        is_hex ? fz_text_hex_u64(fz_span_from(digits, 1), &c) : fz_text_u64(digits, &c);
     if (!is_number || c == 0 || c >= 0x80) /* others than ASCII need none in UTF-8 */
         return 0;
     *ret = (uint32_t)c;
@@ -180,15 +181,15 @@ value_of(struct ingest_builder *b, struct fz_span content)
     uint8_t *out = ingest_alloc(b, content.len + 1, 1);
     size_t n = 0;
     uint32_t c;
-    bool any_cdata = text_find(content, cdata_start) != SIZE_MAX;
+    bool any_cdata = fz_text_find(content, cdata_start) != SIZE_MAX;
     for (size_t i = 0; out && i < content.len;) {
-        struct fz_span rest = text_from(content, i);
-        if (rest.data[0] == '<' && text_has_prefix(rest, cdata_start)) {
+        struct fz_span rest = fz_span_from(content, i);
+        if (rest.data[0] == '<' && fz_span_begins(rest, cdata_start)) {
             size_t len = behind_cdata(rest);
             size_t start = strlen(cdata_start);
-            struct fz_span inside = text_from(text_until(rest, len), start);
-            if (text_has_suffix(inside, cdata_end))
-                inside = text_until(inside, inside.len - strlen(cdata_end));
+            struct fz_span inside = fz_span_from(fz_span_until(rest, len), start);
+            if (fz_span_ends(inside, cdata_end))
+                inside = fz_span_until(inside, inside.len - strlen(cdata_end));
             if (inside.len)
                 memcpy(out + n, inside.data, inside.len);
             n += inside.len;
@@ -197,11 +198,11 @@ value_of(struct ingest_builder *b, struct fz_span content)
         }
         size_t len = rest.data[0] == '&' ? entity_len(rest, &c) : 0;
         /* White space around CDATA is layout. */
-        if (!any_cdata || !(text_is_space(rest.data[0]) || rest.data[0] == '\n'))
+        if (!any_cdata || !(fz_text_is_blank(rest.data[0]) || rest.data[0] == '\n'))
             out[n++] = len ? (uint8_t)c : rest.data[0];
         i += len ? len : 1;
     }
-    struct fz_span value = out ? text_trim(fz_span_make(out, n)) : (struct fz_span){NULL, 0};
+    struct fz_span value = out ? fz_text_trim(fz_span_make(out, n)) : (struct fz_span){NULL, 0};
     return fz_span_is(value, "(null)") ? (struct fz_span){NULL, 0} : value;
 }
 
@@ -238,7 +239,7 @@ quincy_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UU
                           "quincy: no <log> in <crash>, so no crash is told");
     struct fz_uuid uuid;
     if (find_element(crash.content, "uuid", &element) &&
-        fz_uuid_parse(text_trim(element.content), &uuid) && !fz_uuid_is_nil(&uuid))
+        fz_uuid_parse(fz_text_trim(element.content), &uuid) && !fz_uuid_is_nil(&uuid))
         fz_uuid_format(&uuid, ret_id);
     return FZ_OK;
 }
@@ -287,14 +288,14 @@ quincy_split(struct fz_span body, struct ingest_found *found, struct fz_error *e
 static struct fz_span
 attribute(struct fz_span attributes, const char *name)
 {
-    size_t at = text_find(attributes, name);
+    size_t at = fz_text_find(attributes, name);
     struct fz_span rest =
-        at == SIZE_MAX ? (struct fz_span){NULL, 0} : text_from(attributes, at + strlen(name));
-    if (!text_has_prefix(rest, "=\"") && !text_has_prefix(rest, "='"))
+        at == SIZE_MAX ? (struct fz_span){NULL, 0} : fz_span_from(attributes, at + strlen(name));
+    if (!fz_span_begins(rest, "=\"") && !fz_span_begins(rest, "='"))
         return (struct fz_span){NULL, 0};
     char quote[2] = {(char)rest.data[1], '\0'};
-    rest = text_from(rest, 2);
-    return text_until(rest, text_find(rest, quote));
+    rest = fz_span_from(rest, 2);
+    return fz_span_until(rest, fz_text_find(rest, quote));
 }
 
 /* The binary whose symbols are wanted, where the log has no UUID for it. */

@@ -39,11 +39,11 @@ enum state {
 static bool
 split_words(struct fz_span line, struct fz_span *ret_key, struct fz_span *ret_value)
 {
-    size_t colon = text_find(text_until(line, KEY_MAX + 1), ":");
+    size_t colon = fz_text_find(fz_span_until(line, KEY_MAX + 1), ":");
     if (colon == SIZE_MAX || colon < 2)
         return false;
-    struct fz_span behind = text_from(line, colon + 1);
-    if (behind.len && !text_is_space(behind.data[0]))
+    struct fz_span behind = fz_span_from(line, colon + 1);
+    if (behind.len && !fz_text_is_blank(behind.data[0]))
         return false;
     for (size_t i = 0; i < colon; i++) {
         uint8_t c = line.data[i];
@@ -52,8 +52,8 @@ split_words(struct fz_span line, struct fz_span *ret_key, struct fz_span *ret_va
         if (!is_word)
             return false;
     }
-    *ret_key = text_trim(text_until(line, colon));
-    *ret_value = text_trim(behind);
+    *ret_key = fz_text_trim(fz_span_until(line, colon));
+    *ret_value = fz_text_trim(behind);
     return true;
 }
 
@@ -70,7 +70,7 @@ is_small_heading(const struct text_lines *lines, struct fz_span line, struct fz_
 {
     struct fz_span value;
     return lines->indent == 0 && line.data[0] >= 'a' && line.data[0] <= 'z' &&
-           text_has_suffix(line, ":") && split_words(line, ret_key, &value) && value.len == 0;
+           fz_span_ends(line, ":") && split_words(line, ret_key, &value) && value.len == 0;
 }
 
 /* Keys that hardly any other text has; two more of the head's make one. */
@@ -118,12 +118,12 @@ static bool
 is_thread_heading(struct fz_span line)
 {
     uint64_t number;
-    if (!text_has_prefix(line, "Thread "))
+    if (!fz_span_begins(line, "Thread "))
         return false;
-    struct fz_span rest = text_from(line, 7);
+    struct fz_span rest = fz_span_from(line, 7);
     return text_take_decimal(&rest, &number) &&
-           (text_has_prefix(rest, ":") || text_has_prefix(rest, " Crashed:") ||
-            text_has_prefix(rest, " name:") || text_has_prefix(rest, " crashed with "));
+           (fz_span_begins(rest, ":") || fz_span_begins(rest, " Crashed:") ||
+            fz_span_begins(rest, " name:") || fz_span_begins(rest, " crashed with "));
 }
 
 static bool
@@ -131,14 +131,14 @@ crash_text_detect(struct fz_span head)
 {
     size_t n_keys = 0, n_telling = 0;
     bool threads = false;
-    struct text_lines lines = text_lines_start(text_until(head, TEXT_HEAD_MAX));
+    struct text_lines lines = text_lines_start(fz_span_until(head, TEXT_HEAD_MAX));
     struct fz_span line, key, value;
     while (text_lines_next(&lines, &line)) {
         /* Of a sampled process: the same head and images, but a tree between them. */
-        if (fz_span_is(line, "Call graph:") || text_has_prefix(line, "Heaviest stack for"))
+        if (fz_span_is(line, "Call graph:") || fz_span_begins(line, "Heaviest stack for"))
             return false;
-        threads = threads || is_thread_heading(line) ||
-                  text_has_prefix(line, "Last Exception Backtrace:");
+        threads =
+            threads || is_thread_heading(line) || fz_span_begins(line, "Last Exception Backtrace:");
         if (!crash_text_split_key(line, &key, &value))
             continue;
         if (fz_span_is(key, "Data Source") || fz_span_is(key, "Steps")) /* of a sampled one */
@@ -157,7 +157,7 @@ crash_text_check(struct fz_span body, const struct limits *limits, char ret_id[F
 {
     (void)limits;
     (void)err;
-    struct text_lines lines = text_lines_start(text_until(body, TEXT_HEAD_MAX));
+    struct text_lines lines = text_lines_start(fz_span_until(body, TEXT_HEAD_MAX));
     struct fz_span line, key, value;
     struct fz_uuid uuid;
     while (text_lines_next(&lines, &line)) {
@@ -174,7 +174,7 @@ crash_text_check(struct fz_span body, const struct limits *limits, char ret_id[F
 static bool
 is_first_line(struct fz_span line)
 {
-    return text_has_prefix(line, "Incident Identifier:") || text_has_prefix(line, "Process:");
+    return fz_span_begins(line, "Incident Identifier:") || fz_span_begins(line, "Process:");
 }
 
 /* Several texts behind one another: each goes on to the head that follows its images. */
@@ -187,17 +187,17 @@ crash_text_split(struct fz_span body, struct ingest_found *found, struct fz_erro
     bool images = false;
     (void)err;
     while (text_lines_next(&lines, &line)) {
-        images = images || text_has_prefix(line, "Binary Images:");
+        images = images || fz_span_begins(line, "Binary Images:");
         if (!images || !is_first_line(line))
             continue;
         size_t at = (size_t)(lines.line - body.data);
-        ingest_found_body(found, text_from(text_until(body, at), start));
+        ingest_found_body(found, fz_span_from(fz_span_until(body, at), start));
         start = at;
         images = false;
         n++;
     }
     if (n)
-        ingest_found_body(found, text_from(body, start));
+        ingest_found_body(found, fz_span_from(body, start));
     return FZ_OK;
 }
 
@@ -249,22 +249,23 @@ take_heading(struct reader *r, struct fz_span line)
 {
     bool registers;
     struct fz_span behind;
-    if (text_has_prefix(line, "Last Exception Backtrace")) {
+    if (fz_span_begins(line, "Last Exception Backtrace")) {
         crash_text_end_section(r->c);
         r->state = IN_EXCEPTION;
-        size_t open = text_find(line, "(0x");
+        size_t open = fz_text_find(line, "(0x");
         if (open != SIZE_MAX)
-            (void)text_stack_add_list(r->c->b, &r->c->exception, text_from(line, open));
-    } else if (text_has_prefix(line, "Application Specific Backtrace")) {
+            (void)text_stack_add_list(r->c->b, &r->c->exception, fz_span_from(line, open));
+    } else if (fz_span_begins(line, "Application Specific Backtrace")) {
         crash_text_end_section(r->c);
         r->state = IN_BACKTRACE;
         if (r->c->backtrace.n) /* a second one: the model has no place for it */
-            start_section(r, text_until(line, text_find(line, ":")), (struct fz_span){NULL, 0});
-    } else if (text_has_prefix(line, "Binary Images:") ||
+            start_section(r, fz_span_until(line, fz_text_find(line, ":")),
+                          (struct fz_span){NULL, 0});
+    } else if (fz_span_begins(line, "Binary Images:") ||
                fz_span_is(line, "Binary Images Description:")) {
         crash_text_end_section(r->c);
         r->state = IN_IMAGES;
-        behind = text_trim(text_from(line, text_find(line, ":") + 1));
+        behind = fz_text_trim(fz_span_from(line, fz_text_find(line, ":") + 1));
         if (behind.len)
             (void)crash_text_take_image(r->c, behind);
     } else if (crash_text_take_thread(r->c, line, &registers)) {
@@ -277,9 +278,9 @@ take_heading(struct reader *r, struct fz_span line)
         /* The same in JSON, which could not be read. */
         start_section(r, line, (struct fz_span){NULL, 0});
         r->state = IN_REST;
-    } else if (text_has_prefix(line, "Handler crashed while reporting:")) {
+    } else if (fz_span_begins(line, "Handler crashed while reporting:")) {
         /* KSCrash: a second crash, told with threads of its own. */
-        start_section(r, text_until(line, text_find(line, ":")), (struct fz_span){NULL, 0});
+        start_section(r, fz_span_until(line, fz_text_find(line, ":")), (struct fz_span){NULL, 0});
         r->state = IN_REST;
     } else {
         return false;

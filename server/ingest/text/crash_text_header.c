@@ -12,14 +12,15 @@ enum { CODES_MAX = 16 };
 static struct fz_span
 take_pid(struct fz_span value, int64_t *ret_pid)
 {
-    size_t open = text_find_last(value, "[");
-    if (open == SIZE_MAX || !text_has_suffix(value, "]"))
+    size_t open = fz_text_find_last(value, "[");
+    if (open == SIZE_MAX || !fz_span_ends(value, "]"))
         return value;
-    struct fz_span number = text_trim(text_from(text_until(value, value.len - 1), open + 1));
+    struct fz_span number =
+        fz_text_trim(fz_span_from(fz_span_until(value, value.len - 1), open + 1));
     int64_t pid;
     if (number.len && fz_text_i64(number, &pid))
         *ret_pid = pid;
-    return text_trim(text_until(value, open));
+    return fz_text_trim(fz_span_until(value, open));
 }
 
 static const char *
@@ -86,9 +87,9 @@ static void
 take_profile(struct crash_text *c, struct fz_span value)
 {
     struct report *r = c->b->report;
-    size_t end = text_find(value, ", ");
+    size_t end = fz_text_find(value, ", ");
     if (!r->device_model)
-        r->device_model = known(c, text_trim(text_until(value, end)));
+        r->device_model = known(c, fz_text_trim(fz_span_until(value, end)));
     if (end != SIZE_MAX)
         crash_text_keep(c, fz_span_cstr("Model"), value);
 }
@@ -126,20 +127,20 @@ static void
 take_type(struct crash_text *c, struct fz_span value)
 {
     struct report_crash *crash = &c->b->report->crash;
-    size_t open = text_find(value, "(");
-    struct fz_span first = text_trim(text_until(value, open)), second = {NULL, 0};
+    size_t open = fz_text_find(value, "(");
+    struct fz_span first = fz_text_trim(fz_span_until(value, open)), second = {NULL, 0};
     if (open != SIZE_MAX) {
-        struct fz_span inside = text_from(value, open + 1);
+        struct fz_span inside = fz_span_from(value, open + 1);
         second = text_word(&inside);
-        second = text_until(second, text_find(second, ")"));
+        second = fz_span_until(second, fz_text_find(second, ")"));
     }
-    if (text_has_prefix(first, "EXC_"))
+    if (fz_span_begins(first, "EXC_"))
         crash->mach = text_keep(c->b, first);
-    else if (text_has_prefix(first, "SIG"))
+    else if (fz_span_begins(first, "SIG"))
         crash->signal = text_keep(c->b, first);
     else
         crash_text_keep(c, fz_span_cstr("Exception Type"), value);
-    if (text_has_prefix(second, "SIG"))
+    if (fz_span_begins(second, "SIG"))
         crash->signal = text_keep(c->b, second);
     /* "(Code Signature Invalid)", "(SIGKILL - CODESIGNING)" say more than a signal. */
     if (open != SIZE_MAX && second.len + open + 2 < value.len)
@@ -157,9 +158,9 @@ take_numbers(struct crash_text *c, struct fz_span value)
         if (!text_take_hex(&value, &numbers[n]))
             return false;
         n++;
-        value = text_trim(value);
-        if (text_has_prefix(value, ","))
-            value = text_trim(text_from(value, 1));
+        value = fz_text_trim(value);
+        if (fz_span_begins(value, ","))
+            value = fz_text_trim(fz_span_from(value, 1));
         else if (value.len)
             return false;
     }
@@ -185,22 +186,22 @@ crash_text_take_codes(struct crash_text *c, struct fz_span value)
     if (take_numbers(c, value))
         return;
     struct fz_span rest = value, word = text_word(&rest);
-    if (text_has_suffix(word, ","))
-        word = text_until(word, word.len - 1);
+    if (fz_span_ends(word, ","))
+        word = fz_span_until(word, word.len - 1);
     uint64_t number;
     struct fz_span digits = word;
-    if (text_has_prefix(word, "KERN_") || text_has_prefix(word, "EXC_"))
+    if (fz_span_begins(word, "KERN_") || fz_span_begins(word, "EXC_"))
         crash->code = text_keep(c->b, word);
     else if (text_take_hex(&digits, &number) && !digits.len)
         (void)take_numbers(c, word);
     else if (!crash->signal_code &&
-             (text_has_prefix(word, "#") || text_find(word, "_") != SIZE_MAX))
+             (fz_span_begins(word, "#") || fz_text_find(word, "_") != SIZE_MAX))
         crash->signal_code = text_keep(c->b, word);
     else
         crash_text_keep(c, fz_span_cstr("Exception Codes"), value);
-    size_t at = text_find(value, " at ");
+    size_t at = fz_text_find(value, " at ");
     struct fz_span addr =
-        at == SIZE_MAX ? (struct fz_span){NULL, 0} : text_trim(text_from(value, at + 4));
+        at == SIZE_MAX ? (struct fz_span){NULL, 0} : fz_text_trim(fz_span_from(value, at + 4));
     bool nothing = crash->n_mach_codes == 1 && crash->mach_codes[0] == 0;
     if (text_take_hex(&addr, &number) && (number || !nothing)) {
         crash->has_address = true;
@@ -213,7 +214,7 @@ take_subtype(struct crash_text *c, struct fz_span value)
 {
     struct report_crash *crash = &c->b->report->crash;
     crash->subtype = text_keep(c->b, value);
-    if (text_has_prefix(value, "KERN_") || text_has_prefix(value, "EXC_"))
+    if (fz_span_begins(value, "KERN_") || fz_span_begins(value, "EXC_"))
         crash_text_take_codes(c, value);
 }
 
@@ -282,27 +283,27 @@ static void
 settle_version(struct crash_text *c)
 {
     struct report *r = c->b->report;
-    size_t open = text_find_last(c->version, "(");
-    if (open == SIZE_MAX || !text_has_suffix(c->version, ")")) {
+    size_t open = fz_text_find_last(c->version, "(");
+    if (open == SIZE_MAX || !fz_span_ends(c->version, ")")) {
         if (is_integer(c->version))
             r->app_build = known(c, c->version);
         else
             r->app_version = known(c, c->version);
         return;
     }
-    struct fz_span first = text_trim(text_until(c->version, open));
-    struct fz_span second = text_from(text_until(c->version, c->version.len - 1), open + 1);
+    struct fz_span first = fz_text_trim(fz_span_until(c->version, open));
+    struct fz_span second = fz_span_from(fz_span_until(c->version, c->version.len - 1), open + 1);
     bool is_ios = r->os_name && strcmp(r->os_name, "iOS") == 0;
     uint64_t major = 0;
     struct fz_span os = fz_span_cstr(r->os_version);
     bool is_old = text_take_decimal(&os, &major) && major < 15;
-    bool build_first = is_ios && is_old && text_has_suffix(c->code_type, "(Native)");
+    bool build_first = is_ios && is_old && fz_span_ends(c->code_type, "(Native)");
     if (is_integer(first) != is_integer(second))
         build_first = is_integer(first);
     if (!first.len)
         build_first = false;
-    r->app_version = known(c, text_trim(build_first ? second : first));
-    r->app_build = known(c, text_trim(build_first ? first : second));
+    r->app_version = known(c, fz_text_trim(build_first ? second : first));
+    r->app_build = known(c, fz_text_trim(build_first ? first : second));
 }
 
 /* The architecture that a code type means, if no image tells it more exactly. */
@@ -315,7 +316,7 @@ arch_of(struct fz_span code_type)
                  {"X86-64", "x86_64"}, {"x86-64", "x86_64"}, {"x86_64", "x86_64"}, {"X86", "i386"},
                  {"i386", "i386"},     {"PPC-64", "ppc64"},  {"PPC", "ppc"}};
     for (size_t i = 0; i < FZ_ARRAY_LEN(types); i++) {
-        if (text_has_prefix(code_type, types[i].type))
+        if (fz_span_begins(code_type, types[i].type))
             return types[i].arch;
     }
     return NULL;
@@ -339,6 +340,6 @@ crash_text_settle_header(struct crash_text *c)
     if (!r->arch && c->code_type.len)
         r->arch = text_keep(c->b, c->code_type);
     /* "X86-64 (Translated)" says that it ran under Rosetta. */
-    if (text_find(c->code_type, "Translated") != SIZE_MAX)
+    if (fz_text_find(c->code_type, "Translated") != SIZE_MAX)
         crash_text_keep(c, fz_span_cstr("Code Type"), c->code_type);
 }

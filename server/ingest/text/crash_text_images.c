@@ -50,10 +50,10 @@ static bool
 is_cut_name(struct fz_span cut, const char *name)
 {
     struct fz_span all = fz_span_cstr(name), tail;
-    if (!text_has_prefix(cut, "...") || all.len < cut.len)
+    if (!fz_span_begins(cut, "...") || all.len < cut.len)
         return false;
-    tail = text_from(cut, 3);
-    return tail.len && fz_span_equal(text_from(all, all.len - tail.len), tail);
+    tail = fz_span_from(cut, 3);
+    return tail.len && fz_span_equal(fz_span_from(all, all.len - tail.len), tail);
 }
 
 static bool

@@ -53,8 +53,8 @@ known_section(struct fz_span key)
 bool
 crash_text_is_section(struct fz_span key)
 {
-    return known_section(key) || text_has_prefix(key, "VM Regions Near") ||
-           text_has_prefix(key, "Stack Dump") || text_has_prefix(key, "Last deallocated");
+    return known_section(key) || fz_span_begins(key, "VM Regions Near") ||
+           fz_span_begins(key, "Stack Dump") || fz_span_begins(key, "Last deallocated");
 }
 
 static struct crash_extra *
@@ -83,7 +83,7 @@ extra_of(struct crash_text *c, struct fz_span key)
 void
 crash_text_keep(struct crash_text *c, struct fz_span key, struct fz_span value)
 {
-    value = text_trim(value);
+    value = fz_text_trim(value);
     if (c->b->failed || !value.len || !key.len)
         return;
     struct crash_extra *extra = extra_of(c, key);
@@ -115,7 +115,7 @@ static void
 add_message(struct crash_text *c, struct fz_span text)
 {
     struct report_crash *crash = &c->b->report->crash;
-    text = text_trim(text);
+    text = fz_text_trim(text);
     if (!text.len || crash->n_messages == MESSAGES_MAX)
         return;
     if (!crash->messages)
@@ -132,32 +132,32 @@ take_messages(struct crash_text *c, struct fz_span text)
     size_t start = 0;
     bool in_quotes = false;
     for (size_t at = 0; at < text.len;) {
-        struct fz_span rest = text_from(text, at);
-        size_t end = text_find(rest, "\n");
-        struct fz_span line = text_until(rest, end);
-        bool goes_on = in_quotes || (at > 0 && line.len && text_is_space(line.data[0]));
+        struct fz_span rest = fz_span_from(text, at);
+        size_t end = fz_text_find(rest, "\n");
+        struct fz_span line = fz_span_until(rest, end);
+        bool goes_on = in_quotes || (at > 0 && line.len && fz_text_is_blank(line.data[0]));
         if (!goes_on) {
-            add_message(c, text_from(text_until(text, at), start));
+            add_message(c, fz_span_from(fz_span_until(text, at), start));
             start = at;
         }
-        if (text_find(line, "reason: '") != SIZE_MAX)
+        if (fz_text_find(line, "reason: '") != SIZE_MAX)
             in_quotes = true;
-        if (text_has_suffix(text_trim(line), "'"))
+        if (fz_span_ends(fz_text_trim(line), "'"))
             in_quotes = false;
         at = end == SIZE_MAX ? text.len : at + end + 1;
     }
-    add_message(c, text_from(text, start));
+    add_message(c, fz_span_from(text, start));
     bool thrown = text_take_thrown(c->b, text);
     struct report_crash *crash = &c->b->report->crash;
     if (!thrown && !crash->reason && crash->n_messages)
         crash->reason = crash->messages[0];
     /* Some write where it was thrown into this text, as "(0x... 0x...)". */
-    size_t list = text_find(text, "First throw call stack:");
-    size_t open = list == SIZE_MAX ? list : text_find(text_from(text, list), "(0x");
+    size_t list = fz_text_find(text, "First throw call stack:");
+    size_t open = list == SIZE_MAX ? list : fz_text_find(fz_span_from(text, list), "(0x");
     if (open != SIZE_MAX && c->exception.n == 0) {
-        struct fz_span addresses = text_from(text, list + open);
-        size_t close = text_find(addresses, ")");
-        struct fz_span inside = text_until(addresses, close == SIZE_MAX ? close : close + 1);
+        struct fz_span addresses = fz_span_from(text, list + open);
+        size_t close = fz_text_find(addresses, ")");
+        struct fz_span inside = fz_span_until(addresses, close == SIZE_MAX ? close : close + 1);
         (void)text_stack_add_list(c->b, &c->exception, inside);
     }
 }
@@ -180,15 +180,15 @@ static bool
 take_stack_dump(struct crash_text *c, struct fz_span key, struct fz_span text)
 {
     struct ingest_builder *b = c->b;
-    size_t open = text_find(key, "(");
-    struct fz_span range = open == SIZE_MAX ? key : text_from(key, open + 1);
+    size_t open = fz_text_find(key, "(");
+    struct fz_span range = open == SIZE_MAX ? key : fz_span_from(key, open + 1);
     struct report_thread *crashed = report_crashed_thread(b->report);
     uint64_t start;
     if (!crashed || !text_take_hex(&range, &start) || text.len % 2 != 0)
         return false;
     size_t len = text.len / 2 < b->memory_left ? text.len / 2 : b->memory_left;
     uint8_t *bytes = ingest_alloc(b, len ? len : 1, 1);
-    if (!bytes || len == 0 || !fz_text_unhex(text_until(text, len * 2), bytes))
+    if (!bytes || len == 0 || !fz_text_unhex(fz_span_until(text, len * 2), bytes))
         return false;
     b->memory_left -= len;
     crashed->stack = (struct report_memory){.addr = start, .bytes = fz_span_make(bytes, len)};
@@ -209,7 +209,7 @@ as_json(struct ingest_builder *b, struct fz_span text)
 static bool
 take_memory(struct crash_text *c, struct fz_span key, struct fz_span text)
 {
-    if (text_has_prefix(key, "Stack Dump"))
+    if (fz_span_begins(key, "Stack Dump"))
         return take_stack_dump(c, key, text);
     struct report_thread *crashed = report_crashed_thread(c->b->report);
     if (!fz_span_is(key, "Notable Addresses") || !crashed || !text.len)
@@ -230,7 +230,7 @@ take_user(struct crash_text *c, struct fz_span text)
 void
 crash_text_end_section(struct crash_text *c)
 {
-    struct fz_span key = c->key, text = text_trim(fz_buffer_span(&c->text));
+    struct fz_span key = c->key, text = fz_text_trim(fz_buffer_span(&c->text));
     struct report_crash *crash = &c->b->report->crash;
     if (known_section(key))
         key = fz_span_cstr(known_section(key));

@@ -39,10 +39,10 @@ take_names(struct crash_text *c, struct fz_span text)
 {
     static const char key[] = "Dispatch queue:";
     (void)text_take_samples(&text, &c->thread->thread.samples);
-    size_t at = text_find(text, key);
-    struct fz_span name = text_trim(text_until(text, at));
+    size_t at = fz_text_find(text, key);
+    struct fz_span name = fz_text_trim(fz_span_until(text, at));
     if (at != SIZE_MAX) {
-        const char *queue = text_keep(c->b, text_trim(text_from(text, at + strlen(key))));
+        const char *queue = text_keep(c->b, fz_text_trim(fz_span_from(text, at + strlen(key))));
         if (queue)
             c->thread->thread.queue = queue;
     }
@@ -55,14 +55,14 @@ take_names(struct crash_text *c, struct fz_span text)
 static bool
 split_heading(struct fz_span rest, struct fz_span *ret_word, struct fz_span *ret_text)
 {
-    size_t colon = text_find(rest, ":");
+    size_t colon = fz_text_find(rest, ":");
     if (colon == SIZE_MAX)
         return false;
-    *ret_word = text_trim(text_until(rest, colon));
-    struct fz_span text = text_from(rest, colon + 1);
-    if (text_has_prefix(text, ":"))
-        text = text_from(text, 1);
-    *ret_text = text_trim(text);
+    *ret_word = fz_text_trim(fz_span_until(rest, colon));
+    struct fz_span text = fz_span_from(rest, colon + 1);
+    if (fz_span_begins(text, ":"))
+        text = fz_span_from(text, 1);
+    *ret_text = fz_text_trim(text);
     return true;
 }
 
@@ -84,20 +84,20 @@ crash_text_take_thread(struct crash_text *c, struct fz_span line, bool *ret_regi
     struct fz_span word, text, rest = line;
     uint64_t number;
     *ret_registers = false;
-    if (text_has_prefix(rest, "Unknown thread crashed with") ||
-        text_has_prefix(rest, "Thread Unknown crashed with")) {
+    if (fz_span_begins(rest, "Unknown thread crashed with") ||
+        fz_span_begins(rest, "Thread Unknown crashed with")) {
         *ret_registers = true;
         return true; /* no thread to give them to: the lines behind are those of the last one */
     }
-    if (!text_has_prefix(rest, "Thread "))
+    if (!fz_span_begins(rest, "Thread "))
         return false;
-    rest = text_trim(text_from(rest, 7));
+    rest = fz_text_trim(fz_span_from(rest, 7));
     if (!text_take_decimal(&rest, &number) || number > INT32_MAX ||
         !split_heading(rest, &word, &text))
         return false;
     bool crashed = is_one_of(word, crashed_words), names = fz_span_is(word, "name");
-    *ret_registers = text_has_prefix(word, "crashed with") ||
-                     text_has_prefix(word, "Crashed with") || text_has_prefix(word, "thread state");
+    *ret_registers = fz_span_begins(word, "crashed with") || fz_span_begins(word, "Crashed with") ||
+                     fz_span_begins(word, "thread state");
     if (!crashed && !names && !*ret_registers && word.len)
         return false;
     struct crash_thread *thread = find_thread(c, (int64_t)number);
@@ -133,7 +133,7 @@ crash_text_take_registers(struct crash_text *c, struct fz_span line)
     while (rest.len) {
         struct fz_span before = rest, name = text_word(&rest);
         uint64_t value;
-        bool is_register = name.len > 1 && name.len < 16 && text_has_suffix(name, ":") &&
+        bool is_register = name.len > 1 && name.len < 16 && fz_span_ends(name, ":") &&
                            text_take_hex(&rest, &value);
         if (!is_register) {
             /* "esr: 0x92000006 (Data Abort) byte read Translation fault" */
@@ -144,9 +144,9 @@ crash_text_take_registers(struct crash_text *c, struct fz_span line)
             return before.len < line.len;
         }
         if (c->thread)
-            add_register(c, text_until(name, name.len - 1), value);
+            add_register(c, fz_span_until(name, name.len - 1), value);
         n++;
-        rest = text_trim(rest);
+        rest = fz_text_trim(rest);
     }
     return n > 0;
 }

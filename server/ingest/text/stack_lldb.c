@@ -4,23 +4,24 @@
 static struct fz_span
 without_star(struct fz_span line)
 {
-    line = text_trim(line);
-    return text_has_prefix(line, "*") ? text_trim(text_from(line, 1)) : line;
+    line = fz_text_trim(line);
+    return fz_span_begins(line, "*") ? fz_text_trim(fz_span_from(line, 1)) : line;
 }
 
 /* Cut the values of arguments off: "f(int)(x=21, y=0x10)", "f(x=21)". */
 static struct fz_span
 without_values(struct fz_span name)
 {
-    if (!text_has_suffix(name, ")"))
+    if (!fz_span_ends(name, ")"))
         return name;
     size_t depth = 0;
     for (size_t i = name.len; i-- > 0;) {
         if (name.data[i] == ')')
             depth++;
         else if (name.data[i] == '(' && --depth == 0)
-            return i > 0 && text_find(text_from(name, i), "=") != SIZE_MAX ? text_until(name, i)
-                                                                           : name;
+            return i > 0 && fz_text_find(fz_span_from(name, i), "=") != SIZE_MAX
+                       ? fz_span_until(name, i)
+                       : name;
     }
     return name;
 }
@@ -31,35 +32,36 @@ stack_lldb_frame(struct fz_span line, struct text_frame *ret)
     static const char inlined[] = " [inlined] ";
     struct text_frame frame = {.has_index = true};
     line = without_star(line);
-    if (!text_has_prefix(line, "frame #"))
+    if (!fz_span_begins(line, "frame #"))
         return false;
-    line = text_from(line, 7);
-    if (!text_take_decimal(&line, &frame.index) || !text_has_prefix(line, ":"))
+    line = fz_span_from(line, 7);
+    if (!text_take_decimal(&line, &frame.index) || !fz_span_begins(line, ":"))
         return false;
-    line = text_trim(text_from(line, 1));
+    line = fz_text_trim(fz_span_from(line, 1));
     if (!text_take_hex(&line, &frame.addr))
         return false;
-    line = text_trim(line);
-    size_t tick = text_find(line, "`");
+    line = fz_text_trim(line);
+    size_t tick = fz_text_find(line, "`");
     if (tick != SIZE_MAX)
-        frame.image = text_trim(text_until(line, tick));
-    struct fz_span text = tick == SIZE_MAX ? (struct fz_span){NULL, 0} : text_from(line, tick + 1);
+        frame.image = fz_text_trim(fz_span_until(line, tick));
+    struct fz_span text =
+        tick == SIZE_MAX ? (struct fz_span){NULL, 0} : fz_span_from(line, tick + 1);
     struct text_symbol place = {.line = 0};
     for (int i = 0; i < 2; i++) { /* "[opt] [inlined]" behind the place */
-        size_t open = text_find_last(text, " [");
-        if (open != SIZE_MAX && text_has_suffix(text, "]") &&
-            text_find(text_from(text, open), ":") == SIZE_MAX)
-            text = text_trim(text_until(text, open));
+        size_t open = fz_text_find_last(text, " [");
+        if (open != SIZE_MAX && fz_span_ends(text, "]") &&
+            fz_text_find(fz_span_from(text, open), ":") == SIZE_MAX)
+            text = fz_text_trim(fz_span_until(text, open));
     }
-    size_t at = text_find_last(text, " at ");
-    if (at != SIZE_MAX && text_place_parse(text_trim(text_from(text, at + 4)), &place))
-        text = text_trim(text_until(text, at));
-    size_t inner = text_find_last(text, inlined);
+    size_t at = fz_text_find_last(text, " at ");
+    if (at != SIZE_MAX && text_place_parse(fz_text_trim(fz_span_from(text, at + 4)), &place))
+        text = fz_text_trim(fz_span_until(text, at));
+    size_t inner = fz_text_find_last(text, inlined);
     if (inner != SIZE_MAX)
-        text = text_from(text, inner + strlen(inlined));
+        text = fz_span_from(text, inner + strlen(inlined));
     frame.symbol = text_symbol_parse(text, frame.image, frame.addr);
     frame.symbol.name = without_values(frame.symbol.name);
-    if (text_has_prefix(frame.symbol.name, "___lldb_unnamed_symbol"))
+    if (fz_span_begins(frame.symbol.name, "___lldb_unnamed_symbol"))
         frame.symbol.name = (struct fz_span){NULL, 0};
     frame.symbol.inlined = inner != SIZE_MAX;
     frame.symbol.file = place.file;
@@ -73,21 +75,21 @@ stack_lldb_frame(struct fz_span line, struct text_frame *ret)
 static const char *
 quoted(struct crash_text *c, struct fz_span line, const char *key)
 {
-    size_t at = text_find(line, key);
+    size_t at = fz_text_find(line, key);
     if (at == SIZE_MAX)
         return NULL;
-    struct fz_span rest = text_from(line, at + strlen(key));
-    return text_keep(c->b, text_until(rest, text_find(rest, "'")));
+    struct fz_span rest = fz_span_from(line, at + strlen(key));
+    return text_keep(c->b, fz_span_until(rest, fz_text_find(rest, "'")));
 }
 
 /* The number behind "address=" and its like. */
 static bool
 number_of(struct fz_span reason, const char *key, uint64_t *ret)
 {
-    size_t at = text_find(reason, key);
+    size_t at = fz_text_find(reason, key);
     if (at == SIZE_MAX)
         return false;
-    struct fz_span number = text_from(reason, at + strlen(key));
+    struct fz_span number = fz_span_from(reason, at + strlen(key));
     return text_take_hex(&number, ret) || text_take_decimal(&number, ret);
 }
 
@@ -98,14 +100,14 @@ take_codes(struct crash_text *c, struct fz_span reason)
     static const char key[] = "(code=";
     struct report_crash *crash = &c->b->report->crash;
     uint64_t codes[2];
-    size_t at = text_find(reason, key), len = 0;
+    size_t at = fz_text_find(reason, key), len = 0;
     if (at == SIZE_MAX)
         return;
     if (!number_of(reason, key, &codes[0])) {
-        struct fz_span word = text_from(reason, at + strlen(key));
+        struct fz_span word = fz_span_from(reason, at + strlen(key));
         while (len < word.len && word.data[len] != ',' && word.data[len] != ')')
             len++;
-        crash->code = text_keep(c->b, text_trim(text_until(word, len)));
+        crash->code = text_keep(c->b, fz_text_trim(fz_span_until(word, len)));
         return;
     }
     bool has_second =
@@ -125,7 +127,7 @@ take_reason(struct crash_text *c, struct fz_span reason)
     struct report_crash *crash = &c->b->report->crash;
     struct fz_span rest = reason, word = text_word(&rest);
     uint64_t addr;
-    if (text_has_prefix(word, "EXC_")) {
+    if (fz_span_begins(word, "EXC_")) {
         crash->mach = text_keep(c->b, word);
         take_codes(c, reason);
     } else if (fz_span_is(word, "signal")) {
@@ -144,11 +146,11 @@ stack_lldb_take_thread(struct crash_text *c, struct fz_span line)
 {
     static const char key[] = "stop reason = ";
     uint64_t number;
-    bool selected = text_has_prefix(text_trim(line), "*");
+    bool selected = fz_span_begins(fz_text_trim(line), "*");
     struct fz_span rest = without_star(line);
-    if (!text_has_prefix(rest, "thread #"))
+    if (!fz_span_begins(rest, "thread #"))
         return false;
-    rest = text_from(rest, 8);
+    rest = fz_span_from(rest, 8);
     if (!text_take_decimal(&rest, &number) || number > INT32_MAX ||
         !(rest.len == 0 || rest.data[0] == ',' || rest.data[0] == ':'))
         return false;
@@ -161,8 +163,8 @@ stack_lldb_take_thread(struct crash_text *c, struct fz_span line)
         c->b->report->crash.thread = (int64_t)number;
     c->thread->thread.name = quoted(c, rest, "name = '");
     c->thread->thread.queue = quoted(c, rest, "queue = '");
-    size_t at = text_find(rest, key);
+    size_t at = fz_text_find(rest, key);
     if (crashed && at != SIZE_MAX)
-        take_reason(c, text_from(rest, at + strlen(key)));
+        take_reason(c, fz_span_from(rest, at + strlen(key)));
     return true;
 }

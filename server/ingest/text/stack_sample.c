@@ -16,11 +16,11 @@ enum { DEPTH_MAX = 4096 };
 static struct fz_span
 cut_group(struct fz_span *text)
 {
-    size_t open = text_has_suffix(*text, ")") ? text_find_last(*text, " (") : SIZE_MAX;
+    size_t open = fz_span_ends(*text, ")") ? fz_text_find_last(*text, " (") : SIZE_MAX;
     if (open == SIZE_MAX)
         return (struct fz_span){NULL, 0};
-    struct fz_span inside = text_from(text_until(*text, text->len - 1), open + 2);
-    *text = text_trim(text_until(*text, open));
+    struct fz_span inside = fz_span_from(fz_span_until(*text, text->len - 1), open + 2);
+    *text = fz_text_trim(fz_span_until(*text, open));
     return inside;
 }
 
@@ -28,15 +28,15 @@ cut_group(struct fz_span *text)
 static bool
 take_image_group(struct fz_span inside, struct text_frame *ret)
 {
-    size_t plus = text_find_last(inside, " + ");
+    size_t plus = fz_text_find_last(inside, " + ");
     uint64_t offset;
-    if (plus == SIZE_MAX || !fz_text_u64(text_from(inside, plus + 3), &offset) ||
+    if (plus == SIZE_MAX || !fz_text_u64(fz_span_from(inside, plus + 3), &offset) ||
         offset > ret->addr)
         return false;
-    struct fz_span image = text_trim(text_until(inside, plus));
-    size_t in = text_find(image, " in ");
-    if (in != SIZE_MAX && text_place_parse(text_until(image, in), &ret->symbol))
-        image = text_from(image, in + 4);
+    struct fz_span image = fz_text_trim(fz_span_until(inside, plus));
+    size_t in = fz_text_find(image, " in ");
+    if (in != SIZE_MAX && text_place_parse(fz_span_until(image, in), &ret->symbol))
+        image = fz_span_from(image, in + 4);
     ret->image = image;
     ret->symbol.has_load = true;
     ret->symbol.load = ret->addr - offset;
@@ -48,16 +48,16 @@ static bool
 parse_call(struct fz_span text, struct text_frame *ret)
 {
     struct text_frame frame = {.index = 0};
-    size_t open = text_find_last(text, "[0x");
+    size_t open = fz_text_find_last(text, "[0x");
     if (open == SIZE_MAX)
         return false;
-    struct fz_span rest = text_from(text, open + 1);
+    struct fz_span rest = fz_span_from(text, open + 1);
     if (!text_take_hex(&rest, &frame.addr))
         return false;
-    size_t close = text_find(rest, "]");
+    size_t close = fz_text_find(rest, "]");
     struct fz_span place =
-        close == SIZE_MAX ? (struct fz_span){NULL, 0} : text_trim(text_from(rest, close + 1));
-    struct fz_span name = text_trim(text_until(text, open));
+        close == SIZE_MAX ? (struct fz_span){NULL, 0} : fz_text_trim(fz_span_from(rest, close + 1));
+    struct fz_span name = fz_text_trim(fz_span_until(text, open));
     struct fz_span shorter = name;
     if (take_image_group(cut_group(&shorter), &frame)) {
         struct text_symbol symbol = frame.symbol;
@@ -67,10 +67,11 @@ parse_call(struct fz_span text, struct text_frame *ret)
         frame.symbol.has_load = true;
         frame.symbol.load = symbol.load;
     } else {
-        size_t in = text_find_last(name, "(in ");
-        struct fz_span image = in == SIZE_MAX ? (struct fz_span){NULL, 0} : text_from(name, in + 4);
-        frame.image = text_until(image, text_find(image, ")"));
-        if (text_has_prefix(frame.image, "<unknown"))
+        size_t in = fz_text_find_last(name, "(in ");
+        struct fz_span image =
+            in == SIZE_MAX ? (struct fz_span){NULL, 0} : fz_span_from(name, in + 4);
+        frame.image = fz_span_until(image, fz_text_find(image, ")"));
+        if (fz_span_begins(frame.image, "<unknown"))
             frame.image = (struct fz_span){NULL, 0};
         frame.symbol = text_symbol_parse(name, frame.image, frame.addr);
         if (place.len)
@@ -86,16 +87,16 @@ parse_line(struct fz_span line, struct sample_node *ret, struct fz_span *ret_tex
 {
     size_t at = 0;
     uint64_t count;
-    while (at < line.len && (text_is_space(line.data[at]) || strchr("+!:|*", line.data[at])))
+    while (at < line.len && (fz_text_is_blank(line.data[at]) || strchr("+!:|*", line.data[at])))
         at++;
-    struct fz_span rest = text_from(line, at);
+    struct fz_span rest = fz_span_from(line, at);
     if (!text_take_decimal(&rest, &count) || count == 0 || count > UINT32_MAX || !rest.len ||
-        !text_is_space(rest.data[0]))
+        !fz_text_is_blank(rest.data[0]))
         return false;
-    *ret_text = text_trim(rest);
+    *ret_text = fz_text_trim(rest);
     *ret = (struct sample_node){.column = at, .count = (uint32_t)count};
     ret->is_frame = parse_call(*ret_text, &ret->frame);
-    return ret->is_frame || text_has_prefix(*ret_text, "Thread_");
+    return ret->is_frame || fz_span_begins(*ret_text, "Thread_");
 }
 
 bool
@@ -143,38 +144,38 @@ close_to(struct stack_sample *s, size_t column)
 static void
 name_thread(struct stack_sample *s, struct fz_span text)
 {
-    size_t queue = text_find(text, "DispatchQueue_");
-    struct fz_span name = text_trim(text_until(text, queue));
-    size_t colon = text_find(name, ": ");
-    s->name = colon == SIZE_MAX ? name : text_trim(text_from(name, colon + 2));
+    size_t queue = fz_text_find(text, "DispatchQueue_");
+    struct fz_span name = fz_text_trim(fz_span_until(text, queue));
+    size_t colon = fz_text_find(name, ": ");
+    s->name = colon == SIZE_MAX ? name : fz_text_trim(fz_span_from(name, colon + 2));
     s->queue = (struct fz_span){NULL, 0};
     if (queue == SIZE_MAX)
         return;
-    struct fz_span rest = text_from(text, queue);
-    colon = text_find(rest, ": ");
+    struct fz_span rest = fz_span_from(text, queue);
+    colon = fz_text_find(rest, ": ");
     if (colon != SIZE_MAX)
-        rest = text_from(rest, colon + 2);
-    s->queue = text_trim(text_until(rest, text_find(rest, "  (")));
+        rest = fz_span_from(rest, colon + 2);
+    s->queue = fz_text_trim(fz_span_until(rest, fz_text_find(rest, "  (")));
 }
 
 /* What stands in quotes behind the key. */
 static struct fz_span
 quoted(struct fz_span line, const char *key)
 {
-    size_t at = text_find(line, key);
+    size_t at = fz_text_find(line, key);
     if (at == SIZE_MAX)
         return (struct fz_span){NULL, 0};
-    struct fz_span rest = text_from(line, at + strlen(key));
-    return text_until(rest, text_find(rest, "\""));
+    struct fz_span rest = fz_span_from(line, at + strlen(key));
+    return fz_span_until(rest, fz_text_find(rest, "\""));
 }
 
 static bool
 take_heading(struct stack_sample *s, struct fz_span line)
 {
-    bool is_thread = text_has_prefix(line, "Thread 0x");
-    bool ends = text_has_prefix(line, "Total number in stack") ||
-                text_has_prefix(line, "Sort by top of stack") ||
-                text_has_prefix(line, "Heaviest stack") || text_has_prefix(line, "Binary Images");
+    bool is_thread = fz_span_begins(line, "Thread 0x");
+    bool ends = fz_span_begins(line, "Total number in stack") ||
+                fz_span_begins(line, "Sort by top of stack") ||
+                fz_span_begins(line, "Heaviest stack") || fz_span_begins(line, "Binary Images");
     bool starts = fz_span_is(line, "Call graph:");
     if (!is_thread && !ends && !starts)
         return false;
@@ -184,7 +185,7 @@ take_heading(struct stack_sample *s, struct fz_span line)
         s->name = quoted(line, "Thread name \"");
         s->queue = quoted(line, "DispatchQueue \"");
     }
-    return !text_has_prefix(line, "Binary Images");
+    return !fz_span_begins(line, "Binary Images");
 }
 
 bool

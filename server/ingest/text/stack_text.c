@@ -32,13 +32,13 @@ enum {
 static struct fz_span
 without_marks(struct fz_span line)
 {
-    line = text_trim(line);
+    line = fz_text_trim(line);
     while (line.len && (line.data[0] == '"' || line.data[0] == '[' || line.data[0] == '('))
-        line = text_trim(text_from(line, 1));
+        line = fz_text_trim(fz_span_from(line, 1));
     while (line.len && (line.data[line.len - 1] == '"' || line.data[line.len - 1] == ','))
-        line = text_trim(text_until(line, line.len - 1));
-    if (text_has_suffix(line, "\"]") || text_has_suffix(line, "\")"))
-        line = text_trim(text_until(line, line.len - 2));
+        line = fz_text_trim(fz_span_until(line, line.len - 1));
+    if (fz_span_ends(line, "\"]") || fz_span_ends(line, "\")"))
+        line = fz_text_trim(fz_span_until(line, line.len - 2));
     return line;
 }
 
@@ -46,9 +46,9 @@ without_marks(struct fz_span line)
 static struct fz_span
 next_piece(struct fz_span *line)
 {
-    size_t end = text_find(*line, "\", \"");
-    struct fz_span piece = text_until(*line, end);
-    *line = end == SIZE_MAX ? (struct fz_span){NULL, 0} : text_from(*line, end + 3);
+    size_t end = fz_text_find(*line, "\", \"");
+    struct fz_span piece = fz_span_until(*line, end);
+    *line = end == SIZE_MAX ? (struct fz_span){NULL, 0} : fz_span_from(*line, end + 3);
     return piece;
 }
 
@@ -58,30 +58,30 @@ parse_frame(struct fz_span line, struct text_frame *ret)
     return stack_lldb_frame(line, ret) ||
            (text_frame_parse(without_marks(line), ret) &&
             (ret->image.len || ret->symbol.name.len || ret->symbol.has_load ||
-             (ret->has_index && text_find(line, "???") != SIZE_MAX)));
+             (ret->has_index && fz_text_find(line, "???") != SIZE_MAX)));
 }
 
 static bool
 is_throw_heading(struct fz_span line)
 {
-    return text_find(line, "First throw call stack:") != SIZE_MAX;
+    return fz_text_find(line, "First throw call stack:") != SIZE_MAX;
 }
 
 static bool
 is_address_list(struct fz_span line)
 {
-    struct fz_span rest = text_trim(line);
+    struct fz_span rest = fz_text_trim(line);
     uint64_t addr;
-    if (!text_has_prefix(rest, "(0x"))
+    if (!fz_span_begins(rest, "(0x"))
         return false;
-    rest = text_from(rest, 1);
+    rest = fz_span_from(rest, 1);
     return text_take_hex(&rest, &addr);
 }
 
 static bool
 is_json_array(struct fz_span head)
 {
-    return text_has_prefix(text_trim(text_until(head, 64)), "[");
+    return fz_span_begins(fz_text_trim(fz_span_until(head, 64)), "[");
 }
 
 /* ["0   Demo   0x104004068 main + 12", ...: an array of JSON, but not one of reports. */
@@ -89,7 +89,7 @@ static bool
 stack_array_detect(struct fz_span head)
 {
     struct text_frame frame;
-    struct text_lines lines = text_lines_start(text_until(head, LONG_LINE));
+    struct text_lines lines = text_lines_start(fz_span_until(head, LONG_LINE));
     struct fz_span line;
     if (!is_json_array(head))
         return false;
@@ -106,16 +106,15 @@ stack_text_detect(struct fz_span head)
 {
     size_t n_frames = 0, n_first = 0, n_loose = 0, n_lines = 0;
     bool heading = false, tree = false;
-    struct text_lines lines = text_lines_start(text_until(head, TEXT_HEAD_MAX));
+    struct text_lines lines = text_lines_start(fz_span_until(head, TEXT_HEAD_MAX));
     struct fz_span line;
     struct text_frame frame;
-    if (text_has_prefix(text_trim(text_until(head, 64)), "{") || is_json_array(head))
+    if (fz_span_begins(fz_text_trim(fz_span_until(head, 64)), "{") || is_json_array(head))
         return false;
     while (text_lines_next(&lines, &line)) {
         n_lines += line.len > 0;
-        heading =
-            heading || text_has_prefix(line, "Backtrace of Thread ") || is_throw_heading(line);
-        tree = tree || fz_span_is(line, "Call graph:") || text_has_prefix(line, "Thread 0x");
+        heading = heading || fz_span_begins(line, "Backtrace of Thread ") || is_throw_heading(line);
+        tree = tree || fz_span_is(line, "Call graph:") || fz_span_begins(line, "Thread 0x");
         if ((heading && is_address_list(line)) || (tree && stack_sample_is_line(line)))
             return true;
         if (!parse_frame(line, &frame))
@@ -193,18 +192,18 @@ static void
 take_log_head(struct crash_text *c, struct fz_span line)
 {
     struct report *report = c->b->report;
-    size_t open = text_find(text_until(line, 256), "[");
+    size_t open = fz_text_find(fz_span_until(line, 256), "[");
     int64_t pid, ms;
-    if (open == SIZE_MAX || !fz_time_parse(text_until(line, NAME_TIME), &ms))
+    if (open == SIZE_MAX || !fz_time_parse(fz_span_until(line, NAME_TIME), &ms))
         return;
     if (!report->timestamp_ms)
         report->timestamp_ms = ms;
-    struct fz_span name = text_from(text_until(line, open), NAME_TIME), digits;
-    if (name.len && !text_is_space(name.data[0]))
+    struct fz_span name = fz_span_from(fz_span_until(line, open), NAME_TIME), digits;
+    if (name.len && !fz_text_is_blank(name.data[0]))
         (void)text_word(&name); /* the rest of the time: "456+0100" */
-    digits = text_from(line, open + 1);
-    digits = text_until(digits, text_find(digits, ":"));
-    name = text_trim(name);
+    digits = fz_span_from(line, open + 1);
+    digits = fz_span_until(digits, fz_text_find(digits, ":"));
+    name = fz_text_trim(name);
     if (!report->process.name && name.len)
         report->process.name = report->app_name = text_keep(c->b, name);
     uint64_t number;
@@ -220,7 +219,7 @@ static bool
 take_thrown(struct stack_reader *r, struct fz_span line, struct fz_span rest)
 {
     struct crash_text *c = r->c;
-    if (text_find(line, "*** Terminating app") != SIZE_MAX) {
+    if (fz_text_find(line, "*** Terminating app") != SIZE_MAX) {
         if (c->b->report->crash.exception) /* the first one ended the process */
             return false;
         size_t len = rest.len ? (size_t)(rest.data - line.data) + rest.len : line.len;
@@ -228,8 +227,8 @@ take_thrown(struct stack_reader *r, struct fz_span line, struct fz_span rest)
         return text_take_thrown(c->b,
                                 fz_span_make(line.data, len < THROWN_BYTES ? len : THROWN_BYTES));
     }
-    if (text_find(line, "uncaught exception of type ") != SIZE_MAX ||
-        text_find(line, "Fatal error: ") != SIZE_MAX) {
+    if (fz_text_find(line, "uncaught exception of type ") != SIZE_MAX ||
+        fz_text_find(line, "Fatal error: ") != SIZE_MAX) {
         (void)text_take_thrown(c->b, line);
         return true;
     }
@@ -247,8 +246,8 @@ take_heading(struct stack_reader *r, struct fz_span line)
         c->thread = NULL;
         return true;
     }
-    if (text_has_prefix(line, "Backtrace of Thread ")) {
-        struct fz_span rest = text_from(line, 20);
+    if (fz_span_begins(line, "Backtrace of Thread ")) {
+        struct fz_span rest = fz_span_from(line, 20);
         number = 0;
         if (text_take_decimal(&rest, &number) && number <= INT32_MAX)
             c->thread = crash_text_add_thread(c, (int64_t)number, false);
@@ -272,9 +271,9 @@ take_line(struct stack_reader *r, const struct text_lines *lines, struct fz_span
         return;
     if (crash_text_split_key(line, &key, &value)) {
         if (fz_span_is(key, "Event"))
-            c->b->report->kind = text_has_prefix(value, "cpu")    ? "cpu"
-                                 : text_has_prefix(value, "disk") ? "disk_write"
-                                                                  : "hang";
+            c->b->report->kind = fz_span_begins(value, "cpu")    ? "cpu"
+                                 : fz_span_begins(value, "disk") ? "disk_write"
+                                                                 : "hang";
         if (!crash_text_take_key(c, key, value))
             crash_text_keep(c, key, value);
         return;

@@ -7,6 +7,7 @@
 #ifndef INGEST_TEXT_H
 #define INGEST_TEXT_H
 
+#include "base/text.h"
 #include "server/ingest/common/builder.h"
 
 /* How much of a body is looked at to tell its format. */
@@ -27,23 +28,12 @@ struct text_lines text_lines_start(struct fz_span text);
 /* The next line without its end, quote marks, indent and trailing white space; false at the end. */
 bool text_lines_next(struct text_lines *lines, struct fz_span *ret);
 
-/* All take and give spans; an empty result has NULL data. */
-struct fz_span text_trim(struct fz_span text);
-bool text_has_prefix(struct fz_span text, const char *prefix);
-bool text_has_suffix(struct fz_span text, const char *suffix);
-struct fz_span text_from(struct fz_span text, size_t at);
-struct fz_span text_until(struct fz_span text, size_t end);
-/* Where `word` begins, SIZE_MAX if it is not there. */
-size_t text_find(struct fz_span text, const char *word);
-/* The same for the last place. */
-size_t text_find_last(struct fz_span text, const char *word);
 /* Cut the first word (no white space in it) off *text, which is left trimmed at its start. */
 struct fz_span text_word(struct fz_span *text);
 /* Takes "0x1f" off the start of *text, which must be followed by no letter or digit. */
 bool text_take_hex(struct fz_span *text, uint64_t *ret);
 /* Takes decimal digits off the start of *text. */
 bool text_take_decimal(struct fz_span *text, uint64_t *ret);
-bool text_is_space(uint8_t c);
 
 /* A NUL-terminated copy in the arena; NULL for an empty text. */
 const char *text_keep(struct ingest_builder *b, struct fz_span text);

@@ -34,13 +34,13 @@ text_place_parse(struct fz_span text, struct text_symbol *ret)
     uint64_t numbers[2] = {0, 0};
     size_t n = 0;
     while (n < 2) {
-        size_t colon = text_find_last(text, ":");
-        struct fz_span digits = colon == SIZE_MAX ? text : text_from(text, colon + 1);
+        size_t colon = fz_text_find_last(text, ":");
+        struct fz_span digits = colon == SIZE_MAX ? text : fz_span_from(text, colon + 1);
         if (colon == SIZE_MAX || colon == 0 || !digits.len || digits.data[0] == '+' ||
             !text_take_decimal(&digits, &numbers[n]) || digits.len)
             break;
         n++;
-        text = text_until(text, colon);
+        text = fz_span_until(text, colon);
     }
     if (n == 0 || text.len == 0)
         return false;
@@ -55,14 +55,14 @@ text_place_parse(struct fz_span text, struct text_symbol *ret)
 static size_t
 last_group(struct fz_span text)
 {
-    if (!text_has_suffix(text, ")"))
+    if (!fz_span_ends(text, ")"))
         return SIZE_MAX;
     size_t depth = 0;
     for (size_t i = text.len; i-- > 0;) {
         if (text.data[i] == ')')
             depth++;
         else if (text.data[i] == '(' && --depth == 0)
-            return i == 0 || text_is_space(text.data[i - 1]) ? i : SIZE_MAX;
+            return i == 0 || fz_text_is_blank(text.data[i - 1]) ? i : SIZE_MAX;
     }
     return SIZE_MAX;
 }
@@ -71,13 +71,13 @@ last_group(struct fz_span text)
 static bool
 take_offset(struct fz_span *text, uint64_t *ret)
 {
-    size_t plus = text_find_last(*text, "+");
-    if (plus == SIZE_MAX || (plus > 0 && !text_is_space(text->data[plus - 1])))
+    size_t plus = fz_text_find_last(*text, "+");
+    if (plus == SIZE_MAX || (plus > 0 && !fz_text_is_blank(text->data[plus - 1])))
         return false;
-    struct fz_span number = text_trim(text_from(*text, plus + 1));
+    struct fz_span number = fz_text_trim(fz_span_from(*text, plus + 1));
     if (!number.len || !fz_text_u64(number, ret))
         return false;
-    *text = text_trim(text_until(*text, plus));
+    *text = fz_text_trim(fz_span_until(*text, plus));
     return true;
 }
 
@@ -87,9 +87,9 @@ take_mark(struct fz_span *text, struct text_symbol *ret)
 {
     static const char *const marks[] = {"[inlined]", "[opt]", "[artificial]", "[async]"};
     for (size_t i = 0; i < FZ_ARRAY_LEN(marks); i++) {
-        if (text->len > strlen(marks[i]) && text_has_suffix(*text, marks[i])) {
+        if (text->len > strlen(marks[i]) && fz_span_ends(*text, marks[i])) {
             ret->inlined = ret->inlined || i == 0;
-            *text = text_trim(text_until(*text, text->len - strlen(marks[i])));
+            *text = fz_text_trim(fz_span_until(*text, text->len - strlen(marks[i])));
             return true;
         }
     }
@@ -99,15 +99,15 @@ take_mark(struct fz_span *text, struct text_symbol *ret)
 bool
 text_take_samples(struct fz_span *text, uint32_t *ret)
 {
-    size_t open = text_find_last(*text, "[");
+    size_t open = fz_text_find_last(*text, "[");
     uint64_t number;
-    if (open == SIZE_MAX || !text_has_suffix(*text, " samples]"))
+    if (open == SIZE_MAX || !fz_span_ends(*text, " samples]"))
         return false;
-    struct fz_span inside = text_from(*text, open + 1);
+    struct fz_span inside = fz_span_from(*text, open + 1);
     if (!text_take_decimal(&inside, &number) || !fz_span_is(inside, " samples]"))
         return false;
     *ret = number <= UINT32_MAX ? (uint32_t)number : UINT32_MAX;
-    *text = text_trim(text_until(*text, open));
+    *text = fz_text_trim(fz_span_until(*text, open));
     return true;
 }
 
@@ -115,16 +115,16 @@ text_take_samples(struct fz_span *text, uint32_t *ret)
 static void
 take_name(struct fz_span text, struct text_symbol *ret)
 {
-    text = text_trim(text);
+    text = fz_text_trim(text);
     for (int i = 0; i < GROUPS_MAX; i++) {
         size_t open = last_group(text);
         struct fz_span inside = open == SIZE_MAX
                                     ? (struct fz_span){NULL, 0}
-                                    : text_from(text_until(text, text.len - 1), open + 1);
-        bool is_known = text_has_prefix(inside, "in ") ||
+                                    : fz_span_from(fz_span_until(text, text.len - 1), open + 1);
+        bool is_known = fz_span_begins(inside, "in ") ||
                         (inside.len && !ret->file.len && text_place_parse(inside, ret));
         if (is_known)
-            text = text_trim(text_until(text, open));
+            text = fz_text_trim(fz_span_until(text, open));
         else if (!text_take_samples(&text, &ret->samples) && !take_mark(&text, ret) &&
                  (ret->has_offset || !(ret->has_offset = take_offset(&text, &ret->offset))))
             break;
@@ -137,13 +137,13 @@ text_symbol_parse(struct fz_span text, struct fz_span image, uint64_t addr)
 {
     struct text_symbol symbol = {.line = 0};
     uint64_t load, offset = 0;
-    text = text_trim(text);
+    text = fz_text_trim(text);
     struct fz_span rest = text;
     if (text_take_hex(&rest, &load)) {
-        struct fz_span behind = text_trim(rest);
+        struct fz_span behind = fz_text_trim(rest);
         bool has_offset = behind.len && behind.data[0] == '+';
         if (has_offset) {
-            behind = text_trim(text_from(behind, 1));
+            behind = fz_text_trim(fz_span_from(behind, 1));
             has_offset = text_take_hex(&behind, &offset) || text_take_decimal(&behind, &offset);
         }
         if (has_offset) {
@@ -151,9 +151,9 @@ text_symbol_parse(struct fz_span text, struct fz_span image, uint64_t addr)
             symbol.has_load = load != 0 && offset <= addr && addr - offset == load;
             symbol.load = load;
             symbol.load_offset = offset;
-            behind = text_trim(behind);
+            behind = fz_text_trim(behind);
             if (last_group(behind) == 0)
-                behind = text_from(text_until(behind, behind.len - 1), 1);
+                behind = fz_span_from(fz_span_until(behind, behind.len - 1), 1);
         }
         text = behind;
     }
@@ -179,12 +179,12 @@ static size_t
 find_address(struct fz_span line, uint64_t *ret_addr, struct fz_span *ret_rest)
 {
     for (size_t i = 0; i + 2 < line.len; i++) {
-        struct fz_span rest = text_from(line, i);
+        struct fz_span rest = fz_span_from(line, i);
         if (rest.data[0] != '0' || (rest.data[1] | 0x20) != 'x' ||
-            (i > 0 && !text_is_space(line.data[i - 1])))
+            (i > 0 && !fz_text_is_blank(line.data[i - 1])))
             continue;
-        if (text_take_hex(&rest, ret_addr) && (!rest.len || text_is_space(rest.data[0]))) {
-            *ret_rest = text_trim(rest);
+        if (text_take_hex(&rest, ret_addr) && (!rest.len || fz_text_is_blank(rest.data[0]))) {
+            *ret_rest = fz_text_trim(rest);
             return i;
         }
     }
@@ -196,17 +196,17 @@ text_frame_parse(struct fz_span line, struct text_frame *ret)
 {
     struct text_frame frame = {.index = 0};
     struct fz_span rest = line, behind;
-    line = text_trim(line);
+    line = fz_text_trim(line);
     rest = line;
     frame.has_index = text_take_decimal(&rest, &frame.index) && frame.index < INDEX_MAX &&
-                      rest.len && text_is_space(rest.data[0]);
+                      rest.len && fz_text_is_blank(rest.data[0]);
     if (!frame.has_index)
         rest = line;
-    rest = text_trim(rest);
+    rest = fz_text_trim(rest);
     size_t at = find_address(rest, &frame.addr, &behind);
     if (at == SIZE_MAX)
         return false;
-    frame.image = text_trim(text_until(rest, at));
+    frame.image = fz_text_trim(fz_span_until(rest, at));
     if (fz_span_is(frame.image, "???"))
         frame.image = (struct fz_span){NULL, 0};
     frame.symbol = text_symbol_parse(behind, frame.image, frame.addr);
@@ -298,27 +298,27 @@ text_stack_add(struct ingest_builder *b, struct text_stack *stack, const struct 
 bool
 text_stack_add_list(struct ingest_builder *b, struct text_stack *stack, struct fz_span line)
 {
-    struct fz_span text = text_trim(line);
+    struct fz_span text = fz_text_trim(line);
     size_t n = 0;
-    if (text_has_prefix(text, "("))
-        text = text_trim(text_from(text, 1));
-    if (text_has_suffix(text, ")"))
-        text = text_trim(text_until(text, text.len - 1));
+    if (fz_span_begins(text, "("))
+        text = fz_text_trim(fz_span_from(text, 1));
+    if (fz_span_ends(text, ")"))
+        text = fz_text_trim(fz_span_until(text, text.len - 1));
     /* The whole line is looked at before any of it is taken. */
-    for (struct fz_span rest = text; rest.len; rest = text_trim(rest), n++) {
+    for (struct fz_span rest = text; rest.len; rest = fz_text_trim(rest), n++) {
         uint64_t addr;
         if (!text_take_hex(&rest, &addr) ||
-            (rest.len && !text_is_space(rest.data[0]) && rest.data[0] != ','))
+            (rest.len && !fz_text_is_blank(rest.data[0]) && rest.data[0] != ','))
             return false;
         if (rest.len && rest.data[0] == ',')
-            rest = text_from(rest, 1);
+            rest = fz_span_from(rest, 1);
     }
-    for (struct fz_span rest = text; rest.len; rest = text_trim(rest)) {
+    for (struct fz_span rest = text; rest.len; rest = fz_text_trim(rest)) {
         struct text_frame frame = {.index = 0};
         if (!text_take_hex(&rest, &frame.addr))
             break;
         if (rest.len && rest.data[0] == ',')
-            rest = text_from(rest, 1);
+            rest = fz_span_from(rest, 1);
         text_stack_add(b, stack, &frame, NULL);
     }
     return n > 0;

@@ -21,7 +21,7 @@ static size_t
 last_word(struct fz_span text)
 {
     size_t start = text.len;
-    while (start > 0 && !text_is_space(text.data[start - 1]))
+    while (start > 0 && !fz_text_is_blank(text.data[start - 1]))
         start--;
     return start;
 }
@@ -31,7 +31,7 @@ static size_t
 last_group(struct fz_span text)
 {
     size_t depth = 0;
-    for (size_t i = text_has_suffix(text, ")") ? text.len : 0; i-- > 0;) {
+    for (size_t i = fz_span_ends(text, ")") ? text.len : 0; i-- > 0;) {
         if (text.data[i] == ')')
             depth++;
         else if (text.data[i] == '(' && --depth == 0)
@@ -46,29 +46,29 @@ static void
 take_name(struct ingest_builder *b, struct fz_span text, struct report_image *ret)
 {
     struct fz_span version = {NULL, 0};
-    text = text_trim(text);
-    if (text_has_prefix(text, "+"))
-        text = text_trim(text_from(text, 1));
+    text = fz_text_trim(text);
+    if (fz_span_begins(text, "+"))
+        text = fz_text_trim(fz_span_from(text, 1));
     size_t open = last_group(text);
     if (open != SIZE_MAX && open > 0) {
-        version = text_trim(text_from(text_until(text, text.len - 1), open + 1));
-        text = text_trim(text_until(text, open));
+        version = fz_text_trim(fz_span_from(fz_span_until(text, text.len - 1), open + 1));
+        text = fz_text_trim(fz_span_until(text, open));
         /* "1.2 (34)" */
         size_t start = last_word(text);
         if (start > 0 && start < text.len && text.data[start] >= '0' && text.data[start] <= '9') {
             version = fz_span_make(text.data + start,
                                    (size_t)(version.data - text.data) + version.len + 1 - start);
-            text = text_trim(text_until(text, start));
+            text = fz_text_trim(fz_span_until(text, start));
         }
     }
     size_t start = last_word(text);
-    if (start > 0 && is_arch(text_from(text, start))) {
-        struct fz_span arch = text_from(text, start);
-        if (!text_has_prefix(arch, "unknown"))
+    if (start > 0 && is_arch(fz_span_from(text, start))) {
+        struct fz_span arch = fz_span_from(text, start);
+        if (!fz_span_begins(arch, "unknown"))
             ret->arch = text_keep(b, arch);
-        text = text_trim(text_until(text, start));
-    } else if (start > 0 && fz_span_is(text_from(text, start), "???")) {
-        text = text_trim(text_until(text, start));
+        text = fz_text_trim(fz_span_until(text, start));
+    } else if (start > 0 && fz_span_is(fz_span_from(text, start), "???")) {
+        text = fz_text_trim(fz_span_until(text, start));
     }
     if (!fz_span_is(text, "???"))
         ret->name = text_keep(b, text);
@@ -104,8 +104,8 @@ find_uuid(struct fz_span text, size_t *ret_open, size_t *ret_end, struct report_
             end++;
         if (end == text.len || text.data[end] != '>')
             continue;
-        struct fz_span inside = text_from(text_until(text, end), i + 1);
-        image->has_uuid = fz_uuid_parse(text_trim(inside), &image->uuid);
+        struct fz_span inside = fz_span_from(fz_span_until(text, end), i + 1);
+        image->has_uuid = fz_uuid_parse(fz_text_trim(inside), &image->uuid);
         if (!image->has_uuid && inside.len < 30 && inside.len > 0)
             continue;
         *ret_open = i;
@@ -120,32 +120,32 @@ text_image_parse(struct ingest_builder *b, struct fz_span line, struct report_im
 {
     struct report_image image = {.addr = 0};
     uint64_t end = 0;
-    struct fz_span rest = text_trim(line);
-    if (text_has_prefix(rest, "*")) /* an image of the kernel */
-        rest = text_trim(text_from(rest, 1));
+    struct fz_span rest = fz_text_trim(line);
+    if (fz_span_begins(rest, "*")) /* an image of the kernel */
+        rest = fz_text_trim(fz_span_from(rest, 1));
     if (!text_take_hex(&rest, &image.addr))
         return false;
-    rest = text_trim(rest);
-    if (!text_has_prefix(rest, "-"))
+    rest = fz_text_trim(rest);
+    if (!fz_span_begins(rest, "-"))
         return false;
-    rest = text_trim(text_from(rest, 1));
+    rest = fz_text_trim(fz_span_from(rest, 1));
     bool has_end = text_take_hex(&rest, &end);
-    if (!has_end && !text_has_prefix(rest, "???"))
+    if (!has_end && !fz_span_begins(rest, "???"))
         return false;
     if (!has_end)
-        rest = text_from(rest, 3);
+        rest = fz_span_from(rest, 3);
     if (has_end && end >= image.addr && end - image.addr < UINT64_MAX)
         image.size = end - image.addr + 1;
     size_t open, behind;
-    rest = text_trim(rest);
+    rest = fz_text_trim(rest);
     if (find_uuid(rest, &open, &behind, &image)) {
-        take_name(b, text_until(rest, open), &image);
-        image.path = text_keep(b, text_trim(text_from(rest, behind)));
+        take_name(b, fz_span_until(rest, open), &image);
+        image.path = text_keep(b, fz_text_trim(fz_span_from(rest, behind)));
     } else {
-        size_t path = text_find(rest, " /");
-        take_name(b, text_until(rest, path == SIZE_MAX ? rest.len : path), &image);
+        size_t path = fz_text_find(rest, " /");
+        take_name(b, fz_span_until(rest, path == SIZE_MAX ? rest.len : path), &image);
         if (path != SIZE_MAX)
-            image.path = text_keep(b, text_trim(text_from(rest, path)));
+            image.path = text_keep(b, fz_text_trim(fz_span_from(rest, path)));
     }
     if (image.has_uuid && fz_uuid_is_nil(&image.uuid))
         image.has_uuid = false;
@@ -174,23 +174,23 @@ bool
 text_image_parse_free(struct ingest_builder *b, struct fz_span line, struct report_image *ret)
 {
     struct report_image image = {.addr = 0};
-    struct fz_span rest = text_trim(line), name = {NULL, 0};
+    struct fz_span rest = fz_text_trim(line), name = {NULL, 0};
     bool has_addr = false, closed = false;
-    if (text_has_prefix(rest, "[")) { /* the number of lldb's `image list` */
-        size_t close = text_find(rest, "]");
+    if (fz_span_begins(rest, "[")) { /* the number of lldb's `image list` */
+        size_t close = fz_text_find(rest, "]");
         if (close != SIZE_MAX && close < 8)
-            rest = text_from(rest, close + 1);
+            rest = fz_span_from(rest, close + 1);
     }
     while (rest.len) {
-        struct fz_span before = text_trim(rest), word = text_word(&rest), number = word;
+        struct fz_span before = fz_text_trim(rest), word = text_word(&rest), number = word;
         uint64_t addr;
         /* A path goes on to the end, with its spaces. */
-        if (image.has_uuid && has_addr && (!name.len || text_has_prefix(word, "/"))) {
+        if (image.has_uuid && has_addr && (!name.len || fz_span_begins(word, "/"))) {
             name = before;
             break;
         }
         while (word.len && (word.data[word.len - 1] == ',' || word.data[word.len - 1] == ':'))
-            word = number = text_until(word, word.len - 1);
+            word = number = fz_span_until(word, word.len - 1);
         if (!image.has_uuid && is_uuid(word, &image.uuid)) {
             image.has_uuid = closed = true;
         } else if (!has_addr && text_take_hex(&number, &addr) && !number.len) {
@@ -208,10 +208,11 @@ text_image_parse_free(struct ingest_builder *b, struct fz_span line, struct repo
         return false;
     if (fz_uuid_is_nil(&image.uuid))
         image.has_uuid = false;
-    name = text_trim(name);
-    if (text_has_prefix(name, "(0x") && text_find(name, ") ") != SIZE_MAX)
-        name = text_trim(text_from(name, text_find(name, ") ") + 1)); /* lldb's header address */
-    if (text_find(name, "/") != SIZE_MAX)
+    name = fz_text_trim(name);
+    if (fz_span_begins(name, "(0x") && fz_text_find(name, ") ") != SIZE_MAX)
+        name = fz_text_trim(
+            fz_span_from(name, fz_text_find(name, ") ") + 1)); /* lldb's header address */
+    if (fz_text_find(name, "/") != SIZE_MAX)
         image.path = text_keep(b, name);
     else
         image.name = text_keep(b, name);

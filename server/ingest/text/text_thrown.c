@@ -8,16 +8,16 @@ static struct fz_span
 quoted_after(struct fz_span text, const char *key, const char **ret_quote)
 {
     static const char *const ends[] = {"'\n", "\"\n"}, *const quotes[] = {"'", "\""};
-    size_t at = text_find(text, key);
+    size_t at = fz_text_find(text, key);
     struct fz_span rest =
-        at == SIZE_MAX ? (struct fz_span){NULL, 0} : text_from(text, at + strlen(key));
+        at == SIZE_MAX ? (struct fz_span){NULL, 0} : fz_span_from(text, at + strlen(key));
     for (size_t i = 0; i < FZ_ARRAY_LEN(quotes); i++) {
-        if (!text_has_prefix(rest, quotes[i]))
+        if (!fz_span_begins(rest, quotes[i]))
             continue;
-        rest = text_from(rest, 1);
-        size_t end = text_find(rest, ends[i]);
+        rest = fz_span_from(rest, 1);
+        size_t end = fz_text_find(rest, ends[i]);
         *ret_quote = quotes[i];
-        return text_until(rest, end == SIZE_MAX ? text_find_last(rest, quotes[i]) : end);
+        return fz_span_until(rest, end == SIZE_MAX ? fz_text_find_last(rest, quotes[i]) : end);
     }
     return (struct fz_span){NULL, 0};
 }
@@ -28,15 +28,15 @@ take_told(struct ingest_builder *b, struct fz_span text)
 {
     static const char key[] = "Application threw exception ";
     struct report_crash *crash = &b->report->crash;
-    size_t colon = text_find(text, ": ");
-    if (!text_has_prefix(text, key) || colon == SIZE_MAX || crash->exception)
+    size_t colon = fz_text_find(text, ": ");
+    if (!fz_span_begins(text, key) || colon == SIZE_MAX || crash->exception)
         return false;
-    struct fz_span name = text_from(text_until(text, colon), strlen(key));
-    if (!name.len || text_find(name, " ") != SIZE_MAX)
+    struct fz_span name = fz_span_from(fz_span_until(text, colon), strlen(key));
+    if (!name.len || fz_text_find(name, " ") != SIZE_MAX)
         return false;
     crash->exception = text_keep(b, name);
     if (!crash->reason)
-        crash->reason = text_keep(b, text_trim(text_from(text, colon + 2)));
+        crash->reason = text_keep(b, fz_text_trim(fz_span_from(text, colon + 2)));
     return true;
 }
 
@@ -46,19 +46,19 @@ take_typed(struct ingest_builder *b, struct fz_span text)
 {
     struct report_crash *crash = &b->report->crash;
     static const char key[] = "uncaught exception of type ";
-    size_t at = text_find(text, key);
+    size_t at = fz_text_find(text, key);
     if (at == SIZE_MAX)
         return false;
-    struct fz_span rest = text_from(text, at + strlen(key));
-    rest = text_trim(text_until(rest, text_find(rest, "\n")));
-    size_t colon = text_find(rest, ": ");
-    struct fz_span type = text_trim(text_until(rest, colon));
+    struct fz_span rest = fz_span_from(text, at + strlen(key));
+    rest = fz_text_trim(fz_span_until(rest, fz_text_find(rest, "\n")));
+    size_t colon = fz_text_find(rest, ": ");
+    struct fz_span type = fz_text_trim(fz_span_until(rest, colon));
     /* Of an Objective-C exception only the class is told here; its name is said elsewhere. */
     bool is_class_only = fz_span_is(type, "NSException") && crash->exception;
     if (!crash->exception && !is_class_only)
         crash->exception = text_keep(b, type);
     if (colon != SIZE_MAX && !crash->reason)
-        crash->reason = text_keep(b, text_trim(text_from(rest, colon + 2)));
+        crash->reason = text_keep(b, fz_text_trim(fz_span_from(rest, colon + 2)));
     return true;
 }
 
@@ -70,12 +70,12 @@ text_take_thrown(struct ingest_builder *b, struct fz_span text)
     struct fz_span reason = quoted_after(text, ", reason: ", &quote);
     struct fz_span name = quoted_after(text, "uncaught exception ", &quote);
     /* The name ends at the first quote, the reason at the last one of its line. */
-    name = text_until(name, text_find(name, quote));
+    name = fz_span_until(name, fz_text_find(name, quote));
     bool thrown = name.len > 0;
     if (thrown && !crash->exception)
-        crash->exception = text_keep(b, text_trim(name));
+        crash->exception = text_keep(b, fz_text_trim(name));
     if (thrown && reason.len && !crash->reason)
-        crash->reason = text_keep(b, text_trim(reason));
+        crash->reason = text_keep(b, fz_text_trim(reason));
     if (take_typed(b, text) || take_told(b, text))
         thrown = true;
     if (thrown || crash->reason)
@@ -83,11 +83,11 @@ text_take_thrown(struct ingest_builder *b, struct fz_span text)
     static const char *const errors[] = {
         "Fatal error: ", "Assertion failed: ", "Precondition failed"};
     for (size_t i = 0; i < FZ_ARRAY_LEN(errors) && !crash->reason; i++) {
-        size_t at = text_find(text, errors[i]);
+        size_t at = fz_text_find(text, errors[i]);
         if (at == SIZE_MAX)
             continue;
-        struct fz_span rest = text_from(text, at);
-        crash->reason = text_keep(b, text_trim(text_until(rest, text_find(rest, "\n"))));
+        struct fz_span rest = fz_span_from(text, at);
+        crash->reason = text_keep(b, fz_text_trim(fz_span_until(rest, fz_text_find(rest, "\n"))));
     }
     return false;
 }
