@@ -60,10 +60,10 @@ extern const struct ingest_format ingest_native;          /* native.c */
 extern const struct ingest_format ingest_plcrash;         /* plcrash.c */
 extern const struct ingest_format ingest_sentry_envelope; /* sentry_envelope.c */
 extern const struct ingest_format ingest_sentry_event;    /* sentry_event.c */
-extern const struct ingest_format ingest_crash_text;      /* crash_text.c */
+extern const struct ingest_format ingest_crash_text;      /* text/apple_crash.c */
 extern const struct ingest_format ingest_quincy;          /* quincy.c */
 extern const struct ingest_format ingest_metrickit;       /* metrickit.c */
-extern const struct ingest_format ingest_stack_text;      /* stack_text.c */
-extern const struct ingest_format ingest_stack_array;     /* stack_text.c */
+extern const struct ingest_format ingest_stack_text;      /* text/stack.c */
+extern const struct ingest_format ingest_stack_array;     /* text/stack.c */
 
 #endif

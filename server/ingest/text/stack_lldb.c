@@ -1,5 +1,5 @@
 /* lldb's `bt`, with its numbers from 1 and inlined calls as frames of their own. */
-#include "server/ingest/text/stack_text.h"
+#include "server/ingest/text/stack.h"
 
 static struct fz_span
 without_star(struct fz_span line)
@@ -27,18 +27,18 @@ without_values(struct fz_span name)
 }
 
 bool
-stack_lldb_frame(struct fz_span line, struct text_frame *ret)
+ingest_text_lldb_frame(struct fz_span line, struct ingest_text_frame *ret)
 {
     static const char inlined[] = " [inlined] ";
-    struct text_frame frame = {.has_index = true};
+    struct ingest_text_frame frame = {.has_index = true};
     line = without_star(line);
     if (!fz_span_begins(line, "frame #"))
         return false;
     line = fz_span_from(line, 7);
-    if (!text_take_decimal(&line, &frame.index) || !fz_span_begins(line, ":"))
+    if (!ingest_text_take_decimal(&line, &frame.index) || !fz_span_begins(line, ":"))
         return false;
     line = fz_text_trim(fz_span_from(line, 1));
-    if (!text_take_hex(&line, &frame.addr))
+    if (!ingest_text_take_hex(&line, &frame.addr))
         return false;
     line = fz_text_trim(line);
     size_t tick = fz_text_find(line, "`");
@@ -46,7 +46,7 @@ stack_lldb_frame(struct fz_span line, struct text_frame *ret)
         frame.image = fz_text_trim(fz_span_until(line, tick));
     struct fz_span text =
         tick == SIZE_MAX ? (struct fz_span){NULL, 0} : fz_span_from(line, tick + 1);
-    struct text_symbol place = {.line = 0};
+    struct ingest_text_symbol place = {.line = 0};
     for (int i = 0; i < 2; i++) { /* "[opt] [inlined]" behind the place */
         size_t open = fz_text_find_last(text, " [");
         if (open != SIZE_MAX && fz_span_ends(text, "]") &&
@@ -54,12 +54,12 @@ stack_lldb_frame(struct fz_span line, struct text_frame *ret)
             text = fz_text_trim(fz_span_until(text, open));
     }
     size_t at = fz_text_find_last(text, " at ");
-    if (at != SIZE_MAX && text_place_parse(fz_text_trim(fz_span_from(text, at + 4)), &place))
+    if (at != SIZE_MAX && ingest_text_place_parse(fz_text_trim(fz_span_from(text, at + 4)), &place))
         text = fz_text_trim(fz_span_until(text, at));
     size_t inner = fz_text_find_last(text, inlined);
     if (inner != SIZE_MAX)
         text = fz_span_from(text, inner + strlen(inlined));
-    frame.symbol = text_symbol_parse(text, frame.image, frame.addr);
+    frame.symbol = ingest_text_symbol_parse(text, frame.image, frame.addr);
     frame.symbol.name = without_values(frame.symbol.name);
     if (fz_span_begins(frame.symbol.name, "___lldb_unnamed_symbol"))
         frame.symbol.name = (struct fz_span){NULL, 0};
@@ -73,13 +73,13 @@ stack_lldb_frame(struct fz_span line, struct text_frame *ret)
 
 /* What stands in quotes behind the key. */
 static const char *
-quoted(struct crash_text *c, struct fz_span line, const char *key)
+quoted(struct ingest_text *c, struct fz_span line, const char *key)
 {
     size_t at = fz_text_find(line, key);
     if (at == SIZE_MAX)
         return NULL;
     struct fz_span rest = fz_span_from(line, at + strlen(key));
-    return text_keep(c->b, fz_span_until(rest, fz_text_find(rest, "'")));
+    return ingest_text_copy(c->b, fz_span_until(rest, fz_text_find(rest, "'")));
 }
 
 /* The number behind "address=" and its like. */
@@ -90,12 +90,12 @@ number_of(struct fz_span reason, const char *key, uint64_t *ret)
     if (at == SIZE_MAX)
         return false;
     struct fz_span number = fz_span_from(reason, at + strlen(key));
-    return text_take_hex(&number, ret) || text_take_decimal(&number, ret);
+    return ingest_text_take_hex(&number, ret) || ingest_text_take_decimal(&number, ret);
 }
 
 /* "(code=1, address=0x10)", "(code=1, subcode=0x1)", "(code=EXC_I386_GPFLT)" */
 static void
-take_codes(struct crash_text *c, struct fz_span reason)
+take_codes(struct ingest_text *c, struct fz_span reason)
 {
     static const char key[] = "(code=";
     struct report_crash *crash = &c->b->report->crash;
@@ -107,7 +107,7 @@ take_codes(struct crash_text *c, struct fz_span reason)
         struct fz_span word = fz_span_from(reason, at + strlen(key));
         while (len < word.len && word.data[len] != ',' && word.data[len] != ')')
             len++;
-        crash->code = text_keep(c->b, fz_text_trim(fz_span_until(word, len)));
+        crash->code = ingest_text_copy(c->b, fz_text_trim(fz_span_until(word, len)));
         return;
     }
     bool has_second =
@@ -122,27 +122,27 @@ take_codes(struct crash_text *c, struct fz_span reason)
 
 /* "EXC_BAD_ACCESS (code=1, address=0x10)", "signal SIGABRT", "breakpoint 1.1" */
 static void
-take_reason(struct crash_text *c, struct fz_span reason)
+take_reason(struct ingest_text *c, struct fz_span reason)
 {
     struct report_crash *crash = &c->b->report->crash;
-    struct fz_span rest = reason, word = text_word(&rest);
+    struct fz_span rest = reason, word = ingest_text_word(&rest);
     uint64_t addr;
     if (fz_span_begins(word, "EXC_")) {
-        crash->mach = text_keep(c->b, word);
+        crash->mach = ingest_text_copy(c->b, word);
         take_codes(c, reason);
     } else if (fz_span_is(word, "signal")) {
-        crash->signal = text_keep(c->b, text_word(&rest));
+        crash->signal = ingest_text_copy(c->b, ingest_text_word(&rest));
     }
     if (number_of(reason, "address=", &addr)) {
         crash->has_address = true;
         crash->address = addr;
     }
     if (!crash->diagnosis)
-        crash->diagnosis = text_keep(c->b, reason);
+        crash->diagnosis = ingest_text_copy(c->b, reason);
 }
 
 bool
-stack_lldb_take_thread(struct crash_text *c, struct fz_span line)
+ingest_text_take_lldb_thread(struct ingest_text *c, struct fz_span line)
 {
     static const char key[] = "stop reason = ";
     uint64_t number;
@@ -151,11 +151,11 @@ stack_lldb_take_thread(struct crash_text *c, struct fz_span line)
     if (!fz_span_begins(rest, "thread #"))
         return false;
     rest = fz_span_from(rest, 8);
-    if (!text_take_decimal(&rest, &number) || number > INT32_MAX ||
+    if (!ingest_text_take_decimal(&rest, &number) || number > INT32_MAX ||
         !(rest.len == 0 || rest.data[0] == ',' || rest.data[0] == ':'))
         return false;
     bool crashed = selected && c->b->report->crash.thread < 0;
-    c->thread = crash_text_add_thread(c, (int64_t)number, crashed);
+    c->thread = ingest_text_add_thread(c, (int64_t)number, crashed);
     if (!c->thread)
         return true;
     c->thread->thread.crashed = crashed;

@@ -6,7 +6,7 @@
  *
  * Where a line has more samples than its callees together, a stack ended there.
  */
-#include "server/ingest/text/stack_text.h"
+#include "server/ingest/text/stack.h"
 
 #include "base/text.h"
 
@@ -26,7 +26,7 @@ cut_group(struct fz_span *text)
 
 /* spindump's "(main.m:16 in Demo + 5900)": false if the group says something else. */
 static bool
-take_image_group(struct fz_span inside, struct text_frame *ret)
+take_image_group(struct fz_span inside, struct ingest_text_frame *ret)
 {
     size_t plus = fz_text_find_last(inside, " + ");
     uint64_t offset;
@@ -35,7 +35,7 @@ take_image_group(struct fz_span inside, struct text_frame *ret)
         return false;
     struct fz_span image = fz_text_trim(fz_span_until(inside, plus));
     size_t in = fz_text_find(image, " in ");
-    if (in != SIZE_MAX && text_place_parse(fz_span_until(image, in), &ret->symbol))
+    if (in != SIZE_MAX && ingest_text_place_parse(fz_span_until(image, in), &ret->symbol))
         image = fz_span_from(image, in + 4);
     ret->image = image;
     ret->symbol.has_load = true;
@@ -45,14 +45,14 @@ take_image_group(struct fz_span inside, struct text_frame *ret)
 }
 
 static bool
-parse_call(struct fz_span text, struct text_frame *ret)
+parse_call(struct fz_span text, struct ingest_text_frame *ret)
 {
-    struct text_frame frame = {.index = 0};
+    struct ingest_text_frame frame = {.index = 0};
     size_t open = fz_text_find_last(text, "[0x");
     if (open == SIZE_MAX)
         return false;
     struct fz_span rest = fz_span_from(text, open + 1);
-    if (!text_take_hex(&rest, &frame.addr))
+    if (!ingest_text_take_hex(&rest, &frame.addr))
         return false;
     size_t close = fz_text_find(rest, "]");
     struct fz_span place =
@@ -60,8 +60,8 @@ parse_call(struct fz_span text, struct text_frame *ret)
     struct fz_span name = fz_text_trim(fz_span_until(text, open));
     struct fz_span shorter = name;
     if (take_image_group(cut_group(&shorter), &frame)) {
-        struct text_symbol symbol = frame.symbol;
-        frame.symbol = text_symbol_parse(shorter, frame.image, frame.addr);
+        struct ingest_text_symbol symbol = frame.symbol;
+        frame.symbol = ingest_text_symbol_parse(shorter, frame.image, frame.addr);
         frame.symbol.file = symbol.file;
         frame.symbol.line = symbol.line;
         frame.symbol.has_load = true;
@@ -73,9 +73,9 @@ parse_call(struct fz_span text, struct text_frame *ret)
         frame.image = fz_span_until(image, fz_text_find(image, ")"));
         if (fz_span_begins(frame.image, "<unknown"))
             frame.image = (struct fz_span){NULL, 0};
-        frame.symbol = text_symbol_parse(name, frame.image, frame.addr);
+        frame.symbol = ingest_text_symbol_parse(name, frame.image, frame.addr);
         if (place.len)
-            (void)text_place_parse(place, &frame.symbol);
+            (void)ingest_text_place_parse(place, &frame.symbol);
     }
     *ret = frame;
     return true;
@@ -83,46 +83,46 @@ parse_call(struct fz_span text, struct text_frame *ret)
 
 /* A line of the tree: *ret_text is what stands behind its count. */
 static bool
-parse_line(struct fz_span line, struct sample_node *ret, struct fz_span *ret_text)
+parse_line(struct fz_span line, struct ingest_text_call *ret, struct fz_span *ret_text)
 {
     size_t at = 0;
     uint64_t count;
     while (at < line.len && (fz_text_is_blank(line.data[at]) || strchr("+!:|*", line.data[at])))
         at++;
     struct fz_span rest = fz_span_from(line, at);
-    if (!text_take_decimal(&rest, &count) || count == 0 || count > UINT32_MAX || !rest.len ||
+    if (!ingest_text_take_decimal(&rest, &count) || count == 0 || count > UINT32_MAX || !rest.len ||
         !fz_text_is_blank(rest.data[0]))
         return false;
     *ret_text = fz_text_trim(rest);
-    *ret = (struct sample_node){.column = at, .count = (uint32_t)count};
+    *ret = (struct ingest_text_call){.column = at, .count = (uint32_t)count};
     ret->is_frame = parse_call(*ret_text, &ret->frame);
     return ret->is_frame || fz_span_begins(*ret_text, "Thread_");
 }
 
 bool
-stack_sample_is_line(struct fz_span line)
+ingest_text_sample_is_line(struct fz_span line)
 {
-    struct sample_node node;
+    struct ingest_text_call node;
     struct fz_span text;
     return parse_line(line, &node, &text) && node.is_frame;
 }
 
 /* The stack that ends at the last node, as a thread. */
 static void
-add_stack(struct stack_sample *s, uint32_t samples)
+add_stack(struct ingest_text_sample *s, uint32_t samples)
 {
-    struct crash_text *c = s->c;
-    struct crash_thread *thread =
-        crash_text_add_thread(c, (int64_t)(c->n_threads + c->n_threads_cut), false);
+    struct ingest_text *c = s->c;
+    struct ingest_text_thread *thread =
+        ingest_text_add_thread(c, (int64_t)(c->n_threads + c->n_threads_cut), false);
     if (!thread)
         return;
     thread->thread.samples = samples;
-    thread->thread.name = text_keep(c->b, s->name);
-    thread->thread.queue = text_keep(c->b, s->queue);
+    thread->thread.name = ingest_text_copy(c->b, s->name);
+    thread->thread.queue = ingest_text_copy(c->b, s->queue);
     for (size_t i = s->n; i-- > 0 && !c->b->failed;) {
         if (!s->nodes[i].is_frame)
             break;
-        text_stack_add(c->b, &thread->stack, &s->nodes[i].frame, &c->hints);
+        ingest_text_stack_add(c->b, &thread->stack, &s->nodes[i].frame, &c->hints);
         if (thread->stack.n && thread->stack.n_cut == 0)
             thread->stack.frames[thread->stack.n - 1].samples = s->nodes[i].count;
     }
@@ -130,10 +130,10 @@ add_stack(struct stack_sample *s, uint32_t samples)
 
 /* Leave the nodes that stand at `column` or further right. */
 static void
-close_to(struct stack_sample *s, size_t column)
+close_to(struct ingest_text_sample *s, size_t column)
 {
     while (s->n && s->nodes[s->n - 1].column >= column) {
-        const struct sample_node *node = &s->nodes[s->n - 1];
+        const struct ingest_text_call *node = &s->nodes[s->n - 1];
         if (node->is_frame && node->count > node->below)
             add_stack(s, node->count - node->below);
         s->n--;
@@ -142,7 +142,7 @@ close_to(struct stack_sample *s, size_t column)
 
 /* "Thread_13078: name   DispatchQueue_1: com.apple.main-thread  (serial)" */
 static void
-name_thread(struct stack_sample *s, struct fz_span text)
+name_thread(struct ingest_text_sample *s, struct fz_span text)
 {
     size_t queue = fz_text_find(text, "DispatchQueue_");
     struct fz_span name = fz_text_trim(fz_span_until(text, queue));
@@ -170,7 +170,7 @@ quoted(struct fz_span line, const char *key)
 }
 
 static bool
-take_heading(struct stack_sample *s, struct fz_span line)
+take_heading(struct ingest_text_sample *s, struct fz_span line)
 {
     bool is_thread = fz_span_begins(line, "Thread 0x");
     bool ends = fz_span_begins(line, "Total number in stack") ||
@@ -189,9 +189,9 @@ take_heading(struct stack_sample *s, struct fz_span line)
 }
 
 bool
-stack_sample_take(struct stack_sample *s, struct fz_span line, size_t indent)
+ingest_text_sample_take(struct ingest_text_sample *s, struct fz_span line, size_t indent)
 {
-    struct sample_node node;
+    struct ingest_text_call node;
     struct fz_span text;
     if (take_heading(s, line))
         return true;
@@ -207,14 +207,14 @@ stack_sample_take(struct stack_sample *s, struct fz_span line, size_t indent)
         uint32_t left = s->nodes[s->n - 1].count - s->nodes[s->n - 1].below;
         s->nodes[s->n - 1].below += node.count < left ? node.count : left;
     }
-    s->nodes = text_grow(s->c->b, s->nodes, s->n, &s->room, sizeof(*s->nodes));
+    s->nodes = ingest_text_grow(s->c->b, s->nodes, s->n, &s->room, sizeof(*s->nodes));
     if (s->nodes)
         s->nodes[s->n++] = node;
     return true;
 }
 
 void
-stack_sample_end(struct stack_sample *s)
+ingest_text_sample_end(struct ingest_text_sample *s)
 {
     if (!s->c->b->failed)
         close_to(s, 0);

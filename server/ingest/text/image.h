@@ -10,15 +10,17 @@
 #ifndef INGEST_TEXT_IMAGE_H
 #define INGEST_TEXT_IMAGE_H
 
-#include "server/ingest/text/text.h"
+#include "server/ingest/text/line.h"
 
 /* "<start> - <end> ...", the end inclusive. False if the line is none; `ret->name` may be NULL. */
-bool text_image_parse(struct ingest_builder *b, struct fz_span line, struct report_image *ret);
+bool ingest_text_image_parse(struct ingest_builder *b, struct fz_span line,
+                             struct report_image *ret);
 
 /* The free dialects: a UUID, one address and a name or path, in any order. */
-bool text_image_parse_free(struct ingest_builder *b, struct fz_span line, struct report_image *ret);
+bool ingest_text_image_parse_free(struct ingest_builder *b, struct fz_span line,
+                                  struct report_image *ret);
 
 /* Is it the entry for "no image" that some texts end their list with? */
-bool text_image_is_nothing(const struct report_image *image);
+bool ingest_text_image_is_nothing(const struct report_image *image);
 
 #endif

@@ -1,4 +1,4 @@
-#include "server/ingest/text/text_image.h"
+#include "server/ingest/text/image.h"
 
 #include "base/text.h"
 
@@ -65,16 +65,16 @@ take_name(struct ingest_builder *b, struct fz_span text, struct report_image *re
     if (start > 0 && is_arch(fz_span_from(text, start))) {
         struct fz_span arch = fz_span_from(text, start);
         if (!fz_span_begins(arch, "unknown"))
-            ret->arch = text_keep(b, arch);
+            ret->arch = ingest_text_copy(b, arch);
         text = fz_text_trim(fz_span_until(text, start));
     } else if (start > 0 && fz_span_is(fz_span_from(text, start), "???")) {
         text = fz_text_trim(fz_span_until(text, start));
     }
     if (!fz_span_is(text, "???"))
-        ret->name = text_keep(b, text);
+        ret->name = ingest_text_copy(b, text);
     if (version.len && !fz_span_is(version, "*") && !fz_span_is(version, "???") &&
         !fz_span_is(version, "??? - ???"))
-        ret->version = text_keep(b, version);
+        ret->version = ingest_text_copy(b, version);
 }
 
 /* macOS lists a bundle by its identifier; the binary's own name is the last part of its path. */
@@ -116,20 +116,20 @@ find_uuid(struct fz_span text, size_t *ret_open, size_t *ret_end, struct report_
 }
 
 bool
-text_image_parse(struct ingest_builder *b, struct fz_span line, struct report_image *ret)
+ingest_text_image_parse(struct ingest_builder *b, struct fz_span line, struct report_image *ret)
 {
     struct report_image image = {.addr = 0};
     uint64_t end = 0;
     struct fz_span rest = fz_text_trim(line);
     if (fz_span_begins(rest, "*")) /* an image of the kernel */
         rest = fz_text_trim(fz_span_from(rest, 1));
-    if (!text_take_hex(&rest, &image.addr))
+    if (!ingest_text_take_hex(&rest, &image.addr))
         return false;
     rest = fz_text_trim(rest);
     if (!fz_span_begins(rest, "-"))
         return false;
     rest = fz_text_trim(fz_span_from(rest, 1));
-    bool has_end = text_take_hex(&rest, &end);
+    bool has_end = ingest_text_take_hex(&rest, &end);
     if (!has_end && !fz_span_begins(rest, "???"))
         return false;
     if (!has_end)
@@ -140,12 +140,12 @@ text_image_parse(struct ingest_builder *b, struct fz_span line, struct report_im
     rest = fz_text_trim(rest);
     if (find_uuid(rest, &open, &behind, &image)) {
         take_name(b, fz_span_until(rest, open), &image);
-        image.path = text_keep(b, fz_text_trim(fz_span_from(rest, behind)));
+        image.path = ingest_text_copy(b, fz_text_trim(fz_span_from(rest, behind)));
     } else {
         size_t path = fz_text_find(rest, " /");
         take_name(b, fz_span_until(rest, path == SIZE_MAX ? rest.len : path), &image);
         if (path != SIZE_MAX)
-            image.path = text_keep(b, fz_text_trim(fz_span_from(rest, path)));
+            image.path = ingest_text_copy(b, fz_text_trim(fz_span_from(rest, path)));
     }
     if (image.has_uuid && fz_uuid_is_nil(&image.uuid))
         image.has_uuid = false;
@@ -157,7 +157,7 @@ text_image_parse(struct ingest_builder *b, struct fz_span line, struct report_im
 }
 
 bool
-text_image_is_nothing(const struct report_image *image)
+ingest_text_image_is_nothing(const struct report_image *image)
 {
     return !image->has_uuid && !image->name && !image->path &&
            (image->addr == 0 || image->size == 0);
@@ -171,7 +171,8 @@ is_uuid(struct fz_span word, struct fz_uuid *ret)
 }
 
 bool
-text_image_parse_free(struct ingest_builder *b, struct fz_span line, struct report_image *ret)
+ingest_text_image_parse_free(struct ingest_builder *b, struct fz_span line,
+                             struct report_image *ret)
 {
     struct report_image image = {.addr = 0};
     struct fz_span rest = fz_text_trim(line), name = {NULL, 0};
@@ -182,7 +183,7 @@ text_image_parse_free(struct ingest_builder *b, struct fz_span line, struct repo
             rest = fz_span_from(rest, close + 1);
     }
     while (rest.len) {
-        struct fz_span before = fz_text_trim(rest), word = text_word(&rest), number = word;
+        struct fz_span before = fz_text_trim(rest), word = ingest_text_word(&rest), number = word;
         uint64_t addr;
         /* A path goes on to the end, with its spaces. */
         if (image.has_uuid && has_addr && (!name.len || fz_span_begins(word, "/"))) {
@@ -193,11 +194,11 @@ text_image_parse_free(struct ingest_builder *b, struct fz_span line, struct repo
             word = number = fz_span_until(word, word.len - 1);
         if (!image.has_uuid && is_uuid(word, &image.uuid)) {
             image.has_uuid = closed = true;
-        } else if (!has_addr && text_take_hex(&number, &addr) && !number.len) {
+        } else if (!has_addr && ingest_text_take_hex(&number, &addr) && !number.len) {
             has_addr = closed = true;
             image.addr = addr;
         } else if (word.len && !image.arch && name.len && is_arch(word)) {
-            image.arch = text_keep(b, word);
+            image.arch = ingest_text_copy(b, word);
         } else if (word.len && (!name.len || !closed)) {
             name = name.len ? fz_span_make(name.data, (size_t)(word.data - name.data) + word.len)
                             : word;
@@ -213,9 +214,9 @@ text_image_parse_free(struct ingest_builder *b, struct fz_span line, struct repo
         name = fz_text_trim(
             fz_span_from(name, fz_text_find(name, ") ") + 1)); /* lldb's header address */
     if (fz_text_find(name, "/") != SIZE_MAX)
-        image.path = text_keep(b, name);
+        image.path = ingest_text_copy(b, name);
     else
-        image.name = text_keep(b, name);
+        image.name = ingest_text_copy(b, name);
     settle_name(&image);
     *ret = image;
     return true;

@@ -1,33 +1,33 @@
 /* Images of Apple's crash text: those that it lists, and those that only frames tell of. */
-#include "server/ingest/text/crash_text.h"
-#include "server/ingest/text/text_image.h"
+#include "server/ingest/text/image.h"
+#include "server/ingest/text/parts.h"
 
 void
-crash_text_add_image(struct crash_text *c, const struct report_image *image)
+ingest_text_add_image(struct ingest_text *c, const struct report_image *image)
 {
     if (c->n_images == c->b->limits->images) {
         c->n_images_cut++;
         return;
     }
-    c->images = text_grow(c->b, c->images, c->n_images, &c->room_images, sizeof(*c->images));
+    c->images = ingest_text_grow(c->b, c->images, c->n_images, &c->room_images, sizeof(*c->images));
     if (c->images)
         c->images[c->n_images++] = *image;
 }
 
 bool
-crash_text_take_image(struct crash_text *c, struct fz_span line)
+ingest_text_take_image(struct ingest_text *c, struct fz_span line)
 {
     struct report_image image;
-    if (!text_image_parse(c->b, line, &image))
+    if (!ingest_text_image_parse(c->b, line, &image))
         return false;
-    if (text_image_is_nothing(&image))
+    if (ingest_text_image_is_nothing(&image))
         return true;
-    crash_text_add_image(c, &image);
+    ingest_text_add_image(c, &image);
     return true;
 }
 
 void
-crash_text_settle_images(struct crash_text *c)
+ingest_text_settle_images(struct ingest_text *c)
 {
     struct report *r = c->b->report;
     if (c->b->failed)
@@ -42,7 +42,7 @@ crash_text_settle_images(struct crash_text *c)
         n_without += !r->images[i].has_uuid;
     if (n_without)
         report_note(r, c->b->arena, "images: %zu of %zu have no UUID", n_without, r->n_images);
-    text_settle_hints(c->b, &c->hints);
+    settle_hints(c->b, &c->hints);
 }
 
 /* "...rameworkWithALongName": Apple's text cuts names of more than 30 characters in frames. */
@@ -57,7 +57,7 @@ is_cut_name(struct fz_span cut, const char *name)
 }
 
 static bool
-is_listed(const struct report *r, const struct text_hint *hint)
+is_listed(const struct report *r, const struct ingest_text_hint *hint)
 {
     for (size_t i = 0; i < r->n_images && hint->has_load; i++) {
         uint64_t addr = r->images[i].addr;
@@ -83,7 +83,7 @@ number_frames(struct report_frame *frames, size_t n, const int *numbers)
 }
 
 void
-text_settle_hints(struct ingest_builder *b, const struct text_hints *hints)
+settle_hints(struct ingest_builder *b, const struct ingest_text_hints *hints)
 {
     struct report *r = b->report;
     size_t n_listed = r->n_images, n_added = 0;
@@ -96,14 +96,14 @@ text_settle_hints(struct ingest_builder *b, const struct text_hints *hints)
     if (n_listed)
         memcpy(images, r->images, n_listed * sizeof(*images));
     for (size_t i = 0; i < hints->n; i++) {
-        const struct text_hint *hint = &hints->items[i];
+        const struct ingest_text_hint *hint = &hints->items[i];
         numbers[i] = -1; /* by its address, among those that the report lists */
         if (is_listed(r, hint) || n_listed + n_added == b->limits->images)
             continue;
         numbers[i] = (int)(n_listed + n_added);
         /* Without a load address it has a name only, and no address lies in it. */
         images[n_listed + n_added++] = (struct report_image){
-            .name = text_keep(b, hint->name), .addr = hint->has_load ? hint->load : 0};
+            .name = ingest_text_copy(b, hint->name), .addr = hint->has_load ? hint->load : 0};
     }
     r->images = images;
     r->n_images = n_listed + n_added;

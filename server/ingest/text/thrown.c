@@ -1,4 +1,4 @@
-#include "server/ingest/text/text_thrown.h"
+#include "server/ingest/text/thrown.h"
 
 #include "base/text.h"
 
@@ -34,9 +34,9 @@ take_told(struct ingest_builder *b, struct fz_span text)
     struct fz_span name = fz_span_from(fz_span_until(text, colon), strlen(key));
     if (!name.len || fz_text_find(name, " ") != SIZE_MAX)
         return false;
-    crash->exception = text_keep(b, name);
+    crash->exception = ingest_text_copy(b, name);
     if (!crash->reason)
-        crash->reason = text_keep(b, fz_text_trim(fz_span_from(text, colon + 2)));
+        crash->reason = ingest_text_copy(b, fz_text_trim(fz_span_from(text, colon + 2)));
     return true;
 }
 
@@ -56,14 +56,14 @@ take_typed(struct ingest_builder *b, struct fz_span text)
     /* Of an Objective-C exception only the class is told here; its name is said elsewhere. */
     bool is_class_only = fz_span_is(type, "NSException") && crash->exception;
     if (!crash->exception && !is_class_only)
-        crash->exception = text_keep(b, type);
+        crash->exception = ingest_text_copy(b, type);
     if (colon != SIZE_MAX && !crash->reason)
-        crash->reason = text_keep(b, fz_text_trim(fz_span_from(rest, colon + 2)));
+        crash->reason = ingest_text_copy(b, fz_text_trim(fz_span_from(rest, colon + 2)));
     return true;
 }
 
 bool
-text_take_thrown(struct ingest_builder *b, struct fz_span text)
+ingest_text_take_thrown(struct ingest_builder *b, struct fz_span text)
 {
     struct report_crash *crash = &b->report->crash;
     const char *quote = "'";
@@ -73,9 +73,9 @@ text_take_thrown(struct ingest_builder *b, struct fz_span text)
     name = fz_span_until(name, fz_text_find(name, quote));
     bool thrown = name.len > 0;
     if (thrown && !crash->exception)
-        crash->exception = text_keep(b, fz_text_trim(name));
+        crash->exception = ingest_text_copy(b, fz_text_trim(name));
     if (thrown && reason.len && !crash->reason)
-        crash->reason = text_keep(b, fz_text_trim(reason));
+        crash->reason = ingest_text_copy(b, fz_text_trim(reason));
     if (take_typed(b, text) || take_told(b, text))
         thrown = true;
     if (thrown || crash->reason)
@@ -87,13 +87,15 @@ text_take_thrown(struct ingest_builder *b, struct fz_span text)
         if (at == SIZE_MAX)
             continue;
         struct fz_span rest = fz_span_from(text, at);
-        crash->reason = text_keep(b, fz_text_trim(fz_span_until(rest, fz_text_find(rest, "\n"))));
+        crash->reason =
+            ingest_text_copy(b, fz_text_trim(fz_span_until(rest, fz_text_find(rest, "\n"))));
     }
     return false;
 }
 
 bool
-text_is_throw_stack(const struct report_frame *frames, size_t n, const struct fz_span images[2])
+ingest_text_is_throw_stack(const struct report_frame *frames, size_t n,
+                           const struct fz_span images[2])
 {
     static const char *const throwers[] = {"__exceptionPreprocess", "objc_exception_throw",
                                            "__cxa_throw", "+[NSException raise:format:]"};

@@ -12,10 +12,10 @@
 #ifndef INGEST_TEXT_FRAME_H
 #define INGEST_TEXT_FRAME_H
 
-#include "server/ingest/text/text.h"
+#include "server/ingest/text/line.h"
 
 /* What stands behind the address. All spans are borrowed from the line; empty = not said. */
-struct text_symbol {
+struct ingest_text_symbol {
     struct fz_span name, file;
     uint32_t line, column;
     uint64_t offset; /* of the address from the start of `name`, if has_offset */
@@ -26,37 +26,38 @@ struct text_symbol {
     uint32_t samples; /* 0 = no such count */
 };
 
-struct text_frame {
+struct ingest_text_frame {
     uint64_t index; /* the number before it, if has_index */
     bool has_index;
     struct fz_span image; /* empty for "???" */
     uint64_t addr;
-    struct text_symbol symbol;
+    struct ingest_text_symbol symbol;
 };
 
 /* False if the line is no frame. Without a number before it, a symbol or an offset must stand
  * behind the address. */
-bool text_frame_parse(struct fz_span line, struct text_frame *ret);
+bool ingest_text_frame_parse(struct fz_span line, struct ingest_text_frame *ret);
 
 /* What stands behind `addr` in such a line; `image` is the image's name there. */
-struct text_symbol text_symbol_parse(struct fz_span text, struct fz_span image, uint64_t addr);
+struct ingest_text_symbol ingest_text_symbol_parse(struct fz_span text, struct fz_span image,
+                                                   uint64_t addr);
 
 /* Cut "[12 samples]" off the end of *text; false if it does not end so. */
-bool text_take_samples(struct fz_span *text, uint32_t *ret);
+bool ingest_text_take_samples(struct fz_span *text, uint32_t *ret);
 
 /* "work.c:5", "work.c:5:9": file, line and column; false if it is none. */
-bool text_place_parse(struct fz_span text, struct text_symbol *ret);
+bool ingest_text_place_parse(struct fz_span text, struct ingest_text_symbol *ret);
 
 /* A growing list of frames, newest first. */
-struct text_stack {
+struct ingest_text_stack {
     struct report_frame *frames;
     size_t n, room, n_cut;
     bool open_inline; /* the last frame so far consists of inlined calls only */
 };
 
 /* Images that are known only from frames: by name and load address, or by name alone. */
-struct text_hints {
-    struct text_hint {
+struct ingest_text_hints {
+    struct ingest_text_hint {
         struct fz_span name; /* borrowed from the text */
         uint64_t load;
         bool has_load;
@@ -67,11 +68,12 @@ struct text_hints {
 /* Add a frame, with its client names; what it tells of its image goes to `hints` (may be NULL), and
  * report_frame.image is the number of that hint. Inlined calls join the frame that follows them
  * with the same address. */
-void text_stack_add(struct ingest_builder *b, struct text_stack *stack,
-                    const struct text_frame *frame, struct text_hints *hints);
+void ingest_text_stack_add(struct ingest_builder *b, struct ingest_text_stack *stack,
+                           const struct ingest_text_frame *frame, struct ingest_text_hints *hints);
 
 /* The addresses of "(0x1845f8a10 0x1845f8b00 ...)"; false if the line holds something else. The
  * list may go on over several lines. */
-bool text_stack_add_list(struct ingest_builder *b, struct text_stack *stack, struct fz_span line);
+bool ingest_text_stack_add_list(struct ingest_builder *b, struct ingest_text_stack *stack,
+                                struct fz_span line);
 
 #endif

@@ -10,13 +10,13 @@
  *   + 2433 main  (in Demo) + 294  [0x10e3817e6]            `sample`, spindump
  *
  * Frame 0 is taken as an exact pc, unless the text says that an exception was thrown there or the
- * list begins with a later frame. Images come from lists in the text (text_image.h), else from the
+ * list begins with a later frame. Images come from lists in the text (image.h), else from the
  * load addresses that frames tell.
  */
-#include "server/ingest/text/stack_text.h"
+#include "server/ingest/text/stack.h"
 #include "server/ingest/common/format.h"
-#include "server/ingest/text/text_image.h"
-#include "server/ingest/text/text_thrown.h"
+#include "server/ingest/text/image.h"
+#include "server/ingest/text/thrown.h"
 
 #include "base/time.h"
 
@@ -53,10 +53,10 @@ next_piece(struct fz_span *line)
 }
 
 static bool
-parse_frame(struct fz_span line, struct text_frame *ret)
+parse_frame(struct fz_span line, struct ingest_text_frame *ret)
 {
-    return stack_lldb_frame(line, ret) ||
-           (text_frame_parse(without_marks(line), ret) &&
+    return ingest_text_lldb_frame(line, ret) ||
+           (ingest_text_frame_parse(without_marks(line), ret) &&
             (ret->image.len || ret->symbol.name.len || ret->symbol.has_load ||
              (ret->has_index && fz_text_find(line, "???") != SIZE_MAX)));
 }
@@ -75,7 +75,7 @@ is_address_list(struct fz_span line)
     if (!fz_span_begins(rest, "(0x"))
         return false;
     rest = fz_span_from(rest, 1);
-    return text_take_hex(&rest, &addr);
+    return ingest_text_take_hex(&rest, &addr);
 }
 
 static bool
@@ -86,14 +86,14 @@ is_json_array(struct fz_span head)
 
 /* ["0   Demo   0x104004068 main + 12", ...: an array of JSON, but not one of reports. */
 static bool
-stack_array_detect(struct fz_span head)
+detect_array(struct fz_span head)
 {
-    struct text_frame frame;
-    struct text_lines lines = text_lines_start(fz_span_until(head, LONG_LINE));
+    struct ingest_text_frame frame;
+    struct ingest_text_lines lines = ingest_text_lines_start(fz_span_until(head, LONG_LINE));
     struct fz_span line;
     if (!is_json_array(head))
         return false;
-    while (text_lines_next(&lines, &line)) {
+    while (ingest_text_lines_next(&lines, &line)) {
         line = without_marks(line);
         if (line.len)
             return line.data[0] == '0' && parse_frame(next_piece(&line), &frame) && frame.has_index;
@@ -102,20 +102,20 @@ stack_array_detect(struct fz_span head)
 }
 
 static bool
-stack_text_detect(struct fz_span head)
+detect_text(struct fz_span head)
 {
     size_t n_frames = 0, n_first = 0, n_loose = 0, n_lines = 0;
     bool heading = false, tree = false;
-    struct text_lines lines = text_lines_start(fz_span_until(head, TEXT_HEAD_MAX));
+    struct ingest_text_lines lines = ingest_text_lines_start(fz_span_until(head, TEXT_HEAD_MAX));
     struct fz_span line;
-    struct text_frame frame;
+    struct ingest_text_frame frame;
     if (fz_span_begins(fz_text_trim(fz_span_until(head, 64)), "{") || is_json_array(head))
         return false;
-    while (text_lines_next(&lines, &line)) {
+    while (ingest_text_lines_next(&lines, &line)) {
         n_lines += line.len > 0;
         heading = heading || fz_span_begins(line, "Backtrace of Thread ") || is_throw_heading(line);
         tree = tree || fz_span_is(line, "Call graph:") || fz_span_begins(line, "Thread 0x");
-        if ((heading && is_address_list(line)) || (tree && stack_sample_is_line(line)))
+        if ((heading && is_address_list(line)) || (tree && ingest_text_sample_is_line(line)))
             return true;
         if (!parse_frame(line, &frame))
             continue;
@@ -129,8 +129,8 @@ stack_text_detect(struct fz_span head)
 }
 
 static enum fz_code
-stack_text_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
-                 struct fz_error *err)
+check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
+      struct fz_error *err)
 {
     (void)body;
     (void)limits;
@@ -140,31 +140,31 @@ stack_text_check(struct fz_span body, const struct limits *limits, char ret_id[F
 }
 
 struct stack_reader {
-    struct crash_text *c;
-    struct stack_sample sample;
+    struct ingest_text *c;
+    struct ingest_text_sample sample;
     bool thrown; /* behind "First throw call stack:" */
 };
 
 /* The thread that a frame belongs to: a frame 0 behind others begins a stack. */
-static struct text_stack *
-stack_of(struct stack_reader *r, const struct text_frame *frame)
+static struct ingest_text_stack *
+stack_of(struct stack_reader *r, const struct ingest_text_frame *frame)
 {
-    struct crash_text *c = r->c;
+    struct ingest_text *c = r->c;
     bool next = c->thread && c->thread->stack.n && frame->has_index && frame->index == 0;
     if (!c->thread || next)
-        c->thread = crash_text_add_thread(c, (int64_t)(c->n_threads + c->n_threads_cut), false);
+        c->thread = ingest_text_add_thread(c, (int64_t)(c->n_threads + c->n_threads_cut), false);
     return c->thread ? &c->thread->stack : NULL;
 }
 
 static bool
 take_frames(struct stack_reader *r, struct fz_span line)
 {
-    struct text_frame frame;
+    struct ingest_text_frame frame;
     bool any = false;
     while (line.len && parse_frame(next_piece(&line), &frame)) {
-        struct text_stack *stack = stack_of(r, &frame);
+        struct ingest_text_stack *stack = stack_of(r, &frame);
         if (stack)
-            text_stack_add(r->c->b, stack, &frame, &r->c->hints);
+            ingest_text_stack_add(r->c->b, stack, &frame, &r->c->hints);
         if (stack && stack->n == 1 && r->thrown) {
             stack->frames[0].adjust = REPORT_ADJUST_RETURN;
             r->c->thread->thread.crashed = true;
@@ -179,17 +179,17 @@ static bool
 take_image(struct stack_reader *r, struct fz_span line)
 {
     struct report_image image;
-    if (crash_text_take_image(r->c, line))
+    if (ingest_text_take_image(r->c, line))
         return true;
-    if (!text_image_parse_free(r->c->b, line, &image) || (!image.name && !image.path))
+    if (!ingest_text_image_parse_free(r->c->b, line, &image) || (!image.name && !image.path))
         return false;
-    crash_text_add_image(r->c, &image);
+    ingest_text_add_image(r->c, &image);
     return true;
 }
 
 /* "2016-03-15 08:38:21.236 Demo[123:456] *** Terminating app ..." */
 static void
-take_log_head(struct crash_text *c, struct fz_span line)
+take_log_head(struct ingest_text *c, struct fz_span line)
 {
     struct report *report = c->b->report;
     size_t open = fz_text_find(fz_span_until(line, 256), "[");
@@ -200,14 +200,14 @@ take_log_head(struct crash_text *c, struct fz_span line)
         report->timestamp_ms = ms;
     struct fz_span name = fz_span_from(fz_span_until(line, open), NAME_TIME), digits;
     if (name.len && !fz_text_is_blank(name.data[0]))
-        (void)text_word(&name); /* the rest of the time: "456+0100" */
+        (void)ingest_text_word(&name); /* the rest of the time: "456+0100" */
     digits = fz_span_from(line, open + 1);
     digits = fz_span_until(digits, fz_text_find(digits, ":"));
     name = fz_text_trim(name);
     if (!report->process.name && name.len)
-        report->process.name = report->app_name = text_keep(c->b, name);
+        report->process.name = report->app_name = ingest_text_copy(c->b, name);
     uint64_t number;
-    if (text_take_decimal(&digits, &number) && number <= INT32_MAX) {
+    if (ingest_text_take_decimal(&digits, &number) && number <= INT32_MAX) {
         pid = (int64_t)number;
         report->process.pid = report->process.pid ? report->process.pid : pid;
     }
@@ -218,18 +218,18 @@ take_log_head(struct crash_text *c, struct fz_span line)
 static bool
 take_thrown(struct stack_reader *r, struct fz_span line, struct fz_span rest)
 {
-    struct crash_text *c = r->c;
+    struct ingest_text *c = r->c;
     if (fz_text_find(line, "*** Terminating app") != SIZE_MAX) {
         if (c->b->report->crash.exception) /* the first one ended the process */
             return false;
         size_t len = rest.len ? (size_t)(rest.data - line.data) + rest.len : line.len;
         take_log_head(c, line);
-        return text_take_thrown(c->b,
-                                fz_span_make(line.data, len < THROWN_BYTES ? len : THROWN_BYTES));
+        return ingest_text_take_thrown(
+            c->b, fz_span_make(line.data, len < THROWN_BYTES ? len : THROWN_BYTES));
     }
     if (fz_text_find(line, "uncaught exception of type ") != SIZE_MAX ||
         fz_text_find(line, "Fatal error: ") != SIZE_MAX) {
-        (void)text_take_thrown(c->b, line);
+        (void)ingest_text_take_thrown(c->b, line);
         return true;
     }
     return false;
@@ -238,7 +238,7 @@ take_thrown(struct stack_reader *r, struct fz_span line, struct fz_span rest)
 static bool
 take_heading(struct stack_reader *r, struct fz_span line)
 {
-    struct crash_text *c = r->c;
+    struct ingest_text *c = r->c;
     bool registers;
     uint64_t number;
     if (is_throw_heading(line)) {
@@ -249,62 +249,63 @@ take_heading(struct stack_reader *r, struct fz_span line)
     if (fz_span_begins(line, "Backtrace of Thread ")) {
         struct fz_span rest = fz_span_from(line, 20);
         number = 0;
-        if (text_take_decimal(&rest, &number) && number <= INT32_MAX)
-            c->thread = crash_text_add_thread(c, (int64_t)number, false);
+        if (ingest_text_take_decimal(&rest, &number) && number <= INT32_MAX)
+            c->thread = ingest_text_add_thread(c, (int64_t)number, false);
         return true;
     }
-    return stack_lldb_take_thread(c, line) || crash_text_take_thread(c, line, &registers);
+    return ingest_text_take_lldb_thread(c, line) || ingest_text_take_thread(c, line, &registers);
 }
 
 static void
-take_line(struct stack_reader *r, const struct text_lines *lines, struct fz_span line)
+take_line(struct stack_reader *r, const struct ingest_text_lines *lines, struct fz_span line)
 {
-    struct crash_text *c = r->c;
+    struct ingest_text *c = r->c;
     struct fz_span key, value;
-    if (!line.len || stack_sample_take(&r->sample, line, lines->indent) || take_heading(r, line))
+    if (!line.len || ingest_text_sample_take(&r->sample, line, lines->indent) ||
+        take_heading(r, line))
         return;
     if (r->thrown && is_address_list(line)) {
-        (void)text_stack_add_list(c->b, &c->exception, line);
+        (void)ingest_text_stack_add_list(c->b, &c->exception, line);
         return;
     }
     if (take_image(r, line) || take_frames(r, line) || take_thrown(r, line, lines->rest))
         return;
-    if (crash_text_split_key(line, &key, &value)) {
+    if (ingest_text_split_key(line, &key, &value)) {
         if (fz_span_is(key, "Event"))
             c->b->report->kind = fz_span_begins(value, "cpu")    ? "cpu"
                                  : fz_span_begins(value, "disk") ? "disk_write"
                                                                  : "hang";
-        if (!crash_text_take_key(c, key, value))
-            crash_text_keep(c, key, value);
+        if (!ingest_text_take_key(c, key, value))
+            ingest_text_add_extra(c, key, value);
         return;
     }
     if (line.len > 1) /* the brackets of an array are none of its items */
-        crash_text_keep(c, fz_span_cstr("Other lines"), line);
+        ingest_text_add_extra(c, fz_span_cstr("Other lines"), line);
 }
 
 /* An exception's list without any other stack is the stack. */
 static void
-settle_list(struct crash_text *c)
+settle_list(struct ingest_text *c)
 {
     if (c->n_threads || !c->exception.n)
         return;
-    struct crash_thread *thread = crash_text_add_thread(c, 0, true);
+    struct ingest_text_thread *thread = ingest_text_add_thread(c, 0, true);
     if (!thread)
         return;
     thread->stack = c->exception;
     thread->stack.frames[0].adjust = REPORT_ADJUST_RETURN;
     thread->thread.crashed = true;
-    c->exception = (struct text_stack){.n = 0};
+    c->exception = (struct ingest_text_stack){.n = 0};
 }
 
 /* Of the images that only frames tell of, the app's stands first: that of main(), or what the
  * dynamic linker called. */
 static void
-settle_app(struct crash_text *c)
+settle_app(struct ingest_text *c)
 {
     int app = -1;
     for (size_t i = 0; i < c->n_threads && app < 0; i++) {
-        const struct text_stack *stack = &c->threads[i].stack;
+        const struct ingest_text_stack *stack = &c->threads[i].stack;
         for (size_t j = 0; j < stack->n && app < 0; j++) {
             const struct report_frame *frame = &stack->frames[j];
             const char *name = frame->n_client ? frame->client[frame->n_client - 1].function : "";
@@ -318,11 +319,11 @@ settle_app(struct crash_text *c)
     }
     if (app <= 0)
         return;
-    struct text_hint first = c->hints.items[0];
+    struct ingest_text_hint first = c->hints.items[0];
     c->hints.items[0] = c->hints.items[app];
     c->hints.items[app] = first;
     for (size_t i = 0; i < c->n_threads; i++) {
-        struct text_stack *stack = &c->threads[i].stack;
+        struct ingest_text_stack *stack = &c->threads[i].stack;
         for (size_t j = 0; j < stack->n; j++) {
             int *image = &stack->frames[j].image;
             *image = *image == app ? 0 : *image == 0 ? app : *image;
@@ -331,17 +332,17 @@ settle_app(struct crash_text *c)
 }
 
 static enum fz_code
-stack_text_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
-                 struct report *ret, struct fz_error *err)
+parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena, struct report *ret,
+      struct fz_error *err)
 {
     struct ingest_builder b = ingest_builder_make(ret, arena, limits);
-    FZ_CLEANUP(crash_text_end) struct crash_text c = crash_text_start(&b);
+    FZ_CLEANUP(ingest_text_end) struct ingest_text c = ingest_text_start(&b);
     struct stack_reader reader = {.c = &c, .sample.c = &c};
-    struct text_lines lines = text_lines_start(text_clean(&b, body));
+    struct ingest_text_lines lines = ingest_text_lines_start(ingest_text_clean(&b, body));
     struct fz_span line;
-    while (!b.failed && text_lines_next(&lines, &line))
+    while (!b.failed && ingest_text_lines_next(&lines, &line))
         take_line(&reader, &lines, line);
-    stack_sample_end(&reader.sample);
+    ingest_text_sample_end(&reader.sample);
     if (reader.sample.room && !ret->kind)
         ret->kind = "hang";
     if (b.failed) /* there may be fewer threads than were counted */
@@ -353,12 +354,10 @@ stack_text_parse(struct fz_span body, const struct limits *limits, struct fz_are
         any = any || c.threads[i].thread.crashed;
     if (!any && c.n_threads)
         c.threads[0].thread.crashed = true;
-    crash_text_settle(&c);
+    ingest_text_settle(&c);
     return b.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }
 
-const struct ingest_format ingest_stack_text = {"text", stack_text_detect, stack_text_check,
-                                                stack_text_parse, NULL};
+const struct ingest_format ingest_stack_text = {"text", detect_text, check, parse, NULL};
 
-const struct ingest_format ingest_stack_array = {"text", stack_array_detect, stack_text_check,
-                                                 stack_text_parse, NULL};
+const struct ingest_format ingest_stack_array = {"text", detect_array, check, parse, NULL};

@@ -1,4 +1,4 @@
-#include "server/ingest/text/text.h"
+#include "server/ingest/text/line.h"
 
 #include "base/text.h"
 #include "server/ingest/containers/encoding.h"
@@ -6,7 +6,7 @@
 enum { QUOTES_MAX = 16 };
 
 struct fz_span
-text_clean(struct ingest_builder *b, struct fz_span body)
+ingest_text_clean(struct ingest_builder *b, struct fz_span body)
 {
     FZ_CLEANUP(fz_buffer_deinit)
     struct fz_buffer decoded = fz_buffer_make(4 * b->limits->report_inflated_bytes);
@@ -30,7 +30,7 @@ text_clean(struct ingest_builder *b, struct fz_span body)
 }
 
 struct fz_span
-text_word(struct fz_span *text)
+ingest_text_word(struct fz_span *text)
 {
     struct fz_span all = fz_text_trim(*text);
     size_t len = 0;
@@ -41,7 +41,7 @@ text_word(struct fz_span *text)
 }
 
 bool
-text_take_hex(struct fz_span *text, uint64_t *ret)
+ingest_text_take_hex(struct fz_span *text, uint64_t *ret)
 {
     size_t end = 2;
     if (text->len < 3 || text->data[0] != '0' || (text->data[1] | 0x20) != 'x')
@@ -61,7 +61,7 @@ text_take_hex(struct fz_span *text, uint64_t *ret)
 }
 
 bool
-text_take_decimal(struct fz_span *text, uint64_t *ret)
+ingest_text_take_decimal(struct fz_span *text, uint64_t *ret)
 {
     size_t end = 0;
     while (end < text->len && text->data[end] >= '0' && text->data[end] <= '9')
@@ -72,14 +72,14 @@ text_take_decimal(struct fz_span *text, uint64_t *ret)
     return true;
 }
 
-struct text_lines
-text_lines_start(struct fz_span text)
+struct ingest_text_lines
+ingest_text_lines_start(struct fz_span text)
 {
-    return (struct text_lines){.rest = text};
+    return (struct ingest_text_lines){.rest = text};
 }
 
 bool
-text_lines_next(struct text_lines *lines, struct fz_span *ret)
+ingest_text_lines_next(struct ingest_text_lines *lines, struct fz_span *ret)
 {
     struct fz_span rest = lines->rest;
     if (rest.len == 0)
@@ -106,7 +106,7 @@ text_lines_next(struct text_lines *lines, struct fz_span *ret)
 }
 
 const char *
-text_keep(struct ingest_builder *b, struct fz_span text)
+ingest_text_copy(struct ingest_builder *b, struct fz_span text)
 {
     if (b->failed || text.len == 0)
         return NULL;
@@ -116,7 +116,7 @@ text_keep(struct ingest_builder *b, struct fz_span text)
 }
 
 void *
-text_grow(struct ingest_builder *b, void *items, size_t n, size_t *room, size_t size)
+ingest_text_grow(struct ingest_builder *b, void *items, size_t n, size_t *room, size_t size)
 {
     if (n < *room || b->failed)
         return b->failed ? NULL : items;

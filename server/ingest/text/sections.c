@@ -1,6 +1,6 @@
 /* Texts of Apple's crash text that go on over lines: messages, reasons, what memory looked like. */
-#include "server/ingest/text/crash_text.h"
-#include "server/ingest/text/text_thrown.h"
+#include "server/ingest/text/parts.h"
+#include "server/ingest/text/thrown.h"
 
 #include <strings.h>
 
@@ -51,14 +51,14 @@ known_section(struct fz_span key)
 }
 
 bool
-crash_text_is_section(struct fz_span key)
+ingest_text_is_section(struct fz_span key)
 {
     return known_section(key) || fz_span_begins(key, "VM Regions Near") ||
            fz_span_begins(key, "Stack Dump") || fz_span_begins(key, "Last deallocated");
 }
 
-static struct crash_extra *
-extra_of(struct crash_text *c, struct fz_span key)
+static struct ingest_text_extra *
+extra_of(struct ingest_text *c, struct fz_span key)
 {
     char name[EXTRA_KEY_MAX + 1];
     size_t len = key.len < EXTRA_KEY_MAX ? key.len : EXTRA_KEY_MAX;
@@ -69,24 +69,24 @@ extra_of(struct crash_text *c, struct fz_span key)
         return &c->extras[json_integer_value(number)];
     if (c->n_extras == KEYS_MAX)
         return NULL;
-    c->extras = text_grow(c->b, c->extras, c->n_extras, &c->room_extras, sizeof(*c->extras));
-    const char *copy = text_keep(c->b, fz_span_cstr(name));
+    c->extras = ingest_text_grow(c->b, c->extras, c->n_extras, &c->room_extras, sizeof(*c->extras));
+    const char *copy = ingest_text_copy(c->b, fz_span_cstr(name));
     if (!c->extras || !copy ||
         json_object_set_new(c->extra_numbers, copy, json_integer((json_int_t)c->n_extras)) != 0) {
         c->b->failed = true;
         return NULL;
     }
-    c->extras[c->n_extras] = (struct crash_extra){.key = copy};
+    c->extras[c->n_extras] = (struct ingest_text_extra){.key = copy};
     return &c->extras[c->n_extras++];
 }
 
 void
-crash_text_keep(struct crash_text *c, struct fz_span key, struct fz_span value)
+ingest_text_add_extra(struct ingest_text *c, struct fz_span key, struct fz_span value)
 {
     value = fz_text_trim(value);
     if (c->b->failed || !value.len || !key.len)
         return;
-    struct crash_extra *extra = extra_of(c, key);
+    struct ingest_text_extra *extra = extra_of(c, key);
     if (!extra) {
         if (!c->b->failed)
             report_note(c->b->report, c->b->arena, "%.*s: left out, it is one text too many",
@@ -112,7 +112,7 @@ crash_text_keep(struct crash_text *c, struct fz_span key, struct fz_span value)
 }
 
 static void
-add_message(struct crash_text *c, struct fz_span text)
+add_message(struct ingest_text *c, struct fz_span text)
 {
     struct report_crash *crash = &c->b->report->crash;
     text = fz_text_trim(text);
@@ -120,14 +120,14 @@ add_message(struct crash_text *c, struct fz_span text)
         return;
     if (!crash->messages)
         crash->messages = ingest_alloc(c->b, MESSAGES_MAX, sizeof(*crash->messages));
-    const char *copy = text_keep(c->b, text);
+    const char *copy = ingest_text_copy(c->b, text);
     if (copy && crash->messages)
         crash->messages[crash->n_messages++] = copy;
 }
 
 /* One message a line; a reason in quotes and indented lines go on. */
 static void
-take_messages(struct crash_text *c, struct fz_span text)
+take_messages(struct ingest_text *c, struct fz_span text)
 {
     size_t start = 0;
     bool in_quotes = false;
@@ -147,7 +147,7 @@ take_messages(struct crash_text *c, struct fz_span text)
         at = end == SIZE_MAX ? text.len : at + end + 1;
     }
     add_message(c, fz_span_from(text, start));
-    bool thrown = text_take_thrown(c->b, text);
+    bool thrown = ingest_text_take_thrown(c->b, text);
     struct report_crash *crash = &c->b->report->crash;
     if (!thrown && !crash->reason && crash->n_messages)
         crash->reason = crash->messages[0];
@@ -158,7 +158,7 @@ take_messages(struct crash_text *c, struct fz_span text)
         struct fz_span addresses = fz_span_from(text, list + open);
         size_t close = fz_text_find(addresses, ")");
         struct fz_span inside = fz_span_until(addresses, close == SIZE_MAX ? close : close + 1);
-        (void)text_stack_add_list(c->b, &c->exception, inside);
+        (void)ingest_text_stack_add_list(c->b, &c->exception, inside);
     }
 }
 
@@ -177,14 +177,14 @@ one_line(struct ingest_builder *b, struct fz_span text)
 
 /* KSCrash's "Stack Dump (0x2feab6e8-0x2feab760):" and the bytes in hex. */
 static bool
-take_stack_dump(struct crash_text *c, struct fz_span key, struct fz_span text)
+take_stack_dump(struct ingest_text *c, struct fz_span key, struct fz_span text)
 {
     struct ingest_builder *b = c->b;
     size_t open = fz_text_find(key, "(");
     struct fz_span range = open == SIZE_MAX ? key : fz_span_from(key, open + 1);
     struct report_thread *crashed = report_crashed_thread(b->report);
     uint64_t start;
-    if (!crashed || !text_take_hex(&range, &start) || text.len % 2 != 0)
+    if (!crashed || !ingest_text_take_hex(&range, &start) || text.len % 2 != 0)
         return false;
     size_t len = text.len / 2 < b->memory_left ? text.len / 2 : b->memory_left;
     uint8_t *bytes = ingest_alloc(b, len ? len : 1, 1);
@@ -207,7 +207,7 @@ as_json(struct ingest_builder *b, struct fz_span text)
 
 /* What is there only once the threads are: their stack and what was found on it. */
 static bool
-take_memory(struct crash_text *c, struct fz_span key, struct fz_span text)
+take_memory(struct ingest_text *c, struct fz_span key, struct fz_span text)
 {
     if (fz_span_begins(key, "Stack Dump"))
         return take_stack_dump(c, key, text);
@@ -219,7 +219,7 @@ take_memory(struct crash_text *c, struct fz_span key, struct fz_span text)
 }
 
 static bool
-take_user(struct crash_text *c, struct fz_span text)
+take_user(struct ingest_text *c, struct fz_span text)
 {
     if (c->b->report->user_json)
         return false;
@@ -228,7 +228,7 @@ take_user(struct crash_text *c, struct fz_span text)
 }
 
 void
-crash_text_end_section(struct crash_text *c)
+ingest_text_end_section(struct ingest_text *c)
 {
     struct fz_span key = c->key, text = fz_text_trim(fz_buffer_span(&c->text));
     struct report_crash *crash = &c->b->report->crash;
@@ -248,28 +248,28 @@ crash_text_end_section(struct crash_text *c)
     else if (fz_span_is(key, "Termination Reason") && !crash->termination)
         crash->termination = one_line(c->b, text);
     else if (fz_span_is(key, "CrashDoctor Diagnosis") && !crash->diagnosis)
-        crash->diagnosis = text_keep(c->b, text);
+        crash->diagnosis = ingest_text_copy(c->b, text);
     else if (!fz_span_is(key, "User Data") || !take_user(c, text))
-        crash_text_keep(c, key, text);
+        ingest_text_add_extra(c, key, text);
     fz_buffer_clear(&c->text);
 }
 
 void
-crash_text_settle_memory(struct crash_text *c)
+ingest_text_settle_memory(struct ingest_text *c)
 {
     for (size_t i = 0; i < c->n_extras && !c->b->failed; i++) {
-        struct crash_extra *extra = &c->extras[i];
+        struct ingest_text_extra *extra = &c->extras[i];
         extra->taken =
             take_memory(c, fz_span_cstr(extra->key), fz_span_make(extra->text, extra->len));
     }
 }
 
 void
-crash_text_settle_extras(struct crash_text *c)
+ingest_text_settle_extras(struct ingest_text *c)
 {
     FZ_CLEANUP(ingest_take_decref) json_t *all = json_object();
     for (size_t i = 0; i < c->n_extras && !c->b->failed; i++) {
-        const struct crash_extra *extra = &c->extras[i];
+        const struct ingest_text_extra *extra = &c->extras[i];
         if (extra->taken || !extra->len)
             continue;
         json_t *text = json_stringn(extra->text, extra->len);

@@ -1,4 +1,4 @@
-#include "server/ingest/text/text_frame.h"
+#include "server/ingest/text/frame.h"
 
 #include "base/text.h"
 
@@ -25,11 +25,11 @@ is_no_name(struct fz_span name)
     struct fz_span rest = name;
     return fz_span_is(name, "???") || fz_span_is(name, "<redacted>") ||
            fz_span_is(name, "(null)") || fz_span_is(name, "<unknown>") ||
-           (text_take_hex(&rest, &number) && rest.len == 0);
+           (ingest_text_take_hex(&rest, &number) && rest.len == 0);
 }
 
 bool
-text_place_parse(struct fz_span text, struct text_symbol *ret)
+ingest_text_place_parse(struct fz_span text, struct ingest_text_symbol *ret)
 {
     uint64_t numbers[2] = {0, 0};
     size_t n = 0;
@@ -37,7 +37,7 @@ text_place_parse(struct fz_span text, struct text_symbol *ret)
         size_t colon = fz_text_find_last(text, ":");
         struct fz_span digits = colon == SIZE_MAX ? text : fz_span_from(text, colon + 1);
         if (colon == SIZE_MAX || colon == 0 || !digits.len || digits.data[0] == '+' ||
-            !text_take_decimal(&digits, &numbers[n]) || digits.len)
+            !ingest_text_take_decimal(&digits, &numbers[n]) || digits.len)
             break;
         n++;
         text = fz_span_until(text, colon);
@@ -83,7 +83,7 @@ take_offset(struct fz_span *text, uint64_t *ret)
 
 /* Cut "[inlined]", "[opt]", "[async]"... off the end: notes that tools make behind a name. */
 static bool
-take_mark(struct fz_span *text, struct text_symbol *ret)
+take_mark(struct fz_span *text, struct ingest_text_symbol *ret)
 {
     static const char *const marks[] = {"[inlined]", "[opt]", "[artificial]", "[async]"};
     for (size_t i = 0; i < FZ_ARRAY_LEN(marks); i++) {
@@ -97,14 +97,14 @@ take_mark(struct fz_span *text, struct text_symbol *ret)
 }
 
 bool
-text_take_samples(struct fz_span *text, uint32_t *ret)
+ingest_text_take_samples(struct fz_span *text, uint32_t *ret)
 {
     size_t open = fz_text_find_last(*text, "[");
     uint64_t number;
     if (open == SIZE_MAX || !fz_span_ends(*text, " samples]"))
         return false;
     struct fz_span inside = fz_span_from(*text, open + 1);
-    if (!text_take_decimal(&inside, &number) || !fz_span_is(inside, " samples]"))
+    if (!ingest_text_take_decimal(&inside, &number) || !fz_span_is(inside, " samples]"))
         return false;
     *ret = number <= UINT32_MAX ? (uint32_t)number : UINT32_MAX;
     *text = fz_text_trim(fz_span_until(*text, open));
@@ -113,7 +113,7 @@ text_take_samples(struct fz_span *text, uint32_t *ret)
 
 /* "name + 8 (in Demo) (work.c:5)", its parts in any order behind the name. */
 static void
-take_name(struct fz_span text, struct text_symbol *ret)
+take_name(struct fz_span text, struct ingest_text_symbol *ret)
 {
     text = fz_text_trim(text);
     for (int i = 0; i < GROUPS_MAX; i++) {
@@ -122,29 +122,30 @@ take_name(struct fz_span text, struct text_symbol *ret)
                                     ? (struct fz_span){NULL, 0}
                                     : fz_span_from(fz_span_until(text, text.len - 1), open + 1);
         bool is_known = fz_span_begins(inside, "in ") ||
-                        (inside.len && !ret->file.len && text_place_parse(inside, ret));
+                        (inside.len && !ret->file.len && ingest_text_place_parse(inside, ret));
         if (is_known)
             text = fz_text_trim(fz_span_until(text, open));
-        else if (!text_take_samples(&text, &ret->samples) && !take_mark(&text, ret) &&
+        else if (!ingest_text_take_samples(&text, &ret->samples) && !take_mark(&text, ret) &&
                  (ret->has_offset || !(ret->has_offset = take_offset(&text, &ret->offset))))
             break;
     }
     ret->name = text;
 }
 
-struct text_symbol
-text_symbol_parse(struct fz_span text, struct fz_span image, uint64_t addr)
+struct ingest_text_symbol
+ingest_text_symbol_parse(struct fz_span text, struct fz_span image, uint64_t addr)
 {
-    struct text_symbol symbol = {.line = 0};
+    struct ingest_text_symbol symbol = {.line = 0};
     uint64_t load, offset = 0;
     text = fz_text_trim(text);
     struct fz_span rest = text;
-    if (text_take_hex(&rest, &load)) {
+    if (ingest_text_take_hex(&rest, &load)) {
         struct fz_span behind = fz_text_trim(rest);
         bool has_offset = behind.len && behind.data[0] == '+';
         if (has_offset) {
             behind = fz_text_trim(fz_span_from(behind, 1));
-            has_offset = text_take_hex(&behind, &offset) || text_take_decimal(&behind, &offset);
+            has_offset = ingest_text_take_hex(&behind, &offset) ||
+                         ingest_text_take_decimal(&behind, &offset);
         }
         if (has_offset) {
             /* "0x0 + n" is how an address in no image is written. */
@@ -157,7 +158,7 @@ text_symbol_parse(struct fz_span text, struct fz_span image, uint64_t addr)
         }
         text = behind;
     }
-    (void)text_take_samples(&text, &symbol.samples);
+    (void)ingest_text_take_samples(&text, &symbol.samples);
     if (text.len == 0)
         return symbol;
     take_name(text, &symbol);
@@ -183,7 +184,8 @@ find_address(struct fz_span line, uint64_t *ret_addr, struct fz_span *ret_rest)
         if (rest.data[0] != '0' || (rest.data[1] | 0x20) != 'x' ||
             (i > 0 && !fz_text_is_blank(line.data[i - 1])))
             continue;
-        if (text_take_hex(&rest, ret_addr) && (!rest.len || fz_text_is_blank(rest.data[0]))) {
+        if (ingest_text_take_hex(&rest, ret_addr) &&
+            (!rest.len || fz_text_is_blank(rest.data[0]))) {
             *ret_rest = fz_text_trim(rest);
             return i;
         }
@@ -192,13 +194,13 @@ find_address(struct fz_span line, uint64_t *ret_addr, struct fz_span *ret_rest)
 }
 
 bool
-text_frame_parse(struct fz_span line, struct text_frame *ret)
+ingest_text_frame_parse(struct fz_span line, struct ingest_text_frame *ret)
 {
-    struct text_frame frame = {.index = 0};
+    struct ingest_text_frame frame = {.index = 0};
     struct fz_span rest = line, behind;
     line = fz_text_trim(line);
     rest = line;
-    frame.has_index = text_take_decimal(&rest, &frame.index) && frame.index < INDEX_MAX &&
+    frame.has_index = ingest_text_take_decimal(&rest, &frame.index) && frame.index < INDEX_MAX &&
                       rest.len && fz_text_is_blank(rest.data[0]);
     if (!frame.has_index)
         rest = line;
@@ -209,8 +211,8 @@ text_frame_parse(struct fz_span line, struct text_frame *ret)
     frame.image = fz_text_trim(fz_span_until(rest, at));
     if (fz_span_is(frame.image, "???"))
         frame.image = (struct fz_span){NULL, 0};
-    frame.symbol = text_symbol_parse(behind, frame.image, frame.addr);
-    const struct text_symbol *symbol = &frame.symbol;
+    frame.symbol = ingest_text_symbol_parse(behind, frame.image, frame.addr);
+    const struct ingest_text_symbol *symbol = &frame.symbol;
     if (!frame.has_index && (at == 0 || (!symbol->has_load && !symbol->has_offset)))
         return false;
     *ret = frame;
@@ -219,13 +221,14 @@ text_frame_parse(struct fz_span line, struct text_frame *ret)
 
 /* The number of the hint for this image, -1 for none. */
 static int
-take_hint(struct ingest_builder *b, struct text_hints *hints, const struct text_frame *frame)
+take_hint(struct ingest_builder *b, struct ingest_text_hints *hints,
+          const struct ingest_text_frame *frame)
 {
-    const struct text_symbol *symbol = &frame->symbol;
+    const struct ingest_text_symbol *symbol = &frame->symbol;
     if (!hints || (!symbol->has_load && !frame->image.len))
         return -1;
     for (size_t i = hints->n; i-- > 0;) {
-        struct text_hint *hint = &hints->items[i];
+        struct ingest_text_hint *hint = &hints->items[i];
         if (!fz_span_equal(hint->name, frame->image))
             continue;
         if (!symbol->has_load || (hint->has_load && hint->load == symbol->load))
@@ -238,22 +241,23 @@ take_hint(struct ingest_builder *b, struct text_hints *hints, const struct text_
     }
     if (hints->n == HINTS_MAX)
         return -1;
-    hints->items = text_grow(b, hints->items, hints->n, &hints->room, sizeof(*hints->items));
+    hints->items = ingest_text_grow(b, hints->items, hints->n, &hints->room, sizeof(*hints->items));
     if (!hints->items)
         return -1;
-    hints->items[hints->n] =
-        (struct text_hint){frame->image, symbol->has_load ? symbol->load : 0, symbol->has_load};
+    hints->items[hints->n] = (struct ingest_text_hint){
+        frame->image, symbol->has_load ? symbol->load : 0, symbol->has_load};
     return (int)hints->n++;
 }
 
 static void
-take_client(struct ingest_builder *b, struct report_frame *to, const struct text_frame *frame)
+take_client(struct ingest_builder *b, struct report_frame *to,
+            const struct ingest_text_frame *frame)
 {
-    const struct text_symbol *symbol = &frame->symbol;
+    const struct ingest_text_symbol *symbol = &frame->symbol;
     if (!symbol->name.len)
         return;
-    struct report_symbol client = {.function = text_keep(b, symbol->name),
-                                   .file = text_keep(b, symbol->file),
+    struct report_symbol client = {.function = ingest_text_copy(b, symbol->name),
+                                   .file = ingest_text_copy(b, symbol->file),
                                    .line = symbol->line,
                                    .column = symbol->column,
                                    .inlined = symbol->inlined};
@@ -266,8 +270,8 @@ take_client(struct ingest_builder *b, struct report_frame *to, const struct text
 }
 
 void
-text_stack_add(struct ingest_builder *b, struct text_stack *stack, const struct text_frame *frame,
-               struct text_hints *hints)
+ingest_text_stack_add(struct ingest_builder *b, struct ingest_text_stack *stack,
+                      const struct ingest_text_frame *frame, struct ingest_text_hints *hints)
 {
     if (b->failed)
         return;
@@ -280,7 +284,8 @@ text_stack_add(struct ingest_builder *b, struct text_stack *stack, const struct 
         stack->n_cut++;
         return;
     }
-    stack->frames = text_grow(b, stack->frames, stack->n, &stack->room, sizeof(*stack->frames));
+    stack->frames =
+        ingest_text_grow(b, stack->frames, stack->n, &stack->room, sizeof(*stack->frames));
     if (!stack->frames)
         return;
     struct report_frame *to = &stack->frames[stack->n];
@@ -296,7 +301,8 @@ text_stack_add(struct ingest_builder *b, struct text_stack *stack, const struct 
 }
 
 bool
-text_stack_add_list(struct ingest_builder *b, struct text_stack *stack, struct fz_span line)
+ingest_text_stack_add_list(struct ingest_builder *b, struct ingest_text_stack *stack,
+                           struct fz_span line)
 {
     struct fz_span text = fz_text_trim(line);
     size_t n = 0;
@@ -307,19 +313,19 @@ text_stack_add_list(struct ingest_builder *b, struct text_stack *stack, struct f
     /* The whole line is looked at before any of it is taken. */
     for (struct fz_span rest = text; rest.len; rest = fz_text_trim(rest), n++) {
         uint64_t addr;
-        if (!text_take_hex(&rest, &addr) ||
+        if (!ingest_text_take_hex(&rest, &addr) ||
             (rest.len && !fz_text_is_blank(rest.data[0]) && rest.data[0] != ','))
             return false;
         if (rest.len && rest.data[0] == ',')
             rest = fz_span_from(rest, 1);
     }
     for (struct fz_span rest = text; rest.len; rest = fz_text_trim(rest)) {
-        struct text_frame frame = {.index = 0};
-        if (!text_take_hex(&rest, &frame.addr))
+        struct ingest_text_frame frame = {.index = 0};
+        if (!ingest_text_take_hex(&rest, &frame.addr))
             break;
         if (rest.len && rest.data[0] == ',')
             rest = fz_span_from(rest, 1);
-        text_stack_add(b, stack, &frame, NULL);
+        ingest_text_stack_add(b, stack, &frame, NULL);
     }
     return n > 0;
 }

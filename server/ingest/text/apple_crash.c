@@ -9,17 +9,17 @@
  *   objc_msgSend() selector name: self
  *
  *   Thread 0 Crashed:: Dispatch queue: com.apple.main-thread
- *   0   Demo    0x0000000104004068 0x104000000 + 16488       text_frame.h
+ *   0   Demo    0x0000000104004068 0x104000000 + 16488       frame.h
  *
  *   Thread 0 crashed with ARM Thread State (64-bit):
  *       x0: 0x0000000000000015     x1: 0x0000000000000000
  *
  *   Binary Images:
- *   0x104000000 - 0x10400bfff Demo arm64  <4c4c...> /.../Demo   text_image.h
+ *   0x104000000 - 0x10400bfff Demo arm64  <4c4c...> /.../Demo   image.h
  *
  * The parts may come in any order, and each may be missing.
  */
-#include "server/ingest/text/crash_text.h"
+#include "server/ingest/text/parts.h"
 
 #include "server/ingest/common/format.h"
 
@@ -58,7 +58,7 @@ split_words(struct fz_span line, struct fz_span *ret_key, struct fz_span *ret_va
 }
 
 bool
-crash_text_split_key(struct fz_span line, struct fz_span *ret_key, struct fz_span *ret_value)
+ingest_text_split_key(struct fz_span line, struct fz_span *ret_key, struct fz_span *ret_value)
 {
     return line.len && line.data[0] >= 'A' && line.data[0] <= 'Z' &&
            split_words(line, ret_key, ret_value);
@@ -66,7 +66,8 @@ crash_text_split_key(struct fz_span line, struct fz_span *ret_key, struct fz_spa
 
 /* "kernel messages:" and whatever else may come: words alone on a line, at its start. */
 static bool
-is_small_heading(const struct text_lines *lines, struct fz_span line, struct fz_span *ret_key)
+is_small_heading(const struct ingest_text_lines *lines, struct fz_span line,
+                 struct fz_span *ret_key)
 {
     struct fz_span value;
     return lines->indent == 0 && line.data[0] >= 'a' && line.data[0] <= 'z' &&
@@ -121,25 +122,25 @@ is_thread_heading(struct fz_span line)
     if (!fz_span_begins(line, "Thread "))
         return false;
     struct fz_span rest = fz_span_from(line, 7);
-    return text_take_decimal(&rest, &number) &&
+    return ingest_text_take_decimal(&rest, &number) &&
            (fz_span_begins(rest, ":") || fz_span_begins(rest, " Crashed:") ||
             fz_span_begins(rest, " name:") || fz_span_begins(rest, " crashed with "));
 }
 
 static bool
-crash_text_detect(struct fz_span head)
+detect(struct fz_span head)
 {
     size_t n_keys = 0, n_telling = 0;
     bool threads = false;
-    struct text_lines lines = text_lines_start(fz_span_until(head, TEXT_HEAD_MAX));
+    struct ingest_text_lines lines = ingest_text_lines_start(fz_span_until(head, TEXT_HEAD_MAX));
     struct fz_span line, key, value;
-    while (text_lines_next(&lines, &line)) {
+    while (ingest_text_lines_next(&lines, &line)) {
         /* Of a sampled process: the same head and images, but a tree between them. */
         if (fz_span_is(line, "Call graph:") || fz_span_begins(line, "Heaviest stack for"))
             return false;
         threads =
             threads || is_thread_heading(line) || fz_span_begins(line, "Last Exception Backtrace:");
-        if (!crash_text_split_key(line, &key, &value))
+        if (!ingest_text_split_key(line, &key, &value))
             continue;
         if (fz_span_is(key, "Data Source") || fz_span_is(key, "Steps")) /* of a sampled one */
             return false;
@@ -152,16 +153,16 @@ crash_text_detect(struct fz_span head)
 }
 
 static enum fz_code
-crash_text_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
-                 struct fz_error *err)
+check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
+      struct fz_error *err)
 {
     (void)limits;
     (void)err;
-    struct text_lines lines = text_lines_start(fz_span_until(body, TEXT_HEAD_MAX));
+    struct ingest_text_lines lines = ingest_text_lines_start(fz_span_until(body, TEXT_HEAD_MAX));
     struct fz_span line, key, value;
     struct fz_uuid uuid;
-    while (text_lines_next(&lines, &line)) {
-        if (crash_text_split_key(line, &key, &value) && fz_span_is(key, "Incident Identifier") &&
+    while (ingest_text_lines_next(&lines, &line)) {
+        if (ingest_text_split_key(line, &key, &value) && fz_span_is(key, "Incident Identifier") &&
             fz_uuid_parse(value, &uuid) && !fz_uuid_is_nil(&uuid)) {
             fz_uuid_format(&uuid, ret_id);
             break;
@@ -179,14 +180,14 @@ is_first_line(struct fz_span line)
 
 /* Several texts behind one another: each goes on to the head that follows its images. */
 static enum fz_code
-crash_text_split(struct fz_span body, struct ingest_found *found, struct fz_error *err)
+split(struct fz_span body, struct ingest_found *found, struct fz_error *err)
 {
-    struct text_lines lines = text_lines_start(body);
+    struct ingest_text_lines lines = ingest_text_lines_start(body);
     struct fz_span line;
     size_t start = 0, n = 0;
     bool images = false;
     (void)err;
-    while (text_lines_next(&lines, &line)) {
+    while (ingest_text_lines_next(&lines, &line)) {
         images = images || fz_span_begins(line, "Binary Images:");
         if (!images || !is_first_line(line))
             continue;
@@ -202,7 +203,7 @@ crash_text_split(struct fz_span body, struct ingest_found *found, struct fz_erro
 }
 
 struct reader {
-    struct crash_text *c;
+    struct ingest_text *c;
     enum state state;
     bool started; /* the report's first line was met */
     size_t n_before, n_odd;
@@ -212,7 +213,7 @@ static void
 start_section(struct reader *r, struct fz_span key, struct fz_span value)
 {
     bool after_blank = r->c->n_blank > 0;
-    crash_text_end_section(r->c);
+    ingest_text_end_section(r->c);
     r->c->key = key;
     r->c->is_heading = after_blank && !value.len;
     fz_buffer_append(&r->c->text, value.data, value.len);
@@ -222,7 +223,7 @@ start_section(struct reader *r, struct fz_span key, struct fz_span value)
 static void
 add_to_section(struct reader *r, struct fz_span line, size_t indent)
 {
-    struct crash_text *c = r->c;
+    struct ingest_text *c = r->c;
     if (c->text.len) {
         for (size_t i = 0; i < c->n_blank + 1 && i < 3; i++)
             fz_buffer_char(&c->text, '\n');
@@ -250,29 +251,29 @@ take_heading(struct reader *r, struct fz_span line)
     bool registers;
     struct fz_span behind;
     if (fz_span_begins(line, "Last Exception Backtrace")) {
-        crash_text_end_section(r->c);
+        ingest_text_end_section(r->c);
         r->state = IN_EXCEPTION;
         size_t open = fz_text_find(line, "(0x");
         if (open != SIZE_MAX)
-            (void)text_stack_add_list(r->c->b, &r->c->exception, fz_span_from(line, open));
+            (void)ingest_text_stack_add_list(r->c->b, &r->c->exception, fz_span_from(line, open));
     } else if (fz_span_begins(line, "Application Specific Backtrace")) {
-        crash_text_end_section(r->c);
+        ingest_text_end_section(r->c);
         r->state = IN_BACKTRACE;
         if (r->c->backtrace.n) /* a second one: the model has no place for it */
             start_section(r, fz_span_until(line, fz_text_find(line, ":")),
                           (struct fz_span){NULL, 0});
     } else if (fz_span_begins(line, "Binary Images:") ||
                fz_span_is(line, "Binary Images Description:")) {
-        crash_text_end_section(r->c);
+        ingest_text_end_section(r->c);
         r->state = IN_IMAGES;
         behind = fz_text_trim(fz_span_from(line, fz_text_find(line, ":") + 1));
         if (behind.len)
-            (void)crash_text_take_image(r->c, behind);
-    } else if (crash_text_take_thread(r->c, line, &registers)) {
-        crash_text_end_section(r->c);
+            (void)ingest_text_take_image(r->c, behind);
+    } else if (ingest_text_take_thread(r->c, line, &registers)) {
+        ingest_text_end_section(r->c);
         r->state = registers ? IN_REGISTERS : IN_FRAMES;
     } else if (r->started && r->c->n_blank && is_ruler(line)) {
-        crash_text_end_section(r->c);
+        ingest_text_end_section(r->c);
         r->state = IN_HEAD;
     } else if (r->started && fz_span_is(line, "Full Report")) {
         /* The same in JSON, which could not be read. */
@@ -292,26 +293,26 @@ take_heading(struct reader *r, struct fz_span line)
 static bool
 take_part(struct reader *r, struct fz_span line)
 {
-    struct crash_text *c = r->c;
-    struct text_frame frame;
-    struct text_stack *stack = r->state == IN_EXCEPTION   ? &c->exception
-                               : r->state == IN_BACKTRACE ? &c->backtrace
-                               : c->thread                ? &c->thread->stack
-                                                          : NULL;
+    struct ingest_text *c = r->c;
+    struct ingest_text_frame frame;
+    struct ingest_text_stack *stack = r->state == IN_EXCEPTION   ? &c->exception
+                                      : r->state == IN_BACKTRACE ? &c->backtrace
+                                      : c->thread                ? &c->thread->stack
+                                                                 : NULL;
     switch (r->state) {
     case IN_EXCEPTION:
     case IN_BACKTRACE:
     case IN_FRAMES:
-        if (text_frame_parse(line, &frame) && frame.has_index) {
+        if (ingest_text_frame_parse(line, &frame) && frame.has_index) {
             if (stack)
-                text_stack_add(c->b, stack, &frame, &c->hints);
+                ingest_text_stack_add(c->b, stack, &frame, &c->hints);
             return true;
         }
-        return r->state != IN_FRAMES && stack && text_stack_add_list(c->b, stack, line);
+        return r->state != IN_FRAMES && stack && ingest_text_stack_add_list(c->b, stack, line);
     case IN_REGISTERS:
-        return crash_text_take_registers(c, line);
+        return ingest_text_take_registers(c, line);
     case IN_IMAGES:
-        return crash_text_take_image(c, line);
+        return ingest_text_take_image(c, line);
     case IN_HEAD:
     case IN_SECTION:
     case IN_REST:
@@ -322,9 +323,9 @@ take_part(struct reader *r, struct fz_span line)
 
 /* A line that belongs nowhere: noted, and kept where it follows a text. */
 static void
-take_odd(struct reader *r, const struct text_lines *lines, struct fz_span line)
+take_odd(struct reader *r, const struct ingest_text_lines *lines, struct fz_span line)
 {
-    struct crash_text *c = r->c;
+    struct ingest_text *c = r->c;
     if (c->key.len) {
         add_to_section(r, line, lines->indent);
     } else if (!r->started) {
@@ -334,14 +335,14 @@ take_odd(struct reader *r, const struct text_lines *lines, struct fz_span line)
             report_note(c->b->report, c->b->arena, "line %zu: not understood: \"%.*s\"",
                         lines->number, (int)(line.len < 80 ? line.len : 80),
                         (const char *)line.data);
-        crash_text_keep(c, fz_span_cstr("Other lines"), line);
+        ingest_text_add_extra(c, fz_span_cstr("Other lines"), line);
     }
 }
 
 static void
-take_line(struct reader *r, const struct text_lines *lines, struct fz_span line)
+take_line(struct reader *r, const struct ingest_text_lines *lines, struct fz_span line)
 {
-    struct crash_text *c = r->c;
+    struct ingest_text *c = r->c;
     struct fz_span key, value;
     bool may_end = c->n_blank || r->state != IN_SECTION;
     if (line.len == 0) {
@@ -353,7 +354,7 @@ take_line(struct reader *r, const struct text_lines *lines, struct fz_span line)
         return;
     }
     if (r->started && may_end && !lines->indent && fz_span_is(line, "EOF")) {
-        crash_text_end_section(c);
+        ingest_text_end_section(c);
         r->state = IN_HEAD;
         return;
     }
@@ -361,17 +362,17 @@ take_line(struct reader *r, const struct text_lines *lines, struct fz_span line)
         r->started = true;
         return;
     }
-    if (r->started && (may_end || !crash_text_is_section(c->key)) &&
+    if (r->started && (may_end || !ingest_text_is_section(c->key)) &&
         is_small_heading(lines, line, &key)) {
         start_section(r, key, (struct fz_span){NULL, 0});
         return;
     }
-    bool is_key = crash_text_split_key(line, &key, &value);
-    bool is_section = is_key && crash_text_is_section(key);
+    bool is_key = ingest_text_split_key(line, &key, &value);
+    bool is_section = is_key && ingest_text_is_section(key);
     bool is_known = is_key && !is_section && lines->indent == 0 &&
-                    (crash_text_is_key(key) || is_head_key(key) || is_event_key(key));
+                    (ingest_text_is_key(key) || is_head_key(key) || is_event_key(key));
     /* In a text, lines like "Device: iPhone" are its own, unless a blank line precedes. */
-    bool in_text = crash_text_is_section(c->key) ||
+    bool in_text = ingest_text_is_section(c->key) ||
                    ((c->is_heading || fz_span_is(c->key, "Termination Reason")) && !c->n_blank);
     bool may_start = is_section || is_known || !c->key.len || (c->n_blank && value.len == 0) ||
                      r->state != IN_SECTION || !in_text;
@@ -380,8 +381,8 @@ take_line(struct reader *r, const struct text_lines *lines, struct fz_span line)
         return;
     }
     r->started = true;
-    if (crash_text_take_key(c, key, value)) {
-        crash_text_end_section(c);
+    if (ingest_text_take_key(c, key, value)) {
+        ingest_text_end_section(c);
         r->state = IN_HEAD;
         return;
     }
@@ -389,14 +390,14 @@ take_line(struct reader *r, const struct text_lines *lines, struct fz_span line)
 }
 
 static void
-read_lines(struct crash_text *c, struct fz_span text)
+read_lines(struct ingest_text *c, struct fz_span text)
 {
     struct reader reader = {.c = c};
-    struct text_lines lines = text_lines_start(text);
+    struct ingest_text_lines lines = ingest_text_lines_start(text);
     struct fz_span line;
-    while (!c->b->failed && text_lines_next(&lines, &line))
+    while (!c->b->failed && ingest_text_lines_next(&lines, &line))
         take_line(&reader, &lines, line);
-    crash_text_end_section(c);
+    ingest_text_end_section(c);
     if (reader.n_before)
         report_note(c->b->report, c->b->arena, "lines before the report: %zu, left out",
                     reader.n_before);
@@ -405,42 +406,41 @@ read_lines(struct crash_text *c, struct fz_span text)
                     reader.n_odd - LINES_NOTED_MAX);
 }
 
-struct crash_text
-crash_text_start(struct ingest_builder *b)
+struct ingest_text
+ingest_text_start(struct ingest_builder *b)
 {
-    struct crash_text c = {.b = b, .extra_numbers = json_object()};
+    struct ingest_text c = {.b = b, .extra_numbers = json_object()};
     b->failed = b->failed || !c.extra_numbers;
     fz_buffer_init(&c.text, 0);
     return c;
 }
 
 void
-crash_text_end(struct crash_text *c)
+ingest_text_end(struct ingest_text *c)
 {
     json_decref(c->extra_numbers);
     fz_buffer_deinit(&c->text);
 }
 
 void
-crash_text_settle(struct crash_text *c)
+ingest_text_settle(struct ingest_text *c)
 {
-    crash_text_settle_threads(c);
-    crash_text_settle_images(c);
-    crash_text_settle_header(c);
-    crash_text_settle_memory(c);
-    crash_text_settle_extras(c);
+    ingest_text_settle_threads(c);
+    ingest_text_settle_images(c);
+    ingest_text_settle_header(c);
+    ingest_text_settle_memory(c);
+    ingest_text_settle_extras(c);
 }
 
 static enum fz_code
-crash_text_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
-                 struct report *ret, struct fz_error *err)
+parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena, struct report *ret,
+      struct fz_error *err)
 {
     struct ingest_builder b = ingest_builder_make(ret, arena, limits);
-    FZ_CLEANUP(crash_text_end) struct crash_text c = crash_text_start(&b);
-    read_lines(&c, text_clean(&b, body));
-    crash_text_settle(&c);
+    FZ_CLEANUP(ingest_text_end) struct ingest_text c = ingest_text_start(&b);
+    read_lines(&c, ingest_text_clean(&b, body));
+    ingest_text_settle(&c);
     return b.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }
 
-const struct ingest_format ingest_crash_text = {"crash", crash_text_detect, crash_text_check,
-                                                crash_text_parse, crash_text_split};
+const struct ingest_format ingest_crash_text = {"crash", detect, check, parse, split};

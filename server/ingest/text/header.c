@@ -1,5 +1,5 @@
 /* The head of Apple's crash text: "Key: value" lines. */
-#include "server/ingest/text/crash_text.h"
+#include "server/ingest/text/parts.h"
 
 #include "base/text.h"
 #include "base/time.h"
@@ -24,13 +24,14 @@ take_pid(struct fz_span value, int64_t *ret_pid)
 }
 
 static const char *
-known(struct crash_text *c, struct fz_span value)
+known(struct ingest_text *c, struct fz_span value)
 {
-    return fz_span_is(value, "???") || fz_span_is(value, "(null)") ? NULL : text_keep(c->b, value);
+    return fz_span_is(value, "???") || fz_span_is(value, "(null)") ? NULL
+                                                                   : ingest_text_copy(c->b, value);
 }
 
 static void
-take_id(struct crash_text *c, struct fz_span value)
+take_id(struct ingest_text *c, struct fz_span value)
 {
     /* Reporters write a reminder of their own where they know none. */
     if (!fz_span_is(value, "TODO") && !fz_span_is(value, "[TODO]"))
@@ -38,7 +39,7 @@ take_id(struct crash_text *c, struct fz_span value)
 }
 
 static void
-take_process(struct crash_text *c, struct fz_span value)
+take_process(struct ingest_text *c, struct fz_span value)
 {
     struct report *r = c->b->report;
     r->process.name = known(c, take_pid(value, &r->process.pid));
@@ -46,116 +47,116 @@ take_process(struct crash_text *c, struct fz_span value)
 }
 
 static void
-take_parent(struct crash_text *c, struct fz_span value)
+take_parent(struct ingest_text *c, struct fz_span value)
 {
     struct report_process *p = &c->b->report->process;
     p->parent = known(c, take_pid(value, &p->parent_pid));
 }
 
 static void
-take_path(struct crash_text *c, struct fz_span value)
+take_path(struct ingest_text *c, struct fz_span value)
 {
     c->b->report->process.path = known(c, value);
 }
 
 static void
-take_identifier(struct crash_text *c, struct fz_span value)
+take_identifier(struct ingest_text *c, struct fz_span value)
 {
     c->b->report->app_id = known(c, value);
 }
 
 static void
-take_version(struct crash_text *c, struct fz_span value)
+take_version(struct ingest_text *c, struct fz_span value)
 {
     c->version = value;
 }
 
 static void
-take_code_type(struct crash_text *c, struct fz_span value)
+take_code_type(struct ingest_text *c, struct fz_span value)
 {
     c->code_type = value;
 }
 
 static void
-take_model(struct crash_text *c, struct fz_span value)
+take_model(struct ingest_text *c, struct fz_span value)
 {
     c->b->report->device_model = known(c, value);
 }
 
 /* "MacBookPro11,1, BootROM MBP111.0138, 2 processors": what macOS writes at the end. */
 static void
-take_profile(struct crash_text *c, struct fz_span value)
+take_profile(struct ingest_text *c, struct fz_span value)
 {
     struct report *r = c->b->report;
     size_t end = fz_text_find(value, ", ");
     if (!r->device_model)
         r->device_model = known(c, fz_text_trim(fz_span_until(value, end)));
     if (end != SIZE_MAX)
-        crash_text_keep(c, fz_span_cstr("Model"), value);
+        ingest_text_add_extra(c, fz_span_cstr("Model"), value);
 }
 
 static void
-take_os(struct crash_text *c, struct fz_span value)
+take_os(struct ingest_text *c, struct fz_span value)
 {
-    ingest_apple_os(c->b, text_keep(c->b, value));
+    ingest_apple_os(c->b, ingest_text_copy(c->b, value));
 }
 
 static void
-take_time(struct crash_text *c, struct fz_span value)
+take_time(struct ingest_text *c, struct fz_span value)
 {
     (void)fz_time_parse(value, &c->b->report->timestamp_ms);
-    crash_text_keep(c, fz_span_cstr("Date/Time"), value); /* only its text has the zone */
+    ingest_text_add_extra(c, fz_span_cstr("Date/Time"), value); /* only its text has the zone */
 }
 
 static void
-take_launch(struct crash_text *c, struct fz_span value)
+take_launch(struct ingest_text *c, struct fz_span value)
 {
     (void)fz_time_parse(value, &c->b->report->process.launched_ms);
-    crash_text_keep(c, fz_span_cstr("Launch Time"), value);
+    ingest_text_add_extra(c, fz_span_cstr("Launch Time"), value);
 }
 
 static void
-take_thread_number(struct crash_text *c, struct fz_span value)
+take_thread_number(struct ingest_text *c, struct fz_span value)
 {
     uint64_t number;
-    if (text_take_decimal(&value, &number) && number <= INT32_MAX)
+    if (ingest_text_take_decimal(&value, &number) && number <= INT32_MAX)
         c->b->report->crash.thread = (int64_t)number;
 }
 
 /* "EXC_BAD_ACCESS (SIGSEGV)", "SIGSEGV", "EXC_CRASH (SIGKILL - CODESIGNING)". */
 static void
-take_type(struct crash_text *c, struct fz_span value)
+take_type(struct ingest_text *c, struct fz_span value)
 {
     struct report_crash *crash = &c->b->report->crash;
     size_t open = fz_text_find(value, "(");
     struct fz_span first = fz_text_trim(fz_span_until(value, open)), second = {NULL, 0};
     if (open != SIZE_MAX) {
         struct fz_span inside = fz_span_from(value, open + 1);
-        second = text_word(&inside);
+        second = ingest_text_word(&inside);
         second = fz_span_until(second, fz_text_find(second, ")"));
     }
     if (fz_span_begins(first, "EXC_"))
-        crash->mach = text_keep(c->b, first);
+        crash->mach = ingest_text_copy(c->b, first);
     else if (fz_span_begins(first, "SIG"))
-        crash->signal = text_keep(c->b, first);
+        crash->signal = ingest_text_copy(c->b, first);
     else
-        crash_text_keep(c, fz_span_cstr("Exception Type"), value);
+        ingest_text_add_extra(c, fz_span_cstr("Exception Type"), value);
     if (fz_span_begins(second, "SIG"))
-        crash->signal = text_keep(c->b, second);
+        crash->signal = ingest_text_copy(c->b, second);
     /* "(Code Signature Invalid)", "(SIGKILL - CODESIGNING)" say more than a signal. */
     if (open != SIZE_MAX && second.len + open + 2 < value.len)
-        crash_text_keep(c, fz_span_cstr("Exception Type"), value);
+        ingest_text_add_extra(c, fz_span_cstr("Exception Type"), value);
 }
 
 /* "0x0000000000000001, 0x0000000000000010" */
 static bool
-take_numbers(struct crash_text *c, struct fz_span value)
+take_numbers(struct ingest_text *c, struct fz_span value)
 {
     struct report_crash *crash = &c->b->report->crash;
     uint64_t numbers[CODES_MAX];
     size_t n = 0;
     while (value.len && n < CODES_MAX) {
-        if (!text_take_hex(&value, &numbers[n]))
+        if (!ingest_text_take_hex(&value, &numbers[n]))
             return false;
         n++;
         value = fz_text_trim(value);
@@ -180,47 +181,47 @@ take_numbers(struct crash_text *c, struct fz_span value)
 }
 
 void
-crash_text_take_codes(struct crash_text *c, struct fz_span value)
+ingest_text_take_codes(struct ingest_text *c, struct fz_span value)
 {
     struct report_crash *crash = &c->b->report->crash;
     if (take_numbers(c, value))
         return;
-    struct fz_span rest = value, word = text_word(&rest);
+    struct fz_span rest = value, word = ingest_text_word(&rest);
     if (fz_span_ends(word, ","))
         word = fz_span_until(word, word.len - 1);
     uint64_t number;
     struct fz_span digits = word;
     if (fz_span_begins(word, "KERN_") || fz_span_begins(word, "EXC_"))
-        crash->code = text_keep(c->b, word);
-    else if (text_take_hex(&digits, &number) && !digits.len)
+        crash->code = ingest_text_copy(c->b, word);
+    else if (ingest_text_take_hex(&digits, &number) && !digits.len)
         (void)take_numbers(c, word);
     else if (!crash->signal_code &&
              (fz_span_begins(word, "#") || fz_text_find(word, "_") != SIZE_MAX))
-        crash->signal_code = text_keep(c->b, word);
+        crash->signal_code = ingest_text_copy(c->b, word);
     else
-        crash_text_keep(c, fz_span_cstr("Exception Codes"), value);
+        ingest_text_add_extra(c, fz_span_cstr("Exception Codes"), value);
     size_t at = fz_text_find(value, " at ");
     struct fz_span addr =
         at == SIZE_MAX ? (struct fz_span){NULL, 0} : fz_text_trim(fz_span_from(value, at + 4));
     bool nothing = crash->n_mach_codes == 1 && crash->mach_codes[0] == 0;
-    if (text_take_hex(&addr, &number) && (number || !nothing)) {
+    if (ingest_text_take_hex(&addr, &number) && (number || !nothing)) {
         crash->has_address = true;
         crash->address = number;
     }
 }
 
 static void
-take_subtype(struct crash_text *c, struct fz_span value)
+take_subtype(struct ingest_text *c, struct fz_span value)
 {
     struct report_crash *crash = &c->b->report->crash;
-    crash->subtype = text_keep(c->b, value);
+    crash->subtype = ingest_text_copy(c->b, value);
     if (fz_span_begins(value, "KERN_") || fz_span_begins(value, "EXC_"))
-        crash_text_take_codes(c, value);
+        ingest_text_take_codes(c, value);
 }
 
 static const struct {
     const char *key;
-    void (*take)(struct crash_text *c, struct fz_span value);
+    void (*take)(struct ingest_text *c, struct fz_span value);
 } keys[] = {
     {"Incident Identifier", take_id},
     {"Process", take_process},
@@ -240,12 +241,12 @@ static const struct {
     {"Triggered by Thread", take_thread_number},
     {"Highlighted by Thread", take_thread_number},
     {"Exception Type", take_type},
-    {"Exception Codes", crash_text_take_codes},
+    {"Exception Codes", ingest_text_take_codes},
     {"Exception Subtype", take_subtype},
 };
 
 bool
-crash_text_is_key(struct fz_span key)
+ingest_text_is_key(struct fz_span key)
 {
     for (size_t i = 0; i < FZ_ARRAY_LEN(keys); i++) {
         if (fz_span_is(key, keys[i].key))
@@ -255,7 +256,7 @@ crash_text_is_key(struct fz_span key)
 }
 
 bool
-crash_text_take_key(struct crash_text *c, struct fz_span key, struct fz_span value)
+ingest_text_take_key(struct ingest_text *c, struct fz_span key, struct fz_span value)
 {
     for (size_t i = 0; i < FZ_ARRAY_LEN(keys); i++) {
         if (!fz_span_is(key, keys[i].key))
@@ -271,7 +272,7 @@ static bool
 is_integer(struct fz_span text)
 {
     uint64_t number;
-    return text_take_decimal(&text, &number) && text.len == 0;
+    return ingest_text_take_decimal(&text, &number) && text.len == 0;
 }
 
 /*
@@ -280,7 +281,7 @@ is_integer(struct fz_span text)
  * without dots beside one with dots is the build wherever it stands.
  */
 static void
-settle_version(struct crash_text *c)
+settle_version(struct ingest_text *c)
 {
     struct report *r = c->b->report;
     size_t open = fz_text_find_last(c->version, "(");
@@ -296,7 +297,7 @@ settle_version(struct crash_text *c)
     bool is_ios = r->os_name && strcmp(r->os_name, "iOS") == 0;
     uint64_t major = 0;
     struct fz_span os = fz_span_cstr(r->os_version);
-    bool is_old = text_take_decimal(&os, &major) && major < 15;
+    bool is_old = ingest_text_take_decimal(&os, &major) && major < 15;
     bool build_first = is_ios && is_old && fz_span_ends(c->code_type, "(Native)");
     if (is_integer(first) != is_integer(second))
         build_first = is_integer(first);
@@ -323,7 +324,7 @@ arch_of(struct fz_span code_type)
 }
 
 void
-crash_text_settle_header(struct crash_text *c)
+ingest_text_settle_header(struct ingest_text *c)
 {
     struct report *r = c->b->report;
     if (c->version.len)
@@ -338,8 +339,8 @@ crash_text_settle_header(struct crash_text *c)
     if (!r->arch)
         r->arch = arch_of(c->code_type);
     if (!r->arch && c->code_type.len)
-        r->arch = text_keep(c->b, c->code_type);
+        r->arch = ingest_text_copy(c->b, c->code_type);
     /* "X86-64 (Translated)" says that it ran under Rosetta. */
     if (fz_text_find(c->code_type, "Translated") != SIZE_MAX)
-        crash_text_keep(c, fz_span_cstr("Code Type"), c->code_type);
+        ingest_text_add_extra(c, fz_span_cstr("Code Type"), c->code_type);
 }

@@ -1,12 +1,12 @@
 /* Threads of Apple's crash text: headings, frames, registers. */
-#include "server/ingest/text/crash_text.h"
-#include "server/ingest/text/text_thrown.h"
+#include "server/ingest/text/parts.h"
+#include "server/ingest/text/thrown.h"
 
 enum { REGISTERS_MAX = 256 };
 
 /* The last thread with this number, if it may still be the one that is written about. */
-static struct crash_thread *
-find_thread(struct crash_text *c, int64_t index)
+static struct ingest_text_thread *
+find_thread(struct ingest_text *c, int64_t index)
 {
     for (size_t i = c->n_threads; i-- > 0;) {
         if (c->threads[i].thread.index == index)
@@ -15,8 +15,8 @@ find_thread(struct crash_text *c, int64_t index)
     return NULL;
 }
 
-struct crash_thread *
-crash_text_add_thread(struct crash_text *c, int64_t index, bool crashed)
+struct ingest_text_thread *
+ingest_text_add_thread(struct ingest_text *c, int64_t index, bool crashed)
 {
     bool wanted = crashed || index == c->b->report->crash.thread;
     if (c->n_threads == c->b->limits->threads) {
@@ -25,28 +25,30 @@ crash_text_add_thread(struct crash_text *c, int64_t index, bool crashed)
             return NULL;
         c->n_threads--;
     }
-    c->threads = text_grow(c->b, c->threads, c->n_threads, &c->room_threads, sizeof(*c->threads));
+    c->threads =
+        ingest_text_grow(c->b, c->threads, c->n_threads, &c->room_threads, sizeof(*c->threads));
     if (!c->threads)
         return NULL;
-    struct crash_thread *thread = &c->threads[c->n_threads++];
-    *thread = (struct crash_thread){.thread.index = index};
+    struct ingest_text_thread *thread = &c->threads[c->n_threads++];
+    *thread = (struct ingest_text_thread){.thread.index = index};
     return thread;
 }
 
 /* "name  Dispatch queue: q", in this order, either may be missing. */
 static void
-take_names(struct crash_text *c, struct fz_span text)
+take_names(struct ingest_text *c, struct fz_span text)
 {
     static const char key[] = "Dispatch queue:";
-    (void)text_take_samples(&text, &c->thread->thread.samples);
+    (void)ingest_text_take_samples(&text, &c->thread->thread.samples);
     size_t at = fz_text_find(text, key);
     struct fz_span name = fz_text_trim(fz_span_until(text, at));
     if (at != SIZE_MAX) {
-        const char *queue = text_keep(c->b, fz_text_trim(fz_span_from(text, at + strlen(key))));
+        const char *queue =
+            ingest_text_copy(c->b, fz_text_trim(fz_span_from(text, at + strlen(key))));
         if (queue)
             c->thread->thread.queue = queue;
     }
-    const char *copy = text_keep(c->b, name);
+    const char *copy = ingest_text_copy(c->b, name);
     if (copy)
         c->thread->thread.name = copy;
 }
@@ -77,7 +79,7 @@ is_one_of(struct fz_span word, const char *const *words)
 }
 
 bool
-crash_text_take_thread(struct crash_text *c, struct fz_span line, bool *ret_registers)
+ingest_text_take_thread(struct ingest_text *c, struct fz_span line, bool *ret_registers)
 {
     static const char *const crashed_words[] = {"Crashed",   "crashed",    "Highlighted",
                                                 "Triggered", "Attributed", NULL};
@@ -92,7 +94,7 @@ crash_text_take_thread(struct crash_text *c, struct fz_span line, bool *ret_regi
     if (!fz_span_begins(rest, "Thread "))
         return false;
     rest = fz_text_trim(fz_span_from(rest, 7));
-    if (!text_take_decimal(&rest, &number) || number > INT32_MAX ||
+    if (!ingest_text_take_decimal(&rest, &number) || number > INT32_MAX ||
         !split_heading(rest, &word, &text))
         return false;
     bool crashed = is_one_of(word, crashed_words), names = fz_span_is(word, "name");
@@ -100,10 +102,10 @@ crash_text_take_thread(struct crash_text *c, struct fz_span line, bool *ret_regi
                      fz_span_begins(word, "thread state");
     if (!crashed && !names && !*ret_registers && word.len)
         return false;
-    struct crash_thread *thread = find_thread(c, (int64_t)number);
+    struct ingest_text_thread *thread = find_thread(c, (int64_t)number);
     /* A thread has a line for its name, then one for its frames, then one for its registers. */
     bool is_new = !thread || (!*ret_registers && (thread->stack.n || names));
-    c->thread = is_new ? crash_text_add_thread(c, (int64_t)number, crashed) : thread;
+    c->thread = is_new ? ingest_text_add_thread(c, (int64_t)number, crashed) : thread;
     if (!c->thread)
         return true;
     c->thread->thread.crashed = c->thread->thread.crashed || crashed;
@@ -113,32 +115,32 @@ crash_text_take_thread(struct crash_text *c, struct fz_span line, bool *ret_regi
 }
 
 static void
-add_register(struct crash_text *c, struct fz_span name, uint64_t value)
+add_register(struct ingest_text *c, struct fz_span name, uint64_t value)
 {
     struct report_thread *thread = &c->thread->thread;
     if (thread->n_registers == REGISTERS_MAX)
         return;
-    thread->registers = text_grow(c->b, thread->registers, thread->n_registers,
-                                  &c->thread->room_registers, sizeof(*thread->registers));
-    const char *copy = text_keep(c->b, name);
+    thread->registers = ingest_text_grow(c->b, thread->registers, thread->n_registers,
+                                         &c->thread->room_registers, sizeof(*thread->registers));
+    const char *copy = ingest_text_copy(c->b, name);
     if (thread->registers && copy)
         thread->registers[thread->n_registers++] = (struct report_register){copy, value};
 }
 
 bool
-crash_text_take_registers(struct crash_text *c, struct fz_span line)
+ingest_text_take_registers(struct ingest_text *c, struct fz_span line)
 {
     size_t n = 0;
     struct fz_span rest = line;
     while (rest.len) {
-        struct fz_span before = rest, name = text_word(&rest);
+        struct fz_span before = rest, name = ingest_text_word(&rest);
         uint64_t value;
         bool is_register = name.len > 1 && name.len < 16 && fz_span_ends(name, ":") &&
-                           text_take_hex(&rest, &value);
+                           ingest_text_take_hex(&rest, &value);
         if (!is_register) {
             /* "esr: 0x92000006 (Data Abort) byte read Translation fault" */
             if (n && c->thread)
-                crash_text_keep(c, fz_span_cstr("Thread State"), line);
+                ingest_text_add_extra(c, fz_span_cstr("Thread State"), line);
             else if (n == 0)
                 return false;
             return before.len < line.len;
@@ -153,7 +155,8 @@ crash_text_take_registers(struct crash_text *c, struct fz_span line)
 
 /* The images of the first two frames, as the lines spelt them. */
 static void
-first_images(const struct crash_text *c, const struct text_stack *stack, struct fz_span ret[2])
+first_images(const struct ingest_text *c, const struct ingest_text_stack *stack,
+             struct fz_span ret[2])
 {
     for (size_t i = 0; i < 2; i++) {
         int hint = i < stack->n ? stack->frames[i].image : -1;
@@ -163,26 +166,26 @@ first_images(const struct crash_text *c, const struct text_stack *stack, struct 
 
 /* Where an exception was caught as it was thrown, its thread has no exact pc at all. */
 static void
-settle_throw(struct crash_text *c, struct crash_thread *thread)
+settle_throw(struct ingest_text *c, struct ingest_text_thread *thread)
 {
     struct fz_span images[2];
     first_images(c, &thread->stack, images);
     if (thread->thread.crashed && thread->stack.n &&
-        text_is_throw_stack(thread->stack.frames, thread->stack.n, images))
+        ingest_text_is_throw_stack(thread->stack.frames, thread->stack.n, images))
         thread->stack.frames[0].adjust = REPORT_ADJUST_RETURN;
 }
 
 void
-crash_text_settle_threads(struct crash_text *c)
+ingest_text_settle_threads(struct ingest_text *c)
 {
     struct report *r = c->b->report;
-    struct text_stack *exception = c->exception.n ? &c->exception : &c->backtrace;
-    const struct crash_thread *marked = NULL;
+    struct ingest_text_stack *exception = c->exception.n ? &c->exception : &c->backtrace;
+    const struct ingest_text_thread *marked = NULL;
     if (c->b->failed)
         return;
     r->threads = ingest_alloc(c->b, c->n_threads, sizeof(*r->threads));
     for (size_t i = 0; i < c->n_threads && r->threads; i++) {
-        struct crash_thread *thread = &c->threads[i];
+        struct ingest_text_thread *thread = &c->threads[i];
         if (thread->thread.crashed && !marked)
             marked = thread;
     }
@@ -194,7 +197,7 @@ crash_text_settle_threads(struct crash_text *c)
     if (marked)
         r->crash.thread = marked->thread.index;
     for (size_t i = 0; i < c->n_threads && r->threads; i++) {
-        struct crash_thread *thread = &c->threads[i];
+        struct ingest_text_thread *thread = &c->threads[i];
         thread->thread.crashed = thread->thread.index == r->crash.thread;
         settle_throw(c, thread);
         thread->thread.frames = thread->stack.frames;

@@ -4,8 +4,8 @@
  * Texts come by mail and out of consoles: quoted ("> "), indented, with CRLF or without, with
  * no-break spaces, in other encodings. A line here is what is left of one without all that.
  */
-#ifndef INGEST_TEXT_H
-#define INGEST_TEXT_H
+#ifndef INGEST_TEXT_LINE_H
+#define INGEST_TEXT_LINE_H
 
 #include "base/text.h"
 #include "server/ingest/common/builder.h"
@@ -13,7 +13,7 @@
 /* How much of a body is looked at to tell its format. */
 enum { TEXT_HEAD_MAX = 1 << 20 };
 
-struct text_lines {
+struct ingest_text_lines {
     struct fz_span rest;
     size_t number;       /* of the line that was given last, from 1 */
     size_t indent;       /* of that line, behind the quote marks */
@@ -22,24 +22,24 @@ struct text_lines {
 
 /* A copy in the arena that is valid UTF-8: bytes that are not are read in an encoding of one byte a
  * character (encoding.h), no-break spaces become spaces, a byte order mark is left out. NULL data with `failed` set when memory is out. */
-struct fz_span text_clean(struct ingest_builder *b, struct fz_span body);
+struct fz_span ingest_text_clean(struct ingest_builder *b, struct fz_span body);
 
-struct text_lines text_lines_start(struct fz_span text);
+struct ingest_text_lines ingest_text_lines_start(struct fz_span text);
 /* The next line without its end, quote marks, indent and trailing white space; false at the end. */
-bool text_lines_next(struct text_lines *lines, struct fz_span *ret);
+bool ingest_text_lines_next(struct ingest_text_lines *lines, struct fz_span *ret);
 
 /* Cut the first word (no white space in it) off *text, which is left trimmed at its start. */
-struct fz_span text_word(struct fz_span *text);
+struct fz_span ingest_text_word(struct fz_span *text);
 /* Takes "0x1f" off the start of *text, which must be followed by no letter or digit. */
-bool text_take_hex(struct fz_span *text, uint64_t *ret);
+bool ingest_text_take_hex(struct fz_span *text, uint64_t *ret);
 /* Takes decimal digits off the start of *text. */
-bool text_take_decimal(struct fz_span *text, uint64_t *ret);
+bool ingest_text_take_decimal(struct fz_span *text, uint64_t *ret);
 
 /* A NUL-terminated copy in the arena; NULL for an empty text. */
-const char *text_keep(struct ingest_builder *b, struct fz_span text);
+const char *ingest_text_copy(struct ingest_builder *b, struct fz_span text);
 
 /* Arrays in the arena that grow by doubling; NULL with `failed` set when memory is out. `n` items
  * of `size` bytes are in `items`, which has room for *room. */
-void *text_grow(struct ingest_builder *b, void *items, size_t n, size_t *room, size_t size);
+void *ingest_text_grow(struct ingest_builder *b, void *items, size_t n, size_t *room, size_t size);
 
 #endif

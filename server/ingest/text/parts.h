@@ -1,0 +1,100 @@
+/*
+ * The parts of Apple's crash text between apple_crash.c (lines, sections), header.c,
+ * sections.c, threads.c and images.c. Private to this folder.
+ */
+#ifndef INGEST_TEXT_PARTS_H
+#define INGEST_TEXT_PARTS_H
+
+#include "server/ingest/text/frame.h"
+
+/* What the model has no member for: a text by the report's own key. It grows by doubling. */
+struct ingest_text_extra {
+    const char *key;
+    char *text;
+    size_t len, room;
+    bool taken; /* it found its place in the model after all */
+};
+
+/* A thread while its lines are read. */
+struct ingest_text_thread {
+    struct report_thread thread;
+    struct ingest_text_stack stack;
+    size_t room_registers;
+};
+
+struct ingest_text {
+    struct ingest_builder *b;
+    struct ingest_text_extra *extras;
+    size_t n_extras, room_extras;
+    json_t *extra_numbers; /* key to place in `extras` */
+
+    struct ingest_text_thread *threads;
+    size_t n_threads, room_threads, n_threads_cut;
+    struct ingest_text_thread *thread; /* whose lines are read; NULL when it was cut */
+    struct ingest_text_stack exception, backtrace;
+    struct ingest_text_hints hints;
+
+    struct report_image *images;
+    size_t n_images, room_images, n_images_cut;
+
+    /* A text that goes on over lines: its key and what was read of it. */
+    struct fz_span key;
+    struct fz_buffer text;
+    size_t n_blank;  /* lines before the next one of it */
+    bool is_heading; /* it stands alone on its line, after a blank one */
+
+    struct fz_span version, code_type;
+};
+
+/* "Key: value" or "Key:"; keys are words that begin with a capital. */
+bool ingest_text_split_key(struct fz_span line, struct fz_span *ret_key, struct fz_span *ret_value);
+
+/* header.c: a "Key: value" line whose value the model has a member for. False if it is
+ * none of those. */
+bool ingest_text_take_key(struct ingest_text *c, struct fz_span key, struct fz_span value);
+/* Is there a member for this key? */
+bool ingest_text_is_key(struct fz_span key);
+/* Once all is read: version, build and architecture. */
+void ingest_text_settle_header(struct ingest_text *c);
+/* "KERN_INVALID_ADDRESS at 0x10" */
+void ingest_text_take_codes(struct ingest_text *c, struct fz_span value);
+
+/* sections.c: is this the heading of a text that may hold lines that look like keys? */
+bool ingest_text_is_section(struct fz_span key); /* in capitals or small letters */
+/* The text of a section is complete: to its place in the report, or among the extras. */
+void ingest_text_end_section(struct ingest_text *c);
+/* Add a text to those that are kept as they are; a second one of that key joins the first. */
+void ingest_text_add_extra(struct ingest_text *c, struct fz_span key, struct fz_span value);
+
+/* Once the threads are there: their stacks and what was found on them, out of the extras. */
+void ingest_text_settle_memory(struct ingest_text *c);
+/* The extras into the report. */
+void ingest_text_settle_extras(struct ingest_text *c);
+
+/* threads.c: "Thread 0 Crashed:: name  Dispatch queue: q" and its like; *ret_registers:
+ * the lines behind it are registers. */
+bool ingest_text_take_thread(struct ingest_text *c, struct fz_span line, bool *ret_registers);
+/* A further thread; NULL if it is cut. Beyond the limit only the crashed one gets in: in the place
+ * of the last. */
+struct ingest_text_thread *ingest_text_add_thread(struct ingest_text *c, int64_t index,
+                                                  bool crashed);
+/* A line of "x0: 0x... x1: 0x..."; false if there is none in it. */
+bool ingest_text_take_registers(struct ingest_text *c, struct fz_span line);
+/* Threads and exception backtrace into the report. */
+void ingest_text_settle_threads(struct ingest_text *c);
+
+/* Once all is read: everything into the report. */
+void ingest_text_settle(struct ingest_text *c);
+struct ingest_text ingest_text_start(struct ingest_builder *b);
+void ingest_text_end(struct ingest_text *c);
+
+/* images.c */
+void ingest_text_add_image(struct ingest_text *c, const struct report_image *image);
+bool ingest_text_take_image(struct ingest_text *c, struct fz_span line);
+void ingest_text_settle_images(struct ingest_text *c);
+
+/* ingest_text_hints to images, shared with stack.c: images that no list names are added behind the
+ * `n_images` of the report, and the frames' numbers of hints become those of images. */
+void settle_hints(struct ingest_builder *b, const struct ingest_text_hints *hints);
+
+#endif
