@@ -1,6 +1,7 @@
 #include "base/json/write.h"
 
 #include "base/text.h"
+#include "base/time.h"
 
 enum { U64_TEXT = 20 };
 
@@ -40,10 +41,15 @@ json_write_close(struct json_write *w, char bracket)
 void
 json_write_text(struct json_write *w, const char *key, const char *text)
 {
-    if (!text)
-        return;
+    if (text)
+        json_write_span(w, key, fz_span_cstr(text));
+}
+
+void
+json_write_span(struct json_write *w, const char *key, struct fz_span text)
+{
     begin_item(w, key);
-    fz_text_json_append(w->out, fz_span_cstr(text));
+    fz_text_json_append(w->out, text);
 }
 
 /* printf is a third of a report's rendering time, so numbers are written by hand. */
@@ -93,9 +99,26 @@ json_write_bool(struct json_write *w, const char *key, bool value)
 }
 
 void
+json_write_null(struct json_write *w, const char *key)
+{
+    begin_item(w, key);
+    fz_buffer_text(w->out, "null");
+}
+
+void
+json_write_time(struct json_write *w, const char *key, int64_t unix_ms)
+{
+    char text[FZ_TIME_TEXT];
+    if (unix_ms == 0)
+        return;
+    fz_time_format(unix_ms, text);
+    json_write_text(w, key, text);
+}
+
+void
 json_write_raw(struct json_write *w, const char *key, const char *json)
 {
-    if (!json)
+    if (!json || !*json)
         return;
     begin_item(w, key);
     fz_buffer_text(w->out, json);

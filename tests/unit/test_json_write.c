@@ -20,6 +20,8 @@ test_write(void **state)
     json_write_open(&w, NULL, '{');
     json_write_text(&w, "absent", NULL);
     json_write_raw(&w, "absent", NULL);
+    json_write_raw(&w, "absent", "");
+    json_write_time(&w, "absent", 0);
     json_write_text(&w, "te\"xt", "a\nb");
     json_write_hex(&w, "zero", 0);
     json_write_hex(&w, "hex", UINT64_MAX);
@@ -35,11 +37,16 @@ test_write(void **state)
     json_write_close(&w, ']');
     json_write_raw(&w, "raw", "[ 1.50 ]");
     json_write_bool(&w, "b", false);
+    json_write_null(&w, "n");
+    json_write_time(&w, "at", 1763633472345);
+    json_write_span(&w, "bytes", fz_span_make("\xff{[", 3));
     json_write_close(&w, '}');
     assert_string_equal(fz_buffer_cstr(&out),
                         "{\"te\\\"xt\":\"a\\nb\",\"zero\":\"0x0\",\"hex\":\"0xffffffffffffffff\","
                         "\"u\":18446744073709551615,\"i\":-9223372036854775808,"
-                        "\"list\":[[],true,{},0],\"raw\":[ 1.50 ],\"b\":false}");
+                        "\"list\":[[],true,{},0],\"raw\":[ 1.50 ],\"b\":false,"
+                        "\"n\":null,\"at\":\"2025-11-20T10:11:12.345Z\","
+                        "\"bytes\":\"\xef\xbf\xbd{[\"}");
     fz_buffer_deinit(&out);
 }
 
