@@ -1,7 +1,6 @@
 /* The notes of reports that were sent with one id: each tells where the others are. */
 #include "server/api/api_clash.h"
 
-#include "server/api/api_json.h"
 #include "server/report/render.h"
 
 static const char *

@@ -4,8 +4,8 @@
 #include <jansson.h>
 
 #include "base/json/scan.h"
+#include "base/json/write.h"
 #include "base/time.h"
-#include "server/api/api_json.h"
 #include "server/api/api_private.h"
 #include "server/api/api_usage.h"
 
@@ -14,35 +14,35 @@ enum { PREFIXES_MAX = 64, PREFIX_BYTES = 256 };
 static const int64_t DAY_MS = INT64_C(24) * 3600 * 1000;
 
 static void
-write_prefixes(struct fz_buffer *out, const char *prefixes)
+write_prefixes(struct json_write *w, const char *prefixes)
 {
     char line[PREFIX_BYTES + 1];
-    api_json_open(out, "cut_prefixes", '[');
+    json_write_open(w, "cut_prefixes", '[');
     while (prefixes && *prefixes) {
         size_t len = strcspn(prefixes, "\n");
         size_t n = len < PREFIX_BYTES ? len : PREFIX_BYTES;
         memcpy(line, prefixes, n);
         line[n] = '\0';
-        api_json_text(out, NULL, line);
+        json_write_text(w, NULL, line);
         prefixes += len + (prefixes[len] == '\n');
     }
-    api_json_close(out, ']');
+    json_write_close(w, ']');
 }
 
 static void
-write_used(struct fz_buffer *out, const char *key, const struct store_usage *used, uint64_t limit)
+write_used(struct json_write *w, const char *key, const struct store_usage *used, uint64_t limit)
 {
-    api_json_open(out, key, '{');
-    api_json_u64(out, "n", used->n);
-    api_json_u64(out, "bytes", used->bytes);
+    json_write_open(w, key, '{');
+    json_write_u64(w, "n", used->n);
+    json_write_u64(w, "bytes", used->bytes);
     if (limit)
-        api_json_u64(out, "limit", limit);
-    api_json_close(out, '}');
+        json_write_u64(w, "limit", limit);
+    json_write_close(w, '}');
 }
 
 /* What the project has sent today, and how much it may send. */
 static void
-write_usage(const struct api_call *call, struct fz_buffer *out)
+write_usage(const struct api_call *call, struct json_write *w)
 {
     const struct limits *limits = call->api->config.limits;
     int64_t left_ms = 0;
@@ -50,13 +50,13 @@ write_usage(const struct api_call *call, struct fz_buffer *out)
         api_usage_get(call->api->usage, call->project_id, STORE_USAGE_REPORTS, &left_ms);
     const struct store_usage symbols =
         api_usage_get(call->api->usage, call->project_id, STORE_USAGE_SYMBOLS, NULL);
-    api_json_open(out, "usage", '{');
+    json_write_open(w, "usage", '{');
     /* The day ends by the database's clock; ours may differ by a little. */
     int64_t until_ms = fz_time_now_ms() + left_ms + DAY_MS / 2;
-    api_json_time(out, "until", until_ms - until_ms % DAY_MS);
-    write_used(out, "reports", &reports, limits->report_bytes_per_day);
-    write_used(out, "symbols", &symbols, limits->symbol_bytes_per_day);
-    api_json_close(out, '}');
+    json_write_time(w, "until", until_ms - until_ms % DAY_MS);
+    write_used(w, "reports", &reports, limits->report_bytes_per_day);
+    write_used(w, "symbols", &symbols, limits->symbol_bytes_per_day);
+    json_write_close(w, '}');
 }
 
 static enum fz_code
@@ -68,13 +68,14 @@ answer_project(struct api_call *call, struct fz_error *err)
     if (code != FZ_OK)
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    api_json_open(&out, NULL, '{');
-    api_json_u64(&out, "id", (uint64_t)project.id);
-    api_json_text(&out, "name", project.name);
-    api_json_time(&out, "created", project.created_ms);
-    write_prefixes(&out, project.cut_prefixes);
-    write_usage(call, &out);
-    api_json_close(&out, '}');
+    struct json_write w = json_write_start(&out);
+    json_write_open(&w, NULL, '{');
+    json_write_u64(&w, "id", (uint64_t)project.id);
+    json_write_text(&w, "name", project.name);
+    json_write_time(&w, "created", project.created_ms);
+    write_prefixes(&w, project.cut_prefixes);
+    write_usage(call, &w);
+    json_write_close(&w, '}');
     return api_answer(call, 200, &out, err);
 }
 

@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json/write.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "server/api/api_json.h"
 #include "server/api/api_private.h"
 
 enum { LIST_DEFAULT = 50, LIST_MAX = 500, COUNT_MAX = 100000 };
@@ -242,66 +242,66 @@ check_names(struct api_call *call, struct fz_error *err)
 /* ---- answer ------------------------------------------------------------------------------ */
 
 static void
-append_about(struct fz_buffer *out, const struct store_report *report)
+append_about(struct json_write *w, const struct store_report *report)
 {
-    api_json_open(out, "app", '{');
-    api_json_text(out, "id", report->app_id);
-    api_json_text(out, "name", report->app_name);
-    api_json_text(out, "version", report->app_version);
-    api_json_text(out, "build", report->app_build);
-    api_json_close(out, '}');
-    api_json_text(out, "release", report->release);
-    api_json_text(out, "environment", report->environment);
-    api_json_open(out, "os", '{');
-    api_json_text(out, "name", report->os_name);
-    api_json_text(out, "version", report->os_version);
-    api_json_text(out, "build", report->os_build);
-    api_json_close(out, '}');
-    api_json_open(out, "device", '{');
-    api_json_text(out, "model", report->device_model);
-    api_json_close(out, '}');
-    api_json_text(out, "arch", report->arch);
+    json_write_open(w, "app", '{');
+    json_write_text(w, "id", report->app_id);
+    json_write_text(w, "name", report->app_name);
+    json_write_text(w, "version", report->app_version);
+    json_write_text(w, "build", report->app_build);
+    json_write_close(w, '}');
+    json_write_text(w, "release", report->release);
+    json_write_text(w, "environment", report->environment);
+    json_write_open(w, "os", '{');
+    json_write_text(w, "name", report->os_name);
+    json_write_text(w, "version", report->os_version);
+    json_write_text(w, "build", report->os_build);
+    json_write_close(w, '}');
+    json_write_open(w, "device", '{');
+    json_write_text(w, "model", report->device_model);
+    json_write_close(w, '}');
+    json_write_text(w, "arch", report->arch);
     if (report->user) {
-        api_json_open(out, "user", '{');
-        api_json_text(out, "id", report->user);
-        api_json_close(out, '}');
+        json_write_open(w, "user", '{');
+        json_write_text(w, "id", report->user);
+        json_write_close(w, '}');
     }
 }
 
 static void
-append_summary(struct fz_buffer *out, const struct store_report *report)
+append_summary(struct json_write *w, const struct store_report *report)
 {
-    api_json_open(out, NULL, '{');
-    api_json_text(out, "id", report->id);
-    api_json_text(out, "status", report->status);
-    api_json_text(out, "format", report->format);
-    api_json_text(out, "kind", report->kind);
-    api_json_time(out, "received", report->received_ms);
-    api_json_time(out, "timestamp", report->timestamp_ms);
-    append_about(out, report);
-    api_json_open(out, "crash", '{');
-    api_json_text(out, "signal", report->signal);
-    api_json_text(out, "mach", report->mach);
-    api_json_text(out, "code", report->code);
-    api_json_text(out, "exception", report->exception);
-    api_json_text(out, "reason", report->reason);
-    api_json_close(out, '}');
+    json_write_open(w, NULL, '{');
+    json_write_text(w, "id", report->id);
+    json_write_text(w, "status", report->status);
+    json_write_text(w, "format", report->format);
+    json_write_text(w, "kind", report->kind);
+    json_write_time(w, "received", report->received_ms);
+    json_write_time(w, "timestamp", report->timestamp_ms);
+    append_about(w, report);
+    json_write_open(w, "crash", '{');
+    json_write_text(w, "signal", report->signal);
+    json_write_text(w, "mach", report->mach);
+    json_write_text(w, "code", report->code);
+    json_write_text(w, "exception", report->exception);
+    json_write_text(w, "reason", report->reason);
+    json_write_close(w, '}');
     if (report->top_function) {
-        api_json_open(out, "top", '{');
-        api_json_text(out, "function", report->top_function);
-        api_json_text(out, "file", report->top_file);
+        json_write_open(w, "top", '{');
+        json_write_text(w, "function", report->top_function);
+        json_write_text(w, "file", report->top_file);
         if (report->top_line > 0)
-            api_json_u64(out, "line", (uint64_t)report->top_line);
-        api_json_close(out, '}');
+            json_write_u64(w, "line", (uint64_t)report->top_line);
+        json_write_close(w, '}');
     }
-    api_json_u64(out, "missing", report->n_missing);
-    api_json_text(out, "error", api_stored_error(report->error));
-    api_json_close(out, '}');
+    json_write_u64(w, "missing", report->n_missing);
+    json_write_text(w, "error", api_stored_error(report->error));
+    json_write_close(w, '}');
 }
 
 /* "count", and "count_more" where there are more than are counted. */
 static enum fz_code
-append_count(struct api_call *call, const struct store_report_filter *filter, struct fz_buffer *out,
+append_count(struct api_call *call, const struct store_report_filter *filter, struct json_write *w,
              struct fz_error *err)
 {
     uint64_t n;
@@ -314,9 +314,9 @@ append_count(struct api_call *call, const struct store_report_filter *filter, st
                                            call->arena, &n, err);
     if (code != FZ_OK)
         return code;
-    api_json_u64(out, "count", n > COUNT_MAX ? COUNT_MAX : n);
+    json_write_u64(w, "count", n > COUNT_MAX ? COUNT_MAX : n);
     if (n > COUNT_MAX)
-        api_json_raw(out, "count_more", "true");
+        json_write_bool(w, "count_more", true);
     return FZ_OK;
 }
 
@@ -340,14 +340,15 @@ list_reports(struct api_call *call, struct fz_error *err)
     if (code != FZ_OK)
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    api_json_open(&out, NULL, '{');
-    api_json_open(&out, "reports", '[');
+    struct json_write w = json_write_start(&out);
+    json_write_open(&w, NULL, '{');
+    json_write_open(&w, "reports", '[');
     for (size_t i = 0; i < n; i++)
-        append_summary(&out, &reports[i]);
-    api_json_close(&out, ']');
-    code = append_count(call, &filter, &out, err);
-    api_json_text(&out, "next_cursor", cursor);
-    api_json_close(&out, '}');
+        append_summary(&w, &reports[i]);
+    json_write_close(&w, ']');
+    code = append_count(call, &filter, &w, err);
+    json_write_text(&w, "next_cursor", cursor);
+    json_write_close(&w, '}');
     return code != FZ_OK ? code : api_answer(call, 200, &out, err);
 }
 

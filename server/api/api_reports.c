@@ -2,11 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json/write.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "server/api/api_clash.h"
 #include "server/api/api_download.h"
-#include "server/api/api_json.h"
 #include "server/api/api_private.h"
 #include "server/report/annotate.h"
 
@@ -35,20 +35,21 @@ answer_columns(struct api_call *call, const struct store_report *columns, int st
     if (code != FZ_OK)
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    api_json_open(&out, NULL, '{');
-    api_json_text(&out, "id", columns->id);
-    api_json_text(&out, "project", project.name);
-    api_json_text(&out, "status", columns->status);
-    api_json_text(&out, "format", columns->format);
-    api_json_time(&out, "received", columns->received_ms);
-    api_json_text(&out, "error", api_stored_error(columns->error));
+    struct json_write w = json_write_start(&out);
+    json_write_open(&w, NULL, '{');
+    json_write_text(&w, "id", columns->id);
+    json_write_text(&w, "project", project.name);
+    json_write_text(&w, "status", columns->status);
+    json_write_text(&w, "format", columns->format);
+    json_write_time(&w, "received", columns->received_ms);
+    json_write_text(&w, "error", api_stored_error(columns->error));
     if (n_notes) {
-        api_json_open(&out, "notes", '[');
+        json_write_open(&w, "notes", '[');
         for (size_t i = 0; i < n_notes; i++)
-            api_json_text(&out, NULL, notes[i]);
-        api_json_close(&out, ']');
+            json_write_text(&w, NULL, notes[i]);
+        json_write_close(&w, ']');
     }
-    api_json_close(&out, '}');
+    json_write_close(&w, '}');
     return api_answer(call, status, &out, err);
 }
 
@@ -194,10 +195,11 @@ reprocess_report(struct api_call *call, struct fz_error *err)
     if (code != FZ_OK)
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    api_json_open(&out, NULL, '{');
-    api_json_text(&out, "id", id);
-    api_json_text(&out, "status", "queued");
-    api_json_close(&out, '}');
+    struct json_write w = json_write_start(&out);
+    json_write_open(&w, NULL, '{');
+    json_write_text(&w, "id", id);
+    json_write_text(&w, "status", "queued");
+    json_write_close(&w, '}');
     return api_answer(call, 202, &out, err);
 }
 

@@ -1,8 +1,8 @@
 /* How many runs of the app crashed: what session items of SDKs add up to. */
 #include <stdio.h>
 
+#include "base/json/write.h"
 #include "base/time.h"
-#include "server/api/api_json.h"
 #include "server/api/api_private.h"
 #include "storage/store_sessions.h"
 
@@ -11,30 +11,30 @@ enum { LIST_DEFAULT = 100, LIST_MAX = 500, DISCARDED_MAX = 100 };
 static const int64_t DEFAULT_SPAN_MS = INT64_C(14) * 24 * 3600 * 1000;
 
 static void
-append_release(struct fz_buffer *out, const struct store_session_count *count)
+append_release(struct json_write *w, const struct store_session_count *count)
 {
     static const char *const names[STORE_SESSION_OUTCOMES] = {"healthy", "errored", "abnormal",
                                                               "crashed"};
     uint64_t all = 0;
     char rate[32];
-    api_json_open(out, NULL, '{');
+    json_write_open(w, NULL, '{');
     if (*count->release)
-        api_json_text(out, "release", count->release);
+        json_write_text(w, "release", count->release);
     if (*count->environment)
-        api_json_text(out, "environment", count->environment);
+        json_write_text(w, "environment", count->environment);
     for (size_t i = 0; i < STORE_SESSION_OUTCOMES; i++)
         all += count->n[i];
-    api_json_u64(out, "sessions", all);
+    json_write_u64(w, "sessions", all);
     for (size_t i = 0; i < STORE_SESSION_OUTCOMES; i++)
-        api_json_u64(out, names[i], count->n[i]);
+        json_write_u64(w, names[i], count->n[i]);
     if (all) {
         double crashed = (double)count->n[STORE_SESSION_CRASHED] / (double)all;
         snprintf(rate, sizeof(rate), "%.6f", 1 - crashed);
-        api_json_raw(out, "crash_free", rate);
+        json_write_raw(w, "crash_free", rate);
     }
-    api_json_time(out, "first_day", count->first_day_ms);
-    api_json_time(out, "last_day", count->last_day_ms);
-    api_json_close(out, '}');
+    json_write_time(w, "first_day", count->first_day_ms);
+    json_write_time(w, "last_day", count->last_day_ms);
+    json_write_close(w, '}');
 }
 
 static enum fz_code
@@ -62,21 +62,22 @@ get_sessions(struct api_call *call, struct fz_error *err)
     if (code != FZ_OK)
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    api_json_open(&out, NULL, '{');
-    api_json_open(&out, "releases", '[');
+    struct json_write w = json_write_start(&out);
+    json_write_open(&w, NULL, '{');
+    json_write_open(&w, "releases", '[');
     for (size_t i = 0; i < n; i++)
-        append_release(&out, &counts[i]);
-    api_json_close(&out, ']');
-    api_json_open(&out, "discarded", '[');
+        append_release(&w, &counts[i]);
+    json_write_close(&w, ']');
+    json_write_open(&w, "discarded", '[');
     for (size_t i = 0; i < n_discarded; i++) {
-        api_json_open(&out, NULL, '{');
-        api_json_text(&out, "reason", discarded[i].reason);
-        api_json_text(&out, "category", discarded[i].category);
-        api_json_u64(&out, "events", discarded[i].n);
-        api_json_close(&out, '}');
+        json_write_open(&w, NULL, '{');
+        json_write_text(&w, "reason", discarded[i].reason);
+        json_write_text(&w, "category", discarded[i].category);
+        json_write_u64(&w, "events", discarded[i].n);
+        json_write_close(&w, '}');
     }
-    api_json_close(&out, ']');
-    api_json_close(&out, '}');
+    json_write_close(&w, ']');
+    json_write_close(&w, '}');
     return api_answer(call, 200, &out, err);
 }
 

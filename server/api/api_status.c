@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json/write.h"
 #include "base/log.h"
-#include "server/api/api_json.h"
 #include "server/api/api_openapi.h"
 #include "server/api/api_private.h"
 
@@ -74,15 +74,16 @@ api_readyz(void *app, struct http_request *request)
     } checks[] = {{"database", check_database}, {"workers", check_workers}, {"disk", check_disk}};
     char why[TEXT + 32] = "";
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    api_json_open(&out, NULL, '{');
+    struct json_write w = json_write_start(&out);
+    json_write_open(&w, NULL, '{');
     for (size_t i = 0; i < FZ_ARRAY_LEN(checks); i++) {
         char text[TEXT];
         checks[i].check(app, text);
-        api_json_text(&out, checks[i].name, text);
+        json_write_text(&w, checks[i].name, text);
         if (!why[0] && strcmp(text, "ok") != 0)
             snprintf(why, sizeof(why), "%s: %s", checks[i].name, text);
     }
-    api_json_close(&out, '}');
+    json_write_close(&w, '}');
     if (why[0]) {
         struct fz_error err;
         fz_ignore(fz_fail(&err, FZ_E_UNAVAILABLE, "not ready: %s", why)); /* only fills err */
@@ -90,9 +91,10 @@ api_readyz(void *app, struct http_request *request)
         return;
     }
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer whole = fz_buffer_make(0);
-    api_json_open(&whole, NULL, '{');
-    api_json_text(&whole, "status", "ready");
-    api_json_raw(&whole, "checks", fz_buffer_cstr(&out));
-    api_json_close(&whole, '}');
+    w = json_write_start(&whole);
+    json_write_open(&w, NULL, '{');
+    json_write_text(&w, "status", "ready");
+    json_write_raw(&w, "checks", fz_buffer_cstr(&out));
+    json_write_close(&w, '}');
     http_respond_json(request, 200, fz_buffer_span(&whole));
 }

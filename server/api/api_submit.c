@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json/write.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "server/api/api_json.h"
 #include "server/api/api_private.h"
 #include "server/api/api_watch.h"
 
@@ -37,11 +37,11 @@ destroy_submissionp(struct submission **submission)
 }
 
 static void
-write_status(struct fz_buffer *out, const char *id, const char *status, const char *report_format)
+write_status(struct json_write *w, const char *id, const char *status, const char *report_format)
 {
-    api_json_text(out, "id", id);
-    api_json_text(out, "status", status);
-    api_json_text(out, "format", report_format);
+    json_write_text(w, "id", id);
+    json_write_text(w, "status", status);
+    json_write_text(w, "format", report_format);
 }
 
 void
@@ -49,9 +49,10 @@ api_answer_status(struct http_request *request, int http_status, const char *id,
                   const char *report_format)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(256);
-    api_json_open(&out, NULL, '{');
-    write_status(&out, id, status, report_format);
-    api_json_close(&out, '}');
+    struct json_write w = json_write_start(&out);
+    json_write_open(&w, NULL, '{');
+    write_status(&w, id, status, report_format);
+    json_write_close(&w, '}');
     http_respond_json(request, http_status, fz_buffer_span(&out));
 }
 
@@ -66,9 +67,10 @@ static void
 promise_queued(struct http_request *request, const char *id, const char *report_format)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(256);
-    api_json_open(&out, NULL, '{');
-    write_status(&out, id, "queued", report_format);
-    api_json_close(&out, '}');
+    struct json_write w = json_write_start(&out);
+    json_write_open(&w, NULL, '{');
+    write_status(&w, id, "queued", report_format);
+    json_write_close(&w, '}');
     http_set_fallback(request, 202, fz_buffer_span(&out));
 }
 
@@ -77,20 +79,21 @@ static void
 answer_several(struct http_request *request, const struct api_taken *taken)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    api_json_open(&out, NULL, '{');
-    write_status(&out, taken->items[0].id, "queued", taken->items[0].format);
-    api_json_open(&out, "reports", '[');
+    struct json_write w = json_write_start(&out);
+    json_write_open(&w, NULL, '{');
+    write_status(&w, taken->items[0].id, "queued", taken->items[0].format);
+    json_write_open(&w, "reports", '[');
     for (size_t i = 0; i < taken->n; i++) {
-        api_json_open(&out, NULL, '{');
-        write_status(&out, taken->items[i].id, "queued", taken->items[i].format);
-        api_json_close(&out, '}');
+        json_write_open(&w, NULL, '{');
+        write_status(&w, taken->items[i].id, "queued", taken->items[i].format);
+        json_write_close(&w, '}');
     }
-    api_json_close(&out, ']');
+    json_write_close(&w, ']');
     if (taken->n_refused) {
-        api_json_u64(&out, "refused", taken->n_refused);
-        api_json_text(&out, "refused_why", taken->first->text);
+        json_write_u64(&w, "refused", taken->n_refused);
+        json_write_text(&w, "refused_why", taken->first->text);
     }
-    api_json_close(&out, '}');
+    json_write_close(&w, '}');
     http_respond_json(request, 202, fz_buffer_span(&out));
 }
 

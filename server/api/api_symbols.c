@@ -3,28 +3,28 @@
 #include <string.h>
 
 #include "base/json/scan.h"
+#include "base/json/write.h"
 #include "base/text.h"
-#include "server/api/api_json.h"
 #include "server/api/api_private.h"
 
 enum { LIST_DEFAULT = 50, LIST_MAX = 500, MISSING_DEFAULT = 100, KNOWN_MAX = 10000 };
 
 static void
-append_symbol(struct fz_buffer *out, const struct store_symbol *symbol)
+append_symbol(struct json_write *w, const struct store_symbol *symbol)
 {
     char uuid[FZ_UUID_TEXT];
     fz_uuid_format(&symbol->uuid, uuid);
-    api_json_open(out, NULL, '{');
-    api_json_text(out, "uuid", uuid);
-    api_json_text(out, "arch", symbol->arch);
-    api_json_text(out, "kind", symbol->kind);
-    api_json_text(out, "name", symbol->name);
-    api_json_u64(out, "size", symbol->size);
-    api_json_text(out, "state", symbol->state);
-    api_json_raw(out, "features", symbol->features_json);
-    api_json_raw(out, "problems", symbol->problems_json);
-    api_json_time(out, "uploaded", symbol->uploaded_ms);
-    api_json_close(out, '}');
+    json_write_open(w, NULL, '{');
+    json_write_text(w, "uuid", uuid);
+    json_write_text(w, "arch", symbol->arch);
+    json_write_text(w, "kind", symbol->kind);
+    json_write_text(w, "name", symbol->name);
+    json_write_u64(w, "size", symbol->size);
+    json_write_text(w, "state", symbol->state);
+    json_write_raw(w, "features", symbol->features_json);
+    json_write_raw(w, "problems", symbol->problems_json);
+    json_write_time(w, "uploaded", symbol->uploaded_ms);
+    json_write_close(w, '}');
 }
 
 static enum fz_code
@@ -43,13 +43,14 @@ answer_symbols(struct api_call *call, const struct fz_uuid *uuid, size_t limit,
         return fz_fail(err, FZ_E_NOT_FOUND, "no symbol file with UUID '%.64s'",
                        http_param(call->request, "uuid"));
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    api_json_open(&out, NULL, '{');
-    api_json_open(&out, "symbols", '[');
+    struct json_write w = json_write_start(&out);
+    json_write_open(&w, NULL, '{');
+    json_write_open(&w, "symbols", '[');
     for (size_t i = 0; i < n; i++)
-        append_symbol(&out, &symbols[i]);
-    api_json_close(&out, ']');
-    api_json_text(&out, "next_cursor", cursor);
-    api_json_close(&out, '}');
+        append_symbol(&w, &symbols[i]);
+    json_write_close(&w, ']');
+    json_write_text(&w, "next_cursor", cursor);
+    json_write_close(&w, '}');
     return api_answer(call, 200, &out, err);
 }
 
@@ -169,14 +170,15 @@ answer_known(struct api_call *call, const json_t *list, const char *kind, struct
     if (code != FZ_OK)
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    api_json_open(&out, NULL, '{');
-    api_json_open(&out, "missing", '[');
+    struct json_write w = json_write_start(&out);
+    json_write_open(&w, NULL, '{');
+    json_write_open(&w, "missing", '[');
     for (size_t i = 0; i < n; i++) { /* in the client's own spelling, so that it can compare */
         if (missing[i])
-            api_json_text(&out, NULL, json_string_value(json_array_get(list, i)));
+            json_write_text(&w, NULL, json_string_value(json_array_get(list, i)));
     }
-    api_json_close(&out, ']');
-    api_json_close(&out, '}');
+    json_write_close(&w, ']');
+    json_write_close(&w, '}');
     return api_answer(call, 200, &out, err);
 }
 
@@ -228,26 +230,27 @@ list_missing(struct api_call *call, struct fz_error *err)
     if (code != FZ_OK)
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    api_json_open(&out, NULL, '{');
-    api_json_open(&out, "missing", '[');
+    struct json_write w = json_write_start(&out);
+    json_write_open(&w, NULL, '{');
+    json_write_open(&w, "missing", '[');
     for (size_t i = 0; i < n; i++) {
         char uuid[FZ_UUID_TEXT];
         fz_uuid_format(&missing[i].uuid, uuid);
-        api_json_open(&out, NULL, '{');
-        api_json_text(&out, "uuid", uuid);
-        api_json_text(&out, "name", missing[i].name);
-        api_json_text(&out, "arch", missing[i].arch);
-        api_json_open(&out, "app_versions", '[');
+        json_write_open(&w, NULL, '{');
+        json_write_text(&w, "uuid", uuid);
+        json_write_text(&w, "name", missing[i].name);
+        json_write_text(&w, "arch", missing[i].arch);
+        json_write_open(&w, "app_versions", '[');
         for (size_t j = 0; j < missing[i].n_app_versions; j++)
-            api_json_text(&out, NULL, missing[i].app_versions[j]);
-        api_json_close(&out, ']');
-        api_json_u64(&out, "reports", missing[i].n_reports);
-        api_json_time(&out, "first_seen", missing[i].first_seen_ms);
-        api_json_time(&out, "last_seen", missing[i].last_seen_ms);
-        api_json_close(&out, '}');
+            json_write_text(&w, NULL, missing[i].app_versions[j]);
+        json_write_close(&w, ']');
+        json_write_u64(&w, "reports", missing[i].n_reports);
+        json_write_time(&w, "first_seen", missing[i].first_seen_ms);
+        json_write_time(&w, "last_seen", missing[i].last_seen_ms);
+        json_write_close(&w, '}');
     }
-    api_json_close(&out, ']');
-    api_json_close(&out, '}');
+    json_write_close(&w, ']');
+    json_write_close(&w, '}');
     return api_answer(call, 200, &out, err);
 }
 

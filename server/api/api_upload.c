@@ -205,7 +205,8 @@ get_upload(struct api_call *call, struct fz_error *err)
     if (code != FZ_OK)
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    code = api_upload_json(&upload, &out, err);
+    struct json_write w = json_write_start(&out);
+    code = api_upload_json(&upload, &w, err);
     return code != FZ_OK ? code : api_answer(call, 200, &out, err);
 }
 

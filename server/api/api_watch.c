@@ -6,7 +6,6 @@
 
 #include "base/log.h"
 #include "base/time.h"
-#include "server/api/api_json.h"
 #include "storage/store_request.h"
 
 /* A change is noticed at once; this bounds how long a waiter that came in the meantime, or a
@@ -28,22 +27,22 @@ struct api_watcher {
 /* ---- answers ----------------------------------------------------------------------------- */
 
 enum fz_code
-api_upload_json(const struct store_upload *upload, struct fz_buffer *out, struct fz_error *err)
+api_upload_json(const struct store_upload *upload, struct json_write *w, struct fz_error *err)
 {
-    api_json_open(out, NULL, '{');
-    api_json_text(out, "upload", upload->id);
-    api_json_text(out, "status", upload->state);
-    api_json_text(out, "name", upload->name && *upload->name ? upload->name : NULL);
-    api_json_u64(out, "size", upload->size);
-    api_json_raw(out, "result", upload->result);
+    json_write_open(w, NULL, '{');
+    json_write_text(w, "upload", upload->id);
+    json_write_text(w, "status", upload->state);
+    json_write_text(w, "name", upload->name && *upload->name ? upload->name : NULL);
+    json_write_u64(w, "size", upload->size);
+    json_write_raw(w, "result", upload->result);
     if (strcmp(upload->state, "failed") == 0) {
-        api_json_open(out, "error", '{');
-        api_json_text(out, "code", fz_code_name((enum fz_code)upload->error_code));
-        api_json_text(out, "message", upload->error ? api_stored_error(upload->error) : "");
-        api_json_close(out, '}');
+        json_write_open(w, "error", '{');
+        json_write_text(w, "code", fz_code_name((enum fz_code)upload->error_code));
+        json_write_text(w, "message", upload->error ? api_stored_error(upload->error) : "");
+        json_write_close(w, '}');
     }
-    api_json_close(out, '}');
-    return fz_buffer_done(out, err);
+    json_write_close(w, '}');
+    return fz_buffer_done(w->out, err);
 }
 
 void
@@ -53,10 +52,11 @@ api_answer_upload_queued(struct http_request *request, const char *id)
     snprintf(location, sizeof(location), "/api/v1/uploads/%s", id);
     http_add_header(request, "Location", location);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    api_json_open(&out, NULL, '{');
-    api_json_text(&out, "status", "queued");
-    api_json_text(&out, "upload", id);
-    api_json_close(&out, '}');
+    struct json_write w = json_write_start(&out);
+    json_write_open(&w, NULL, '{');
+    json_write_text(&w, "status", "queued");
+    json_write_text(&w, "upload", id);
+    json_write_close(&w, '}');
     http_respond_json(request, 202, fz_buffer_span(&out));
 }
 

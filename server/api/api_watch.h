@@ -7,6 +7,7 @@
 #ifndef API_WATCH_H
 #define API_WATCH_H
 
+#include "base/json/write.h"
 #include "server/api/api_private.h"
 
 enum api_wait_kind {
@@ -46,7 +47,7 @@ void api_answer_status(struct http_request *request, int http_status, const char
 void api_answer_queued(struct http_request *request, const char *id, const char *report_format);
 void api_answer_upload_queued(struct http_request *request, const char *id);
 /* {"upload":…,"status":…} of an upload, with its result or its error. */
-FZ_MUST_CHECK enum fz_code api_upload_json(const struct store_upload *upload, struct fz_buffer *out,
+FZ_MUST_CHECK enum fz_code api_upload_json(const struct store_upload *upload, struct json_write *w,
                                            struct fz_error *err);
 
 #endif
