@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
-#include "base/text.h"
+#include "base/json/write.h"
 #include "server/http/encode.h"
 
 enum {
@@ -88,15 +88,20 @@ http_answer_deinit(struct http_answer *answer)
 static void
 write_error(const struct fz_error *err, const char *detail_json, struct fz_buffer *out)
 {
-    fz_buffer_text(out, "{\"error\":{\"code\":");
-    fz_text_json_append(out, fz_span_cstr(fz_code_name(err->code)));
-    fz_buffer_text(out, ",\"message\":");
-    fz_text_json_append(out, fz_span_cstr(err->text));
-    if (detail_json)
-        fz_buffer_printf(out, ",\"detail\":%s", detail_json);
-    else if (err->offset >= 0)
-        fz_buffer_printf(out, ",\"detail\":{\"offset\":%lld}", (long long)err->offset);
-    fz_buffer_text(out, "}}");
+    struct json_write w = json_write_start(out);
+    json_write_open(&w, NULL, '{');
+    json_write_open(&w, "error", '{');
+    json_write_text(&w, "code", fz_code_name(err->code));
+    json_write_text(&w, "message", err->text);
+    if (detail_json) {
+        json_write_raw(&w, "detail", detail_json);
+    } else if (err->offset >= 0) {
+        json_write_open(&w, "detail", '{');
+        json_write_i64(&w, "offset", err->offset);
+        json_write_close(&w, '}');
+    }
+    json_write_close(&w, '}');
+    json_write_close(&w, '}');
 }
 
 static void
@@ -164,18 +169,18 @@ http_set_fallback(struct http_request *request, int status, struct fz_span json)
 void
 http_answer_refusal(struct http_request *request)
 {
-    char detail[64];
-    int64_t offset = request->body_error.offset;
-    const char *used = detail;
-    if (request->refused_limit && offset >= 0)
-        snprintf(detail, sizeof(detail), "{\"limit\":%llu,\"offset\":%lld}",
-                 (unsigned long long)request->refused_limit, (long long)offset);
-    else if (request->refused_limit)
-        snprintf(detail, sizeof(detail), "{\"limit\":%llu}",
-                 (unsigned long long)request->refused_limit);
-    else
-        used = NULL;
-    http_answer_error(request, request->body_status, &request->body_error, used);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer detail = fz_buffer_make(0);
+    const struct fz_error *err = &request->body_error;
+    if (request->refused_limit) {
+        struct json_write w = json_write_start(&detail);
+        json_write_open(&w, NULL, '{');
+        json_write_u64(&w, "limit", request->refused_limit);
+        if (err->offset >= 0)
+            json_write_i64(&w, "offset", err->offset);
+        json_write_close(&w, '}');
+    }
+    http_answer_error(request, request->body_status, err,
+                      request->refused_limit ? fz_buffer_cstr(&detail) : NULL);
 }
 
 /* A large answer on its way; outlives the request. Sent in blocks, so that progress can be seen. */

@@ -39,10 +39,12 @@ sentry_fail(struct http_request *request, int status, const struct fz_error *err
 void
 sentry_answer_id(struct http_request *request, const char *id)
 {
-    char json[64] = "{}";
-    if (id && *id)
-        snprintf(json, sizeof(json), "{\"id\":\"%.32s\"}", id);
-    http_respond_json(request, 200, fz_span_cstr(json));
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    struct json_write w = json_write_start(&out);
+    json_write_open(&w, NULL, '{');
+    json_write_text(&w, "id", id && *id ? id : NULL);
+    json_write_close(&w, '}');
+    http_respond_json(request, 200, fz_buffer_span(&out));
 }
 
 void

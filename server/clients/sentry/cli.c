@@ -75,9 +75,10 @@ sentry_cli_error(const struct fz_error *err, int status, const char *detail_json
 {
     (void)status;
     (void)detail_json;
-    fz_buffer_text(out, "{\"detail\":");
-    fz_text_json_append(out, fz_span_cstr(err->text));
-    fz_buffer_char(out, '}');
+    struct json_write w = json_write_start(out);
+    json_write_open(&w, NULL, '{');
+    json_write_text(&w, "detail", err->text);
+    json_write_close(&w, '}');
 }
 
 enum fz_code
@@ -121,7 +122,7 @@ sentry_cli_put_text(struct json_write *w, const char *key, const char *text)
     if (text)
         json_write_text(w, key, text);
     else
-        json_write_raw(w, key, "null");
+        json_write_null(w, key);
 }
 
 void
@@ -158,7 +159,7 @@ sentry_cli_dif(struct json_write *w, const char *key, const struct sentry_dif *d
     json_write_text(w, "id", dif->id);
     json_write_text(w, "uuid", uuid);
     json_write_text(w, "debugId", uuid);
-    json_write_raw(w, "codeId", "null");
+    json_write_null(w, "codeId");
     json_write_text(w, "cpuName", dif->arch ? dif->arch : "any");
     json_write_text(w, "objectName", dif->name ? dif->name : "");
     json_write_text(w, "symbolType",
@@ -241,7 +242,7 @@ put_project(struct json_write *w, const struct store_project *project)
     json_write_text(w, "slug", project->name);
     json_write_text(w, "name", project->name);
     sentry_cli_put_time(w, "dateCreated", project->created_ms);
-    json_write_raw(w, "team", "null");
+    json_write_null(w, "team");
     json_write_raw(w, "teams", "[]");
     json_write_close(w, '}');
 }

@@ -45,8 +45,8 @@ put_release(struct api_call *call, struct json_write *w, int64_t project_id,
     sentry_cli_put_time(w, "dateCreated", release->created_ms);
     sentry_cli_put_time(w, "dateStarted", release->started_ms);
     sentry_cli_put_time(w, "dateReleased", release->released_ms);
-    json_write_raw(w, "lastEvent", "null");
-    json_write_raw(w, "lastCommit", "null");
+    json_write_null(w, "lastEvent");
+    json_write_null(w, "lastCommit");
     json_write_u64(w, "newGroups", 0);
     json_write_open(w, "projects", '[');
     json_write_open(w, NULL, '{');

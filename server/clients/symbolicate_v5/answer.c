@@ -147,7 +147,7 @@ write_modules(struct json_write *w, const struct v5_job *job, const struct resul
         snprintf(key, sizeof(key), "%s/%s", module->name, module->id);
         any_failed = any_failed || is_state(module, results, "\"failed\"");
         if (module->image >= results->n_states)
-            json_write_raw(w, key, "null");
+            json_write_null(w, key);
         else
             json_write_bool(w, key, is_state(module, results, "\"found\""));
     }
