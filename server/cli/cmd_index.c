@@ -8,7 +8,7 @@
 
 #include "base/buffer.h"
 #include "base/file.h"
-#include "base/text.h"
+#include "base/json/write.h"
 #include "server/cli/cmd.h"
 #include "server/cli/command.h"
 #include "server/config/term.h"
@@ -96,26 +96,31 @@ print_result(const struct sym_file_slice *slice, const struct sym_build_stats *s
     char uuid[FZ_UUID_TEXT] = "";
     if (slice->macho.has_uuid)
         fz_uuid_format(&slice->macho.uuid, uuid);
-    fz_buffer_printf(&out,
-                     "{\"uuid\":\"%s\",\"arch\":\"%s\",\"functions\":%llu,\"ranges\":%llu,"
-                     "\"bytes\":%llu,\"inlines\":%llu,\"symbols\":%llu,\"lines\":%llu,"
-                     "\"units\":%llu,\"problems\":[",
-                     uuid, slice->arch, (unsigned long long)stats->n_functions,
-                     (unsigned long long)stats->n_ranges, (unsigned long long)stats->bytes,
-                     (unsigned long long)stats->n_inlines, (unsigned long long)stats->n_symbols,
-                     (unsigned long long)stats->n_lines, (unsigned long long)stats->n_units);
-    const char *comma = "";
+    struct json_write w = json_write_start(&out);
+    json_write_open(&w, NULL, '{');
+    json_write_text(&w, "uuid", uuid);
+    json_write_text(&w, "arch", slice->arch);
+    json_write_u64(&w, "functions", stats->n_functions);
+    json_write_u64(&w, "ranges", stats->n_ranges);
+    json_write_u64(&w, "bytes", stats->bytes);
+    json_write_u64(&w, "inlines", stats->n_inlines);
+    json_write_u64(&w, "symbols", stats->n_symbols);
+    json_write_u64(&w, "lines", stats->n_lines);
+    json_write_u64(&w, "units", stats->n_units);
+    json_write_open(&w, "problems", '[');
     for (int k = 0; k < 2; k++) {
         for (size_t i = 0; i < lists[k]->n; i++) {
             const struct sym_problem *problem = &lists[k]->list[i];
-            fz_buffer_printf(&out, "%s{\"kind\":\"%s\",\"count\":%llu,\"text\":", comma,
-                             problem->kind, (unsigned long long)problem->count);
-            fz_text_json_append(&out, fz_span_cstr(problem->text));
-            fz_buffer_char(&out, '}');
-            comma = ",";
+            json_write_open(&w, NULL, '{');
+            json_write_text(&w, "kind", problem->kind);
+            json_write_u64(&w, "count", problem->count);
+            json_write_text(&w, "text", problem->text);
+            json_write_close(&w, '}');
         }
     }
-    printf("%s]}\n", fz_buffer_cstr(&out));
+    json_write_close(&w, ']');
+    json_write_close(&w, '}');
+    printf("%s\n", fz_buffer_cstr(&out));
 }
 
 /* The map that was named, else the one that was found. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/address.h"
+#include "base/json/write.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "server/cli/cmd.h"
@@ -69,11 +70,15 @@ print_sentry(const char *token, const char *url, struct fz_error *err)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer claims = fz_buffer_make(0);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    fz_buffer_printf(&claims, "{\"iat\":%" PRId64 ".0,\"url\":", fz_time_now_ms() / 1000);
-    fz_text_json_append(&claims, fz_span_cstr(url));
-    fz_buffer_text(&claims, ",\"region_url\":");
-    fz_text_json_append(&claims, fz_span_cstr(url));
-    fz_buffer_text(&claims, ",\"org\":\"framezero\"}");
+    char issued_at[32]; /* a real number, as the client's own tokens have it */
+    snprintf(issued_at, sizeof(issued_at), "%" PRId64 ".0", fz_time_now_ms() / 1000);
+    struct json_write w = json_write_start(&claims);
+    json_write_open(&w, NULL, '{');
+    json_write_raw(&w, "iat", issued_at);
+    json_write_text(&w, "url", url);
+    json_write_text(&w, "region_url", url);
+    json_write_text(&w, "org", "framezero");
+    json_write_close(&w, '}');
     fz_buffer_text(&out, "sntrys_");
     fz_text_base64_append(&out, fz_buffer_span(&claims));
     fz_buffer_char(&out, '_');

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/buffer.h"
+#include "base/json/write.h"
 #include "base/lazy.h"
 #include "base/text.h"
 #include "base/time.h"
@@ -295,13 +296,17 @@ ask_batch(struct upload_client *client, const char *kind, const struct fz_uuid *
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
     char path[URL_ROOM];
     long status = 0;
-    fz_buffer_printf(&body, "{\"kind\":\"%s\",\"uuids\":[", kind);
+    struct json_write w = json_write_start(&body);
+    json_write_open(&w, NULL, '{');
+    json_write_text(&w, "kind", kind);
+    json_write_open(&w, "uuids", '[');
     for (size_t i = 0; i < n; i++) {
         char text[FZ_UUID_TEXT];
         fz_uuid_format(&uuids[i], text);
-        fz_buffer_printf(&body, "%s\"%s\"", i ? "," : "", text);
+        json_write_text(&w, NULL, text);
     }
-    fz_buffer_text(&body, "]}");
+    json_write_close(&w, ']');
+    json_write_close(&w, '}');
     enum fz_code code = fz_buffer_done(&body, err);
     if (code != FZ_OK)
         return code;
