@@ -188,8 +188,7 @@ def main():
     if options.show:
         show(state, options.minutes)
         return 0
-    order = options.target or sorted(path.name[len("fuzz_"):] for path in HERE.glob("fuzz_*.c"))
-    order = [re.sub(r"^fuzz_|\.c$", "", name) for name in order]
+    order = options.target or sorted(path.name for path in (HERE / "corpus").iterdir())
     pause = options.work / "pause"
     while True:
         did = False

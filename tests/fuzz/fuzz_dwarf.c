@@ -12,8 +12,6 @@
 
 enum { N_NAMES = 9, S_CODE = 0x400, CAP = 256 << 20 };
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static void
 look_up(int fd)
 {

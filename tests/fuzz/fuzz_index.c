@@ -9,8 +9,6 @@
 
 enum { BLOCK = 1 << INDEX_BLOCK_SHIFT };
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static void
 mend(uint8_t *bytes, size_t size)
 {

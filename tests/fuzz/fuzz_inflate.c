@@ -4,8 +4,6 @@
 
 #include "server/http/inflate.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 enum { MAX_OUT = 4 * 1024 * 1024 };
 
 static enum fz_code

@@ -4,8 +4,6 @@
 
 #include "server/ingest/containers/multipart_form.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

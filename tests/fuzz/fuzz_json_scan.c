@@ -4,8 +4,6 @@
 #include "base/json/scan.h"
 #include "base/json/walk.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -3,8 +3,6 @@
 
 enum { S_CODE = 0x400, CAP = 256 << 20 };
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

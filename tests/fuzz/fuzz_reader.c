@@ -3,8 +3,6 @@
 
 #include "base/reader.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static void
 read_one(struct fz_reader *r, uint8_t what)
 {

@@ -4,8 +4,6 @@
 
 #include "server/report/annotate.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static struct report_symbol names[] = {
     {.function = "inner", .file = "a.c", .line = 2, .inlined = true, .source = "dwarf"},
     {.function = "outer", .file = "a.c", .line = 5, .has_offset = true, .source = "dwarf"}};

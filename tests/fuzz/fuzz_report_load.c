@@ -4,8 +4,6 @@
 
 #include "server/report/render.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static void
 render(const struct report *report, const struct report_envelope *envelope, struct fz_buffer *out)
 {

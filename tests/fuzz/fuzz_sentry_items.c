@@ -3,8 +3,6 @@
 
 #include "server/ingest/sentry/items.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static void
 check_inside(struct fz_span body, struct fz_span part)
 {

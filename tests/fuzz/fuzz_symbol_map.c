@@ -7,8 +7,6 @@
 
 enum { ARENA_CAP = 16 << 20, NAMES = 64 };
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

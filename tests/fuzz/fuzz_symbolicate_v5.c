@@ -5,8 +5,6 @@
 #include "base/json/scan.h"
 #include "server/clients/symbolicate_v5/symbolicate_v5.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static void
 must_be_json(const struct fz_buffer *text)
 {

@@ -5,8 +5,6 @@
 #include "base/time.h"
 #include "base/uuid.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

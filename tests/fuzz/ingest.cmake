@@ -1,15 +1,5 @@
-fz_fuzz_target(ingest_array fz_ingest fz_config)
-fz_fuzz_target(ingest_bugsnag fz_ingest fz_config)
-fz_fuzz_target(ingest_multipart fz_ingest fz_config)
-fz_fuzz_target(ingest_ips fz_ingest fz_config)
+fz_fuzz_target(ingest fz_ingest fz_config CORPORA
+  ingest_array ingest_bugsnag ingest_crash_text ingest_ips ingest_kscrash ingest_metrickit ingest_minidump
+  ingest_multipart ingest_native ingest_plcrash ingest_quincy ingest_sentry ingest_stack_text)
 fz_fuzz_target(ingest_multipart_form fz_ingest)
-fz_fuzz_target(ingest_metrickit fz_ingest fz_config)
-fz_fuzz_target(ingest_native fz_ingest fz_config)
-fz_fuzz_target(ingest_sentry fz_ingest fz_config)
 fz_fuzz_target(sentry_items fz_ingest)
-fz_fuzz_target(ingest_plcrash fz_ingest fz_config)
-fz_fuzz_target(ingest_kscrash fz_ingest fz_config)
-fz_fuzz_target(ingest_minidump fz_ingest fz_config)
-fz_fuzz_target(ingest_crash_text fz_ingest fz_config)
-fz_fuzz_target(ingest_quincy fz_ingest fz_config)
-fz_fuzz_target(ingest_stack_text fz_ingest fz_config)

@@ -1,17 +1,15 @@
 /*
- * What holds for every format: any body is refused with a reason or becomes reports that can be
- * shown in every form. The fuzz targets of the formats differ in their seeds.
+ * Any body is rejected with a reason or becomes reports that can be rendered in every form.
+ *
+ * One program for all formats, since the bytes select the format; each format has a corpus of its own.
  */
-#ifndef FUZZ_INGEST_ANY_H
-#define FUZZ_INGEST_ANY_H
-
 #include <stdlib.h>
 
 #include "server/ingest/ingest.h"
 #include "server/report/render.h"
 
-static inline void
-fuzz_show(const struct report *report)
+static void
+render(const struct report *report)
 {
     struct report_envelope envelope = {.id = "1"};
     struct fz_buffer out;
@@ -23,9 +21,10 @@ fuzz_show(const struct report *report)
     fz_buffer_deinit(&out);
 }
 
-static inline void
-fuzz_ingest_any(struct fz_span body)
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    struct fz_span body = fz_span_make(data, size);
     struct limits limits = limits_default();
     struct fz_error err = {.code = FZ_OK};
     struct fz_arena arena, inner;
@@ -46,18 +45,17 @@ fuzz_ingest_any(struct fz_span body)
         enum fz_code parsed = ingest_parse(items[i].body, &limits, &inner, &report, &err);
         const char *format;
         char id[FZ_UUID_TEXT];
-        /* What HTTP refuses, the worker refuses too; a sound report may be refused for its place in
-         * lists within lists. */
+        /* The worker rejects what HTTP rejects. The check of the item alone decides: a valid report is
+         * also rejected for being nested too deep. */
         if (items[i].code != FZ_OK && parsed == FZ_OK &&
             ingest_check(items[i].body, &limits, &format, id, &err) != FZ_OK)
             abort();
         if (parsed != FZ_OK && err.text[0] == '\0')
             abort();
         if (parsed == FZ_OK)
-            fuzz_show(&report);
+            render(&report);
         fz_arena_deinit(&inner);
     }
     fz_arena_deinit(&arena);
+    return 0;
 }
-
-#endif
