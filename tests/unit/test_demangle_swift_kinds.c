@@ -189,6 +189,12 @@ static const struct {
     {"$sSC7MyErrorLeVD", "__C_Synthesized.related decl 'e' for MyError"},
     {"$s1a1bC1Txmfp", "a.b.T"},
     {"$s1a1byx_q_tx_qd__tRvd__r0__lF", "a.b<A, B><each A1>(A, A1) -> (A, B)"},
+    {"$s1a1byyF.resume.0", "a.b() -> () with unmangled suffix \".resume.0\""},
+    {"$s1a1byyFTY0_.n\"t\\r", "(1) suspend resume partial function for a.b() -> () with unmangled "
+                              "suffix \".n\\\"t\\\\r\""},
+    {"$s1a1byyF.\t\n\r\x01\x1f\x7f'\xc3\xa9", "a.b() -> () with unmangled suffix "
+                                              "\".\\t\\n\\r\\x01\\x1F\\x7F'\xc3\xa9\""},
+    {"_TF1a1bFT_T_U_FT_Si_promote0", "a.b() -> () with unmangled suffix \"U_FT_Si_promote0\""},
     {"_TtTGSqFT_T__Si_", "((() -> ())?, Swift.Int)"},
     {"_TtTSiFzT_Si_", "(Swift.Int, () throws -> Swift.Int)"},
     {"_TtFzT_T_", "() throws -> ()"},

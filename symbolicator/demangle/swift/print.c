@@ -148,22 +148,32 @@ swift_print_index(struct swift_printer *p, const struct swift_node *node)
     swift_print_number(p, node->index);
 }
 
+/* One byte of a string literal as Swift prints it; bytes beyond ASCII are parts of characters. */
+static void
+print_quoted(struct swift_printer *p, uint8_t c)
+{
+    const char *escape = c == '\\'   ? "\\\\"
+                         : c == '"'  ? "\\\""
+                         : c == '\t' ? "\\t"
+                         : c == '\n' ? "\\n"
+                         : c == '\r' ? "\\r"
+                                     : NULL;
+    if (escape)
+        swift_print_text(p, escape);
+    else if (c < 0x20 || c == 0x7f)
+        fz_buffer_printf(p->out, "\\x%02X", c);
+    else
+        fz_buffer_char(p->out, (char)c);
+}
+
 void
 swift_print_suffix(struct swift_printer *p, const struct swift_node *node)
 {
     if (p->simplified)
         return;
     swift_print_text(p, " with unmangled suffix \"");
-    for (size_t i = 0; i < node->text.len; i++) {
-        uint8_t c = node->text.data[i];
-        const char *at = c == 0 ? NULL : strchr("\\\\\tt\nn\rr\"\"", c);
-        if (at)
-            fz_buffer_printf(p->out, "\\%c", at[1]);
-        else if (c < 0x20 || c == 0x7f)
-            fz_buffer_printf(p->out, "\\x%02X", c);
-        else
-            fz_buffer_char(p->out, (char)c);
-    }
+    for (size_t i = 0; i < node->text.len; i++)
+        print_quoted(p, node->text.data[i]);
     swift_print_text(p, "\"");
 }
 

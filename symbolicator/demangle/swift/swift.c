@@ -48,12 +48,13 @@ swift_print_symbol(struct fz_span name, struct swift_printer *p)
     return !p->failed && !p->out->failed && p->out->len > before;
 }
 
-/* Names in a binary's metadata refer to what lies elsewhere in it: a byte of 0x01 to 0x1f, then 4
- * or 8 bytes that say how far off. Without the binary nothing can be read from that. */
+/* Names in a binary's metadata refer to other parts of it: a byte of 0x01 to 0x1f, then 4 or 8
+ * bytes with the distance. Without the binary they cannot be resolved. After a dot comes a suffix,
+ * where such bytes are text. */
 static bool
 has_symbolic_reference(const char *name)
 {
-    for (; *name; name++) {
+    for (; *name && *name != '.'; name++) {
         if ((unsigned char)*name < 0x20)
             return true;
     }
