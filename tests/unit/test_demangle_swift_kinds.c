@@ -195,6 +195,11 @@ static const struct {
     {"$s1a1byyF.\t\n\r\x01\x1f\x7f'\xc3\xa9", "a.b() -> () with unmangled suffix "
                                               "\".\\t\\n\\r\\x01\\x1F\\x7F'\xc3\xa9\""},
     {"_TF1a1bFT_T_U_FT_Si_promote0", "a.b() -> () with unmangled suffix \"U_FT_Si_promote0\""},
+    {"_TFC1a1bZ", "a.b.__isolated_deallocating_deinit"},
+    {"_TFV1a1bZ", "a.b.deinit"},
+    {"$s1a1bC1xACyxGx_tcfc1cL_ayx__GD", "c #1 in a.b<A>.init(x: A) -> a.b<A>"},
+    {"$s1a1bC1x1yACyxGx_qd__tclufc1cL_ayx_qd___GD", "c #1 in a.b<A>.<A1>(x: A, y: A1) -> a.b<A>"},
+    {"$s1a1bC1c1x1yyx_qd__tlF1dL_ayx_qd___GD", "d #1 in a.b<A>.c<A1>(x: A, y: A1) -> ()"},
     {"_TtTGSqFT_T__Si_", "((() -> ())?, Swift.Int)"},
     {"_TtTSiFzT_Si_", "(Swift.Int, () throws -> Swift.Int)"},
     {"_TtFzT_T_", "() throws -> ()"},

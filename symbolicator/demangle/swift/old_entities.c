@@ -184,6 +184,7 @@ entity_kind(struct swift_parser *p)
     static const struct entity_row kinds[] = {
         {SWIFT_DEALLOCATOR, "D", '-'},
         {SWIFT_DESTRUCTOR, "d", '-'},
+        {SWIFT_ISOLATED_DEALLOCATOR, "Z", '-'},
         {SWIFT_IVAR_INITIALIZER, "e", '-'},
         {SWIFT_IVAR_DESTROYER, "E", '-'},
         {SWIFT_ALLOCATOR, "C", 't'},

@@ -200,9 +200,9 @@ swift_print_entity(struct swift_printer *p, const struct swift_node *node,
 {
     const struct swift_node *arguments = NULL, *behind = NULL;
     if (node->kind == SWIFT_BOUND_FUNCTION) {
+        /* Swift prints a bound initializer as a function, whose name it does not have. */
         arguments = swift_node_child(node, 1);
         node = node->children[0];
-        entity = swift_entity_of(node->kind);
     }
     if (!entity || node->n_children == 0) {
         p->failed = true;
