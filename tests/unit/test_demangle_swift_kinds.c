@@ -200,6 +200,17 @@ static const struct {
     {"$s1a1bC1xACyxGx_tcfc1cL_ayx__GD", "c #1 in a.b<A>.init(x: A) -> a.b<A>"},
     {"$s1a1bC1x1yACyxGx_qd__tclufc1cL_ayx_qd___GD", "c #1 in a.b<A>.<A1>(x: A, y: A1) -> a.b<A>"},
     {"$s1a1bC1c1x1yyx_qd__tlF1dL_ayx_qd___GD", "d #1 in a.b<A>.c<A1>(x: A, y: A1) -> ()"},
+    {"$s1a1byyFTfr9", "representation changed of a.b() -> ()"},
+    {"$s1a1byyFSi_Tgr5", "representation changed of a.b() -> ()"},
+    {"$s1a1byyFSi_Tga5", "generic specialization <Swift.Int> of a.b() -> ()"},
+    {"$s1a1byyFSi_Tgqr5", "generic specialization <serialized, Swift.Int> of a.b() -> ()"},
+    {"$s1a1byyFSi_Tgar5", "generic specialization <Swift.Int> of a.b() -> ()"},
+    {"$s1a1byyFTf3pd4607182418800017408dn_n",
+     "function signature specialization <Arg[0] = [Constant Propagated Float : "
+     "4607182418800017408], Arg[1] = Dead> of a.b() -> ()"},
+    {"_TTSf1cpfl1.5_cpi-1___TF1a1bFT_T_",
+     "function signature specialization <Arg[0] = [Constant Propagated Float : 1.5], Arg[1] = "
+     "[Constant Propagated Integer : -1]> of a.b() -> ()"},
     {"_TtTGSqFT_T__Si_", "((() -> ())?, Swift.Int)"},
     {"_TtTSiFzT_Si_", "(Swift.Int, () throws -> Swift.Int)"},
     {"_TtFzT_T_", "() throws -> ()"},

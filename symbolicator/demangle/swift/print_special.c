@@ -16,6 +16,10 @@ swift_print_specialization(struct swift_printer *p, const struct swift_node *nod
         p->specialized = true;
         return;
     }
+    if (node->index) {
+        swift_print_text(p, "representation changed of ");
+        return;
+    }
     bool first = true;
     int argument = 0;
     swift_print_text(p, swift_kind_info(node->kind)->before);

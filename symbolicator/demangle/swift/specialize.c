@@ -9,17 +9,21 @@
  */
 #include "symbolicator/demangle/swift/parse.h"
 
-/* "m" (Swift 5.8) without metatypes as arguments, "q" serialized, "a" and "r" what became of the
- * function's type, and the number of the pass; only "q" is shown. */
+/* "m" (Swift 5.8) without metatypes as arguments, "q" serialized, "a" no longer async, "r" with
+ * another representation, then the number of the pass. Swift prints "r" only where it is the only
+ * one: the node's index is 1. */
 static struct swift_node *
 start(struct swift_parser *p, enum swift_kind kind)
 {
     struct swift_node *spec = swift_make(p, kind);
-    swift_next_if(p, 'm');
-    if (swift_next_if(p, 'q'))
+    bool other = swift_next_if(p, 'm');
+    if (swift_next_if(p, 'q')) {
         spec = swift_node_add(p->arena, spec, swift_make(p, SWIFT_SERIALIZED));
-    if (!swift_next_if(p, 'a'))
-        swift_next_if(p, 'r');
+        other = true;
+    }
+    other |= swift_next_if(p, 'a');
+    if (swift_next_if(p, 'r') && spec)
+        spec->index = !other;
     char pass = swift_next(p);
     return pass >= '0' && pass <= '9' ? spec : NULL;
 }
@@ -215,6 +219,8 @@ struct swift_node *
 swift_op_function_spec(struct swift_parser *p, enum swift_kind kind)
 {
     struct swift_node *spec = start(p, kind);
+    if (spec && spec->index) /* the representation changed, and nothing is said about arguments */
+        return spec;
     while (spec && !swift_next_if(p, '_'))
         spec = swift_node_add(p->arena, spec, argument(p, SWIFT_SPEC_ARGUMENT));
     if (spec && !swift_next_if(p, 'n'))
