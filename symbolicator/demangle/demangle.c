@@ -25,11 +25,12 @@ static const struct {
                      struct fz_buffer *out);
 } languages[] = {
     /* Rust's legacy names are valid C++ names with a hash behind them: it is asked first. */
-    {"_R", demangle_rust},  {"_ZN", demangle_rust},
-    {"ZN", demangle_rust},  {"_Z", demangle_cxx},
-    {"___Z", demangle_cxx}, {"__", demangle_block},
-    {"$", demangle_swift},  {"_$", demangle_swift},
-    {"_T", demangle_swift}, {"@__swiftmacro_", demangle_swift},
+    {"_R", demangle_rust},          {"_ZN", demangle_rust},
+    {"ZN", demangle_rust},          {"_Z", demangle_cxx},
+    {"___Z", demangle_cxx},         {"__", demangle_block},
+    {"$", demangle_swift},          {"_$", demangle_swift},
+    {"_T", demangle_swift},         {"@__swiftmacro_", demangle_swift},
+    {"async_Main", demangle_swift},
 };
 
 /* The name up to "_block_invoke" or "_block_invoke_<digits>", and the digits; false if it does not

@@ -51,6 +51,23 @@ static const struct {
      "Basket.sort<A>(by:)"},
     {"$s4Shop6BasketC4save33_0123456789ABCDEF0123456789ABCDEFLLyyF",
      "Shop.Basket.(save in _0123456789ABCDEF0123456789ABCDEF)() -> ()", "Basket.save()"},
+    {"$s4Shop6BasketC4item2byACyxGx_qd__tclufc4KindL_ayx_qd___GD",
+     "Kind #1 in Shop.Basket<A>.<A1>(item: A, by: A1) -> Shop.Basket<A>",
+     "Kind #1 in Basket<A>.<A1>(item:by:)"},
+    {"$s4Shop4mainyyYaFTY0_.resume.0",
+     "(1) suspend resume partial function for Shop.main() async -> () with unmangled suffix "
+     "\".resume.0\"",
+     "main()"},
+    {"async_MainTY0_", "(1) suspend resume partial function for async main entry point",
+     "async main entry point"},
+    {"$s4Shop6BasketC5countSivgTfr9",
+     "representation changed of Shop.Basket.count.getter : Swift.Int",
+     "specialized Basket.count.getter"},
+    {"$sScA_pSgIeghg_IeNghH_TR",
+     "reabstraction thunk helper from @escaping @callee_guaranteed @Sendable (@guaranteed "
+     "Swift.Actor?) -> () to @escaping @caller_isolated @callee_guaranteed @Sendable @async () -> "
+     "()",
+     "thunk for @escaping @callee_guaranteed @Sendable (@guaranteed Actor?) -> ()"},
     {"$s4Shop4mainyyF5LocalL_V3runyyF", "run() -> () in Local #1 in Shop.main() -> ()",
      "run() in Local #1 in main()"},
     {"$sSa4ShopE5totalSivg", "(extension in Shop):Swift.Array.total.getter : Swift.Int",
@@ -227,8 +244,9 @@ test_not_understood(void **state)
         "$s4ShopTK",
         "$s\x01\x02\x03\x04\x05",
         "_TtTSiSu_\x02X3{H",
-        "async_Main", /* the entry of a program with an async main(), and its parts: plain names */
-        "_async_MainTQ0_",
+        "async_Mainly", /* names of C that begin as the parts of an async main() do */
+        "_async_Main_helper",
+        "$sTJSdSSSpSrSUSP",
         "$s99999999999x",
         "$S4Shop4listyyFTwZ",
         "$sS9999a",

@@ -143,8 +143,8 @@ swift_op_macro(struct swift_parser *p, enum swift_kind kind)
         char letter;
         const char *role;
     } roles[] = {
-        {'a', "accessor"},    {'r', "member attribute"}, {'m', "member"},   {'p', "peer"},
-        {'c', "conformance"}, {'e', "extension"},        {'q', "preamble"}, {'b', "body"},
+        {'a', "accessor"},    {'r', "memberAttribute"}, {'m', "member"},   {'p', "peer"},
+        {'c', "conformance"}, {'e', "extension"},       {'q', "preamble"}, {'b', "body"},
     };
     char c = swift_next(p);
     if (c == 'X')

@@ -103,7 +103,8 @@ swift_pop_labels(struct swift_parser *p, struct swift_node *type)
     if (type && type->kind == SWIFT_GENERIC_TYPE)
         type = type->children[1];
     if (!type || type->n_children < 2 ||
-        (type->kind != SWIFT_FUNCTION_TYPE && type->kind != SWIFT_NOESCAPE_FUNCTION_TYPE))
+        (type->kind != SWIFT_FUNCTION_TYPE && type->kind != SWIFT_NOESCAPE_FUNCTION_TYPE &&
+         type->kind != SWIFT_CALLED_ONCE_FUNCTION_TYPE))
         return NULL;
     struct swift_node *parameters = type->children[type->n_children - 2];
     bool is_tuple = parameters->kind == SWIFT_TUPLE, any = false;

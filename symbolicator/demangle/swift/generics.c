@@ -196,12 +196,12 @@ subject_of(struct swift_parser *p, enum subject subject)
 }
 
 /* U unknown, R reference-counted, N native reference-counted, C class, D native class, T trivial,
- * B bridge object; E, M with size and alignment, e, m, S with size. */
+ * B bridge object, A any reference; E, M with size and alignment, e, m, S with size. */
 static struct swift_node *
 layout(struct swift_parser *p, struct swift_node *subject)
 {
     char c = swift_next(p);
-    if (c == '\0' || !strchr("URNCDTBEeMmS", c))
+    if (c == '\0' || !strchr("URNCDTBAEeMmS", c))
         return NULL;
     struct swift_node *node = swift_make1(p, SWIFT_LAYOUT_REQUIREMENT, subject);
     if (node)

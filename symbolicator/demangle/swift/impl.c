@@ -135,6 +135,10 @@ add_attributes(struct swift_parser *p, struct swift_node *type)
         type = add_attribute(p, type, "@escaping");
     if (swift_next_if(p, 'A'))
         type = add_attribute(p, type, "@isolated(any)");
+    if (swift_next_if(p, 'N'))
+        type = add_attribute(p, type, "@caller_isolated");
+    if (swift_next_if(p, 'O'))
+        type = add_attribute(p, type, "@called(once)");
     type = add_attribute(p, type, next_of(p, differentiable));
     const char *callee = next_of(p, callees);
     if (!callee)
@@ -187,10 +191,12 @@ add_operands(struct swift_parser *p, struct swift_node *type, enum swift_kind ki
         kind == SWIFT_IMPL_PARAMETER || kind == SWIFT_IMPL_YIELD ? parameters : results;
     struct swift_node *next;
     if (kind == SWIFT_IMPL_YIELD || kind == SWIFT_IMPL_ERROR) {
-        char mark = kind == SWIFT_IMPL_YIELD ? 'Y' : 'z';
-        while (type && swift_next_if(p, mark)) {
+        bool is_yield = kind == SWIFT_IMPL_YIELD;
+        while (type && swift_next_if(p, is_yield ? 'Y' : 'z')) {
             type = swift_node_add(p->arena, type, operand(p, kind, conventions));
             ++*n;
+            if (!is_yield) /* a function throws one error */
+                break;
         }
         return type;
     }

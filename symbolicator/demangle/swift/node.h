@@ -66,6 +66,7 @@ enum swift_kind {
     SWIFT_MACRO_UNIQUE_NAME,
     SWIFT_MACRO_LOCATION,
     SWIFT_STATIC,
+    SWIFT_ASYNC_MAIN,
     SWIFT_CURRY_THUNK,
     SWIFT_DISPATCH_THUNK,
     SWIFT_IDENTITY_THUNK,
@@ -97,6 +98,7 @@ enum swift_kind {
     SWIFT_BUILTIN_TYPE,
     SWIFT_BUILTIN_TUPLE,
     SWIFT_BUILTIN_FIXED_ARRAY,
+    SWIFT_BUILTIN_BORROW,
     SWIFT_BOUND_GENERIC,  /* nominal, list of arguments, conformances? */
     SWIFT_BOUND_FUNCTION, /* function, list of arguments */
     SWIFT_TUPLE,
@@ -109,6 +111,7 @@ enum swift_kind {
     SWIFT_FUNCTION_TYPE, /* all of these: attributes, then parameters and result */
     SWIFT_NOESCAPE_FUNCTION_TYPE,
     SWIFT_UNCURRIED_FUNCTION_TYPE,
+    SWIFT_CALLED_ONCE_FUNCTION_TYPE,
     SWIFT_THIN_FUNCTION_TYPE,
     SWIFT_C_FUNCTION_TYPE,
     SWIFT_AUTOCLOSURE_TYPE,

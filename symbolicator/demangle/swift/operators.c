@@ -220,6 +220,7 @@ static const struct operator_row rows[] = {
     {"XL", SWIFT_ESCAPING_OBJC_BLOCK, "", NODE, swift_op_function_type},
     {"XB", SWIFT_OBJC_BLOCK, "", NODE, swift_op_function_type},
     {"XC", SWIFT_C_FUNCTION_TYPE, "", NODE, swift_op_function_type},
+    {"XO", SWIFT_CALLED_ONCE_FUNCTION_TYPE, "", NODE, swift_op_function_type},
     {"XzB", SWIFT_OBJC_BLOCK, "", NODE, swift_op_c_function_type},
     {"XzC", SWIFT_C_FUNCTION_TYPE, "", NODE, swift_op_c_function_type},
     {"Xg", SWIFT_EXISTENTIAL_SHAPE, "t", NODE, NULL},

@@ -248,6 +248,9 @@ whole_symbol(struct swift_parser *p)
         if (is_partial_apply(attribute))
             parent = attribute;
     }
+    /* Names of C functions can begin with "async_Main", too: only attributes come after it. */
+    if (p->stack.n > 1 && p->stack.items[0]->kind == SWIFT_ASYNC_MAIN)
+        return NULL;
     for (size_t i = 0; i < p->stack.n && parent; i++)
         parent = swift_node_add(p->arena, parent, p->stack.items[i]);
     if (!parent || (suffix && !swift_node_add(p->arena, global, suffix)))
@@ -256,9 +259,12 @@ whole_symbol(struct swift_parser *p)
 }
 
 struct swift_node *
-swift_parse(struct fz_span text, bool labels_in_types, struct fz_arena *arena)
+swift_parse(struct fz_span text, enum swift_flavor flavor, struct fz_arena *arena)
 {
-    struct swift_parser parser = {.text = text, .arena = arena, .labels_in_types = labels_in_types};
+    struct swift_parser parser = {
+        .text = text, .arena = arena, .labels_in_types = flavor == SWIFT_LABELS_IN_TYPES};
+    if (flavor == SWIFT_MAIN && !swift_push(&parser, swift_make(&parser, SWIFT_ASYNC_MAIN)))
+        return NULL;
     while (parser.pos < text.len) {
         if (!swift_push(&parser, swift_operator(&parser)))
             return NULL;

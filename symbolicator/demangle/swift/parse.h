@@ -28,14 +28,22 @@ struct swift_parser {
     struct swift_nodes substitutions;
     struct fz_span words[SWIFT_WORDS_MAX];
     size_t n_words;
-    bool labels_in_types; /* Swift 4.0 ("_T0"): argument labels are in the tuple */
+    bool labels_in_types;
     /* For the old mangling only. */
     unsigned depth;    /* of recursion */
     bool cuts_numbers; /* numbers too large stand for many, where others fail */
 };
 
-/* The whole symbol behind its prefix as a SWIFT_GLOBAL node. */
-struct swift_node *swift_parse(struct fz_span text, bool labels_in_types, struct fz_arena *arena);
+/* What the prefix of a name says about the rest. */
+enum swift_flavor {
+    SWIFT_CURRENT,
+    SWIFT_LABELS_IN_TYPES, /* "_T0", Swift 4.0: argument labels are in the tuple */
+    SWIFT_MAIN,            /* "async_Main" stands for what is declared */
+};
+
+/* The whole symbol after its prefix as a SWIFT_GLOBAL node. */
+struct swift_node *swift_parse(struct fz_span text, enum swift_flavor flavor,
+                               struct fz_arena *arena);
 /* A name of Swift 1 to 3 ("_T..."), or "_Tt..." of any version. */
 struct swift_node *swift_parse_old(struct fz_span text, struct fz_arena *arena);
 

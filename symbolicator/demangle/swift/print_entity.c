@@ -66,6 +66,7 @@ bool
 swift_needs_space(const struct swift_node *type)
 {
     return type->kind != SWIFT_FUNCTION_TYPE && type->kind != SWIFT_NOESCAPE_FUNCTION_TYPE &&
+           type->kind != SWIFT_CALLED_ONCE_FUNCTION_TYPE &&
            type->kind != SWIFT_UNCURRIED_FUNCTION_TYPE && type->kind != SWIFT_GENERIC_TYPE;
 }
 

@@ -45,11 +45,11 @@ struct parts {
     uint32_t n_counts, end_of_markers;
 };
 
-/* The marker of that kind for a parameter, or NULL. Each one looked at is a step, since hostile
- * names have thousands for thousands of parameters. */
-static const struct swift_node *
-marker_of(struct swift_printer *p, const struct parts *parts, enum swift_kind kind,
-          const struct swift_node *param)
+/* Whether a parameter has a marker of that kind. Each one looked at is a step, since hostile names
+ * have thousands for thousands of parameters. */
+static bool
+has_marker(struct swift_printer *p, const struct parts *parts, enum swift_kind kind,
+           const struct swift_node *param)
 {
     uint32_t n = parts->end_of_markers - parts->n_counts;
     p->failed = p->failed || n > *p->steps;
@@ -59,25 +59,20 @@ marker_of(struct swift_printer *p, const struct parts *parts, enum swift_kind ki
         const struct swift_node *of = swift_node_child(marker, 0);
         if (marker->kind == kind && of && of->kind == SWIFT_GENERIC_PARAM &&
             of->depth == param->depth && of->index == param->index)
-            return marker;
+            return true;
     }
-    return NULL;
+    return false;
 }
 
 static void
 print_param_declaration(struct swift_printer *p, const struct parts *parts,
                         const struct swift_node *param)
 {
-    const struct swift_node *value = marker_of(p, parts, SWIFT_VALUE_MARKER, param);
-    if (marker_of(p, parts, SWIFT_PACK_MARKER, param))
+    if (has_marker(p, parts, SWIFT_PACK_MARKER, param))
         swift_print_text(p, "each ");
-    if (value)
+    if (has_marker(p, parts, SWIFT_VALUE_MARKER, param)) /* Swift does not print its type */
         swift_print_text(p, "let ");
     swift_print(p, param);
-    if (value) {
-        swift_print_text(p, ": ");
-        swift_print(p, swift_node_child(value, 1));
-    }
 }
 
 /* The parameters of one level; names beyond reason are cut. */
@@ -144,7 +139,8 @@ swift_print_layout(struct swift_printer *p, const struct swift_node *node)
         {'U', "_UnknownLayout"}, {'R', "_RefCountedObject"}, {'N', "_NativeRefCountedObject"},
         {'C', "AnyObject"},      {'D', "_NativeClass"},      {'T', "_Trivial"},
         {'E', "_Trivial"},       {'e', "_Trivial"},          {'M', "_TrivialAtMost"},
-        {'m', "_TrivialAtMost"},
+        {'m', "_TrivialAtMost"}, {'S', "_TrivialStride"},    {'B', "_BridgeObject"},
+        {'A', "AnyReference"},
     };
     swift_print(p, swift_node_child(node, 0));
     swift_print_text(p, ": ");

@@ -178,6 +178,8 @@ swift_print_function(struct swift_printer *p, const struct swift_node *labels,
         swift_print_text(p, "@autoclosure ");
     else if (type->kind == SWIFT_THIN_FUNCTION_TYPE)
         swift_print_text(p, "@convention(thin) ");
+    else if (type->kind == SWIFT_CALLED_ONCE_FUNCTION_TYPE)
+        swift_print_text(p, "@called(once) ");
     else if (type->kind == SWIFT_C_FUNCTION_TYPE)
         print_convention(p, type, "c");
     else if (type->kind == SWIFT_ESCAPING_OBJC_BLOCK)

@@ -3,6 +3,7 @@
  *
  *   $s _$s   Swift 5 and later     $S _$S   4.2     _T0   4.0     $e _$e   embedded
  *   @__swiftmacro_                 files of macro expansions
+ *   async_Main                     what the main function of a program is split into
  *   _T       Swift 1 to 3, and types in Objective-C's metadata still ("_Tt...")
  */
 #include "symbolicator/demangle/language.h"
@@ -20,21 +21,23 @@ enum {
 static struct swift_node *
 parse(struct fz_span name, struct fz_arena *arena)
 {
-    static const char *const prefixes[] = {"_T0", "$S", "_$S", "$s",
-                                           "_$s", "$e", "_$e", "@__swiftmacro_"};
-    struct fz_span rest;
-    if (name.len >= 3 && memcmp(name.data, "_Tt", 3) == 0)
-        return swift_parse_old(name, arena);
+    static const struct {
+        const char *text;
+        enum swift_flavor flavor;
+    } prefixes[] = {
+        {"_T0", SWIFT_LABELS_IN_TYPES}, {"$S", SWIFT_CURRENT},
+        {"_$S", SWIFT_CURRENT},         {"$s", SWIFT_CURRENT},
+        {"_$s", SWIFT_CURRENT},         {"$e", SWIFT_CURRENT},
+        {"_$e", SWIFT_CURRENT},         {"@__swiftmacro_", SWIFT_CURRENT},
+        {"async_Main", SWIFT_MAIN},
+    };
     for (size_t i = 0; i < FZ_ARRAY_LEN(prefixes); i++) {
-        size_t len = strlen(prefixes[i]);
-        if (name.len < len || memcmp(name.data, prefixes[i], len) != 0)
-            continue;
-        return fz_span_sub(name, len, name.len - len, &rest) ? swift_parse(rest, i == 0, arena)
-                                                             : NULL;
+        size_t len = strlen(prefixes[i].text);
+        if (name.len >= len && memcmp(name.data, prefixes[i].text, len) == 0)
+            return swift_parse(fz_span_make(name.data + len, name.len - len), prefixes[i].flavor,
+                               arena);
     }
-    if (name.len >= 2 && memcmp(name.data, "_T", 2) == 0)
-        return swift_parse_old(name, arena);
-    return NULL;
+    return swift_parse_old(name, arena);
 }
 
 bool

@@ -153,6 +153,8 @@ add_subsets(struct swift_parser *p, struct swift_node *node, const char *letters
 struct swift_node *
 swift_op_autodiff(struct swift_parser *p, enum swift_kind kind)
 {
+    if (p->stack.n == 0)
+        return NULL;
     struct swift_node *node = take_all(p, kind);
     node = swift_node_add(p->arena, node, autodiff_kind(p));
     return add_subsets(p, node, kind == SWIFT_AUTODIFF_SUBSET_THUNK ? "prP" : "pr");

@@ -72,6 +72,8 @@ swift_op_builtin(struct swift_parser *p, enum swift_kind kind)
         return swift_node_type(fixed_array(p));
     if (c == 'T')
         return swift_node_type(swift_make(p, SWIFT_BUILTIN_TUPLE));
+    if (c == 'W')
+        return swift_node_type(swift_make1(p, SWIFT_BUILTIN_BORROW, swift_pop_type(p)));
     for (size_t i = 0; i < FZ_ARRAY_LEN(builtins); i++) {
         if (builtins[i].letter == c) {
             const char *text = fz_arena_printf(p->arena, "Builtin.%s", builtins[i].name);
