@@ -1,4 +1,4 @@
-#include "symbolicator/problem.h"
+#include "symbolicator/symbolicator.h"
 
 #include <stdarg.h>
 #include <stdio.h>

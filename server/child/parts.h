@@ -9,7 +9,7 @@
 #include "server/process/limits.h"
 #include "server/protocol/protocol.h"
 #include "server/resolve/resolve.h"
-#include "symbolicator/index.h"
+#include "symbolicator/symbolicator.h"
 
 struct child_cache; /* child_cache.c */
 

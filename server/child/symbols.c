@@ -9,7 +9,7 @@
 #include "server/child/parts.h"
 #include "server/resolve/archive.h"
 #include "server/resolve/symbol_names.h"
-#include "symbolicator/inspect.h"
+#include "symbolicator/symbolicator.h"
 
 static const char hint[] = "upload a Mach-O binary or dSYM, or a zip or tar.gz of .dSYM bundles, "
                            "binaries or an .xcarchive";
@@ -134,7 +134,7 @@ finish_slice(struct reading *r, const struct sym_macho *macho, struct proto_slic
     slice->arch = sym_arch_name(macho->cputype, macho->cpusubtype);
     slice->kind = sym_macho_kind(macho);
     slice->name = fz_text_base_name(r->name);
-    slice->has_map = symbol_names_are_hidden(macho);
+    slice->has_map = sym_macho_has_hidden_names(macho);
     if (slice->has_map)
         slice->map_uuid = symbol_names_map_of(&r->names, &macho->uuid);
     slice->map_applied = slice->has_map && symbol_names_find(&r->names, &macho->uuid);
@@ -181,7 +181,7 @@ take_names(struct reading *r, struct fz_span bytes, bool is_whole_member, struct
 static bool
 must_wait(struct reading *r, const struct sym_macho *macho)
 {
-    return r->can_wait && r->n_waiting < WAITING_MAX && symbol_names_are_hidden(macho) &&
+    return r->can_wait && r->n_waiting < WAITING_MAX && sym_macho_has_hidden_names(macho) &&
            !symbol_names_find(&r->names, &macho->uuid);
 }
 

@@ -3,7 +3,7 @@
 #include <limits.h>
 
 #include "base/text.h"
-#include "symbolicator/demangle.h"
+#include "symbolicator/symbolicator.h"
 
 bool
 atos_parse(const char *text, uint64_t *ret)

@@ -13,7 +13,7 @@
 #define CLI_ATOS_H
 
 #include "base/buffer.h"
-#include "symbolicator/index.h"
+#include "symbolicator/symbolicator.h"
 
 struct atos_options {
     bool has_load, has_slide, is_offset; /* at most one */

@@ -9,7 +9,7 @@
 #include "server/cli/cmd.h"
 #include "server/cli/command.h"
 #include "server/config/term.h"
-#include "symbolicator/demangle.h"
+#include "symbolicator/symbolicator.h"
 
 enum { READ_BYTES = 64 * 1024 };
 

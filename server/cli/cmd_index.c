@@ -12,8 +12,7 @@
 #include "server/cli/cmd.h"
 #include "server/cli/command.h"
 #include "server/config/term.h"
-#include "symbolicator/index.h"
-#include "symbolicator/symfile.h"
+#include "symbolicator/symbolicator.h"
 
 enum { JOBS_MAX = 256 };
 

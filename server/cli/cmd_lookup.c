@@ -11,7 +11,7 @@
 #include "server/cli/command.h"
 #include "server/cli/lookup_stream.h"
 #include "server/config/term.h"
-#include "symbolicator/index.h"
+#include "symbolicator/symbolicator.h"
 
 enum {
     BENCH_INPUT_MAX = 1 << 30,

@@ -5,8 +5,7 @@
 #define CLI_INSPECT_SHOW_H
 
 #include "base/json/write.h"
-#include "symbolicator/inspect.h"
-#include "symbolicator/symfile.h"
+#include "symbolicator/symbolicator.h"
 
 enum { INSPECT_DIFFERENCES_MAX = 100 }; /* told one by one; the rest is only counted */
 

@@ -10,8 +10,7 @@
 #include "server/cli/local_named.h"
 #include "server/ingest/ingest.h"
 #include "server/resolve/resolve.h"
-#include "symbolicator/index.h"
-#include "symbolicator/symfile.h"
+#include "symbolicator/symbolicator.h"
 
 /* Grown by one each: there are as many as arguments, or as images that are hit. */
 struct local_symbols {

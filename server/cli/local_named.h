@@ -9,7 +9,7 @@
 
 #include "base/buffer.h"
 #include "server/report/report.h"
-#include "symbolicator/symfile.h"
+#include "symbolicator/symbolicator.h"
 
 enum { LOCAL_NAMED_MAX = 32 };
 

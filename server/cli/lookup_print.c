@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "symbolicator/demangle.h"
+#include "symbolicator/symbolicator.h"
 
 /* Four numbers and what stands between them. */
 enum { PATH_ROOM = 8192, DIGITS = 20, ROOM_PER_FRAME = 4 * DIGITS + 32 };

@@ -11,7 +11,7 @@
 
 #include "base/buffer.h"
 #include "server/cli/lookup_pieces.h"
-#include "symbolicator/index.h"
+#include "symbolicator/symbolicator.h"
 
 struct lookup_printer;
 

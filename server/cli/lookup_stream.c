@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "server/cli/lookup_print.h"
-#include "symbolicator/demangle.h"
+#include "symbolicator/symbolicator.h"
 
 enum {
     INPUT_ROOM = 256 * 1024,

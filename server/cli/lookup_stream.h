@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/span.h"
-#include "symbolicator/index.h"
+#include "symbolicator/symbolicator.h"
 
 enum lookup_line { LOOKUP_LINE_END, LOOKUP_LINE_ADDRESS, LOOKUP_LINE_BAD };
 

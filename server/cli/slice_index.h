@@ -5,8 +5,7 @@
 #ifndef CLI_SLICE_INDEX_H
 #define CLI_SLICE_INDEX_H
 
-#include "symbolicator/index.h"
-#include "symbolicator/symfile.h"
+#include "symbolicator/symbolicator.h"
 
 struct slice_index {
     struct sym_file *file;

@@ -6,7 +6,7 @@
 #define CLI_UPLOAD_PACK_H
 
 #include "base/buffer.h"
-#include "symbolicator/symfile.h"
+#include "symbolicator/symbolicator.h"
 
 /* Append the archive to `out`; the slice has a symbol map. Check `out` as ever. */
 void upload_pack(const struct sym_file_slice *slice, struct fz_buffer *out);

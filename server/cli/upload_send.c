@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "server/cli/upload_pack.h"
 #include "server/config/term.h"
-#include "symbolicator/symfile.h"
+#include "symbolicator/symbolicator.h"
 
 static const char command[] = "upload";
 

@@ -45,7 +45,7 @@
 #include "base/reader.h"
 #include "base/uuid.h"
 #include "storage/store.h"
-#include "symbolicator/inspect.h"
+#include "symbolicator/symbolicator.h"
 
 enum {
     PROTO_FD = 3, /* the child's end of the socket */

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/span.h"
 #include "server/process/limits.h"
-#include "symbolicator/problem.h"
+#include "symbolicator/symbolicator.h"
 
 /* What receives these members, one after the other. Any failure ends the walk with its code.
  */

@@ -19,7 +19,7 @@
 #include "server/resolve/resolve_learned.h"
 #include "server/resolve/resolve_symbols.h"
 #include "server/resolve/resolve_types.h"
-#include "symbolicator/demangle.h"
+#include "symbolicator/symbolicator.h"
 
 /* What is known of an image while the frames are walked. */
 struct image_index {

@@ -11,7 +11,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "server/report/report.h"
-#include "symbolicator/index.h"
+#include "symbolicator/symbolicator.h"
 
 /* Symbol files of one image that are looked into: where the best has no name the next one may. */
 enum { RESOLVE_FILES_MAX = 3 };

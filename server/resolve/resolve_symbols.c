@@ -4,7 +4,7 @@
 
 #include "base/attr.h"
 #include "base/text.h"
-#include "symbolicator/demangle.h"
+#include "symbolicator/symbolicator.h"
 
 enum { PATH_BYTES = 4096, NAME_BYTES = 1024 * 1024, ALIASES_MAX = 16 };
 

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "server/report/report.h"
 #include "server/resolve/resolve.h"
-#include "symbolicator/index.h"
+#include "symbolicator/symbolicator.h"
 
 struct resolve_names {
     const struct resolve_options *options; /* may be NULL */

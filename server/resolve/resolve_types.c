@@ -5,7 +5,7 @@
 
 #include "base/buffer.h"
 #include "base/text.h"
-#include "symbolicator/demangle.h"
+#include "symbolicator/symbolicator.h"
 
 enum { TYPE_BYTES = 64 * 1024 };
 

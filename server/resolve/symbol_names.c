@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "base/attr.h"
-#include "base/platform.h"
 #include "base/text.h"
 
 static const char MAP_SUFFIX[] = ".bcsymbolmap", LINK_SUFFIX[] = ".plist";
@@ -90,20 +88,6 @@ symbol_names_find(struct symbol_names *names, const struct fz_uuid *image)
         }
     }
     return NULL;
-}
-
-bool
-symbol_names_are_hidden(const struct sym_macho *macho)
-{
-    static const char mark[] = "_hidden#";
-    const struct sym_section *strings = sym_macho_section(macho, "__DWARF", "__debug_str");
-    const struct fz_span places[] = {macho->string_table,
-                                     strings ? strings->bytes : (struct fz_span){NULL, 0}};
-    for (size_t i = 0; i < FZ_ARRAY_LEN(places); i++) {
-        if (fz_platform_find(places[i].data, places[i].len, mark, sizeof(mark) - 1))
-            return true;
-    }
-    return false;
 }
 
 void

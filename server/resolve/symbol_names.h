@@ -2,13 +2,12 @@
  * The BCSymbolMaps of one upload, and which image each is for.
  *
  * In an .xcarchive a map may lie behind the dSYM that wants it; so slices with hidden names wait
- * until the archive has been read. See symbolicator/symbol_map.h.
+ * until the archive has been read. See symbolicator/macho/symbol_map.h.
  */
 #ifndef RESOLVE_SYMBOL_NAMES_H
 #define RESOLVE_SYMBOL_NAMES_H
 
-#include "symbolicator/macho.h"
-#include "symbolicator/symbol_map.h"
+#include "symbolicator/symbolicator.h"
 
 enum { SYMBOL_NAMES_MAX = 64 };
 
@@ -48,9 +47,6 @@ struct fz_uuid symbol_names_map_of(const struct symbol_names *names, const struc
 /* The map of an image, borrowed; NULL if there is none. */
 const struct sym_symbol_map *symbol_names_find(struct symbol_names *names,
                                                const struct fz_uuid *image);
-
-/* True if the slice has names that only a map can tell. */
-bool symbol_names_are_hidden(const struct sym_macho *macho);
 
 /* Tell the maps that nothing in the upload wanted. */
 void symbol_names_tell_unused(const struct symbol_names *names, struct sym_problems *problems);

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "server/worker/worker.h"
-#include "symbolicator/index.h"
+#include "symbolicator/symbolicator.h"
 
 /* A server that was killed a moment ago may still be ending. */
 enum { LOCK_WAIT_MS = 1000, LOCK_STEP_MS = 10 };

@@ -9,8 +9,7 @@
 #include "base/lazy.h"
 #include "base/platform.h"
 #include "base/text.h"
-#include "symbolicator/macho.h"
-#include "symbolicator/symbol_map.h"
+#include "symbolicator/symbolicator.h"
 
 enum { ENTRIES_MAX = 100000, STEP = 256 * 1024 };
 static const uint64_t TOTAL_MAX = (uint64_t)16 << 30;

@@ -12,7 +12,7 @@
  *
  * The method comes first, so that a list sorts a method and its blocks together.
  */
-#include "symbolicator/demangle.h"
+#include "symbolicator/symbolicator.h"
 
 #include <stdlib.h>
 

@@ -12,7 +12,7 @@
 #define SYM_DEMANGLE_LANGUAGE_H
 
 #include "base/buffer.h"
-#include "symbolicator/demangle.h"
+#include "symbolicator/symbolicator.h"
 
 enum { DEMANGLE_NAME_MAX = 64 * 1024, DEMANGLE_TEXT_MAX = 64 * 1024 };
 

@@ -12,8 +12,7 @@
 #include "base/error.h"
 #include "base/grow.h"
 #include "base/span.h"
-#include "symbolicator/macho.h"
-#include "symbolicator/problem.h"
+#include "symbolicator/symbolicator.h"
 
 enum { SYM_DWARF_NONE = -1 };
 

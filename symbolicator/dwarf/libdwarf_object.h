@@ -9,7 +9,7 @@
 #include <libdwarf.h>
 
 #include "base/error.h"
-#include "symbolicator/macho.h"
+#include "symbolicator/macho/macho.h"
 
 struct libdwarf_object; /* opaque */
 

@@ -9,8 +9,8 @@
 #define INDEX_BUILDER_H
 
 #include "symbolicator/dwarf/dwarf.h"
-#include "symbolicator/index.h"
 #include "symbolicator/index/record.h"
+#include "symbolicator/macho/macho.h"
 
 struct bytes {
     uint8_t *data;

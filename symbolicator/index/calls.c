@@ -16,6 +16,7 @@
 
 #include "base/platform.h"
 #include "symbolicator/index/builder.h"
+#include "symbolicator/macho/symbol_map.h"
 
 enum {
     THREADS_MAX = 64,

@@ -5,8 +5,8 @@
 #include <stdatomic.h>
 
 #include "base/file.h"
-#include "symbolicator/index.h"
 #include "symbolicator/index/format.h"
+#include "symbolicator/macho/macho.h"
 
 struct sym_index {
     struct fz_map map; /* empty if the bytes are the caller's */

@@ -20,8 +20,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "symbolicator/index.h"
 #include "symbolicator/index/format.h"
+#include "symbolicator/symbolicator.h"
 
 enum {
     RECORD_INLINED = 1,

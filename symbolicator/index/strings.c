@@ -3,6 +3,7 @@
 
 #include "symbolicator/index/builder.h"
 #include "symbolicator/index/format.h"
+#include "symbolicator/macho/symbol_map.h"
 
 enum { TABLE_FIRST_ROOM = 1024, PATH_ROOM = 64 };
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "symbolicator/index/builder.h"
+#include "symbolicator/macho/symbol_map.h"
 
 enum { SECTIONS_MAX = 256, FILES_MAX = 64, S_ATTR_CODE = (int)0x80000400u };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "symbolicator/index/unit.h"
+#include "symbolicator/macho/symbol_map.h"
 
 /* In Unix or Windows spelling: cross compilers write both. */
 static bool

@@ -6,13 +6,12 @@
  *
  *   code:uleb  tag:uleb  children:1  { attribute:uleb form:uleb [value:sleb] }... 0 0     ... 0
  */
-#include "symbolicator/inspect.h"
+#include "symbolicator/macho/macho.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "base/reader.h"
-#include "symbolicator/demangle.h"
 #include "symbolicator/macho/compressed.h"
 #include "symbolicator/macho/format.h"
 

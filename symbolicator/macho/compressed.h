@@ -8,7 +8,7 @@
 #define SYM_MACHO_COMPRESSED_H
 
 #include "base/error.h"
-#include "symbolicator/macho.h"
+#include "symbolicator/macho/macho.h"
 
 /* The bytes of __DWARF,<plain> or, where the file has none, of __DWARF,<compressed>, and which it
  * was; empty if it has neither. `plain` is "__debug_info" or so. */

@@ -15,7 +15,7 @@
  * edges that are read and the names that are made have a budget. The trie is walked twice: to
  * count, and then to fill what was allocated.
  */
-#include "symbolicator/macho.h"
+#include "symbolicator/macho/macho.h"
 
 #include "base/buffer.h"
 #include "base/reader.h"

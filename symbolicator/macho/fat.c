@@ -11,7 +11,7 @@
  * Always big-endian on disk; the swapped magic is read too. A Java class begins with the same
  * 0xcafebabe and has its version where the number of slices stands: minor:2 major:2, major >= 43.
  */
-#include "symbolicator/macho.h"
+#include "symbolicator/symbolicator.h"
 
 #include "base/reader.h"
 #include "symbolicator/macho/format.h"

@@ -7,7 +7,7 @@
  *
  *   90 20 | 10 | 00     with __TEXT at 0x100000000: functions at 0x100001010 and 0x100001020
  */
-#include "symbolicator/macho.h"
+#include "symbolicator/macho/macho.h"
 
 #include "base/reader.h"
 

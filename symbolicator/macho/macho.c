@@ -13,7 +13,7 @@
  * only if it lies within the file range of its segment. (Real dSYMs: __TEXT fileoff 8192 filesize
  * 56 with __eh_frame at 8192; __text offset 0.)
  */
-#include "symbolicator/macho.h"
+#include "symbolicator/macho/macho.h"
 
 #include <stdio.h>
 

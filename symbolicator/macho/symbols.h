@@ -5,7 +5,7 @@
 #ifndef SYM_MACHO_SYMBOLS_H
 #define SYM_MACHO_SYMBOLS_H
 
-#include "symbolicator/macho.h"
+#include "symbolicator/macho/macho.h"
 
 bool macho_is_code(const struct sym_section *section);
 

@@ -1,4 +1,4 @@
-#include "symbolicator/symfile.h"
+#include "symbolicator/symbolicator.h"
 
 #include <dirent.h>
 #include <errno.h>

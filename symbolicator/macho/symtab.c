@@ -6,7 +6,7 @@
  * type & 0xe0 marks a debugger's stab, type & 0x0e == 0x0e a symbol in section `sect`, counted from
  * 1 over all segments. desc & 8 on 32-bit ARM means Thumb.
  */
-#include "symbolicator/macho.h"
+#include "symbolicator/macho/macho.h"
 
 #include "base/reader.h"
 #include "symbolicator/macho/format.h"

@@ -6,7 +6,7 @@
  * libdwarf's answer is put together here the plain way: the innermost entry whose ranges cover the
  * address, its parents with their call sites, the last row at or before it.
  */
-#include "symbolicator/inspect.h"
+#include "symbolicator/macho/macho.h"
 
 #include <inttypes.h>
 #include <limits.h>

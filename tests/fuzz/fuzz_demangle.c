@@ -1,5 +1,5 @@
 /* Any text as a name. The result is bounded, and a name that is not understood comes back. */
-#include "symbolicator/demangle.h"
+#include "symbolicator/symbolicator.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Any text as a Swift name, in both forms. A name that is not understood comes back, and a readable
  * one is bounded. */
-#include "symbolicator/demangle.h"
+#include "symbolicator/symbolicator.h"
 
 #include <stdlib.h>
 #include <string.h>

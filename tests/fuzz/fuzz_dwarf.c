@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 #include "base/file.h"
-#include "symbolicator/index.h"
+#include "symbolicator/macho/macho.h"
 
 enum { N_NAMES = 9, S_CODE = 0x400, CAP = 256 << 20 };
 

@@ -1,5 +1,5 @@
 /* Any bytes as an exports trie of a library with code at 0x1000 behind its header. */
-#include "symbolicator/macho.h"
+#include "symbolicator/macho/macho.h"
 
 enum { ARENA_CAP = 64 << 20 };
 

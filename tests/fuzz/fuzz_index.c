@@ -4,8 +4,8 @@
  */
 #include <stdlib.h>
 
-#include "symbolicator/index.h"
 #include "symbolicator/index/format.h"
+#include "symbolicator/symbolicator.h"
 
 enum { BLOCK = 1 << INDEX_BLOCK_SHIFT };
 

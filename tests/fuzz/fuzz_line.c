@@ -1,5 +1,6 @@
 /* Any bytes as .debug_line, below a unit of version 4 or 5 (by the first byte): rows and paths. */
 #include "symbolicator/dwarf/dwarf.h"
+#include "symbolicator/macho/macho.h"
 
 enum { S_CODE = 0x400, CAP = 256 << 20 };
 

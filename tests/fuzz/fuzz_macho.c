@@ -1,5 +1,5 @@
 /* Any bytes as a Mach-O file: slices, load commands, symbols, function starts, features. */
-#include "symbolicator/inspect.h"
+#include "symbolicator/macho/macho.h"
 
 enum { ARENA_CAP = 64 << 20 };
 

@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "symbolicator/symbol_map.h"
+#include "symbolicator/macho/symbol_map.h"
+#include "symbolicator/symbolicator.h"
 
 enum { ARENA_CAP = 16 << 20, NAMES = 64 };
 

@@ -11,7 +11,7 @@
 #define DWARF_TEXT_H
 
 #include "base/buffer.h"
-#include "symbolicator/macho.h"
+#include "symbolicator/macho/macho.h"
 
 enum { DWARF_TEXT_SECTIONS = 10 };
 

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "server/cli/slice_index.h"
+#include "symbolicator/macho/macho.h"
 
 static void
 test_numbers(void **state)

@@ -1,5 +1,5 @@
 /* Names of every language, hostile names, and the published lists of expectations. */
-#include "symbolicator/demangle.h"
+#include "symbolicator/symbolicator.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/attr.h"
-#include "symbolicator/demangle.h"
+#include "symbolicator/symbolicator.h"
 #include "tests/unit/corpus.h"
 
 static const char *const style_names[] = {"llvm", "no_hash", "with_hash"};

@@ -1,5 +1,5 @@
 /* Swift names: own examples of each construct, hostile names, and Swift's own lists. */
-#include "symbolicator/demangle.h"
+#include "symbolicator/symbolicator.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* One Swift name for each kind of symbol and type, both manglings: what is read and how it is
  * shown. */
-#include "symbolicator/demangle.h"
+#include "symbolicator/symbolicator.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

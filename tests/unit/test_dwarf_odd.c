@@ -2,7 +2,7 @@
  * type units, 64-bit sections, either byte order, strings and addresses by number. libdwarf must
  * read the same. */
 #define _GNU_SOURCE /* memfd_create */
-#include "symbolicator/inspect.h"
+#include "symbolicator/symbolicator.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Calls of folded functions: what a call site names, and where nothing is looked for. */
-#include "symbolicator/index.h"
+#include "symbolicator/symbolicator.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Indexes built from samples: what a lookup answers, and what it must not. */
-#include "symbolicator/index.h"
+#include "symbolicator/symbolicator.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Opening: what is refused at once, and that damage behind the header is found by the lookup. */
-#include "symbolicator/index.h"
+#include "symbolicator/symbolicator.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

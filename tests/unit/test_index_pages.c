@@ -1,5 +1,5 @@
 /* Pages against a plain model: random pieces, gaps and rows, looked up at every address. */
-#include "symbolicator/index.h"
+#include "symbolicator/symbolicator.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Units read by several threads: the index must not show how many there were. */
-#include "symbolicator/index.h"
+#include "symbolicator/macho/macho.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* Features and problems of a slice; the index of each fixture against libdwarf. */
 #define _GNU_SOURCE /* memfd_create */
-#include "symbolicator/inspect.h"
+#include "symbolicator/macho/macho.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "base/file.h"
-#include "symbolicator/symfile.h"
 #include "tests/unit/corpus.h"
 #include "tests/unit/macho_writer.h"
 

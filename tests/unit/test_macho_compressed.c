@@ -12,7 +12,7 @@
 #include <zlib.h>
 
 #include "base/file.h"
-#include "symbolicator/inspect.h"
+#include "symbolicator/macho/macho.h"
 #include "tests/unit/dwarf_text.h"
 #include "tests/unit/macho_writer.h"
 

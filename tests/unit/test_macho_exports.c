@@ -1,5 +1,5 @@
 /* The exports trie: tries written by hand, sound and hostile. */
-#include "symbolicator/macho.h"
+#include "symbolicator/macho/macho.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Slices of a file, and what is no Mach-O. */
-#include "symbolicator/macho.h"
+#include "symbolicator/symbolicator.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

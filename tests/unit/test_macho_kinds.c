@@ -1,7 +1,7 @@
 /* Every kind of Mach-O in which symbols come: what it is called, where it slides from, what names
  * it gives, what is told of it. */
 #define _GNU_SOURCE /* memfd_create */
-#include "symbolicator/inspect.h"
+#include "symbolicator/macho/macho.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Load commands, sections that are there and those that only claim so. */
-#include "symbolicator/macho.h"
+#include "symbolicator/macho/macho.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

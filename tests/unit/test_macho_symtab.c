@@ -1,5 +1,5 @@
 /* Function symbols and function starts. */
-#include "symbolicator/macho.h"
+#include "symbolicator/macho/macho.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /* BCSymbolMaps: read, found beside a dSYM, applied to the names and paths of an index. */
 #define _GNU_SOURCE /* memfd_create */
-#include "symbolicator/symbol_map.h"
+#include "symbolicator/macho/macho.h"
+#include "symbolicator/macho/symbol_map.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,8 +14,6 @@
 #include <cmocka.h>
 
 #include "base/file.h"
-#include "symbolicator/index.h"
-#include "symbolicator/symfile.h"
 #include "tests/unit/dwarf_text.h"
 #include "tests/unit/macho_writer.h"
 

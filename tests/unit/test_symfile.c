@@ -1,5 +1,5 @@
 /* What a person may name as a symbol file: file, bundle, folder, archive. */
-#include "symbolicator/symfile.h"
+#include "symbolicator/macho/macho.h"
 
 #include <dirent.h>
 #include <setjmp.h>

@@ -1,8 +1,10 @@
-#include "symbolicator/symbol_map.h"
+#include "symbolicator/macho/symbol_map.h"
 
 #include <string.h>
 
+#include "base/platform.h"
 #include "base/text.h"
+#include "symbolicator/macho/macho.h"
 
 static const char MAGIC[] = "BCSymbolMap Version:";
 static const char HIDDEN[] = "hidden#";
@@ -118,6 +120,20 @@ sym_symbol_map_is_hidden(struct fz_span name)
     size_t n_underscores;
     struct fz_span number = hidden_number(name, &n_underscores);
     return number.len > 0 && number.data[0] >= '0' && number.data[0] <= '9';
+}
+
+bool
+sym_macho_has_hidden_names(const struct sym_macho *macho)
+{
+    static const char mark[] = "_hidden#";
+    const struct sym_section *strings = sym_macho_section(macho, "__DWARF", "__debug_str");
+    const struct fz_span places[] = {macho->string_table,
+                                     strings ? strings->bytes : (struct fz_span){NULL, 0}};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(places); i++) {
+        if (fz_platform_find(places[i].data, places[i].len, mark, sizeof(mark) - 1))
+            return true;
+    }
+    return false;
 }
 
 struct fz_span
