@@ -1,6 +1,5 @@
 #include "base/digest.h"
 
-#include "base/lazy.h"
 #include "base/text.h"
 
 #include <stdio.h>
@@ -16,17 +15,6 @@ struct fz_sha256 {
 struct fz_sha1 {
     EVP_MD_CTX *ctx;
 };
-
-/* Where an error has no way to the caller. */
-static void
-need_crypto(void)
-{
-    struct fz_error err;
-    if (fz_lazy_load(&fz_lazy_crypto, &err) == FZ_OK)
-        return;
-    fprintf(stderr, "framezero: %s\n", err.text);
-    abort();
-}
 
 static void
 update(EVP_MD_CTX *ctx, struct fz_span bytes)
@@ -48,9 +36,6 @@ finish(EVP_MD_CTX *ctx, unsigned want_len, char *ret_hex)
 enum fz_code
 fz_sha256_create(struct fz_sha256 **ret, struct fz_error *err)
 {
-    struct fz_error why;
-    if (fz_lazy_load(&fz_lazy_crypto, &why) != FZ_OK)
-        return fz_fail(err, FZ_E_UNSUPPORTED, "SHA-256 is not available: %s", why.text);
     struct fz_sha256 *hash = calloc(1, sizeof(*hash));
     if (!hash)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
@@ -93,9 +78,6 @@ fz_sha256_finish(struct fz_sha256 *hash, char ret_hex[FZ_SHA256_TEXT])
 enum fz_code
 fz_sha1_create(struct fz_sha1 **ret, struct fz_error *err)
 {
-    struct fz_error why;
-    if (fz_lazy_load(&fz_lazy_crypto, &why) != FZ_OK)
-        return fz_fail(err, FZ_E_UNSUPPORTED, "SHA-1 is not available: %s", why.text);
     struct fz_sha1 *hash = calloc(1, sizeof(*hash));
     if (!hash)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
@@ -140,7 +122,6 @@ fz_sha256_hex(struct fz_span bytes, char ret_hex[FZ_SHA256_TEXT])
 {
     uint8_t digest[EVP_MAX_MD_SIZE];
     unsigned len = 0;
-    need_crypto();
     if (EVP_Digest(bytes.data, bytes.len, digest, &len, EVP_sha256(), NULL) != 1 ||
         len != FZ_SHA256_LEN)
         abort();
@@ -150,6 +131,5 @@ fz_sha256_hex(struct fz_span bytes, char ret_hex[FZ_SHA256_TEXT])
 bool
 fz_equal_constant_time(struct fz_span a, struct fz_span b)
 {
-    need_crypto();
     return a.len == b.len && (a.len == 0 || CRYPTO_memcmp(a.data, b.data, a.len) == 0);
 }

@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/lazy.h"
 #include "server/child/child.h"
 #include "server/child/sandbox.h"
 
@@ -129,7 +128,6 @@ child_main(void)
     if (!setlocale(LC_CTYPE, "C.UTF-8"))
         setlocale(LC_CTYPE, "C");
     bool ok = proto_inbox_init(&child.inbox, &err) == FZ_OK && take_start(&child, &err) == FZ_OK &&
-              (child.role != PROTO_ROLE_SYMBOLS || fz_lazy_load(&fz_lazy_archive, &err) == FZ_OK) &&
               child_sandbox_enter(child.role, &child.limits, &err) == FZ_OK &&
               child_cache_create(&child.cache, &err) == FZ_OK;
     while (ok && serve_one(&child))

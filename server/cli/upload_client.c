@@ -9,7 +9,6 @@
 
 #include "base/buffer.h"
 #include "base/json/write.h"
-#include "base/lazy.h"
 #include "base/text.h"
 #include "base/time.h"
 
@@ -235,9 +234,6 @@ upload_client_open(const struct upload_client_config *config, struct upload_clie
                    struct fz_error *err)
 {
     char header[1024];
-    enum fz_code code = fz_lazy_load(&fz_lazy_curl, err);
-    if (code != FZ_OK)
-        return code;
     FZ_CLEANUP(upload_client_closep) struct upload_client *client = calloc(1, sizeof(*client));
     if (!client || curl_global_init(CURL_GLOBAL_DEFAULT) != 0)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/lazy.h"
 #include "base/time.h"
 
 enum { BACKLOG = 1024, BODY_THREADS = 2, READERS = 12, DEFAULT_THREADS = 16, SPARE_FILES = 256 };
@@ -343,9 +342,7 @@ start_daemon(struct http_server *server, struct fz_error *err)
 static enum fz_code
 start_parts(struct http_server *server, const struct http_config *config, struct fz_error *err)
 {
-    enum fz_code code = fz_lazy_load(&fz_lazy_microhttpd, err);
-    if (code == FZ_OK)
-        code = listen_on(server, config->listen, err);
+    enum fz_code code = listen_on(server, config->listen, err);
     if (code == FZ_OK)
         code = http_pool_create(BODY_THREADS, run_body_job, &server->body_threads, err);
     if (code == FZ_OK)

@@ -5,7 +5,6 @@
 #include <errno.h>
 
 #include "base/attr.h"
-#include "base/lazy.h"
 #include "base/reader.h"
 #include "base/text.h"
 #include "server/resolve/symbol_names.h"
@@ -241,9 +240,6 @@ archive_walk(struct fz_span upload, const struct limits *limits, const struct ar
              struct archive_summary *ret, struct sym_problems *problems, struct fz_error *err)
 {
     *ret = (struct archive_summary){.format = NULL};
-    enum fz_code code = fz_lazy_load(&fz_lazy_archive, err);
-    if (code != FZ_OK)
-        return code;
     FZ_CLEANUP(free_archivep) struct archive *archive = archive_read_new();
     if (!archive)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");

@@ -7,7 +7,6 @@
 
 #include <libpq-fe.h>
 
-#include "base/lazy.h"
 #include "base/time.h"
 
 /* Object ids of the three types that parameters have; fixed in PostgreSQL's pg_type catalogue. */
@@ -153,13 +152,10 @@ pg_connect(struct sql *sql, struct fz_error *err)
         "SELECT set_config('synchronous_commit', 'on', false) "
         "WHERE current_setting('synchronous_commit') = 'off'";
     struct postgresql *pg = self(sql);
-    enum fz_code code = fz_lazy_load(&fz_lazy_pq, err);
-    if (code != FZ_OK)
-        return code;
     pg->conn = PQconnectdbParams(names, values, 1);
     if (!pg->conn)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    code = PQstatus(pg->conn) == CONNECTION_OK ? FZ_OK : fail_conn(pg, err);
+    enum fz_code code = PQstatus(pg->conn) == CONNECTION_OK ? FZ_OK : fail_conn(pg, err);
     PQsetNoticeReceiver(pg->conn, be_quiet, NULL);
     if (code == FZ_OK)
         code = command(sql, set_up, err);

@@ -9,7 +9,6 @@
 #include <sqlite3.h>
 
 #include "base/file.h"
-#include "base/lazy.h"
 #include "base/random.h"
 #include "base/time.h"
 
@@ -154,11 +153,8 @@ sqlite_connect(struct sql *sql, struct fz_error *err)
                                  "PRAGMA cache_size = -16384;"
                                  "PRAGMA journal_size_limit = 67108864;";
     struct sqlite *lite = self(sql);
-    enum fz_code code = fz_lazy_load(&fz_lazy_sqlite3, err);
-    if (code != FZ_OK)
-        return code;
     if (sql->create) {
-        code = create_file(sql->target, err);
+        enum fz_code code = create_file(sql->target, err);
         if (code != FZ_OK)
             return code;
     } else if (access(sql->target, F_OK) != 0 && errno == ENOENT) {
@@ -180,7 +176,7 @@ sqlite_connect(struct sql *sql, struct fz_error *err)
     }
     if (rc == SQLITE_OK)
         return FZ_OK;
-    code = fail(lite, rc, err);
+    enum fz_code code = fail(lite, rc, err);
     sqlite_disconnect(sql);
     return code;
 }

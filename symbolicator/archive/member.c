@@ -6,7 +6,6 @@
 #include <archive_entry.h>
 
 #include "base/file.h"
-#include "base/lazy.h"
 #include "base/platform.h"
 #include "base/text.h"
 #include "symbolicator/symbolicator.h"
@@ -98,9 +97,6 @@ copy_member(struct archive *archive, const char *name, uint64_t *total, int *ret
 enum fz_code
 sym_member_walk(struct fz_span file, sym_member_fn fn, void *user, struct fz_error *err)
 {
-    enum fz_code loaded = fz_lazy_load(&fz_lazy_archive, err);
-    if (loaded != FZ_OK)
-        return loaded;
     FZ_CLEANUP(free_archivep) struct archive *archive = archive_read_new();
     if (!archive)
         return fz_fail(err, FZ_E_NO_MEMORY, "no memory for an archive reader");

@@ -73,16 +73,9 @@ def main():
         if problems:
             print("\n".join(problems))
             return 1
-        # The two libraries of lazy loading have no functions on macOS, only their empty descriptions.
-        lazy = "".join(f"const struct fz_lazy fz_lazy_{name} = {{0}};\n" for name in ("archive", "curl"))
-        pathlib.Path(work, "lazy.c").write_text('#include "base/lazy.h"\n' + lazy, encoding="utf-8")
-        text = compile_one((pathlib.Path(work), deps, "lazy.c", f"{work}/lazy.o", [*includes, "-I", str(top)]))
-        if text:
-            print(text)
-            return 1
         linked = subprocess.run(["ld64.lld-19", "-arch", "arm64", "-platform_version", "macos", "13.0", "13.0",
-                                 "-undefined", "dynamic_lookup", "-dead_strip", "-o", f"{work}/framezero", *objects,
-                                 f"{work}/lazy.o"], capture_output=True, text=True, check=False)
+                                 "-undefined", "dynamic_lookup", "-dead_strip", "-o", f"{work}/framezero", *objects],
+                                capture_output=True, text=True, check=False)
         if linked.returncode:
             print(linked.stderr)
             return 1
