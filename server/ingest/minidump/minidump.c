@@ -1,16 +1,7 @@
 /*
  * Minidumps of macOS and iOS, as Breakpad and Crashpad write them.
  *
- *   0   4d 44 4d 50   "MDMP" (little-endian; "PMDM" is a big-endian dump)
- *   4   93 a7 .. ..   version; only the low half counts
- *   8   u32           how many streams
- *   12  u32           where their directory begins: type u32, size u32, offset u32 each
- *   16  u32           checksum, not used
- *   20  u32           Unix time
- *   24  u64           flags
- *
- * Every part is optional, and every place in a part counts from the start of the dump; what lies
- * behind its end is left out. Dumps of other systems are refused: their modules and symbols are not
+ * Every part is optional. Dumps of other systems are refused: their modules and symbols are not
  * Mach-O.
  */
 #include "server/ingest/minidump/minidump.h"
@@ -22,191 +13,13 @@
 #include "server/ingest/common/format.h"
 #include "server/ingest/containers/encoding.h"
 
-enum { HEADER = 32, ENTRY = 12, VERSION = 0xa793, STREAMS_MAX = 256, TEXT_BUDGET = 1 << 20 };
-
-static const uint32_t SYSTEM_MACOS = 0x8101, SYSTEM_IOS = 0x8102;
+enum { TEXT_BUDGET = 1 << 20 };
 
 static bool
 minidump_detect(struct fz_span head)
 {
     return head.len >= 4 &&
            (memcmp(head.data, "MDMP", 4) == 0 || memcmp(head.data, "PMDM", 4) == 0);
-}
-
-struct fz_reader
-minidump_reader(const struct minidump *m, struct minidump_place place)
-{
-    size_t len = place.offset > m->body.len ? 0 : m->body.len - place.offset;
-    struct fz_span bytes = {NULL, 0};
-    if (len > place.size)
-        len = place.size;
-    if (len)
-        bytes = fz_span_make(m->body.data + place.offset, len);
-    struct fz_reader r = fz_reader_make(bytes, "minidump");
-    r.base = place.offset;
-    r.big_endian = m->big_endian;
-    return r;
-}
-
-struct minidump_place
-minidump_read_place(struct fz_reader *r)
-{
-    struct minidump_place place = {.size = fz_read_u32(r)};
-    place.offset = fz_read_u32(r);
-    return place;
-}
-
-struct minidump_place
-minidump_find(const struct minidump *m, uint32_t type)
-{
-    struct minidump_place directory = {m->n_streams * ENTRY, m->directory};
-    struct fz_reader r = minidump_reader(m, directory);
-    while (fz_read_left(&r) >= ENTRY) {
-        uint32_t found = fz_read_u32(&r);
-        struct minidump_place place = minidump_read_place(&r);
-        if (found == type && place.size)
-            return place;
-    }
-    return (struct minidump_place){0};
-}
-
-struct fz_reader
-minidump_list(struct minidump *m, uint32_t type, const char *what, size_t size, size_t *ret_n)
-{
-    struct minidump_place place = minidump_find(m, type);
-    struct fz_reader r = minidump_reader(m, place);
-    uint32_t n = place.size >= 4 ? fz_read_u32(&r) : 0;
-    /* Breakpad aligns the entries of some lists to 8 bytes. */
-    if (r.len == 8 + (uint64_t)n * size)
-        fz_read_skip(&r, 4);
-    *ret_n = fz_read_left(&r) / size;
-    if (*ret_n >= n)
-        *ret_n = n;
-    else
-        report_note(m->b.report, m->b.arena, "%s: cut off, %zu of %u are there", what, *ret_n, n);
-    return r;
-}
-
-const char *
-minidump_utf16(struct minidump *m, uint64_t offset, size_t max)
-{
-    if (offset == 0 || offset > UINT32_MAX || m->b.failed)
-        return NULL;
-    struct minidump_place place = {4, (uint32_t)offset};
-    struct fz_reader head = minidump_reader(m, place);
-    uint32_t len = fz_read_u32(&head);
-    if (head.failed || len == 0 || offset + 4 > UINT32_MAX)
-        return NULL;
-    place = (struct minidump_place){len > max * 2 ? (uint32_t)max * 2 : len, (uint32_t)offset + 4};
-    struct fz_reader r = minidump_reader(m, place);
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-    encoding_append_utf16(&text, &r);
-    if (text.len == 0 && !text.failed)
-        return NULL;
-    const char *copy = text.failed ? NULL : fz_arena_text(m->b.arena, fz_buffer_span(&text));
-    m->b.failed = !copy;
-    return copy;
-}
-
-struct fz_uuid
-minidump_guid(struct fz_reader *r)
-{
-    struct fz_uuid uuid = {{0}};
-    uint32_t first = fz_read_u32(r);
-    uint16_t second = fz_read_u16(r), third = fz_read_u16(r);
-    struct fz_span rest = fz_read_bytes(r, 8);
-    for (unsigned i = 0; i < 4; i++)
-        uuid.bytes[i] = (uint8_t)(first >> (24 - 8 * i));
-    for (unsigned i = 0; i < 2; i++) {
-        uuid.bytes[4 + i] = (uint8_t)(second >> (8 - 8 * i));
-        uuid.bytes[6 + i] = (uint8_t)(third >> (8 - 8 * i));
-    }
-    if (rest.len == 8)
-        memcpy(uuid.bytes + 8, rest.data, 8);
-    return uuid;
-}
-
-void
-minidump_set(struct minidump *m, json_t *object, const char *key, json_t *value)
-{
-    if (json_object_set_new(object, key, value) != 0)
-        m->b.failed = true;
-}
-
-json_t *
-minidump_extra(struct minidump *m, const char *key)
-{
-    json_t *object = json_object_get(m->extra, key);
-    if (!object) {
-        minidump_set(m, m->extra, key, json_object());
-        object = json_object_get(m->extra, key);
-    }
-    return object;
-}
-
-/* The system that a dump is of, for a message. */
-static const char *
-system_name(uint32_t platform)
-{
-    static const struct {
-        uint32_t platform;
-        const char *name;
-    } names[] = {{0, "Windows"},   {1, "Windows"},    {2, "Windows"},      {3, "Windows CE"},
-                 {0x8000, "Unix"}, {0x8201, "Linux"}, {0x8202, "Solaris"}, {0x8203, "Android"},
-                 {0x8204, "PS3"},  {0x8205, "NaCl"},  {0x8206, "Fuchsia"}};
-    for (size_t i = 0; i < FZ_ARRAY_LEN(names); i++) {
-        if (names[i].platform == platform)
-            return names[i].name;
-    }
-    return "an unknown system";
-}
-
-/* The header, the directory, and that the dump is of one of our systems. */
-static enum fz_code
-open_dump(struct fz_span body, struct minidump *m, struct fz_error *err)
-{
-    enum { PLATFORM = 20 };
-    m->body = body;
-    m->big_endian = body.len >= 4 && body.data[0] == 'P';
-    struct minidump_place head = {HEADER, 0};
-    struct fz_reader r = minidump_reader(m, head);
-    fz_read_skip(&r, 4);
-    uint32_t version = fz_read_u32(&r);
-    m->n_streams = fz_read_u32(&r);
-    m->directory = fz_read_u32(&r);
-    fz_read_skip(&r, HEADER - 16);
-    if (r.failed)
-        return fz_fail_at(err, FZ_E_MALFORMED, body.len,
-                          "minidump: cut off within its header of %d bytes", HEADER);
-    if ((version & 0xffff) != VERSION)
-        return fz_fail_at(err, FZ_E_MALFORMED, 4, "minidump: version 0x%x, 0x%x is known",
-                          (unsigned)version & 0xffff, VERSION);
-    if (m->n_streams && m->directory > body.len - ENTRY)
-        return fz_fail_at(err, FZ_E_MALFORMED, 12,
-                          "minidump: its list of streams (at byte %u) lies behind its end (%zu)",
-                          m->directory, body.len);
-    if (m->n_streams > STREAMS_MAX)
-        m->n_streams = STREAMS_MAX;
-    struct minidump_place system = minidump_find(m, MINIDUMP_SYSTEM_INFO);
-    r = minidump_reader(m, system);
-    fz_read_skip(&r, PLATFORM);
-    uint32_t platform = fz_read_u32(&r);
-    if (r.failed || platform == SYSTEM_MACOS || platform == SYSTEM_IOS)
-        return FZ_OK;
-    return fz_fail_at(err, FZ_E_UNSUPPORTED, system.offset + PLATFORM,
-                      "minidump of %s (platform 0x%x): only those of macOS and iOS are read; its "
-                      "symbols are of another kind",
-                      system_name(platform), platform);
-}
-
-/* Crashpad's own id of the report. */
-static bool
-report_id(const struct minidump *m, struct fz_uuid *ret)
-{
-    struct fz_reader r = minidump_reader(m, minidump_find(m, MINIDUMP_CRASHPAD_INFO));
-    fz_read_skip(&r, 4);
-    *ret = minidump_guid(&r);
-    return !r.failed && !fz_uuid_is_nil(ret);
 }
 
 static enum fz_code
@@ -216,8 +29,8 @@ minidump_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_
     (void)limits;
     struct minidump m = {0};
     struct fz_uuid id;
-    enum fz_code code = open_dump(body, &m, err);
-    if (code == FZ_OK && report_id(&m, &id))
+    enum fz_code code = minidump_open(body, &m, err);
+    if (code == FZ_OK && minidump_report_id(&m, &id))
         fz_uuid_format(&id, ret_id);
     return code;
 }
@@ -231,7 +44,7 @@ take_header(struct minidump *m)
     r->timestamp_ms = (int64_t)fz_read_u32(&reader) * 1000;
     struct fz_uuid id;
     char text[FZ_UUID_DASHED];
-    if (!report_id(m, &id))
+    if (!minidump_report_id(m, &id))
         return;
     fz_uuid_format_dashed(&id, text);
     r->id = fz_arena_strdup(m->b.arena, text);
@@ -275,7 +88,7 @@ take_system(struct minidump *m)
         return;
     }
     take_cpu(m, cpu);
-    m->is_ios = platform == SYSTEM_IOS;
+    m->is_ios = platform == MINIDUMP_IOS;
     report->os_name = m->is_ios ? "iOS" : "macOS";
     report->os_version = patch ? fz_arena_printf(m->b.arena, "%u.%u.%u", major, minor, patch)
                                : fz_arena_printf(m->b.arena, "%u.%u", major, minor);
@@ -355,11 +168,10 @@ tell_others(struct minidump *m)
         MINIDUMP_BREAKPAD_INFO,
         MINIDUMP_MAC_CRASH_INFO,
     };
-    struct minidump_place directory = {m->n_streams * ENTRY, m->directory};
-    struct fz_reader r = minidump_reader(m, directory);
-    while (fz_read_left(&r) >= ENTRY) {
-        uint32_t type = fz_read_u32(&r);
-        struct minidump_place place = minidump_read_place(&r);
+    struct fz_reader directory = minidump_directory(m);
+    struct minidump_place place;
+    uint32_t type;
+    while (minidump_next_stream(&directory, &type, &place)) {
         char key[16];
         size_t i = 0;
         while (i < FZ_ARRAY_LEN(known) && known[i] != type)
@@ -383,7 +195,7 @@ minidump_parse(struct fz_span body, const struct limits *limits, struct fz_arena
                          .text_left = TEXT_BUDGET};
     if (!extra || !tags)
         return fz_fail(err, FZ_E_NO_MEMORY, "minidump: out of memory");
-    enum fz_code code = open_dump(body, &m, err);
+    enum fz_code code = minidump_open(body, &m, err);
     if (code != FZ_OK)
         return code;
     take_header(&m);

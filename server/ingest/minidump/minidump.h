@@ -1,6 +1,6 @@
 /*
- * The parts of a minidump between minidump.c (outer form, system) and its threads, contexts,
- * exception, modules, Crashpad's additions and frame walk. Private to this folder.
+ * A minidump while it is read: its outer form (streams.c) and its parts (one file each), for
+ * minidump.c. Private to this folder.
  *
  * Source: Breakpad's minidump_format.h and minidump_cpu_*.h, Crashpad's minidump_extensions.h,
  * Microsoft's minidumpapiset.h. Offsets in a dump ("RVA") count from its start.
@@ -29,9 +29,12 @@ enum minidump_stream {
 
 enum minidump_cpu { MINIDUMP_X86, MINIDUMP_ARM, MINIDUMP_AMD64, MINIDUMP_ARM64, MINIDUMP_NO_CPU };
 
+/* Values of MINIDUMP_SYSTEM_INFO.PlatformId. */
+enum { MINIDUMP_MACOS = 0x8101, MINIDUMP_IOS = 0x8102 };
+
 enum { MINIDUMP_PATH_UNITS = 1024, MINIDUMP_TEXT_UNITS = 8192 };
 
-/* Where bytes stand in the dump. */
+/* Bytes of the dump. */
 struct minidump_place {
     uint32_t size, offset;
 };
@@ -65,33 +68,48 @@ struct minidump {
     size_t text_left; /* bytes of annotations that may still be kept */
 };
 
+/* streams.c: the outer form. */
+
+/* Read the header and the directory into *ret. MALFORMED: not a minidump; UNSUPPORTED: of another
+ * system than macOS and iOS. */
+FZ_MUST_CHECK enum fz_code minidump_open(struct fz_span body, struct minidump *ret,
+                                         struct fz_error *err);
+/* Crashpad's id of the report; false without one. */
+bool minidump_report_id(const struct minidump *m, struct fz_uuid *ret);
+
 /* A reader of `place`, shorter where the dump ends before it. */
 struct fz_reader minidump_reader(const struct minidump *m, struct minidump_place place);
 struct minidump_place minidump_read_place(struct fz_reader *r);
+/* A reader of the directory, for minidump_next_stream(); that is false at the end. */
+struct fz_reader minidump_directory(const struct minidump *m);
+bool minidump_next_stream(struct fz_reader *directory, uint32_t *ret_type,
+                          struct minidump_place *ret);
 /* The first stream of that type; its size is 0 if there is none. */
 struct minidump_place minidump_find(const struct minidump *m, uint32_t type);
-/* A list's reader behind its count; *ret_n is how many entries of `size` bytes there are, cut with
- * a note to those that the dump holds. */
+/* A reader of the stream's entries, after their count. *ret_n is the number of entries of `size`
+ * bytes that the dump holds, with a note if it announces more. */
 struct fz_reader minidump_list(struct minidump *m, uint32_t type, const char *what, size_t size,
                                size_t *ret_n);
-/* MINIDUMP_STRING (UTF-16) at an offset; NULL if it is empty or lies outside. At most `max` units.
- */
+/* MINIDUMP_STRING (UTF-16) at an offset, at most `max` units; NULL if it is empty or outside the
+ * dump. */
 const char *minidump_utf16(struct minidump *m, uint64_t offset, size_t max);
 /* A GUID: three little-endian numbers and 8 bytes make the UUID that people write. */
 struct fz_uuid minidump_guid(struct fz_reader *r);
-/* Put `value` (taken) into an object of extra; such an object by name, NULL when memory is out. */
+/* Put `value` (taken) into an object of extra. */
 void minidump_set(struct minidump *m, json_t *object, const char *key, json_t *value);
+/* The object of extra under this name, made if it is missing; NULL when memory is out. */
 json_t *minidump_extra(struct minidump *m, const char *key);
 
-void minidump_modules(struct minidump *m);   /* minidump_modules.c */
-void minidump_threads(struct minidump *m);   /* minidump_threads.c: without their memory */
-void minidump_memory(struct minidump *m);    /* once the crashed thread is known */
-void minidump_exception(struct minidump *m); /* minidump_exception.c */
-void minidump_crashpad(struct minidump *m);  /* minidump_crashpad.c: before the exception */
-void minidump_crash_info(struct minidump *m);
-void minidump_walk(struct minidump *m); /* minidump_walk.c: the frames of all threads */
+/* The parts, one file each, in the order in which they are called. */
+void minidump_modules(struct minidump *m);
+void minidump_crashpad(struct minidump *m);
+void minidump_crash_info(struct minidump *m); /* crashpad.c */
+void minidump_threads(struct minidump *m);    /* without their memory */
+void minidump_exception(struct minidump *m);  /* sets which thread crashed */
+void minidump_memory(struct minidump *m);     /* threads.c: the crashed thread's stack first */
+void minidump_walk(struct minidump *m);       /* the frames of all threads */
 
-/* minidump_context.c: the registers into the thread; false if the context is of no use. */
+/* context.c: the registers into the thread; false if the context cannot be read. */
 bool minidump_context(struct minidump *m, struct minidump_place place, struct minidump_thread *ret);
 
 #endif
