@@ -1,6 +1,6 @@
 /*
- * The parts of a PLCrashReporter report between plcrash.c (outer form, origin, crash) and
- * plcrash_threads.c (threads, frames, images). Private to this folder.
+ * A PLCrashReporter report while it is read: fields of messages (fields.c), and its parts, for
+ * plcrash.c. Private to this folder.
  */
 #ifndef INGEST_PLCRASH_H
 #define INGEST_PLCRASH_H
@@ -52,15 +52,17 @@ bool plcrash_uuid(struct plcrash *p, const struct protobuf_field *field, const c
 bool plcrash_cpu_field(struct plcrash *p, const struct protobuf_field *field, const char *where,
                        void *target);
 
-/* Put `value` (taken) into an object of extra; an object of extra by name, NULL when memory is out.
- */
+/* Put `value` (taken) into an object of extra. */
 void plcrash_set(struct plcrash *p, json_t *object, const char *key, json_t *value);
+/* The same for bytes, in base64. */
+void plcrash_set_bytes(struct plcrash *p, json_t *object, const char *key, struct fz_span bytes);
+/* The object of extra under this name, made if it is missing; NULL when memory is out. */
 json_t *plcrash_extra(struct plcrash *p, const char *key);
 
 /* The name of a processor, NULL if it has none. */
 const char *plcrash_cpu_name(const struct plcrash_cpu *cpu);
 
-/* plcrash_origin.c: each takes a field of its message; target is the report, for a process its
+/* origin.c: each takes a field of its message; target is the report, for a process its
  * report_process. */
 bool plcrash_system(struct plcrash *p, const struct protobuf_field *field, const char *where,
                     void *target);
@@ -73,7 +75,7 @@ bool plcrash_machine(struct plcrash *p, const struct protobuf_field *field, cons
 bool plcrash_report_info(struct plcrash *p, const struct protobuf_field *field, const char *where,
                          void *target);
 
-/* plcrash_threads.c: a StackFrame list is field `number` of `message`. */
+/* threads.c: a StackFrame list is field `number` of `message`. */
 struct plcrash_frames {
     struct report_frame *frames;
     size_t n, n_cut;
