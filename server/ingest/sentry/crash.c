@@ -202,7 +202,7 @@ kind_of(struct sentry *s, const struct mechanism *m, const char *type)
     if (s->exception)
         return "error";
     /* Without any word of a crash, threads may still be one. */
-    const json_t *threads = sentry_values(s, s->root, "threads");
+    const json_t *threads = s->threads;
     for (size_t i = 0; i < json_array_size(threads); i++) {
         if (json_is_true(json_object_get(json_array_get(threads, i), "crashed")))
             return NULL;
@@ -217,7 +217,7 @@ last_exception(struct sentry *s)
     const json_t *single = json_object_get(s->root, "exception");
     if (json_is_object(single) && !json_object_get(single, "values"))
         return json_object_size(single) ? single : NULL;
-    const json_t *list = sentry_values(s, s->root, "exception");
+    const json_t *list = s->exceptions;
     for (size_t i = json_array_size(list); i-- > 0;) {
         if (json_is_object(json_array_get(list, i)))
             return json_array_get(list, i);
@@ -251,7 +251,7 @@ static void
 keep_causes(struct sentry *s)
 {
     struct ingest_builder *b = &s->b;
-    const json_t *list = sentry_values(s, s->root, "exception");
+    const json_t *list = s->exceptions;
     FZ_CLEANUP(ingest_take_decref) json_t *object = json_object();
     json_t *causes = json_array();
     for (size_t i = 0; causes && i < json_array_size(list); i++) {

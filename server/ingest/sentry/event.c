@@ -74,6 +74,12 @@ event_detect(struct fz_span head)
     return !seen[EVENT_FOREIGN] && (seen[EVENT_SURE] || (seen[EVENT_ID] && seen[EVENT_BODY]));
 }
 
+static enum fz_code
+refuse_transaction(struct fz_error *err)
+{
+    return fz_fail(err, FZ_E_UNSUPPORTED, "sentry event: a transaction, which holds no crash");
+}
+
 enum fz_code
 sentry_check_event(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
                    struct fz_error *err)
@@ -90,8 +96,7 @@ sentry_check_event(struct fz_span body, const struct limits *limits, char ret_id
     while (json_walk_next(&walk, &member)) {
         struct fz_uuid uuid;
         if (fz_span_is(member.key, "type") && fz_span_is(member.value, "\"transaction\""))
-            return fz_fail(err, FZ_E_UNSUPPORTED,
-                           "sentry event: a transaction, which holds no crash");
+            return refuse_transaction(err);
         if (fz_span_is(member.key, "event_id") && member.value.len > 2 &&
             fz_uuid_parse(fz_span_make(member.value.data + 1, member.value.len - 2), &uuid) &&
             !fz_uuid_is_nil(&uuid))
@@ -100,14 +105,15 @@ sentry_check_event(struct fz_span body, const struct limits *limits, char ret_id
     return FZ_OK;
 }
 
-const json_t *
-sentry_values(struct sentry *s, const json_t *object, const char *key)
+/* The list of an interface: {"values": [...]}, a bare array; NULL if there is none. */
+static const json_t *
+values(struct sentry *s, const char *key)
 {
-    const json_t *value = json_object_get(object, key);
+    const json_t *value = json_object_get(s->root, key);
     if (json_is_array(value))
         return value;
-    const json_t *object_value = ingest_json_member(&s->b, object, "", key, JSON_OBJECT);
-    return ingest_json_member(&s->b, object_value, key, "values", JSON_ARRAY);
+    const json_t *object = ingest_json_member(&s->b, s->root, "", key, JSON_OBJECT);
+    return ingest_json_member(&s->b, object, key, "values", JSON_ARRAY);
 }
 
 /* "com.example.demo@1.2+34", or whatever the app chose to call its version. */
@@ -231,7 +237,7 @@ take_free_form(struct sentry *s)
     struct ingest_builder *b = &s->b;
     b->report->user_json = ingest_json_dump(b, s->root, "user");
     take_tags(s);
-    const json_t *breadcrumbs = sentry_values(s, s->root, "breadcrumbs");
+    const json_t *breadcrumbs = values(s, "breadcrumbs");
     if (breadcrumbs)
         b->report->breadcrumbs_json = ingest_json_dump(b, breadcrumbs, NULL);
     ingest_add_extra(b, NULL, s->root, known_keys);
@@ -242,16 +248,18 @@ take_free_form(struct sentry *s)
 enum fz_code
 sentry_take_event(struct ingest_builder *b, struct fz_span body, struct fz_error *err)
 {
-    char id[FZ_UUID_TEXT];
     FZ_CLEANUP(ingest_take_decref) json_t *root = NULL;
-    enum fz_code code = sentry_check_event(body, b->limits, id, err);
-    if (code == FZ_OK)
-        code = ingest_json_load(b, body, NULL, &root, err);
+    enum fz_code code = ingest_json_load(b, body, NULL, &root, err);
     if (code != FZ_OK)
         return code;
     if (!json_is_object(root))
         return fz_fail_at(err, FZ_E_MALFORMED, 0, "sentry event: not a JSON object");
+    const char *type = json_string_value(json_object_get(root, "type"));
+    if (type && strcmp(type, "transaction") == 0)
+        return refuse_transaction(err);
     struct sentry s = {.b = *b, .root = root, .thread_id = -1};
+    s.exceptions = values(&s, "exception");
+    s.threads = values(&s, "threads");
     take_origin(&s);
     sentry_take_images(&s);
     sentry_take_crash(&s);

@@ -14,7 +14,8 @@
 struct sentry {
     struct ingest_builder b;
     const json_t *root;
-    struct report_thread *current; /* the one that spoke; NULL = none says so */
+    const json_t *exceptions, *threads; /* arrays; NULL if the event has none */
+    struct report_thread *current;      /* the one that spoke; NULL = none says so */
     const json_t *exception; /* the one that ended the app: the last of the chain; NULL = none */
     int64_t thread_id;       /* that the exception names, -1 = none */
     bool is_thrown;          /* its stack is that of a throw: return addresses only */
@@ -35,9 +36,6 @@ struct sentry_stack {
     size_t n_registers;
     bool has_more; /* its frames have members that the model has no place for */
 };
-
-/* The list of an interface: {"values": [...]}, a bare array; NULL if there is none. */
-const json_t *sentry_values(struct sentry *s, const json_t *object, const char *key);
 
 /* sentry_images.c: debug_meta.images into the report; each frame's image_addr and package; then,
  * once all frames are read, the images that only frames spoke of. */

@@ -103,7 +103,7 @@ take_list(struct sentry *s)
 {
     struct ingest_builder *b = &s->b;
     struct report *r = b->report;
-    const json_t *list = sentry_values(s, s->root, "threads");
+    const json_t *list = s->threads;
     size_t max = ingest_limit(b, "threads", json_array_size(list), b->limits->threads);
     size_t crashed = crashed_position(s, list);
     /* One more: the exception's stack may be a thread that the list does not have. */
