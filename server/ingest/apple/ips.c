@@ -157,7 +157,8 @@ ips_detect(struct fz_span head)
 
 /* Take the bytes apart. UNSUPPORTED, MALFORMED: there is no report behind the header. */
 static enum fz_code
-open_parts(struct fz_span all, struct ips_parts *ret, struct fz_error *err)
+open_parts(struct fz_span all, const struct ingest_context *in, struct ips_parts *ret,
+           struct fz_error *err)
 {
     struct ips_parts parts = {.text_format = NULL};
     size_t start = find_start(all), at = start;
@@ -177,7 +178,7 @@ open_parts(struct fz_span all, struct ips_parts *ret, struct fz_error *err)
         return FZ_OK;
     }
     parts.text = rest;
-    parts.text_format = ingest_format_of(rest);
+    parts.text_format = ingest_format_of(in, rest);
     if (!parts.text_format || parts.text_format == &ingest_ips)
         return fz_fail_at(err, FZ_E_UNSUPPORTED, at,
                           "ips: the text behind the header is no report in a known format");
@@ -268,13 +269,13 @@ open_body(struct fz_span all, const struct limits *limits, struct fz_buffer *buf
 
 /* One way to the parts for check and parse. */
 static enum fz_code
-open_all(struct fz_span all, const struct limits *limits, struct fz_buffer *buffer,
+open_all(struct fz_span all, const struct ingest_context *in, struct fz_buffer *buffer,
          struct ips_parts *ret, struct ingest_repair *mended, char ret_id[FZ_UUID_TEXT],
          struct fz_error *err)
 {
-    enum fz_code code = open_parts(all, ret, err);
+    enum fz_code code = open_parts(all, in, ret, err);
     if (code == FZ_OK && ret->body.len)
-        code = open_body(all, limits, buffer, ret, mended, err);
+        code = open_body(all, in->limits, buffer, ret, mended, err);
     if (code != FZ_OK)
         return code;
     code = look_at_body(ret, ret_id, err);
@@ -286,16 +287,16 @@ open_all(struct fz_span all, const struct limits *limits, struct fz_buffer *buff
 }
 
 static enum fz_code
-ips_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
+ips_check(struct fz_span body, const struct ingest_context *in, char ret_id[FZ_UUID_TEXT],
           struct fz_error *err)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
     struct ingest_repair mended = {0};
     struct ips_parts parts;
-    enum fz_code code = open_all(body, limits, &buffer, &parts, &mended, ret_id, err);
+    enum fz_code code = open_all(body, in, &buffer, &parts, &mended, ret_id, err);
     char text_id[FZ_UUID_TEXT] = "";
     if (code == FZ_OK && parts.text_format)
-        code = parts.text_format->check(parts.text, limits, text_id, err);
+        code = parts.text_format->check(parts.text, in, text_id, err);
     if (code == FZ_OK && !*ret_id)
         memcpy(ret_id, text_id, sizeof(text_id));
     return code;
@@ -454,33 +455,25 @@ take_body(struct ingest_builder *b, const json_t *header, const json_t *body)
 }
 
 static enum fz_code
-parse_text(const struct ips_parts *parts, const json_t *header, struct ingest_builder *b,
-           struct fz_error *err)
-{
-    enum fz_code code = parts->text_format->parse(parts->text, b->limits, b->arena, b->report, err);
-    if (code == FZ_OK && header)
-        take_header(b, header);
-    return code;
-}
-
-static enum fz_code
-ips_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
+ips_parse(struct fz_span body, const struct ingest_context *in, struct fz_arena *arena,
           struct report *ret, struct fz_error *err)
 {
-    struct ingest_builder b = ingest_builder_make(ret, arena, limits);
+    struct ingest_builder b = ingest_builder_make(ret, arena, in->limits);
     FZ_CLEANUP(ingest_take_decref) json_t *header = NULL;
     FZ_CLEANUP(ingest_take_decref) json_t *root = NULL;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
     struct ingest_repair mended = {0};
     struct ips_parts parts;
     char id[FZ_UUID_TEXT];
-    enum fz_code code = open_all(body, limits, &buffer, &parts, &mended, id, err);
+    enum fz_code code = open_all(body, in, &buffer, &parts, &mended, id, err);
     if (code == FZ_OK && parts.header.len)
         code = ingest_json_load(&b, parts.header, NULL, &header, err);
     if (code != FZ_OK)
         return code;
     if (parts.text_format) {
-        code = parse_text(&parts, header, &b, err);
+        code = parts.text_format->parse(parts.text, in, arena, ret, err);
+        if (code == FZ_OK && header)
+            take_header(&b, header);
     } else {
         code = ingest_json_load(&b, parts.body, NULL, &root, err);
         if (code == FZ_OK) {
@@ -493,4 +486,9 @@ ips_parse(struct fz_span body, const struct limits *limits, struct fz_arena *are
     return b.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }
 
-const struct ingest_format ingest_ips = {"ips", ips_detect, ips_check, ips_parse, NULL};
+const struct ingest_format ingest_ips = {
+    .name = "ips",
+    .detect = ips_detect,
+    .check = ips_check,
+    .parse = ips_parse,
+};

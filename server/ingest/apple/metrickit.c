@@ -97,12 +97,12 @@ readable(struct fz_span body, const struct limits *limits, struct fz_buffer *buf
 }
 
 static enum fz_code
-metrickit_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
+metrickit_check(struct fz_span body, const struct ingest_context *in, char ret_id[FZ_UUID_TEXT],
                 struct fz_error *err)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
     struct ingest_repair mended = {0};
-    struct limits ours = deep(limits);
+    struct limits ours = deep(in->limits);
     struct fz_span text;
     (void)ret_id; /* a payload has no id */
     return readable(body, &ours, &buffer, &text, &mended, err);
@@ -171,7 +171,7 @@ metrickit_split(struct fz_span body, struct ingest_found *found, struct fz_error
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
     struct ingest_repair mended = {0};
-    struct limits ours = deep(found->limits);
+    struct limits ours = deep(found->in->limits);
     struct fz_span text;
     if (readable(body, &ours, &buffer, &text, &mended, err) != FZ_OK)
         return FZ_OK; /* the check says what is wrong */
@@ -239,13 +239,13 @@ take_root(struct ingest_builder *b, const json_t *root)
 }
 
 static enum fz_code
-metrickit_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
+metrickit_parse(struct fz_span body, const struct ingest_context *in, struct fz_arena *arena,
                 struct report *ret, struct fz_error *err)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
     FZ_CLEANUP(ingest_take_decref) json_t *root = NULL;
     struct ingest_repair mended = {0};
-    struct limits ours = deep(limits);
+    struct limits ours = deep(in->limits);
     struct ingest_builder b = ingest_builder_make(ret, arena, &ours);
     struct fz_span text;
     enum fz_code code = readable(body, &ours, &buffer, &text, &mended, err);
@@ -260,5 +260,10 @@ metrickit_parse(struct fz_span body, const struct limits *limits, struct fz_aren
     return b.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }
 
-const struct ingest_format ingest_metrickit = {"metrickit", metrickit_detect, metrickit_check,
-                                               metrickit_parse, metrickit_split};
+const struct ingest_format ingest_metrickit = {
+    .name = "metrickit",
+    .detect = metrickit_detect,
+    .check = metrickit_check,
+    .parse = metrickit_parse,
+    .split = metrickit_split,
+};

@@ -96,14 +96,14 @@ need_event(struct fz_span body, struct fz_error *err)
 }
 
 static enum fz_code
-bugsnag_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
+bugsnag_check(struct fz_span body, const struct ingest_context *in, char ret_id[FZ_UUID_TEXT],
               struct fz_error *err)
 {
     (void)ret_id; /* an event has no id */
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
     struct fz_span text;
     struct ingest_repair mended;
-    return ingest_json_check(body, limits, need_event, &buffer, &text, &mended, err);
+    return ingest_json_check(body, in->limits, need_event, &buffer, &text, &mended, err);
 }
 
 /* ---- several events ----------------------------------------------------------------------- */
@@ -133,7 +133,7 @@ static enum fz_code
 bugsnag_split(struct fz_span body, struct ingest_found *found, struct fz_error *err)
 {
     struct fz_span events = {NULL, 0};
-    struct json_scan_limits scan = {found->limits->json_depth, SIZE_MAX, 0};
+    struct json_scan_limits scan = {found->in->limits->json_depth, SIZE_MAX, 0};
     struct fz_error ignored;
     if (json_scan(body, &scan, NULL, NULL, &ignored) != FZ_OK)
         return FZ_OK; /* what of it can be mended is one report */
@@ -296,10 +296,10 @@ take_event(struct ingest_builder *b, const json_t *root, const json_t *event)
 }
 
 static enum fz_code
-bugsnag_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
+bugsnag_parse(struct fz_span body, const struct ingest_context *in, struct fz_arena *arena,
               struct report *ret, struct fz_error *err)
 {
-    struct ingest_builder b = ingest_builder_make(ret, arena, limits);
+    struct ingest_builder b = ingest_builder_make(ret, arena, in->limits);
     FZ_CLEANUP(ingest_take_decref) json_t *root = NULL;
     enum fz_code code = ingest_json_load_repaired(&b, body, "the payload", need_event, &root, err);
     if (code != FZ_OK)

@@ -1,68 +1,86 @@
 /*
- * What a report format gives to the table in ingest.c: one file a format, one row in the table.
+ * What a report format gives to the table in ingest.c, and what formats use of each other: a format
+ * that holds reports of other formats finds those through the table in its context.
  */
 #ifndef INGEST_COMMON_FORMAT_H
 #define INGEST_COMMON_FORMAT_H
 
 #include "server/ingest/ingest.h"
 
-/* The reports that were found in one body, filled by ingest_found_add(). */
+/* What every function of a format gets beside the bytes. */
+struct ingest_context {
+    const struct limits *limits;
+    const struct ingest_format *const *formats; /* the table; NULL follows the last */
+};
+
+/* The reports that were found in one body, filled by ingest_found_body(). */
 struct ingest_found {
+    const struct ingest_context *in;
     struct ingest_item *items;
     size_t n, room;
     size_t n_cut; /* beyond INGEST_ITEMS_MAX */
     struct fz_arena *arena;
-    const struct limits *limits;
     unsigned depth; /* containers around the current bytes */
     bool failed;    /* memory is out */
 };
 
 struct ingest_format {
-    const char *name; /* as the API tells it */
+    const char *name; /* as the API shows it */
 
     /* Do these bytes look like it? `head` may end anywhere. Rows are asked in the table's order. */
     bool (*detect)(struct fz_span head);
 
     /* ingest_check() and ingest_parse() for a body that was detected; ret->format is set already.
      */
-    enum fz_code (*check)(struct fz_span body, const struct limits *limits,
+    enum fz_code (*check)(struct fz_span body, const struct ingest_context *in,
                           char ret_id[FZ_UUID_TEXT], struct fz_error *err);
-    enum fz_code (*parse)(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
-                          struct report *ret, struct fz_error *err);
+    enum fz_code (*parse)(struct fz_span body, const struct ingest_context *in,
+                          struct fz_arena *arena, struct report *ret, struct fz_error *err);
 
     /* Where one body may hold several reports: hand each of them to ingest_found_body(), as bytes
      * that this format or another one takes alone; nothing handed over means that the whole body is
-     * one report. NULL where a body is always one. Cheap and bounded: runs on the HTTP side. */
+     * one report. NULL where a body is always one. Bounded in time and memory. */
     enum fz_code (*split)(struct fz_span body, struct ingest_found *found, struct fz_error *err);
+
+    /* Of a format that wraps another one: the row for what is inside, NULL if no row takes that. It
+     * is shown in place of this one. NULL elsewhere. */
+    const struct ingest_format *(*inside)(struct fz_span body, const struct ingest_context *in);
+    bool needs_inside; /* without it, the body is not of this format */
 };
+
+/* The row that takes `body`, NULL if none does. */
+const struct ingest_format *ingest_format_of(const struct ingest_context *in, struct fz_span body);
 
 /* A report inside a body: `body` is detected and checked (and split in turn, 3 containers deep),
  * and added with what came of it. The bytes must live as long as the input or found->arena. */
 void ingest_found_body(struct ingest_found *found, struct fz_span body);
 
-/* For formats that wrap another one (multipart): the row that takes `body`, NULL if none does. */
-const struct ingest_format *ingest_format_of(struct fz_span body);
+/* ingest_check(), ingest_split() and ingest_parse(), for formats that hold another one. */
+FZ_MUST_CHECK enum fz_code ingest_check_body(const struct ingest_context *in, struct fz_span body,
+                                             const char **ret_format, char ret_id[FZ_UUID_TEXT],
+                                             struct fz_error *err);
+FZ_MUST_CHECK enum fz_code ingest_split_body(const struct ingest_context *in, struct fz_span body,
+                                             struct fz_arena *arena, struct ingest_item **ret,
+                                             size_t *ret_n, size_t *ret_n_cut,
+                                             struct fz_error *err);
+FZ_MUST_CHECK enum fz_code ingest_parse_body(const struct ingest_context *in, struct fz_span body,
+                                             struct fz_arena *arena, struct report *ret,
+                                             struct fz_error *err);
 
-/* For a form: the name of what it holds. */
-const char *ingest_multipart_format(struct fz_span body, const struct limits *limits);
-
-/* For a text in UTF-16: the name of what it holds. */
-const char *ingest_utf16_format(struct fz_span body);
-
-extern const struct ingest_format ingest_utf16;           /* utf16.c */
-extern const struct ingest_format ingest_array;           /* array.c */
-extern const struct ingest_format ingest_bugsnag;         /* bugsnag.c */
-extern const struct ingest_format ingest_ips;             /* ips.c */
-extern const struct ingest_format ingest_kscrash;         /* kscrash.c */
-extern const struct ingest_format ingest_minidump;        /* minidump.c */
-extern const struct ingest_format ingest_multipart;       /* multipart.c */
-extern const struct ingest_format ingest_native;          /* native.c */
-extern const struct ingest_format ingest_plcrash;         /* plcrash.c */
-extern const struct ingest_format ingest_sentry_envelope; /* sentry_envelope.c */
-extern const struct ingest_format ingest_sentry_event;    /* sentry_event.c */
+extern const struct ingest_format ingest_utf16;           /* containers/utf16.c */
+extern const struct ingest_format ingest_array;           /* containers/array.c */
+extern const struct ingest_format ingest_bugsnag;         /* bugsnag/bugsnag.c */
+extern const struct ingest_format ingest_ips;             /* apple/ips.c */
+extern const struct ingest_format ingest_kscrash;         /* kscrash/kscrash.c */
+extern const struct ingest_format ingest_minidump;        /* minidump/minidump.c */
+extern const struct ingest_format ingest_multipart;       /* containers/multipart.c */
+extern const struct ingest_format ingest_native;          /* native/native.c */
+extern const struct ingest_format ingest_plcrash;         /* plcrash/plcrash.c */
+extern const struct ingest_format ingest_sentry_envelope; /* sentry/envelope.c */
+extern const struct ingest_format ingest_sentry_event;    /* sentry/event.c */
 extern const struct ingest_format ingest_crash_text;      /* text/apple_crash.c */
-extern const struct ingest_format ingest_quincy;          /* quincy.c */
-extern const struct ingest_format ingest_metrickit;       /* metrickit.c */
+extern const struct ingest_format ingest_quincy;          /* quincy/quincy.c */
+extern const struct ingest_format ingest_metrickit;       /* apple/metrickit.c */
 extern const struct ingest_format ingest_stack_text;      /* text/stack.c */
 extern const struct ingest_format ingest_stack_array;     /* text/stack.c */
 

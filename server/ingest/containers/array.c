@@ -33,19 +33,19 @@ refuse(struct fz_span body, struct fz_error *err)
 
 /* Bodies come here from ingest_split() only if they hold nothing. */
 static enum fz_code
-array_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
+array_check(struct fz_span body, const struct ingest_context *in, char ret_id[FZ_UUID_TEXT],
             struct fz_error *err)
 {
-    (void)limits;
+    (void)in;
     (void)ret_id;
     return refuse(body, err);
 }
 
 static enum fz_code
-array_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
+array_parse(struct fz_span body, const struct ingest_context *in, struct fz_arena *arena,
             struct report *ret, struct fz_error *err)
 {
-    (void)limits;
+    (void)in;
     (void)arena;
     (void)ret;
     return refuse(body, err);
@@ -62,7 +62,8 @@ static enum fz_code
 unescape(struct ingest_found *found, struct fz_span string, struct fz_span *ret,
          struct fz_error *err)
 {
-    struct json_scan_limits scan = {1, found->limits->report_memory, found->limits->report_memory};
+    struct json_scan_limits scan = {1, found->in->limits->report_memory,
+                                    found->in->limits->report_memory};
     FZ_CLEANUP(decref) json_t *value = NULL;
     enum fz_code code = json_scan_load(string, &scan, NULL, &value, err);
     if (code != FZ_OK)
@@ -90,7 +91,7 @@ array_split(struct fz_span body, struct ingest_found *found, struct fz_error *er
                 return code;
             }
             /* Forms hold arrays, not the other way round: so neither is nested without end. */
-            if (code != FZ_OK || ingest_format_of(report) == &ingest_multipart)
+            if (code != FZ_OK || ingest_format_of(found->in, report) == &ingest_multipart)
                 report = item.value;
         }
         ingest_found_body(found, report);

@@ -64,15 +64,15 @@ multipart_content(struct fz_span body, const struct ingest_part *part)
 }
 
 static const struct ingest_format *
-format_of_part(struct fz_span body, const struct ingest_part *part)
+format_of_part(const struct ingest_context *in, struct fz_span body, const struct ingest_part *part)
 {
-    const struct ingest_format *format = ingest_format_of(multipart_content(body, part));
+    const struct ingest_format *format = ingest_format_of(in, multipart_content(body, part));
     return format == &ingest_multipart ? NULL : format;
 }
 
 /* The part that is the report: by the names that clients use, else a file, else any. */
 static size_t
-find_report(struct fz_span body, const struct multipart_form *form)
+find_report(const struct ingest_context *in, struct fz_span body, const struct multipart_form *form)
 {
     static const char *const names[] = {"upload_file_minidump", "reports", "xml", "xmlstring"};
     size_t best = form->n_parts, best_rank = 3;
@@ -83,7 +83,7 @@ find_report(struct fz_span body, const struct multipart_form *form)
             if (strcmp(part->name, names[j]) == 0)
                 rank = 0;
         }
-        if (rank < best_rank && format_of_part(body, part)) {
+        if (rank < best_rank && format_of_part(in, body, part)) {
             best = i;
             best_rank = rank;
         }
@@ -108,8 +108,8 @@ refuse(const struct multipart_form *form, struct fz_error *err)
 
 /* Takes the form apart and finds the report's part. */
 static enum fz_code
-read_form(struct fz_span body, struct fz_arena *arena, struct multipart_form *ret,
-          struct fz_error *err)
+read_form(const struct ingest_context *in, struct fz_span body, struct fz_arena *arena,
+          struct multipart_form *ret, struct fz_error *err)
 {
     char boundary[INGEST_BOUNDARY_TEXT];
     struct multipart_form form = {0};
@@ -118,7 +118,7 @@ read_form(struct fz_span body, struct fz_arena *arena, struct multipart_form *re
     enum fz_code code = ingest_form_parse(body, boundary, arena, &form.parts, &form.n_parts, err);
     if (code != FZ_OK)
         return code;
-    form.report = find_report(body, &form);
+    form.report = find_report(in, body, &form);
     if (form.report == form.n_parts)
         return refuse(&form, err);
     *ret = form;
@@ -127,19 +127,19 @@ read_form(struct fz_span body, struct fz_arena *arena, struct multipart_form *re
 
 /* The one report that the form's part is, or holds as a container of one. */
 static enum fz_code
-find_content(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
+find_content(const struct ingest_context *in, struct fz_span body, struct fz_arena *arena,
              struct multipart_form *ret_form, struct fz_span *ret, struct fz_error *err)
 {
-    enum fz_code code = read_form(body, arena, ret_form, err);
+    enum fz_code code = read_form(in, body, arena, ret_form, err);
     if (code != FZ_OK)
         return code;
     const struct ingest_part *part = &ret_form->parts[ret_form->report];
     *ret = multipart_content(body, part);
-    if (!format_of_part(body, part)->split)
+    if (!format_of_part(in, body, part)->split)
         return FZ_OK;
     struct ingest_item *items;
     size_t n, n_cut;
-    code = ingest_split(*ret, limits, arena, &items, &n, &n_cut, err);
+    code = ingest_split_body(in, *ret, arena, &items, &n, &n_cut, err);
     for (size_t i = 0; code == FZ_OK && i < n; i++) {
         if (items[i].code == FZ_OK) {
             *ret = items[i].body;
@@ -150,44 +150,47 @@ find_content(struct fz_span body, const struct limits *limits, struct fz_arena *
 }
 
 static enum fz_code
-check_content(struct fz_span body, const struct limits *limits, const char **ret_format,
+check_content(const struct ingest_context *in, struct fz_span body, const char **ret_format,
               char ret_id[FZ_UUID_TEXT], struct fz_error *err)
 {
     struct multipart_form form;
     struct fz_span content = {NULL, 0};
-    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(limits->report_memory);
-    enum fz_code code = find_content(body, limits, &arena, &form, &content, err);
-    return code != FZ_OK ? code : ingest_check(content, limits, ret_format, ret_id, err);
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(in->limits->report_memory);
+    enum fz_code code = find_content(in, body, &arena, &form, &content, err);
+    return code != FZ_OK ? code : ingest_check_body(in, content, ret_format, ret_id, err);
 }
 
 static enum fz_code
-multipart_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
+multipart_check(struct fz_span body, const struct ingest_context *in, char ret_id[FZ_UUID_TEXT],
                 struct fz_error *err)
 {
     const char *format;
-    return check_content(body, limits, &format, ret_id, err);
+    return check_content(in, body, &format, ret_id, err);
 }
 
-const char *
-ingest_multipart_format(struct fz_span body, const struct limits *limits)
+/* The row for the report in the form. */
+static const struct ingest_format *
+multipart_inside(struct fz_span body, const struct ingest_context *in)
 {
-    const char *format = ingest_multipart.name;
-    char id[FZ_UUID_TEXT];
-    struct fz_error err;
-    fz_ignore(check_content(body, limits, &format, id, &err)); /* else the form's own name */
-    return format;
+    struct multipart_form form;
+    struct fz_span content = {NULL, 0};
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(in->limits->report_memory);
+    enum fz_code code = find_content(in, body, &arena, &form, &content, NULL);
+    const struct ingest_format *format = code == FZ_OK ? ingest_format_of(in, content) : NULL;
+    return format && format->inside ? format->inside(content, in) : format;
 }
 
 static enum fz_code
 multipart_split(struct fz_span body, struct ingest_found *found, struct fz_error *err)
 {
+    const struct ingest_context *in = found->in;
     struct multipart_form form;
-    enum fz_code code = read_form(body, found->arena, &form, err);
+    enum fz_code code = read_form(in, body, found->arena, &form, err);
     if (code != FZ_OK)
         return code;
     const struct ingest_part *part = &form.parts[form.report];
     bool alone = form.n_parts == 1;
-    if (!alone && !format_of_part(body, part)->split)
+    if (!alone && !format_of_part(in, body, part)->split)
         return FZ_OK; /* the form is the report */
     size_t before = found->n;
     ingest_found_body(found, multipart_content(body, part));
@@ -197,17 +200,17 @@ multipart_split(struct fz_span body, struct ingest_found *found, struct fz_error
 }
 
 static enum fz_code
-multipart_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
+multipart_parse(struct fz_span body, const struct ingest_context *in, struct fz_arena *arena,
                 struct report *ret, struct fz_error *err)
 {
     struct multipart_form form;
     struct fz_span content = {NULL, 0};
-    enum fz_code code = find_content(body, limits, arena, &form, &content, err);
+    enum fz_code code = find_content(in, body, arena, &form, &content, err);
     if (code == FZ_OK)
-        code = ingest_parse(content, limits, arena, ret, err);
+        code = ingest_parse_body(in, content, arena, ret, err);
     if (code != FZ_OK)
         return code;
-    struct ingest_builder b = ingest_builder_make(ret, arena, limits);
+    struct ingest_builder b = ingest_builder_make(ret, arena, in->limits);
     multipart_take_fields(&b, body, &form, content);
     return b.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }
@@ -218,4 +221,5 @@ const struct ingest_format ingest_multipart = {
     .check = multipart_check,
     .parse = multipart_parse,
     .split = multipart_split,
+    .inside = multipart_inside,
 };

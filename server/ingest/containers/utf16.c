@@ -6,7 +6,7 @@ enum { HEAD_BYTES = 64 * 1024 };
 
 /* The row for the text in it; NULL if it is not UTF-16 or holds no report. Its start is enough. */
 static const struct ingest_format *
-format_of(struct fz_span body)
+format_of(struct fz_span body, const struct ingest_context *in)
 {
     bool big;
     if (!encoding_is_utf16(body, &big))
@@ -16,21 +16,15 @@ format_of(struct fz_span body)
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer head = fz_buffer_make(0);
     encoding_append_text(&head, body, big);
     const struct ingest_format *format =
-        head.failed ? NULL : ingest_format_of(fz_buffer_span(&head));
+        head.failed ? NULL : ingest_format_of(in, fz_buffer_span(&head));
     return format == &ingest_utf16 ? NULL : format;
 }
 
 static bool
 utf16_detect(struct fz_span head)
 {
-    return format_of(head) != NULL;
-}
-
-const char *
-ingest_utf16_format(struct fz_span body)
-{
-    const struct ingest_format *format = format_of(body);
-    return format ? format->name : ingest_utf16.name;
+    bool big;
+    return encoding_is_utf16(head, &big);
 }
 
 static void
@@ -42,41 +36,42 @@ decode(struct fz_span body, struct fz_buffer *out)
 }
 
 static enum fz_code
-utf16_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
+utf16_check(struct fz_span body, const struct ingest_context *in, char ret_id[FZ_UUID_TEXT],
             struct fz_error *err)
 {
     FZ_CLEANUP(fz_buffer_deinit)
-    struct fz_buffer text = fz_buffer_make(limits->report_inflated_bytes);
+    struct fz_buffer text = fz_buffer_make(in->limits->report_inflated_bytes);
     const char *format;
     decode(body, &text);
     enum fz_code code = fz_buffer_done(&text, err);
-    return code == FZ_OK ? ingest_check(fz_buffer_span(&text), limits, &format, ret_id, err) : code;
+    return code == FZ_OK ? ingest_check_body(in, fz_buffer_span(&text), &format, ret_id, err)
+                         : code;
 }
 
 static enum fz_code
-utf16_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
+utf16_parse(struct fz_span body, const struct ingest_context *in, struct fz_arena *arena,
             struct report *ret, struct fz_error *err)
 {
     FZ_CLEANUP(fz_buffer_deinit)
-    struct fz_buffer text = fz_buffer_make(limits->report_inflated_bytes);
+    struct fz_buffer text = fz_buffer_make(in->limits->report_inflated_bytes);
     decode(body, &text);
     enum fz_code code = fz_buffer_done(&text, err);
     /* What is kept of the text may point into it. */
     const char *copy = code == FZ_OK ? fz_arena_text(arena, fz_buffer_span(&text)) : NULL;
     if (code == FZ_OK && !copy)
         return fz_arena_fail(arena, err);
-    return code == FZ_OK ? ingest_parse(fz_span_cstr(copy), limits, arena, ret, err) : code;
+    return code == FZ_OK ? ingest_parse_body(in, fz_span_cstr(copy), arena, ret, err) : code;
 }
 
 /* Several reports in it are handed on as UTF-8. */
 static enum fz_code
 utf16_split(struct fz_span body, struct ingest_found *found, struct fz_error *err)
 {
-    const struct ingest_format *format = format_of(body);
+    const struct ingest_format *format = format_of(body, found->in);
     if (!format || !format->split)
         return FZ_OK;
     FZ_CLEANUP(fz_buffer_deinit)
-    struct fz_buffer text = fz_buffer_make(found->limits->report_inflated_bytes);
+    struct fz_buffer text = fz_buffer_make(found->in->limits->report_inflated_bytes);
     decode(body, &text);
     enum fz_code code = fz_buffer_done(&text, err);
     if (code != FZ_OK)
@@ -86,5 +81,12 @@ utf16_split(struct fz_span body, struct ingest_found *found, struct fz_error *er
     return copy ? format->split(fz_span_cstr(copy), found, err) : FZ_OK;
 }
 
-const struct ingest_format ingest_utf16 = {"utf16", utf16_detect, utf16_check, utf16_parse,
-                                           utf16_split};
+const struct ingest_format ingest_utf16 = {
+    .name = "utf16",
+    .detect = utf16_detect,
+    .check = utf16_check,
+    .parse = utf16_parse,
+    .split = utf16_split,
+    .inside = format_of,
+    .needs_inside = true,
+};

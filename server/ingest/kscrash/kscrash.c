@@ -119,13 +119,14 @@ member_of(struct fz_span object, const char *key)
 }
 
 static enum fz_code
-kscrash_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
+kscrash_check(struct fz_span body, const struct ingest_context *in, char ret_id[FZ_UUID_TEXT],
               struct fz_error *err)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
     struct fz_span text;
     struct ingest_repair mended;
-    enum fz_code code = ingest_json_check(body, limits, need_crash, &buffer, &text, &mended, err);
+    enum fz_code code =
+        ingest_json_check(body, in->limits, need_crash, &buffer, &text, &mended, err);
     if (code != FZ_OK)
         return code;
     struct fz_span id = member_of(member_of(text, "report"), "id");
@@ -341,10 +342,10 @@ load_inner(struct ingest_builder *b, const json_t *text)
 }
 
 static enum fz_code
-kscrash_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
+kscrash_parse(struct fz_span body, const struct ingest_context *in, struct fz_arena *arena,
               struct report *ret, struct fz_error *err)
 {
-    struct ingest_builder b = ingest_builder_make(ret, arena, limits);
+    struct ingest_builder b = ingest_builder_make(ret, arena, in->limits);
     FZ_CLEANUP(ingest_take_decref) json_t *root = NULL;
     FZ_CLEANUP(ingest_take_decref) json_t *loaded = NULL;
     enum fz_code code = ingest_json_load_repaired(&b, body, "the report", need_crash, &root, err);
@@ -357,5 +358,9 @@ kscrash_parse(struct fz_span body, const struct limits *limits, struct fz_arena 
     return b.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }
 
-const struct ingest_format ingest_kscrash = {"kscrash", kscrash_detect, kscrash_check,
-                                             kscrash_parse, NULL};
+const struct ingest_format ingest_kscrash = {
+    .name = "kscrash",
+    .detect = kscrash_detect,
+    .check = kscrash_check,
+    .parse = kscrash_parse,
+};

@@ -23,10 +23,10 @@ minidump_detect(struct fz_span head)
 }
 
 static enum fz_code
-minidump_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
+minidump_check(struct fz_span body, const struct ingest_context *in, char ret_id[FZ_UUID_TEXT],
                struct fz_error *err)
 {
-    (void)limits;
+    (void)in;
     struct minidump m = {0};
     struct fz_uuid id;
     enum fz_code code = minidump_open(body, &m, err);
@@ -183,12 +183,12 @@ tell_others(struct minidump *m)
 }
 
 static enum fz_code
-minidump_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
+minidump_parse(struct fz_span body, const struct ingest_context *in, struct fz_arena *arena,
                struct report *ret, struct fz_error *err)
 {
     FZ_CLEANUP(ingest_take_decref) json_t *extra = json_object();
     FZ_CLEANUP(ingest_take_decref) json_t *tags = json_object();
-    struct minidump m = {.b = ingest_builder_make(ret, arena, limits),
+    struct minidump m = {.b = ingest_builder_make(ret, arena, in->limits),
                          .extra = extra,
                          .tags = tags,
                          .cpu = MINIDUMP_NO_CPU,
@@ -215,5 +215,9 @@ minidump_parse(struct fz_span body, const struct limits *limits, struct fz_arena
     return m.b.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }
 
-const struct ingest_format ingest_minidump = {"minidump", minidump_detect, minidump_check,
-                                              minidump_parse, NULL};
+const struct ingest_format ingest_minidump = {
+    .name = "minidump",
+    .detect = minidump_detect,
+    .check = minidump_check,
+    .parse = minidump_parse,
+};

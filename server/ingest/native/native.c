@@ -71,10 +71,10 @@ need_frames(struct fz_span text, struct fz_error *err)
 }
 
 static enum fz_code
-native_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
+native_check(struct fz_span body, const struct ingest_context *in, char ret_id[FZ_UUID_TEXT],
              struct fz_error *err)
 {
-    struct json_scan_limits scan = {limits->json_depth, SIZE_MAX, 0};
+    struct json_scan_limits scan = {in->limits->json_depth, SIZE_MAX, 0};
     enum fz_code code = json_scan(body, &scan, NULL, NULL, err);
     if (code == FZ_OK)
         code = need_frames(body, err);
@@ -189,10 +189,10 @@ take_free_form(struct ingest_builder *b, struct fz_span text)
 }
 
 static enum fz_code
-native_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
+native_parse(struct fz_span body, const struct ingest_context *in, struct fz_arena *arena,
              struct report *ret, struct fz_error *err)
 {
-    struct ingest_builder b = ingest_builder_make(ret, arena, limits);
+    struct ingest_builder b = ingest_builder_make(ret, arena, in->limits);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     FZ_CLEANUP(ingest_take_decref) json_t *root = NULL;
     enum fz_code code = ingest_json_load(&b, body, &text, &root, err);
@@ -220,5 +220,9 @@ native_parse(struct fz_span body, const struct limits *limits, struct fz_arena *
     return b.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }
 
-const struct ingest_format ingest_native = {"framezero", native_detect, native_check, native_parse,
-                                            NULL};
+const struct ingest_format ingest_native = {
+    .name = "framezero",
+    .detect = native_detect,
+    .check = native_check,
+    .parse = native_parse,
+};

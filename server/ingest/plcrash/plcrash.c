@@ -75,10 +75,10 @@ find_message(struct fz_span body, struct fz_span *ret, struct fz_error *err)
 
 /* report_info stands anywhere; looking for it skips the others as a whole. */
 static enum fz_code
-plcrash_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
+plcrash_check(struct fz_span body, const struct ingest_context *in, char ret_id[FZ_UUID_TEXT],
               struct fz_error *err)
 {
-    (void)limits;
+    (void)in;
     struct fz_span bytes;
     enum fz_code code = find_message(body, &bytes, err);
     if (code != FZ_OK)
@@ -293,11 +293,11 @@ settle(struct plcrash *p)
 }
 
 static enum fz_code
-plcrash_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
+plcrash_parse(struct fz_span body, const struct ingest_context *in, struct fz_arena *arena,
               struct report *ret, struct fz_error *err)
 {
     FZ_CLEANUP(ingest_take_decref) json_t *extra = json_object();
-    struct plcrash p = {.b = ingest_builder_make(ret, arena, limits),
+    struct plcrash p = {.b = ingest_builder_make(ret, arena, in->limits),
                         .extra = extra,
                         .offset = HEADER,
                         .legacy_arch = PLCRASH_ARCH_UNKNOWN};
@@ -315,5 +315,9 @@ plcrash_parse(struct fz_span body, const struct limits *limits, struct fz_arena 
     return p.b.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }
 
-const struct ingest_format ingest_plcrash = {"plcrash", plcrash_detect, plcrash_check,
-                                             plcrash_parse, NULL};
+const struct ingest_format ingest_plcrash = {
+    .name = "plcrash",
+    .detect = plcrash_detect,
+    .check = plcrash_check,
+    .parse = plcrash_parse,
+};

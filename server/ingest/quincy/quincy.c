@@ -225,10 +225,10 @@ offset_in(struct fz_span body, struct fz_span part)
 }
 
 static enum fz_code
-quincy_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
+quincy_check(struct fz_span body, const struct ingest_context *in, char ret_id[FZ_UUID_TEXT],
              struct fz_error *err)
 {
-    (void)limits;
+    (void)in;
     struct element crash, element;
     struct fz_span crashes = inside_crashes(body);
     if (!find_element(crashes, "crash", &crash))
@@ -415,13 +415,13 @@ take_elements(struct ingest_builder *b, struct fz_span content)
 }
 
 static enum fz_code
-quincy_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
+quincy_parse(struct fz_span body, const struct ingest_context *in, struct fz_arena *arena,
              struct report *ret, struct fz_error *err)
 {
-    struct ingest_builder b = ingest_builder_make(ret, arena, limits);
+    struct ingest_builder b = ingest_builder_make(ret, arena, in->limits);
     char id[FZ_UUID_TEXT];
     struct element crash, log;
-    enum fz_code code = quincy_check(body, limits, id, err);
+    enum fz_code code = quincy_check(body, in, id, err);
     if (code != FZ_OK)
         return code;
     if (!find_element(inside_crashes(body), "crash", &crash) ||
@@ -431,17 +431,22 @@ quincy_parse(struct fz_span body, const struct limits *limits, struct fz_arena *
     if (b.failed)
         return fz_arena_fail(arena, err);
     /* Only texts: a format that holds others could hold this one again. */
-    const struct ingest_format *format = ingest_format_of(text);
+    const struct ingest_format *format = ingest_format_of(in, text);
     if (format != &ingest_crash_text && format != &ingest_stack_text)
         return fz_fail_at(err, FZ_E_UNSUPPORTED, offset_in(body, log.whole),
                           "quincy: the text in <log> is %s, Apple's crash text is wanted",
                           format ? format->name : "no report");
-    code = format->parse(text, limits, arena, ret, err);
+    code = format->parse(text, in, arena, ret, err);
     if (code != FZ_OK)
         return fz_wrap(err, "quincy: log");
     take_elements(&b, crash.content);
     return b.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }
 
-const struct ingest_format ingest_quincy = {"quincy", quincy_detect, quincy_check, quincy_parse,
-                                            quincy_split};
+const struct ingest_format ingest_quincy = {
+    .name = "quincy",
+    .detect = quincy_detect,
+    .check = quincy_check,
+    .parse = quincy_parse,
+    .split = quincy_split,
+};

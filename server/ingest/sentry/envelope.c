@@ -35,14 +35,14 @@ is_type(const struct sentry_item *item, const char *type)
 
 /* A minidump or an Apple crash report: bytes that another format takes. */
 static const struct ingest_format *
-format_of_dump(const struct sentry_item *item)
+format_of_dump(const struct ingest_context *in, const struct sentry_item *item)
 {
     struct fz_span kind = sentry_header_text(item->header, "attachment_type");
     if (!fz_span_is(kind, "event.minidump") && !fz_span_is(kind, "event.applecrashreport"))
         return NULL;
     /* Only what holds no other report: an envelope in an envelope would nest without end. */
     static const char *const names[] = {"minidump", "crash", "ips", "plcrash", "text"};
-    const struct ingest_format *format = ingest_format_of(item->payload);
+    const struct ingest_format *format = ingest_format_of(in, item->payload);
     for (size_t i = 0; format && i < FZ_ARRAY_LEN(names); i++) {
         if (strcmp(format->name, names[i]) == 0)
             return format;
@@ -61,7 +61,8 @@ rank_of(const struct sentry_item *item)
 }
 
 static enum fz_code
-look_through(struct fz_span body, struct contents *ret, struct fz_error *err)
+look_through(const struct ingest_context *in, struct fz_span body, struct contents *ret,
+             struct fz_error *err)
 {
     struct contents found = {0};
     struct sentry_items items;
@@ -77,7 +78,7 @@ look_through(struct fz_span body, struct contents *ret, struct fz_error *err)
             found.event = item;
         else if (is_type(&item, "attachment")) {
             found.n_attachments++;
-            if (found.dump.header.len == 0 && format_of_dump(&item))
+            if (found.dump.header.len == 0 && format_of_dump(in, &item))
                 found.dump = item;
         }
     }
@@ -109,17 +110,17 @@ need_report(const struct contents *found, struct fz_error *err)
 }
 
 static enum fz_code
-envelope_check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
+envelope_check(struct fz_span body, const struct ingest_context *in, char ret_id[FZ_UUID_TEXT],
                struct fz_error *err)
 {
     struct contents found;
-    enum fz_code code = look_through(body, &found, err);
+    enum fz_code code = look_through(in, body, &found, err);
     if (code == FZ_OK)
         code = need_report(&found, err);
     if (code != FZ_OK)
         return code;
     if (found.event.header.len)
-        code = in_envelope(sentry_check_event(found.event.payload, limits, ret_id, err),
+        code = in_envelope(sentry_check_event(found.event.payload, in->limits, ret_id, err),
                            &found.event, err);
     if (code != FZ_OK && !found.dump.header.len)
         return code;
@@ -290,22 +291,23 @@ join(struct report *r, const struct report *dump)
 }
 
 static enum fz_code
-take_dump(struct ingest_builder *b, const struct sentry_item *item, struct fz_error *err)
+take_dump(const struct ingest_context *in, struct ingest_builder *b, const struct sentry_item *item,
+          struct fz_error *err)
 {
-    const struct ingest_format *format = format_of_dump(item);
+    const struct ingest_format *format = format_of_dump(in, item);
     struct report dump = {.crash.thread = -1};
     if (!format)
         return FZ_OK;
     struct ingest_item *items;
     size_t n, n_cut;
-    enum fz_code code = ingest_split(item->payload, b->limits, b->arena, &items, &n, &n_cut, err);
+    enum fz_code code = ingest_split_body(in, item->payload, b->arena, &items, &n, &n_cut, err);
     for (size_t i = 0; code == FZ_OK && i < n; i++) {
         if (items[i].code != FZ_OK)
             continue;
         if (n > 1)
             report_note(b->report, b->arena, "%s: the first of %zu reports is shown", format->name,
                         n + n_cut);
-        code = ingest_parse(items[i].body, b->limits, b->arena, &dump, err);
+        code = ingest_parse_body(in, items[i].body, b->arena, &dump, err);
         break;
     }
     if (code != FZ_OK)
@@ -343,20 +345,20 @@ take_words(struct ingest_builder *b, const struct sentry_item *item)
 }
 
 static enum fz_code
-envelope_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
+envelope_parse(struct fz_span body, const struct ingest_context *in, struct fz_arena *arena,
                struct report *ret, struct fz_error *err)
 {
-    struct ingest_builder b = ingest_builder_make(ret, arena, limits);
+    struct ingest_builder b = ingest_builder_make(ret, arena, in->limits);
     struct contents found;
     char id[FZ_UUID_TEXT];
-    enum fz_code code = look_through(body, &found, err);
+    enum fz_code code = look_through(in, body, &found, err);
     if (code == FZ_OK)
         code = need_report(&found, err);
     if (code != FZ_OK)
         return code;
     if (rank_of(&found.event) == 1)
-        code = in_envelope(sentry_check_event(found.event.payload, limits, id, err), &found.event,
-                           err);
+        code = in_envelope(sentry_check_event(found.event.payload, in->limits, id, err),
+                           &found.event, err);
     else if (found.event.header.len)
         code = in_envelope(sentry_take_event(&b, found.event.payload, err), &found.event, err);
     if (code != FZ_OK && (!found.dump.header.len || b.failed))
@@ -369,7 +371,7 @@ envelope_parse(struct fz_span body, const struct limits *limits, struct fz_arena
     if (rank_of(&found.event) == 1)
         take_words(&b, &found.event);
     if (code == FZ_OK && found.dump.header.len) {
-        enum fz_code dump = take_dump(&b, &found.dump, err);
+        enum fz_code dump = take_dump(in, &b, &found.dump, err);
         if (dump == FZ_E_MALFORMED || dump == FZ_E_UNSUPPORTED) {
             report_note(ret, arena, "%s", err->text);
             code = found.event.header.len ? FZ_OK : dump;
@@ -382,5 +384,9 @@ envelope_parse(struct fz_span body, const struct limits *limits, struct fz_arena
     return b.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }
 
-const struct ingest_format ingest_sentry_envelope = {"sentry", sentry_items_detect, envelope_check,
-                                                     envelope_parse, NULL};
+const struct ingest_format ingest_sentry_envelope = {
+    .name = "sentry",
+    .detect = sentry_items_detect,
+    .check = envelope_check,
+    .parse = envelope_parse,
+};

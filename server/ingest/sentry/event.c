@@ -272,12 +272,23 @@ sentry_take_event(struct ingest_builder *b, struct fz_span body, struct fz_error
 }
 
 static enum fz_code
-event_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
+event_check(struct fz_span body, const struct ingest_context *in, char ret_id[FZ_UUID_TEXT],
+            struct fz_error *err)
+{
+    return sentry_check_event(body, in->limits, ret_id, err);
+}
+
+static enum fz_code
+event_parse(struct fz_span body, const struct ingest_context *in, struct fz_arena *arena,
             struct report *ret, struct fz_error *err)
 {
-    struct ingest_builder b = ingest_builder_make(ret, arena, limits);
+    struct ingest_builder b = ingest_builder_make(ret, arena, in->limits);
     return sentry_take_event(&b, body, err);
 }
 
-const struct ingest_format ingest_sentry_event = {"sentry", event_detect, sentry_check_event,
-                                                  event_parse, NULL};
+const struct ingest_format ingest_sentry_event = {
+    .name = "sentry",
+    .detect = event_detect,
+    .check = event_check,
+    .parse = event_parse,
+};

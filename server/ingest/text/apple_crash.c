@@ -153,10 +153,10 @@ detect(struct fz_span head)
 }
 
 static enum fz_code
-check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
+check(struct fz_span body, const struct ingest_context *in, char ret_id[FZ_UUID_TEXT],
       struct fz_error *err)
 {
-    (void)limits;
+    (void)in;
     (void)err;
     struct ingest_text_lines lines = ingest_text_lines_start(fz_span_until(body, TEXT_HEAD_MAX));
     struct fz_span line, key, value;
@@ -433,14 +433,20 @@ ingest_text_settle(struct ingest_text *c)
 }
 
 static enum fz_code
-parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena, struct report *ret,
-      struct fz_error *err)
+parse(struct fz_span body, const struct ingest_context *in, struct fz_arena *arena,
+      struct report *ret, struct fz_error *err)
 {
-    struct ingest_builder b = ingest_builder_make(ret, arena, limits);
+    struct ingest_builder b = ingest_builder_make(ret, arena, in->limits);
     FZ_CLEANUP(ingest_text_end) struct ingest_text c = ingest_text_start(&b);
     read_lines(&c, ingest_text_clean(&b, body));
     ingest_text_settle(&c);
     return b.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }
 
-const struct ingest_format ingest_crash_text = {"crash", detect, check, parse, split};
+const struct ingest_format ingest_crash_text = {
+    .name = "crash",
+    .detect = detect,
+    .check = check,
+    .parse = parse,
+    .split = split,
+};

@@ -129,11 +129,11 @@ detect_text(struct fz_span head)
 }
 
 static enum fz_code
-check(struct fz_span body, const struct limits *limits, char ret_id[FZ_UUID_TEXT],
+check(struct fz_span body, const struct ingest_context *in, char ret_id[FZ_UUID_TEXT],
       struct fz_error *err)
 {
     (void)body;
-    (void)limits;
+    (void)in;
     (void)ret_id;
     (void)err;
     return FZ_OK; /* such a text has no form besides the lines that it was told by */
@@ -332,10 +332,10 @@ settle_app(struct ingest_text *c)
 }
 
 static enum fz_code
-parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena, struct report *ret,
-      struct fz_error *err)
+parse(struct fz_span body, const struct ingest_context *in, struct fz_arena *arena,
+      struct report *ret, struct fz_error *err)
 {
-    struct ingest_builder b = ingest_builder_make(ret, arena, limits);
+    struct ingest_builder b = ingest_builder_make(ret, arena, in->limits);
     FZ_CLEANUP(ingest_text_end) struct ingest_text c = ingest_text_start(&b);
     struct stack_reader reader = {.c = &c, .sample.c = &c};
     struct ingest_text_lines lines = ingest_text_lines_start(ingest_text_clean(&b, body));
@@ -358,6 +358,16 @@ parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena, 
     return b.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }
 
-const struct ingest_format ingest_stack_text = {"text", detect_text, check, parse, NULL};
+const struct ingest_format ingest_stack_text = {
+    .name = "text",
+    .detect = detect_text,
+    .check = check,
+    .parse = parse,
+};
 
-const struct ingest_format ingest_stack_array = {"text", detect_array, check, parse, NULL};
+const struct ingest_format ingest_stack_array = {
+    .name = "text",
+    .detect = detect_array,
+    .check = check,
+    .parse = parse,
+};

@@ -1,0 +1,187 @@
+/*
+ * Which row of the table takes a body, and what follows from it: check, split, parse. The recursion
+ * of formats that hold others goes through here, with the table in the context.
+ */
+#include "server/ingest/common/format.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/json/scan.h"
+#include "server/ingest/common/normalise.h"
+
+enum { CONTAINERS_MAX = 3, START_SHOWN = 16 };
+
+/* ---- detection ----------------------------------------------------------------------------- */
+
+const struct ingest_format *
+ingest_format_of(const struct ingest_context *in, struct fz_span body)
+{
+    for (size_t i = 0; in->formats[i]; i++) {
+        const struct ingest_format *format = in->formats[i];
+        if (format->detect(body) && (!format->needs_inside || format->inside(body, in)))
+            return format;
+    }
+    return NULL;
+}
+
+static struct fz_span
+without_space(struct fz_span body)
+{
+    static const char byte_order_mark[] = "\xef\xbb\xbf";
+    size_t at = body.len >= 3 && memcmp(body.data, byte_order_mark, 3) == 0 ? 3 : 0;
+    while (at < body.len && (body.data[at] == ' ' || body.data[at] == '\n' ||
+                             body.data[at] == '\r' || body.data[at] == '\t'))
+        at++;
+    return at == body.len ? (struct fz_span){NULL, 0} : fz_span_make(body.data + at, body.len - at);
+}
+
+/* Why the body is no report, as precisely as its first bytes allow. */
+static enum fz_code
+refuse(struct fz_span body, const struct limits *limits, struct fz_error *err)
+{
+    struct fz_span text = without_space(body);
+    if (text.len == 0)
+        return fz_fail_at(err, FZ_E_MALFORMED, 0, "the body is empty");
+    if (text.data[0] != '{' && text.data[0] != '[') {
+        char start[START_SHOWN + 1];
+        size_t n = text.len < START_SHOWN ? text.len : START_SHOWN;
+        for (size_t i = 0; i < n; i++)
+            start[i] = isprint(text.data[i]) ? (char)text.data[i] : '?';
+        start[n] = '\0';
+        return fz_fail_at(err, FZ_E_UNSUPPORTED, (uint64_t)(text.data - body.data),
+                          "no report in a known format: no JSON, no line as 'Thread 0 Crashed:' or "
+                          "'0 Demo 0x104 f + 8'; begins with \"%s\"",
+                          start);
+    }
+    struct json_scan_limits scan = {limits->json_depth, SIZE_MAX, 0};
+    enum fz_code code = json_scan(body, &scan, NULL, NULL, err);
+    if (code != FZ_OK)
+        return code;
+    if (text.data[0] == '[')
+        return fz_fail(err, FZ_E_UNSUPPORTED,
+                       "JSON, but no report in a known format: an array without reports");
+    return fz_fail(err, FZ_E_UNSUPPORTED,
+                   "JSON, but no report in a known format: it has the keys of none");
+}
+
+/* The name that is shown: of what a wrapper holds, where that is known. */
+static const char *
+name_of(const struct ingest_context *in, const struct ingest_format *format, struct fz_span body)
+{
+    const struct ingest_format *inside = format->inside ? format->inside(body, in) : NULL;
+    return inside ? inside->name : format->name;
+}
+
+enum fz_code
+ingest_check_body(const struct ingest_context *in, struct fz_span body, const char **ret_format,
+                  char ret_id[FZ_UUID_TEXT], struct fz_error *err)
+{
+    const struct ingest_format *format = ingest_format_of(in, body);
+    if (!format)
+        return refuse(body, in->limits, err);
+    char id[FZ_UUID_TEXT] = "";
+    enum fz_code code = format->check(body, in, id, err);
+    if (code != FZ_OK)
+        return code;
+    *ret_format = name_of(in, format, body);
+    memcpy(ret_id, id, sizeof(id));
+    return FZ_OK;
+}
+
+/* ---- several reports in one body ----------------------------------------------------------- */
+
+static void
+add_item(struct ingest_found *found, const struct ingest_item *item)
+{
+    if (found->n == INGEST_ITEMS_MAX) {
+        found->n_cut++;
+        return;
+    }
+    if (found->n == found->room) {
+        size_t room = found->room ? found->room * 4 : 1;
+        struct ingest_item *grown = fz_arena_array(found->arena, room, sizeof(*grown));
+        if (!grown) {
+            found->failed = true;
+            return;
+        }
+        if (found->n)
+            memcpy(grown, found->items, found->n * sizeof(*grown));
+        found->items = grown;
+        found->room = room;
+    }
+    found->items[found->n++] = *item;
+}
+
+void
+ingest_found_body(struct ingest_found *found, struct fz_span body)
+{
+    struct ingest_item item = {.body = body};
+    const struct ingest_format *format = ingest_format_of(found->in, body);
+    size_t before = found->n + found->n_cut;
+    if (found->failed)
+        return;
+    if (format && format->split) {
+        if (found->depth == CONTAINERS_MAX) {
+            item.code = fz_fail(&item.err, FZ_E_LIMIT, "%s: reports nested deeper than %d",
+                                format->name, CONTAINERS_MAX);
+            add_item(found, &item);
+            return;
+        }
+        found->depth++;
+        item.code = format->split(body, found, &item.err);
+        found->depth--;
+        if (found->failed || (item.code == FZ_OK && found->n + found->n_cut > before))
+            return;
+    }
+    if (item.code == FZ_OK)
+        item.code = ingest_check_body(found->in, body, &item.format, item.id, &item.err);
+    add_item(found, &item);
+}
+
+enum fz_code
+ingest_split_body(const struct ingest_context *in, struct fz_span body, struct fz_arena *arena,
+                  struct ingest_item **ret, size_t *ret_n, size_t *ret_n_cut, struct fz_error *err)
+{
+    struct ingest_found found = {.in = in, .arena = arena};
+    ingest_found_body(&found, body);
+    if (found.failed)
+        return fz_arena_fail(arena, err);
+    const struct ingest_item *bad = NULL;
+    bool any = false;
+    for (size_t i = 0; i < found.n; i++) {
+        if (found.items[i].code == FZ_OK)
+            any = true;
+        else if (!bad)
+            bad = &found.items[i];
+    }
+    if (!any && bad) {
+        *err = bad->err;
+        return bad->code;
+    }
+    if (!any) /* ingest_found_body() adds at least one item, or fails */
+        return fz_fail(err, FZ_E_MALFORMED, "no report in the body");
+    *ret = found.items;
+    *ret_n = found.n;
+    *ret_n_cut = found.n_cut;
+    return FZ_OK;
+}
+
+/* ---- one report ---------------------------------------------------------------------------- */
+
+enum fz_code
+ingest_parse_body(const struct ingest_context *in, struct fz_span body, struct fz_arena *arena,
+                  struct report *ret, struct fz_error *err)
+{
+    const struct ingest_format *format = ingest_format_of(in, body);
+    if (!format)
+        return refuse(body, in->limits, err);
+    struct report report = {.format = format->name, .crash.thread = -1};
+    enum fz_code code = format->parse(body, in, arena, &report, err);
+    if (code != FZ_OK)
+        return code;
+    if (!ingest_normalise(&report, arena))
+        return fz_arena_fail(arena, err);
+    *ret = report;
+    return FZ_OK;
+}
