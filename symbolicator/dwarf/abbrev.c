@@ -75,8 +75,8 @@ add_step(struct sym_dwarf *dwarf, uint32_t skip, enum step_op op)
     do {
         uint16_t now = skip > UINT16_MAX ? UINT16_MAX : (uint16_t)skip;
         skip -= now;
-        struct step *steps = sym_grow(dwarf->budget, dwarf->steps, &dwarf->room_steps,
-                                      dwarf->n_steps + 1, sizeof(*steps));
+        struct step *steps = fz_list_grow(dwarf->budget, dwarf->steps, &dwarf->room_steps,
+                                          dwarf->n_steps + 1, sizeof(*steps));
         if (!steps)
             return false;
         dwarf->steps = steps;
@@ -89,8 +89,8 @@ add_step(struct sym_dwarf *dwarf, uint32_t skip, enum step_op op)
 static bool
 add_attr(struct sym_dwarf *dwarf, uint64_t name, uint64_t form, int size, int64_t implicit)
 {
-    struct attr *attrs = sym_grow(dwarf->budget, dwarf->attrs, &dwarf->room_attrs,
-                                  dwarf->n_attrs + 1, sizeof(*attrs));
+    struct attr *attrs = fz_list_grow(dwarf->budget, dwarf->attrs, &dwarf->room_attrs,
+                                      dwarf->n_attrs + 1, sizeof(*attrs));
     if (!attrs)
         return false;
     dwarf->attrs = attrs;
@@ -98,8 +98,8 @@ add_attr(struct sym_dwarf *dwarf, uint64_t name, uint64_t form, int size, int64_
                                           .size = size > 0 && size <= 8 ? (uint8_t)size : 0,
                                           .form = (uint16_t)form};
     if (form == FORM_IMPLICIT_CONST) {
-        int64_t *implicits = sym_grow(dwarf->budget, dwarf->implicits, &dwarf->room_implicits,
-                                      dwarf->n_implicits + 1, sizeof(*implicits));
+        int64_t *implicits = fz_list_grow(dwarf->budget, dwarf->implicits, &dwarf->room_implicits,
+                                          dwarf->n_implicits + 1, sizeof(*implicits));
         if (!implicits)
             return false;
         dwarf->implicits = implicits;
@@ -171,8 +171,8 @@ make_plan(struct sym_dwarf *dwarf, const struct abbrev_table *table, struct abbr
     }
     if (dwarf->n_plans == UINT16_MAX)
         return true;
-    struct plan *plans = sym_grow(dwarf->budget, dwarf->plans, &dwarf->room_plans,
-                                  dwarf->n_plans + 1, sizeof(*plans));
+    struct plan *plans = fz_list_grow(dwarf->budget, dwarf->plans, &dwarf->room_plans,
+                                      dwarf->n_plans + 1, sizeof(*plans));
     if (!plans)
         return false;
     dwarf->plans = plans;
@@ -202,7 +202,7 @@ read_attrs(struct sym_dwarf *dwarf, const struct abbrev_table *table, struct cur
             return fz_fail(err, FZ_E_MALFORMED, "abbreviation %llu: unknown form 0x%llx",
                            (unsigned long long)abbrev->code, (unsigned long long)form);
         if (!add_attr(dwarf, name, form, size, implicit))
-            return sym_grow_fail(dwarf->budget, err);
+            return fz_budget_fail(dwarf->budget, err);
         has_low = has_low || name == AT_LOW_PC;
         has_high = has_high || name == AT_HIGH_PC;
         has_ranges = has_ranges || name == AT_RANGES;
@@ -211,7 +211,7 @@ read_attrs(struct sym_dwarf *dwarf, const struct abbrev_table *table, struct cur
             continue;
         }
         if (!add_step(dwarf, skip, op))
-            return sym_grow_fail(dwarf->budget, err);
+            return fz_budget_fail(dwarf->budget, err);
         only_lebs = only_lebs && op == STEP_LEB && skip <= UINT16_MAX;
         skip = 0;
     }
@@ -219,14 +219,15 @@ read_attrs(struct sym_dwarf *dwarf, const struct abbrev_table *table, struct cur
     abbrev->kind = is_fixed ? DIE_FIXED : only_lebs ? DIE_LEBS : DIE_STEPS;
     abbrev->size = skip;
     if (skip && abbrev->kind == DIE_STEPS && !add_step(dwarf, skip, STEP_NONE))
-        return sym_grow_fail(dwarf->budget, err);
+        return fz_budget_fail(dwarf->budget, err);
     bool has_code = (abbrev->tag == TAG_SUBPROGRAM || abbrev->tag == TAG_INLINED_SUBROUTINE) &&
                     ((has_low && has_high) || has_ranges);
     if (has_code)
         abbrev->kind = DIE_CODE;
     bool has_plan = has_code && !dwarf->big_endian &&
                     (is_fixed || (only_lebs && dwarf->n_steps == abbrev->first_step + 1));
-    return !has_plan || make_plan(dwarf, table, abbrev) ? FZ_OK : sym_grow_fail(dwarf->budget, err);
+    return !has_plan || make_plan(dwarf, table, abbrev) ? FZ_OK
+                                                        : fz_budget_fail(dwarf->budget, err);
 }
 
 static int
@@ -264,10 +265,10 @@ read_table(struct sym_dwarf *dwarf, struct abbrev_table *table, struct fz_error 
         /* At most two steps and one attribute for each of ABBREV_ATTRS_MAX. */
         abbrev.n_steps = (uint16_t)(dwarf->n_steps - abbrev.first_step);
         abbrev.n_attrs = (uint16_t)(dwarf->n_attrs - abbrev.first_attr);
-        struct abbrev *abbrevs = sym_grow(dwarf->budget, dwarf->abbrevs, &dwarf->room_abbrevs,
-                                          dwarf->n_abbrevs + 1, sizeof(*abbrevs));
+        struct abbrev *abbrevs = fz_list_grow(dwarf->budget, dwarf->abbrevs, &dwarf->room_abbrevs,
+                                              dwarf->n_abbrevs + 1, sizeof(*abbrevs));
         if (!abbrevs)
-            return sym_grow_fail(dwarf->budget, err);
+            return fz_budget_fail(dwarf->budget, err);
         dwarf->abbrevs = abbrevs;
         abbrevs[dwarf->n_abbrevs++] = abbrev;
         table->n++;
@@ -308,10 +309,10 @@ abbrev_table_find(struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, ui
     }
     if (dwarf->n_tables == TABLES_MAX)
         return fz_fail(err, FZ_E_MALFORMED, "too many abbreviation tables");
-    struct abbrev_table *tables = sym_grow(dwarf->budget, dwarf->tables, &dwarf->room_tables,
-                                           dwarf->n_tables + 1, sizeof(*tables));
+    struct abbrev_table *tables = fz_list_grow(dwarf->budget, dwarf->tables, &dwarf->room_tables,
+                                               dwarf->n_tables + 1, sizeof(*tables));
     if (!tables)
-        return sym_grow_fail(dwarf->budget, err);
+        return fz_budget_fail(dwarf->budget, err);
     dwarf->tables = tables;
     struct abbrev_table *table = &tables[dwarf->n_tables];
     *table = (struct abbrev_table){.offset = offset,

@@ -10,7 +10,7 @@
 #define SYM_DWARF_H
 
 #include "base/error.h"
-#include "base/grow.h"
+#include "base/list.h"
 #include "base/span.h"
 #include "symbolicator/symbolicator.h"
 
@@ -38,7 +38,7 @@ struct sym_dwarf_unit {
  * On success the caller owns *ret (sym_dwarf_close()); the bytes of `macho` must outlive it. Bad
  * units are marked is_bad and told in problems. NOT_FOUND: the slice has no .debug_info.
  */
-FZ_MUST_CHECK enum fz_code sym_dwarf_open(const struct sym_macho *macho, struct sym_budget *budget,
+FZ_MUST_CHECK enum fz_code sym_dwarf_open(const struct sym_macho *macho, struct fz_budget *budget,
                                           struct sym_problems *problems, struct sym_dwarf **ret,
                                           struct fz_error *err);
 void sym_dwarf_close(struct sym_dwarf *dwarf);
@@ -71,12 +71,12 @@ struct sym_dwarf_scan {
     uint64_t code_low, code_high; /* set by the caller: ranges that begin outside are dead code */
 };
 
-void sym_dwarf_scan_deinit(struct sym_dwarf_scan *scan, struct sym_budget *budget);
+void sym_dwarf_scan_deinit(struct sym_dwarf_scan *scan, struct fz_budget *budget);
 
 /* Scan unit `i` into `scan`, which is emptied first. MALFORMED: the unit is broken from some DIE
  * on; what was found before stays in `scan`. */
 FZ_MUST_CHECK enum fz_code sym_dwarf_scan_unit(const struct sym_dwarf *dwarf, size_t i,
-                                               struct sym_budget *budget,
+                                               struct fz_budget *budget,
                                                struct sym_dwarf_scan *scan, struct fz_error *err);
 
 /* A call that says where it returns to and which function it names. */
@@ -125,12 +125,12 @@ struct sym_dwarf_lines {
     uint64_t code_low, code_high; /* set by the caller: sequences outside are dead code */
 };
 
-void sym_dwarf_lines_deinit(struct sym_dwarf_lines *lines, struct sym_budget *budget);
+void sym_dwarf_lines_deinit(struct sym_dwarf_lines *lines, struct fz_budget *budget);
 
 /* Run the line program of unit `i` into `lines`, which is emptied first. MALFORMED as above; a unit
  * without a line program gives no rows. */
 FZ_MUST_CHECK enum fz_code sym_dwarf_lines_unit(const struct sym_dwarf *dwarf, size_t i,
-                                                struct sym_budget *budget,
+                                                struct fz_budget *budget,
                                                 struct sym_dwarf_lines *lines,
                                                 struct fz_error *err);
 

@@ -8,7 +8,7 @@ enum { DEPTH_MAX = 512, ORIGINS_MAX = 16 };
 struct walk {
     struct libdwarf_object *object;
     Dwarf_Debug dbg;
-    struct sym_budget *budget;
+    struct fz_budget *budget;
     struct libdwarf_unit *unit;
     struct fz_error *err;
 };
@@ -26,10 +26,10 @@ add_range(struct walk *walk, uint64_t low, uint64_t high)
     struct libdwarf_unit *unit = walk->unit;
     if (low >= high)
         return FZ_OK;
-    struct libdwarf_range *ranges = sym_grow(walk->budget, unit->ranges, &unit->room_ranges,
-                                             unit->n_ranges + 1, sizeof(*ranges));
+    struct libdwarf_range *ranges = fz_list_grow(walk->budget, unit->ranges, &unit->room_ranges,
+                                                 unit->n_ranges + 1, sizeof(*ranges));
     if (!ranges)
-        return sym_grow_fail(walk->budget, walk->err);
+        return fz_budget_fail(walk->budget, walk->err);
     unit->ranges = ranges;
     ranges[unit->n_ranges++] = (struct libdwarf_range){low, high};
     return FZ_OK;
@@ -253,10 +253,10 @@ visit(struct walk *walk, Dwarf_Die die, uint32_t *node)
         *node = UINT32_MAX;
     if (unit->n_ranges == first || (tag != DW_TAG_subprogram && parent == UINT32_MAX))
         return FZ_OK;
-    struct libdwarf_node *nodes =
-        sym_grow(walk->budget, unit->nodes, &unit->room_nodes, unit->n_nodes + 1, sizeof(*nodes));
+    struct libdwarf_node *nodes = fz_list_grow(walk->budget, unit->nodes, &unit->room_nodes,
+                                               unit->n_nodes + 1, sizeof(*nodes));
     if (!nodes)
-        return sym_grow_fail(walk->budget, walk->err);
+        return fz_budget_fail(walk->budget, walk->err);
     unit->nodes = nodes;
     *node = (uint32_t)unit->n_nodes;
     nodes[unit->n_nodes++] = (struct libdwarf_node){.parent = parent,
@@ -328,9 +328,9 @@ read_row(struct walk *walk, Dwarf_Line line)
     row.is_end = is_end && !epilogue_begin;
     row.file = libdwarf_unit_file(unit, file);
     struct libdwarf_row *rows =
-        sym_grow(walk->budget, unit->rows, &unit->room_rows, unit->n_rows + 1, sizeof(*rows));
+        fz_list_grow(walk->budget, unit->rows, &unit->room_rows, unit->n_rows + 1, sizeof(*rows));
     if (!rows)
-        return sym_grow_fail(walk->budget, walk->err);
+        return fz_budget_fail(walk->budget, walk->err);
     unit->rows = rows;
     rows[unit->n_rows++] = row;
     return FZ_OK;
@@ -392,7 +392,7 @@ give_back(Dwarf_Debug dbg, struct libdwarf_unit *unit)
 }
 
 enum fz_code
-libdwarf_unit_next(struct libdwarf_object *object, struct sym_budget *budget,
+libdwarf_unit_next(struct libdwarf_object *object, struct fz_budget *budget,
                    struct libdwarf_unit *unit, bool *ret_more, struct fz_error *err)
 {
     struct walk walk = {object, libdwarf_object_debug(object), budget, unit, err};
@@ -427,12 +427,12 @@ libdwarf_unit_next(struct libdwarf_object *object, struct sym_budget *budget,
 }
 
 void
-libdwarf_unit_deinit(struct libdwarf_object *object, struct sym_budget *budget,
+libdwarf_unit_deinit(struct libdwarf_object *object, struct fz_budget *budget,
                      struct libdwarf_unit *unit)
 {
     give_back(libdwarf_object_debug(object), unit);
-    sym_grow_free(budget, unit->nodes, unit->room_nodes, sizeof(*unit->nodes));
-    sym_grow_free(budget, unit->ranges, unit->room_ranges, sizeof(*unit->ranges));
-    sym_grow_free(budget, unit->rows, unit->room_rows, sizeof(*unit->rows));
+    fz_list_free(budget, unit->nodes, unit->room_nodes, sizeof(*unit->nodes));
+    fz_list_free(budget, unit->ranges, unit->room_ranges, sizeof(*unit->ranges));
+    fz_list_free(budget, unit->rows, unit->room_rows, sizeof(*unit->rows));
     *unit = (struct libdwarf_unit){.n_nodes = 0};
 }

@@ -6,7 +6,7 @@
 #ifndef DWARF_LIBDWARF_UNIT_H
 #define DWARF_LIBDWARF_UNIT_H
 
-#include "base/grow.h"
+#include "base/list.h"
 #include "symbolicator/dwarf/libdwarf_object.h"
 
 struct libdwarf_node {
@@ -46,9 +46,9 @@ struct libdwarf_unit {
  * asked for. Texts live until the unit is replaced or ended with libdwarf_unit_deinit().
  */
 FZ_MUST_CHECK enum fz_code libdwarf_unit_next(struct libdwarf_object *object,
-                                              struct sym_budget *budget, struct libdwarf_unit *unit,
+                                              struct fz_budget *budget, struct libdwarf_unit *unit,
                                               bool *ret_more, struct fz_error *err);
-void libdwarf_unit_deinit(struct libdwarf_object *object, struct sym_budget *budget,
+void libdwarf_unit_deinit(struct libdwarf_object *object, struct fz_budget *budget,
                           struct libdwarf_unit *unit);
 
 /* The whole path of a DW_AT_call_file, "" if there is none. */

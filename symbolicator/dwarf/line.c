@@ -31,12 +31,12 @@ struct machine {
 };
 
 void
-sym_dwarf_lines_deinit(struct sym_dwarf_lines *lines, struct sym_budget *budget)
+sym_dwarf_lines_deinit(struct sym_dwarf_lines *lines, struct fz_budget *budget)
 {
-    sym_grow_free(budget, lines->rows, lines->room_rows, sizeof(*lines->rows));
-    sym_grow_free(budget, lines->sequences, lines->room_sequences, sizeof(*lines->sequences));
-    sym_grow_free(budget, lines->files, lines->room_files, sizeof(*lines->files));
-    sym_grow_free(budget, lines->directories, lines->room_directories, sizeof(*lines->directories));
+    fz_list_free(budget, lines->rows, lines->room_rows, sizeof(*lines->rows));
+    fz_list_free(budget, lines->sequences, lines->room_sequences, sizeof(*lines->sequences));
+    fz_list_free(budget, lines->files, lines->room_files, sizeof(*lines->files));
+    fz_list_free(budget, lines->directories, lines->room_directories, sizeof(*lines->directories));
     *lines = (struct sym_dwarf_lines){0};
 }
 
@@ -84,7 +84,7 @@ emit_row(struct machine *m, const struct registers *r)
     }
     if (n == lines->room_rows || !lines->rows) {
         struct sym_dwarf_row *rows =
-            sym_grow(m->program->budget, lines->rows, &lines->room_rows, n + 1, sizeof(*rows));
+            fz_list_grow(m->program->budget, lines->rows, &lines->room_rows, n + 1, sizeof(*rows));
         if (!rows) {
             m->no_memory = true;
             return;
@@ -121,11 +121,11 @@ repair_rows(struct machine *m)
     struct sym_dwarf_lines *lines = m->program->lines;
     struct sym_dwarf_row *rows = lines->rows + m->first_row;
     size_t n = lines->n_rows - m->first_row;
-    struct sym_dwarf_row *scratch = sym_grow_zeroed(m->program->budget, n, sizeof(*scratch));
+    struct sym_dwarf_row *scratch = fz_list_zeroed(m->program->budget, n, sizeof(*scratch));
     if (!scratch)
         return false;
     sort_rows(rows, n, scratch);
-    sym_grow_free(m->program->budget, scratch, n, sizeof(*scratch));
+    fz_list_free(m->program->budget, scratch, n, sizeof(*scratch));
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
         if (kept && rows[kept - 1].offset == rows[i].offset)
@@ -158,8 +158,8 @@ end_sequence(struct machine *m)
         return;
     }
     struct sym_dwarf_sequence *sequences =
-        sym_grow(m->program->budget, lines->sequences, &lines->room_sequences,
-                 lines->n_sequences + 1, sizeof(*sequences));
+        fz_list_grow(m->program->budget, lines->sequences, &lines->room_sequences,
+                     lines->n_sequences + 1, sizeof(*sequences));
     if (!sequences) {
         m->no_memory = true;
         return;
@@ -273,7 +273,7 @@ compare_sequence(const void *a, const void *b)
 }
 
 enum fz_code
-sym_dwarf_lines_unit(const struct sym_dwarf *dwarf, size_t i, struct sym_budget *budget,
+sym_dwarf_lines_unit(const struct sym_dwarf *dwarf, size_t i, struct fz_budget *budget,
                      struct sym_dwarf_lines *lines, struct fz_error *err)
 {
     const struct sym_dwarf_unit *unit = &dwarf->units[i];
@@ -292,7 +292,7 @@ sym_dwarf_lines_unit(const struct sym_dwarf *dwarf, size_t i, struct sym_budget 
     reset(&m);
     run(&m);
     if (m.no_memory)
-        return sym_grow_fail(budget, err);
+        return fz_budget_fail(budget, err);
     bool is_cut = m.c.bad || lines->n_rows > m.first_row;
     lines->n_rows = m.first_row;
     if (lines->n_sequences > 1)

@@ -8,7 +8,7 @@
 struct line_program {
     const struct sym_dwarf *dwarf;
     const struct sym_dwarf_unit *unit;
-    struct sym_budget *budget;
+    struct fz_budget *budget;
     struct sym_dwarf_lines *lines;
     unsigned offset_size, min_inst_length, max_ops, line_range, opcode_base;
     uint32_t line_range_inverse; /* 65536 / line_range + 1: exact for what a byte holds */

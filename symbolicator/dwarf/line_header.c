@@ -15,8 +15,9 @@ static bool
 add_directory(struct line_program *program, struct fz_span name)
 {
     struct sym_dwarf_lines *lines = program->lines;
-    struct fz_span *grown = sym_grow(program->budget, lines->directories, &lines->room_directories,
-                                     lines->n_directories + 1, sizeof(*grown));
+    struct fz_span *grown =
+        fz_list_grow(program->budget, lines->directories, &lines->room_directories,
+                     lines->n_directories + 1, sizeof(*grown));
     if (!grown)
         return false;
     lines->directories = grown;
@@ -28,8 +29,8 @@ bool
 line_add_file(struct line_program *program, struct fz_span name, uint64_t directory)
 {
     struct sym_dwarf_lines *lines = program->lines;
-    struct sym_dwarf_file *grown = sym_grow(program->budget, lines->files, &lines->room_files,
-                                            lines->n_files + 1, sizeof(*grown));
+    struct sym_dwarf_file *grown = fz_list_grow(program->budget, lines->files, &lines->room_files,
+                                                lines->n_files + 1, sizeof(*grown));
     if (!grown)
         return false;
     lines->files = grown;
@@ -45,7 +46,7 @@ read_tables_v4(struct line_program *program, struct fz_reader *r, struct fz_erro
         if (r->failed || name.len == 0)
             break;
         if (!add_directory(program, name))
-            return sym_grow_fail(program->budget, err);
+            return fz_budget_fail(program->budget, err);
     }
     for (;;) {
         struct fz_span name = fz_read_cstr(r);
@@ -55,7 +56,7 @@ read_tables_v4(struct line_program *program, struct fz_reader *r, struct fz_erro
         fz_read_uleb(r);
         fz_read_uleb(r);
         if (!r->failed && !line_add_file(program, name, directory))
-            return sym_grow_fail(program->budget, err);
+            return fz_budget_fail(program->budget, err);
     }
     return FZ_OK;
 }
@@ -152,7 +153,7 @@ read_table_v5(struct line_program *program, struct fz_reader *r, bool is_files,
         if (r->failed)
             return fz_read_done(r, err);
         if (is_files ? !line_add_file(program, path, directory) : !add_directory(program, path))
-            return sym_grow_fail(program->budget, err);
+            return fz_budget_fail(program->budget, err);
     }
     return FZ_OK;
 }

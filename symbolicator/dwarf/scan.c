@@ -26,7 +26,7 @@ struct open_node {
 struct walk {
     const struct sym_dwarf *dwarf;
     const struct sym_dwarf_unit *unit;
-    struct sym_budget *budget;
+    struct fz_budget *budget;
     struct sym_dwarf_scan *scan;
     uint64_t steps; /* what attributes and range lists may still cost */
     bool no_memory;
@@ -41,11 +41,11 @@ struct code_die {
 };
 
 void
-sym_dwarf_scan_deinit(struct sym_dwarf_scan *scan, struct sym_budget *budget)
+sym_dwarf_scan_deinit(struct sym_dwarf_scan *scan, struct fz_budget *budget)
 {
-    sym_grow_free(budget, scan->nodes, scan->room_nodes, sizeof(*scan->nodes));
-    sym_grow_free(budget, scan->ranges, scan->room_ranges, sizeof(*scan->ranges));
-    sym_grow_free(budget, scan->unit_ranges, scan->room_unit_ranges, sizeof(*scan->unit_ranges));
+    fz_list_free(budget, scan->nodes, scan->room_nodes, sizeof(*scan->nodes));
+    fz_list_free(budget, scan->ranges, scan->room_ranges, sizeof(*scan->ranges));
+    fz_list_free(budget, scan->unit_ranges, scan->room_unit_ranges, sizeof(*scan->unit_ranges));
     *scan = (struct sym_dwarf_scan){0};
 }
 
@@ -68,8 +68,8 @@ add_unit_range(void *user, uint64_t low, uint64_t high)
     if (!clip_range(scan, low, &high))
         return true;
     struct sym_dwarf_range *ranges =
-        sym_grow(walk->budget, scan->unit_ranges, &scan->room_unit_ranges, scan->n_unit_ranges + 1,
-                 sizeof(*ranges));
+        fz_list_grow(walk->budget, scan->unit_ranges, &scan->room_unit_ranges,
+                     scan->n_unit_ranges + 1, sizeof(*ranges));
     if (!ranges) {
         walk->no_memory = true;
         return false;
@@ -86,8 +86,8 @@ add_range(void *user, uint64_t low, uint64_t high)
     struct sym_dwarf_scan *scan = walk->scan;
     if (!clip_range(scan, low, &high))
         return true;
-    struct sym_dwarf_range *ranges = sym_grow(walk->budget, scan->ranges, &scan->room_ranges,
-                                              scan->n_ranges + 1, sizeof(*ranges));
+    struct sym_dwarf_range *ranges = fz_list_grow(walk->budget, scan->ranges, &scan->room_ranges,
+                                                  scan->n_ranges + 1, sizeof(*ranges));
     if (!ranges) {
         walk->no_memory = true;
         return false;
@@ -211,8 +211,8 @@ add_node(struct walk *walk, const struct abbrev *abbrev, const struct code_die *
         return UINT32_MAX;
     if (scan->n_ranges == before)
         return UINT32_MAX;
-    struct sym_dwarf_node *nodes =
-        sym_grow(walk->budget, scan->nodes, &scan->room_nodes, scan->n_nodes + 1, sizeof(*nodes));
+    struct sym_dwarf_node *nodes = fz_list_grow(walk->budget, scan->nodes, &scan->room_nodes,
+                                                scan->n_nodes + 1, sizeof(*nodes));
     if (!nodes) {
         walk->no_memory = true;
         return UINT32_MAX;
@@ -293,7 +293,7 @@ walk_fail(const struct walk *walk, ptrdiff_t at, const char *what, struct fz_err
 {
     uint64_t offset = (uint64_t)at;
     if (walk->no_memory)
-        return sym_grow_fail(walk->budget, err);
+        return fz_budget_fail(walk->budget, err);
     return fz_fail_at(err, FZ_E_MALFORMED, offset, "DIE at %llu: %s", (unsigned long long)offset,
                       what);
 }
@@ -352,7 +352,7 @@ walk_unit(struct walk *walk, struct cursor unit, const uint8_t *section, struct 
 }
 
 enum fz_code
-sym_dwarf_scan_unit(const struct sym_dwarf *dwarf, size_t i, struct sym_budget *budget,
+sym_dwarf_scan_unit(const struct sym_dwarf *dwarf, size_t i, struct fz_budget *budget,
                     struct sym_dwarf_scan *scan, struct fz_error *err)
 {
     const struct sym_dwarf_unit *unit = &dwarf->units[i];

@@ -114,7 +114,7 @@ struct sym_dwarf {
     size_t n_tables, n_abbrevs, n_steps, n_attrs, n_implicits;
     size_t room_tables, room_abbrevs, room_steps, room_attrs, room_implicits;
     uint64_t abbrev_bytes_left; /* a limit on reading the same table as ever new ones */
-    struct sym_budget *budget;
+    struct fz_budget *budget;
     uint8_t *inflated[N_SECTIONS]; /* of compressed sections */
     size_t inflated_size[N_SECTIONS];
 };

@@ -21,7 +21,7 @@ inflate_section(struct sym_dwarf *dwarf, int id, struct fz_span bytes, struct fz
     enum fz_code code = macho_compressed_size(bytes, names[id], &size, err);
     if (code != FZ_OK || size == 0)
         return code;
-    uint8_t *out = sym_grow_zeroed(dwarf->budget, size, 1);
+    uint8_t *out = fz_list_zeroed(dwarf->budget, size, 1);
     if (!out) {
         dwarf->budget->over = false; /* the rest may well fit */
         return fz_fail(err, FZ_E_LIMIT, "%s: its %zu bytes, inflated, do not fit into memory",

@@ -149,10 +149,11 @@ read_units(struct sym_dwarf *dwarf, struct sym_problems *problems, struct fz_err
             return fz_fail(err, code, "%s", why.text);
         }
         if (is_code) {
-            struct sym_dwarf_unit *units = sym_grow(dwarf->budget, dwarf->units, &dwarf->room_units,
-                                                    dwarf->n_units + 1, sizeof(*units));
+            struct sym_dwarf_unit *units =
+                fz_list_grow(dwarf->budget, dwarf->units, &dwarf->room_units, dwarf->n_units + 1,
+                             sizeof(*units));
             if (!units)
-                return sym_grow_fail(dwarf->budget, err);
+                return fz_budget_fail(dwarf->budget, err);
             dwarf->units = units;
             units[dwarf->n_units++] = unit;
         }
@@ -162,7 +163,7 @@ read_units(struct sym_dwarf *dwarf, struct sym_problems *problems, struct fz_err
 }
 
 enum fz_code
-sym_dwarf_open(const struct sym_macho *macho, struct sym_budget *budget,
+sym_dwarf_open(const struct sym_macho *macho, struct fz_budget *budget,
                struct sym_problems *problems, struct sym_dwarf **ret, struct fz_error *err)
 {
     FZ_CLEANUP(sym_dwarf_closep) struct sym_dwarf *dwarf = calloc(1, sizeof(*dwarf));
@@ -187,16 +188,16 @@ sym_dwarf_close(struct sym_dwarf *dwarf)
 {
     if (!dwarf)
         return;
-    struct sym_budget *budget = dwarf->budget;
-    sym_grow_free(budget, dwarf->units, dwarf->room_units, sizeof(*dwarf->units));
-    sym_grow_free(budget, dwarf->tables, dwarf->room_tables, sizeof(*dwarf->tables));
-    sym_grow_free(budget, dwarf->abbrevs, dwarf->room_abbrevs, sizeof(*dwarf->abbrevs));
-    sym_grow_free(budget, dwarf->steps, dwarf->room_steps, sizeof(*dwarf->steps));
-    sym_grow_free(budget, dwarf->attrs, dwarf->room_attrs, sizeof(*dwarf->attrs));
-    sym_grow_free(budget, dwarf->plans, dwarf->room_plans, sizeof(*dwarf->plans));
-    sym_grow_free(budget, dwarf->implicits, dwarf->room_implicits, sizeof(*dwarf->implicits));
+    struct fz_budget *budget = dwarf->budget;
+    fz_list_free(budget, dwarf->units, dwarf->room_units, sizeof(*dwarf->units));
+    fz_list_free(budget, dwarf->tables, dwarf->room_tables, sizeof(*dwarf->tables));
+    fz_list_free(budget, dwarf->abbrevs, dwarf->room_abbrevs, sizeof(*dwarf->abbrevs));
+    fz_list_free(budget, dwarf->steps, dwarf->room_steps, sizeof(*dwarf->steps));
+    fz_list_free(budget, dwarf->attrs, dwarf->room_attrs, sizeof(*dwarf->attrs));
+    fz_list_free(budget, dwarf->plans, dwarf->room_plans, sizeof(*dwarf->plans));
+    fz_list_free(budget, dwarf->implicits, dwarf->room_implicits, sizeof(*dwarf->implicits));
     for (int id = 0; id < N_SECTIONS; id++)
-        sym_grow_free(budget, dwarf->inflated[id], dwarf->inflated_size[id], 1);
+        fz_list_free(budget, dwarf->inflated[id], dwarf->inflated_size[id], 1);
     free(dwarf);
 }
 

@@ -44,30 +44,30 @@ find_code(struct builder *b)
 void
 builder_deinit(struct builder *b)
 {
-    struct sym_budget *budget = &b->budget;
+    struct fz_budget *budget = &b->budget;
     sym_dwarf_close(b->dwarf);
     table_deinit(b, &b->string_table);
     table_deinit(b, &b->file_table);
     table_deinit(b, &b->place_table);
-    sym_grow_free(budget, b->strings.data, b->strings.room, 1);
-    sym_grow_free(budget, b->records.data, b->records.room, 1);
+    fz_list_free(budget, b->strings.data, b->strings.room, 1);
+    fz_list_free(budget, b->records.data, b->records.room, 1);
     for (size_t i = 0; i < b->n_parts; i++) {
-        sym_grow_free(budget, b->parts[i].regions.data, b->parts[i].regions.room, 1);
-        sym_grow_free(budget, b->parts[i].pages.data, b->parts[i].pages.room, 1);
-        sym_grow_free(budget, b->parts[i].rows.data, b->parts[i].rows.room, 1);
+        fz_list_free(budget, b->parts[i].regions.data, b->parts[i].regions.room, 1);
+        fz_list_free(budget, b->parts[i].pages.data, b->parts[i].pages.room, 1);
+        fz_list_free(budget, b->parts[i].rows.data, b->parts[i].rows.room, 1);
     }
-    sym_grow_free(budget, b->files, b->room_files, sizeof(*b->files));
-    sym_grow_free(budget, b->places, b->room_places, sizeof(*b->places));
-    sym_grow_free(budget, b->functions, b->room_functions, sizeof(*b->functions));
-    sym_grow_free(budget, b->pieces, b->room_pieces, sizeof(*b->pieces));
-    sym_grow_free(budget, b->bare_pieces, b->room_bare_pieces, sizeof(*b->bare_pieces));
+    fz_list_free(budget, b->files, b->room_files, sizeof(*b->files));
+    fz_list_free(budget, b->places, b->room_places, sizeof(*b->places));
+    fz_list_free(budget, b->functions, b->room_functions, sizeof(*b->functions));
+    fz_list_free(budget, b->pieces, b->room_pieces, sizeof(*b->pieces));
+    fz_list_free(budget, b->bare_pieces, b->room_bare_pieces, sizeof(*b->bare_pieces));
     for (size_t i = 0; i < b->n_blocks; i++)
-        sym_grow_free(budget, b->blocks[i].rows, b->blocks[i].room, sizeof(*b->blocks[i].rows));
-    sym_grow_free(budget, b->blocks, b->n_blocks ? b->n_blocks : 1, sizeof(*b->blocks));
-    sym_grow_free(budget, b->rows, b->room_rows, sizeof(*b->rows));
-    sym_grow_free(budget, b->bare_rows, b->room_bare_rows, sizeof(*b->bare_rows));
-    sym_grow_free(budget, b->aliases, b->room_aliases, sizeof(*b->aliases));
-    sym_grow_free(budget, b->calls, b->room_calls, sizeof(*b->calls));
+        fz_list_free(budget, b->blocks[i].rows, b->blocks[i].room, sizeof(*b->blocks[i].rows));
+    fz_list_free(budget, b->blocks, b->n_blocks ? b->n_blocks : 1, sizeof(*b->blocks));
+    fz_list_free(budget, b->rows, b->room_rows, sizeof(*b->rows));
+    fz_list_free(budget, b->bare_rows, b->room_bare_rows, sizeof(*b->bare_rows));
+    fz_list_free(budget, b->aliases, b->room_aliases, sizeof(*b->aliases));
+    fz_list_free(budget, b->calls, b->room_calls, sizeof(*b->calls));
     fz_arena_deinit(&b->arena);
 }
 
@@ -112,7 +112,7 @@ build(struct builder *b, int out_fd, struct fz_error *err)
     /* Record, string and function 0 mean none. */
     if (!bytes_add(b, &b->strings, &none, 1) || !bytes_add(b, &b->records, &none, 1) ||
         !function_add(b, &nothing, &unused))
-        return sym_grow_fail(&b->budget, err);
+        return fz_budget_fail(&b->budget, err);
     enum fz_code code = symbols_load(b, err);
     if (code == FZ_OK)
         code = read_dwarf(b, err);

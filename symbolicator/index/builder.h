@@ -95,7 +95,7 @@ struct page_part {
 enum { PAGE_PARTS_MAX = 8 };
 
 struct builder {
-    struct sym_budget budget;
+    struct fz_budget budget;
     const struct sym_macho *macho;
     struct sym_problems *problems;
     struct sym_build_stats stats;

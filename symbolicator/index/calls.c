@@ -97,7 +97,7 @@ static bool
 add_text(struct builder *b, struct folded *folded, uint32_t name)
 {
     struct folded_name *names =
-        sym_grow(&b->budget, folded->names, &folded->room, folded->n + 1, sizeof(*names));
+        fz_list_grow(&b->budget, folded->names, &folded->room, folded->n + 1, sizeof(*names));
     if (!names)
         return false;
     folded->names = names;
@@ -226,7 +226,7 @@ add_call(void *user, const struct sym_dwarf_call *call)
     uint32_t name = name_of_die(w, call->origin);
     if (!name)
         return true;
-    struct call *calls = sym_grow(&b->budget, w->calls, &w->room, w->n + 1, sizeof(*calls));
+    struct call *calls = fz_list_grow(&b->budget, w->calls, &w->room, w->n + 1, sizeof(*calls));
     if (!calls)
         return false;
     w->calls = calls;
@@ -285,7 +285,7 @@ merge(struct builder *b, const struct worker *w)
     if (w->n == 0)
         return !w->failed;
     struct call *calls =
-        sym_grow(&b->budget, b->calls, &b->room_calls, b->n_calls + w->n, sizeof(*calls));
+        fz_list_grow(&b->budget, b->calls, &b->room_calls, b->n_calls + w->n, sizeof(*calls));
     if (!calls)
         return false;
     b->calls = calls;
@@ -303,7 +303,7 @@ scan_units(struct builder *b, const struct folded *folded)
     n_workers = n_workers < THREADS_MAX ? n_workers : THREADS_MAX;
     if (n_workers > n_units)
         n_workers = n_units ? n_units : 1;
-    struct worker *workers = sym_grow_zeroed(&b->budget, n_workers, sizeof(*workers));
+    struct worker *workers = fz_list_zeroed(&b->budget, n_workers, sizeof(*workers));
     if (!workers)
         return false;
     for (size_t i = 0; i < n_workers; i++)
@@ -317,9 +317,9 @@ scan_units(struct builder *b, const struct folded *folded)
     bool ok = true;
     for (size_t i = 0; i < n_workers; i++) {
         ok = ok && merge(b, &workers[i]);
-        sym_grow_free(&b->budget, workers[i].calls, workers[i].room, sizeof(*workers[i].calls));
+        fz_list_free(&b->budget, workers[i].calls, workers[i].room, sizeof(*workers[i].calls));
     }
-    sym_grow_free(&b->budget, workers, n_workers, sizeof(*workers));
+    fz_list_free(&b->budget, workers, n_workers, sizeof(*workers));
     return ok;
 }
 
@@ -335,6 +335,6 @@ calls_build(struct builder *b, struct fz_error *err)
         ok = scan_units(b, &folded);
         settle_calls(b);
     }
-    sym_grow_free(&b->budget, folded.names, folded.room, sizeof(*folded.names));
-    return ok ? FZ_OK : sym_grow_fail(&b->budget, err);
+    fz_list_free(&b->budget, folded.names, folded.room, sizeof(*folded.names));
+    return ok ? FZ_OK : fz_budget_fail(&b->budget, err);
 }

@@ -303,8 +303,8 @@ pack_part(struct builder *b, struct page_part *part)
     static const uint8_t none = 0;
     struct packer p = {.b = b, .part = part, .page_shift = b->page_shift};
     /* That is about what it takes, and saves moving it as it grows. */
-    uint8_t *rows = sym_grow(&b->budget, part->rows.data, &part->rows.room,
-                             part->n_rows * ROW_BYTES + PAGE_BYTES_MAX, 1);
+    uint8_t *rows = fz_list_grow(&b->budget, part->rows.data, &part->rows.room,
+                                 part->n_rows * ROW_BYTES + PAGE_BYTES_MAX, 1);
     if (!rows)
         return false;
     part->rows.data = rows;
@@ -399,5 +399,5 @@ pages_build(struct builder *b, struct fz_error *err)
     pack_parts(&crew);
     while (n > 0)
         pthread_join(threads[--n], NULL);
-    return !crew.failed && join_parts(b) ? FZ_OK : sym_grow_fail(&b->budget, err);
+    return !crew.failed && join_parts(b) ? FZ_OK : fz_budget_fail(&b->budget, err);
 }

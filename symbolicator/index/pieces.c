@@ -45,7 +45,7 @@ wait_for_rest(struct waiting *w, const struct piece *piece)
     if (w->steps == 0)
         return true; /* dropped */
     w->steps--;
-    struct piece *heap = sym_grow(&w->b->budget, w->heap, &w->room, w->n + 1, sizeof(*heap));
+    struct piece *heap = fz_list_grow(&w->b->budget, w->heap, &w->room, w->n + 1, sizeof(*heap));
     if (!heap)
         return false;
     w->heap = heap;
@@ -110,15 +110,15 @@ enum fz_code
 pieces_settle(struct builder *b, struct fz_error *err)
 {
     size_t room = b->n_pieces > b->n_bare_pieces ? b->n_pieces : b->n_bare_pieces;
-    struct piece *scratch = sym_grow_zeroed(&b->budget, room, sizeof(*scratch));
+    struct piece *scratch = fz_list_zeroed(&b->budget, room, sizeof(*scratch));
     if (!scratch)
-        return sym_grow_fail(&b->budget, err);
+        return fz_budget_fail(&b->budget, err);
     pieces_sort(b->pieces, b->n_pieces, scratch);
     pieces_sort(b->bare_pieces, b->n_bare_pieces, scratch);
-    sym_grow_free(&b->budget, scratch, room ? room : 1, sizeof(*scratch));
+    fz_list_free(&b->budget, scratch, room ? room : 1, sizeof(*scratch));
     struct waiting w = {.b = b, .steps = STEPS_FREE + STEPS_PER_PIECE * room};
     bool ok = cut_overlaps(&w, b->pieces, &b->n_pieces) &&
               cut_overlaps(&w, b->bare_pieces, &b->n_bare_pieces);
-    sym_grow_free(&b->budget, w.heap, w.room, sizeof(*w.heap));
-    return ok ? FZ_OK : sym_grow_fail(&b->budget, err);
+    fz_list_free(&b->budget, w.heap, w.room, sizeof(*w.heap));
+    return ok ? FZ_OK : fz_budget_fail(&b->budget, err);
 }

@@ -12,8 +12,8 @@ record_add(struct builder *b, const struct record *r, uint32_t *ret)
         b->budget.over = true;
         return false;
     }
-    uint8_t *grown = sym_grow(&b->budget, b->records.data, &b->records.room,
-                              b->records.n + INDEX_RECORDS_SPARE, 1);
+    uint8_t *grown = fz_list_grow(&b->budget, b->records.data, &b->records.room,
+                                  b->records.n + INDEX_RECORDS_SPARE, 1);
     if (!grown)
         return false;
     b->records.data = grown;
@@ -25,8 +25,8 @@ record_add(struct builder *b, const struct record *r, uint32_t *ret)
 bool
 function_add(struct builder *b, const struct function *function, uint32_t *ret)
 {
-    struct function *functions = sym_grow(&b->budget, b->functions, &b->room_functions,
-                                          b->n_functions + 2, sizeof(*functions));
+    struct function *functions = fz_list_grow(&b->budget, b->functions, &b->room_functions,
+                                              b->n_functions + 2, sizeof(*functions));
     if (!functions || b->n_functions >= UINT32_MAX - 2)
         return false;
     b->functions = functions;
@@ -42,7 +42,8 @@ rows_reserve(struct builder *b, size_t n)
 {
     if (n > UINT32_MAX - 1 - b->n_rows)
         return NULL;
-    struct row *rows = sym_grow(&b->budget, b->rows, &b->room_rows, b->n_rows + n, sizeof(*rows));
+    struct row *rows =
+        fz_list_grow(&b->budget, b->rows, &b->room_rows, b->n_rows + n, sizeof(*rows));
     if (!rows)
         return NULL;
     b->rows = rows;
@@ -55,7 +56,7 @@ bool
 piece_add(struct builder *b, const struct piece *piece)
 {
     struct piece *pieces =
-        sym_grow(&b->budget, b->pieces, &b->room_pieces, b->n_pieces + 1, sizeof(*pieces));
+        fz_list_grow(&b->budget, b->pieces, &b->room_pieces, b->n_pieces + 1, sizeof(*pieces));
     if (!pieces)
         return false;
     b->pieces = pieces;
@@ -68,8 +69,8 @@ bare_row_add(struct builder *b, const struct bare_row *row)
 {
     if (b->n_bare_rows >= UINT32_MAX - 1)
         return false;
-    struct bare_row *rows =
-        sym_grow(&b->budget, b->bare_rows, &b->room_bare_rows, b->n_bare_rows + 1, sizeof(*rows));
+    struct bare_row *rows = fz_list_grow(&b->budget, b->bare_rows, &b->room_bare_rows,
+                                         b->n_bare_rows + 1, sizeof(*rows));
     if (!rows)
         return false;
     b->bare_rows = rows;
@@ -80,8 +81,8 @@ bare_row_add(struct builder *b, const struct bare_row *row)
 bool
 bare_piece_add(struct builder *b, const struct piece *piece)
 {
-    struct piece *pieces = sym_grow(&b->budget, b->bare_pieces, &b->room_bare_pieces,
-                                    b->n_bare_pieces + 1, sizeof(*pieces));
+    struct piece *pieces = fz_list_grow(&b->budget, b->bare_pieces, &b->room_bare_pieces,
+                                        b->n_bare_pieces + 1, sizeof(*pieces));
     if (!pieces)
         return false;
     b->bare_pieces = pieces;
@@ -93,7 +94,7 @@ bool
 alias_add(struct builder *b, uint64_t addr, uint32_t name)
 {
     struct alias *aliases =
-        sym_grow(&b->budget, b->aliases, &b->room_aliases, b->n_aliases + 1, sizeof(*aliases));
+        fz_list_grow(&b->budget, b->aliases, &b->room_aliases, b->n_aliases + 1, sizeof(*aliases));
     if (!aliases)
         return false;
     b->aliases = aliases;

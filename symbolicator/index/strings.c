@@ -11,7 +11,7 @@ bool
 bytes_add(struct builder *b, struct bytes *bytes, const void *data, size_t n)
 {
     if (!bytes->data || n > bytes->room - bytes->n) {
-        uint8_t *grown = sym_grow(&b->budget, bytes->data, &bytes->room, bytes->n + n, 1);
+        uint8_t *grown = fz_list_grow(&b->budget, bytes->data, &bytes->room, bytes->n + n, 1);
         if (!grown)
             return false;
         bytes->data = grown;
@@ -53,7 +53,7 @@ table_reserve(struct builder *b, struct table *table)
     if (table->room && table->n < table->room / 4 * 3)
         return true;
     size_t room = table->room ? table->room * 2 : TABLE_FIRST_ROOM;
-    struct slot *slots = sym_grow_zeroed(&b->budget, room, sizeof(*slots));
+    struct slot *slots = fz_list_zeroed(&b->budget, room, sizeof(*slots));
     if (!slots)
         return false;
     for (size_t i = 0; i < table->room; i++) {
@@ -73,7 +73,7 @@ table_reserve(struct builder *b, struct table *table)
 void
 table_deinit(struct builder *b, struct table *table)
 {
-    sym_grow_free(&b->budget, table->slots, table->room, sizeof(*table->slots));
+    fz_list_free(&b->budget, table->slots, table->room, sizeof(*table->slots));
     *table = (struct table){NULL, 0, 0};
 }
 
@@ -151,7 +151,7 @@ pool_file(struct builder *b, struct fz_span directory, struct fz_span name, uint
         }
     }
     struct file *files =
-        sym_grow(&b->budget, b->files, &b->room_files, b->n_files + 2, sizeof(*files));
+        fz_list_grow(&b->budget, b->files, &b->room_files, b->n_files + 2, sizeof(*files));
     if (!files)
         return false;
     b->files = files;
@@ -189,7 +189,7 @@ pool_place(struct builder *b, struct fz_span place, uint32_t *ret)
     }
     const uint8_t *nul = memchr(place.data, 0, place.len);
     struct place *places =
-        sym_grow(&b->budget, b->places, &b->room_places, b->n_places + 1, sizeof(*places));
+        fz_list_grow(&b->budget, b->places, &b->room_places, b->n_places + 1, sizeof(*places));
     if (!places)
         return false;
     b->places = places;

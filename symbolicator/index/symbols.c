@@ -126,7 +126,7 @@ static bool
 keep_row(struct filler *f, uint64_t offset, const struct bare_row *row)
 {
     struct bare_row *rows =
-        sym_grow(&f->b->budget, f->rows, &f->room_rows, f->n_rows + 1, sizeof(*rows));
+        fz_list_grow(&f->b->budget, f->rows, &f->room_rows, f->n_rows + 1, sizeof(*rows));
     if (!rows)
         return false;
     f->rows = rows;
@@ -294,13 +294,13 @@ symbols_fill(struct builder *b, struct fz_error *err)
         first = last;
     }
     b->stats.n_symbols = b->n_symbols;
-    sym_grow_free(&b->budget, f.rows, f.room_rows, sizeof(*f.rows));
+    fz_list_free(&b->budget, f.rows, f.room_rows, sizeof(*f.rows));
     if (!ok)
-        return sym_grow_fail(&b->budget, err);
-    struct piece *scratch = sym_grow_zeroed(&b->budget, b->n_pieces, sizeof(*scratch));
+        return fz_budget_fail(&b->budget, err);
+    struct piece *scratch = fz_list_zeroed(&b->budget, b->n_pieces, sizeof(*scratch));
     if (!scratch)
-        return sym_grow_fail(&b->budget, err);
+        return fz_budget_fail(&b->budget, err);
     pieces_sort(b->pieces, b->n_pieces, scratch);
-    sym_grow_free(&b->budget, scratch, b->n_pieces ? b->n_pieces : 1, sizeof(*scratch));
+    fz_list_free(&b->budget, scratch, b->n_pieces ? b->n_pieces : 1, sizeof(*scratch));
     return FZ_OK;
 }

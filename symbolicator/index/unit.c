@@ -11,18 +11,19 @@ enum { NAME_STEPS_PER_BYTE = 64, NAME_STEPS_FREE = 4096, NAME_ROOM = 64 };
 static bool
 prepare(struct unit_builder *u)
 {
-    struct sym_budget *budget = &u->b->budget;
+    struct fz_budget *budget = &u->b->budget;
     size_t n = u->scan.n_nodes, n_map = u->lines.n_files + 1;
-    struct node_info *infos = sym_grow(budget, u->infos, &u->room_infos, n + 1, sizeof(*infos));
+    struct node_info *infos = fz_list_grow(budget, u->infos, &u->room_infos, n + 1, sizeof(*infos));
     if (!infos)
         return false;
     u->infos = infos;
-    uint32_t *map = sym_grow(budget, u->file_map, &u->room_file_map, n_map, sizeof(*u->file_map));
+    uint32_t *map =
+        fz_list_grow(budget, u->file_map, &u->room_file_map, n_map, sizeof(*u->file_map));
     if (!map)
         return false;
     u->file_map = map;
     memset(map, 0, n_map * sizeof(*map));
-    bool *has_file = sym_grow(budget, u->has_file, &u->room_has_file, n_map, sizeof(*has_file));
+    bool *has_file = fz_list_grow(budget, u->has_file, &u->room_has_file, n_map, sizeof(*has_file));
     if (!has_file)
         return false;
     u->has_file = has_file;
@@ -31,13 +32,13 @@ prepare(struct unit_builder *u)
         has_file[i] = sym_dwarf_path(&u->lines, u->unit, i, &path) && path.name.len;
     }
     struct sym_dwarf_range *scratch =
-        sym_grow(budget, u->scratch, &u->room_scratch, u->scan.n_ranges + 1, sizeof(*scratch));
+        fz_list_grow(budget, u->scratch, &u->room_scratch, u->scan.n_ranges + 1, sizeof(*scratch));
     if (!scratch)
         return false;
     u->scratch = scratch;
     /* Most rows of the line table become one. unit_sort_ranges() needs the room for its keys. */
     size_t n_rows = u->lines.n_rows > u->scan.n_ranges ? u->lines.n_rows : u->scan.n_ranges;
-    struct row *rows = sym_grow(budget, u->rows, &u->room_rows, n_rows + 1, sizeof(*rows));
+    struct row *rows = fz_list_grow(budget, u->rows, &u->room_rows, n_rows + 1, sizeof(*rows));
     if (!rows)
         return false;
     u->rows = rows;
@@ -75,7 +76,7 @@ reset_names(struct unit_builder *u)
     while (room < 2 * u->scan.n_nodes)
         room *= 2;
     uint32_t *slots =
-        sym_grow(&u->b->budget, u->name_slots, &u->room_name_slots, room, sizeof(*slots));
+        fz_list_grow(&u->b->budget, u->name_slots, &u->room_name_slots, room, sizeof(*slots));
     if (!slots)
         return false;
     u->name_slots = slots;
@@ -96,7 +97,7 @@ find_name(struct unit_builder *u, uint64_t die, uint32_t *ret)
             return true;
     }
     struct unit_name *names =
-        sym_grow(&u->b->budget, u->names, &u->room_names, u->n_names + 1, sizeof(*names));
+        fz_list_grow(&u->b->budget, u->names, &u->room_names, u->n_names + 1, sizeof(*names));
     if (!names)
         return false;
     u->names = names;
@@ -136,24 +137,24 @@ unit_read(struct unit_builder *u, size_t i, struct fz_error *err)
     u->lines_code = sym_dwarf_lines_unit(b->dwarf, i, &b->budget, &u->lines, &u->lines_error);
     if (u->lines_code != FZ_OK && u->lines_code != FZ_E_MALFORMED)
         return fz_fail(err, u->lines_code, "%s", u->lines_error.text);
-    return prepare(u) && unit_walk(u) && find_names(u) ? FZ_OK : sym_grow_fail(&b->budget, err);
+    return prepare(u) && unit_walk(u) && find_names(u) ? FZ_OK : fz_budget_fail(&b->budget, err);
 }
 
 void
 unit_deinit(struct unit_builder *u)
 {
-    struct sym_budget *budget = &u->b->budget;
+    struct fz_budget *budget = &u->b->budget;
     sym_dwarf_scan_deinit(&u->scan, budget);
     sym_dwarf_lines_deinit(&u->lines, budget);
-    sym_grow_free(budget, u->scratch, u->room_scratch, sizeof(*u->scratch));
-    sym_grow_free(budget, u->infos, u->room_infos, sizeof(*u->infos));
-    sym_grow_free(budget, u->variants, u->room_variants, sizeof(*u->variants));
-    sym_grow_free(budget, u->rows, u->room_rows, sizeof(*u->rows));
-    sym_grow_free(budget, u->pieces, u->room_pieces, sizeof(*u->pieces));
-    sym_grow_free(budget, u->open, u->room_open, sizeof(*u->open));
-    sym_grow_free(budget, u->names, u->room_names, sizeof(*u->names));
-    sym_grow_free(budget, u->name_slots, u->room_name_slots, sizeof(*u->name_slots));
-    sym_grow_free(budget, u->has_file, u->room_has_file, sizeof(*u->has_file));
-    sym_grow_free(budget, u->file_map, u->room_file_map, sizeof(*u->file_map));
-    sym_grow_free(budget, u->path.data, u->path.room, 1);
+    fz_list_free(budget, u->scratch, u->room_scratch, sizeof(*u->scratch));
+    fz_list_free(budget, u->infos, u->room_infos, sizeof(*u->infos));
+    fz_list_free(budget, u->variants, u->room_variants, sizeof(*u->variants));
+    fz_list_free(budget, u->rows, u->room_rows, sizeof(*u->rows));
+    fz_list_free(budget, u->pieces, u->room_pieces, sizeof(*u->pieces));
+    fz_list_free(budget, u->open, u->room_open, sizeof(*u->open));
+    fz_list_free(budget, u->names, u->room_names, sizeof(*u->names));
+    fz_list_free(budget, u->name_slots, u->room_name_slots, sizeof(*u->name_slots));
+    fz_list_free(budget, u->has_file, u->room_has_file, sizeof(*u->has_file));
+    fz_list_free(budget, u->file_map, u->room_file_map, sizeof(*u->file_map));
+    fz_list_free(budget, u->path.data, u->path.room, 1);
 }

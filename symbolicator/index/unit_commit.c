@@ -254,7 +254,7 @@ add_unit(struct unit_builder *u)
             return false;
     }
     struct row_block *block = &u->b->blocks[u->number];
-    block->rows = sym_grow_trim(&u->b->budget, u->rows, &u->room_rows, u->n_rows, sizeof(*u->rows));
+    block->rows = fz_list_trim(&u->b->budget, u->rows, &u->room_rows, u->n_rows, sizeof(*u->rows));
     block->room = u->room_rows;
     u->rows = NULL;
     u->room_rows = 0;
@@ -284,5 +284,5 @@ unit_commit(struct unit_builder *u, struct fz_error *err)
         sym_problem_add(b->problems, "bad_line_program", "%s", u->lines_error.text);
     }
     stats->n_lines += u->lines.n_rows;
-    return add_unit(u) ? FZ_OK : sym_grow_fail(&b->budget, err);
+    return add_unit(u) ? FZ_OK : fz_budget_fail(&b->budget, err);
 }

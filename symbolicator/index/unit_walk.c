@@ -44,8 +44,8 @@ unit_variant_find(struct unit_builder *u, uint32_t node, uint32_t file, bool has
             return true;
         }
     }
-    struct variant *variants = sym_grow(&u->b->budget, u->variants, &u->room_variants,
-                                        u->n_variants + 1, sizeof(*variants));
+    struct variant *variants = fz_list_grow(&u->b->budget, u->variants, &u->room_variants,
+                                            u->n_variants + 1, sizeof(*variants));
     if (!variants)
         return false;
     u->variants = variants;
@@ -92,7 +92,7 @@ add_row(struct unit_builder *u, uint64_t addr, struct row row)
     }
     if (u->n_rows == u->room_rows || !u->rows) {
         struct row *rows =
-            sym_grow(&u->b->budget, u->rows, &u->room_rows, u->n_rows + 1, sizeof(*rows));
+            fz_list_grow(&u->b->budget, u->rows, &u->room_rows, u->n_rows + 1, sizeof(*rows));
         if (!rows)
             return false;
         u->rows = rows;
@@ -113,7 +113,7 @@ open_piece(struct unit_builder *u, uint64_t start, uint64_t end, uint32_t root)
         return true;
     }
     struct local_piece *pieces =
-        sym_grow(&u->b->budget, u->pieces, &u->room_pieces, u->n_pieces + 1, sizeof(*pieces));
+        fz_list_grow(&u->b->budget, u->pieces, &u->room_pieces, u->n_pieces + 1, sizeof(*pieces));
     if (!pieces || u->n_rows >= UINT32_MAX - 1)
         return false;
     u->pieces = pieces;
@@ -280,7 +280,7 @@ static bool
 push_range(struct unit_builder *u, const struct sym_dwarf_range *range)
 {
     struct open_range *open =
-        sym_grow(&u->b->budget, u->open, &u->room_open, u->n_open + 1, sizeof(*open));
+        fz_list_grow(&u->b->budget, u->open, &u->room_open, u->n_open + 1, sizeof(*open));
     if (!open)
         return false;
     u->open = open;

@@ -131,10 +131,10 @@ units_build(struct builder *b, struct fz_error *err)
     crew.slots = calloc(crew.n_slots, sizeof(*crew.slots));
     if (!crew.slots)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    b->blocks = sym_grow_zeroed(&b->budget, crew.n_units, sizeof(*b->blocks));
+    b->blocks = fz_list_zeroed(&b->budget, crew.n_units, sizeof(*b->blocks));
     if (!b->blocks) {
         free(crew.slots);
-        return sym_grow_fail(&b->budget, err);
+        return fz_budget_fail(&b->budget, err);
     }
     b->n_blocks = crew.n_units;
     if (pthread_mutex_init(&crew.mutex, NULL) != 0) {

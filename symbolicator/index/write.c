@@ -28,7 +28,7 @@ flush(struct writer *w, struct fz_error *err)
         return FZ_OK;
     store32(check, index_check(w->block, w->n));
     if (!bytes_add(w->b, &w->checks, check, sizeof(check)))
-        return sym_grow_fail(&w->b->budget, err);
+        return fz_budget_fail(&w->b->budget, err);
     enum fz_code code = fz_file_write_fd(w->fd, fz_span_make(w->block, w->n), err);
     w->n = 0;
     return code;
@@ -42,7 +42,7 @@ put_blocks(struct writer *w, const uint8_t *from, size_t len, struct fz_error *e
         uint8_t check[4];
         store32(check, index_check(from + i, BLOCK));
         if (!bytes_add(w->b, &w->checks, check, sizeof(check)))
-            return sym_grow_fail(&w->b->budget, err);
+            return fz_budget_fail(&w->b->budget, err);
     }
     return fz_file_write_fd(w->fd, fz_span_make(from, len), err);
 }
@@ -134,11 +134,11 @@ put_files(struct writer *w, struct fz_error *err)
         store32(entry, b->files[i].directory);
         store32(entry + 4, b->files[i].name);
         if (!bytes_add(b, &out, entry, sizeof(entry)))
-            code = sym_grow_fail(&b->budget, err);
+            code = fz_budget_fail(&b->budget, err);
     }
     if (code == FZ_OK)
         code = put_section(w, INDEX_FILES, fz_span_make(out.data, out.n), 0, err);
-    sym_grow_free(&b->budget, out.data, out.room, 1);
+    fz_list_free(&b->budget, out.data, out.room, 1);
     return code;
 }
 
@@ -156,11 +156,11 @@ put_names(struct writer *w, enum index_section id, struct fz_error *err)
         store64(entry, (is_call ? b->calls[i].return_addr : b->aliases[i].addr) - b->code_low);
         store32(entry + 8, is_call ? b->calls[i].name : b->aliases[i].name);
         if (!bytes_add(b, &out, entry, sizeof(entry)))
-            code = sym_grow_fail(&b->budget, err);
+            code = fz_budget_fail(&b->budget, err);
     }
     if (code == FZ_OK)
         code = put_section(w, id, fz_span_make(out.data, out.n), 0, err);
-    sym_grow_free(&b->budget, out.data, out.room, 1);
+    fz_list_free(&b->budget, out.data, out.room, 1);
     return code;
 }
 
@@ -248,7 +248,7 @@ index_write(struct builder *b, int fd, struct fz_error *err)
             code = fz_file_write_fd(fd, fz_span_make(w->header, INDEX_HEADER), err);
         b->stats.bytes = w->at;
     }
-    sym_grow_free(&b->budget, w->checks.data, w->checks.room, 1);
+    fz_list_free(&b->budget, w->checks.data, w->checks.room, 1);
     free(w);
     return code;
 }

@@ -40,7 +40,7 @@ struct verify {
     sym_verify_fn tell;
     void *user;
     struct sym_verify_stats stats;
-    struct sym_budget budget;
+    struct fz_budget budget;
     struct libdwarf_unit unit;
     struct sym_symbol *symbols; /* by address, in an arena of the caller */
     size_t n_symbols;
@@ -345,10 +345,10 @@ list_sequences(struct verify *v, struct fz_error *err)
     for (size_t i = 0, first = 0; i < unit->n_rows; i++) {
         if (!unit->rows[i].is_end)
             continue;
-        struct sequence *sequences = sym_grow(&v->budget, v->sequences, &v->room_sequences,
-                                              v->n_sequences + 1, sizeof(*sequences));
+        struct sequence *sequences = fz_list_grow(&v->budget, v->sequences, &v->room_sequences,
+                                                  v->n_sequences + 1, sizeof(*sequences));
         if (!sequences)
-            return sym_grow_fail(&v->budget, err);
+            return fz_budget_fail(&v->budget, err);
         v->sequences = sequences;
         if (i > first && is_code(v, unit->rows[first].addr))
             sequences[v->n_sequences++] =
@@ -370,9 +370,9 @@ list_roots(struct verify *v, struct fz_error *err)
         for (size_t k = 0; k < node->n_ranges && node->parent == NONE; k++) {
             const struct libdwarf_range *range = &unit->ranges[node->first_range + k];
             struct root *roots =
-                sym_grow(&v->budget, v->roots, &v->room_roots, v->n_roots + 1, sizeof(*roots));
+                fz_list_grow(&v->budget, v->roots, &v->room_roots, v->n_roots + 1, sizeof(*roots));
             if (!roots)
-                return sym_grow_fail(&v->budget, err);
+                return fz_budget_fail(&v->budget, err);
             v->roots = roots;
             if (is_code(v, range->low))
                 roots[v->n_roots++] = (struct root){range->low, range->high, 0, i};
@@ -391,10 +391,10 @@ list_roots(struct verify *v, struct fz_error *err)
 static enum fz_code
 claim_roots(struct verify *v, struct fz_error *err)
 {
-    struct claim *claims = sym_grow(&v->budget, v->claims, &v->room_claims,
-                                    v->n_claims + v->n_roots + 1, sizeof(*claims));
+    struct claim *claims = fz_list_grow(&v->budget, v->claims, &v->room_claims,
+                                        v->n_claims + v->n_roots + 1, sizeof(*claims));
     if (!claims)
-        return sym_grow_fail(&v->budget, err);
+        return fz_budget_fail(&v->budget, err);
     v->claims = claims;
     for (size_t i = 0; i < v->n_roots; i++)
         claims[v->n_claims++] = (struct claim){v->roots[i].low, v->roots[i].high};

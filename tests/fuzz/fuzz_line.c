@@ -29,7 +29,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                               .n_sections = FZ_ARRAY_LEN(sections),
                               .big_endian = data[0] & 2,
                               .is_64 = true};
-    struct sym_budget budget = {.cap = CAP};
+    struct fz_budget budget = {.cap = CAP};
     struct sym_problems problems = {0};
     struct sym_dwarf_lines lines = {.code_high = UINT64_MAX};
     struct sym_dwarf_path path;

@@ -168,7 +168,7 @@ test_programs(void **state)
                                   .line_str = c->line_str,
                                   .big_endian = c->big_endian};
         struct dwarf_sample sample;
-        struct sym_budget budget = {0};
+        struct fz_budget budget = {0};
         struct sym_dwarf *dwarf = NULL;
         struct sym_dwarf_lines lines = {.code_low = 0x1000, .code_high = 0x100000};
         struct fz_buffer got;

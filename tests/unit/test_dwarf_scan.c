@@ -211,7 +211,7 @@ test_units(void **state)
         const struct scan_case *c = &cases[i];
         struct dwarf_text text = c->text;
         struct dwarf_sample sample;
-        struct sym_budget budget = {0};
+        struct fz_budget budget = {0};
         struct sym_problems problems = {0};
         struct sym_dwarf *dwarf = NULL;
         struct sym_dwarf_scan scan = {.code_low = 0x1000, .code_high = 0x100000};
@@ -246,7 +246,7 @@ test_depth(void **state)
     (void)state;
     for (int is_inline = 0; is_inline < 2; is_inline++) {
         struct fz_buffer info;
-        struct sym_budget budget = {0};
+        struct fz_budget budget = {0};
         struct sym_dwarf *dwarf = NULL;
         struct sym_dwarf_scan scan = {.code_low = 0x1000, .code_high = 0x100000};
         struct dwarf_sample sample;
@@ -284,7 +284,7 @@ test_open_errors(void **state)
     struct dwarf_text none = {0},
                       some = {.info = UNIT4 "2 'f' 8:1000 4:10 0 0 }", .abbrev = ABBREVS};
     struct dwarf_sample sample;
-    struct sym_budget budget = {0}, small = {.cap = 100};
+    struct fz_budget budget = {0}, small = {.cap = 100};
     struct sym_dwarf *dwarf = NULL;
     dwarf_sample_init(&sample, &none);
     assert_int_equal(sym_dwarf_open(&sample.macho, &budget, NULL, &dwarf, NULL), FZ_E_NOT_FOUND);

@@ -99,7 +99,7 @@ test_scan(void **state)
     for (size_t i = 0; i < FZ_ARRAY_LEN(scans); i++) {
         struct dwarf_text text = scans[i].text;
         struct dwarf_sample sample;
-        struct sym_budget budget = {0};
+        struct fz_budget budget = {0};
         struct sym_dwarf *dwarf = NULL;
         text.abbrev = ABBREVS;
         dwarf_sample_init(&sample, &text);

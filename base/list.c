@@ -1,4 +1,4 @@
-#include "base/grow.h"
+#include "base/list.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 enum { FIRST_ROOM = 64 };
 
 static bool
-charge(struct sym_budget *budget, size_t bytes)
+charge(struct fz_budget *budget, size_t bytes)
 {
     size_t used = atomic_fetch_add(&budget->used, bytes);
     if (budget->cap && (used > budget->cap || bytes > budget->cap - used)) {
@@ -20,7 +20,7 @@ charge(struct sym_budget *budget, size_t bytes)
 }
 
 void *
-sym_grow_more(struct sym_budget *budget, void *data, size_t *room, size_t need, size_t elem)
+fz_list_grow_more(struct fz_budget *budget, void *data, size_t *room, size_t need, size_t elem)
 {
     /* A half more, not double: large arrays are moved by mremap, so growing often is cheap. */
     size_t more = *room < FIRST_ROOM ? FIRST_ROOM : *room / 2;
@@ -42,7 +42,7 @@ sym_grow_more(struct sym_budget *budget, void *data, size_t *room, size_t need, 
 }
 
 void *
-sym_grow_trim(struct sym_budget *budget, void *data, size_t *room, size_t n, size_t elem)
+fz_list_trim(struct fz_budget *budget, void *data, size_t *room, size_t n, size_t elem)
 {
     size_t kept = n ? n : 1;
     void *trimmed = data && kept < *room ? realloc(data, kept * elem) : NULL;
@@ -54,7 +54,7 @@ sym_grow_trim(struct sym_budget *budget, void *data, size_t *room, size_t n, siz
 }
 
 void *
-sym_grow_zeroed(struct sym_budget *budget, size_t n, size_t elem)
+fz_list_zeroed(struct fz_budget *budget, size_t n, size_t elem)
 {
     size_t bytes;
     if (n == 0)
@@ -68,7 +68,7 @@ sym_grow_zeroed(struct sym_budget *budget, size_t n, size_t elem)
 }
 
 void
-sym_grow_free(struct sym_budget *budget, void *data, size_t room, size_t elem)
+fz_list_free(struct fz_budget *budget, void *data, size_t room, size_t elem)
 {
     if (!data)
         return;
@@ -77,7 +77,7 @@ sym_grow_free(struct sym_budget *budget, void *data, size_t room, size_t elem)
 }
 
 enum fz_code
-sym_grow_fail(const struct sym_budget *budget, struct fz_error *err)
+fz_budget_fail(const struct fz_budget *budget, struct fz_error *err)
 {
     if (budget->over)
         return fz_fail(err, FZ_E_LIMIT, "needs more than its limit of %zu bytes of memory",
