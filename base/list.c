@@ -2,14 +2,18 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/arena.h"
 #include "base/platform.h"
 
-enum { FIRST_ROOM = 64 };
+enum { FIRST_ROOM = 64, FIRST_ROOM_IN_ARENA = 8 };
 
 static bool
 charge(struct fz_budget *budget, size_t bytes)
 {
+    if (!budget)
+        return true;
     size_t used = atomic_fetch_add(&budget->used, bytes);
     if (budget->cap && (used > budget->cap || bytes > budget->cap - used)) {
         atomic_fetch_sub(&budget->used, bytes);
@@ -19,12 +23,19 @@ charge(struct fz_budget *budget, size_t bytes)
     return true;
 }
 
+static void
+refund(struct fz_budget *budget, size_t bytes)
+{
+    if (budget)
+        budget->used -= bytes;
+}
+
 void *
 fz_list_grow_more(struct fz_budget *budget, void *data, size_t *room, size_t need, size_t elem)
 {
     /* A half more, not double: large arrays are moved by mremap, so growing often is cheap. */
     size_t more = *room < FIRST_ROOM ? FIRST_ROOM : *room / 2;
-    /* Who asks for so much at once knows that it will be used. */
+    /* A caller that asks for so much at once knows the final size. */
     bool is_exact = *room + more < need;
     size_t wish = is_exact ? need : *room + more;
     size_t bytes;
@@ -32,9 +43,10 @@ fz_list_grow_more(struct fz_budget *budget, void *data, size_t *room, size_t nee
         return NULL;
     void *grown = realloc(data, bytes);
     if (!grown) {
-        budget->used -= bytes - *room * elem;
+        refund(budget, bytes - *room * elem);
         return NULL;
     }
+    /* It will be written in full: one call for all pages is cheaper than a fault for each. */
     if (is_exact)
         fz_platform_populate((uint8_t *)grown + *room * elem, bytes - *room * elem);
     *room = wish;
@@ -48,7 +60,7 @@ fz_list_trim(struct fz_budget *budget, void *data, size_t *room, size_t n, size_
     void *trimmed = data && kept < *room ? realloc(data, kept * elem) : NULL;
     if (!trimmed)
         return data;
-    budget->used -= (*room - kept) * elem;
+    refund(budget, (*room - kept) * elem);
     *room = kept;
     return trimmed;
 }
@@ -63,7 +75,7 @@ fz_list_zeroed(struct fz_budget *budget, size_t n, size_t elem)
         return NULL;
     void *data = calloc(n, elem);
     if (!data)
-        budget->used -= bytes;
+        refund(budget, bytes);
     return data;
 }
 
@@ -73,14 +85,33 @@ fz_list_free(struct fz_budget *budget, void *data, size_t room, size_t elem)
     if (!data)
         return;
     free(data);
-    budget->used -= room * elem;
+    refund(budget, room * elem);
 }
 
 enum fz_code
 fz_budget_fail(const struct fz_budget *budget, struct fz_error *err)
 {
-    if (budget->over)
+    if (budget && budget->over)
         return fz_fail(err, FZ_E_LIMIT, "needs more than its limit of %zu bytes of memory",
                        budget->cap);
     return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+}
+
+void *
+fz_list_grow_in(struct fz_arena *arena, void *data, size_t *room, size_t need, size_t elem)
+{
+    if (data && need <= *room)
+        return data;
+    size_t more = *room ? *room : FIRST_ROOM_IN_ARENA, wish;
+    if (__builtin_add_overflow(*room, more, &wish))
+        return NULL;
+    if (wish < need)
+        wish = need;
+    void *grown = fz_arena_array(arena, wish, elem);
+    if (!grown)
+        return NULL;
+    if (data)
+        memcpy(grown, data, *room * elem);
+    *room = wish;
+    return grown;
 }
