@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/form.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "server/api/api_private.h"
 #include "server/api/api_watch.h"
-#include "server/ingest/containers/multipart_form.h"
 #include "storage/store_blobs.h"
 
 enum { COPY_BYTES = 1024 * 1024, NAME_MAX_LEN = 255, PUT_TRIES = 3 };
@@ -120,12 +120,12 @@ api_upload_add(struct api_call *call, int fd, uint64_t offset, uint64_t len, con
 
 /* The first part with a file name, else the first: as `curl -F file=@Demo.zip` sends it. */
 static enum fz_code
-choose_part(struct api_call *call, int body, const char *boundary, struct ingest_part *ret,
+choose_part(struct api_call *call, int body, const char *boundary, struct fz_form_part *ret,
             struct fz_error *err)
 {
-    struct ingest_part *parts = NULL;
+    struct fz_form_part *parts = NULL;
     size_t n = 0, chosen = 0;
-    enum fz_code code = ingest_form_parse_fd(body, boundary, call->arena, &parts, &n, err);
+    enum fz_code code = fz_form_parse_fd(body, boundary, call->arena, &parts, &n, err);
     if (code != FZ_OK)
         return code;
     while (chosen < n && !parts[chosen].filename)
@@ -144,8 +144,8 @@ add_body(struct api_call *call, struct store_upload *ret, struct fz_error *err)
 {
     const char *name = http_query(call->request, "name");
     const char *type = http_header(call->request, "Content-Type");
-    char boundary[INGEST_BOUNDARY_TEXT];
-    struct ingest_part part = {.offset = 0};
+    char boundary[FZ_FORM_BOUNDARY];
+    struct fz_form_part part = {.offset = 0};
     int body = http_body_fd(call->request, &part.len);
     if (!name)
         name = disposition_name(call);
@@ -153,7 +153,7 @@ add_body(struct api_call *call, struct store_upload *ret, struct fz_error *err)
         return fz_fail(err, FZ_E_MALFORMED,
                        "the body is empty; send a Mach-O, or a zip or tar.gz with dSYMs");
     enum fz_code code =
-        type ? ingest_form_boundary(type, boundary, err) : (enum fz_code)FZ_E_UNSUPPORTED;
+        type ? fz_form_boundary(type, boundary, err) : (enum fz_code)FZ_E_UNSUPPORTED;
     if (code == FZ_OK)
         code = choose_part(call, body, boundary, &part, err);
     else if (code == FZ_E_UNSUPPORTED) /* any other type is a raw body */

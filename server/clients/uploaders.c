@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/form.h"
 #include "server/clients/clients_private.h"
-#include "server/ingest/containers/multipart_form.h"
 
 struct uploader {
     const char *header, *query, *field; /* where the token stands; NULL: not there */
@@ -61,8 +61,8 @@ find_token(const struct http_request *request, char room[API_TOKEN_ROOM])
 
 /* ---- the form ------------------------------------------------------------------------------- */
 
-static const struct ingest_part *
-find_part(const struct ingest_part *parts, size_t n, const char *name)
+static const struct fz_form_part *
+find_part(const struct fz_form_part *parts, size_t n, const char *name)
 {
     for (size_t i = 0; i < n; i++)
         if (strcmp(parts[i].name, name) == 0)
@@ -71,10 +71,10 @@ find_part(const struct ingest_part *parts, size_t n, const char *name)
 }
 
 /* The file: the part of that name, or else the first that has a file's name. */
-static const struct ingest_part *
-find_file(const struct ingest_part *parts, size_t n, const char *name)
+static const struct fz_form_part *
+find_file(const struct fz_form_part *parts, size_t n, const char *name)
 {
-    const struct ingest_part *found = find_part(parts, n, name);
+    const struct fz_form_part *found = find_part(parts, n, name);
     for (size_t i = 0; !found && i < n; i++)
         if (parts[i].filename && strcmp(parts[i].name, "event") != 0)
             found = &parts[i];
@@ -84,9 +84,9 @@ find_file(const struct ingest_part *parts, size_t n, const char *name)
 /* Let in a request whose token stands in its form. *ret_status: what to answer if not. */
 static enum fz_code
 authorize_late(struct api_call *call, const struct uploader *uploader, int body,
-               const struct ingest_part *parts, size_t n, int *ret_status, struct fz_error *err)
+               const struct fz_form_part *parts, size_t n, int *ret_status, struct fz_error *err)
 {
-    const struct ingest_part *part = uploader->field ? find_part(parts, n, uploader->field) : NULL;
+    const struct fz_form_part *part = uploader->field ? find_part(parts, n, uploader->field) : NULL;
     char token[API_TOKEN_ROOM] = "";
     if (part && part->len < sizeof(token)) {
         ssize_t len = pread(body, token, (size_t)part->len, (off_t)part->offset);
@@ -132,7 +132,7 @@ check(struct api_call *call, void *user, bool is_late, bool *ret_done, struct fz
 }
 
 static enum fz_code
-upload_part(struct api_call *call, int body, const struct ingest_part *file, struct fz_error *err)
+upload_part(struct api_call *call, int body, const struct fz_form_part *file, struct fz_error *err)
 {
     struct store_upload upload;
     if (!file || file->len == 0)
@@ -154,16 +154,16 @@ take_form(struct api_call *call, struct fz_error *err)
 {
     const struct uploader *uploader = uploader_of(call->request);
     const char *type = http_header(call->request, "Content-Type");
-    char boundary[INGEST_BOUNDARY_TEXT];
-    struct ingest_part *parts = NULL;
+    char boundary[FZ_FORM_BOUNDARY];
+    struct fz_form_part *parts = NULL;
     size_t n = 0;
     uint64_t size = 0;
     int status = 0, body = http_body_fd(call->request, &size);
-    enum fz_code code = ingest_form_boundary(type ? type : "", boundary, err);
+    enum fz_code code = fz_form_boundary(type ? type : "", boundary, err);
     if (code == FZ_OK && size == 0)
         code = fz_fail(err, FZ_E_MALFORMED, "the body is empty");
     if (code == FZ_OK)
-        code = ingest_form_parse_fd(body, boundary, call->arena, &parts, &n, err);
+        code = fz_form_parse_fd(body, boundary, call->arena, &parts, &n, err);
     /* Who sends no form, or a broken one, and no token either, learns only the latter. */
     if (http_token_id(call->request) == 0) {
         code = authorize_late(call, uploader, body, parts, code != FZ_OK ? 0 : n, &status, err);

@@ -52,13 +52,13 @@ static enum fz_code
 add_form(struct fz_sha256 *hash, struct fz_span body, const char *boundary, struct fz_error *err)
 {
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(1024 * 1024);
-    struct ingest_part *parts = NULL;
+    struct fz_form_part *parts = NULL;
     size_t n = 0;
-    enum fz_code code = ingest_form_parse(body, boundary, &arena, &parts, &n, err);
+    enum fz_code code = fz_form_parse(body, boundary, &arena, &parts, &n, err);
     for (size_t i = 0; code == FZ_OK && i < n; i++) {
         add(hash, fz_span_cstr(parts[i].name));
         add(hash, fz_span_cstr(parts[i].filename ? parts[i].filename : ""));
-        add(hash, multipart_content(body, &parts[i]));
+        add(hash, fz_form_content(body, &parts[i]));
     }
     return code;
 }
@@ -67,13 +67,13 @@ enum fz_code
 ingest_identity(struct fz_span body, const char *id, char ret_sha256[FZ_SHA256_TEXT],
                 struct fz_error *err)
 {
-    char boundary[INGEST_BOUNDARY_TEXT];
+    char boundary[FZ_FORM_BOUNDARY];
     FZ_CLEANUP(fz_sha256_destroyp) struct fz_sha256 *hash = NULL;
     enum fz_code code = fz_sha256_create(&hash, err);
     if (code != FZ_OK)
         return code;
     add(hash, fz_span_cstr(id));
-    if (multipart_find_boundary(body, boundary)) {
+    if (fz_form_find_boundary(body, boundary)) {
         code = add_form(hash, body, boundary, NULL);
     } else if (sentry_items_detect(body)) {
         code = add_envelope(hash, body, NULL);

@@ -1,2 +1,3 @@
 fz_fuzz_target(reader)
 fz_fuzz_target(text)
+fz_fuzz_target(form)

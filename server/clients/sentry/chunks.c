@@ -16,11 +16,11 @@
 
 #include "base/attr.h"
 #include "base/file.h"
+#include "base/form.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "server/clients/sentry/cli.h"
 #include "server/http/inflate.h"
-#include "server/ingest/containers/multipart_form.h"
 #include "storage/store_chunks.h"
 
 enum { CHUNKS_MAX = 64, CONCURRENCY = 8, READ_BYTES = 64 * 1024, ORG_TEXT = 256 };
@@ -97,7 +97,7 @@ take_bytes(void *user, struct fz_span bytes, struct fz_error *err)
 
 /* The part's bytes, inflated, to the sink. */
 static enum fz_code
-read_part(struct api_call *call, int body, const struct ingest_part *part, bool is_gzip,
+read_part(struct api_call *call, int body, const struct fz_form_part *part, bool is_gzip,
           struct sink *sink, struct fz_error *err)
 {
     FZ_CLEANUP(http_inflate_destroyp) struct http_inflate *inflate = NULL;
@@ -132,7 +132,7 @@ write_head(int fd, struct fz_error *err)
 
 /* Keep one chunk; *left is what the request may still hold. */
 static enum fz_code
-store_part(struct api_call *call, int body, const struct ingest_part *part, uint64_t *left,
+store_part(struct api_call *call, int body, const struct fz_form_part *part, uint64_t *left,
            struct fz_error *err)
 {
     struct store_chunk chunk = {.token_id = http_token_id(call->request)};
@@ -179,7 +179,7 @@ is_sha1(const char *text)
 }
 
 static enum fz_code
-check_parts(const struct ingest_part *parts, size_t n, struct fz_error *err)
+check_parts(const struct fz_form_part *parts, size_t n, struct fz_error *err)
 {
     if (n == 0)
         return fz_fail(err, FZ_E_MALFORMED, "the form holds no chunks");
@@ -197,7 +197,7 @@ check_parts(const struct ingest_part *parts, size_t n, struct fz_error *err)
 }
 
 static enum fz_code
-find_known(struct api_call *call, const struct ingest_part *parts, size_t n,
+find_known(struct api_call *call, const struct fz_form_part *parts, size_t n,
            struct store_chunk **ret, struct fz_error *err)
 {
     struct store_chunk *chunks = fz_arena_array(call->arena, n, sizeof(*chunks));
@@ -216,15 +216,15 @@ static enum fz_code
 take_chunks(struct api_call *call, struct fz_error *err)
 {
     const char *type = http_header(call->request, "Content-Type");
-    char boundary[INGEST_BOUNDARY_TEXT];
-    struct ingest_part *parts = NULL;
+    char boundary[FZ_FORM_BOUNDARY];
+    struct fz_form_part *parts = NULL;
     struct store_chunk *known = NULL;
     size_t n = 0;
     uint64_t size = 0, left = api_limits(call->api)->chunk_request_bytes;
     int body = http_body_fd(call->request, &size);
-    enum fz_code code = ingest_form_boundary(type ? type : "", boundary, err);
+    enum fz_code code = fz_form_boundary(type ? type : "", boundary, err);
     if (code == FZ_OK)
-        code = ingest_form_parse_fd(body, boundary, call->arena, &parts, &n, err);
+        code = fz_form_parse_fd(body, boundary, call->arena, &parts, &n, err);
     if (code == FZ_OK)
         code = check_parts(parts, n, err);
     if (code == FZ_OK)

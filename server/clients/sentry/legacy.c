@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
+#include "base/form.h"
 #include "server/clients/sentry/cli.h"
-#include "server/ingest/containers/multipart_form.h"
 #include "storage/store_chunks.h"
 
 enum { CHECKSUMS_MAX = 128, LIST_MAX = 100 };
@@ -82,15 +82,15 @@ static enum fz_code
 upload_zip(struct api_call *call, struct fz_error *err)
 {
     const char *type = http_header(call->request, "Content-Type");
-    char boundary[INGEST_BOUNDARY_TEXT];
-    struct ingest_part *parts = NULL;
+    char boundary[FZ_FORM_BOUNDARY];
+    struct fz_form_part *parts = NULL;
     size_t n = 0, i = 0;
     uint64_t size = 0;
     struct store_upload upload;
     int body = http_body_fd(call->request, &size);
-    enum fz_code code = ingest_form_boundary(type ? type : "", boundary, err);
+    enum fz_code code = fz_form_boundary(type ? type : "", boundary, err);
     if (code == FZ_OK)
-        code = ingest_form_parse_fd(body, boundary, call->arena, &parts, &n, err);
+        code = fz_form_parse_fd(body, boundary, call->arena, &parts, &n, err);
     while (code == FZ_OK && i < n && (strcmp(parts[i].name, "file") != 0 || parts[i].len == 0))
         i++;
     if (code == FZ_OK && i == n)

@@ -14,11 +14,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/form.h"
 #include "base/json/scan.h"
 #include "base/text.h"
 #include "server/clients/sentry/sentry.h"
 #include "server/http/inflate.h"
-#include "server/ingest/containers/multipart_form.h"
 
 enum { KEYS_MAX = 8, JSON_DEPTH = 64 };
 
@@ -27,20 +27,18 @@ struct dump {
     struct api *api;
     struct http_request *request;
     struct fz_arena arena;
-    struct ingest_part *parts;
+    struct fz_form_part *parts;
     size_t n_parts;
 };
 
 static struct fz_span
-content(const struct dump *d, const struct ingest_part *part)
+content(const struct dump *d, const struct fz_form_part *part)
 {
-    struct fz_span bytes = {NULL, 0};
-    (void)fz_span_sub(http_body(d->request), part->offset, part->len, &bytes); /* they lie in it */
-    return bytes;
+    return fz_form_content(http_body(d->request), part);
 }
 
 static bool
-is_of_event(const struct ingest_part *part)
+is_of_event(const struct fz_form_part *part)
 {
     return !part->filename &&
            (strcmp(part->name, "sentry") == 0 || fz_text_has_prefix(part->name, "sentry["));
@@ -99,7 +97,7 @@ make_event(struct dump *d, struct fz_span *ret, struct fz_error *err)
         event = json_object();
     }
     for (size_t i = 0; event && i < d->n_parts; i++) {
-        const struct ingest_part *part = &d->parts[i];
+        const struct fz_form_part *part = &d->parts[i];
         if (is_of_event(part) && strcmp(part->name, "sentry") != 0)
             is_whole = set_member(event, part->name, content(d, part)) && is_whole;
         else if (!part->filename && strcmp(part->name, "sentry") != 0) {
@@ -157,7 +155,7 @@ as_envelope(struct dump *d, const char *boundary, struct fz_span *ret, struct fz
 {
     struct fz_span event;
     bool has_event = false, has_packed = false;
-    enum fz_code code = ingest_form_parse(*ret, boundary, &d->arena, &d->parts, &d->n_parts, err);
+    enum fz_code code = fz_form_parse(*ret, boundary, &d->arena, &d->parts, &d->n_parts, err);
     if (code != FZ_OK)
         return code;
     struct sentry_file *files = fz_arena_array(&d->arena, d->n_parts + 1, sizeof(*files));
@@ -165,7 +163,7 @@ as_envelope(struct dump *d, const char *boundary, struct fz_span *ret, struct fz
     if (!files)
         return fz_arena_fail(&d->arena, err);
     for (size_t i = 0; i < d->n_parts && code == FZ_OK; i++) {
-        const struct ingest_part *part = &d->parts[i];
+        const struct fz_form_part *part = &d->parts[i];
         has_event = has_event || is_of_event(part);
         if (!part->filename)
             continue;
@@ -205,11 +203,11 @@ sentry_minidump_post(void *app, struct http_request *request)
     struct dump d = {.api = app, .request = request};
     struct fz_span body = http_body(request);
     struct fz_error err = {.offset = -1};
-    char boundary[INGEST_BOUNDARY_TEXT];
+    char boundary[FZ_FORM_BOUNDARY];
     fz_arena_init(&d.arena, api_limits(d.api)->report_memory);
     enum fz_code code = FZ_OK;
     const char *type = http_header(request, "Content-Type");
-    if (type && ingest_form_boundary(type, boundary, &err) == FZ_OK)
+    if (type && fz_form_boundary(type, boundary, &err) == FZ_OK)
         code = as_envelope(&d, boundary, &body, &err);
     const struct api_intake intake = {
         .api = d.api,

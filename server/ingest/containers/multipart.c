@@ -8,65 +8,24 @@
  * A part that is alone is the report. Where others stand beside it, the form is: its texts and
  * files belong to the report and are kept with it.
  */
-#include <ctype.h>
 #include <stdio.h>
-#include <strings.h>
 
+#include "base/form.h"
 #include "server/ingest/common/format.h"
 #include "server/ingest/containers/multipart.h"
-#include "server/ingest/containers/multipart_form.h"
-
-static bool
-starts_with(struct fz_span text, const char *word)
-{
-    size_t len = strlen(word);
-    return text.len >= len && strncasecmp((const char *)text.data, word, len) == 0;
-}
-
-bool
-multipart_find_boundary(struct fz_span body, char ret[INGEST_BOUNDARY_TEXT])
-{
-    size_t at = 0;
-    while (at < body.len && (body.data[at] == '\r' || body.data[at] == '\n'))
-        at++;
-    size_t start = at + 2, end = start;
-    if (body.len < start || memcmp(body.data + at, "--", 2) != 0)
-        return false;
-    while (end < body.len && end - start < INGEST_BOUNDARY_TEXT && isgraph(body.data[end]))
-        end++;
-    size_t len = end - start;
-    while (end < body.len && (body.data[end] == ' ' || body.data[end] == '\t'))
-        end++;
-    if (len == 0 || len >= INGEST_BOUNDARY_TEXT || end + 2 > body.len ||
-        memcmp(body.data + end, "\r\n", 2) != 0)
-        return false;
-    struct fz_span header = fz_span_make(body.data + end + 2, body.len - end - 2);
-    if (!starts_with(header, "Content-"))
-        return false;
-    memcpy(ret, body.data + start, len);
-    ret[len] = '\0';
-    return true;
-}
 
 static bool
 multipart_detect(struct fz_span head)
 {
-    char boundary[INGEST_BOUNDARY_TEXT];
-    return multipart_find_boundary(head, boundary);
-}
-
-struct fz_span
-multipart_content(struct fz_span body, const struct ingest_part *part)
-{
-    struct fz_span content = {NULL, 0};
-    (void)fz_span_sub(body, part->offset, part->len, &content); /* parts lie in the body */
-    return content;
+    char boundary[FZ_FORM_BOUNDARY];
+    return fz_form_find_boundary(head, boundary);
 }
 
 static const struct ingest_format *
-format_of_part(const struct ingest_context *in, struct fz_span body, const struct ingest_part *part)
+format_of_part(const struct ingest_context *in, struct fz_span body,
+               const struct fz_form_part *part)
 {
-    const struct ingest_format *format = ingest_format_of(in, multipart_content(body, part));
+    const struct ingest_format *format = ingest_format_of(in, fz_form_content(body, part));
     return format == &ingest_multipart ? NULL : format;
 }
 
@@ -77,7 +36,7 @@ find_report(const struct ingest_context *in, struct fz_span body, const struct m
     static const char *const names[] = {"upload_file_minidump", "reports", "xml", "xmlstring"};
     size_t best = form->n_parts, best_rank = 3;
     for (size_t i = 0; i < form->n_parts; i++) {
-        const struct ingest_part *part = &form->parts[i];
+        const struct fz_form_part *part = &form->parts[i];
         size_t rank = part->filename ? 1 : 2;
         for (size_t j = 0; j < FZ_ARRAY_LEN(names); j++) {
             if (strcmp(part->name, names[j]) == 0)
@@ -111,11 +70,11 @@ static enum fz_code
 read_form(const struct ingest_context *in, struct fz_span body, struct fz_arena *arena,
           struct multipart_form *ret, struct fz_error *err)
 {
-    char boundary[INGEST_BOUNDARY_TEXT];
+    char boundary[FZ_FORM_BOUNDARY];
     struct multipart_form form = {0};
-    if (!multipart_find_boundary(body, boundary))
+    if (!fz_form_find_boundary(body, boundary))
         return fz_fail_at(err, FZ_E_MALFORMED, 0, "multipart: no boundary");
-    enum fz_code code = ingest_form_parse(body, boundary, arena, &form.parts, &form.n_parts, err);
+    enum fz_code code = fz_form_parse(body, boundary, arena, &form.parts, &form.n_parts, err);
     if (code != FZ_OK)
         return code;
     form.report = find_report(in, body, &form);
@@ -133,8 +92,8 @@ find_content(const struct ingest_context *in, struct fz_span body, struct fz_are
     enum fz_code code = read_form(in, body, arena, ret_form, err);
     if (code != FZ_OK)
         return code;
-    const struct ingest_part *part = &ret_form->parts[ret_form->report];
-    *ret = multipart_content(body, part);
+    const struct fz_form_part *part = &ret_form->parts[ret_form->report];
+    *ret = fz_form_content(body, part);
     if (!format_of_part(in, body, part)->split)
         return FZ_OK;
     struct ingest_item *items;
@@ -188,12 +147,12 @@ multipart_split(struct fz_span body, struct ingest_found *found, struct fz_error
     enum fz_code code = read_form(in, body, found->arena, &form, err);
     if (code != FZ_OK)
         return code;
-    const struct ingest_part *part = &form.parts[form.report];
+    const struct fz_form_part *part = &form.parts[form.report];
     bool alone = form.n_parts == 1;
     if (!alone && !format_of_part(in, body, part)->split)
         return FZ_OK; /* the form is the report */
     size_t before = found->n;
-    ingest_found_body(found, multipart_content(body, part));
+    ingest_found_body(found, fz_form_content(body, part));
     if (!alone && found->n == before + 1)
         found->n = before;
     return FZ_OK;

@@ -5,19 +5,13 @@
 #ifndef INGEST_CONTAINERS_MULTIPART_H
 #define INGEST_CONTAINERS_MULTIPART_H
 
+#include "base/form.h"
 #include "server/ingest/common/builder.h"
-#include "server/ingest/containers/multipart_form.h"
 
 struct multipart_form {
-    struct ingest_part *parts;
+    struct fz_form_part *parts;
     size_t n_parts, report; /* report: the number of the part that holds it */
 };
-
-/* The boundary that the first line of a body names; false if it is none, or no form's header
- * follows. */
-bool multipart_find_boundary(struct fz_span body, char ret[INGEST_BOUNDARY_TEXT]);
-
-struct fz_span multipart_content(struct fz_span body, const struct ingest_part *part);
 
 /* The parts beside the report: texts into tags, user, extra, files into attachments. `content` is
  * what the report was parsed from; memory failures stay in b->failed. */

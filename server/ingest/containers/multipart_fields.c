@@ -150,12 +150,12 @@ shift_attachments(struct ingest_builder *b, struct fz_span body, struct fz_span 
 static uint64_t
 surplus(struct fz_span body, const struct multipart_form *form, size_t number)
 {
-    struct fz_span content = multipart_content(body, &form->parts[number]);
+    struct fz_span content = fz_form_content(body, &form->parts[number]);
     bool ends = number + 1 == form->n_parts && content.len >= 2 &&
                 memcmp(content.data + content.len - 2, "\r\n", 2) == 0;
     for (size_t i = 0; ends && i < form->n_parts; i++) {
         if (strcmp(form->parts[i].name, "sdk") == 0 &&
-            fz_span_is(multipart_content(body, &form->parts[i]), "HockeySDK"))
+            fz_span_is(fz_form_content(body, &form->parts[i]), "HockeySDK"))
             return 2;
     }
     return 0;
@@ -171,7 +171,7 @@ add_attachments(struct ingest_builder *b, struct fz_span body, const struct mult
     if (r->n_attachments)
         memcpy(all, r->attachments, r->n_attachments * sizeof(*all));
     for (size_t i = 0; i < form->n_parts; i++) {
-        const struct ingest_part *part = &form->parts[i];
+        const struct fz_form_part *part = &form->parts[i];
         if (i == form->report || !part->filename)
             continue;
         all[r->n_attachments++] = (struct report_attachment){
@@ -194,9 +194,9 @@ multipart_take_fields(struct ingest_builder *b, struct fz_span body,
     if (!fields || !tags)
         b->failed = true;
     for (size_t i = 0; i < form->n_parts && !b->failed; i++) {
-        const struct ingest_part *part = &form->parts[i];
+        const struct fz_form_part *part = &form->parts[i];
         if (i != form->report && !part->filename)
-            take_text(b, fields, tags, part->name, multipart_content(body, part));
+            take_text(b, fields, tags, part->name, fz_form_content(body, part));
     }
     if (b->failed)
         return;

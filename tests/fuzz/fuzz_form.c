@@ -2,7 +2,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "server/ingest/containers/multipart_form.h"
+#include "base/form.h"
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -13,13 +13,13 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fz_arena arena;
     fz_arena_init(&arena, 8 * 1024 * 1024);
     size_t type_len = (size_t)(newline - data), at = type_len + 1;
-    char boundary[INGEST_BOUNDARY_TEXT];
+    char boundary[FZ_FORM_BOUNDARY];
     char *type = fz_arena_text(&arena, fz_span_make(data, type_len));
     struct fz_span body = fz_span_make(data + at, size - at);
-    struct ingest_part *parts;
+    struct fz_form_part *parts;
     size_t n;
-    if (type && ingest_form_boundary(type, boundary, NULL) == FZ_OK &&
-        ingest_form_parse(body, boundary, &arena, &parts, &n, NULL) == FZ_OK) {
+    if (type && fz_form_boundary(type, boundary, NULL) == FZ_OK &&
+        fz_form_parse(body, boundary, &arena, &parts, &n, NULL) == FZ_OK) {
         for (size_t i = 0; i < n; i++) {
             struct fz_span content;
             if (!fz_span_sub(body, parts[i].offset, parts[i].len, &content))

@@ -10,8 +10,9 @@
  *   \r\n--BOUNDARY\r\n                  the next part, or
  *   \r\n--BOUNDARY--                    the end; what follows is ignored
  */
-#include "server/ingest/containers/multipart_form.h"
+#include "base/form.h"
 
+#include <ctype.h>
 #include <strings.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -21,7 +22,7 @@
 
 enum {
     HEADER_BYTES = 8 * 1024,
-    DELIMITER_BYTES = INGEST_BOUNDARY_TEXT + 4,
+    DELIMITER_BYTES = FZ_FORM_BOUNDARY + 4,
     PAGES = 64 * 1024, /* windows begin at a multiple of this, the largest page size there is */
 };
 static const uint64_t WINDOW = 64ULL * 1024 * 1024;
@@ -114,8 +115,7 @@ read_mark(struct fz_span bytes, size_t *ret_len)
     if (bytes.len >= 2 && bytes.data[0] == '-' && bytes.data[1] == '-')
         return MARK_END;
     size_t i = 0;
-    while (i < bytes.len && i < INGEST_BOUNDARY_TEXT &&
-           (bytes.data[i] == ' ' || bytes.data[i] == '\t'))
+    while (i < bytes.len && i < FZ_FORM_BOUNDARY && (bytes.data[i] == ' ' || bytes.data[i] == '\t'))
         i++;
     if (bytes.len - i < 2 || bytes.data[i] != '\r' || bytes.data[i + 1] != '\n')
         return MARK_NONE;
@@ -138,7 +138,7 @@ next_delimiter(struct source *source, uint64_t offset, struct fz_span delimiter,
             return fz_fail_at(err, FZ_E_MALFORMED, at,
                               "the multipart body ends without its closing delimiter");
         struct fz_span bytes;
-        code = look(source, at + delimiter.len, INGEST_BOUNDARY_TEXT + 2, &bytes, err);
+        code = look(source, at + delimiter.len, FZ_FORM_BOUNDARY + 2, &bytes, err);
         if (code != FZ_OK)
             return code;
         size_t len = 0;
@@ -210,7 +210,7 @@ parameter(struct fz_span field, const char *key, struct fz_arena *arena, const c
 }
 
 static enum fz_code
-parse_field(struct fz_span line, struct ingest_part *part, struct fz_arena *arena,
+parse_field(struct fz_span line, struct fz_form_part *part, struct fz_arena *arena,
             struct fz_error *err)
 {
     const uint8_t *colon = line.len ? memchr(line.data, ':', line.len) : NULL;
@@ -234,7 +234,7 @@ parse_field(struct fz_span line, struct ingest_part *part, struct fz_arena *aren
 
 /* The part's header at `offset`; *ret_content is where its content begins. */
 static enum fz_code
-parse_header(struct source *source, uint64_t offset, struct ingest_part *part,
+parse_header(struct source *source, uint64_t offset, struct fz_form_part *part,
              uint64_t *ret_content, struct fz_arena *arena, struct fz_error *err)
 {
     struct fz_span bytes;
@@ -264,7 +264,7 @@ parse_header(struct source *source, uint64_t offset, struct ingest_part *part,
 }
 
 static enum fz_code
-parse_parts(struct source *source, struct fz_span delimiter, struct ingest_part *parts,
+parse_parts(struct source *source, struct fz_span delimiter, struct fz_form_part *parts,
             size_t *ret_n, struct fz_arena *arena, struct fz_error *err)
 {
     uint64_t at, next;
@@ -272,7 +272,7 @@ parse_parts(struct source *source, struct fz_span delimiter, struct ingest_part 
     size_t n = 0;
     /* The first delimiter may stand at the very start, without its line break. */
     struct fz_span first = fz_span_make(delimiter.data + 2, delimiter.len - 2), bytes;
-    enum fz_code code = look(source, 0, DELIMITER_BYTES + INGEST_BOUNDARY_TEXT + 2, &bytes, err);
+    enum fz_code code = look(source, 0, DELIMITER_BYTES + FZ_FORM_BOUNDARY + 2, &bytes, err);
     if (code != FZ_OK)
         return code;
     size_t len = 0;
@@ -282,10 +282,10 @@ parse_parts(struct source *source, struct fz_span delimiter, struct ingest_part 
     if (mark == MARK_NONE)
         code = next_delimiter(source, 0, delimiter, &at, &next, &mark, err);
     while (code == FZ_OK && mark == MARK_PART) {
-        if (n == INGEST_PARTS_MAX)
-            return fz_fail_at(err, FZ_E_LIMIT, next, "more than %d parts", (int)INGEST_PARTS_MAX);
-        struct ingest_part *part = &parts[n];
-        *part = (struct ingest_part){.name = ""};
+        if (n == FZ_FORM_PARTS_MAX)
+            return fz_fail_at(err, FZ_E_LIMIT, next, "more than %d parts", (int)FZ_FORM_PARTS_MAX);
+        struct fz_form_part *part = &parts[n];
+        *part = (struct fz_form_part){.name = ""};
         code = parse_header(source, next, part, &part->offset, arena, err);
         if (code == FZ_OK)
             code = next_delimiter(source, part->offset, delimiter, &at, &next, &mark, err);
@@ -299,14 +299,14 @@ parse_parts(struct source *source, struct fz_span delimiter, struct ingest_part 
 
 static enum fz_code
 parse_source(struct source *source, const char *boundary, struct fz_arena *arena,
-             struct ingest_part **ret, size_t *ret_n, struct fz_error *err)
+             struct fz_form_part **ret, size_t *ret_n, struct fz_error *err)
 {
     char delimiter[DELIMITER_BYTES + 1] = "\r\n--";
     size_t len = strlen(boundary);
-    if (len == 0 || len >= INGEST_BOUNDARY_TEXT)
+    if (len == 0 || len >= FZ_FORM_BOUNDARY)
         return fz_fail(err, FZ_E_MALFORMED, "a boundary of %zu characters", len);
     memcpy(delimiter + 4, boundary, len);
-    struct ingest_part *parts = fz_arena_array(arena, INGEST_PARTS_MAX, sizeof(*parts));
+    struct fz_form_part *parts = fz_arena_array(arena, FZ_FORM_PARTS_MAX, sizeof(*parts));
     if (!parts)
         return fz_arena_fail(arena, err);
     size_t n = 0;
@@ -321,16 +321,16 @@ parse_source(struct source *source, const char *boundary, struct fz_arena *arena
 }
 
 enum fz_code
-ingest_form_parse(struct fz_span body, const char *boundary, struct fz_arena *arena,
-                  struct ingest_part **ret, size_t *ret_n, struct fz_error *err)
+fz_form_parse(struct fz_span body, const char *boundary, struct fz_arena *arena,
+              struct fz_form_part **ret, size_t *ret_n, struct fz_error *err)
 {
     struct source source = {.fd = -1, .size = body.len, .window = body};
     return parse_source(&source, boundary, arena, ret, ret_n, err);
 }
 
 enum fz_code
-ingest_form_parse_fd(int fd, const char *boundary, struct fz_arena *arena, struct ingest_part **ret,
-                     size_t *ret_n, struct fz_error *err)
+fz_form_parse_fd(int fd, const char *boundary, struct fz_arena *arena, struct fz_form_part **ret,
+                 size_t *ret_n, struct fz_error *err)
 {
     struct stat info;
     if (fstat(fd, &info) != 0)
@@ -340,7 +340,7 @@ ingest_form_parse_fd(int fd, const char *boundary, struct fz_arena *arena, struc
 }
 
 enum fz_code
-ingest_form_boundary(const char *content_type, char ret[INGEST_BOUNDARY_TEXT], struct fz_error *err)
+fz_form_boundary(const char *content_type, char ret[FZ_FORM_BOUNDARY], struct fz_error *err)
 {
     struct fz_span value = fz_span_cstr(content_type);
     size_t type_len = strcspn(content_type ? content_type : "", "; \t");
@@ -351,7 +351,7 @@ ingest_form_boundary(const char *content_type, char ret[INGEST_BOUNDARY_TEXT], s
     const char *boundary = NULL;
     enum fz_code code = parameter(value, "boundary", &arena, &boundary, err);
     size_t len = boundary ? strlen(boundary) : 0;
-    bool usable = len > 0 && len < INGEST_BOUNDARY_TEXT;
+    bool usable = len > 0 && len < FZ_FORM_BOUNDARY;
     if (usable)
         memcpy(ret, boundary, len + 1);
     fz_arena_deinit(&arena);
@@ -360,5 +360,45 @@ ingest_form_boundary(const char *content_type, char ret[INGEST_BOUNDARY_TEXT], s
     return usable ? FZ_OK
                   : fz_fail(err, FZ_E_MALFORMED,
                             "multipart/form-data needs a boundary of 1 to %d characters",
-                            INGEST_BOUNDARY_TEXT - 1);
+                            FZ_FORM_BOUNDARY - 1);
+}
+
+static bool
+starts_with(struct fz_span text, const char *word)
+{
+    size_t len = strlen(word);
+    return text.len >= len && strncasecmp((const char *)text.data, word, len) == 0;
+}
+
+bool
+fz_form_find_boundary(struct fz_span body, char ret[FZ_FORM_BOUNDARY])
+{
+    size_t at = 0;
+    while (at < body.len && (body.data[at] == '\r' || body.data[at] == '\n'))
+        at++;
+    size_t start = at + 2, end = start;
+    if (body.len < start || memcmp(body.data + at, "--", 2) != 0)
+        return false;
+    while (end < body.len && end - start < FZ_FORM_BOUNDARY && isgraph(body.data[end]))
+        end++;
+    size_t len = end - start;
+    while (end < body.len && (body.data[end] == ' ' || body.data[end] == '\t'))
+        end++;
+    if (len == 0 || len >= FZ_FORM_BOUNDARY || end + 2 > body.len ||
+        memcmp(body.data + end, "\r\n", 2) != 0)
+        return false;
+    struct fz_span header = fz_span_make(body.data + end + 2, body.len - end - 2);
+    if (!starts_with(header, "Content-"))
+        return false;
+    memcpy(ret, body.data + start, len);
+    ret[len] = '\0';
+    return true;
+}
+
+struct fz_span
+fz_form_content(struct fz_span body, const struct fz_form_part *part)
+{
+    struct fz_span content = {NULL, 0};
+    (void)fz_span_sub(body, part->offset, part->len, &content); /* parts are inside the body */
+    return content;
 }

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/buffer.h"
-#include "server/ingest/containers/multipart_form.h"
+#include "base/form.h"
 
 #define CRLF "\r\n"
 #define FIELD(name) "Content-Disposition: form-data; name=\"" name "\"" CRLF
@@ -40,10 +40,10 @@ test_boundary(void **state)
         {NULL, NULL, FZ_E_UNSUPPORTED},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
-        char got[INGEST_BOUNDARY_TEXT] = "";
+        char got[FZ_FORM_BOUNDARY] = "";
         struct fz_error err;
         print_message("%s\n", cases[i].type ? cases[i].type : "(none)");
-        assert_int_equal(ingest_form_boundary(cases[i].type, got, &err), cases[i].code);
+        assert_int_equal(fz_form_boundary(cases[i].type, got, &err), cases[i].code);
         if (cases[i].want)
             assert_string_equal(got, cases[i].want);
     }
@@ -51,7 +51,7 @@ test_boundary(void **state)
 
 /* "name/filename/type=content" for each part. */
 static void
-show(const char *body, const struct ingest_part *parts, size_t n, struct fz_buffer *out)
+show(const char *body, const struct fz_form_part *parts, size_t n, struct fz_buffer *out)
 {
     for (size_t i = 0; i < n; i++)
         fz_buffer_printf(out, "[%s/%s/%s=%.*s]", parts[i].name,
@@ -100,7 +100,7 @@ test_parse(void **state)
     (void)state;
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
         struct fz_span body = fz_span_cstr(cases[i].body);
-        struct ingest_part *parts;
+        struct fz_form_part *parts;
         size_t n;
         struct fz_error err;
         struct fz_arena arena;
@@ -111,9 +111,9 @@ test_parse(void **state)
         fflush(file);
         for (int in_file = 0; in_file < 2; in_file++) {
             fz_arena_init(&arena, 1024 * 1024);
-            enum fz_code code =
-                in_file ? ingest_form_parse_fd(fileno(file), "B", &arena, &parts, &n, &err)
-                        : ingest_form_parse(body, "B", &arena, &parts, &n, &err);
+            enum fz_code code = in_file
+                                    ? fz_form_parse_fd(fileno(file), "B", &arena, &parts, &n, &err)
+                                    : fz_form_parse(body, "B", &arena, &parts, &n, &err);
             assert_int_equal(code, cases[i].code);
             if (code) {
                 assert_non_null(strstr(err.text, cases[i].message));
@@ -138,24 +138,24 @@ test_limits(void **state)
     for (int extra = 0; extra < 2; extra++) {
         struct fz_buffer many, wide;
         struct fz_arena arena;
-        struct ingest_part *parts;
+        struct fz_form_part *parts;
         size_t n;
         struct fz_error err;
         fz_buffer_init(&many, 0);
         fz_buffer_init(&wide, 0);
         fz_arena_init(&arena, 1024 * 1024);
-        for (int i = 0; i < INGEST_PARTS_MAX + extra; i++)
+        for (int i = 0; i < FZ_FORM_PARTS_MAX + extra; i++)
             fz_buffer_text(&many, CRLF "--B" CRLF CRLF "x");
         fz_buffer_text(&many, CRLF "--B--");
-        enum fz_code code = ingest_form_parse(fz_buffer_span(&many), "B", &arena, &parts, &n, &err);
+        enum fz_code code = fz_form_parse(fz_buffer_span(&many), "B", &arena, &parts, &n, &err);
         assert_int_equal(code, extra ? FZ_E_LIMIT : FZ_OK);
         if (!code)
-            assert_int_equal(n, INGEST_PARTS_MAX);
+            assert_int_equal(n, FZ_FORM_PARTS_MAX);
         fz_buffer_text(&wide, "--B" CRLF "X: ");
         while (wide.len < (size_t)(5 + 8 * 1024 - 4 + extra))
             fz_buffer_char(&wide, 'x');
         fz_buffer_text(&wide, CRLF CRLF "content" CRLF "--B--");
-        code = ingest_form_parse(fz_buffer_span(&wide), "B", &arena, &parts, &n, &err);
+        code = fz_form_parse(fz_buffer_span(&wide), "B", &arena, &parts, &n, &err);
         assert_int_equal(code, extra ? FZ_E_LIMIT : FZ_OK);
         fz_buffer_deinit(&many);
         fz_buffer_deinit(&wide);
@@ -178,11 +178,11 @@ test_large_file(void **state)
         assert_int_equal(pwrite(fd, head, sizeof(head) - 1, 0), sizeof(head) - 1);
         assert_int_equal(pwrite(fd, tail, sizeof(tail) - 1, at), sizeof(tail) - 1);
         struct fz_arena arena;
-        struct ingest_part *parts;
+        struct fz_form_part *parts;
         size_t n;
         struct fz_error err = {.text = ""};
         fz_arena_init(&arena, 1024 * 1024);
-        assert_int_equal(ingest_form_parse_fd(fd, "B", &arena, &parts, &n, &err), FZ_OK);
+        assert_int_equal(fz_form_parse_fd(fd, "B", &arena, &parts, &n, &err), FZ_OK);
         assert_int_equal(n, 1);
         assert_int_equal(parts[0].offset, sizeof(head) - 1);
         assert_int_equal(parts[0].len, (uint64_t)at - (sizeof(head) - 1));
@@ -200,12 +200,12 @@ test_no_memory(void **state)
                                "Content-Type: c" CRLF CRLF "x" CRLF "--B--";
     for (int64_t n_ok = 0;; n_ok++) {
         struct fz_arena arena;
-        struct ingest_part *parts;
+        struct fz_form_part *parts;
         size_t n;
         struct fz_error err;
         fz_arena_init(&arena, 1024 * 1024);
         arena.fail_after = n_ok;
-        enum fz_code code = ingest_form_parse(fz_span_cstr(body), "B", &arena, &parts, &n, &err);
+        enum fz_code code = fz_form_parse(fz_span_cstr(body), "B", &arena, &parts, &n, &err);
         fz_arena_deinit(&arena);
         if (!code) {
             assert_true(n_ok >= 5);
