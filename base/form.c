@@ -2,7 +2,7 @@
  * The body, byte by byte (CRLF shown as \r\n):
  *
  *   preamble, usually none
- *   --BOUNDARY\r\n                      from the start of the body or behind \r\n
+ *   --BOUNDARY\r\n                      at the start of the body or after \r\n
  *   Content-Disposition: form-data; name="file"; filename="Demo.zip"\r\n
  *   Content-Type: application/zip\r\n
  *   \r\n
@@ -39,7 +39,7 @@ struct source {
     int fd; /* -1: in memory */
     uint64_t size;
     struct fz_span window;
-    uint64_t base; /* where the window stands in the body */
+    uint64_t base; /* offset of the window in the body */
 };
 
 static void
@@ -83,7 +83,7 @@ look(struct source *source, uint64_t offset, uint64_t want, struct fz_span *ret,
     return FZ_OK;
 }
 
-/* The next `needle` at or behind `offset`; *ret is the body's size if there is none. */
+/* The next `needle` at or after `offset`; *ret is the body's size if there is none. */
 static enum fz_code
 find(struct source *source, uint64_t offset, struct fz_span needle, uint64_t *ret,
      struct fz_error *err)
@@ -106,7 +106,7 @@ find(struct source *source, uint64_t offset, struct fz_span needle, uint64_t *re
     }
 }
 
-/* What stands behind a delimiter: the end mark, or optional white space and a line end. */
+/* What follows a delimiter: the end mark, or optional white space and a line end. */
 enum mark { MARK_NONE, MARK_PART, MARK_END };
 
 static enum mark
@@ -160,7 +160,7 @@ struct parameter {
     size_t value_len;
 };
 
-/* The parameter behind the next ';' from *at on; false at the end. */
+/* The parameter after the next ';' from *at on; false at the end. */
 static bool
 next_parameter(struct fz_span field, size_t *at, struct parameter *ret, char *value)
 {
@@ -270,7 +270,7 @@ parse_parts(struct source *source, struct fz_span delimiter, struct fz_form_part
     uint64_t at, next;
     enum mark mark = MARK_NONE;
     size_t n = 0;
-    /* The first delimiter may stand at the very start, without its line break. */
+    /* The first delimiter may be the first bytes of the body; it has no line break before it then. */
     struct fz_span first = fz_span_make(delimiter.data + 2, delimiter.len - 2), bytes;
     enum fz_code code = look(source, 0, DELIMITER_BYTES + FZ_FORM_BOUNDARY + 2, &bytes, err);
     if (code != FZ_OK)

@@ -1,5 +1,5 @@
 /*
- * multipart/form-data (RFC 7578, RFC 2046 5.1): where the parts of a body lie.
+ * multipart/form-data (RFC 7578, RFC 2046 5.1): where the parts of a body are.
  *
  * Nothing is copied but names: a part is an offset and a length in the body, whether that is in
  * memory or a file of gigabytes. Bounded and fuzzed; no state, any thread.
@@ -29,7 +29,7 @@ FZ_MUST_CHECK enum fz_code fz_form_boundary(const char *content_type, char ret[F
  * follows. */
 bool fz_form_find_boundary(struct fz_span body, char ret[FZ_FORM_BOUNDARY]);
 
-/* All parts, in order; the array and texts lie in the arena. MALFORMED with the offset; LIMIT: more
+/* All parts, in order; the array and texts are in the arena. MALFORMED with the offset; LIMIT: more
  * than FZ_FORM_PARTS_MAX parts, or 8 KiB of header in one. */
 FZ_MUST_CHECK enum fz_code fz_form_parse(struct fz_span body, const char *boundary,
                                          struct fz_arena *arena, struct fz_form_part **ret,
