@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/list.h"
 #include "storage/store_private.h"
 
 static bool
@@ -202,7 +203,7 @@ store_chunk_expire(struct store *store, size_t max, struct fz_arena *arena,
                      "expires_ms <= $1 RETURNING token_id, sha1, blob_sha256, size",
                      args, FZ_ARRAY_LEN(args), &rows, err);
     while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
-        list = store_grow(arena, list, n, &room, sizeof(*list));
+        list = fz_list_grow_in(arena, list, &room, n + 1, sizeof(*list));
         if (!list)
             return fz_arena_fail(arena, err);
         struct store_chunk *chunk = &list[n++];

@@ -10,6 +10,7 @@
  * What may be claimed at once has due_ms = 0; leases that ran out and back-offs that are over are
  * brought back to that first (wake). So the clock decides about those two only.
  */
+#include "base/list.h"
 #include "storage/store_private.h"
 
 #include <stdio.h>
@@ -107,7 +108,7 @@ find_lanes(struct store *store, struct fz_arena *arena, struct claim *claim, str
         if (lane.kind == STORE_JOB_UPLOAD && store->no_uploads)
             continue;
         claim->lanes =
-            store_grow(arena, claim->lanes, claim->n_lanes, &room, sizeof(*claim->lanes));
+            fz_list_grow_in(arena, claim->lanes, &room, claim->n_lanes + 1, sizeof(*claim->lanes));
         if (!claim->lanes)
             return fz_arena_fail(arena, err);
         claim->lanes[claim->n_lanes++] = lane;

@@ -1,6 +1,7 @@
 /*
  * The ends of jobs other than success: failure, quarantine, and giving back.
  */
+#include "base/list.h"
 #include "base/random.h"
 #include "storage/store_private.h"
 
@@ -203,7 +204,7 @@ leasing_workers(struct store *store, struct fz_arena *arena, const char ***ret, 
         store->sql, "SELECT DISTINCT worker FROM jobs WHERE state = 1 AND worker IS NOT NULL", NULL,
         0, &rows, err);
     while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
-        names = store_grow(arena, names, n, &room, sizeof(*names));
+        names = fz_list_grow_in(arena, names, &room, n + 1, sizeof(*names));
         if (!names || !(names[n++] = sql_col_text(&rows, 0, arena)))
             return fz_arena_fail(arena, err);
     }

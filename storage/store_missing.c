@@ -6,6 +6,7 @@
  * numbers. A million reports then cost two million numbers instead of half a billion rows, and the
  * list of missing images is one pass over an index and a join with a few sets.
  */
+#include "base/list.h"
 #include "storage/store_private.h"
 
 #include <stdlib.h>
@@ -254,8 +255,9 @@ read_versions(struct store *store, int64_t project_id, struct fz_arena *arena,
         "ORDER BY s.app_version LIMIT $3",
         args, FZ_ARRAY_LEN(args), &rows, err);
     while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
-        missing->app_versions = store_grow(arena, missing->app_versions, missing->n_app_versions,
-                                           &room, sizeof(*missing->app_versions));
+        missing->app_versions =
+            fz_list_grow_in(arena, missing->app_versions, &room, missing->n_app_versions + 1,
+                            sizeof(*missing->app_versions));
         if (!missing->app_versions)
             return fz_arena_fail(arena, err);
         missing->app_versions[missing->n_app_versions++] = sql_col_text(&rows, 0, arena);
@@ -285,7 +287,7 @@ read_missing(struct store *store, int64_t project_id, size_t limit, struct fz_ar
         "GROUP BY i.uuid ORDER BY total DESC, last_ms DESC, i.uuid LIMIT $2",
         args, FZ_ARRAY_LEN(args), &rows, err);
     while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
-        list = store_grow(arena, list, n, &room, sizeof(*list));
+        list = fz_list_grow_in(arena, list, &room, n + 1, sizeof(*list));
         if (!list)
             return fz_arena_fail(arena, err);
         list[n] = (struct store_missing){.name = sql_col_text(&rows, 1, arena),

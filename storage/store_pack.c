@@ -64,21 +64,6 @@ store_unpack(struct fz_span packed, struct fz_arena *arena, struct fz_span *ret,
     return FZ_OK;
 }
 
-void *
-store_grow(struct fz_arena *arena, void *list, size_t n, size_t *room, size_t size)
-{
-    if (n < *room)
-        return list;
-    size_t more = *room ? *room * 2 : 16;
-    void *grown = fz_arena_array(arena, more, size);
-    if (!grown)
-        return NULL;
-    if (n)
-        memcpy(grown, list, n * size);
-    *room = more;
-    return grown;
-}
-
 static bool
 is_lower_hex(const char *text, size_t len)
 {

@@ -40,9 +40,6 @@ bool store_is_id(const char *text);
 /* 64 lower-case hex digits. */
 bool store_is_sha256(const char *text);
 
-/* A list in the arena with room for one more than the `n` it has; NULL: no memory. */
-void *store_grow(struct fz_arena *arena, void *list, size_t n, size_t *room, size_t size);
-
 /* A zstd frame that carries its length; *ret is malloc'ed, owned by the caller. */
 FZ_MUST_CHECK enum fz_code store_pack(struct fz_span bytes, void **ret, size_t *ret_len,
                                       struct fz_error *err);

@@ -1,3 +1,4 @@
+#include "base/list.h"
 #include "storage/store_private.h"
 
 static bool
@@ -56,7 +57,7 @@ read_projects(struct store *store, const char *text, const struct sql_value *arg
     bool row = false;
     enum fz_code code = sql_query(store->sql, text, args, n_args, &rows, err);
     while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
-        list = store_grow(arena, list, n, &room, sizeof(*list));
+        list = fz_list_grow_in(arena, list, &room, n + 1, sizeof(*list));
         if (!list)
             return fz_arena_fail(arena, err);
         list[n++] = (struct store_project){.id = sql_col_int(&rows, 0),

@@ -5,6 +5,7 @@
  * Such a job is an upload of the stored slice. Its end registers the slice again, with the new
  * index, and queues the reports that wait for its UUID, as every upload's end does.
  */
+#include "base/list.h"
 #include "storage/store_private.h"
 
 #include <stdio.h>
@@ -43,7 +44,7 @@ queue_stale(struct store *store, const char *text, const struct sql_value *args,
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     enum fz_code code = sql_query(store->sql, text, args, n_args, &rows, err);
     while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
-        list = store_grow(arena, list, n, &room, sizeof(*list));
+        list = fz_list_grow_in(arena, list, &room, n + 1, sizeof(*list));
         if (!list)
             return fz_arena_fail(arena, err);
         struct stale *stale = &list[n++];

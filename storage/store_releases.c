@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/list.h"
 #include "base/text.h"
 #include "storage/store_private.h"
 
@@ -90,7 +91,7 @@ store_release_list(struct store *store, int64_t project_id, size_t offset, size_
                                   "created_ms DESC, key DESC LIMIT $2 OFFSET $3",
                                   args, FZ_ARRAY_LEN(args), &rows, err);
     while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
-        list = store_grow(arena, list, n, &room, sizeof(*list));
+        list = fz_list_grow_in(arena, list, &room, n + 1, sizeof(*list));
         if (!list)
             return fz_arena_fail(arena, err);
         read_release(&rows, arena, &list[n++]);
@@ -246,7 +247,7 @@ store_deploy_list(struct store *store, int64_t project_id, const char *version,
                      "WHERE release_key = $1 ORDER BY id DESC LIMIT $2",
                      args, FZ_ARRAY_LEN(args), &rows, err);
     while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
-        list = store_grow(arena, list, n, &room, sizeof(*list));
+        list = fz_list_grow_in(arena, list, &room, n + 1, sizeof(*list));
         if (!list)
             return fz_arena_fail(arena, err);
         list[n++] = (struct store_deploy){.id = sql_col_int(&rows, 0),

@@ -1,3 +1,4 @@
+#include "base/list.h"
 #include "storage/store_report_filter.h"
 
 #include <stdio.h>
@@ -122,7 +123,7 @@ read_page(struct sql_rows *rows, const struct store_report_filter *filter, size_
                 return fz_arena_fail(arena, err);
             break;
         }
-        list = store_grow(arena, list, n, &room, sizeof(*list));
+        list = fz_list_grow_in(arena, list, &room, n + 1, sizeof(*list));
         if (!list)
             return fz_arena_fail(arena, err);
         store_report_read(rows, arena, &list[n++]);

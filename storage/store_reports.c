@@ -1,3 +1,4 @@
+#include "base/list.h"
 #include "storage/store_private.h"
 #include "storage/store_request.h"
 
@@ -111,7 +112,7 @@ store_report_clashes(struct store *store, int64_t project_id, const char *id,
         "ORDER BY key LIMIT $3",
         args, FZ_ARRAY_LEN(args), &rows, err);
     while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
-        list = store_grow(arena, list, n, &room, sizeof(*list));
+        list = fz_list_grow_in(arena, list, &room, n + 1, sizeof(*list));
         if (!list)
             return fz_arena_fail(arena, err);
         sql_col_copy(&rows, 0, list[n].id, sizeof(list[n].id));

@@ -1,5 +1,6 @@
 #include "storage/store_sessions.h"
 
+#include "base/list.h"
 #include "storage/store_private.h"
 
 enum { RELEASE_MAX = 250, ENVIRONMENT_MAX = 64, REASON_MAX = 64 };
@@ -201,7 +202,7 @@ store_session_counts(struct store *store, int64_t project_id, int64_t since_ms, 
                   "environment LIMIT $5",
                   args, FZ_ARRAY_LEN(args), &rows, err);
     while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
-        list = store_grow(arena, list, n, &room, sizeof(*list));
+        list = fz_list_grow_in(arena, list, &room, n + 1, sizeof(*list));
         if (!list)
             return fz_arena_fail(arena, err);
         struct store_session_count *one = &list[n++];
@@ -237,7 +238,7 @@ store_discarded_counts(struct store *store, int64_t project_id, int64_t since_ms
                   "reason, category ORDER BY sum(n) DESC, reason, category LIMIT $4",
                   args, FZ_ARRAY_LEN(args), &rows, err);
     while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
-        list = store_grow(arena, list, n, &room, sizeof(*list));
+        list = fz_list_grow_in(arena, list, &room, n + 1, sizeof(*list));
         if (!list)
             return fz_arena_fail(arena, err);
         list[n++] = (struct store_discarded_count){.reason = sql_col_text(&rows, 0, arena),

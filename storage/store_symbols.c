@@ -1,3 +1,4 @@
+#include "base/list.h"
 #include "storage/store_private.h"
 
 #include <stdio.h>
@@ -213,7 +214,7 @@ store_symbol_list(struct store *store, int64_t project_id, const struct fz_uuid 
                 return fz_arena_fail(arena, err);
             break;
         }
-        list = store_grow(arena, list, n, &room, sizeof(*list));
+        list = fz_list_grow_in(arena, list, &room, n + 1, sizeof(*list));
         if (!list)
             return fz_arena_fail(arena, err);
         key = read_symbol(&rows, arena, &list[n++]);

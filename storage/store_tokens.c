@@ -1,3 +1,4 @@
+#include "base/list.h"
 #include "storage/store_private.h"
 #include "storage/store_request.h"
 
@@ -163,7 +164,7 @@ store_token_list(struct store *store, struct fz_arena *arena, struct store_token
                                   "revoked_ms FROM tokens ORDER BY id",
                                   NULL, 0, &rows, err);
     while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
-        list = store_grow(arena, list, n, &room, sizeof(*list));
+        list = fz_list_grow_in(arena, list, &room, n + 1, sizeof(*list));
         if (!list)
             return fz_arena_fail(arena, err);
         list[n++] = (struct store_token){.id = sql_col_int(&rows, 0),
@@ -212,7 +213,7 @@ store_token_known(struct store *store, struct fz_arena *arena, struct store_toke
         store->sql, "SELECT id, project_id, scopes, sha256 FROM tokens WHERE revoked_ms = 0", NULL,
         0, &rows, err);
     while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
-        list = store_grow(arena, list, n, &room, sizeof(*list));
+        list = fz_list_grow_in(arena, list, &room, n + 1, sizeof(*list));
         if (!list)
             return fz_arena_fail(arena, err);
         list[n] = (struct store_token_known){.id = sql_col_int(&rows, 0),

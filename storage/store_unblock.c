@@ -7,6 +7,7 @@
  * lease and counts into the upload's row, so that the count is right even if another worker has to
  * go on after this one.
  */
+#include "base/list.h"
 #include "storage/store_private.h"
 
 #include "base/time.h"
@@ -41,7 +42,7 @@ find_sets(struct store *store, const struct store_job *job, const struct store_u
         "(SELECT substr($2, 16 * i + 1, 16) FROM at)",
         args, FZ_ARRAY_LEN(args), &rows, err);
     while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
-        sets = store_grow(arena, sets, n, &room, sizeof(*sets));
+        sets = fz_list_grow_in(arena, sets, &room, n + 1, sizeof(*sets));
         if (!sets)
             return fz_arena_fail(arena, err);
         sets[n++] = sql_col_int(&rows, 0);

@@ -1,5 +1,6 @@
 #include "storage/store_usage.h"
 
+#include "base/list.h"
 #include "base/random.h"
 #include "storage/store_private.h"
 
@@ -59,7 +60,7 @@ store_usage_today(struct store *store, struct fz_arena *arena, struct store_usag
                   "FROM usage WHERE day = $1 GROUP BY project_id, kind ORDER BY project_id, kind",
                   args, FZ_ARRAY_LEN(args), &rows, err);
     while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
-        list = store_grow(arena, list, n, &room, sizeof(*list));
+        list = fz_list_grow_in(arena, list, &room, n + 1, sizeof(*list));
         if (!list)
             return fz_arena_fail(arena, err);
         list[n++] = (struct store_usage){.project_id = sql_col_int(&rows, 0),
