@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/list.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "server/api/api_private.h"
@@ -38,14 +39,11 @@ find(const struct api_usage *usage, int64_t project_id, enum store_usage_kind ki
 static struct store_usage *
 append(struct api_usage *usage, const struct store_usage *row)
 {
-    if (usage->n == usage->room) {
-        size_t room = usage->room ? 2 * usage->room : 64;
-        struct store_usage *rows = realloc(usage->rows, room * sizeof(*rows));
-        if (!rows)
-            return NULL;
-        usage->rows = rows;
-        usage->room = room;
-    }
+    struct store_usage *rows =
+        fz_list_grow(NULL, usage->rows, &usage->room, usage->n + 1, sizeof(*rows));
+    if (!rows)
+        return NULL;
+    usage->rows = rows;
     usage->rows[usage->n] = *row;
     return &usage->rows[usage->n++];
 }

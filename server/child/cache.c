@@ -4,6 +4,7 @@
 #include "base/attr.h"
 #include "base/digest.h"
 #include "base/file.h"
+#include "base/list.h"
 #include "server/child/parts.h"
 
 struct entry {
@@ -74,17 +75,11 @@ find(struct child_cache *cache, const uint8_t *sha256)
 static enum fz_code
 add(struct child_cache *cache, const uint8_t *sha256, struct entry **ret, struct fz_error *err)
 {
-    if (cache->n == cache->room) {
-        size_t room = cache->room ? cache->room * 2 : CHILD_CACHE_ROOM;
-        struct entry *entries = calloc(room, sizeof(*entries));
-        if (!entries)
-            return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-        if (cache->n)
-            memcpy(entries, cache->entries, cache->n * sizeof(*entries));
-        free(cache->entries);
-        cache->entries = entries;
-        cache->room = room;
-    }
+    struct entry *entries =
+        fz_list_grow(NULL, cache->entries, &cache->room, cache->n + 1, sizeof(*entries));
+    if (!entries)
+        return fz_budget_fail(NULL, err);
+    cache->entries = entries;
     struct entry *entry = &cache->entries[cache->n++];
     *entry = (struct entry){.index = NULL};
     memcpy(entry->sha256, sha256, FZ_SHA256_LEN);

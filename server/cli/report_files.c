@@ -10,6 +10,7 @@
 
 #include "base/buffer.h"
 #include "base/file.h"
+#include "base/list.h"
 #include "base/text.h"
 #include "server/ingest/ingest.h"
 #include "server/resolve/archive.h"
@@ -31,17 +32,11 @@ static enum fz_code
 append(struct report_files *files, const char *path, bool is_named, const struct stat *st,
        struct fz_error *err)
 {
-    if (files->n == files->room) {
-        size_t room = files->room ? files->room * 2 : 16;
-        struct report_file *list = calloc(room, sizeof(*list));
-        if (!list)
-            return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-        for (size_t i = 0; i < files->n; i++)
-            list[i] = files->list[i];
-        free(files->list);
-        files->list = list;
-        files->room = room;
-    }
+    struct report_file *list =
+        fz_list_grow(NULL, files->list, &files->room, files->n + 1, sizeof(*list));
+    if (!list)
+        return fz_budget_fail(NULL, err);
+    files->list = list;
     char *copy = strdup(path);
     if (!copy)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");

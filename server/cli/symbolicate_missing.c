@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/text.h"
 #include "server/config/term.h"
 
@@ -41,17 +42,11 @@ find(struct symbolicate_missing *missing, const struct report_image *image, cons
                              : strcmp(known->name, name) == 0))
             return known;
     }
-    if (missing->n == missing->room) {
-        size_t room = missing->room ? missing->room * 2 : 64;
-        struct missing_image *list = calloc(room, sizeof(*list));
-        if (!list)
-            return NULL;
-        for (size_t i = 0; i < missing->n; i++)
-            list[i] = missing->list[i];
-        free(missing->list);
-        missing->list = list;
-        missing->room = room;
-    }
+    struct missing_image *list =
+        fz_list_grow(NULL, missing->list, &missing->room, missing->n + 1, sizeof(*list));
+    if (!list)
+        return NULL;
+    missing->list = list;
     struct missing_image *added = &missing->list[missing->n++];
     *added = (struct missing_image){
         .uuid = image->uuid, .has_uuid = image->has_uuid, .is_system = is_system(image->path)};

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/list.h"
 #include "base/text.h"
 #include "server/report/annotate.h"
 
@@ -89,17 +90,11 @@ is_input(const struct symbolicate_output *output, const char *path)
 static enum fz_code
 remember(struct symbolicate_output *output, const char *name, struct fz_error *err)
 {
-    if (output->n == output->room) {
-        size_t room = output->room ? output->room * 2 : 16;
-        char **written = calloc(room, sizeof(*written));
-        if (!written)
-            return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-        for (size_t i = 0; i < output->n; i++)
-            written[i] = output->written[i];
-        free(output->written);
-        output->written = written;
-        output->room = room;
-    }
+    char **written =
+        fz_list_grow(NULL, output->written, &output->room, output->n + 1, sizeof(*written));
+    if (!written)
+        return fz_budget_fail(NULL, err);
+    output->written = written;
     output->written[output->n] = strdup(name);
     if (!output->written[output->n])
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");

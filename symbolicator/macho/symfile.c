@@ -1,3 +1,4 @@
+#include "base/list.h"
 #include "symbolicator/symbolicator.h"
 
 #include <dirent.h>
@@ -36,16 +37,11 @@ append_slice(struct sym_file *file, struct sym_file_slice *slice, struct fz_erro
 {
     if (file->n_slices == SLICES_MAX)
         return fz_fail(err, FZ_E_LIMIT, "more than %d Mach-O slices", SLICES_MAX);
-    if (file->n_slices == file->room) {
-        size_t room = file->room ? file->room * 2 : 8;
-        struct sym_file_slice **slices = fz_arena_array(&file->arena, room, sizeof(slices[0]));
-        if (!slices)
-            return fz_arena_fail(&file->arena, err);
-        for (size_t i = 0; i < file->n_slices; i++)
-            slices[i] = file->slices[i];
-        file->slices = slices;
-        file->room = room;
-    }
+    struct sym_file_slice **slices = fz_list_grow_in(&file->arena, file->slices, &file->room,
+                                                     file->n_slices + 1, sizeof(slices[0]));
+    if (!slices)
+        return fz_arena_fail(&file->arena, err);
+    file->slices = slices;
     file->slices[file->n_slices++] = slice;
     return FZ_OK;
 }

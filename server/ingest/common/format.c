@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/json/scan.h"
+#include "base/list.h"
 #include "server/ingest/common/normalise.h"
 
 enum { CONTAINERS_MAX = 3, START_SHOWN = 16 };
@@ -98,19 +99,14 @@ add_item(struct ingest_found *found, const struct ingest_item *item)
         found->n_cut++;
         return;
     }
-    if (found->n == found->room) {
-        size_t room = found->room ? found->room * 4 : 1;
-        struct ingest_item *grown = fz_arena_array(found->arena, room, sizeof(*grown));
-        if (!grown) {
-            found->failed = true;
-            return;
-        }
-        if (found->n)
-            memcpy(grown, found->items, found->n * sizeof(*grown));
-        found->items = grown;
-        found->room = room;
+    struct ingest_item *items =
+        fz_list_grow_in(found->arena, found->items, &found->room, found->n + 1, sizeof(*items));
+    if (!items) {
+        found->failed = true;
+        return;
     }
-    found->items[found->n++] = *item;
+    found->items = items;
+    items[found->n++] = *item;
 }
 
 void

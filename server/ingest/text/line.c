@@ -1,5 +1,6 @@
 #include "server/ingest/text/line.h"
 
+#include "base/list.h"
 #include "base/text.h"
 #include "server/ingest/containers/encoding.h"
 
@@ -118,14 +119,7 @@ ingest_text_copy(struct ingest_builder *b, struct fz_span text)
 void *
 ingest_text_grow(struct ingest_builder *b, void *items, size_t n, size_t *room, size_t size)
 {
-    if (n < *room || b->failed)
-        return b->failed ? NULL : items;
-    size_t more = *room ? *room * 2 : 8;
-    void *grown = ingest_alloc(b, more, size);
-    if (!grown)
-        return NULL;
-    if (n)
-        memcpy(grown, items, n * size);
-    *room = more;
+    void *grown = b->failed ? NULL : fz_list_grow_in(b->arena, items, room, n + 1, size);
+    b->failed = !grown;
     return grown;
 }

@@ -38,7 +38,7 @@ bool ingest_text_take_decimal(struct fz_span *text, uint64_t *ret);
 /* A NUL-terminated copy in the arena; NULL for an empty text. */
 const char *ingest_text_copy(struct ingest_builder *b, struct fz_span text);
 
-/* Arrays in the arena that grow by doubling; NULL with `failed` set when memory is out. `n` items
+/* Arrays in the arena that grow; NULL with `failed` set when memory is out. `n` items
  * of `size` bytes are in `items`, which has room for *room. */
 void *ingest_text_grow(struct ingest_builder *b, void *items, size_t n, size_t *room, size_t size);
 
