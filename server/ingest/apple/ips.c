@@ -459,8 +459,8 @@ ips_parse(struct fz_span body, const struct ingest_context *in, struct fz_arena 
           struct report *ret, struct fz_error *err)
 {
     struct ingest_builder b = ingest_builder_make(ret, arena, in->limits);
-    FZ_CLEANUP(ingest_take_decref) json_t *header = NULL;
-    FZ_CLEANUP(ingest_take_decref) json_t *root = NULL;
+    json_auto_t *header = NULL;
+    json_auto_t *root = NULL;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
     struct ingest_repair mended = {0};
     struct ips_parts parts;

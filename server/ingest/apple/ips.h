@@ -7,7 +7,7 @@
 #ifndef INGEST_APPLE_IPS_H
 #define INGEST_APPLE_IPS_H
 
-#include "server/ingest/common/builder.h"
+#include "server/ingest/common/json_member.h"
 
 /* usedImages as they are numbered there: the report leaves placeholders out. */
 struct ips_images {

@@ -106,7 +106,7 @@ take_image_rest(struct ingest_builder *b, const json_t *object, size_t number, b
 void
 ips_take_images(struct ingest_builder *b, const json_t *body, struct ips_images *ret)
 {
-    FZ_CLEANUP(ingest_take_decref) json_t *extras = json_object();
+    json_auto_t *extras = json_object();
     struct report *r = b->report;
     const json_t *list = ingest_json_member(b, body, "", "usedImages", JSON_ARRAY);
     if (!list)

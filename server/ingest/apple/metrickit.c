@@ -243,7 +243,7 @@ metrickit_parse(struct fz_span body, const struct ingest_context *in, struct fz_
                 struct report *ret, struct fz_error *err)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
-    FZ_CLEANUP(ingest_take_decref) json_t *root = NULL;
+    json_auto_t *root = NULL;
     struct ingest_repair mended = {0};
     struct limits ours = deep(in->limits);
     struct ingest_builder b = ingest_builder_make(ret, arena, &ours);

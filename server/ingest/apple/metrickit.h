@@ -4,7 +4,7 @@
 #ifndef INGEST_APPLE_METRICKIT_H
 #define INGEST_APPLE_METRICKIT_H
 
-#include "server/ingest/common/builder.h"
+#include "server/ingest/common/json_member.h"
 
 /* metrickit_about.c: diagnosticMetaData. */
 void metrickit_take_about(struct ingest_builder *b, const json_t *meta);

@@ -256,8 +256,8 @@ take_causes(struct ingest_builder *b, const json_t *event)
     static const char *const known[] = {"errorClass", "message", "stacktrace", NULL};
     const json_t *list = json_object_get(event, "exceptions");
     ingest_add_extra(b, "exception", json_array_get(list, 0), known);
-    FZ_CLEANUP(ingest_take_decref) json_t *causes = json_object();
-    FZ_CLEANUP(ingest_take_decref) json_t *array = json_array();
+    json_auto_t *causes = json_object();
+    json_auto_t *array = json_array();
     if (!causes || !array) {
         b->failed = true;
         return;
@@ -300,7 +300,7 @@ bugsnag_parse(struct fz_span body, const struct ingest_context *in, struct fz_ar
               struct report *ret, struct fz_error *err)
 {
     struct ingest_builder b = ingest_builder_make(ret, arena, in->limits);
-    FZ_CLEANUP(ingest_take_decref) json_t *root = NULL;
+    json_auto_t *root = NULL;
     enum fz_code code = ingest_json_load_repaired(&b, body, "the payload", need_event, &root, err);
     if (code != FZ_OK)
         return code;

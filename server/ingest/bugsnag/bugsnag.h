@@ -5,7 +5,7 @@
 #ifndef INGEST_BUGSNAG_H
 #define INGEST_BUGSNAG_H
 
-#include "server/ingest/common/builder.h"
+#include "server/ingest/common/json_member.h"
 
 /* Threads and images of an event; `caught` says that a signal or a Mach exception stopped the
  * reporting thread, so that its frame 0 may be exact. Memory failures stay in b->failed. */

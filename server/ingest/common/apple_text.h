@@ -6,7 +6,7 @@
 #ifndef INGEST_COMMON_APPLE_TEXT_H
 #define INGEST_COMMON_APPLE_TEXT_H
 
-#include "server/ingest/common/builder.h"
+#include "server/ingest/common/json_member.h"
 
 /* "iPhone OS 17.2 (21C62)", "macOS 13.0": name, version, build. Older names become those of today
  * ("iPhone OS" is "iOS", "Mac OS X" is "macOS"), so that reports of one system are found together.

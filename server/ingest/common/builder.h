@@ -1,21 +1,23 @@
 /*
- * Lenient readers of JSON for the formats: each takes one member into the report, or notes why it
- * could not.
+ * A report under construction: what every format uses to fill the report model.
  *
- * Absent and null are the same and are no reason for a note. Only memory can fail: `failed` then
- * stays set, all further readers do nothing, and the parse ends with fz_arena_fail().
+ * Everything that is added lives in the arena and stays under the limits; what a limit cuts is
+ * noted. Only memory can fail: `failed` then stays set, all further calls do nothing, and the parse
+ * ends with fz_arena_fail(). Lists grow while they are filled, so a pointer to a thread or an image
+ * is valid only until the next one is added.
  */
 #ifndef INGEST_COMMON_BUILDER_H
 #define INGEST_COMMON_BUILDER_H
 
-#include <jansson.h>
-
 #include "base/arena.h"
-#include "base/buffer.h"
 #include "server/process/limits.h"
 #include "server/report/report.h"
 
-enum { INGEST_WHERE = 64 }; /* room for "threads[511].frames[1023]" */
+enum {
+    INGEST_WHERE = 64, /* room for "threads[511].frames[1023]", which names an object in notes */
+    INGEST_REGISTERS_MAX = 256,
+    INGEST_MESSAGES_MAX = 256,
+};
 
 struct ingest_builder {
     struct report *report;
@@ -23,65 +25,112 @@ struct ingest_builder {
     const struct limits *limits;
     size_t memory_left; /* of limits->memory_bytes */
     bool failed;
+    size_t room_threads, room_images;   /* of the report's lists */
+    size_t n_threads_cut, n_images_cut; /* refused by ingest_add_thread(), ingest_add_image() */
 };
 
 struct ingest_builder ingest_builder_make(struct report *report, struct fz_arena *arena,
                                           const struct limits *limits);
 
-/* `where` names the object in notes: "threads[0]"; "" for the report itself. A text: strings and
- * numbers; NULL if there is none or it is empty. */
-const char *ingest_json_text(struct ingest_builder *b, const json_t *object, const char *where,
-                             const char *key);
-/* An address, size or register (json_scan_u64()); false if there is none. */
-bool ingest_json_u64(struct ingest_builder *b, const json_t *object, const char *where,
-                     const char *key, uint64_t *ret);
-/* A small signed number, as integer or text. */
-bool ingest_json_i64(struct ingest_builder *b, const json_t *object, const char *where,
-                     const char *key, int64_t *ret);
-/* true, false, or the fallback. */
-bool ingest_json_bool(struct ingest_builder *b, const json_t *object, const char *where,
-                      const char *key, bool fallback);
-/* A time: RFC 3339 text, or Unix time in seconds or milliseconds; 0 if there is none. */
-int64_t ingest_json_time(struct ingest_builder *b, const json_t *object, const char *where,
-                         const char *key);
-/* A member of that kind (JSON_OBJECT, JSON_ARRAY), borrowed; NULL if there is none. */
-const json_t *ingest_json_member(struct ingest_builder *b, const json_t *object, const char *where,
-                                 const char *key, json_type type);
-/* {"address", "bytes" in base64}; false if it is none. Bytes above the limit are cut. */
-bool ingest_json_memory(struct ingest_builder *b, const json_t *object, const char *where,
-                        struct report_memory *ret);
+/* ---- memory, texts, notes ------------------------------------------------------------------- */
 
-/*
- * Scan and load a JSON body; mended places and the like are noted. The caller owns *ret
- * (json_decref). `text` (may be NULL) takes the mended text, for those who keep parts verbatim.
- */
-FZ_MUST_CHECK enum fz_code ingest_json_load(struct ingest_builder *b, struct fz_span body,
-                                            struct fz_buffer *text, json_t **ret,
-                                            struct fz_error *err);
-/* For FZ_CLEANUP. */
-void ingest_take_decref(json_t **value);
+/* A zeroed array; NULL sets `failed`. */
+void *ingest_alloc(struct ingest_builder *b, size_t n, size_t size);
+/* Room for one more item in a list that grows by doubling: `items` holds `n` items of `size` bytes
+ * and has room for *room. Returns the list, moved if it grew; NULL when memory is out. */
+void *ingest_grow(struct ingest_builder *b, void *items, size_t n, size_t *room, size_t size);
+/* A copy that ends with NUL; NULL for an empty text. */
+const char *ingest_text(struct ingest_builder *b, struct fz_span text);
+const char *ingest_printf(struct ingest_builder *b, const char *fmt, ...) FZ_PRINTF(2, 3);
+/* A note of the report, see report_note(). */
+void ingest_note(struct ingest_builder *b, const char *fmt, ...) FZ_PRINTF(2, 3);
+/* How many of `n` fit under the limit, with a note if not all do. */
+size_t ingest_limit(struct ingest_builder *b, const char *where, size_t n, size_t max);
 
-/* A member (or with key NULL the value itself) as JSON on one line, for report->user_json and its
- * like; NULL if there is none, or it is empty ({}, [], ""). */
-const char *ingest_json_dump(struct ingest_builder *b, const json_t *object, const char *key);
-/* What a format has no place for, into report->extra_json: the members of `object` that are not in
- * `known` (NULL-terminated; NULL: all), under `key`, or at the top with key NULL. May be called
- * several times; later members join the earlier ones. */
-void ingest_add_extra(struct ingest_builder *b, const char *key, const json_t *object,
-                      const char *const *known);
+/* ---- threads -------------------------------------------------------------------------------- */
 
-/* A client's name for a frame, see report_add_client_symbol(); "<redacted>" and "???" are none. */
-void ingest_add_client_symbol(struct ingest_builder *b, struct report_frame *frame,
-                              const struct report_symbol *symbol);
-
+/* One more thread, zeroed; NULL beyond limits->threads, which counts it in n_threads_cut. */
+struct report_thread *ingest_add_thread(struct ingest_builder *b);
+/* An index that no thread has yet. */
+int64_t ingest_free_index(const struct report *report);
 /* Which thread crashed is said in two places (crash.thread, thread.crashed); one is made to follow
  * from the other. */
 void ingest_mark_crashed(struct report *report);
 
-/* How many of `n` are kept under the limit, with a note if not all. */
-size_t ingest_limit(struct ingest_builder *b, const char *where, size_t n, size_t max);
+/* The frames of a stack while they are added, newest first. */
+struct ingest_stack {
+    struct report_frame *frames;
+    size_t n, room;
+    size_t n_cut; /* beyond limits->frames */
+    bool has_gap; /* a frame newer than the first one here is missing */
+};
 
-/* A zeroed array in the arena; NULL sets `failed`. */
-void *ingest_alloc(struct ingest_builder *b, size_t n, size_t size);
+/* Reserve room for `n` frames. The limit cuts them with a note about `where`; with NULL without. */
+struct ingest_stack ingest_stack_make(struct ingest_builder *b, const char *where, size_t n);
+/*
+ * Append a copy of the frame and return it; NULL beyond limits->frames, which counts it in n_cut.
+ *
+ * The first frame of a thread is its exact pc (REPORT_ADJUST_AUTO), all others are return
+ * addresses; so is the first one that is there if `has_gap` is set.
+ */
+struct report_frame *ingest_stack_add(struct ingest_builder *b, struct ingest_stack *stack,
+                                      const struct report_frame *frame);
+/* For threads that stopped elsewhere (something was thrown, newer frames are missing): the first
+ * frame is a return address too, unless its reader has set what it is. */
+void ingest_first_is_return(struct report_frame *frames, size_t n);
+bool ingest_same_stack(const struct report_frame *a, size_t n_a, const struct report_frame *b,
+                       size_t n_b);
+void ingest_set_stack(struct report_thread *thread, const struct ingest_stack *stack);
+void ingest_set_exception_stack(struct report *report, const struct ingest_stack *stack);
+
+/* A client's name for a frame, see report_add_client_symbol(); "<redacted>" and "???" are left out.
+ */
+void ingest_add_client_symbol(struct ingest_builder *b, struct report_frame *frame,
+                              const struct report_symbol *symbol);
+/* Where the function starts, for the frame and its symbol; 0 and starts above the frame's address
+ * are not used. */
+void ingest_set_start(struct report_frame *frame, struct report_symbol *symbol, uint64_t start);
+
+/* One more register with a copy of its name; INGEST_REGISTERS_MAX of them are kept. */
+void ingest_add_register(struct ingest_builder *b, struct report_thread *thread,
+                         struct fz_span name, uint64_t value);
+/* Does the first frame have another address than the pc among the registers? False without a pc.
+ * Bit 0 (Thumb) is not compared. */
+bool ingest_starts_elsewhere(const struct report_thread *thread);
+
+/* ---- images --------------------------------------------------------------------------------- */
+
+/* One more image: its number, -1 beyond limits->images, which counts it in n_images_cut. A UUID of
+ * zeros is how binaries without one are written down: it is dropped. */
+int ingest_add_image(struct ingest_builder *b, const struct report_image *image);
+/* Cut a size that reaches beyond 2^64, with a note about `where`.`key`. */
+void ingest_clip_size(struct ingest_builder *b, struct report_image *image, const char *where,
+                      const char *key);
+/* The image's UUID out of a text. Noted under `where`.`key`: a text that is not one, and with
+ * `required` also that it is missing. */
+void ingest_set_uuid(struct ingest_builder *b, struct report_image *image, const char *text,
+                     bool required, const char *where, const char *key);
+/* Its path, and the name at the end of it. */
+void ingest_set_path(struct report_image *image, const char *path);
+/* "1.2.3" of a dylib's version; NULL for 0.0.0. */
+const char *ingest_dylib_version(struct ingest_builder *b, uint64_t major, uint64_t minor,
+                                 uint64_t revision);
+/* Note what the limits cut of threads and images that were not counted before they were added. */
+void ingest_note_cut(struct ingest_builder *b);
+
+/* ---- the crash, memory ---------------------------------------------------------------------- */
+
+void ingest_set_mach_codes(struct ingest_builder *b, const uint64_t *codes, size_t n);
+/* The second code of a bad access is its address; it is used unless there is one already. */
+void ingest_set_address_of_codes(struct report_crash *crash);
+/* One more application-specific message; NULL adds nothing, false beyond INGEST_MESSAGES_MAX. */
+bool ingest_add_message(struct ingest_builder *b, const char *text);
+
+/* Of `len` bytes (captured memory) how many the report may still carry, with a note about `where`
+ * if not all. Subtracted from memory_left. */
+size_t ingest_memory_limit(struct ingest_builder *b, const char *where, size_t len);
+/* Captured bytes written as hex digits; false if they are something else (noted) or empty. */
+bool ingest_hex_memory(struct ingest_builder *b, const char *where, uint64_t addr,
+                       struct fz_span hex, struct report_memory *ret);
 
 #endif

@@ -1,35 +1,5 @@
-/* Parts of a JSON report that are kept as they came, and loading the JSON they are taken from. */
-#include <string.h>
-
-#include "base/json/scan.h"
-#include "base/text.h"
-#include "server/ingest/common/builder.h"
-
-void
-ingest_take_decref(json_t **value)
-{
-    json_decref(*value);
-}
-
-enum fz_code
-ingest_json_load(struct ingest_builder *b, struct fz_span body, struct fz_buffer *text,
-                 json_t **ret, struct fz_error *err)
-{
-    struct json_scan_limits scan = {b->limits->json_depth, b->limits->report_memory,
-                                    b->limits->report_memory};
-    struct json_scan_notes found;
-    enum fz_code code = text ? json_scan_load_text(body, &scan, text, &found, ret, err)
-                             : json_scan_load(body, &scan, &found, ret, err);
-    if (code != FZ_OK)
-        return code;
-    uint64_t n = found.n_bad_utf8 + found.n_bad_escapes;
-    if (n)
-        report_note(
-            b->report, b->arena,
-            "bytes and escapes that are no Unicode became U+FFFD: %llu, the first at byte %zu",
-            (unsigned long long)n, found.first_offset);
-    return FZ_OK;
-}
+/* Parts of a JSON report that are kept as they came. */
+#include "server/ingest/common/json_member.h"
 
 static int
 append(const char *bytes, size_t len, void *user)
@@ -126,26 +96,21 @@ ingest_add_extra(struct ingest_builder *b, const char *key, const json_t *object
         b->report->extra_json = keep(b, &text);
 }
 
-void
-ingest_add_client_symbol(struct ingest_builder *b, struct report_frame *frame,
-                         const struct report_symbol *symbol)
+json_t *
+ingest_json_rest(struct ingest_builder *b, const json_t *object, const char *const *known,
+                 json_t *target, const char *key)
 {
-    const char *name = symbol->function;
-    if (b->failed || !name || strcmp(name, "<redacted>") == 0 || strcmp(name, "???") == 0)
-        return;
-    if (!report_add_client_symbol(frame, b->arena, symbol))
-        b->failed = true;
-}
-
-void
-ingest_mark_crashed(struct report *report)
-{
-    for (size_t i = 0; i < report->n_threads; i++) {
-        if (report->crash.thread < 0 && report->threads[i].crashed)
-            report->crash.thread = report->threads[i].index;
+    json_auto_t *rest = json_object();
+    const char *name;
+    json_t *value;
+    bool ok = rest != NULL;
+    json_object_foreach((json_t *)(uintptr_t)object, name, value)
+    {
+        if (ok && !is_known(name, known))
+            ok = json_object_set(rest, name, value) == 0;
     }
-    for (size_t i = 0; i < report->n_threads; i++) {
-        if (report->crash.thread >= 0 && report->threads[i].index == report->crash.thread)
-            report->threads[i].crashed = true;
-    }
+    if (ok && json_object_size(rest))
+        ok = json_object_set(target, key, rest) == 0;
+    b->failed = b->failed || !ok;
+    return ok ? json_object_get(target, key) : NULL;
 }

@@ -1,24 +1,68 @@
-#include "server/ingest/common/builder.h"
-
-#include <stdio.h>
+#include "server/ingest/common/json_member.h"
 
 #include "base/json/scan.h"
+#include "base/json/walk.h"
 #include "base/text.h"
 #include "base/time.h"
 
 /* Unix times above this are milliseconds: in seconds it would be the year 5138. */
 static const int64_t SECONDS_MAX = 100000000000;
 
-struct ingest_builder
-ingest_builder_make(struct report *report, struct fz_arena *arena, const struct limits *limits)
+enum fz_code
+ingest_json_load(struct ingest_builder *b, struct fz_span body, struct fz_buffer *text,
+                 json_t **ret, struct fz_error *err)
 {
-    return (struct ingest_builder){report, arena, limits, limits->memory_bytes, false};
+    struct json_scan_limits scan = {b->limits->json_depth, b->limits->report_memory,
+                                    b->limits->report_memory};
+    struct json_scan_notes found;
+    enum fz_code code = text ? json_scan_load_text(body, &scan, text, &found, ret, err)
+                             : json_scan_load(body, &scan, &found, ret, err);
+    if (code != FZ_OK)
+        return code;
+    uint64_t n = found.n_bad_utf8 + found.n_bad_escapes;
+    if (n)
+        ingest_note(
+            b, "bytes and escapes that are no Unicode became U+FFFD: %llu, the first at byte %zu",
+            (unsigned long long)n, found.first_offset);
+    return FZ_OK;
 }
+
+/* ---- before the tree is built --------------------------------------------------------------- */
+
+bool
+ingest_json_begins(struct fz_span value, char bracket)
+{
+    return value.len && value.data[0] == (uint8_t)bracket;
+}
+
+struct fz_span
+ingest_json_find(struct fz_span object, const char *key)
+{
+    struct fz_span found = {NULL, 0};
+    struct json_walk walk = json_walk_start(object);
+    struct json_member member;
+    while (json_walk_next(&walk, &member)) {
+        if (fz_span_is(member.key, key))
+            found = member.value;
+    }
+    return found;
+}
+
+void
+ingest_json_id(struct fz_span value, char ret[FZ_UUID_TEXT])
+{
+    struct fz_uuid uuid;
+    if (value.len > 2 && value.data[0] == '"' &&
+        fz_uuid_parse(fz_span_make(value.data + 1, value.len - 2), &uuid) && !fz_uuid_is_nil(&uuid))
+        fz_uuid_format(&uuid, ret);
+}
+
+/* ---- one member ----------------------------------------------------------------------------- */
 
 static void
 note_member(struct ingest_builder *b, const char *where, const char *key, const char *what)
 {
-    report_note(b->report, b->arena, "%s%s%s: %s", where, *where ? "." : "", key, what);
+    ingest_note(b, "%s%s%s: %s", where, *where ? "." : "", key, what);
 }
 
 /* The member unless it is absent or null. */
@@ -56,6 +100,16 @@ ingest_json_text(struct ingest_builder *b, const json_t *object, const char *whe
     return keep(b, fz_arena_strdup(b->arena, json_string_value(value)));
 }
 
+const char *
+ingest_json_first_text(struct ingest_builder *b, const json_t *object, const char *where,
+                       const char *const *keys)
+{
+    const char *text = NULL;
+    for (; !text && *keys; keys++)
+        text = ingest_json_text(b, object, where, *keys);
+    return text;
+}
+
 bool
 ingest_json_u64(struct ingest_builder *b, const json_t *object, const char *where, const char *key,
                 uint64_t *ret)
@@ -67,6 +121,14 @@ ingest_json_u64(struct ingest_builder *b, const json_t *object, const char *wher
         return true;
     note_member(b, where, key, "not an address or number");
     return false;
+}
+
+uint32_t
+ingest_json_u32(struct ingest_builder *b, const json_t *object, const char *where, const char *key)
+{
+    uint64_t number;
+    bool fits = ingest_json_u64(b, object, where, key, &number) && number <= UINT32_MAX;
+    return fits ? (uint32_t)number : 0;
 }
 
 bool
@@ -138,20 +200,20 @@ ingest_json_memory(struct ingest_builder *b, const json_t *object, const char *w
     const json_t *text = member(b, object, "bytes");
     if (!json_is_string(text) || !ingest_json_u64(b, object, where, "address", &addr)) {
         if (!b->failed)
-            report_note(b->report, b->arena, "%s: no address or no bytes, left out", where);
+            ingest_note(b, "%s: no address or no bytes, left out", where);
         return false;
     }
     struct fz_span base64 = fz_span_make(json_string_value(text), json_string_length(text));
     /* Four digits are three bytes; the lowest addresses are nearest to the crash and are kept. */
     if (base64.len / 4 * 3 > b->memory_left) {
         base64.len = b->memory_left / 3 * 4;
-        report_note(b->report, b->arena, "%s: cut, the report may carry %zu bytes of memory", where,
+        ingest_note(b, "%s: cut, the report may carry %zu bytes of memory", where,
                     b->limits->memory_bytes);
     }
     struct fz_span bytes;
     enum fz_code code = fz_text_base64_decode(base64, b->arena, &bytes, &err);
     if (code == FZ_E_MALFORMED)
-        report_note(b->report, b->arena, "%s: %s, left out", where, err.text);
+        ingest_note(b, "%s: %s, left out", where, err.text);
     else if (code != FZ_OK)
         b->failed = true;
     if (code != FZ_OK || bytes.len == 0)
@@ -159,22 +221,4 @@ ingest_json_memory(struct ingest_builder *b, const json_t *object, const char *w
     b->memory_left -= bytes.len < b->memory_left ? bytes.len : b->memory_left;
     *ret = (struct report_memory){.addr = addr, .bytes = bytes};
     return true;
-}
-
-size_t
-ingest_limit(struct ingest_builder *b, const char *where, size_t n, size_t max)
-{
-    if (n <= max)
-        return n;
-    report_note(b->report, b->arena, "%s: %zu, of which %zu are kept", where, n, max);
-    return max;
-}
-
-void *
-ingest_alloc(struct ingest_builder *b, size_t n, size_t size)
-{
-    void *array = b->failed ? NULL : fz_arena_array(b->arena, n, size);
-    if (!array)
-        b->failed = true;
-    return array;
 }

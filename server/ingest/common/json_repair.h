@@ -8,7 +8,7 @@
 #define INGEST_COMMON_JSON_REPAIR_H
 
 #include "base/buffer.h"
-#include "server/ingest/common/builder.h"
+#include "server/ingest/common/json_member.h"
 
 struct ingest_repair {
     size_t n_commas;       /* commas before a closing bracket, taken out */

@@ -6,7 +6,7 @@
 #define INGEST_CONTAINERS_MULTIPART_H
 
 #include "base/form.h"
-#include "server/ingest/common/builder.h"
+#include "server/ingest/common/json_member.h"
 
 struct multipart_form {
     struct fz_form_part *parts;

@@ -90,7 +90,7 @@ take_event(struct ingest_builder *b, struct fz_span text)
                                         "environment", "release", NULL};
     struct report *r = b->report;
     struct fz_error err;
-    FZ_CLEANUP(ingest_take_decref) json_t *event = NULL;
+    json_auto_t *event = NULL;
     enum fz_code code = ingest_json_load(b, text, NULL, &event, &err);
     if (code != FZ_OK || !json_is_object(event)) {
         report_note(r, b->arena, "sentry: %s",
@@ -189,8 +189,8 @@ void
 multipart_take_fields(struct ingest_builder *b, struct fz_span body,
                       const struct multipart_form *form, struct fz_span content)
 {
-    FZ_CLEANUP(ingest_take_decref) json_t *fields = json_object();
-    FZ_CLEANUP(ingest_take_decref) json_t *tags = json_object();
+    json_auto_t *fields = json_object();
+    json_auto_t *tags = json_object();
     if (!fields || !tags)
         b->failed = true;
     for (size_t i = 0; i < form->n_parts && !b->failed; i++) {

@@ -346,8 +346,8 @@ kscrash_parse(struct fz_span body, const struct ingest_context *in, struct fz_ar
               struct report *ret, struct fz_error *err)
 {
     struct ingest_builder b = ingest_builder_make(ret, arena, in->limits);
-    FZ_CLEANUP(ingest_take_decref) json_t *root = NULL;
-    FZ_CLEANUP(ingest_take_decref) json_t *loaded = NULL;
+    json_auto_t *root = NULL;
+    json_auto_t *loaded = NULL;
     enum fz_code code = ingest_json_load_repaired(&b, body, "the report", need_crash, &root, err);
     if (code != FZ_OK)
         return code;

@@ -6,7 +6,7 @@
 #ifndef INGEST_KSCRASH_H
 #define INGEST_KSCRASH_H
 
-#include "server/ingest/common/builder.h"
+#include "server/ingest/common/json_member.h"
 
 /* One of the two reports that a file may hold: a crash, and a crash of the reporter within. */
 struct kscrash {

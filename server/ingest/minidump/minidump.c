@@ -186,8 +186,8 @@ static enum fz_code
 minidump_parse(struct fz_span body, const struct ingest_context *in, struct fz_arena *arena,
                struct report *ret, struct fz_error *err)
 {
-    FZ_CLEANUP(ingest_take_decref) json_t *extra = json_object();
-    FZ_CLEANUP(ingest_take_decref) json_t *tags = json_object();
+    json_auto_t *extra = json_object();
+    json_auto_t *tags = json_object();
     struct minidump m = {.b = ingest_builder_make(ret, arena, in->limits),
                          .extra = extra,
                          .tags = tags,

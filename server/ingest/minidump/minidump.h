@@ -9,7 +9,7 @@
 #define INGEST_MINIDUMP_H
 
 #include "base/reader.h"
-#include "server/ingest/common/builder.h"
+#include "server/ingest/common/json_member.h"
 
 enum minidump_stream {
     MINIDUMP_THREAD_LIST = 3,

@@ -194,7 +194,7 @@ native_parse(struct fz_span body, const struct ingest_context *in, struct fz_are
 {
     struct ingest_builder b = ingest_builder_make(ret, arena, in->limits);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-    FZ_CLEANUP(ingest_take_decref) json_t *root = NULL;
+    json_auto_t *root = NULL;
     enum fz_code code = ingest_json_load(&b, body, &text, &root, err);
     if (code != FZ_OK)
         return code;

@@ -5,7 +5,7 @@
 #ifndef INGEST_NATIVE_H
 #define INGEST_NATIVE_H
 
-#include "server/ingest/common/builder.h"
+#include "server/ingest/common/json_member.h"
 
 /* Each fills its part of b->report; memory failures stay in b->failed. */
 void native_take_threads(struct ingest_builder *b, const json_t *root);

@@ -296,7 +296,7 @@ static enum fz_code
 plcrash_parse(struct fz_span body, const struct ingest_context *in, struct fz_arena *arena,
               struct report *ret, struct fz_error *err)
 {
-    FZ_CLEANUP(ingest_take_decref) json_t *extra = json_object();
+    json_auto_t *extra = json_object();
     struct plcrash p = {.b = ingest_builder_make(ret, arena, in->limits),
                         .extra = extra,
                         .offset = HEADER,

@@ -5,7 +5,7 @@
 #ifndef INGEST_PLCRASH_H
 #define INGEST_PLCRASH_H
 
-#include "server/ingest/common/builder.h"
+#include "server/ingest/common/json_member.h"
 #include "server/ingest/plcrash/protobuf.h"
 
 /* What SystemInfo says of the architecture before version 1.1 of the format; 6 = look elsewhere. */

@@ -395,8 +395,8 @@ take_element(struct ingest_builder *b, const struct element *element, json_t *us
 static void
 take_elements(struct ingest_builder *b, struct fz_span content)
 {
-    FZ_CLEANUP(ingest_take_decref) json_t *user = json_object();
-    FZ_CLEANUP(ingest_take_decref) json_t *extra = json_object();
+    json_auto_t *user = json_object();
+    json_auto_t *extra = json_object();
     struct element element;
     b->failed = b->failed || !user || !extra;
     for (int i = 0; i < ELEMENTS_MAX && !b->failed && next_element(&content, &element); i++) {

@@ -252,7 +252,7 @@ keep_causes(struct sentry *s)
 {
     struct ingest_builder *b = &s->b;
     const json_t *list = s->exceptions;
-    FZ_CLEANUP(ingest_take_decref) json_t *object = json_object();
+    json_auto_t *object = json_object();
     json_t *causes = json_array();
     for (size_t i = 0; causes && i < json_array_size(list); i++) {
         json_t *one = json_array_get(list, i);

@@ -151,7 +151,7 @@ static void
 take_attachment(struct ingest_builder *b, const struct sentry_item *item)
 {
     struct report *r = b->report;
-    FZ_CLEANUP(ingest_take_decref) json_t *header = load_header(b, item->header);
+    json_auto_t *header = load_header(b, item->header);
     static const char where[] = "attachment";
     if (r->n_attachments == ATTACHMENTS_MAX)
         return;
@@ -169,7 +169,7 @@ static void
 keep_words(struct ingest_builder *b, const struct sentry_item *item, json_t *words)
 {
     char key[32];
-    FZ_CLEANUP(ingest_take_decref) json_t *value = load_header(b, item->payload);
+    json_auto_t *value = load_header(b, item->payload);
     if (!value || item->type.len >= sizeof(key)) {
         report_note(b->report, b->arena, "%.*s item at byte %zu: not JSON, left out",
                     (int)(item->type.len < 32 ? item->type.len : 32), (const char *)item->type.data,
@@ -220,8 +220,8 @@ take_items(struct ingest_builder *b, struct fz_span body, const struct contents 
     bool any = true;
     size_t n = ingest_limit(b, "attachments", found->n_attachments, ATTACHMENTS_MAX);
     b->report->attachments = ingest_alloc(b, n, sizeof(*b->report->attachments));
-    FZ_CLEANUP(ingest_take_decref) json_t *words = json_object();
-    FZ_CLEANUP(ingest_take_decref) json_t *header = load_header(b, found->header);
+    json_auto_t *words = json_object();
+    json_auto_t *header = load_header(b, found->header);
     enum fz_code code = sentry_items_start(body, &items, err);
     while (code == FZ_OK && any && !b->failed) {
         code = sentry_items_next(&items, &item, &any, err);
@@ -316,7 +316,7 @@ take_dump(const struct ingest_context *in, struct ingest_builder *b, const struc
         report_note(b->report, b->arena, "%s: %s", format->name, dump.notes[i]);
     if (dump.extra_json) {
         struct fz_error ignored;
-        FZ_CLEANUP(ingest_take_decref) json_t *extra = NULL;
+        json_auto_t *extra = NULL;
         struct json_scan_limits scan = {b->limits->json_depth, b->limits->report_memory,
                                         b->limits->report_memory};
         if (json_scan_load(fz_span_cstr(dump.extra_json), &scan, NULL, &extra, &ignored) == FZ_OK)
@@ -333,8 +333,8 @@ take_words(struct ingest_builder *b, const struct sentry_item *item)
 {
     static const char *const not_user[] = {"event_id", "comments", NULL};
     struct report *r = b->report;
-    FZ_CLEANUP(ingest_take_decref) json_t *value = load_header(b, item->payload);
-    FZ_CLEANUP(ingest_take_decref) json_t *user = json_copy(value);
+    json_auto_t *value = load_header(b, item->payload);
+    json_auto_t *user = json_copy(value);
     for (size_t i = 0; not_user[i]; i++)
         (void)json_object_del(user, not_user[i]); /* absent is fine */
     r->kind = "message";

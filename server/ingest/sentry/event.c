@@ -174,7 +174,7 @@ take_tags(struct sentry *s)
         s->b.report->tags_json = ingest_json_dump(&s->b, s->root, "tags");
         return;
     }
-    FZ_CLEANUP(ingest_take_decref) json_t *object = json_object();
+    json_auto_t *object = json_object();
     for (size_t i = 0; object && i < json_array_size(tags); i++) {
         const json_t *pair = json_array_get(tags, i);
         const char *key = json_string_value(json_array_get(pair, 0));
@@ -248,7 +248,7 @@ take_free_form(struct sentry *s)
 enum fz_code
 sentry_take_event(struct ingest_builder *b, struct fz_span body, struct fz_error *err)
 {
-    FZ_CLEANUP(ingest_take_decref) json_t *root = NULL;
+    json_auto_t *root = NULL;
     enum fz_code code = ingest_json_load(b, body, NULL, &root, err);
     if (code != FZ_OK)
         return code;

@@ -94,7 +94,7 @@ take_image(struct sentry *s, const json_t *object, const char *where, struct rep
 static void
 keep_foreign(struct sentry *s, const json_t *list)
 {
-    FZ_CLEANUP(ingest_take_decref) json_t *foreign = json_object();
+    json_auto_t *foreign = json_object();
     for (size_t i = 0; foreign && i < json_array_size(list); i++) {
         json_t *image = json_array_get(list, i);
         char key[32];

@@ -8,7 +8,7 @@
 #ifndef INGEST_SENTRY_H
 #define INGEST_SENTRY_H
 
-#include "server/ingest/common/builder.h"
+#include "server/ingest/common/json_member.h"
 
 /* One event on its way into the report. */
 struct sentry {

@@ -108,7 +108,7 @@ take_list(struct sentry *s)
     size_t crashed = crashed_position(s, list);
     /* One more: the exception's stack may be a thread that the list does not have. */
     r->threads = ingest_alloc(b, max + 1, sizeof(*r->threads));
-    FZ_CLEANUP(ingest_take_decref) json_t *rest = json_object();
+    json_auto_t *rest = json_object();
     for (size_t i = 0; i < max && !b->failed; i++) {
         size_t number = i + 1 == max && crashed > i ? crashed : i;
         const json_t *object = json_array_get(list, number);

@@ -8,7 +8,7 @@
 #define INGEST_TEXT_LINE_H
 
 #include "base/text.h"
-#include "server/ingest/common/builder.h"
+#include "server/ingest/common/json_member.h"
 
 /* How much of a body is looked at to tell its format. */
 enum { TEXT_HEAD_MAX = 1 << 20 };

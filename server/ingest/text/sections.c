@@ -199,7 +199,7 @@ take_stack_dump(struct ingest_text *c, struct fz_span key, struct fz_span text)
 static const char *
 as_json(struct ingest_builder *b, struct fz_span text)
 {
-    FZ_CLEANUP(ingest_take_decref) json_t *value = NULL;
+    json_auto_t *value = NULL;
     struct fz_error err;
     enum fz_code code = ingest_json_load(b, text, NULL, &value, &err);
     return code == FZ_OK && json_is_object(value) ? ingest_json_dump(b, value, NULL) : NULL;
@@ -267,7 +267,7 @@ ingest_text_settle_memory(struct ingest_text *c)
 void
 ingest_text_settle_extras(struct ingest_text *c)
 {
-    FZ_CLEANUP(ingest_take_decref) json_t *all = json_object();
+    json_auto_t *all = json_object();
     for (size_t i = 0; i < c->n_extras && !c->b->failed; i++) {
         const struct ingest_text_extra *extra = &c->extras[i];
         if (extra->taken || !extra->len)
