@@ -228,6 +228,11 @@ static const struct {
                                 "with unmangled suffix \".resume.0\""},
     {"@__swiftmacro_1a1bV1c1dfMr_", "memberAttribute macro @d expansion #1 of c in a.b"},
     {"@__swiftmacro_1a1bV1c1dfMq_", "preamble macro @d expansion #1 of c in a.b"},
+    {"$s3foo4main1SVSfADSfTf3pSSd5dpSSd7i_n",
+     "function signature specialization <Arg[0] = [Constant Propagated Struct : main.S][Constant "
+     "Propagated Struct : Swift.Float][Constant Propagated Float : 5], Arg[1] = Dead, Arg[2] = "
+     "[Constant Propagated Struct : main.S][Constant Propagated Struct : Swift.Float][Constant "
+     "Propagated Float : 7], Arg[3] = Value Promoted from Box> of foo"},
     {"_TtTGSqFT_T__Si_", "((() -> ())?, Swift.Int)"},
     {"_TtTSiFzT_Si_", "(Swift.Int, () throws -> Swift.Int)"},
     {"_TtFzT_T_", "() throws -> ()"},

@@ -104,9 +104,15 @@ add_constant(struct swift_parser *p, struct swift_node **argument)
         {"S", SWIFT_SPEC_STRUCT, NULL},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(constants); i++) {
+        size_t start_pos = p->pos;
         if (!swift_next_if_text(p, constants[i].letters))
             continue;
         if (constants[i].encoding && !constants[i].encoding[0]) {
+            char digit = swift_peek(p);
+            if (digit < '0' || digit > '9') { /* the letter says something about an argument */
+                p->pos = start_pos;
+                return false;
+            }
             *argument = add_digits(p, *argument, constants[i].what);
             return true;
         }
