@@ -1,5 +1,5 @@
 /*
- * The operators: their letters, the kind of node that they make, and from what.
+ * A symbol as a list of operators: their letters, the kind of node that they make, and from what.
  *
  * What an operator pops is written as one letter for each child, in the order of the mangling, so
  * popped from the right:
@@ -8,7 +8,7 @@
  *   N nominal type    x context    m module    n name    a associated type    A path of those
  *   d conformance found through another    * anything
  *
- * The first row whose letters come next is taken, so "TJ" stands behind "TJS".
+ * The first row whose letters come next is taken, so "TJ" comes after "TJS".
  */
 #include "symbolicator/demangle/swift/parse.h"
 
@@ -338,8 +338,8 @@ make_from_operands(struct swift_parser *p, const struct operator_row *row)
     return row->mode & TYPE ? swift_node_type(node) : node;
 }
 
-struct swift_node *
-swift_operator(struct swift_parser *p)
+static struct swift_node *
+read_operator(struct swift_parser *p)
 {
     while (swift_next_if(p, '\xff')) {
         /* Padding in front of symbolic references. */
@@ -350,4 +350,46 @@ swift_operator(struct swift_parser *p)
             return rows[i].read ? rows[i].read(p, rows[i].kind) : make_from_operands(p, &rows[i]);
     }
     return swift_op_identifier(p, SWIFT_IDENTIFIER);
+}
+
+static bool
+is_partial_apply(const struct swift_node *node)
+{
+    return node->kind == SWIFT_PARTIAL_APPLY || node->kind == SWIFT_PARTIAL_APPLY_OBJC;
+}
+
+/* Attributes come last and are shown first, each inside the partial application before it. */
+static struct swift_node *
+whole_symbol(struct swift_parser *p)
+{
+    struct swift_node *global = swift_make(p, SWIFT_GLOBAL);
+    struct swift_node *suffix = swift_pop(p, SWIFT_SUFFIX);
+    struct swift_node *parent = global, *attribute;
+    while (parent && (attribute = swift_pop_flag(p, SWIFT_F_ATTRIBUTE))) {
+        parent = swift_node_add(p->arena, parent, attribute);
+        if (is_partial_apply(attribute))
+            parent = attribute;
+    }
+    /* Names of C functions can begin with "async_Main", too: only attributes come after it. */
+    if (p->stack.n > 1 && p->stack.items[0]->kind == SWIFT_ASYNC_MAIN)
+        return NULL;
+    for (size_t i = 0; i < p->stack.n && parent; i++)
+        parent = swift_node_add(p->arena, parent, p->stack.items[i]);
+    if (!parent || (suffix && !swift_node_add(p->arena, global, suffix)))
+        return NULL;
+    return global->n_children > 0 ? global : NULL;
+}
+
+struct swift_node *
+swift_parse(struct fz_span text, enum swift_flavor flavor, struct fz_arena *arena)
+{
+    struct swift_parser parser = {
+        .text = text, .arena = arena, .labels_in_types = flavor == SWIFT_LABELS_IN_TYPES};
+    if (flavor == SWIFT_MAIN && !swift_push(&parser, swift_make(&parser, SWIFT_ASYNC_MAIN)))
+        return NULL;
+    while (parser.pos < text.len) {
+        if (!swift_push(&parser, read_operator(&parser)))
+            return NULL;
+    }
+    return whole_symbol(&parser);
 }

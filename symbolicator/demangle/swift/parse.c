@@ -1,5 +1,5 @@
 /*
- * The stack machine: characters, the stack and what is popped from it, and the symbol as a whole.
+ * The stack machine that all operators use: characters, the stack, and what is popped from it.
  *
  *   4Test3FooC3baryyF   ->  push "Test", push "Foo", C: class Foo in Test, push "bar",
  *                           y: no parameters, y: no result, F: function bar in Foo
@@ -228,46 +228,4 @@ struct swift_node *
 swift_remember(struct swift_parser *p, struct swift_node *node)
 {
     return swift_nodes_add(p->arena, &p->substitutions, node) ? node : NULL;
-}
-
-static bool
-is_partial_apply(const struct swift_node *node)
-{
-    return node->kind == SWIFT_PARTIAL_APPLY || node->kind == SWIFT_PARTIAL_APPLY_OBJC;
-}
-
-/* Attributes come last and are shown first, each inside the partial application before it. */
-static struct swift_node *
-whole_symbol(struct swift_parser *p)
-{
-    struct swift_node *global = swift_make(p, SWIFT_GLOBAL);
-    struct swift_node *suffix = swift_pop(p, SWIFT_SUFFIX);
-    struct swift_node *parent = global, *attribute;
-    while (parent && (attribute = swift_pop_flag(p, SWIFT_F_ATTRIBUTE))) {
-        parent = swift_node_add(p->arena, parent, attribute);
-        if (is_partial_apply(attribute))
-            parent = attribute;
-    }
-    /* Names of C functions can begin with "async_Main", too: only attributes come after it. */
-    if (p->stack.n > 1 && p->stack.items[0]->kind == SWIFT_ASYNC_MAIN)
-        return NULL;
-    for (size_t i = 0; i < p->stack.n && parent; i++)
-        parent = swift_node_add(p->arena, parent, p->stack.items[i]);
-    if (!parent || (suffix && !swift_node_add(p->arena, global, suffix)))
-        return NULL;
-    return global->n_children > 0 ? global : NULL;
-}
-
-struct swift_node *
-swift_parse(struct fz_span text, enum swift_flavor flavor, struct fz_arena *arena)
-{
-    struct swift_parser parser = {
-        .text = text, .arena = arena, .labels_in_types = flavor == SWIFT_LABELS_IN_TYPES};
-    if (flavor == SWIFT_MAIN && !swift_push(&parser, swift_make(&parser, SWIFT_ASYNC_MAIN)))
-        return NULL;
-    while (parser.pos < text.len) {
-        if (!swift_push(&parser, swift_operator(&parser)))
-            return NULL;
-    }
-    return whole_symbol(&parser);
 }

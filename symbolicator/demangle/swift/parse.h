@@ -101,9 +101,6 @@ struct swift_arguments {
 bool swift_pop_arguments(struct swift_parser *p, struct swift_arguments *ret);
 bool swift_nodes_add(struct fz_arena *arena, struct swift_nodes *nodes, struct swift_node *node);
 
-/* Read the next operator and its operands. */
-struct swift_node *swift_operator(struct swift_parser *p);
-
 /* Operators, called behind their letters with the kind that the table names for them. */
 typedef struct swift_node *(*swift_operator_fn)(struct swift_parser *p, enum swift_kind kind);
 struct swift_node *swift_op_identifier(struct swift_parser *p, enum swift_kind kind);
