@@ -4,13 +4,6 @@
  */
 #include "symbolicator/demangle/swift/print.h"
 
-/* Only its text. */
-static void
-print_before_only(struct swift_printer *p, const struct swift_node *node)
-{
-    swift_print_text(p, swift_kind_info(node->kind)->before);
-}
-
 static const struct swift_kind_info infos[SWIFT_N_KINDS] = {
     [SWIFT_IDENTIFIER] = {.flags = SWIFT_F_DECL_NAME},
     [SWIFT_INFIX_OPERATOR] = {.after = " infix", .flags = SWIFT_F_DECL_NAME},
@@ -166,7 +159,7 @@ static const struct swift_kind_info infos[SWIFT_N_KINDS] = {
     [SWIFT_METATYPE] = {.flags = SWIFT_F_SIMPLE, .print = swift_print_metatype},
     [SWIFT_EXISTENTIAL_METATYPE] = {.flags = SWIFT_F_SIMPLE | SWIFT_F_EXISTENTIAL,
                                     .print = swift_print_metatype},
-    [SWIFT_DYNAMIC_SELF] = {.before = "Self", .flags = SWIFT_F_SIMPLE, .print = print_before_only},
+    [SWIFT_DYNAMIC_SELF] = {.before = "Self", .flags = SWIFT_F_SIMPLE, .print = swift_print_before},
     [SWIFT_ERROR_TYPE] = {.before = "<ERROR TYPE>", .flags = SWIFT_F_SIMPLE},
     [SWIFT_PROTOCOL_LIST] = {.flags = SWIFT_F_EXISTENTIAL, .print = swift_print_protocols},
     [SWIFT_PROTOCOL_LIST_CLASS] = {.flags = SWIFT_F_EXISTENTIAL,
@@ -464,9 +457,9 @@ static const struct swift_kind_info infos[SWIFT_N_KINDS] = {
 };
 
 const struct swift_kind_info *
-swift_kind_info(enum swift_kind kind)
+swift_kinds(void)
 {
-    return &infos[kind];
+    return infos;
 }
 
 bool

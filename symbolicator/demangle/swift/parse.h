@@ -172,27 +172,4 @@ struct swift_node *swift_operator_node(struct fz_arena *arena, struct fz_span le
 /* Swift's variant of Punycode to UTF-8 in the arena; an empty span if it is malformed. */
 struct fz_span swift_punycode(struct fz_span text, struct fz_arena *arena);
 
-/* How an argument was specialized; above, flags that can be combined. */
-enum swift_spec {
-    SWIFT_SPEC_FUNCTION,
-    SWIFT_SPEC_GLOBAL,
-    SWIFT_SPEC_INTEGER,
-    SWIFT_SPEC_FLOAT,
-    SWIFT_SPEC_STRING,
-    SWIFT_SPEC_CLOSURE,
-    SWIFT_SPEC_BOX_TO_VALUE,
-    SWIFT_SPEC_BOX_TO_STACK,
-    SWIFT_SPEC_INOUT_TO_OUT,
-    SWIFT_SPEC_KEY_PATH,
-    SWIFT_SPEC_STRUCT,
-    SWIFT_SPEC_SAME_AS,
-    SWIFT_SPEC_ESCAPING_CLOSURE,
-    SWIFT_N_SPECS,
-    SWIFT_SPEC_DEAD = 1 << 6,
-    SWIFT_SPEC_OWNED_TO_GUARANTEED = 1 << 7,
-    SWIFT_SPEC_EXPLODED = 1 << 8,
-    SWIFT_SPEC_GUARANTEED_TO_OWNED = 1 << 9,
-    SWIFT_SPEC_EXISTENTIAL_TO_GENERIC = 1 << 10,
-};
-
 #endif

@@ -38,6 +38,18 @@ swift_print_children(struct swift_printer *p, const struct swift_node *node, uin
     }
 }
 
+void
+swift_print_before(struct swift_printer *p, const struct swift_node *node)
+{
+    swift_print_text(p, p->kinds[node->kind].before);
+}
+
+bool
+swift_print_is(const struct swift_printer *p, const struct swift_node *node, enum swift_flag flag)
+{
+    return node && (p->kinds[node->kind].flags & (unsigned)flag) != 0;
+}
+
 /* Text and children with what belongs around and between them. */
 static void
 print_plain(struct swift_printer *p, const struct swift_node *node,
@@ -53,22 +65,6 @@ print_plain(struct swift_printer *p, const struct swift_node *node,
     swift_print_text(p, info->after);
 }
 
-/* An accessor is its storage with a role. */
-static const struct swift_node *
-print_accessor(struct swift_printer *p, const struct swift_node *node,
-               const struct swift_kind_info *info, bool as_prefix)
-{
-    const struct swift_node *storage = swift_node_child(node, 0);
-    if (!storage || (storage->kind != SWIFT_VARIABLE && storage->kind != SWIFT_SUBSCRIPT)) {
-        p->failed = true;
-        return NULL;
-    }
-    struct swift_entity entity = *swift_entity_of(storage->kind);
-    entity.style = SWIFT_COLON;
-    entity.extra = info->before;
-    return swift_print_entity(p, storage, &entity, as_prefix);
-}
-
 static const struct swift_node *
 print_node(struct swift_printer *p, const struct swift_node *node, bool as_prefix)
 {
@@ -79,13 +75,11 @@ print_node(struct swift_printer *p, const struct swift_node *node, bool as_prefi
         p->failed = true;
         return NULL;
     }
-    const struct swift_kind_info *info = swift_kind_info(node->kind);
+    const struct swift_kind_info *info = &p->kinds[node->kind];
     --*p->steps;
     p->depth++;
-    if (info->flags & SWIFT_F_ENTITY)
-        postfix = swift_print_entity(p, node, swift_entity_of(node->kind), as_prefix);
-    else if (info->flags & SWIFT_F_ACCESSOR)
-        postfix = print_accessor(p, node, info, as_prefix);
+    if (info->flags & (SWIFT_F_ENTITY | SWIFT_F_ACCESSOR))
+        postfix = p->print_entity(p, node, as_prefix);
     else if (info->print)
         info->print(p, node);
     else
@@ -109,7 +103,7 @@ swift_print_prefix(struct swift_printer *p, const struct swift_node *node)
 void
 swift_print_first(struct swift_printer *p, const struct swift_node *node)
 {
-    swift_print_text(p, swift_kind_info(node->kind)->before);
+    swift_print_before(p, node);
     swift_print(p, swift_node_child(node, 0));
 }
 
@@ -175,16 +169,6 @@ swift_print_suffix(struct swift_printer *p, const struct swift_node *node)
     for (size_t i = 0; i < node->text.len; i++)
         print_quoted(p, node->text.data[i]);
     swift_print_text(p, "\"");
-}
-
-void
-swift_print_type_mangling(struct swift_printer *p, const struct swift_node *node)
-{
-    const struct swift_node *labels = swift_node_find(node, SWIFT_LABELS);
-    if (labels)
-        swift_print_function(p, labels, swift_node_child(node, 1));
-    else
-        swift_print(p, swift_node_child(node, 0));
 }
 
 void

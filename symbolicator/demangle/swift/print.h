@@ -10,7 +10,25 @@
 #include "base/buffer.h"
 #include "symbolicator/demangle/swift/node.h"
 
+struct swift_printer;
+
+struct swift_kind_info {
+    const char *before, *between, *after; /* around and between text and children */
+    unsigned flags;
+    void (*print)(struct swift_printer *p, const struct swift_node *node);
+};
+
+/* Print a node, or with `as_prefix` as much of it as can be the prefix of another; what cannot be
+ * is returned, to be printed after that. */
+typedef const struct swift_node *(*swift_print_fn)(struct swift_printer *p,
+                                                   const struct swift_node *node, bool as_prefix);
+
 struct swift_printer {
+    /* Printers of kinds print other kinds, and names in a name: through these, which swift.c
+     * sets. */
+    const struct swift_kind_info *kinds;
+    swift_print_fn print_entity; /* kinds with SWIFT_F_ENTITY or SWIFT_F_ACCESSOR */
+    bool (*print_symbol)(struct fz_span name, struct swift_printer *p); /* false: it is no name */
     struct fz_buffer *out;
     struct fz_arena *arena; /* for names inside names */
     bool simplified;
@@ -23,36 +41,13 @@ struct swift_printer {
     size_t *steps;   /* nodes that may still be printed */
 };
 
-/* How an entity's type is shown. */
-enum swift_type_style { SWIFT_NO_TYPE, SWIFT_COLON, SWIFT_SIGNATURE_STYLE, SWIFT_CLOSURE_STYLE };
-
-/* Entities: "<context>.<name>.<extra> <type>", or "<extra> of <name> <type> in <context>" where
- * that would not read well. */
-struct swift_entity {
-    const char *extra;     /* role: "getter", "closure #" */
-    const char *overwrite; /* instead of the name */
-    enum swift_type_style style;
-    int number_child; /* this child's index + `number_from` follows the role; 0 = none */
-    int number_from;
-    bool has_name; /* child 1 */
-    bool of;       /* "of" in front of the context, not "in" */
-};
-
-struct swift_kind_info {
-    const char *before, *between, *after; /* around and between text and children */
-    unsigned flags;
-    void (*print)(struct swift_printer *p, const struct swift_node *node);
-};
-
-const struct swift_kind_info *swift_kind_info(enum swift_kind kind);
-const struct swift_entity *swift_entity_of(enum swift_kind kind); /* NULL if it is none */
+/* By enum swift_kind. */
+const struct swift_kind_info *swift_kinds(void);
 
 /* Print a node. NULL makes the whole text fail. */
 void swift_print(struct swift_printer *p, const struct swift_node *node);
 /* Print a node as the prefix of another; what cannot be is returned, to be printed behind. */
 const struct swift_node *swift_print_prefix(struct swift_printer *p, const struct swift_node *node);
-const struct swift_node *swift_print_entity(struct swift_printer *p, const struct swift_node *node,
-                                            const struct swift_entity *entity, bool as_prefix);
 void swift_print_children(struct swift_printer *p, const struct swift_node *node, uint32_t from,
                           uint32_t to, const char *separator);
 void swift_print_text(struct swift_printer *p, const char *text);
@@ -61,9 +56,13 @@ void swift_print_number(struct swift_printer *p, int64_t number);
 void swift_print_function(struct swift_printer *p, const struct swift_node *labels,
                           const struct swift_node *type);
 bool swift_needs_space(const struct swift_node *type);
-
-/* The readable form of a whole name in `text`, or false. */
-bool swift_print_symbol(struct fz_span name, struct swift_printer *p);
+/* swift_is() from inside a printer. */
+bool swift_print_is(const struct swift_printer *p, const struct swift_node *node,
+                    enum swift_flag flag);
+/* The text that comes before nodes of its kind. */
+void swift_print_before(struct swift_printer *p, const struct swift_node *node);
+const struct swift_node *swift_print_entity(struct swift_printer *p, const struct swift_node *node,
+                                            bool as_prefix);
 
 /* Printers of kinds. */
 void swift_print_local_name(struct swift_printer *p, const struct swift_node *node);

@@ -6,6 +6,21 @@
  */
 #include "symbolicator/demangle/swift/print.h"
 
+/* How an entity's type is shown. */
+enum swift_type_style { SWIFT_NO_TYPE, SWIFT_COLON, SWIFT_SIGNATURE_STYLE, SWIFT_CLOSURE_STYLE };
+
+/* Entities: "<context>.<name>.<extra> <type>", or "<extra> of <name> <type> in <context>" where
+ * that would not read well. */
+struct swift_entity {
+    const char *extra;     /* role: "getter", "closure #" */
+    const char *overwrite; /* instead of the name */
+    enum swift_type_style style;
+    int number_child; /* this child's index + `number_from` follows the role; 0 = none */
+    int number_from;
+    bool has_name; /* child 1 */
+    bool of;       /* "of" in front of the context, not "in" */
+};
+
 static const struct swift_entity entities[SWIFT_N_KINDS] = {
     [SWIFT_CLASS] = {.has_name = true},
     [SWIFT_STRUCT] = {.has_name = true},
@@ -55,12 +70,6 @@ static const struct swift_entity entities[SWIFT_N_KINDS] = {
                                  .number_child = 2,
                                  .number_from = 1},
 };
-
-const struct swift_entity *
-swift_entity_of(enum swift_kind kind)
-{
-    return swift_kind_info(kind)->flags & SWIFT_F_ENTITY ? &entities[kind] : NULL;
-}
 
 bool
 swift_needs_space(const struct swift_node *type)
@@ -195,9 +204,9 @@ print_context(struct swift_printer *p, const struct swift_node *context)
     return behind;
 }
 
-const struct swift_node *
-swift_print_entity(struct swift_printer *p, const struct swift_node *node,
-                   const struct swift_entity *entity, bool as_prefix)
+static const struct swift_node *
+print_declared(struct swift_printer *p, const struct swift_node *node,
+               const struct swift_entity *entity, bool as_prefix)
 {
     const struct swift_node *arguments = NULL, *behind = NULL;
     if (node->kind == SWIFT_BOUND_FUNCTION) {
@@ -205,7 +214,7 @@ swift_print_entity(struct swift_printer *p, const struct swift_node *node,
         arguments = swift_node_child(node, 1);
         node = node->children[0];
     }
-    if (!entity || node->n_children == 0) {
+    if (node->n_children == 0) {
         p->failed = true;
         return NULL;
     }
@@ -244,4 +253,27 @@ swift_print_entity(struct swift_printer *p, const struct swift_node *node,
     swift_print_text(p, entity->of ? " of " : " in ");
     swift_print(p, behind);
     return NULL;
+}
+
+/* An accessor is its storage with a role. */
+static const struct swift_node *
+print_accessor(struct swift_printer *p, const struct swift_node *node, bool as_prefix)
+{
+    const struct swift_node *storage = swift_node_child(node, 0);
+    if (!storage || (storage->kind != SWIFT_VARIABLE && storage->kind != SWIFT_SUBSCRIPT)) {
+        p->failed = true;
+        return NULL;
+    }
+    struct swift_entity entity = entities[storage->kind];
+    entity.style = SWIFT_COLON;
+    entity.extra = p->kinds[node->kind].before;
+    return print_declared(p, storage, &entity, as_prefix);
+}
+
+const struct swift_node *
+swift_print_entity(struct swift_printer *p, const struct swift_node *node, bool as_prefix)
+{
+    return swift_print_is(p, node, SWIFT_F_ACCESSOR)
+               ? print_accessor(p, node, as_prefix)
+               : print_declared(p, node, &entities[node->kind], as_prefix);
 }

@@ -180,7 +180,7 @@ void
 swift_print_concrete(struct swift_printer *p, const struct swift_node *node)
 {
     const struct swift_node *conditions = swift_node_child(node, 2);
-    swift_print_text(p, swift_kind_info(node->kind)->before);
+    swift_print_before(p, node);
     swift_print_children(p, node, 0, 2, " to ");
     if (conditions && conditions->n_children > 0) {
         swift_print_text(p, " with conditional requirements: ");
@@ -202,7 +202,7 @@ void
 swift_print_dependent(struct swift_printer *p, const struct swift_node *node)
 {
     const struct swift_node *index = swift_node_child(node, 0);
-    swift_print_text(p, swift_kind_info(node->kind)->before);
+    swift_print_before(p, node);
     if (index && index->kind == SWIFT_NUMBER)
         fz_buffer_printf(p->out, "#%d ", (int)index->index);
     swift_print_children(p, node, 1, 3, " to ");

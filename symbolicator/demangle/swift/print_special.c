@@ -1,7 +1,6 @@
 /*
  * Printing specializations.
  */
-#include "symbolicator/demangle/swift/parse.h"
 #include "symbolicator/demangle/swift/print.h"
 
 /* "generic specialization <Swift.Int> of "; simplified, "specialized " once for all. */
@@ -22,7 +21,7 @@ swift_print_specialization(struct swift_printer *p, const struct swift_node *nod
     }
     bool first = true;
     int argument = 0;
-    swift_print_text(p, swift_kind_info(node->kind)->before);
+    swift_print_before(p, node);
     swift_print_text(p, " <");
     for (uint32_t i = 0; i < node->n_children && !p->failed; i++) {
         const struct swift_node *child = node->children[i];
@@ -68,7 +67,7 @@ swift_print_spec_payload(struct swift_printer *p, const struct swift_node *node)
     inner.simplified = inner.sugar = inner.specialized = false;
     inner.show_where = true;
     inner.nested++;
-    if (swift_print_symbol(node->text, &inner))
+    if (p->print_symbol(node->text, &inner))
         return;
     if (p->out->len > before) { /* take back what was printed until it went wrong */
         p->out->len = before;

@@ -3,19 +3,13 @@
  */
 #include "symbolicator/demangle/swift/print.h"
 
-static void
-print_before(struct swift_printer *p, const struct swift_node *node)
-{
-    swift_print_text(p, swift_kind_info(node->kind)->before);
-}
-
 void
 swift_print_partial_apply(struct swift_printer *p, const struct swift_node *node)
 {
     if (p->simplified)
         swift_print_text(p, "partial apply");
     else
-        print_before(p, node);
+        swift_print_before(p, node);
     if (node->n_children > 0)
         swift_print_text(p, " for ");
     swift_print_children(p, node, 0, node->n_children, NULL);
@@ -29,13 +23,13 @@ swift_print_resume(struct swift_printer *p, const struct swift_node *node)
     swift_print_text(p, "(");
     swift_print(p, swift_node_child(node, 0));
     swift_print_text(p, ")");
-    print_before(p, node);
+    swift_print_before(p, node);
 }
 
 void
 swift_print_outlined_index(struct swift_printer *p, const struct swift_node *node)
 {
-    print_before(p, node);
+    swift_print_before(p, node);
     swift_print_number(p, node->index);
     swift_print_text(p, " of ");
 }
@@ -59,7 +53,7 @@ swift_print_reabstraction(struct swift_printer *p, const struct swift_node *node
         swift_print(p, swift_node_child(node, 0));
         return;
     }
-    print_before(p, node);
+    swift_print_before(p, node);
     print_signature_of(p, node);
     swift_print_text(p, "from ");
     swift_print_children(p, node, 0, 2, " to ");
@@ -68,7 +62,7 @@ swift_print_reabstraction(struct swift_printer *p, const struct swift_node *node
 void
 swift_print_reabstraction_self(struct swift_printer *p, const struct swift_node *node)
 {
-    print_before(p, node);
+    swift_print_before(p, node);
     print_signature_of(p, node);
     swift_print_text(p, "from ");
     swift_print_children(p, node, 0, 2, " to ");
@@ -80,7 +74,7 @@ void
 swift_print_completion(struct swift_printer *p, const struct swift_node *node)
 {
     static const char *const flags[] = {"", " nonzero on error", " zero on error"};
-    print_before(p, node);
+    swift_print_before(p, node);
     swift_print_children(p, node, 2, 3, NULL); /* the signature, without a space */
     swift_print_children(p, node, 0, 2, " with result type ");
     swift_print_text(p, node->index < 3 ? flags[node->index] : " <invalid error flag>");
@@ -90,7 +84,7 @@ swift_print_completion(struct swift_printer *p, const struct swift_node *node)
 void
 swift_print_key_path(struct swift_printer *p, const struct swift_node *node)
 {
-    print_before(p, node);
+    swift_print_before(p, node);
     swift_print(p, swift_node_child(node, 0));
     swift_print_text(p, " : ");
     for (uint32_t i = 1; i < node->n_children; i++) {
@@ -107,7 +101,7 @@ swift_print_key_path_index(struct swift_printer *p, const struct swift_node *nod
     uint32_t n = 0;
     while (n < node->n_children && node->children[n]->is_type)
         n++;
-    print_before(p, node);
+    swift_print_before(p, node);
     if (signature)
         swift_print(p, signature);
     swift_print_text(p, "(");
@@ -139,7 +133,7 @@ swift_print_autodiff(struct swift_printer *p, const struct swift_node *node)
     const struct swift_node *signature = NULL;
     if (n > 0 && node->children[n - 1]->kind == SWIFT_SIGNATURE)
         signature = node->children[--n];
-    print_before(p, node);
+    swift_print_before(p, node);
     swift_print(p, swift_node_child(node, kind));
     swift_print_text(p, " of ");
     swift_print_children(p, node, 0, n, NULL);
@@ -231,7 +225,7 @@ swift_print_value_witness(struct swift_printer *p, const struct swift_node *node
 void
 swift_print_assoc_conformance(struct swift_printer *p, const struct swift_node *node)
 {
-    print_before(p, node);
+    swift_print_before(p, node);
     swift_print_children(p, node, 0, 2, ".");
     swift_print_text(p, ": ");
     swift_print(p, swift_node_child(node, 2));

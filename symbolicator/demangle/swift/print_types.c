@@ -5,19 +5,19 @@
 
 /* Whether a type can stand in front of "?" or ".Type" without brackets. */
 static bool
-is_simple(const struct swift_node *type)
+is_simple(const struct swift_printer *p, const struct swift_node *type)
 {
     if (type->kind == SWIFT_PROTOCOL_LIST)
         return type->n_children <= 1;
     if (type->kind == SWIFT_PROTOCOL_LIST_ANY_OBJECT)
         return type->n_children == 0;
-    return swift_is(type, SWIFT_F_SIMPLE);
+    return swift_print_is(p, type, SWIFT_F_SIMPLE);
 }
 
 static void
 print_in_brackets(struct swift_printer *p, const struct swift_node *type)
 {
-    bool simple = type && is_simple(type);
+    bool simple = type && is_simple(p, type);
     if (!simple)
         swift_print_text(p, "(");
     swift_print(p, type);
@@ -170,7 +170,7 @@ void
 swift_print_function(struct swift_printer *p, const struct swift_node *labels,
                      const struct swift_node *type)
 {
-    if (!type || !swift_is(type, SWIFT_F_FUNCTION_TYPE) || type->n_children < 2) {
+    if (!type || !swift_print_is(p, type, SWIFT_F_FUNCTION_TYPE) || type->n_children < 2) {
         p->failed = true;
         return;
     }
@@ -219,7 +219,7 @@ swift_print_metatype(struct swift_printer *p, const struct swift_node *node)
         swift_print(p, type);
     else
         print_in_brackets(p, type);
-    swift_print_text(p, node->kind == SWIFT_METATYPE && swift_is(type, SWIFT_F_EXISTENTIAL)
+    swift_print_text(p, node->kind == SWIFT_METATYPE && swift_print_is(p, type, SWIFT_F_EXISTENTIAL)
                             ? ".Protocol"
                             : ".Type");
 }
@@ -354,4 +354,14 @@ swift_print_impl_function(struct swift_printer *p, const struct swift_node *node
     swift_print_text(p, ")");
     print_substitutions(p, swift_node_child(pattern, 1));
     print_substitutions(p, swift_node_child(invocation, 0));
+}
+
+void
+swift_print_type_mangling(struct swift_printer *p, const struct swift_node *node)
+{
+    const struct swift_node *labels = swift_node_find(node, SWIFT_LABELS);
+    if (labels)
+        swift_print_function(p, labels, swift_node_child(node, 1));
+    else
+        swift_print(p, swift_node_child(node, 0));
 }

@@ -40,8 +40,8 @@ parse(struct fz_span name, struct fz_arena *arena)
     return swift_parse_old(name, arena);
 }
 
-bool
-swift_print_symbol(struct fz_span name, struct swift_printer *p)
+static bool
+print_symbol(struct fz_span name, struct swift_printer *p)
 {
     struct swift_node *symbol = p->nested <= NESTED_MAX ? parse(name, p->arena) : NULL;
     size_t before = p->out->len;
@@ -75,6 +75,9 @@ demangle_swift(const char *name, const struct sym_demangle_options *options, str
     fz_arena_init(&arena, ARENA_MAX);
     fz_buffer_init(&text, DEMANGLE_TEXT_MAX);
     struct swift_printer printer = {
+        .kinds = swift_kinds(),
+        .print_entity = swift_print_entity,
+        .print_symbol = print_symbol,
         .out = &text,
         .arena = &arena,
         .simplified = options->simplified,
@@ -83,7 +86,7 @@ demangle_swift(const char *name, const struct sym_demangle_options *options, str
         .steps = &steps,
     };
     bool done =
-        swift_print_symbol(fz_span_cstr(name), &printer) && fz_text_is_utf8(fz_buffer_span(&text));
+        print_symbol(fz_span_cstr(name), &printer) && fz_text_is_utf8(fz_buffer_span(&text));
     if (done)
         fz_buffer_append(out, text.data, text.len);
     fz_buffer_deinit(&text);
