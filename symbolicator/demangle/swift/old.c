@@ -5,103 +5,6 @@
  */
 #include "symbolicator/demangle/swift/old.h"
 
-enum { OLD_DEPTH_MAX = 200 };
-
-bool
-swift_old_enter(struct swift_parser *p)
-{
-    if (p->depth >= OLD_DEPTH_MAX)
-        return false;
-    p->depth++;
-    return true;
-}
-
-/* The text of an identifier: its length, then so many bytes. */
-static struct fz_span
-identifier_text(struct swift_parser *p, bool punycoded)
-{
-    struct fz_span text = {NULL, 0};
-    int64_t len = swift_natural(p);
-    if (len <= 0 || !fz_span_sub(p->text, p->pos, (uint64_t)len, &text))
-        return (struct fz_span){NULL, 0};
-    p->pos += (size_t)len;
-    return punycoded ? swift_punycode(text, p->arena) : text;
-}
-
-struct swift_node *
-swift_old_identifier(struct swift_parser *p, enum swift_kind kind)
-{
-    bool punycoded = swift_next_if(p, 'X');
-    char fixity = '\0';
-    if (swift_next_if(p, 'o')) {
-        if (kind != SWIFT_NONE)
-            return NULL;
-        fixity = swift_next(p);
-    }
-    struct fz_span text = identifier_text(p, punycoded);
-    if (text.len == 0)
-        return NULL;
-    if (fixity)
-        return swift_operator_node(p->arena, text, fixity);
-    return swift_node_text(p->arena, kind == SWIFT_NONE ? SWIFT_IDENTIFIER : kind, text);
-}
-
-struct swift_node *
-swift_old_name(struct swift_parser *p)
-{
-    if (swift_next_if(p, 'L')) {
-        int64_t index = swift_index(p);
-        struct swift_node *local =
-            index < 0 ? NULL : swift_node_index(p->arena, SWIFT_LOCAL_NAME, index);
-        return local ? swift_node_add(p->arena, local, swift_old_identifier(p, SWIFT_NONE)) : NULL;
-    }
-    if (swift_next_if(p, 'P')) {
-        struct swift_node *file = swift_old_identifier(p, SWIFT_NONE);
-        struct swift_node *name =
-            file ? swift_node_text(p->arena, SWIFT_PRIVATE_NAME, file->text) : NULL;
-        return name ? swift_node_add(p->arena, name, swift_old_identifier(p, SWIFT_NONE)) : NULL;
-    }
-    return swift_old_identifier(p, SWIFT_NONE);
-}
-
-struct swift_node *
-swift_old_substitution(struct swift_parser *p)
-{
-    static const struct {
-        char letter;
-        enum swift_kind kind;
-        const char *name;
-    } types[] = {
-        {'a', SWIFT_STRUCT, "Array"},
-        {'b', SWIFT_STRUCT, "Bool"},
-        {'c', SWIFT_STRUCT, "UnicodeScalar"},
-        {'d', SWIFT_STRUCT, "Double"},
-        {'f', SWIFT_STRUCT, "Float"},
-        {'i', SWIFT_STRUCT, "Int"},
-        {'V', SWIFT_STRUCT, "UnsafeRawPointer"},
-        {'v', SWIFT_STRUCT, "UnsafeMutableRawPointer"},
-        {'P', SWIFT_STRUCT, "UnsafePointer"},
-        {'p', SWIFT_STRUCT, "UnsafeMutablePointer"},
-        {'q', SWIFT_ENUM, "Optional"},
-        {'Q', SWIFT_ENUM, "ImplicitlyUnwrappedOptional"},
-        {'R', SWIFT_STRUCT, "UnsafeBufferPointer"},
-        {'r', SWIFT_STRUCT, "UnsafeMutableBufferPointer"},
-        {'S', SWIFT_STRUCT, "String"},
-        {'u', SWIFT_STRUCT, "UInt"},
-    };
-    if (swift_next_if(p, 'o'))
-        return swift_make_text(p, SWIFT_MODULE, "__C");
-    if (swift_next_if(p, 'C'))
-        return swift_make_text(p, SWIFT_MODULE, "__C_Synthesized");
-    for (size_t i = 0; i < FZ_ARRAY_LEN(types); i++) {
-        if (swift_next_if(p, types[i].letter))
-            return swift_swift_type(p->arena, types[i].kind, types[i].name);
-    }
-    int64_t index = swift_index(p);
-    return index >= 0 && (uint64_t)index < p->substitutions.n ? p->substitutions.items[index]
-                                                              : NULL;
-}
-
 static struct swift_node *
 metadata(struct swift_parser *p)
 {
@@ -283,7 +186,9 @@ attributes(struct swift_parser *p, struct swift_node *global)
 struct swift_node *
 swift_parse_old(struct fz_span text, struct fz_arena *arena)
 {
-    struct swift_parser parser = {.text = text, .arena = arena, .cuts_numbers = true};
+    static const struct swift_old_readers readers = {swift_old_read_type, swift_old_read_signature};
+    struct swift_parser parser = {
+        .text = text, .arena = arena, .cuts_numbers = true, .old = &readers};
     if (!swift_next_if_text(&parser, "_T"))
         return NULL;
     struct swift_node *global = attributes(&parser, swift_node_create(arena, SWIFT_GLOBAL));

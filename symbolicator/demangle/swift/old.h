@@ -9,6 +9,15 @@
 
 #include "symbolicator/demangle/swift/parse.h"
 
+/* A type has names, a name a context, a context a signature, a signature types: the files of these
+ * reach each other through the parser, where old.c sets the readers. */
+struct swift_old_readers {
+    struct swift_node *(*type)(struct swift_parser *p);
+    struct swift_node *(*signature)(struct swift_parser *p);
+};
+struct swift_node *swift_old_read_type(struct swift_parser *p);
+struct swift_node *swift_old_read_signature(struct swift_parser *p);
+
 struct swift_node *swift_old_type(struct swift_parser *p);
 struct swift_node *swift_old_entity(struct swift_parser *p);
 struct swift_node *swift_old_protocol(struct swift_parser *p);

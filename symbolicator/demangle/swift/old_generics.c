@@ -114,7 +114,7 @@ requirement(struct swift_parser *p)
 
 /* Counts of parameters for each level, none for a single one; then "r", or "R" requirements "r". */
 struct swift_node *
-swift_old_signature(struct swift_parser *p)
+swift_old_read_signature(struct swift_parser *p)
 {
     struct swift_node *signature = swift_make(p, SWIFT_SIGNATURE);
     while (signature && swift_peek(p) != 'R' && swift_peek(p) != 'r') {

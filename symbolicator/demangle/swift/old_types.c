@@ -298,7 +298,7 @@ type_behind(struct swift_parser *p, char c)
 }
 
 struct swift_node *
-swift_old_type(struct swift_parser *p)
+swift_old_read_type(struct swift_parser *p)
 {
     if (p->pos >= p->text.len || !swift_old_enter(p))
         return NULL;

@@ -32,6 +32,7 @@ struct swift_parser {
     /* For the old mangling only. */
     unsigned depth;    /* of recursion */
     bool cuts_numbers; /* numbers too large stand for many, where others fail */
+    const struct swift_old_readers *old;
 };
 
 /* What the prefix of a name says about the rest. */
