@@ -41,6 +41,20 @@ read_number(struct rust_v0 *v, uint64_t *ret)
     return digits;
 }
 
+const char *
+rust_v0_basic_type(char tag)
+{
+    static const char *const names[26] = {
+        ['a' - 'a'] = "i8",    ['b' - 'a'] = "bool", ['c' - 'a'] = "char", ['d' - 'a'] = "f64",
+        ['e' - 'a'] = "str",   ['f' - 'a'] = "f32",  ['h' - 'a'] = "u8",   ['i' - 'a'] = "isize",
+        ['j' - 'a'] = "usize", ['l' - 'a'] = "i32",  ['m' - 'a'] = "u32",  ['n' - 'a'] = "i128",
+        ['o' - 'a'] = "u128",  ['p' - 'a'] = "_",    ['s' - 'a'] = "i16",  ['t' - 'a'] = "u16",
+        ['u' - 'a'] = "()",    ['v' - 'a'] = "...",  ['x' - 'a'] = "i64",  ['y' - 'a'] = "u64",
+        ['z' - 'a'] = "!",
+    };
+    return tag >= 'a' && tag <= 'z' ? names[tag - 'a'] : NULL;
+}
+
 static void
 print_integer(struct rust_v0 *v, char tag)
 {

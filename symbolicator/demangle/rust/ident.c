@@ -9,6 +9,27 @@
 
 /* Inserting a code point moves those behind it, so the work is quadratic. */
 enum { CODE_POINTS_MAX = 1024 };
+enum { DEPTH_MAX = 500, STEPS_MAX = 1 << 18 };
+
+void
+rust_v0_fail(struct rust_v0 *v)
+{
+    v->failed = true;
+}
+
+bool
+rust_v0_enter(struct rust_v0 *v)
+{
+    if (++v->depth > DEPTH_MAX || ++v->n_steps > STEPS_MAX || v->out->failed)
+        v->failed = true;
+    return !v->failed;
+}
+
+void
+rust_v0_leave(struct rust_v0 *v)
+{
+    v->depth--;
+}
 
 char
 rust_v0_next(struct rust_v0 *v)
@@ -212,4 +233,37 @@ rust_v0_put_number(struct rust_v0 *v, uint64_t number, bool hex)
 {
     if (!v->failed && v->n_skips == 0)
         fz_buffer_printf(v->out, hex ? "%llx" : "%llu", (unsigned long long)number);
+}
+
+size_t
+rust_v0_list(struct rust_v0 *v, rust_v0_print_fn *print, bool flag, const char *separator)
+{
+    size_t n = 0;
+    for (; !v->failed && !rust_v0_eat(v, 'E'); n++) {
+        if (n > 0)
+            rust_v0_put(v, separator);
+        print(v, flag);
+    }
+    return n;
+}
+
+void
+rust_v0_backref(struct rust_v0 *v, rust_v0_print_fn *print, bool flag)
+{
+    size_t own = v->pos - 1;
+    uint64_t target = rust_v0_base62(v);
+    if (target >= own) /* only to the left, so that it comes to an end */
+        rust_v0_fail(v);
+    if (v->failed || v->n_skips > 0)
+        return;
+    size_t behind = v->pos;
+    v->pos = (size_t)target;
+    print(v, flag);
+    v->pos = behind;
+}
+
+void
+rust_v0_path(struct rust_v0 *v, bool is_value)
+{
+    v->path(v, is_value);
 }

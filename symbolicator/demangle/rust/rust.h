@@ -35,6 +35,9 @@ bool rust_v0_demangle(struct fz_span name, enum rust_style style, struct fz_buff
 
 void rust_put_utf8(uint32_t code_point, struct fz_buffer *out);
 
+struct rust_v0;
+typedef void rust_v0_print_fn(struct rust_v0 *v, bool flag);
+
 /* A run over a v0 name. Failure is sticky: what is read after it is 0 and empty, what is printed
  * goes nowhere. */
 struct rust_v0 {
@@ -46,6 +49,7 @@ struct rust_v0 {
     size_t n_steps;
     uint64_t n_bound; /* lifetimes bound by the binders around this place */
     bool failed;
+    rust_v0_print_fn *path; /* set by v0.c: paths have constants, and constants paths */
 };
 
 /* Count a step down. False, and the run failed, if that is one too many. */
@@ -74,7 +78,6 @@ void rust_v0_put_number(struct rust_v0 *v, uint64_t number, bool hex);
 void rust_v0_put_ident(struct rust_v0 *v, struct rust_ident ident);
 
 /* Print items up to "E" with `separator` between them; how many there were. */
-typedef void rust_v0_print_fn(struct rust_v0 *v, bool flag);
 size_t rust_v0_list(struct rust_v0 *v, rust_v0_print_fn *print, bool flag, const char *separator);
 /* Behind "B": print what stands at the place it names. */
 void rust_v0_backref(struct rust_v0 *v, rust_v0_print_fn *print, bool flag);

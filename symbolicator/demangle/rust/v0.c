@@ -13,55 +13,6 @@
  */
 #include "symbolicator/demangle/rust/rust.h"
 
-enum { DEPTH_MAX = 500, STEPS_MAX = 1 << 18 };
-
-void
-rust_v0_fail(struct rust_v0 *v)
-{
-    v->failed = true;
-}
-
-bool
-rust_v0_enter(struct rust_v0 *v)
-{
-    if (++v->depth > DEPTH_MAX || ++v->n_steps > STEPS_MAX || v->out->failed)
-        v->failed = true;
-    return !v->failed;
-}
-
-void
-rust_v0_leave(struct rust_v0 *v)
-{
-    v->depth--;
-}
-
-size_t
-rust_v0_list(struct rust_v0 *v, rust_v0_print_fn *print, bool flag, const char *separator)
-{
-    size_t n = 0;
-    for (; !v->failed && !rust_v0_eat(v, 'E'); n++) {
-        if (n > 0)
-            rust_v0_put(v, separator);
-        print(v, flag);
-    }
-    return n;
-}
-
-void
-rust_v0_backref(struct rust_v0 *v, rust_v0_print_fn *print, bool flag)
-{
-    size_t own = v->pos - 1;
-    uint64_t target = rust_v0_base62(v);
-    if (target >= own) /* only to the left, so that it comes to an end */
-        rust_v0_fail(v);
-    if (v->failed || v->n_skips > 0)
-        return;
-    size_t behind = v->pos;
-    v->pos = (size_t)target;
-    print(v, flag);
-    v->pos = behind;
-}
-
 /* Lifetimes are counted from the innermost binder outwards, 1 being its last; they are shown as
  * letters from the outermost on: 'a to 'z, then 'z1. */
 static void
@@ -169,8 +120,8 @@ print_impl(struct rust_v0 *v, char tag)
     rust_v0_put(v, ">");
 }
 
-void
-rust_v0_path(struct rust_v0 *v, bool is_value)
+static void
+print_path(struct rust_v0 *v, bool is_value)
 {
     if (!rust_v0_enter(v))
         return;
@@ -402,24 +353,10 @@ print_type(struct rust_v0 *v, bool unused)
     rust_v0_leave(v);
 }
 
-const char *
-rust_v0_basic_type(char tag)
-{
-    static const char *const names[26] = {
-        ['a' - 'a'] = "i8",    ['b' - 'a'] = "bool", ['c' - 'a'] = "char", ['d' - 'a'] = "f64",
-        ['e' - 'a'] = "str",   ['f' - 'a'] = "f32",  ['h' - 'a'] = "u8",   ['i' - 'a'] = "isize",
-        ['j' - 'a'] = "usize", ['l' - 'a'] = "i32",  ['m' - 'a'] = "u32",  ['n' - 'a'] = "i128",
-        ['o' - 'a'] = "u128",  ['p' - 'a'] = "_",    ['s' - 'a'] = "i16",  ['t' - 'a'] = "u16",
-        ['u' - 'a'] = "()",    ['v' - 'a'] = "...",  ['x' - 'a'] = "i64",  ['y' - 'a'] = "u64",
-        ['z' - 'a'] = "!",
-    };
-    return tag >= 'a' && tag <= 'z' ? names[tag - 'a'] : NULL;
-}
-
 bool
 rust_v0_demangle(struct fz_span name, enum rust_style style, struct fz_buffer *out)
 {
-    struct rust_v0 v = {.in = name, .out = out, .style = style};
+    struct rust_v0 v = {.in = name, .out = out, .style = style, .path = print_path};
     for (size_t i = 0; i < name.len; i++) {
         uint8_t c = name.data[i];
         if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
