@@ -75,5 +75,5 @@ function(fz_add_cxa_demangle target)
     WORKING_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}"
     COMMENT "Renaming the C++ demangler's allocator" VERBATIM)
   set_source_files_properties("${object}" PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
-  target_sources(${target} PRIVATE "${object}" "${CMAKE_SOURCE_DIR}/symbolicator/demangle/cxx/runtime.c")
+  target_sources(${target} PRIVATE "${object}")
 endfunction()

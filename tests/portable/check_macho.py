@@ -25,7 +25,7 @@ WARNINGS = ("-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -W
             "-Wno-gnu-statement-expression -Werror").split()
 # Not in a build with musl, but in one on a Mac.
 ALSO = ["server/cli/cmd_upload.c", "server/cli/upload_client.c", "server/cli/upload_send.c", "symbolicator/demangle/cxx/system.c"]
-NOT = ["server/cli/no_upload.c", "symbolicator/demangle/cxx/runtime.c"]
+NOT = ["server/cli/no_upload.c"]
 
 
 def sources(build, top):

@@ -1,14 +1,31 @@
 /*
- * The C++ demangler, and what its object file calls in place of the C library: see cxx.c.
+ * The C++ demangler of libc++abi, and what its object file calls in place of the C library and of a
+ * C++ runtime.
  *
  * All of these belong to the run that cxx.c has begun on this thread; no other code calls them.
  */
 #ifndef SYM_DEMANGLE_CXX_H
 #define SYM_DEMANGLE_CXX_H
 
-#include <stddef.h>
+#include <setjmp.h>
 
+#include "base/arena.h"
 #include "base/attr.h"
+
+/* Blocks are aligned to this and preceded by their size, for realloc. */
+enum { CXA_BLOCK_HEAD = 16 };
+/* Enough for nearly every name, so that the arena's first block need not be made and cleared. */
+enum { CXA_SCRATCH_BYTES = 16 * 1024 };
+
+struct fz_cxa_run {
+    _Alignas(CXA_BLOCK_HEAD) char scratch[CXA_SCRATCH_BYTES];
+    size_t scratch_used;
+    struct fz_arena arena;
+    jmp_buf out_of_bounds; /* taken where the arena is spent */
+};
+
+/* What follows on this thread belongs to `run`; NULL ends that. */
+void fz_cxa_enter(struct fz_cxa_run *run);
 
 /* As __cxa_demangle(), with `buffer` and `len` NULL; the text is in the run's arena. */
 char *fz_cxa_demangle(const char *name, char *buffer, size_t *len, int *status);
@@ -23,7 +40,6 @@ FZ_NORETURN void fz_cxa_abort(void);
 FZ_NORETURN void fz_cxa_terminate(void);
 FZ_NORETURN void fz_cxa_abort_message(const char *fmt, ...);
 
-/* Of C++ itself: cxx_runtime.c. */
 FZ_NORETURN void fz_cxa_resume(void *exception);
 FZ_NORETURN void fz_cxa_begin_catch(void *exception);
 FZ_NORETURN void fz_cxa_personality(void);

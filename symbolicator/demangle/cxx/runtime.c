@@ -1,11 +1,91 @@
 /*
- * What the demangler's object file asks of a C++ runtime, so that none is linked: libc++abi's own
- * would bring an unwinder, and so the C library that it was built for.
+ * What the demangler's object file asks of the C library and of a C++ runtime.
  *
- * The demangler throws nothing, catches nothing and asks no object for its type. It was compiled so
- * that an exception would end the process; one that came from nowhere gives up the name instead.
+ * Memory comes from the run's arena, and abort() leaves the run. No C++ runtime is linked: libc++abi's
+ * own would bring an unwinder, and so the C library that it was built for. The demangler throws
+ * nothing, catches nothing and asks no object for its type. It was compiled so that an exception
+ * would end the process; one that came from nowhere gives up the name instead.
  */
 #include "symbolicator/demangle/cxx/cxx.h"
+#include "symbolicator/demangle/language.h"
+
+/* The output doubles as it grows, and a name of the longest kind has a pointer for each byte. */
+enum { BLOCK_MAX = 2 * 8 * DEMANGLE_NAME_MAX };
+
+/* The renamed functions get no argument that could carry the run. */
+static _Thread_local struct fz_cxa_run *current_run;
+
+void
+fz_cxa_enter(struct fz_cxa_run *run)
+{
+    current_run = run;
+}
+
+FZ_NORETURN void
+fz_cxa_abort(void)
+{
+    longjmp(current_run->out_of_bounds, 1);
+}
+
+FZ_NORETURN void
+fz_cxa_terminate(void)
+{
+    fz_cxa_abort();
+}
+
+FZ_NORETURN void
+fz_cxa_abort_message(const char *fmt, ...)
+{
+    (void)fmt;
+    fz_cxa_abort();
+}
+
+void *
+fz_cxa_malloc(size_t size)
+{
+    if (size > SIZE_MAX - CXA_BLOCK_HEAD)
+        fz_cxa_abort();
+    struct fz_cxa_run *run = current_run;
+    size_t need = (size + 2 * CXA_BLOCK_HEAD - 1) & ~(size_t)(CXA_BLOCK_HEAD - 1);
+    char *block;
+    if (need >= size && need <= CXA_SCRATCH_BYTES - run->scratch_used) {
+        block = run->scratch + run->scratch_used;
+        run->scratch_used += need;
+    } else {
+        block = fz_arena_alloc(&run->arena, size + CXA_BLOCK_HEAD);
+    }
+    if (!block)
+        fz_cxa_abort();
+    memcpy(block, &size, sizeof(size));
+    return block + CXA_BLOCK_HEAD;
+}
+
+void *
+fz_cxa_realloc(void *block, size_t size)
+{
+    size_t old_size = 0;
+    if (block)
+        memcpy(&old_size, (char *)block - CXA_BLOCK_HEAD, sizeof(old_size));
+    if (size > BLOCK_MAX)
+        fz_cxa_abort();
+    void *grown = fz_cxa_malloc(size);
+    if (block)
+        memcpy(grown, block, old_size < size ? old_size : size);
+    return grown;
+}
+
+void
+fz_cxa_free(void *block)
+{
+    (void)block; /* the arena frees all at once */
+}
+
+void
+fz_cxa_delete(void *block, size_t size)
+{
+    (void)block;
+    (void)size;
+}
 
 FZ_NORETURN void
 fz_cxa_resume(void *exception FZ_UNUSED)
