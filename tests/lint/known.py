@@ -21,9 +21,6 @@ KNOWN = {
         "server/worker": 3,
         "storage/sql": 3,
         "symbolicator": 2,
-        "symbolicator/demangle/cxx": 2,
-        "symbolicator/demangle/rust": 3,
-        "symbolicator/demangle/swift": 24,
     },
     "names": {
         "base": 6,
@@ -56,7 +53,6 @@ KNOWN = {
         "server/resolve": 1,
         "server/worker": 1,
         "symbolicator": 1,
-        "symbolicator/demangle/cxx": 2,
         "symbolicator/macho": 1,
     },
     "json": {
@@ -77,7 +73,6 @@ KNOWN = {
         "server/ingest/containers": 1,
         "server/report": 1,
         "storage": 1,
-        "symbolicator/demangle/cxx": 1,
         "symbolicator/index": 1,
     },
 }
