@@ -1,6 +1,6 @@
 # C++ demangling by libc++abi: its text is the one that LLVM's tools print. FZ_CXX_DEMANGLER says how:
 #
-#   archive  fz_cxa_demangle.o is taken out of libc++abi.a, with its way to memory and to abort() renamed, so that
+#   archive  sym_cxa_demangle.o is taken out of libc++abi.a, with its way to memory and to abort() renamed, so that
 #            symbolicator/demangle/cxx/cxx.c can keep it within bounds: it aborts the process on names that expand to more
 #            than there is memory. The server reads files of strangers, and insists on it. What the object needs of
 #            C++ itself is in symbolicator/demangle/cxx/runtime.c.
@@ -53,23 +53,23 @@ function(fz_add_cxa_demangle target)
   if(APPLE)
     set(_ "_")
   endif()
-  set(object "${CMAKE_CURRENT_BINARY_DIR}/fz_cxa_demangle.o")
+  set(object "${CMAKE_CURRENT_BINARY_DIR}/sym_cxa_demangle.o")
   add_custom_command(OUTPUT "${object}"
     COMMAND "${CMAKE_AR}" x "${FZ_CXXABI}" cxa_demangle.cpp.o
     COMMAND "${CMAKE_OBJCOPY}"
-      --redefine-sym ${_}__cxa_demangle=${_}fz_cxa_demangle
-      --redefine-sym ${_}malloc=${_}fz_cxa_malloc
-      --redefine-sym ${_}realloc=${_}fz_cxa_realloc
-      --redefine-sym ${_}free=${_}fz_cxa_free
-      --redefine-sym ${_}_ZdlPvm=${_}fz_cxa_delete
-      --redefine-sym ${_}abort=${_}fz_cxa_abort
-      --redefine-sym ${_}_ZSt9terminatev=${_}fz_cxa_terminate
-      --redefine-sym ${_}abort_message=${_}fz_cxa_abort_message
-      --redefine-sym ${_}_Unwind_Resume=${_}fz_cxa_resume
-      --redefine-sym ${_}__cxa_begin_catch=${_}fz_cxa_begin_catch
-      --redefine-sym ${_}__gxx_personality_v0=${_}fz_cxa_personality
-      --redefine-sym ${_}_ZTVN10__cxxabiv117__class_type_infoE=${_}fz_cxa_class_type_info
-      --redefine-sym ${_}_ZTVN10__cxxabiv120__si_class_type_infoE=${_}fz_cxa_si_class_type_info
+      --redefine-sym ${_}__cxa_demangle=${_}sym_cxa_demangle
+      --redefine-sym ${_}malloc=${_}sym_cxa_malloc
+      --redefine-sym ${_}realloc=${_}sym_cxa_realloc
+      --redefine-sym ${_}free=${_}sym_cxa_free
+      --redefine-sym ${_}_ZdlPvm=${_}sym_cxa_delete
+      --redefine-sym ${_}abort=${_}sym_cxa_abort
+      --redefine-sym ${_}_ZSt9terminatev=${_}sym_cxa_terminate
+      --redefine-sym ${_}abort_message=${_}sym_cxa_abort_message
+      --redefine-sym ${_}_Unwind_Resume=${_}sym_cxa_resume
+      --redefine-sym ${_}__cxa_begin_catch=${_}sym_cxa_begin_catch
+      --redefine-sym ${_}__gxx_personality_v0=${_}sym_cxa_personality
+      --redefine-sym ${_}_ZTVN10__cxxabiv117__class_type_infoE=${_}sym_cxa_class_type_info
+      --redefine-sym ${_}_ZTVN10__cxxabiv120__si_class_type_infoE=${_}sym_cxa_si_class_type_info
       cxa_demangle.cpp.o "${object}"
     DEPENDS "${FZ_CXXABI}"
     WORKING_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}"

@@ -25,12 +25,12 @@ static const struct {
                      struct fz_buffer *out);
 } languages[] = {
     /* Rust's legacy names are valid C++ names with a hash behind them: it is asked first. */
-    {"_R", demangle_rust},          {"_ZN", demangle_rust},
-    {"ZN", demangle_rust},          {"_Z", demangle_cxx},
-    {"___Z", demangle_cxx},         {"__", demangle_block},
-    {"$", demangle_swift},          {"_$", demangle_swift},
-    {"_T", demangle_swift},         {"@__swiftmacro_", demangle_swift},
-    {"async_Main", demangle_swift},
+    {"_R", sym_demangle_rust},          {"_ZN", sym_demangle_rust},
+    {"ZN", sym_demangle_rust},          {"_Z", sym_demangle_cxx},
+    {"___Z", sym_demangle_cxx},         {"__", sym_demangle_block},
+    {"$", sym_demangle_swift},          {"_$", sym_demangle_swift},
+    {"_T", sym_demangle_swift},         {"@__swiftmacro_", sym_demangle_swift},
+    {"async_Main", sym_demangle_swift},
 };
 
 /* The name up to "_block_invoke" or "_block_invoke_<digits>", and the digits; false if it does not
@@ -84,7 +84,8 @@ is_cxx(struct fz_span function)
 }
 
 bool
-demangle_block(const char *name, const struct sym_demangle_options *options, struct fz_buffer *out)
+sym_demangle_block(const char *name, const struct sym_demangle_options *options,
+                   struct fz_buffer *out)
 {
     if (options->keep_blocks)
         return false;

@@ -18,22 +18,22 @@ enum { DEMANGLE_NAME_MAX = 64 * 1024, DEMANGLE_TEXT_MAX = 64 * 1024 };
 
 /* Itanium C++, blocks in C++ functions ("___Z..._block_invoke") and suffixes (".cold", ".llvm.1")
  * as LLVM prints them. */
-bool demangle_cxx(const char *name, const struct sym_demangle_options *options,
-                  struct fz_buffer *out);
+bool sym_demangle_cxx(const char *name, const struct sym_demangle_options *options,
+                      struct fz_buffer *out);
 
 /* Rust: v0 (_R...) and legacy (_ZN...17h<16 hex digits>E; those that can only be Rust's). */
-bool demangle_rust(const char *name, const struct sym_demangle_options *options,
-                   struct fz_buffer *out);
+bool sym_demangle_rust(const char *name, const struct sym_demangle_options *options,
+                       struct fz_buffer *out);
 
 /* Swift of every version; simplified: without modules, types of functions, private names. */
-bool demangle_swift(const char *name, const struct sym_demangle_options *options,
-                    struct fz_buffer *out);
+bool sym_demangle_swift(const char *name, const struct sym_demangle_options *options,
+                        struct fz_buffer *out);
 
 /* Blocks in Objective-C methods and C functions. */
-bool demangle_block(const char *name, const struct sym_demangle_options *options,
-                    struct fz_buffer *out);
+bool sym_demangle_block(const char *name, const struct sym_demangle_options *options,
+                        struct fz_buffer *out);
 
 /* Append C++ text without what the standard library's templates have by default. */
-void demangle_cxx_simplify(struct fz_span text, struct fz_buffer *out);
+void sym_demangle_cxx_simplify(struct fz_span text, struct fz_buffer *out);
 
 #endif

@@ -24,7 +24,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(name + prefix_len, data + 1, size - 1);
     name[prefix_len + size - 1] = '\0';
     fz_buffer_init(&out, 0);
-    bool done = demangle_rust_style(name, (enum rust_style)(data[0] % 3), &out);
+    bool done = sym_demangle_rust_style(name, (enum sym_rust_style)(data[0] % 3), &out);
     if (done ? out.len == 0 || out.len > DEMANGLE_TEXT_MAX : out.len != 0)
         __builtin_trap();
     if (!fz_text_is_utf8(fz_buffer_span(&out)))

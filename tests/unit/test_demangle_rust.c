@@ -16,11 +16,11 @@ static const char *const style_names[] = {"llvm", "no_hash", "with_hash"};
 
 /* True if `name` comes out as `want`; NULL: is not understood. Told if not. */
 static bool
-comes_out_as(const char *name, enum rust_style style, const char *want)
+comes_out_as(const char *name, enum sym_rust_style style, const char *want)
 {
     struct fz_buffer out;
     fz_buffer_init(&out, 0);
-    bool done = demangle_rust_style(name, style, &out);
+    bool done = sym_demangle_rust_style(name, style, &out);
     bool right = want ? done && strcmp(fz_buffer_cstr(&out), want) == 0 : !done && out.len == 0;
     if (!right)
         print_message("%s, %s: %s\n", name, style_names[style],
@@ -227,7 +227,7 @@ test_bounds(void **state)
         repeat(&name, cases[i].unit, cases[i].n);
         fz_buffer_text(&name, cases[i].tail);
         print_message("%s\n", cases[i].what);
-        assert_int_equal(demangle_rust_style(fz_buffer_cstr(&name), RUST_LLVM, &out),
+        assert_int_equal(sym_demangle_rust_style(fz_buffer_cstr(&name), RUST_LLVM, &out),
                          cases[i].done);
         assert_true(cases[i].done ? out.len > 0 : out.len == 0);
         fz_buffer_deinit(&name);
@@ -251,7 +251,7 @@ test_doubling_backrefs(void **state)
             char c = "0123456789abcdefghijklmnopqrstuvwxyz"[n - i + 2];
             fz_buffer_printf(&name, "B%c_E", c);
         }
-        bool done = demangle_rust_style(fz_buffer_cstr(&name), RUST_BARE, &out);
+        bool done = sym_demangle_rust_style(fz_buffer_cstr(&name), RUST_BARE, &out);
         assert_int_equal(done, n == 8);
         fz_buffer_deinit(&name);
         fz_buffer_deinit(&out);
@@ -297,9 +297,9 @@ check_line(const char *name, const char *want, const char *mode, struct tally *t
 {
     static const struct sym_demangle_options shown = {.keep_hash = true};
     const char *inner = strncmp(name, "__", 2) == 0 ? name + 1 : name; /* Mach-O's underscore */
-    enum rust_style style = strcmp(mode, "with_hash") == 0 ? RUST_PLAIN
-                            : strcmp(mode, "no_hash") == 0 ? RUST_BARE
-                                                           : RUST_LLVM;
+    enum sym_rust_style style = strcmp(mode, "with_hash") == 0 ? RUST_PLAIN
+                                : strcmp(mode, "no_hash") == 0 ? RUST_BARE
+                                                               : RUST_LLVM;
     bool is_error = strcmp(mode, "error") == 0 || strcmp(name, want) == 0;
     struct fz_buffer out;
     fz_buffer_init(&out, 0);

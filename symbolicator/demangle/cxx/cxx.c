@@ -27,7 +27,7 @@ enum { ROOM_MAX = 8 * 1024 * 1024 };
 enum { MEMORY_PER_BYTE = 1024, MEMORY_MIN = 1024 * 1024 };
 
 struct run {
-    struct fz_cxa_run memory;
+    struct sym_cxa_run memory;
     const char *name;
     const char *text; /* in the arena; NULL if it is not a mangled name, or too much */
 };
@@ -36,14 +36,14 @@ static void *
 run_demangler(void *user)
 {
     struct run *run = user;
-    fz_cxa_enter(&run->memory);
+    sym_cxa_enter(&run->memory);
     if (setjmp(run->memory.out_of_bounds) == 0) {
         int status = 0;
-        run->text = fz_cxa_demangle(run->name, NULL, NULL, &status);
+        run->text = sym_cxa_demangle(run->name, NULL, NULL, &status);
     } else {
         run->text = NULL;
     }
-    fz_cxa_enter(NULL);
+    sym_cxa_enter(NULL);
     return NULL;
 }
 
@@ -74,7 +74,8 @@ sym_demangle_stack_room(void)
 }
 
 bool
-demangle_cxx(const char *name, const struct sym_demangle_options *options, struct fz_buffer *out)
+sym_demangle_cxx(const char *name, const struct sym_demangle_options *options,
+                 struct fz_buffer *out)
 {
     struct run run; /* not initialised as a whole: its scratch would be cleared each time */
     run.memory.scratch_used = 0;
@@ -89,7 +90,7 @@ demangle_cxx(const char *name, const struct sym_demangle_options *options, struc
     struct fz_span text = fz_span_cstr(run.text);
     bool done = text.len > 0 && text.len <= DEMANGLE_TEXT_MAX;
     if (done && options->simplified)
-        demangle_cxx_simplify(text, out);
+        sym_demangle_cxx_simplify(text, out);
     else if (done)
         fz_buffer_append(out, text.data, text.len);
     fz_arena_deinit(&run.memory.arena);

@@ -17,7 +17,7 @@ enum { CXA_BLOCK_HEAD = 16 };
 /* Enough for nearly every name, so that the arena's first block need not be made and cleared. */
 enum { CXA_SCRATCH_BYTES = 16 * 1024 };
 
-struct fz_cxa_run {
+struct sym_cxa_run {
     _Alignas(CXA_BLOCK_HEAD) char scratch[CXA_SCRATCH_BYTES];
     size_t scratch_used;
     struct fz_arena arena;
@@ -25,24 +25,24 @@ struct fz_cxa_run {
 };
 
 /* What follows on this thread belongs to `run`; NULL ends that. */
-void fz_cxa_enter(struct fz_cxa_run *run);
+void sym_cxa_enter(struct sym_cxa_run *run);
 
 /* As __cxa_demangle(), with `buffer` and `len` NULL; the text is in the run's arena. */
-char *fz_cxa_demangle(const char *name, char *buffer, size_t *len, int *status);
+char *sym_cxa_demangle(const char *name, char *buffer, size_t *len, int *status);
 
-void *fz_cxa_malloc(size_t size);
-void *fz_cxa_realloc(void *block, size_t size);
-void fz_cxa_free(void *block);
-void fz_cxa_delete(void *block, size_t size);
+void *sym_cxa_malloc(size_t size);
+void *sym_cxa_realloc(void *block, size_t size);
+void sym_cxa_free(void *block);
+void sym_cxa_delete(void *block, size_t size);
 
 /* Leave the demangler: the name is given up. */
-FZ_NORETURN void fz_cxa_abort(void);
-FZ_NORETURN void fz_cxa_terminate(void);
-FZ_NORETURN void fz_cxa_abort_message(const char *fmt, ...);
+FZ_NORETURN void sym_cxa_abort(void);
+FZ_NORETURN void sym_cxa_terminate(void);
+FZ_NORETURN void sym_cxa_abort_message(const char *fmt, ...);
 
-FZ_NORETURN void fz_cxa_resume(void *exception);
-FZ_NORETURN void fz_cxa_begin_catch(void *exception);
-FZ_NORETURN void fz_cxa_personality(void);
-extern const void *const fz_cxa_class_type_info[4], *const fz_cxa_si_class_type_info[4];
+FZ_NORETURN void sym_cxa_resume(void *exception);
+FZ_NORETURN void sym_cxa_begin_catch(void *exception);
+FZ_NORETURN void sym_cxa_personality(void);
+extern const void *const sym_cxa_class_type_info[4], *const sym_cxa_si_class_type_info[4];
 
 #endif

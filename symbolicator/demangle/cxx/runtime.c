@@ -13,39 +13,39 @@
 enum { BLOCK_MAX = 2 * 8 * DEMANGLE_NAME_MAX };
 
 /* The renamed functions get no argument that could carry the run. */
-static _Thread_local struct fz_cxa_run *current_run;
+static _Thread_local struct sym_cxa_run *current_run;
 
 void
-fz_cxa_enter(struct fz_cxa_run *run)
+sym_cxa_enter(struct sym_cxa_run *run)
 {
     current_run = run;
 }
 
 FZ_NORETURN void
-fz_cxa_abort(void)
+sym_cxa_abort(void)
 {
     longjmp(current_run->out_of_bounds, 1);
 }
 
 FZ_NORETURN void
-fz_cxa_terminate(void)
+sym_cxa_terminate(void)
 {
-    fz_cxa_abort();
+    sym_cxa_abort();
 }
 
 FZ_NORETURN void
-fz_cxa_abort_message(const char *fmt, ...)
+sym_cxa_abort_message(const char *fmt, ...)
 {
     (void)fmt;
-    fz_cxa_abort();
+    sym_cxa_abort();
 }
 
 void *
-fz_cxa_malloc(size_t size)
+sym_cxa_malloc(size_t size)
 {
     if (size > SIZE_MAX - CXA_BLOCK_HEAD)
-        fz_cxa_abort();
-    struct fz_cxa_run *run = current_run;
+        sym_cxa_abort();
+    struct sym_cxa_run *run = current_run;
     size_t need = (size + 2 * CXA_BLOCK_HEAD - 1) & ~(size_t)(CXA_BLOCK_HEAD - 1);
     char *block;
     if (need >= size && need <= CXA_SCRATCH_BYTES - run->scratch_used) {
@@ -55,55 +55,55 @@ fz_cxa_malloc(size_t size)
         block = fz_arena_alloc(&run->arena, size + CXA_BLOCK_HEAD);
     }
     if (!block)
-        fz_cxa_abort();
+        sym_cxa_abort();
     memcpy(block, &size, sizeof(size));
     return block + CXA_BLOCK_HEAD;
 }
 
 void *
-fz_cxa_realloc(void *block, size_t size)
+sym_cxa_realloc(void *block, size_t size)
 {
     size_t old_size = 0;
     if (block)
         memcpy(&old_size, (char *)block - CXA_BLOCK_HEAD, sizeof(old_size));
     if (size > BLOCK_MAX)
-        fz_cxa_abort();
-    void *grown = fz_cxa_malloc(size);
+        sym_cxa_abort();
+    void *grown = sym_cxa_malloc(size);
     if (block)
         memcpy(grown, block, old_size < size ? old_size : size);
     return grown;
 }
 
 void
-fz_cxa_free(void *block)
+sym_cxa_free(void *block)
 {
     (void)block; /* the arena frees all at once */
 }
 
 void
-fz_cxa_delete(void *block, size_t size)
+sym_cxa_delete(void *block, size_t size)
 {
     (void)block;
     (void)size;
 }
 
 FZ_NORETURN void
-fz_cxa_resume(void *exception FZ_UNUSED)
+sym_cxa_resume(void *exception FZ_UNUSED)
 {
-    fz_cxa_abort();
+    sym_cxa_abort();
 }
 
 FZ_NORETURN void
-fz_cxa_begin_catch(void *exception FZ_UNUSED)
+sym_cxa_begin_catch(void *exception FZ_UNUSED)
 {
-    fz_cxa_abort();
+    sym_cxa_abort();
 }
 
 FZ_NORETURN void
-fz_cxa_personality(void)
+sym_cxa_personality(void)
 {
-    fz_cxa_abort();
+    sym_cxa_abort();
 }
 
 /* The classes of std::type_info: only their addresses are in the demangler's tables. */
-const void *const fz_cxa_class_type_info[4], *const fz_cxa_si_class_type_info[4];
+const void *const sym_cxa_class_type_info[4], *const sym_cxa_si_class_type_info[4];

@@ -87,7 +87,7 @@ drop_defaults(struct fz_span text, struct fz_buffer *out)
 }
 
 void
-demangle_cxx_simplify(struct fz_span text, struct fz_buffer *out)
+sym_demangle_cxx_simplify(struct fz_span text, struct fz_buffer *out)
 {
     struct fz_buffer plain, bare;
     fz_buffer_init(&plain, DEMANGLE_TEXT_MAX);

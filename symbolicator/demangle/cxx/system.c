@@ -13,13 +13,13 @@
 char *__cxa_demangle(const char *name, char *buffer, size_t *len, int *status);
 
 char *
-fz_cxa_demangle(const char *name, char *buffer FZ_UNUSED, size_t *len FZ_UNUSED, int *status)
+sym_cxa_demangle(const char *name, char *buffer FZ_UNUSED, size_t *len FZ_UNUSED, int *status)
 {
     char *text = __cxa_demangle(name, NULL, NULL, status);
     if (!text)
         return NULL;
     size_t size = strlen(text) + 1;
-    char *copy = size <= DEMANGLE_TEXT_MAX ? fz_cxa_malloc(size) : NULL;
+    char *copy = size <= DEMANGLE_TEXT_MAX ? sym_cxa_malloc(size) : NULL;
     if (copy)
         memcpy(copy, text, size);
     free(text);

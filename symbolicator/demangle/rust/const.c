@@ -17,24 +17,24 @@
 
 /* Hex digits up to "_", which is taken. */
 static struct fz_span
-read_nibbles(struct rust_v0 *v)
+read_nibbles(struct sym_rust_v0 *v)
 {
     size_t start = v->pos;
-    while (!v->failed && !rust_v0_eat(v, '_')) {
-        char c = rust_v0_next(v);
+    while (!v->failed && !sym_rust_v0_eat(v, '_')) {
+        char c = sym_rust_v0_next(v);
         if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')))
-            rust_v0_fail(v);
+            sym_rust_v0_fail(v);
     }
     return v->failed ? fz_span_make(NULL, 0) : fz_span_make(v->in.data + start, v->pos - start - 1);
 }
 
 /* The digits of a number, without leading zeros, and its value if it has 64 bits. */
 static struct fz_span
-read_number(struct rust_v0 *v, uint64_t *ret)
+read_number(struct sym_rust_v0 *v, uint64_t *ret)
 {
     struct fz_span digits = read_nibbles(v);
     if (digits.len == 0 || (digits.len > 1 && digits.data[0] == '0'))
-        rust_v0_fail(v);
+        sym_rust_v0_fail(v);
     *ret = 0;
     for (size_t i = 0; i < digits.len && digits.len <= 16; i++)
         *ret = *ret << 4 | (uint64_t)fz_text_hex_digit((char)digits.data[i]);
@@ -42,7 +42,7 @@ read_number(struct rust_v0 *v, uint64_t *ret)
 }
 
 const char *
-rust_v0_basic_type(char tag)
+sym_rust_v0_basic_type(char tag)
 {
     static const char *const names[26] = {
         ['a' - 'a'] = "i8",    ['b' - 'a'] = "bool", ['c' - 'a'] = "char", ['d' - 'a'] = "f64",
@@ -56,18 +56,18 @@ rust_v0_basic_type(char tag)
 }
 
 static void
-print_integer(struct rust_v0 *v, char tag)
+print_integer(struct sym_rust_v0 *v, char tag)
 {
     uint64_t value;
     struct fz_span digits = read_number(v, &value);
     if (digits.len <= 16) {
-        rust_v0_put_number(v, value, false);
+        sym_rust_v0_put_number(v, value, false);
     } else {
-        rust_v0_put(v, "0x");
-        rust_v0_put_span(v, digits);
+        sym_rust_v0_put(v, "0x");
+        sym_rust_v0_put_span(v, digits);
     }
     if (v->style == RUST_PLAIN)
-        rust_v0_put(v, rust_v0_basic_type(tag));
+        sym_rust_v0_put(v, sym_rust_v0_basic_type(tag));
 }
 
 /* Control and format characters, marks that join what stands before them, and what is for nobody's
@@ -94,7 +94,7 @@ is_printable(uint32_t c)
 
 /* As in a Rust literal within `quote`. */
 static void
-print_escaped(struct rust_v0 *v, uint32_t c, char quote, uint32_t last_shown)
+print_escaped(struct sym_rust_v0 *v, uint32_t c, char quote, uint32_t last_shown)
 {
     static const char escaped[] = "\0\t\r\n\\", letters[] = "0trn\\";
     if (v->failed || v->n_skips > 0)
@@ -105,23 +105,23 @@ print_escaped(struct rust_v0 *v, uint32_t c, char quote, uint32_t last_shown)
     else if (c == (uint32_t)quote)
         fz_buffer_printf(v->out, "\\%c", quote);
     else if (c <= last_shown && is_printable(c))
-        rust_put_utf8(c, v->out);
+        sym_rust_put_utf8(c, v->out);
     else
         fz_buffer_printf(v->out, "\\u{%x}", (unsigned)c);
 }
 
 static void
-print_char(struct rust_v0 *v)
+print_char(struct sym_rust_v0 *v)
 {
     uint64_t value;
     struct fz_span digits = read_number(v, &value);
     if (digits.len > 6 || value > 0x10ffff || (value >= 0xd800 && value < 0xe000))
-        rust_v0_fail(v);
-    rust_v0_put(v, "'");
+        sym_rust_v0_fail(v);
+    sym_rust_v0_put(v, "'");
     /* LLVM spells out what few fonts have; rustc's own demangler does not. */
     if (!v->failed)
         print_escaped(v, (uint32_t)value, '\'', v->style == RUST_LLVM ? 0xffff : 0x10ffff);
-    rust_v0_put(v, "'");
+    sym_rust_v0_put(v, "'");
 }
 
 /* The code point of a well-formed sequence. */
@@ -135,12 +135,12 @@ decode_utf8(const uint8_t *bytes, size_t len)
 }
 
 static void
-print_text(struct rust_v0 *v)
+print_text(struct sym_rust_v0 *v)
 {
     struct fz_span nibbles = read_nibbles(v);
     struct fz_buffer bytes;
     if (nibbles.len % 2 != 0)
-        rust_v0_fail(v);
+        sym_rust_v0_fail(v);
     if (v->failed || v->n_skips > 0)
         return;
     fz_buffer_init(&bytes, nibbles.len);
@@ -148,102 +148,102 @@ print_text(struct rust_v0 *v)
         fz_buffer_char(&bytes, (char)(fz_text_hex_digit((char)nibbles.data[i]) << 4 |
                                       fz_text_hex_digit((char)nibbles.data[i + 1])));
     if (bytes.failed || !fz_text_is_utf8(fz_buffer_span(&bytes)))
-        rust_v0_fail(v);
-    rust_v0_put(v, "\"");
+        sym_rust_v0_fail(v);
+    sym_rust_v0_put(v, "\"");
     for (size_t i = 0; i < bytes.len && !v->failed;) {
         struct fz_span rest = fz_span_make(bytes.data + i, bytes.len - i);
         size_t len = fz_text_utf8_len(rest);
         print_escaped(v, decode_utf8(rest.data, len), '"', 0x10ffff);
         i += len;
     }
-    rust_v0_put(v, "\"");
+    sym_rust_v0_put(v, "\"");
     fz_buffer_deinit(&bytes);
 }
 
 static void
-print_field(struct rust_v0 *v, bool unused)
+print_field(struct sym_rust_v0 *v, bool unused)
 {
     (void)unused;
-    fz_ignore(rust_v0_tagged(v, 's')); /* tells fields of macros apart */
-    rust_v0_put_ident(v, rust_v0_ident(v));
-    rust_v0_put(v, ": ");
-    rust_v0_const(v, true);
+    fz_ignore(sym_rust_v0_tagged(v, 's')); /* tells fields of macros apart */
+    sym_rust_v0_put_ident(v, sym_rust_v0_ident(v));
+    sym_rust_v0_put(v, ": ");
+    sym_rust_v0_const(v, true);
 }
 
 static void
-print_variant(struct rust_v0 *v)
+print_variant(struct sym_rust_v0 *v)
 {
-    rust_v0_path(v, true);
-    switch (rust_v0_next(v)) {
+    sym_rust_v0_path(v, true);
+    switch (sym_rust_v0_next(v)) {
     case 'U':
         break;
     case 'T':
-        rust_v0_put(v, "(");
-        fz_ignore(rust_v0_list(v, rust_v0_const, true, ", "));
-        rust_v0_put(v, ")");
+        sym_rust_v0_put(v, "(");
+        fz_ignore(sym_rust_v0_list(v, sym_rust_v0_const, true, ", "));
+        sym_rust_v0_put(v, ")");
         break;
     case 'S':
-        rust_v0_put(v, " { ");
-        fz_ignore(rust_v0_list(v, print_field, true, ", "));
-        rust_v0_put(v, " }");
+        sym_rust_v0_put(v, " { ");
+        fz_ignore(sym_rust_v0_list(v, print_field, true, ", "));
+        sym_rust_v0_put(v, " }");
         break;
     default:
-        rust_v0_fail(v);
+        sym_rust_v0_fail(v);
     }
 }
 
 static void
-print_expression(struct rust_v0 *v, char tag)
+print_expression(struct sym_rust_v0 *v, char tag)
 {
     switch (tag) {
     case 'e':
-        rust_v0_put(v, "*");
+        sym_rust_v0_put(v, "*");
         print_text(v);
         break;
     case 'R':
     case 'Q':
-        rust_v0_put(v, tag == 'R' ? "&" : "&mut ");
-        rust_v0_const(v, true);
+        sym_rust_v0_put(v, tag == 'R' ? "&" : "&mut ");
+        sym_rust_v0_const(v, true);
         break;
     case 'A':
-        rust_v0_put(v, "[");
-        fz_ignore(rust_v0_list(v, rust_v0_const, true, ", "));
-        rust_v0_put(v, "]");
+        sym_rust_v0_put(v, "[");
+        fz_ignore(sym_rust_v0_list(v, sym_rust_v0_const, true, ", "));
+        sym_rust_v0_put(v, "]");
         break;
     case 'T':
-        rust_v0_put(v, "(");
-        rust_v0_put(v, rust_v0_list(v, rust_v0_const, true, ", ") == 1 ? ",)" : ")");
+        sym_rust_v0_put(v, "(");
+        sym_rust_v0_put(v, sym_rust_v0_list(v, sym_rust_v0_const, true, ", ") == 1 ? ",)" : ")");
         break;
     case 'V':
         print_variant(v);
         break;
     default:
-        rust_v0_fail(v);
+        sym_rust_v0_fail(v);
     }
 }
 
 /* A constant that needs no braces. False if `tag` begins none. */
 static bool
-print_literal(struct rust_v0 *v, char tag, bool is_part)
+print_literal(struct sym_rust_v0 *v, char tag, bool is_part)
 {
     uint64_t value;
     if (tag == 'p') {
-        rust_v0_put(v, "_");
+        sym_rust_v0_put(v, "_");
     } else if (tag == 'b') {
         read_number(v, &value);
         if (value > 1)
-            rust_v0_fail(v);
-        rust_v0_put(v, value ? "true" : "false");
+            sym_rust_v0_fail(v);
+        sym_rust_v0_put(v, value ? "true" : "false");
     } else if (tag == 'c') {
         print_char(v);
     } else if (tag == 'B') {
-        rust_v0_backref(v, rust_v0_const, is_part);
-    } else if (tag == 'R' && rust_v0_eat(v, 'e')) {
+        sym_rust_v0_backref(v, sym_rust_v0_const, is_part);
+    } else if (tag == 'R' && sym_rust_v0_eat(v, 'e')) {
         print_text(v); /* "abc" and not &*"abc" */
     } else if (tag && strchr("htmyoj", tag)) {
         print_integer(v, tag);
     } else if (tag && strchr("aslxni", tag)) {
-        rust_v0_put(v, rust_v0_eat(v, 'n') ? "-" : "");
+        sym_rust_v0_put(v, sym_rust_v0_eat(v, 'n') ? "-" : "");
         print_integer(v, tag);
     } else {
         return false;
@@ -252,15 +252,15 @@ print_literal(struct rust_v0 *v, char tag, bool is_part)
 }
 
 void
-rust_v0_const(struct rust_v0 *v, bool is_part)
+sym_rust_v0_const(struct sym_rust_v0 *v, bool is_part)
 {
-    if (!rust_v0_enter(v))
+    if (!sym_rust_v0_enter(v))
         return;
-    char tag = rust_v0_next(v);
+    char tag = sym_rust_v0_next(v);
     if (!print_literal(v, tag, is_part)) {
-        rust_v0_put(v, is_part ? "" : "{");
+        sym_rust_v0_put(v, is_part ? "" : "{");
         print_expression(v, tag);
-        rust_v0_put(v, is_part ? "" : "}");
+        sym_rust_v0_put(v, is_part ? "" : "}");
     }
-    rust_v0_leave(v);
+    sym_rust_v0_leave(v);
 }

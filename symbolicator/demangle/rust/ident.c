@@ -12,13 +12,13 @@ enum { CODE_POINTS_MAX = 1024 };
 enum { DEPTH_MAX = 500, STEPS_MAX = 1 << 18 };
 
 void
-rust_v0_fail(struct rust_v0 *v)
+sym_rust_v0_fail(struct sym_rust_v0 *v)
 {
     v->failed = true;
 }
 
 bool
-rust_v0_enter(struct rust_v0 *v)
+sym_rust_v0_enter(struct sym_rust_v0 *v)
 {
     if (++v->depth > DEPTH_MAX || ++v->n_steps > STEPS_MAX || v->out->failed)
         v->failed = true;
@@ -26,13 +26,13 @@ rust_v0_enter(struct rust_v0 *v)
 }
 
 void
-rust_v0_leave(struct rust_v0 *v)
+sym_rust_v0_leave(struct sym_rust_v0 *v)
 {
     v->depth--;
 }
 
 char
-rust_v0_next(struct rust_v0 *v)
+sym_rust_v0_next(struct sym_rust_v0 *v)
 {
     if (v->failed || v->pos >= v->in.len) {
         v->failed = true;
@@ -42,7 +42,7 @@ rust_v0_next(struct rust_v0 *v)
 }
 
 bool
-rust_v0_eat(struct rust_v0 *v, char c)
+sym_rust_v0_eat(struct sym_rust_v0 *v, char c)
 {
     if (v->failed || v->pos >= v->in.len || v->in.data[v->pos] != (uint8_t)c)
         return false;
@@ -51,40 +51,40 @@ rust_v0_eat(struct rust_v0 *v, char c)
 }
 
 uint64_t
-rust_v0_base62(struct rust_v0 *v)
+sym_rust_v0_base62(struct sym_rust_v0 *v)
 {
     uint64_t value = 0;
-    if (rust_v0_eat(v, '_'))
+    if (sym_rust_v0_eat(v, '_'))
         return 0;
-    while (!v->failed && !rust_v0_eat(v, '_')) {
-        char c = rust_v0_next(v);
+    while (!v->failed && !sym_rust_v0_eat(v, '_')) {
+        char c = sym_rust_v0_next(v);
         int digit = c >= '0' && c <= '9'   ? c - '0'
                     : c >= 'a' && c <= 'z' ? c - 'a' + 10
                     : c >= 'A' && c <= 'Z' ? c - 'A' + 36
                                            : -1;
         if (digit < 0 || __builtin_mul_overflow(value, 62, &value) ||
             __builtin_add_overflow(value, (uint64_t)digit, &value))
-            rust_v0_fail(v);
+            sym_rust_v0_fail(v);
     }
     if (__builtin_add_overflow(value, 1, &value))
-        rust_v0_fail(v);
+        sym_rust_v0_fail(v);
     return v->failed ? 0 : value;
 }
 
 uint64_t
-rust_v0_tagged(struct rust_v0 *v, char tag)
+sym_rust_v0_tagged(struct sym_rust_v0 *v, char tag)
 {
-    uint64_t value = rust_v0_eat(v, tag) ? rust_v0_base62(v) + 1 : 0;
+    uint64_t value = sym_rust_v0_eat(v, tag) ? sym_rust_v0_base62(v) + 1 : 0;
     return v->failed ? 0 : value;
 }
 
 static size_t
-read_length(struct rust_v0 *v)
+read_length(struct sym_rust_v0 *v)
 {
     size_t len = 0;
-    char c = rust_v0_next(v);
+    char c = sym_rust_v0_next(v);
     if (c < '0' || c > '9')
-        rust_v0_fail(v);
+        sym_rust_v0_fail(v);
     if (c == '0' || v->failed) /* no leading zeros: the next digit is the name's */
         return 0;
     len = (size_t)(c - '0');
@@ -94,15 +94,15 @@ read_length(struct rust_v0 *v)
     return len;
 }
 
-struct rust_ident
-rust_v0_ident(struct rust_v0 *v)
+struct sym_rust_ident
+sym_rust_v0_ident(struct sym_rust_v0 *v)
 {
-    struct rust_ident ident = {{NULL, 0}, {NULL, 0}};
-    bool is_punycode = rust_v0_eat(v, 'u');
+    struct sym_rust_ident ident = {{NULL, 0}, {NULL, 0}};
+    bool is_punycode = sym_rust_v0_eat(v, 'u');
     size_t len = read_length(v);
-    fz_ignore(rust_v0_eat(v, '_')); /* parts the length from a name that begins with a digit */
+    fz_ignore(sym_rust_v0_eat(v, '_')); /* parts the length from a name that begins with a digit */
     if (v->failed || len > v->in.len - v->pos) {
-        rust_v0_fail(v);
+        sym_rust_v0_fail(v);
         return ident;
     }
     const uint8_t *bytes = v->in.data + v->pos;
@@ -117,12 +117,12 @@ rust_v0_ident(struct rust_v0 *v)
     ident.ascii = fz_span_make(bytes, split > 0 ? split - 1 : 0);
     ident.punycode = fz_span_make(bytes + split, len - split);
     if (ident.punycode.len == 0)
-        rust_v0_fail(v);
+        sym_rust_v0_fail(v);
     return ident;
 }
 
 void
-rust_put_utf8(uint32_t code_point, struct fz_buffer *out)
+sym_rust_put_utf8(uint32_t code_point, struct fz_buffer *out)
 {
     char bytes[4];
     size_t len = code_point < 0x80 ? 1 : code_point < 0x800 ? 2 : code_point < 0x10000 ? 3 : 4;
@@ -172,7 +172,7 @@ read_delta(struct fz_span code, size_t *pos, uint32_t bias, uint32_t *ret)
 
 /* RFC 3492, 6.2. The number of code points; 0 if it is no Punycode. */
 static size_t
-decode_punycode(struct rust_ident ident, uint32_t ret[CODE_POINTS_MAX])
+decode_punycode(struct sym_rust_ident ident, uint32_t ret[CODE_POINTS_MAX])
 {
     size_t n = 0, pos = 0;
     uint32_t code_point = 0x80, index = 0, bias = 72;
@@ -199,61 +199,62 @@ decode_punycode(struct rust_ident ident, uint32_t ret[CODE_POINTS_MAX])
 }
 
 void
-rust_v0_put_ident(struct rust_v0 *v, struct rust_ident ident)
+sym_rust_v0_put_ident(struct sym_rust_v0 *v, struct sym_rust_ident ident)
 {
     if (v->failed || v->n_skips > 0)
         return;
     if (ident.punycode.len == 0) {
-        rust_v0_put_span(v, ident.ascii);
+        sym_rust_v0_put_span(v, ident.ascii);
         return;
     }
     uint32_t code_points[CODE_POINTS_MAX];
     size_t n = decode_punycode(ident, code_points);
     if (n == 0)
-        rust_v0_fail(v);
+        sym_rust_v0_fail(v);
     for (size_t i = 0; i < n; i++)
-        rust_put_utf8(code_points[i], v->out);
+        sym_rust_put_utf8(code_points[i], v->out);
 }
 
 void
-rust_v0_put_span(struct rust_v0 *v, struct fz_span text)
+sym_rust_v0_put_span(struct sym_rust_v0 *v, struct fz_span text)
 {
     if (!v->failed && v->n_skips == 0)
         fz_buffer_append(v->out, text.data, text.len);
 }
 
 void
-rust_v0_put(struct rust_v0 *v, const char *text)
+sym_rust_v0_put(struct sym_rust_v0 *v, const char *text)
 {
-    rust_v0_put_span(v, fz_span_cstr(text));
+    sym_rust_v0_put_span(v, fz_span_cstr(text));
 }
 
 void
-rust_v0_put_number(struct rust_v0 *v, uint64_t number, bool hex)
+sym_rust_v0_put_number(struct sym_rust_v0 *v, uint64_t number, bool hex)
 {
     if (!v->failed && v->n_skips == 0)
         fz_buffer_printf(v->out, hex ? "%llx" : "%llu", (unsigned long long)number);
 }
 
 size_t
-rust_v0_list(struct rust_v0 *v, rust_v0_print_fn *print, bool flag, const char *separator)
+sym_rust_v0_list(struct sym_rust_v0 *v, sym_rust_v0_print_fn *print, bool flag,
+                 const char *separator)
 {
     size_t n = 0;
-    for (; !v->failed && !rust_v0_eat(v, 'E'); n++) {
+    for (; !v->failed && !sym_rust_v0_eat(v, 'E'); n++) {
         if (n > 0)
-            rust_v0_put(v, separator);
+            sym_rust_v0_put(v, separator);
         print(v, flag);
     }
     return n;
 }
 
 void
-rust_v0_backref(struct rust_v0 *v, rust_v0_print_fn *print, bool flag)
+sym_rust_v0_backref(struct sym_rust_v0 *v, sym_rust_v0_print_fn *print, bool flag)
 {
     size_t own = v->pos - 1;
-    uint64_t target = rust_v0_base62(v);
+    uint64_t target = sym_rust_v0_base62(v);
     if (target >= own) /* only to the left, so that it comes to an end */
-        rust_v0_fail(v);
+        sym_rust_v0_fail(v);
     if (v->failed || v->n_skips > 0)
         return;
     size_t behind = v->pos;
@@ -263,7 +264,7 @@ rust_v0_backref(struct rust_v0 *v, rust_v0_print_fn *print, bool flag)
 }
 
 void
-rust_v0_path(struct rust_v0 *v, bool is_value)
+sym_rust_v0_path(struct sym_rust_v0 *v, bool is_value)
 {
     v->path(v, is_value);
 }

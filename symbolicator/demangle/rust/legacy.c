@@ -117,7 +117,7 @@ put_part(struct fz_span rest, struct fz_buffer *out)
         while (plain < rest.len && rest.data[plain] != '$' && rest.data[plain] != '.')
             plain++;
         if (escape_len > 0) {
-            rust_put_utf8(code_point, out);
+            sym_rust_put_utf8(code_point, out);
             rest = skip(rest, escape_len);
         } else if (plain > 0) {
             fz_buffer_append(out, rest.data, plain);
@@ -134,7 +134,7 @@ put_part(struct fz_span rest, struct fz_buffer *out)
 }
 
 size_t
-rust_legacy_demangle(struct fz_span name, bool with_hash, struct fz_buffer *out)
+sym_rust_legacy_demangle(struct fz_span name, bool with_hash, struct fz_buffer *out)
 {
     size_t start = prefix_len(name), pos = start;
     struct fz_span part;
@@ -159,7 +159,7 @@ rust_legacy_demangle(struct fz_span name, bool with_hash, struct fz_buffer *out)
 }
 
 bool
-rust_legacy_is_certain(struct fz_span name)
+sym_rust_legacy_is_certain(struct fz_span name)
 {
     size_t pos = prefix_len(name), n_parts = 0;
     struct fz_span part = {NULL, 0};

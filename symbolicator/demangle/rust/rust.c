@@ -47,7 +47,7 @@ cut_at_dot(struct fz_span *name)
 }
 
 bool
-demangle_rust_style(const char *name, enum rust_style style, struct fz_buffer *out)
+sym_demangle_rust_style(const char *name, enum sym_rust_style style, struct fz_buffer *out)
 {
     struct fz_span rest = fz_span_cstr(name), suffix;
     struct fz_span hash = cut_llvm_hash(&rest);
@@ -56,9 +56,9 @@ demangle_rust_style(const char *name, enum rust_style style, struct fz_buffer *o
     fz_buffer_init(&text, DEMANGLE_TEXT_MAX);
     if (is_v0) {
         suffix = cut_at_dot(&rest);
-        done = rust_v0_demangle(fz_span_make(rest.data + 2, rest.len - 2), style, &text);
+        done = sym_rust_v0_demangle(fz_span_make(rest.data + 2, rest.len - 2), style, &text);
     } else {
-        size_t len = rust_legacy_demangle(rest, style == RUST_PLAIN, &text);
+        size_t len = sym_rust_legacy_demangle(rest, style == RUST_PLAIN, &text);
         suffix = fz_span_make(rest.data + len, rest.len - len);
         done = len > 0;
     }
@@ -76,10 +76,11 @@ demangle_rust_style(const char *name, enum rust_style style, struct fz_buffer *o
 }
 
 bool
-demangle_rust(const char *name, const struct sym_demangle_options *options, struct fz_buffer *out)
+sym_demangle_rust(const char *name, const struct sym_demangle_options *options,
+                  struct fz_buffer *out)
 {
     if (fz_text_has_prefix(name, "_R"))
-        return demangle_rust_style(name, options->simplified ? RUST_BARE : RUST_LLVM, out);
-    return rust_legacy_is_certain(fz_span_cstr(name)) &&
-           demangle_rust_style(name, options->keep_hash ? RUST_PLAIN : RUST_BARE, out);
+        return sym_demangle_rust_style(name, options->simplified ? RUST_BARE : RUST_LLVM, out);
+    return sym_rust_legacy_is_certain(fz_span_cstr(name)) &&
+           sym_demangle_rust_style(name, options->keep_hash ? RUST_PLAIN : RUST_BARE, out);
 }

@@ -11,7 +11,7 @@
 
 #include "base/buffer.h"
 
-enum rust_style {
+enum sym_rust_style {
     RUST_LLVM,  /* v0 as LLVM's tools print it: RUST_BARE, with ".llvm.<hash>" in brackets */
     RUST_BARE,  /* what a person reads: no hashes, no types behind numbers */
     RUST_PLAIN, /* all there is: core[1234]::f::<1u8>, core::fmt::h0123456789abcdef */
@@ -19,74 +19,75 @@ enum rust_style {
 
 /* Append the readable form of a name that begins with "_R", or "_ZN" or "ZN". False, and nothing
  * appended, if it is neither. Legacy names that C++ could have made too are taken for Rust. */
-bool demangle_rust_style(const char *name, enum rust_style style, struct fz_buffer *out);
+bool sym_demangle_rust_style(const char *name, enum sym_rust_style style, struct fz_buffer *out);
 
 /* True if a legacy name has what C++ names have not: a hash, an escape ("$LT$"), "..", or a lone
  * name in brackets that are for nested ones. */
-bool rust_legacy_is_certain(struct fz_span name);
+bool sym_rust_legacy_is_certain(struct fz_span name);
 
 /* Append a legacy name without its brackets ("_ZN" and "E"), given with them. Returns its length
  * in `name`; 0 if it is none. */
-size_t rust_legacy_demangle(struct fz_span name, bool with_hash, struct fz_buffer *out);
+size_t sym_rust_legacy_demangle(struct fz_span name, bool with_hash, struct fz_buffer *out);
 
 /* Append a v0 name, given behind "_R" and without suffix. False if it is none or goes beyond a
  * limit; `out` may then hold a part of it. */
-bool rust_v0_demangle(struct fz_span name, enum rust_style style, struct fz_buffer *out);
+bool sym_rust_v0_demangle(struct fz_span name, enum sym_rust_style style, struct fz_buffer *out);
 
-void rust_put_utf8(uint32_t code_point, struct fz_buffer *out);
+void sym_rust_put_utf8(uint32_t code_point, struct fz_buffer *out);
 
-struct rust_v0;
-typedef void rust_v0_print_fn(struct rust_v0 *v, bool flag);
+struct sym_rust_v0;
+typedef void sym_rust_v0_print_fn(struct sym_rust_v0 *v, bool flag);
 
 /* A run over a v0 name. Failure is sticky: what is read after it is 0 and empty, what is printed
  * goes nowhere. */
-struct rust_v0 {
+struct sym_rust_v0 {
     struct fz_span in;
     size_t pos;
     struct fz_buffer *out;
-    enum rust_style style;
+    enum sym_rust_style style;
     unsigned depth, n_skips; /* n_skips > 0: read, but do not print */
     size_t n_steps;
     uint64_t n_bound; /* lifetimes bound by the binders around this place */
     bool failed;
-    rust_v0_print_fn *path; /* set by v0.c: paths have constants, and constants paths */
+    sym_rust_v0_print_fn *path; /* set by v0.c: paths have constants, and constants paths */
 };
 
 /* Count a step down. False, and the run failed, if that is one too many. */
-bool rust_v0_enter(struct rust_v0 *v);
-void rust_v0_leave(struct rust_v0 *v);
+bool sym_rust_v0_enter(struct sym_rust_v0 *v);
+void sym_rust_v0_leave(struct sym_rust_v0 *v);
 
 /* The next character; '\0' at the end, which fails the run. */
-char rust_v0_next(struct rust_v0 *v);
-bool rust_v0_eat(struct rust_v0 *v, char c);
-void rust_v0_fail(struct rust_v0 *v);
+char sym_rust_v0_next(struct sym_rust_v0 *v);
+bool sym_rust_v0_eat(struct sym_rust_v0 *v, char c);
+void sym_rust_v0_fail(struct sym_rust_v0 *v);
 
 /* <base-62-number>: "_" is 0, "0_" is 1. */
-uint64_t rust_v0_base62(struct rust_v0 *v);
+uint64_t sym_rust_v0_base62(struct sym_rust_v0 *v);
 /* The same behind `tag`, one more; 0 without the tag. */
-uint64_t rust_v0_tagged(struct rust_v0 *v, char tag);
+uint64_t sym_rust_v0_tagged(struct sym_rust_v0 *v, char tag);
 
-struct rust_ident {
+struct sym_rust_ident {
     struct fz_span ascii, punycode; /* behind each other in the name; the latter empty if it is
                                        plain */
 };
-struct rust_ident rust_v0_ident(struct rust_v0 *v);
+struct sym_rust_ident sym_rust_v0_ident(struct sym_rust_v0 *v);
 
-void rust_v0_put(struct rust_v0 *v, const char *text);
-void rust_v0_put_span(struct rust_v0 *v, struct fz_span text);
-void rust_v0_put_number(struct rust_v0 *v, uint64_t number, bool hex);
-void rust_v0_put_ident(struct rust_v0 *v, struct rust_ident ident);
+void sym_rust_v0_put(struct sym_rust_v0 *v, const char *text);
+void sym_rust_v0_put_span(struct sym_rust_v0 *v, struct fz_span text);
+void sym_rust_v0_put_number(struct sym_rust_v0 *v, uint64_t number, bool hex);
+void sym_rust_v0_put_ident(struct sym_rust_v0 *v, struct sym_rust_ident ident);
 
 /* Print items up to "E" with `separator` between them; how many there were. */
-size_t rust_v0_list(struct rust_v0 *v, rust_v0_print_fn *print, bool flag, const char *separator);
+size_t sym_rust_v0_list(struct sym_rust_v0 *v, sym_rust_v0_print_fn *print, bool flag,
+                        const char *separator);
 /* Behind "B": print what stands at the place it names. */
-void rust_v0_backref(struct rust_v0 *v, rust_v0_print_fn *print, bool flag);
+void sym_rust_v0_backref(struct sym_rust_v0 *v, sym_rust_v0_print_fn *print, bool flag);
 
 /* Where a path is a value, its generic arguments stand behind "::". */
-void rust_v0_path(struct rust_v0 *v, bool is_value);
+void sym_rust_v0_path(struct sym_rust_v0 *v, bool is_value);
 /* A constant that is more than a literal stands in braces, unless it is part of another one. */
-void rust_v0_const(struct rust_v0 *v, bool is_part);
+void sym_rust_v0_const(struct sym_rust_v0 *v, bool is_part);
 /* "u8" for 'h'; NULL if the tag is no basic type's. */
-const char *rust_v0_basic_type(char tag);
+const char *sym_rust_v0_basic_type(char tag);
 
 #endif

@@ -16,116 +16,116 @@
 /* Lifetimes are counted from the innermost binder outwards, 1 being its last; they are shown as
  * letters from the outermost on: 'a to 'z, then 'z1. */
 static void
-print_lifetime(struct rust_v0 *v, uint64_t index)
+print_lifetime(struct sym_rust_v0 *v, uint64_t index)
 {
     if (index > v->n_bound)
-        rust_v0_fail(v);
+        sym_rust_v0_fail(v);
     if (v->failed)
         return;
     if (index == 0) {
-        rust_v0_put(v, "'_");
+        sym_rust_v0_put(v, "'_");
         return;
     }
     uint64_t number = v->n_bound - index;
     char name[] = {'\'', number < 26 ? (char)('a' + number) : 'z', '\0'};
-    rust_v0_put(v, name);
+    sym_rust_v0_put(v, name);
     if (number >= 26)
-        rust_v0_put_number(v, number - 25, false);
+        sym_rust_v0_put_number(v, number - 25, false);
 }
 
 /* "for<'a, 'b> " if there is a binder. The caller sets v->n_bound back behind what is bound. */
 static void
-print_binder(struct rust_v0 *v)
+print_binder(struct sym_rust_v0 *v)
 {
-    uint64_t n = rust_v0_tagged(v, 'G');
+    uint64_t n = sym_rust_v0_tagged(v, 'G');
     if (n >= v->in.len) /* each is meant to be used */
-        rust_v0_fail(v);
+        sym_rust_v0_fail(v);
     for (uint64_t i = 0; i < n && !v->failed; i++) {
         v->n_bound++;
-        rust_v0_put(v, i == 0 ? "for<" : ", ");
+        sym_rust_v0_put(v, i == 0 ? "for<" : ", ");
         print_lifetime(v, 1);
     }
     if (n > 0)
-        rust_v0_put(v, "> ");
+        sym_rust_v0_put(v, "> ");
 }
 
-static void print_type(struct rust_v0 *v, bool unused);
+static void print_type(struct sym_rust_v0 *v, bool unused);
 
 static void
-print_generic_arg(struct rust_v0 *v, bool unused)
+print_generic_arg(struct sym_rust_v0 *v, bool unused)
 {
-    if (rust_v0_eat(v, 'L'))
-        print_lifetime(v, rust_v0_base62(v));
-    else if (rust_v0_eat(v, 'K'))
-        rust_v0_const(v, false);
+    if (sym_rust_v0_eat(v, 'L'))
+        print_lifetime(v, sym_rust_v0_base62(v));
+    else if (sym_rust_v0_eat(v, 'K'))
+        sym_rust_v0_const(v, false);
     else
         print_type(v, unused);
 }
 
 /* Closures and shims have no name of their own, or not only: "{closure#0}", "{shim:vtable#0}". */
 static void
-print_nested(struct rust_v0 *v, bool is_value)
+print_nested(struct sym_rust_v0 *v, bool is_value)
 {
-    char space = rust_v0_next(v);
+    char space = sym_rust_v0_next(v);
     bool is_special = space >= 'A' && space <= 'Z';
     if (!is_special && !(space >= 'a' && space <= 'z'))
-        rust_v0_fail(v);
-    rust_v0_path(v, is_value);
-    uint64_t number = rust_v0_tagged(v, 's');
-    struct rust_ident name = rust_v0_ident(v);
+        sym_rust_v0_fail(v);
+    sym_rust_v0_path(v, is_value);
+    uint64_t number = sym_rust_v0_tagged(v, 's');
+    struct sym_rust_ident name = sym_rust_v0_ident(v);
     bool has_name = name.ascii.len > 0 || name.punycode.len > 0;
     if (!is_special) {
-        rust_v0_put(v, has_name ? "::" : "");
-        rust_v0_put_ident(v, name);
+        sym_rust_v0_put(v, has_name ? "::" : "");
+        sym_rust_v0_put_ident(v, name);
         return;
     }
     char letter[] = {space, '\0'};
-    rust_v0_put(v, "::{");
-    rust_v0_put(v, space == 'C' ? "closure" : space == 'S' ? "shim" : letter);
-    rust_v0_put(v, has_name ? ":" : "");
-    rust_v0_put_ident(v, name);
-    rust_v0_put(v, "#");
-    rust_v0_put_number(v, number, false);
-    rust_v0_put(v, "}");
+    sym_rust_v0_put(v, "::{");
+    sym_rust_v0_put(v, space == 'C' ? "closure" : space == 'S' ? "shim" : letter);
+    sym_rust_v0_put(v, has_name ? ":" : "");
+    sym_rust_v0_put_ident(v, name);
+    sym_rust_v0_put(v, "#");
+    sym_rust_v0_put_number(v, number, false);
+    sym_rust_v0_put(v, "}");
 }
 
 static void
-print_crate(struct rust_v0 *v)
+print_crate(struct sym_rust_v0 *v)
 {
-    uint64_t hash = rust_v0_tagged(v, 's');
-    rust_v0_put_ident(v, rust_v0_ident(v));
+    uint64_t hash = sym_rust_v0_tagged(v, 's');
+    sym_rust_v0_put_ident(v, sym_rust_v0_ident(v));
     if (v->style == RUST_PLAIN && hash != 0) {
-        rust_v0_put(v, "[");
-        rust_v0_put_number(v, hash, true);
-        rust_v0_put(v, "]");
+        sym_rust_v0_put(v, "[");
+        sym_rust_v0_put_number(v, hash, true);
+        sym_rust_v0_put(v, "]");
     }
 }
 
 /* <Type> or <Type as Trait>. Where the impl itself stands in its crate is not shown. */
 static void
-print_impl(struct rust_v0 *v, char tag)
+print_impl(struct sym_rust_v0 *v, char tag)
 {
     if (tag != 'Y') {
-        fz_ignore(rust_v0_tagged(v, 's')); /* tells impls of one place apart */
+        fz_ignore(sym_rust_v0_tagged(v, 's')); /* tells impls of one place apart */
         v->n_skips++;
-        rust_v0_path(v, false);
+        sym_rust_v0_path(v, false);
         v->n_skips--;
     }
-    rust_v0_put(v, "<");
+    sym_rust_v0_put(v, "<");
     print_type(v, false);
     if (tag != 'M') {
-        rust_v0_put(v, " as ");
-        rust_v0_path(v, false);
+        sym_rust_v0_put(v, " as ");
+        sym_rust_v0_path(v, false);
     }
-    rust_v0_put(v, ">");
+    sym_rust_v0_put(v, ">");
 }
 
 static void
-print_path(struct rust_v0 *v, bool is_value)
+print_path(struct sym_rust_v0 *v, bool is_value)
 {
-    if (!rust_v0_enter(v))
+    if (!sym_rust_v0_enter(v))
         return;
-    char tag = rust_v0_next(v);
+    char tag = sym_rust_v0_next(v);
     switch (tag) {
     case 'C':
         print_crate(v);
@@ -139,116 +139,116 @@ print_path(struct rust_v0 *v, bool is_value)
         print_impl(v, tag);
         break;
     case 'I':
-        rust_v0_path(v, is_value);
-        rust_v0_put(v, is_value ? "::<" : "<");
-        fz_ignore(rust_v0_list(v, print_generic_arg, false, ", "));
-        rust_v0_put(v, ">");
+        sym_rust_v0_path(v, is_value);
+        sym_rust_v0_put(v, is_value ? "::<" : "<");
+        fz_ignore(sym_rust_v0_list(v, print_generic_arg, false, ", "));
+        sym_rust_v0_put(v, ">");
         break;
     case 'B':
-        rust_v0_backref(v, rust_v0_path, is_value);
+        sym_rust_v0_backref(v, sym_rust_v0_path, is_value);
         break;
     default:
-        rust_v0_fail(v);
+        sym_rust_v0_fail(v);
     }
-    rust_v0_leave(v);
+    sym_rust_v0_leave(v);
 }
 
 /* The trait of a `dyn`. Its generic arguments are left open, so that the types bound to names can
  * follow: `open` tells whether "<" stands there already. */
 static void
-print_open_trait(struct rust_v0 *v, bool *open)
+print_open_trait(struct sym_rust_v0 *v, bool *open)
 {
-    if (!rust_v0_enter(v))
+    if (!sym_rust_v0_enter(v))
         return;
-    if (rust_v0_eat(v, 'B')) {
+    if (sym_rust_v0_eat(v, 'B')) {
         size_t own = v->pos - 1;
-        uint64_t target = rust_v0_base62(v);
+        uint64_t target = sym_rust_v0_base62(v);
         if (target >= own)
-            rust_v0_fail(v);
+            sym_rust_v0_fail(v);
         size_t behind = v->pos;
         if (!v->failed && v->n_skips == 0) {
             v->pos = (size_t)target;
             print_open_trait(v, open);
             v->pos = behind;
         }
-    } else if (rust_v0_eat(v, 'I')) {
-        rust_v0_path(v, false);
-        rust_v0_put(v, "<");
-        fz_ignore(rust_v0_list(v, print_generic_arg, false, ", "));
+    } else if (sym_rust_v0_eat(v, 'I')) {
+        sym_rust_v0_path(v, false);
+        sym_rust_v0_put(v, "<");
+        fz_ignore(sym_rust_v0_list(v, print_generic_arg, false, ", "));
         *open = true;
     } else {
-        rust_v0_path(v, false);
+        sym_rust_v0_path(v, false);
     }
-    rust_v0_leave(v);
+    sym_rust_v0_leave(v);
 }
 
 static void
-print_dyn_trait(struct rust_v0 *v, bool unused)
+print_dyn_trait(struct sym_rust_v0 *v, bool unused)
 {
     bool open = false;
     print_open_trait(v, &open);
-    for (; !v->failed && rust_v0_eat(v, 'p'); open = true) {
-        rust_v0_put(v, open ? ", " : "<");
-        rust_v0_put_ident(v, rust_v0_ident(v));
-        rust_v0_put(v, " = ");
-        if (rust_v0_eat(v, 'K'))
-            rust_v0_const(v, false);
+    for (; !v->failed && sym_rust_v0_eat(v, 'p'); open = true) {
+        sym_rust_v0_put(v, open ? ", " : "<");
+        sym_rust_v0_put_ident(v, sym_rust_v0_ident(v));
+        sym_rust_v0_put(v, " = ");
+        if (sym_rust_v0_eat(v, 'K'))
+            sym_rust_v0_const(v, false);
         else
             print_type(v, unused);
     }
-    rust_v0_put(v, open ? ">" : "");
+    sym_rust_v0_put(v, open ? ">" : "");
 }
 
 static void
-print_dyn(struct rust_v0 *v)
+print_dyn(struct sym_rust_v0 *v)
 {
     uint64_t n_bound = v->n_bound;
-    rust_v0_put(v, "dyn ");
+    sym_rust_v0_put(v, "dyn ");
     print_binder(v);
-    fz_ignore(rust_v0_list(v, print_dyn_trait, false, " + "));
+    fz_ignore(sym_rust_v0_list(v, print_dyn_trait, false, " + "));
     v->n_bound = n_bound;
-    if (!rust_v0_eat(v, 'L'))
-        rust_v0_fail(v);
-    uint64_t lifetime = rust_v0_base62(v);
+    if (!sym_rust_v0_eat(v, 'L'))
+        sym_rust_v0_fail(v);
+    uint64_t lifetime = sym_rust_v0_base62(v);
     if (lifetime > 0) {
-        rust_v0_put(v, " + ");
+        sym_rust_v0_put(v, " + ");
         print_lifetime(v, lifetime);
     }
 }
 
 /* extern "C-unwind": the dashes were mangled to underscores. */
 static void
-print_abi(struct rust_v0 *v)
+print_abi(struct sym_rust_v0 *v)
 {
-    rust_v0_put(v, "extern \"");
-    if (rust_v0_eat(v, 'C')) {
-        rust_v0_put(v, "C");
+    sym_rust_v0_put(v, "extern \"");
+    if (sym_rust_v0_eat(v, 'C')) {
+        sym_rust_v0_put(v, "C");
     } else {
-        struct rust_ident abi = rust_v0_ident(v);
+        struct sym_rust_ident abi = sym_rust_v0_ident(v);
         if (abi.punycode.len > 0 || abi.ascii.len == 0)
-            rust_v0_fail(v);
+            sym_rust_v0_fail(v);
         for (size_t i = 0; i < abi.ascii.len && !v->failed; i++) {
             char c = (char)abi.ascii.data[i];
-            rust_v0_put_span(v, fz_span_make(c == '_' ? "-" : &c, 1));
+            sym_rust_v0_put_span(v, fz_span_make(c == '_' ? "-" : &c, 1));
         }
     }
-    rust_v0_put(v, "\" ");
+    sym_rust_v0_put(v, "\" ");
 }
 
 static void
-print_function(struct rust_v0 *v)
+print_function(struct sym_rust_v0 *v)
 {
     uint64_t n_bound = v->n_bound;
     print_binder(v);
-    if (rust_v0_eat(v, 'U'))
-        rust_v0_put(v, "unsafe ");
-    if (rust_v0_eat(v, 'K'))
+    if (sym_rust_v0_eat(v, 'U'))
+        sym_rust_v0_put(v, "unsafe ");
+    if (sym_rust_v0_eat(v, 'K'))
         print_abi(v);
-    rust_v0_put(v, "fn(");
-    fz_ignore(rust_v0_list(v, print_type, false, ", "));
-    rust_v0_put(v, ")");
-    if (!rust_v0_eat(v, 'u')) {
-        rust_v0_put(v, " -> ");
+    sym_rust_v0_put(v, "fn(");
+    fz_ignore(sym_rust_v0_list(v, print_type, false, ", "));
+    sym_rust_v0_put(v, ")");
+    if (!sym_rust_v0_eat(v, 'u')) {
+        sym_rust_v0_put(v, " -> ");
         print_type(v, false);
     }
     v->n_bound = n_bound;
@@ -256,43 +256,43 @@ print_function(struct rust_v0 *v)
 
 /* The pattern that restricts a type: "1..=9", "1..=2 | 5..=6", "!null". */
 static void
-print_pattern(struct rust_v0 *v, bool unused)
+print_pattern(struct sym_rust_v0 *v, bool unused)
 {
-    if (!rust_v0_enter(v))
+    if (!sym_rust_v0_enter(v))
         return;
-    switch (rust_v0_next(v)) {
+    switch (sym_rust_v0_next(v)) {
     case 'R':
-        rust_v0_const(v, true);
-        rust_v0_put(v, "..=");
-        rust_v0_const(v, true);
+        sym_rust_v0_const(v, true);
+        sym_rust_v0_put(v, "..=");
+        sym_rust_v0_const(v, true);
         break;
     case 'O':
-        fz_ignore(rust_v0_list(v, print_pattern, unused, " | "));
+        fz_ignore(sym_rust_v0_list(v, print_pattern, unused, " | "));
         break;
     case 'N':
-        rust_v0_put(v, "!null");
+        sym_rust_v0_put(v, "!null");
         break;
     default:
-        rust_v0_fail(v);
+        sym_rust_v0_fail(v);
     }
-    rust_v0_leave(v);
+    sym_rust_v0_leave(v);
 }
 
 static void
-print_reference(struct rust_v0 *v, char tag)
+print_reference(struct sym_rust_v0 *v, char tag)
 {
-    rust_v0_put(v, "&");
-    uint64_t lifetime = rust_v0_eat(v, 'L') ? rust_v0_base62(v) : 0;
+    sym_rust_v0_put(v, "&");
+    uint64_t lifetime = sym_rust_v0_eat(v, 'L') ? sym_rust_v0_base62(v) : 0;
     if (lifetime > 0) {
         print_lifetime(v, lifetime);
-        rust_v0_put(v, " ");
+        sym_rust_v0_put(v, " ");
     }
-    rust_v0_put(v, tag == 'Q' ? "mut " : "");
+    sym_rust_v0_put(v, tag == 'Q' ? "mut " : "");
     print_type(v, false);
 }
 
 static void
-print_compound_type(struct rust_v0 *v, char tag)
+print_compound_type(struct sym_rust_v0 *v, char tag)
 {
     switch (tag) {
     case 'R':
@@ -301,22 +301,22 @@ print_compound_type(struct rust_v0 *v, char tag)
         break;
     case 'P':
     case 'O':
-        rust_v0_put(v, tag == 'P' ? "*const " : "*mut ");
+        sym_rust_v0_put(v, tag == 'P' ? "*const " : "*mut ");
         print_type(v, false);
         break;
     case 'A':
     case 'S':
-        rust_v0_put(v, "[");
+        sym_rust_v0_put(v, "[");
         print_type(v, false);
         if (tag == 'A') {
-            rust_v0_put(v, "; ");
-            rust_v0_const(v, true);
+            sym_rust_v0_put(v, "; ");
+            sym_rust_v0_const(v, true);
         }
-        rust_v0_put(v, "]");
+        sym_rust_v0_put(v, "]");
         break;
     case 'T':
-        rust_v0_put(v, "(");
-        rust_v0_put(v, rust_v0_list(v, print_type, false, ", ") == 1 ? ",)" : ")");
+        sym_rust_v0_put(v, "(");
+        sym_rust_v0_put(v, sym_rust_v0_list(v, print_type, false, ", ") == 1 ? ",)" : ")");
         break;
     case 'F':
         print_function(v);
@@ -326,47 +326,47 @@ print_compound_type(struct rust_v0 *v, char tag)
         break;
     case 'W':
         print_type(v, false);
-        rust_v0_put(v, " is ");
+        sym_rust_v0_put(v, " is ");
         print_pattern(v, false);
         break;
     case 'B':
-        rust_v0_backref(v, print_type, false);
+        sym_rust_v0_backref(v, print_type, false);
         break;
     default:
         v->pos--; /* a path's tag */
-        rust_v0_path(v, false);
+        sym_rust_v0_path(v, false);
     }
 }
 
 static void
-print_type(struct rust_v0 *v, bool unused)
+print_type(struct sym_rust_v0 *v, bool unused)
 {
     (void)unused;
-    if (!rust_v0_enter(v))
+    if (!sym_rust_v0_enter(v))
         return;
-    char tag = rust_v0_next(v);
-    const char *basic = rust_v0_basic_type(tag);
+    char tag = sym_rust_v0_next(v);
+    const char *basic = sym_rust_v0_basic_type(tag);
     if (basic)
-        rust_v0_put(v, basic);
+        sym_rust_v0_put(v, basic);
     else if (!v->failed)
         print_compound_type(v, tag);
-    rust_v0_leave(v);
+    sym_rust_v0_leave(v);
 }
 
 bool
-rust_v0_demangle(struct fz_span name, enum rust_style style, struct fz_buffer *out)
+sym_rust_v0_demangle(struct fz_span name, enum sym_rust_style style, struct fz_buffer *out)
 {
-    struct rust_v0 v = {.in = name, .out = out, .style = style, .path = print_path};
+    struct sym_rust_v0 v = {.in = name, .out = out, .style = style, .path = print_path};
     for (size_t i = 0; i < name.len; i++) {
         uint8_t c = name.data[i];
         if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
               c == '_'))
             return false;
     }
-    rust_v0_path(&v, true);
+    sym_rust_v0_path(&v, true);
     if (!v.failed && v.pos < name.len) { /* the crate that had the generic code compiled */
         v.n_skips++;
-        rust_v0_path(&v, false);
+        sym_rust_v0_path(&v, false);
     }
     return !v.failed && v.pos == name.len && !out->failed;
 }

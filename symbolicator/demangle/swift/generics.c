@@ -6,147 +6,151 @@
  */
 #include "symbolicator/demangle/swift/parse.h"
 
-struct swift_node *
-swift_generic_param(struct fz_arena *arena, int64_t depth, int64_t index)
+struct sym_swift_node *
+sym_swift_generic_param(struct fz_arena *arena, int64_t depth, int64_t index)
 {
     if (depth < 0 || index < 0 || depth > INT32_MAX)
         return NULL;
-    struct swift_node *param = swift_node_index(arena, SWIFT_GENERIC_PARAM, index);
+    struct sym_swift_node *param = sym_swift_node_index(arena, SWIFT_GENERIC_PARAM, index);
     if (param)
         param->depth = (uint32_t)depth;
-    return swift_node_type(param);
+    return sym_swift_node_type(param);
 }
 
 /* An index + 1, or -1. */
 static int64_t
-index_from_one(struct swift_parser *p)
+index_from_one(struct sym_swift_parser *p)
 {
-    int64_t index = swift_index(p);
+    int64_t index = sym_swift_index(p);
     return index < 0 ? -1 : index + 1;
 }
 
-static struct swift_node *
-param_index(struct swift_parser *p)
+static struct sym_swift_node *
+param_index(struct sym_swift_parser *p)
 {
-    if (swift_next_if(p, 'd')) {
+    if (sym_swift_next_if(p, 'd')) {
         int64_t depth = index_from_one(p);
-        return swift_generic_param(p->arena, depth, swift_index(p));
+        return sym_swift_generic_param(p->arena, depth, sym_swift_index(p));
     }
-    if (swift_next_if(p, 'z'))
-        return swift_generic_param(p->arena, 0, 0);
-    if (swift_next_if(p, 's'))
-        return swift_node_type(swift_make(p, SWIFT_CONSTRAINED_SELF));
-    return swift_generic_param(p->arena, 0, index_from_one(p));
+    if (sym_swift_next_if(p, 'z'))
+        return sym_swift_generic_param(p->arena, 0, 0);
+    if (sym_swift_next_if(p, 's'))
+        return sym_swift_node_type(sym_swift_make(p, SWIFT_CONSTRAINED_SELF));
+    return sym_swift_generic_param(p->arena, 0, index_from_one(p));
 }
 
 /* "x" is SWIFT_NUMBER here, "q" anything else. */
-struct swift_node *
-swift_op_param(struct swift_parser *p, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_op_param(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    return kind == SWIFT_NUMBER ? swift_generic_param(p->arena, 0, 0) : param_index(p);
+    return kind == SWIFT_NUMBER ? sym_swift_generic_param(p->arena, 0, 0) : param_index(p);
 }
 
-struct swift_node *
-swift_pop_assoc_name(struct swift_parser *p)
+struct sym_swift_node *
+sym_swift_pop_assoc_name(struct sym_swift_parser *p)
 {
-    struct swift_node *protocol = swift_pop_type(p);
+    struct sym_swift_node *protocol = sym_swift_pop_type(p);
     if (protocol && protocol->kind != SWIFT_PROTOCOL)
         return NULL;
-    struct swift_node *name =
-        swift_node_add_if(p->arena, swift_make(p, SWIFT_ASSOC_NAME), protocol);
-    return swift_node_add(p->arena, name, swift_pop(p, SWIFT_IDENTIFIER));
+    struct sym_swift_node *name =
+        sym_swift_node_add_if(p->arena, sym_swift_make(p, SWIFT_ASSOC_NAME), protocol);
+    return sym_swift_node_add(p->arena, name, sym_swift_pop(p, SWIFT_IDENTIFIER));
 }
 
 /* The path of an associated conformance can be a generic parameter, too. */
-struct swift_node *
-swift_pop_assoc_path(struct swift_parser *p)
+struct sym_swift_node *
+sym_swift_pop_assoc_path(struct sym_swift_parser *p)
 {
-    struct swift_node *top = p->stack.n > 0 ? p->stack.items[p->stack.n - 1] : NULL;
+    struct sym_swift_node *top = p->stack.n > 0 ? p->stack.items[p->stack.n - 1] : NULL;
     if (top && top->is_type && top->kind == SWIFT_GENERIC_PARAM)
-        return swift_pop_any(p);
-    struct swift_node *path = swift_make(p, SWIFT_ASSOC_PATH);
+        return sym_swift_pop_any(p);
+    struct sym_swift_node *path = sym_swift_make(p, SWIFT_ASSOC_PATH);
     bool first;
     do {
-        first = swift_pop(p, SWIFT_FIRST_ELEMENT) != NULL;
-        path = swift_node_add(p->arena, path, swift_pop_assoc_name(p));
+        first = sym_swift_pop(p, SWIFT_FIRST_ELEMENT) != NULL;
+        path = sym_swift_node_add(p->arena, path, sym_swift_pop_assoc_name(p));
     } while (path && !first);
-    swift_node_reverse(path, 0);
+    sym_swift_node_reverse(path, 0);
     return path;
 }
 
 /* What an associated type belongs to: told by the operator, or a type in front of its names. */
-static struct swift_node *
-base_of(struct swift_parser *p, enum swift_kind kind, struct swift_node *param)
+static struct sym_swift_node *
+base_of(struct sym_swift_parser *p, enum sym_swift_kind kind, struct sym_swift_node *param)
 {
     if (kind == SWIFT_NONE)
-        return swift_pop_type(p);
-    return kind == SWIFT_NUMBER ? swift_generic_param(p->arena, 0, 0) : param;
+        return sym_swift_pop_type(p);
+    return kind == SWIFT_NUMBER ? sym_swift_generic_param(p->arena, 0, 0) : param;
 }
 
-struct swift_node *
-swift_op_assoc_simple(struct swift_parser *p, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_op_assoc_simple(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    struct swift_node *param = kind == SWIFT_GENERIC_PARAM ? param_index(p) : NULL;
-    struct swift_node *name = swift_pop_assoc_name(p);
-    struct swift_node *base = base_of(p, kind, param);
-    return swift_remember(p, swift_node_type(swift_make2(p, SWIFT_DEPENDENT_MEMBER, base, name)));
+    struct sym_swift_node *param = kind == SWIFT_GENERIC_PARAM ? param_index(p) : NULL;
+    struct sym_swift_node *name = sym_swift_pop_assoc_name(p);
+    struct sym_swift_node *base = base_of(p, kind, param);
+    return sym_swift_remember(
+        p, sym_swift_node_type(sym_swift_make2(p, SWIFT_DEPENDENT_MEMBER, base, name)));
 }
 
-struct swift_node *
-swift_op_assoc_compound(struct swift_parser *p, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_op_assoc_compound(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    struct swift_node *param = kind == SWIFT_GENERIC_PARAM ? param_index(p) : NULL;
-    struct swift_node *path = swift_pop_assoc_path(p);
-    struct swift_node *base = base_of(p, kind, param);
+    struct sym_swift_node *param = kind == SWIFT_GENERIC_PARAM ? param_index(p) : NULL;
+    struct sym_swift_node *path = sym_swift_pop_assoc_path(p);
+    struct sym_swift_node *base = base_of(p, kind, param);
     for (uint32_t i = 0; path && i < path->n_children; i++)
-        base = swift_node_type(swift_make2(p, SWIFT_DEPENDENT_MEMBER, base, path->children[i]));
-    return path ? swift_remember(p, base) : NULL;
+        base = sym_swift_node_type(
+            sym_swift_make2(p, SWIFT_DEPENDENT_MEMBER, base, path->children[i]));
+    return path ? sym_swift_remember(p, base) : NULL;
 }
 
-struct swift_node *
-swift_op_assoc_ref(struct swift_parser *p, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_op_assoc_ref(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    struct swift_node *name = swift_pop(p, SWIFT_IDENTIFIER);
-    return swift_remember(p, swift_node_type(swift_make2(p, kind, swift_pop_type(p), name)));
+    struct sym_swift_node *name = sym_swift_pop(p, SWIFT_IDENTIFIER);
+    return sym_swift_remember(
+        p, sym_swift_node_type(sym_swift_make2(p, kind, sym_swift_pop_type(p), name)));
 }
 
-struct swift_node *
-swift_op_opaque_type(struct swift_parser *p, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_op_opaque_type(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    struct swift_node *index = swift_number(p);
-    struct swift_arguments arguments;
-    if (!swift_pop_arguments(p, &arguments))
+    struct sym_swift_node *index = sym_swift_number(p);
+    struct sym_swift_arguments arguments;
+    if (!sym_swift_pop_arguments(p, &arguments))
         return NULL;
-    return swift_remember(p, swift_node_type(swift_make2(p, kind, swift_pop_any(p), index)));
+    return sym_swift_remember(
+        p, sym_swift_node_type(sym_swift_make2(p, kind, sym_swift_pop_any(p), index)));
 }
 
-struct swift_node *
-swift_op_opaque_result(struct swift_parser *p, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_op_opaque_result(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    return swift_index(p) < 0 ? NULL : swift_node_type(swift_make(p, kind));
+    return sym_swift_index(p) < 0 ? NULL : sym_swift_node_type(sym_swift_make(p, kind));
 }
 
 /* "l": one parameter; "r<counts>l": as many as told for each level. */
-struct swift_node *
-swift_op_signature(struct swift_parser *p, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_op_signature(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    struct swift_node *signature = swift_make(p, SWIFT_SIGNATURE), *requirement;
+    struct sym_swift_node *signature = sym_swift_make(p, SWIFT_SIGNATURE), *requirement;
     if (kind == SWIFT_PARAM_COUNT) {
-        while (signature && !swift_next_if(p, 'l')) {
-            int64_t n = swift_next_if(p, 'z') ? 0 : index_from_one(p);
+        while (signature && !sym_swift_next_if(p, 'l')) {
+            int64_t n = sym_swift_next_if(p, 'z') ? 0 : index_from_one(p);
             if (n < 0)
                 return NULL;
-            signature = swift_node_add(p->arena, signature,
-                                       swift_node_index(p->arena, SWIFT_PARAM_COUNT, n));
+            signature = sym_swift_node_add(p->arena, signature,
+                                           sym_swift_node_index(p->arena, SWIFT_PARAM_COUNT, n));
         }
     } else {
-        signature =
-            swift_node_add(p->arena, signature, swift_node_index(p->arena, SWIFT_PARAM_COUNT, 1));
+        signature = sym_swift_node_add(p->arena, signature,
+                                       sym_swift_node_index(p->arena, SWIFT_PARAM_COUNT, 1));
     }
     uint32_t n_counts = signature ? signature->n_children : 0;
-    while (signature && (requirement = swift_pop_flag(p, SWIFT_F_REQUIREMENT)))
-        signature = swift_node_add(p->arena, signature, requirement);
-    swift_node_reverse(signature, n_counts);
+    while (signature && (requirement = sym_swift_pop_flag(p, SWIFT_F_REQUIREMENT)))
+        signature = sym_swift_node_add(p->arena, signature, requirement);
+    sym_swift_node_reverse(signature, n_counts);
     return signature;
 }
 
@@ -157,7 +161,7 @@ struct requirement {
     char letter;
     char constraint; /* p protocol, t type, l layout, i inverse, - nothing */
     enum subject subject;
-    enum swift_kind kind;
+    enum sym_swift_kind kind;
 };
 
 static const struct requirement requirements[] = {
@@ -185,59 +189,59 @@ static const struct requirement requirements[] = {
     {'J', 'i', OF_PATH, SWIFT_INVERSE_REQUIREMENT},
 };
 
-static struct swift_node *
-subject_of(struct swift_parser *p, enum subject subject)
+static struct sym_swift_node *
+subject_of(struct sym_swift_parser *p, enum subject subject)
 {
     if (subject == OF_ASSOC)
-        return swift_op_assoc_simple(p, SWIFT_GENERIC_PARAM);
+        return sym_swift_op_assoc_simple(p, SWIFT_GENERIC_PARAM);
     if (subject == OF_PATH)
-        return swift_op_assoc_compound(p, SWIFT_GENERIC_PARAM);
-    return subject == OF_STACK ? swift_pop_type(p) : param_index(p);
+        return sym_swift_op_assoc_compound(p, SWIFT_GENERIC_PARAM);
+    return subject == OF_STACK ? sym_swift_pop_type(p) : param_index(p);
 }
 
 /* U unknown, R reference-counted, N native reference-counted, C class, D native class, T trivial,
  * B bridge object, A any reference; E, M with size and alignment, e, m, S with size. */
-static struct swift_node *
-layout(struct swift_parser *p, struct swift_node *subject)
+static struct sym_swift_node *
+layout(struct sym_swift_parser *p, struct sym_swift_node *subject)
 {
-    char c = swift_next(p);
+    char c = sym_swift_next(p);
     if (c == '\0' || !strchr("URNCDTBAEeMmS", c))
         return NULL;
-    struct swift_node *node = swift_make1(p, SWIFT_LAYOUT_REQUIREMENT, subject);
+    struct sym_swift_node *node = sym_swift_make1(p, SWIFT_LAYOUT_REQUIREMENT, subject);
     if (node)
         node->text = fz_span_make(p->text.data + p->pos - 1, 1);
     if (strchr("EeMmS", c))
-        node = swift_node_add(p->arena, node, swift_number(p));
+        node = sym_swift_node_add(p->arena, node, sym_swift_number(p));
     if (strchr("EM", c))
-        node = swift_node_add(p->arena, node, swift_number(p));
+        node = sym_swift_node_add(p->arena, node, sym_swift_number(p));
     return node;
 }
 
-struct swift_node *
-swift_op_requirement(struct swift_parser *p, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_op_requirement(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
     (void)kind;
     static const struct requirement conformance = {'\0', 'p', OF_PARAM,
                                                    SWIFT_CONFORMANCE_REQUIREMENT};
     const struct requirement *r = &conformance;
     for (size_t i = 0; i < FZ_ARRAY_LEN(requirements); i++) {
-        if (requirements[i].letter == swift_peek(p))
+        if (requirements[i].letter == sym_swift_peek(p))
             r = &requirements[i];
     }
     if (r != &conformance)
         p->pos++;
-    struct swift_node *bit = r->constraint == 'i' ? swift_number(p) : NULL;
-    struct swift_node *subject = subject_of(p, r->subject);
+    struct sym_swift_node *bit = r->constraint == 'i' ? sym_swift_number(p) : NULL;
+    struct sym_swift_node *subject = subject_of(p, r->subject);
     switch (r->constraint) {
     case 'p':
-        return swift_make2(p, r->kind, subject, swift_pop_protocol(p));
+        return sym_swift_make2(p, r->kind, subject, sym_swift_pop_protocol(p));
     case 't':
-        return swift_make2(p, r->kind, subject, swift_pop_type(p));
+        return sym_swift_make2(p, r->kind, subject, sym_swift_pop_type(p));
     case 'l':
         return layout(p, subject);
     case 'i':
-        return swift_make2(p, r->kind, subject, bit);
+        return sym_swift_make2(p, r->kind, subject, bit);
     default:
-        return swift_make1(p, r->kind, subject);
+        return sym_swift_make1(p, r->kind, subject);
     }
 }

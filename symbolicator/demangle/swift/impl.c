@@ -64,65 +64,65 @@ static const struct convention coroutines[] = {
 
 /* The text for the next letter, which is consumed, or NULL. */
 static const char *
-next_of(struct swift_parser *p, const struct convention *conventions)
+next_of(struct sym_swift_parser *p, const struct convention *conventions)
 {
     for (; conventions->text; conventions++) {
-        if (swift_next_if(p, conventions->letter))
+        if (sym_swift_next_if(p, conventions->letter))
             return conventions->text;
     }
     return NULL;
 }
 
-static struct swift_node *
-add_attribute(struct swift_parser *p, struct swift_node *type, const char *text)
+static struct sym_swift_node *
+add_attribute(struct sym_swift_parser *p, struct sym_swift_node *type, const char *text)
 {
     if (!text)
         return type;
-    return swift_node_add(p->arena, type, swift_make_text(p, SWIFT_IMPL_ATTRIBUTE, text));
+    return sym_swift_node_add(p->arena, type, sym_swift_make_text(p, SWIFT_IMPL_ATTRIBUTE, text));
 }
 
 /* "s": substitutions for a pattern with its signature; "I": for the function itself. */
-static struct swift_node *
-add_substitutions(struct swift_parser *p, struct swift_node *type)
+static struct sym_swift_node *
+add_substitutions(struct sym_swift_parser *p, struct sym_swift_node *type)
 {
     static const struct {
         char letter;
-        enum swift_kind kind;
+        enum sym_swift_kind kind;
     } kinds[] = {{'s', SWIFT_IMPL_PATTERN_SUBSTITUTIONS},
                  {'I', SWIFT_IMPL_INVOCATION_SUBSTITUTIONS}};
     for (size_t i = 0; i < FZ_ARRAY_LEN(kinds); i++) {
-        if (!swift_next_if(p, kinds[i].letter))
+        if (!sym_swift_next_if(p, kinds[i].letter))
             continue;
-        struct swift_arguments arguments;
-        if (!swift_pop_arguments(p, &arguments) || arguments.lists.n != 1)
+        struct sym_swift_arguments arguments;
+        if (!sym_swift_pop_arguments(p, &arguments) || arguments.lists.n != 1)
             return NULL;
-        struct swift_node *node = swift_make(p, kinds[i].kind);
+        struct sym_swift_node *node = sym_swift_make(p, kinds[i].kind);
         if (kinds[i].letter == 's')
-            node = swift_node_add(p->arena, node, swift_pop(p, SWIFT_SIGNATURE));
-        node = swift_node_add(p->arena, node, arguments.lists.items[0]);
-        type = swift_node_add(p->arena, type, node);
+            node = sym_swift_node_add(p->arena, node, sym_swift_pop(p, SWIFT_SIGNATURE));
+        node = sym_swift_node_add(p->arena, node, arguments.lists.items[0]);
+        type = sym_swift_node_add(p->arena, type, node);
     }
     return type;
 }
 
-static struct swift_node *
-add_representation(struct swift_parser *p, struct swift_node *type)
+static struct sym_swift_node *
+add_representation(struct sym_swift_parser *p, struct sym_swift_node *type)
 {
-    bool with_c_type = swift_peek(p) == 'z' && p->pos + 1 < p->text.len &&
+    bool with_c_type = sym_swift_peek(p) == 'z' && p->pos + 1 < p->text.len &&
                        (p->text.data[p->pos + 1] == 'B' || p->text.data[p->pos + 1] == 'C');
     if (with_c_type)
         p->pos++;
     const char *text = next_of(p, representations);
     if (!text)
         return type;
-    struct swift_node *convention = swift_make_text(p, SWIFT_IMPL_CONVENTION, text);
+    struct sym_swift_node *convention = sym_swift_make_text(p, SWIFT_IMPL_CONVENTION, text);
     if (with_c_type)
-        convention = swift_node_add(p->arena, convention, swift_clang_type(p));
-    return swift_node_add(p->arena, type, convention);
+        convention = sym_swift_node_add(p->arena, convention, sym_swift_clang_type(p));
+    return sym_swift_node_add(p->arena, type, convention);
 }
 
-static struct swift_node *
-add_attributes(struct swift_parser *p, struct swift_node *type)
+static struct sym_swift_node *
+add_attributes(struct sym_swift_parser *p, struct sym_swift_node *type)
 {
     static const struct convention differentiable[] = {
         {'d', "@differentiable"},
@@ -131,13 +131,13 @@ add_attributes(struct swift_parser *p, struct swift_node *type)
         {'r', "@differentiable(reverse)"},
         {'\0', NULL},
     };
-    if (swift_next_if(p, 'e'))
+    if (sym_swift_next_if(p, 'e'))
         type = add_attribute(p, type, "@escaping");
-    if (swift_next_if(p, 'A'))
+    if (sym_swift_next_if(p, 'A'))
         type = add_attribute(p, type, "@isolated(any)");
-    if (swift_next_if(p, 'N'))
+    if (sym_swift_next_if(p, 'N'))
         type = add_attribute(p, type, "@caller_isolated");
-    if (swift_next_if(p, 'O'))
+    if (sym_swift_next_if(p, 'O'))
         type = add_attribute(p, type, "@called(once)");
     type = add_attribute(p, type, next_of(p, differentiable));
     const char *callee = next_of(p, callees);
@@ -145,19 +145,19 @@ add_attributes(struct swift_parser *p, struct swift_node *type)
         return NULL;
     type = add_representation(p, add_attribute(p, type, callee));
     type = add_attribute(p, type, next_of(p, coroutines));
-    if (swift_next_if(p, 'h'))
+    if (sym_swift_next_if(p, 'h'))
         type = add_attribute(p, type, "@Sendable");
-    if (swift_next_if(p, 'H'))
+    if (sym_swift_next_if(p, 'H'))
         type = add_attribute(p, type, "@async");
-    if (swift_next_if(p, 'T'))
-        type = swift_node_add(p->arena, type, swift_make(p, SWIFT_IMPL_SENDING_RESULT));
+    if (sym_swift_next_if(p, 'T'))
+        type = sym_swift_node_add(p->arena, type, sym_swift_make(p, SWIFT_IMPL_SENDING_RESULT));
     return type;
 }
 
 /* A parameter or result without its type. Of several marks on one parameter Swift shows only
  * "@noDerivative" and one more; with a third it shows none. */
-static struct swift_node *
-operand(struct swift_parser *p, enum swift_kind kind, const struct convention *conventions)
+static struct sym_swift_node *
+operand(struct sym_swift_parser *p, enum sym_swift_kind kind, const struct convention *conventions)
 {
     const char *convention = next_of(p, conventions), *mark = NULL;
     if (!convention)
@@ -165,12 +165,12 @@ operand(struct swift_parser *p, enum swift_kind kind, const struct convention *c
     bool derivative = false;
     int n_marks = 0;
     if (kind == SWIFT_IMPL_PARAMETER || kind == SWIFT_IMPL_RESULT)
-        derivative = swift_next_if(p, 'w');
+        derivative = sym_swift_next_if(p, 'w');
     if (kind == SWIFT_IMPL_PARAMETER) {
         static const struct convention marks[] = {
             {'T', " sending"}, {'I', " isolated"}, {'L', " sil_implicit_leading_param"}};
         for (size_t i = 0; i < FZ_ARRAY_LEN(marks); i++) {
-            if (swift_next_if(p, marks[i].letter)) {
+            if (sym_swift_next_if(p, marks[i].letter)) {
                 mark = marks[i].text;
                 n_marks++;
             }
@@ -180,20 +180,21 @@ operand(struct swift_parser *p, enum swift_kind kind, const struct convention *c
     const char *text =
         fz_arena_printf(p->arena, "%s%s%s", convention, derivative && shown ? " @noDerivative" : "",
                         mark && shown ? mark : "");
-    return text ? swift_make_text(p, kind, text) : NULL;
+    return text ? sym_swift_make_text(p, kind, text) : NULL;
 }
 
 /* Add operands as long as their letters follow, and their number to *n. */
-static struct swift_node *
-add_operands(struct swift_parser *p, struct swift_node *type, enum swift_kind kind, uint32_t *n)
+static struct sym_swift_node *
+add_operands(struct sym_swift_parser *p, struct sym_swift_node *type, enum sym_swift_kind kind,
+             uint32_t *n)
 {
     const struct convention *conventions =
         kind == SWIFT_IMPL_PARAMETER || kind == SWIFT_IMPL_YIELD ? parameters : results;
-    struct swift_node *next;
+    struct sym_swift_node *next;
     if (kind == SWIFT_IMPL_YIELD || kind == SWIFT_IMPL_ERROR) {
         bool is_yield = kind == SWIFT_IMPL_YIELD;
-        while (type && swift_next_if(p, is_yield ? 'Y' : 'z')) {
-            type = swift_node_add(p->arena, type, operand(p, kind, conventions));
+        while (type && sym_swift_next_if(p, is_yield ? 'Y' : 'z')) {
+            type = sym_swift_node_add(p->arena, type, operand(p, kind, conventions));
             ++*n;
             if (!is_yield) /* a function throws one error */
                 break;
@@ -201,31 +202,31 @@ add_operands(struct swift_parser *p, struct swift_node *type, enum swift_kind ki
         return type;
     }
     while (type && (next = operand(p, kind, conventions))) {
-        type = swift_node_add(p->arena, type, next);
+        type = sym_swift_node_add(p->arena, type, next);
         ++*n;
     }
     return type;
 }
 
-struct swift_node *
-swift_op_impl_function(struct swift_parser *p, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_op_impl_function(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    static const enum swift_kind order[] = {SWIFT_IMPL_PARAMETER, SWIFT_IMPL_RESULT,
-                                            SWIFT_IMPL_YIELD, SWIFT_IMPL_ERROR};
-    struct swift_node *type = add_substitutions(p, swift_make(p, kind));
-    struct swift_node *signature = swift_pop(p, SWIFT_SIGNATURE);
+    static const enum sym_swift_kind order[] = {SWIFT_IMPL_PARAMETER, SWIFT_IMPL_RESULT,
+                                                SWIFT_IMPL_YIELD, SWIFT_IMPL_ERROR};
+    struct sym_swift_node *type = add_substitutions(p, sym_swift_make(p, kind));
+    struct sym_swift_node *signature = sym_swift_pop(p, SWIFT_SIGNATURE);
     if (signature)
-        swift_next_if(p, 'P'); /* pseudogeneric, which is shown alike */
-    type = swift_node_add_if(p->arena, add_attributes(p, type), signature);
+        sym_swift_next_if(p, 'P'); /* pseudogeneric, which is shown alike */
+    type = sym_swift_node_add_if(p->arena, add_attributes(p, type), signature);
     uint32_t n_types = 0;
     for (size_t i = 0; i < FZ_ARRAY_LEN(order) && type; i++)
         type = add_operands(p, type, order[i], &n_types);
-    if (!type || !swift_next_if(p, '_'))
+    if (!type || !sym_swift_next_if(p, '_'))
         return NULL;
     for (uint32_t i = 0; i < n_types; i++) {
-        struct swift_node *operand_node = type->children[type->n_children - 1 - i];
-        if (!swift_node_add(p->arena, operand_node, swift_pop_type(p)))
+        struct sym_swift_node *operand_node = type->children[type->n_children - 1 - i];
+        if (!sym_swift_node_add(p->arena, operand_node, sym_swift_pop_type(p)))
             return NULL;
     }
-    return swift_node_type(type);
+    return sym_swift_node_type(type);
 }

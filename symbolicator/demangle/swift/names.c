@@ -38,7 +38,7 @@ ends_word(char c, char before)
 
 /* Words shorter than two letters are not worth a reference. */
 static void
-remember_words(struct swift_parser *p, struct fz_span text)
+remember_words(struct sym_swift_parser *p, struct fz_span text)
 {
     size_t start = SIZE_MAX;
     for (size_t i = 0; i <= text.len; i++) {
@@ -55,10 +55,10 @@ remember_words(struct swift_parser *p, struct fz_span text)
 
 /* References to words up to one in upper case, which is the last. */
 static bool
-read_words(struct swift_parser *p, struct fz_buffer *name, bool *more_words)
+read_words(struct sym_swift_parser *p, struct fz_buffer *name, bool *more_words)
 {
-    while (*more_words && (is_lower(swift_peek(p)) || is_upper(swift_peek(p)))) {
-        char c = swift_next(p);
+    while (*more_words && (is_lower(sym_swift_peek(p)) || is_upper(sym_swift_peek(p)))) {
+        char c = sym_swift_next(p);
         size_t word = (size_t)(c - (is_lower(c) ? 'a' : 'A'));
         *more_words = is_lower(c);
         if (word >= p->n_words)
@@ -69,19 +69,19 @@ read_words(struct swift_parser *p, struct fz_buffer *name, bool *more_words)
 }
 
 static bool
-read_part(struct swift_parser *p, struct fz_buffer *name, bool punycoded)
+read_part(struct sym_swift_parser *p, struct fz_buffer *name, bool punycoded)
 {
-    int64_t len = swift_natural(p);
+    int64_t len = sym_swift_natural(p);
     struct fz_span part;
     if (len <= 0)
         return false;
     if (punycoded)
-        swift_next_if(p, '_');
+        sym_swift_next_if(p, '_');
     if (!fz_span_sub(p->text, p->pos, (uint64_t)len, &part))
         return false;
     p->pos += (size_t)len;
     if (punycoded)
-        part = swift_punycode(part, p->arena);
+        part = sym_swift_punycode(part, p->arena);
     else
         remember_words(p, part);
     if (part.len > 0)
@@ -90,17 +90,17 @@ read_part(struct swift_parser *p, struct fz_buffer *name, bool punycoded)
 }
 
 static bool
-read_identifier(struct swift_parser *p, struct fz_buffer *name)
+read_identifier(struct sym_swift_parser *p, struct fz_buffer *name)
 {
     bool punycoded = false, more_words = false;
-    if (swift_next_if(p, '0')) {
-        punycoded = swift_next_if(p, '0');
+    if (sym_swift_next_if(p, '0')) {
+        punycoded = sym_swift_next_if(p, '0');
         more_words = !punycoded;
     }
     do {
         if (!read_words(p, name, &more_words))
             return false;
-        if (swift_next_if(p, '0'))
+        if (sym_swift_next_if(p, '0'))
             break;
         if (!read_part(p, name, punycoded))
             return false;
@@ -108,32 +108,32 @@ read_identifier(struct swift_parser *p, struct fz_buffer *name)
     return name->len > 0 && !name->failed;
 }
 
-struct swift_node *
-swift_op_identifier(struct swift_parser *p, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_op_identifier(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    if (swift_peek(p) < '0' || swift_peek(p) > '9')
+    if (sym_swift_peek(p) < '0' || sym_swift_peek(p) > '9')
         return NULL;
     struct fz_buffer name;
-    struct swift_node *node = NULL;
+    struct sym_swift_node *node = NULL;
     fz_buffer_init(&name, IDENTIFIER_MAX);
     if (read_identifier(p, &name)) {
         const char *text = fz_arena_text(p->arena, fz_buffer_span(&name));
         if (text)
-            node = swift_node_text(p->arena, kind, fz_span_make(text, name.len));
+            node = sym_swift_node_text(p->arena, kind, fz_span_make(text, name.len));
     }
     fz_buffer_deinit(&name);
-    return swift_remember(p, node);
+    return sym_swift_remember(p, node);
 }
 
-struct swift_node *
-swift_operator_node(struct fz_arena *arena, struct fz_span letters, char fixity)
+struct sym_swift_node *
+sym_swift_operator_node(struct fz_arena *arena, struct fz_span letters, char fixity)
 {
     /* a and, c commercial at, d divide, e equals, g greater, l less... ' ' is no operator. */
     static const char characters[] = "& @/= >    <*!|+?%-~   ^ .";
-    enum swift_kind kind = fixity == 'i'   ? SWIFT_INFIX_OPERATOR
-                           : fixity == 'p' ? SWIFT_PREFIX_OPERATOR
-                           : fixity == 'P' ? SWIFT_POSTFIX_OPERATOR
-                                           : SWIFT_NONE;
+    enum sym_swift_kind kind = fixity == 'i'   ? SWIFT_INFIX_OPERATOR
+                               : fixity == 'p' ? SWIFT_PREFIX_OPERATOR
+                               : fixity == 'P' ? SWIFT_POSTFIX_OPERATOR
+                                               : SWIFT_NONE;
     char *text = fz_arena_text(arena, letters);
     if (kind == SWIFT_NONE || !text)
         return NULL;
@@ -144,52 +144,53 @@ swift_operator_node(struct fz_arena *arena, struct fz_span letters, char fixity)
             return NULL;
         text[i] = characters[text[i] - 'a'];
     }
-    return swift_node_text(arena, kind, fz_span_make(text, letters.len));
+    return sym_swift_node_text(arena, kind, fz_span_make(text, letters.len));
 }
 
-struct swift_node *
-swift_op_operator_name(struct swift_parser *p, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_op_operator_name(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
     (void)kind;
-    struct swift_node *name = swift_pop(p, SWIFT_IDENTIFIER);
-    return name ? swift_operator_node(p->arena, name->text, swift_next(p)) : NULL;
+    struct sym_swift_node *name = sym_swift_pop(p, SWIFT_IDENTIFIER);
+    return name ? sym_swift_operator_node(p->arena, name->text, sym_swift_next(p)) : NULL;
 }
 
-static struct swift_node *
-private_name(struct swift_parser *p, bool named)
+static struct sym_swift_node *
+private_name(struct sym_swift_parser *p, bool named)
 {
-    struct swift_node *file = swift_pop(p, SWIFT_IDENTIFIER);
+    struct sym_swift_node *file = sym_swift_pop(p, SWIFT_IDENTIFIER);
     if (!file)
         return NULL;
-    struct swift_node *name = swift_node_text(p->arena, SWIFT_PRIVATE_NAME, file->text);
-    return named ? swift_node_add(p->arena, name, swift_pop_flag(p, SWIFT_F_DECL_NAME)) : name;
+    struct sym_swift_node *name = sym_swift_node_text(p->arena, SWIFT_PRIVATE_NAME, file->text);
+    return named ? sym_swift_node_add(p->arena, name, sym_swift_pop_flag(p, SWIFT_F_DECL_NAME))
+                 : name;
 }
 
 /* "LL" and "Ll": private to a file; "La" to "LJ": related to what is named; "L<index>": one of
  * several of that name in a function. */
-struct swift_node *
-swift_op_local_name(struct swift_parser *p, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_op_local_name(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    if (swift_next_if(p, 'L'))
+    if (sym_swift_next_if(p, 'L'))
         return private_name(p, true);
-    if (swift_next_if(p, 'l'))
+    if (sym_swift_next_if(p, 'l'))
         return private_name(p, false);
-    char c = swift_peek(p);
+    char c = sym_swift_peek(p);
     if ((c >= 'a' && c <= 'j') || (c >= 'A' && c <= 'J')) {
-        struct swift_node *related =
-            swift_node_text(p->arena, SWIFT_RELATED_NAME, fz_span_make(p->text.data + p->pos, 1));
+        struct sym_swift_node *related = sym_swift_node_text(
+            p->arena, SWIFT_RELATED_NAME, fz_span_make(p->text.data + p->pos, 1));
         p->pos++;
-        return swift_node_add(p->arena, related, swift_pop_any(p));
+        return sym_swift_node_add(p->arena, related, sym_swift_pop_any(p));
     }
-    int64_t index = swift_index(p);
-    struct swift_node *local = index < 0 ? NULL : swift_node_index(p->arena, kind, index);
-    return swift_node_add(p->arena, local, swift_pop_flag(p, SWIFT_F_DECL_NAME));
+    int64_t index = sym_swift_index(p);
+    struct sym_swift_node *local = index < 0 ? NULL : sym_swift_node_index(p->arena, kind, index);
+    return sym_swift_node_add(p->arena, local, sym_swift_pop_flag(p, SWIFT_F_DECL_NAME));
 }
 
-struct swift_node *
-swift_op_suffix(struct swift_parser *p, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_op_suffix(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
     struct fz_span rest = fz_span_make(p->text.data + p->pos - 1, p->text.len - p->pos + 1);
     p->pos = p->text.len;
-    return swift_node_text(p->arena, kind, rest);
+    return sym_swift_node_text(p->arena, kind, rest);
 }

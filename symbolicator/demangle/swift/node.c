@@ -2,54 +2,55 @@
 
 enum { CHILDREN_MAX = 1 << 20 };
 
-struct swift_node *
-swift_node_create(struct fz_arena *arena, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_node_create(struct fz_arena *arena, enum sym_swift_kind kind)
 {
-    struct swift_node *node = fz_arena_alloc(arena, sizeof(*node));
+    struct sym_swift_node *node = fz_arena_alloc(arena, sizeof(*node));
     if (node)
         node->kind = kind;
     return node;
 }
 
-struct swift_node *
-swift_node_text(struct fz_arena *arena, enum swift_kind kind, struct fz_span text)
+struct sym_swift_node *
+sym_swift_node_text(struct fz_arena *arena, enum sym_swift_kind kind, struct fz_span text)
 {
-    struct swift_node *node = swift_node_create(arena, kind);
+    struct sym_swift_node *node = sym_swift_node_create(arena, kind);
     if (node)
         node->text = text;
     return node;
 }
 
-struct swift_node *
-swift_node_cstr(struct fz_arena *arena, enum swift_kind kind, const char *text)
+struct sym_swift_node *
+sym_swift_node_cstr(struct fz_arena *arena, enum sym_swift_kind kind, const char *text)
 {
-    return swift_node_text(arena, kind, fz_span_cstr(text));
+    return sym_swift_node_text(arena, kind, fz_span_cstr(text));
 }
 
-struct swift_node *
-swift_node_index(struct fz_arena *arena, enum swift_kind kind, int64_t index)
+struct sym_swift_node *
+sym_swift_node_index(struct fz_arena *arena, enum sym_swift_kind kind, int64_t index)
 {
-    struct swift_node *node = swift_node_create(arena, kind);
+    struct sym_swift_node *node = sym_swift_node_create(arena, kind);
     if (node)
         node->index = index;
     return node;
 }
 
-struct swift_node *
-swift_node_with(struct fz_arena *arena, enum swift_kind kind, struct swift_node *child)
+struct sym_swift_node *
+sym_swift_node_with(struct fz_arena *arena, enum sym_swift_kind kind, struct sym_swift_node *child)
 {
-    return child ? swift_node_add(arena, swift_node_create(arena, kind), child) : NULL;
+    return child ? sym_swift_node_add(arena, sym_swift_node_create(arena, kind), child) : NULL;
 }
 
-struct swift_node *
-swift_node_pair(struct fz_arena *arena, enum swift_kind kind, struct swift_node *first,
-                struct swift_node *second)
+struct sym_swift_node *
+sym_swift_node_pair(struct fz_arena *arena, enum sym_swift_kind kind, struct sym_swift_node *first,
+                    struct sym_swift_node *second)
 {
-    return swift_node_add(arena, swift_node_with(arena, kind, first), second);
+    return sym_swift_node_add(arena, sym_swift_node_with(arena, kind, first), second);
 }
 
-struct swift_node *
-swift_node_add(struct fz_arena *arena, struct swift_node *parent, struct swift_node *child)
+struct sym_swift_node *
+sym_swift_node_add(struct fz_arena *arena, struct sym_swift_node *parent,
+                   struct sym_swift_node *child)
 {
     if (!parent || !child)
         return NULL;
@@ -57,11 +58,13 @@ swift_node_add(struct fz_arena *arena, struct swift_node *parent, struct swift_n
         uint32_t room = parent->room ? parent->room * 2 : 2;
         if (room > CHILDREN_MAX)
             return NULL;
-        struct swift_node **children = fz_arena_array(arena, room, sizeof(struct swift_node *));
+        struct sym_swift_node **children =
+            fz_arena_array(arena, room, sizeof(struct sym_swift_node *));
         if (!children)
             return NULL;
         if (parent->n_children > 0)
-            memcpy(children, parent->children, parent->n_children * sizeof(struct swift_node *));
+            memcpy(children, parent->children,
+                   parent->n_children * sizeof(struct sym_swift_node *));
         parent->children = children;
         parent->room = room;
     }
@@ -69,16 +72,18 @@ swift_node_add(struct fz_arena *arena, struct swift_node *parent, struct swift_n
     return parent;
 }
 
-struct swift_node *
-swift_node_add_if(struct fz_arena *arena, struct swift_node *parent, struct swift_node *child)
+struct sym_swift_node *
+sym_swift_node_add_if(struct fz_arena *arena, struct sym_swift_node *parent,
+                      struct sym_swift_node *child)
 {
-    return child ? swift_node_add(arena, parent, child) : parent;
+    return child ? sym_swift_node_add(arena, parent, child) : parent;
 }
 
-struct swift_node *
-swift_node_as(struct fz_arena *arena, const struct swift_node *node, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_node_as(struct fz_arena *arena, const struct sym_swift_node *node,
+                  enum sym_swift_kind kind)
 {
-    struct swift_node *copy = node ? swift_node_create(arena, kind) : NULL;
+    struct sym_swift_node *copy = node ? sym_swift_node_create(arena, kind) : NULL;
     if (!copy)
         return NULL;
     *copy = *node;
@@ -87,38 +92,38 @@ swift_node_as(struct fz_arena *arena, const struct swift_node *node, enum swift_
     copy->children = NULL;
     copy->n_children = copy->room = 0;
     for (uint32_t i = 0; i < node->n_children && copy; i++)
-        copy = swift_node_add(arena, copy, node->children[i]);
+        copy = sym_swift_node_add(arena, copy, node->children[i]);
     return copy;
 }
 
 void
-swift_node_reverse(struct swift_node *node, uint32_t from)
+sym_swift_node_reverse(struct sym_swift_node *node, uint32_t from)
 {
     if (!node || from >= node->n_children)
         return;
     for (uint32_t a = from, b = node->n_children - 1; a < b; a++, b--) {
-        struct swift_node *swapped = node->children[a];
+        struct sym_swift_node *swapped = node->children[a];
         node->children[a] = node->children[b];
         node->children[b] = swapped;
     }
 }
 
-struct swift_node *
-swift_node_type(struct swift_node *node)
+struct sym_swift_node *
+sym_swift_node_type(struct sym_swift_node *node)
 {
     if (node)
         node->is_type = true;
     return node;
 }
 
-struct swift_node *
-swift_node_child(const struct swift_node *node, uint32_t i)
+struct sym_swift_node *
+sym_swift_node_child(const struct sym_swift_node *node, uint32_t i)
 {
     return node && i < node->n_children ? node->children[i] : NULL;
 }
 
-struct swift_node *
-swift_node_find(const struct swift_node *node, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_node_find(const struct sym_swift_node *node, enum sym_swift_kind kind)
 {
     for (uint32_t i = 0; node && i < node->n_children; i++) {
         if (node->children[i]->kind == kind)

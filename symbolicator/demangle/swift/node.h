@@ -11,7 +11,7 @@
 
 #include "base/arena.h"
 
-enum swift_kind {
+enum sym_swift_kind {
     SWIFT_NONE,
     /* Names. */
     SWIFT_IDENTIFIER,
@@ -243,7 +243,7 @@ enum swift_kind {
     SWIFT_SPEC_PARAM,
     SWIFT_SPEC_ARGUMENT, /* of a function specialization */
     SWIFT_SPEC_RETURN,
-    SWIFT_SPEC_KIND, /* index: enum swift_spec or flags; text: encoding or digits */
+    SWIFT_SPEC_KIND, /* index: enum sym_swift_spec or flags; text: encoding or digits */
     SWIFT_SPEC_PAYLOAD,
     /* Thunks, witnesses, metadata: mostly a text in front of what they belong to. */
     SWIFT_REABSTRACTION, /* from, to, signature? */
@@ -357,7 +357,7 @@ enum swift_kind {
 };
 
 /* How an argument was specialized; above, flags that can be combined. */
-enum swift_spec {
+enum sym_swift_spec {
     SWIFT_SPEC_FUNCTION,
     SWIFT_SPEC_GLOBAL,
     SWIFT_SPEC_INTEGER,
@@ -379,19 +379,19 @@ enum swift_spec {
     SWIFT_SPEC_EXISTENTIAL_TO_GENERIC = 1 << 10,
 };
 
-struct swift_node {
-    enum swift_kind kind;
+struct sym_swift_node {
+    enum sym_swift_kind kind;
     bool is_type; /* stands where the grammar has a type */
     uint32_t n_children;
     uint32_t room;
     uint32_t depth; /* of a generic parameter */
     int64_t index;
     struct fz_span text;
-    struct swift_node **children;
+    struct sym_swift_node **children;
 };
 
 /* What a kind can stand for. */
-enum swift_flag {
+enum sym_swift_flag {
     SWIFT_F_CONTEXT = 1,       /* other things can be declared in it */
     SWIFT_F_DECL_NAME = 2,     /* names a declaration */
     SWIFT_F_NOMINAL = 4,       /* can take generic arguments */
@@ -408,35 +408,39 @@ enum swift_flag {
     SWIFT_F_ENTITY = 8192, /* printed with its context */
 };
 
-bool swift_is(const struct swift_node *node, enum swift_flag flag);
+bool sym_swift_is(const struct sym_swift_node *node, enum sym_swift_flag flag);
 
 /* All return NULL when memory is exhausted, and when given NULL for a node: a failure runs through
  * to the end of an expression. */
-struct swift_node *swift_node_create(struct fz_arena *arena, enum swift_kind kind);
-struct swift_node *swift_node_text(struct fz_arena *arena, enum swift_kind kind,
-                                   struct fz_span text);
-struct swift_node *swift_node_cstr(struct fz_arena *arena, enum swift_kind kind, const char *text);
-struct swift_node *swift_node_index(struct fz_arena *arena, enum swift_kind kind, int64_t index);
-struct swift_node *swift_node_with(struct fz_arena *arena, enum swift_kind kind,
-                                   struct swift_node *child);
-struct swift_node *swift_node_pair(struct fz_arena *arena, enum swift_kind kind,
-                                   struct swift_node *first, struct swift_node *second);
+struct sym_swift_node *sym_swift_node_create(struct fz_arena *arena, enum sym_swift_kind kind);
+struct sym_swift_node *sym_swift_node_text(struct fz_arena *arena, enum sym_swift_kind kind,
+                                           struct fz_span text);
+struct sym_swift_node *sym_swift_node_cstr(struct fz_arena *arena, enum sym_swift_kind kind,
+                                           const char *text);
+struct sym_swift_node *sym_swift_node_index(struct fz_arena *arena, enum sym_swift_kind kind,
+                                            int64_t index);
+struct sym_swift_node *sym_swift_node_with(struct fz_arena *arena, enum sym_swift_kind kind,
+                                           struct sym_swift_node *child);
+struct sym_swift_node *sym_swift_node_pair(struct fz_arena *arena, enum sym_swift_kind kind,
+                                           struct sym_swift_node *first,
+                                           struct sym_swift_node *second);
 
 /* Append `child`; NULL if there is none. */
-struct swift_node *swift_node_add(struct fz_arena *arena, struct swift_node *parent,
-                                  struct swift_node *child);
+struct sym_swift_node *sym_swift_node_add(struct fz_arena *arena, struct sym_swift_node *parent,
+                                          struct sym_swift_node *child);
 /* Append `child` unless it is NULL. */
-struct swift_node *swift_node_add_if(struct fz_arena *arena, struct swift_node *parent,
-                                     struct swift_node *child);
+struct sym_swift_node *sym_swift_node_add_if(struct fz_arena *arena, struct sym_swift_node *parent,
+                                             struct sym_swift_node *child);
 /* A copy with the same children and another kind. */
-struct swift_node *swift_node_as(struct fz_arena *arena, const struct swift_node *node,
-                                 enum swift_kind kind);
-void swift_node_reverse(struct swift_node *node, uint32_t from);
-struct swift_node *swift_node_type(struct swift_node *node); /* marks it as a type */
+struct sym_swift_node *sym_swift_node_as(struct fz_arena *arena, const struct sym_swift_node *node,
+                                         enum sym_swift_kind kind);
+void sym_swift_node_reverse(struct sym_swift_node *node, uint32_t from);
+struct sym_swift_node *sym_swift_node_type(struct sym_swift_node *node); /* marks it as a type */
 
 /* The child at `i`, or NULL. */
-struct swift_node *swift_node_child(const struct swift_node *node, uint32_t i);
+struct sym_swift_node *sym_swift_node_child(const struct sym_swift_node *node, uint32_t i);
 /* The first child of that kind, or NULL. */
-struct swift_node *swift_node_find(const struct swift_node *node, enum swift_kind kind);
+struct sym_swift_node *sym_swift_node_find(const struct sym_swift_node *node,
+                                           enum sym_swift_kind kind);
 
 #endif

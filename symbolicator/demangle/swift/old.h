@@ -11,35 +11,39 @@
 
 /* A type has names, a name a context, a context a signature, a signature types: the files of these
  * reach each other through the parser, where old.c sets the readers. */
-struct swift_old_readers {
-    struct swift_node *(*type)(struct swift_parser *p);
-    struct swift_node *(*signature)(struct swift_parser *p);
+struct sym_swift_old_readers {
+    struct sym_swift_node *(*type)(struct sym_swift_parser *p);
+    struct sym_swift_node *(*signature)(struct sym_swift_parser *p);
 };
-struct swift_node *swift_old_read_type(struct swift_parser *p);
-struct swift_node *swift_old_read_signature(struct swift_parser *p);
+struct sym_swift_node *sym_swift_old_read_type(struct sym_swift_parser *p);
+struct sym_swift_node *sym_swift_old_read_signature(struct sym_swift_parser *p);
 
-struct swift_node *swift_old_type(struct swift_parser *p);
-struct swift_node *swift_old_entity(struct swift_parser *p);
-struct swift_node *swift_old_protocol(struct swift_parser *p);
-struct swift_node *swift_old_protocol_in(struct swift_parser *p, struct swift_node *context);
-struct swift_node *swift_old_conformance(struct swift_parser *p);
-struct swift_node *swift_old_declaration(struct swift_parser *p, enum swift_kind kind);
-struct swift_node *swift_old_name(struct swift_parser *p);
+struct sym_swift_node *sym_swift_old_type(struct sym_swift_parser *p);
+struct sym_swift_node *sym_swift_old_entity(struct sym_swift_parser *p);
+struct sym_swift_node *sym_swift_old_protocol(struct sym_swift_parser *p);
+struct sym_swift_node *sym_swift_old_protocol_in(struct sym_swift_parser *p,
+                                                 struct sym_swift_node *context);
+struct sym_swift_node *sym_swift_old_conformance(struct sym_swift_parser *p);
+struct sym_swift_node *sym_swift_old_declaration(struct sym_swift_parser *p,
+                                                 enum sym_swift_kind kind);
+struct sym_swift_node *sym_swift_old_name(struct sym_swift_parser *p);
 /* `kind` SWIFT_NONE: an identifier or operator. */
-struct swift_node *swift_old_identifier(struct swift_parser *p, enum swift_kind kind);
-struct swift_node *swift_old_substitution(struct swift_parser *p); /* behind its "S" */
-struct swift_node *swift_old_bound_generic(struct swift_parser *p);
-struct swift_node *swift_old_signature(struct swift_parser *p);
-struct swift_node *swift_old_specialization(struct swift_parser *p); /* behind "_TTS" */
+struct sym_swift_node *sym_swift_old_identifier(struct sym_swift_parser *p,
+                                                enum sym_swift_kind kind);
+struct sym_swift_node *sym_swift_old_substitution(struct sym_swift_parser *p); /* behind its "S" */
+struct sym_swift_node *sym_swift_old_bound_generic(struct sym_swift_parser *p);
+struct sym_swift_node *sym_swift_old_signature(struct sym_swift_parser *p);
+struct sym_swift_node *sym_swift_old_specialization(struct sym_swift_parser *p); /* behind "_TTS" */
 /* Types up to "_" into `list`. */
-struct swift_node *swift_old_types(struct swift_parser *p, struct swift_node *list);
-struct swift_node *swift_old_impl_function(struct swift_parser *p);
-struct swift_node *swift_old_generic_param(struct swift_parser *p);
-struct swift_node *swift_old_member(struct swift_parser *p, struct swift_node *base);
-struct swift_node *swift_old_member_path(struct swift_parser *p);
+struct sym_swift_node *sym_swift_old_types(struct sym_swift_parser *p, struct sym_swift_node *list);
+struct sym_swift_node *sym_swift_old_impl_function(struct sym_swift_parser *p);
+struct sym_swift_node *sym_swift_old_generic_param(struct sym_swift_parser *p);
+struct sym_swift_node *sym_swift_old_member(struct sym_swift_parser *p,
+                                            struct sym_swift_node *base);
+struct sym_swift_node *sym_swift_old_member_path(struct sym_swift_parser *p);
 
 /* Count one more level of recursion; false, and nothing counted, if it is too deep. Each success
  * is paired with `p->depth--`. */
-bool swift_old_enter(struct swift_parser *p);
+bool sym_swift_old_enter(struct sym_swift_parser *p);
 
 #endif

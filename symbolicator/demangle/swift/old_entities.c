@@ -3,111 +3,113 @@
  */
 #include "symbolicator/demangle/swift/old.h"
 
-static struct swift_node *read_context(struct swift_parser *p);
+static struct sym_swift_node *read_context(struct sym_swift_parser *p);
 
-static struct swift_node *
-read_module_name(struct swift_parser *p)
+static struct sym_swift_node *
+read_module_name(struct sym_swift_parser *p)
 {
-    if (swift_next_if(p, 's'))
-        return swift_make_text(p, SWIFT_MODULE, "Swift");
-    if (swift_next_if(p, 'S')) {
-        struct swift_node *module = swift_old_substitution(p);
+    if (sym_swift_next_if(p, 's'))
+        return sym_swift_make_text(p, SWIFT_MODULE, "Swift");
+    if (sym_swift_next_if(p, 'S')) {
+        struct sym_swift_node *module = sym_swift_old_substitution(p);
         return module && module->kind == SWIFT_MODULE ? module : NULL;
     }
-    return swift_remember(p, swift_old_identifier(p, SWIFT_MODULE));
+    return sym_swift_remember(p, sym_swift_old_identifier(p, SWIFT_MODULE));
 }
 
-struct swift_node *
-swift_old_declaration(struct swift_parser *p, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_old_declaration(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    struct swift_node *context = read_context(p);
-    struct swift_node *node = context ? swift_make2(p, kind, context, swift_old_name(p)) : NULL;
-    return swift_remember(p, node);
+    struct sym_swift_node *context = read_context(p);
+    struct sym_swift_node *node =
+        context ? sym_swift_make2(p, kind, context, sym_swift_old_name(p)) : NULL;
+    return sym_swift_remember(p, node);
 }
 
-struct swift_node *
-swift_old_protocol_in(struct swift_parser *p, struct swift_node *context)
+struct sym_swift_node *
+sym_swift_old_protocol_in(struct sym_swift_parser *p, struct sym_swift_node *context)
 {
-    return swift_remember(
-        p, swift_node_type(swift_make2(p, SWIFT_PROTOCOL, context, swift_old_name(p))));
+    return sym_swift_remember(
+        p, sym_swift_node_type(sym_swift_make2(p, SWIFT_PROTOCOL, context, sym_swift_old_name(p))));
 }
 
 /* A substitution can stand for the protocol or for its module. */
-struct swift_node *
-swift_old_protocol(struct swift_parser *p)
+struct sym_swift_node *
+sym_swift_old_protocol(struct sym_swift_parser *p)
 {
-    if (swift_next_if(p, 'S')) {
-        struct swift_node *node = swift_old_substitution(p);
+    if (sym_swift_next_if(p, 'S')) {
+        struct sym_swift_node *node = sym_swift_old_substitution(p);
         if (node && node->kind == SWIFT_PROTOCOL)
             return node;
-        return node && node->kind == SWIFT_MODULE ? swift_old_protocol_in(p, node) : NULL;
+        return node && node->kind == SWIFT_MODULE ? sym_swift_old_protocol_in(p, node) : NULL;
     }
-    if (swift_next_if(p, 's'))
-        return swift_old_protocol_in(p, swift_make_text(p, SWIFT_MODULE, "Swift"));
-    return swift_node_type(swift_old_declaration(p, SWIFT_PROTOCOL));
+    if (sym_swift_next_if(p, 's'))
+        return sym_swift_old_protocol_in(p, sym_swift_make_text(p, SWIFT_MODULE, "Swift"));
+    return sym_swift_node_type(sym_swift_old_declaration(p, SWIFT_PROTOCOL));
 }
 
-static struct swift_node *
-read_nominal_type(struct swift_parser *p)
+static struct sym_swift_node *
+read_nominal_type(struct sym_swift_parser *p)
 {
-    if (swift_next_if(p, 'S'))
-        return swift_old_substitution(p);
-    if (swift_next_if(p, 'V'))
-        return swift_old_declaration(p, SWIFT_STRUCT);
-    if (swift_next_if(p, 'O'))
-        return swift_old_declaration(p, SWIFT_ENUM);
-    if (swift_next_if(p, 'C'))
-        return swift_old_declaration(p, SWIFT_CLASS);
-    return swift_next_if(p, 'P') ? swift_old_declaration(p, SWIFT_PROTOCOL) : NULL;
+    if (sym_swift_next_if(p, 'S'))
+        return sym_swift_old_substitution(p);
+    if (sym_swift_next_if(p, 'V'))
+        return sym_swift_old_declaration(p, SWIFT_STRUCT);
+    if (sym_swift_next_if(p, 'O'))
+        return sym_swift_old_declaration(p, SWIFT_ENUM);
+    if (sym_swift_next_if(p, 'C'))
+        return sym_swift_old_declaration(p, SWIFT_CLASS);
+    return sym_swift_next_if(p, 'P') ? sym_swift_old_declaration(p, SWIFT_PROTOCOL) : NULL;
 }
 
-struct swift_node *
-swift_old_types(struct swift_parser *p, struct swift_node *list)
+struct sym_swift_node *
+sym_swift_old_types(struct sym_swift_parser *p, struct sym_swift_node *list)
 {
-    while (list && !swift_next_if(p, '_'))
-        list = swift_node_add(p->arena, list, swift_old_type(p));
+    while (list && !sym_swift_next_if(p, '_'))
+        list = sym_swift_node_add(p->arena, list, sym_swift_old_type(p));
     return list;
 }
 
 /* Each level of nesting has its arguments, outermost first. */
-static struct swift_node *
-bind_arguments(struct swift_parser *p, struct swift_node *nominal)
+static struct sym_swift_node *
+bind_arguments(struct sym_swift_parser *p, struct sym_swift_node *nominal)
 {
-    if (!nominal || nominal->n_children == 0 || !swift_old_enter(p))
+    if (!nominal || nominal->n_children == 0 || !sym_swift_old_enter(p))
         return NULL;
-    enum swift_kind context = nominal->children[0]->kind;
+    enum sym_swift_kind context = nominal->children[0]->kind;
     if (context != SWIFT_MODULE && context != SWIFT_FUNCTION && context != SWIFT_EXTENSION) {
-        struct swift_node *bound = bind_arguments(p, nominal->children[0]);
-        nominal = bound ? swift_node_as(p->arena, nominal, nominal->kind) : NULL;
+        struct sym_swift_node *bound = bind_arguments(p, nominal->children[0]);
+        nominal = bound ? sym_swift_node_as(p->arena, nominal, nominal->kind) : NULL;
         if (nominal)
             nominal->children[0] = bound;
     }
     p->depth--;
-    struct swift_node *arguments = nominal ? swift_old_types(p, swift_make(p, SWIFT_LIST)) : NULL;
+    struct sym_swift_node *arguments =
+        nominal ? sym_swift_old_types(p, sym_swift_make(p, SWIFT_LIST)) : NULL;
     if (!arguments || arguments->n_children == 0)
         return arguments ? nominal : NULL;
     if (nominal->kind != SWIFT_CLASS && nominal->kind != SWIFT_STRUCT &&
         nominal->kind != SWIFT_ENUM)
         return NULL;
-    return swift_make2(p, SWIFT_BOUND_GENERIC, nominal, arguments);
+    return sym_swift_make2(p, SWIFT_BOUND_GENERIC, nominal, arguments);
 }
 
-struct swift_node *
-swift_old_bound_generic(struct swift_parser *p)
+struct sym_swift_node *
+sym_swift_old_bound_generic(struct sym_swift_parser *p)
 {
     return bind_arguments(p, read_nominal_type(p));
 }
 
-static struct swift_node *
-extension(struct swift_parser *p, bool constrained)
+static struct sym_swift_node *
+extension(struct sym_swift_parser *p, bool constrained)
 {
-    struct swift_node *signature = NULL;
-    struct swift_node *module = read_module_name(p);
-    if (module && constrained && !(signature = swift_old_signature(p)))
+    struct sym_swift_node *signature = NULL;
+    struct sym_swift_node *module = read_module_name(p);
+    if (module && constrained && !(signature = sym_swift_old_signature(p)))
         return NULL;
-    struct swift_node *node =
-        module ? swift_make2(p, SWIFT_EXTENSION, module, read_context(p)) : NULL;
-    return swift_node_add_if(p->arena, node, signature);
+    struct sym_swift_node *node =
+        module ? sym_swift_make2(p, SWIFT_EXTENSION, module, read_context(p)) : NULL;
+    return sym_swift_node_add_if(p->arena, node, signature);
 }
 
 static bool
@@ -116,70 +118,70 @@ starts_entity(char c)
     return c != '\0' && strchr("FIvPsZCVO", c) != NULL;
 }
 
-static struct swift_node *
-read_context(struct swift_parser *p)
+static struct sym_swift_node *
+read_context(struct sym_swift_parser *p)
 {
-    struct swift_node *node;
-    if (p->pos >= p->text.len || !swift_old_enter(p))
+    struct sym_swift_node *node;
+    if (p->pos >= p->text.len || !sym_swift_old_enter(p))
         return NULL;
-    if (swift_next_if(p, 'E'))
+    if (sym_swift_next_if(p, 'E'))
         node = extension(p, false);
-    else if (swift_next_if(p, 'e'))
+    else if (sym_swift_next_if(p, 'e'))
         node = extension(p, true);
-    else if (swift_next_if(p, 'S'))
-        node = swift_old_substitution(p);
-    else if (swift_next_if(p, 's'))
-        node = swift_make_text(p, SWIFT_MODULE, "Swift");
-    else if (swift_next_if(p, 'G'))
-        node = swift_old_bound_generic(p);
-    else if (starts_entity(swift_peek(p)))
-        node = swift_old_entity(p);
+    else if (sym_swift_next_if(p, 'S'))
+        node = sym_swift_old_substitution(p);
+    else if (sym_swift_next_if(p, 's'))
+        node = sym_swift_make_text(p, SWIFT_MODULE, "Swift");
+    else if (sym_swift_next_if(p, 'G'))
+        node = sym_swift_old_bound_generic(p);
+    else if (starts_entity(sym_swift_peek(p)))
+        node = sym_swift_old_entity(p);
     else
         node = read_module_name(p);
     p->depth--;
     return node;
 }
 
-struct swift_node *
-swift_old_conformance(struct swift_parser *p)
+struct sym_swift_node *
+sym_swift_old_conformance(struct sym_swift_parser *p)
 {
-    struct swift_node *type = swift_old_type(p);
-    struct swift_node *protocol = type ? swift_old_protocol(p) : NULL;
-    return protocol ? swift_make3(p, SWIFT_CONFORMANCE, type, protocol, read_context(p)) : NULL;
+    struct sym_swift_node *type = sym_swift_old_type(p);
+    struct sym_swift_node *protocol = type ? sym_swift_old_protocol(p) : NULL;
+    return protocol ? sym_swift_make3(p, SWIFT_CONFORMANCE, type, protocol, read_context(p)) : NULL;
 }
 
-static struct swift_node *
-as_static(struct swift_parser *p, struct swift_node *entity, bool is_static)
+static struct sym_swift_node *
+as_static(struct sym_swift_parser *p, struct sym_swift_node *entity, bool is_static)
 {
-    return is_static ? swift_make1(p, SWIFT_STATIC, entity) : entity;
+    return is_static ? sym_swift_make1(p, SWIFT_STATIC, entity) : entity;
 }
 
 /* A variable, or the subscript that is named so. */
-static struct swift_node *
-storage(struct swift_parser *p, struct swift_node *context, struct swift_node *name)
+static struct sym_swift_node *
+storage(struct sym_swift_parser *p, struct sym_swift_node *context, struct sym_swift_node *name)
 {
-    struct swift_node *plain =
-        name && name->kind == SWIFT_PRIVATE_NAME ? swift_node_child(name, 0) : name;
-    struct swift_node *type = name ? swift_old_type(p) : NULL;
+    struct sym_swift_node *plain =
+        name && name->kind == SWIFT_PRIVATE_NAME ? sym_swift_node_child(name, 0) : name;
+    struct sym_swift_node *type = name ? sym_swift_old_type(p) : NULL;
     if (!type)
         return NULL;
     if (!plain || plain->kind != SWIFT_IDENTIFIER || !fz_span_is(plain->text, "subscript"))
-        return swift_make3(p, SWIFT_VARIABLE, context, name, type);
-    struct swift_node *node = swift_make2(p, SWIFT_SUBSCRIPT, context, type);
+        return sym_swift_make3(p, SWIFT_VARIABLE, context, name, type);
+    struct sym_swift_node *node = sym_swift_make2(p, SWIFT_SUBSCRIPT, context, type);
     if (plain == name)
         return node;
-    return swift_node_add(p->arena, node,
-                          swift_node_text(p->arena, SWIFT_PRIVATE_NAME, name->text));
+    return sym_swift_node_add(p->arena, node,
+                              sym_swift_node_text(p->arena, SWIFT_PRIVATE_NAME, name->text));
 }
 
 struct entity_row {
-    enum swift_kind kind;
+    enum sym_swift_kind kind;
     char letters[3];
     char operands; /* - none, t type, s storage, i index and type */
 };
 
 static const struct entity_row *
-entity_kind(struct swift_parser *p)
+entity_kind(struct sym_swift_parser *p)
 {
     static const struct entity_row kinds[] = {
         {SWIFT_DEALLOCATOR, "D", '-'},
@@ -211,61 +213,61 @@ entity_kind(struct swift_parser *p)
         {SWIFT_IMPLICIT_CLOSURE, "u", 'i'},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(kinds); i++) {
-        if (swift_next_if_text(p, kinds[i].letters))
+        if (sym_swift_next_if_text(p, kinds[i].letters))
             return &kinds[i];
     }
     return NULL;
 }
 
-static struct swift_node *
-initializer(struct swift_parser *p, struct swift_node *context)
+static struct sym_swift_node *
+initializer(struct sym_swift_parser *p, struct sym_swift_node *context)
 {
-    if (swift_next_if(p, 'A'))
-        return swift_make2(p, SWIFT_DEFAULT_ARGUMENT, context, swift_number(p));
-    return swift_next_if(p, 'i') ? swift_make1(p, SWIFT_INITIALIZER, context) : NULL;
+    if (sym_swift_next_if(p, 'A'))
+        return sym_swift_make2(p, SWIFT_DEFAULT_ARGUMENT, context, sym_swift_number(p));
+    return sym_swift_next_if(p, 'i') ? sym_swift_make1(p, SWIFT_INITIALIZER, context) : NULL;
 }
 
 /* Kind, context, what of it, its operands. */
-static struct swift_node *
-entity_in(struct swift_parser *p, struct swift_node *context, enum swift_kind basic)
+static struct sym_swift_node *
+entity_in(struct sym_swift_parser *p, struct sym_swift_node *context, enum sym_swift_kind basic)
 {
     const struct entity_row *row = entity_kind(p);
-    struct swift_node *name;
+    struct sym_swift_node *name;
     if (!row && basic == SWIFT_INITIALIZER)
         return initializer(p, context);
     if (!row) {
-        name = swift_old_name(p);
-        return name ? swift_make3(p, basic, context, name, swift_old_type(p)) : NULL;
+        name = sym_swift_old_name(p);
+        return name ? sym_swift_make3(p, basic, context, name, sym_swift_old_type(p)) : NULL;
     }
     switch (row->operands) {
     case 's':
-        return swift_make1(p, row->kind, storage(p, context, swift_old_name(p)));
+        return sym_swift_make1(p, row->kind, storage(p, context, sym_swift_old_name(p)));
     case 't':
-        return swift_make2(p, row->kind, context, swift_old_type(p));
+        return sym_swift_make2(p, row->kind, context, sym_swift_old_type(p));
     case 'i':
-        name = swift_number(p);
-        return name ? swift_make3(p, row->kind, context, name, swift_old_type(p)) : NULL;
+        name = sym_swift_number(p);
+        return name ? sym_swift_make3(p, row->kind, context, name, sym_swift_old_type(p)) : NULL;
     default:
-        return row->kind == SWIFT_NONE ? NULL : swift_make1(p, row->kind, context);
+        return row->kind == SWIFT_NONE ? NULL : sym_swift_make1(p, row->kind, context);
     }
 }
 
-struct swift_node *
-swift_old_entity(struct swift_parser *p)
+struct sym_swift_node *
+sym_swift_old_entity(struct sym_swift_parser *p)
 {
-    if (!swift_old_enter(p))
+    if (!sym_swift_old_enter(p))
         return NULL;
-    bool is_static = swift_next_if(p, 'Z');
-    enum swift_kind basic = swift_next_if(p, 'F')   ? SWIFT_FUNCTION
-                            : swift_next_if(p, 'v') ? SWIFT_VARIABLE
-                            : swift_next_if(p, 'I') ? SWIFT_INITIALIZER
-                            : swift_next_if(p, 'i') ? SWIFT_SUBSCRIPT
-                                                    : SWIFT_NONE;
-    struct swift_node *node;
+    bool is_static = sym_swift_next_if(p, 'Z');
+    enum sym_swift_kind basic = sym_swift_next_if(p, 'F')   ? SWIFT_FUNCTION
+                                : sym_swift_next_if(p, 'v') ? SWIFT_VARIABLE
+                                : sym_swift_next_if(p, 'I') ? SWIFT_INITIALIZER
+                                : sym_swift_next_if(p, 'i') ? SWIFT_SUBSCRIPT
+                                                            : SWIFT_NONE;
+    struct sym_swift_node *node;
     if (basic == SWIFT_NONE) { /* a type is never told to be static */
         node = read_nominal_type(p);
     } else {
-        struct swift_node *context = read_context(p);
+        struct sym_swift_node *context = read_context(p);
         node = context ? as_static(p, entity_in(p, context, basic), is_static) : NULL;
     }
     p->depth--;

@@ -5,140 +5,142 @@
 
 /* An index + 1, or -1. */
 static int64_t
-index_from_one(struct swift_parser *p)
+index_from_one(struct sym_swift_parser *p)
 {
-    int64_t index = swift_index(p);
+    int64_t index = sym_swift_index(p);
     return index < 0 ? -1 : index + 1;
 }
 
-struct swift_node *
-swift_old_generic_param(struct swift_parser *p)
+struct sym_swift_node *
+sym_swift_old_generic_param(struct sym_swift_parser *p)
 {
-    if (swift_next_if(p, 'x'))
-        return swift_generic_param(p->arena, 0, 0);
-    if (swift_next_if(p, 'd')) {
+    if (sym_swift_next_if(p, 'x'))
+        return sym_swift_generic_param(p->arena, 0, 0);
+    if (sym_swift_next_if(p, 'd')) {
         int64_t depth = index_from_one(p);
-        return swift_generic_param(p->arena, depth, swift_index(p));
+        return sym_swift_generic_param(p->arena, depth, sym_swift_index(p));
     }
-    return swift_generic_param(p->arena, 0, index_from_one(p));
+    return sym_swift_generic_param(p->arena, 0, index_from_one(p));
 }
 
 /* base.Protocol.name; the name with its protocol can be a substitution. */
-struct swift_node *
-swift_old_member(struct swift_parser *p, struct swift_node *base)
+struct sym_swift_node *
+sym_swift_old_member(struct sym_swift_parser *p, struct sym_swift_node *base)
 {
-    struct swift_node *name;
-    if (swift_next_if(p, 'S')) {
-        name = swift_old_substitution(p);
+    struct sym_swift_node *name;
+    if (sym_swift_next_if(p, 'S')) {
+        name = sym_swift_old_substitution(p);
         if (!name || name->kind != SWIFT_ASSOC_NAME)
             return NULL;
     } else {
-        struct swift_node *protocol = NULL;
-        if (swift_next_if(p, 'P') && !(protocol = swift_old_protocol(p)))
+        struct sym_swift_node *protocol = NULL;
+        if (sym_swift_next_if(p, 'P') && !(protocol = sym_swift_old_protocol(p)))
             return NULL;
-        name = swift_node_add_if(p->arena, swift_make(p, SWIFT_ASSOC_NAME), protocol);
-        name = name ? swift_node_add(p->arena, name, swift_old_identifier(p, SWIFT_NONE)) : NULL;
-        name = swift_remember(p, name);
+        name = sym_swift_node_add_if(p->arena, sym_swift_make(p, SWIFT_ASSOC_NAME), protocol);
+        name = name ? sym_swift_node_add(p->arena, name, sym_swift_old_identifier(p, SWIFT_NONE))
+                    : NULL;
+        name = sym_swift_remember(p, name);
     }
-    return swift_node_type(swift_make2(p, SWIFT_DEPENDENT_MEMBER, base, name));
+    return sym_swift_node_type(sym_swift_make2(p, SWIFT_DEPENDENT_MEMBER, base, name));
 }
 
-struct swift_node *
-swift_old_member_path(struct swift_parser *p)
+struct sym_swift_node *
+sym_swift_old_member_path(struct sym_swift_parser *p)
 {
-    struct swift_node *base = swift_old_generic_param(p);
-    while (base && !swift_next_if(p, '_'))
-        base = swift_old_member(p, base);
+    struct sym_swift_node *base = sym_swift_old_generic_param(p);
+    while (base && !sym_swift_next_if(p, '_'))
+        base = sym_swift_old_member(p, base);
     return base;
 }
 
-static struct swift_node *
-subject(struct swift_parser *p)
+static struct sym_swift_node *
+subject(struct sym_swift_parser *p)
 {
-    if (swift_next_if(p, 'W'))
-        return swift_old_member_path(p);
-    bool member = swift_next_if(p, 'w');
-    struct swift_node *param = swift_old_generic_param(p);
-    return param && member ? swift_old_member(p, param) : param;
+    if (sym_swift_next_if(p, 'W'))
+        return sym_swift_old_member_path(p);
+    bool member = sym_swift_next_if(p, 'w');
+    struct sym_swift_node *param = sym_swift_old_generic_param(p);
+    return param && member ? sym_swift_old_member(p, param) : param;
 }
 
-static struct swift_node *
-size_number(struct swift_parser *p)
+static struct sym_swift_node *
+size_number(struct sym_swift_parser *p)
 {
-    int64_t number = swift_natural(p);
-    return number < 0 ? NULL : swift_node_index(p->arena, SWIFT_NUMBER, number);
+    int64_t number = sym_swift_natural(p);
+    return number < 0 ? NULL : sym_swift_node_index(p->arena, SWIFT_NUMBER, number);
 }
 
-static struct swift_node *
-layout(struct swift_parser *p, struct swift_node *type)
+static struct sym_swift_node *
+layout(struct sym_swift_parser *p, struct sym_swift_node *type)
 {
-    char c = swift_next(p);
+    char c = sym_swift_next(p);
     if (c == '\0' || !strchr("URNTEeMm", c))
         return NULL;
-    struct swift_node *node = swift_make1(p, SWIFT_LAYOUT_REQUIREMENT, type);
+    struct sym_swift_node *node = sym_swift_make1(p, SWIFT_LAYOUT_REQUIREMENT, type);
     if (node)
         node->text = fz_span_make(p->text.data + p->pos - 1, 1);
     if (strchr("EeMm", c))
-        node = swift_node_add(p->arena, node, size_number(p));
+        node = sym_swift_node_add(p->arena, node, size_number(p));
     if (strchr("EM", c))
-        node = swift_next_if(p, '_') ? swift_node_add(p->arena, node, size_number(p)) : NULL;
+        node =
+            sym_swift_next_if(p, '_') ? sym_swift_node_add(p->arena, node, size_number(p)) : NULL;
     return node;
 }
 
 /* A class, a protocol, or a substitution for either or for the protocol's module. */
-static struct swift_node *
-constraint(struct swift_parser *p)
+static struct sym_swift_node *
+constraint(struct sym_swift_parser *p)
 {
-    if (swift_peek(p) == 'C')
-        return swift_old_type(p);
-    if (!swift_next_if(p, 'S'))
-        return p->pos < p->text.len ? swift_old_protocol(p) : NULL;
-    struct swift_node *node = swift_old_substitution(p);
+    if (sym_swift_peek(p) == 'C')
+        return sym_swift_old_type(p);
+    if (!sym_swift_next_if(p, 'S'))
+        return p->pos < p->text.len ? sym_swift_old_protocol(p) : NULL;
+    struct sym_swift_node *node = sym_swift_old_substitution(p);
     if (node && node->kind == SWIFT_MODULE)
-        return swift_old_protocol_in(p, node);
+        return sym_swift_old_protocol_in(p, node);
     return node && (node->kind == SWIFT_PROTOCOL || node->kind == SWIFT_CLASS) ? node : NULL;
 }
 
-static struct swift_node *
-requirement(struct swift_parser *p)
+static struct sym_swift_node *
+requirement(struct sym_swift_parser *p)
 {
-    struct swift_node *type = subject(p);
+    struct sym_swift_node *type = subject(p);
     if (!type)
         return NULL;
-    if (swift_next_if(p, 'z'))
-        return swift_make2(p, SWIFT_SAME_TYPE_REQUIREMENT, type, swift_old_type(p));
-    if (swift_next_if(p, 'l'))
+    if (sym_swift_next_if(p, 'z'))
+        return sym_swift_make2(p, SWIFT_SAME_TYPE_REQUIREMENT, type, sym_swift_old_type(p));
+    if (sym_swift_next_if(p, 'l'))
         return layout(p, type);
-    return swift_make2(p, SWIFT_CONFORMANCE_REQUIREMENT, type, constraint(p));
+    return sym_swift_make2(p, SWIFT_CONFORMANCE_REQUIREMENT, type, constraint(p));
 }
 
 /* Counts of parameters for each level, none for a single one; then "r", or "R" requirements "r". */
-struct swift_node *
-swift_old_read_signature(struct swift_parser *p)
+struct sym_swift_node *
+sym_swift_old_read_signature(struct sym_swift_parser *p)
 {
-    struct swift_node *signature = swift_make(p, SWIFT_SIGNATURE);
-    while (signature && swift_peek(p) != 'R' && swift_peek(p) != 'r') {
-        int64_t n = swift_next_if(p, 'z') ? 0 : index_from_one(p);
+    struct sym_swift_node *signature = sym_swift_make(p, SWIFT_SIGNATURE);
+    while (signature && sym_swift_peek(p) != 'R' && sym_swift_peek(p) != 'r') {
+        int64_t n = sym_swift_next_if(p, 'z') ? 0 : index_from_one(p);
         if (n < 0)
             return NULL;
-        signature =
-            swift_node_add(p->arena, signature, swift_node_index(p->arena, SWIFT_PARAM_COUNT, n));
+        signature = sym_swift_node_add(p->arena, signature,
+                                       sym_swift_node_index(p->arena, SWIFT_PARAM_COUNT, n));
     }
     if (signature && signature->n_children == 0)
-        signature =
-            swift_node_add(p->arena, signature, swift_node_index(p->arena, SWIFT_PARAM_COUNT, 1));
-    if (swift_next_if(p, 'r'))
+        signature = sym_swift_node_add(p->arena, signature,
+                                       sym_swift_node_index(p->arena, SWIFT_PARAM_COUNT, 1));
+    if (sym_swift_next_if(p, 'r'))
         return signature;
-    swift_next(p);
-    while (signature && !swift_next_if(p, 'r'))
-        signature = swift_node_add(p->arena, signature, requirement(p));
+    sym_swift_next(p);
+    while (signature && !sym_swift_next_if(p, 'r'))
+        signature = sym_swift_node_add(p->arena, signature, requirement(p));
     return signature;
 }
 
 enum role { CALLEE, PARAMETER, RESULT };
 
 static const char *
-convention(struct swift_parser *p, enum role role)
+convention(struct sym_swift_parser *p, enum role role)
 {
     static const struct {
         char letter;
@@ -155,7 +157,7 @@ convention(struct swift_parser *p, enum role role)
         {'t', {"@convention(thin)", NULL, NULL}},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(conventions); i++) {
-        if (conventions[i].letter == swift_peek(p)) {
+        if (conventions[i].letter == sym_swift_peek(p)) {
             p->pos++;
             return conventions[i].texts[role];
         }
@@ -163,23 +165,23 @@ convention(struct swift_parser *p, enum role role)
     return NULL;
 }
 
-static struct swift_node *
-add_operands(struct swift_parser *p, struct swift_node *type, enum role role)
+static struct sym_swift_node *
+add_operands(struct sym_swift_parser *p, struct sym_swift_node *type, enum role role)
 {
-    while (type && !swift_next_if(p, '_')) {
-        enum swift_kind kind = role == PARAMETER ? SWIFT_IMPL_PARAMETER : SWIFT_IMPL_RESULT;
-        if (role == RESULT && swift_next_if(p, 'z'))
+    while (type && !sym_swift_next_if(p, '_')) {
+        enum sym_swift_kind kind = role == PARAMETER ? SWIFT_IMPL_PARAMETER : SWIFT_IMPL_RESULT;
+        if (role == RESULT && sym_swift_next_if(p, 'z'))
             kind = SWIFT_IMPL_ERROR;
         const char *text = convention(p, role);
-        struct swift_node *operand = text ? swift_make_text(p, kind, text) : NULL;
-        operand = operand ? swift_node_add(p->arena, operand, swift_old_type(p)) : NULL;
-        type = swift_node_add(p->arena, type, operand);
+        struct sym_swift_node *operand = text ? sym_swift_make_text(p, kind, text) : NULL;
+        operand = operand ? sym_swift_node_add(p->arena, operand, sym_swift_old_type(p)) : NULL;
+        type = sym_swift_node_add(p->arena, type, operand);
     }
     return type;
 }
 
-static struct swift_node *
-add_representation(struct swift_parser *p, struct swift_node *type)
+static struct sym_swift_node *
+add_representation(struct sym_swift_parser *p, struct sym_swift_node *type)
 {
     static const struct {
         char letter;
@@ -187,60 +189,63 @@ add_representation(struct swift_parser *p, struct swift_node *type)
     } names[] = {
         {'b', "block"}, {'c', "c"}, {'m', "method"}, {'O', "objc_method"}, {'w', "witness_method"},
     };
-    if (!swift_next_if(p, 'C'))
+    if (!sym_swift_next_if(p, 'C'))
         return type;
     for (size_t i = 0; i < FZ_ARRAY_LEN(names); i++) {
-        if (swift_next_if(p, names[i].letter))
-            return swift_node_add(p->arena, type,
-                                  swift_make_text(p, SWIFT_IMPL_CONVENTION, names[i].name));
+        if (sym_swift_next_if(p, names[i].letter))
+            return sym_swift_node_add(p->arena, type,
+                                      sym_swift_make_text(p, SWIFT_IMPL_CONVENTION, names[i].name));
     }
     return NULL;
 }
 
-struct swift_node *
-swift_old_impl_function(struct swift_parser *p)
+struct sym_swift_node *
+sym_swift_old_impl_function(struct sym_swift_parser *p)
 {
-    struct swift_node *type = swift_make(p, SWIFT_IMPL_FUNCTION);
+    struct sym_swift_node *type = sym_swift_make(p, SWIFT_IMPL_FUNCTION);
     const char *callee = convention(p, CALLEE);
-    type = callee ? swift_node_add(p->arena, type, swift_make_text(p, SWIFT_IMPL_ATTRIBUTE, callee))
+    type = callee ? sym_swift_node_add(p->arena, type,
+                                       sym_swift_make_text(p, SWIFT_IMPL_ATTRIBUTE, callee))
                   : NULL;
     type = add_representation(p, type);
-    if (swift_next_if(p, 'h'))
-        type =
-            swift_node_add(p->arena, type, swift_make_text(p, SWIFT_IMPL_ATTRIBUTE, "@Sendable"));
-    if (swift_next_if(p, 'H'))
-        type = swift_node_add(p->arena, type, swift_make_text(p, SWIFT_IMPL_ATTRIBUTE, "@async"));
-    if (type && (swift_next_if(p, 'G') || swift_next_if(p, 'g')))
-        type = swift_node_add(p->arena, type, swift_old_signature(p));
-    if (!type || !swift_next_if(p, '_'))
+    if (sym_swift_next_if(p, 'h'))
+        type = sym_swift_node_add(p->arena, type,
+                                  sym_swift_make_text(p, SWIFT_IMPL_ATTRIBUTE, "@Sendable"));
+    if (sym_swift_next_if(p, 'H'))
+        type = sym_swift_node_add(p->arena, type,
+                                  sym_swift_make_text(p, SWIFT_IMPL_ATTRIBUTE, "@async"));
+    if (type && (sym_swift_next_if(p, 'G') || sym_swift_next_if(p, 'g')))
+        type = sym_swift_node_add(p->arena, type, sym_swift_old_signature(p));
+    if (!type || !sym_swift_next_if(p, '_'))
         return NULL;
     return add_operands(p, add_operands(p, type, PARAMETER), RESULT);
 }
 
-static struct swift_node *
-generic_specialization(struct swift_parser *p, struct swift_node *spec)
+static struct sym_swift_node *
+generic_specialization(struct sym_swift_parser *p, struct sym_swift_node *spec)
 {
-    while (spec && !swift_next_if(p, '_')) {
-        struct swift_node *param = swift_make1(p, SWIFT_SPEC_PARAM, swift_old_type(p));
-        while (param && !swift_next_if(p, '_'))
-            param = swift_node_add(p->arena, param, swift_old_conformance(p));
-        spec = swift_node_add(p->arena, spec, param);
+    while (spec && !sym_swift_next_if(p, '_')) {
+        struct sym_swift_node *param = sym_swift_make1(p, SWIFT_SPEC_PARAM, sym_swift_old_type(p));
+        while (param && !sym_swift_next_if(p, '_'))
+            param = sym_swift_node_add(p->arena, param, sym_swift_old_conformance(p));
+        spec = sym_swift_node_add(p->arena, spec, param);
     }
     return spec;
 }
 
-static struct swift_node *
-spec_kind(struct swift_parser *p, int64_t what, struct fz_span payload)
+static struct sym_swift_node *
+spec_kind(struct sym_swift_parser *p, int64_t what, struct fz_span payload)
 {
-    struct swift_node *node = swift_node_index(p->arena, SWIFT_SPEC_KIND, what);
-    return payload.len > 0 ? swift_node_add(p->arena, node,
-                                            swift_node_text(p->arena, SWIFT_SPEC_PAYLOAD, payload))
-                           : NULL;
+    struct sym_swift_node *node = sym_swift_node_index(p->arena, SWIFT_SPEC_KIND, what);
+    return payload.len > 0
+               ? sym_swift_node_add(p->arena, node,
+                                    sym_swift_node_text(p->arena, SWIFT_SPEC_PAYLOAD, payload))
+               : NULL;
 }
 
 /* The bytes up to the next "_", which is not taken. */
 static struct fz_span
-until_underscore(struct swift_parser *p)
+until_underscore(struct sym_swift_parser *p)
 {
     size_t start = p->pos;
     while (p->pos < p->text.len && p->text.data[p->pos] != '_')
@@ -248,42 +253,42 @@ until_underscore(struct swift_parser *p)
     return fz_span_make(p->text.data + start, p->pos - start);
 }
 
-static struct swift_node *
-constant(struct swift_parser *p)
+static struct sym_swift_node *
+constant(struct sym_swift_parser *p)
 {
-    struct swift_node *name = NULL, *node = NULL;
-    if (swift_next_if_text(p, "fr")) {
-        name = swift_old_identifier(p, SWIFT_NONE);
+    struct sym_swift_node *name = NULL, *node = NULL;
+    if (sym_swift_next_if_text(p, "fr")) {
+        name = sym_swift_old_identifier(p, SWIFT_NONE);
         node = name ? spec_kind(p, SWIFT_SPEC_FUNCTION, name->text) : NULL;
-    } else if (swift_next_if(p, 'g')) {
-        name = swift_old_identifier(p, SWIFT_NONE);
+    } else if (sym_swift_next_if(p, 'g')) {
+        name = sym_swift_old_identifier(p, SWIFT_NONE);
         node = name ? spec_kind(p, SWIFT_SPEC_GLOBAL, name->text) : NULL;
-    } else if (swift_next_if(p, 'i')) {
+    } else if (sym_swift_next_if(p, 'i')) {
         node = spec_kind(p, SWIFT_SPEC_INTEGER, until_underscore(p));
-    } else if (swift_next_if_text(p, "fl")) {
+    } else if (sym_swift_next_if_text(p, "fl")) {
         node = spec_kind(p, SWIFT_SPEC_FLOAT, until_underscore(p));
-    } else if (swift_next_if_text(p, "se")) {
-        bool utf8 = swift_next_if(p, '0');
-        if ((!utf8 && !swift_next_if(p, '1')) || !swift_next_if(p, 'v'))
+    } else if (sym_swift_next_if_text(p, "se")) {
+        bool utf8 = sym_swift_next_if(p, '0');
+        if ((!utf8 && !sym_swift_next_if(p, '1')) || !sym_swift_next_if(p, 'v'))
             return NULL;
-        name = swift_old_identifier(p, SWIFT_NONE);
+        name = sym_swift_old_identifier(p, SWIFT_NONE);
         node = name ? spec_kind(p, SWIFT_SPEC_STRING, name->text) : NULL;
         if (node)
             node->text = fz_span_cstr(utf8 ? "u8" : "u16");
     }
-    return swift_next_if(p, '_') ? node : NULL;
+    return sym_swift_next_if(p, '_') ? node : NULL;
 }
 
-static struct swift_node *
-closure(struct swift_parser *p)
+static struct sym_swift_node *
+closure(struct sym_swift_parser *p)
 {
-    struct swift_node *name = swift_old_identifier(p, SWIFT_NONE);
-    struct swift_node *node = name ? spec_kind(p, SWIFT_SPEC_CLOSURE, name->text) : NULL;
-    return swift_old_types(p, node);
+    struct sym_swift_node *name = sym_swift_old_identifier(p, SWIFT_NONE);
+    struct sym_swift_node *node = name ? spec_kind(p, SWIFT_SPEC_CLOSURE, name->text) : NULL;
+    return sym_swift_old_types(p, node);
 }
 
-static struct swift_node *
-flags(struct swift_parser *p)
+static struct sym_swift_node *
+flags(struct sym_swift_parser *p)
 {
     static const struct {
         char letter;
@@ -296,55 +301,55 @@ flags(struct swift_parser *p)
     };
     int64_t value = 0;
     for (size_t i = 0; i < FZ_ARRAY_LEN(letters); i++) {
-        if (swift_next_if(p, letters[i].letter))
+        if (sym_swift_next_if(p, letters[i].letter))
             value |= letters[i].flag;
     }
-    if (!value || !swift_next_if(p, '_'))
+    if (!value || !sym_swift_next_if(p, '_'))
         return NULL;
-    return swift_node_index(p->arena, SWIFT_SPEC_KIND, value);
+    return sym_swift_node_index(p->arena, SWIFT_SPEC_KIND, value);
 }
 
-static struct swift_node *
-argument(struct swift_parser *p)
+static struct sym_swift_node *
+argument(struct sym_swift_parser *p)
 {
     static const struct {
         char letters[3];
-        enum swift_spec what;
+        enum sym_swift_spec what;
     } plain[] = {{"i_", SWIFT_SPEC_BOX_TO_VALUE},
                  {"k_", SWIFT_SPEC_BOX_TO_STACK},
                  {"r_", SWIFT_SPEC_INOUT_TO_OUT}};
-    struct swift_node *node = swift_make(p, SWIFT_SPEC_ARGUMENT);
-    if (swift_next_if_text(p, "n_"))
+    struct sym_swift_node *node = sym_swift_make(p, SWIFT_SPEC_ARGUMENT);
+    if (sym_swift_next_if_text(p, "n_"))
         return node;
-    if (swift_next_if_text(p, "cp"))
-        return swift_node_add(p->arena, node, constant(p));
-    if (swift_next_if_text(p, "cl"))
-        return swift_node_add(p->arena, node, closure(p));
+    if (sym_swift_next_if_text(p, "cp"))
+        return sym_swift_node_add(p->arena, node, constant(p));
+    if (sym_swift_next_if_text(p, "cl"))
+        return sym_swift_node_add(p->arena, node, closure(p));
     for (size_t i = 0; i < FZ_ARRAY_LEN(plain); i++) {
-        if (swift_next_if_text(p, plain[i].letters))
-            return swift_node_add(p->arena, node,
-                                  swift_node_index(p->arena, SWIFT_SPEC_KIND, plain[i].what));
+        if (sym_swift_next_if_text(p, plain[i].letters))
+            return sym_swift_node_add(
+                p->arena, node, sym_swift_node_index(p->arena, SWIFT_SPEC_KIND, plain[i].what));
     }
-    return swift_node_add(p->arena, node, flags(p));
+    return sym_swift_node_add(p->arena, node, flags(p));
 }
 
-struct swift_node *
-swift_old_specialization(struct swift_parser *p)
+struct sym_swift_node *
+sym_swift_old_specialization(struct sym_swift_parser *p)
 {
-    char c = swift_next(p);
-    enum swift_kind kind = c == 'g'   ? SWIFT_GENERIC_SPECIALIZATION
-                           : c == 'r' ? SWIFT_GENERIC_NOT_REABSTRACTED
-                           : c == 'f' ? SWIFT_FUNCTION_SPECIALIZATION
-                                      : SWIFT_NONE;
+    char c = sym_swift_next(p);
+    enum sym_swift_kind kind = c == 'g'   ? SWIFT_GENERIC_SPECIALIZATION
+                               : c == 'r' ? SWIFT_GENERIC_NOT_REABSTRACTED
+                               : c == 'f' ? SWIFT_FUNCTION_SPECIALIZATION
+                                          : SWIFT_NONE;
     if (kind == SWIFT_NONE)
         return NULL;
-    struct swift_node *spec = swift_make(p, kind);
-    if (swift_next_if(p, 'q'))
-        spec = swift_node_add(p->arena, spec, swift_make(p, SWIFT_SERIALIZED));
-    swift_next(p); /* the pass */
+    struct sym_swift_node *spec = sym_swift_make(p, kind);
+    if (sym_swift_next_if(p, 'q'))
+        spec = sym_swift_node_add(p->arena, spec, sym_swift_make(p, SWIFT_SERIALIZED));
+    sym_swift_next(p); /* the pass */
     if (kind != SWIFT_FUNCTION_SPECIALIZATION)
         return generic_specialization(p, spec);
-    while (spec && !swift_next_if(p, '_'))
-        spec = swift_node_add(p->arena, spec, argument(p));
+    while (spec && !sym_swift_next_if(p, '_'))
+        spec = sym_swift_node_add(p->arena, spec, argument(p));
     return spec;
 }

@@ -6,7 +6,7 @@
 enum { OLD_DEPTH_MAX = 200 };
 
 bool
-swift_old_enter(struct swift_parser *p)
+sym_swift_old_enter(struct sym_swift_parser *p)
 {
     if (p->depth >= OLD_DEPTH_MAX)
         return false;
@@ -16,58 +16,60 @@ swift_old_enter(struct swift_parser *p)
 
 /* The text of an identifier: its length, then so many bytes. */
 static struct fz_span
-identifier_text(struct swift_parser *p, bool punycoded)
+identifier_text(struct sym_swift_parser *p, bool punycoded)
 {
     struct fz_span text = {NULL, 0};
-    int64_t len = swift_natural(p);
+    int64_t len = sym_swift_natural(p);
     if (len <= 0 || !fz_span_sub(p->text, p->pos, (uint64_t)len, &text))
         return (struct fz_span){NULL, 0};
     p->pos += (size_t)len;
-    return punycoded ? swift_punycode(text, p->arena) : text;
+    return punycoded ? sym_swift_punycode(text, p->arena) : text;
 }
 
-struct swift_node *
-swift_old_identifier(struct swift_parser *p, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_old_identifier(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    bool punycoded = swift_next_if(p, 'X');
+    bool punycoded = sym_swift_next_if(p, 'X');
     char fixity = '\0';
-    if (swift_next_if(p, 'o')) {
+    if (sym_swift_next_if(p, 'o')) {
         if (kind != SWIFT_NONE)
             return NULL;
-        fixity = swift_next(p);
+        fixity = sym_swift_next(p);
     }
     struct fz_span text = identifier_text(p, punycoded);
     if (text.len == 0)
         return NULL;
     if (fixity)
-        return swift_operator_node(p->arena, text, fixity);
-    return swift_node_text(p->arena, kind == SWIFT_NONE ? SWIFT_IDENTIFIER : kind, text);
+        return sym_swift_operator_node(p->arena, text, fixity);
+    return sym_swift_node_text(p->arena, kind == SWIFT_NONE ? SWIFT_IDENTIFIER : kind, text);
 }
 
-struct swift_node *
-swift_old_name(struct swift_parser *p)
+struct sym_swift_node *
+sym_swift_old_name(struct sym_swift_parser *p)
 {
-    if (swift_next_if(p, 'L')) {
-        int64_t index = swift_index(p);
-        struct swift_node *local =
-            index < 0 ? NULL : swift_node_index(p->arena, SWIFT_LOCAL_NAME, index);
-        return local ? swift_node_add(p->arena, local, swift_old_identifier(p, SWIFT_NONE)) : NULL;
+    if (sym_swift_next_if(p, 'L')) {
+        int64_t index = sym_swift_index(p);
+        struct sym_swift_node *local =
+            index < 0 ? NULL : sym_swift_node_index(p->arena, SWIFT_LOCAL_NAME, index);
+        return local ? sym_swift_node_add(p->arena, local, sym_swift_old_identifier(p, SWIFT_NONE))
+                     : NULL;
     }
-    if (swift_next_if(p, 'P')) {
-        struct swift_node *file = swift_old_identifier(p, SWIFT_NONE);
-        struct swift_node *name =
-            file ? swift_node_text(p->arena, SWIFT_PRIVATE_NAME, file->text) : NULL;
-        return name ? swift_node_add(p->arena, name, swift_old_identifier(p, SWIFT_NONE)) : NULL;
+    if (sym_swift_next_if(p, 'P')) {
+        struct sym_swift_node *file = sym_swift_old_identifier(p, SWIFT_NONE);
+        struct sym_swift_node *name =
+            file ? sym_swift_node_text(p->arena, SWIFT_PRIVATE_NAME, file->text) : NULL;
+        return name ? sym_swift_node_add(p->arena, name, sym_swift_old_identifier(p, SWIFT_NONE))
+                    : NULL;
     }
-    return swift_old_identifier(p, SWIFT_NONE);
+    return sym_swift_old_identifier(p, SWIFT_NONE);
 }
 
-struct swift_node *
-swift_old_substitution(struct swift_parser *p)
+struct sym_swift_node *
+sym_swift_old_substitution(struct sym_swift_parser *p)
 {
     static const struct {
         char letter;
-        enum swift_kind kind;
+        enum sym_swift_kind kind;
         const char *name;
     } types[] = {
         {'a', SWIFT_STRUCT, "Array"},
@@ -87,27 +89,27 @@ swift_old_substitution(struct swift_parser *p)
         {'S', SWIFT_STRUCT, "String"},
         {'u', SWIFT_STRUCT, "UInt"},
     };
-    if (swift_next_if(p, 'o'))
-        return swift_make_text(p, SWIFT_MODULE, "__C");
-    if (swift_next_if(p, 'C'))
-        return swift_make_text(p, SWIFT_MODULE, "__C_Synthesized");
+    if (sym_swift_next_if(p, 'o'))
+        return sym_swift_make_text(p, SWIFT_MODULE, "__C");
+    if (sym_swift_next_if(p, 'C'))
+        return sym_swift_make_text(p, SWIFT_MODULE, "__C_Synthesized");
     for (size_t i = 0; i < FZ_ARRAY_LEN(types); i++) {
-        if (swift_next_if(p, types[i].letter))
-            return swift_swift_type(p->arena, types[i].kind, types[i].name);
+        if (sym_swift_next_if(p, types[i].letter))
+            return sym_swift_swift_type(p->arena, types[i].kind, types[i].name);
     }
-    int64_t index = swift_index(p);
+    int64_t index = sym_swift_index(p);
     return index >= 0 && (uint64_t)index < p->substitutions.n ? p->substitutions.items[index]
                                                               : NULL;
 }
 
-struct swift_node *
-swift_old_type(struct swift_parser *p)
+struct sym_swift_node *
+sym_swift_old_type(struct sym_swift_parser *p)
 {
     return p->old->type(p);
 }
 
-struct swift_node *
-swift_old_signature(struct swift_parser *p)
+struct sym_swift_node *
+sym_swift_old_signature(struct sym_swift_parser *p)
 {
     return p->old->signature(p);
 }

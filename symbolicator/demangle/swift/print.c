@@ -8,74 +8,75 @@
 enum { DEPTH_MAX = 400 };
 
 void
-swift_print_text(struct swift_printer *p, const char *text)
+sym_swift_print_text(struct sym_swift_printer *p, const char *text)
 {
     if (text)
         fz_buffer_text(p->out, text);
 }
 
 void
-swift_print_span(struct swift_printer *p, struct fz_span text)
+sym_swift_print_span(struct sym_swift_printer *p, struct fz_span text)
 {
     if (text.len > 0)
         fz_buffer_append(p->out, text.data, text.len);
 }
 
 void
-swift_print_number(struct swift_printer *p, int64_t number)
+sym_swift_print_number(struct sym_swift_printer *p, int64_t number)
 {
     fz_buffer_printf(p->out, "%" PRId64, number);
 }
 
 void
-swift_print_children(struct swift_printer *p, const struct swift_node *node, uint32_t from,
-                     uint32_t to, const char *separator)
+sym_swift_print_children(struct sym_swift_printer *p, const struct sym_swift_node *node,
+                         uint32_t from, uint32_t to, const char *separator)
 {
     for (uint32_t i = from; i < to && i < node->n_children && !p->failed; i++) {
         if (i > from)
-            swift_print_text(p, separator);
-        swift_print(p, node->children[i]);
+            sym_swift_print_text(p, separator);
+        sym_swift_print(p, node->children[i]);
     }
 }
 
 void
-swift_print_before(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_before(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
-    swift_print_text(p, p->kinds[node->kind].before);
+    sym_swift_print_text(p, p->kinds[node->kind].before);
 }
 
 bool
-swift_print_is(const struct swift_printer *p, const struct swift_node *node, enum swift_flag flag)
+sym_swift_print_is(const struct sym_swift_printer *p, const struct sym_swift_node *node,
+                   enum sym_swift_flag flag)
 {
     return node && (p->kinds[node->kind].flags & (unsigned)flag) != 0;
 }
 
 /* Text and children with what belongs around and between them. */
 static void
-print_plain(struct swift_printer *p, const struct swift_node *node,
-            const struct swift_kind_info *info)
+print_plain(struct sym_swift_printer *p, const struct sym_swift_node *node,
+            const struct sym_swift_kind_info *info)
 {
     if (p->simplified && info->flags & SWIFT_F_LONG_ONLY)
         return;
-    swift_print_text(p, info->before);
-    swift_print_span(p, node->text);
+    sym_swift_print_text(p, info->before);
+    sym_swift_print_span(p, node->text);
     if (node->text.len > 0 && node->n_children > 0)
-        swift_print_text(p, info->between);
-    swift_print_children(p, node, 0, node->n_children, info->between);
-    swift_print_text(p, info->after);
+        sym_swift_print_text(p, info->between);
+    sym_swift_print_children(p, node, 0, node->n_children, info->between);
+    sym_swift_print_text(p, info->after);
 }
 
-static const struct swift_node *
-print_node(struct swift_printer *p, const struct swift_node *node, bool as_prefix)
+static const struct sym_swift_node *
+print_node(struct sym_swift_printer *p, const struct sym_swift_node *node, bool as_prefix)
 {
-    const struct swift_node *postfix = NULL;
+    const struct sym_swift_node *postfix = NULL;
     if (p->failed)
         return NULL;
     if (!node || p->depth >= DEPTH_MAX || *p->steps == 0 || p->out->failed) {
         p->failed = true;
         return NULL;
     }
-    const struct swift_kind_info *info = &p->kinds[node->kind];
+    const struct sym_swift_kind_info *info = &p->kinds[node->kind];
     --*p->steps;
     p->depth++;
     if (info->flags & (SWIFT_F_ENTITY | SWIFT_F_ACCESSOR))
@@ -89,62 +90,62 @@ print_node(struct swift_printer *p, const struct swift_node *node, bool as_prefi
 }
 
 void
-swift_print(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
     fz_ignore(print_node(p, node, false)); /* printed behind already */
 }
 
-const struct swift_node *
-swift_print_prefix(struct swift_printer *p, const struct swift_node *node)
+const struct sym_swift_node *
+sym_swift_print_prefix(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
     return print_node(p, node, true);
 }
 
 void
-swift_print_first(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_first(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
-    swift_print_before(p, node);
-    swift_print(p, swift_node_child(node, 0));
+    sym_swift_print_before(p, node);
+    sym_swift_print(p, sym_swift_node_child(node, 0));
 }
 
 void
-swift_print_local_name(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_local_name(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
-    swift_print(p, swift_node_child(node, 0));
-    swift_print_text(p, " #");
-    swift_print_number(p, node->index + 1);
+    sym_swift_print(p, sym_swift_node_child(node, 0));
+    sym_swift_print_text(p, " #");
+    sym_swift_print_number(p, node->index + 1);
 }
 
 void
-swift_print_private_name(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_private_name(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
     bool named = node->n_children > 0;
     if (named && !p->simplified)
-        swift_print_text(p, "(");
-    swift_print_children(p, node, 0, 1, NULL);
+        sym_swift_print_text(p, "(");
+    sym_swift_print_children(p, node, 0, 1, NULL);
     if (p->simplified)
         return;
-    swift_print_text(p, named ? " in " : "(in ");
-    swift_print_span(p, node->text);
-    swift_print_text(p, ")");
+    sym_swift_print_text(p, named ? " in " : "(in ");
+    sym_swift_print_span(p, node->text);
+    sym_swift_print_text(p, ")");
 }
 
 void
-swift_print_module(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_module(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
     if (!p->simplified)
-        swift_print_span(p, node->text);
+        sym_swift_print_span(p, node->text);
 }
 
 void
-swift_print_index(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_index(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
-    swift_print_number(p, node->index);
+    sym_swift_print_number(p, node->index);
 }
 
 /* One byte of a string literal as Swift prints it; bytes beyond ASCII are parts of characters. */
 static void
-print_quoted(struct swift_printer *p, uint8_t c)
+print_quoted(struct sym_swift_printer *p, uint8_t c)
 {
     const char *escape = c == '\\'   ? "\\\\"
                          : c == '"'  ? "\\\""
@@ -153,7 +154,7 @@ print_quoted(struct swift_printer *p, uint8_t c)
                          : c == '\r' ? "\\r"
                                      : NULL;
     if (escape)
-        swift_print_text(p, escape);
+        sym_swift_print_text(p, escape);
     else if (c < 0x20 || c == 0x7f)
         fz_buffer_printf(p->out, "\\x%02X", c);
     else
@@ -161,50 +162,50 @@ print_quoted(struct swift_printer *p, uint8_t c)
 }
 
 void
-swift_print_suffix(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_suffix(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
     if (p->simplified)
         return;
-    swift_print_text(p, " with unmangled suffix \"");
+    sym_swift_print_text(p, " with unmangled suffix \"");
     for (size_t i = 0; i < node->text.len; i++)
         print_quoted(p, node->text.data[i]);
-    swift_print_text(p, "\"");
+    sym_swift_print_text(p, "\"");
 }
 
 void
-swift_print_extension(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_extension(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
     if (!p->simplified) {
-        swift_print_text(p, "(extension in ");
-        swift_print(p, swift_node_child(node, 0));
-        swift_print_text(p, "):");
+        sym_swift_print_text(p, "(extension in ");
+        sym_swift_print(p, sym_swift_node_child(node, 0));
+        sym_swift_print_text(p, "):");
     }
-    swift_print_children(p, node, 1, 3, NULL);
+    sym_swift_print_children(p, node, 1, 3, NULL);
 }
 
 void
-swift_print_anonymous(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_anonymous(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
-    const struct swift_node *types = swift_node_child(node, 2);
+    const struct sym_swift_node *types = sym_swift_node_child(node, 2);
     if (p->simplified)
         return;
-    swift_print(p, swift_node_child(node, 1));
-    swift_print_text(p, ".(unknown context at ");
-    swift_print(p, swift_node_child(node, 0));
-    swift_print_text(p, ")");
+    sym_swift_print(p, sym_swift_node_child(node, 1));
+    sym_swift_print_text(p, ".(unknown context at ");
+    sym_swift_print(p, sym_swift_node_child(node, 0));
+    sym_swift_print_text(p, ")");
     if (types && types->n_children > 0) {
-        swift_print_text(p, "<");
-        swift_print(p, types);
-        swift_print_text(p, ">");
+        sym_swift_print_text(p, "<");
+        sym_swift_print(p, types);
+        sym_swift_print_text(p, ">");
     }
 }
 
 void
-swift_print_macro_location(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_macro_location(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
     static const char *const before[] = {"module ", " file ", " line ", " column "};
     for (uint32_t i = 0; i < node->n_children && i < FZ_ARRAY_LEN(before); i++) {
-        swift_print_text(p, before[i]);
-        swift_print(p, node->children[i]);
+        sym_swift_print_text(p, before[i]);
+        sym_swift_print(p, node->children[i]);
     }
 }

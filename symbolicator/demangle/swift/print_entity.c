@@ -7,21 +7,26 @@
 #include "symbolicator/demangle/swift/print.h"
 
 /* How an entity's type is shown. */
-enum swift_type_style { SWIFT_NO_TYPE, SWIFT_COLON, SWIFT_SIGNATURE_STYLE, SWIFT_CLOSURE_STYLE };
+enum sym_swift_type_style {
+    SWIFT_NO_TYPE,
+    SWIFT_COLON,
+    SWIFT_SIGNATURE_STYLE,
+    SWIFT_CLOSURE_STYLE
+};
 
 /* Entities: "<context>.<name>.<extra> <type>", or "<extra> of <name> <type> in <context>" where
  * that would not read well. */
-struct swift_entity {
+struct sym_swift_entity {
     const char *extra;     /* role: "getter", "closure #" */
     const char *overwrite; /* instead of the name */
-    enum swift_type_style style;
+    enum sym_swift_type_style style;
     int number_child; /* this child's index + `number_from` follows the role; 0 = none */
     int number_from;
     bool has_name; /* child 1 */
     bool of;       /* "of" in front of the context, not "in" */
 };
 
-static const struct swift_entity entities[SWIFT_N_KINDS] = {
+static const struct sym_swift_entity entities[SWIFT_N_KINDS] = {
     [SWIFT_CLASS] = {.has_name = true},
     [SWIFT_STRUCT] = {.has_name = true},
     [SWIFT_ENUM] = {.has_name = true},
@@ -72,15 +77,15 @@ static const struct swift_entity entities[SWIFT_N_KINDS] = {
 };
 
 bool
-swift_needs_space(const struct swift_node *type)
+sym_swift_needs_space(const struct sym_swift_node *type)
 {
     return type->kind != SWIFT_FUNCTION_TYPE && type->kind != SWIFT_NOESCAPE_FUNCTION_TYPE &&
            type->kind != SWIFT_CALLED_ONCE_FUNCTION_TYPE &&
            type->kind != SWIFT_UNCURRIED_FUNCTION_TYPE && type->kind != SWIFT_GENERIC_TYPE;
 }
 
-static const struct swift_node *
-type_of(const struct swift_node *entity)
+static const struct sym_swift_node *
+type_of(const struct sym_swift_node *entity)
 {
     for (uint32_t i = 1; i < entity->n_children; i++) {
         if (entity->children[i]->is_type)
@@ -91,10 +96,10 @@ type_of(const struct swift_node *entity)
 
 /* A type that is shown as parameters and result behind the name. */
 static bool
-is_signature(const struct swift_node *type)
+is_signature(const struct sym_swift_node *type)
 {
     while (type && type->kind == SWIFT_GENERIC_TYPE)
-        type = swift_node_child(type, 1);
+        type = sym_swift_node_child(type, 1);
     return type &&
            (type->kind == SWIFT_FUNCTION_TYPE || type->kind == SWIFT_NOESCAPE_FUNCTION_TYPE ||
             type->kind == SWIFT_UNCURRIED_FUNCTION_TYPE || type->kind == SWIFT_C_FUNCTION_TYPE ||
@@ -102,51 +107,51 @@ is_signature(const struct swift_node *type)
 }
 
 static void
-print_labelled_type(struct swift_printer *p, const struct swift_node *entity,
-                    const struct swift_node *type, const struct swift_node *arguments)
+print_labelled_type(struct sym_swift_printer *p, const struct sym_swift_node *entity,
+                    const struct sym_swift_node *type, const struct sym_swift_node *arguments)
 {
-    const struct swift_node *labels = swift_node_find(entity, SWIFT_LABELS);
+    const struct sym_swift_node *labels = sym_swift_node_find(entity, SWIFT_LABELS);
     if (!labels && !arguments) {
-        swift_print(p, type);
+        sym_swift_print(p, type);
         return;
     }
     if (arguments) {
-        swift_print_text(p, "<");
-        swift_print_children(p, arguments, 0, arguments->n_children, ", ");
-        swift_print_text(p, ">");
+        sym_swift_print_text(p, "<");
+        sym_swift_print_children(p, arguments, 0, arguments->n_children, ", ");
+        sym_swift_print_text(p, ">");
     }
     if (type->kind == SWIFT_GENERIC_TYPE) {
         if (!arguments)
-            swift_print(p, type->children[0]);
+            sym_swift_print(p, type->children[0]);
         type = type->children[1];
-        if (swift_needs_space(type))
-            swift_print_text(p, " ");
+        if (sym_swift_needs_space(type))
+            sym_swift_print_text(p, " ");
     }
-    swift_print_function(p, labels, type);
+    sym_swift_print_function(p, labels, type);
 }
 
 static void
-print_type(struct swift_printer *p, const struct swift_node *entity,
-           const struct swift_node *arguments, enum swift_type_style style, bool spaced)
+print_type(struct sym_swift_printer *p, const struct sym_swift_node *entity,
+           const struct sym_swift_node *arguments, enum sym_swift_type_style style, bool spaced)
 {
-    const struct swift_node *type = type_of(entity);
+    const struct sym_swift_node *type = type_of(entity);
     if (!type) {
         p->failed = true;
         return;
     }
     if (style == SWIFT_SIGNATURE_STYLE && is_signature(type)) {
-        if (spaced || swift_needs_space(type))
-            swift_print_text(p, " ");
+        if (spaced || sym_swift_needs_space(type))
+            sym_swift_print_text(p, " ");
         print_labelled_type(p, entity, type, arguments);
     } else if (!p->simplified) {
-        swift_print_text(p, " : ");
+        sym_swift_print_text(p, " : ");
         print_labelled_type(p, entity, type, arguments);
     }
 }
 
 /* "closure #", "getter"; classes have initializers that allocate. */
 static const char *
-role_of(const struct swift_node *node, const struct swift_entity *entity)
+role_of(const struct sym_swift_node *node, const struct sym_swift_entity *entity)
 {
     bool of_class = node->children[0]->kind == SWIFT_CLASS;
     if (node->kind == SWIFT_ALLOCATOR && !of_class)
@@ -157,68 +162,69 @@ role_of(const struct swift_node *node, const struct swift_entity *entity)
 }
 
 static void
-print_role(struct swift_printer *p, const struct swift_node *node,
-           const struct swift_entity *entity)
+print_role(struct sym_swift_printer *p, const struct sym_swift_node *node,
+           const struct sym_swift_entity *entity)
 {
     if (node->kind == SWIFT_ATTACHED_MACRO) {
-        swift_print_span(p, node->text);
-        swift_print_text(p, " macro @");
-        swift_print(p, swift_node_child(node, 2));
+        sym_swift_print_span(p, node->text);
+        sym_swift_print_text(p, " macro @");
+        sym_swift_print(p, sym_swift_node_child(node, 2));
     }
-    swift_print_text(p, role_of(node, entity));
+    sym_swift_print_text(p, role_of(node, entity));
     if (entity->number_child > 0) {
-        const struct swift_node *number = swift_node_child(node, (uint32_t)entity->number_child);
+        const struct sym_swift_node *number =
+            sym_swift_node_child(node, (uint32_t)entity->number_child);
         if (number)
-            swift_print_number(p, number->index + entity->number_from);
+            sym_swift_print_number(p, number->index + entity->number_from);
         else
             p->failed = true;
     }
 }
 
 static void
-print_name(struct swift_printer *p, const struct swift_node *node,
-           const struct swift_entity *entity)
+print_name(struct sym_swift_printer *p, const struct sym_swift_node *node,
+           const struct sym_swift_entity *entity)
 {
     if (entity->overwrite) {
-        swift_print_text(p, entity->overwrite);
+        sym_swift_print_text(p, entity->overwrite);
         return;
     }
-    const struct swift_node *name = swift_node_child(node, 1);
-    const struct swift_node *private_name = swift_node_find(node, SWIFT_PRIVATE_NAME);
+    const struct sym_swift_node *name = sym_swift_node_child(node, 1);
+    const struct sym_swift_node *private_name = sym_swift_node_find(node, SWIFT_PRIVATE_NAME);
     if (!name)
         p->failed = true;
     else if (name->kind != SWIFT_PRIVATE_NAME && name->kind != SWIFT_LABELS)
-        swift_print(p, name);
+        sym_swift_print(p, name);
     if (private_name)
-        swift_print(p, private_name);
+        sym_swift_print(p, private_name);
 }
 
 /* The context in front; what of it has to come behind is returned. */
-static const struct swift_node *
-print_context(struct swift_printer *p, const struct swift_node *context)
+static const struct sym_swift_node *
+print_context(struct sym_swift_printer *p, const struct sym_swift_node *context)
 {
     size_t before = p->out->len;
-    const struct swift_node *behind = swift_print_prefix(p, context);
+    const struct sym_swift_node *behind = sym_swift_print_prefix(p, context);
     if (p->out->len != before)
-        swift_print_text(p, ".");
+        sym_swift_print_text(p, ".");
     return behind;
 }
 
-static const struct swift_node *
-print_declared(struct swift_printer *p, const struct swift_node *node,
-               const struct swift_entity *entity, bool as_prefix)
+static const struct sym_swift_node *
+print_declared(struct sym_swift_printer *p, const struct sym_swift_node *node,
+               const struct sym_swift_entity *entity, bool as_prefix)
 {
-    const struct swift_node *arguments = NULL, *behind = NULL;
+    const struct sym_swift_node *arguments = NULL, *behind = NULL;
     if (node->kind == SWIFT_BOUND_FUNCTION) {
         /* Swift prints a bound initializer as a function, whose name it does not have. */
-        arguments = swift_node_child(node, 1);
+        arguments = sym_swift_node_child(node, 1);
         node = node->children[0];
     }
     if (node->n_children == 0) {
         p->failed = true;
         return NULL;
     }
-    enum swift_type_style style = entity->style;
+    enum sym_swift_type_style style = entity->style;
     if (style == SWIFT_CLOSURE_STYLE)
         style = p->simplified ? SWIFT_NO_TYPE : SWIFT_SIGNATURE_STYLE;
     if (node->kind == SWIFT_MACRO && node->n_children == 3)
@@ -226,7 +232,7 @@ print_declared(struct swift_printer *p, const struct swift_node *node,
     bool has_name = node->kind == SWIFT_CONSTRUCTOR ? node->n_children > 2
                                                     : entity->has_name || entity->overwrite;
     bool spaced = entity->extra && strchr(entity->extra, ' ');
-    const struct swift_node *name = swift_node_child(node, 1);
+    const struct sym_swift_node *name = sym_swift_node_child(node, 1);
     if (entity->has_name && name && name->kind == SWIFT_LOCAL_NAME)
         spaced = true;
     if (as_prefix && (style != SWIFT_NO_TYPE || spaced))
@@ -236,13 +242,13 @@ print_declared(struct swift_printer *p, const struct swift_node *node,
     if (has_name) {
         if (entity->extra && spaced) {
             print_role(p, node, entity);
-            swift_print_text(p, " of ");
+            sym_swift_print_text(p, " of ");
             role_printed = true;
         }
         size_t before = p->out->len;
         print_name(p, node, entity);
         if (p->out->len != before && entity->extra && !role_printed)
-            swift_print_text(p, ".");
+            sym_swift_print_text(p, ".");
     }
     if (entity->extra && !role_printed)
         print_role(p, node, entity);
@@ -250,30 +256,31 @@ print_declared(struct swift_printer *p, const struct swift_node *node,
         print_type(p, node, arguments, style, spaced);
     if (as_prefix || !behind)
         return behind;
-    swift_print_text(p, entity->of ? " of " : " in ");
-    swift_print(p, behind);
+    sym_swift_print_text(p, entity->of ? " of " : " in ");
+    sym_swift_print(p, behind);
     return NULL;
 }
 
 /* An accessor is its storage with a role. */
-static const struct swift_node *
-print_accessor(struct swift_printer *p, const struct swift_node *node, bool as_prefix)
+static const struct sym_swift_node *
+print_accessor(struct sym_swift_printer *p, const struct sym_swift_node *node, bool as_prefix)
 {
-    const struct swift_node *storage = swift_node_child(node, 0);
+    const struct sym_swift_node *storage = sym_swift_node_child(node, 0);
     if (!storage || (storage->kind != SWIFT_VARIABLE && storage->kind != SWIFT_SUBSCRIPT)) {
         p->failed = true;
         return NULL;
     }
-    struct swift_entity entity = entities[storage->kind];
+    struct sym_swift_entity entity = entities[storage->kind];
     entity.style = SWIFT_COLON;
     entity.extra = p->kinds[node->kind].before;
     return print_declared(p, storage, &entity, as_prefix);
 }
 
-const struct swift_node *
-swift_print_entity(struct swift_printer *p, const struct swift_node *node, bool as_prefix)
+const struct sym_swift_node *
+sym_swift_print_entity(struct sym_swift_printer *p, const struct sym_swift_node *node,
+                       bool as_prefix)
 {
-    return swift_print_is(p, node, SWIFT_F_ACCESSOR)
+    return sym_swift_print_is(p, node, SWIFT_F_ACCESSOR)
                ? print_accessor(p, node, as_prefix)
                : print_declared(p, node, &entities[node->kind], as_prefix);
 }

@@ -7,56 +7,56 @@ enum { PARAMS_SHOWN_MAX = 128 };
 
 /* A to Z, then AB, BB...: the lowest digit first; then the depth, if it is not the first. */
 static void
-print_param_name(struct swift_printer *p, uint64_t depth, uint64_t index)
+print_param_name(struct sym_swift_printer *p, uint64_t depth, uint64_t index)
 {
     do {
         fz_buffer_char(p->out, (char)('A' + index % 26));
         index /= 26;
     } while (index > 0);
     if (depth > 0)
-        swift_print_number(p, (int64_t)depth);
+        sym_swift_print_number(p, (int64_t)depth);
 }
 
 void
-swift_print_param(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_param(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
     print_param_name(p, node->depth, (uint64_t)node->index);
 }
 
 void
-swift_print_generic_type(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_generic_type(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
-    const struct swift_node *type = swift_node_child(node, 1);
-    swift_print(p, swift_node_child(node, 0));
-    if (type && swift_needs_space(type))
-        swift_print_text(p, " ");
-    swift_print(p, type);
+    const struct sym_swift_node *type = sym_swift_node_child(node, 1);
+    sym_swift_print(p, sym_swift_node_child(node, 0));
+    if (type && sym_swift_needs_space(type))
+        sym_swift_print_text(p, " ");
+    sym_swift_print(p, type);
 }
 
 static bool
-is_marker(const struct swift_node *node)
+is_marker(const struct sym_swift_node *node)
 {
     return node->kind == SWIFT_PACK_MARKER || node->kind == SWIFT_VALUE_MARKER;
 }
 
 /* A signature's children: counts, markers, requirements. */
 struct parts {
-    const struct swift_node *signature;
+    const struct sym_swift_node *signature;
     uint32_t n_counts, end_of_markers;
 };
 
 /* Whether a parameter has a marker of that kind. Each one looked at is a step, since hostile names
  * have thousands for thousands of parameters. */
 static bool
-has_marker(struct swift_printer *p, const struct parts *parts, enum swift_kind kind,
-           const struct swift_node *param)
+has_marker(struct sym_swift_printer *p, const struct parts *parts, enum sym_swift_kind kind,
+           const struct sym_swift_node *param)
 {
     uint32_t n = parts->end_of_markers - parts->n_counts;
     p->failed = p->failed || n > *p->steps;
     *p->steps -= p->failed ? 0 : n;
     for (uint32_t i = parts->n_counts; i < parts->end_of_markers && !p->failed; i++) {
-        const struct swift_node *marker = parts->signature->children[i];
-        const struct swift_node *of = swift_node_child(marker, 0);
+        const struct sym_swift_node *marker = parts->signature->children[i];
+        const struct sym_swift_node *of = sym_swift_node_child(marker, 0);
         if (marker->kind == kind && of && of->kind == SWIFT_GENERIC_PARAM &&
             of->depth == param->depth && of->index == param->index)
             return true;
@@ -65,26 +65,26 @@ has_marker(struct swift_printer *p, const struct parts *parts, enum swift_kind k
 }
 
 static void
-print_param_declaration(struct swift_printer *p, const struct parts *parts,
-                        const struct swift_node *param)
+print_param_declaration(struct sym_swift_printer *p, const struct parts *parts,
+                        const struct sym_swift_node *param)
 {
     if (has_marker(p, parts, SWIFT_PACK_MARKER, param))
-        swift_print_text(p, "each ");
+        sym_swift_print_text(p, "each ");
     if (has_marker(p, parts, SWIFT_VALUE_MARKER, param)) /* Swift does not print its type */
-        swift_print_text(p, "let ");
-    swift_print(p, param);
+        sym_swift_print_text(p, "let ");
+    sym_swift_print(p, param);
 }
 
 /* The parameters of one level; names beyond reason are cut. */
 static void
-print_level(struct swift_printer *p, const struct parts *parts, uint32_t depth)
+print_level(struct sym_swift_printer *p, const struct parts *parts, uint32_t depth)
 {
-    struct swift_node param = {.kind = SWIFT_GENERIC_PARAM, .depth = depth};
+    struct sym_swift_node param = {.kind = SWIFT_GENERIC_PARAM, .depth = depth};
     for (; param.index < parts->signature->children[depth]->index && !p->failed; param.index++) {
         if (param.index > 0)
-            swift_print_text(p, ", ");
+            sym_swift_print_text(p, ", ");
         if (param.index >= PARAMS_SHOWN_MAX) {
-            swift_print_text(p, "...");
+            sym_swift_print_text(p, "...");
             break;
         }
         print_param_declaration(p, parts, &param);
@@ -92,7 +92,7 @@ print_level(struct swift_printer *p, const struct parts *parts, uint32_t depth)
 }
 
 void
-swift_print_signature(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_signature(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
     struct parts parts = {.signature = node};
     while (parts.n_counts < node->n_children &&
@@ -102,35 +102,35 @@ swift_print_signature(struct swift_printer *p, const struct swift_node *node)
     while (parts.end_of_markers < node->n_children &&
            is_marker(node->children[parts.end_of_markers]))
         parts.end_of_markers++;
-    swift_print_text(p, "<");
+    sym_swift_print_text(p, "<");
     for (uint32_t depth = 0; depth < parts.n_counts && !p->failed; depth++) {
         if (depth > 0)
-            swift_print_text(p, "><");
+            sym_swift_print_text(p, "><");
         print_level(p, &parts, depth);
     }
     if (parts.end_of_markers < node->n_children && p->show_where) {
-        swift_print_text(p, " where ");
-        swift_print_children(p, node, parts.end_of_markers, node->n_children, ", ");
+        sym_swift_print_text(p, " where ");
+        sym_swift_print_children(p, node, parts.end_of_markers, node->n_children, ", ");
     }
-    swift_print_text(p, ">");
+    sym_swift_print_text(p, ">");
 }
 
 void
-swift_print_inverse(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_inverse(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
-    const struct swift_node *bit = swift_node_child(node, 1);
-    swift_print(p, swift_node_child(node, 0));
-    swift_print_text(p, ": ~Swift.");
+    const struct sym_swift_node *bit = sym_swift_node_child(node, 1);
+    sym_swift_print(p, sym_swift_node_child(node, 0));
+    sym_swift_print_text(p, ": ~Swift.");
     if (!bit)
         p->failed = true;
     else if (bit->index == 0 || bit->index == 1)
-        swift_print_text(p, bit->index == 0 ? "Copyable" : "Escapable");
+        sym_swift_print_text(p, bit->index == 0 ? "Copyable" : "Escapable");
     else
         fz_buffer_printf(p->out, "<bit %d>", (int)bit->index);
 }
 
 void
-swift_print_layout(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_layout(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
     static const struct {
         char letter;
@@ -142,68 +142,68 @@ swift_print_layout(struct swift_printer *p, const struct swift_node *node)
         {'m', "_TrivialAtMost"}, {'S', "_TrivialStride"},    {'B', "_BridgeObject"},
         {'A', "AnyReference"},
     };
-    swift_print(p, swift_node_child(node, 0));
-    swift_print_text(p, ": ");
+    sym_swift_print(p, sym_swift_node_child(node, 0));
+    sym_swift_print_text(p, ": ");
     for (size_t i = 0; i < FZ_ARRAY_LEN(names); i++) {
         if (node->text.len > 0 && names[i].letter == (char)node->text.data[0])
-            swift_print_text(p, names[i].name);
+            sym_swift_print_text(p, names[i].name);
     }
     if (node->n_children > 1) {
-        swift_print_text(p, "(");
-        swift_print_children(p, node, 1, 3, ", ");
-        swift_print_text(p, ")");
+        sym_swift_print_text(p, "(");
+        sym_swift_print_children(p, node, 1, 3, ", ");
+        sym_swift_print_text(p, ")");
     }
 }
 
 void
-swift_print_conformance(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_conformance(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
     if (node->n_children == 4) {
-        swift_print_text(p, "property behavior storage of ");
-        swift_print(p, node->children[2]);
-        swift_print_text(p, " in ");
-        swift_print(p, node->children[0]);
-        swift_print_text(p, " : ");
-        swift_print(p, node->children[1]);
+        sym_swift_print_text(p, "property behavior storage of ");
+        sym_swift_print(p, node->children[2]);
+        sym_swift_print_text(p, " in ");
+        sym_swift_print(p, node->children[0]);
+        sym_swift_print_text(p, " : ");
+        sym_swift_print(p, node->children[1]);
         return;
     }
-    swift_print(p, swift_node_child(node, 0));
+    sym_swift_print(p, sym_swift_node_child(node, 0));
     if (p->simplified)
         return;
-    swift_print_text(p, " : ");
-    swift_print(p, swift_node_child(node, 1));
-    swift_print_text(p, " in ");
-    swift_print(p, swift_node_child(node, 2));
+    sym_swift_print_text(p, " : ");
+    sym_swift_print(p, sym_swift_node_child(node, 1));
+    sym_swift_print_text(p, " in ");
+    sym_swift_print(p, sym_swift_node_child(node, 2));
 }
 
 void
-swift_print_concrete(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_concrete(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
-    const struct swift_node *conditions = swift_node_child(node, 2);
-    swift_print_before(p, node);
-    swift_print_children(p, node, 0, 2, " to ");
+    const struct sym_swift_node *conditions = sym_swift_node_child(node, 2);
+    sym_swift_print_before(p, node);
+    sym_swift_print_children(p, node, 0, 2, " to ");
     if (conditions && conditions->n_children > 0) {
-        swift_print_text(p, " with conditional requirements: ");
-        swift_print(p, conditions);
+        sym_swift_print_text(p, " with conditional requirements: ");
+        sym_swift_print(p, conditions);
     }
 }
 
 void
-swift_print_conformance_list(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_conformance_list(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
     if (node->n_children == 0)
         return;
-    swift_print_text(p, "(");
-    swift_print_children(p, node, 0, node->n_children, ", ");
-    swift_print_text(p, ")");
+    sym_swift_print_text(p, "(");
+    sym_swift_print_children(p, node, 0, node->n_children, ", ");
+    sym_swift_print_text(p, ")");
 }
 
 void
-swift_print_dependent(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_dependent(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
-    const struct swift_node *index = swift_node_child(node, 0);
-    swift_print_before(p, node);
+    const struct sym_swift_node *index = sym_swift_node_child(node, 0);
+    sym_swift_print_before(p, node);
     if (index && index->kind == SWIFT_NUMBER)
         fz_buffer_printf(p->out, "#%d ", (int)index->index);
-    swift_print_children(p, node, 1, 3, " to ");
+    sym_swift_print_children(p, node, 1, 3, " to ");
 }

@@ -5,64 +5,64 @@
 
 /* "generic specialization <Swift.Int> of "; simplified, "specialized " once for all. */
 void
-swift_print_specialization(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_specialization(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
     bool partial =
         node->kind == SWIFT_GENERIC_PARTIAL || node->kind == SWIFT_GENERIC_PARTIAL_NOT_REABSTRACTED;
     if (p->simplified) {
         if (!p->specialized)
-            swift_print_text(p, "specialized ");
+            sym_swift_print_text(p, "specialized ");
         p->specialized = true;
         return;
     }
     if (node->index) {
-        swift_print_text(p, "representation changed of ");
+        sym_swift_print_text(p, "representation changed of ");
         return;
     }
     bool first = true;
     int argument = 0;
-    swift_print_before(p, node);
-    swift_print_text(p, " <");
+    sym_swift_print_before(p, node);
+    sym_swift_print_text(p, " <");
     for (uint32_t i = 0; i < node->n_children && !p->failed; i++) {
-        const struct swift_node *child = node->children[i];
+        const struct sym_swift_node *child = node->children[i];
         bool shown = child->kind == SWIFT_SERIALIZED || child->n_children > 0;
         if (shown && !first)
-            swift_print_text(p, ", ");
+            sym_swift_print_text(p, ", ");
         if (shown && child->kind == SWIFT_SPEC_ARGUMENT)
             fz_buffer_printf(p->out, "Arg[%d] = ", argument);
         else if (shown && child->kind == SWIFT_SPEC_RETURN)
-            swift_print_text(p, "Return = ");
+            sym_swift_print_text(p, "Return = ");
         else if (shown && partial && child->kind == SWIFT_SPEC_PARAM)
-            swift_print_text(p, "Signature = ");
+            sym_swift_print_text(p, "Signature = ");
         if (shown)
-            swift_print(p, child);
+            sym_swift_print(p, child);
         first = first && !shown;
         argument += child->kind != SWIFT_SERIALIZED;
     }
-    swift_print_text(p, "> of ");
+    sym_swift_print_text(p, "> of ");
 }
 
 void
-swift_print_spec_param(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_spec_param(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
-    swift_print(p, swift_node_child(node, 0));
+    sym_swift_print(p, sym_swift_node_child(node, 0));
     for (uint32_t i = 1; i < node->n_children; i++) {
-        swift_print_text(p, i == 1 ? " with " : " and ");
-        swift_print(p, node->children[i]);
+        sym_swift_print_text(p, i == 1 ? " with " : " and ");
+        sym_swift_print(p, node->children[i]);
     }
 }
 
 /* A mangled name inside the name is shown readable, without sugar. Reading it costs steps, since a
  * substitution can name it again and again. */
 void
-swift_print_spec_payload(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_spec_payload(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
     if (node->text.len > *p->steps) {
         p->failed = true;
         return;
     }
     *p->steps -= node->text.len;
-    struct swift_printer inner = *p;
+    struct sym_swift_printer inner = *p;
     size_t before = p->out->len;
     inner.simplified = inner.sugar = inner.specialized = false;
     inner.show_where = true;
@@ -73,11 +73,11 @@ swift_print_spec_payload(struct swift_printer *p, const struct swift_node *node)
         p->out->len = before;
         p->out->data[before] = '\0';
     }
-    swift_print_span(p, node->text);
+    sym_swift_print_span(p, node->text);
 }
 
 static void
-print_flags(struct swift_printer *p, int64_t flags)
+print_flags(struct sym_swift_printer *p, int64_t flags)
 {
     static const struct {
         int64_t flag;
@@ -94,14 +94,14 @@ print_flags(struct swift_printer *p, int64_t flags)
         if (!(flags & texts[i].flag))
             continue;
         if (!first)
-            swift_print_text(p, " and ");
-        swift_print_text(p, texts[i].text);
+            sym_swift_print_text(p, " and ");
+        sym_swift_print_text(p, texts[i].text);
         first = false;
     }
 }
 
 static void
-print_spec_kind(struct swift_printer *p, const struct swift_node *node)
+print_spec_kind(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
     static const char *const texts[SWIFT_N_SPECS] = {
         [SWIFT_SPEC_FUNCTION] = "Constant Propagated Function",
@@ -122,35 +122,35 @@ print_spec_kind(struct swift_printer *p, const struct swift_node *node)
         print_flags(p, node->index);
         return;
     }
-    const struct swift_node *payload = swift_node_child(node, 0);
+    const struct sym_swift_node *payload = sym_swift_node_child(node, 0);
     const char *text = texts[node->index];
     if (!payload) {
-        swift_print_text(p, text);
+        sym_swift_print_text(p, text);
         return;
     }
-    swift_print_text(p, "[");
-    swift_print_text(p, text);
-    swift_print_text(p, node->index == SWIFT_SPEC_SAME_AS ? " " : " : ");
+    sym_swift_print_text(p, "[");
+    sym_swift_print_text(p, text);
+    sym_swift_print_text(p, node->index == SWIFT_SPEC_SAME_AS ? " " : " : ");
     if (node->index == SWIFT_SPEC_STRING) {
-        swift_print_span(p, node->text);
-        swift_print_text(p, "'");
+        sym_swift_print_span(p, node->text);
+        sym_swift_print_text(p, "'");
     }
-    swift_print(p, payload);
+    sym_swift_print(p, payload);
     if (node->index == SWIFT_SPEC_STRING)
-        swift_print_text(p, "'");
+        sym_swift_print_text(p, "'");
     if (node->index == SWIFT_SPEC_CLOSURE || node->index == SWIFT_SPEC_ESCAPING_CLOSURE) {
-        swift_print_text(p, ", Argument Types : [");
-        swift_print_children(p, node, 1, node->n_children, NULL);
+        sym_swift_print_text(p, ", Argument Types : [");
+        sym_swift_print_children(p, node, 1, node->n_children, NULL);
     } else if (node->index == SWIFT_SPEC_KEY_PATH) {
-        swift_print_text(p, "<");
-        swift_print_children(p, node, 1, 3, ",");
-        swift_print_text(p, ">");
+        sym_swift_print_text(p, "<");
+        sym_swift_print_children(p, node, 1, 3, ",");
+        sym_swift_print_text(p, ">");
     }
-    swift_print_text(p, "]");
+    sym_swift_print_text(p, "]");
 }
 
 void
-swift_print_spec_argument(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_spec_argument(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
     for (uint32_t i = 0; i < node->n_children; i++)
         print_spec_kind(p, node->children[i]);

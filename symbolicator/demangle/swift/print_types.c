@@ -5,29 +5,29 @@
 
 /* Whether a type can stand in front of "?" or ".Type" without brackets. */
 static bool
-is_simple(const struct swift_printer *p, const struct swift_node *type)
+is_simple(const struct sym_swift_printer *p, const struct sym_swift_node *type)
 {
     if (type->kind == SWIFT_PROTOCOL_LIST)
         return type->n_children <= 1;
     if (type->kind == SWIFT_PROTOCOL_LIST_ANY_OBJECT)
         return type->n_children == 0;
-    return swift_print_is(p, type, SWIFT_F_SIMPLE);
+    return sym_swift_print_is(p, type, SWIFT_F_SIMPLE);
 }
 
 static void
-print_in_brackets(struct swift_printer *p, const struct swift_node *type)
+print_in_brackets(struct sym_swift_printer *p, const struct sym_swift_node *type)
 {
     bool simple = type && is_simple(p, type);
     if (!simple)
-        swift_print_text(p, "(");
-    swift_print(p, type);
+        sym_swift_print_text(p, "(");
+    sym_swift_print(p, type);
     if (!simple)
-        swift_print_text(p, ")");
+        sym_swift_print_text(p, ")");
 }
 
 /* Whether `type` is the standard library's type of that kind and name. */
 static bool
-is_standard(const struct swift_node *type, enum swift_kind kind, const char *name)
+is_standard(const struct sym_swift_node *type, enum sym_swift_kind kind, const char *name)
 {
     return type->kind == kind && type->n_children == 2 && type->children[0]->kind == SWIFT_MODULE &&
            fz_span_is(type->children[0]->text, "Swift") &&
@@ -35,155 +35,156 @@ is_standard(const struct swift_node *type, enum swift_kind kind, const char *nam
 }
 
 static bool
-print_sugared(struct swift_printer *p, const struct swift_node *type,
-              const struct swift_node *arguments)
+print_sugared(struct sym_swift_printer *p, const struct sym_swift_node *type,
+              const struct sym_swift_node *arguments)
 {
     bool optional = is_standard(type, SWIFT_ENUM, "Optional");
     if (arguments->n_children == 1 &&
         (optional || is_standard(type, SWIFT_ENUM, "ImplicitlyUnwrappedOptional"))) {
         print_in_brackets(p, arguments->children[0]);
-        swift_print_text(p, optional ? "?" : "!");
+        sym_swift_print_text(p, optional ? "?" : "!");
         return true;
     }
     bool dictionary = is_standard(type, SWIFT_STRUCT, "Dictionary");
     if ((dictionary && arguments->n_children == 2) ||
         (arguments->n_children == 1 && is_standard(type, SWIFT_STRUCT, "Array"))) {
-        swift_print_text(p, "[");
-        swift_print_children(p, arguments, 0, 2, " : ");
-        swift_print_text(p, "]");
+        sym_swift_print_text(p, "[");
+        sym_swift_print_children(p, arguments, 0, 2, " : ");
+        sym_swift_print_text(p, "]");
         return true;
     }
     return false;
 }
 
 void
-swift_print_bound_generic(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_bound_generic(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
-    const struct swift_node *type = node->children[0], *arguments = node->children[1];
+    const struct sym_swift_node *type = node->children[0], *arguments = node->children[1];
     bool plain = !p->sugar || node->n_children != 2 || type->kind == SWIFT_CLASS;
     if (!plain && type->kind == SWIFT_PROTOCOL) {
-        swift_print_children(p, arguments, 0, arguments->n_children, NULL);
-        swift_print_text(p, " as ");
-        swift_print(p, type);
+        sym_swift_print_children(p, arguments, 0, arguments->n_children, NULL);
+        sym_swift_print_text(p, " as ");
+        sym_swift_print(p, type);
         return;
     }
     if (!plain && print_sugared(p, type, arguments))
         return;
-    swift_print(p, type);
-    swift_print_text(p, "<");
-    swift_print_children(p, arguments, 0, arguments->n_children, ", ");
-    swift_print_text(p, ">");
+    sym_swift_print(p, type);
+    sym_swift_print_text(p, "<");
+    sym_swift_print_children(p, arguments, 0, arguments->n_children, ", ");
+    sym_swift_print_text(p, ">");
 }
 
 void
-swift_print_optional(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_optional(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
-    print_in_brackets(p, swift_node_child(node, 0));
-    swift_print_text(p, "?");
+    print_in_brackets(p, sym_swift_node_child(node, 0));
+    sym_swift_print_text(p, "?");
 }
 
 void
-swift_print_tuple_element(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_tuple_element(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
     if (node->text.len > 0) {
-        swift_print_span(p, node->text);
-        swift_print_text(p, ": ");
+        sym_swift_print_span(p, node->text);
+        sym_swift_print_text(p, ": ");
     }
-    swift_print(p, swift_node_child(node, 0));
+    sym_swift_print(p, sym_swift_node_child(node, 0));
     if (node->index)
-        swift_print_text(p, "...");
+        sym_swift_print_text(p, "...");
 }
 
 void
-swift_print_pack_element(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_pack_element(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
-    swift_print_text(p, "/* level: ");
-    swift_print_number(p, node->index);
-    swift_print_text(p, " */ each ");
-    swift_print(p, swift_node_child(node, 0));
+    sym_swift_print_text(p, "/* level: ");
+    sym_swift_print_number(p, node->index);
+    sym_swift_print_text(p, " */ each ");
+    sym_swift_print(p, sym_swift_node_child(node, 0));
 }
 
 static void
-print_label(struct swift_printer *p, const struct swift_node *label)
+print_label(struct sym_swift_printer *p, const struct sym_swift_node *label)
 {
     if (label && label->kind == SWIFT_IDENTIFIER)
-        swift_print_span(p, label->text);
+        sym_swift_print_span(p, label->text);
     else
-        swift_print_text(p, "_");
+        sym_swift_print_text(p, "_");
 }
 
 static void
-print_parameters(struct swift_printer *p, const struct swift_node *labels,
-                 const struct swift_node *parameters)
+print_parameters(struct sym_swift_printer *p, const struct sym_swift_node *labels,
+                 const struct sym_swift_node *parameters)
 {
     bool has_labels = labels && labels->n_children > 0;
     if (parameters->kind != SWIFT_TUPLE) {
-        swift_print_text(p, "(");
+        sym_swift_print_text(p, "(");
         if (p->simplified)
-            swift_print_text(p, "_:");
+            sym_swift_print_text(p, "_:");
         else
-            swift_print(p, parameters);
-        swift_print_text(p, ")");
+            sym_swift_print(p, parameters);
+        sym_swift_print_text(p, ")");
         return;
     }
-    swift_print_text(p, "(");
+    sym_swift_print_text(p, "(");
     for (uint32_t i = 0; i < parameters->n_children && !p->failed; i++) {
-        const struct swift_node *element = parameters->children[i];
+        const struct sym_swift_node *element = parameters->children[i];
         if (i > 0 && !p->simplified)
-            swift_print_text(p, ", ");
+            sym_swift_print_text(p, ", ");
         if (has_labels) {
-            print_label(p, swift_node_child(labels, i));
-            swift_print_text(p, p->simplified ? ":" : ": ");
+            print_label(p, sym_swift_node_child(labels, i));
+            sym_swift_print_text(p, p->simplified ? ":" : ": ");
         } else if (p->simplified) {
-            swift_print_span(p, element->text);
-            swift_print_text(p, element->text.len > 0 ? ":" : "_:");
+            sym_swift_print_span(p, element->text);
+            sym_swift_print_text(p, element->text.len > 0 ? ":" : "_:");
         }
         if (!p->simplified)
-            swift_print(p, element);
+            sym_swift_print(p, element);
     }
-    swift_print_text(p, ")");
+    sym_swift_print_text(p, ")");
 }
 
 static void
-print_convention(struct swift_printer *p, const struct swift_node *type, const char *name)
+print_convention(struct sym_swift_printer *p, const struct sym_swift_node *type, const char *name)
 {
-    const struct swift_node *c_type = swift_node_find(type, SWIFT_CLANG_TYPE);
-    swift_print_text(p, "@convention(");
-    swift_print_text(p, name);
+    const struct sym_swift_node *c_type = sym_swift_node_find(type, SWIFT_CLANG_TYPE);
+    sym_swift_print_text(p, "@convention(");
+    sym_swift_print_text(p, name);
     if (c_type) {
-        swift_print_text(p, ", mangledCType: \"");
-        swift_print(p, c_type);
-        swift_print_text(p, "\"");
+        sym_swift_print_text(p, ", mangledCType: \"");
+        sym_swift_print(p, c_type);
+        sym_swift_print_text(p, "\"");
     }
-    swift_print_text(p, ") ");
+    sym_swift_print_text(p, ") ");
 }
 
 static void
-print_attribute(struct swift_printer *p, const struct swift_node *type, enum swift_kind kind)
+print_attribute(struct sym_swift_printer *p, const struct sym_swift_node *type,
+                enum sym_swift_kind kind)
 {
-    const struct swift_node *attribute = swift_node_find(type, kind);
+    const struct sym_swift_node *attribute = sym_swift_node_find(type, kind);
     if (attribute)
-        swift_print(p, attribute);
+        sym_swift_print(p, attribute);
 }
 
 void
-swift_print_function(struct swift_printer *p, const struct swift_node *labels,
-                     const struct swift_node *type)
+sym_swift_print_function(struct sym_swift_printer *p, const struct sym_swift_node *labels,
+                         const struct sym_swift_node *type)
 {
-    if (!type || !swift_print_is(p, type, SWIFT_F_FUNCTION_TYPE) || type->n_children < 2) {
+    if (!type || !sym_swift_print_is(p, type, SWIFT_F_FUNCTION_TYPE) || type->n_children < 2) {
         p->failed = true;
         return;
     }
     if (type->kind == SWIFT_AUTOCLOSURE_TYPE || type->kind == SWIFT_ESCAPING_AUTOCLOSURE_TYPE)
-        swift_print_text(p, "@autoclosure ");
+        sym_swift_print_text(p, "@autoclosure ");
     else if (type->kind == SWIFT_THIN_FUNCTION_TYPE)
-        swift_print_text(p, "@convention(thin) ");
+        sym_swift_print_text(p, "@convention(thin) ");
     else if (type->kind == SWIFT_CALLED_ONCE_FUNCTION_TYPE)
-        swift_print_text(p, "@called(once) ");
+        sym_swift_print_text(p, "@called(once) ");
     else if (type->kind == SWIFT_C_FUNCTION_TYPE)
         print_convention(p, type, "c");
     else if (type->kind == SWIFT_ESCAPING_OBJC_BLOCK)
-        swift_print_text(p, "@escaping ");
+        sym_swift_print_text(p, "@escaping ");
     if (type->kind == SWIFT_OBJC_BLOCK || type->kind == SWIFT_ESCAPING_OBJC_BLOCK)
         print_convention(p, type, "block");
     print_attribute(p, type, SWIFT_ISOLATED_ANY);
@@ -197,102 +198,103 @@ swift_print_function(struct swift_printer *p, const struct swift_node *labels,
     print_attribute(p, type, SWIFT_ASYNC);
     print_attribute(p, type, SWIFT_THROWS);
     print_attribute(p, type, SWIFT_TYPED_THROWS);
-    swift_print_text(p, " -> ");
+    sym_swift_print_text(p, " -> ");
     print_attribute(p, type, SWIFT_SENDING_RESULT);
-    swift_print(p, type->children[type->n_children - 1]);
+    sym_swift_print(p, type->children[type->n_children - 1]);
 }
 
 void
-swift_print_function_type(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_function_type(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
-    swift_print_function(p, NULL, node);
+    sym_swift_print_function(p, NULL, node);
 }
 
 void
-swift_print_metatype(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_metatype(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
-    const struct swift_node *type = swift_node_child(node, 0);
-    swift_print_span(p, node->text);
+    const struct sym_swift_node *type = sym_swift_node_child(node, 0);
+    sym_swift_print_span(p, node->text);
     if (node->text.len > 0)
-        swift_print_text(p, " ");
+        sym_swift_print_text(p, " ");
     if (node->kind == SWIFT_EXISTENTIAL_METATYPE)
-        swift_print(p, type);
+        sym_swift_print(p, type);
     else
         print_in_brackets(p, type);
-    swift_print_text(p, node->kind == SWIFT_METATYPE && swift_print_is(p, type, SWIFT_F_EXISTENTIAL)
-                            ? ".Protocol"
-                            : ".Type");
+    sym_swift_print_text(p, node->kind == SWIFT_METATYPE &&
+                                    sym_swift_print_is(p, type, SWIFT_F_EXISTENTIAL)
+                                ? ".Protocol"
+                                : ".Type");
 }
 
 void
-swift_print_protocols(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_protocols(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
     if (node->n_children == 0)
-        swift_print_text(p, "Any");
-    swift_print_children(p, node, 0, node->n_children, " & ");
+        sym_swift_print_text(p, "Any");
+    sym_swift_print_children(p, node, 0, node->n_children, " & ");
 }
 
 void
-swift_print_protocols_class(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_protocols_class(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
-    swift_print(p, swift_node_child(node, 0));
-    swift_print_text(p, " & ");
-    swift_print_children(p, node, 1, node->n_children, " & ");
+    sym_swift_print(p, sym_swift_node_child(node, 0));
+    sym_swift_print_text(p, " & ");
+    sym_swift_print_children(p, node, 1, node->n_children, " & ");
 }
 
 void
-swift_print_protocols_object(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_protocols_object(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
-    swift_print_children(p, node, 0, node->n_children, " & ");
-    swift_print_text(p, node->n_children > 0 ? " & Swift.AnyObject" : "Swift.AnyObject");
+    sym_swift_print_children(p, node, 0, node->n_children, " & ");
+    sym_swift_print_text(p, node->n_children > 0 ? " & Swift.AnyObject" : "Swift.AnyObject");
 }
 
 void
-swift_print_shape(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_shape(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
     bool show_where = p->show_where;
     p->show_where = true; /* a shape is little without */
-    swift_print_text(p, "existential shape for ");
+    sym_swift_print_text(p, "existential shape for ");
     if (node->n_children == 2) {
-        swift_print(p, node->children[0]);
-        swift_print_text(p, " ");
+        sym_swift_print(p, node->children[0]);
+        sym_swift_print_text(p, " ");
     }
-    swift_print_text(p, "any ");
-    swift_print(p, swift_node_child(node, node->n_children - 1));
+    sym_swift_print_text(p, "any ");
+    sym_swift_print(p, sym_swift_node_child(node, node->n_children - 1));
     p->show_where = show_where;
 }
 
 void
-swift_print_box(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_box(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
-    const struct swift_node *arguments = swift_node_child(node, 2);
+    const struct sym_swift_node *arguments = sym_swift_node_child(node, 2);
     if (arguments) {
-        swift_print(p, node->children[1]);
-        swift_print_text(p, " ");
+        sym_swift_print(p, node->children[1]);
+        sym_swift_print_text(p, " ");
     }
-    swift_print(p, swift_node_child(node, 0));
+    sym_swift_print(p, sym_swift_node_child(node, 0));
     if (arguments) {
-        swift_print_text(p, " <");
-        swift_print_children(p, arguments, 0, arguments->n_children, ", ");
-        swift_print_text(p, ">");
+        sym_swift_print_text(p, " <");
+        sym_swift_print_children(p, arguments, 0, arguments->n_children, ", ");
+        sym_swift_print_text(p, ">");
     }
 }
 
 void
-swift_print_impl_convention(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_impl_convention(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
-    swift_print_text(p, "@convention(");
-    swift_print_span(p, node->text);
+    sym_swift_print_text(p, "@convention(");
+    sym_swift_print_span(p, node->text);
     if (node->n_children > 0) {
-        swift_print_text(p, ", mangledCType: \"");
-        swift_print(p, node->children[0]);
-        swift_print_text(p, "\"");
+        sym_swift_print_text(p, ", mangledCType: \"");
+        sym_swift_print(p, node->children[0]);
+        sym_swift_print_text(p, "\"");
     }
-    swift_print_text(p, ")");
+    sym_swift_print_text(p, ")");
 }
 
 static bool
-is_result(const struct swift_node *node)
+is_result(const struct sym_swift_node *node)
 {
     return node->kind == SWIFT_IMPL_RESULT || node->kind == SWIFT_IMPL_YIELD ||
            node->kind == SWIFT_IMPL_ERROR;
@@ -300,68 +302,69 @@ is_result(const struct swift_node *node)
 
 /* Operands that are (or are not) results, joined by commas. */
 static void
-print_operands(struct swift_printer *p, const struct swift_node *type, bool results)
+print_operands(struct sym_swift_printer *p, const struct sym_swift_node *type, bool results)
 {
     bool first = true;
     for (uint32_t i = 0; i < type->n_children; i++) {
-        const struct swift_node *child = type->children[i];
+        const struct sym_swift_node *child = type->children[i];
         if (results ? !is_result(child) : child->kind != SWIFT_IMPL_PARAMETER)
             continue;
         if (!first)
-            swift_print_text(p, ", ");
-        swift_print(p, child);
+            sym_swift_print_text(p, ", ");
+        sym_swift_print(p, child);
         first = false;
     }
 }
 
 static void
-print_substitutions(struct swift_printer *p, const struct swift_node *list)
+print_substitutions(struct sym_swift_printer *p, const struct sym_swift_node *list)
 {
     if (!list)
         return;
-    swift_print_text(p, " for <");
-    swift_print_children(p, list, 0, list->n_children, NULL);
-    swift_print_text(p, ">");
+    sym_swift_print_text(p, " for <");
+    sym_swift_print_children(p, list, 0, list->n_children, NULL);
+    sym_swift_print_text(p, ">");
 }
 
 /* Attributes, "(" parameters ") -> (" results ")". */
 void
-swift_print_impl_function(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_impl_function(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
-    const struct swift_node *pattern = swift_node_find(node, SWIFT_IMPL_PATTERN_SUBSTITUTIONS);
-    const struct swift_node *invocation =
-        swift_node_find(node, SWIFT_IMPL_INVOCATION_SUBSTITUTIONS);
+    const struct sym_swift_node *pattern =
+        sym_swift_node_find(node, SWIFT_IMPL_PATTERN_SUBSTITUTIONS);
+    const struct sym_swift_node *invocation =
+        sym_swift_node_find(node, SWIFT_IMPL_INVOCATION_SUBSTITUTIONS);
     for (uint32_t i = 0; i < node->n_children; i++) {
-        const struct swift_node *child = node->children[i];
+        const struct sym_swift_node *child = node->children[i];
         if (child->kind != SWIFT_IMPL_ATTRIBUTE && child->kind != SWIFT_IMPL_CONVENTION &&
             child->kind != SWIFT_SIGNATURE)
             continue;
-        swift_print(p, child);
-        swift_print_text(p, " ");
+        sym_swift_print(p, child);
+        sym_swift_print_text(p, " ");
     }
     if (pattern) {
-        swift_print_text(p, "@substituted ");
-        swift_print(p, swift_node_child(pattern, 0));
-        swift_print_text(p, " ");
+        sym_swift_print_text(p, "@substituted ");
+        sym_swift_print(p, sym_swift_node_child(pattern, 0));
+        sym_swift_print_text(p, " ");
     }
-    swift_print_text(p, "(");
+    sym_swift_print_text(p, "(");
     print_operands(p, node, false);
-    swift_print_text(p, ") -> ");
-    if (swift_node_find(node, SWIFT_IMPL_SENDING_RESULT))
-        swift_print_text(p, "sending ");
-    swift_print_text(p, "(");
+    sym_swift_print_text(p, ") -> ");
+    if (sym_swift_node_find(node, SWIFT_IMPL_SENDING_RESULT))
+        sym_swift_print_text(p, "sending ");
+    sym_swift_print_text(p, "(");
     print_operands(p, node, true);
-    swift_print_text(p, ")");
-    print_substitutions(p, swift_node_child(pattern, 1));
-    print_substitutions(p, swift_node_child(invocation, 0));
+    sym_swift_print_text(p, ")");
+    print_substitutions(p, sym_swift_node_child(pattern, 1));
+    print_substitutions(p, sym_swift_node_child(invocation, 0));
 }
 
 void
-swift_print_type_mangling(struct swift_printer *p, const struct swift_node *node)
+sym_swift_print_type_mangling(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
-    const struct swift_node *labels = swift_node_find(node, SWIFT_LABELS);
+    const struct sym_swift_node *labels = sym_swift_node_find(node, SWIFT_LABELS);
     if (labels)
-        swift_print_function(p, labels, swift_node_child(node, 1));
+        sym_swift_print_function(p, labels, sym_swift_node_child(node, 1));
     else
-        swift_print(p, swift_node_child(node, 0));
+        sym_swift_print(p, sym_swift_node_child(node, 0));
 }

@@ -122,7 +122,7 @@ decode(struct fz_span text, uint32_t *codes)
 }
 
 struct fz_span
-swift_punycode(struct fz_span text, struct fz_arena *arena)
+sym_swift_punycode(struct fz_span text, struct fz_arena *arena)
 {
     struct fz_span none = {NULL, 0};
     uint32_t *codes = text.len > CODES_MAX ? NULL : fz_arena_array(arena, text.len, sizeof(*codes));

@@ -12,89 +12,92 @@
 /* "m" (Swift 5.8) without metatypes as arguments, "q" serialized, "a" no longer async, "r" with
  * another representation, then the number of the pass. Swift prints "r" only where it is the only
  * one: the node's index is 1. */
-static struct swift_node *
-start(struct swift_parser *p, enum swift_kind kind)
+static struct sym_swift_node *
+start(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    struct swift_node *spec = swift_make(p, kind);
-    bool other = swift_next_if(p, 'm');
-    if (swift_next_if(p, 'q')) {
-        spec = swift_node_add(p->arena, spec, swift_make(p, SWIFT_SERIALIZED));
+    struct sym_swift_node *spec = sym_swift_make(p, kind);
+    bool other = sym_swift_next_if(p, 'm');
+    if (sym_swift_next_if(p, 'q')) {
+        spec = sym_swift_node_add(p->arena, spec, sym_swift_make(p, SWIFT_SERIALIZED));
         other = true;
     }
-    other |= swift_next_if(p, 'a');
-    if (swift_next_if(p, 'r') && spec)
+    other |= sym_swift_next_if(p, 'a');
+    if (sym_swift_next_if(p, 'r') && spec)
         spec->index = !other;
-    char pass = swift_next(p);
+    char pass = sym_swift_next(p);
     return pass >= '0' && pass <= '9' ? spec : NULL;
 }
 
-struct swift_node *
-swift_op_generic_spec(struct swift_parser *p, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_op_generic_spec(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    struct swift_node *spec = start(p, kind);
-    struct swift_node *types = spec ? swift_pop_type_list(p) : NULL;
+    struct sym_swift_node *spec = start(p, kind);
+    struct sym_swift_node *types = spec ? sym_swift_pop_type_list(p) : NULL;
     if (!types)
         return NULL;
     for (uint32_t i = 0; i < types->n_children; i++)
-        spec = swift_node_add(p->arena, spec, swift_make1(p, SWIFT_SPEC_PARAM, types->children[i]));
+        spec = sym_swift_node_add(p->arena, spec,
+                                  sym_swift_make1(p, SWIFT_SPEC_PARAM, types->children[i]));
     return spec;
 }
 
 /* "t" and maybe a number for each argument that was dropped, which is not shown. */
-struct swift_node *
-swift_op_dropped_spec(struct swift_parser *p, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_op_dropped_spec(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
     (void)kind;
     do {
-        swift_natural(p);
-    } while (swift_next_if(p, 't'));
-    switch (swift_next(p)) {
+        sym_swift_natural(p);
+    } while (sym_swift_next_if(p, 't'));
+    switch (sym_swift_next(p)) {
     case 'g':
-        return swift_op_generic_spec(p, SWIFT_GENERIC_SPECIALIZATION);
+        return sym_swift_op_generic_spec(p, SWIFT_GENERIC_SPECIALIZATION);
     case 'G':
-        return swift_op_generic_spec(p, SWIFT_GENERIC_NOT_REABSTRACTED);
+        return sym_swift_op_generic_spec(p, SWIFT_GENERIC_NOT_REABSTRACTED);
     case 'B':
-        return swift_op_generic_spec(p, SWIFT_GENERIC_SPECIALIZATION_RESILIENT);
+        return sym_swift_op_generic_spec(p, SWIFT_GENERIC_SPECIALIZATION_RESILIENT);
     default:
         return NULL;
     }
 }
 
-struct swift_node *
-swift_op_partial_spec(struct swift_parser *p, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_op_partial_spec(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    struct swift_node *spec = start(p, kind);
-    return swift_node_add(p->arena, spec, swift_make1(p, SWIFT_SPEC_PARAM, swift_pop_type(p)));
+    struct sym_swift_node *spec = start(p, kind);
+    return sym_swift_node_add(p->arena, spec,
+                              sym_swift_make1(p, SWIFT_SPEC_PARAM, sym_swift_pop_type(p)));
 }
 
-static struct swift_node *
-add_kind(struct swift_parser *p, struct swift_node *argument, int64_t what)
+static struct sym_swift_node *
+add_kind(struct sym_swift_parser *p, struct sym_swift_node *argument, int64_t what)
 {
-    return swift_node_add(p->arena, argument, swift_node_index(p->arena, SWIFT_SPEC_KIND, what));
+    return sym_swift_node_add(p->arena, argument,
+                              sym_swift_node_index(p->arena, SWIFT_SPEC_KIND, what));
 }
 
-static struct swift_node *
-add_digits(struct swift_parser *p, struct swift_node *argument, int64_t what)
+static struct sym_swift_node *
+add_digits(struct sym_swift_parser *p, struct sym_swift_node *argument, int64_t what)
 {
     size_t start_pos = p->pos;
-    while (swift_peek(p) >= '0' && swift_peek(p) <= '9')
+    while (sym_swift_peek(p) >= '0' && sym_swift_peek(p) <= '9')
         p->pos++;
     struct fz_span digits = fz_span_make(p->text.data + start_pos, p->pos - start_pos);
     argument = digits.len > 0 ? add_kind(p, argument, what) : NULL;
-    struct swift_node *payload = swift_node_text(p->arena, SWIFT_SPEC_PAYLOAD, digits);
-    return argument &&
-                   swift_node_add(p->arena, argument->children[argument->n_children - 1], payload)
+    struct sym_swift_node *payload = sym_swift_node_text(p->arena, SWIFT_SPEC_PAYLOAD, digits);
+    return argument && sym_swift_node_add(p->arena, argument->children[argument->n_children - 1],
+                                          payload)
                ? argument
                : NULL;
 }
 
 /* What is known to be constant; false if the next letters tell no constant. */
 static bool
-add_constant(struct swift_parser *p, struct swift_node **argument)
+add_constant(struct sym_swift_parser *p, struct sym_swift_node **argument)
 {
     static const struct {
         char letters[3];
-        enum swift_spec what;
+        enum sym_swift_spec what;
         const char *encoding;
     } constants[] = {
         {"f", SWIFT_SPEC_FUNCTION, NULL},  {"g", SWIFT_SPEC_GLOBAL, NULL},
@@ -105,10 +108,10 @@ add_constant(struct swift_parser *p, struct swift_node **argument)
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(constants); i++) {
         size_t start_pos = p->pos;
-        if (!swift_next_if_text(p, constants[i].letters))
+        if (!sym_swift_next_if_text(p, constants[i].letters))
             continue;
         if (constants[i].encoding && !constants[i].encoding[0]) {
-            char digit = swift_peek(p);
+            char digit = sym_swift_peek(p);
             if (digit < '0' || digit > '9') { /* the letter says something about an argument */
                 p->pos = start_pos;
                 return false;
@@ -127,25 +130,25 @@ add_constant(struct swift_parser *p, struct swift_node **argument)
 
 /* Flags behind a first letter, in their order. */
 static int64_t
-more_flags(struct swift_parser *p, bool dead, bool convention)
+more_flags(struct sym_swift_parser *p, bool dead, bool convention)
 {
     int64_t flags = 0;
-    if (dead && swift_next_if(p, 'D'))
+    if (dead && sym_swift_next_if(p, 'D'))
         flags |= SWIFT_SPEC_DEAD;
-    if (convention && swift_next_if(p, 'G'))
+    if (convention && sym_swift_next_if(p, 'G'))
         flags |= SWIFT_SPEC_OWNED_TO_GUARANTEED;
-    if (convention && swift_next_if(p, 'O'))
+    if (convention && sym_swift_next_if(p, 'O'))
         flags |= SWIFT_SPEC_GUARANTEED_TO_OWNED;
-    if (swift_next_if(p, 'X'))
+    if (sym_swift_next_if(p, 'X'))
         flags |= SWIFT_SPEC_EXPLODED;
     return flags;
 }
 
-static struct swift_node *
-argument(struct swift_parser *p, enum swift_kind kind)
+static struct sym_swift_node *
+argument(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    struct swift_node *node = swift_make(p, kind);
-    switch (swift_next(p)) {
+    struct sym_swift_node *node = sym_swift_make(p, kind);
+    switch (sym_swift_next(p)) {
     case 'n':
         return node;
     case 'c':
@@ -198,41 +201,42 @@ takes_name(int64_t what)
 
 /* The operands of one kind node, popped, as its children: name, then types. */
 static bool
-pop_operands(struct swift_parser *p, struct swift_node *what)
+pop_operands(struct sym_swift_parser *p, struct sym_swift_node *what)
 {
     if (what->index == SWIFT_SPEC_STRUCT)
-        return swift_node_add(p->arena, what, swift_pop_type(p)) != NULL;
+        return sym_swift_node_add(p->arena, what, sym_swift_pop_type(p)) != NULL;
     if (!takes_name(what->index))
         return true;
-    struct swift_node *type;
-    while ((type = swift_pop_type(p))) {
-        if (!takes_types(what->index) || !swift_node_add(p->arena, what, type))
+    struct sym_swift_node *type;
+    while ((type = sym_swift_pop_type(p))) {
+        if (!takes_types(what->index) || !sym_swift_node_add(p->arena, what, type))
             return false;
     }
-    struct swift_node *name = swift_pop(p, SWIFT_IDENTIFIER);
+    struct sym_swift_node *name = sym_swift_pop(p, SWIFT_IDENTIFIER);
     if (!name)
         return false;
     struct fz_span text = name->text;
     if (what->index == SWIFT_SPEC_STRING && text.data[0] == '_') /* in front of digits and "_" */
         text = fz_span_make(text.data + 1, text.len - 1);
-    if (!swift_node_add(p->arena, what, swift_node_text(p->arena, SWIFT_SPEC_PAYLOAD, text)))
+    if (!sym_swift_node_add(p->arena, what,
+                            sym_swift_node_text(p->arena, SWIFT_SPEC_PAYLOAD, text)))
         return false;
-    swift_node_reverse(what, 0);
+    sym_swift_node_reverse(what, 0);
     return true;
 }
 
-struct swift_node *
-swift_op_function_spec(struct swift_parser *p, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_op_function_spec(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    struct swift_node *spec = start(p, kind);
+    struct sym_swift_node *spec = start(p, kind);
     if (spec && spec->index) /* the representation changed, and nothing is said about arguments */
         return spec;
-    while (spec && !swift_next_if(p, '_'))
-        spec = swift_node_add(p->arena, spec, argument(p, SWIFT_SPEC_ARGUMENT));
-    if (spec && !swift_next_if(p, 'n'))
-        spec = swift_node_add(p->arena, spec, argument(p, SWIFT_SPEC_RETURN));
+    while (spec && !sym_swift_next_if(p, '_'))
+        spec = sym_swift_node_add(p->arena, spec, argument(p, SWIFT_SPEC_ARGUMENT));
+    if (spec && !sym_swift_next_if(p, 'n'))
+        spec = sym_swift_node_add(p->arena, spec, argument(p, SWIFT_SPEC_RETURN));
     for (uint32_t i = spec ? spec->n_children : 0; i-- > 0;) {
-        struct swift_node *node = spec->children[i];
+        struct sym_swift_node *node = spec->children[i];
         for (uint32_t k = node->n_children; k-- > 0 && node->kind == SWIFT_SPEC_ARGUMENT;) {
             if (node->children[k]->kind == SWIFT_SPEC_KIND && !pop_operands(p, node->children[k]))
                 return NULL;

@@ -92,18 +92,18 @@ static const struct {
     {'t', "sUnsafeCurrentTask"},
 };
 
-struct swift_node *
-swift_swift_type(struct fz_arena *arena, enum swift_kind kind, const char *name)
+struct sym_swift_node *
+sym_swift_swift_type(struct fz_arena *arena, enum sym_swift_kind kind, const char *name)
 {
-    return swift_node_type(swift_node_pair(arena, kind,
-                                           swift_node_cstr(arena, SWIFT_MODULE, "Swift"),
-                                           swift_node_cstr(arena, SWIFT_IDENTIFIER, name)));
+    return sym_swift_node_type(
+        sym_swift_node_pair(arena, kind, sym_swift_node_cstr(arena, SWIFT_MODULE, "Swift"),
+                            sym_swift_node_cstr(arena, SWIFT_IDENTIFIER, name)));
 }
 
-static struct swift_node *
-standard_type(struct swift_parser *p, bool of_concurrency)
+static struct sym_swift_node *
+standard_type(struct sym_swift_parser *p, bool of_concurrency)
 {
-    char c = swift_next(p);
+    char c = sym_swift_next(p);
     const char *type = NULL;
     if (of_concurrency) {
         for (size_t i = 0; i < FZ_ARRAY_LEN(concurrency); i++) {
@@ -117,74 +117,75 @@ standard_type(struct swift_parser *p, bool of_concurrency)
     }
     if (!type)
         return NULL;
-    enum swift_kind kind = type[0] == 's'   ? SWIFT_STRUCT
-                           : type[0] == 'e' ? SWIFT_ENUM
-                           : type[0] == 'p' ? SWIFT_PROTOCOL
-                                            : SWIFT_CLASS;
-    return swift_swift_type(p->arena, kind, type + 1);
+    enum sym_swift_kind kind = type[0] == 's'   ? SWIFT_STRUCT
+                               : type[0] == 'e' ? SWIFT_ENUM
+                               : type[0] == 'p' ? SWIFT_PROTOCOL
+                                                : SWIFT_CLASS;
+    return sym_swift_swift_type(p->arena, kind, type + 1);
 }
 
-static struct swift_node *
-optional(struct swift_parser *p)
+static struct sym_swift_node *
+optional(struct sym_swift_parser *p)
 {
-    struct swift_node *arguments = swift_make1(p, SWIFT_LIST, swift_pop_type(p));
-    struct swift_node *type = swift_swift_type(p->arena, SWIFT_ENUM, "Optional");
-    return swift_remember(p, swift_node_type(swift_make2(p, SWIFT_BOUND_GENERIC, type, arguments)));
+    struct sym_swift_node *arguments = sym_swift_make1(p, SWIFT_LIST, sym_swift_pop_type(p));
+    struct sym_swift_node *type = sym_swift_swift_type(p->arena, SWIFT_ENUM, "Optional");
+    return sym_swift_remember(
+        p, sym_swift_node_type(sym_swift_make2(p, SWIFT_BOUND_GENERIC, type, arguments)));
 }
 
 /* All but the last of `n` times `node`, which the caller pushes. */
-static struct swift_node *
-repeat(struct swift_parser *p, struct swift_node *node, int64_t n)
+static struct sym_swift_node *
+repeat(struct sym_swift_parser *p, struct sym_swift_node *node, int64_t n)
 {
     if (n > SWIFT_REPEAT_MAX)
         return NULL;
     for (; n > 1 && node; n--)
-        node = swift_push(p, node) ? node : NULL;
+        node = sym_swift_push(p, node) ? node : NULL;
     return node;
 }
 
-struct swift_node *
-swift_op_standard(struct swift_parser *p, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_op_standard(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
     if (kind == SWIFT_MODULE)
-        return swift_make_text(p, SWIFT_MODULE, "Swift");
-    if (swift_next_if(p, 'o'))
-        return swift_make_text(p, SWIFT_MODULE, "__C");
-    if (swift_next_if(p, 'C'))
-        return swift_make_text(p, SWIFT_MODULE, "__C_Synthesized");
-    if (swift_next_if(p, 'g'))
+        return sym_swift_make_text(p, SWIFT_MODULE, "Swift");
+    if (sym_swift_next_if(p, 'o'))
+        return sym_swift_make_text(p, SWIFT_MODULE, "__C");
+    if (sym_swift_next_if(p, 'C'))
+        return sym_swift_make_text(p, SWIFT_MODULE, "__C_Synthesized");
+    if (sym_swift_next_if(p, 'g'))
         return optional(p);
-    int64_t n = swift_natural(p);
-    bool of_concurrency = swift_next_if(p, 'c');
+    int64_t n = sym_swift_natural(p);
+    bool of_concurrency = sym_swift_next_if(p, 'c');
     return repeat(p, standard_type(p, of_concurrency), n);
 }
 
-static struct swift_node *
-substitution(const struct swift_parser *p, int64_t index)
+static struct sym_swift_node *
+substitution(const struct sym_swift_parser *p, int64_t index)
 {
     return index >= 0 && (uint64_t)index < p->substitutions.n ? p->substitutions.items[index]
                                                               : NULL;
 }
 
-struct swift_node *
-swift_op_substitutions(struct swift_parser *p, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_op_substitutions(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
     (void)kind;
     for (int64_t n = -1;;) {
-        char c = swift_peek(p);
+        char c = sym_swift_peek(p);
         if (c >= 'A' && c <= 'Z') {
             p->pos++;
             return repeat(p, substitution(p, c - 'A'), n);
         }
         if (c >= 'a' && c <= 'z') {
             p->pos++;
-            if (!swift_push(p, repeat(p, substitution(p, c - 'a'), n)))
+            if (!sym_swift_push(p, repeat(p, substitution(p, c - 'a'), n)))
                 return NULL;
             n = -1;
-        } else if (swift_next_if(p, '_')) {
+        } else if (sym_swift_next_if(p, '_')) {
             return substitution(p, n + 27);
         } else {
-            n = swift_natural(p);
+            n = sym_swift_natural(p);
             if (n < 0)
                 return NULL;
         }

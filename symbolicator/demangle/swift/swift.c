@@ -18,12 +18,12 @@ enum {
     NESTED_MAX = 4,
 };
 
-static struct swift_node *
+static struct sym_swift_node *
 parse(struct fz_span name, struct fz_arena *arena)
 {
     static const struct {
         const char *text;
-        enum swift_flavor flavor;
+        enum sym_swift_flavor flavor;
     } prefixes[] = {
         {"_T0", SWIFT_LABELS_IN_TYPES}, {"$S", SWIFT_CURRENT},
         {"_$S", SWIFT_CURRENT},         {"$s", SWIFT_CURRENT},
@@ -34,20 +34,20 @@ parse(struct fz_span name, struct fz_arena *arena)
     for (size_t i = 0; i < FZ_ARRAY_LEN(prefixes); i++) {
         size_t len = strlen(prefixes[i].text);
         if (name.len >= len && memcmp(name.data, prefixes[i].text, len) == 0)
-            return swift_parse(fz_span_make(name.data + len, name.len - len), prefixes[i].flavor,
-                               arena);
+            return sym_swift_parse(fz_span_make(name.data + len, name.len - len),
+                                   prefixes[i].flavor, arena);
     }
-    return swift_parse_old(name, arena);
+    return sym_swift_parse_old(name, arena);
 }
 
 static bool
-print_symbol(struct fz_span name, struct swift_printer *p)
+print_symbol(struct fz_span name, struct sym_swift_printer *p)
 {
-    struct swift_node *symbol = p->nested <= NESTED_MAX ? parse(name, p->arena) : NULL;
+    struct sym_swift_node *symbol = p->nested <= NESTED_MAX ? parse(name, p->arena) : NULL;
     size_t before = p->out->len;
     if (!symbol)
         return false;
-    swift_print(p, symbol);
+    sym_swift_print(p, symbol);
     return !p->failed && !p->out->failed && p->out->len > before;
 }
 
@@ -65,7 +65,8 @@ has_symbolic_reference(const char *name)
 }
 
 bool
-demangle_swift(const char *name, const struct sym_demangle_options *options, struct fz_buffer *out)
+sym_demangle_swift(const char *name, const struct sym_demangle_options *options,
+                   struct fz_buffer *out)
 {
     struct fz_arena arena;
     struct fz_buffer text;
@@ -74,9 +75,9 @@ demangle_swift(const char *name, const struct sym_demangle_options *options, str
         return false;
     fz_arena_init(&arena, ARENA_MAX);
     fz_buffer_init(&text, DEMANGLE_TEXT_MAX);
-    struct swift_printer printer = {
-        .kinds = swift_kinds(),
-        .print_entity = swift_print_entity,
+    struct sym_swift_printer printer = {
+        .kinds = sym_swift_kinds(),
+        .print_entity = sym_swift_print_entity,
         .print_symbol = print_symbol,
         .out = &text,
         .arena = &arena,

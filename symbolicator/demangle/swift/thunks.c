@@ -5,189 +5,192 @@
 
 #include "base/attr.h"
 
-struct swift_node *
-swift_op_resume(struct swift_parser *p, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_op_resume(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    return swift_make1(p, kind, swift_number(p));
+    return sym_swift_make1(p, kind, sym_swift_number(p));
 }
 
-struct swift_node *
-swift_op_completion_handler(struct swift_parser *p, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_op_completion_handler(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    int64_t flag = swift_index(p);
-    struct swift_node *signature = swift_pop(p, SWIFT_SIGNATURE);
-    struct swift_node *result = swift_pop_type(p);
-    struct swift_node *handler = swift_make2(p, kind, swift_pop_type(p), result);
+    int64_t flag = sym_swift_index(p);
+    struct sym_swift_node *signature = sym_swift_pop(p, SWIFT_SIGNATURE);
+    struct sym_swift_node *result = sym_swift_pop_type(p);
+    struct sym_swift_node *handler = sym_swift_make2(p, kind, sym_swift_pop_type(p), result);
     if (!handler || flag < 0)
         return NULL;
     handler->index = flag;
-    return swift_node_add_if(p->arena, handler, signature);
+    return sym_swift_node_add_if(p->arena, handler, signature);
 }
 
 /* All types on the stack, in their order, into `parent`. */
-static struct swift_node *
-take_types(struct swift_parser *p, struct swift_node *parent)
+static struct sym_swift_node *
+take_types(struct sym_swift_parser *p, struct sym_swift_node *parent)
 {
     size_t first = p->stack.n;
     while (first > 0 && p->stack.items[first - 1]->is_type)
         first--;
     for (size_t i = first; i < p->stack.n; i++)
-        parent = swift_node_add(p->arena, parent, p->stack.items[i]);
+        parent = sym_swift_node_add(p->arena, parent, p->stack.items[i]);
     p->stack.n = first;
     return parent;
 }
 
 /* Declaration, signature if there is one, types. */
-struct swift_node *
-swift_op_key_path(struct swift_parser *p, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_op_key_path(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    if (swift_next_if_text(p, "mu"))
+    if (sym_swift_next_if_text(p, "mu"))
         kind = SWIFT_KEY_PATH_UNAPPLIED;
-    else if (swift_next_if_text(p, "MA"))
+    else if (sym_swift_next_if_text(p, "MA"))
         kind = SWIFT_KEY_PATH_APPLIED;
-    bool serialized = swift_next_if(p, 'q');
-    struct swift_node *types = take_types(p, swift_make(p, SWIFT_LIST));
+    bool serialized = sym_swift_next_if(p, 'q');
+    struct sym_swift_node *types = take_types(p, sym_swift_make(p, SWIFT_LIST));
     if (!types || types->n_children == 0)
         return NULL;
-    struct swift_node *signature = swift_pop(p, SWIFT_SIGNATURE);
-    struct swift_node *path = swift_make1(p, kind, swift_pop_any(p));
-    path = swift_node_add_if(p->arena, path, signature);
+    struct sym_swift_node *signature = sym_swift_pop(p, SWIFT_SIGNATURE);
+    struct sym_swift_node *path = sym_swift_make1(p, kind, sym_swift_pop_any(p));
+    path = sym_swift_node_add_if(p->arena, path, signature);
     for (uint32_t i = 0; i < types->n_children; i++)
-        path = swift_node_add(p->arena, path, types->children[i]);
-    return serialized ? swift_node_add(p->arena, path, swift_make(p, SWIFT_SERIALIZED)) : path;
+        path = sym_swift_node_add(p->arena, path, types->children[i]);
+    return serialized ? sym_swift_node_add(p->arena, path, sym_swift_make(p, SWIFT_SERIALIZED))
+                      : path;
 }
 
-struct swift_node *
-swift_op_key_path_index(struct swift_parser *p, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_op_key_path_index(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    bool serialized = swift_next_if(p, 'q');
-    struct swift_node *signature = swift_pop(p, SWIFT_SIGNATURE);
-    struct swift_node *path = take_types(p, swift_make(p, kind));
+    bool serialized = sym_swift_next_if(p, 'q');
+    struct sym_swift_node *signature = sym_swift_pop(p, SWIFT_SIGNATURE);
+    struct sym_swift_node *path = take_types(p, sym_swift_make(p, kind));
     if (!path || p->stack.n > 0 || (!signature && path->n_children == 0))
         return NULL;
-    path = swift_node_add_if(p->arena, path, signature);
-    return serialized ? swift_node_add(p->arena, path, swift_make(p, SWIFT_SERIALIZED)) : path;
+    path = sym_swift_node_add_if(p->arena, path, signature);
+    return serialized ? sym_swift_node_add(p->arena, path, sym_swift_make(p, SWIFT_SERIALIZED))
+                      : path;
 }
 
-struct swift_node *
-swift_op_outlined_variable(struct swift_parser *p, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_op_outlined_variable(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    int64_t index = swift_index(p);
+    int64_t index = sym_swift_index(p);
     if (index < 0)
         return NULL;
-    bool read_only = swift_next_if(p, 'r');
-    return swift_node_index(p->arena, read_only ? SWIFT_OUTLINED_READ_ONLY : kind, index);
+    bool read_only = sym_swift_next_if(p, 'r');
+    return sym_swift_node_index(p->arena, read_only ? SWIFT_OUTLINED_READ_ONLY : kind, index);
 }
 
 /* "m" method, "a" and "p" properties, then a letter for each parameter and the result. */
-struct swift_node *
-swift_op_outlined_bridged(struct swift_parser *p, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_op_outlined_bridged(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
     size_t start = p->pos;
-    char c = swift_next(p);
+    char c = sym_swift_next(p);
     if (c == '\0' || !strchr("opam", c))
         return NULL;
-    while ((c = swift_next(p)) != '_') {
+    while ((c = sym_swift_next(p)) != '_') {
         if (c == '\0' || !strchr("nbg", c))
             return NULL;
     }
     struct fz_span letters = fz_span_make(p->text.data + start, p->pos - 1 - start);
-    return swift_node_text(p->arena, kind, letters);
+    return sym_swift_node_text(p->arena, kind, letters);
 }
 
-struct swift_node *
-swift_op_outlined_enum(struct swift_parser *p, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_op_outlined_enum(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    struct swift_node *element = swift_number(p); /* not shown */
-    swift_pop(p, SWIFT_SIGNATURE);
-    return element ? swift_make1(p, kind, swift_pop_type(p)) : NULL;
+    struct sym_swift_node *element = sym_swift_number(p); /* not shown */
+    sym_swift_pop(p, SWIFT_SIGNATURE);
+    return element ? sym_swift_make1(p, kind, sym_swift_pop_type(p)) : NULL;
 }
 
-static struct swift_node *
-index_subset(struct swift_parser *p)
+static struct sym_swift_node *
+index_subset(struct sym_swift_parser *p)
 {
     size_t start = p->pos;
-    while (swift_peek(p) == 'S' || swift_peek(p) == 'U')
+    while (sym_swift_peek(p) == 'S' || sym_swift_peek(p) == 'U')
         p->pos++;
     if (p->pos == start)
         return NULL;
-    return swift_node_text(p->arena, SWIFT_INDEX_SUBSET,
-                           fz_span_make(p->text.data + start, p->pos - start));
+    return sym_swift_node_text(p->arena, SWIFT_INDEX_SUBSET,
+                               fz_span_make(p->text.data + start, p->pos - start));
 }
 
-static struct swift_node *
-autodiff_kind(struct swift_parser *p)
+static struct sym_swift_node *
+autodiff_kind(struct sym_swift_parser *p)
 {
-    char c = swift_next(p);
+    char c = sym_swift_next(p);
     const char *text = c == 'f'   ? "forward-mode derivative"
                        : c == 'r' ? "reverse-mode derivative"
                        : c == 'd' ? "differential"
                        : c == 'p' ? "pullback"
                                   : NULL;
-    return text ? swift_make_text(p, SWIFT_AUTODIFF_KIND, text) : NULL;
+    return text ? sym_swift_make_text(p, SWIFT_AUTODIFF_KIND, text) : NULL;
 }
 
 /* Everything on the stack. */
-static struct swift_node *
-take_all(struct swift_parser *p, enum swift_kind kind)
+static struct sym_swift_node *
+take_all(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    struct swift_node *node = swift_make(p, kind);
+    struct sym_swift_node *node = sym_swift_make(p, kind);
     for (size_t i = 0; i < p->stack.n; i++)
-        node = swift_node_add(p->arena, node, p->stack.items[i]);
+        node = sym_swift_node_add(p->arena, node, p->stack.items[i]);
     p->stack.n = 0;
     return node;
 }
 
 /* Subsets of indices, each closed by its letter. */
-static struct swift_node *
-add_subsets(struct swift_parser *p, struct swift_node *node, const char *letters)
+static struct sym_swift_node *
+add_subsets(struct sym_swift_parser *p, struct sym_swift_node *node, const char *letters)
 {
     for (; *letters && node; letters++) {
-        node = swift_node_add(p->arena, node, index_subset(p));
-        if (!swift_next_if(p, *letters))
+        node = sym_swift_node_add(p->arena, node, index_subset(p));
+        if (!sym_swift_next_if(p, *letters))
             return NULL;
     }
     return node;
 }
 
-struct swift_node *
-swift_op_autodiff(struct swift_parser *p, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_op_autodiff(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
     if (p->stack.n == 0)
         return NULL;
-    struct swift_node *node = take_all(p, kind);
-    node = swift_node_add(p->arena, node, autodiff_kind(p));
+    struct sym_swift_node *node = take_all(p, kind);
+    node = sym_swift_node_add(p->arena, node, autodiff_kind(p));
     return add_subsets(p, node, kind == SWIFT_AUTODIFF_SUBSET_THUNK ? "prP" : "pr");
 }
 
-struct swift_node *
-swift_op_self_reordering(struct swift_parser *p, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_op_self_reordering(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    struct swift_node *signature = swift_pop(p, SWIFT_SIGNATURE);
-    struct swift_node *to = swift_pop_type(p);
-    struct swift_node *node = swift_make2(p, kind, swift_pop_type(p), to);
-    node = swift_node_add(p->arena, node, autodiff_kind(p));
-    return swift_node_add_if(p->arena, node, signature);
+    struct sym_swift_node *signature = sym_swift_pop(p, SWIFT_SIGNATURE);
+    struct sym_swift_node *to = sym_swift_pop_type(p);
+    struct sym_swift_node *node = sym_swift_make2(p, kind, sym_swift_pop_type(p), to);
+    node = sym_swift_node_add(p->arena, node, autodiff_kind(p));
+    return sym_swift_node_add_if(p->arena, node, signature);
 }
 
-struct swift_node *
-swift_op_differentiability(struct swift_parser *p, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_op_differentiability(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    struct swift_node *signature = swift_pop(p, SWIFT_SIGNATURE);
-    struct swift_node *node = take_all(p, kind);
-    char c = swift_next(p);
+    struct sym_swift_node *signature = sym_swift_pop(p, SWIFT_SIGNATURE);
+    struct sym_swift_node *node = take_all(p, kind);
+    char c = sym_swift_next(p);
     const char *text = c == 'f'   ? "forward-mode"
                        : c == 'r' ? "reverse-mode"
                        : c == 'd' ? "normal"
                        : c == 'l' ? "linear"
                                   : NULL;
     node =
-        text ? swift_node_add(p->arena, node, swift_make_text(p, SWIFT_AUTODIFF_KIND, text)) : NULL;
-    return swift_node_add_if(p->arena, add_subsets(p, node, "pr"), signature);
+        text ? sym_swift_node_add(p->arena, node, sym_swift_make_text(p, SWIFT_AUTODIFF_KIND, text))
+             : NULL;
+    return sym_swift_node_add_if(p->arena, add_subsets(p, node, "pr"), signature);
 }
 
 const char *
-swift_value_witness_name(const char letters[2])
+sym_swift_value_witness_name(const char letters[2])
 {
     static const struct {
         char letters[3];
@@ -225,37 +228,37 @@ swift_value_witness_name(const char letters[2])
     return NULL;
 }
 
-struct swift_node *
-swift_op_value_witness(struct swift_parser *p, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_op_value_witness(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
     char letters[2];
-    letters[0] = swift_next(p);
-    letters[1] = swift_next(p);
-    const char *name = swift_value_witness_name(letters);
-    struct swift_node *witness = name ? swift_make1(p, kind, swift_pop_type(p)) : NULL;
+    letters[0] = sym_swift_next(p);
+    letters[1] = sym_swift_next(p);
+    const char *name = sym_swift_value_witness_name(letters);
+    struct sym_swift_node *witness = name ? sym_swift_make1(p, kind, sym_swift_pop_type(p)) : NULL;
     if (witness)
         witness->text = fz_span_cstr(name);
     return witness;
 }
 
-struct swift_node *
-swift_op_field_offset(struct swift_parser *p, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_op_field_offset(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    char c = swift_next(p);
+    char c = sym_swift_next(p);
     if (c != 'd' && c != 'i')
         return NULL;
-    struct swift_node *direct =
-        swift_make_text(p, SWIFT_DIRECTNESS, c == 'd' ? "direct " : "indirect ");
-    return swift_make2(p, kind, direct, swift_pop_entity(p));
+    struct sym_swift_node *direct =
+        sym_swift_make_text(p, SWIFT_DIRECTNESS, c == 'd' ? "direct " : "indirect ");
+    return sym_swift_make2(p, kind, direct, sym_swift_pop_entity(p));
 }
 
 /* The initializer of global variables: each name has a mark behind it. */
-struct swift_node *
-swift_op_once(struct swift_parser *p, enum swift_kind kind)
+struct sym_swift_node *
+sym_swift_op_once(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    struct swift_node *names = swift_make(p, SWIFT_ONCE_LIST);
-    while (names && swift_pop(p, SWIFT_FIRST_ELEMENT))
-        names = swift_node_add(p->arena, names, swift_pop_flag(p, SWIFT_F_DECL_NAME));
-    swift_node_reverse(names, 0);
-    return names && swift_pop_context(p) ? swift_make1(p, kind, names) : NULL;
+    struct sym_swift_node *names = sym_swift_make(p, SWIFT_ONCE_LIST);
+    while (names && sym_swift_pop(p, SWIFT_FIRST_ELEMENT))
+        names = sym_swift_node_add(p->arena, names, sym_swift_pop_flag(p, SWIFT_F_DECL_NAME));
+    sym_swift_node_reverse(names, 0);
+    return names && sym_swift_pop_context(p) ? sym_swift_make1(p, kind, names) : NULL;
 }
