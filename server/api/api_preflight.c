@@ -9,7 +9,7 @@
 #include <strings.h>
 
 #include "server/api/api_private.h"
-#include "server/http/origins.h"
+#include "server/http/client.h"
 
 /* Every header that a client of ours, or of a protocol we speak, sends with a request. */
 static const char allowed_headers[] =

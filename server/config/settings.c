@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "server/config/suggest.h"
 #include "server/http/client.h"
-#include "server/http/origins.h"
 
 enum { NAME_MAX_LEN = 64, WORKERS_MAX = 256, WAIT_MAX_S = 3600 };
 

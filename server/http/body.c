@@ -5,11 +5,9 @@
  * Memory for bodies is charged to a budget; it grows with what has really come in, never with what a
  * Content-Length promises. Senders without a token have a budget of their own, for memory and disk.
  */
-#define _GNU_SOURCE /* O_TMPFILE */
-#include "server/http/internal.h"
+#include "server/http/body.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,10 +15,18 @@
 
 #include "base/attr.h"
 #include "base/file.h"
+#include "server/http/content.h"
+#include "server/http/request.h"
+#include "server/http/server.h"
 
 /* Rooms are doubled up to a size from which they grow by a quarter: what is charged is then never
  * much more than what came in. */
 enum { FIRST_ROOM = 4 * 1024, DOUBLE_UP_TO = 256 * 1024 };
+
+enum {
+    STAGE = 256 * 1024,      /* a streamed body goes to disk in steps of this size, */
+    STAGE_SMALL = 64 * 1024, /* or of this one while nobody knows who sends it */
+};
 
 enum fz_code
 http_body_refuse(struct http_request *request, int status, enum fz_code code, uint64_t limit,
@@ -142,29 +148,10 @@ http_body_add(struct http_request *request, struct fz_span bytes, bool *ret_full
         uint64_t most = request->framing.has_length ? request->framing.content_length : max;
         return memory_append(request, &request->body, bytes, most);
     }
-    size_t stage = is_unknown(request) ? HTTP_STAGE_SMALL : HTTP_STAGE;
+    size_t stage = is_unknown(request) ? STAGE_SMALL : STAGE;
     enum fz_code code = memory_append(request, &request->stage, bytes, stage);
     *ret_full = request->stage.len >= stage - HTTP_HEADER_MEMORY;
     return code;
-}
-
-int
-http_open_temp(const char *folder)
-{
-    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
-        return fd;
-    /* File systems without O_TMPFILE (overlays, some network ones). */
-    char path[4096];
-    int len = snprintf(path, sizeof(path), "%s/body-XXXXXX", folder);
-    if (len < 0 || (size_t)len >= sizeof(path)) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    fd = mkostemp(path, O_CLOEXEC);
-    if (fd >= 0)
-        unlink(path);
-    return fd;
 }
 
 /* ENOSPC and its kin are 507: the client did nothing wrong and may come back. */

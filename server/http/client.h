@@ -50,4 +50,12 @@ void http_client_of(const struct http_address *address, struct http_client *ret)
 void http_client_find(const struct http_proxies *proxies, const struct http_address *peer,
                       const struct http_field *fields, size_t n_fields, struct http_client *ret);
 
+/* Is `origin` among `origins` (separated by commas or spaces, "*" is any)? Byte by byte, since a
+ * browser sends the one serialised form. NULL or "": none. */
+bool http_origins_allows(const char *origins, const char *origin);
+
+/* An origin list as an operator writes it: NULL if it is sound, else the first element that is not
+ * an origin ("https://host[:port]", "http://…", or "*"), within `origins`. */
+const char *http_origins_fault(const char *origins);
+
 #endif

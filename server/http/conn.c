@@ -6,13 +6,16 @@
  * thread shuts the socket of those down that miss it; libmicrohttpd then sees the end of file and
  * cleans up.
  */
-#include "server/http/internal.h"
+#include "server/http/conn.h"
+
+#include <netinet/in.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/time.h"
+#include "server/http/server.h"
 
 static struct http_address
 address_of(const struct sockaddr *address)
@@ -272,24 +275,16 @@ end_late(struct http_server *server, struct http_conn *conn)
     shutdown(conn->fd, SHUT_RDWR);
 }
 
-void *
-http_conn_sweep(void *arg)
+void
+http_conn_end_late(struct http_server *server)
 {
-    struct http_server *server = arg;
-    for (;;) {
-        fz_time_sleep_ms(HTTP_SWEEP_MS);
-        http_server_answer_late(server);
-        int64_t now = fz_time_monotonic_ms();
-        pthread_mutex_lock(&server->lock);
-        bool ends = server->sweeper_ends;
-        for (struct http_conn *conn = server->conns; conn && !ends; conn = conn->next) {
-            if (is_late(conn, &server->limits, now))
-                end_late(server, conn);
-        }
-        pthread_mutex_unlock(&server->lock);
-        if (ends)
-            return NULL;
+    int64_t now = fz_time_monotonic_ms();
+    pthread_mutex_lock(&server->lock);
+    for (struct http_conn *conn = server->conns; conn; conn = conn->next) {
+        if (is_late(conn, &server->limits, now))
+            end_late(server, conn);
     }
+    pthread_mutex_unlock(&server->lock);
 }
 
 void

@@ -1,13 +1,15 @@
+#define _GNU_SOURCE /* O_TMPFILE */
 #include "server/http/content.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/attr.h"
 #include "base/file.h"
-#include "server/http/internal.h"
 
 enum state { MAKING, READY, FAILED };
 
@@ -105,6 +107,25 @@ find(struct http_contents *contents, const char *sha256, uint64_t len)
         if (drop(content))
             destroy(content);
     }
+}
+
+int
+http_open_temp(const char *folder)
+{
+    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
+        return fd;
+    /* File systems without O_TMPFILE (overlays, some network ones). */
+    char path[4096];
+    int len = snprintf(path, sizeof(path), "%s/body-XXXXXX", folder);
+    if (len < 0 || (size_t)len >= sizeof(path)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    fd = mkostemp(path, O_CLOEXEC);
+    if (fd >= 0)
+        unlink(path);
+    return fd;
 }
 
 static bool

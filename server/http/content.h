@@ -45,4 +45,7 @@ uint64_t http_content_len(const struct http_content *content);
 /* Up to `max` bytes from `pos`; 0 at the end, -1 if the file cannot be read. */
 ssize_t http_content_read(const struct http_content *content, uint64_t pos, char *to, size_t max);
 
+/* A file without a name; -1 with errno. */
+int http_open_temp(const char *folder);
+
 #endif

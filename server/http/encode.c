@@ -7,7 +7,8 @@
 #include <zstd.h>
 
 #include "base/digest.h"
-#include "server/http/internal.h"
+#include "server/http/answer.h"
+#include "server/http/request.h"
 
 /* Reports shrink to a tenth at any level; higher ones cost more than the line they save. */
 enum { GZIP_LEVEL = 4, ZSTD_LEVEL = 3, GZIP_WINDOW = 15 + 16 };

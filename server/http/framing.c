@@ -130,6 +130,33 @@ http_framing_check(bool http_1_1, const struct http_field *fields, size_t n_fiel
     return FZ_OK;
 }
 
+static const char ACCEPTED[] = "accepted are gzip, deflate, zstd";
+
+/* One Content-Encoding value. Old clients send an empty value or a character set ("UTF-8") there:
+ * both mean identity. */
+static enum fz_code
+parse_coding(struct fz_span value, enum http_coding *ret, struct fz_error *err)
+{
+    static const struct {
+        const char *name;
+        enum http_coding coding;
+    } names[] = {
+        {"", HTTP_CODING_IDENTITY},      {"identity", HTTP_CODING_IDENTITY},
+        {"utf-8", HTTP_CODING_IDENTITY}, {"gzip", HTTP_CODING_GZIP},
+        {"x-gzip", HTTP_CODING_GZIP},    {"deflate", HTTP_CODING_DEFLATE},
+        {"zstd", HTTP_CODING_ZSTD},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(names); i++) {
+        if (http_name_is(value, names[i].name)) {
+            *ret = names[i].coding;
+            return FZ_OK;
+        }
+    }
+    if (memchr(value.data, ',', value.len))
+        return fz_fail(err, FZ_E_UNSUPPORTED, "one content coding at most; %s", ACCEPTED);
+    return fz_fail(err, FZ_E_UNSUPPORTED, "this content coding is not supported; %s", ACCEPTED);
+}
+
 enum fz_code
 http_framing_coding(const struct http_field *fields, size_t n_fields, enum http_coding *ret,
                     struct fz_error *err)
@@ -138,15 +165,14 @@ http_framing_coding(const struct http_field *fields, size_t n_fields, enum http_
     for (size_t i = 0; i < n_fields; i++) {
         if (!http_name_is(fields[i].name, "Content-Encoding"))
             continue;
-        enum http_coding next;
-        enum fz_code code = http_coding_parse(trim(fields[i].value), &next, err);
+        enum http_coding next = HTTP_CODING_IDENTITY;
+        enum fz_code code = parse_coding(trim(fields[i].value), &next, err);
         if (code != FZ_OK)
             return code;
         if (next == HTTP_CODING_IDENTITY)
             continue;
         if (coding != HTTP_CODING_IDENTITY)
-            return fz_fail(err, FZ_E_UNSUPPORTED,
-                           "one content coding at most; accepted are gzip, deflate, zstd");
+            return fz_fail(err, FZ_E_UNSUPPORTED, "one content coding at most; %s", ACCEPTED);
         coding = next;
     }
     *ret = coding;

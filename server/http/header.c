@@ -2,10 +2,18 @@
  * What becomes of a request is decided here, from its header alone and before any of its body is
  * read: framing, target, route, token, coding, size, in that order.
  */
-#include "server/http/internal.h"
+#include "server/http/header.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "server/http/body.h"
+#include "server/http/conn.h"
+#include "server/http/pending.h"
+#include "server/http/request.h"
+#include "server/http/server.h"
+
+enum { JUDGE_MS = 1500 }; /* how long finding out whether to let a request in may take */
 
 struct collector {
     struct http_request *request;
@@ -123,6 +131,28 @@ check_header(struct http_request *request, const char *method, const char *versi
     return FZ_OK;
 }
 
+/* What a page of another origin needs to read an answer (the Fetch standard's CORS protocol). */
+static void
+answer_cors(struct http_request *request)
+{
+    static const char exposed[] = "ETag, X-Request-Id, Retry-After, Content-Disposition, Location, "
+                                  "X-Sentry-Error, X-Sentry-Rate-Limits";
+    const char *origin = http_header(request, "Origin"), *origins = request->server->cors_origins;
+    unsigned flags = request->route->flags;
+    if (flags & HTTP_ROUTE_CORS) {
+        http_add_header(request, "Access-Control-Allow-Origin", "*");
+    } else if ((flags & HTTP_ROUTE_ORIGINS) && origins) {
+        /* Caches must not give one origin's answer to another, or to a request without one. */
+        http_add_header(request, "Vary", "Origin");
+        if (!http_origins_allows(origins, origin))
+            return;
+        http_add_header(request, "Access-Control-Allow-Origin", origin);
+    } else {
+        return;
+    }
+    http_add_header(request, "Access-Control-Expose-Headers", exposed);
+}
+
 /* "GET" routes answer HEAD too. */
 static bool
 method_fits(const struct http_route *route, const char *method)
@@ -146,7 +176,7 @@ find_route(struct http_request *request, const char *method)
         if (method_fits(route, method)) {
             request->route = route;
             request->metrics = server->route_metrics[i];
-            http_cors_answer(request);
+            answer_cors(request);
             return FZ_OK;
         }
         size_t len = strlen(allow);
@@ -194,7 +224,7 @@ http_authorize_later(struct http_request *request)
     request->step = HTTP_STEP_JUDGE;
     atomic_store(&request->elsewhere, true);
     MHD_suspend_connection(request->mhd);
-    http_server_owe(request, HTTP_JUDGE_MS);
+    http_server_owe(request, JUDGE_MS);
 }
 
 void

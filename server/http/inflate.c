@@ -6,8 +6,6 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-#include "server/http/framing.h"
-
 enum {
     PIECE = 64 * 1024,
     RATIO = 200,
@@ -29,31 +27,6 @@ struct http_inflate {
     ZSTD_DCtx *zstd;
     uint8_t piece[PIECE];
 };
-
-static const char ACCEPTED[] = "accepted are gzip, deflate, zstd";
-
-enum fz_code
-http_coding_parse(struct fz_span value, enum http_coding *ret, struct fz_error *err)
-{
-    static const struct {
-        const char *name;
-        enum http_coding coding;
-    } names[] = {
-        {"", HTTP_CODING_IDENTITY},      {"identity", HTTP_CODING_IDENTITY},
-        {"utf-8", HTTP_CODING_IDENTITY}, {"gzip", HTTP_CODING_GZIP},
-        {"x-gzip", HTTP_CODING_GZIP},    {"deflate", HTTP_CODING_DEFLATE},
-        {"zstd", HTTP_CODING_ZSTD},
-    };
-    for (size_t i = 0; i < FZ_ARRAY_LEN(names); i++) {
-        if (http_name_is(value, names[i].name)) {
-            *ret = names[i].coding;
-            return FZ_OK;
-        }
-    }
-    if (memchr(value.data, ',', value.len))
-        return fz_fail(err, FZ_E_UNSUPPORTED, "one content coding at most; %s", ACCEPTED);
-    return fz_fail(err, FZ_E_UNSUPPORTED, "this content coding is not supported; %s", ACCEPTED);
-}
 
 enum fz_code
 http_inflate_create(enum http_coding coding, uint64_t max_out, struct http_inflate **ret,

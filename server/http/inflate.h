@@ -23,14 +23,6 @@ typedef enum fz_code (*http_sink_fn)(void *sink, struct fz_span bytes, struct fz
 
 struct http_inflate; /* opaque */
 
-/*
- * One Content-Encoding value. Old clients send an empty value or a character set ("UTF-8") there:
- * both mean identity. UNSUPPORTED: any other coding, or several stacked; the text names what is
- * accepted.
- */
-FZ_MUST_CHECK enum fz_code http_coding_parse(struct fz_span value, enum http_coding *ret,
-                                             struct fz_error *err);
-
 /* `max_out`: bytes that may come out. Identity passes bytes through within the same limit. */
 FZ_MUST_CHECK enum fz_code http_inflate_create(enum http_coding coding, uint64_t max_out,
                                                struct http_inflate **ret, struct fz_error *err);

@@ -1,68 +1,15 @@
-/*
- * A request's way through libmicrohttpd's callbacks:
- *
- *   request line  http_request_on_line       the object is made
- *   header        on_data, first call        judged (header.c): taken, refused, or suspended until
- *                                            that is found out, and then called again
- *   body          on_data with bytes         collected; every HTTP_STAGE bytes of an upload are
- *                                            handed to a body thread, the connection suspended
- *   end of body   on_data without bytes      suspended and handed on; called again when resumed
- *                                            with the answer, which is queued
- *   the end       http_request_on_completed  logged, counted, freed
- *
- * A refusal before or within the body: libmicrohttpd 0.9 can queue an answer only before the body
- * or behind it. A small body is therefore read to its end and the connection kept; otherwise the
- * answer is written to the socket at once, the sending side is closed, and what still comes in is
- * dropped for a moment, since closing with unread bytes would make the kernel take the answer back.
- */
-#include "server/http/internal.h"
+#include "server/http/request.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+#include <strings.h>
 
-#include "base/time.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "server/http/body.h"
+#include "server/http/server.h"
 
-static int64_t
-now_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
-void *
-http_request_on_line(void *arg, const char *uri, struct MHD_Connection *mhd)
-{
-    struct http_server *server = arg;
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    struct http_conn *conn = info ? info->socket_context : NULL;
-    if (!conn)
-        return NULL;
-    struct http_request *request = calloc(1, sizeof(*request));
-    if (!request)
-        return NULL;
-    atomic_fetch_add(&server->refs, 1);
-    atomic_init(&request->refs, 1);
-    request->server = server;
-    request->conn = conn;
-    request->mhd = mhd;
-    request->fd = -1;
-    request->client = conn->peer;
-    request->metrics = server->route_metrics[server->n_routes];
-    request->started_us = now_us();
-    http_request_id_make(request);
-    request->raw_uri_len = strlen(uri);
-    request->uri_code =
-        http_uri_parse(fz_span_make(uri, request->raw_uri_len), &request->uri, &request->uri_error);
-    size_t path_len = strcspn(uri, "?");
-    if (path_len >= sizeof(request->path))
-        path_len = sizeof(request->path) - 1;
-    memcpy(request->path, uri, path_len);
-    http_conn_line_seen(conn);
-    return request;
-}
+enum { NOTES_BYTES = 512 };
 
 static void
 request_destroy(struct http_request *request)
@@ -85,224 +32,182 @@ http_request_unref(struct http_request *request)
         request_destroy(request);
 }
 
-/* The answer in request->answer goes out by way of libmicrohttpd. */
-static enum MHD_Result
-send_answer(struct http_request *request)
-{
-    if (!http_conn_enter(request->conn, HTTP_PHASE_ANSWER))
-        return MHD_NO;
-    request->step = HTTP_STEP_SENT;
-    return http_answer_queue(request);
-}
+/* ---- its id ------------------------------------------------------------------------------ */
 
-/* See the top: answer past libmicrohttpd and read on until the client hangs up. */
-static enum MHD_Result
-drain(struct http_request *request)
+bool
+http_request_id_is_sane(const char *text)
 {
-    if (!http_conn_enter(request->conn, HTTP_PHASE_DRAIN))
-        return MHD_NO;
-    request->step = HTTP_STEP_DRAIN;
-    http_body_deinit(request);
-    http_answer_send_now(request);
-    return MHD_YES;
-}
-
-static enum MHD_Result
-refuse_and_drain(struct http_request *request)
-{
-    http_answer_refusal(request);
-    return drain(request);
-}
-
-/* Nobody answered in time. At the server's end libmicrohttpd would not send it any more. */
-static enum MHD_Result
-answer_late(struct http_request *request)
-{
-    struct http_server *server = request->server;
-    http_answer_late(request);
-    pthread_mutex_lock(&server->lock);
-    bool ends = server->gives_up;
-    pthread_mutex_unlock(&server->lock);
-    if (!ends)
-        return send_answer(request);
-    http_answer_send_now(request);
-    return MHD_NO;
-}
-
-static enum MHD_Result
-begin_body(struct http_request *request, enum http_step step)
-{
-    unsigned max_s = request->server->limits.body_s;
-    request->step = step;
-    /* An upload may take hours, but not while nobody knows who sends it. */
-    if (step == HTTP_STEP_BODY && (request->token_id || request->route->max_body_s))
-        max_s = request->route->max_body_s;
-    request->conn->body_max_s = max_s;
-    return http_conn_enter(request->conn, HTTP_PHASE_BODY) ? MHD_YES : MHD_NO;
-}
-
-static bool
-has_body(const struct http_request *request)
-{
-    return request->framing.chunked || request->framing.content_length > 0;
-}
-
-/* What http_header_judge() or http_header_admit() came to. */
-static enum MHD_Result
-after_header(struct http_request *request, enum fz_code code)
-{
-    if (code == FZ_OK)
-        return begin_body(request, HTTP_STEP_BODY);
-    const struct http_framing *framing = &request->framing;
-    bool sound = request->body_status == 413 || !request->answer.close;
-    if (!sound || (has_body(request) && framing->expects_continue)) {
-        /* Queued this early, libmicrohttpd sends no 100 and closes the connection after it. */
-        request->answer.close = true;
-        http_answer_refusal(request);
-        return send_answer(request);
-    }
-    bool small = !framing->chunked && framing->content_length <= HTTP_SMALL_BODY;
-    if (small && request->body_status != 413)
-        return begin_body(request, HTTP_STEP_DISCARD);
-    return refuse_and_drain(request);
-}
-
-static enum MHD_Result
-on_header(struct http_request *request, const char *method, const char *version)
-{
-    struct http_server *server = request->server;
-    snprintf(request->method, sizeof(request->method), "%s", method);
-    pthread_mutex_lock(&server->lock);
-    server->n_active++;
-    pthread_mutex_unlock(&server->lock);
-    request->active = true;
-    enum fz_code code = http_header_judge(request, method, version);
-    return request->step == HTTP_STEP_JUDGE ? MHD_YES : after_header(request, code);
-}
-
-/* It is known now whether the request may come in. libmicrohttpd calls once more as for the header,
- * since the connection was suspended in its first call. */
-static enum MHD_Result
-on_judged(struct http_request *request)
-{
-    if (!request->abandoned)
-        return after_header(request, http_header_admit(request));
-    http_answer_late(request);
-    return has_body(request) ? drain(request) : answer_late(request);
-}
-
-static enum MHD_Result
-on_body(struct http_request *request, struct fz_span bytes)
-{
-    bool full;
-    http_conn_progress(request->conn, bytes.len);
-    /* A body thread may have refused what came before. */
-    if (request->body_code || http_body_add(request, bytes, &full) != FZ_OK)
-        return refuse_and_drain(request);
-    if (full) {
-        http_conn_pause(request->conn);
-        MHD_suspend_connection(request->mhd);
-        atomic_store(&request->elsewhere, true);
-        http_pool_push(request->server->file_threads, &request->job);
-    }
-    return MHD_YES;
-}
-
-static enum MHD_Result
-on_body_end(struct http_request *request)
-{
-    const struct http_route *route = request->route;
-    if (request->body_code) {
-        http_answer_refusal(request);
-        return send_answer(request);
-    }
-    if (!http_conn_enter(request->conn, HTTP_PHASE_RUNNING))
-        return MHD_NO;
-    request->step = HTTP_STEP_WORK;
-    request->body_complete = true;
-    bool work = route->body == HTTP_BODY_FILE ||
-                (route->body == HTTP_BODY_MEMORY && request->coding != HTTP_CODING_IDENTITY);
-    MHD_suspend_connection(request->mhd);
-    if (work)
-        http_pool_push(route->body == HTTP_BODY_FILE ? request->server->file_threads
-                                                     : request->server->body_threads,
-                       &request->job);
-    else
-        http_server_hand_over(request);
-    return MHD_YES;
-}
-
-enum MHD_Result
-/* NOLINTNEXTLINE(readability-function-size): libmicrohttpd's signature */
-http_request_on_data(void *server, struct MHD_Connection *mhd, const char *url, const char *method,
-                     const char *version, const char *data, size_t *data_len, void **context)
-{
-    struct http_request *request = *context;
-    (void)server, (void)mhd, (void)url;
-    if (!request)
-        return MHD_NO; /* no memory for it */
-    /* Between two chunks libmicrohttpd asks again although the connection is suspended: leave it
-     * the bytes. */
-    if (atomic_load(&request->elsewhere))
-        return MHD_YES;
-    struct fz_span bytes = fz_span_make(data, *data_len);
-    *data_len = 0;
-    switch (request->step) {
-    case HTTP_STEP_NEW:
-        return on_header(request, method, version);
-    case HTTP_STEP_JUDGE:
-        return on_judged(request);
-    case HTTP_STEP_BODY:
-        if (!http_conn_go_on(request->conn))
-            return MHD_NO;
-        return bytes.len ? on_body(request, bytes) : on_body_end(request);
-    case HTTP_STEP_DISCARD:
-        if (bytes.len) {
-            http_conn_progress(request->conn, bytes.len);
-            return MHD_YES;
-        }
-        http_answer_refusal(request);
-        return send_answer(request);
-    case HTTP_STEP_DRAIN:
-        /* Its end: the answer is out, so nothing is left but to close. */
-        request->drained += bytes.len;
-        return bytes.len && request->drained <= HTTP_DRAIN_BYTES ? MHD_YES : MHD_NO;
-    case HTTP_STEP_WORK:
-        if (request->abandoned)
-            return answer_late(request);
-        if (!request->answer.status && request->body_code)
-            http_answer_refusal(request);
-        return request->answer.status ? send_answer(request) : MHD_YES;
-    case HTTP_STEP_SENT:
-        return MHD_YES;
-    }
-    return MHD_NO;
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    size_t len = strlen(text);
+    return len > 0 && len < HTTP_ID_TEXT && strspn(text, plain) == len;
 }
 
 void
-http_request_on_completed(void *arg, struct MHD_Connection *mhd, void **context,
-                          enum MHD_RequestTerminationCode code)
+http_request_id_make(struct http_request *request)
 {
-    struct http_server *server = arg;
-    struct http_request *request = *context;
-    (void)mhd;
-    *context = NULL;
-    if (!request)
+    uint8_t bytes[8];
+    fz_random(bytes, sizeof(bytes));
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        snprintf(request->id + 2 * i, 3, "%02x", bytes[i]);
+}
+
+void
+http_request_id_take(struct http_request *request)
+{
+    const char *sent = http_header(request, "X-Request-Id");
+    if (sent && http_request_id_is_sane(sent))
+        snprintf(request->id, sizeof(request->id), "%s", sent);
+}
+
+const char *
+http_request_id(const struct http_request *request)
+{
+    return request->id;
+}
+
+/* ---- what handlers ask it for ------------------------------------------------------------ */
+
+const void *
+http_route_user(const struct http_request *request)
+{
+    return request->route ? request->route->user : NULL;
+}
+
+void
+http_limit_body(struct http_request *request, uint64_t max_bytes)
+{
+    request->own_max = max_bytes;
+}
+
+const char *
+http_param(const struct http_request *request, const char *name)
+{
+    size_t len = strlen(name);
+    for (size_t i = 0; i < request->params.n; i++) {
+        if (request->params.name_len[i] == len &&
+            memcmp(request->params.pairs[i].name, name, len) == 0)
+            return request->params.pairs[i].value;
+    }
+    return NULL;
+}
+
+const char *
+http_query(const struct http_request *request, const char *name)
+{
+    return http_uri_query(&request->uri, name);
+}
+
+const char *
+http_query_name(const struct http_request *request, size_t i)
+{
+    return i < request->uri.n_query ? request->uri.query[i].name : NULL;
+}
+
+const char *
+http_query_value(const struct http_request *request, size_t i)
+{
+    return i < request->uri.n_query ? request->uri.query[i].value : NULL;
+}
+
+const char *
+http_header(const struct http_request *request, const char *name)
+{
+    for (size_t i = 0; i < request->n_headers; i++) {
+        if (strcasecmp(request->headers[i].name, name) == 0)
+            return request->headers[i].value;
+    }
+    return NULL;
+}
+
+struct fz_span
+http_body(const struct http_request *request)
+{
+    return fz_span_make(request->body.data, request->body.len);
+}
+
+int
+http_body_fd(const struct http_request *request, uint64_t *ret_size)
+{
+    *ret_size = request->file_size;
+    return request->fd;
+}
+
+int64_t
+http_project_id(const struct http_request *request)
+{
+    return request->project_id;
+}
+
+int64_t
+http_token_id(const struct http_request *request)
+{
+    return request->token_id;
+}
+
+void
+http_request_client(const struct http_request *request, struct http_client *ret)
+{
+    *ret = request->client;
+}
+
+const char *
+http_client_ip(const struct http_request *request)
+{
+    return request->client.text;
+}
+
+void
+http_log_note(struct http_request *request, const char *key, const char *value)
+{
+    char quoted[160];
+    fz_log_quote(value, quoted, sizeof(quoted));
+    if (!request->notes)
+        request->notes = calloc(1, NOTES_BYTES);
+    if (!request->notes)
         return;
-    pthread_mutex_lock(&server->lock);
-    /* Its memory may be with a handler that is still writing. */
-    int status = request->abandoned ? request->late.status : request->answer.status;
-    pthread_mutex_unlock(&server->lock);
-    bool delivered =
-        request->step == HTTP_STEP_DRAIN ||
-        (request->step == HTTP_STEP_SENT && code == MHD_REQUEST_TERMINATED_COMPLETED_OK);
-    http_log_request(request, status, now_us() - request->started_us, delivered);
-    if (delivered && request->step == HTTP_STEP_SENT)
-        fz_ignore(!http_conn_enter(request->conn, HTTP_PHASE_HEADER)); /* closed: found out next */
-    pthread_mutex_lock(&server->lock);
-    if (request->active)
-        server->n_active--;
-    pthread_cond_broadcast(&server->changed);
-    pthread_mutex_unlock(&server->lock);
-    http_request_unref(request);
+    size_t len = strlen(request->notes);
+    int more = snprintf(request->notes + len, NOTES_BYTES - len, " %s=%s", key, quoted);
+    if (more < 0 || (size_t)more >= NOTES_BYTES - len)
+        request->notes[len] = '\0'; /* whole notes or none */
+}
+
+/* ---- its line in the log ----------------------------------------------------------------- */
+
+/* A method is the client's word; only known ones are written as they are. */
+static const char *
+method_name(const char *method)
+{
+    static const char *const known[] = {"GET",   "HEAD",    "POST",  "PUT",    "DELETE",
+                                        "PATCH", "OPTIONS", "TRACE", "CONNECT"};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(known); i++) {
+        if (strcmp(method, known[i]) == 0)
+            return known[i];
+    }
+    return *method ? "OTHER" : "-";
+}
+
+void
+http_log_request(struct http_request *request, int status, int64_t took_us, bool delivered)
+{
+    struct metrics *metrics = request->server->metrics;
+    /* 400: libmicrohttpd refused a header by itself. 499: the client went away first. */
+    if (!status)
+        status = request->step == HTTP_STEP_NEW ? 400 : 499;
+    uint64_t in = request->bytes_in + request->header_size;
+    atomic_fetch_add(&metrics->http_bytes_in, in);
+    atomic_fetch_add(&metrics->http_bytes_out, request->bytes_out);
+    atomic_fetch_add(&request->metrics->by_class[status / 100 < 6 ? status / 100 : 0], 1);
+    metrics_observe_us(request->metrics->bucket, &request->metrics->sum_us, (uint64_t)took_us);
+    char path[sizeof(request->path) + 16] = "";
+    if (!request->route) {
+        char quoted[sizeof(request->path) + 3];
+        snprintf(path, sizeof(path), " path=%s",
+                 fz_log_quote(request->path, quoted, sizeof(quoted)));
+    }
+    fz_log(status >= 500 ? FZ_LOG_WARN : FZ_LOG_INFO, "request",
+           "id=%s method=%s route=%s status=%d ms=%.1f in=%llu out=%llu ip=%s%s%s%s", request->id,
+           method_name(request->method), request->route ? request->route->name : "none", status,
+           (double)took_us / 1000, (unsigned long long)in, (unsigned long long)request->bytes_out,
+           request->client.text, delivered ? "" : " sent=no", path,
+           request->notes ? request->notes : "");
 }

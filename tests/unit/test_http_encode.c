@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
+#include "server/http/client.h"
 #include "server/http/encode.h"
-#include "server/http/origins.h"
 
 static void
 test_choose(void **state)

@@ -1,0 +1,17 @@
+/*
+ * What becomes of a request, decided from its header alone.
+ */
+#ifndef HTTP_HEADER_H
+#define HTTP_HEADER_H
+
+#include "base/error.h"
+
+struct http_request;
+
+/* FZ_OK, or the refusal in request->body_*. request->step is HTTP_STEP_JUDGE afterwards if that is
+ * still to be found out; then http_header_admit() is to be called after http_authorize_end(). */
+FZ_MUST_CHECK enum fz_code http_header_judge(struct http_request *request, const char *method,
+                                             const char *version);
+FZ_MUST_CHECK enum fz_code http_header_admit(struct http_request *request);
+
+#endif

@@ -1,0 +1,288 @@
+/*
+ * The server's life: socket, daemon, threads; who owes an answer; the orderly end.
+ */
+#include "server/http/http.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/time.h"
+#include "server/http/callbacks.h"
+#include "server/http/conn.h"
+#include "server/http/pending.h"
+#include "server/http/server.h"
+
+enum {
+    BACKLOG = 1024,
+    BODY_THREADS = 2,
+    READERS = 12,
+    DEFAULT_THREADS = 16,
+    SPARE_FILES = 256,
+    SWEEP_MS = 100,
+};
+
+/* Split "host:port", "[v6]:port", ":port". */
+static enum fz_code
+split_listen(const char *listen_on, char host[128], char port[16], struct fz_error *err)
+{
+    const char *colon = strrchr(listen_on, ':');
+    size_t host_len = colon ? (size_t)(colon - listen_on) : 0;
+    const char *start = listen_on;
+    if (host_len >= 2 && start[0] == '[' && start[host_len - 1] == ']') {
+        start++;
+        host_len -= 2;
+    }
+    if (!colon || host_len >= 128 || strlen(colon + 1) >= 16 || !colon[1])
+        return fz_fail(err, FZ_E_MALFORMED, "'%s' is no address to listen on; 127.0.0.1:8480 is",
+                       listen_on);
+    memcpy(host, start, host_len);
+    host[host_len] = '\0';
+    snprintf(port, 16, "%s", colon + 1);
+    return FZ_OK;
+}
+
+static int
+open_socket(const struct addrinfo *address)
+{
+    int fd = socket(address->ai_family, address->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                    address->ai_protocol);
+    if (fd < 0)
+        return -1;
+    int on = 1, off = 0;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    if (address->ai_family == AF_INET6) /* ":8480" serves IPv4 too */
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+    if (bind(fd, address->ai_addr, address->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0)
+        return fd;
+    int saved = errno;
+    close(fd);
+    errno = saved;
+    return -1;
+}
+
+static enum fz_code
+listen_on(struct http_server *server, const char *where, struct fz_error *err)
+{
+    char host[128], port[16];
+    enum fz_code code = split_listen(where, host, port, err);
+    if (code != FZ_OK)
+        return code;
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+    struct addrinfo *list = NULL;
+    int failed = getaddrinfo(*host ? host : NULL, port, &hints, &list);
+    if (failed)
+        return fz_fail(err, FZ_E_UNAVAILABLE, "cannot listen on %s: %s", where,
+                       gai_strerror(failed));
+    /* Without a host the one IPv6 socket takes both families, if the machine has IPv6. */
+    for (int want_v6 = *host ? 0 : 1; server->listen_fd < 0 && want_v6 >= 0; want_v6--) {
+        for (struct addrinfo *at = list; at && server->listen_fd < 0; at = at->ai_next) {
+            if (*host || (at->ai_family == AF_INET6) == (want_v6 == 1))
+                server->listen_fd = open_socket(at);
+        }
+    }
+    freeaddrinfo(list);
+    if (server->listen_fd < 0) {
+        fz_fail_errno(err, "cannot listen on %s", where);
+        return FZ_E_UNAVAILABLE;
+    }
+    struct sockaddr_storage bound;
+    socklen_t len = sizeof(bound);
+    char name[INET6_ADDRSTRLEN + 32], number[16];
+    if (getsockname(server->listen_fd, (struct sockaddr *)&bound, &len) != 0 ||
+        getnameinfo((struct sockaddr *)&bound, len, name, sizeof(name), number, sizeof(number),
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+        return fz_fail_errno(err, "cannot tell the address of %s", where);
+    bool any = strcmp(name, "::") == 0 || strcmp(name, "0.0.0.0") == 0;
+    bool v6 = !any && strchr(name, ':');
+    snprintf(server->url, sizeof(server->url), "http://%s%s%s:%s", v6 ? "[" : "",
+             any ? "127.0.0.1" : name, v6 ? "]" : "", number);
+    return FZ_OK;
+}
+
+/* A connection is a descriptor; the usual soft limit of 1,024 would end the party early. */
+static void
+raise_file_limit(rlim_t want)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= want)
+        return;
+    files.rlim_cur =
+        files.rlim_max == RLIM_INFINITY || files.rlim_max > want ? want : files.rlim_max;
+    fz_ignore(setrlimit(RLIMIT_NOFILE, &files)); /* then fewer connections fit */
+}
+
+/* libmicrohttpd would decode %XX in place; uri.c does it, once and with care. */
+static size_t
+keep_escapes(void *arg, struct MHD_Connection *mhd, char *text)
+{
+    (void)arg, (void)mhd;
+    return strlen(text);
+}
+
+static enum fz_code
+start_daemon(struct http_server *server, struct fz_error *err)
+{
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
+    /* Strict lines are left to header.c, which answers in the API's form; Host too. */
+#if MHD_VERSION >= 0x00097701
+    struct MHD_OptionItem strict[] = {{MHD_OPTION_CLIENT_DISCIPLINE_LVL, 1, NULL},
+                                      {MHD_OPTION_END, 0, NULL}};
+#else
+    struct MHD_OptionItem strict[] = {{MHD_OPTION_END, 0, NULL}};
+#endif
+    server->daemon = MHD_start_daemon(
+        flags, 0, http_conn_accept, server, http_request_on_data, server,           /* */
+        MHD_OPTION_LISTEN_SOCKET, server->listen_fd,                                /* */
+        MHD_OPTION_CONNECTION_LIMIT, server->limits.connections + HTTP_SPARE_CONNS, /* */
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_HEADER_MEMORY,             /* */
+        MHD_OPTION_CONNECTION_TIMEOUT, 0U,                                          /* see conn.c */
+        MHD_OPTION_NOTIFY_CONNECTION, http_conn_notify, server,                     /* */
+        MHD_OPTION_NOTIFY_COMPLETED, http_request_on_completed, server,             /* */
+        MHD_OPTION_URI_LOG_CALLBACK, http_request_on_line, server,                  /* */
+        MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,                           /* */
+        MHD_OPTION_ARRAY, strict, MHD_OPTION_END);
+    if (!server->daemon)
+        return fz_fail(err, FZ_E_UNAVAILABLE, "libmicrohttpd does not start on %s", server->url);
+    return FZ_OK;
+}
+
+/* The sweeper's thread: ends what is late, of requests and of connections. */
+static void *
+sweep(void *arg)
+{
+    struct http_server *server = arg;
+    bool ends = false;
+    while (!ends) {
+        fz_time_sleep_ms(SWEEP_MS);
+        http_server_answer_late(server);
+        http_conn_end_late(server);
+        pthread_mutex_lock(&server->lock);
+        ends = server->sweeper_ends;
+        pthread_mutex_unlock(&server->lock);
+    }
+    return NULL;
+}
+
+/* The parts in the order in which they need each other. */
+static enum fz_code
+start_parts(struct http_server *server, const struct http_config *config, struct fz_error *err)
+{
+    enum fz_code code = listen_on(server, config->listen, err);
+    if (code == FZ_OK)
+        code = http_pool_create(BODY_THREADS, http_request_run_body, &server->body_threads, err);
+    if (code == FZ_OK)
+        code = http_pool_create(config->n_threads ? config->n_threads : DEFAULT_THREADS,
+                                http_server_run_handler, &server->handlers, err);
+    if (code == FZ_OK)
+        code = http_pool_create(BODY_THREADS, http_request_run_body, &server->file_threads, err);
+    if (code == FZ_OK)
+        code = http_pool_create(READERS, http_server_run_handler, &server->readers, err);
+    if (code == FZ_OK && pthread_create(&server->sweeper, NULL, sweep, server) != 0)
+        code = fz_fail(err, FZ_E_UNAVAILABLE, "cannot start a thread");
+    else if (code == FZ_OK)
+        server->sweeping = true;
+    if (code == FZ_OK)
+        code = start_daemon(server, err);
+    return code;
+}
+
+enum { LAST_WORDS_MS = 1000 };
+
+/* Wait until no request is on its way, at most until `deadline_ms`; true if so. */
+static bool
+wait_quiet(struct http_server *server, int64_t deadline_ms)
+{
+    bool quiet = false;
+    for (;;) {
+        http_conn_end_idle(server);
+        pthread_mutex_lock(&server->lock);
+        int64_t now = fz_time_monotonic_ms();
+        quiet = server->n_active == 0;
+        if (!quiet && now < deadline_ms) {
+            /* Woken now and then as well, for connections that have just fallen idle. */
+            int64_t until = now + SWEEP_MS < deadline_ms ? now + SWEEP_MS : deadline_ms;
+            struct timespec at = {.tv_sec = (time_t)(until / 1000),
+                                  .tv_nsec = (long)(until % 1000) * 1000000};
+            pthread_cond_timedwait(&server->changed, &server->lock, &at);
+        }
+        pthread_mutex_unlock(&server->lock);
+        if (quiet || now >= deadline_ms)
+            return quiet;
+    }
+}
+
+/* Everything that was started, in the order in which it may end. */
+static void
+end_parts(struct http_server *server)
+{
+    if (server->daemon)
+        http_server_give_up(server);
+    /* Body threads may still resume connections, so they end before the daemon does. */
+    http_pool_destroy(server->body_threads);
+    http_pool_destroy(server->file_threads);
+    if (server->daemon)
+        MHD_stop_daemon(server->daemon);
+    http_pool_destroy(server->handlers);
+    http_pool_destroy(server->readers);
+    if (server->sweeping) {
+        pthread_mutex_lock(&server->lock);
+        server->sweeper_ends = true;
+        pthread_mutex_unlock(&server->lock);
+        pthread_join(server->sweeper, NULL);
+    }
+    fz_closep(&server->listen_fd);
+    http_server_unref(server);
+}
+
+enum fz_code
+http_start(const struct http_config *config, struct http_server **ret, struct fz_error *err)
+{
+    struct http_server *server = NULL;
+    enum fz_code code = http_server_create(config, &server, err);
+    if (code != FZ_OK)
+        return code;
+    raise_file_limit((rlim_t)server->limits.connections + SPARE_FILES);
+    /* Signals are for the main thread. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    code = start_parts(server, config, err);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (code != FZ_OK) {
+        end_parts(server);
+        return code;
+    }
+    *ret = server;
+    return FZ_OK;
+}
+
+const char *
+http_url(const struct http_server *server)
+{
+    return server->url;
+}
+
+void
+http_stop(struct http_server *server, int64_t grace_ms)
+{
+    if (!server)
+        return;
+    atomic_store(&server->stopping, true);
+    MHD_quiesce_daemon(server->daemon);
+    /* libmicrohttpd may still hold the socket in its hands, so it is closed later; but nobody is to
+     * wait in its queue. */
+    shutdown(server->listen_fd, SHUT_RDWR);
+    if (!wait_quiet(server, fz_time_monotonic_ms() + grace_ms)) {
+        http_server_give_up(server);
+        /* The event loop has yet to send what the waiting clients are told now. */
+        wait_quiet(server, fz_time_monotonic_ms() + LAST_WORDS_MS);
+    }
+    end_parts(server);
+}

@@ -1,0 +1,136 @@
+#include "server/http/pending.h"
+
+#include "base/time.h"
+#include "server/http/answer.h"
+#include "server/http/request.h"
+#include "server/http/server.h"
+
+enum { START_MS = 1800 }; /* how long a request may wait for a thread */
+
+void
+http_server_run_handler(struct http_job *job)
+{
+    struct http_request *request = (struct http_request *)job; /* its first member */
+    struct http_server *server = request->server;
+    pthread_mutex_lock(&server->lock);
+    bool abandoned = request->abandoned;
+    request->due_ms = 0;
+    pthread_mutex_unlock(&server->lock);
+    if (abandoned)
+        http_request_unref(request);
+    else
+        request->route->handle(server->app, request);
+}
+
+/* Nobody owes an answer any more: libmicrohttpd goes on with the request. Under the lock, since
+ * http_stop() must not find it answered and still suspended. */
+static void
+settle(struct http_request *request)
+{
+    request->owed = false;
+    if (request->prev_owed)
+        request->prev_owed->next_owed = request->next_owed;
+    else
+        request->server->owed = request->next_owed;
+    if (request->next_owed)
+        request->next_owed->prev_owed = request->prev_owed;
+    atomic_store(&request->elsewhere, false);
+    MHD_resume_connection(request->mhd);
+}
+
+/* Stop waiting for the answer, which will be dropped. Under the lock. */
+static void
+abandon(struct http_request *request)
+{
+    request->abandoned = true;
+    settle(request);
+}
+
+void
+http_server_owe(struct http_request *request, int64_t within_ms)
+{
+    struct http_server *server = request->server;
+    int64_t now = fz_time_monotonic_ms();
+    http_answer_keep_headers(request);
+    atomic_fetch_add(&request->refs, 1);
+    pthread_mutex_lock(&server->lock);
+    request->owed = true;
+    request->due_ms = now + within_ms;
+    request->prev_owed = NULL;
+    request->next_owed = server->owed;
+    if (request->next_owed)
+        request->next_owed->prev_owed = request;
+    server->owed = request;
+    if (server->gives_up)
+        abandon(request);
+    pthread_mutex_unlock(&server->lock);
+}
+
+void
+http_server_hand_over(struct http_request *request)
+{
+    struct http_server *server = request->server;
+    const struct http_route *route = request->route;
+    http_server_owe(request, START_MS);
+    if (route->flags & HTTP_ROUTE_QUICK) {
+        http_server_run_handler(&request->job);
+        return;
+    }
+    if (atomic_load(&server->stuck)) {
+        pthread_mutex_lock(&server->lock);
+        if (request->owed)
+            abandon(request);
+        pthread_mutex_unlock(&server->lock);
+        http_request_unref(request); /* the handler's, which will not see it */
+        return;
+    }
+    /* What only reads has threads of its own: slow queries do not hold up what comes in. */
+    bool reads = strcmp(route->method, "GET") == 0;
+    http_pool_push(reads ? server->readers : server->handlers, &request->job);
+}
+
+void
+http_server_hand_back(struct http_request *request)
+{
+    struct http_server *server = request->server;
+    pthread_mutex_lock(&server->lock);
+    if (request->owed)
+        settle(request);
+    pthread_mutex_unlock(&server->lock);
+    http_request_unref(request);
+}
+
+void
+http_server_answer_late(struct http_server *server)
+{
+    bool stuck = server->is_stuck && server->is_stuck(server->app);
+    int64_t now = fz_time_monotonic_ms();
+    atomic_store(&server->stuck, stuck);
+    pthread_mutex_lock(&server->lock);
+    for (struct http_request *request = server->owed, *next; request; request = next) {
+        next = request->next_owed;
+        if (stuck || (request->due_ms && now >= request->due_ms))
+            abandon(request);
+    }
+    pthread_mutex_unlock(&server->lock);
+}
+
+void
+http_answer_within(struct http_request *request, int64_t ms)
+{
+    struct http_server *server = request->server;
+    int64_t now = fz_time_monotonic_ms();
+    pthread_mutex_lock(&server->lock);
+    request->due_ms = ms ? now + ms : 0;
+    pthread_mutex_unlock(&server->lock);
+}
+
+void
+http_server_give_up(struct http_server *server)
+{
+    pthread_mutex_lock(&server->lock);
+    server->gives_up = true;
+    while (server->owed)
+        abandon(server->owed);
+    pthread_mutex_unlock(&server->lock);
+}

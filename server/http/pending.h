@@ -1,0 +1,27 @@
+/*
+ * Requests whose connection is suspended until another thread answers them, or their time is over.
+ */
+#ifndef HTTP_PENDING_H
+#define HTTP_PENDING_H
+
+#include <stdint.h>
+
+#include "server/http/pool.h"
+
+struct http_request;
+struct http_server;
+
+/* Somebody else is to answer the request, whose connection is suspended, or to decide about it. */
+void http_server_owe(struct http_request *request, int64_t within_ms);
+/* The request is whole and its connection suspended: a handler thread takes over. */
+void http_server_hand_over(struct http_request *request);
+/* On a handler thread. */
+void http_server_run_handler(struct http_job *job);
+/* request->answer is filled: send it. Drops the reference of whoever owed the answer. */
+void http_server_hand_back(struct http_request *request);
+/* On the sweeper's thread: answer those whose time is over. */
+void http_server_answer_late(struct http_server *server);
+/* The server ends: nobody waits any more. */
+void http_server_give_up(struct http_server *server);
+
+#endif

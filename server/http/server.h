@@ -1,0 +1,64 @@
+/*
+ * The server object, which its connections and requests share.
+ *
+ * Threads. libmicrohttpd's one thread owns every connection and moves a request forward
+ * (callbacks.c). Body threads inflate and write (body.c), handler threads run handlers (pending.c),
+ * a sweeper ends what takes too long (http.c). What several threads see is guarded by `lock` and
+ * says so.
+ */
+#ifndef HTTP_SERVER_H
+#define HTTP_SERVER_H
+
+#include <microhttpd.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "server/http/budget.h"
+#include "server/http/content.h"
+#include "server/http/http.h"
+#include "server/http/pool.h"
+
+enum {
+    HTTP_HEADER_MEMORY = 32 * 1024 /* a connection's memory: header, then pieces of the body */
+};
+
+struct http_server {
+    struct MHD_Daemon *daemon;
+    int listen_fd;
+    char url[96];
+    char *temp_dir;
+    const struct http_route *routes;
+    struct metrics_route **route_metrics; /* one a route, the last for requests without one */
+    size_t n_routes;
+    http_authorize_fn authorize;
+    http_stuck_fn is_stuck;
+    void *app;
+    const char *cors_origins; /* NULL = none */
+    struct limits limits;
+    struct http_proxies proxies;
+    struct metrics *metrics;              /* NULL once the server has ended */
+    struct http_pool *readers, *handlers; /* readers: for GET */
+    struct http_pool *body_threads, *file_threads;
+    pthread_t sweeper;
+    bool sweeping;
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* a request ended, or the server is to stop */
+    struct http_conn *conns;
+    size_t n_conns, n_active; /* guarded by lock; active: between header and end of the answer */
+    struct http_request *owed;
+    bool sweeper_ends, gives_up; /* guarded by lock */
+    _Atomic bool stopping, stuck;
+    /* Bodies in memory, of those whose token is known and of those who have not shown one; and on
+     * disk, of the latter only. */
+    struct http_budget body_memory, unknown_memory, unknown_disk;
+    struct http_contents contents; /* of answers */
+    _Atomic unsigned refs;         /* the owner's and one a request */
+};
+
+/* The object alone, nothing is started. */
+FZ_MUST_CHECK enum fz_code http_server_create(const struct http_config *config,
+                                              struct http_server **ret, struct fz_error *err);
+/* The last reference, the owner's or a request's, frees it. */
+void http_server_unref(struct http_server *server);
+
+#endif
