@@ -1,4 +1,4 @@
-#include "server/report/annotate_line.h"
+#include "server/report/annotate/line.h"
 
 #include "base/text.h"
 

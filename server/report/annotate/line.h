@@ -12,7 +12,7 @@
 #ifndef REPORT_ANNOTATE_LINE_H
 #define REPORT_ANNOTATE_LINE_H
 
-#include "server/report/annotate_parts.h"
+#include "server/report/annotate/parts.h"
 
 /* All offsets are from the start of `all`. */
 struct annotate_line {

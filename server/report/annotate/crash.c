@@ -10,7 +10,7 @@
  * them keep theirs. The addresses of an exception that has no lines, "(0x1845f8a10 0x1845f8b00)",
  * become lines where a name is known.
  */
-#include "server/report/annotate_line.h"
+#include "server/report/annotate/line.h"
 
 #include <stdlib.h>
 

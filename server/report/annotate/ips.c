@@ -8,7 +8,7 @@
  * Calls that are inlined become objects of their own before it, as Apple's tools write them. A frame
  * belongs to one of the model by its thread, its order and its offset.
  */
-#include "server/report/annotate_parts.h"
+#include "server/report/annotate/parts.h"
 
 #include "base/json/walk.h"
 #include "base/json/write.h"

@@ -1,4 +1,4 @@
-#include "server/report/annotate_parts.h"
+#include "server/report/annotate/parts.h"
 
 bool
 annotate_is_better(const struct report_frame *frame, struct annotate_named own)
