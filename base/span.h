@@ -67,6 +67,13 @@ fz_span_until(struct fz_span text, size_t end)
                     : fz_span_make(text.data, end < text.len ? end : text.len);
 }
 
+/* The bytes from `start` to before `end`; an empty result has NULL data. */
+static inline struct fz_span
+fz_span_between(struct fz_span text, size_t start, size_t end)
+{
+    return fz_span_from(fz_span_until(text, end), start);
+}
+
 static inline bool
 fz_span_begins(struct fz_span text, const char *prefix)
 {

@@ -349,6 +349,12 @@ fz_text_find(struct fz_span text, const char *word)
     return SIZE_MAX;
 }
 
+bool
+fz_text_contains(struct fz_span text, const char *word)
+{
+    return fz_text_find(text, word) != SIZE_MAX;
+}
+
 size_t
 fz_text_find_last(struct fz_span text, const char *word)
 {

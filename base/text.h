@@ -52,6 +52,7 @@ struct fz_span fz_text_trim(struct fz_span text);
 size_t fz_text_find(struct fz_span text, const char *word);
 /* The same for the last place. */
 size_t fz_text_find_last(struct fz_span text, const char *word);
+bool fz_text_contains(struct fz_span text, const char *word);
 
 bool fz_text_has_prefix(const char *text, const char *prefix);
 bool fz_text_has_suffix(const char *text, const char *suffix);

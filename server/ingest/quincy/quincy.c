@@ -89,7 +89,7 @@ next_element(struct fz_span *rest, struct element *ret)
             continue;
         }
         ret->name = fz_span_until(tag, len);
-        ret->attributes = fz_span_from(fz_span_until(tag, close), len);
+        ret->attributes = fz_span_between(tag, len, close);
         ret->content = fz_span_from(tag, close + 1);
         size_t end = 0;
         if (!fz_span_ends(ret->attributes, "/"))
@@ -142,7 +142,7 @@ quincy_detect(struct fz_span head)
         return false;
     if (fz_span_is(element.name, "crashes"))
         return true;
-    return fz_span_is(element.name, "crash") && fz_text_find(element.content, "<") != SIZE_MAX;
+    return fz_span_is(element.name, "crash") && fz_text_contains(element.content, "<");
 }
 
 /* "&amp;", "&#38;" at the start of the text: the character, and how long it is; 0 if it is none. */
@@ -163,7 +163,7 @@ entity_len(struct fz_span text, uint32_t *ret)
     uint64_t c;
     if (!fz_span_begins(text, "&#") || end == SIZE_MAX)
         return 0;
-    struct fz_span digits = fz_span_from(fz_span_until(text, end), 2);
+    struct fz_span digits = fz_span_between(text, 2, end);
     bool is_hex = fz_span_begins(digits, "x");
     bool is_number =
         is_hex ? fz_text_hex_u64(fz_span_from(digits, 1), &c) : fz_text_u64(digits, &c);
@@ -181,13 +181,13 @@ value_of(struct ingest_builder *b, struct fz_span content)
     uint8_t *out = ingest_alloc(b, content.len + 1, 1);
     size_t n = 0;
     uint32_t c;
-    bool any_cdata = fz_text_find(content, cdata_start) != SIZE_MAX;
+    bool any_cdata = fz_text_contains(content, cdata_start);
     for (size_t i = 0; out && i < content.len;) {
         struct fz_span rest = fz_span_from(content, i);
         if (rest.data[0] == '<' && fz_span_begins(rest, cdata_start)) {
             size_t len = behind_cdata(rest);
             size_t start = strlen(cdata_start);
-            struct fz_span inside = fz_span_from(fz_span_until(rest, len), start);
+            struct fz_span inside = fz_span_between(rest, start, len);
             if (fz_span_ends(inside, cdata_end))
                 inside = fz_span_until(inside, inside.len - strlen(cdata_end));
             if (inside.len)

@@ -192,7 +192,7 @@ split(struct fz_span body, struct ingest_found *found, struct fz_error *err)
         if (!images || !is_first_line(line))
             continue;
         size_t at = (size_t)(lines.line - body.data);
-        ingest_found_body(found, fz_span_from(fz_span_until(body, at), start));
+        ingest_found_body(found, fz_span_between(body, start, at));
         start = at;
         images = false;
         n++;

@@ -118,9 +118,8 @@ take_name(struct fz_span text, struct ingest_text_symbol *ret)
     text = fz_text_trim(text);
     for (int i = 0; i < GROUPS_MAX; i++) {
         size_t open = last_group(text);
-        struct fz_span inside = open == SIZE_MAX
-                                    ? (struct fz_span){NULL, 0}
-                                    : fz_span_from(fz_span_until(text, text.len - 1), open + 1);
+        struct fz_span inside = open == SIZE_MAX ? (struct fz_span){NULL, 0}
+                                                 : fz_span_between(text, open + 1, text.len - 1);
         bool is_known = fz_span_begins(inside, "in ") ||
                         (inside.len && !ret->file.len && ingest_text_place_parse(inside, ret));
         if (is_known)
@@ -154,7 +153,7 @@ ingest_text_symbol_parse(struct fz_span text, struct fz_span image, uint64_t add
             symbol.load_offset = offset;
             behind = fz_text_trim(behind);
             if (last_group(behind) == 0)
-                behind = fz_span_from(fz_span_until(behind, behind.len - 1), 1);
+                behind = fz_span_between(behind, 1, behind.len - 1);
         }
         text = behind;
     }

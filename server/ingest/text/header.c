@@ -15,8 +15,7 @@ take_pid(struct fz_span value, int64_t *ret_pid)
     size_t open = fz_text_find_last(value, "[");
     if (open == SIZE_MAX || !fz_span_ends(value, "]"))
         return value;
-    struct fz_span number =
-        fz_text_trim(fz_span_from(fz_span_until(value, value.len - 1), open + 1));
+    struct fz_span number = fz_text_trim(fz_span_between(value, open + 1, value.len - 1));
     int64_t pid;
     if (number.len && fz_text_i64(number, &pid))
         *ret_pid = pid;
@@ -195,8 +194,7 @@ ingest_text_take_codes(struct ingest_text *c, struct fz_span value)
         crash->code = ingest_text_copy(c->b, word);
     else if (ingest_text_take_hex(&digits, &number) && !digits.len)
         (void)take_numbers(c, word);
-    else if (!crash->signal_code &&
-             (fz_span_begins(word, "#") || fz_text_find(word, "_") != SIZE_MAX))
+    else if (!crash->signal_code && (fz_span_begins(word, "#") || fz_text_contains(word, "_")))
         crash->signal_code = ingest_text_copy(c->b, word);
     else
         ingest_text_add_extra(c, fz_span_cstr("Exception Codes"), value);
@@ -293,7 +291,7 @@ settle_version(struct ingest_text *c)
         return;
     }
     struct fz_span first = fz_text_trim(fz_span_until(c->version, open));
-    struct fz_span second = fz_span_from(fz_span_until(c->version, c->version.len - 1), open + 1);
+    struct fz_span second = fz_span_between(c->version, open + 1, c->version.len - 1);
     bool is_ios = r->os_name && strcmp(r->os_name, "iOS") == 0;
     uint64_t major = 0;
     struct fz_span os = fz_span_cstr(r->os_version);
@@ -341,6 +339,6 @@ ingest_text_settle_header(struct ingest_text *c)
     if (!r->arch && c->code_type.len)
         r->arch = ingest_text_copy(c->b, c->code_type);
     /* "X86-64 (Translated)" says that it ran under Rosetta. */
-    if (fz_text_find(c->code_type, "Translated") != SIZE_MAX)
+    if (fz_text_contains(c->code_type, "Translated"))
         ingest_text_add_extra(c, fz_span_cstr("Code Type"), c->code_type);
 }

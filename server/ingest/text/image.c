@@ -51,7 +51,7 @@ take_name(struct ingest_builder *b, struct fz_span text, struct report_image *re
         text = fz_text_trim(fz_span_from(text, 1));
     size_t open = last_group(text);
     if (open != SIZE_MAX && open > 0) {
-        version = fz_text_trim(fz_span_from(fz_span_until(text, text.len - 1), open + 1));
+        version = fz_text_trim(fz_span_between(text, open + 1, text.len - 1));
         text = fz_text_trim(fz_span_until(text, open));
         /* "1.2 (34)" */
         size_t start = last_word(text);
@@ -104,7 +104,7 @@ find_uuid(struct fz_span text, size_t *ret_open, size_t *ret_end, struct report_
             end++;
         if (end == text.len || text.data[end] != '>')
             continue;
-        struct fz_span inside = fz_span_from(fz_span_until(text, end), i + 1);
+        struct fz_span inside = fz_span_between(text, i + 1, end);
         image->has_uuid = fz_uuid_parse(fz_text_trim(inside), &image->uuid);
         if (!image->has_uuid && inside.len < 30 && inside.len > 0)
             continue;
@@ -210,10 +210,10 @@ ingest_text_image_parse_free(struct ingest_builder *b, struct fz_span line,
     if (fz_uuid_is_nil(&image.uuid))
         image.has_uuid = false;
     name = fz_text_trim(name);
-    if (fz_span_begins(name, "(0x") && fz_text_find(name, ") ") != SIZE_MAX)
+    if (fz_span_begins(name, "(0x") && fz_text_contains(name, ") "))
         name = fz_text_trim(
             fz_span_from(name, fz_text_find(name, ") ") + 1)); /* lldb's header address */
-    if (fz_text_find(name, "/") != SIZE_MAX)
+    if (fz_text_contains(name, "/"))
         image.path = ingest_text_copy(b, name);
     else
         image.name = ingest_text_copy(b, name);

@@ -137,10 +137,10 @@ take_messages(struct ingest_text *c, struct fz_span text)
         struct fz_span line = fz_span_until(rest, end);
         bool goes_on = in_quotes || (at > 0 && line.len && fz_text_is_blank(line.data[0]));
         if (!goes_on) {
-            add_message(c, fz_span_from(fz_span_until(text, at), start));
+            add_message(c, fz_span_between(text, start, at));
             start = at;
         }
-        if (fz_text_find(line, "reason: '") != SIZE_MAX)
+        if (fz_text_contains(line, "reason: '"))
             in_quotes = true;
         if (fz_span_ends(fz_text_trim(line), "'"))
             in_quotes = false;

@@ -58,13 +58,13 @@ parse_frame(struct fz_span line, struct ingest_text_frame *ret)
     return ingest_text_lldb_frame(line, ret) ||
            (ingest_text_frame_parse(without_marks(line), ret) &&
             (ret->image.len || ret->symbol.name.len || ret->symbol.has_load ||
-             (ret->has_index && fz_text_find(line, "???") != SIZE_MAX)));
+             (ret->has_index && fz_text_contains(line, "???"))));
 }
 
 static bool
 is_throw_heading(struct fz_span line)
 {
-    return fz_text_find(line, "First throw call stack:") != SIZE_MAX;
+    return fz_text_contains(line, "First throw call stack:");
 }
 
 static bool
@@ -198,7 +198,7 @@ take_log_head(struct ingest_text *c, struct fz_span line)
         return;
     if (!report->timestamp_ms)
         report->timestamp_ms = ms;
-    struct fz_span name = fz_span_from(fz_span_until(line, open), NAME_TIME), digits;
+    struct fz_span name = fz_span_between(line, NAME_TIME, open), digits;
     if (name.len && !fz_text_is_blank(name.data[0]))
         (void)ingest_text_word(&name); /* the rest of the time: "456+0100" */
     digits = fz_span_from(line, open + 1);
@@ -219,7 +219,7 @@ static bool
 take_thrown(struct stack_reader *r, struct fz_span line, struct fz_span rest)
 {
     struct ingest_text *c = r->c;
-    if (fz_text_find(line, "*** Terminating app") != SIZE_MAX) {
+    if (fz_text_contains(line, "*** Terminating app")) {
         if (c->b->report->crash.exception) /* the first one ended the process */
             return false;
         size_t len = rest.len ? (size_t)(rest.data - line.data) + rest.len : line.len;
@@ -227,8 +227,8 @@ take_thrown(struct stack_reader *r, struct fz_span line, struct fz_span rest)
         return ingest_text_take_thrown(
             c->b, fz_span_make(line.data, len < THROWN_BYTES ? len : THROWN_BYTES));
     }
-    if (fz_text_find(line, "uncaught exception of type ") != SIZE_MAX ||
-        fz_text_find(line, "Fatal error: ") != SIZE_MAX) {
+    if (fz_text_contains(line, "uncaught exception of type ") ||
+        fz_text_contains(line, "Fatal error: ")) {
         (void)ingest_text_take_thrown(c->b, line);
         return true;
     }

@@ -19,9 +19,8 @@ without_values(struct fz_span name)
         if (name.data[i] == ')')
             depth++;
         else if (name.data[i] == '(' && --depth == 0)
-            return i > 0 && fz_text_find(fz_span_from(name, i), "=") != SIZE_MAX
-                       ? fz_span_until(name, i)
-                       : name;
+            return i > 0 && fz_text_contains(fz_span_from(name, i), "=") ? fz_span_until(name, i)
+                                                                         : name;
     }
     return name;
 }
@@ -50,7 +49,7 @@ ingest_text_lldb_frame(struct fz_span line, struct ingest_text_frame *ret)
     for (int i = 0; i < 2; i++) { /* "[opt] [inlined]" behind the place */
         size_t open = fz_text_find_last(text, " [");
         if (open != SIZE_MAX && fz_span_ends(text, "]") &&
-            fz_text_find(fz_span_from(text, open), ":") == SIZE_MAX)
+            !fz_text_contains(fz_span_from(text, open), ":"))
             text = fz_text_trim(fz_span_until(text, open));
     }
     size_t at = fz_text_find_last(text, " at ");

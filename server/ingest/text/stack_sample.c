@@ -19,7 +19,7 @@ cut_group(struct fz_span *text)
     size_t open = fz_span_ends(*text, ")") ? fz_text_find_last(*text, " (") : SIZE_MAX;
     if (open == SIZE_MAX)
         return (struct fz_span){NULL, 0};
-    struct fz_span inside = fz_span_from(fz_span_until(*text, text->len - 1), open + 2);
+    struct fz_span inside = fz_span_between(*text, open + 2, text->len - 1);
     *text = fz_text_trim(fz_span_until(*text, open));
     return inside;
 }

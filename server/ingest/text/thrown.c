@@ -31,8 +31,8 @@ take_told(struct ingest_builder *b, struct fz_span text)
     size_t colon = fz_text_find(text, ": ");
     if (!fz_span_begins(text, key) || colon == SIZE_MAX || crash->exception)
         return false;
-    struct fz_span name = fz_span_from(fz_span_until(text, colon), strlen(key));
-    if (!name.len || fz_text_find(name, " ") != SIZE_MAX)
+    struct fz_span name = fz_span_between(text, strlen(key), colon);
+    if (!name.len || fz_text_contains(name, " "))
         return false;
     crash->exception = ingest_text_copy(b, name);
     if (!crash->reason)

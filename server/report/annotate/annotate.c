@@ -1,17 +1,6 @@
 #include "server/report/annotate/parts.h"
 
 bool
-annotate_is_better(const struct report_frame *frame, struct annotate_named own)
-{
-    if (frame->n_symbols == 0)
-        return false;
-    const struct report_symbol *last = &frame->symbols[frame->n_symbols - 1];
-    if (!last->function || (last->source && strcmp(last->source, "client") == 0))
-        return false;
-    return !own.has_name || (last->file && !own.has_place);
-}
-
-bool
 report_keeps_text(const char *format, enum report_form form)
 {
     if (!format)

@@ -10,11 +10,12 @@
  * them keep theirs. The addresses of an exception that has no lines, "(0x1845f8a10 0x1845f8b00)",
  * become lines where a name is known.
  */
-#include "server/report/annotate/line.h"
+#include "server/report/annotate/parts.h"
 
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "server/report/annotate/line.h"
 #include "server/report/apple.h"
 #include "server/report/crash/parts.h"
 
@@ -112,7 +113,7 @@ static void
 put_between(struct annotate *a, const struct annotate_line *line)
 {
     struct fz_span end = annotate_line_end(line);
-    struct fz_span before = annotate_sub(line->all, 0, line->start);
+    struct fz_span before = fz_span_until(line->all, line->start);
     bool own_line = !line->is_inner; /* nothing but blanks is before the item's quote mark */
     for (size_t i = 0; line->is_quoted && i + 1 < before.len; i++)
         own_line = own_line && annotate_is_blank(before.data[i]);
@@ -131,9 +132,9 @@ static void
 put_named(struct annotate *a, const struct annotate_line *line, const struct report_frame *frame)
 {
     bool has_tick = line->is_lldb && line->all.data[line->behind - 1] == '`';
-    put(a, annotate_sub(line->all, 0, line->start));
+    put(a, fz_span_until(line->all, line->start));
     for (size_t k = 0; k < frame->n_symbols; k++) {
-        put(a, annotate_sub(line->all, line->start, line->behind));
+        put(a, fz_span_between(line->all, line->start, line->behind));
         if (line->is_lldb) {
             fz_buffer_text(a->out, has_tick ? "" : "`");
             put_lldb_symbol(a, frame, k);
@@ -144,8 +145,7 @@ put_named(struct annotate *a, const struct annotate_line *line, const struct rep
         if (k + 1 < frame->n_symbols)
             put_between(a, line);
     }
-    put(a, line->is_quoted ? annotate_sub(line->all, line->end, line->all.len)
-                           : annotate_line_end(line));
+    put(a, line->is_quoted ? fz_span_from(line->all, line->end) : annotate_line_end(line));
 }
 
 /* Lines of inlined calls without the line that should follow them. */
@@ -171,7 +171,8 @@ annotate_frame(struct annotate *a, const struct annotate_line *line)
     }
     named.has_name = named.has_name || a->group_named.has_name;
     named.has_place = named.has_place || a->group_named.has_place;
-    if (frame && annotate_contains(annotate_sub(line->all, line->behind, line->end), "[inlined]")) {
+    if (frame &&
+        fz_text_contains(fz_span_between(line->all, line->behind, line->end), "[inlined]")) {
         a->group =
             a->group.len ? fz_span_make(a->group.data, a->group.len + line->all.len) : line->all;
         a->group_frame = frame;
@@ -194,15 +195,15 @@ take_thread(struct annotate *a, struct fz_span text)
 {
     const struct report *r = a->r;
     uint64_t number;
-    if (!annotate_begins(text, "Thread "))
+    if (!fz_span_begins(text, "Thread "))
         return false;
     size_t end = annotate_skip_digits(text, 7, false);
-    struct fz_span rest = annotate_sub(text, end, text.len);
-    if (!fz_text_u64(annotate_sub(text, 7, end), &number) || !annotate_contains(rest, ":"))
+    struct fz_span rest = fz_span_from(text, end);
+    if (!fz_text_u64(fz_span_between(text, 7, end), &number) || !fz_text_contains(rest, ":"))
         return false;
     a->place = (struct place){NULL, 0, 0};
-    if (annotate_begins(rest, " name:") || annotate_contains(rest, "crashed with") ||
-        annotate_contains(rest, "thread state"))
+    if (fz_span_begins(rest, " name:") || fz_text_contains(rest, "crashed with") ||
+        fz_text_contains(rest, "thread state"))
         return true;
     for (size_t i = 0; i < r->n_threads; i++) {
         if (a->used[i] || r->threads[i].index < 0 || (uint64_t)r->threads[i].index != number)
@@ -217,16 +218,16 @@ take_thread(struct annotate *a, struct fz_span text)
 static void
 take_heading(struct annotate *a, struct fz_span text)
 {
-    bool is_exception = annotate_begins(text, "Last Exception Backtrace") ||
-                        annotate_begins(text, "Application Specific Backtrace");
+    bool is_exception = fz_span_begins(text, "Last Exception Backtrace") ||
+                        fz_span_begins(text, "Application Specific Backtrace");
     if (take_thread(a, text))
         return;
     if (is_exception) {
         a->place = (struct place){NULL, 0, 0};
         if (!a->exception_used)
             a->place = (struct place){a->r->exception_frames, a->r->n_exception_frames, 0};
-        a->exception_used = a->exception_used || annotate_begins(text, "Last");
-    } else if (annotate_begins(text, "Binary Images")) {
+        a->exception_used = a->exception_used || fz_span_begins(text, "Last");
+    } else if (fz_span_begins(text, "Binary Images")) {
         a->place = (struct place){NULL, 0, 0};
     }
 }
@@ -235,7 +236,7 @@ take_heading(struct annotate *a, struct fz_span text)
 static bool
 is_list(const struct annotate_line *line, size_t at)
 {
-    struct fz_span text = annotate_sub(line->all, 0, line->end);
+    struct fz_span text = fz_span_until(line->all, line->end);
     uint64_t addr;
     bool any = false;
     if (at < text.len && text.data[at] == '(')
@@ -281,7 +282,7 @@ static bool
 annotate_list(struct annotate *a, const struct annotate_line *line)
 {
     const struct report *r = a->r;
-    struct fz_span text = annotate_sub(line->all, 0, line->end);
+    struct fz_span text = fz_span_until(line->all, line->end);
     size_t at = line->start;
     bool named = false;
     const struct report_frame *frames = a->place.frames;
@@ -289,7 +290,7 @@ annotate_list(struct annotate *a, const struct annotate_line *line)
     bool is_plain_list = a->is_plain && text.len > at && text.data[at] == '(';
     if (!frames || (frames != r->exception_frames && !is_plain_list))
         return false;
-    if (annotate_begins(annotate_sub(text, at, text.len), "Last Exception Backtrace")) {
+    if (fz_span_begins(fz_span_from(text, at), "Last Exception Backtrace")) {
         while (at < text.len && text.data[at] != '(')
             at++;
     }
@@ -297,14 +298,14 @@ annotate_list(struct annotate *a, const struct annotate_line *line)
         return false;
     for (size_t i = 0; i < n; i++)
         named = named || frames[i].n_symbols;
-    struct fz_span end = annotate_sub(line->all, line->end, line->all.len);
+    struct fz_span end = fz_span_from(line->all, line->end);
     if (!end.len)
         end = a->line_end;
     if (named && at > line->start) {
         size_t head = at;
         while (head > 0 && annotate_is_blank(text.data[head - 1]))
             head--;
-        put(a, annotate_sub(text, 0, head));
+        put(a, fz_span_until(text, head));
         put(a, end);
     }
     for (size_t addr_at = at + (text.data[at] == '('); addr_at < text.len;) {
@@ -342,13 +343,13 @@ annotate_crash(const struct report *report, struct fz_span raw, struct fz_buffer
     bool is_inner = false;
     for (struct fz_span rest = raw; rest.len;) {
         struct annotate_line line = annotate_take_line(rest, a.is_plain);
-        rest = annotate_sub(rest, line.all.len, rest.len);
+        rest = fz_span_from(rest, line.all.len);
         line.is_inner = is_inner;
         is_inner = !annotate_line_end(&line).len;
         if (rest.len && !is_inner)
             a.line_end = annotate_line_end(&line);
         if (!a.is_plain && line.start < line.end)
-            take_heading(&a, annotate_sub(line.all, line.start, line.end));
+            take_heading(&a, fz_span_between(line.all, line.start, line.end));
         if (annotate_read_frame(&line, a.is_plain)) {
             annotate_frame(&a, &line);
             continue;

@@ -13,6 +13,7 @@
 #include "base/json/walk.h"
 #include "base/json/write.h"
 #include "base/text.h"
+#include "server/report/annotate/line.h"
 #include "server/report/apple.h"
 
 enum { STARTS_MAX = 16 };
@@ -247,12 +248,6 @@ annotate_threads(struct writer *w, struct fz_span list)
     }
 }
 
-static struct fz_span
-from(struct fz_span raw, size_t at)
-{
-    return at < raw.len ? fz_span_make(raw.data + at, raw.len - at) : (struct fz_span){NULL, 0};
-}
-
 /* Is this the object that the frames are in? *ret_header: it has the keys of a header. */
 static bool
 is_body(struct fz_span text, bool *ret_header)
@@ -280,7 +275,7 @@ find_body(struct fz_span raw, size_t *ret_start, size_t *ret_body)
         bool is_header, starts_line = at == 0 || raw.data[at - 1] == '\n' || at == 3;
         if (raw.data[at] == '{' && starts_line) {
             n++;
-            if (is_body(from(raw, at), &is_header)) {
+            if (is_body(fz_span_from(raw, at), &is_header)) {
                 *ret_start = header != SIZE_MAX ? header : at;
                 *ret_body = at;
                 return true;
@@ -304,7 +299,7 @@ annotate_ips(const struct report *report, struct fz_span raw, struct fz_buffer *
     if (!find_body(raw, &start, &body))
         return 0;
     w.copied = start <= 3 ? 0 : start;
-    struct json_walk walk = json_walk_start(from(raw, body));
+    struct json_walk walk = json_walk_start(fz_span_from(raw, body));
     while (json_walk_next(&walk, &member)) {
         if (fz_span_is(member.key, "threads"))
             annotate_threads(&w, member.value);

@@ -3,34 +3,20 @@
 #include "base/text.h"
 
 bool
+annotate_is_better(const struct report_frame *frame, struct annotate_named own)
+{
+    if (frame->n_symbols == 0)
+        return false;
+    const struct report_symbol *last = &frame->symbols[frame->n_symbols - 1];
+    if (!last->function || (last->source && strcmp(last->source, "client") == 0))
+        return false;
+    return !own.has_name || (last->file && !own.has_place);
+}
+
+bool
 annotate_is_blank(uint8_t c)
 {
     return c == ' ' || c == '\t' || c == 0xc2 || c == 0xa0;
-}
-
-struct fz_span
-annotate_sub(struct fz_span span, size_t from, size_t to)
-{
-    return from < to && to <= span.len ? fz_span_make(span.data + from, to - from)
-                                       : (struct fz_span){NULL, 0};
-}
-
-bool
-annotate_begins(struct fz_span text, const char *word)
-{
-    size_t len = strlen(word);
-    return text.len >= len && memcmp(text.data, word, len) == 0;
-}
-
-bool
-annotate_contains(struct fz_span text, const char *word)
-{
-    size_t len = strlen(word);
-    for (size_t i = 0; i + len <= text.len; i++) {
-        if (memcmp(text.data + i, word, len) == 0)
-            return true;
-    }
-    return false;
 }
 
 /* Does an item of an array end here: \", \"? */
@@ -102,7 +88,7 @@ annotate_take_address(struct fz_span text, size_t at, uint64_t *ret)
     if (at + 2 >= text.len || text.data[at] != '0' || (text.data[at + 1] | 0x20) != 'x')
         return 0;
     size_t end = annotate_skip_digits(text, at + 2, true);
-    if (end == at + 2 || !fz_text_u64(annotate_sub(text, at, end), ret))
+    if (end == at + 2 || !fz_text_u64(fz_span_between(text, at, end), ret))
         return 0;
     return end;
 }
@@ -113,11 +99,11 @@ static bool
 read_lldb_frame(struct annotate_line *line)
 {
     static const char key[] = "frame #";
-    struct fz_span text = annotate_sub(line->all, 0, line->end);
+    struct fz_span text = fz_span_until(line->all, line->end);
     size_t at = line->start;
     while (at < text.len && (text.data[at] == '*' || annotate_is_blank(text.data[at])))
         at++;
-    if (!annotate_begins(annotate_sub(text, at, text.len), key))
+    if (!fz_span_begins(fz_span_from(text, at), key))
         return false;
     size_t digits = at + strlen(key), end = annotate_skip_digits(text, digits, false);
     if (end == digits || end + 2 >= text.len || text.data[end] != ':' || text.data[end + 1] != ' ')
@@ -135,7 +121,7 @@ read_lldb_frame(struct annotate_line *line)
 bool
 annotate_read_frame(struct annotate_line *line, bool plain)
 {
-    struct fz_span text = annotate_sub(line->all, 0, line->end);
+    struct fz_span text = fz_span_until(line->all, line->end);
     if (plain && read_lldb_frame(line))
         return true;
     size_t at = annotate_skip_digits(text, line->start, false);
@@ -161,12 +147,12 @@ annotate_read_frame(struct annotate_line *line, bool plain)
 static struct annotate_named
 read_lldb_names(const struct annotate_line *line)
 {
-    struct fz_span text = annotate_sub(line->all, line->behind, line->end);
-    struct annotate_named named = {.has_name = text.len &&
-                                               !annotate_begins(text, "___lldb_unnamed_symbol")};
+    struct fz_span text = fz_span_between(line->all, line->behind, line->end);
+    struct annotate_named named = {.has_name =
+                                       text.len && !fz_span_begins(text, "___lldb_unnamed_symbol")};
     for (size_t i = text.len; i > 4 && !named.has_place; i--) {
         if (memcmp(text.data + i - 4, " at ", 4) == 0)
-            named.has_place = annotate_contains(annotate_sub(text, i, text.len), ":");
+            named.has_place = fz_text_contains(fz_span_from(text, i), ":");
     }
     return named;
 }
@@ -184,13 +170,13 @@ annotate_read_names(const struct annotate_line *line)
                                        "_mh_execute_header",
                                        "__mh_execute_header"};
     struct annotate_named named = {.has_name = true};
-    struct fz_span text = annotate_sub(line->all, line->behind, line->end);
+    struct fz_span text = fz_span_between(line->all, line->behind, line->end);
     while (text.len && annotate_is_blank(*text.data))
-        text = annotate_sub(text, 1, text.len);
+        text = fz_span_from(text, 1);
     size_t at = annotate_skip_digits(line->all, line->start, false);
-    struct fz_span image = annotate_sub(line->all, at, line->behind);
+    struct fz_span image = fz_span_between(line->all, at, line->behind);
     while (image.len && annotate_is_blank(*image.data))
-        image = annotate_sub(image, 1, image.len);
+        image = fz_span_from(image, 1);
     size_t len = 0;
     while (len < text.len &&
            !(text.data[len] == ' ' && len + 1 < text.len && text.data[len + 1] == '+'))
@@ -198,12 +184,12 @@ annotate_read_names(const struct annotate_line *line)
     bool is_image = len && image.len > len && memcmp(image.data, text.data, len) == 0 &&
                     annotate_is_blank(image.data[len]);
     for (size_t i = 0; i < FZ_ARRAY_LEN(none); i++)
-        named.has_name = named.has_name && !annotate_begins(text, none[i]);
+        named.has_name = named.has_name && !fz_span_begins(text, none[i]);
     /* KSCrash writes both: "0x104000000 + 16488 (work_step + 8)". */
     if (!text.len || is_image)
         named.has_name = false;
     size_t end = text.len;
-    if (end > 10 && annotate_contains(annotate_sub(text, end - 10, end), "[inlined]"))
+    if (end > 10 && fz_text_contains(fz_span_between(text, end - 10, end), "[inlined]"))
         end -= 10;
     if (end && text.data[end - 1] == ')') {
         size_t digits = end - 1;
@@ -220,5 +206,5 @@ annotate_line_end(const struct annotate_line *line)
     size_t at = line->all.len;
     while (at > line->end && (line->all.data[at - 1] == '\n' || line->all.data[at - 1] == '\r'))
         at--;
-    return annotate_sub(line->all, at, line->all.len);
+    return fz_span_from(line->all, at);
 }

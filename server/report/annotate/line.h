@@ -12,7 +12,16 @@
 #ifndef REPORT_ANNOTATE_LINE_H
 #define REPORT_ANNOTATE_LINE_H
 
-#include "server/report/annotate/parts.h"
+#include "base/span.h"
+#include "server/report/report.h"
+
+/* What the report's own line or object says of a frame. */
+struct annotate_named {
+    bool has_name, has_place; /* place: file and line */
+};
+
+/* Does the symbol file know more of the frame than the report says itself? */
+bool annotate_is_better(const struct report_frame *frame, struct annotate_named own);
 
 /* All offsets are from the start of `all`. */
 struct annotate_line {
@@ -37,10 +46,6 @@ struct fz_span annotate_line_end(const struct annotate_line *line);
 
 /* A blank, or one of the two bytes of a no-break space, which mail programs make of blanks. */
 bool annotate_is_blank(uint8_t c);
-/* From `from` to before `to`; NULL data if that is nothing. */
-struct fz_span annotate_sub(struct fz_span span, size_t from, size_t to);
-bool annotate_begins(struct fz_span text, const char *word);
-bool annotate_contains(struct fz_span text, const char *word);
 size_t annotate_skip_digits(struct fz_span text, size_t at, bool hex);
 /* A hexadecimal word at `at`; 0 if there is none, else its end. */
 size_t annotate_take_address(struct fz_span text, size_t at, uint64_t *ret);
