@@ -142,7 +142,9 @@ put_element(struct writer *w, const struct element *e, const struct report_symbo
     for (size_t i = 0; i < N_KEYS; i++) {
         FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer value = fz_buffer_make(0);
         if (!written[i] && put_value(&value, symbol, i)) {
-            fz_buffer_printf(w->out, ",\"%s\":", keys[i]);
+            fz_buffer_char(w->out, ',');
+            fz_text_json_append(w->out, fz_span_cstr(keys[i]));
+            fz_buffer_char(w->out, ':');
             fz_buffer_append(w->out, value.data, value.len);
         }
     }
