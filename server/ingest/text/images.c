@@ -26,25 +26,6 @@ ingest_text_take_image(struct ingest_text *c, struct fz_span line)
     return true;
 }
 
-void
-ingest_text_settle_images(struct ingest_text *c)
-{
-    struct report *r = c->b->report;
-    if (c->b->failed)
-        return;
-    r->images = c->images;
-    r->n_images = c->n_images;
-    if (c->n_images_cut)
-        report_note(r, c->b->arena, "images: %zu, of which %zu are kept",
-                    c->n_images + c->n_images_cut, c->n_images);
-    size_t n_without = 0;
-    for (size_t i = 0; i < r->n_images; i++)
-        n_without += !r->images[i].has_uuid;
-    if (n_without)
-        report_note(r, c->b->arena, "images: %zu of %zu have no UUID", n_without, r->n_images);
-    settle_hints(c->b, &c->hints);
-}
-
 /* "...rameworkWithALongName": Apple's text cuts names of more than 30 characters in frames. */
 static bool
 is_cut_name(struct fz_span cut, const char *name)
@@ -82,7 +63,8 @@ number_frames(struct report_frame *frames, size_t n, const int *numbers)
     }
 }
 
-void
+/* Images that no list names are added, and the frames get numbers of images for those of hints. */
+static void
 settle_hints(struct ingest_builder *b, const struct ingest_text_hints *hints)
 {
     struct report *r = b->report;
@@ -113,4 +95,23 @@ settle_hints(struct ingest_builder *b, const struct ingest_text_hints *hints)
     if (n_added)
         report_note(r, b->arena, "images: %zu are known from the frames only, without a UUID",
                     n_added);
+}
+
+void
+ingest_text_settle_images(struct ingest_text *c)
+{
+    struct report *r = c->b->report;
+    if (c->b->failed)
+        return;
+    r->images = c->images;
+    r->n_images = c->n_images;
+    if (c->n_images_cut)
+        report_note(r, c->b->arena, "images: %zu, of which %zu are kept",
+                    c->n_images + c->n_images_cut, c->n_images);
+    size_t n_without = 0;
+    for (size_t i = 0; i < r->n_images; i++)
+        n_without += !r->images[i].has_uuid;
+    if (n_without)
+        report_note(r, c->b->arena, "images: %zu of %zu have no UUID", n_without, r->n_images);
+    settle_hints(c->b, &c->hints);
 }

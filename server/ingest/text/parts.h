@@ -93,8 +93,4 @@ void ingest_text_add_image(struct ingest_text *c, const struct report_image *ima
 bool ingest_text_take_image(struct ingest_text *c, struct fz_span line);
 void ingest_text_settle_images(struct ingest_text *c);
 
-/* ingest_text_hints to images, shared with stack.c: images that no list names are added behind the
- * `n_images` of the report, and the frames' numbers of hints become those of images. */
-void settle_hints(struct ingest_builder *b, const struct ingest_text_hints *hints);
-
 #endif
