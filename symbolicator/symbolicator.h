@@ -380,7 +380,9 @@ size_t sym_demangle_stack_room(void);
  * `is_macho_symbol`).
  *
  * `options` may be NULL. Never fails, never recurses without limit; names above 64 KiB, and those
- * whose readable form is, are returned as they were.
+ * whose readable form is, are returned as they were. So is a C++ type alone ("PKFvRiE", as
+ * std::type_info has it): it is not the name of a symbol, and C functions ("i") would be taken for
+ * types.
  */
 bool sym_demangle(const char *name, bool is_macho_symbol,
                   const struct sym_demangle_options *options, struct fz_buffer *out);

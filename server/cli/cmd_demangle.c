@@ -37,8 +37,8 @@ const struct command_spec cmd_demangle = {
     .description =
         "Print the readable form of each NAME, or of each line of standard input: C++, Rust, Swift "
         "and blocks, with or without the underscore of Mach-O. A name that is not mangled is "
-        "printed unchanged. An Objective-C name may begin with one dash; after -- everything is a "
-        "name.",
+        "printed unchanged. So is a C++ type alone (PKFvRiE): it is not the name of a symbol. An "
+        "Objective-C name may begin with one dash; after -- everything is a name.",
     .flags = COMMAND_DASH_OPERANDS,
     .options = own_options,
     .examples = examples,

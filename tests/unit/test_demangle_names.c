@@ -60,7 +60,9 @@ test_names(void **state)
         {"_Z", false, false, "_Z"},
         {"_ZN3foo", false, false, "_ZN3foo"},
         {"_R", false, false, "_R"},
-        {"i", false, false, "i"}, /* a type's mangled name, but no symbol's */
+        {"i", false, false, "i"}, /* types alone are not names of symbols */
+        {"PKFvRiE", false, false, "PKFvRiE"},
+        {"PKFvRiE", true, false, "PKFvRiE"},
         {"", false, false, ""},
         {"_", true, false, ""},
         {"__hidden#12_", false, false, "__hidden#12_"},
