@@ -15,6 +15,7 @@
 #define STORE_H
 
 #include "base/arena.h"
+#include "base/columns.h"
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/uuid.h"
@@ -151,7 +152,16 @@ struct store_report_new {
 FZ_MUST_CHECK enum fz_code store_report_insert(struct store *store, struct store_report_new *items,
                                                size_t n, struct fz_error *err);
 
-/* A report's columns for lists; all texts may be NULL. */
+/*
+ * Say which columns reports have besides those of struct store_report; `columns` outlives the connection.
+ *
+ * Before this the connection knows none: it reads no values and stores none. Each is a column of the table reports
+ * (migrations/). *ret values are in the order of `columns`.
+ */
+FZ_MUST_CHECK enum fz_code store_set_columns(struct store *store, const struct fz_columns *columns,
+                                             struct fz_error *err);
+
+/* What lists show of a report. */
 struct store_report {
     char id[STORE_ID_TEXT];
     int64_t project_id, received_ms, timestamp_ms; /* timestamp 0 = unknown */
@@ -159,16 +169,10 @@ struct store_report {
      * "unsymbolicated", "failed". A report that a new dSYM queued again keeps its status. */
     const char *status;
     const char *format;
-    const char *app_id, *app_name, *app_version, *app_build, *os_name, *os_version, *device_model,
-        *arch;
-    const char *signal, *exception, *reason;
-    const char *top_function, *top_file; /* see server/report/summary.h */
-    int64_t top_line;
-    const char *kind, *os_build, *mach, *code, *environment, *release, *user;
-    const char *tags;     /* "\nname=value\nname=value\n"; for the filter, not for lists */
-    const char *error;    /* why it failed */
-    unsigned n_missing;   /* images it waits for */
-    unsigned n_processed; /* how often a result was stored */
+    const char *error;            /* why it failed; NULL = it did not */
+    unsigned n_missing;           /* images it waits for */
+    unsigned n_processed;         /* how often a result was stored */
+    const union fz_value *values; /* of the columns of store_set_columns(); NULL without them */
 };
 FZ_MUST_CHECK enum fz_code store_report_get(struct store *store, int64_t project_id, const char *id,
                                             struct fz_arena *arena, struct store_report *ret,
@@ -193,36 +197,14 @@ FZ_MUST_CHECK enum fz_code store_report_body(struct store *store, int64_t projec
                                              const char *id, struct fz_arena *arena,
                                              struct fz_span *ret, struct fz_error *err);
 
-/* What reports can be selected by. Equal: all but FUNCTION, FILE and Q, which are contained (either case). */
-enum store_report_field {
-    STORE_BY_STATUS,
-    STORE_BY_APP, /* id or name, either case */
-    STORE_BY_VERSION,
-    STORE_BY_BUILD,
-    STORE_BY_RELEASE,
-    STORE_BY_OS, /* name (either case) or version */
-    STORE_BY_OS_VERSION,
-    STORE_BY_OS_BUILD,
-    STORE_BY_DEVICE,
-    STORE_BY_ARCH,
-    STORE_BY_SIGNAL,
-    STORE_BY_MACH,
-    STORE_BY_CODE,
-    STORE_BY_EXCEPTION,
-    STORE_BY_KIND,
-    STORE_BY_FORMAT,
-    STORE_BY_ENVIRONMENT,
-    STORE_BY_USER,
-    STORE_BY_TAG, /* "name:value", or "name": has this tag */
-    STORE_BY_IMAGE,
-    STORE_BY_UUID, /* of an image, in any spelling */
-    STORE_BY_FUNCTION,
-    STORE_BY_FILE,
-    STORE_BY_Q, /* any text of the summary */
-    STORE_BY_COUNT
+/* What reports can be selected by: "status", "format", "image" (a name), "uuid" (of an image, in any spelling), and the
+ * filters of the columns. "q" also looks at the id and the error. *ret_n of them, each name once. */
+struct store_filter {
+    const char *name; /* as a query parameter */
+    enum fz_match match;
+    const char *choices; /* the only values there are, "crash, hang"; NULL = any text */
 };
-/* Its name as a query parameter: "status", "os_version". */
-const char *store_report_field_name(enum store_report_field field);
+const struct store_filter *store_report_filters(const struct store *store, size_t *ret_n);
 
 enum store_report_order {
     STORE_NEWEST_FIRST, /* by received_ms */
@@ -232,7 +214,7 @@ enum store_report_order {
 };
 
 struct store_report_where {
-    enum store_report_field field;
+    const char *filter; /* name of one of store_report_filters() */
     const char *value;
     unsigned group; /* conditions of one group follow each other; one of them must hold */
 };
@@ -245,7 +227,7 @@ struct store_report_filter { /* all groups must hold; a time of 0 = any */
     enum store_report_order order;
 };
 /* `cursor` NULL for the first page, else what the page before returned for the same filter. *ret_cursor NULL at the
- * end. MALFORMED: the cursor, a UUID, a text. LIMIT: more than STORE_WHERE_MAX conditions. */
+ * end. MALFORMED: the cursor, a filter's name, a UUID, a text. LIMIT: more than STORE_WHERE_MAX conditions. */
 FZ_MUST_CHECK enum fz_code store_report_list(struct store *store, int64_t project_id,
                                              const struct store_report_filter *filter,
                                              const char *cursor, size_t limit,
@@ -396,9 +378,11 @@ struct store_image {
 };
 
 struct store_report_done {
-    struct store_report
-        columns;           /* status and the columns for lists; id, project, received are ignored */
-    struct fz_span result; /* symbolicated report, JSON */
+    const char *status; /* as in struct store_report; neither "queued" nor "failed" */
+    const char *format; /* NULL = as it was inserted */
+    int64_t timestamp_ms;
+    const union fz_value *values; /* of the columns of store_set_columns(); NULL = all unknown */
+    struct fz_span result;        /* symbolicated report, JSON */
     const struct store_image_wait
         *waits; /* images whose symbol file was missing, broken or without DWARF at the lookup */
     size_t n_waits;

@@ -69,53 +69,19 @@ update_report(struct store *store, const struct store_job *job,
               const struct store_report_done *done, const int64_t sets[2], bool again,
               struct fz_arena *arena, int64_t *ret_key, struct fz_error *err)
 {
-    const struct store_report *c = &done->columns;
-    const struct sql_value args[] = {
+    struct sql_value args[SQL_MAX_PARAMS] = {
         sql_int(job->project_id),
         sql_text(job->subject),
-        sql_text_clean(arena, again ? "queued" : c->status, STORE_TEXT_SHORT),
-        sql_int(c->timestamp_ms),
-        sql_text_clean(arena, c->app_id, STORE_TEXT_SHORT),
-        sql_text_clean(arena, c->app_name, STORE_TEXT_SHORT),
-        sql_text_clean(arena, c->app_version, STORE_TEXT_SHORT),
-        sql_text_clean(arena, c->app_build, STORE_TEXT_SHORT),
-        sql_text_clean(arena, c->os_name, STORE_TEXT_SHORT),
-        sql_text_clean(arena, c->os_version, STORE_TEXT_SHORT),
-        sql_text_clean(arena, c->device_model, STORE_TEXT_SHORT),
-        sql_text_clean(arena, c->arch, STORE_TEXT_SHORT),
-        sql_text_clean(arena, c->signal, STORE_TEXT_SHORT),
-        sql_text_clean(arena, c->exception, STORE_TEXT_SHORT),
-        sql_text_clean(arena, c->reason, STORE_TEXT_LONG),
-        sql_text_clean(arena, c->top_function, STORE_TEXT_LONG),
-        sql_text_clean(arena, c->top_file, STORE_TEXT_LONG),
-        sql_int(c->top_line),
-        sql_text_clean(arena, c->error, STORE_TEXT_LONG),
+        sql_text(again ? "queued" : done->status),
+        sql_int(done->timestamp_ms),
+        sql_text_clean(arena, done->format, STORE_TEXT_SHORT),
         sql_int((int64_t)done->n_waits),
         key_or_null(sets[0]),
         key_or_null(sets[1]),
-        sql_text_clean(arena, c->format, STORE_TEXT_SHORT),
-        sql_text_clean(arena, c->kind, STORE_TEXT_SHORT),
-        sql_text_clean(arena, c->os_build, STORE_TEXT_SHORT),
-        sql_text_clean(arena, c->mach, STORE_TEXT_SHORT),
-        sql_text_clean(arena, c->code, STORE_TEXT_SHORT),
-        sql_text_clean(arena, c->environment, STORE_TEXT_SHORT),
-        sql_text_clean(arena, c->release, STORE_TEXT_SHORT),
-        sql_text_clean(arena, c->user, STORE_TEXT_SHORT),
-        sql_text_clean(arena, c->tags, STORE_TEXT_LONG),
     };
+    size_t n = store_report_bind(store, done->values, arena, args, STORE_UPDATE_ARGS);
     bool found = false;
-    enum fz_code code = sql_number(
-        store->sql,
-        "UPDATE reports SET status = $3, timestamp_ms = $4, app_id = $5, app_name = $6, "
-        "app_version = $7, app_build = $8, os_name = $9, os_version = $10, device_model = $11, "
-        "arch = $12, signal = $13, exception = $14, reason = $15, top_function = $16, top_file = "
-        "$17, top_line = $18, error = $19, n_missing = $20, image_set = $21, "
-        "wait_set = CASE WHEN transient = 1 THEN NULL ELSE $22 END, "
-        "format = coalesce($23, format), kind = $24, os_build = $25, mach = $26, code = $27, "
-        "environment = $28, release = $29, user_id = $30, tags = $31, n_processed = n_processed + "
-        "1 "
-        "WHERE project_id = $1 AND id = $2 RETURNING key",
-        args, FZ_ARRAY_LEN(args), ret_key, &found, err);
+    enum fz_code code = sql_number(store->sql, store->update_report, args, n, ret_key, &found, err);
     if (code == FZ_OK && !found)
         return fz_fail(err, FZ_E_CONFLICT, "report %s was deleted", job->subject);
     return code;

@@ -221,7 +221,8 @@ store_wait_set(struct store *store, int64_t project_id, const struct store_repor
         return code;
     for (size_t i = 0; i < n; i++)
         fz_sha256_update(sum, fz_span_make(waits[i].uuid.bytes, 16));
-    struct sql_value version = sql_text_clean(arena, done->columns.app_version, STORE_TEXT_SHORT);
+    struct sql_value version = sql_text_clean(
+        arena, fz_columns_text(&store->columns, done->values, "app_version"), STORE_TEXT_SHORT);
     if (version.kind == SQL_TEXT)
         fz_sha256_update(sum, version.bytes);
     char hash[FZ_SHA256_TEXT];

@@ -19,6 +19,8 @@ store_open(const char *database_url, struct store **ret, struct fz_error *err)
     if (code == FZ_OK)
         code = store_migrate_check(store->sql, err);
     if (code == FZ_OK)
+        code = store_set_columns(store, &(struct fz_columns){NULL, 0}, err);
+    if (code == FZ_OK)
         *ret = fz_take(&store);
     return code;
 }
@@ -41,6 +43,7 @@ store_close(struct store *store)
     if (!store)
         return;
     sql_close(store->sql);
+    store_drop_columns(store);
     free(store);
 }
 

@@ -22,7 +22,11 @@ struct store {
     int64_t lanes_after;                 /* the next claim looks at projects beyond this one */
     unsigned usage_slot;                 /* where this connection counts usage */
     int64_t swept_sets[STORE_SET_KINDS]; /* the last set that store_sweep_rows() looked at */
-    int64_t swept_ms; /* monotonic: when transient reports were last cleared away */
+    int64_t swept_ms;             /* monotonic: when transient reports were last cleared away */
+    struct fz_columns columns;    /* of store_set_columns() */
+    struct store_filter *filters; /* that they and storage's own columns name; owned */
+    size_t n_filters;
+    char *select_report, *update_report; /* what they make of two statements; owned */
 };
 
 /* Bytes at most that a column for lists keeps of a text; PostgreSQL cannot index much more. */
@@ -72,9 +76,18 @@ unsigned store_usage_slot(void);
 FZ_MUST_CHECK enum fz_code store_usage_count(struct sql *sql, unsigned slot, int64_t now_ms,
                                              const struct store_usage *usage, struct fz_error *err);
 
-/* The columns of a summary in the order that store_report_read() expects, without SELECT. */
-extern const char store_report_columns[];
-void store_report_read(struct sql_rows *rows, struct fz_arena *arena, struct store_report *ret);
+/* A row of "SELECT <store->select_report> FROM reports". */
+FZ_MUST_CHECK enum fz_code store_report_read(const struct store *store, struct sql_rows *rows,
+                                             struct fz_arena *arena, struct store_report *ret,
+                                             struct fz_error *err);
+/* store->update_report takes so many arguments, then one per column that is not fixed. */
+enum { STORE_UPDATE_ARGS = 8 };
+/* Append those to the n arguments in `args`; returns how many there are then. `values` may be NULL. */
+size_t store_report_bind(const struct store *store, const union fz_value *values,
+                         struct fz_arena *arena, struct sql_value *args, size_t n);
+void store_drop_columns(struct store *store);
+/* Fill in store->filters from its columns. NO_MEMORY. */
+FZ_MUST_CHECK enum fz_code store_make_filters(struct store *store, struct fz_error *err);
 
 /* UUIDs as one value: 16 bytes each, sorted, each once. Queries take it apart with substr(). */
 struct store_uuids {

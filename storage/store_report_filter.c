@@ -1,56 +1,79 @@
-/* Which reports a list or a count is about: the conditions of a filter as SQL. */
+/*
+ * Which reports a list or a count is about: the conditions of a filter as SQL.
+ *
+ * All texts of a query are constants or names of columns; whatever a client sends is an argument.
+ */
 #include "storage/store_report_filter.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-enum kind { EQUAL, CONTAINED, UUID, TAG };
-
-/* In a condition '?' is the value; '~' is "contains the value", in either case. All texts of the query are constants of
- * this file; whatever a client sends is an argument. */
-static const struct field {
-    const char *name, *condition;
-    enum kind kind;
-} fields[STORE_BY_COUNT] = {
-    [STORE_BY_STATUS] = {"status", "status = ?", EQUAL},
-    [STORE_BY_APP] = {"app", "lower(app_id) = lower(?) OR lower(app_name) = lower(?)", EQUAL},
-    [STORE_BY_VERSION] = {"version", "app_version = ?", EQUAL},
-    [STORE_BY_BUILD] = {"build", "app_build = ?", EQUAL},
-    [STORE_BY_RELEASE] = {"release", "release = ?", EQUAL},
-    [STORE_BY_OS] = {"os", "lower(os_name) = lower(?) OR os_version = ?", EQUAL},
-    [STORE_BY_OS_VERSION] = {"os_version", "os_version = ?", EQUAL},
-    [STORE_BY_OS_BUILD] = {"os_build", "os_build = ?", EQUAL},
-    [STORE_BY_DEVICE] = {"device", "device_model = ?", EQUAL},
-    [STORE_BY_ARCH] = {"arch", "arch = ?", EQUAL},
-    [STORE_BY_SIGNAL] = {"signal", "signal = ?", EQUAL},
-    [STORE_BY_MACH] = {"mach", "mach = ?", EQUAL},
-    [STORE_BY_CODE] = {"code", "code = ?", EQUAL},
-    [STORE_BY_EXCEPTION] = {"exception", "exception = ?", EQUAL},
-    [STORE_BY_KIND] = {"kind", "kind = ?", EQUAL},
-    [STORE_BY_FORMAT] = {"format", "format = ?", EQUAL},
-    [STORE_BY_ENVIRONMENT] = {"environment", "environment = ?", EQUAL},
-    [STORE_BY_USER] = {"user", "user_id = ?", EQUAL},
-    [STORE_BY_TAG] = {"tag", "tags ~", TAG},
-    [STORE_BY_IMAGE] = {"image",
-                        "image_set IN (SELECT set_key FROM image_set_items WHERE project_id = $1 "
-                        "AND name = ?)",
-                        EQUAL},
-    [STORE_BY_UUID] = {"uuid",
-                       "image_set IN (SELECT set_key FROM image_set_items WHERE project_id = $1 "
-                       "AND uuid = ?)",
-                       UUID},
-    [STORE_BY_FUNCTION] = {"function", "top_function ~", CONTAINED},
-    [STORE_BY_FILE] = {"file", "top_file ~", CONTAINED},
-    [STORE_BY_Q] = {"q",
-                    "id ~ OR app_id ~ OR app_name ~ OR signal ~ OR exception ~ OR reason ~ OR "
-                    "top_function ~ OR top_file ~ OR error ~",
-                    CONTAINED},
+/* Columns of storage's own that filters look at. */
+static const struct fz_column own_columns[] = {
+    {.name = "status",
+     .filters = {{"status", FZ_MATCH_EQUAL}},
+     .choices = "queued, symbolicated, partial, unsymbolicated, failed"},
+    {.name = "format", .filters = {{"format", FZ_MATCH_EQUAL}}},
+    {.name = "id", .filters = {{"q", FZ_MATCH_CONTAINS}}},
+    {.name = "error", .filters = {{"q", FZ_MATCH_CONTAINS}}},
 };
 
-const char *
-store_report_field_name(enum store_report_field field)
+/* Filters that look at the images of a report, which are rows of their own. */
+static const char by_image[] = "image", by_uuid[] = "uuid";
+
+/* ---- which filters there are ---- */
+
+static size_t
+find_filter(const struct store *store, const char *name)
 {
-    return fields[field].name;
+    size_t at = 0;
+    while (at < store->n_filters && strcmp(store->filters[at].name, name) != 0)
+        at++;
+    return at;
 }
+
+static void
+add_filter(struct store *store, const char *name, enum fz_match match, const char *choices)
+{
+    size_t at = find_filter(store, name);
+    if (at < store->n_filters)
+        return;
+    store->filters[at] = (struct store_filter){name, match, choices};
+    store->n_filters++;
+}
+
+static void
+add_filters_of(struct store *store, const struct fz_column *column)
+{
+    for (size_t i = 0; i < FZ_COLUMN_FILTERS && column->filters[i].name; i++)
+        add_filter(store, column->filters[i].name, column->filters[i].match, column->choices);
+}
+
+enum fz_code
+store_make_filters(struct store *store, struct fz_error *err)
+{
+    size_t most = 2 + FZ_COLUMN_FILTERS * (FZ_ARRAY_LEN(own_columns) + store->columns.n);
+    store->n_filters = 0;
+    store->filters = calloc(most, sizeof(*store->filters));
+    if (!store->filters)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    for (size_t i = 0; i < FZ_ARRAY_LEN(own_columns); i++)
+        add_filters_of(store, &own_columns[i]);
+    for (size_t i = 0; i < store->columns.n; i++)
+        add_filters_of(store, &store->columns.list[i]);
+    add_filter(store, by_image, FZ_MATCH_EQUAL, NULL);
+    add_filter(store, by_uuid, FZ_MATCH_EQUAL, NULL);
+    return FZ_OK;
+}
+
+const struct store_filter *
+store_report_filters(const struct store *store, size_t *ret_n)
+{
+    *ret_n = store->n_filters;
+    return store->filters;
+}
+
+/* ---- conditions ---- */
 
 static struct sql_value
 contained(struct fz_arena *arena, const char *text)
@@ -102,37 +125,73 @@ store_report_query_add(struct store_report_query *query, const char *condition,
     for (const char *c = condition; *c; c++) {
         if (*c == '?')
             fz_buffer_printf(&query->text, "$%zu", query->n_args);
-        else if (*c == '~')
-            fz_buffer_printf(&query->text, "%s $%zu ESCAPE '!'", query->like, query->n_args);
         else
             fz_buffer_char(&query->text, *c);
     }
 }
 
-static enum fz_code
-add_where(struct store_report_query *query, const struct store_report_where *where,
-          struct fz_error *err)
+/* Each column that names the filter, as alternatives; the value is the newest argument. */
+static void
+add_column(struct store_report_query *query, const struct fz_column *column, const char *filter,
+           bool *any)
 {
-    const struct field *field = &fields[where->field];
-    struct sql_value value = {.kind = SQL_BAD};
-    enum fz_code code = FZ_OK;
-    switch (field->kind) {
-    case EQUAL:
-        value = sql_text(where->value);
-        break;
-    case CONTAINED:
-        value = contained(query->arena, where->value);
-        break;
-    case TAG:
-        value = tag(query->arena, where->value);
-        break;
-    case UUID:
-        code = uuid_value(query->arena, where->value, &value, err);
-        break;
+    for (size_t i = 0; i < FZ_COLUMN_FILTERS && column->filters[i].name; i++) {
+        if (strcmp(column->filters[i].name, filter) != 0)
+            continue;
+        fz_buffer_text(&query->text, *any ? " OR " : "");
+        *any = true;
+        switch (column->filters[i].match) {
+        case FZ_MATCH_EQUAL:
+            fz_buffer_printf(&query->text, "%s = $%zu", column->name, query->n_args);
+            break;
+        case FZ_MATCH_ANY_CASE:
+            fz_buffer_printf(&query->text, "lower(%s) = lower($%zu)", column->name, query->n_args);
+            break;
+        case FZ_MATCH_CONTAINS:
+        case FZ_MATCH_TAG:
+            fz_buffer_printf(&query->text, "%s %s $%zu ESCAPE '!'", column->name, query->like,
+                             query->n_args);
+            break;
+        }
     }
-    if (code == FZ_OK)
-        store_report_query_add(query, field->condition, value);
-    return code;
+}
+
+static void
+add_columns(struct store_report_query *query, const struct store *store, const char *filter)
+{
+    bool any = false;
+    for (size_t i = 0; i < FZ_ARRAY_LEN(own_columns); i++)
+        add_column(query, &own_columns[i], filter, &any);
+    for (size_t i = 0; i < store->columns.n; i++)
+        add_column(query, &store->columns.list[i], filter, &any);
+}
+
+static enum fz_code
+add_where(struct store_report_query *query, const struct store *store,
+          const struct store_report_where *where, struct fz_error *err)
+{
+    size_t at = find_filter(store, where->filter);
+    struct sql_value value = sql_text(where->value);
+    enum fz_code code = FZ_OK;
+    if (at == store->n_filters)
+        return fz_fail(err, FZ_E_MALFORMED, "there is no filter '%.64s'", where->filter);
+    if (strcmp(where->filter, by_uuid) == 0)
+        code = uuid_value(query->arena, where->value, &value, err);
+    else if (store->filters[at].match == FZ_MATCH_TAG)
+        value = tag(query->arena, where->value);
+    else if (store->filters[at].match == FZ_MATCH_CONTAINS)
+        value = contained(query->arena, where->value);
+    if (code != FZ_OK)
+        return code;
+    query->args[query->n_args++] = value;
+    if (strcmp(where->filter, by_uuid) == 0 || strcmp(where->filter, by_image) == 0)
+        fz_buffer_printf(&query->text,
+                         "image_set IN (SELECT set_key FROM image_set_items WHERE project_id = $1 "
+                         "AND %s = $%zu)",
+                         value.kind == SQL_BLOB ? "uuid" : "name", query->n_args);
+    else
+        add_columns(query, store, where->filter);
+    return FZ_OK;
 }
 
 static void
@@ -150,7 +209,7 @@ add_times(struct store_report_query *query, const struct store_report_filter *fi
 }
 
 enum fz_code
-store_report_query_filter(struct store_report_query *query,
+store_report_query_filter(struct store_report_query *query, const struct store *store,
                           const struct store_report_filter *filter, struct fz_error *err)
 {
     if (!filter)
@@ -163,7 +222,7 @@ store_report_query_filter(struct store_report_query *query,
         bool is_last =
             i + 1 == filter->n_where || filter->where[i].group != filter->where[i + 1].group;
         fz_buffer_text(&query->text, is_first ? " AND (" : " OR ");
-        enum fz_code code = add_where(query, &filter->where[i], err);
+        enum fz_code code = add_where(query, store, &filter->where[i], err);
         if (code != FZ_OK)
             return code;
         if (is_last)

@@ -17,11 +17,12 @@ struct store_report_query {
     const char *like; /* the operator of the engine that compares in either case */
 };
 
-/* A condition in which each '?' is the one new argument, and each '~' is "contains" it. */
+/* A condition in which each '?' is the one new argument. */
 void store_report_query_add(struct store_report_query *query, const char *condition,
                             struct sql_value value);
-/* All conditions of the filter (NULL = none), each after " AND". MALFORMED: a UUID; LIMIT: too many. */
+/* All conditions of the filter (NULL = none), each after " AND". MALFORMED: a name, a UUID; LIMIT: too many. */
 FZ_MUST_CHECK enum fz_code store_report_query_filter(struct store_report_query *query,
+                                                     const struct store *store,
                                                      const struct store_report_filter *filter,
                                                      struct fz_error *err);
 

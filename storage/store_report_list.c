@@ -107,9 +107,9 @@ next_cursor(const struct store_report *last, const struct store_report_filter *f
 }
 
 static enum fz_code
-read_page(struct sql_rows *rows, const struct store_report_filter *filter, size_t limit,
-          struct fz_arena *arena, struct store_report **ret, size_t *ret_n, const char **ret_cursor,
-          struct fz_error *err)
+read_page(const struct store *store, struct sql_rows *rows,
+          const struct store_report_filter *filter, size_t limit, struct fz_arena *arena,
+          struct store_report **ret, size_t *ret_n, const char **ret_cursor, struct fz_error *err)
 {
     struct store_report *list = NULL;
     size_t n = 0, room = 0;
@@ -126,7 +126,9 @@ read_page(struct sql_rows *rows, const struct store_report_filter *filter, size_
         list = fz_list_grow_in(arena, list, &room, n + 1, sizeof(*list));
         if (!list)
             return fz_arena_fail(arena, err);
-        store_report_read(rows, arena, &list[n++]);
+        code = store_report_read(store, rows, arena, &list[n++], err);
+        if (code != FZ_OK)
+            return code;
     }
     *ret = list;
     *ret_n = n;
@@ -139,8 +141,8 @@ run_list(struct store *store, struct store_report_query *query,
          struct sql_rows *ret, struct fz_error *err)
 {
     fz_buffer_printf(&query->text, "SELECT %s FROM reports WHERE project_id = $1 AND transient = 0",
-                     store_report_columns);
-    enum fz_code code = store_report_query_filter(query, filter, err);
+                     store->select_report);
+    enum fz_code code = store_report_query_filter(query, store, filter, err);
     if (code == FZ_OK)
         code = add_cursor(query, filter, cursor, err);
     if (code != FZ_OK)
@@ -173,7 +175,7 @@ store_report_list(struct store *store, int64_t project_id, const struct store_re
     size_t n = 0;
     const char *next = NULL;
     if (code == FZ_OK)
-        code = read_page(&rows, filter, limit, arena, &list, &n, &next, err);
+        code = read_page(store, &rows, filter, limit, arena, &list, &n, &next, err);
     if (code != FZ_OK)
         return code;
     *ret = list;
@@ -194,7 +196,7 @@ store_report_count(struct store *store, int64_t project_id,
                                 "AND transient = 0");
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     bool row = false;
-    enum fz_code code = store_report_query_filter(&query, filter, err);
+    enum fz_code code = store_report_query_filter(&query, store, filter, err);
     store_report_query_add(&query, " LIMIT ?) AS found", sql_int((int64_t)most));
     if (code == FZ_OK)
         code = fz_buffer_done(&query.text, err);

@@ -4,50 +4,6 @@
 
 /* ---- read ---- */
 
-const char store_report_columns[] =
-    "id, project_id, received_ms, timestamp_ms, status, format, app_id, app_name, app_version, "
-    "app_build, os_name, os_version, device_model, arch, signal, exception, reason, top_function, "
-    "top_file, top_line, error, n_missing, n_processed, kind, os_build, mach, code, environment, "
-    "release, user_id";
-
-void
-store_report_read(struct sql_rows *rows, struct fz_arena *arena, struct store_report *ret)
-{
-    struct store_report report = {
-        .project_id = sql_col_int(rows, 1),
-        .received_ms = sql_col_int(rows, 2),
-        .timestamp_ms = sql_col_int(rows, 3),
-        .status = sql_col_text(rows, 4, arena),
-        .format = sql_col_text(rows, 5, arena),
-        .app_id = sql_col_text(rows, 6, arena),
-        .app_name = sql_col_text(rows, 7, arena),
-        .app_version = sql_col_text(rows, 8, arena),
-        .app_build = sql_col_text(rows, 9, arena),
-        .os_name = sql_col_text(rows, 10, arena),
-        .os_version = sql_col_text(rows, 11, arena),
-        .device_model = sql_col_text(rows, 12, arena),
-        .arch = sql_col_text(rows, 13, arena),
-        .signal = sql_col_text(rows, 14, arena),
-        .exception = sql_col_text(rows, 15, arena),
-        .reason = sql_col_text(rows, 16, arena),
-        .top_function = sql_col_text(rows, 17, arena),
-        .top_file = sql_col_text(rows, 18, arena),
-        .top_line = sql_col_int(rows, 19),
-        .error = sql_col_text(rows, 20, arena),
-        .n_missing = (unsigned)sql_col_int(rows, 21),
-        .n_processed = (unsigned)sql_col_int(rows, 22),
-        .kind = sql_col_text(rows, 23, arena),
-        .os_build = sql_col_text(rows, 24, arena),
-        .mach = sql_col_text(rows, 25, arena),
-        .code = sql_col_text(rows, 26, arena),
-        .environment = sql_col_text(rows, 27, arena),
-        .release = sql_col_text(rows, 28, arena),
-        .user = sql_col_text(rows, 29, arena),
-    };
-    sql_col_copy(rows, 0, report.id, sizeof(report.id));
-    *ret = report;
-}
-
 static enum fz_code
 no_report(struct fz_error *err)
 {
@@ -55,18 +11,18 @@ no_report(struct fz_error *err)
 }
 
 static enum fz_code
-get_report(struct sql *sql, const char *tail, const struct sql_value args[2],
+get_report(struct store *store, const char *tail, const struct sql_value args[2],
            struct fz_arena *arena, struct store_report *ret, struct fz_error *err)
 {
     struct fz_buffer text;
     fz_buffer_init(&text, 0);
     fz_buffer_printf(&text, "SELECT %s FROM reports WHERE project_id = $1 AND id = $2 %s",
-                     store_report_columns, tail);
+                     store->select_report, tail);
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     bool row = false;
     enum fz_code code = fz_buffer_done(&text, err);
     if (code == FZ_OK)
-        code = sql_query(sql, fz_buffer_cstr(&text), args, 2, &rows, err);
+        code = sql_query(store->sql, fz_buffer_cstr(&text), args, 2, &rows, err);
     fz_buffer_deinit(&text);
     if (code == FZ_OK)
         code = sql_next(&rows, &row, err);
@@ -75,8 +31,9 @@ get_report(struct sql *sql, const char *tail, const struct sql_value args[2],
     if (!row)
         return no_report(err);
     struct store_report report;
-    store_report_read(&rows, arena, &report);
-    code = sql_next(&rows, &row, err); /* tells whether the texts found room */
+    code = store_report_read(store, &rows, arena, &report, err);
+    if (code == FZ_OK)
+        code = sql_next(&rows, &row, err); /* fails if there was no room for a text */
     if (code == FZ_OK)
         *ret = report;
     return code;
@@ -89,7 +46,7 @@ store_report_get(struct store *store, int64_t project_id, const char *id, struct
     if (!store_is_id(id))
         return no_report(err);
     const struct sql_value args[] = {sql_int(project_id), sql_text(id)};
-    return get_report(store->sql, "", args, arena, ret, err);
+    return get_report(store, "", args, arena, ret, err);
 }
 
 enum fz_code
@@ -273,7 +230,7 @@ store_report_take_transient(struct store *store, int64_t project_id, const char 
     struct store_report report;
     struct fz_span result = {NULL, 0};
     /* A look without a lock first: callers ask often while they wait. */
-    enum fz_code code = get_report(store->sql, "AND transient = 1", args, arena, &report, err);
+    enum fz_code code = get_report(store, "AND transient = 1", args, arena, &report, err);
     if (code != FZ_OK)
         return code;
     if (strcmp(report.status, "queued") == 0)

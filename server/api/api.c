@@ -9,6 +9,7 @@
 #include "server/api/api_private.h"
 #include "server/api/api_usage.h"
 #include "server/api/api_watch.h"
+#include "server/report/columns.h"
 #include "storage/store_blobs.h"
 #include "storage/store_request.h"
 
@@ -322,6 +323,8 @@ api_store_get(struct api *api, struct store **ret, struct fz_error *err)
         return FZ_OK;
     }
     enum fz_code code = store_open(api->config.database_url, &store, err);
+    if (code == FZ_OK)
+        code = store_set_columns(store, &report_columns, err);
     if (code == FZ_OK)
         code = store_serve_requests(store, err);
     if (code == FZ_OK)

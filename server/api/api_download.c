@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "server/api/api_download.h"
+#include "server/report/columns.h"
 
 enum { NAME_LETTERS = 80 };
 
@@ -77,9 +78,11 @@ api_download_report(struct http_request *request, bool is_attachment,
                     const struct store_report *columns, const char *extension)
 {
     char more[64], day[FZ_TIME_TEXT];
-    const char *name = columns->app_name && *columns->app_name ? columns->app_name
-                       : columns->app_id && *columns->app_id   ? columns->app_id
-                                                               : "report";
+    const char *name = fz_columns_text(&report_columns, columns->values, "app_name");
+    if (!name || !*name)
+        name = fz_columns_text(&report_columns, columns->values, "app_id");
+    if (!name || !*name)
+        name = "report";
     fz_time_format(columns->timestamp_ms ? columns->timestamp_ms : columns->received_ms, day);
     snprintf(more, sizeof(more), "-%.10s-%.8s.%s", day, columns->id, extension);
     api_download_name(request, is_attachment, name, more);

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "server/api/api_private.h"
+#include "server/report/columns.h"
 
 enum { LIST_DEFAULT = 50, LIST_MAX = 500, COUNT_MAX = 100000 };
 
@@ -69,12 +70,11 @@ api_query_time(const struct http_request *request, const char *name, int64_t *re
 
 /* ---- filter ------------------------------------------------------------------------------ */
 
-/* Fields whose values are separated by commas; a part of a function's name or a tag may hold one. */
+/* Values are separated by commas, except where a part of a text is looked for: that may hold one. */
 static bool
-has_values(enum store_report_field field)
+has_values(const struct store_filter *filter)
 {
-    return field != STORE_BY_FUNCTION && field != STORE_BY_FILE && field != STORE_BY_Q &&
-           field != STORE_BY_TAG;
+    return filter->match == FZ_MATCH_EQUAL || filter->match == FZ_MATCH_ANY_CASE;
 }
 
 struct wheres {
@@ -84,24 +84,24 @@ struct wheres {
 };
 
 static enum fz_code
-add_where(struct wheres *wheres, enum store_report_field field, const char *value,
+add_where(struct wheres *wheres, const struct store_filter *filter, const char *value,
           struct fz_error *err)
 {
     if (wheres->n == STORE_WHERE_MAX)
         return fz_fail(err, FZ_E_MALFORMED, "more than %d filter values", (int)STORE_WHERE_MAX);
-    wheres->list[wheres->n++] = (struct store_report_where){field, value, wheres->group};
+    wheres->list[wheres->n++] = (struct store_report_where){filter->name, value, wheres->group};
     return FZ_OK;
 }
 
 /* Each of the comma-separated values, and the whole, which may be one value that has commas itself
  * ("iPhone15,2"). A part of digits alone continues a device's model: "iPhone15,2,iPhone14,3". */
 static enum fz_code
-add_values(struct api_call *call, struct wheres *wheres, enum store_report_field field,
+add_values(struct api_call *call, struct wheres *wheres, const struct store_filter *filter,
            const char *value, struct fz_error *err)
 {
     enum fz_code code = FZ_OK;
     const char *at = value;
-    bool is_device = field == STORE_BY_DEVICE;
+    bool is_device = strcmp(filter->name, "device") == 0;
     while (code == FZ_OK && *at) {
         size_t len = strcspn(at, ",");
         if (is_device && len && at[len] == ',') {
@@ -114,40 +114,38 @@ add_values(struct api_call *call, struct wheres *wheres, enum store_report_field
         if (!one)
             return fz_arena_fail(call->arena, err);
         if (len)
-            code = add_where(wheres, field, one, err);
+            code = add_where(wheres, filter, one, err);
         at += len + (at[len] == ',');
     }
-    if (code == FZ_OK && strchr(value, ',') && field != STORE_BY_STATUS && field != STORE_BY_KIND &&
-        field != STORE_BY_UUID)
-        code = add_where(wheres, field, value, err);
+    if (code == FZ_OK && strchr(value, ',') && !filter->choices &&
+        strcmp(filter->name, "uuid") != 0)
+        code = add_where(wheres, filter, value, err);
     return code;
 }
 
-/* The fields that have a fixed set of values: a misspelt one would list nothing without a word. */
-static enum fz_code
-check_values(const struct wheres *wheres, struct fz_error *err)
+/* Is `value` one of "crash, hang, cpu"? */
+static bool
+is_choice(const char *choices, const char *value)
 {
-    static const struct {
-        enum store_report_field field;
-        const char *values; /* each between spaces */
-        const char *text;
-    } sets[] = {
-        {STORE_BY_STATUS, " queued symbolicated partial unsymbolicated failed ",
-         "queued, symbolicated, partial, unsymbolicated, failed"},
-        {STORE_BY_KIND, " crash hang cpu disk_write launch memory error message ",
-         "crash, hang, cpu, disk_write, launch, memory, error, message"},
-    };
-    for (size_t i = 0; i < wheres->n; i++) {
-        const struct store_report_where *where = &wheres->list[i];
-        for (size_t k = 0; k < FZ_ARRAY_LEN(sets); k++) {
-            char wanted[32];
-            int len = snprintf(wanted, sizeof(wanted), " %s ", where->value);
-            if (where->field == sets[k].field &&
-                (len >= (int)sizeof(wanted) || strchr(where->value, ' ') ||
-                 !strstr(sets[k].values, wanted)))
-                return fz_fail(err, FZ_E_MALFORMED, "%s: '%.40s' is not one of %s",
-                               store_report_field_name(where->field), where->value, sets[k].text);
-        }
+    size_t len = strlen(value);
+    while (*choices) {
+        size_t n = strcspn(choices, ",");
+        if (n == len && memcmp(choices, value, len) == 0)
+            return true;
+        choices += n + strspn(choices + n, ", ");
+    }
+    return false;
+}
+
+/* A misspelt value of a fixed set would silently list nothing. */
+static enum fz_code
+check_values(const struct wheres *wheres, size_t from, const struct store_filter *filter,
+             struct fz_error *err)
+{
+    for (size_t i = from; filter->choices && i < wheres->n; i++) {
+        if (!is_choice(filter->choices, wheres->list[i].value))
+            return fz_fail(err, FZ_E_MALFORMED, "%s: '%.40s' is not one of %s", filter->name,
+                           wheres->list[i].value, filter->choices);
     }
     return FZ_OK;
 }
@@ -155,22 +153,23 @@ check_values(const struct wheres *wheres, struct fz_error *err)
 /* All values of one parameter, however often it is given: a report matches if one of them does. Of tags each must
  * match. */
 static enum fz_code
-add_field(struct api_call *call, struct wheres *wheres, enum store_report_field field,
-          struct fz_error *err)
+add_filter(struct api_call *call, struct wheres *wheres, const struct store_filter *filter,
+           struct fz_error *err)
 {
     const char *name;
+    size_t from = wheres->n;
     enum fz_code code = FZ_OK;
     wheres->group++;
-    for (size_t i = 0; !code && (name = http_query_name(call->request, i)); i++) {
+    for (size_t i = 0; code == FZ_OK && (name = http_query_name(call->request, i)); i++) {
         const char *value = http_query_value(call->request, i);
-        if (strcmp(name, store_report_field_name(field)) != 0 || !value || !*value)
+        if (strcmp(name, filter->name) != 0 || !value || !*value)
             continue;
-        if (field == STORE_BY_TAG)
+        if (filter->match == FZ_MATCH_TAG)
             wheres->group++;
-        code = has_values(field) ? add_values(call, wheres, field, value, err)
-                                 : add_where(wheres, field, value, err);
+        code = has_values(filter) ? add_values(call, wheres, filter, value, err)
+                                  : add_where(wheres, filter, value, err);
     }
-    return code;
+    return code == FZ_OK ? check_values(wheres, from, filter, err) : code;
 }
 
 static enum fz_code
@@ -202,11 +201,11 @@ static enum fz_code
 read_filter(struct api_call *call, struct wheres *wheres, struct store_report_filter *ret,
             struct fz_error *err)
 {
+    size_t n = 0;
+    const struct store_filter *filters = store_report_filters(call->store, &n);
     enum fz_code code = FZ_OK;
-    for (size_t i = 0; !code && i < STORE_BY_COUNT; i++)
-        code = add_field(call, wheres, (enum store_report_field)i, err);
-    if (code == FZ_OK)
-        code = check_values(wheres, err);
+    for (size_t i = 0; code == FZ_OK && i < n; i++)
+        code = add_filter(call, wheres, &filters[i], err);
     if (code == FZ_OK)
         code = read_order(call, &ret->order, err);
     if (code == FZ_OK)
@@ -227,11 +226,14 @@ check_names(struct api_call *call, struct fz_error *err)
 {
     static const char *const others[] = {"since", "until", "crashed_since", "crashed_until", "sort",
                                          "count", "limit", "cursor",        "issue"};
-    const char *known[STORE_BY_COUNT + FZ_ARRAY_LEN(others) + 1];
-    for (size_t i = 0; i < STORE_BY_COUNT; i++)
-        known[i] = store_report_field_name((enum store_report_field)i);
-    memcpy(known + STORE_BY_COUNT, others, sizeof(others));
-    known[STORE_BY_COUNT + FZ_ARRAY_LEN(others)] = NULL;
+    size_t n = 0;
+    const struct store_filter *filters = store_report_filters(call->store, &n);
+    const char **known = fz_arena_array(call->arena, n + FZ_ARRAY_LEN(others) + 1, sizeof(*known));
+    if (!known)
+        return fz_arena_fail(call->arena, err);
+    for (size_t i = 0; i < n; i++)
+        known[i] = filters[i].name;
+    memcpy(known + n, others, sizeof(others)); /* the last element stays NULL */
     enum fz_code code = api_check_query(call->request, known, err);
     if (code == FZ_OK && http_query(call->request, "issue"))
         code = fz_fail(err, FZ_E_MALFORMED,
@@ -241,30 +243,75 @@ check_names(struct api_call *call, struct fz_error *err)
 
 /* ---- answer ------------------------------------------------------------------------------ */
 
-static void
-append_about(struct json_write *w, const struct store_report *report)
+/* How long the name of the object is that the path's member is in; 0 if it is in none. */
+static size_t
+object_len(const char *path)
 {
-    json_write_open(w, "app", '{');
-    json_write_text(w, "id", report->app_id);
-    json_write_text(w, "name", report->app_name);
-    json_write_text(w, "version", report->app_version);
-    json_write_text(w, "build", report->app_build);
+    const char *dot = strchr(path, '.');
+    return dot ? (size_t)(dot - path) : 0;
+}
+
+static bool
+is_known(const struct fz_column *column, const union fz_value *value)
+{
+    return fz_column_is_text(column) ? value->text != NULL : value->number != 0;
+}
+
+static void
+append_value(struct json_write *w, const char *key, const struct fz_column *column,
+             const union fz_value *value)
+{
+    switch (column->type) {
+    case FZ_COLUMN_TEXT:
+    case FZ_COLUMN_LONG_TEXT:
+        json_write_text(w, key, value->text);
+        break;
+    case FZ_COLUMN_NUMBER:
+        if (value->number > 0)
+            json_write_u64(w, key, (uint64_t)value->number);
+        break;
+    case FZ_COLUMN_TIME:
+        json_write_time(w, key, value->number);
+        break;
+    }
+}
+
+/* The columns from list[0] on that are members of one object; returns how many they are. */
+static size_t
+append_object(struct json_write *w, const struct fz_column *list, size_t n,
+              const union fz_value *values)
+{
+    char name[32];
+    size_t len = object_len(list->path), n_members = 0;
+    bool any = false;
+    while (n_members < n && list[n_members].path &&
+           strncmp(list[n_members].path, list->path, len + 1) == 0) {
+        any = any || is_known(&list[n_members], &values[n_members]);
+        n_members++;
+    }
+    bool is_optional = list->path[len - 1] == '?';
+    if (is_optional && !any)
+        return n_members;
+    snprintf(name, sizeof(name), "%.*s", (int)(is_optional ? len - 1 : len), list->path);
+    json_write_open(w, name, '{');
+    for (size_t i = 0; i < n_members; i++)
+        append_value(w, list[i].path + len + 1, &list[i], &values[i]);
     json_write_close(w, '}');
-    json_write_text(w, "release", report->release);
-    json_write_text(w, "environment", report->environment);
-    json_write_open(w, "os", '{');
-    json_write_text(w, "name", report->os_name);
-    json_write_text(w, "version", report->os_version);
-    json_write_text(w, "build", report->os_build);
-    json_write_close(w, '}');
-    json_write_open(w, "device", '{');
-    json_write_text(w, "model", report->device_model);
-    json_write_close(w, '}');
-    json_write_text(w, "arch", report->arch);
-    if (report->user) {
-        json_write_open(w, "user", '{');
-        json_write_text(w, "id", report->user);
-        json_write_close(w, '}');
+    return n_members;
+}
+
+static void
+append_columns(struct json_write *w, const union fz_value *values)
+{
+    const struct fz_column *list = report_columns.list;
+    for (size_t i = 0; i < report_columns.n;) {
+        if (list[i].path && object_len(list[i].path)) {
+            i += append_object(w, &list[i], report_columns.n - i, &values[i]);
+            continue;
+        }
+        if (list[i].path)
+            append_value(w, list[i].path, &list[i], &values[i]);
+        i++;
     }
 }
 
@@ -275,25 +322,7 @@ append_summary(struct json_write *w, const struct store_report *report)
     json_write_text(w, "id", report->id);
     json_write_text(w, "status", report->status);
     json_write_text(w, "format", report->format);
-    json_write_text(w, "kind", report->kind);
-    json_write_time(w, "received", report->received_ms);
-    json_write_time(w, "timestamp", report->timestamp_ms);
-    append_about(w, report);
-    json_write_open(w, "crash", '{');
-    json_write_text(w, "signal", report->signal);
-    json_write_text(w, "mach", report->mach);
-    json_write_text(w, "code", report->code);
-    json_write_text(w, "exception", report->exception);
-    json_write_text(w, "reason", report->reason);
-    json_write_close(w, '}');
-    if (report->top_function) {
-        json_write_open(w, "top", '{');
-        json_write_text(w, "function", report->top_function);
-        json_write_text(w, "file", report->top_file);
-        if (report->top_line > 0)
-            json_write_u64(w, "line", (uint64_t)report->top_line);
-        json_write_close(w, '}');
-    }
+    append_columns(w, report->values);
     json_write_u64(w, "missing", report->n_missing);
     json_write_text(w, "error", api_stored_error(report->error));
     json_write_close(w, '}');

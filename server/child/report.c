@@ -8,8 +8,8 @@
 #include "server/child/learn.h"
 #include "server/child/parts.h"
 #include "server/ingest/ingest.h"
+#include "server/report/columns.h"
 #include "server/report/render.h"
-#include "server/report/summary.h"
 #include "server/resolve/resolve.h"
 
 struct finder {
@@ -106,39 +106,14 @@ static enum fz_code
 collect_info(struct report *report, struct child_cache *cache, struct fz_arena *arena,
              struct proto_info *info, struct fz_error *err)
 {
-    struct report_summary summary;
-    enum fz_code code = report_summary_make(report, arena, &summary, err);
+    const union fz_value *values;
+    enum fz_code code = report_columns_make(report, arena, &values, err);
     if (code != FZ_OK)
         return code;
-    const struct report_crash *crash = &report->crash;
-    *info = (struct proto_info){.n_waits = 0};
-    info->columns = (struct store_report){
-        .status = report_status(report),
-        .format = report->format,
-        .kind = summary.kind,
-        .timestamp_ms = report->timestamp_ms,
-        .app_id = report->app_id,
-        .app_name = report->app_name,
-        .app_version = report->app_version,
-        .app_build = report->app_build,
-        .release = summary.release,
-        .environment = report->environment,
-        .os_name = report->os_name,
-        .os_version = report->os_version,
-        .os_build = report->os_build,
-        .device_model = report->device_model,
-        .arch = report->arch,
-        .signal = crash->signal,
-        .mach = crash->mach,
-        .code = crash->code,
-        .exception = crash->exception,
-        .reason = crash->reason,
-        .user = summary.user,
-        .tags = summary.tags,
-        .top_function = summary.top_function,
-        .top_file = summary.top_file,
-        .top_line = summary.top_line,
-    };
+    *info = (struct proto_info){.status = report_status(report),
+                                .format = report->format,
+                                .timestamp_ms = report->timestamp_ms,
+                                .values = values};
     count_frames(report, info);
     child_cache_counts(cache, &info->n_cache_hits, &info->n_cache_misses);
     return collect_images(report, arena, info, err);
@@ -187,7 +162,7 @@ symbolicate(struct child *child, struct fz_span raw, const struct report_envelop
     if (code != FZ_OK)
         return code;
     *ret_json_len = out->len;
-    proto_info_encode(&info, out);
+    proto_info_encode(&info, &report_columns, out);
     return fz_buffer_done(out, err);
 }
 

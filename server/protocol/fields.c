@@ -260,21 +260,33 @@ proto_slice_decode(struct fz_span body, struct fz_arena *arena, struct proto_sli
     return FZ_OK;
 }
 
-/* The columns that are texts, in the order in which they travel. */
-static const size_t columns[] = {
-    offsetof(struct store_report, status),       offsetof(struct store_report, format),
-    offsetof(struct store_report, app_id),       offsetof(struct store_report, app_name),
-    offsetof(struct store_report, app_version),  offsetof(struct store_report, app_build),
-    offsetof(struct store_report, os_name),      offsetof(struct store_report, os_version),
-    offsetof(struct store_report, device_model), offsetof(struct store_report, arch),
-    offsetof(struct store_report, signal),       offsetof(struct store_report, exception),
-    offsetof(struct store_report, reason),       offsetof(struct store_report, top_function),
-    offsetof(struct store_report, top_file),     offsetof(struct store_report, kind),
-    offsetof(struct store_report, os_build),     offsetof(struct store_report, mach),
-    offsetof(struct store_report, code),         offsetof(struct store_report, environment),
-    offsetof(struct store_report, release),      offsetof(struct store_report, user),
-    offsetof(struct store_report, tags),
-};
+static void
+put_values(const struct fz_columns *columns, const union fz_value *values, struct fz_buffer *out)
+{
+    for (size_t i = 0; i < columns->n; i++) {
+        if (columns->list[i].is_fixed)
+            continue;
+        if (fz_column_is_text(&columns->list[i]))
+            proto_put_text(out, values[i].text, PROTO_TEXT_MAX);
+        else
+            proto_put_u64(out, (uint64_t)values[i].number);
+    }
+}
+
+static const union fz_value *
+get_values(struct fz_reader *in, const struct fz_columns *columns, struct fz_arena *arena)
+{
+    union fz_value *values = fz_arena_array(arena, columns->n, sizeof(*values));
+    for (size_t i = 0; values && i < columns->n; i++) {
+        if (columns->list[i].is_fixed)
+            continue;
+        if (fz_column_is_text(&columns->list[i]))
+            values[i].text = proto_get_text(in, PROTO_TEXT_MAX, arena);
+        else
+            values[i].number = (int64_t)fz_read_u64(in);
+    }
+    return values;
+}
 
 static void
 put_learned(const struct proto_info *info, struct fz_buffer *out)
@@ -290,15 +302,13 @@ put_learned(const struct proto_info *info, struct fz_buffer *out)
 }
 
 void
-proto_info_encode(const struct proto_info *info, struct fz_buffer *out)
+proto_info_encode(const struct proto_info *info, const struct fz_columns *columns,
+                  struct fz_buffer *out)
 {
-    for (size_t i = 0; i < FZ_ARRAY_LEN(columns); i++) {
-        const char *text;
-        memcpy(&text, (const char *)&info->columns + columns[i], sizeof(text));
-        proto_put_text(out, text, PROTO_TEXT_MAX);
-    }
-    proto_put_u64(out, (uint64_t)info->columns.timestamp_ms);
-    proto_put_u64(out, (uint64_t)info->columns.top_line);
+    proto_put_text(out, info->status, PROTO_TEXT_MAX);
+    proto_put_text(out, info->format, PROTO_TEXT_MAX);
+    proto_put_u64(out, (uint64_t)info->timestamp_ms);
+    put_values(columns, info->values, out);
     proto_put_u64(out, info->n_frames_named);
     proto_put_u64(out, info->n_frames_unnamed);
     proto_put_u64(out, info->n_frames_learned);
@@ -366,18 +376,18 @@ is_status(const char *status)
 }
 
 enum fz_code
-proto_info_decode(struct fz_span body, size_t max_images, struct fz_arena *arena,
-                  struct proto_info *ret, struct fz_error *err)
+proto_info_decode(struct fz_span body, const struct fz_columns *columns, size_t max_images,
+                  struct fz_arena *arena, struct proto_info *ret, struct fz_error *err)
 {
     struct fz_reader in = fz_reader_make(body, "report info");
     struct proto_info info = {.n_waits = 0};
     bool over = false;
-    for (size_t i = 0; i < FZ_ARRAY_LEN(columns); i++) {
-        const char *text = proto_get_text(&in, PROTO_TEXT_MAX, arena);
-        memcpy((char *)&info.columns + columns[i], &text, sizeof(text));
-    }
-    info.columns.timestamp_ms = (int64_t)fz_read_u64(&in);
-    info.columns.top_line = (int64_t)fz_read_u64(&in);
+    info.status = proto_get_text(&in, PROTO_TEXT_MAX, arena);
+    info.format = proto_get_text(&in, PROTO_TEXT_MAX, arena);
+    info.timestamp_ms = (int64_t)fz_read_u64(&in);
+    info.values = get_values(&in, columns, arena);
+    if (!info.values)
+        return fz_arena_fail(arena, err);
     info.n_frames_named = fz_read_u64(&in);
     info.n_frames_unnamed = fz_read_u64(&in);
     info.n_frames_learned = fz_read_u64(&in);
@@ -409,7 +419,7 @@ proto_info_decode(struct fz_span body, size_t max_images, struct fz_arena *arena
         code = finish(&in, err);
     if (code != FZ_OK)
         return code;
-    if (!is_status(info.columns.status))
+    if (!is_status(info.status))
         return fz_fail(err, FZ_E_MALFORMED, "report info: unknown status");
     info.waits = waits;
     info.n_waits = n_waits;

@@ -41,10 +41,10 @@
 
 #include "base/arena.h"
 #include "base/buffer.h"
+#include "base/columns.h"
 #include "base/error.h"
 #include "base/reader.h"
 #include "base/uuid.h"
-#include "storage/store.h"
 #include "symbolicator/symbolicator.h"
 
 enum {
@@ -166,7 +166,9 @@ struct proto_learned {
 
 /* What the worker has to know of a symbolicated report besides its JSON. */
 struct proto_info {
-    struct store_report columns; /* only status and the columns for lists */
+    const char *status, *format; /* status: "symbolicated", "partial", "unsymbolicated" */
+    int64_t timestamp_ms;
+    const union fz_value *values; /* of the columns for lists */
     const struct proto_wait *waits;
     size_t n_waits;
     const struct proto_image *images;
@@ -176,11 +178,13 @@ struct proto_info {
     /* For /metrics; n_frames_named counts those that are learned, too. */
     uint64_t n_frames_named, n_frames_unnamed, n_frames_learned, n_cache_hits, n_cache_misses;
 };
-void proto_info_encode(const struct proto_info *info, struct fz_buffer *out);
+/* `columns` says what the values are; both sides have the same. */
+void proto_info_encode(const struct proto_info *info, const struct fz_columns *columns,
+                       struct fz_buffer *out);
 /* MALFORMED as above; LIMIT: more than max_images of either list, or PROTO_LEARNED_MAX names. */
-FZ_MUST_CHECK enum fz_code proto_info_decode(struct fz_span body, size_t max_images,
-                                             struct fz_arena *arena, struct proto_info *ret,
-                                             struct fz_error *err);
+FZ_MUST_CHECK enum fz_code proto_info_decode(struct fz_span body, const struct fz_columns *columns,
+                                             size_t max_images, struct fz_arena *arena,
+                                             struct proto_info *ret, struct fz_error *err);
 
 /* LEARNED and its answer. */
 void proto_learned_ask_encode(const struct fz_uuid *uuid, const uint32_t *offsets, size_t n,

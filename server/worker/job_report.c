@@ -7,6 +7,7 @@
 #include "base/attr.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "server/report/columns.h"
 #include "server/worker/job.h"
 #include "storage/store_learned.h"
 
@@ -189,7 +190,7 @@ take_result(struct worker *w, int result_fd, struct fz_arena *arena, struct prot
     if (code == FZ_OK)
         code = read_result(result_fd, json_len, info_len, arena, &info, err);
     if (code == FZ_OK)
-        code = proto_info_decode(info, limits->images, arena, ret_info, err);
+        code = proto_info_decode(info, &report_columns, limits->images, arena, ret_info, err);
     if (code == FZ_OK && !is_object(*ret_json))
         code = fz_fail(err, FZ_E_MALFORMED, "the result is no JSON object");
     if (code == FZ_E_MALFORMED)
@@ -294,8 +295,10 @@ take_info(const struct worker *w, const struct proto_info *info, struct fz_arena
     for (size_t i = 0; i < info->n_learned; i++)
         learned[i] = (struct store_learned){info->learned[i].uuid, info->learned[i].start,
                                             info->learned[i].reach, info->learned[i].name};
-    done->columns = info->columns;
-    done->columns.n_missing = (unsigned)info->n_waits;
+    done->status = info->status;
+    done->format = info->format;
+    done->timestamp_ms = info->timestamp_ms;
+    done->values = info->values;
     done->waits = waits;
     done->n_waits = info->n_waits;
     done->images = images;
@@ -334,7 +337,7 @@ run(struct worker *w, const struct store_job *job, struct fz_arena *arena, struc
     code = take_info(w, &info, arena, &done, err);
     if (code != FZ_OK)
         return code;
-    ret->status = known_status(info.columns.status);
+    ret->status = known_status(info.status);
     count(w, &info);
     return store_job_finish_report(w->store, job, &done, err);
 }

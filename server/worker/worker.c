@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "server/report/columns.h"
 #include "server/worker/job.h"
 #include "server/worker/slot.h"
 #include "storage/store_blobs.h"
@@ -278,6 +279,8 @@ worker_run(const struct worker_config *config, worker_stop_fn stop, void *user,
     }
     struct worker w = {.config = config, .child = {.sock = -1}};
     enum fz_code code = store_open(config->database_url, &w.store, err);
+    if (code == FZ_OK)
+        code = store_set_columns(w.store, &report_columns, err);
     if (code == FZ_OK)
         code = blob_open(config->blobs_url, &w.blobs, err);
     if (code == FZ_OK)

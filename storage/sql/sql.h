@@ -63,7 +63,7 @@ void sql_wait_change(struct sql *sql, int64_t timeout_ms);
 
 /* ---- queries ---- */
 
-enum { SQL_MAX_PARAMS = 40 };
+enum { SQL_MAX_PARAMS = 64 };
 
 struct sql_rows {
     struct sql *sql; /* NULL = closed */

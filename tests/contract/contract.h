@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "server/report/columns.h"
 #include "storage/store.h"
 
 struct contract {
@@ -50,6 +51,9 @@ void contract_upload(struct contract *c, int64_t project, char ret_id[STORE_ID_T
 /* Claim exactly one job, whose subject must be `id` (NULL: any). */
 struct store_job contract_claim(struct contract *c, const char *id);
 size_t contract_claim_all(struct contract *c, struct store_job *ret, size_t max);
+/* Values of the columns that are named in pairs with their texts, up to NULL; the others are unknown. */
+const union fz_value *contract_values(struct contract *c, const char *const *pairs);
+const char *contract_text(const struct store_report *report, const char *column);
 /* Finish a report job with these waits (UUIDs told by one byte each, NULL = none). */
 enum fz_code contract_finish(struct contract *c, const struct store_job *job, const char *waits);
 /* Finish an upload job with symbol files (one byte each) in this state. */

@@ -29,7 +29,7 @@ test_reports(void **state)
     assert_fails(
         c, FZ_E_NOT_FOUND,
         store_report_take_transient(c->store, c->other, id, &c->arena, &report, &bytes, &c->err));
-    const struct store_report_where where = {STORE_BY_UUID, "61000000000000000000000000000001", 0};
+    const struct store_report_where where = {"uuid", "61000000000000000000000000000001", 0};
     struct store_report_filter filter = {.where = &where, .n_where = 1};
     assert_ok(c, store_report_list(c->store, c->project, &filter, NULL, 9, &c->arena, &list, &n,
                                    &cursor, &c->err));

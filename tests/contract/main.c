@@ -59,7 +59,7 @@ contract_setup(void **state)
     }
     unsigned n;
     assert_ok(c, store_migrate(c->url, &n, &c->err));
-    assert_ok(c, store_open(c->url, &c->store, &c->err));
+    c->store = contract_open(c);
     assert_string_equal(store_engine(c->store), postgresql_url ? "postgresql" : "sqlite");
     assert_ok(c, store_project_create(c->store, "default", &c->project, &c->err));
     assert_ok(c, store_project_create(c->store, "other", &c->other, &c->err));
@@ -85,6 +85,7 @@ contract_open(struct contract *c)
 {
     struct store *store = NULL;
     assert_ok(c, store_open(c->url, &store, &c->err));
+    assert_ok(c, store_set_columns(store, &report_columns, &c->err));
     return store;
 }
 
@@ -160,6 +161,30 @@ contract_uuid(char c)
     return uuid;
 }
 
+const union fz_value *
+contract_values(struct contract *c, const char *const *pairs)
+{
+    union fz_value *values = fz_arena_array(&c->arena, report_columns.n, sizeof(*values));
+    assert_non_null(values);
+    for (; *pairs; pairs += 2) {
+        size_t at = 0;
+        while (at < report_columns.n && strcmp(report_columns.list[at].name, pairs[0]) != 0)
+            at++;
+        assert_true(at < report_columns.n && !report_columns.list[at].is_fixed);
+        if (fz_column_is_text(&report_columns.list[at]))
+            values[at].text = pairs[1];
+        else
+            values[at].number = strtoll(pairs[1], NULL, 10);
+    }
+    return values;
+}
+
+const char *
+contract_text(const struct store_report *report, const char *column)
+{
+    return fz_columns_text(&report_columns, report->values, column);
+}
+
 enum fz_code
 contract_finish(struct contract *c, const struct store_job *job, const char *waits)
 {
@@ -169,7 +194,8 @@ contract_finish(struct contract *c, const struct store_job *job, const char *wai
         list[n] = (struct store_image_wait){contract_uuid(waits[n]), "Shop", "arm64"};
     struct store_image images[] = {{contract_uuid('a'), "a"}, {contract_uuid('b'), NULL}};
     struct store_report_done done = {
-        .columns = {.status = n ? "unsymbolicated" : "symbolicated", .app_version = "4.2"},
+        .status = n ? "unsymbolicated" : "symbolicated",
+        .values = contract_values(c, (const char *const[]){"app_version", "4.2", NULL}),
         .result = fz_span_cstr("{\"threads\":[]}"),
         .waits = list,
         .n_waits = n,

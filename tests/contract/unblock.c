@@ -170,7 +170,9 @@ test_many_wait_for_one(void **state)
                                            {contract_uuid('x'), "Shop", "arm64"},
                                            {contract_uuid('y'), NULL, NULL}};
         struct store_report_done done = {
-            .columns = {.status = "partial", .app_version = i % 2 ? "4.2" : "4.1"},
+            .status = "partial",
+            .values = contract_values(
+                c, (const char *const[]){"app_version", i % 2 ? "4.2" : "4.1", NULL}),
             .result = fz_span_cstr("{}"),
             .waits = waits,
             .n_waits = i < 5 ? 3 : 2};

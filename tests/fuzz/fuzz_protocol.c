@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "server/protocol/protocol.h"
+#include "server/report/columns.h"
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -28,8 +29,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             proto_slice_encode(&slice, &again);
         break;
     case 1:
-        if (proto_info_decode(body, 64, &arena, &info, &err) == FZ_OK)
-            proto_info_encode(&info, &again);
+        if (proto_info_decode(body, &report_columns, 64, &arena, &info, &err) == FZ_OK)
+            proto_info_encode(&info, &report_columns, &again);
         break;
     case 3:
         if (proto_learned_ask_decode(body, &arena, &uuid, &offsets, &n, &err) == FZ_OK)

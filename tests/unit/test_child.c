@@ -20,6 +20,7 @@
 #include "server/child/child.h"
 #include "server/child/sandbox.h"
 #include "server/children/process.h"
+#include "server/report/columns.h"
 #include "server/worker/job.h"
 #include "tests/unit/tiny_macho.h"
 
@@ -266,8 +267,8 @@ symbolicate(struct child_process *child, const char *raw, struct table *table,
         assert_int_equal(fz_map_open_fd(fds[1], &map, err), FZ_OK);
         assert_int_equal(map.bytes.len, json_len + info_len);
         *ret = fz_arena_text(arena, fz_span_make(map.bytes.data, (size_t)json_len));
-        code = proto_info_decode(fz_span_make(map.bytes.data + json_len, (size_t)info_len), 8,
-                                 arena, ret_info, err);
+        code = proto_info_decode(fz_span_make(map.bytes.data + json_len, (size_t)info_len),
+                                 &report_columns, 8, arena, ret_info, err);
         fz_map_close(&map);
     }
     close(fds[1]);
@@ -291,7 +292,7 @@ test_reports_and_index_cache(void **state FZ_UNUSED)
 
     /* Before the dSYM is there. */
     assert_int_equal(symbolicate(&child, report, &table, &arena, &json, &info, &err), FZ_OK);
-    assert_string_equal(info.columns.status, "unsymbolicated");
+    assert_string_equal(info.status, "unsymbolicated");
     assert_int_equal(info.n_waits, 1);
     assert_string_equal(info.waits[0].name, "Shop");
     assert_int_equal(table.n_fetched, 0);
@@ -301,8 +302,8 @@ test_reports_and_index_cache(void **state FZ_UNUSED)
     table.sha256[0] = 1;
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(symbolicate(&child, report, &table, &arena, &json, &info, &err), FZ_OK);
-        assert_string_equal(info.columns.status, "symbolicated");
-        assert_string_equal(info.columns.top_function, "main");
+        assert_string_equal(info.status, "symbolicated");
+        assert_string_equal(fz_columns_text(&report_columns, info.values, "top_function"), "main");
         assert_int_equal(info.n_waits, 1); /* a symbol table alone: its dSYM is still wanted */
         assert_int_equal(info.n_frames_named, 2);
         assert_int_equal(info.n_cache_misses, i == 0);

@@ -258,6 +258,14 @@ test_texts(void **state FZ_UNUSED)
     fz_buffer_deinit(&body);
 }
 
+static const struct fz_column column_list[] = {
+    {.name = "app", .type = FZ_COLUMN_TEXT},
+    {.name = "received_ms", .type = FZ_COLUMN_TIME, .is_fixed = true},
+    {.name = "reason", .type = FZ_COLUMN_LONG_TEXT},
+    {.name = "line", .type = FZ_COLUMN_NUMBER},
+};
+static const struct fz_columns columns = {column_list, FZ_ARRAY_LEN(column_list)};
+
 static void
 test_info(void **state FZ_UNUSED)
 {
@@ -265,11 +273,12 @@ test_info(void **state FZ_UNUSED)
     struct proto_wait wait = {.uuid = {{2}}, .name = "ShopKit", .arch = NULL};
     struct proto_learned learned[] = {
         {{{1}}, 0x40, PROTO_REACH_MAX, "f"}, {{{1}}, 0x41, 0, "g"}, {{{2}}, 1, 2, "objc_msgSend"}};
-    struct proto_info info = {.columns = {.status = "partial",
-                                          .app_name = "Shop",
-                                          .top_file = "/src/a.c",
-                                          .top_line = 7,
-                                          .timestamp_ms = -5},
+    const union fz_value values[] = {
+        {.text = "Shop"}, {.number = 77}, {.text = NULL}, {.number = -7}};
+    struct proto_info info = {.status = "partial",
+                              .format = "ips",
+                              .timestamp_ms = -5,
+                              .values = values,
                               .waits = &wait,
                               .n_waits = 1,
                               .images = images,
@@ -283,14 +292,16 @@ test_info(void **state FZ_UNUSED)
     struct fz_error err;
     fz_buffer_init(&body, 0);
     fz_arena_init(&arena, 1024 * 1024);
-    proto_info_encode(&info, &body);
-    assert_int_equal(proto_info_decode(fz_buffer_span(&body), 2, &arena, &got, NULL), FZ_OK);
-    assert_string_equal(got.columns.status, "partial");
-    assert_string_equal(got.columns.app_name, "Shop");
-    assert_null(got.columns.signal);
-    assert_string_equal(got.columns.top_file, "/src/a.c");
-    assert_int_equal(got.columns.top_line, 7);
-    assert_int_equal(got.columns.timestamp_ms, -5);
+    proto_info_encode(&info, &columns, &body);
+    assert_int_equal(proto_info_decode(fz_buffer_span(&body), &columns, 2, &arena, &got, NULL),
+                     FZ_OK);
+    assert_string_equal(got.status, "partial");
+    assert_string_equal(got.format, "ips");
+    assert_int_equal(got.timestamp_ms, -5);
+    assert_string_equal(got.values[0].text, "Shop");
+    assert_int_equal(got.values[1].number, 0); /* does not travel */
+    assert_null(got.values[2].text);
+    assert_int_equal(got.values[3].number, -7);
     assert_int_equal(got.n_waits, 1);
     assert_string_equal(got.waits[0].name, "ShopKit");
     assert_null(got.waits[0].arch);
@@ -304,15 +315,16 @@ test_info(void **state FZ_UNUSED)
     assert_int_equal(got.learned[0].reach, PROTO_REACH_MAX);
     assert_int_equal(got.learned[1].start, 0x41);
     assert_string_equal(got.learned[2].name, "objc_msgSend");
-    assert_int_equal(proto_info_decode(fz_buffer_span(&body), 1, &arena, &got, &err), FZ_E_LIMIT);
+    assert_int_equal(proto_info_decode(fz_buffer_span(&body), &columns, 1, &arena, &got, &err),
+                     FZ_E_LIMIT);
     for (size_t len = 0; len < body.len; len++) {
         struct fz_span cut = fz_span_make(len ? body.data : NULL, len);
-        assert_int_not_equal(proto_info_decode(cut, 2, &arena, &got, NULL), FZ_OK);
+        assert_int_not_equal(proto_info_decode(cut, &columns, 2, &arena, &got, NULL), FZ_OK);
     }
     fz_buffer_clear(&body);
-    info.columns.status = "queued"; /* no child decides that */
-    proto_info_encode(&info, &body);
-    assert_int_equal(proto_info_decode(fz_buffer_span(&body), 2, &arena, &got, NULL),
+    info.status = "queued"; /* no child decides that */
+    proto_info_encode(&info, &columns, &body);
+    assert_int_equal(proto_info_decode(fz_buffer_span(&body), &columns, 2, &arena, &got, NULL),
                      FZ_E_MALFORMED);
     fz_arena_deinit(&arena);
     fz_buffer_deinit(&body);
@@ -338,8 +350,10 @@ test_learned_lies(void **state FZ_UNUSED)
         {"no name", {{{{1}}, 2, 3, NULL}}, 1, FZ_E_MALFORMED},
         {"no UTF-8", {{{{1}}, 2, 3, "@@"}}, 1, FZ_E_MALFORMED},
     };
+    const union fz_value values[FZ_ARRAY_LEN(column_list)] = {{NULL}};
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
-        struct proto_info info = {.columns = {.status = "partial"},
+        struct proto_info info = {.status = "partial",
+                                  .values = values,
                                   .learned = cases[i].list,
                                   .n_learned = cases[i].n},
                           got;
@@ -347,9 +361,10 @@ test_learned_lies(void **state FZ_UNUSED)
         struct fz_arena arena;
         fz_buffer_init(&body, 0);
         fz_arena_init(&arena, 1024 * 1024);
-        proto_info_encode(&info, &body);
+        proto_info_encode(&info, &columns, &body);
         spoil(&body);
-        enum fz_code code = proto_info_decode(fz_buffer_span(&body), 2, &arena, &got, NULL);
+        enum fz_code code =
+            proto_info_decode(fz_buffer_span(&body), &columns, 2, &arena, &got, NULL);
         if (code != cases[i].want)
             fail_msg("%s: %s", cases[i].name, fz_code_name(code));
         fz_arena_deinit(&arena);
@@ -363,8 +378,10 @@ test_too_many_learned(void **state FZ_UNUSED)
     static struct proto_learned list[PROTO_LEARNED_MAX + 1];
     for (uint32_t i = 0; i <= PROTO_LEARNED_MAX; i++)
         list[i] = (struct proto_learned){{{1}}, i + 1, 0, "f"};
+    const union fz_value values[FZ_ARRAY_LEN(column_list)] = {{NULL}};
     for (size_t n = PROTO_LEARNED_MAX; n <= PROTO_LEARNED_MAX + 1; n++) {
-        struct proto_info info = {.columns = {.status = "partial"},
+        struct proto_info info = {.status = "partial",
+                                  .values = values,
                                   .learned = list,
                                   .n_learned = n},
                           got;
@@ -373,8 +390,9 @@ test_too_many_learned(void **state FZ_UNUSED)
         struct fz_error err;
         fz_buffer_init(&body, 0);
         fz_arena_init(&arena, 1024 * 1024);
-        proto_info_encode(&info, &body);
-        enum fz_code code = proto_info_decode(fz_buffer_span(&body), 2, &arena, &got, &err);
+        proto_info_encode(&info, &columns, &body);
+        enum fz_code code =
+            proto_info_decode(fz_buffer_span(&body), &columns, 2, &arena, &got, &err);
         assert_int_equal(code, n > PROTO_LEARNED_MAX ? FZ_E_LIMIT : FZ_OK);
         if (code != FZ_OK)
             assert_string_equal(err.text, "report info: more than 4096 learned names");

@@ -1,0 +1,133 @@
+#include "server/report/columns.h"
+
+#include "server/report/summary.h"
+
+/* What the values are taken from. */
+struct source {
+    struct report r;
+    struct report_summary s;
+};
+
+/* In the order of the members in a list. */
+static const struct fz_column list[] = {
+    {.name = "kind",
+     .path = "kind",
+     .offset = offsetof(struct source, s.kind),
+     .filters = {{"kind", FZ_MATCH_EQUAL}},
+     .choices = "crash, hang, cpu, disk_write, launch, memory, error, message"},
+    {.name = "received_ms", .type = FZ_COLUMN_TIME, .is_fixed = true, .path = "received"},
+    {.name = "timestamp_ms", .type = FZ_COLUMN_TIME, .is_fixed = true, .path = "timestamp"},
+    {.name = "app_id",
+     .path = "app.id",
+     .offset = offsetof(struct source, r.app_id),
+     .filters = {{"app", FZ_MATCH_ANY_CASE}, {"q", FZ_MATCH_CONTAINS}}},
+    {.name = "app_name",
+     .path = "app.name",
+     .offset = offsetof(struct source, r.app_name),
+     .filters = {{"app", FZ_MATCH_ANY_CASE}, {"q", FZ_MATCH_CONTAINS}}},
+    {.name = "app_version",
+     .path = "app.version",
+     .offset = offsetof(struct source, r.app_version),
+     .filters = {{"version", FZ_MATCH_EQUAL}}},
+    {.name = "app_build",
+     .path = "app.build",
+     .offset = offsetof(struct source, r.app_build),
+     .filters = {{"build", FZ_MATCH_EQUAL}}},
+    {.name = "release",
+     .path = "release",
+     .offset = offsetof(struct source, s.release),
+     .filters = {{"release", FZ_MATCH_EQUAL}}},
+    {.name = "environment",
+     .path = "environment",
+     .offset = offsetof(struct source, r.environment),
+     .filters = {{"environment", FZ_MATCH_EQUAL}}},
+    {.name = "os_name",
+     .path = "os.name",
+     .offset = offsetof(struct source, r.os_name),
+     .filters = {{"os", FZ_MATCH_ANY_CASE}}},
+    {.name = "os_version",
+     .path = "os.version",
+     .offset = offsetof(struct source, r.os_version),
+     .filters = {{"os", FZ_MATCH_EQUAL}, {"os_version", FZ_MATCH_EQUAL}}},
+    {.name = "os_build",
+     .path = "os.build",
+     .offset = offsetof(struct source, r.os_build),
+     .filters = {{"os_build", FZ_MATCH_EQUAL}}},
+    {.name = "device_model",
+     .path = "device.model",
+     .offset = offsetof(struct source, r.device_model),
+     .filters = {{"device", FZ_MATCH_EQUAL}}},
+    {.name = "arch",
+     .path = "arch",
+     .offset = offsetof(struct source, r.arch),
+     .filters = {{"arch", FZ_MATCH_EQUAL}}},
+    {.name = "user_id",
+     .path = "user?.id",
+     .offset = offsetof(struct source, s.user),
+     .filters = {{"user", FZ_MATCH_EQUAL}}},
+    {.name = "signal",
+     .path = "crash.signal",
+     .offset = offsetof(struct source, r.crash.signal),
+     .filters = {{"signal", FZ_MATCH_EQUAL}, {"q", FZ_MATCH_CONTAINS}}},
+    {.name = "mach",
+     .path = "crash.mach",
+     .offset = offsetof(struct source, r.crash.mach),
+     .filters = {{"mach", FZ_MATCH_EQUAL}}},
+    {.name = "code",
+     .path = "crash.code",
+     .offset = offsetof(struct source, r.crash.code),
+     .filters = {{"code", FZ_MATCH_EQUAL}}},
+    {.name = "exception",
+     .path = "crash.exception",
+     .offset = offsetof(struct source, r.crash.exception),
+     .filters = {{"exception", FZ_MATCH_EQUAL}, {"q", FZ_MATCH_CONTAINS}}},
+    {.name = "reason",
+     .type = FZ_COLUMN_LONG_TEXT,
+     .path = "crash.reason",
+     .offset = offsetof(struct source, r.crash.reason),
+     .filters = {{"q", FZ_MATCH_CONTAINS}}},
+    {.name = "top_function",
+     .type = FZ_COLUMN_LONG_TEXT,
+     .path = "top?.function",
+     .offset = offsetof(struct source, s.top_function),
+     .filters = {{"function", FZ_MATCH_CONTAINS}, {"q", FZ_MATCH_CONTAINS}}},
+    {.name = "top_file",
+     .type = FZ_COLUMN_LONG_TEXT,
+     .path = "top?.file",
+     .offset = offsetof(struct source, s.top_file),
+     .filters = {{"file", FZ_MATCH_CONTAINS}, {"q", FZ_MATCH_CONTAINS}}},
+    {.name = "top_line",
+     .type = FZ_COLUMN_NUMBER,
+     .path = "top?.line",
+     .offset = offsetof(struct source, s.top_line)},
+    {.name = "tags",
+     .type = FZ_COLUMN_LONG_TEXT,
+     .offset = offsetof(struct source, s.tags),
+     .filters = {{"tag", FZ_MATCH_TAG}}},
+};
+
+const struct fz_columns report_columns = {list, FZ_ARRAY_LEN(list)};
+
+enum fz_code
+report_columns_make(const struct report *report, struct fz_arena *arena, const union fz_value **ret,
+                    struct fz_error *err)
+{
+    struct source source = {.r = *report};
+    union fz_value *values = fz_arena_array(arena, FZ_ARRAY_LEN(list), sizeof(*values));
+    if (!values)
+        return fz_arena_fail(arena, err);
+    enum fz_code code = report_summary_make(report, arena, &source.s, err);
+    if (code != FZ_OK)
+        return code;
+    for (size_t i = 0; i < FZ_ARRAY_LEN(list); i++) {
+        const char *from = (const char *)&source + list[i].offset;
+        if (list[i].is_fixed)
+            continue;
+        if (fz_column_is_text(&list[i]))
+            memcpy(&values[i].text, from, sizeof(values[i].text));
+        else
+            memcpy(&values[i].number, from, sizeof(values[i].number));
+    }
+    *ret = values;
+    return FZ_OK;
+}

@@ -1,0 +1,108 @@
+/* The columns of reports as SQL: what a list reads, and what the end of a job writes. */
+#include "storage/store_private.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* Columns that storage has a member for, in the order of store_report_read(). */
+static const char own[] =
+    "id, project_id, received_ms, timestamp_ms, status, format, error, n_missing, n_processed";
+enum { N_OWN = 9 };
+
+/* Arguments of the update, before those of the values. */
+static const char update_start[] =
+    "UPDATE reports SET status = $3, timestamp_ms = $4, format = coalesce($5, format), "
+    "n_missing = $6, image_set = $7, wait_set = CASE WHEN transient = 1 THEN NULL ELSE $8 END, "
+    "error = NULL, n_processed = n_processed + 1";
+
+static enum fz_code
+keep(struct fz_buffer *text, char **ret, struct fz_error *err)
+{
+    enum fz_code code = fz_buffer_done(text, err);
+    if (code != FZ_OK)
+        return code;
+    *ret = strdup(fz_buffer_cstr(text));
+    return *ret ? FZ_OK : fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+}
+
+enum fz_code
+store_set_columns(struct store *store, const struct fz_columns *columns, struct fz_error *err)
+{
+    assert(columns->n + STORE_UPDATE_ARGS <= SQL_MAX_PARAMS);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer select = fz_buffer_make(0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer update = fz_buffer_make(0);
+    size_t n_args = STORE_UPDATE_ARGS;
+    fz_buffer_text(&select, own);
+    fz_buffer_text(&update, update_start);
+    for (size_t i = 0; i < columns->n; i++) {
+        const struct fz_column *column = &columns->list[i];
+        fz_buffer_printf(&select, ", %s", column->name);
+        if (!column->is_fixed)
+            fz_buffer_printf(&update, ", %s = $%zu", column->name, ++n_args);
+    }
+    fz_buffer_text(&update, " WHERE project_id = $1 AND id = $2 RETURNING key");
+    store_drop_columns(store);
+    enum fz_code code = keep(&select, &store->select_report, err);
+    if (code == FZ_OK)
+        code = keep(&update, &store->update_report, err);
+    store->columns = *columns;
+    return code == FZ_OK ? store_make_filters(store, err) : code;
+}
+
+void
+store_drop_columns(struct store *store)
+{
+    free(store->select_report);
+    free(store->update_report);
+    free(store->filters);
+    store->filters = NULL;
+    store->n_filters = 0;
+    store->select_report = store->update_report = NULL;
+    store->columns = (struct fz_columns){NULL, 0};
+}
+
+enum fz_code
+store_report_read(const struct store *store, struct sql_rows *rows, struct fz_arena *arena,
+                  struct store_report *ret, struct fz_error *err)
+{
+    union fz_value *values = fz_arena_array(arena, store->columns.n, sizeof(*values));
+    if (!values)
+        return fz_arena_fail(arena, err);
+    struct store_report report = {
+        .project_id = sql_col_int(rows, 1),
+        .received_ms = sql_col_int(rows, 2),
+        .timestamp_ms = sql_col_int(rows, 3),
+        .status = sql_col_text(rows, 4, arena),
+        .format = sql_col_text(rows, 5, arena),
+        .error = sql_col_text(rows, 6, arena),
+        .n_missing = (unsigned)sql_col_int(rows, 7),
+        .n_processed = (unsigned)sql_col_int(rows, 8),
+        .values = store->columns.n ? values : NULL,
+    };
+    sql_col_copy(rows, 0, report.id, sizeof(report.id));
+    for (size_t i = 0; i < store->columns.n; i++) {
+        if (fz_column_is_text(&store->columns.list[i]))
+            values[i].text = sql_col_text(rows, N_OWN + (int)i, arena);
+        else
+            values[i].number = sql_col_int(rows, N_OWN + (int)i);
+    }
+    *ret = report;
+    return FZ_OK;
+}
+
+size_t
+store_report_bind(const struct store *store, const union fz_value *values, struct fz_arena *arena,
+                  struct sql_value *args, size_t n)
+{
+    for (size_t i = 0; i < store->columns.n; i++) {
+        const struct fz_column *column = &store->columns.list[i];
+        size_t max = column->type == FZ_COLUMN_LONG_TEXT ? STORE_TEXT_LONG : STORE_TEXT_SHORT;
+        if (column->is_fixed)
+            continue;
+        if (fz_column_is_text(column))
+            args[n++] = sql_text_clean(arena, values ? values[i].text : NULL, max);
+        else
+            args[n++] = sql_int(values ? values[i].number : 0);
+    }
+    return n;
+}
