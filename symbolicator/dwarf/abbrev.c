@@ -20,11 +20,11 @@ enum { FORM_VARIABLE = -1, FORM_BAD = -2 };
 
 /* The size of a form, or FORM_VARIABLE with the step that skips it. */
 static int
-form_size(const struct abbrev_table *table, uint64_t form, enum step_op *ret_op)
+form_size(const struct dwarf_abbrev_table *table, uint64_t form, enum dwarf_step_op *ret_op)
 {
-    const struct form_sizes sizes = {
+    const struct dwarf_form_sizes sizes = {
         .addr = table->addr_size, .offset = table->offset_size, .ref_addr = table->ref_addr_size};
-    unsigned number = form_number_size(form, sizes);
+    unsigned number = dwarf_form_number_size(form, sizes);
     if (number > 0)
         return (int)number;
     switch (form) {
@@ -69,19 +69,19 @@ form_size(const struct abbrev_table *table, uint64_t form, enum step_op *ret_op)
 }
 
 static bool
-add_step(struct sym_dwarf *dwarf, uint32_t skip, enum step_op op)
+add_step(struct sym_dwarf *dwarf, uint32_t skip, enum dwarf_step_op op)
 {
     /* Sums above 16 bits need a hundred attributes of 16 bytes... and get several steps. */
     do {
         uint16_t now = skip > UINT16_MAX ? UINT16_MAX : (uint16_t)skip;
         skip -= now;
-        struct step *steps = fz_list_grow(dwarf->budget, dwarf->steps, &dwarf->room_steps,
-                                          dwarf->n_steps + 1, sizeof(*steps));
+        struct dwarf_step *steps = fz_list_grow(dwarf->budget, dwarf->steps, &dwarf->room_steps,
+                                                dwarf->n_steps + 1, sizeof(*steps));
         if (!steps)
             return false;
         dwarf->steps = steps;
         steps[dwarf->n_steps++] =
-            (struct step){.skip = now, .op = (uint16_t)(skip ? STEP_NONE : op)};
+            (struct dwarf_step){.skip = now, .op = (uint16_t)(skip ? STEP_NONE : op)};
     } while (skip);
     return true;
 }
@@ -89,14 +89,14 @@ add_step(struct sym_dwarf *dwarf, uint32_t skip, enum step_op op)
 static bool
 add_attr(struct sym_dwarf *dwarf, uint64_t name, uint64_t form, int size, int64_t implicit)
 {
-    struct attr *attrs = fz_list_grow(dwarf->budget, dwarf->attrs, &dwarf->room_attrs,
-                                      dwarf->n_attrs + 1, sizeof(*attrs));
+    struct dwarf_attr *attrs = fz_list_grow(dwarf->budget, dwarf->attrs, &dwarf->room_attrs,
+                                            dwarf->n_attrs + 1, sizeof(*attrs));
     if (!attrs)
         return false;
     dwarf->attrs = attrs;
-    attrs[dwarf->n_attrs] = (struct attr){.name = name > UINT16_MAX ? 0 : (uint16_t)name,
-                                          .size = size > 0 && size <= 8 ? (uint8_t)size : 0,
-                                          .form = (uint16_t)form};
+    attrs[dwarf->n_attrs] = (struct dwarf_attr){.name = name > UINT16_MAX ? 0 : (uint16_t)name,
+                                                .size = size > 0 && size <= 8 ? (uint8_t)size : 0,
+                                                .form = (uint16_t)form};
     if (form == FORM_IMPLICIT_CONST) {
         int64_t *implicits = fz_list_grow(dwarf->budget, dwarf->implicits, &dwarf->room_implicits,
                                           dwarf->n_implicits + 1, sizeof(*implicits));
@@ -111,7 +111,7 @@ add_attr(struct sym_dwarf *dwarf, uint64_t name, uint64_t form, int size, int64_
 }
 
 /* What the scan wants with an attribute; N_PLANNED: nothing. */
-static enum planned_id
+static enum dwarf_planned_id
 planned_of(uint16_t name)
 {
     switch (name) {
@@ -140,26 +140,28 @@ planned_of(uint16_t name)
  * memory.
  */
 static bool
-make_plan(struct sym_dwarf *dwarf, const struct abbrev_table *table, struct abbrev *abbrev)
+make_plan(struct sym_dwarf *dwarf, const struct dwarf_abbrev_table *table,
+          struct dwarf_abbrev *abbrev)
 {
-    struct plan plan = {0};
+    struct dwarf_plan plan = {0};
     uint32_t offset = 0;
     for (size_t i = abbrev->first_attr; i < dwarf->n_attrs; i++) {
-        const struct attr *attr = &dwarf->attrs[i];
-        enum planned_id id = planned_of(attr->name);
-        enum step_op op = STEP_NONE;
+        const struct dwarf_attr *attr = &dwarf->attrs[i];
+        enum dwarf_planned_id id = planned_of(attr->name);
+        enum dwarf_step_op op = STEP_NONE;
         int size = form_size(table, attr->form, &op);
         bool is_leb = size == FORM_VARIABLE;
         if (offset > UINT8_MAX)
             return true;
         if (id != N_PLANNED) {
-            struct planned *planned = &plan.values[id];
+            struct dwarf_planned *planned = &plan.values[id];
             if ((attr->size == 0 && !is_leb) || attr->form == FORM_SDATA || planned->form)
                 return true;
-            *planned = (struct planned){.mask = UINT64_MAX >> (is_leb ? 0 : 64 - 8 * attr->size),
-                                        .form = attr->form,
-                                        .offset = (uint8_t)offset,
-                                        .base = FROM_START};
+            *planned =
+                (struct dwarf_planned){.mask = UINT64_MAX >> (is_leb ? 0 : 64 - 8 * attr->size),
+                                       .form = attr->form,
+                                       .offset = (uint8_t)offset,
+                                       .base = FROM_START};
             if (is_leb || plan.has_leb)
                 planned->base = is_leb ? IS_LEB : FROM_LEB;
         }
@@ -171,8 +173,8 @@ make_plan(struct sym_dwarf *dwarf, const struct abbrev_table *table, struct abbr
     }
     if (dwarf->n_plans == UINT16_MAX)
         return true;
-    struct plan *plans = fz_list_grow(dwarf->budget, dwarf->plans, &dwarf->room_plans,
-                                      dwarf->n_plans + 1, sizeof(*plans));
+    struct dwarf_plan *plans = fz_list_grow(dwarf->budget, dwarf->plans, &dwarf->room_plans,
+                                            dwarf->n_plans + 1, sizeof(*plans));
     if (!plans)
         return false;
     dwarf->plans = plans;
@@ -183,20 +185,20 @@ make_plan(struct sym_dwarf *dwarf, const struct abbrev_table *table, struct abbr
 
 /* The attribute list of one declaration. */
 static enum fz_code
-read_attrs(struct sym_dwarf *dwarf, const struct abbrev_table *table, struct cursor *c,
-           struct abbrev *abbrev, struct fz_error *err)
+read_attrs(struct sym_dwarf *dwarf, const struct dwarf_abbrev_table *table, struct dwarf_cursor *c,
+           struct dwarf_abbrev *abbrev, struct fz_error *err)
 {
     uint32_t skip = 0;
     bool has_low = false, has_high = false, has_ranges = false, only_lebs = true;
     for (unsigned n = 0;; n++) {
-        uint64_t name = cursor_uleb(c), form = cursor_uleb(c);
-        int64_t implicit = form == FORM_IMPLICIT_CONST ? cursor_sleb(c) : 0;
+        uint64_t name = dwarf_cursor_uleb(c), form = dwarf_cursor_uleb(c);
+        int64_t implicit = form == FORM_IMPLICIT_CONST ? dwarf_cursor_sleb(c) : 0;
         if (c->bad || n > ABBREV_ATTRS_MAX)
             return fz_fail(err, FZ_E_MALFORMED, "abbreviation %llu does not end",
                            (unsigned long long)abbrev->code);
         if (name == 0 && form == 0)
             break;
-        enum step_op op = STEP_NONE;
+        enum dwarf_step_op op = STEP_NONE;
         int size = form_size(table, form, &op);
         if (size == FORM_BAD)
             return fz_fail(err, FZ_E_MALFORMED, "abbreviation %llu: unknown form 0x%llx",
@@ -233,30 +235,30 @@ read_attrs(struct sym_dwarf *dwarf, const struct abbrev_table *table, struct cur
 static int
 compare_code(const void *a, const void *b)
 {
-    const struct abbrev *x = a, *y = b;
+    const struct dwarf_abbrev *x = a, *y = b;
     return x->code < y->code ? -1 : x->code > y->code;
 }
 
 static enum fz_code
-read_table(struct sym_dwarf *dwarf, struct abbrev_table *table, struct fz_error *err)
+read_table(struct sym_dwarf *dwarf, struct dwarf_abbrev_table *table, struct fz_error *err)
 {
     uint64_t total = dwarf->sections[SECTION_ABBREV].len;
     if (table->offset >= total)
         return fz_fail(err, FZ_E_MALFORMED, "its abbreviations at %llu are outside",
                        (unsigned long long)table->offset);
-    struct cursor c = cursor_make(dwarf, SECTION_ABBREV, table->offset, total);
+    struct dwarf_cursor c = dwarf_cursor_make(dwarf, SECTION_ABBREV, table->offset, total);
     table->is_dense = true;
-    while (cursor_left(&c)) { /* some writers leave out the last 0 */
-        size_t left = cursor_left(&c);
-        uint64_t code = cursor_uleb(&c);
+    while (dwarf_cursor_left(&c)) { /* some writers leave out the last 0 */
+        size_t left = dwarf_cursor_left(&c);
+        uint64_t code = dwarf_cursor_uleb(&c);
         if (code == 0)
             break;
-        uint64_t tag = cursor_uleb(&c);
-        struct abbrev abbrev = {.code = code,
-                                .tag = tag > UINT16_MAX ? 0 : (uint16_t)tag,
-                                .has_children = cursor_u8(&c) != 0,
-                                .first_step = (uint32_t)dwarf->n_steps,
-                                .first_attr = (uint32_t)dwarf->n_attrs};
+        uint64_t tag = dwarf_cursor_uleb(&c);
+        struct dwarf_abbrev abbrev = {.code = code,
+                                      .tag = tag > UINT16_MAX ? 0 : (uint16_t)tag,
+                                      .has_children = dwarf_cursor_u8(&c) != 0,
+                                      .first_step = (uint32_t)dwarf->n_steps,
+                                      .first_attr = (uint32_t)dwarf->n_attrs};
         if (table->n == TABLE_ABBREVS_MAX)
             return fz_fail(err, FZ_E_MALFORMED, "too many abbreviations");
         enum fz_code status = read_attrs(dwarf, table, &c, &abbrev, err);
@@ -265,16 +267,17 @@ read_table(struct sym_dwarf *dwarf, struct abbrev_table *table, struct fz_error 
         /* At most two steps and one attribute for each of ABBREV_ATTRS_MAX. */
         abbrev.n_steps = (uint16_t)(dwarf->n_steps - abbrev.first_step);
         abbrev.n_attrs = (uint16_t)(dwarf->n_attrs - abbrev.first_attr);
-        struct abbrev *abbrevs = fz_list_grow(dwarf->budget, dwarf->abbrevs, &dwarf->room_abbrevs,
-                                              dwarf->n_abbrevs + 1, sizeof(*abbrevs));
+        struct dwarf_abbrev *abbrevs =
+            fz_list_grow(dwarf->budget, dwarf->abbrevs, &dwarf->room_abbrevs, dwarf->n_abbrevs + 1,
+                         sizeof(*abbrevs));
         if (!abbrevs)
             return fz_budget_fail(dwarf->budget, err);
         dwarf->abbrevs = abbrevs;
         abbrevs[dwarf->n_abbrevs++] = abbrev;
         table->n++;
-        table->has_calls = table->has_calls || abbrev_is_call(&abbrev);
+        table->has_calls = table->has_calls || dwarf_abbrev_is_call(&abbrev);
         table->is_dense = table->is_dense && code == table->n;
-        uint64_t taken = left - cursor_left(&c);
+        uint64_t taken = left - dwarf_cursor_left(&c);
         if (taken > dwarf->abbrev_bytes_left)
             return fz_fail(err, FZ_E_MALFORMED, "its abbreviations overlap too many others");
         dwarf->abbrev_bytes_left -= taken;
@@ -284,23 +287,24 @@ read_table(struct sym_dwarf *dwarf, struct abbrev_table *table, struct fz_error 
     return FZ_OK;
 }
 
-const struct abbrev *
-abbrev_find_sparse(const struct sym_dwarf *dwarf, const struct abbrev_table *table, uint64_t code)
+const struct dwarf_abbrev *
+dwarf_abbrev_find_sparse(const struct sym_dwarf *dwarf, const struct dwarf_abbrev_table *table,
+                         uint64_t code)
 {
-    struct abbrev key = {.code = code};
+    struct dwarf_abbrev key = {.code = code};
     if (table->n == 0)
         return NULL;
     return bsearch(&key, dwarf->abbrevs + table->first, table->n, sizeof(key), compare_code);
 }
 
 enum fz_code
-abbrev_table_find(struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, uint64_t offset,
-                  uint32_t *ret, struct fz_error *err)
+dwarf_abbrev_table_find(struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, uint64_t offset,
+                        uint32_t *ret, struct fz_error *err)
 {
     uint8_t ref_addr_size = unit->version <= 2 ? unit->addr_size : unit->offset_size;
     /* From the newest: units follow each other in the order of their tables. */
     for (size_t i = dwarf->n_tables; i-- > 0;) {
-        const struct abbrev_table *table = &dwarf->tables[i];
+        const struct dwarf_abbrev_table *table = &dwarf->tables[i];
         if (table->offset != offset || table->offset_size != unit->offset_size ||
             table->addr_size != unit->addr_size || table->ref_addr_size != ref_addr_size)
             continue;
@@ -309,17 +313,17 @@ abbrev_table_find(struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, ui
     }
     if (dwarf->n_tables == TABLES_MAX)
         return fz_fail(err, FZ_E_MALFORMED, "too many abbreviation tables");
-    struct abbrev_table *tables = fz_list_grow(dwarf->budget, dwarf->tables, &dwarf->room_tables,
-                                               dwarf->n_tables + 1, sizeof(*tables));
+    struct dwarf_abbrev_table *tables = fz_list_grow(
+        dwarf->budget, dwarf->tables, &dwarf->room_tables, dwarf->n_tables + 1, sizeof(*tables));
     if (!tables)
         return fz_budget_fail(dwarf->budget, err);
     dwarf->tables = tables;
-    struct abbrev_table *table = &tables[dwarf->n_tables];
-    *table = (struct abbrev_table){.offset = offset,
-                                   .offset_size = unit->offset_size,
-                                   .addr_size = unit->addr_size,
-                                   .ref_addr_size = ref_addr_size,
-                                   .first = dwarf->n_abbrevs};
+    struct dwarf_abbrev_table *table = &tables[dwarf->n_tables];
+    *table = (struct dwarf_abbrev_table){.offset = offset,
+                                         .offset_size = unit->offset_size,
+                                         .addr_size = unit->addr_size,
+                                         .ref_addr_size = ref_addr_size,
+                                         .first = dwarf->n_abbrevs};
     enum fz_code code = read_table(dwarf, table, err);
     if (code != FZ_OK && code != FZ_E_MALFORMED)
         return code;

@@ -23,14 +23,14 @@ struct call_walk {
 /* Read a DIE attribute by attribute and give out the call if it is one. NULL if it leaves the
  * unit. */
 static const uint8_t *
-read_die(struct call_walk *walk, const struct abbrev *abbrev, struct cursor c)
+read_die(struct call_walk *walk, const struct dwarf_abbrev *abbrev, struct dwarf_cursor c)
 {
-    struct value value, address = {.form = 0};
+    struct dwarf_value value, address = {.form = 0};
     struct sym_dwarf_call call = {.origin = UINT64_MAX};
     bool is_tail = false;
     for (uint32_t i = 0; i < abbrev->n_attrs; i++) {
-        const struct attr *attr = &walk->dwarf->attrs[abbrev->first_attr + i];
-        value_read(walk->dwarf, walk->unit, &c, attr, &value);
+        const struct dwarf_attr *attr = &walk->dwarf->attrs[abbrev->first_attr + i];
+        dwarf_value_read(walk->dwarf, walk->unit, &c, attr, &value);
         if (c.bad)
             return NULL;
         switch (attr->name) {
@@ -40,7 +40,7 @@ read_die(struct call_walk *walk, const struct abbrev *abbrev, struct cursor c)
             break;
         case AT_ABSTRACT_ORIGIN:
         case AT_CALL_ORIGIN:
-            call.origin = value_reference(walk->dwarf, walk->unit, &value);
+            call.origin = dwarf_value_reference(walk->dwarf, walk->unit, &value);
             break;
         case AT_CALL_TAIL_CALL:
         case AT_GNU_TAIL_CALL:
@@ -52,19 +52,19 @@ read_die(struct call_walk *walk, const struct abbrev *abbrev, struct cursor c)
     }
     uint64_t cost = abbrev->n_attrs;
     walk->steps -= cost < walk->steps ? cost : walk->steps;
-    if (abbrev_is_call(abbrev) && !is_tail && call.origin != UINT64_MAX &&
-        value_address(walk->dwarf, walk->unit, &address, &call.return_addr))
+    if (dwarf_abbrev_is_call(abbrev) && !is_tail && call.origin != UINT64_MAX &&
+        dwarf_value_address(walk->dwarf, walk->unit, &address, &call.return_addr))
         walk->is_ended = !walk->call(walk->user, &call);
     return c.at;
 }
 
 static const uint8_t *
-pass_die(struct call_walk *walk, const struct abbrev *abbrev, struct cursor c)
+pass_die(struct call_walk *walk, const struct dwarf_abbrev *abbrev, struct dwarf_cursor c)
 {
-    if (abbrev_is_call(abbrev) || abbrev->kind == DIE_CODE)
+    if (dwarf_abbrev_is_call(abbrev) || abbrev->kind == DIE_CODE)
         return read_die(walk, abbrev, c);
     if (abbrev->kind == DIE_FIXED)
-        return abbrev->size <= cursor_left(&c) ? c.at + abbrev->size : NULL;
+        return abbrev->size <= dwarf_cursor_left(&c) ? c.at + abbrev->size : NULL;
     if (abbrev->kind == DIE_LEBS)
         return skip_lebs(walk->dwarf, abbrev, c.at, c.end);
     return skip_die(walk->dwarf, walk->unit, abbrev, c.at, c.end);
@@ -74,7 +74,7 @@ bool
 sym_dwarf_calls_unit(const struct sym_dwarf *dwarf, size_t i, sym_dwarf_call_fn call, void *user)
 {
     const struct sym_dwarf_unit *unit = &dwarf->units[i];
-    const struct abbrev_table *table = &dwarf->tables[unit->abbrevs];
+    const struct dwarf_abbrev_table *table = &dwarf->tables[unit->abbrevs];
     if (unit->is_bad || !table->has_calls)
         return true;
     struct call_walk walk = {.dwarf = dwarf,
@@ -82,17 +82,17 @@ sym_dwarf_calls_unit(const struct sym_dwarf *dwarf, size_t i, sym_dwarf_call_fn 
                              .steps = (unit->end - unit->offset) * STEPS_PER_BYTE + STEPS_FREE,
                              .call = call,
                              .user = user};
-    struct cursor c = cursor_make(dwarf, SECTION_INFO, unit->dies, unit->end);
+    struct dwarf_cursor c = dwarf_cursor_make(dwarf, SECTION_INFO, unit->dies, unit->end);
     uint32_t depth = 0;
     while (c.at < c.end && walk.steps > 0 && !walk.is_ended) {
-        uint64_t code = cursor_uleb(&c);
+        uint64_t code = dwarf_cursor_uleb(&c);
         if (code == 0) {
             if (depth <= 1)
                 break;
             depth--;
             continue;
         }
-        const struct abbrev *abbrev = c.bad ? NULL : abbrev_find(dwarf, table, code);
+        const struct dwarf_abbrev *abbrev = c.bad ? NULL : dwarf_abbrev_find(dwarf, table, code);
         const uint8_t *next = abbrev ? pass_die(&walk, abbrev, c) : NULL;
         if (!next)
             break;

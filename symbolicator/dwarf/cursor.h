@@ -12,13 +12,13 @@
 
 enum { LEB_BITS_MAX = 7 * 16 /* longer ones are padding without end */ };
 
-struct cursor {
+struct dwarf_cursor {
     const uint8_t *at, *end;
     bool big_endian, bad;
 };
 
 static inline uint64_t
-cursor_fail(struct cursor *c)
+dwarf_cursor_fail(struct dwarf_cursor *c)
 {
     c->bad = true;
     c->at = c->end;
@@ -26,25 +26,25 @@ cursor_fail(struct cursor *c)
 }
 
 static inline size_t
-cursor_left(const struct cursor *c)
+dwarf_cursor_left(const struct dwarf_cursor *c)
 {
     return (size_t)(c->end - c->at);
 }
 
 static inline void
-cursor_skip(struct cursor *c, uint64_t len)
+dwarf_cursor_skip(struct dwarf_cursor *c, uint64_t len)
 {
-    if (len > cursor_left(c))
-        cursor_fail(c);
+    if (len > dwarf_cursor_left(c))
+        dwarf_cursor_fail(c);
     else
         c->at += len;
 }
 
 static inline uint64_t
-cursor_uint(struct cursor *c, unsigned size)
+dwarf_cursor_uint(struct dwarf_cursor *c, unsigned size)
 {
-    if (size > cursor_left(c))
-        return cursor_fail(c);
+    if (size > dwarf_cursor_left(c))
+        return dwarf_cursor_fail(c);
     const uint8_t *p = c->at;
     c->at += size;
     uint64_t value = 0;
@@ -72,16 +72,16 @@ cursor_uint(struct cursor *c, unsigned size)
 }
 
 static inline uint8_t
-cursor_u8(struct cursor *c)
+dwarf_cursor_u8(struct dwarf_cursor *c)
 {
     if (c->at == c->end)
-        return (uint8_t)cursor_fail(c);
+        return (uint8_t)dwarf_cursor_fail(c);
     return *c->at++;
 }
 
 /* Bits above the 64th are dropped, as LLVM and libdwarf do for padded numbers. */
 static inline uint64_t
-cursor_uleb(struct cursor *c)
+dwarf_cursor_uleb(struct dwarf_cursor *c)
 {
     if (c->at < c->end && *c->at < 0x80)
         return *c->at++;
@@ -93,11 +93,11 @@ cursor_uleb(struct cursor *c)
         if (byte < 0x80)
             return value;
     }
-    return cursor_fail(c);
+    return dwarf_cursor_fail(c);
 }
 
 static inline int64_t
-cursor_sleb(struct cursor *c)
+dwarf_cursor_sleb(struct dwarf_cursor *c)
 {
     uint64_t value = 0;
     for (unsigned shift = 0; c->at < c->end && shift < LEB_BITS_MAX;) {
@@ -111,26 +111,26 @@ cursor_sleb(struct cursor *c)
             return (int64_t)value;
         }
     }
-    return (int64_t)cursor_fail(c);
+    return (int64_t)dwarf_cursor_fail(c);
 }
 
 static inline void
-cursor_skip_leb(struct cursor *c)
+dwarf_cursor_skip_leb(struct dwarf_cursor *c)
 {
     while (c->at < c->end) {
         if (*c->at++ < 0x80)
             return;
     }
-    cursor_fail(c);
+    dwarf_cursor_fail(c);
 }
 
 static inline struct fz_span
-cursor_cstr(struct cursor *c)
+dwarf_cursor_cstr(struct dwarf_cursor *c)
 {
     const uint8_t *start = c->at;
-    const uint8_t *nul = start == c->end ? NULL : memchr(start, 0, cursor_left(c));
+    const uint8_t *nul = start == c->end ? NULL : memchr(start, 0, dwarf_cursor_left(c));
     if (!nul) {
-        cursor_fail(c);
+        dwarf_cursor_fail(c);
         return (struct fz_span){NULL, 0};
     }
     c->at = nul + 1;

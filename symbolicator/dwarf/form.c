@@ -7,14 +7,14 @@
 
 /* An unsigned integer of `size` bytes at `offset` of a section; false outside. */
 static bool
-read_at(const struct sym_dwarf *dwarf, enum section_id section, uint64_t offset, unsigned size,
-        uint64_t *ret)
+read_at(const struct sym_dwarf *dwarf, enum dwarf_section_id section, uint64_t offset,
+        unsigned size, uint64_t *ret)
 {
     uint64_t end;
     if (__builtin_add_overflow(offset, size, &end) || end > dwarf->sections[section].len)
         return false;
-    struct cursor c = cursor_make(dwarf, section, offset, end);
-    *ret = cursor_uint(&c, size);
+    struct dwarf_cursor c = dwarf_cursor_make(dwarf, section, offset, end);
+    *ret = dwarf_cursor_uint(&c, size);
     return true;
 }
 
@@ -30,7 +30,7 @@ indexed(uint64_t base, uint64_t index, unsigned size)
 }
 
 unsigned
-form_number_size(uint64_t form, struct form_sizes sizes)
+dwarf_form_number_size(uint64_t form, struct dwarf_form_sizes sizes)
 {
     switch (form) {
     case FORM_DATA1:
@@ -77,30 +77,30 @@ form_number_size(uint64_t form, struct form_sizes sizes)
 static unsigned
 number_size(const struct sym_dwarf_unit *unit, uint64_t form)
 {
-    const struct form_sizes sizes = {
+    const struct dwarf_form_sizes sizes = {
         .addr = unit->addr_size,
         .offset = unit->offset_size,
         .ref_addr = unit->version <= 2 ? unit->addr_size : unit->offset_size,
     };
-    return form_number_size(form, sizes);
+    return dwarf_form_number_size(form, sizes);
 }
 
 void
-value_read_any(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, struct cursor *c,
-               const struct attr *attr, struct value *ret)
+dwarf_value_read_any(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
+                     struct dwarf_cursor *c, const struct dwarf_attr *attr, struct dwarf_value *ret)
 {
     uint64_t form = attr->form;
     if (form == FORM_INDIRECT) {
-        form = cursor_uleb(c);
+        form = dwarf_cursor_uleb(c);
         if (form == FORM_IMPLICIT_CONST || form == FORM_INDIRECT || form > UINT16_MAX) {
-            cursor_fail(c);
+            dwarf_cursor_fail(c);
             return;
         }
     }
-    *ret = (struct value){.form = (uint16_t)form};
+    *ret = (struct dwarf_value){.form = (uint16_t)form};
     unsigned size = number_size(unit, form);
     if (size) {
-        ret->number = cursor_uint(c, size);
+        ret->number = dwarf_cursor_uint(c, size);
         return;
     }
     switch (form) {
@@ -112,10 +112,10 @@ value_read_any(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
     case FORM_RNGLISTX:
     case FORM_GNU_ADDR_INDEX:
     case FORM_GNU_STR_INDEX:
-        ret->number = cursor_uleb(c);
+        ret->number = dwarf_cursor_uleb(c);
         break;
     case FORM_SDATA:
-        ret->number = (uint64_t)cursor_sleb(c);
+        ret->number = (uint64_t)dwarf_cursor_sleb(c);
         break;
     case FORM_IMPLICIT_CONST:
         ret->number = (uint64_t)dwarf->implicits[attr->implicit];
@@ -124,26 +124,26 @@ value_read_any(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
         ret->number = 1;
         break;
     case FORM_STRING:
-        ret->string = cursor_cstr(c).data;
+        ret->string = dwarf_cursor_cstr(c).data;
         break;
     default:
-        value_skip(unit, c, form);
+        dwarf_value_skip(unit, c, form);
     }
 }
 
 void
-value_skip(const struct sym_dwarf_unit *unit, struct cursor *c, uint64_t form)
+dwarf_value_skip(const struct sym_dwarf_unit *unit, struct dwarf_cursor *c, uint64_t form)
 {
     unsigned size = number_size(unit, form);
     if (size) {
-        cursor_skip(c, size);
+        dwarf_cursor_skip(c, size);
         return;
     }
     switch (form) {
     case FORM_FLAG_PRESENT:
         break;
     case FORM_DATA16:
-        cursor_skip(c, 16);
+        dwarf_cursor_skip(c, 16);
         break;
     case FORM_SDATA:
     case FORM_UDATA:
@@ -154,32 +154,32 @@ value_skip(const struct sym_dwarf_unit *unit, struct cursor *c, uint64_t form)
     case FORM_RNGLISTX:
     case FORM_GNU_ADDR_INDEX:
     case FORM_GNU_STR_INDEX:
-        cursor_skip_leb(c);
+        dwarf_cursor_skip_leb(c);
         break;
     case FORM_STRING:
-        cursor_cstr(c);
+        dwarf_cursor_cstr(c);
         break;
     case FORM_BLOCK:
     case FORM_EXPRLOC:
-        cursor_skip(c, cursor_uleb(c));
+        dwarf_cursor_skip(c, dwarf_cursor_uleb(c));
         break;
     case FORM_BLOCK1:
-        cursor_skip(c, cursor_u8(c));
+        dwarf_cursor_skip(c, dwarf_cursor_u8(c));
         break;
     case FORM_BLOCK2:
-        cursor_skip(c, cursor_uint(c, 2));
+        dwarf_cursor_skip(c, dwarf_cursor_uint(c, 2));
         break;
     case FORM_BLOCK4:
-        cursor_skip(c, cursor_uint(c, 4));
+        dwarf_cursor_skip(c, dwarf_cursor_uint(c, 4));
         break;
     default:
-        cursor_fail(c);
+        dwarf_cursor_fail(c);
     }
 }
 
 bool
-value_address(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
-              const struct value *value, uint64_t *ret)
+dwarf_value_address(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
+                    const struct dwarf_value *value, uint64_t *ret)
 {
     switch (value->form) {
     case FORM_ADDR:
@@ -200,7 +200,7 @@ value_address(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
 }
 
 static struct fz_span
-rest_of_section(const struct sym_dwarf *dwarf, enum section_id section, uint64_t offset)
+rest_of_section(const struct sym_dwarf *dwarf, enum dwarf_section_id section, uint64_t offset)
 {
     struct fz_span bytes = dwarf->sections[section], rest = {NULL, 0};
     if (offset < bytes.len)
@@ -209,8 +209,8 @@ rest_of_section(const struct sym_dwarf *dwarf, enum section_id section, uint64_t
 }
 
 struct fz_span
-value_string_place(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
-                   const struct value *value)
+dwarf_value_string_place(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
+                         const struct dwarf_value *value)
 {
     uint64_t offset;
     switch (value->form) {
@@ -239,17 +239,17 @@ value_string_place(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *u
 }
 
 struct fz_span
-value_string(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
-             const struct value *value)
+dwarf_value_string(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
+                   const struct dwarf_value *value)
 {
-    struct fz_span place = value_string_place(dwarf, unit, value);
+    struct fz_span place = dwarf_value_string_place(dwarf, unit, value);
     const uint8_t *nul = place.len ? memchr(place.data, 0, place.len) : NULL;
     return nul ? fz_span_make(place.data, (size_t)(nul - place.data)) : (struct fz_span){NULL, 0};
 }
 
 uint64_t
-value_reference(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
-                const struct value *value)
+dwarf_value_reference(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
+                      const struct dwarf_value *value)
 {
     uint64_t die;
     switch (value->form) {

@@ -21,8 +21,8 @@ struct registers {
 };
 
 struct machine {
-    struct line_program *program;
-    struct cursor c;
+    struct dwarf_line_program *program;
+    struct dwarf_cursor c;
     struct registers now;
     uint64_t base;    /* of the sequence that is being read */
     size_t first_row; /* its first */
@@ -49,7 +49,7 @@ reset(struct machine *m)
 }
 
 static inline void
-advance(const struct line_program *program, struct registers *r, uint64_t operations)
+advance(const struct dwarf_line_program *program, struct registers *r, uint64_t operations)
 {
     if (program->max_ops == 1) {
         r->addr += operations * program->min_inst_length;
@@ -173,27 +173,27 @@ end_sequence(struct machine *m)
 static void
 run_extended(struct machine *m)
 {
-    uint64_t len = cursor_uleb(&m->c);
-    if (len == 0 || len > cursor_left(&m->c)) {
-        cursor_fail(&m->c);
+    uint64_t len = dwarf_cursor_uleb(&m->c);
+    if (len == 0 || len > dwarf_cursor_left(&m->c)) {
+        dwarf_cursor_fail(&m->c);
         return;
     }
-    struct cursor body = m->c;
+    struct dwarf_cursor body = m->c;
     body.end = body.at + len;
     m->c.at += len;
-    switch (cursor_u8(&body)) {
+    switch (dwarf_cursor_u8(&body)) {
     case LNE_END_SEQUENCE:
         end_sequence(m);
         break;
     case LNE_SET_ADDRESS:
         m->now.op_index = 0;
         if (len - 1 == 4 || len - 1 == 8)
-            m->now.addr = cursor_uint(&body, (unsigned)len - 1);
+            m->now.addr = dwarf_cursor_uint(&body, (unsigned)len - 1);
         break;
     case LNE_DEFINE_FILE: {
-        struct fz_span name = cursor_cstr(&body);
-        uint64_t directory = cursor_uleb(&body);
-        if (!body.bad && !line_add_file(m->program, name, directory))
+        struct fz_span name = dwarf_cursor_cstr(&body);
+        uint64_t directory = dwarf_cursor_uleb(&body);
+        if (!body.bad && !dwarf_line_add_file(m->program, name, directory))
             m->no_memory = true;
         break;
     }
@@ -206,11 +206,11 @@ run_extended(struct machine *m)
 static void
 run(struct machine *m)
 {
-    const struct line_program *program = m->program;
+    const struct dwarf_line_program *program = m->program;
     unsigned opcode_base = program->opcode_base, line_range = program->line_range;
     uint64_t const_add = line_range ? (255 - opcode_base) / line_range : 0;
     struct registers r = m->now;
-    struct cursor c = m->c;
+    struct dwarf_cursor c = m->c;
     while (c.at < c.end && !m->no_memory) {
         unsigned opcode = *c.at++;
         if (opcode >= opcode_base) {
@@ -229,22 +229,22 @@ run(struct machine *m)
             emit_row(m, &r);
             break;
         case LNS_ADVANCE_PC:
-            advance(program, &r, cursor_uleb(&c));
+            advance(program, &r, dwarf_cursor_uleb(&c));
             break;
         case LNS_ADVANCE_LINE:
-            r.line += (uint32_t)cursor_sleb(&c);
+            r.line += (uint32_t)dwarf_cursor_sleb(&c);
             break;
         case LNS_SET_FILE:
-            r.file = (uint32_t)cursor_uleb(&c);
+            r.file = (uint32_t)dwarf_cursor_uleb(&c);
             break;
         case LNS_SET_COLUMN:
-            r.column = (uint32_t)cursor_uleb(&c);
+            r.column = (uint32_t)dwarf_cursor_uleb(&c);
             break;
         case LNS_CONST_ADD_PC:
             advance(program, &r, const_add);
             break;
         case LNS_FIXED_ADVANCE_PC:
-            r.addr += cursor_uint(&c, 2);
+            r.addr += dwarf_cursor_uint(&c, 2);
             r.op_index = 0;
             break;
         case 0:
@@ -256,7 +256,7 @@ run(struct machine *m)
             break;
         default: /* also what later versions add: the header tells the number of operands */
             for (unsigned i = 0; i < program->opcode_args[opcode]; i++)
-                cursor_skip_leb(&c);
+                dwarf_cursor_skip_leb(&c);
         }
     }
     m->now = r;
@@ -281,14 +281,16 @@ sym_dwarf_lines_unit(const struct sym_dwarf *dwarf, size_t i, struct fz_budget *
     lines->version = unit->version;
     if (!unit->has_lines || unit->is_bad)
         return FZ_OK;
-    struct line_program program = {.dwarf = dwarf, .unit = unit, .budget = budget, .lines = lines};
+    struct dwarf_line_program program = {
+        .dwarf = dwarf, .unit = unit, .budget = budget, .lines = lines};
     struct fz_reader r = fz_reader_make(dwarf->sections[SECTION_LINE], "debug_line");
     r.big_endian = dwarf->big_endian;
     fz_read_seek(&r, unit->stmt_list);
-    enum fz_code code = line_header_read(&program, &r, err);
+    enum fz_code code = dwarf_line_header_read(&program, &r, err);
     if (code != FZ_OK)
         return code;
-    struct machine m = {.program = &program, .c = cursor_make(dwarf, SECTION_LINE, r.pos, r.len)};
+    struct machine m = {.program = &program,
+                        .c = dwarf_cursor_make(dwarf, SECTION_LINE, r.pos, r.len)};
     reset(&m);
     run(&m);
     if (m.no_memory)

@@ -5,7 +5,7 @@
 #include "base/reader.h"
 #include "symbolicator/dwarf/scanner.h"
 
-struct line_program {
+struct dwarf_line_program {
     const struct sym_dwarf *dwarf;
     const struct sym_dwarf_unit *unit;
     struct fz_budget *budget;
@@ -17,8 +17,9 @@ struct line_program {
 };
 
 /* Read the header at r, cut r to the program and leave it at the first opcode. */
-FZ_MUST_CHECK enum fz_code line_header_read(struct line_program *program, struct fz_reader *r,
-                                            struct fz_error *err);
-bool line_add_file(struct line_program *program, struct fz_span name, uint64_t directory);
+FZ_MUST_CHECK enum fz_code dwarf_line_header_read(struct dwarf_line_program *program,
+                                                  struct fz_reader *r, struct fz_error *err);
+bool dwarf_line_add_file(struct dwarf_line_program *program, struct fz_span name,
+                         uint64_t directory);
 
 #endif

@@ -12,7 +12,7 @@
 enum { FORMATS_MAX = 16, ENTRIES_MAX = 1 << 20 };
 
 static bool
-add_directory(struct line_program *program, struct fz_span name)
+add_directory(struct dwarf_line_program *program, struct fz_span name)
 {
     struct sym_dwarf_lines *lines = program->lines;
     struct fz_span *grown =
@@ -26,7 +26,7 @@ add_directory(struct line_program *program, struct fz_span name)
 }
 
 bool
-line_add_file(struct line_program *program, struct fz_span name, uint64_t directory)
+dwarf_line_add_file(struct dwarf_line_program *program, struct fz_span name, uint64_t directory)
 {
     struct sym_dwarf_lines *lines = program->lines;
     struct sym_dwarf_file *grown = fz_list_grow(program->budget, lines->files, &lines->room_files,
@@ -39,7 +39,7 @@ line_add_file(struct line_program *program, struct fz_span name, uint64_t direct
 }
 
 static enum fz_code
-read_tables_v4(struct line_program *program, struct fz_reader *r, struct fz_error *err)
+read_tables_v4(struct dwarf_line_program *program, struct fz_reader *r, struct fz_error *err)
 {
     for (;;) {
         struct fz_span name = fz_read_cstr(r);
@@ -55,7 +55,7 @@ read_tables_v4(struct line_program *program, struct fz_reader *r, struct fz_erro
         uint64_t directory = fz_read_uleb(r);
         fz_read_uleb(r);
         fz_read_uleb(r);
-        if (!r->failed && !line_add_file(program, name, directory))
+        if (!r->failed && !dwarf_line_add_file(program, name, directory))
             return fz_budget_fail(program->budget, err);
     }
     return FZ_OK;
@@ -63,10 +63,10 @@ read_tables_v4(struct line_program *program, struct fz_reader *r, struct fz_erro
 
 /* One attribute of a version 5 entry. */
 static void
-read_entry_value(const struct line_program *program, struct fz_reader *r, uint64_t form,
-                 struct value *ret)
+read_entry_value(const struct dwarf_line_program *program, struct fz_reader *r, uint64_t form,
+                 struct dwarf_value *ret)
 {
-    *ret = (struct value){.form = form > UINT16_MAX ? 0 : (uint16_t)form};
+    *ret = (struct dwarf_value){.form = form > UINT16_MAX ? 0 : (uint16_t)form};
     switch (form) {
     case FORM_STRING:
         ret->string = fz_read_cstr(r).data;
@@ -125,7 +125,7 @@ read_entry_value(const struct line_program *program, struct fz_reader *r, uint64
 
 /* A version 5 directory or file table. */
 static enum fz_code
-read_table_v5(struct line_program *program, struct fz_reader *r, bool is_files,
+read_table_v5(struct dwarf_line_program *program, struct fz_reader *r, bool is_files,
               struct fz_error *err)
 {
     uint64_t format[FORMATS_MAX][2];
@@ -143,23 +143,25 @@ read_table_v5(struct line_program *program, struct fz_reader *r, bool is_files,
         struct fz_span path = {NULL, 0};
         uint64_t directory = 0;
         for (unsigned k = 0; k < n_format; k++) {
-            struct value value;
+            struct dwarf_value value;
             read_entry_value(program, r, format[k][1], &value);
             if (format[k][0] == LNCT_PATH)
-                path = value_string(program->dwarf, program->unit, &value);
+                path = dwarf_value_string(program->dwarf, program->unit, &value);
             else if (format[k][0] == LNCT_DIRECTORY_INDEX)
                 directory = value.number;
         }
         if (r->failed)
             return fz_read_done(r, err);
-        if (is_files ? !line_add_file(program, path, directory) : !add_directory(program, path))
+        if (is_files ? !dwarf_line_add_file(program, path, directory)
+                     : !add_directory(program, path))
             return fz_budget_fail(program->budget, err);
     }
     return FZ_OK;
 }
 
 enum fz_code
-line_header_read(struct line_program *program, struct fz_reader *r, struct fz_error *err)
+dwarf_line_header_read(struct dwarf_line_program *program, struct fz_reader *r,
+                       struct fz_error *err)
 {
     uint64_t length = fz_read_u32(r);
     program->offset_size = 4;

@@ -10,7 +10,7 @@
 enum { ORIGINS_MAX = 16 };
 
 struct found {
-    struct value linkage, plain;
+    struct dwarf_value linkage, plain;
     uint64_t next[2]; /* specification, abstract origin; UINT64_MAX = none */
 };
 
@@ -18,17 +18,17 @@ static bool
 read_name_die(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, uint64_t die,
               uint64_t *steps, struct found *ret)
 {
-    struct cursor c = cursor_make(dwarf, SECTION_INFO, die, unit->end);
-    const struct abbrev *abbrev =
-        abbrev_find(dwarf, &dwarf->tables[unit->abbrevs], cursor_uleb(&c));
+    struct dwarf_cursor c = dwarf_cursor_make(dwarf, SECTION_INFO, die, unit->end);
+    const struct dwarf_abbrev *abbrev =
+        dwarf_abbrev_find(dwarf, &dwarf->tables[unit->abbrevs], dwarf_cursor_uleb(&c));
     if (!abbrev || abbrev->n_attrs >= *steps)
         return false;
     *steps -= abbrev->n_attrs;
     *ret = (struct found){.next = {UINT64_MAX, UINT64_MAX}};
-    struct value value;
+    struct dwarf_value value;
     for (uint32_t i = 0; i < abbrev->n_attrs; i++) {
-        const struct attr *attr = &dwarf->attrs[abbrev->first_attr + i];
-        value_read(dwarf, unit, &c, attr, &value);
+        const struct dwarf_attr *attr = &dwarf->attrs[abbrev->first_attr + i];
+        dwarf_value_read(dwarf, unit, &c, attr, &value);
         if (c.bad)
             return false;
         switch (attr->name) {
@@ -40,10 +40,10 @@ read_name_die(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, 
             ret->linkage = value;
             break;
         case AT_SPECIFICATION:
-            ret->next[0] = value_reference(dwarf, unit, &value);
+            ret->next[0] = dwarf_value_reference(dwarf, unit, &value);
             break;
         case AT_ABSTRACT_ORIGIN:
-            ret->next[1] = value_reference(dwarf, unit, &value);
+            ret->next[1] = dwarf_value_reference(dwarf, unit, &value);
             break;
         default:
             break;
@@ -61,14 +61,14 @@ sym_dwarf_name(const struct sym_dwarf *dwarf, uint64_t die, uint64_t *steps,
     unsigned n_open = 1;
     for (unsigned n = 0; n_open > 0 && n < ORIGINS_MAX; n++) {
         die = open[--n_open];
-        const struct sym_dwarf_unit *unit = unit_of(dwarf, die);
+        const struct sym_dwarf_unit *unit = dwarf_unit_of(dwarf, die);
         struct found found;
         if (!unit || !read_name_die(dwarf, unit, die, steps, &found))
             continue;
         if (ret->linkage.len == 0)
-            ret->linkage = value_string(dwarf, unit, &found.linkage);
+            ret->linkage = dwarf_value_string(dwarf, unit, &found.linkage);
         if (ret->plain.len == 0)
-            ret->plain = value_string(dwarf, unit, &found.plain);
+            ret->plain = dwarf_value_string(dwarf, unit, &found.plain);
         if (ret->linkage.len && ret->plain.len)
             return;
         for (int i = 0; i < 2; i++) {
@@ -86,15 +86,15 @@ sym_dwarf_name_place(const struct sym_dwarf *dwarf, uint64_t die, uint64_t *step
     unsigned n_open = 1;
     for (unsigned n = 0; n_open > 0 && n < ORIGINS_MAX; n++) {
         die = open[--n_open];
-        const struct sym_dwarf_unit *unit = unit_of(dwarf, die);
+        const struct sym_dwarf_unit *unit = dwarf_unit_of(dwarf, die);
         struct found found;
         if (!unit || !read_name_die(dwarf, unit, die, steps, &found))
             continue;
-        struct fz_span linkage = value_string_place(dwarf, unit, &found.linkage);
+        struct fz_span linkage = dwarf_value_string_place(dwarf, unit, &found.linkage);
         if (linkage.len)
             return linkage;
         if (plain.len == 0)
-            plain = value_string_place(dwarf, unit, &found.plain);
+            plain = dwarf_value_string_place(dwarf, unit, &found.plain);
         for (int i = 0; i < 2; i++) {
             if (found.next[i] != UINT64_MAX && n_open < ORIGINS_MAX)
                 open[n_open++] = found.next[i];

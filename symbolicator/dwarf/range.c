@@ -26,11 +26,12 @@ static bool
 read_ranges(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, uint64_t offset,
             uint64_t *steps, range_fn add, void *user)
 {
-    struct cursor c =
-        cursor_make(dwarf, SECTION_RANGES, offset, dwarf->sections[SECTION_RANGES].len);
+    struct dwarf_cursor c =
+        dwarf_cursor_make(dwarf, SECTION_RANGES, offset, dwarf->sections[SECTION_RANGES].len);
     uint64_t base = unit->low_pc, ones = unit->addr_size == 8 ? UINT64_MAX : UINT32_MAX;
     for (;;) {
-        uint64_t low = cursor_uint(&c, unit->addr_size), high = cursor_uint(&c, unit->addr_size);
+        uint64_t low = dwarf_cursor_uint(&c, unit->addr_size),
+                 high = dwarf_cursor_uint(&c, unit->addr_size);
         if (c.bad || !spend(steps))
             return false;
         if (low == 0 && high == 0)
@@ -47,44 +48,44 @@ static bool
 address_at(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, uint64_t index,
            uint64_t *ret)
 {
-    struct value value = {.number = index, .form = FORM_ADDRX};
-    return value_address(dwarf, unit, &value, ret);
+    struct dwarf_value value = {.number = index, .form = FORM_ADDRX};
+    return dwarf_value_address(dwarf, unit, &value, ret);
 }
 
 /* One entry behind its kind byte; *ret_is_range tells whether it gave low and high. */
 static bool
-read_entry(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, struct cursor *c,
+read_entry(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, struct dwarf_cursor *c,
            unsigned kind, uint64_t *base, uint64_t ret[2], bool *ret_is_range)
 {
     *ret_is_range = true;
     switch (kind) {
     case RLE_BASE_ADDRESSX:
         *ret_is_range = false;
-        return address_at(dwarf, unit, cursor_uleb(c), base);
+        return address_at(dwarf, unit, dwarf_cursor_uleb(c), base);
     case RLE_BASE_ADDRESS:
         *ret_is_range = false;
-        *base = cursor_uint(c, unit->addr_size);
+        *base = dwarf_cursor_uint(c, unit->addr_size);
         return true;
     case RLE_STARTX_ENDX:
-        return address_at(dwarf, unit, cursor_uleb(c), &ret[0]) &&
-               address_at(dwarf, unit, cursor_uleb(c), &ret[1]);
+        return address_at(dwarf, unit, dwarf_cursor_uleb(c), &ret[0]) &&
+               address_at(dwarf, unit, dwarf_cursor_uleb(c), &ret[1]);
     case RLE_STARTX_LENGTH:
-        if (!address_at(dwarf, unit, cursor_uleb(c), &ret[0]))
+        if (!address_at(dwarf, unit, dwarf_cursor_uleb(c), &ret[0]))
             return false;
-        ret[1] = ret[0] + cursor_uleb(c);
+        ret[1] = ret[0] + dwarf_cursor_uleb(c);
         return true;
     case RLE_OFFSET_PAIR:
-        ret[0] = *base + cursor_uleb(c);
-        ret[1] = *base + cursor_uleb(c);
+        ret[0] = *base + dwarf_cursor_uleb(c);
+        ret[1] = *base + dwarf_cursor_uleb(c);
         *ret_is_range = !is_tombstone(unit, *base);
         return true;
     case RLE_START_END:
-        ret[0] = cursor_uint(c, unit->addr_size);
-        ret[1] = cursor_uint(c, unit->addr_size);
+        ret[0] = dwarf_cursor_uint(c, unit->addr_size);
+        ret[1] = dwarf_cursor_uint(c, unit->addr_size);
         return true;
     case RLE_START_LENGTH:
-        ret[0] = cursor_uint(c, unit->addr_size);
-        ret[1] = ret[0] + cursor_uleb(c);
+        ret[0] = dwarf_cursor_uint(c, unit->addr_size);
+        ret[1] = ret[0] + dwarf_cursor_uleb(c);
         return true;
     default:
         return false;
@@ -95,11 +96,11 @@ static bool
 read_rnglist(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, uint64_t offset,
              uint64_t *steps, range_fn add, void *user)
 {
-    struct cursor c =
-        cursor_make(dwarf, SECTION_RNGLISTS, offset, dwarf->sections[SECTION_RNGLISTS].len);
+    struct dwarf_cursor c =
+        dwarf_cursor_make(dwarf, SECTION_RNGLISTS, offset, dwarf->sections[SECTION_RNGLISTS].len);
     uint64_t base = unit->low_pc;
     for (;;) {
-        unsigned kind = cursor_u8(&c);
+        unsigned kind = dwarf_cursor_u8(&c);
         if (c.bad || !spend(steps))
             return false;
         if (kind == RLE_END_OF_LIST)
@@ -115,8 +116,8 @@ read_rnglist(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, u
 }
 
 bool
-ranges_read(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
-            const struct value *value, uint64_t *steps, range_fn add, void *user)
+dwarf_ranges_read(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
+                  const struct dwarf_value *value, uint64_t *steps, range_fn add, void *user)
 {
     uint64_t offset = value->number;
     if (value->form == FORM_RNGLISTX) {
@@ -125,9 +126,9 @@ ranges_read(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
         if (__builtin_mul_overflow(value->number, unit->offset_size, &at) ||
             __builtin_add_overflow(at, unit->rnglists_base, &at))
             return false;
-        struct cursor c =
-            cursor_make(dwarf, SECTION_RNGLISTS, at, dwarf->sections[SECTION_RNGLISTS].len);
-        offset = cursor_uint(&c, unit->offset_size);
+        struct dwarf_cursor c =
+            dwarf_cursor_make(dwarf, SECTION_RNGLISTS, at, dwarf->sections[SECTION_RNGLISTS].len);
+        offset = dwarf_cursor_uint(&c, unit->offset_size);
         if (c.bad || __builtin_add_overflow(offset, unit->rnglists_base, &offset))
             return false;
     } else if (value->form != FORM_SEC_OFFSET && value->form != FORM_DATA4 &&

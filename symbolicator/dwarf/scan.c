@@ -37,7 +37,7 @@ struct walk {
 struct code_die {
     uint64_t offset, origin;
     uint32_t call_file, call_line, call_column;
-    struct value low, high, ranges;
+    struct dwarf_value low, high, ranges;
 };
 
 void
@@ -105,13 +105,13 @@ clamp_u32(uint64_t value)
 }
 
 static void
-read_code_die(struct walk *walk, struct cursor *c, const struct abbrev *abbrev,
+read_code_die(struct walk *walk, struct dwarf_cursor *c, const struct dwarf_abbrev *abbrev,
               struct code_die *ret)
 {
-    struct value value;
+    struct dwarf_value value;
     for (uint32_t i = 0; i < abbrev->n_attrs; i++) {
-        const struct attr *attr = &walk->dwarf->attrs[abbrev->first_attr + i];
-        value_read(walk->dwarf, walk->unit, c, attr, &value);
+        const struct dwarf_attr *attr = &walk->dwarf->attrs[abbrev->first_attr + i];
+        dwarf_value_read(walk->dwarf, walk->unit, c, attr, &value);
         if (c->bad)
             return;
         switch (attr->name) {
@@ -126,7 +126,7 @@ read_code_die(struct walk *walk, struct cursor *c, const struct abbrev *abbrev,
             break;
         case AT_ABSTRACT_ORIGIN:
         case AT_SPECIFICATION: {
-            uint64_t origin = value_reference(walk->dwarf, walk->unit, &value);
+            uint64_t origin = dwarf_value_reference(walk->dwarf, walk->unit, &value);
             if (origin != UINT64_MAX)
                 ret->origin = origin;
             break;
@@ -148,34 +148,36 @@ read_code_die(struct walk *walk, struct cursor *c, const struct abbrev *abbrev,
 
 /* A DIE that is read by plan. It and 8 bytes behind it are there. */
 struct planned_die {
-    const struct plan *plan;
-    const uint8_t *bases[2]; /* by enum planned_base */
+    const struct dwarf_plan *plan;
+    const uint8_t *bases[2]; /* by enum dwarf_planned_base */
     uint64_t leb;
 };
 
-static inline struct value
-read_planned(const struct planned_die *die, enum planned_id id)
+static inline struct dwarf_value
+read_planned(const struct planned_die *die, enum dwarf_planned_id id)
 {
-    const struct planned *planned = &die->plan->values[id];
+    const struct dwarf_planned *planned = &die->plan->values[id];
     if (planned->base == IS_LEB)
-        return (struct value){.number = die->leb, .form = planned->form};
+        return (struct dwarf_value){.number = die->leb, .form = planned->form};
     const uint8_t *at = die->bases[planned->base] + planned->offset;
-    struct cursor c = {.at = at, .end = at + 8};
-    return (struct value){.number = cursor_uint(&c, 8) & planned->mask, .form = planned->form};
+    struct dwarf_cursor c = {.at = at, .end = at + 8};
+    return (struct dwarf_value){.number = dwarf_cursor_uint(&c, 8) & planned->mask,
+                                .form = planned->form};
 }
 
 /* As read_code_die() without looking at attributes one by one. */
 static inline void
 read_planned_die(const struct walk *walk, const struct planned_die *planned, struct code_die *ret)
 {
-    struct value origin = read_planned(planned, PLANNED_ORIGIN);
+    struct dwarf_value origin = read_planned(planned, PLANNED_ORIGIN);
     ret->low = read_planned(planned, PLANNED_LOW);
     ret->high = read_planned(planned, PLANNED_HIGH);
     ret->ranges = read_planned(planned, PLANNED_RANGES);
     ret->call_file = clamp_u32(read_planned(planned, PLANNED_CALL_FILE).number);
     ret->call_line = clamp_u32(read_planned(planned, PLANNED_CALL_LINE).number);
     ret->call_column = clamp_u32(read_planned(planned, PLANNED_CALL_COLUMN).number);
-    uint64_t die = origin.form ? value_reference(walk->dwarf, walk->unit, &origin) : UINT64_MAX;
+    uint64_t die =
+        origin.form ? dwarf_value_reference(walk->dwarf, walk->unit, &origin) : UINT64_MAX;
     if (die != UINT64_MAX)
         ret->origin = die;
 }
@@ -186,11 +188,11 @@ add_ranges(struct walk *walk, const struct code_die *die, range_fn add)
 {
     uint64_t low, high;
     if (die->ranges.form)
-        return ranges_read(walk->dwarf, walk->unit, &die->ranges, &walk->steps, add, walk);
-    if (!value_address(walk->dwarf, walk->unit, &die->low, &low))
+        return dwarf_ranges_read(walk->dwarf, walk->unit, &die->ranges, &walk->steps, add, walk);
+    if (!dwarf_value_address(walk->dwarf, walk->unit, &die->low, &low))
         return true;
     /* From DWARF 4 on a high_pc that is no address is the length. */
-    if (!value_address(walk->dwarf, walk->unit, &die->high, &high) &&
+    if (!dwarf_value_address(walk->dwarf, walk->unit, &die->high, &high) &&
         __builtin_add_overflow(low, die->high.number, &high))
         return true;
     return low >= high || add(walk, low, high);
@@ -198,7 +200,7 @@ add_ranges(struct walk *walk, const struct code_die *die, range_fn add)
 
 /* A DIE with addresses: a node if any code of it is left. Returns its number or UINT32_MAX. */
 static uint32_t
-add_node(struct walk *walk, const struct abbrev *abbrev, const struct code_die *die)
+add_node(struct walk *walk, const struct dwarf_abbrev *abbrev, const struct code_die *die)
 {
     struct sym_dwarf_scan *scan = walk->scan;
     uint32_t parent = walk->n_open ? walk->open[walk->n_open - 1].node : UINT32_MAX;
@@ -230,21 +232,21 @@ add_node(struct walk *walk, const struct abbrev *abbrev, const struct code_die *
 
 /* Read one DIE with addresses and open it for its children. NULL if it leaves the unit. */
 static const uint8_t *
-enter_code_die(struct walk *walk, const struct abbrev *abbrev, const uint8_t *at,
+enter_code_die(struct walk *walk, const struct dwarf_abbrev *abbrev, const uint8_t *at,
                const uint8_t *end, uint64_t offset, uint32_t depth)
 {
-    struct cursor c = {.at = at, .end = end, .big_endian = walk->dwarf->big_endian};
+    struct dwarf_cursor c = {.at = at, .end = end, .big_endian = walk->dwarf->big_endian};
     struct code_die die = {.offset = offset, .origin = offset};
     struct planned_die planned = {.bases = {at, at}};
     if (abbrev->plan) {
         planned.plan = &walk->dwarf->plans[abbrev->plan - 1];
         if (planned.plan->has_leb) {
-            cursor_skip(&c, planned.plan->leb_offset);
-            planned.leb = cursor_uleb(&c);
+            dwarf_cursor_skip(&c, planned.plan->leb_offset);
+            planned.leb = dwarf_cursor_uleb(&c);
             planned.bases[FROM_LEB] = c.at;
         }
     }
-    if (abbrev->plan && abbrev->size + 8u <= cursor_left(&c)) {
+    if (abbrev->plan && abbrev->size + 8u <= dwarf_cursor_left(&c)) {
         read_planned_die(walk, &planned, &die);
         c.at += abbrev->size;
     } else {
@@ -272,9 +274,10 @@ compare_range(const void *a, const void *b)
 
 /* The ranges of the unit, from its root DIE. */
 static void
-read_unit_ranges(struct walk *walk, struct cursor c, const struct abbrev_table *table)
+read_unit_ranges(struct walk *walk, struct dwarf_cursor c, const struct dwarf_abbrev_table *table)
 {
-    const struct abbrev *abbrev = abbrev_find(walk->dwarf, table, cursor_uleb(&c));
+    const struct dwarf_abbrev *abbrev =
+        dwarf_abbrev_find(walk->dwarf, table, dwarf_cursor_uleb(&c));
     struct code_die die = {0};
     if (!abbrev)
         return;
@@ -300,11 +303,11 @@ walk_fail(const struct walk *walk, ptrdiff_t at, const char *what, struct fz_err
 
 /* The loop that sees every DIE of the file: what is not needed for most of them is kept out. */
 static enum fz_code
-walk_unit(struct walk *walk, struct cursor unit, const uint8_t *section, struct fz_error *err)
+walk_unit(struct walk *walk, struct dwarf_cursor unit, const uint8_t *section, struct fz_error *err)
 {
-    const struct abbrev_table *table = &walk->dwarf->tables[walk->unit->abbrevs];
+    const struct dwarf_abbrev_table *table = &walk->dwarf->tables[walk->unit->abbrevs];
     uint64_t n_dense = table->is_dense ? table->n : 0;
-    const struct abbrev *dense = n_dense ? &walk->dwarf->abbrevs[table->first] : NULL;
+    const struct dwarf_abbrev *dense = n_dense ? &walk->dwarf->abbrevs[table->first] : NULL;
     const uint8_t *at = unit.at, *end = unit.end;
     uint32_t depth = 0;
     read_unit_ranges(walk, unit, table);
@@ -315,7 +318,7 @@ walk_unit(struct walk *walk, struct cursor unit, const uint8_t *section, struct 
             code = (code & 0x7f) | (uint64_t)*at++ << 7;
         } else if (code >= 0x80) {
             unit.at = start;
-            code = cursor_uleb(&unit);
+            code = dwarf_cursor_uleb(&unit);
             at = unit.at;
         }
         if (code == 0) {
@@ -326,8 +329,8 @@ walk_unit(struct walk *walk, struct cursor unit, const uint8_t *section, struct 
                 walk->n_open--;
             continue;
         }
-        const struct abbrev *abbrev =
-            code - 1 < n_dense ? &dense[code - 1] : abbrev_find(walk->dwarf, table, code);
+        const struct dwarf_abbrev *abbrev =
+            code - 1 < n_dense ? &dense[code - 1] : dwarf_abbrev_find(walk->dwarf, table, code);
         if (!abbrev)
             return walk_fail(walk, start - section, "no such abbreviation", err);
         if (abbrev->kind == DIE_FIXED) {
@@ -371,7 +374,7 @@ sym_dwarf_scan_unit(const struct sym_dwarf *dwarf, size_t i, struct fz_budget *b
     walk->steps = (unit->end - unit->offset) * STEPS_PER_BYTE + STEPS_FREE;
     walk->no_memory = false;
     walk->n_open = 0;
-    struct cursor c = cursor_make(dwarf, SECTION_INFO, unit->dies, unit->end);
+    struct dwarf_cursor c = dwarf_cursor_make(dwarf, SECTION_INFO, unit->dies, unit->end);
     enum fz_code code = walk_unit(walk, c, dwarf->sections[SECTION_INFO].data, err);
     free(walk);
     return code;

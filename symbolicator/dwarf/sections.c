@@ -42,8 +42,8 @@ inflate_section(struct sym_dwarf *dwarf, int id, struct fz_span bytes, struct fz
 }
 
 enum fz_code
-sections_find(struct sym_dwarf *dwarf, const struct sym_macho *macho, struct sym_problems *problems,
-              struct fz_error *err)
+dwarf_sections_find(struct sym_dwarf *dwarf, const struct sym_macho *macho,
+                    struct sym_problems *problems, struct fz_error *err)
 {
     for (int id = 0; id < N_SECTIONS; id++) {
         bool is_compressed;

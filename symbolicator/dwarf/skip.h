@@ -7,35 +7,35 @@
 /* Past the attributes of a DIE by its skip program; NULL if they leave the unit. */
 static inline const uint8_t *
 skip_die(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
-         const struct abbrev *abbrev, const uint8_t *at, const uint8_t *end)
+         const struct dwarf_abbrev *abbrev, const uint8_t *at, const uint8_t *end)
 {
-    struct cursor c = {.at = at, .end = end, .big_endian = dwarf->big_endian};
-    const struct step *step = &dwarf->steps[abbrev->first_step];
+    struct dwarf_cursor c = {.at = at, .end = end, .big_endian = dwarf->big_endian};
+    const struct dwarf_step *step = &dwarf->steps[abbrev->first_step];
     for (uint32_t n = abbrev->n_steps; n > 0; n--, step++) {
-        cursor_skip(&c, step->skip);
-        switch ((enum step_op)step->op) {
+        dwarf_cursor_skip(&c, step->skip);
+        switch ((enum dwarf_step_op)step->op) {
         case STEP_NONE:
             break;
         case STEP_LEB:
-            cursor_skip_leb(&c);
+            dwarf_cursor_skip_leb(&c);
             break;
         case STEP_CSTR:
-            cursor_cstr(&c);
+            dwarf_cursor_cstr(&c);
             break;
         case STEP_BLOCK:
-            cursor_skip(&c, cursor_uleb(&c));
+            dwarf_cursor_skip(&c, dwarf_cursor_uleb(&c));
             break;
         case STEP_BLOCK1:
-            cursor_skip(&c, cursor_u8(&c));
+            dwarf_cursor_skip(&c, dwarf_cursor_u8(&c));
             break;
         case STEP_BLOCK2:
-            cursor_skip(&c, cursor_uint(&c, 2));
+            dwarf_cursor_skip(&c, dwarf_cursor_uint(&c, 2));
             break;
         case STEP_BLOCK4:
-            cursor_skip(&c, cursor_uint(&c, 4));
+            dwarf_cursor_skip(&c, dwarf_cursor_uint(&c, 4));
             break;
         case STEP_INDIRECT:
-            value_skip(unit, &c, cursor_uleb(&c));
+            dwarf_value_skip(unit, &c, dwarf_cursor_uleb(&c));
             break;
         }
     }
@@ -45,10 +45,10 @@ skip_die(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
 /* The same where all that has to be looked at are LEB128 numbers: names and types by index, as
  * DWARF 5 has them. */
 static inline const uint8_t *
-skip_lebs(const struct sym_dwarf *dwarf, const struct abbrev *abbrev, const uint8_t *at,
+skip_lebs(const struct sym_dwarf *dwarf, const struct dwarf_abbrev *abbrev, const uint8_t *at,
           const uint8_t *end)
 {
-    const struct step *step = &dwarf->steps[abbrev->first_step];
+    const struct dwarf_step *step = &dwarf->steps[abbrev->first_step];
     for (uint32_t n = abbrev->n_steps; n > 0; n--, step++) {
         if (step->skip >= (size_t)(end - at))
             return NULL;

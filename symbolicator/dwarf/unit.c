@@ -14,15 +14,15 @@ enum { ABBREV_REREADS = 8, ABBREV_BYTES_FREE = 64 * 1024 };
 static void
 read_root(const struct sym_dwarf *dwarf, struct sym_dwarf_unit *unit)
 {
-    struct cursor c = cursor_make(dwarf, SECTION_INFO, unit->dies, unit->end);
-    const struct abbrev *abbrev =
-        abbrev_find(dwarf, &dwarf->tables[unit->abbrevs], cursor_uleb(&c));
+    struct dwarf_cursor c = dwarf_cursor_make(dwarf, SECTION_INFO, unit->dies, unit->end);
+    const struct dwarf_abbrev *abbrev =
+        dwarf_abbrev_find(dwarf, &dwarf->tables[unit->abbrevs], dwarf_cursor_uleb(&c));
     if (!abbrev)
         return;
-    struct value name = {0}, comp_dir = {0}, low_pc = {0}, entry_pc = {0}, value;
+    struct dwarf_value name = {0}, comp_dir = {0}, low_pc = {0}, entry_pc = {0}, value;
     for (uint32_t i = 0; i < abbrev->n_attrs; i++) {
-        const struct attr *attr = &dwarf->attrs[abbrev->first_attr + i];
-        value_read(dwarf, unit, &c, attr, &value);
+        const struct dwarf_attr *attr = &dwarf->attrs[abbrev->first_attr + i];
+        dwarf_value_read(dwarf, unit, &c, attr, &value);
         if (c.bad)
             break; /* the scan will tell */
         switch (attr->name) {
@@ -56,11 +56,11 @@ read_root(const struct sym_dwarf *dwarf, struct sym_dwarf_unit *unit)
             break;
         }
     }
-    unit->name = value_string(dwarf, unit, &name);
-    unit->comp_dir = value_string(dwarf, unit, &comp_dir);
+    unit->name = dwarf_value_string(dwarf, unit, &name);
+    unit->comp_dir = dwarf_value_string(dwarf, unit, &comp_dir);
     /* Apple's compilers of DWARF 2 gave the base as entry_pc. */
-    if (!value_address(dwarf, unit, &low_pc, &unit->low_pc) &&
-        !value_address(dwarf, unit, &entry_pc, &unit->low_pc))
+    if (!dwarf_value_address(dwarf, unit, &low_pc, &unit->low_pc) &&
+        !dwarf_value_address(dwarf, unit, &entry_pc, &unit->low_pc))
         unit->low_pc = 0;
 }
 
@@ -107,7 +107,7 @@ read_unit(struct sym_dwarf *dwarf, struct fz_reader *r, struct sym_dwarf_unit *u
     uint64_t abbrevs = 0;
     enum fz_code code = read_header(r, unit, &abbrevs, ret_is_code, err);
     if (code == FZ_OK && *ret_is_code)
-        code = abbrev_table_find(dwarf, unit, abbrevs, &unit->abbrevs, err);
+        code = dwarf_abbrev_table_find(dwarf, unit, abbrevs, &unit->abbrevs, err);
     if (code == FZ_OK && *ret_is_code)
         read_root(dwarf, unit);
     return code;
@@ -171,7 +171,7 @@ sym_dwarf_open(const struct sym_macho *macho, struct fz_budget *budget,
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     dwarf->big_endian = macho->big_endian;
     dwarf->budget = budget;
-    enum fz_code code = sections_find(dwarf, macho, problems, err);
+    enum fz_code code = dwarf_sections_find(dwarf, macho, problems, err);
     if (code != FZ_OK)
         return code;
     dwarf->abbrev_bytes_left =
@@ -221,7 +221,7 @@ sym_dwarf_unit(const struct sym_dwarf *dwarf, size_t i)
 }
 
 const struct sym_dwarf_unit *
-unit_of(const struct sym_dwarf *dwarf, uint64_t offset)
+dwarf_unit_of(const struct sym_dwarf *dwarf, uint64_t offset)
 {
     size_t low = 0, high = dwarf->n_units;
     while (low < high) {

@@ -11,7 +11,7 @@ enum {
 };
 
 static void
-extend_code(struct builder *b, uint64_t addr, uint64_t size)
+extend_code(struct index_builder *b, uint64_t addr, uint64_t size)
 {
     uint64_t end;
     if (size == 0 || __builtin_add_overflow(addr, size, &end))
@@ -24,7 +24,7 @@ extend_code(struct builder *b, uint64_t addr, uint64_t size)
 
 /* Where code can be. DWARF outside of it speaks of functions that the linker dropped. */
 static void
-find_code(struct builder *b)
+find_code(struct index_builder *b)
 {
     const struct sym_macho *macho = b->macho;
     for (size_t i = 0; i < macho->n_sections; i++) {
@@ -42,13 +42,13 @@ find_code(struct builder *b)
 }
 
 void
-builder_deinit(struct builder *b)
+index_builder_deinit(struct index_builder *b)
 {
     struct fz_budget *budget = &b->budget;
     sym_dwarf_close(b->dwarf);
-    table_deinit(b, &b->string_table);
-    table_deinit(b, &b->file_table);
-    table_deinit(b, &b->place_table);
+    index_table_deinit(b, &b->string_table);
+    index_table_deinit(b, &b->file_table);
+    index_table_deinit(b, &b->place_table);
     fz_list_free(budget, b->strings.data, b->strings.room, 1);
     fz_list_free(budget, b->records.data, b->records.room, 1);
     for (size_t i = 0; i < b->n_parts; i++) {
@@ -73,7 +73,7 @@ builder_deinit(struct builder *b)
 
 /* The DWARF of the slice, if it has any. */
 static enum fz_code
-read_dwarf(struct builder *b, struct fz_error *err)
+read_dwarf(struct index_builder *b, struct fz_error *err)
 {
     struct fz_error why;
     enum fz_code code = sym_dwarf_open(b->macho, &b->budget, b->problems, &b->dwarf, &why);
@@ -83,11 +83,11 @@ read_dwarf(struct builder *b, struct fz_error *err)
     }
     if (code != FZ_OK)
         return fz_fail(err, code, "%s", why.text);
-    return units_build(b, err);
+    return index_units_build(b, err);
 }
 
 static void
-tell_hidden(const struct builder *b)
+tell_hidden(const struct index_builder *b)
 {
     if (b->n_hidden && b->symbol_map)
         sym_problem_add(b->problems, "hidden_names",
@@ -102,27 +102,27 @@ tell_hidden(const struct builder *b)
 }
 
 static enum fz_code
-build(struct builder *b, int out_fd, struct fz_error *err)
+build(struct index_builder *b, int out_fd, struct fz_error *err)
 {
     static const uint8_t none = 0;
-    struct function nothing = {0, 0, 0};
+    struct index_function nothing = {0, 0, 0};
     uint32_t unused;
     find_code(b);
     b->name_steps = b->macho->bytes.len * NAME_STEPS_PER_BYTE + NAME_STEPS_FREE;
     /* Record, string and function 0 mean none. */
-    if (!bytes_add(b, &b->strings, &none, 1) || !bytes_add(b, &b->records, &none, 1) ||
-        !function_add(b, &nothing, &unused))
+    if (!index_bytes_add(b, &b->strings, &none, 1) || !index_bytes_add(b, &b->records, &none, 1) ||
+        !index_function_add(b, &nothing, &unused))
         return fz_budget_fail(&b->budget, err);
-    enum fz_code code = symbols_load(b, err);
+    enum fz_code code = index_symbols_load(b, err);
     if (code == FZ_OK)
         code = read_dwarf(b, err);
     if (code == FZ_OK)
-        code = pieces_settle(b, err);
+        code = index_pieces_settle(b, err);
     if (code == FZ_OK)
-        code = symbols_fill(b, err);
+        code = index_symbols_fill(b, err);
     if (code == FZ_OK) {
-        aliases_sort(b);
-        code = calls_build(b, err);
+        index_aliases_sort(b);
+        code = index_calls_build(b, err);
     }
     sym_dwarf_close(b->dwarf);
     b->dwarf = NULL;
@@ -133,7 +133,7 @@ build(struct builder *b, int out_fd, struct fz_error *err)
     else if (code == FZ_OK && b->n_pieces == 0)
         sym_problem_add(b->problems, "no_names", "holds neither functions nor symbols");
     if (code == FZ_OK)
-        code = pages_build(b, err);
+        code = index_pages_build(b, err);
     tell_hidden(b);
     return code == FZ_OK ? index_write(b, out_fd, err) : code;
 }
@@ -143,7 +143,7 @@ sym_index_build(const struct sym_macho *macho, const struct sym_build_options *o
                 struct sym_build_stats *ret_stats, struct sym_problems *problems,
                 struct fz_error *err)
 {
-    struct builder b = {.macho = macho, .problems = problems};
+    struct index_builder b = {.macho = macho, .problems = problems};
     b.budget.cap = options ? options->memory_cap : 0;
     b.n_threads = options && options->n_threads ? options->n_threads : 1;
     b.symbol_map = options ? options->symbol_map : NULL;
@@ -151,6 +151,6 @@ sym_index_build(const struct sym_macho *macho, const struct sym_build_options *o
     enum fz_code code = build(&b, out_fd, err);
     if (code == FZ_OK && ret_stats)
         *ret_stats = b.stats;
-    builder_deinit(&b);
+    index_builder_deinit(&b);
     return code;
 }

@@ -44,14 +44,14 @@ struct known_die {
 };
 
 struct crew {
-    struct builder *b;
+    struct index_builder *b;
     const struct folded *folded;
     atomic_size_t next; /* unit */
 };
 
 struct worker {
     struct crew *crew;
-    struct call *calls;
+    struct index_call *calls;
     size_t n, room;
     uint64_t name_steps;
     bool failed; /* out of memory */
@@ -94,22 +94,22 @@ is_hidden(const char *name)
 }
 
 static bool
-add_text(struct builder *b, struct folded *folded, uint32_t name)
+add_text(struct index_builder *b, struct folded *folded, uint32_t name)
 {
     struct folded_name *names =
         fz_list_grow(&b->budget, folded->names, &folded->room, folded->n + 1, sizeof(*names));
     if (!names)
         return false;
     folded->names = names;
-    names[folded->n++] = (struct folded_name){.text = pool_text(b, name), .name = name};
+    names[folded->n++] = (struct folded_name){.text = index_pool_text(b, name), .name = name};
     return true;
 }
 
 /* In both spellings: an underscore may be DWARF's own or that of the symbol table. */
 static bool
-add_name(struct builder *b, struct folded *folded, uint32_t name)
+add_name(struct index_builder *b, struct folded *folded, uint32_t name)
 {
-    const char *text = pool_text(b, name);
+    const char *text = index_pool_text(b, name);
     bool has_underscore = text[0] == '_' && text[1];
     return !*text ||
            (add_text(b, folded, name) && (!has_underscore || add_text(b, folded, name + 1)));
@@ -117,12 +117,12 @@ add_name(struct builder *b, struct folded *folded, uint32_t name)
 
 /* The aliases first .. last - 1 of one address, and `main`, the name that is shown (0: none). */
 static bool
-add_group(struct builder *b, struct folded *folded, uint32_t main, size_t first, size_t last)
+add_group(struct index_builder *b, struct folded *folded, uint32_t main, size_t first, size_t last)
 {
     bool is_folded = false;
-    const char *shown = pool_text(b, main ? main : b->aliases[first].name);
+    const char *shown = index_pool_text(b, main ? main : b->aliases[first].name);
     for (size_t i = first; i < last && !is_folded; i++) {
-        const char *name = pool_text(b, b->aliases[i].name);
+        const char *name = index_pool_text(b, b->aliases[i].name);
         is_folded = !is_hidden(name) && !is_same_function(shown, name);
     }
     if (!is_folded)
@@ -134,7 +134,7 @@ add_group(struct builder *b, struct folded *folded, uint32_t main, size_t first,
 }
 
 static bool
-find_groups(struct builder *b, struct folded *folded)
+find_groups(struct index_builder *b, struct folded *folded)
 {
     size_t piece = 0;
     for (size_t first = 0, last; first < b->n_aliases; first = last) {
@@ -197,7 +197,7 @@ find_folded(const struct folded *folded, struct fz_span place)
 static uint32_t
 name_of_die(struct worker *w, uint64_t die)
 {
-    struct builder *b = w->crew->b;
+    struct index_builder *b = w->crew->b;
     struct known_die *known = &w->known[(die * 0x9e3779b97f4a7c15u >> 32) & (KNOWN_DIES - 1)];
     if (known->die == die + 1)
         return known->name;
@@ -219,18 +219,19 @@ static bool
 add_call(void *user, const struct sym_dwarf_call *call)
 {
     struct worker *w = user;
-    struct builder *b = w->crew->b;
+    struct index_builder *b = w->crew->b;
     /* The last call of all code may return to its very end. */
     if (call->return_addr <= b->code_low || call->return_addr > b->code_high)
         return true;
     uint32_t name = name_of_die(w, call->origin);
     if (!name)
         return true;
-    struct call *calls = fz_list_grow(&b->budget, w->calls, &w->room, w->n + 1, sizeof(*calls));
+    struct index_call *calls =
+        fz_list_grow(&b->budget, w->calls, &w->room, w->n + 1, sizeof(*calls));
     if (!calls)
         return false;
     w->calls = calls;
-    calls[w->n++] = (struct call){.return_addr = call->return_addr, .name = name};
+    calls[w->n++] = (struct index_call){.return_addr = call->return_addr, .name = name};
     return true;
 }
 
@@ -253,7 +254,7 @@ work(void *user)
 static int
 compare_call(const void *a, const void *b)
 {
-    const struct call *x = a, *y = b;
+    const struct index_call *x = a, *y = b;
     if (x->return_addr != y->return_addr)
         return x->return_addr < y->return_addr ? -1 : 1;
     return x->name < y->name ? -1 : x->name > y->name;
@@ -262,7 +263,7 @@ compare_call(const void *a, const void *b)
 /* Sort, and keep of each return address one name. Where callers were folded themselves, one address
  * may have calls of several functions: nobody knows which, so it is left out. */
 static void
-settle_calls(struct builder *b)
+settle_calls(struct index_builder *b)
 {
     size_t kept = 0;
     if (b->n_calls)
@@ -280,11 +281,11 @@ settle_calls(struct builder *b)
 }
 
 static bool
-merge(struct builder *b, const struct worker *w)
+merge(struct index_builder *b, const struct worker *w)
 {
     if (w->n == 0)
         return !w->failed;
-    struct call *calls =
+    struct index_call *calls =
         fz_list_grow(&b->budget, b->calls, &b->room_calls, b->n_calls + w->n, sizeof(*calls));
     if (!calls)
         return false;
@@ -295,7 +296,7 @@ merge(struct builder *b, const struct worker *w)
 }
 
 static bool
-scan_units(struct builder *b, const struct folded *folded)
+scan_units(struct index_builder *b, const struct folded *folded)
 {
     struct crew crew = {.b = b, .folded = folded};
     pthread_t threads[THREADS_MAX];
@@ -324,7 +325,7 @@ scan_units(struct builder *b, const struct folded *folded)
 }
 
 enum fz_code
-calls_build(struct builder *b, struct fz_error *err)
+index_calls_build(struct index_builder *b, struct fz_error *err)
 {
     struct folded folded = {NULL, 0, 0};
     if (!b->dwarf || b->n_aliases == 0)

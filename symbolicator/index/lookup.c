@@ -109,10 +109,10 @@ find_row(struct index_view view, uint32_t place, unsigned unit, struct found_row
 }
 
 static FZ_INLINE bool
-read_record(struct index_view view, uint32_t place, struct record *ret)
+read_record(struct index_view view, uint32_t place, struct index_record *ret)
 {
     const uint8_t *at = index_at(view, INDEX_RECORDS, place, RECORD_BYTES_MAX);
-    return at && record_decode(at, place, ret);
+    return at && index_record_decode(at, place, ret);
 }
 
 /* Strings end inside their section, since its last byte is a NUL. */
@@ -129,7 +129,7 @@ get_string(struct index_view view, uint32_t offset)
 }
 
 static FZ_INLINE void
-set_names(struct index_view view, const struct record *record, struct sym_frame *frame)
+set_names(struct index_view view, const struct index_record *record, struct sym_frame *frame)
 {
     frame->name = get_string(view, record->name);
     frame->inlined = record->is_inlined;
@@ -158,7 +158,7 @@ unit_of(const struct sym_index *index, uint64_t addr)
 static FZ_INLINE size_t
 follow(struct index_view view, const struct found_row *row, struct sym_frame *ret, size_t max)
 {
-    struct record record;
+    struct index_record record;
     uint32_t file = 0, line = 0, column = row->column;
     if (!read_record(view, row->record, &record))
         return 0;

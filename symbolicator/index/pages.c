@@ -24,8 +24,8 @@ struct state {
 };
 
 struct packer {
-    struct builder *b;
-    struct page_part *part;
+    struct index_builder *b;
+    struct index_page_part *part;
     unsigned page_shift;
     bool is_open; /* a region is open */
     uint64_t region_start;
@@ -131,7 +131,7 @@ pack_page(const struct packer *p, uint8_t out[PAGE_BYTES_MAX])
 static bool
 store_rows(struct packer *p, uint32_t *ret)
 {
-    struct bytes *rows = &p->part->rows;
+    struct index_bytes *rows = &p->part->rows;
     bool is_empty = true;
     for (uint32_t i = 0; i < p->n_rows && is_empty; i++)
         is_empty = p->rows[i].record == 0;
@@ -150,7 +150,7 @@ store_rows(struct packer *p, uint32_t *ret)
     }
     *ret = p->last_page_at = (uint32_t)rows->n;
     p->last_page_len = (uint32_t)len;
-    return bytes_add(p->b, rows, out, len);
+    return index_bytes_add(p->b, rows, out, len);
 }
 
 static bool
@@ -158,7 +158,7 @@ add_page(struct packer *p, uint32_t rows)
 {
     uint8_t out[4];
     store32(out, rows);
-    return bytes_add(p->b, &p->part->pages, out, sizeof(out));
+    return index_bytes_add(p->b, &p->part->pages, out, sizeof(out));
 }
 
 static bool
@@ -169,7 +169,7 @@ add_region(struct packer *p, uint64_t start, uint64_t size, uint32_t first_page,
     store64(out + 8, size);
     store32(out + 16, first_page);
     store32(out + 20, is_same);
-    return size == 0 || bytes_add(p->b, &p->part->regions, out, sizeof(out));
+    return size == 0 || index_bytes_add(p->b, &p->part->regions, out, sizeof(out));
 }
 
 static void
@@ -260,10 +260,10 @@ set_state(struct packer *p, uint64_t addr, struct state state)
 }
 
 static bool
-pack_piece(struct packer *p, const struct piece *piece)
+pack_piece(struct packer *p, const struct index_piece *piece)
 {
-    const struct builder *b = p->b;
-    const struct row *rows =
+    const struct index_builder *b = p->b;
+    const struct index_row *rows =
         (piece->unit == UNIT_NONE ? b->rows : b->blocks[piece->unit].rows) + piece->first_row;
     for (uint32_t i = 0; i < piece->n_rows; i++) {
         uint64_t low = piece->origin + rows[i].offset;
@@ -280,7 +280,7 @@ pack_piece(struct packer *p, const struct piece *piece)
 
 /* The largest power of two that divides every address, so that a unit is an instruction. */
 static unsigned
-find_unit_shift(const struct builder *b)
+find_unit_shift(const struct index_builder *b)
 {
     uint64_t all = (uint64_t)1 << UNIT_SHIFT_MAX;
     for (size_t i = 0; i < b->n_pieces; i++)
@@ -298,7 +298,7 @@ find_page_shift(unsigned unit_shift)
 }
 
 static bool
-pack_part(struct builder *b, struct page_part *part)
+pack_part(struct index_builder *b, struct index_page_part *part)
 {
     static const uint8_t none = 0;
     struct packer p = {.b = b, .part = part, .page_shift = b->page_shift};
@@ -308,9 +308,9 @@ pack_part(struct builder *b, struct page_part *part)
     if (!rows)
         return false;
     part->rows.data = rows;
-    bool ok = bytes_add(b, &part->rows, &none, 1); /* place 0 means nothing */
+    bool ok = index_bytes_add(b, &part->rows, &none, 1); /* place 0 means nothing */
     for (size_t i = part->begin; i < part->end && ok; i++) {
-        const struct piece *piece = &b->pieces[i];
+        const struct index_piece *piece = &b->pieces[i];
         ok = pack_piece(&p, piece);
         if (ok && (i + 1 == part->end || b->pieces[i + 1].start != piece->end))
             ok = set_state(&p, piece->end, (struct state){0, 0, 0});
@@ -321,7 +321,7 @@ pack_part(struct builder *b, struct page_part *part)
 /* Cut the pieces where no page holds code of both sides, into parts of about as many rows. The
  * number of threads has no say: the index is the same for any. */
 static void
-cut_parts(struct builder *b)
+cut_parts(struct index_builder *b)
 {
     size_t n_parts = 1 + b->n_all_rows / ROWS_PER_PART, rows = 0;
     if (n_parts > PAGE_PARTS_MAX)
@@ -342,11 +342,11 @@ cut_parts(struct builder *b)
 
 /* Count the places of rows and pages from the start of their sections. */
 static bool
-join_parts(struct builder *b)
+join_parts(struct index_builder *b)
 {
     uint64_t rows_before = 0, pages_before = 0;
     for (size_t k = 0; k < b->n_parts; k++) {
-        struct page_part *part = &b->parts[k];
+        struct index_page_part *part = &b->parts[k];
         if (rows_before + part->rows.n > UINT32_MAX - PAGE_BYTES_MAX) {
             b->budget.over = true;
             return false;
@@ -367,7 +367,7 @@ join_parts(struct builder *b)
 }
 
 struct page_crew {
-    struct builder *b;
+    struct index_builder *b;
     atomic_size_t next;
     atomic_bool failed;
 };
@@ -384,7 +384,7 @@ pack_parts(void *user)
 }
 
 enum fz_code
-pages_build(struct builder *b, struct fz_error *err)
+index_pages_build(struct index_builder *b, struct fz_error *err)
 {
     b->unit_shift = find_unit_shift(b);
     b->page_shift = find_page_shift(b->unit_shift);

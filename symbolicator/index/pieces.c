@@ -6,19 +6,19 @@
 enum { STEPS_PER_PIECE = 16, STEPS_FREE = 1 << 16 };
 
 static bool
-comes_before(const struct piece *a, const struct piece *b)
+comes_before(const struct index_piece *a, const struct index_piece *b)
 {
     return a->start != b->start ? a->start < b->start : a->unit < b->unit;
 }
 
 void
-pieces_sort(struct piece *pieces, size_t n, struct piece *scratch)
+index_pieces_sort(struct index_piece *pieces, size_t n, struct index_piece *scratch)
 {
     if (n < 2)
         return;
     size_t half = n / 2;
-    pieces_sort(pieces, half, scratch);
-    pieces_sort(pieces + half, n - half, scratch);
+    index_pieces_sort(pieces, half, scratch);
+    index_pieces_sort(pieces + half, n - half, scratch);
     if (!comes_before(&pieces[half], &pieces[half - 1]))
         return;
     memcpy(scratch, pieces, half * sizeof(*pieces));
@@ -33,19 +33,20 @@ pieces_sort(struct piece *pieces, size_t n, struct piece *scratch)
 
 /* Pieces that lost their start to another one wait here for what is left of them: a binary heap. */
 struct waiting {
-    struct builder *b;
-    struct piece *heap;
+    struct index_builder *b;
+    struct index_piece *heap;
     size_t n, room;
     size_t steps; /* real files hardly overlap, hostile ones may not make this slow */
 };
 
 static bool
-wait_for_rest(struct waiting *w, const struct piece *piece)
+wait_for_rest(struct waiting *w, const struct index_piece *piece)
 {
     if (w->steps == 0)
         return true; /* dropped */
     w->steps--;
-    struct piece *heap = fz_list_grow(&w->b->budget, w->heap, &w->room, w->n + 1, sizeof(*heap));
+    struct index_piece *heap =
+        fz_list_grow(&w->b->budget, w->heap, &w->room, w->n + 1, sizeof(*heap));
     if (!heap)
         return false;
     w->heap = heap;
@@ -56,10 +57,10 @@ wait_for_rest(struct waiting *w, const struct piece *piece)
     return true;
 }
 
-static struct piece
+static struct index_piece
 take_first(struct waiting *w)
 {
-    struct piece first = w->heap[0], last = w->heap[--w->n];
+    struct index_piece first = w->heap[0], last = w->heap[--w->n];
     size_t at = 0;
     for (size_t child = 1; child < w->n; child = 2 * at + 1) {
         if (child + 1 < w->n && comes_before(&w->heap[child + 1], &w->heap[child]))
@@ -75,23 +76,24 @@ take_first(struct waiting *w)
 
 /* A function that begins where another one does is told as its alias. */
 static bool
-add_alias(struct builder *b, const struct piece *piece, const struct piece *winner)
+add_alias(struct index_builder *b, const struct index_piece *piece,
+          const struct index_piece *winner)
 {
-    const struct function *mine = &b->functions[piece->function];
-    const struct function *other = &b->functions[winner->function];
+    const struct index_function *mine = &b->functions[piece->function];
+    const struct index_function *other = &b->functions[winner->function];
     return piece->function == NO_FUNCTION || mine->start != other->start ||
-           mine->name == other->name || alias_add(b, mine->start, mine->name);
+           mine->name == other->name || index_alias_add(b, mine->start, mine->name);
 }
 
 /* Of pieces that overlap the one that begins first stays whole, or the one of the lower unit. */
 static bool
-cut_overlaps(struct waiting *w, struct piece *pieces, size_t *n)
+cut_overlaps(struct waiting *w, struct index_piece *pieces, size_t *n)
 {
     size_t kept = 0;
     for (size_t i = 0; i < *n || w->n;) {
         bool is_rest = w->n && (i == *n || comes_before(&w->heap[0], &pieces[i]));
-        struct piece piece = is_rest ? take_first(w) : pieces[i++];
-        const struct piece *last = kept ? &pieces[kept - 1] : NULL;
+        struct index_piece piece = is_rest ? take_first(w) : pieces[i++];
+        const struct index_piece *last = kept ? &pieces[kept - 1] : NULL;
         if (!last || piece.start >= last->end) {
             pieces[kept++] = piece;
             continue;
@@ -107,14 +109,14 @@ cut_overlaps(struct waiting *w, struct piece *pieces, size_t *n)
 }
 
 enum fz_code
-pieces_settle(struct builder *b, struct fz_error *err)
+index_pieces_settle(struct index_builder *b, struct fz_error *err)
 {
     size_t room = b->n_pieces > b->n_bare_pieces ? b->n_pieces : b->n_bare_pieces;
-    struct piece *scratch = fz_list_zeroed(&b->budget, room, sizeof(*scratch));
+    struct index_piece *scratch = fz_list_zeroed(&b->budget, room, sizeof(*scratch));
     if (!scratch)
         return fz_budget_fail(&b->budget, err);
-    pieces_sort(b->pieces, b->n_pieces, scratch);
-    pieces_sort(b->bare_pieces, b->n_bare_pieces, scratch);
+    index_pieces_sort(b->pieces, b->n_pieces, scratch);
+    index_pieces_sort(b->bare_pieces, b->n_bare_pieces, scratch);
     fz_list_free(&b->budget, scratch, room ? room : 1, sizeof(*scratch));
     struct waiting w = {.b = b, .steps = STEPS_FREE + STEPS_PER_PIECE * room};
     bool ok = cut_overlaps(&w, b->pieces, &b->n_pieces) &&

@@ -17,7 +17,7 @@ struct sym_index {
     size_t n_regions;
     struct sym_index_info info;
     size_t n_blocks;
-    atomic_uchar *blocks; /* one each: 0 not looked at, else enum block_state */
+    atomic_uchar *blocks; /* one each: 0 not looked at, else enum index_block_state */
     /* Good blocks so far; at n_blocks is_good is set and lookups ask no more. In the heap, since a
      * lookup has a const index. */
     struct index_trust {
@@ -26,7 +26,7 @@ struct sym_index {
     } * trust;
 };
 
-enum block_state { BLOCK_GOOD = 1, BLOCK_BAD = 2 };
+enum index_block_state { BLOCK_GOOD = 1, BLOCK_BAD = 2 };
 
 /* Check the block for the first time. */
 bool index_block_check(const struct sym_index *index, size_t block);

@@ -40,7 +40,7 @@ enum {
     RECORD_FILES_MAX = 1 << 24,             /* numbers of files have at most 3 bytes */
 };
 
-struct record {
+struct index_record {
     bool is_inlined, has_rows;
     bool has_call_file;     /* it is not the caller's */
     enum sym_source source; /* of an inlined call always DWARF */
@@ -52,7 +52,7 @@ struct record {
 
 /* Writes 4 bytes of which the first ones count. */
 static inline uint8_t *
-record_put(uint8_t *at, uint32_t value, unsigned field, unsigned *head)
+index_record_put(uint8_t *at, uint32_t value, unsigned field, unsigned *head)
 {
     unsigned len = (39 - (unsigned)__builtin_clz(value | 1)) / 8;
     *head |= (len - 1) << field;
@@ -61,7 +61,7 @@ record_put(uint8_t *at, uint32_t value, unsigned field, unsigned *head)
 }
 
 static inline uint8_t *
-record_put_long(uint8_t *at, uint64_t value, unsigned field, unsigned *head)
+index_record_put_long(uint8_t *at, uint64_t value, unsigned field, unsigned *head)
 {
     unsigned code = value > UINT32_MAX ? 3 : value > UINT16_MAX ? 2 : value > UINT8_MAX;
     *head |= code << field;
@@ -71,29 +71,29 @@ record_put_long(uint8_t *at, uint64_t value, unsigned field, unsigned *head)
 
 /* Write the record for `place` to `at`, where RECORD_BYTES_MAX bytes are free; returns its end. */
 static inline uint8_t *
-record_encode(const struct record *r, uint32_t place, uint8_t *at)
+index_record_encode(const struct index_record *r, uint32_t place, uint8_t *at)
 {
     unsigned head = (r->is_inlined ? RECORD_INLINED : 0) | (r->has_rows ? RECORD_ROWS : 0);
     uint8_t *start = at;
     at += 2;
     if (r->is_inlined) {
-        at = record_put(at, place - r->caller, RECORD_DISTANCE, &head);
-        at = record_put(at, r->name, RECORD_NAME, &head);
-        at = record_put(at, r->call_line, RECORD_CALL_LINE, &head);
-        at = record_put(at, r->call_column & UINT16_MAX, RECORD_CALL_COLUMN, &head);
+        at = index_record_put(at, place - r->caller, RECORD_DISTANCE, &head);
+        at = index_record_put(at, r->name, RECORD_NAME, &head);
+        at = index_record_put(at, r->call_line, RECORD_CALL_LINE, &head);
+        at = index_record_put(at, r->call_column & UINT16_MAX, RECORD_CALL_COLUMN, &head);
         if (r->has_call_file) {
-            at = record_put(at, r->call_file, RECORD_CALL_FILE, &head);
+            at = index_record_put(at, r->call_file, RECORD_CALL_FILE, &head);
             head += 1u << RECORD_CALL_FILE;
         }
     } else {
         head |= (unsigned)r->source << RECORD_SOURCE;
-        at = record_put(at, r->name, RECORD_NAME, &head);
-        at = record_put_long(at, r->start, RECORD_START, &head);
-        at = record_put_long(at, r->size, RECORD_SIZE, &head);
+        at = index_record_put(at, r->name, RECORD_NAME, &head);
+        at = index_record_put_long(at, r->start, RECORD_START, &head);
+        at = index_record_put_long(at, r->size, RECORD_SIZE, &head);
     }
     if (r->has_rows) {
-        at = record_put(at, r->file, RECORD_FILE, &head);
-        at = record_put(at, r->base_line, RECORD_BASE_LINE, &head);
+        at = index_record_put(at, r->file, RECORD_FILE, &head);
+        at = index_record_put(at, r->base_line, RECORD_BASE_LINE, &head);
     }
     start[0] = (uint8_t)head;
     start[1] = (uint8_t)(head >> 8);
@@ -101,7 +101,7 @@ record_encode(const struct record *r, uint32_t place, uint8_t *at)
 }
 
 static FZ_INLINE uint32_t
-record_take_bytes(const uint8_t **at, unsigned len)
+index_record_take_bytes(const uint8_t **at, unsigned len)
 {
     uint32_t value = load32(*at) & (uint32_t) ~(UINT64_MAX << 8 * len);
     *at += len;
@@ -109,13 +109,13 @@ record_take_bytes(const uint8_t **at, unsigned len)
 }
 
 static FZ_INLINE uint32_t
-record_take(const uint8_t **at, unsigned head, unsigned field)
+index_record_take(const uint8_t **at, unsigned head, unsigned field)
 {
-    return record_take_bytes(at, (head >> field & 3) + 1);
+    return index_record_take_bytes(at, (head >> field & 3) + 1);
 }
 
 static FZ_INLINE uint64_t
-record_take_long(const uint8_t **at, unsigned head, unsigned field)
+index_record_take_long(const uint8_t **at, unsigned head, unsigned field)
 {
     unsigned len = 1u << (head >> field & 3);
     uint64_t value = load64(*at) & UINT64_MAX >> (64 - 8 * len);
@@ -126,31 +126,32 @@ record_take_long(const uint8_t **at, unsigned head, unsigned field)
 /* Read the record of `place` from `at`, where RECORD_BYTES_MAX bytes can be read. False if it is a
  * call that does not stand behind its caller: no chain goes in circles. */
 static FZ_INLINE bool
-record_decode(const uint8_t *at, uint32_t place, struct record *ret)
+index_record_decode(const uint8_t *at, uint32_t place, struct index_record *ret)
 {
     unsigned head = at[0] | (unsigned)at[1] << 8;
     at += 2;
-    *ret = (struct record){.is_inlined = head & RECORD_INLINED, .has_rows = head & RECORD_ROWS};
+    *ret =
+        (struct index_record){.is_inlined = head & RECORD_INLINED, .has_rows = head & RECORD_ROWS};
     if (ret->is_inlined) {
-        uint32_t distance = record_take(&at, head, RECORD_DISTANCE);
+        uint32_t distance = index_record_take(&at, head, RECORD_DISTANCE);
         ret->caller = place - distance;
-        ret->name = record_take(&at, head, RECORD_NAME);
-        ret->call_line = record_take(&at, head, RECORD_CALL_LINE);
-        ret->call_column = record_take_bytes(&at, (head >> RECORD_CALL_COLUMN & 1) + 1);
+        ret->name = index_record_take(&at, head, RECORD_NAME);
+        ret->call_line = index_record_take(&at, head, RECORD_CALL_LINE);
+        ret->call_column = index_record_take_bytes(&at, (head >> RECORD_CALL_COLUMN & 1) + 1);
         ret->has_call_file = head >> RECORD_CALL_FILE & 3;
-        ret->call_file = record_take_bytes(&at, head >> RECORD_CALL_FILE & 3);
+        ret->call_file = index_record_take_bytes(&at, head >> RECORD_CALL_FILE & 3);
         ret->source = SYM_SOURCE_DWARF;
         if (distance == 0 || distance >= place)
             return false;
     } else {
         ret->source = (enum sym_source)(head >> RECORD_SOURCE & 3);
-        ret->name = record_take(&at, head, RECORD_NAME);
-        ret->start = record_take_long(&at, head, RECORD_START);
-        ret->size = record_take_long(&at, head, RECORD_SIZE);
+        ret->name = index_record_take(&at, head, RECORD_NAME);
+        ret->start = index_record_take_long(&at, head, RECORD_START);
+        ret->size = index_record_take_long(&at, head, RECORD_SIZE);
     }
     if (ret->has_rows) {
-        ret->file = record_take(&at, head, RECORD_FILE);
-        ret->base_line = record_take(&at, head, RECORD_BASE_LINE);
+        ret->file = index_record_take(&at, head, RECORD_FILE);
+        ret->base_line = index_record_take(&at, head, RECORD_BASE_LINE);
     }
     return true;
 }

@@ -6,7 +6,7 @@
 #include "symbolicator/index/record.h"
 
 bool
-record_add(struct builder *b, const struct record *r, uint32_t *ret)
+index_record_add(struct index_builder *b, const struct index_record *r, uint32_t *ret)
 {
     if (b->records.n > UINT32_MAX - 2 * INDEX_RECORDS_SPARE) {
         b->budget.over = true;
@@ -18,31 +18,31 @@ record_add(struct builder *b, const struct record *r, uint32_t *ret)
         return false;
     b->records.data = grown;
     *ret = (uint32_t)b->records.n;
-    b->records.n = (size_t)(record_encode(r, *ret, grown + *ret) - grown);
+    b->records.n = (size_t)(index_record_encode(r, *ret, grown + *ret) - grown);
     return true;
 }
 
 bool
-function_add(struct builder *b, const struct function *function, uint32_t *ret)
+index_function_add(struct index_builder *b, const struct index_function *function, uint32_t *ret)
 {
-    struct function *functions = fz_list_grow(&b->budget, b->functions, &b->room_functions,
-                                              b->n_functions + 2, sizeof(*functions));
+    struct index_function *functions = fz_list_grow(&b->budget, b->functions, &b->room_functions,
+                                                    b->n_functions + 2, sizeof(*functions));
     if (!functions || b->n_functions >= UINT32_MAX - 2)
         return false;
     b->functions = functions;
     if (b->n_functions == 0)
-        functions[b->n_functions++] = (struct function){0, 0, 0}; /* NO_FUNCTION */
+        functions[b->n_functions++] = (struct index_function){0, 0, 0}; /* NO_FUNCTION */
     *ret = (uint32_t)b->n_functions;
     functions[b->n_functions++] = *function;
     return true;
 }
 
-struct row *
-rows_reserve(struct builder *b, size_t n)
+struct index_row *
+index_rows_reserve(struct index_builder *b, size_t n)
 {
     if (n > UINT32_MAX - 1 - b->n_rows)
         return NULL;
-    struct row *rows =
+    struct index_row *rows =
         fz_list_grow(&b->budget, b->rows, &b->room_rows, b->n_rows + n, sizeof(*rows));
     if (!rows)
         return NULL;
@@ -53,9 +53,9 @@ rows_reserve(struct builder *b, size_t n)
 }
 
 bool
-piece_add(struct builder *b, const struct piece *piece)
+index_piece_add(struct index_builder *b, const struct index_piece *piece)
 {
-    struct piece *pieces =
+    struct index_piece *pieces =
         fz_list_grow(&b->budget, b->pieces, &b->room_pieces, b->n_pieces + 1, sizeof(*pieces));
     if (!pieces)
         return false;
@@ -65,12 +65,12 @@ piece_add(struct builder *b, const struct piece *piece)
 }
 
 bool
-bare_row_add(struct builder *b, const struct bare_row *row)
+index_bare_row_add(struct index_builder *b, const struct index_bare_row *row)
 {
     if (b->n_bare_rows >= UINT32_MAX - 1)
         return false;
-    struct bare_row *rows = fz_list_grow(&b->budget, b->bare_rows, &b->room_bare_rows,
-                                         b->n_bare_rows + 1, sizeof(*rows));
+    struct index_bare_row *rows = fz_list_grow(&b->budget, b->bare_rows, &b->room_bare_rows,
+                                               b->n_bare_rows + 1, sizeof(*rows));
     if (!rows)
         return false;
     b->bare_rows = rows;
@@ -79,10 +79,10 @@ bare_row_add(struct builder *b, const struct bare_row *row)
 }
 
 bool
-bare_piece_add(struct builder *b, const struct piece *piece)
+index_bare_piece_add(struct index_builder *b, const struct index_piece *piece)
 {
-    struct piece *pieces = fz_list_grow(&b->budget, b->bare_pieces, &b->room_bare_pieces,
-                                        b->n_bare_pieces + 1, sizeof(*pieces));
+    struct index_piece *pieces = fz_list_grow(&b->budget, b->bare_pieces, &b->room_bare_pieces,
+                                              b->n_bare_pieces + 1, sizeof(*pieces));
     if (!pieces)
         return false;
     b->bare_pieces = pieces;
@@ -91,28 +91,28 @@ bare_piece_add(struct builder *b, const struct piece *piece)
 }
 
 bool
-alias_add(struct builder *b, uint64_t addr, uint32_t name)
+index_alias_add(struct index_builder *b, uint64_t addr, uint32_t name)
 {
-    struct alias *aliases =
+    struct index_alias *aliases =
         fz_list_grow(&b->budget, b->aliases, &b->room_aliases, b->n_aliases + 1, sizeof(*aliases));
     if (!aliases)
         return false;
     b->aliases = aliases;
-    aliases[b->n_aliases++] = (struct alias){.addr = addr, .name = name};
+    aliases[b->n_aliases++] = (struct index_alias){.addr = addr, .name = name};
     return true;
 }
 
 static int
 compare_alias(const void *a, const void *b)
 {
-    const struct alias *x = a, *y = b;
+    const struct index_alias *x = a, *y = b;
     if (x->addr != y->addr)
         return x->addr < y->addr ? -1 : 1;
     return x->name < y->name ? -1 : x->name > y->name;
 }
 
 void
-aliases_sort(struct builder *b)
+index_aliases_sort(struct index_builder *b)
 {
     size_t kept = 0;
     if (b->n_aliases)

@@ -8,7 +8,7 @@
 enum { TABLE_FIRST_ROOM = 1024, PATH_ROOM = 64 };
 
 bool
-bytes_add(struct builder *b, struct bytes *bytes, const void *data, size_t n)
+index_bytes_add(struct index_builder *b, struct index_bytes *bytes, const void *data, size_t n)
 {
     if (!bytes->data || n > bytes->room - bytes->n) {
         uint8_t *grown = fz_list_grow(&b->budget, bytes->data, &bytes->room, bytes->n + n, 1);
@@ -48,12 +48,12 @@ hash_number(uint64_t value)
 
 /* Room for one more; false when the budget is exhausted. */
 static bool
-table_reserve(struct builder *b, struct table *table)
+table_reserve(struct index_builder *b, struct index_table *table)
 {
     if (table->room && table->n < table->room / 4 * 3)
         return true;
     size_t room = table->room ? table->room * 2 : TABLE_FIRST_ROOM;
-    struct slot *slots = fz_list_zeroed(&b->budget, room, sizeof(*slots));
+    struct index_slot *slots = fz_list_zeroed(&b->budget, room, sizeof(*slots));
     if (!slots)
         return false;
     for (size_t i = 0; i < table->room; i++) {
@@ -65,33 +65,33 @@ table_reserve(struct builder *b, struct table *table)
         slots[at] = table->slots[i];
     }
     size_t n = table->n;
-    table_deinit(b, table);
-    *table = (struct table){.slots = slots, .n = n, .room = room};
+    index_table_deinit(b, table);
+    *table = (struct index_table){.slots = slots, .n = n, .room = room};
     return true;
 }
 
 void
-table_deinit(struct builder *b, struct table *table)
+index_table_deinit(struct index_builder *b, struct index_table *table)
 {
     fz_list_free(&b->budget, table->slots, table->room, sizeof(*table->slots));
-    *table = (struct table){NULL, 0, 0};
+    *table = (struct index_table){NULL, 0, 0};
 }
 
 static void
-table_set(struct table *table, size_t at, uint32_t hash, size_t value)
+table_set(struct index_table *table, size_t at, uint32_t hash, size_t value)
 {
-    table->slots[at] = (struct slot){.value = (uint32_t)value + 1, .hash = hash};
+    table->slots[at] = (struct index_slot){.value = (uint32_t)value + 1, .hash = hash};
     table->n++;
 }
 
 const char *
-pool_text(const struct builder *b, uint32_t offset)
+index_pool_text(const struct index_builder *b, uint32_t offset)
 {
     return (const char *)b->strings.data + offset;
 }
 
 static bool
-string_is(const struct builder *b, size_t at, struct fz_span text)
+string_is(const struct index_builder *b, size_t at, struct fz_span text)
 {
     return b->strings.n - at > text.len &&
            (text.len == 0 || memcmp(b->strings.data + at, text.data, text.len) == 0) &&
@@ -99,9 +99,9 @@ string_is(const struct builder *b, size_t at, struct fz_span text)
 }
 
 bool
-pool_string(struct builder *b, struct fz_span text, uint32_t *ret)
+index_pool_string(struct index_builder *b, struct fz_span text, uint32_t *ret)
 {
-    if (b->strings.n == 0 && !bytes_add(b, &b->strings, "", 1))
+    if (b->strings.n == 0 && !index_bytes_add(b, &b->strings, "", 1))
         return false;
     if (text.len == 0) {
         *ret = 0;
@@ -110,7 +110,7 @@ pool_string(struct builder *b, struct fz_span text, uint32_t *ret)
     text = sym_symbol_map_name(b->symbol_map, text);
     if (!table_reserve(b, &b->string_table))
         return false;
-    struct table *table = &b->string_table;
+    struct index_table *table = &b->string_table;
     uint32_t hash = hash_bytes(1, text);
     size_t mask = table->room - 1, at = hash & mask;
     for (; table->slots[at].value; at = (at + 1) & mask) {
@@ -125,7 +125,8 @@ pool_string(struct builder *b, struct fz_span text, uint32_t *ret)
         b->budget.over = true;
         return false;
     }
-    if (!bytes_add(b, &b->strings, text.data, text.len) || !bytes_add(b, &b->strings, "", 1))
+    if (!index_bytes_add(b, &b->strings, text.data, text.len) ||
+        !index_bytes_add(b, &b->strings, "", 1))
         return false;
     table_set(table, at, hash, offset);
     b->n_hidden += sym_symbol_map_is_hidden(text);
@@ -134,23 +135,24 @@ pool_string(struct builder *b, struct fz_span text, uint32_t *ret)
 }
 
 bool
-pool_file(struct builder *b, struct fz_span directory, struct fz_span name, uint32_t *ret)
+index_pool_file(struct index_builder *b, struct fz_span directory, struct fz_span name,
+                uint32_t *ret)
 {
-    struct file file;
-    if (!pool_string(b, directory, &file.directory) || !pool_string(b, name, &file.name) ||
-        !table_reserve(b, &b->file_table))
+    struct index_file file;
+    if (!index_pool_string(b, directory, &file.directory) ||
+        !index_pool_string(b, name, &file.name) || !table_reserve(b, &b->file_table))
         return false;
-    struct table *table = &b->file_table;
+    struct index_table *table = &b->file_table;
     uint32_t hash = hash_number((uint64_t)file.directory << 32 | file.name);
     size_t mask = table->room - 1, at = hash & mask;
     for (; table->slots[at].value; at = (at + 1) & mask) {
-        const struct file *known = &b->files[table->slots[at].value - 1];
+        const struct index_file *known = &b->files[table->slots[at].value - 1];
         if (known->directory == file.directory && known->name == file.name) {
             *ret = table->slots[at].value - 1;
             return true;
         }
     }
-    struct file *files =
+    struct index_file *files =
         fz_list_grow(&b->budget, b->files, &b->room_files, b->n_files + 2, sizeof(*files));
     if (!files)
         return false;
@@ -160,7 +162,7 @@ pool_file(struct builder *b, struct fz_span directory, struct fz_span name, uint
         return false;
     }
     if (b->n_files == 0)
-        files[b->n_files++] = (struct file){0, 0}; /* file 0 is none */
+        files[b->n_files++] = (struct index_file){0, 0}; /* file 0 is none */
     files[b->n_files] = file;
     table_set(table, at, hash, b->n_files);
     *ret = (uint32_t)b->n_files++;
@@ -170,32 +172,32 @@ pool_file(struct builder *b, struct fz_span directory, struct fz_span name, uint
 /* The string's place in .debug_str is looked for first: linkers write each string once, and reading
  * a name that is known costs more than all else about it. */
 bool
-pool_place(struct builder *b, struct fz_span place, uint32_t *ret)
+index_pool_place(struct index_builder *b, struct fz_span place, uint32_t *ret)
 {
     *ret = 0;
     if (place.len == 0)
         return true;
     if (!table_reserve(b, &b->place_table))
         return false;
-    struct table *table = &b->place_table;
+    struct index_table *table = &b->place_table;
     uint32_t hash = hash_number((uint64_t)(uintptr_t)place.data);
     size_t mask = table->room - 1, at = hash & mask;
     for (; table->slots[at].value; at = (at + 1) & mask) {
-        const struct place *known = &b->places[table->slots[at].value - 1];
+        const struct index_place *known = &b->places[table->slots[at].value - 1];
         if (table->slots[at].hash == hash && known->data == place.data) {
             *ret = known->name;
             return true;
         }
     }
     const uint8_t *nul = memchr(place.data, 0, place.len);
-    struct place *places =
+    struct index_place *places =
         fz_list_grow(&b->budget, b->places, &b->room_places, b->n_places + 1, sizeof(*places));
     if (!places)
         return false;
     b->places = places;
-    if (nul && !pool_string(b, fz_span_make(place.data, (size_t)(nul - place.data)), ret))
+    if (nul && !index_pool_string(b, fz_span_make(place.data, (size_t)(nul - place.data)), ret))
         return false;
-    places[b->n_places] = (struct place){.data = place.data, .name = *ret};
+    places[b->n_places] = (struct index_place){.data = place.data, .name = *ret};
     table_set(table, at, hash, b->n_places++);
     return true;
 }

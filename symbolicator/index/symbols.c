@@ -15,20 +15,20 @@
 enum { SECTIONS_MAX = 256, FILES_MAX = 64, S_ATTR_CODE = (int)0x80000400u };
 
 struct filler {
-    struct builder *b;
+    struct index_builder *b;
     const struct sym_section *sections[SECTIONS_MAX];
     size_t n_sections;
     bool has_sizes; /* the sections */
     size_t n_dwarf; /* pieces from DWARF; those that are added come behind them */
     size_t piece, bare_piece, start;
-    struct bare_row *rows; /* of the current symbol; offsets from its address */
+    struct index_bare_row *rows; /* of the current symbol; offsets from its address */
     size_t n_rows, room_rows;
     uint32_t files[FILES_MAX], base_lines[FILES_MAX], records[FILES_MAX];
     size_t n_files;
 };
 
 enum fz_code
-symbols_load(struct builder *b, struct fz_error *err)
+index_symbols_load(struct index_builder *b, struct fz_error *err)
 {
     enum fz_code code =
         sym_macho_names(b->macho, &b->arena, &b->symbols, &b->n_symbols, b->problems, err);
@@ -56,7 +56,7 @@ linkage_name(const struct sym_symbol *symbol)
 }
 
 struct fz_span
-symbol_name_at(struct builder *b, uint64_t addr, struct fz_span wanted)
+index_symbol_name_at(struct index_builder *b, uint64_t addr, struct fz_span wanted)
 {
     size_t low = 0, high = b->n_symbols;
     if (b->last_symbol < high && b->symbols[b->last_symbol].addr <= addr) {
@@ -106,31 +106,31 @@ section_end(const struct filler *f, uint64_t addr)
 
 /* The names differ by more than the underscore that Mach-O puts before C names. */
 static bool
-differs(const struct builder *b, const struct sym_symbol *symbol, uint32_t name)
+differs(const struct index_builder *b, const struct sym_symbol *symbol, uint32_t name)
 {
-    const char *known = pool_text(b, name), *mine = symbol->name;
+    const char *known = index_pool_text(b, name), *mine = symbol->name;
     if (strcmp(mine, known) == 0)
         return false;
     return mine[0] != '_' || strcmp(mine + 1, known) != 0;
 }
 
 static bool
-add_alias(struct builder *b, const struct sym_symbol *symbol)
+add_alias(struct index_builder *b, const struct sym_symbol *symbol)
 {
     uint32_t name;
-    return pool_string(b, fz_span_make(symbol->name, symbol->name_len), &name) &&
-           alias_add(b, symbol->addr, name);
+    return index_pool_string(b, fz_span_make(symbol->name, symbol->name_len), &name) &&
+           index_alias_add(b, symbol->addr, name);
 }
 
 static bool
-keep_row(struct filler *f, uint64_t offset, const struct bare_row *row)
+keep_row(struct filler *f, uint64_t offset, const struct index_bare_row *row)
 {
-    struct bare_row *rows =
+    struct index_bare_row *rows =
         fz_list_grow(&f->b->budget, f->rows, &f->room_rows, f->n_rows + 1, sizeof(*rows));
     if (!rows)
         return false;
     f->rows = rows;
-    rows[f->n_rows] = row ? *row : (struct bare_row){0};
+    rows[f->n_rows] = row ? *row : (struct index_bare_row){0};
     rows[f->n_rows++].offset = (uint32_t)offset;
     return true;
 }
@@ -139,13 +139,13 @@ keep_row(struct filler *f, uint64_t offset, const struct bare_row *row)
 static bool
 collect_rows(struct filler *f, uint64_t start, uint64_t end)
 {
-    const struct builder *b = f->b;
+    const struct index_builder *b = f->b;
     uint64_t at = start;
     f->n_rows = 0;
     while (at < end) {
         while (f->bare_piece < b->n_bare_pieces && b->bare_pieces[f->bare_piece].end <= at)
             f->bare_piece++;
-        const struct piece *piece =
+        const struct index_piece *piece =
             f->bare_piece < b->n_bare_pieces ? &b->bare_pieces[f->bare_piece] : NULL;
         if (!piece || piece->start > at) {
             if (!keep_row(f, at - start, NULL))
@@ -155,7 +155,7 @@ collect_rows(struct filler *f, uint64_t start, uint64_t end)
         }
         uint64_t until = piece->end < end ? piece->end : end;
         for (uint32_t i = 0; i < piece->n_rows; i++) {
-            const struct bare_row *row = &b->bare_rows[piece->first_row + i];
+            const struct index_bare_row *row = &b->bare_rows[piece->first_row + i];
             uint64_t low = piece->origin + row->offset;
             uint64_t high = i + 1 < piece->n_rows ? piece->origin + row[1].offset : piece->end;
             if (high <= at || low >= until)
@@ -187,18 +187,18 @@ file_slot(struct filler *f, uint32_t file)
 static bool
 add_symbol(struct filler *f, const struct sym_symbol *symbol, uint64_t end)
 {
-    struct builder *b = f->b;
-    struct function function = {.start = symbol->addr, .size = end - symbol->addr};
-    struct piece piece = {.origin = symbol->addr,
-                          .start = symbol->addr,
-                          .end = end,
-                          .first_row = (uint32_t)b->n_rows,
-                          .unit = UNIT_NONE};
+    struct index_builder *b = f->b;
+    struct index_function function = {.start = symbol->addr, .size = end - symbol->addr};
+    struct index_piece piece = {.origin = symbol->addr,
+                                .start = symbol->addr,
+                                .end = end,
+                                .first_row = (uint32_t)b->n_rows,
+                                .unit = UNIT_NONE};
     enum sym_source source = symbol->is_export ? SYM_SOURCE_EXPORTS : SYM_SOURCE_SYMTAB;
     if (end - symbol->addr > UINT32_MAX)
         end = symbol->addr + UINT32_MAX;
-    if (!pool_string(b, fz_span_make(symbol->name, symbol->name_len), &function.name) ||
-        !function_add(b, &function, &piece.function) || !collect_rows(f, symbol->addr, end))
+    if (!index_pool_string(b, fz_span_make(symbol->name, symbol->name_len), &function.name) ||
+        !index_function_add(b, &function, &piece.function) || !collect_rows(f, symbol->addr, end))
         return false;
     f->n_files = 0;
     for (size_t i = 0; i < f->n_rows; i++) {
@@ -209,47 +209,47 @@ add_symbol(struct filler *f, const struct sym_symbol *symbol, uint64_t end)
     for (size_t i = 0; i < f->n_files; i++) {
         if (f->base_lines[i] == UINT32_MAX)
             f->base_lines[i] = 1;
-        struct record record = {.source = source,
-                                .name = function.name,
-                                .start = function.start - b->code_low,
-                                .size = function.size,
-                                .file = f->files[i],
-                                .base_line = f->base_lines[i],
-                                .has_rows = f->files[i] != 0};
-        if (!record_add(b, &record, &f->records[i]))
+        struct index_record record = {.source = source,
+                                      .name = function.name,
+                                      .start = function.start - b->code_low,
+                                      .size = function.size,
+                                      .file = f->files[i],
+                                      .base_line = f->base_lines[i],
+                                      .has_rows = f->files[i] != 0};
+        if (!index_record_add(b, &record, &f->records[i]))
             return false;
     }
-    struct row *rows = rows_reserve(b, f->n_rows);
+    struct index_row *rows = index_rows_reserve(b, f->n_rows);
     if (!rows)
         return false;
     for (size_t i = 0; i < f->n_rows; i++) {
-        const struct bare_row *bare = &f->rows[i];
+        const struct index_bare_row *bare = &f->rows[i];
         size_t slot = file_slot(f, bare->file);
-        rows[i] =
-            (struct row){.offset = bare->offset,
-                         .record = f->records[slot],
-                         .line_code = bare->line && bare->file && bare->line >= f->base_lines[slot]
-                                          ? bare->line - f->base_lines[slot] + 1
-                                          : 0,
-                         .column = bare->column};
+        rows[i] = (struct index_row){.offset = bare->offset,
+                                     .record = f->records[slot],
+                                     .line_code = bare->line && bare->file &&
+                                                          bare->line >= f->base_lines[slot]
+                                                      ? bare->line - f->base_lines[slot] + 1
+                                                      : 0,
+                                     .column = bare->column};
         b->row_offsets |= bare->offset;
     }
     piece.n_rows = (uint32_t)f->n_rows;
-    return piece_add(b, &piece);
+    return index_piece_add(b, &piece);
 }
 
 /* The symbols first .. last - 1 share one address. */
 static bool
 fill_from(struct filler *f, size_t first, size_t last)
 {
-    struct builder *b = f->b;
+    struct index_builder *b = f->b;
     const struct sym_symbol *main = &b->symbols[last - 1];
     uint64_t addr = main->addr, end = section_end(f, addr);
     while (f->piece < f->n_dwarf && b->pieces[f->piece].end <= addr)
         f->piece++;
-    const struct piece *next = f->piece < f->n_dwarf ? &b->pieces[f->piece] : NULL;
+    const struct index_piece *next = f->piece < f->n_dwarf ? &b->pieces[f->piece] : NULL;
     if (next && next->start <= addr) {
-        struct function function = b->functions[next->function];
+        struct index_function function = b->functions[next->function];
         for (size_t i = first; function.start == addr && i < last; i++) {
             if (differs(b, &b->symbols[i], function.name) && !add_alias(b, &b->symbols[i]))
                 return false;
@@ -276,7 +276,7 @@ fill_from(struct filler *f, size_t first, size_t last)
 }
 
 enum fz_code
-symbols_fill(struct builder *b, struct fz_error *err)
+index_symbols_fill(struct index_builder *b, struct fz_error *err)
 {
     struct filler f = {.b = b, .n_dwarf = b->n_pieces};
     for (size_t i = 0; i < b->macho->n_sections && f.n_sections < SECTIONS_MAX; i++) {
@@ -297,10 +297,10 @@ symbols_fill(struct builder *b, struct fz_error *err)
     fz_list_free(&b->budget, f.rows, f.room_rows, sizeof(*f.rows));
     if (!ok)
         return fz_budget_fail(&b->budget, err);
-    struct piece *scratch = fz_list_zeroed(&b->budget, b->n_pieces, sizeof(*scratch));
+    struct index_piece *scratch = fz_list_zeroed(&b->budget, b->n_pieces, sizeof(*scratch));
     if (!scratch)
         return fz_budget_fail(&b->budget, err);
-    pieces_sort(b->pieces, b->n_pieces, scratch);
+    index_pieces_sort(b->pieces, b->n_pieces, scratch);
     fz_list_free(&b->budget, scratch, b->n_pieces ? b->n_pieces : 1, sizeof(*scratch));
     return FZ_OK;
 }

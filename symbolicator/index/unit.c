@@ -9,11 +9,12 @@
 enum { NAME_STEPS_PER_BYTE = 64, NAME_STEPS_FREE = 4096, NAME_ROOM = 64 };
 
 static bool
-prepare(struct unit_builder *u)
+prepare(struct index_unit_builder *u)
 {
     struct fz_budget *budget = &u->b->budget;
     size_t n = u->scan.n_nodes, n_map = u->lines.n_files + 1;
-    struct node_info *infos = fz_list_grow(budget, u->infos, &u->room_infos, n + 1, sizeof(*infos));
+    struct index_node_info *infos =
+        fz_list_grow(budget, u->infos, &u->room_infos, n + 1, sizeof(*infos));
     if (!infos)
         return false;
     u->infos = infos;
@@ -36,27 +37,29 @@ prepare(struct unit_builder *u)
     if (!scratch)
         return false;
     u->scratch = scratch;
-    /* Most rows of the line table become one. unit_sort_ranges() needs the room for its keys. */
+    /* Most rows of the line table become one. index_unit_sort_ranges() needs the room for its keys. */
     size_t n_rows = u->lines.n_rows > u->scan.n_ranges ? u->lines.n_rows : u->scan.n_ranges;
-    struct row *rows = fz_list_grow(budget, u->rows, &u->room_rows, n_rows + 1, sizeof(*rows));
+    struct index_row *rows =
+        fz_list_grow(budget, u->rows, &u->room_rows, n_rows + 1, sizeof(*rows));
     if (!rows)
         return false;
     u->rows = rows;
     for (size_t i = 0; i < n; i++) {
         uint32_t parent = u->scan.nodes[i].parent;
-        infos[i] = (struct node_info){.root = parent == NONE ? (uint32_t)i : infos[parent].root,
-                                      .variant = NONE,
-                                      .low = UINT64_MAX};
+        infos[i] =
+            (struct index_node_info){.root = parent == NONE ? (uint32_t)i : infos[parent].root,
+                                     .variant = NONE,
+                                     .low = UINT64_MAX};
     }
     for (size_t i = 0; i < u->scan.n_ranges; i++) {
         const struct sym_dwarf_range *range = &u->scan.ranges[i];
-        struct node_info *info = &infos[range->node];
+        struct index_node_info *info = &infos[range->node];
         if (range->low < info->low) {
             info->low = range->low;
             info->high = range->high;
         }
     }
-    unit_sort_ranges(u);
+    index_unit_sort_ranges(u);
     u->n_variants = u->n_rows = u->n_pieces = 0;
     u->sequence = u->row = u->unit_range = 0;
     return true;
@@ -70,7 +73,7 @@ hash_die(uint64_t die)
 
 /* An empty table of names, with room for those of all nodes. */
 static bool
-reset_names(struct unit_builder *u)
+reset_names(struct index_unit_builder *u)
 {
     size_t room = NAME_ROOM;
     while (room < 2 * u->scan.n_nodes)
@@ -88,7 +91,7 @@ reset_names(struct unit_builder *u)
 
 /* The number of the DIE's name in u->names. */
 static bool
-find_name(struct unit_builder *u, uint64_t die, uint32_t *ret)
+find_name(struct index_unit_builder *u, uint64_t die, uint32_t *ret)
 {
     size_t at = hash_die(die) & u->name_mask;
     for (; u->name_slots[at]; at = (at + 1) & u->name_mask) {
@@ -96,12 +99,12 @@ find_name(struct unit_builder *u, uint64_t die, uint32_t *ret)
         if (u->names[*ret].die == die)
             return true;
     }
-    struct unit_name *names =
+    struct index_unit_name *names =
         fz_list_grow(&u->b->budget, u->names, &u->room_names, u->n_names + 1, sizeof(*names));
     if (!names)
         return false;
     u->names = names;
-    names[u->n_names] = (struct unit_name){
+    names[u->n_names] = (struct index_unit_name){
         .die = die, .place = sym_dwarf_name_place(u->b->dwarf, die, &u->name_steps)};
     *ret = (uint32_t)u->n_names++;
     u->name_slots[at] = *ret + 1;
@@ -109,7 +112,7 @@ find_name(struct unit_builder *u, uint64_t die, uint32_t *ret)
 }
 
 static bool
-find_names(struct unit_builder *u)
+find_names(struct index_unit_builder *u)
 {
     if (!reset_names(u))
         return false;
@@ -124,9 +127,9 @@ find_names(struct unit_builder *u)
 }
 
 enum fz_code
-unit_read(struct unit_builder *u, size_t i, struct fz_error *err)
+index_unit_read(struct index_unit_builder *u, size_t i, struct fz_error *err)
 {
-    struct builder *b = u->b;
+    struct index_builder *b = u->b;
     u->unit = sym_dwarf_unit(b->dwarf, i);
     u->number = (uint32_t)i;
     if (u->unit->is_bad)
@@ -137,11 +140,12 @@ unit_read(struct unit_builder *u, size_t i, struct fz_error *err)
     u->lines_code = sym_dwarf_lines_unit(b->dwarf, i, &b->budget, &u->lines, &u->lines_error);
     if (u->lines_code != FZ_OK && u->lines_code != FZ_E_MALFORMED)
         return fz_fail(err, u->lines_code, "%s", u->lines_error.text);
-    return prepare(u) && unit_walk(u) && find_names(u) ? FZ_OK : fz_budget_fail(&b->budget, err);
+    return prepare(u) && index_unit_walk(u) && find_names(u) ? FZ_OK
+                                                             : fz_budget_fail(&b->budget, err);
 }
 
 void
-unit_deinit(struct unit_builder *u)
+index_unit_deinit(struct index_unit_builder *u)
 {
     struct fz_budget *budget = &u->b->budget;
     sym_dwarf_scan_deinit(&u->scan, budget);

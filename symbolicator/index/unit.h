@@ -16,52 +16,52 @@ static const uint32_t NONE = UINT32_MAX;
 /* A node with the file of some of its rows; most nodes have one. The file is the line program's
  * number + 1 until the unit is committed, then that of the index. Rows outside of functions have
  * such a file instead of a variant. */
-struct variant {
+struct index_variant {
     uint32_t next, file, base_line, record;
     uint32_t twin; /* when it is committed: an earlier one that turned out to be the same */
     bool has_rows;
 };
 
-struct node_info {
+struct index_node_info {
     uint32_t root, variant;
     uint32_t name; /* of an inlined call, in unit_builder.names */
     bool is_used;
     uint64_t low, high; /* its lowest range */
 };
 
-struct open_range {
+struct index_open_range {
     uint64_t high;
     uint32_t node;
 };
 
-struct local_piece {
+struct index_local_piece {
     uint64_t start, end;
     uint32_t root, first, n; /* rows */
 };
 
-struct unit_name {
+struct index_unit_name {
     uint64_t die;
     struct fz_span place;
     uint32_t pooled; /* when it is committed: in the string pool */
 };
 
-struct unit_builder {
-    struct builder *b;
+struct index_unit_builder {
+    struct index_builder *b;
     const struct sym_dwarf_unit *unit;
     uint32_t number;
     struct sym_dwarf_scan scan;
     struct sym_dwarf_lines lines;
     struct sym_dwarf_range *scratch; /* as large as scan.ranges */
-    struct node_info *infos;
-    struct variant *variants;
-    struct row *rows;
-    struct local_piece *pieces;
-    struct open_range *open;
-    struct unit_name *names;
+    struct index_node_info *infos;
+    struct index_variant *variants;
+    struct index_row *rows;
+    struct index_local_piece *pieces;
+    struct index_open_range *open;
+    struct index_unit_name *names;
     uint32_t *name_slots; /* open addressing by DIE: place in names + 1 */
     uint32_t *file_map;   /* when it is committed: number in the line program -> file + 1 */
     bool *has_file;       /* by number in the line program */
-    struct bytes path;
+    struct index_bytes path;
     enum fz_code scan_code, lines_code; /* FZ_OK or MALFORMED */
     struct fz_error scan_error, lines_error;
     uint64_t name_steps;
@@ -76,18 +76,19 @@ struct unit_builder {
 /* unit_walk.c; false when the budget is exhausted. */
 
 /* Walk ranges and the line table together in address order: rows, pieces, variants. */
-bool unit_walk(struct unit_builder *u);
-void unit_sort_ranges(struct unit_builder *u);
+bool index_unit_walk(struct index_unit_builder *u);
+void index_unit_sort_ranges(struct index_unit_builder *u);
 /* The variant of `node` for code of `file`, made if it is new. */
-bool unit_variant_find(struct unit_builder *u, uint32_t node, uint32_t file, bool has_rows,
-                       uint32_t *ret);
+bool index_unit_variant_find(struct index_unit_builder *u, uint32_t node, uint32_t file,
+                             bool has_rows, uint32_t *ret);
 
 /* unit.c: scan unit `i`, run its line program and walk both. What is broken costs only itself and
  * is told when the unit is committed. */
-FZ_MUST_CHECK enum fz_code unit_read(struct unit_builder *u, size_t i, struct fz_error *err);
-void unit_deinit(struct unit_builder *u);
+FZ_MUST_CHECK enum fz_code index_unit_read(struct index_unit_builder *u, size_t i,
+                                           struct fz_error *err);
+void index_unit_deinit(struct index_unit_builder *u);
 
 /* unit_commit.c: add what was read to the builder. */
-FZ_MUST_CHECK enum fz_code unit_commit(struct unit_builder *u, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code index_unit_commit(struct index_unit_builder *u, struct fz_error *err);
 
 #endif

@@ -18,22 +18,22 @@ is_absolute(struct fz_span path)
 }
 
 static bool
-path_add(struct unit_builder *u, struct fz_span part)
+path_add(struct index_unit_builder *u, struct fz_span part)
 {
-    struct bytes *path = &u->path;
+    struct index_bytes *path = &u->path;
     part = sym_symbol_map_name(u->b->symbol_map, part);
     if (part.len == 0)
         return true;
     if (is_absolute(part))
         path->n = 0;
-    else if (path->n && path->data[path->n - 1] != '/' && !bytes_add(u->b, path, "/", 1))
+    else if (path->n && path->data[path->n - 1] != '/' && !index_bytes_add(u->b, path, "/", 1))
         return false;
-    return bytes_add(u->b, path, part.data, part.len);
+    return index_bytes_add(u->b, path, part.data, part.len);
 }
 
 /* The file of a line program's file number; 0 if there is none. */
 static bool
-pool_unit_file(struct unit_builder *u, uint32_t number, uint32_t *ret)
+pool_unit_file(struct index_unit_builder *u, uint32_t number, uint32_t *ret)
 {
     *ret = 0;
     if (number > u->lines.n_files)
@@ -51,7 +51,7 @@ pool_unit_file(struct unit_builder *u, uint32_t number, uint32_t *ret)
     if (!is_absolute(path.name) && (!path_add(u, path.comp_dir) || !path_add(u, path.include_dir)))
         return false;
     struct fz_span directory = fz_span_make(u->path.data, u->path.n);
-    if (!pool_file(u->b, directory, path.name, ret))
+    if (!index_pool_file(u->b, directory, path.name, ret))
         return false;
     u->file_map[number] = *ret + 1;
     return true;
@@ -59,18 +59,18 @@ pool_unit_file(struct unit_builder *u, uint32_t number, uint32_t *ret)
 
 /* Names of inlined calls. */
 static bool
-pool_names(struct unit_builder *u)
+pool_names(struct index_unit_builder *u)
 {
-    struct builder *b = u->b;
+    struct index_builder *b = u->b;
     for (size_t i = 0; i < u->n_names; i++) {
-        struct unit_name *name = &u->names[i];
-        if (!pool_place(b, name->place, &name->pooled))
+        struct index_unit_name *name = &u->names[i];
+        if (!index_pool_place(b, name->place, &name->pooled))
             return false;
         if (name->pooled || name->place.len == 0)
             continue;
         struct sym_dwarf_name found;
         sym_dwarf_name(b->dwarf, name->die, &b->name_steps, &found);
-        if (!pool_string(b, found.linkage.len ? found.linkage : found.plain, &name->pooled))
+        if (!index_pool_string(b, found.linkage.len ? found.linkage : found.plain, &name->pooled))
             return false;
     }
     return true;
@@ -78,15 +78,15 @@ pool_names(struct unit_builder *u)
 
 /* Files of the unit become those of the index; line programs may give two numbers to one file. */
 static bool
-pool_variants(struct unit_builder *u, const struct node_info *info)
+pool_variants(struct index_unit_builder *u, const struct index_node_info *info)
 {
     for (uint32_t at = info->variant; at != NONE; at = u->variants[at].next) {
-        struct variant *v = &u->variants[at];
+        struct index_variant *v = &u->variants[at];
         v->twin = NONE;
         if (v->file && !pool_unit_file(u, v->file - 1, &v->file))
             return false;
         for (uint32_t k = info->variant; k != at; k = u->variants[k].next) {
-            struct variant *other = &u->variants[k];
+            struct index_variant *other = &u->variants[k];
             if (other->twin != NONE || other->file != v->file || other->has_rows != v->has_rows)
                 continue;
             v->twin = k;
@@ -100,7 +100,8 @@ pool_variants(struct unit_builder *u, const struct node_info *info)
 
 /* Fill in who calls the inlined node and from where. */
 static bool
-set_caller(struct unit_builder *u, const struct sym_dwarf_node *node, struct record *record)
+set_caller(struct index_unit_builder *u, const struct sym_dwarf_node *node,
+           struct index_record *record)
 {
     record->is_inlined = true;
     record->call_line = node->call_line;
@@ -126,32 +127,32 @@ set_caller(struct unit_builder *u, const struct sym_dwarf_node *node, struct rec
  * agrees with is taken. Names that a bitcode build hid in the symbol table only are no better.
  */
 static bool
-function_name(struct builder *b, uint64_t die, uint64_t start, uint32_t *ret)
+function_name(struct index_builder *b, uint64_t die, uint64_t start, uint32_t *ret)
 {
     struct sym_dwarf_name found;
     sym_dwarf_name(b->dwarf, die, &b->name_steps, &found);
     struct fz_span name = found.linkage.len ? found.linkage : found.plain;
     name = sym_symbol_map_name(b->symbol_map, name);
-    struct fz_span symbol = symbol_name_at(b, start, name);
+    struct fz_span symbol = index_symbol_name_at(b, start, name);
     if (symbol.len &&
         (name.len == 0 || !sym_symbol_map_is_hidden(symbol) || sym_symbol_map_is_hidden(name))) {
         uint32_t other;
         if (found.linkage.len && !fz_span_equal(symbol, name) &&
-            (!pool_string(b, name, &other) || !alias_add(b, start, other)))
+            (!index_pool_string(b, name, &other) || !index_alias_add(b, start, other)))
             return false;
         name = symbol;
     }
-    return pool_string(b, name, ret);
+    return index_pool_string(b, name, ret);
 }
 
 static bool
-add_records(struct unit_builder *u, uint32_t n)
+add_records(struct index_unit_builder *u, uint32_t n)
 {
     const struct sym_dwarf_node *node = &u->scan.nodes[n];
-    struct node_info *info = &u->infos[n];
-    struct record record = {.source = SYM_SOURCE_DWARF};
+    struct index_node_info *info = &u->infos[n];
+    struct index_record record = {.source = SYM_SOURCE_DWARF};
     uint32_t variant;
-    if (info->variant == NONE && !unit_variant_find(u, n, 0, false, &variant))
+    if (info->variant == NONE && !index_unit_variant_find(u, n, 0, false, &variant))
         return false;
     if (!pool_variants(u, info))
         return false;
@@ -161,18 +162,19 @@ add_records(struct unit_builder *u, uint32_t n)
         if (!set_caller(u, node, &record))
             return false;
     } else {
-        struct function function = {.start = info->low, .size = info->high - info->low};
+        struct index_function function = {.start = info->low, .size = info->high - info->low};
         u->b->stats.n_functions++;
         if (!function_name(u->b, node->die, info->low, &function.name))
             return false;
         record.name = function.name;
         record.start = function.start - u->b->code_low;
         record.size = function.size;
-        if (!function_add(u->b, &function, &info->root)) /* from here on the function's number */
+        if (!index_function_add(u->b, &function,
+                                &info->root)) /* from here on the function's number */
             return false;
     }
     for (uint32_t at = info->variant; at != NONE; at = u->variants[at].next) {
-        struct variant *v = &u->variants[at];
+        struct index_variant *v = &u->variants[at];
         if (v->twin != NONE) {
             v->record = u->variants[v->twin].record;
             v->base_line = u->variants[v->twin].base_line;
@@ -183,7 +185,7 @@ add_records(struct unit_builder *u, uint32_t n)
         record.file = v->file;
         record.base_line = v->base_line;
         record.has_rows = v->has_rows;
-        if (!record_add(u->b, &record, &v->record))
+        if (!index_record_add(u->b, &record, &v->record))
             return false;
     }
     return true;
@@ -191,15 +193,15 @@ add_records(struct unit_builder *u, uint32_t n)
 
 /* The rows of a piece without a function wait for a symbol. */
 static bool
-add_bare_rows(struct unit_builder *u, const struct local_piece *local)
+add_bare_rows(struct index_unit_builder *u, const struct index_local_piece *local)
 {
     for (uint32_t i = 0; i < local->n; i++) {
-        const struct row *row = &u->rows[local->first + i];
-        struct bare_row bare = {
+        const struct index_row *row = &u->rows[local->first + i];
+        struct index_bare_row bare = {
             .offset = row->offset, .line = row->line_code, .column = row->column};
         if (row->record && !pool_unit_file(u, row->record - 1, &bare.file))
             return false;
-        if (!bare_row_add(u->b, &bare))
+        if (!index_bare_row_add(u->b, &bare))
             return false;
     }
     return true;
@@ -207,12 +209,12 @@ add_bare_rows(struct unit_builder *u, const struct local_piece *local)
 
 /* The rows stay where they are. */
 static void
-commit_rows(struct unit_builder *u, const struct local_piece *local)
+commit_rows(struct index_unit_builder *u, const struct index_local_piece *local)
 {
     uint32_t offsets = 0;
     for (uint32_t i = 0; i < local->n; i++) {
-        struct row *row = &u->rows[local->first + i];
-        const struct variant *variant = &u->variants[row->record];
+        struct index_row *row = &u->rows[local->first + i];
+        const struct index_variant *variant = &u->variants[row->record];
         uint32_t line = variant->has_rows ? row->line_code : 0;
         row->record = variant->record;
         row->line_code = line ? line - variant->base_line + 1 : 0;
@@ -223,25 +225,25 @@ commit_rows(struct unit_builder *u, const struct local_piece *local)
 }
 
 static bool
-add_piece(struct unit_builder *u, const struct local_piece *local)
+add_piece(struct index_unit_builder *u, const struct index_local_piece *local)
 {
-    struct builder *b = u->b;
+    struct index_builder *b = u->b;
     bool is_bare = local->root == NONE;
-    struct piece piece = {.origin = local->start,
-                          .start = local->start,
-                          .end = local->end,
-                          .first_row = is_bare ? (uint32_t)b->n_bare_rows : local->first,
-                          .n_rows = local->n,
-                          .function = is_bare ? NO_FUNCTION : u->infos[local->root].root,
-                          .unit = u->number};
+    struct index_piece piece = {.origin = local->start,
+                                .start = local->start,
+                                .end = local->end,
+                                .first_row = is_bare ? (uint32_t)b->n_bare_rows : local->first,
+                                .n_rows = local->n,
+                                .function = is_bare ? NO_FUNCTION : u->infos[local->root].root,
+                                .unit = u->number};
     if (is_bare)
-        return add_bare_rows(u, local) && bare_piece_add(b, &piece);
+        return add_bare_rows(u, local) && index_bare_piece_add(b, &piece);
     commit_rows(u, local);
-    return piece_add(b, &piece);
+    return index_piece_add(b, &piece);
 }
 
 static bool
-add_unit(struct unit_builder *u)
+add_unit(struct index_unit_builder *u)
 {
     if (!pool_names(u))
         return false;
@@ -253,7 +255,7 @@ add_unit(struct unit_builder *u)
         if (!add_piece(u, &u->pieces[i]))
             return false;
     }
-    struct row_block *block = &u->b->blocks[u->number];
+    struct index_row_block *block = &u->b->blocks[u->number];
     block->rows = fz_list_trim(&u->b->budget, u->rows, &u->room_rows, u->n_rows, sizeof(*u->rows));
     block->room = u->room_rows;
     u->rows = NULL;
@@ -262,9 +264,9 @@ add_unit(struct unit_builder *u)
 }
 
 enum fz_code
-unit_commit(struct unit_builder *u, struct fz_error *err)
+index_unit_commit(struct index_unit_builder *u, struct fz_error *err)
 {
-    struct builder *b = u->b;
+    struct index_builder *b = u->b;
     struct sym_build_stats *stats = &b->stats;
     stats->n_units++;
     if (u->unit->is_bad) {

@@ -15,14 +15,14 @@ enum { PIECE_SPAN_MAX = 1 << 30, VARIANTS_MAX = 256, SORT_BITS = 11 };
 /* How the walk names the file that a line program gives this number: number + 1, or 0 if there is
  * none. */
 static uint32_t
-local_file(const struct unit_builder *u, uint32_t number)
+local_file(const struct index_unit_builder *u, uint32_t number)
 {
     return number <= u->lines.n_files && u->has_file[number] ? number + 1 : 0;
 }
 
 /* Mark the node and those it is inlined into. */
 static void
-use_node(struct unit_builder *u, uint32_t node)
+use_node(struct index_unit_builder *u, uint32_t node)
 {
     while (node != NONE && !u->infos[node].is_used) {
         u->infos[node].is_used = true;
@@ -31,10 +31,10 @@ use_node(struct unit_builder *u, uint32_t node)
 }
 
 bool
-unit_variant_find(struct unit_builder *u, uint32_t node, uint32_t file, bool has_rows,
-                  uint32_t *ret)
+index_unit_variant_find(struct index_unit_builder *u, uint32_t node, uint32_t file, bool has_rows,
+                        uint32_t *ret)
 {
-    struct node_info *info = &u->infos[node];
+    struct index_node_info *info = &u->infos[node];
     unsigned n = 0;
     for (uint32_t at = info->variant; at != NONE; at = u->variants[at].next) {
         /* No real function has code of so many files. */
@@ -44,12 +44,12 @@ unit_variant_find(struct unit_builder *u, uint32_t node, uint32_t file, bool has
             return true;
         }
     }
-    struct variant *variants = fz_list_grow(&u->b->budget, u->variants, &u->room_variants,
-                                            u->n_variants + 1, sizeof(*variants));
+    struct index_variant *variants = fz_list_grow(&u->b->budget, u->variants, &u->room_variants,
+                                                  u->n_variants + 1, sizeof(*variants));
     if (!variants)
         return false;
     u->variants = variants;
-    variants[u->n_variants] = (struct variant){
+    variants[u->n_variants] = (struct index_variant){
         .next = info->variant, .file = file, .base_line = UINT32_MAX, .has_rows = has_rows};
     info->variant = (uint32_t)u->n_variants;
     *ret = (uint32_t)u->n_variants++;
@@ -60,7 +60,7 @@ unit_variant_find(struct unit_builder *u, uint32_t node, uint32_t file, bool has
 /* The variant of `node` for rows of the line table's file `number`, or the file itself outside of
  * functions. UINT32_MAX: no row covers the code. */
 static bool
-find_variant(struct unit_builder *u, uint32_t node, uint32_t number, uint32_t *ret)
+find_variant(struct index_unit_builder *u, uint32_t node, uint32_t number, uint32_t *ret)
 {
     uint32_t file = *ret = local_file(u, number);
     if (node == NONE)
@@ -70,28 +70,28 @@ find_variant(struct unit_builder *u, uint32_t node, uint32_t number, uint32_t *r
         *ret = at;
         return true;
     }
-    return unit_variant_find(u, node, file, file != 0, ret);
+    return index_unit_variant_find(u, node, file, file != 0, ret);
 }
 
 /* From `addr` on the code is that of `row`, whose record is a variant and whose line code is a line
  * as yet; part of the last piece. */
 static inline bool
-add_row(struct unit_builder *u, uint64_t addr, struct row row)
+add_row(struct index_unit_builder *u, uint64_t addr, struct index_row row)
 {
-    struct local_piece *piece = &u->pieces[u->n_pieces - 1];
+    struct index_local_piece *piece = &u->pieces[u->n_pieces - 1];
     if (piece->root != NONE) {
-        struct variant *variant = &u->variants[row.record];
+        struct index_variant *variant = &u->variants[row.record];
         if (row.line_code && row.line_code < variant->base_line)
             variant->base_line = row.line_code;
     }
     if (piece->n) {
-        const struct row *last = &u->rows[u->n_rows - 1];
+        const struct index_row *last = &u->rows[u->n_rows - 1];
         if (last->record == row.record && last->line_code == row.line_code &&
             last->column == row.column)
             return true;
     }
     if (u->n_rows == u->room_rows || !u->rows) {
-        struct row *rows =
+        struct index_row *rows =
             fz_list_grow(&u->b->budget, u->rows, &u->room_rows, u->n_rows + 1, sizeof(*rows));
         if (!rows)
             return false;
@@ -105,31 +105,31 @@ add_row(struct unit_builder *u, uint64_t addr, struct row row)
 
 /* Make [start, end) part of the last piece or begin one. */
 static bool
-open_piece(struct unit_builder *u, uint64_t start, uint64_t end, uint32_t root)
+open_piece(struct index_unit_builder *u, uint64_t start, uint64_t end, uint32_t root)
 {
-    struct local_piece *last = u->n_pieces ? &u->pieces[u->n_pieces - 1] : NULL;
+    struct index_local_piece *last = u->n_pieces ? &u->pieces[u->n_pieces - 1] : NULL;
     if (last && last->root == root && last->end == start && end - last->start <= PIECE_SPAN_MAX) {
         last->end = end;
         return true;
     }
-    struct local_piece *pieces =
+    struct index_local_piece *pieces =
         fz_list_grow(&u->b->budget, u->pieces, &u->room_pieces, u->n_pieces + 1, sizeof(*pieces));
     if (!pieces || u->n_rows >= UINT32_MAX - 1)
         return false;
     u->pieces = pieces;
-    pieces[u->n_pieces++] = (struct local_piece){
+    pieces[u->n_pieces++] = (struct index_local_piece){
         .start = start, .end = end, .root = root, .first = (uint32_t)u->n_rows};
     return true;
 }
 
 /* Add [start, end) of `node`, which the current sequence covers, row by row. */
 static bool
-add_rows(struct unit_builder *u, const struct sym_dwarf_sequence *sequence, uint64_t start,
+add_rows(struct index_unit_builder *u, const struct sym_dwarf_sequence *sequence, uint64_t start,
          uint64_t end, uint32_t node)
 {
     const struct sym_dwarf_row *lines = u->lines.rows + sequence->first, *line;
     uint64_t base = sequence->base, addr = start;
-    struct row row = {0};
+    struct index_row row = {0};
     uint32_t file = 0;
     while (u->row + 1 < sequence->n && base + lines[u->row + 1].offset <= start)
         u->row++;
@@ -154,7 +154,7 @@ add_rows(struct unit_builder *u, const struct sym_dwarf_sequence *sequence, uint
 
 /* All addresses of [start, end) belong to `node`: cut at the rows of the line table. */
 static bool
-add_interval(struct unit_builder *u, uint64_t start, uint64_t end, uint32_t node)
+add_interval(struct index_unit_builder *u, uint64_t start, uint64_t end, uint32_t node)
 {
     const struct sym_dwarf_lines *lines = &u->lines;
     uint32_t root = node == NONE ? NONE : u->infos[node].root;
@@ -175,7 +175,7 @@ add_interval(struct unit_builder *u, uint64_t start, uint64_t end, uint32_t node
             if (!open_piece(u, start, until, root) || !add_rows(u, sequence, start, until, node))
                 return false;
         } else if (node != NONE) {
-            struct row row = {0};
+            struct index_row row = {0};
             if (!open_piece(u, start, until, root) ||
                 !find_variant(u, node, UINT32_MAX, &row.record) || !add_row(u, start, row))
                 return false;
@@ -188,7 +188,7 @@ add_interval(struct unit_builder *u, uint64_t start, uint64_t end, uint32_t node
 /* No function covers [start, end). Rows count there if the unit claims the addresses: tools leave
  * rows of dropped functions behind, that end in somebody else's code. */
 static bool
-add_bare_interval(struct unit_builder *u, uint64_t start, uint64_t end)
+add_bare_interval(struct index_unit_builder *u, uint64_t start, uint64_t end)
 {
     const struct sym_dwarf_scan *scan = &u->scan;
     if (scan->n_unit_ranges == 0)
@@ -239,7 +239,7 @@ compare_range(const void *a, const void *b)
  * be.
  */
 void
-unit_sort_ranges(struct unit_builder *u)
+index_unit_sort_ranges(struct index_unit_builder *u)
 {
     struct sym_dwarf_range *ranges = u->scan.ranges;
     size_t n = u->scan.n_ranges;
@@ -277,19 +277,19 @@ unit_sort_ranges(struct unit_builder *u)
 }
 
 static bool
-push_range(struct unit_builder *u, const struct sym_dwarf_range *range)
+push_range(struct index_unit_builder *u, const struct sym_dwarf_range *range)
 {
-    struct open_range *open =
+    struct index_open_range *open =
         fz_list_grow(&u->b->budget, u->open, &u->room_open, u->n_open + 1, sizeof(*open));
     if (!open)
         return false;
     u->open = open;
-    open[u->n_open++] = (struct open_range){.high = range->high, .node = range->node};
+    open[u->n_open++] = (struct index_open_range){.high = range->high, .node = range->node};
     return true;
 }
 
 bool
-unit_walk(struct unit_builder *u)
+index_unit_walk(struct index_unit_builder *u)
 {
     const struct sym_dwarf_range *ranges = u->scan.ranges;
     size_t n = u->scan.n_ranges, i = 0;

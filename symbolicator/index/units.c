@@ -16,14 +16,14 @@ enum { THREADS_MAX = 64 };
 enum slot_state { SLOT_FREE, SLOT_READING, SLOT_READ };
 
 struct slot_unit {
-    struct unit_builder unit;
+    struct index_unit_builder unit;
     enum slot_state state;
     enum fz_code code; /* of the reading */
     struct fz_error error;
 };
 
 struct crew {
-    struct builder *b;
+    struct index_builder *b;
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     struct slot_unit *slots;
@@ -64,7 +64,7 @@ commit_turn(struct crew *crew, struct slot_unit *slot)
     crew->is_committing = true;
     pthread_mutex_unlock(&crew->mutex);
     if (code == FZ_OK)
-        code = unit_commit(&slot->unit, &slot->error);
+        code = index_unit_commit(&slot->unit, &slot->error);
     pthread_mutex_lock(&crew->mutex);
     crew->is_committing = false;
     crew->turn++;
@@ -81,7 +81,7 @@ read_next(struct crew *crew, struct slot_unit *slot)
     size_t i = crew->next++;
     slot->state = SLOT_READING;
     pthread_mutex_unlock(&crew->mutex);
-    slot->code = unit_read(&slot->unit, i, &slot->error);
+    slot->code = index_unit_read(&slot->unit, i, &slot->error);
     pthread_mutex_lock(&crew->mutex);
     slot->state = SLOT_READ;
 }
@@ -121,7 +121,7 @@ run(struct crew *crew, unsigned n_threads)
 }
 
 enum fz_code
-units_build(struct builder *b, struct fz_error *err)
+index_units_build(struct index_builder *b, struct fz_error *err)
 {
     struct crew crew = {.b = b, .n_units = sym_dwarf_n_units(b->dwarf), .code = FZ_OK};
     unsigned n_threads = b->n_threads < THREADS_MAX ? b->n_threads : THREADS_MAX;
@@ -147,14 +147,14 @@ units_build(struct builder *b, struct fz_error *err)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     }
     for (size_t i = 0; i < crew.n_slots; i++) {
-        struct unit_builder *u = &crew.slots[i].unit;
+        struct index_unit_builder *u = &crew.slots[i].unit;
         u->b = b;
         u->scan.code_low = u->lines.code_low = b->code_low;
         u->scan.code_high = u->lines.code_high = b->code_high;
     }
     run(&crew, n_threads);
     for (size_t i = 0; i < crew.n_slots; i++)
-        unit_deinit(&crew.slots[i].unit);
+        index_unit_deinit(&crew.slots[i].unit);
     free(crew.slots);
     pthread_cond_destroy(&crew.changed);
     pthread_mutex_destroy(&crew.mutex);

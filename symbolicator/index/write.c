@@ -11,10 +11,10 @@
 enum { BLOCK = 1 << INDEX_BLOCK_SHIFT };
 
 struct writer {
-    struct builder *b;
+    struct index_builder *b;
     int fd;
     uint64_t at; /* in the file */
-    struct bytes checks;
+    struct index_bytes checks;
     size_t n; /* bytes in the block */
     uint8_t block[BLOCK];
     uint8_t header[INDEX_HEADER];
@@ -27,7 +27,7 @@ flush(struct writer *w, struct fz_error *err)
     if (w->n == 0)
         return FZ_OK;
     store32(check, index_check(w->block, w->n));
-    if (!bytes_add(w->b, &w->checks, check, sizeof(check)))
+    if (!index_bytes_add(w->b, &w->checks, check, sizeof(check)))
         return fz_budget_fail(&w->b->budget, err);
     enum fz_code code = fz_file_write_fd(w->fd, fz_span_make(w->block, w->n), err);
     w->n = 0;
@@ -41,7 +41,7 @@ put_blocks(struct writer *w, const uint8_t *from, size_t len, struct fz_error *e
     for (size_t i = 0; i < len; i += BLOCK) {
         uint8_t check[4];
         store32(check, index_check(from + i, BLOCK));
-        if (!bytes_add(w->b, &w->checks, check, sizeof(check)))
+        if (!index_bytes_add(w->b, &w->checks, check, sizeof(check)))
             return fz_budget_fail(&w->b->budget, err);
     }
     return fz_file_write_fd(w->fd, fz_span_make(from, len), err);
@@ -107,10 +107,10 @@ put_section(struct writer *w, enum index_section id, struct fz_span bytes, size_
 static enum fz_code
 put_pages(struct writer *w, struct fz_error *err)
 {
-    const struct builder *b = w->b;
+    const struct index_builder *b = w->b;
     struct fz_span regions[PAGE_PARTS_MAX], pages[PAGE_PARTS_MAX], rows[PAGE_PARTS_MAX];
     for (size_t i = 0; i < b->n_parts; i++) {
-        const struct page_part *part = &b->parts[i];
+        const struct index_page_part *part = &b->parts[i];
         regions[i] = fz_span_make(part->regions.data, part->regions.n);
         pages[i] = fz_span_make(part->pages.data, part->pages.n);
         rows[i] = fz_span_make(part->rows.data, part->rows.n);
@@ -126,14 +126,14 @@ put_pages(struct writer *w, struct fz_error *err)
 static enum fz_code
 put_files(struct writer *w, struct fz_error *err)
 {
-    struct builder *b = w->b;
-    struct bytes out = {NULL, 0, 0};
+    struct index_builder *b = w->b;
+    struct index_bytes out = {NULL, 0, 0};
     enum fz_code code = FZ_OK;
     for (size_t i = 0; i < b->n_files && code == FZ_OK; i++) {
         uint8_t entry[INDEX_FILE];
         store32(entry, b->files[i].directory);
         store32(entry + 4, b->files[i].name);
-        if (!bytes_add(b, &out, entry, sizeof(entry)))
+        if (!index_bytes_add(b, &out, entry, sizeof(entry)))
             code = fz_budget_fail(&b->budget, err);
     }
     if (code == FZ_OK)
@@ -146,8 +146,8 @@ put_files(struct writer *w, struct fz_error *err)
 static enum fz_code
 put_names(struct writer *w, enum index_section id, struct fz_error *err)
 {
-    struct builder *b = w->b;
-    struct bytes out = {NULL, 0, 0};
+    struct index_builder *b = w->b;
+    struct index_bytes out = {NULL, 0, 0};
     enum fz_code code = FZ_OK;
     size_t n = id == INDEX_CALLS ? b->n_calls : b->n_aliases;
     for (size_t i = 0; i < n && code == FZ_OK; i++) {
@@ -155,7 +155,7 @@ put_names(struct writer *w, enum index_section id, struct fz_error *err)
         bool is_call = id == INDEX_CALLS;
         store64(entry, (is_call ? b->calls[i].return_addr : b->aliases[i].addr) - b->code_low);
         store32(entry + 8, is_call ? b->calls[i].name : b->aliases[i].name);
-        if (!bytes_add(b, &out, entry, sizeof(entry)))
+        if (!index_bytes_add(b, &out, entry, sizeof(entry)))
             code = fz_budget_fail(&b->budget, err);
     }
     if (code == FZ_OK)
@@ -167,10 +167,10 @@ put_names(struct writer *w, enum index_section id, struct fz_error *err)
 static enum fz_code
 put_sections(struct writer *w, struct fz_error *err)
 {
-    struct builder *b = w->b;
+    struct index_builder *b = w->b;
     const struct {
         enum index_section id;
-        const struct bytes *bytes;
+        const struct index_bytes *bytes;
         size_t spare;
     } plain[] = {
         {INDEX_RECORDS, &b->records, INDEX_RECORDS_SPARE},
@@ -200,7 +200,7 @@ put_sections(struct writer *w, struct fz_error *err)
 static void
 fill_header(struct writer *w)
 {
-    const struct builder *b = w->b;
+    const struct index_builder *b = w->b;
     const struct sym_macho *macho = b->macho;
     const struct sym_build_stats *stats = &b->stats;
     uint8_t *h = w->header;
@@ -228,7 +228,7 @@ fill_header(struct writer *w)
 }
 
 enum fz_code
-index_write(struct builder *b, int fd, struct fz_error *err)
+index_write(struct index_builder *b, int fd, struct fz_error *err)
 {
     struct writer *w = calloc(1, sizeof(*w));
     if (!w)

@@ -27,8 +27,6 @@ KNOWN = {
         "server/resolve": 20,
         "server/worker": 2,
         "storage": 1,
-        "symbolicator/dwarf": 29,
-        "symbolicator/index": 51,
     },
     "parameters": {
         "server/api": 1,

@@ -300,7 +300,7 @@ test_open_errors(void **state)
 static void
 test_form_sizes(void **state FZ_UNUSED)
 {
-    static const struct form_sizes sizes = {.addr = 8, .offset = 5, .ref_addr = 7};
+    static const struct dwarf_form_sizes sizes = {.addr = 8, .offset = 5, .ref_addr = 7};
     static const struct {
         uint64_t form;
         unsigned size;
@@ -313,7 +313,7 @@ test_form_sizes(void **state FZ_UNUSED)
         {FORM_BLOCK1, 0},    {FORM_FLAG_PRESENT, 0}, {FORM_DATA16, 0},   {0, 0},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(forms); i++)
-        assert_int_equal(form_number_size(forms[i].form, sizes), forms[i].size);
+        assert_int_equal(dwarf_form_number_size(forms[i].form, sizes), forms[i].size);
 }
 
 int

@@ -26,32 +26,32 @@ next_random(uint32_t *seed)
 
 /* One function at [start, end) with rows of random lines, in the builder and in the model. */
 static void
-add_function(struct builder *b, struct wanted *model, uint32_t number, uint64_t start, uint64_t end,
-             uint32_t step, uint32_t *seed)
+add_function(struct index_builder *b, struct wanted *model, uint32_t number, uint64_t start,
+             uint64_t end, uint32_t step, uint32_t *seed)
 {
     char name[16];
-    struct record record = {
+    struct index_record record = {
         .has_rows = true, .base_line = 10, .start = start - BASE, .size = end - start};
-    struct function function = {.start = start, .size = end - start};
-    struct piece piece = {.origin = start,
-                          .start = start,
-                          .end = end,
-                          .first_row = (uint32_t)b->n_rows,
-                          .unit = UNIT_NONE};
+    struct index_function function = {.start = start, .size = end - start};
+    struct index_piece piece = {.origin = start,
+                                .start = start,
+                                .end = end,
+                                .first_row = (uint32_t)b->n_rows,
+                                .unit = UNIT_NONE};
     snprintf(name, sizeof(name), "f%u", (unsigned)number);
-    assert_true(pool_string(b, fz_span_cstr(name), &record.name));
-    assert_true(pool_file(b, fz_span_cstr("/d"), fz_span_cstr("a.c"), &record.file));
+    assert_true(index_pool_string(b, fz_span_cstr(name), &record.name));
+    assert_true(index_pool_file(b, fz_span_cstr("/d"), fz_span_cstr("a.c"), &record.file));
     uint32_t id;
-    assert_true(record_add(b, &record, &id));
-    assert_true(function_add(b, &function, &piece.function));
+    assert_true(index_record_add(b, &record, &id));
+    assert_true(index_function_add(b, &function, &piece.function));
     for (uint64_t at = start; at < end; piece.n_rows++) {
         uint32_t line = next_random(seed) % 4 ? 10 + next_random(seed) % 900 : 0;
         uint32_t column = next_random(seed) % 3 ? next_random(seed) % 120 : 65535;
-        struct row row = {.offset = (uint32_t)(at - start),
-                          .record = id,
-                          .line_code = line ? line - 10 + 1 : 0,
-                          .column = (uint16_t)column};
-        struct row *place = rows_reserve(b, 1);
+        struct index_row row = {.offset = (uint32_t)(at - start),
+                                .record = id,
+                                .line_code = line ? line - 10 + 1 : 0,
+                                .column = (uint16_t)column};
+        struct index_row *place = index_rows_reserve(b, 1);
         assert_non_null(place);
         *place = row;
         b->row_offsets |= row.offset;
@@ -61,7 +61,7 @@ add_function(struct builder *b, struct wanted *model, uint32_t number, uint64_t 
         for (uint64_t until = at + len; at < until && at < end; at++)
             model[at - BASE] = (struct wanted){number, line, column};
     }
-    assert_true(piece_add(b, &piece));
+    assert_true(index_piece_add(b, &piece));
 }
 
 static void
@@ -95,13 +95,14 @@ test_random(void **state)
         static const uint8_t none = 0;
         uint32_t step = 1u << round % 3, number = 0, unused;
         struct sym_macho macho = {.cputype = SYM_CPU_ARM64};
-        struct builder b = {
+        struct index_builder b = {
             .macho = &macho, .code_low = BASE, .code_high = BASE + SPAN, .n_threads = 3};
-        struct function nothing = {0};
+        struct index_function nothing = {0};
         memset(model, 0, SPAN * sizeof(*model));
         fz_arena_init(&b.arena, SIZE_MAX);
-        assert_true(bytes_add(&b, &b.strings, &none, 1) && bytes_add(&b, &b.records, &none, 1));
-        assert_true(function_add(&b, &nothing, &unused));
+        assert_true(index_bytes_add(&b, &b.strings, &none, 1) &&
+                    index_bytes_add(&b, &b.records, &none, 1));
+        assert_true(index_function_add(&b, &nothing, &unused));
         uint64_t at = BASE;
         while (at < BASE + SPAN - 0x4000) {
             uint64_t gap =
@@ -116,7 +117,7 @@ test_random(void **state)
         FILE *file = tmpfile();
         struct sym_index *index = NULL;
         assert_non_null(file);
-        assert_int_equal(pages_build(&b, NULL), FZ_OK);
+        assert_int_equal(index_pages_build(&b, NULL), FZ_OK);
         assert_int_equal(b.unit_shift, round % 3);
         assert_int_equal(index_write(&b, fileno(file), NULL), FZ_OK);
         assert_int_equal(sym_index_open_fd(fileno(file), &index, NULL), FZ_OK);
@@ -126,7 +127,7 @@ test_random(void **state)
         print_message("%zu rows in %zu parts\n", b.n_rows, b.n_parts);
         sym_index_close(index);
         fclose(file);
-        builder_deinit(&b);
+        index_builder_deinit(&b);
     }
     assert_true(most_parts > 2);
     free(model);

@@ -20,10 +20,10 @@ at_most(uint64_t value, uint32_t max)
 }
 
 /* A record whose fields have these values, as far as each may go. */
-static struct record
+static struct index_record
 make_record(const uint64_t values[N_FIELDS], bool is_inlined, bool has_rows, bool has_call_file)
 {
-    struct record record = {
+    struct index_record record = {
         .is_inlined = is_inlined, .has_rows = has_rows, .name = at_most(values[0], UINT32_MAX)};
     if (has_rows) {
         record.file = at_most(values[1], RECORD_FILES_MAX - 1);
@@ -45,12 +45,12 @@ make_record(const uint64_t values[N_FIELDS], bool is_inlined, bool has_rows, boo
 }
 
 static void
-check(const struct record *record)
+check(const struct index_record *record)
 {
     uint8_t bytes[2 * RECORD_BYTES_MAX], copy[2 * RECORD_BYTES_MAX];
-    struct record read;
+    struct index_record read;
     memset(bytes, 0xa5, sizeof(bytes));
-    uint8_t *end = record_encode(record, PLACE, bytes);
+    uint8_t *end = index_record_encode(record, PLACE, bytes);
     /* Neither what is written nor what is read behind the end may reach too far. */
     assert_true(end + sizeof(uint64_t) <= bytes + RECORD_BYTES_MAX);
     for (size_t i = RECORD_BYTES_MAX; i < sizeof(bytes); i++)
@@ -58,7 +58,7 @@ check(const struct record *record)
     for (int filler = 0; filler <= 0xff; filler += 0xff) {
         memcpy(copy, bytes, sizeof(copy));
         memset(copy + (end - bytes), filler, sizeof(copy) - (size_t)(end - bytes));
-        assert_true(record_decode(copy, PLACE, &read));
+        assert_true(index_record_decode(copy, PLACE, &read));
         assert_int_equal(read.is_inlined, record->is_inlined);
         assert_int_equal(read.has_rows, record->has_rows);
         assert_int_equal(read.has_call_file, record->has_call_file);
@@ -86,7 +86,7 @@ test_round_trip(void **state)
             for (size_t k = 0; k < N_FIELDS; k++)
                 values[k] = k == field ? edges[i / N] : edges[i % N];
             for (unsigned flags = 0; flags < 8; flags++) {
-                struct record record = make_record(values, flags & 1, flags & 2, flags & 4);
+                struct index_record record = make_record(values, flags & 1, flags & 2, flags & 4);
                 check(&record);
             }
         }
@@ -100,19 +100,20 @@ test_example(void **state)
     (void)state;
     static const uint8_t f[] = {0x02, 0, 0x0d, 0, 0x10, 1, 1};
     static const uint8_t g[] = {0x03, 0, 7, 0x0f, 2, 0x0a, 1, 7};
-    struct record function = {.has_rows = true, .name = 13, .size = 16, .file = 1, .base_line = 1};
-    struct record call = {.is_inlined = true,
-                          .has_rows = true,
-                          .name = 15,
-                          .caller = 1,
-                          .call_line = 2,
-                          .call_column = 10,
-                          .file = 1,
-                          .base_line = 7};
+    struct index_record function = {
+        .has_rows = true, .name = 13, .size = 16, .file = 1, .base_line = 1};
+    struct index_record call = {.is_inlined = true,
+                                .has_rows = true,
+                                .name = 15,
+                                .caller = 1,
+                                .call_line = 2,
+                                .call_column = 10,
+                                .file = 1,
+                                .base_line = 7};
     uint8_t bytes[RECORD_BYTES_MAX];
-    assert_int_equal(record_encode(&function, 1, bytes) - bytes, sizeof(f));
+    assert_int_equal(index_record_encode(&function, 1, bytes) - bytes, sizeof(f));
     assert_memory_equal(bytes, f, sizeof(f));
-    assert_int_equal(record_encode(&call, 8, bytes) - bytes, sizeof(g));
+    assert_int_equal(index_record_encode(&call, 8, bytes) - bytes, sizeof(g));
     assert_memory_equal(bytes, g, sizeof(g));
 }
 
@@ -129,8 +130,8 @@ test_circles(void **state)
         {0, 100, false}, {1, 100, true}, {99, 100, true}, {100, 100, false}, {200, 100, false}};
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
         uint8_t bytes[RECORD_BYTES_MAX] = {RECORD_INLINED, 0, cases[i].distance};
-        struct record record;
-        assert_int_equal(record_decode(bytes, cases[i].place, &record), cases[i].is_good);
+        struct index_record record;
+        assert_int_equal(index_record_decode(bytes, cases[i].place, &record), cases[i].is_good);
     }
 }
 
