@@ -90,6 +90,13 @@ class Server:
     def ingest_key(self):
         return self.credentials["ingest_key"]
 
+    def command(self, *args):
+        """Run another sub-command on the server's database; returns what it prints."""
+        done = subprocess.run([self.binary, *args, *self.where], capture_output=True, text=True, timeout=60, check=False)
+        if done.returncode != 0:
+            raise RuntimeError(f"{args}: {done.stderr}")
+        return done.stdout.strip()
+
     def start(self, deadline_s=30):
         """Start and wait until /readyz says yes. A restart keeps the port and the folder."""
         self.port = self.port or free_port()

@@ -8,7 +8,7 @@ import hashlib
 import sys
 import unittest
 
-from http_wire import Echo, chunk, get, post, post_chunked
+from http_wire import Echo, get, post, post_chunked
 
 BINARY = sys.argv.pop(1)
 LAST = get("/items/last")  # behind a request whose connection stays, it must be answered too

@@ -1,20 +1,16 @@
 #!/usr/bin/env python3
-"""A report that came as Apple's text or .ips is given back byte for byte, with names in its frames and nothing else.
+"""A report that came as Apple's text or .ips is given back byte for byte, with names in its frames and nothing else."""
 
-usage: test_annotate.py --framezero BINARY --source FOLDER [unittest arguments]
-"""
-
-import argparse
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import unittest
 
+from case import BINARY, main
 from framezero import Server
+from symbol_files import SAMPLE, sample
 
-BINARY = SAMPLE = None
 PATH = "/private/var/containers/Bundle/Application/Demo.app/Demo"
 FRAMES = [(0x104A4010C, 0x410C), (0x104A400A0, 0x40A0), (0x1A0001000, 0x1000), (0x104A40010, 0x4010)]
 LINES = [["shop::price_of(shop::item const*) + 0 (cart.h:16) [inlined]", "shop::cart::total() const + 68 (cart.cpp:18)"],
@@ -74,7 +70,7 @@ class Annotate(unittest.TestCase):
         with tempfile.NamedTemporaryFile(suffix=".crash") as f:
             f.write(body)
             f.flush()
-            done = subprocess.run([BINARY, "symbolicate", f.name, "--dsym", SAMPLE, *options], stdout=subprocess.PIPE,
+            done = subprocess.run([BINARY, "symbolicate", f.name, "--dsym", os.path.join(SAMPLE, "Demo.dSYM.zip"), *options], stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
@@ -136,8 +132,7 @@ class Annotate(unittest.TestCase):
 
     def test_server(self):
         with Server(BINARY) as server:
-            with open(SAMPLE, "rb") as f:
-                self.assertIn(server.request("POST", "/api/v1/symbols", body=f.read())[0], (200, 201))
+            self.assertEqual(server.request("POST", "/api/v1/symbols", body=sample("Demo.dSYM.zip"))[0], 201)
             for body, form, wanted in ((crash_text()[0], "crash", crash_text()[1]), (ips(), "ips", self.run_on(ips(), "--ips"))):
                 status, report = server.request("POST", "/api/v1/reports?wait=30", body=body)
                 self.assertIn(status, (200, 201), report)
@@ -165,10 +160,4 @@ class Annotate(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--framezero", required=True)
-    parser.add_argument("--source", required=True)
-    options, rest = parser.parse_known_args()
-    BINARY = os.path.abspath(options.framezero)
-    SAMPLE = os.path.join(options.source, "docs/sample/Demo.dSYM.zip")
-    unittest.main(argv=[sys.argv[0], *rest])
+    main()

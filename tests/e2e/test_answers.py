@@ -1,10 +1,6 @@
 #!/usr/bin/env python3
-"""What every answer has beside its body: X-Request-Id, ETag, coding, CORS, file names; and the page at `/`.
+"""What every answer has beside its body: X-Request-Id, ETag, coding, CORS, file names; and the page at `/`."""
 
-usage: test_answers.py --framezero BINARY --sample FOLDER [unittest arguments]
-"""
-
-import argparse
 import base64
 import gzip
 import hashlib
@@ -13,20 +9,13 @@ import json
 import os
 import re
 import subprocess
-import sys
 import time
-import unittest
 
-sys.path.insert(0, os.path.dirname(__file__))
-from framezero import Server  # noqa: E402
+from case import BINARY, SAMPLE, ServerCase, main, until
+from framezero import Server
+from symbol_files import sample
 
-BINARY = SAMPLE = None
 ORIGIN, STRANGER = "https://dash.example.com", "https://evil.example"
-
-
-def sample(name):
-    with open(os.path.join(SAMPLE, name), "rb") as f:
-        return f.read()
 
 
 class Answer:
@@ -41,22 +30,15 @@ class Answer:
         return self.headers.get(name)
 
 
-class WithServer(unittest.TestCase):
-    args = ()
-
+class WithServer(ServerCase):
     @classmethod
     def setUpClass(cls):
-        cls.server = Server(BINARY, args=cls.args)
-        cls.server.start()
+        super().setUpClass()
         status, answer = cls.server.request("POST", "/api/v1/symbols", body=sample("Demo.dSYM.zip"))
         assert status == 201, answer
         status, answer = cls.server.request("POST", "/api/v1/reports?wait=20", body=sample("report.json"))
         assert status == 200, answer
         cls.report = answer
-
-    @classmethod
-    def tearDownClass(cls):
-        assert cls.server.stop() == 0
 
     def ask(self, method, path, body=None, token="admin", **headers):
         token = {"admin": self.server.admin_token, "ingest": self.server.ingest_key}.get(token, token)
@@ -72,11 +54,7 @@ class WithServer(unittest.TestCase):
 
     def wait_log(self, text):
         """The line is written after the answer."""
-        end = time.monotonic() + 20
-        while text not in self.server.log():
-            if time.monotonic() > end:
-                self.fail(f"'{text}' is not in the log")
-            time.sleep(0.02)
+        until(lambda: text in self.server.log(), f"'{text}' in the log")
 
     def report_path(self, query=""):
         return f"/api/v1/reports/{self.report['id']}{query}"
@@ -308,16 +286,6 @@ class AnyOrigin(WithServer):
         answer = self.ask("GET", "/api/v1/reports", Origin=STRANGER)
         self.assertEqual((answer.status, answer["access-control-allow-origin"]), (200, STRANGER))
         self.assertIsNone(answer["access-control-allow-credentials"])
-
-
-def main():
-    global BINARY, SAMPLE
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--framezero", required=True)
-    parser.add_argument("--sample", required=True)
-    options, rest = parser.parse_known_args()
-    BINARY, SAMPLE = os.path.abspath(options.framezero), options.sample
-    unittest.main(argv=[sys.argv[0], *rest])
 
 
 if __name__ == "__main__":

@@ -1,10 +1,6 @@
 #!/usr/bin/env python3
-"""The API without symbol files: who may do what, reports in and out, lists, status, and how `serve` starts and ends.
+"""The API without symbol files: who may do what, reports in and out, lists, status, and how `serve` starts and ends."""
 
-usage: test_api.py --framezero BINARY [unittest arguments]
-"""
-
-import argparse
 import glob
 import gzip
 import http.client
@@ -13,20 +9,16 @@ import os
 import re
 import stat
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 import unittest
 
-sys.path.insert(0, os.path.dirname(__file__))
-from framezero import free_port  # noqa: E402
-from openapi import DescribedServer as Server  # noqa: E402
+from case import BINARY, MANY_FAILURES, SOURCE, ServerCase, main, until
+from framezero import free_port
+from openapi import DescribedServer as Server
 
-BINARY = None
-SOURCE = os.path.join(os.path.dirname(__file__), "..", "..")
 NOTHING = "0" * 31 + "1"
-MANY_FAILURES = ("--limit", "auth_failures=100000")
 
 
 def report(n=0, **more):
@@ -34,14 +26,6 @@ def report(n=0, **more):
         "framezero": 1, "addresses": [hex(0x100000000 + 16 * n), "0x100000100"],
         "images": [{"uuid": "4c4c445b-5555-3144-a129-88beb9d5eb60", "name": "Demo", "address": "0x100000000",
                     "size": 1048576}], **more}).encode()
-
-
-def command(server, *args):
-    """Run another sub-command on the server's database."""
-    done = subprocess.run([BINARY, *args, *server.where], capture_output=True, text=True, timeout=60)
-    if done.returncode != 0:
-        raise RuntimeError(f"{args}: {done.stderr}")
-    return done.stdout.strip()
 
 
 def route_table():
@@ -57,27 +41,21 @@ def route_table():
     return routes
 
 
-class WithoutWorkers(unittest.TestCase):
+class WithoutWorkers(ServerCase):
     """One server for all cases; nothing is ever symbolicated, so reports stay queued."""
+
+    server_type = Server
+    workers = 0
+    args = MANY_FAILURES
 
     @classmethod
     def setUpClass(cls):
-        cls.server = Server(BINARY, workers=0, args=MANY_FAILURES)
-        cls.server.start()
+        super().setUpClass()
         cls.tokens = {"admin": cls.server.admin_token, "ingest": cls.server.ingest_key}
         for scope in ("read", "upload"):
-            cls.tokens[scope] = command(cls.server, "token", "create", "--scope", scope, "--label", scope)
-        command(cls.server, "project", "create", "other")
-        cls.other = command(cls.server, "token", "create", "--scope", "admin", "--project", "other")
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.stop()
-
-    def expect(self, status, method, path, **options):
-        got, answer = self.server.request(method, path, **options)
-        self.assertEqual(got, status, answer)
-        return answer
+            cls.tokens[scope] = cls.server.command("token", "create", "--scope", scope, "--label", scope)
+        cls.server.command("project", "create", "other")
+        cls.other = cls.server.command("token", "create", "--scope", "admin", "--project", "other")
 
     def test_first_start(self):
         path = os.path.join(self.server.data, "credentials.json")
@@ -215,8 +193,8 @@ class WithoutWorkers(unittest.TestCase):
         self.expect(404, "GET", "/api/v1/reports?project=nowhere")
 
     def test_list(self):
-        command(self.server, "project", "create", "listed")
-        token = command(self.server, "token", "create", "--scope", "admin", "--project", "listed")
+        self.server.command("project", "create", "listed")
+        token = self.server.command("token", "create", "--scope", "admin", "--project", "listed")
         ids = [self.expect(202, "POST", "/api/v1/reports", body=report(100 + i), token=token)["id"] for i in range(7)]
         seen, cursor = [], ""
         while True:
@@ -258,15 +236,12 @@ class WithoutWorkers(unittest.TestCase):
             self.assertEqual(answer, {"missing": asked})
 
     def test_revoked_token(self):
-        token = command(self.server, "token", "create", "--scope", "read")
+        token = self.server.command("token", "create", "--scope", "read")
         self.expect(200, "GET", "/api/v1/reports", token=token)
-        listed = [line.split("\t") for line in command(self.server, "token", "list").splitlines()]
+        listed = [line.split("\t") for line in self.server.command("token", "list").splitlines()]
         number = next(row[0] for row in listed if token.startswith(row[1]))
-        command(self.server, "token", "revoke", number)
-        end = time.monotonic() + 5
-        while self.server.request("GET", "/api/v1/reports", token=token)[0] != 401:
-            self.assertLess(time.monotonic(), end, "still good after 5 s")
-            time.sleep(0.05)
+        self.server.command("token", "revoke", number)
+        until(lambda: self.server.request("GET", "/api/v1/reports", token=token)[0] == 401, "the token is rejected", 5)
 
     def test_status(self):
         self.assertEqual(self.expect(200, "GET", "/healthz", token=None), {"status": "ok"})
@@ -278,11 +253,8 @@ class WithoutWorkers(unittest.TestCase):
         for line in metrics.splitlines():
             self.assertRegex(line, r'^(# (HELP|TYPE) .*|[a-z_:]+(\{[^}]*\})? [0-9.e+-]+)$')
         # What is counted in the database is counted every two seconds at most.
-        end = time.monotonic() + 20
-        while not re.search(r'(?m)^framezero_jobs\{state="waiting"\} [1-9]', metrics):
-            self.assertLess(time.monotonic(), end, metrics)
-            time.sleep(0.05)
-            metrics = self.expect(200, "GET", "/metrics", token=None).decode()
+        until(lambda: re.search(r'(?m)^framezero_jobs\{state="waiting"\} [1-9]',
+                                self.expect(200, "GET", "/metrics", token=None).decode()), "a waiting job in the metrics")
 
     def test_command_mistakes(self):
         for args, status, words in (
@@ -414,8 +386,4 @@ class Serving(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--framezero", required=True)
-    options, rest = parser.parse_known_args()
-    BINARY = os.path.abspath(options.framezero)
-    unittest.main(argv=sys.argv[:1] + rest, verbosity=2)
+    main()

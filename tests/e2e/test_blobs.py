@@ -1,38 +1,23 @@
 #!/usr/bin/env python3
 """What nothing names goes: refused uploads, deleted symbol files, what a killed process left; and chunks are not
 multiplied beyond what was sent.
-
-usage: test_blobs.py --framezero BINARY --sample DIR [unittest arguments]
 """
 
-import argparse
 import gzip
 import hashlib
 import json
 import os
-import sys
 import threading
 import time
 import unittest
 
-sys.path.insert(0, os.path.dirname(__file__))
-from framezero import Server  # noqa: E402
+from case import BINARY, main, until
+from framezero import Server
+from symbol_files import sample
 
-BINARY = SAMPLE = None
 MIB = 1 << 20
 CHUNK = 8 * MIB
 UUID = "4c4c442e55553144a1387743844373d8"  # of the sample's dSYM
-
-
-def wait_for(what, check, deadline_s=60):
-    end = time.monotonic() + deadline_s
-    while True:
-        got = check()
-        if got:
-            return got
-        if time.monotonic() > end:
-            raise AssertionError(f"not after {deadline_s} s: {what}")
-        time.sleep(0.05)
 
 
 class Blobs(unittest.TestCase):
@@ -61,10 +46,6 @@ class Blobs(unittest.TestCase):
         headers = {"Authorization": f"Bearer {token}", **(headers or {})}
         return self.server.request(method, path, body=body, token=None, headers=headers, timeout=120)
 
-    def sample(self):
-        with open(os.path.join(SAMPLE, "Demo.dSYM.zip"), "rb") as f:
-            return f.read()
-
     def test_refused_uploads(self):
         for i in range(3):  # small on the wire, large in the store
             body = gzip.compress(os.urandom(MIB // 2) + bytes([65 + i]) * (24 * MIB))
@@ -72,25 +53,24 @@ class Blobs(unittest.TestCase):
                 "POST", "/api/v1/symbols", body, headers={"Content-Encoding": "gzip"}
             )
             self.assertEqual(status, 415, answer)
-        wait_for("the refused uploads are deleted", lambda: not self.files())
+        until(lambda: not self.files(), "the refused uploads are deleted")
 
     def test_deleted_symbols(self):
         for _ in range(2):  # deleted and sent again, it is whole again
-            status, answer = self.call("POST", "/api/v1/symbols?name=Demo.dSYM.zip", self.sample())
+            status, answer = self.call("POST", "/api/v1/symbols?name=Demo.dSYM.zip", sample("Demo.dSYM.zip"))
             self.assertEqual(status, 201, answer)
-            archive = hashlib.sha256(self.sample()).hexdigest()
-            wait_for("the archive is deleted", lambda: archive not in self.files())
+            archive = hashlib.sha256(sample("Demo.dSYM.zip")).hexdigest()
+            until(lambda: archive not in self.files(), "the archive is deleted")
             self.assertEqual(len(self.files()), 2)  # the slice and its index
-            with open(os.path.join(SAMPLE, "report.json"), "rb") as f:
-                status, report = self.call("POST", "/api/v1/symbolicate", f.read())
+            status, report = self.call("POST", "/api/v1/symbolicate", sample("report.json"))
             self.assertEqual((status, report["status"]), (200, "symbolicated"))
             uuid = answer["files"][0]["uuid"]
             self.assertEqual(self.call("DELETE", f"/api/v1/symbols/{uuid}")[0], 204)
-            wait_for("the deleted symbol file gives its bytes back", lambda: not self.files())
+            until(lambda: not self.files(), "the deleted symbol file gives its bytes back")
 
     def test_leftovers(self):
-        self.assertEqual(self.call("POST", "/api/v1/symbols", self.sample())[0], 201)
-        wait_for("only the slice and its index are left", lambda: len(self.files()) == 2)
+        self.assertEqual(self.call("POST", "/api/v1/symbols", sample("Demo.dSYM.zip"))[0], 201)
+        until(lambda: len(self.files()) == 2, "only the slice and its index are left")
         named = set(self.files())
         orphans = {hashlib.sha256(bytes([i])).hexdigest() for i in range(5)}
         young = hashlib.sha256(b"young").hexdigest()
@@ -107,8 +87,8 @@ class Blobs(unittest.TestCase):
         with open(temporary, "wb") as f:
             f.write(b"x")
         os.utime(temporary, (time.time() - 3600,) * 2)
-        wait_for("what nothing names is deleted", lambda: not orphans & set(self.files()))
-        wait_for("old temporary files are deleted", lambda: not os.path.exists(temporary))
+        until(lambda: not orphans & set(self.files()), "what nothing names is deleted")
+        until(lambda: not os.path.exists(temporary), "old temporary files are deleted")
         self.assertTrue(named <= set(self.files()))
         self.assertIn(young, self.files())
 
@@ -119,7 +99,7 @@ class Blobs(unittest.TestCase):
 
         def send():
             while time.monotonic() < end:
-                status, answer = self.call("POST", "/api/v1/symbols?name=Demo.dSYM.zip", self.sample())
+                status, answer = self.call("POST", "/api/v1/symbols?name=Demo.dSYM.zip", sample("Demo.dSYM.zip"))
                 if status not in (201, 202):
                     failures.append((status, answer))
 
@@ -135,10 +115,9 @@ class Blobs(unittest.TestCase):
         for thread in threads:
             thread.join()
         self.assertEqual(failures, [])
-        self.assertEqual(self.call("POST", "/api/v1/symbols", self.sample())[0], 201)
-        wait_for("nothing else is left", lambda: len(self.files()) == 2)
-        with open(os.path.join(SAMPLE, "report.json"), "rb") as f:
-            status, report = self.call("POST", "/api/v1/symbolicate", f.read())
+        self.assertEqual(self.call("POST", "/api/v1/symbols", sample("Demo.dSYM.zip"))[0], 201)
+        until(lambda: len(self.files()) == 2, "nothing else is left")
+        status, report = self.call("POST", "/api/v1/symbolicate", sample("report.json"))
         self.assertEqual((status, report["status"]), (200, "symbolicated"))
 
     # ---- chunks
@@ -208,29 +187,20 @@ class Blobs(unittest.TestCase):
         self.assertEqual((got["state"], set(got["missingChunks"])), ("not_found", {sha1}))
         self.send_chunk(letters)
         self.assertIn(state(9)["state"], ("assembling", "error"))
-        wait_for("the files that were refused are deleted", lambda: self.used() < 2 * CHUNK)
+        until(lambda: self.used() < 2 * CHUNK, "the files that were refused are deleted")
 
     def test_repeated_chunks_work(self):
         """A file may well consist of the same chunk several times."""
-        with open(os.path.join(SAMPLE, "Demo.dSYM.zip"), "rb") as f:
-            archive = f.read()
+        archive = sample("Demo.dSYM.zip")
         step = 64 * 1024
         chunks = [archive[i:i + step] for i in range(0, len(archive), step)]
         names = [self.send_chunk(c)[0] for c in chunks]
         sha1 = hashlib.sha1(archive).hexdigest()
-        state = wait_for(
-            "the archive is taken",
-            lambda: next(
-                (s for s in [self.assemble({sha1: {"name": "Demo.zip", "chunks": names}})[sha1]]
-                 if s["state"] not in ("assembling",)), None),
-        )
+        state = until(
+            lambda: next((s for s in [self.assemble({sha1: {"name": "Demo.zip", "chunks": names}})[sha1]]
+                          if s["state"] != "assembling"), None), "the archive is stored")
         self.assertEqual(state["state"], "ok", state)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--framezero", required=True)
-    parser.add_argument("--sample", required=True)
-    args, rest = parser.parse_known_args()
-    BINARY, SAMPLE = args.framezero, args.sample
-    unittest.main(argv=[sys.argv[0], *rest])
+    main()

@@ -1,29 +1,19 @@
 #!/usr/bin/env python3
-"""Callers who take as much as they can get: what they hold stays within the budgets, and nobody else notices.
+"""Callers who take as much as they can get: what they hold stays within the budgets, and nobody else notices."""
 
-usage: test_budgets.py --framezero BINARY [unittest arguments]
-"""
-
-import argparse
 import gzip
 import json
 import os
 import re
 import socket
-import sys
 import threading
 import time
 import unittest
 
-sys.path.insert(0, os.path.dirname(__file__))
-from framezero import Server  # noqa: E402
+from case import BINARY, main, report, until
+from framezero import Server
 
-BINARY = None
 MIB = 1 << 20
-
-
-def report(n):
-    return json.dumps({"framezero": 1, "addresses": [hex(0x100000000 + 16 * n)]}).encode()
 
 
 def rss(pid):
@@ -33,15 +23,7 @@ def rss(pid):
 
 def server_pids(server):
     """`serve` and the process that watches over it."""
-    pids = [server.process.pid]
-    for pid in server.descendants():
-        try:
-            with open(f"/proc/{pid}/cmdline", "rb") as f:
-                if f.read().split(b"\0")[1:2] == [b"serve"]:
-                    pids.append(pid)
-        except OSError:
-            continue
-    return pids
+    return [server.process.pid] + server.pids_of("serve")
 
 
 def server_rss(server):
@@ -162,10 +144,7 @@ class Strangers(unittest.TestCase):
             head = (b"POST /dsym HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=b\r\n"
                     b"Content-Length: 12582912\r\n\r\n")
             with Dripping(server, 4, head, [b"--b\r\n" + b"x" * 100000], b"x" * 20000) as attack:
-                end = time.monotonic() + 15
-                while attack.open:
-                    self.assertLess(time.monotonic(), end, "still being received")
-                    time.sleep(0.05)
+                until(lambda: not attack.open, "all uploads are ended", 15)
             self.assertIn(b"408", b"".join(attack.refused))
 
 
@@ -218,8 +197,4 @@ class Readers(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(add_help=False)
-    parser.add_argument("--framezero", required=True)
-    options, rest = parser.parse_known_args()
-    BINARY = os.path.abspath(options.framezero)
-    unittest.main(argv=[sys.argv[0]] + rest, verbosity=2)
+    main()

@@ -1,35 +1,20 @@
 #!/usr/bin/env python3
-"""The machine's calendar is set back by a day and forward by a year while reports wait: nothing waits for it.
+"""The machine's calendar is set back by a day and forward by a year while reports wait: nothing waits for it."""
 
-usage: test_clock.py --framezero BINARY --shim LIBRARY [unittest arguments]
-"""
-
-import argparse
-import json
 import os
-import sys
-import tempfile
-import time
-import unittest
 
-sys.path.insert(0, os.path.dirname(__file__))
-from framezero import Server  # noqa: E402
+from case import BINARY, SHIM, FolderCase, main, report, until
+from framezero import Server
 
-BINARY = SHIM = None
 DAY = 86400
 
 
-def report(number):
-    return json.dumps({"framezero": 1, "addresses": [hex(0x1000 + number)]}).encode()
-
-
-class Clock(unittest.TestCase):
+class Clock(FolderCase):
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-        self.file = os.path.join(self.folder.name, "offset")
+        super().setUp()
+        self.file = self.path("offset")
         self.set(0)
-        env = {"LD_PRELOAD": os.path.abspath(SHIM), "CLOCK_SHIM_FILE": self.file}
+        env = {"LD_PRELOAD": SHIM, "CLOCK_SHIM_FILE": self.file}
         self.server = Server(BINARY, workers=0, env=env)
         self.addCleanup(self.server.stop)
 
@@ -48,10 +33,8 @@ class Clock(unittest.TestCase):
         return answer
 
     def wait_done(self, report_id, deadline_s=20):
-        end = time.monotonic() + deadline_s
-        while self.request("GET", f"/api/v1/reports/{report_id}")["status"] == "queued":
-            self.assertLess(time.monotonic(), end, "the report is still queued")
-            time.sleep(0.05)
+        until(lambda: self.request("GET", f"/api/v1/reports/{report_id}")["status"] != "queued", "the report is done",
+              deadline_s)
 
     def oldest(self):
         text = self.request("GET", "/metrics")
@@ -60,17 +43,14 @@ class Clock(unittest.TestCase):
         return float(line.split()[1])
 
     def wait_oldest(self, seconds):
-        end = time.monotonic() + 20
-        while self.oldest() < seconds:
-            self.assertLess(time.monotonic(), end, "the oldest job does not get older")
-            time.sleep(0.05)
+        until(lambda: self.oldest() >= seconds, "the oldest job gets older", 20)
 
     def test_steps_while_it_waits(self):
         """Queued, the calendar set, then started again with workers."""
         for step in (-DAY, 400 * DAY):
             self.set(0)
             self.start(0)
-            posted = self.request("POST", "/api/v1/reports", report(step))
+            posted = self.request("POST", "/api/v1/reports", report(step + DAY))
             self.wait_oldest(0.3)
             self.set(step)
             age = self.oldest()
@@ -93,9 +73,4 @@ class Clock(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--framezero", required=True)
-    parser.add_argument("--shim", required=True)
-    args, rest = parser.parse_known_args()
-    BINARY, SHIM = args.framezero, args.shim
-    unittest.main(argv=[sys.argv[0], *rest])
+    main()

@@ -1,88 +1,40 @@
 #!/usr/bin/env python3
-"""`framezero upload` against a server: it finds what is there, sends what is lacking, and tells the truth in its exit code.
+"""`framezero upload` against a server: it finds what is there, sends what is lacking, and tells the truth in its exit code."""
 
-usage: test_commands.py --framezero BINARY --sample FOLDER [unittest arguments]
-"""
-
-import argparse
 import http.server
 import json
 import os
-import shutil
 import struct
 import subprocess
-import sys
-import tempfile
 import threading
 import unittest
-import zipfile
 
-sys.path.insert(0, os.path.dirname(__file__))
-from framezero import Server  # noqa: E402
+from case import BINARY, SAMPLE, FolderCase, ServerCase, main
+from symbol_files import fat, macho_uuid, sample, sample_macho
 
-BINARY = SAMPLE = None
 DWARF = "Contents/Resources/DWARF"
 
 
-def sample_macho():
-    with zipfile.ZipFile(os.path.join(SAMPLE, "Demo.dSYM.zip")) as z:
-        return z.read(next(n for n in z.namelist() if "/DWARF/" in n and not n.endswith("/")))
-
-
 def with_uuid(macho, last):
-    """The same file as if it had been built once more: another last byte of its LC_UUID."""
-    at, n = 32, struct.unpack_from("<I", macho, 16)[0]
-    for _ in range(n):
-        command, size = struct.unpack_from("<II", macho, at)
-        if command == 0x1B:
-            return macho[:at + 23] + bytes([last]) + macho[at + 24:]
-        at += size
-    raise ValueError("no LC_UUID")
+    """The same file as if it had been built once more: another last byte of its LC_UUID; of another subtype, too, so
+    that one fat file can have several."""
+    at = macho_uuid(macho)
+    return macho[:8] + struct.pack("<I", last) + macho[12:at + 15] + bytes([last]) + macho[at + 16:]
 
 
 def without_uuid(macho):
-    at, n = 32, struct.unpack_from("<I", macho, 16)[0]
-    for _ in range(n):
-        command, size = struct.unpack_from("<II", macho, at)
-        if command == 0x1B:
-            return macho[:at] + struct.pack("<I", 0x7F) + macho[at + 4:]
-        at += size
-    raise ValueError("no LC_UUID")
+    at = macho_uuid(macho) - 8
+    return macho[:at] + struct.pack("<I", 0x7F) + macho[at + 4:]
 
 
-def fat(*slices):
-    """A fat file of arm64 slices; their subtypes differ so that they may stand together."""
-    header, body, at = struct.pack(">II", 0xCAFEBABE, len(slices)), b"", 16384
-    for i, macho in enumerate(slices):
-        header += struct.pack(">IIIII", 0x0100000C, i, at + len(body), len(macho), 14)
-        body += macho + bytes(-len(macho) % 16384)
-    return header + bytes(at - len(header)) + body
-
-
-class Upload(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.server = Server(BINARY, workers=1)
-        cls.server.start()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.stop()
-
+class Upload(FolderCase, ServerCase):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="framezero-upload-")
-        self.addCleanup(shutil.rmtree, self.folder)
+        super().setUp()
         for symbol in self.stored():
             self.server.request("DELETE", f"/api/v1/symbols/{symbol['uuid']}")
 
     def stored(self):
         return self.server.request("GET", "/api/v1/symbols?limit=500")[1]["symbols"]
-
-    def write(self, path, data):
-        path = os.path.join(self.folder, path)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "wb") as f:
-            f.write(data)
 
     def run_upload(self, *args, code=0, env=None, data=True):
         where = ["--data", self.server.data] if data else []
@@ -121,8 +73,7 @@ class Upload(unittest.TestCase):
         self.assertIn("5 found, 1 sent", self.run_upload(self.folder).stdout)
 
     def test_unblocked_reports_are_told(self):
-        with open(os.path.join(SAMPLE, "report.json"), "rb") as f:
-            self.server.request("POST", "/api/v1/reports?wait=20", body=f.read(), token="ingest")
+        self.server.request("POST", "/api/v1/reports?wait=20", body=sample("report.json"), token="ingest")
         self.assertIn("1 report unblocked", self.run_upload(os.path.join(SAMPLE, "Demo.dSYM.zip")).stdout)
 
     def test_what_cannot_be_stored(self):
@@ -208,9 +159,4 @@ class Patience(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--framezero", required=True)
-    parser.add_argument("--sample", required=True)
-    options, rest = parser.parse_known_args()
-    BINARY, SAMPLE = os.path.abspath(options.framezero), os.path.abspath(options.sample)
-    unittest.main(argv=sys.argv[:1] + rest, verbosity=2)
+    main()

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """The pages of docs/api tell the truth: their commands are run, in order, against a real server.
 
-usage: test_docs.py --framezero BINARY --source FOLDER [PAGE...]
 
 Each page gets a new server; $URL, $TOKEN (admin) and $KEY (ingest) are set and the folder is the project's. A block
 ```sh is run. A line that is only a status in backquotes (`202`) must be the status of the block's last curl; a block
@@ -9,7 +8,6 @@ Each page gets a new server; $URL, $TOKEN (admin) and $KEY (ingest) are set and 
 whatever else there is; times, ids that the server makes and cursors may differ.
 """
 
-import argparse
 import json
 import os
 import re
@@ -17,8 +15,8 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.dirname(__file__))
-from framezero import Server  # noqa: E402
+from case import BINARY, REST, SOURCE
+from framezero import Server
 
 TIME = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$")
 MADE = {"id": r"^[0-9a-f]{32}$", "upload": r"^[0-9a-f]{32}$", "next_cursor": r"^[\w-]+$"}
@@ -39,14 +37,14 @@ def parse_page(text):
     return steps
 
 
-def run_steps(server, source, steps):
+def run_steps(server, steps):
     """What each block printed, and the status of its last curl."""
     script = "curl() { command curl -s -w '%{stderr}%{http_code}\\n' \"$@\"; }\n"
     for step in steps:
         script += step["sh"] + f"\necho '{MARK}'; echo '{MARK}' >&2\n"
     env = {**os.environ, "URL": server.url, "TOKEN": server.admin_token, "KEY": server.ingest_key,
            "PATH": os.path.dirname(server.binary) + ":" + os.environ["PATH"], "DATA": server.data}
-    done = subprocess.run(["bash", "-c", script], cwd=source, env=env, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(["bash", "-c", script], cwd=SOURCE, env=env, capture_output=True, text=True, timeout=120)
     outs, errs = done.stdout.split(MARK + "\n"), done.stderr.split(MARK + "\n")
     statuses = [re.findall(r"^\d{3}$", err, re.M) for err in errs]
     return [(out, int(status[-1]) if status else None) for out, status in zip(outs, statuses)][:len(steps)]
@@ -92,12 +90,12 @@ def check_text(want, got):
     return None if re.fullmatch(pattern, steady(got)) else f"printed:\n{got}"
 
 
-def check_page(binary, source, page):
+def check_page(page):
     with open(page, encoding="utf-8") as f:
         steps = parse_page(f.read())
     problems = []
-    with tempfile.TemporaryDirectory() as data, Server(binary, workers=1, data=data) as server:
-        results = run_steps(server, source, steps)
+    with tempfile.TemporaryDirectory() as data, Server(BINARY, workers=1, data=data) as server:
+        results = run_steps(server, steps)
     for step, (out, status) in zip(steps, results):
         what = None
         if step["status"] and status != step["status"]:
@@ -117,23 +115,18 @@ def check_page(binary, source, page):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--framezero", required=True)
-    parser.add_argument("--source", required=True)
-    parser.add_argument("pages", nargs="*")
-    options = parser.parse_args()
-    folder = os.path.join(options.source, "docs", "api")
-    pages = options.pages or sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".md"))
+    folder = os.path.join(SOURCE, "docs", "api")
+    pages = REST or sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".md"))
     n_steps, problems = 0, []
     for page in pages:
-        n, found = check_page(os.path.abspath(options.framezero), options.source, page)
+        n, found = check_page(page)
         n_steps += n
         problems += found
     # Every route has its place on a page.
     with open(os.path.join(folder, "openapi.json"), encoding="utf-8") as f:
         paths = json.load(f)["paths"]
     text = "".join(open(page, encoding="utf-8").read() for page in pages)
-    if not options.pages:
+    if not REST:
         problems += [f"no page tells of {method.upper()} {path}" for path, methods in paths.items() for method in methods
                      if f"`{method.upper()} {path}`" not in text]
     print("\n".join(problems) or f"{len(pages)} pages, {n_steps} commands: as documented")

@@ -1,8 +1,5 @@
 #!/usr/bin/env python3
-"""The first start of serve, cut short at any moment: the next one gives tokens that work, and overwrites nothing.
-
-usage: test_first_start.py --framezero BINARY [unittest arguments]
-"""
+"""The first start of serve, cut short at any moment: the next one gives tokens that work, and overwrites nothing."""
 
 import contextlib
 import glob
@@ -12,15 +9,12 @@ import shutil
 import sqlite3
 import stat
 import subprocess
-import sys
 import tempfile
 import time
 import unittest
 
-sys.path.insert(0, os.path.dirname(__file__))
-from framezero import Server, free_port  # noqa: E402
-
-BINARY = None
+from case import BINARY, main
+from framezero import Server, free_port
 
 
 class TestFirstStart(unittest.TestCase):
@@ -150,7 +144,4 @@ class socket_in_use:
 
 
 if __name__ == "__main__":
-    at = sys.argv.index("--framezero")
-    BINARY = os.path.abspath(sys.argv[at + 1])
-    del sys.argv[at:at + 2]
-    unittest.main(verbosity=2)
+    main()

@@ -3,32 +3,22 @@
 
 PostgreSQL (FRAMEZERO_TEST_POSTGRESQL): all its processes are stopped with SIGSTOP. SQLite: another program holds the
 lock that writers need.
-
-usage: test_hung_database.py --framezero BINARY [unittest arguments]
 """
 
-import argparse
-import json
 import os
 import signal
 import sqlite3
-import sys
 import threading
 import time
 import unittest
 import urllib.parse
 
-sys.path.insert(0, os.path.dirname(__file__))
-from framezero import Server  # noqa: E402
+from case import BINARY, main, report, until
+from framezero import Server
 
-BINARY = None
 CLUSTER = os.environ.get("FRAMEZERO_TEST_POSTGRESQL")
 # The server's own bound is 2 s; the rest is for a machine that has other things to do.
 IN_TIME_S = 2 + 1.5
-
-
-def report(n, **more):
-    return json.dumps({"framezero": 1, "addresses": [hex(0x100000000 + 16 * n)], **more}).encode()
 
 
 def postgres_processes():
@@ -183,9 +173,7 @@ class Hung(Case):
         thread = threading.Thread(target=lambda: got.append(
             server.request("POST", "/api/v1/reports?wait=30", report(1, id=f"{77:032x}"), token="ingest")))
         thread.start()
-        end = time.monotonic() + 10
-        while server.request("GET", f"/api/v1/reports/{77:032x}")[0] != 200:
-            self.assertLess(time.monotonic(), end)
+        until(lambda: server.request("GET", f"/api/v1/reports/{77:032x}")[0] == 200, "the report is stored", 10)
         with Hang(server):
             thread.join(10)
         self.assertEqual(got[0][0], 202)
@@ -193,8 +181,4 @@ class Hung(Case):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(add_help=False)
-    parser.add_argument("--framezero", required=True)
-    options, rest = parser.parse_known_args()
-    BINARY = os.path.abspath(options.framezero)
-    unittest.main(argv=[sys.argv[0]] + rest, verbosity=2)
+    main()

@@ -1,20 +1,11 @@
 #!/usr/bin/env python3
-"""Two reports that come with one id: both are kept, and each names the other; a report sent again stays one.
+"""Two reports that come with one id: both are kept, and each names the other; a report sent again stays one."""
 
-usage: test_id_clash.py --framezero BINARY [unittest arguments]
-"""
-
-import argparse
 import json
-import os
-import sys
-import unittest
 import uuid
 
-sys.path.insert(0, os.path.dirname(__file__))
-from openapi import DescribedServer as Server  # noqa: E402
-
-BINARY = None
+from case import ServerCase, main
+from openapi import DescribedServer as Server
 
 
 def native(report_id, address):
@@ -25,15 +16,8 @@ def lines(*parts):
     return b"\n".join(json.dumps(p).encode() for p in parts)
 
 
-class Clash(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.server = Server(BINARY, workers=1)
-        cls.server.start()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.stop()
+class Clash(ServerCase):
+    server_type = Server
 
     def post(self, body):
         status, answer = self.server.request("POST", "/api/v1/reports?wait=20", body=body)
@@ -111,8 +95,4 @@ class Clash(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--framezero", required=True)
-    args, rest = parser.parse_known_args()
-    BINARY = args.framezero
-    unittest.main(argv=[sys.argv[0], *rest])
+    main()

@@ -1,47 +1,29 @@
 #!/usr/bin/env python3
-"""What a stranger can do with an ingest key, which is built into every app: send reports, and learn nothing.
+"""What a stranger can do with an ingest key, which is built into every app: send reports, and learn nothing."""
 
-usage: test_ingest_key.py --framezero BINARY --sample FOLDER [unittest arguments]
-"""
-
-import argparse
 import json
-import os
-import subprocess
-import sys
-import unittest
 
-sys.path.insert(0, os.path.dirname(__file__))
-from openapi import DescribedServer as Server  # noqa: E402
+from case import ServerCase, main
+from openapi import DescribedServer as Server
+from symbol_files import sample
 
-BINARY = SAMPLE = None
 # What the sample's dSYM and the victim's report would give away.
 SECRETS = ("price_of", "cart", "main.cpp", "/src/Demo", "sha256", "0d2ca8610a300cf2", "jane@example.com", "very secret")
-
-
-def sample(name):
-    with open(os.path.join(SAMPLE, name), "rb") as f:
-        return f.read()
 
 
 def envelope(event):
     return b"{}\n" + json.dumps({"type": "event"}).encode() + b"\n" + json.dumps(event).encode() + b"\n"
 
 
-class IngestKey(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.server = Server(BINARY)
-        cls.server.start()
-        status, answer = cls.server.request("POST", "/api/v1/symbols", body=sample("Demo.dSYM.zip"))
-        assert status == 201, answer
-        done = subprocess.run([BINARY, "token", "create", "--scope", "read,ingest", *cls.server.where], check=True,
-                              capture_output=True, text=True)
-        cls.reader = done.stdout.strip()
+class IngestKey(ServerCase):
+    server_type = Server
 
     @classmethod
-    def tearDownClass(cls):
-        assert cls.server.stop() == 0
+    def setUpClass(cls):
+        super().setUpClass()
+        status, answer = cls.server.request("POST", "/api/v1/symbols", body=sample("Demo.dSYM.zip"))
+        assert status == 201, answer
+        cls.reader = cls.server.command("token", "create", "--scope", "read,ingest")
 
     def post(self, path, body, token="ingest", **headers):
         status, answer = self.server.request("POST", path, body=body, token=token, headers=headers)
@@ -120,16 +102,6 @@ class IngestKey(unittest.TestCase):
         self.assertEqual(status, 200, text)
         self.assertLessEqual(set(answer), {"id", "status", "format"})
         self.assert_silent(text)
-
-
-def main():
-    global BINARY, SAMPLE
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--framezero", required=True)
-    parser.add_argument("--sample", required=True)
-    options, rest = parser.parse_known_args()
-    BINARY, SAMPLE = os.path.abspath(options.framezero), options.sample
-    unittest.main(argv=[sys.argv[0], *rest])
 
 
 if __name__ == "__main__":

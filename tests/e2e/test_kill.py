@@ -17,8 +17,7 @@ import sys
 import threading
 import time
 
-sys.path.insert(0, os.path.dirname(__file__))
-from framezero import Server  # noqa: E402
+from framezero import Server
 
 
 def make_report(n):

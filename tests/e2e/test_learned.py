@@ -1,30 +1,18 @@
 #!/usr/bin/env python3
-"""Names that one report brings for the system's functions, given to others that come without.
+"""Names that one report brings for the system's functions, given to others that come without."""
 
-usage: test_learned.py --framezero BINARY --sample FOLDER [unittest arguments]
-"""
-
-import argparse
 import json
-import os
-import subprocess
-import sys
 import unittest
 
-sys.path.insert(0, os.path.dirname(__file__))
-from openapi import DescribedServer as Server  # noqa: E402
+from case import BINARY, main
+from openapi import DescribedServer as Server
+from symbol_files import sample
 
-BINARY = SAMPLE = None
 APP = "11111111-2222-3333-4444-555555555555"
 APP_AT, SYSTEM_AT = 0x104000000, 0x1B0000000
 # The first names hold from 0x40f0 to 0x4100 and from 0x4fe0 to 0x4fff: 0x5000 is a return address.
 FRAMES = [(1, 0x4100, "first_function", 0x10), (1, 0x5000, "_ZN3foo3barEv", 0x20),
           (1, 0x6000, "<redacted>", 0x10), (0, 0x7000, "-[Shop buy]", 0x10)]
-
-
-def sample(name):
-    with open(os.path.join(SAMPLE, name), "rb") as f:
-        return f.read()
 
 
 def system_uuid():
@@ -62,11 +50,8 @@ class Learned(unittest.TestCase):
     def setUp(self):
         self.server = Server(BINARY, workers=1, args=self.args)
         self.server.start()
-        subprocess.run([BINARY, "project", "create", "other", *self.server.where], check=True,
-                       stdout=subprocess.DEVNULL)
-        self.other = subprocess.run([BINARY, "token", "create", "--scope", "admin", "--project", "other",
-                                     *self.server.where], check=True, stdout=subprocess.PIPE,
-                                    stderr=subprocess.DEVNULL).stdout.decode().split()[-1]
+        self.server.command("project", "create", "other")
+        self.other = self.server.command("token", "create", "--scope", "admin", "--project", "other")
         self.number = 0
 
     def tearDown(self):
@@ -188,9 +173,4 @@ class Off(Learned):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--framezero", required=True)
-    parser.add_argument("--sample", required=True)
-    options, rest = parser.parse_known_args()
-    BINARY, SAMPLE = os.path.abspath(options.framezero), options.sample
-    unittest.main(argv=[sys.argv[0], *rest])
+    main()

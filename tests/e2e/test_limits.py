@@ -1,37 +1,19 @@
 #!/usr/bin/env python3
-"""Rate limits and quotas: on every route that takes reports or symbol files, in the form its clients expect.
+"""Rate limits and quotas: on every route that takes reports or symbol files, in the form its clients expect."""
 
-usage: test_limits.py --framezero BINARY --sample FOLDER [unittest arguments]
-"""
-
-import argparse
 import glob
-import json
 import os
 import re
 import shutil
 import socket
-import subprocess
-import sys
-import time
 import unittest
 
-sys.path.insert(0, os.path.dirname(__file__))
-from framezero import Server  # noqa: E402
-import route_requests  # noqa: E402
+from case import BINARY, MANY_FAILURES, SAMPLE, SOURCE, main, report, until
+from framezero import Server
+import route_requests
+from symbol_files import sample
 
-BINARY = SAMPLE = None
-SOURCE = os.path.join(os.path.dirname(__file__), "..", "..")
 SENTRY = re.compile(r"^/api/(\{project\}/)?(envelope|store|minidump)$")
-
-
-def sample(name):
-    with open(os.path.join(SAMPLE, name), "rb") as f:
-        return f.read()
-
-
-def new_report(n, **more):
-    return json.dumps({"framezero": 1, "addresses": [hex(4096 + n)], "images": [], "tags": {"n": str(n)}, **more})
 
 
 def taking_routes():
@@ -51,23 +33,16 @@ class EveryRoute(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.server = Server(BINARY, workers=1, args=("--limit", "auth_failures=100000"))
-        cls.server.start()
-        cls.requests = {}
-        cls.server.args += ["--upload-wait", "0"]
-        cls.server.terminate()
+        cls.server = Server(BINARY, workers=1, args=(*MANY_FAILURES, "--upload-wait", "0"))
+        cls.addClassCleanup(cls.server.stop)
         cls.server.start()
         cls.requests = route_requests.build(cls.server, SAMPLE)
         cls.server.terminate()
 
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.stop()
-
     def restart(self, *args):
         if self.server.process:
             self.server.terminate()
-        self.server.args = ["--limit", "auth_failures=100000", "--upload-wait", "0", *args]
+        self.server.args = [*MANY_FAILURES, "--upload-wait", "0", *args]
         self.server.start()
 
     def send(self, route, **headers):
@@ -174,7 +149,7 @@ class EveryRoute(unittest.TestCase):
 class Quotas(unittest.TestCase):
     def post_until_429(self, server, start, most=200, path="/api/v1/reports"):
         for n in range(start, start + most):
-            status, answer = server.request("POST", path, body=new_report(n), token="ingest")
+            status, answer = server.request("POST", path, body=report(n), token="ingest")
             if status == 429:
                 return n - start, answer
             self.assertEqual(status, 202, answer)
@@ -184,7 +159,7 @@ class Quotas(unittest.TestCase):
         return server.request("GET", "/api/v1/project")[1]["usage"]
 
     def test_reports(self):
-        size = len(new_report(10))
+        size = len(report(10))
         with Server(BINARY, workers=0, args=("--limit", f"report_bytes_per_day={5 * size}")) as server:
             n, answer = self.post_until_429(server, 10)
             self.assertEqual(n, 5)
@@ -206,21 +181,20 @@ class Quotas(unittest.TestCase):
             self.assertEqual(server.request("POST", url, body=session, token=None)[0], 200)
             # Symbols are counted by themselves, other projects too; reading goes on.
             self.assertIn(server.request("POST", "/api/v1/symbols/known", body='{"uuids":[]}')[0], (200,))
-            for args in (["project", "create", "other"], ["token", "create", "--scope", "ingest", "--project", "other"]):
-                done = subprocess.run([BINARY, *args, *server.where], capture_output=True, text=True, check=True)
-            other = done.stdout.split()[-1]
-            self.assertEqual(server.request("POST", "/api/v1/reports", body=new_report(10), token=other)[0], 202)
+            server.command("project", "create", "other")
+            other = server.command("token", "create", "--scope", "ingest", "--project", "other")
+            self.assertEqual(server.request("POST", "/api/v1/reports", body=report(10), token=other)[0], 202)
             # A restart forgets nothing.
             server.terminate()
             server.start()
-            self.assertEqual(server.request("POST", "/api/v1/reports", body=new_report(99), token="ingest")[0], 429)
+            self.assertEqual(server.request("POST", "/api/v1/reports", body=report(99), token="ingest")[0], 429)
             self.assertEqual(self.usage(server)["reports"]["n"], 5)
 
     def test_duplicates_are_free(self):
-        size = len(new_report(10))
+        size = len(report(10))
         with Server(BINARY, workers=0, args=("--limit", f"report_bytes_per_day={3 * size}")) as server:
             for _ in range(10):
-                self.assertEqual(server.request("POST", "/api/v1/reports", body=new_report(10), token="ingest")[0], 202)
+                self.assertEqual(server.request("POST", "/api/v1/reports", body=report(10), token="ingest")[0], 202)
             self.assertEqual(self.usage(server)["reports"]["n"], 1)
 
     def test_symbols(self):
@@ -237,11 +211,11 @@ class Quotas(unittest.TestCase):
                     status, _ = server.request(route[0], request.path, body=request.body, token=request.token,
                                                headers=request.headers)
                     self.assertEqual(status, 429, route)
-            self.assertEqual(server.request("POST", "/api/v1/reports", body=new_report(1), token="ingest")[0], 202)
+            self.assertEqual(server.request("POST", "/api/v1/reports", body=report(1), token="ingest")[0], 202)
 
     @unittest.skipUnless(os.environ.get("FRAMEZERO_TEST_POSTGRESQL"), "two servers need PostgreSQL")
     def test_two_servers(self):
-        size = len(new_report(10))
+        size = len(report(10))
         limit = ("--limit", f"report_bytes_per_day={6 * size}")
         with Server(BINARY, workers=0, args=limit) as one:
             key = one.ingest_key
@@ -249,29 +223,16 @@ class Quotas(unittest.TestCase):
             shutil.copy(os.path.join(one.data, "credentials.json"), second.data)
             with second as two:
                 for n in range(3):
-                    self.assertEqual(one.request("POST", "/api/v1/reports", body=new_report(10 + n), token=key)[0], 202)
-                    self.assertEqual(two.request("POST", "/api/v1/reports", body=new_report(20 + n), token=key)[0], 202)
+                    self.assertEqual(one.request("POST", "/api/v1/reports", body=report(10 + n), token=key)[0], 202)
+                    self.assertEqual(two.request("POST", "/api/v1/reports", body=report(20 + n), token=key)[0], 202)
                 # Each has taken half of it; both know at the latest a moment later.
                 for server in (one, two):
-                    end = time.monotonic() + 20
-                    while self.usage_of(server, one)["reports"]["n"] != 6:
-                        self.assertLess(time.monotonic(), end)
-                        time.sleep(0.05)
-                    status, _ = server.request("POST", "/api/v1/reports", body=new_report(50), token=key)
+                    until(lambda: self.usage_of(server, one)["reports"]["n"] == 6, "both have counted six reports")
+                    status, _ = server.request("POST", "/api/v1/reports", body=report(50), token=key)
                     self.assertEqual(status, 429)
 
     def usage_of(self, server, first):
         return server.request("GET", "/api/v1/project", token=first.admin_token)[1]["usage"]
-
-
-def main():
-    global BINARY, SAMPLE
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--framezero", required=True)
-    parser.add_argument("--sample", required=True)
-    options, rest = parser.parse_known_args()
-    BINARY, SAMPLE = os.path.abspath(options.framezero), options.sample
-    unittest.main(argv=[sys.argv[0], *rest])
 
 
 if __name__ == "__main__":

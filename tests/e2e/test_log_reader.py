@@ -1,8 +1,5 @@
 #!/usr/bin/env python3
-"""A log that nobody reads holds up nobody: all requests are answered, and what was dropped is counted.
-
-usage: test_log_reader.py --framezero BINARY [unittest arguments]
-"""
+"""A log that nobody reads holds up nobody: all requests are answered, and what was dropped is counted."""
 
 import os
 import re
@@ -10,17 +7,14 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 import unittest
 
-sys.path.insert(0, os.path.dirname(__file__))
-from framezero import Server  # noqa: E402
-from terminal import open_terminal  # noqa: E402
-
-BINARY = None
+from case import BINARY, main, until
+from framezero import Server
+from terminal import open_terminal
 
 
 class Log:
@@ -110,10 +104,7 @@ class TestLogReader(unittest.TestCase):
         fill(theirs)
         before = server.serving_pid
         os.kill(before, signal.SIGSEGV)
-        end = time.monotonic() + 30
-        while server.serving_pid in (before, server.process.pid):
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.01)
+        until(lambda: server.serving_pid not in (before, server.process.pid), "another process serves")
         server.wait_ready()
         self.assertEqual(server.request("GET", "/api/v1/reports", timeout=20)[0], 200)
         self.assertEqual(server.terminate(), 0)
@@ -135,7 +126,4 @@ class TestLogReader(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    at = sys.argv.index("--framezero")
-    BINARY = os.path.abspath(sys.argv[at + 1])
-    del sys.argv[at:at + 2]
-    unittest.main(verbosity=2)
+    main()

@@ -1,19 +1,14 @@
 #!/usr/bin/env python3
-"""What is made from the tables of options: --help, the manual page, the completions; and README.md, which says the same.
+"""What is made from the tables of options: --help, the manual page, the completions; and README.md, which says the same."""
 
-usage: test_manual.py --framezero BINARY --source FOLDER [unittest arguments]
-"""
-
-import argparse
 import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
 
-BINARY = SOURCE = None
+from case import BINARY, SOURCE, main
 
 
 def run(*args, code=0, **how):
@@ -222,9 +217,4 @@ class Readme(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--framezero", required=True)
-    parser.add_argument("--source", required=True)
-    options, rest = parser.parse_known_args()
-    BINARY, SOURCE = os.path.abspath(options.framezero), os.path.abspath(options.source)
-    unittest.main(argv=sys.argv[:1] + rest, verbosity=2)
+    main()

@@ -1,10 +1,6 @@
 #!/usr/bin/env python3
-"""What every command says of wrong paths, wrong values, a full disk and a reader that has gone; and colour.
+"""What every command says of wrong paths, wrong values, a full disk and a reader that has gone; and colour."""
 
-usage: test_mistakes.py --framezero BINARY --sample FOLDER [unittest arguments]
-"""
-
-import argparse
 import os
 import shutil
 import signal
@@ -13,10 +9,9 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, os.path.dirname(__file__))
-from terminal import open_terminal  # noqa: E402
+from case import BINARY, SAMPLE, main
+from terminal import open_terminal
 
-BINARY = SAMPLE = None
 NOWHERE = ["--server", "http://127.0.0.1:1", "--token", "x"]
 
 
@@ -240,9 +235,4 @@ class Settings(Case):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--framezero", required=True)
-    parser.add_argument("--sample", required=True)
-    options, rest = parser.parse_known_args()
-    BINARY, SAMPLE = os.path.abspath(options.framezero), os.path.abspath(options.sample)
-    unittest.main(argv=sys.argv[:1] + rest, verbosity=2)
+    main()

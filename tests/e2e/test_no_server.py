@@ -1,14 +1,9 @@
 #!/usr/bin/env python3
-"""A build without the server: its commands say so, and the others are there.
-
-usage: test_no_server.py --framezero BINARY [unittest arguments]
-"""
-import argparse
+"""A build without the server: its commands say so, and the others are there."""
 import subprocess
-import sys
 import unittest
 
-BINARY = None
+from case import BINARY, main
 
 
 def run(*arguments):
@@ -46,8 +41,4 @@ class NoServer(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--framezero", required=True)
-    known, rest = parser.parse_known_args()
-    BINARY = known.framezero
-    unittest.main(argv=[sys.argv[0], *rest])
+    main()

@@ -1,27 +1,21 @@
 #!/usr/bin/env python3
 """What goes wrong inside the server stays in its log: nobody learns a host, a port or a path from an answer.
 
-usage: test_public_errors.py --framezero BINARY --sample FOLDER [unittest arguments]
-
 A PostgreSQL that is stopped needs FRAMEZERO_TEST_POSTGRESQL; the rest runs on SQLite.
 """
 
-import argparse
 import json
 import os
 import shutil
 import socket
-import sys
 import threading
-import time
 import unittest
 import urllib.parse
 
-sys.path.insert(0, os.path.dirname(__file__))
-from framezero import Server, new_database  # noqa: E402
-import route_requests  # noqa: E402
-
-BINARY = SAMPLE = None
+import route_requests
+from case import BINARY, SAMPLE, main, until
+from framezero import Server, new_database
+from symbol_files import sample
 
 
 class Relay:
@@ -75,13 +69,11 @@ class Relay:
             end.close()
 
 
-class StoppedDatabase(unittest.TestCase):
-    def wait_log(self, server, text):
-        end = time.monotonic() + 20
-        while text not in server.log():
-            self.assertLess(time.monotonic(), end, text)
-            time.sleep(0.02)
+def wait_log(server, text):
+    until(lambda: text in server.log(), f"'{text}' in the log")
 
+
+class StoppedDatabase(unittest.TestCase):
     @unittest.skipUnless(os.environ.get("FRAMEZERO_TEST_POSTGRESQL"), "needs PostgreSQL")
     def test_stopped(self):
         real = urllib.parse.urlsplit(new_database())
@@ -104,10 +96,7 @@ class StoppedDatabase(unittest.TestCase):
                         self.assertNotIn(secret, text)
                         self.assertNotIn(secret, str(server.last_headers))
             self.assertIn(503, seen)
-            end = time.monotonic() + 20
-            while server.request("GET", "/readyz", token=None)[0] != 503:
-                self.assertLess(time.monotonic(), end)
-                time.sleep(0.05)
+            until(lambda: server.request("GET", "/readyz", token=None)[0] == 503, "the server is not ready")
             status, answer = server.request("GET", "/readyz", token=None)
             self.assertEqual(answer["error"]["message"], "not ready: database: it does not answer")
             status, answer = server.request("POST", "/api/v1/reports", body=requests["POST", "/api/v1/reports"].body,
@@ -121,14 +110,13 @@ class StoppedDatabase(unittest.TestCase):
             metrics = server.request("GET", "/metrics", token=None)[1].decode()
             self.assertIn("process_open_fds", metrics)
             # The operator finds the cause.
-            self.wait_log(server, str(relay.port))
+            wait_log(server, str(relay.port))
 
 
 class LostFolder(unittest.TestCase):
     def test_no_path(self):
         with Server(BINARY, workers=1) as server:
-            with open(os.path.join(SAMPLE, "Demo.dSYM.zip"), "rb") as f:
-                body = f.read()
+            body = sample("Demo.dSYM.zip")
             shutil.rmtree(os.path.join(server.data, "blobs"))
             with open(os.path.join(server.data, "blobs"), "wb"):
                 pass  # so that the folder cannot be made again
@@ -144,17 +132,7 @@ class LostFolder(unittest.TestCase):
                     self.assertNotIn("Not a directory", text)
                     if sent:
                         self.assertIn(status, (500, 503), text)
-            StoppedDatabase.wait_log(self, server, "lost-folder")
-
-
-def main():
-    global BINARY, SAMPLE
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--framezero", required=True)
-    parser.add_argument("--sample", required=True)
-    options, rest = parser.parse_known_args()
-    BINARY, SAMPLE = os.path.abspath(options.framezero), options.sample
-    unittest.main(argv=[sys.argv[0], *rest])
+            wait_log(server, "lost-folder")
 
 
 if __name__ == "__main__":

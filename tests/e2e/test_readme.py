@@ -1,24 +1,19 @@
 #!/usr/bin/env python3
 """README.md: its commands, typed as they are, do what it says; what it links to is there.
 
-usage: test_readme.py --framezero BINARY --source FOLDER
-
 The blocks of "Try it" run in the project's folder, in one shell, as somebody would paste them; only the server's address,
 its data folder and the program's path are replaced by those of the test. Commands that install, build or need Docker run
 elsewhere (./dev test itself; nothing here has a Docker engine).
 """
 
-import argparse
 import os
 import re
 import subprocess
-import sys
 import unittest
 
-sys.path.insert(0, os.path.dirname(__file__))
-from framezero import Server  # noqa: E402
+from case import BINARY, SOURCE, main
+from framezero import Server
 
-BINARY = SOURCE = None
 MARK = "@@ end of block"
 # What the blocks of "Try it" print, in their order.
 WANTED = [
@@ -56,16 +51,6 @@ class Readme(unittest.TestCase):
     def test_links(self):
         for target in re.findall(r"\]\(([^)#:]+)\)", self.text):
             self.assertTrue(os.path.exists(os.path.join(SOURCE, target)), f"README.md links to {target}")
-
-
-def main():
-    global BINARY, SOURCE
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--framezero", required=True)
-    parser.add_argument("--source", required=True)
-    options, rest = parser.parse_known_args()
-    BINARY, SOURCE = os.path.abspath(options.framezero), options.source
-    unittest.main(argv=[sys.argv[0], *rest])
 
 
 if __name__ == "__main__":

@@ -3,24 +3,17 @@
 
 A defect that needs the same request more than once (a value freed twice, a descriptor that leaks, a lock that is kept)
 shows here and nowhere else. A route of openapi.json that has no request in route_requests.py fails the test.
-
-usage: test_repeated.py --framezero BINARY --sample FOLDER [--times N] [--timeout SECONDS] [unittest arguments]
 """
 
-import argparse
 import http.client
 import os
-import sys
 import unittest
 
-sys.path.insert(0, os.path.dirname(__file__))
-import route_requests  # noqa: E402
-from framezero import Server  # noqa: E402
-from openapi import Description  # noqa: E402
+import route_requests
+from case import BINARY, SAMPLE, TIMEOUT_S, TIMES, main
+from framezero import Server
+from openapi import Description
 
-BINARY = SAMPLE = None
-TIMES = 50
-TIMEOUT_S = 60
 # Nothing here is about how often somebody may ask.
 ARGS = ("--limit", "auth_failures=1000000")
 
@@ -121,18 +114,6 @@ class Repeated(unittest.TestCase):
             status, answer = self.server.request("POST", "/api/v1/reports?wait=30", body=f.read())
         self.assertEqual(status, 200, answer)
         self.check_alive("everything")
-
-
-def main():
-    global BINARY, SAMPLE, TIMES, TIMEOUT_S
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--framezero", required=True)
-    parser.add_argument("--sample", required=True)
-    parser.add_argument("--times", type=int, default=TIMES)
-    parser.add_argument("--timeout", type=int, default=TIMEOUT_S)
-    options, rest = parser.parse_known_args()
-    BINARY, SAMPLE, TIMES, TIMEOUT_S = options.framezero, options.sample, options.times, options.timeout
-    unittest.main(argv=[sys.argv[0], *rest])
 
 
 if __name__ == "__main__":

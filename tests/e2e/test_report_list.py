@@ -1,20 +1,13 @@
 #!/usr/bin/env python3
-"""The list of reports: what its rows show, every filter, several values, order, count and pages, on real reports.
+"""The list of reports: what its rows show, every filter, several values, order, count and pages, on real reports."""
 
-usage: test_report_list.py --framezero BINARY --sample FOLDER [unittest arguments]
-"""
-
-import argparse
 import json
-import os
-import sys
 import time
-import unittest
 
-sys.path.insert(0, os.path.dirname(__file__))
-from openapi import DescribedServer as Server  # noqa: E402
+from case import ServerCase, main
+from openapi import DescribedServer as Server
+from symbol_files import sample
 
-BINARY = SAMPLE = None
 HOUR = 3600
 
 
@@ -37,11 +30,12 @@ REPORTS = {
 }
 
 
-class ReportList(unittest.TestCase):
+class ReportList(ServerCase):
+    server_type = Server
+
     @classmethod
     def setUpClass(cls):
-        cls.server = Server(BINARY, workers=1)
-        cls.server.start()
+        super().setUpClass()
         cls.names = {}
         for name, more in REPORTS.items():
             body = {"framezero": 1, "addresses": ["0x1000"], "images": [
@@ -49,10 +43,6 @@ class ReportList(unittest.TestCase):
             status, answer = cls.server.request("POST", "/api/v1/reports?wait=20", body=json.dumps(body))
             assert status == 200, answer
             cls.names[answer["id"]] = name
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.stop()
 
     def list(self, query):
         """The names in the order of the list, page by page."""
@@ -113,14 +103,11 @@ class ReportList(unittest.TestCase):
         self.assertEqual(status, 400, answer)
 
     def test_top_is_where_it_was_thrown(self):
-        with open(os.path.join(SAMPLE, "Demo.dSYM.zip"), "rb") as f:
-            self.server.request("POST", "/api/v1/symbols", body=f.read())
-        with open(os.path.join(SAMPLE, "report.json"), encoding="utf-8") as f:
-            sample = json.load(f)
-        frames = sample["threads"][0]["frames"]
-        image = {k: v for k, v in sample["images"][0].items() if k in ("uuid", "name")}
+        self.server.request("POST", "/api/v1/symbols", body=sample("Demo.dSYM.zip"))
+        sent = json.loads(sample("report.json"))
+        frames, image = sent["threads"][0]["frames"], sent["images"][0]
         ips = {"app_name": "Demo", "bug_type": "309"}
-        load = int(sample["images"][0]["address"], 16)
+        load = int(image["address"], 16)
         body = {
             "procName": "Demo", "faultingThread": 0, "exception": {"type": "EXC_CRASH", "signal": "SIGABRT"},
             "usedImages": [{"uuid": image["uuid"], "name": "Demo", "arch": "arm64", "base": load, "size": 1 << 20}],
@@ -136,16 +123,6 @@ class ReportList(unittest.TestCase):
         self.assertEqual(self.list("function=cart::total"), "t")
         status, _ = self.server.request("DELETE", f"/api/v1/reports/{answer['id']}")
         self.assertEqual(status, 204)
-
-
-def main():
-    global BINARY, SAMPLE
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--framezero", required=True)
-    parser.add_argument("--sample", required=True)
-    options, rest = parser.parse_known_args()
-    BINARY, SAMPLE = options.framezero, options.sample
-    unittest.main(argv=[sys.argv[0], *rest])
 
 
 if __name__ == "__main__":

@@ -1,12 +1,9 @@
 #!/usr/bin/env python3
 """Crash senders: raw requests of real clients, byte for byte but for the path, and the answers that they want.
 
-usage: test_senders.py --framezero BINARY
-
 The requests are those of clients/made in the corpus; without it (FRAMEZERO_CORPUS) only the made-up ones are sent.
 """
 
-import argparse
 import gzip
 import io
 import json
@@ -15,19 +12,15 @@ import plistlib
 import re
 import socket
 import sys
-import unittest
 import uuid
 import xml.etree.ElementTree
 import zipfile
 
-sys.path.insert(0, os.path.dirname(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "corpus"))
-from openapi import DescribedServer as Server  # noqa: E402
-import matched_sets  # noqa: E402
+from case import CORPUS, ServerCase, main
+from openapi import DescribedServer as Server
+import matched_sets
 
-BINARY = None
-CORPUS = os.environ.get("FRAMEZERO_CORPUS") or os.path.join(
-    os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "shared", "corpus")
 MADE = os.path.join(CORPUS, "clients", "made")
 REPORT = {"framezero": 1, "addresses": ["0x10"], "images": []}
 
@@ -46,16 +39,8 @@ def report(number):
     return json.dumps({**REPORT, "id": uuid.uuid4().hex, "tags": {"number": str(number)}})
 
 
-class Senders(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.server = Server(BINARY, workers=1)
-        cls.server.start()
-
-    @classmethod
-    def tearDownClass(cls):
-        code = cls.server.stop()
-        assert code == 0, f"serve ended with {code}"
+class Senders(ServerCase):
+    server_type = Server
 
     def send(self, raw):
         """One request as it stands; (status, headers, body) of the answer, behind any 100."""
@@ -206,7 +191,7 @@ class Senders(unittest.TestCase):
 
     def test_real_requests(self):
         if not os.path.isdir(MADE):
-            self.skipTest(f"there is no corpus at {CORPUS} (set FRAMEZERO_CORPUS)")
+            self.skipTest("no corpus (set FRAMEZERO_CORPUS)")
         self.upload_symbols()
         text = {
             "kscrash-sink-standard.req": "/kscrash/" + self.key,
@@ -230,7 +215,7 @@ class Senders(unittest.TestCase):
 
     def test_real_minidump_uploads(self):
         if not os.path.isdir(MADE):
-            self.skipTest(f"there is no corpus at {CORPUS} (set FRAMEZERO_CORPUS)")
+            self.skipTest("no corpus (set FRAMEZERO_CORPUS)")
         for name, path in {
             "crashpad-minidump-plain.req": "/crashpad/" + self.key,
             "crashpad-minidump-gzip-chunked.req": "/crashpad/" + self.key,
@@ -245,8 +230,4 @@ class Senders(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--framezero", required=True)
-    options, rest = parser.parse_known_args()
-    BINARY = options.framezero
-    unittest.main(argv=[sys.argv[0], *rest])
+    main()

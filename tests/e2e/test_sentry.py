@@ -1,11 +1,8 @@
 #!/usr/bin/env python3
 """The paths of a DSN: keys in all places, framings, encodings, answers, sessions, attachments; and, where the corpus is
 there, raw requests of real clients byte for byte.
-
-usage: test_sentry.py --framezero BINARY [unittest arguments]
 """
 
-import argparse
 import base64
 import glob
 import gzip
@@ -17,11 +14,9 @@ import sys
 import unittest
 import zlib
 
-sys.path.insert(0, os.path.dirname(__file__))
-from openapi import DescribedServer as Server  # noqa: E402
+from case import BINARY, CORPUS, MANY_FAILURES, ServerCase, main
+from openapi import DescribedServer as Server
 
-BINARY = None
-CORPUS = os.environ.get("FRAMEZERO_CORPUS", "")
 KEY = "0123456789abcdef0123456789abcdef"  # of the corpus
 EVENT = {"platform": "cocoa", "level": "fatal", "message": "out of cups"}
 
@@ -34,17 +29,15 @@ def event_id(n):
     return f"{n:032x}"
 
 
-class Door(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.server = Server(BINARY, workers=1, args=("--limit", "auth_failures=100000"))
-        cls.server.start()
-        cls.key = cls.server.ingest_key
-        cls.project = cls.server.credentials["project_id"]
+class Door(ServerCase):
+    server_type = Server
+    args = MANY_FAILURES
 
     @classmethod
-    def tearDownClass(cls):
-        cls.server.stop()
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.key = cls.server.ingest_key
+        cls.project = cls.server.credentials["project_id"]
 
     def post(self, status, path, body, headers=None, key=True):
         if key:
@@ -299,8 +292,4 @@ class Replay(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--framezero", required=True)
-    options, rest = parser.parse_known_args()
-    BINARY = os.path.abspath(options.framezero)
-    unittest.main(argv=[sys.argv[0], *rest])
+    main()

@@ -1,12 +1,9 @@
 #!/usr/bin/env python3
 """sentry-cli itself, in the versions that builds have, against a real server: upload, and what a build phase also calls.
 
-usage: test_sentry_cli.py --framezero BINARY --clients FOLDER [unittest arguments]
-
 At the end a table tells which version was run with which command. Versions that cannot be installed are skipped.
 """
 
-import argparse
 import base64
 import functools
 import itertools
@@ -16,31 +13,23 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
-sys.path.insert(0, os.path.dirname(__file__))
-import clients  # noqa: E402
-import symbol_files  # noqa: E402
-from framezero import Server  # noqa: E402
+import clients
+import symbol_files
+from case import CLIENTS, ServerCase, main, until
 
-BINARY = FOLDER = None
 VERSIONS = ["1.77.2", "2.22.2", "2.40.0", "2.58.6", "3.0.0", "3.8.0"]
 RELEASE = "app@1.0+1"
 TABLE = {}  # (what, version) -> outcome
 NUMBERS = itertools.count(1)
 
 
-def command(server, *args):
-    done = subprocess.run([BINARY, *args, *server.where], capture_output=True, text=True, timeout=60, check=True)
-    return done.stdout.strip()
-
-
 @functools.cache
 def program(version):
     """The path of this version; None if it cannot be installed here."""
     try:
-        home = clients.npm(FOLDER, f"@sentry/cli-linux-x64@{version}")
+        home = clients.npm(CLIENTS, f"@sentry/cli-linux-x64@{version}")
     except unittest.SkipTest as why:
         print(f"sentry-cli {version}: {why}", file=sys.stderr)
         return None
@@ -54,8 +43,8 @@ class Cli:
         self.version, self.server, self.folder = version, server, folder
         self.program = program(version)
         self.project = f"p{next(NUMBERS)}"
-        self.number = command(server, "project", "create", self.project).split()[0]
-        self.token = command(server, "token", "create", "--scope", "upload", "--project", self.project)
+        self.number = server.command("project", "create", self.project).split()[0]
+        self.token = server.command("token", "create", "--scope", "upload", "--project", self.project)
         self.upload = ["upload-dif"] if version.startswith("1.") else ["debug-files", "upload"]
 
     def request(self, method, path, **options):
@@ -102,24 +91,13 @@ def each_version(test):
     return run
 
 
-class Versions(unittest.TestCase):
-    args = ()
+class Versions(ServerCase):
+    def wait_report(self, cli, report_id, condition):
+        def found():
+            report = cli.request("GET", f"/api/v1/reports/{report_id}")[1]
+            return report if condition(report) else None
 
-    @classmethod
-    def setUpClass(cls):
-        cls.server = Server(BINARY, args=cls.args)
-        cls.server.start()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.stop()
-
-    def wait_report(self, cli, report_id, until):
-        end = time.monotonic() + 30
-        while not until(report := cli.request("GET", f"/api/v1/reports/{report_id}")[1]):
-            self.assertLess(time.monotonic(), end, report)
-            time.sleep(0.02)
-        return report
+        return until(found, f"report {report_id} is finished")
 
     def check_named(self, cli, report_id):
         # A map that comes behind its dSYM has the report done again.
@@ -266,7 +244,7 @@ class Upload(Versions):
         bundle = symbol_files.make_dsym(cli.folder, "Demo", symbol_files.sample_macho())
         if cli.version[0] in "12":
             cli.run("--api-key", cli.token, *cli.upload, "--wait", bundle, what="--api-key", SENTRY_AUTH_TOKEN=None)
-        token = command(cli.server, "token", "create", "--scope", "upload", "--project", cli.project,
+        token = cli.server.command("token", "create", "--scope", "upload", "--project", cli.project,
                         "--sentry-url", cli.server.url)
         self.assertEqual(json.loads(base64.b64decode(token.split("_")[1]))["url"], cli.server.url)
         cli.run(*cli.upload, "--wait", bundle, what="sntrys_ token", SENTRY_URL=None, SENTRY_ORG=None,
@@ -327,11 +305,6 @@ def print_table():
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--framezero", required=True)
-    parser.add_argument("--clients", required=True)
-    options, rest = parser.parse_known_args()
-    BINARY, FOLDER = os.path.abspath(options.framezero), options.clients
-    result = unittest.main(argv=sys.argv[:1] + rest, verbosity=2, exit=False).result
+    result = main(exit=False).result
     print_table()
     sys.exit(0 if result.wasSuccessful() else 1)

@@ -1,24 +1,17 @@
 #!/usr/bin/env python3
-"""Sentry's own SDKs and command line send to a real server. What cannot be fetched is skipped with the reason.
+"""Sentry's own SDKs and command line send to a real server. What cannot be fetched is skipped with the reason."""
 
-usage: test_sentry_clients.py --framezero BINARY --clients FOLDER [unittest arguments]
-"""
-
-import argparse
 import glob
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import time
 import unittest
 
-sys.path.insert(0, os.path.dirname(__file__))
-import clients  # noqa: E402
-from framezero import Server  # noqa: E402
-
-BINARY = FOLDER = None
+import clients
+from case import BINARY, CLIENTS, main
+from framezero import Server
 
 NODE = """
 const Sentry = require(process.argv[2] + '/node_modules/@sentry/node');
@@ -37,7 +30,6 @@ function pay(total) { throw new Error('made up ' + total); }
 """
 
 PYTHON = """
-import sys
 import sentry_sdk
 sentry_sdk.init(sys.argv[1], release="shop@1.2.3+45", environment="test", default_integrations=False)
 def pay(total):
@@ -138,7 +130,7 @@ class Clients(unittest.TestCase):
         self.assertEqual(frames[0]["symbols"][0]["source"], "client")
 
     def test_node(self):
-        path = clients.npm(FOLDER, "@sentry/node@10")
+        path = clients.npm(CLIENTS, "@sentry/node@10")
         server = self.serve()
         self.run_client(["node", None, path, server.credentials["dsn"], "1"], source=NODE)
         report, = self.reports(server, 1)
@@ -155,7 +147,7 @@ class Clients(unittest.TestCase):
         self.assertGreaterEqual(releases[0]["sessions"], 1)
 
     def test_node_obeys_the_rate_limit(self):
-        path = clients.npm(FOLDER, "@sentry/node@10")
+        path = clients.npm(CLIENTS, "@sentry/node@10")
         server = self.serve("--limit", "events_per_minute=1")
         self.run_client(["node", None, path, server.credentials["dsn"], "3"], source=NODE)
         self.reports(server, 1)
@@ -166,7 +158,7 @@ class Clients(unittest.TestCase):
         self.assertEqual(server.log().count("status=429"), 1, server.log_tail())
 
     def test_python(self):
-        root = clients.debian(FOLDER, "python3-sentry-sdk", ["python3-sentry-sdk"])
+        root = clients.debian(CLIENTS, "python3-sentry-sdk", ["python3-sentry-sdk"])
         env = {**os.environ, "PYTHONPATH": os.path.join(root, "usr/lib/python3/dist-packages")}
         probe = subprocess.run(["python3", "-c", "import sentry_sdk"], env=env, capture_output=True, check=False)
         if probe.returncode != 0:
@@ -180,7 +172,7 @@ class Clients(unittest.TestCase):
         self.assertEqual(sorted(len(r.get("attachments", [])) for r in reports), [0, 1])
 
     def test_ruby_raven(self):
-        env, ruby = ruby_command(clients.debian(FOLDER, "ruby-sentry", RUBY_PACKAGES))
+        env, ruby = ruby_command(clients.debian(CLIENTS, "ruby-sentry", RUBY_PACKAGES))
         server = self.serve()
         for encoding in ("gzip", "json"):  # gzip: base64 of zlib
             self.run_client([*ruby, None, server.credentials["dsn"], encoding], env=env, source=RAVEN)
@@ -188,14 +180,14 @@ class Clients(unittest.TestCase):
             self.check_error(report, "ArgumentError", "ruby")
 
     def test_ruby_sentry(self):
-        env, ruby = ruby_command(clients.debian(FOLDER, "ruby-sentry", RUBY_PACKAGES))
+        env, ruby = ruby_command(clients.debian(CLIENTS, "ruby-sentry", RUBY_PACKAGES))
         server = self.serve()
         self.run_client([*ruby, None, server.credentials["dsn"]], env=env, source=RUBY)
         report, = self.reports(server, 1)
         self.check_error(report, "ArgumentError", "ruby")
 
     def command_line(self, version):
-        path = clients.npm(FOLDER, f"@sentry/cli-linux-x64@{version}")
+        path = clients.npm(CLIENTS, f"@sentry/cli-linux-x64@{version}")
         program = os.path.join(path, "node_modules/@sentry/cli-linux-x64/bin/sentry-cli")
         server = self.serve()
         env = {**os.environ, "SENTRY_DSN": server.credentials["dsn"], "SENTRY_DISABLE_UPDATE_CHECK": "1",
@@ -221,9 +213,4 @@ class Clients(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--framezero", required=True)
-    parser.add_argument("--clients", required=True)
-    options, rest = parser.parse_known_args()
-    BINARY, FOLDER = os.path.abspath(options.framezero), os.path.abspath(options.clients)
-    unittest.main(argv=[sys.argv[0], *rest], verbosity=2)
+    main()

@@ -1,8 +1,5 @@
 #!/usr/bin/env python3
-"""What happens when a process dies: serve and its workers are started again, and no process outlives its parent.
-
-usage: test_supervise.py --framezero BINARY [unittest arguments]
-"""
+"""What happens when a process dies: serve and its workers are started again, and no process outlives its parent."""
 
 import contextlib
 import json
@@ -12,15 +9,12 @@ import resource
 import signal
 import sqlite3
 import subprocess
-import sys
 import tempfile
 import time
 import unittest
 
-sys.path.insert(0, os.path.dirname(__file__))
-from framezero import Server, free_port, is_alive, send  # noqa: E402
-
-BINARY = None
+from case import BINARY, main, until
+from framezero import Server, free_port, is_alive, send
 
 
 def make_report(n, size=0):
@@ -32,17 +26,6 @@ def make_report(n, size=0):
             {"uuid": "4c4c445b-5555-3144-a129-88beb9d5eb60", "name": "Demo", "address": "0x100000000", "size": 1048576}
         ],
     }).encode()
-
-
-def until(condition, what, deadline_s=30):
-    end = time.monotonic() + deadline_s
-    while True:
-        found = condition()
-        if found:
-            return found
-        if time.monotonic() > end:
-            raise AssertionError(f"not within {deadline_s} s: {what}")
-        time.sleep(0.01)
 
 
 def deaths(server, name):
@@ -383,7 +366,4 @@ def marked(marker):
 
 
 if __name__ == "__main__":
-    at = sys.argv.index("--framezero")
-    BINARY = os.path.abspath(sys.argv[at + 1])
-    del sys.argv[at:at + 2]
-    unittest.main(verbosity=2)
+    main()

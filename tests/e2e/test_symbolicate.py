@@ -1,20 +1,14 @@
 #!/usr/bin/env python3
-"""`framezero symbolicate`: every form of output, files with several reports, what it says of broken ones, exit codes.
+"""`framezero symbolicate`: every form of output, files with several reports, what it says of broken ones, exit codes."""
 
-usage: test_symbolicate.py --framezero BINARY [unittest arguments]
-"""
-
-import argparse
 import json
-import os
 import subprocess
-import sys
 import tempfile
 import unittest
 
 import symbol_files
+from case import BINARY, main
 
-BINARY = None
 UUID = "4C4C445B-5555-3144-A129-88BEB9D5EB60"
 
 
@@ -169,8 +163,4 @@ class Symbolicate(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--framezero", required=True)
-    options, rest = parser.parse_known_args()
-    BINARY = os.path.abspath(options.framezero)
-    unittest.main(argv=[sys.argv[0], *rest])
+    main()

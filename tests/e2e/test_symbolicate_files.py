@@ -1,10 +1,6 @@
 #!/usr/bin/env python3
-"""`framezero symbolicate` of many files: folders, archives, compressed files, standard input, an output folder.
+"""`framezero symbolicate` of many files: folders, archives, compressed files, standard input, an output folder."""
 
-usage: test_symbolicate_files.py --framezero BINARY --sample FOLDER [unittest arguments]
-"""
-
-import argparse
 import gzip
 import io
 import json
@@ -12,13 +8,11 @@ import os
 import shutil
 import stat
 import subprocess
-import sys
 import tarfile
-import tempfile
-import unittest
 import zipfile
 
-BINARY = SAMPLE = None
+from case import BINARY, SAMPLE, FolderCase, main
+
 UUID = "4c4c445b-5555-3144-a129-88beb9d5eb60"
 
 
@@ -27,21 +21,10 @@ def native(address=0x1010, name="Shop", uuid=UUID, **more):
                        "images": [{"uuid": uuid, "name": name, "address": "0x1000", **more}]}).encode()
 
 
-class Files(unittest.TestCase):
+class Files(FolderCase):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="framezero-symbolicate-")
-        self.addCleanup(shutil.rmtree, self.folder)
+        super().setUp()
         self.out = self.path("out")
-
-    def path(self, *names):
-        return os.path.join(self.folder, *names)
-
-    def write(self, name, data):
-        path = self.path(*name.split("/"))
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "wb") as f:
-            f.write(data)
-        return path
 
     def read(self, name):
         with open(self.path(*name.split("/")), "rb") as f:
@@ -195,9 +178,4 @@ class Files(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--framezero", required=True)
-    parser.add_argument("--sample", required=True)
-    options, rest = parser.parse_known_args()
-    BINARY, SAMPLE = os.path.abspath(options.framezero), os.path.abspath(options.sample)
-    unittest.main(argv=sys.argv[:1] + rest, verbosity=2)
+    main()

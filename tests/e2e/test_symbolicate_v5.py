@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
 """POST /symbolicate/v5 against a running server: its answers, its errors, and the Firefox Profiler's own client.
 
-usage: test_symbolicate_v5.py --framezero BINARY --sample FOLDER --clients FOLDER
 
 The client (profiler-cli) is installed by npm into FOLDER once; without npm that part is skipped with a word, and so is
 the replay of requests without the corpus (FRAMEZERO_CORPUS).
 """
 
-import argparse
 import glob
 import http.client
 import json
@@ -17,9 +15,11 @@ import subprocess
 import sys
 import tempfile
 
+from case import BINARY, CLIENTS, CORPUS
 from framezero import Server
+from symbol_files import corpus, sample
 
-SAMPLE = ("Demo", "4C4C442E55553144A1387743844373D80")
+MODULE = ("Demo", "4C4C442E55553144A1387743844373D80")
 # Offsets of the sample's three frames; those of return addresses lie within the call already.
 OFFSETS = [0x410C, 0x409F, 0x400F]
 NAMES = ["shop::cart::total() const", "checkout(int)", "main"]
@@ -62,7 +62,7 @@ def nulls(value, path="$"):
 
 
 def check_answers(check, server, token):
-    job = {"memoryMap": [SAMPLE, UNKNOWN, ("Unused", "F" * 33)],
+    job = {"memoryMap": [MODULE, UNKNOWN, ("Unused", "F" * 33)],
            "stacks": [[[0, o] for o in OFFSETS], [[1, 16], [-1, 4660], [0, 1 << 40], [0, 0x7FFFFFF]], []]}
     status, headers, answer = post(server, {"jobs": [job, job]}, token)
     check.same(status, 200, "status")
@@ -85,18 +85,18 @@ def check_answers(check, server, token):
                      {"frame": 2, "module": "Demo", "module_offset": "0x10000000000"},
                      {"frame": 3, "module": "Demo", "module_offset": "0x7ffffff"}], "frames without a name")
     check.same(answer["results"][0]["found_modules"],
-               {"Demo/" + SAMPLE[1]: True, "Other/" + UNKNOWN[1]: False, "Unused/" + "F" * 33: None}, "found_modules")
+               {"Demo/" + MODULE[1]: True, "Other/" + UNKNOWN[1]: False, "Unused/" + "F" * 33: None}, "found_modules")
     status, _, bare = post(server, {**job, "version": 5}, token)
     check.same((status, bare["results"]), (200, [answer["results"][0]]), "one job without jobs")
     status, _, none = post(server, {"jobs": []}, token)
     check.same((status, none), (200, {"results": []}), "no jobs")
     # More frames than one thread of a report holds.
-    many = {"memoryMap": [SAMPLE], "stacks": [[[0, OFFSETS[i % 3]] for i in range(2500)]]}
+    many = {"memoryMap": [MODULE], "stacks": [[[0, OFFSETS[i % 3]] for i in range(2500)]]}
     status, _, answer = post(server, many, token)
     check.same(status, 200, "2,500 frames")
     check.same([f["function"] for f in answer["results"][0]["stacks"][0]], [NAMES[i % 3] for i in range(2500)],
                "2,500 functions")
-    most = {"memoryMap": [SAMPLE], "stacks": [[[0, OFFSETS[0]]] * 65536]}
+    most = {"memoryMap": [MODULE], "stacks": [[[0, OFFSETS[0]]] * 65536]}
     status, _, answer = post(server, most, token)
     check.same((status, [len(s) for s in answer.get("results", [{}])[0].get("stacks", [])]), (200, [65536]), "the most")
     status, listed = server.request("GET", "/api/v1/reports")
@@ -104,7 +104,7 @@ def check_answers(check, server, token):
 
 
 def check_errors(check, server, token):
-    good = {"memoryMap": [SAMPLE], "stacks": [[[0, 16]]]}
+    good = {"memoryMap": [MODULE], "stacks": [[[0, 16]]]}
     cases = [
         ("{", 400, "json"),
         ("[]", 400, "the request: not an object"),
@@ -127,8 +127,8 @@ def check_errors(check, server, token):
         check.same(headers.get("Access-Control-Allow-Origin"), "*", f"CORS of {text}")
 
 
-def check_access(check, server, binary):
-    body = {"memoryMap": [SAMPLE], "stacks": [[[0, 16]]]}
+def check_access(check, server):
+    body = {"memoryMap": [MODULE], "stacks": [[[0, 16]]]}
     status, _, answer = post(server, body)
     check.same(status, 401, "without a token")
     check("token" in answer["error"], f"without a token: {answer}")
@@ -143,9 +143,9 @@ def check_access(check, server, binary):
     check.same(status, 200, "a server's address with a slash behind it")
 
 
-def check_replay(check, server, corpus):
+def check_replay(check, server):
     """The requests that the client sent, byte for byte, with the answers that satisfied it."""
-    for path in sorted(glob.glob(os.path.join(corpus, "clients", "firefox-*", "001.req"))):
+    for path in sorted(glob.glob(os.path.join(CORPUS, "clients", "firefox-*", "001.req"))):
         with open(path, "rb") as f:
             body = f.read().partition(b"\r\n\r\n")[2]
         with open(path[:-3] + "res", "rb") as f:
@@ -192,7 +192,7 @@ def profile():
             "processType": 0, "product": "Demo", "startTime": 1767225600000, "symbolicated": False,
             "sampleUnits": {"eventDelay": "ms", "threadCPUDelta": "\u00b5s", "time": "ms"},
             "usesOnlyOneStackType": True, "sourceCodeIsNotOnSearchfox": True, "version": 24}
-    library = {"arch": "arm64", "breakpadId": SAMPLE[1], "codeId": None, "debugName": "Demo", "debugPath": "/x/Demo",
+    library = {"arch": "arm64", "breakpadId": MODULE[1], "codeId": None, "debugName": "Demo", "debugPath": "/x/Demo",
                "name": "Demo", "path": "/x/Demo"}
     return {"meta": meta, "libs": [library], "pages": [], "profilerOverhead": [], "counters": [], "shared": shared,
             "threads": [thread]}
@@ -241,31 +241,24 @@ def check_client(check, server, program):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--framezero", required=True)
-    parser.add_argument("--sample", required=True)
-    parser.add_argument("--clients", required=True)
-    options = parser.parse_args()
     check = Check()
-    with open(os.path.join(options.sample, "Demo.dSYM.zip"), "rb") as f:
-        symbols = f.read()
-    with Server(options.framezero) as server:
+    symbols = sample("Demo.dSYM.zip")
+    with Server(BINARY) as server:
         check.same(server.request("POST", "/api/v1/symbols", body=symbols)[0], 201, "upload")
         token = {"Authorization": "Bearer " + server.admin_token}
         check_answers(check, server, token)
         check_errors(check, server, token)
-        check_access(check, server, options.framezero)
-    corpus = os.environ.get("FRAMEZERO_CORPUS", "")
-    dsym = os.path.join(corpus, "clients", "made", "Demo.dSYM", "Contents", "Resources", "DWARF", "Demo")
-    with Server(options.framezero, ["--symbolicate-v5-project", "default"]) as server:
+        check_access(check, server)
+    dsym = corpus("clients", "made", "Demo.dSYM", "Contents", "Resources", "DWARF", "Demo")
+    with Server(BINARY, ["--symbolicate-v5-project", "default"]) as server:
         server.request("POST", "/api/v1/symbols", body=symbols)
-        if corpus and os.path.exists(dsym):
+        if dsym:
             with open(dsym, "rb") as f:
                 server.request("POST", "/api/v1/symbols", body=f.read())
-            check_replay(check, server, corpus)
+            check_replay(check, server)
         else:
             print("skipped: the replay of requests, there is no corpus (set FRAMEZERO_CORPUS)")
-        program = install_client(options.clients)
+        program = install_client(CLIENTS)
         if program:
             check_client(check, server, program)
     print(f"{check.n} checks, {check.n_bad} wrong")

@@ -1,17 +1,12 @@
 #!/usr/bin/env python3
-"""From a dSYM and a list of addresses to names, through a server with workers; both ways round.
+"""From a dSYM and a list of addresses to names, through a server with workers; both ways round."""
 
-usage: test_symbols.py --framezero BINARY --sample FOLDER [unittest arguments]
-"""
-
-import argparse
 import io
 import json
 import os
 import re
 import signal
 import subprocess
-import sys
 import tarfile
 import threading
 import time
@@ -19,24 +14,9 @@ import unittest
 import uuid
 import zipfile
 
-sys.path.insert(0, os.path.dirname(__file__))
-from openapi import DescribedServer as Server  # noqa: E402
-
-BINARY = SAMPLE = None
-
-
-def sample(name):
-    with open(os.path.join(SAMPLE, name), "rb") as f:
-        return f.read()
-
-
-def sample_macho():
-    with zipfile.ZipFile(os.path.join(SAMPLE, "Demo.dSYM.zip")) as z:
-        return z.read(next(n for n in z.namelist() if "/DWARF/" in n and not n.endswith("/")))
-
-
-def sample_uuid():
-    return json.loads(sample("report.json"))["images"][0]["uuid"].replace("-", "").lower()
+from case import BINARY, main
+from openapi import DescribedServer as Server
+from symbol_files import sample, sample_macho, uuid_of
 
 
 def expected():
@@ -93,7 +73,7 @@ class Road(WithWorkers):
         self.assertEqual(answer["unblocked_reports"], 0)
         (file,) = answer["files"]
         self.assertEqual((file["uuid"], file["arch"], file["kind"], file["status"]),
-                         (sample_uuid(), "arm64", "dsym", "new"))
+                         (uuid_of(sample_macho()), "arm64", "dsym", "new"))
         self.assertTrue(file["features"]["dwarf"])
         again = self.upload()
         self.assertEqual(again["files"][0]["status"], "known")
@@ -145,10 +125,10 @@ class Road(WithWorkers):
         for report_id in posted:
             report = self.server.wait_report(report_id)
             self.assertEqual(report["status"], "unsymbolicated")
-            self.assertEqual(report["missing"], [{"uuid": sample_uuid(), "name": "Demo"}])
+            self.assertEqual(report["missing"], [{"uuid": uuid_of(sample_macho()), "name": "Demo"}])
             self.assertEqual({f["status"] for f in report["threads"][0]["frames"]}, {"missing_symbol_file"})
         (missing,) = self.expect(200, "GET", "/api/v1/symbols/missing")["missing"]
-        self.assertEqual((missing["uuid"], missing["name"], missing["reports"]), (sample_uuid(), "Demo", 3))
+        self.assertEqual((missing["uuid"], missing["name"], missing["reports"]), (uuid_of(sample_macho()), "Demo", 3))
         self.assertEqual(missing["app_versions"], [json.loads(sample("report.json"))["app"]["version"]])
         start = time.monotonic()
         self.assertEqual(self.upload()["unblocked_reports"], 3)
@@ -173,7 +153,7 @@ class Road(WithWorkers):
             report["id"], until=lambda r: r["threads"][0]["frames"][0]["symbols"][0]["source"] == "dwarf"))
 
     def test_ways_to_upload(self):
-        macho, uuid = sample_macho(), sample_uuid()
+        macho, uuid = sample_macho(), uuid_of(sample_macho())
         tar = io.BytesIO()
         with tarfile.open(fileobj=tar, mode="w:gz") as t:
             entry = tarfile.TarInfo("Demo.dSYM/Contents/Resources/DWARF/Demo")
@@ -214,10 +194,10 @@ class Road(WithWorkers):
         data = packed.getvalue().replace(b"n@te", b"n\x96te")
         at = data.index(b"n\x96te") + 4  # the start of its packed bytes
         answer = self.upload(data[:at] + b"\xff\xff\xff\xff" + data[at + 4:])
-        self.assertEqual([f["uuid"] for f in answer["files"]], [sample_uuid()])
+        self.assertEqual([f["uuid"] for f in answer["files"]], [uuid_of(sample_macho())])
         self.assertEqual([p["kind"] for p in answer["problems"]], ["bad_member"])
         self.assertIn("Resources/n", answer["problems"][0]["text"])
-        self.expect(204, "DELETE", f"/api/v1/symbols/{sample_uuid()}")
+        self.expect(204, "DELETE", f"/api/v1/symbols/{uuid_of(sample_macho())}")
 
     def test_symbolicate_keeps_nothing(self):
         self.upload()
@@ -287,7 +267,7 @@ class Road(WithWorkers):
         self.assertEqual(answer["files"][0]["verdict"]["code"], "hidden_names")
         report = self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"))
         self.assertIn("__hidden#0_", [row[1] for row in told(report)])
-        dashed = str(uuid.UUID(sample_uuid())).upper()
+        dashed = str(uuid.UUID(uuid_of(sample_macho()))).upper()
         packed = io.BytesIO()
         with zipfile.ZipFile(packed, "w") as z:
             z.writestr(f"BCSymbolMaps/{dashed}.bcsymbolmap", b"BCSymbolMap Version: 2.0\n_" + real[:-1] + b"\n")
@@ -308,11 +288,11 @@ class Road(WithWorkers):
         report = self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"), token=other)
         self.assertEqual((report["project"], report["status"]), ("other", "unsymbolicated"))
         self.assertEqual(self.expect(200, "GET", "/api/v1/symbols", token=other)["symbols"], [])
-        self.expect(404, "GET", f"/api/v1/symbols/{sample_uuid()}", token=other)
-        self.expect(404, "DELETE", f"/api/v1/symbols/{sample_uuid()}", token=other)
-        asked = json.dumps({"uuids": [sample_uuid()]})
+        self.expect(404, "GET", f"/api/v1/symbols/{uuid_of(sample_macho())}", token=other)
+        self.expect(404, "DELETE", f"/api/v1/symbols/{uuid_of(sample_macho())}", token=other)
+        asked = json.dumps({"uuids": [uuid_of(sample_macho())]})
         self.assertEqual(self.expect(200, "POST", "/api/v1/symbols/known", body=asked, token=other),
-                         {"missing": [sample_uuid()]})
+                         {"missing": [uuid_of(sample_macho())]})
         self.assertEqual(self.upload(token=other)["unblocked_reports"], 1)
 
     def test_worker_that_is_killed_is_replaced(self):
@@ -379,15 +359,10 @@ class NoPatience(WithWorkers):
             self.assertLess(time.monotonic(), end)
             time.sleep(0.05)
         self.assertEqual(state["status"], "done")
-        self.assertEqual(state["result"]["files"][0]["uuid"], sample_uuid())
+        self.assertEqual(state["result"]["files"][0]["uuid"], uuid_of(sample_macho()))
         text = self.expect(415, "POST", "/api/v1/symbols", body=b"just a text file\n" * 50)
         self.assertIn("text", text["error"]["message"])
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--framezero", required=True)
-    parser.add_argument("--sample", required=True)
-    options, rest = parser.parse_known_args()
-    BINARY, SAMPLE = os.path.abspath(options.framezero), os.path.abspath(options.sample)
-    unittest.main(argv=sys.argv[:1] + rest, verbosity=2)
+    main()

@@ -1,32 +1,17 @@
 #!/usr/bin/env python3
-"""Tokens while somebody guesses: a good one always passes, a wrong one is counted for the client that sent it.
+"""Tokens while somebody guesses: a good one always passes, a wrong one is counted for the client that sent it."""
 
-usage: test_tokens.py --framezero BINARY [unittest arguments]
-"""
-
-import argparse
 import json
-import os
-import subprocess
-import sys
 import threading
 import time
 import unittest
 
-sys.path.insert(0, os.path.dirname(__file__))
-from framezero import Server  # noqa: E402
-
-BINARY = None
-
-
-def report(n):
-    return json.dumps({"framezero": 1, "addresses": [hex(0x100000000 + 16 * n)]}).encode()
+from case import BINARY, main, report, until
+from framezero import Server
 
 
 def create(server, scope):
-    done = subprocess.run([BINARY, "token", "create", "--scope", scope, *server.where], capture_output=True, text=True,
-                          timeout=60, check=True)
-    return done.stdout.strip()
+    return server.command("token", "create", "--scope", scope)
 
 
 class Guesser(threading.Thread):
@@ -130,18 +115,13 @@ class Life(unittest.TestCase):
             for _ in range(5):
                 token = create(server, "read")
                 self.assertEqual(server.request("GET", "/api/v1/reports", token=token)[0], 200)
-            listed = subprocess.run([BINARY, "token", "list", *server.where], capture_output=True, text=True, timeout=60)
-            number = [line.split()[0] for line in listed.stdout.splitlines() if token[:8] in line][-1]
-            subprocess.run([BINARY, "token", "revoke", number, *server.where], check=True, timeout=60,
-                           capture_output=True)
-            end = time.monotonic() + 3.5
-            while server.request("GET", "/api/v1/reports", token=token)[0] == 200:
-                self.assertLess(time.monotonic(), end, "a revoked token still works")
+            listed = server.command("token", "list").splitlines()
+            server.command("token", "revoke", [line.split()[0] for line in listed if token[:8] in line][-1])
+            until(lambda: server.request("GET", "/api/v1/reports", token=token)[0] != 200, "the token is rejected", 3.5)
 
     def test_new_project(self):
         with Server(BINARY, workers=0) as server:
-            subprocess.run([BINARY, "project", "create", "late", *server.where], check=True, timeout=60,
-                           capture_output=True)
+            server.command("project", "create", "late")
             self.assertEqual(server.request("GET", "/api/v1/reports?project=late")[0], 200)
             self.assertEqual(server.request("GET", "/api/v1/reports?project=never")[0], 404)
 
@@ -156,8 +136,4 @@ class Life(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(add_help=False)
-    parser.add_argument("--framezero", required=True)
-    options, rest = parser.parse_known_args()
-    BINARY = os.path.abspath(options.framezero)
-    unittest.main(argv=[sys.argv[0]] + rest, verbosity=2)
+    main()

@@ -1,25 +1,16 @@
 #!/usr/bin/env python3
-"""`framezero upload` and `inspect` of folders as build tools leave them: zipped dSYMs, BCSymbolMaps, copies.
+"""`framezero upload` and `inspect` of folders as build tools leave them: zipped dSYMs, BCSymbolMaps, copies."""
 
-usage: test_upload_folder.py --framezero BINARY --sample FOLDER [unittest arguments]
-"""
-
-import argparse
 import json
 import os
 import shutil
 import struct
 import subprocess
-import sys
-import tempfile
-import unittest
 
-sys.path.insert(0, os.path.dirname(__file__))
-import symbol_files as files  # noqa: E402
-from framezero import Server  # noqa: E402
-from terminal import open_terminal  # noqa: E402
+import symbol_files as files
+from case import BINARY, SAMPLE, FolderCase, ServerCase, main
+from terminal import open_terminal
 
-BINARY = SAMPLE = None
 NAME = b"_ZNK4shop4cart5totalEv"
 
 
@@ -28,30 +19,14 @@ def as_binary(macho):
     return macho[:12] + struct.pack("<I", 2) + macho[16:].replace(b"__DWARF\0", b"__OTHER\0")
 
 
-class Folder(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.server = Server(BINARY, workers=1)
-        cls.server.start()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.stop()
-
+class Folder(FolderCase, ServerCase):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="framezero-folder-")
-        self.addCleanup(shutil.rmtree, self.folder)
+        super().setUp()
         for symbol in self.stored():
             self.server.request("DELETE", f"/api/v1/symbols/{symbol['uuid']}")
 
     def stored(self):
         return self.server.request("GET", "/api/v1/symbols?limit=500")[1]["symbols"]
-
-    def path(self, *names):
-        return os.path.join(self.folder, *names)
-
-    def write(self, name, data):
-        files.write(self.path(*name.split("/")), data)
 
     def write_zip(self, name, *machos):
         """A zip of dSYM bundles, as `zip -r` makes it."""
@@ -162,9 +137,4 @@ class Folder(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--framezero", required=True)
-    parser.add_argument("--sample", required=True)
-    options, rest = parser.parse_known_args()
-    BINARY, SAMPLE = os.path.abspath(options.framezero), os.path.abspath(options.sample)
-    unittest.main(argv=sys.argv[:1] + rest, verbosity=2)
+    main()

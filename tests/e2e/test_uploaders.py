@@ -1,12 +1,9 @@
 #!/usr/bin/env python3
 """Symbol uploaders of other products: their requests, made with curl as their scripts make them, and datadog-ci itself.
 
-usage: test_uploaders.py --framezero BINARY --clients FOLDER [unittest arguments]
-
 At the end a table tells what was run, and with which result.
 """
 
-import argparse
 import contextlib
 import gzip
 import hashlib
@@ -19,18 +16,15 @@ import socket
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import time
-import unittest
 import warnings
 import zipfile
 
-sys.path.insert(0, os.path.dirname(__file__))
-import clients  # noqa: E402
-import symbol_files  # noqa: E402
-from framezero import Server  # noqa: E402
+import clients
+import symbol_files
+from case import BINARY, CLIENTS, FolderCase, main
+from framezero import Server
 
-BINARY = FOLDER = None
 LATE_TOKEN_BYTES = 64 * 1024
 TABLE = {}
 
@@ -60,19 +54,13 @@ REQUESTS = [
 ]
 
 
-def command(server, *args):
-    done = subprocess.run([BINARY, *args, *server.where], capture_output=True, text=True, timeout=60, check=True)
-    return done.stdout.strip()
-
-
-class WithServer(unittest.TestCase):
+class WithServer(FolderCase):
     def setUp(self):
+        super().setUp()
         self.server = Server(BINARY, args=["--limit", f"late_token_bytes={LATE_TOKEN_BYTES}"])
         self.server.start()
         self.addCleanup(self.server.stop)
-        self.folder = tempfile.mkdtemp(prefix="framezero-test-")
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.token = command(self.server, "token", "create", "--scope", "upload")
+        self.token = self.server.command("token", "create", "--scope", "upload")
 
     def files(self, number):
         """The sample under a UUID of its own: Mach-O, fat and zip."""
@@ -127,9 +115,9 @@ class Curl(WithServer):
 
     def test_who_may(self):
         """No token, a wrong one, one without the scope, another project's."""
-        command(self.server, "project", "create", "other")
+        self.server.command("project", "create", "other")
         tokens = {"none": ("", 401), "wrong": ("fz_" + "A" * 43, 401),
-                  "scope": (command(self.server, "token", "create", "--scope", "read"), 403)}
+                  "scope": (self.server.command("token", "create", "--scope", "read"), 403)}
         uuid, contents = self.files(77)
         for name, part, arguments, _, _ in REQUESTS:
             for what, (token, status) in tokens.items():
@@ -138,7 +126,7 @@ class Curl(WithServer):
                         continue  # guessing is braked
                     self.assertEqual(self.curl(part, arguments, uuid, contents, token)[0], status)
         self.assertEqual(self.ready(), set())
-        token = command(self.server, "token", "create", "--scope", "upload", "--project", "other")
+        token = self.server.command("token", "create", "--scope", "upload", "--project", "other")
         for name, part, arguments, status, _ in REQUESTS[:3]:
             self.assertEqual(self.curl(part, arguments, uuid, contents, token)[0], status)
         self.assertEqual(self.ready(), set())
@@ -208,7 +196,7 @@ class Datadog(WithServer):
         node = shutil.which("node")
         if not node:
             self.skipTest("no node")
-        home = clients.npm(FOLDER, "@datadog/datadog-ci@5")
+        home = clients.npm(CLIENTS, "@datadog/datadog-ci@5")
         program = os.path.join(home, "node_modules", "@datadog", "datadog-ci", "dist", "bundle.js")
         tools = os.path.join(self.folder, "tools")
         for name in ("dwarfdump", "lipo"):  # Apple's, of which LLVM has its own
@@ -389,16 +377,11 @@ class Chunks(WithServer):
         macho = symbol_files.sample_macho()
         sha1 = hashlib.sha1(macho).hexdigest()
         self.send(macho)
-        self.token = command(self.server, "token", "create", "--scope", "upload")
+        self.token = self.server.command("token", "create", "--scope", "upload")
         self.assertEqual(self.assemble({sha1: {"name": "Demo", "chunks": [sha1]}})[sha1]["missingChunks"], [sha1])
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--framezero", required=True)
-    parser.add_argument("--clients", required=True)
-    options, rest = parser.parse_known_args()
-    BINARY, FOLDER = os.path.abspath(options.framezero), options.clients
-    result = unittest.main(argv=sys.argv[:1] + rest, verbosity=2, exit=False).result
+    result = main(exit=False).result
     print("\n" + "\n".join(f"{name:<40} {outcome}" for name, outcome in TABLE.items()))
     sys.exit(0 if result.wasSuccessful() else 1)

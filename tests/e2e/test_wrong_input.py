@@ -1,23 +1,21 @@
 #!/usr/bin/env python3
 """Wrong input, as a user would make it: each answer has the right status and says where and why.
 
-usage: test_wrong_input.py --framezero BINARY [--sample FOLDER]
 
 Prints a table of what was sent and what came back. The server must serve a good report in the end.
 """
 
-import argparse
 import gzip
 import io
 import json
 import os
 import struct
-import subprocess
 import sys
 import zipfile
 
-sys.path.insert(0, os.path.dirname(__file__))
-from framezero import Server  # noqa: E402
+from case import BINARY
+from framezero import Server
+from symbol_files import sample, sample_macho
 
 IMAGE = {"uuid": "4c4c445b-5555-3144-a129-88beb9d5eb60", "name": "Demo", "address": "0x100000000", "size": 4096}
 
@@ -39,15 +37,9 @@ def zip_bomb():
     return zip_of([("Bomb.dSYM/Contents/Resources/DWARF/Bomb", b"\xcf\xfa\xed\xfe" + bytes(300 << 20))])
 
 
-def sample_macho(sample):
-    with zipfile.ZipFile(os.path.join(sample, "Demo.dSYM.zip")) as z:
-        name = next(n for n in z.namelist() if "/DWARF/" in n and not n.endswith("/"))
-        return z.read(name)
-
-
-def requests(sample):
+def requests():
     """(what, method, path, body, headers, token, statuses, words that the answer must hold)"""
-    macho = sample_macho(sample)
+    macho = sample_macho()
     reports, symbols = "/api/v1/reports", "/api/v1/symbols"
     deep = b'{"framezero":1,"addresses":' + b"[" * 5000 + b"]" * 5000 + b"}"
     return [
@@ -90,8 +82,8 @@ class Table:
         print(f"{'' if ok else 'WRONG  '}{what} | {status} | {text[:150]}")
 
 
-def check_requests(server, table, sample):
-    for what, method, path, body, headers, token, statuses, words in requests(sample):
+def check_requests(server, table):
+    for what, method, path, body, headers, token, statuses, words in requests():
         status, answer = server.request(method, path, body=body, headers=headers, token=token)
         error = answer.get("error", {}) if isinstance(answer, dict) else {}
         text = f"{error.get('code')}: {error.get('message')} {json.dumps(error.get('detail', ''))}"
@@ -100,9 +92,9 @@ def check_requests(server, table, sample):
         table.row(what, status, text, ok)
 
 
-def check_damaged_dsyms(server, table, sample):
+def check_damaged_dsyms(server, table):
     """What can be read of a damaged dSYM is kept, and the answer says what is wrong with it."""
-    macho = sample_macho(sample)
+    macho = sample_macho()
     lies = macho[:16] + struct.pack("<II", 0xFFFFFFF, 0xFFFFFFF) + macho[24:]
     damaged = [
         ("three quarters of a dSYM", macho[: len(macho) * 3 // 4], "truncated"),
@@ -135,13 +127,8 @@ def check_odd_report(server, table):
 
 
 def check_other_project(server, table):
-    data = ["--data", server.data] + (["--database", server.database] if server.database else [])
-    run = {"check": True, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    subprocess.run([server.binary, "project", "create", "other"] + data, **run)
-    made = subprocess.run(
-        [server.binary, "token", "create", "--scope", "admin", "--project", "other"] + data, **run
-    )
-    token = made.stdout.decode().strip()
+    server.command("project", "create", "other")
+    token = server.command("token", "create", "--scope", "admin", "--project", "other")
     _, answer = server.request("POST", "/api/v1/reports", body=native(addresses=["0x7"], images=[IMAGE]))
     report = "/api/v1/reports/" + answer["id"]
     for method, path in (
@@ -157,28 +144,21 @@ def check_other_project(server, table):
     table.row("another project's missing images", status, str(page), status == 200 and page["missing"] == [])
 
 
-def check_still_serves(server, table, sample):
-    with open(os.path.join(sample, "Demo.dSYM.zip"), "rb") as f:
-        server.request("POST", "/api/v1/symbols", body=f.read())
-    with open(os.path.join(sample, "report.json"), "rb") as f:
-        status, answer = server.request("POST", "/api/v1/reports?wait=20", body=f.read())
+def check_still_serves(server, table):
+    server.request("POST", "/api/v1/symbols", body=sample("Demo.dSYM.zip"))
+    status, answer = server.request("POST", "/api/v1/reports?wait=20", body=sample("report.json"))
     table.row("then a good report", status, str(answer.get("status")), status == 200 and answer["status"] != "failed")
 
 
 def main():
-    here = os.path.dirname(os.path.abspath(__file__))
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--framezero", required=True)
-    parser.add_argument("--sample", default=os.path.join(here, "..", "..", "docs", "sample"))
-    options = parser.parse_args()
     table = Table()
-    with Server(options.framezero, database=os.environ.get("FRAMEZERO_TEST_POSTGRESQL")) as server:
+    with Server(BINARY, database=os.environ.get("FRAMEZERO_TEST_POSTGRESQL")) as server:
         check_outside_address(server, table)
         check_odd_report(server, table)
         check_other_project(server, table)
-        check_requests(server, table, options.sample)
-        check_damaged_dsyms(server, table, options.sample)
-        check_still_serves(server, table, options.sample)
+        check_requests(server, table)
+        check_damaged_dsyms(server, table)
+        check_still_serves(server, table)
     print(f"{table.wrong} wrong answers")
     return 1 if table.wrong else 0
 

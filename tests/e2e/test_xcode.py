@@ -1,12 +1,10 @@
 #!/usr/bin/env python3
 """docs/xcode/upload-dsyms.sh as a Run Script phase runs it, against a running server, in every shell that is here.
 
-usage: test_xcode.py --framezero BINARY --sample FOLDER --script FILE
 
 PATH holds only what macOS has, and `dwarfdump`, `ditto`, `zip` as the case wants them.
 """
 
-import argparse
 import concurrent.futures
 import http.server
 import os
@@ -16,12 +14,14 @@ import sys
 import tempfile
 import threading
 import time
-import zipfile
 
+from case import BINARY, MANY_FAILURES, SOURCE
 from framezero import Server
+from symbol_files import sample_macho
 
 TOOLS = ["basename", "cat", "cmp", "dirname", "find", "grep", "head", "ls", "mktemp", "paste", "rm", "sed", "sh", "sleep",
          "sort", "tr"]
+SCRIPT = os.path.join(SOURCE, "docs", "xcode", "upload-dsyms.sh")
 UUID = "4c4c442e55553144a1387743844373d8"
 
 # `dwarfdump --uuid FILE`: what Apple's prints of a Mach-O file, and its failure on one that is cut off.
@@ -74,8 +74,8 @@ class Flaky(http.server.BaseHTTPRequestHandler):
 class Runner:
     """One shell, one folder of programs, one Xcode environment."""
 
-    def __init__(self, shell, script, folder, server):
-        self.shell, self.script, self.server = shell, script, server
+    def __init__(self, shell, folder, server):
+        self.shell, self.server = shell, server
         self.folder = tempfile.mkdtemp(dir=folder)
         self.bin = os.path.join(self.folder, "bin")
         self.products = os.path.join(self.folder, "Build Products")
@@ -106,7 +106,7 @@ class Runner:
                 "FRAMEZERO_URL": self.server.url + "/", "FRAMEZERO_TOKEN": self.server.admin_token,
                 "FRAMEZERO_WAIT": "1", "FRAMEZERO_RETRIES": "1", "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
         env = {k: v for k, v in {**base, **env}.items() if v is not None}
-        return subprocess.Popen([self.shell, self.script, *paths], env=env, stdout=subprocess.PIPE,
+        return subprocess.Popen([self.shell, SCRIPT, *paths], env=env, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT)
 
     def run(self, *paths, **env):
@@ -116,11 +116,10 @@ class Runner:
 
 
 class Test:
-    def __init__(self, options, folder):
-        self.options, self.folder = options, folder
+    def __init__(self, folder):
+        self.folder = folder
         self.n = self.n_bad = 0
-        with zipfile.ZipFile(os.path.join(options.sample, "Demo.dSYM.zip")) as z:
-            self.macho = z.read(next(n for n in z.namelist() if "/DWARF/" in n and not n.endswith("/")))
+        self.macho = sample_macho()
 
     def check(self, condition, text):
         self.n += 1
@@ -138,7 +137,7 @@ class Test:
         """Each way to send it; the second time there is nothing to send."""
         for tools in (["dwarfdump", "zip"], ["dwarfdump"], ["zip"], ["dwarfdump", "ditto"]):
             self.forget(server)
-            runner = Runner(shell, self.options.script, self.folder, server)
+            runner = Runner(shell, self.folder, server)
             runner.dsym(self.macho)
             if "dwarfdump" in tools:
                 runner.program("dwarfdump", DWARFDUMP)
@@ -160,7 +159,7 @@ class Test:
 
     def finds(self, shell, server):
         """An archive, a folder and a file that are named."""
-        runner = Runner(shell, self.options.script, self.folder, server)
+        runner = Runner(shell, self.folder, server)
         runner.program("dwarfdump", DWARFDUMP)
         archive = os.path.join(runner.products, "App 1.xcarchive")
         path = runner.dsym(self.macho, os.path.join("App 1.xcarchive", "dSYMs", "Demo.app.dSYM"))
@@ -177,7 +176,7 @@ class Test:
     def finds_zips(self, shell, server):
         """What fastlane leaves: a zip of dSYMs in a folder, or named."""
         for tools in (["dwarfdump", "unzip"], ["dwarfdump"], []):
-            runner = Runner(shell, self.options.script, self.folder, server)
+            runner = Runner(shell, self.folder, server)
             for name in tools:
                 runner.program(name, DWARFDUMP if name == "dwarfdump" else f'#!/bin/sh\nexec {shutil.which("unzip")} "$@"\n')
             runner.dsym(self.macho)
@@ -199,7 +198,7 @@ class Test:
     def waits(self, shell, server):
         """A dSYM that comes while the script runs, in two halves."""
         self.forget(server)
-        runner = Runner(shell, self.options.script, self.folder, server)
+        runner = Runner(shell, self.folder, server)
         runner.program("dwarfdump", DWARFDUMP)
         process = runner.start(FRAMEZERO_WAIT="60")
         time.sleep(1.5)
@@ -222,7 +221,7 @@ class Test:
 
     def fails(self, shell, server):
         """Whatever goes wrong, the build goes on unless it is told not to."""
-        runner = Runner(shell, self.options.script, self.folder, server)
+        runner = Runner(shell, self.folder, server)
         runner.program("dwarfdump", DWARFDUMP)
         runner.dsym(self.macho)
         runner.dsym(self.macho, "Other.framework.dSYM")
@@ -249,7 +248,7 @@ class Test:
 
     def tells(self, shell, server):
         """What the server finds wrong with a file is a warning of the build."""
-        runner = Runner(shell, self.options.script, self.folder, server)
+        runner = Runner(shell, self.folder, server)
         runner.dsym(b"no symbol file at all")
         code, output = runner.run()
         self.check(code == 0 and "warning: framezero: Demo could not be sent: text, no symbol file" in output,
@@ -263,7 +262,7 @@ class Test:
         flaky.seen = []
         thread = threading.Thread(target=flaky.serve_forever)
         thread.start()
-        runner = Runner(shell, self.options.script, self.folder, server)
+        runner = Runner(shell, self.folder, server)
         runner.program("dwarfdump", DWARFDUMP)
         runner.dsym(self.macho)
         code, output = runner.run(FRAMEZERO_URL=f"http://127.0.0.1:{flaky.server_port}", FRAMEZERO_RETRIES="4")
@@ -274,22 +273,17 @@ class Test:
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--framezero", required=True)
-    parser.add_argument("--sample", required=True)
-    parser.add_argument("--script", required=True)
-    options = parser.parse_args()
     for name in ("curl", "zip", "unzip"):
         if not shutil.which(name):
             print(f"skipped: there is no {name}")
             return 77
     shells = [s for s in ("dash", "bash") if shutil.which(s)] or ["sh"]
     with tempfile.TemporaryDirectory(prefix="framezero-test-") as folder:
-        test = Test(options, folder)
+        test = Test(folder)
         parts = (test.waits, test.fails, test.sends, test.finds, test.finds_zips, test.tells, test.tries_again)
 
         def run(name, part):
-            with Server(options.framezero, ["--limit", "auth_failures=1000"]) as server:
+            with Server(BINARY, args=MANY_FAILURES) as server:
                 part(shutil.which(name), server)
 
         # Most of the time is spent waiting, so several go on at once, each with a server of its own.
@@ -297,7 +291,7 @@ def main():
             for future in [pool.submit(run, name, part) for part in parts for name in shells]:
                 future.result()
         if shutil.which("shellcheck"):
-            done = subprocess.run(["shellcheck", "-s", "sh", options.script], stdout=subprocess.PIPE, check=False)
+            done = subprocess.run(["shellcheck", "-s", "sh", SCRIPT], stdout=subprocess.PIPE, check=False)
             test.check(done.returncode == 0, done.stdout.decode())
         else:
             print("skipped: shellcheck is not there")
