@@ -63,7 +63,7 @@ measure(const struct report *report, const struct report_image *image,
     uint64_t addr = frame->addr, from = frame->client_start, shown = frame->image_offset;
     uint32_t cputype, subtype;
     const char *arch = image->arch ? image->arch : report->arch;
-    if (arch && sym_arch_parse(arch, &cputype, &subtype) && sym_arch_has_thumb(cputype)) {
+    if (arch && fz_arch_parse(arch, &cputype, &subtype) && fz_arch_has_thumb(cputype)) {
         addr &= ~(uint64_t)1;
         from &= ~(uint64_t)1;
         shown &= ~(uint64_t)1;

@@ -131,7 +131,7 @@ finish_slice(struct reading *r, const struct sym_macho *macho, struct proto_slic
 {
     struct sym_build_stats stats = {.n_functions = 0};
     slice->uuid = macho->uuid;
-    slice->arch = sym_arch_name(macho->cputype, macho->cpusubtype);
+    slice->arch = fz_arch_name(macho->cputype, macho->cpusubtype);
     slice->kind = sym_macho_kind(macho);
     slice->name = fz_text_base_name(r->name);
     slice->has_map = sym_macho_has_hidden_names(macho);
@@ -202,7 +202,7 @@ read_slice(struct reading *r, struct fz_span bytes, bool is_whole_member, struct
             &r->problems, "no_uuid",
             "%s (%s): it has no UUID, so no report can ever ask for it; link it without "
             "-no_uuid",
-            name, sym_arch_name(macho.cputype, macho.cpusubtype));
+            name, fz_arch_name(macho.cputype, macho.cpusubtype));
         return FZ_OK;
     }
     if (++r->n_slices > r->child->limits.slices)

@@ -68,12 +68,12 @@ enum fz_code
 local_symbols_set_arch(struct local_symbols *symbols, const char *arch, struct fz_error *err)
 {
     uint32_t type, subtype;
-    if (!sym_arch_parse(arch, &type, &subtype))
+    if (!fz_arch_parse(arch, &type, &subtype))
         return fz_fail(err, FZ_E_UNSUPPORTED,
                        "'%s' is not an architecture; known are arm64, arm64e, arm64_32, armv7, "
                        "armv7s, armv7k, x86_64, x86_64h, i386",
                        arch);
-    symbols->arch = sym_arch_name(type, subtype);
+    symbols->arch = fz_arch_name(type, subtype);
     return FZ_OK;
 }
 
@@ -189,7 +189,7 @@ keep_naming(struct local_symbols *symbols, const struct report *report, size_t n
             continue;
         sym_index_info(index, &info);
         struct naming lookup = {index, report->images[number].addr, info.text_vmaddr,
-                                sym_arch_has_thumb(info.cputype)};
+                                fz_arch_has_thumb(info.cputype)};
         if (local_named_each(report, number, has_name, &lookup))
             naming.slices[naming.n++] = slice;
     }

@@ -28,9 +28,9 @@ void
 local_named_keep_arch(struct local_named *named, const char *arch)
 {
     uint32_t type, subtype;
-    if (!arch || !sym_arch_parse(arch, &type, &subtype))
+    if (!arch || !fz_arch_parse(arch, &type, &subtype))
         return;
-    const char *wanted = sym_arch_name(type, subtype);
+    const char *wanted = fz_arch_name(type, subtype);
     struct local_named same = {.n = 0}, family = {.n = 0};
     for (size_t i = 0; i < named->n; i++) {
         const struct sym_file_slice *slice = named->slices[i];
@@ -83,7 +83,7 @@ fits_width(void *user, const struct report_frame *frame, bool may_be_exact FZ_UN
 {
     const struct fit *fit = user;
     bool is_wide = frame->addr > UINT32_MAX;
-    return is_wide == (sym_arch_pointer_size(fit->macho->cputype) == 8);
+    return is_wide == (fz_arch_pointer_size(fit->macho->cputype) == 8);
 }
 
 /* Instructions of 64-bit ARM have four bytes. */
@@ -91,7 +91,7 @@ static bool
 fits_alignment(void *user, const struct report_frame *frame, bool may_be_exact FZ_UNUSED)
 {
     const struct fit *fit = user;
-    return fit->macho->cputype != SYM_CPU_ARM64 || frame->addr % 4 == 0;
+    return fit->macho->cputype != FZ_ARCH_ARM64 || frame->addr % 4 == 0;
 }
 
 static bool

@@ -252,7 +252,7 @@ proto_slice_decode(struct fz_span body, struct fz_arena *arena, struct proto_sli
     if (!is_image && (slice.has_index || *slice.arch || slice.has_map != is_link))
         return fz_fail(err, FZ_E_MALFORMED, "slice: a symbol map with what it cannot have");
     if (is_image && strcmp(slice.arch, "unknown") != 0 &&
-        !sym_arch_parse(slice.arch, &cputype, &subtype))
+        !fz_arch_parse(slice.arch, &cputype, &subtype))
         return fz_fail(err, FZ_E_MALFORMED, "slice: unknown architecture");
     if (fz_uuid_is_nil(&slice.uuid))
         return fz_fail(err, FZ_E_MALFORMED, "slice: no UUID");

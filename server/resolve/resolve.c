@@ -49,14 +49,14 @@ set_cpu(struct resolver *r, const char *arch)
 {
     uint32_t subtype;
     if (!r->has_cpu && arch)
-        r->has_cpu = sym_arch_parse(arch, &r->cputype, &subtype);
+        r->has_cpu = fz_arch_parse(arch, &r->cputype, &subtype);
 }
 
 /* The address that lies in the instruction of this frame. */
 static uint64_t
 adjusted(const struct resolver *r, uint64_t addr, bool is_return)
 {
-    if (r->has_cpu && sym_arch_has_thumb(r->cputype))
+    if (r->has_cpu && fz_arch_has_thumb(r->cputype))
         addr &= ~(uint64_t)1; /* bit 0 says Thumb and is no part of the address */
     return is_return && addr > 0 ? addr - 1 : addr;
 }
@@ -64,7 +64,7 @@ adjusted(const struct resolver *r, uint64_t addr, bool is_return)
 static bool
 may_be_signed(const struct resolver *r)
 {
-    return !r->has_cpu || r->cputype == SYM_CPU_ARM64;
+    return !r->has_cpu || r->cputype == FZ_ARCH_ARM64;
 }
 
 /* Find the image by the looked-up address: a call that ends an image returns behind it. */
@@ -388,7 +388,7 @@ cpu_of_frames(struct resolver *r, const struct report_frame *frames, size_t n, b
         if (!file)
             continue;
         sym_index_info(file->found.index, &info);
-        r->report->arch = sym_arch_name(info.cputype, info.cpusubtype);
+        r->report->arch = fz_arch_name(info.cputype, info.cpusubtype);
         set_cpu(r, r->report->arch);
     }
     return FZ_OK;

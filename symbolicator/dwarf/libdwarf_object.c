@@ -56,7 +56,7 @@ static Dwarf_Small
 get_pointer_size(void *user)
 {
     const struct libdwarf_object *object = user;
-    return (Dwarf_Small)sym_arch_pointer_size(object->macho->cputype);
+    return (Dwarf_Small)fz_arch_pointer_size(object->macho->cputype);
 }
 
 static Dwarf_Unsigned

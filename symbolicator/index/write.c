@@ -209,7 +209,7 @@ fill_header(struct writer *w)
     store64(h + 16, w->at);
     memcpy(h + 24, macho->uuid.bytes, 16);
     store32(h + 40, (macho->has_uuid ? (uint32_t)INDEX_FLAG_UUID : 0) |
-                        (sym_arch_has_thumb(macho->cputype) ? (uint32_t)INDEX_FLAG_THUMB : 0));
+                        (fz_arch_has_thumb(macho->cputype) ? (uint32_t)INDEX_FLAG_THUMB : 0));
     store32(h + 44, macho->cputype);
     store32(h + 48, macho->cpusubtype);
     h[52] = (uint8_t)b->unit_shift;

@@ -83,7 +83,7 @@ add_export(struct walk *walk, uint64_t distance, const char **name)
     uint64_t addr;
     if (__builtin_add_overflow(macho->text_vmaddr, distance, &addr))
         return;
-    bool is_thumb = sym_arch_has_thumb(macho->cputype) && (addr & 1) != 0;
+    bool is_thumb = fz_arch_has_thumb(macho->cputype) && (addr & 1) != 0;
     addr -= is_thumb;
     if (!is_code_at(walk, addr) || (walk->symbols && walk->n == walk->room))
         return;

@@ -158,7 +158,7 @@ static bool
 check_slice(struct fz_span file, uint64_t headers_end, const struct sym_slice *earlier,
             size_t n_earlier, struct sym_slice *slice, struct sym_problems *problems)
 {
-    const char *arch = sym_arch_name(slice->cputype, slice->cpusubtype);
+    const char *arch = fz_arch_name(slice->cputype, slice->cpusubtype);
     unsigned long long offset = slice->offset;
     if (slice->offset < headers_end || slice->offset >= file.len) {
         sym_problem_add(problems, "bad_slice", "slice %s: offset %llu is outside the file's %zu",

@@ -30,7 +30,7 @@ sym_macho_function_starts(const struct sym_macho *macho, struct fz_arena *arena,
     if (!starts)
         return fz_arena_fail(arena, err);
     struct fz_reader r = fz_reader_make(macho->function_starts, "function starts");
-    bool has_thumb = sym_arch_has_thumb(macho->cputype);
+    bool has_thumb = fz_arch_has_thumb(macho->cputype);
     uint64_t at = macho->text_vmaddr;
     size_t n = 0;
     while (n < room && fz_read_left(&r) > 0) {

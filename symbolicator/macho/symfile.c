@@ -80,7 +80,7 @@ add_mapped(struct sym_file *file, const char *path, struct fz_map map, struct fz
             continue;
         }
         slice->path = kept_path;
-        slice->arch = sym_arch_name(slice->macho.cputype, slice->macho.cpusubtype);
+        slice->arch = fz_arch_name(slice->macho.cputype, slice->macho.cpusubtype);
         code = append_slice(file, slice, err);
         if (code != FZ_OK)
             return code;
@@ -396,8 +396,8 @@ sym_file_choose(const struct sym_file *file, const char *arch, const struct fz_u
     char there[200];
     const struct sym_file_slice *chosen = NULL;
     uint32_t cputype, cpusubtype;
-    if (arch && sym_arch_parse(arch, &cputype, &cpusubtype))
-        arch = sym_arch_name(cputype, cpusubtype); /* "ARM-64" and "aarch64" find arm64 */
+    if (arch && fz_arch_parse(arch, &cputype, &cpusubtype))
+        arch = fz_arch_name(cputype, cpusubtype); /* "ARM-64" and "aarch64" find arm64 */
     list_slices(file, there, sizeof(there));
     for (size_t i = 0; i < file->n_slices; i++) {
         const struct sym_file_slice *slice = file->slices[i];

@@ -129,7 +129,7 @@ read_symbol(struct table *table, struct fz_reader *r, struct sym_symbol *ret)
     if (name.len == 0 || name.len > UINT32_MAX ||
         macho_is_placeholder((const char *)name.data, name.len))
         return false;
-    bool is_thumb = sym_arch_has_thumb(macho->cputype) &&
+    bool is_thumb = fz_arch_has_thumb(macho->cputype) &&
                     ((desc & MACHO_N_ARM_THUMB_DEF) != 0 || (addr & 1) != 0);
     *ret = (struct sym_symbol){.addr = is_thumb ? addr & ~UINT64_C(1) : addr,
                                .name = (const char *)name.data,

@@ -47,7 +47,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         sections[i + 1].bytes = len ? fz_span_make(data + at, len) : (struct fz_span){NULL, 0};
         at += len;
     }
-    struct sym_macho macho = {.cputype = SYM_CPU_ARM64,
+    struct sym_macho macho = {.cputype = FZ_ARCH_ARM64,
                               .is_64 = true,
                               .big_endian = data[0] & 1,
                               .sections = sections,

@@ -12,7 +12,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                .size = 0x10000,
                                .flags = 0x80000400};
     struct sym_macho macho = {.is_64 = true,
-                              .cputype = size % 2 ? SYM_CPU_ARM : SYM_CPU_ARM64,
+                              .cputype = size % 2 ? FZ_ARCH_ARM : FZ_ARCH_ARM64,
                               .text_vmaddr = 0x100000,
                               .sections = &code,
                               .n_sections = 1,

@@ -109,7 +109,7 @@ dwarf_sample_init(struct dwarf_sample *s, const struct dwarf_text *text)
         snprintf(section->name, sizeof(section->name), "%s", all[i].name);
         section->bytes = fz_buffer_span(&s->bytes[i]);
     }
-    s->macho = (struct sym_macho){.cputype = SYM_CPU_ARM64,
+    s->macho = (struct sym_macho){.cputype = FZ_ARCH_ARM64,
                                   .is_64 = true,
                                   .big_endian = text->big_endian,
                                   .sections = s->sections,

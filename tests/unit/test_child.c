@@ -29,7 +29,7 @@ static const struct tiny_symbol symbols[] = {{0x10001000, "_work"}, {0x10001100,
 static struct fz_buffer
 make_macho(uint8_t uuid_byte)
 {
-    struct tiny_macho tiny = {.cputype = SYM_CPU_ARM64,
+    struct tiny_macho tiny = {.cputype = FZ_ARCH_ARM64,
                               .text_vmaddr = 0x10000000,
                               .text_size = 0x2000,
                               .symbols = symbols,

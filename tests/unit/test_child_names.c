@@ -32,7 +32,7 @@ static struct fz_buffer
 make_dsym(void)
 {
     static const struct tiny_symbol symbols[] = {{0x10001000, "__hidden#1_"}};
-    struct tiny_macho tiny = {.cputype = SYM_CPU_ARM64,
+    struct tiny_macho tiny = {.cputype = FZ_ARCH_ARM64,
                               .text_vmaddr = 0x10000000,
                               .text_size = 0x2000,
                               .symbols = symbols,

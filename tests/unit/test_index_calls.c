@@ -186,7 +186,7 @@ static const struct call_case {
      {.info = UNIT G_AND_F "2 'f' 8:1000 4:10 0 2 'h' 8:2000 4:20 4 8:2008 " G "0 0 }"},
      {{0x1000, "_f"}, {0x1000, "_g"}},
      {{0x2008, "g"}, {0x2009, "g"}, {0x200a, NULL}},
-     SYM_CPU_ARM},
+     FZ_ARCH_ARM},
 };
 
 struct call_sample {

@@ -117,7 +117,7 @@ static const struct lookup_case cases[] = {
      {.info = UNIT "2 'f' 8:1000 4:10 0 0 }"},
      {{0}},
      {{0x1001, "f+0 :0:0 dwarf"}, {0x100f, "f+14 :0:0 dwarf"}, {0x1011, ""}},
-     SYM_CPU_ARM},
+     FZ_ARCH_ARM},
 };
 
 /* A symbol table of the case's symbols in section 1. */
@@ -221,7 +221,7 @@ test_lookups(void **state)
             uint64_t addr = c->expected[k].addr;
             fz_buffer_init(&got, 0);
             size_t n = sym_index_lookup(index, addr, frames, 8);
-            append_frames(&got, frames, n, c->cputype == SYM_CPU_ARM ? addr & ~(uint64_t)1 : addr);
+            append_frames(&got, frames, n, c->cputype == FZ_ARCH_ARM ? addr & ~(uint64_t)1 : addr);
             if (strcmp(fz_buffer_cstr(&got), c->expected[k].want) != 0)
                 fail_msg("%s: 0x%llx\n got %s\nwant %s", c->name, (unsigned long long)addr,
                          fz_buffer_cstr(&got), c->expected[k].want);

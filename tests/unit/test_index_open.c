@@ -64,7 +64,7 @@ test_info(void **state)
     assert_int_equal(info.version, INDEX_VERSION);
     assert_true(info.has_uuid);
     assert_int_equal(info.uuid.bytes[15], 0xab);
-    assert_int_equal(info.cputype, SYM_CPU_ARM64);
+    assert_int_equal(info.cputype, FZ_ARCH_ARM64);
     assert_int_equal(info.text_vmaddr, 0x1000);
     assert_int_equal(info.text_vmsize, 0x2000);
     assert_int_equal(info.stats.n_functions, 1);

@@ -94,7 +94,7 @@ test_random(void **state)
     for (int round = 0; round < ROUNDS; round++) {
         static const uint8_t none = 0;
         uint32_t step = 1u << round % 3, number = 0, unused;
-        struct sym_macho macho = {.cputype = SYM_CPU_ARM64};
+        struct sym_macho macho = {.cputype = FZ_ARCH_ARM64};
         struct index_builder b = {
             .macho = &macho, .code_low = BASE, .code_high = BASE + SPAN, .n_threads = 3};
         struct index_function nothing = {0};

@@ -7,7 +7,6 @@
 
 #include <cmocka.h>
 
-#include "base/arch/cpu.h"
 #include "base/attr.h"
 
 static void
@@ -92,40 +91,12 @@ test_signals(void **state)
             cases[i].signal);
 }
 
-static void
-test_cpus(void **state)
-{
-    (void)state;
-    static const struct {
-        uint32_t type, subtype;
-        const char *name;
-    } cases[] = {
-        {0x0100000c, 0, "arm64"},
-        {0x0100000c, 1, "arm64"},
-        {0x0100000c, 2, "arm64e"},
-        {0x0100000c, 0x80000002, "arm64e"},
-        {0x01000007, 3, "x86_64"},
-        {0x01000007, 0x80000003, "x86_64"},
-        {0x01000007, 8, "x86_64h"},
-        {7, 3, "i386"},
-        {12, 9, "armv7"},
-        {12, 11, "armv7s"},
-        {12, 99, "arm"},
-        {0x0200000c, 1, "arm64_32"},
-        {0, 0, NULL},
-        {0xffffffff, 0xffffffff, NULL},
-    };
-    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++)
-        assert_name(ingest_cpu_name(cases[i].type, cases[i].subtype), cases[i].name);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_signals),
-        cmocka_unit_test(test_cpus),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

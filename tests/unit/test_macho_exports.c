@@ -95,7 +95,7 @@ test_tries(void **state)
         char text[256];
         struct sym_problems problems = {0};
         print_message("%s\n", cases[i].what);
-        read_trie(fz_span_make(cases[i].bytes, cases[i].len), SYM_CPU_ARM64, text, sizeof(text),
+        read_trie(fz_span_make(cases[i].bytes, cases[i].len), FZ_ARCH_ARM64, text, sizeof(text),
                   &problems);
         assert_string_equal(text, cases[i].want);
         assert_int_equal(problems.n, cases[i].problem != NULL);
@@ -113,9 +113,9 @@ test_thumb(void **state)
     (void)state;
     static const char trie[] = "\0\1_f\0\6\3\0\x91\x20\0";
     char text[64];
-    read_trie(fz_span_make(trie, sizeof(trie) - 1), SYM_CPU_ARM, text, sizeof(text), NULL);
+    read_trie(fz_span_make(trie, sizeof(trie) - 1), FZ_ARCH_ARM, text, sizeof(text), NULL);
     assert_string_equal(text, "_f@101010T ");
-    read_trie(fz_span_make(trie, sizeof(trie) - 1), SYM_CPU_ARM64, text, sizeof(text), NULL);
+    read_trie(fz_span_make(trie, sizeof(trie) - 1), FZ_ARCH_ARM64, text, sizeof(text), NULL);
     assert_string_equal(text, "_f@101011 ");
 }
 
@@ -145,7 +145,7 @@ test_depth(void **state)
         if ((i + 1) * SIZE >= 1 << 14)
             break;
     }
-    read_trie(fz_buffer_span(&trie), SYM_CPU_ARM64, text, sizeof(text), &problems);
+    read_trie(fz_buffer_span(&trie), FZ_ARCH_ARM64, text, sizeof(text), &problems);
     assert_true(strncmp(text, "a@101000 aa@101000 aaa@101000 ", 30) == 0);
     assert_int_equal(problems.n, 1); /* the last node is cut off */
     fz_buffer_clear(&trie);
@@ -157,7 +157,7 @@ test_depth(void **state)
         fz_buffer_char(&trie, (char)((i + 1) * 7 >> 14));
     }
     problems = (struct sym_problems){0};
-    read_trie(fz_buffer_span(&trie), SYM_CPU_ARM64, text, sizeof(text), &problems);
+    read_trie(fz_buffer_span(&trie), FZ_ARCH_ARM64, text, sizeof(text), &problems);
     assert_string_equal(text, "");
     assert_string_equal(problems.list[0].text, "exports: node at byte 28672: too deep");
     fz_buffer_deinit(&trie);
@@ -183,14 +183,14 @@ test_overlapping_edges(void **state)
     /* Nodes within each other: "\0\1" and what follows is one long edge. */
     while (trie.len < LEN)
         fz_buffer_append(&trie, "\0\xfa\1\1", 4);
-    read_trie(fz_buffer_span(&trie), SYM_CPU_ARM64, text, sizeof(text), &problems);
+    read_trie(fz_buffer_span(&trie), FZ_ARCH_ARM64, text, sizeof(text), &problems);
     assert_true(problems.n == 1);
     fz_buffer_clear(&trie);
     fz_buffer_append(&trie, "\0\xfa", 2);
     while (trie.len < LEN)
         fz_buffer_char(&trie, 'y');
     fz_buffer_append(&trie, "\0\0", 2);
-    read_trie(fz_buffer_span(&trie), SYM_CPU_ARM64, text, sizeof(text), &problems);
+    read_trie(fz_buffer_span(&trie), FZ_ARCH_ARM64, text, sizeof(text), &problems);
     assert_string_equal(text, "");
     fz_buffer_deinit(&trie);
 }
@@ -218,7 +218,7 @@ make_partly_stripped(struct fz_buffer *table)
     static const uint64_t addrs[] = {0x101000, 0x101040};
     static const uint32_t names[] = {1, 4};
     return (struct sym_macho){.is_64 = true,
-                              .cputype = SYM_CPU_ARM64,
+                              .cputype = FZ_ARCH_ARM64,
                               .text_vmaddr = 0x100000,
                               .text_vmsize = 0x4000,
                               .sections = sections,
@@ -265,7 +265,7 @@ test_out_of_memory(void **state)
 {
     (void)state;
     static const char trie[] = "\0\1_f\0\6\3\0\x90\x20\0";
-    struct sym_macho macho = {.cputype = SYM_CPU_ARM64,
+    struct sym_macho macho = {.cputype = FZ_ARCH_ARM64,
                               .text_vmaddr = 0x100000,
                               .sections = sections,
                               .n_sections = FZ_ARRAY_LEN(sections),

@@ -13,7 +13,7 @@ make_thin(struct fz_buffer *out, uint32_t cputype)
 {
     struct macho_writer w = macho_writer_make();
     w.cputype = cputype;
-    w.is_64 = sym_arch_pointer_size(cputype) == 8;
+    w.is_64 = fz_arch_pointer_size(cputype) == 8;
     macho_writer_section(&w, "__DWARF", "__debug_info", 0x2000, 0, fz_span_cstr("info"));
     fz_buffer_init(out, 0);
     macho_write(&w, out);
@@ -24,10 +24,10 @@ test_fat_and_thin(void **state)
 {
     (void)state;
     struct fz_buffer arm, arm64, fat;
-    make_thin(&arm, SYM_CPU_ARM);
-    make_thin(&arm64, SYM_CPU_ARM64);
-    struct fat_part parts[] = {{SYM_CPU_ARM, 9, fz_buffer_span(&arm)},
-                               {SYM_CPU_ARM64, 0, fz_buffer_span(&arm64)}};
+    make_thin(&arm, FZ_ARCH_ARM);
+    make_thin(&arm64, FZ_ARCH_ARM64);
+    struct fat_part parts[] = {{FZ_ARCH_ARM, 9, fz_buffer_span(&arm)},
+                               {FZ_ARCH_ARM64, 0, fz_buffer_span(&arm64)}};
     struct sym_slice slices[SYM_SLICES_MAX];
     struct sym_problems problems = {0};
     size_t n = 0;
@@ -39,7 +39,7 @@ test_fat_and_thin(void **state)
             assert_int_equal(sym_macho_slices(fz_buffer_span(&fat), slices, &n, &problems, NULL),
                              FZ_OK);
             assert_int_equal(n, count);
-            assert_string_equal(sym_arch_name(slices[0].cputype, slices[0].cpusubtype), "armv7");
+            assert_string_equal(fz_arch_name(slices[0].cputype, slices[0].cpusubtype), "armv7");
             assert_int_equal(slices[n - 1].offset + slices[n - 1].size, fat.len);
             fz_buffer_deinit(&fat);
         }
@@ -81,9 +81,9 @@ test_fat_lies(void **state)
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
         print_message("%s\n", cases[i].name);
         struct fz_buffer thin, fat;
-        make_thin(&thin, SYM_CPU_ARM64);
-        struct fat_part parts[] = {{SYM_CPU_ARM64, 2, fz_buffer_span(&thin)},
-                                   {SYM_CPU_ARM64, 0, fz_buffer_span(&thin)}};
+        make_thin(&thin, FZ_ARCH_ARM64);
+        struct fat_part parts[] = {{FZ_ARCH_ARM64, 2, fz_buffer_span(&thin)},
+                                   {FZ_ARCH_ARM64, 0, fz_buffer_span(&thin)}};
         fz_buffer_init(&fat, 0);
         macho_write_fat(parts, 2, false, &fat);
         for (unsigned k = 0; k < 4; k++)
@@ -111,11 +111,11 @@ test_nested_fat_is_refused(void **state)
 {
     (void)state;
     struct fz_buffer thin, inner, outer;
-    make_thin(&thin, SYM_CPU_ARM64);
+    make_thin(&thin, FZ_ARCH_ARM64);
     fz_buffer_init(&inner, 0);
     fz_buffer_init(&outer, 0);
-    macho_write_fat(&(struct fat_part){SYM_CPU_ARM64, 0, fz_buffer_span(&thin)}, 1, false, &inner);
-    macho_write_fat(&(struct fat_part){SYM_CPU_ARM64, 0, fz_buffer_span(&inner)}, 1, false, &outer);
+    macho_write_fat(&(struct fat_part){FZ_ARCH_ARM64, 0, fz_buffer_span(&thin)}, 1, false, &inner);
+    macho_write_fat(&(struct fat_part){FZ_ARCH_ARM64, 0, fz_buffer_span(&inner)}, 1, false, &outer);
     struct sym_slice slices[SYM_SLICES_MAX];
     size_t n = 0;
     assert_int_equal(sym_macho_slices(fz_buffer_span(&outer), slices, &n, NULL, NULL),

@@ -55,7 +55,7 @@ sample(bool is_64, bool big_endian)
     struct macho_writer w = macho_writer_make();
     w.is_64 = is_64;
     w.big_endian = big_endian;
-    w.cputype = is_64 ? SYM_CPU_ARM64 : SYM_CPU_PPC;
+    w.cputype = is_64 ? FZ_ARCH_ARM64 : FZ_ARCH_PPC;
     w.uuid = uuid;
     macho_writer_section(&w, "__TEXT", "__text", 0x1000, CODE, (struct fz_span){NULL, 0});
     w.sections[0].size = 0x100;

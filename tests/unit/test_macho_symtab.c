@@ -18,7 +18,7 @@ sample(uint32_t cputype)
 {
     struct macho_writer w = macho_writer_make();
     w.cputype = cputype;
-    w.is_64 = sym_arch_pointer_size(cputype) == 8;
+    w.is_64 = fz_arch_pointer_size(cputype) == 8;
     macho_writer_section(&w, "__TEXT", "__text", 0x1000, CODE, (struct fz_span){NULL, 0});
     w.sections[0].size = 0x1000;
     macho_writer_section(&w, "__DATA", "__data", 0x2000, 0, (struct fz_span){NULL, 0});
@@ -54,7 +54,7 @@ static void
 test_only_functions_sorted_and_stable(void **state)
 {
     (void)state;
-    struct macho_writer w = sample(SYM_CPU_ARM64);
+    struct macho_writer w = sample(FZ_ARCH_ARM64);
     char text[256];
     struct sym_problems problems = {0};
     macho_writer_symbol(&w, "_late", N_SECT | N_EXT, 1, 0, 0x1800);
@@ -79,14 +79,14 @@ static void
 test_thumb(void **state)
 {
     (void)state;
-    struct macho_writer w = sample(SYM_CPU_ARM);
+    struct macho_writer w = sample(FZ_ARCH_ARM);
     char text[256];
     macho_writer_symbol(&w, "_thumb", N_SECT, 1, 0x0008, 0x1100);
     macho_writer_symbol(&w, "_odd", N_SECT, 1, 0, 0x1201);
     macho_writer_symbol(&w, "_arm", N_SECT, 1, 0, 0x1300);
     read_symbols(&w, text, sizeof(text), NULL);
     assert_string_equal(text, "_thumb@1100T _odd@1200T _arm@1300 ");
-    w = sample(SYM_CPU_ARM64);
+    w = sample(FZ_ARCH_ARM64);
     macho_writer_symbol(&w, "_odd", N_SECT, 1, 0x0008, 0x1201);
     read_symbols(&w, text, sizeof(text), NULL);
     assert_string_equal(text, "_odd@1201 ");
@@ -96,7 +96,7 @@ static void
 test_bad_section_number_is_told(void **state)
 {
     (void)state;
-    struct macho_writer w = sample(SYM_CPU_ARM64);
+    struct macho_writer w = sample(FZ_ARCH_ARM64);
     struct sym_problems problems = {0};
     char text[256];
     macho_writer_symbol(&w, "_bad", N_SECT, 3, 0, 0x1100);
@@ -128,7 +128,7 @@ test_shared_long_name_is_bounded(void **state)
     }
     struct sym_section text = {.segment = "__TEXT", .name = "__text", .flags = CODE};
     struct sym_macho macho = {.is_64 = true,
-                              .cputype = SYM_CPU_ARM64,
+                              .cputype = FZ_ARCH_ARM64,
                               .sections = &text,
                               .n_sections = 1,
                               .symbol_table = fz_buffer_span(&records),
@@ -161,15 +161,15 @@ test_function_starts(void **state)
         uint64_t want[4];
         const char *problem;
     } cases[] = {
-        {"two and padding", "\x90\x20\x10\0\0\0\0\0", 8, SYM_CPU_ARM64, 2, {0x2010, 0x2020}, NULL},
-        {"thumb", "\x11\x10\0", 3, SYM_CPU_ARM, 2, {0x1010, 0x1020}, NULL},
-        {"odd on arm64", "\x11\0", 2, SYM_CPU_ARM64, 1, {0x1011}, NULL},
-        {"no terminator", "\x10\x10", 2, SYM_CPU_ARM64, 2, {0x1010, 0x1020}, NULL},
-        {"number without end", "\x10\x80\x80", 3, SYM_CPU_ARM64, 1, {0x1010}, NULL},
+        {"two and padding", "\x90\x20\x10\0\0\0\0\0", 8, FZ_ARCH_ARM64, 2, {0x2010, 0x2020}, NULL},
+        {"thumb", "\x11\x10\0", 3, FZ_ARCH_ARM, 2, {0x1010, 0x1020}, NULL},
+        {"odd on arm64", "\x11\0", 2, FZ_ARCH_ARM64, 1, {0x1011}, NULL},
+        {"no terminator", "\x10\x10", 2, FZ_ARCH_ARM64, 2, {0x1010, 0x1020}, NULL},
+        {"number without end", "\x10\x80\x80", 3, FZ_ARCH_ARM64, 1, {0x1010}, NULL},
         {"wraps",
          "\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\1",
          11,
-         SYM_CPU_ARM64,
+         FZ_ARCH_ARM64,
          1,
          {0x1010},
          "bad_function_starts"},

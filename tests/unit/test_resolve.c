@@ -87,7 +87,7 @@ set_up(void **state)
     struct finder *finder = calloc(1, sizeof(*finder));
     assert_non_null(finder);
     finder->system = FZ_E_NOT_FOUND;
-    finder->index = make_index(SYM_CPU_ARM64, TEXT, symbols, FZ_ARRAY_LEN(symbols));
+    finder->index = make_index(FZ_ARCH_ARM64, TEXT, symbols, FZ_ARRAY_LEN(symbols));
     *state = finder;
     return 0;
 }
@@ -223,7 +223,7 @@ test_second_file(void **state)
 {
     struct finder *finder = *state;
     static const struct tiny_symbol early[] = {{TEXT + 0x10, "_early"}};
-    finder->second = make_index(SYM_CPU_ARM64, TEXT, early, FZ_ARRAY_LEN(early));
+    finder->second = make_index(FZ_ARCH_ARM64, TEXT, early, FZ_ARRAY_LEN(early));
     struct fz_arena arena;
     fz_arena_init(&arena, 4 * 1024 * 1024);
     struct report_frame frames[] = {{.addr = LOAD + 0x1100, .image = -1},

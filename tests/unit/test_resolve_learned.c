@@ -19,7 +19,7 @@ static struct sym_index *
 make_index(void)
 {
     static const struct tiny_symbol symbols[] = {{TEXT + 0x1000, "_first"}};
-    struct tiny_macho tiny = {.cputype = SYM_CPU_ARM64,
+    struct tiny_macho tiny = {.cputype = FZ_ARCH_ARM64,
                               .uuid = {{1}},
                               .text_vmaddr = TEXT,
                               .text_size = 0x2000,

@@ -86,11 +86,11 @@ struct architecture_case {
 
 /* 0x1101 on Thumb returns to 0x1100, so the call before it is in `first`. */
 static const struct architecture_case architecture_cases[] = {
-    {SYM_CPU_ARM, 9, "armv7", NULL, "armv7", {"first", "second", "main"}},
-    {SYM_CPU_ARM, 9, NULL, "armv7", NULL, {"first", "second", "main"}},
-    {SYM_CPU_ARM, 9, "", NULL, "armv7", {"first", "second", "main"}},
-    {SYM_CPU_ARM, 11, NULL, NULL, "armv7s", {"first", "second", "main"}},
-    {SYM_CPU_X86_64, 3, NULL, NULL, "x86_64", {"second", "main", "main"}},
+    {FZ_ARCH_ARM, 9, "armv7", NULL, "armv7", {"first", "second", "main"}},
+    {FZ_ARCH_ARM, 9, NULL, "armv7", NULL, {"first", "second", "main"}},
+    {FZ_ARCH_ARM, 9, "", NULL, "armv7", {"first", "second", "main"}},
+    {FZ_ARCH_ARM, 11, NULL, NULL, "armv7s", {"first", "second", "main"}},
+    {FZ_ARCH_X86_64, 3, NULL, NULL, "x86_64", {"second", "main", "main"}},
 };
 
 static void
@@ -102,7 +102,7 @@ test_architecture(void **state)
         struct sample s;
         struct fz_error err;
         struct sym_index *index = make_index(c->cputype, c->cpusubtype);
-        bool thumb = c->cputype == SYM_CPU_ARM;
+        bool thumb = c->cputype == FZ_ARCH_ARM;
         make_sample(&s);
         s.report.arch = c->of_report;
         s.images[0].arch = c->of_image;
@@ -136,7 +136,7 @@ test_process(void **state)
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
         struct sample s;
         struct fz_error err;
-        struct sym_index *index = make_index(SYM_CPU_X86_64, 3);
+        struct sym_index *index = make_index(FZ_ARCH_X86_64, 3);
         make_sample(&s);
         s.thread.n_frames = cases[i].n_frames;
         s.images[1].name = cases[i].image;

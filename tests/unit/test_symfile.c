@@ -57,9 +57,9 @@ set_up(void **state)
     struct fz_buffer full, stub, intel;
     snprintf(top, sizeof(top), "/tmp/fz-symfile-XXXXXX");
     assert_non_null(mkdtemp(top));
-    make_macho(&full, SYM_CPU_ARM64, uuid_a, true);
-    make_macho(&stub, SYM_CPU_ARM64, uuid_a, false);
-    make_macho(&intel, SYM_CPU_X86_64, uuid_b, true);
+    make_macho(&full, FZ_ARCH_ARM64, uuid_a, true);
+    make_macho(&stub, FZ_ARCH_ARM64, uuid_a, false);
+    make_macho(&intel, FZ_ARCH_X86_64, uuid_b, true);
     put_file("A.dSYM/Contents/Info.plist", fz_span_cstr("<?xml?>"));
     put_file("A.dSYM/Contents/Resources/DWARF/._A", fz_buffer_span(&full));
     put_file("A.dSYM/Contents/Resources/DWARF/A", fz_buffer_span(&stub));
@@ -183,7 +183,7 @@ test_archives(void **state)
                                         "../../../etc/A"};
     static const char *const archives[] = {"a.zip", "a.tar.gz"};
     struct fz_buffer macho;
-    make_macho(&macho, SYM_CPU_ARM64, uuid_a, true);
+    make_macho(&macho, FZ_ARCH_ARM64, uuid_a, true);
     for (int i = 0; i < 2; i++) {
         FZ_CLEANUP(sym_file_closep) struct sym_file *file = NULL;
         char path[256], want[300];

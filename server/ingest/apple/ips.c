@@ -12,6 +12,7 @@
  */
 #include "server/ingest/apple/ips.h"
 
+#include "base/arch/arch.h"
 #include "base/json/scan.h"
 #include "base/json/walk.h"
 #include "base/text.h"
@@ -412,7 +413,8 @@ settle_arch(struct report *r, const json_t *body)
             r->arch = image->arch;
     }
     if (!r->arch)
-        r->arch = ingest_apple_arch(json_string_value(json_object_get(body, "cpuType")));
+        r->arch =
+            fz_arch_of_code_type(fz_span_cstr(json_string_value(json_object_get(body, "cpuType"))));
     if (!r->arch && r->n_images)
         r->arch = r->images[0].arch;
 }

@@ -11,6 +11,7 @@
  */
 #include "server/ingest/apple/metrickit.h"
 
+#include "base/arch/arch.h"
 #include "base/text.h"
 #include "server/ingest/common/apple_text.h"
 #include "server/ingest/common/exception_names.h"
@@ -53,7 +54,7 @@ take_exception(struct ingest_builder *b, const json_t *meta)
     if (ingest_json_i64(b, meta, where, "signal", &number))
         crash->signal = ingest_signal_name(number);
     if (ingest_json_i64(b, meta, where, "exceptionCode", &number)) {
-        bool is_arm = !b->report->arch || fz_text_has_prefix(b->report->arch, "arm");
+        bool is_arm = !b->report->arch || fz_arch_is_arm(b->report->arch);
         crash->mach_codes = ingest_alloc(b, 1, sizeof(*crash->mach_codes));
         if (!crash->mach_codes)
             return;

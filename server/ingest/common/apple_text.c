@@ -113,24 +113,6 @@ ingest_apple_subtype(struct ingest_builder *b, const char *text)
     crash->has_address = fz_text_u64(fz_span_make(at, len), &crash->address);
 }
 
-const char *
-ingest_apple_arch(const char *code_type)
-{
-    static const struct {
-        const char *prefix, *arch;
-    } types[] = {
-        {"ARM-64", "arm64"},
-        {"X86-64", "x86_64"},
-        {"ARM", "armv7"},
-        {"X86", "i386"},
-    };
-    for (size_t i = 0; code_type && i < FZ_ARRAY_LEN(types); i++) {
-        if (fz_text_has_prefix(code_type, types[i].prefix))
-            return types[i].arch;
-    }
-    return NULL;
-}
-
 /* Letters, digits, a comma, digits; or a board: letters, digits, "AP". */
 static bool
 is_model(const char *word, size_t len)

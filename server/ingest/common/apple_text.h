@@ -24,9 +24,6 @@ bool ingest_apple_uncaught(struct ingest_builder *b, const char *text);
 /* "KERN_INVALID_ADDRESS at 0x0000000000000010": subtype as it is, code, address. */
 void ingest_apple_subtype(struct ingest_builder *b, const char *text);
 
-/* "arm64" for "ARM-64 (Native)", "x86_64" for "X86-64"; NULL for others. Static string. */
-const char *ingest_apple_arch(const char *code_type);
-
 /* The device's model in a text of several parts: "iPhone15,2", "MacBookPro16,1", or a board as
  * "D73AP"; NULL if it names none. */
 const char *ingest_apple_model(struct ingest_builder *b, const char *text);

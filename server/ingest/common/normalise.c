@@ -3,8 +3,8 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
+#include "base/arch/arch.h"
 #include "base/attr.h"
 #include "base/text.h"
 #include "server/ingest/common/apple_text.h"
@@ -114,15 +114,7 @@ settle_process(struct report *r)
 static const char *
 settled_arch(const struct report *r)
 {
-    static const struct {
-        const char *word, *arch;
-    } words[] = {{"x86-64", "x86_64"}, {"amd64", "x86_64"},  {"x64", "x86_64"},
-                 {"arm-64", "arm64"},  {"aarch64", "arm64"}, {"arm64-v8a", "arm64"},
-                 {"arm64", "arm64"},   {"x86_64", "x86_64"}, {"i386", "i386"},
-                 {"i486", "i386"},     {"i686", "i386"},     {"x86", "i386"}};
-    const char *arch = NULL;
-    for (size_t i = 0; r->arch && i < FZ_ARRAY_LEN(words) && !arch; i++)
-        arch = strcasecmp(r->arch, words[i].word) == 0 ? words[i].arch : NULL;
+    const char *arch = fz_arch_canonical(r->arch);
     /* "x86" is said of both widths; only the wider one has such addresses. */
     for (size_t i = 0; arch && strcmp(arch, "i386") == 0 && i < r->n_images; i++) {
         if (r->images[i].addr > UINT32_MAX)
@@ -150,7 +142,7 @@ is_arm(const struct report *r)
     for (size_t i = 0; i < r->n_images && !arch; i++)
         arch = r->images[i].arch;
     /* What no report says otherwise: all devices but old Macs have such a processor. */
-    return !arch || fz_text_has_prefix(arch, "arm");
+    return !arch || fz_arch_is_arm(arch);
 }
 
 /* EXC_RESOURCE is about what was used up. */

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arch/arch.h"
 #include "base/json/scan.h"
 #include "server/ingest/common/exception_names.h"
 #include "server/ingest/kscrash/kscrash.h"
@@ -26,8 +27,7 @@ take_mach(const struct kscrash *k)
     bool has_code = ingest_json_u64(b, mach, at, "code", &code);
     bool has_subcode = ingest_json_u64(b, mach, at, "subcode", &subcode);
     if (!crash->code && has_type && has_code) {
-        const char *arch = b->report->arch;
-        crash->code = ingest_mach_code(type, code, arch && strncmp(arch, "arm", 3) == 0);
+        crash->code = ingest_mach_code(type, code, fz_arch_is_arm(b->report->arch));
     }
     /* All zeros is what the reporter leaves where there was no Mach exception. */
     if ((has_code || has_subcode) && (type || code || subcode)) {

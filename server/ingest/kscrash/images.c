@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arch/cpu.h"
+#include "base/arch/arch.h"
 #include "base/json/scan.h"
 #include "base/text.h"
 #include "server/ingest/kscrash/kscrash.h"
@@ -71,7 +71,7 @@ take_image(struct ingest_builder *b, const json_t *object, const char *where,
         image.has_uuid = false;
     if (ingest_json_u64(b, object, where, "cpu_type", &type)) {
         ingest_json_u64(b, object, where, "cpu_subtype", &subtype);
-        image.arch = ingest_cpu_name((uint32_t)type, (uint32_t)subtype);
+        image.arch = fz_arch_known_name((uint32_t)type, (uint32_t)subtype);
     }
     take_version(b, object, where, &image);
     take_messages(b, object, where);

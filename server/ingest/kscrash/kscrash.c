@@ -13,7 +13,7 @@
  */
 #include "server/ingest/kscrash/kscrash.h"
 
-#include "base/arch/cpu.h"
+#include "base/arch/arch.h"
 #include "base/json/scan.h"
 #include "base/json/walk.h"
 #include "base/text.h"
@@ -183,7 +183,7 @@ take_arch(struct ingest_builder *b, const json_t *system)
     r->arch = ingest_json_text(b, system, "system", "binary_arch");
     if (!r->arch && ingest_json_u64(b, system, "system", "binary_cpu_type", &type)) {
         ingest_json_u64(b, system, "system", "binary_cpu_subtype", &subtype);
-        r->arch = ingest_cpu_name((uint32_t)type, (uint32_t)subtype);
+        r->arch = fz_arch_known_name((uint32_t)type, (uint32_t)subtype);
     }
     const char *machine = ingest_json_text(b, system, "system", "cpu_arch");
     if (!r->arch)

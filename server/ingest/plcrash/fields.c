@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "base/arch/cpu.h"
+#include "base/arch/arch.h"
 #include "base/text.h"
 
 enum { UNKNOWN_MAX = 64 }; /* unknown fields that are kept */
@@ -176,5 +176,5 @@ const char *
 plcrash_cpu_name(const struct plcrash_cpu *cpu)
 {
     /* Writers sign-extend the 32 bits in some reports: the low half is what counts. */
-    return cpu->is_mach ? ingest_cpu_name((uint32_t)cpu->type, (uint32_t)cpu->subtype) : NULL;
+    return cpu->is_mach ? fz_arch_known_name((uint32_t)cpu->type, (uint32_t)cpu->subtype) : NULL;
 }

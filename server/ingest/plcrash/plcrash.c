@@ -14,6 +14,7 @@
  */
 #include "server/ingest/plcrash/plcrash.h"
 
+#include "base/arch/arch.h"
 #include "base/json/scan.h"
 #include "base/text.h"
 #include "server/ingest/common/exception_names.h"
@@ -285,7 +286,7 @@ settle(struct plcrash *p)
             crash->mach = fz_arena_printf(p->b.arena, "EXC_%llu", (unsigned long long)p->mach_type);
             p->b.failed = p->b.failed || !crash->mach;
         }
-        bool arm = r->arch && fz_text_has_prefix(r->arch, "arm");
+        bool arm = fz_arch_is_arm(r->arch);
         if (crash->n_mach_codes)
             crash->code = ingest_mach_code(p->mach_type, crash->mach_codes[0], arm);
     }

@@ -12,6 +12,7 @@
  */
 #include <string.h>
 
+#include "base/arch/arch.h"
 #include "base/text.h"
 #include "server/ingest/common/exception_names.h"
 #include "server/ingest/sentry/sentry.h"
@@ -95,7 +96,7 @@ take_mach(struct ingest_builder *b, const json_t *mach)
     crash->mach_codes[1] = subcode;
     crash->n_mach_codes = has_subcode ? 2 : 1;
     /* The SDK leaves the code's name to the server. */
-    bool arm = b->report->arch && fz_text_has_prefix(b->report->arch, "arm");
+    bool arm = fz_arch_is_arm(b->report->arch);
     if (!crash->code && has_type)
         crash->code = ingest_mach_code(type, code, arm);
 }

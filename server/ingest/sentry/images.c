@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/arch/cpu.h"
+#include "base/arch/arch.h"
 #include "base/text.h"
 #include "server/ingest/sentry/sentry.h"
 
@@ -77,7 +77,7 @@ take_image(struct sentry *s, const json_t *object, const char *where, struct rep
     uint64_t type = 0, subtype = 0;
     if (!image.arch && ingest_json_u64(b, object, where, "cpu_type", &type)) {
         fz_ignore(ingest_json_u64(b, object, where, "cpu_subtype", &subtype)); /* 0 = all */
-        image.arch = ingest_cpu_name((uint32_t)type, (uint32_t)subtype);
+        image.arch = fz_arch_known_name((uint32_t)type, (uint32_t)subtype);
     }
     image.version = take_version(b, object, where);
     const char *id = first_text(b, object, where, id_keys);

@@ -1,6 +1,7 @@
 /* The head of Apple's crash text: "Key: value" lines. */
 #include "server/ingest/text/parts.h"
 
+#include "base/arch/arch.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "server/ingest/common/apple_text.h"
@@ -305,22 +306,6 @@ settle_version(struct ingest_text *c)
     r->app_build = known(c, fz_text_trim(build_first ? first : second));
 }
 
-/* The architecture that a code type means, if no image tells it more exactly. */
-static const char *
-arch_of(struct fz_span code_type)
-{
-    static const struct {
-        const char *type, *arch;
-    } types[] = {{"ARM-64", "arm64"},  {"ARM64", "arm64"},   {"ARM-32", "armv7"},  {"ARM", "armv7"},
-                 {"X86-64", "x86_64"}, {"x86-64", "x86_64"}, {"x86_64", "x86_64"}, {"X86", "i386"},
-                 {"i386", "i386"},     {"PPC-64", "ppc64"},  {"PPC", "ppc"}};
-    for (size_t i = 0; i < FZ_ARRAY_LEN(types); i++) {
-        if (fz_span_begins(code_type, types[i].type))
-            return types[i].arch;
-    }
-    return NULL;
-}
-
 void
 ingest_text_settle_header(struct ingest_text *c)
 {
@@ -335,7 +320,7 @@ ingest_text_settle_header(struct ingest_text *c)
     if (app)
         r->arch = app->arch;
     if (!r->arch)
-        r->arch = arch_of(c->code_type);
+        r->arch = fz_arch_of_code_type(c->code_type);
     if (!r->arch && c->code_type.len)
         r->arch = ingest_text_copy(c->b, c->code_type);
     /* "X86-64 (Translated)" says that it ran under Rosetta. */

@@ -1,19 +1,14 @@
 #include "server/ingest/text/image.h"
 
+#include "base/arch/arch.h"
 #include "base/text.h"
 
 static bool
 is_arch(struct fz_span word)
 {
-    static const char *const names[] = {
-        "arm64",  "arm64e",      "arm64_32",      "armv6",   "armv7",       "armv7s", "armv7k",
-        "armv7f", "armv8",       "arm",           "x86_64",  "x86_64h",     "i386",   "ppc",
-        "ppc64",  "arm-unknown", "arm64-unknown", "unknown", "unknown-arch"};
-    for (size_t i = 0; i < FZ_ARRAY_LEN(names); i++) {
-        if (fz_span_is(word, names[i]))
-            return true;
-    }
-    return false;
+    return fz_arch_is_name(word) || fz_span_is(word, "unknown") ||
+           fz_span_is(word, "arm-unknown") || fz_span_is(word, "arm64-unknown") ||
+           fz_span_is(word, "unknown-arch");
 }
 
 /* Where the last word of the text begins. */
