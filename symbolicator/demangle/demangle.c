@@ -1,5 +1,5 @@
 /*
- * Which demangler a name belongs to, and block names.
+ * Selects the demangler for a name, and demangles block names.
  *
  * Blocks (clang's names, without the underscore that Mach-O adds; the number is the length of the
  * method):
@@ -7,8 +7,7 @@
  *   __41-[Foo bar]_block_invoke_2     ->  -[Foo bar] (block 2)        Objective-C method
  *   __main_block_invoke               ->  main (block)                C function
  *   ___CFRelease_block_invoke         ->  _CFRelease (block)          with an underscore of its own
- *   ___ZN3Foo3barEv_block_invoke      ->  invocation function for block in Foo::bar()   (C++,
- * LLVM's text)
+ *   ___ZN3Foo3barEv_block_invoke      ->  invocation function for block in Foo::bar()   C++
  *
  * The method comes first, so that a list sorts a method and its blocks together.
  */
@@ -24,7 +23,7 @@ static const struct {
     bool (*demangle)(const char *name, const struct sym_demangle_options *options,
                      struct fz_buffer *out);
 } languages[] = {
-    /* Rust's legacy names are valid C++ names with a hash behind them: it is asked first. */
+    /* Legacy Rust names are valid C++ names that end in a hash, so Rust comes first. */
     {"_R", sym_demangle_rust},          {"_ZN", sym_demangle_rust},
     {"ZN", sym_demangle_rust},          {"_Z", sym_demangle_cxx},
     {"___Z", sym_demangle_cxx},         {"__", sym_demangle_block},
@@ -33,8 +32,8 @@ static const struct {
     {"async_Main", sym_demangle_swift},
 };
 
-/* The name up to "_block_invoke" or "_block_invoke_<digits>", and the digits; false if it does not
- * end so. */
+/* The name up to "_block_invoke" or "_block_invoke_<digits>", and the digits; false if it has no
+ * such end. */
 static bool
 split_block(struct fz_span name, struct fz_span *ret_function, struct fz_span *ret_number)
 {
@@ -54,7 +53,7 @@ split_block(struct fz_span name, struct fz_span *ret_function, struct fz_span *r
     return true;
 }
 
-/* "41-[Foo bar]" to "-[Foo bar]", and "main" as it is; false for what is neither a method of that
+/* "41-[Foo bar]" to "-[Foo bar]", and "main" unchanged; false if it is neither a method of that
  * length nor a C function. */
 static bool
 strip_method_length(struct fz_span *function)
@@ -73,7 +72,7 @@ strip_method_length(struct fz_span *function)
     return true;
 }
 
-/* "_ZN3Foo3barEv", "ZN3Foo3barEv", with Mach-O's underscore or without. */
+/* "_ZN3Foo3barEv", "ZN3Foo3barEv", with or without the underscore of Mach-O. */
 static bool
 is_cxx(struct fz_span function)
 {
@@ -120,6 +119,7 @@ sym_demangle(const char *name, bool is_macho_symbol, const struct sym_demangle_o
     const char *plain = is_macho_symbol ? inner : name;
     if (!options)
         options = &defaults;
+    /* Names from DWARF have no underscore of Mach-O; lists that users paste, as of nm, do. */
     if (strlen(name) <= DEMANGLE_NAME_MAX &&
         (demangle_any(plain, options, out) ||
          (plain == name && inner != name && demangle_any(inner, options, out))))

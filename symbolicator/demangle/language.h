@@ -1,12 +1,12 @@
 /*
  * The demanglers by language, private to symbolicator/demangle.
  *
- * Each is given the name behind Mach-O's underscore, at most DEMANGLE_NAME_MAX bytes. Returns true
- * and appends the readable form, or returns false and appends nothing. None recurses without limit
- * and none writes more than DEMANGLE_TEXT_MAX bytes: a few substitutions in a mangled name can
- * stand for gigabytes of text.
+ * Each takes a name of at most DEMANGLE_NAME_MAX bytes, without the underscore of Mach-O. It
+ * returns true and appends the readable form, or returns false and appends nothing. Recursion is
+ * limited, and so is the text to DEMANGLE_TEXT_MAX bytes: a few substitutions in a mangled name can
+ * expand to gigabytes.
  *
- * A further language is a file here and a row in demangle.c.
+ * To add a language, add a folder here and a row in demangle.c.
  */
 #ifndef SYM_DEMANGLE_LANGUAGE_H
 #define SYM_DEMANGLE_LANGUAGE_H
@@ -21,11 +21,11 @@ enum { DEMANGLE_NAME_MAX = 64 * 1024, DEMANGLE_TEXT_MAX = 64 * 1024 };
 bool sym_demangle_cxx(const char *name, const struct sym_demangle_options *options,
                       struct fz_buffer *out);
 
-/* Rust: v0 (_R...) and legacy (_ZN...17h<16 hex digits>E; those that can only be Rust's). */
+/* Rust: v0 (_R...) and legacy (_ZN...17h<16 hex digits>E; only names that C++ cannot have). */
 bool sym_demangle_rust(const char *name, const struct sym_demangle_options *options,
                        struct fz_buffer *out);
 
-/* Swift of every version; simplified: without modules, types of functions, private names. */
+/* Swift, all versions; simplified: without modules, types of functions, private names. */
 bool sym_demangle_swift(const char *name, const struct sym_demangle_options *options,
                         struct fz_buffer *out);
 
@@ -33,7 +33,7 @@ bool sym_demangle_swift(const char *name, const struct sym_demangle_options *opt
 bool sym_demangle_block(const char *name, const struct sym_demangle_options *options,
                         struct fz_buffer *out);
 
-/* Append C++ text without what the standard library's templates have by default. */
+/* Append C++ text without the default arguments of the standard library's templates. */
 void sym_demangle_cxx_simplify(struct fz_span text, struct fz_buffer *out);
 
 #endif

@@ -2,17 +2,17 @@
  * C++ names through the Itanium demangler of libc++abi, kept within bounds.
  *
  * That demangler trusts its input: it recurses as deep as the name nests, its output doubles with
- * every nested substitution (335 bytes of `S_IS0_S0_E` stand for 2^32 names), and where memory ends
- * it aborts. Symbol files are foreign, so:
+ * every nested substitution (335 bytes of `S_IS0_S0_E` expand to 2^32 names), and it aborts when
+ * memory is exhausted. Symbol files are untrusted, so:
  *
  *  - its object file is linked with malloc, realloc, free and abort renamed to those of runtime.c
- *    (cmake/FzDemangle.cmake). They take from an arena with a cap, and leave by longjmp() when that
- *    is spent. The frames they leave own nothing that is not in the arena. Where there is no such
- *    object file (macOS), system.c calls the system's, which has no cap.
+ *    (cmake/FzDemangle.cmake). They allocate from an arena with a limit, and leave by longjmp() when
+ *    it is exhausted. The frames that this skips own nothing outside the arena. Where there is no
+ *    such object file (macOS), system.c calls the system's demangler, which has no limit.
  *  - recursion was measured over all productions of the grammar at up to 560 bytes of stack for one
- *    byte of name (a run of 'Z'). Names up to DIRECT_MAX, or longer if the caller tells that it has
- *    STACK_PER_BYTE for each byte, are demangled on the caller's stack; others on a thread whose
- *    stack has as much.
+ *    byte of name (a run of 'Z'). Names up to DIRECT_MAX bytes, and longer ones if the caller
+ *    has STACK_PER_BYTE bytes of stack for each byte, are demangled on the caller's stack; others
+ *    on a thread with a stack of that size.
  */
 #include "symbolicator/demangle/cxx/cxx.h"
 
@@ -22,14 +22,14 @@
 #include "symbolicator/demangle/language.h"
 
 enum { DIRECT_MAX = 256, STACK_PER_BYTE = 1024, STACK_MIN = 256 * 1024 };
-enum { STACK_STEP = 64 * 1024 }; /* a multiple of any page: macOS refuses other sizes */
+enum { STACK_STEP = 64 * 1024 }; /* a multiple of every page size: macOS refuses others */
 enum { ROOM_MAX = 8 * 1024 * 1024 };
 enum { MEMORY_PER_BYTE = 1024, MEMORY_MIN = 1024 * 1024 };
 
 struct run {
     struct sym_cxa_run memory;
     const char *name;
-    const char *text; /* in the arena; NULL if it is not a mangled name, or too much */
+    const char *text; /* in the arena; NULL if the name is not mangled, or too large */
 };
 
 static void *
@@ -47,7 +47,7 @@ run_demangler(void *user)
     return NULL;
 }
 
-/* False if there can be no such thread here; the name then stays as it was. */
+/* False if no thread can be created; the name then stays mangled. */
 static bool
 run_on_thread(struct run *run, size_t name_len)
 {
@@ -66,7 +66,7 @@ run_on_thread(struct run *run, size_t name_len)
 size_t
 sym_demangle_stack_room(void)
 {
-    /* It grows up to the limit as it was when the process began; half of it is left to others. */
+    /* The stack grows up to the limit at the start of the process. Callers need the other half. */
     struct rlimit limit;
     if (getrlimit(RLIMIT_STACK, &limit) != 0)
         return 0;
@@ -77,7 +77,8 @@ bool
 sym_demangle_cxx(const char *name, const struct sym_demangle_options *options,
                  struct fz_buffer *out)
 {
-    struct run run; /* not initialised as a whole: its scratch would be cleared each time */
+    struct run
+        run; /* not initialised as a whole: clearing its scratch costs more than most names */
     run.memory.scratch_used = 0;
     run.name = name;
     run.text = NULL;

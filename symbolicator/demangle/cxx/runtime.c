@@ -1,10 +1,10 @@
 /*
- * What the demangler's object file asks of the C library and of a C++ runtime.
+ * What the demangler's object file needs from the C library and a C++ runtime.
  *
  * Memory comes from the run's arena, and abort() leaves the run. No C++ runtime is linked: libc++abi's
- * own would bring an unwinder, and so the C library that it was built for. The demangler throws
- * nothing, catches nothing and asks no object for its type. It was compiled so that an exception
- * would end the process; one that came from nowhere gives up the name instead.
+ * own needs an unwinder, and that one the C library that it was built for. The demangler throws
+ * nothing, catches nothing and asks no object for its type. In libc++abi an exception there would
+ * end the process; here it would leave the run.
  */
 #include "symbolicator/demangle/cxx/cxx.h"
 #include "symbolicator/demangle/language.h"
@@ -12,7 +12,7 @@
 /* The output doubles as it grows, and a name of the longest kind has a pointer for each byte. */
 enum { BLOCK_MAX = 2 * 8 * DEMANGLE_NAME_MAX };
 
-/* The renamed functions get no argument that could carry the run. */
+/* The signatures of malloc() and the others have no place for the run. */
 static _Thread_local struct sym_cxa_run *current_run;
 
 void

@@ -5,7 +5,7 @@
  *   std::__1::basic_string<char, std::__1::char_traits<char>, ...allocator<char>>  std::string
  *
  * Inline namespaces of the standard libraries and template arguments that are the default of their
- * parameter are left out. The text is walked once; brackets are counted, never recursed into.
+ * parameter are left out. Each pass reads the text once and counts brackets, without recursion.
  */
 #include "symbolicator/demangle/language.h"
 
@@ -13,7 +13,7 @@
 
 static const char *const inline_namespaces[] = {"std::__1::", "std::__cxx11::", "std::__ndk1::"};
 
-/* As they stand once inline namespaces are gone. */
+/* As they are without inline namespaces. */
 static const char *const defaults[] = {
     ", std::allocator<", ", std::char_traits<", ", std::default_delete<",
     ", std::less<",      ", std::hash<",        ", std::equal_to<",
@@ -53,9 +53,9 @@ drop_inline_namespaces(struct fz_span text, struct fz_buffer *out)
     }
 }
 
-/* Where the bracket that opens just before `at` is closed, one past it; 0 if it never is. */
+/* One past the bracket that closes the one before `at`; 0 if it is not closed. */
 static size_t
-behind_bracket(struct fz_span text, size_t at)
+after_bracket(struct fz_span text, size_t at)
 {
     for (size_t depth = 1; at < text.len; at++) {
         if (text.data[at] == '<')
@@ -73,9 +73,9 @@ drop_defaults(struct fz_span text, struct fz_buffer *out)
         size_t end = 0;
         for (size_t k = 0; k < FZ_ARRAY_LEN(defaults) && text.data[i] == ',' && !end; k++) {
             if (starts(text, i, defaults[k]))
-                end = behind_bracket(text, i + strlen(defaults[k]));
+                end = after_bracket(text, i + strlen(defaults[k]));
         }
-        /* A default is the last of its list or stands before another one. */
+        /* Only a whole argument goes: it ends the list, or another one follows. */
         if (end && end < text.len && text.data[end] == ' ' && starts(text, end, " >"))
             end++;
         if (end && end < text.len && (text.data[end] == '>' || text.data[end] == ',')) {

@@ -1,8 +1,9 @@
 /*
- * The system's own C++ demangler, where that of libc++abi.a cannot be taken apart: see cxx.c.
+ * The system's own C++ demangler, for builds that cannot take it out of libc++abi.a: see cxx.c. A
+ * file of its own because only those builds compile it (cmake/FzDemangle.cmake).
  *
- * Its memory is the C library's, and nothing bounds it: a name that was made to expand to gigabytes
- * does. Only the command line is built so (cmake/FzDemangle.cmake); its files are the user's own.
+ * Its memory has no limit: a hostile name expands to gigabytes. Only the command line is built this
+ * way; its files are the user's own.
  */
 #include <stdlib.h>
 #include <string.h>

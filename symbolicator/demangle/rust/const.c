@@ -8,14 +8,14 @@
  *   Ah1_h2_E  Th1_E           [1, 2]  (1,)
  *   V path U | T...E | S...E  Path | Path(1) | Path { field: 1 }
  *
- * All behind the first two lines is an expression, and as a generic argument stands in braces.
+ * All after the first two lines are expressions, which have braces as generic arguments.
  */
 #include "symbolicator/demangle/rust/rust.h"
 
 #include "base/attr.h"
 #include "base/text.h"
 
-/* Hex digits up to "_", which is taken. */
+/* Hex digits up to "_", which is consumed. */
 static struct fz_span
 read_nibbles(struct sym_rust_v0 *v)
 {
@@ -70,8 +70,8 @@ print_integer(struct sym_rust_v0 *v, char tag)
         sym_rust_v0_put(v, sym_rust_v0_basic_type(tag));
 }
 
-/* Control and format characters, marks that join what stands before them, and what is for nobody's
- * screen. */
+/* False for control and format characters, marks that combine with the character before them, and
+ * code points for private use. */
 static bool
 is_printable(uint32_t c)
 {
@@ -118,7 +118,7 @@ print_char(struct sym_rust_v0 *v)
     if (digits.len > 6 || value > 0x10ffff || (value >= 0xd800 && value < 0xe000))
         sym_rust_v0_fail(v);
     sym_rust_v0_put(v, "'");
-    /* LLVM spells out what few fonts have; rustc's own demangler does not. */
+    /* LLVM escapes characters that few fonts have; rustc's own demangler does not. */
     if (!v->failed)
         print_escaped(v, (uint32_t)value, '\'', v->style == RUST_LLVM ? 0xffff : 0x10ffff);
     sym_rust_v0_put(v, "'");
@@ -164,7 +164,7 @@ static void
 print_field(struct sym_rust_v0 *v, bool unused)
 {
     (void)unused;
-    fz_ignore(sym_rust_v0_tagged(v, 's')); /* tells fields of macros apart */
+    fz_ignore(sym_rust_v0_tagged(v, 's')); /* distinguishes fields that macros made */
     sym_rust_v0_put_ident(v, sym_rust_v0_ident(v));
     sym_rust_v0_put(v, ": ");
     sym_rust_v0_const(v, true);
@@ -222,7 +222,7 @@ print_expression(struct sym_rust_v0 *v, char tag)
     }
 }
 
-/* A constant that needs no braces. False if `tag` begins none. */
+/* A constant without braces. False if `tag` does not begin one. */
 static bool
 print_literal(struct sym_rust_v0 *v, char tag, bool is_part)
 {

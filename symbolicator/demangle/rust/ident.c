@@ -1,13 +1,13 @@
 /*
- * The smallest parts of Rust's v0 names: characters, numbers, names, and the text that they give.
+ * What all parts of Rust's v0 names use: limits, characters, numbers, names, lists, back references.
  *
- *   <base-62-number>   0-9 a-z A-Z, then "_"; one less than what is meant: "_" 0, "0_" 1, "10_" 63
- *   <identifier>       [u] <decimal length> [_] <bytes>    "u": Punycode (RFC 3492) behind the last
+ *   <base-62-number>   0-9 a-z A-Z, then "_"; one less than the value: "_" 0, "0_" 1, "10_" 63
+ *   <identifier>       [u] <decimal length> [_] <bytes>    "u": Punycode (RFC 3492) after the last
  *                                                         underscore of the bytes
  */
 #include "symbolicator/demangle/rust/rust.h"
 
-/* Inserting a code point moves those behind it, so the work is quadratic. */
+/* Inserting a code point moves those after it, so the time is quadratic. */
 enum { CODE_POINTS_MAX = 1024 };
 enum { DEPTH_MAX = 500, STEPS_MAX = 1 << 18 };
 
@@ -85,7 +85,7 @@ read_length(struct sym_rust_v0 *v)
     char c = sym_rust_v0_next(v);
     if (c < '0' || c > '9')
         sym_rust_v0_fail(v);
-    if (c == '0' || v->failed) /* no leading zeros: the next digit is the name's */
+    if (c == '0' || v->failed) /* no leading zeros: a digit after it belongs to the name */
         return 0;
     len = (size_t)(c - '0');
     while (v->pos < v->in.len && v->in.data[v->pos] >= '0' && v->in.data[v->pos] <= '9' &&
@@ -100,7 +100,8 @@ sym_rust_v0_ident(struct sym_rust_v0 *v)
     struct sym_rust_ident ident = {{NULL, 0}, {NULL, 0}};
     bool is_punycode = sym_rust_v0_eat(v, 'u');
     size_t len = read_length(v);
-    fz_ignore(sym_rust_v0_eat(v, '_')); /* parts the length from a name that begins with a digit */
+    fz_ignore(
+        sym_rust_v0_eat(v, '_')); /* separates the length from a name that begins with a digit */
     if (v->failed || len > v->in.len - v->pos) {
         sym_rust_v0_fail(v);
         return ident;
@@ -170,7 +171,7 @@ read_delta(struct fz_span code, size_t *pos, uint32_t bias, uint32_t *ret)
     return false;
 }
 
-/* RFC 3492, 6.2. The number of code points; 0 if it is no Punycode. */
+/* RFC 3492, 6.2. The number of code points; 0 if it is not Punycode. */
 static size_t
 decode_punycode(struct sym_rust_ident ident, uint32_t ret[CODE_POINTS_MAX])
 {
@@ -253,14 +254,14 @@ sym_rust_v0_backref(struct sym_rust_v0 *v, sym_rust_v0_print_fn *print, bool fla
 {
     size_t own = v->pos - 1;
     uint64_t target = sym_rust_v0_base62(v);
-    if (target >= own) /* only to the left, so that it comes to an end */
+    if (target >= own) /* only to the left: otherwise it would never end */
         sym_rust_v0_fail(v);
     if (v->failed || v->n_skips > 0)
         return;
-    size_t behind = v->pos;
+    size_t after = v->pos;
     v->pos = (size_t)target;
     print(v, flag);
-    v->pos = behind;
+    v->pos = after;
 }
 
 void

@@ -1,20 +1,20 @@
 /*
- * Rust's legacy mangling: a nested C++ name whose parts carry what C++ has no letters for.
+ * Rust's legacy mangling: a nested C++ name with escapes for characters that C++ names cannot have.
  *
  *   _ZN 8$BP$test 4foob 17h05af221e174051e9 E      *test::foob::h05af221e174051e9
  *
  *   $SP$ @   $BP$ *   $RF$ &   $LT$ <   $GT$ >   $LP$ (   $RP$ )   $C$ ,   $u7e$ that code point
  *   ..   ::  (a single dot stays)
- *   _$   $   at the start of a part, which may not begin with a dollar
+ *   _$   $   at the start of a part, which cannot begin with a dollar
  *
- * An escape that is none of these ends the reading of its part; the rest of it stays as it is.
+ * After an unknown escape, the rest of its part stays unchanged.
  */
 #include "symbolicator/demangle/rust/rust.h"
 
 #include "base/attr.h"
 #include "base/text.h"
 
-/* Shorter ones can be C++: `h` alone is a good name for a variable. */
+/* Shorter ones can be C++: a variable can have the name `h`. */
 enum { HASH_DIGITS_CERTAIN = 4 };
 
 static size_t
@@ -25,7 +25,7 @@ prefix_len(struct fz_span name)
     return name.len >= 2 && memcmp(name.data, "ZN", 2) == 0 ? 2 : 0;
 }
 
-/* The part at *pos, which is moved behind it. False if none is there. */
+/* The part at *pos, which is advanced past it. False if there is none. */
 static bool
 next_part(struct fz_span name, size_t *pos, struct fz_span *ret)
 {
@@ -57,7 +57,7 @@ is_hash(struct fz_span part, size_t n_digits_min)
     return true;
 }
 
-/* "u<lower case hex>": the code point; 0 if it is none, or a control character. */
+/* The code point of "u<lower case hex>"; 0 if it is not one, or a control character. */
 static uint32_t
 escaped_code_point(struct fz_span escape)
 {
@@ -75,8 +75,8 @@ escaped_code_point(struct fz_span escape)
     return is_control || is_surrogate || code_point > 0x10ffff ? 0 : code_point;
 }
 
-/* The escape at the start of `text`: its length with both dollars and what it stands for; 0 if
- * there is none. */
+/* The escape at the start of `text`: its length with both dollars and its character; 0 if there is
+ * none. */
 static size_t
 read_escape(struct fz_span text, uint32_t *ret)
 {

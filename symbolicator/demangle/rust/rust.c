@@ -1,9 +1,9 @@
 /*
- * Rust names: which mangling, in which style, and what stands behind them.
+ * Rust names: which mangling, in which style, and their suffixes.
  *
- * Two suffixes are met: ".llvm.<hash>", which ThinLTO gives to what it makes visible, and words
- * behind dots that other passes append (".cold", ".exit.i", ".0.0"). The words are kept; the hash
- * says nothing to a person.
+ * There are two suffixes: ".llvm.<hash>", which ThinLTO adds to symbols that it makes visible, and
+ * words after dots that other passes append (".cold", ".exit.i", ".0.0"). The words are kept; the
+ * hash is of no use to a reader.
  */
 #include "symbolicator/demangle/rust/rust.h"
 
@@ -62,6 +62,7 @@ sym_demangle_rust_style(const char *name, enum sym_rust_style style, struct fz_b
         suffix = fz_span_make(rest.data + len, rest.len - len);
         done = len > 0;
     }
+    /* other text after the name means that it is not Rust */
     done = done && is_suffix(suffix);
     if (done) {
         fz_buffer_append(&text, suffix.data, suffix.len);

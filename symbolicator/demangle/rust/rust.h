@@ -1,10 +1,10 @@
 /*
- * The two manglings of Rust, private to symbolicator/demangle/rust*.c.
+ * The two manglings of Rust, private to symbolicator/demangle/rust/.
  *
  *   legacy   _ZN 4core 3fmt 17h0123456789abcdef E       lengths and names, a hash last
  *   v0       _R Nv Cs1234_ 4core 3fmt                   RFC 2603: a grammar of paths and types
  *
- * Behind either may stand what LLVM's passes add (".llvm.1234", ".cold").
+ * LLVM's passes can append suffixes to both (".llvm.1234", ".cold").
  */
 #ifndef SYM_DEMANGLE_RUST_H
 #define SYM_DEMANGLE_RUST_H
@@ -13,23 +13,23 @@
 
 enum sym_rust_style {
     RUST_LLVM,  /* v0 as LLVM's tools print it: RUST_BARE, with ".llvm.<hash>" in brackets */
-    RUST_BARE,  /* what a person reads: no hashes, no types behind numbers */
-    RUST_PLAIN, /* all there is: core[1234]::f::<1u8>, core::fmt::h0123456789abcdef */
+    RUST_BARE,  /* for readers: no hashes, no types after numbers */
+    RUST_PLAIN, /* everything: core[1234]::f::<1u8>, core::fmt::h0123456789abcdef */
 };
 
 /* Append the readable form of a name that begins with "_R", or "_ZN" or "ZN". False, and nothing
- * appended, if it is neither. Legacy names that C++ could have made too are taken for Rust. */
+ * appended, if it is neither. Legacy names that could also be C++ are taken for Rust. */
 bool sym_demangle_rust_style(const char *name, enum sym_rust_style style, struct fz_buffer *out);
 
-/* True if a legacy name has what C++ names have not: a hash, an escape ("$LT$"), "..", or a lone
- * name in brackets that are for nested ones. */
+/* True if a legacy name has what C++ names do not have: a hash, an escape ("$LT$"), "..", or a
+ * single name in the brackets of nested names. */
 bool sym_rust_legacy_is_certain(struct fz_span name);
 
-/* Append a legacy name without its brackets ("_ZN" and "E"), given with them. Returns its length
- * in `name`; 0 if it is none. */
+/* Append a legacy name without its brackets ("_ZN" and "E"), which `name` has. Returns its length
+ * in `name`; 0 if it is not a legacy name. */
 size_t sym_rust_legacy_demangle(struct fz_span name, bool with_hash, struct fz_buffer *out);
 
-/* Append a v0 name, given behind "_R" and without suffix. False if it is none or goes beyond a
+/* Append a v0 name, given without "_R" and without suffix. False if it is not a v0 name or exceeds a
  * limit; `out` may then hold a part of it. */
 bool sym_rust_v0_demangle(struct fz_span name, enum sym_rust_style style, struct fz_buffer *out);
 
@@ -38,21 +38,21 @@ void sym_rust_put_utf8(uint32_t code_point, struct fz_buffer *out);
 struct sym_rust_v0;
 typedef void sym_rust_v0_print_fn(struct sym_rust_v0 *v, bool flag);
 
-/* A run over a v0 name. Failure is sticky: what is read after it is 0 and empty, what is printed
- * goes nowhere. */
+/* A run over a v0 name. Failure is sticky: after it, reading returns 0 and empty text, and nothing
+ * is printed. */
 struct sym_rust_v0 {
     struct fz_span in;
     size_t pos;
     struct fz_buffer *out;
     enum sym_rust_style style;
-    unsigned depth, n_skips; /* n_skips > 0: read, but do not print */
+    unsigned depth, n_skips; /* n_skips > 0: parse without printing */
     size_t n_steps;
     uint64_t n_bound; /* lifetimes bound by the binders around this place */
     bool failed;
     sym_rust_v0_print_fn *path; /* set by v0.c: paths have constants, and constants paths */
 };
 
-/* Count a step down. False, and the run failed, if that is one too many. */
+/* Enter a level of nesting. False, and the run fails, if a limit is exceeded. */
 bool sym_rust_v0_enter(struct sym_rust_v0 *v);
 void sym_rust_v0_leave(struct sym_rust_v0 *v);
 
@@ -63,12 +63,11 @@ void sym_rust_v0_fail(struct sym_rust_v0 *v);
 
 /* <base-62-number>: "_" is 0, "0_" is 1. */
 uint64_t sym_rust_v0_base62(struct sym_rust_v0 *v);
-/* The same behind `tag`, one more; 0 without the tag. */
+/* The same after `tag`, plus one; 0 without the tag. */
 uint64_t sym_rust_v0_tagged(struct sym_rust_v0 *v, char tag);
 
 struct sym_rust_ident {
-    struct fz_span ascii, punycode; /* behind each other in the name; the latter empty if it is
-                                       plain */
+    struct fz_span ascii, punycode; /* adjacent in the name; the second is empty without "u" */
 };
 struct sym_rust_ident sym_rust_v0_ident(struct sym_rust_v0 *v);
 
@@ -77,17 +76,17 @@ void sym_rust_v0_put_span(struct sym_rust_v0 *v, struct fz_span text);
 void sym_rust_v0_put_number(struct sym_rust_v0 *v, uint64_t number, bool hex);
 void sym_rust_v0_put_ident(struct sym_rust_v0 *v, struct sym_rust_ident ident);
 
-/* Print items up to "E" with `separator` between them; how many there were. */
+/* Print items up to "E" with `separator` between them; returns their number. */
 size_t sym_rust_v0_list(struct sym_rust_v0 *v, sym_rust_v0_print_fn *print, bool flag,
                         const char *separator);
-/* Behind "B": print what stands at the place it names. */
+/* After "B": print what begins at the offset that follows. */
 void sym_rust_v0_backref(struct sym_rust_v0 *v, sym_rust_v0_print_fn *print, bool flag);
 
-/* Where a path is a value, its generic arguments stand behind "::". */
+/* In the path of a value, "::" comes before generic arguments. */
 void sym_rust_v0_path(struct sym_rust_v0 *v, bool is_value);
-/* A constant that is more than a literal stands in braces, unless it is part of another one. */
+/* A constant that is more than a literal has braces, unless it is part of another one. */
 void sym_rust_v0_const(struct sym_rust_v0 *v, bool is_part);
-/* "u8" for 'h'; NULL if the tag is no basic type's. */
+/* "u8" for 'h'; NULL if the tag is not one of a basic type. */
 const char *sym_rust_v0_basic_type(char tag);
 
 #endif

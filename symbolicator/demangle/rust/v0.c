@@ -1,20 +1,20 @@
 /*
- * Rust's v0 mangling (RFC 2603): paths and types. Constants stand in rust_const.c, names and
- * numbers in rust_ident.c.
+ * Rust's v0 mangling (RFC 2603): paths and types. Constants are in const.c, names and numbers
+ * in ident.c.
  *
  *   _RINvNtC4core3mem8align_ofhE      core::mem::align_of::<u8>
- *     I                    E          generic arguments behind a path
+ *     I                    E          generic arguments after a path
  *      Nv Nt C4core 3mem 8align_of    a value in a type's namespace in a crate
  *                              h      u8
  *
- * A backref ("B" and a number) stands for what begins at that byte behind "_R". Backrefs make the
- * text grow exponentially, and a few bytes nest as deep as they like: depth, steps and the text are
- * bounded.
+ * A back reference ("B" and a number) repeats what begins at that byte after "_R". Such references
+ * make the text grow exponentially, and few bytes can nest deeply: depth, steps and text are
+ * limited.
  */
 #include "symbolicator/demangle/rust/rust.h"
 
-/* Lifetimes are counted from the innermost binder outwards, 1 being its last; they are shown as
- * letters from the outermost on: 'a to 'z, then 'z1. */
+/* Lifetimes are counted from the innermost binder outwards, where 1 is its last one; they are
+ * printed as letters from the outermost binder on: 'a to 'z, then 'z1. */
 static void
 print_lifetime(struct sym_rust_v0 *v, uint64_t index)
 {
@@ -33,12 +33,12 @@ print_lifetime(struct sym_rust_v0 *v, uint64_t index)
         sym_rust_v0_put_number(v, number - 25, false);
 }
 
-/* "for<'a, 'b> " if there is a binder. The caller sets v->n_bound back behind what is bound. */
+/* "for<'a, 'b> " if there is a binder. The caller restores v->n_bound after the scope of the binder. */
 static void
 print_binder(struct sym_rust_v0 *v)
 {
     uint64_t n = sym_rust_v0_tagged(v, 'G');
-    if (n >= v->in.len) /* each is meant to be used */
+    if (n >= v->in.len) /* a name has no room to use more than its bytes */
         sym_rust_v0_fail(v);
     for (uint64_t i = 0; i < n && !v->failed; i++) {
         v->n_bound++;
@@ -101,12 +101,12 @@ print_crate(struct sym_rust_v0 *v)
     }
 }
 
-/* <Type> or <Type as Trait>. Where the impl itself stands in its crate is not shown. */
+/* <Type> or <Type as Trait>. The path of the impl itself is not printed. */
 static void
 print_impl(struct sym_rust_v0 *v, char tag)
 {
     if (tag != 'Y') {
-        fz_ignore(sym_rust_v0_tagged(v, 's')); /* tells impls of one place apart */
+        fz_ignore(sym_rust_v0_tagged(v, 's')); /* distinguishes impls in one module */
         v->n_skips++;
         sym_rust_v0_path(v, false);
         v->n_skips--;
@@ -153,8 +153,8 @@ print_path(struct sym_rust_v0 *v, bool is_value)
     sym_rust_v0_leave(v);
 }
 
-/* The trait of a `dyn`. Its generic arguments are left open, so that the types bound to names can
- * follow: `open` tells whether "<" stands there already. */
+/* The trait of a `dyn`. Its generic arguments stay without ">", so that associated types can follow:
+ * `open` says whether "<" is printed. */
 static void
 print_open_trait(struct sym_rust_v0 *v, bool *open)
 {
@@ -165,11 +165,11 @@ print_open_trait(struct sym_rust_v0 *v, bool *open)
         uint64_t target = sym_rust_v0_base62(v);
         if (target >= own)
             sym_rust_v0_fail(v);
-        size_t behind = v->pos;
+        size_t after = v->pos;
         if (!v->failed && v->n_skips == 0) {
             v->pos = (size_t)target;
             print_open_trait(v, open);
-            v->pos = behind;
+            v->pos = after;
         }
     } else if (sym_rust_v0_eat(v, 'I')) {
         sym_rust_v0_path(v, false);
@@ -364,7 +364,8 @@ sym_rust_v0_demangle(struct fz_span name, enum sym_rust_style style, struct fz_b
             return false;
     }
     sym_rust_v0_path(&v, true);
-    if (!v.failed && v.pos < name.len) { /* the crate that had the generic code compiled */
+    if (!v.failed &&
+        v.pos < name.len) { /* the crate in which the generic code was instantiated: not printed */
         v.n_skips++;
         sym_rust_v0_path(&v, false);
     }

@@ -1,10 +1,10 @@
 /*
- * Conformances of types to protocols: as an entity's context, and as arguments at run time.
+ * Conformances of types to protocols: as the context of an entity, and as arguments at run time.
  */
 #include "symbolicator/demangle/swift/parse.h"
 
-/* Type, protocol, module; with a generic signature the type is generic. Without a type on the
- * stack it is a property's behaviour: type, name, protocol, module. */
+/* Type, protocol, module; with a generic signature the type is generic. A name instead of the type
+ * is a property behaviour, which Swift no longer has: type, name, protocol, module. */
 struct sym_swift_node *
 sym_swift_pop_conformance(struct sym_swift_parser *p)
 {
@@ -56,7 +56,7 @@ sym_swift_op_conformance_list(struct sym_swift_parser *p, enum sym_swift_kind ki
                            sym_swift_pop_list(p, SWIFT_CONFORMANCE_LIST, pop_any_conformance));
 }
 
-/* The index counts from 2; 1 stands for one that is not known. */
+/* Indices start at 2: an early compiler misused 0, and 1 is an unknown index. */
 static struct sym_swift_node *
 conformance_index(struct sym_swift_parser *p)
 {

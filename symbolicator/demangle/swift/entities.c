@@ -1,5 +1,5 @@
 /*
- * Functions, variables, initializers, closures, macros: what is declared somewhere.
+ * Declarations: functions, variables, initializers, closures, macros.
  */
 #include "symbolicator/demangle/swift/parse.h"
 
@@ -117,7 +117,7 @@ sym_swift_op_default_argument(struct sym_swift_parser *p, enum sym_swift_kind ki
     return sym_swift_make2(p, kind, sym_swift_pop_context(p), index);
 }
 
-/* Where a macro without a name was expanded: "X<line><column>" behind module and file. */
+/* The place where a macro without a name was expanded: "X<line><column>" after module and file. */
 static struct sym_swift_node *
 macro_location(struct sym_swift_parser *p)
 {

@@ -1,5 +1,5 @@
 /*
- * Function types, argument labels, implementation function types.
+ * Function types and argument labels.
  *
  * A function type has its attributes as children, then the parameters (a tuple, or the only
  * parameter) and the result.
@@ -28,7 +28,7 @@ pop_parameters(struct sym_swift_parser *p)
 struct sym_swift_node *
 sym_swift_pop_function_type(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    /* In the reverse order of the mangling. */
+    /* In the reverse order of the mangling, as they come from the stack. */
     static const enum sym_swift_kind attributes[] = {
         SWIFT_SENDING_RESULT,     SWIFT_GLOBAL_ACTOR,   SWIFT_ISOLATED_ANY,
         SWIFT_NONISOLATED_CALLER, SWIFT_DIFFERENTIABLE, SWIFT_THROWS,
@@ -77,7 +77,7 @@ sym_swift_op_differentiable(struct sym_swift_parser *p, enum sym_swift_kind kind
     }
 }
 
-/* Swift 4.0 has the labels in the tuple: move them out. */
+/* Swift 4.0 mangles the labels in the tuple: move them out. */
 static struct sym_swift_node *
 labels_from_tuple(struct sym_swift_parser *p, struct sym_swift_node *tuple, bool *any)
 {
@@ -125,6 +125,7 @@ sym_swift_pop_labels(struct sym_swift_parser *p, struct sym_swift_node *type)
         }
         sym_swift_node_reverse(labels, 0);
     }
+    /* without any label, types are printed without "_:" before them */
     return any ? labels : sym_swift_make(p, SWIFT_LABELS);
 }
 

@@ -39,7 +39,7 @@ param_index(struct sym_swift_parser *p)
     return sym_swift_generic_param(p->arena, 0, index_from_one(p));
 }
 
-/* "x" is SWIFT_NUMBER here, "q" anything else. */
+/* "x" has SWIFT_NUMBER as `kind`, "q" any other. */
 struct sym_swift_node *
 sym_swift_op_param(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
@@ -74,7 +74,7 @@ sym_swift_pop_assoc_path(struct sym_swift_parser *p)
     return path;
 }
 
-/* What an associated type belongs to: told by the operator, or a type in front of its names. */
+/* The type that an associated type belongs to: given by the operator, or on the stack. */
 static struct sym_swift_node *
 base_of(struct sym_swift_parser *p, enum sym_swift_kind kind, struct sym_swift_node *param)
 {
@@ -130,7 +130,7 @@ sym_swift_op_opaque_result(struct sym_swift_parser *p, enum sym_swift_kind kind)
     return sym_swift_index(p) < 0 ? NULL : sym_swift_node_type(sym_swift_make(p, kind));
 }
 
-/* "l": one parameter; "r<counts>l": as many as told for each level. */
+/* "l": one parameter; "r<counts>l": a count for each level. */
 struct sym_swift_node *
 sym_swift_op_signature(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
@@ -154,7 +154,7 @@ sym_swift_op_signature(struct sym_swift_parser *p, enum sym_swift_kind kind)
     return signature;
 }
 
-/* How a requirement tells its subject, and what it says about it. */
+/* Where the subject of a requirement comes from. */
 enum subject { OF_PARAM, OF_ASSOC, OF_PATH, OF_STACK };
 
 struct requirement {
@@ -228,6 +228,7 @@ sym_swift_op_requirement(struct sym_swift_parser *p, enum sym_swift_kind kind)
         if (requirements[i].letter == sym_swift_peek(p))
             r = &requirements[i];
     }
+    /* a conformance of a parameter to a protocol has no letter */
     if (r != &conformance)
         p->pos++;
     struct sym_swift_node *bit = r->constraint == 'i' ? sym_swift_number(p) : NULL;

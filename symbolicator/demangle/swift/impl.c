@@ -1,6 +1,6 @@
 /*
- * Implementation function types: how a function is really called, with a letter for the convention
- * of the callee, of each parameter and of each result. The types stand on the stack in that order.
+ * Implementation function types: the calling convention of a function, with a letter for the callee,
+ * each parameter and each result. Their types are on the stack in that order.
  *
  *   SiSbIegyd_    @escaping @callee_guaranteed (@unowned Swift.Int) -> (@unowned Swift.Bool)
  */
@@ -154,8 +154,8 @@ add_attributes(struct sym_swift_parser *p, struct sym_swift_node *type)
     return type;
 }
 
-/* A parameter or result without its type. Of several marks on one parameter Swift shows only
- * "@noDerivative" and one more; with a third it shows none. */
+/* A parameter or result without its type. Swift prints "@noDerivative" and one more mark of a
+ * parameter; with a third it prints none. */
 static struct sym_swift_node *
 operand(struct sym_swift_parser *p, enum sym_swift_kind kind, const struct convention *conventions)
 {
@@ -183,7 +183,7 @@ operand(struct sym_swift_parser *p, enum sym_swift_kind kind, const struct conve
     return text ? sym_swift_make_text(p, kind, text) : NULL;
 }
 
-/* Add operands as long as their letters follow, and their number to *n. */
+/* Add operands while their letters follow, and their number to *n. */
 static struct sym_swift_node *
 add_operands(struct sym_swift_parser *p, struct sym_swift_node *type, enum sym_swift_kind kind,
              uint32_t *n)
@@ -216,13 +216,14 @@ sym_swift_op_impl_function(struct sym_swift_parser *p, enum sym_swift_kind kind)
     struct sym_swift_node *type = add_substitutions(p, sym_swift_make(p, kind));
     struct sym_swift_node *signature = sym_swift_pop(p, SWIFT_SIGNATURE);
     if (signature)
-        sym_swift_next_if(p, 'P'); /* pseudogeneric, which is shown alike */
+        sym_swift_next_if(p, 'P'); /* pseudogeneric, which is printed the same */
     type = sym_swift_node_add_if(p->arena, add_attributes(p, type), signature);
     uint32_t n_types = 0;
     for (size_t i = 0; i < FZ_ARRAY_LEN(order) && type; i++)
         type = add_operands(p, type, order[i], &n_types);
     if (!type || !sym_swift_next_if(p, '_'))
         return NULL;
+    /* types were pushed in the order of the operands: the last operand pops first */
     for (uint32_t i = 0; i < n_types; i++) {
         struct sym_swift_node *operand_node = type->children[type->n_children - 1 - i];
         if (!sym_swift_node_add(p->arena, operand_node, sym_swift_pop_type(p)))

@@ -1,6 +1,6 @@
 /*
- * How each kind of node is printed: what stands before it, between its text and children, and
- * behind; or as an entity; or by a function. Kinds without a row are just their text and children.
+ * How each kind of node is printed: the text before it, between its own text and children, and
+ * after it; or as an entity; or by a function. Kinds without a row print their text and children.
  */
 #include "symbolicator/demangle/swift/print.h"
 

@@ -2,8 +2,8 @@
  * Identifiers, operator names, private and local names.
  *
  *   3foo             "foo"
- *   03foo4BarC_B     "foo" + "Bar" ... : a leading 0 means that letters stand for words which came
- *                    before, the last of them in upper case; words begin at upper case letters
+ *   03foo4BarC_B     "foo" + "Bar" ... : after a leading 0, letters refer to words of earlier
+ *                    identifiers, the last in upper case; words begin at upper case letters
  *   0012vergenza_JFa Punycode, marked by 00
  */
 #include "symbolicator/demangle/swift/parse.h"
@@ -36,7 +36,7 @@ ends_word(char c, char before)
     return c == '_' || c == '\0' || (!is_upper(before) && is_upper(c));
 }
 
-/* Words shorter than two letters are not worth a reference. */
+/* A reference takes one byte, so words of one letter do not count. */
 static void
 remember_words(struct sym_swift_parser *p, struct fz_span text)
 {
@@ -53,7 +53,7 @@ remember_words(struct sym_swift_parser *p, struct fz_span text)
     }
 }
 
-/* References to words up to one in upper case, which is the last. */
+/* References to words; one in upper case is the last. */
 static bool
 read_words(struct sym_swift_parser *p, struct fz_buffer *name, bool *more_words)
 {
@@ -75,6 +75,7 @@ read_part(struct sym_swift_parser *p, struct fz_buffer *name, bool punycoded)
     struct fz_span part;
     if (len <= 0)
         return false;
+    /* parts the length from text that begins with a digit or underscore */
     if (punycoded)
         sym_swift_next_if(p, '_');
     if (!fz_span_sub(p->text, p->pos, (uint64_t)len, &part))
@@ -100,6 +101,7 @@ read_identifier(struct sym_swift_parser *p, struct fz_buffer *name)
     do {
         if (!read_words(p, name, &more_words))
             return false;
+        /* a 0 ends an identifier whose last part is a reference to a word */
         if (sym_swift_next_if(p, '0'))
             break;
         if (!read_part(p, name, punycoded))
@@ -139,7 +141,7 @@ sym_swift_operator_node(struct fz_arena *arena, struct fz_span letters, char fix
         return NULL;
     for (size_t i = 0; i < letters.len; i++) {
         if ((unsigned char)text[i] >= 0x80)
-            continue; /* beyond ASCII, operators stand for themselves */
+            continue; /* operators outside ASCII are not encoded */
         if (!is_lower(text[i]) || characters[text[i] - 'a'] == ' ')
             return NULL;
         text[i] = characters[text[i] - 'a'];
@@ -166,8 +168,8 @@ private_name(struct sym_swift_parser *p, bool named)
                  : name;
 }
 
-/* "LL" and "Ll": private to a file; "La" to "LJ": related to what is named; "L<index>": one of
- * several of that name in a function. */
+/* "LL" and "Ll": private to a file; "La" to "LJ": derived from the declaration of that name;
+ * "L<index>": one of several declarations with that name in a function. */
 struct sym_swift_node *
 sym_swift_op_local_name(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {

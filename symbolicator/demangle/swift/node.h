@@ -1,10 +1,10 @@
 /*
- * The tree that a mangled Swift name stands for: what kinds of nodes there are and how each is
- * printed.
+ * The tree of a mangled Swift name: the kinds of nodes, and what their children are.
  *
- * Both manglings, the one of today (swift_parse.c) and that of Swift 1 to 3 (swift_old.c), build
- * the same tree; swift_print.c turns it into text. Nodes live in an arena. Since a substitution
- * names a node again, a tree is really an acyclic graph: whoever walks it needs a limit.
+ * Both manglings, the current one (operators.c) and that of Swift 1 to 3 (old.c), build the same
+ * tree; print.c turns it into text. Nodes are in an arena. A substitution makes a node the child of
+ * several others, so a tree is an acyclic graph that can be exponentially larger as text: every walk
+ * has a limit.
  */
 #ifndef SYM_DEMANGLE_SWIFT_NODE_H
 #define SYM_DEMANGLE_SWIFT_NODE_H
@@ -18,9 +18,9 @@ enum sym_swift_kind {
     SWIFT_INFIX_OPERATOR,
     SWIFT_PREFIX_OPERATOR,
     SWIFT_POSTFIX_OPERATOR,
-    SWIFT_LOCAL_NAME,   /* index: which of that name in the function; child: the name */
-    SWIFT_PRIVATE_NAME, /* text: the file; child, maybe: the name */
-    SWIFT_RELATED_NAME, /* text: how it is related; child: the name */
+    SWIFT_LOCAL_NAME,   /* index: of several with that name in a function; child: the name */
+    SWIFT_PRIVATE_NAME, /* text: the file; optional child: the name */
+    SWIFT_RELATED_NAME, /* text: the relation; child: the name */
     SWIFT_MODULE,
     SWIFT_NUMBER,
     SWIFT_UNKNOWN_INDEX,
@@ -182,11 +182,11 @@ enum sym_swift_kind {
     /* Implementation function types. */
     SWIFT_IMPL_FUNCTION,
     SWIFT_IMPL_ATTRIBUTE,
-    SWIFT_IMPL_CONVENTION, /* text: name; child, maybe: the C type */
+    SWIFT_IMPL_CONVENTION, /* text: name; optional child: the C type */
     SWIFT_IMPL_SENDING_RESULT,
     SWIFT_IMPL_PATTERN_SUBSTITUTIONS,
     SWIFT_IMPL_INVOCATION_SUBSTITUTIONS,
-    SWIFT_IMPL_PARAMETER, /* text: everything in front of the type */
+    SWIFT_IMPL_PARAMETER, /* text: everything before the type */
     SWIFT_IMPL_RESULT,
     SWIFT_IMPL_YIELD,
     SWIFT_IMPL_ERROR,
@@ -204,7 +204,7 @@ enum sym_swift_kind {
     SWIFT_CONFORMANCE_IN_PROTOCOL_MODULE,
     SWIFT_CONFORMANCE_ELSEWHERE,
     SWIFT_RETROACTIVE,
-    /* Attributes of a whole symbol, printed in front of it. */
+    /* Attributes of a whole symbol, printed before it. */
     SWIFT_OBJC,
     SWIFT_NON_OBJC,
     SWIFT_DYNAMIC,
@@ -245,7 +245,7 @@ enum sym_swift_kind {
     SWIFT_SPEC_RETURN,
     SWIFT_SPEC_KIND, /* index: enum sym_swift_spec or flags; text: encoding or digits */
     SWIFT_SPEC_PAYLOAD,
-    /* Thunks, witnesses, metadata: mostly a text in front of what they belong to. */
+    /* Thunks, witnesses, metadata: most are a text before their child. */
     SWIFT_REABSTRACTION, /* from, to, signature? */
     SWIFT_REABSTRACTION_HELPER,
     SWIFT_REABSTRACTION_WITH_SELF, /* from, to, self, signature? */
@@ -356,7 +356,7 @@ enum sym_swift_kind {
     SWIFT_N_KINDS
 };
 
-/* How an argument was specialized; above, flags that can be combined. */
+/* How an argument was specialized; from 1 << 6, flags that can be combined. */
 enum sym_swift_spec {
     SWIFT_SPEC_FUNCTION,
     SWIFT_SPEC_GLOBAL,
@@ -381,7 +381,7 @@ enum sym_swift_spec {
 
 struct sym_swift_node {
     enum sym_swift_kind kind;
-    bool is_type; /* stands where the grammar has a type */
+    bool is_type; /* the grammar has a type here */
     uint32_t n_children;
     uint32_t room;
     uint32_t depth; /* of a generic parameter */
@@ -390,19 +390,19 @@ struct sym_swift_node {
     struct sym_swift_node **children;
 };
 
-/* What a kind can stand for. */
+/* The roles of a kind. */
 enum sym_swift_flag {
-    SWIFT_F_CONTEXT = 1,       /* other things can be declared in it */
+    SWIFT_F_CONTEXT = 1,       /* can contain declarations */
     SWIFT_F_DECL_NAME = 2,     /* names a declaration */
     SWIFT_F_NOMINAL = 4,       /* can take generic arguments */
     SWIFT_F_REQUIREMENT = 8,   /* part of a generic signature */
-    SWIFT_F_ATTRIBUTE = 16,    /* stands in front of a whole symbol */
+    SWIFT_F_ATTRIBUTE = 16,    /* comes before a whole symbol */
     SWIFT_F_SIMPLE = 32,       /* a type that needs no brackets */
-    SWIFT_F_ACCESSOR = 64,     /* printed as its variable with a name behind it */
+    SWIFT_F_ACCESSOR = 64,     /* printed as its variable, then its name */
     SWIFT_F_LONG_ONLY = 128,   /* left out of the simplified form */
     SWIFT_F_EXPANSION = 256,   /* of a macro */
     SWIFT_F_CONFORMANCE = 512, /* an element of a conformance list */
-    SWIFT_F_DEPENDENT = 1024,  /* a conformance found through another */
+    SWIFT_F_DEPENDENT = 1024,  /* a conformance that depends on another */
     SWIFT_F_FUNCTION_TYPE = 2048,
     SWIFT_F_EXISTENTIAL = 4096,
     SWIFT_F_ENTITY = 8192, /* printed with its context */
@@ -410,8 +410,8 @@ enum sym_swift_flag {
 
 bool sym_swift_is(const struct sym_swift_node *node, enum sym_swift_flag flag);
 
-/* All return NULL when memory is exhausted, and when given NULL for a node: a failure runs through
- * to the end of an expression. */
+/* All return NULL when memory is exhausted, and for NULL as a node: a failure passes through a whole
+ * expression, so that only its result is checked. */
 struct sym_swift_node *sym_swift_node_create(struct fz_arena *arena, enum sym_swift_kind kind);
 struct sym_swift_node *sym_swift_node_text(struct fz_arena *arena, enum sym_swift_kind kind,
                                            struct fz_span text);
@@ -425,7 +425,7 @@ struct sym_swift_node *sym_swift_node_pair(struct fz_arena *arena, enum sym_swif
                                            struct sym_swift_node *first,
                                            struct sym_swift_node *second);
 
-/* Append `child`; NULL if there is none. */
+/* Append `child`; returns NULL if it is NULL. */
 struct sym_swift_node *sym_swift_node_add(struct fz_arena *arena, struct sym_swift_node *parent,
                                           struct sym_swift_node *child);
 /* Append `child` unless it is NULL. */

@@ -1,5 +1,5 @@
 /*
- * Symbols of Swift 1 to 3: what kind of symbol, and names.
+ * Symbols of Swift 1 to 3: attributes, metadata, witnesses, thunks, or an entity.
  *
  *   _TFC4Test3Foo3barfT_T_   function bar in class Foo in Test, of type () -> ()
  */
@@ -36,7 +36,7 @@ field_offset(struct sym_swift_parser *p)
     return sym_swift_make2(p, SWIFT_FIELD_OFFSET, text, sym_swift_old_entity(p));
 }
 
-/* Two parts, read in their order. */
+/* Two children, read in their order. */
 static struct sym_swift_node *
 pair(struct sym_swift_parser *p, enum sym_swift_kind kind,
      struct sym_swift_node *(*read)(struct sym_swift_parser *),
@@ -88,7 +88,7 @@ witness(struct sym_swift_parser *p)
     }
 }
 
-/* The mangling has the type that is converted to first. */
+/* The mangling has the target type first. */
 static struct sym_swift_node *
 reabstraction(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
@@ -163,7 +163,7 @@ symbol(struct sym_swift_parser *p)
     return node;
 }
 
-/* What stands in front of a symbol. */
+/* What comes before a symbol. */
 static struct sym_swift_node *
 attributes(struct sym_swift_parser *p, struct sym_swift_node *global)
 {
@@ -177,6 +177,7 @@ attributes(struct sym_swift_parser *p, struct sym_swift_node *global)
     if (sym_swift_next_if_text(p, "TS")) {
         do {
             global = sym_swift_node_add(p->arena, global, sym_swift_old_specialization(p));
+            /* a specialization shares no substitutions with its function */
             p->substitutions.n = 0;
         } while (global && sym_swift_next_if_text(p, "_TTS"));
         return sym_swift_next_if_text(p, "_T") ? global : NULL;

@@ -1,6 +1,6 @@
 /*
  * The mangling of Swift 1 to 3, private to the demangler: prefix notation, so it is read by
- * recursive descent. Its tree is the one of the mangling of today.
+ * recursive descent. Its tree is the one of the current mangling.
  *
  * Every function returns NULL when the name is malformed, too deep or too large.
  */
@@ -30,10 +30,10 @@ struct sym_swift_node *sym_swift_old_name(struct sym_swift_parser *p);
 /* `kind` SWIFT_NONE: an identifier or operator. */
 struct sym_swift_node *sym_swift_old_identifier(struct sym_swift_parser *p,
                                                 enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_old_substitution(struct sym_swift_parser *p); /* behind its "S" */
+struct sym_swift_node *sym_swift_old_substitution(struct sym_swift_parser *p); /* after its "S" */
 struct sym_swift_node *sym_swift_old_bound_generic(struct sym_swift_parser *p);
 struct sym_swift_node *sym_swift_old_signature(struct sym_swift_parser *p);
-struct sym_swift_node *sym_swift_old_specialization(struct sym_swift_parser *p); /* behind "_TTS" */
+struct sym_swift_node *sym_swift_old_specialization(struct sym_swift_parser *p); /* after "_TTS" */
 /* Types up to "_" into `list`. */
 struct sym_swift_node *sym_swift_old_types(struct sym_swift_parser *p, struct sym_swift_node *list);
 struct sym_swift_node *sym_swift_old_impl_function(struct sym_swift_parser *p);
@@ -42,8 +42,8 @@ struct sym_swift_node *sym_swift_old_member(struct sym_swift_parser *p,
                                             struct sym_swift_node *base);
 struct sym_swift_node *sym_swift_old_member_path(struct sym_swift_parser *p);
 
-/* Count one more level of recursion; false, and nothing counted, if it is too deep. Each success
- * is paired with `p->depth--`. */
+/* Enter a level of recursion; false, and not entered, if it is too deep. The caller ends each success
+ * with `p->depth--`. */
 bool sym_swift_old_enter(struct sym_swift_parser *p);
 
 #endif

@@ -33,7 +33,7 @@ sym_swift_old_protocol_in(struct sym_swift_parser *p, struct sym_swift_node *con
         p, sym_swift_node_type(sym_swift_make2(p, SWIFT_PROTOCOL, context, sym_swift_old_name(p))));
 }
 
-/* A substitution can stand for the protocol or for its module. */
+/* A substitution can be the protocol or its module. */
 struct sym_swift_node *
 sym_swift_old_protocol(struct sym_swift_parser *p)
 {
@@ -70,7 +70,7 @@ sym_swift_old_types(struct sym_swift_parser *p, struct sym_swift_node *list)
     return list;
 }
 
-/* Each level of nesting has its arguments, outermost first. */
+/* Each level of nesting has its own arguments, outermost first. */
 static struct sym_swift_node *
 bind_arguments(struct sym_swift_parser *p, struct sym_swift_node *nominal)
 {
@@ -156,7 +156,7 @@ as_static(struct sym_swift_parser *p, struct sym_swift_node *entity, bool is_sta
     return is_static ? sym_swift_make1(p, SWIFT_STATIC, entity) : entity;
 }
 
-/* A variable, or the subscript that is named so. */
+/* A variable, or a subscript, which has that name in this mangling. */
 static struct sym_swift_node *
 storage(struct sym_swift_parser *p, struct sym_swift_node *context, struct sym_swift_node *name)
 {
@@ -165,6 +165,7 @@ storage(struct sym_swift_parser *p, struct sym_swift_node *context, struct sym_s
     struct sym_swift_node *type = name ? sym_swift_old_type(p) : NULL;
     if (!type)
         return NULL;
+    /* the tree of the current mangling has a kind of its own for subscripts */
     if (!plain || plain->kind != SWIFT_IDENTIFIER || !fz_span_is(plain->text, "subscript"))
         return sym_swift_make3(p, SWIFT_VARIABLE, context, name, type);
     struct sym_swift_node *node = sym_swift_make2(p, SWIFT_SUBSCRIPT, context, type);
@@ -227,7 +228,7 @@ initializer(struct sym_swift_parser *p, struct sym_swift_node *context)
     return sym_swift_next_if(p, 'i') ? sym_swift_make1(p, SWIFT_INITIALIZER, context) : NULL;
 }
 
-/* Kind, context, what of it, its operands. */
+/* After kind and context: which entity, and its operands. */
 static struct sym_swift_node *
 entity_in(struct sym_swift_parser *p, struct sym_swift_node *context, enum sym_swift_kind basic)
 {
@@ -264,7 +265,7 @@ sym_swift_old_entity(struct sym_swift_parser *p)
                                 : sym_swift_next_if(p, 'i') ? SWIFT_SUBSCRIPT
                                                             : SWIFT_NONE;
     struct sym_swift_node *node;
-    if (basic == SWIFT_NONE) { /* a type is never told to be static */
+    if (basic == SWIFT_NONE) { /* "static" does not apply to types: not printed */
         node = read_nominal_type(p);
     } else {
         struct sym_swift_node *context = read_context(p);

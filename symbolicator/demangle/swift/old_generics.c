@@ -23,7 +23,7 @@ sym_swift_old_generic_param(struct sym_swift_parser *p)
     return sym_swift_generic_param(p->arena, 0, index_from_one(p));
 }
 
-/* base.Protocol.name; the name with its protocol can be a substitution. */
+/* base.Protocol.name; name and protocol together can be a substitution. */
 struct sym_swift_node *
 sym_swift_old_member(struct sym_swift_parser *p, struct sym_swift_node *base)
 {
@@ -243,7 +243,7 @@ spec_kind(struct sym_swift_parser *p, int64_t what, struct fz_span payload)
                : NULL;
 }
 
-/* The bytes up to the next "_", which is not taken. */
+/* The bytes up to the next "_", which is not consumed. */
 static struct fz_span
 until_underscore(struct sym_swift_parser *p)
 {
@@ -346,7 +346,7 @@ sym_swift_old_specialization(struct sym_swift_parser *p)
     struct sym_swift_node *spec = sym_swift_make(p, kind);
     if (sym_swift_next_if(p, 'q'))
         spec = sym_swift_node_add(p->arena, spec, sym_swift_make(p, SWIFT_SERIALIZED));
-    sym_swift_next(p); /* the pass */
+    sym_swift_next(p); /* the number of the pass: not printed */
     if (kind != SWIFT_FUNCTION_SPECIALIZATION)
         return generic_specialization(p, spec);
     while (spec && !sym_swift_next_if(p, '_'))

@@ -1,5 +1,5 @@
 /*
- * What all parts of the mangling of Swift 1 to 3 use: the limit of recursion, names, substitutions.
+ * What all parts of the mangling of Swift 1 to 3 use: recursion with its limit, names, substitutions.
  */
 #include "symbolicator/demangle/swift/old.h"
 
@@ -14,7 +14,7 @@ sym_swift_old_enter(struct sym_swift_parser *p)
     return true;
 }
 
-/* The text of an identifier: its length, then so many bytes. */
+/* The text of an identifier: its length, then its bytes. */
 static struct fz_span
 identifier_text(struct sym_swift_parser *p, bool punycoded)
 {

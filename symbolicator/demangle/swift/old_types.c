@@ -5,7 +5,7 @@
  */
 #include "symbolicator/demangle/swift/old.h"
 
-/* A size and "_", as text behind `name`. */
+/* `name` with a size, which "_" ends. */
 static struct sym_swift_node *
 sized_builtin(struct sym_swift_parser *p, const char *name)
 {
@@ -95,6 +95,7 @@ tuple(struct sym_swift_parser *p, bool variadic)
             element->text = label->text;
         node = sym_swift_node_add(p->arena, node, element);
     }
+    /* "t" instead of "T" says that the last element is variadic */
     if (node && variadic && node->n_children > 0)
         node->children[node->n_children - 1]->index = 1;
     return node;
@@ -173,7 +174,7 @@ special(struct sym_swift_parser *p)
     }
 }
 
-/* An associated type of an archetype, named from the inside out. */
+/* An associated type of an archetype; the names are innermost first. */
 static struct sym_swift_node *
 archetype(struct sym_swift_parser *p)
 {
@@ -249,9 +250,9 @@ error_type(struct sym_swift_parser *p)
     return sym_swift_next_if_text(p, "RR") ? sym_swift_make(p, SWIFT_ERROR_TYPE) : NULL;
 }
 
-/* Letters that have a function, or are a declaration, a function type, or a type in front. */
+/* Letters with a reader of their own, and declarations, function types and modifiers of a type. */
 static struct sym_swift_node *
-type_behind(struct sym_swift_parser *p, char c)
+type_after(struct sym_swift_parser *p, char c)
 {
     static const struct {
         char letter;
@@ -308,9 +309,9 @@ sym_swift_old_read_type(struct sym_swift_parser *p)
 {
     if (p->pos >= p->text.len || !sym_swift_old_enter(p))
         return NULL;
-    struct sym_swift_node *type = type_behind(p, sym_swift_next(p));
+    struct sym_swift_node *type = type_after(p, sym_swift_next(p));
     p->depth--;
-    /* What is no type by itself, a module by substitution, must not become one. */
+    /* A substitution can return a module, which is shared: the copy is marked, not the module. */
     if (type && type->kind == SWIFT_MODULE)
         type = sym_swift_node_as(p->arena, type, type->kind);
     return sym_swift_node_type(type);

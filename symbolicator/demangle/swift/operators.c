@@ -1,14 +1,14 @@
 /*
- * A symbol as a list of operators: their letters, the kind of node that they make, and from what.
+ * A symbol as a list of operators: their letters, the kind of node that they make, their operands.
  *
- * What an operator pops is written as one letter for each child, in the order of the mangling, so
+ * The operands that an operator pops are one letter each, in the order of the mangling, so they are
  * popped from the right:
  *
  *   t type    e entity    p protocol    c conformance    G generic signature    g that, or nothing
  *   N nominal type    x context    m module    n name    a associated type    A path of those
- *   d conformance found through another    * anything
+ *   d dependent conformance    * anything
  *
- * The first row whose letters come next is taken, so "TJ" comes after "TJS".
+ * The first row that matches wins, so "TJ" comes after "TJS".
  */
 #include "symbolicator/demangle/swift/parse.h"
 
@@ -17,7 +17,7 @@
 enum mode {
     NODE = 0,     /* a node of its own */
     TYPE = 1,     /* ... that is a type */
-    REVERSED = 2, /* its children the other way round */
+    REVERSED = 2, /* its children in reverse order */
     TYPE_REVERSED = TYPE | REVERSED,
 };
 
@@ -343,8 +343,9 @@ static struct sym_swift_node *
 read_operator(struct sym_swift_parser *p)
 {
     while (sym_swift_next_if(p, '\xff')) {
-        /* Padding in front of symbolic references. */
+        /* padding before symbolic references */
     }
+    /* one comparison per row rejects nearly all of them */
     char first = sym_swift_peek(p);
     for (size_t i = 0; i < FZ_ARRAY_LEN(rows); i++) {
         if (rows[i].letters[0] == first && sym_swift_next_if_text(p, rows[i].letters))
@@ -359,7 +360,8 @@ is_partial_apply(const struct sym_swift_node *node)
     return node->kind == SWIFT_PARTIAL_APPLY || node->kind == SWIFT_PARTIAL_APPLY_OBJC;
 }
 
-/* Attributes come last and are shown first, each inside the partial application before it. */
+/* Attributes are last in the mangling and printed first. What comes after a partial application is
+ * its child. */
 static struct sym_swift_node *
 whole_symbol(struct sym_swift_parser *p)
 {
@@ -371,7 +373,7 @@ whole_symbol(struct sym_swift_parser *p)
         if (is_partial_apply(attribute))
             parent = attribute;
     }
-    /* Names of C functions can begin with "async_Main", too: only attributes come after it. */
+    /* Names of C functions can begin with "async_Main": only attributes can follow it. */
     if (p->stack.n > 1 && p->stack.items[0]->kind == SWIFT_ASYNC_MAIN)
         return NULL;
     for (size_t i = 0; i < p->stack.n && parent; i++)

@@ -44,6 +44,7 @@ sym_swift_natural(struct sym_swift_parser *p)
         return -1;
     int64_t number = 0;
     while (sym_swift_peek(p) >= '0' && sym_swift_peek(p) <= '9') {
+        /* 64 bits hold one more digit than the limit, so that this cannot overflow */
         if (number <= INT32_MAX)
             number = number * 10 + (sym_swift_next(p) - '0');
         else if (p->cuts_numbers)
@@ -113,6 +114,7 @@ struct sym_swift_node *
 sym_swift_pop(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
     struct sym_swift_node *node = top(p);
+    /* the mangling distinguishes a type from its declaration as a context */
     return node && node->kind == kind && !node->is_type ? sym_swift_pop_any(p) : NULL;
 }
 
@@ -184,6 +186,7 @@ sym_swift_pop_list(struct sym_swift_parser *p, enum sym_swift_kind kind,
         first = sym_swift_pop(p, SWIFT_FIRST_ELEMENT) != NULL;
         list = sym_swift_node_add(p->arena, list, pop(p));
     } while (list && !first);
+    /* popped from the last to the first */
     sym_swift_node_reverse(list, 0);
     return list;
 }

@@ -2,8 +2,8 @@
  * The parser of Swift's mangling since version 4, private to the demangler.
  *
  * A name is a list of operators in postfix order: identifiers and types are pushed on a stack, an
- * operator pops what it is about and pushes what that makes. swift_operators.c holds the table of
- * operators; those that are more than "pop these, make a node of that kind" have a function here.
+ * operator pops its operands and pushes its result. operators.c has the table of operators; those
+ * that do more than "pop these, make a node of that kind" have a function here.
  * The grammar is Swift's docs/ABI/Mangling.rst.
  *
  * Every function returns NULL when the name is malformed, or too large for its arena.
@@ -31,7 +31,7 @@ struct sym_swift_parser {
     bool labels_in_types;
     /* For the old mangling only. */
     unsigned depth;    /* of recursion */
-    bool cuts_numbers; /* numbers too large stand for many, where others fail */
+    bool cuts_numbers; /* numbers that are too large become INT32_MAX, not a failure */
     const struct sym_swift_old_readers *old;
 };
 
@@ -39,7 +39,7 @@ struct sym_swift_parser {
 enum sym_swift_flavor {
     SWIFT_CURRENT,
     SWIFT_LABELS_IN_TYPES, /* "_T0", Swift 4.0: argument labels are in the tuple */
-    SWIFT_MAIN,            /* "async_Main" stands for what is declared */
+    SWIFT_MAIN,            /* "async_Main" is the declaration itself */
 };
 
 /* The whole symbol after its prefix as a SWIFT_GLOBAL node. */
@@ -48,7 +48,7 @@ struct sym_swift_node *sym_swift_parse(struct fz_span text, enum sym_swift_flavo
 /* A name of Swift 1 to 3 ("_T..."), or "_Tt..." of any version. */
 struct sym_swift_node *sym_swift_parse_old(struct fz_span text, struct fz_arena *arena);
 
-/* Characters. Past the end there are NULs. */
+/* Characters; NULs after the end. */
 char sym_swift_peek(const struct sym_swift_parser *p);
 char sym_swift_next(struct sym_swift_parser *p);
 bool sym_swift_next_if(struct sym_swift_parser *p, char c);
@@ -56,7 +56,7 @@ bool sym_swift_next_if_text(struct sym_swift_parser *p, const char *text);
 int64_t sym_swift_natural(struct sym_swift_parser *p); /* digits, or -1 */
 int64_t sym_swift_index(struct sym_swift_parser *p);   /* "_" = 0, "0_" = 1..., or -1 */
 
-/* The stack. A pop takes the top only if it is what is asked for. */
+/* The stack. A pop returns NULL, and leaves the top, if it is not of that kind. */
 bool sym_swift_push(struct sym_swift_parser *p, struct sym_swift_node *node);
 struct sym_swift_node *sym_swift_pop_any(struct sym_swift_parser *p);
 struct sym_swift_node *sym_swift_pop(struct sym_swift_parser *p, enum sym_swift_kind kind);
@@ -70,11 +70,11 @@ struct sym_swift_node *sym_swift_pop_protocol(struct sym_swift_parser *p);
 struct sym_swift_node *sym_swift_pop_conformance(struct sym_swift_parser *p);
 struct sym_swift_node *sym_swift_pop_assoc_name(struct sym_swift_parser *p);
 struct sym_swift_node *sym_swift_pop_assoc_path(struct sym_swift_parser *p);
-/* Types, or conformances, up to the first-element mark or none at all, as a list of `kind`. */
+/* Types or conformances up to the first-element mark, or an empty list, as a node of `kind`. */
 struct sym_swift_node *sym_swift_pop_list(struct sym_swift_parser *p, enum sym_swift_kind kind,
                                           struct sym_swift_node *(*pop)(struct sym_swift_parser *));
 struct sym_swift_node *sym_swift_pop_type_list(struct sym_swift_parser *p);
-/* Labels of a function's parameters, or NULL if it has no place for any. */
+/* The labels of a function's parameters, or NULL if it has no parameters. */
 struct sym_swift_node *sym_swift_pop_labels(struct sym_swift_parser *p,
                                             struct sym_swift_node *type);
 struct sym_swift_node *sym_swift_pop_function_type(struct sym_swift_parser *p,
@@ -101,7 +101,7 @@ struct sym_swift_node *sym_swift_number(struct sym_swift_parser *p); /* an index
 struct sym_swift_node *sym_swift_clang_type(struct sym_swift_parser *p);
 
 /* The generic arguments on the stack, one list for each level of nesting, innermost first, and
- * conformances, if any. */
+ * conformances if there are any. */
 struct sym_swift_arguments {
     struct sym_swift_nodes lists;
     struct sym_swift_node *conformances;
@@ -110,7 +110,7 @@ bool sym_swift_pop_arguments(struct sym_swift_parser *p, struct sym_swift_argume
 bool sym_swift_nodes_add(struct fz_arena *arena, struct sym_swift_nodes *nodes,
                          struct sym_swift_node *node);
 
-/* Operators, called behind their letters with the kind that the table names for them. */
+/* Operators, called after their letters with the kind of their row in the table. */
 typedef struct sym_swift_node *(*sym_swift_operator_fn)(struct sym_swift_parser *p,
                                                         enum sym_swift_kind kind);
 struct sym_swift_node *sym_swift_op_identifier(struct sym_swift_parser *p,
@@ -212,9 +212,9 @@ struct sym_swift_node *sym_swift_op_partial_spec(struct sym_swift_parser *p,
 struct sym_swift_node *sym_swift_op_function_spec(struct sym_swift_parser *p,
                                                   enum sym_swift_kind kind);
 
-/* What a value witness does, by its two letters; NULL if there is none. */
+/* The name of a value witness by its two letters, or NULL. */
 const char *sym_swift_value_witness_name(const char letters[2]);
-/* "a" to "z" to the operator characters that they stand for; NULL if they are none. */
+/* Decodes "a" to "z" to operator characters; NULL if a letter is not one. */
 struct sym_swift_node *sym_swift_operator_node(struct fz_arena *arena, struct fz_span letters,
                                                char fixity);
 /* Swift's variant of Punycode to UTF-8 in the arena; an empty span if it is malformed. */

@@ -1,5 +1,5 @@
 /*
- * Printing a tree: the walk with its limits, and names.
+ * Printing a tree: the walk with its limits, names and contexts.
  */
 #include "symbolicator/demangle/swift/print.h"
 
@@ -51,7 +51,7 @@ sym_swift_print_is(const struct sym_swift_printer *p, const struct sym_swift_nod
     return node && (p->kinds[node->kind].flags & (unsigned)flag) != 0;
 }
 
-/* Text and children with what belongs around and between them. */
+/* Text and children with the texts of their kind around and between them. */
 static void
 print_plain(struct sym_swift_printer *p, const struct sym_swift_node *node,
             const struct sym_swift_kind_info *info)
@@ -70,6 +70,7 @@ static const struct sym_swift_node *
 print_node(struct sym_swift_printer *p, const struct sym_swift_node *node, bool as_prefix)
 {
     const struct sym_swift_node *postfix = NULL;
+    /* failure is sticky: what follows would be thrown away */
     if (p->failed)
         return NULL;
     if (!node || p->depth >= DEPTH_MAX || *p->steps == 0 || p->out->failed) {
@@ -92,7 +93,7 @@ print_node(struct sym_swift_printer *p, const struct sym_swift_node *node, bool 
 void
 sym_swift_print(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
-    fz_ignore(print_node(p, node, false)); /* printed behind already */
+    fz_ignore(print_node(p, node, false)); /* nothing is left over unless asked for a prefix */
 }
 
 const struct sym_swift_node *

@@ -1,8 +1,8 @@
 /*
  * Swift's tree of nodes to text, private to the demangler.
  *
- * Most kinds are a text in front of their children, which swift_kinds.c tells in one table; the
- * others have a function. The texts are those of Swift's own demangler.
+ * Most kinds are a text before their children, which is in the table of kinds.c; the others have a
+ * function. The texts are those of Swift's own demangler.
  */
 #ifndef SYM_DEMANGLE_SWIFT_PRINT_H
 #define SYM_DEMANGLE_SWIFT_PRINT_H
@@ -18,26 +18,25 @@ struct sym_swift_kind_info {
     void (*print)(struct sym_swift_printer *p, const struct sym_swift_node *node);
 };
 
-/* Print a node, or with `as_prefix` as much of it as can be the prefix of another; what cannot be
- * is returned, to be printed after that. */
+/* Print a node, or with `as_prefix` as much of it as can be the prefix of another; the
+ * rest is returned, to be printed after that. */
 typedef const struct sym_swift_node *(*sym_swift_print_fn)(struct sym_swift_printer *p,
                                                            const struct sym_swift_node *node,
                                                            bool as_prefix);
 
 struct sym_swift_printer {
-    /* Printers of kinds print other kinds, and names in a name: through these, which swift.c
-     * sets. */
+    /* Set by swift.c: printers of kinds print children of other kinds, and names within names. */
     const struct sym_swift_kind_info *kinds;
     sym_swift_print_fn print_entity; /* kinds with SWIFT_F_ENTITY or SWIFT_F_ACCESSOR */
     bool (*print_symbol)(struct fz_span name,
-                         struct sym_swift_printer *p); /* false: it is no name */
+                         struct sym_swift_printer *p); /* false if it is not a name */
     struct fz_buffer *out;
     struct fz_arena *arena; /* for names inside names */
     bool simplified;
     bool sugar;       /* [T] for Array<T> and so on */
     bool show_where;  /* requirements of generic signatures */
     bool specialized; /* "specialized" was printed */
-    bool failed;      /* not printable, or too much */
+    bool failed;      /* not printable, or too large */
     unsigned depth;
     unsigned nested; /* names inside names */
     size_t *steps;   /* nodes that may still be printed */
@@ -48,7 +47,7 @@ const struct sym_swift_kind_info *sym_swift_kinds(void);
 
 /* Print a node. NULL makes the whole text fail. */
 void sym_swift_print(struct sym_swift_printer *p, const struct sym_swift_node *node);
-/* Print a node as the prefix of another; what cannot be is returned, to be printed behind. */
+/* Print a node as the prefix of another; the rest is returned, to be printed after it. */
 const struct sym_swift_node *sym_swift_print_prefix(struct sym_swift_printer *p,
                                                     const struct sym_swift_node *node);
 void sym_swift_print_children(struct sym_swift_printer *p, const struct sym_swift_node *node,

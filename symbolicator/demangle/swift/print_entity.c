@@ -1,12 +1,12 @@
 /*
  * Entities: what is declared in a context, with its type.
  *
- *   Test.Foo.bar(x: Swift.Int) -> ()         the context in front
- *   closure #1 () -> () in Test.main() -> () behind, since it has a type or spaces in it
+ *   Test.Foo.bar(x: Swift.Int) -> ()         the context comes first
+ *   closure #1 () -> () in Test.main() -> () last: a prefix cannot have a type or spaces
  */
 #include "symbolicator/demangle/swift/print.h"
 
-/* How an entity's type is shown. */
+/* How the type of an entity is printed. */
 enum sym_swift_type_style {
     SWIFT_NO_TYPE,
     SWIFT_COLON,
@@ -14,8 +14,8 @@ enum sym_swift_type_style {
     SWIFT_CLOSURE_STYLE
 };
 
-/* Entities: "<context>.<name>.<extra> <type>", or "<extra> of <name> <type> in <context>" where
- * that would not read well. */
+/* Entities: "<context>.<name>.<extra> <type>", or "<extra> of <name> <type> in <context>" if
+ * `extra` has several words. */
 struct sym_swift_entity {
     const char *extra;     /* role: "getter", "closure #" */
     const char *overwrite; /* instead of the name */
@@ -23,7 +23,7 @@ struct sym_swift_entity {
     int number_child; /* this child's index + `number_from` follows the role; 0 = none */
     int number_from;
     bool has_name; /* child 1 */
-    bool of;       /* "of" in front of the context, not "in" */
+    bool of;       /* "of" before the context, not "in" */
 };
 
 static const struct sym_swift_entity entities[SWIFT_N_KINDS] = {
@@ -94,7 +94,7 @@ type_of(const struct sym_swift_node *entity)
     return NULL;
 }
 
-/* A type that is shown as parameters and result behind the name. */
+/* A type that is printed as parameters and result after the name. */
 static bool
 is_signature(const struct sym_swift_node *type)
 {
@@ -149,7 +149,7 @@ print_type(struct sym_swift_printer *p, const struct sym_swift_node *entity,
     }
 }
 
-/* "closure #", "getter"; classes have initializers that allocate. */
+/* "closure #", "getter"; only in classes do initializers allocate. */
 static const char *
 role_of(const struct sym_swift_node *node, const struct sym_swift_entity *entity)
 {
@@ -199,22 +199,23 @@ print_name(struct sym_swift_printer *p, const struct sym_swift_node *node,
         sym_swift_print(p, private_name);
 }
 
-/* The context in front; what of it has to come behind is returned. */
+/* Print the context as a prefix; the rest is returned, to be printed after the entity. */
 static const struct sym_swift_node *
 print_context(struct sym_swift_printer *p, const struct sym_swift_node *context)
 {
     size_t before = p->out->len;
-    const struct sym_swift_node *behind = sym_swift_print_prefix(p, context);
+    const struct sym_swift_node *rest = sym_swift_print_prefix(p, context);
+    /* modules are empty in the simplified form */
     if (p->out->len != before)
         sym_swift_print_text(p, ".");
-    return behind;
+    return rest;
 }
 
 static const struct sym_swift_node *
 print_declared(struct sym_swift_printer *p, const struct sym_swift_node *node,
                const struct sym_swift_entity *entity, bool as_prefix)
 {
-    const struct sym_swift_node *arguments = NULL, *behind = NULL;
+    const struct sym_swift_node *arguments = NULL, *rest = NULL;
     if (node->kind == SWIFT_BOUND_FUNCTION) {
         /* Swift prints a bound initializer as a function, whose name it does not have. */
         arguments = sym_swift_node_child(node, 1);
@@ -235,9 +236,10 @@ print_declared(struct sym_swift_printer *p, const struct sym_swift_node *node,
     const struct sym_swift_node *name = sym_swift_node_child(node, 1);
     if (entity->has_name && name && name->kind == SWIFT_LOCAL_NAME)
         spaced = true;
+    /* "a.b(x:) -> ().c" and "closure #1.c" would be misread */
     if (as_prefix && (style != SWIFT_NO_TYPE || spaced))
         return node;
-    behind = spaced ? node->children[0] : print_context(p, node->children[0]);
+    rest = spaced ? node->children[0] : print_context(p, node->children[0]);
     bool role_printed = false;
     if (has_name) {
         if (entity->extra && spaced) {
@@ -254,14 +256,14 @@ print_declared(struct sym_swift_printer *p, const struct sym_swift_node *node,
         print_role(p, node, entity);
     if (style != SWIFT_NO_TYPE)
         print_type(p, node, arguments, style, spaced);
-    if (as_prefix || !behind)
-        return behind;
+    if (as_prefix || !rest)
+        return rest;
     sym_swift_print_text(p, entity->of ? " of " : " in ");
-    sym_swift_print(p, behind);
+    sym_swift_print(p, rest);
     return NULL;
 }
 
-/* An accessor is its storage with a role. */
+/* An accessor is printed as its variable or subscript with a role. */
 static const struct sym_swift_node *
 print_accessor(struct sym_swift_printer *p, const struct sym_swift_node *node, bool as_prefix)
 {

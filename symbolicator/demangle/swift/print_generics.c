@@ -1,11 +1,11 @@
 /*
- * Printing generic parameters and signatures, and conformances.
+ * Printing generic parameters, signatures and conformances.
  */
 #include "symbolicator/demangle/swift/print.h"
 
 enum { PARAMS_SHOWN_MAX = 128 };
 
-/* A to Z, then AB, BB...: the lowest digit first; then the depth, if it is not the first. */
+/* A to Z, then AB, BB...: base 26, lowest digit first; then the depth, if it is not 0. */
 static void
 print_param_name(struct sym_swift_printer *p, uint64_t depth, uint64_t index)
 {
@@ -45,8 +45,8 @@ struct parts {
     uint32_t n_counts, end_of_markers;
 };
 
-/* Whether a parameter has a marker of that kind. Each one looked at is a step, since hostile names
- * have thousands for thousands of parameters. */
+/* Whether a parameter has a marker of that kind. Each comparison is a step, because a hostile name
+ * can have thousands of markers for thousands of parameters. */
 static bool
 has_marker(struct sym_swift_printer *p, const struct parts *parts, enum sym_swift_kind kind,
            const struct sym_swift_node *param)
@@ -75,7 +75,7 @@ print_param_declaration(struct sym_swift_printer *p, const struct parts *parts,
     sym_swift_print(p, param);
 }
 
-/* The parameters of one level; names beyond reason are cut. */
+/* The parameters of one level, at most as many as Swift prints. */
 static void
 print_level(struct sym_swift_printer *p, const struct parts *parts, uint32_t depth)
 {

@@ -3,7 +3,7 @@
  */
 #include "symbolicator/demangle/swift/print.h"
 
-/* "generic specialization <Swift.Int> of "; simplified, "specialized " once for all. */
+/* "generic specialization <Swift.Int> of "; simplified, one "specialized " for all of them. */
 void
 sym_swift_print_specialization(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
@@ -37,6 +37,7 @@ sym_swift_print_specialization(struct sym_swift_printer *p, const struct sym_swi
         if (shown)
             sym_swift_print(p, child);
         first = first && !shown;
+        /* unchanged arguments are not printed, but count */
         argument += child->kind != SWIFT_SERIALIZED;
     }
     sym_swift_print_text(p, "> of ");
@@ -52,8 +53,8 @@ sym_swift_print_spec_param(struct sym_swift_printer *p, const struct sym_swift_n
     }
 }
 
-/* A mangled name inside the name is shown readable, without sugar. Reading it costs steps, since a
- * substitution can name it again and again. */
+/* A mangled name within the name is demangled, too; Swift prints it without sugar. Its bytes count as
+ * steps, because substitutions can repeat it many times. */
 void
 sym_swift_print_spec_payload(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
@@ -69,7 +70,7 @@ sym_swift_print_spec_payload(struct sym_swift_printer *p, const struct sym_swift
     inner.nested++;
     if (p->print_symbol(node->text, &inner))
         return;
-    if (p->out->len > before) { /* take back what was printed until it went wrong */
+    if (p->out->len > before) { /* remove what was printed before it failed */
         p->out->len = before;
         p->out->data[before] = '\0';
     }

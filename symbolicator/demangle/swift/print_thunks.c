@@ -34,7 +34,7 @@ sym_swift_print_outlined_index(struct sym_swift_printer *p, const struct sym_swi
     sym_swift_print_text(p, " of ");
 }
 
-/* A signature and a space behind it, if there is one. */
+/* A signature and a space, if there is one. */
 static void
 print_signature_of(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
@@ -168,7 +168,7 @@ void
 sym_swift_print_subset_thunk(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
     uint32_t kind = kind_position(node);
-    uint32_t n = kind > 1 ? kind - 1 : kind; /* the last of several is the type it becomes */
+    uint32_t n = kind > 1 ? kind - 1 : kind; /* of several, the last is the target type */
     sym_swift_print_text(p, "autodiff subset parameters thunk for ");
     sym_swift_print(p, sym_swift_node_child(node, kind));
     sym_swift_print_text(p, " from ");

@@ -3,7 +3,7 @@
  */
 #include "symbolicator/demangle/swift/print.h"
 
-/* Whether a type can stand in front of "?" or ".Type" without brackets. */
+/* Whether "?" or ".Type" can follow a type without brackets. */
 static bool
 is_simple(const struct sym_swift_printer *p, const struct sym_swift_node *type)
 {
@@ -60,6 +60,7 @@ void
 sym_swift_print_bound_generic(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
     const struct sym_swift_node *type = node->children[0], *arguments = node->children[1];
+    /* Swift writes sugar for structures and enums without retroactive conformances */
     bool plain = !p->sugar || node->n_children != 2 || type->kind == SWIFT_CLASS;
     if (!plain && type->kind == SWIFT_PROTOCOL) {
         sym_swift_print_children(p, arguments, 0, arguments->n_children, NULL);
@@ -253,7 +254,7 @@ void
 sym_swift_print_shape(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
     bool show_where = p->show_where;
-    p->show_where = true; /* a shape is little without */
+    p->show_where = true; /* a shape consists of its requirements */
     sym_swift_print_text(p, "existential shape for ");
     if (node->n_children == 2) {
         sym_swift_print(p, node->children[0]);

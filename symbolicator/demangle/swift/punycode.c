@@ -1,6 +1,6 @@
 /*
  * Swift's variant of Punycode (RFC 3492): "_" between the basic characters and the rest, "A" to "J"
- * for the digits 26 to 35, and ASCII characters that may not stand in a symbol as U+D800 + code.
+ * for the digits 26 to 35, and ASCII characters that symbols cannot have as U+D800 + code.
  *
  *   vergenza_JFa  ->  verguenza with u-umlaut: "ue" is one insertion, encoded as J F a
  */
@@ -17,8 +17,8 @@ enum {
     FIRST_BIAS = 72,
     FIRST_CODE = 128,
     CODE_MAX = 0x10ffff,
-    ASCII_CODES = 0xd800, /* what is not allowed in symbols, from here */
-    CODES_MAX = 8192,     /* insertion costs their square */
+    ASCII_CODES = 0xd800, /* plus the ASCII characters that symbols cannot have */
+    CODES_MAX = 8192,     /* inserting takes time by their square */
 };
 
 static int
@@ -89,7 +89,7 @@ is_code(uint32_t code)
     return code <= CODE_MAX && (code < ASCII_CODES + 0x80 || code > 0xdfff);
 }
 
-/* The code points of `text` in `codes`, which has room for all; 0 if it is malformed. */
+/* Decode `text` into `codes`, which has room for all; returns their number, or 0 if malformed. */
 static uint32_t
 decode(struct fz_span text, uint32_t *codes)
 {
@@ -114,6 +114,7 @@ decode(struct fz_span text, uint32_t *codes)
         at = sum % (n + 1);
         if (!is_code(code))
             return 0;
+        /* Punycode inserts each code point where it belongs in the text */
         memmove(codes + at + 1, codes + at, (n - at) * sizeof(*codes));
         codes[at++] = code;
         n++;

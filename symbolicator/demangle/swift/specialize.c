@@ -1,17 +1,17 @@
 /*
- * Specializations of functions: for generic arguments, or for what is known about arguments.
+ * Specializations of functions: for generic arguments, or for facts about arguments.
  *
  *   ...SiTg5          generic specialization <Swift.Int> of ...
  *   ...Tf4nd_n        function signature specialization <Arg[1] = Dead> of ...
  *
- * In the latter, a letter for each argument tells what was done with it; identifiers and types
- * that it needs stand in front of "Tf".
+ * In the latter, each argument has a letter for what was done with it; its identifiers and types
+ * come before "Tf".
  */
 #include "symbolicator/demangle/swift/parse.h"
 
 /* "m" (Swift 5.8) without metatypes as arguments, "q" serialized, "a" no longer async, "r" with
- * another representation, then the number of the pass. Swift prints "r" only where it is the only
- * one: the node's index is 1. */
+ * another representation, then the number of the pass. Swift prints "r" only if it is the only
+ * one: then the index of the node is 1. */
 static struct sym_swift_node *
 start(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
@@ -41,7 +41,7 @@ sym_swift_op_generic_spec(struct sym_swift_parser *p, enum sym_swift_kind kind)
     return spec;
 }
 
-/* "t" and maybe a number for each argument that was dropped, which is not shown. */
+/* "t" and an optional number for each dropped argument, which is not printed. */
 struct sym_swift_node *
 sym_swift_op_dropped_spec(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
@@ -91,7 +91,7 @@ add_digits(struct sym_swift_parser *p, struct sym_swift_node *argument, int64_t 
                : NULL;
 }
 
-/* What is known to be constant; false if the next letters tell no constant. */
+/* A constant argument, or a field of one; false if the next letters are not a constant. */
 static bool
 add_constant(struct sym_swift_parser *p, struct sym_swift_node **argument)
 {
@@ -112,7 +112,7 @@ add_constant(struct sym_swift_parser *p, struct sym_swift_node **argument)
             continue;
         if (constants[i].encoding && !constants[i].encoding[0]) {
             char digit = sym_swift_peek(p);
-            if (digit < '0' || digit > '9') { /* the letter says something about an argument */
+            if (digit < '0' || digit > '9') { /* the letter belongs to the next argument */
                 p->pos = start_pos;
                 return false;
             }
@@ -128,7 +128,7 @@ add_constant(struct sym_swift_parser *p, struct sym_swift_node **argument)
     return false;
 }
 
-/* Flags behind a first letter, in their order. */
+/* Flags after a first letter, in their order. */
 static int64_t
 more_flags(struct sym_swift_parser *p, bool dead, bool convention)
 {
@@ -161,7 +161,7 @@ argument(struct sym_swift_parser *p, enum sym_swift_kind kind)
         if (!add_constant(p, &node))
             return NULL;
         while (node && node->children[0]->index == SWIFT_SPEC_STRUCT && add_constant(p, &node)) {
-            /* A structure is followed by its fields. */
+            /* the fields of a structure follow it */
         }
         return node;
     case 'e':
@@ -199,7 +199,7 @@ takes_name(int64_t what)
            what == SWIFT_SPEC_STRING;
 }
 
-/* The operands of one kind node, popped, as its children: name, then types. */
+/* Pop the operands of one kind node and make them its children: name, then types. */
 static bool
 pop_operands(struct sym_swift_parser *p, struct sym_swift_node *what)
 {
@@ -216,7 +216,8 @@ pop_operands(struct sym_swift_parser *p, struct sym_swift_node *what)
     if (!name)
         return false;
     struct fz_span text = name->text;
-    if (what->index == SWIFT_SPEC_STRING && text.data[0] == '_') /* in front of digits and "_" */
+    if (what->index == SWIFT_SPEC_STRING &&
+        text.data[0] == '_') /* escapes a string that begins with a digit or "_" */
         text = fz_span_make(text.data + 1, text.len - 1);
     if (!sym_swift_node_add(p->arena, what,
                             sym_swift_node_text(p->arena, SWIFT_SPEC_PAYLOAD, text)))
@@ -229,12 +230,13 @@ struct sym_swift_node *
 sym_swift_op_function_spec(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
     struct sym_swift_node *spec = start(p, kind);
-    if (spec && spec->index) /* the representation changed, and nothing is said about arguments */
+    if (spec && spec->index) /* a changed representation has no list of arguments */
         return spec;
     while (spec && !sym_swift_next_if(p, '_'))
         spec = sym_swift_node_add(p->arena, spec, argument(p, SWIFT_SPEC_ARGUMENT));
     if (spec && !sym_swift_next_if(p, 'n'))
         spec = sym_swift_node_add(p->arena, spec, argument(p, SWIFT_SPEC_RETURN));
+    /* operands were pushed in the order of the arguments: the last argument pops first */
     for (uint32_t i = spec ? spec->n_children : 0; i-- > 0;) {
         struct sym_swift_node *node = spec->children[i];
         for (uint32_t k = node->n_children; k-- > 0 && node->kind == SWIFT_SPEC_ARGUMENT;) {

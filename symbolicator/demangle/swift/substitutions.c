@@ -1,8 +1,8 @@
 /*
- * Substitutions: "A" for what came before in the name, "S" for the standard library's types.
+ * Substitutions: "A" for earlier parts of the name, "S" for types of the standard library.
  *
- *   AB    the second thing that came before      AaC   the first, then the third
- *   A2b   twice the second, more follow          A4_   the 32nd
+ *   AB    the second earlier part                AaC   the first, then the third
+ *   A2b   the second twice, more follow          A4_   the 32nd
  *   Si    Swift.Int     S2i  two of them         Sg    Optional of the type on the stack
  *   ScA   Swift.Actor   So   module __C          s     module Swift
  */
@@ -133,7 +133,7 @@ optional(struct sym_swift_parser *p)
         p, sym_swift_node_type(sym_swift_make2(p, SWIFT_BOUND_GENERIC, type, arguments)));
 }
 
-/* All but the last of `n` times `node`, which the caller pushes. */
+/* Push `node` n - 1 times; the caller pushes the last one. */
 static struct sym_swift_node *
 repeat(struct sym_swift_parser *p, struct sym_swift_node *node, int64_t n)
 {

@@ -1,10 +1,10 @@
 /*
- * Swift names: which mangling one is of, and the limits of both.
+ * Swift names: selects the mangling, and limits both.
  *
  *   $s _$s   Swift 5 and later     $S _$S   4.2     _T0   4.0     $e _$e   embedded
  *   @__swiftmacro_                 files of macro expansions
- *   async_Main                     what the main function of a program is split into
- *   _T       Swift 1 to 3, and types in Objective-C's metadata still ("_Tt...")
+ *   async_Main                     the parts of an async main function
+ *   _T       Swift 1 to 3; "_Tt..." is still used in the metadata of Objective-C
  */
 #include "symbolicator/demangle/language.h"
 
@@ -13,8 +13,8 @@
 #include "symbolicator/demangle/swift/print.h"
 
 enum {
-    ARENA_MAX = 24 << 20, /* a tree of this size is no name */
-    STEPS_MAX = 200000,   /* nodes printed: a few substitutions can stand for any number */
+    ARENA_MAX = 24 << 20, /* larger trees are not real names */
+    STEPS_MAX = 200000,   /* nodes printed: a few substitutions can repeat any number of them */
     NESTED_MAX = 4,
 };
 
@@ -86,6 +86,7 @@ sym_demangle_swift(const char *name, const struct sym_demangle_options *options,
         .show_where = !options->simplified,
         .steps = &steps,
     };
+    /* into a buffer of its own, because a failure can follow printed text */
     bool done =
         print_symbol(fz_span_cstr(name), &printer) && fz_text_is_utf8(fz_buffer_span(&text));
     if (done)

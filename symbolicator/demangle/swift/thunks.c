@@ -1,5 +1,5 @@
 /*
- * Thunks, key paths, outlined code, derivatives, value witnesses: functions that nobody wrote.
+ * Functions that the compiler makes: thunks, key paths, outlined code, derivatives, value witnesses.
  */
 #include "symbolicator/demangle/swift/parse.h"
 
@@ -24,7 +24,7 @@ sym_swift_op_completion_handler(struct sym_swift_parser *p, enum sym_swift_kind 
     return sym_swift_node_add_if(p->arena, handler, signature);
 }
 
-/* All types on the stack, in their order, into `parent`. */
+/* Move all types at the top of the stack, in their order, to `parent`. */
 static struct sym_swift_node *
 take_types(struct sym_swift_parser *p, struct sym_swift_node *parent)
 {
@@ -33,11 +33,12 @@ take_types(struct sym_swift_parser *p, struct sym_swift_node *parent)
         first--;
     for (size_t i = first; i < p->stack.n; i++)
         parent = sym_swift_node_add(p->arena, parent, p->stack.items[i]);
+    /* the signature and the declaration are below the types */
     p->stack.n = first;
     return parent;
 }
 
-/* Declaration, signature if there is one, types. */
+/* Declaration, optional signature, types. */
 struct sym_swift_node *
 sym_swift_op_key_path(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
@@ -100,7 +101,7 @@ sym_swift_op_outlined_bridged(struct sym_swift_parser *p, enum sym_swift_kind ki
 struct sym_swift_node *
 sym_swift_op_outlined_enum(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    struct sym_swift_node *element = sym_swift_number(p); /* not shown */
+    struct sym_swift_node *element = sym_swift_number(p); /* not printed */
     sym_swift_pop(p, SWIFT_SIGNATURE);
     return element ? sym_swift_make1(p, kind, sym_swift_pop_type(p)) : NULL;
 }
@@ -140,7 +141,7 @@ take_all(struct sym_swift_parser *p, enum sym_swift_kind kind)
     return node;
 }
 
-/* Subsets of indices, each closed by its letter. */
+/* Subsets of indices, each with a letter after it. */
 static struct sym_swift_node *
 add_subsets(struct sym_swift_parser *p, struct sym_swift_node *node, const char *letters)
 {
@@ -252,7 +253,7 @@ sym_swift_op_field_offset(struct sym_swift_parser *p, enum sym_swift_kind kind)
     return sym_swift_make2(p, kind, direct, sym_swift_pop_entity(p));
 }
 
-/* The initializer of global variables: each name has a mark behind it. */
+/* The initializer of global variables: each name has a mark after it. */
 struct sym_swift_node *
 sym_swift_op_once(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {

@@ -1,5 +1,5 @@
 /*
- * Types: builtin, nominal, bound generic, tuples, packs, existential, metatypes, boxes.
+ * Types: builtin, nominal, bound generic and existential types, tuples, packs, metatypes, boxes.
  */
 #include "symbolicator/demangle/swift/parse.h"
 
@@ -187,6 +187,7 @@ bind_arguments(struct sym_swift_parser *p, struct sym_swift_node *nominal,
     if (!nominal || i >= lists->n || nominal->n_children == 0)
         return NULL;
     struct sym_swift_node *arguments = lists->items[i];
+    /* a declaration without own parameters leaves its list to the context */
     bool takes = takes_arguments(nominal->kind);
     if (takes)
         i++;
@@ -209,7 +210,8 @@ sym_swift_op_bound_generic(struct sym_swift_parser *p, enum sym_swift_kind kind)
     if (!sym_swift_pop_arguments(p, &arguments) || arguments.lists.n > NESTED_GENERICS_MAX)
         return NULL;
     struct sym_swift_node *bound = bind_arguments(p, sym_swift_pop_nominal(p), &arguments.lists, 0);
-    if (bound && bound->is_type) /* no arguments at all: a type of its own nevertheless */
+    if (bound &&
+        bound->is_type) /* no arguments, but still a new type: the nominal may be a substitution */
         bound = sym_swift_node_as(p->arena, bound, bound->kind);
     if (bound && bound->kind == SWIFT_BOUND_GENERIC)
         bound = sym_swift_node_add_if(p->arena, bound, arguments.conformances);
@@ -307,7 +309,7 @@ sym_swift_op_existential(struct sym_swift_parser *p, enum sym_swift_kind kind)
     return sym_swift_node_type(sym_swift_make2(p, kind, sym_swift_pop_type(p), requirements));
 }
 
-/* "Xx" has fields; "XX" generic arguments, too. A mutable field is an inout type. */
+/* "Xx" has fields; "XX" also generic arguments. A mutable field is an inout type. */
 struct sym_swift_node *
 sym_swift_op_box(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
