@@ -30,6 +30,12 @@ cpu_of_registers(const struct report_thread *thread)
     return REPORT_CPU_UNKNOWN;
 }
 
+bool
+report_apple_is_ips(const struct report *report)
+{
+    return report->format && strcmp(report->format, "ips") == 0;
+}
+
 enum report_cpu
 report_apple_cpu(const struct report *report)
 {

@@ -5,10 +5,7 @@ KNOWN = {
         "server/child": 5,
         "server/cli": 2,
         "server/config": 2,
-        "server/report/crash": 7,
-        "server/report/ips": 2,
         "server/worker": 3,
-        "storage/sql": 3,
         "symbolicator": 2,
     },
     "names": {

@@ -203,8 +203,8 @@ behind_address(const char *text, const struct report_frame *frame)
     return at ? at + strlen(address) : NULL;
 }
 
-bool
-report_crash_is_said(const struct report_crash_out *c)
+static bool
+is_said(const struct report_crash_out *c)
 {
     const struct report *r = c->r;
     const char *text = json_string_value(json_array_get(backtraces(c), 0));
@@ -250,11 +250,11 @@ static void
 put_backtraces(struct report_crash_out *c)
 {
     const json_t *list = backtraces(c);
-    bool is_said = report_crash_is_said(c);
+    bool said = is_said(c);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *text = json_string_value(json_array_get(list, i));
         fz_buffer_printf(c->out, "Application Specific Backtrace %zu:\n", i);
-        if (text && i == 0 && is_said)
+        if (text && i == 0 && said)
             put_said_stack(c, text);
         else
             report_crash_block(c->out, fz_span_cstr(text), true);
@@ -287,6 +287,7 @@ report_crash_event(struct report_crash_out *c)
     report_crash_section(c, "Application Specific Signatures", "asiSignatures");
     put_backtraces(c);
     report_crash_section(c, "Dyld Error Message", "fatalDyldError");
-    report_crash_exception_stack(c);
+    if (!is_said(c))
+        report_crash_exception_stack(c);
     report_crash_section(c, "Kernel Triage", "ktriageinfo");
 }

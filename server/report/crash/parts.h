@@ -20,7 +20,7 @@ struct report_crash_out {
     bool is_crash;   /* not a hang, a handled error, or another event of a process that lived on */
 };
 
-/* crash.c: a foreign text on one line: what could forge a line or steer a terminal becomes
+/* out.c: a foreign text on one line: what could forge a line or steer a terminal becomes
  * '?'. */
 void report_crash_span(struct fz_buffer *out, struct fz_span text);
 void report_crash_text(struct fz_buffer *out, const char *text);
@@ -47,9 +47,6 @@ void report_crash_head(struct report_crash_out *c);
 
 /* event.c: exception, termination, what the process said, what the kernel said. */
 void report_crash_event(struct report_crash_out *c);
-
-/* event.c: is the stack of the exception one of the texts in "asiBacktraces"? */
-bool report_crash_is_said(const struct report_crash_out *c);
 
 /* stacks.c: the backtrace of the exception; the threads; "main + 8 (work.c:5)". */
 void report_crash_exception_stack(struct report_crash_out *c);

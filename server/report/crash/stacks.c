@@ -103,7 +103,7 @@ void
 report_crash_exception_stack(struct report_crash_out *c)
 {
     const struct report *r = c->r;
-    if (!r->n_exception_frames || report_crash_is_said(c))
+    if (!r->n_exception_frames)
         return;
     fz_buffer_text(c->out, "Last Exception Backtrace:\n");
     put_frames(c, r->exception_frames, r->n_exception_frames, r->n_exception_frames_cut, false);

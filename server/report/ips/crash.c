@@ -101,7 +101,7 @@ write_exception(struct report_ips *ips)
     json_write_text(w, "signal", crash->signal);
     json_write_text(w, "subtype", *subtype ? subtype : NULL);
     const json_t *rest = json_object_get(ips->extra, "exception");
-    if (json_is_object(rest) && report_ips_is_ips(ips->r))
+    if (json_is_object(rest) && report_apple_is_ips(ips->r))
         report_extra_write(w, rest, written);
     json_write_close(w, '}');
 }
@@ -116,7 +116,7 @@ write_messages(struct report_ips *ips)
     const json_t *asi = json_object_get(ips->extra, "asi");
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer thrown = fz_buffer_make(0);
     report_apple_thrown(crash, &thrown);
-    if (json_is_object(asi) && report_ips_is_ips(ips->r)) {
+    if (json_is_object(asi) && report_apple_is_ips(ips->r)) {
         json_write_open(w, "asi", '{');
         report_extra_write(w, asi, NULL);
         json_write_close(w, '}');

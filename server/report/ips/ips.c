@@ -17,12 +17,6 @@
 
 #include "base/text.h"
 
-bool
-report_ips_is_ips(const struct report *r)
-{
-    return r->format && strcmp(r->format, "ips") == 0;
-}
-
 static void
 write_slice_uuid(struct json_write *w, const struct report_image *image)
 {
@@ -82,7 +76,7 @@ write_header(struct report_ips *ips, const char *id)
     struct json_write *w = &ips->w;
     const struct report *r = ips->r;
     const struct report_image *app = report_apple_main_image(r);
-    const json_t *header = report_ips_is_ips(r) ? json_object_get(ips->extra, "header") : NULL;
+    const json_t *header = report_apple_is_ips(r) ? json_object_get(ips->extra, "header") : NULL;
     char text[160];
     json_write_open(w, NULL, '{');
     json_write_text(w, "app_name", app_name(r));
@@ -139,7 +133,7 @@ write_bundle(struct report_ips *ips)
     json_write_text(w, "CFBundleShortVersionString", r->app_version);
     json_write_text(w, "CFBundleVersion", r->app_build);
     json_write_text(w, "CFBundleIdentifier", r->app_id);
-    if (report_ips_is_ips(r))
+    if (report_apple_is_ips(r))
         report_extra_write(w, rest, written);
     json_write_close(w, '}');
 }
@@ -157,7 +151,7 @@ write_os(struct report_ips *ips)
     json_write_open(w, "osVersion", '{');
     json_write_text(w, "train", *text ? text : NULL);
     json_write_text(w, "build", ips->r->os_build);
-    if (report_ips_is_ips(ips->r))
+    if (report_apple_is_ips(ips->r))
         report_extra_write(w, rest, written);
     json_write_close(w, '}');
 }
@@ -219,7 +213,7 @@ write_extra(struct report_ips *ips)
     static const char *const written[] = {"header",      "termination", "threads", "exception",
                                           "osVersion",   "bundleInfo",  "asi",     "usedImages",
                                           "captureTime", "procLaunch",  NULL};
-    if (report_ips_is_ips(ips->r))
+    if (report_apple_is_ips(ips->r))
         report_extra_write(&ips->w, ips->extra, written);
     else
         write_headings(ips);

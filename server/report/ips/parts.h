@@ -17,9 +17,6 @@ struct report_ips {
     bool outside;        /* a frame points at `nowhere` */
 };
 
-/* ips.c: was the report an .ips, so that its extras have the names of .ips? */
-bool report_ips_is_ips(const struct report *r);
-
 /* crash.c: exception, termination, asi. */
 void report_ips_crash(struct report_ips *ips);
 

@@ -1,0 +1,93 @@
+/* Connections: which engine a URL names, and what the engine does for a connection as a whole. */
+#include "storage/sql/sql.h"
+
+#include <stdlib.h>
+
+#include "base/text.h"
+
+enum fz_code
+sql_open(const char *database_url, bool create, struct sql **ret, struct fz_error *err)
+{
+    static const char sqlite[] = "sqlite:";
+    FZ_CLEANUP(sql_closep) struct sql *sql = NULL;
+    const char *target = database_url;
+    enum fz_code code;
+    if (fz_text_has_prefix(database_url, sqlite) && database_url[sizeof(sqlite) - 1]) {
+        target = database_url + sizeof(sqlite) - 1;
+        code = sql_sqlite_create(&sql, err);
+    } else if (fz_text_has_prefix(database_url, "postgresql://") ||
+               fz_text_has_prefix(database_url, "postgres://")) {
+        code = sql_postgresql_create(&sql, err);
+    } else {
+        /* The URL may carry a password, so it is not repeated. */
+        return fz_fail(err, FZ_E_MALFORMED,
+                       "the database must be given as sqlite:PATH or postgresql://...");
+    }
+    if (code != FZ_OK)
+        return code;
+    sql->create = create;
+    sql->target = strdup(target);
+    if (!sql->target)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    code = sql->driver->connect(sql, err);
+    if (code != FZ_OK)
+        return code;
+    sql->connected = true;
+    *ret = fz_take(&sql);
+    return FZ_OK;
+}
+
+void
+sql_close(struct sql *sql)
+{
+    if (!sql)
+        return;
+    sql->driver->disconnect(sql);
+    free(sql->target);
+    sql->driver->destroy(sql);
+}
+
+void
+sql_closep(struct sql **sql)
+{
+    sql_close(*sql);
+}
+
+const struct sql_driver *
+sql_driver(const struct sql *sql)
+{
+    return sql->driver;
+}
+
+enum fz_code
+sql_serve_requests(struct sql *sql, struct fz_error *err)
+{
+    sql->for_requests = true;
+    return sql->driver->script(sql, sql->driver->for_requests, err);
+}
+
+enum fz_code
+sql_now(struct sql *sql, int64_t *ret_ms, struct fz_error *err)
+{
+    return sql->driver->now(sql, ret_ms, err);
+}
+
+enum fz_code
+sql_clock(struct sql *sql, int64_t *ret_ms, struct fz_error *err)
+{
+    return sql->driver->clock(sql, ret_ms, err);
+}
+
+void
+sql_boot(struct sql *sql, char ret[SQL_BOOT_TEXT])
+{
+    ret[0] = '\0';
+    if (sql->driver->boot)
+        sql->driver->boot(sql, ret);
+}
+
+void
+sql_wait_change(struct sql *sql, int64_t timeout_ms)
+{
+    sql->driver->wait_change(sql, timeout_ms);
+}
