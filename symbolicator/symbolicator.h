@@ -129,6 +129,67 @@ bool sym_symbol_map_path_uuid(const char *path, const char *suffix, struct fz_uu
 /* DBGOriginalUUID of the property list (XML) in a dSYM: which map it needs. False if it has none. */
 bool sym_symbol_map_original(struct fz_span plist, struct fz_uuid *ret);
 
+/* ---- archives ----------------------------------------------------------------------------- */
+
+enum sym_archive_kind {
+    SYM_ARCHIVE_NONE,
+    SYM_ARCHIVE_ZIP,
+    SYM_ARCHIVE_EMPTY_ZIP,
+    SYM_ARCHIVE_TAR,
+    SYM_ARCHIVE_GZIP, /* this and the next: of a tar or of any other file */
+    SYM_ARCHIVE_BZIP2,
+    SYM_ARCHIVE_XZ,
+    SYM_ARCHIVE_ZSTD,
+};
+
+/* What the first bytes of a file say. */
+enum sym_archive_kind sym_archive_kind(struct fz_span file);
+
+struct sym_archive_limits {
+    uint64_t bytes;        /* unpacked, of all members */
+    uint64_t member_bytes; /* unpacked, of one member */
+    size_t entries;
+    unsigned ratio; /* unpacked : packed once above 1 MiB; 0 = none */
+};
+
+/* Receives the wanted members, one after the other. Any failure ends the walk with its code. */
+struct sym_archive_sink {
+    /* Decides by a member's name and first bytes; NULL: every regular file is wanted. */
+    bool (*wants)(const char *name, struct fz_span head);
+    /* `name` is "" for a file that is only compressed (gzip, xz, zstd). */
+    enum fz_code (*begin)(void *user, const char *name, struct fz_error *err);
+    /* Pieces come in order; a gap between two reads as zeros. */
+    enum fz_code (*write)(void *user, uint64_t offset, struct fz_span bytes, struct fz_error *err);
+    /* is_whole false: the member is cut off and should not be used. */
+    enum fz_code (*end)(void *user, bool is_whole, struct fz_error *err);
+    void *user;
+};
+
+struct sym_archive_summary {
+    const char *format; /* "zip", "tar", "compressed", static; NULL: not an archive */
+    uint64_t n_entries; /* regular files and others, as far as they were read */
+    uint64_t n_encrypted;
+    uint64_t n_bytes; /* unpacked, of all members that were looked at */
+};
+
+/*
+ * Walk a zip, a tar or a compressed file (gzip, zstd, xz; the whole file is in memory). Nothing is
+ * written to a path: names are labels.
+ *
+ * Skipped without a problem: AppleDouble files (._*), __MACOSX, links, members that the sink does
+ * not want. A member that cannot be read, and an archive that ends early, are problems; what was
+ * read before remains. UNSUPPORTED: not such an archive. MALFORMED: nothing of it can be read.
+ * LIMIT: a limit, named. Else what the sink returned.
+ */
+FZ_MUST_CHECK enum fz_code sym_archive_walk(struct fz_span file,
+                                            const struct sym_archive_limits *limits,
+                                            const struct sym_archive_sink *sink,
+                                            struct sym_archive_summary *ret,
+                                            struct sym_problems *problems, struct fz_error *err);
+
+/* For `wants`: a Mach-O, a BCSymbolMap, or the property list that names the map of a dSYM. */
+bool sym_archive_wants_symbols(const char *name, struct fz_span head);
+
 /* ---- symbol files: what a user names on the command line ----------------------------------- */
 
 struct sym_file_slice {

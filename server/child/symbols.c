@@ -7,7 +7,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "server/child/parts.h"
-#include "server/resolve/archive.h"
 #include "server/resolve/symbol_names.h"
 #include "symbolicator/symbolicator.h"
 
@@ -325,7 +324,7 @@ end_member(void *user, bool is_whole, struct fz_error *err)
     enum fz_code code = fz_map_open_fd(r->member.fd, &map, err);
     if (code != FZ_OK)
         return code;
-    if (archive_is_macho(map.bytes))
+    if (sym_macho_has_magic(map.bytes))
         code = read_macho(r, map.bytes, err);
     else
         code = take_names(r, map.bytes, true, err);
@@ -335,7 +334,7 @@ end_member(void *user, bool is_whole, struct fz_error *err)
 
 /* Nothing in the upload can be used: say what it looks like and what is wanted instead. */
 static enum fz_code
-nothing_usable(const struct reading *r, const struct archive_summary *archive,
+nothing_usable(const struct reading *r, const struct sym_archive_summary *archive,
                struct fz_span upload, struct fz_error *err)
 {
     const struct sym_problem *first = r->problems.n ? &r->problems.list[0] : NULL;
@@ -357,17 +356,25 @@ nothing_usable(const struct reading *r, const struct archive_summary *archive,
 static enum fz_code
 read_upload(struct reading *r, struct fz_span upload, struct fz_error *err)
 {
-    struct archive_summary archive = {.format = NULL};
-    struct archive_sink sink = {
-        .begin = begin_member, .write = write_member, .end = end_member, .user = r};
+    const struct limits *limits = &r->child->limits;
+    const struct sym_archive_limits archive_limits = {.bytes = limits->archive_bytes,
+                                                      .member_bytes = limits->symbol_bytes,
+                                                      .entries = limits->archive_entries,
+                                                      .ratio = limits->archive_ratio};
+    struct sym_archive_summary archive = {.format = NULL};
+    struct sym_archive_sink sink = {.wants = sym_archive_wants_symbols,
+                                    .begin = begin_member,
+                                    .write = write_member,
+                                    .end = end_member,
+                                    .user = r};
     enum fz_code code;
-    if (archive_is_macho(upload)) {
+    if (sym_macho_has_magic(upload)) {
         code = read_macho(r, upload, err);
     } else if (symbol_names_wants(r->name, upload)) {
         code = take_names(r, upload, false, err);
     } else {
         r->can_wait = r->names.given.n == 0;
-        code = archive_walk(upload, &r->child->limits, &sink, &archive, &r->problems, err);
+        code = sym_archive_walk(upload, &archive_limits, &sink, &archive, &r->problems, err);
         if (code == FZ_E_UNSUPPORTED && !archive.format)
             code = FZ_OK; /* told below, by what it looks like */
     }

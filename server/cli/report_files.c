@@ -13,9 +13,9 @@
 #include "base/list.h"
 #include "base/text.h"
 #include "server/ingest/ingest.h"
-#include "server/resolve/archive.h"
+#include "symbolicator/symbolicator.h"
 
-enum { DEPTH_MAX = 16, NEST_MAX = 2, RATIO_MAX = 100000 };
+enum { DEPTH_MAX = 16, NEST_MAX = 2 };
 
 /* ---- the list ---------------------------------------------------------------------------- */
 
@@ -115,7 +115,7 @@ report_files_add(struct report_files *files, const char *path, struct fz_error *
 /* ---- one file ---------------------------------------------------------------------------- */
 
 struct reading {
-    struct limits limits;
+    const struct limits *limits;
     const struct report_files_sink *sink;
     bool is_named;
     unsigned depth; /* archives around */
@@ -127,28 +127,12 @@ struct reading {
 
 static void read_body(struct reading *r, struct fz_span body);
 
-/* zip, tar, gzip, zstd, xz */
+/* What sym_archive_walk() reads. */
 static bool
 is_archive(struct fz_span body)
 {
-    static const struct {
-        size_t at, len;
-        const char *magic;
-    } kinds[] = {{0, 4, "PK\3\4"},
-                 {0, 4, "PK\5\6"},
-                 {257, 5, "ustar"},
-                 {0, 2, "\x1f\x8b"},
-                 {0, 4, "\x28\xb5\x2f\xfd"},
-                 {0, 5,
-                  "\xfd"
-                  "7zXZ"}};
-    for (size_t i = 0; i < FZ_ARRAY_LEN(kinds); i++) {
-        struct fz_span found;
-        if (fz_span_sub(body, kinds[i].at, kinds[i].len, &found) &&
-            memcmp(found.data, kinds[i].magic, kinds[i].len) == 0)
-            return true;
-    }
-    return false;
+    enum sym_archive_kind kind = sym_archive_kind(body);
+    return kind != SYM_ARCHIVE_NONE && kind != SYM_ARCHIVE_BZIP2;
 }
 
 /* The name says that it is a report, so that a broken one is told and not passed over. */
@@ -204,17 +188,19 @@ read_archive(struct reading *r, struct fz_span body)
     size_t name_len = r->name_len, n_found = r->n_found;
     bool is_named = r->is_named;
     struct sym_problems problems = {0};
-    struct archive_summary summary;
+    struct sym_archive_summary summary;
     struct fz_error err;
-    const struct archive_sink sink = {.wants_all = true,
-                                      .begin = begin_member,
-                                      .write = write_member,
-                                      .end = end_member,
-                                      .user = r};
+    const struct sym_archive_sink sink = {
+        .begin = begin_member, .write = write_member, .end = end_member, .user = r};
+    /* One member is one report. No limit on the ratio: an archive of the user's own that is packed
+     * well is not an attack. */
+    const struct sym_archive_limits limits = {.bytes = r->limits->archive_bytes,
+                                              .member_bytes = r->limits->report_inflated_bytes,
+                                              .entries = r->limits->archive_entries};
     r->name_len = strlen(r->name);
     r->is_named = false;
     r->depth++;
-    enum fz_code code = archive_walk(body, &r->limits, &sink, &summary, &problems, &err);
+    enum fz_code code = sym_archive_walk(body, &limits, &sink, &summary, &problems, &err);
     r->depth--;
     r->is_named = is_named;
     r->name[r->name_len] = '\0';
@@ -246,15 +232,12 @@ void
 report_files_read(const struct report_file *file, const struct limits *limits,
                   const struct report_files_sink *sink)
 {
-    struct reading r = {.limits = *limits, .sink = sink, .is_named = file->is_named};
+    struct reading r = {.limits = limits, .sink = sink, .is_named = file->is_named};
     bool is_stdin = strcmp(file->path, "-") == 0;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer raw = fz_buffer_make(0);
     struct fz_error err;
     snprintf(r.name, sizeof(r.name), "%s", is_stdin ? "standard input" : file->path);
     r.body = fz_buffer_make(0);
-    /* One member is one report; that an archive of the user's own is well packed is no attack. */
-    r.limits.symbol_bytes = limits->report_inflated_bytes;
-    r.limits.archive_ratio = RATIO_MAX;
     struct fz_map map = {.bytes = {NULL, 0}};
     struct stat st;
     bool is_regular = !is_stdin && stat(file->path, &st) == 0 && S_ISREG(st.st_mode);

@@ -8,8 +8,7 @@
  *   16      offset:4 size:4 align:4   offset:8 size:8 align:4 reserved:4
  *   28/40   the next slice            the next slice
  *
- * Always big-endian on disk; the swapped magic is read too. A Java class begins with the same
- * 0xcafebabe and has its version where the number of slices stands: minor:2 major:2, major >= 43.
+ * Always big-endian on disk; the swapped magic is read too.
  */
 #include "symbolicator/symbolicator.h"
 
@@ -20,75 +19,7 @@ enum {
     FAT_HEADER_SIZE = 8,
     FAT_ARCH_SIZE = 20,
     FAT_ARCH_64_SIZE = 32,
-    JAVA_MAJOR_MIN = 43,
-    TAR_MAGIC_AT = 257
 };
-
-static const struct {
-    const char *bytes;
-    size_t len;
-    const char *what;
-} looks[] = {
-    {"\x7f"
-     "ELF",
-     4, "an ELF file"},
-    {"PK\x03\x04", 4, "a zip archive"},
-    {"PK\x05\x06", 4, "an empty zip archive"},
-    {"\x1f\x8b", 2, "a gzip file"},
-    {"BZh", 3, "a bzip2 file"},
-    {"\xfd"
-     "7zXZ",
-     5, "an xz file"},
-    {"\x28\xb5\x2f\xfd", 4, "a zstd file"},
-    {"!<arch>\n", 8, "a static archive (.a); give the linked binary or its dSYM"},
-    {"!<thin>\n", 8, "a thin static archive (.a); give the linked binary or its dSYM"},
-    {"BC\xc0\xde", 4, "LLVM bitcode"},
-    {"\xde\xc0\x17\x0b", 4, "wrapped LLVM bitcode"},
-    {"MDMP", 4, "a minidump"},
-    {"MZ", 2, "a Windows program"},
-    {"bplist", 6, "a binary property list"},
-    {"xar!", 4, "a xar package"},
-    {"SQLite format 3", 15, "an SQLite database"},
-    {"MODULE ", 7, "a Breakpad symbol file"},
-    {"--- !tapi", 9, "a text stub (.tbd)"},
-    {"<?xml", 5, "an XML file"},
-    {"\x00\x05\x16\x07", 4, "an AppleDouble file (._*), not the file itself"},
-    {"dyld_v", 6, "a dyld shared cache"},
-};
-
-static bool
-is_text(struct fz_span bytes)
-{
-    size_t n = bytes.len < 512 ? bytes.len : 512;
-    for (size_t i = 0; i < n; i++) {
-        if (bytes.data[i] < 0x20 && (bytes.data[i] < '\t' || bytes.data[i] > '\r'))
-            return false;
-    }
-    return true;
-}
-
-const char *
-sym_macho_looks_like(struct fz_span file)
-{
-    if (file.len == 0)
-        return "an empty file";
-    for (size_t i = 0; i < FZ_ARRAY_LEN(looks); i++) {
-        if (file.len >= looks[i].len && memcmp(file.data, looks[i].bytes, looks[i].len) == 0)
-            return looks[i].what;
-    }
-    struct fz_reader r = fz_reader_make(file, "file");
-    r.big_endian = true;
-    uint32_t magic = fz_read_u32(&r);
-    fz_read_skip(&r, 2);
-    uint16_t java_major = fz_read_u16(&r);
-    if (!r.failed && magic == MACHO_FAT_MAGIC && java_major >= JAVA_MAJOR_MIN)
-        return "a Java class";
-    if (file.len >= TAR_MAGIC_AT + 5 && memcmp(file.data + TAR_MAGIC_AT, "ustar", 5) == 0)
-        return "a tar archive";
-    if (is_text(file))
-        return "text";
-    return "an unknown binary format";
-}
 
 static bool
 read_fat_magic(struct fz_span file, uint32_t *ret_magic)
@@ -98,7 +29,7 @@ read_fat_magic(struct fz_span file, uint32_t *ret_magic)
     uint32_t magic = fz_read_u32(&r);
     bool is_fat = !r.failed && (magic == MACHO_FAT_MAGIC || magic == MACHO_FAT_MAGIC_64 ||
                                 magic == MACHO_FAT_CIGAM || magic == MACHO_FAT_CIGAM_64);
-    if (!is_fat || strcmp(sym_macho_looks_like(file), "a Java class") == 0)
+    if (!is_fat || macho_is_java_class(file))
         return false;
     *ret_magic = magic;
     return true;

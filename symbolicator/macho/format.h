@@ -60,7 +60,10 @@ enum {
     MACHO_N_ARM_THUMB_DEF = 0x0008,
 };
 
-/* The width and byte order of a thin header; false (outputs untouched) if it is none. */
+/* The width and byte order of a thin header; false (outputs untouched) if it is not one. */
 bool macho_read_magic(struct fz_span bytes, bool *ret_is_64, bool *ret_big_endian);
+
+/* True for a Java class, which begins like a fat Mach-O. */
+bool macho_is_java_class(struct fz_span file);
 
 #endif

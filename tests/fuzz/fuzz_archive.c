@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/attr.h"
-#include "server/resolve/archive.h"
+#include "symbolicator/symbolicator.h"
 
 static uint64_t n_bytes;
 
@@ -17,10 +17,10 @@ begin(void *user FZ_UNUSED, const char *name, struct fz_error *err FZ_UNUSED)
 static enum fz_code
 take(void *user, uint64_t offset, struct fz_span bytes, struct fz_error *err FZ_UNUSED)
 {
-    const struct limits *limits = user;
+    const struct sym_archive_limits *limits = user;
     n_bytes += bytes.len;
-    if (offset > limits->symbol_bytes || bytes.len > limits->symbol_bytes - offset ||
-        n_bytes > limits->archive_bytes)
+    if (offset > limits->member_bytes || bytes.len > limits->member_bytes - offset ||
+        n_bytes > limits->bytes)
         abort();
     return FZ_OK;
 }
@@ -34,18 +34,20 @@ end(void *user FZ_UNUSED, bool is_whole FZ_UNUSED, struct fz_error *err FZ_UNUSE
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct limits limits = {.symbol_bytes = 256 * 1024,
-                            .archive_bytes = 1024 * 1024,
-                            .archive_entries = 50,
-                            .archive_ratio = 200};
-    struct archive_sink sink = {.begin = begin, .write = take, .end = end, .user = &limits};
-    struct archive_summary summary;
+    struct sym_archive_limits limits = {
+        .member_bytes = 256 * 1024, .bytes = 1024 * 1024, .entries = 50, .ratio = 200};
+    struct sym_archive_sink sink = {.wants = sym_archive_wants_symbols,
+                                    .begin = begin,
+                                    .write = take,
+                                    .end = end,
+                                    .user = &limits};
+    struct sym_archive_summary summary;
     struct sym_problems problems = {.n = 0};
     struct fz_error err;
     n_bytes = 0;
-    if (archive_walk(fz_span_make(data, size), &limits, &sink, &summary, &problems, &err) ==
+    if (sym_archive_walk(fz_span_make(data, size), &limits, &sink, &summary, &problems, &err) ==
             FZ_OK &&
-        summary.n_entries > limits.archive_entries)
+        summary.n_entries > limits.entries)
         abort();
     return 0;
 }

@@ -12,7 +12,7 @@
 #include "base/attr.h"
 #include "base/buffer.h"
 #include "base/text.h"
-#include "server/resolve/archive.h"
+#include "symbolicator/symbolicator.h"
 
 enum { ROOM = 4 * 1024 * 1024 };
 
@@ -111,29 +111,30 @@ on_end(void *user, bool is_whole, struct fz_error *err FZ_UNUSED)
 
 struct walked {
     struct seen seen;
-    struct archive_summary summary;
+    struct sym_archive_summary summary;
     struct sym_problems problems;
     struct fz_error err;
 };
 
 static enum fz_code
-walk(struct fz_span bytes, const struct limits *limits, struct walked *ret)
+walk(struct fz_span bytes, const struct sym_archive_limits *limits, struct walked *ret)
 {
-    struct archive_sink sink = {
-        .begin = on_begin, .write = on_write, .end = on_end, .user = &ret->seen};
+    struct sym_archive_sink sink = {.wants = sym_archive_wants_symbols,
+                                    .begin = on_begin,
+                                    .write = on_write,
+                                    .end = on_end,
+                                    .user = &ret->seen};
     fz_buffer_init(&ret->seen.text, 0);
     ret->problems.n = 0;
     ret->err = (struct fz_error){.code = FZ_OK};
-    return archive_walk(bytes, limits, &sink, &ret->summary, &ret->problems, &ret->err);
+    return sym_archive_walk(bytes, limits, &sink, &ret->summary, &ret->problems, &ret->err);
 }
 
-static struct limits
+static struct sym_archive_limits
 small_limits(void)
 {
-    return (struct limits){.symbol_bytes = 2 * 1024 * 1024,
-                           .archive_bytes = 16 * 1024 * 1024,
-                           .archive_entries = 20,
-                           .archive_ratio = 200};
+    return (struct sym_archive_limits){
+        .member_bytes = 2 * 1024 * 1024, .bytes = 16 * 1024 * 1024, .entries = 20, .ratio = 200};
 }
 
 static void
@@ -169,14 +170,13 @@ test_formats(void **state FZ_UNUSED)
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(formats); i++) {
         struct fz_span bytes = pack(formats[i], NULL, members, FZ_ARRAY_LEN(members));
-        struct limits limits = small_limits();
+        struct sym_archive_limits limits = small_limits();
         struct walked walked = {.seen = {.fail = FZ_OK}};
         enum fz_code code = walk(bytes, &limits, &walked);
         if (code != FZ_OK)
             fail_msg("%s: %s", formats[i], walked.err.text);
         assert_string_equal(fz_buffer_cstr(&walked.seen.text),
                             "Demo.dSYM/Contents/Resources/DWARF/Demo=D1;../../fat=F1;thin32=T1;");
-        assert_int_equal(walked.summary.n_machos, 3);
         assert_int_equal(walked.summary.n_entries, FZ_ARRAY_LEN(members));
         assert_string_equal(walked.summary.format, i == 0 ? "zip" : "tar");
         assert_int_equal(walked.problems.n, 0);
@@ -206,7 +206,7 @@ test_only_compressed(void **state FZ_UNUSED)
     for (size_t i = 0; i < FZ_ARRAY_LEN(formats); i++) {
         for (size_t k = 0; k < FZ_ARRAY_LEN(cases); k++) {
             struct fz_span bytes = pack(formats[i], NULL, cases[k].member, 1);
-            struct limits limits = small_limits();
+            struct sym_archive_limits limits = small_limits();
             struct walked walked = {.seen = {.fail = FZ_OK}};
             enum fz_code code = walk(bytes, &limits, &walked);
             if (code != cases[k].want)
@@ -233,7 +233,7 @@ test_no_archive(void **state FZ_UNUSED)
         {"cut gzip", "\x1f\x8b\x08\0\0\0\0\0\0\x03\x01", 11, FZ_E_MALFORMED},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
-        struct limits limits = small_limits();
+        struct sym_archive_limits limits = small_limits();
         struct walked walked = {.seen = {.fail = FZ_OK}};
         enum fz_code code = walk(fz_span_make(cases[i].bytes, cases[i].len), &limits, &walked);
         if (code != cases[i].want)
@@ -257,12 +257,11 @@ test_truncated(void **state FZ_UNUSED)
     for (size_t i = 0; i < FZ_ARRAY_LEN(formats); i++) {
         struct fz_span bytes =
             pack(formats[i], i == 0 ? "zip:compression=store" : NULL, members, 2);
-        struct limits limits = small_limits();
+        struct sym_archive_limits limits = small_limits();
         struct walked walked = {.seen = {.fail = FZ_OK}};
         bytes.len = i == 0 ? 5000 : 5500; /* inside the second member */
         assert_int_equal(walk(bytes, &limits, &walked), FZ_OK);
         assert_string_equal(fz_buffer_cstr(&walked.seen.text), "a=A1;b=B1(broken);");
-        assert_int_equal(walked.summary.n_machos, 1);
         assert_true(walked.problems.n >= 1);
         assert_string_equal(walked.problems.list[0].kind, "bad_member");
         fz_buffer_deinit(&walked.seen.text);
@@ -275,7 +274,7 @@ test_encrypted(void **state FZ_UNUSED)
 {
     static const struct member members[] = {{"a", macho, NULL, 0}};
     struct fz_span bytes = pack("zip", "encryption=traditional", members, 1);
-    struct limits limits = small_limits();
+    struct sym_archive_limits limits = small_limits();
     struct walked walked = {.seen = {.fail = FZ_OK}};
     assert_int_equal(walk(bytes, &limits, &walked), FZ_OK);
     assert_int_equal(walked.summary.n_encrypted, 1);
@@ -295,47 +294,44 @@ test_limits(void **state FZ_UNUSED)
         const char *name, *format;
         const struct member *members;
         size_t n;
-        struct limits limits;
+        struct sym_archive_limits limits;
         const char *want; /* the message; NULL: no failure */
     } cases[] = {
         {"all fit",
          "zip",
          three,
          3,
-         {.archive_bytes = 12000, .archive_entries = 3, .archive_ratio = 200, .symbol_bytes = 4000},
+         {.bytes = 12000, .entries = 3, .ratio = 200, .member_bytes = 4000},
          NULL},
         {"entries",
          "zip",
          three,
          3,
-         {.archive_bytes = 12000, .archive_entries = 2, .archive_ratio = 200, .symbol_bytes = 4000},
+         {.bytes = 12000, .entries = 2, .ratio = 200, .member_bytes = 4000},
          "the archive has more than 2 entries"},
         {"sum",
          "zip",
          three,
          3,
-         {.archive_bytes = 11999, .archive_entries = 3, .archive_ratio = 200, .symbol_bytes = 4000},
+         {.bytes = 11999, .entries = 3, .ratio = 200, .member_bytes = 4000},
          "the archive unpacks to more than 11999 bytes"},
         {"sum of a stream",
          "tar.gz",
          three,
          3,
-         {.archive_bytes = 11999, .archive_entries = 3, .archive_ratio = 200, .symbol_bytes = 4000},
+         {.bytes = 11999, .entries = 3, .ratio = 200, .member_bytes = 4000},
          "the archive unpacks to more than 11999 bytes"},
         {"member",
          "tar",
          three,
          3,
-         {.archive_bytes = 16000, .archive_entries = 3, .archive_ratio = 200, .symbol_bytes = 3999},
+         {.bytes = 16000, .entries = 3, .ratio = 200, .member_bytes = 3999},
          "a member of the archive is larger than 3999 bytes"},
         {"ratio",
          "zip",
          zeros,
          1,
-         {.archive_bytes = 1 << 30,
-          .archive_entries = 3,
-          .archive_ratio = 200,
-          .symbol_bytes = 1 << 30},
+         {.bytes = 1 << 30, .entries = 3, .ratio = 200, .member_bytes = 1 << 30},
          "the archive unpacks to more than 200 times its size of "},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
@@ -355,7 +351,7 @@ test_sink_failure_ends_it(void **state FZ_UNUSED)
 {
     static const struct member members[] = {{"a", macho, NULL, 0}, {"b", macho, NULL, 0}};
     struct fz_span bytes = pack("zip", NULL, members, 2);
-    struct limits limits = small_limits();
+    struct sym_archive_limits limits = small_limits();
     struct walked walked = {.seen = {.fail = FZ_E_UNAVAILABLE}};
     assert_int_equal(walk(bytes, &limits, &walked), FZ_E_UNAVAILABLE);
     assert_string_equal(walked.err.text, "the sink is full");
@@ -386,7 +382,7 @@ test_magic(void **state FZ_UNUSED)
         {"PK\x03\x04", 4, false},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++)
-        assert_int_equal(archive_is_macho(fz_span_make(cases[i].bytes, cases[i].len)),
+        assert_int_equal(sym_macho_has_magic(fz_span_make(cases[i].bytes, cases[i].len)),
                          cases[i].want);
 }
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/attr.h"
-#include "server/resolve/archive.h"
+#include "symbolicator/symbolicator.h"
 
 static enum fz_code
 on_begin(void *user, const char *name, struct fz_error *err FZ_UNUSED)
@@ -39,12 +39,16 @@ test_both_are_read(void **state)
     static const char map[] = "BCSymbolMap Version: 2.0\n_work\n";
     static const size_t sizes[] = {4, 511, 512, 513, 70000}; /* around a block, and many */
     for (size_t i = 0; i < FZ_ARRAY_LEN(sizes); i++) {
-        struct limits limits = limits_default();
+        struct sym_archive_limits limits = {
+            .bytes = 1 << 20, .member_bytes = 1 << 20, .entries = 10};
         struct fz_buffer macho, packed, seen, want;
-        struct archive_summary summary;
+        struct sym_archive_summary summary;
         struct sym_problems problems = {0};
-        struct archive_sink sink = {
-            .begin = on_begin, .write = on_write, .end = on_end, .user = &seen};
+        struct sym_archive_sink sink = {.wants = sym_archive_wants_symbols,
+                                        .begin = on_begin,
+                                        .write = on_write,
+                                        .end = on_end,
+                                        .user = &seen};
         struct sym_file_slice slice = {.path = "Shop.dSYM/Contents/Resources/DWARF/Shop"};
         fz_buffer_init(&macho, 0);
         fz_buffer_init(&packed, 0);
@@ -59,7 +63,7 @@ test_both_are_read(void **state)
         upload_pack(&slice, &packed);
         assert_int_equal(packed.len % 512, 0);
         assert_int_equal(
-            archive_walk(fz_buffer_span(&packed), &limits, &sink, &summary, &problems, NULL),
+            sym_archive_walk(fz_buffer_span(&packed), &limits, &sink, &summary, &problems, NULL),
             FZ_OK);
         fz_buffer_text(&want, "Shop=");
         fz_buffer_append(&want, macho.data, macho.len);

@@ -1,4 +1,4 @@
-fz_unit_test(archive fz_resolve fz_symbolicator PkgConfig::ARCHIVE)
+fz_unit_test(archive fz_symbolicator PkgConfig::ARCHIVE)
 fz_unit_test(in_app fz_resolve fz_report)
 fz_unit_test(resolve fz_resolve fz_report fz_symbolicator fz_dwarf_text)
 fz_unit_test(resolve_process fz_resolve fz_report fz_symbolicator)
