@@ -15,15 +15,15 @@
  *       x0: 0x0000000000000015     x1: 0x0000000000000000
  *
  *   Binary Images:
- *   0x104000000 - 0x10400bfff Demo arm64  <4c4c...> /.../Demo   image.h
+ *   0x104000000 - 0x10400bfff Demo arm64  <4c4c...> /.../Demo   images.c
  *
  * The parts may come in any order, and each may be missing.
  */
-#include "server/ingest/text/parts.h"
+#include "server/ingest/text/text.h"
 
 #include "server/ingest/common/format.h"
 
-enum { KEY_MAX = 64, LINES_NOTED_MAX = 8, INDENT_MAX = 32 };
+enum { LINES_NOTED_MAX = 8, INDENT_MAX = 32 };
 
 enum state {
     IN_HEAD,
@@ -36,34 +36,6 @@ enum state {
     IN_REST
 };
 
-static bool
-split_words(struct fz_span line, struct fz_span *ret_key, struct fz_span *ret_value)
-{
-    size_t colon = fz_text_find(fz_span_until(line, KEY_MAX + 1), ":");
-    if (colon == SIZE_MAX || colon < 2)
-        return false;
-    struct fz_span behind = fz_span_from(line, colon + 1);
-    if (behind.len && !fz_text_is_blank(behind.data[0]))
-        return false;
-    for (size_t i = 0; i < colon; i++) {
-        uint8_t c = line.data[i];
-        bool is_word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == ' ' || c == '/' || c == '-' || c == '(' || c == ')' || c == '&';
-        if (!is_word)
-            return false;
-    }
-    *ret_key = fz_text_trim(fz_span_until(line, colon));
-    *ret_value = fz_text_trim(behind);
-    return true;
-}
-
-bool
-ingest_text_split_key(struct fz_span line, struct fz_span *ret_key, struct fz_span *ret_value)
-{
-    return line.len && line.data[0] >= 'A' && line.data[0] <= 'Z' &&
-           split_words(line, ret_key, ret_value);
-}
-
 /* "kernel messages:" and whatever else may come: words alone on a line, at its start. */
 static bool
 is_small_heading(const struct ingest_text_lines *lines, struct fz_span line,
@@ -71,7 +43,8 @@ is_small_heading(const struct ingest_text_lines *lines, struct fz_span line,
 {
     struct fz_span value;
     return lines->indent == 0 && line.data[0] >= 'a' && line.data[0] <= 'z' &&
-           fz_span_ends(line, ":") && split_words(line, ret_key, &value) && value.len == 0;
+           fz_span_ends(line, ":") && ingest_text_split_words(line, ret_key, &value) &&
+           value.len == 0;
 }
 
 /* Keys that hardly any other text has; two more of the head's make one. */
@@ -404,32 +377,6 @@ read_lines(struct ingest_text *c, struct fz_span text)
     if (reader.n_odd > LINES_NOTED_MAX)
         report_note(c->b->report, c->b->arena, "further lines that were not understood: %zu",
                     reader.n_odd - LINES_NOTED_MAX);
-}
-
-struct ingest_text
-ingest_text_start(struct ingest_builder *b)
-{
-    struct ingest_text c = {.b = b, .extra_numbers = json_object()};
-    b->failed = b->failed || !c.extra_numbers;
-    fz_buffer_init(&c.text, 0);
-    return c;
-}
-
-void
-ingest_text_end(struct ingest_text *c)
-{
-    json_decref(c->extra_numbers);
-    fz_buffer_deinit(&c->text);
-}
-
-void
-ingest_text_settle(struct ingest_text *c)
-{
-    ingest_text_settle_threads(c);
-    ingest_text_settle_images(c);
-    ingest_text_settle_header(c);
-    ingest_text_settle_memory(c);
-    ingest_text_settle_extras(c);
 }
 
 static enum fz_code

@@ -1,5 +1,5 @@
 /* The head of Apple's crash text: "Key: value" lines. */
-#include "server/ingest/text/parts.h"
+#include "server/ingest/text/text.h"
 
 #include "base/arch/arch.h"
 #include "base/text.h"
@@ -306,8 +306,9 @@ settle_version(struct ingest_text *c)
     r->app_build = known(c, fz_text_trim(build_first ? first : second));
 }
 
-void
-ingest_text_settle_header(struct ingest_text *c)
+/* Version, build and architecture, which other lines decide. */
+static void
+settle_header(struct ingest_text *c)
 {
     struct report *r = c->b->report;
     if (c->version.len)
@@ -326,4 +327,14 @@ ingest_text_settle_header(struct ingest_text *c)
     /* "X86-64 (Translated)" says that it ran under Rosetta. */
     if (fz_text_contains(c->code_type, "Translated"))
         ingest_text_add_extra(c, fz_span_cstr("Code Type"), c->code_type);
+}
+
+void
+ingest_text_settle(struct ingest_text *c)
+{
+    ingest_text_settle_threads(c);
+    ingest_text_settle_images(c);
+    settle_header(c);
+    ingest_text_settle_memory(c);
+    ingest_text_settle_extras(c);
 }

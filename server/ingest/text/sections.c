@@ -1,12 +1,12 @@
 /* Texts of Apple's crash text that go on over lines: messages, reasons, what memory looked like. */
-#include "server/ingest/text/parts.h"
+#include "server/ingest/text/text.h"
 #include "server/ingest/text/thrown.h"
 
 #include <strings.h>
 
 #include "base/text.h"
 
-enum { MESSAGES_MAX = 256, KEYS_MAX = 512, EXTRA_KEY_MAX = 127 };
+enum { MESSAGES_MAX = 256 };
 
 static const char *const sections[] = {
     "Application Specific Information",
@@ -55,60 +55,6 @@ ingest_text_is_section(struct fz_span key)
 {
     return known_section(key) || fz_span_begins(key, "VM Regions Near") ||
            fz_span_begins(key, "Stack Dump") || fz_span_begins(key, "Last deallocated");
-}
-
-static struct ingest_text_extra *
-extra_of(struct ingest_text *c, struct fz_span key)
-{
-    char name[EXTRA_KEY_MAX + 1];
-    size_t len = key.len < EXTRA_KEY_MAX ? key.len : EXTRA_KEY_MAX;
-    memcpy(name, key.data, len);
-    name[len] = '\0';
-    const json_t *number = json_object_get(c->extra_numbers, name);
-    if (number)
-        return &c->extras[json_integer_value(number)];
-    if (c->n_extras == KEYS_MAX)
-        return NULL;
-    c->extras = ingest_text_grow(c->b, c->extras, c->n_extras, &c->room_extras, sizeof(*c->extras));
-    const char *copy = ingest_text_copy(c->b, fz_span_cstr(name));
-    if (!c->extras || !copy ||
-        json_object_set_new(c->extra_numbers, copy, json_integer((json_int_t)c->n_extras)) != 0) {
-        c->b->failed = true;
-        return NULL;
-    }
-    c->extras[c->n_extras] = (struct ingest_text_extra){.key = copy};
-    return &c->extras[c->n_extras++];
-}
-
-void
-ingest_text_add_extra(struct ingest_text *c, struct fz_span key, struct fz_span value)
-{
-    value = fz_text_trim(value);
-    if (c->b->failed || !value.len || !key.len)
-        return;
-    struct ingest_text_extra *extra = extra_of(c, key);
-    if (!extra) {
-        if (!c->b->failed)
-            report_note(c->b->report, c->b->arena, "%.*s: left out, it is one text too many",
-                        (int)(key.len < EXTRA_KEY_MAX ? key.len : EXTRA_KEY_MAX),
-                        (const char *)key.data);
-        return;
-    }
-    size_t wanted = extra->len + 1 + value.len;
-    if (wanted > extra->room) {
-        size_t room = wanted < 64 ? 64 : wanted * 2;
-        char *grown = ingest_alloc(c->b, room, 1);
-        if (!grown)
-            return;
-        if (extra->len)
-            memcpy(grown, extra->text, extra->len);
-        extra->text = grown;
-        extra->room = room;
-    }
-    if (extra->len)
-        extra->text[extra->len++] = '\n';
-    memcpy(extra->text + extra->len, value.data, value.len);
-    extra->len += value.len;
 }
 
 static void
@@ -262,20 +208,4 @@ ingest_text_settle_memory(struct ingest_text *c)
         extra->taken =
             take_memory(c, fz_span_cstr(extra->key), fz_span_make(extra->text, extra->len));
     }
-}
-
-void
-ingest_text_settle_extras(struct ingest_text *c)
-{
-    json_auto_t *all = json_object();
-    for (size_t i = 0; i < c->n_extras && !c->b->failed; i++) {
-        const struct ingest_text_extra *extra = &c->extras[i];
-        if (extra->taken || !extra->len)
-            continue;
-        json_t *text = json_stringn(extra->text, extra->len);
-        if (json_object_set_new(all, extra->key, text) != 0)
-            c->b->failed = true;
-    }
-    if (!c->b->failed)
-        ingest_add_extra(c->b, NULL, all, NULL);
 }

@@ -10,12 +10,11 @@
  *   + 2433 main  (in Demo) + 294  [0x10e3817e6]            `sample`, spindump
  *
  * Frame 0 is taken as an exact pc, unless the text says that an exception was thrown there or the
- * list begins with a later frame. Images come from lists in the text (image.h), else from the
+ * list begins with a later frame. Images come from lists in the text (images.c), else from the
  * load addresses that frames tell.
  */
 #include "server/ingest/text/stack.h"
 #include "server/ingest/common/format.h"
-#include "server/ingest/text/image.h"
 #include "server/ingest/text/thrown.h"
 
 #include "base/time.h"
@@ -175,18 +174,6 @@ take_frames(struct stack_reader *r, struct fz_span line)
     return any;
 }
 
-static bool
-take_image(struct stack_reader *r, struct fz_span line)
-{
-    struct report_image image;
-    if (ingest_text_take_image(r->c, line))
-        return true;
-    if (!ingest_text_image_parse_free(r->c->b, line, &image) || (!image.name && !image.path))
-        return false;
-    ingest_text_add_image(r->c, &image);
-    return true;
-}
-
 /* "2016-03-15 08:38:21.236 Demo[123:456] *** Terminating app ..." */
 static void
 take_log_head(struct ingest_text *c, struct fz_span line)
@@ -268,7 +255,8 @@ take_line(struct stack_reader *r, const struct ingest_text_lines *lines, struct 
         (void)ingest_text_stack_add_list(c->b, &c->exception, line);
         return;
     }
-    if (take_image(r, line) || take_frames(r, line) || take_thrown(r, line, lines->rest))
+    if (ingest_text_take_image(c, line) || ingest_text_take_free_image(c, line) ||
+        take_frames(r, line) || take_thrown(r, line, lines->rest))
         return;
     if (ingest_text_split_key(line, &key, &value)) {
         if (fz_span_is(key, "Event"))

@@ -6,7 +6,7 @@
 #ifndef INGEST_TEXT_STACK_H
 #define INGEST_TEXT_STACK_H
 
-#include "server/ingest/text/parts.h"
+#include "server/ingest/text/text.h"
 
 /* stack_lldb.c: a line of lldb's `bt`: "frame #0: 0x104004068 Demo`inner(x=21) at work.c:2:9". */
 bool ingest_text_lldb_frame(struct fz_span line, struct ingest_text_frame *ret);

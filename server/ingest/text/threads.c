@@ -1,5 +1,5 @@
 /* Threads of Apple's crash text: headings, frames, registers. */
-#include "server/ingest/text/parts.h"
+#include "server/ingest/text/text.h"
 #include "server/ingest/text/thrown.h"
 
 enum { REGISTERS_MAX = 256 };

@@ -1,9 +1,9 @@
 /*
- * The parts of Apple's crash text between apple_crash.c (lines, sections), header.c,
- * sections.c, threads.c and images.c. Private to this folder.
+ * A report in text while its lines are read: what the dialects (apple_crash.c, stack.c) share.
+ * Private to this folder.
  */
-#ifndef INGEST_TEXT_PARTS_H
-#define INGEST_TEXT_PARTS_H
+#ifndef INGEST_TEXT_TEXT_H
+#define INGEST_TEXT_TEXT_H
 
 #include "server/ingest/text/frame.h"
 
@@ -46,16 +46,25 @@ struct ingest_text {
     struct fz_span version, code_type;
 };
 
+struct ingest_text ingest_text_start(struct ingest_builder *b);
+void ingest_text_end(struct ingest_text *c);
+/* Add a text to those that are kept as they are; a second one of that key joins the first. */
+void ingest_text_add_extra(struct ingest_text *c, struct fz_span key, struct fz_span value);
+void ingest_text_settle_extras(struct ingest_text *c);
+
 /* "Key: value" or "Key:"; keys are words that begin with a capital. */
 bool ingest_text_split_key(struct fz_span line, struct fz_span *ret_key, struct fz_span *ret_value);
+/* The same with any first letter. */
+bool ingest_text_split_words(struct fz_span line, struct fz_span *ret_key,
+                             struct fz_span *ret_value);
 
 /* header.c: a "Key: value" line whose value the model has a member for. False if it is
  * none of those. */
 bool ingest_text_take_key(struct ingest_text *c, struct fz_span key, struct fz_span value);
 /* Is there a member for this key? */
 bool ingest_text_is_key(struct fz_span key);
-/* Once all is read: version, build and architecture. */
-void ingest_text_settle_header(struct ingest_text *c);
+/* Once all lines are read: everything into the report, extras too. */
+void ingest_text_settle(struct ingest_text *c);
 /* "KERN_INVALID_ADDRESS at 0x10" */
 void ingest_text_take_codes(struct ingest_text *c, struct fz_span value);
 
@@ -63,14 +72,8 @@ void ingest_text_take_codes(struct ingest_text *c, struct fz_span value);
 bool ingest_text_is_section(struct fz_span key); /* in capitals or small letters */
 /* The text of a section is complete: to its place in the report, or among the extras. */
 void ingest_text_end_section(struct ingest_text *c);
-/* Add a text to those that are kept as they are; a second one of that key joins the first. */
-void ingest_text_add_extra(struct ingest_text *c, struct fz_span key, struct fz_span value);
-
 /* Once the threads are there: their stacks and what was found on them, out of the extras. */
 void ingest_text_settle_memory(struct ingest_text *c);
-/* The extras into the report. */
-void ingest_text_settle_extras(struct ingest_text *c);
-
 /* threads.c: "Thread 0 Crashed:: name  Dispatch queue: q" and its like; *ret_registers:
  * the lines behind it are registers. */
 bool ingest_text_take_thread(struct ingest_text *c, struct fz_span line, bool *ret_registers);
@@ -83,14 +86,11 @@ bool ingest_text_take_registers(struct ingest_text *c, struct fz_span line);
 /* Threads and exception backtrace into the report. */
 void ingest_text_settle_threads(struct ingest_text *c);
 
-/* Once all is read: everything into the report. */
-void ingest_text_settle(struct ingest_text *c);
-struct ingest_text ingest_text_start(struct ingest_builder *b);
-void ingest_text_end(struct ingest_text *c);
-
-/* images.c */
-void ingest_text_add_image(struct ingest_text *c, const struct report_image *image);
+/* images.c: a line of Apple's list; of others: a UUID, an address and a name in any order. False if
+ * it is not such a line. */
 bool ingest_text_take_image(struct ingest_text *c, struct fz_span line);
+bool ingest_text_take_free_image(struct ingest_text *c, struct fz_span line);
+/* The images into the report, and those that only frames name. */
 void ingest_text_settle_images(struct ingest_text *c);
 
 #endif
