@@ -1,17 +1,12 @@
 #include "server/api/api.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "base/time.h"
-#include "server/api/api_private.h"
+#include "server/api/api_handlers.h"
+#include "server/api/api_object.h"
 #include "server/api/api_usage.h"
 #include "server/api/api_watch.h"
-#include "server/report/columns.h"
-#include "storage/store_blobs.h"
-#include "storage/store_request.h"
 
 static const struct api_route own_rows[] = {
     {.method = "POST",
@@ -310,50 +305,9 @@ api_stop_waiting(struct api *api)
     api_watcher_hurry(api->watcher);
 }
 
-enum fz_code
-api_store_get(struct api *api, struct store **ret, struct fz_error *err)
-{
-    struct store *store = NULL;
-    pthread_mutex_lock(&api->pool_lock);
-    if (api->n_pool > 0)
-        store = api->pool[--api->n_pool];
-    pthread_mutex_unlock(&api->pool_lock);
-    if (store) {
-        *ret = store;
-        return FZ_OK;
-    }
-    enum fz_code code = store_open(api->config.database_url, &store, err);
-    if (code == FZ_OK)
-        code = store_set_columns(store, &report_columns, err);
-    if (code == FZ_OK)
-        code = store_serve_requests(store, err);
-    if (code == FZ_OK)
-        store_set_blobs(store, api->blobs);
-    if (code != FZ_OK) {
-        store_close(store);
-        return code;
-    }
-    *ret = store;
-    return FZ_OK;
-}
-
 bool
 api_is_stuck(void *app)
 {
     struct api *api = app;
     return api_tokens_is_stuck(api->tokens);
-}
-
-void
-api_store_put(struct api *api, struct store *store)
-{
-    if (!store)
-        return;
-    pthread_mutex_lock(&api->pool_lock);
-    bool kept = api->n_pool < API_POOL_MAX;
-    if (kept)
-        api->pool[api->n_pool++] = store;
-    pthread_mutex_unlock(&api->pool_lock);
-    if (!kept)
-        store_close(store);
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/time.h"
-#include "server/api/api_private.h"
+#include "server/api/api_object.h"
 #include "server/api/api_usage.h"
 
 /* An operator may raise a quota, so nobody is sent away for a whole day. */

@@ -9,7 +9,9 @@
 
 #include "base/text.h"
 #include "server/api/api_download.h"
-#include "server/api/api_private.h"
+#include "server/api/api_fetch.h"
+#include "server/api/api_handlers.h"
+#include "server/api/api_query.h"
 #include "server/report/render.h"
 
 static enum fz_code

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "base/time.h"
-#include "server/api/api_private.h"
+#include "server/api/api_object.h"
 
 /* A thread that runs a handler waits so long for the tokens to be read. */
 enum { READ_WAIT_MS = 1500, TOKEN_MAX = API_TOKEN_ROOM };

@@ -7,7 +7,7 @@
 #ifndef API_CLASH_H
 #define API_CLASH_H
 
-#include "server/api/api_private.h"
+#include "server/api/api_client.h"
 
 /* The notes of report `id`, in the call's arena; none for nearly all reports. */
 FZ_MUST_CHECK enum fz_code api_clash_notes(struct api_call *call, const char *id, const char ***ret,

@@ -4,13 +4,14 @@
  * The app's name is the sender's text: the plain name has only characters that need no quoting, and
  * `filename*` (RFC 6266) carries the rest for those who understand it.
  */
+#include "server/api/api_download.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "base/time.h"
-#include "server/api/api_download.h"
 #include "server/report/columns.h"
 
 enum { NAME_LETTERS = 80 };

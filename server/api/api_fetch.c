@@ -3,7 +3,7 @@
 #include <time.h>
 
 #include "base/time.h"
-#include "server/api/api_private.h"
+#include "server/api/api_object.h"
 #include "storage/store_request.h"
 
 /* What large reports may take at once (a single one always may), from which size on one is large,

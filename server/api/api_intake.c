@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/time.h"
-#include "server/api/api_private.h"
+#include "server/api/api_object.h"
 #include "server/api/api_usage.h"
 #include "server/ingest/identity.h"
 #include "server/ingest/ingest.h"

@@ -4,7 +4,8 @@
  */
 #include "base/log.h"
 #include "base/time.h"
-#include "server/api/api_private.h"
+#include "server/api/api_handlers.h"
+#include "server/api/api_object.h"
 #include "server/api/api_usage.h"
 
 enum { COUNTS_LIFE_MS = 2000 };

@@ -8,7 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "server/api/api_private.h"
+#include "server/api/api_handlers.h"
+#include "server/api/api_object.h"
 #include "server/http/client.h"
 
 /* Every header that a client of ours, or of a protocol we speak, sends with a request. */
@@ -78,4 +79,19 @@ api_preflight(void *app, struct http_request *request)
     http_add_header(request, "Access-Control-Allow-Headers", allowed_headers);
     http_add_header(request, "Access-Control-Max-Age", "3600");
     http_respond(request, 204, NULL, (struct fz_span){NULL, 0});
+}
+
+void
+api_cors_options(void *app, struct http_request *request)
+{
+    (void)app;
+    http_add_header(request, "Access-Control-Allow-Methods", "GET, POST, OPTIONS");
+    http_add_header(request, "Access-Control-Allow-Headers",
+                    "x-sentry-auth, x-requested-with, x-forwarded-for, origin, referer, accept, "
+                    "content-type, authentication, authorization, content-encoding, "
+                    "transfer-encoding, user-agent");
+    http_add_header(request, "Access-Control-Max-Age", "3600");
+    http_add_header(request, "Access-Control-Expose-Headers",
+                    "x-sentry-error, x-sentry-rate-limits, retry-after");
+    http_respond(request, 200, "text/plain", (struct fz_span){NULL, 0});
 }

@@ -6,7 +6,10 @@
 #include "base/json/scan.h"
 #include "base/json/write.h"
 #include "base/time.h"
-#include "server/api/api_private.h"
+#include "server/api/api_answer.h"
+#include "server/api/api_handlers.h"
+#include "server/api/api_object.h"
+#include "server/api/api_query.h"
 #include "server/api/api_usage.h"
 
 enum { PREFIXES_MAX = 64, PREFIX_BYTES = 256 };

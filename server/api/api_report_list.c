@@ -3,70 +3,12 @@
 #include <string.h>
 
 #include "base/json/write.h"
-#include "base/text.h"
-#include "base/time.h"
-#include "server/api/api_private.h"
+#include "server/api/api_answer.h"
+#include "server/api/api_handlers.h"
+#include "server/api/api_query.h"
 #include "server/report/columns.h"
 
 enum { LIST_DEFAULT = 50, LIST_MAX = 500, COUNT_MAX = 100000 };
-
-/* ---- times ------------------------------------------------------------------------------- */
-
-/* RFC 3339, a date alone, or one whose '+' of the zone was not percent-encoded. */
-static bool
-parse_time(const char *text, int64_t *ret)
-{
-    char mended[64];
-    size_t len = strlen(text);
-    if (fz_time_parse(fz_span_cstr(text), ret))
-        return true;
-    if (len > 40)
-        return false;
-    snprintf(mended, sizeof(mended), "%s%s", text, len == 10 ? "T00:00:00Z" : "");
-    if (len > 16 && mended[len - 6] == ' ')
-        mended[len - 6] = '+';
-    return fz_time_parse(fz_span_cstr(mended), ret);
-}
-
-/* "90s", "30m", "24h", "7d", "2w": so long ago. */
-static bool
-parse_ago(const char *text, int64_t *ret)
-{
-    static const struct {
-        char letter;
-        int64_t ms;
-    } units[] = {{'s', 1000}, {'m', 60000}, {'h', 3600000}, {'d', 86400000}, {'w', 604800000}};
-    size_t len = strlen(text);
-    uint64_t n;
-    if (len < 2 || !fz_text_u64(fz_span_make(text, len - 1), &n) || n > 1000000)
-        return false;
-    for (size_t i = 0; i < FZ_ARRAY_LEN(units); i++) {
-        if (text[len - 1] != units[i].letter)
-            continue;
-        int64_t at = fz_time_now_ms() - (int64_t)n * units[i].ms;
-        *ret = at > 0 ? at : 1; /* 0 would be "no such filter" */
-        return true;
-    }
-    return false;
-}
-
-enum fz_code
-api_query_time(const struct http_request *request, const char *name, int64_t *ret,
-               struct fz_error *err)
-{
-    const char *text = http_query(request, name);
-    uint64_t number;
-    if (!text || parse_time(text, ret) || parse_ago(text, ret))
-        return FZ_OK;
-    if (!fz_text_u64(fz_span_cstr(text), &number) || number > INT64_MAX / 1000)
-        return fz_fail(
-            err, FZ_E_MALFORMED,
-            "%s: '%.40s' is not a time; write 2026-11-20T10:11:12Z, Unix seconds, or how "
-            "long ago: 30m, 24h, 7d",
-            name, text);
-    *ret = (int64_t)(number >= 100000000000u ? number : number * 1000);
-    return FZ_OK;
-}
 
 /* ---- filter ------------------------------------------------------------------------------ */
 

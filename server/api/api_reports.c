@@ -5,9 +5,12 @@
 #include "base/json/write.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "server/api/api_answer.h"
 #include "server/api/api_clash.h"
 #include "server/api/api_download.h"
-#include "server/api/api_private.h"
+#include "server/api/api_fetch.h"
+#include "server/api/api_handlers.h"
+#include "server/api/api_query.h"
 #include "server/report/annotate.h"
 
 /* ---- one report -------------------------------------------------------------------------- */

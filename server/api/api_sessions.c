@@ -3,7 +3,9 @@
 
 #include "base/json/write.h"
 #include "base/time.h"
-#include "server/api/api_private.h"
+#include "server/api/api_answer.h"
+#include "server/api/api_handlers.h"
+#include "server/api/api_query.h"
 #include "storage/store_sessions.h"
 
 enum { LIST_DEFAULT = 100, LIST_MAX = 500, DISCARDED_MAX = 100 };

@@ -11,7 +11,10 @@
 #include "base/json/write.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "server/api/api_private.h"
+#include "server/api/api_answer.h"
+#include "server/api/api_handlers.h"
+#include "server/api/api_object.h"
+#include "server/api/api_query.h"
 #include "server/api/api_watch.h"
 
 enum { WAIT_MAX_MS = 30000, SYMBOLICATE_WAIT_MS = 30000 };
@@ -36,32 +39,6 @@ destroy_submissionp(struct submission **submission)
     destroy_submission(*submission);
 }
 
-static void
-write_status(struct json_write *w, const char *id, const char *status, const char *report_format)
-{
-    json_write_text(w, "id", id);
-    json_write_text(w, "status", status);
-    json_write_text(w, "format", report_format);
-}
-
-void
-api_answer_status(struct http_request *request, int http_status, const char *id, const char *status,
-                  const char *report_format)
-{
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(256);
-    struct json_write w = json_write_start(&out);
-    json_write_open(&w, NULL, '{');
-    write_status(&w, id, status, report_format);
-    json_write_close(&w, '}');
-    http_respond_json(request, http_status, fz_buffer_span(&out));
-}
-
-void
-api_answer_queued(struct http_request *request, const char *id, const char *report_format)
-{
-    api_answer_status(request, 202, id, "queued", report_format);
-}
-
 /* It is stored: whatever hangs from now on, it need not be sent again. */
 static void
 promise_queued(struct http_request *request, const char *id, const char *report_format)
@@ -69,7 +46,7 @@ promise_queued(struct http_request *request, const char *id, const char *report_
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(256);
     struct json_write w = json_write_start(&out);
     json_write_open(&w, NULL, '{');
-    write_status(&w, id, "queued", report_format);
+    api_write_status(&w, id, "queued", report_format);
     json_write_close(&w, '}');
     http_set_fallback(request, 202, fz_buffer_span(&out));
 }
@@ -81,11 +58,11 @@ answer_several(struct http_request *request, const struct api_taken *taken)
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct json_write w = json_write_start(&out);
     json_write_open(&w, NULL, '{');
-    write_status(&w, taken->items[0].id, "queued", taken->items[0].format);
+    api_write_status(&w, taken->items[0].id, "queued", taken->items[0].format);
     json_write_open(&w, "reports", '[');
     for (size_t i = 0; i < taken->n; i++) {
         json_write_open(&w, NULL, '{');
-        write_status(&w, taken->items[i].id, "queued", taken->items[i].format);
+        api_write_status(&w, taken->items[i].id, "queued", taken->items[i].format);
         json_write_close(&w, '}');
     }
     json_write_close(&w, ']');

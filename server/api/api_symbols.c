@@ -5,7 +5,10 @@
 #include "base/json/scan.h"
 #include "base/json/write.h"
 #include "base/text.h"
-#include "server/api/api_private.h"
+#include "server/api/api_answer.h"
+#include "server/api/api_handlers.h"
+#include "server/api/api_object.h"
+#include "server/api/api_query.h"
 
 enum { LIST_DEFAULT = 50, LIST_MAX = 500, MISSING_DEFAULT = 100, KNOWN_MAX = 10000 };
 

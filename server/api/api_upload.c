@@ -15,7 +15,10 @@
 #include "base/form.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "server/api/api_private.h"
+#include "server/api/api_answer.h"
+#include "server/api/api_handlers.h"
+#include "server/api/api_object.h"
+#include "server/api/api_query.h"
 #include "server/api/api_watch.h"
 #include "storage/store_blobs.h"
 

@@ -7,7 +7,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/time.h"
-#include "server/api/api_private.h"
+#include "server/api/api_object.h"
 
 enum { READ_EVERY_MS = 1000, ARENA_BYTES = 8 * 1024 * 1024 };
 
@@ -149,6 +149,16 @@ api_usage_stop(struct api_usage *usage)
     pthread_mutex_destroy(&usage->lock);
     free(usage->rows);
     free(usage);
+}
+
+enum fz_code
+api_count_upload(struct api_call *call, uint64_t bytes, struct fz_error *err)
+{
+    enum fz_code code =
+        store_usage_add(call->store, call->project_id, STORE_USAGE_SYMBOLS, bytes, err);
+    if (code == FZ_OK)
+        api_usage_add(call->api->usage, call->project_id, STORE_USAGE_SYMBOLS, bytes);
+    return code;
 }
 
 void

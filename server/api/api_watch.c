@@ -6,6 +6,8 @@
 
 #include "base/log.h"
 #include "base/time.h"
+#include "server/api/api_answer.h"
+#include "server/api/api_object.h"
 #include "storage/store_request.h"
 
 /* A change is noticed at once; this bounds how long a waiter that came in the meantime, or a
@@ -23,42 +25,6 @@ struct api_watcher {
     struct api_wait *waits;
     struct store *store;
 };
-
-/* ---- answers ----------------------------------------------------------------------------- */
-
-enum fz_code
-api_upload_json(const struct store_upload *upload, struct json_write *w, struct fz_error *err)
-{
-    json_write_open(w, NULL, '{');
-    json_write_text(w, "upload", upload->id);
-    json_write_text(w, "status", upload->state);
-    json_write_text(w, "name", upload->name && *upload->name ? upload->name : NULL);
-    json_write_u64(w, "size", upload->size);
-    json_write_raw(w, "result", upload->result);
-    if (strcmp(upload->state, "failed") == 0) {
-        json_write_open(w, "error", '{');
-        json_write_text(w, "code", fz_code_name((enum fz_code)upload->error_code));
-        json_write_text(w, "message", upload->error ? api_stored_error(upload->error) : "");
-        json_write_close(w, '}');
-    }
-    json_write_close(w, '}');
-    return fz_buffer_done(w->out, err);
-}
-
-void
-api_answer_upload_queued(struct http_request *request, const char *id)
-{
-    char location[64 + STORE_ID_TEXT];
-    snprintf(location, sizeof(location), "/api/v1/uploads/%s", id);
-    http_add_header(request, "Location", location);
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    struct json_write w = json_write_start(&out);
-    json_write_open(&w, NULL, '{');
-    json_write_text(&w, "status", "queued");
-    json_write_text(&w, "upload", id);
-    json_write_close(&w, '}');
-    http_respond_json(request, 202, fz_buffer_span(&out));
-}
 
 static void
 answer_deadline(struct api_call *call, const struct api_wait *wait)

@@ -7,8 +7,10 @@
 #ifndef API_WATCH_H
 #define API_WATCH_H
 
-#include "base/json/write.h"
-#include "server/api/api_private.h"
+#include "server/api/api_client.h"
+#include "server/api/api_query.h"
+
+struct api_watcher; /* opaque */
 
 enum api_wait_kind {
     API_WAIT_REPORT,    /* 200 with the report; at the deadline 202 */
@@ -39,15 +41,5 @@ void api_watcher_add(struct api_watcher *watcher, struct api_wait *wait);
 /* Answer all who wait, now and later, as at their deadline. */
 void api_watcher_hurry(struct api_watcher *watcher);
 void api_watcher_stop(struct api_watcher *watcher);
-
-/* {"id","status","format"}: all that a sender without the scope read learns. */
-void api_answer_status(struct http_request *request, int http_status, const char *id,
-                       const char *status, const char *report_format);
-/* The answer to a report or upload that was taken in and is not done: 202. */
-void api_answer_queued(struct http_request *request, const char *id, const char *report_format);
-void api_answer_upload_queued(struct http_request *request, const char *id);
-/* {"upload":…,"status":…} of an upload, with its result or its error. */
-FZ_MUST_CHECK enum fz_code api_upload_json(const struct store_upload *upload, struct json_write *w,
-                                           struct fz_error *err);
 
 #endif

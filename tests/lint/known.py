@@ -1,7 +1,6 @@
 """How many problems of a rule each folder still has. The numbers only go down; this file goes when it is empty."""
 KNOWN = {
     "cycles": {
-        "server/api": 15,
         "server/child": 5,
         "server/cli": 2,
         "server/config": 2,
@@ -26,7 +25,6 @@ KNOWN = {
     "small_files": {
         "base": 1,
         "base/arch": 1,
-        "server/api": 1,
         "server/child": 1,
         "server/cli": 4,
         "server/clients": 1,
@@ -45,7 +43,6 @@ KNOWN = {
         "server/worker": 17,
     },
     "own_header": {
-        "server/api": 1,
         "server/child": 1,
         "server/clients": 1,
         "server/ingest/containers": 1,

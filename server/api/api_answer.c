@@ -1,0 +1,87 @@
+/* Answers that several routes give. */
+#include "server/api/api_answer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum fz_code
+api_answer(struct api_call *call, int status, const struct fz_buffer *json, struct fz_error *err)
+{
+    enum fz_code code = fz_buffer_done(json, err);
+    if (code == FZ_OK)
+        http_respond_json(call->request, status, fz_buffer_span(json));
+    return code;
+}
+
+const char *
+api_stored_error(const char *text)
+{
+    /* A job that failed on our side has left in the database what its worker was told. */
+    if (text &&
+        (strstr(text, "database") || strstr(text, " /") || *text == '/' || strstr(text, "blob")))
+        return "an internal error; the log of the workers has it";
+    return text;
+}
+
+/* ---- reports and uploads that are not done -------------------------------------------------- */
+
+void
+api_write_status(struct json_write *w, const char *id, const char *status,
+                 const char *report_format)
+{
+    json_write_text(w, "id", id);
+    json_write_text(w, "status", status);
+    json_write_text(w, "format", report_format);
+}
+
+void
+api_answer_status(struct http_request *request, int http_status, const char *id, const char *status,
+                  const char *report_format)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(256);
+    struct json_write w = json_write_start(&out);
+    json_write_open(&w, NULL, '{');
+    api_write_status(&w, id, status, report_format);
+    json_write_close(&w, '}');
+    http_respond_json(request, http_status, fz_buffer_span(&out));
+}
+
+void
+api_answer_queued(struct http_request *request, const char *id, const char *report_format)
+{
+    api_answer_status(request, 202, id, "queued", report_format);
+}
+
+enum fz_code
+api_upload_json(const struct store_upload *upload, struct json_write *w, struct fz_error *err)
+{
+    json_write_open(w, NULL, '{');
+    json_write_text(w, "upload", upload->id);
+    json_write_text(w, "status", upload->state);
+    json_write_text(w, "name", upload->name && *upload->name ? upload->name : NULL);
+    json_write_u64(w, "size", upload->size);
+    json_write_raw(w, "result", upload->result);
+    if (strcmp(upload->state, "failed") == 0) {
+        json_write_open(w, "error", '{');
+        json_write_text(w, "code", fz_code_name((enum fz_code)upload->error_code));
+        json_write_text(w, "message", upload->error ? api_stored_error(upload->error) : "");
+        json_write_close(w, '}');
+    }
+    json_write_close(w, '}');
+    return fz_buffer_done(w->out, err);
+}
+
+void
+api_answer_upload_queued(struct http_request *request, const char *id)
+{
+    char location[64 + STORE_ID_TEXT];
+    snprintf(location, sizeof(location), "/api/v1/uploads/%s", id);
+    http_add_header(request, "Location", location);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    struct json_write w = json_write_start(&out);
+    json_write_open(&w, NULL, '{');
+    json_write_text(&w, "status", "queued");
+    json_write_text(&w, "upload", id);
+    json_write_close(&w, '}');
+    http_respond_json(request, 202, fz_buffer_span(&out));
+}

@@ -1,0 +1,53 @@
+/*
+ * The object that all requests share, and its database connections.
+ */
+#ifndef API_OBJECT_H
+#define API_OBJECT_H
+
+#include <pthread.h>
+
+#include "base/arena.h"
+#include "server/api/api_client.h"
+#include "server/api/api_fetch.h"
+#include "server/api/api_rate.h"
+#include "server/api/api_tokens.h"
+#include "storage/store.h"
+#include "storage/store_committer.h"
+
+struct api_watcher; /* api_watch.h */
+
+enum { API_POOL_MAX = 32, API_ROUTES_MAX = 256 };
+
+struct api_counts { /* for /metrics; guarded by its lock */
+    pthread_mutex_t lock;
+    bool is_busy, is_known;
+    int64_t at_ms; /* monotonic; 0 = never */
+    struct store_counts last;
+};
+
+struct api {
+    struct api_config config;
+    struct blob_store *blobs;
+    struct store_committer *committer;
+    struct api_watcher *watcher;
+    struct api_auth *auth;
+    struct api_tokens *tokens;
+    struct api_rate *rate, *address_rate;
+    struct api_usage *usage;
+    struct api_counts counts;
+    struct api_gate gate;
+    struct http_route routes[API_ROUTES_MAX];
+    size_t n_routes;
+    pthread_mutex_t pool_lock;
+    struct store *pool[API_POOL_MAX]; /* connections that nobody uses now */
+    size_t n_pool;
+};
+
+/* A database connection for the time of a call; give it back with api_store_put(). */
+FZ_MUST_CHECK enum fz_code api_store_get(struct api *api, struct store **ret, struct fz_error *err);
+void api_store_put(struct api *api, struct store *store);
+
+/* Has the request's token this scope? */
+bool api_token_may(struct api *api, const struct http_request *request, unsigned scope);
+
+#endif

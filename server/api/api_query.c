@@ -1,0 +1,149 @@
+/* The parameters of a request: checked, and read as what they are. */
+#include "server/api/api_query.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/time.h"
+
+static bool
+is_known(const char *name, const char *const *known)
+{
+    for (; *known; known++) {
+        if (strcmp(name, *known) == 0)
+            return true;
+    }
+    return strcmp(name, "project") == 0 || strcmp(name, "key") == 0;
+}
+
+enum fz_code
+api_check_query(const struct http_request *request, const char *const *known, struct fz_error *err)
+{
+    const char *name;
+    for (size_t i = 0; (name = http_query_name(request, i)) != NULL; i++) {
+        if (is_known(name, known))
+            continue;
+        char list[160] = "";
+        size_t used = 0;
+        for (; *known && used < sizeof(list); known++)
+            used += (size_t)snprintf(list + used, sizeof(list) - used, "%s, ", *known);
+        if (used >= sizeof(list))
+            return fz_fail(err, FZ_E_MALFORMED,
+                           "unknown parameter '%.40s'; /api/v1/openapi.json lists the known ones",
+                           name);
+        return fz_fail(err, FZ_E_MALFORMED, "unknown parameter '%.40s'; known are %sproject", name,
+                       list);
+    }
+    return FZ_OK;
+}
+
+enum fz_code
+api_query_limit(const struct http_request *request, size_t fallback, size_t max, size_t *ret,
+                struct fz_error *err)
+{
+    const char *text = http_query(request, "limit");
+    uint64_t value = fallback;
+    if (text && (!fz_text_u64(fz_span_cstr(text), &value) || value < 1 || value > max))
+        return fz_fail(err, FZ_E_MALFORMED, "limit: '%.40s' is not a number from 1 to %zu", text,
+                       max);
+    *ret = (size_t)value;
+    return FZ_OK;
+}
+
+/* RFC 3339, a date alone, or one whose '+' of the zone was not percent-encoded. */
+static bool
+parse_time(const char *text, int64_t *ret)
+{
+    char mended[64];
+    size_t len = strlen(text);
+    if (fz_time_parse(fz_span_cstr(text), ret))
+        return true;
+    if (len > 40)
+        return false;
+    snprintf(mended, sizeof(mended), "%s%s", text, len == 10 ? "T00:00:00Z" : "");
+    if (len > 16 && mended[len - 6] == ' ')
+        mended[len - 6] = '+';
+    return fz_time_parse(fz_span_cstr(mended), ret);
+}
+
+/* "90s", "30m", "24h", "7d", "2w": so long ago. */
+static bool
+parse_ago(const char *text, int64_t *ret)
+{
+    static const struct {
+        char letter;
+        int64_t ms;
+    } units[] = {{'s', 1000}, {'m', 60000}, {'h', 3600000}, {'d', 86400000}, {'w', 604800000}};
+    size_t len = strlen(text);
+    uint64_t n;
+    if (len < 2 || !fz_text_u64(fz_span_make(text, len - 1), &n) || n > 1000000)
+        return false;
+    for (size_t i = 0; i < FZ_ARRAY_LEN(units); i++) {
+        if (text[len - 1] != units[i].letter)
+            continue;
+        int64_t at = fz_time_now_ms() - (int64_t)n * units[i].ms;
+        *ret = at > 0 ? at : 1; /* 0 would be "no such filter" */
+        return true;
+    }
+    return false;
+}
+
+enum fz_code
+api_query_time(const struct http_request *request, const char *name, int64_t *ret,
+               struct fz_error *err)
+{
+    const char *text = http_query(request, name);
+    uint64_t number;
+    if (!text || parse_time(text, ret) || parse_ago(text, ret))
+        return FZ_OK;
+    if (!fz_text_u64(fz_span_cstr(text), &number) || number > INT64_MAX / 1000)
+        return fz_fail(
+            err, FZ_E_MALFORMED,
+            "%s: '%.40s' is not a time; write 2026-11-20T10:11:12Z, Unix seconds, or how "
+            "long ago: 30m, 24h, 7d",
+            name, text);
+    *ret = (int64_t)(number >= 100000000000u ? number : number * 1000);
+    return FZ_OK;
+}
+
+enum fz_code
+api_query_format(const struct http_request *request, enum api_format *ret, struct fz_error *err)
+{
+    static const char *const names[] = {"json", "crash", "ips", "raw"};
+    const char *text = http_query(request, "format");
+    if (!text) {
+        *ret = API_FORMAT_JSON;
+        return FZ_OK;
+    }
+    for (size_t i = 0; i < FZ_ARRAY_LEN(names); i++) {
+        if (strcmp(text, names[i]) == 0) {
+            *ret = (enum api_format)i;
+            return FZ_OK;
+        }
+    }
+    return fz_fail(err, FZ_E_MALFORMED, "format: '%.40s' is none of json, crash, ips, raw", text);
+}
+
+enum fz_code
+api_query_flag(const struct http_request *request, const char *name, bool *ret,
+               struct fz_error *err)
+{
+    const char *text = http_query(request, name);
+    *ret = text && (strcmp(text, "1") == 0 || strcmp(text, "true") == 0);
+    if (!text || *ret || strcmp(text, "0") == 0 || strcmp(text, "false") == 0)
+        return FZ_OK;
+    return fz_fail(err, FZ_E_MALFORMED, "%s: '%.40s' is not 1 or 0", name, text);
+}
+
+enum fz_code
+api_param_uuid(const struct http_request *request, const char *name, const char *what,
+               char ret[FZ_UUID_TEXT], struct fz_error *err)
+{
+    const char *text = http_param(request, name);
+    struct fz_uuid uuid;
+    if (!text || !fz_uuid_parse(fz_span_cstr(text), &uuid))
+        return fz_fail(err, FZ_E_NOT_FOUND, "no %s '%.64s'", what, text ? text : "");
+    fz_uuid_format(&uuid, ret);
+    return FZ_OK;
+}
