@@ -1,7 +1,7 @@
 /*
  * The compiler attributes and the three macros that the whole code base uses.
  *
- * Every other macro is a constant in disguise and belongs into an enum; see docs/ARCHITECTURE.md.
+ * Every other macro is a constant in disguise and belongs into an enum; see docs/CONTRIBUTING.md.
  */
 #ifndef FZ_ATTR_H
 #define FZ_ATTR_H
