@@ -17,12 +17,6 @@ static const char *const known_keys[] = {
     "framezero", "id",     "timestamp", "app",  "os",   "device",      "arch",   "crash",
     "threads",   "images", "addresses", "user", "tags", "breadcrumbs", "memory", "environment"};
 
-static bool
-starts_array(const struct json_member *member)
-{
-    return member->value.len && member->value.data[0] == '[';
-}
-
 /* `threads` alone is in the reports of many; without `framezero`, `images` must stand beside it. */
 static bool
 native_detect(struct fz_span head)
@@ -33,7 +27,7 @@ native_detect(struct fz_span head)
     while (json_walk_next(&walk, &member)) {
         if (fz_span_is(member.key, "framezero"))
             return true;
-        if (!starts_array(&member))
+        if (!ingest_json_begins(member.value, '['))
             continue;
         if (fz_span_is(member.key, "addresses"))
             return true;
@@ -60,7 +54,7 @@ need_frames(struct fz_span text, struct fz_error *err)
         bool is_threads = fz_span_is(member.key, "threads");
         if (!is_threads && !fz_span_is(member.key, "addresses"))
             continue;
-        *(is_threads ? &threads : &addresses) = starts_array(&member);
+        *(is_threads ? &threads : &addresses) = ingest_json_begins(member.value, '[');
         odd = (uint64_t)(member.value.data - text.data);
     }
     if (threads || addresses)
@@ -80,28 +74,18 @@ native_check(struct fz_span body, const struct ingest_context *in, char ret_id[F
         code = need_frames(body, err);
     if (code != FZ_OK)
         return code;
-    struct fz_span id = {NULL, 0};
-    struct json_walk walk = json_walk_start(body);
-    struct json_member member;
-    while (json_walk_next(&walk, &member)) {
-        if (fz_span_is(member.key, "id"))
-            id = member.value;
-    }
-    struct fz_uuid uuid;
-    if (id.len > 2 && id.data[0] == '"' &&
-        fz_uuid_parse(fz_span_make(id.data + 1, id.len - 2), &uuid) && !fz_uuid_is_nil(&uuid))
-        fz_uuid_format(&uuid, ret_id);
+    ingest_json_id(ingest_json_find(body, "id"), ret_id);
     return FZ_OK;
 }
 
 static void
 take_origin(struct ingest_builder *b, const json_t *root)
 {
-    b->report->environment = ingest_json_text(b, root, "", "environment");
     struct report *r = b->report;
     int64_t version = 1;
+    r->environment = ingest_json_text(b, root, "", "environment");
     if (ingest_json_i64(b, root, "", "framezero", &version) && version != 1)
-        report_note(r, b->arena, "framezero: version %lld, read as version 1", (long long)version);
+        ingest_note(b, "framezero: version %lld, read as version 1", (long long)version);
     r->id = ingest_json_text(b, root, "", "id");
     r->timestamp_ms = ingest_json_time(b, root, "", "timestamp");
     const json_t *app = ingest_json_member(b, root, "", "app", JSON_OBJECT);
@@ -210,7 +194,7 @@ native_parse(struct fz_span body, const struct ingest_context *in, struct fz_are
     else
         native_take_addresses(&b, root);
     if (has_threads && has_addresses)
-        report_note(ret, arena, "addresses: not used, there are threads");
+        ingest_note(&b, "addresses: not used, there are threads");
     ingest_mark_crashed(ret);
     native_take_images(&b, root);
     native_take_memory(&b, root);
