@@ -12,18 +12,13 @@
  */
 #include "server/ingest/bugsnag/bugsnag.h"
 
+#include "base/arch/arch.h"
 #include "base/json/scan.h"
 #include "base/json/walk.h"
 #include "base/text.h"
 #include "server/ingest/common/format.h"
 #include "server/ingest/common/json_repair.h"
 #include "server/ingest/kscrash/kscrash.h"
-
-static bool
-begins(struct fz_span value, char bracket)
-{
-    return value.len && value.data[0] == (uint8_t)bracket;
-}
 
 /* An array of exceptions in Bugsnag's words. */
 static bool
@@ -67,7 +62,7 @@ bugsnag_detect(struct fz_span head)
             return is_exceptions(member.value);
         if (fz_span_is(member.key, "notifier") || fz_span_is(member.key, "payloadVersion"))
             payload = true;
-        if (fz_span_is(member.key, "events") && begins(member.value, '[')) {
+        if (fz_span_is(member.key, "events") && ingest_json_begins(member.value, '[')) {
             struct json_walk items = json_walk_items(member.value);
             struct json_member item;
             events = json_walk_next_item(&items, &item) &&
@@ -190,9 +185,9 @@ take_origin(struct ingest_builder *b, const json_t *event)
     r->app_version = ingest_json_text(b, app, "app", "version");
     r->app_build = ingest_json_text(b, app, "app", "bundleVersion");
     r->environment = ingest_json_text(b, app, "app", "releaseStage");
-    r->arch = ingest_json_text(b, app, "app", "binaryArch");
-    if (r->arch && strcmp(r->arch, "amd64") == 0)
-        r->arch = "x86_64";
+    const char *arch = ingest_json_text(b, app, "app", "binaryArch");
+    r->arch = fz_arch_canonical(arch); /* the images get it as it is here */
+    r->arch = r->arch ? r->arch : arch;
     r->os_name = ingest_json_text(b, device, "device", "osName");
     r->os_version = ingest_json_text(b, device, "device", "osVersion");
     r->os_build = ingest_json_text(b, versions, "device.runtimeVersions", "osBuild");
@@ -306,8 +301,7 @@ bugsnag_parse(struct fz_span body, const struct ingest_context *in, struct fz_ar
         return code;
     const json_t *events = json_object_get(root, "events"), *event = json_array_get(events, 0);
     if (json_array_size(events) > 1)
-        report_note(ret, arena, "events: %zu, of which only the first is read",
-                    json_array_size(events));
+        ingest_note(&b, "events: %zu, of which only the first is read", json_array_size(events));
     take_event(&b, root, json_is_object(event) ? event : root);
     return b.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }

@@ -290,7 +290,9 @@ ingest_set_uuid(struct ingest_builder *b, struct report_image *image, const char
                 bool required, const char *where, const char *key)
 {
     image->has_uuid = fz_uuid_parse(fz_span_cstr(text), &image->uuid);
-    if (!image->has_uuid && (text || required))
+    bool is_nil = image->has_uuid && fz_uuid_is_nil(&image->uuid);
+    image->has_uuid = image->has_uuid && !is_nil;
+    if (!image->has_uuid && !is_nil && (text || required))
         ingest_note(b, "%s.%s: %s", where, key, text ? "not a UUID" : "missing");
 }
 

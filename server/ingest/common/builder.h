@@ -106,8 +106,8 @@ int ingest_add_image(struct ingest_builder *b, const struct report_image *image)
 /* Cut a size that reaches beyond 2^64, with a note about `where`.`key`. */
 void ingest_clip_size(struct ingest_builder *b, struct report_image *image, const char *where,
                       const char *key);
-/* The image's UUID out of a text. Noted under `where`.`key`: a text that is not one, and with
- * `required` also that it is missing. */
+/* The image's UUID out of a text. Noted under `where`.`key`: a text that is not one (but not zeros),
+ * and with `required` also that it is missing. */
 void ingest_set_uuid(struct ingest_builder *b, struct report_image *image, const char *text,
                      bool required, const char *where, const char *key);
 /* Its path, and the name at the end of it. */

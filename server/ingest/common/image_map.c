@@ -52,6 +52,10 @@ ingest_image_map_add(struct ingest_image_map *map, const struct ingest_image_key
     int number = ingest_add_image(map->b, &image);
     if (number != NOT_FOUND)
         *slot = (struct ingest_image_slot){*key, number + 1};
+    else if (!map->b->failed && !map->is_cut)
+        ingest_note(map->b, "images: more than %zu, frames in others are not named",
+                    map->b->limits->images);
+    map->is_cut = map->is_cut || number == NOT_FOUND;
     return number;
 }
 

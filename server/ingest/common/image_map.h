@@ -23,14 +23,15 @@ struct ingest_image_map {
     } * slots;
     size_t n_slots;
     size_t n_listed; /* images that the report had already */
+    bool is_cut;     /* an image was refused; that is noted once */
 };
 
 /* An empty map, `b` keeps it; with `by_addr` the images that the report lists are in it. */
 struct ingest_image_map ingest_image_map_make(struct ingest_builder *b, bool by_addr);
 /* The number of the key's image, -1 if it has none. */
 int ingest_image_map_find(const struct ingest_image_map *map, const struct ingest_image_key *key);
-/* The same; a new key gets a new image, empty but for UUID and address. -1 beyond the limit or when
- * memory is out. */
+/* The same; a new key gets a new image at the report's end, empty but for UUID and address. -1 beyond
+ * the limit (noted) or when memory is out. */
 int ingest_image_map_add(struct ingest_image_map *map, const struct ingest_image_key *key);
 /* Exchange two images in the report and here. */
 void ingest_image_map_swap(struct ingest_image_map *map, int one, int other);
