@@ -1,12 +1,10 @@
-# C++ demangling by libc++abi: its text is the one that LLVM's tools print. FZ_CXX_DEMANGLER says how:
+# C++ demangling by libc++abi, whose text equals that of LLVM's tools. FZ_CXX_DEMANGLER selects how it is linked:
 #
-#   archive  sym_cxa_demangle.o is taken out of libc++abi.a, with its way to memory and to abort() renamed, so that
-#            symbolicator/demangle/cxx/cxx.c can keep it within bounds: it aborts the process on names that expand to more
-#            than there is memory. The server reads files of strangers, and insists on it. What the object needs of
-#            C++ itself is in symbolicator/demangle/cxx/runtime.c.
-#   system   __cxa_demangle() of the C++ library that is there, as macOS has libc++abi: no bound on what a name
-#            expands to.
-#   auto     archive where there is one, except on macOS, whose objects are renamed by other tools.
+#   archive  cxa_demangle.cpp.o is extracted from libc++abi.a, and what it uses of C and C++ is renamed to functions in
+#            symbolicator/demangle/cxx/runtime.c. Memory is then limited: the original aborts the process if a name
+#            expands to more than there is. The server requires this, since it reads files from untrusted sources.
+#   system   __cxa_demangle() of the installed C++ library (on macOS libc++abi), without a limit on memory.
+#   auto     archive if libc++abi.a and objcopy are found, except on macOS, where the renaming needs other tools.
 set(FZ_CXX_DEMANGLER auto CACHE STRING "Where the C++ demangler comes from: auto, archive or system")
 set_property(CACHE FZ_CXX_DEMANGLER PROPERTY STRINGS auto archive system)
 
@@ -24,7 +22,8 @@ if(FZ_CXX_RENAMED AND NOT (FZ_CXXABI AND CMAKE_OBJCOPY))
   message(FATAL_ERROR "FZ_CXX_DEMANGLER=archive needs libc++abi.a (-DFZ_CXXABI=PATH) and objcopy")
 endif()
 if(FZ_SERVER AND NOT FZ_CXX_RENAMED)
-  message(FATAL_ERROR "the server needs libc++abi.a (Debian: libc++abi-19-dev) and objcopy: it keeps the demangler within bounds")
+  message(FATAL_ERROR
+    "the server needs libc++abi.a (Debian: libc++abi-19-dev) and objcopy: only that demangler limits its memory")
 endif()
 
 add_library(fz_demangle_libraries INTERFACE)
@@ -37,9 +36,9 @@ if(NOT FZ_CXX_RENAMED)
   elseif(FZ_CXXABI_SYSTEM)
     target_link_libraries(fz_demangle_libraries INTERFACE "${FZ_CXXABI_SYSTEM}")
   else()
-    message(FATAL_ERROR "there is no C++ library that has __cxa_demangle(): libc++abi, or libstdc++")
+    message(FATAL_ERROR "no C++ library with __cxa_demangle() found: libc++abi or libstdc++")
   endif()
-  message(STATUS "C++ names by the system's __cxa_demangle(), without bounds on what they expand to")
+  message(STATUS "C++ names are demangled by the system's __cxa_demangle(), without a limit on memory")
 endif()
 
 # Add the demangler to a library of the calling folder.
@@ -48,7 +47,7 @@ function(fz_add_cxa_demangle target)
     target_sources(${target} PRIVATE "${CMAKE_SOURCE_DIR}/symbolicator/demangle/cxx/system.c")
     return()
   endif()
-  # Mach-O has an underscore before each name of C.
+  # Mach-O puts an underscore before C names.
   set(_ "")
   if(APPLE)
     set(_ "_")
@@ -73,7 +72,7 @@ function(fz_add_cxa_demangle target)
       cxa_demangle.cpp.o "${object}"
     DEPENDS "${FZ_CXXABI}"
     WORKING_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}"
-    COMMENT "Renaming the C++ demangler's allocator" VERBATIM)
+    COMMENT "Renaming what the C++ demangler calls" VERBATIM)
   set_source_files_properties("${object}" PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
   target_sources(${target} PRIVATE "${object}")
 endfunction()

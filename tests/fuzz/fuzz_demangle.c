@@ -1,4 +1,4 @@
-/* Any text as a name. The result is bounded, and a name that is not understood comes back. */
+/* Any text as a name: results have a limit, and refused names are returned unchanged. */
 #include "symbolicator/symbolicator.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Any text as a Rust name, in each style. What comes out is bounded, UTF-8, and nothing if it is
- * not understood. */
+/* Any text as a Rust name, in each style: results have a limit and are UTF-8, and a refused name
+ * leaves no text. */
 #include "symbolicator/demangle/rust/rust.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fz_buffer out;
     if (!name)
         return 0;
-    /* Every other input is the inside of a v0 name, so that the grammar is met at once. */
+    /* Half of the inputs get the prefix of v0, so that the fuzzer need not find it. */
     const char *prefix = data[0] & 4 ? "_R" : "";
     size_t prefix_len = strlen(prefix);
     memcpy(name, prefix, prefix_len);

@@ -1,5 +1,5 @@
-/* Any text as a Swift name, in both forms. A name that is not understood comes back, and a readable
- * one is bounded. */
+/* Any text as a Swift name, in both forms: results have a limit, and refused names are returned
+ * unchanged. */
 #include "symbolicator/symbolicator.h"
 
 #include <stdlib.h>

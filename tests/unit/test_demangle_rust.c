@@ -14,7 +14,7 @@
 
 static const char *const style_names[] = {"llvm", "no_hash", "with_hash"};
 
-/* True if `name` comes out as `want`; NULL: is not understood. Told if not. */
+/* True if `name` becomes `want`, or is refused if `want` is NULL. A mismatch is printed. */
 static bool
 comes_out_as(const char *name, enum sym_rust_style style, const char *want)
 {
@@ -68,10 +68,10 @@ test_legacy(void **state)
         {"_ZN8a$ud800$E", "a$ud800$", NULL, NULL}, /* a surrogate */
         {"_ZN10$u110000$xE", "$u110000$x", NULL, NULL},
         {"_ZN11$u1000000$xE", "$u1000000$x", NULL, NULL},
-        {"_ZN8$LT.$..$E", "$LT.$..$", NULL, NULL}, /* an unknown escape ends the reading */
+        {"_ZN8$LT.$..$E", "$LT.$..$", NULL, NULL}, /* text after an unknown escape is kept */
         {"_ZN3a$bE", "a$b", NULL, NULL},
         {"_ZN4a..$E", "a::$", NULL, NULL},
-        {"_ZN0E", NULL, NULL, NULL}, /* nothing to show */
+        {"_ZN0E", NULL, NULL, NULL}, /* an empty name */
         {"_ZNE", NULL, NULL, NULL},
         {"_ZN3foo", NULL, NULL, NULL},
         {"_ZN3fo", NULL, NULL, NULL},
@@ -128,12 +128,12 @@ test_v0_paths_and_types(void **state)
         {"_RNvC3app2_12", "app::12", NULL, NULL},
         {"_RINvC3app1fhEC5other", "app::f::<u8>", NULL, NULL},
         {"_RINvC3app1fhEC5otherC5again", NULL, NULL, NULL},
-        {"_RNvC3appu3a__", NULL, NULL, NULL},     /* Punycode that is empty */
-        {"_RNvC3appu3xZZ", NULL, NULL, NULL},     /* upper case is none of its digits */
-        {"_RINvC3app1fRL0_eE", NULL, NULL, NULL}, /* a lifetime that nothing binds */
+        {"_RNvC3appu3a__", NULL, NULL, NULL},     /* empty Punycode */
+        {"_RNvC3appu3xZZ", NULL, NULL, NULL},     /* Punycode digits are lower case */
+        {"_RINvC3app1fRL0_eE", NULL, NULL, NULL}, /* an unbound lifetime */
         {"_RINvC3app1fFGzzzz_EuE", NULL, NULL, NULL},
         {"_RINvC3app1fDNtC3std1AEE", NULL, NULL, NULL},
-        {"_RINvC3app1fBz_E", NULL, NULL, NULL}, /* to the right */
+        {"_RINvC3app1fBz_E", NULL, NULL, NULL}, /* a back reference to a later place */
         {"_RNvCszzzzzzzzzzzzz_3app1f", NULL, NULL, NULL},
         {"_RN1C3app1f", NULL, NULL, NULL},
         {"_RNvC3app$1f", NULL, NULL, NULL},
@@ -174,12 +174,12 @@ test_v0_constants(void **state)
         {"_RIC1fKb2_E", NULL, NULL, NULL},
         {"_RIC1fKj_E", NULL, NULL, NULL},
         {"_RIC1fKj07_E", NULL, NULL, NULL},
-        {"_RIC1fKjn7_E", NULL, NULL, NULL}, /* no sign for an unsigned type */
+        {"_RIC1fKjn7_E", NULL, NULL, NULL}, /* unsigned types have no sign */
         {"_RIC1fKjF_E", NULL, NULL, NULL},
         {"_RIC1fKcd800_E", NULL, NULL, NULL},
         {"_RIC1fKc110000_E", NULL, NULL, NULL},
         {"_RIC1fKe616_E", NULL, NULL, NULL},
-        {"_RIC1fKeff_E", NULL, NULL, NULL}, /* no UTF-8 */
+        {"_RIC1fKeff_E", NULL, NULL, NULL}, /* not UTF-8 */
         {"_RIC1fKd0_E", NULL, NULL, NULL},
         {"_RIC1fKVC1aXE", NULL, NULL, NULL},
     };
@@ -193,7 +193,7 @@ repeat(struct fz_buffer *out, const char *unit, size_t n)
         fz_buffer_text(out, unit);
 }
 
-/* Names that nest, grow or ask for work without end. */
+/* Names that nest or grow without limit, or need unlimited work. */
 static void
 test_bounds(void **state)
 {
@@ -209,7 +209,7 @@ test_bounds(void **state)
         {"deep binders", "_RIC1f", "FG_", 60000 / 3, "EuE", false},
         {"deep constants", "_RIC1fK", "R", 60000, "h0_E", false},
         {"deep patterns", "_RIC1fWh", "O", 60000, "E", false},
-        {"deep impls that are skipped", "_R", "M", 60000, "C0", false},
+        {"deep skipped impls", "_R", "M", 60000, "C0", false},
         {"wide", "_RIC1f", "h", 10000, "E", true},
         {"too long", "_RIC1f", "h", 30000, "E", false},
         {"a binder of many", "_RIC1fFGzz_", "h", 60, "EuE", false},
@@ -258,7 +258,7 @@ test_doubling_backrefs(void **state)
     }
 }
 
-/* What a name that may be C++ or Rust is taken for. */
+/* Names that are valid in both C++ and legacy Rust. */
 static void
 test_legacy_beside_cxx(void **state)
 {
@@ -288,8 +288,9 @@ test_legacy_beside_cxx(void **state)
 }
 
 struct tally {
-    size_t n, n_styled,
-        n_shown; /* right in the style that the line names; by `framezero demangle` */
+    size_t n;
+    size_t n_styled; /* match in the style that the line names */
+    size_t n_shown;  /* match in the style of `framezero demangle` */
 };
 
 static void
@@ -305,7 +306,7 @@ check_line(const char *name, const char *want, const char *mode, struct tally *t
     fz_buffer_init(&out, 0);
     tally->n++;
     tally->n_styled += comes_out_as(inner, style, is_error ? NULL : want);
-    fz_ignore(sym_demangle(name, false, &shown, &out)); /* the text tells */
+    fz_ignore(sym_demangle(name, false, &shown, &out)); /* the text is compared instead */
     if (strcmp(fz_buffer_cstr(&out), is_error ? name : want) == 0)
         tally->n_shown++;
     else
@@ -351,7 +352,7 @@ test_list_of_llvm(void **state)
     assert_int_equal(tally.n_shown, tally.n);
 }
 
-/* With and without hash is asked for, also of one name: as shown, not all lines can be right. */
+/* Some names occur twice, with and without the hash, so n_shown cannot reach n. */
 static void
 test_list_of_rustc(void **state)
 {

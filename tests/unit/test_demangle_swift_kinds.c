@@ -1,5 +1,4 @@
-/* One Swift name for each kind of symbol and type, both manglings: what is read and how it is
- * shown. */
+/* One Swift name for each kind of symbol and type, in both manglings. */
 #include "symbolicator/symbolicator.h"
 
 #include <setjmp.h>
@@ -292,7 +291,7 @@ test_kinds(void **state)
     }
 }
 
-/* Whatever a name is cut to, it is either read as something shorter or comes back. */
+/* A name cut anywhere either demangles as a shorter name or is returned unchanged. */
 static void
 test_cut_names(void **state)
 {
@@ -311,7 +310,7 @@ test_cut_names(void **state)
     }
 }
 
-/* A reference to elsewhere in the binary may stand at any place of a name. */
+/* A reference into the binary, at any place, makes a name unreadable: its target is not known. */
 static void
 test_symbolic_references(void **state)
 {
