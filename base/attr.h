@@ -14,6 +14,19 @@
 #define FZ_INLINE inline __attribute__((always_inline))
 #define FZ_NOINLINE __attribute__((noinline))
 
+/* Is the build watched by a sanitizer or by valgrind? Their memory maps know no limit. */
+#if defined(FZ_VALGRIND) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { FZ_IS_WATCHED = 1 };
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+enum { FZ_IS_WATCHED = 1 };
+#else
+enum { FZ_IS_WATCHED = 0 };
+#endif
+#else
+enum { FZ_IS_WATCHED = 0 };
+#endif
+
 #define FZ_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Hand a pointer over: evaluates to *pp and leaves NULL behind, so a FZ_CLEANUP finds nothing to

@@ -1,7 +1,7 @@
 /*
- * The child's side of the protocol: one loop that takes requests, and what its parts share.
+ * What the parts of the child share: asking the worker, the requests, the open indexes.
  *
- * Private to the files child*.c. Nothing here is trusted by the worker.
+ * Nothing here is trusted by the worker.
  */
 #ifndef CHILD_PARTS_H
 #define CHILD_PARTS_H
@@ -11,7 +11,7 @@
 #include "server/resolve/resolve.h"
 #include "symbolicator/symbolicator.h"
 
-struct child_cache; /* child_cache.c */
+struct child_cache; /* cache.c */
 
 struct child {
     struct limits limits;
@@ -31,7 +31,7 @@ FZ_MUST_CHECK enum fz_code child_ask(struct child *child, enum proto_kind kind, 
 FZ_MUST_CHECK enum fz_code child_new_file(struct child *child, int *ret_fd, uint32_t *ret_number,
                                           struct fz_error *err);
 
-/* The requests, in child_report.c and child_symbols.c. */
+/* The requests, in report.c and symbols.c. */
 FZ_MUST_CHECK enum fz_code child_symbolicate(struct child *child, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code child_read_symbols(struct child *child, struct fz_error *err);
 

@@ -11,22 +11,6 @@
 
 enum { FILES_MAX = 64, SYMBOLS_CPU_FACTOR = 10 };
 
-bool
-child_sandbox_is_sanitized(void)
-{
-#if defined(FZ_VALGRIND) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    return true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-    return true;
-#else
-    return false;
-#endif
-#else
-    return false;
-#endif
-}
-
 static bool
 set_limit(__rlimit_resource_t resource, uint64_t value)
 {
@@ -75,7 +59,7 @@ child_sandbox_enter(enum proto_role role, const struct limits *limits, struct fz
         role == PROTO_ROLE_REPORTS ? (uint64_t)limits->report_memory : limits->symbol_bytes;
     bool ok = set_limit(RLIMIT_CORE, 0) && set_limit(RLIMIT_NOFILE, FILES_MAX) &&
               set_limit(RLIMIT_FSIZE, output);
-    if (ok && !child_sandbox_is_sanitized())
+    if (ok && !FZ_IS_WATCHED)
         ok = set_limit(RLIMIT_DATA, limits->child_memory) &&
              set_limit(RLIMIT_AS, add_saturating(limits->child_memory, mapped));
     if (!ok)

@@ -18,7 +18,4 @@ FZ_MUST_CHECK enum fz_code child_sandbox_enter(enum proto_role role, const struc
 /* CPU seconds for the job that begins now, counted from what was used so far. */
 void child_sandbox_begin_job(enum proto_role role, const struct limits *limits);
 
-/* True in sanitizer builds, whose memory maps know no limit. */
-bool child_sandbox_is_sanitized(void);
-
 #endif

@@ -15,7 +15,6 @@
 #include "base/attr.h"
 #include "base/file.h"
 #include "base/time.h"
-#include "server/child/sandbox.h"
 #include "server/process/program.h"
 
 enum { EXIT_WAIT_MS = 1000, EXIT_STEP_MS = 1 };
@@ -23,6 +22,10 @@ enum { EXIT_WAIT_MS = 1000, EXIT_STEP_MS = 1 };
 static enum fz_code
 spawn(pid_t *ret_pid, int sock, struct fz_error *err)
 {
+    char path[PATH_MAX];
+    enum fz_code code = program_child_path(path, err);
+    if (code != FZ_OK)
+        return code;
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
     sigset_t none, all;
@@ -41,7 +44,7 @@ spawn(pid_t *ret_pid, int sock, struct fz_error *err)
         failed =
             posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     /* A child that was taken over could forge log lines; a sanitizer's report is worth more. */
-    if (!failed && !child_sandbox_is_sanitized())
+    if (!failed && !FZ_IS_WATCHED)
         failed =
             posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     if (!failed)
@@ -55,10 +58,10 @@ spawn(pid_t *ret_pid, int sock, struct fz_error *err)
     if (!failed)
         failed = posix_spawnattr_setsigdefault(&attr, &all);
     if (!failed) {
-        char program[] = "framezero", role[] = "child";
-        char *argv[] = {program, role, NULL};
+        char program[] = "framezero-child";
+        char *argv[] = {program, NULL};
         char *envp[] = {NULL};
-        failed = posix_spawn(ret_pid, program_path(), &actions, &attr, argv, envp);
+        failed = posix_spawn(ret_pid, path, &actions, &attr, argv, envp);
     }
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&actions);
@@ -90,6 +93,8 @@ child_process_start(struct child_process *child, enum proto_role role, const str
     if (code == FZ_OK) {
         struct fz_buffer body;
         fz_buffer_init(&body, 0);
+        proto_put_u32(&body, PROTO_VERSION);
+        proto_put_u32(&body, sizeof(*limits));
         proto_put_u8(&body, (uint8_t)role);
         fz_buffer_append(&body, limits, sizeof(*limits));
         code = fz_buffer_done(&body, err);
@@ -148,6 +153,21 @@ child_process_send(struct child_process *child, enum proto_kind kind, struct fz_
     return code == FZ_E_NOT_FOUND ? FZ_OK : code;
 }
 
+static enum fz_code
+fail_to_start(int status, struct fz_error *err)
+{
+    char path[PATH_MAX];
+    enum fz_code code = program_child_path(path, err);
+    if (code != FZ_OK)
+        return code;
+    if (status == PROTO_EXIT_VERSION)
+        return fz_fail(err, FZ_E_UNAVAILABLE,
+                       "%s is of another version than framezero %s: restart framezero", path,
+                       FZ_VERSION);
+    return fz_fail(err, FZ_E_UNAVAILABLE, "%s does not start: it ended with status %d", path,
+                   status);
+}
+
 /* The socket is closed: why did it end? It gets a moment, since the socket goes first. */
 static enum fz_code
 tell_death(struct child_process *child, struct fz_error *err)
@@ -162,6 +182,9 @@ tell_death(struct child_process *child, struct fz_error *err)
     if (got == child->pid)
         child->pid = 0;
     child_process_stop(child);
+    /* Before it is ready it has read nothing from outside, so the input is not what ended it. */
+    if (!child->is_ready && got > 0 && WIFEXITED(status))
+        return fail_to_start(WEXITSTATUS(status), err);
     child->died = true;
     if (got > 0 && WIFSIGNALED(status)) {
         int number = WTERMSIG(status);
@@ -212,6 +235,10 @@ child_process_next(struct child_process *child, struct fz_error *err)
         if (code == FZ_OK) {
             int64_t step = left < CHILD_TICK_MS ? left : CHILD_TICK_MS;
             code = proto_receive(child->sock, step, false, &child->inbox, err);
+            if (code == FZ_OK && child->inbox.kind == PROTO_READY && !child->is_ready) {
+                child->is_ready = true;
+                continue;
+            }
             if (code == FZ_OK)
                 return FZ_OK;
             if (code == FZ_E_UNAVAILABLE)

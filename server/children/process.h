@@ -1,7 +1,7 @@
 /*
  * A child process as its worker sees it: start it, speak with it until a deadline, end it.
  *
- * The child is this same program (`framezero child`) with an empty environment, no descriptors but
+ * The child is framezero-child with an empty environment, no descriptors but
  * the socket, and its own process group. One thread uses one child.
  */
 #ifndef CHILDREN_PROCESS_H
@@ -24,6 +24,7 @@ struct child_process {
     int64_t next_tick_ms;
     unsigned wall_s;    /* the same as it was given, for messages */
     double begin_cpu_s; /* CPU seconds used before the job */
+    bool is_ready;      /* it has said so; before that it has read nothing from outside */
     bool died;          /* ended by itself or by a limit, in the middle of a job */
     child_tick_fn tick; /* NULL = none */
     void *tick_user;
@@ -47,6 +48,7 @@ FZ_MUST_CHECK enum fz_code child_process_send(struct child_process *child, enum 
 /*
  * The next message of the child, in child->inbox.
  *
+ * UNAVAILABLE: the program does not start, or is of another version; the job is not to blame.
  * MALFORMED: the child died (child->died; the text says of what: signal, CPU time, wall time,
  * output) or spoke nonsense; it has been stopped. UNAVAILABLE: its time is over, but it hardly ran;
  * stopped too. What tick returned is passed on, and the child is

@@ -14,7 +14,6 @@
 extern const struct command_spec cmd_serve, cmd_worker, cmd_migrate, cmd_token, cmd_project,
     cmd_upload, cmd_symbolicate, cmd_index, cmd_lookup, cmd_atos, cmd_inspect, cmd_demangle,
     cmd_help;
-extern const struct command_spec cmd_child; /* hidden: the sandboxed side of a worker */
 
 /* All of them, in the order in which they are shown; ends with NULL. */
 extern const struct command_spec *const commands[];

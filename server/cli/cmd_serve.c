@@ -15,6 +15,7 @@
 #include "server/cli/command.h"
 #include "server/clients/clients.h"
 #include "server/config/term.h"
+#include "server/process/program.h"
 #include "server/process/supervise.h"
 #include "server/serve/first.h"
 #include "server/serve/setup.h"
@@ -100,8 +101,10 @@ start(struct serve *serve, int argc, char **argv, struct fz_error *err)
     const struct config *config = &serve->config;
     struct serve_first first = {0};
     unsigned n_applied = 0;
-    char url[256], database[256];
-    enum fz_code code = serve_setup_directory(config, &serve->lock_fd, err);
+    char url[256], database[256], child[PATH_MAX];
+    enum fz_code code = program_child_path(child, err); /* said now, not with the first report */
+    if (code == FZ_OK)
+        code = serve_setup_directory(config, &serve->lock_fd, err);
     if (code == FZ_OK)
         code = serve_first_check(config, err);
     if (code == FZ_OK && config->migrate)

@@ -14,6 +14,7 @@
 #include "server/cli/command.h"
 #include "server/config/term.h"
 #include "server/process/metrics.h"
+#include "server/process/program.h"
 #include "server/process/supervise.h"
 #include "server/serve/workers.h"
 #include "server/worker/worker.h"
@@ -92,7 +93,10 @@ work(const struct config *config, const sigset_t *signals, struct fz_error *err)
                                          .metrics = metrics,
                                          .ready = on_ready,
                                          .group_fd = group_fd};
-    enum fz_code code = worker_run(&worker, should_stop, NULL, err);
+    char child[PATH_MAX];
+    enum fz_code code = program_child_path(child, err); /* said now, not with the first job */
+    if (code == FZ_OK)
+        code = worker_run(&worker, should_stop, NULL, err);
     if (metrics)
         metrics_detach(metrics);
     return code;

@@ -15,7 +15,6 @@ refuse(int argc FZ_UNUSED, char **argv)
 
 const struct command_spec cmd_serve = {.name = "serve", .flags = COMMAND_HIDDEN, .run = refuse};
 const struct command_spec cmd_worker = {.name = "worker", .flags = COMMAND_HIDDEN, .run = refuse};
-const struct command_spec cmd_child = {.name = "child", .flags = COMMAND_HIDDEN, .run = refuse};
 const struct command_spec cmd_migrate = {.name = "migrate", .flags = COMMAND_HIDDEN, .run = refuse};
 const struct command_spec cmd_token = {.name = "token", .flags = COMMAND_HIDDEN, .run = refuse};
 const struct command_spec cmd_project = {.name = "project", .flags = COMMAND_HIDDEN, .run = refuse};

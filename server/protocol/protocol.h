@@ -9,7 +9,9 @@
  * else.
  *
  *   kind          from    fields                                           descriptors
- *   START         worker  u8 role, struct limits as it lies in memory
+ *   START         worker  u32 PROTO_VERSION, u32 size of struct limits,
+ *                         u8 role, struct limits as it is in memory
+ *   READY         child   (it is restricted and takes requests)
  *   SYMBOLICATE   worker  text id, text project, i64 received_ms,          report, result
  *                         text path prefixes to cut, one a line,
  *                         u8 whether names are learned
@@ -34,7 +36,8 @@
  *                         as a whole
  *   FAILED        child   u8 enum fz_code, i64 offset, text
  *
- * The struct limits needs no encoding since both sides are the same program file.
+ * The struct limits needs no encoding: both programs are built together, and a child that was not
+ * built with its parent ends with PROTO_EXIT_VERSION before it is ready.
  */
 #ifndef PROTOCOL_H
 #define PROTOCOL_H
@@ -48,7 +51,9 @@
 #include "symbolicator/symbolicator.h"
 
 enum {
-    PROTO_FD = 3, /* the child's end of the socket */
+    PROTO_VERSION = 1,      /* changes with any message or with struct limits */
+    PROTO_EXIT_VERSION = 3, /* exit code of a child that is of another version */
+    PROTO_FD = 3,           /* the child's end of the socket */
     PROTO_PACKET_MAX = 64 * 1024,
     PROTO_FDS_MAX = 2,
     PROTO_TEXT_MAX = 4096, /* of one text in a message from the child */
@@ -61,6 +66,7 @@ enum {
 
 enum proto_kind {
     PROTO_START = 1,
+    PROTO_READY,
     PROTO_SYMBOLICATE,
     PROTO_READ_SYMBOLS,
     PROTO_INDEX,

@@ -178,12 +178,14 @@ class Server:
         return found
 
     def pids_of(self, command):
-        """Those of them that run one sub-command: "serve", "worker", "child"."""
+        """Those of them that run one sub-command, "serve" or "worker", or "child": framezero-child."""
         found = []
         for pid in self.descendants():
             try:
                 with open(f"/proc/{pid}/cmdline", "rb") as f:
-                    if f.read().split(b"\0")[1:2] == [command.encode()]:
+                    words = f.read().split(b"\0")
+                    name = b"child" if words[0] == b"framezero-child" else words[1]
+                    if name == command.encode():
                         found.append(pid)
             except OSError:
                 pass

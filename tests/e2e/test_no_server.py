@@ -12,7 +12,7 @@ def run(*arguments):
 
 class NoServer(unittest.TestCase):
     def test_commands_of_the_server(self):
-        for command in ("serve", "worker", "child", "migrate", "token", "project"):
+        for command in ("serve", "worker", "migrate", "token", "project"):
             for options in ((), ("--help",), ("--data", "/nonexistent"), ("create", "x")):
                 with self.subTest(command=command, options=options):
                     done = run(command, *options)

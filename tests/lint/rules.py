@@ -55,7 +55,7 @@ def check_functions(files):
 LINUX_ROOMS = ("base/platform_linux.c", "base/digest.", "storage/", "server/http/", "server/api/", "server/clients/",
                "server/ingest/identity.", "server/child/", "server/children/", "server/protocol/", "server/worker/", "server/serve/",
                "server/process/metrics", "server/process/program.c", "server/process/supervise",
-               "server/cli/cmd_serve.c", "server/cli/cmd_worker.c", "server/cli/cmd_child.c")
+               "server/cli/cmd_serve.c", "server/cli/cmd_worker.c")
 # Of those rooms, what the command line uses too (fz_http_client in server/http/CMakeLists.txt).
 PORTABLE_FILES = ("server/http/client.",)
 LINUX_HEADERS = (r"linux/[^>]*|asm/[^>]*|sys/(?:auxv|capability|epoll|eventfd|fanotify|fsuid|inotify|klog|personality|prctl|"

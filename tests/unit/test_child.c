@@ -17,7 +17,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "server/child/child.h"
 #include "server/child/sandbox.h"
 #include "server/children/process.h"
 #include "server/report/columns.h"
@@ -350,7 +349,7 @@ test_death_is_told(void **state FZ_UNUSED)
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
         struct child_process child;
         struct fz_error err;
-        if (child_sandbox_is_sanitized() && cases[i].number == SIGSEGV)
+        if (FZ_IS_WATCHED && cases[i].number == SIGSEGV)
             continue; /* the sanitizer turns it into an exit */
         start(&child, PROTO_ROLE_REPORTS, 60);
         assert_int_equal(kill(child.pid, cases[i].number), 0);
@@ -443,7 +442,7 @@ test_restrictions(void **state FZ_UNUSED)
     }
     assert_int_equal(prlimit(child.pid, RLIMIT_CPU, NULL, &got), 0);
     assert_in_range(got.rlim_cur, 60, 62);
-    if (!child_sandbox_is_sanitized()) {
+    if (!FZ_IS_WATCHED) {
         assert_int_equal(prlimit(child.pid, RLIMIT_DATA, NULL, &got), 0);
         assert_int_equal(got.rlim_cur, UINT64_C(2) << 30);
     }
@@ -460,10 +459,8 @@ test_restrictions(void **state FZ_UNUSED)
 }
 
 int
-main(int argc, char **argv)
+main(void)
 {
-    if (argc > 1 && strcmp(argv[1], "child") == 0)
-        return child_main();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_thin_upload),
         cmocka_unit_test(test_unusable_uploads),

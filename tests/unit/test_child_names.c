@@ -15,7 +15,6 @@
 #include "base/attr.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "server/child/child.h"
 #include "server/children/process.h"
 #include "server/worker/job.h"
 #include "tests/unit/tiny_macho.h"
@@ -296,10 +295,8 @@ test_map_alone(void **state)
 }
 
 int
-main(int argc, char **argv)
+main(void)
 {
-    if (argc > 1 && strcmp(argv[1], "child") == 0)
-        return child_main();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_uploads),
         cmocka_unit_test(test_map_alone),

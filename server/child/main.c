@@ -1,57 +1,13 @@
-#include "server/child/parts.h"
-
+/* framezero-child: the program that parses foreign bytes. Only framezero starts it. */
 #include <locale.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "server/child/child.h"
+#include "server/child/parts.h"
 #include "server/child/sandbox.h"
-
-enum fz_code
-child_tell(struct child *child, enum proto_kind kind, struct fz_span body, struct fz_error *err)
-{
-    enum fz_code code = proto_send(PROTO_FD, kind, body, NULL, 0, err);
-    child->hung_up = child->hung_up || code == FZ_E_NOT_FOUND;
-    /* NOT_FOUND means "no symbol file" to callers, so a hang-up must not look like it. */
-    return code == FZ_E_NOT_FOUND ? fz_fail(err, FZ_E_INTERNAL, "the worker has gone") : code;
-}
-
-enum fz_code
-child_ask(struct child *child, enum proto_kind kind, struct fz_span body, enum proto_kind answer,
-          struct fz_error *err)
-{
-    enum fz_code code = child_tell(child, kind, body, err);
-    if (code != FZ_OK)
-        return code;
-    code = proto_receive(PROTO_FD, -1, true, &child->inbox, err);
-    if (code != FZ_OK || child->inbox.kind != answer) {
-        child->hung_up = true;
-        return fz_fail(err, FZ_E_INTERNAL, "the worker does not answer");
-    }
-    return FZ_OK;
-}
-
-enum fz_code
-child_new_file(struct child *child, int *ret_fd, uint32_t *ret_number, struct fz_error *err)
-{
-    struct fz_span nothing = {NULL, 0};
-    enum fz_code code = child_ask(child, PROTO_FILE, nothing, PROTO_FILE_IS, err);
-    if (code != FZ_OK)
-        return code;
-    struct fz_reader in = fz_reader_make(child->inbox.body, "answer");
-    uint8_t refusal = fz_read_u8(&in);
-    uint32_t number = fz_read_u32(&in);
-    if (refusal == FZ_E_LIMIT)
-        return fz_fail(err, FZ_E_LIMIT, "the upload holds more files than its limit");
-    int fd = proto_take_fd(&child->inbox, 0);
-    if (refusal || in.failed || fd < 0)
-        return fz_fail(err, FZ_E_UNAVAILABLE, "no room for another file");
-    *ret_fd = fd;
-    *ret_number = number;
-    return FZ_OK;
-}
 
 /* FZ_OK once the worker has said what this child is for. */
 static enum fz_code
@@ -61,6 +17,8 @@ take_start(struct child *child, struct fz_error *err)
     if (code != FZ_OK)
         return code;
     struct fz_reader in = fz_reader_make(child->inbox.body, "start");
+    if (fz_read_u32(&in) != PROTO_VERSION || fz_read_u32(&in) != sizeof(child->limits))
+        return fz_fail(err, FZ_E_CONFLICT, "framezero is of another version");
     uint8_t role = fz_read_u8(&in);
     struct fz_span limits = fz_read_bytes(&in, sizeof(child->limits));
     if (child->inbox.kind != PROTO_START || in.failed ||
@@ -114,25 +72,31 @@ serve_one(struct child *child)
 }
 
 int
-child_main(void)
+main(void)
 {
     struct child child = {.hung_up = false};
     struct fz_error err;
     struct stat st;
     if (fstat(PROTO_FD, &st) != 0 || !S_ISSOCK(st.st_mode)) {
-        fprintf(stderr, "framezero child: is started by a worker, not by hand\n");
+        fprintf(stderr, "framezero-child: only framezero starts this program\n");
         return 2;
     }
     /* Names in archives are UTF-8; libarchive converts by the locale. Without it they stay bytes.
      */
     if (!setlocale(LC_CTYPE, "C.UTF-8"))
         setlocale(LC_CTYPE, "C");
-    bool ok = proto_inbox_init(&child.inbox, &err) == FZ_OK && take_start(&child, &err) == FZ_OK &&
-              child_sandbox_enter(child.role, &child.limits, &err) == FZ_OK &&
-              child_cache_create(&child.cache, &err) == FZ_OK;
-    while (ok && serve_one(&child))
+    enum fz_code code = proto_inbox_init(&child.inbox, &err);
+    if (code == FZ_OK)
+        code = take_start(&child, &err);
+    if (code == FZ_OK)
+        code = child_sandbox_enter(child.role, &child.limits, &err);
+    if (code == FZ_OK)
+        code = child_cache_create(&child.cache, &err);
+    if (code == FZ_OK)
+        code = child_tell(&child, PROTO_READY, (struct fz_span){NULL, 0}, &err);
+    while (code == FZ_OK && serve_one(&child))
         continue;
     child_cache_destroy(child.cache);
     proto_inbox_deinit(&child.inbox);
-    return ok ? 0 : 1;
+    return code == FZ_OK ? 0 : code == FZ_E_CONFLICT ? PROTO_EXIT_VERSION : 1;
 }

@@ -1,0 +1,85 @@
+/* Asking the worker: for a file, for names that other reports brought, and what else has an answer. */
+#include <string.h>
+
+#include "base/attr.h"
+#include "server/child/parts.h"
+
+enum fz_code
+child_tell(struct child *child, enum proto_kind kind, struct fz_span body, struct fz_error *err)
+{
+    enum fz_code code = proto_send(PROTO_FD, kind, body, NULL, 0, err);
+    child->hung_up = child->hung_up || code == FZ_E_NOT_FOUND;
+    /* NOT_FOUND means "no symbol file" to callers, so a hang-up must not look like it. */
+    return code == FZ_E_NOT_FOUND ? fz_fail(err, FZ_E_INTERNAL, "the worker has gone") : code;
+}
+
+enum fz_code
+child_ask(struct child *child, enum proto_kind kind, struct fz_span body, enum proto_kind answer,
+          struct fz_error *err)
+{
+    enum fz_code code = child_tell(child, kind, body, err);
+    if (code != FZ_OK)
+        return code;
+    code = proto_receive(PROTO_FD, -1, true, &child->inbox, err);
+    if (code != FZ_OK || child->inbox.kind != answer) {
+        child->hung_up = true;
+        return fz_fail(err, FZ_E_INTERNAL, "the worker does not answer");
+    }
+    return FZ_OK;
+}
+
+enum fz_code
+child_new_file(struct child *child, int *ret_fd, uint32_t *ret_number, struct fz_error *err)
+{
+    struct fz_span nothing = {NULL, 0};
+    enum fz_code code = child_ask(child, PROTO_FILE, nothing, PROTO_FILE_IS, err);
+    if (code != FZ_OK)
+        return code;
+    struct fz_reader in = fz_reader_make(child->inbox.body, "answer");
+    uint8_t refusal = fz_read_u8(&in);
+    uint32_t number = fz_read_u32(&in);
+    if (refusal == FZ_E_LIMIT)
+        return fz_fail(err, FZ_E_LIMIT, "the upload holds more files than its limit");
+    int fd = proto_take_fd(&child->inbox, 0);
+    if (refusal || in.failed || fd < 0)
+        return fz_fail(err, FZ_E_UNAVAILABLE, "no room for another file");
+    *ret_fd = fd;
+    *ret_number = number;
+    return FZ_OK;
+}
+
+/* One packet each way; *ret_n_done: how many of the offsets it settled. */
+static enum fz_code
+ask_some(struct child *child, const struct fz_uuid *uuid, const uint32_t *offsets, size_t n,
+         struct fz_arena *arena, struct resolve_learned *ret, size_t *ret_n_done,
+         struct fz_error *err)
+{
+    struct proto_learned found[PROTO_ASK_MAX];
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
+    proto_learned_ask_encode(uuid, offsets, n, &body);
+    enum fz_code code = fz_buffer_done(&body, err);
+    if (code == FZ_OK)
+        code = child_ask(child, PROTO_LEARNED, fz_buffer_span(&body), PROTO_LEARNED_IS, err);
+    if (code == FZ_OK)
+        code = proto_learned_answer_decode(child->inbox.body, n, arena, found, ret_n_done, err);
+    if (code != FZ_OK)
+        return code;
+    for (size_t i = 0; i < *ret_n_done; i++)
+        ret[i] = (struct resolve_learned){found[i].name, found[i].start};
+    return FZ_OK;
+}
+
+enum fz_code
+child_learned_find(struct child *child, const struct fz_uuid *uuid, const uint32_t *offsets,
+                   size_t n, struct fz_arena *arena, struct resolve_learned *ret,
+                   struct fz_error *err)
+{
+    for (size_t i = 0, n_done; i < n; i += n_done) {
+        size_t n_asked = n - i < PROTO_ASK_MAX ? n - i : PROTO_ASK_MAX;
+        enum fz_code code =
+            ask_some(child, uuid, offsets + i, n_asked, arena, ret + i, &n_done, err);
+        if (code != FZ_OK)
+            return code;
+    }
+    return FZ_OK;
+}

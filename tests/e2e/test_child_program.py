@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""framezero-child, the program beside framezero: not there, of another version, exchanged while the server runs."""
+
+import os
+import shutil
+import subprocess
+
+from case import BINARY, FolderCase, main, report, until
+from framezero import Server
+
+
+class ChildProgram(FolderCase):
+    def setUp(self):
+        super().setUp()
+        self.program, self.child = self.path("framezero"), self.path("framezero-child")
+        shutil.copy(BINARY, self.program)
+
+    def install_child(self, script=None):
+        """The real one, or a shell script; moved into its place as a package manager does."""
+        new = self.child + ".new"
+        if script:
+            with open(new, "w", encoding="utf-8") as f:
+                f.write(f"#!/bin/sh\n{script}\n")
+            os.chmod(new, 0o755)
+        else:
+            shutil.copy(os.path.join(os.path.dirname(BINARY), "framezero-child"), new)
+        os.replace(new, self.child)
+
+    def test_not_installed(self):
+        for command in ("serve", "worker"):
+            data = self.path("data")
+            options = ["--listen", "127.0.0.1:0"] if command == "serve" else ["--no-supervise"]
+            if command == "worker":
+                subprocess.run([self.program, "migrate", "--data", data], check=True, capture_output=True)
+            done = subprocess.run([self.program, command, "--data", data, *options], capture_output=True, text=True,
+                                  timeout=60, check=False)
+            self.assertNotEqual(done.returncode, 0, done.stderr)
+            self.assertIn(f"{self.child} cannot be executed: install it in the same folder as framezero", done.stderr)
+            shutil.rmtree(data, ignore_errors=True)
+
+    def test_started_by_hand(self):
+        done = subprocess.run([os.path.join(os.path.dirname(BINARY), "framezero-child")], capture_output=True, text=True,
+                              close_fds=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (2, "framezero-child: only framezero starts this program\n"))
+
+    def test_exchanged_while_it_runs(self):
+        """Jobs are not to blame for a child of another version, or for one that does not start: they wait."""
+        for script, said in (("exit 3", "is of another version than framezero"),
+                             ("exit 7", "does not start: it ended with status 7")):
+            with self.subTest(script=script):
+                self.install_child(script)
+                with Server(self.program) as server:
+                    status, answer = server.request("POST", "/api/v1/reports", body=report())
+                    self.assertEqual(status, 202, answer)
+                    path = f"/api/v1/reports/{answer['id']}"
+                    until(lambda: said in server.log(), said)
+                    self.assertEqual(server.request("GET", path)[1]["status"], "queued")
+                    self.install_child()
+                    until(lambda: server.request("GET", path)[1]["status"] == "unsymbolicated", "its result")
+
+
+if __name__ == "__main__":
+    main()
