@@ -8,148 +8,36 @@
 #include "server/api/api_usage.h"
 #include "server/api/api_watch.h"
 
+/* clang-format off */
 static const struct api_route own_rows[] = {
-    {.method = "POST",
-     .pattern = "/api/v1/reports",
-     .body = API_BODY_REPORT,
-     .scope = STORE_SCOPE_INGEST,
-     .takes = API_TAKES_REPORTS,
-     .name = "report_post",
-     .handle = api_report_post},
-    {.method = "GET",
-     .pattern = "/api/v1/reports",
-     .body = API_BODY_NONE,
-     .scope = STORE_SCOPE_READ,
-     .name = "report_list",
-     .handle = api_report_list},
-    {.method = "GET",
-     .pattern = "/api/v1/reports/{id}",
-     .body = API_BODY_NONE,
-     .scope = STORE_SCOPE_READ,
-     .name = "report_get",
-     .handle = api_report_get},
-    {.method = "POST",
-     .pattern = "/api/v1/reports/{id}/reprocess",
-     .body = API_BODY_NONE,
-     .scope = STORE_SCOPE_ADMIN,
-     .name = "report_reprocess",
-     .handle = api_report_reprocess},
-    {.method = "DELETE",
-     .pattern = "/api/v1/reports/{id}",
-     .body = API_BODY_NONE,
-     .scope = STORE_SCOPE_ADMIN,
-     .name = "report_delete",
-     .handle = api_report_delete},
-    {.method = "GET",
-     .pattern = "/api/v1/reports/{id}/attachments/{n}",
-     .body = API_BODY_NONE,
-     .scope = STORE_SCOPE_READ,
-     .name = "attachment_get",
-     .handle = api_attachment_get},
-    {.method = "GET",
-     .pattern = "/api/v1/sessions",
-     .body = API_BODY_NONE,
-     .scope = STORE_SCOPE_READ,
-     .name = "session_list",
-     .handle = api_session_list},
-    {.method = "POST",
-     .pattern = "/api/v1/symbols",
-     .body = API_BODY_SYMBOLS,
-     .scope = STORE_SCOPE_UPLOAD,
-     .takes = API_TAKES_SYMBOLS,
-     .name = "symbol_post",
-     .handle = api_symbol_post},
-    {.method = "GET",
-     .pattern = "/api/v1/symbols",
-     .body = API_BODY_NONE,
-     .scope = STORE_SCOPE_READ,
-     .name = "symbol_list",
-     .handle = api_symbol_list},
-    {.method = "POST",
-     .pattern = "/api/v1/symbols/known",
-     .body = API_BODY_JSON,
-     .scope = STORE_SCOPE_UPLOAD,
-     .name = "symbol_known",
-     .handle = api_symbol_known},
-    {.method = "GET",
-     .pattern = "/api/v1/symbols/missing",
-     .body = API_BODY_NONE,
-     .scope = STORE_SCOPE_READ,
-     .name = "symbol_missing",
-     .handle = api_symbol_missing},
-    {.method = "GET",
-     .pattern = "/api/v1/symbols/{uuid}",
-     .body = API_BODY_NONE,
-     .scope = STORE_SCOPE_READ,
-     .name = "symbol_get",
-     .handle = api_symbol_get},
-    {.method = "DELETE",
-     .pattern = "/api/v1/symbols/{uuid}",
-     .body = API_BODY_NONE,
-     .scope = STORE_SCOPE_ADMIN,
-     .name = "symbol_delete",
-     .handle = api_symbol_delete},
-    {.method = "GET",
-     .pattern = "/api/v1/uploads/{id}",
-     .body = API_BODY_NONE,
-     .scope = STORE_SCOPE_UPLOAD,
-     .name = "upload_get",
-     .handle = api_upload_get},
-    {.method = "POST",
-     .pattern = "/api/v1/symbolicate",
-     .body = API_BODY_REPORT,
-     .scope = STORE_SCOPE_READ,
-     .takes = API_TAKES_PASSING,
-     .name = "symbolicate",
-     .handle = api_symbolicate},
-    {.method = "GET",
-     .pattern = "/api/v1/project",
-     .body = API_BODY_NONE,
-     .scope = STORE_SCOPE_READ,
-     .name = "project_get",
-     .handle = api_project_get},
-    {.method = "PUT",
-     .pattern = "/api/v1/project",
-     .body = API_BODY_JSON,
-     .scope = STORE_SCOPE_ADMIN,
-     .name = "project_put",
-     .handle = api_project_put},
-    {.method = "GET",
-     .pattern = "/api/v1/openapi.json",
-     .body = API_BODY_NONE,
-     .scope = 0,
-     .name = "openapi",
-     .handle = api_openapi,
-     .flags = HTTP_ROUTE_QUICK},
-    {.method = "GET",
-     .pattern = "/",
-     .body = API_BODY_NONE,
-     .scope = 0,
-     .name = "page",
-     .handle = api_page},
-    {.method = "GET",
-     .pattern = "/healthz",
-     .body = API_BODY_NONE,
-     .scope = 0,
-     .name = "healthz",
-     .handle = api_healthz,
-     .flags = HTTP_ROUTE_QUICK},
-    {.method = "GET",
-     .pattern = "/readyz",
-     .body = API_BODY_NONE,
-     .scope = 0,
-     .name = "readyz",
-     .handle = api_readyz},
-    {.method = "GET",
-     .pattern = "/metrics",
-     .body = API_BODY_NONE,
-     .scope = 0,
-     .name = "metrics",
-     .handle = api_metrics},
+    {"POST", "/api/v1/reports", "report_post", .scope = STORE_SCOPE_INGEST, .body = API_BODY_REPORT, .handle = api_report_post},
+    {"GET", "/api/v1/reports", "report_list", .scope = STORE_SCOPE_READ, .run = api_report_list},
+    {"GET", "/api/v1/reports/{id}", "report_get", .scope = STORE_SCOPE_READ, .run = api_report_get},
+    {"POST", "/api/v1/reports/{id}/reprocess", "report_reprocess", .scope = STORE_SCOPE_ADMIN, .run = api_report_reprocess},
+    {"DELETE", "/api/v1/reports/{id}", "report_delete", .scope = STORE_SCOPE_ADMIN, .run = api_report_delete},
+    {"GET", "/api/v1/reports/{id}/attachments/{n}", "attachment_get", .scope = STORE_SCOPE_READ, .run = api_attachment_get},
+    {"GET", "/api/v1/sessions", "session_list", .scope = STORE_SCOPE_READ, .run = api_session_list},
+    {"POST", "/api/v1/symbols", "symbol_post", .scope = STORE_SCOPE_UPLOAD, .body = API_BODY_SYMBOLS, .run = api_symbol_post},
+    {"GET", "/api/v1/symbols", "symbol_list", .scope = STORE_SCOPE_READ, .run = api_symbol_list},
+    {"POST", "/api/v1/symbols/known", "symbol_known", .scope = STORE_SCOPE_UPLOAD, .body = API_BODY_JSON, .run = api_symbol_known},
+    {"GET", "/api/v1/symbols/missing", "symbol_missing", .scope = STORE_SCOPE_READ, .run = api_symbol_missing},
+    {"GET", "/api/v1/symbols/{uuid}", "symbol_get", .scope = STORE_SCOPE_READ, .run = api_symbol_get},
+    {"DELETE", "/api/v1/symbols/{uuid}", "symbol_delete", .scope = STORE_SCOPE_ADMIN, .run = api_symbol_delete},
+    {"GET", "/api/v1/uploads/{id}", "upload_get", .scope = STORE_SCOPE_UPLOAD, .run = api_upload_get},
+    {"POST", "/api/v1/symbolicate", "symbolicate", .scope = STORE_SCOPE_READ, .body = API_BODY_REPORT, .takes = API_TAKES_PASSING, .handle = api_symbolicate},
+    {"GET", "/api/v1/project", "project_get", .scope = STORE_SCOPE_READ, .run = api_project_get},
+    {"PUT", "/api/v1/project", "project_put", .scope = STORE_SCOPE_ADMIN, .body = API_BODY_JSON, .run = api_project_put},
+    {"GET", "/api/v1/openapi.json", "openapi", .flags = HTTP_ROUTE_QUICK, .handle = api_openapi},
+    {"GET", "/", "page", .handle = api_page},
+    {"GET", "/healthz", "healthz", .flags = HTTP_ROUTE_QUICK, .handle = api_healthz},
+    {"GET", "/readyz", "readyz", .handle = api_readyz},
+    {"GET", "/metrics", "metrics", .handle = api_metrics},
 };
+/* clang-format on */
+
 enum { CHUNK_FORM_BYTES = 1024 * 1024 };
 
-static const struct api_routes own_routes = {own_rows, FZ_ARRAY_LEN(own_rows)};
+static const struct api_routes own_routes = {own_rows, FZ_ARRAY_LEN(own_rows), {0}};
 
 /* The bodies a route takes; which limits they have is known at run time. */
 static void
@@ -203,18 +91,61 @@ route_flags(const struct api_route *row)
     return flags;
 }
 
+/* What a body of this kind counts as where the row does not say. */
+static enum api_takes
+takes_of(enum api_body body)
+{
+    switch (body) {
+    case API_BODY_REPORT:
+    case API_BODY_ENVELOPE:
+        return API_TAKES_REPORTS;
+    case API_BODY_SYMBOLS:
+    case API_BODY_CHUNKS:
+        return API_TAKES_SYMBOLS;
+    case API_BODY_NONE:
+    case API_BODY_JSON:
+        break;
+    }
+    return API_TAKES_NOTHING;
+}
+
+static struct api_route
+with_defaults(const struct api_route *row, const struct api_route *defaults)
+{
+    struct api_route route = *row;
+    route.scope = route.scope ? route.scope : defaults->scope;
+    route.body = route.body ? route.body : defaults->body;
+    route.takes = route.takes ? route.takes : takes_of(route.body);
+    route.flags |= defaults->flags;
+    if (!route.handle && !route.run) {
+        route.handle = defaults->handle;
+        route.run = defaults->run;
+    }
+    route.find_token = route.find_token ? route.find_token : defaults->find_token;
+    route.write_error = route.write_error ? route.write_error : defaults->write_error;
+    route.limited = route.limited ? route.limited : defaults->limited;
+    return route;
+}
+
+static void
+run_route(void *app, struct http_request *request)
+{
+    api_run(app, request, api_route_of(request)->run);
+}
+
 static void
 add_routes(struct api *api, const struct api_routes *routes)
 {
     for (size_t i = 0; i < routes->n && api->n_routes < API_ROUTES_MAX; i++) {
-        const struct api_route *row = &routes->rows[i];
+        struct api_route *row = &api->rows[api->n_routes];
         struct http_route *route = &api->routes[api->n_routes++];
+        *row = with_defaults(&routes->rows[i], &routes->defaults);
         *route = (struct http_route){
             .method = row->method,
             .pattern = row->pattern,
             .scope = row->scope,
             .name = row->name,
-            .handle = row->handle,
+            .handle = row->run ? run_route : row->handle,
             .flags = route_flags(row),
             .write_error = row->write_error,
             .user = row,

@@ -89,7 +89,7 @@ enum fz_code
 api_admit(struct api *api, struct http_request *request, const struct api_grant *grant,
           enum api_takes takes, int *ret_status, struct fz_error *err)
 {
-    const struct api_route *route = http_route_user(request);
+    const struct api_route *route = api_route_of(request);
     struct refusal refusal = {0};
     char seconds[16];
     if (takes == API_TAKES_NOTHING || takes == API_TAKES_ENVELOPES)

@@ -36,8 +36,8 @@ find_attachment(struct api_call *call, const char *id, uint64_t number,
     return FZ_OK;
 }
 
-static enum fz_code
-get_attachment(struct api_call *call, struct fz_error *err)
+enum fz_code
+api_attachment_get(struct api_call *call, struct fz_error *err)
 {
     static const char *const known[] = {NULL};
     char id[STORE_ID_TEXT], own_name[40];
@@ -70,10 +70,4 @@ get_attachment(struct api_call *call, struct fz_error *err)
     api_download_name(call->request, true, name, "");
     http_respond(call->request, 200, "application/octet-stream", bytes);
     return FZ_OK;
-}
-
-void
-api_attachment_get(void *app, struct http_request *request)
-{
-    api_run(app, request, get_attachment);
 }

@@ -112,7 +112,7 @@ judge(struct api *api, struct http_request *request, const char *token, unsigned
         return deny(403, ret_status, err, text);
     }
     *ret = grant;
-    const struct api_route *route = http_route_user(request);
+    const struct api_route *route = api_route_of(request);
     return api_admit(api, request, ret, route ? route->takes : API_TAKES_NOTHING, ret_status, err);
 }
 
@@ -235,7 +235,7 @@ enum fz_code
 api_authorize(void *app, struct http_request *request, unsigned scope, int64_t *ret_project_id,
               int64_t *ret_token_id, int *ret_status, struct fz_error *err)
 {
-    const struct api_route *route = http_route_user(request);
+    const struct api_route *route = api_route_of(request);
     char room[API_TOKEN_ROOM];
     const char *token = route && route->find_token ? route->find_token(request, room) : NULL;
     if (!token)

@@ -68,6 +68,12 @@ api_run(void *app, struct http_request *request, api_work_fn work)
         http_respond_error_status(request, fz_code_http_status(code), &err, call.detail);
 }
 
+const struct api_route *
+api_route_of(const struct http_request *request)
+{
+    return http_route_user(request);
+}
+
 bool
 api_token_may(struct api *api, const struct http_request *request, unsigned scope)
 {

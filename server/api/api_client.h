@@ -46,18 +46,26 @@ enum { API_TOKEN_ROOM = 512 };
 typedef const char *(*api_find_token_fn)(const struct http_request *request,
                                          char room[API_TOKEN_ROOM]);
 
+struct api_call;
+
+/* A handler's work: answers the request and returns FZ_OK, or fails without answering. */
+typedef enum fz_code (*api_work_fn)(struct api_call *call, struct fz_error *err);
+
+/* A row of a table is one line: method, pattern, name, and what differs from the table's defaults. */
 struct api_route {
     const char *method, *pattern; /* a {project} in it is the project's name or number, and must be
                                      the token's */
-    enum api_body body;
-    unsigned scope; /* 0: open to all; the handler then asks api_authorize_token() itself */
-    enum api_takes takes;
     const char *name;
-    http_handler_fn handle;   /* app is the struct api */
-    unsigned flags;           /* HTTP_ROUTE_* */
+    unsigned scope; /* 0: open to all; the handler then asks api_authorize_token() itself */
+    enum api_body body;
+    enum api_takes takes;     /* API_TAKES_NOTHING: what the body says, reports or symbol files */
+    unsigned flags;           /* HTTP_ROUTE_*, besides those of the defaults */
     bool token_may_come_late; /* a request without one is let in with a body of late_token_bytes at
                                  most; its http_token_id() is 0, and the handler must find the token
                                  in the body and ask api_authorize_token() */
+    http_handler_fn handle;   /* app is the struct api; or */
+    api_work_fn run;          /* what api_run() is to run */
+    const void *user;         /* for the handler */
     api_find_token_fn find_token;
     http_write_error_fn write_error;
     api_limited_fn limited; /* may be NULL */
@@ -66,7 +74,11 @@ struct api_route {
 struct api_routes {
     const struct api_route *rows;
     size_t n;
+    struct api_route defaults; /* for the members that a row leaves 0; flags are added */
 };
+
+/* The request's route, with the defaults of its table. */
+const struct api_route *api_route_of(const struct http_request *request);
 
 /* What follows "Authorization: Bearer"; NULL without it. Borrowed from the request. */
 const char *api_bearer(const struct http_request *request);
@@ -95,9 +107,6 @@ struct api_call {
     bool must_not_wait;         /* on a thread that others wait for */
     uint64_t gated;             /* api_fetch.h */
 };
-
-/* A handler's work: answers the request and returns FZ_OK, or fails without answering. */
-typedef enum fz_code (*api_work_fn)(struct api_call *call, struct fz_error *err);
 
 /* Run `work` with a connection and an arena; a failure becomes the answer. */
 void api_run(void *app, struct http_request *request, api_work_fn work);

@@ -8,21 +8,27 @@
 
 void api_report_post(void *app, struct http_request *request); /* api_submit.c */
 void api_symbolicate(void *app, struct http_request *request);
-void api_report_list(void *app, struct http_request *request); /* api_reports.c */
-void api_report_get(void *app, struct http_request *request);
-void api_report_reprocess(void *app, struct http_request *request);
-void api_report_delete(void *app, struct http_request *request);
-void api_attachment_get(void *app, struct http_request *request); /* api_attachments.c */
-void api_session_list(void *app, struct http_request *request);   /* api_sessions.c */
-void api_symbol_post(void *app, struct http_request *request);    /* api_upload.c */
-void api_upload_get(void *app, struct http_request *request);
-void api_symbol_list(void *app, struct http_request *request); /* api_symbols.c */
-void api_symbol_get(void *app, struct http_request *request);
-void api_symbol_delete(void *app, struct http_request *request);
-void api_symbol_known(void *app, struct http_request *request);
-void api_symbol_missing(void *app, struct http_request *request);
-void api_project_get(void *app, struct http_request *request); /* api_project.c */
-void api_project_put(void *app, struct http_request *request);
+FZ_MUST_CHECK enum fz_code api_report_list(struct api_call *call,
+                                           struct fz_error *err); /* api_reports.c */
+FZ_MUST_CHECK enum fz_code api_report_get(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_report_reprocess(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_report_delete(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_attachment_get(struct api_call *call,
+                                              struct fz_error *err); /* api_attachments.c */
+FZ_MUST_CHECK enum fz_code api_session_list(struct api_call *call,
+                                            struct fz_error *err); /* api_sessions.c */
+FZ_MUST_CHECK enum fz_code api_symbol_post(struct api_call *call,
+                                           struct fz_error *err); /* api_upload.c */
+FZ_MUST_CHECK enum fz_code api_upload_get(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_symbol_list(struct api_call *call,
+                                           struct fz_error *err); /* api_symbols.c */
+FZ_MUST_CHECK enum fz_code api_symbol_get(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_symbol_delete(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_symbol_known(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_symbol_missing(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_project_get(struct api_call *call,
+                                           struct fz_error *err); /* api_project.c */
+FZ_MUST_CHECK enum fz_code api_project_put(struct api_call *call, struct fz_error *err);
 void api_healthz(void *app, struct http_request *request); /* api_status.c */
 void api_readyz(void *app, struct http_request *request);
 void api_openapi(void *app, struct http_request *request);

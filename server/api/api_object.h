@@ -37,6 +37,7 @@ struct api {
     struct api_counts counts;
     struct api_gate gate;
     struct http_route routes[API_ROUTES_MAX];
+    struct api_route rows[API_ROUTES_MAX]; /* each with the defaults of its table */
     size_t n_routes;
     pthread_mutex_t pool_lock;
     struct store *pool[API_POOL_MAX]; /* connections that nobody uses now */

@@ -82,8 +82,8 @@ answer_project(struct api_call *call, struct fz_error *err)
     return api_answer(call, 200, &out, err);
 }
 
-static enum fz_code
-get_project(struct api_call *call, struct fz_error *err)
+enum fz_code
+api_project_get(struct api_call *call, struct fz_error *err)
 {
     static const char *const known[] = {NULL};
     enum fz_code code = api_check_query(call->request, known, err);
@@ -115,8 +115,8 @@ join_prefixes(struct api_call *call, const json_t *list, struct fz_buffer *ret,
     return fz_buffer_done(ret, err);
 }
 
-static enum fz_code
-put_project(struct api_call *call, struct fz_error *err)
+enum fz_code
+api_project_put(struct api_call *call, struct fz_error *err)
 {
     static const char *const known[] = {NULL};
     const struct limits *limits = call->api->config.limits;
@@ -133,16 +133,4 @@ put_project(struct api_call *call, struct fz_error *err)
         code =
             store_project_set_prefixes(call->store, call->project_id, fz_buffer_cstr(&text), err);
     return code != FZ_OK ? code : answer_project(call, err);
-}
-
-void
-api_project_get(void *app, struct http_request *request)
-{
-    api_run(app, request, get_project);
-}
-
-void
-api_project_put(void *app, struct http_request *request)
-{
-    api_run(app, request, put_project);
 }

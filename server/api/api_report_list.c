@@ -291,8 +291,8 @@ append_count(struct api_call *call, const struct store_report_filter *filter, st
     return FZ_OK;
 }
 
-static enum fz_code
-list_reports(struct api_call *call, struct fz_error *err)
+enum fz_code
+api_report_list(struct api_call *call, struct fz_error *err)
 {
     struct wheres wheres = {.n = 0};
     struct store_report_filter filter = {0};
@@ -321,10 +321,4 @@ list_reports(struct api_call *call, struct fz_error *err)
     json_write_text(&w, "next_cursor", cursor);
     json_write_close(&w, '}');
     return code != FZ_OK ? code : api_answer(call, 200, &out, err);
-}
-
-void
-api_report_list(void *app, struct http_request *request)
-{
-    api_run(app, request, list_reports);
 }

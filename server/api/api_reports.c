@@ -148,8 +148,8 @@ api_answer_stored(struct api_call *call, const struct store_report *columns, enu
     return code != FZ_OK ? code : answer_noted(call, columns, result, format, status, err);
 }
 
-static enum fz_code
-get_report(struct api_call *call, struct fz_error *err)
+enum fz_code
+api_report_get(struct api_call *call, struct fz_error *err)
 {
     static const char *const known[] = {"format", "rebuild", NULL};
     char id[STORE_ID_TEXT];
@@ -188,8 +188,8 @@ get_report(struct api_call *call, struct fz_error *err)
 
 /* ---- changes ----------------------------------------------------------------------------- */
 
-static enum fz_code
-reprocess_report(struct api_call *call, struct fz_error *err)
+enum fz_code
+api_report_reprocess(struct api_call *call, struct fz_error *err)
 {
     char id[STORE_ID_TEXT];
     enum fz_code code = api_param_uuid(call->request, "id", "report", id, err);
@@ -206,8 +206,8 @@ reprocess_report(struct api_call *call, struct fz_error *err)
     return api_answer(call, 202, &out, err);
 }
 
-static enum fz_code
-delete_report(struct api_call *call, struct fz_error *err)
+enum fz_code
+api_report_delete(struct api_call *call, struct fz_error *err)
 {
     char id[STORE_ID_TEXT];
     enum fz_code code = api_param_uuid(call->request, "id", "report", id, err);
@@ -216,22 +216,4 @@ delete_report(struct api_call *call, struct fz_error *err)
     if (code == FZ_OK)
         http_respond(call->request, 204, "text/plain", (struct fz_span){0});
     return code;
-}
-
-void
-api_report_get(void *app, struct http_request *request)
-{
-    api_run(app, request, get_report);
-}
-
-void
-api_report_reprocess(void *app, struct http_request *request)
-{
-    api_run(app, request, reprocess_report);
-}
-
-void
-api_report_delete(void *app, struct http_request *request)
-{
-    api_run(app, request, delete_report);
 }

@@ -39,8 +39,8 @@ append_release(struct json_write *w, const struct store_session_count *count)
     json_write_close(w, '}');
 }
 
-static enum fz_code
-get_sessions(struct api_call *call, struct fz_error *err)
+enum fz_code
+api_session_list(struct api_call *call, struct fz_error *err)
 {
     static const char *const known[] = {"limit", "since", "until", "release", NULL};
     struct store_session_count *counts = NULL;
@@ -81,10 +81,4 @@ get_sessions(struct api_call *call, struct fz_error *err)
     json_write_close(&w, ']');
     json_write_close(&w, '}');
     return api_answer(call, 200, &out, err);
-}
-
-void
-api_session_list(void *app, struct http_request *request)
-{
-    api_run(app, request, get_sessions);
 }

@@ -57,8 +57,8 @@ answer_symbols(struct api_call *call, const struct fz_uuid *uuid, size_t limit,
     return api_answer(call, 200, &out, err);
 }
 
-static enum fz_code
-list_symbols(struct api_call *call, struct fz_error *err)
+enum fz_code
+api_symbol_list(struct api_call *call, struct fz_error *err)
 {
     static const char *const known[] = {"limit", "cursor", NULL};
     size_t limit;
@@ -78,8 +78,8 @@ param_uuid(const struct api_call *call, struct fz_uuid *ret, struct fz_error *er
     return code;
 }
 
-static enum fz_code
-get_symbols(struct api_call *call, struct fz_error *err)
+enum fz_code
+api_symbol_get(struct api_call *call, struct fz_error *err)
 {
     static const char *const known[] = {"limit", "cursor", NULL};
     struct fz_uuid uuid;
@@ -92,8 +92,8 @@ get_symbols(struct api_call *call, struct fz_error *err)
     return code != FZ_OK ? code : answer_symbols(call, &uuid, limit, err);
 }
 
-static enum fz_code
-delete_symbols(struct api_call *call, struct fz_error *err)
+enum fz_code
+api_symbol_delete(struct api_call *call, struct fz_error *err)
 {
     struct fz_uuid uuid;
     size_t n = 0;
@@ -185,8 +185,8 @@ answer_known(struct api_call *call, const json_t *list, const char *kind, struct
     return api_answer(call, 200, &out, err);
 }
 
-static enum fz_code
-know_symbols(struct api_call *call, struct fz_error *err)
+enum fz_code
+api_symbol_known(struct api_call *call, struct fz_error *err)
 {
     static const char *const known[] = {NULL};
     const struct limits *limits = call->api->config.limits;
@@ -218,8 +218,8 @@ know_symbols(struct api_call *call, struct fz_error *err)
 
 /* ---- what reports wait for --------------------------------------------------------------- */
 
-static enum fz_code
-list_missing(struct api_call *call, struct fz_error *err)
+enum fz_code
+api_symbol_missing(struct api_call *call, struct fz_error *err)
 {
     static const char *const known[] = {"limit", NULL};
     struct store_missing *missing = NULL;
@@ -255,34 +255,4 @@ list_missing(struct api_call *call, struct fz_error *err)
     json_write_close(&w, ']');
     json_write_close(&w, '}');
     return api_answer(call, 200, &out, err);
-}
-
-void
-api_symbol_list(void *app, struct http_request *request)
-{
-    api_run(app, request, list_symbols);
-}
-
-void
-api_symbol_get(void *app, struct http_request *request)
-{
-    api_run(app, request, get_symbols);
-}
-
-void
-api_symbol_delete(void *app, struct http_request *request)
-{
-    api_run(app, request, delete_symbols);
-}
-
-void
-api_symbol_known(void *app, struct http_request *request)
-{
-    api_run(app, request, know_symbols);
-}
-
-void
-api_symbol_missing(void *app, struct http_request *request)
-{
-    api_run(app, request, list_missing);
 }

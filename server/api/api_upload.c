@@ -183,8 +183,8 @@ add_wait(struct api_call *call, const struct store_upload *upload, struct fz_err
     return FZ_OK;
 }
 
-static enum fz_code
-post_symbols(struct api_call *call, struct fz_error *err)
+enum fz_code
+api_symbol_post(struct api_call *call, struct fz_error *err)
 {
     static const char *const known[] = {"name", NULL};
     struct store_upload upload;
@@ -194,8 +194,8 @@ post_symbols(struct api_call *call, struct fz_error *err)
     return code != FZ_OK ? code : add_wait(call, &upload, err);
 }
 
-static enum fz_code
-get_upload(struct api_call *call, struct fz_error *err)
+enum fz_code
+api_upload_get(struct api_call *call, struct fz_error *err)
 {
     static const char *const known[] = {NULL};
     char id[STORE_ID_TEXT];
@@ -211,16 +211,4 @@ get_upload(struct api_call *call, struct fz_error *err)
     struct json_write w = json_write_start(&out);
     code = api_upload_json(&upload, &w, err);
     return code != FZ_OK ? code : api_answer(call, 200, &out, err);
-}
-
-void
-api_symbol_post(void *app, struct http_request *request)
-{
-    api_run(app, request, post_symbols);
-}
-
-void
-api_upload_get(void *app, struct http_request *request)
-{
-    api_run(app, request, get_upload);
 }

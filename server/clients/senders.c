@@ -180,95 +180,27 @@ post_socorro(void *app, struct http_request *request)
 
 /* ---- routes ------------------------------------------------------------------------------- */
 
+/* clang-format off */
 static const struct api_route rows[] = {
-    {
-        .method = "POST",
-        .pattern = "/kscrash/{key}",
-        .body = API_BODY_ENVELOPE,
-        .scope = STORE_SCOPE_INGEST,
-        .takes = API_TAKES_REPORTS,
-        .name = "kscrash_post",
-        .handle = post_json,
-        .flags = HTTP_ROUTE_LOOSE,
-        .find_token = find_key,
-    },
-    {
-        .method = "POST",
-        .pattern = "/quincy/{key}",
-        .body = API_BODY_ENVELOPE,
-        .scope = STORE_SCOPE_INGEST,
-        .takes = API_TAKES_REPORTS,
-        .name = "quincy_post",
-        .handle = post_quincy,
-        .flags = HTTP_ROUTE_LOOSE,
-        .find_token = find_key,
-    },
-    {
-        .method = "POST",
-        .pattern = "/crash_v300.php", /* ?key= */
-        .body = API_BODY_ENVELOPE,
-        .scope = STORE_SCOPE_INGEST,
-        .takes = API_TAKES_REPORTS,
-        .name = "quincy_php_post",
-        .handle = post_quincy,
-        .flags = HTTP_ROUTE_LOOSE,
-        .find_token = find_key,
-    },
-    {
-        .method = "POST",
-        .pattern = "/api/2/apps/{key}/crashes",
-        .body = API_BODY_ENVELOPE,
-        .scope = STORE_SCOPE_INGEST,
-        .takes = API_TAKES_REPORTS,
-        .name = "hockey_post",
-        .handle = post_hockey,
-        .flags = HTTP_ROUTE_LOOSE,
-        .find_token = find_key,
-    },
-    {
-        .method = "POST",
-        .pattern = "/crashpad/{key}",
-        .body = API_BODY_ENVELOPE,
-        .scope = STORE_SCOPE_INGEST,
-        .takes = API_TAKES_REPORTS,
-        .name = "crashpad_post",
-        .handle = post_minidump,
-        .flags = HTTP_ROUTE_LOOSE,
-        .find_token = find_key,
-    },
-    {
-        .method = "POST",
-        .pattern = "/breakpad/{key}",
-        .body = API_BODY_ENVELOPE,
-        .scope = STORE_SCOPE_INGEST,
-        .takes = API_TAKES_REPORTS,
-        .name = "breakpad_post",
-        .handle = post_minidump,
-        .flags = HTTP_ROUTE_LOOSE,
-        .find_token = find_key,
-    },
-    {
-        .method = "POST",
-        .pattern = "/socorro/{key}",
-        .body = API_BODY_ENVELOPE,
-        .scope = STORE_SCOPE_INGEST,
-        .takes = API_TAKES_REPORTS,
-        .name = "socorro_post",
-        .handle = post_socorro,
-        .flags = HTTP_ROUTE_LOOSE,
-        .find_token = find_key,
-    },
-    {
-        .method = "POST",
-        .pattern = "/bugsnag/{key}",
-        .body = API_BODY_ENVELOPE,
-        .scope = STORE_SCOPE_INGEST,
-        .takes = API_TAKES_REPORTS,
-        .name = "bugsnag_post",
-        .handle = post_json,
-        .flags = HTTP_ROUTE_LOOSE,
-        .find_token = find_key,
-    },
+    {"POST", "/kscrash/{key}", "kscrash_post", .handle = post_json},
+    {"POST", "/quincy/{key}", "quincy_post", .handle = post_quincy},
+    {"POST", "/crash_v300.php", "quincy_php_post", .handle = post_quincy}, /* ?key= */
+    {"POST", "/api/2/apps/{key}/crashes", "hockey_post", .handle = post_hockey},
+    {"POST", "/crashpad/{key}", "crashpad_post", .handle = post_minidump},
+    {"POST", "/breakpad/{key}", "breakpad_post", .handle = post_minidump},
+    {"POST", "/socorro/{key}", "socorro_post", .handle = post_socorro},
+    {"POST", "/bugsnag/{key}", "bugsnag_post", .handle = post_json},
 };
+/* clang-format on */
 
-const struct api_routes clients_senders = {rows, FZ_ARRAY_LEN(rows)};
+const struct api_routes clients_senders = {
+    .rows = rows,
+    .n = FZ_ARRAY_LEN(rows),
+    .defaults =
+        {
+            .scope = STORE_SCOPE_INGEST,
+            .body = API_BODY_ENVELOPE,
+            .flags = HTTP_ROUTE_LOOSE,
+            .find_token = find_key,
+        },
+};

@@ -24,7 +24,6 @@ static const char json[] = "application/json", text[] = "text/plain";
 
 enum { DATADOG, BUGSNAG, COUNTLY, BUGFENDER, NEW_RELIC, INSTABUG, RAYGUN, SPLUNK, UPLOADERS };
 
-/* In the order of the routes at the end of the file. */
 static const struct uploader uploaders[UPLOADERS] = {
     [DATADOG] = {"DD-API-KEY", NULL, NULL, "symbols_archive", 202, json, "{}"},
     [BUGSNAG] = {NULL, "key", "apiKey", "dsym", 200, text, "OK"},
@@ -37,13 +36,10 @@ static const struct uploader uploaders[UPLOADERS] = {
     [SPLUNK] = {"X-Splunk-Mint-Auth-Token", NULL, NULL, "file", 200, json, "{}"},
 };
 
-static const struct api_route rows[UPLOADERS];
-
 static const struct uploader *
 uploader_of(const struct http_request *request)
 {
-    const struct api_route *route = http_route_user(request);
-    return &uploaders[route - rows];
+    return api_route_of(request)->user;
 }
 
 static const char *
@@ -175,88 +171,29 @@ take_form(struct api_call *call, struct fz_error *err)
     return code != FZ_OK ? code : upload_part(call, body, find_file(parts, n, uploader->file), err);
 }
 
-static void
-post_form(void *app, struct http_request *request)
-{
-    api_run(app, request, take_form);
-}
-
 /* ---- routes --------------------------------------------------------------------------------- */
 
-static const struct api_route rows[UPLOADERS] = {
-    {.method = "POST",
-     .pattern = "/api/v2/srcmap",
-     .body = API_BODY_SYMBOLS,
-     .scope = STORE_SCOPE_UPLOAD,
-     .takes = API_TAKES_SYMBOLS,
-     .name = "uploader_datadog",
-     .handle = post_form,
-     .flags = HTTP_ROUTE_LOOSE,
-     .find_token = find_token},
-    {.method = "POST",
-     .pattern = "/dsym",
-     .body = API_BODY_SYMBOLS,
-     .scope = STORE_SCOPE_UPLOAD,
-     .takes = API_TAKES_SYMBOLS,
-     .name = "uploader_bugsnag",
-     .handle = post_form,
-     .flags = HTTP_ROUTE_LOOSE,
-     .find_token = find_token,
-     .token_may_come_late = true},
-    {.method = "POST",
-     .pattern = "/i/crash_symbols/upload_symbol",
-     .body = API_BODY_SYMBOLS,
-     .scope = STORE_SCOPE_UPLOAD,
-     .takes = API_TAKES_SYMBOLS,
-     .name = "uploader_countly",
-     .handle = post_form,
-     .flags = HTTP_ROUTE_LOOSE,
-     .find_token = find_token},
-    {.method = "POST",
-     .pattern = "/api/upload-symbols",
-     .body = API_BODY_SYMBOLS,
-     .scope = STORE_SCOPE_UPLOAD,
-     .takes = API_TAKES_SYMBOLS,
-     .name = "uploader_bugfender",
-     .handle = post_form,
-     .flags = HTTP_ROUTE_LOOSE,
-     .find_token = find_token},
-    {.method = "POST",
-     .pattern = "/symbol",
-     .body = API_BODY_SYMBOLS,
-     .scope = STORE_SCOPE_UPLOAD,
-     .takes = API_TAKES_SYMBOLS,
-     .name = "uploader_new_relic",
-     .handle = post_form,
-     .flags = HTTP_ROUTE_LOOSE,
-     .find_token = find_token},
-    {.method = "POST",
-     .pattern = "/api/sdk/v3/symbols_files",
-     .body = API_BODY_SYMBOLS,
-     .scope = STORE_SCOPE_UPLOAD,
-     .takes = API_TAKES_SYMBOLS,
-     .name = "uploader_instabug",
-     .handle = post_form,
-     .flags = HTTP_ROUTE_LOOSE,
-     .find_token = find_token,
-     .token_may_come_late = true},
-    {.method = "POST",
-     .pattern = "/dashboard/{app}/settings/symbols",
-     .body = API_BODY_SYMBOLS,
-     .scope = STORE_SCOPE_UPLOAD,
-     .takes = API_TAKES_SYMBOLS,
-     .name = "uploader_raygun",
-     .handle = post_form,
-     .flags = HTTP_ROUTE_LOOSE,
-     .find_token = find_token},
-    {.method = "POST",
-     .pattern = "/api/v1/dsyms/upload",
-     .body = API_BODY_SYMBOLS,
-     .scope = STORE_SCOPE_UPLOAD,
-     .takes = API_TAKES_SYMBOLS,
-     .name = "uploader_splunk",
-     .handle = post_form,
-     .flags = HTTP_ROUTE_LOOSE,
-     .find_token = find_token},
+/* clang-format off */
+static const struct api_route rows[] = {
+    {"POST", "/api/v2/srcmap", "uploader_datadog", .user = &uploaders[DATADOG]},
+    {"POST", "/dsym", "uploader_bugsnag", .user = &uploaders[BUGSNAG], .token_may_come_late = true},
+    {"POST", "/i/crash_symbols/upload_symbol", "uploader_countly", .user = &uploaders[COUNTLY]},
+    {"POST", "/api/upload-symbols", "uploader_bugfender", .user = &uploaders[BUGFENDER]},
+    {"POST", "/symbol", "uploader_new_relic", .user = &uploaders[NEW_RELIC]},
+    {"POST", "/api/sdk/v3/symbols_files", "uploader_instabug", .user = &uploaders[INSTABUG], .token_may_come_late = true},
+    {"POST", "/dashboard/{app}/settings/symbols", "uploader_raygun", .user = &uploaders[RAYGUN]},
+    {"POST", "/api/v1/dsyms/upload", "uploader_splunk", .user = &uploaders[SPLUNK]},
 };
-const struct api_routes clients_uploaders = {rows, FZ_ARRAY_LEN(rows)};
+/* clang-format on */
+const struct api_routes clients_uploaders = {
+    .rows = rows,
+    .n = FZ_ARRAY_LEN(rows),
+    .defaults =
+        {
+            .scope = STORE_SCOPE_UPLOAD,
+            .body = API_BODY_SYMBOLS,
+            .flags = HTTP_ROUTE_LOOSE,
+            .run = take_form,
+            .find_token = find_token,
+        },
+};

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """The API without symbol files: who may do what, reports in and out, lists, status, and how `serve` starts and ends."""
 
-import glob
 import gzip
 import http.client
 import json
@@ -14,9 +13,10 @@ import threading
 import time
 import unittest
 
-from case import BINARY, MANY_FAILURES, SOURCE, ServerCase, main, until
+from case import BINARY, MANY_FAILURES, ServerCase, main, until
 from framezero import free_port
 from openapi import DescribedServer as Server
+import route_table
 
 NOTHING = "0" * 31 + "1"
 
@@ -26,19 +26,6 @@ def report(n=0, **more):
         "framezero": 1, "addresses": [hex(0x100000000 + 16 * n), "0x100000100"],
         "images": [{"uuid": "4c4c445b-5555-3144-a129-88beb9d5eb60", "name": "Demo", "address": "0x100000000",
                     "size": 1048576}], **more}).encode()
-
-
-def route_table():
-    """Method and path of each route in the source, and the scope that it needs."""
-    routes = {}
-    for path in ["server/api/api.c"] + sorted(glob.glob("server/clients/**/*.c", root_dir=SOURCE, recursive=True)):
-        with open(os.path.join(SOURCE, path), encoding="utf-8") as f:
-            for row in re.findall(r'\{(\s*\.method = ".*?)\},?\n', f.read(), re.S):
-                cell = dict(re.findall(r'\.(\w+) =\s*"?([^",]+)"?', row))
-                if cell["method"] != "OPTIONS":
-                    scope = cell.get("scope", "0").rpartition("_")[2].lower()
-                    routes[cell["method"], cell["pattern"]] = None if scope == "0" else scope
-    return routes
 
 
 class WithoutWorkers(ServerCase):
@@ -74,7 +61,7 @@ class WithoutWorkers(ServerCase):
         self.assertIn(f"url={url} data={self.server.data}", log)
 
     def test_every_route_asks_for_its_scope(self):
-        for (method, path), scope in route_table().items():
+        for (method, path), scope in {route: row.scope for route, row in route_table.read().items()}.items():
             path = path.replace("{id}", NOTHING).replace("{uuid}", NOTHING).replace("{project}", "default")
             body = b"" if method == "POST" else None
             with self.subTest(method=method, path=path):
@@ -107,8 +94,8 @@ class WithoutWorkers(ServerCase):
                     used.update(operation["tags"])
         self.assertEqual(used, set(tags))
         named = {(method.upper(), path) for path, methods in described["paths"].items() for method in methods}
-        self.assertEqual(named, set(route_table()))
-        for (method, path), scope in route_table().items():
+        self.assertEqual(named, set({route: row.scope for route, row in route_table.read().items()}))
+        for (method, path), scope in {route: row.scope for route, row in route_table.read().items()}.items():
             operation = described["paths"][path][method.lower()]
             self.assertEqual(bool(operation["security"]), scope is not None, path)
             if scope:

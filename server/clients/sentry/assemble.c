@@ -177,8 +177,8 @@ is_worth_waiting(const struct sentry_file *files, size_t n, struct waiting *ret)
     return ret->n > 0;
 }
 
-static enum fz_code
-assemble(struct api_call *call, struct fz_error *err)
+enum fz_code
+sentry_assemble(struct api_call *call, struct fz_error *err)
 {
     struct sentry_file *files = NULL;
     size_t n = 0;
@@ -193,10 +193,4 @@ assemble(struct api_call *call, struct fz_error *err)
         return api_wait(call, check, waiting, WAIT_MS, err);
     free(waiting);
     return answer(call, files, n, err);
-}
-
-void
-sentry_assemble(void *app, struct http_request *request)
-{
-    api_run(app, request, assemble);
 }

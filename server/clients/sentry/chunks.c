@@ -47,8 +47,8 @@ quote_segment(const char *text, char ret[ORG_TEXT])
     snprintf(ret, ORG_TEXT, "%s", fits ? text : "-");
 }
 
-static enum fz_code
-options(struct api_call *call, struct fz_error *err)
+enum fz_code
+sentry_chunk_options(struct api_call *call, struct fz_error *err)
 {
     static const char *const accepted[] = {"debug_files", "pdbs", "portablepdbs", "sources",
                                            "bcsymbolmaps"};
@@ -212,8 +212,8 @@ find_known(struct api_call *call, const struct fz_form_part *parts, size_t n,
                             STORE_CHUNK_LIFE_MS, call->arena, err);
 }
 
-static enum fz_code
-take_chunks(struct api_call *call, struct fz_error *err)
+enum fz_code
+sentry_chunks(struct api_call *call, struct fz_error *err)
 {
     const char *type = http_header(call->request, "Content-Type");
     char boundary[FZ_FORM_BOUNDARY];
@@ -235,16 +235,4 @@ take_chunks(struct api_call *call, struct fz_error *err)
     if (code == FZ_OK)
         http_respond_json(call->request, 200, fz_span_cstr("[]"));
     return code;
-}
-
-void
-sentry_chunk_options(void *app, struct http_request *request)
-{
-    api_run(app, request, options);
-}
-
-void
-sentry_chunks(void *app, struct http_request *request)
-{
-    api_run(app, request, take_chunks);
 }

@@ -52,25 +52,21 @@ void sentry_cli_put_text(struct json_write *w, const char *key, const char *text
 void sentry_cli_put_time(struct json_write *w, const char *key, int64_t unix_ms);
 
 /* Handlers, by file; the table is in sentry_routes.c. */
-void sentry_info(void *app, struct http_request *request);
-void sentry_organizations(void *app, struct http_request *request);
-void sentry_projects(void *app, struct http_request *request);
-void sentry_repositories(void *app, struct http_request *request);
-void sentry_chunk_options(void *app, struct http_request *request);
-void sentry_chunks(void *app, struct http_request *request);
-void sentry_assemble(void *app, struct http_request *request);
-void sentry_dsyms_unknown(void *app, struct http_request *request);
-void sentry_dsyms_post(void *app, struct http_request *request);
-void sentry_dsyms(void *app, struct http_request *request);
+FZ_MUST_CHECK enum fz_code sentry_chunk_options(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code sentry_chunks(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code sentry_assemble(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code sentry_dsyms_unknown(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code sentry_dsyms_post(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code sentry_dsyms(struct api_call *call, struct fz_error *err);
 void sentry_associate(void *app, struct http_request *request);
 void sentry_reprocessing(void *app, struct http_request *request);
-void sentry_release_create(void *app, struct http_request *request);
-void sentry_releases(void *app, struct http_request *request);
-void sentry_release_change(void *app, struct http_request *request);
-void sentry_release(void *app, struct http_request *request);
-void sentry_release_delete(void *app, struct http_request *request);
+FZ_MUST_CHECK enum fz_code sentry_release_create(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code sentry_releases(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code sentry_release_change(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code sentry_release(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code sentry_release_delete(struct api_call *call, struct fz_error *err);
 void sentry_release_previous(void *app, struct http_request *request);
-void sentry_deploy(void *app, struct http_request *request);
-void sentry_deploys(void *app, struct http_request *request);
+FZ_MUST_CHECK enum fz_code sentry_deploy(struct api_call *call, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code sentry_deploys(struct api_call *call, struct fz_error *err);
 
 #endif

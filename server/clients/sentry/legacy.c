@@ -12,8 +12,8 @@ enum { CHECKSUMS_MAX = 128, LIST_MAX = 100 };
 
 /* ?checksums=<sha1>&checksums=…: which of them have to be sent. Known are those that came in
  * chunks; the hashes of what lay in a zip are not kept. */
-static enum fz_code
-unknown(struct api_call *call, struct fz_error *err)
+enum fz_code
+sentry_dsyms_unknown(struct api_call *call, struct fz_error *err)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct json_write w = json_write_start(&out);
@@ -78,8 +78,8 @@ check(struct api_call *call, void *user, bool is_late, bool *ret_done, struct fz
     return code;
 }
 
-static enum fz_code
-upload_zip(struct api_call *call, struct fz_error *err)
+enum fz_code
+sentry_dsyms_post(struct api_call *call, struct fz_error *err)
 {
     const char *type = http_header(call->request, "Content-Type");
     char boundary[FZ_FORM_BOUNDARY];
@@ -106,8 +106,8 @@ upload_zip(struct api_call *call, struct fz_error *err)
     return api_wait(call, check, id, -1, err);
 }
 
-static enum fz_code
-list(struct api_call *call, struct fz_error *err)
+enum fz_code
+sentry_dsyms(struct api_call *call, struct fz_error *err)
 {
     struct store_symbol *symbols = NULL;
     const char *cursor;
@@ -136,24 +136,6 @@ list(struct api_call *call, struct fz_error *err)
     }
     json_write_close(&w, ']');
     return api_answer(call, 200, &out, err);
-}
-
-void
-sentry_dsyms_unknown(void *app, struct http_request *request)
-{
-    api_run(app, request, unknown);
-}
-
-void
-sentry_dsyms_post(void *app, struct http_request *request)
-{
-    api_run(app, request, upload_zip);
-}
-
-void
-sentry_dsyms(void *app, struct http_request *request)
-{
-    api_run(app, request, list);
 }
 
 /* Reports that wait for a symbol file are done again by themselves, so there is nothing to ask. */

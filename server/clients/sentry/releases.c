@@ -149,14 +149,14 @@ put(struct api_call *call, const char *version, struct fz_error *err)
                                           &stored, err);
 }
 
-static enum fz_code
-create(struct api_call *call, struct fz_error *err)
+enum fz_code
+sentry_release_create(struct api_call *call, struct fz_error *err)
 {
     return put(call, NULL, err);
 }
 
-static enum fz_code
-change(struct api_call *call, struct fz_error *err)
+enum fz_code
+sentry_release_change(struct api_call *call, struct fz_error *err)
 {
     return put(call, http_param(call->request, "version"), err);
 }
@@ -176,8 +176,8 @@ read_cursor(const struct http_request *request)
     return (size_t)offset;
 }
 
-static enum fz_code
-list(struct api_call *call, struct fz_error *err)
+enum fz_code
+sentry_releases(struct api_call *call, struct fz_error *err)
 {
     struct store_release *releases = NULL;
     size_t n = 0, offset = read_cursor(call->request);
@@ -199,8 +199,8 @@ list(struct api_call *call, struct fz_error *err)
     return code != FZ_OK ? code : api_answer(call, 200, &out, err);
 }
 
-static enum fz_code
-get(struct api_call *call, struct fz_error *err)
+enum fz_code
+sentry_release(struct api_call *call, struct fz_error *err)
 {
     struct store_release release;
     enum fz_code code =
@@ -209,10 +209,13 @@ get(struct api_call *call, struct fz_error *err)
     return code != FZ_OK ? code : answer_release(call, 200, call->project_id, &release, err);
 }
 
-static enum fz_code delete (struct api_call *call, struct fz_error *err) {
+enum fz_code
+sentry_release_delete(struct api_call *call, struct fz_error *err)
+{
     enum fz_code code = store_release_delete(call->store, call->project_id,
                                              http_param(call->request, "version"), err);
-    if (code == FZ_OK) http_respond(call->request, 204, NULL, (struct fz_span){NULL, 0});
+    if (code == FZ_OK)
+        http_respond(call->request, 204, NULL, (struct fz_span){NULL, 0});
     return code;
 }
 
@@ -233,8 +236,8 @@ put_deploy(struct json_write *w, const struct store_deploy *deploy)
     json_write_close(w, '}');
 }
 
-static enum fz_code
-deploy(struct api_call *call, struct fz_error *err)
+enum fz_code
+sentry_deploy(struct api_call *call, struct fz_error *err)
 {
     json_auto_t *body = NULL;
     int64_t projects[PROJECTS_MAX];
@@ -260,8 +263,8 @@ deploy(struct api_call *call, struct fz_error *err)
     return api_answer(call, 201, &out, err);
 }
 
-static enum fz_code
-deploys(struct api_call *call, struct fz_error *err)
+enum fz_code
+sentry_deploys(struct api_call *call, struct fz_error *err)
 {
     struct store_deploy *made = NULL;
     size_t n = 0;
@@ -280,48 +283,6 @@ deploys(struct api_call *call, struct fz_error *err)
 }
 
 /* ---- handlers ---------------------------------------------------------------------------- */
-
-void
-sentry_release_create(void *app, struct http_request *request)
-{
-    api_run(app, request, create);
-}
-
-void
-sentry_release_change(void *app, struct http_request *request)
-{
-    api_run(app, request, change);
-}
-
-void
-sentry_releases(void *app, struct http_request *request)
-{
-    api_run(app, request, list);
-}
-
-void
-sentry_release(void *app, struct http_request *request)
-{
-    api_run(app, request, get);
-}
-
-void
-sentry_release_delete(void *app, struct http_request *request)
-{
-    api_run(app, request, delete);
-}
-
-void
-sentry_deploy(void *app, struct http_request *request)
-{
-    api_run(app, request, deploy);
-}
-
-void
-sentry_deploys(void *app, struct http_request *request)
-{
-    api_run(app, request, deploys);
-}
 
 /* That no earlier release with commits is known: the client then sends the local ones it finds. */
 void

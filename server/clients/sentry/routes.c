@@ -1,234 +1,112 @@
 /* Every path that sentry-cli asks for, and who answers it. */
 #include "server/clients/sentry/cli.h"
 
+#include <stdio.h>
+
+/* info, login: that the token is good is all there is to tell. */
+static void
+info(void *app, struct http_request *request)
+{
+    (void)app;
+    static const char text[] =
+        "{\"version\":\"0\",\"auth\":{\"scopes\":[\"project:read\",\"project:write\","
+        "\"project:releases\",\"org:read\"]},\"user\":null}";
+    http_respond_json(request, 200, fz_span_cstr(text));
+}
+
+static void
+put_project(struct json_write *w, const struct store_project *project)
+{
+    char id[24];
+    snprintf(id, sizeof(id), "%lld", (long long)project->id);
+    json_write_open(w, NULL, '{');
+    json_write_text(w, "id", id);
+    json_write_text(w, "slug", project->name);
+    json_write_text(w, "name", project->name);
+    sentry_cli_put_time(w, "dateCreated", project->created_ms);
+    json_write_null(w, "team");
+    json_write_raw(w, "teams", "[]");
+    json_write_close(w, '}');
+}
+
+static enum fz_code
+projects(struct api_call *call, struct fz_error *err)
+{
+    struct store_project *projects = NULL;
+    size_t n = 0;
+    int64_t own = 0;
+    enum fz_code code = store_token_project(call->store, http_token_id(call->request), &own, err);
+    if (code == FZ_OK)
+        code = store_project_list(call->store, call->arena, &projects, &n, err);
+    if (code != FZ_OK)
+        return code;
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    struct json_write w = json_write_start(&out);
+    json_write_open(&w, NULL, '[');
+    for (size_t i = 0; i < n; i++)
+        if (own == 0 || projects[i].id == own)
+            put_project(&w, &projects[i]);
+    json_write_close(&w, ']');
+    return api_answer(call, 200, &out, err);
+}
+
+/* One installation is one organisation, whatever the client calls it. */
+static void
+organizations(void *app, struct http_request *request)
+{
+    (void)app;
+    static const char text[] =
+        "[{\"id\":\"1\",\"slug\":\"framezero\",\"name\":\"framezero\",\"dateCreated\":"
+        "\"1970-01-01T00:00:00.000Z\",\"isEarlyAdopter\":false,\"require2FA\":false,"
+        "\"requireEmailVerification\":false,\"features\":[]}]";
+    http_respond_json(request, 200, fz_span_cstr(text));
+}
+
+/* No source repositories are connected: set-commits then goes by the local one. */
+static void
+repositories(void *app, struct http_request *request)
+{
+    (void)app;
+    http_respond_json(request, 200, fz_span_cstr("[]"));
+}
+
+/* clang-format off */
 static const struct api_route rows[] = {
-    {.method = "GET",
-     .pattern = "/api/0",
-     .body = API_BODY_NONE,
-     .scope = STORE_SCOPE_UPLOAD,
-     .name = "sentry_info",
-     .handle = sentry_info,
-     .flags = HTTP_ROUTE_LOOSE,
-     .find_token = sentry_cli_token,
-     .write_error = sentry_cli_error},
-    {.method = "GET",
-     .pattern = "/api/0/organizations",
-     .body = API_BODY_NONE,
-     .scope = STORE_SCOPE_UPLOAD,
-     .name = "sentry_organizations",
-     .handle = sentry_organizations,
-     .flags = HTTP_ROUTE_LOOSE,
-     .find_token = sentry_cli_token,
-     .write_error = sentry_cli_error},
-    {.method = "GET",
-     .pattern = "/api/0/organizations/{org}/projects",
-     .body = API_BODY_NONE,
-     .scope = STORE_SCOPE_UPLOAD,
-     .name = "sentry_projects",
-     .handle = sentry_projects,
-     .flags = HTTP_ROUTE_LOOSE,
-     .find_token = sentry_cli_token,
-     .write_error = sentry_cli_error},
-    {.method = "GET",
-     .pattern = "/api/0/organizations/{org}/repos",
-     .body = API_BODY_NONE,
-     .scope = STORE_SCOPE_UPLOAD,
-     .name = "sentry_repositories",
-     .handle = sentry_repositories,
-     .flags = HTTP_ROUTE_LOOSE,
-     .find_token = sentry_cli_token,
-     .write_error = sentry_cli_error},
-    {.method = "GET",
-     .pattern = "/api/0/organizations/{org}/chunk-upload",
-     .body = API_BODY_NONE,
-     .scope = STORE_SCOPE_UPLOAD,
-     .name = "sentry_chunk_options",
-     .handle = sentry_chunk_options,
-     .flags = HTTP_ROUTE_LOOSE,
-     .find_token = sentry_cli_token,
-     .write_error = sentry_cli_error},
-    {.method = "POST",
-     .pattern = "/api/0/organizations/{org}/chunk-upload",
-     .body = API_BODY_CHUNKS,
-     .scope = STORE_SCOPE_UPLOAD,
-     .takes = API_TAKES_SYMBOLS,
-     .name = "sentry_chunks",
-     .handle = sentry_chunks,
-     .flags = HTTP_ROUTE_LOOSE,
-     .find_token = sentry_cli_token,
-     .write_error = sentry_cli_error},
-    {.method = "POST",
-     .pattern = "/api/0/projects/{org}/{project}/files/difs/assemble",
-     .body = API_BODY_JSON,
-     .scope = STORE_SCOPE_UPLOAD,
-     .takes = API_TAKES_PASSING, /* its chunks were counted */
-     .name = "sentry_assemble",
-     .handle = sentry_assemble,
-     .flags = HTTP_ROUTE_LOOSE,
-     .find_token = sentry_cli_token,
-     .write_error = sentry_cli_error},
-    {.method = "GET",
-     .pattern = "/api/0/projects/{org}/{project}/files/dsyms/unknown",
-     .body = API_BODY_NONE,
-     .scope = STORE_SCOPE_UPLOAD,
-     .name = "sentry_dsyms_unknown",
-     .handle = sentry_dsyms_unknown,
-     .flags = HTTP_ROUTE_LOOSE,
-     .find_token = sentry_cli_token,
-     .write_error = sentry_cli_error},
-    {.method = "POST",
-     .pattern = "/api/0/projects/{org}/{project}/files/dsyms",
-     .body = API_BODY_SYMBOLS,
-     .scope = STORE_SCOPE_UPLOAD,
-     .takes = API_TAKES_SYMBOLS,
-     .name = "sentry_dsyms_post",
-     .handle = sentry_dsyms_post,
-     .flags = HTTP_ROUTE_LOOSE,
-     .find_token = sentry_cli_token,
-     .write_error = sentry_cli_error},
-    {.method = "GET",
-     .pattern = "/api/0/projects/{org}/{project}/files/dsyms",
-     .body = API_BODY_NONE,
-     .scope = STORE_SCOPE_UPLOAD,
-     .name = "sentry_dsyms",
-     .handle = sentry_dsyms,
-     .flags = HTTP_ROUTE_LOOSE,
-     .find_token = sentry_cli_token,
-     .write_error = sentry_cli_error},
-    {.method = "POST",
-     .pattern = "/api/0/projects/{org}/{project}/files/dsyms/associate",
-     .body = API_BODY_JSON,
-     .scope = STORE_SCOPE_UPLOAD,
-     .name = "sentry_associate",
-     .handle = sentry_associate,
-     .flags = HTTP_ROUTE_LOOSE,
-     .find_token = sentry_cli_token,
-     .write_error = sentry_cli_error},
-    {.method = "POST",
-     .pattern = "/api/0/projects/{org}/{project}/reprocessing",
-     .body = API_BODY_JSON,
-     .scope = STORE_SCOPE_UPLOAD,
-     .name = "sentry_reprocessing",
-     .handle = sentry_reprocessing,
-     .flags = HTTP_ROUTE_LOOSE,
-     .find_token = sentry_cli_token,
-     .write_error = sentry_cli_error},
-    {.method = "POST",
-     .pattern = "/api/0/projects/{org}/{project}/releases",
-     .body = API_BODY_JSON,
-     .scope = STORE_SCOPE_UPLOAD,
-     .name = "sentry_release_create",
-     .handle = sentry_release_create,
-     .flags = HTTP_ROUTE_LOOSE,
-     .find_token = sentry_cli_token,
-     .write_error = sentry_cli_error},
-    {.method = "GET",
-     .pattern = "/api/0/projects/{org}/{project}/releases",
-     .body = API_BODY_NONE,
-     .scope = STORE_SCOPE_UPLOAD,
-     .name = "sentry_releases",
-     .handle = sentry_releases,
-     .flags = HTTP_ROUTE_LOOSE,
-     .find_token = sentry_cli_token,
-     .write_error = sentry_cli_error},
-    {.method = "PUT",
-     .pattern = "/api/0/projects/{org}/{project}/releases/{version}",
-     .body = API_BODY_JSON,
-     .scope = STORE_SCOPE_UPLOAD,
-     .name = "sentry_release_change",
-     .handle = sentry_release_change,
-     .flags = HTTP_ROUTE_LOOSE,
-     .find_token = sentry_cli_token,
-     .write_error = sentry_cli_error},
-    {.method = "GET",
-     .pattern = "/api/0/projects/{org}/{project}/releases/{version}",
-     .body = API_BODY_NONE,
-     .scope = STORE_SCOPE_UPLOAD,
-     .name = "sentry_release",
-     .handle = sentry_release,
-     .flags = HTTP_ROUTE_LOOSE,
-     .find_token = sentry_cli_token,
-     .write_error = sentry_cli_error},
-    {.method = "DELETE",
-     .pattern = "/api/0/projects/{org}/{project}/releases/{version}",
-     .body = API_BODY_NONE,
-     .scope = STORE_SCOPE_UPLOAD,
-     .name = "sentry_release_delete",
-     .handle = sentry_release_delete,
-     .flags = HTTP_ROUTE_LOOSE,
-     .find_token = sentry_cli_token,
-     .write_error = sentry_cli_error},
-    {.method = "POST",
-     .pattern = "/api/0/organizations/{org}/releases",
-     .body = API_BODY_JSON,
-     .scope = STORE_SCOPE_UPLOAD,
-     .name = "sentry_org_release_create",
-     .handle = sentry_release_create,
-     .flags = HTTP_ROUTE_LOOSE,
-     .find_token = sentry_cli_token,
-     .write_error = sentry_cli_error},
-    {.method = "GET",
-     .pattern = "/api/0/organizations/{org}/releases",
-     .body = API_BODY_NONE,
-     .scope = STORE_SCOPE_UPLOAD,
-     .name = "sentry_org_releases",
-     .handle = sentry_releases,
-     .flags = HTTP_ROUTE_LOOSE,
-     .find_token = sentry_cli_token,
-     .write_error = sentry_cli_error},
-    {.method = "PUT",
-     .pattern = "/api/0/organizations/{org}/releases/{version}",
-     .body = API_BODY_JSON,
-     .scope = STORE_SCOPE_UPLOAD,
-     .name = "sentry_org_release_change",
-     .handle = sentry_release_change,
-     .flags = HTTP_ROUTE_LOOSE,
-     .find_token = sentry_cli_token,
-     .write_error = sentry_cli_error},
-    {.method = "GET",
-     .pattern = "/api/0/organizations/{org}/releases/{version}",
-     .body = API_BODY_NONE,
-     .scope = STORE_SCOPE_UPLOAD,
-     .name = "sentry_org_release",
-     .handle = sentry_release,
-     .flags = HTTP_ROUTE_LOOSE,
-     .find_token = sentry_cli_token,
-     .write_error = sentry_cli_error},
-    {.method = "DELETE",
-     .pattern = "/api/0/organizations/{org}/releases/{version}",
-     .body = API_BODY_NONE,
-     .scope = STORE_SCOPE_UPLOAD,
-     .name = "sentry_org_release_delete",
-     .handle = sentry_release_delete,
-     .flags = HTTP_ROUTE_LOOSE,
-     .find_token = sentry_cli_token,
-     .write_error = sentry_cli_error},
-    {.method = "GET",
-     .pattern = "/api/0/organizations/{org}/releases/{version}/previous-with-commits",
-     .body = API_BODY_NONE,
-     .scope = STORE_SCOPE_UPLOAD,
-     .name = "sentry_release_previous",
-     .handle = sentry_release_previous,
-     .flags = HTTP_ROUTE_LOOSE,
-     .find_token = sentry_cli_token,
-     .write_error = sentry_cli_error},
-    {.method = "POST",
-     .pattern = "/api/0/organizations/{org}/releases/{version}/deploys",
-     .body = API_BODY_JSON,
-     .scope = STORE_SCOPE_UPLOAD,
-     .name = "sentry_deploy",
-     .handle = sentry_deploy,
-     .flags = HTTP_ROUTE_LOOSE,
-     .find_token = sentry_cli_token,
-     .write_error = sentry_cli_error},
-    {.method = "GET",
-     .pattern = "/api/0/organizations/{org}/releases/{version}/deploys",
-     .body = API_BODY_NONE,
-     .scope = STORE_SCOPE_UPLOAD,
-     .name = "sentry_deploys",
-     .handle = sentry_deploys,
-     .flags = HTTP_ROUTE_LOOSE,
-     .find_token = sentry_cli_token,
-     .write_error = sentry_cli_error},
+    {"GET", "/api/0", "sentry_info", .handle = info},
+    {"GET", "/api/0/organizations", "sentry_organizations", .handle = organizations},
+    {"GET", "/api/0/organizations/{org}/projects", "sentry_projects", .run = projects},
+    {"GET", "/api/0/organizations/{org}/repos", "sentry_repositories", .handle = repositories},
+    {"GET", "/api/0/organizations/{org}/chunk-upload", "sentry_chunk_options", .run = sentry_chunk_options},
+    {"POST", "/api/0/organizations/{org}/chunk-upload", "sentry_chunks", .body = API_BODY_CHUNKS, .run = sentry_chunks},
+    {"POST", "/api/0/projects/{org}/{project}/files/difs/assemble", "sentry_assemble", .body = API_BODY_JSON, .takes = API_TAKES_PASSING, .run = sentry_assemble}, /* its chunks were counted */
+    {"GET", "/api/0/projects/{org}/{project}/files/dsyms/unknown", "sentry_dsyms_unknown", .run = sentry_dsyms_unknown},
+    {"POST", "/api/0/projects/{org}/{project}/files/dsyms", "sentry_dsyms_post", .body = API_BODY_SYMBOLS, .run = sentry_dsyms_post},
+    {"GET", "/api/0/projects/{org}/{project}/files/dsyms", "sentry_dsyms", .run = sentry_dsyms},
+    {"POST", "/api/0/projects/{org}/{project}/files/dsyms/associate", "sentry_associate", .body = API_BODY_JSON, .handle = sentry_associate},
+    {"POST", "/api/0/projects/{org}/{project}/reprocessing", "sentry_reprocessing", .body = API_BODY_JSON, .handle = sentry_reprocessing},
+    {"POST", "/api/0/projects/{org}/{project}/releases", "sentry_release_create", .body = API_BODY_JSON, .run = sentry_release_create},
+    {"GET", "/api/0/projects/{org}/{project}/releases", "sentry_releases", .run = sentry_releases},
+    {"PUT", "/api/0/projects/{org}/{project}/releases/{version}", "sentry_release_change", .body = API_BODY_JSON, .run = sentry_release_change},
+    {"GET", "/api/0/projects/{org}/{project}/releases/{version}", "sentry_release", .run = sentry_release},
+    {"DELETE", "/api/0/projects/{org}/{project}/releases/{version}", "sentry_release_delete", .run = sentry_release_delete},
+    {"POST", "/api/0/organizations/{org}/releases", "sentry_org_release_create", .body = API_BODY_JSON, .run = sentry_release_create},
+    {"GET", "/api/0/organizations/{org}/releases", "sentry_org_releases", .run = sentry_releases},
+    {"PUT", "/api/0/organizations/{org}/releases/{version}", "sentry_org_release_change", .body = API_BODY_JSON, .run = sentry_release_change},
+    {"GET", "/api/0/organizations/{org}/releases/{version}", "sentry_org_release", .run = sentry_release},
+    {"DELETE", "/api/0/organizations/{org}/releases/{version}", "sentry_org_release_delete", .run = sentry_release_delete},
+    {"GET", "/api/0/organizations/{org}/releases/{version}/previous-with-commits", "sentry_release_previous", .handle = sentry_release_previous},
+    {"POST", "/api/0/organizations/{org}/releases/{version}/deploys", "sentry_deploy", .body = API_BODY_JSON, .run = sentry_deploy},
+    {"GET", "/api/0/organizations/{org}/releases/{version}/deploys", "sentry_deploys", .run = sentry_deploys},
 };
-const struct api_routes clients_sentry_cli = {rows, FZ_ARRAY_LEN(rows)};
+/* clang-format on */
+const struct api_routes clients_sentry_cli = {
+    .rows = rows,
+    .n = FZ_ARRAY_LEN(rows),
+    .defaults =
+        {
+            .scope = STORE_SCOPE_UPLOAD,
+            .flags = HTTP_ROUTE_LOOSE,
+            .find_token = sentry_cli_token,
+            .write_error = sentry_cli_error,
+        },
+};

@@ -96,12 +96,6 @@ work(struct api_call *call, struct fz_error *err)
     return code != FZ_OK ? code : ask(call, &batch, err);
 }
 
-static void
-handle(void *app, struct http_request *request)
-{
-    api_run(app, request, work);
-}
-
 /* `error` is what the profiler shows. */
 static void
 write_error(const struct fz_error *err, int status, const char *detail_json, struct fz_buffer *out)
@@ -115,21 +109,19 @@ write_error(const struct fz_error *err, int status, const char *detail_json, str
     json_write_close(&w, '}');
 }
 
+/* clang-format off */
 static const struct api_route rows[] = {
-    {.method = "POST",
-     .pattern = "/symbolicate/v5",
-     .body = API_BODY_REPORT,
-     .takes = API_TAKES_PASSING,
-     .name = "symbolicate_v5",
-     .handle = handle,
-     .flags = HTTP_ROUTE_CORS | HTTP_ROUTE_LOOSE,
-     .write_error = write_error},
-    {.method = "OPTIONS",
-     .pattern = "/symbolicate/v5",
-     .body = API_BODY_NONE,
-     .name = "symbolicate_v5_options",
-     .handle = api_cors_options,
-     .flags = HTTP_ROUTE_CORS | HTTP_ROUTE_LOOSE},
+    {"POST", "/symbolicate/v5", "symbolicate_v5", .body = API_BODY_REPORT, .takes = API_TAKES_PASSING, .run = work},
+    {"OPTIONS", "/symbolicate/v5", "symbolicate_v5_options", .handle = api_cors_options},
 };
+/* clang-format on */
 
-const struct api_routes clients_symbolicate_v5 = {rows, FZ_ARRAY_LEN(rows)};
+const struct api_routes clients_symbolicate_v5 = {
+    .rows = rows,
+    .n = FZ_ARRAY_LEN(rows),
+    .defaults =
+        {
+            .flags = HTTP_ROUTE_CORS | HTTP_ROUTE_LOOSE,
+            .write_error = write_error,
+        },
+};

@@ -1,0 +1,42 @@
+"""The tables of routes in the source: who may call what, and what it is counted as.
+
+read() gives {(method, path): Row}. A row is one line of server/api/api.c or of a client protocol:
+
+    {"POST", "/api/v1/symbols", "symbol_post", .scope = STORE_SCOPE_UPLOAD, .body = API_BODY_SYMBOLS, ...},
+
+and what it leaves out is in `.defaults` of its table.
+"""
+
+import collections
+import glob
+import os
+import re
+
+from case import SOURCE
+
+Row = collections.namedtuple("Row", "name scope takes")  # scope: "ingest"... or None; takes: API_TAKES_* or None
+
+ROW = re.compile(r'^    \{"([A-Z]+)", "([^"]+)", "(\w+)"(.*?)\},', re.M)
+DEFAULTS = re.compile(r"\.defaults =\s*\{(.*?)\}", re.S)
+# What a body counts as unless its row says otherwise (takes_of() in server/api/api.c).
+TAKES = {"API_BODY_REPORT": "API_TAKES_REPORTS", "API_BODY_ENVELOPE": "API_TAKES_REPORTS",
+         "API_BODY_SYMBOLS": "API_TAKES_SYMBOLS", "API_BODY_CHUNKS": "API_TAKES_SYMBOLS"}
+
+
+def members(text):
+    return dict(re.findall(r"\.(\w+) = (\w+)", text))
+
+
+def read():
+    rows = {}
+    for path in ("server/api/api.c", *sorted(glob.glob("server/clients/**/*.c", root_dir=SOURCE, recursive=True))):
+        with open(os.path.join(SOURCE, path), encoding="utf-8") as f:
+            text = f.read()
+        defaults = DEFAULTS.search(text)
+        defaults = members(defaults.group(1)) if defaults else {}
+        for method, pattern, name, rest in ROW.findall(text):
+            if method != "OPTIONS":
+                cell = {**defaults, **members(rest)}
+                scope = cell.get("scope", "").rpartition("_")[2].lower()
+                rows[method, pattern] = Row(name, scope or None, cell.get("takes", TAKES.get(cell.get("body"))))
+    return rows
