@@ -1,7 +1,7 @@
 add_library(fz_macho_writer STATIC macho_writer.c)
 target_link_libraries(fz_macho_writer PUBLIC fz_base fz_options)
 foreach(name arch macho_macho macho_fat macho_symtab macho_exports symfile inspect)
-  fz_unit_test(${name} fz_symbolicator fz_macho_writer PkgConfig::ARCHIVE)
+  fz_unit_test(${name} fz_whole_archive fz_symbolicator fz_macho_writer)
 endforeach()
 fz_use_fixtures(test_inspect)
 foreach(name symfile inspect)
