@@ -156,7 +156,7 @@ test_threads_limit_keeps_crashed(void **state)
     assert_int_equal(r.threads[1].n_frames, 1);
     assert_int_equal(r.threads[1].n_frames_cut, 1);
     assert_int_equal(r.crash.thread, 3);
-    assert_true(noted(&r, "crash.threads: 4, of which 2 are kept"));
+    assert_true(noted(&r, "threads: 4, of which 2 are kept"));
 }
 
 static void

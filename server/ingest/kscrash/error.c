@@ -30,14 +30,8 @@ take_mach(const struct kscrash *k)
         crash->code = ingest_mach_code(type, code, fz_arch_is_arm(b->report->arch));
     }
     /* All zeros is what the reporter leaves where there was no Mach exception. */
-    if ((has_code || has_subcode) && (type || code || subcode)) {
-        crash->mach_codes = ingest_alloc(b, 2, sizeof(*crash->mach_codes));
-        if (!crash->mach_codes)
-            return;
-        crash->mach_codes[0] = code;
-        crash->mach_codes[1] = subcode;
-        crash->n_mach_codes = 2;
-    }
+    if ((has_code || has_subcode) && (type || code || subcode))
+        ingest_set_mach_codes(b, (uint64_t[]){code, subcode}, 2);
     if (mach)
         ingest_add_extra(b, "mach", mach, known);
 }
@@ -56,7 +50,7 @@ take_signal(const struct kscrash *k)
         crash->signal = ingest_signal_name(number);
     crash->signal_code = ingest_json_text(b, signal, at, "code_name");
     if (!crash->signal_code && ingest_json_i64(b, signal, at, "code", &code) && code != 0)
-        crash->signal_code = fz_arena_printf(b->arena, "%lld", (long long)code);
+        crash->signal_code = ingest_printf(b, "%lld", (long long)code);
     if (signal)
         ingest_add_extra(b, "signal", signal, known);
 }
@@ -89,11 +83,9 @@ take_exit_reason(const struct kscrash *k)
     struct ingest_builder *b = k->b;
     uint64_t code;
     const json_t *exit = ingest_json_member(b, k->error, where, "exit_reason", JSON_OBJECT);
-    if (!ingest_json_u64(b, exit, "crash.error.exit_reason", "code", &code))
-        return;
-    const char *text = fz_arena_printf(b->arena, "exit reason 0x%llx", (unsigned long long)code);
-    b->failed = b->failed || !text;
-    b->report->crash.termination = text;
+    if (ingest_json_u64(b, exit, "crash.error.exit_reason", "code", &code))
+        b->report->crash.termination =
+            ingest_printf(b, "exit reason 0x%llx", (unsigned long long)code);
 }
 
 static const char *

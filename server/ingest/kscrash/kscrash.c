@@ -23,12 +23,6 @@
 /* Integers above this count microseconds: as milliseconds it would be the year 5138. */
 static const int64_t MILLISECONDS_MAX = 100000000000000;
 
-static bool
-begins(struct fz_span value, char bracket)
-{
-    return value.len && value.data[0] == (uint8_t)bracket;
-}
-
 /* `crash` is in other people's JSON too; what is in it tells. */
 static bool
 is_crash(struct fz_span value)
@@ -69,14 +63,14 @@ kscrash_detect(struct fz_span head)
             return false;
         if (fz_span_is(member.key, "recrash_report"))
             return true;
-        if (fz_span_is(member.key, "binary_images") && begins(member.value, '[')) {
+        if (fz_span_is(member.key, "binary_images") && ingest_json_begins(member.value, '[')) {
             /* Nobody else's key; where the head ends inside it, nothing else can be asked. */
             if (!member.complete)
                 return true;
             rest = true;
         }
         if ((fz_span_is(member.key, "report") || fz_span_is(member.key, "system")) &&
-            begins(member.value, '{'))
+            ingest_json_begins(member.value, '{'))
             rest = true;
         if (fz_span_is(member.key, "report"))
             header = is_header(member.value);
@@ -97,25 +91,12 @@ need_crash(struct fz_span text, struct fz_error *err)
     while (json_walk_next(&walk, &member)) {
         if (((fz_span_is(member.key, "crash") || fz_span_is(member.key, "recrash_report") ||
               fz_span_is(member.key, "report")) &&
-             begins(member.value, '{')) ||
-            (fz_span_is(member.key, "recrash_report") && begins(member.value, '"')))
+             ingest_json_begins(member.value, '{')) ||
+            (fz_span_is(member.key, "recrash_report") && ingest_json_begins(member.value, '"')))
             return FZ_OK;
     }
     return fz_fail_at(err, FZ_E_MALFORMED, 0,
                       "KSCrash report: neither 'crash' nor 'report' is there");
-}
-
-static struct fz_span
-member_of(struct fz_span object, const char *key)
-{
-    struct fz_span found = {NULL, 0};
-    struct json_walk walk = json_walk_start(object);
-    struct json_member member;
-    while (json_walk_next(&walk, &member)) {
-        if (fz_span_is(member.key, key))
-            found = member.value;
-    }
-    return found;
 }
 
 static enum fz_code
@@ -129,11 +110,7 @@ kscrash_check(struct fz_span body, const struct ingest_context *in, char ret_id[
         ingest_json_check(body, in->limits, need_crash, &buffer, &text, &mended, err);
     if (code != FZ_OK)
         return code;
-    struct fz_span id = member_of(member_of(text, "report"), "id");
-    struct fz_uuid uuid;
-    if (id.len > 2 && id.data[0] == '"' &&
-        fz_uuid_parse(fz_span_make(id.data + 1, id.len - 2), &uuid) && !fz_uuid_is_nil(&uuid))
-        fz_uuid_format(&uuid, ret_id);
+    ingest_json_id(ingest_json_find(ingest_json_find(text, "report"), "id"), ret_id);
     return FZ_OK;
 }
 
@@ -166,14 +143,6 @@ take_timestamp(struct ingest_builder *b, const json_t *report, const char *where
     return 0;
 }
 
-static const char *
-first_text(struct ingest_builder *b, const json_t *object, const char *where, const char *key,
-           const char *second)
-{
-    const char *text = ingest_json_text(b, object, where, key);
-    return text ? text : ingest_json_text(b, object, where, second);
-}
-
 static void
 take_arch(struct ingest_builder *b, const json_t *system)
 {
@@ -193,6 +162,7 @@ take_arch(struct ingest_builder *b, const json_t *system)
 static void
 take_system(struct ingest_builder *b, const json_t *system)
 {
+    static const char *const name_keys[] = {"CFBundleName", "CFBundleExecutable", NULL};
     static const char *const known[] = {"system_name",
                                         "system_version",
                                         "os_version",
@@ -218,7 +188,7 @@ take_system(struct ingest_builder *b, const json_t *system)
     r->os_build = ingest_json_text(b, system, "system", "os_version");
     r->device_model = ingest_json_text(b, system, "system", "machine");
     r->app_id = ingest_json_text(b, system, "system", "CFBundleIdentifier");
-    r->app_name = first_text(b, system, "system", "CFBundleName", "CFBundleExecutable");
+    r->app_name = ingest_json_first_text(b, system, "system", name_keys);
     r->app_version = ingest_json_text(b, system, "system", "CFBundleShortVersionString");
     r->app_build = ingest_json_text(b, system, "system", "CFBundleVersion");
     r->environment = ingest_json_text(b, system, "system", "build_type");
@@ -255,13 +225,14 @@ take_scope(struct ingest_builder *b, const json_t *scope)
 static void
 take_origin(struct ingest_builder *b, const json_t *root, const json_t *main, const json_t *other)
 {
+    static const char *const id_keys[] = {"id", "run_id", NULL};
     static const char *const known[] = {"id", "timestamp", "timestamp_millis", NULL};
     static const char *const known_root[] = {
         "report",     "binary_images",  "system",           "crash", "user",
         "incomplete", "recrash_report", "sentry_sdk_scope", NULL};
     struct report *r = b->report;
     const json_t *own = json_object_get(main, "report");
-    r->id = first_text(b, json_object_get(root, "report"), "report", "id", "run_id");
+    r->id = ingest_json_first_text(b, json_object_get(root, "report"), "report", id_keys);
     if (!json_is_object(own))
         own = json_object_get(other, "report");
     r->timestamp_ms = take_timestamp(b, own, "report");
@@ -278,7 +249,7 @@ take_origin(struct ingest_builder *b, const json_t *root, const json_t *main, co
         ingest_add_extra(b, "report", own, has_id ? known : known + 1);
     ingest_add_extra(b, NULL, main, known_root);
     if (json_is_true(json_object_get(main, "incomplete")))
-        report_note(r, b->arena, "the client could not finish this report (incomplete)");
+        ingest_note(b, "the client could not finish this report (incomplete)");
 }
 
 /* ---- the whole --------------------------------------------------------------------------- */
@@ -335,7 +306,7 @@ load_inner(struct ingest_builder *b, const json_t *text)
     struct fz_error err;
     struct fz_span bytes = fz_span_make(json_string_value(text), json_string_length(text));
     if (ingest_json_load_repaired(b, bytes, "recrash_report", need_crash, &inner, &err) != FZ_OK) {
-        report_note(b->report, b->arena, "recrash_report: %s, left out", err.text);
+        ingest_note(b, "recrash_report: %s, left out", err.text);
         return NULL;
     }
     return inner;

@@ -26,11 +26,8 @@ void kscrash_take_recrash(const struct kscrash *k);
 void kscrash_take_profile(const struct kscrash *k);
 void kscrash_take_images(struct ingest_builder *b, const json_t *images);
 
-/* {"contents":[...],"skipped":N}, or the array itself, newest first. */
-struct report_frame *kscrash_take_frames(struct ingest_builder *b, const json_t *list,
-                                         const char *where, size_t *ret_n, size_t *ret_n_cut);
-/* One frame's object; false if it has no address. */
-bool kscrash_take_frame(struct ingest_builder *b, const json_t *value, const char *where,
+/* One frame, an object or an address: an ingest_json_frame_fn, `user` is the builder. */
+bool kscrash_take_frame(void *user, const json_t *value, const char *where,
                         struct report_frame *ret);
 
 /* Images that only frames name (object_addr, object_name): found while the frames were taken, and

@@ -23,7 +23,6 @@ struct profile {
     size_t *slots;
     size_t n_slots;
     size_t first; /* of the model's threads, those of this profile's thread */
-    size_t n_cut;
 };
 
 /* The frames of a sample by number; those that are none are passed over. */
@@ -70,19 +69,15 @@ add_stack(struct profile *p, const struct report_thread *origin, const size_t *n
             return;
         }
     }
-    if (r->n_threads >= p->b->limits->threads) {
-        p->n_cut++;
-        return;
-    }
     struct report_frame *frames = ingest_alloc(p->b, n, sizeof(*frames));
-    if (!frames)
+    struct report_thread *thread = frames ? ingest_add_thread(p->b) : NULL;
+    if (!thread)
         return;
     for (size_t i = 0; i < n; i++)
         frames[i] = p->frames[numbers[i]];
-    p->slots[at] = r->n_threads + 1;
-    struct report_thread *thread = &r->threads[r->n_threads];
+    p->slots[at] = r->n_threads;
     *thread = *origin;
-    thread->index = (int64_t)r->n_threads++;
+    thread->index = (int64_t)r->n_threads - 1;
     thread->samples = 1;
     thread->frames = frames;
     thread->n_frames = n;
@@ -128,9 +123,8 @@ take_table(struct profile *p, const json_t *list)
     for (size_t i = 0; i < n && !p->b->failed; i++) {
         char where[INGEST_WHERE];
         snprintf(where, sizeof(where), "profile.frames[%zu]", i);
+        p->frames[i] = (struct report_frame){.image = -1};
         p->sound[i] = kscrash_take_frame(p->b, json_array_get(list, i), where, &p->frames[i]);
-        if (!p->sound[i])
-            report_note(p->b->report, p->b->arena, "%s: no address", where);
     }
     p->n_frames = n;
     return !p->b->failed;
@@ -150,16 +144,11 @@ kscrash_take_profile(const struct kscrash *k)
     if (!json_is_array(table) || r->n_threads >= b->limits->threads)
         return;
     struct profile p = {.b = b, .n_slots = b->limits->threads * SLOTS_PER_THREAD + 1};
-    struct report_thread *threads = ingest_alloc(b, b->limits->threads, sizeof(*threads));
     p.slots = ingest_alloc(b, p.n_slots, sizeof(*p.slots));
-    if (!threads || !p.slots || !take_table(&p, table))
+    if (!p.slots || !take_table(&p, table))
         return;
-    if (r->n_threads)
-        memcpy(threads, r->threads, r->n_threads * sizeof(*threads));
-    r->threads = threads;
     take_profile_threads(&p, profile);
-    if (p.n_cut)
-        report_note(r, b->arena,
-                    "profile: %zu samples of other stacks than the first %zu are left out", p.n_cut,
-                    r->n_threads);
+    if (b->n_threads_cut)
+        ingest_note(b, "profile: %zu samples of other stacks than the first %zu are left out",
+                    b->n_threads_cut, r->n_threads);
 }
