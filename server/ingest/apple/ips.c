@@ -308,14 +308,11 @@ note_body(struct ingest_builder *b, const struct ips_parts *parts,
           const struct ingest_repair *mended)
 {
     if (parts->n_behind)
-        report_note(b->report, b->arena, "%zu bytes behind the report are not read",
-                    parts->n_behind);
+        ingest_note(b, "%zu bytes behind the report are not read", parts->n_behind);
     if (mended->n_commas)
-        report_note(b->report, b->arena, "not valid JSON: %zu commas stand before a bracket",
-                    mended->n_commas);
+        ingest_note(b, "not valid JSON: %zu commas stand before a bracket", mended->n_commas);
     if (mended->cut)
-        report_note(b->report, b->arena, "not valid JSON (%s); what stands before is kept",
-                    mended->fault.text);
+        ingest_note(b, "not valid JSON (%s); what stands before is kept", mended->fault.text);
 }
 
 /* What only the header says, or says better than nothing. */

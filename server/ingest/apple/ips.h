@@ -20,13 +20,11 @@ void ips_take_images(struct ingest_builder *b, const json_t *body, struct ips_im
 void ips_take_threads(struct ingest_builder *b, const json_t *body,
                       const struct ips_images *images);
 
-/* ips_frames.c: a list of frames; inlined calls become client names of the frame they lie in.
- * `exception`: every frame is a return address. *ret_n_cut counts what the limit left out. */
-struct report_frame *ips_take_frames(struct ingest_builder *b, const json_t *list,
-                                     const char *where, const struct ips_images *images,
-                                     bool exception, size_t *ret_n, size_t *ret_n_cut);
+/* ips_frames.c: a list of frames; inlined calls become client names of the frame they belong to. */
+struct ingest_stack ips_take_frames(struct ingest_builder *b, const json_t *list, const char *where,
+                                    const struct ips_images *images);
 /* The frames of a text as in asiBacktraces: "0   Demo   0x0000000104004068 main + 12" a line. */
-struct report_frame *ips_take_backtrace(struct ingest_builder *b, const char *text, size_t *ret_n);
+struct ingest_stack ips_take_backtrace(struct ingest_builder *b, const char *text);
 
 /* ips_registers.c: a threadState; what it says of registers beside their values becomes
  * thread->notable_json. */

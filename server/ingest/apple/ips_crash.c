@@ -6,13 +6,12 @@
 #include "base/text.h"
 #include "server/ingest/common/apple_text.h"
 
-enum { CODES_MAX = 8, MESSAGES_MAX = 64 };
+enum { CODES_MAX = 8 };
 
 /* "rawCodes":[1,16], else "codes":"0x0000000000000001, 0x0000000000000010". */
 static void
 take_codes(struct ingest_builder *b, const json_t *exception)
 {
-    struct report_crash *crash = &b->report->crash;
     uint64_t codes[CODES_MAX];
     size_t n = 0;
     const json_t *raw = json_object_get(exception, "rawCodes");
@@ -24,18 +23,8 @@ take_codes(struct ingest_builder *b, const json_t *exception)
         n += len && fz_text_u64(fz_span_make(text, len), &codes[n]);
         text += len + strspn(text + len, ", ");
     }
-    if (n == 0)
-        return;
-    crash->mach_codes = ingest_alloc(b, n, sizeof(codes[0]));
-    if (!crash->mach_codes)
-        return;
-    memcpy(crash->mach_codes, codes, n * sizeof(codes[0]));
-    crash->n_mach_codes = n;
-    /* The second code of a bad access is its address. */
-    if (n > 1 && crash->mach && strcmp(crash->mach, "EXC_BAD_ACCESS") == 0 && !crash->has_address) {
-        crash->has_address = true;
-        crash->address = codes[1];
-    }
+    ingest_set_mach_codes(b, codes, n);
+    ingest_set_address_of_codes(&b->report->crash);
 }
 
 static void
@@ -72,9 +61,8 @@ take_termination(struct ingest_builder *b, const json_t *body)
         if (line.data[i] == '\n' || line.data[i] == '\r')
             line.data[i] = ' ';
     }
-    if (line.len && !b->failed)
-        b->report->crash.termination = fz_arena_text(b->arena, fz_buffer_span(&line));
-    b->failed = b->failed || line.failed || (line.len && !b->report->crash.termination);
+    b->failed = b->failed || line.failed;
+    b->report->crash.termination = ingest_text(b, fz_buffer_span(&line));
     /* Whole: on one line its parts cannot be told apart. */
     ingest_add_extra(b, "termination", object, NULL);
 }
@@ -82,21 +70,8 @@ take_termination(struct ingest_builder *b, const json_t *body)
 static void
 add_message(struct ingest_builder *b, const json_t *value)
 {
-    struct report_crash *crash = &b->report->crash;
-    const char *text = json_string_value(value);
-    if (!text || !*text || b->failed)
-        return;
-    if (crash->n_messages == MESSAGES_MAX) {
-        report_note(b->report, b->arena, "asi: more than %d messages, the rest is in extra",
-                    MESSAGES_MAX);
-        return;
-    }
-    const char *copy = fz_arena_strdup(b->arena, text);
-    if (!copy) {
-        b->failed = true;
-        return;
-    }
-    crash->messages[crash->n_messages++] = copy;
+    if (!ingest_add_message(b, ingest_text(b, fz_span_cstr(json_string_value(value)))))
+        ingest_note(b, "asi: more than %d messages, the rest is in extra", INGEST_MESSAGES_MAX);
 }
 
 /* {"CoreFoundation":["*** Terminating app due to ..."],"libsystem_c.dylib":["abort() called"]} */
@@ -108,7 +83,6 @@ take_messages(struct ingest_builder *b, const json_t *body)
     const json_t *exception = json_object_get(body, "exception");
     const char *image;
     json_t *list;
-    crash->messages = ingest_alloc(b, MESSAGES_MAX, sizeof(*crash->messages));
     add_message(b, json_object_get(exception, "message"));
     json_object_foreach((json_t *)(uintptr_t)asi, image, list)
     {

@@ -32,11 +32,9 @@ static void
 locate(struct ingest_builder *b, const struct element *element, const char *where,
        const struct ips_images *images, struct report_frame *frame)
 {
-    frame->image = -1;
     frame->addr = element->offset;
     if (element->index < 0 || (size_t)element->index >= images->n) {
-        report_note(b->report, b->arena,
-                    "%s: not in usedImages, so its address is not known (offset 0x%llx)", where,
+        ingest_note(b, "%s: not in usedImages, so its address is not known (offset 0x%llx)", where,
                     (unsigned long long)element->offset);
         return;
     }
@@ -45,7 +43,7 @@ locate(struct ingest_builder *b, const struct element *element, const char *wher
         return;
     uint64_t base = b->report->images[number].addr;
     if (__builtin_add_overflow(base, element->offset, &frame->addr)) {
-        report_note(b->report, b->arena, "%s: its offset leads beyond 2^64", where);
+        ingest_note(b, "%s: its offset leads beyond 2^64", where);
         frame->addr = element->offset;
         return;
     }
@@ -62,8 +60,7 @@ take_symbol(struct ingest_builder *b, const json_t *value, const char *where,
     uint64_t number;
     symbol.function = ingest_json_text(b, value, where, "symbol");
     symbol.file = ingest_json_text(b, value, where, "sourceFile");
-    if (ingest_json_u64(b, value, where, "sourceLine", &number) && number <= UINT32_MAX)
-        symbol.line = (uint32_t)number;
+    symbol.line = ingest_json_u32(b, value, where, "sourceLine");
     if (ingest_json_u64(b, value, where, "symbolLocation", &number) && !element->inlined) {
         symbol.has_offset = true;
         symbol.offset = number;
@@ -85,44 +82,40 @@ joins_next(const json_t *list, size_t i, const struct element *element)
            next.offset == element->offset && next.index == element->index;
 }
 
-struct report_frame *
+struct ingest_stack
 ips_take_frames(struct ingest_builder *b, const json_t *list, const char *where,
-                const struct ips_images *images, bool exception, size_t *ret_n, size_t *ret_n_cut)
+                const struct ips_images *images)
 {
-    size_t n = json_array_size(list), room = n < b->limits->frames ? n : b->limits->frames;
-    struct report_frame *frames = ingest_alloc(b, room, sizeof(*frames));
-    bool open = false, skipped = false;
-    *ret_n = *ret_n_cut = 0;
+    size_t n = json_array_size(list), limit = b->limits->frames;
+    struct ingest_stack stack = ingest_stack_make(b, NULL, n < limit ? n : limit);
+    struct report_frame *open = NULL; /* the frame that inlined calls wait for */
     for (size_t i = 0; i < n && !b->failed; i++) {
         char at[INGEST_WHERE];
         struct element element;
         const json_t *value = json_array_get(list, i);
         snprintf(at, sizeof(at), "%s[%zu]", where, i);
         if (!read_element(value, &element)) {
-            report_note(b->report, b->arena, "%s: no imageOffset, left out", at);
-            skipped = true;
+            ingest_note(b, "%s: no imageOffset, left out", at);
+            stack.has_gap = true;
             continue;
         }
         bool joins = joins_next(list, i, &element);
-        if (*ret_n == room && !open) {
-            *ret_n_cut += !joins;
+        if (stack.n == limit && !open) {
+            stack.n_cut += !joins;
             continue;
         }
-        struct report_frame *frame = &frames[*ret_n];
         if (!open) {
-            /* When frames before it are left out, the first one is still a return address. */
-            bool is_return = exception || (skipped && *ret_n == 0);
-            frame->adjust = is_return ? REPORT_ADJUST_RETURN : REPORT_ADJUST_AUTO;
-            locate(b, &element, at, images, frame);
+            struct report_frame frame = {.image = -1};
+            locate(b, &element, at, images, &frame);
+            open = ingest_stack_add(b, &stack, &frame);
         }
-        take_symbol(b, value, at, &element, frame);
-        open = joins;
-        *ret_n += !joins;
+        if (open)
+            take_symbol(b, value, at, &element, open);
+        if (!joins)
+            open = NULL;
     }
-    if (*ret_n_cut)
-        report_note(b->report, b->arena, "%s: %zu, of which %zu are kept", where,
-                    *ret_n + *ret_n_cut, *ret_n);
-    return frames;
+    ingest_limit(b, where, stack.n + stack.n_cut, stack.n);
+    return stack;
 }
 
 /* "main + 12" or "0x104000000 + 16488": a name with its offset, or none. */
@@ -142,8 +135,7 @@ take_line_name(struct ingest_builder *b, const char *name, const char *end,
     }
     if (name == end || fz_text_has_prefix(name, "0x") || b->failed)
         return;
-    symbol.function = fz_arena_text(b->arena, fz_span_make(name, (size_t)(end - name)));
-    b->failed = !symbol.function;
+    symbol.function = ingest_text(b, fz_span_make(name, (size_t)(end - name)));
     ingest_add_client_symbol(b, frame, &symbol);
     if (frame->n_client && symbol.has_offset && symbol.offset <= frame->addr) {
         frame->has_client_start = true;
@@ -155,7 +147,6 @@ take_line_name(struct ingest_builder *b, const char *name, const char *end,
 static bool
 take_line(struct ingest_builder *b, const char *line, const char *end, struct report_frame *ret)
 {
-    struct report_frame frame = {.image = -1, .adjust = REPORT_ADJUST_RETURN};
     const char *c = line;
     while (c < end && isspace((unsigned char)*c))
         c++;
@@ -173,29 +164,24 @@ take_line(struct ingest_builder *b, const char *line, const char *end, struct re
     const char *addr_end = addr + 2;
     while (addr_end < end && isxdigit((unsigned char)*addr_end))
         addr_end++;
-    if (!fz_text_u64(fz_span_make(addr, (size_t)(addr_end - addr)), &frame.addr))
+    if (!fz_text_u64(fz_span_make(addr, (size_t)(addr_end - addr)), &ret->addr))
         return false;
     while (addr_end < end && *addr_end == ' ')
         addr_end++;
-    take_line_name(b, addr_end, end, &frame);
-    *ret = frame;
+    take_line_name(b, addr_end, end, ret);
     return true;
 }
 
-struct report_frame *
-ips_take_backtrace(struct ingest_builder *b, const char *text, size_t *ret_n)
+struct ingest_stack
+ips_take_backtrace(struct ingest_builder *b, const char *text)
 {
-    size_t n_lines = 1;
-    for (const char *c = text; *c; c++)
-        n_lines += *c == '\n';
-    if (n_lines > b->limits->frames)
-        n_lines = b->limits->frames;
-    struct report_frame *frames = ingest_alloc(b, n_lines, sizeof(*frames));
-    *ret_n = 0;
-    while (*text && *ret_n < n_lines && !b->failed) {
+    struct ingest_stack stack = {.n = 0};
+    while (*text && stack.n < b->limits->frames && !b->failed) {
         const char *end = text + strcspn(text, "\r\n");
-        *ret_n += take_line(b, text, end, &frames[*ret_n]);
+        struct report_frame frame = {.image = -1};
+        if (take_line(b, text, end, &frame))
+            ingest_stack_add(b, &stack, &frame);
         text = end + strspn(end, "\r\n");
     }
-    return frames;
+    return stack;
 }

@@ -14,7 +14,7 @@
 
 #include "base/json/scan.h"
 
-enum { REGISTERS_MAX = 128, NAME_ROOM = 48 };
+enum { NAME_ROOM = 48 };
 
 struct registers {
     struct ingest_builder *b;
@@ -23,47 +23,25 @@ struct registers {
     json_t *notable; /* {"esr":{"description":"..."}} */
 };
 
-/* What stands beside the value. */
-static void
-take_meaning(struct registers *r, const char *name, const json_t *object)
-{
-    json_t *rest = json_object();
-    const char *key;
-    json_t *value;
-    bool ok = rest != NULL;
-    json_object_foreach((json_t *)(uintptr_t)object, key, value)
-    {
-        if (strcmp(key, "value") != 0 && strcmp(key, "matchesCrashFrame") != 0)
-            ok = ok && json_object_set(rest, key, value) == 0;
-    }
-    if (ok && json_object_size(rest) > 0)
-        ok = json_object_set(r->notable, name, rest) == 0;
-    json_decref(rest);
-    r->b->failed = r->b->failed || !ok;
-}
-
 static void
 take_register(struct registers *r, const char *name, const json_t *value)
 {
-    struct report_thread *thread = r->thread;
+    static const char *const known[] = {"value", "matchesCrashFrame", NULL};
     uint64_t number;
-    if (r->b->failed || thread->n_registers == REGISTERS_MAX)
-        return;
     if (!json_scan_u64(json_is_object(value) ? json_object_get(value, "value") : value, &number)) {
-        report_note(r->b->report, r->b->arena, "%s.%s: not a register's value", r->where, name);
+        ingest_note(r->b, "%s.%s: not a register's value", r->where, name);
         return;
     }
-    const char *copy = fz_arena_strdup(r->b->arena, name);
-    r->b->failed = !copy;
-    thread->registers[thread->n_registers++] = (struct report_register){copy, number};
+    ingest_add_register(r->b, r->thread, fz_span_cstr(name), number);
+    /* What is beside the value, as its meaning. */
     if (json_is_object(value))
-        take_meaning(r, name, value);
+        ingest_json_rest(r->b, value, known, r->notable, name);
 }
 
 static void
 take_list(struct registers *r, const char *prefix, const json_t *list)
 {
-    for (size_t i = 0; i < json_array_size(list) && i < REGISTERS_MAX; i++) {
+    for (size_t i = 0; i < json_array_size(list) && i < INGEST_REGISTERS_MAX; i++) {
         char name[NAME_ROOM];
         snprintf(name, sizeof(name), "%s%zu", prefix, i);
         take_register(r, name, json_array_get(list, i));
@@ -87,11 +65,11 @@ void
 ips_take_registers(struct ingest_builder *b, const json_t *state, const char *where,
                    struct report_thread *thread)
 {
-    struct registers r = {b, where, thread, json_object()};
+    json_auto_t *notable = json_object();
+    struct registers r = {b, where, thread, notable};
     const char *key;
     json_t *value;
-    thread->registers = ingest_alloc(b, REGISTERS_MAX, sizeof(*thread->registers));
-    b->failed = b->failed || !r.notable;
+    b->failed = b->failed || !notable;
     json_object_foreach((json_t *)(uintptr_t)state, key, value)
     {
         if (json_is_string(value)) /* flavor */
@@ -103,7 +81,5 @@ ips_take_registers(struct ingest_builder *b, const json_t *state, const char *wh
         else
             take_register(&r, key, value);
     }
-    if (!b->failed)
-        thread->notable_json = ingest_json_dump(b, r.notable, NULL);
-    json_decref(r.notable);
+    thread->notable_json = ingest_json_dump(b, notable, NULL);
 }

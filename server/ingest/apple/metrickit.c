@@ -194,7 +194,7 @@ find_diagnostic(struct ingest_builder *b, const json_t *root)
         }
     }
     if (n > 1)
-        report_note(b->report, b->arena, "%zu diagnostics, of which the first is read", n);
+        ingest_note(b, "%zu diagnostics, of which the first is read", n);
     return found;
 }
 
@@ -235,7 +235,7 @@ take_root(struct ingest_builder *b, const json_t *root)
         kind = METRICKIT_SAMPLED;
     metrickit_take_stacks(b, stacks, kind);
     if (r->n_threads == 0)
-        report_note(r, b->arena, "no call stacks in the diagnostic");
+        ingest_note(b, "no call stacks in the diagnostic");
 }
 
 static enum fz_code

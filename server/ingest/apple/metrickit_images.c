@@ -210,7 +210,6 @@ metrickit_images_make(struct ingest_builder *b, const json_t *stacks)
         add_all(b, images, json_object_get(json_array_get(stacks, i), "callStackRootFrames"));
     put_app_first(b, images, stacks);
     if (images->n_cut)
-        report_note(b->report, b->arena, "images: more than %zu, frames in others are not named",
-                    b->limits->images);
+        ingest_note(b, "images: more than %zu, frames in others are not named", b->limits->images);
     return images;
 }

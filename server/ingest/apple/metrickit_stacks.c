@@ -205,9 +205,9 @@ metrickit_take_stacks(struct ingest_builder *b, const json_t *stacks, enum metri
             survey.n_root != survey.n_leaf ? survey.n_root > survey.n_leaf : survey.branches;
     take_all(&s, path, stacks);
     if (s.n_cut)
-        report_note(r, b->arena, "callStacks: %zu stacks, of which %zu are kept",
-                    r->n_threads + s.n_cut, r->n_threads);
+        ingest_note(b, "callStacks: %zu stacks, of which %zu are kept", r->n_threads + s.n_cut,
+                    r->n_threads);
     if (s.n_bad)
-        report_note(r, b->arena, "callStacks: %zu frames without an address, left out", s.n_bad);
+        ingest_note(b, "callStacks: %zu frames without an address, left out", s.n_bad);
     ingest_mark_crashed(r);
 }

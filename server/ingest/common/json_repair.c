@@ -199,13 +199,12 @@ static void
 note_mended(struct ingest_builder *b, const char *what, const struct ingest_repair *mended)
 {
     if (mended->n_commas)
-        report_note(
-            b->report, b->arena,
-            "%s is not valid JSON: a comma stands before the bracket at byte %zu (%zu such)", what,
-            mended->first_comma, mended->n_commas);
+        ingest_note(
+            b, "%s is not valid JSON: a comma stands before the bracket at byte %zu (%zu such)",
+            what, mended->first_comma, mended->n_commas);
     if (mended->cut)
-        report_note(b->report, b->arena, "%s is not valid JSON (%s); what stands before is kept",
-                    what, mended->fault.text);
+        ingest_note(b, "%s is not valid JSON (%s); what stands before is kept", what,
+                    mended->fault.text);
 }
 
 enum fz_code

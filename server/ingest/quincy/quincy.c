@@ -312,7 +312,7 @@ name_app_image(struct ingest_builder *b, const struct fz_uuid *uuid, struct fz_s
             continue;
         image->uuid = *uuid;
         image->has_uuid = true;
-        report_note(r, b->arena, "images: the UUID of %s is the one beside the log", name);
+        ingest_note(b, "images: the UUID of %s is the one beside the log", name);
         return;
     }
 }
@@ -406,8 +406,7 @@ take_elements(struct ingest_builder *b, struct fz_span content)
     if (b->failed)
         return;
     if (next_element(&content, &element))
-        report_note(b->report, b->arena, "quincy: elements behind the first %d are left out",
-                    ELEMENTS_MAX);
+        ingest_note(b, "quincy: elements behind the first %d are left out", ELEMENTS_MAX);
     const char *text = ingest_json_dump(b, user, NULL);
     if (text)
         b->report->user_json = text;
