@@ -200,12 +200,6 @@ refuse_body(struct fz_span bug_type, struct fz_error *err)
                    is_panic ? ", a panic of the kernel" : "");
 }
 
-static bool
-starts_with(struct fz_span value, char c)
-{
-    return value.len && value.data[0] == c;
-}
-
 /* Has the body something that is read, and what is its id? One answer for check and parse. */
 static enum fz_code
 look_at_body(const struct ips_parts *parts, char ret_id[FZ_UUID_TEXT], struct fz_error *err)
@@ -224,9 +218,9 @@ look_at_body(const struct ips_parts *parts, char ret_id[FZ_UUID_TEXT], struct fz
                 id = member.value;
             else if (i == 1 &&
                      (fz_span_is(member.key, "threads") || fz_span_is(member.key, "processes")))
-                any = any || starts_with(member.value, '[');
+                any = any || ingest_json_begins(member.value, '[');
             else if (i == 1 && fz_span_is(member.key, "processByPid"))
-                any = any || starts_with(member.value, '{');
+                any = any || ingest_json_begins(member.value, '{');
         }
     }
     if (!any)

@@ -28,12 +28,6 @@ static const struct kind {
     {"appLaunchDiagnostics", "launch"},
 };
 
-static bool
-starts_with(struct fz_span value, char c)
-{
-    return value.len && value.data[0] == c;
-}
-
 static const struct kind *
 kind_of(struct fz_span key)
 {
@@ -51,11 +45,11 @@ is_diagnostics(struct fz_span text)
     struct json_walk walk = json_walk_start(text);
     struct json_member member;
     while (json_walk_next(&walk, &member)) {
-        if (kind_of(member.key) && starts_with(member.value, '['))
+        if (kind_of(member.key) && ingest_json_begins(member.value, '['))
             return true;
-        if (fz_span_is(member.key, "callStackTree") && starts_with(member.value, '{'))
+        if (fz_span_is(member.key, "callStackTree") && ingest_json_begins(member.value, '{'))
             return true;
-        if (fz_span_is(member.key, "callStacks") && starts_with(member.value, '['))
+        if (fz_span_is(member.key, "callStacks") && ingest_json_begins(member.value, '['))
             return true;
     }
     return false;

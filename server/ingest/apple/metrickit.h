@@ -4,6 +4,7 @@
 #ifndef INGEST_APPLE_METRICKIT_H
 #define INGEST_APPLE_METRICKIT_H
 
+#include "server/ingest/common/image_map.h"
 #include "server/ingest/common/json_member.h"
 
 /* metrickit_about.c: diagnosticMetaData. */
@@ -22,11 +23,9 @@ void metrickit_take_stacks(struct ingest_builder *b, const json_t *stacks,
 
 /* metrickit_images.c: the images, the app's own one first. `numbers` below count in
  * report->images. */
-struct metrickit_images;
-
-struct metrickit_images *metrickit_images_make(struct ingest_builder *b, const json_t *stacks);
+struct ingest_image_map metrickit_images_make(struct ingest_builder *b, const json_t *stacks);
 /* The image of a frame and the frame's offset in it; -1 if there is none. */
-int metrickit_image_of(const struct metrickit_images *images, const json_t *frame,
+int metrickit_image_of(const struct ingest_image_map *images, const json_t *frame,
                        uint64_t *ret_offset);
 
 /* The frames below a frame: its one subFrame, or what it branches into; NULL for a leaf. */

@@ -55,11 +55,7 @@ take_exception(struct ingest_builder *b, const json_t *meta)
         crash->signal = ingest_signal_name(number);
     if (ingest_json_i64(b, meta, where, "exceptionCode", &number)) {
         bool is_arm = !b->report->arch || fz_arch_is_arm(b->report->arch);
-        crash->mach_codes = ingest_alloc(b, 1, sizeof(*crash->mach_codes));
-        if (!crash->mach_codes)
-            return;
-        crash->mach_codes[0] = (uint64_t)number;
-        crash->n_mach_codes = 1;
+        ingest_set_mach_codes(b, (uint64_t[]){(uint64_t)number}, 1);
         if (has_type)
             crash->code = ingest_mach_code((uint64_t)type, (uint64_t)number, is_arm);
     }

@@ -16,13 +16,6 @@ static const uint64_t PAGE = 0x1000, BASE_MIN = UINT64_C(1) << 32;
 
 enum { NO_IMAGE = -1 };
 
-struct metrickit_images {
-    struct report *report;
-    int *table; /* open addressing by UUID; NO_IMAGE where free */
-    size_t n_slots;
-    size_t n_cut;
-};
-
 const json_t *
 metrickit_below(const json_t *frame)
 {
@@ -62,19 +55,6 @@ split_address(const json_t *frame, uint64_t *ret_base, uint64_t *ret_offset)
     return true;
 }
 
-static size_t
-slot_of(const struct metrickit_images *images, const struct fz_uuid *uuid)
-{
-    uint64_t hash;
-    memcpy(&hash, uuid->bytes, sizeof(hash));
-    hash *= UINT64_C(0x9e3779b97f4a7c15);
-    size_t slot = (size_t)(hash >> 32) & (images->n_slots - 1);
-    while (images->table[slot] != NO_IMAGE &&
-           !fz_uuid_equal(&images->report->images[images->table[slot]].uuid, uuid))
-        slot = (slot + 1) & (images->n_slots - 1);
-    return slot;
-}
-
 static bool
 uuid_of(const json_t *frame, struct fz_uuid *ret)
 {
@@ -83,44 +63,35 @@ uuid_of(const json_t *frame, struct fz_uuid *ret)
 }
 
 int
-metrickit_image_of(const struct metrickit_images *images, const json_t *frame, uint64_t *ret_offset)
+metrickit_image_of(const struct ingest_image_map *images, const json_t *frame, uint64_t *ret_offset)
 {
-    struct fz_uuid uuid;
+    struct ingest_image_key key = {.addr = 0};
     uint64_t base;
-    if (!uuid_of(frame, &uuid) || !split_address(frame, &base, ret_offset))
+    if (!uuid_of(frame, &key.uuid) || !split_address(frame, &base, ret_offset))
         return NO_IMAGE;
-    return images->table[slot_of(images, &uuid)];
+    return ingest_image_map_find(images, &key);
 }
 
 static void
-add(struct ingest_builder *b, struct metrickit_images *images, const json_t *frame)
+add(struct ingest_image_map *images, const json_t *frame)
 {
-    struct report *r = b->report;
-    struct fz_uuid uuid;
+    struct ingest_image_key key = {.addr = 0};
     uint64_t base, offset;
-    if (!uuid_of(frame, &uuid) || !split_address(frame, &base, &offset))
+    if (!uuid_of(frame, &key.uuid) || !split_address(frame, &base, &offset))
         return;
-    size_t slot = slot_of(images, &uuid);
-    int number = images->table[slot];
-    if (number == NO_IMAGE) {
-        if (r->n_images == b->limits->images) {
-            images->n_cut++;
-            return;
-        }
-        number = images->table[slot] = (int)r->n_images++;
-        r->images[number].uuid = uuid;
-        r->images[number].has_uuid = true;
-    }
-    struct report_image *image = &r->images[number];
+    int number = ingest_image_map_add(images, &key);
+    if (number == NO_IMAGE)
+        return;
+    struct report_image *image = &images->b->report->images[number];
     if (image->addr == 0)
         image->addr = base;
     if (!image->name)
-        image->name = ingest_json_text(b, frame, "binaryName", "binaryName");
+        image->name = ingest_json_text(images->b, frame, "binaryName", "binaryName");
 }
 
 /* All frames of all trees, iteratively: `path` holds the lists on the way down. */
 static void
-add_all(struct ingest_builder *b, struct metrickit_images *images, const json_t *roots)
+add_all(struct ingest_image_map *images, const json_t *roots)
 {
     struct {
         const json_t *list;
@@ -129,13 +100,13 @@ add_all(struct ingest_builder *b, struct metrickit_images *images, const json_t 
     size_t depth = 0;
     path[depth].list = roots;
     path[depth++].next = 0;
-    while (depth > 0 && !b->failed) {
+    while (depth > 0 && !images->b->failed) {
         const json_t *frame = json_array_get(path[depth - 1].list, path[depth - 1].next++);
         if (!frame) {
             depth--;
             continue;
         }
-        add(b, images, frame);
+        add(images, frame);
         const json_t *below = metrickit_below(frame);
         if (below && depth < FZ_ARRAY_LEN(path)) {
             path[depth].list = below;
@@ -168,9 +139,9 @@ frame_of_main(const json_t *root)
 
 /* Without paths, the first image counts as the app's own. */
 static void
-put_app_first(struct ingest_builder *b, struct metrickit_images *images, const json_t *stacks)
+put_app_first(struct ingest_image_map *images, const json_t *stacks)
 {
-    struct report *r = images->report;
+    struct report *r = images->b->report;
     uint64_t offset;
     int number = NO_IMAGE;
     for (size_t i = 0; i < json_array_size(stacks) && number == NO_IMAGE; i++) {
@@ -181,35 +152,19 @@ put_app_first(struct ingest_builder *b, struct metrickit_images *images, const j
     }
     if (number == NO_IMAGE)
         return;
-    if (!r->app_name && !report_executable_name(r->images[number].name, b->arena, &r->app_name))
-        b->failed = true;
-    size_t app = slot_of(images, &r->images[number].uuid),
-           first_slot = slot_of(images, &r->images[0].uuid);
-    struct report_image first = r->images[0];
-    r->images[0] = r->images[number];
-    r->images[number] = first;
-    images->table[first_slot] = number;
-    images->table[app] = 0;
+    if (!r->app_name &&
+        !report_executable_name(r->images[number].name, images->b->arena, &r->app_name))
+        images->b->failed = true;
+    ingest_image_map_swap(images, 0, number);
 }
 
-struct metrickit_images *
+struct ingest_image_map
 metrickit_images_make(struct ingest_builder *b, const json_t *stacks)
 {
-    struct metrickit_images *images = ingest_alloc(b, 1, sizeof(*images));
-    size_t n_slots = 16;
-    while (n_slots < b->limits->images * 2)
-        n_slots *= 2;
-    int *table = ingest_alloc(b, n_slots, sizeof(*table));
-    b->report->images = ingest_alloc(b, b->limits->images, sizeof(*b->report->images));
-    if (b->failed)
-        return NULL;
-    for (size_t i = 0; i < n_slots; i++)
-        table[i] = NO_IMAGE;
-    *images = (struct metrickit_images){b->report, table, n_slots, 0};
+    struct ingest_image_map images = ingest_image_map_make(b, false);
     for (size_t i = 0; i < json_array_size(stacks); i++)
-        add_all(b, images, json_object_get(json_array_get(stacks, i), "callStackRootFrames"));
-    put_app_first(b, images, stacks);
-    if (images->n_cut)
-        ingest_note(b, "images: more than %zu, frames in others are not named", b->limits->images);
+        add_all(&images, json_object_get(json_array_get(stacks, i), "callStackRootFrames"));
+    if (!b->failed)
+        put_app_first(&images, stacks);
     return images;
 }

@@ -13,7 +13,7 @@ struct path {
 
 struct stacks {
     struct ingest_builder *b;
-    const struct metrickit_images *images;
+    struct ingest_image_map images;
     bool sampled, root_is_oldest;
     size_t n_cut, n_bad;
     int64_t next_index; /* for stacks of a crash that branch after all */
@@ -49,22 +49,20 @@ samples_of(const json_t *frame)
 static bool
 take_frame(struct stacks *s, const json_t *value, struct report_frame *ret)
 {
-    struct report_frame frame = {.image = -1};
     uint64_t offset;
-    int image = metrickit_image_of(s->images, value, &offset);
-    bool has_addr = json_scan_u64(json_object_get(value, "address"), &frame.addr);
+    int image = metrickit_image_of(&s->images, value, &offset);
+    bool has_addr = json_scan_u64(json_object_get(value, "address"), &ret->addr);
     if (!has_addr && image < 0)
         return false;
     if (image >= 0) {
         const struct report_image *in = &s->b->report->images[image];
-        if (!has_addr && __builtin_add_overflow(in->addr, offset, &frame.addr))
+        if (!has_addr && __builtin_add_overflow(in->addr, offset, &ret->addr))
             return false;
-        frame.image = image;
-        frame.has_image_offset = true;
-        frame.image_offset = offset;
+        ret->image = image;
+        ret->has_image_offset = true;
+        ret->image_offset = offset;
     }
-    frame.samples = s->sampled ? samples_of(value) : 0;
-    *ret = frame;
+    ret->samples = s->sampled ? samples_of(value) : 0;
     return true;
 }
 
@@ -72,29 +70,25 @@ take_frame(struct stacks *s, const json_t *value, struct report_frame *ret)
 static void
 take_path(struct stacks *s, const struct path *path, int64_t index, bool attributed)
 {
-    struct report *r = s->b->report;
-    size_t n = path->depth, max = n < s->b->limits->frames ? n : s->b->limits->frames;
-    struct report_thread *thread = &r->threads[r->n_threads];
-    *thread = (struct report_thread){
-        .index = s->sampled ? (int64_t)r->n_threads : index,
-        .crashed = attributed,
-        .samples = s->sampled ? samples_of(path->frames[n - 1]) : 0,
-        .n_frames_cut = n - max,
-    };
-    thread->frames = ingest_alloc(s->b, max, sizeof(*thread->frames));
-    for (size_t i = 0; i < max && !s->b->failed; i++) {
-        const json_t *value = path->frames[s->root_is_oldest ? n - 1 - i : i];
-        struct report_frame *frame = &thread->frames[thread->n_frames];
-        if (!take_frame(s, value, frame)) {
+    struct ingest_builder *b = s->b;
+    size_t n = path->depth;
+    struct ingest_stack stack = ingest_stack_make(b, NULL, n);
+    for (size_t i = 0; i < n - stack.n_cut && !b->failed; i++) {
+        struct report_frame frame = {.image = -1};
+        if (take_frame(s, path->frames[s->root_is_oldest ? n - 1 - i : i], &frame)) {
+            ingest_stack_add(b, &stack, &frame);
+        } else {
             s->n_bad++;
-            continue;
+            stack.has_gap = true;
         }
-        /* When frames before it are left out, this one is still a return address. */
-        if (i > 0 && thread->n_frames == 0)
-            frame->adjust = REPORT_ADJUST_RETURN;
-        thread->n_frames++;
     }
-    r->n_threads++;
+    struct report_thread *thread = ingest_add_thread(b);
+    if (!thread)
+        return;
+    thread->index = s->sampled ? (int64_t)b->report->n_threads - 1 : index;
+    thread->crashed = attributed;
+    thread->samples = s->sampled ? samples_of(path->frames[n - 1]) : 0;
+    ingest_set_stack(thread, &stack);
 }
 
 /* All paths of a tree. */
@@ -149,27 +143,11 @@ survey_of(struct path *path, const json_t *stacks)
     return survey;
 }
 
-static bool
-is_attributed(const json_t *stack)
-{
-    return json_is_true(json_object_get(stack, "threadAttributed"));
-}
-
-/* The one that crashed must not be cut off: it gets the last place. */
-static size_t
-attributed_position(const json_t *stacks)
-{
-    for (size_t i = 0; i < json_array_size(stacks); i++) {
-        if (is_attributed(json_array_get(stacks, i)))
-            return i;
-    }
-    return 0;
-}
-
 static void
 take_all(struct stacks *s, struct path *path, const json_t *stacks)
 {
-    size_t max = s->b->limits->threads, crashed = attributed_position(stacks);
+    size_t max = s->b->limits->threads,
+           crashed = ingest_json_crashed(stacks, NULL, "threadAttributed", -1);
     for (size_t i = 0; i < json_array_size(stacks) && !s->b->failed; i++) {
         const json_t *stack = json_array_get(stacks, i);
         const json_t *roots = json_object_get(stack, "callStackRootFrames");
@@ -193,7 +171,6 @@ metrickit_take_stacks(struct ingest_builder *b, const json_t *stacks, enum metri
     struct stacks s = {.b = b};
     struct path *path = ingest_alloc(b, 1, sizeof(*path));
     s.images = metrickit_images_make(b, stacks);
-    r->threads = ingest_alloc(b, b->limits->threads, sizeof(*r->threads));
     if (b->failed)
         return;
     struct survey survey = survey_of(path, stacks);
