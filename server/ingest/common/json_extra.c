@@ -114,3 +114,18 @@ ingest_json_rest(struct ingest_builder *b, const json_t *object, const char *con
     b->failed = b->failed || !ok;
     return ok ? json_object_get(target, key) : NULL;
 }
+
+void
+ingest_json_set(struct ingest_builder *b, json_t *object, const char *key, json_t *value)
+{
+    if (json_object_set_new(object, key, value) != 0)
+        b->failed = true;
+}
+
+json_t *
+ingest_json_object(struct ingest_builder *b, json_t *object, const char *key)
+{
+    if (!json_object_get(object, key))
+        ingest_json_set(b, object, key, json_object());
+    return json_object_get(object, key);
+}

@@ -121,5 +121,9 @@ void ingest_add_extra(struct ingest_builder *b, const char *key, const json_t *o
 /* The same members put under `key` of another object, if there are any. Returns them, borrowed. */
 json_t *ingest_json_rest(struct ingest_builder *b, const json_t *object, const char *const *known,
                          json_t *target, const char *key);
+/* Put `value` (taken) under `key` of an object that is kept. */
+void ingest_json_set(struct ingest_builder *b, json_t *object, const char *key, json_t *value);
+/* The object under `key` of an object, borrowed, made if it is missing; NULL when memory is out. */
+json_t *ingest_json_object(struct ingest_builder *b, json_t *object, const char *key);
 
 #endif

@@ -17,27 +17,9 @@ note_fault(struct plcrash *p, const struct protobuf *message, const char *where)
     if (message->cut && p->cut_noted)
         return;
     p->cut_noted = p->cut_noted || message->cut;
-    report_note(p->b.report, p->b.arena, "%s%s%s at byte %llu%s", where, *where ? ": " : "",
-                message->fault, (unsigned long long)message->fault_at,
+    ingest_note(&p->b, "%s%s%s at byte %llu%s", where, *where ? ": " : "", message->fault,
+                (unsigned long long)message->fault_at,
                 message->cut ? "" : ", the rest of it is left out");
-}
-
-void
-plcrash_set(struct plcrash *p, json_t *object, const char *key, json_t *value)
-{
-    if (json_object_set_new(object, key, value) != 0)
-        p->b.failed = true;
-}
-
-json_t *
-plcrash_extra(struct plcrash *p, const char *key)
-{
-    json_t *object = json_object_get(p->extra, key);
-    if (!object) {
-        plcrash_set(p, p->extra, key, json_object());
-        object = json_object_get(p->extra, key);
-    }
-    return object;
 }
 
 void
@@ -46,7 +28,7 @@ plcrash_set_bytes(struct plcrash *p, json_t *object, const char *key, struct fz_
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer base64 = fz_buffer_make(0);
     fz_text_base64_append(&base64, bytes);
     p->b.failed = p->b.failed || base64.failed;
-    plcrash_set(p, object, key, json_string(fz_buffer_cstr(&base64)));
+    ingest_json_set(&p->b, object, key, json_string(fz_buffer_cstr(&base64)));
 }
 
 /* Some SDKs write the NUL that ends a C string, too, or the rest of a fixed buffer. */
@@ -64,19 +46,20 @@ keep_unknown(struct plcrash *p, const struct protobuf_field *field, const char *
 {
     struct fz_span text = without_end(field->bytes);
     char key[INGEST_WHERE + 16];
-    json_t *unknown = p->n_unknown < UNKNOWN_MAX ? plcrash_extra(p, "unknown_fields") : NULL;
+    json_t *unknown =
+        p->n_unknown < UNKNOWN_MAX ? ingest_json_object(&p->b, p->extra, "unknown_fields") : NULL;
     if (p->n_unknown++ == UNKNOWN_MAX)
-        report_note(p->b.report, p->b.arena, "unknown fields: more than %d, not all are kept",
-                    UNKNOWN_MAX);
+        ingest_note(&p->b, "unknown fields: more than %d, not all are kept", UNKNOWN_MAX);
     if (!unknown)
         return;
     snprintf(key, sizeof(key), "%s%s%u", where, *where ? "." : "", field->number);
     if (!field->is_bytes && field->value > INT64_MAX) /* jansson has no larger integers */
-        plcrash_set(p, unknown, key, json_sprintf("%llu", (unsigned long long)field->value));
+        ingest_json_set(&p->b, unknown, key,
+                        json_sprintf("%llu", (unsigned long long)field->value));
     else if (!field->is_bytes)
-        plcrash_set(p, unknown, key, json_integer((json_int_t)field->value));
+        ingest_json_set(&p->b, unknown, key, json_integer((json_int_t)field->value));
     else if (text.len && fz_text_is_utf8(text) && !memchr(text.data, 0, text.len))
-        plcrash_set(p, unknown, key, json_stringn((const char *)text.data, text.len));
+        ingest_json_set(&p->b, unknown, key, json_stringn((const char *)text.data, text.len));
     else
         plcrash_set_bytes(p, unknown, key, field->bytes);
 }
@@ -96,8 +79,7 @@ plcrash_each(struct plcrash *p, struct protobuf message, const char *where, plcr
 static void
 note_type(struct plcrash *p, const char *where, const char *name, const char *what)
 {
-    report_note(p->b.report, p->b.arena, "%s%s%s: %s", where, name && *where ? "." : "",
-                name ? name : "", what);
+    ingest_note(&p->b, "%s%s%s: %s", where, name && *where ? "." : "", name ? name : "", what);
 }
 
 void

@@ -10,10 +10,11 @@ take_os(struct plcrash *p, uint64_t number)
     if (number < FZ_ARRAY_LEN(names) && number != UNKNOWN)
         p->b.report->os_name = names[number];
     else if (number != UNKNOWN)
-        report_note(p->b.report, p->b.arena, "system_info.operating_system: unknown number %llu",
+        ingest_note(&p->b, "system_info.operating_system: unknown number %llu",
                     (unsigned long long)number);
     if (number == SIMULATOR)
-        plcrash_set(p, plcrash_extra(p, "system_info"), "simulator", json_true());
+        ingest_json_set(&p->b, ingest_json_object(&p->b, p->extra, "system_info"), "simulator",
+                        json_true());
 }
 
 bool
@@ -38,7 +39,7 @@ plcrash_system(struct plcrash *p, const struct protobuf_field *field, const char
             if (number <= INT64_MAX / 1000)
                 r->timestamp_ms = (int64_t)number * 1000;
             else
-                report_note(r, p->b.arena, "%s.timestamp: not a time", where);
+                ingest_note(&p->b, "%s.timestamp: not a time", where);
         }
         return true;
     case 5:
@@ -95,7 +96,8 @@ plcrash_process(struct plcrash *p, const struct protobuf_field *field, const cha
         return true;
     case 6: /* false: runs under Rosetta */
         if (plcrash_number(p, field, where, "native", &number))
-            plcrash_set(p, plcrash_extra(p, where), "native", json_boolean(number != 0));
+            ingest_json_set(&p->b, ingest_json_object(&p->b, p->extra, where), "native",
+                            json_boolean(number != 0));
         return true;
     case 7:
         if (plcrash_number(p, field, where, "start_time", &number) && number <= INT64_MAX / 1000)
@@ -121,13 +123,13 @@ plcrash_machine(struct plcrash *p, const struct protobuf_field *field, const cha
         return true;
     case 3:
         if (plcrash_number(p, field, where, "processor_count", &number))
-            plcrash_set(p, plcrash_extra(p, where), "processor_count",
-                        json_integer((uint32_t)number));
+            ingest_json_set(&p->b, ingest_json_object(&p->b, p->extra, where), "processor_count",
+                            json_integer((uint32_t)number));
         return true;
     case 4:
         if (plcrash_number(p, field, where, "logical_processor_count", &number))
-            plcrash_set(p, plcrash_extra(p, where), "logical_processor_count",
-                        json_integer((uint32_t)number));
+            ingest_json_set(&p->b, ingest_json_object(&p->b, p->extra, where),
+                            "logical_processor_count", json_integer((uint32_t)number));
         return true;
     default:
         return false;
@@ -151,8 +153,7 @@ plcrash_report_info(struct plcrash *p, const struct protobuf_field *field, const
         if (!plcrash_uuid(p, field, where, &uuid))
             return true;
         fz_uuid_format_dashed(&uuid, text);
-        r->id = fz_arena_strdup(p->b.arena, text);
-        p->b.failed = p->b.failed || !r->id;
+        r->id = ingest_text(&p->b, fz_span_cstr(text));
         return true;
     default:
         return false;

@@ -41,6 +41,8 @@ enum root_field {
     CUSTOM_DATA
 };
 
+enum { EXCEPTION_FRAMES = 3 };
+
 static bool
 plcrash_detect(struct fz_span head)
 {
@@ -158,7 +160,7 @@ take_exception(struct plcrash *p, const struct protobuf_field *field, const char
     case 2:
         crash->reason = plcrash_text(p, field, where, "reason");
         return true;
-    case 3: /* the frames, see below */
+    case EXCEPTION_FRAMES: /* see below */
         return true;
     default:
         return false;
@@ -168,15 +170,10 @@ take_exception(struct plcrash *p, const struct protobuf_field *field, const char
 static void
 take_exception_frames(struct plcrash *p, const struct protobuf_field *field)
 {
-    struct report *r = p->b.report;
-    if (!field->is_bytes)
-        return;
-    struct plcrash_frames frames = plcrash_frames(p, protobuf_inner(field), 3, "exception.frames");
-    if (frames.n == 0)
-        return;
-    r->exception_frames = frames.frames;
-    r->n_exception_frames = frames.n;
-    r->n_exception_frames_cut = frames.n_cut;
+    struct protobuf message = protobuf_inner(field);
+    struct ingest_stack stack = plcrash_stack(p, message, EXCEPTION_FRAMES, "exception.frames");
+    if (stack.n)
+        ingest_set_exception_stack(p->b.report, &stack);
 }
 
 /* What the app gave along: JSON and text as such, else base64. */
@@ -187,8 +184,7 @@ take_custom_data(struct plcrash *p, const struct protobuf_field *field)
     struct json_scan_limits scan = {limits->json_depth, limits->report_memory,
                                     limits->report_memory};
     if (!field->is_bytes || field->cut) {
-        report_note(p->b.report, p->b.arena, "custom_data: %s, left out",
-                    field->cut ? "cut off" : "not bytes");
+        ingest_note(&p->b, "custom_data: %s, left out", field->cut ? "cut off" : "not bytes");
         return;
     }
     struct fz_span bytes = field->bytes;
@@ -197,9 +193,10 @@ take_custom_data(struct plcrash *p, const struct protobuf_field *field)
     json_t *value = NULL;
     if ((bytes.data[0] == '{' || bytes.data[0] == '[') &&
         json_scan_load(bytes, &scan, NULL, &value, NULL) == FZ_OK)
-        plcrash_set(p, p->extra, "custom_data", value);
+        ingest_json_set(&p->b, p->extra, "custom_data", value);
     else if (fz_text_is_utf8(bytes) && !memchr(bytes.data, 0, bytes.len))
-        plcrash_set(p, p->extra, "custom_data", json_stringn((const char *)bytes.data, bytes.len));
+        ingest_json_set(&p->b, p->extra, "custom_data",
+                        json_stringn((const char *)bytes.data, bytes.len));
     else
         plcrash_set_bytes(p, p->extra, "custom_data_base64", bytes);
 }
@@ -218,7 +215,8 @@ take_root(struct plcrash *p, const struct protobuf_field *field, const char *whe
         return true;
     case EXCEPTION:
         plcrash_message(p, field, "exception", take_exception, &r->crash);
-        take_exception_frames(p, field);
+        if (field->is_bytes)
+            take_exception_frames(p, field);
         return true;
     case SIGNAL:
         plcrash_message(p, field, "signal", take_signal, &r->crash);
@@ -279,17 +277,10 @@ settle(struct plcrash *p)
     r->arch = r->n_images && r->images[0].arch ? r->images[0].arch : arch;
     if (!r->arch)
         r->arch = plcrash_cpu_name(&p->machine);
-    struct report_crash *crash = &r->crash;
-    if (p->has_mach) {
-        crash->mach = ingest_mach_exception(p->mach_type);
-        if (!crash->mach) {
-            crash->mach = fz_arena_printf(p->b.arena, "EXC_%llu", (unsigned long long)p->mach_type);
-            p->b.failed = p->b.failed || !crash->mach;
-        }
-        bool arm = fz_arch_is_arm(r->arch);
-        if (crash->n_mach_codes)
-            crash->code = ingest_mach_code(p->mach_type, crash->mach_codes[0], arm);
-    }
+    if (p->has_mach)
+        r->crash.mach = ingest_mach_exception(p->mach_type);
+    if (p->has_mach && !r->crash.mach)
+        r->crash.mach = ingest_printf(&p->b, "EXC_%llu", (unsigned long long)p->mach_type);
     ingest_mark_crashed(r);
 }
 

@@ -52,12 +52,8 @@ bool plcrash_uuid(struct plcrash *p, const struct protobuf_field *field, const c
 bool plcrash_cpu_field(struct plcrash *p, const struct protobuf_field *field, const char *where,
                        void *target);
 
-/* Put `value` (taken) into an object of extra. */
-void plcrash_set(struct plcrash *p, json_t *object, const char *key, json_t *value);
-/* The same for bytes, in base64. */
+/* Put bytes in base64 into an object of extra. */
 void plcrash_set_bytes(struct plcrash *p, json_t *object, const char *key, struct fz_span bytes);
-/* The object of extra under this name, made if it is missing; NULL when memory is out. */
-json_t *plcrash_extra(struct plcrash *p, const char *key);
 
 /* The name of a processor, NULL if it has none. */
 const char *plcrash_cpu_name(const struct plcrash_cpu *cpu);
@@ -75,13 +71,9 @@ bool plcrash_machine(struct plcrash *p, const struct protobuf_field *field, cons
 bool plcrash_report_info(struct plcrash *p, const struct protobuf_field *field, const char *where,
                          void *target);
 
-/* threads.c: a StackFrame list is field `number` of `message`. */
-struct plcrash_frames {
-    struct report_frame *frames;
-    size_t n, n_cut;
-};
-struct plcrash_frames plcrash_frames(struct plcrash *p, struct protobuf message, uint32_t number,
-                                     const char *where);
+/* threads.c: the frames in fields `number` of `message`. */
+struct ingest_stack plcrash_stack(struct plcrash *p, struct protobuf message, uint32_t number,
+                                  const char *where);
 void plcrash_threads(struct plcrash *p);
 void plcrash_images(struct plcrash *p);
 

@@ -1,26 +1,36 @@
 /* A PLCrashReporter report's threads, frames, registers and images. */
 #include <stdio.h>
 
-#include "base/text.h"
 #include "server/ingest/plcrash/plcrash.h"
 
-enum { REGISTERS_MAX = 256 };
-
-enum root_field { THREADS = 3, BINARY_IMAGES = 4 };
+enum { THREADS = 3, BINARY_IMAGES = 4 };          /* fields of the report */
+enum { THREAD_FRAMES = 2, THREAD_REGISTERS = 4 }; /* of a thread */
 
 struct frame_taken {
     struct report_frame frame;
     struct report_symbol symbol;
-    bool has_pc, has_start;
+    uint64_t start;
+    bool has_pc;
 };
 
+/* The next message in a field of that number; false at the end and when memory is out. */
+static bool
+next_of(struct plcrash *p, struct protobuf *message, uint32_t number, struct protobuf_field *ret)
+{
+    while (!p->b.failed && protobuf_next(message, ret)) {
+        if (ret->number == number && ret->is_bytes)
+            return true;
+    }
+    return false;
+}
+
 static size_t
-count_field(struct protobuf message, uint32_t number)
+count_field(struct plcrash *p, struct protobuf message, uint32_t number)
 {
     struct protobuf_field field;
     size_t n = 0;
-    while (protobuf_next(&message, &field))
-        n += field.number == number && field.is_bytes;
+    while (next_of(p, &message, number, &field))
+        n++;
     return n;
 }
 
@@ -36,8 +46,7 @@ take_symbol(struct plcrash *p, const struct protobuf_field *field, const char *w
             taken->symbol.function++;
         return true;
     case 2:
-        taken->has_start =
-            plcrash_number(p, field, where, "start_address", &taken->frame.client_start);
+        plcrash_number(p, field, where, "start_address", &taken->start);
         return true;
     case 3: /* the end of the symbol tells nothing more about this frame */
         return true;
@@ -64,42 +73,29 @@ take_frame(struct plcrash *p, const struct protobuf_field *field, const char *wh
     }
 }
 
-struct plcrash_frames
-plcrash_frames(struct plcrash *p, struct protobuf message, uint32_t number, const char *where)
+struct ingest_stack
+plcrash_stack(struct plcrash *p, struct protobuf message, uint32_t number, const char *where)
 {
-    struct plcrash_frames ret = {0};
+    struct ingest_stack stack = ingest_stack_make(&p->b, where, count_field(p, message, number));
     struct protobuf_field field;
-    size_t n = count_field(message, number), i = 0;
-    size_t max = ingest_limit(&p->b, where, n, p->b.limits->frames);
-    ret.n_cut = n - max;
-    ret.frames = max ? ingest_alloc(&p->b, max, sizeof(*ret.frames)) : NULL;
-    while (i < max && !p->b.failed && protobuf_next(&message, &field)) {
+    for (size_t i = 0, n = stack.room; i < n && next_of(p, &message, number, &field); i++) {
         char at[INGEST_WHERE];
         struct frame_taken taken = {.frame.image = -1};
-        if (field.number != number || !field.is_bytes)
-            continue;
         snprintf(at, sizeof(at), "%s[%zu]", where, i);
         plcrash_message(p, &field, at, take_frame, &taken);
         if (!taken.has_pc) {
+            stack.has_gap = true;
             /* Where the file is cut there may be no more than the frame's head. */
             if (!field.cut)
-                report_note(p->b.report, p->b.arena, "%s: no pc", at);
-            i++;
+                ingest_note(&p->b, "%s: no pc", at);
             continue;
         }
-        taken.frame.has_client_start = taken.has_start && taken.symbol.function;
-        if (taken.has_start && taken.frame.client_start <= taken.frame.addr) {
-            taken.symbol.has_offset = true;
-            taken.symbol.offset = taken.frame.addr - taken.frame.client_start;
-        }
-        /* When frames before it are left out, this one is still a return address. */
-        if (i > 0 && ret.n == 0)
-            taken.frame.adjust = REPORT_ADJUST_RETURN;
+        if (taken.symbol.function)
+            ingest_set_start(&taken.frame, &taken.symbol, taken.start);
         ingest_add_client_symbol(&p->b, &taken.frame, &taken.symbol);
-        ret.frames[ret.n++] = taken.frame;
-        i++;
+        (void)ingest_stack_add(&p->b, &stack, &taken.frame);
     }
-    return ret;
+    return stack;
 }
 
 static bool
@@ -124,20 +120,15 @@ take_registers(struct plcrash *p, struct protobuf message, const char *where,
                struct report_thread *thread)
 {
     struct protobuf_field field;
-    size_t n = count_field(message, 4);
-    size_t max = ingest_limit(&p->b, where, n, REGISTERS_MAX);
-    thread->registers = max ? ingest_alloc(&p->b, max, sizeof(*thread->registers)) : NULL;
-    while (thread->n_registers < max && !p->b.failed && protobuf_next(&message, &field)) {
+    (void)ingest_limit(&p->b, where, count_field(p, message, THREAD_REGISTERS),
+                       INGEST_REGISTERS_MAX);
+    while (next_of(p, &message, THREAD_REGISTERS, &field)) {
         struct report_register reg = {0};
-        if (field.number != 4 || !field.is_bytes)
-            continue;
         plcrash_message(p, &field, where, take_register, &reg);
-        if (!reg.name) {
-            report_note(p->b.report, p->b.arena, "%s: a register without a name", where);
-            max--;
-        } else if (!field.cut) {
-            thread->registers[thread->n_registers++] = reg;
-        }
+        if (!reg.name)
+            ingest_note(&p->b, "%s: a register without a name", where);
+        else if (!field.cut)
+            ingest_add_register(&p->b, thread, fz_span_cstr(reg.name), reg.value);
     }
 }
 
@@ -156,36 +147,31 @@ take_thread(struct plcrash *p, const struct protobuf_field *field, const char *w
             thread->crashed = number != 0;
         return true;
     default: /* frames and registers are taken by themselves */
-        return field->number == 2 || field->number == 4;
+        return field->number == THREAD_FRAMES || field->number == THREAD_REGISTERS;
     }
 }
 
 void
 plcrash_threads(struct plcrash *p)
 {
-    struct report *r = p->b.report;
     struct protobuf message = protobuf_start(p->body, p->offset);
     struct protobuf_field field;
-    size_t max = ingest_limit(&p->b, "threads", p->n_threads, p->b.limits->threads), i = 0;
-    r->threads = max ? ingest_alloc(&p->b, max, sizeof(*r->threads)) : NULL;
-    for (; r->n_threads < max && !p->b.failed && protobuf_next(&message, &field);) {
+    size_t max = ingest_limit(&p->b, "threads", p->n_threads, p->b.limits->threads), n = 0;
+    for (size_t number = 0; n < max && next_of(p, &message, THREADS, &field); number++) {
         char where[INGEST_WHERE], at[INGEST_WHERE];
-        if (field.number != THREADS || !field.is_bytes)
-            continue;
-        size_t number = i++;
         /* The last place is for the crashed thread, if it is still to come. */
-        if (r->n_threads + 1 == max && p->crashed < p->n_threads && number < p->crashed &&
-            max < p->n_threads)
+        if (n + 1 == max && p->crashed < p->n_threads && number < p->crashed)
             continue;
-        struct report_thread *thread = &r->threads[r->n_threads++];
+        struct report_thread *thread = ingest_add_thread(&p->b);
+        if (!thread)
+            return;
+        n++;
         thread->index = (int64_t)number;
         snprintf(where, sizeof(where), "threads[%zu]", number);
         plcrash_message(p, &field, where, take_thread, thread);
         snprintf(at, sizeof(at), "%s.frames", where);
-        struct plcrash_frames frames = plcrash_frames(p, protobuf_inner(&field), 2, at);
-        thread->frames = frames.frames;
-        thread->n_frames = frames.n;
-        thread->n_frames_cut = frames.n_cut;
+        struct ingest_stack stack = plcrash_stack(p, protobuf_inner(&field), THREAD_FRAMES, at);
+        ingest_set_stack(thread, &stack);
         snprintf(at, sizeof(at), "%s.registers", where);
         take_registers(p, protobuf_inner(&field), at, thread);
     }
@@ -227,29 +213,21 @@ take_image(struct plcrash *p, const struct protobuf_field *field, const char *wh
 void
 plcrash_images(struct plcrash *p)
 {
-    struct report *r = p->b.report;
     struct protobuf message = protobuf_start(p->body, p->offset);
     struct protobuf_field field;
-    size_t max = ingest_limit(&p->b, "images", p->n_images, p->b.limits->images), i = 0;
-    r->images = max ? ingest_alloc(&p->b, max, sizeof(*r->images)) : NULL;
-    while (i < max && !p->b.failed && protobuf_next(&message, &field)) {
+    size_t max = ingest_limit(&p->b, "images", p->n_images, p->b.limits->images);
+    for (size_t i = 0; i < max && next_of(p, &message, BINARY_IMAGES, &field); i++) {
         char where[INGEST_WHERE];
         struct image_taken taken = {0};
-        if (field.number != BINARY_IMAGES || !field.is_bytes)
-            continue;
-        snprintf(where, sizeof(where), "images[%zu]", i++);
+        snprintf(where, sizeof(where), "images[%zu]", i);
         plcrash_message(p, &field, where, take_image, &taken);
         if (!taken.has_addr) {
-            report_note(r, p->b.arena, "%s: no base address, left out", where);
+            ingest_note(&p->b, "%s: no base address, left out", where);
             continue;
         }
-        struct report_image *image = &taken.image;
-        if (image->size > UINT64_MAX - image->addr) {
-            report_note(r, p->b.arena, "%s.size: reaches beyond 2^64", where);
-            image->size = UINT64_MAX - image->addr;
-        }
-        image->name = image->path ? fz_text_base_name(image->path) : NULL;
-        image->arch = plcrash_cpu_name(&taken.cpu);
-        r->images[r->n_images++] = *image;
+        ingest_clip_size(&p->b, &taken.image, where, "size");
+        ingest_set_path(&taken.image, taken.image.path);
+        taken.image.arch = plcrash_cpu_name(&taken.cpu);
+        (void)ingest_add_image(&p->b, &taken.image);
     }
 }
