@@ -13,7 +13,6 @@
 
 enum {
     ENTRIES_MAX = 1024,
-    MESSAGES_MAX = 64,
     TEXT_MAX = 16384,
     CRASH_INFOS_MAX = 20,
     TYPE_STRING = 1,
@@ -49,18 +48,6 @@ take_text(struct minidump *m, struct fz_span bytes)
     const char *text = fz_text_clean_utf8(m->b.arena, bytes);
     m->b.failed = !text;
     return text;
-}
-
-static void
-add_message(struct minidump *m, const char *text)
-{
-    struct report_crash *crash = &m->b.report->crash;
-    if (!text || crash->n_messages == MESSAGES_MAX)
-        return;
-    if (!crash->messages)
-        crash->messages = ingest_alloc(&m->b, MESSAGES_MAX, sizeof(*crash->messages));
-    if (crash->messages)
-        crash->messages[crash->n_messages++] = text;
 }
 
 /* Annotations that the model has a member for; all of them are tags as well. */
@@ -101,18 +88,42 @@ add_tag(struct minidump *m, const char *key, const char *value)
 {
     if (!key || !value || json_object_get(m->tags, key))
         return;
-    minidump_set(m, m->tags, key, json_string(value));
+    ingest_json_set(&m->b, m->tags, key, json_string(value));
     take_known(m, key, value);
+}
+
+/* A list of the stream: u32 count, then its entries. */
+struct entries {
+    struct minidump *m;
+    struct fz_reader r;
+    uint32_t left;
+    size_t size; /* of one */
+};
+
+static struct entries
+entries_of(struct minidump *m, struct minidump_place place, size_t size)
+{
+    struct entries list = {.m = m, .r = minidump_reader(m, place), .size = size};
+    list.left = place.size ? fz_read_u32(&list.r) : 0;
+    if (list.left > ENTRIES_MAX)
+        list.left = ENTRIES_MAX;
+    return list;
+}
+
+/* Is there another entry for the reader? */
+static bool
+next_entry(struct entries *list)
+{
+    return list->left && list->left-- && !list->m->b.failed && fz_read_left(&list->r) >= list->size;
 }
 
 static void
 take_dictionary(struct minidump *m, struct minidump_place place)
 {
-    struct fz_reader r = minidump_reader(m, place);
-    uint32_t n = place.size ? fz_read_u32(&r) : 0;
-    for (uint32_t i = 0; i < n && i < ENTRIES_MAX && !m->b.failed && fz_read_left(&r) >= 8; i++) {
+    struct entries list = entries_of(m, place, 8);
+    while (next_entry(&list)) {
         struct fz_span key, value;
-        uint32_t key_at = fz_read_u32(&r), value_at = fz_read_u32(&r);
+        uint32_t key_at = fz_read_u32(&list.r), value_at = fz_read_u32(&list.r);
         if (counted(m, key_at, &key) && counted(m, value_at, &value))
             add_tag(m, take_text(m, key), take_text(m, value));
     }
@@ -122,12 +133,11 @@ take_dictionary(struct minidump *m, struct minidump_place place)
 static void
 take_texts(struct minidump *m, struct minidump_place place)
 {
-    struct fz_reader r = minidump_reader(m, place);
-    uint32_t n = place.size ? fz_read_u32(&r) : 0;
-    for (uint32_t i = 0; i < n && i < ENTRIES_MAX && !m->b.failed && fz_read_left(&r) >= 4; i++) {
+    struct entries list = entries_of(m, place, 4);
+    while (next_entry(&list)) {
         struct fz_span text;
-        if (counted(m, fz_read_u32(&r), &text))
-            add_message(m, take_text(m, text));
+        if (counted(m, fz_read_u32(&list.r), &text))
+            (void)ingest_add_message(&m->b, take_text(m, text));
     }
 }
 
@@ -141,35 +151,32 @@ take_object(struct minidump *m, struct fz_span name, unsigned type, struct fz_sp
     }
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer base64 = fz_buffer_make(0);
     fz_text_base64_append(&base64, value);
-    minidump_set(m, minidump_extra(m, "annotations_base64"), key,
-                 json_string(fz_buffer_cstr(&base64)));
+    ingest_json_set(&m->b, ingest_json_object(&m->b, m->extra, "annotations_base64"), key,
+                    json_string(fz_buffer_cstr(&base64)));
 }
 
 static void
 take_objects(struct minidump *m, struct minidump_place place)
 {
-    struct fz_reader r = minidump_reader(m, place);
-    uint32_t n = place.size ? fz_read_u32(&r) : 0;
-    for (uint32_t i = 0; i < n && i < ENTRIES_MAX && !m->b.failed && fz_read_left(&r) >= 12; i++) {
+    struct entries list = entries_of(m, place, 12);
+    while (next_entry(&list)) {
         struct fz_span name, value;
-        uint32_t name_at = fz_read_u32(&r);
-        unsigned type = fz_read_u16(&r);
-        fz_read_skip(&r, 2);
-        uint32_t value_at = fz_read_u32(&r);
+        uint32_t name_at = fz_read_u32(&list.r);
+        unsigned type = fz_read_u16(&list.r);
+        fz_read_skip(&list.r, 2);
+        uint32_t value_at = fz_read_u32(&list.r);
         if (counted(m, name_at, &name) && counted(m, value_at, &value))
             take_object(m, name, type, value);
     }
 }
 
 static void
-take_modules(struct minidump *m, struct minidump_place list)
+take_modules(struct minidump *m, struct minidump_place place)
 {
-    struct fz_reader r = minidump_reader(m, list);
-    uint32_t n = list.size ? fz_read_u32(&r) : 0;
-    for (uint32_t i = 0; i < n && i < ENTRIES_MAX && !m->b.failed && fz_read_left(&r) >= 12; i++) {
-        fz_read_skip(&r, 4);
-        struct minidump_place place = minidump_read_place(&r);
-        struct fz_reader record = minidump_reader(m, place);
+    struct entries list = entries_of(m, place, 12);
+    while (next_entry(&list)) {
+        fz_read_skip(&list.r, 4);
+        struct fz_reader record = minidump_reader(m, minidump_read_place(&list.r));
         fz_read_skip(&record, 4);
         struct minidump_place texts = minidump_read_place(&record);
         struct minidump_place dictionary = minidump_read_place(&record);
@@ -190,8 +197,9 @@ take_client(struct minidump *m, const struct fz_uuid *id)
     if (fz_uuid_is_nil(id))
         return;
     fz_uuid_format_dashed(id, text);
-    m->b.report->user_json = fz_arena_printf(m->b.arena, "{\"id\":\"%s\"}", text);
-    m->b.failed = m->b.failed || !m->b.report->user_json;
+    json_auto_t *user = json_object();
+    ingest_json_set(&m->b, user, "id", json_string(text));
+    m->b.report->user_json = ingest_json_dump(&m->b, user, NULL);
 }
 
 void
@@ -207,14 +215,14 @@ minidump_crashpad(struct minidump *m)
     struct fz_uuid client = minidump_guid(&r);
     struct minidump_place dictionary = minidump_read_place(&r), modules = minidump_read_place(&r);
     if (r.failed) {
-        report_note(m->b.report, m->b.arena, "crashpad_info: cut off");
+        ingest_note(&m->b, "crashpad_info: cut off");
         return;
     }
     take_client(m, &client);
     take_dictionary(m, dictionary);
     take_modules(m, modules);
     if (m->text_left < TEXT_MAX)
-        report_note(m->b.report, m->b.arena, "annotations: too many, not all are kept");
+        ingest_note(&m->b, "annotations: too many, not all are kept");
 }
 
 /* One __crash_info: five C strings behind its numbers: module, message, signature, backtrace and
@@ -235,9 +243,9 @@ take_crash_info(struct minidump *m, struct minidump_place place, uint32_t number
         m->text_left -= bytes.len;
         const char *text = take_text(m, bytes);
         if (text)
-            minidump_set(m, info, names[i], json_string(text));
+            ingest_json_set(&m->b, info, names[i], json_string(text));
         if (i == 1 || i == 4)
-            add_message(m, text);
+            (void)ingest_add_message(&m->b, text);
     }
 }
 
@@ -247,9 +255,9 @@ take_comment(struct minidump *m)
     struct minidump_place wide = minidump_find(m, MINIDUMP_COMMENT_W);
     struct fz_reader r = minidump_reader(m, minidump_find(m, MINIDUMP_COMMENT_A));
     size_t len = r.len < TEXT_MAX ? r.len : TEXT_MAX;
-    add_message(m, take_text(m, fz_read_bytes(&r, len)));
+    (void)ingest_add_message(&m->b, take_text(m, fz_read_bytes(&r, len)));
     if (wide.size)
-        add_message(m, minidump_utf16(m, wide.offset, MINIDUMP_TEXT_UNITS));
+        (void)ingest_add_message(&m->b, minidump_utf16(m, wide.offset, MINIDUMP_TEXT_UNITS));
 }
 
 void
@@ -262,7 +270,7 @@ minidump_crash_info(struct minidump *m)
     if (r.failed || n == 0)
         return;
     json_t *list = json_array();
-    minidump_set(m, m->extra, "crash_info", list);
+    ingest_json_set(&m->b, m->extra, "crash_info", list);
     for (uint32_t i = 0; i < n && i < CRASH_INFOS_MAX && !m->b.failed; i++) {
         struct minidump_place place = minidump_read_place(&r);
         if (!r.failed && place.size)

@@ -45,37 +45,22 @@ read_exception(const struct minidump *m, struct exception *ret)
 }
 
 static const char *
-text_of(struct minidump *m, const char *prefix, uint64_t number)
-{
-    const char *text = fz_arena_printf(m->b.arena, "%s%llu", prefix, (unsigned long long)number);
-    m->b.failed = m->b.failed || !text;
-    return text;
-}
-
-static const char *
 signal_name(struct minidump *m, uint64_t number)
 {
     const char *name = number <= INT32_MAX ? ingest_signal_name((int64_t)number) : NULL;
-    return name ? name : text_of(m, "signal ", number);
+    return name ? name : ingest_printf(&m->b, "signal %llu", (unsigned long long)number);
 }
 
-/* The codes: as the kernel sent them, else what the exception's own members still tell. */
+/* The codes: as the kernel sent them, else what the exception's own members still contain. */
 static void
 take_codes(struct minidump *m, const struct exception *e)
 {
-    struct report_crash *crash = &m->b.report->crash;
-    uint64_t *codes = ingest_alloc(&m->b, PARAMETERS_MAX, sizeof(*codes));
-    if (!codes)
-        return;
-    crash->mach_codes = codes;
-    for (size_t i = 1; i < e->n_parameters; i++)
-        codes[crash->n_mach_codes++] = e->parameters[i];
-    if (crash->n_mach_codes)
-        return;
     bool high = e->code == MACH_EXC_RESOURCE || e->code == MACH_EXC_GUARD;
-    codes[crash->n_mach_codes++] = high ? (uint64_t)e->flags << 32 : e->flags;
-    if (e->code == MACH_EXC_BAD_ACCESS)
-        codes[crash->n_mach_codes++] = e->address;
+    uint64_t made[2] = {high ? (uint64_t)e->flags << 32 : e->flags, e->address};
+    if (e->n_parameters > 1)
+        ingest_set_mach_codes(&m->b, e->parameters + 1, e->n_parameters - 1);
+    else
+        ingest_set_mach_codes(&m->b, made, e->code == MACH_EXC_BAD_ACCESS ? 2 : 1);
 }
 
 static void
@@ -93,7 +78,7 @@ take_mach(struct minidump *m, const struct exception *e)
     uint64_t type = e->code ? e->code : MACH_EXC_CRASH;
     crash->mach = ingest_mach_exception(type);
     if (!crash->mach)
-        crash->mach = text_of(m, "EXC_", type);
+        crash->mach = ingest_printf(&m->b, "EXC_%llu", (unsigned long long)type);
     crash->code = ingest_mach_code(type, e->flags, arm);
     int number = ingest_mach_signal(type, e->flags,
                                     crash->n_mach_codes > 1 ? crash->mach_codes[1] : e->address);
@@ -128,7 +113,7 @@ take_reason(struct minidump *m, const struct exception *e, struct minidump_threa
         crash->signal = signal_name(m, e->code);
         crash->signal_code = ingest_signal_code(e->code, e->flags);
         if (!crash->signal_code)
-            crash->signal_code = text_of(m, "", e->flags);
+            crash->signal_code = ingest_printf(&m->b, "%u", e->flags);
     } else {
         take_mach(m, e);
     }
@@ -160,7 +145,7 @@ minidump_exception(struct minidump *m)
     if (minidump_find(m, MINIDUMP_EXCEPTION).size == 0) {
         take_request(m);
     } else if (!read_exception(m, &e)) {
-        report_note(report, m->b.arena, "exception: cut off, so the reason is not known");
+        ingest_note(&m->b, "exception: cut off, so the reason is not known");
     } else {
         for (size_t i = 0; i < report->n_threads && !thread; i++) {
             if (report->threads[i].index == e.thread)
@@ -171,8 +156,7 @@ minidump_exception(struct minidump *m)
             /* The state at the crash; the thread's own may be that of the handler. */
             minidump_context(m, e.context, thread);
         } else {
-            report_note(report, m->b.arena, "exception: its thread %u is not in the list",
-                        e.thread);
+            ingest_note(&m->b, "exception: its thread %u is not in the list", e.thread);
         }
         take_reason(m, &e, thread);
     }

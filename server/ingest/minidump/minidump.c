@@ -47,8 +47,7 @@ take_header(struct minidump *m)
     if (!minidump_report_id(m, &id))
         return;
     fz_uuid_format_dashed(&id, text);
-    r->id = fz_arena_strdup(m->b.arena, text);
-    m->b.failed = m->b.failed || !r->id;
+    r->id = ingest_text(&m->b, fz_span_cstr(text));
 }
 
 static void
@@ -69,7 +68,7 @@ take_cpu(struct minidump *m, uint16_t number)
             return;
         }
     }
-    report_note(m->b.report, m->b.arena, "system_info: unknown processor %u", number);
+    ingest_note(&m->b, "system_info: unknown processor %u", number);
 }
 
 static void
@@ -84,18 +83,18 @@ take_system(struct minidump *m)
     uint32_t major = fz_read_u32(&r), minor = fz_read_u32(&r), patch = fz_read_u32(&r);
     uint32_t platform = fz_read_u32(&r), build = fz_read_u32(&r);
     if (r.failed) {
-        report_note(report, m->b.arena, "system_info: missing, so the processor is not known");
+        ingest_note(&m->b, "system_info: missing, so the processor is not known");
         return;
     }
     take_cpu(m, cpu);
     m->is_ios = platform == MINIDUMP_IOS;
     report->os_name = m->is_ios ? "iOS" : "macOS";
-    report->os_version = patch ? fz_arena_printf(m->b.arena, "%u.%u.%u", major, minor, patch)
-                               : fz_arena_printf(m->b.arena, "%u.%u", major, minor);
-    m->b.failed = m->b.failed || !report->os_version;
+    report->os_version = patch ? ingest_printf(&m->b, "%u.%u.%u", major, minor, patch)
+                               : ingest_printf(&m->b, "%u.%u", major, minor);
     report->os_build = minidump_utf16(m, build, MINIDUMP_PATH_UNITS);
     if (n_cpus)
-        minidump_set(m, minidump_extra(m, "system_info"), "processor_count", json_integer(n_cpus));
+        ingest_json_set(&m->b, ingest_json_object(&m->b, m->extra, "system_info"),
+                        "processor_count", json_integer(n_cpus));
 }
 
 /* MINIDUMP_MISC_INFO to _5: each version is longer than the one before. */
@@ -113,10 +112,10 @@ take_misc(struct minidump *m)
     if (flags & HAS_PID)
         process->pid = pid;
     if (flags & HAS_TIMES) {
-        json_t *misc = minidump_extra(m, "misc_info");
+        json_t *misc = ingest_json_object(&m->b, m->extra, "misc_info");
         process->launched_ms = (int64_t)started * 1000;
-        minidump_set(m, misc, "user_seconds", json_integer(user));
-        minidump_set(m, misc, "kernel_seconds", json_integer(kernel));
+        ingest_json_set(&m->b, misc, "user_seconds", json_integer(user));
+        ingest_json_set(&m->b, misc, "kernel_seconds", json_integer(kernel));
     }
     if (r.len < BUILD_AT + BUILD_BYTES)
         return;
@@ -127,7 +126,8 @@ take_misc(struct minidump *m)
     encoding_append_utf16(&text, &words);
     if (text.len == 0)
         return;
-    minidump_set(m, minidump_extra(m, "misc_info"), "build", json_string(fz_buffer_cstr(&text)));
+    ingest_json_set(&m->b, ingest_json_object(&m->b, m->extra, "misc_info"), "build",
+                    json_string(fz_buffer_cstr(&text)));
     /* Crashpad's has the system, the kernel and the machine, each of which may be missing:
      * "Mac OS X 10.15.7 (19H2); MacBookPro16,1 (Mac-E1008331FDC96864)"
      * "iOS 17.2 (21C62); Darwin 23.2.0 Darwin Kernel Version ...; root:xnu-... arm64; iPhone15,2" */
@@ -178,7 +178,8 @@ tell_others(struct minidump *m)
             i++;
         snprintf(key, sizeof(key), "0x%x", type);
         if (i == FZ_ARRAY_LEN(known))
-            minidump_set(m, minidump_extra(m, "other_streams"), key, json_integer(place.size));
+            ingest_json_set(&m->b, ingest_json_object(&m->b, m->extra, "other_streams"), key,
+                            json_integer(place.size));
     }
 }
 

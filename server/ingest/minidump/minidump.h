@@ -95,10 +95,6 @@ struct fz_reader minidump_list(struct minidump *m, uint32_t type, const char *wh
 const char *minidump_utf16(struct minidump *m, uint64_t offset, size_t max);
 /* A GUID: three little-endian numbers and 8 bytes make the UUID that people write. */
 struct fz_uuid minidump_guid(struct fz_reader *r);
-/* Put `value` (taken) into an object of extra. */
-void minidump_set(struct minidump *m, json_t *object, const char *key, json_t *value);
-/* The object of extra under this name, made if it is missing; NULL when memory is out. */
-json_t *minidump_extra(struct minidump *m, const char *key);
 
 /* The parts, one file each, in the order in which they are called. */
 void minidump_modules(struct minidump *m);

@@ -83,7 +83,7 @@ minidump_list(struct minidump *m, uint32_t type, const char *what, size_t size, 
     if (*ret_n >= n)
         *ret_n = n;
     else
-        report_note(m->b.report, m->b.arena, "%s: cut off, %zu of %u are there", what, *ret_n, n);
+        ingest_note(&m->b, "%s: cut off, %zu of %u are there", what, *ret_n, n);
     return r;
 }
 
@@ -124,24 +124,6 @@ minidump_guid(struct fz_reader *r)
     if (rest.len == 8)
         memcpy(uuid.bytes + 8, rest.data, 8);
     return uuid;
-}
-
-void
-minidump_set(struct minidump *m, json_t *object, const char *key, json_t *value)
-{
-    if (json_object_set_new(object, key, value) != 0)
-        m->b.failed = true;
-}
-
-json_t *
-minidump_extra(struct minidump *m, const char *key)
-{
-    json_t *object = json_object_get(m->extra, key);
-    if (!object) {
-        minidump_set(m, m->extra, key, json_object());
-        object = json_object_get(m->extra, key);
-    }
-    return object;
 }
 
 /* The system that a dump is of, for a message. */

@@ -35,18 +35,20 @@ tell_state(struct minidump *m, uint32_t id, uint32_t suspended, uint32_t priorit
     json_t *state = json_object();
     snprintf(key, sizeof(key), "%u", id);
     if (suspended)
-        minidump_set(m, state, "suspend_count", json_integer(suspended));
+        ingest_json_set(&m->b, state, "suspend_count", json_integer(suspended));
     if (priority)
-        minidump_set(m, state, "priority", json_integer(priority));
-    minidump_set(m, minidump_extra(m, "threads"), key, state);
+        ingest_json_set(&m->b, state, "priority", json_integer(priority));
+    ingest_json_set(&m->b, ingest_json_object(&m->b, m->extra, "threads"), key, state);
 }
 
 static void
 take_thread(struct minidump *m, struct fz_reader *r)
 {
     struct report *report = m->b.report;
-    struct report_thread *thread = &report->threads[report->n_threads];
-    struct minidump_thread *own = &m->threads[report->n_threads++];
+    struct report_thread *thread = ingest_add_thread(&m->b);
+    if (!thread)
+        return;
+    struct minidump_thread *own = &m->threads[report->n_threads - 1];
     uint32_t id = fz_read_u32(r), suspended = fz_read_u32(r);
     fz_read_skip(r, 4);
     uint32_t priority = fz_read_u32(r);
@@ -58,7 +60,7 @@ take_thread(struct minidump *m, struct fz_reader *r)
     own->context = minidump_read_place(r);
     tell_state(m, id, suspended, priority);
     if (!minidump_context(m, own->context, own) && own->context.size && m->cpu != MINIDUMP_NO_CPU)
-        report_note(report, m->b.arena, "thread %u: its context (at byte %u) is cut off", id,
+        ingest_note(&m->b, "thread %u: its context (at byte %u) is cut off", id,
                     own->context.offset);
 }
 
@@ -87,16 +89,16 @@ minidump_threads(struct minidump *m)
     size_t n;
     struct fz_reader r = minidump_list(m, MINIDUMP_THREAD_LIST, "threads", THREAD, &n);
     size_t max = ingest_limit(&m->b, "threads", n, m->b.limits->threads);
-    if (max == 0)
-        return;
     size_t crashed = crashed_position(m, r, n), first = r.pos;
-    report->threads = ingest_alloc(&m->b, max, sizeof(*report->threads));
     m->threads = ingest_alloc(&m->b, max, sizeof(*m->threads));
     for (size_t i = 0; i < max && !m->b.failed; i++) {
         size_t number = i + 1 == max && crashed > i ? crashed : i;
         fz_read_seek(&r, first + number * THREAD);
         take_thread(m, &r);
     }
+    /* Only now the report's list no longer moves. */
+    for (size_t i = 0; i < report->n_threads; i++)
+        m->threads[i].report = &report->threads[i];
     take_names(m);
 }
 
@@ -211,7 +213,6 @@ minidump_memory(struct minidump *m)
             report->memory[report->n_memory++] = memory;
     }
     if (cut)
-        report_note(report, m->b.arena,
-                    "memory: cut, the dump ends before it, or it is above %zu bytes",
+        ingest_note(&m->b, "memory: cut, the dump ends before it, or it is above %zu bytes",
                     m->b.limits->memory_bytes);
 }

@@ -8,9 +8,9 @@
 #include "server/ingest/minidump/minidump.h"
 
 struct walk {
-    const struct minidump *m;
-    const struct report_memory *stack;
-    unsigned word; /* 4 or 8 */
+    struct minidump *m;
+    const struct report_memory *memory; /* the stack's bytes */
+    unsigned word;                      /* 4 or 8 */
     bool signed_pointers;
 };
 
@@ -49,8 +49,8 @@ static bool
 read_word(const struct walk *w, uint64_t addr, uint64_t *ret)
 {
     struct fz_span word;
-    if (addr < w->stack->addr ||
-        !fz_span_sub(w->stack->bytes, addr - w->stack->addr, w->word, &word))
+    if (addr < w->memory->addr ||
+        !fz_span_sub(w->memory->bytes, addr - w->memory->addr, w->word, &word))
         return false;
     struct fz_reader r = fz_reader_make(word, "stack");
     r.big_endian = w->m->big_endian;
@@ -59,18 +59,17 @@ read_word(const struct walk *w, uint64_t addr, uint64_t *ret)
 }
 
 static void
-add(struct report_thread *thread, size_t max, uint64_t addr, enum report_trust trust)
+add(const struct walk *w, struct ingest_stack *stack, uint64_t addr, enum report_trust trust)
 {
-    if (thread->n_frames == max)
-        return;
-    thread->frames[thread->n_frames++] =
-        (struct report_frame){.addr = addr, .image = -1, .trust = trust};
+    struct report_frame frame = {.addr = addr, .image = -1, .trust = trust};
+    (void)ingest_stack_add(&w->m->b, stack, &frame);
 }
 
 /* Where a call went to no code (a null function pointer, a smashed address), the link register or
  * the word at the top of the stack still has the return address. */
 static void
-add_caller_of_nowhere(const struct walk *w, const struct minidump_thread *t, size_t max)
+add_caller_of_nowhere(const struct walk *w, const struct minidump_thread *t,
+                      struct ingest_stack *stack)
 {
     uint64_t pc, top;
     if (!t->lr_is_caller && plain(w, t->pc, &pc))
@@ -79,33 +78,33 @@ add_caller_of_nowhere(const struct walk *w, const struct minidump_thread *t, siz
     if ((w->m->cpu == MINIDUMP_AMD64 || w->m->cpu == MINIDUMP_X86) && !read_word(w, t->sp, &top))
         return;
     if (top && plain(w, top, &pc))
-        add(t->report, max, pc, REPORT_TRUST_FRAME_POINTER);
+        add(w, stack, pc, REPORT_TRUST_FRAME_POINTER);
 }
 
 static void
-walk_thread(const struct walk *w, const struct minidump_thread *t, size_t max)
+walk_thread(const struct walk *w, const struct minidump_thread *t)
 {
-    struct report_thread *thread = t->report;
+    struct ingest_stack stack = {.has_gap = t->pc_is_return};
+    size_t max = w->m->b.limits->frames;
     uint64_t pc = t->pc, fp = t->fp, sp = t->sp;
     (void)plain(w, t->pc, &pc);
-    add(thread, max, pc, REPORT_TRUST_CONTEXT);
-    if (t->pc_is_return && thread->n_frames)
-        thread->frames[0].adjust = REPORT_ADJUST_RETURN;
-    add_caller_of_nowhere(w, t, max);
-    bool told = thread->n_frames > 1; /* the first record may say it once more */
-    while (thread->n_frames < max) {
+    add(w, &stack, pc, REPORT_TRUST_CONTEXT);
+    add_caller_of_nowhere(w, t, &stack);
+    bool has_caller = stack.n > 1; /* the first record may have it once more */
+    while (stack.n < max && !w->m->b.failed) {
         uint64_t caller_fp, caller;
         if (fp < sp || fp % w->word != 0 || !read_word(w, fp, &caller_fp) ||
             !read_word(w, fp + w->word, &caller) || !plain(w, caller, &caller))
             break;
-        if (!told || caller != thread->frames[1].addr)
-            add(thread, max, caller, REPORT_TRUST_FRAME_POINTER);
-        told = false;
+        if (!has_caller || caller != stack.frames[1].addr)
+            add(w, &stack, caller, REPORT_TRUST_FRAME_POINTER);
+        has_caller = false;
         if (caller_fp <= fp)
             break;
         sp = fp + 2 * w->word;
         fp = caller_fp;
     }
+    ingest_set_stack(t->report, &stack);
 }
 
 void
@@ -114,21 +113,9 @@ minidump_walk(struct minidump *m)
     struct walk w = {.m = m,
                      .word = m->cpu == MINIDUMP_AMD64 || m->cpu == MINIDUMP_ARM64 ? 8 : 4,
                      .signed_pointers = m->cpu == MINIDUMP_ARM64};
-    /* The walk's own depth is not known before: one buffer takes it, and its frames are copied. */
-    size_t max = m->b.limits->frames;
-    struct report_frame *frames = ingest_alloc(&m->b, max, sizeof(*frames));
-    for (size_t i = 0; i < m->b.report->n_threads && !m->b.failed; i++) {
-        struct minidump_thread *t = &m->threads[i];
-        if (!t->has_context)
-            continue;
-        w.stack = &t->report->stack;
-        t->report->frames = frames;
-        walk_thread(&w, t, max);
-        size_t n = t->report->n_frames;
-        t->report->frames = ingest_alloc(&m->b, n, sizeof(*frames));
-        if (t->report->frames)
-            memcpy(t->report->frames, frames, n * sizeof(*frames));
-        else
-            t->report->n_frames = 0;
+    for (size_t i = 0; i < m->b.report->n_threads; i++) {
+        w.memory = &m->threads[i].report->stack;
+        if (m->threads[i].has_context)
+            walk_thread(&w, &m->threads[i]);
     }
 }
