@@ -17,8 +17,6 @@
 #include "server/ingest/common/exception_names.h"
 #include "server/ingest/sentry/sentry.h"
 
-enum { MESSAGES_MAX = 64 };
-
 /* Mechanisms and types of exceptions that are no crash. */
 static const struct {
     const char *name, *kind;
@@ -67,38 +65,22 @@ find_mechanism(struct ingest_builder *b, const json_t *exception)
     return m;
 }
 
-static const char *
-first_text(struct ingest_builder *b, const json_t *object, const char *where, const char *key,
-           const char *second)
-{
-    const char *text = ingest_json_text(b, object, where, key);
-    return text ? text : ingest_json_text(b, object, where, second);
-}
-
 static void
 take_mach(struct ingest_builder *b, const json_t *mach)
 {
     struct report_crash *crash = &b->report->crash;
     static const char where[] = "mach_exception";
-    uint64_t code = 0, subcode = 0, type = 0;
+    static const char *const name_keys[] = {"name", "exception_name", NULL};
+    uint64_t codes[2] = {0}, type = 0;
     bool has_type = ingest_json_u64(b, mach, where, "exception", &type);
-    crash->mach = first_text(b, mach, where, "name", "exception_name");
+    crash->mach = ingest_json_first_text(b, mach, where, name_keys);
     if (!crash->mach && has_type)
         crash->mach = ingest_mach_exception(type);
     crash->code = ingest_json_text(b, mach, where, "code_name");
-    if (!ingest_json_u64(b, mach, where, "code", &code))
+    if (!ingest_json_u64(b, mach, where, "code", &codes[0]))
         return;
-    bool has_subcode = ingest_json_u64(b, mach, where, "subcode", &subcode);
-    crash->mach_codes = ingest_alloc(b, 2, sizeof(*crash->mach_codes));
-    if (!crash->mach_codes)
-        return;
-    crash->mach_codes[0] = code;
-    crash->mach_codes[1] = subcode;
-    crash->n_mach_codes = has_subcode ? 2 : 1;
-    /* The SDK leaves the code's name to the server. */
-    bool arm = fz_arch_is_arm(b->report->arch);
-    if (!crash->code && has_type)
-        crash->code = ingest_mach_code(type, code, arm);
+    bool has_subcode = ingest_json_u64(b, mach, where, "subcode", &codes[1]);
+    ingest_set_mach_codes(b, codes, has_subcode ? 2 : 1);
 }
 
 static void
@@ -125,18 +107,13 @@ take_signal(struct sentry *s, const json_t *signal, const char *type)
 static void
 take_messages(struct ingest_builder *b, const json_t *data)
 {
-    struct report_crash *crash = &b->report->crash;
-    const json_t *list =
+    const json_t *messages =
         ingest_json_member(b, data, "mechanism.data", "crash_info_messages", JSON_ARRAY);
-    size_t max = ingest_limit(b, "crash_info_messages", json_array_size(list), MESSAGES_MAX);
-    if (max)
-        crash->messages = ingest_alloc(b, max, sizeof(*crash->messages));
-    for (size_t i = 0; i < max && !b->failed; i++) {
-        const char *text = json_string_value(json_array_get(list, i));
-        const char *copy = text ? fz_arena_strdup(b->arena, text) : NULL;
-        b->failed = text && !copy;
-        if (copy)
-            crash->messages[crash->n_messages++] = copy;
+    struct ingest_json_list list =
+        ingest_json_list_start(b, messages, "crash_info_messages", INGEST_MESSAGES_MAX);
+    while (ingest_json_list_next(&list)) {
+        struct fz_span text = fz_span_cstr(json_string_value(list.item));
+        (void)ingest_add_message(b, ingest_text(b, text));
     }
 }
 
@@ -157,9 +134,7 @@ second_line(struct ingest_builder *b, const char *value)
         len--;
     if (len == 0)
         return NULL;
-    const char *copy = fz_arena_text(b->arena, fz_span_make(line + 1, len));
-    b->failed = b->failed || !copy;
-    return copy;
+    return ingest_text(b, fz_span_make(line + 1, len));
 }
 
 /* type and value are the language exception's; of a signal they are the SDK's own words. */

@@ -181,7 +181,7 @@ take_tags(struct sentry *s)
         if (key && json_object_set(object, key, json_array_get(pair, 1)) != 0)
             s->b.failed = true;
         if (!key)
-            report_note(s->b.report, s->b.arena, "tags[%zu]: not a pair", i);
+            ingest_note(&s->b, "tags[%zu]: not a pair", i);
     }
     s->b.failed = s->b.failed || !object;
     s->b.report->tags_json = ingest_json_dump(&s->b, object, NULL);
@@ -218,17 +218,10 @@ place_message(struct sentry *s, const char *text)
     struct report_crash *crash = &s->b.report->crash;
     if (!text)
         return;
-    if (!crash->reason) {
+    if (!crash->reason)
         crash->reason = text;
-    } else if (strcmp(crash->reason, text) != 0) {
-        const char **all = ingest_alloc(&s->b, crash->n_messages + 1, sizeof(*crash->messages));
-        if (!all)
-            return;
-        if (crash->n_messages)
-            memcpy(all, crash->messages, crash->n_messages * sizeof(*all));
-        all[crash->n_messages++] = text;
-        crash->messages = all;
-    }
+    else if (strcmp(crash->reason, text) != 0)
+        (void)ingest_add_message(&s->b, text);
 }
 
 static void
@@ -257,7 +250,7 @@ sentry_take_event(struct ingest_builder *b, struct fz_span body, struct fz_error
     const char *type = json_string_value(json_object_get(root, "type"));
     if (type && strcmp(type, "transaction") == 0)
         return refuse_transaction(err);
-    struct sentry s = {.b = *b, .root = root, .thread_id = -1};
+    struct sentry s = {.b = *b, .root = root, .current = -1, .thread_id = -1};
     s.exceptions = values(&s, "exception");
     s.threads = values(&s, "threads");
     take_origin(&s);
@@ -265,7 +258,7 @@ sentry_take_event(struct ingest_builder *b, struct fz_span body, struct fz_error
     sentry_take_crash(&s);
     place_message(&s, take_message(&s));
     sentry_take_threads(&s);
-    sentry_take_packages(&s);
+    sentry_note_packages(&s);
     take_free_form(&s);
     *b = s.b;
     return b->failed ? fz_arena_fail(b->arena, err) : FZ_OK;

@@ -13,8 +13,6 @@
 #include "base/json/scan.h"
 #include "server/ingest/sentry/sentry.h"
 
-enum { REGISTERS_MAX = 256 };
-
 /* What the model has a place for, or what follows from the rest. */
 static const char *const known_frame[] = {
     "instruction_addr", "image_addr", "package",  "in_app",       "symbol_addr", "function",
@@ -45,15 +43,6 @@ has_more(const json_t *frame)
     return false;
 }
 
-static uint32_t
-take_u32(struct ingest_builder *b, const json_t *object, const char *where, const char *key)
-{
-    uint64_t number;
-    return ingest_json_u64(b, object, where, key, &number) && number <= UINT32_MAX
-               ? (uint32_t)number
-               : 0;
-}
-
 static enum report_trust
 trust_of(const json_t *frame)
 {
@@ -73,18 +62,15 @@ take_names(struct ingest_builder *b, const json_t *object, const char *where,
 {
     struct report_symbol symbol = {.function = ingest_json_text(b, object, where, "function"),
                                    .file = ingest_json_text(b, object, where, "abs_path"),
-                                   .line = take_u32(b, object, where, "lineno"),
-                                   .column = take_u32(b, object, where, "colno")};
+                                   .line = ingest_json_u32(b, object, where, "lineno"),
+                                   .column = ingest_json_u32(b, object, where, "colno")};
     if (!symbol.file)
         symbol.file = ingest_json_text(b, object, where, "filename");
     if (!symbol.function && frame->addr == 0 && symbol.file)
         symbol.function = "<unknown>";
     uint64_t start;
-    if (ingest_json_u64(b, object, where, "symbol_addr", &start) && start && start <= frame->addr) {
-        frame->has_client_start = symbol.has_offset = true;
-        frame->client_start = start;
-        symbol.offset = frame->addr - start;
-    }
+    if (ingest_json_u64(b, object, where, "symbol_addr", &start))
+        ingest_set_start(frame, &symbol, start);
     ingest_add_client_symbol(b, frame, &symbol);
 }
 
@@ -103,27 +89,30 @@ take_mode(struct sentry *s, const json_t *object, const char *where, struct repo
     else if (json_scan_u64(digits, &number) && number < r->n_images)
         frame->addr += r->images[number].addr;
     else
-        report_note(s->b.report, s->b.arena, "%s.addr_mode: no such image", where);
+        ingest_note(&s->b, "%s.addr_mode: no such image", where);
     json_decref(digits);
 }
 
+/* One frame, for ingest_json_stack(). */
 static bool
-take_frame(struct sentry *s, const json_t *object, const char *where, struct report_frame *ret)
+take_frame(void *user, const json_t *object, const char *where, struct report_frame *ret)
 {
+    struct sentry *s = user;
     struct ingest_builder *b = &s->b;
-    struct report_frame frame = {.image = -1};
-    if (!json_is_object(object))
-        return false;
+    struct report_frame frame = *ret;
+    s->has_more = s->has_more || has_more(object);
     const json_t *addr = json_object_get(object, "instruction_addr");
     bool has_addr = json_scan_u64(addr, &frame.addr);
     if (addr && !json_is_null(addr) && !has_addr)
-        report_note(b->report, b->arena, "%s.instruction_addr: not an address", where);
+        ingest_note(b, "%s.instruction_addr: not an address", where);
     if (has_addr)
         take_mode(s, object, where, &frame);
     take_names(b, object, where, &frame);
-    if (!has_addr && frame.n_client == 0)
+    if (!has_addr && frame.n_client == 0) {
+        ingest_note(b, "%s: no address and no function", where);
         return false;
-    frame.samples = take_u32(b, object, where, "sample_count");
+    }
+    frame.samples = ingest_json_u32(b, object, where, "sample_count");
     frame.in_app = ingest_json_bool(b, object, where, "in_app", false);
     frame.trust = trust_of(object);
     uint64_t image = 0;
@@ -136,63 +125,10 @@ take_frame(struct sentry *s, const json_t *object, const char *where, struct rep
     return true;
 }
 
-static void
-take_frames(struct sentry *s, const json_t *list, const char *where, struct sentry_stack *stack)
-{
-    struct ingest_builder *b = &s->b;
-    size_t n = json_array_size(list);
-    size_t max = ingest_limit(b, where, n, b->limits->frames);
-    stack->n_frames_cut = n - max;
-    stack->frames = ingest_alloc(b, max, sizeof(*stack->frames));
-    for (size_t i = 0; i < max && !b->failed; i++) {
-        char at[INGEST_WHERE];
-        size_t number = n - 1 - i;
-        const json_t *object = json_array_get(list, number);
-        struct report_frame *frame = &stack->frames[stack->n_frames];
-        snprintf(at, sizeof(at), "%.40s[%zu]", where, number);
-        stack->has_more = stack->has_more || has_more(object);
-        if (!take_frame(s, object, at, frame)) {
-            report_note(b->report, b->arena, "%s: no address and no function", at);
-            continue;
-        }
-        /* When frames before it are left out, this one is still a return address. */
-        if (i > 0 && stack->n_frames == 0 && frame->adjust == REPORT_ADJUST_AUTO)
-            frame->adjust = REPORT_ADJUST_RETURN;
-        stack->n_frames++;
-    }
-}
-
-static void
-take_registers(struct ingest_builder *b, const json_t *object, const char *where,
-               struct sentry_stack *stack)
-{
-    size_t max = ingest_limit(b, where, json_object_size(object), REGISTERS_MAX);
-    if (max == 0)
-        return;
-    stack->registers = ingest_alloc(b, max, sizeof(*stack->registers));
-    const char *name;
-    json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)object, name, value)
-    {
-        uint64_t number;
-        if (b->failed || stack->n_registers == max)
-            break;
-        if (!json_scan_u64(value, &number)) {
-            if (!json_is_null(value))
-                report_note(b->report, b->arena, "%.40s.%.40s: not a register's value", where,
-                            name);
-            continue;
-        }
-        const char *copy = fz_arena_strdup(b->arena, name);
-        b->failed = !copy;
-        stack->registers[stack->n_registers++] = (struct report_register){copy, number};
-    }
-}
-
 /* The client may say what its addresses mean. */
 static void
 apply_adjustment(struct ingest_builder *b, const json_t *object, const char *where,
-                 struct sentry_stack *stack)
+                 struct report_thread *thread)
 {
     static const struct {
         const char *name;
@@ -207,44 +143,30 @@ apply_adjustment(struct ingest_builder *b, const json_t *object, const char *whe
     for (size_t i = 0; mode && i < FZ_ARRAY_LEN(rows); i++) {
         if (strcmp(rows[i].name, mode) != 0)
             continue;
-        for (size_t k = 0; i > 0 && k < stack->n_frames; k++)
-            stack->frames[k].adjust = k ? rows[i].others : rows[i].first;
+        for (size_t k = 0; i > 0 && k < thread->n_frames; k++)
+            thread->frames[k].adjust = k ? rows[i].others : rows[i].first;
         return;
     }
     if (mode)
-        report_note(b->report, b->arena, "%s.instruction_addr_adjustment: '%.20s' is not known",
-                    where, mode);
+        ingest_note(b, "%s.instruction_addr_adjustment: '%.20s' is not known", where, mode);
 }
 
 void
 sentry_take_stack(struct sentry *s, const json_t *owner, const char *where,
-                  struct sentry_stack *ret)
+                  struct report_thread *ret)
 {
     struct ingest_builder *b = &s->b;
-    struct sentry_stack stack = {0};
     char at[INGEST_WHERE];
     const json_t *object = ingest_json_member(b, owner, where, "stacktrace", JSON_OBJECT);
+    const json_t *registers = ingest_json_member(b, object, where, "registers", JSON_OBJECT);
+    const json_t *frames = ingest_json_member(b, object, where, "frames", JSON_ARRAY);
     snprintf(at, sizeof(at), "%.40s.registers", where);
-    take_registers(b, ingest_json_member(b, object, where, "registers", JSON_OBJECT), at, &stack);
+    ingest_json_registers(b, registers, at, ret);
     snprintf(at, sizeof(at), "%.40s.frames", where);
-    take_frames(s, ingest_json_member(b, object, where, "frames", JSON_ARRAY), at, &stack);
-    apply_adjustment(b, object, where, &stack);
-    *ret = stack;
-}
-
-static bool
-find_pc(const struct sentry_stack *stack, uint64_t *ret)
-{
-    static const char *const names[] = {"pc", "rip", "eip"};
-    for (size_t i = 0; i < stack->n_registers; i++) {
-        for (size_t k = 0; k < FZ_ARRAY_LEN(names); k++) {
-            if (strcmp(stack->registers[i].name, names[k]) == 0) {
-                *ret = stack->registers[i].value;
-                return true;
-            }
-        }
-    }
-    return false;
+    s->has_more = false;
+    struct ingest_stack stack = ingest_json_stack(b, frames, at, true, take_frame, s);
+    ingest_set_stack(ret, &stack);
+    apply_adjustment(b, object, where, ret);
 }
 
 /*
@@ -253,14 +175,10 @@ find_pc(const struct sentry_stack *stack, uint64_t *ret)
  * KSCrash dropped the frames of the signal handler and the pc with them, which shows in another pc.
  */
 void
-sentry_adjust_crashed(const struct sentry *s, struct sentry_stack *stack)
+sentry_adjust_crashed(const struct sentry *s, struct report_thread *thread)
 {
-    uint64_t pc = 0;
-    if (stack->n_frames == 0 || stack->frames[0].adjust != REPORT_ADJUST_AUTO)
-        return;
-    bool has_pc = find_pc(stack, &pc);
-    /* Bit 0 of a Thumb address may stand in one and be missing in the other. */
-    bool is_elsewhere = has_pc && ((pc ^ stack->frames[0].addr) & ~(uint64_t)1) != 0;
-    if (s->is_thrown || (s->is_made && !has_pc) || (s->drops_frames && is_elsewhere))
-        stack->frames[0].adjust = REPORT_ADJUST_RETURN;
+    bool is_made = s->is_made && thread->n_registers == 0;
+    bool is_cut = s->drops_frames && ingest_starts_elsewhere(thread);
+    if (s->is_thrown || is_made || is_cut)
+        ingest_first_is_return(thread->frames, thread->n_frames);
 }

@@ -1,5 +1,5 @@
 /*
- * debug_meta.images, and images that only the frames tell of.
+ * debug_meta.images, and images that only frames name.
  *
  *   new  {"type":"macho","debug_id","code_file","image_addr","image_size","image_vmaddr","arch"}
  *   old  {"type":"apple","uuid","name","image_addr","image_size","cpu_type","cpu_subtype"}
@@ -27,16 +27,6 @@ is_native(const char *type)
     return true;
 }
 
-static const char *
-first_text(struct ingest_builder *b, const json_t *object, const char *where,
-           const char *const *keys)
-{
-    const char *text = NULL;
-    for (; !text && *keys; keys++)
-        text = ingest_json_text(b, object, where, *keys);
-    return text;
-}
-
 /* Dylib versions of KSCrash-based events: 1, 2, 3 -> "1.2.3". */
 static const char *
 take_version(struct ingest_builder *b, const json_t *object, const char *where)
@@ -47,32 +37,23 @@ take_version(struct ingest_builder *b, const json_t *object, const char *where)
         if (!ingest_json_u64(b, object, where, keys[i], &part[i]))
             part[i] = 0;
     }
-    if (part[0] == 0 && part[1] == 0 && part[2] == 0)
-        return NULL;
-    const char *text = fz_arena_printf(b->arena, "%llu.%llu.%llu", (unsigned long long)part[0],
-                                       (unsigned long long)part[1], (unsigned long long)part[2]);
-    b->failed = b->failed || !text;
-    return text;
+    return ingest_dylib_version(b, part[0], part[1], part[2]);
 }
 
-static bool
-take_image(struct sentry *s, const json_t *object, const char *where, struct report_image *ret)
+static void
+take_image(struct sentry *s, const json_t *object, const char *where)
 {
     static const char *const id_keys[] = {"debug_id", "uuid", "code_id", "id", NULL};
     static const char *const path_keys[] = {"code_file", "name", "debug_file", NULL};
     struct ingest_builder *b = &s->b;
     struct report_image image = {0};
     if (!ingest_json_u64(b, object, where, "image_addr", &image.addr)) {
-        report_note(b->report, b->arena, "%s: no image_addr, left out", where);
-        return false;
+        ingest_note(b, "%s: no image_addr, left out", where);
+        return;
     }
-    if (ingest_json_u64(b, object, where, "image_size", &image.size) &&
-        image.size > UINT64_MAX - image.addr) {
-        report_note(b->report, b->arena, "%s.image_size: reaches beyond 2^64", where);
-        image.size = UINT64_MAX - image.addr;
-    }
-    image.path = first_text(b, object, where, path_keys);
-    image.name = image.path ? fz_text_base_name(image.path) : NULL;
+    if (ingest_json_u64(b, object, where, "image_size", &image.size))
+        ingest_clip_size(b, &image, where, "image_size");
+    ingest_set_path(&image, ingest_json_first_text(b, object, where, path_keys));
     image.arch = ingest_json_text(b, object, where, "arch");
     uint64_t type = 0, subtype = 0;
     if (!image.arch && ingest_json_u64(b, object, where, "cpu_type", &type)) {
@@ -80,14 +61,9 @@ take_image(struct sentry *s, const json_t *object, const char *where, struct rep
         image.arch = fz_arch_known_name((uint32_t)type, (uint32_t)subtype);
     }
     image.version = take_version(b, object, where);
-    const char *id = first_text(b, object, where, id_keys);
-    image.has_uuid = fz_uuid_parse(fz_span_cstr(id), &image.uuid);
-    if (!image.has_uuid)
-        report_note(b->report, b->arena, "%s.debug_id: %s", where, id ? "not a UUID" : "missing");
-    if (image.has_uuid && fz_uuid_is_nil(&image.uuid))
-        image.has_uuid = false;
-    *ret = image;
-    return true;
+    const char *id = ingest_json_first_text(b, object, where, id_keys);
+    ingest_set_uuid(b, &image, id, true, where, "debug_id");
+    (void)ingest_add_image(b, &image);
 }
 
 /* Foreign images have no place in the model: kept as they came. */
@@ -100,95 +76,50 @@ keep_foreign(struct sentry *s, const json_t *list)
         char key[32];
         snprintf(key, sizeof(key), "%zu", i);
         if (json_object_size(foreign) < FOREIGN_SHOWN && json_is_object(image) &&
-            !is_native(json_string_value(json_object_get(image, "type"))) &&
-            json_object_set(foreign, key, image) != 0)
-            s->b.failed = true;
+            !is_native(json_string_value(json_object_get(image, "type"))))
+            ingest_json_set(&s->b, foreign, key, json_incref(image));
     }
     s->b.failed = s->b.failed || !foreign;
     ingest_add_extra(&s->b, "images", foreign, NULL);
-}
-
-/* False if the address was known before, or there is no room to know it. */
-static bool
-know(struct sentry *s, uint64_t addr)
-{
-    size_t low = 0, high = s->n_image_addrs;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (s->image_addrs[middle] < addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low < s->n_image_addrs && s->image_addrs[low] == addr)
-        return false;
-    if (s->n_image_addrs == s->b.limits->images) {
-        s->n_packages_cut++;
-        return false;
-    }
-    memmove(s->image_addrs + low + 1, s->image_addrs + low,
-            (s->n_image_addrs - low) * sizeof(*s->image_addrs));
-    s->image_addrs[low] = addr;
-    s->n_image_addrs++;
-    return true;
 }
 
 void
 sentry_take_images(struct sentry *s)
 {
     struct ingest_builder *b = &s->b;
-    struct report *r = b->report;
     const json_t *meta = ingest_json_member(b, s->root, "", "debug_meta", JSON_OBJECT);
-    const json_t *list = ingest_json_member(b, meta, "debug_meta", "images", JSON_ARRAY);
-    size_t max = ingest_limit(b, "debug_meta.images", json_array_size(list), b->limits->images);
-    r->images = ingest_alloc(b, max, sizeof(*r->images));
-    s->image_addrs = ingest_alloc(b, b->limits->images, sizeof(*s->image_addrs));
-    for (size_t i = 0; i < max && !b->failed; i++) {
-        char where[INGEST_WHERE];
-        const json_t *object = json_array_get(list, i);
-        snprintf(where, sizeof(where), "debug_meta.images[%zu]", i);
-        if (!json_is_object(object))
-            report_note(r, b->arena, "%s: not an object, left out", where);
-        else if (is_native(json_string_value(json_object_get(object, "type"))) &&
-                 take_image(s, object, where, &r->images[r->n_images]))
-            know(s, r->images[r->n_images++].addr);
+    const json_t *images = ingest_json_member(b, meta, "debug_meta", "images", JSON_ARRAY);
+    struct ingest_json_list list =
+        ingest_json_list_start(b, images, "debug_meta.images", b->limits->images);
+    while (ingest_json_list_next_object(&list)) {
+        if (is_native(json_string_value(json_object_get(list.item, "type"))))
+            take_image(s, list.item, list.where);
     }
-    keep_foreign(s, list);
+    s->images = ingest_image_map_make(b, true);
+    keep_foreign(s, images);
 }
 
 void
 sentry_see_package(struct sentry *s, uint64_t image_addr, const char *package)
 {
-    struct ingest_builder *b = &s->b;
-    if (b->failed || image_addr == 0 || !package || !know(s, image_addr))
+    struct report *r = s->b.report;
+    struct ingest_image_key key = {.addr = image_addr};
+    size_t n = r->n_images;
+    if (image_addr == 0 || !package)
         return;
-    if (!s->packages)
-        s->packages = ingest_alloc(b, b->limits->images, sizeof(*s->packages));
-    const char *path = b->failed ? NULL : fz_arena_strdup(b->arena, package);
-    b->failed = b->failed || !path;
-    if (!b->failed)
-        s->packages[s->n_packages++] = (struct report_image){
-            .name = fz_text_base_name(path), .path = path, .addr = image_addr};
+    int image = ingest_image_map_add(&s->images, &key);
+    if (r->n_images > n)
+        ingest_set_path(&r->images[image], ingest_text(&s->b, fz_span_cstr(package)));
 }
 
 void
-sentry_take_packages(struct sentry *s)
+sentry_note_packages(struct sentry *s)
 {
     struct ingest_builder *b = &s->b;
-    struct report *r = b->report;
-    if (s->n_packages_cut)
-        report_note(r, b->arena, "images that only frames tell of are left out: the limit is %zu",
+    size_t n = b->report->n_images - s->images.n_listed;
+    if (b->n_images_cut)
+        ingest_note(b, "images that only frames tell of are left out: the limit is %zu",
                     b->limits->images);
-    if (s->n_packages == 0 || b->failed)
-        return;
-    struct report_image *all = ingest_alloc(b, r->n_images + s->n_packages, sizeof(*all));
-    if (!all)
-        return;
-    if (r->n_images)
-        memcpy(all, r->images, r->n_images * sizeof(*all));
-    memcpy(all + r->n_images, s->packages, s->n_packages * sizeof(*all));
-    r->images = all;
-    r->n_images += s->n_packages;
-    report_note(r, b->arena, "images: %zu are not in debug_meta, only frames tell of them",
-                s->n_packages);
+    if (n)
+        ingest_note(b, "images: %zu are not in debug_meta, only frames tell of them", n);
 }
