@@ -161,13 +161,21 @@ FZ_MUST_CHECK enum fz_code store_report_insert(struct store *store, struct store
 FZ_MUST_CHECK enum fz_code store_set_columns(struct store *store, const struct fz_columns *columns,
                                              struct fz_error *err);
 
+enum store_report_status {
+    STORE_REPORT_QUEUED, /* never done, or a reprocess was asked for */
+    STORE_REPORT_SYMBOLICATED,
+    STORE_REPORT_PARTIAL,
+    STORE_REPORT_UNSYMBOLICATED,
+    STORE_REPORT_FAILED
+};
+/* The names of this and other enums are static: "queued", "symbolicated". */
+const char *store_report_status_name(enum store_report_status status);
+
 /* What lists show of a report. */
 struct store_report {
     char id[STORE_ID_TEXT];
     int64_t project_id, received_ms, timestamp_ms; /* timestamp 0 = unknown */
-    /* "queued" (never done, or a reprocess was asked for), "symbolicated", "partial",
-     * "unsymbolicated", "failed". A report that a new dSYM queued again keeps its status. */
-    const char *status;
+    enum store_report_status status; /* a report that a new dSYM queued again keeps its own */
     const char *format;
     const char *error;            /* why it failed; NULL = it did not */
     unsigned n_missing;           /* images it waits for */
@@ -257,21 +265,34 @@ FZ_MUST_CHECK enum fz_code store_report_take_transient(struct store *store, int6
  * -----------------------------------------------------------------------------------------
  */
 
+enum store_symbol_kind {
+    STORE_SYMBOL_DSYM,
+    STORE_SYMBOL_BINARY,
+    /* Kept with them; without an index, so not a symbol file for an image: the names of an image,
+     * and which map has them. */
+    STORE_SYMBOL_BCSYMBOLMAP,
+    STORE_SYMBOL_UUIDMAP
+};
+enum store_symbol_state { STORE_SYMBOL_READY, STORE_SYMBOL_FAILED };
+const char *store_symbol_kind_name(enum store_symbol_kind kind); /* "dsym" */
+const char *store_symbol_state_name(enum store_symbol_state state);
+/* False: not the name of a kind. */
+bool store_symbol_kind_parse(const char *text, enum store_symbol_kind *ret);
+
 struct store_symbol {
     struct fz_uuid uuid;
     int64_t project_id;
-    const char *arch, *kind, *name; /* kind "dsym" or "binary"; or, beside them, "bcsymbolmap" and
-                                     * "uuidmap" (which map an image's names are in), which have no
-                                     * index and are no symbol file for an image */
-    uint64_t size;                  /* of the slice */
-    const char *state;              /* "queued", "ready", "failed" */
-    const char *file_sha256;        /* blob of the slice */
-    const char *index_sha256;       /* blob of its index; NULL unless ready, and for maps */
+    const char *arch, *name;
+    enum store_symbol_kind kind;
+    uint64_t size; /* of the slice */
+    enum store_symbol_state state;
+    const char *file_sha256;  /* blob of the slice */
+    const char *index_sha256; /* blob of its index; NULL unless ready, and for maps */
     uint32_t index_version;
     const char *features_json, *problems_json;
     int64_t uploaded_ms;
     bool has_dwarf;
-    bool has_map;            /* names are hidden (or kind "uuidmap"): map_uuid is set */
+    bool has_map;            /* names are hidden (or it is a UUIDMAP): map_uuid is set */
     struct fz_uuid map_uuid; /* the BCSymbolMap that would tell them */
     bool map_applied;        /* into store_job_finish_upload: the index has its names */
     bool is_new;             /* out of store_job_finish_upload: not known before */
@@ -378,8 +399,8 @@ struct store_image {
 };
 
 struct store_report_done {
-    const char *status; /* as in struct store_report; neither "queued" nor "failed" */
-    const char *format; /* NULL = as it was inserted */
+    enum store_report_status status; /* neither QUEUED nor FAILED */
+    const char *format;              /* NULL = as it was inserted */
     int64_t timestamp_ms;
     const union fz_value *values; /* of the columns of store_set_columns(); NULL = all unknown */
     struct fz_span result;        /* symbolicated report, JSON */
@@ -400,13 +421,15 @@ FZ_MUST_CHECK enum fz_code store_job_finish_report(struct store *store, const st
                                                    struct fz_error *err);
 
 /* The job of an upload whose body lies in the blob `blob_sha256`. */
+enum store_upload_state { STORE_UPLOAD_QUEUED, STORE_UPLOAD_DONE, STORE_UPLOAD_FAILED };
+const char *store_upload_state_name(enum store_upload_state state);
 struct store_upload {
     char id[STORE_ID_TEXT];
     int64_t project_id;
     char blob_sha256[FZ_SHA256_TEXT];
     const char *name; /* the client's file name, "" if none */
     uint64_t size;
-    const char *state;  /* "queued", "done", "failed" */
+    enum store_upload_state state;
     const char *result; /* JSON of the answer when done */
     const char *error;
     int error_code;         /* enum fz_code when failed */

@@ -72,7 +72,6 @@ store_report_read(const struct store *store, struct sql_rows *rows, struct fz_ar
         .project_id = sql_col_int(rows, 1),
         .received_ms = sql_col_int(rows, 2),
         .timestamp_ms = sql_col_int(rows, 3),
-        .status = sql_col_text(rows, 4, arena),
         .format = sql_col_text(rows, 5, arena),
         .error = sql_col_text(rows, 6, arena),
         .n_missing = (unsigned)sql_col_int(rows, 7),
@@ -86,8 +85,10 @@ store_report_read(const struct store *store, struct sql_rows *rows, struct fz_ar
         else
             values[i].number = sql_col_int(rows, N_OWN + (int)i);
     }
-    *ret = report;
-    return FZ_OK;
+    enum fz_code code = store_read_report_status(rows, 4, &report.status, err);
+    if (code == FZ_OK)
+        *ret = report;
+    return code;
 }
 
 size_t

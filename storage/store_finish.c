@@ -72,7 +72,7 @@ update_report(struct store *store, const struct store_job *job,
     struct sql_value args[SQL_MAX_PARAMS] = {
         sql_int(job->project_id),
         sql_text(job->subject),
-        sql_text(again ? "queued" : done->status),
+        sql_text(store_report_status_name(again ? STORE_REPORT_QUEUED : done->status)),
         sql_int(done->timestamp_ms),
         sql_text_clean(arena, done->format, STORE_TEXT_SHORT),
         sql_int((int64_t)done->n_waits),

@@ -76,6 +76,20 @@ unsigned store_usage_slot(void);
 FZ_MUST_CHECK enum fz_code store_usage_count(struct sql *sql, unsigned slot, int64_t now_ms,
                                              const struct store_usage *usage, struct fz_error *err);
 
+/* The name in a column of the current row. INTERNAL: it is not one. */
+FZ_MUST_CHECK enum fz_code store_read_report_status(struct sql_rows *rows, int column,
+                                                    enum store_report_status *ret,
+                                                    struct fz_error *err);
+FZ_MUST_CHECK enum fz_code store_read_symbol_kind(struct sql_rows *rows, int column,
+                                                  enum store_symbol_kind *ret,
+                                                  struct fz_error *err);
+FZ_MUST_CHECK enum fz_code store_read_symbol_state(struct sql_rows *rows, int column,
+                                                   enum store_symbol_state *ret,
+                                                   struct fz_error *err);
+FZ_MUST_CHECK enum fz_code store_read_upload_state(struct sql_rows *rows, int column,
+                                                   enum store_upload_state *ret,
+                                                   struct fz_error *err);
+
 /* A row of "SELECT <store->select_report> FROM reports". */
 FZ_MUST_CHECK enum fz_code store_report_read(const struct store *store, struct sql_rows *rows,
                                              struct fz_arena *arena, struct store_report *ret,

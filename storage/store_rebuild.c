@@ -13,7 +13,7 @@
 bool
 store_symbol_is_image(const struct store_symbol *symbol)
 {
-    return strcmp(symbol->kind, "dsym") == 0 || strcmp(symbol->kind, "binary") == 0;
+    return symbol->kind == STORE_SYMBOL_DSYM || symbol->kind == STORE_SYMBOL_BINARY;
 }
 
 /* A stored slice to build anew. */
@@ -120,12 +120,12 @@ store_rebuild_with_maps(struct store *store, const struct store_job *job,
 {
     bool any = false, rebuild = false;
     for (size_t i = 0; i < n; i++)
-        any = any || symbols[i].has_map || strcmp(symbols[i].kind, "bcsymbolmap") == 0;
+        any = any || symbols[i].has_map || symbols[i].kind == STORE_SYMBOL_BCSYMBOLMAP;
     enum fz_code code = any ? is_rebuild(store, job, &rebuild, err) : FZ_OK;
     for (size_t i = 0; code == FZ_OK && any && i < n; i++) {
         const struct store_symbol *symbol = &symbols[i];
-        bool is_map = strcmp(symbol->kind, "bcsymbolmap") == 0;
-        if (strcmp(symbol->state, "ready") != 0 || (!is_map && !symbol->has_map))
+        bool is_map = symbol->kind == STORE_SYMBOL_BCSYMBOLMAP;
+        if (symbol->state != STORE_SYMBOL_READY || (!is_map && !symbol->has_map))
             continue;
         if (!is_map)
             code = apply_links(store, job->project_id, &symbol->uuid, err);

@@ -233,7 +233,7 @@ store_report_take_transient(struct store *store, int64_t project_id, const char 
     enum fz_code code = get_report(store, "AND transient = 1", args, arena, &report, err);
     if (code != FZ_OK)
         return code;
-    if (strcmp(report.status, "queued") == 0)
+    if (report.status == STORE_REPORT_QUEUED)
         return fz_fail(err, FZ_E_UNAVAILABLE, "the report is not done yet");
     code = store_report_result(store, project_id, id, arena, &result, NULL);
     if (code != FZ_OK && code != FZ_E_NOT_FOUND) /* a failed one has no result */

@@ -9,7 +9,8 @@
 
 struct known {
     int64_t key;
-    bool found, ready;
+    bool found;
+    enum store_symbol_state state;
     char index_sha256[FZ_SHA256_TEXT]; /* "" without one */
 };
 
@@ -31,24 +32,24 @@ find_known(struct sql *sql, const struct store_symbol *symbol, struct known *ret
     if (code != FZ_OK || !ret->found)
         return code;
     ret->key = sql_col_int(&rows, 0);
-    ret->ready = fz_span_is(sql_col_bytes(&rows, 1), "ready");
     sql_col_copy(&rows, 2, ret->index_sha256, sizeof(ret->index_sha256));
-    return FZ_OK;
+    return store_read_symbol_state(&rows, 1, &ret->state, err);
 }
 
 enum fz_code
 store_symbol_register(struct store *store, struct store_symbol *symbol, int64_t seq,
                       struct fz_arena *arena, struct fz_error *err)
 {
-    if (!store_is_sha256(symbol->file_sha256) || !symbol->state || !symbol->kind)
-        return fz_fail(err, FZ_E_MALFORMED, "a symbol file needs its hash, its kind and a state");
-    bool ready = strcmp(symbol->state, "ready") == 0;
+    if (!store_is_sha256(symbol->file_sha256))
+        return fz_fail(err, FZ_E_MALFORMED, "a symbol file needs its hash");
+    bool ready = symbol->state == STORE_SYMBOL_READY;
     struct known known = {0};
     enum fz_code code = find_known(store->sql, symbol, &known, err);
     if (code != FZ_OK)
         return code;
-    symbol->is_new = !known.found || (ready && !known.ready);
-    if (known.ready && !ready)
+    bool was_ready = known.found && known.state == STORE_SYMBOL_READY;
+    symbol->is_new = !known.found || (ready && !was_ready);
+    if (was_ready && !ready)
         return FZ_OK; /* an index that works is not given up for an attempt that failed */
     code = store_blob_hold(store, symbol->file_sha256, err);
     if (code == FZ_OK)
@@ -61,10 +62,10 @@ store_symbol_register(struct store *store, struct store_symbol *symbol, int64_t 
         sql_int(symbol->project_id),
         sql_blob(fz_span_make(symbol->uuid.bytes, 16)),
         sql_text_clean(arena, symbol->arch, STORE_TEXT_SHORT),
-        sql_text(symbol->kind),
+        sql_text(store_symbol_kind_name(symbol->kind)),
         sql_text_clean(arena, symbol->name, STORE_TEXT_LONG),
         sql_int((int64_t)symbol->size),
-        sql_text(symbol->state),
+        sql_text(store_symbol_state_name(symbol->state)),
         sql_text(symbol->file_sha256),
         sql_text(symbol->index_sha256),
         sql_int(symbol->index_version),
@@ -97,16 +98,17 @@ static const char symbol_columns[] =
     "uuid, project_id, arch, kind, name, size, state, file_sha256, index_sha256, index_version, "
     "features_json, problems_json, uploaded_ms, has_dwarf, key";
 
-static int64_t
-read_symbol(struct sql_rows *rows, struct fz_arena *arena, struct store_symbol *ret)
+enum { KEY_COLUMN = 14 };
+
+static enum fz_code
+read_symbol(struct sql_rows *rows, struct fz_arena *arena, struct store_symbol *ret,
+            struct fz_error *err)
 {
     struct store_symbol symbol = {
         .project_id = sql_col_int(rows, 1),
         .arch = sql_col_text(rows, 2, arena),
-        .kind = sql_col_text(rows, 3, arena),
         .name = sql_col_text(rows, 4, arena),
         .size = (uint64_t)sql_col_int(rows, 5),
-        .state = sql_col_text(rows, 6, arena),
         .file_sha256 = sql_col_text(rows, 7, arena),
         .index_sha256 = sql_col_text(rows, 8, arena),
         .index_version = (uint32_t)sql_col_int(rows, 9),
@@ -118,8 +120,12 @@ read_symbol(struct sql_rows *rows, struct fz_arena *arena, struct store_symbol *
     struct fz_span uuid = sql_col_bytes(rows, 0);
     if (uuid.len == sizeof(symbol.uuid.bytes))
         memcpy(symbol.uuid.bytes, uuid.data, uuid.len);
-    *ret = symbol;
-    return sql_col_int(rows, 14);
+    enum fz_code code = store_read_symbol_kind(rows, 3, &symbol.kind, err);
+    if (code == FZ_OK)
+        code = store_read_symbol_state(rows, 6, &symbol.state, err);
+    if (code == FZ_OK)
+        *ret = symbol;
+    return code;
 }
 
 static enum fz_code
@@ -146,10 +152,11 @@ find_best(struct store *store, const struct sql_value args[2], unsigned rank,
     unsigned n_ready = 0;
     enum fz_code code = sql_query(store->sql, text, args, 2, &rows, err);
     while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
-        bool is_ready = fz_span_is(sql_col_bytes(&rows, 6), "ready");
-        failed = failed || !is_ready;
-        if (is_ready && n_ready++ == rank) {
-            read_symbol(&rows, arena, &first);
+        enum store_symbol_state state;
+        code = store_read_symbol_state(&rows, 6, &state, err);
+        failed = failed || state == STORE_SYMBOL_FAILED;
+        if (code == FZ_OK && state == STORE_SYMBOL_READY && n_ready++ == rank) {
+            code = read_symbol(&rows, arena, &first, err);
             found = true;
         }
     }
@@ -217,7 +224,8 @@ store_symbol_list(struct store *store, int64_t project_id, const struct fz_uuid 
         list = fz_list_grow_in(arena, list, &room, n + 1, sizeof(*list));
         if (!list)
             return fz_arena_fail(arena, err);
-        key = read_symbol(&rows, arena, &list[n++]);
+        code = read_symbol(&rows, arena, &list[n++], err);
+        key = sql_col_int(&rows, KEY_COLUMN);
     }
     if (code != FZ_OK)
         return code;

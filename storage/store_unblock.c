@@ -182,7 +182,7 @@ store_unblock(struct store *store, const struct store_job *job, const struct sto
         return fz_arena_fail(arena, err);
     size_t n_ready = 0, n_sets = 0;
     for (size_t i = 0; i < n; i++)
-        if (strcmp(symbols[i].state, "ready") == 0 && store_symbol_is_image(&symbols[i]))
+        if (symbols[i].state == STORE_SYMBOL_READY && store_symbol_is_image(&symbols[i]))
             ready[n_ready++] = symbols[i].uuid;
     if (n_ready == 0)
         return FZ_OK;

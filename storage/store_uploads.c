@@ -91,13 +91,14 @@ store_upload_get(struct store *store, int64_t project_id, const char *id, struct
     sql_col_copy(&rows, 1, upload.blob_sha256, sizeof(upload.blob_sha256));
     upload.name = sql_col_text(&rows, 2, arena);
     upload.size = (uint64_t)sql_col_int(&rows, 3);
-    upload.state = sql_col_text(&rows, 4, arena);
     upload.result = sql_col_text(&rows, 5, arena);
     upload.error = sql_col_text(&rows, 6, arena);
     upload.error_code = (int)sql_col_int(&rows, 7);
     upload.is_rebuild = sql_col_int(&rows, 8) != 0;
     upload.map_sha256 = sql_col_text(&rows, 9, arena);
-    code = sql_next(&rows, &row, err); /* tells whether the texts found room */
+    code = store_read_upload_state(&rows, 4, &upload.state, err);
+    if (code == FZ_OK)
+        code = sql_next(&rows, &row, err); /* fails if there was no room for a text */
     if (code == FZ_OK)
         *ret = upload;
     return code;

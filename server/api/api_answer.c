@@ -57,11 +57,11 @@ api_upload_json(const struct store_upload *upload, struct json_write *w, struct 
 {
     json_write_open(w, NULL, '{');
     json_write_text(w, "upload", upload->id);
-    json_write_text(w, "status", upload->state);
+    json_write_text(w, "status", store_upload_state_name(upload->state));
     json_write_text(w, "name", upload->name && *upload->name ? upload->name : NULL);
     json_write_u64(w, "size", upload->size);
     json_write_raw(w, "result", upload->result);
-    if (strcmp(upload->state, "failed") == 0) {
+    if (upload->state == STORE_UPLOAD_FAILED) {
         json_write_open(w, "error", '{');
         json_write_text(w, "code", fz_code_name((enum fz_code)upload->error_code));
         json_write_text(w, "message", upload->error ? api_stored_error(upload->error) : "");

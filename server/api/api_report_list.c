@@ -262,7 +262,7 @@ append_summary(struct json_write *w, const struct store_report *report)
 {
     json_write_open(w, NULL, '{');
     json_write_text(w, "id", report->id);
-    json_write_text(w, "status", report->status);
+    json_write_text(w, "status", store_report_status_name(report->status));
     json_write_text(w, "format", report->format);
     append_columns(w, report->values);
     json_write_u64(w, "missing", report->n_missing);

@@ -42,7 +42,7 @@ answer_columns(struct api_call *call, const struct store_report *columns, int st
     json_write_open(&w, NULL, '{');
     json_write_text(&w, "id", columns->id);
     json_write_text(&w, "project", project.name);
-    json_write_text(&w, "status", columns->status);
+    json_write_text(&w, "status", store_report_status_name(columns->status));
     json_write_text(&w, "format", columns->format);
     json_write_time(&w, "received", columns->received_ms);
     json_write_text(&w, "error", api_stored_error(columns->error));
@@ -88,7 +88,7 @@ answer_rendered(struct api_call *call, const struct store_report *columns, struc
     enum fz_code code = report_load_json(result, call->arena, &report, &envelope, err);
     if (code != FZ_OK)
         return code;
-    envelope.status = columns->status;
+    envelope.status = store_report_status_name(columns->status);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     enum report_form form = format == API_FORMAT_CRASH ? REPORT_FORM_CRASH
                             : format == API_FORMAT_IPS ? REPORT_FORM_IPS
@@ -107,12 +107,13 @@ enum fz_code
 api_answer_report(struct api_call *call, const struct store_report *columns, struct fz_span result,
                   enum api_format format, int status, struct fz_error *err)
 {
-    bool is_queued = columns->status && strcmp(columns->status, "queued") == 0;
+    bool is_queued = columns->status == STORE_REPORT_QUEUED;
     if (result.len == 0) {
         if (format == API_FORMAT_JSON)
             return answer_columns(call, columns, status, err);
         return fz_fail(err, FZ_E_CONFLICT, "report %s has no result in this format: it is %s%s%s",
-                       columns->id, columns->status, columns->error ? ": " : "",
+                       columns->id, store_report_status_name(columns->status),
+                       columns->error ? ": " : "",
                        columns->error ? api_stored_error(columns->error) : "");
     }
     /* A report that is being done again shows what it was, but not as if that were the end. */

@@ -20,10 +20,10 @@ append_symbol(struct json_write *w, const struct store_symbol *symbol)
     json_write_open(w, NULL, '{');
     json_write_text(w, "uuid", uuid);
     json_write_text(w, "arch", symbol->arch);
-    json_write_text(w, "kind", symbol->kind);
+    json_write_text(w, "kind", store_symbol_kind_name(symbol->kind));
     json_write_text(w, "name", symbol->name);
     json_write_u64(w, "size", symbol->size);
-    json_write_text(w, "state", symbol->state);
+    json_write_text(w, "state", store_symbol_state_name(symbol->state));
     json_write_raw(w, "features", symbol->features_json);
     json_write_raw(w, "problems", symbol->problems_json);
     json_write_time(w, "uploaded", symbol->uploaded_ms);
@@ -120,7 +120,7 @@ fail_known(struct api_call *call, size_t i, const char *text, struct fz_error *e
 
 /* Does the project have a ready file of this kind? A UUID is shared by a binary and its dSYM. */
 static enum fz_code
-has_kind(struct api_call *call, const struct fz_uuid *uuid, const char *kind, bool *ret,
+has_kind(struct api_call *call, const struct fz_uuid *uuid, enum store_symbol_kind kind, bool *ret,
          struct fz_error *err)
 {
     struct store_symbol *symbols = NULL;
@@ -130,15 +130,15 @@ has_kind(struct api_call *call, const struct fz_uuid *uuid, const char *kind, bo
                                           call->arena, &symbols, &n, &cursor, err);
     *ret = false;
     for (size_t i = 0; !code && i < n; i++) {
-        if (strcmp(symbols[i].kind, kind) == 0 && strcmp(symbols[i].state, "ready") == 0)
+        if (symbols[i].kind == kind && symbols[i].state == STORE_SYMBOL_READY)
             *ret = true;
     }
     return code;
 }
 
 static enum fz_code
-find_missing(struct api_call *call, const struct fz_uuid *uuids, size_t n, const char *kind,
-             bool *ret_missing, struct fz_error *err)
+find_missing(struct api_call *call, const struct fz_uuid *uuids, size_t n,
+             const enum store_symbol_kind *kind, bool *ret_missing, struct fz_error *err)
 {
     struct fz_uuid *unknown = NULL;
     size_t n_unknown = 0, j = 0;
@@ -150,14 +150,15 @@ find_missing(struct api_call *call, const struct fz_uuid *uuids, size_t n, const
         if (ret_missing[i])
             j++;
         else if (kind)
-            code = has_kind(call, &uuids[i], kind, &has, err);
+            code = has_kind(call, &uuids[i], *kind, &has, err);
         ret_missing[i] = ret_missing[i] || !has;
     }
     return code;
 }
 
 static enum fz_code
-answer_known(struct api_call *call, const json_t *list, const char *kind, struct fz_error *err)
+answer_known(struct api_call *call, const json_t *list, const enum store_symbol_kind *kind,
+             struct fz_error *err)
 {
     size_t n = json_array_size(list);
     struct fz_uuid *uuids = fz_arena_array(call->arena, n, sizeof(*uuids));
@@ -200,20 +201,21 @@ api_symbol_known(struct api_call *call, struct fz_error *err)
     if (code != FZ_OK)
         return code;
     const json_t *list = json_object_get(root, "uuids"), *wanted = json_object_get(root, "kind");
-    const char *kind = json_string_value(wanted);
+    const char *name = json_string_value(wanted);
+    enum store_symbol_kind kind = STORE_SYMBOL_DSYM;
     if (!json_is_array(list)) {
         call->detail = "{\"path\":\"uuids\"}";
         return fz_fail(err, FZ_E_MALFORMED, "no array 'uuids'; send {\"uuids\":[\"…\"]}");
     }
-    if (wanted && (!kind || (strcmp(kind, "dsym") != 0 && strcmp(kind, "binary") != 0 &&
-                             strcmp(kind, "bcsymbolmap") != 0))) {
+    if (wanted &&
+        (!name || !store_symbol_kind_parse(name, &kind) || kind == STORE_SYMBOL_UUIDMAP)) {
         call->detail = "{\"path\":\"kind\"}";
         return fz_fail(err, FZ_E_MALFORMED, "kind: not one of dsym, binary, bcsymbolmap");
     }
     if (json_array_size(list) > KNOWN_MAX)
         return fz_fail(err, FZ_E_LIMIT, "uuids: %zu, at most %d in one request",
                        json_array_size(list), (int)KNOWN_MAX);
-    return answer_known(call, list, kind, err);
+    return answer_known(call, list, wanted ? &kind : NULL, err);
 }
 
 /* ---- what reports wait for --------------------------------------------------------------- */

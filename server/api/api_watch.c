@@ -62,10 +62,11 @@ check_report(struct api_call *call, const struct api_wait *wait, bool *ret_done,
     struct store_report columns;
     enum fz_code code =
         store_report_get(call->store, wait->project_id, wait->id, call->arena, &columns, err);
-    if (code != FZ_OK || strcmp(columns.status, "queued") == 0)
+    if (code != FZ_OK || columns.status == STORE_REPORT_QUEUED)
         return code;
     if (wait->kind == API_WAIT_STATUS)
-        api_answer_status(wait->request, 200, wait->id, columns.status, wait->report_format);
+        api_answer_status(wait->request, 200, wait->id, store_report_status_name(columns.status),
+                          wait->report_format);
     else
         code = api_answer_stored(call, &columns, wait->format, 200, err);
     *ret_done = code == FZ_OK;
@@ -82,7 +83,7 @@ check_transient(struct api_call *call, const struct api_wait *wait, bool *ret_do
         /* It goes with the report. */
         enum fz_code found =
             store_report_get(call->store, wait->project_id, wait->id, call->arena, &columns, err);
-        if (!found && strcmp(columns.status, "queued") == 0)
+        if (!found && columns.status == STORE_REPORT_QUEUED)
             return FZ_OK;
         if (!found)
             found = store_report_body(call->store, wait->project_id, wait->id, call->arena,
@@ -113,9 +114,9 @@ check_upload(struct api_call *call, const struct api_wait *wait, bool *ret_done,
     struct store_upload upload;
     enum fz_code code =
         store_upload_get(call->store, wait->project_id, wait->id, call->arena, &upload, err);
-    if (code != FZ_OK || strcmp(upload.state, "queued") == 0)
+    if (code != FZ_OK || upload.state == STORE_UPLOAD_QUEUED)
         return code;
-    if (strcmp(upload.state, "failed") == 0) {
+    if (upload.state == STORE_UPLOAD_FAILED) {
         enum fz_code cause = upload.error_code > FZ_OK && upload.error_code <= FZ_E_INTERNAL
                                  ? (enum fz_code)upload.error_code
                                  : FZ_E_INTERNAL;

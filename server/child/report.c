@@ -106,11 +106,14 @@ static enum fz_code
 collect_info(struct report *report, struct child_cache *cache, struct fz_arena *arena,
              struct proto_info *info, struct fz_error *err)
 {
+    static const enum proto_status statuses[] = {[REPORT_UNSYMBOLICATED] = PROTO_UNSYMBOLICATED,
+                                                 [REPORT_PARTIAL] = PROTO_PARTIAL,
+                                                 [REPORT_SYMBOLICATED] = PROTO_SYMBOLICATED};
     const union fz_value *values;
     enum fz_code code = report_columns_make(report, arena, &values, err);
     if (code != FZ_OK)
         return code;
-    *info = (struct proto_info){.status = report_status(report),
+    *info = (struct proto_info){.status = statuses[report_status(report)],
                                 .format = report->format,
                                 .timestamp_ms = report->timestamp_ms,
                                 .values = values};

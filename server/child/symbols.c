@@ -131,7 +131,8 @@ finish_slice(struct reading *r, const struct sym_macho *macho, struct proto_slic
     struct sym_build_stats stats = {.n_functions = 0};
     slice->uuid = macho->uuid;
     slice->arch = fz_arch_name(macho->cputype, macho->cpusubtype);
-    slice->kind = sym_macho_kind(macho);
+    slice->kind =
+        strcmp(sym_macho_kind(macho), "dsym") == 0 ? PROTO_SLICE_DSYM : PROTO_SLICE_BINARY;
     slice->name = fz_text_base_name(r->name);
     slice->has_map = sym_macho_has_hidden_names(macho);
     if (slice->has_map)
@@ -163,7 +164,7 @@ take_names(struct reading *r, struct fz_span bytes, bool is_whole_member, struct
     if (code != FZ_OK)
         return code;
     struct proto_slice slice = {.arch = "",
-                                .kind = is_map ? "bcsymbolmap" : "uuidmap",
+                                .kind = is_map ? PROTO_SLICE_BCSYMBOLMAP : PROTO_SLICE_UUIDMAP,
                                 .name = fz_text_base_name(r->name),
                                 .file = file.number,
                                 .has_map = !is_map};

@@ -118,9 +118,9 @@ check(struct api_call *call, void *user, bool is_late, bool *ret_done, struct fz
     struct store_upload upload;
     enum fz_code code =
         store_upload_get(call->store, call->project_id, user, call->arena, &upload, err);
-    if (code != FZ_OK || (strcmp(upload.state, "queued") == 0 && !is_late))
+    if (code != FZ_OK || (upload.state == STORE_UPLOAD_QUEUED && !is_late))
         return code;
-    if (strcmp(upload.state, "failed") == 0)
+    if (upload.state == STORE_UPLOAD_FAILED)
         return refuse(&upload, err);
     http_respond(call->request, uploader->status, uploader->type, fz_span_cstr(uploader->body));
     *ret_done = true;

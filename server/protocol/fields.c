@@ -200,7 +200,7 @@ proto_slice_encode(const struct proto_slice *slice, struct fz_buffer *out)
 {
     fz_buffer_append(out, slice->uuid.bytes, sizeof(slice->uuid.bytes));
     proto_put_text(out, slice->arch, ARCH_MAX);
-    proto_put_text(out, slice->kind, KIND_MAX);
+    proto_put_u8(out, (uint8_t)slice->kind);
     proto_put_text(out, slice->name, PROTO_NAME_MAX);
     proto_put_u32(out, slice->file);
     proto_put_u8(out, slice->has_index);
@@ -229,7 +229,7 @@ proto_slice_decode(struct fz_span body, struct fz_arena *arena, struct proto_sli
     struct proto_slice slice = {.file = 0};
     get_uuid(&in, &slice.uuid);
     slice.arch = get_name(&in, ARCH_MAX, arena);
-    slice.kind = get_name(&in, KIND_MAX, arena);
+    uint8_t kind = fz_read_u8(&in);
     slice.name = get_name(&in, PROTO_NAME_MAX, arena);
     slice.file = fz_read_u32(&in);
     slice.has_index = fz_read_u8(&in) != 0;
@@ -244,11 +244,11 @@ proto_slice_decode(struct fz_span body, struct fz_arena *arena, struct proto_sli
     if (code != FZ_OK)
         return code;
     uint32_t cputype, subtype;
-    bool is_map = strcmp(slice.kind, "bcsymbolmap") == 0;
-    bool is_link = strcmp(slice.kind, "uuidmap") == 0;
-    bool is_image = strcmp(slice.kind, "dsym") == 0 || strcmp(slice.kind, "binary") == 0;
-    if (!is_map && !is_link && !is_image)
+    if (kind == 0 || kind >= PROTO_SLICE_KINDS)
         return fz_fail(err, FZ_E_MALFORMED, "slice: unknown kind");
+    slice.kind = (enum proto_slice_kind)kind;
+    bool is_link = slice.kind == PROTO_SLICE_UUIDMAP;
+    bool is_image = slice.kind == PROTO_SLICE_DSYM || slice.kind == PROTO_SLICE_BINARY;
     if (!is_image && (slice.has_index || *slice.arch || slice.has_map != is_link))
         return fz_fail(err, FZ_E_MALFORMED, "slice: a symbol map with what it cannot have");
     if (is_image && strcmp(slice.arch, "unknown") != 0 &&
@@ -305,7 +305,7 @@ void
 proto_info_encode(const struct proto_info *info, const struct fz_columns *columns,
                   struct fz_buffer *out)
 {
-    proto_put_text(out, info->status, PROTO_TEXT_MAX);
+    proto_put_u8(out, (uint8_t)info->status);
     proto_put_text(out, info->format, PROTO_TEXT_MAX);
     proto_put_u64(out, (uint64_t)info->timestamp_ms);
     put_values(columns, info->values, out);
@@ -368,13 +368,6 @@ get_learned(struct fz_reader *in, struct fz_arena *arena, struct proto_info *inf
     return FZ_OK;
 }
 
-static bool
-is_status(const char *status)
-{
-    return status && (strcmp(status, "symbolicated") == 0 || strcmp(status, "partial") == 0 ||
-                      strcmp(status, "unsymbolicated") == 0);
-}
-
 enum fz_code
 proto_info_decode(struct fz_span body, const struct fz_columns *columns, size_t max_images,
                   struct fz_arena *arena, struct proto_info *ret, struct fz_error *err)
@@ -382,7 +375,7 @@ proto_info_decode(struct fz_span body, const struct fz_columns *columns, size_t 
     struct fz_reader in = fz_reader_make(body, "report info");
     struct proto_info info = {.n_waits = 0};
     bool over = false;
-    info.status = proto_get_text(&in, PROTO_TEXT_MAX, arena);
+    uint8_t status = fz_read_u8(&in);
     info.format = proto_get_text(&in, PROTO_TEXT_MAX, arena);
     info.timestamp_ms = (int64_t)fz_read_u64(&in);
     info.values = get_values(&in, columns, arena);
@@ -419,8 +412,9 @@ proto_info_decode(struct fz_span body, const struct fz_columns *columns, size_t 
         code = finish(&in, err);
     if (code != FZ_OK)
         return code;
-    if (!is_status(info.status))
+    if (status < PROTO_SYMBOLICATED || status > PROTO_UNSYMBOLICATED)
         return fz_fail(err, FZ_E_MALFORMED, "report info: unknown status");
+    info.status = (enum proto_status)status;
     info.waits = waits;
     info.n_waits = n_waits;
     info.images = images;

@@ -126,17 +126,26 @@ void proto_put_text(struct fz_buffer *out, const char *text, size_t max);
  * reader. NULL stays NULL. */
 const char *proto_get_text(struct fz_reader *in, size_t max, struct fz_arena *arena);
 
-/* One slice that a child has read out of an upload: "dsym" or "binary". Or what belongs to one: a
- * "bcsymbolmap", with the UUID of the map, or a "uuidmap", with the image's UUID and map_uuid; both
- * without architecture ("") and index. */
+enum proto_slice_kind {
+    PROTO_SLICE_DSYM = 1,
+    PROTO_SLICE_BINARY,
+    /* What belongs to a slice, without architecture ("") and index: a map, with its own UUID; and
+     * the image's UUID with map_uuid. */
+    PROTO_SLICE_BCSYMBOLMAP,
+    PROTO_SLICE_UUIDMAP,
+    PROTO_SLICE_KINDS
+};
+
+/* One slice that a child has read out of an upload. */
 struct proto_slice {
     struct fz_uuid uuid;
-    const char *arch, *kind, *name;
+    enum proto_slice_kind kind;
+    const char *arch, *name;
     uint32_t file;  /* number of the file that holds the slice's bytes */
     bool has_index; /* false: nothing in it can be used; the problems say why */
     uint32_t index_file;
     uint32_t index_version;
-    bool has_map;            /* its names are hidden, or it is a "uuidmap" */
+    bool has_map;            /* its names are hidden, or it is a UUIDMAP */
     struct fz_uuid map_uuid; /* the BCSymbolMap that tells them */
     bool map_applied;        /* and the index has its names */
     struct sym_features features;
@@ -170,9 +179,12 @@ struct proto_learned {
     const char *name;
 };
 
+enum proto_status { PROTO_SYMBOLICATED = 1, PROTO_PARTIAL, PROTO_UNSYMBOLICATED };
+
 /* What the worker has to know of a symbolicated report besides its JSON. */
 struct proto_info {
-    const char *status, *format; /* status: "symbolicated", "partial", "unsymbolicated" */
+    enum proto_status status;
+    const char *format;
     int64_t timestamp_ms;
     const union fz_value *values; /* of the columns for lists */
     const struct proto_wait *waits;

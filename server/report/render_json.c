@@ -79,7 +79,7 @@ write_origin(struct json_write *w, const struct report *r, const struct report_e
     if (id && r->id && !same_id(id, r->id))
         json_write_text(w, "client_id", r->id);
     json_write_text(w, "project", e->project);
-    json_write_text(w, "status", e->status ? e->status : report_status(r));
+    json_write_text(w, "status", e->status ? e->status : report_status_name(report_status(r)));
     json_write_text(w, "format", r->format);
     json_write_text(w, "kind", r->kind);
     write_time(w, "received", e->received_ms);

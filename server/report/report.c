@@ -91,14 +91,14 @@ count_names(const struct report_frame *frames, size_t n, bool *named, bool *lack
     }
 }
 
-const char *
+enum report_status
 report_status(const struct report *report)
 {
     bool named = false, lacking = false;
     for (size_t i = 0; i < report->n_threads; i++)
         count_names(report->threads[i].frames, report->threads[i].n_frames, &named, &lacking);
     count_names(report->exception_frames, report->n_exception_frames, &named, &lacking);
-    return !named ? "unsymbolicated" : lacking ? "partial" : "symbolicated";
+    return !named ? REPORT_UNSYMBOLICATED : lacking ? REPORT_PARTIAL : REPORT_SYMBOLICATED;
 }
 
 bool
@@ -117,6 +117,15 @@ report_add_client_symbol(struct report_frame *frame, struct fz_arena *arena,
     frame->client = grown;
     frame->n_client++;
     return true;
+}
+
+const char *
+report_status_name(enum report_status status)
+{
+    static const char *const names[] = {[REPORT_UNSYMBOLICATED] = "unsymbolicated",
+                                        [REPORT_PARTIAL] = "partial",
+                                        [REPORT_SYMBOLICATED] = "symbolicated"};
+    return names[status];
 }
 
 const char *

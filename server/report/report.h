@@ -219,9 +219,11 @@ struct report_thread *report_crashed_thread(const struct report *report);
  * why: no symbol file (the system's own images too), a broken one, or none of its symbols there. A
  * frame outside all images does not count: no upload could name it.
  */
-const char *report_status(const struct report *report);
+enum report_status { REPORT_UNSYMBOLICATED, REPORT_PARTIAL, REPORT_SYMBOLICATED };
+enum report_status report_status(const struct report *report);
 
 /* The words of the JSON, static strings. NULL for REPORT_FRAME_UNRESOLVED. */
+const char *report_status_name(enum report_status status);
 const char *report_frame_status_name(enum report_frame_status status);
 const char *report_trust_name(enum report_trust trust);
 const char *report_image_state_name(enum report_image_state state);

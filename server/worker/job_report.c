@@ -42,7 +42,7 @@ answer_index(struct answers *a, struct child_process *child, struct fz_error *er
     memcpy(uuid.bytes, child->inbox.body.data, sizeof(uuid.bytes));
     unsigned rank = child->inbox.body.data[sizeof(uuid.bytes)];
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(1024 * 1024);
-    struct store_symbol symbol = {.kind = NULL};
+    struct store_symbol symbol = {.name = NULL};
     bool failed = false;
     enum fz_code code = store_symbol_find(a->worker->store, a->job->project_id, &uuid, rank, &arena,
                                           &symbol, &failed, err);
@@ -60,7 +60,8 @@ answer_index(struct answers *a, struct child_process *child, struct fz_error *er
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
     proto_put_u8(&body, state);
     fz_buffer_append(&body, hash, sizeof(hash));
-    proto_put_text(&body, symbol.kind, PROTO_TEXT_MAX);
+    proto_put_text(&body, symbol.file_sha256 ? store_symbol_kind_name(symbol.kind) : NULL,
+                   PROTO_TEXT_MAX);
     proto_put_text(&body, symbol.name, PROTO_TEXT_MAX);
     proto_put_text(&body, symbol.file_sha256, PROTO_TEXT_MAX);
     code = fz_buffer_done(&body, err);
@@ -266,15 +267,18 @@ count(struct worker *w, const struct proto_info *info)
     m->index_cache_misses += info->n_cache_misses;
 }
 
-static const char *
-known_status(const char *status)
+static enum store_report_status
+status_of(enum proto_status status)
 {
-    static const char *const known[] = {"symbolicated", "partial", "unsymbolicated"};
-    for (size_t i = 0; i < FZ_ARRAY_LEN(known); i++) {
-        if (strcmp(status, known[i]) == 0)
-            return known[i];
+    switch (status) {
+    case PROTO_SYMBOLICATED:
+        return STORE_REPORT_SYMBOLICATED;
+    case PROTO_PARTIAL:
+        return STORE_REPORT_PARTIAL;
+    case PROTO_UNSYMBOLICATED:
+        break;
     }
-    return "";
+    return STORE_REPORT_UNSYMBOLICATED;
 }
 
 /* What storage takes of the child's info: the types of both are apart on purpose. */
@@ -295,7 +299,7 @@ take_info(const struct worker *w, const struct proto_info *info, struct fz_arena
     for (size_t i = 0; i < info->n_learned; i++)
         learned[i] = (struct store_learned){info->learned[i].uuid, info->learned[i].start,
                                             info->learned[i].reach, info->learned[i].name};
-    done->status = info->status;
+    done->status = status_of(info->status);
     done->format = info->format;
     done->timestamp_ms = info->timestamp_ms;
     done->values = info->values;
@@ -337,7 +341,7 @@ run(struct worker *w, const struct store_job *job, struct fz_arena *arena, struc
     code = take_info(w, &info, arena, &done, err);
     if (code != FZ_OK)
         return code;
-    ret->status = known_status(info.status);
+    ret->status = store_report_status_name(done.status);
     count(w, &info);
     return store_job_finish_report(w->store, job, &done, err);
 }

@@ -173,7 +173,24 @@ is_cut(const struct proto_slice *slice)
 static bool
 is_map(const struct proto_slice *slice)
 {
-    return strcmp(slice->kind, "bcsymbolmap") == 0 || strcmp(slice->kind, "uuidmap") == 0;
+    return slice->kind == PROTO_SLICE_BCSYMBOLMAP || slice->kind == PROTO_SLICE_UUIDMAP;
+}
+
+static enum store_symbol_kind
+kind_of(enum proto_slice_kind kind)
+{
+    switch (kind) {
+    case PROTO_SLICE_DSYM:
+        return STORE_SYMBOL_DSYM;
+    case PROTO_SLICE_BCSYMBOLMAP:
+        return STORE_SYMBOL_BCSYMBOLMAP;
+    case PROTO_SLICE_UUIDMAP:
+        return STORE_SYMBOL_UUIDMAP;
+    case PROTO_SLICE_BINARY:
+    case PROTO_SLICE_KINDS:
+        break;
+    }
+    return STORE_SYMBOL_BINARY;
 }
 
 /* Blobs first, rows after them: a row names only what is durable. */
@@ -201,10 +218,10 @@ store_slice(struct upload *u, const struct proto_slice *slice, struct store_symb
     *ret = (struct store_symbol){
         .uuid = slice->uuid,
         .arch = slice->arch,
-        .kind = slice->kind,
+        .kind = kind_of(slice->kind),
         .name = slice->name,
         .size = size,
-        .state = slice->has_index || is_map(slice) ? "ready" : "failed",
+        .state = slice->has_index || is_map(slice) ? STORE_SYMBOL_READY : STORE_SYMBOL_FAILED,
         .has_map = slice->has_map,
         .map_uuid = slice->map_uuid,
         .map_applied = slice->map_applied,
@@ -260,7 +277,7 @@ make_result(void *user, const struct store_symbol *symbols, size_t n, uint64_t n
         char uuid[FZ_UUID_TEXT];
         fz_uuid_format(&s->uuid, uuid);
         fz_buffer_printf(&out, "%s{\"uuid\":\"%s\",\"arch\":\"%s\",\"kind\":\"%s\",\"name\":",
-                         i ? "," : "", uuid, s->arch, s->kind);
+                         i ? "," : "", uuid, s->arch, store_symbol_kind_name(s->kind));
         fz_text_json_append(&out, fz_span_cstr(s->name));
         fz_buffer_printf(&out, ",\"size\":%llu,\"status\":\"%s\",\"features\":",
                          (unsigned long long)s->size, s->is_new ? "new" : "known");

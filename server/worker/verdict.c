@@ -43,13 +43,13 @@ struct verdict
 verdict_of(const struct proto_slice *slice)
 {
     const struct sym_features *f = &slice->features;
-    if (strcmp(slice->kind, "bcsymbolmap") == 0 || strcmp(slice->kind, "uuidmap") == 0)
+    if (slice->kind == PROTO_SLICE_BCSYMBOLMAP || slice->kind == PROTO_SLICE_UUIDMAP)
         return (struct verdict){"map", false, NULL};
     for (size_t i = 0; i < FZ_ARRAY_LEN(by_problem); i++) {
         if (has_problem(slice, by_problem[i].problem))
             return by_problem[i].verdict;
     }
-    if (!f->dwarf && strcmp(slice->kind, "dsym") == 0)
+    if (!f->dwarf && slice->kind == PROTO_SLICE_DSYM)
         return (struct verdict){"no_dwarf", false,
                                 "a dSYM without debug information gives no files and lines; set "
                                 "DEBUG_INFORMATION_FORMAT to dwarf-with-dsym and build again"};

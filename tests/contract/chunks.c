@@ -162,7 +162,7 @@ test_files(void **state)
     struct store_upload upload;
     assert_ok(c,
               store_upload_get(c->store, c->project, made.upload_id, &c->arena, &upload, &c->err));
-    assert_string_equal(upload.state, "queued");
+    assert_int_equal(upload.state, STORE_UPLOAD_QUEUED);
     assert_string_equal(upload.name, "Shop");
     struct store_job job = contract_claim(c, made.upload_id);
     assert_int_equal(job.kind, STORE_JOB_UPLOAD);

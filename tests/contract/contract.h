@@ -58,7 +58,8 @@ const char *contract_text(const struct store_report *report, const char *column)
 enum fz_code contract_finish(struct contract *c, const struct store_job *job, const char *waits);
 /* Finish an upload job with symbol files (one byte each) in this state. */
 enum fz_code contract_finish_upload(struct contract *c, const struct store_job *job,
-                                    const char *uuids, const char *state, uint64_t *ret_unblocked);
+                                    const char *uuids, enum store_symbol_state state,
+                                    uint64_t *ret_unblocked);
 struct fz_uuid contract_uuid(char c);
 
 /* Run fn(c, i) in n processes at once, each with a connection of its own; all must return 0. */

@@ -59,7 +59,7 @@ test_reports(void **state)
     }
     /* All this left it as it was. */
     assert_ok(c, store_report_get(c->store, c->project, id, &c->arena, &report, &c->err));
-    assert_string_equal(report.status, "unsymbolicated");
+    assert_int_equal(report.status, STORE_REPORT_UNSYMBOLICATED);
 }
 
 static void
@@ -75,7 +75,7 @@ test_symbols(void **state)
     const char *cursor;
     contract_upload(c, c->project, id);
     struct store_job job = contract_claim(c, id);
-    assert_ok(c, contract_finish_upload(c, &job, "x", "ready", &n_unblocked));
+    assert_ok(c, contract_finish_upload(c, &job, "x", STORE_SYMBOL_READY, &n_unblocked));
 
     assert_fails(c, FZ_E_NOT_FOUND,
                  store_upload_get(c->store, c->other, id, &c->arena, &upload, &c->err));
@@ -109,7 +109,7 @@ test_jobs(void **state)
     uint64_t n;
     wrong = job;
     wrong.kind = STORE_JOB_UPLOAD;
-    assert_fails(c, FZ_E_CONFLICT, contract_finish_upload(c, &wrong, "x", "ready", &n));
+    assert_fails(c, FZ_E_CONFLICT, contract_finish_upload(c, &wrong, "x", STORE_SYMBOL_READY, &n));
     assert_ok(c, contract_finish(c, &job, NULL));
 }
 

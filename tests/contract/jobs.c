@@ -13,7 +13,7 @@ let_time_pass(struct contract *c)
     contract_sql(c, update, update);
 }
 
-static const char *
+static enum store_report_status
 status_of(struct contract *c, const char *id, const char **ret_error)
 {
     struct store_report report;
@@ -48,10 +48,10 @@ test_lease(void **state)
     assert_fails(c, FZ_E_CONFLICT,
                  store_job_fail(c->store, &first, FZ_E_MALFORMED, "no", false, &c->err));
     assert_fails(c, FZ_E_CONFLICT, store_job_release(c->store, &first, &c->err));
-    assert_string_equal(status_of(c, id, NULL), "queued");
+    assert_int_equal(status_of(c, id, NULL), STORE_REPORT_QUEUED);
     assert_ok(c, contract_finish(c, &second, NULL));
     assert_fails(c, FZ_E_CONFLICT, contract_finish(c, &second, NULL));
-    assert_string_equal(status_of(c, id, NULL), "symbolicated");
+    assert_int_equal(status_of(c, id, NULL), STORE_REPORT_SYMBOLICATED);
 }
 
 /* A real lease, judged by the database's clock. */
@@ -133,7 +133,7 @@ test_reclaimed_too_often(void **state)
         assert_int_equal(n, 1);
     }
     assert_int_equal(contract_claim_all(c, &none, 1), 0);
-    assert_string_equal(status_of(c, id, &why), "failed");
+    assert_int_equal(status_of(c, id, &why), STORE_REPORT_FAILED);
     assert_string_equal(why, "given up after 20 attempts whose worker was lost");
 }
 
@@ -154,7 +154,7 @@ test_lost_too_often(void **state)
     /* It does not take the place of the healthy one. */
     assert_int_equal(contract_claim_all(c, jobs, 4), 1);
     assert_string_equal(jobs[0].subject, other);
-    assert_string_equal(status_of(c, id, &why), "failed");
+    assert_int_equal(status_of(c, id, &why), STORE_REPORT_FAILED);
     assert_string_equal(why, "given up after 3 attempts whose worker was lost");
     assert_ok(c, store_counts(c->store, &counts, &c->err));
     assert_int_equal(counts.jobs_quarantined, 1);
@@ -178,14 +178,14 @@ test_outage(void **state)
     for (unsigned i = 1; i <= 10; i++) {
         job = contract_claim(c, id);
         assert_int_equal(job.attempt, i);
-        assert_string_equal(status_of(c, id, NULL), "queued");
+        assert_int_equal(status_of(c, id, NULL), STORE_REPORT_QUEUED);
         assert_ok(c, store_job_fail(c->store, &job, FZ_E_UNAVAILABLE, "no disk", false, &c->err));
         assert_fails(c, FZ_E_CONFLICT, contract_finish(c, &job, NULL));
         assert_int_equal(contract_claim_all(c, &none, 1), 0); /* not at once */
         let_time_pass(c);
     }
     assert_int_equal(contract_claim_all(c, &none, 1), 0);
-    assert_string_equal(status_of(c, id, &why), "failed");
+    assert_int_equal(status_of(c, id, &why), STORE_REPORT_FAILED);
     assert_string_equal(why, "no disk");
 }
 
@@ -221,10 +221,10 @@ test_child_died(void **state)
     contract_report(c, c->project, "a", id);
     struct store_job job = contract_claim(c, id);
     assert_ok(c, store_job_fail(c->store, &job, FZ_E_MALFORMED, "signal 11", true, &c->err));
-    assert_string_equal(status_of(c, id, NULL), "queued");
+    assert_int_equal(status_of(c, id, NULL), STORE_REPORT_QUEUED);
     job = contract_claim(c, id); /* at once */
     assert_ok(c, store_job_fail(c->store, &job, FZ_E_MALFORMED, "signal 11", true, &c->err));
-    assert_string_equal(status_of(c, id, &why), "failed");
+    assert_int_equal(status_of(c, id, &why), STORE_REPORT_FAILED);
     assert_string_equal(why, "signal 11");
     assert_ok(c, store_counts(c->store, &counts, &c->err));
     assert_int_equal(counts.jobs_quarantined, 1);
@@ -241,7 +241,7 @@ test_failed_for_good(void **state)
     job = contract_claim(c, id);
     assert_ok(
         c, store_job_fail(c->store, &job, FZ_E_UNSUPPORTED, "what \xff is this", false, &c->err));
-    assert_string_equal(status_of(c, id, &why), "failed");
+    assert_int_equal(status_of(c, id, &why), STORE_REPORT_FAILED);
     assert_string_equal(why, "what \xef\xbf\xbd is this");
     contract_upload(c, c->project, upload_id);
     job = contract_claim(c, upload_id);
@@ -249,7 +249,7 @@ test_failed_for_good(void **state)
     assert_ok(c, store_job_fail(c->store, &job, FZ_E_LIMIT, "a zip bomb", false, &c->err));
     struct store_upload upload;
     assert_ok(c, store_upload_get(c->store, c->project, upload_id, &c->arena, &upload, &c->err));
-    assert_string_equal(upload.state, "failed");
+    assert_int_equal(upload.state, STORE_UPLOAD_FAILED);
     assert_string_equal(upload.error, "a zip bomb");
     assert_int_equal(upload.error_code, FZ_E_LIMIT);
     assert_int_equal(contract_claim_all(c, &none, 1), 0);
@@ -308,18 +308,19 @@ test_uploads(void **state)
     uint64_t n_unblocked = 99;
     contract_upload(c, c->project, id);
     assert_ok(c, store_upload_get(c->store, c->project, id, &c->arena, &upload, &c->err));
-    assert_string_equal(upload.state, "queued");
+    assert_int_equal(upload.state, STORE_UPLOAD_QUEUED);
     assert_string_equal(upload.name, "App.zip");
     assert_int_equal(upload.size, 123);
     assert_null(upload.result);
     assert_fails(c, FZ_E_CONFLICT, store_upload_insert(c->store, &upload, &c->err));
     struct store_job job = contract_claim(c, id);
-    assert_ok(c, contract_finish_upload(c, &job, "xy", "ready", &n_unblocked));
+    assert_ok(c, contract_finish_upload(c, &job, "xy", STORE_SYMBOL_READY, &n_unblocked));
     assert_int_equal(n_unblocked, 0);
     assert_ok(c, store_upload_get(c->store, c->project, id, &c->arena, &upload, &c->err));
-    assert_string_equal(upload.state, "done");
+    assert_int_equal(upload.state, STORE_UPLOAD_DONE);
     assert_string_equal(upload.result, "{\"files\":2,\"unblocked_reports\":0}");
-    assert_fails(c, FZ_E_CONFLICT, contract_finish_upload(c, &job, "z", "ready", &n_unblocked));
+    assert_fails(c, FZ_E_CONFLICT,
+                 contract_finish_upload(c, &job, "z", STORE_SYMBOL_READY, &n_unblocked));
     upload.id[0] = 'X';
     assert_fails(c, FZ_E_MALFORMED, store_upload_insert(c->store, &upload, &c->err));
     struct fz_uuid another = fz_uuid_new();

@@ -17,7 +17,7 @@ tell(struct contract *c, int64_t project, bool shared, const struct store_learne
     snprintf(body, sizeof(body), "report %d", number++);
     contract_report(c, project, body, id);
     struct store_job job = contract_claim(c, id);
-    struct store_report_done done = {.status = "symbolicated",
+    struct store_report_done done = {.status = STORE_REPORT_SYMBOLICATED,
                                      .result = fz_span_cstr("{}"),
                                      .learned = list,
                                      .n_learned = n,
@@ -168,8 +168,10 @@ test_transient(void **state)
     assert_ok(c, store_report_insert(c->store, &item, 1, &c->err));
     struct store_job job = contract_claim(c, item.id);
     const struct store_learned one = {contract_uuid('s'), 0x100, 4, "no"};
-    struct store_report_done done = {
-        .status = "symbolicated", .result = fz_span_cstr("{}"), .learned = &one, .n_learned = 1};
+    struct store_report_done done = {.status = STORE_REPORT_SYMBOLICATED,
+                                     .result = fz_span_cstr("{}"),
+                                     .learned = &one,
+                                     .n_learned = 1};
     assert_ok(c, store_job_finish_report(c->store, &job, &done, &c->err));
     expect(c, c->project, 's', 0x100, NULL);
 }
@@ -184,8 +186,10 @@ test_lost_job(void **state)
     struct store_job job = contract_claim(c, id);
     job.fence--;
     const struct store_learned one = {contract_uuid('s'), 0x100, 4, "no"};
-    struct store_report_done done = {
-        .status = "symbolicated", .result = fz_span_cstr("{}"), .learned = &one, .n_learned = 1};
+    struct store_report_done done = {.status = STORE_REPORT_SYMBOLICATED,
+                                     .result = fz_span_cstr("{}"),
+                                     .learned = &one,
+                                     .n_learned = 1};
     assert_fails(c, FZ_E_CONFLICT, store_job_finish_report(c->store, &job, &done, &c->err));
     expect(c, c->project, 's', 0x100, NULL);
 }
@@ -251,7 +255,7 @@ tell_many(struct contract *c, int i, void *user)
         size_t n = 0;
         if (store_job_claim(c->store, "w", 1, 60000, &job, &n, &c->err) != FZ_OK || n != 1)
             return 1;
-        struct store_report_done done = {.status = "symbolicated",
+        struct store_report_done done = {.status = STORE_REPORT_SYMBOLICATED,
                                          .result = fz_span_cstr("{}"),
                                          .learned = list,
                                          .n_learned = 64};

@@ -194,7 +194,7 @@ contract_finish(struct contract *c, const struct store_job *job, const char *wai
         list[n] = (struct store_image_wait){contract_uuid(waits[n]), "Shop", "arm64"};
     struct store_image images[] = {{contract_uuid('a'), "a"}, {contract_uuid('b'), NULL}};
     struct store_report_done done = {
-        .status = n ? "unsymbolicated" : "symbolicated",
+        .status = n ? STORE_REPORT_UNSYMBOLICATED : STORE_REPORT_SYMBOLICATED,
         .values = contract_values(c, (const char *const[]){"app_version", "4.2", NULL}),
         .result = fz_span_cstr("{\"threads\":[]}"),
         .waits = list,
@@ -215,7 +215,7 @@ make_result(void *user, const struct store_symbol *symbols, size_t n, uint64_t n
 
 enum fz_code
 contract_finish_upload(struct contract *c, const struct store_job *job, const char *uuids,
-                       const char *state, uint64_t *ret_unblocked)
+                       enum store_symbol_state state, uint64_t *ret_unblocked)
 {
     struct store_symbol symbols[16] = {0};
     char hashes[16][FZ_SHA256_TEXT];
@@ -224,7 +224,7 @@ contract_finish_upload(struct contract *c, const struct store_job *job, const ch
         fz_sha256_hex(fz_span_make(&uuids[n], 1), hashes[n]);
         symbols[n] = (struct store_symbol){.uuid = contract_uuid(uuids[n]),
                                            .arch = "arm64",
-                                           .kind = "dsym",
+                                           .kind = STORE_SYMBOL_DSYM,
                                            .name = "Shop",
                                            .size = 77,
                                            .state = state,

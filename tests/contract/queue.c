@@ -52,7 +52,7 @@ upload_symbols(struct contract *c, int64_t project)
     uint64_t n = 99;
     contract_upload(c, project, id);
     struct store_job job = claim_upload(c, id);
-    assert_ok(c, contract_finish_upload(c, &job, "x", "ready", &n));
+    assert_ok(c, contract_finish_upload(c, &job, "x", STORE_SYMBOL_READY, &n));
     return n;
 }
 
@@ -361,8 +361,8 @@ test_unblock_goes_on(void **state)
              "ORDER BY key LIMIT 2; UPDATE jobs SET due_ms = 1 WHERE kind = 2");
     contract_sql(c, text, text);
     struct store_job second = claim_upload(c, id);
-    assert_fails(c, FZ_E_CONFLICT, contract_finish_upload(c, &job, "x", "ready", &n));
-    assert_ok(c, contract_finish_upload(c, &second, "x", "ready", &n));
+    assert_fails(c, FZ_E_CONFLICT, contract_finish_upload(c, &job, "x", STORE_SYMBOL_READY, &n));
+    assert_ok(c, contract_finish_upload(c, &second, "x", STORE_SYMBOL_READY, &n));
     assert_int_equal(n, 4);
 }
 

@@ -16,10 +16,10 @@ file(bool map_applied)
 {
     struct store_symbol symbol = {.uuid = contract_uuid('x'),
                                   .arch = "arm64",
-                                  .kind = "dsym",
+                                  .kind = STORE_SYMBOL_DSYM,
                                   .name = "Shop",
                                   .size = 7,
-                                  .state = "ready",
+                                  .state = STORE_SYMBOL_READY,
                                   .file_sha256 = hash_of_file,
                                   .index_sha256 = hash_of_file,
                                   .index_version = 1,
@@ -35,9 +35,9 @@ map(char uuid)
 {
     return (struct store_symbol){.uuid = contract_uuid(uuid),
                                  .arch = "",
-                                 .kind = "bcsymbolmap",
+                                 .kind = STORE_SYMBOL_BCSYMBOLMAP,
                                  .name = "m",
-                                 .state = "ready",
+                                 .state = STORE_SYMBOL_READY,
                                  .file_sha256 = hash_of_map};
 }
 
@@ -46,9 +46,9 @@ link_to_m(void)
 {
     return (struct store_symbol){.uuid = contract_uuid('x'),
                                  .arch = "",
-                                 .kind = "uuidmap",
+                                 .kind = STORE_SYMBOL_UUIDMAP,
                                  .name = "x.plist",
-                                 .state = "ready",
+                                 .state = STORE_SYMBOL_READY,
                                  .file_sha256 = hash_of_link,
                                  .has_map = true,
                                  .map_uuid = contract_uuid('m')};

@@ -16,7 +16,7 @@ test_insert_and_read(void **state)
     contract_report(c, c->project, "{\"framezero\":1}", id);
     assert_ok(c, store_report_get(c->store, c->project, id, &c->arena, &report, &c->err));
     assert_string_equal(report.id, id);
-    assert_string_equal(report.status, "queued");
+    assert_int_equal(report.status, STORE_REPORT_QUEUED);
     assert_string_equal(report.format, "framezero");
     assert_int_equal(report.received_ms, 1700000000000);
     assert_null(contract_text(&report, "app_id"));
@@ -32,7 +32,7 @@ test_insert_and_read(void **state)
     assert_int_equal(job.attempt, 1);
     assert_ok(c, contract_finish(c, &job, "xy"));
     assert_ok(c, store_report_get(c->store, c->project, id, &c->arena, &report, &c->err));
-    assert_string_equal(report.status, "unsymbolicated");
+    assert_int_equal(report.status, STORE_REPORT_UNSYMBOLICATED);
     assert_string_equal(contract_text(&report, "app_version"), "4.2");
     assert_int_equal(report.n_missing, 2);
     assert_int_equal(report.n_processed, 1);
@@ -63,7 +63,7 @@ test_bodies_of_all_sizes(void **state)
     char id[STORE_ID_TEXT];
     contract_report(c, c->project, "body", id);
     enum fz_code code = FZ_E_NO_MEMORY;
-    for (int64_t n = 0; n < 4; n++) {
+    for (int64_t n = 0; n < 3; n++) {
         struct fz_arena small;
         struct store_report report;
         struct fz_span back;
@@ -73,7 +73,7 @@ test_bodies_of_all_sizes(void **state)
         assert_int_equal(code, n == 0 ? FZ_E_NO_MEMORY : FZ_OK);
         small.fail_after = n;
         code = store_report_get(c->store, c->project, id, &small, &report, &c->err);
-        assert_int_equal(code, n < 3 ? FZ_E_NO_MEMORY : FZ_OK);
+        assert_int_equal(code, n < 2 ? FZ_E_NO_MEMORY : FZ_OK);
         fz_arena_deinit(&small);
     }
 }
@@ -232,20 +232,20 @@ test_reprocess(void **state)
     assert_ok(c, store_report_reprocess(c->store, c->project, id, &c->err));
     assert_ok(c, store_report_reprocess(c->store, c->project, id, &c->err));
     assert_ok(c, store_report_get(c->store, c->project, id, &c->arena, &report, &c->err));
-    assert_string_equal(report.status, "queued");
+    assert_int_equal(report.status, STORE_REPORT_QUEUED);
     assert_ok(c, store_report_result(c->store, c->project, id, &c->arena, &bytes, &c->err));
     job = contract_claim(c, id);
     /* Asked for while it is worked on: once more after that. */
     assert_ok(c, store_report_reprocess(c->store, c->project, id, &c->err));
     assert_ok(c, contract_finish(c, &job, NULL));
     assert_ok(c, store_report_get(c->store, c->project, id, &c->arena, &report, &c->err));
-    assert_string_equal(report.status, "queued");
+    assert_int_equal(report.status, STORE_REPORT_QUEUED);
     struct store_job again = contract_claim(c, id);
     assert_int_equal(again.attempt, 1);
     assert_true(again.fence != job.fence || again.id != job.id);
     assert_ok(c, contract_finish(c, &again, NULL));
     assert_ok(c, store_report_get(c->store, c->project, id, &c->arena, &report, &c->err));
-    assert_string_equal(report.status, "symbolicated");
+    assert_int_equal(report.status, STORE_REPORT_SYMBOLICATED);
     assert_int_equal(report.n_processed, 3);
     assert_int_equal(contract_claim_all(c, &again, 1), 0);
 }
@@ -285,7 +285,7 @@ test_transient(void **state)
     assert_int_equal(n, 0);
     assert_ok(c, store_report_take_transient(c->store, c->project, item.id, &c->arena, &report,
                                              &result, &c->err));
-    assert_string_equal(report.status, "unsymbolicated");
+    assert_int_equal(report.status, STORE_REPORT_UNSYMBOLICATED);
     assert_true(fz_span_is(result, "{\"threads\":[]}"));
     assert_fails(c, FZ_E_NOT_FOUND,
                  store_report_take_transient(c->store, c->project, item.id, &c->arena, &report,
@@ -297,7 +297,7 @@ test_transient(void **state)
     assert_ok(c, store_job_fail(c->store, &job, FZ_E_MALFORMED, "not a report", false, &c->err));
     assert_ok(c, store_report_take_transient(c->store, c->project, second.id, &c->arena, &report,
                                              &result, &c->err));
-    assert_string_equal(report.status, "failed");
+    assert_int_equal(report.status, STORE_REPORT_FAILED);
     assert_string_equal(report.error, "not a report");
     assert_int_equal(result.len, 0);
 }

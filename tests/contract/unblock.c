@@ -8,7 +8,7 @@
 #include <string.h>
 
 static uint64_t
-upload(struct contract *c, const char *uuids, const char *state)
+upload(struct contract *c, const char *uuids, enum store_symbol_state state)
 {
     char id[STORE_ID_TEXT];
     uint64_t n = 0;
@@ -44,17 +44,17 @@ test_report_then_dsym(void **state)
     struct store_job job = contract_claim(c, id);
     assert_ok(c, contract_finish(c, &job, "xy"));
     assert_idle(c);
-    assert_int_equal(upload(c, "z", "ready"), 0);
-    assert_int_equal(upload(c, "x", "failed"), 0); /* of no use */
+    assert_int_equal(upload(c, "z", STORE_SYMBOL_READY), 0);
+    assert_int_equal(upload(c, "x", STORE_SYMBOL_FAILED), 0); /* of no use */
     assert_idle(c);
-    assert_int_equal(upload(c, "x", "ready"), 1);
+    assert_int_equal(upload(c, "x", STORE_SYMBOL_READY), 1);
     job = contract_claim(c, id);
     assert_ok(c, contract_finish(c, &job, "y"));
     assert_idle(c);
-    assert_int_equal(upload(c, "xy", "ready"), 1);
+    assert_int_equal(upload(c, "xy", STORE_SYMBOL_READY), 1);
     job = contract_claim(c, id);
     assert_ok(c, contract_finish(c, &job, NULL));
-    assert_int_equal(upload(c, "xy", "ready"), 0);
+    assert_int_equal(upload(c, "xy", STORE_SYMBOL_READY), 0);
     assert_idle(c);
 }
 
@@ -64,7 +64,7 @@ test_dsym_before_the_claim(void **state)
     struct contract *c = *state;
     char id[STORE_ID_TEXT];
     contract_report(c, c->project, "a", id);
-    assert_int_equal(upload(c, "x", "ready"), 0);
+    assert_int_equal(upload(c, "x", STORE_SYMBOL_READY), 0);
     struct store_job job = contract_claim(c, id);
     /* The worker could see it, and says all the same that it waits: that is not news. */
     assert_ok(c, contract_finish(c, &job, "x"));
@@ -78,8 +78,8 @@ test_dsym_between_lookup_and_finish(void **state)
     char id[STORE_ID_TEXT];
     contract_report(c, c->project, "a", id);
     struct store_job job = contract_claim(c, id);
-    assert_int_equal(upload(c, "z", "ready"), 0);
-    assert_int_equal(upload(c, "x", "ready"), 0);
+    assert_int_equal(upload(c, "z", STORE_SYMBOL_READY), 0);
+    assert_int_equal(upload(c, "x", STORE_SYMBOL_READY), 0);
     assert_ok(c, contract_finish(c, &job, "xy"));
     /* Again, and with fresh attempts; the result so far can be read meanwhile. */
     struct fz_span result;
@@ -99,8 +99,9 @@ test_second_dsym_while_queued_again(void **state)
     contract_report(c, c->project, "a", id);
     struct store_job job = contract_claim(c, id);
     assert_ok(c, contract_finish(c, &job, "xy"));
-    assert_int_equal(upload(c, "x", "ready"), 1);
-    assert_int_equal(upload(c, "y", "ready"), 0); /* queued already: its claim will see both */
+    assert_int_equal(upload(c, "x", STORE_SYMBOL_READY), 1);
+    assert_int_equal(upload(c, "y", STORE_SYMBOL_READY),
+                     0); /* queued already: its claim will see both */
     job = contract_claim(c, id);
     assert_ok(c, contract_finish(c, &job, NULL));
     assert_idle(c);
@@ -114,9 +115,9 @@ test_second_dsym_while_worked_on_again(void **state)
     contract_report(c, c->project, "a", id);
     struct store_job job = contract_claim(c, id);
     assert_ok(c, contract_finish(c, &job, "xy"));
-    assert_int_equal(upload(c, "x", "ready"), 1);
+    assert_int_equal(upload(c, "x", STORE_SYMBOL_READY), 1);
     job = contract_claim(c, id);
-    assert_int_equal(upload(c, "y", "ready"), 0);
+    assert_int_equal(upload(c, "y", STORE_SYMBOL_READY), 0);
     assert_ok(c, contract_finish(c, &job, "y")); /* looked up before y came */
     job = contract_claim(c, id);
     assert_ok(c, contract_finish(c, &job, NULL));
@@ -133,7 +134,7 @@ test_dsym_while_lease_is_lost(void **state)
     static const char expire[] = "UPDATE jobs SET due_ms = 1";
     contract_sql(c, expire, expire);
     struct store_job job = contract_claim(c, id);
-    assert_int_equal(upload(c, "x", "ready"), 0);
+    assert_int_equal(upload(c, "x", STORE_SYMBOL_READY), 0);
     assert_fails(c, FZ_E_CONFLICT, contract_finish(c, &old, "x"));
     assert_ok(c, contract_finish(c, &job, "x"));
     contract_claim(c, id);
@@ -146,9 +147,9 @@ test_dsym_of_another_project(void **state)
     char id[STORE_ID_TEXT];
     contract_report(c, c->other, "a", id);
     struct store_job job = contract_claim(c, id);
-    assert_int_equal(upload(c, "x", "ready"), 0);
+    assert_int_equal(upload(c, "x", STORE_SYMBOL_READY), 0);
     assert_ok(c, contract_finish(c, &job, "x"));
-    assert_int_equal(upload(c, "x", "ready"), 0);
+    assert_int_equal(upload(c, "x", STORE_SYMBOL_READY), 0);
     assert_idle(c);
 }
 
@@ -170,7 +171,7 @@ test_many_wait_for_one(void **state)
                                            {contract_uuid('x'), "Shop", "arm64"},
                                            {contract_uuid('y'), NULL, NULL}};
         struct store_report_done done = {
-            .status = "partial",
+            .status = STORE_REPORT_PARTIAL,
             .values = contract_values(
                 c, (const char *const[]){"app_version", i % 2 ? "4.2" : "4.1", NULL}),
             .result = fz_span_cstr("{}"),
@@ -195,7 +196,7 @@ test_many_wait_for_one(void **state)
     assert_ok(c, store_missing_list(c->store, c->project, 1, &c->arena, &missing, &n, &c->err));
     assert_int_equal(n, 1);
 
-    assert_int_equal(upload(c, "x", "ready"), 20);
+    assert_int_equal(upload(c, "x", STORE_SYMBOL_READY), 20);
     assert_ok(c, store_missing_list(c->store, c->project, 10, &c->arena, &missing, &n, &c->err));
     assert_int_equal(n, 1); /* y */
     struct store_job jobs[64];
@@ -227,14 +228,17 @@ test_best_symbol(void **state)
 {
     struct contract *c = *state;
     static const struct {
-        const char *kind;
+        enum store_symbol_kind kind;
         bool has_dwarf;
         int64_t uploaded_ms;
         const char *name, *best; /* the best of all up to here */
     } files[] = {
-        {"binary", false, 9000, "worst", "worst"},  {"dsym", false, 1000, "symtab", "symtab"},
-        {"binary", true, 1000, "binary", "binary"}, {"dsym", true, 1000, "old", "old"},
-        {"dsym", true, 2000, "best", "best"},       {"dsym", true, 1500, "between", "best"},
+        {STORE_SYMBOL_BINARY, false, 9000, "worst", "worst"},
+        {STORE_SYMBOL_DSYM, false, 1000, "symtab", "symtab"},
+        {STORE_SYMBOL_BINARY, true, 1000, "binary", "binary"},
+        {STORE_SYMBOL_DSYM, true, 1000, "old", "old"},
+        {STORE_SYMBOL_DSYM, true, 2000, "best", "best"},
+        {STORE_SYMBOL_DSYM, true, 1500, "between", "best"},
     };
     struct store_symbol found;
     bool failed = false;
@@ -243,7 +247,7 @@ test_best_symbol(void **state)
         c, FZ_E_NOT_FOUND,
         store_symbol_find(c->store, c->project, &x, 0, &c->arena, &found, &failed, &c->err));
     assert_false(failed);
-    assert_int_equal(upload(c, "x", "failed"), 0);
+    assert_int_equal(upload(c, "x", STORE_SYMBOL_FAILED), 0);
     assert_fails(
         c, FZ_E_NOT_FOUND,
         store_symbol_find(c->store, c->project, &x, 0, &c->arena, &found, &failed, &c->err));
@@ -256,7 +260,7 @@ test_best_symbol(void **state)
                                       .kind = files[i].kind,
                                       .name = files[i].name,
                                       .size = 7,
-                                      .state = "ready",
+                                      .state = STORE_SYMBOL_READY,
                                       .file_sha256 = hash,
                                       .index_sha256 = hash,
                                       .uploaded_ms = files[i].uploaded_ms,
@@ -271,13 +275,13 @@ test_best_symbol(void **state)
     }
     /* The same file again is known; a failed attempt at it changes nothing. */
     struct store_symbol again = found;
-    again.state = "failed";
+    again.state = STORE_SYMBOL_FAILED;
     again.name = "changed";
     register_one(c, &again);
     assert_false(again.is_new);
     assert_ok(c, store_symbol_find(c->store, c->project, &x, 0, &c->arena, &found, NULL, &c->err));
     assert_string_equal(found.name, "best");
-    assert_string_equal(found.state, "ready");
+    assert_int_equal(found.state, STORE_SYMBOL_READY);
     assert_int_equal(found.size, 7);
 }
 
@@ -294,14 +298,14 @@ test_symbol_list(void **state)
         char name[2] = {(char)('0' + i), 0}, hash[FZ_SHA256_TEXT];
         fz_sha256_hex(fz_span_cstr(name), hash);
         struct store_symbol symbol = {.uuid = x,
-                                      .kind = "dsym",
+                                      .kind = STORE_SYMBOL_DSYM,
                                       .name = name,
-                                      .state = "ready",
+                                      .state = STORE_SYMBOL_READY,
                                       .file_sha256 = hash,
                                       .uploaded_ms = 1000 * (i % 3)};
         register_one(c, &symbol);
     }
-    assert_int_equal(upload(c, "yz", "ready"), 0);
+    assert_int_equal(upload(c, "yz", STORE_SYMBOL_READY), 0);
     do {
         assert_ok(c, store_symbol_list(c->store, c->project, NULL, cursor, 2, &c->arena, &list, &n,
                                        &cursor, &c->err));
@@ -328,8 +332,8 @@ test_unknown_symbols(void **state)
     struct contract *c = *state;
     struct fz_uuid *unknown;
     size_t n;
-    assert_int_equal(upload(c, "xy", "ready"), 0);
-    assert_int_equal(upload(c, "p", "failed"), 0); /* is wanted again */
+    assert_int_equal(upload(c, "xy", STORE_SYMBOL_READY), 0);
+    assert_int_equal(upload(c, "p", STORE_SYMBOL_FAILED), 0); /* is wanted again */
     struct fz_uuid asked[] = {contract_uuid('q'), contract_uuid('x'), contract_uuid('p'),
                               contract_uuid('y'), contract_uuid('q')};
     assert_ok(
@@ -369,7 +373,8 @@ finish_upload(void *user)
 {
     struct racer *racer = user;
     pthread_barrier_wait(racer->start);
-    racer->code = contract_finish_upload(&racer->c, &racer->job, "x", "ready", &racer->n_unblocked);
+    racer->code = contract_finish_upload(&racer->c, &racer->job, "x", STORE_SYMBOL_READY,
+                                         &racer->n_unblocked);
     return NULL;
 }
 

@@ -146,7 +146,7 @@ test_thin_upload(void **state FZ_UNUSED)
     const struct proto_slice *slice = &r.slices[0];
     assert_int_equal(slice->uuid.bytes[3], 7);
     assert_string_equal(slice->arch, "arm64");
-    assert_string_equal(slice->kind, "dsym");
+    assert_int_equal(slice->kind, PROTO_SLICE_DSYM);
     assert_string_equal(slice->name, "Shop.bin");
     assert_true(slice->features.symtab);
     assert_false(slice->features.dwarf);
@@ -291,7 +291,7 @@ test_reports_and_index_cache(void **state FZ_UNUSED)
 
     /* Before the dSYM is there. */
     assert_int_equal(symbolicate(&child, report, &table, &arena, &json, &info, &err), FZ_OK);
-    assert_string_equal(info.status, "unsymbolicated");
+    assert_int_equal(info.status, PROTO_UNSYMBOLICATED);
     assert_int_equal(info.n_waits, 1);
     assert_string_equal(info.waits[0].name, "Shop");
     assert_int_equal(table.n_fetched, 0);
@@ -301,7 +301,7 @@ test_reports_and_index_cache(void **state FZ_UNUSED)
     table.sha256[0] = 1;
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(symbolicate(&child, report, &table, &arena, &json, &info, &err), FZ_OK);
-        assert_string_equal(info.status, "symbolicated");
+        assert_int_equal(info.status, PROTO_SYMBOLICATED);
         assert_string_equal(fz_columns_text(&report_columns, info.values, "top_function"), "main");
         assert_int_equal(info.n_waits, 1); /* a symbol table alone: its dSYM is still wanted */
         assert_int_equal(info.n_frames_named, 2);

@@ -277,7 +277,7 @@ test_map_alone(void **state)
     assert_int_equal(read_upload(&r, zip, NULL), FZ_OK);
     assert_int_equal(r.n_slices, 0);
     assert_int_equal(r.n_maps, 1);
-    assert_string_equal(r.map.kind, "bcsymbolmap");
+    assert_int_equal(r.map.kind, PROTO_SLICE_BCSYMBOLMAP);
     char uuid[FZ_UUID_TEXT];
     fz_uuid_format(&r.map.uuid, uuid);
     assert_string_equal(uuid, "11111111222233334444555555555555");

@@ -127,7 +127,7 @@ static struct proto_slice
 sample_slice(void)
 {
     struct proto_slice slice = {.arch = "arm64e",
-                                .kind = "dsym",
+                                .kind = PROTO_SLICE_DSYM,
                                 .name = "Größe",
                                 .file = 3,
                                 .has_index = true,
@@ -156,7 +156,7 @@ test_slice_round_trip(void **state FZ_UNUSED)
     assert_int_equal(proto_slice_decode(fz_buffer_span(&body), &arena, &got, NULL), FZ_OK);
     assert_true(fz_uuid_equal(&got.uuid, &slice.uuid));
     assert_string_equal(got.arch, "arm64e");
-    assert_string_equal(got.kind, "dsym");
+    assert_int_equal(got.kind, PROTO_SLICE_DSYM);
     assert_string_equal(got.name, "Größe");
     assert_int_equal(got.file, 3);
     assert_true(got.has_index);
@@ -192,18 +192,20 @@ static void
 test_slice_lies(void **state FZ_UNUSED)
 {
     static const struct {
-        const char *name, *arch, *kind, *label;
+        const char *name, *arch;
+        enum proto_slice_kind kind;
+        const char *label;
         uint8_t uuid;
         enum fz_code want;
     } cases[] = {
-        {"sound", "x86_64", "binary", "Demo", 1, FZ_OK},
-        {"unknown architecture is sound", "unknown", "dsym", "Demo", 1, FZ_OK},
-        {"made-up architecture", "arm65", "dsym", "Demo", 1, FZ_E_MALFORMED},
-        {"made-up kind", "arm64", "dsym\"", "Demo", 1, FZ_E_MALFORMED},
-        {"no kind", "arm64", NULL, "Demo", 1, FZ_E_MALFORMED},
-        {"no name", "arm64", "dsym", NULL, 1, FZ_E_MALFORMED},
-        {"bad UTF-8", "arm64", "dsym", "a@@", 1, FZ_E_MALFORMED},
-        {"no UUID", "arm64", "dsym", "Demo", 0, FZ_E_MALFORMED},
+        {"sound", "x86_64", PROTO_SLICE_BINARY, "Demo", 1, FZ_OK},
+        {"unknown architecture is sound", "unknown", PROTO_SLICE_DSYM, "Demo", 1, FZ_OK},
+        {"made-up architecture", "arm65", PROTO_SLICE_DSYM, "Demo", 1, FZ_E_MALFORMED},
+        {"made-up kind", "arm64", PROTO_SLICE_KINDS, "Demo", 1, FZ_E_MALFORMED},
+        {"no kind", "arm64", (enum proto_slice_kind)0, "Demo", 1, FZ_E_MALFORMED},
+        {"no name", "arm64", PROTO_SLICE_DSYM, NULL, 1, FZ_E_MALFORMED},
+        {"bad UTF-8", "arm64", PROTO_SLICE_DSYM, "a@@", 1, FZ_E_MALFORMED},
+        {"no UUID", "arm64", PROTO_SLICE_DSYM, "Demo", 0, FZ_E_MALFORMED},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
         struct proto_slice slice = sample_slice(), got;
@@ -275,7 +277,7 @@ test_info(void **state FZ_UNUSED)
         {{{1}}, 0x40, PROTO_REACH_MAX, "f"}, {{{1}}, 0x41, 0, "g"}, {{{2}}, 1, 2, "objc_msgSend"}};
     const union fz_value values[] = {
         {.text = "Shop"}, {.number = 77}, {.text = NULL}, {.number = -7}};
-    struct proto_info info = {.status = "partial",
+    struct proto_info info = {.status = PROTO_PARTIAL,
                               .format = "ips",
                               .timestamp_ms = -5,
                               .values = values,
@@ -295,7 +297,7 @@ test_info(void **state FZ_UNUSED)
     proto_info_encode(&info, &columns, &body);
     assert_int_equal(proto_info_decode(fz_buffer_span(&body), &columns, 2, &arena, &got, NULL),
                      FZ_OK);
-    assert_string_equal(got.status, "partial");
+    assert_int_equal(got.status, PROTO_PARTIAL);
     assert_string_equal(got.format, "ips");
     assert_int_equal(got.timestamp_ms, -5);
     assert_string_equal(got.values[0].text, "Shop");
@@ -322,7 +324,7 @@ test_info(void **state FZ_UNUSED)
         assert_int_not_equal(proto_info_decode(cut, &columns, 2, &arena, &got, NULL), FZ_OK);
     }
     fz_buffer_clear(&body);
-    info.status = "queued"; /* no child decides that */
+    info.status = (enum proto_status)(PROTO_UNSYMBOLICATED + 1);
     proto_info_encode(&info, &columns, &body);
     assert_int_equal(proto_info_decode(fz_buffer_span(&body), &columns, 2, &arena, &got, NULL),
                      FZ_E_MALFORMED);
@@ -352,7 +354,7 @@ test_learned_lies(void **state FZ_UNUSED)
     };
     const union fz_value values[FZ_ARRAY_LEN(column_list)] = {{NULL}};
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
-        struct proto_info info = {.status = "partial",
+        struct proto_info info = {.status = PROTO_PARTIAL,
                                   .values = values,
                                   .learned = cases[i].list,
                                   .n_learned = cases[i].n},
@@ -380,7 +382,7 @@ test_too_many_learned(void **state FZ_UNUSED)
         list[i] = (struct proto_learned){{{1}}, i + 1, 0, "f"};
     const union fz_value values[FZ_ARRAY_LEN(column_list)] = {{NULL}};
     for (size_t n = PROTO_LEARNED_MAX; n <= PROTO_LEARNED_MAX + 1; n++) {
-        struct proto_info info = {.status = "partial",
+        struct proto_info info = {.status = PROTO_PARTIAL,
                                   .values = values,
                                   .learned = list,
                                   .n_learned = n},

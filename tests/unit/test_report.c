@@ -61,13 +61,13 @@ test_status(void **state)
     static const struct {
         const char *frames; /* a letter each: (n)amed, (m)issing, (f)ailed, no (s)ymbol, (u)nknown
                                image, (r)aw */
-        const char *want;
+        enum report_status want;
     } cases[] = {
-        {"", "unsymbolicated"},  {"n", "symbolicated"},   {"nnn", "symbolicated"},
-        {"m", "unsymbolicated"}, {"nm", "partial"},       {"mn", "partial"},
-        {"nf", "partial"},       {"ns", "partial"},       {"nu", "symbolicated"},
-        {"unu", "symbolicated"}, {"u", "unsymbolicated"}, {"s", "unsymbolicated"},
-        {"r", "unsymbolicated"}, {"num", "partial"},      {"fms", "unsymbolicated"},
+        {"", REPORT_UNSYMBOLICATED},  {"n", REPORT_SYMBOLICATED},   {"nnn", REPORT_SYMBOLICATED},
+        {"m", REPORT_UNSYMBOLICATED}, {"nm", REPORT_PARTIAL},       {"mn", REPORT_PARTIAL},
+        {"nf", REPORT_PARTIAL},       {"ns", REPORT_PARTIAL},       {"nu", REPORT_SYMBOLICATED},
+        {"unu", REPORT_SYMBOLICATED}, {"u", REPORT_UNSYMBOLICATED}, {"s", REPORT_UNSYMBOLICATED},
+        {"r", REPORT_UNSYMBOLICATED}, {"num", REPORT_PARTIAL},      {"fms", REPORT_UNSYMBOLICATED},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
         struct report_symbol symbol = {.function = "f"};
@@ -88,8 +88,8 @@ test_status(void **state)
         struct report_thread threads[2] = {{.frames = frames, .n_frames = n ? 1 : 0},
                                            {.frames = frames + 1, .n_frames = n ? n - 1 : 0}};
         const struct report report = {.threads = threads, .n_threads = 2};
-        if (strcmp(report_status(&report), cases[i].want) != 0)
-            fail_msg("%s: %s", cases[i].frames, report_status(&report));
+        if (report_status(&report) != cases[i].want)
+            fail_msg("%s: %s", cases[i].frames, report_status_name(report_status(&report)));
     }
 }
 

@@ -10,25 +10,25 @@ test_verdicts(void **state)
 {
     (void)state;
     static const struct {
-        const char *kind;
+        enum proto_slice_kind kind;
         bool dwarf, lines;
         const char *problems[2];
         const char *code;
         bool retry;
     } cases[] = {
-        {"dsym", true, true, {NULL, NULL}, "ok", false},
-        {"binary", true, true, {NULL, NULL}, "ok", false},
-        {"dsym", true, true, {"bad_unit", NULL}, "ok", false},
-        {"dsym", true, false, {NULL, NULL}, "no_lines", false},
-        {"dsym", false, false, {"no_dwarf", NULL}, "no_dwarf", false},
-        {"binary", false, false, {"no_dwarf", NULL}, "symbols_only", false},
-        {"dsym", true, true, {"hidden_names", NULL}, "hidden_names", false},
-        {"binary", false, false, {"encrypted", "no_dwarf"}, "encrypted", false},
-        {"binary", true, true, {"not_linked", NULL}, "not_linked", false},
-        {"dsym", false, false, {"no_index", NULL}, "unusable", false},
-        {"dsym", true, true, {"hidden_names", "truncated"}, "truncated", true},
-        {"bcsymbolmap", false, false, {NULL, NULL}, "map", false},
-        {"uuidmap", false, false, {NULL, NULL}, "map", false},
+        {PROTO_SLICE_DSYM, true, true, {NULL, NULL}, "ok", false},
+        {PROTO_SLICE_BINARY, true, true, {NULL, NULL}, "ok", false},
+        {PROTO_SLICE_DSYM, true, true, {"bad_unit", NULL}, "ok", false},
+        {PROTO_SLICE_DSYM, true, false, {NULL, NULL}, "no_lines", false},
+        {PROTO_SLICE_DSYM, false, false, {"no_dwarf", NULL}, "no_dwarf", false},
+        {PROTO_SLICE_BINARY, false, false, {"no_dwarf", NULL}, "symbols_only", false},
+        {PROTO_SLICE_DSYM, true, true, {"hidden_names", NULL}, "hidden_names", false},
+        {PROTO_SLICE_BINARY, false, false, {"encrypted", "no_dwarf"}, "encrypted", false},
+        {PROTO_SLICE_BINARY, true, true, {"not_linked", NULL}, "not_linked", false},
+        {PROTO_SLICE_DSYM, false, false, {"no_index", NULL}, "unusable", false},
+        {PROTO_SLICE_DSYM, true, true, {"hidden_names", "truncated"}, "truncated", true},
+        {PROTO_SLICE_BCSYMBOLMAP, false, false, {NULL, NULL}, "map", false},
+        {PROTO_SLICE_UUIDMAP, false, false, {NULL, NULL}, "map", false},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
         struct proto_slice slice = {.kind = cases[i].kind};

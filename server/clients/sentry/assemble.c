@@ -148,7 +148,7 @@ check(struct api_call *call, void *user, bool is_late, bool *ret_done, struct fz
         struct store_upload upload;
         code = store_upload_get(call->store, call->project_id, waiting->ids[i], call->arena,
                                 &upload, err);
-        if (code == FZ_OK && strcmp(upload.state, "queued") == 0)
+        if (code == FZ_OK && upload.state == STORE_UPLOAD_QUEUED)
             return FZ_OK;
     }
     if (code == FZ_OK)

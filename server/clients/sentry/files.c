@@ -42,7 +42,7 @@ is_there(struct api_call *call, const struct fz_uuid *uuid, const char *kind, bo
                                           call->arena, &symbols, &n, &cursor, err);
     *ret = false;
     for (size_t i = 0; !code && i < n && !*ret; i++)
-        *ret = strcmp(symbols[i].kind, kind) == 0;
+        *ret = strcmp(store_symbol_kind_name(symbols[i].kind), kind) == 0;
     return code;
 }
 
@@ -132,16 +132,19 @@ judge_upload(struct api_call *call, struct sentry_file *file, const struct store
     if (code != FZ_OK)
         return code;
     memcpy(file->upload_id, upload.id, sizeof(file->upload_id));
-    if (strcmp(upload.state, "queued") == 0) {
+    switch (upload.state) {
+    case STORE_UPLOAD_QUEUED:
         file->state = SENTRY_ASSEMBLING;
-    } else if (strcmp(upload.state, "done") == 0) {
-        code = judge_done(call, file, &upload, err);
-    } else if (is_recent(known->created_ms)) {
-        code =
-            fail_file(call, file,
-                      upload.error ? api_stored_error(upload.error) : "it could not be read", err);
+        return FZ_OK;
+    case STORE_UPLOAD_DONE:
+        return judge_done(call, file, &upload, err);
+    case STORE_UPLOAD_FAILED:
+        break;
     }
-    return code;
+    if (!is_recent(known->created_ms))
+        return FZ_OK;
+    return fail_file(call, file,
+                     upload.error ? api_stored_error(upload.error) : "it could not be read", err);
 }
 
 enum fz_code

@@ -68,9 +68,9 @@ check(struct api_call *call, void *user, bool is_late, bool *ret_done, struct fz
     struct store_upload upload;
     enum fz_code code =
         store_upload_get(call->store, call->project_id, user, call->arena, &upload, err);
-    if (code != FZ_OK || (strcmp(upload.state, "queued") == 0 && !is_late))
+    if (code != FZ_OK || (upload.state == STORE_UPLOAD_QUEUED && !is_late))
         return code;
-    if (strcmp(upload.state, "failed") == 0)
+    if (upload.state == STORE_UPLOAD_FAILED)
         return fz_fail(err, FZ_E_MALFORMED, "%s",
                        upload.error ? api_stored_error(upload.error) : "it failed");
     code = answer_files(call, &upload, err);
@@ -126,7 +126,7 @@ sentry_dsyms(struct api_call *call, struct fz_error *err)
             .sha1 = "",
             .name = s->name,
             .arch = s->arch && *s->arch ? s->arch : NULL,
-            .type = sentry_cli_type(s->kind),
+            .type = sentry_cli_type(store_symbol_kind_name(s->kind)),
             .uuid = s->uuid,
             .size = s->size,
             .created_ms = s->uploaded_ms,

@@ -1,0 +1,127 @@
+/*
+ * The enums of store.h as the texts of the database, which are also those of the API.
+ *
+ * The texts are part of the schema: queries of other files name some of them.
+ */
+#include "storage/store_private.h"
+
+static const char *const report_statuses[] = {
+    [STORE_REPORT_QUEUED] = "queued",   [STORE_REPORT_SYMBOLICATED] = "symbolicated",
+    [STORE_REPORT_PARTIAL] = "partial", [STORE_REPORT_UNSYMBOLICATED] = "unsymbolicated",
+    [STORE_REPORT_FAILED] = "failed",
+};
+static const char *const symbol_kinds[] = {
+    [STORE_SYMBOL_DSYM] = "dsym",
+    [STORE_SYMBOL_BINARY] = "binary",
+    [STORE_SYMBOL_BCSYMBOLMAP] = "bcsymbolmap",
+    [STORE_SYMBOL_UUIDMAP] = "uuidmap",
+};
+static const char *const symbol_states[] = {
+    [STORE_SYMBOL_READY] = "ready",
+    [STORE_SYMBOL_FAILED] = "failed",
+};
+static const char *const upload_states[] = {
+    [STORE_UPLOAD_QUEUED] = "queued",
+    [STORE_UPLOAD_DONE] = "done",
+    [STORE_UPLOAD_FAILED] = "failed",
+};
+
+const char *
+store_report_status_name(enum store_report_status status)
+{
+    return report_statuses[status];
+}
+
+const char *
+store_symbol_kind_name(enum store_symbol_kind kind)
+{
+    return symbol_kinds[kind];
+}
+
+const char *
+store_symbol_state_name(enum store_symbol_state state)
+{
+    return symbol_states[state];
+}
+
+const char *
+store_upload_state_name(enum store_upload_state state)
+{
+    return upload_states[state];
+}
+
+/* The number of a name among the `n`; n if it is none of them. */
+static size_t
+find_name(const char *const *names, size_t n, struct fz_span text)
+{
+    size_t at = 0;
+    while (at < n && !fz_span_is(text, names[at]))
+        at++;
+    return at;
+}
+
+bool
+store_symbol_kind_parse(const char *text, enum store_symbol_kind *ret)
+{
+    size_t at = find_name(symbol_kinds, FZ_ARRAY_LEN(symbol_kinds), fz_span_cstr(text));
+    if (at < FZ_ARRAY_LEN(symbol_kinds))
+        *ret = (enum store_symbol_kind)at;
+    return at < FZ_ARRAY_LEN(symbol_kinds);
+}
+
+/* Rows have only what this program or an older one wrote: anything else is a damaged database. */
+static enum fz_code
+read_name(struct sql_rows *rows, int column, const char *const *names, size_t n, size_t *ret,
+          struct fz_error *err)
+{
+    struct fz_span text = sql_col_bytes(rows, column);
+    *ret = find_name(names, n, text);
+    if (*ret < n)
+        return FZ_OK;
+    *ret = 0;
+    return fz_fail(err, FZ_E_INTERNAL, "the database holds the unknown state '%.*s'",
+                   (int)(text.len < 32 ? text.len : 32), (const char *)text.data);
+}
+
+enum fz_code
+store_read_report_status(struct sql_rows *rows, int column, enum store_report_status *ret,
+                         struct fz_error *err)
+{
+    size_t at = 0;
+    enum fz_code code =
+        read_name(rows, column, report_statuses, FZ_ARRAY_LEN(report_statuses), &at, err);
+    *ret = (enum store_report_status)at;
+    return code;
+}
+
+enum fz_code
+store_read_symbol_kind(struct sql_rows *rows, int column, enum store_symbol_kind *ret,
+                       struct fz_error *err)
+{
+    size_t at = 0;
+    enum fz_code code = read_name(rows, column, symbol_kinds, FZ_ARRAY_LEN(symbol_kinds), &at, err);
+    *ret = (enum store_symbol_kind)at;
+    return code;
+}
+
+enum fz_code
+store_read_symbol_state(struct sql_rows *rows, int column, enum store_symbol_state *ret,
+                        struct fz_error *err)
+{
+    size_t at = 0;
+    enum fz_code code =
+        read_name(rows, column, symbol_states, FZ_ARRAY_LEN(symbol_states), &at, err);
+    *ret = (enum store_symbol_state)at;
+    return code;
+}
+
+enum fz_code
+store_read_upload_state(struct sql_rows *rows, int column, enum store_upload_state *ret,
+                        struct fz_error *err)
+{
+    size_t at = 0;
+    enum fz_code code =
+        read_name(rows, column, upload_states, FZ_ARRAY_LEN(upload_states), &at, err);
+    *ret = (enum store_upload_state)at;
+    return code;
+}
