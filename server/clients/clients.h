@@ -13,4 +13,8 @@ struct api_routes;
 /* All tables, for api_config.clients; static. */
 const struct api_routes *const *clients_all(size_t *ret_n);
 
+/* Those of the files of this folder; each protocol with a folder has its own in that folder. */
+extern const struct api_routes clients_senders;   /* senders.c */
+extern const struct api_routes clients_uploaders; /* uploaders.c */
+
 #endif

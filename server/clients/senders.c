@@ -18,7 +18,7 @@
 
 #include "base/json/write.h"
 #include "server/api/api_client.h"
-#include "server/clients/clients_private.h"
+#include "server/clients/clients.h"
 
 /* The key stands in the path, so that it fits into the one URL that these clients let people set.
  * A header is stronger: a proxy may add one. */

@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 #include "base/form.h"
-#include "server/clients/clients_private.h"
+#include "server/api/api_client.h"
+#include "server/clients/clients.h"
 
 struct uploader {
     const char *header, *query, *field; /* where the token stands; NULL: not there */

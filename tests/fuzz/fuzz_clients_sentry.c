@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/clients/sentry/sentry.h"
+#include "server/clients/sentry/sdk.h"
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -24,7 +24,6 @@ KNOWN = {
         "base": 1,
         "base/arch": 1,
         "server/cli": 4,
-        "server/clients": 1,
         "server/process": 1,
         "server/resolve": 1,
         "server/worker": 1,
@@ -41,7 +40,6 @@ KNOWN = {
     },
     "own_header": {
         "server/child": 1,
-        "server/clients": 1,
         "server/ingest/containers": 1,
         "storage": 1,
         "symbolicator/index": 1,

@@ -55,6 +55,7 @@ PREFIXES = {
 
 # Files under MIN_LINES that are not part of another file, and why.
 SMALL_FILES = {
+    "server/clients/clients.c": "the list of client protocols, which uses all of them",
     "symbolicator/demangle/cxx/system.c": "built only where libc++abi.a cannot be taken apart",
 }
 

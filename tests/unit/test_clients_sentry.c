@@ -1,4 +1,4 @@
-#include "server/clients/sentry/sentry.h"
+#include "server/clients/sentry/sdk.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,220 +1,112 @@
+/* Every path that sentry-cli asks for, and who answers it. */
 #include "server/clients/sentry/cli.h"
 
 #include <stdio.h>
-#include <string.h>
-#include <strings.h>
 
-#include "base/json/scan.h"
-#include "base/text.h"
-#include "base/time.h"
-
-enum { TREE_BYTES = 64 * 1024 * 1024, SECRET_TEXT = 43 };
-
-/* ---- the token ------------------------------------------------------------------------------ */
-
-/*
- * An organisation token as `framezero token create --sentry-url` prints it:
- *
- *   sntrys_ <base64 of {"iat":…,"url":"https://…","region_url":…,"org":"…"}> _ <43 characters>
- *
- * The client reads the server's address out of it. The last part is the secret of one of our tokens
- * in the other alphabet of base64: '+' for '-' and '/' for '_'.
- */
-static const char *
-unwrap(const char *token, char room[API_TOKEN_ROOM])
+/* info, login: that the token is good is all there is to tell. */
+static void
+info(void *app, struct http_request *request)
 {
-    if (strncmp(token, "sntrys_", 7) != 0)
-        return token;
-    const char *secret = strrchr(token, '_') + 1;
-    if (strlen(secret) != SECRET_TEXT)
-        return token;
-    snprintf(room, API_TOKEN_ROOM, "fz_%s", secret);
-    for (char *c = room + 3; *c; c++)
-        *c = *c == '+' ? '-' : *c == '/' ? '_' : *c;
-    return room;
+    (void)app;
+    static const char text[] =
+        "{\"version\":\"0\",\"auth\":{\"scopes\":[\"project:read\",\"project:write\","
+        "\"project:releases\",\"org:read\"]},\"user\":null}";
+    http_respond_json(request, 200, fz_span_cstr(text));
 }
-
-/* "Basic base64(user:password)": old clients send an API key as the user. */
-static const char *
-basic(const char *text, char room[API_TOKEN_ROOM])
-{
-    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(16 * 1024);
-    struct fz_span bytes;
-    if (strlen(text) >= API_TOKEN_ROOM ||
-        fz_text_base64_decode(fz_span_cstr(text), &arena, &bytes, NULL) != FZ_OK)
-        return "";
-    const uint8_t *colon = bytes.len ? memchr(bytes.data, ':', bytes.len) : NULL;
-    size_t len = colon ? (size_t)(colon - bytes.data) : bytes.len;
-    if (len == 0 || len >= API_TOKEN_ROOM || memchr(bytes.data, '\0', len))
-        return "";
-    memcpy(room, bytes.data, len);
-    room[len] = '\0';
-    return room;
-}
-
-const char *
-sentry_cli_credential(const char *header, char room[API_TOKEN_ROOM])
-{
-    if (strncasecmp(header, "Basic ", 6) == 0)
-        return basic(header + 6, room);
-    return strncasecmp(header, "Bearer ", 7) == 0 ? unwrap(header + 7, room) : NULL;
-}
-
-const char *
-sentry_cli_token(const struct http_request *request, char room[API_TOKEN_ROOM])
-{
-    const char *header = http_header(request, "Authorization");
-    return header ? sentry_cli_credential(header, room) : NULL;
-}
-
-/* ---- JSON ----------------------------------------------------------------------------------- */
-
-void
-sentry_cli_error(const struct fz_error *err, int status, const char *detail_json,
-                 struct fz_buffer *out)
-{
-    (void)status;
-    (void)detail_json;
-    struct json_write w = json_write_start(out);
-    json_write_open(&w, NULL, '{');
-    json_write_text(&w, "detail", err->text);
-    json_write_close(&w, '}');
-}
-
-enum fz_code
-sentry_cli_body(const struct api_call *call, json_t **ret, struct fz_error *err)
-{
-    const struct limits *limits = api_limits(call->api);
-    const struct json_scan_limits bounds = {.depth = limits->json_depth,
-                                            .output_bytes = limits->json_bytes * 2,
-                                            .tree_bytes = TREE_BYTES};
-    struct fz_span body = http_body(call->request);
-    json_t *json = NULL;
-    enum fz_code code =
-        json_scan_load(body.len ? body : fz_span_cstr("{}"), &bounds, NULL, &json, err);
-    if (code != FZ_OK)
-        return code;
-    if (!json_is_object(json) && !json_is_array(json)) {
-        json_decref(json);
-        return fz_fail(err, FZ_E_MALFORMED, "a JSON object is wanted");
-    }
-    *ret = json;
-    return FZ_OK;
-}
-
-const char *
-sentry_cli_text(const json_t *object, const char *key)
-{
-    return json_string_value(json_object_get(object, key));
-}
-
-int64_t
-sentry_cli_time(const json_t *object, const char *key)
-{
-    const char *text = sentry_cli_text(object, key);
-    int64_t ms = 0;
-    return text && fz_time_parse(fz_span_cstr(text), &ms) && ms > 0 ? ms : 0;
-}
-
-void
-sentry_cli_put_text(struct json_write *w, const char *key, const char *text)
-{
-    if (text)
-        json_write_text(w, key, text);
-    else
-        json_write_null(w, key);
-}
-
-void
-sentry_cli_put_time(struct json_write *w, const char *key, int64_t unix_ms)
-{
-    char text[FZ_TIME_TEXT];
-    fz_time_format(unix_ms, text);
-    sentry_cli_put_text(w, key, unix_ms > 0 ? text : NULL);
-}
-
-/* ---- debug files ---------------------------------------------------------------------------- */
 
 static void
-put_features(struct json_write *w, const struct sentry_dif *dif)
+put_project(struct json_write *w, const struct store_project *project)
 {
-    json_write_open(w, "features", '[');
-    if (dif->has_symtab)
-        json_write_text(w, NULL, "symtab");
-    if (dif->has_dwarf)
-        json_write_text(w, NULL, "debug");
-    if (dif->has_unwind)
-        json_write_text(w, NULL, "unwind");
-    if (dif->has_sources)
-        json_write_text(w, NULL, "sources");
-    json_write_close(w, ']');
-}
-
-void
-sentry_cli_dif(struct json_write *w, const char *key, const struct sentry_dif *dif)
-{
-    char uuid[FZ_UUID_DASHED];
-    fz_uuid_format_dashed(&dif->uuid, uuid);
-    json_write_open(w, key, '{');
-    json_write_text(w, "id", dif->id);
-    json_write_text(w, "uuid", uuid);
-    json_write_text(w, "debugId", uuid);
-    json_write_null(w, "codeId");
-    json_write_text(w, "cpuName", dif->arch ? dif->arch : "any");
-    json_write_text(w, "objectName", dif->name ? dif->name : "");
-    json_write_text(w, "symbolType",
-                    strcmp(dif->type, "src") == 0     ? "sourcebundle"
-                    : strcmp(dif->type, "other") == 0 ? "bcsymbolmap"
-                                                      : "macho");
-    json_write_open(w, "headers", '{');
-    json_write_text(w, "Content-Type",
-                    dif->arch ? "application/x-mach-binary" : "application/octet-stream");
-    json_write_close(w, '}');
-    json_write_u64(w, "size", dif->size);
-    json_write_text(w, "sha1", dif->sha1);
-    sentry_cli_put_time(w, "dateCreated", dif->created_ms);
-    json_write_open(w, "data", '{');
-    json_write_text(w, "type", dif->type);
-    put_features(w, dif);
-    json_write_close(w, '}');
+    char id[24];
+    snprintf(id, sizeof(id), "%lld", (long long)project->id);
+    json_write_open(w, NULL, '{');
+    json_write_text(w, "id", id);
+    json_write_text(w, "slug", project->name);
+    json_write_text(w, "name", project->name);
+    sentry_cli_put_time(w, "dateCreated", project->created_ms);
+    json_write_null(w, "team");
+    json_write_raw(w, "teams", "[]");
     json_write_close(w, '}');
 }
 
-const char *
-sentry_cli_type(const char *kind)
+static enum fz_code
+projects(struct api_call *call, struct fz_error *err)
 {
-    return !kind                         ? "other"
-           : strcmp(kind, "dsym") == 0   ? "dbg"
-           : strcmp(kind, "binary") == 0 ? "exe"
-                                         : "other"; /* a symbol map, or what tells of one */
+    struct store_project *projects = NULL;
+    size_t n = 0;
+    int64_t own = 0;
+    enum fz_code code = store_token_project(call->store, http_token_id(call->request), &own, err);
+    if (code == FZ_OK)
+        code = store_project_list(call->store, call->arena, &projects, &n, err);
+    if (code != FZ_OK)
+        return code;
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    struct json_write w = json_write_start(&out);
+    json_write_open(&w, NULL, '[');
+    for (size_t i = 0; i < n; i++)
+        if (own == 0 || projects[i].id == own)
+            put_project(&w, &projects[i]);
+    json_write_close(&w, ']');
+    return api_answer(call, 200, &out, err);
 }
 
-void
-sentry_cli_dif_take(const json_t *file, struct sentry_dif *ret)
+/* One installation is one organisation, whatever the client calls it. */
+static void
+organizations(void *app, struct http_request *request)
 {
-    const json_t *features = json_object_get(file, "features");
-    const char *kind = sentry_cli_text(file, "kind"), *uuid = sentry_cli_text(file, "uuid");
-    const char *arch = sentry_cli_text(file, "arch");
-    *ret = (struct sentry_dif){
-        .id = "",
-        .sha1 = "",
-        .name = sentry_cli_text(file, "name"),
-        .arch = arch && *arch ? arch : NULL,
-        .type = sentry_cli_type(kind),
-        .size = (uint64_t)json_integer_value(json_object_get(file, "size")),
-        .has_symtab = json_is_true(json_object_get(features, "symtab")),
-        .has_dwarf = json_is_true(json_object_get(features, "dwarf")),
-        .has_unwind = json_is_true(json_object_get(features, "unwind")),
-    };
-    if (!uuid || !fz_uuid_parse(fz_span_cstr(uuid), &ret->uuid))
-        ret->uuid = (struct fz_uuid){{0}};
+    (void)app;
+    static const char text[] =
+        "[{\"id\":\"1\",\"slug\":\"framezero\",\"name\":\"framezero\",\"dateCreated\":"
+        "\"1970-01-01T00:00:00.000Z\",\"isEarlyAdopter\":false,\"require2FA\":false,"
+        "\"requireEmailVerification\":false,\"features\":[]}]";
+    http_respond_json(request, 200, fz_span_cstr(text));
 }
 
-enum fz_code
-sentry_cli_result(const struct store_upload *upload, json_t **ret, struct fz_error *err)
+/* No source repositories are connected: set-commits then goes by the local one. */
+static void
+repositories(void *app, struct http_request *request)
 {
-    const struct json_scan_limits bounds = {
-        .depth = 32, .output_bytes = TREE_BYTES, .tree_bytes = TREE_BYTES};
-    return json_scan_load(fz_span_cstr(upload->result ? upload->result : "{}"), &bounds, NULL, ret,
-                          err);
+    (void)app;
+    http_respond_json(request, 200, fz_span_cstr("[]"));
 }
+
+/* clang-format off */
+static const struct api_route rows[] = {
+    {"GET", "/api/0", "sentry_info", .handle = info},
+    {"GET", "/api/0/organizations", "sentry_organizations", .handle = organizations},
+    {"GET", "/api/0/organizations/{org}/projects", "sentry_projects", .run = projects},
+    {"GET", "/api/0/organizations/{org}/repos", "sentry_repositories", .handle = repositories},
+    {"GET", "/api/0/organizations/{org}/chunk-upload", "sentry_chunk_options", .run = sentry_chunk_options},
+    {"POST", "/api/0/organizations/{org}/chunk-upload", "sentry_chunks", .body = API_BODY_CHUNKS, .run = sentry_chunks},
+    {"POST", "/api/0/projects/{org}/{project}/files/difs/assemble", "sentry_assemble", .body = API_BODY_JSON, .takes = API_TAKES_PASSING, .run = sentry_assemble}, /* its chunks were counted */
+    {"GET", "/api/0/projects/{org}/{project}/files/dsyms/unknown", "sentry_dsyms_unknown", .run = sentry_dsyms_unknown},
+    {"POST", "/api/0/projects/{org}/{project}/files/dsyms", "sentry_dsyms_post", .body = API_BODY_SYMBOLS, .run = sentry_dsyms_post},
+    {"GET", "/api/0/projects/{org}/{project}/files/dsyms", "sentry_dsyms", .run = sentry_dsyms},
+    {"POST", "/api/0/projects/{org}/{project}/files/dsyms/associate", "sentry_associate", .body = API_BODY_JSON, .handle = sentry_associate},
+    {"POST", "/api/0/projects/{org}/{project}/reprocessing", "sentry_reprocessing", .body = API_BODY_JSON, .handle = sentry_reprocessing},
+    {"POST", "/api/0/projects/{org}/{project}/releases", "sentry_release_create", .body = API_BODY_JSON, .run = sentry_release_create},
+    {"GET", "/api/0/projects/{org}/{project}/releases", "sentry_releases", .run = sentry_releases},
+    {"PUT", "/api/0/projects/{org}/{project}/releases/{version}", "sentry_release_change", .body = API_BODY_JSON, .run = sentry_release_change},
+    {"GET", "/api/0/projects/{org}/{project}/releases/{version}", "sentry_release", .run = sentry_release},
+    {"DELETE", "/api/0/projects/{org}/{project}/releases/{version}", "sentry_release_delete", .run = sentry_release_delete},
+    {"POST", "/api/0/organizations/{org}/releases", "sentry_org_release_create", .body = API_BODY_JSON, .run = sentry_release_create},
+    {"GET", "/api/0/organizations/{org}/releases", "sentry_org_releases", .run = sentry_releases},
+    {"PUT", "/api/0/organizations/{org}/releases/{version}", "sentry_org_release_change", .body = API_BODY_JSON, .run = sentry_release_change},
+    {"GET", "/api/0/organizations/{org}/releases/{version}", "sentry_org_release", .run = sentry_release},
+    {"DELETE", "/api/0/organizations/{org}/releases/{version}", "sentry_org_release_delete", .run = sentry_release_delete},
+    {"GET", "/api/0/organizations/{org}/releases/{version}/previous-with-commits", "sentry_release_previous", .handle = sentry_release_previous},
+    {"POST", "/api/0/organizations/{org}/releases/{version}/deploys", "sentry_deploy", .body = API_BODY_JSON, .run = sentry_deploy},
+    {"GET", "/api/0/organizations/{org}/releases/{version}/deploys", "sentry_deploys", .run = sentry_deploys},
+};
+/* clang-format on */
+const struct api_routes clients_sentry_cli = {
+    .rows = rows,
+    .n = FZ_ARRAY_LEN(rows),
+    .defaults =
+        {
+            .scope = STORE_SCOPE_UPLOAD,
+            .flags = HTTP_ROUTE_LOOSE,
+            .find_token = sentry_cli_token,
+            .write_error = sentry_cli_error,
+        },
+};

@@ -8,7 +8,7 @@
 #define CLIENTS_SENTRY_CLI_H
 
 #include "base/json/write.h"
-#include "server/clients/clients_private.h"
+#include "server/api/api_client.h"
 #include <jansson.h>
 
 /* The token in the value of an Authorization header: "Bearer T", "Basic base64(T:)", and tokens of
@@ -51,7 +51,7 @@ FZ_MUST_CHECK enum fz_code sentry_cli_result(const struct store_upload *upload, 
 void sentry_cli_put_text(struct json_write *w, const char *key, const char *text);
 void sentry_cli_put_time(struct json_write *w, const char *key, int64_t unix_ms);
 
-/* Handlers, by file; the table is in sentry_routes.c. */
+/* Handlers; the table is in cli.c. */
 FZ_MUST_CHECK enum fz_code sentry_chunk_options(struct api_call *call, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code sentry_chunks(struct api_call *call, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code sentry_assemble(struct api_call *call, struct fz_error *err);
@@ -68,5 +68,7 @@ FZ_MUST_CHECK enum fz_code sentry_release_delete(struct api_call *call, struct f
 void sentry_release_previous(void *app, struct http_request *request);
 FZ_MUST_CHECK enum fz_code sentry_deploy(struct api_call *call, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code sentry_deploys(struct api_call *call, struct fz_error *err);
+
+extern const struct api_routes clients_sentry_cli; /* cli.c */
 
 #endif

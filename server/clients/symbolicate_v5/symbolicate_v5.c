@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "base/json/write.h"
-#include "server/clients/clients_private.h"
+#include "server/api/api_client.h"
 
 /* A token of the project, or none where the operator opened one project to all. */
 static enum fz_code

@@ -1,6 +1,6 @@
 /*
  * The parts of the Symbolication API between symbolicate_v5.c (routes, who may ask),
- * symbolicate_v5_batch.c (the request, and the report that it becomes) and symbolicate_v5_answer.c.
+ * batch.c (the request, and the report that it becomes) and answer.c.
  * Private to this folder.
  */
 #ifndef CLIENTS_SYMBOLICATE_V5_H
@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/buffer.h"
+#include "server/api/api_client.h"
 #include "server/process/limits.h"
 
 /* The profiler asks for at most 10,000 frames at once, unless one module alone has more. */
@@ -55,5 +56,7 @@ void clients_v5_report(const struct v5_batch *batch, const struct limits *limits
 FZ_MUST_CHECK enum fz_code clients_v5_answer(const struct v5_batch *batch, struct fz_span report,
                                              struct fz_arena *arena, struct fz_buffer *out,
                                              struct fz_error *err);
+
+extern const struct api_routes clients_symbolicate_v5;
 
 #endif

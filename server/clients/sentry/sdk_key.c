@@ -13,7 +13,7 @@
 #include <strings.h>
 
 #include "base/text.h"
-#include "server/clients/sentry/sentry.h"
+#include "server/clients/sentry/sdk.h"
 
 /* Percent-decoded into `room`; NULL if it is empty or too long. */
 static const char *

@@ -1,4 +1,4 @@
-#include "server/clients/sentry/files.h"
+#include "server/clients/sentry/cli_files.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "server/clients/sentry/chunks.h"
+#include "server/clients/sentry/cli_chunks.h"
 
 enum {
     COPY_BYTES = 1024 * 1024,

@@ -1,16 +1,15 @@
 /*
  * What the files of the door for Sentry's SDKs share. Private to this folder.
  */
-#ifndef CLIENTS_SENTRY_H
-#define CLIENTS_SENTRY_H
+#ifndef CLIENTS_SENTRY_SDK_H
+#define CLIENTS_SENTRY_SDK_H
 
-#include "server/clients/clients_private.h"
+#include "server/api/api_client.h"
 #include "server/http/http.h"
 #include "server/ingest/sentry/items.h"
 #include "storage/store_sessions.h"
 
-/* ---- sentry_auth.c: the key of a DSN ----------------------------------------------------------
- */
+/* ---- sdk_key.c: the key of a DSN -------------------- */
 
 /* api_find_token_fn: X-Sentry-Auth, Authorization: Sentry, ?sentry_key=. */
 const char *sentry_find_key(const struct http_request *request, char room[API_TOKEN_ROOM]);
@@ -21,8 +20,7 @@ const char *sentry_header_key(const char *header, char room[API_TOKEN_ROOM]);
 /* The key in an envelope's header ("dsn":"http://KEY@host/1"); NULL if there is none. */
 const char *sentry_dsn_key(struct fz_span header, char room[API_TOKEN_ROOM]);
 
-/* ---- sentry_answer.c: as the SDKs want it -----------------------------------------------------
- */
+/* ---- sdk_answer.c: as the SDKs want it -------------------- */
 
 /* {"detail":"...","causes":["..."]} */
 void sentry_write_error(const struct fz_error *err, int status, const char *detail_json,
@@ -46,8 +44,7 @@ FZ_MUST_CHECK enum fz_code sentry_intake(struct api *api, struct http_request *r
                                          const struct sentry_sender *sender, struct fz_span body,
                                          struct fz_arena *arena, struct fz_error *err);
 
-/* ---- sentry_sessions.c ------------------------------------------------------------------------
- */
+/* ---- sdk_sessions.c -------------------- */
 
 /* Is it an item that is counted: session, sessions, client_report? */
 bool sentry_is_counted(const struct sentry_item *item);
@@ -65,10 +62,9 @@ FZ_MUST_CHECK enum fz_code sentry_read_counted(struct fz_span envelope, const st
                                                struct fz_arena *arena, struct sentry_counted **ret,
                                                struct fz_error *err);
 
-/* ---- handlers ---------------------------------------------------------------------------------
- */
+/* ---- handlers -------------------- */
 
-void sentry_minidump_post(void *app, struct http_request *request); /* sentry_minidump.c */
+void sentry_minidump_post(void *app, struct http_request *request); /* sdk_minidump.c */
 
 /* An event item and attachments as one envelope; `event` is JSON. For bodies that are no event by
  * their look alone, and for those that bring one beside files. */
@@ -80,5 +76,7 @@ FZ_MUST_CHECK enum fz_code sentry_make_envelope(struct fz_span event,
                                                 const struct sentry_file *files, size_t n_files,
                                                 struct fz_arena *arena, struct fz_span *ret,
                                                 struct fz_error *err);
+
+extern const struct api_routes clients_sentry_sdk; /* sdk.c */
 
 #endif

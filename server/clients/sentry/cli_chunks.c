@@ -7,7 +7,7 @@
  * the file, and gives up if a chunk is not there. In its blob the bytes stand behind a random head,
  * so that no other row can ever name the same blob and it may be deleted with its row.
  */
-#include "server/clients/sentry/chunks.h"
+#include "server/clients/sentry/cli_chunks.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -17,7 +17,7 @@
 #include "base/form.h"
 #include "base/json/scan.h"
 #include "base/text.h"
-#include "server/clients/sentry/sentry.h"
+#include "server/clients/sentry/sdk.h"
 #include "server/http/inflate.h"
 
 enum { KEYS_MAX = 8, JSON_DEPTH = 64 };

@@ -4,12 +4,12 @@
  *   POST /api/1/envelope/   events, attachments, sessions: all SDKs of today
  *   POST /api/1/store/      one event; raven sends base64 of zlib
  *   POST /api/store/        the same, the key tells the project: very old ones
- *   POST /api/1/minidump/   sentry_minidump.c
+ *   POST /api/1/minidump/   sdk_minidump.c
  *
  * An SDK drops what was answered, whatever the status: so a body is read as leniently as its format
  * allows, and stored before the answer.
  */
-#include "server/clients/sentry/sentry.h"
+#include "server/clients/sentry/sdk.h"
 
 #include <string.h>
 
@@ -247,7 +247,7 @@ static const struct api_route rows[] = {
     {"OPTIONS", "/api/store", "sentry_cors", .handle = api_cors_options},
 };
 /* clang-format on */
-const struct api_routes clients_sentry = {
+const struct api_routes clients_sentry_sdk = {
     .rows = rows,
     .n = FZ_ARRAY_LEN(rows),
     .defaults =

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "server/clients/sentry/files.h"
+#include "server/clients/sentry/cli_files.h"
 
 enum {
     /* A client that does not ask again should hear all the same of a file that cannot be used. */

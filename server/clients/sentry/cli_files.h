@@ -1,8 +1,8 @@
 /*
  * A file that sentry-cli names by its SHA-1: where it stands, and putting it together from chunks.
  */
-#ifndef CLIENTS_SENTRY_FILES_H
-#define CLIENTS_SENTRY_FILES_H
+#ifndef CLIENTS_SENTRY_CLI_FILES_H
+#define CLIENTS_SENTRY_CLI_FILES_H
 
 #include "server/clients/sentry/cli.h"
 #include "storage/store_chunks.h"

@@ -14,7 +14,7 @@
 
 #include "base/json/scan.h"
 #include "base/time.h"
-#include "server/clients/sentry/sentry.h"
+#include "server/clients/sentry/sdk.h"
 
 enum { JSON_DEPTH = 16, QUANTITY_MAX = 1000 * 1000 };
 

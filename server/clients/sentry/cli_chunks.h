@@ -1,10 +1,10 @@
 /*
  * What is known of chunks by those who put files together from them.
  */
-#ifndef CLIENTS_SENTRY_CHUNKS_H
-#define CLIENTS_SENTRY_CHUNKS_H
+#ifndef CLIENTS_SENTRY_CLI_CHUNKS_H
+#define CLIENTS_SENTRY_CLI_CHUNKS_H
 
-#include "server/clients/clients_private.h"
+#include "server/api/api_client.h"
 
 /* Random bytes before a chunk's own in its blob. */
 enum { SENTRY_CHUNK_HEAD = 16 };

@@ -4,7 +4,7 @@
 
 #include "base/json/write.h"
 #include "base/text.h"
-#include "server/clients/sentry/sentry.h"
+#include "server/clients/sentry/sdk.h"
 
 void
 sentry_write_error(const struct fz_error *err, int status, const char *detail_json,
