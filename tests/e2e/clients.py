@@ -1,6 +1,6 @@
-"""Other people's clients for tests: fetched once from npm or Debian into a folder, without installing anything.
+"""Third-party clients for tests: fetched once from npm or Debian into a folder; nothing is installed.
 
-npm(folder, "@sentry/node@10") and debian(folder, ["ruby3.1", ...]) give the folder that the package lies in, or raise
+npm(folder, "@sentry/node@10") and debian(folder, ["ruby3.1", ...]) return the folder of the package, or raise
 unittest.SkipTest with the reason: no npm, no network, no such package.
 """
 
@@ -11,12 +11,12 @@ import subprocess
 import unittest
 
 TIMEOUT_S = 300
-# Where there is no registry, the tests are to be skipped before their own time is up.
+# Without a registry the tests are skipped; this must happen before their own timeout.
 QUICKLY = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=60000"]
 
 
 def fetch(folder, name, make):
-    """folder/name, made by make(path) if it is not there; one process at a time, nothing half-done stays."""
+    """folder/name, made by make(path) if it is not there; one process at a time; a partial result is removed."""
     path = os.path.join(os.path.abspath(folder), name)
     os.makedirs(folder, exist_ok=True)
     with open(path + ".lock", "w", encoding="ascii") as lock:

@@ -1,6 +1,6 @@
 /*
- * Preloaded into a server: moves its calendar by as many seconds as the file of CLOCK_SHIM_FILE says
- * now. What counts from the boot stays as it is.
+ * Preloaded into a server: moves its clock by the seconds in the file CLOCK_SHIM_FILE, which it reads
+ * again each time. Clocks that count from the boot do not change.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

@@ -1,9 +1,9 @@
-"""A real `framezero serve` in a temporary folder on a free port, for tests that look from outside.
+"""A real `framezero serve` in a temporary folder on a free port, for tests from outside.
 
     with Server(binary) as server:
         status, answer = server.request("POST", "/api/v1/reports?wait=10", body=report)
 
-Answers that are JSON come back parsed. FRAMEZERO_TEST_POSTGRESQL chooses the database when it is set and
+JSON responses are returned parsed. FRAMEZERO_TEST_POSTGRESQL chooses the database when it is set and
 `database` is not given.
 """
 
@@ -44,7 +44,7 @@ def send(pid, number):
 
 
 def is_alive(pid):
-    """Whether the process is there and no zombie."""
+    """Whether the process exists and is not a zombie."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as f:
             return f.read().rpartition(")")[2].split()[0] not in ("Z", "X")
@@ -75,7 +75,7 @@ class Server:
 
     @property
     def where(self):
-        """Options that lead another sub-command to the same database."""
+        """Options that select the same database for another sub-command."""
         return ["--database", self.database] if self.database else ["--data", self.data]
 
     @property
@@ -98,7 +98,7 @@ class Server:
         return done.stdout.strip()
 
     def start(self, deadline_s=30):
-        """Start and wait until /readyz says yes. A restart keeps the port and the folder."""
+        """Start and wait until /readyz answers 200. A restart keeps the port and the folder."""
         self.port = self.port or free_port()
         command = [self.binary, "serve", "--listen", f"127.0.0.1:{self.port}", "--data", self.data]
         command += ["--workers", str(self.workers)]
@@ -137,7 +137,7 @@ class Server:
         return self.log()[-4000:]
 
     def stop(self, deadline_s=30):
-        """SIGTERM, wait, and remove the folder if it was ours. Returns the exit code."""
+        """SIGTERM, wait, and remove the folder if this object made it. Returns the exit code."""
         code = self.terminate(deadline_s)
         if self.own_data:
             shutil.rmtree(self.data, ignore_errors=True)
@@ -193,13 +193,13 @@ class Server:
 
     @property
     def serving_pid(self):
-        """The process that answers; self.process only starts it again when it dies."""
+        """The process that answers; self.process is its supervisor."""
         pids = self.pids_of("serve")
         return pids[0] if pids else self.process.pid
 
     def kill_all(self):
-        """kill -9 of serve and all below it, as a power cut would; the folder stays."""
-        # Stopped first: the death of one must not make another start it again, or end in order.
+        """kill -9 of serve and all below it, like a power failure; the folder stays."""
+        # All are stopped first: otherwise a supervisor would restart one, or shut down cleanly.
         pids = []
         while True:
             new = [pid for pid in [self.process.pid] + self.descendants() if pid not in pids]

@@ -1,4 +1,4 @@
-# The HTTP side alone, over raw sockets: a server with nothing behind it, and the suites that speak to it.
+# The HTTP side alone, over raw sockets: a server with test handlers only, and the suites that connect to it.
 add_executable(http_echo http_echo.c)
 target_link_libraries(http_echo PRIVATE fz_http fz_process fz_config fz_base fz_options Threads::Threads)
 foreach(suite framing limits callers)

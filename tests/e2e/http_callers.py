@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who calls, and how much each caller may hold, against the HTTP side alone.
+"""Which client calls, and how much each client may hold, on the HTTP side alone.
 
 Usage: http_callers.py HTTP_ECHO
 """
@@ -14,7 +14,7 @@ BINARY = sys.argv.pop(1)
 
 
 class RealClient(unittest.TestCase):
-    """The access log names the client that a trusted proxy reports, and nobody else's word counts."""
+    """The access log names the client that a trusted proxy reports, and ignores other headers."""
 
     def logged(self, proxies, *fields):
         options = {"trusted_proxies": proxies} if proxies else {}
@@ -39,7 +39,7 @@ class RealClient(unittest.TestCase):
 
 
 class Shares(unittest.TestCase):
-    """What one caller holds leaves room for the others."""
+    """The share of one client leaves room for the others."""
 
     UPLOAD = 8 << 20  # of http_echo's routes
 
@@ -50,7 +50,7 @@ class Shares(unittest.TestCase):
         return wires
 
     def test_budgets_do_not_mix(self):
-        """Nobody without a token takes memory from those who have one, nor the other way round."""
+        """Clients with and without a token have separate memory budgets."""
         with Echo(BINARY, body_memory="16M", unknown_memory="8M") as echo:
             held = self.hold(echo, 16, 3000000, path="/large")
             for _ in range(10):
@@ -58,7 +58,7 @@ class Shares(unittest.TestCase):
             del held
 
     def test_one_client_leaves_room(self):
-        """A client that fills its share does not keep out another one with the same key."""
+        """A client that uses up its share does not block another one with the same key."""
         with Echo(BINARY, body_memory="32M", trusted_proxies="127.0.0.1") as echo:
             bad = ("Authorization: Bearer good", "X-Forwarded-For: 198.51.100.1")
             held = self.hold(echo, 12, 5000000, *bad)
@@ -89,7 +89,7 @@ class Shares(unittest.TestCase):
 
 class Answers(unittest.TestCase):
     def test_slow_readers(self):
-        """Answers that wait to be read share budgets of memory and disk; over them 503, and all of it comes back."""
+        """Responses that clients have not read share budgets of memory and disk; over them 503, and all is released."""
         with Echo(BINARY, answer_memory="8M", answer_disk="64M", answer_s=60) as echo:
             before = echo.rss()
             wires = [echo.connect() for _ in range(100)]
@@ -116,7 +116,7 @@ class Answers(unittest.TestCase):
             wait_for(lambda: echo.ask(get("/big?bytes=30000000")).status == 200)
 
     def test_one_body_for_many(self):
-        """The same answer is kept once, however many read it."""
+        """One response is stored once, for any number of readers."""
         with Echo(BINARY, answer_memory="1M", answer_disk="24M", answer_s=60) as echo:
             wires = [echo.connect() for _ in range(30)]
             for wire in wires:
@@ -126,7 +126,7 @@ class Answers(unittest.TestCase):
                 self.assertEqual((answer.status, len(answer.body)), (200, 10000000))
 
     def test_full_disk(self):
-        """Without room for files, answers go out from memory as long as there is some."""
+        """Without room for files, responses are served from memory while there is some."""
         folder = os.environ.get("TMPDIR")
         os.environ["TMPDIR"] = "/nonexistent"
         try:
@@ -142,7 +142,7 @@ class Answers(unittest.TestCase):
 
 class Idle(unittest.TestCase):
     def test_idle_connections_make_room(self):
-        """A full table: whoever has been silent for longest goes, and good requests come in."""
+        """A full table: the connection that was silent for longest is closed, and new requests are accepted."""
         with Echo(BINARY, connections=20) as echo:
             idle = [echo.connect() for _ in range(60)]
             for _ in range(40):

@@ -1,5 +1,5 @@
 /*
- * A server with nothing behind it, so that tests can look at the HTTP side alone.
+ * A server without storage, so that tests can check the HTTP side alone.
  *
  * Prints its URL on one line and serves until standard input ends. Limits come as NAME=VALUE
  * arguments, and trusted_proxies=LIST. Tokens are "good" and
@@ -20,7 +20,7 @@
 enum { SMALL = 10000, INFLATED = 4 * 1024 * 1024, UPLOAD = 8 * 1024 * 1024 };
 
 static void
-tell(struct http_request *request, struct fz_span body)
+echo(struct http_request *request, struct fz_span body)
 {
     char hash[FZ_SHA256_TEXT], text[512];
     fz_sha256_hex(body, hash);
@@ -32,7 +32,7 @@ static void
 on_memory(void *app, struct http_request *request)
 {
     (void)app;
-    tell(request, http_body(request));
+    echo(request, http_body(request));
 }
 
 static void
@@ -49,7 +49,7 @@ on_file(void *app, struct http_request *request)
     }
     if (map.bytes.len != size)
         abort();
-    tell(request, map.bytes);
+    echo(request, map.bytes);
     fz_map_close(&map);
 }
 

@@ -11,10 +11,10 @@ import unittest
 from http_wire import Echo, get, post, post_chunked
 
 BINARY = sys.argv.pop(1)
-LAST = get("/items/last")  # behind a request whose connection stays, it must be answered too
+LAST = get("/items/last")  # after a request that keeps its connection, it must be answered too
 TE = b"POST /memory HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n"
 
-# The connection ends, but behind a good status line libmicrohttpd 0.9.75 sends its own answer's header twice.
+# The connection ends, but after a good status line libmicrohttpd 0.9.75 sends its own header twice.
 GARBLED = None
 
 # name, bytes, statuses in order, whether the connection stays
@@ -27,7 +27,7 @@ CASES = [
     ("an empty line before the request", b"\r\n" + get("/items/7"), [200], True),
     ("three requests at once", get("/items/1") + post("/memory", b"x" * 50) + get("/items/2"),
      [200, 200, 200], True),
-    ("a body behind a body", post("/memory", b"a") + post_chunked("/memory", b"b"), [200, 200], True),
+    ("a body after a body", post("/memory", b"a") + post_chunked("/memory", b"b"), [200, 200], True),
     ("unknown path", get("/nope"), [404], True),
     ("slash too many", get("/items/7/"), [404], True),
     ("wrong method", b"PUT /items/7 HTTP/1.1\r\nHost: a\r\n\r\n", [405], True),
@@ -37,7 +37,7 @@ CASES = [
     ("no token", post("/private", b"x"), [401], True),
     ("wrong token", post("/private", b"x", "Authorization: Bearer bad"), [403], True),
     ("right token", post("/private", b"x", "Authorization: Bearer good"), [200], True),
-    ("body where there is none", post("/items/7", b""), [405], True),
+    ("body on a route without one", post("/items/7", b""), [405], True),
     ("DELETE with a body", b"DELETE /items/7 HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx", [413], False),
     ("GET with Content-Length 0", get("/items/7", "Content-Length: 0"), [200], True),
     ("empty chunked body", post_chunked("/memory"), [200], True),
@@ -93,11 +93,11 @@ CASES = [
     ("HTTP/2.0", b"GET /items/7 HTTP/2.0\r\nHost: a\r\n\r\n", [505], False),
     ("http/1.1", b"GET /items/7 http/1.1\r\nHost: a\r\n\r\n", [400], False),
     ("unknown expectation", post("/memory", b"abc", "Expect: miracles"), [417], False),
-    ("chunk size that is none", TE + b"\r\nxyz\r\n", [400], False),
+    ("invalid chunk size", TE + b"\r\nxyz\r\n", [400], False),
     ("negative chunk size", TE + b"\r\n-1\r\nabc\r\n", [400], False),
     ("chunk size 0x3", TE + b"\r\n0x3\r\nabc\r\n0\r\n\r\n", [400], False),
     ("chunk size above 2^64", TE + b"\r\n10000000000000000\r\n", [413], False),
-    ("chunk longer than told", TE + b"\r\n3\r\nabcd\r\n0\r\n\r\n", [400], False),
+    ("chunk longer than its size", TE + b"\r\n3\r\nabcd\r\n0\r\n\r\n", [400], False),
     ("chunk without its end", TE + b"\r\n3\r\nabcXY0\r\n\r\n", [400], False),
     ("smuggled request", post("/memory", b"0\r\n\r\n" + LAST, "Transfer-Encoding: chunked"), [400], False),
 ]

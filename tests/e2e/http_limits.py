@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Sizes, codings, deadlines, crowds and the orderly end, against the HTTP side alone.
+"""Sizes, codings, deadlines, many clients and the shutdown, on the HTTP side alone.
 
 Usage: http_limits.py HTTP_ECHO
 """
@@ -178,7 +178,7 @@ class Sizes(Case):
                 self.assertLess(took, 1)
                 self.assertLess(self.echo.rss() - before, 40 << 20)
 
-    def test_nothing_left_behind(self):
+    def test_nothing_remains(self):
         self.echo.ask(post("/file", b"x" * 100000))
         wire = self.echo.connect()
         wire.send(post("/file", b"x" * 1000000, length=2000000))
@@ -199,7 +199,7 @@ class Deadlines(Case):
         cls.echo.__exit__()
 
     def drip(self, wire, data, each, seconds):
-        """Send `each` bytes every 0.1 s; the time after which the other side has had enough, or None."""
+        """Send `each` bytes every 0.1 s; the time after which the server closes the connection, or None."""
         start = time.monotonic()
         wire.socket.setblocking(False)
         at = 0
@@ -227,7 +227,7 @@ class Deadlines(Case):
         def run(check):
             try:
                 check()
-            except BaseException as error:  # told by the main thread
+            except BaseException as error:  # the main thread reports it
                 failures.append((check.__name__, repr(error)))
 
         threads = [threading.Thread(target=run, args=(check,)) for check in checks]
@@ -268,7 +268,7 @@ class Deadlines(Case):
         assert took and 0.9 < took < 3, took
 
     def slow_body(self):
-        """20 bytes every 0.1 s are 200 a second, 2,000 are asked for once 5 s have passed."""
+        """20 bytes every 0.1 s are 200 a second; after 5 s the server requires 2,000."""
         wire = self.echo.connect()
         wire.send(post("/memory", b"", length=9000))
         took = self.drip(wire, b"x" * 9000, 20, 12)
@@ -282,7 +282,7 @@ class Deadlines(Case):
         assert took and 4.5 < took < 8, took
 
     def stalled_body(self):
-        """Fast at first, then nothing: what came long ago does not count."""
+        """Fast at first, then nothing: old bytes do not count."""
         wire = self.echo.connect()
         wire.send(post("/file", b"x" * 4000000, length=8000000))
         start = time.monotonic()
@@ -304,7 +304,7 @@ class Deadlines(Case):
         assert wire.answer().json["len"] == 24000
 
     def slow_reader(self):
-        """64 MiB to a client that does not read: ended, and the memory is given back."""
+        """64 MiB to a client that does not read: closed, and the memory is released."""
         wire = self.echo.connect()
         wire.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         wire.send(get("/big?bytes=67108864"))
@@ -380,7 +380,7 @@ class Crowds(Case):
             self.assertEqual(echo.stop()["framezero_http_connections_refused_total"] >= 1, True)
 
     def test_body_memory(self):
-        """Bodies in memory share a budget; over it 503, and all of it comes back."""
+        """Bodies in memory share a budget; over it 503, and all is released."""
         with Echo(BINARY, unknown_memory="10M") as echo:
             wires = [echo.connect() for _ in range(4)]
             for wire in wires:
@@ -397,7 +397,7 @@ class Crowds(Case):
                 wait_for(lambda: echo.ask(post("/large", b"x" * 4000000)).status == 200)
 
     def test_disk_full(self):
-        """A file system of 1 MiB for the uploads: 507, and small ones still pass."""
+        """A file system of 1 MiB for the uploads: 507, and small ones still succeed."""
         with tempfile.TemporaryDirectory() as folder:
             if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", folder],
                               capture_output=True).returncode != 0:
@@ -419,7 +419,7 @@ class Crowds(Case):
 
 class Ending(Case):
     def test_stop_under_load(self):
-        """Whoever got an answer got a whole one; whoever was being served got one."""
+        """Every response is complete, and every request in progress gets one."""
         with Echo(BINARY) as echo:
             stop, failures, served = threading.Event(), [], [0]
 
@@ -462,7 +462,7 @@ class Ending(Case):
             self.assertEqual(metrics["framezero_http_connections"], 0)
 
     def test_upload_under_way(self):
-        """An upload that has begun may finish within the grace."""
+        """A started upload may finish within the grace period."""
         with Echo(BINARY) as echo:
             wire = echo.connect()
             wire.send(post("/file", b"x" * 100000, length=200000))
@@ -477,7 +477,7 @@ class Ending(Case):
             echo.stop()
 
     def test_clients_that_leave(self):
-        """At every point of a request, in both ways of leaving."""
+        """A client that leaves at any point of a request, in both ways."""
         with Echo(BINARY) as echo:
             whole = [get("/later?ms=50"), post("/memory", b"x" * 5000), post_chunked("/file", b"x" * 5000),
                      post("/file", b"x" * 900000), get("/big?bytes=3000000"), post("/memory", b"", length=10**9)]

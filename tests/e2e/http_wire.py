@@ -158,7 +158,7 @@ class Echo:
 
 
 def post(path, body=b"", *fields, length=None, host=True):
-    """A POST with Content-Length; `length` lies about it."""
+    """A POST with Content-Length; `length` overrides the true one."""
     lines = [b"POST " + path.encode() + b" HTTP/1.1"]
     if host:
         lines.append(b"Host: a")

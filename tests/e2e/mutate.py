@@ -2,8 +2,8 @@
 
     mutant = mutated(random.Random(seed), body, others)
 
-Bytes are changed in any body; in a body of JSON (whole, or in pieces behind one another as in .ips files and envelopes)
-also values, so that what lies behind the scanner of JSON is reached; in a body of text also its words and lines.
+Bytes are changed in any body; in a body of JSON (whole, or in pieces one after another, as in .ips files and envelopes)
+also values, so that the code after the JSON scanner is reached; in a body of text also its words and lines.
 """
 
 import copy
@@ -11,7 +11,7 @@ import json
 import re
 import struct
 
-# Numbers at which something turns over, and some that are none.
+# Numbers at limits of types, and some texts that are not numbers.
 NUMBERS = [b"0", b"-1", b"1", b"255", b"65536", b"2147483648", b"4294967295", b"9007199254740993",
            b"9223372036854775808", b"18446744073709551615", b"18446744073709551616", b"99999999999999999999999999",
            b"1e308", b"1e999", b"-0.0", b"0.5", b"NaN", b"0x", b"0xffffffffffffffff", b"0x1ffffffffffffffff", b"007"]
@@ -79,7 +79,7 @@ def write_integer(rng, body, _):
         if len(out) < width:
             break
         value = rng.choice([0, 1, 127, 128, 2 ** (8 * width) - 1, 2 ** (8 * width - 1), len(out), len(out) - 1])
-        # Headers lie in front, and a directory's entries at even places.
+        # Headers are at the start, and a directory's entries at even offsets.
         at = rng.randrange(min(len(out), rng.choice([64, 1024, len(out)])) - width + 1) if len(out) > width else 0
         struct.pack_into(form, out, at - at % width, value % 2 ** (8 * width))
     return bytes(out)
@@ -123,7 +123,7 @@ def nest(rng, body, _):
 
 
 def container(rng, value):
-    """An object or list somewhere in a value, (None, None) if there is none; and a key or index in it."""
+    """An object or list somewhere in a value, and a key or index in it; (None, None) if there is no such value."""
     found = None, None
     while isinstance(value, (dict, list)) and value:
         key = rng.choice(list(value)) if isinstance(value, dict) else rng.randrange(len(value))
@@ -202,7 +202,7 @@ def mutated(rng, body, others):
     """Another body, not more than a report may have."""
     is_text = b"\x00" not in body[:1000] and body[:6] != b"plcrash"
     is_json = body.lstrip()[:1] in (b"{", b"[")
-    # Most of what is damaged at random is no JSON any more: half of the mutants stay what they are.
+    # Random damage mostly leaves invalid JSON: half of the mutants keep a valid form.
     if is_json and rng.random() < 0.5:
         return change_json(rng, body, others)[: 4 << 20]
     ways = BYTES + TEXT if is_text else BYTES + [write_integer] * 4

@@ -1,4 +1,4 @@
-"""A server whose every answer is held against its own description.
+"""A server whose responses are compared with its own description.
 
 DescribedServer is a Server that fails when an answer's status, type, or any key of its JSON is not in openapi.json.
 """
@@ -11,7 +11,7 @@ from framezero import Server
 
 PATH = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "api", "openapi.json")
 KINDS = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "boolean": bool}
-# What a server says before it knows the route, or for any of them.
+# Statuses before the route is known, or on any route.
 ANYWHERE = {400, 405, 500}
 
 
@@ -31,7 +31,7 @@ class Description:
         return node
 
     def operation(self, method, path):
-        if not path.startswith("/api/v1/"):  # other people's clients write more slashes, and a DSN may have a path
+        if not path.startswith("/api/v1/"):  # third-party clients add slashes, and a DSN may have a path
             path = "/" + "/".join(part for part in path.split("/") if part)
             path = re.sub(r"^.+(?=/api/[^/]+/(envelope|store|minidump)$)", "", path)
         for pattern, methods in self.paths:
@@ -40,18 +40,18 @@ class Description:
         return None
 
     def validate(self, schema, value, where="$"):
-        """The first fault as a text, None if there is none. Keys that are not described are faults."""
+        """The first fault as a text; None if the value is valid. Keys without a description are faults."""
         schema = self.resolve(schema)
         if "oneOf" in schema:
             faults = [self.validate(s, value, where) for s in schema["oneOf"]]
             return None if None in faults else faults[0]
         kind = schema.get("type")
         if kind and (not isinstance(value, KINDS[kind]) or (kind != "boolean" and isinstance(value, bool))):
-            return f"{where}: {value!r} is no {kind}"
+            return f"{where}: {value!r} is not of type {kind}"
         if "const" in schema and value != schema["const"]:
             return f"{where}: {value!r} is not {schema['const']!r}"
         if "enum" in schema and value not in schema["enum"]:
-            return f"{where}: {value!r} is none of {schema['enum']}"
+            return f"{where}: {value!r} is not one of {schema['enum']}"
         if "pattern" in schema and not re.search(schema["pattern"], value):
             return f"{where}: {value!r} is not like {schema['pattern']}"
         if kind == "object" and "properties" in schema:

@@ -52,7 +52,7 @@ def send(server, body):
 def reports(server, key, report):
     shop = json.dumps({"event_id": "d3b07384d113edec49eaa6238ad5ff00", "platform": "cocoa", "level": "fatal",
                        "message": "out of cups"}).encode()
-    # An envelope with an attachment, so that there is one to get.
+    # An envelope with an attachment, so that a test can get one.
     attached = envelope({"event_id": "d3b07384d113edec49eaa6238ad5ff01", "message": "m"}) + \
         b'{"type":"attachment","length":5,"filename":"log.txt"}\nhello\n'
     server.request("POST", f"/api/1/envelope/?sentry_key={key}", body=attached, token=None)

@@ -1,4 +1,4 @@
-"""Symbol files for tests to send: the project's sample in every shape that an uploader may find.
+"""Symbol files for tests to send: the project's sample in every form that an uploader may find.
 
 corpus(...) is a path in the corpus of real reports and requests, None without it.
 """
@@ -18,9 +18,6 @@ def corpus(*parts):
     return path if path and os.path.exists(path) else None
 
 
-# ---- symbol files ----------------------------------------------------------------------------------
-
-
 def sample(name):
     with open(os.path.join(SAMPLE, name), "rb") as f:
         return f.read()
@@ -35,7 +32,7 @@ LC_UUID, CPU_X86_64, CPU_ARM64, CPU_ARM = 0x1B, 0x01000007, 0x0100000C, 12
 
 
 def macho_uuid(macho):
-    """Where the UUID stands in a thin 64-bit Mach-O."""
+    """The offset of the UUID in a thin 64-bit Mach-O."""
     n_commands, at = struct.unpack_from("<I", macho, 16)[0], 32
     for _ in range(n_commands):
         command, size = struct.unpack_from("<II", macho, at)

@@ -1,11 +1,11 @@
-"""A pseudo terminal for tests that look at what a program shows on one."""
+"""A pseudo terminal, for tests of what a program shows on one."""
 
 import pty
 import unittest
 
 
 def open_terminal():
-    """Our descriptor and the program's; the test is skipped where there is no terminal to have (a chroot without
+    """Our descriptor and the program's. Skips the test where no pseudo terminal can be opened (a chroot without
     /dev/pts)."""
     try:
         return pty.openpty()

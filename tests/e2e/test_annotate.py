@@ -80,9 +80,9 @@ class Annotate(unittest.TestCase):
             given, wanted = crash_text(end, quote)
             for options in ((), ("--crash",)):
                 self.assertEqual(self.run_on(given, *options), wanted)
-        # What has names already is left alone.
+        # Frames with names stay as they are.
         self.assertEqual(self.run_on(wanted), wanted)
-        # Other bytes than UTF-8 stay; UTF-16 becomes UTF-8.
+        # Bytes that are not UTF-8 stay; UTF-16 becomes UTF-8.
         given, wanted = crash_text()
         self.assertEqual(self.run_on(given.replace(b"odd", b"\xe4\xff")), wanted.replace(b"odd", b"\xe4\xff"))
         # --rebuild: the layout of Apple's tools.
@@ -103,7 +103,7 @@ class Annotate(unittest.TestCase):
             header, body = self.run_on(given, "--ips").split(b"\n", 1)
             self.assertEqual(header, given.split(b"\n", 1)[0])
             self.assertEqual(named_frames(body), WANTED_FRAMES)
-            # All that is not of a frame is there, in its order.
+            # Everything else is unchanged, in its order.
             old, new = json.loads(given.split(b"\n", 1)[1]), json.loads(body)
             old["threads"][0]["frames"] = new["threads"][0]["frames"] = []
             self.assertEqual(json.dumps(old), json.dumps(new))

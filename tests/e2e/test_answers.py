@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What every answer has beside its body: X-Request-Id, ETag, coding, CORS, file names; and the page at `/`."""
+"""What every response has besides its body: X-Request-Id, ETag, coding, CORS, file names; and the page at `/`."""
 
 import base64
 import gzip
@@ -53,7 +53,7 @@ class WithServer(ServerCase):
             connection.close()
 
     def wait_log(self, text):
-        """The line is written after the answer."""
+        """The log line is written after the response."""
         until(lambda: text in self.server.log(), f"'{text}' in the log")
 
     def report_path(self, query=""):
@@ -77,7 +77,7 @@ class Answers(WithServer):
                 self.assertRegex(self.ask("GET", "/healthz", token=None, X_Request_Id=bad)["x-request-id"],
                                  r"^[0-9a-f]{16}$")
         self.assertEqual(self.ask("GET", "/healthz", X_Request_Id="x" * 64)["x-request-id"], "x" * 64)
-        # A body that is refused on its way is answered past libmicrohttpd.
+        # A body that is rejected while it arrives is answered without libmicrohttpd.
         answer = self.ask("POST", "/api/v1/reports", body=b"x" * (5 << 20), token="ingest", X_Request_Id="big")
         self.assertEqual((answer.status, answer["x-request-id"]), (413, "big"))
 
@@ -134,10 +134,10 @@ class Answers(WithServer):
                     self.assertLess(len(answer.body), len(plain.body))
                     same = self.ask("GET", path, Accept_Encoding=accepted, If_None_Match=answer["etag"])
                     self.assertEqual(same.status, 304)
-                    # The ETag of one coding does not stand for another.
+                    # The ETag of one coding is not valid for another.
                     self.assertEqual(self.ask("GET", path, If_None_Match=answer["etag"]).status, 200)
         self.assertEqual(len(etags), 3)
-        # Small answers, and what is not text, stay as they are.
+        # Small responses, and those that are not text, are not compressed.
         for other in ("/healthz", "/api/v1/symbols/missing", self.report_path("?format=raw")):
             self.assertIsNone(self.ask("GET", other, Accept_Encoding="gzip")["content-encoding"], other)
         self.assertEqual(self.ask("GET", "/metrics", Accept_Encoding="gzip")["content-encoding"], "gzip")
@@ -152,7 +152,7 @@ class Answers(WithServer):
                             ("", f'inline; filename="Demo-2026-01-15-{short}.json"'),
                             ("?format=raw", f'attachment; filename="Demo-2026-01-15-{short}.json"')):
             self.assertEqual(self.ask("GET", self.report_path(query))["content-disposition"], want)
-        # An app may be called anything.
+        # An app may have any name.
         odd = {"framezero": 1, "addresses": ["0x1"], "images": [], "timestamp": "2026-11-20T10:11:12Z",
                "app": {"name": 'Läden/"x"\r\nX-Evil: 1; a=b'}}
         answer = self.ask("POST", "/api/v1/reports?wait=20", body=json.dumps(odd))
@@ -163,7 +163,7 @@ class Answers(WithServer):
         self.assertRegex(plain, rf'^inline; filename="[A-Za-z0-9._-]+-2026-11-20-{report_id[:8]}\.crash"$')
         self.assertRegex(encoded, r"^L%C3%A4den[A-Za-z0-9._%-]+$")
         self.assertNotRegex(encoded, "(?i)%(0|1|2f|5c)")
-        # What there is not has no name.
+        # A missing report has no file name.
         missing = self.ask("GET", "/api/v1/reports/" + "0" * 32 + "?format=crash")
         self.assertEqual((missing.status, missing["content-disposition"]), (404, None))
 
@@ -182,7 +182,7 @@ class Answers(WithServer):
             self.assertEqual(self.ask("GET", "/" + link, token=None).status, 200, link)
         for secret in (self.server.admin_token, self.server.ingest_key, self.server.data, "0.1.0"):
             self.assertNotIn(secret, text)
-        # Its commands work as they are written.
+        # The commands on the page work as written.
         commands = re.findall(r"<pre>(.*?)</pre>", text, re.S)
         self.assertEqual(len(commands), 2)
         env = {**os.environ, "URL": self.server.url, "ADMIN_TOKEN": self.server.admin_token}
@@ -193,7 +193,7 @@ class Answers(WithServer):
         self.assertEqual(self.ask("POST", "/", token=None).status, 405)
 
     def test_metrics_count_tables_now_and_then(self):
-        """Nobody needs a token for /metrics, so asking often must not cost more than asking once."""
+        """/metrics needs no token, so many requests must not cost more than one."""
         values, start, n = [], time.monotonic(), 20
         for i in range(n):
             body = json.dumps({"framezero": 1, "addresses": ["0x1"], "images": [], "tags": {"metrics": str(i)}})
@@ -237,7 +237,7 @@ class Answers(WithServer):
         exposed = answer["access-control-expose-headers"].lower()
         for header in ("x-request-id", "retry-after"):
             self.assertIn(header, exposed)
-        # A page must be able to read why it was refused.
+        # A page must be able to read why a request failed.
         self.assertEqual(self.ask("POST", "/api/v1/reports", token="wrong")["access-control-allow-origin"], "*")
 
 
@@ -259,7 +259,7 @@ class Configured(WithServer):
                     self.assertIsNone(answer["access-control-allow-origin"])
                     self.assertIn("Origin", answer["vary"])
                 self.assertIn("Origin", self.ask("GET", path)["vary"])
-        # Refusals too, so that the page can show them; other paths never.
+        # Errors too, so that the page can show them; other paths never.
         self.assertEqual(self.ask("GET", "/api/v1/reports", token=None, Origin=ORIGIN)["access-control-allow-origin"], ORIGIN)
         self.assertIsNone(self.ask("GET", "/metrics", Origin=ORIGIN)["access-control-allow-origin"])
         self.assertIsNone(self.ask("GET", "/api/0/", Origin=ORIGIN)["access-control-allow-origin"])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The API without symbol files: who may do what, reports in and out, lists, status, and how `serve` starts and ends."""
+"""The API without symbol files: permissions, reports in and out, lists, status, and how `serve` starts and ends."""
 
 import gzip
 import http.client
@@ -68,7 +68,7 @@ class WithoutWorkers(ServerCase):
                 answers = {name: self.server.request(method, path, body=body, token=token)[0]
                            for name, token in {**self.tokens, "none": None, "wrong": "fz_" + "A" * 43}.items()}
                 if scope is None:
-                    # A door that looks for its token itself has tests of its own.
+                    # A route that finds its token itself has tests of its own.
                     if method == "GET":
                         self.assertEqual(set(answers.values()), {200})
                     continue
@@ -133,7 +133,7 @@ class WithoutWorkers(ServerCase):
         mine = self.expect(202, "POST", "/api/v1/reports", body=report(3, id=own), token="ingest")
         self.assertEqual(mine["id"], own.replace("-", "").lower())
         changed = self.expect(202, "POST", "/api/v1/reports", body=report(4, id=own), token="ingest")
-        self.assertNotEqual(changed["id"], mine["id"])  # another report, which wants the same id
+        self.assertNotEqual(changed["id"], mine["id"])  # another report with the same id
         self.assertEqual(self.expect(200, "GET", f"/api/v1/reports/{changed['id']}?format=raw"), report(4, id=own))
         self.assertEqual(self.expect(200, "GET", f"/api/v1/reports/{own}")["id"], mine["id"])
         self.expect(204, "DELETE", f"/api/v1/reports/{changed['id']}")
@@ -170,10 +170,10 @@ class WithoutWorkers(ServerCase):
             nothing = self.server.request(method, f"/api/v1/reports/{NOTHING}{sub}", token=self.other)[1]
             self.assertEqual(str(answer).replace(mine, NOTHING), str(nothing))
         self.assertEqual(self.expect(200, "GET", "/api/v1/reports", token=self.other)["reports"], [])
-        # The same bytes are a report of their own there.
+        # The same bytes are another report there.
         theirs = self.expect(202, "POST", "/api/v1/reports", body=report(7), token=self.other)["id"]
         self.assertNotEqual(theirs, mine)
-        # The token of all projects chooses; one of a project cannot leave it.
+        # A token of all projects chooses the project; a token of one project cannot.
         self.assertEqual(self.expect(200, "GET", f"/api/v1/reports/{theirs}?project=other")["project"], "other")
         self.expect(404, "GET", f"/api/v1/reports/{theirs}")
         self.expect(404, "GET", f"/api/v1/reports/{mine}?project=default", token=self.other)
@@ -201,7 +201,7 @@ class WithoutWorkers(ServerCase):
                 message = self.expect(400, "GET", f"/api/v1/reports?{query}", token=token)["error"]["message"]
                 self.assertIn(query.partition("=")[0], message)
 
-    def test_bodies_that_are_none(self):
+    def test_invalid_bodies(self):
         self.assertIn("empty", self.expect(400, "POST", "/api/v1/reports", body=b"")["error"]["message"])
         broken = self.expect(400, "POST", "/api/v1/reports", body=b'{"framezero":1,')
         self.assertEqual(broken["error"]["detail"], {"offset": 15})
@@ -259,13 +259,13 @@ class WithoutWorkers(ServerCase):
 class Serving(unittest.TestCase):
     """How a server starts and ends; each case has its own."""
 
-    def test_brake_on_guessing(self):
+    def test_wrong_tokens_are_limited(self):
         with Server(BINARY, workers=0) as server:
             self.assertEqual(server.request("GET", "/api/v1/reports")[0], 200)
             wrong = [server.request("GET", "/api/v1/reports", token=f"fz_{i:043d}")[0] for i in range(12)]
             self.assertEqual(wrong, [401] * 10 + [429] * 2)
             self.assertIn(int(server.last_headers["Retry-After"]), range(1, 61))
-            # Who was known before is not shut out by a guesser at the same address, nor later.
+            # A client with a valid token is not locked out by another one at the same address.
             end = time.monotonic() + 4
             while time.monotonic() < end:
                 self.assertEqual(server.request("GET", "/api/v1/reports")[0], 200)
@@ -302,7 +302,7 @@ class Serving(unittest.TestCase):
             self.assertEqual(server.log().count("This is the first start"), 1)
 
     def test_end_while_clients_wait(self):
-        """SIGTERM with requests that wait for workers that do not exist: each is answered, and kept."""
+        """SIGTERM while requests wait and no worker exists: each is answered, and its report is stored."""
         with Server(BINARY, workers=0) as server:
             answers = []
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What nothing names goes: refused uploads, deleted symbol files, what a killed process left; and chunks are not
-multiplied beyond what was sent.
+"""Unreferenced blobs are deleted: rejected uploads, deleted symbol files, remains of a killed process; and chunks do not
+multiply what was sent.
 """
 
 import gzip
@@ -46,17 +46,17 @@ class Blobs(unittest.TestCase):
         headers = {"Authorization": f"Bearer {token}", **(headers or {})}
         return self.server.request(method, path, body=body, token=None, headers=headers, timeout=120)
 
-    def test_refused_uploads(self):
-        for i in range(3):  # small on the wire, large in the store
+    def test_rejected_uploads(self):
+        for i in range(3):  # small when sent, large when stored
             body = gzip.compress(os.urandom(MIB // 2) + bytes([65 + i]) * (24 * MIB))
             status, answer = self.call(
                 "POST", "/api/v1/symbols", body, headers={"Content-Encoding": "gzip"}
             )
             self.assertEqual(status, 415, answer)
-        until(lambda: not self.files(), "the refused uploads are deleted")
+        until(lambda: not self.files(), "the rejected uploads are deleted")
 
     def test_deleted_symbols(self):
-        for _ in range(2):  # deleted and sent again, it is whole again
+        for _ in range(2):  # after a deletion it can be sent again
             status, answer = self.call("POST", "/api/v1/symbols?name=Demo.dSYM.zip", sample("Demo.dSYM.zip"))
             self.assertEqual(status, 201, answer)
             archive = hashlib.sha256(sample("Demo.dSYM.zip")).hexdigest()
@@ -66,7 +66,7 @@ class Blobs(unittest.TestCase):
             self.assertEqual((status, report["status"]), (200, "symbolicated"))
             uuid = answer["files"][0]["uuid"]
             self.assertEqual(self.call("DELETE", f"/api/v1/symbols/{uuid}")[0], 204)
-            until(lambda: not self.files(), "the deleted symbol file gives its bytes back")
+            until(lambda: not self.files(), "the deleted symbol file's bytes are gone")
 
     def test_leftovers(self):
         self.assertEqual(self.call("POST", "/api/v1/symbols", sample("Demo.dSYM.zip"))[0], 201)
@@ -81,19 +81,19 @@ class Blobs(unittest.TestCase):
                 f.write(b"x" * 5000)
             if name != young:
                 os.utime(os.path.join(folder, name), (time.time() - 3600,) * 2)
-        for name in named:  # age alone is no reason
+        for name in named:  # referenced blobs stay, however old
             os.utime(os.path.join(self.blobs, name[:2], name[2:4], name), (time.time() - 86400,) * 2)
         temporary = os.path.join(self.blobs, "tmp", "AbCdEf")
         with open(temporary, "wb") as f:
             f.write(b"x")
         os.utime(temporary, (time.time() - 3600,) * 2)
-        until(lambda: not orphans & set(self.files()), "what nothing names is deleted")
+        until(lambda: not orphans & set(self.files()), "unreferenced blobs are deleted")
         until(lambda: not os.path.exists(temporary), "old temporary files are deleted")
         self.assertTrue(named <= set(self.files()))
         self.assertIn(young, self.files())
 
     def test_deleted_while_sent_again(self):
-        """The same file sent and deleted by several at once: what the list shows is there."""
+        """Several clients send and delete the same file at once: what the list shows exists."""
         end = time.monotonic() + 5
         failures = []
 
@@ -167,8 +167,8 @@ class Blobs(unittest.TestCase):
             self.assertIn("repeats one chunk", state["detail"])
         self.assertLess(peak[0], 32 * MIB)
 
-    def test_chunk_is_lent_out(self):
-        """What a chunk gives away for one sending is bounded over all files; sent again, it gives more."""
+    def test_chunk_has_a_budget(self):
+        """The bytes that one chunk may contribute to files are limited until it is sent again."""
         letters = b"A" * CHUNK
         sha1, _ = self.send_chunk(letters)
 
@@ -182,15 +182,15 @@ class Blobs(unittest.TestCase):
             name, files = one(n)
             return self.assemble(files)[name]
 
-        self.assertIn(state(10)["state"], ("assembling", "error"))  # read by a worker, which finds nothing in it
+        self.assertIn(state(10)["state"], ("assembling", "error"))  # a worker reads it and finds no symbols
         got = state(9)
         self.assertEqual((got["state"], set(got["missingChunks"])), ("not_found", {sha1}))
         self.send_chunk(letters)
         self.assertIn(state(9)["state"], ("assembling", "error"))
-        until(lambda: self.used() < 2 * CHUNK, "the files that were refused are deleted")
+        until(lambda: self.used() < 2 * CHUNK, "the rejected files are deleted")
 
     def test_repeated_chunks_work(self):
-        """A file may well consist of the same chunk several times."""
+        """A file may consist of the same chunk several times."""
         archive = sample("Demo.dSYM.zip")
         step = 64 * 1024
         chunks = [archive[i:i + step] for i in range(0, len(archive), step)]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Callers who take as much as they can get: what they hold stays within the budgets, and nobody else notices."""
+"""Clients that use as much as they can: their share stays within the budgets, and other clients are not affected."""
 
 import gzip
 import json
@@ -22,7 +22,7 @@ def rss(pid):
 
 
 def server_pids(server):
-    """`serve` and the process that watches over it."""
+    """`serve` and its supervisor."""
     return [server.process.pid] + server.pids_of("serve")
 
 
@@ -55,7 +55,7 @@ class Dripping:
                 try:
                     s.sendall(piece)
                     self.sent += len(piece)
-                except OSError:  # refused meanwhile
+                except OSError:  # rejected meanwhile
                     break
         self.refused = []
         self.thread = threading.Thread(target=self.go_on, args=(drip,), daemon=True)
@@ -91,9 +91,9 @@ class Dripping:
             s.close()
 
 
-class Strangers(unittest.TestCase):
+class WithoutToken(unittest.TestCase):
     def test_slow_bodies_without_a_token(self):
-        """Sixteen bodies of 16 MB whose key may come late: every report of the others is taken in all the time."""
+        """Sixteen bodies of 16 MB whose key may come late: reports of other clients are stored all the time."""
         head = b"POST /api/1/envelope/ HTTP/1.1\r\nHost: x\r\nContent-Length: 16777216\r\n\r\n"
         with Server(BINARY, workers=0) as server:
             before = server_rss(server)
@@ -106,7 +106,7 @@ class Strangers(unittest.TestCase):
                     self.assertEqual(server.request("POST", "/api/v1/reports", report(n), token="ingest")[0], 202)
                     if n % 10 == 0:
                         self.assertEqual(server.request("POST", "/api/v1/reports", large, token="ingest")[0], 202)
-                    # A small one without a token in its header gets its place too.
+                    # A small request without a token in its header is served too.
                     envelope = json.dumps({"dsn": f"http://{server.ingest_key}@localhost/1"}).encode() + b"\n"
                     self.assertEqual(server.request("POST", "/api/1/envelope/", body=envelope, token=None)[0], 200)
                     self.assertLess(server_rss(server) - before, 100 * MIB)
@@ -117,7 +117,7 @@ class Strangers(unittest.TestCase):
             self.assertIn(b"Retry-After", b"".join(attack.refused))
 
     def test_uploads_without_a_token(self):
-        """120 uploads of 12 MB each to doors whose token comes in the form: they fill up nothing."""
+        """120 uploads of 12 MB each to routes whose token is in the form: their memory and disk are limited."""
         with Server(BINARY, workers=0, args=["--limit", "unknown_disk=64M"]) as server:
             temp = os.path.realpath(os.path.join(server.data, "tmp"))
             for path in ("/dsym", "/api/sdk/v3/symbols_files"):
@@ -133,13 +133,13 @@ class Strangers(unittest.TestCase):
                         self.assertEqual(server.request("POST", "/api/v1/reports", report(n), token="ingest")[0], 202)
                         time.sleep(0.05)
                     self.assertIn(b"limit unknown_disk", b"".join(attack.refused))
-                    self.assertGreater(most, 16 * MIB)  # or this looks at the wrong place
+                    self.assertGreater(most, 16 * MIB)  # otherwise this test looks at the wrong place
             # Those with a token are not affected by any of it.
             status, answer = server.request("POST", "/api/v1/symbols/known", b'{"uuids":[]}')
             self.assertEqual(status, 200, answer)
 
     def test_time_is_up(self):
-        """An upload from nobody knows whom has the time of a report, not hours."""
+        """An upload without a token has the time limit of a report, not hours."""
         with Server(BINARY, workers=0, args=["--limit", "body_s=3"]) as server:
             head = (b"POST /dsym HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=b\r\n"
                     b"Content-Length: 12582912\r\n\r\n")
@@ -150,7 +150,7 @@ class Strangers(unittest.TestCase):
 
 class Readers(unittest.TestCase):
     def test_slow_readers_of_a_large_report(self):
-        """A hundred who ask for a report of some 60 MB and read it slowly: the server stays small and goes on."""
+        """A hundred clients read a report of some 60 MB slowly: the server stays small and works."""
         threads = [{"index": i, "frames": [{"address": hex(0x100000000 + 16 * (i * 1024 + k))} for k in range(1024)]}
                    for i in range(420)]
         body = gzip.compress(json.dumps({"framezero": 1, "id": f"{5:032x}", "threads": threads}).encode())
@@ -189,7 +189,7 @@ class Readers(unittest.TestCase):
             self.assertTrue(any(start.startswith(b"HTTP/1.1 200 ") for start in starts))
             for start in starts:
                 self.assertRegex(start, rb"HTTP/1.1 (200 |503 .*\r\n(?s:.*)Retry-After: )")
-            # One who reads on gets all of it, whatever the others do.
+            # A client that reads on gets all of it.
             status, again = server.request("GET", f"/api/v1/reports/{5:032x}")
             self.assertEqual((status, again), (200, whole))
             for s, _ in readers:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The machine's calendar is set back by a day and forward by a year while reports wait: nothing waits for it."""
+"""The machine's clock is set back by a day and forward by a year while reports wait: no job waits for it."""
 
 import os
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`framezero upload` against a server: it finds what is there, sends what is lacking, and tells the truth in its exit code."""
+"""`framezero upload` against a server: it finds symbol files, sends those that the server lacks, and reports failures in its exit code."""
 
 import http.server
 import json
@@ -67,12 +67,12 @@ class Upload(FolderCase, ServerCase):
         stored = self.stored()
         self.assertEqual(len({(s["uuid"], s["kind"]) for s in stored}), 4)
         self.assertEqual(sorted(s["kind"] for s in stored), ["binary", "dsym", "dsym", "dsym"])
-        # One more slice in the fat file: only that one travels.
+        # One more slice in the fat file: only that one is sent.
         self.write(f"{at}/dSYMs/Kit.framework.dSYM/{DWARF}/Kit",
                    fat(with_uuid(macho, 1), with_uuid(macho, 2), with_uuid(macho, 3)))
         self.assertIn("5 found, 1 sent", self.run_upload(self.folder).stdout)
 
-    def test_unblocked_reports_are_told(self):
+    def test_unblocked_reports_are_reported(self):
         self.server.request("POST", "/api/v1/reports?wait=20", body=sample("report.json"), token="ingest")
         self.assertIn("1 report unblocked", self.run_upload(os.path.join(SAMPLE, "Demo.dSYM.zip")).stdout)
 
@@ -101,7 +101,7 @@ class Upload(FolderCase, ServerCase):
 
 
 class Busy(http.server.BaseHTTPRequestHandler):
-    """A server that is busy at first, and then has no worker at once."""
+    """A server that is busy at first, and then has no idle worker."""
     protocol_version = "HTTP/1.1"
     log = []
 
@@ -150,7 +150,7 @@ class Patience(unittest.TestCase):
         sizes = {size for path, size in Busy.log if path.startswith("/api/v1/symbols?")}
         self.assertEqual(sizes, {len(sample_macho())})
 
-    def test_nobody_there(self):
+    def test_wrong_address(self):
         done = subprocess.run(
             [BINARY, "upload", os.path.join(SAMPLE, "Demo.dSYM.zip"), "--server", "ftp://127.0.0.1", "--token", "x"],
             capture_output=True, text=True, timeout=120)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The pages of docs/api tell the truth: their commands are run, in order, against a real server.
+"""The pages of docs/api are correct: their commands run, in order, against a real server.
 
 
 Each page gets a new server; $URL, $TOKEN (admin) and $KEY (ingest) are set and the folder is the project's. A block
 ```sh is run. A line that is only a status in backquotes (`202`) must be the status of the block's last curl; a block
-```json or ```text behind it must be what it printed. In it "…" as a key or as an array's last element stands for
-whatever else there is; times, ids that the server makes and cursors may differ.
+```json or ```text after it must equal what it printed. There, "…" as a key or as an array's last element means
+anything; times, ids that the server makes and cursors may differ.
 """
 
 import json
@@ -51,7 +51,7 @@ def run_steps(server, steps):
 
 
 def differs(want, got, key="", where="$"):
-    """The first difference as a text, None if there is none."""
+    """The first difference as a text; None if both are equal."""
     if isinstance(want, dict) and isinstance(got, dict):
         more = "…" in want
         for name, value in want.items():
@@ -80,7 +80,7 @@ def differs(want, got, key="", where="$"):
 
 
 def check_text(want, got):
-    """Line by line; a line "…" stands for any lines."""
+    """Line by line; a line "…" means any lines."""
     def steady(text):
         text = re.sub(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[\d.]*", "TIME", text.strip("\n"))
         return re.sub(r"(?i)\b[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}\b", "ID", text) + "\n"
@@ -122,12 +122,12 @@ def main():
         n, found = check_page(page)
         n_steps += n
         problems += found
-    # Every route has its place on a page.
+    # Every route is on a page.
     with open(os.path.join(folder, "openapi.json"), encoding="utf-8") as f:
         paths = json.load(f)["paths"]
     text = "".join(open(page, encoding="utf-8").read() for page in pages)
     if not REST:
-        problems += [f"no page tells of {method.upper()} {path}" for path, methods in paths.items() for method in methods
+        problems += [f"no page describes {method.upper()} {path}" for path, methods in paths.items() for method in methods
                      if f"`{method.upper()} {path}`" not in text]
     print("\n".join(problems) or f"{len(pages)} pages, {n_steps} commands: as documented")
     sys.exit(1 if problems or n_steps == 0 else 0)

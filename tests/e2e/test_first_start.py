@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The first start of serve, cut short at any moment: the next one gives tokens that work, and overwrites nothing."""
+"""The first start of serve, interrupted at any moment: the next start creates valid tokens, and overwrites nothing."""
 
 import contextlib
 import glob
@@ -39,7 +39,7 @@ class TestFirstStart(unittest.TestCase):
             report = b'{"framezero":1,"addresses":["0x1"]}'
             self.assertEqual(server.request("POST", "/api/v1/reports", body=report, token="ingest")[0], 202)
             self.assertEqual(glob.glob(self.path + ".unfinished"), [])
-            # What the operator sees once is what is in the file.
+            # The log shows the same tokens as the file.
             if "This is the first start" in server.log():
                 self.assertIn(server.ingest_key, server.log())
                 self.assertIn(server.admin_token, server.log())
@@ -100,7 +100,7 @@ class TestFirstStart(unittest.TestCase):
         self.check_start()
 
     def test_address_in_use(self):
-        """The tokens are in the database by then."""
+        """The tokens are in the database at that moment."""
         self.unfinished(True)
         self.check_start()
 
@@ -120,13 +120,13 @@ class TestFirstStart(unittest.TestCase):
                 with open(self.path, encoding="utf-8") as f:
                     self.assertEqual(json.load(f), before)
                 self.assertEqual(os.path.exists(os.path.join(self.data, "framezero.db")), name == "emptied")
-        # Another database without tokens is refused as well.
+        # Another database without tokens is an error as well.
         other = "sqlite:" + os.path.join(self.data, "other.db")
         subprocess.run([BINARY, "migrate", "--database", other], check=True, capture_output=True, timeout=60)
         done = subprocess.run(self.command("--database", other), capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("has no tokens", done.stderr)
-        # To begin anew the file is moved away, as the message says.
+        # After the file is moved away, as the message says, a new start works.
         os.rename(self.path, self.path + ".old")
         self.assertNotEqual(self.check_start()["admin_token"], before["admin_token"])
 

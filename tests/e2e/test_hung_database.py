@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A database that hangs: /healthz answers, everybody else is told so in time, and all goes on afterwards.
+"""A database that hangs: /healthz answers, other requests fail in time, and everything works afterwards.
 
 PostgreSQL (FRAMEZERO_TEST_POSTGRESQL): all its processes are stopped with SIGSTOP. SQLite: another program holds the
 lock that writers need.
@@ -17,7 +17,7 @@ from case import BINARY, main, report, until
 from framezero import Server
 
 CLUSTER = os.environ.get("FRAMEZERO_TEST_POSTGRESQL")
-# The server's own bound is 2 s; the rest is for a machine that has other things to do.
+# The server's own limit is 2 s; the rest is for a busy machine.
 IN_TIME_S = 2 + 1.5
 
 
@@ -37,7 +37,7 @@ def postgres_processes():
 
 
 class Hang:
-    """The database does not answer (PostgreSQL), or to nobody who writes (SQLite)."""
+    """The database does not answer (PostgreSQL), or does not answer writers (SQLite)."""
 
     def __init__(self, server):
         self.server = server
@@ -77,7 +77,7 @@ class Case(unittest.TestCase):
         self.assertLess(took, IN_TIME_S, f"{method} {path}")
 
     def healthy(self):
-        """The quickest of five counts: the machine may be busy, but a server that hangs is never quick."""
+        """The fastest of five counts: the machine may be busy, but a server that hangs is never fast."""
         times = []
         for _ in range(5):
             start = time.monotonic()
@@ -100,7 +100,7 @@ class Case(unittest.TestCase):
 
 
 class Hung(Case):
-    def test_all_are_told(self):
+    def test_every_request_is_answered(self):
         ids = [f"{n:032x}" for n in range(1, 25)]
         refused = []
 
@@ -129,14 +129,14 @@ class Hung(Case):
                 self.assertEqual(self.server.request("GET", "/api/v1/reports")[0], 200)
                 self.assertEqual(self.server.request("GET", "/metrics", token=None)[0], 200)
         self.goes_on()
-        # The client sends again what was refused: it is there once, whether or not it was stored meanwhile.
+        # The client sends the failed reports again: each is stored once, whether or not it was stored before.
         for n, report_id in enumerate(ids):
             status, answer = self.server.request("POST", "/api/v1/reports", report(n, id=report_id), token="ingest")
             self.assertEqual((status, answer["id"]), (202, report_id))
             self.assertEqual(self.server.wait_report(report_id)["id"], report_id)
 
-    @unittest.skipUnless(CLUSTER, "SQLite's readers do not wait for anybody")
-    def test_readers_and_strangers(self):
+    @unittest.skipUnless(CLUSTER, "SQLite's readers do not wait")
+    def test_readers_and_wrong_tokens(self):
         with Hang(self.server):
             requests = [("GET", "/api/v1/reports", None, "admin"), ("GET", "/metrics", None, None),
                         ("GET", "/api/v1/reports", None, "wrong"), ("GET", "/api/v1/symbols/missing", None, "admin"),
@@ -151,7 +151,7 @@ class Hung(Case):
                 except AssertionError as error:
                     wrong.append(error)
 
-            # The first ones come before it is known that the database hangs, the last ones long after.
+            # The first ones arrive before the server notices that the database hangs, the last ones long after.
             for _ in range(3):
                 threads = [threading.Thread(target=one, args=request) for request in requests]
                 for thread in threads:
@@ -163,9 +163,9 @@ class Hung(Case):
             self.assertEqual(self.server.request("GET", "/api/v1/openapi.json", token=None)[0], 200)
         self.goes_on()
 
-    @unittest.skipUnless(CLUSTER, "needs a database that hangs as a whole")
-    def test_a_stored_report_is_not_refused(self):
-        """Who waits for the result of a report that is on disk is told that it is, and need not send it again."""
+    @unittest.skipUnless(CLUSTER, "needs a database that hangs completely")
+    def test_a_stored_report_is_not_rejected(self):
+        """A client that waits for the result of a stored report gets 202, and need not send the report again."""
         server = Server(BINARY, workers=0)
         server.start()
         self.addCleanup(server.stop)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Two reports that come with one id: both are kept, and each names the other; a report sent again stays one."""
+"""Two reports with one id: both are stored, and each names the other; a report that is sent again is stored once."""
 
 import json
 import uuid
@@ -43,7 +43,7 @@ class Clash(ServerCase):
         self.assertEqual(first, claimed)
         self.assertEqual(len({first, second, third}), 3)
         for body, want in zip(bodies, (first, second, third)):
-            self.assertEqual(self.post(body), want)  # a repetition is answered as before
+            self.assertEqual(self.post(body), want)  # a repetition gets the same response
             self.assertEqual(json.loads(self.raw(want)), json.loads(body))
         notes = self.notes(first)
         self.assertEqual(len(notes), 2)
@@ -54,8 +54,8 @@ class Clash(ServerCase):
             self.assertIn(first, self.notes(other)[0])
         self.assertEqual(self.notes(self.post(native(uuid.uuid4().hex, 0x9000))), [])
 
-    def test_nobody_suppresses_a_report(self):
-        """A report that comes with an id that somebody has taken before is kept all the same."""
+    def test_an_id_cannot_suppress_a_report(self):
+        """A report with an id that another one has is stored all the same."""
         victim = uuid.uuid4().hex
         self.post(native(victim, 0xBAD))
         stored = self.post(native(victim, 0x600D))

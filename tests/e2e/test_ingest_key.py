@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a stranger can do with an ingest key, which is built into every app: send reports, and learn nothing."""
+"""What an attacker can do with an ingest key, which is part of every app: send reports, and read nothing."""
 
 import json
 
@@ -34,26 +34,26 @@ class IngestKey(ServerCase):
         for secret in SECRETS:
             self.assertNotIn(secret, text)
 
-    def oracle(self, **more):
-        """Addresses all over the app, as somebody who has it would ask for."""
+    def probe(self, **more):
+        """Addresses all over the app, as an attacker who has the app would send."""
         sent = json.loads(sample("report.json"))
         addresses = [hex(0x104a3c000 + 0x4000 + 16 * n) for n in range(72)]
         return json.dumps({"framezero": 1, "addresses": addresses, "images": sent["images"], **more})
 
-    def test_is_no_oracle(self):
-        status, answer, text = self.post("/api/v1/reports?wait=20", self.oracle())
+    def test_key_reads_no_names(self):
+        status, answer, text = self.post("/api/v1/reports?wait=20", self.probe())
         self.assertEqual(status, 200, text)
         self.assertEqual(set(answer), {"id", "status", "format"})
         self.assertIn(answer["status"], ("symbolicated", "partial"))
         self.assertEqual(answer["format"], "framezero")
         self.assert_silent(text)
-        # The names are there, for those who may read.
+        # The names exist, for tokens that may read.
         stored = self.server.request("GET", f"/api/v1/reports/{answer['id']}")[1]
         self.assertIn("price_of", json.dumps(stored))
         for token in ("admin", self.reader):
-            self.assertIn("price_of", self.post("/api/v1/reports?wait=20", self.oracle(), token=token)[2])
+            self.assertIn("price_of", self.post("/api/v1/reports?wait=20", self.probe(), token=token)[2])
 
-    def test_other_doors_are_no_oracle(self):
+    def test_key_reads_no_names_through_other_protocols(self):
         sent = json.loads(sample("report.json"))
         image = {"type": "macho", "debug_id": sent["images"][0]["uuid"], "image_addr": "0x104a3c000",
                  "image_size": 65536, "code_file": "/Demo.app/Demo"}
@@ -62,17 +62,17 @@ class IngestKey(ServerCase):
         key = self.server.ingest_key
         for path, body in ((f"/api/1/envelope/?sentry_key={key}&wait=20", envelope(event)),
                            (f"/api/1/store/?sentry_key={key}&wait=20", json.dumps(event)),
-                           (f"/kscrash/{key}?wait=20", self.oracle(tags={"door": "kscrash"})),
-                           (f"/bugsnag/{key}?wait=20", self.oracle(tags={"door": "bugsnag"}))):
+                           (f"/kscrash/{key}?wait=20", self.probe(tags={"client": "kscrash"})),
+                           (f"/bugsnag/{key}?wait=20", self.probe(tags={"client": "bugsnag"}))):
             with self.subTest(path=path):
                 status, _, text = self.post(path, body, token=None)
                 self.assertEqual(status, 200, text)
                 self.assert_silent(text)
         for path in ("/api/v1/symbolicate", "/api/v1/symbols?name=x", "/api/v1/symbols/known"):
-            self.assertEqual(self.post(path, self.oracle())[0], 403, path)
+            self.assertEqual(self.post(path, self.probe())[0], 403, path)
         self.assertIn(self.post("/symbolicate/v5", json.dumps({"memoryMap": [], "stacks": []}))[0], (401, 403))
 
-    def test_no_report_of_others(self):
+    def test_reports_of_other_senders(self):
         victim = {"framezero": 1, "id": "8c1f0000000040008000000000000abc", "addresses": ["0x104a4010c"],
                   "images": [], "user": {"id": "17", "email": "jane@example.com"},
                   "crash": {"reason": "very secret"}}
@@ -86,7 +86,7 @@ class IngestKey(ServerCase):
             self.assert_silent(text)
             if "id" in answer:
                 self.assertLessEqual(set(answer), {"id", "status", "format"})
-        # The same for what comes as an event with the victim's id.
+        # The same for an event with the victim's id.
         event = {"event_id": victim["id"], "platform": "cocoa", "message": "hello"}
         status, answer, text = self.post(f"/api/1/store/?sentry_key={self.server.ingest_key}", json.dumps(event), None)
         self.assertEqual(status, 200, text)
@@ -95,7 +95,7 @@ class IngestKey(ServerCase):
         self.assertEqual(stored["user"]["email"], "jane@example.com")
 
     def test_failed_report(self):
-        """One that a worker could not read: its sender learns that, and not why."""
+        """A report that a worker cannot read: the response says so, without the reason."""
         broken = b"{}\n" + json.dumps({"type": "attachment", "attachment_type": "event.minidump", "length": 32,
                                        "filename": "very secret"}).encode() + b"\nMDMP" + b"\x93\xa7" + b"\0" * 26
         status, answer, text = self.post("/api/v1/reports?wait=20", broken)

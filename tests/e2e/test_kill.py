@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""kill -9 of server, workers and children in the middle of 1,000 posts: nothing that was acknowledged is lost.
+"""kill -9 of server, workers and children in the middle of 1,000 posts: no acknowledged report is lost.
 
 usage: test_kill.py --framezero BINARY [--reports N] [--kills K] [--seed S]
 
@@ -60,7 +60,7 @@ class Client(threading.Thread):
         try:
             for n in self.numbers:
                 self.post(n)
-        except Exception as error:  # told by the main thread
+        except Exception as error:  # the main thread reports it
             self.error = error
 
 

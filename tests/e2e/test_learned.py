@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Names that one report brings for the system's functions, given to others that come without."""
+"""Names of system functions that one report contains are used for reports without them."""
 
 import json
 import unittest
@@ -16,7 +16,7 @@ FRAMES = [(1, 0x4100, "first_function", 0x10), (1, 0x5000, "_ZN3foo3barEv", 0x20
 
 
 def system_uuid():
-    """The sample stands for a system library, so that a symbol file for it exists."""
+    """The sample plays a system library, so that a symbol file for it exists."""
     return json.loads(sample("report.json"))["images"][0]["uuid"]
 
 
@@ -72,14 +72,14 @@ class Learned(unittest.TestCase):
         return [(s["function"], s["source"], s["offset"]) if (s := (f["symbols"] or [None])[-1]) else None
                 for f in frames]
 
-    def teach(self, **options):
+    def learn(self, **options):
         self.assertEqual(self.names(ips())[0], ("first_function", "client", 0x10), **options)
 
 
 class OfAProject(Learned):
     def test_reach(self):
         self.assertEqual(self.names(native(0x4100)), [None])
-        self.teach()
+        self.learn()
         first, bar = "first_function", "foo::bar()"
         self.assertEqual(self.names(native(0x40F0)), [(first, "learned", 0)])
         self.assertEqual(self.names(native(0x4100, 0x4101)), [(first, "learned", 0x10), (first, "learned", 0x11)])
@@ -87,9 +87,9 @@ class OfAProject(Learned):
         self.assertEqual(self.names(native(0x40EF, 0x40F0)), [None, None])
         self.assertEqual(self.names(native(0x4FFF, 0x5000)), [(bar, "learned", 0x1F), (bar, "learned", 0x20)])
         self.assertEqual(self.names(native(0x5000, 0x5001)), [None, None])
-        self.assertEqual(self.names(native(0x6000, 0x5FF1)), [None, None])  # <redacted> is no name
+        self.assertEqual(self.names(native(0x6000, 0x5FF1)), [None, None])  # <redacted> is not a name
         self.assertEqual(self.names(native(0x7000, 0x7000, app=True)), [None, None])  # the app's own
-        # The image may lie elsewhere, and no path is needed to ask.
+        # The image may be at another address, and a query needs no path.
         self.assertEqual(self.names(native(0x4100, base=0x1D0000000, path=None)), [(first, "learned", 0x10)])
 
         report = self.send(native(0x4100, 0x4101))
@@ -100,46 +100,46 @@ class OfAProject(Learned):
         self.assertIn("framezero_frames_learned_total 8", metrics)
 
     def test_reach_grows(self):
-        self.teach()
+        self.learn()
         self.assertEqual(self.names(native(0x4180)), [None])
         self.send(ips(frames=[(1, 0x4200, "first_function", 0x110)]))
         self.assertEqual(self.names(native(0x4180)), [("first_function", "learned", 0x90)])
-        # Nobody's function is that long.
+        # No function is that long.
         self.send(ips(frames=[(1, 0x80000, "much too long", 0x7F000)], size=0x100000))
         self.assertEqual(self.names(native(0x1000)), [None])
 
-    def test_what_does_not_teach(self):
+    def test_what_is_not_learned(self):
         for path in ("/private/var/containers/Bundle/Application/X/Shop.app/Frameworks/Demo.framework/Demo",
                      "/Users/me/build/usr/lib/libDemo.dylib", "/usr/local/lib/libDemo.dylib"):
             self.send(ips(path=path))
             self.assertEqual(self.names(native(0x4100)), [None], path)
         self.send(ips(), path="/api/v1/symbolicate")  # nothing of it is stored
         self.assertEqual(self.names(native(0x4100)), [None])
-        self.teach()
+        self.learn()
         self.assertEqual(self.names(native(0x4100)), [("first_function", "learned", 0x10)])
 
     def test_other_project(self):
-        self.teach()
+        self.learn()
         self.assertEqual(self.names(native(0x4100), token=self.other), [None])
 
     def test_symbol_file_wins(self):
-        self.teach()
-        _, told = self.server.request("POST", "/api/v1/reports", body=json.dumps(native(0x410C)).encode())
+        self.learn()
+        _, waiting = self.server.request("POST", "/api/v1/reports", body=json.dumps(native(0x410C)).encode())
         self.send(ips(frames=[(1, 0x410C, "not_this", 0xC)]))
         late = self.send(native(0x410C, 0x40A0, 0x4010))
         self.assertEqual(late["threads"][0]["frames"][0]["symbols"][-1]["function"], "not_this")
         status, answer = self.server.request("POST", "/api/v1/symbols", body=sample("Demo.dSYM.zip"))
         self.assertEqual(status, 201, answer)
         self.assertGreaterEqual(answer["unblocked_reports"], 2)
-        for report in (late["id"], told["id"]):
+        for report in (late["id"], waiting["id"]):
             done = self.server.wait_report(report, until=lambda r: not r["missing"])
             self.assertEqual(done["threads"][0]["frames"][0]["symbols"][-1]["source"], "dwarf")
         self.assertEqual(self.names(native(0x410C))[0][1], "dwarf")
 
     def test_done_again(self):
-        """A report that is symbolicated again uses what is known by then; it is not queued for it."""
+        """A report that is symbolicated again uses the names that are known then; new names do not queue it."""
         early = self.send(native(0x4100))
-        self.teach()
+        self.learn()
         path = f"/api/v1/reports/{early['id']}"
         self.assertEqual(self.server.request("GET", path)[1]["threads"][0]["frames"][0]["symbols"], [])
         self.assertEqual(self.server.request("POST", path + "/reprocess")[0], 202)
@@ -160,7 +160,7 @@ class Shared(Learned):
     args = ("--learned-names", "shared")
 
     def test_other_project(self):
-        self.teach()
+        self.learn()
         self.assertEqual(self.names(native(0x4100), token=self.other), [("first_function", "learned", 0x10)])
 
 
@@ -168,7 +168,7 @@ class Off(Learned):
     args = ("--learned-names=off",)
 
     def test_nothing(self):
-        self.teach()
+        self.learn()
         self.assertEqual(self.names(native(0x4100)), [None])
 
 

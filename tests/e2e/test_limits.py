@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Rate limits and quotas: on every route that takes reports or symbol files, in the form its clients expect."""
+"""Rate limits and quotas: on every route that takes reports or symbol files, in the form that its clients expect."""
 
 import os
 import re
@@ -84,7 +84,7 @@ class EveryRoute(unittest.TestCase):
             status, answer = self.send(route)
             with self.subTest(route=route):
                 self.check_429(route, status, answer, "events_per_minute")
-        # No more than one of a kind and sender passed; other requests are not touched.
+        # At most one request of a kind and sender passed; other requests are not limited.
         for who, passed in first.items():
             self.assertLessEqual(len(passed), 1, (who, passed))
         self.assertEqual(self.server.request("GET", "/api/v1/reports")[0], 200)
@@ -101,7 +101,7 @@ class EveryRoute(unittest.TestCase):
                 self.assertNotEqual(self.send(route, **client)[0], 429)
                 status, answer = self.send(route, **client)
                 self.check_429(route, status, answer, "events_per_minute_address")
-        # A neighbour in the same /64 is the same sender; another address is not, and loopback has no limit.
+        # An address in the same /64 is the same client; another one is not, and loopback has no limit.
         one, other = {"X-Forwarded-For": "2001:db8::1"}, {"X-Forwarded-For": "2001:db8::2"}
         post = ("POST", "/api/v1/reports")
         self.assertNotEqual(self.send(post, **one)[0], 429)
@@ -109,7 +109,7 @@ class EveryRoute(unittest.TestCase):
         self.assertNotEqual(self.send(post, **{"X-Forwarded-For": "2001:db8:0:1::1"})[0], 429)
         for _ in range(5):
             self.assertNotEqual(self.send(post)[0], 429)
-        # Requests that were refused for their token use nothing up.
+        # Requests with a wrong token do not count.
         client = {"X-Forwarded-For": "198.51.100.7"}
         for _ in range(5):
             status, _ = self.server.request("POST", post[1], body=b"{}", token="wrong", headers=client)
@@ -123,7 +123,7 @@ class EveryRoute(unittest.TestCase):
                 self.assertNotEqual(self.send(route)[0], 429, route)
 
     def test_before_the_body(self):
-        """A sender over its limit is told so before it has sent its gigabytes."""
+        """A client over its limit gets the error before it has sent its gigabytes."""
         self.restart("--limit", "events_per_minute=1")
         self.send(("POST", "/api/v1/symbols"))
         with socket.create_connection(("127.0.0.1", self.server.port), timeout=20) as wire:
@@ -157,7 +157,7 @@ class Quotas(unittest.TestCase):
             metrics = server.request("GET", "/metrics", token=None)[1].decode()
             self.assertIn(f'framezero_project_usage_bytes{{project="1",kind="reports"}} {5 * size}\n', metrics)
             self.assertIn('framezero_requests_limited_total{by="quota"} 1\n', metrics)
-            # Sentry's SDKs are told that it is the project's; sessions are not concerned.
+            # Sentry's SDKs get the scope 'project'; sessions have no quota.
             url = f"/api/1/envelope/?sentry_key={server.ingest_key}"
             event = b'{}\n{"type":"event"}\n{"message":"m"}\n'
             self.assertEqual(server.request("POST", url, body=event, token=None)[0], 429)
@@ -165,12 +165,12 @@ class Quotas(unittest.TestCase):
                              r"^\d+:default;error;attachment:project:report_bytes_per_day$")
             session = b'{}\n{"type":"session"}\n{"sid":"c0ffee00c0ffee00c0ffee00c0ffee00","status":"ok"}\n'
             self.assertEqual(server.request("POST", url, body=session, token=None)[0], 200)
-            # Symbols are counted by themselves, other projects too; reading goes on.
+            # Symbols and other projects have usages of their own; reading still works.
             self.assertIn(server.request("POST", "/api/v1/symbols/known", body='{"uuids":[]}')[0], (200,))
             server.command("project", "create", "other")
             other = server.command("token", "create", "--scope", "ingest", "--project", "other")
             self.assertEqual(server.request("POST", "/api/v1/reports", body=report(10), token=other)[0], 202)
-            # A restart forgets nothing.
+            # The usage survives a restart.
             server.terminate()
             server.start()
             self.assertEqual(server.request("POST", "/api/v1/reports", body=report(99), token="ingest")[0], 429)
@@ -211,7 +211,7 @@ class Quotas(unittest.TestCase):
                 for n in range(3):
                     self.assertEqual(one.request("POST", "/api/v1/reports", body=report(10 + n), token=key)[0], 202)
                     self.assertEqual(two.request("POST", "/api/v1/reports", body=report(20 + n), token=key)[0], 202)
-                # Each has taken half of it; both know at the latest a moment later.
+                # Each stored half of the quota; both know the sum a moment later.
                 for server in (one, two):
                     until(lambda: self.usage_of(server, one)["reports"]["n"] == 6, "both have counted six reports")
                     status, _ = server.request("POST", "/api/v1/reports", body=report(50), token=key)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A log that nobody reads holds up nobody: all requests are answered, and what was dropped is counted."""
+"""A log without a reader blocks nothing: all requests are answered, and dropped lines are counted."""
 
 import os
 import re
@@ -28,7 +28,7 @@ class Log:
         while True:
             try:
                 more = os.read(self.fd, 65536)
-            except OSError:  # so ends a terminal
+            except OSError:  # a terminal ends like this
                 return
             if not more:
                 return
@@ -44,7 +44,7 @@ class Log:
 
 
 def fill(fd):
-    """Until the pipe takes nothing more; its other users stay as they are."""
+    """Fill the pipe; its other users are not changed."""
     again = os.open(f"/proc/self/fd/{fd}", os.O_WRONLY | os.O_NONBLOCK)
     for size in (4096, 1):
         try:
@@ -90,15 +90,15 @@ class TestLogReader(unittest.TestCase):
         print(f"{len(text)} bytes read, {len(seen)} lines of {requests} seen, {dropped} dropped")
         self.assertEqual(seen, sorted(set(seen)))
         self.assertLess(len(seen), requests)
-        # Those of other requests may be among them.
+        # Lines of other requests may be among them.
         self.assertGreaterEqual(len(seen) + dropped, requests)
         self.assertLess(len(seen) + dropped, requests + 100)
         for line in text.splitlines():
             self.assertRegex(line, r'^ts=\S+ level=\w+ msg="')
         self.assertIn('msg="stopped"', text.splitlines()[-1])
 
-    def test_crash_while_nobody_reads(self):
-        """The process that starts others again logs as well."""
+    def test_crash_without_a_reader(self):
+        """The supervisor logs as well."""
         ours, theirs = os.pipe()
         server = self.start(os.dup(theirs))
         fill(theirs)
@@ -112,10 +112,10 @@ class TestLogReader(unittest.TestCase):
         os.close(ours)
 
     def test_pipe(self):
-        self.check(os.pipe, requests=6000)  # it holds a megabyte
+        self.check(os.pipe, requests=6000)  # a pipe may hold a megabyte
 
     def test_socket(self):
-        """journald's standard error is one."""
+        """journald gives services a socket."""
         def ends():
             a, b = socket.socketpair()
             return a.detach(), b.detach()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is made from the tables of options: --help, the manual page, the completions; and README.md, which says the same."""
+"""What is generated from the tables of options: --help, the manual page, the completions; and README.md, which repeats them."""
 
 import os
 import re
@@ -141,7 +141,7 @@ class Bash(unittest.TestCase):
             self.assertEqual(self.complete("index", "-o", "my f", cwd=folder), ["my file.ips"])
 
 
-@unittest.skipUnless(shutil.which("zsh"), "there is no zsh")
+@unittest.skipUnless(shutil.which("zsh"), "zsh is not installed")
 class Zsh(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -194,8 +194,8 @@ class Readme(unittest.TestCase):
         settings = re.findall(r"(?ms)^      (--[\w-]+).*?\[(FRAMEZERO_[\w=]+); default\s+(.*?)\]$", text)
         self.assertGreater(len(settings), 10)
         plain = [(flag, variable) for flag, variable, _ in settings]
-        told = [(re.findall(r"`(--[\w-]+)", row[0])[0], row[1].strip("`")) for row in self.rows("flag")]
-        self.assertEqual(sorted(told), sorted(plain))
+        documented = [(re.findall(r"`(--[\w-]+)", row[0])[0], row[1].strip("`")) for row in self.rows("flag")]
+        self.assertEqual(sorted(documented), sorted(plain))
         for flag, _, default in settings:
             (cell,) = [row[2] for row in self.rows("flag") if re.match(rf"`{flag}\b(?!-)", row[0])]
             if "`" in cell and flag != "--limit":
@@ -204,16 +204,16 @@ class Readme(unittest.TestCase):
     def test_limits(self):
         known = re.findall(r"(?m)^  ([a-z]\w+_?\w*) {2,}(no limit|\S+) {2,}", run("help", "limits").stdout)
         known = {name: default for name, default in known if name != "name"}
-        told = {}
+        documented = {}
         for row in self.rows("limit"):
             names, defaults = re.findall(r"`(\w+)`", row[0]), row[1].split(", ")
             self.assertEqual(len(names), len(defaults), row)
-            told.update(zip(names, defaults))
-        self.assertEqual(told, known)
+            documented.update(zip(names, defaults))
+        self.assertEqual(documented, known)
 
     def test_commands(self):
-        told = {name for row in self.rows("command") for name in re.findall(r"`(\w+)", row[0])}
-        self.assertEqual(told, {command[0] for command in commands()})
+        documented = {name for row in self.rows("command") for name in re.findall(r"`(\w+)", row[0])}
+        self.assertEqual(documented, {command[0] for command in commands()})
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What every command says of wrong paths, wrong values, a full disk and a reader that has gone; and colour."""
+"""The messages of every command for wrong paths, wrong values, a full disk and a closed pipe; and colour."""
 
 import os
 import shutil
@@ -77,7 +77,7 @@ class Paths(Case):
             self.assertIn("Permission denied", self.run_on(*args, code=1))
 
     def test_long_paths(self):
-        """The reason is there, however long the path."""
+        """The message has the reason, however long the path."""
         for length in (200, 300, 100000):
             for args in self.commands("x/" * (length // 2)):
                 error = self.run_on(*args, code=1)
@@ -135,7 +135,7 @@ class Output(Case):
                 self.assertEqual(error.count("No space left"), 1)
 
     def test_closed(self):
-        """With a closed standard output nothing is written into the files that are opened instead of it."""
+        """With a closed standard output, no output goes into files that get its descriptor."""
         for args, stdin in self.commands():
             with self.subTest(args=args):
                 error = self.run_on(*args, code=1, stdin=stdin, stdout=None, preexec_fn=lambda: os.close(1))
@@ -143,8 +143,8 @@ class Output(Case):
         with open(self.path("other"), "rb") as other, open(self.index, "rb") as index:
             self.assertEqual(other.read(), index.read())
 
-    def test_reader_has_gone(self):
-        """As with `| head -1`: no message, also where whoever started it ignores SIGPIPE."""
+    def test_closed_pipe(self):
+        """As with `| head -1`: no message, also if the parent ignores SIGPIPE."""
         for ignored in (False, True):
             for args, stdin in self.commands():
                 if args[0].startswith("-"):
@@ -183,7 +183,7 @@ class Colour(Case):
                                       env={**os.environ, "TERM": "xterm"})
                 self.assertNotIn("\033", done.stdout + done.stderr)
         self.assertIn("\033[1;31mframezero inspect:\033[0m ", self.on_terminal("inspect", "/none", TERM="xterm"))
-        # An empty NO_COLOR is as none (no-color.org).
+        # An empty NO_COLOR has no effect (no-color.org).
         self.assertIn("\033", self.on_terminal("inspect", "/none", TERM="xterm", NO_COLOR=""))
 
 
@@ -224,7 +224,7 @@ class Settings(Case):
             f.write("listen = :0\n\npublic-ulr = x\n")
         self.assertIn("config:3: unknown key 'public-ulr'; did you mean public-url?",
                       self.serve("--config", self.path("config")))
-        # Unknown variables are reported, once, and change nothing: the command gets as far as before.
+        # Unknown variables are reported, once, and change nothing: the command works as before.
         args = ["project", "list", "--data", self.path("nothing")]
         error = self.run_on(*args, code=1, env={**os.environ, "FRAMEZERO_DTAA": "x", "FRAMEZERO_TOKEN": "y"})
         self.assertEqual(error.count("FRAMEZERO_DTAA"), 1)

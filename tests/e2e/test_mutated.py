@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Damaged reports of every format through a real server: each is kept, or refused with a reason; nothing falls.
+"""Damaged reports of every format through a real server: each is stored, or rejected with a reason; no process dies.
 
 usage: test_mutated.py --framezero BINARY [--count N] [--seed N] [--only FORMAT] [--keep FOLDER] [CORPUS]
 
 The seeds are the inputs under tests/golden and, if it is there, the reports of the corpus (FRAMEZERO_CORPUS). N of each
 format are sent over several connections; when the queue is empty, every kept report must have ended in a state, a
 failed one with its error, no child of a worker may have died, no job be quarantined, and the server must take a good
-report. Prints one line a format. --keep writes bodies that broke a rule to a folder.
+report. Prints one line per format. --keep writes bodies that broke a rule to a folder.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from mutate import mutated  # noqa: E402
 import test_formats  # noqa: E402
 
 GOLDEN = os.path.join(HERE, "..", "golden")
-SEED_BYTES = 256 << 10  # larger ones cost time and reach nothing new
+SEED_BYTES = 256 << 10  # larger ones take time and cover no more code
 SENDERS = 4
 ENDS = {"symbolicated", "partial", "unsymbolicated", "failed"}
 GOOD = {"framezero": 1, "addresses": ["0x10"], "images": []}
@@ -42,7 +42,7 @@ def read(path):
 
 
 def seeds_by_format(corpus):
-    """{format: [body]}: what lies under tests/golden/FORMAT, and the corpus' files of the same format."""
+    """{format: [body]}: the inputs under tests/golden/FORMAT, and the corpus's files of the same format."""
     seeds = collections.OrderedDict()
     for path in sorted(glob.glob(os.path.join(GOLDEN, "*", "*", "input.*"))):
         format = path.split(os.sep)[-3]
@@ -58,7 +58,7 @@ def seeds_by_format(corpus):
 
 
 class Seed:
-    """A body and where its report's id stands in it: reports of one id are stored once, so each mutant gets its own."""
+    """A body and the id in it: a report is stored once per id, so each mutant gets an id of its own."""
 
     def __init__(self, server, body):
         self.body = body
@@ -103,7 +103,7 @@ class Run:
                     f.write(body)
 
     def judge(self, row, body, ids, status, answer):
-        """What the answer to one report must have."""
+        """What the response to one report must contain."""
         if status == 202:
             new = {a["id"] for a in answer.get("reports", [answer])}
             with self.lock:
@@ -136,7 +136,7 @@ class Run:
                     self.judge(row, body, ids, *self.post(connection, body))
                     break
                 except (OSError, ValueError, http.client.HTTPException) as error:
-                    # The server may have ended a connection that waited for the next body.
+                    # The server may have closed a connection that was idle.
                     connection.close()
                     if attempt == 1:
                         self.wrong(row, body, f"no answer: {error!r}")
@@ -144,14 +144,14 @@ class Run:
 
     def metrics(self):
         _, text = self.server.request("GET", "/metrics", token=None)
-        # What has never happened has no line.
+        # A counter that was never incremented has no line.
         found = re.findall(r"^framezero_(\S+) (\S+)$", text.decode(), re.M)
         return collections.defaultdict(float, {n: float(v) for n, v in found})
 
     def drain(self):
-        """Wait until no report is queued; the gauges of /metrics are some seconds old."""
+        """Wait until no report is queued; the gauges of /metrics lag by seconds."""
         end = time.monotonic() + 1800
-        time.sleep(2.5)  # the gauges may be two seconds old
+        time.sleep(2.5)  # the gauges lag by two seconds
         while True:
             status, answer = self.server.query("/api/v1/reports", status="queued", count="true", limit=1)
             if status == 200 and answer["count"] == 0:
@@ -161,7 +161,7 @@ class Run:
             time.sleep(0.1)
 
     def look_at_ends(self, row):
-        """Every stored report has ended, those that failed tell why."""
+        """Every stored report is finished, and each failed one says why."""
         cursor = {}
         while True:
             status, page = self.server.query("/api/v1/reports", limit=500, **cursor)
@@ -225,7 +225,7 @@ def main():
     for format, bodies in seeds.items():
         if options.only and options.only != format:
             continue
-        # A server of its own each, so that the list holds what was sent of this format.
+        # One server for each format, so that its list has the reports of this format only.
         with Server(options.framezero, workers=2) as server:
             row = Run(server, options).run(bodies, random.Random(f"{options.seed} {format}"))
             code = server.terminate()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A build without the server: its commands say so, and the others are there."""
+"""A build without the server: its commands say so, and the others work."""
 import subprocess
 import unittest
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What goes wrong inside the server stays in its log: nobody learns a host, a port or a path from an answer.
+"""Internal errors stay in the server's log: no response contains a host, a port or a path.
 
 A PostgreSQL that is stopped needs FRAMEZERO_TEST_POSTGRESQL; the rest runs on SQLite.
 """
@@ -19,7 +19,7 @@ from symbol_files import sample
 
 
 class Relay:
-    """A TCP port before PostgreSQL's socket, so that the database can go away without its neighbours."""
+    """A TCP port in front of PostgreSQL's socket, so that one database can disappear without the others."""
 
     def __init__(self, folder, port):
         self.target = os.path.join(folder, f".s.PGSQL.{port}")
@@ -59,7 +59,7 @@ class Relay:
                 pass
 
     def stop(self):
-        self.listener.shutdown(socket.SHUT_RDWR)  # or accept() goes on
+        self.listener.shutdown(socket.SHUT_RDWR)  # otherwise accept() does not return
         self.listener.close()
         for end in self.pairs:
             try:
@@ -106,7 +106,7 @@ class StoppedDatabase(unittest.TestCase):
             self.assertIn("Retry-After", server.last_headers)
             self.assertIn("the database ", answer["error"]["message"])
             self.assertEqual(server.request("GET", "/healthz", token=None)[0], 200)
-            # Metrics of the process itself are still there.
+            # Metrics of the process itself are still present.
             metrics = server.request("GET", "/metrics", token=None)[1].decode()
             self.assertIn("process_open_fds", metrics)
             # The operator finds the cause.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""README.md: its commands, typed as they are, do what it says; what it links to is there.
+"""README.md: its commands, typed as they are, do what it says; what it links to exists.
 
-The blocks of "Try it" run in the project's folder, in one shell, as somebody would paste them; only the server's address,
+The blocks of "Try it" run in the project's folder, in one shell, as a user would paste them; only the server's address,
 its data folder and the program's path are replaced by those of the test. Commands that install, build or need Docker run
 elsewhere (./dev test itself; nothing here has a Docker engine).
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One server process gets each route's documented request many times, then ugly ones: it must outlive all of them.
+"""One server process gets each route's documented request many times, then invalid ones: it must survive all of them.
 
 A defect that needs the same request more than once (a value freed twice, a descriptor that leaks, a lock that is kept)
 shows here and nowhere else. A route of openapi.json that has no request in route_requests.py fails the test.
@@ -14,12 +14,12 @@ from case import BINARY, SAMPLE, TIMEOUT_S, TIMES, main
 from framezero import Server
 from openapi import Description
 
-# Nothing here is about how often somebody may ask.
+# This test is not about rate limits.
 ARGS = ("--limit", "auth_failures=1000000")
 
 BOUNDARY = route_requests.BOUNDARY.encode()
-UGLY = {
-    "nothing": (b"", {}),
+INVALID = {
+    "empty": (b"", {}),
     "text": (b"127.0.0.1 localhost\n" * 20, {}),
     "half an object": (b'{"framezero": 1, "addresses": ["0x1"', {}),
     "deep": (b"[" * 5000, {}),
@@ -30,13 +30,13 @@ UGLY = {
         (route_requests.form(*((name, "hosts", b"127.0.0.1 localhost\n") for name in
                                ("upload_file_minidump", "file", "dsym", "reports", "xmlstring"))), route_requests.FORM),
     "form cut short": (b"--" + BOUNDARY + b"\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\nab", route_requests.FORM),
-    "gzip that is not": (b"\x1f\x8b\x08\0garbage", {"Content-Encoding": "gzip"}),
-    "zstd that is not": (b"\x28\xb5\x2f\xfdgarbage", {"Content-Encoding": "zstd"}),
+    "invalid gzip": (b"\x1f\x8b\x08\0garbage", {"Content-Encoding": "gzip"}),
+    "invalid zstd": (b"\x28\xb5\x2f\xfdgarbage", {"Content-Encoding": "zstd"}),
 }
 
 
 def processes(server):
-    """{pid: role} of the processes that must not change: all but the children, which come and go."""
+    """{pid: role} of the processes that must not change: all but the children, which start and end."""
     found = {}
     for pid in [server.process.pid] + server.descendants():
         try:
@@ -57,7 +57,7 @@ class Repeated(unittest.TestCase):
         cls.requests = route_requests.build(cls.server, SAMPLE)
         cls.operations = [(method.upper(), path) for path, methods in Description().root["paths"].items()
                           for method in methods]
-        # What deletes comes last, since other routes' requests name what it deletes.
+        # DELETE comes last, since other routes' requests name what it deletes.
         cls.operations.sort(key=lambda operation: operation[0] == "DELETE")
         cls.before = processes(cls.server)
 
@@ -85,7 +85,7 @@ class Repeated(unittest.TestCase):
 
     def check_alive(self, what):
         self.assertIsNone(self.server.process.poll(), f"serve died of {what}:\n{self.server.log_tail()}")
-        gone = self.before.items() - processes(self.server).items()  # a new one may be a child about to start
+        gone = self.before.items() - processes(self.server).items()  # a new process may be a child before exec
         self.assertFalse(gone, f"a process died of {what}:\n{self.server.log_tail()}")
 
     def test_1_documented(self):
@@ -99,11 +99,11 @@ class Repeated(unittest.TestCase):
                 self.assertLess(max(statuses), 500)
                 self.assertNotIn(429, statuses)
 
-    def test_2_ugly(self):
+    def test_2_invalid(self):
         for operation in self.operations:
             if operation[0] not in ("POST", "PUT") or operation not in self.requests:
                 continue
-            for name, (body, headers) in UGLY.items():
+            for name, (body, headers) in INVALID.items():
                 with self.subTest(operation=operation, body=name):
                     statuses = self.many(operation[0], self.requests[operation], TIMES // 2, body, headers)
                     self.check_alive((operation, name))

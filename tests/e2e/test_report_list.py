@@ -102,7 +102,7 @@ class ReportList(ServerCase):
         status, answer = self.server.request("GET", "/api/v1/reports?cursor=" + page["next_cursor"])
         self.assertEqual(status, 400, answer)
 
-    def test_top_is_where_it_was_thrown(self):
+    def test_top_is_the_throw(self):
         self.server.request("POST", "/api/v1/symbols", body=sample("Demo.dSYM.zip"))
         sent = json.loads(sample("report.json"))
         frames, image = sent["threads"][0]["frames"], sent["images"][0]

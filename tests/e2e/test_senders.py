@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Crash senders: raw requests of real clients, byte for byte but for the path, and the answers that they want.
+"""Crash senders: raw requests of real clients, unchanged but for the path, and the responses that they need.
 
 The requests are those of clients/made in the corpus; without it (FRAMEZERO_CORPUS) only the made-up ones are sent.
 """
@@ -43,7 +43,7 @@ class Senders(ServerCase):
     server_type = Server
 
     def send(self, raw):
-        """One request as it stands; (status, headers, body) of the answer, behind any 100."""
+        """Send one request unchanged; (status, headers, body) of the response, after any 100."""
         with socket.create_connection(("127.0.0.1", self.server.port), timeout=30) as connection:
             connection.sendall(raw)
             answer = b""
@@ -88,7 +88,7 @@ class Senders(ServerCase):
             self.assertEqual(status, 200)
             answer = json.loads(answer)
             self.assertEqual((len(answer["reports"]), answer["refused"]), (2, 1))
-            # The second time they are known.
+            # The second time the reports are known.
             self.assertEqual(len(self.take_all()) if number else 2, 2)
 
     def test_array_without_form(self):
@@ -106,7 +106,7 @@ class Senders(ServerCase):
     def test_quincy(self):
         status, _, answer = self.post(f"/quincy/{self.key}", form(("xmlstring", report(1))))
         self.assertEqual((status, xml.etree.ElementTree.fromstring(answer).text), (200, "0"))
-        # What is no report must not come back at every start of the app.
+        # The app must not send an invalid report again at every start.
         status, _, answer = self.post(f"/quincy/{self.key}", form(("xmlstring", "nothing")))
         self.assertEqual((status, xml.etree.ElementTree.fromstring(answer).text), (200, "-1"))
         self.assertEqual(len(self.take_all()), 1)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The paths of a DSN: keys in all places, framings, encodings, answers, sessions, attachments; and, where the corpus is
-there, raw requests of real clients byte for byte.
+"""The paths of a DSN: keys in all places, framings, encodings, responses, sessions, attachments; and, with the corpus,
+raw requests of real clients.
 """
 
 import base64
@@ -29,7 +29,7 @@ def event_id(n):
     return f"{n:032x}"
 
 
-class Door(ServerCase):
+class Protocol(ServerCase):
     server_type = Server
     args = MANY_FAILURES
 
@@ -119,7 +119,7 @@ class Door(ServerCase):
         self.assertEqual(self.post(200, url, lines({"event_id": event_id(9)})), {"id": event_id(9)})
         self.assertEqual(self.post(200, url, lines({}, {"type": "transaction"}, {}, {"type": "brand_new"}, {})), {})
 
-    def test_one_report_with_what_belongs_to_it(self):
+    def test_event_with_attachments_and_feedback(self):
         body = self.envelope(400, {"type": "attachment", "length": 7, "filename": "../a \"b\".html",
                                    "content_type": "text/html"}, b"<b>\n</b",
                              {"type": "user_report"}, {"name": "A", "comments": "it went away"})
@@ -140,11 +140,11 @@ class Door(ServerCase):
             self.assertEqual(self.server.request("GET", path + wrong)[0], 404)
         self.assertEqual(self.server.request("GET", path + "0", token="ingest")[0], 403)
 
-    def test_words_about_an_earlier_crash(self):
+    def test_feedback_about_an_earlier_crash(self):
         self.post(200, f"/api/{self.project}/envelope/", self.envelope(410))
-        words = {"event_id": event_id(410), "name": "A", "email": "a@example.com", "comments": "it went away"}
+        feedback = {"event_id": event_id(410), "name": "A", "email": "a@example.com", "comments": "it went away"}
         answer = self.post(200, f"/api/{self.project}/envelope/",
-                           lines({"event_id": event_id(410)}, {"type": "user_report"}, words))
+                           lines({"event_id": event_id(410)}, {"type": "user_report"}, feedback))
         self.assertNotEqual(answer["id"], event_id(410))
         report = self.server.wait_report(answer["id"])
         self.assertEqual((report["kind"], report["crash"]["reason"]), ("message", "it went away"))
@@ -161,7 +161,7 @@ class Door(ServerCase):
                 body = base64.b64encode(zlib.compress(body))
             self.assertEqual(self.post(200, path, body), {"id": event_id(n)})
             self.assertEqual(self.server.wait_report(event_id(n))["crash"]["reason"], "out of cups")
-        # Only the path says that this is an event.
+        # Only the path shows that this is an event.
         made = self.post(200, f"/api/{self.project}/store/", b'{"message":"hi"}')["id"]
         self.assertEqual(self.server.wait_report(made)["crash"]["reason"], "hi")
         for body in (b"", b" ", b"!!!", base64.b64encode(b"no zlib"), base64.b64encode(zlib.compress(text)[:40]), b"{"):
@@ -240,7 +240,7 @@ class Limits(unittest.TestCase):
 
 @unittest.skipUnless(os.path.isdir(os.path.join(CORPUS, "clients")), "no corpus (set FRAMEZERO_CORPUS)")
 class Replay(unittest.TestCase):
-    """Requests as they came from real clients; only key, project and the chance to keep the connection are changed."""
+    """Requests of real clients; only key, project and keep-alive are changed."""
 
     def send(self, server, path, project):
         with open(path, "rb") as f:

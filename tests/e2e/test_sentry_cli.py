@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """sentry-cli itself, in the versions that builds have, against a real server: upload, and what a build phase also calls.
 
-At the end a table tells which version was run with which command. Versions that cannot be installed are skipped.
+A table at the end shows which version ran which command. Versions that cannot be installed are skipped.
 """
 
 import base64
@@ -52,7 +52,7 @@ class Cli:
         return self.server.request(method, f"{path}?project={self.project}", **options)
 
     def symbols(self):
-        """Of images; symbol maps stand beside them."""
+        """Of images; symbol maps are listed beside them."""
         return {(s["uuid"], s["kind"], s["state"]) for s in self.request("GET", "/api/v1/symbols")[1]["symbols"]
                 if s["kind"] in ("dsym", "binary")}
 
@@ -67,11 +67,11 @@ class Cli:
         own = {name: value for name, value in own.items() if value is not None}
         done = subprocess.run([self.program, *args], capture_output=True, text=True, timeout=120, env=own,
                               cwd=self.folder)
-        told = f"sentry-cli {self.version} {' '.join(args)}: {done.returncode}\n{done.stdout}{done.stderr}"
+        text = f"sentry-cli {self.version} {' '.join(args)}: {done.returncode}\n{done.stdout}{done.stderr}"
         if what:
             TABLE[what, self.version] = "ok" if done.returncode == want else "FAILED"
         if done.returncode != want:
-            raise AssertionError(told + self.server.log_tail())
+            raise AssertionError(text + self.server.log_tail())
         return done.stdout + done.stderr
 
 
@@ -100,7 +100,7 @@ class Versions(ServerCase):
         return until(found, f"report {report_id} is finished")
 
     def check_named(self, cli, report_id):
-        # A map that comes behind its dSYM has the report done again.
+        # A map that arrives after its dSYM queues the report again.
         report = self.wait_report(
             cli, report_id, lambda r: r["status"] == "symbolicated" and "_hidden#" not in json.dumps(r["threads"]))
         names = [s["function"] for f in report["threads"][0]["frames"] for s in f["symbols"]]
@@ -156,7 +156,7 @@ class Upload(Versions):
 
     @each_version
     def test_sources(self, cli):
-        """--include-sources: the sources are kept as what they are, and do not stand in the symbols' way."""
+        """--include-sources: the sources are stored as such, and do not disturb the symbols."""
         for name, text in (("main.c", b"int main(void) { return 0; }\n"), ("other.c", b"/* */\n")):
             symbol_files.write(os.path.join(cli.folder, "src", name), text)
         bundle = self.bundle_with_sources(cli)
@@ -222,7 +222,7 @@ class Upload(Versions):
         self.assertEqual(names[:len(want)], want)
 
     @each_version
-    def test_refusals(self, cli):
+    def test_rejections(self, cli):
         bundle = symbol_files.make_dsym(cli.folder, "Demo", symbol_files.sample_macho())
         out = cli.run(*cli.upload, bundle, what="wrong token", want=1, SENTRY_AUTH_TOKEN="0" * 64)
         self.assertIn("the token is unknown or was revoked", out)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Sentry's own SDKs and command line send to a real server. What cannot be fetched is skipped with the reason."""
+"""Sentry's own SDKs and command line send to a real server. A client that cannot be fetched is skipped with the reason."""
 
 import glob
 import json
@@ -79,7 +79,7 @@ RUBY_PACKAGES = ["ruby3.1", "libruby3.1", "libyaml-0-2", "ruby-concurrent", "rub
 
 
 def ruby_command(root):
-    """(environment, command) of the Ruby below `root`, which knows nothing of where it lies."""
+    """(environment, command) of the Ruby below `root`, which has no built-in paths."""
     library = os.path.join(root, "usr", "lib")
     gems = os.path.join(root, "usr", "share", "rubygems-integration", "all", "gems")
     path = sorted(glob.glob(os.path.join(gems, "*", "lib")) + glob.glob(os.path.join(gems, "*", "lib", "concurrent-ruby")))
@@ -146,13 +146,13 @@ class Clients(unittest.TestCase):
         self.assertEqual(releases[0]["crashed"], 0)
         self.assertGreaterEqual(releases[0]["sessions"], 1)
 
-    def test_node_obeys_the_rate_limit(self):
+    def test_node_respects_the_rate_limit(self):
         path = clients.npm(CLIENTS, "@sentry/node@10")
         server = self.serve("--limit", "events_per_minute=1")
         self.run_client(["node", None, path, server.credentials["dsn"], "3"], source=NODE)
         self.reports(server, 1)
         discarded = server.request("GET", "/api/v1/sessions")[1]["discarded"]
-        # The second event met 429; the third one was not even sent.
+        # The second event got 429; the client did not send the third one.
         backoff = {d["category"]: d["events"] for d in discarded if d["reason"] == "ratelimit_backoff"}
         self.assertEqual(backoff.get("error"), 1, discarded)
         self.assertEqual(server.log().count("status=429"), 1, server.log_tail())

@@ -29,7 +29,7 @@ def make_report(n, size=0):
 
 
 def deaths(server, name):
-    """The log lines that tell of deaths, as (how, restart_in_ms)."""
+    """The log lines about deaths, as (how, restart_in_ms)."""
     pattern = rf'level=error msg="{name} died" pid=\d+ (\S+) restarts=\d+ restart_in_ms=(\d+)'
     return [(how, int(ms)) for how, ms in re.findall(pattern, server.log())]
 
@@ -79,12 +79,12 @@ class TestServe(unittest.TestCase):
             _, answer = server.request("POST", "/api/v1/reports", body=make_report(1), token="ingest")
             server.wait_report(answer["id"])
             for pid in server.pids_of("child"):
-                os.kill(pid, signal.SIGSTOP)  # so that the next job stays in hand
+                os.kill(pid, signal.SIGSTOP)  # so that the next job stays running
             _, answer = server.request("POST", "/api/v1/reports", body=make_report(2), token="ingest")
             until(lambda: b'framezero_jobs{state="running"} 1\n' in server.request("GET", "/metrics")[1], "a lease")
             os.kill(server.pids_of("worker")[0], signal.SIGKILL)
             started = time.monotonic()
-            # A lease that has to run out takes a minute.
+            # Waiting for the lease to expire would take a minute.
             self.assertEqual(server.wait_report(answer["id"], deadline_s=30)["status"], "unsymbolicated")
             print(f"done {time.monotonic() - started:.2f} s after its worker was killed")
 
@@ -111,8 +111,8 @@ class TestServe(unittest.TestCase):
                 self.assertEqual([pid for pid in pids if is_alive(pid)], [])
                 self.assertNotIn("died", server.log())
 
-    def test_serving_process_may_be_asked_itself(self):
-        """Its number is the one that messages name."""
+    def test_serving_process_handles_signals(self):
+        """Messages contain its process id."""
         with Server(BINARY, workers=1) as server:
             os.kill(server.serving_pid, signal.SIGTERM)
             self.assertEqual(server.process.wait(30), 0)
@@ -160,7 +160,7 @@ class TestServe(unittest.TestCase):
             finally:
                 resource.setrlimit(resource.RLIMIT_FSIZE, limit)
             seen = set()
-            for n in range(60):  # random bytes, so that they are not stored smaller
+            for n in range(60):  # random bytes, which do not compress
                 seen.add(server.request("POST", "/api/v1/reports", body=make_report(n, 600000), token="ingest")[0])
             upload = server.request("POST", "/api/v1/symbols?name=big", body=bytes(12 * 1024 * 1024))[0]
             self.assertGreaterEqual(upload, 400)
@@ -264,7 +264,7 @@ class TestWorkers(unittest.TestCase):
 
     def test_live_worker_keeps_its_job_when_serve_restarts(self):
         process = self.start_workers("--workers", "2")
-        # Both have worked; their children are stopped, so that jobs stay in hand.
+        # Both have worked; their children are stopped, so that jobs stay running.
         children, n = [], 1000
         while len(children) < 2:
             n += 1
@@ -280,7 +280,7 @@ class TestWorkers(unittest.TestCase):
             _, answer = self.server.request("POST", "/api/v1/reports", body=make_report(n), token="ingest")
             ids.append(answer["id"])
         until(lambda: b'framezero_jobs{state="running"} 0\n' not in self.server.request("GET", "/metrics")[1],
-              "a job in hand")
+              "a running job")
         for _ in range(3):
             self.server.kill_all()
             self.server.start()
@@ -304,7 +304,7 @@ class TestWorkers(unittest.TestCase):
         self.server.workers = 1
         self.server.start()
         self.assertIn("due again", self.server.log())
-        # A lease that has to run out takes a minute.
+        # Waiting for the lease to expire would take a minute.
         self.assertEqual(self.server.wait_report(answer["id"], deadline_s=40)["status"], "unsymbolicated")
 
     def test_worker_of_an_old_program_stops(self):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`framezero symbolicate`: every form of output, files with several reports, what it says of broken ones, exit codes."""
+"""`framezero symbolicate`: every form of output, files with several reports, messages for broken ones, exit codes."""
 
 import json
 import subprocess
@@ -109,7 +109,7 @@ class Symbolicate(unittest.TestCase):
                 self.assertEqual(image["symbols"], "missing")
                 return err, report["notes"]
 
-            # Both might be meant: neither is taken, and both are named.
+            # Both are possible: neither is used, and the message lists both.
             err, notes = missing(high, [arm64, x86_64])
             both = ("2 symbol files have that name: "
                     f"arm64 UUID {symbol_files.dashed(symbol_files.uuid_of(arm64))}, "
@@ -126,7 +126,7 @@ class Symbolicate(unittest.TestCase):
             self.assertEqual(run(low, [armv7, arm64])[0]["uuid"], symbol_files.uuid_of(armv7))
             odd = high.replace("0x104000294", "0x104000295").replace("+ 660", "+ 661")
             self.assertEqual(run(odd, [arm64, x86_64])[0]["uuid"], symbol_files.uuid_of(x86_64))
-            # None of them: said as well.
+            # No file fits: the message says so.
             err, _ = missing(high, [arm64], "-arch", "armv7")
             self.assertIn("1 symbol file has that name: arm64 UUID", err)
             self.assertIn("; none of them is of the wanted architecture", err)
@@ -149,11 +149,11 @@ class Symbolicate(unittest.TestCase):
         self.assertIn("images: CrashTest has no UUID in the report; of 2 symbol files with that name the one of armv7 "
                       "is used", report["notes"])
 
-    def test_process_is_not_guessed(self):
-        """The first image of a plain stack may be any; made-up ends of images do not appear."""
+    def test_process_is_not_assumed(self):
+        """The first image of a plain stack may be any image; invented ends of images do not appear."""
         stack = ("0   libobjc.A.dylib 0x1a0000010 objc_msgSend + 16\n"
                  "1   CoreFoundation 0x1b0000010 0x1b0000000 + 16\n")
-        self.assertEqual(self.run_on(stack)[:2], (0, stack)) # kept, as nothing of it has a better name
+        self.assertEqual(self.run_on(stack)[:2], (0, stack)) # unchanged: no frame has a better name
         code, out, _ = self.run_on(stack, "--rebuild")
         self.assertEqual(code, 0)
         self.assertNotIn("Process:", out)

@@ -121,7 +121,7 @@ class Files(FolderCase):
         self.assertEqual(found, {"Shop 1.json": ["0x1001"], "same.json": ["0x1002"], "same-2.json": ["0x1003"],
                                  "several.json": ["0x1004"], "several-2.json": ["0x1005"]})
         self.assertIn("5 of 5 reports symbolicated into " + self.out, err)
-        # Once more: the files of before are replaced, none is added.
+        # A second run replaces the files and adds no others.
         self.run_on("--json", self.path("in"), "--output=" + self.out)
         self.assertEqual(len(self.written()), 5)
         for form, extension in (("--ips", "ips"), ("--crash", "crash")):
@@ -131,7 +131,7 @@ class Files(FolderCase):
         self.run_on("-", "-o", self.path("deep", "er"), stdin=native())
         self.assertEqual(os.listdir(self.path("deep", "er")), ["stdin.crash"])
 
-    def test_input_is_never_written_over(self):
+    def test_input_is_never_overwritten(self):
         before = {name: native(0x1000 + i) for i, name in enumerate(("a.crash", "a.symbolicated.crash", "b.crash"), 1)}
         for name, data in before.items():
             self.write("both/" + name, data)
@@ -160,7 +160,7 @@ class Files(FolderCase):
             reports += [self.write(f"{i}{k}.json", native(0x1010, f"Image{i}", uuid, **system)) for k in range(i + 1)]
         _, err = self.run_on("--json", *reports)
         (line,) = [line for line in err.splitlines() if "missing" in line]
-        # The user's own before those of the system, the most frequent first.
+        # The app's images before those of the system, the most frequent first.
         self.assertEqual(line, "framezero symbolicate: missing symbols for 9 of 9 images: " + ", ".join(
             f"Image{i} {i:08x}-0000-4000-8000-000000000000 (arm64)" for i in (8, 7, 6, 5, 4))
             + " and 4 more; pass --dsym PATH, or upload them to a server")

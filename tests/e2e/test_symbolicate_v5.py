@@ -2,8 +2,8 @@
 """POST /symbolicate/v5 against a running server: its answers, its errors, and the Firefox Profiler's own client.
 
 
-The client (profiler-cli) is installed by npm into FOLDER once; without npm that part is skipped with a word, and so is
-the replay of requests without the corpus (FRAMEZERO_CORPUS).
+The client (profiler-cli) is installed once, by npm, into the folder of clients. Without npm this part is skipped, and so is the replay
+of requests without the corpus (FRAMEZERO_CORPUS).
 """
 
 import glob
@@ -20,7 +20,7 @@ from framezero import Server
 from symbol_files import corpus, sample
 
 MODULE = ("Demo", "4C4C442E55553144A1387743844373D80")
-# Offsets of the sample's three frames; those of return addresses lie within the call already.
+# Offsets of the sample's three frames; those of return addresses are inside the call already.
 OFFSETS = [0x410C, 0x409F, 0x400F]
 NAMES = ["shop::cart::total() const", "checkout(int)", "main"]
 UNKNOWN = ("Other", "00112233445566778899AABBCCDDEEFF0")
@@ -41,7 +41,7 @@ class Check:
 
 
 def post(server, body, headers=(), method="POST", path="/symbolicate/v5"):
-    """As the profiler sends it: JSON called text. (status, headers, JSON or text)"""
+    """As the profiler sends it: JSON with the type of text. (status, headers, JSON or text)"""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     text = body if body is None or isinstance(body, (bytes, str)) else json.dumps(body)
     connection.request(method, path, text, {"Content-Type": "text/plain;charset=UTF-8", **dict(headers)})
@@ -53,7 +53,7 @@ def post(server, body, headers=(), method="POST", path="/symbolicate/v5"):
 
 
 def nulls(value, path="$"):
-    """Where null stands, beside found_modules: the profiler refuses an answer with one."""
+    """Where a null is, except in found_modules: the profiler rejects a response with one."""
     if isinstance(value, dict):
         return [p for k, v in value.items() if k != "found_modules" for p in nulls(v, f"{path}.{k}")]
     if isinstance(value, list):
@@ -79,7 +79,7 @@ def check_answers(check, server, token):
     check.same((first[0]["file"], first[0]["line"]), ("/src/Demo/cart.cpp", 18), "place of the outer function")
     check.same(first[0]["inlines"], [{"function": "shop::price_of(shop::item const*)", "file": "/src/Demo/cart.h",
                                       "line": 16}], "inlined calls")
-    check("inlines" not in first[1], "no inlines where there are none")
+    check("inlines" not in first[1], "a frame without inlined calls has no inlines")
     check.same(odd, [{"frame": 0, "module": "Other", "module_offset": "0x10"},
                      {"frame": 1, "module": "<unknown>", "module_offset": "0x1234"},
                      {"frame": 2, "module": "Demo", "module_offset": "0x10000000000"},
@@ -140,11 +140,11 @@ def check_access(check, server):
     check("POST" in headers.get("Access-Control-Allow-Methods", ""), "the methods of OPTIONS")
     check("content-type" in headers.get("Access-Control-Allow-Headers", ""), "the headers of OPTIONS")
     status, _, answer = post(server, body, {"Authorization": "Bearer " + server.admin_token}, path="//symbolicate/v5/")
-    check.same(status, 200, "a server's address with a slash behind it")
+    check.same(status, 200, "a server's address with a slash at its end")
 
 
 def check_replay(check, server):
-    """The requests that the client sent, byte for byte, with the answers that satisfied it."""
+    """The requests that the client sent, byte for byte, with the responses that it accepted."""
     for path in sorted(glob.glob(os.path.join(CORPUS, "clients", "firefox-*", "001.req"))):
         with open(path, "rb") as f:
             body = f.read().partition(b"\r\n\r\n")[2]
@@ -161,7 +161,7 @@ def check_replay(check, server):
 
 
 def profile():
-    """The smallest profile that the client takes, its four frames not named yet."""
+    """The smallest profile that the client accepts; its frames have no names yet."""
     n, none = len(OFFSETS), [None] * len(OFFSETS)
     zeros, ones = [0] * n, [1] * n
     frames = {"address": OFFSETS[::-1], "category": ones, "column": none, "func": list(range(n)), "inlineDepth": zeros,
@@ -199,13 +199,13 @@ def profile():
 
 
 def install_client(folder):
-    """The path of profiler-cli; None, told, where it cannot be had."""
+    """The path of profiler-cli; None, with a message, where it cannot be installed."""
     prefix = os.path.join(folder, "profiler-cli")
     program = os.path.join(prefix, "node_modules", ".bin", "profiler-cli")
     if os.path.exists(program):
         return program
     if not shutil.which("npm"):
-        print("skipped: the client's own part, there is no npm")
+        print("skipped: the client's own part, npm is not installed")
         return None
     os.makedirs(prefix, exist_ok=True)
     done = subprocess.run(["npm", "i", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", prefix,
@@ -257,7 +257,7 @@ def main():
                 server.request("POST", "/api/v1/symbols", body=f.read())
             check_replay(check, server)
         else:
-            print("skipped: the replay of requests, there is no corpus (set FRAMEZERO_CORPUS)")
+            print("skipped: the replay of requests needs the corpus (set FRAMEZERO_CORPUS)")
         program = install_client(CLIENTS)
         if program:
             check_client(check, server, program)

@@ -29,7 +29,7 @@ def expected():
     return rows
 
 
-def told(report):
+def named(report):
     return [(frame["index"], s["function"], s["file"], s["line"], s["column"])
             for frame in report["threads"][0]["frames"] for s in frame["symbols"]]
 
@@ -62,12 +62,12 @@ class WithWorkers(unittest.TestCase):
 
     def check_named(self, report):
         self.assertEqual(report["status"], "symbolicated", report)
-        self.assertEqual(told(report), expected())
+        self.assertEqual(named(report), expected())
         self.assertEqual([i["symbols"] for i in report["images"]], ["found"])
         self.assertNotIn("missing", {k: v for k, v in report.items() if v})
 
 
-class Road(WithWorkers):
+class Way(WithWorkers):
     def test_symbols_first(self):
         answer = self.upload()
         self.assertEqual(answer["unblocked_reports"], 0)
@@ -186,7 +186,7 @@ class Road(WithWorkers):
         self.assertEqual(report["status"], "unsymbolicated")
 
     def test_name_in_no_encoding_beside_a_good_file(self):
-        """A damaged file whose name is not UTF-8 is a problem of its own; the dSYM beside it is taken."""
+        """A damaged file whose name is not UTF-8 is a problem of its own; the dSYM beside it is used."""
         packed = io.BytesIO()
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as z:
             z.writestr("Demo.dSYM/Contents/Resources/n@te", b"note " * 100)
@@ -220,7 +220,7 @@ class Road(WithWorkers):
         self.assertEqual(self.expect(200, "GET", f"/api/v1/reports/{stored['id']}"), stored)
 
     def test_queued_again(self):
-        """A report that is to be done again shows what it was, but not as if that were the end."""
+        """A report that is queued again shows its earlier result with the status queued."""
         self.upload()
         stored = self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"))
         self.assertEqual(self.server.terminate(), 0)
@@ -233,24 +233,24 @@ class Road(WithWorkers):
         report = self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"))
         self.expect(202, "POST", f"/api/v1/reports/{report['id']}/reprocess")
         again = self.server.wait_report(report["id"])
-        self.assertEqual(told(again), told(report))
+        self.assertEqual(named(again), named(report))
 
     def test_cut_prefixes(self):
-        """A project's prefixes are cut from the files of reports that are worked on from then on."""
+        """A project's prefixes are cut from the file names of reports that are symbolicated afterwards."""
         self.expect(201, "POST", "/api/v1/symbols", body=sample("Demo.dSYM.zip"))
         whole = self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"))
-        path = told(whole)[0][2]
+        path = named(whole)[0][2]
         prefix = path[:path.index("/", 1) + 1] if "/" in path[1:] else path[:1]
         self.expect(400, "PUT", "/api/v1/project", body=json.dumps({"cut_prefixes": ["a\nb"]}))
         self.expect(200, "PUT", "/api/v1/project", body=json.dumps({"cut_prefixes": ["/nothing/", prefix]}))
         self.assertEqual(self.expect(200, "GET", "/api/v1/project")["cut_prefixes"], ["/nothing/", prefix])
         cut = self.expect(200, "POST", "/api/v1/reports?wait=20", body=variant(1))
-        self.assertEqual(told(cut)[0][2], path[len(prefix):])
+        self.assertEqual(named(cut)[0][2], path[len(prefix):])
         self.expect(200, "PUT", "/api/v1/project", body=json.dumps({"cut_prefixes": []}))
         again = self.expect(200, "POST", "/api/v1/reports?wait=20", body=variant(2))
-        self.assertEqual(told(again), told(whole))
+        self.assertEqual(named(again), named(whole))
 
-    def test_symbol_file_is_told(self):
+    def test_symbol_file_is_reported(self):
         self.expect(201, "POST", "/api/v1/symbols", body=sample("Demo.dSYM.zip"))
         report = self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"))
         found = [i for i in report["images"] if i["symbols"] == "found"]
@@ -258,7 +258,7 @@ class Road(WithWorkers):
         self.assertRegex(found[0]["symbol_files"][0]["sha256"], "^[0-9a-f]{64}$")
 
     def test_map_comes_later(self):
-        """Names that a bitcode build hid: the report waits for the BCSymbolMap and is done again when it comes."""
+        """Names that a bitcode build hid: the report waits for the BCSymbolMap and is symbolicated again when it arrives."""
         real, hidden = b"_ZNK4shop4cart5totalEv\0", b"__hidden#0_\0"
         macho = sample_macho()
         self.assertIn(real, macho)
@@ -266,7 +266,7 @@ class Road(WithWorkers):
         answer = self.expect(201, "POST", "/api/v1/symbols", body=macho)
         self.assertEqual(answer["files"][0]["verdict"]["code"], "hidden_names")
         report = self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"))
-        self.assertIn("__hidden#0_", [row[1] for row in told(report)])
+        self.assertIn("__hidden#0_", [row[1] for row in named(report)])
         dashed = str(uuid.UUID(uuid_of(sample_macho()))).upper()
         packed = io.BytesIO()
         with zipfile.ZipFile(packed, "w") as z:
@@ -274,13 +274,13 @@ class Road(WithWorkers):
         answer = self.expect(201, "POST", "/api/v1/symbols", body=packed.getvalue())
         self.assertEqual([(f["kind"], f["verdict"]["code"]) for f in answer["files"]], [("bcsymbolmap", "map")])
         end = time.monotonic() + 20
-        while told(report) != expected() and time.monotonic() < end:
+        while named(report) != expected() and time.monotonic() < end:
             time.sleep(0.05)
             report = self.expect(200, "GET", f"/api/v1/reports/{report['id']}")
-        self.assertEqual(told(report), expected())
+        self.assertEqual(named(report), expected())
 
     def test_projects_are_apart(self):
-        """A dSYM of one project is nobody else's."""
+        """A dSYM belongs to one project only."""
         for args in (["project", "create", "other"], ["token", "create", "--scope", "admin", "--project", "other"]):
             done = subprocess.run([BINARY, *args, *self.server.where], capture_output=True, text=True, check=True)
         other = done.stdout.strip()
@@ -309,7 +309,7 @@ class Road(WithWorkers):
         self.upload()
         self.expect(200, "POST", "/api/v1/reports?wait=20", body=sample("report.json"))
         end, text = time.monotonic() + 10, ""
-        # A worker counts a job after it has stored it, so the client may be quicker.
+        # A worker counts a job after it has stored the result, so the client may be earlier.
         while 'framezero_jobs_total{kind="report",result="done"} 1' not in text:
             self.assertLess(time.monotonic(), end)
             text = self.expect(200, "GET", "/metrics", token=None).decode()
@@ -321,7 +321,7 @@ class Many(WithWorkers):
     workers = 2
 
     def test_many_wait(self):
-        """200 clients wait at once; the one watcher answers all."""
+        """200 clients wait at once; one thread answers all."""
         self.upload()
         answers = []
 
@@ -340,7 +340,7 @@ class Many(WithWorkers):
 
 
 class NoPatience(WithWorkers):
-    """A server that does not wait for uploads, and has nobody to do them at first."""
+    """A server that does not wait for uploads, and has no workers at first."""
     workers = 0
     args = ("--upload-wait", "1")
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tokens while somebody guesses: a good one always passes, a wrong one is counted for the client that sent it."""
+"""Tokens while an attacker tries many: a valid one always passes, a wrong one counts for the client that sent it."""
 
 import json
 import threading
@@ -14,7 +14,7 @@ def create(server, scope):
     return server.command("token", "create", "--scope", scope)
 
 
-class Guesser(threading.Thread):
+class Attacker(threading.Thread):
     """Sends wrong tokens, one after the other, in the header and in the body, until it is stopped."""
 
     def __init__(self, server):
@@ -48,10 +48,10 @@ class WhileSomebodyGuesses(unittest.TestCase):
     def test_good_tokens_pass(self):
         with Server(BINARY, workers=0) as server:
             tokens = {scope: create(server, scope) for scope in ("read", "upload")}
-            # Through two restarts, after which the server remembers nobody.
+            # Two restarts: the server then has no memory of earlier clients.
             for n in range(3):
-                with Guesser(server) as guesser:
-                    guesser.wait_for_429()
+                with Attacker(server) as attacker:
+                    attacker.wait_for_429()
                     for _ in range(5):
                         for _ in range(3):
                             self.assertEqual(server.request("POST", "/api/v1/reports", report(n), token="ingest")[0], 202)
@@ -59,25 +59,25 @@ class WhileSomebodyGuesses(unittest.TestCase):
                         self.assertEqual(server.request("GET", "/api/v1/reports", token=tokens["read"])[0], 200)
                         self.assertEqual(server.request("POST", "/api/v1/symbols/known", b'{"uuids":[]}',
                                                         token=tokens["upload"])[0], 200)
-                    # One that was made a moment ago, from the address that has sent so many wrong ones.
+                    # A new token, from the address that has sent many wrong ones.
                     self.assertEqual(server.request("GET", "/api/v1/reports", token=create(server, "read"))[0], 200)
-                self.assertLessEqual(set(guesser.statuses), {401, 403, 429})
+                self.assertLessEqual(set(attacker.statuses), {401, 403, 429})
                 server.terminate()
                 server.start()
 
     def test_a_key_in_the_body_passes(self):
-        with Server(BINARY, workers=0) as server, Guesser(server):
+        with Server(BINARY, workers=0) as server, Attacker(server):
             envelope = json.dumps({"dsn": f"http://{server.ingest_key}@localhost/1"}).encode() + b"\n"
             for _ in range(20):
                 self.assertEqual(server.request("POST", "/api/1/envelope/", body=envelope, token=None)[0], 200)
 
     def test_many_at_once(self):
-        """Two hundred wrong tokens in flight do not make good ones wait."""
+        """Two hundred wrong tokens in flight do not delay valid ones."""
         with Server(BINARY, workers=0) as server:
-            def guess(n):
+            def attack(n):
                 for k in range(10):
                     server.request("GET", "/api/v1/reports", token=f"wrong{n}-{k}")
-            threads = [threading.Thread(target=guess, args=(n,)) for n in range(20)]
+            threads = [threading.Thread(target=attack, args=(n,)) for n in range(20)]
             for thread in threads:
                 thread.start()
             while any(thread.is_alive() for thread in threads):
@@ -103,7 +103,7 @@ class Counting(unittest.TestCase):
             headers = {"X-Forwarded-For": "198.51.100.1"}
             self.assertEqual(server.request("GET", "/api/v1/reports", token="admin", headers=headers)[0], 200)
 
-    def test_a_lie_does_not_count(self):
+    def test_untrusted_header_is_ignored(self):
         with Server(BINARY, workers=0, args=["--limit", "auth_failures=3"]) as server:
             got = [self.wrong(server, f"198.51.100.{n}", n) for n in range(5)]
             self.assertEqual(got, [401] * 3 + [429] * 2)

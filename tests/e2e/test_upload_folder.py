@@ -15,7 +15,7 @@ NAME = b"_ZNK4shop4cart5totalEv"
 
 
 def as_binary(macho):
-    """The linked program that the dSYM belongs to, as far as a server looks: no DWARF, the same UUID."""
+    """The linked program of the dSYM, as a server sees it: no DWARF, the same UUID."""
     return macho[:12] + struct.pack("<I", 2) + macho[16:].replace(b"__DWARF\0", b"__OTHER\0")
 
 

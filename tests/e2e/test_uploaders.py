@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Symbol uploaders of other products: their requests, made with curl as their scripts make them, and datadog-ci itself.
 
-At the end a table tells what was run, and with which result.
+A table at the end shows what ran, and the results.
 """
 
 import contextlib
@@ -28,8 +28,8 @@ from framezero import Server
 LATE_TOKEN_BYTES = 64 * 1024
 TABLE = {}
 
-# name, file's part and what lies in it, other curl arguments, status, exact answer (None: any).
-# TOKEN, UUID (32 hex) and DASHED stand for what they say.
+# name, the file's part and its contents, other curl arguments, status, exact answer (None: any).
+# TOKEN, UUID (32 hex) and DASHED are replaced.
 REQUESTS = [
     ("Datadog", "symbols_archive=@zip;filename=ios_symbols_archive;type=application/zip",
      ["-H", "DD-API-KEY: TOKEN", "-H", "DD-EVP-ORIGIN: datadog-ci_dsyms", "-F",
@@ -84,7 +84,7 @@ class WithServer(FolderCase):
         return int(done.stderr[-3:] or 0), done.stdout
 
     def ready(self):
-        """UUIDs of images whose symbols are ready; symbol maps stand beside them."""
+        """UUIDs of images whose symbols are ready; symbol maps are listed beside them."""
         return {s["uuid"] for s in self.server.request("GET", "/api/v1/symbols")[1]["symbols"]
                 if s["state"] == "ready" and s["kind"] in ("dsym", "binary")}
 
@@ -123,7 +123,7 @@ class Curl(WithServer):
             for what, (token, status) in tokens.items():
                 with self.subTest(uploader=name, token=what):
                     if what == "wrong" and name not in ("Datadog", "Bugsnag", "Raygun"):
-                        continue  # guessing is braked
+                        continue  # too many wrong tokens
                     self.assertEqual(self.curl(part, arguments, uuid, contents, token)[0], status)
         self.assertEqual(self.ready(), set())
         token = self.server.command("token", "create", "--scope", "upload", "--project", "other")
@@ -141,15 +141,15 @@ class Curl(WithServer):
         self.assertEqual(self.curl(part, late, uuid, large, self.token)[0], 413)
         name, part, early, status, _ = REQUESTS[2]
         self.assertEqual(self.curl(part, early, uuid, large, self.token)[0], status)
-        # Compressed, it is the inflated body that counts.
+        # For a compressed body the inflated size counts.
         body = gzip.compress(b"x" * (LATE_TOKEN_BYTES + 1))
         self.assertLess(len(body), LATE_TOKEN_BYTES)
         got = self.server.request("POST", "/dsym", body=body, token=None,
                                   headers={"Content-Encoding": "gzip", "Content-Type": "multipart/form-data; boundary=x"})
         self.assertEqual(got[0], 413)
 
-    def test_refused(self):
-        """What is no symbol file is a bad request, so that nobody sends it again and again."""
+    def test_rejected(self):
+        """A file without symbols is a bad request, so that clients do not send it again."""
         for name, part, arguments, _, _ in REQUESTS[:2]:
             kind = re.search(r"@(\w+)", part)[1]
             status, answer = self.curl(part, arguments, "0" * 32, {kind: b"just a text\n" * 99}, self.token)
@@ -199,7 +199,7 @@ class Datadog(WithServer):
         home = clients.npm(CLIENTS, "@datadog/datadog-ci@5")
         program = os.path.join(home, "node_modules", "@datadog", "datadog-ci", "dist", "bundle.js")
         tools = os.path.join(self.folder, "tools")
-        for name in ("dwarfdump", "lipo"):  # Apple's, of which LLVM has its own
+        for name in ("dwarfdump", "lipo"):  # Apple's tools; LLVM has equivalents
             real = next((p for v in ("", "-19", "-18", "-17", "-16", "-15", "-14")
                          if (p := shutil.which(f"llvm-{name}{v}"))), None)
             if not real:
@@ -217,7 +217,7 @@ class Datadog(WithServer):
 
 
 class Legacy(WithServer):
-    """How sentry-cli sent debug files before there were chunks; old plugins do so still."""
+    """How sentry-cli sent debug files before it used chunks; old plugins still do."""
 
     def test_zip(self):
         macho, base = symbol_files.sample_macho(), "/api/0/projects/acme/default/"
@@ -251,7 +251,7 @@ class Legacy(WithServer):
 
 
 class Chunks(WithServer):
-    """What sentry-cli would never send, and what it relies on."""
+    """Requests that sentry-cli never sends, and the behaviour that it relies on."""
 
     def assemble(self, files, status=200, project="default"):
         got, answer = self.server.request("POST", f"/api/0/projects/acme/{project}/files/difs/assemble/",
@@ -334,7 +334,7 @@ class Chunks(WithServer):
         self.assertEqual(self.send(b"abc", names=["../../etc"])[0], 400)
         self.assertEqual(self.send(*[b"%d" % i for i in range(65)])[0], 413)
         self.assertEqual(self.send()[0], 400)
-        self.assertEqual(self.send(b"\0" * (8 << 20))[0], 200)  # as repetitive as can be
+        self.assertEqual(self.send(b"\0" * (8 << 20))[0], 200)  # as repetitive as possible
         self.assertEqual(self.send(b"\0" * ((8 << 20) + 1))[0], 413)
         for files in ([], {"abc": {}}, {"a" * 40: {"chunks": ["x"]}}):
             self.assertIn("detail", self.assemble(files, status=400))
@@ -345,7 +345,7 @@ class Chunks(WithServer):
         self.assertEqual((status, list(answer)), (401, ["detail"]))
 
     def test_old_chunks_go(self):
-        """What was never put together is deleted in time, its bytes too; what is part of a file lives on in it."""
+        """Chunks that are never assembled are deleted after their time, with their bytes; assembled files stay."""
         if self.server.database:
             self.skipTest("looks into the SQLite file")
         macho = b"one", b"two"
@@ -373,7 +373,7 @@ class Chunks(WithServer):
         return [name for _, _, names in os.walk(os.path.join(self.server.data, "blobs")) for name in names]
 
     def test_chunks_are_the_tokens(self):
-        """Another token's chunks are nobody else's, not even to ask for."""
+        """A token cannot use or query another token's chunks."""
         macho = symbol_files.sample_macho()
         sha1 = hashlib.sha1(macho).hexdigest()
         self.send(macho)

@@ -33,7 +33,7 @@ def zip_of(entries):
 
 
 def zip_bomb():
-    """A Mach-O header and 300 MiB of zeroes behind it: 1,000 to 1."""
+    """A Mach-O header followed by 300 MiB of zeros: 1,000 to 1."""
     return zip_of([("Bomb.dSYM/Contents/Resources/DWARF/Bomb", b"\xcf\xfa\xed\xfe" + bytes(300 << 20))])
 
 
@@ -46,12 +46,12 @@ def requests():
         ("empty body", "POST", reports, b"", {}, "ingest", {400}, ["empty"]),
         ("not JSON", "POST", reports, b"Hello, world", {}, "ingest", {400, 415}, []),
         ("broken JSON", "POST", reports, b'{"framezero":1,"addresses":["0x1" "0x2"]}', {}, "ingest", {400}, ["byte 34"]),
-        ("JSON that is no report", "POST", reports, b'{"hello":"world"}', {}, "ingest", {400, 415}, ["known format"]),
+        ("JSON that is not a report", "POST", reports, b'{"hello":"world"}', {}, "ingest", {400, 415}, ["known format"]),
         ("nesting of 5,000", "POST", reports, deep, {}, "ingest", {413}, ["deeper than 128"]),
         ("report above the limit", "POST", reports, native(addresses=[], x="x" * (5 << 20)), {}, "ingest", {413}, ["4194304"]),
         ("gzip bomb", "POST", reports, gzip.compress(bytes(100 << 20)), {"Content-Encoding": "gzip"}, "ingest", {413}, []),
-        ("gzip that is none", "POST", reports, b"no gzip", {"Content-Encoding": "gzip"}, "ingest", {400}, ["gzip"]),
-        ("coding that is not spoken", "POST", reports, b"x", {"Content-Encoding": "br"}, "ingest", {415}, ["gzip"]),
+        ("invalid gzip", "POST", reports, b"no gzip", {"Content-Encoding": "gzip"}, "ingest", {400}, ["gzip"]),
+        ("unsupported coding", "POST", reports, b"x", {"Content-Encoding": "br"}, "ingest", {415}, ["gzip"]),
         ("no token", "POST", reports, native(addresses=[]), {}, None, {401}, []),
         ("wrong token", "POST", reports, native(addresses=[]), {}, "nonsense", {401}, []),
         ("ingest key that wants to read", "GET", reports, None, {}, "ingest", {403}, ["read"]),
@@ -61,7 +61,7 @@ def requests():
         ("unknown filter", "GET", reports + "?colour=red", None, {}, "admin", {400}, ["colour"]),
         ("bad cursor", "GET", reports + "?cursor=zzz", None, {}, "admin", {400}, ["cursor"]),
         ("unknown report", "GET", reports + "/" + "0" * 32, None, {}, "admin", {404}, []),
-        ("id that is none", "GET", reports + "/..%2f..%2fetc", None, {}, "admin", {400, 404}, []),
+        ("invalid id", "GET", reports + "/..%2f..%2fetc", None, {}, "admin", {400, 404}, []),
         ("text file as dSYM", "POST", symbols, b"This is a text file.\n" * 40, {}, "admin", {415}, ["text"]),
         ("empty dSYM", "POST", symbols, b"", {}, "admin", {400, 415}, ["empty"]),
         ("Mach-O cut in its header", "POST", symbols, macho[:20], {}, "admin", {400}, ["truncated"]),
@@ -69,7 +69,7 @@ def requests():
         ("zip without a Mach-O", "POST", symbols, zip_of([("readme.txt", b"hi")]), {}, "admin", {415}, ["Mach-O"]),
         ("zip cut in the middle", "POST", symbols, zip_of([("a/Demo", macho)])[:2000], {}, "admin", {400}, []),
         ("ELF as dSYM", "POST", symbols, b"\x7fELF\x02\x01\x01" + bytes(57), {}, "admin", {415}, ["ELF"]),
-        ("UUIDs that are none", "POST", symbols + "/known", b'{"uuids":["hello"]}', {}, "admin", {400}, ["hello"]),
+        ("invalid UUIDs", "POST", symbols + "/known", b'{"uuids":["hello"]}', {}, "admin", {400}, ["hello"]),
     ]
 
 
@@ -95,10 +95,10 @@ def check_requests(server, table):
 def check_damaged_dsyms(server, table):
     """What can be read of a damaged dSYM is kept, and the answer says what is wrong with it."""
     macho = sample_macho()
-    lies = macho[:16] + struct.pack("<II", 0xFFFFFFF, 0xFFFFFFF) + macho[24:]
+    wrong = macho[:16] + struct.pack("<II", 0xFFFFFFF, 0xFFFFFFF) + macho[24:]
     damaged = [
         ("three quarters of a dSYM", macho[: len(macho) * 3 // 4], "truncated"),
-        ("dSYM with lies about its load commands", lies, "bad_load_command"),
+        ("dSYM with wrong counts of load commands", wrong, "bad_load_command"),
     ]
     for what, body, kind in damaged:
         status, answer = server.request("POST", "/api/v1/symbols", body=body)
@@ -115,7 +115,7 @@ def check_outside_address(server, table):
 
 
 def check_odd_report(server, table):
-    """Odd values cost only themselves, and are told."""
+    """Each odd value is left out and reported; the rest is used."""
     odd = (
         b'{"framezero":1,"threads":[{"frames":["0x100000010",99999999999999999999999,"zzz",null,18446744073709551615]}],'
         b'"images":[{"name":"no uuid","address":"0x5000"},' + json.dumps(IMAGE).encode() + b'],'

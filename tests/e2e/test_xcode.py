@@ -93,7 +93,7 @@ class Runner:
         os.chmod(path, 0o755)
 
     def dsym(self, content, name="My Demo.app.dSYM"):
-        """Where the DWARF file of a dSYM with that content stands."""
+        """Write a dSYM with that DWARF file; its path."""
         path = os.path.join(self.products, name, "Contents", "Resources", "DWARF", "Demo")
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "wb") as f:
@@ -155,7 +155,7 @@ class Test:
             with open(runner.curl_log, encoding="utf-8") as f:
                 self.check(server.admin_token not in f.read(), f"{name}: the token is an argument of curl")
             left = [n for n in os.listdir(runner.folder) if n.startswith("framezero.")]
-            self.check(not left, f"{name}: {left} is left behind")
+            self.check(not left, f"{name}: {left} remains")
 
     def finds(self, shell, server):
         """An archive, a folder and a file that are named."""
@@ -220,7 +220,7 @@ class Test:
         self.check(code == 0 and "was not made within 1 s" in output, f"{shell}, none: {output}")
 
     def fails(self, shell, server):
-        """Whatever goes wrong, the build goes on unless it is told not to."""
+        """Failures do not stop the build, unless FRAMEZERO_STRICT says so."""
         runner = Runner(shell, self.folder, server)
         runner.program("dwarfdump", DWARFDUMP)
         runner.dsym(self.macho)
@@ -236,7 +236,7 @@ class Test:
         for env, strict_code, text in cases:
             code, output = runner.run(**env)
             self.check(code == 0 and text in output, f"{shell} {env}: {code} {output}")
-            self.check(output.count("warning: framezero:") == 1, f"{shell} {env}: told once: {output}")
+            self.check(output.count("warning: framezero:") == 1, f"{shell} {env}: one warning: {output}")
             code, output = runner.run(FRAMEZERO_STRICT="1", **env)
             self.check(code == strict_code and "error: framezero:" in output, f"{shell} {env}: {code} {output}")
         code, output = runner.run(DEBUG_INFORMATION_FORMAT="dwarf", FRAMEZERO_STRICT="1")
@@ -246,7 +246,7 @@ class Test:
         code, output = runner.run("--help")
         self.check(code == 0 and "FRAMEZERO_STRICT" in output, f"{shell}: {output}")
 
-    def tells(self, shell, server):
+    def reports(self, shell, server):
         """What the server finds wrong with a file is a warning of the build."""
         runner = Runner(shell, self.folder, server)
         runner.dsym(b"no symbol file at all")
@@ -280,7 +280,7 @@ def main():
     shells = [s for s in ("dash", "bash") if shutil.which(s)] or ["sh"]
     with tempfile.TemporaryDirectory(prefix="framezero-test-") as folder:
         test = Test(folder)
-        parts = (test.waits, test.fails, test.sends, test.finds, test.finds_zips, test.tells, test.tries_again)
+        parts = (test.waits, test.fails, test.sends, test.finds, test.finds_zips, test.reports, test.tries_again)
 
         def run(name, part):
             with Server(BINARY, args=MANY_FAILURES) as server:
