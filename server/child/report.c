@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "server/child/learn.h"
+#include "server/child/learned.h"
 #include "server/child/parts.h"
 #include "server/ingest/ingest.h"
 #include "server/report/columns.h"
@@ -159,7 +159,7 @@ symbolicate(struct child *child, struct fz_span raw, const struct report_envelop
     if (code == FZ_OK)
         code = collect_info(&report, child->cache, arena, &info, err);
     if (code == FZ_OK && options->learned)
-        learn_collect(&report, arena, &info.learned, &info.n_learned);
+        child_learned_collect(&report, arena, &info.learned, &info.n_learned);
     if (code == FZ_OK)
         code = report_render_json(&report, envelope, out, err);
     if (code != FZ_OK)

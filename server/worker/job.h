@@ -1,7 +1,8 @@
 /*
  * One job from its claim to its end, on the trusted side.
  *
- * Private to the worker: job_report.c and job_upload.c do the work, worker.c claims and ends jobs.
+ * worker.c claims and ends jobs, job_report.c and job_upload.c do the work, job.c has what these
+ * share.
  */
 #ifndef WORKER_JOB_H
 #define WORKER_JOB_H
@@ -58,9 +59,15 @@ FZ_MUST_CHECK enum fz_code job_report(struct worker *worker, const struct store_
 FZ_MUST_CHECK enum fz_code job_upload(struct worker *worker, const struct store_job *job,
                                       struct job_result *ret, bool *ret_died, struct fz_error *err);
 
-/* Once a minute: delete chunks of files that nobody came to use; every ten minutes: the learned
- * names that are too many. Between jobs; logs what fails. */
-void job_sweep(struct worker *worker);
+/* Delete what nobody needs any more: chunks of uploads that were never completed (once a minute),
+ * blobs that nothing names (once a second), learned names over the limit (every ten minutes). Called
+ * between jobs; does a bounded part and logs what fails. */
+void worker_clean_up(struct worker *worker);
+
+/* Forget the lease of held[i], without a word to the database; the order of the others stays. */
+void job_drop_held(struct worker *worker, size_t i);
+/* Give all jobs from held[first] on back, for other workers. */
+void job_release_held(struct worker *worker, size_t first);
 
 /* A FAILED message in child->inbox as the code and text that it tells. Never FZ_OK. */
 enum fz_code job_child_failure(const struct child_process *child, struct fz_error *err);

@@ -14,7 +14,6 @@
 #include "base/time.h"
 #include "server/report/columns.h"
 #include "server/worker/job.h"
-#include "server/worker/slot.h"
 #include "storage/store_blobs.h"
 
 enum {
@@ -22,75 +21,9 @@ enum {
     TROUBLE_WAIT_MS = 1000,
     SCHEMA_EVERY_MS = 10 * 1000,
     HOLD_MS = 30,
-    QUOTED = 400
+    QUOTED = 400,
+    SLOTS = 64
 };
-
-enum fz_code
-job_child_failure(const struct child_process *child, struct fz_error *err)
-{
-    struct fz_arena arena;
-    fz_arena_init(&arena, PROTO_PACKET_MAX * 2);
-    struct fz_reader in = fz_reader_make(child->inbox.body, "failure");
-    uint8_t said = fz_read_u8(&in);
-    uint64_t offset = fz_read_u64(&in);
-    const char *text = proto_get_text(&in, sizeof(err->text), &arena);
-    /* A child judges its input only. Whether the database or the disk is well, and whether the job
-     * is tried again for ever, is not for it to say. */
-    enum fz_code code = FZ_E_MALFORMED;
-    if (said == FZ_E_UNSUPPORTED || said == FZ_E_LIMIT || said == FZ_E_UNAVAILABLE)
-        code = (enum fz_code)said;
-    code = fz_fail(err, code, "%s", text && *text ? text : "it cannot be read");
-    if (err && offset <= INT64_MAX)
-        err->offset = (int64_t)offset;
-    fz_arena_deinit(&arena);
-    return code;
-}
-
-enum fz_code
-job_child_nonsense(struct child_process *child, struct fz_error *err)
-{
-    child_process_stop(child);
-    child->died = true;
-    return fz_fail(err, FZ_E_MALFORMED, "the process that read it broke the protocol");
-}
-
-/* Forget the lease of held[i]; the order of the others stays. */
-static void
-drop_held(struct worker *w, size_t i)
-{
-    memmove(&w->held[i], &w->held[i + 1], (w->n_held - i - 1) * sizeof(w->held[0]));
-    w->n_held--;
-}
-
-enum fz_code
-job_beat(void *worker, struct fz_error *err)
-{
-    struct worker *w = worker;
-    int64_t now = fz_time_monotonic_ms();
-    if (now - w->beat_ms < JOB_BEAT_MS)
-        return FZ_OK;
-    w->beat_ms = now;
-    for (size_t i = w->n_held; i-- > 0;) {
-        enum fz_code code = store_job_heartbeat(w->store, &w->held[i], JOB_LEASE_MS, err);
-        if (code == FZ_E_CONFLICT && i == 0)
-            return code;
-        if (code == FZ_E_CONFLICT)
-            drop_held(w, i);
-        /* Else the database is away for a moment: the lease lasts for two more beats. */
-    }
-    return FZ_OK;
-}
-
-/* Give all jobs from held[first] on back, for other workers. */
-static void
-release_held(struct worker *w, size_t first)
-{
-    while (w->n_held > first) {
-        /* If it fails the lease runs out by itself. */
-        fz_ignore(store_job_release(w->store, &w->held[w->n_held - 1], NULL) != FZ_OK);
-        w->n_held--;
-    }
-}
 
 static enum metrics_job_result
 end_job(struct worker *w, const struct store_job *job, enum fz_code code, bool died,
@@ -165,12 +98,12 @@ run_first(struct worker *w)
     bool died = false;
     int64_t began = fz_time_monotonic_ms();
     if (job.kind == STORE_JOB_UPLOAD)
-        release_held(w, 1); /* it may take minutes, and others may be idle */
+        job_release_held(w, 1); /* it may take minutes, and others may be idle */
     enum fz_code code = job.kind == STORE_JOB_UPLOAD ? job_upload(w, &job, &made, &died, &err)
                                                      : job_report(w, &job, &made, &died, &err);
     err.code = code;
     enum metrics_job_result result = end_job(w, &job, code, died, &err);
-    drop_held(w, 0);
+    job_drop_held(w, 0);
     int64_t ms = fz_time_monotonic_ms() - began;
     store_job_spent(w->store, &job, ms * 1000);
     observe(w, &job, result, died, ms);
@@ -203,18 +136,44 @@ check_schema(struct worker *w, struct fz_error *err)
     return store_check(w->store, err) == FZ_E_CONFLICT ? FZ_E_CONFLICT : FZ_OK;
 }
 
+/*
+ * The workers that one process started share a file (that of the metrics). Each locks the first free
+ * byte of it, its slot; the kernel ends the lock with the process, so nobody has to count who is
+ * alive. -1: there is no free byte, or the worker was started alone.
+ */
+static int
+take_slot(int fd)
+{
+    for (int slot = 0; fd >= 0 && slot < SLOTS; slot++) {
+        struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = slot, .l_len = 1};
+        if (fcntl(fd, F_SETLK, &lock) == 0)
+            return slot;
+    }
+    return -1;
+}
+
+/* True if this worker leaves uploads to others: it has the first slot, and there are others now. So
+ * reports go on while large uploads keep the other workers busy. */
+static bool
+slot_is_reserved(int fd, int slot)
+{
+    struct flock others = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 1, .l_len = SLOTS - 1};
+    return slot == 0 && fcntl(fd, F_GETLK, &others) == 0 && others.l_type != F_UNLCK;
+}
+
 /* Claim and work until `stop`. */
 static enum fz_code
 work(struct worker *w, worker_stop_fn stop, void *user, struct fz_error *ret_err)
 {
     bool in_trouble = false;
-    int slot = worker_slot_take(w->config->group_fd);
+    int slot = take_slot(w->config->group_fd);
     w->checked_ms = fz_time_monotonic_ms(); /* store_open() has just done it */
     while (!stop(user)) {
         if (check_schema(w, ret_err) != FZ_OK)
             return FZ_E_CONFLICT;
-        job_sweep(w);
-        store_job_no_uploads(w->store, worker_slot_is_reserved(w->config->group_fd, slot));
+        worker_clean_up(w);
+        store_job_no_uploads(w->store, slot_is_reserved(w->config->group_fd, slot));
         struct fz_error err;
         enum fz_code code = store_job_claim(w->store, w->config->name, JOB_BATCH, JOB_LEASE_MS,
                                             w->held, &w->n_held, &err);
@@ -238,13 +197,13 @@ work(struct worker *w, worker_stop_fn stop, void *user, struct fz_error *ret_err
             choose_first(w);
             run_first(w);
             if (job_beat(w, NULL) == FZ_E_CONFLICT)
-                drop_held(w, 0);
+                job_drop_held(w, 0);
             /* They take longer than was known: others may have come that should go first. */
             if (fz_time_monotonic_ms() - claimed_ms > HOLD_MS)
-                release_held(w, 0);
+                job_release_held(w, 0);
         }
     }
-    release_held(w, 0);
+    job_release_held(w, 0);
     return FZ_OK;
 }
 

@@ -34,7 +34,7 @@ struct worker_config {
     const char *database_url, *blobs_url;
     const char *name; /* worker_name() */
     const struct limits *limits;
-    int group_fd; /* a file that workers started together share (slot.h); -1 = none */
+    int group_fd; /* a file that workers started together share (worker.c); -1 = none */
     enum worker_learned learned;
     struct metrics *metrics; /* may be NULL */
     void (*ready)(void);     /* called once, when the first claim is next; may be NULL */

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/attr.h"
-#include "server/child/learn.h"
+#include "server/child/learned.h"
 #include "server/protocol/protocol.h"
 #include "server/resolve/resolve.h"
 
@@ -45,7 +45,7 @@ collect(struct report_frame *frames, size_t n, const char *arch, const char *pat
     struct told told;
     struct fz_error err;
     assert_int_equal(resolve_report(&report, find, NULL, NULL, arena, &err), FZ_OK);
-    learn_collect(&report, arena, &told.list, &told.n);
+    child_learned_collect(&report, arena, &told.list, &told.n);
     return told;
 }
 
@@ -203,7 +203,7 @@ test_limits(void **state FZ_UNUSED)
     struct report report = {.threads = &thread, .n_threads = 1};
     struct fz_arena none;
     fz_arena_init(&none, 1);
-    learn_collect(&report, &none, &told.list, &told.n);
+    child_learned_collect(&report, &none, &told.list, &told.n);
     assert_int_equal(told.n, 0);
     fz_arena_deinit(&none);
 }

@@ -6,7 +6,7 @@
  *   start         0x4f00    0x4f10 - 16
  *   reach            0xf    looked up - start: at 0x4f10 of a crash frame nobody has seen this name
  */
-#include "server/child/learn.h"
+#include "server/child/learned.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -140,8 +140,8 @@ count_all(const struct report *report)
 }
 
 void
-learn_collect(const struct report *report, struct fz_arena *arena, const struct proto_learned **ret,
-              size_t *ret_n)
+child_learned_collect(const struct report *report, struct fz_arena *arena,
+                      const struct proto_learned **ret, size_t *ret_n)
 {
     size_t room = count_all(report), n = 0, kept = 0;
     *ret = NULL;

@@ -83,7 +83,7 @@ sweep_blobs(struct worker *w, int64_t now)
 }
 
 void
-job_sweep(struct worker *w)
+worker_clean_up(struct worker *w)
 {
     int64_t now = fz_time_monotonic_ms();
     sweep_learned(w, now);
