@@ -1,13 +1,17 @@
 #include "base/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/text.h"
 
 enum { READ_STEP = 64 * 1024 };
 
@@ -139,6 +143,31 @@ fz_file_write_atomic(const char *path, struct fz_span bytes, unsigned mode, stru
         return code;
     }
     return fz_file_sync_parent(path, err);
+}
+
+enum fz_code
+fz_file_list(const char *folder, fz_file_fn fn, void *user, struct fz_error *err)
+{
+    struct dirent **names = NULL;
+    int n = scandir(folder, &names, NULL, alphasort);
+    if (n < 0)
+        return fz_fail_errno(err, "%.150s", folder);
+    const char *slash = fz_text_has_suffix(folder, "/") ? "" : "/";
+    enum fz_code code = FZ_OK;
+    for (int i = 0; i < n; i++) {
+        const char *name = names[i]->d_name;
+        char path[PATH_MAX];
+        struct stat st;
+        bool is_there =
+            strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
+            snprintf(path, sizeof(path), "%s%s%s", folder, slash, name) < (int)sizeof(path) &&
+            lstat(path, &st) == 0;
+        if (is_there && code == FZ_OK)
+            code = fn(user, path, &st, err);
+        free(names[i]);
+    }
+    free(names);
+    return code;
 }
 
 static enum fz_code

@@ -4,6 +4,8 @@
 #ifndef FZ_FILE_H
 #define FZ_FILE_H
 
+#include <sys/stat.h>
+
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/span.h"
@@ -35,6 +37,16 @@ FZ_MUST_CHECK enum fz_code fz_file_write_atomic(const char *path, struct fz_span
 
 /* fsync of the folder that holds `path`, so that a rename into it lasts. */
 FZ_MUST_CHECK enum fz_code fz_file_sync_parent(const char *path, struct fz_error *err);
+
+/*
+ * Call `fn` for each entry of a folder, in the order of their names, without "." and "..". `path`
+ * begins with `folder`; `st` is of the entry itself, also if it is a link. Entries that disappear
+ * meanwhile are skipped. A failure of `fn` ends the list with its code.
+ */
+typedef enum fz_code (*fz_file_fn)(void *user, const char *path, const struct stat *st,
+                                   struct fz_error *err);
+FZ_MUST_CHECK enum fz_code fz_file_list(const char *folder, fz_file_fn fn, void *user,
+                                        struct fz_error *err);
 
 /* mkdir -p with mode 0700; an existing folder is fine. */
 FZ_MUST_CHECK enum fz_code fz_file_make_dirs(const char *path, struct fz_error *err);

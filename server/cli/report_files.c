@@ -1,6 +1,5 @@
 #include "server/cli/report_files.h"
 
-#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,42 +56,37 @@ is_bundle(const char *name)
     return false;
 }
 
-static void
-free_names(struct dirent **names, int n)
-{
-    for (int i = 0; i < n; i++)
-        free(names[i]);
-    free(names);
-}
+struct folder {
+    struct report_files *files;
+    unsigned depth;
+};
+
+static enum fz_code add_entry(void *user, const char *path, const struct stat *st,
+                              struct fz_error *err);
 
 /* Recursion over the user's own folders, bounded by DEPTH_MAX; links to folders are not followed. */
 static enum fz_code
 add_folder(struct report_files *files, const char *path, unsigned depth, struct fz_error *err)
 {
-    struct dirent **names = NULL;
+    struct folder folder = {files, depth};
     if (depth > DEPTH_MAX)
         return fz_fail(err, FZ_E_LIMIT, "%.150s: more than %d folder levels", path, DEPTH_MAX);
-    int n = scandir(path, &names, NULL, alphasort);
-    if (n < 0)
-        return fz_fail_errno(err, "%.150s", path);
-    enum fz_code code = FZ_OK;
-    for (int i = 0; i < n && code == FZ_OK; i++) {
-        const char *name = names[i]->d_name;
-        char below[PATH_MAX];
-        struct stat st;
-        const char *slash = fz_text_has_suffix(path, "/") ? "" : "/";
-        if (name[0] == '.' ||
-            snprintf(below, sizeof(below), "%s%s%s", path, slash, name) >= (int)sizeof(below) ||
-            lstat(below, &st) != 0)
-            continue;
-        if (S_ISDIR(st.st_mode) && !is_bundle(name))
-            code = add_folder(files, below, depth + 1, err);
-        else if (S_ISREG(st.st_mode) ||
-                 (S_ISLNK(st.st_mode) && stat(below, &st) == 0 && S_ISREG(st.st_mode)))
-            code = append(files, below, false, &st, err);
-    }
-    free_names(names, n);
-    return code;
+    return fz_file_list(path, add_entry, &folder, err);
+}
+
+static enum fz_code
+add_entry(void *user, const char *path, const struct stat *st, struct fz_error *err)
+{
+    const struct folder *folder = user;
+    const char *name = fz_text_base_name(path);
+    struct stat target;
+    if (name[0] == '.')
+        return FZ_OK;
+    if (S_ISDIR(st->st_mode))
+        return is_bundle(name) ? FZ_OK : add_folder(folder->files, path, folder->depth + 1, err);
+    if (S_ISLNK(st->st_mode) && stat(path, &target) == 0)
+        st = &target;
+    return S_ISREG(st->st_mode) ? append(folder->files, path, false, st, err) : FZ_OK;
 }
 
 enum fz_code

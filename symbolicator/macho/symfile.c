@@ -1,8 +1,6 @@
 #include "base/list.h"
 #include "symbolicator/symbolicator.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -219,41 +217,33 @@ add_found(struct sym_file *file, const char *path, struct fz_error *err)
     return add_mapped(file, path, map, &broken, err);
 }
 
-static void
-free_names(struct dirent **names, int n)
-{
-    for (int i = 0; i < n; i++)
-        free(names[i]);
-    free(names);
-}
+struct folder {
+    struct sym_file *file;
+    unsigned depth;
+};
 
-/* Recursion over the user's own folders, bounded by DEPTH_MAX; links are not followed. */
+static enum fz_code add_entry(void *user, const char *path, const struct stat *st,
+                              struct fz_error *err);
+
+/* Recursion over the user's own folders, bounded by DEPTH_MAX. */
 static enum fz_code
 add_folder(struct sym_file *file, const char *path, unsigned depth, struct fz_error *err)
 {
+    struct folder folder = {file, depth};
     if (depth > DEPTH_MAX)
-        return fz_fail(err, FZ_E_LIMIT, "%s: more than %d folder levels", path, DEPTH_MAX);
-    struct dirent **names = NULL;
-    int n = scandir(path, &names, NULL, alphasort);
-    if (n < 0)
-        return fz_fail_errno(err, "%s", path);
-    enum fz_code code = FZ_OK;
-    for (int i = 0; i < n && code == FZ_OK; i++) {
-        const char *name = names[i]->d_name;
-        char below[PATH_MAX];
-        struct stat st;
-        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || fz_text_has_prefix(name, "._"))
-            continue;
-        if (snprintf(below, sizeof(below), "%s/%s", path, name) >= (int)sizeof(below) ||
-            lstat(below, &st) != 0)
-            continue;
-        if (S_ISDIR(st.st_mode))
-            code = add_folder(file, below, depth + 1, err);
-        else if (S_ISREG(st.st_mode))
-            code = add_found(file, below, err);
-    }
-    free_names(names, n);
-    return code;
+        return fz_fail(err, FZ_E_LIMIT, "%.150s: more than %d folder levels", path, DEPTH_MAX);
+    return fz_file_list(path, add_entry, &folder, err);
+}
+
+static enum fz_code
+add_entry(void *user, const char *path, const struct stat *st, struct fz_error *err)
+{
+    const struct folder *folder = user;
+    if (fz_text_has_prefix(fz_text_base_name(path), "._"))
+        return FZ_OK;
+    if (S_ISDIR(st->st_mode))
+        return add_folder(folder->file, path, folder->depth + 1, err);
+    return S_ISREG(st->st_mode) ? add_found(folder->file, path, err) : FZ_OK;
 }
 
 static enum fz_code

@@ -125,12 +125,42 @@ test_write_fails(void **state)
     fz_closep(&full);
 }
 
+static enum fz_code
+on_entry(void *user, const char *path, const struct stat *st, struct fz_error *err)
+{
+    fz_buffer_printf(user, "%s%s ", path + strlen(top) + 1, S_ISLNK(st->st_mode) ? "@" : "");
+    return strstr(path, "stop") ? fz_fail(err, FZ_E_LIMIT, "enough") : FZ_OK;
+}
+
+static void
+test_list(void **state)
+{
+    (void)state;
+    struct fz_error err;
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer seen = fz_buffer_make(0);
+    char folder[80];
+    snprintf(folder, sizeof(folder), "%s/", top); /* no second slash */
+    assert_int_equal(fz_file_write_atomic(at("file"), fz_span_cstr("x"), 0600, &err), FZ_OK);
+    assert_int_equal(mkdir(at("a"), 0700), 0);
+    assert_int_equal(symlink("a", at("link")), 0);
+    assert_int_equal(fz_file_list(folder, on_entry, &seen, &err), FZ_OK);
+    assert_string_equal(fz_buffer_cstr(&seen), "a file link@ ");
+    assert_int_equal(fz_file_write_atomic(at("b.stop"), fz_span_cstr("x"), 0600, &err), FZ_OK);
+    fz_buffer_clear(&seen);
+    assert_int_equal(fz_file_list(top, on_entry, &seen, &err), FZ_E_LIMIT);
+    assert_string_equal(fz_buffer_cstr(&seen), "a b.stop ");
+    assert_int_equal(fz_file_list(at("none"), on_entry, &seen, &err), FZ_E_NOT_FOUND);
+    unlink(at("b.stop"));
+    unlink(at("link"));
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_write_and_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_map, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_list, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_make_dirs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_write_fails, set_up, tear_down),
     };
