@@ -55,7 +55,7 @@ set_up(void **state)
 {
     (void)state;
     struct fz_buffer full, stub, intel;
-    snprintf(top, sizeof(top), "/tmp/fz-symfile-XXXXXX");
+    snprintf(top, sizeof(top), "/tmp/fz-file-XXXXXX");
     assert_non_null(mkdtemp(top));
     make_macho(&full, FZ_ARCH_ARM64, uuid_a, true);
     make_macho(&stub, FZ_ARCH_ARM64, uuid_a, false);
