@@ -108,6 +108,21 @@ fz_file_write_fd(int fd, struct fz_span bytes, struct fz_error *err)
 }
 
 enum fz_code
+fz_file_write_at(int fd, uint64_t offset, struct fz_span bytes, struct fz_error *err)
+{
+    size_t done = 0;
+    while (done < bytes.len) {
+        ssize_t n = pwrite(fd, bytes.data + done, bytes.len - done, (off_t)(offset + done));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return fz_fail_errno(err, "cannot write");
+        done += (size_t)n;
+    }
+    return FZ_OK;
+}
+
+enum fz_code
 fz_file_sync_parent(const char *path, struct fz_error *err)
 {
     char dir[PATH_MAX];

@@ -29,6 +29,9 @@ FZ_MUST_CHECK enum fz_code fz_file_read(const char *path, size_t max, struct fz_
 
 /* All bytes to the descriptor, through short writes and EINTR. */
 FZ_MUST_CHECK enum fz_code fz_file_write_fd(int fd, struct fz_span bytes, struct fz_error *err);
+/* The same at `offset`; a gap before it reads as zeros. */
+FZ_MUST_CHECK enum fz_code fz_file_write_at(int fd, uint64_t offset, struct fz_span bytes,
+                                            struct fz_error *err);
 
 /* The file appears whole or not at all and survives a power cut: temporary file, fsync, rename,
  * fsync of the folder. */

@@ -156,7 +156,7 @@ struct sym_archive_limits {
 struct sym_archive_sink {
     /* Decides by a member's name and first bytes; NULL: every regular file is wanted. */
     bool (*wants)(const char *name, struct fz_span head);
-    /* `name` is "" for a file that is only compressed (gzip, xz, zstd). */
+    /* `name` is "" for a file that is only compressed. */
     enum fz_code (*begin)(void *user, const char *name, struct fz_error *err);
     /* Pieces come in order; a gap between two reads as zeros. */
     enum fz_code (*write)(void *user, uint64_t offset, struct fz_span bytes, struct fz_error *err);
@@ -173,7 +173,7 @@ struct sym_archive_summary {
 };
 
 /*
- * Walk a zip, a tar or a compressed file (gzip, zstd, xz; the whole file is in memory). Nothing is
+ * Walk a zip, a tar or a compressed file (gzip, bzip2, zstd, xz; the whole file is in memory). Nothing is
  * written to a path: names are labels.
  *
  * Skipped without a problem: AppleDouble files (._*), __MACOSX, links, members that the sink does
@@ -201,15 +201,11 @@ struct sym_file_slice {
     struct sym_problems problems;
 };
 
+/* Made by sym_file_open() and sym_file_create() only. */
 struct sym_file {
     struct sym_file_slice **slices; /* in the order of the path names, then of the fat header */
     size_t n_slices;                /* at least 1 after sym_file_open() */
     struct sym_problems problems;   /* files and slices that could not be read */
-    /* private */
-    size_t room;
-    struct fz_arena arena;
-    struct sym_file_map *maps;
-    struct sym_file_names *names;
 };
 
 /*

@@ -1,6 +1,5 @@
 /* READ_SYMBOLS: an upload → its Mach-O slices, each with its bytes, index, features and problems.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -302,17 +301,8 @@ begin_member(void *user, const char *name, struct fz_error *err)
 static enum fz_code
 write_member(void *user, uint64_t offset, struct fz_span bytes, struct fz_error *err)
 {
-    struct reading *r = user;
-    while (bytes.len > 0) {
-        ssize_t n = pwrite(r->member.fd, bytes.data, bytes.len, (off_t)offset);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return fz_fail_errno(err, "cannot store a member of the archive");
-        offset += (uint64_t)n;
-        bytes = fz_span_make(bytes.data + n, bytes.len - (size_t)n);
-    }
-    return FZ_OK;
+    const struct reading *r = user;
+    return fz_file_write_at(r->member.fd, offset, bytes, err);
 }
 
 static enum fz_code
@@ -373,6 +363,8 @@ read_upload(struct reading *r, struct fz_span upload, struct fz_error *err)
         code = read_macho(r, upload, err);
     } else if (symbol_names_wants(r->name, upload)) {
         code = take_names(r, upload, false, err);
+    } else if (sym_archive_kind(upload) == SYM_ARCHIVE_BZIP2) {
+        code = FZ_OK; /* not accepted from the network; nothing_usable() names it */
     } else {
         r->can_wait = r->names.given.n == 0;
         code = sym_archive_walk(upload, &archive_limits, &sink, &archive, &r->problems, err);

@@ -1,4 +1,5 @@
 #include "base/list.h"
+#include "base/platform.h"
 #include "symbolicator/symbolicator.h"
 
 #include <limits.h>
@@ -9,59 +10,68 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "symbolicator/archive/member.h"
 #include "symbolicator/macho/compressed.h"
 
 enum { SLICES_MAX = 16384, DEPTH_MAX = 16 };
+static const struct sym_archive_limits archive_limits = {
+    .bytes = (uint64_t)16 << 30, .member_bytes = (uint64_t)16 << 30, .entries = 100000};
 static const size_t ARENA_CAP = (size_t)1 << 30; /* load commands only; the files are mapped */
 
-struct sym_file_map {
+struct mapped {
     struct fz_map map;
-    struct sym_file_map *next;
+    struct mapped *next;
 };
 
 /* A symbol map, or a property list that says which map an image has. */
-struct sym_file_names {
+struct names {
     struct fz_uuid uuid, original; /* of its file name; original only of a property list */
     bool is_plist, is_read;
     const char *path;
     struct fz_span bytes; /* of a map, mapped */
     struct sym_symbol_map map;
-    struct sym_file_names *next;
+    struct names *next;
+};
+
+struct opened {
+    struct sym_file out; /* first: the caller's pointer is to it */
+    size_t room;         /* in out.slices */
+    struct fz_arena arena;
+    struct mapped *maps;
+    struct names *names;
 };
 
 static enum fz_code
-append_slice(struct sym_file *file, struct sym_file_slice *slice, struct fz_error *err)
+append_slice(struct opened *file, struct sym_file_slice *slice, struct fz_error *err)
 {
-    if (file->n_slices == SLICES_MAX)
+    if (file->out.n_slices == SLICES_MAX)
         return fz_fail(err, FZ_E_LIMIT, "more than %d Mach-O slices", SLICES_MAX);
-    struct sym_file_slice **slices = fz_list_grow_in(&file->arena, file->slices, &file->room,
-                                                     file->n_slices + 1, sizeof(slices[0]));
+    struct sym_file_slice **slices = fz_list_grow_in(&file->arena, file->out.slices, &file->room,
+                                                     file->out.n_slices + 1, sizeof(slices[0]));
     if (!slices)
         return fz_arena_fail(&file->arena, err);
-    file->slices = slices;
-    file->slices[file->n_slices++] = slice;
+    file->out.slices = slices;
+    file->out.slices[file->out.n_slices++] = slice;
     return FZ_OK;
 }
 
 /* Take the map over and add every slice in it. Fails for memory and limits; a broken slice is told
  * among the problems, and *ret_broken holds why. */
 static enum fz_code
-add_mapped(struct sym_file *file, const char *path, struct fz_map map, struct fz_error *ret_broken,
+add_mapped(struct opened *file, const char *path, struct fz_map map, struct fz_error *ret_broken,
            struct fz_error *err)
 {
-    struct sym_file_map *node = fz_arena_alloc(&file->arena, sizeof(*node));
+    struct mapped *node = fz_arena_alloc(&file->arena, sizeof(*node));
     if (!node) {
         fz_map_close(&map);
         return fz_arena_fail(&file->arena, err);
     }
-    *node = (struct sym_file_map){map, file->maps};
+    *node = (struct mapped){map, file->maps};
     file->maps = node;
     struct sym_slice slices[SYM_SLICES_MAX];
     size_t n = 0;
-    enum fz_code code = sym_macho_slices(map.bytes, slices, &n, &file->problems, ret_broken);
+    enum fz_code code = sym_macho_slices(map.bytes, slices, &n, &file->out.problems, ret_broken);
     if (code != FZ_OK)
-        sym_problem_add(&file->problems, "unreadable", "%s: %s", path, ret_broken->text);
+        sym_problem_add(&file->out.problems, "unreadable", "%s: %s", path, ret_broken->text);
     const char *kept_path = fz_arena_strdup(&file->arena, path);
     for (size_t i = 0; i < n && kept_path; i++) {
         struct sym_file_slice *slice = fz_arena_alloc(&file->arena, sizeof(*slice));
@@ -74,7 +84,7 @@ add_mapped(struct sym_file *file, const char *path, struct fz_map map, struct fz
         if (code == FZ_E_LIMIT || code == FZ_E_NO_MEMORY)
             return fz_fail(err, code, "%s: %s", path, ret_broken->text);
         if (code != FZ_OK) {
-            sym_problem_add(&file->problems, "unreadable", "%s: %s", path, ret_broken->text);
+            sym_problem_add(&file->out.problems, "unreadable", "%s: %s", path, ret_broken->text);
             continue;
         }
         slice->path = kept_path;
@@ -88,16 +98,16 @@ add_mapped(struct sym_file *file, const char *path, struct fz_map map, struct fz
 
 /* Take the map over and remember it if it is a symbol map or a property list of one. */
 static enum fz_code
-add_names(struct sym_file *file, const char *path, struct fz_map map, struct fz_error *err)
+add_names(struct opened *file, const char *path, struct fz_map map, struct fz_error *err)
 {
-    struct sym_file_names names = {.is_read = false};
+    struct names names = {.is_read = false};
     bool is_map = sym_symbol_map_has_magic(map.bytes) &&
                   sym_symbol_map_path_uuid(path, ".bcsymbolmap", &names.uuid);
     names.is_plist = !is_map && sym_symbol_map_path_uuid(path, ".plist", &names.uuid) &&
                      sym_symbol_map_original(map.bytes, &names.original);
-    struct sym_file_map *node = is_map ? fz_arena_alloc(&file->arena, sizeof(*node)) : NULL;
+    struct mapped *node = is_map ? fz_arena_alloc(&file->arena, sizeof(*node)) : NULL;
     if (node) {
-        *node = (struct sym_file_map){map, file->maps};
+        *node = (struct mapped){map, file->maps};
         file->maps = node;
         names.bytes = map.bytes;
     } else {
@@ -105,7 +115,7 @@ add_names(struct sym_file *file, const char *path, struct fz_map map, struct fz_
     }
     if (!is_map && !names.is_plist)
         return FZ_OK;
-    struct sym_file_names *kept = fz_arena_alloc(&file->arena, sizeof(*kept));
+    struct names *kept = fz_arena_alloc(&file->arena, sizeof(*kept));
     names.path = fz_arena_strdup(&file->arena, path);
     if (!kept || !names.path || (is_map && !node))
         return fz_arena_fail(&file->arena, err);
@@ -115,10 +125,10 @@ add_names(struct sym_file *file, const char *path, struct fz_map map, struct fz_
     return FZ_OK;
 }
 
-static struct sym_file_names *
-find_names(const struct sym_file *file, const struct fz_uuid *uuid, bool is_plist)
+static struct names *
+find_names(const struct opened *file, const struct fz_uuid *uuid, bool is_plist)
 {
-    for (struct sym_file_names *at = file->names; at; at = at->next) {
+    for (struct names *at = file->names; at; at = at->next) {
         if (at->is_plist == is_plist && fz_uuid_equal(&at->uuid, uuid))
             return at;
     }
@@ -127,21 +137,20 @@ find_names(const struct sym_file *file, const struct fz_uuid *uuid, bool is_plis
 
 /* Give each slice its symbol map. A map is read when the first slice wants it. */
 static void
-give_names(struct sym_file *file)
+give_names(struct opened *file)
 {
-    for (size_t i = 0; file->names && i < file->n_slices; i++) {
-        struct sym_file_slice *slice = file->slices[i];
+    for (size_t i = 0; file->names && i < file->out.n_slices; i++) {
+        struct sym_file_slice *slice = file->out.slices[i];
         struct fz_error why;
         if (!slice->macho.has_uuid)
             continue;
-        const struct sym_file_names *plist = find_names(file, &slice->macho.uuid, true);
-        struct sym_file_names *map =
-            find_names(file, plist ? &plist->original : &slice->macho.uuid, false);
+        const struct names *plist = find_names(file, &slice->macho.uuid, true);
+        struct names *map = find_names(file, plist ? &plist->original : &slice->macho.uuid, false);
         if (!map)
             continue;
         if (!map->is_read &&
             sym_symbol_map_read(map->bytes, &file->arena, &map->map, &why) != FZ_OK)
-            sym_problem_add(&file->problems, "unreadable", "%s: %s", map->path, why.text);
+            sym_problem_add(&file->out.problems, "unreadable", "%s: %s", map->path, why.text);
         map->is_read = true;
         if (map->map.n) {
             slice->symbol_map = &map->map;
@@ -150,35 +159,80 @@ give_names(struct sym_file *file)
     }
 }
 
-struct archive_target {
-    struct sym_file *file;
-    const char *path;
+/* The members of an archive, each in a memory file while it is read. */
+struct archive_reading {
+    struct opened *file;
+    const char *archive;
+    char path[PATH_MAX]; /* of the member */
+    int fd;              /* -1 = none */
 };
 
 static enum fz_code
-add_member(void *user, const char *name, int fd, struct fz_error *err)
+begin_member(void *user, const char *name, struct fz_error *err)
 {
-    const struct archive_target *target = user;
+    struct archive_reading *r = user;
+    snprintf(r->path, sizeof(r->path), "%s%s%s", r->archive, *name ? ":" : "", name);
+    r->fd = fz_platform_memory_file("framezero-member");
+    return r->fd >= 0 ? FZ_OK : fz_fail_errno(err, "cannot make a memory file");
+}
+
+static enum fz_code
+write_member(void *user, uint64_t offset, struct fz_span bytes, struct fz_error *err)
+{
+    const struct archive_reading *r = user;
+    return fz_file_write_at(r->fd, offset, bytes, err);
+}
+
+static enum fz_code
+end_member(void *user, bool is_whole, struct fz_error *err)
+{
+    struct archive_reading *r = user;
     struct fz_map map;
     struct fz_error broken = {FZ_OK, "", -1};
-    char path[PATH_MAX];
-    snprintf(path, sizeof(path), "%s:%s", target->path, name);
+    FZ_CLEANUP(fz_closep) int fd = r->fd;
+    r->fd = -1;
+    if (!is_whole)
+        return FZ_OK;
     enum fz_code code = fz_map_open_fd(fd, &map, err);
     if (code != FZ_OK)
         return code;
     if (!sym_macho_has_magic(map.bytes))
-        return add_names(target->file, path, map, err);
-    return add_mapped(target->file, path, map, &broken, err);
+        return add_names(r->file, r->path, map, err);
+    return add_mapped(r->file, r->path, map, &broken, err);
 }
 
-/* Every member of the archive; the map is closed. */
+/* Every member of the archive; the map is closed. A person who names an archive expects all of it,
+ * so one broken member makes the archive unreadable, unlike in an upload. */
 static enum fz_code
-add_archive(struct sym_file *file, const char *path, struct fz_map map, struct fz_error *err)
+add_archive(struct opened *file, const char *path, struct fz_map map, struct fz_error *err)
 {
-    struct archive_target target = {file, path};
-    enum fz_code code = sym_member_walk(map.bytes, add_member, &target, err);
+    struct archive_reading r = {.file = file, .archive = path, .fd = -1};
+    const struct sym_archive_sink sink = {.wants = sym_archive_wants_symbols,
+                                          .begin = begin_member,
+                                          .write = write_member,
+                                          .end = end_member,
+                                          .user = &r};
+    struct sym_archive_summary summary;
+    struct sym_problems problems = {0};
+    struct fz_error why;
+    enum fz_code code =
+        sym_archive_walk(map.bytes, &archive_limits, &sink, &summary, &problems, &why);
     fz_map_close(&map);
-    return code == FZ_OK ? FZ_OK : fz_wrap(err, "%s", path);
+    fz_closep(&r.fd);
+    if (code == FZ_E_MALFORMED || code == FZ_E_UNSUPPORTED)
+        return fz_fail(err, FZ_E_MALFORMED, "%.100s: broken archive: %.120s", path, why.text);
+    if (code == FZ_OK && problems.n > 0)
+        return fz_fail(err, FZ_E_MALFORMED, "%.100s: broken archive: %.120s", path,
+                       problems.list[0].text);
+    return code == FZ_OK ? FZ_OK : fz_fail(err, code, "%.100s: %.150s", path, why.text);
+}
+
+/* Archives that a file may be; an empty zip has nothing to read, and its message says so. */
+static bool
+is_archive(struct fz_span file)
+{
+    enum sym_archive_kind kind = sym_archive_kind(file);
+    return kind != SYM_ARCHIVE_NONE && kind != SYM_ARCHIVE_EMPTY_ZIP;
 }
 
 /* Shop.app.dSYM.zip, appDsyms.zip, Shop.xcarchive.zip: other archives in a folder are none of ours.
@@ -197,19 +251,19 @@ has_symbols_in_name(const char *path)
 /* One regular file found in a folder: added if it is a Mach-O, has its names, or is an archive of
  * dSYMs. */
 static enum fz_code
-add_found(struct sym_file *file, const char *path, struct fz_error *err)
+add_found(struct opened *file, const char *path, struct fz_error *err)
 {
     struct fz_map map;
     struct fz_error broken = {FZ_OK, "", -1};
     if (fz_map_open(path, &map, &broken) != FZ_OK) {
-        sym_problem_add(&file->problems, "unreadable", "%s", broken.text);
+        sym_problem_add(&file->out.problems, "unreadable", "%s", broken.text);
         return FZ_OK;
     }
-    if (has_symbols_in_name(path) && sym_member_is_archive(map.bytes)) {
+    if (has_symbols_in_name(path) && is_archive(map.bytes)) {
         enum fz_code code = add_archive(file, path, map, err);
         if (code != FZ_E_MALFORMED)
             return code;
-        sym_problem_add(&file->problems, "unreadable", "%s", err->text);
+        sym_problem_add(&file->out.problems, "unreadable", "%s", err->text);
         return FZ_OK;
     }
     if (!sym_macho_has_magic(map.bytes))
@@ -218,7 +272,7 @@ add_found(struct sym_file *file, const char *path, struct fz_error *err)
 }
 
 struct folder {
-    struct sym_file *file;
+    struct opened *file;
     unsigned depth;
 };
 
@@ -227,7 +281,7 @@ static enum fz_code add_entry(void *user, const char *path, const struct stat *s
 
 /* Recursion over the user's own folders, bounded by DEPTH_MAX. */
 static enum fz_code
-add_folder(struct sym_file *file, const char *path, unsigned depth, struct fz_error *err)
+add_folder(struct opened *file, const char *path, unsigned depth, struct fz_error *err)
 {
     struct folder folder = {file, depth};
     if (depth > DEPTH_MAX)
@@ -247,14 +301,14 @@ add_entry(void *user, const char *path, const struct stat *st, struct fz_error *
 }
 
 static enum fz_code
-add_file(struct sym_file *file, const char *path, struct fz_error *err)
+add_file(struct opened *file, const char *path, struct fz_error *err)
 {
     struct fz_map map;
-    size_t n_before = file->n_slices;
+    size_t n_before = file->out.n_slices;
     enum fz_code code = fz_map_open(path, &map, err);
     if (code != FZ_OK)
         return code;
-    if (sym_member_is_archive(map.bytes))
+    if (is_archive(map.bytes))
         return add_archive(file, path, map, err);
     if (sym_symbol_map_has_magic(map.bytes))
         return add_names(file, path, map, err);
@@ -262,18 +316,18 @@ add_file(struct sym_file *file, const char *path, struct fz_error *err)
     code = add_mapped(file, path, map, &broken, err);
     if (code != FZ_OK)
         return code;
-    return file->n_slices > n_before ? FZ_OK
-                                     : fz_fail(err, broken.code, "%s: %s", path, broken.text);
+    return file->out.n_slices > n_before ? FZ_OK
+                                         : fz_fail(err, broken.code, "%s: %s", path, broken.text);
 }
 
 enum fz_code
 sym_file_create(struct sym_file **ret_file, struct fz_error *err)
 {
-    struct sym_file *file = calloc(1, sizeof(*file));
+    struct opened *file = calloc(1, sizeof(*file));
     if (!file)
-        return fz_fail(err, FZ_E_NO_MEMORY, "no memory");
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     fz_arena_init(&file->arena, ARENA_CAP);
-    *ret_file = file;
+    *ret_file = &file->out;
     return FZ_OK;
 }
 
@@ -287,12 +341,13 @@ count_problems(const struct sym_file *file)
 }
 
 enum fz_code
-sym_file_add(struct sym_file *file, const char *path, struct fz_error *err)
+sym_file_add(struct sym_file *out, const char *path, struct fz_error *err)
 {
+    struct opened *file = (struct opened *)out;
     struct stat st;
-    size_t n_slices = file->n_slices;
-    uint64_t n_problems = count_problems(file);
-    const struct sym_file_names *names = file->names;
+    size_t n_slices = out->n_slices;
+    uint64_t n_problems = count_problems(out);
+    const struct names *names = file->names;
     if (stat(path, &st) != 0)
         return fz_fail_errno(err, "%s", path);
     enum fz_code code =
@@ -300,13 +355,13 @@ sym_file_add(struct sym_file *file, const char *path, struct fz_error *err)
     if (code != FZ_OK)
         return code;
     give_names(file);
-    if (file->n_slices > n_slices || file->names != names)
+    if (out->n_slices > n_slices || file->names != names)
         return FZ_OK;
-    if (count_problems(file) == n_problems)
+    if (count_problems(out) == n_problems)
         return fz_fail(err, FZ_E_UNSUPPORTED, "%s: holds no Mach-O file, dSYM or archive of dSYMs",
                        path);
     return n_problems ? fz_fail(err, FZ_E_MALFORMED, "%s: nothing in it can be read", path)
-                      : fz_fail(err, FZ_E_MALFORMED, "%s", file->problems.list[0].text);
+                      : fz_fail(err, FZ_E_MALFORMED, "%s", out->problems.list[0].text);
 }
 
 enum fz_code
@@ -326,11 +381,12 @@ sym_file_open(const char *path, struct sym_file **ret_file, struct fz_error *err
 }
 
 void
-sym_file_close(struct sym_file *file)
+sym_file_close(struct sym_file *out)
 {
+    struct opened *file = (struct opened *)out;
     if (!file)
         return;
-    for (struct sym_file_map *node = file->maps; node; node = node->next)
+    for (struct mapped *node = file->maps; node; node = node->next)
         fz_map_close(&node->map);
     fz_arena_deinit(&file->arena);
     free(file);

@@ -214,10 +214,12 @@ add_formats(struct archive *archive, enum sym_archive_kind kind, struct fz_error
         archive_read_support_filter_zstd(archive) != ARCHIVE_OK ||
         archive_read_support_filter_xz(archive) != ARCHIVE_OK)
         return lacks_format(archive, err);
+    if (kind == SYM_ARCHIVE_BZIP2 && archive_read_support_filter_bzip2(archive) != ARCHIVE_OK)
+        return lacks_format(archive, err);
     /* A file that is only compressed. The raw format accepts any bytes at all, so it is not offered
      * for what is not compressed. */
-    bool is_compressed =
-        kind == SYM_ARCHIVE_GZIP || kind == SYM_ARCHIVE_XZ || kind == SYM_ARCHIVE_ZSTD;
+    bool is_compressed = kind == SYM_ARCHIVE_GZIP || kind == SYM_ARCHIVE_BZIP2 ||
+                         kind == SYM_ARCHIVE_XZ || kind == SYM_ARCHIVE_ZSTD;
     if (is_compressed && archive_read_support_format_raw(archive) != ARCHIVE_OK)
         return lacks_format(archive, err);
     return FZ_OK;

@@ -4,7 +4,6 @@ KNOWN = {
         "server/cli": 2,
         "server/config": 2,
         "server/worker": 3,
-        "symbolicator": 2,
     },
     "names": {
         "base/arch": 5,

@@ -150,16 +150,19 @@ test_failures_say_why(void **state)
 }
 
 static void
-write_archive(const char *path, bool is_zip, const char *const *names, size_t n,
-              struct fz_span bytes)
+write_archive(const char *path, const char *const *names, size_t n, struct fz_span bytes)
 {
     struct archive *archive = archive_write_new();
-    if (is_zip) {
+    if (strstr(path, ".zip"))
         archive_write_set_format_zip(archive);
-    } else {
+    else if (strstr(path, ".tar"))
         archive_write_set_format_pax_restricted(archive);
+    else
+        archive_write_set_format_raw(archive);
+    if (strstr(path, ".gz"))
         archive_write_add_filter_gzip(archive);
-    }
+    if (strstr(path, ".bz2"))
+        archive_write_add_filter_bzip2(archive);
     assert_int_equal(archive_write_open_filename(archive, path), ARCHIVE_OK);
     for (size_t i = 0; i < n; i++) {
         struct archive_entry *entry = archive_entry_new();
@@ -181,22 +184,27 @@ test_archives(void **state)
     (void)state;
     static const char *const names[] = {"A.dSYM/Contents/Resources/DWARF/A", "x/._A", "__MACOSX/A",
                                         "../../../etc/A"};
-    static const char *const archives[] = {"a.zip", "a.tar.gz"};
+    static const char *const archives[] = {"a.zip", "a.tar.gz", "a.tar.bz2"};
     struct fz_buffer macho;
     make_macho(&macho, FZ_ARCH_ARM64, uuid_a, true);
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i < FZ_ARRAY_LEN(archives); i++) {
         FZ_CLEANUP(sym_file_closep) struct sym_file *file = NULL;
         char path[256], want[300];
         snprintf(path, sizeof(path), "%s", in_top(archives[i]));
-        write_archive(path, i == 0, names, FZ_ARRAY_LEN(names), fz_buffer_span(&macho));
+        write_archive(path, names, FZ_ARRAY_LEN(names), fz_buffer_span(&macho));
         assert_int_equal(sym_file_open(path, &file, NULL), FZ_OK);
         assert_int_equal(file->n_slices, 2); /* a name is only a label: ".." leads nowhere */
         snprintf(want, sizeof(want), "%s:%s", path, names[0]);
         assert_string_equal(file->slices[0]->path, want);
     }
-    write_archive(in_top("none.zip"), true, names, 1, fz_span_cstr("text"));
+    write_archive(in_top("none.zip"), names, 1, fz_span_cstr("text"));
     struct sym_file *file = NULL;
     struct fz_error err;
+    /* A file that is only compressed, as in uploads. */
+    write_archive(in_top("a.gz"), names, 1, fz_buffer_span(&macho));
+    assert_int_equal(sym_file_open(in_top("a.gz"), &file, &err), FZ_OK);
+    assert_string_equal(file->slices[0]->path, in_top("a.gz"));
+    sym_file_closep(&file);
     assert_int_equal(sym_file_open(in_top("none.zip"), &file, &err), FZ_E_UNSUPPORTED);
     put_file("bad.zip", fz_span_make("PK\3\4\xff\xff\xff", 7));
     assert_int_equal(sym_file_open(in_top("bad.zip"), &file, &err), FZ_E_MALFORMED);
