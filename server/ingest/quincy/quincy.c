@@ -14,7 +14,7 @@
  * is written as two CDATA sections. The crash itself is in the log.
  */
 #include "server/ingest/common/format.h"
-#include "server/ingest/text/line.h"
+#include "server/ingest/common/json_member.h"
 
 #include "base/text.h"
 
@@ -386,7 +386,7 @@ take_element(struct ingest_builder *b, const struct element *element, json_t *us
     else if (fz_span_is(element->name, "version"))
         set_if_new(&r->app_build, value);
     else {
-        const char *name = ingest_text_copy(b, element->name);
+        const char *name = ingest_text(b, element->name);
         if (!name || json_object_set_new(extra, name, json_string(value)) != 0)
             b->failed = true;
     }

@@ -268,20 +268,18 @@ take_part(struct reader *r, struct fz_span line)
 {
     struct ingest_text *c = r->c;
     struct ingest_text_frame frame;
-    struct ingest_text_stack *stack = r->state == IN_EXCEPTION   ? &c->exception
-                                      : r->state == IN_BACKTRACE ? &c->backtrace
-                                      : c->thread                ? &c->thread->stack
-                                                                 : NULL;
+    struct ingest_stack *stack = r->state == IN_EXCEPTION ? &c->exception : &c->backtrace;
     switch (r->state) {
     case IN_EXCEPTION:
     case IN_BACKTRACE:
     case IN_FRAMES:
-        if (ingest_text_frame_parse(line, &frame) && frame.has_index) {
-            if (stack)
-                ingest_text_stack_add(c->b, stack, &frame, &c->hints);
-            return true;
-        }
-        return r->state != IN_FRAMES && stack && ingest_text_stack_add_list(c->b, stack, line);
+        if (!ingest_text_frame_parse(line, &frame) || !frame.has_index)
+            return r->state != IN_FRAMES && ingest_text_stack_add_list(c->b, stack, line);
+        if (r->state == IN_FRAMES)
+            ingest_text_add_frame(c, &frame);
+        else
+            ingest_text_stack_add(c->b, stack, &frame, &c->hints);
+        return true;
     case IN_REGISTERS:
         return ingest_text_take_registers(c, line);
     case IN_IMAGES:
@@ -305,9 +303,8 @@ take_odd(struct reader *r, const struct ingest_text_lines *lines, struct fz_span
         r->n_before++;
     } else {
         if (r->n_odd++ < LINES_NOTED_MAX)
-            report_note(c->b->report, c->b->arena, "line %zu: not understood: \"%.*s\"",
-                        lines->number, (int)(line.len < 80 ? line.len : 80),
-                        (const char *)line.data);
+            ingest_note(c->b, "line %zu: not understood: \"%.*s\"", lines->number,
+                        (int)(line.len < 80 ? line.len : 80), (const char *)line.data);
         ingest_text_add_extra(c, fz_span_cstr("Other lines"), line);
     }
 }
@@ -372,10 +369,9 @@ read_lines(struct ingest_text *c, struct fz_span text)
         take_line(&reader, &lines, line);
     ingest_text_end_section(c);
     if (reader.n_before)
-        report_note(c->b->report, c->b->arena, "lines before the report: %zu, left out",
-                    reader.n_before);
+        ingest_note(c->b, "lines before the report: %zu, left out", reader.n_before);
     if (reader.n_odd > LINES_NOTED_MAX)
-        report_note(c->b->report, c->b->arena, "further lines that were not understood: %zu",
+        ingest_note(c->b, "further lines that were not understood: %zu",
                     reader.n_odd - LINES_NOTED_MAX);
 }
 

@@ -240,7 +240,7 @@ take_hint(struct ingest_builder *b, struct ingest_text_hints *hints,
     }
     if (hints->n == HINTS_MAX)
         return -1;
-    hints->items = ingest_text_grow(b, hints->items, hints->n, &hints->room, sizeof(*hints->items));
+    hints->items = ingest_grow(b, hints->items, hints->n, &hints->room, sizeof(*hints->items));
     if (!hints->items)
         return -1;
     hints->items[hints->n] = (struct ingest_text_hint){
@@ -255,52 +255,45 @@ take_client(struct ingest_builder *b, struct report_frame *to,
     const struct ingest_text_symbol *symbol = &frame->symbol;
     if (!symbol->name.len)
         return;
-    struct report_symbol client = {.function = ingest_text_copy(b, symbol->name),
-                                   .file = ingest_text_copy(b, symbol->file),
+    struct report_symbol client = {.function = ingest_text(b, symbol->name),
+                                   .file = ingest_text(b, symbol->file),
                                    .line = symbol->line,
                                    .column = symbol->column,
                                    .inlined = symbol->inlined};
-    if (!symbol->inlined && symbol->has_offset && symbol->offset <= frame->addr) {
-        client.has_offset = to->has_client_start = true;
-        client.offset = symbol->offset;
-        to->client_start = frame->addr - symbol->offset;
-    }
+    if (!symbol->inlined && symbol->has_offset && symbol->offset <= frame->addr)
+        ingest_set_start(to, &client, frame->addr - symbol->offset);
     ingest_add_client_symbol(b, to, &client);
 }
 
+/* Does the frame have inlined calls only, so far? */
+static bool
+is_open(const struct report_frame *frame)
+{
+    return frame->n_client && frame->client[frame->n_client - 1].inlined;
+}
+
 void
-ingest_text_stack_add(struct ingest_builder *b, struct ingest_text_stack *stack,
+ingest_text_stack_add(struct ingest_builder *b, struct ingest_stack *stack,
                       const struct ingest_text_frame *frame, struct ingest_text_hints *hints)
 {
-    if (b->failed)
-        return;
-    if (stack->open_inline && stack->n && stack->frames[stack->n - 1].addr == frame->addr) {
-        take_client(b, &stack->frames[stack->n - 1], frame);
-        stack->open_inline = frame->symbol.inlined;
-        return;
-    }
-    if (stack->n == b->limits->frames) {
-        stack->n_cut++;
+    struct report_frame made = {.addr = frame->addr, .image = -1, .samples = frame->symbol.samples};
+    struct report_frame *last = stack->n ? &stack->frames[stack->n - 1] : NULL;
+    if (last && last->addr == frame->addr && is_open(last)) {
+        take_client(b, last, frame);
         return;
     }
-    stack->frames =
-        ingest_text_grow(b, stack->frames, stack->n, &stack->room, sizeof(*stack->frames));
-    if (!stack->frames)
-        return;
-    struct report_frame *to = &stack->frames[stack->n];
-    *to = (struct report_frame){.addr = frame->addr, .image = -1};
     /* Where the frames before it are missing, the first one that is there is no exact pc. */
-    if (stack->n == 0 && frame->has_index && frame->index > 0)
-        to->adjust = REPORT_ADJUST_RETURN;
-    to->samples = frame->symbol.samples;
+    if (stack->n == 0)
+        stack->has_gap = frame->has_index && frame->index > 0;
+    struct report_frame *to = ingest_stack_add(b, stack, &made);
+    if (!to)
+        return;
     take_client(b, to, frame);
     to->image = take_hint(b, hints, frame);
-    stack->open_inline = frame->symbol.inlined;
-    stack->n++;
 }
 
 bool
-ingest_text_stack_add_list(struct ingest_builder *b, struct ingest_text_stack *stack,
+ingest_text_stack_add_list(struct ingest_builder *b, struct ingest_stack *stack,
                            struct fz_span line)
 {
     struct fz_span text = fz_text_trim(line);

@@ -48,13 +48,6 @@ bool ingest_text_take_samples(struct fz_span *text, uint32_t *ret);
 /* "work.c:5", "work.c:5:9": file, line and column; false if it is none. */
 bool ingest_text_place_parse(struct fz_span text, struct ingest_text_symbol *ret);
 
-/* A growing list of frames, newest first. */
-struct ingest_text_stack {
-    struct report_frame *frames;
-    size_t n, room, n_cut;
-    bool open_inline; /* the last frame so far consists of inlined calls only */
-};
-
 /* Images that are known only from frames: by name and load address, or by name alone. */
 struct ingest_text_hints {
     struct ingest_text_hint {
@@ -68,12 +61,12 @@ struct ingest_text_hints {
 /* Add a frame, with its client names; what it tells of its image goes to `hints` (may be NULL), and
  * report_frame.image is the number of that hint. Inlined calls join the frame that follows them
  * with the same address. */
-void ingest_text_stack_add(struct ingest_builder *b, struct ingest_text_stack *stack,
+void ingest_text_stack_add(struct ingest_builder *b, struct ingest_stack *stack,
                            const struct ingest_text_frame *frame, struct ingest_text_hints *hints);
 
 /* The addresses of "(0x1845f8a10 0x1845f8b00 ...)"; false if the line holds something else. The
  * list may go on over several lines. */
-bool ingest_text_stack_add_list(struct ingest_builder *b, struct ingest_text_stack *stack,
+bool ingest_text_stack_add_list(struct ingest_builder *b, struct ingest_stack *stack,
                                 struct fz_span line);
 
 #endif

@@ -27,7 +27,7 @@ static const char *
 known(struct ingest_text *c, struct fz_span value)
 {
     return fz_span_is(value, "???") || fz_span_is(value, "(null)") ? NULL
-                                                                   : ingest_text_copy(c->b, value);
+                                                                   : ingest_text(c->b, value);
 }
 
 static void
@@ -98,7 +98,7 @@ take_profile(struct ingest_text *c, struct fz_span value)
 static void
 take_os(struct ingest_text *c, struct fz_span value)
 {
-    ingest_apple_os(c->b, ingest_text_copy(c->b, value));
+    ingest_apple_os(c->b, ingest_text(c->b, value));
 }
 
 static void
@@ -136,13 +136,13 @@ take_type(struct ingest_text *c, struct fz_span value)
         second = fz_span_until(second, fz_text_find(second, ")"));
     }
     if (fz_span_begins(first, "EXC_"))
-        crash->mach = ingest_text_copy(c->b, first);
+        crash->mach = ingest_text(c->b, first);
     else if (fz_span_begins(first, "SIG"))
-        crash->signal = ingest_text_copy(c->b, first);
+        crash->signal = ingest_text(c->b, first);
     else
         ingest_text_add_extra(c, fz_span_cstr("Exception Type"), value);
     if (fz_span_begins(second, "SIG"))
-        crash->signal = ingest_text_copy(c->b, second);
+        crash->signal = ingest_text(c->b, second);
     /* "(Code Signature Invalid)", "(SIGKILL - CODESIGNING)" say more than a signal. */
     if (open != SIZE_MAX && second.len + open + 2 < value.len)
         ingest_text_add_extra(c, fz_span_cstr("Exception Type"), value);
@@ -167,16 +167,8 @@ take_numbers(struct ingest_text *c, struct fz_span value)
     }
     if (n == 0 || value.len)
         return false;
-    crash->mach_codes = ingest_alloc(c->b, n, sizeof(*crash->mach_codes));
-    if (!crash->mach_codes)
-        return true;
-    memcpy(crash->mach_codes, numbers, n * sizeof(*numbers));
-    crash->n_mach_codes = n;
-    /* The second code of a bad access is the address; a general protection fault has none. */
-    if (n > 1 && crash->mach && strcmp(crash->mach, "EXC_BAD_ACCESS") == 0 && !crash->has_address) {
-        crash->has_address = true;
-        crash->address = numbers[1];
-    }
+    ingest_set_mach_codes(c->b, numbers, n);
+    ingest_set_address_of_codes(crash);
     return true;
 }
 
@@ -192,11 +184,11 @@ ingest_text_take_codes(struct ingest_text *c, struct fz_span value)
     uint64_t number;
     struct fz_span digits = word;
     if (fz_span_begins(word, "KERN_") || fz_span_begins(word, "EXC_"))
-        crash->code = ingest_text_copy(c->b, word);
+        crash->code = ingest_text(c->b, word);
     else if (ingest_text_take_hex(&digits, &number) && !digits.len)
         (void)take_numbers(c, word);
     else if (!crash->signal_code && (fz_span_begins(word, "#") || fz_text_contains(word, "_")))
-        crash->signal_code = ingest_text_copy(c->b, word);
+        crash->signal_code = ingest_text(c->b, word);
     else
         ingest_text_add_extra(c, fz_span_cstr("Exception Codes"), value);
     size_t at = fz_text_find(value, " at ");
@@ -213,7 +205,7 @@ static void
 take_subtype(struct ingest_text *c, struct fz_span value)
 {
     struct report_crash *crash = &c->b->report->crash;
-    crash->subtype = ingest_text_copy(c->b, value);
+    crash->subtype = ingest_text(c->b, value);
     if (fz_span_begins(value, "KERN_") || fz_span_begins(value, "EXC_"))
         ingest_text_take_codes(c, value);
 }
@@ -323,7 +315,7 @@ settle_header(struct ingest_text *c)
     if (!r->arch)
         r->arch = fz_arch_of_code_type(c->code_type);
     if (!r->arch && c->code_type.len)
-        r->arch = ingest_text_copy(c->b, c->code_type);
+        r->arch = ingest_text(c->b, c->code_type);
     /* "X86-64 (Translated)" says that it ran under Rosetta. */
     if (fz_text_contains(c->code_type, "Translated"))
         ingest_text_add_extra(c, fz_span_cstr("Code Type"), c->code_type);

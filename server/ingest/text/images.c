@@ -70,16 +70,16 @@ take_name(struct ingest_builder *b, struct fz_span text, struct report_image *re
     if (start > 0 && is_arch(fz_span_from(text, start))) {
         struct fz_span arch = fz_span_from(text, start);
         if (!fz_span_begins(arch, "unknown"))
-            ret->arch = ingest_text_copy(b, arch);
+            ret->arch = ingest_text(b, arch);
         text = fz_text_trim(fz_span_until(text, start));
     } else if (start > 0 && fz_span_is(fz_span_from(text, start), "???")) {
         text = fz_text_trim(fz_span_until(text, start));
     }
     if (!fz_span_is(text, "???"))
-        ret->name = ingest_text_copy(b, text);
+        ret->name = ingest_text(b, text);
     if (version.len && !fz_span_is(version, "*") && !fz_span_is(version, "???") &&
         !fz_span_is(version, "??? - ???"))
-        ret->version = ingest_text_copy(b, version);
+        ret->version = ingest_text(b, version);
 }
 
 /* macOS lists a bundle by its identifier; the binary's own name is the last part of its path. */
@@ -146,12 +146,12 @@ parse_range(struct ingest_builder *b, struct fz_span line, struct report_image *
     rest = fz_text_trim(rest);
     if (find_uuid(rest, &open, &behind, &image)) {
         take_name(b, fz_span_until(rest, open), &image);
-        image.path = ingest_text_copy(b, fz_text_trim(fz_span_from(rest, behind)));
+        image.path = ingest_text(b, fz_text_trim(fz_span_from(rest, behind)));
     } else {
         size_t path = fz_text_find(rest, " /");
         take_name(b, fz_span_until(rest, path == SIZE_MAX ? rest.len : path), &image);
         if (path != SIZE_MAX)
-            image.path = ingest_text_copy(b, fz_text_trim(fz_span_from(rest, path)));
+            image.path = ingest_text(b, fz_text_trim(fz_span_from(rest, path)));
     }
     if (image.has_uuid && fz_uuid_is_nil(&image.uuid))
         image.has_uuid = false;
@@ -205,7 +205,7 @@ parse_free(struct ingest_builder *b, struct fz_span line, struct report_image *r
             has_addr = closed = true;
             image.addr = addr;
         } else if (word.len && !image.arch && name.len && is_arch(word)) {
-            image.arch = ingest_text_copy(b, word);
+            image.arch = ingest_text(b, word);
         } else if (word.len && (!name.len || !closed)) {
             name = name.len ? fz_span_make(name.data, (size_t)(word.data - name.data) + word.len)
                             : word;
@@ -221,24 +221,12 @@ parse_free(struct ingest_builder *b, struct fz_span line, struct report_image *r
         name = fz_text_trim(
             fz_span_from(name, fz_text_find(name, ") ") + 1)); /* lldb's header address */
     if (fz_text_contains(name, "/"))
-        image.path = ingest_text_copy(b, name);
+        image.path = ingest_text(b, name);
     else
-        image.name = ingest_text_copy(b, name);
+        image.name = ingest_text(b, name);
     settle_name(&image);
     *ret = image;
     return true;
-}
-
-static void
-add_image(struct ingest_text *c, const struct report_image *image)
-{
-    if (c->n_images == c->b->limits->images) {
-        c->n_images_cut++;
-        return;
-    }
-    c->images = ingest_text_grow(c->b, c->images, c->n_images, &c->room_images, sizeof(*c->images));
-    if (c->images)
-        c->images[c->n_images++] = *image;
 }
 
 bool
@@ -249,7 +237,7 @@ ingest_text_take_image(struct ingest_text *c, struct fz_span line)
         return false;
     if (is_nothing(&image))
         return true;
-    add_image(c, &image);
+    (void)ingest_add_image(c->b, &image);
     return true;
 }
 
@@ -259,7 +247,7 @@ ingest_text_take_free_image(struct ingest_text *c, struct fz_span line)
     struct report_image image;
     if (!parse_free(c->b, line, &image) || (!image.name && !image.path))
         return false;
-    add_image(c, &image);
+    (void)ingest_add_image(c->b, &image);
     return true;
 }
 
@@ -275,14 +263,14 @@ is_cut_name(struct fz_span cut, const char *name)
 }
 
 static bool
-is_listed(const struct report *r, const struct ingest_text_hint *hint)
+is_listed(const struct report *r, size_t n, const struct ingest_text_hint *hint)
 {
-    for (size_t i = 0; i < r->n_images && hint->has_load; i++) {
+    for (size_t i = 0; i < n && hint->has_load; i++) {
         uint64_t addr = r->images[i].addr;
         if (addr <= hint->load && (addr == hint->load || hint->load - addr < r->images[i].size))
             return true;
     }
-    for (size_t i = 0; i < r->n_images && hint->name.len && !hint->has_load; i++) {
+    for (size_t i = 0; i < n && hint->name.len && !hint->has_load; i++) {
         if (fz_span_is(hint->name, r->images[i].name ? r->images[i].name : "") ||
             fz_span_is(hint->name, r->images[i].bundle_id ? r->images[i].bundle_id : "") ||
             is_cut_name(hint->name, r->images[i].name))
@@ -305,50 +293,37 @@ static void
 settle_hints(struct ingest_builder *b, const struct ingest_text_hints *hints)
 {
     struct report *r = b->report;
-    size_t n_listed = r->n_images, n_added = 0;
-    if (hints->n == 0 || b->failed)
-        return;
+    size_t n_listed = r->n_images;
     int *numbers = ingest_alloc(b, hints->n, sizeof(*numbers));
-    struct report_image *images = ingest_alloc(b, n_listed + hints->n, sizeof(*images));
-    if (!numbers || !images)
-        return;
-    if (n_listed)
-        memcpy(images, r->images, n_listed * sizeof(*images));
-    for (size_t i = 0; i < hints->n; i++) {
+    for (size_t i = 0; i < hints->n && !b->failed; i++) {
         const struct ingest_text_hint *hint = &hints->items[i];
-        numbers[i] = -1; /* by its address, among those that the report lists */
-        if (is_listed(r, hint) || n_listed + n_added == b->limits->images)
-            continue;
-        numbers[i] = (int)(n_listed + n_added);
         /* Without a load address it has a name only, and no address lies in it. */
-        images[n_listed + n_added++] = (struct report_image){
-            .name = ingest_text_copy(b, hint->name), .addr = hint->has_load ? hint->load : 0};
+        struct report_image image = {.addr = hint->has_load ? hint->load : 0};
+        numbers[i] = -1; /* by its address, among those that the report lists */
+        if (is_listed(r, n_listed, hint))
+            continue;
+        image.name = ingest_text(b, hint->name);
+        numbers[i] = ingest_add_image(b, &image);
     }
-    r->images = images;
-    r->n_images = n_listed + n_added;
+    if (b->failed)
+        return;
     for (size_t i = 0; i < r->n_threads; i++)
         number_frames(r->threads[i].frames, r->threads[i].n_frames, numbers);
     number_frames(r->exception_frames, r->n_exception_frames, numbers);
-    if (n_added)
-        report_note(r, b->arena, "images: %zu are known from the frames only, without a UUID",
-                    n_added);
+    if (r->n_images > n_listed)
+        ingest_note(b, "images: %zu are known from the frames only, without a UUID",
+                    r->n_images - n_listed);
 }
 
 void
 ingest_text_settle_images(struct ingest_text *c)
 {
-    struct report *r = c->b->report;
-    if (c->b->failed)
-        return;
-    r->images = c->images;
-    r->n_images = c->n_images;
-    if (c->n_images_cut)
-        report_note(r, c->b->arena, "images: %zu, of which %zu are kept",
-                    c->n_images + c->n_images_cut, c->n_images);
+    const struct report *r = c->b->report;
     size_t n_without = 0;
+    ingest_note_cut(c->b);
     for (size_t i = 0; i < r->n_images; i++)
         n_without += !r->images[i].has_uuid;
     if (n_without)
-        report_note(r, c->b->arena, "images: %zu of %zu have no UUID", n_without, r->n_images);
+        ingest_note(c->b, "images: %zu of %zu have no UUID", n_without, r->n_images);
     settle_hints(c->b, &c->hints);
 }

@@ -105,21 +105,3 @@ ingest_text_lines_next(struct ingest_text_lines *lines, struct fz_span *ret)
     *ret = trimmed;
     return true;
 }
-
-const char *
-ingest_text_copy(struct ingest_builder *b, struct fz_span text)
-{
-    if (b->failed || text.len == 0)
-        return NULL;
-    const char *copy = fz_arena_text(b->arena, text);
-    b->failed = !copy;
-    return copy;
-}
-
-void *
-ingest_text_grow(struct ingest_builder *b, void *items, size_t n, size_t *room, size_t size)
-{
-    void *grown = b->failed ? NULL : fz_list_grow_in(b->arena, items, room, n + 1, size);
-    b->failed = !grown;
-    return grown;
-}

@@ -8,7 +8,7 @@
 #define INGEST_TEXT_LINE_H
 
 #include "base/text.h"
-#include "server/ingest/common/json_member.h"
+#include "server/ingest/common/builder.h"
 
 /* How much of a body is looked at to tell its format. */
 enum { TEXT_HEAD_MAX = 1 << 20 };
@@ -34,12 +34,5 @@ struct fz_span ingest_text_word(struct fz_span *text);
 bool ingest_text_take_hex(struct fz_span *text, uint64_t *ret);
 /* Takes decimal digits off the start of *text. */
 bool ingest_text_take_decimal(struct fz_span *text, uint64_t *ret);
-
-/* A NUL-terminated copy in the arena; NULL for an empty text. */
-const char *ingest_text_copy(struct ingest_builder *b, struct fz_span text);
-
-/* Arrays in the arena that grow; NULL with `failed` set when memory is out. `n` items
- * of `size` bytes are in `items`, which has room for *room. */
-void *ingest_text_grow(struct ingest_builder *b, void *items, size_t n, size_t *room, size_t size);
 
 #endif

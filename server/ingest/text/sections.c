@@ -6,8 +6,6 @@
 
 #include "base/text.h"
 
-enum { MESSAGES_MAX = 256 };
-
 static const char *const sections[] = {
     "Application Specific Information",
     "Application Specific Signatures",
@@ -57,20 +55,6 @@ ingest_text_is_section(struct fz_span key)
            fz_span_begins(key, "Stack Dump") || fz_span_begins(key, "Last deallocated");
 }
 
-static void
-add_message(struct ingest_text *c, struct fz_span text)
-{
-    struct report_crash *crash = &c->b->report->crash;
-    text = fz_text_trim(text);
-    if (!text.len || crash->n_messages == MESSAGES_MAX)
-        return;
-    if (!crash->messages)
-        crash->messages = ingest_alloc(c->b, MESSAGES_MAX, sizeof(*crash->messages));
-    const char *copy = ingest_text_copy(c->b, text);
-    if (copy && crash->messages)
-        crash->messages[crash->n_messages++] = copy;
-}
-
 /* One message a line; a reason in quotes and indented lines go on. */
 static void
 take_messages(struct ingest_text *c, struct fz_span text)
@@ -83,7 +67,8 @@ take_messages(struct ingest_text *c, struct fz_span text)
         struct fz_span line = fz_span_until(rest, end);
         bool goes_on = in_quotes || (at > 0 && line.len && fz_text_is_blank(line.data[0]));
         if (!goes_on) {
-            add_message(c, fz_span_between(text, start, at));
+            (void)ingest_add_message(
+                c->b, ingest_text(c->b, fz_text_trim(fz_span_between(text, start, at))));
             start = at;
         }
         if (fz_text_contains(line, "reason: '"))
@@ -92,7 +77,7 @@ take_messages(struct ingest_text *c, struct fz_span text)
             in_quotes = false;
         at = end == SIZE_MAX ? text.len : at + end + 1;
     }
-    add_message(c, fz_span_from(text, start));
+    (void)ingest_add_message(c->b, ingest_text(c->b, fz_text_trim(fz_span_from(text, start))));
     bool thrown = ingest_text_take_thrown(c->b, text);
     struct report_crash *crash = &c->b->report->crash;
     if (!thrown && !crash->reason && crash->n_messages)
@@ -194,7 +179,7 @@ ingest_text_end_section(struct ingest_text *c)
     else if (fz_span_is(key, "Termination Reason") && !crash->termination)
         crash->termination = one_line(c->b, text);
     else if (fz_span_is(key, "CrashDoctor Diagnosis") && !crash->diagnosis)
-        crash->diagnosis = ingest_text_copy(c->b, text);
+        crash->diagnosis = ingest_text(c->b, text);
     else if (!fz_span_is(key, "User Data") || !take_user(c, text))
         ingest_text_add_extra(c, key, text);
     fz_buffer_clear(&c->text);

@@ -144,29 +144,21 @@ struct stack_reader {
     bool thrown; /* behind "First throw call stack:" */
 };
 
-/* The thread that a frame belongs to: a frame 0 behind others begins a stack. */
-static struct ingest_text_stack *
-stack_of(struct stack_reader *r, const struct ingest_text_frame *frame)
-{
-    struct ingest_text *c = r->c;
-    bool next = c->thread && c->thread->stack.n && frame->has_index && frame->index == 0;
-    if (!c->thread || next)
-        c->thread = ingest_text_add_thread(c, (int64_t)(c->n_threads + c->n_threads_cut), false);
-    return c->thread ? &c->thread->stack : NULL;
-}
-
 static bool
 take_frames(struct stack_reader *r, struct fz_span line)
 {
+    struct ingest_text *c = r->c;
     struct ingest_text_frame frame;
     bool any = false;
     while (line.len && parse_frame(next_piece(&line), &frame)) {
-        struct ingest_text_stack *stack = stack_of(r, &frame);
-        if (stack)
-            ingest_text_stack_add(r->c->b, stack, &frame, &r->c->hints);
-        if (stack && stack->n == 1 && r->thrown) {
-            stack->frames[0].adjust = REPORT_ADJUST_RETURN;
-            r->c->thread->thread.crashed = true;
+        /* A frame 0 after others begins a stack. */
+        bool next = c->thread && c->thread->n_frames && frame.has_index && frame.index == 0;
+        if (!c->thread || next)
+            (void)ingest_text_add_thread(c, ingest_text_thread_count(c), false);
+        ingest_text_add_frame(c, &frame);
+        if (c->thread && c->thread->n_frames == 1 && r->thrown) {
+            ingest_first_is_return(c->thread->frames, 1);
+            c->thread->crashed = true;
             r->thrown = false;
         }
         any = true;
@@ -192,7 +184,7 @@ take_log_head(struct ingest_text *c, struct fz_span line)
     digits = fz_span_until(digits, fz_text_find(digits, ":"));
     name = fz_text_trim(name);
     if (!report->process.name && name.len)
-        report->process.name = report->app_name = ingest_text_copy(c->b, name);
+        report->process.name = report->app_name = ingest_text(c->b, name);
     uint64_t number;
     if (ingest_text_take_decimal(&digits, &number) && number <= INT32_MAX) {
         pid = (int64_t)number;
@@ -237,7 +229,7 @@ take_heading(struct stack_reader *r, struct fz_span line)
         struct fz_span rest = fz_span_from(line, 20);
         number = 0;
         if (ingest_text_take_decimal(&rest, &number) && number <= INT32_MAX)
-            c->thread = ingest_text_add_thread(c, (int64_t)number, false);
+            (void)ingest_text_add_thread(c, (int64_t)number, false);
         return true;
     }
     return ingest_text_take_lldb_thread(c, line) || ingest_text_take_thread(c, line, &registers);
@@ -275,45 +267,50 @@ take_line(struct stack_reader *r, const struct ingest_text_lines *lines, struct 
 static void
 settle_list(struct ingest_text *c)
 {
-    if (c->n_threads || !c->exception.n)
+    if (c->b->report->n_threads || !c->exception.n)
         return;
-    struct ingest_text_thread *thread = ingest_text_add_thread(c, 0, true);
+    struct report_thread *thread = ingest_text_add_thread(c, 0, true);
     if (!thread)
         return;
-    thread->stack = c->exception;
-    thread->stack.frames[0].adjust = REPORT_ADJUST_RETURN;
-    thread->thread.crashed = true;
-    c->exception = (struct ingest_text_stack){.n = 0};
+    ingest_set_stack(thread, &c->exception);
+    ingest_first_is_return(thread->frames, thread->n_frames);
+    thread->crashed = true;
+    c->exception = (struct ingest_stack){.n = 0};
 }
 
-/* Of the images that only frames tell of, the app's stands first: that of main(), or what the
- * dynamic linker called. */
+/* The image of main(), or of what the dynamic linker called; -1 if no frame shows it. */
+static int
+find_app(const struct ingest_text *c, const struct report_thread *thread)
+{
+    for (size_t i = 0; i < thread->n_frames; i++) {
+        const struct report_frame *frame = &thread->frames[i];
+        const char *name = frame->n_client ? frame->client[frame->n_client - 1].function : "";
+        int next = i + 1 < thread->n_frames ? thread->frames[i + 1].image : -1;
+        bool called = next >= 0 && next != frame->image &&
+                      (fz_span_is(c->hints.items[next].name, "dyld") ||
+                       fz_span_is(c->hints.items[next].name, "libdyld.dylib"));
+        if (frame->image >= 0 && (called || strcmp(name, "main") == 0))
+            return frame->image;
+    }
+    return -1;
+}
+
+/* Of the images that only frames name, the app's comes first, as in a list of images. */
 static void
 settle_app(struct ingest_text *c)
 {
+    struct report *r = c->b->report;
     int app = -1;
-    for (size_t i = 0; i < c->n_threads && app < 0; i++) {
-        const struct ingest_text_stack *stack = &c->threads[i].stack;
-        for (size_t j = 0; j < stack->n && app < 0; j++) {
-            const struct report_frame *frame = &stack->frames[j];
-            const char *name = frame->n_client ? frame->client[frame->n_client - 1].function : "";
-            int next = j + 1 < stack->n ? stack->frames[j + 1].image : -1;
-            bool called = next >= 0 && next != frame->image &&
-                          (fz_span_is(c->hints.items[next].name, "dyld") ||
-                           fz_span_is(c->hints.items[next].name, "libdyld.dylib"));
-            if (frame->image >= 0 && (called || strcmp(name, "main") == 0))
-                app = frame->image;
-        }
-    }
+    for (size_t i = 0; i < r->n_threads && app < 0; i++)
+        app = find_app(c, &r->threads[i]);
     if (app <= 0)
         return;
     struct ingest_text_hint first = c->hints.items[0];
     c->hints.items[0] = c->hints.items[app];
     c->hints.items[app] = first;
-    for (size_t i = 0; i < c->n_threads; i++) {
-        struct ingest_text_stack *stack = &c->threads[i].stack;
-        for (size_t j = 0; j < stack->n; j++) {
-            int *image = &stack->frames[j].image;
+    for (size_t i = 0; i < r->n_threads; i++) {
+        for (size_t j = 0; j < r->threads[i].n_frames; j++) {
+            int *image = &r->threads[i].frames[j].image;
             *image = *image == app ? 0 : *image == 0 ? app : *image;
         }
     }
@@ -333,15 +330,15 @@ parse(struct fz_span body, const struct ingest_context *in, struct fz_arena *are
     ingest_text_sample_end(&reader.sample);
     if (reader.sample.room && !ret->kind)
         ret->kind = "hang";
-    if (b.failed) /* there may be fewer threads than were counted */
+    if (b.failed) /* lists may be incomplete */
         return fz_arena_fail(arena, err);
     settle_list(&c);
     settle_app(&c);
     bool any = ret->crash.thread >= 0;
-    for (size_t i = 0; i < c.n_threads; i++)
-        any = any || c.threads[i].thread.crashed;
-    if (!any && c.n_threads)
-        c.threads[0].thread.crashed = true;
+    for (size_t i = 0; i < ret->n_threads; i++)
+        any = any || ret->threads[i].crashed;
+    if (!any && ret->n_threads)
+        ret->threads[0].crashed = true;
     ingest_text_settle(&c);
     return b.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }

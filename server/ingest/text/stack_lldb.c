@@ -78,7 +78,7 @@ quoted(struct ingest_text *c, struct fz_span line, const char *key)
     if (at == SIZE_MAX)
         return NULL;
     struct fz_span rest = fz_span_from(line, at + strlen(key));
-    return ingest_text_copy(c->b, fz_span_until(rest, fz_text_find(rest, "'")));
+    return ingest_text(c->b, fz_span_until(rest, fz_text_find(rest, "'")));
 }
 
 /* The number behind "address=" and its like. */
@@ -106,17 +106,12 @@ take_codes(struct ingest_text *c, struct fz_span reason)
         struct fz_span word = fz_span_from(reason, at + strlen(key));
         while (len < word.len && word.data[len] != ',' && word.data[len] != ')')
             len++;
-        crash->code = ingest_text_copy(c->b, fz_text_trim(fz_span_until(word, len)));
+        crash->code = ingest_text(c->b, fz_text_trim(fz_span_until(word, len)));
         return;
     }
     bool has_second =
         number_of(reason, " subcode=", &codes[1]) || number_of(reason, " address=", &codes[1]);
-    size_t n = has_second ? 2 : 1;
-    crash->mach_codes = ingest_alloc(c->b, n, sizeof(codes[0]));
-    if (!crash->mach_codes)
-        return;
-    memcpy(crash->mach_codes, codes, n * sizeof(codes[0]));
-    crash->n_mach_codes = n;
+    ingest_set_mach_codes(c->b, codes, has_second ? 2 : 1);
 }
 
 /* "EXC_BAD_ACCESS (code=1, address=0x10)", "signal SIGABRT", "breakpoint 1.1" */
@@ -127,17 +122,17 @@ take_reason(struct ingest_text *c, struct fz_span reason)
     struct fz_span rest = reason, word = ingest_text_word(&rest);
     uint64_t addr;
     if (fz_span_begins(word, "EXC_")) {
-        crash->mach = ingest_text_copy(c->b, word);
+        crash->mach = ingest_text(c->b, word);
         take_codes(c, reason);
     } else if (fz_span_is(word, "signal")) {
-        crash->signal = ingest_text_copy(c->b, ingest_text_word(&rest));
+        crash->signal = ingest_text(c->b, ingest_text_word(&rest));
     }
     if (number_of(reason, "address=", &addr)) {
         crash->has_address = true;
         crash->address = addr;
     }
     if (!crash->diagnosis)
-        crash->diagnosis = ingest_text_copy(c->b, reason);
+        crash->diagnosis = ingest_text(c->b, reason);
 }
 
 bool
@@ -154,14 +149,13 @@ ingest_text_take_lldb_thread(struct ingest_text *c, struct fz_span line)
         !(rest.len == 0 || rest.data[0] == ',' || rest.data[0] == ':'))
         return false;
     bool crashed = selected && c->b->report->crash.thread < 0;
-    c->thread = ingest_text_add_thread(c, (int64_t)number, crashed);
-    if (!c->thread)
+    if (!ingest_text_add_thread(c, (int64_t)number, crashed))
         return true;
-    c->thread->thread.crashed = crashed;
+    c->thread->crashed = crashed;
     if (crashed)
         c->b->report->crash.thread = (int64_t)number;
-    c->thread->thread.name = quoted(c, rest, "name = '");
-    c->thread->thread.queue = quoted(c, rest, "queue = '");
+    c->thread->name = quoted(c, rest, "name = '");
+    c->thread->queue = quoted(c, rest, "queue = '");
     size_t at = fz_text_find(rest, key);
     if (crashed && at != SIZE_MAX)
         take_reason(c, fz_span_from(rest, at + strlen(key)));

@@ -112,19 +112,17 @@ static void
 add_stack(struct ingest_text_sample *s, uint32_t samples)
 {
     struct ingest_text *c = s->c;
-    struct ingest_text_thread *thread =
-        ingest_text_add_thread(c, (int64_t)(c->n_threads + c->n_threads_cut), false);
+    struct report_thread *thread = ingest_text_add_thread(c, ingest_text_thread_count(c), false);
     if (!thread)
         return;
-    thread->thread.samples = samples;
-    thread->thread.name = ingest_text_copy(c->b, s->name);
-    thread->thread.queue = ingest_text_copy(c->b, s->queue);
+    thread->samples = samples;
+    thread->name = ingest_text(c->b, s->name);
+    thread->queue = ingest_text(c->b, s->queue);
     for (size_t i = s->n; i-- > 0 && !c->b->failed;) {
         if (!s->nodes[i].is_frame)
             break;
-        ingest_text_stack_add(c->b, &thread->stack, &s->nodes[i].frame, &c->hints);
-        if (thread->stack.n && thread->stack.n_cut == 0)
-            thread->stack.frames[thread->stack.n - 1].samples = s->nodes[i].count;
+        s->nodes[i].frame.symbol.samples = s->nodes[i].count;
+        ingest_text_add_frame(c, &s->nodes[i].frame);
     }
 }
 
@@ -207,7 +205,7 @@ ingest_text_sample_take(struct ingest_text_sample *s, struct fz_span line, size_
         uint32_t left = s->nodes[s->n - 1].count - s->nodes[s->n - 1].below;
         s->nodes[s->n - 1].below += node.count < left ? node.count : left;
     }
-    s->nodes = ingest_text_grow(s->c->b, s->nodes, s->n, &s->room, sizeof(*s->nodes));
+    s->nodes = ingest_grow(s->c->b, s->nodes, s->n, &s->room, sizeof(*s->nodes));
     if (s->nodes)
         s->nodes[s->n++] = node;
     return true;

@@ -58,8 +58,8 @@ extra_of(struct ingest_text *c, struct fz_span key)
         return &c->extras[json_integer_value(number)];
     if (c->n_extras == EXTRAS_MAX)
         return NULL;
-    c->extras = ingest_text_grow(c->b, c->extras, c->n_extras, &c->room_extras, sizeof(*c->extras));
-    const char *copy = ingest_text_copy(c->b, fz_span_cstr(name));
+    c->extras = ingest_grow(c->b, c->extras, c->n_extras, &c->room_extras, sizeof(*c->extras));
+    const char *copy = ingest_text(c->b, fz_span_cstr(name));
     if (!c->extras || !copy ||
         json_object_set_new(c->extra_numbers, copy, json_integer((json_int_t)c->n_extras)) != 0) {
         c->b->failed = true;
@@ -78,7 +78,7 @@ ingest_text_add_extra(struct ingest_text *c, struct fz_span key, struct fz_span 
     struct ingest_text_extra *extra = extra_of(c, key);
     if (!extra) {
         if (!c->b->failed)
-            report_note(c->b->report, c->b->arena, "%.*s: left out, it is one text too many",
+            ingest_note(c->b, "%.*s: left out, it is one text too many",
                         (int)(key.len < EXTRA_KEY_MAX ? key.len : EXTRA_KEY_MAX),
                         (const char *)key.data);
         return;

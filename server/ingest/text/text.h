@@ -5,6 +5,7 @@
 #ifndef INGEST_TEXT_TEXT_H
 #define INGEST_TEXT_TEXT_H
 
+#include "server/ingest/common/json_member.h"
 #include "server/ingest/text/frame.h"
 
 /* What the model has no member for: a text by the report's own key. It grows by doubling. */
@@ -15,27 +16,16 @@ struct ingest_text_extra {
     bool taken; /* it found its place in the model after all */
 };
 
-/* A thread while its lines are read. */
-struct ingest_text_thread {
-    struct report_thread thread;
-    struct ingest_text_stack stack;
-    size_t room_registers;
-};
-
 struct ingest_text {
     struct ingest_builder *b;
     struct ingest_text_extra *extras;
     size_t n_extras, room_extras;
     json_t *extra_numbers; /* key to place in `extras` */
 
-    struct ingest_text_thread *threads;
-    size_t n_threads, room_threads, n_threads_cut;
-    struct ingest_text_thread *thread; /* whose lines are read; NULL when it was cut */
-    struct ingest_text_stack exception, backtrace;
+    struct report_thread *thread; /* whose lines are read; NULL if there is none or it is cut */
+    struct ingest_stack stack;    /* of that thread */
+    struct ingest_stack exception, backtrace;
     struct ingest_text_hints hints;
-
-    struct report_image *images;
-    size_t n_images, room_images, n_images_cut;
 
     /* A text that goes on over lines: its key and what was read of it. */
     struct fz_span key;
@@ -77,10 +67,13 @@ void ingest_text_settle_memory(struct ingest_text *c);
 /* threads.c: "Thread 0 Crashed:: name  Dispatch queue: q" and its like; *ret_registers:
  * the lines behind it are registers. */
 bool ingest_text_take_thread(struct ingest_text *c, struct fz_span line, bool *ret_registers);
-/* A further thread; NULL if it is cut. Beyond the limit only the crashed one gets in: in the place
- * of the last. */
-struct ingest_text_thread *ingest_text_add_thread(struct ingest_text *c, int64_t index,
-                                                  bool crashed);
+/* A further thread, whose lines follow; NULL if it is cut. Beyond the limit only the crashed one gets
+ * in: in the place of the last. */
+struct report_thread *ingest_text_add_thread(struct ingest_text *c, int64_t index, bool crashed);
+/* The number of threads so far, with those that are cut. */
+int64_t ingest_text_thread_count(const struct ingest_text *c);
+/* A frame of the thread whose lines are read. */
+void ingest_text_add_frame(struct ingest_text *c, const struct ingest_text_frame *frame);
 /* A line of "x0: 0x... x1: 0x..."; false if there is none in it. */
 bool ingest_text_take_registers(struct ingest_text *c, struct fz_span line);
 /* Threads and exception backtrace into the report. */

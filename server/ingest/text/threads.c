@@ -2,36 +2,47 @@
 #include "server/ingest/text/text.h"
 #include "server/ingest/text/thrown.h"
 
-enum { REGISTERS_MAX = 256 };
-
 /* The last thread with this number, if it may still be the one that is written about. */
-static struct ingest_text_thread *
+static struct report_thread *
 find_thread(struct ingest_text *c, int64_t index)
 {
-    for (size_t i = c->n_threads; i-- > 0;) {
-        if (c->threads[i].thread.index == index)
-            return &c->threads[i];
+    struct report *r = c->b->report;
+    for (size_t i = r->n_threads; i-- > 0;) {
+        if (r->threads[i].index == index)
+            return &r->threads[i];
     }
     return NULL;
 }
 
-struct ingest_text_thread *
+struct report_thread *
 ingest_text_add_thread(struct ingest_text *c, int64_t index, bool crashed)
 {
-    bool wanted = crashed || index == c->b->report->crash.thread;
-    if (c->n_threads == c->b->limits->threads) {
-        c->n_threads_cut++;
-        if (!wanted || c->n_threads == 0)
-            return NULL;
-        c->n_threads--;
+    struct report *r = c->b->report;
+    bool wanted = crashed || index == r->crash.thread;
+    c->stack = (struct ingest_stack){.n = 0};
+    c->thread = ingest_add_thread(c->b);
+    if (!c->thread && wanted && r->n_threads) {
+        c->thread = &r->threads[r->n_threads - 1];
+        *c->thread = (struct report_thread){.n_frames = 0};
     }
-    c->threads =
-        ingest_text_grow(c->b, c->threads, c->n_threads, &c->room_threads, sizeof(*c->threads));
-    if (!c->threads)
-        return NULL;
-    struct ingest_text_thread *thread = &c->threads[c->n_threads++];
-    *thread = (struct ingest_text_thread){.thread.index = index};
-    return thread;
+    if (c->thread)
+        c->thread->index = index;
+    return c->thread;
+}
+
+int64_t
+ingest_text_thread_count(const struct ingest_text *c)
+{
+    return (int64_t)(c->b->report->n_threads + c->b->n_threads_cut);
+}
+
+void
+ingest_text_add_frame(struct ingest_text *c, const struct ingest_text_frame *frame)
+{
+    if (!c->thread)
+        return;
+    ingest_text_stack_add(c->b, &c->stack, frame, &c->hints);
+    ingest_set_stack(c->thread, &c->stack);
 }
 
 /* "name  Dispatch queue: q", in this order, either may be missing. */
@@ -39,18 +50,17 @@ static void
 take_names(struct ingest_text *c, struct fz_span text)
 {
     static const char key[] = "Dispatch queue:";
-    (void)ingest_text_take_samples(&text, &c->thread->thread.samples);
+    (void)ingest_text_take_samples(&text, &c->thread->samples);
     size_t at = fz_text_find(text, key);
     struct fz_span name = fz_text_trim(fz_span_until(text, at));
     if (at != SIZE_MAX) {
-        const char *queue =
-            ingest_text_copy(c->b, fz_text_trim(fz_span_from(text, at + strlen(key))));
+        const char *queue = ingest_text(c->b, fz_text_trim(fz_span_from(text, at + strlen(key))));
         if (queue)
-            c->thread->thread.queue = queue;
+            c->thread->queue = queue;
     }
-    const char *copy = ingest_text_copy(c->b, name);
+    const char *copy = ingest_text(c->b, name);
     if (copy)
-        c->thread->thread.name = copy;
+        c->thread->name = copy;
 }
 
 /* What stands behind "Thread 3": the part before the colon, and what follows it. */
@@ -102,29 +112,17 @@ ingest_text_take_thread(struct ingest_text *c, struct fz_span line, bool *ret_re
                      fz_span_begins(word, "thread state");
     if (!crashed && !names && !*ret_registers && word.len)
         return false;
-    struct ingest_text_thread *thread = find_thread(c, (int64_t)number);
+    struct report_thread *thread = find_thread(c, (int64_t)number);
     /* A thread has a line for its name, then one for its frames, then one for its registers. */
-    bool is_new = !thread || (!*ret_registers && (thread->stack.n || names));
+    bool is_new = !thread || (!*ret_registers && (thread->n_frames || names));
+    c->stack = (struct ingest_stack){.n = 0};
     c->thread = is_new ? ingest_text_add_thread(c, (int64_t)number, crashed) : thread;
     if (!c->thread)
         return true;
-    c->thread->thread.crashed = c->thread->thread.crashed || crashed;
+    c->thread->crashed = c->thread->crashed || crashed;
     if (!*ret_registers)
         take_names(c, text);
     return true;
-}
-
-static void
-add_register(struct ingest_text *c, struct fz_span name, uint64_t value)
-{
-    struct report_thread *thread = &c->thread->thread;
-    if (thread->n_registers == REGISTERS_MAX)
-        return;
-    thread->registers = ingest_text_grow(c->b, thread->registers, thread->n_registers,
-                                         &c->thread->room_registers, sizeof(*thread->registers));
-    const char *copy = ingest_text_copy(c->b, name);
-    if (thread->registers && copy)
-        thread->registers[thread->n_registers++] = (struct report_register){copy, value};
 }
 
 bool
@@ -146,72 +144,46 @@ ingest_text_take_registers(struct ingest_text *c, struct fz_span line)
             return before.len < line.len;
         }
         if (c->thread)
-            add_register(c, fz_span_until(name, name.len - 1), value);
+            ingest_add_register(c->b, c->thread, fz_span_until(name, name.len - 1), value);
         n++;
         rest = fz_text_trim(rest);
     }
     return n > 0;
 }
 
-/* The images of the first two frames, as the lines spelt them. */
-static void
-first_images(const struct ingest_text *c, const struct ingest_text_stack *stack,
-             struct fz_span ret[2])
-{
-    for (size_t i = 0; i < 2; i++) {
-        int hint = i < stack->n ? stack->frames[i].image : -1;
-        ret[i] = hint >= 0 ? c->hints.items[hint].name : (struct fz_span){NULL, 0};
-    }
-}
-
 /* Where an exception was caught as it was thrown, its thread has no exact pc at all. */
 static void
-settle_throw(struct ingest_text *c, struct ingest_text_thread *thread)
+settle_throw(struct ingest_text *c, struct report_thread *thread)
 {
-    struct fz_span images[2];
-    first_images(c, &thread->stack, images);
-    if (thread->thread.crashed && thread->stack.n &&
-        ingest_text_is_throw_stack(thread->stack.frames, thread->stack.n, images))
-        thread->stack.frames[0].adjust = REPORT_ADJUST_RETURN;
+    struct fz_span images[2]; /* of the first two frames, as the lines spelt them */
+    for (size_t i = 0; i < 2; i++) {
+        int hint = i < thread->n_frames ? thread->frames[i].image : -1;
+        images[i] = hint >= 0 ? c->hints.items[hint].name : (struct fz_span){NULL, 0};
+    }
+    if (thread->crashed && ingest_text_is_throw_stack(thread->frames, thread->n_frames, images))
+        ingest_first_is_return(thread->frames, thread->n_frames);
 }
 
 void
 ingest_text_settle_threads(struct ingest_text *c)
 {
     struct report *r = c->b->report;
-    struct ingest_text_stack *exception = c->exception.n ? &c->exception : &c->backtrace;
-    const struct ingest_text_thread *marked = NULL;
-    if (c->b->failed)
+    const struct report_thread *marked = NULL;
+    if (c->b->failed) /* lists may be incomplete */
         return;
-    r->threads = ingest_alloc(c->b, c->n_threads, sizeof(*r->threads));
-    for (size_t i = 0; i < c->n_threads && r->threads; i++) {
-        struct ingest_text_thread *thread = &c->threads[i];
-        if (thread->thread.crashed && !marked)
-            marked = thread;
-    }
+    for (size_t i = 0; i < r->n_threads && !marked; i++)
+        marked = r->threads[i].crashed ? &r->threads[i] : NULL;
     /* The heading stands with the frames and registers, so it is believed before the head. */
-    if (marked && r->crash.thread >= 0 && r->crash.thread != marked->thread.index)
-        report_note(r, c->b->arena,
-                    "the head says that thread %lld crashed, its heading thread %lld",
-                    (long long)r->crash.thread, (long long)marked->thread.index);
+    if (marked && r->crash.thread >= 0 && r->crash.thread != marked->index)
+        ingest_note(c->b, "the head says that thread %lld crashed, its heading thread %lld",
+                    (long long)r->crash.thread, (long long)marked->index);
     if (marked)
-        r->crash.thread = marked->thread.index;
-    for (size_t i = 0; i < c->n_threads && r->threads; i++) {
-        struct ingest_text_thread *thread = &c->threads[i];
-        thread->thread.crashed = thread->thread.index == r->crash.thread;
-        settle_throw(c, thread);
-        thread->thread.frames = thread->stack.frames;
-        thread->thread.n_frames = thread->stack.n;
-        thread->thread.n_frames_cut = thread->stack.n_cut;
-        r->threads[r->n_threads++] = thread->thread;
+        r->crash.thread = marked->index;
+    for (size_t i = 0; i < r->n_threads; i++) {
+        r->threads[i].crashed = r->threads[i].index == r->crash.thread;
+        settle_throw(c, &r->threads[i]);
     }
-    r->exception_frames = exception->frames;
-    r->n_exception_frames = exception->n;
-    r->n_exception_frames_cut = exception->n_cut;
-    if (c->n_threads_cut)
-        report_note(r, c->b->arena, "threads: %zu, of which %zu are kept",
-                    c->n_threads + c->n_threads_cut, c->n_threads);
+    ingest_set_exception_stack(r, c->exception.n ? &c->exception : &c->backtrace);
     if (r->n_threads == 0)
-        report_note(r, c->b->arena, "no thread in the text");
-    ingest_mark_crashed(r);
+        ingest_note(c->b, "no thread in the text");
 }

@@ -34,9 +34,9 @@ take_told(struct ingest_builder *b, struct fz_span text)
     struct fz_span name = fz_span_between(text, strlen(key), colon);
     if (!name.len || fz_text_contains(name, " "))
         return false;
-    crash->exception = ingest_text_copy(b, name);
+    crash->exception = ingest_text(b, name);
     if (!crash->reason)
-        crash->reason = ingest_text_copy(b, fz_text_trim(fz_span_from(text, colon + 2)));
+        crash->reason = ingest_text(b, fz_text_trim(fz_span_from(text, colon + 2)));
     return true;
 }
 
@@ -56,9 +56,9 @@ take_typed(struct ingest_builder *b, struct fz_span text)
     /* Of an Objective-C exception only the class is told here; its name is said elsewhere. */
     bool is_class_only = fz_span_is(type, "NSException") && crash->exception;
     if (!crash->exception && !is_class_only)
-        crash->exception = ingest_text_copy(b, type);
+        crash->exception = ingest_text(b, type);
     if (colon != SIZE_MAX && !crash->reason)
-        crash->reason = ingest_text_copy(b, fz_text_trim(fz_span_from(rest, colon + 2)));
+        crash->reason = ingest_text(b, fz_text_trim(fz_span_from(rest, colon + 2)));
     return true;
 }
 
@@ -73,9 +73,9 @@ ingest_text_take_thrown(struct ingest_builder *b, struct fz_span text)
     name = fz_span_until(name, fz_text_find(name, quote));
     bool thrown = name.len > 0;
     if (thrown && !crash->exception)
-        crash->exception = ingest_text_copy(b, fz_text_trim(name));
+        crash->exception = ingest_text(b, fz_text_trim(name));
     if (thrown && reason.len && !crash->reason)
-        crash->reason = ingest_text_copy(b, fz_text_trim(reason));
+        crash->reason = ingest_text(b, fz_text_trim(reason));
     if (take_typed(b, text) || take_told(b, text))
         thrown = true;
     if (thrown || crash->reason)
@@ -87,8 +87,7 @@ ingest_text_take_thrown(struct ingest_builder *b, struct fz_span text)
         if (at == SIZE_MAX)
             continue;
         struct fz_span rest = fz_span_from(text, at);
-        crash->reason =
-            ingest_text_copy(b, fz_text_trim(fz_span_until(rest, fz_text_find(rest, "\n"))));
+        crash->reason = ingest_text(b, fz_text_trim(fz_span_until(rest, fz_text_find(rest, "\n"))));
     }
     return false;
 }
