@@ -130,7 +130,7 @@ with_defaults(const struct api_route *row, const struct api_route *defaults)
 static void
 run_route(void *app, struct http_request *request)
 {
-    api_run(app, request, api_route_of(request)->run);
+    api_run(app, request, api_route_of(request)->run, NULL);
 }
 
 static void

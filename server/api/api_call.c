@@ -47,7 +47,7 @@ api_store_put(struct api *api, struct store *store)
 }
 
 void
-api_run(void *app, struct http_request *request, api_work_fn work)
+api_run(void *app, struct http_request *request, api_work_fn work, void *user)
 {
     struct api *api = app;
     FZ_CLEANUP(fz_arena_deinit)
@@ -57,6 +57,7 @@ api_run(void *app, struct http_request *request, api_work_fn work)
         .request = request,
         .arena = &arena,
         .project_id = http_project_id(request),
+        .user = user,
     };
     struct fz_error err = {.code = FZ_OK, .offset = -1};
     enum fz_code code = api_store_get(api, &call.store, &err);

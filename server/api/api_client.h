@@ -102,14 +102,15 @@ struct api_call {
     struct store *store;
     struct fz_arena *arena; /* of the call */
     int64_t project_id;
+    void *user;                 /* of api_run() */
     const char *detail;         /* JSON for the error's `detail`, in the arena; NULL = none */
     struct fz_span report_body; /* of a report that is not stored any more; empty = it is */
     bool must_not_wait;         /* on a thread that others wait for */
     uint64_t gated;             /* api_fetch.h */
 };
 
-/* Run `work` with a connection and an arena; a failure becomes the answer. */
-void api_run(void *app, struct http_request *request, api_work_fn work);
+/* Run `work` with a connection, an arena and call->user; a failure becomes the answer. */
+void api_run(void *app, struct http_request *request, api_work_fn work, void *user);
 
 /* Answer with the JSON of a buffer; fails if the buffer did. */
 FZ_MUST_CHECK enum fz_code api_answer(struct api_call *call, int status,

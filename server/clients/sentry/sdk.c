@@ -21,6 +21,7 @@
 
 /* What an envelope asks for. */
 struct contents {
+    struct sentry_sender sender;
     char id[FZ_UUID_TEXT];
     bool has_event, has_counted, has_sessions; /* counted: sessions or client reports */
 };
@@ -102,41 +103,34 @@ is_admitted(struct api *api, struct http_request *request, const struct sentry_s
     return false;
 }
 
-/* Events after the sessions were counted. */
+/* The event, once the sessions are counted. */
 static void
-take_event(struct api *api, struct http_request *request, const struct sentry_sender *sender,
-           const struct contents *found)
+take_event(struct api *api, struct http_request *request, const struct contents *found)
 {
     struct fz_error err = {.offset = -1};
     if (!found->has_event)
         sentry_answer_id(request, found->id);
-    else if (is_admitted(api, request, sender, API_TAKES_REPORTS) &&
-             sentry_intake(api, request, sender, http_body(request), NULL, &err) != FZ_OK)
+    else if (is_admitted(api, request, &found->sender, API_TAKES_REPORTS) &&
+             sentry_intake(api, request, &found->sender, http_body(request), NULL, &err) != FZ_OK)
         sentry_fail(request, 0, &err);
 }
 
 static enum fz_code
 count_sessions(struct api_call *call, struct fz_error *err)
 {
-    struct sentry_sender sender;
-    struct contents found;
+    const struct contents *found = call->user;
     struct sentry_counted *counted;
-    if (!find_sender(call->api, call->request, &sender))
+    if (!is_admitted(call->api, call->request, &found->sender,
+                     found->has_sessions ? API_TAKES_SESSIONS : API_TAKES_CLIENT_REPORTS))
         return FZ_OK;
-    enum fz_code code = look_through(http_body(call->request), &found, err);
-    if (code == FZ_OK &&
-        !is_admitted(call->api, call->request, &sender,
-                     found.has_sessions ? API_TAKES_SESSIONS : API_TAKES_CLIENT_REPORTS))
-        return FZ_OK;
+    enum fz_code code = sentry_read_counted(http_body(call->request), api_limits(call->api),
+                                            call->arena, &counted, err);
     if (code == FZ_OK)
-        code = sentry_read_counted(http_body(call->request), api_limits(call->api), call->arena,
-                                   &counted, err);
-    if (code == FZ_OK)
-        code = store_session_put(call->store, sender.project_id, counted->sessions,
+        code = store_session_put(call->store, found->sender.project_id, counted->sessions,
                                  counted->n_sessions, counted->discarded, counted->n_discarded,
                                  call->arena, err);
     if (code == FZ_OK)
-        take_event(call->api, call->request, &sender, &found);
+        take_event(call->api, call->request, found);
     return code;
 }
 
@@ -146,15 +140,18 @@ envelope_post(void *app, struct http_request *request)
     struct sentry_sender sender;
     struct contents found;
     struct fz_error err = {.offset = -1};
-    /* Nobody without a key learns anything about the body. */
+    /* Without a key, the answer must not depend on the body. */
     if (!find_sender(app, request, &sender))
         return;
-    if (look_through(http_body(request), &found, &err) != FZ_OK)
+    if (look_through(http_body(request), &found, &err) != FZ_OK) {
         sentry_fail(request, 0, &err);
-    else if (found.has_counted)
-        api_run(app, request, count_sessions);
+        return;
+    }
+    found.sender = sender;
+    if (found.has_counted)
+        api_run(app, request, count_sessions, &found);
     else
-        take_event(app, request, &sender, &found);
+        take_event(app, request, &found);
 }
 
 /* ---- store --------------------------------------------------------------------------------- */
