@@ -93,27 +93,37 @@ refuse_unknown(struct api *api, struct http_request *request, int *ret_status, s
                    client.text, api->config.limits->auth_failures, wait_s);
 }
 
-/* The token is in the set, or `is_final`: it has been read since the token came. */
+/* What is to be decided: may the request with this token do what needs `scope`? */
+struct question {
+    struct api *api;
+    struct http_request *request;
+    const char *token;
+    unsigned scope;
+};
+
+/* `is_final`: the set of tokens was read after the token came, so one that is not in it is unknown. */
 static enum fz_code
-judge(struct api *api, struct http_request *request, const char *token, unsigned scope,
-      bool is_final, struct api_grant *ret, int *ret_status, struct fz_error *err)
+decide(const struct question *q, bool is_final, struct api_grant *ret, int *ret_status,
+       struct fz_error *err)
 {
     struct api_grant grant = {0};
-    enum fz_code code = api_tokens_find(api->tokens, token, asked_project(request), &grant, err);
+    enum fz_code code =
+        api_tokens_find(q->api->tokens, q->token, asked_project(q->request), &grant, err);
     if (code == FZ_E_DENIED && is_final)
-        return refuse_unknown(api, request, ret_status, err);
+        return refuse_unknown(q->api, q->request, ret_status, err);
     if (code != FZ_OK) {
         *ret_status = code == FZ_E_DENIED ? 401 : fz_code_http_status(code);
         return code;
     }
-    if (!(grant.scopes & (scope | STORE_SCOPE_ADMIN))) {
+    if (!(grant.scopes & (q->scope | STORE_SCOPE_ADMIN))) {
         char text[96];
-        snprintf(text, sizeof(text), "this token lacks the scope '%s'", scope_name(scope));
+        snprintf(text, sizeof(text), "this token lacks the scope '%s'", scope_name(q->scope));
         return deny(403, ret_status, err, text);
     }
     *ret = grant;
-    const struct api_route *route = api_route_of(request);
-    return api_admit(api, request, ret, route ? route->takes : API_TAKES_NOTHING, ret_status, err);
+    const struct api_route *route = api_route_of(q->request);
+    return api_admit(q->api, q->request, ret, route ? route->takes : API_TAKES_NOTHING, ret_status,
+                     err);
 }
 
 /* Found, or refused for a reason that reading the tokens again would not change. */
@@ -158,23 +168,22 @@ api_authorize_token(struct api *api, struct http_request *request, const char *t
     enum fz_code code = need_token(token, ret_status, err);
     if (code != FZ_OK)
         return code;
-    code = judge(api, request, token, scope, false, ret, ret_status, err);
+    const struct question question = {api, request, token, scope};
+    code = decide(&question, false, ret, ret_status, err);
     if (is_settled(api, code, *ret_status))
         return unless_stuck(api, code, ret_status, err);
     if (api_tokens_read_now(api->tokens, READ_WAIT_MS, err) != FZ_OK) {
         *ret_status = 503;
         return fail_unread(err);
     }
-    return judge(api, request, token, scope, true, ret, ret_status, err);
+    return decide(&question, true, ret, ret_status, err);
 }
 
 /* ---- on the HTTP thread, which must not wait ------------------------------------------------ */
 
 struct pending {
     struct api_tokens_waiter waiter; /* the first member */
-    struct api *api;
-    struct http_request *request;
-    unsigned scope;
+    struct question question;        /* about `token` below */
     char token[TOKEN_MAX];
 };
 
@@ -188,29 +197,28 @@ on_read(struct api_tokens_waiter *waiter, enum fz_code code, const struct fz_err
     if (code != FZ_OK)
         code = fail_unread(&err);
     else
-        code = judge(pending->api, pending->request, pending->token, pending->scope, true, &grant,
-                     &status, &err);
-    http_authorize_end(pending->request, code, status, grant.project_id, grant.token_id, &err);
+        code = decide(&pending->question, true, &grant, &status, &err);
+    http_authorize_end(pending->question.request, code, status, grant.project_id, grant.token_id,
+                       &err);
     free(pending);
 }
 
 /* Decide about the request when the tokens have been read again. A client that has sent many wrong
  * ones does not have them read for its sake. */
 static enum fz_code
-decide_later(struct api *api, struct http_request *request, const char *token, unsigned scope,
-             struct fz_error *err)
+decide_later(const struct question *q, struct fz_error *err)
 {
     struct http_client client;
     struct pending *pending = calloc(1, sizeof(*pending));
     if (!pending)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    *pending =
-        (struct pending){.waiter.done = on_read, .api = api, .request = request, .scope = scope};
-    snprintf(pending->token, sizeof(pending->token), "%s", token);
-    http_request_client(request, &client);
-    bool hurry = api_auth_braked_s(api->auth, &client.key, fz_time_monotonic_ms()) == 0;
-    http_authorize_later(request);
-    api_tokens_wait(api->tokens, hurry, &pending->waiter);
+    *pending = (struct pending){.waiter.done = on_read, .question = *q};
+    snprintf(pending->token, sizeof(pending->token), "%s", q->token);
+    pending->question.token = pending->token; /* q->token may be on the caller's stack */
+    http_request_client(q->request, &client);
+    bool hurry = api_auth_braked_s(q->api->auth, &client.key, fz_time_monotonic_ms()) == 0;
+    http_authorize_later(q->request);
+    api_tokens_wait(q->api->tokens, hurry, &pending->waiter);
     return FZ_OK;
 }
 
@@ -250,10 +258,11 @@ api_authorize(void *app, struct http_request *request, unsigned scope, int64_t *
     enum fz_code code = need_token(token, ret_status, err);
     if (code != FZ_OK)
         return code;
-    code = judge(api, request, token, scope, false, &grant, ret_status, err);
+    const struct question question = {api, request, token, scope};
+    code = decide(&question, false, &grant, ret_status, err);
     if (!is_settled(api, code, *ret_status)) {
         *ret_status = 503;
-        return decide_later(api, request, token, scope, err);
+        return decide_later(&question, err);
     }
     code = unless_stuck(api, code, ret_status, err);
     *ret_project_id = grant.project_id;

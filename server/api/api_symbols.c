@@ -114,7 +114,14 @@ api_symbol_delete(struct api_call *call, struct fz_error *err)
 static enum fz_code
 fail_known(struct api_call *call, size_t i, const char *text, struct fz_error *err)
 {
-    call->detail = fz_arena_printf(call->arena, "{\"path\":\"uuids[%zu]\"}", i);
+    char path[32];
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer detail = fz_buffer_make(0);
+    struct json_write w = json_write_start(&detail);
+    snprintf(path, sizeof(path), "uuids[%zu]", i);
+    json_write_open(&w, NULL, '{');
+    json_write_text(&w, "path", path);
+    json_write_close(&w, '}');
+    call->detail = fz_arena_strdup(call->arena, fz_buffer_cstr(&detail));
     return fz_fail(err, FZ_E_MALFORMED, "uuids[%zu]: '%.64s' is not a UUID", i, text ? text : "");
 }
 

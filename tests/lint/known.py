@@ -14,7 +14,6 @@ KNOWN = {
         "storage": 1,
     },
     "parameters": {
-        "server/api": 1,
         "server/child": 2,
         "server/http": 1,
         "storage": 23,
@@ -30,7 +29,6 @@ KNOWN = {
         "symbolicator/macho": 1,
     },
     "json": {
-        "server/api": 1,
         "server/cli": 9,
         "server/ingest/apple": 1,
         "server/ingest/common": 1,
