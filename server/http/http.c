@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/file.h"
 #include "base/time.h"
 #include "server/http/callbacks.h"
@@ -27,26 +28,6 @@ enum {
     SPARE_FILES = 256,
     SWEEP_MS = 100,
 };
-
-/* Split "host:port", "[v6]:port", ":port". */
-static enum fz_code
-split_listen(const char *listen_on, char host[128], char port[16], struct fz_error *err)
-{
-    const char *colon = strrchr(listen_on, ':');
-    size_t host_len = colon ? (size_t)(colon - listen_on) : 0;
-    const char *start = listen_on;
-    if (host_len >= 2 && start[0] == '[' && start[host_len - 1] == ']') {
-        start++;
-        host_len -= 2;
-    }
-    if (!colon || host_len >= 128 || strlen(colon + 1) >= 16 || !colon[1])
-        return fz_fail(err, FZ_E_MALFORMED, "'%s' is no address to listen on; 127.0.0.1:8480 is",
-                       listen_on);
-    memcpy(host, start, host_len);
-    host[host_len] = '\0';
-    snprintf(port, 16, "%s", colon + 1);
-    return FZ_OK;
-}
 
 static int
 open_socket(const struct addrinfo *address)
@@ -70,10 +51,13 @@ open_socket(const struct addrinfo *address)
 static enum fz_code
 listen_on(struct http_server *server, const char *where, struct fz_error *err)
 {
-    char host[128], port[16];
-    enum fz_code code = split_listen(where, host, port, err);
+    struct fz_address address;
+    char port[16];
+    enum fz_code code = fz_address_parse(where, &address, err);
     if (code != FZ_OK)
         return code;
+    const char *host = address.host;
+    snprintf(port, sizeof(port), "%u", address.port);
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
     struct addrinfo *list = NULL;
     int failed = getaddrinfo(*host ? host : NULL, port, &hints, &list);
@@ -98,7 +82,7 @@ listen_on(struct http_server *server, const char *where, struct fz_error *err)
     if (getsockname(server->listen_fd, (struct sockaddr *)&bound, &len) != 0 ||
         getnameinfo((struct sockaddr *)&bound, len, name, sizeof(name), number, sizeof(number),
                     NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-        return fz_fail_errno(err, "cannot tell the address of %s", where);
+        return fz_fail_errno(err, "cannot read the address of %s", where);
     bool any = strcmp(name, "::") == 0 || strcmp(name, "0.0.0.0") == 0;
     bool v6 = !any && strchr(name, ':');
     snprintf(server->url, sizeof(server->url), "http://%s%s%s:%s", v6 ? "[" : "",

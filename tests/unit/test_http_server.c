@@ -163,10 +163,10 @@ test_listen(void **state)
         {"127.0.0.1:0", "http://127.0.0.1:", FZ_OK, NULL},
         {"localhost:0", "http://127.0.0.1:", FZ_OK, NULL},
         {":0", "http://127.0.0.1:", FZ_OK, NULL},
-        {"8480", NULL, FZ_E_MALFORMED, "no address to listen on"},
-        {"127.0.0.1:", NULL, FZ_E_MALFORMED, "no address to listen on"},
-        {"", NULL, FZ_E_MALFORMED, "no address to listen on"},
-        {"127.0.0.1:notaport", NULL, FZ_E_UNAVAILABLE, "cannot listen on"},
+        {"8480", NULL, FZ_E_MALFORMED, "'8480' is not a host name or an IP address"},
+        {"127.0.0.1:", NULL, FZ_E_MALFORMED, "the port must be a number"},
+        {"", NULL, FZ_E_MALFORMED, "the port is missing"},
+        {"127.0.0.1:notaport", NULL, FZ_E_MALFORMED, "the port must be a number"},
         {"192.0.2.1:0", NULL, FZ_E_UNAVAILABLE, "cannot listen on 192.0.2.1:0: Cannot assign"},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
