@@ -68,7 +68,7 @@ find_guesser(struct api_auth *auth, const struct http_address *client, struct gu
 }
 
 unsigned
-api_auth_braked_s(struct api_auth *auth, const struct http_address *client, int64_t now_ms)
+api_auth_wait_s(struct api_auth *auth, const struct http_address *client, int64_t now_ms)
 {
     unsigned seconds = 0;
     pthread_mutex_lock(&auth->lock);

@@ -23,8 +23,7 @@ void api_auth_destroy(struct api_auth *auth);
 
 /* Seconds for which the client's wrong tokens are answered with 429; 0 = they are not. `client` is
  * the key of struct http_client; now_ms is monotonic. */
-unsigned api_auth_braked_s(struct api_auth *auth, const struct http_address *client,
-                           int64_t now_ms);
+unsigned api_auth_wait_s(struct api_auth *auth, const struct http_address *client, int64_t now_ms);
 void api_auth_failed(struct api_auth *auth, const struct http_address *client, int64_t now_ms);
 
 #endif

@@ -79,7 +79,7 @@ refuse_unknown(struct api *api, struct http_request *request, int *ret_status, s
     struct http_client client;
     http_request_client(request, &client);
     int64_t now_ms = fz_time_monotonic_ms();
-    unsigned wait_s = api_auth_braked_s(api->auth, &client.key, now_ms);
+    unsigned wait_s = api_auth_wait_s(api->auth, &client.key, now_ms);
     api_auth_failed(api->auth, &client.key, now_ms);
     if (!wait_s)
         return deny(401, ret_status, err, "the token is unknown or was revoked");
@@ -216,7 +216,7 @@ decide_later(const struct question *q, struct fz_error *err)
     snprintf(pending->token, sizeof(pending->token), "%s", q->token);
     pending->question.token = pending->token; /* q->token may be on the caller's stack */
     http_request_client(q->request, &client);
-    bool hurry = api_auth_braked_s(q->api->auth, &client.key, fz_time_monotonic_ms()) == 0;
+    bool hurry = api_auth_wait_s(q->api->auth, &client.key, fz_time_monotonic_ms()) == 0;
     http_authorize_later(q->request);
     api_tokens_wait(q->api->tokens, hurry, &pending->waiter);
     return FZ_OK;

@@ -45,7 +45,7 @@ api_add_preflights(struct api *api)
             .pattern = route->pattern,
             .name = "preflight",
             .handle = api_preflight,
-            .flags = route->flags & (HTTP_ROUTE_LOOSE | HTTP_ROUTE_BEHIND),
+            .flags = route->flags & (HTTP_ROUTE_LOOSE | HTTP_ROUTE_ANYWHERE),
             .user = route->pattern,
         };
     }

@@ -164,7 +164,7 @@ http_set_fallback(struct http_request *request, int status, struct fz_span json)
 {
     struct http_server *server = request->server;
     pthread_mutex_lock(&server->lock);
-    if (request->owed)
+    if (request->is_pending)
         http_answer_set(&request->late, status, JSON_TYPE, json);
     pthread_mutex_unlock(&server->lock);
 }

@@ -111,7 +111,7 @@ answer_late(struct http_request *request)
     struct http_server *server = request->server;
     http_answer_late(request);
     pthread_mutex_lock(&server->lock);
-    bool ends = server->gives_up;
+    bool ends = server->has_given_up;
     pthread_mutex_unlock(&server->lock);
     if (!ends)
         return send_answer(request);
@@ -137,7 +137,7 @@ has_body(const struct http_request *request)
     return request->framing.chunked || request->framing.content_length > 0;
 }
 
-/* What http_header_judge() or http_header_admit() came to. */
+/* What http_header_check() or http_header_finish() came to. */
 static enum MHD_Result
 after_header(struct http_request *request, enum fz_code code)
 {
@@ -166,17 +166,17 @@ on_header(struct http_request *request, const char *method, const char *version)
     server->n_active++;
     pthread_mutex_unlock(&server->lock);
     request->active = true;
-    enum fz_code code = http_header_judge(request, method, version);
-    return request->step == HTTP_STEP_JUDGE ? MHD_YES : after_header(request, code);
+    enum fz_code code = http_header_check(request, method, version);
+    return request->step == HTTP_STEP_AUTHORIZE ? MHD_YES : after_header(request, code);
 }
 
 /* It is known now whether the request may come in. libmicrohttpd calls once more as for the header,
  * since the connection was suspended in its first call. */
 static enum MHD_Result
-on_judged(struct http_request *request)
+on_authorized(struct http_request *request)
 {
     if (!request->abandoned)
-        return after_header(request, http_header_admit(request));
+        return after_header(request, http_header_finish(request));
     http_answer_late(request);
     return has_body(request) ? drain(request) : answer_late(request);
 }
@@ -192,7 +192,7 @@ on_body(struct http_request *request, struct fz_span bytes)
     if (full) {
         http_conn_pause(request->conn);
         MHD_suspend_connection(request->mhd);
-        atomic_store(&request->elsewhere, true);
+        atomic_store(&request->is_suspended, true);
         http_pool_push(request->server->file_threads, &request->job);
     }
     return MHD_YES;
@@ -204,12 +204,12 @@ http_request_run_body(struct http_job *job)
     struct http_request *request = (struct http_request *)job; /* its first member */
     http_body_work(request);
     if (request->body_complete && !request->body_code) {
-        http_server_hand_over(request);
+        http_pending_run(request);
         return;
     }
     /* Now and not with the next bytes: the client's time runs even if it never sends them. */
     fz_ignore(!http_conn_go_on(request->conn)); /* ended meanwhile: found out next */
-    atomic_store(&request->elsewhere, false);
+    atomic_store(&request->is_suspended, false);
     MHD_resume_connection(request->mhd);
 }
 
@@ -233,7 +233,7 @@ on_body_end(struct http_request *request)
                                                      : request->server->body_threads,
                        &request->job);
     else
-        http_server_hand_over(request);
+        http_pending_run(request);
     return MHD_YES;
 }
 
@@ -248,15 +248,15 @@ http_request_on_data(void *server, struct MHD_Connection *mhd, const char *url, 
         return MHD_NO; /* no memory for it */
     /* Between two chunks libmicrohttpd asks again although the connection is suspended: leave it
      * the bytes. */
-    if (atomic_load(&request->elsewhere))
+    if (atomic_load(&request->is_suspended))
         return MHD_YES;
     struct fz_span bytes = fz_span_make(data, *data_len);
     *data_len = 0;
     switch (request->step) {
     case HTTP_STEP_NEW:
         return on_header(request, method, version);
-    case HTTP_STEP_JUDGE:
-        return on_judged(request);
+    case HTTP_STEP_AUTHORIZE:
+        return on_authorized(request);
     case HTTP_STEP_BODY:
         if (!http_conn_go_on(request->conn))
             return MHD_NO;

@@ -13,7 +13,7 @@
 #include "server/http/request.h"
 #include "server/http/server.h"
 
-enum { JUDGE_MS = 1500 }; /* how long finding out whether to let a request in may take */
+enum { AUTHORIZE_MS = 1500 }; /* how long finding out whether to let a request in may take */
 
 struct collector {
     struct http_request *request;
@@ -168,9 +168,9 @@ find_route(struct http_request *request, const char *method)
     char allow[128] = "";
     for (size_t i = 0; i < server->n_routes; i++) {
         const struct http_route *route = &server->routes[i];
-        enum http_match how = route->flags & HTTP_ROUTE_BEHIND  ? HTTP_MATCH_BEHIND
-                              : route->flags & HTTP_ROUTE_LOOSE ? HTTP_MATCH_LOOSE
-                                                                : HTTP_MATCH_EXACT;
+        enum http_match how = route->flags & HTTP_ROUTE_ANYWHERE ? HTTP_MATCH_ANYWHERE
+                              : route->flags & HTTP_ROUTE_LOOSE  ? HTTP_MATCH_LOOSE
+                                                                 : HTTP_MATCH_EXACT;
         if (!http_uri_match(&request->uri, route->pattern, how, &request->params))
             continue;
         if (method_fits(route, method)) {
@@ -211,7 +211,7 @@ check_token(struct http_request *request)
     int64_t project_id = 0, token_id = 0;
     enum fz_code code = server->authorize(server->app, request, request->route->scope, &project_id,
                                           &token_id, &status, &err);
-    if (request->step == HTTP_STEP_JUDGE) /* another thread has the request from now on */
+    if (request->step == HTTP_STEP_AUTHORIZE) /* another thread has the request from now on */
         return FZ_OK;
     request->project_id = project_id;
     request->token_id = token_id;
@@ -221,10 +221,10 @@ check_token(struct http_request *request)
 void
 http_authorize_later(struct http_request *request)
 {
-    request->step = HTTP_STEP_JUDGE;
-    atomic_store(&request->elsewhere, true);
+    request->step = HTTP_STEP_AUTHORIZE;
+    atomic_store(&request->is_suspended, true);
     MHD_suspend_connection(request->mhd);
-    http_server_owe(request, JUDGE_MS);
+    http_pending_add(request, AUTHORIZE_MS);
 }
 
 void
@@ -234,7 +234,7 @@ http_authorize_end(struct http_request *request, enum fz_code code, int status, 
 {
     struct http_server *server = request->server;
     pthread_mutex_lock(&server->lock);
-    bool in_time = request->owed; /* else the HTTP thread has it again */
+    bool in_time = request->is_pending; /* else the HTTP thread has it again */
     if (in_time && code != FZ_OK)
         fz_ignore(refuse_token(request, code, status, err->text)); /* it returns `code` */
     else if (in_time) {
@@ -242,7 +242,7 @@ http_authorize_end(struct http_request *request, enum fz_code code, int status, 
         request->token_id = token_id;
     }
     pthread_mutex_unlock(&server->lock);
-    http_server_hand_back(request);
+    http_pending_end(request);
 }
 
 static enum fz_code
@@ -270,7 +270,7 @@ check_body(struct http_request *request)
 }
 
 enum fz_code
-http_header_judge(struct http_request *request, const char *method, const char *version)
+http_header_check(struct http_request *request, const char *method, const char *version)
 {
     enum fz_code code = check_header(request, method, version);
     if (code != FZ_OK)
@@ -286,13 +286,13 @@ http_header_judge(struct http_request *request, const char *method, const char *
     code = find_route(request, method);
     if (code == FZ_OK)
         code = check_token(request);
-    if (code == FZ_OK && request->step != HTTP_STEP_JUDGE)
+    if (code == FZ_OK && request->step != HTTP_STEP_AUTHORIZE)
         code = check_body(request);
     return code;
 }
 
 enum fz_code
-http_header_admit(struct http_request *request)
+http_header_finish(struct http_request *request)
 {
     return request->body_code ? request->body_code : check_body(request);
 }

@@ -145,7 +145,7 @@ sweep(void *arg)
     bool ends = false;
     while (!ends) {
         fz_time_sleep_ms(SWEEP_MS);
-        http_server_answer_late(server);
+        http_pending_end_late(server);
         http_conn_end_late(server);
         pthread_mutex_lock(&server->lock);
         ends = server->sweeper_ends;
@@ -163,11 +163,11 @@ start_parts(struct http_server *server, const struct http_config *config, struct
         code = http_pool_create(BODY_THREADS, http_request_run_body, &server->body_threads, err);
     if (code == FZ_OK)
         code = http_pool_create(config->n_threads ? config->n_threads : DEFAULT_THREADS,
-                                http_server_run_handler, &server->handlers, err);
+                                http_pending_run_job, &server->handlers, err);
     if (code == FZ_OK)
         code = http_pool_create(BODY_THREADS, http_request_run_body, &server->file_threads, err);
     if (code == FZ_OK)
-        code = http_pool_create(READERS, http_server_run_handler, &server->readers, err);
+        code = http_pool_create(READERS, http_pending_run_job, &server->readers, err);
     if (code == FZ_OK && pthread_create(&server->sweeper, NULL, sweep, server) != 0)
         code = fz_fail(err, FZ_E_UNAVAILABLE, "cannot start a thread");
     else if (code == FZ_OK)
@@ -207,7 +207,7 @@ static void
 end_parts(struct http_server *server)
 {
     if (server->daemon)
-        http_server_give_up(server);
+        http_pending_end_all(server);
     /* Body threads may still resume connections, so they end before the daemon does. */
     http_pool_destroy(server->body_threads);
     http_pool_destroy(server->file_threads);
@@ -264,7 +264,7 @@ http_stop(struct http_server *server, int64_t grace_ms)
      * wait in its queue. */
     shutdown(server->listen_fd, SHUT_RDWR);
     if (!wait_quiet(server, fz_time_monotonic_ms() + grace_ms)) {
-        http_server_give_up(server);
+        http_pending_end_all(server);
         /* The event loop has yet to send what the waiting clients are told now. */
         wait_quiet(server, fz_time_monotonic_ms() + LAST_WORDS_MS);
     }

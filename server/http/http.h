@@ -34,12 +34,12 @@ typedef void (*http_write_error_fn)(const struct fz_error *err, int status, cons
                                     struct fz_buffer *out);
 
 enum {
-    HTTP_ROUTE_CORS = 1,    /* every answer carries Access-Control-Allow-Origin: * */
-    HTTP_ROUTE_LOOSE = 2,   /* empty path segments do not count: "//a/b/" is "/a/b" */
-    HTTP_ROUTE_BEHIND = 4,  /* loose, and others may stand before: "/x/a/b" is "/a/b" */
-    HTTP_ROUTE_ORIGINS = 8, /* pages of http_config.cors_origins may read its answers */
-    HTTP_ROUTE_ETAG = 16,   /* its 200 carries an ETag, and If-None-Match is answered with 304 */
-    HTTP_ROUTE_QUICK = 32,  /* the handler asks nobody and waits for nobody: it runs on the HTTP
+    HTTP_ROUTE_CORS = 1,     /* every answer carries Access-Control-Allow-Origin: * */
+    HTTP_ROUTE_LOOSE = 2,    /* empty path segments do not count: "//a/b/" is "/a/b" */
+    HTTP_ROUTE_ANYWHERE = 4, /* loose, and others may stand before: "/x/a/b" is "/a/b" */
+    HTTP_ROUTE_ORIGINS = 8,  /* pages of http_config.cors_origins may read its answers */
+    HTTP_ROUTE_ETAG = 16,    /* its 200 carries an ETag, and If-None-Match is answered with 304 */
+    HTTP_ROUTE_QUICK = 32,   /* the handler asks nobody and waits for nobody: it runs on the HTTP
                                thread, and answers while everything else hangs */
 };
 

@@ -8,7 +8,7 @@
 enum { START_MS = 1800 }; /* how long a request may wait for a thread */
 
 void
-http_server_run_handler(struct http_job *job)
+http_pending_run_job(struct http_job *job)
 {
     struct http_request *request = (struct http_request *)job; /* its first member */
     struct http_server *server = request->server;
@@ -27,14 +27,14 @@ http_server_run_handler(struct http_job *job)
 static void
 settle(struct http_request *request)
 {
-    request->owed = false;
-    if (request->prev_owed)
-        request->prev_owed->next_owed = request->next_owed;
+    request->is_pending = false;
+    if (request->prev_pending)
+        request->prev_pending->next_pending = request->next_pending;
     else
-        request->server->owed = request->next_owed;
-    if (request->next_owed)
-        request->next_owed->prev_owed = request->prev_owed;
-    atomic_store(&request->elsewhere, false);
+        request->server->pending = request->next_pending;
+    if (request->next_pending)
+        request->next_pending->prev_pending = request->prev_pending;
+    atomic_store(&request->is_suspended, false);
     MHD_resume_connection(request->mhd);
 }
 
@@ -47,38 +47,38 @@ abandon(struct http_request *request)
 }
 
 void
-http_server_owe(struct http_request *request, int64_t within_ms)
+http_pending_add(struct http_request *request, int64_t within_ms)
 {
     struct http_server *server = request->server;
     int64_t now = fz_time_monotonic_ms();
     http_answer_keep_headers(request);
     atomic_fetch_add(&request->refs, 1);
     pthread_mutex_lock(&server->lock);
-    request->owed = true;
+    request->is_pending = true;
     request->due_ms = now + within_ms;
-    request->prev_owed = NULL;
-    request->next_owed = server->owed;
-    if (request->next_owed)
-        request->next_owed->prev_owed = request;
-    server->owed = request;
-    if (server->gives_up)
+    request->prev_pending = NULL;
+    request->next_pending = server->pending;
+    if (request->next_pending)
+        request->next_pending->prev_pending = request;
+    server->pending = request;
+    if (server->has_given_up)
         abandon(request);
     pthread_mutex_unlock(&server->lock);
 }
 
 void
-http_server_hand_over(struct http_request *request)
+http_pending_run(struct http_request *request)
 {
     struct http_server *server = request->server;
     const struct http_route *route = request->route;
-    http_server_owe(request, START_MS);
+    http_pending_add(request, START_MS);
     if (route->flags & HTTP_ROUTE_QUICK) {
-        http_server_run_handler(&request->job);
+        http_pending_run_job(&request->job);
         return;
     }
     if (atomic_load(&server->stuck)) {
         pthread_mutex_lock(&server->lock);
-        if (request->owed)
+        if (request->is_pending)
             abandon(request);
         pthread_mutex_unlock(&server->lock);
         http_request_unref(request); /* the handler's, which will not see it */
@@ -90,25 +90,25 @@ http_server_hand_over(struct http_request *request)
 }
 
 void
-http_server_hand_back(struct http_request *request)
+http_pending_end(struct http_request *request)
 {
     struct http_server *server = request->server;
     pthread_mutex_lock(&server->lock);
-    if (request->owed)
+    if (request->is_pending)
         settle(request);
     pthread_mutex_unlock(&server->lock);
     http_request_unref(request);
 }
 
 void
-http_server_answer_late(struct http_server *server)
+http_pending_end_late(struct http_server *server)
 {
     bool stuck = server->is_stuck && server->is_stuck(server->app);
     int64_t now = fz_time_monotonic_ms();
     atomic_store(&server->stuck, stuck);
     pthread_mutex_lock(&server->lock);
-    for (struct http_request *request = server->owed, *next; request; request = next) {
-        next = request->next_owed;
+    for (struct http_request *request = server->pending, *next; request; request = next) {
+        next = request->next_pending;
         if (stuck || (request->due_ms && now >= request->due_ms))
             abandon(request);
     }
@@ -126,11 +126,11 @@ http_answer_within(struct http_request *request, int64_t ms)
 }
 
 void
-http_server_give_up(struct http_server *server)
+http_pending_end_all(struct http_server *server)
 {
     pthread_mutex_lock(&server->lock);
-    server->gives_up = true;
-    while (server->owed)
-        abandon(server->owed);
+    server->has_given_up = true;
+    while (server->pending)
+        abandon(server->pending);
     pthread_mutex_unlock(&server->lock);
 }

@@ -12,16 +12,16 @@ struct http_request;
 struct http_server;
 
 /* Somebody else is to answer the request, whose connection is suspended, or to decide about it. */
-void http_server_owe(struct http_request *request, int64_t within_ms);
+void http_pending_add(struct http_request *request, int64_t within_ms);
 /* The request is whole and its connection suspended: a handler thread takes over. */
-void http_server_hand_over(struct http_request *request);
+void http_pending_run(struct http_request *request);
 /* On a handler thread. */
-void http_server_run_handler(struct http_job *job);
+void http_pending_run_job(struct http_job *job);
 /* request->answer is filled: send it. Drops the reference of whoever owed the answer. */
-void http_server_hand_back(struct http_request *request);
+void http_pending_end(struct http_request *request);
 /* On the sweeper's thread: answer those whose time is over. */
-void http_server_answer_late(struct http_server *server);
+void http_pending_end_late(struct http_server *server);
 /* The server ends: nobody waits any more. */
-void http_server_give_up(struct http_server *server);
+void http_pending_end_all(struct http_server *server);
 
 #endif

@@ -28,13 +28,13 @@ struct http_memory { /* its room is charged to the request's holding */
 };
 
 enum http_step {
-    HTTP_STEP_NEW,     /* the request line was read */
-    HTTP_STEP_JUDGE,   /* whether to let it in is being found out */
-    HTTP_STEP_BODY,    /* the body is being taken in */
-    HTTP_STEP_DISCARD, /* refused; the rest of a small body is read and dropped */
-    HTTP_STEP_DRAIN,   /* refused and told so; read until the client hangs up */
-    HTTP_STEP_WORK,    /* with the body or handler threads */
-    HTTP_STEP_SENT,    /* the answer was queued */
+    HTTP_STEP_NEW,       /* the request line was read */
+    HTTP_STEP_AUTHORIZE, /* whether to let it in is being found out */
+    HTTP_STEP_BODY,      /* the body is being taken in */
+    HTTP_STEP_DISCARD,   /* refused; the rest of a small body is read and dropped */
+    HTTP_STEP_DRAIN,     /* refused and told so; read until the client hangs up */
+    HTTP_STEP_WORK,      /* with the body or handler threads */
+    HTTP_STEP_SENT,      /* the answer was queued */
 };
 
 struct http_request {
@@ -45,11 +45,11 @@ struct http_request {
     /* One for the MHD side, one for whoever owes an answer. */
     _Atomic unsigned refs;
     enum http_step step;
-    bool owed;      /* guarded by server->lock: a handler is to answer */
-    bool abandoned; /* guarded by server->lock: the client is answered without the handler, with
+    bool is_pending; /* guarded by server->lock: a handler is to answer */
+    bool abandoned;  /* guarded by server->lock: the client is answered without the handler, with
                        `late`; what the handler answers is dropped */
-    int64_t due_ms; /* guarded by server->lock: when the answer is due, 0 = no limit */
-    struct http_request *prev_owed, *next_owed; /* guarded by server->lock */
+    int64_t due_ms;  /* guarded by server->lock: when the answer is due, 0 = no limit */
+    struct http_request *prev_pending, *next_pending; /* guarded by server->lock */
     char id[HTTP_ID_TEXT];
     struct http_client client; /* the peer until the header was read */
     char *notes;               /* for the log line; owned */
@@ -81,7 +81,7 @@ struct http_request {
     int fd;                           /* HTTP_BODY_FILE; -1 */
     uint64_t file_size;
     struct http_inflate *inflate;
-    _Atomic bool elsewhere; /* another thread has it: the body's bytes have to wait */
+    _Atomic bool is_suspended; /* another thread has it: the body's bytes have to wait */
     bool body_complete;
     enum fz_code body_code; /* why the body was refused */
     int body_status;

@@ -19,7 +19,7 @@ forget_headers(struct http_request *request)
     struct http_server *server = request->server;
     http_answer_deinit(&request->answer);
     pthread_mutex_lock(&server->lock);
-    const struct http_extra *extra = request->owed ? request->late.headers : NULL;
+    const struct http_extra *extra = request->is_pending ? request->late.headers : NULL;
     for (; extra; extra = extra->next)
         http_add_header(request, extra->name, extra->value);
     pthread_mutex_unlock(&server->lock);
@@ -55,7 +55,7 @@ http_respond(struct http_request *request, int status, const char *content_type,
     else
         http_answer_set(&request->answer, encoded.status, type, encoded.body);
     free(encoded.owned);
-    http_server_hand_back(request);
+    http_pending_end(request);
 }
 
 void
@@ -69,7 +69,7 @@ http_respond_public(struct http_request *request, int status, const struct fz_er
                     const char *detail_json)
 {
     http_answer_error(request, status, err, detail_json);
-    http_server_hand_back(request);
+    http_pending_end(request);
 }
 
 /* ---- errors ------------------------------------------------------------------------------ */

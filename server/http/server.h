@@ -45,8 +45,8 @@ struct http_server {
     pthread_cond_t changed; /* a request ended, or the server is to stop */
     struct http_conn *conns;
     size_t n_conns, n_active; /* guarded by lock; active: between header and end of the answer */
-    struct http_request *owed;
-    bool sweeper_ends, gives_up; /* guarded by lock */
+    struct http_request *pending;
+    bool sweeper_ends, has_given_up; /* guarded by lock */
     _Atomic bool stopping, stuck;
     /* Bodies in memory, of those whose token is known and of those who have not shown one; and on
      * disk, of the latter only. */

@@ -207,7 +207,7 @@ bool
 http_uri_match(const struct http_uri *uri, const char *pattern, enum http_match how,
                struct http_params *ret)
 {
-    size_t n = how == HTTP_MATCH_BEHIND ? uri->n_segments : 1;
+    size_t n = how == HTTP_MATCH_ANYWHERE ? uri->n_segments : 1;
     for (size_t first = 0; first < n; first++) {
         if (match_from(uri, first, pattern, how != HTTP_MATCH_EXACT, ret))
             return true;

@@ -44,8 +44,8 @@ const char *http_uri_query(const struct http_uri *uri, const char *name);
 
 enum http_match {
     HTTP_MATCH_EXACT,
-    HTTP_MATCH_LOOSE,  /* empty segments of the path do not count */
-    HTTP_MATCH_BEHIND, /* loose, and the pattern may stand behind other segments */
+    HTTP_MATCH_LOOSE,    /* empty segments of the path do not count */
+    HTTP_MATCH_ANYWHERE, /* loose, and the pattern may stand behind other segments */
 };
 
 /* True if the path is that of the pattern; {name}

@@ -33,7 +33,7 @@ test_flood(void **state)
 {
     (void)state;
     struct api_auth *auth = make();
-    int n_braked = 0;
+    int n_delayed = 0;
     for (int i = 0; i < FLOOD; i++) {
         struct http_address client = {{0}};
         memcpy(client.bytes, &i, sizeof(i));
@@ -43,11 +43,11 @@ test_flood(void **state)
     for (int i = 0; i < FLOOD; i++) {
         struct http_address client = {{0}};
         memcpy(client.bytes, &i, sizeof(i));
-        bool braked = api_auth_braked_s(auth, &client, 1001) != 0;
-        assert_true(i % 2 || !braked);
-        n_braked += braked;
+        bool is_delayed = api_auth_wait_s(auth, &client, 1001) != 0;
+        assert_true(i % 2 || !is_delayed);
+        n_delayed += is_delayed;
     }
-    assert_in_range(n_braked, 256, 1024);
+    assert_in_range(n_delayed, 256, 1024);
     api_auth_destroy(auth);
 }
 
@@ -58,16 +58,16 @@ test_brake(void **state)
     struct api_auth *auth = make();
     const struct http_address one = address("192.0.2.1"), two = address("192.0.2.2");
     for (int i = 0; i < FAILURES; i++) {
-        assert_int_equal(api_auth_braked_s(auth, &one, 500 + i), 0);
+        assert_int_equal(api_auth_wait_s(auth, &one, 500 + i), 0);
         api_auth_failed(auth, &one, 500 + i);
     }
-    assert_int_equal(api_auth_braked_s(auth, &one, 600), 60);
-    assert_int_equal(api_auth_braked_s(auth, &one, 499 + MINUTE_MS), 1);
-    assert_int_equal(api_auth_braked_s(auth, &two, 600), 0);
+    assert_int_equal(api_auth_wait_s(auth, &one, 600), 60);
+    assert_int_equal(api_auth_wait_s(auth, &one, 499 + MINUTE_MS), 1);
+    assert_int_equal(api_auth_wait_s(auth, &two, 600), 0);
     /* A minute after the first failure it counts anew. */
-    assert_int_equal(api_auth_braked_s(auth, &one, 500 + MINUTE_MS), 0);
+    assert_int_equal(api_auth_wait_s(auth, &one, 500 + MINUTE_MS), 0);
     api_auth_failed(auth, &one, 500 + MINUTE_MS);
-    assert_int_equal(api_auth_braked_s(auth, &one, 501 + MINUTE_MS), 0);
+    assert_int_equal(api_auth_wait_s(auth, &one, 501 + MINUTE_MS), 0);
     api_auth_destroy(auth);
 }
 

@@ -249,7 +249,7 @@ const struct api_routes clients_sentry_sdk = {
     .n = FZ_ARRAY_LEN(rows),
     .defaults =
         {
-            .flags = HTTP_ROUTE_CORS | HTTP_ROUTE_BEHIND,
+            .flags = HTTP_ROUTE_CORS | HTTP_ROUTE_ANYWHERE,
             .find_token = sentry_find_key,
             .write_error = sentry_write_error,
             .limited = sentry_limited,
