@@ -15,7 +15,6 @@ KNOWN = {
     },
     "parameters": {
         "server/child": 2,
-        "server/http": 1,
         "storage": 23,
     },
     "small_files": {
