@@ -1,4 +1,4 @@
-/* Asking the worker: for a file, for names that other reports brought, and what else has an answer. */
+/* Questions to the worker: one packet each way, and no other work in between. */
 #include <string.h>
 
 #include "base/attr.h"
@@ -10,7 +10,9 @@ child_tell(struct child *child, enum proto_kind kind, struct fz_span body, struc
     enum fz_code code = proto_send(PROTO_FD, kind, body, NULL, 0, err);
     child->hung_up = child->hung_up || code == FZ_E_NOT_FOUND;
     /* NOT_FOUND means "no symbol file" to callers, so a hang-up must not look like it. */
-    return code == FZ_E_NOT_FOUND ? fz_fail(err, FZ_E_INTERNAL, "the worker has gone") : code;
+    return code == FZ_E_NOT_FOUND
+               ? fz_fail(err, FZ_E_INTERNAL, "the worker has closed the connection")
+               : code;
 }
 
 enum fz_code

@@ -9,8 +9,8 @@
 
 struct entry {
     uint8_t sha256[FZ_SHA256_LEN];
-    struct sym_index *index; /* NULL: it could not be opened, and will not be the next time */
-    uint64_t used;           /* the larger, the later */
+    struct sym_index *index; /* NULL: it cannot be opened, and need not be tried again */
+    uint64_t used;           /* the clock at its last use */
 };
 
 struct child_cache {

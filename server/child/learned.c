@@ -4,7 +4,7 @@
  *   image     0x180050000   load address, from the report
  *   looked up     0x4f0f    of the call itself, one before the return address
  *   start         0x4f00    0x4f10 - 16
- *   reach            0xf    looked up - start: at 0x4f10 of a crash frame nobody has seen this name
+ *   reach            0xf    looked up - start: at 0x4f10 of a crash frame no report has seen this name
  */
 #include "server/child/learned.h"
 
@@ -16,11 +16,11 @@
 #include "base/text.h"
 #include "server/protocol/protocol.h"
 
-enum { CANDIDATES = 4 * PROTO_LEARNED_MAX }; /* before what is told twice is put together */
+enum { CANDIDATES = 4 * PROTO_LEARNED_MAX }; /* before duplicates are merged */
 
 struct candidate {
     struct proto_learned learned;
-    size_t order; /* as the report has them: of two names the first one stays */
+    size_t order; /* in the report: of two names for one start, the first one is kept */
 };
 
 /* Files that Apple ships, by the folders that apps cannot install into, on a device, a Mac and in
@@ -39,7 +39,7 @@ is_system(const struct report_image *image)
 }
 
 /* "<redacted>", "<deduplicated_symbol>", "???", an address, the image's header: what reporters
- * write where they know no function. */
+ * write where they do not know the function. */
 static bool
 is_name(const char *name)
 {
@@ -68,14 +68,14 @@ measure(const struct report *report, const struct report_image *image,
         from &= ~(uint64_t)1;
         shown &= ~(uint64_t)1;
     }
-    /* Counted from the address, not from the image: the bits of a signed pointer, which are in
-     * both or in neither, fall out. */
+    /* The distance is measured from the address, not from the image: a signed pointer has its
+     * authentication bits in both values or in neither, so they cancel out. */
     uint64_t distance = addr - from, before = shown - frame->lookup_offset;
     if (from > addr || frame->lookup_offset > shown || distance < before)
         return false;
     uint64_t reach = distance - before;
     if (reach > PROTO_REACH_MAX || reach >= frame->lookup_offset)
-        return false; /* nothing starts at the image's header */
+        return false; /* no function starts at the image's header */
     uint64_t start = frame->lookup_offset - reach;
     if (start > UINT32_MAX || (image->size && frame->lookup_offset >= image->size))
         return false;
@@ -85,7 +85,8 @@ measure(const struct report *report, const struct report_image *image,
 }
 
 static bool
-teaches(const struct report *report, const struct report_frame *frame, struct proto_learned *ret)
+has_learnable(const struct report *report, const struct report_frame *frame,
+              struct proto_learned *ret)
 {
     if (!frame->has_client_start || frame->n_client == 0 || !frame->has_image_offset ||
         frame->image < 0 || (size_t)frame->image >= report->n_images || frame->n_symbols == 0)
@@ -106,7 +107,7 @@ add_all(const struct report *report, const struct report_frame *frames, size_t n
         struct candidate *list, size_t room, size_t *n)
 {
     for (size_t i = 0; i < n_frames && *n < room; i++) {
-        if (!teaches(report, &frames[i], &list[*n].learned))
+        if (!has_learnable(report, &frames[i], &list[*n].learned))
             continue;
         list[*n].order = *n;
         *n += 1;
@@ -125,7 +126,7 @@ compare(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* Frames that may teach, at most CANDIDATES: most formats have none. */
+/* Frames that may bring a name, at most CANDIDATES: most formats have none. */
 static size_t
 count_all(const struct report *report)
 {

@@ -1,6 +1,6 @@
 /*
- * What a report teaches: names of the system's functions that it brought itself, for reports that
- * come without (storage/store_learned.h).
+ * Names of the system's functions that a report brings, for later reports that come without them
+ * (storage/store_learned.h).
  */
 #ifndef CHILD_LEARNED_H
 #define CHILD_LEARNED_H
@@ -10,9 +10,9 @@
 #include "server/report/report.h"
 
 /*
- * Collect them from a report that is resolved: of the images that are the system's by their path,
- * where no symbol file had a name. Sorted by UUID and start, each once, with the largest reach; at
- * most PROTO_LEARNED_MAX. Without memory there are none: the report does not fail for it.
+ * Collect the names from a resolved report: of images whose path is the system's, where no symbol
+ * file had a name. Sorted by UUID and start, each once, with the largest reach; at most
+ * PROTO_LEARNED_MAX. If memory runs out there are none; the report does not fail for that.
  */
 void child_learned_collect(const struct report *report, struct fz_arena *arena,
                            const struct proto_learned **ret, size_t *ret_n);

@@ -48,7 +48,7 @@ tell_failure(struct child *child, const struct fz_error *err)
     fz_buffer_deinit(&body);
 }
 
-/* One request; false when there will be no more. */
+/* One request; false after the last one. */
 static bool
 serve_one(struct child *child)
 {
@@ -81,7 +81,8 @@ main(void)
         fprintf(stderr, "framezero-child: only framezero starts this program\n");
         return 2;
     }
-    /* Names in archives are UTF-8; libarchive converts by the locale. Without it they stay bytes.
+    /* Names in archives are UTF-8; libarchive converts by the locale. Without that locale they
+     * stay bytes.
      */
     if (!setlocale(LC_CTYPE, "C.UTF-8"))
         setlocale(LC_CTYPE, "C");

@@ -18,10 +18,10 @@ struct child {
     enum proto_role role;
     struct proto_inbox inbox;
     struct child_cache *cache;
-    bool hung_up; /* the worker has gone: nothing more can be told */
+    bool hung_up; /* the worker has closed its end: nothing more can be sent */
 };
 
-/* Say one thing to the worker. */
+/* Send one message to the worker. */
 FZ_MUST_CHECK enum fz_code child_tell(struct child *child, enum proto_kind kind,
                                       struct fz_span body, struct fz_error *err);
 /* Ask, and wait for an answer of kind `answer` in child->inbox. */
@@ -35,7 +35,7 @@ FZ_MUST_CHECK enum fz_code child_new_file(struct child *child, int *ret_fd, uint
 FZ_MUST_CHECK enum fz_code child_symbolicate(struct child *child, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code child_read_symbols(struct child *child, struct fz_error *err);
 
-/* Open indexes, by their SHA-256, least recently used out first. */
+/* Open indexes, by their SHA-256, the least recently used is closed first. */
 enum { CHILD_CACHE_ROOM = 32 };
 FZ_MUST_CHECK enum fz_code child_cache_create(struct child_cache **ret, struct fz_error *err);
 void child_cache_destroy(struct child_cache *cache);
@@ -50,7 +50,7 @@ void child_cache_trim(struct child_cache *cache);
 FZ_MUST_CHECK enum fz_code child_cache_find(struct child *child, const struct fz_uuid *uuid,
                                             unsigned rank, struct fz_arena *arena,
                                             struct resolve_found *ret, struct fz_error *err);
-/* What other reports told of an image, as resolve_learned_fn; names in the arena. */
+/* Names that other reports brought for an image, as resolve_learned_fn; names in the arena. */
 FZ_MUST_CHECK enum fz_code child_learned_find(struct child *child, const struct fz_uuid *uuid,
                                               const uint32_t *offsets, size_t n,
                                               struct fz_arena *arena, struct resolve_learned *ret,

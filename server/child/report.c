@@ -144,7 +144,7 @@ split_prefixes(const char *text, struct fz_arena *arena, struct resolve_options 
     return FZ_OK;
 }
 
-/* Ingest, resolve and write; everything lies in the arena or in `out`. */
+/* Ingest, resolve and write; everything is in the arena or in `out`. */
 static enum fz_code
 symbolicate(struct child *child, struct fz_span raw, const struct report_envelope *envelope,
             const struct resolve_options *options, struct fz_arena *arena, struct fz_buffer *out,

@@ -34,12 +34,12 @@ add_saturating(uint64_t a, uint64_t b)
     return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
-/* Lowest scheduling class: a crash waits gladly, the thread that commits reports does not. */
+/* The lowest scheduling class: symbolication can wait, the thread that commits reports cannot. */
 static void
 low_priority(void)
 {
     struct sched_param param = {.sched_priority = 0};
-    /* Both may be refused in a container; the work is then done at ordinary priority. */
+    /* Both may be refused in a container; the child then works at ordinary priority. */
     fz_ignore(sched_setscheduler(0, SCHED_IDLE, &param) != 0);
     fz_ignore(setpriority(PRIO_PROCESS, 0, 19) != 0);
 }
@@ -74,7 +74,7 @@ child_sandbox_begin_job(enum proto_role role, const struct limits *limits)
     struct rusage used;
     struct rlimit limit;
     if (getrusage(RUSAGE_SELF, &used) != 0 || getrlimit(RLIMIT_CPU, &limit) != 0)
-        return; /* the worker's wall clock still counts */
+        return; /* the parent's wall clock limit remains */
     uint64_t seconds = limits->child_cpu_s;
     if (role == PROTO_ROLE_SYMBOLS)
         seconds *= SYMBOLS_CPU_FACTOR;

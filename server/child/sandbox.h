@@ -1,7 +1,5 @@
 /*
- * Restrictions that a child process puts on itself before it reads the first foreign byte.
- *
- * The one place for all of them.
+ * All restrictions that a child process puts on itself before it reads the first foreign byte.
  */
 #ifndef CHILD_SANDBOX_H
 #define CHILD_SANDBOX_H
@@ -11,11 +9,12 @@
 #include "server/protocol/protocol.h"
 
 /* No new privileges, no core file, no tracing by others, death with the worker, all descriptors
- * but 0 to 3 closed, limits on memory, output, files and processes, lowest priority. */
+ * but 0 to 3 closed, limits on memory, output and open files, lowest priority. Not yet restricted:
+ * the file system, the network and the number of processes. */
 FZ_MUST_CHECK enum fz_code child_sandbox_enter(enum proto_role role, const struct limits *limits,
                                                struct fz_error *err);
 
-/* CPU seconds for the job that begins now, counted from what was used so far. */
+/* CPU seconds for the job that begins now, beyond what the child has used so far. */
 void child_sandbox_begin_job(enum proto_role role, const struct limits *limits);
 
 #endif

@@ -20,7 +20,7 @@ struct out_file {
     uint32_t number;
 };
 
-/* A slice whose names are hidden: its symbol map may lie behind it in the archive. */
+/* A slice whose names are hidden: its symbol map may come later in the archive. */
 struct waiting_slice {
     struct out_file file; /* its bytes */
     char name[PROTO_NAME_MAX];
@@ -39,7 +39,7 @@ struct reading {
     size_t n_waiting;
 };
 
-/* How messages call it: an upload may have come without a name. */
+/* The name for messages: an upload may have come without one. */
 static const char *
 shown_name(const struct reading *r)
 {
@@ -64,7 +64,7 @@ static enum fz_code
 store_slice(struct reading *r, struct fz_span bytes, bool is_whole_member, struct out_file *ret,
             struct fz_error *err)
 {
-    if (is_whole_member && r->member.fd >= 0) { /* it lies there already */
+    if (is_whole_member && r->member.fd >= 0) { /* its bytes are in that file already */
         *ret = r->member;
         r->member.fd = -1;
         return FZ_OK;
@@ -75,8 +75,8 @@ store_slice(struct reading *r, struct fz_span bytes, bool is_whole_member, struc
     return code;
 }
 
-/* Build the index and open it again, which checks it. A slice that gives none is registered all the
- * same: reports then say that the file is there and broken. */
+/* Build the index and open it again, which checks it. A slice without an index is registered too:
+ * reports then say that the file is there and broken. */
 static enum fz_code
 index_slice(struct reading *r, const struct sym_macho *macho, struct proto_slice *slice,
             struct sym_build_stats *stats, struct fz_error *err)
@@ -122,7 +122,7 @@ tell_slice(struct reading *r, const struct proto_slice *slice, struct fz_error *
     return code;
 }
 
-/* Index a slice whose bytes lie in a file, and tell the worker. */
+/* Index a slice whose bytes are in a file, and report it to the worker. */
 static enum fz_code
 finish_slice(struct reading *r, const struct sym_macho *macho, struct proto_slice *slice,
              struct fz_arena *arena, struct fz_error *err)
@@ -147,7 +147,7 @@ finish_slice(struct reading *r, const struct sym_macho *macho, struct proto_slic
     return tell_slice(r, slice, err);
 }
 
-/* A symbol map, or the property list that tells of one, is kept for files that are there already or
+/* A symbol map, or the property list that names one, is kept for files that are stored already or
  * come later. Its bytes are those of the current member, or of the upload. */
 static enum fz_code
 take_names(struct reading *r, struct fz_span bytes, bool is_whole_member, struct fz_error *err)
@@ -197,11 +197,10 @@ read_slice(struct reading *r, struct fz_span bytes, bool is_whole_member, struct
         return FZ_OK;
     }
     if (!macho.has_uuid || fz_uuid_is_nil(&macho.uuid)) {
-        sym_problem_add(
-            &r->problems, "no_uuid",
-            "%s (%s): it has no UUID, so no report can ever ask for it; link it without "
-            "-no_uuid",
-            name, fz_arch_name(macho.cputype, macho.cpusubtype));
+        sym_problem_add(&r->problems, "no_uuid",
+                        "%s (%s): it has no UUID, so no report can refer to it; link it without "
+                        "-no_uuid",
+                        name, fz_arch_name(macho.cputype, macho.cpusubtype));
         return FZ_OK;
     }
     if (++r->n_slices > r->child->limits.slices)
@@ -220,7 +219,7 @@ read_slice(struct reading *r, struct fz_span bytes, bool is_whole_member, struct
     return code == FZ_OK ? finish_slice(r, &macho, &slice, arena, err) : code;
 }
 
-/* The archive has been read: what waited gets its symbol map, or goes without. */
+/* The archive has been read: slices that waited get their symbol map, or are indexed without. */
 static enum fz_code
 read_waiting(struct reading *r, struct waiting_slice *waiting, struct fz_error *err)
 {
@@ -241,7 +240,7 @@ read_waiting(struct reading *r, struct waiting_slice *waiting, struct fz_error *
     return code;
 }
 
-/* All slices of one Mach-O file; the name stands in r->name. */
+/* All slices of one Mach-O file; its name is in r->name. */
 static enum fz_code
 read_macho(struct reading *r, struct fz_span file, struct fz_error *err)
 {
@@ -272,7 +271,7 @@ read_macho(struct reading *r, struct fz_span file, struct fz_error *err)
 static void
 set_name(struct reading *r, const char *name)
 {
-    /* Only the label in lists; foreign bytes that are no UTF-8 become '?'. */
+    /* Only the label in lists; bytes that are not UTF-8 become '?'. */
     struct fz_span bytes = fz_span_cstr(name);
     size_t at = 0;
     while (bytes.len > 0 && at + 4 < sizeof(r->name)) {
@@ -369,7 +368,7 @@ read_upload(struct reading *r, struct fz_span upload, struct fz_error *err)
         r->can_wait = r->names.given.n == 0;
         code = sym_archive_walk(upload, &archive_limits, &sink, &archive, &r->problems, err);
         if (code == FZ_E_UNSUPPORTED && !archive.format)
-            code = FZ_OK; /* told below, by what it looks like */
+            code = FZ_OK; /* nothing_usable() says what it looks like */
     }
     for (size_t i = 0; i < r->n_waiting; i++) {
         if (code == FZ_OK)
@@ -382,8 +381,8 @@ read_upload(struct reading *r, struct fz_span upload, struct fz_error *err)
     return code;
 }
 
-/* The symbol map that the worker sends with a file which it stored earlier. A broken one is told:
- * the file is read without it. */
+/* The symbol map that the worker sends with a file which it stored earlier. A broken one is
+ * reported as a problem, and the file is read without it. */
 static enum fz_code
 take_map(struct reading *r, int fd, struct fz_error *err)
 {

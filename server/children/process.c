@@ -120,7 +120,7 @@ child_process_stop(struct child_process *child)
     proto_inbox_deinit(&child->inbox);
 }
 
-/* CPU seconds the child has used in its life, as far as the system tells. */
+/* CPU seconds the child has used in its life, as far as the system says. */
 static double
 cpu_seconds(const struct child_process *child)
 {
@@ -149,7 +149,7 @@ child_process_send(struct child_process *child, enum proto_kind kind, struct fz_
     if (!child_process_runs(child))
         return fz_fail(err, FZ_E_INTERNAL, "no child process runs");
     enum fz_code code = proto_send(child->sock, kind, body, fds, n_fds, err);
-    /* A dead child is told by the next receive, with its reason. */
+    /* The next receive reports a dead child, with the reason. */
     return code == FZ_E_NOT_FOUND ? FZ_OK : code;
 }
 
@@ -168,9 +168,10 @@ fail_to_start(int status, struct fz_error *err)
                    status);
 }
 
-/* The socket is closed: why did it end? It gets a moment, since the socket goes first. */
+/* The socket is closed: find out why the child ended. It gets a moment, since the kernel closes the
+ * socket before the process can be waited for. */
 static enum fz_code
-tell_death(struct child_process *child, struct fz_error *err)
+report_death(struct child_process *child, struct fz_error *err)
 {
     int status = 0;
     pid_t got = 0;
@@ -199,11 +200,11 @@ tell_death(struct child_process *child, struct fz_error *err)
     if (got > 0 && WIFEXITED(status))
         return fz_fail(err, FZ_E_MALFORMED, "the process that read it ended with status %d",
                        WEXITSTATUS(status));
-    return fz_fail(err, FZ_E_MALFORMED, "the process that read it hung up");
+    return fz_fail(err, FZ_E_MALFORMED, "the process that read it closed its connection");
 }
 
-/* The time is over. Children run at the lowest priority: one that hardly got the processor says
- * nothing about its input, and the job is tried again later. */
+/* The time is over. Children run at the lowest priority: if one got hardly any CPU time its input is
+ * not to blame, and the job is tried again later. */
 static enum fz_code
 give_up(struct child_process *child, struct fz_error *err)
 {
@@ -228,7 +229,7 @@ child_process_next(struct child_process *child, struct fz_error *err)
         if (left <= 0)
             return give_up(child, err);
         enum fz_code code = FZ_OK;
-        if (now >= child->next_tick_ms) { /* also for a child that never falls silent */
+        if (now >= child->next_tick_ms) { /* also for a child that sends all the time */
             child->next_tick_ms = now + CHILD_TICK_MS;
             code = child->tick ? child->tick(child->tick_user, err) : FZ_OK;
         }
@@ -244,7 +245,7 @@ child_process_next(struct child_process *child, struct fz_error *err)
             if (code == FZ_E_UNAVAILABLE)
                 continue;
             if (code == FZ_E_NOT_FOUND)
-                return tell_death(child, err);
+                return report_death(child, err);
         }
         if (code != FZ_OK) {
             child_process_stop(child);

@@ -1,5 +1,5 @@
 /*
- * A child process as its worker sees it: start it, speak with it until a deadline, end it.
+ * A child process as its parent sees it: start it, exchange messages until a deadline, end it.
  *
  * The child is framezero-child with an empty environment, no descriptors but
  * the socket, and its own process group. One thread uses one child.
@@ -50,7 +50,7 @@ FZ_MUST_CHECK enum fz_code child_process_send(struct child_process *child, enum 
  *
  * UNAVAILABLE: the program does not start, or is of another version; the job is not to blame.
  * MALFORMED: the child died (child->died; the text says of what: signal, CPU time, wall time,
- * output) or spoke nonsense; it has been stopped. UNAVAILABLE: its time is over, but it hardly ran;
+ * output) or broke the protocol; it has been stopped. UNAVAILABLE: its time is over, but it got hardly any CPU time;
  * stopped too. What tick returned is passed on, and the child is
  * stopped as well.
  */

@@ -55,7 +55,7 @@ limits_default(void)
     };
 }
 
-/* A field by its configuration name; `size` tells its type apart (4 or 8 bytes, all unsigned). */
+/* A field by its configuration name; `size` is that of its type: 4 or 8 bytes, all unsigned. */
 static const struct field {
     const char *name, *help;
     size_t offset, size;

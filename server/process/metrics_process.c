@@ -1,4 +1,4 @@
-/* What Prometheus' client libraries tell of every process, read from /proc. */
+/* What Prometheus' client libraries report for every process, read from /proc. */
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@ gauge(struct fz_buffer *out, const char *name, const char *type, const char *hel
                      help, name, type, name, value);
 }
 
-/* Unix time of the machine's start, in seconds; 0 if it cannot be told. */
+/* Unix time of the machine's start, in seconds; 0 if it is unknown. */
 static double
 boot_time(void)
 {

@@ -21,7 +21,7 @@
 enum {
     BACKOFF_MIN_MS = 100,
     BACKOFF_MAX_MS = 10000,
-    SETTLED_MS = 60000, /* one that lived so long was well */
+    SETTLED_MS = 60000, /* a process that lived so long had started well */
     IDLE_MS = 1000,
     KILLED_WAIT_MS = 1000,
     EXIT_USAGE = 2,

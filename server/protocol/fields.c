@@ -1,4 +1,4 @@
-/* The fields of messages: see protocol.h. Decoders take the words of a child, which may lie. */
+/* The fields of messages: see protocol.h. Decoders trust nothing that a child sends. */
 #include "server/protocol/protocol.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "base/text.h"
 
 enum { KIND_MAX = 64, ARCH_MAX = 32 };
-static const uint32_t NO_TEXT = UINT32_MAX; /* the length that stands for NULL */
+static const uint32_t NO_TEXT = UINT32_MAX; /* the length that means NULL */
 
 void
 proto_put_u8(struct fz_buffer *out, uint8_t value)

@@ -79,7 +79,7 @@ proto_send(int sock, enum proto_kind kind, struct fz_span body, const int *fds, 
         sent = sendmsg(sock, &message, MSG_NOSIGNAL);
     while (sent < 0 && errno == EINTR);
     if (sent < 0 && (errno == EPIPE || errno == ECONNRESET))
-        return fz_fail(err, FZ_E_NOT_FOUND, "the other side has gone");
+        return fz_fail(err, FZ_E_NOT_FOUND, "the other process has closed the connection");
     return sent < 0 ? fz_fail_errno(err, "cannot send a message") : FZ_OK;
 }
 
@@ -139,7 +139,7 @@ proto_receive(int sock, int64_t timeout_ms, bool takes_fds, struct proto_inbox *
         got = recvmsg(sock, &message, MSG_CMSG_CLOEXEC);
     while (got < 0 && errno == EINTR);
     if (got == 0 || (got < 0 && errno == ECONNRESET))
-        return fz_fail(err, FZ_E_NOT_FOUND, "the other side has gone");
+        return fz_fail(err, FZ_E_NOT_FOUND, "the other process has closed the connection");
     if (got < 0)
         return fz_fail_errno(err, "cannot receive a message");
     if (takes_fds)

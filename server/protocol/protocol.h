@@ -1,9 +1,9 @@
 /*
- * What a worker and its child say to each other, on one SOCK_SEQPACKET socket.
+ * The messages between a parent and its child, on one SOCK_SEQPACKET socket.
  *
  * One packet is one message: a byte with its kind, then the fields below; integers little-endian,
  * text = u32 length and that many bytes of UTF-8. A packet is at most PROTO_PACKET_MAX bytes; what
- * is longer (reports, results, symbol files) lies in files whose descriptors travel with the
+ * is longer (reports, results, symbol files) is in files whose descriptors travel with the
  * packet. Descriptors only ever travel from the worker to the child: a child that has been taken
  * over names files by the number under which it got them, and can make the worker read nothing
  * else.
@@ -59,7 +59,7 @@ enum {
     PROTO_TEXT_MAX = 4096, /* of one text in a message from the child */
     PROTO_NAME_MAX = 1024,
     PROTO_PREFIXES_MAX = 32 * 1024,
-    PROTO_LEARNED_MAX = 4096,     /* names that one report teaches */
+    PROTO_LEARNED_MAX = 4096,     /* names that one report brings */
     PROTO_REACH_MAX = 256 * 1024, /* a function is hardly longer; a false one would reach far */
     PROTO_ASK_MAX = 256,          /* offsets of one question for learned names */
 };
@@ -97,10 +97,10 @@ struct proto_inbox {
 FZ_MUST_CHECK enum fz_code proto_inbox_init(struct proto_inbox *inbox, struct fz_error *err);
 void proto_inbox_deinit(struct proto_inbox *inbox); /* closes descriptors that were left */
 
-/* The descriptor number i of the packet, handed over to the caller; -1 if there is none. */
+/* The descriptor number i of the packet, owned by the caller; -1 if there is none. */
 int proto_take_fd(struct proto_inbox *inbox, size_t i);
 
-/* Send one packet; waits while the peer does not read. NOT_FOUND: the peer has gone; LIMIT: too
+/* Send one packet; waits while the peer does not read. NOT_FOUND: the peer has closed; LIMIT: too
  * long. */
 FZ_MUST_CHECK enum fz_code proto_send(int sock, enum proto_kind kind, struct fz_span body,
                                       const int *fds, size_t n_fds, struct fz_error *err);
@@ -109,7 +109,7 @@ FZ_MUST_CHECK enum fz_code proto_send(int sock, enum proto_kind kind, struct fz_
  * Wait up to timeout_ms (-1 = for ever) for one packet. Descriptors that came with an earlier one
  * and were not taken are closed.
  *
- * NOT_FOUND: the peer has gone. UNAVAILABLE: the time is over. MALFORMED: no message of this
+ * NOT_FOUND: the peer has closed. UNAVAILABLE: the time is over. MALFORMED: not a message of this
  * protocol, or it carries descriptors and `takes_fds` is false.
  */
 FZ_MUST_CHECK enum fz_code proto_receive(int sock, int64_t timeout_ms, bool takes_fds,
@@ -146,13 +146,13 @@ struct proto_slice {
     uint32_t index_file;
     uint32_t index_version;
     bool has_map;            /* its names are hidden, or it is a UUIDMAP */
-    struct fz_uuid map_uuid; /* the BCSymbolMap that tells them */
+    struct fz_uuid map_uuid; /* the BCSymbolMap that has them */
     bool map_applied;        /* and the index has its names */
     struct sym_features features;
-    struct sym_problems problems; /* in decoding: kinds lie in the arena */
+    struct sym_problems problems; /* in decoding: kinds are in the arena */
 };
 void proto_slice_encode(const struct proto_slice *slice, struct fz_buffer *out);
-/* MALFORMED: anything that a sound child would not say. */
+/* MALFORMED: anything that a child in order would not send. */
 FZ_MUST_CHECK enum fz_code proto_slice_decode(struct fz_span body, struct fz_arena *arena,
                                               struct proto_slice *ret, struct fz_error *err);
 

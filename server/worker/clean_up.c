@@ -14,8 +14,8 @@ enum {
     ARENA_BYTES = 1024 * 1024
 };
 
-/* The blob goes first: a row without one is deleted by the next sweep, a blob without a row by
- * nobody. */
+/* The blob is deleted first: the next pass deletes a row without a blob, but would never find a
+ * blob without a row. */
 static enum fz_code
 drop(struct worker *w, const struct store_chunk *chunk, struct fz_error *err)
 {
@@ -32,7 +32,7 @@ warn(const char *what, const struct fz_error *err)
     fz_log(FZ_LOG_WARN, what, "error=%s", fz_log_quote(err->text, quoted, sizeof(quoted)));
 }
 
-/* What is over the limit is deleted in portions, one a sweep. */
+/* Names over the limit are deleted in portions, one per pass. */
 static void
 sweep_learned(struct worker *w, int64_t now)
 {
@@ -45,12 +45,11 @@ sweep_learned(struct worker *w, int64_t now)
         warn("learned names cannot be deleted", &err);
     } else if (n > 0) {
         fz_log(FZ_LOG_INFO, "learned names deleted", "n=%llu", (unsigned long long)n);
-        w->trimmed_ms = 0; /* there may be more; between two jobs */
+        w->trimmed_ms = 0; /* there may be more: go on after the next job */
     }
 }
 
-/* Blobs that something has stopped naming; then those that nothing ever named, a folder at a time.
- */
+/* Blobs that lost their last reference; then, one folder at a time, those that never had one. */
 static void
 sweep_blobs(struct worker *w, int64_t now)
 {
@@ -66,15 +65,15 @@ sweep_blobs(struct worker *w, int64_t now)
     else if (n > 0)
         fz_log(FZ_LOG_INFO, "blobs deleted", "n=%zu", n);
     if (more)
-        w->collected_ms = 0; /* between two jobs */
+        w->collected_ms = 0; /* go on after the next job */
     if (w->scanned_ms != 0 && now - w->scanned_ms < (int64_t)limits->sweep_s * 1000)
         return;
     w->scanned_ms = now;
     if (store_blob_scan(w->store, w->blobs, (int64_t)limits->orphan_s * 1000, &n_noted, &err) !=
         FZ_OK)
-        warn("blobs cannot be looked through", &err);
+        warn("blob folders cannot be read", &err);
     else if (n_noted > 0)
-        fz_log(FZ_LOG_INFO, "blobs without a name found", "n=%zu", n_noted);
+        fz_log(FZ_LOG_INFO, "blobs without a reference found", "n=%zu", n_noted);
     uint64_t n_rows = 0;
     if (store_sweep_rows(w->store, &n_rows, &err) != FZ_OK)
         warn("old rows cannot be deleted", &err);
@@ -98,11 +97,11 @@ worker_clean_up(struct worker *w)
     enum fz_code code = store_chunk_expire(w->store, AT_ONCE, &arena, &chunks, &n, &err);
     while (code == FZ_OK && i < n)
         code = drop(w, &chunks[i++], &err);
-    if (code != FZ_OK) { /* the next sweep begins where this one ended */
+    if (code != FZ_OK) { /* the next pass goes on where this one stopped */
         warn("old chunks cannot be deleted", &err);
     } else if (n > 0) {
         fz_log(FZ_LOG_INFO, "old chunks deleted", "n=%zu", n);
     }
     if (code == FZ_OK && n == AT_ONCE)
-        w->swept_ms = 0; /* there are more; between two jobs */
+        w->swept_ms = 0; /* there are more: go on after the next job */
 }

@@ -28,7 +28,7 @@ job_child_failure(const struct child_process *child, struct fz_error *err)
 }
 
 enum fz_code
-job_child_nonsense(struct child_process *child, struct fz_error *err)
+job_child_violation(struct child_process *child, struct fz_error *err)
 {
     child_process_stop(child);
     child->died = true;

@@ -31,8 +31,8 @@ struct worker {
     int64_t checked_ms;               /* monotonic: when the schema was looked at last */
     int64_t collected_ms, scanned_ms; /* monotonic: when unnamed blobs were deleted, looked for */
     int64_t trimmed_ms;               /* monotonic: when learned names were counted last */
-    /* The child that reads reports serves one project only, so that no report of another lies in
-     * its memory when it is taken over. */
+    /* The child that reads reports serves one project only, so that no report of another is in
+     * its memory if input takes it over. */
     struct child_process child;
     int64_t child_project;
     unsigned child_jobs;
@@ -69,9 +69,9 @@ void job_drop_held(struct worker *worker, size_t i);
 /* Give all jobs from held[first] on back, for other workers. */
 void job_release_held(struct worker *worker, size_t first);
 
-/* A FAILED message in child->inbox as the code and text that it tells. Never FZ_OK. */
+/* A FAILED message in child->inbox as its code and text. Never FZ_OK. */
 enum fz_code job_child_failure(const struct child_process *child, struct fz_error *err);
-/* The child said what no sound child would: it is stopped and counts as dead. */
-FZ_MUST_CHECK enum fz_code job_child_nonsense(struct child_process *child, struct fz_error *err);
+/* The child broke the protocol: it is stopped and counts as dead. */
+FZ_MUST_CHECK enum fz_code job_child_violation(struct child_process *child, struct fz_error *err);
 
 #endif

@@ -11,7 +11,7 @@
 #include "server/worker/job.h"
 #include "storage/store_learned.h"
 
-/* What the child has been told last, so that it can only ask for what is its own. */
+/* The index that the child was offered last: it can fetch no other. */
 struct answers {
     struct worker *worker;
     const struct store_job *job;
@@ -38,7 +38,7 @@ answer_index(struct answers *a, struct child_process *child, struct fz_error *er
 {
     struct fz_uuid uuid;
     if (child->inbox.body.len != sizeof(uuid.bytes) + 1)
-        return job_child_nonsense(child, err);
+        return job_child_violation(child, err);
     memcpy(uuid.bytes, child->inbox.body.data, sizeof(uuid.bytes));
     unsigned rank = child->inbox.body.data[sizeof(uuid.bytes)];
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(1024 * 1024);
@@ -75,7 +75,7 @@ static enum fz_code
 answer_index_get(struct answers *a, struct child_process *child, struct fz_error *err)
 {
     if (!a->index_sha256[0])
-        return job_child_nonsense(child, err);
+        return job_child_violation(child, err);
     FZ_CLEANUP(fz_closep) int fd = -1;
     uint8_t answer[1 + FZ_SHA256_LEN] = {PROTO_INDEX_FAILED};
     enum fz_code code = blob_get_fd(a->worker->blobs, a->index_sha256, &fd, err);
@@ -87,7 +87,7 @@ answer_index_get(struct answers *a, struct child_process *child, struct fz_error
                               fd >= 0 ? 1 : 0, err);
 }
 
-/* LEARNED: what other reports told of an image. */
+/* LEARNED: names that other reports brought for an image. */
 static enum fz_code
 answer_learned(struct answers *a, struct child_process *child, struct fz_error *err)
 {
@@ -99,7 +99,7 @@ answer_learned(struct answers *a, struct child_process *child, struct fz_error *
     enum fz_code code =
         proto_learned_ask_decode(child->inbox.body, &arena, &uuid, &offsets, &n, err);
     if (code == FZ_E_MALFORMED || mode == WORKER_LEARNED_OFF)
-        return job_child_nonsense(child, err);
+        return job_child_violation(child, err);
     if (code != FZ_OK)
         return code;
     _Static_assert((int)PROTO_ASK_MAX == (int)STORE_LEARNED_ASK, "one question, one query");
@@ -120,7 +120,7 @@ answer_learned(struct answers *a, struct child_process *child, struct fz_error *
     return child_process_send(child, PROTO_LEARNED_IS, fz_buffer_span(&body), NULL, 0, err);
 }
 
-/* Let the child ask until it has done or failed. FZ_OK: child->inbox holds DONE. */
+/* Answer the child's questions until it is done or fails. FZ_OK: child->inbox holds DONE. */
 static enum fz_code
 converse(struct answers *a, struct child_process *child, struct fz_error *err)
 {
@@ -139,15 +139,15 @@ converse(struct answers *a, struct child_process *child, struct fz_error *err)
         else if (child->inbox.kind == PROTO_LEARNED)
             code = answer_learned(a, child, err);
         else
-            code = job_child_nonsense(child, err);
+            code = job_child_violation(child, err);
         if (code != FZ_OK) {
-            child_process_stop(child); /* it still waits for an answer */
+            child_process_stop(child); /* it waits for an answer that does not come */
             return code;
         }
     }
 }
 
-/* Read, not mapped: the child could cut the file while it is looked at. */
+/* Read, not mapped: the child could truncate a mapped file, and the worker would get SIGBUS. */
 static enum fz_code
 read_result(int fd, uint64_t offset, uint64_t len, struct fz_arena *arena, struct fz_span *ret,
             struct fz_error *err)
@@ -169,7 +169,7 @@ read_result(int fd, uint64_t offset, uint64_t len, struct fz_arena *arena, struc
     return FZ_OK;
 }
 
-/* The outer form of the JSON. It is parsed again before anything but the raw text is made of it. */
+/* Only the outer form of the JSON: who uses more than its text parses it again. */
 static bool
 is_object(struct fz_span json)
 {
@@ -185,7 +185,7 @@ take_result(struct worker *w, int result_fd, struct fz_arena *arena, struct prot
     struct fz_reader in = fz_reader_make(w->child.inbox.body, "result");
     uint64_t json_len = fz_read_u64(&in), info_len = fz_read_u64(&in);
     if (in.failed || json_len > limits->report_memory || info_len > limits->report_memory)
-        return job_child_nonsense(&w->child, err);
+        return job_child_violation(&w->child, err);
     struct fz_span info;
     enum fz_code code = read_result(result_fd, 0, json_len, arena, ret_json, err);
     if (code == FZ_OK)
@@ -193,9 +193,9 @@ take_result(struct worker *w, int result_fd, struct fz_arena *arena, struct prot
     if (code == FZ_OK)
         code = proto_info_decode(info, &report_columns, limits->images, arena, ret_info, err);
     if (code == FZ_OK && !is_object(*ret_json))
-        code = fz_fail(err, FZ_E_MALFORMED, "the result is no JSON object");
+        code = fz_fail(err, FZ_E_MALFORMED, "the result is not a JSON object");
     if (code == FZ_E_MALFORMED)
-        return job_child_nonsense(&w->child, err);
+        return job_child_violation(&w->child, err);
     return code;
 }
 
@@ -255,7 +255,7 @@ static void
 count(struct worker *w, const struct proto_info *info)
 {
     struct metrics *m = w->config->metrics;
-    /* A child's word, so bounded: it can spoil its own counts, not the sum of all. */
+    /* The child is not trusted, so its counts are bounded: it cannot spoil the sums. */
     uint64_t max = (uint64_t)w->config->limits->threads * w->config->limits->frames;
     if (!m || info->n_frames_named > max || info->n_frames_unnamed > max ||
         info->n_frames_learned > max || info->n_cache_hits > max || info->n_cache_misses > max)
@@ -281,7 +281,8 @@ status_of(enum proto_status status)
     return STORE_REPORT_UNSYMBOLICATED;
 }
 
-/* What storage takes of the child's info: the types of both are apart on purpose. */
+/* The child's info in storage's types. Both sides have their own, so that neither can change the
+ * other's by accident. */
 static enum fz_code
 take_info(const struct worker *w, const struct proto_info *info, struct fz_arena *arena,
           struct store_report_done *done, struct fz_error *err)

@@ -98,7 +98,7 @@ run_first(struct worker *w)
     bool died = false;
     int64_t began = fz_time_monotonic_ms();
     if (job.kind == STORE_JOB_UPLOAD)
-        job_release_held(w, 1); /* it may take minutes, and others may be idle */
+        job_release_held(w, 1); /* it may take minutes, and other workers may be idle */
     enum fz_code code = job.kind == STORE_JOB_UPLOAD ? job_upload(w, &job, &made, &died, &err)
                                                      : job_report(w, &job, &made, &died, &err);
     err.code = code;
@@ -124,7 +124,7 @@ choose_first(struct worker *w)
     }
 }
 
-/* After an upgrade, what an old program writes would not fit any more: it must end. */
+/* After an upgrade, rows of an old program would not fit the schema: it must end. */
 static enum fz_code
 check_schema(struct worker *w, struct fz_error *err)
 {
@@ -132,7 +132,7 @@ check_schema(struct worker *w, struct fz_error *err)
     if (now - w->checked_ms < SCHEMA_EVERY_MS)
         return FZ_OK;
     w->checked_ms = now;
-    /* That the database is away is noticed by the next claim, and waited for. */
+    /* Any other failure shows again at the next claim, which waits for the database. */
     return store_check(w->store, err) == FZ_E_CONFLICT ? FZ_E_CONFLICT : FZ_OK;
 }
 
@@ -198,7 +198,7 @@ work(struct worker *w, worker_stop_fn stop, void *user, struct fz_error *ret_err
             run_first(w);
             if (job_beat(w, NULL) == FZ_E_CONFLICT)
                 job_drop_held(w, 0);
-            /* They take longer than was known: others may have come that should go first. */
+            /* The jobs take longer than expected, and more urgent ones may have come meanwhile. */
             if (fz_time_monotonic_ms() - claimed_ms > HOLD_MS)
                 job_release_held(w, 0);
         }
@@ -207,8 +207,8 @@ work(struct worker *w, worker_stop_fn stop, void *user, struct fz_error *ret_err
     return FZ_OK;
 }
 
-/* This one may have been started because another died: what that had in hand is due again at once,
- * and not only when its lease runs out. */
+/* This worker may replace one that died: its jobs are due again at once, and not only when their
+ * leases run out. */
 static void
 take_over(struct worker *w)
 {
@@ -223,9 +223,8 @@ take_over(struct worker *w)
                (unsigned long long)n);
 }
 
-/* The worker itself keeps its ordinary priority, unlike its children: it does little, and a process
- * that waits for the processor while it holds the database's write lock would hold up those who
- * take reports in. */
+/* Unlike its children the worker keeps its ordinary priority: it does little, and a process that
+ * waits for the CPU while it holds the database's write lock would delay the server's commits. */
 enum fz_code
 worker_run(const struct worker_config *config, worker_stop_fn stop, void *user,
            struct fz_error *err)
@@ -234,7 +233,8 @@ worker_run(const struct worker_config *config, worker_stop_fn stop, void *user,
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
         files.rlim_cur = files.rlim_max;
-        fz_ignore(setrlimit(RLIMIT_NOFILE, &files) != 0); /* large archives then fail, in words */
+        fz_ignore(setrlimit(RLIMIT_NOFILE, &files) !=
+                  0); /* large archives then fail with a message */
     }
     struct worker w = {.config = config, .child = {.sock = -1}};
     enum fz_code code = store_open(config->database_url, &w.store, err);

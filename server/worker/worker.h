@@ -2,7 +2,7 @@
  * The worker: claims jobs, has foreign bytes parsed in a child process, stores what comes back.
  *
  * The worker is the trusted side (database, blobs); the child gets descriptors and bytes and has
- * nothing else. The messages between them stand in protocol.h.
+ * nothing else. server/protocol has the messages between them.
  */
 #ifndef WORKER_H
 #define WORKER_H
@@ -19,7 +19,7 @@ enum { WORKER_NAME = 160 };
 void worker_name(char ret[WORKER_NAME]);
 
 /* Whether the process of that name has ended (store_worker_gone_fn). Only those of this run of the
- * system and of this PID namespace can be judged; false for others: they may well be alive, and
+ * system and of this PID namespace can be checked; false for others: they may be alive, and if not,
  * their leases run out. */
 bool worker_is_gone(void *user, const char *name);
 

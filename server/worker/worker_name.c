@@ -82,7 +82,7 @@ worker_name(char ret[WORKER_NAME])
     if (gethostname(host, sizeof(host)) != 0)
         snprintf(host, sizeof(host), "localhost");
     host[sizeof(host) - 1] = '\0';
-    /* Without /proc it gets a name that nobody judges. */
+    /* Without /proc the name cannot be checked, so its leases just run out. */
     if (!read_place(&self) || !read_stat(getpid(), &state, &self.start))
         self = (struct identity){.boot = "unknown"};
     snprintf(ret, WORKER_NAME, "%s-%d.%" PRIu64 ".%s.%" PRIu64, host, (int)getpid(), self.start,
