@@ -129,6 +129,46 @@ bool sym_symbol_map_path_uuid(const char *path, const char *suffix, struct fz_uu
 /* DBGOriginalUUID of the property list (XML) in a dSYM: which map it needs. False if it has none. */
 bool sym_symbol_map_original(struct fz_span plist, struct fz_uuid *ret);
 
+/*
+ * The maps of one upload. In an .xcarchive a map may come after the dSYM that needs it, so slices
+ * with hidden names wait until the archive has been read.
+ */
+struct sym_maps; /* opaque */
+
+/* A map, or the property list that names the map of an image. */
+struct sym_map_file {
+    bool is_map;
+    struct fz_uuid uuid; /* of its file name: the map's, or that of the image */
+    struct fz_uuid map;  /* of a property list: the map that the image needs */
+};
+
+/* `cap`: bytes that all maps may need. The caller owns *ret (sym_maps_destroy()). */
+FZ_MUST_CHECK enum fz_code sym_maps_create(size_t cap, struct sym_maps **ret, struct fz_error *err);
+void sym_maps_destroy(struct sym_maps *maps);
+void sym_maps_destroyp(struct sym_maps **maps);
+
+/* True if sym_maps_add() needs a file of this name that begins with these bytes. */
+bool sym_maps_wants(const char *name, struct fz_span head);
+
+/* Add a map or property list; `bytes` need not outlive the call. A broken map, and one too many, is
+ * a problem. True if it was added. */
+bool sym_maps_add(struct sym_maps *maps, const char *name, struct fz_span bytes,
+                  struct sym_map_file *ret, struct sym_problems *problems);
+
+/* Use this map for every image. Errors as of sym_symbol_map_read(). */
+FZ_MUST_CHECK enum fz_code sym_maps_give(struct sym_maps *maps, struct fz_span bytes,
+                                         struct fz_error *err);
+bool sym_maps_is_given(const struct sym_maps *maps);
+
+/* The UUID of the map that an image needs, whether that was added or not. */
+struct fz_uuid sym_maps_wanted(const struct sym_maps *maps, const struct fz_uuid *image);
+
+/* The map of an image, borrowed; NULL if it was not added. */
+const struct sym_symbol_map *sym_maps_find(struct sym_maps *maps, const struct fz_uuid *image);
+
+/* Add a problem for each map that sym_maps_find() never returned. */
+void sym_maps_report_unused(const struct sym_maps *maps, struct sym_problems *problems);
+
 /* ---- archives ----------------------------------------------------------------------------- */
 
 enum sym_archive_kind {

@@ -6,7 +6,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "server/child/parts.h"
-#include "server/resolve/symbol_names.h"
 #include "symbolicator/symbolicator.h"
 
 static const char hint[] = "upload a Mach-O binary or dSYM, or a zip or tar.gz of .dSYM bundles, "
@@ -33,7 +32,7 @@ struct reading {
     char name[PROTO_NAME_MAX];
     struct sym_problems problems; /* of the upload as a whole */
     size_t n_slices, n_machos;
-    struct symbol_names names;
+    struct sym_maps *maps;
     bool can_wait; /* more of the archive is to come */
     struct waiting_slice waiting[WAITING_MAX];
     size_t n_waiting;
@@ -86,7 +85,7 @@ index_slice(struct reading *r, const struct sym_macho *macho, struct proto_slice
     if (code != FZ_OK)
         return code;
     struct sym_build_options options = {.memory_cap = r->child->limits.child_memory,
-                                        .symbol_map = symbol_names_find(&r->names, &slice->uuid)};
+                                        .symbol_map = sym_maps_find(r->maps, &slice->uuid)};
     struct sym_index *index = NULL;
     code = sym_index_build(macho, &options, file.fd, stats, &slice->problems, err);
     if (code == FZ_OK)
@@ -135,8 +134,8 @@ finish_slice(struct reading *r, const struct sym_macho *macho, struct proto_slic
     slice->name = fz_text_base_name(r->name);
     slice->has_map = sym_macho_has_hidden_names(macho);
     if (slice->has_map)
-        slice->map_uuid = symbol_names_map_of(&r->names, &macho->uuid);
-    slice->map_applied = slice->has_map && symbol_names_find(&r->names, &macho->uuid);
+        slice->map_uuid = sym_maps_wanted(r->maps, &macho->uuid);
+    slice->map_applied = slice->has_map && sym_maps_find(r->maps, &macho->uuid);
     enum fz_code code = index_slice(r, macho, slice, &stats, err);
     if (code != FZ_OK)
         return code;
@@ -152,8 +151,8 @@ finish_slice(struct reading *r, const struct sym_macho *macho, struct proto_slic
 static enum fz_code
 take_names(struct reading *r, struct fz_span bytes, bool is_whole_member, struct fz_error *err)
 {
-    bool is_map;
-    if (!symbol_names_add(&r->names, r->name, bytes, &is_map, &r->problems))
+    struct sym_map_file map;
+    if (!sym_maps_add(r->maps, r->name, bytes, &map, &r->problems))
         return FZ_OK;
     if (++r->n_slices > r->child->limits.slices)
         return fz_fail(err, FZ_E_LIMIT, "the upload holds more than %zu files",
@@ -162,17 +161,13 @@ take_names(struct reading *r, struct fz_span bytes, bool is_whole_member, struct
     enum fz_code code = store_slice(r, bytes, is_whole_member, &file, err);
     if (code != FZ_OK)
         return code;
-    struct proto_slice slice = {.arch = "",
-                                .kind = is_map ? PROTO_SLICE_BCSYMBOLMAP : PROTO_SLICE_UUIDMAP,
+    struct proto_slice slice = {.uuid = map.uuid,
+                                .arch = "",
+                                .kind = map.is_map ? PROTO_SLICE_BCSYMBOLMAP : PROTO_SLICE_UUIDMAP,
                                 .name = fz_text_base_name(r->name),
                                 .file = file.number,
-                                .has_map = !is_map};
-    if (is_map) {
-        slice.uuid = r->names.maps[r->names.n_maps - 1].uuid;
-    } else {
-        slice.uuid = r->names.links[r->names.n_links - 1].image;
-        slice.map_uuid = r->names.links[r->names.n_links - 1].map;
-    }
+                                .has_map = !map.is_map,
+                                .map_uuid = map.map};
     close_file(&file);
     return tell_slice(r, &slice, err);
 }
@@ -181,7 +176,7 @@ static bool
 must_wait(struct reading *r, const struct sym_macho *macho)
 {
     return r->can_wait && r->n_waiting < WAITING_MAX && sym_macho_has_hidden_names(macho) &&
-           !symbol_names_find(&r->names, &macho->uuid);
+           !sym_maps_find(r->maps, &macho->uuid);
 }
 
 static enum fz_code
@@ -360,12 +355,12 @@ read_upload(struct reading *r, struct fz_span upload, struct fz_error *err)
     enum fz_code code;
     if (sym_macho_has_magic(upload)) {
         code = read_macho(r, upload, err);
-    } else if (symbol_names_wants(r->name, upload)) {
+    } else if (sym_maps_wants(r->name, upload)) {
         code = take_names(r, upload, false, err);
     } else if (sym_archive_kind(upload) == SYM_ARCHIVE_BZIP2) {
         code = FZ_OK; /* not accepted from the network; nothing_usable() names it */
     } else {
-        r->can_wait = r->names.given.n == 0;
+        r->can_wait = !sym_maps_is_given(r->maps);
         code = sym_archive_walk(upload, &archive_limits, &sink, &archive, &r->problems, err);
         if (code == FZ_E_UNSUPPORTED && !archive.format)
             code = FZ_OK; /* nothing_usable() says what it looks like */
@@ -375,7 +370,7 @@ read_upload(struct reading *r, struct fz_span upload, struct fz_error *err)
             code = read_waiting(r, &r->waiting[i], err);
         close_file(&r->waiting[i].file);
     }
-    symbol_names_tell_unused(&r->names, &r->problems);
+    sym_maps_report_unused(r->maps, &r->problems);
     if (code == FZ_OK && r->n_slices == 0)
         code = nothing_usable(r, &archive, upload, err);
     return code;
@@ -391,7 +386,7 @@ take_map(struct reading *r, int fd, struct fz_error *err)
     enum fz_code code = fz_map_open_fd(fd, &file, err);
     if (code != FZ_OK)
         return code;
-    if (sym_symbol_map_read(file.bytes, &r->names.arena, &r->names.given, &why) != FZ_OK)
+    if (sym_maps_give(r->maps, file.bytes, &why) != FZ_OK)
         sym_problem_add(&r->problems, "bad_symbol_map", "%s", why.text);
     fz_map_close(&file);
     return FZ_OK;
@@ -400,10 +395,13 @@ take_map(struct reading *r, int fd, struct fz_error *err)
 enum fz_code
 child_read_symbols(struct child *child, struct fz_error *err)
 {
-    struct reading r = {.child = child, .member = {.fd = -1}};
+    FZ_CLEANUP(sym_maps_destroyp) struct sym_maps *maps = NULL;
+    enum fz_code code = sym_maps_create((size_t)child->limits.child_memory, &maps, err);
+    if (code != FZ_OK)
+        return code;
+    struct reading r = {.child = child, .member = {.fd = -1}, .maps = maps};
     struct fz_arena arena;
     fz_arena_init(&arena, PROTO_PACKET_MAX * 2);
-    symbol_names_init(&r.names, (size_t)child->limits.child_memory);
     FZ_CLEANUP(fz_closep) int upload_fd = proto_take_fd(&child->inbox, 0);
     FZ_CLEANUP(fz_closep) int map_fd = proto_take_fd(&child->inbox, 1);
     struct fz_reader in = fz_reader_make(child->inbox.body, "request");
@@ -411,7 +409,7 @@ child_read_symbols(struct child *child, struct fz_error *err)
     set_name(&r, name ? name : "");
     fz_arena_deinit(&arena);
     struct fz_map upload = {.bytes = {NULL, 0}};
-    enum fz_code code = fz_read_done(&in, err);
+    code = fz_read_done(&in, err);
     if (code == FZ_OK && map_fd >= 0)
         code = take_map(&r, map_fd, err);
     if (code == FZ_OK)
@@ -420,7 +418,6 @@ child_read_symbols(struct child *child, struct fz_error *err)
         code = read_upload(&r, upload.bytes, err);
     fz_map_close(&upload);
     close_file(&r.member);
-    symbol_names_deinit(&r.names);
     if (code != FZ_OK)
         return code;
     struct fz_buffer body;

@@ -265,7 +265,5 @@ sym_archive_walk(struct fz_span file, const struct sym_archive_limits *limits,
 bool
 sym_archive_wants_symbols(const char *name, struct fz_span head)
 {
-    struct fz_uuid uuid;
-    return sym_macho_has_magic(head) || sym_symbol_map_has_magic(head) ||
-           sym_symbol_map_path_uuid(name, ".plist", &uuid);
+    return sym_macho_has_magic(head) || sym_maps_wants(name, head);
 }

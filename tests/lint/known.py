@@ -9,7 +9,7 @@ KNOWN = {
         "base/arch": 5,
         "server/child": 1,
         "server/cli": 8,
-        "server/resolve": 19,
+        "server/resolve": 5,
         "server/worker": 2,
         "storage": 1,
     },

@@ -289,8 +289,8 @@ test_map_alone(void **state)
     end(&r);
     free((void *)(uintptr_t)zip.data);
     assert_int_equal(read_upload(&r, fz_span_cstr(map), NULL), FZ_E_MALFORMED);
-    assert_string_equal(r.err.text, "Shop.zip: a BCSymbolMap is called <UUID>.bcsymbolmap; nothing "
-                                    "else tells what it is for");
+    assert_string_equal(r.err.text, "Shop.zip: name it <UUID>.bcsymbolmap; the file itself does "
+                                    "not say which image it is for");
     end(&r);
 }
 
