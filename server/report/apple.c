@@ -10,62 +10,41 @@
 
 enum { TEXT_MAX = 64 * 1024 };
 
-/* Some clients name no architecture, but each has registers of its own. */
-static enum report_cpu
-cpu_of_registers(const struct report_thread *thread)
-{
-    static const struct {
-        const char *name;
-        enum report_cpu cpu;
-    } own[] = {{"rip", REPORT_CPU_X86_64},
-               {"eip", REPORT_CPU_X86},
-               {"x0", REPORT_CPU_ARM64},
-               {"r0", REPORT_CPU_ARM}};
-    for (size_t i = 0; thread && i < thread->n_registers; i++) {
-        for (size_t j = 0; j < FZ_ARRAY_LEN(own); j++) {
-            if (strcmp(thread->registers[i].name, own[j].name) == 0)
-                return own[j].cpu;
-        }
-    }
-    return REPORT_CPU_UNKNOWN;
-}
-
 bool
 report_apple_is_ips(const struct report *report)
 {
     return report->format && strcmp(report->format, "ips") == 0;
 }
 
-enum report_cpu
+enum fz_arch_cpu
 report_apple_cpu(const struct report *report)
 {
     const char *arch = report->arch;
     if (!arch && report->n_images)
         arch = report->images[0].arch;
-    if (!arch)
-        return cpu_of_registers(report_crashed_thread(report));
-    if (fz_text_has_prefix(arch, "arm64"))
-        return REPORT_CPU_ARM64;
-    if (fz_text_has_prefix(arch, "arm"))
-        return REPORT_CPU_ARM;
-    if (fz_text_has_prefix(arch, "x86_64"))
-        return REPORT_CPU_X86_64;
-    return fz_text_has_prefix(arch, "i386") ? REPORT_CPU_X86 : REPORT_CPU_UNKNOWN;
+    if (arch)
+        return fz_arch_cpu(arch);
+    /* Some clients name no architecture, but each has registers of its own. */
+    const struct report_thread *thread = report_crashed_thread(report);
+    enum fz_arch_cpu cpu = FZ_CPU_UNKNOWN;
+    for (size_t i = 0; thread && i < thread->n_registers && cpu == FZ_CPU_UNKNOWN; i++)
+        cpu = fz_arch_cpu_of_register(thread->registers[i].name);
+    return cpu;
 }
 
 const char *
-report_apple_cpu_name(enum report_cpu cpu)
+report_apple_cpu_name(enum fz_arch_cpu cpu)
 {
     switch (cpu) {
-    case REPORT_CPU_ARM64:
+    case FZ_CPU_ARM64:
         return "ARM-64";
-    case REPORT_CPU_ARM:
+    case FZ_CPU_ARM:
         return "ARM";
-    case REPORT_CPU_X86_64:
+    case FZ_CPU_X86_64:
         return "X86-64";
-    case REPORT_CPU_X86:
+    case FZ_CPU_X86:
         return "X86";
-    case REPORT_CPU_UNKNOWN:
+    case FZ_CPU_UNKNOWN:
         break;
     }
     return "";

@@ -5,24 +5,17 @@
 #ifndef REPORT_APPLE_H
 #define REPORT_APPLE_H
 
+#include "base/arch/registers.h"
 #include "server/report/extra.h"
 #include "server/report/render.h"
-
-enum report_cpu {
-    REPORT_CPU_UNKNOWN,
-    REPORT_CPU_ARM64,
-    REPORT_CPU_ARM,
-    REPORT_CPU_X86_64,
-    REPORT_CPU_X86
-};
 
 /* Did the report come as an .ips, so that its extras have the names of .ips? */
 bool report_apple_is_ips(const struct report *report);
 
 /* By the report's arch, else the first image's, else the names of the crashed thread's registers. */
-enum report_cpu report_apple_cpu(const struct report *report);
+enum fz_arch_cpu report_apple_cpu(const struct report *report);
 /* "ARM-64", "X86-64"...; "" if it is not known. Static. */
-const char *report_apple_cpu_name(enum report_cpu cpu);
+const char *report_apple_cpu_name(enum fz_arch_cpu cpu);
 
 /* The system as Apple's reports name it: "iPhone OS" for iOS, "Mac OS X" for macOS before 11. NULL
  * if it is not known. */

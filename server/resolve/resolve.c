@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/arch/arch.h"
+#include "base/arch/registers.h"
 #include "base/attr.h"
 #include "base/text.h"
 #include "server/resolve/image_map.h"
@@ -293,13 +294,12 @@ resolve_frames(struct resolver *r, struct report_frame *frames, size_t n, bool h
 }
 
 static const struct report_register *
-find_register(const struct report_thread *thread, const char *const *names)
+find_register(const struct report_thread *thread, enum fz_arch_register_role role)
 {
-    for (; *names; names++) {
-        for (size_t i = 0; i < thread->n_registers; i++) {
-            if (thread->registers[i].name && strcmp(thread->registers[i].name, *names) == 0)
-                return &thread->registers[i];
-        }
+    for (size_t i = 0; i < thread->n_registers; i++) {
+        const struct report_register *reg = &thread->registers[i];
+        if (reg->name && fz_arch_register_has_role(reg->name, role))
+            return reg;
     }
     return NULL;
 }
@@ -309,9 +309,7 @@ find_register(const struct report_thread *thread, const char *const *names)
 static enum fz_code
 frames_from_registers(struct resolver *r, struct report_thread *thread, struct fz_error *err)
 {
-    static const char *const pc_names[] = {"pc", "rip", "eip", NULL};
-    static const char *const lr_names[] = {"lr", NULL};
-    const struct report_register *pc = find_register(thread, pc_names);
+    const struct report_register *pc = find_register(thread, FZ_REGISTER_PC);
     if (thread->n_frames > 0 || !pc)
         return FZ_OK;
     struct report_frame *frames = fz_arena_array(r->arena, 2, sizeof(*frames));
@@ -321,7 +319,7 @@ frames_from_registers(struct resolver *r, struct report_thread *thread, struct f
         (struct report_frame){.addr = pc->value, .image = -1, .trust = REPORT_TRUST_CONTEXT};
     thread->frames = frames;
     thread->n_frames = 1;
-    const struct report_register *lr = find_register(thread, lr_names);
+    const struct report_register *lr = find_register(thread, FZ_REGISTER_LR);
     uint64_t addr = lr ? lr->value : 0;
     if (lr && lr->value != pc->value && find_image(r, &addr, true) >= 0) {
         frames[1] =

@@ -1,6 +1,6 @@
 add_library(fz_macho_writer STATIC macho_writer.c)
 target_link_libraries(fz_macho_writer PUBLIC fz_base fz_options)
-foreach(name arch macho_macho macho_fat macho_symtab macho_exports archive_file inspect)
+foreach(name macho_macho macho_fat macho_symtab macho_exports archive_file inspect)
   fz_unit_test(${name} fz_whole_archive fz_symbolicator fz_macho_writer)
 endforeach()
 fz_use_fixtures(test_inspect)

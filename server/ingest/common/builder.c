@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/arch/registers.h"
 #include "base/text.h"
 
 enum { FIRST_ROOM = 8 };
@@ -244,12 +245,9 @@ ingest_add_register(struct ingest_builder *b, struct report_thread *thread, stru
 bool
 ingest_starts_elsewhere(const struct report_thread *thread)
 {
-    static const char *const names[] = {"pc", "rip", "eip"};
     for (size_t i = 0; i < thread->n_registers && thread->n_frames; i++) {
-        for (size_t k = 0; k < FZ_ARRAY_LEN(names); k++) {
-            if (strcmp(thread->registers[i].name, names[k]) == 0)
-                return (thread->registers[i].value ^ thread->frames[0].addr) > 1;
-        }
+        if (fz_arch_register_has_role(thread->registers[i].name, FZ_REGISTER_PC))
+            return (thread->registers[i].value ^ thread->frames[0].addr) > 1;
     }
     return false;
 }

@@ -17,102 +17,103 @@
 
 enum { PER_LINE = 4 };
 
-/* One place: the names that reporters give the register; '\n' in `end` closes the line. */
-struct place {
-    const char *name, *other;
-    char end;
-};
+/* Numbers of registers (base/arch/registers.h) in the order of Apple's text; EOL ends a line. */
+enum { EOL = FZ_NO_REGISTER };
 
-static const struct place arm64[] = {
-    {"x0", NULL, ' '},  {"x1", NULL, ' '},    {"x2", NULL, ' '},   {"x3", NULL, '\n'},
-    {"x4", NULL, ' '},  {"x5", NULL, ' '},    {"x6", NULL, ' '},   {"x7", NULL, '\n'},
-    {"x8", NULL, ' '},  {"x9", NULL, ' '},    {"x10", NULL, ' '},  {"x11", NULL, '\n'},
-    {"x12", NULL, ' '}, {"x13", NULL, ' '},   {"x14", NULL, ' '},  {"x15", NULL, '\n'},
-    {"x16", NULL, ' '}, {"x17", NULL, ' '},   {"x18", NULL, ' '},  {"x19", NULL, '\n'},
-    {"x20", NULL, ' '}, {"x21", NULL, ' '},   {"x22", NULL, ' '},  {"x23", NULL, '\n'},
-    {"x24", NULL, ' '}, {"x25", NULL, ' '},   {"x26", NULL, ' '},  {"x27", NULL, '\n'},
-    {"x28", NULL, ' '}, {"fp", "x29", ' '},   {"lr", "x30", '\n'}, {"sp", NULL, ' '},
-    {"pc", NULL, ' '},  {"cpsr", NULL, '\n'}, {"far", NULL, ' '},  {"esr", NULL, '\n'},
+/* clang-format off */
+static const int8_t arm64[] = {
+    0, 1, 2, 3, EOL, 4, 5, 6, 7, EOL, 8, 9, 10, 11, EOL, 12, 13, 14, 15, EOL,
+    16, 17, 18, 19, EOL, 20, 21, 22, 23, EOL, 24, 25, 26, 27, EOL,
+    28, FZ_ARM64_FP, FZ_ARM64_LR, EOL, FZ_ARM64_SP, FZ_ARM64_PC, FZ_ARM64_CPSR, EOL,
+    FZ_ARM64_FAR, FZ_ARM64_ESR, EOL,
 };
-static const struct place arm[] = {
-    {"r0", NULL, ' '},    {"r1", NULL, ' '},  {"r2", NULL, ' '},  {"r3", NULL, '\n'},
-    {"r4", NULL, ' '},    {"r5", NULL, ' '},  {"r6", NULL, ' '},  {"r7", NULL, '\n'},
-    {"r8", NULL, ' '},    {"r9", NULL, ' '},  {"r10", NULL, ' '}, {"r11", NULL, '\n'},
-    {"ip", "r12", ' '},   {"sp", "r13", ' '}, {"lr", "r14", ' '}, {"pc", "r15", '\n'},
-    {"cpsr", NULL, '\n'},
+static const int8_t arm[] = {
+    0, 1, 2, 3, EOL, 4, 5, 6, 7, EOL, 8, 9, 10, 11, EOL,
+    FZ_ARM_IP, FZ_ARM_SP, FZ_ARM_LR, FZ_ARM_PC, EOL, FZ_ARM_CPSR, EOL,
 };
-static const struct place x86_64[] = {
-    {"rax", NULL, ' '}, {"rbx", NULL, ' '},     {"rcx", NULL, ' '},  {"rdx", NULL, '\n'},
-    {"rdi", NULL, ' '}, {"rsi", NULL, ' '},     {"rbp", NULL, ' '},  {"rsp", NULL, '\n'},
-    {"r8", NULL, ' '},  {"r9", NULL, ' '},      {"r10", NULL, ' '},  {"r11", NULL, '\n'},
-    {"r12", NULL, ' '}, {"r13", NULL, ' '},     {"r14", NULL, ' '},  {"r15", NULL, '\n'},
-    {"rip", NULL, ' '}, {"rfl", "rflags", ' '}, {"cr2", NULL, '\n'},
+static const int8_t x86_64[] = {
+    FZ_X86_64_RAX, FZ_X86_64_RBX, FZ_X86_64_RCX, FZ_X86_64_RDX, EOL,
+    FZ_X86_64_RDI, FZ_X86_64_RSI, FZ_X86_64_RBP, FZ_X86_64_RSP, EOL,
+    8, 9, 10, 11, EOL, 12, 13, 14, 15, EOL, FZ_X86_64_RIP, FZ_X86_64_RFLAGS, FZ_X86_64_CR2, EOL,
 };
-static const struct place x86[] = {
-    {"eax", NULL, ' '},  {"ebx", NULL, ' '},     {"ecx", NULL, ' '}, {"edx", NULL, '\n'},
-    {"edi", NULL, ' '},  {"esi", NULL, ' '},     {"ebp", NULL, ' '}, {"esp", NULL, '\n'},
-    {"ss", NULL, ' '},   {"efl", "eflags", ' '}, {"eip", NULL, ' '}, {"cs", NULL, '\n'},
-    {"ds", NULL, ' '},   {"es", NULL, ' '},      {"fs", NULL, ' '},  {"gs", NULL, '\n'},
-    {"cr2", NULL, '\n'},
+static const int8_t x86[] = {
+    FZ_X86_EAX, FZ_X86_EBX, FZ_X86_ECX, FZ_X86_EDX, EOL,
+    FZ_X86_EDI, FZ_X86_ESI, FZ_X86_EBP, FZ_X86_ESP, EOL,
+    FZ_X86_SS, FZ_X86_EFLAGS, FZ_X86_EIP, FZ_X86_CS, EOL,
+    FZ_X86_DS, FZ_X86_ES, FZ_X86_FS, FZ_X86_GS, EOL, FZ_X86_CR2, EOL,
 };
+/* clang-format on */
 
 static const struct layout {
     const char *state;
-    const struct place *places;
+    const int8_t *numbers;
     size_t n;
-    int digits;
     int columns[PER_LINE]; /* of the names, with the space before them */
 } layouts[] = {
-    [REPORT_CPU_UNKNOWN] = {"Thread State", NULL, 0, 16, {6, 5, 5, 5}},
-    [REPORT_CPU_ARM64] =
-        {"ARM Thread State (64-bit)", arm64, FZ_ARRAY_LEN(arm64), 16, {6, 5, 5, 5}},
-    [REPORT_CPU_ARM] = {"ARM Thread State (32-bit)", arm, FZ_ARRAY_LEN(arm), 8, {6, 6, 8, 8}},
-    [REPORT_CPU_X86_64] =
-        {"X86 Thread State (64-bit)", x86_64, FZ_ARRAY_LEN(x86_64), 16, {5, 5, 5, 5}},
-    [REPORT_CPU_X86] = {"X86 Thread State (32-bit)", x86, FZ_ARRAY_LEN(x86), 8, {5, 5, 5, 5}},
+    [FZ_CPU_UNKNOWN] = {"Thread State", NULL, 0, {6, 5, 5, 5}},
+    [FZ_CPU_ARM64] = {"ARM Thread State (64-bit)", arm64, FZ_ARRAY_LEN(arm64), {6, 5, 5, 5}},
+    [FZ_CPU_ARM] = {"ARM Thread State (32-bit)", arm, FZ_ARRAY_LEN(arm), {6, 6, 8, 8}},
+    [FZ_CPU_X86_64] = {"X86 Thread State (64-bit)", x86_64, FZ_ARRAY_LEN(x86_64), {5, 5, 5, 5}},
+    [FZ_CPU_X86] = {"X86 Thread State (32-bit)", x86, FZ_ARRAY_LEN(x86), {5, 5, 5, 5}},
+};
+
+/* The registers of a thread by their place in the layout. */
+struct table {
+    enum fz_arch_cpu cpu;
+    const struct layout *layout;
+    const struct report_register *by_number[FZ_REGISTER_NUMBERS];
 };
 
 /* Of x86, from an .ips: written in lines of their own. */
 static const char *const trap_names[] = {"cpu", "err", "trap"};
 
 static bool
-is_named(const struct report_register *reg, const struct place *place)
+has_place(const struct layout *layout, int number)
 {
-    return strcmp(reg->name, place->name) == 0 ||
-           (place->other && strcmp(reg->name, place->other) == 0);
+    for (size_t i = 0; number != FZ_NO_REGISTER && i < layout->n; i++) {
+        if (layout->numbers[i] == number)
+            return true;
+    }
+    return false;
+}
+
+static struct table
+table_of(const struct report_thread *thread, enum fz_arch_cpu cpu)
+{
+    struct table table = {.cpu = cpu, .layout = &layouts[cpu]};
+    for (size_t i = 0; i < thread->n_registers; i++) {
+        int number = fz_arch_register_number(cpu, thread->registers[i].name);
+        if (number != FZ_NO_REGISTER && !table.by_number[number])
+            table.by_number[number] = &thread->registers[i];
+    }
+    return table;
+}
+
+/* Apple's text has short names for the flags of x86. */
+static const char *
+shown_name(enum fz_arch_cpu cpu, int number)
+{
+    if (cpu == FZ_CPU_X86_64 && number == FZ_X86_64_RFLAGS)
+        return "rfl";
+    if (cpu == FZ_CPU_X86 && number == FZ_X86_EFLAGS)
+        return "efl";
+    return fz_arch_register_name(cpu, (unsigned)number);
 }
 
 static const struct report_register *
-find(const struct report_thread *thread, const struct place *place)
+find_name(const struct report_thread *thread, const char *name)
 {
     for (size_t i = 0; i < thread->n_registers; i++) {
-        if (is_named(&thread->registers[i], place))
+        if (strcmp(thread->registers[i].name, name) == 0)
             return &thread->registers[i];
     }
     return NULL;
 }
 
 static bool
-has_place(const struct layout *layout, const struct report_register *reg)
+is_of_trap(enum fz_arch_cpu cpu, const struct report_register *reg)
 {
-    for (size_t i = 0; i < layout->n; i++) {
-        if (is_named(reg, &layout->places[i]))
-            return true;
-    }
-    return false;
-}
-
-static const struct report_register *
-find_name(const struct report_thread *thread, const char *name)
-{
-    const struct place place = {name, NULL, ' '};
-    return find(thread, &place);
-}
-
-static bool
-is_of_trap(enum report_cpu cpu, const struct report_register *reg)
-{
-    bool is_x86 = cpu == REPORT_CPU_X86_64 || cpu == REPORT_CPU_X86;
+    bool is_x86 = cpu == FZ_CPU_X86_64 || cpu == FZ_CPU_X86;
     for (size_t i = 0; is_x86 && i < FZ_ARRAY_LEN(trap_names); i++) {
         if (strcmp(reg->name, trap_names[i]) == 0)
             return true;
@@ -130,13 +131,14 @@ is_narrow(const struct report_register *reg)
 
 static void
 put_register(struct fz_buffer *out, const struct report_register *reg, const char *name,
-             const struct layout *layout, size_t column)
+             const struct table *table, size_t column)
 {
-    int width = layout->columns[column % PER_LINE];
+    int width = table->layout->columns[column % PER_LINE];
+    int digits = (int)fz_arch_pointer_bits(table->cpu) / 4;
     size_t len = strlen(name);
     fz_buffer_printf(out, "%*s", len < (size_t)width ? width - (int)len : 1, "");
     report_crash_text(out, name);
-    fz_buffer_printf(out, ": 0x%0*llx", is_narrow(reg) ? 8 : layout->digits,
+    fz_buffer_printf(out, ": 0x%0*llx", is_narrow(reg) ? 8 : digits,
                      (unsigned long long)reg->value);
 }
 
@@ -164,22 +166,22 @@ put_meaning(struct report_crash_out *c, const struct report_thread *thread,
 
 static void
 put_places(struct report_crash_out *c, const struct report_thread *thread,
-           const struct layout *layout)
+           const struct table *table)
 {
     size_t n_in_line = 0;
     bool has_rosetta = find_name(thread, "rosetta.tmp0") != NULL;
-    for (size_t i = 0; i < layout->n; i++) {
-        const struct place *place = &layout->places[i];
-        const struct report_register *reg = find(thread, place);
+    for (size_t i = 0; i < table->layout->n; i++) {
+        int number = table->layout->numbers[i];
+        const struct report_register *reg = number == EOL ? NULL : table->by_number[number];
         if (reg) {
-            put_register(c->out, reg, place->name, layout, n_in_line);
+            put_register(c->out, reg, shown_name(table->cpu, number), table, n_in_line);
             put_meaning(c, thread, reg);
             n_in_line++;
-        } else if (has_rosetta && strcmp(place->name, "rip") == 0) {
+        } else if (has_rosetta && table->cpu == FZ_CPU_X86_64 && number == FZ_X86_64_RIP) {
             fz_buffer_text(c->out, "  rip: <unavailable>     ");
             n_in_line++;
         }
-        if (n_in_line && place->end == '\n') {
+        if (n_in_line && number == EOL) {
             fz_buffer_char(c->out, '\n');
             n_in_line = 0;
         }
@@ -188,14 +190,15 @@ put_places(struct report_crash_out *c, const struct report_thread *thread,
 
 static void
 put_others(struct report_crash_out *c, const struct report_thread *thread,
-           const struct layout *layout, enum report_cpu cpu)
+           const struct table *table)
 {
     size_t n_in_line = 0;
     for (size_t i = 0; i < thread->n_registers; i++) {
         const struct report_register *reg = &thread->registers[i];
-        if (has_place(layout, reg) || is_of_trap(cpu, reg))
+        if (has_place(table->layout, fz_arch_register_number(table->cpu, reg->name)) ||
+            is_of_trap(table->cpu, reg))
             continue;
-        put_register(c->out, reg, reg->name, layout, n_in_line);
+        put_register(c->out, reg, reg->name, table, n_in_line);
         if (++n_in_line % PER_LINE == 0)
             fz_buffer_char(c->out, '\n');
     }
@@ -246,19 +249,19 @@ void
 report_crash_registers(struct report_crash_out *c)
 {
     const struct report_thread *thread = report_crashed_thread(c->r);
-    enum report_cpu cpu = report_apple_cpu(c->r);
+    enum fz_arch_cpu cpu = report_apple_cpu(c->r);
     if (c->is_ips && thread && thread->n_registers == 0) /* in Apple's words */
         fz_buffer_text(c->out, "\nNo thread state (register information) available\n");
     if (!thread || thread->n_registers == 0)
         return;
-    const struct layout *layout = &layouts[cpu];
+    struct table table = table_of(thread, cpu);
     long long index = (long long)report_apple_index(c->r, thread);
     if (c->is_crash)
-        fz_buffer_printf(c->out, "\nThread %lld crashed with %s:\n", index, layout->state);
+        fz_buffer_printf(c->out, "\nThread %lld crashed with %s:\n", index, table.layout->state);
     else
-        fz_buffer_printf(c->out, "\nThread %lld thread state: %s\n", index, layout->state);
-    put_places(c, thread, layout);
-    put_others(c, thread, layout, cpu);
+        fz_buffer_printf(c->out, "\nThread %lld thread state: %s\n", index, table.layout->state);
+    put_places(c, thread, &table);
+    put_others(c, thread, &table);
     if (put_trap(c, thread))
         fz_buffer_char(c->out, '\n');
     report_crash_instructions(c, thread);

@@ -44,11 +44,11 @@ write_register(struct json_write *w, const struct report_thread *thread, const c
 }
 
 static void
-write_registers(struct json_write *w, const struct report_thread *thread, enum report_cpu cpu)
+write_registers(struct json_write *w, const struct report_thread *thread, enum fz_arch_cpu cpu)
 {
     if (thread->n_registers == 0)
         return;
-    bool is_arm64 = cpu == REPORT_CPU_ARM64;
+    bool is_arm64 = cpu == FZ_CPU_ARM64;
     size_t n_x = is_arm64 ? leading_x(thread) : 0;
     uint64_t x[29] = {0};
     for (size_t i = 0; n_x && i < thread->n_registers; i++) {
@@ -63,11 +63,11 @@ write_registers(struct json_write *w, const struct report_thread *thread, enum r
             write_register(w, thread, NULL, x[i]);
         json_write_close(w, ']');
     }
-    if (cpu != REPORT_CPU_UNKNOWN)
+    if (cpu != FZ_CPU_UNKNOWN)
         json_write_text(w, "flavor",
-                        is_arm64                ? "ARM_THREAD_STATE64"
-                        : cpu == REPORT_CPU_ARM ? "ARM_THREAD_STATE"
-                                                : "x86_THREAD_STATE");
+                        is_arm64            ? "ARM_THREAD_STATE64"
+                        : cpu == FZ_CPU_ARM ? "ARM_THREAD_STATE"
+                                            : "x86_THREAD_STATE");
     for (size_t i = 0; i < thread->n_registers; i++) {
         const struct report_register *reg = &thread->registers[i];
         int number = x_number(reg->name);
