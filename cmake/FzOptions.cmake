@@ -29,7 +29,7 @@ target_compile_options(fz_options INTERFACE
   -Wmissing-prototypes -Wpointer-arith -Wcast-qual -Wwrite-strings -Wvla -Wformat=2 -Wswitch-enum
   # Texts are cut to their buffers on purpose and said to be so in their contracts.
   $<$<C_COMPILER_ID:GNU>:-Wno-format-truncation>
-  # The cleanup and must-check idioms use statement expressions and __typeof__ behind __extension__.
+  # The cleanup and must-check idioms use statement expressions and __typeof__ marked with __extension__.
   $<$<C_COMPILER_ID:Clang,AppleClang>:-Wno-gnu-statement-expression>)
 if(FZ_WERROR)
   target_compile_options(fz_options INTERFACE -Werror)

@@ -5,7 +5,7 @@
               [--rounds N] [--json FILE] [FILE...]
 
 Every contender runs once in each round and in changing order, so that other load on the machine meets all alike;
-what is told are medians over the rounds, ratios being taken within a round. docs/performance.md explains the rows.
+the results are medians over the rounds; ratios are taken within a round. docs/performance.md explains the rows.
 """
 import argparse
 import json
@@ -253,7 +253,7 @@ def main():
         bench.look_up(subject, index, gsym)
         done_names = done_names or bench.demangle(subject)
     if not done_names:
-        bench.notes.append("demangling: none of the files has a thousand C++ names; the middle stage has")
+        bench.notes.append("demangling: no file has a thousand C++ names; the middle stage has")
     floor = runner.run([options.framezero, "--version"])["rss"]
     info = {"date": time.strftime("%Y-%m-%d", time.gmtime(begin)), "seconds": round(time.time() - begin),
             "rounds": options.rounds, "before": before, "after": machine(), "memory_floor": floor,

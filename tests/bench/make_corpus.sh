@@ -9,7 +9,7 @@
 # A stage is done when its dSYMs are there; they appear whole or not at all. What is interrupted goes on
 # with the first object file that is missing. JOBS compilers run at once (default: one per core).
 #
-# There is no SDK: clang makes code for Apple's platforms and is told by macros that its headers are
+# There is no SDK: clang makes code for Apple's platforms and macros say that its headers are
 # those of Linux, ld64.lld looks undefined symbols up at run time, dsymutil follows the debug map.
 set -euo pipefail
 

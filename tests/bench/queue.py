@@ -118,7 +118,7 @@ def run(options):
             sys.exit(f"queue: the dSYM was answered with {answer['status']}: {answer['body']}")
         waiting_before = gauge(server, 'framezero_jobs{state="waiting"}')
         began = time.monotonic()
-        behind = measure(server, numbers, n=options.fresh)
+        backlogged = measure(server, numbers, n=options.fresh)
         took = time.monotonic() - began
         waiting_after = gauge(server, 'framezero_jobs{state="waiting"}')
     return {
@@ -127,7 +127,7 @@ def run(options):
         "upload_s": answer["s"],
         "without_backlog": percentiles(alone),
         "while_queued": percentiles(while_queued) if while_queued else None,
-        "with_backlog": percentiles(behind),
+        "with_backlog": percentiles(backlogged),
         "backlog": [waiting_before, waiting_after],
         "backlog_per_s": (waiting_before - waiting_after) / took,
     }

@@ -25,10 +25,10 @@ CORPUS = os.environ.get("FRAMEZERO_CORPUS") or os.path.join(
 
 EXPLAINED = {
     "past_end": "no DWARF covers the address, and the symbol before it has ended: it has DWARF (so "
-                "its end is known), or its section or a function start lies between; "
-                "llvm-symbolizer names it whatever lies between",
+                "its end is known), or its section or a function starts between; "
+                "llvm-symbolizer names it in any case",
     "symtab_name": "DWARF and symbol table name the function differently (the address is the start "
-                   "of both); llvm-symbolizer prints the symbol, we the DWARF name and tell the "
+                   "of both); llvm-symbolizer prints the symbol, framezero the DWARF name, and reports the "
                    "symbol as alias",
     "label": "a symbol inside a DWARF function, a label; llvm-symbolizer names the label",
     "exports": "the symbol table has no symbol between the export's start and the address; "
@@ -343,7 +343,7 @@ def main():
     args.paths = [path for path in args.paths if os.path.exists(path)]
     if not args.paths or not shutil.which(args.symbolizer):
         print("skipped: %s" % ("there is no " + args.symbolizer if args.paths else
-                               "none of the paths exists (set FRAMEZERO_CORPUS)"))
+                               "no path exists (set FRAMEZERO_CORPUS)"))
         return SKIPPED
     counts = {}
     seen = set()

@@ -98,7 +98,7 @@ test_group(void **state)
         assert_ok(c,
                   store_report_get(c->store, c->project, items[i].id, &c->arena, &report, &c->err));
     }
-    /* The same again: duplicates, told as success. */
+    /* The same again: duplicates, reported as success. */
     assert_ok(c, store_committer_start(c->url, &committer, &c->err));
     tally.n_done = 0;
     for (size_t i = 0; i < 10; i++)

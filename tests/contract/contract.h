@@ -39,7 +39,7 @@ int contract_teardown(void **state);
 
 /* Another connection to the same database. */
 struct store *contract_open(struct contract *c);
-/* SQL as it stands: for what only a database gone wrong would hold. */
+/* Run SQL: for contents of a damaged database. */
 void contract_sql(struct contract *c, const char *sqlite, const char *postgresql);
 
 /* An item with a new id and the text as its body. */
@@ -54,7 +54,7 @@ size_t contract_claim_all(struct contract *c, struct store_job *ret, size_t max)
 /* Values of the columns that are named in pairs with their texts, up to NULL; the others are unknown. */
 const union fz_value *contract_values(struct contract *c, const char *const *pairs);
 const char *contract_text(const struct store_report *report, const char *column);
-/* Finish a report job with these waits (UUIDs told by one byte each, NULL = none). */
+/* Finish a report job with these waits (each UUID is given by one byte; NULL = none). */
 enum fz_code contract_finish(struct contract *c, const struct store_job *job, const char *waits);
 /* Finish an upload job with symbol files (one byte each) in this state. */
 enum fz_code contract_finish_upload(struct contract *c, const struct store_job *job,

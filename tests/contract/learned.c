@@ -1,5 +1,5 @@
 /*
- * Names that reports tell: which addresses they hold for, to whom, and which stay.
+ * Names that reports contain: for which addresses and projects they hold, and which are kept.
  */
 #include "contract.h"
 
@@ -8,9 +8,9 @@
 
 #include "storage/store_learned.h"
 
-/* End a new report of the project that tells these names. */
+/* Finish a new report of the project that brings these names. */
 static void
-tell(struct contract *c, int64_t project, bool shared, const struct store_learned *list, size_t n)
+bring(struct contract *c, int64_t project, bool shared, const struct store_learned *list, size_t n)
 {
     static int number;
     char body[32], id[STORE_ID_TEXT];
@@ -30,7 +30,7 @@ tell_one(struct contract *c, int64_t project, char uuid, uint32_t start, uint32_
          const char *name)
 {
     struct store_learned one = {contract_uuid(uuid), start, reach, name};
-    tell(c, project, false, &one, 1);
+    bring(c, project, false, &one, 1);
 }
 
 /* The name at an offset; NULL if none is known. */
@@ -63,7 +63,7 @@ test_reach(void **state)
         {contract_uuid('s'), UINT32_MAX - 1, 1, "last"},
         {contract_uuid('t'), 0x100, 0x30, "other image"},
     };
-    tell(c, c->project, false, list, 4);
+    bring(c, c->project, false, list, 4);
     static const struct {
         char uuid;
         uint32_t offset;
@@ -102,7 +102,7 @@ test_reach(void **state)
                                     &c->arena, found, &c->err));
 }
 
-/* The reach grows, the name stays; a start that lies within ends what was said before. */
+/* The range grows and the name stays; a start inside the range ends the earlier range. */
 static void
 test_told_again(void **state)
 {
@@ -127,13 +127,13 @@ test_many(void **state)
     static struct store_learned list[N];
     for (uint32_t i = 0; i < N; i++)
         list[i] = (struct store_learned){contract_uuid('s'), 16 * (i + 1), 8, "f"};
-    tell(c, c->project, false, list, N);
+    bring(c, c->project, false, list, N);
     expect(c, c->project, 's', 16, "f");
     expect(c, c->project, 's', 16 * 257 + 8, "f");
     expect(c, c->project, 's', 16 * N + 8, "f");
     list[300].reach = 9;
     list[599].reach = 9;
-    tell(c, c->project, false, list, N);
+    bring(c, c->project, false, list, N);
     expect(c, c->project, 's', list[300].start + 9, "f");
     expect(c, c->project, 's', list[599].start + 9, "f");
     expect(c, c->project, 's', list[299].start + 9, NULL);
@@ -152,7 +152,7 @@ test_isolation(void **state)
     expect(c, c->other, 's', 0x110, "theirs");
 
     const struct store_learned one = {contract_uuid('s'), 0x300, 4, "everybody's"};
-    tell(c, c->project, true, &one, 1);
+    bring(c, c->project, true, &one, 1);
     expect(c, 0, 's', 0x304, "everybody's");
     expect(c, c->project, 's', 0x304, NULL);
     expect(c, 0, 's', 0x100, NULL);
@@ -194,7 +194,7 @@ test_lost_job(void **state)
     expect(c, c->project, 's', 0x100, NULL);
 }
 
-/* What is known is not written again, unless it was last told long ago. */
+/* A known name is not written again, unless it was last seen long ago. */
 static void
 test_seen(void **state)
 {
@@ -220,7 +220,7 @@ test_seen(void **state)
     assert_int_equal(n, 0);
 }
 
-/* Names that no child of ours would tell. */
+/* Names that a child would never send. */
 static void
 test_foreign_names(void **state)
 {
@@ -239,7 +239,7 @@ test_foreign_names(void **state)
     expect(c, c->project, 'c', UINT32_MAX, "');--");
 }
 
-/* Two processes that tell the same names at once both succeed. */
+/* Two processes that store the same names at once both succeed. */
 static int
 tell_many(struct contract *c, int i, void *user)
 {

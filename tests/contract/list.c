@@ -345,7 +345,7 @@ test_odd_texts(void **state)
     assert_int_equal(n, 1);
     assert_string_equal(missing[0].name, "\xef\xbf\xbd\xef\xbf\xbd");
 
-    /* What a client asks for may be odd too; that is its mistake and told as one. */
+    /* An odd query is the client's mistake and is reported as such. */
     struct store_report *list_;
     const char *cursor;
     const struct store_report_where no_utf8 = {"app", "\xff", 0}, no_uuid = {"uuid", "zz", 0};

@@ -92,7 +92,7 @@ duplicate_child(struct contract *c, int i, void *user)
                 memcpy(items[j].id, items[j].body_sha256, STORE_ID_TEXT - 1);
         }
         enum fz_code code;
-        do /* two nodes that wait for each other are told to try again */
+        do /* the database makes one of two nodes that wait for each other try again */
             code = store_report_insert(c->store, items, 20, &c->err);
         while (code == FZ_E_UNAVAILABLE);
         if (code != FZ_OK)

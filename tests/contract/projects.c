@@ -124,7 +124,7 @@ test_tokens(void **state)
                  store_token_create(c->store, c->project, 64, "x", text, &id, &c->err));
 }
 
-/* What lies in the database must not let anyone in. */
+/* The contents of the database must not be enough to authenticate. */
 static void
 test_only_hashes_are_stored(void **state)
 {

@@ -127,7 +127,7 @@ test_orders(void **state)
             struct store_job job = expect_rebuild(c, hash_of_map);
             finish(c, &job, file(true));
         }
-        expect_nothing(c); /* its end is no reason for another one */
+        expect_nothing(c); /* its end does not cause another one */
         size_t n;
         struct fz_uuid uuids[] = {contract_uuid('x'), contract_uuid('m')};
         for (size_t k = 0; k < 2; k++)

@@ -59,7 +59,7 @@ test_bodies_of_all_sizes(void **state)
         assert_true(fz_span_equal(item.body, back));
     }
     free(bytes);
-    /* Memory that ends early is told, not overrun. */
+    /* Too little memory is reported, not overrun. */
     char id[STORE_ID_TEXT];
     contract_report(c, c->project, "body", id);
     enum fz_code code = FZ_E_NO_MEMORY;

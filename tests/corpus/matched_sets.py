@@ -162,9 +162,9 @@ def from_breakpad_sym(corpus, directory):
                 files[parts[1]] = line.split(None, 2)[2].rstrip("\n")
             elif parts[0] == "FUNC":
                 start, end = hex_int(parts[1]), hex_int(parts[1]) + hex_int(parts[2])
-            # The writer also listed the end of each sequence as a row, one byte behind the function.
+            # The writer also listed the end of each sequence as a row, one byte after the function.
             elif re.match(r"^[0-9a-f]+$", parts[0]) and len(parts) == 4 and hex_int(parts[0]) < end:
-                # And it took file and line of a function's first row from what stood before it, even
+                # And it took file and line of a function's first row from the row before it, even
                 # from the end of another unit's sequence; the line programs say otherwise.
                 is_first = hex_int(parts[0]) == start
                 rows.append((hex_int(parts[0]), None if is_first else (int(parts[2]), files[parts[3]])))

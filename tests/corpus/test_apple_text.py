@@ -4,7 +4,7 @@
 usage: test_apple_text.py --framezero BINARY [CORPUS]
 
 The pairs are found by process and time: a text is of an .ips that has the same "[pid]" and "Date/Time". Each difference
-must be one of ALLOWED. Skipped (77) where there is no corpus.
+must be one of ALLOWED. Skipped (77) without the corpus.
 """
 
 import argparse
@@ -25,7 +25,7 @@ ALLOWED = [
 
 
 def load_ips(path):
-    """The body of an .ips, None if it is none."""
+    """The body of an .ips; None if the text is not an .ips."""
     with open(path, encoding="utf-8", errors="replace") as f:
         text = f.read()
     try:
@@ -80,7 +80,7 @@ def main():
     options = parser.parse_args()
     corpus = options.corpus or os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "shared", "corpus")
     if not os.path.isdir(os.path.join(corpus, "reports")):
-        print(f"skipped: there is no corpus at {corpus} (set FRAMEZERO_CORPUS)")
+        print(f"skipped: no corpus at {corpus} (set FRAMEZERO_CORPUS)")
         return 77
     n_pairs, n_wrong = 0, 0
     for ips_path, text_path, text in find_pairs(corpus):

@@ -33,10 +33,10 @@ TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(\.\d+)?\s*(Z|[+-]\d\d:
 
 # {format: [(pattern of the path or of the value, why it need not be in the finished report)]}
 REDACTED = (r"= (<redacted>|_mh_execute_header)$", "no name")
-FILE_ADDRESS = (r"(image_vmaddr|machoVMAddress) = ", "where an image lies in its own file: the symbol file says it")
+FILE_ADDRESS = (r"(image_vmaddr|machoVMAddress) = ", "the image's address in its own file: the symbol file has it")
 CPU = (r"(?i)cpu_?(sub)?type = ", "shown as the name of the architecture")
 ODD = (r"= ('?yesterday|no thread|zzz|4097|rel:0|all_but_first|<4c4c|caf|hello|invalid bar|@UUID@)",
-       "nonsense of a test's input, told in notes")
+       "invalid values of a test's input, reported in notes")
 NO_UUID = (r"= 0{8}-", "no UUID")
 OS_NAME = (r"((osVersion|train|os_version|build) = iPhone OS \d|system_name = (iPhone|Mac) OS)", "iPhone OS is shown as iOS")
 FLAVOR = (r"flavor = ", "the names of the registers say it")
@@ -44,7 +44,7 @@ KEY = (r"(apiKey|\.dsn) = ", "the sender's key")
 FRAMING = (r": \.(type|length|content_type|sid|status) = |discarded_events", "items of an envelope beside the event")
 IMAGE_TYPE = (r"type = (macho|cocoa|apple)$", "true of all of its reports")
 KS_WORDS = (r"value = (Exception \d|.*Subcode|Signal \d)", "the same numbers in words")
-TEMPLATE = (r"^lldb_a.out.template", "a template with holes: what stands there is no JSON")
+TEMPLATE = (r"^lldb_a.out.template", "a template with placeholders: not JSON")
 NO_STACK = (r"stack\.(dump_start|dump_end|stack_pointer) = ", "the memory itself is not there")
 EPOCH = (r"= 1970-01-01T00:00:00", "no time")
 HEADING_WORDS = (
@@ -59,7 +59,7 @@ HEADING_WORDS = (
 )
 HEADS = (f"= ({'|'.join(HEADING_WORDS.split())})$", "headings")
 EXPLAINED = {
-    "crash": [HEADS, (r": (Hi,|>) = |: \{.app_name", "what stands around it"),
+    "crash": [HEADS, (r": (Hi,|>) = |: \{.app_name", "the text around it"),
               (r"0xffffffffffffffff$|= 0{8}-", "no image"), (r"= (inlined|iPhone|debug.n|ivars)$", "shown otherwise")],
     "plcrash": [REDACTED, (r": \.10 = ", "JSON, kept as such"),
                 (r": \.(4\.5|8\.2)\.[23] = ", "shown as the name of the architecture"),
@@ -161,7 +161,7 @@ class Shown:
 
 
 def json_values(body):
-    """The values of a JSON report; of pieces behind one another (.ips, envelopes) those that are JSON."""
+    """The values of a JSON report; of concatenated pieces (.ips, envelopes) those that are JSON."""
     decoder, text, at = json.JSONDecoder(), body.decode(errors="replace"), 0
     while True:
         at = re.compile(r"[{\[]").search(text, at)
@@ -188,7 +188,7 @@ MESSAGES = {".1", ".2", ".3", ".3.2", ".3.2.6", ".3.4", ".4", ".4.5", ".5", ".5.
 
 
 def protobuf_values(data, path=""):
-    """[(path, value)] of a message; ValueError if it is none."""
+    """[(path, value)] of a message; ValueError if the bytes are not a message."""
     at, found = 0, []
 
     def varint():
@@ -273,7 +273,7 @@ def minidump_values(body):
         elif kind == 15:
             yield "misc.pid", struct.unpack_from("<I", body, at + 8)[0]
         elif kind == 0x43500001:
-            # Its texts are counted, end with a zero, and lie somewhere behind.
+            # Its texts are counted, end with a zero, and are somewhere after it.
             for text in re.finditer(rb"[\x20-\x7e]{4,}\x00", body):
                 if text.start() >= 4 and struct.unpack_from("<I", body, text.start() - 4)[0] == len(text.group()) - 1:
                     yield "crashpad.texts", text.group()[:-1].decode()

@@ -60,7 +60,7 @@ FORMATS = [
         reads=["reports/sentry-event/*.json", "reports/sentry-envelope/*", "clients/made/envelope-*.envelope"],
         broken={
             "reports/sentry-event/failed-request-event-ios.json": "it is a test's picture of an envelope",
-            "clients/made/envelope-bad-length-no-newline.envelope": "its payload goes on behind its length",
+            "clients/made/envelope-bad-length-no-newline.envelope": "its payload continues after its length",
             "clients/made/envelope-bad-truncated.envelope": "its payload ends early",
             "clients/made/envelope-empty-attachments.envelope": "it holds no event",
             "clients/made/envelope-headers-only.envelope": "it holds nothing",
@@ -181,10 +181,10 @@ def check_expected(reports, expected, row, name):
         # A plain stack is that of one thread.
         if frame is None and want["thread"] != "exception" and len(reports[0]["threads"]) == 1:
             continue
-        # A client may have cut frames before it sent the report; no other format can tell.
+        # A client may have cut frames before it sent the report; no other format shows it.
         if want["is_leaf"] and want["lookup_addr"] != want["instruction_addr"]:
             continue
-        # These answers take the address behind a throw, to which nothing returns, as the pc: the next function.
+        # These expectations use the address after a throw, to which nothing returns, as the pc: the next function.
         if want["is_leaf"] and expected.get("crash_type") == "cpp_exception":
             continue
         row.n_frames += 1
@@ -276,7 +276,7 @@ def main():
         os.path.dirname(__file__), "..", "..", "..", "shared", "corpus"
     )
     if not os.path.isdir(os.path.join(corpus, "matched")):
-        print(f"skipped: there is no corpus at {corpus} (set FRAMEZERO_CORPUS)")
+        print(f"skipped: no corpus at {corpus} (set FRAMEZERO_CORPUS)")
         return SKIPPED
     check = Check(os.path.abspath(options.framezero), corpus)
     n_wrong = 0

@@ -41,7 +41,7 @@ def check_text(raw, kept, report):
         n_added += d - c
         for line in before[a:b] + after[c:d]:
             if not re.match(rb"\d+ +\S.*\s0x", line) and not line.startswith(b"(0x"):
-                return f"a line that is no frame changed: {line!r}"
+                return f"a line that is not a frame changed: {line!r}"
     n_named = count_names(report, but=("client",))
     return None if n_added == n_named else f"{n_added} lines with new names, but {n_named} names"
 
@@ -70,7 +70,7 @@ def main():
     options = parser.parse_args()
     corpus = options.corpus or os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "shared", "corpus")
     if not os.path.isdir(os.path.join(corpus, "matched")):
-        print(f"skipped: there is no corpus at {corpus} (set FRAMEZERO_CORPUS)")
+        print(f"skipped: no corpus at {corpus} (set FRAMEZERO_CORPUS)")
         return 77
     paths = [path for pattern in ("derived/*/*.crash", "derived/*/*.ips", "derived/*/*.callstack.txt", "clients/made/demo*.ips",
                                   "clients/made/demo.crash", "reports/apple-crash-text/*.crash",

@@ -94,7 +94,7 @@ def main():
         os.path.dirname(__file__), "..", "..", "..", "shared", "corpus"
     )
     if not os.path.isdir(os.path.join(corpus, "matched")):
-        print(f"skipped: there is no corpus at {corpus} (set FRAMEZERO_CORPUS)")
+        print(f"skipped: no corpus at {corpus} (set FRAMEZERO_CORPUS)")
         return SKIPPED
     cases = [c for c in matched_sets.load_cases(corpus) if options.only in c.name]
     if options.server:

@@ -6,8 +6,8 @@ usage: test_vectors.py --framezero BINARY [CORPUS]
 Exit codes: 0 all as expected or explained, 1 something differs, 77 the corpus is not there.
 
 Explained differences (class: reason):
-  not_a_function  the expected name is one that LLVM guessed: the nearest symbol before the address although the
-                  function had ended, or a symbol that is no function (data, a section start).
+  not_a_function  LLVM's name is wrong: it is the nearest symbol before the address, although the
+                  function had ended, or a symbol that is not a function (data, a section start).
 """
 
 import argparse
@@ -47,7 +47,7 @@ def differences(ours, wanted):
         yield from compare_symbol(a, b)
 
 
-def is_guess(wanted):
+def is_not_a_function(wanted):
     """One frame, no file, no line: a name out of the symbol table."""
     return len(wanted) == 1 and not wanted[0].get("file") and not wanted[0].get("line")
 
@@ -64,7 +64,7 @@ def main():
     if not vectors:
         print(f"skipped: there are no address vectors in {corpus} (set FRAMEZERO_CORPUS)")
         return SKIPPED
-    n_files = n_addresses = n_wrong = n_guesses = 0
+    n_files = n_addresses = n_wrong = n_explained = 0
     for path in vectors:
         vector = read_json(path)
         wanted = vector["lookups"]
@@ -74,15 +74,15 @@ def main():
         n_addresses += len(wanted)
         for ours, want in zip(results, wanted):
             texts = list(differences(ours, want["frames"]))
-            if texts and is_guess(want["frames"]) and not ours:
-                n_guesses += 1
+            if texts and is_not_a_function(want["frames"]) and not ours:
+                n_explained += 1
                 continue
             n_wrong += bool(texts)
             for text in texts[:1]:
                 print(f"{vector['object']} {vector['arch']} {want['addr']}: {text}")
     print(
         f"{n_files} files, {n_addresses} addresses, {n_wrong} unexplained differences, "
-        f"{n_guesses} explained: not_a_function"
+        f"{n_explained} explained: not_a_function"
     )
     return 1 if n_wrong else 0
 

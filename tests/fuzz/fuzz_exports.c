@@ -1,4 +1,4 @@
-/* Any bytes as an exports trie of a library with code at 0x1000 behind its header. */
+/* Any bytes as an exports trie of a library with code at 0x1000 after its header. */
 #include "symbolicator/macho/macho.h"
 
 enum { ARENA_CAP = 64 << 20 };

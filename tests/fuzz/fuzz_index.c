@@ -1,6 +1,6 @@
 /*
- * Any bytes as a symbol index. The checks over header and blocks are put right first, as whoever
- * wants to harm would, so that what lies behind them is tried.
+ * Any bytes as a symbol index. The checksums of header and blocks are corrected first, as an attacker
+ * would do, so that the code after the checks is reached.
  */
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@
 enum { BLOCK = 1 << INDEX_BLOCK_SHIFT };
 
 static void
-mend(uint8_t *bytes, size_t size)
+fix_checksums(uint8_t *bytes, size_t size)
 {
     uint64_t checks = load64(bytes + INDEX_SECTIONS + 16 * INDEX_CHECKS);
     uint64_t n = load64(bytes + INDEX_SECTIONS + 16 * INDEX_CHECKS + 8) / 4;
@@ -38,7 +38,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size)
         memcpy(bytes, data, size);
     if (size >= INDEX_HEADER)
-        mend(bytes, size);
+        fix_checksums(bytes, size);
     if (sym_index_open_bytes(fz_span_make(bytes, size), &index, NULL) == FZ_OK) {
         uint64_t base = load64(bytes + 72), addrs[SYM_LOOKUPS_MAX];
         size_t n_frames[SYM_LOOKUPS_MAX];

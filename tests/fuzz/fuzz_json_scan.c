@@ -27,7 +27,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (!tree)
             abort();
         json_decref(tree);
-        /* What was mended needs no mending, and white space does not matter. */
+        /* Repaired text needs no repair, and white space does not matter. */
         if (json_scan(fz_buffer_span(&once), &limits, &twice, &notes, NULL) != FZ_OK ||
             !fz_span_equal(fz_buffer_span(&once), fz_buffer_span(&twice)) ||
             notes.n_big_numbers + notes.n_bad_utf8 + notes.n_bad_escapes != 0)

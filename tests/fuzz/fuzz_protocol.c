@@ -1,4 +1,4 @@
-/* What a child tells its worker: any bytes may come. */
+/* The messages of a child to its worker: any bytes are possible. */
 #include <stdlib.h>
 
 #include "server/protocol/protocol.h"
@@ -22,7 +22,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fz_buffer again;
     fz_buffer_init(&again, 0);
     fz_arena_init(&arena, 4 * 1024 * 1024);
-    /* What is taken must come out the same when it is told again. */
+    /* A decoded message must be the same after encoding and decoding. */
     switch (data[0] % 5) {
     case 0:
         if (proto_slice_decode(body, &arena, &slice, &err) == FZ_OK)

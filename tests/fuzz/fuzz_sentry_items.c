@@ -1,4 +1,4 @@
-/* The items of an envelope lie in it, in order, and the walk ends. */
+/* The items of an envelope are inside it, in order, and the traversal ends. */
 #include <stdlib.h>
 
 #include "server/ingest/sentry/items.h"

@@ -1,4 +1,4 @@
-/* A cursor as a client sends it back: what is accepted is a place that can be told again. */
+/* A cursor as a client sends it back: an accepted cursor can be written again. */
 #include <stdint.h>
 #include <stdlib.h>
 

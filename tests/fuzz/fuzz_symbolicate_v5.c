@@ -1,4 +1,4 @@
-/* A request of the Symbolication API and, behind the first NUL, the report that came of it: the
+/* A request of the Symbolication API and, after the first NUL, the report made from it: the
  * answer is JSON, whatever the two say. */
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /*
- * Stands in for libFuzzer: runs one fuzz target over the files of a corpus, each within a time
+ * Replaces libFuzzer: runs one fuzz target over the files of a corpus, each within a time
  * limit.
  *
  * Usage: replay_<name> SECONDS DIRECTORY. The empty input is always tried first, so that a target
@@ -41,7 +41,7 @@ run_bytes(const char *name, const uint8_t *bytes, size_t size, unsigned limit_s)
     if (size > 0) {
         memcpy(copy, bytes, size);
     }
-    /* Told before it runs: after a crash, the last line names the input. */
+    /* Printed before it runs: after a crash, the last line names the input. */
     printf("%s (%zu bytes)\n", name, size);
     fflush(stdout);
     alarm(limit_s);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the minidumps of the golden cases, and the seeds of their fuzz target; all that they tell is made up.
+"""Writes the minidumps of the golden cases, and the seeds of their fuzz target; all contents are invented.
 
 usage: make_minidump.py           (in place, beside this file; then --target golden-update, and review the diff)
 """
@@ -21,7 +21,7 @@ APP, SYSTEM, STACK = 0x104000000, 0x1A0000000, 0x16FDFF000
 
 
 class Dump:
-    """Bytes behind the header are appended as they come; the directory is written last."""
+    """Bytes after the header are appended in order; the directory is written last."""
 
     def __init__(self, end="<"):
         self.end = end
@@ -137,7 +137,7 @@ class Dump:
         return self.pack("I17I", 0x40000003, 0, 1, 2, 3, 4, 5, 6, r7, 8, 9, 10, 11, 12, sp, lr, pc, 0x30).ljust(368, b"\0")
 
     def records(self, at, returns, word=8, lead=0):
-        """A stack at `at`: `lead` bytes, then frame records one behind the other; the last one's caller is 0."""
+        """A stack at `at`: `lead` bytes, then frame records one after the other; the last one's caller is 0."""
         form, text, here = "QQ" if word == 8 else "II", bytes(lead), at + lead
         for number, addr in enumerate(returns):
             here += 2 * word

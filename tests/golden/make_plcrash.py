@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the PLCrashReporter inputs of the golden cases, and the seeds of their fuzz target; all that they tell is made up.
+"""Writes the PLCrashReporter inputs of the golden cases, and the seeds of their fuzz target; all contents are invented.
 
 usage: make_plcrash.py            (in place, beside this file; then --target golden-update, and review the diff)
 """
@@ -98,7 +98,7 @@ def exception():
 
 
 def old():
-    """Version 1.0 of the format: the processor stands in system_info alone, there are no other infos."""
+    """Version 1.0 of the format: only system_info has the processor, and the other messages are missing."""
     images = image(0x1000, 0x3000, "/Applications/Demo.app/MacOS/Demo", SHOP, None)
     images += blob(4, num(1, 0x90000000) + num(2, 0x100000) + blob(3, "/usr/lib/libSystem.B.dylib"))
     return (system(0, "10.5.6", 0, None) + application() + thread(0, [(0x90000584, None), (0x1F4B, None)], True,

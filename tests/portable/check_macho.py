@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Does the command line compile for macOS, as far as that can be told without Apple's headers?
+"""Does the command line compile for macOS, as far as this can be checked without Apple's headers?
 
 Every source of `framezero` is compiled to a Mach-O object for arm64 by clang, against musl's headers: strict POSIX, and
 neither Linux nor glibc is defined. The objects are then linked by LLVM's Mach-O linker, and what they need from outside

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/formats.md: every example is read as the format whose section it stands in, with frames; every format has one.
+"""docs/formats.md: every example is read as the format of its section, with frames; every format has one.
 
 usage: test_formats_page.py --framezero BINARY
 """

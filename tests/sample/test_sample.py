@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/sample: are its files what make_sample.sh makes, and does framezero tell the expected names?"""
+"""docs/sample: are its files what make_sample.sh makes, and does framezero print the expected names?"""
 import argparse
 import io
 import json
@@ -55,13 +55,13 @@ def names(framezero, path=SAMPLE / "report.json"):
     output = subprocess.run([framezero, "symbolicate", path, "--dsym", SAMPLE / "Demo.dSYM.zip", "--json"],
                             check=True, capture_output=True, text=True).stdout
     report = json.loads(output)
-    told = []
+    named = []
     for frame in report["threads"][0]["frames"]:
         for symbol in frame["symbols"]:
             place = f'{symbol["file"]}:{symbol["line"]}:{symbol["column"]}'
-            told.append(f'{frame["index"]}\t{symbol["function"]}\t{place}')
+            named.append(f'{frame["index"]}\t{symbol["function"]}\t{place}')
     expected = (SAMPLE / "expected.txt").read_text().splitlines()
-    problems = [] if told == expected else ["told:", *told, "expected:", *expected]
+    problems = [] if named == expected else ["named:", *named, "expected:", *expected]
     if report["status"] != "symbolicated":
         problems.append(f'status is {report["status"]}')
     return problems
@@ -85,8 +85,8 @@ def pasted(framezero):
             server.terminate()
             server.wait(30)
     expected = [line.split("\t")[1] for line in (SAMPLE / "expected.txt").read_text().splitlines()]
-    told = re.findall(r"^\d+ +Demo +\t *0x\w+ (.*?) \+ \d+ \(", done.stdout, re.M)
-    return [] if told == expected else ["pasted:", commands, done.stdout, done.stderr, "expected:", *expected]
+    named = re.findall(r"^\d+ +Demo +\t *0x\w+ (.*?) \+ \d+ \(", done.stdout, re.M)
+    return [] if named == expected else ["pasted:", commands, done.stdout, done.stderr, "expected:", *expected]
 
 
 def main():

@@ -1,5 +1,5 @@
 /*
- * Where real-world test inputs lie, if this machine has them: the environment's FRAMEZERO_CORPUS,
+ * Where real-world test inputs are, if this machine has them: the environment's FRAMEZERO_CORPUS,
  * else shared/corpus beside the source tree. Tests that use them skip without.
  */
 #ifndef UNIT_CORPUS_H
@@ -12,7 +12,8 @@
 
 #include "base/attr.h"
 
-/* The path of `name` in the corpus; false, told, if it is not there. FZ_TOP is the source tree. */
+/* The path of `name` in the corpus; false, with a message, if it does not exist. FZ_TOP is the
+ * source tree. */
 static inline FZ_UNUSED bool
 corpus_path(const char *name, char *ret, size_t size)
 {

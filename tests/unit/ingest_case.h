@@ -34,16 +34,16 @@ tear_down(void **state)
     return 0;
 }
 
-/* The report in `body`, which must be told and read as `format`. */
+/* The report in `body`, which must be detected and read as `format`. */
 static inline struct report
 parse_as(struct fz_span body, const char *format)
 {
     struct report report;
     struct fz_error err;
-    const char *told = ingest_detect(body);
-    if (!told || strcmp(told, format) != 0)
-        fail_msg("%.*s: told as %s", (int)body.len, (const char *)body.data,
-                 told ? told : "nothing");
+    const char *found = ingest_detect(body);
+    if (!found || strcmp(found, format) != 0)
+        fail_msg("%.*s: detected as %s", (int)body.len, (const char *)body.data,
+                 found ? found : "nothing");
     if (ingest_parse(body, &limits, &arena, &report, &err) != FZ_OK)
         fail_msg("%.*s: %s", (int)body.len, (const char *)body.data, err.text);
     assert_string_equal(report.format, format);

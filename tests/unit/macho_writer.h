@@ -1,5 +1,5 @@
 /*
- * Small Mach-O files for tests, made in memory: either width, either byte order, any lie.
+ * Small Mach-O files for tests, made in memory: either width, either byte order, any wrong value.
  *
  * Fill the struct (the helpers append to its lists), call macho_write(), and break the bytes as the
  * test wants. Bounds are asserts, since only tests call it.
@@ -30,8 +30,9 @@ struct macho_writer {
     uint32_t cputype, cpusubtype, filetype, flags;
     const uint8_t *uuid; /* NULL: no LC_UUID */
     uint32_t crypt_offset, crypt_size, crypt_id;
-    bool one_segment;       /* of an object file: without a name, all sections in it */
-    uint32_t symbols_moved; /* added to the offsets of symbol and string table: a lie */
+    bool one_segment; /* of an object file: without a name, all sections in it */
+    uint32_t
+        symbols_moved; /* added to the offsets of symbol and string table, to make them wrong */
     struct writer_section sections[WRITER_MAX]; /* grouped by segment */
     size_t n_sections;
     struct writer_symbol symbols[WRITER_MAX];

@@ -96,7 +96,7 @@ static enum fz_code
 on_write(void *user, uint64_t offset, struct fz_span bytes, struct fz_error *err)
 {
     struct seen *seen = user;
-    if (offset == 0 && bytes.len > 4) /* a byte that tells one member from another */
+    if (offset == 0 && bytes.len > 4) /* a byte that distinguishes the members */
         fz_buffer_append(&seen->text, bytes.data + 4, bytes.len > 6 ? 2 : bytes.len - 4);
     return seen->fail ? fz_fail(err, seen->fail, "the sink is full") : FZ_OK;
 }

@@ -140,7 +140,7 @@ nameless_start(const struct sym_macho *macho)
     return found;
 }
 
-/* Function starts tell a place without a name: the address comes back, and not the name of what is
+/* Function starts give a place without a name: the address comes back, and not the name of what is
  * exported before it. */
 static void
 test_no_names(void **state)
@@ -169,7 +169,7 @@ test_inlined_calls(void **state)
     struct sym_frame frames[SYM_FRAMES_MAX];
     size_t n = 0;
     uint64_t addr = code->addr;
-    /* The two lines must differ, or the test could not tell them apart. */
+    /* The two lines must differ, or the test could not distinguish them. */
     while (addr < code->addr + code->size &&
            ((n = sym_index_lookup(opened.index, addr, frames, SYM_FRAMES_MAX)) < 2 ||
             frames[0].line == frames[n - 1].line))

@@ -66,7 +66,7 @@ assert_blob(struct fixture *f, const char *sha256, const char *want)
     assert_int_equal(write(fd, "x", 1), -1); /* read-only */
 }
 
-/* Nothing that was begun is left behind. */
+/* No unfinished blob remains. */
 static void
 assert_no_temporary(const struct fixture *f)
 {
@@ -76,7 +76,7 @@ assert_no_temporary(const struct fixture *f)
     assert_non_null(dir);
     for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir))
         if (entry->d_name[0] != '.')
-            fail_msg("left behind: %s", entry->d_name);
+            fail_msg("remains: %s", entry->d_name);
     closedir(dir);
 }
 
@@ -100,7 +100,7 @@ test_put_and_get(void **state)
     assert_no_temporary(f);
 }
 
-/* From whatever descriptor: unnamed, unlinked, named elsewhere; wherever it stands. */
+/* From whatever descriptor: unnamed, unlinked, named elsewhere; at any offset. */
 static void
 test_put_fd(void **state)
 {

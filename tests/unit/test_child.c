@@ -315,7 +315,7 @@ test_reports_and_index_cache(void **state FZ_UNUSED)
     assert_int_equal(symbolicate(&child, report, &table, &arena, &json, &info, &err), FZ_OK);
     assert_int_equal(table.n_fetched, 2);
 
-    /* A report that is none fails alone; the child goes on. */
+    /* An invalid report fails alone; the child continues. */
     assert_int_equal(symbolicate(&child, "{\"no\":1}", &table, &arena, &json, &info, &err),
                      FZ_E_UNSUPPORTED);
     assert_int_equal(symbolicate(&child, report, &table, &arena, &json, &info, &err), FZ_OK);
@@ -361,7 +361,7 @@ test_death_is_told(void **state FZ_UNUSED)
     }
 }
 
-/* A child that is never given the processor is no proof against its input. */
+/* A child that never gets the processor does not prove that its input is bad. */
 static void
 test_deadline(void **state FZ_UNUSED)
 {

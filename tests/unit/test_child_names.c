@@ -90,8 +90,8 @@ struct reading {
     struct fz_arena arena;
     int files[FILES];
     size_t n_files, n_slices;
-    size_t n_maps;            /* symbol maps and what tells of them */
-    struct proto_slice slice; /* the last that is none */
+    size_t n_maps;            /* symbol maps and their property lists */
+    struct proto_slice slice; /* the last other slice */
     struct proto_slice map;   /* the last that is one */
     struct sym_problems problems;
     struct fz_error err;
@@ -193,7 +193,7 @@ static const struct {
       {"a/dSYMs/Shop.dSYM/Contents/Resources/DWARF/Shop", NULL}},
      "_work_step",
      " no_dwarf"},
-    {"property list and map behind the dSYM",
+    {"property list and map after the dSYM",
      NULL,
      {{"Shop", NULL}, {OWN ".plist", plist}, {OTHER ".bcsymbolmap", map}},
      "_work_step",

@@ -26,7 +26,7 @@ test_credential(void **state)
         {"Digest x", NULL},
         {"", NULL},
         {"Sentry sentry_key=1", NULL},
-        /* 43 characters behind the last '_', '+' and '/' for '-' and '_' */
+        /* 43 characters after the last '_', '+' and '/' for '-' and '_' */
         {"Bearer sntrys_eyJpYXQiOjF9_abcdefghijklmnopqrstuvwxyz0123456789+/ABCDE",
          "fz_abcdefghijklmnopqrstuvwxyz0123456789-_ABCDE"},
         {"Bearer sntrys_eyJpYXQiOjF9_short", "sntrys_eyJpYXQiOjF9_short"},

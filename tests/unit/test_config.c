@@ -80,7 +80,7 @@ static const struct test tests[] = {
      ":2: unknown key 'listen_to'; did you mean listen?"},
     {"no key", "listen\n", NULL, {NULL}, NULL, ":1: not a line of key = value"},
     {"open quotes", "data = \"x\n", NULL, {NULL}, NULL, ":1: the quotes of 'data' do not close"},
-    {"text behind quotes", "data = \"x\" y\n", NULL, {NULL}, NULL, ":1: the quotes of 'data'"},
+    {"text after quotes", "data = \"x\" y\n", NULL, {NULL}, NULL, ":1: the quotes of 'data'"},
     {"unknown limit", "limit.widgets = 3\n", NULL, {NULL}, NULL, ":1: there is no limit 'widgets'"},
     {"bad variable",
      NULL,

@@ -55,7 +55,7 @@ static const struct odd_case {
       .line = LINE},
      {{0x1000, "f 11"}, {0x1008, "_Zg 12; f 7"}, {0x1020, ""}},
      1},
-    {"a partial unit of version 5, behind those that import it",
+    {"a partial unit of version 5, after those that import it",
      {.info = "{ 2:5 1 8 4:0 " UNIT "6 4:43 9 4:44 8:1000 4:20 0 } { 2:5 3 8 4:0 5 4 '_Zg' 0 }",
       .line = LINE},
      {{0x1000, "_Zg 11"}, {0x1020, ""}},
@@ -66,7 +66,7 @@ static const struct odd_case {
       .line = LINE},
      {{0x1000, "f 11"}},
      1},
-    {"units without entries, as old tools leave them behind",
+    {"units without entries, as old tools leave them",
      {.info = "{ 2:4 4:0 8 } { 2:4 4:0 8 " UNIT "2 'f' 8:1000 4:20 0 0 } { 2:2 4:0 8 } "
               "{ 2:4 4:0 8 " UNIT "2 'g' 8:1020 4:20 0 0 } { 2:3 4:0 8 }",
       .line = LINE},
@@ -128,7 +128,7 @@ static const struct odd_case {
 };
 
 static void
-tell(void *user, const char *text)
+report(void *user, const char *text)
 {
     (void)user;
     print_message("%s\n", text);
@@ -174,7 +174,7 @@ test_odd(void **state)
         assert_int_equal(problems.n, 0);
         assert_int_equal(sym_index_open_fd(fd, &index, NULL), FZ_OK);
         check_lookups(c, index);
-        assert_int_equal(sym_verify(&sample.macho, index, tell, NULL, &verified, NULL), FZ_OK);
+        assert_int_equal(sym_verify(&sample.macho, index, report, NULL, &verified, NULL), FZ_OK);
         assert_int_equal(verified.n_differences, 0);
         assert_int_equal(verified.n_functions, c->n_functions);
         assert_true(verified.n_rows > 0);

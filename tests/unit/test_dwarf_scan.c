@@ -27,7 +27,7 @@
     "10 34 0 3 1a 49 13 3a b 0 0 0"
 #define HEAD4 "{ 2:4 4:0 8 "
 #define UNIT4 HEAD4 "1 8:1000 "
-/* The DIE behind UNIT4 is at 0x14. */
+/* The DIE after UNIT4 is at 0x14. */
 #define ABSTRACT "4 '_Zg' 'g' "
 
 struct scan_case {
@@ -276,7 +276,7 @@ test_depth(void **state)
     }
 }
 
-/* No DWARF at all, and memory that ends: both are told apart and nothing is lost. */
+/* No DWARF at all, and out of memory: they are distinguished, and nothing leaks. */
 static void
 test_open_errors(void **state)
 {

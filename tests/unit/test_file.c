@@ -40,7 +40,7 @@ tear_down(void **state)
     rmdir(at("a"));
     unlink(at("file"));
     unlink(at("empty"));
-    return rmdir(top); /* fails if a temporary file was left behind */
+    return rmdir(top); /* fails if a temporary file remains */
 }
 
 static void

@@ -172,7 +172,7 @@ test_find(void **state)
         const char *peer, *fields, *want;
     } cases[] = {
         {"10.0.0.1", "Host: a", "10.0.0.1"},
-        {"192.0.2.9", "X-Forwarded-For: 198.51.100.1", "192.0.2.9"}, /* not a proxy: a lie */
+        {"192.0.2.9", "X-Forwarded-For: 198.51.100.1", "192.0.2.9"}, /* not a proxy: ignored */
         {"10.0.0.1", "X-Forwarded-For: 198.51.100.1", "198.51.100.1"},
         {"fd00::1", "x-forwarded-for: [2001:db8::7]:5", "2001:db8::7"},
         {"10.0.0.1", "X-Forwarded-For: 203.0.113.1, 198.51.100.1", "198.51.100.1"},

@@ -7,7 +7,7 @@
 
 #include "server/http/framing.h"
 
-/* "Name: value" lines separated by '\n'; whatever stands between name and value is the value's. */
+/* "Name: value" lines separated by '\n'; everything between name and value is part of the value. */
 static size_t
 split(const char *text, struct http_field fields[HTTP_MAX_HEADERS])
 {

@@ -139,7 +139,7 @@ test_members(void **state)
         const char *name;
         enum wrap wrap;
         enum http_coding coding;
-        struct fz_span tail; /* behind two members */
+        struct fz_span tail; /* after two members */
         enum fz_code code;
     } cases[] = {
         {"gzip", WRAP_GZIP, HTTP_CODING_GZIP, {NULL, 0}, FZ_OK},

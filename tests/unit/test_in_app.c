@@ -39,7 +39,7 @@ test_in_app(void **state)
     }
 }
 
-/* Formats that tell names only, and a process whose file is not the first image. */
+/* Formats that give names only, and a process whose file is not the first image. */
 static void
 test_in_app_names(void **state)
 {

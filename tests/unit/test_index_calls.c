@@ -18,7 +18,7 @@
  * (return_pc, origin), 5 GNU call site (low_pc, abstract_origin), 6 and 7 the same of tail calls, 8
  * call site with ref_addr, 9 call site without an address, a definition (specification), b
  * declaration (name), c call site by address index, d unit with an address table, e function
- * (origin, low_pc, length), f call site that is no tail call.
+ * (origin, low_pc, length), f call site that is not a tail call.
  */
 #define ABBREVS                                                                     \
     "1 11 1 11 1 0 0 2 2e 1 3 8 11 1 12 6 0 0 3 2e 0 6e 8 0 0 4 48 0 7d 1 7f 13 0 " \
@@ -26,7 +26,7 @@
     "7 u16649 0 11 1 31 13 u8469 19 0 0 8 48 0 7d 1 7f 10 0 0 9 48 1 7f 13 0 0 "    \
     "a 2e 0 47 13 0 0 b 2e 0 3 8 0 0 c 48 0 7d 1b 7f 13 0 0 d 11 1 11 1 73 17 0 0 " \
     "e 2e 1 31 13 11 1 12 6 0 0 f 48 0 7d 1 7f 13 u130 c 0 0 0"
-/* The DIE behind UNIT is at 0x14 of it, each of these declarations is 3 bytes. */
+/* The DIE after UNIT is at 0x14 of it, each of these declarations is 3 bytes. */
 #define UNIT "{ 2:4 4:0 8 1 8:1000 "
 #define G_AND_F "b 'g' b 'f' "
 #define G "4:14 "
@@ -57,7 +57,7 @@ static const struct scan_case scans[] = {
      {.info = "{ 2:5 1 8 4:0 d 8:1000 4:8 b 'g' 2 'h' 8:2000 4:20 c u1 4:19 c u7 4:19 0 0 }",
       .addr = "{ 2:5 8 0 8:2008 8:2010 }"},
      "2010 g\n"},
-    {"below an inlined function, and behind what has no code",
+    {"below an inlined function, and after what has no code",
      {.info = UNIT "b 'g' e " G "8:2000 4:20 e " G "8:2004 4:8 4 8:2008 " G "0 0 2 'd' 8:0 4:0 "
                    "4 8:10 " G "0 0 }"},
      "2008 g\n10 g\n"},
@@ -165,7 +165,7 @@ static const struct call_case {
      {{0x1000, "__ZN1AC1Ev"}, {0x1000, "__ZN1AC2Ev"}},
      {{0x2008, NULL}},
      0},
-    {"a hidden name is no other function",
+    {"a hidden name is not another function",
      {.info = UNIT G_AND_F "2 'f' 8:1000 4:10 0 2 'h' 8:2000 4:20 4 8:2008 " F "0 0 }"},
      {{0x1000, "__hidden#12_"}},
      {{0x2008, NULL}},
@@ -182,7 +182,7 @@ static const struct call_case {
      {{0x1000, "_f"}, {0x1000, "_g"}},
      {{0, NULL}, {0x1000, NULL}, {0x100001, NULL}, {0x100000, "g"}},
      0},
-    {"Thumb: bit 0 of an address is no part of it",
+    {"Thumb: bit 0 of an address is ignored",
      {.info = UNIT G_AND_F "2 'f' 8:1000 4:10 0 2 'h' 8:2000 4:20 4 8:2008 " G "0 0 }"},
      {{0x1000, "_f"}, {0x1000, "_g"}},
      {{0x2008, "g"}, {0x2009, "g"}, {0x200a, NULL}},

@@ -113,7 +113,7 @@ static const struct lookup_case cases[] = {
       {0x1010, "f+16 :0:0 dwarf"},
       {0x1020, "h+32 :0:0 dwarf"}},
      0},
-    {"Thumb: bit 0 of an address is no part of it",
+    {"Thumb: bit 0 of an address is ignored",
      {.info = UNIT "2 'f' 8:1000 4:10 0 0 }"},
      {{0}},
      {{0x1001, "f+0 :0:0 dwarf"}, {0x100f, "f+14 :0:0 dwarf"}, {0x1011, ""}},
@@ -237,7 +237,7 @@ test_lookups(void **state)
     }
 }
 
-/* Names that share one address are all told. */
+/* All names of one address are returned. */
 static void
 test_aliases(void **state)
 {
@@ -300,7 +300,7 @@ test_long_chain(void **state)
     fz_buffer_deinit(&info);
 }
 
-/* A cap that is too small is a limit, told as one, and nothing leaks (the sanitizers look). */
+/* A cap that is too small is reported as a limit, and nothing leaks (sanitizers check). */
 static void
 test_memory_cap(void **state)
 {

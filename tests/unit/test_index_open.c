@@ -1,4 +1,4 @@
-/* Opening: what is refused at once, and that damage behind the header is found by the lookup. */
+/* Opening: what is rejected at once, and that the lookup finds damage after the header. */
 #include "symbolicator/symbolicator.h"
 
 #include <setjmp.h>

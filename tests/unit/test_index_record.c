@@ -51,7 +51,7 @@ check(const struct index_record *record)
     struct index_record read;
     memset(bytes, 0xa5, sizeof(bytes));
     uint8_t *end = index_record_encode(record, PLACE, bytes);
-    /* Neither what is written nor what is read behind the end may reach too far. */
+    /* Neither writes nor reads go past the end. */
     assert_true(end + sizeof(uint64_t) <= bytes + RECORD_BYTES_MAX);
     for (size_t i = RECORD_BYTES_MAX; i < sizeof(bytes); i++)
         assert_int_equal(bytes[i], 0xa5);
@@ -117,7 +117,7 @@ test_example(void **state)
     assert_memory_equal(bytes, g, sizeof(g));
 }
 
-/* A call that does not stand behind its caller could lead in circles. */
+/* A call that is not after its caller could make a cycle. */
 static void
 test_circles(void **state)
 {

@@ -23,7 +23,7 @@ enum { UNITS = 60, BAD_UNIT = 17, BAD_LINES = 33 };
     "'a.c' u0 u0 u0 0 } "
 #define LINES \
     "{" HEADER "0 u9 2 8:1000 5 u3 3 s10 1 2 u8 4 u2 3 s20 1 2 u8 4 u3 3 s-26 1 2 u10 0 u1 1 } "
-/* Right behind it: a program that is cut off. */
+/* Right after it: a program that is cut off. */
 #define CUT_LINES "{" HEADER "0 u9 2 8:9000 1 }"
 
 static void
@@ -198,7 +198,7 @@ test_unsorted(void **state)
     check_unsorted(0x40000000);
 }
 
-/* Exports name code that the symbol table leaves without a name, and are told as such. */
+/* Exports name code that the symbol table leaves without a name, and are reported as such. */
 static void
 test_exports(void **state)
 {

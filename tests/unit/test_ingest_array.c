@@ -54,7 +54,7 @@ test_broken(void **state)
     assert_int_equal(n_items, 2);
     assert_int_equal(items[1].code, FZ_OK);
     assert_string_equal(items[1].format, "kscrash");
-    assert_int_equal(split("[" A "}," A "]"), FZ_OK); /* no way on behind the bracket */
+    assert_int_equal(split("[" A "}," A "]"), FZ_OK); /* nothing after the bracket can be read */
     assert_int_equal(n_items, 1);
     assert_int_equal(split("[" A ",\"cut"), FZ_OK);
     assert_int_equal(n_items, 2);

@@ -64,7 +64,7 @@ test_first_frame(void **state)
     }
 }
 
-/* The exception's stack is kept where it is another one, and is the thread where there is none. */
+/* The exception's stack is kept if it differs from the thread's; without one it is the thread. */
 static void
 test_exception_stack(void **state)
 {

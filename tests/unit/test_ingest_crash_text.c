@@ -17,11 +17,11 @@ assert_text(const char *got, const char *want, const char *where)
 }
 
 static const struct {
-    const char *rest; /* behind "0   Demo   0x104004068 " */
+    const char *rest; /* after "0   Demo   0x104004068 " */
     const char *function, *file;
     uint32_t line, column;
     int64_t offset; /* -1: none */
-    uint64_t load;  /* 0: not told */
+    uint64_t load;  /* 0: not given */
 } frames[] = {
     {"0x104000000 + 16488", NULL, NULL, 0, 0, -1, 0x104000000},
     {"0x104000000 + 0x4068", NULL, NULL, 0, 0, -1, 0x104000000},
@@ -199,7 +199,7 @@ test_versions(void **state)
     }
 }
 
-/* Newest first; frame 0 by the rule, so exact; what stands where frame 0 is missing is not; a
+/* Newest first; frame 0 by the rule, so exact; a first frame with another number is not; a
  * stack that begins with a throw has no exact frame; the exception's own are in their own list. */
 static void
 test_order(void **state)
@@ -344,7 +344,7 @@ test_several(void **state)
     assert_int_equal(n, 1);
 }
 
-/* What Apple writes right below the table of memory, without a blank line, is none of it. */
+/* What Apple writes right below the table of memory, without a blank line, is not part of it. */
 static void
 test_below_regions(void **state)
 {

@@ -77,7 +77,7 @@ test_thrown(void **state)
     }
 }
 
-/* Inlined calls join the frame they lie in; another frame's do not. */
+/* Inlined calls join the frame around them; another frame's do not. */
 static void
 test_client_names(void **state)
 {
@@ -109,13 +109,13 @@ test_client_names(void **state)
     assert_int_equal(frames[0].client_start, 4108);
     assert_int_equal(frames[1].n_client, 1);
     assert_int_equal(frames[2].n_client, 0);
-    /* In no image: the offset is the address; a start before 0 is none. */
+    /* In no image: the offset is the address; a start before 0 is invalid. */
     assert_int_equal(frames[3].addr, 64);
     assert_int_equal(frames[3].image, -1);
     assert_false(frames[3].has_client_start);
 }
 
-/* "asiBacktraces" stands in where there is no list of frames. */
+/* "asiBacktraces" is used if there is no list of frames. */
 static void
 test_backtrace_text(void **state)
 {

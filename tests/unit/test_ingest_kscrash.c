@@ -270,7 +270,7 @@ test_images_of_frames(void **state)
     assert_string_equal(r.crash.messages[0], "Fatal error");
 }
 
-/* Samples of one stack are counted, those of others stand beside it; the limit is told. */
+/* Samples of one stack are counted, other stacks are kept beside it; the limit is reported. */
 static void
 test_profile(void **state)
 {

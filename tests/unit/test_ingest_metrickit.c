@@ -34,7 +34,7 @@ frame(const char *uuid, const char *name, uint64_t offset, uint64_t addr, const 
                            below ? ",\"subFrames\":[" : "", below ? below : "", below ? "]" : "");
 }
 
-/* A crash: the root is the newest frame and exact, whatever stands where. */
+/* A crash: the root is the newest frame and exact, in any order. */
 static void
 test_crash(void **state)
 {
@@ -66,7 +66,7 @@ test_crash(void **state)
     assert_int_equal(r.threads[0].frames[0].addr, 0x1a0000028);
 }
 
-/* Samples: the end that lies in dyld is the oldest; with neither, what branches is. */
+/* Samples: the end in dyld is the oldest; without dyld, the end that branches. */
 static void
 test_direction(void **state)
 {
@@ -100,7 +100,7 @@ test_base_as_offset(void **state)
         parse_tree("crashDiagnostics", frame(UUID_APP, "Shop", 0x104000000, 0x104000010, NULL));
     assert_int_equal(r.images[0].addr, 0x104000000);
     assert_int_equal(r.threads[0].frames[0].image_offset, 0x10);
-    /* A large offset that is no address of a page stays an offset. */
+    /* A large offset that is not the address of a page stays an offset. */
     r = parse_tree("crashDiagnostics", frame(UUID_APP, "Shop", 0x104000004, 0x304000004, NULL));
     assert_int_equal(r.threads[0].frames[0].image_offset, 0x104000004);
 }
@@ -157,7 +157,7 @@ test_limit(void **state)
         "{\"threadAttributed\":true,\"callStackRootFrames\":[{\"address\":48}]}]}";
     limits.threads = 2;
     struct report r = parse(fz_span_cstr(body));
-    /* No image: no UUID is told. */
+    /* No image: no UUID is given. */
     assert_int_equal(r.n_images, 0);
     assert_int_equal(r.n_threads, 2);
     assert_int_equal(r.threads[1].index, 2);

@@ -81,7 +81,7 @@ test_event_field(void **state)
     assert_non_null(strstr(r.extra_json, "\"sentry\":{\"level\":\"fatal\"}"));
 }
 
-/* Of HockeySDK's last part the last line break is no content; of others' it is. */
+/* The last line break of HockeySDK's last part is not content; that of others is. */
 static void
 test_surplus(void **state)
 {
@@ -139,7 +139,7 @@ test_refused(void **state)
     assert_int_equal(split(PART("a", "", A)), FZ_E_MALFORMED); /* no end */
     assert_int_equal(split(PART("a", "", "[1]") PART("xml", "", "[{\"x\":1}]") END),
                      FZ_E_UNSUPPORTED);
-    /* A form in a form is no report. */
+    /* A form in a form is not a report. */
     assert_int_equal(split("--b\r\nContent-Disposition: form-data; name=x\r\n\r\n" PART("a", "", A)
                                END "\r\n--b--"),
                      FZ_E_UNSUPPORTED);

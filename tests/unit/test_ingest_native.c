@@ -91,7 +91,7 @@ test_shortest(void **state)
     assert_null(r.user_json);
     assert_null(r.extra_json);
     assert_int_equal(r.n_notes, 0);
-    /* All zeros is no UUID. */
+    /* All zeros is not a UUID. */
     r = parse("{\"addresses\":[],\"images\":[{\"address\":1,"
               "\"uuid\":\"00000000-0000-0000-0000-000000000000\"}]}");
     assert_false(r.images[0].has_uuid);
@@ -181,7 +181,7 @@ test_nulls(void **state)
     assert_int_equal(r.crash.thread, -1);
 }
 
-/* A frame behind one that was left out is still a return address. */
+/* A frame after one that was left out is still a return address. */
 static void
 test_frame_left_out(void **state)
 {

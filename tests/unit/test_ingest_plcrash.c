@@ -176,7 +176,7 @@ test_refused(void **state)
     }
 }
 
-/* However a file ends: what stands before the cut is there, and that it was cut is told. */
+/* Wherever a file ends: the part before the cut is used, and the cut is reported. */
 static void
 test_every_cut(void **state)
 {
@@ -202,7 +202,7 @@ test_every_cut(void **state)
     assert_true(kept > whole - 12);
 }
 
-/* The limits keep the crashed thread, and tell what they cut. */
+/* The limits keep the crashed thread, and report what they cut. */
 static void
 test_limits(void **state)
 {

@@ -61,7 +61,7 @@ test_fields(void **state)
         {"1d0100", "! cut off within a number at 101"},
         {"0801 1b0801", "1=1 ! cut off within a group at 105"},
         {"12", "! cut off within a number at 101"},
-        /* what is no protobuf */
+        /* not protobuf */
         {"00", "! not the key of a field at 100"},
         {"0f", "! not the key of a field at 100"},
         {"0801 0e", "1=1 ! not the key of a field at 102"},

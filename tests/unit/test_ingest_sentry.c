@@ -374,7 +374,7 @@ test_dump_beside_event(void **state)
     r = parse(with_crash_text("{\"level\":"));
     assert_int_equal(r.threads[0].n_frames, 2);
     assert_int_equal(r.n_notes, 1);
-    /* An envelope is no attachment that is read. */
+    /* An envelope in an attachment is not read. */
     r = parse("{}\n{\"type\":\"event\"}\n{}\n{\"type\":\"attachment\",\"length\":27,"
               "\"attachment_type\":\"event.minidump\"}\n{}\n{\"type\":\"event\"}\n{\"a\":1}\n");
     assert_int_equal(r.n_threads, 0);
@@ -406,7 +406,7 @@ test_words_of_users(void **state)
     struct fz_error err;
     assert_int_equal(ingest_check(fz_span_cstr(words), &limits, &format, id, &err), FZ_OK);
     assert_string_equal(id, "");
-    /* With an event they belong to it, wherever they stand. */
+    /* With an event they belong to it, at any place. */
     r = parse("{}\n{\"type\":\"user_report\"}\n{\"comments\":\"oh\"}\n{\"type\":\"event\"}\n"
               "{\"message\":\"m\"}");
     assert_string_equal(r.crash.reason, "m");

@@ -137,7 +137,7 @@ test_hints(void **state)
     assert_true(r.images[1].addr == 0x1a0000000);
     assert_string_equal(r.images[2].name, "Kit"); /* by name alone */
     assert_true(r.images[2].addr == 0 && r.images[2].size == 0);
-    assert_int_equal(report_image_at(&r, 0x10), -1); /* no address lies in that */
+    assert_int_equal(report_image_at(&r, 0x10), -1); /* contains no address */
     const struct report_frame *frames = r.threads[0].frames;
     static const int images[] = {1, 0, 0, 2, -1};
     for (size_t i = 0; i < 5; i++)
@@ -208,7 +208,7 @@ test_lldb_codes(void **state)
     }
 }
 
-/* Self time makes a stack of its own; the heads of threads are none. */
+/* Self time makes a stack of its own; the heads of threads do not. */
 static void
 test_tree(void **state)
 {

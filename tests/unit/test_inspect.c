@@ -145,7 +145,7 @@ test_features_and_problems(void **state)
 }
 
 static void
-tell(void *user, const char *text)
+count(void *user, const char *text)
 {
     size_t *n = user;
     if ((*n)++ < 3)
@@ -172,14 +172,14 @@ verify_file(const char *path, struct sym_verify_stats *total)
     for (size_t i = 0; i < file->n_slices; i++) {
         const struct sym_file_slice *slice = file->slices[i];
         struct sym_verify_stats stats = {0};
-        size_t n_told = 0;
+        size_t n_lines = 0;
         if (!sym_file_slice_has_dwarf(slice))
             continue;
         print_message("%s %s\n", slice->path, slice->arch);
         FZ_CLEANUP(sym_index_closep) struct sym_index *index = build(&slice->macho);
-        assert_int_equal(sym_verify(&slice->macho, index, tell, &n_told, &stats, NULL), FZ_OK);
+        assert_int_equal(sym_verify(&slice->macho, index, count, &n_lines, &stats, NULL), FZ_OK);
         assert_int_equal(stats.n_differences, 0);
-        assert_int_equal(n_told, 0);
+        assert_int_equal(n_lines, 0);
         total->n_units += stats.n_units;
         total->n_functions += stats.n_functions;
         total->n_inlines += stats.n_inlines;
@@ -206,13 +206,13 @@ test_wrong_index_is_told(void **state)
     FZ_CLEANUP(sym_file_closep) struct sym_file *a = NULL;
     FZ_CLEANUP(sym_file_closep) struct sym_file *b = NULL;
     struct sym_verify_stats stats = {0};
-    size_t n_told = 0;
+    size_t n_lines = 0;
     assert_int_equal(sym_file_open(FZ_FIXTURES "/calls-arm64-dw4-O0/calls.dSYM", &a, NULL), FZ_OK);
     assert_int_equal(sym_file_open(FZ_FIXTURES "/calls-arm64-dw4-O2/calls.dSYM", &b, NULL), FZ_OK);
     FZ_CLEANUP(sym_index_closep) struct sym_index *index = build(&b->slices[0]->macho);
-    assert_int_equal(sym_verify(&a->slices[0]->macho, index, tell, &n_told, &stats, NULL), FZ_OK);
+    assert_int_equal(sym_verify(&a->slices[0]->macho, index, count, &n_lines, &stats, NULL), FZ_OK);
     assert_true(stats.n_differences > 0);
-    assert_int_equal(n_told, stats.n_differences);
+    assert_int_equal(n_lines, stats.n_differences);
 }
 
 static void

@@ -91,15 +91,15 @@ test_tree_bytes(void **state)
         "[1,2,3,4,5,6,7,8,9]",
         "null"};
     for (size_t i = 0; i < FZ_ARRAY_LEN(pieces); i++) {
-        struct fz_buffer text, mended;
+        struct fz_buffer text, repaired;
         fz_buffer_init(&text, 0);
-        fz_buffer_init(&mended, 0);
+        fz_buffer_init(&repaired, 0);
         repeat(&text, pieces[i], 20000);
         struct fz_error err;
         json_t *tree = NULL;
         struct json_scan_limits limits = {64, SIZE_MAX, 1};
         assert_int_equal(
-            json_scan_load_text(fz_buffer_span(&text), &limits, &mended, NULL, &tree, &err),
+            json_scan_load_text(fz_buffer_span(&text), &limits, &repaired, NULL, &tree, &err),
             FZ_E_LIMIT);
         const char *words = "json: needs about ";
         assert_memory_equal(err.text, words, strlen(words));
@@ -113,7 +113,7 @@ test_tree_bytes(void **state)
         if (used && (used > estimate || estimate > 10 * (used + text.len)))
             fail_msg("%s: takes %zu, estimated as %llu", pieces[i], used, estimate);
         fz_buffer_deinit(&text);
-        fz_buffer_deinit(&mended);
+        fz_buffer_deinit(&repaired);
     }
 }
 

@@ -36,7 +36,7 @@ assert_scans(const char *name, struct fz_span in, const char *want, uint64_t n_m
     assert_jansson_reads(name, &out);
     uint64_t n = notes.n_big_numbers + notes.n_bad_utf8 + notes.n_bad_escapes;
     if ((n > 0) != (n_mended > 0))
-        fail_msg("%s: %llu places mended", name, (unsigned long long)n);
+        fail_msg("%s: %llu places repaired", name, (unsigned long long)n);
     fz_buffer_deinit(&out);
 }
 
@@ -58,9 +58,9 @@ static void
 test_mended(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < FZ_ARRAY_LEN(mended); i++)
-        assert_scans(mended[i].name, fz_span_cstr(mended[i].in), mended[i].want,
-                     mended[i].in[0] != '\xef'); /* the byte order mark is not counted */
+    for (size_t i = 0; i < FZ_ARRAY_LEN(repaired); i++)
+        assert_scans(repaired[i].name, fz_span_cstr(repaired[i].in), repaired[i].want,
+                     repaired[i].in[0] != '\xef'); /* the byte order mark is not counted */
 }
 
 /* Each refusal is tried with the bytes at the very end of their memory, so ASan sees any read

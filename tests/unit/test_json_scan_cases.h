@@ -1,5 +1,5 @@
 /*
- * What the scanner accepts, mends and refuses, one row a case. Used by test_json_scan.c only.
+ * What the scanner accepts, repairs and rejects, one row per case. Used by test_json_scan.c only.
  *
  * The classes are those of RFC 8259: structure, numbers, strings, encoding.
  */
@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-/* Accepted and copied as it is, without the space behind it. */
+/* Accepted and copied unchanged, without the space after it. */
 static const struct accepted {
     const char *name, *in;
 } accepted[] = {
@@ -56,7 +56,7 @@ static const struct accepted {
     {"1e308", "1e308"},
     {"small digits, large exponent", "0.0001e311"},
     {"negative largest", "-1.7976931348623157e308"},
-    {"309 zeros behind the point, back by exponent", "0.00000000001e318"},
+    {"309 zeros after the point, back by exponent", "0.00000000001e318"},
     {"double of 2^64", "18446744073709551616.0"},
     {"number array", "[0,-0,1.5,2e3]"},
     {"number before space", "[1 ]"},
@@ -77,7 +77,7 @@ static const struct accepted {
     {"three bytes", "\"\xe4\xb8\xad\""},
     {"three bytes, first", "\"\xe0\xa0\x80\""},
     {"three bytes, before surrogates", "\"\xed\x9f\xbf\""},
-    {"three bytes, behind surrogates", "\"\xee\x80\x80\""},
+    {"three bytes, after surrogates", "\"\xee\x80\x80\""},
     {"four bytes", "\"\xf0\x9f\x98\x80\""},
     {"four bytes, first", "\"\xf0\x90\x80\x80\""},
     {"four bytes, last", "\"\xf4\x8f\xbf\xbf\""},
@@ -93,9 +93,9 @@ static const struct accepted {
 };
 
 /* Accepted, with odd places rewritten. */
-static const struct mended {
+static const struct repaired {
     const char *name, *in, *want;
-} mended[] = {
+} repaired[] = {
     {"2^63", "9223372036854775808", "\"9223372036854775808\""},
     {"2^64-1", "18446744073709551615", "\"18446744073709551615\""},
     {"-2^63-1", "-9223372036854775809", "\"-9223372036854775809\""},
@@ -111,7 +111,7 @@ static const struct mended {
     {"above the largest double", "1.7976931348623159e308", "\"1.7976931348623159e308\""},
     {"1e309", "1e309", "\"1e309\""},
     {"0.1e310", "0.1e310", "\"0.1e310\""},
-    {"exponent that is no int", "1e99999999999999999999", "\"1e99999999999999999999\""},
+    {"exponent that does not fit", "1e99999999999999999999", "\"1e99999999999999999999\""},
     {"escaped zero", "\"a\\u0000b\"", "\"a\\ufffdb\""},
     {"escaped zero in a key", "{\"\\u0000\":1}", "{\"\\ufffd\":1}"},
     {"lone high", "\"\\ud800\"", "\"\\ufffd\""},
@@ -173,7 +173,7 @@ static const struct refused {
     {"two values", "1 2", 2, "stands behind"},
     {"two objects", "{}{}", 2, "stands behind"},
     {"trailing bracket", "[]]", 2, "stands behind"},
-    {"trailing comma behind", "{},", 2, "stands behind"},
+    {"trailing comma after it", "{},", 2, "stands behind"},
     {"trailing word", "{} x", 3, "stands behind"},
     {"open array", "[", 1, "ends where a value or ']'"},
     {"open array with value", "[1", 2, "ends where ',' or ']'"},
@@ -212,7 +212,7 @@ static const struct refused {
      "\xef\xbb\xbf\xef\xbb\xbf"
      "1",
      3, "expected a value"},
-    {"byte order mark behind", "1\xef\xbb\xbf", 1, "stands behind"},
+    {"byte order mark after it", "1\xef\xbb\xbf", 1, "stands behind"},
     {"half byte order mark", "\xef\xbb{}", 0, "expected a value"},
     {"UTF-16", "\xff\xfe{", 0, "expected a value"},
     {"plus", "+1", 0, "expected a value"},

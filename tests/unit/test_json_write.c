@@ -56,7 +56,7 @@ test_walk(void **state)
     (void)state;
     static const struct {
         const char *in;
-        const char *want; /* key=value; of each member, ? behind a value that is cut */
+        const char *want; /* key=value; of each member, ? after a value that is cut */
     } cases[] = {
         {"", ""},
         {"[]", ""},

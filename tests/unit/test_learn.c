@@ -1,4 +1,4 @@
-/* Which frames of a report teach a name, for which function and how far. */
+/* Which frames of a report give a name, for which function and which range. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,12 +22,12 @@ find(void *user FZ_UNUSED, const struct report_image *image FZ_UNUSED, unsigned 
     return fz_fail(err, FZ_E_NOT_FOUND, "none");
 }
 
-struct told {
+struct names {
     const struct proto_learned *list;
     size_t n;
 };
 
-static struct told
+static struct names
 collect(struct report_frame *frames, size_t n, const char *arch, const char *path,
         struct fz_arena *arena)
 {
@@ -42,11 +42,11 @@ collect(struct report_frame *frames, size_t n, const char *arch, const char *pat
                             .n_threads = 1,
                             .images = images,
                             .n_images = FZ_ARRAY_LEN(images)};
-    struct told told;
+    struct names names;
     struct fz_error err;
     assert_int_equal(resolve_report(&report, find, NULL, NULL, arena, &err), FZ_OK);
-    child_learned_collect(&report, arena, &told.list, &told.n);
-    return told;
+    child_learned_collect(&report, arena, &names.list, &names.n);
+    return names;
 }
 
 static const struct frame_case {
@@ -55,7 +55,7 @@ static const struct frame_case {
     uint64_t addr, start;
     enum report_adjust adjust;
     const char *function;
-    int want; /* -1: nothing is told */
+    int want; /* -1: no name */
     uint32_t want_reach;
 } frame_cases[] = {
     {"crash frame", "arm64", NULL, SYSTEM + 0x110, SYSTEM + 0x100, REPORT_ADJUST_EXACT, "f", 0x100,
@@ -66,8 +66,8 @@ static const struct frame_case {
      0},
     {"the call was in the function before", "arm64", NULL, SYSTEM + 0x100, SYSTEM + 0x100,
      REPORT_ADJUST_RETURN, "f", -1, 0},
-    {"behind its start", "arm64", NULL, SYSTEM + 0x100, SYSTEM + 0x110, REPORT_ADJUST_EXACT, "f",
-     -1, 0},
+    {"after its start", "arm64", NULL, SYSTEM + 0x100, SYSTEM + 0x110, REPORT_ADJUST_EXACT, "f", -1,
+     0},
     {"signed pointer", "arm64e", NULL, UINT64_C(0x0011800000000000) | (SYSTEM + 0x110),
      UINT64_C(0x0011800000000000) | (SYSTEM + 0x100), REPORT_ADJUST_RETURN, "f", 0x100, 0xf},
     {"signed pointer, plain start", "arm64e", NULL, UINT64_C(0x0011800000000000) | (SYSTEM + 0x110),
@@ -125,15 +125,15 @@ test_frames(void **state FZ_UNUSED)
                                      .n_client = 1,
                                      .has_client_start = true,
                                      .client_start = c->start};
-        struct told told =
+        struct names names =
             collect(&frame, 1, c->arch, c->path ? c->path : "/usr/lib/libc.dylib", &arena);
-        if (told.n != (c->want >= 0 ? 1U : 0U))
-            fail_msg("%s: %zu names", c->name, told.n);
-        if (told.n &&
-            (told.list[0].start != (uint32_t)c->want || told.list[0].reach != c->want_reach ||
-             told.list[0].uuid.bytes[0] != 3 || strcmp(told.list[0].name, c->function) != 0))
-            fail_msg("%s: start %#x reach %#x", c->name, (unsigned)told.list[0].start,
-                     (unsigned)told.list[0].reach);
+        if (names.n != (c->want >= 0 ? 1U : 0U))
+            fail_msg("%s: %zu names", c->name, names.n);
+        if (names.n &&
+            (names.list[0].start != (uint32_t)c->want || names.list[0].reach != c->want_reach ||
+             names.list[0].uuid.bytes[0] != 3 || strcmp(names.list[0].name, c->function) != 0))
+            fail_msg("%s: start %#x reach %#x", c->name, (unsigned)names.list[0].start,
+                     (unsigned)names.list[0].reach);
         fz_arena_deinit(&arena);
     }
 }
@@ -170,20 +170,20 @@ test_order(void **state FZ_UNUSED)
         named(SYSTEM + 0x310, SYSTEM + 0x300, &only_inlined, 1),
         {.addr = SYSTEM + 0x410, .image = -1, .client = &first, .n_client = 1},
     };
-    struct told told =
+    struct names names =
         collect(frames, FZ_ARRAY_LEN(frames), "arm64", "/usr/lib/libc.dylib", &arena);
-    assert_int_equal(told.n, 3);
-    assert_int_equal(told.list[0].uuid.bytes[0], 2);
-    assert_int_equal(told.list[0].start, 0x900);
-    assert_int_equal(told.list[1].start, 0x100);
-    assert_string_equal(told.list[1].name, "outer");
-    assert_int_equal(told.list[2].start, 0x200);
-    assert_int_equal(told.list[2].reach, 0x40);
-    assert_string_equal(told.list[2].name, "first");
+    assert_int_equal(names.n, 3);
+    assert_int_equal(names.list[0].uuid.bytes[0], 2);
+    assert_int_equal(names.list[0].start, 0x900);
+    assert_int_equal(names.list[1].start, 0x100);
+    assert_string_equal(names.list[1].name, "outer");
+    assert_int_equal(names.list[2].start, 0x200);
+    assert_int_equal(names.list[2].reach, 0x40);
+    assert_string_equal(names.list[2].name, "first");
     fz_arena_deinit(&arena);
 }
 
-/* No report teaches more than its worker takes, and none fails for want of memory. */
+/* A report gives at most as many names as its worker accepts; out of memory is not a failure. */
 static void
 test_limits(void **state FZ_UNUSED)
 {
@@ -194,17 +194,17 @@ test_limits(void **state FZ_UNUSED)
     for (size_t i = 0; i < N; i++)
         frames[i] = named(SYSTEM + 0x100 + 16 * i, SYSTEM + 0x100 + 16 * i, &client, 1);
     fz_arena_init(&arena, 64 * 1024 * 1024);
-    struct told told = collect(frames, N, "arm64", "/usr/lib/libc.dylib", &arena);
-    assert_int_equal(told.n, PROTO_LEARNED_MAX);
-    assert_int_equal(told.list[PROTO_LEARNED_MAX - 1].start, 0x100 + 16 * (PROTO_LEARNED_MAX - 1));
+    struct names names = collect(frames, N, "arm64", "/usr/lib/libc.dylib", &arena);
+    assert_int_equal(names.n, PROTO_LEARNED_MAX);
+    assert_int_equal(names.list[PROTO_LEARNED_MAX - 1].start, 0x100 + 16 * (PROTO_LEARNED_MAX - 1));
     fz_arena_deinit(&arena);
 
     struct report_thread thread = {.frames = frames, .n_frames = 100};
     struct report report = {.threads = &thread, .n_threads = 1};
     struct fz_arena none;
     fz_arena_init(&none, 1);
-    child_learned_collect(&report, &none, &told.list, &told.n);
-    assert_int_equal(told.n, 0);
+    child_learned_collect(&report, &none, &names.list, &names.n);
+    assert_int_equal(names.n, 0);
     fz_arena_deinit(&none);
 }
 

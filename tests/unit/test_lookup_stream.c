@@ -157,7 +157,7 @@ test_threads(void **state)
     }
 }
 
-/* A line longer than any batch is none of the addresses, and what follows it is looked up. */
+/* A line longer than any batch is not an address, and the lines after it are looked up. */
 static void
 test_long_line(void **state)
 {

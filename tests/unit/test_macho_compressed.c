@@ -21,7 +21,7 @@ static const uint8_t uuid[16] = {7};
 
 enum { N_SECTIONS = 7, INFO = 0, LINE = 2, CUT = 6 /* bytes */, CAP = 60000 };
 
-/* One function of DWARF 5 whose every string and range stands in a section of its own. */
+/* One function of DWARF 5 whose every string and range is in a section of its own. */
 static const struct {
     const char *plain, *compressed, *text;
 } parts[N_SECTIONS] = {
@@ -109,7 +109,7 @@ sample_deinit(struct sample *s)
 }
 
 static void
-tell(void *user, const char *text)
+report(void *user, const char *text)
 {
     (void)user;
     print_message("%s\n", text);
@@ -138,7 +138,7 @@ check(const struct sample *s, size_t cap, const char *want_name, uint32_t want_l
     }
     /* libdwarf gives a unit up where its line program is cut off; it must see no more than we do.
      */
-    fz_ignore(sym_verify(&s->macho, index, tell, NULL, &verified, NULL));
+    fz_ignore(sym_verify(&s->macho, index, report, NULL, &verified, NULL));
     if (!want_problem) {
         assert_int_equal(verified.n_functions, 1);
         assert_int_equal(verified.n_rows, 2);

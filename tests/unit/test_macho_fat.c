@@ -1,4 +1,4 @@
-/* Slices of a file, and what is no Mach-O. */
+/* Slices of a file, and files that are not Mach-O. */
 #include "symbolicator/symbolicator.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* Every kind of Mach-O in which symbols come: what it is called, where it slides from, what names
- * it gives, what is told of it. */
+ * it gives, what is reported of it. */
 #define _GNU_SOURCE /* memfd_create */
 #include "symbolicator/macho/macho.h"
 
@@ -67,7 +67,7 @@ static const struct kind {
      "_work", " no_dwarf no_uuid not_linked"},
     {"out of a shared cache, put right", DYLIB, 0x100085, 0, "__TEXT", 0x19f3e4000, 0x19f3e5000,
      0x100, "binary", 0x19f3e4000, "_work", " no_dwarf"},
-    {"out of a shared cache as it lay there", DYLIB, 0x100085 | IN_CACHE, FAR_SYMBOLS, "__TEXT",
+    {"out of a shared cache, unchanged", DYLIB, 0x100085 | IN_CACHE, FAR_SYMBOLS, "__TEXT",
      0x19f3e4000, 0x19f3e5000, 0x100, "binary", 0x19f3e4000, "", " shared_cache no_dwarf stripped"},
     {"cut off before its symbols", DYLIB, 0x100085, FAR_SYMBOLS, "__TEXT", 0, 0x1000, 0x100,
      "binary", 0, "", " truncated no_dwarf stripped"},
@@ -112,7 +112,7 @@ static void
 check(const struct kind *k, bool is_64)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer bytes = fz_buffer_make(0);
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer told = fz_buffer_make(0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer found = fz_buffer_make(0);
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(1 << 20);
     FZ_CLEANUP(fz_closep) int fd = memfd_create("index", MFD_CLOEXEC);
     FZ_CLEANUP(sym_index_closep) struct sym_index *index = NULL;
@@ -139,9 +139,9 @@ check(const struct kind *k, bool is_64)
     for (size_t i = 0; i < problems.n; i++) {
         assert_true(strlen(problems.list[i].text) + 1 < SYM_PROBLEM_TEXT); /* not cut */
         if (strcmp(problems.list[i].kind, "no_names") != 0)
-            fz_buffer_printf(&told, " %s", problems.list[i].kind);
+            fz_buffer_printf(&found, " %s", problems.list[i].kind);
     }
-    assert_string_equal(fz_buffer_cstr(&told), k->problems);
+    assert_string_equal(fz_buffer_cstr(&found), k->problems);
 }
 
 static void

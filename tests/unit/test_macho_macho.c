@@ -128,7 +128,7 @@ test_zero_fill_and_encrypted_have_no_bytes(void **state)
     assert_false(o.macho.is_encrypted);
     close_it(&o);
     w.crypt_id = 1;
-    w.crypt_offset = (uint32_t)at + 24; /* behind the new load command */
+    w.crypt_offset = (uint32_t)at + 24; /* after the new load command */
     w.crypt_size = 6;
     open_it(&w, &o);
     assert_true(o.macho.is_encrypted);

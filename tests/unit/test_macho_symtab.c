@@ -25,7 +25,7 @@ sample(uint32_t cputype)
     return w;
 }
 
-/* The symbols as "name@addr " in their order, T behind Thumb ones, x behind external ones. */
+/* The symbols as "name@addr " in their order, T after Thumb ones, x after external ones. */
 static void
 read_symbols(const struct macho_writer *w, char *ret, size_t size, struct sym_problems *problems)
 {

@@ -1,4 +1,4 @@
-/* The messages between worker and child: round trips, and lies of every kind. */
+/* The messages between worker and child: round trips, and invalid messages of every kind. */
 #define _GNU_SOURCE /* memfd_create */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -179,7 +179,7 @@ test_slice_round_trip(void **state FZ_UNUSED)
     fz_buffer_deinit(&body);
 }
 
-/* A child that lies does not use proto_put_text(): "@@" becomes what is not UTF-8. */
+/* A hostile child does not use proto_put_text(): "@@" becomes what is not UTF-8. */
 static void
 spoil(struct fz_buffer *body)
 {

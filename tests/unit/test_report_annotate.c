@@ -209,7 +209,7 @@ test_plain(void **state)
          "4 Shop 0x1040 a?Thread 9:?[1m\" + 0\n\n0 Shop 0x1010 exported + 4\n0 ? 0x9000 a\n"
          "1 Shop 0x1010" STEP "\n1 Shop 0x1010" OUTER},
         {"0 Shop 0x1010 Shop + 16\n", NULL},
-        /* Lines without numbers; one with another address is none of theirs. */
+        /* Lines without numbers; one with another address does not belong to them. */
         {"Shop 0x7777 x\n" BSB "Shop 0x1010 Shop + 16\n? 0x9000 a\nShop 0x1010 Shop + 16\n",
          "Shop 0x7777 x\n" BSB_NAMED "Shop 0x1010 exported + 4\n? 0x9000 a\nShop 0x1010" STEP
          "\nShop 0x1010" OUTER "\n"},

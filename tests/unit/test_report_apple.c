@@ -62,7 +62,7 @@ test_thrown(void **state)
     }
 }
 
-/* The registers in Apple's order, whatever the report's; what Apple has not, behind. */
+/* The registers in Apple's order, whatever the report's; others after them. */
 static void
 test_registers(void **state)
 {
@@ -100,7 +100,7 @@ test_registers(void **state)
          {"eip", "eax"},
          NULL,
          "X86 Thread State (32-bit):\n  eax: 0x00000002\n  eip: 0x00000001\n\n"},
-        {NULL, /* the names tell it */
+        {NULL, /* from the names */
          {"pc", "x1", "x0"},
          NULL,
          "ARM Thread State (64-bit):\n"

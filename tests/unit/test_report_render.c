@@ -309,7 +309,7 @@ test_empty(void **state)
     fz_buffer_deinit(&out);
 }
 
-/* The app's own id is told only if it is another one. */
+/* The app's own id is written only if it differs. */
 static void
 test_client_id(void **state)
 {

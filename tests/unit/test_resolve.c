@@ -1,4 +1,4 @@
-/* From addresses of a report to names: which address is looked up, in which image, and what is told
+/* From addresses of a report to names: which address is looked up, in which image, and what is reported
  * where no name is found. The indexes are real ones, of tiny dSYMs. */
 #define _GNU_SOURCE /* memfd_create */
 #include <setjmp.h>
@@ -159,7 +159,7 @@ static const struct address_case address_cases[] = {
      REPORT_FRAME_SYMBOLICATED, "first", 0x100},
     {"a call that ends the image", LOAD + 0x2000, 1, REPORT_ADJUST_AUTO, "arm64", LOAD + 0x1fff, 0,
      REPORT_FRAME_SYMBOLICATED, "last", 0xc00},
-    {"behind the image", LOAD + 0x2000, 0, REPORT_ADJUST_AUTO, "arm64", LOAD + 0x2000, -1,
+    {"after the image", LOAD + 0x2000, 0, REPORT_ADJUST_AUTO, "arm64", LOAD + 0x2000, -1,
      REPORT_FRAME_UNKNOWN_IMAGE, NULL, -1},
     {"before the first symbol", LOAD + 0x10, 0, REPORT_ADJUST_AUTO, "arm64", LOAD + 0x10, 0,
      REPORT_FRAME_NO_SYMBOL, NULL, -1},
@@ -217,7 +217,7 @@ test_addresses(void **state)
         check_address(*state, &address_cases[i]);
 }
 
-/* Where the best file has no name the next one may; both are told. */
+/* Where the best file has no name, the next one may; both are listed. */
 static void
 test_second_file(void **state)
 {
@@ -263,7 +263,7 @@ test_names_and_states(void **state)
     struct report report = {.arch = "arm64", .threads = &thread, .n_threads = 1};
     assert_int_equal(resolve(&report, finder, &arena), FZ_OK);
 
-    /* Folded functions: all names are told. */
+    /* Folded functions: all names are returned. */
     assert_int_equal(frames[0].n_symbols, 1);
     assert_int_equal(frames[0].symbols[0].n_also, 1);
     const char *one = frames[0].symbols[0].function, *other = frames[0].symbols[0].also[0];
@@ -398,7 +398,7 @@ test_out_of_memory(void **state)
     }
 }
 
-/* An inlined call whose compiler told no name: only its place is known. */
+/* An inlined call without a name: only its place is known. */
 static void
 test_nameless_inlined_call(void **state FZ_UNUSED)
 {

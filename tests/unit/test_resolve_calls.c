@@ -19,7 +19,7 @@ enum { LOAD = 0x14000000, MANY = 40 };
 #define ABBREVS                                                              \
     "1 11 1 11 1 0 0 2 2e 1 3 8 11 1 12 6 0 0 3 48 0 7d 1 7f 13 0 0 4 2e 0 " \
     "6e 8 0 0 0"
-/* Declarations behind the header: add at 14, _Z3cutv at 19, other at 22, x30 at 29. */
+/* Declarations after the header: add at 14, _Z3cutv at 19, other at 22, x30 at 29. */
 #define NAMES "4 'add' 4 '_Z3cutv' 4 'other' 4 'x30' "
 #define CALL(addr, origin) "3 8:" addr " 4:" origin " "
 #define INFO                                                                                     \
@@ -29,7 +29,7 @@ enum { LOAD = 0x14000000, MANY = 40 };
 struct sample {
     struct dwarf_sample dwarf;
     struct fz_buffer table, names;
-    struct sym_index *index, *second; /* of rank 0 and 1; NULL: there is none */
+    struct sym_index *index, *second; /* of rank 0 and 1; NULL: no such index */
 };
 
 static void
@@ -97,7 +97,7 @@ find(void *user, const struct report_image *image FZ_UNUSED, unsigned rank,
 
 static const struct call_case {
     const char *name;
-    uint64_t callee, caller; /* offsets; caller 0: there is none */
+    uint64_t callee, caller; /* offsets; caller 0: no caller */
     enum report_adjust adjust;
     const char *function, *mangled; /* NULL: as without a caller */
     size_t n_also;

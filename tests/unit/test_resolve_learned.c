@@ -1,4 +1,4 @@
-/* Names that other reports told: which frames get them, and what is asked. */
+/* Names from other reports: which frames get them, and which queries are sent. */
 #define _GNU_SOURCE /* memfd_create */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -73,7 +73,7 @@ find(void *user, const struct report_image *image, unsigned rank, struct resolve
     return FZ_OK;
 }
 
-/* Told of the system's image: "told" from 0x100 to 0x11f. */
+/* Known of the system's image: "told" from 0x100 to 0x11f. */
 static enum fz_code
 find_told(void *user, const struct report_image *image, const uint32_t *offsets, size_t n,
           struct resolve_learned *ret, struct fz_error *err)
@@ -103,7 +103,7 @@ test_learned(void **state FZ_UNUSED)
     make_images(images);
     struct report_symbol own = {.function = "own", .source = "client"};
     struct report_frame frames[] = {
-        {.addr = SYSTEM + 0x120, .image = -1}, /* exact: behind what was told */
+        {.addr = SYSTEM + 0x120, .image = -1}, /* exact: after the known range */
         {.addr = SYSTEM + 0x120, .image = -1}, /* a return address: within */
         {.addr = SYSTEM + 0x104, .image = -1},
         {.addr = SYSTEM + 0x120, .image = -1}, /* asked for once */

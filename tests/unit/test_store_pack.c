@@ -30,7 +30,7 @@ test_round_trip(void **state)
     }
 }
 
-/* A database can be damaged; that is told and nothing worse. */
+/* A damaged database is reported, and nothing else happens. */
 static void
 test_damaged(void **state)
 {

@@ -62,7 +62,7 @@ test_values(void **state)
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(1024 * 1024);
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     bool row = false;
-    /* The second argument stands first in the text, and one is not in it at all. */
+    /* The second argument is first in the text, and one is not in it at all. */
     const struct sql_value args[] = {sql_int(INT64_MIN),
                                      sql_text("caf\xc3\xa9"),
                                      sql_int(77),

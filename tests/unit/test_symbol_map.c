@@ -35,8 +35,8 @@ test_names(void **state)
         {"an empty line hides on", map_two, "__hidden#2_", "__hidden#2_"},
         {"the compiler's mark is dropped", map_two, "__hidden#3_", "-[Shop buy]"},
         {"no newline at the end", map_two, "__hidden#4_", "last"},
-        {"behind the end", map_two, "__hidden#5_", "__hidden#5_"},
-        {"far behind the end", map_two, "__hidden#99999999999999999999_",
+        {"after the end", map_two, "__hidden#5_", "__hidden#5_"},
+        {"far after the end", map_two, "__hidden#99999999999999999999_",
          "__hidden#99999999999999999999_"},
         {"a suffix is dropped", map_two, "__hidden#1_.cold", "_work"},
         {"no number", map_two, "__hidden#_", "__hidden#_"},
@@ -48,7 +48,7 @@ test_names(void **state)
         {"version 1, debug information", map_one, "__hidden#0_", "work"},
         {"version 1, symbol table", map_one, "___hidden#0_", "_work"},
         {"version 1, method", map_one, "___hidden#1_", "-[Shop pay:]"},
-        {"version 1, behind the end", map_one, "__hidden#2_", "__hidden#2_"},
+        {"version 1, after the end", map_one, "__hidden#2_", "__hidden#2_"},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
         struct sym_symbol_map map;
@@ -222,7 +222,7 @@ test_found_beside(void **state)
         {"by property list", "0A000000-0000-0000-0000-000000000000.plist",
          "11111111-2222-3333-4444-555555555555.bcsymbolmap", true},
         {"by its own UUID", NULL, "0A000000-0000-0000-0000-000000000000.bcsymbolmap", true},
-        {"the property list tells of another", "0A000000-0000-0000-0000-000000000000.plist",
+        {"the property list names another", "0A000000-0000-0000-0000-000000000000.plist",
          "0A000000-0000-0000-0000-000000000000.bcsymbolmap", false},
         {"the property list of another", "0B000000-0000-0000-0000-000000000000.plist",
          "11111111-2222-3333-4444-555555555555.bcsymbolmap", false},

@@ -47,7 +47,7 @@ static const char request[] =
     "\"stacks\":[[[1,16],[-1,5],[1,32]]]},"
     "{\"memoryMap\":[[\"B\\\"\",\"1\"]],\"stacks\":[[[0,4294967296],[0,1]]]}]}";
 
-/* Modules that no frame lies in are left out, threads are as long as a report may have them. */
+/* Modules without a frame are left out, threads are as long as a report may have them. */
 static void
 test_report(void **state)
 {

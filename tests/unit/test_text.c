@@ -133,7 +133,7 @@ test_base64(void **state)
     fz_arena_deinit(&arena);
 }
 
-/* Well-formed sequences by their first and last members, and what stands just outside. */
+/* Well-formed sequences by their first and last members, and their neighbours outside. */
 static void
 test_utf8(void **state)
 {
@@ -172,7 +172,7 @@ test_utf8(void **state)
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
         size_t len = strlen(cases[i].bytes);
-        uint8_t *copy = malloc(len ? len : 1); /* so that ASan sees a read behind */
+        uint8_t *copy = malloc(len ? len : 1); /* so that ASan sees a read past the end */
         memcpy(copy, cases[i].bytes, len);
         if (fz_text_utf8_len(fz_span_make(copy, len)) != cases[i].want)
             fail_msg("case %zu", i);

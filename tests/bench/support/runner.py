@@ -1,13 +1,13 @@
-"""Runs programs and tells what they cost, out of a process that was forked while it was still small.
+"""Runs programs and measures them, from a process that was forked while it was small.
 
-The kernel counts the pages of the process that starts a program into that program's peak. So the peak that is told
-is never less than that of the small process (FLOOR_NOTE); what needs more is told exactly.
+The kernel counts the pages of the process that starts a program into that program's peak. So the reported peak
+is never less than that of the small process (FLOOR_NOTE); larger peaks are exact.
 """
 import json
 import os
 import time
 
-FLOOR_NOTE = "peaks of less than the measuring process's own are told as its own"
+FLOOR_NOTE = "a peak below that of the measuring process is reported as that process's peak"
 
 
 class RunFailed(Exception):
@@ -26,13 +26,13 @@ class Runner:
             os._exit(0)
         os.close(ask_read)
         os.close(tell_write)
-        self.ask, self.tell = os.fdopen(ask_write, "w"), os.fdopen(tell_read)
+        self.ask, self.answer = os.fdopen(ask_write, "w"), os.fdopen(tell_read)
 
     def run(self, argv, stdin="/dev/null", stdout="/dev/null", stderr="/dev/null"):
         """{"wall", "cpu"} in seconds and {"rss"} in bytes; RunFailed unless it exits with 0."""
         request = {"argv": [str(arg) for arg in argv], "files": [str(stdin), str(stdout), str(stderr)]}
         print(json.dumps(request), file=self.ask, flush=True)
-        answer = json.loads(self.tell.readline())
+        answer = json.loads(self.answer.readline())
         if answer["status"] != 0:
             raise RunFailed(f"{' '.join(request['argv'])}: exit status {answer['status']}")
         return answer

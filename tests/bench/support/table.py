@@ -68,7 +68,7 @@ def markdown(info, rows):
     before, after = info["before"], info["after"]
     out = [f"{info['date']}, {before['cores']} cores ({before['cpu']}), load {before['load']:.1f} before and "
            f"{after['load']:.1f} after, {info['rounds']} rounds, {info['seconds']} s.",
-           f"Peak memory under {info['memory_floor'] / MIB:.0f} MiB cannot be told apart from the measuring process's."]
+           f"Peak memory under {info['memory_floor'] / MIB:.0f} MiB cannot be distinguished from the measuring process's."]
     out += [f"Missing: {name} is not installed." for name in info["missing"]]
     out += [f"Left out on request: {name}." for name in info["left_out"]]
     out += [f"Note: {note}." for note in info["notes"]]
