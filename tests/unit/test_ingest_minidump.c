@@ -246,14 +246,15 @@ test_refused(void **state)
         uint32_t platform;
         const char *text;
     } cases[] = {
-        {2, "minidump of Windows (platform 0x2): only those of macOS and iOS are read; its symbols "
-            "are of another kind"},
-        {0x8201, "minidump of Linux (platform 0x8201): only those of macOS and iOS are read; its "
-                 "symbols are of another kind"},
-        {0x8203, "minidump of Android (platform 0x8203): only those of macOS and iOS are read; its "
-                 "symbols are of another kind"},
-        {77, "minidump of an unknown system (platform 0x4d): only those of macOS and iOS are read; "
-             "its symbols are of another kind"},
+        {2, "minidump of Windows (platform 0x2): only those of macOS and iOS are supported; "
+            "symbols of other systems are not Mach-O"},
+        {0x8201, "minidump of Linux (platform 0x8201): only those of macOS and iOS are supported; "
+                 "symbols of other systems are not Mach-O"},
+        {0x8203,
+         "minidump of Android (platform 0x8203): only those of macOS and iOS are supported; "
+         "symbols of other systems are not Mach-O"},
+        {77, "minidump of an unknown system (platform 0x4d): only those of macOS and iOS are "
+             "supported; symbols of other systems are not Mach-O"},
     };
     const char *format;
     char id[FZ_UUID_TEXT];
@@ -271,7 +272,8 @@ test_refused(void **state)
     put32(4, 0x1234);
     assert_int_equal(ingest_check(fz_buffer_span(&input), &limits, &format, id, &err),
                      FZ_E_MALFORMED);
-    assert_string_equal(err.text, "minidump: version 0x1234, 0xa793 is known");
+    assert_string_equal(err.text,
+                        "minidump: version 0x1234 of the format, only 0xa793 is supported");
     assert_int_equal(ingest_check(fz_span_make(input.data, 31), &limits, &format, id, &err),
                      FZ_E_MALFORMED);
     assert_string_equal(err.text, "minidump: cut off within its header of 32 bytes");

@@ -155,12 +155,12 @@ test_refused(void **state)
         const char *text;
     } cases[] = {
         {"plcrash", 7, FZ_E_MALFORMED, 7, "plcrash: cut off within its header of 8 bytes"},
-        {"plcrash\x01", 8, FZ_E_MALFORMED, 8, "plcrash: nothing behind the header"},
+        {"plcrash\x01", 8, FZ_E_MALFORMED, 8, "plcrash: nothing follows the header"},
         {"plcrash\x03\x0a", 9, FZ_E_UNSUPPORTED, 7,
-         "plcrash: version 3 of the format, only version 1 is known"},
-        {"plcrash\x01\x08\x05", 10, FZ_E_MALFORMED, 8, "plcrash: nothing of a report in it"},
+         "plcrash: version 3 of the format, only version 1 is supported"},
+        {"plcrash\x01\x08\x05", 10, FZ_E_MALFORMED, 8, "plcrash: no field of a report"},
         {"plcrash\x01\x08\x05\x07", 11, FZ_E_MALFORMED, 10,
-         "plcrash: nothing of a report in it: not the key of a field"},
+         "plcrash: no field of a report: not the key of a field"},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
         struct fz_span body = fz_span_make(cases[i].body, cases[i].len);

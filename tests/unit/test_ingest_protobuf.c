@@ -65,7 +65,7 @@ test_fields(void **state)
         {"00", "! not the key of a field at 100"},
         {"0f", "! not the key of a field at 100"},
         {"0801 0e", "1=1 ! not the key of a field at 102"},
-        {"1c", "! the end of a group that did not begin at 100"},
+        {"1c", "! the end of a group without its start at 100"},
         {"08ffffffffffffffffffff01", "! a number of more than 10 bytes at 101"},
         {"12ffffffffffffffffff01", "2=''... ! cut off at 111"},
     };

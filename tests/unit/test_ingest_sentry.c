@@ -256,7 +256,7 @@ test_limits(void **state)
     assert_int_equal(r.threads[1].frames[0].addr, 3);
     assert_int_equal(r.n_images, 1);
     assert_true(has_note(&r, "threads: 3, of which 2 are kept"));
-    assert_true(has_note(&r, "images that only frames tell of are left out: the limit is 1"));
+    assert_true(has_note(&r, "images that only frames name are left out: the limit is 1"));
 }
 
 static void

@@ -28,7 +28,7 @@ static const struct place arm[] = {
     {"ip", 52, 4}, {"sp", 56, 4}, {"lr", 60, 4}, {"pc", 64, 4}, {"cpsr", 68, 4},
 };
 
-/* cpsr stands where `cpsr_at` says: the two layouts differ in nothing else that counts here. */
+/* Without cpsr, the only register here whose place differs between the two layouts. */
 static const struct place arm64[] = {
     {"x0", 8, 8},    {"x1", 16, 8},   {"x2", 24, 8},   {"x3", 32, 8},   {"x4", 40, 8},
     {"x5", 48, 8},   {"x6", 56, 8},   {"x7", 64, 8},   {"x8", 72, 8},   {"x9", 80, 8},
@@ -70,8 +70,8 @@ value_of(const struct report_register *registers, size_t n, const char *name)
 bool
 minidump_context(struct minidump *m, struct minidump_place place, struct minidump_thread *ret)
 {
-    /* Breakpad's first arm64 context has 64 bits of flags and cpsr behind pc; Microsoft's, which
-     * Breakpad and Crashpad write since 2019, has cpsr in the upper half. */
+    /* Breakpad's first arm64 context has 64 bits of flags, and cpsr after pc; Microsoft's, which
+     * Breakpad and Crashpad write since 2019, has cpsr in the upper half of those. */
     static const uint64_t ARM64_OLD = 0x80000000;
     enum { CPSR_OLD = 272, CPSR_NEW = 4 };
     if (m->cpu == MINIDUMP_NO_CPU || place.size == 0)

@@ -18,7 +18,7 @@ enum {
     TYPE_STRING = 1,
 };
 
-/* Bytes behind their length; false if they lie outside or the budget is used up. */
+/* Bytes that follow their length; false if they are outside the dump or the budget is used up. */
 static bool
 counted(struct minidump *m, uint32_t offset, struct fz_span *ret)
 {
@@ -31,12 +31,12 @@ counted(struct minidump *m, uint32_t offset, struct fz_span *ret)
     struct fz_reader r = minidump_reader(m, place);
     if (r.len + 1 > m->text_left)
         return false;
-    m->text_left -= r.len + 1; /* empty ones count too */
+    m->text_left -= r.len + 1; /* + 1: a million empty texts cost memory too */
     *ret = fz_read_bytes(&r, r.len);
     return true;
 }
 
-/* A text of the dump in the arena, NULL if it is empty or none. */
+/* A copy of a text, NULL if it is empty. */
 static const char *
 take_text(struct minidump *m, struct fz_span bytes)
 {
@@ -185,7 +185,7 @@ take_modules(struct minidump *m, struct minidump_place place)
         take_texts(m, texts);
         take_dictionary(m, dictionary);
         struct minidump_place objects = minidump_read_place(&record);
-        if (!record.failed) /* they came later */
+        if (!record.failed) /* older versions have none */
             take_objects(m, objects);
     }
 }
@@ -211,7 +211,7 @@ minidump_crashpad(struct minidump *m)
     if (!m->has_crashpad)
         return;
     fz_read_skip(&r, 4);
-    (void)minidump_guid(&r); /* the report's, taken already */
+    (void)minidump_guid(&r); /* the report's, see minidump_report_id() */
     struct fz_uuid client = minidump_guid(&r);
     struct minidump_place dictionary = minidump_read_place(&r), modules = minidump_read_place(&r);
     if (r.failed) {
@@ -222,11 +222,12 @@ minidump_crashpad(struct minidump *m)
     take_dictionary(m, dictionary);
     take_modules(m, modules);
     if (m->text_left < TEXT_MAX)
-        ingest_note(&m->b, "annotations: too many, not all are kept");
+        ingest_note(&m->b, "annotations: the limit is %d bytes, some may be left out",
+                    MINIDUMP_TEXT_BUDGET);
 }
 
-/* One __crash_info: five C strings behind its numbers: module, message, signature, backtrace and
- * a second message. */
+/* One __crash_info: numbers, then five C strings: module, message, signature, backtrace and a
+ * second message. */
 static void
 take_crash_info(struct minidump *m, struct minidump_place place, uint32_t numbers, json_t *list)
 {

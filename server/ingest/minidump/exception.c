@@ -51,7 +51,7 @@ signal_name(struct minidump *m, uint64_t number)
     return name ? name : ingest_printf(&m->b, "signal %llu", (unsigned long long)number);
 }
 
-/* The codes: as the kernel sent them, else what the exception's own members still contain. */
+/* The codes as the kernel sent them, else what the exception's members contain of them. */
 static void
 take_codes(struct minidump *m, const struct exception *e)
 {
@@ -73,7 +73,7 @@ take_mach(struct minidump *m, const struct exception *e)
     if (m->b.failed)
         return;
     uint64_t first = crash->mach_codes[0];
-    /* EXC_CRASH tells about the process's death; the exception that led to it is inside code[0]. */
+    /* EXC_CRASH reports the process's death; the exception that led to it is inside code[0]. */
     bool death = e->n_parameters ? e->parameters[0] == MACH_EXC_CRASH : e->code == MACH_EXC_CRASH;
     uint64_t type = e->code ? e->code : MACH_EXC_CRASH;
     crash->mach = ingest_mach_exception(type);
@@ -98,7 +98,7 @@ take_reason(struct minidump *m, const struct exception *e, struct minidump_threa
     crash->has_address = true;
     crash->address = e->address;
     if (objc) {
-        /* Crashpad's annotations may have told its name already. */
+        /* Crashpad's annotations may contain its name. */
         if (!crash->exception)
             crash->exception = "NSException";
         crash->signal = "SIGABRT";
@@ -119,7 +119,7 @@ take_reason(struct minidump *m, const struct exception *e, struct minidump_threa
     }
 }
 
-/* A dump that was asked for, without a crash: the thread that asked is the one to look at. */
+/* A dump without a crash: the thread that requested it is the one of interest. */
 static void
 take_request(struct minidump *m)
 {
@@ -145,7 +145,7 @@ minidump_exception(struct minidump *m)
     if (minidump_find(m, MINIDUMP_EXCEPTION).size == 0) {
         take_request(m);
     } else if (!read_exception(m, &e)) {
-        ingest_note(&m->b, "exception: cut off, so the reason is not known");
+        ingest_note(&m->b, "exception: cut off, the reason is not known");
     } else {
         for (size_t i = 0; i < report->n_threads && !thread; i++) {
             if (report->threads[i].index == e.thread)
@@ -156,7 +156,7 @@ minidump_exception(struct minidump *m)
             /* The state at the crash; the thread's own may be that of the handler. */
             minidump_context(m, e.context, thread);
         } else {
-            ingest_note(&m->b, "exception: its thread %u is not in the list", e.thread);
+            ingest_note(&m->b, "exception: thread %u, which crashed, is not in the list", e.thread);
         }
         take_reason(m, &e, thread);
     }

@@ -13,8 +13,6 @@
 #include "server/ingest/common/format.h"
 #include "server/ingest/containers/encoding.h"
 
-enum { TEXT_BUDGET = 1 << 20 };
-
 static bool
 minidump_detect(struct fz_span head)
 {
@@ -128,13 +126,13 @@ take_misc(struct minidump *m)
         return;
     ingest_json_set(&m->b, ingest_json_object(&m->b, m->extra, "misc_info"), "build",
                     json_string(fz_buffer_cstr(&text)));
-    /* Crashpad's has the system, the kernel and the machine, each of which may be missing:
-     * "Mac OS X 10.15.7 (19H2); MacBookPro16,1 (Mac-E1008331FDC96864)"
-     * "iOS 17.2 (21C62); Darwin 23.2.0 Darwin Kernel Version ...; root:xnu-... arm64; iPhone15,2" */
+    /* Crashpad writes the system, the kernel and the machine, each of which may be missing: "Mac OS
+     * X 10.15.7 (19H2); MacBookPro16,1 (Mac-E1008331FDC96864)" "iOS 17.2 (21C62); Darwin 23.2.0
+     * Darwin Kernel Version ...; root:xnu-... arm64; iPhone15,2" */
     m->b.report->device_model = ingest_apple_model(&m->b, fz_buffer_cstr(&text));
 }
 
-/* A dump does not name its process; the first module is its executable. */
+/* A dump does not name its process, but the first module is its executable. */
 static void
 settle_process(struct minidump *m)
 {
@@ -148,9 +146,9 @@ settle_process(struct minidump *m)
         r->app_name = first->name;
 }
 
-/* Streams that nothing here reads are told, so that one knows to look into the raw report. */
+/* Streams that are not read are listed, so that a reader knows to look into the raw report. */
 static void
-tell_others(struct minidump *m)
+list_others(struct minidump *m)
 {
     static const uint32_t known[] = {
         0,
@@ -193,7 +191,7 @@ minidump_parse(struct fz_span body, const struct ingest_context *in, struct fz_a
                          .extra = extra,
                          .tags = tags,
                          .cpu = MINIDUMP_NO_CPU,
-                         .text_left = TEXT_BUDGET};
+                         .text_left = MINIDUMP_TEXT_BUDGET};
     if (!extra || !tags)
         return fz_fail(err, FZ_E_NO_MEMORY, "minidump: out of memory");
     enum fz_code code = minidump_open(body, &m, err);
@@ -210,7 +208,7 @@ minidump_parse(struct fz_span body, const struct ingest_context *in, struct fz_a
     minidump_memory(&m);
     minidump_walk(&m);
     settle_process(&m);
-    tell_others(&m);
+    list_others(&m);
     ingest_add_extra(&m.b, NULL, extra, NULL);
     ret->tags_json = ingest_json_dump(&m.b, tags, NULL);
     return m.b.failed ? fz_arena_fail(arena, err) : FZ_OK;

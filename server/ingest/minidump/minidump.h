@@ -32,7 +32,7 @@ enum minidump_cpu { MINIDUMP_X86, MINIDUMP_ARM, MINIDUMP_AMD64, MINIDUMP_ARM64, 
 /* Values of MINIDUMP_SYSTEM_INFO.PlatformId. */
 enum { MINIDUMP_MACOS = 0x8101, MINIDUMP_IOS = 0x8102 };
 
-enum { MINIDUMP_PATH_UNITS = 1024, MINIDUMP_TEXT_UNITS = 8192 };
+enum { MINIDUMP_PATH_UNITS = 1024, MINIDUMP_TEXT_UNITS = 8192, MINIDUMP_TEXT_BUDGET = 1 << 20 };
 
 /* Bytes of the dump. */
 struct minidump_place {
@@ -45,11 +45,11 @@ struct minidump_thread {
     uint64_t stack_addr;
     uint64_t pc, sp, fp, lr;
     bool has_context;
-    bool lr_is_caller; /* the next frame is at lr, whatever the stack says */
-    bool pc_is_return; /* even the first frame is a return address */
+    bool lr_is_caller; /* the next frame is at lr, not on the stack */
+    bool pc_is_return; /* the first frame is a return address too */
 };
 
-/* Executable ranges by address, for the walk. */
+/* Address ranges of the images, sorted, for the unwinding. */
 struct minidump_range {
     uint64_t start, end;
 };
@@ -59,10 +59,10 @@ struct minidump {
     json_t *extra, *tags; /* owned */
     struct fz_span body;
     bool big_endian;
-    uint32_t n_streams, directory; /* how many, and where their list begins */
+    uint32_t n_streams, directory; /* their number, and the offset of their list */
     enum minidump_cpu cpu;
     bool is_ios, has_crashpad;
-    struct minidump_thread *threads; /* as many as report->threads, same order */
+    struct minidump_thread *threads; /* as many as report->threads, in the same order */
     struct minidump_range *ranges;
     size_t n_ranges;
     size_t text_left; /* bytes of annotations that may still be kept */

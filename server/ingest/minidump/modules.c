@@ -1,5 +1,5 @@
 /*
- * The module list: 108 bytes a module.
+ * The module list: 108 bytes for each module.
  *
  *   0   u64 base   8 u32 size   12 u32 checksum   16 u32 time   20 u32 offset of its path
  *   24  VS_FIXEDFILEINFO, 52 bytes: signature 0xfeef04bd, version, file version (2 x u32)...
@@ -15,7 +15,7 @@ enum { MODULE = 108 };
 
 static const uint32_t RSDS = 0x53445352, VERSION_INFO = 0xfeef04bd;
 
-/* Breakpad puts a dylib's version X.Y.Z behind a leading 0, Crashpad does not. */
+/* Breakpad writes a dylib's version X.Y.Z as 0.X.Y.Z, Crashpad does not. */
 static const char *
 take_version(struct minidump *m, uint32_t high, uint32_t low)
 {
@@ -38,7 +38,8 @@ take_uuid(struct minidump *m, struct minidump_place place, const char *where,
     if (place.size == 0)
         ingest_note(&m->b, "%s: no UUID", where);
     else if (r.failed || signature != RSDS)
-        ingest_note(&m->b, "%s: its CodeView record (at byte %u) is none", where, place.offset);
+        ingest_note(&m->b, "%s: no UUID, the record at byte %u is not CodeView", where,
+                    place.offset);
 }
 
 static void

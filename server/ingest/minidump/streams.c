@@ -160,11 +160,12 @@ minidump_open(struct fz_span body, struct minidump *m, struct fz_error *err)
         return fz_fail_at(err, FZ_E_MALFORMED, body.len,
                           "minidump: cut off within its header of %d bytes", HEADER);
     if ((version & 0xffff) != VERSION)
-        return fz_fail_at(err, FZ_E_MALFORMED, 4, "minidump: version 0x%x, 0x%x is known",
+        return fz_fail_at(err, FZ_E_MALFORMED, 4,
+                          "minidump: version 0x%x of the format, only 0x%x is supported",
                           (unsigned)version & 0xffff, VERSION);
     if (m->n_streams && m->directory > body.len - ENTRY)
         return fz_fail_at(err, FZ_E_MALFORMED, 12,
-                          "minidump: its list of streams (at byte %u) lies behind its end (%zu)",
+                          "minidump: the list of streams at byte %u is beyond the end at byte %zu",
                           m->directory, body.len);
     if (m->n_streams > STREAMS_MAX)
         m->n_streams = STREAMS_MAX;
@@ -175,8 +176,8 @@ minidump_open(struct fz_span body, struct minidump *m, struct fz_error *err)
     if (r.failed || platform == MINIDUMP_MACOS || platform == MINIDUMP_IOS)
         return FZ_OK;
     return fz_fail_at(err, FZ_E_UNSUPPORTED, system.offset + PLATFORM,
-                      "minidump of %s (platform 0x%x): only those of macOS and iOS are read; its "
-                      "symbols are of another kind",
+                      "minidump of %s (platform 0x%x): only those of macOS and iOS are supported; "
+                      "symbols of other systems are not Mach-O",
                       system_name(platform), platform);
 }
 

@@ -1,5 +1,5 @@
 /*
- * The thread list (48 bytes a thread), the threads' names, and the captured memory.
+ * The thread list (48 bytes for each thread), the threads' names, and the captured memory.
  *
  *   0   u32 id   4 u32 suspend count   8 u32 priority class   12 u32 priority   16 u64 teb
  *   24  u64 start of its stack   32 place of the stack's bytes   40 place of its context
@@ -11,7 +11,7 @@
 
 enum { THREAD = 48, NAME = 12, REGION = 16 };
 
-/* The thread that crashed, read ahead of the list, so that the limit does not cut it off. */
+/* The place of the crashed thread, so that the limit does not cut it off. */
 static size_t
 crashed_position(const struct minidump *m, struct fz_reader r, size_t n)
 {
@@ -25,9 +25,9 @@ crashed_position(const struct minidump *m, struct fz_reader r, size_t n)
     return 0;
 }
 
-/* What only a debugger asks for: told where it is not the usual 0. */
+/* What only a debugger shows: kept where it is not the usual 0. */
 static void
-tell_state(struct minidump *m, uint32_t id, uint32_t suspended, uint32_t priority)
+keep_state(struct minidump *m, uint32_t id, uint32_t suspended, uint32_t priority)
 {
     char key[16];
     if (suspended == 0 && priority == 0)
@@ -58,7 +58,7 @@ take_thread(struct minidump *m, struct fz_reader *r)
     own->stack_addr = fz_read_u64(r);
     own->stack = minidump_read_place(r);
     own->context = minidump_read_place(r);
-    tell_state(m, id, suspended, priority);
+    keep_state(m, id, suspended, priority);
     if (!minidump_context(m, own->context, own) && own->context.size && m->cpu != MINIDUMP_NO_CPU)
         ingest_note(&m->b, "thread %u: its context (at byte %u) is cut off", id,
                     own->context.offset);
@@ -96,7 +96,7 @@ minidump_threads(struct minidump *m)
         fz_read_seek(&r, first + number * THREAD);
         take_thread(m, &r);
     }
-    /* Only now the report's list no longer moves. */
+    /* The report's list moves while it grows, so pointers to it are set at the end. */
     for (size_t i = 0; i < report->n_threads; i++)
         m->threads[i].report = &report->threads[i];
     take_names(m);
@@ -124,7 +124,7 @@ keep_bytes(struct minidump *m, uint64_t addr, struct minidump_place place, bool 
     return memory;
 }
 
-/* Crashpad may leave the stack out of the thread, and have it in the memory list alone. */
+/* Crashpad may leave the stack out of the thread and write it to the memory list only. */
 static void
 find_stack(struct minidump_thread *t, const struct minidump_thread *regions, size_t n)
 {
@@ -137,7 +137,7 @@ find_stack(struct minidump_thread *t, const struct minidump_thread *regions, siz
     }
 }
 
-/* Both memory lists as pairs of address and place. */
+/* Both memory lists, as pairs of address (stack_addr) and place (stack). */
 static size_t
 read_regions(struct minidump *m, struct minidump_thread **ret)
 {
@@ -157,7 +157,7 @@ read_regions(struct minidump *m, struct minidump_thread **ret)
     }
     for (size_t i = 0; i < n_long && n < max && *ret; i++) {
         uint64_t addr = fz_read_u64(&full), size = fz_read_u64(&full);
-        /* What lies beyond 4 GiB of the dump is beyond every limit on its size. */
+        /* No limit allows bodies of 4 GiB, so the dump ends before this region. */
         if (base > UINT32_MAX || size > UINT32_MAX)
             break;
         (*ret)[n].stack_addr = addr;
@@ -193,6 +193,7 @@ minidump_memory(struct minidump *m)
     const struct report_thread *crashed = report_crashed_thread(report);
     struct minidump_place *stacks = ingest_alloc(&m->b, report->n_threads + 1, sizeof(*stacks));
     report->memory = n ? ingest_alloc(&m->b, n, sizeof(*report->memory)) : NULL;
+    /* Two passes: the limit on memory must not cut the crashed stack. */
     for (size_t pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < report->n_threads && !m->b.failed; i++) {
             struct minidump_thread *t = &m->threads[i];
@@ -213,6 +214,6 @@ minidump_memory(struct minidump *m)
             report->memory[report->n_memory++] = memory;
     }
     if (cut)
-        ingest_note(&m->b, "memory: cut, the dump ends before it, or it is above %zu bytes",
+        ingest_note(&m->b, "memory: cut, the dump ends before it, or it exceeds %zu bytes",
                     m->b.limits->memory_bytes);
 }

@@ -1,9 +1,9 @@
 /*
- * A first walk over the stacks by frame pointers: who calls whom as far as the frame records tell.
+ * The threads' stacks, unwound by frame pointers.
  *
- * A frame record is two words: the caller's frame pointer, the return address. Code without one
- * (leaf functions, prologues) is not seen here: unwinding with the images' own tables knows more
- * and may replace these frames. Every step goes strictly up the captured stack, so the walk ends.
+ * A frame record is two words: the caller's frame pointer and the return address. Callers of code
+ * without a record (leaf functions, prologues) are missed; unwind tables of the images would find
+ * them. Every step moves up the captured stack, so the loop ends.
  */
 #include "server/ingest/minidump/minidump.h"
 
@@ -28,8 +28,8 @@ in_image(const struct minidump *m, uint64_t addr)
     return low > 0 && addr < m->ranges[low - 1].end;
 }
 
-/* arm64e signs return addresses: the widest mask that leads into an image is the right one. False
- * if none does. */
+/* arm64e signs return addresses in their high bits, and the dump does not say how many: the widest
+ * mask that leads into an image is the right one. False if no mask does. */
 static bool
 plain(const struct walk *w, uint64_t addr, uint64_t *ret)
 {
@@ -65,8 +65,8 @@ add(const struct walk *w, struct ingest_stack *stack, uint64_t addr, enum report
     (void)ingest_stack_add(&w->m->b, stack, &frame);
 }
 
-/* Where a call went to no code (a null function pointer, a smashed address), the link register or
- * the word at the top of the stack still has the return address. */
+/* After a call to an address without code (a null function pointer), no prologue has run: the
+ * return address is still in the link register or at the top of the stack. */
 static void
 add_caller_of_nowhere(const struct walk *w, const struct minidump_thread *t,
                       struct ingest_stack *stack)
@@ -90,7 +90,7 @@ walk_thread(const struct walk *w, const struct minidump_thread *t)
     (void)plain(w, t->pc, &pc);
     add(w, &stack, pc, REPORT_TRUST_CONTEXT);
     add_caller_of_nowhere(w, t, &stack);
-    bool has_caller = stack.n > 1; /* the first record may have it once more */
+    bool has_caller = stack.n > 1; /* the first record may repeat it */
     while (stack.n < max && !w->m->b.failed) {
         uint64_t caller_fp, caller;
         if (fp < sp || fp % w->word != 0 || !read_word(w, fp, &caller_fp) ||

@@ -13,13 +13,13 @@ note_fault(struct plcrash *p, const struct protobuf *message, const char *where)
 {
     if (!message->fault)
         return;
-    /* The messages around a cut one end with it; one note is enough. */
+    /* All messages around the cut end with it; one note is enough. */
     if (message->cut && p->cut_noted)
         return;
     p->cut_noted = p->cut_noted || message->cut;
     ingest_note(&p->b, "%s%s%s at byte %llu%s", where, *where ? ": " : "", message->fault,
                 (unsigned long long)message->fault_at,
-                message->cut ? "" : ", the rest of it is left out");
+                message->cut ? "" : ", the rest of the message is left out");
 }
 
 void
@@ -40,7 +40,7 @@ without_end(struct fz_span text)
     return text;
 }
 
-/* A reporter's own additions: told under the number of their field. */
+/* A reporter's own additions: kept under the number of their field. */
 static void
 keep_unknown(struct plcrash *p, const struct protobuf_field *field, const char *where)
 {
@@ -110,7 +110,7 @@ plcrash_text(struct plcrash *p, const struct protobuf_field *field, const char *
 {
     if (!field->is_bytes)
         note_type(p, where, name, "not a text");
-    else if (field->cut) /* half a name misleads */
+    else if (field->cut) /* a part of a name is misleading */
         note_type(p, where, name, "cut off, left out");
     if (!field->is_bytes || field->cut || without_end(field->bytes).len == 0)
         return NULL;
@@ -128,7 +128,7 @@ plcrash_uuid(struct plcrash *p, const struct protobuf_field *field, const char *
         return false;
     }
     memcpy(ret->bytes, field->bytes.data, sizeof(ret->bytes));
-    return !fz_uuid_is_nil(ret); /* all zeros is how none is written down */
+    return !fz_uuid_is_nil(ret); /* writers without a UUID write zeros */
 }
 
 bool

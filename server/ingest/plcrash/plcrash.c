@@ -7,8 +7,8 @@
  *                              8 machine_info  9 report_info       10 custom_data
  *
  * The order of the fields is free. Reports before version 1.1 of the format have no process,
- * machine and report info, and name the processor by SystemInfo.architecture alone. The frames of
- * `exception` are return addresses, those of a thread too but for the first.
+ * machine and report info, and name the processor by SystemInfo.architecture only. The frames of
+ * `exception` are return addresses; so are those of a thread, except the first.
  *
  * Source: PLCrashReporter's crash_report.proto.
  */
@@ -49,7 +49,7 @@ plcrash_detect(struct fz_span head)
     return head.len >= sizeof(MAGIC) - 1 && memcmp(head.data, MAGIC, sizeof(MAGIC) - 1) == 0;
 }
 
-/* The message behind the header, if it has at least one field of a report. */
+/* The message after the header, if it has at least one field of a report. */
 static enum fz_code
 find_message(struct fz_span body, struct fz_span *ret, struct fz_error *err)
 {
@@ -58,10 +58,10 @@ find_message(struct fz_span body, struct fz_span *ret, struct fz_error *err)
                           "plcrash: cut off within its header of %d bytes", HEADER);
     if (body.data[HEADER - 1] != VERSION)
         return fz_fail_at(err, FZ_E_UNSUPPORTED, HEADER - 1,
-                          "plcrash: version %u of the format, only version %d is known",
+                          "plcrash: version %u of the format, only version %d is supported",
                           body.data[HEADER - 1], VERSION);
     if (body.len == HEADER)
-        return fz_fail_at(err, FZ_E_MALFORMED, HEADER, "plcrash: nothing behind the header");
+        return fz_fail_at(err, FZ_E_MALFORMED, HEADER, "plcrash: nothing follows the header");
     struct fz_span bytes = fz_span_make(body.data + HEADER, body.len - HEADER);
     struct protobuf message = protobuf_start(bytes, HEADER);
     struct protobuf_field field;
@@ -72,11 +72,11 @@ find_message(struct fz_span body, struct fz_span *ret, struct fz_error *err)
         }
     }
     return fz_fail_at(err, FZ_E_MALFORMED, message.fault ? message.fault_at : HEADER,
-                      "plcrash: nothing of a report in it%s%s", message.fault ? ": " : "",
+                      "plcrash: no field of a report%s%s", message.fault ? ": " : "",
                       message.fault ? message.fault : "");
 }
 
-/* report_info stands anywhere; looking for it skips the others as a whole. */
+/* report_info may be anywhere; the other fields are skipped without looking inside. */
 static enum fz_code
 plcrash_check(struct fz_span body, const struct ingest_context *in, char ret_id[FZ_UUID_TEXT],
               struct fz_error *err)
@@ -176,7 +176,7 @@ take_exception_frames(struct plcrash *p, const struct protobuf_field *field)
         ingest_set_exception_stack(p->b.report, &stack);
 }
 
-/* What the app gave along: JSON and text as such, else base64. */
+/* The app's own data: JSON and text as such, other bytes in base64. */
 static void
 take_custom_data(struct plcrash *p, const struct protobuf_field *field)
 {
@@ -238,7 +238,7 @@ take_root(struct plcrash *p, const struct protobuf_field *field, const char *whe
     }
 }
 
-/* Threads and images need their number before there is room for them, and which thread crashed. */
+/* The numbers of threads and images, for the limits, and the crashed thread, which they keep. */
 static void
 count(struct plcrash *p)
 {
@@ -262,7 +262,7 @@ count(struct plcrash *p)
     p->crashed = crashed == SIZE_MAX ? p->n_threads : crashed;
 }
 
-/* What follows from several fields, whichever came first. */
+/* What follows from several fields, which come in any order. */
 static void
 settle(struct plcrash *p)
 {

@@ -8,7 +8,7 @@
 #include "server/ingest/common/json_member.h"
 #include "server/ingest/plcrash/protobuf.h"
 
-/* What SystemInfo says of the architecture before version 1.1 of the format; 6 = look elsewhere. */
+/* SystemInfo.architecture, used before version 1.1 of the format; 6 = other fields have it. */
 enum { PLCRASH_ARCH_UNKNOWN = 6 };
 
 /* A processor as images and machine_info describe it. */
@@ -20,9 +20,9 @@ struct plcrash_cpu {
 struct plcrash {
     struct ingest_builder b;
     json_t *extra;              /* owned: what the model has no member for */
-    struct fz_span body;        /* behind the file's header */
+    struct fz_span body;        /* after the file's header */
     uint64_t offset;            /* of `body` in the file */
-    size_t n_unknown;           /* unknown fields met so far */
+    size_t n_unknown;           /* unknown fields so far */
     size_t n_threads, n_images; /* in the body */
     size_t crashed;             /* which of the threads is marked, n_threads = none */
     uint64_t legacy_arch;       /* SystemInfo.architecture */
@@ -31,11 +31,11 @@ struct plcrash {
     bool has_mach, cut_noted;
 };
 
-/* One field of a message into `target`; false: its number is unknown here. */
+/* Take one field of a message into `target`; false if its number is unknown. */
 typedef bool (*plcrash_field_fn)(struct plcrash *p, const struct protobuf_field *field,
                                  const char *where, void *target);
 
-/* All fields of a message. Unknown ones go into extra, a fault is noted. */
+/* Take all fields of a message. Unknown ones go into extra, a fault is noted. */
 void plcrash_each(struct plcrash *p, struct protobuf message, const char *where,
                   plcrash_field_fn take, void *target);
 /* The same for a message in a field; a number in its place is noted. */

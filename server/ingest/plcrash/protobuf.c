@@ -36,7 +36,7 @@ offset_of(const struct protobuf *message)
 static bool
 stop(struct protobuf *message, uint64_t at, const char *fault)
 {
-    /* What a cut leaves of the last field is no fault of its own. */
+    /* In a message that is cut, a broken last field follows from the cut. */
     if (!message->fault) {
         message->fault = message->cut ? "cut off" : fault;
         message->fault_at = at;
@@ -45,7 +45,7 @@ stop(struct protobuf *message, uint64_t at, const char *fault)
     return false;
 }
 
-/* At most 10 bytes, as the specification says; fz_read_uleb() would take more. */
+/* At most 10 bytes, as in the specification; fz_read_uleb() accepts more. */
 static bool
 read_varint(struct protobuf *message, uint64_t *ret)
 {
@@ -89,7 +89,7 @@ read_bytes(struct protobuf *message, struct protobuf_field *ret)
     return true;
 }
 
-/* The value behind a key; false where it cannot be read. */
+/* The value after a key; false where it cannot be read. */
 static bool
 read_value(struct protobuf *message, enum wire wire, struct protobuf_field *ret)
 {
@@ -141,7 +141,7 @@ protobuf_next(struct protobuf *message, struct protobuf_field *ret)
         }
         if (wire == GROUP_END) {
             if (groups-- == 0)
-                return stop(message, at, "the end of a group that did not begin");
+                return stop(message, at, "the end of a group without its start");
             continue;
         }
         field.offset = offset_of(message);

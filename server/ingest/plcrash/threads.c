@@ -34,7 +34,7 @@ count_field(struct plcrash *p, struct protobuf message, uint32_t number)
     return n;
 }
 
-/* The client's name as the symbol table spells it: C's leading underscore is not part of it. */
+/* The client's name comes from the symbol table, where C's names have a leading underscore. */
 static bool
 take_symbol(struct plcrash *p, const struct protobuf_field *field, const char *where, void *target)
 {
@@ -48,7 +48,7 @@ take_symbol(struct plcrash *p, const struct protobuf_field *field, const char *w
     case 2:
         plcrash_number(p, field, where, "start_address", &taken->start);
         return true;
-    case 3: /* the end of the symbol tells nothing more about this frame */
+    case 3: /* the end of the symbol; of no use for this frame */
         return true;
     default:
         return false;
@@ -85,7 +85,7 @@ plcrash_stack(struct plcrash *p, struct protobuf message, uint32_t number, const
         plcrash_message(p, &field, at, take_frame, &taken);
         if (!taken.has_pc) {
             stack.has_gap = true;
-            /* Where the file is cut there may be no more than the frame's head. */
+            /* In a file that is cut, the last frame may lack its fields. */
             if (!field.cut)
                 ingest_note(&p->b, "%s: no pc", at);
             continue;
@@ -159,7 +159,7 @@ plcrash_threads(struct plcrash *p)
     size_t max = ingest_limit(&p->b, "threads", p->n_threads, p->b.limits->threads), n = 0;
     for (size_t number = 0; n < max && next_of(p, &message, THREADS, &field); number++) {
         char where[INGEST_WHERE], at[INGEST_WHERE];
-        /* The last place is for the crashed thread, if it is still to come. */
+        /* Reserve the last place for the crashed thread, if it is still to come. */
         if (n + 1 == max && p->crashed < p->n_threads && number < p->crashed)
             continue;
         struct report_thread *thread = ingest_add_thread(&p->b);

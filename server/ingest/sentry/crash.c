@@ -17,7 +17,7 @@
 #include "server/ingest/common/exception_names.h"
 #include "server/ingest/sentry/sentry.h"
 
-/* Mechanisms and types of exceptions that are no crash. */
+/* Mechanisms and types of exceptions that are not crashes. */
 static const struct {
     const char *name, *kind;
 } kinds[] = {
@@ -117,7 +117,7 @@ take_messages(struct ingest_builder *b, const json_t *data)
     }
 }
 
-/* "Exception 1, Code 1, Subcode 8", "Signal 6, Code 0": says what other members say. */
+/* "Exception 1, Code 1, Subcode 8", "Signal 6, Code 0": repeats other members. */
 static bool
 is_spelt_out(const char *value)
 {
@@ -137,7 +137,7 @@ second_line(struct ingest_builder *b, const char *value)
     return ingest_text(b, fz_span_make(line + 1, len));
 }
 
-/* type and value are the language exception's; of a signal they are the SDK's own words. */
+/* type and value are the language exception's; for a signal the SDK makes them up. */
 static void
 take_words(struct sentry *s, const struct mechanism *m, const char *type)
 {
@@ -177,7 +177,7 @@ kind_of(struct sentry *s, const struct mechanism *m, const char *type)
         return NULL;
     if (s->exception)
         return "error";
-    /* Without any word of a crash, threads may still be one. */
+    /* Without level and exception, a thread that is marked still means a crash. */
     const json_t *threads = s->threads;
     for (size_t i = 0; i < json_array_size(threads); i++) {
         if (json_is_true(json_object_get(json_array_get(threads, i), "crashed")))
@@ -186,7 +186,7 @@ kind_of(struct sentry *s, const struct mechanism *m, const char *type)
     return "message";
 }
 
-/* The list of exceptions, or the one that stands there without a list. */
+/* The last exception of the list, or the one that is there without a list. */
 static const json_t *
 last_exception(struct sentry *s)
 {

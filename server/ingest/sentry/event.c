@@ -7,8 +7,8 @@
  *     "stacktrace":{"frames":[{"instruction_addr":"0x...","image_addr":"0x..."}]}}]},
  *    "threads":{"values":[...]},"debug_meta":{"images":[...]},"contexts":{...}}
  *
- * Frames stand oldest first; every {"values":[...]} may be a bare array, every member null. What
- * the report model has no place for stays in its `extra` under the event's own names.
+ * Frames are listed oldest first; every {"values":[...]} may be a bare array, every member null.
+ * What the report model has no place for stays in its `extra` under the event's own names.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 #include "server/ingest/common/format.h"
 #include "server/ingest/sentry/sentry.h"
 
-/* Members that are taken completely; others are kept as they came. */
+/* Members that the model has a place for; others are kept as they came. */
 static const char *const known_keys[] = {
     "event_id", "timestamp", "environment", "user",     "tags",       "breadcrumbs", "exception",
     "threads",  "type",      "message",     "logentry", "stacktrace", "debug_meta",  NULL};
@@ -27,7 +27,7 @@ static const char *const known_meta[] = {"images", NULL};
 
 enum { EVENT_ID, EVENT_BODY, EVENT_SURE, EVENT_FOREIGN };
 
-/* What a member says about whether the object is an event. */
+/* What a member contributes to the detection of an event. */
 static int
 key_kind(struct fz_span key)
 {
@@ -59,7 +59,7 @@ key_kind(struct fz_span key)
     return -1;
 }
 
-/* An id beside something that events have, or debug_meta, which nothing else has. */
+/* An id and a member that events have, or debug_meta, which only events have. */
 static bool
 event_detect(struct fz_span head)
 {
@@ -205,13 +205,13 @@ take_message(struct sentry *s)
         if (text)
             return text;
     }
-    /* What somebody wrote into the app's feedback form. */
+    /* A user's text from the app's feedback form. */
     const json_t *contexts = json_object_get(s->root, "contexts");
     return ingest_json_text(&s->b, json_object_get(contexts, "feedback"), "contexts.feedback",
                             "message");
 }
 
-/* With an exception the message is one more thing that was said, else it is what happened. */
+/* Beside an exception the message is additional information, else it is the reason. */
 static void
 place_message(struct sentry *s, const char *text)
 {

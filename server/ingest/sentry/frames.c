@@ -1,5 +1,5 @@
 /*
- * "stacktrace": frames, registers, and what their addresses mean.
+ * "stacktrace": frames, registers, and which addresses are return addresses.
  *
  *   {"frames":[OLDEST ... NEWEST],"registers":{"pc":"0x..."},
  *    "instruction_addr_adjustment":"auto" | "all" | "all_but_first" | "none"}
@@ -13,7 +13,7 @@
 #include "base/json/scan.h"
 #include "server/ingest/sentry/sentry.h"
 
-/* What the model has a place for, or what follows from the rest. */
+/* Members that the model has a place for, or that follow from others. */
 static const char *const known_frame[] = {
     "instruction_addr", "image_addr", "package",  "in_app",       "symbol_addr", "function",
     "filename",         "abs_path",   "lineno",   "colno",        "platform",    "trust",
@@ -125,7 +125,7 @@ take_frame(void *user, const json_t *object, const char *where, struct report_fr
     return true;
 }
 
-/* The client may say what its addresses mean. */
+/* The client may state what its addresses are. */
 static void
 apply_adjustment(struct ingest_builder *b, const json_t *object, const char *where,
                  struct report_thread *thread)

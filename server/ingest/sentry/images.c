@@ -4,7 +4,7 @@
  *   new  {"type":"macho","debug_id","code_file","image_addr","image_size","image_vmaddr","arch"}
  *   old  {"type":"apple","uuid","name","image_addr","image_size","cpu_type","cpu_subtype"}
  *
- * image_vmaddr is not used: real events have it wrong, and the symbol file knows its own.
+ * image_vmaddr is not used: real events have wrong values, and the symbol file contains it.
  */
 #include <stdio.h>
 #include <string.h>
@@ -66,7 +66,7 @@ take_image(struct sentry *s, const json_t *object, const char *where)
     (void)ingest_add_image(b, &image);
 }
 
-/* Foreign images have no place in the model: kept as they came. */
+/* The model has no place for foreign images: they are kept as they came. */
 static void
 keep_foreign(struct sentry *s, const json_t *list)
 {
@@ -118,8 +118,8 @@ sentry_note_packages(struct sentry *s)
     struct ingest_builder *b = &s->b;
     size_t n = b->report->n_images - s->images.n_listed;
     if (b->n_images_cut)
-        ingest_note(b, "images that only frames tell of are left out: the limit is %zu",
+        ingest_note(b, "images that only frames name are left out: the limit is %zu",
                     b->limits->images);
     if (n)
-        ingest_note(b, "images: %zu are not in debug_meta, only frames tell of them", n);
+        ingest_note(b, "images that only frames name, missing in debug_meta: %zu", n);
 }

@@ -19,7 +19,7 @@ struct sentry {
     const json_t *exception; /* the one that ended the app: the last of the chain; NULL = none */
     int64_t thread_id;       /* that the exception names, -1 = none */
     bool is_thrown;          /* its stack is that of a throw: return addresses only */
-    bool is_made;            /* the same, unless the stack comes with a pc */
+    bool is_made;            /* the same, unless the stack has registers */
     bool drops_frames; /* by a signal of which KSCrash may have dropped the innermost frames */
     bool is_arm64;
     bool has_more;                  /* a frame has members that the model has no place for */

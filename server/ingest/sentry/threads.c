@@ -2,9 +2,9 @@
  * "threads": {"values":[{"id","name","crashed","current","main","state","stacktrace"}]}, and where
  * the exception's own stack belongs.
  *
- * A native crash carries the crashed thread's stack twice, in its thread and in the exception; one
- * of both may be missing. Two different stacks are two things: where the thread stood, and where
- * the exception was made.
+ * A native crash has the crashed thread's stack twice, in its thread and in the exception; either
+ * may be missing. Two different stacks are two facts: where the thread was, and where the exception
+ * was created.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "server/ingest/sentry/sentry.h"
 
-/* The last one is known only while its frames hold nothing more. */
+/* The last one only while its frames have no unknown members. */
 static const char *const known_thread[] = {"id",    "uuid",    "index",      "name",
                                            "state", "crashed", "stacktrace", NULL};
 
@@ -74,7 +74,7 @@ take_list(struct sentry *s)
     ingest_add_extra(b, "threads", rest, NULL);
 }
 
-/* The thread that the exception is about. */
+/* The thread of the exception. */
 static struct report_thread *
 thread_of_exception(const struct sentry *s)
 {
@@ -151,7 +151,7 @@ sentry_take_threads(struct sentry *s)
     struct report *r = s->b.report;
     struct report_thread own = {0}; /* the stack of the exception */
     take_list(s);
-    /* Events of a bare message may have a stack of their own. */
+    /* An event with a message only may have a stack of its own. */
     const json_t *owner = s->exception ? s->exception : s->root;
     sentry_take_stack(s, owner, s->exception ? "exception" : "event", &own);
     sentry_adjust_crashed(s, &own);

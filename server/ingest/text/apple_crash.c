@@ -36,7 +36,7 @@ enum state {
     IN_REST
 };
 
-/* "kernel messages:" and whatever else may come: words alone on a line, at its start. */
+/* "kernel messages:" and other headings in small letters: alone on a line, not indented. */
 static bool
 is_small_heading(const struct ingest_text_lines *lines, struct fz_span line,
                  struct fz_span *ret_key)
@@ -47,9 +47,9 @@ is_small_heading(const struct ingest_text_lines *lines, struct fz_span line,
            value.len == 0;
 }
 
-/* Keys that hardly any other text has; two more of the head's make one. */
+/* Keys that hardly any other text has; with two more keys of the head it is a crash text. */
 static bool
-is_telling(struct fz_span key)
+is_typical(struct fz_span key)
 {
     static const char *const keys[] = {"Incident Identifier", "CrashReporter Key", "Hardware Model",
                                        "Code Type",           "Report Version",    "Crashed Thread",
@@ -70,10 +70,10 @@ is_head_key(struct fz_span key)
         if (fz_span_is(key, keys[i]))
             return true;
     }
-    return is_telling(key);
+    return is_typical(key);
 }
 
-/* Lines of the head that follow a text without a blank line between them. */
+/* Keys of the head that may follow a section without an empty line between them. */
 static bool
 is_event_key(struct fz_span key)
 {
@@ -103,7 +103,7 @@ is_thread_heading(struct fz_span line)
 static bool
 detect(struct fz_span head)
 {
-    size_t n_keys = 0, n_telling = 0;
+    size_t n_keys = 0, n_typical = 0;
     bool threads = false;
     struct ingest_text_lines lines = ingest_text_lines_start(fz_span_until(head, TEXT_HEAD_MAX));
     struct fz_span line, key, value;
@@ -120,9 +120,9 @@ detect(struct fz_span head)
         if (fz_span_is(key, "Exception Type") && value.len)
             threads = true;
         n_keys += is_head_key(key);
-        n_telling += is_telling(key);
+        n_typical += is_typical(key);
     }
-    return threads || (n_telling && n_keys >= 3);
+    return threads || (n_typical && n_keys >= 3);
 }
 
 static enum fz_code
@@ -144,14 +144,14 @@ check(struct fz_span body, const struct ingest_context *in, char ret_id[FZ_UUID_
     return FZ_OK;
 }
 
-/* Does this line begin a report? macOS begins with the process, all others with an id. */
+/* Does this line begin a report? macOS writes the process first, other systems an id. */
 static bool
 is_first_line(struct fz_span line)
 {
     return fz_span_begins(line, "Incident Identifier:") || fz_span_begins(line, "Process:");
 }
 
-/* Several texts behind one another: each goes on to the head that follows its images. */
+/* Several texts one after the other: each ends at the head that follows its images. */
 static enum fz_code
 split(struct fz_span body, struct ingest_found *found, struct fz_error *err)
 {
@@ -178,7 +178,7 @@ split(struct fz_span body, struct ingest_found *found, struct fz_error *err)
 struct reader {
     struct ingest_text *c;
     enum state state;
-    bool started; /* the report's first line was met */
+    bool started; /* a line of the report has been read */
     size_t n_before, n_odd;
 };
 
@@ -222,7 +222,7 @@ static bool
 take_heading(struct reader *r, struct fz_span line)
 {
     bool registers;
-    struct fz_span behind;
+    struct fz_span after;
     if (fz_span_begins(line, "Last Exception Backtrace")) {
         ingest_text_end_section(r->c);
         r->state = IN_EXCEPTION;
@@ -232,16 +232,16 @@ take_heading(struct reader *r, struct fz_span line)
     } else if (fz_span_begins(line, "Application Specific Backtrace")) {
         ingest_text_end_section(r->c);
         r->state = IN_BACKTRACE;
-        if (r->c->backtrace.n) /* a second one: the model has no place for it */
+        if (r->c->backtrace.n) /* a second one is kept as text: the model has one */
             start_section(r, fz_span_until(line, fz_text_find(line, ":")),
                           (struct fz_span){NULL, 0});
     } else if (fz_span_begins(line, "Binary Images:") ||
                fz_span_is(line, "Binary Images Description:")) {
         ingest_text_end_section(r->c);
         r->state = IN_IMAGES;
-        behind = fz_text_trim(fz_span_from(line, fz_text_find(line, ":") + 1));
-        if (behind.len)
-            (void)ingest_text_take_image(r->c, behind);
+        after = fz_text_trim(fz_span_from(line, fz_text_find(line, ":") + 1));
+        if (after.len)
+            (void)ingest_text_take_image(r->c, after);
     } else if (ingest_text_take_thread(r->c, line, &registers)) {
         ingest_text_end_section(r->c);
         r->state = registers ? IN_REGISTERS : IN_FRAMES;
@@ -249,11 +249,11 @@ take_heading(struct reader *r, struct fz_span line)
         ingest_text_end_section(r->c);
         r->state = IN_HEAD;
     } else if (r->started && fz_span_is(line, "Full Report")) {
-        /* The same in JSON, which could not be read. */
+        /* The report once more, as JSON; detection has refused it as an .ips. */
         start_section(r, line, (struct fz_span){NULL, 0});
         r->state = IN_REST;
     } else if (fz_span_begins(line, "Handler crashed while reporting:")) {
-        /* KSCrash: a second crash, told with threads of its own. */
+        /* KSCrash: the handler crashed too; what follows has threads of its own. */
         start_section(r, fz_span_until(line, fz_text_find(line, ":")), (struct fz_span){NULL, 0});
         r->state = IN_REST;
     } else {
@@ -262,7 +262,7 @@ take_heading(struct reader *r, struct fz_span line)
     return true;
 }
 
-/* A line of the part that is being read; false if it does not belong to it. */
+/* A line of the current part; false if it does not belong to it. */
 static bool
 take_part(struct reader *r, struct fz_span line)
 {
@@ -292,7 +292,7 @@ take_part(struct reader *r, struct fz_span line)
     return false;
 }
 
-/* A line that belongs nowhere: noted, and kept where it follows a text. */
+/* A line of no known form: part of the current section, else noted and kept as an extra. */
 static void
 take_odd(struct reader *r, const struct ingest_text_lines *lines, struct fz_span line)
 {
@@ -341,7 +341,7 @@ take_line(struct reader *r, const struct ingest_text_lines *lines, struct fz_spa
     bool is_section = is_key && ingest_text_is_section(key);
     bool is_known = is_key && !is_section && lines->indent == 0 &&
                     (ingest_text_is_key(key) || is_head_key(key) || is_event_key(key));
-    /* In a text, lines like "Device: iPhone" are its own, unless a blank line precedes. */
+    /* In a section, a line like "Device: iPhone" belongs to it unless an empty line precedes. */
     bool in_text = ingest_text_is_section(c->key) ||
                    ((c->is_heading || fz_span_is(c->key, "Termination Reason")) && !c->n_blank);
     bool may_start = is_section || is_known || !c->key.len || (c->n_blank && value.len == 0) ||

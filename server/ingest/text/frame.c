@@ -4,7 +4,7 @@
 
 enum { INDEX_MAX = 1000000, GROUPS_MAX = 4, HINTS_MAX = 512 };
 
-/* Names that say "the start of the image": what follows is an offset in the image. */
+/* Names for the start of the image: the number after it is an offset in the image. */
 static bool
 is_image_start(struct fz_span name, struct fz_span image)
 {
@@ -51,7 +51,7 @@ ingest_text_place_parse(struct fz_span text, struct ingest_text_symbol *ret)
     return true;
 }
 
-/* Where the "(...)" that ends the text begins, if a space stands before it; else SIZE_MAX. */
+/* The start of the "(...)" that ends the text, if a space precedes it; else SIZE_MAX. */
 static size_t
 last_group(struct fz_span text)
 {
@@ -81,7 +81,7 @@ take_offset(struct fz_span *text, uint64_t *ret)
     return true;
 }
 
-/* Cut "[inlined]", "[opt]", "[async]"... off the end: notes that tools make behind a name. */
+/* Cut "[inlined]", "[opt]", "[async]"... off the end: marks that tools put after a name. */
 static bool
 take_mark(struct fz_span *text, struct ingest_text_symbol *ret)
 {
@@ -111,7 +111,7 @@ ingest_text_take_samples(struct fz_span *text, uint32_t *ret)
     return true;
 }
 
-/* "name + 8 (in Demo) (work.c:5)", its parts in any order behind the name. */
+/* "name + 8 (in Demo) (work.c:5)"; what follows the name comes in any order. */
 static void
 take_name(struct fz_span text, struct ingest_text_symbol *ret)
 {
@@ -139,23 +139,23 @@ ingest_text_symbol_parse(struct fz_span text, struct fz_span image, uint64_t add
     text = fz_text_trim(text);
     struct fz_span rest = text;
     if (ingest_text_take_hex(&rest, &load)) {
-        struct fz_span behind = fz_text_trim(rest);
-        bool has_offset = behind.len && behind.data[0] == '+';
+        struct fz_span after = fz_text_trim(rest);
+        bool has_offset = after.len && after.data[0] == '+';
         if (has_offset) {
-            behind = fz_text_trim(fz_span_from(behind, 1));
-            has_offset = ingest_text_take_hex(&behind, &offset) ||
-                         ingest_text_take_decimal(&behind, &offset);
+            after = fz_text_trim(fz_span_from(after, 1));
+            has_offset =
+                ingest_text_take_hex(&after, &offset) || ingest_text_take_decimal(&after, &offset);
         }
         if (has_offset) {
-            /* "0x0 + n" is how an address in no image is written. */
+            /* An address in no image is written "0x0 + n". */
             symbol.has_load = load != 0 && offset <= addr && addr - offset == load;
             symbol.load = load;
             symbol.load_offset = offset;
-            behind = fz_text_trim(behind);
-            if (last_group(behind) == 0)
-                behind = fz_span_between(behind, 1, behind.len - 1);
+            after = fz_text_trim(after);
+            if (last_group(after) == 0)
+                after = fz_span_between(after, 1, after.len - 1);
         }
-        text = behind;
+        text = after;
     }
     (void)ingest_text_take_samples(&text, &symbol.samples);
     if (text.len == 0)
@@ -174,7 +174,7 @@ ingest_text_symbol_parse(struct fz_span text, struct fz_span image, uint64_t add
     return symbol;
 }
 
-/* Where " 0x1234 " begins in the line; SIZE_MAX if nowhere. */
+/* The start of the first address in the line, with blanks around it; else SIZE_MAX. */
 static size_t
 find_address(struct fz_span line, uint64_t *ret_addr, struct fz_span *ret_rest)
 {
@@ -196,7 +196,7 @@ bool
 ingest_text_frame_parse(struct fz_span line, struct ingest_text_frame *ret)
 {
     struct ingest_text_frame frame = {.index = 0};
-    struct fz_span rest = line, behind;
+    struct fz_span rest = line, after;
     line = fz_text_trim(line);
     rest = line;
     frame.has_index = ingest_text_take_decimal(&rest, &frame.index) && frame.index < INDEX_MAX &&
@@ -204,13 +204,13 @@ ingest_text_frame_parse(struct fz_span line, struct ingest_text_frame *ret)
     if (!frame.has_index)
         rest = line;
     rest = fz_text_trim(rest);
-    size_t at = find_address(rest, &frame.addr, &behind);
+    size_t at = find_address(rest, &frame.addr, &after);
     if (at == SIZE_MAX)
         return false;
     frame.image = fz_text_trim(fz_span_until(rest, at));
     if (fz_span_is(frame.image, "???"))
         frame.image = (struct fz_span){NULL, 0};
-    frame.symbol = ingest_text_symbol_parse(behind, frame.image, frame.addr);
+    frame.symbol = ingest_text_symbol_parse(after, frame.image, frame.addr);
     const struct ingest_text_symbol *symbol = &frame.symbol;
     if (!frame.has_index && (at == 0 || (!symbol->has_load && !symbol->has_offset)))
         return false;
@@ -218,7 +218,7 @@ ingest_text_frame_parse(struct fz_span line, struct ingest_text_frame *ret)
     return true;
 }
 
-/* The number of the hint for this image, -1 for none. */
+/* The number of the hint for this image, made if it is new; -1 without image or room. */
 static int
 take_hint(struct ingest_builder *b, struct ingest_text_hints *hints,
           const struct ingest_text_frame *frame)
@@ -226,6 +226,7 @@ take_hint(struct ingest_builder *b, struct ingest_text_hints *hints,
     const struct ingest_text_symbol *symbol = &frame->symbol;
     if (!hints || (!symbol->has_load && !frame->image.len))
         return -1;
+    /* The frames of a stack mostly repeat the images that came last. */
     for (size_t i = hints->n; i-- > 0;) {
         struct ingest_text_hint *hint = &hints->items[i];
         if (!fz_span_equal(hint->name, frame->image))
@@ -282,7 +283,7 @@ ingest_text_stack_add(struct ingest_builder *b, struct ingest_stack *stack,
         take_client(b, last, frame);
         return;
     }
-    /* Where the frames before it are missing, the first one that is there is no exact pc. */
+    /* A text that begins with frame 3 lacks newer frames: its first address is a return address. */
     if (stack->n == 0)
         stack->has_gap = frame->has_index && frame->index > 0;
     struct report_frame *to = ingest_stack_add(b, stack, &made);

@@ -14,7 +14,7 @@
 
 #include "server/ingest/text/line.h"
 
-/* What stands behind the address. All spans are borrowed from the line; empty = not said. */
+/* What follows the address. All spans are borrowed from the line; empty = not there. */
 struct ingest_text_symbol {
     struct fz_span name, file;
     uint32_t line, column;
@@ -22,30 +22,30 @@ struct ingest_text_symbol {
     bool has_offset, inlined;
     uint64_t load_offset; /* of the address from the load address of the image, if has_load */
     bool has_load;
-    uint64_t load;    /* that load address */
-    uint32_t samples; /* 0 = no such count */
+    uint64_t load;    /* the load address */
+    uint32_t samples; /* 0 = no count */
 };
 
 struct ingest_text_frame {
-    uint64_t index; /* the number before it, if has_index */
+    uint64_t index; /* the number before the image, if has_index */
     bool has_index;
     struct fz_span image; /* empty for "???" */
     uint64_t addr;
     struct ingest_text_symbol symbol;
 };
 
-/* False if the line is no frame. Without a number before it, a symbol or an offset must stand
- * behind the address. */
+/* False if the line is not a frame. Without a number before it, a symbol or an offset must follow
+ * the address. */
 bool ingest_text_frame_parse(struct fz_span line, struct ingest_text_frame *ret);
 
-/* What stands behind `addr` in such a line; `image` is the image's name there. */
+/* What follows `addr` in such a line; `image` is the name of the image in that line. */
 struct ingest_text_symbol ingest_text_symbol_parse(struct fz_span text, struct fz_span image,
                                                    uint64_t addr);
 
-/* Cut "[12 samples]" off the end of *text; false if it does not end so. */
+/* Cut "[12 samples]" off the end of *text; false if it ends otherwise. */
 bool ingest_text_take_samples(struct fz_span *text, uint32_t *ret);
 
-/* "work.c:5", "work.c:5:9": file, line and column; false if it is none. */
+/* "work.c:5", "work.c:5:9": file, line and column; false for other texts. */
 bool ingest_text_place_parse(struct fz_span text, struct ingest_text_symbol *ret);
 
 /* Images that are known only from frames: by name and load address, or by name alone. */
@@ -58,14 +58,14 @@ struct ingest_text_hints {
     size_t n, room;
 };
 
-/* Add a frame, with its client names; what it tells of its image goes to `hints` (may be NULL), and
- * report_frame.image is the number of that hint. Inlined calls join the frame that follows them
- * with the same address. */
+/* Add a frame with its client names. What it says about its image goes to `hints` (may be NULL),
+ * and report_frame.image is the number of that hint until the images are settled. Inlined calls
+ * join the frame that follows them with the same address. */
 void ingest_text_stack_add(struct ingest_builder *b, struct ingest_stack *stack,
                            const struct ingest_text_frame *frame, struct ingest_text_hints *hints);
 
-/* The addresses of "(0x1845f8a10 0x1845f8b00 ...)"; false if the line holds something else. The
- * list may go on over several lines. */
+/* Add the addresses of "(0x1845f8a10 0x1845f8b00 ...)"; false, and nothing added, if the line holds
+ * something else. A list may span several lines, each given to a call. */
 bool ingest_text_stack_add_list(struct ingest_builder *b, struct ingest_stack *stack,
                                 struct fz_span line);
 

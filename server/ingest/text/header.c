@@ -9,7 +9,7 @@
 
 enum { CODES_MAX = 16 };
 
-/* "Demo [4242]": what stands before the brackets, and the number in them. */
+/* "Demo [4242]": the text before the brackets, and the number in them. */
 static struct fz_span
 take_pid(struct fz_span value, int64_t *ret_pid)
 {
@@ -33,7 +33,7 @@ known(struct ingest_text *c, struct fz_span value)
 static void
 take_id(struct ingest_text *c, struct fz_span value)
 {
-    /* Reporters write a reminder of their own where they know none. */
+    /* What reporters write when they have no id. */
     if (!fz_span_is(value, "TODO") && !fz_span_is(value, "[TODO]"))
         c->b->report->id = known(c, value);
 }
@@ -83,7 +83,7 @@ take_model(struct ingest_text *c, struct fz_span value)
     c->b->report->device_model = known(c, value);
 }
 
-/* "MacBookPro11,1, BootROM MBP111.0138, 2 processors": what macOS writes at the end. */
+/* "MacBookPro11,1, BootROM MBP111.0138, 2 processors", near the end of macOS's reports. */
 static void
 take_profile(struct ingest_text *c, struct fz_span value)
 {
@@ -105,7 +105,7 @@ static void
 take_time(struct ingest_text *c, struct fz_span value)
 {
     (void)fz_time_parse(value, &c->b->report->timestamp_ms);
-    ingest_text_add_extra(c, fz_span_cstr("Date/Time"), value); /* only its text has the zone */
+    ingest_text_add_extra(c, fz_span_cstr("Date/Time"), value); /* the model's time has no zone */
 }
 
 static void
@@ -143,7 +143,7 @@ take_type(struct ingest_text *c, struct fz_span value)
         ingest_text_add_extra(c, fz_span_cstr("Exception Type"), value);
     if (fz_span_begins(second, "SIG"))
         crash->signal = ingest_text(c->b, second);
-    /* "(Code Signature Invalid)", "(SIGKILL - CODESIGNING)" say more than a signal. */
+    /* "(Code Signature Invalid)", "(SIGKILL - CODESIGNING)": more than a signal. */
     if (open != SIZE_MAX && second.len + open + 2 < value.len)
         ingest_text_add_extra(c, fz_span_cstr("Exception Type"), value);
 }
@@ -267,9 +267,9 @@ is_integer(struct fz_span text)
 }
 
 /*
- * "1.2 (34)" is version and build, but Apple's iOS wrote "34 (1.2)" until iOS 14: there a native
- * report says so with "(Native)" behind the architecture, which no other reporter does. A number
- * without dots beside one with dots is the build wherever it stands.
+ * "1.2 (34)" is version and build, but Apple's iOS wrote "34 (1.2)" until iOS 14. Apple's own
+ * reports have "(Native)" after the architecture, which no other reporter writes. Of a number with
+ * dots and one without, the one without is the build, in any order.
  */
 static void
 settle_version(struct ingest_text *c)
@@ -316,7 +316,7 @@ settle_header(struct ingest_text *c)
         r->arch = fz_arch_of_code_type(c->code_type);
     if (!r->arch && c->code_type.len)
         r->arch = ingest_text(c->b, c->code_type);
-    /* "X86-64 (Translated)" says that it ran under Rosetta. */
+    /* "X86-64 (Translated)": the process ran under Rosetta. */
     if (fz_text_contains(c->code_type, "Translated"))
         ingest_text_add_extra(c, fz_span_cstr("Code Type"), c->code_type);
 }

@@ -21,7 +21,7 @@ is_arch(struct fz_span word)
            fz_span_is(word, "unknown-arch");
 }
 
-/* Where the last word of the text begins. */
+/* The start of the last word of the text. */
 static size_t
 last_word(struct fz_span text)
 {
@@ -31,7 +31,7 @@ last_word(struct fz_span text)
     return start;
 }
 
-/* Where the "(...)" that ends the text begins; SIZE_MAX if none does. */
+/* The start of the "(...)" that ends the text; SIZE_MAX without one. */
 static size_t
 last_group(struct fz_span text)
 {
@@ -45,8 +45,8 @@ last_group(struct fz_span text)
     return SIZE_MAX;
 }
 
-/* "+com.example.demo 1.2 (34)", "Demo arm64 ", "Demo x86_64 (1.2 - 34)": what stands between the
- * addresses and the UUID. */
+/* Between the addresses and the UUID: "+com.example.demo 1.2 (34)", "Demo arm64 ",
+ * "Demo x86_64 (1.2 - 34)". */
 static void
 take_name(struct ingest_builder *b, struct fz_span text, struct report_image *ret)
 {
@@ -120,7 +120,8 @@ find_uuid(struct fz_span text, size_t *ret_open, size_t *ret_end, struct report_
     return false;
 }
 
-/* "<start> - <end> ...", the end inclusive. False if it is not such a line; `ret->name` may be NULL. */
+/* "<start> - <end> ...", the end inclusive. False if it is not such a line; `ret->name` may be
+ * NULL. */
 static bool
 parse_range(struct ingest_builder *b, struct fz_span line, struct report_image *ret)
 {
@@ -142,11 +143,11 @@ parse_range(struct ingest_builder *b, struct fz_span line, struct report_image *
         rest = fz_span_from(rest, 3);
     if (has_end && end >= image.addr && end - image.addr < UINT64_MAX)
         image.size = end - image.addr + 1;
-    size_t open, behind;
+    size_t open, after;
     rest = fz_text_trim(rest);
-    if (find_uuid(rest, &open, &behind, &image)) {
+    if (find_uuid(rest, &open, &after, &image)) {
         take_name(b, fz_span_until(rest, open), &image);
-        image.path = ingest_text(b, fz_text_trim(fz_span_from(rest, behind)));
+        image.path = ingest_text(b, fz_text_trim(fz_span_from(rest, after)));
     } else {
         size_t path = fz_text_find(rest, " /");
         take_name(b, fz_span_until(rest, path == SIZE_MAX ? rest.len : path), &image);
@@ -170,7 +171,7 @@ is_nothing(const struct report_image *image)
            (image->addr == 0 || image->size == 0);
 }
 
-/* A word that is a UUID and not just a number. */
+/* Is the word a UUID, and not an address? */
 static bool
 is_uuid(struct fz_span word, struct fz_uuid *ret)
 {
@@ -192,7 +193,7 @@ parse_free(struct ingest_builder *b, struct fz_span line, struct report_image *r
     while (rest.len) {
         struct fz_span before = fz_text_trim(rest), word = ingest_text_word(&rest), number = word;
         uint64_t addr;
-        /* A path goes on to the end, with its spaces. */
+        /* A path extends to the end of the line, with its spaces. */
         if (image.has_uuid && has_addr && (!name.len || fz_span_begins(word, "/"))) {
             name = before;
             break;
@@ -288,7 +289,8 @@ number_frames(struct report_frame *frames, size_t n, const int *numbers)
     }
 }
 
-/* Images that no list names are added, and the frames get numbers of images for those of hints. */
+/* Add the images that the lists lack, and replace the frames' numbers of hints by those of
+ * images. */
 static void
 settle_hints(struct ingest_builder *b, const struct ingest_text_hints *hints)
 {
@@ -297,9 +299,9 @@ settle_hints(struct ingest_builder *b, const struct ingest_text_hints *hints)
     int *numbers = ingest_alloc(b, hints->n, sizeof(*numbers));
     for (size_t i = 0; i < hints->n && !b->failed; i++) {
         const struct ingest_text_hint *hint = &hints->items[i];
-        /* Without a load address it has a name only, and no address lies in it. */
+        /* Without a load address it has a name only, and contains no address. */
         struct report_image image = {.addr = hint->has_load ? hint->load : 0};
-        numbers[i] = -1; /* by its address, among those that the report lists */
+        numbers[i] = -1; /* listed: the frame's address leads to it */
         if (is_listed(r, n_listed, hint))
             continue;
         image.name = ingest_text(b, hint->name);
@@ -311,7 +313,7 @@ settle_hints(struct ingest_builder *b, const struct ingest_text_hints *hints)
         number_frames(r->threads[i].frames, r->threads[i].n_frames, numbers);
     number_frames(r->exception_frames, r->n_exception_frames, numbers);
     if (r->n_images > n_listed)
-        ingest_note(b, "images: %zu are known from the frames only, without a UUID",
+        ingest_note(b, "images known from frames only, without a UUID: %zu",
                     r->n_images - n_listed);
 }
 

@@ -13,6 +13,8 @@ ingest_text_clean(struct ingest_builder *b, struct fz_span body)
     struct fz_buffer decoded = fz_buffer_make(4 * b->limits->report_inflated_bytes);
     if (body.len >= 3 && memcmp(body.data, "\xef\xbb\xbf", 3) == 0)
         body = fz_span_from(body, 3);
+    /* Old systems write names of apps and threads in their own encoding, in a text that is ASCII
+     * otherwise. */
     if (body.len && !fz_text_is_utf8(body)) {
         encoding_append_single(&decoded, body);
         body = fz_buffer_span(&decoded);
@@ -23,6 +25,7 @@ ingest_text_clean(struct ingest_builder *b, struct fz_span body)
         return (struct fz_span){NULL, 0};
     }
     size_t len = strlen(copy);
+    /* Mail programs and web pages make no-break spaces out of the columns. */
     for (size_t i = 0; i + 1 < len; i++) {
         if ((uint8_t)copy[i] == 0xc2 && (uint8_t)copy[i + 1] == 0xa0)
             copy[i] = copy[i + 1] = ' ';
@@ -51,6 +54,7 @@ ingest_text_take_hex(struct fz_span *text, uint64_t *ret)
         end++;
     if (end < text->len) {
         uint8_t next = text->data[end];
+        /* "0x1fg" is a word, not a number. */
         if ((next >= '0' && next <= '9') || (unsigned)(next | 0x20) - 'a' < 26 || next == '_' ||
             next >= 0x80)
             return false;
@@ -94,7 +98,7 @@ ingest_text_lines_next(struct ingest_text_lines *lines, struct fz_span *ret)
     if (end + 1 < rest.len && rest.data[end] == '\r' && rest.data[end + 1] == '\n')
         end++;
     lines->rest = fz_span_from(rest, end + 1);
-    /* "> > Thread 0 Crashed:"; no line of a report begins with such a mark. */
+    /* "> > Thread 0 Crashed:" in an answered mail; no line of a report begins with '>' itself. */
     for (int i = 0; i < QUOTES_MAX && line.len && line.data[0] == '>'; i++) {
         line = fz_span_from(line, 1);
         if (line.len && line.data[0] == ' ')

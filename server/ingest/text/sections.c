@@ -1,4 +1,4 @@
-/* Texts of Apple's crash text that go on over lines: messages, reasons, what memory looked like. */
+/* Sections of Apple's crash text, which span lines: messages, reasons, memory. */
 #include "server/ingest/text/text.h"
 #include "server/ingest/text/thrown.h"
 
@@ -31,7 +31,7 @@ static const char *const sections[] = {
     "System Profile",
 };
 
-/* Systems differ in their capitals. */
+/* Versions of the systems write the headings with different capitals. */
 static bool
 is_same_heading(struct fz_span key, const char *section)
 {
@@ -55,7 +55,7 @@ ingest_text_is_section(struct fz_span key)
            fz_span_begins(key, "Stack Dump") || fz_span_begins(key, "Last deallocated");
 }
 
-/* One message a line; a reason in quotes and indented lines go on. */
+/* One message on each line; a reason in quotes and indented lines continue it. */
 static void
 take_messages(struct ingest_text *c, struct fz_span text)
 {
@@ -82,7 +82,7 @@ take_messages(struct ingest_text *c, struct fz_span text)
     struct report_crash *crash = &c->b->report->crash;
     if (!thrown && !crash->reason && crash->n_messages)
         crash->reason = crash->messages[0];
-    /* Some write where it was thrown into this text, as "(0x... 0x...)". */
+    /* Some reporters put the stack of the throw into this text, as "(0x... 0x...)". */
     size_t list = fz_text_find(text, "First throw call stack:");
     size_t open = list == SIZE_MAX ? list : fz_text_find(fz_span_from(text, list), "(0x");
     if (open != SIZE_MAX && c->exception.n == 0) {
@@ -93,7 +93,7 @@ take_messages(struct ingest_text *c, struct fz_span text)
     }
 }
 
-/* On one line, as the model wants it. */
+/* The text on one line, as in reports that have it in a member. */
 static const char *
 one_line(struct ingest_builder *b, struct fz_span text)
 {
@@ -126,7 +126,7 @@ take_stack_dump(struct ingest_text *c, struct fz_span key, struct fz_span text)
     return true;
 }
 
-/* JSON texts of KSCrash: only what is JSON may go where JSON is wanted. */
+/* A text of KSCrash as JSON; NULL if it is not a JSON object. */
 static const char *
 as_json(struct ingest_builder *b, struct fz_span text)
 {
@@ -136,7 +136,7 @@ as_json(struct ingest_builder *b, struct fz_span text)
     return code == FZ_OK && json_is_object(value) ? ingest_json_dump(b, value, NULL) : NULL;
 }
 
-/* What is there only once the threads are: their stack and what was found on it. */
+/* A section about the crashed thread, which may come before the threads. */
 static bool
 take_memory(struct ingest_text *c, struct fz_span key, struct fz_span text)
 {

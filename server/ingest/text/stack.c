@@ -1,17 +1,17 @@
 /*
  * Plain stacks as text, with or without images:
  *
- *   0   Demo   0x0000000104004068 0x104000000 + 16488      +[NSThread callStackSymbols],
- * backtrace_symbols "0   Demo   0x0000000104004068 $s4Demo4mainyyF + 12",  the same printed as an
- * array Demo       0x104004068 work_step + 8                   BSBacktraceLogger frame #0:
- * 0x0000000104004068 Demo`inner at work.c:2:9  lldb
+ *   0   Demo   0x0000000104004068 0x104000000 + 16488      callStackSymbols, backtrace_symbols
+ *   "0   Demo   0x0000000104004068 $s4Demo4mainyyF + 12",  the same, printed as an array
+ *   Demo       0x104004068 work_step + 8                   BSBacktraceLogger
+ *   frame #0: 0x0000000104004068 Demo`inner at work.c:2:9  lldb
  *   *** First throw call stack:
  *   (0x1845f8a10 0x1845f8b00)                              a console's log of an exception
- *   + 2433 main  (in Demo) + 294  [0x10e3817e6]            `sample`, spindump
+ *   + 2433 main  (in Demo) + 294  [0x10e3817e6]            sample, spindump
  *
- * Frame 0 is taken as an exact pc, unless the text says that an exception was thrown there or the
- * list begins with a later frame. Images come from lists in the text (images.c), else from the
- * load addresses that frames tell.
+ * Frame 0 is an exact pc, unless the text says that an exception was thrown there or the list
+ * begins with a later frame. Images come from lists in the text (images.c), else from the load
+ * addresses in frames.
  */
 #include "server/ingest/text/stack.h"
 #include "server/ingest/common/format.h"
@@ -27,7 +27,7 @@ enum {
     LONG_LINE = 4096
 };
 
-/* "0 Demo 0x1 f + 1", that an array may have been printed around. */
+/* The frame in an item of a printed array: "0 Demo 0x1 f + 1",  */
 static struct fz_span
 without_marks(struct fz_span line)
 {
@@ -135,13 +135,13 @@ check(struct fz_span body, const struct ingest_context *in, char ret_id[FZ_UUID_
     (void)in;
     (void)ret_id;
     (void)err;
-    return FZ_OK; /* such a text has no form besides the lines that it was told by */
+    return FZ_OK; /* nothing to check beyond the lines that detection has found */
 }
 
 struct stack_reader {
     struct ingest_text *c;
     struct ingest_text_sample sample;
-    bool thrown; /* behind "First throw call stack:" */
+    bool thrown; /* after "First throw call stack:", before its stack */
 };
 
 static bool
@@ -192,14 +192,14 @@ take_log_head(struct ingest_text *c, struct fz_span line)
     }
 }
 
-/* What is said of an exception. The text is followed beyond the line, since reasons have several.
- */
+/* A log line about an exception. The text is read beyond the line, since reasons span several. */
 static bool
 take_thrown(struct stack_reader *r, struct fz_span line, struct fz_span rest)
 {
     struct ingest_text *c = r->c;
     if (fz_text_contains(line, "*** Terminating app")) {
-        if (c->b->report->crash.exception) /* the first one ended the process */
+        if (c->b->report->crash
+                .exception) /* the first one ended the process; later ones follow from it */
             return false;
         size_t len = rest.len ? (size_t)(rest.data - line.data) + rest.len : line.len;
         take_log_head(c, line);
@@ -259,11 +259,11 @@ take_line(struct stack_reader *r, const struct ingest_text_lines *lines, struct 
             ingest_text_add_extra(c, key, value);
         return;
     }
-    if (line.len > 1) /* the brackets of an array are none of its items */
+    if (line.len > 1) /* not the bracket of an array */
         ingest_text_add_extra(c, fz_span_cstr("Other lines"), line);
 }
 
-/* An exception's list without any other stack is the stack. */
+/* A text with no stack but the exception's: that is the crashed thread. */
 static void
 settle_list(struct ingest_text *c)
 {

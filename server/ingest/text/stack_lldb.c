@@ -1,4 +1,4 @@
-/* lldb's `bt`, with its numbers from 1 and inlined calls as frames of their own. */
+/* lldb's `bt`: threads are numbered from 1, inlined calls are frames of their own. */
 #include "server/ingest/text/stack.h"
 
 static struct fz_span
@@ -46,7 +46,7 @@ ingest_text_lldb_frame(struct fz_span line, struct ingest_text_frame *ret)
     struct fz_span text =
         tick == SIZE_MAX ? (struct fz_span){NULL, 0} : fz_span_from(line, tick + 1);
     struct ingest_text_symbol place = {.line = 0};
-    for (int i = 0; i < 2; i++) { /* "[opt] [inlined]" behind the place */
+    for (int i = 0; i < 2; i++) { /* "[opt] [inlined]" after the place */
         size_t open = fz_text_find_last(text, " [");
         if (open != SIZE_MAX && fz_span_ends(text, "]") &&
             !fz_text_contains(fz_span_from(text, open), ":"))
@@ -70,7 +70,7 @@ ingest_text_lldb_frame(struct fz_span line, struct ingest_text_frame *ret)
     return true;
 }
 
-/* What stands in quotes behind the key. */
+/* The text between the key, which ends with a quote, and the next quote. */
 static const char *
 quoted(struct ingest_text *c, struct fz_span line, const char *key)
 {
@@ -81,7 +81,7 @@ quoted(struct ingest_text *c, struct fz_span line, const char *key)
     return ingest_text(c->b, fz_span_until(rest, fz_text_find(rest, "'")));
 }
 
-/* The number behind "address=" and its like. */
+/* The number after "address=" or another key. */
 static bool
 number_of(struct fz_span reason, const char *key, uint64_t *ret)
 {

@@ -1,5 +1,5 @@
 /*
- * The trees of sampled processes: a line is a call, its count, and further right what it calls.
+ * The trees of sampled processes: a line is a call with its count; its callees are further right.
  *
  *   sample    + ! 2426 mach_msg  (in libsystem_kernel.dylib) + 60  [0x7fff7375a170]  mach.c:12
  *   spindump      25  main + 12 (main.m:16 in Demo + 5900) [0x10000170c 1-25]
@@ -24,7 +24,7 @@ cut_group(struct fz_span *text)
     return inside;
 }
 
-/* spindump's "(main.m:16 in Demo + 5900)": false if the group says something else. */
+/* spindump's "(main.m:16 in Demo + 5900)"; false for other groups. */
 static bool
 take_image_group(struct fz_span inside, struct ingest_text_frame *ret)
 {
@@ -81,7 +81,7 @@ parse_call(struct fz_span text, struct ingest_text_frame *ret)
     return true;
 }
 
-/* A line of the tree: *ret_text is what stands behind its count. */
+/* A line of the tree; *ret_text is what follows its count. */
 static bool
 parse_line(struct fz_span line, struct ingest_text_call *ret, struct fz_span *ret_text)
 {
@@ -126,7 +126,7 @@ add_stack(struct ingest_text_sample *s, uint32_t samples)
     }
 }
 
-/* Leave the nodes that stand at `column` or further right. */
+/* Leave the nodes at `column` or further right. */
 static void
 close_to(struct ingest_text_sample *s, size_t column)
 {
@@ -156,7 +156,7 @@ name_thread(struct ingest_text_sample *s, struct fz_span text)
     s->queue = fz_text_trim(fz_span_until(rest, fz_text_find(rest, "  (")));
 }
 
-/* What stands in quotes behind the key. */
+/* The text between the key, which ends with a quote, and the next quote. */
 static struct fz_span
 quoted(struct fz_span line, const char *key)
 {
@@ -199,9 +199,10 @@ ingest_text_sample_take(struct ingest_text_sample *s, struct fz_span line, size_
     close_to(s, node.column);
     if (!node.is_frame)
         name_thread(s, text);
-    if (s->n == DEPTH_MAX || s->c->b->failed)
+    if (s->n == DEPTH_MAX || s->c->b->failed) /* deeper calls count as samples of this one */
         return true;
     if (s->n) {
+        /* A broken text may claim more samples below a call than the call has. */
         uint32_t left = s->nodes[s->n - 1].count - s->nodes[s->n - 1].below;
         s->nodes[s->n - 1].below += node.count < left ? node.count : left;
     }

@@ -8,8 +8,8 @@ ingest_text_split_words(struct fz_span line, struct fz_span *ret_key, struct fz_
     size_t colon = fz_text_find(fz_span_until(line, KEY_MAX + 1), ":");
     if (colon == SIZE_MAX || colon < 2)
         return false;
-    struct fz_span behind = fz_span_from(line, colon + 1);
-    if (behind.len && !fz_text_is_blank(behind.data[0]))
+    struct fz_span after = fz_span_from(line, colon + 1);
+    if (after.len && !fz_text_is_blank(after.data[0]))
         return false;
     for (size_t i = 0; i < colon; i++) {
         uint8_t c = line.data[i];
@@ -19,7 +19,7 @@ ingest_text_split_words(struct fz_span line, struct fz_span *ret_key, struct fz_
             return false;
     }
     *ret_key = fz_text_trim(fz_span_until(line, colon));
-    *ret_value = fz_text_trim(behind);
+    *ret_value = fz_text_trim(after);
     return true;
 }
 

@@ -8,37 +8,37 @@
 #include "server/ingest/common/json_member.h"
 #include "server/ingest/text/frame.h"
 
-/* What the model has no member for: a text by the report's own key. It grows by doubling. */
+/* A text that the model has no member for, under the report's own key. */
 struct ingest_text_extra {
     const char *key;
     char *text;
     size_t len, room;
-    bool taken; /* it found its place in the model after all */
+    bool taken; /* it is in the model, so it is not an extra */
 };
 
 struct ingest_text {
     struct ingest_builder *b;
     struct ingest_text_extra *extras;
     size_t n_extras, room_extras;
-    json_t *extra_numbers; /* key to place in `extras` */
+    json_t *extra_numbers; /* key to index in `extras` */
 
-    struct report_thread *thread; /* whose lines are read; NULL if there is none or it is cut */
-    struct ingest_stack stack;    /* of that thread */
+    struct report_thread *thread; /* the current one; NULL before the first and beyond the limit */
+    struct ingest_stack stack;    /* of the current thread */
     struct ingest_stack exception, backtrace;
     struct ingest_text_hints hints;
 
-    /* A text that goes on over lines: its key and what was read of it. */
+    /* The section that is read: its heading, and its lines so far. */
     struct fz_span key;
     struct fz_buffer text;
-    size_t n_blank;  /* lines before the next one of it */
-    bool is_heading; /* it stands alone on its line, after a blank one */
+    size_t n_blank;  /* empty lines since its last line */
+    bool is_heading; /* the key is alone on its line, after an empty one */
 
     struct fz_span version, code_type;
 };
 
 struct ingest_text ingest_text_start(struct ingest_builder *b);
 void ingest_text_end(struct ingest_text *c);
-/* Add a text to those that are kept as they are; a second one of that key joins the first. */
+/* Keep a text as an extra; a second one with that key is appended to the first. */
 void ingest_text_add_extra(struct ingest_text *c, struct fz_span key, struct fz_span value);
 void ingest_text_settle_extras(struct ingest_text *c);
 
@@ -48,33 +48,33 @@ bool ingest_text_split_key(struct fz_span line, struct fz_span *ret_key, struct 
 bool ingest_text_split_words(struct fz_span line, struct fz_span *ret_key,
                              struct fz_span *ret_value);
 
-/* header.c: a "Key: value" line whose value the model has a member for. False if it is
- * none of those. */
+/* header.c: take a "Key: value" line whose value the model has a member for; false for other
+ * keys. */
 bool ingest_text_take_key(struct ingest_text *c, struct fz_span key, struct fz_span value);
-/* Is there a member for this key? */
+/* Does the model have a member for this key? */
 bool ingest_text_is_key(struct fz_span key);
 /* Once all lines are read: everything into the report, extras too. */
 void ingest_text_settle(struct ingest_text *c);
 /* "KERN_INVALID_ADDRESS at 0x10" */
 void ingest_text_take_codes(struct ingest_text *c, struct fz_span value);
 
-/* sections.c: is this the heading of a text that may hold lines that look like keys? */
+/* sections.c: is this the heading of a section, whose lines may look like keys? */
 bool ingest_text_is_section(struct fz_span key); /* in capitals or small letters */
-/* The text of a section is complete: to its place in the report, or among the extras. */
+/* The section is complete: put its text into the model, or among the extras. */
 void ingest_text_end_section(struct ingest_text *c);
-/* Once the threads are there: their stacks and what was found on them, out of the extras. */
+/* Once the threads are in the report: move captured memory from the extras to them. */
 void ingest_text_settle_memory(struct ingest_text *c);
-/* threads.c: "Thread 0 Crashed:: name  Dispatch queue: q" and its like; *ret_registers:
- * the lines behind it are registers. */
+/* threads.c: a heading like "Thread 0 Crashed:: name  Dispatch queue: q"; *ret_registers says that
+ * registers follow it, else frames. */
 bool ingest_text_take_thread(struct ingest_text *c, struct fz_span line, bool *ret_registers);
-/* A further thread, whose lines follow; NULL if it is cut. Beyond the limit only the crashed one gets
- * in: in the place of the last. */
+/* One more thread, whose lines follow; NULL beyond the limit. Only the crashed thread still gets
+ * in: it takes the place of the last one. */
 struct report_thread *ingest_text_add_thread(struct ingest_text *c, int64_t index, bool crashed);
-/* The number of threads so far, with those that are cut. */
+/* The number of threads so far, with those beyond the limit. */
 int64_t ingest_text_thread_count(const struct ingest_text *c);
-/* A frame of the thread whose lines are read. */
+/* Add a frame to the current thread. */
 void ingest_text_add_frame(struct ingest_text *c, const struct ingest_text_frame *frame);
-/* A line of "x0: 0x... x1: 0x..."; false if there is none in it. */
+/* A line "x0: 0x... x1: 0x..."; false if it has no register. */
 bool ingest_text_take_registers(struct ingest_text *c, struct fz_span line);
 /* Threads and exception backtrace into the report. */
 void ingest_text_settle_threads(struct ingest_text *c);

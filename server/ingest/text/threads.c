@@ -2,7 +2,7 @@
 #include "server/ingest/text/text.h"
 #include "server/ingest/text/thrown.h"
 
-/* The last thread with this number, if it may still be the one that is written about. */
+/* The last thread with this number: a heading of registers follows the frames of its thread. */
 static struct report_thread *
 find_thread(struct ingest_text *c, int64_t index)
 {
@@ -63,7 +63,7 @@ take_names(struct ingest_text *c, struct fz_span text)
         c->thread->name = copy;
 }
 
-/* What stands behind "Thread 3": the part before the colon, and what follows it. */
+/* What follows "Thread 3": the part before the colon, and the part after it. */
 static bool
 split_heading(struct fz_span rest, struct fz_span *ret_word, struct fz_span *ret_text)
 {
@@ -99,7 +99,7 @@ ingest_text_take_thread(struct ingest_text *c, struct fz_span line, bool *ret_re
     if (fz_span_begins(rest, "Unknown thread crashed with") ||
         fz_span_begins(rest, "Thread Unknown crashed with")) {
         *ret_registers = true;
-        return true; /* no thread to give them to: the lines behind are those of the last one */
+        return true; /* of no other thread, so the registers belong to the current one */
     }
     if (!fz_span_begins(rest, "Thread "))
         return false;
@@ -113,7 +113,8 @@ ingest_text_take_thread(struct ingest_text *c, struct fz_span line, bool *ret_re
     if (!crashed && !names && !*ret_registers && word.len)
         return false;
     struct report_thread *thread = find_thread(c, (int64_t)number);
-    /* A thread has a line for its name, then one for its frames, then one for its registers. */
+    /* A thread has up to three headings: for its name, its frames and its registers. A heading of
+     * the same number after the frames is another thread, for instance of a second report. */
     bool is_new = !thread || (!*ret_registers && (thread->n_frames || names));
     c->stack = (struct ingest_stack){.n = 0};
     c->thread = is_new ? ingest_text_add_thread(c, (int64_t)number, crashed) : thread;
@@ -151,7 +152,7 @@ ingest_text_take_registers(struct ingest_text *c, struct fz_span line)
     return n > 0;
 }
 
-/* Where an exception was caught as it was thrown, its thread has no exact pc at all. */
+/* Where the reporter ran inside the throw, the thread's first address is a return address too. */
 static void
 settle_throw(struct ingest_text *c, struct report_thread *thread)
 {
@@ -173,9 +174,9 @@ ingest_text_settle_threads(struct ingest_text *c)
         return;
     for (size_t i = 0; i < r->n_threads && !marked; i++)
         marked = r->threads[i].crashed ? &r->threads[i] : NULL;
-    /* The heading stands with the frames and registers, so it is believed before the head. */
+    /* Reporters mix up the number in the head; the heading is next to the frames that it marks. */
     if (marked && r->crash.thread >= 0 && r->crash.thread != marked->index)
-        ingest_note(c->b, "the head says that thread %lld crashed, its heading thread %lld",
+        ingest_note(c->b, "thread %lld crashed by the head, %lld by the threads' headings",
                     (long long)r->crash.thread, (long long)marked->index);
     if (marked)
         r->crash.thread = marked->index;

@@ -2,8 +2,8 @@
 
 #include "base/text.h"
 
-/* What follows `key` in quotes, 'single' as Apple writes them or "double"; without a closing quote,
- * the rest. */
+/* What follows `key` in quotes, 'single' as Apple writes them or "double"; without a closing quote
+ * it is the rest of the text. */
 static struct fz_span
 quoted_after(struct fz_span text, const char *key, const char **ret_quote)
 {
@@ -22,9 +22,9 @@ quoted_after(struct fz_span text, const char *key, const char **ret_quote)
     return (struct fz_span){NULL, 0};
 }
 
-/* KSCrash's words: "Application threw exception NSRangeException: index 7". */
+/* KSCrash: "Application threw exception NSRangeException: index 7". */
 static bool
-take_told(struct ingest_builder *b, struct fz_span text)
+take_threw(struct ingest_builder *b, struct fz_span text)
 {
     static const char key[] = "Application threw exception ";
     struct report_crash *crash = &b->report->crash;
@@ -53,7 +53,7 @@ take_typed(struct ingest_builder *b, struct fz_span text)
     rest = fz_text_trim(fz_span_until(rest, fz_text_find(rest, "\n")));
     size_t colon = fz_text_find(rest, ": ");
     struct fz_span type = fz_text_trim(fz_span_until(rest, colon));
-    /* Of an Objective-C exception only the class is told here; its name is said elsewhere. */
+    /* Of an Objective-C exception this is only the class; its name is in another line. */
     bool is_class_only = fz_span_is(type, "NSException") && crash->exception;
     if (!crash->exception && !is_class_only)
         crash->exception = ingest_text(b, type);
@@ -69,14 +69,14 @@ ingest_text_take_thrown(struct ingest_builder *b, struct fz_span text)
     const char *quote = "'";
     struct fz_span reason = quoted_after(text, ", reason: ", &quote);
     struct fz_span name = quoted_after(text, "uncaught exception ", &quote);
-    /* The name ends at the first quote, the reason at the last one of its line. */
+    /* The name ends at the first quote; a reason may contain quotes, so it ends at the last one. */
     name = fz_span_until(name, fz_text_find(name, quote));
     bool thrown = name.len > 0;
     if (thrown && !crash->exception)
         crash->exception = ingest_text(b, fz_text_trim(name));
     if (thrown && reason.len && !crash->reason)
         crash->reason = ingest_text(b, fz_text_trim(reason));
-    if (take_typed(b, text) || take_told(b, text))
+    if (take_typed(b, text) || take_threw(b, text))
         thrown = true;
     if (thrown || crash->reason)
         return thrown;

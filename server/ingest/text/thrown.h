@@ -1,5 +1,5 @@
 /*
- * What a process said as it ended on an uncaught exception. Private to this folder.
+ * What a process logged when an uncaught exception ended it. Private to this folder.
  *
  *   *** Terminating app due to uncaught exception 'NSRangeException', reason: 'index 7 ...'
  *   *** First throw call stack:
@@ -12,12 +12,12 @@
 
 #include "server/ingest/text/frame.h"
 
-/* The exception's name and reason into report->crash, unless known already; false if the text says
- * nothing of an exception. A fatal error without one gives a reason only. */
+/* Set the exception's name and reason in report->crash unless they are known; false if the text is
+ * not about an exception. A fatal error without an exception has a reason only. */
 bool ingest_text_take_thrown(struct ingest_builder *b, struct fz_span text);
 
-/* Does the stack begin where an exception was thrown? Then no frame of it is an exact pc.
- * `images` are the names of the first two frames' images, empty if not known. */
+/* Does the stack begin where an exception is thrown? Then even its first address is a return
+ * address. `images` are the names of the first two frames' images, empty if they are not known. */
 bool ingest_text_is_throw_stack(const struct report_frame *frames, size_t n,
                                 const struct fz_span images[2]);
 

@@ -1,14 +1,14 @@
 /*
- * Names into the frame lines of a text:
+ * Writes names into the frame lines of a text:
  *
  *   4   Shop   0x0000000104004068 0x104000000 + 16488
  *   4   Shop   0x0000000104004068 inner(int) + 0 (work.c:2) [inlined]
  *   4   Shop   0x0000000104004068 work_step + 8 (work.c:5)
  *
- * A line belongs to a frame of the model by its thread's heading, its order and its address. Calls
- * that are inlined have lines of their own with the number of their frame, so that the lines behind
- * them keep theirs. The addresses of an exception that has no lines, "(0x1845f8a10 0x1845f8b00)",
- * become lines where a name is known.
+ * A line is matched with a frame of the model by its thread's heading, its order and its address.
+ * Inlined calls get lines of their own with the number of their frame, so that the following lines
+ * keep theirs. The addresses of an exception without lines, "(0x1845f8a10 0x1845f8b00)", become
+ * lines if a name is known.
  */
 #include "server/report/annotate/parts.h"
 
@@ -19,7 +19,7 @@
 #include "server/report/apple.h"
 #include "server/report/crash/parts.h"
 
-enum { AHEAD_MAX = 256 }; /* frames that the model may have and the text's lines not */
+enum { AHEAD_MAX = 256 }; /* consecutive frames of the model that the text may lack */
 
 /* The frames that the next lines may be of. */
 struct place {
@@ -31,19 +31,19 @@ struct annotate {
     const struct report *r;
     struct fz_buffer *out;
     struct fz_span line_end; /* of the lines so far, for a last line that has none */
-    bool *used;              /* which threads had their heading */
+    bool *used;              /* which threads' headings were read */
     bool is_plain;           /* a text without headings */
     bool exception_used;
-    size_t thread; /* of a plain text: the one that is read */
+    size_t thread; /* of a plain text: the current one */
     struct place place;
     size_t n_found;
-    /* Lines of inlined calls that wait for the line of their frame. */
+    /* Lines of inlined calls, until the line of their frame is read. */
     struct fz_span group;
     const struct report_frame *group_frame;
     struct annotate_named group_named;
 };
 
-/* The frame of the model that a line with this address is of; NULL if it is of none. */
+/* The frame of the model that a line with this address belongs to; NULL if there is none. */
 static const struct report_frame *
 find_frame(struct place *place, uint64_t addr)
 {
@@ -57,8 +57,8 @@ find_frame(struct place *place, uint64_t addr)
     return NULL;
 }
 
-/* A text without headings: the threads one after another. A line with the address of none leaves
- * the place as it is. */
+/* A text without headings: the threads one after the other. A line of no frame leaves the place
+ * unchanged, since other lines may look like frames. */
 static const struct report_frame *
 find_plain(struct annotate *a, uint64_t addr)
 {
@@ -108,7 +108,7 @@ put_lldb_symbol(struct annotate *a, const struct report_frame *frame, size_t k)
         fz_buffer_printf(a->out, ":%u", symbol->column);
 }
 
-/* What separates two lines, or two items of an array, that are made of one. */
+/* What separates the lines, or items of an array, that replace one. */
 static void
 put_between(struct annotate *a, const struct annotate_line *line)
 {
@@ -127,14 +127,14 @@ put_between(struct annotate *a, const struct annotate_line *line)
     put(a, before);
 }
 
-/* The line once for each name: what was before the name, the name, the line's own end. */
+/* The line once for each name, with its own start and end around the name. */
 static void
 put_named(struct annotate *a, const struct annotate_line *line, const struct report_frame *frame)
 {
-    bool has_tick = line->is_lldb && line->all.data[line->behind - 1] == '`';
+    bool has_tick = line->is_lldb && line->all.data[line->name - 1] == '`';
     put(a, fz_span_until(line->all, line->start));
     for (size_t k = 0; k < frame->n_symbols; k++) {
-        put(a, fz_span_between(line->all, line->start, line->behind));
+        put(a, fz_span_between(line->all, line->start, line->name));
         if (line->is_lldb) {
             fz_buffer_text(a->out, has_tick ? "" : "`");
             put_lldb_symbol(a, frame, k);
@@ -148,7 +148,7 @@ put_named(struct annotate *a, const struct annotate_line *line, const struct rep
     put(a, line->is_quoted ? fz_span_from(line->all, line->end) : annotate_line_end(line));
 }
 
-/* Lines of inlined calls without the line that should follow them. */
+/* Lines of inlined calls whose frame did not follow: they stay as they are. */
 static void
 flush(struct annotate *a)
 {
@@ -171,8 +171,7 @@ annotate_frame(struct annotate *a, const struct annotate_line *line)
     }
     named.has_name = named.has_name || a->group_named.has_name;
     named.has_place = named.has_place || a->group_named.has_place;
-    if (frame &&
-        fz_text_contains(fz_span_between(line->all, line->behind, line->end), "[inlined]")) {
+    if (frame && fz_text_contains(fz_span_between(line->all, line->name, line->end), "[inlined]")) {
         a->group =
             a->group.len ? fz_span_make(a->group.data, a->group.len + line->all.len) : line->all;
         a->group_frame = frame;

@@ -1,12 +1,12 @@
 /*
- * Names into the frames of an .ips, whose other bytes stay as they are:
+ * Writes names into the frames of an .ips; all other bytes stay as they are:
  *
  *   {"imageOffset":16488,"imageIndex":0}
  *   {"imageOffset":16488,"imageIndex":0,"symbol":"work_step","symbolLocation":8,
  *    "sourceFile":"work.c","sourceLine":5}
  *
- * Calls that are inlined become objects of their own before it, as Apple's tools write them. A frame
- * belongs to one of the model by its thread, its order and its offset.
+ * Inlined calls become objects before their caller's, as Apple's tools write them. An object is
+ * matched with a frame of the model by its thread, its order and its offset.
  */
 #include "server/report/annotate/parts.h"
 
@@ -31,7 +31,7 @@ struct element {
     struct fz_span all;
     uint64_t offset, index;
     bool has_offset, has_index, inlined;
-    bool broken; /* a member has no value: there is no place to write behind it */
+    bool broken; /* a member has no value: nothing can be written after it */
     struct annotate_named named;
 };
 
@@ -41,7 +41,7 @@ place_of(const struct writer *w, struct fz_span part)
     return (size_t)(part.data - w->raw.data);
 }
 
-/* What lies between is written as it is. */
+/* Copy the bytes up to `at` that are not written yet. */
 static void
 copy_until(struct writer *w, size_t at)
 {
@@ -83,7 +83,7 @@ read_element(struct fz_span all)
 enum { N_KEYS = 4 };
 static const char *const keys[N_KEYS] = {"symbol", "symbolLocation", "sourceFile", "sourceLine"};
 
-/* Append the value of keys[i]; false if there is none. */
+/* Append the value of keys[i]; false if the symbol has none. */
 static bool
 put_value(struct fz_buffer *out, const struct report_symbol *symbol, size_t i)
 {
@@ -118,7 +118,7 @@ key_number(struct fz_span key)
     return -1;
 }
 
-/* The object with the values of the symbol: in the place of its own, or behind its last member. */
+/* The object with the values of the symbol: they replace its own, or follow its last member. */
 static void
 put_element(struct writer *w, const struct element *e, const struct report_symbol *symbol)
 {
@@ -168,8 +168,8 @@ put_inlined(struct writer *w, const struct element *e, const struct report_symbo
     json_write_close(&json, '}');
 }
 
-/* `first` to `last` are the objects of one frame: its inlined calls, then itself. Objects of inlined
- * calls that came are replaced. */
+/* `first` to `last` are the objects of one frame: its inlined calls, then itself. Objects of
+ * inlined calls that came are replaced. */
 static void
 put_frame(struct writer *w, const struct element *first, const struct element *last,
           const struct report_frame *frame)
@@ -237,7 +237,7 @@ annotate_threads(struct writer *w, struct fz_span list)
     struct json_member item, member;
     size_t next = 0;
     for (int64_t number = 0; json_walk_next_item(&walk, &item) && next < r->n_threads; number++) {
-        /* The model may lack threads, and has them in the order of the file. */
+        /* A limit may have cut threads from the model; those left are in the order of the file. */
         const struct report_thread *thread = &r->threads[next];
         if (thread->index != number)
             continue;
@@ -267,7 +267,7 @@ is_body(struct fz_span text, bool *ret_header)
     return threads && images;
 }
 
-/* Where the .ips begins, and its body; false if there is none. A text may stand before it. */
+/* The start of the .ips, and of its body; false without one. A text may precede it. */
 static bool
 find_body(struct fz_span raw, size_t *ret_start, size_t *ret_body)
 {

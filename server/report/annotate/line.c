@@ -19,14 +19,14 @@ annotate_is_blank(uint8_t c)
     return c == ' ' || c == '\t' || c == 0xc2 || c == 0xa0;
 }
 
-/* Does an item of an array end here: \", \"? */
+/* Does an item of an array end here? */
 static bool
 is_item_end(struct fz_span rest, size_t at)
 {
     return at + 3 < rest.len && memcmp(rest.data + at, "\", \"", 4) == 0;
 }
 
-/* The marks of an array around an item are none of it. */
+/* Leave the marks of an array around an item out of the content. */
 static void
 trim_item(struct annotate_line *line)
 {
@@ -93,7 +93,6 @@ annotate_take_address(struct fz_span text, size_t at, uint64_t *ret)
     return end;
 }
 
-/* "4   Shop   0x0000000104004068 ...": a number, the image, the address. */
 /* "* frame #4: 0x104004068 Shop`work_step": the name follows the image. */
 static bool
 read_lldb_frame(struct annotate_line *line)
@@ -112,7 +111,7 @@ read_lldb_frame(struct annotate_line *line)
     if (!end)
         return false;
     const uint8_t *tick = end < text.len ? memchr(text.data + end, '`', text.len - end) : NULL;
-    line->behind = tick ? (size_t)(tick - text.data) + 1 : text.len;
+    line->name = tick ? (size_t)(tick - text.data) + 1 : text.len;
     line->is_lldb = true;
     return true;
 }
@@ -136,7 +135,7 @@ annotate_read_frame(struct annotate_line *line, bool plain)
             continue;
         size_t end = annotate_take_address(text, at + 1, &line->addr);
         if (end && (end == text.len || annotate_is_blank(text.data[end]))) {
-            line->behind = end;
+            line->name = end;
             return true;
         }
     }
@@ -147,7 +146,7 @@ annotate_read_frame(struct annotate_line *line, bool plain)
 static struct annotate_named
 read_lldb_names(const struct annotate_line *line)
 {
-    struct fz_span text = fz_span_between(line->all, line->behind, line->end);
+    struct fz_span text = fz_span_between(line->all, line->name, line->end);
     struct annotate_named named = {.has_name =
                                        text.len && !fz_span_begins(text, "___lldb_unnamed_symbol")};
     for (size_t i = text.len; i > 4 && !named.has_place; i--) {
@@ -170,11 +169,11 @@ annotate_read_names(const struct annotate_line *line)
                                        "_mh_execute_header",
                                        "__mh_execute_header"};
     struct annotate_named named = {.has_name = true};
-    struct fz_span text = fz_span_between(line->all, line->behind, line->end);
+    struct fz_span text = fz_span_between(line->all, line->name, line->end);
     while (text.len && annotate_is_blank(*text.data))
         text = fz_span_from(text, 1);
     size_t at = annotate_skip_digits(line->all, line->start, false);
-    struct fz_span image = fz_span_between(line->all, at, line->behind);
+    struct fz_span image = fz_span_between(line->all, at, line->name);
     while (image.len && annotate_is_blank(*image.data))
         image = fz_span_from(image, 1);
     size_t len = 0;

@@ -6,10 +6,10 @@
 
 #include "server/report/annotate.h"
 
-/* Each appends the annotated report and gives the number of frames of the model whose place was
- * found. Only memory can fail, which `out` remembers. */
+/* Each appends the annotated report and returns the number of frames of the model that were found
+ * in it. Only memory can fail, which stays in `out`. */
 size_t annotate_crash(const struct report *report, struct fz_span raw, struct fz_buffer *out);
-/* `raw` from the header of the .ips on; 0 and nothing appended if there is none. */
+/* `raw` from the header of the .ips on; 0 and nothing appended if it has no .ips. */
 size_t annotate_ips(const struct report *report, struct fz_span raw, struct fz_buffer *out);
 
 #endif
