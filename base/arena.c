@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BLOCK_SIZE = 64 * 1024, ALIGN = 16 };
+/* Most arenas hold one name or one small document, and clearing a large block would be most of their work: with a first
+ * block of 64 KiB, demangling a Swift name took 24 % longer. */
+enum { FIRST_BLOCK_SIZE = 4 * 1024, BLOCK_SIZE = 64 * 1024, ALIGN = 16 };
 
 struct fz_arena_block {
     struct fz_arena_block *next;
@@ -39,7 +41,8 @@ fz_arena_deinit(struct fz_arena *arena)
 static struct fz_arena_block *
 add_block(struct fz_arena *arena, size_t need)
 {
-    size_t size = need > BLOCK_SIZE ? need : BLOCK_SIZE;
+    size_t usual = arena->blocks ? BLOCK_SIZE : FIRST_BLOCK_SIZE;
+    size_t size = need > usual ? need : usual;
     size_t total = sizeof(struct fz_arena_block) + size;
     if (total < size || arena->used > arena->cap || total > arena->cap - arena->used) {
         /* Near the cap a smaller block may still do. */

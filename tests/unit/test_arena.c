@@ -15,7 +15,7 @@ test_alloc(void **state)
     fz_arena_init(&arena, 1 << 20);
     uint8_t *last = NULL;
     /* Sizes below, at and above a block; each zeroed, aligned and apart from the others. */
-    static const size_t sizes[] = {1, 15, 16, 17, 1000, 40000, 65536, 65537, 200000, 3};
+    static const size_t sizes[] = {1, 15, 16, 17, 1000, 4095, 4097, 40000, 65536, 65537, 200000, 3};
     uint8_t *all[FZ_ARRAY_LEN(sizes)];
     for (size_t i = 0; i < FZ_ARRAY_LEN(sizes); i++) {
         uint8_t *p = fz_arena_alloc(&arena, sizes[i]);
@@ -37,6 +37,20 @@ test_alloc(void **state)
     fz_arena_deinit(&arena);
     fz_arena_deinit(&arena);
     fz_arena_deinit(NULL);
+}
+
+/* An arena that holds little takes little: the first block is small, later ones are not. */
+static void
+test_first_block_is_small(void **state)
+{
+    (void)state;
+    struct fz_arena arena;
+    fz_arena_init(&arena, 1 << 20);
+    assert_non_null(fz_arena_alloc(&arena, 16));
+    assert_in_range(arena.used, 4096, 4200);
+    assert_non_null(fz_arena_alloc(&arena, 4096));
+    assert_in_range(arena.used, 4096 + 65536, 4096 + 65800);
+    fz_arena_deinit(&arena);
 }
 
 /* Big blocks do not waste the room that the current one still has. */
@@ -117,9 +131,9 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_alloc), cmocka_unit_test(test_room_is_kept),
-        cmocka_unit_test(test_cap),   cmocka_unit_test(test_fail_after),
-        cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_alloc),        cmocka_unit_test(test_first_block_is_small),
+        cmocka_unit_test(test_room_is_kept), cmocka_unit_test(test_cap),
+        cmocka_unit_test(test_fail_after),   cmocka_unit_test(test_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
