@@ -10,6 +10,7 @@ fz_random(void *ret, size_t len)
 {
     if (fz_platform_random(ret, len))
         return;
-    fputs("framezero: the system gives no random bytes (/dev/urandom)\n", stderr);
+    /* A guessable token is worse than no server. */
+    fputs("framezero: the system has no random bytes (/dev/urandom)\n", stderr);
     abort();
 }

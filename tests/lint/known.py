@@ -18,7 +18,6 @@ KNOWN = {
         "storage": 23,
     },
     "small_files": {
-        "base": 1,
         "base/arch": 1,
         "server/cli": 4,
         "server/process": 1,
