@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Most arenas hold one name or one small document, and clearing a large block would be most of their work: with a first
- * block of 64 KiB, demangling a Swift name took 24 % longer. */
+/* Most arenas hold one name or one small document, and clearing a large block would be most of
+ * their work: with a first block of 64 KiB, demangling a Swift name took 24 % longer. */
 enum { FIRST_BLOCK_SIZE = 4 * 1024, BLOCK_SIZE = 64 * 1024, ALIGN = 16 };
 
 struct fz_arena_block {

@@ -1,8 +1,8 @@
 /*
  * A server as `framezero upload` sees it: what it lacks, and sending it one symbol file.
  *
- * Requests that a busy server or a broken connection refused are sent again with growing pauses.
- * One thread. This is the one user of libcurl.
+ * Requests that a busy server or a broken connection refused are sent again
+ * (base/net/http_client.h); each such pause is reported on standard error. One thread.
  */
 #ifndef CLI_UPLOAD_CLIENT_H
 #define CLI_UPLOAD_CLIENT_H

@@ -24,7 +24,7 @@ WARNINGS = ("-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -W
             "-Wmissing-prototypes -Wpointer-arith -Wcast-qual -Wwrite-strings -Wvla -Wformat=2 -Wswitch-enum "
             "-Wno-gnu-statement-expression -Werror").split()
 # Not in a build with musl, but in one on a Mac.
-ALSO = ["server/cli/cmd_upload.c", "server/cli/upload_client.c", "server/cli/upload_send.c", "symbolicator/demangle/cxx/system.c"]
+ALSO = ["server/cli/cmd_upload.c", "base/net/http_client.c", "server/cli/upload_client.c", "server/cli/upload_send.c", "symbolicator/demangle/cxx/system.c"]
 NOT = ["server/cli/no_upload.c"]
 
 
