@@ -294,8 +294,8 @@ struct store_symbol {
     bool has_dwarf;
     bool has_map;            /* names are hidden (or it is a UUIDMAP): map_uuid is set */
     struct fz_uuid map_uuid; /* the BCSymbolMap that would tell them */
-    bool map_applied;        /* into store_job_finish_upload: the index has its names */
-    bool is_new;             /* out of store_job_finish_upload: not known before */
+    bool map_applied;        /* into store_job_register_symbols: the index has its names */
+    bool is_new;             /* out of store_job_register_symbols: not known before */
 };
 /* The best index for an image (rank 0), or the next best ones: ready, DWARF before symtab only,
  * dSYM before binary, newest first. NOT_FOUND: not so many are ready. *ret_failed (may be NULL)
@@ -430,7 +430,7 @@ struct store_upload {
     const char *name; /* the client's file name, "" if none */
     uint64_t size;
     enum store_upload_state state;
-    const char *result; /* JSON of the answer when done */
+    const char *result; /* when done: what store_job_finish_upload() was given */
     const char *error;
     int error_code;         /* enum fz_code when failed */
     bool is_rebuild;        /* only builds the index of a stored slice anew */
@@ -442,18 +442,17 @@ FZ_MUST_CHECK enum fz_code store_upload_get(struct store *store, int64_t project
                                             struct fz_arena *arena, struct store_upload *ret,
                                             struct fz_error *err);
 
-/* End the job of an upload: register its symbol files, queue every report that waits for one of
- * their UUIDs (in portions, so that others can write in between), and keep the answer. Sets is_new
- * of each symbol. *ret_unblocked counts the reports that were queued by it. `make_result` is called
- * inside the last transaction with the counts known and returns the answer's JSON (arena). */
-typedef const char *(*store_upload_result_fn)(void *user, const struct store_symbol *symbols,
-                                              size_t n, uint64_t n_unblocked,
-                                              struct fz_arena *arena);
+/* Register the symbol files of an upload and queue every report that waits for one of their UUIDs,
+ * in portions, so that others can write in between. Sets is_new of each symbol. *ret_unblocked
+ * counts the reports that were queued by it. The job goes on until store_job_finish_upload(); if the
+ * worker is lost before that, the next one does all of this again. */
+FZ_MUST_CHECK enum fz_code
+store_job_register_symbols(struct store *store, const struct store_job *job,
+                           struct store_symbol *symbols, size_t n, struct fz_arena *arena,
+                           uint64_t *ret_unblocked, struct fz_error *err);
+/* Keep the result of an upload (see struct store_upload) and end its job. */
 FZ_MUST_CHECK enum fz_code store_job_finish_upload(struct store *store, const struct store_job *job,
-                                                   struct store_symbol *symbols, size_t n,
-                                                   store_upload_result_fn make_result, void *user,
-                                                   struct fz_arena *arena, uint64_t *ret_unblocked,
-                                                   struct fz_error *err);
+                                                   const char *result, struct fz_error *err);
 
 /* Queue the building anew of every index whose version is not `version`; *ret_n counts them. What
  * is queued already is not queued twice. For the start of a newer program. */

@@ -181,18 +181,10 @@ end_upload(struct store *store, const struct store_job *job, const char *result,
     return code == FZ_OK ? store_job_delete(store, job->id, err) : code;
 }
 
-struct upload_end {
-    struct store_symbol *symbols;
-    size_t n;
-    store_upload_result_fn make_result;
-    void *user;
-    uint64_t n_unblocked;
-};
-
 /* The files are there for every claim from now on. */
 static enum fz_code
-register_symbols(struct store *store, const struct store_job *job, struct upload_end *end,
-                 struct fz_arena *arena, int64_t *ret_last_report, struct fz_error *err)
+register_symbols(struct store *store, const struct store_job *job, struct store_symbol *symbols,
+                 size_t n, struct fz_arena *arena, int64_t *ret_last_report, struct fz_error *err)
 {
     struct store_job_row row = {0};
     int64_t seq = 0;
@@ -204,12 +196,12 @@ register_symbols(struct store *store, const struct store_job *job, struct upload
         code = sql_lock(tx, job->project_id, true, err);
     if (code == FZ_OK)
         code = next_symbol_seq(tx, job->project_id, &seq, err);
-    for (size_t i = 0; code == FZ_OK && i < end->n; i++) {
-        end->symbols[i].project_id = job->project_id;
-        code = store_symbol_register(store, &end->symbols[i], seq, arena, err);
+    for (size_t i = 0; code == FZ_OK && i < n; i++) {
+        symbols[i].project_id = job->project_id;
+        code = store_symbol_register(store, &symbols[i], seq, arena, err);
     }
     if (code == FZ_OK)
-        code = store_rebuild_with_maps(store, job, end->symbols, end->n, arena, err);
+        code = store_rebuild_with_maps(store, job, symbols, n, arena, err);
     if (code == FZ_OK)
         code = sql_number(tx, "SELECT coalesce(max(key), 0) FROM reports", NULL, 0, ret_last_report,
                           NULL, err);
@@ -218,9 +210,26 @@ register_symbols(struct store *store, const struct store_job *job, struct upload
     return code == FZ_OK ? sql_commit(&tx, err) : code;
 }
 
+enum fz_code
+store_job_register_symbols(struct store *store, const struct store_job *job,
+                           struct store_symbol *symbols, size_t n, struct fz_arena *arena,
+                           uint64_t *ret_unblocked, struct fz_error *err)
+{
+    int64_t last_report = 0;
+    enum fz_code code = FZ_OK;
+    for (int i = 0; i < TRIES; i++) {
+        code = register_symbols(store, job, symbols, n, arena, &last_report, err);
+        if (code == FZ_OK || !sql_may_retry(store->sql))
+            break;
+    }
+    if (code == FZ_OK)
+        code = store_unblock(store, job, symbols, n, last_report, arena, err);
+    return code == FZ_OK ? store_unblocked(store->sql, job, ret_unblocked, err) : code;
+}
+
 static enum fz_code
-answer_upload(struct store *store, const struct store_job *job, struct upload_end *end,
-              struct fz_arena *arena, struct fz_error *err)
+finish_upload(struct store *store, const struct store_job *job, const char *result,
+              struct fz_error *err)
 {
     struct store_job_row row = {0};
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
@@ -228,45 +237,21 @@ answer_upload(struct store *store, const struct store_job *job, struct upload_en
     if (code == FZ_OK)
         code = store_job_lock(store, job, &row, err);
     if (code == FZ_OK)
-        code = store_unblocked(tx, job, &end->n_unblocked, err);
-    if (code != FZ_OK)
-        return code;
-    const char *result = end->make_result ? end->make_result(end->user, end->symbols, end->n,
-                                                             end->n_unblocked, arena)
-                                          : NULL;
-    if (end->make_result && !result)
-        return fz_arena_fail(arena, err);
-    code = end_upload(store, job, result, err);
+        code = end_upload(store, job, result, err);
     if (code == FZ_OK)
         code = sql_notify(tx, err);
     return code == FZ_OK ? sql_commit(&tx, err) : code;
 }
 
-/* Each step is a transaction, and may be done again if the worker is lost between two. */
 enum fz_code
-store_job_finish_upload(struct store *store, const struct store_job *job,
-                        struct store_symbol *symbols, size_t n, store_upload_result_fn make_result,
-                        void *user, struct fz_arena *arena, uint64_t *ret_unblocked,
+store_job_finish_upload(struct store *store, const struct store_job *job, const char *result,
                         struct fz_error *err)
 {
-    struct upload_end end = {symbols, n, make_result, user, 0};
-    int64_t last_report = 0;
     enum fz_code code = FZ_OK;
     for (int i = 0; i < TRIES; i++) {
-        code = register_symbols(store, job, &end, arena, &last_report, err);
+        code = finish_upload(store, job, result, err);
         if (code == FZ_OK || !sql_may_retry(store->sql))
             break;
     }
-    if (code == FZ_OK)
-        code = store_unblock(store, job, symbols, n, last_report, arena, err);
-    for (int i = 0; code == FZ_OK && i < TRIES; i++) {
-        code = answer_upload(store, job, &end, arena, err);
-        if (code == FZ_OK || !sql_may_retry(store->sql))
-            break;
-        if (i + 1 < TRIES)
-            code = FZ_OK;
-    }
-    if (code == FZ_OK)
-        *ret_unblocked = end.n_unblocked;
     return code;
 }

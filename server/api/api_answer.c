@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "server/upload/upload.h"
+
 enum fz_code
 api_answer(struct api_call *call, int status, const struct fz_buffer *json, struct fz_error *err)
 {
@@ -53,14 +55,23 @@ api_answer_queued(struct http_request *request, const char *id, const char *repo
 }
 
 enum fz_code
-api_upload_json(const struct store_upload *upload, struct json_write *w, struct fz_error *err)
+api_upload_json(const struct store_upload *upload, struct fz_arena *arena, struct json_write *w,
+                struct fz_error *err)
 {
+    struct upload_result result;
+    if (upload->state == STORE_UPLOAD_DONE) {
+        enum fz_code code = upload_result_read(upload->result, arena, &result, err);
+        if (code != FZ_OK)
+            return code;
+    }
+
     json_write_open(w, NULL, '{');
     json_write_text(w, "upload", upload->id);
     json_write_text(w, "status", store_upload_state_name(upload->state));
     json_write_text(w, "name", upload->name && *upload->name ? upload->name : NULL);
     json_write_u64(w, "size", upload->size);
-    json_write_raw(w, "result", upload->result);
+    if (upload->state == STORE_UPLOAD_DONE)
+        upload_result_write(w, "result", &result);
     if (upload->state == STORE_UPLOAD_FAILED) {
         json_write_open(w, "error", '{');
         json_write_text(w, "code", fz_code_name((enum fz_code)upload->error_code));

@@ -15,7 +15,8 @@ void api_answer_status(struct http_request *request, int http_status, const char
 void api_answer_queued(struct http_request *request, const char *id, const char *report_format);
 void api_answer_upload_queued(struct http_request *request, const char *id);
 /* {"upload":…,"status":…} of an upload, with its result or its error. */
-FZ_MUST_CHECK enum fz_code api_upload_json(const struct store_upload *upload, struct json_write *w,
+FZ_MUST_CHECK enum fz_code api_upload_json(const struct store_upload *upload,
+                                           struct fz_arena *arena, struct json_write *w,
                                            struct fz_error *err);
 /* Its members alone, within an object. */
 void api_write_status(struct json_write *w, const char *id, const char *status,

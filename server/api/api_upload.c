@@ -209,6 +209,6 @@ api_upload_get(struct api_call *call, struct fz_error *err)
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct json_write w = json_write_start(&out);
-    code = api_upload_json(&upload, &w, err);
+    code = api_upload_json(&upload, call->arena, &w, err);
     return code != FZ_OK ? code : api_answer(call, 200, &out, err);
 }

@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "server/api/api_answer.h"
 #include "server/api/api_object.h"
+#include "server/upload/upload.h"
 #include "storage/store_request.h"
 
 /* A change is noticed at once; this bounds how long a waiter that came in the meantime, or a
@@ -127,8 +128,18 @@ check_upload(struct api_call *call, const struct api_wait *wait, bool *ret_done,
         *ret_done = true;
         return FZ_OK;
     }
+    struct upload_result result;
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    struct json_write w = json_write_start(&out);
+    code = upload_result_read(upload.result, call->arena, &result, err);
+    if (code != FZ_OK)
+        return code;
+    upload_result_write(&w, NULL, &result);
+    code = fz_buffer_done(&out, err);
+    if (code != FZ_OK)
+        return code;
     *ret_done = true;
-    http_respond_json(wait->request, 201, fz_span_cstr(upload.result));
+    http_respond_json(wait->request, 201, fz_buffer_span(&out));
     return FZ_OK;
 }
 

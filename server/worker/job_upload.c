@@ -4,9 +4,8 @@
 
 #include "base/attr.h"
 #include "base/file.h"
-#include "base/text.h"
 #include "server/worker/job.h"
-#include "server/worker/verdict.h"
+#include "server/worker/upload_file.h"
 
 /* A file that the child was handed, by its number. */
 struct handed_file {
@@ -16,7 +15,6 @@ struct handed_file {
 
 struct upload {
     struct worker *worker;
-    struct verdict *verdicts;   /* one a symbol that is registered */
     struct child_process child; /* a fresh one for each upload */
     struct fz_arena *arena;
     struct handed_file *files;
@@ -120,120 +118,57 @@ converse(struct upload *u, struct fz_error *err)
     }
 }
 
-static void
-append_features(const struct sym_features *f, struct fz_buffer *out)
-{
-    fz_buffer_printf(out, "{\"symtab\":%s,\"function_starts\":%s,\"dwarf\":%s,\"lines\":%s,",
-                     f->symtab ? "true" : "false", f->function_starts ? "true" : "false",
-                     f->dwarf ? "true" : "false", f->lines ? "true" : "false");
-    fz_buffer_printf(out, "\"inlines\":%s,\"variables\":%s,\"unwind\":%s",
-                     f->inlines ? "true" : "false", f->variables ? "true" : "false",
-                     f->unwind ? "true" : "false");
-    if (f->dwarf)
-        fz_buffer_printf(out, ",\"dwarf_min\":%u,\"dwarf_max\":%u", f->dwarf_min, f->dwarf_max);
-    fz_buffer_printf(out, ",\"symbols\":%llu,\"functions\":%llu,\"units\":%llu}",
-                     (unsigned long long)f->n_symbols, (unsigned long long)f->n_functions,
-                     (unsigned long long)f->n_units);
-}
-
-static void
-append_problems(const struct sym_problems *problems, struct fz_buffer *out)
-{
-    fz_buffer_char(out, '[');
-    for (size_t i = 0; i < problems->n; i++) {
-        const struct sym_problem *p = &problems->list[i];
-        fz_buffer_text(out, i ? ",{\"kind\":" : "{\"kind\":");
-        fz_text_json_append(out, fz_span_cstr(p->kind));
-        fz_buffer_text(out, ",\"text\":");
-        fz_text_json_append(out, fz_span_cstr(p->text));
-        fz_buffer_printf(out, ",\"count\":%llu}", (unsigned long long)p->count);
-    }
-    fz_buffer_char(out, ']');
-}
-
+/* JSON for a row of storage, in the arena. NULL: no memory. */
 static const char *
-keep(struct upload *u, struct fz_buffer *text)
+kept_json(struct upload *u, struct fz_buffer *text)
 {
-    const char *kept = text->failed ? NULL : fz_arena_text(u->arena, fz_buffer_span(text));
-    fz_buffer_clear(text);
-    return kept;
-}
-
-static bool
-is_cut(const struct proto_slice *slice)
-{
-    for (size_t i = 0; i < slice->problems.n; i++) {
-        if (strcmp(slice->problems.list[i].kind, "truncated") == 0)
-            return true;
-    }
-    return false;
-}
-
-/* A symbol map or what tells of one: it has no index of its own. */
-static bool
-is_map(const struct proto_slice *slice)
-{
-    return slice->kind == PROTO_SLICE_BCSYMBOLMAP || slice->kind == PROTO_SLICE_UUIDMAP;
-}
-
-static enum store_symbol_kind
-kind_of(enum proto_slice_kind kind)
-{
-    switch (kind) {
-    case PROTO_SLICE_DSYM:
-        return STORE_SYMBOL_DSYM;
-    case PROTO_SLICE_BCSYMBOLMAP:
-        return STORE_SYMBOL_BCSYMBOLMAP;
-    case PROTO_SLICE_UUIDMAP:
-        return STORE_SYMBOL_UUIDMAP;
-    case PROTO_SLICE_BINARY:
-    case PROTO_SLICE_KINDS:
-        break;
-    }
-    return STORE_SYMBOL_BINARY;
+    return text->failed ? NULL : fz_arena_text(u->arena, fz_buffer_span(text));
 }
 
 /* Blobs first, rows after them: a row names only what is durable. */
 static enum fz_code
-store_slice(struct upload *u, const struct proto_slice *slice, struct store_symbol *ret,
-            struct fz_error *err)
+store_slice(struct upload *u, const struct proto_slice *slice, struct upload_file *ret_file,
+            struct store_symbol *ret, struct fz_error *err)
 {
     char sha[2][FZ_SHA256_TEXT] = {"", ""};
-    uint64_t size = 0, index_size = 0;
+    uint64_t index_size = 0;
     struct blob_store *blobs = u->worker->blobs;
     enum fz_code code = job_beat(u->worker, err);
     if (code == FZ_OK)
-        code = blob_put_fd(blobs, u->files[slice->file].fd, sha[0], &size, err);
+        code = worker_upload_file(slice, u->arena, ret_file, err);
+    if (code == FZ_OK)
+        code = blob_put_fd(blobs, u->files[slice->file].fd, sha[0], &ret_file->size, err);
     if (code == FZ_OK && slice->has_index)
         code = blob_put_fd(blobs, u->files[slice->index_file].fd, sha[1], &index_size, err);
     if (code != FZ_OK)
         return code;
-    struct fz_buffer text;
-    fz_buffer_init(&text, PROTO_PACKET_MAX * 4);
-    append_features(&slice->features, &text);
-    const char *features = keep(u, &text);
-    append_problems(&slice->problems, &text);
-    const char *problems = keep(u, &text);
-    fz_buffer_deinit(&text);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer features = fz_buffer_make(0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer problems = fz_buffer_make(PROTO_PACKET_MAX * 4);
+    struct json_write w = json_write_start(&features), v = json_write_start(&problems);
+    upload_features_write(&w, NULL, &ret_file->features);
+    upload_problems_write(&v, NULL, &ret_file->problems);
+    bool is_cut = worker_upload_has_problem(slice, "truncated");
+    bool is_usable = slice->has_index || worker_upload_is_map(slice);
     *ret = (struct store_symbol){
-        .uuid = slice->uuid,
-        .arch = slice->arch,
-        .kind = kind_of(slice->kind),
-        .name = slice->name,
-        .size = size,
-        .state = slice->has_index || is_map(slice) ? STORE_SYMBOL_READY : STORE_SYMBOL_FAILED,
+        .uuid = ret_file->uuid,
+        .arch = ret_file->arch,
+        .kind = ret_file->kind,
+        .name = ret_file->name,
+        .size = ret_file->size,
+        .state = is_usable ? STORE_SYMBOL_READY : STORE_SYMBOL_FAILED,
         .has_map = slice->has_map,
         .map_uuid = slice->map_uuid,
         .map_applied = slice->map_applied,
         .file_sha256 = fz_arena_strdup(u->arena, sha[0]),
         .index_sha256 = slice->has_index ? fz_arena_strdup(u->arena, sha[1]) : NULL,
         .index_version = slice->has_index ? slice->index_version : 0,
-        .features_json = features,
-        .problems_json = problems,
+        .features_json = kept_json(u, &features),
+        .problems_json = kept_json(u, &problems),
         /* What storage prefers: a file that was cut must not win against a whole one. */
-        .has_dwarf = slice->features.dwarf && !is_cut(slice),
+        .has_dwarf = slice->features.dwarf && !is_cut,
     };
-    if (!features || !problems || !ret->file_sha256 || (slice->has_index && !ret->index_sha256))
+    if (!ret->features_json || !ret->problems_json || !ret->file_sha256 ||
+        (slice->has_index && !ret->index_sha256))
         return fz_arena_fail(u->arena, err);
     return FZ_OK;
 }
@@ -250,74 +185,46 @@ is_stored(const struct store_symbol *symbols, size_t n, const struct store_symbo
     return false;
 }
 
-static void
-append_verdict(const struct verdict *verdict, struct fz_buffer *out)
+static enum fz_code
+keep_result(struct upload *u, const struct store_job *job, const struct upload_result *result,
+            struct fz_error *err)
 {
-    fz_buffer_printf(out, ",\"verdict\":{\"code\":\"%s\"", verdict->code);
-    if (verdict->retry)
-        fz_buffer_text(out, ",\"retry\":true");
-    if (verdict->todo) {
-        fz_buffer_text(out, ",\"todo\":");
-        fz_text_json_append(out, fz_span_cstr(verdict->todo));
-    }
-    fz_buffer_char(out, '}');
-}
-
-/* The answer to the upload, made once the counts are known. */
-static const char *
-make_result(void *user, const struct store_symbol *symbols, size_t n, uint64_t n_unblocked,
-            struct fz_arena *arena)
-{
-    struct upload *u = user;
-    struct fz_buffer out;
-    fz_buffer_init(&out, 0);
-    fz_buffer_text(&out, "{\"files\":[");
-    for (size_t i = 0; i < n; i++) {
-        const struct store_symbol *s = &symbols[i];
-        char uuid[FZ_UUID_TEXT];
-        fz_uuid_format(&s->uuid, uuid);
-        fz_buffer_printf(&out, "%s{\"uuid\":\"%s\",\"arch\":\"%s\",\"kind\":\"%s\",\"name\":",
-                         i ? "," : "", uuid, s->arch, store_symbol_kind_name(s->kind));
-        fz_text_json_append(&out, fz_span_cstr(s->name));
-        fz_buffer_printf(&out, ",\"size\":%llu,\"status\":\"%s\",\"features\":",
-                         (unsigned long long)s->size, s->is_new ? "new" : "known");
-        fz_buffer_text(&out, s->features_json);
-        fz_buffer_text(&out, ",\"problems\":");
-        fz_buffer_text(&out, s->problems_json);
-        append_verdict(&u->verdicts[i], &out);
-        fz_buffer_char(&out, '}');
-    }
-    fz_buffer_text(&out, "],");
-    if (u->problems.n) {
-        fz_buffer_text(&out, "\"problems\":");
-        append_problems(&u->problems, &out);
-        fz_buffer_char(&out, ',');
-    }
-    fz_buffer_printf(&out, "\"unblocked_reports\":%llu}", (unsigned long long)n_unblocked);
-    const char *kept = out.failed ? NULL : fz_arena_text(arena, fz_buffer_span(&out));
-    fz_buffer_deinit(&out);
-    return kept;
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    struct json_write w = json_write_start(&out);
+    upload_result_write(&w, NULL, result);
+    enum fz_code code = fz_buffer_done(&out, err);
+    if (code != FZ_OK)
+        return code;
+    return store_job_finish_upload(u->worker->store, job, fz_buffer_cstr(&out), err);
 }
 
 static enum fz_code
 finish(struct upload *u, const struct store_job *job, struct job_result *ret, struct fz_error *err)
 {
     struct store_symbol *symbols = fz_arena_array(u->arena, u->n_slices, sizeof(*symbols));
-    u->verdicts = fz_arena_array(u->arena, u->n_slices, sizeof(*u->verdicts));
-    if (!symbols || !u->verdicts)
+    struct upload_result result = {.files =
+                                       fz_arena_array(u->arena, u->n_slices, sizeof(*result.files)),
+                                   .problems = worker_upload_problems(&u->problems, u->arena)};
+    if (!symbols || !result.files || !result.problems.list)
         return fz_arena_fail(u->arena, err);
     size_t n = 0;
     for (size_t i = 0; i < u->n_slices; i++) {
-        enum fz_code code = store_slice(u, &u->slices[i], &symbols[n], err);
+        enum fz_code code = store_slice(u, &u->slices[i], &result.files[n], &symbols[n], err);
         if (code != FZ_OK)
             return code;
-        u->verdicts[n] = verdict_of(&u->slices[i]);
         if (!is_stored(symbols, n, &symbols[n]))
             n++;
     }
+    enum fz_code code = store_job_register_symbols(u->worker->store, job, symbols, n, u->arena,
+                                                   &result.n_unblocked, err);
+    if (code != FZ_OK)
+        return code;
+    for (size_t i = 0; i < n; i++)
+        result.files[i].is_new = symbols[i].is_new;
+    result.n_files = n;
     ret->n_files = n;
-    return store_job_finish_upload(u->worker->store, job, symbols, n, make_result, u, u->arena,
-                                   &ret->n_unblocked, err);
+    ret->n_unblocked = result.n_unblocked;
+    return keep_result(u, job, &result, err);
 }
 
 static enum fz_code

@@ -318,7 +318,7 @@ test_uploads(void **state)
     assert_int_equal(n_unblocked, 0);
     assert_ok(c, store_upload_get(c->store, c->project, id, &c->arena, &upload, &c->err));
     assert_int_equal(upload.state, STORE_UPLOAD_DONE);
-    assert_string_equal(upload.result, "{\"files\":2,\"unblocked_reports\":0}");
+    assert_string_equal(upload.result, "{\"new\":2}");
     assert_fails(c, FZ_E_CONFLICT,
                  contract_finish_upload(c, &job, "z", STORE_SYMBOL_READY, &n_unblocked));
     upload.id[0] = 'X';

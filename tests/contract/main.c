@@ -204,15 +204,6 @@ contract_finish(struct contract *c, const struct store_job *job, const char *wai
     return store_job_finish_report(c->store, job, &done, &c->err);
 }
 
-static const char *
-make_result(void *user, const struct store_symbol *symbols, size_t n, uint64_t n_unblocked,
-            struct fz_arena *arena)
-{
-    (void)user;
-    (void)symbols;
-    return fz_arena_printf(arena, "{\"files\":%zu,\"unblocked_reports\":%d}", n, (int)n_unblocked);
-}
-
 enum fz_code
 contract_finish_upload(struct contract *c, const struct store_job *job, const char *uuids,
                        enum store_symbol_state state, uint64_t *ret_unblocked)
@@ -236,8 +227,16 @@ contract_finish_upload(struct contract *c, const struct store_job *job, const ch
                                            .uploaded_ms = 1700000000000,
                                            .has_dwarf = true};
     }
-    return store_job_finish_upload(c->store, job, symbols, n, make_result, NULL, &c->arena,
-                                   ret_unblocked, &c->err);
+    enum fz_code code =
+        store_job_register_symbols(c->store, job, symbols, n, &c->arena, ret_unblocked, &c->err);
+    if (code != FZ_OK)
+        return code;
+    size_t n_new = 0;
+    for (size_t i = 0; i < n; i++)
+        n_new += symbols[i].is_new;
+    const char *result = fz_arena_printf(&c->arena, "{\"new\":%zu}", n_new);
+    assert_non_null(result);
+    return store_job_finish_upload(c->store, job, result, &c->err);
 }
 
 void

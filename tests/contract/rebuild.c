@@ -58,8 +58,9 @@ static uint64_t
 finish(struct contract *c, const struct store_job *job, struct store_symbol symbol)
 {
     uint64_t n_unblocked = 0;
-    assert_ok(c, store_job_finish_upload(c->store, job, &symbol, 1, NULL, NULL, &c->arena,
-                                         &n_unblocked, &c->err));
+    assert_ok(
+        c, store_job_register_symbols(c->store, job, &symbol, 1, &c->arena, &n_unblocked, &c->err));
+    assert_ok(c, store_job_finish_upload(c->store, job, NULL, &c->err));
     return n_unblocked;
 }
 

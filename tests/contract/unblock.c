@@ -218,8 +218,9 @@ register_one(struct contract *c, struct store_symbol *symbol)
     uint64_t n_unblocked;
     contract_upload(c, c->project, id);
     struct store_job job = contract_claim(c, id);
-    assert_ok(c, store_job_finish_upload(c->store, &job, symbol, 1, NULL, NULL, &c->arena,
-                                         &n_unblocked, &c->err));
+    assert_ok(
+        c, store_job_register_symbols(c->store, &job, symbol, 1, &c->arena, &n_unblocked, &c->err));
+    assert_ok(c, store_job_finish_upload(c->store, &job, NULL, &c->err));
 }
 
 /* A dSYM with DWARF is better than any binary, and of two alike the newer. */

@@ -31,7 +31,6 @@ KNOWN = {
         "server/ingest/apple": 1,
         "server/ingest/common": 1,
         "server/ingest/minidump": 1,
-        "server/worker": 17,
     },
     "own_header": {
         "server/child": 1,

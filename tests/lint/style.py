@@ -50,6 +50,7 @@ PREFIXES = {
     "server/report/": "report_ render_ annotate_",
     "server/resolve/": "resolve_",
     "server/serve/": "serve_",
+    "server/upload/": "upload_",
     "server/worker/": "worker_ job_",
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/json/write.h"
 #include "server/api/api_client.h"
+#include "server/upload/upload.h"
 #include <jansson.h>
 
 /* The token in the value of an Authorization header: "Bearer T", "Basic base64(T:)", and tokens of
@@ -40,13 +41,10 @@ struct sentry_dif {
     bool has_symtab, has_dwarf, has_unwind, has_sources;
 };
 /* Its type for a kind of symbol file of ours. */
-const char *sentry_cli_type(const char *kind);
+const char *sentry_cli_type(enum store_symbol_kind kind);
 void sentry_cli_dif(struct json_write *w, const char *key, const struct sentry_dif *dif);
-/* The same from one entry of an upload's result ("files" of POST /api/v1/symbols). */
-void sentry_cli_dif_take(const json_t *file, struct sentry_dif *ret);
-/* The result of an upload that is done; owned by the caller. */
-FZ_MUST_CHECK enum fz_code sentry_cli_result(const struct store_upload *upload, json_t **ret,
-                                             struct fz_error *err);
+/* The same from one file of an upload's result; texts are borrowed from it. */
+void sentry_cli_dif_take(const struct upload_file *file, struct sentry_dif *ret);
 /* `null` where the text or time is not known, as the client's models want some keys. */
 void sentry_cli_put_text(struct json_write *w, const char *key, const char *text);
 void sentry_cli_put_time(struct json_write *w, const char *key, int64_t unix_ms);

@@ -32,7 +32,7 @@ fail_file(struct api_call *call, struct sentry_file *file, const char *detail, s
 
 /* Whether a file of this UUID and kind is still there: it can be deleted, and sent again. */
 static enum fz_code
-is_there(struct api_call *call, const struct fz_uuid *uuid, const char *kind, bool *ret,
+is_there(struct api_call *call, const struct fz_uuid *uuid, enum store_symbol_kind kind, bool *ret,
          struct fz_error *err)
 {
     struct store_symbol *symbols = NULL;
@@ -42,36 +42,28 @@ is_there(struct api_call *call, const struct fz_uuid *uuid, const char *kind, bo
                                           call->arena, &symbols, &n, &cursor, err);
     *ret = false;
     for (size_t i = 0; !code && i < n && !*ret; i++)
-        *ret = strcmp(store_symbol_kind_name(symbols[i].kind), kind) == 0;
+        *ret = symbols[i].kind == kind;
     return code;
 }
 
-/* The text of the problem for which no names can be read from a slice; NULL without one. */
+/* The text of the problem for which no names can be read from a file; NULL without one. */
 static const char *
-fatal_problem(const json_t *slice)
+fatal_problem(const struct upload_file *file)
 {
-    size_t i;
-    json_t *problem;
-    json_array_foreach(json_object_get(slice, "problems"), i, problem)
-    {
-        const char *kind = sentry_cli_text(problem, "kind");
-        if (kind && strcmp(kind, "no_index") == 0)
-            return sentry_cli_text(problem, "text");
+    for (size_t i = 0; i < file->problems.n; i++) {
+        if (strcmp(file->problems.list[i].kind, "no_index") == 0)
+            return file->problems.list[i].text;
     }
     return NULL;
 }
 
-/* The slice that the client means: that of its UUID, the first if it named none. */
-static const json_t *
-find_slice(const json_t *slices, const struct fz_uuid *uuid, struct sentry_dif *ret)
+/* The file that the client means: that of its UUID, the first if it named none. */
+static const struct upload_file *
+find_file(const struct upload_result *result, const struct fz_uuid *uuid)
 {
-    size_t i;
-    json_t *slice;
-    json_array_foreach(slices, i, slice)
-    {
-        sentry_cli_dif_take(slice, ret);
-        if (fz_uuid_is_nil(uuid) || fz_uuid_equal(uuid, &ret->uuid))
-            return slice;
+    for (size_t i = 0; i < result->n_files; i++) {
+        if (fz_uuid_is_nil(uuid) || fz_uuid_equal(uuid, &result->files[i].uuid))
+            return &result->files[i];
     }
     return NULL;
 }
@@ -80,38 +72,33 @@ static enum fz_code
 judge_done(struct api_call *call, struct sentry_file *file, const struct store_upload *upload,
            struct fz_error *err)
 {
-    json_auto_t *result = NULL;
-    enum fz_code code = sentry_cli_result(upload, &result, err);
+    struct upload_result result;
+    enum fz_code code = upload_result_read(upload->result, call->arena, &result, err);
     if (code != FZ_OK)
         return code;
-    const json_t *slices = json_object_get(result, "files");
-    struct sentry_dif dif = {.type = "other"};
-    const json_t *slice = find_slice(slices, &file->uuid, &dif);
+    const struct upload_file *found = find_file(&result, &file->uuid);
     char text[160], uuid[2][FZ_UUID_DASHED];
-    if (!slice) {
-        fz_uuid_format_dashed(&dif.uuid, uuid[0]);
+    if (!found) {
+        if (result.n_files)
+            fz_uuid_format_dashed(&result.files[result.n_files - 1].uuid, uuid[0]);
         fz_uuid_format_dashed(&file->uuid, uuid[1]);
         snprintf(text, sizeof(text), "the file's UUID is %s, the client says %s",
-                 json_array_size(slices) ? uuid[0] : "unknown", uuid[1]);
+                 result.n_files ? uuid[0] : "unknown", uuid[1]);
         return fail_file(call, file, text, err);
     }
     bool there = false;
-    const char *kind = sentry_cli_text(slice, "kind");
-    code = is_there(call, &dif.uuid, kind ? kind : "", &there, err);
+    code = is_there(call, &found->uuid, found->kind, &there, err);
     if (code != FZ_OK)
         return code;
     if (!there)
         return FZ_OK; /* still UNKNOWN */
-    const char *problem = fatal_problem(slice);
+    const char *problem = fatal_problem(found);
     if (problem)
         return fail_file(call, file, problem, err);
-    file->dif = dif;
+    sentry_cli_dif_take(found, &file->dif);
     file->dif.id = fz_arena_strdup(call->arena, upload->id);
-    file->dif.name = fz_arena_strdup(call->arena, dif.name ? dif.name : "");
-    file->dif.arch = fz_arena_strdup(call->arena, dif.arch ? dif.arch : "");
     file->state = SENTRY_OK;
-    return file->dif.id && file->dif.name && file->dif.arch ? FZ_OK
-                                                            : fz_arena_fail(call->arena, err);
+    return file->dif.id ? FZ_OK : fz_arena_fail(call->arena, err);
 }
 
 /* A time to come is that of a clock that has been set back since. */

@@ -42,19 +42,16 @@ sentry_dsyms_unknown(struct api_call *call, struct fz_error *err)
 static enum fz_code
 answer_files(struct api_call *call, const struct store_upload *upload, struct fz_error *err)
 {
-    json_auto_t *result = NULL;
-    size_t i;
-    json_t *file;
-    enum fz_code code = sentry_cli_result(upload, &result, err);
+    struct upload_result result;
+    enum fz_code code = upload_result_read(upload->result, call->arena, &result, err);
     if (code != FZ_OK)
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct json_write w = json_write_start(&out);
     json_write_open(&w, NULL, '[');
-    json_array_foreach(json_object_get(result, "files"), i, file)
-    {
+    for (size_t i = 0; i < result.n_files; i++) {
         struct sentry_dif dif;
-        sentry_cli_dif_take(file, &dif);
+        sentry_cli_dif_take(&result.files[i], &dif);
         dif.id = upload->id;
         sentry_cli_dif(&w, NULL, &dif);
     }
@@ -126,7 +123,7 @@ sentry_dsyms(struct api_call *call, struct fz_error *err)
             .sha1 = "",
             .name = s->name,
             .arch = s->arch && *s->arch ? s->arch : NULL,
-            .type = sentry_cli_type(store_symbol_kind_name(s->kind)),
+            .type = sentry_cli_type(s->kind),
             .uuid = s->uuid,
             .size = s->size,
             .created_ms = s->uploaded_ms,

@@ -181,40 +181,33 @@ sentry_cli_dif(struct json_write *w, const char *key, const struct sentry_dif *d
 }
 
 const char *
-sentry_cli_type(const char *kind)
+sentry_cli_type(enum store_symbol_kind kind)
 {
-    return !kind                         ? "other"
-           : strcmp(kind, "dsym") == 0   ? "dbg"
-           : strcmp(kind, "binary") == 0 ? "exe"
-                                         : "other"; /* a symbol map, or what tells of one */
+    switch (kind) {
+    case STORE_SYMBOL_DSYM:
+        return "dbg";
+    case STORE_SYMBOL_BINARY:
+        return "exe";
+    case STORE_SYMBOL_BCSYMBOLMAP:
+    case STORE_SYMBOL_UUIDMAP:
+        break;
+    }
+    return "other"; /* a symbol map, or what says which one an image has */
 }
 
 void
-sentry_cli_dif_take(const json_t *file, struct sentry_dif *ret)
+sentry_cli_dif_take(const struct upload_file *file, struct sentry_dif *ret)
 {
-    const json_t *features = json_object_get(file, "features");
-    const char *kind = sentry_cli_text(file, "kind"), *uuid = sentry_cli_text(file, "uuid");
-    const char *arch = sentry_cli_text(file, "arch");
     *ret = (struct sentry_dif){
         .id = "",
         .sha1 = "",
-        .name = sentry_cli_text(file, "name"),
-        .arch = arch && *arch ? arch : NULL,
-        .type = sentry_cli_type(kind),
-        .size = (uint64_t)json_integer_value(json_object_get(file, "size")),
-        .has_symtab = json_is_true(json_object_get(features, "symtab")),
-        .has_dwarf = json_is_true(json_object_get(features, "dwarf")),
-        .has_unwind = json_is_true(json_object_get(features, "unwind")),
+        .name = file->name,
+        .arch = *file->arch ? file->arch : NULL,
+        .type = sentry_cli_type(file->kind),
+        .uuid = file->uuid,
+        .size = file->size,
+        .has_symtab = file->features.symtab,
+        .has_dwarf = file->features.dwarf,
+        .has_unwind = file->features.unwind,
     };
-    if (!uuid || !fz_uuid_parse(fz_span_cstr(uuid), &ret->uuid))
-        ret->uuid = (struct fz_uuid){{0}};
-}
-
-enum fz_code
-sentry_cli_result(const struct store_upload *upload, json_t **ret, struct fz_error *err)
-{
-    const struct json_scan_limits bounds = {
-        .depth = 32, .output_bytes = TREE_BYTES, .tree_bytes = TREE_BYTES};
-    return json_scan_load(fz_span_cstr(upload->result ? upload->result : "{}"), &bounds, NULL, ret,
-                          err);
 }

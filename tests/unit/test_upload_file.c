@@ -1,4 +1,4 @@
-#include "server/worker/verdict.h"
+#include "server/worker/upload_file.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,11 +36,11 @@ test_verdicts(void **state)
         slice.features.lines = cases[i].lines;
         for (size_t k = 0; k < 2 && cases[i].problems[k]; k++)
             sym_problem_add(&slice.problems, cases[i].problems[k], "x");
-        struct verdict verdict = verdict_of(&slice);
-        assert_string_equal(verdict.code, cases[i].code);
-        assert_int_equal(verdict.retry, cases[i].retry);
-        bool is_fine = strcmp(verdict.code, "ok") == 0 || strcmp(verdict.code, "map") == 0;
-        assert_int_equal(verdict.todo == NULL, is_fine);
+        struct upload_advice advice = upload_advice_of(worker_upload_verdict(&slice));
+        assert_string_equal(advice.code, cases[i].code);
+        assert_int_equal(advice.retry, cases[i].retry);
+        bool is_fine = strcmp(advice.code, "ok") == 0 || strcmp(advice.code, "map") == 0;
+        assert_int_equal(advice.todo == NULL, is_fine);
     }
 }
 
