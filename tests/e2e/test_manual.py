@@ -93,7 +93,7 @@ class Manual(unittest.TestCase):
                 self.assertTrue(option in ("--help", "-help") or f"\\fB{option}\\fR" in bare, (command, option))
 
     def test_is_made_by_the_build(self):
-        made = os.path.join(os.path.dirname(BINARY), "cli")
+        made = os.path.dirname(BINARY)
         for name, args in (("framezero.1", ["--man"]), ("framezero.bash", ["--completion", "bash"]),
                            ("_framezero", ["--completion", "zsh"])):
             with open(os.path.join(made, name), encoding="utf-8") as f:

@@ -5,7 +5,7 @@ Each check is a function from {path: text} to a list of "path:line: what is wron
 import re
 
 import cycles
-from source import matches
+from source import is_code, matches
 
 PAGE = "docs/ARCHITECTURE.md"
 
@@ -51,7 +51,10 @@ def check_architecture(files):
         problems += [f"{PAGE}: {name} uses {used}, which has no row" for used in sorted(uses - set(table))]
     for group in cycles.components({name: uses for name, (uses, _) in table.items()}):
         problems.append(f"{PAGE}: these modules use each other: {' '.join(group)}")
-    for row in table_under(text, "Rooms"):
+    described = {row[0].strip("`") for row in table_under(text, "Modules")}
+    with_code = {path.rpartition("/")[0] + "/" for path in files if is_code(path) and path.endswith(".c")}
+    problems += [f"{PAGE}: {folder} has no row" for folder in sorted(with_code - described)]
+    for row in table_under(text, "Modules"):
         folder = row[0].strip("`")
         if "*" not in folder and folder not in folders:
             problems.append(f"{PAGE}: there is no {folder}")

@@ -51,6 +51,7 @@ PREFIXES = {
     "server/resolve/": "resolve_",
     "server/serve/": "serve_",
     "server/upload/": "upload_",
+    "server/upload/": "upload_",
     "server/worker/": "worker_ job_",
 }
 

@@ -14,11 +14,14 @@ HEADER = "/*\n * Gives a thing.\n */\n#ifndef STORE_H\n#define STORE_H\n{}#endif
 
 PAGE = """# A
 
-## Rooms
+## Modules
 
-| room | what | start |
+| folder | what | start |
 |---|---|---|
 | `base/` | w | `base/error.h` {} |
+| `server/api/` | w | |
+| `server/cli/` | w | |
+| `server/worker/` | w | |
 
 ## Who may use whom
 
@@ -176,10 +179,13 @@ class RulesTest(unittest.TestCase):
                     self.assertIn(want, problems[0])
 
     def test_page_names_what_exists(self):
-        for names, uses, want in (("`gone.h`", "–", "there is no gone.h"), ("", "nowhere", "process uses nowhere, which has no row")):
+        for names, uses, want in (("`gone.h`", "–", "there is no gone.h"), ("|\n| `server/gone/` | w | ", "–", "there is no server/gone/"), ("", "nowhere", "process uses nowhere, which has no row")):
             with self.subTest(want):
                 self.assertEqual(rules.CHECKS["architecture"]({**TREE, architecture.PAGE: PAGE.format(names, uses)}),
                                  [f"{architecture.PAGE}: {want}"])
+
+    def test_page_has_every_folder(self):
+        self.assertEqual(rules.CHECKS["architecture"]({**TREE, "server/new/a.c": ""}), [f"{architecture.PAGE}: server/new/ has no row"])
 
     def test_small_files_exist(self):
         problems = rules.CHECKS["small_files"](dict.fromkeys(style.SMALL_FILES, "x\n" * 60))
