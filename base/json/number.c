@@ -4,7 +4,7 @@
 
 enum {
     INT64_DIGITS = 19,          /* of 2^63 */
-    DOUBLE_DIGITS = 308,        /* 10^308 is a double, 10^309 is none */
+    DOUBLE_DIGITS = 308,        /* 10^308 is a double, 10^309 is not */
     BORDER_NUMBER_BYTES = 1024, /* longer ones at the border of a double are said not to fit */
     EXPONENT_MAX = 1000000000,
 };
@@ -20,22 +20,22 @@ int_fits(struct fz_span number)
     return memcmp(digits, negative ? "9223372036854775808" : "9223372036854775807", n) <= 0;
 }
 
-/* Does the number with a fraction or an exponent fit a double? Its decimal exponent tells, except
+/* Does the number with a fraction or an exponent fit a double? Its decimal exponent decides, except
  * at the very border, where strtod decides. */
 static bool
 real_fits(struct fz_span number)
 {
     int64_t magnitude = 0; /* of the first digit that is not 0: 10^(magnitude - 1) and above */
-    bool seen = false, behind_point = false;
+    bool seen = false, after_point = false;
     size_t i = 0;
     for (; i < number.len && number.data[i] != 'e' && number.data[i] != 'E'; i++) {
         uint8_t c = number.data[i];
         if (c == '.')
-            behind_point = true;
+            after_point = true;
         else if (c != '-' && (seen || c != '0')) {
             seen = true;
-            magnitude += !behind_point;
-        } else if (c == '0' && behind_point) {
+            magnitude += !after_point;
+        } else if (c == '0' && after_point) {
             magnitude--;
         }
     }

@@ -2,7 +2,7 @@
  * The scanner is one loop over the document with a bit per open bracket; it never recurses.
  *
  * Nothing is copied while the text is fine: bytes are appended to the output in one run up to the
- * next place that has to be mended. Strings and white space are walked eight bytes at a time.
+ * next place that needs repair. Strings and white space are read eight bytes at a time.
  *
  *   in:   {"a":18446744073709551615,"b":"\ud800x"}
  *   out:  {"a":"18446744073709551615","b":"\ufffdx"}
@@ -20,7 +20,7 @@ struct scan {
     const uint8_t *data;
     size_t len;
     size_t pos;
-    size_t copied; /* input before this byte stands in the output */
+    size_t copied; /* input before this byte is in the output */
     size_t depth;
     uint64_t is_object[JSON_SCAN_DEPTH_MAX / 64];
     struct fz_buffer *out; /* NULL: only validate */
@@ -52,7 +52,8 @@ put(struct scan *s, const void *bytes, size_t len)
 
 /* Copy the input up to `end`, then `text` in place of the input's bytes up to `resume`. */
 static enum fz_code
-mend(struct scan *s, uint64_t *count, size_t end, const char *text, size_t text_len, size_t resume)
+repair(struct scan *s, uint64_t *count, size_t end, const char *text, size_t text_len,
+       size_t resume)
 {
     if (s->notes.n_big_numbers + s->notes.n_bad_utf8 + s->notes.n_bad_escapes == 0)
         s->notes.first_offset = end;
@@ -116,7 +117,7 @@ plain_end(const struct scan *s, size_t pos)
     return pos;
 }
 
-/* The code unit of the \uXXXX escape at `pos`, -1 if there is none. */
+/* The code unit of the \uXXXX escape at `pos`, -1 without one. */
 static int
 escape_unit(const struct scan *s, size_t pos)
 {
@@ -138,7 +139,7 @@ is_surrogate(int unit, int first)
     return unit >= first && unit < first + 0x400;
 }
 
-/* One escape at s->pos, which is moved behind it. */
+/* One escape at s->pos, which moves past it. */
 static enum fz_code
 scan_escape(struct scan *s)
 {
@@ -161,7 +162,7 @@ scan_escape(struct scan *s)
     }
     if (unit != 0 && !is_surrogate(unit, 0xd800) && !is_surrogate(unit, 0xdc00))
         return FZ_OK;
-    return mend(s, &s->notes.n_bad_escapes, at, "\\ufffd", ESCAPE_LEN, s->pos);
+    return repair(s, &s->notes.n_bad_escapes, at, "\\ufffd", ESCAPE_LEN, s->pos);
 }
 
 /* The string whose opening quote is at s->pos. */
@@ -185,7 +186,7 @@ scan_string(struct scan *s)
         } else {
             size_t len = fz_text_utf8_len(fz_span_make(s->data + s->pos, s->len - s->pos));
             if (len == 0)
-                code = mend(s, &s->notes.n_bad_utf8, s->pos, "\xef\xbf\xbd", 3, s->pos + 1);
+                code = repair(s, &s->notes.n_bad_utf8, s->pos, "\xef\xbf\xbd", 3, s->pos + 1);
             s->pos += len ? len : 1;
         }
         if (code != FZ_OK)
@@ -233,7 +234,7 @@ scan_number(struct scan *s)
     if (json_number_fits(fz_span_make(s->data + start, pos - start), is_int))
         return FZ_OK;
     /* Its own bytes stay in the input's run; only the quotes are put around them. */
-    enum fz_code code = mend(s, &s->notes.n_big_numbers, start, "\"", 1, start);
+    enum fz_code code = repair(s, &s->notes.n_big_numbers, start, "\"", 1, start);
     if (code == FZ_OK)
         code = put(s, s->data + start, pos - start);
     s->copied = pos;
@@ -346,7 +347,7 @@ unexpected(struct scan *s, enum expect expect)
                       s->pos == s->len ? " is expected" : "", s->pos);
 }
 
-/* One token; *expect is what may stand before it and becomes what may stand behind it. */
+/* One token; *expect is what may come here, and becomes what may come next. */
 static enum fz_code
 scan_token(struct scan *s, enum expect *expect)
 {
@@ -454,5 +455,5 @@ json_scan(struct fz_span in, const struct json_scan_limits *limits, struct fz_bu
         out->len = out_start;
         out->data[out_start] = '\0';
     }
-    return bad(&rest, rest.pos, "something stands behind the value");
+    return bad(&rest, rest.pos, "unexpected text after the value");
 }

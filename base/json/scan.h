@@ -1,11 +1,11 @@
 /*
- * The JSON scanner that stands before jansson: validates, bounds and mends, so that one odd number
- * or character does not lose a whole report.
+ * The JSON scanner that runs before jansson: validates, bounds and repairs, so that one odd number
+ * or character does not cost a whole report.
  *
  * jansson refuses integers above 2^63 - 1, numbers beyond a double, NaN, lone surrogates, \u0000
  * and bad UTF-8; all of them occur in real reports. The scanner copies the document and rewrites
  * just these: such a number becomes a string with the same digits; a lone surrogate, \u0000 and
- * each bad byte become U+FFFD. Everything else is copied as it was.
+ * each bad byte become U+FFFD. Everything else is copied unchanged.
  */
 #ifndef BASE_JSON_SCAN_H
 #define BASE_JSON_SCAN_H
@@ -20,13 +20,13 @@ enum { JSON_SCAN_DEPTH_MAX = 2048 }; /* jansson's own bound */
 struct json_scan_limits {
     size_t depth; /* nested arrays and objects; more than JSON_SCAN_DEPTH_MAX counts as that */
     size_t output_bytes; /* of the rewritten text */
-    size_t tree_bytes;   /* only json_scan_load(): of the jansson tree, estimated from above;
+    size_t tree_bytes;   /* only json_scan_load(): of the jansson tree, an upper estimate;
                             0 = no limit */
 };
 
-struct json_scan_notes { /* what was mended, for the report's `notes` */
+struct json_scan_notes { /* what was repaired, for the report's `notes` */
     uint64_t n_big_numbers, n_bad_utf8, n_bad_escapes;
-    size_t first_offset; /* byte offset of the first mended place; only valid if a count is not 0 */
+    size_t first_offset; /* in bytes, of the first repaired place; only valid if a count is not 0 */
     /* What the document holds; n_values counts arrays and objects too, but no keys. */
     uint64_t n_values, n_keys, n_arrays, n_objects;
 };
@@ -35,10 +35,10 @@ struct json_scan_notes { /* what was mended, for the report's `notes` */
  * Scan exactly one JSON value (RFC 8259), with optional white space around it and a byte order mark
  * before it.
  *
- * On success the mended text is appended to `out`, without the mark and the space behind the value;
- * a NULL `out` only validates. On failure `out` is as it was. MALFORMED: not JSON, with the byte
- * offset in err->offset and in the text ("json: expected ',' or '}' at byte 17"); LIMIT: depth or
- * output_bytes. `notes` may be NULL.
+ * On success the repaired text is appended to `out`, without the mark and the space after the
+ * value; a NULL `out` only validates. On failure `out` is as it was. MALFORMED: not JSON, with the
+ * byte offset in err->offset and in the text ("json: expected ',' or '}' at byte 17"); LIMIT: depth
+ * or output_bytes. `notes` may be NULL.
  */
 FZ_MUST_CHECK enum fz_code json_scan(struct fz_span in, const struct json_scan_limits *limits,
                                      struct fz_buffer *out, struct json_scan_notes *notes,
@@ -63,7 +63,7 @@ FZ_MUST_CHECK enum fz_code json_scan_load(struct fz_span in, const struct json_s
                                           struct json_scan_notes *notes, json_t **ret,
                                           struct fz_error *err);
 
-/* The same; the mended text is appended to `text` for those who need parts of it verbatim. */
+/* The same; the repaired text is appended to `text` for callers that need parts of it verbatim. */
 FZ_MUST_CHECK enum fz_code json_scan_load_text(struct fz_span in,
                                                const struct json_scan_limits *limits,
                                                struct fz_buffer *text,
@@ -71,7 +71,7 @@ FZ_MUST_CHECK enum fz_code json_scan_load_text(struct fz_span in,
                                                struct fz_error *err);
 
 /* An address or register out of a JSON value: an integer (negative ones wrap to 64 bits), or a
- * string "0x...", decimal digits (as the scanner writes big numbers). False if it is none of these.
+ * string "0x...", decimal digits (as the scanner writes big numbers). False for anything else.
  */
 bool json_scan_u64(const json_t *value, uint64_t *ret);
 

@@ -130,7 +130,7 @@ json_walk_next_item(struct json_walk *walk, struct json_member *ret)
     if (!ret->complete)
         end = text.len;
     ret->key = (struct fz_span){NULL, 0};
-    /* A stray closing bracket is no value: there is no way on. */
+    /* A stray closing bracket is not a value: the walk ends here. */
     if (end == pos || !fz_span_sub(text, pos, end - pos, &ret->value))
         return false;
     walk->pos = end;

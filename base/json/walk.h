@@ -1,8 +1,8 @@
 /*
  * The members of a JSON object as spans of its text, without building a tree.
  *
- * For telling formats by their keys and for keeping parts of a report as they came. The text need
- * not be valid: the walk never leaves it and ends where it cannot go on.
+ * For detecting formats by their keys and for keeping parts of a report verbatim. The text need not
+ * be valid: the walk never leaves it and ends at the first thing it cannot read.
  */
 #ifndef BASE_JSON_WALK_H
 #define BASE_JSON_WALK_H
@@ -16,7 +16,7 @@ struct json_walk {
 };
 
 struct json_member {
-    struct fz_span key;   /* between the quotes, escapes as they stand */
+    struct fz_span key;   /* between the quotes, escapes as in the text */
     struct fz_span value; /* from its first to its last byte */
     bool complete;        /* false: the text ends inside the value */
 };
@@ -25,7 +25,7 @@ struct json_member {
  * mark before it are skipped); no members if it starts with anything else. */
 struct json_walk json_walk_start(struct fz_span text);
 
-/* The next member; false at the end, or where the text is no object any more. */
+/* The next member; false at the end, or where the text stops being an object. */
 bool json_walk_next(struct json_walk *walk, struct json_member *ret);
 
 /* The same for an array: begin at its first item; ret->key is empty. Stray commas are passed over.

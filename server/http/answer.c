@@ -52,7 +52,7 @@ add_header(struct http_answer *answer, const char *name, const char *value)
 {
     struct http_extra *extra = calloc(1, sizeof(*extra));
     if (!extra)
-        return; /* an answer without it is better than none */
+        return; /* better an answer without this header than no answer */
     extra->name = strdup(name);
     extra->value = strdup(value);
     extra->next = answer->headers;
@@ -121,7 +121,7 @@ answer_error(struct http_request *request, struct http_answer *answer, int statu
         snprintf(seconds, sizeof(seconds), "%d", (int)RETRY_AFTER_S);
         add_header(answer, "Retry-After", seconds);
     }
-    if (json.failed && detail_json) /* the detail was too much */
+    if (json.failed && detail_json) /* the detail did not fit */
         answer_error(request, answer, status, err, NULL);
     else
         http_answer_set(answer, status, JSON_TYPE, fz_buffer_span(&json));
@@ -186,7 +186,7 @@ http_answer_refusal(struct http_request *request)
                       request->refused_limit ? fz_buffer_cstr(&detail) : NULL);
 }
 
-/* A large answer on its way; outlives the request. Sent in blocks, so that progress can be seen. */
+/* A large answer being sent; outlives the request. In blocks, so that the sweeper sees progress. */
 struct stream {
     struct http_conn *conn;
     struct http_content *content;
@@ -280,7 +280,8 @@ http_answer_send_now(struct http_request *request)
     if (strcmp(request->method, "HEAD") != 0)
         fz_buffer_append(&text, answer->body, answer->len);
     request->bytes_out = answer->len;
-    /* A kilobyte fits into the empty send buffer; a client that lets it not gets the bare end. */
+    /* A kilobyte fits into the empty send buffer; a client that leaves no room gets the end of the
+     * connection alone. */
     ssize_t sent = send(request->conn->fd, text.data, text.len, MSG_DONTWAIT | MSG_NOSIGNAL);
     (void)sent;
     shutdown(request->conn->fd, SHUT_WR);

@@ -29,7 +29,7 @@ void http_answer_deinit(struct http_answer *answer);
 void http_answer_set(struct http_answer *answer, int status, const char *content_type,
                      struct fz_span body);
 
-/* The answer that the client gets. On the HTTP thread, with the request in its hands. */
+/* The answer that the client gets. On the HTTP thread, while it owns the request. */
 struct http_answer *http_answer_of(struct http_request *request);
 /* Fill request->answer with the error. */
 void http_answer_error(struct http_request *request, int status, const struct fz_error *err,
@@ -38,7 +38,7 @@ void http_answer_error(struct http_request *request, int status, const struct fz
 void http_answer_refusal(struct http_request *request);
 /* What was added so far is for the late answer too. Before another thread gets the request. */
 void http_answer_keep_headers(struct http_request *request);
-/* Whatever has not been answered in time: fill request->late, unless there is a fallback. */
+/* Not answered in time: fill request->late, unless it holds a fallback. */
 void http_answer_late(struct http_request *request);
 enum MHD_Result http_answer_queue(struct http_request *request);
 /* Past libmicrohttpd, which cannot answer while a body comes in: write the answer at once. */

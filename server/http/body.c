@@ -1,9 +1,10 @@
 /*
- * Bodies: taken in as sent, counted, and only then inflated or written, on a body thread, so that
- * neither a disk nor a decoder ever holds up the thread that serves all connections.
+ * Bodies: collected as sent and counted first, then inflated or written by a body thread, so that
+ * neither the disk nor a decoder delays the thread that serves all connections.
  *
- * Memory for bodies is charged to a budget; it grows with what has really come in, never with what a
- * Content-Length promises. Senders without a token have a budget of their own, for memory and disk.
+ * Memory for bodies is charged to a budget; it grows with the bytes that have arrived, never with
+ * what a Content-Length announces. Senders without a token have a budget of their own, for memory
+ * and disk.
  */
 #include "server/http/body.h"
 
@@ -19,13 +20,13 @@
 #include "server/http/request.h"
 #include "server/http/server.h"
 
-/* Rooms are doubled up to a size from which they grow by a quarter: what is charged is then never
- * much more than what came in. */
+/* Small buffers double, larger ones grow by a quarter, so that the budget is never charged much
+ * more than the bytes that have arrived. */
 enum { FIRST_ROOM = 4 * 1024, DOUBLE_UP_TO = 256 * 1024 };
 
 enum {
     STAGE = 256 * 1024,      /* a streamed body goes to disk in steps of this size, */
-    STAGE_SMALL = 64 * 1024, /* or of this one while nobody knows who sends it */
+    STAGE_SMALL = 64 * 1024, /* or of this one while the sender is unknown */
 };
 
 enum fz_code
@@ -76,7 +77,7 @@ take(struct http_request *request, struct http_budget *budget, struct http_holdi
     struct fz_error err;
     enum fz_code code =
         http_budget_take(budget, holding, &request->client, request->token_id, more, &err);
-    /* 503 for a share too: a good client may stand behind the same address. */
+    /* 503 for a full share too: another client may have the same address. */
     return code != FZ_OK
                ? http_body_refuse(request, 503, code, budget->limit, "%s; try again", err.text)
                : FZ_OK;
@@ -169,7 +170,7 @@ static enum fz_code
 write_file(void *arg, struct fz_span bytes, struct fz_error *err)
 {
     struct http_request *request = arg;
-    (void)err; /* told in the request */
+    (void)err; /* recorded in the request */
     enum fz_code code = is_unknown(request) ? take(request, &request->server->unknown_disk,
                                                    &request->disk, bytes.len)
                                             : FZ_OK;
@@ -191,7 +192,7 @@ static enum fz_code
 write_memory(void *arg, struct fz_span bytes, struct fz_error *err)
 {
     struct http_request *request = arg;
-    (void)err; /* told in the request */
+    (void)err; /* recorded in the request */
     return memory_append(request, &request->stage, bytes, max_inflated(request));
 }
 

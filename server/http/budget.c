@@ -106,7 +106,7 @@ is_over_share(const struct http_budget *budget, const struct http_holding *holdi
         small = limit / 64;
     if (budget->used + more <= limit / 2)
         return false;
-    /* Whoever has a public key and many addresses: other tokens find room all the same. */
+    /* A sender with a public key and many addresses must leave room for other tokens. */
     uint64_t of_token = holding->token ? holding->token->used + more : 0;
     if (of_token > limit - limit / 8)
         return true;

@@ -1,9 +1,9 @@
 /*
  * Budgets: how much memory or disk all requests together may hold, and how much of it one caller.
  *
- * A caller is a client (its address) and, once it is known, a token. While half of a budget is free,
- * anybody may have it. Beyond that one client gets no more than a quarter of the whole, and one
- * token no more than half through clients that hold much already, and three quarters in all, so
+ * A caller is a client (its address) and, once it is known, a token. While half of a budget is
+ * free, anybody may have it. Beyond that one client gets no more than a quarter of the whole, and
+ * one token no more than half through clients that hold much already, and three quarters in all, so
  * that whoever fills a budget leaves room for the others. Small holdings only count in the sum and
  * for their token, which may have seven eighths with them. Thread-safe.
  */

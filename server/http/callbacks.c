@@ -2,18 +2,19 @@
  * A request's way through libmicrohttpd's callbacks:
  *
  *   request line  http_request_on_line       the object is made
- *   header        on_data, first call        judged (header.c): taken, refused, or suspended until
- *                                            that is found out, and then called again
+ *   header        on_data, first call        checked (header.c): taken, refused, or suspended for
+ *                                            authorisation and called again
  *   body          on_data with bytes         collected; every STAGE bytes of an upload are
  *                                            handed to a body thread, the connection suspended
  *   end of body   on_data without bytes      suspended and handed on; called again when resumed
  *                                            with the answer, which is queued
  *   the end       http_request_on_completed  logged, counted, freed
  *
- * A refusal before or within the body: libmicrohttpd 0.9 can queue an answer only before the body
- * or behind it. A small body is therefore read to its end and the connection kept; otherwise the
- * answer is written to the socket at once, the sending side is closed, and what still comes in is
- * dropped for a moment, since closing with unread bytes would make the kernel take the answer back.
+ * A refusal before or within the body: libmicrohttpd 0.9 can queue an answer only before or
+ * after the body. A small body is therefore read to its end and the connection kept; otherwise the
+ * answer is written to the socket at once, the sending side is closed, and further bytes are read
+ * and dropped for a moment: closing a socket with unread bytes resets it, and the client would lose
+ * the answer.
  */
 #include "server/http/callbacks.h"
 
@@ -85,7 +86,7 @@ send_answer(struct http_request *request)
     return http_answer_queue(request);
 }
 
-/* See the top: answer past libmicrohttpd and read on until the client hangs up. */
+/* Answer past libmicrohttpd and read on until the client hangs up; see the top of the file. */
 static enum MHD_Result
 drain(struct http_request *request)
 {
@@ -104,7 +105,7 @@ refuse_and_drain(struct http_request *request)
     return drain(request);
 }
 
-/* Nobody answered in time. At the server's end libmicrohttpd would not send it any more. */
+/* No handler answered in time. When the server stops, libmicrohttpd would not send the answer. */
 static enum MHD_Result
 answer_late(struct http_request *request)
 {
@@ -124,7 +125,7 @@ begin_body(struct http_request *request, enum http_step step)
 {
     unsigned max_s = request->server->limits.body_s;
     request->step = step;
-    /* An upload may take hours, but not while nobody knows who sends it. */
+    /* An upload may take hours, but only from a known sender. */
     if (step == HTTP_STEP_BODY && (request->token_id || request->route->max_body_s))
         max_s = request->route->max_body_s;
     request->conn->body_max_s = max_s;
@@ -137,7 +138,7 @@ has_body(const struct http_request *request)
     return request->framing.chunked || request->framing.content_length > 0;
 }
 
-/* What http_header_check() or http_header_finish() came to. */
+/* Act on the result of http_header_check() or http_header_finish(). */
 static enum MHD_Result
 after_header(struct http_request *request, enum fz_code code)
 {
@@ -170,8 +171,8 @@ on_header(struct http_request *request, const char *method, const char *version)
     return request->step == HTTP_STEP_AUTHORIZE ? MHD_YES : after_header(request, code);
 }
 
-/* It is known now whether the request may come in. libmicrohttpd calls once more as for the header,
- * since the connection was suspended in its first call. */
+/* The request is authorised or refused. libmicrohttpd repeats the call for the header, since the
+ * connection was suspended in the first one. */
 static enum MHD_Result
 on_authorized(struct http_request *request)
 {
@@ -207,8 +208,8 @@ http_request_run_body(struct http_job *job)
         http_pending_run(request);
         return;
     }
-    /* Now and not with the next bytes: the client's time runs even if it never sends them. */
-    fz_ignore(!http_conn_go_on(request->conn)); /* ended meanwhile: found out next */
+    /* Now and not with the next bytes: the rate limit must run even if they never come. */
+    fz_ignore(!http_conn_go_on(request->conn)); /* ended meanwhile: the next call sees it */
     atomic_store(&request->is_suspended, false);
     MHD_resume_connection(request->mhd);
 }
@@ -246,8 +247,8 @@ http_request_on_data(void *server, struct MHD_Connection *mhd, const char *url, 
     (void)server, (void)mhd, (void)url;
     if (!request)
         return MHD_NO; /* no memory for it */
-    /* Between two chunks libmicrohttpd asks again although the connection is suspended: leave it
-     * the bytes. */
+    /* Between two chunks libmicrohttpd calls again although the connection is suspended: returning
+     * without taking the bytes makes it keep them. */
     if (atomic_load(&request->is_suspended))
         return MHD_YES;
     struct fz_span bytes = fz_span_make(data, *data_len);
@@ -269,7 +270,7 @@ http_request_on_data(void *server, struct MHD_Connection *mhd, const char *url, 
         http_answer_refusal(request);
         return send_answer(request);
     case HTTP_STEP_DRAIN:
-        /* Its end: the answer is out, so nothing is left but to close. */
+        /* At the end of the body the answer has been sent, so only closing is left. */
         request->drained += bytes.len;
         return bytes.len && request->drained <= DRAIN_BYTES ? MHD_YES : MHD_NO;
     case HTTP_STEP_WORK:
@@ -295,7 +296,7 @@ http_request_on_completed(void *arg, struct MHD_Connection *mhd, void **context,
     if (!request)
         return;
     pthread_mutex_lock(&server->lock);
-    /* Its memory may be with a handler that is still writing. */
+    /* Under the lock, since a handler may still be writing the answer. */
     int status = request->abandoned ? request->late.status : request->answer.status;
     pthread_mutex_unlock(&server->lock);
     bool delivered =
@@ -303,7 +304,8 @@ http_request_on_completed(void *arg, struct MHD_Connection *mhd, void **context,
         (request->step == HTTP_STEP_SENT && code == MHD_REQUEST_TERMINATED_COMPLETED_OK);
     http_log_request(request, status, now_us() - request->started_us, delivered);
     if (delivered && request->step == HTTP_STEP_SENT)
-        fz_ignore(!http_conn_enter(request->conn, HTTP_PHASE_HEADER)); /* closed: found out next */
+        fz_ignore(
+            !http_conn_enter(request->conn, HTTP_PHASE_HEADER)); /* closed: the next call sees it */
     pthread_mutex_lock(&server->lock);
     if (request->active)
         server->n_active--;

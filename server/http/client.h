@@ -45,7 +45,7 @@ void http_client_of(const struct http_address *address, struct http_client *ret)
  * The client of a request from `peer` with these fields. If the peer is a trusted proxy: the
  * rightmost address in X-Forwarded-For, else in Forwarded, else in X-Real-IP, that is not a trusted
  * proxy. An entry that is not an address ends the search: then the client is the proxy that passed
- * it on, since whatever stands left of it may be the client's own invention.
+ * it on, since the client may have made up everything left of it.
  */
 void http_client_find(const struct http_proxies *proxies, const struct http_address *peer,
                       const struct http_field *fields, size_t n_fields, struct http_client *ret);

@@ -2,9 +2,9 @@
  * Connections: how many there may be, and how long each may take.
  *
  * libmicrohttpd's own timeout counts inactivity only, so a client that sends one byte a second
- * stays for ever. Here each connection has a phase with a deadline or a minimum rate, and a sweeper
- * thread shuts the socket of those down that miss it; libmicrohttpd then sees the end of file and
- * cleans up.
+ * never times out. Here each connection has a phase with a deadline or a minimum rate, and a
+ * sweeper thread shuts down the socket of each one that misses it; libmicrohttpd then sees the end
+ * of file and cleans up.
  */
 #include "server/http/conn.h"
 
@@ -61,7 +61,7 @@ http_conn_accept(void *arg, const struct sockaddr *address, socklen_t len)
     struct http_address ip = address_of(address);
     struct http_client peer;
     http_client_of(&ip, &peer);
-    /* A proxy, or a program on this machine, may speak for everybody. */
+    /* A proxy, or a program on this machine, may send for many clients. */
     bool many = http_address_is_loopback(&ip) || http_proxies_trust(&server->proxies, &ip);
     pthread_mutex_lock(&server->lock);
     bool welcome = true;
@@ -247,8 +247,9 @@ is_late(struct http_conn *conn, const struct limits *limits, int64_t now)
     return false;
 }
 
-/* Tell a client that was too slow, as far as that is possible, and end its connection. Under the
- * lock: the MHD thread cannot begin an answer meanwhile, and the descriptor stays open. */
+/* Answer a client that was too slow with 408 if nothing was answered yet, and end its connection.
+ * Under the lock: the MHD thread cannot begin an answer meanwhile, and the descriptor stays open.
+ */
 static void
 end_late(struct http_server *server, struct http_conn *conn)
 {
@@ -265,7 +266,7 @@ end_late(struct http_server *server, struct http_conn *conn)
                            sizeof(body) - 1, body);
         if (len > 0) {
             ssize_t n_sent = send(conn->fd, text, (size_t)len, MSG_DONTWAIT | MSG_NOSIGNAL);
-            (void)n_sent; /* a client that takes nothing is told nothing */
+            (void)n_sent; /* a client that does not read gets no answer */
         }
     }
     bool counts = conn->phase != HTTP_PHASE_DRAIN && (reading || conn->phase != HTTP_PHASE_HEADER);

@@ -25,7 +25,7 @@ enum {
 enum http_phase {
     HTTP_PHASE_HEADER,  /* the client: a request line, or the rest of the header */
     HTTP_PHASE_BODY,    /* the client: more of the body */
-    HTTP_PHASE_RUNNING, /* us */
+    HTTP_PHASE_RUNNING, /* the server */
     HTTP_PHASE_ANSWER,  /* the client: taking the answer */
     HTTP_PHASE_DRAIN,   /* the client: hanging up after a refusal */
     HTTP_PHASE_DEAD,    /* shut down by the sweeper */
@@ -35,7 +35,7 @@ struct http_conn {
     struct http_conn *prev, *next; /* guarded by server->lock, as are the next six */
     enum http_phase phase;
     int64_t phase_ms;             /* monotonic: when the phase began */
-    int64_t window_ms, paused_ms; /* body: the current rate window; time we made it wait */
+    int64_t window_ms, paused_ms; /* body: the current rate window; time the server made it wait */
     uint64_t window_bytes;        /* body: bytes that came in the window */
     unsigned body_max_s;          /* body: whole time, 0 = no limit */
     bool first, line_seen;        /* header: of the first request; request line is there */
@@ -57,7 +57,7 @@ void http_conn_line_seen(struct http_conn *conn);
 void http_conn_progress(struct http_conn *conn, size_t len);
 /* The answer moves on. */
 void http_conn_touch(struct http_conn *conn);
-/* We keep the client waiting within a body, and go on. */
+/* The server makes the client wait within a body, and goes on. */
 void http_conn_pause(struct http_conn *conn);
 bool http_conn_go_on(struct http_conn *conn);
 

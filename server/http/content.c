@@ -89,7 +89,7 @@ drop(struct http_content *content)
     return true;
 }
 
-/* One that is alive, after waiting for whoever is making it; NULL: there is none. Under the lock. */
+/* An existing content, once it is made; NULL without one. Under the lock. */
 static struct http_content *
 find(struct http_contents *contents, const char *sha256, uint64_t len)
 {
@@ -173,7 +173,7 @@ keep_in_memory(struct http_contents *contents, struct http_content *content, str
     return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
 }
 
-/* The better place first; on a full disk answers still go out as long as there is memory. */
+/* The better place first; with a full disk, answers still go out as long as memory lasts. */
 static enum fz_code
 keep(struct http_contents *contents, struct http_content *content, struct fz_span body,
      const struct http_client *client, int64_t token_id, struct fz_error *err)

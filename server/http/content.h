@@ -15,7 +15,7 @@
 #include "server/http/budget.h"
 
 enum {
-    HTTP_CONTENT_FROM = 16 * 1024,        /* shorter bodies are not worth it */
+    HTTP_CONTENT_FROM = 16 * 1024,        /* shorter bodies are copied */
     HTTP_CONTENT_IN_MEMORY = 1024 * 1024, /* longer ones go into a file */
     HTTP_CONTENT_BLOCK = 16 * 1024,       /* what a connection holds of it at a time */
 };
@@ -32,10 +32,10 @@ struct http_contents {
 
 void http_contents_init(struct http_contents *contents, const char *temp_dir, uint64_t memory,
                         uint64_t disk);
-void http_contents_deinit(struct http_contents *contents); /* nothing may be alive any more */
+void http_contents_deinit(struct http_contents *contents); /* all contents must be gone */
 
 /* The content with these bytes: one that is alive, or a new one, charged to the client and token.
- * LIMIT, UNAVAILABLE: over budget, or there is no room on the disk. */
+ * LIMIT, UNAVAILABLE: over budget, or the disk is full. */
 FZ_MUST_CHECK enum fz_code http_content_make(struct http_contents *contents, struct fz_span body,
                                              const struct http_client *client, int64_t token_id,
                                              struct http_content **ret, struct fz_error *err);

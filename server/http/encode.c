@@ -10,7 +10,7 @@
 #include "server/http/answer.h"
 #include "server/http/request.h"
 
-/* Reports shrink to a tenth at any level; higher ones cost more than the line they save. */
+/* Reports shrink to a tenth at any level; higher ones cost more time than they save in transfer. */
 enum { GZIP_LEVEL = 4, ZSTD_LEVEL = 3, GZIP_WINDOW = 15 + 16 };
 
 /* ---- Accept-Encoding ---- */
@@ -61,7 +61,7 @@ next_element(const char *at, struct fz_span *ret_name, int *ret_weight)
 enum http_coding
 http_encode_choose(const char *accept_encoding)
 {
-    /* What is best where the client does not mind comes first. */
+    /* In the order of our preference, for clients without one. */
     static const struct {
         const char *name, *alias;
         enum http_coding coding;
@@ -85,7 +85,7 @@ http_encode_choose(const char *accept_encoding)
     int best_weight = 0;
     for (size_t i = 0; i < FZ_ARRAY_LEN(codings); i++) {
         int weight = weights[i] >= 0 ? weights[i] : rest;
-        /* Identity that nobody names is acceptable, but nobody asked for it. */
+        /* Identity is acceptable without being named, but has no weight then. */
         if (weight > best_weight) {
             best_weight = weight;
             best = codings[i].coding;
@@ -126,7 +126,7 @@ pack_gzip(struct fz_span body, uint8_t *to, size_t room)
 bool
 http_encode_pack(enum http_coding coding, struct fz_span body, uint8_t **ret, size_t *ret_len)
 {
-    /* What does not fit into less than the body is not wanted. */
+    /* The result is used only if it is smaller than the body. */
     uint8_t *to = body.len > HTTP_ENCODE_MAX ? NULL : malloc(body.len);
     if (!to)
         return false;
@@ -203,7 +203,7 @@ http_encode(struct http_request *request, int status, const char *content_type, 
         char etag[HTTP_ETAG_TEXT];
         http_etag_make(body, coding, etag);
         http_add_header(request, "ETag", etag);
-        /* A browser keeps it, and asks each time whether it is still so. */
+        /* A browser may keep it, but must revalidate it each time. */
         http_add_header(request, "Cache-Control", "private, no-cache");
         if (http_etag_matches(http_header(request, "If-None-Match"), etag)) {
             ret->status = 304;

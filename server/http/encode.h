@@ -1,6 +1,6 @@
 /*
- * What of an answer depends on the request's Accept-Encoding and If-None-Match: the coding it goes
- * out in, its ETag, and 304 in place of a body that the client has already.
+ * The parts of an answer that depend on Accept-Encoding and If-None-Match: its content coding, its
+ * ETag, and 304 in place of a body that the client already has.
  */
 #ifndef HTTP_ENCODE_H
 #define HTTP_ENCODE_H
@@ -8,8 +8,8 @@
 #include "server/http/inflate.h"
 
 enum {
-    HTTP_ENCODE_MIN = 1024,             /* smaller bodies are not worth it */
-    HTTP_ENCODE_MAX = 64 * 1024 * 1024, /* larger ones would keep a thread busy for too long */
+    HTTP_ENCODE_MIN = 1024,             /* smaller bodies are not compressed */
+    HTTP_ENCODE_MAX = 64 * 1024 * 1024, /* larger ones would occupy a thread for too long */
     HTTP_ETAG_TEXT = 48,
 };
 
@@ -20,7 +20,8 @@ enum http_coding http_encode_choose(const char *accept_encoding);
 /* Is this a type that compresses: text, JSON, XML? */
 bool http_encode_helps(const char *content_type);
 
-/* The body in this coding (GZIP or ZSTD), malloc. False: no memory, or it did not become smaller. */
+/* The body in this coding (GZIP or ZSTD), malloc. False: no memory, or it did not become smaller.
+ */
 bool http_encode_pack(enum http_coding coding, struct fz_span body, uint8_t **ret, size_t *ret_len);
 
 /* The strong ETag of a body in a coding: `"<32 hex>"`, `"<32 hex>-gzip"`. */

@@ -2,8 +2,8 @@
  * The checks on a request's header fields that decide where its body ends.
  *
  * libmicrohttpd 0.9 takes the first of two Content-Length fields, prefers Transfer-Encoding over
- * it, and serves what a proxy in front may have read in another way. RFC 9112 (6.1 to 6.3, 3.2)
- * wants such a request refused and its connection closed; this is where it happens. Pure functions.
+ * it, and accepts what a proxy may read in another way (request smuggling). RFC 9112 (6.1 to 6.3,
+ * 3.2) wants such a request refused and its connection closed. Pure functions.
  */
 #ifndef HTTP_FRAMING_H
 #define HTTP_FRAMING_H

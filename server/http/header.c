@@ -1,6 +1,6 @@
 /*
- * What becomes of a request is decided here, from its header alone and before any of its body is
- * read: framing, target, route, token, coding, size, in that order.
+ * Decides from the header alone, before any of the body is read, whether a request is taken:
+ * framing, target, route, token, coding, size, in that order.
  */
 #include "server/http/header.h"
 
@@ -13,11 +13,11 @@
 #include "server/http/request.h"
 #include "server/http/server.h"
 
-enum { AUTHORIZE_MS = 1500 }; /* how long finding out whether to let a request in may take */
+enum { AUTHORIZE_MS = 1500 }; /* how long authorisation may take */
 
 struct collector {
     struct http_request *request;
-    size_t raw_size; /* bytes of all field lines as they stand in the header */
+    size_t raw_size; /* bytes of all field lines in the header */
     size_t text_len; /* bytes that the copies need */
     bool too_many;
 };
@@ -41,7 +41,7 @@ collect_field(void *arg, enum MHD_ValueKind kind, const char *name, size_t name_
     return MHD_YES;
 }
 
-/* libmicrohttpd's memory goes away with the connection; a handler may live longer. */
+/* libmicrohttpd frees its memory with the connection; a handler may run longer. */
 static bool
 copy_fields(struct http_request *request, size_t text_len)
 {
@@ -72,7 +72,7 @@ measure_field(void *arg, enum MHD_ValueKind kind, const char *name, size_t name_
 {
     size_t *size = arg;
     (void)kind;
-    /* Name and value stand in one line of the connection's buffer: "name: value\r\n". */
+    /* Name and value are in one line of the connection's buffer: "name: value\r\n". */
     uintptr_t start = (uintptr_t)name, end = (uintptr_t)value + value_len;
     *size += end >= start + name_len && end - start <= HTTP_HEADER_MEMORY ? end - start + 2
                                                                           : HTTP_HEADER_MEMORY;
@@ -80,9 +80,9 @@ measure_field(void *arg, enum MHD_ValueKind kind, const char *name, size_t name_
 }
 
 /*
- * libmicrohttpd 0.9 reads lines that end in a bare LF, folded lines, NULs and runs of spaces as
- * something a proxy in front may not have read. It does not say so, but it tells how long the
- * header was: that must be the sum of well-formed lines. (Version 1 refuses such headers itself.)
+ * libmicrohttpd 0.9 accepts lines that end in a bare LF, folded lines, NULs and runs of spaces,
+ * which a proxy may read in another way. It does not report them, but it reports the length of the
+ * header: that must be the sum of well-formed lines. (Version 1 refuses such headers itself.)
  */
 static bool
 is_well_formed(struct http_request *request, const char *method, const char *version)
@@ -211,7 +211,7 @@ check_token(struct http_request *request)
     int64_t project_id = 0, token_id = 0;
     enum fz_code code = server->authorize(server->app, request, request->route->scope, &project_id,
                                           &token_id, &status, &err);
-    if (request->step == HTTP_STEP_AUTHORIZE) /* another thread has the request from now on */
+    if (request->step == HTTP_STEP_AUTHORIZE) /* another thread owns the request from now on */
         return FZ_OK;
     request->project_id = project_id;
     request->token_id = token_id;
@@ -234,7 +234,7 @@ http_authorize_end(struct http_request *request, enum fz_code code, int status, 
 {
     struct http_server *server = request->server;
     pthread_mutex_lock(&server->lock);
-    bool in_time = request->is_pending; /* else the HTTP thread has it again */
+    bool in_time = request->is_pending; /* else its time is over and the HTTP thread owns it */
     if (in_time && code != FZ_OK)
         fz_ignore(refuse_token(request, code, status, err->text)); /* it returns `code` */
     else if (in_time) {
@@ -276,8 +276,8 @@ http_header_check(struct http_request *request, const char *method, const char *
     if (code != FZ_OK)
         return code;
     if (request->uri_code) {
-        /* A place is named where a byte stands that no target may have: others may have split the
-         * request line elsewhere. */
+        /* An offset means a byte that no target may have: a proxy may have split the request line
+         * elsewhere, so the connection is not reused. */
         request->answer.close = request->uri_error.offset >= 0;
         int status = request->uri_code == FZ_E_LIMIT ? 414 : fz_code_http_status(request->uri_code);
         return http_body_refuse(request, status, request->uri_code, 0, "%s",

@@ -1,5 +1,5 @@
 /*
- * What becomes of a request, decided from its header alone.
+ * The checks on the header of a request, before its body is read.
  */
 #ifndef HTTP_HEADER_H
 #define HTTP_HEADER_H
@@ -8,8 +8,8 @@
 
 struct http_request;
 
-/* FZ_OK, or the refusal in request->body_*. request->step is HTTP_STEP_AUTHORIZE afterwards if that is
- * still to be found out; then http_header_finish() is to be called after http_authorize_end(). */
+/* FZ_OK, or the refusal in request->body_*. With request->step HTTP_STEP_AUTHORIZE the token is
+ * still being checked: call http_header_finish() after http_authorize_end(). */
 FZ_MUST_CHECK enum fz_code http_header_check(struct http_request *request, const char *method,
                                              const char *version);
 FZ_MUST_CHECK enum fz_code http_header_finish(struct http_request *request);

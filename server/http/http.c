@@ -1,5 +1,5 @@
 /*
- * The server's life: socket, daemon, threads; who owes an answer; the orderly end.
+ * Start and stop of the server: socket, daemon, threads.
  */
 #include "server/http/http.h"
 
@@ -90,7 +90,7 @@ listen_on(struct http_server *server, const char *where, struct fz_error *err)
     return FZ_OK;
 }
 
-/* A connection is a descriptor; the usual soft limit of 1,024 would end the party early. */
+/* A connection is a descriptor; the usual soft limit of 1,024 is too low. */
 static void
 raise_file_limit(rlim_t want)
 {
@@ -102,7 +102,8 @@ raise_file_limit(rlim_t want)
     fz_ignore(setrlimit(RLIMIT_NOFILE, &files)); /* then fewer connections fit */
 }
 
-/* libmicrohttpd would decode %XX in place; uri.c does it, once and with care. */
+/* libmicrohttpd would decode %XX in place; uri.c does it after the split into segments and pairs.
+ */
 static size_t
 keep_escapes(void *arg, struct MHD_Connection *mhd, char *text)
 {
@@ -114,7 +115,7 @@ static enum fz_code
 start_daemon(struct http_server *server, struct fz_error *err)
 {
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
-    /* Strict lines are left to header.c, which answers in the API's form; Host too. */
+    /* header.c checks lines and Host itself, since its answers have the API's form. */
 #if MHD_VERSION >= 0x00097701
     struct MHD_OptionItem strict[] = {{MHD_OPTION_CLIENT_DISCIPLINE_LVL, 1, NULL},
                                       {MHD_OPTION_END, 0, NULL}};
@@ -154,7 +155,7 @@ sweep(void *arg)
     return NULL;
 }
 
-/* The parts in the order in which they need each other. */
+/* The parts in the order of their dependencies. */
 static enum fz_code
 start_parts(struct http_server *server, const struct http_config *config, struct fz_error *err)
 {
@@ -177,7 +178,7 @@ start_parts(struct http_server *server, const struct http_config *config, struct
     return code;
 }
 
-enum { LAST_WORDS_MS = 1000 };
+enum { LAST_ANSWERS_MS = 1000 };
 
 /* Wait until no request is on its way, at most until `deadline_ms`; true if so. */
 static bool
@@ -190,7 +191,7 @@ wait_quiet(struct http_server *server, int64_t deadline_ms)
         int64_t now = fz_time_monotonic_ms();
         quiet = server->n_active == 0;
         if (!quiet && now < deadline_ms) {
-            /* Woken now and then as well, for connections that have just fallen idle. */
+            /* Also wake at intervals, for connections that have become idle. */
             int64_t until = now + SWEEP_MS < deadline_ms ? now + SWEEP_MS : deadline_ms;
             struct timespec at = {.tv_sec = (time_t)(until / 1000),
                                   .tv_nsec = (long)(until % 1000) * 1000000};
@@ -202,7 +203,7 @@ wait_quiet(struct http_server *server, int64_t deadline_ms)
     }
 }
 
-/* Everything that was started, in the order in which it may end. */
+/* Stop what was started; a part ends before those it uses. */
 static void
 end_parts(struct http_server *server)
 {
@@ -260,13 +261,13 @@ http_stop(struct http_server *server, int64_t grace_ms)
         return;
     atomic_store(&server->stopping, true);
     MHD_quiesce_daemon(server->daemon);
-    /* libmicrohttpd may still hold the socket in its hands, so it is closed later; but nobody is to
-     * wait in its queue. */
+    /* libmicrohttpd may still use the socket, so it is closed later; shutdown() refuses the clients
+     * in its queue now. */
     shutdown(server->listen_fd, SHUT_RDWR);
     if (!wait_quiet(server, fz_time_monotonic_ms() + grace_ms)) {
         http_pending_end_all(server);
-        /* The event loop has yet to send what the waiting clients are told now. */
-        wait_quiet(server, fz_time_monotonic_ms() + LAST_WORDS_MS);
+        /* The event loop has yet to send these last answers. */
+        wait_quiet(server, fz_time_monotonic_ms() + LAST_ANSWERS_MS);
     }
     end_parts(server);
 }

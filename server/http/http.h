@@ -1,5 +1,5 @@
 /*
- * The HTTP side: connections, deadlines, limits, bodies, routing, answers. Knows nothing of
+ * The HTTP server: connections, deadlines, limits, bodies, routing, answers. Independent of
  * reports.
  *
  * One libmicrohttpd thread (epoll) reads requests; a pool of threads runs handlers; a connection is
@@ -29,17 +29,17 @@ enum http_body {
 typedef void (*http_handler_fn)(void *app, struct http_request *request);
 
 /* The JSON of an error as a route's clients want it, for all answers with a status of 400 and above
- * that http_respond_error*() and this room itself give. detail_json may be NULL. */
+ * that http_respond_error*() and this module itself give. detail_json may be NULL. */
 typedef void (*http_write_error_fn)(const struct fz_error *err, int status, const char *detail_json,
                                     struct fz_buffer *out);
 
 enum {
     HTTP_ROUTE_CORS = 1,     /* every answer carries Access-Control-Allow-Origin: * */
     HTTP_ROUTE_LOOSE = 2,    /* empty path segments do not count: "//a/b/" is "/a/b" */
-    HTTP_ROUTE_ANYWHERE = 4, /* loose, and others may stand before: "/x/a/b" is "/a/b" */
+    HTTP_ROUTE_ANYWHERE = 4, /* loose, after any other segments: "/x/a/b" is "/a/b" */
     HTTP_ROUTE_ORIGINS = 8,  /* pages of http_config.cors_origins may read its answers */
     HTTP_ROUTE_ETAG = 16,    /* its 200 carries an ETag, and If-None-Match is answered with 304 */
-    HTTP_ROUTE_QUICK = 32,   /* the handler asks nobody and waits for nobody: it runs on the HTTP
+    HTTP_ROUTE_QUICK = 32,   /* the handler never waits: it runs on the HTTP
                                thread, and answers while everything else hangs */
 };
 
@@ -68,7 +68,7 @@ typedef enum fz_code (*http_authorize_fn)(void *app, struct http_request *reques
                                           int64_t *ret_project_id, int64_t *ret_token_id,
                                           int *ret_status, struct fz_error *err);
 
-/* Within http_authorize_fn: it cannot be decided at once. The function returns FZ_OK, and
+/* Within http_authorize_fn, when it cannot decide at once: the function returns FZ_OK, and
  * http_authorize_end() is called once, by any thread, now or later, with what the function would
  * have returned. It may add headers to the answer before. */
 void http_authorize_later(struct http_request *request);
@@ -76,8 +76,8 @@ void http_authorize_later(struct http_request *request);
 void http_authorize_end(struct http_request *request, enum fz_code code, int status,
                         int64_t project_id, int64_t token_id, const struct fz_error *err);
 
-/* What handlers need hangs: until it goes on, requests are answered with 503 at once, and those
- * that handlers have in their hands too. Called by the sweeper, ten times a second. */
+/* True while something that handlers need hangs: requests are then answered with 503 at once, also
+ * those that handlers are working on. Called by the sweeper, ten times a second. */
 typedef bool (*http_stuck_fn)(void *app);
 
 /* Within http_authorize_fn: the body of this request, as sent and inflated, may have at most so
@@ -129,8 +129,8 @@ const char *http_client_ip(const struct http_request *request);
 struct fz_span http_body(const struct http_request *request); /* HTTP_BODY_MEMORY */
 int http_body_fd(const struct http_request *request,
                  uint64_t *ret_size); /* HTTP_BODY_FILE; at position 0; borrowed */
-/* The handler needs the body no more, and the answer may take long: its memory or file is free for
- * others. */
+/* The handler no longer needs the body and the answer may take long: free its memory or file now.
+ */
 void http_drop_body(struct http_request *request);
 int64_t http_project_id(const struct http_request *request);
 int64_t http_token_id(const struct http_request *request);
@@ -140,13 +140,13 @@ void http_respond_json(struct http_request *request, int status, struct fz_span 
 void http_respond(struct http_request *request, int status, const char *content_type,
                   struct fz_span body);
 /* {"error":{"code","message","detail"}} with the status of the code (http_respond_error_status: a
- * given one). `detail_json` may be NULL; err->offset adds {"offset":N} when there is none. LIMIT,
+ * given one). `detail_json` may be NULL; then err->offset, if set, gives {"offset":N}. LIMIT,
  * UNAVAILABLE add Retry-After where it helps. */
 void http_respond_error(struct http_request *request, const struct fz_error *err);
 void http_respond_error_status(struct http_request *request, int status, const struct fz_error *err,
                                const char *detail_json);
-/* The answer is due within so many ms from now, otherwise the client gets 503 and what is answered
- * later is dropped. 0: no limit any more. */
+/* The answer is due within so many ms from now, otherwise the client gets 503 and a
+ * later answer is dropped. 0: no limit. */
 void http_answer_within(struct http_request *request, int64_t ms);
 /* What to answer with in place of that 503: JSON, copied. */
 void http_set_fallback(struct http_request *request, int status, struct fz_span json);

@@ -17,7 +17,7 @@ struct http_inflate {
     enum http_coding coding;
     uint64_t in, out, max_out;
     bool any_ratio;
-    /* deflate: the first two bytes tell whether there is a zlib header. */
+    /* deflate: the first two bytes show whether there is a zlib header. */
     uint8_t head[2];
     size_t n_head;
     bool z_open;
@@ -116,7 +116,7 @@ z_begin(struct http_inflate *stream, struct fz_error *err)
     return FZ_OK;
 }
 
-/* Behind a whole member: another gzip member, padding with zeros as tapes have it, or rubbish. */
+/* After a whole member: another gzip member, padding with zeros as on tapes, or garbage. */
 static enum fz_code
 z_next_member(struct http_inflate *stream, struct fz_span left, uint64_t offset,
               struct fz_error *err)
@@ -130,7 +130,7 @@ z_next_member(struct http_inflate *stream, struct fz_span left, uint64_t offset,
     stream->padding = stream->coding == HTTP_CODING_GZIP;
     for (size_t i = 0; i < left.len; i++) {
         if (left.data[i] != 0 || !stream->padding)
-            return malformed(stream, offset + i, "bytes behind its end", err);
+            return malformed(stream, offset + i, "bytes after its end", err);
     }
     return FZ_OK;
 }
@@ -141,7 +141,8 @@ z_feed(struct http_inflate *stream, struct fz_span bytes, http_sink_fn sink, voi
 {
     uint64_t base = stream->in;
     size_t at = 0;
-    /* zlib fills a whole piece or eats all input: ask again as long as a piece came out full. */
+    /* zlib fills a whole piece or consumes all input: call again as long as a piece came out full.
+     */
     bool more_out = false;
     while (at < bytes.len || more_out) {
         struct fz_span left = fz_span_make(bytes.data + at, bytes.len - at);

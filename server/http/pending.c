@@ -22,7 +22,7 @@ http_pending_run_job(struct http_job *job)
         request->route->handle(server->app, request);
 }
 
-/* Nobody owes an answer any more: libmicrohttpd goes on with the request. Under the lock, since
+/* No answer is due any more: libmicrohttpd goes on with the request. Under the lock, since
  * http_stop() must not find it answered and still suspended. */
 static void
 settle(struct http_request *request)
@@ -81,10 +81,10 @@ http_pending_run(struct http_request *request)
         if (request->is_pending)
             abandon(request);
         pthread_mutex_unlock(&server->lock);
-        http_request_unref(request); /* the handler's, which will not see it */
+        http_request_unref(request); /* that of the handler, which does not run */
         return;
     }
-    /* What only reads has threads of its own: slow queries do not hold up what comes in. */
+    /* Reading requests have threads of their own, so that slow queries do not delay reports. */
     bool reads = strcmp(route->method, "GET") == 0;
     http_pool_push(reads ? server->readers : server->handlers, &request->job);
 }

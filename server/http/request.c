@@ -173,7 +173,7 @@ http_log_note(struct http_request *request, const char *key, const char *value)
 
 /* ---- its line in the log ----------------------------------------------------------------- */
 
-/* A method is the client's word; only known ones are written as they are. */
+/* A method is any text of the client's; only known ones go into the log verbatim. */
 static const char *
 method_name(const char *method)
 {

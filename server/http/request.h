@@ -29,11 +29,11 @@ struct http_memory { /* its room is charged to the request's holding */
 
 enum http_step {
     HTTP_STEP_NEW,       /* the request line was read */
-    HTTP_STEP_AUTHORIZE, /* whether to let it in is being found out */
+    HTTP_STEP_AUTHORIZE, /* authorisation goes on elsewhere */
     HTTP_STEP_BODY,      /* the body is being taken in */
     HTTP_STEP_DISCARD,   /* refused; the rest of a small body is read and dropped */
-    HTTP_STEP_DRAIN,     /* refused and told so; read until the client hangs up */
-    HTTP_STEP_WORK,      /* with the body or handler threads */
+    HTTP_STEP_DRAIN,     /* refused and answered; read until the client hangs up */
+    HTTP_STEP_WORK,      /* body or handler threads have it */
     HTTP_STEP_SENT,      /* the answer was queued */
 };
 
@@ -42,7 +42,7 @@ struct http_request {
     struct http_server *server;
     struct http_conn *conn;
     struct MHD_Connection *mhd;
-    /* One for the MHD side, one for whoever owes an answer. */
+    /* One for the MHD side, one for a handler that is to answer. */
     _Atomic unsigned refs;
     enum http_step step;
     bool is_pending; /* guarded by server->lock: a handler is to answer */
@@ -81,12 +81,12 @@ struct http_request {
     int fd;                           /* HTTP_BODY_FILE; -1 */
     uint64_t file_size;
     struct http_inflate *inflate;
-    _Atomic bool is_suspended; /* another thread has it: the body's bytes have to wait */
+    _Atomic bool is_suspended; /* another thread has it: bytes of the body have to wait */
     bool body_complete;
     enum fz_code body_code; /* why the body was refused */
     int body_status;
     struct fz_error body_error;
-    uint64_t refused_limit; /* told in the error's detail; 0 = none */
+    uint64_t refused_limit; /* for the error's detail; 0 = no limit */
     struct http_answer answer;
     struct http_answer late; /* in its place once the request is abandoned; guarded by server->lock
                                 until then */

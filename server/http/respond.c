@@ -1,6 +1,6 @@
 /*
- * What handlers answer with (http.h): the body packed and kept, errors without what only the log may
- * say, and the request handed back.
+ * What handlers answer with (http.h): the body packed and kept, errors without texts that only the
+ * log may have, and the end of the request.
  */
 #include "server/http/request.h"
 
@@ -12,7 +12,7 @@
 #include "server/http/pending.h"
 #include "server/http/server.h"
 
-/* Those that describe the body which will not be sent; what was there before the handler stays. */
+/* Drop the headers of the body that will not be sent; those from before the handler stay. */
 static void
 forget_headers(struct http_request *request)
 {
@@ -25,7 +25,7 @@ forget_headers(struct http_request *request)
     pthread_mutex_unlock(&server->lock);
 }
 
-/* What is long is kept where it costs little. Over budget the client is told so. */
+/* A long body goes to a shared content, in memory or a file. Over budget the client gets 503. */
 static void
 set_content(struct http_request *request, int status, const char *content_type, struct fz_span body)
 {
@@ -74,8 +74,8 @@ http_respond_public(struct http_request *request, int status, const struct fz_er
 
 /* ---- errors ------------------------------------------------------------------------------ */
 
-/* What goes wrong inside the server is for its log: such texts name hosts, ports and paths. A
- * client gets a fixed sentence, and finds the rest by the request's id. */
+/* Errors from inside the server name hosts, ports and paths, so their texts go to the log only. The
+ * client gets a fixed sentence; the log has the rest under the request's id. */
 static bool
 begins(const char *text, const char *with)
 {

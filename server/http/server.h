@@ -28,7 +28,7 @@ struct http_server {
     char url[96];
     char *temp_dir;
     const struct http_route *routes;
-    struct metrics_route **route_metrics; /* one a route, the last for requests without one */
+    struct metrics_route **route_metrics; /* one per route, the last for requests without one */
     size_t n_routes;
     http_authorize_fn authorize;
     http_stuck_fn is_stuck;
@@ -48,11 +48,11 @@ struct http_server {
     struct http_request *pending;
     bool sweeper_ends, has_given_up; /* guarded by lock */
     _Atomic bool stopping, stuck;
-    /* Bodies in memory, of those whose token is known and of those who have not shown one; and on
-     * disk, of the latter only. */
+    /* Bodies in memory, of senders with a known token and of senders without; and on disk, of the
+     * latter only. */
     struct http_budget body_memory, unknown_memory, unknown_disk;
     struct http_contents contents; /* of answers */
-    _Atomic unsigned refs;         /* the owner's and one a request */
+    _Atomic unsigned refs;         /* the owner's and one per request */
 };
 
 /* The object alone, nothing is started. */

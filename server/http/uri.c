@@ -165,7 +165,7 @@ http_uri_query(const struct http_uri *uri, const char *name)
     return NULL;
 }
 
-/* The number of the segment at or behind `segment` that counts. */
+/* The number of the first segment from `segment` on that counts. */
 static size_t
 next_segment(const struct http_uri *uri, size_t segment, bool loose)
 {

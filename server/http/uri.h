@@ -45,11 +45,11 @@ const char *http_uri_query(const struct http_uri *uri, const char *name);
 enum http_match {
     HTTP_MATCH_EXACT,
     HTTP_MATCH_LOOSE,    /* empty segments of the path do not count */
-    HTTP_MATCH_ANYWHERE, /* loose, and the pattern may stand behind other segments */
+    HTTP_MATCH_ANYWHERE, /* loose, and the pattern may follow other segments */
 };
 
-/* True if the path is that of the pattern; {name}
- * segments match any non-empty one and are listed in *ret (untouched otherwise). */
+/* True if the path is that of the pattern. {name} segments match any non-empty one and are listed
+ * in *ret, which is untouched otherwise. */
 bool http_uri_match(const struct http_uri *uri, const char *pattern, enum http_match how,
                     struct http_params *ret);
 
