@@ -39,7 +39,7 @@ enum { CHUNK_FORM_BYTES = 1024 * 1024 };
 
 static const struct api_routes own_routes = {own_rows, FZ_ARRAY_LEN(own_rows), {0}};
 
-/* The bodies a route takes; which limits they have is known at run time. */
+/* The body that a route takes; its limits are part of the configuration. */
 static void
 set_body(struct http_route *route, enum api_body body, const struct limits *limits)
 {
@@ -58,11 +58,11 @@ set_body(struct http_route *route, enum api_body body, const struct limits *limi
         route->max_inflated_bytes = limits->envelope_inflated_bytes;
         route->max_body_s = limits->body_s;
         break;
-    case API_BODY_SYMBOLS: /* hours on a slow line are fine as long as bytes come */
+    case API_BODY_SYMBOLS: /* hours on a slow line are allowed as long as bytes arrive */
         route->body = HTTP_BODY_FILE;
         route->max_bytes = route->max_inflated_bytes = limits->symbol_bytes;
         break;
-    case API_BODY_CHUNKS: /* what does not compress grows a little, and each part has a header */
+    case API_BODY_CHUNKS: /* incompressible data grows a little, and each part has a header */
         route->body = HTTP_BODY_FILE;
         route->max_bytes = limits->chunk_request_bytes;
         route->max_bytes += route->max_bytes / 16 + CHUNK_FORM_BYTES;
@@ -76,7 +76,7 @@ set_body(struct http_route *route, enum api_body body, const struct limits *limi
     }
 }
 
-/* Who may read the answers from a page of another origin, and which answers stay the same. */
+/* Which origins' pages may read the answers, and which answers carry an ETag. */
 static unsigned
 route_flags(const struct api_route *row)
 {

@@ -13,7 +13,7 @@
 struct api;        /* opaque */
 struct api_routes; /* a table of routes, api_client.h */
 
-/* How many workers this process looks after are running; -1 = none are its business (--workers 0).
+/* How many workers this process looks after are running; -1 = it has none (--workers 0).
  */
 typedef int (*api_workers_fn)(void *user);
 
@@ -34,7 +34,7 @@ struct api_config {
  */
 FZ_MUST_CHECK enum fz_code api_create(const struct api_config *config, struct api **ret,
                                       struct fz_error *err);
-/* No request may be running any more. Commits what waits. */
+/* No request may be running any more. Commits what is queued. */
 void api_destroy(struct api *api);
 void api_destroyp(struct api **api);
 
@@ -49,7 +49,7 @@ FZ_MUST_CHECK enum fz_code api_authorize(void *app, struct http_request *request
 /* The http_stuck_fn: the database hangs. */
 bool api_is_stuck(void *app);
 
-/* From now on nobody waits for a job: those who do are answered as at their deadline. */
+/* From now on no request waits for a job: each is answered as at its deadline. */
 void api_stop_waiting(struct api *api);
 
 #endif

@@ -1,7 +1,6 @@
 /*
  * The one place where rate limits and quotas are checked, for every route that takes reports or
- * symbol files: after the sender is known, and before its body is taken in where the key stands in
- * the header.
+ * symbol files: after the sender is known, and before the body arrives if the key is in the header.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +9,7 @@
 #include "server/api/api_object.h"
 #include "server/api/api_usage.h"
 
-/* An operator may raise a quota, so nobody is sent away for a whole day. */
+/* An operator may raise a quota, so no client is told to wait for a whole day. */
 static const int64_t QUOTA_WAIT_MAX_S = 3600;
 
 struct refusal {
@@ -26,7 +25,7 @@ address_exceeded_s(struct api *api, const struct http_request *request, enum api
     struct http_client client;
     struct http_address whole;
     http_request_client(request, &client);
-    /* Behind a proxy that nobody named as trusted, all clients have its address. */
+    /* Behind a proxy that is not listed as trusted, all clients have the address of the proxy. */
     if (http_address_parse(fz_span_cstr(client.text), &whole) && http_address_is_loopback(&whole))
         return 0;
     struct api_rate_key key = {.kind = takes};

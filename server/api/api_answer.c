@@ -18,7 +18,7 @@ api_answer(struct api_call *call, int status, const struct fz_buffer *json, stru
 const char *
 api_stored_error(const char *text)
 {
-    /* A job that failed on our side has left in the database what its worker was told. */
+    /* The error of a job that failed inside the server names hosts and paths. */
     if (text &&
         (strstr(text, "database") || strstr(text, " /") || *text == '/' || strstr(text, "blob")))
         return "an internal error; the log of the workers has it";

@@ -1,8 +1,8 @@
 /*
- * Files that came with a report: cut out of its raw body.
+ * Files that came with a report, cut out of its raw body.
  *
- * They are foreign bytes of any kind, and the reader may be a browser: they are given as a download
- * without a type that anything would run or show, whatever the client called them.
+ * They are foreign bytes and the reader may be a browser, so they are sent as a download with a
+ * type that nothing runs or shows, whatever type the client named.
  */
 #include <stdio.h>
 #include <string.h>

@@ -8,7 +8,8 @@
  * many addresses can push entries out, and then gets 401 where it would have been 429. */
 enum { SETS = 256, WAYS = 4, MINUTE_MS = 60000 };
 
-struct guesser {
+/* The wrong tokens of one client. */
+struct failures {
     struct http_address client;
     int64_t since_ms;  /* start of its minute */
     unsigned failures; /* 0: the entry is empty */
@@ -17,7 +18,7 @@ struct guesser {
 struct api_auth {
     pthread_mutex_t lock;
     unsigned failures_per_minute;
-    struct guesser guessers[SETS][WAYS];
+    struct failures entries[SETS][WAYS];
 };
 
 enum fz_code
@@ -52,10 +53,10 @@ set_of(const struct http_address *client)
 }
 
 /* The entry of the client, or NULL and (if wanted) the entry to overwrite for it. */
-static struct guesser *
-find_guesser(struct api_auth *auth, const struct http_address *client, struct guesser **ret_victim)
+static struct failures *
+find_entry(struct api_auth *auth, const struct http_address *client, struct failures **ret_victim)
 {
-    struct guesser *set = auth->guessers[set_of(client)], *victim = &set[0];
+    struct failures *set = auth->entries[set_of(client)], *victim = &set[0];
     for (size_t i = 0; i < WAYS; i++) {
         if (set[i].failures && memcmp(&set[i].client, client, sizeof(*client)) == 0)
             return &set[i];
@@ -72,10 +73,10 @@ api_auth_wait_s(struct api_auth *auth, const struct http_address *client, int64_
 {
     unsigned seconds = 0;
     pthread_mutex_lock(&auth->lock);
-    const struct guesser *guesser = find_guesser(auth, client, NULL);
-    if (guesser && guesser->failures >= auth->failures_per_minute &&
-        now_ms - guesser->since_ms < MINUTE_MS)
-        seconds = (unsigned)((MINUTE_MS - (now_ms - guesser->since_ms)) / 1000) + 1;
+    const struct failures *entry = find_entry(auth, client, NULL);
+    if (entry && entry->failures >= auth->failures_per_minute &&
+        now_ms - entry->since_ms < MINUTE_MS)
+        seconds = (unsigned)((MINUTE_MS - (now_ms - entry->since_ms)) / 1000) + 1;
     pthread_mutex_unlock(&auth->lock);
     return seconds;
 }
@@ -84,12 +85,12 @@ void
 api_auth_failed(struct api_auth *auth, const struct http_address *client, int64_t now_ms)
 {
     pthread_mutex_lock(&auth->lock);
-    struct guesser *victim = NULL, *guesser = find_guesser(auth, client, &victim);
-    if (!guesser || now_ms - guesser->since_ms >= MINUTE_MS) {
-        if (!guesser)
-            guesser = victim;
-        *guesser = (struct guesser){.client = *client, .since_ms = now_ms};
+    struct failures *victim = NULL, *entry = find_entry(auth, client, &victim);
+    if (!entry || now_ms - entry->since_ms >= MINUTE_MS) {
+        if (!entry)
+            entry = victim;
+        *entry = (struct failures){.client = *client, .since_ms = now_ms};
     }
-    guesser->failures++;
+    entry->failures++;
     pthread_mutex_unlock(&auth->lock);
 }

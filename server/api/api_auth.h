@@ -1,8 +1,8 @@
 /*
- * A brake on guessing: how many wrong tokens each client has sent in its running minute.
+ * Against guessing tokens: how many wrong ones each client has sent in its current minute.
  *
- * Thread-safe. It only decides how a wrong token is answered (429 in place of 401); nobody with a
- * good token is ever refused because of it.
+ * Thread-safe. It only decides how a wrong token is answered (429 in place of 401); a valid token
+ * is never refused because of it.
  */
 #ifndef API_AUTH_H
 #define API_AUTH_H

@@ -1,4 +1,4 @@
-/* Who may come in: the token of a request, and what it allows in the project that is asked for. */
+/* Authorisation: the token of a request, and what it allows in the requested project. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "base/time.h"
 #include "server/api/api_object.h"
 
-/* A thread that runs a handler waits so long for the tokens to be read. */
+/* How long a handler's thread waits for the tokens to be read. */
 enum { READ_WAIT_MS = 1500, TOKEN_MAX = API_TOKEN_ROOM };
 
 const char *
@@ -28,7 +28,8 @@ find_token(const struct http_request *request, unsigned scope)
     const char *token = api_bearer(request);
     if (!token)
         token = http_header(request, "X-Framezero-Key");
-    /* A query string ends up in other people's logs: only keys that are public anyway go there. */
+    /* Query strings end up in logs of proxies, so only ingest keys, which are public, may be there.
+     */
     if (!token && scope == STORE_SCOPE_INGEST)
         token = http_query(request, "key");
     return token;
@@ -72,7 +73,7 @@ scope_name(unsigned scope)
                                          : "admin";
 }
 
-/* A token that is not in the set for certain. */
+/* The token is not in the current set. */
 static enum fz_code
 refuse_unknown(struct api *api, struct http_request *request, int *ret_status, struct fz_error *err)
 {
@@ -101,7 +102,8 @@ struct question {
     unsigned scope;
 };
 
-/* `is_final`: the set of tokens was read after the token came, so one that is not in it is unknown. */
+/* `is_final`: the set of tokens was read after the token came, so one that is not in it is unknown.
+ */
 static enum fz_code
 decide(const struct question *q, bool is_final, struct api_grant *ret, int *ret_status,
        struct fz_error *err)
@@ -135,14 +137,14 @@ is_settled(struct api *api, enum fz_code code, int status)
     return api_tokens_is_stuck(api->tokens);
 }
 
-/* Why is for the log: it may name the database's host, which is nobody's business. */
+/* The cause may name the database's host, so only the log has it. */
 static enum fz_code
 fail_unread(struct fz_error *err)
 {
     return fz_fail(err, FZ_E_UNAVAILABLE, "the database does not answer; try again");
 }
 
-/* What to say while the database hangs, in place of what an old set said. */
+/* While the database hangs, the set is old, so a refusal by it is not final. */
 static enum fz_code
 unless_stuck(struct api *api, enum fz_code code, int *ret_status, struct fz_error *err)
 {
@@ -203,8 +205,8 @@ on_read(struct api_tokens_waiter *waiter, enum fz_code code, const struct fz_err
     free(pending);
 }
 
-/* Decide about the request when the tokens have been read again. A client that has sent many wrong
- * ones does not have them read for its sake. */
+/* Decide when the tokens have been read again. A client that has sent many wrong ones waits for the
+ * next regular reading, so that it cannot keep the database busy. */
 static enum fz_code
 decide_later(const struct question *q, struct fz_error *err)
 {

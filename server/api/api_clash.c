@@ -1,4 +1,4 @@
-/* The notes of reports that were sent with one id: each tells where the others are. */
+/* The notes of reports that were sent with one id: each names the others. */
 #include "server/api/api_clash.h"
 
 #include "server/report/render.h"

@@ -12,7 +12,7 @@
 /* The notes of report `id`, in the call's arena; none for nearly all reports. */
 FZ_MUST_CHECK enum fz_code api_clash_notes(struct api_call *call, const char *id, const char ***ret,
                                            size_t *ret_n, struct fz_error *err);
-/* Add them to a stored result (JSON), which then lies in the call's arena; an empty one stays. */
+/* Add them to a stored result (JSON), which is then in the call's arena; an empty one stays. */
 FZ_MUST_CHECK enum fz_code api_clash_apply(struct api_call *call, const char *const *notes,
                                            size_t n, struct fz_span *result, struct fz_error *err);
 

@@ -1,7 +1,7 @@
 /*
- * What the API gives to the doors: the paths under which other people's clients send reports and
- * symbol files (server/clients). A door is a table of routes and handlers; it finds its client's
- * token, hands bodies on, and answers as that client wants it.
+ * What the API offers to client protocols (server/clients): the paths under which other products'
+ * clients send reports and symbol files. A protocol is a table of routes and handlers; it finds its
+ * client's token, passes bodies on, and answers in that client's form.
  */
 #ifndef API_CLIENT_H
 #define API_CLIENT_H
@@ -23,26 +23,26 @@ enum api_body {
     API_BODY_JSON,     /* in memory, limit json_bytes */
 };
 
-/* What a route takes in, for rate limits and quotas; each kind is counted by itself. */
+/* What a route takes in, for rate limits and quotas; each kind is counted separately. */
 enum api_takes {
     API_TAKES_NOTHING,
     API_TAKES_REPORTS,
     API_TAKES_PASSING, /* what is not kept, or counted elsewhere: rates, no quota */
     API_TAKES_SESSIONS,
-    API_TAKES_CLIENT_REPORTS, /* what an SDK threw away; it says so after it was limited */
+    API_TAKES_CLIENT_REPORTS, /* what an SDK dropped; it reports so after it was limited */
     API_TAKES_SYMBOLS,
-    API_TAKES_ENVELOPES, /* only the body tells: the handler asks api_admit() */
+    API_TAKES_ENVELOPES, /* depends on the body: the handler calls api_admit() */
 };
 
-/* A request is refused by a limit: add what the client's protocol wants to know besides
+/* A request is refused by a limit: add what the client's protocol requires besides
  * Retry-After. `scope` is "key", "address" or "project". */
 typedef void (*api_limited_fn)(struct http_request *request, enum api_takes takes, unsigned wait_s,
                                const char *scope, const char *limit);
 
 enum { API_TOKEN_ROOM = 512 };
 
-/* Where a client put its token; NULL: nowhere (then the places of our own API count). `room` may
- * hold it. Runs on the HTTP thread before the body is read: header, query and path only. */
+/* Where a client puts its token; NULL: it sent none (then the places of our own API count). `room`
+ * may hold it. Runs on the HTTP thread before the body is read: header, query and path only. */
 typedef const char *(*api_find_token_fn)(const struct http_request *request,
                                          char room[API_TOKEN_ROOM]);
 
@@ -51,18 +51,19 @@ struct api_call;
 /* A handler's work: answers the request and returns FZ_OK, or fails without answering. */
 typedef enum fz_code (*api_work_fn)(struct api_call *call, struct fz_error *err);
 
-/* A row of a table is one line: method, pattern, name, and what differs from the table's defaults. */
+/* A row of a table is one line: method, pattern, name, and what differs from the table's defaults.
+ */
 struct api_route {
     const char *method, *pattern; /* a {project} in it is the project's name or number, and must be
                                      the token's */
     const char *name;
-    unsigned scope; /* 0: open to all; the handler then asks api_authorize_token() itself */
+    unsigned scope; /* 0: open to all; the handler then calls api_authorize_token() itself */
     enum api_body body;
     enum api_takes takes;     /* API_TAKES_NOTHING: what the body says, reports or symbol files */
     unsigned flags;           /* HTTP_ROUTE_*, besides those of the defaults */
     bool token_may_come_late; /* a request without one is let in with a body of late_token_bytes at
                                  most; its http_token_id() is 0, and the handler must find the token
-                                 in the body and ask api_authorize_token() */
+                                 in the body and call api_authorize_token() */
     http_handler_fn handle;   /* app is the struct api; or */
     api_work_fn run;          /* what api_run() is to run */
     const void *user;         /* for the handler */
@@ -83,8 +84,8 @@ const struct api_route *api_route_of(const struct http_request *request);
 /* What follows "Authorization: Bearer"; NULL without it. Borrowed from the request. */
 const char *api_bearer(const struct http_request *request);
 
-/* Does this token allow `scope` in the project that the request names? For tokens that stand in the
- * body. *ret_status is 401, 403, 404, 429...; guessing is braked as everywhere. */
+/* Does this token allow `scope` in the project that the request names? For tokens in the
+ * body. *ret_status is 401, 403, 404, 429...; wrong tokens count as those in a header do. */
 FZ_MUST_CHECK enum fz_code api_authorize_token(struct api *api, struct http_request *request,
                                                const char *token, unsigned scope,
                                                struct api_grant *ret, int *ret_status,
@@ -95,7 +96,7 @@ void api_cors_options(void *app, struct http_request *request);
 
 /* ---- one call ------------------------------------------------------------------------------- */
 
-/* One request in the hands of a handler that needs the database. */
+/* One request whose handler needs the database. */
 struct api_call {
     struct api *api;
     struct http_request *request;
@@ -117,19 +118,19 @@ FZ_MUST_CHECK enum fz_code api_answer(struct api_call *call, int status,
                                       const struct fz_buffer *json, struct fz_error *err);
 
 /* The project of this name or number, if the request's token may use it, else NOT_FOUND. For names
- * that stand in a body. */
+ * in a body. */
 FZ_MUST_CHECK enum fz_code api_find_project(struct api_call *call, const char *name, int64_t *ret,
                                             struct fz_error *err);
 /*
  * Count a request that brings this, and check it against the rate limits of its key and address and
  * the quota of its project. LIMIT with *ret_status 429; headers are added by then. Done for every
- * token that api_authorize_token() accepts, for what the route takes; a handler asks by itself where
- * the route says API_TAKES_ENVELOPES, and where it lets in requests without a token.
+ * token that api_authorize_token() accepts, for what the route takes; a handler calls it itself if
+ * the route says API_TAKES_ENVELOPES or lets in requests without a token.
  */
 FZ_MUST_CHECK enum fz_code api_admit(struct api *api, struct http_request *request,
                                      const struct api_grant *grant, enum api_takes takes,
                                      int *ret_status, struct fz_error *err);
-/* Why a job failed, as its row has it, in words that a client may see: no host, no path. NULL stays
+/* Why a job failed, from its row, as a client may see it: without hosts and paths. NULL stays
  * NULL. */
 const char *api_stored_error(const char *text);
 /* An upload of the call's project was taken in: it counts for the quota. */
@@ -154,7 +155,8 @@ FZ_MUST_CHECK enum fz_code api_copy_range(struct api_call *call, int fd, uint64_
 /*
  * Is what a request waits for done? Then answers it and sets *ret_done, else leaves both alone.
  * `is_late`: the time is over, so it must answer. A failure becomes the answer, except UNAVAILABLE
- * before the time is over. On the watcher's thread, after every change in the database: quick.
+ * before the time is over. On the watcher's thread, after every change in the database, so it must
+ * be quick.
  */
 typedef enum fz_code (*api_check_fn)(struct api_call *call, void *user, bool is_late,
                                      bool *ret_done, struct fz_error *err);
@@ -170,7 +172,7 @@ FZ_MUST_CHECK enum fz_code api_wait(struct api_call *call, api_check_fn check, v
 struct api_taken {
     const struct store_report_new *items; /* stored, or known before (is_duplicate) */
     size_t n;
-    size_t n_refused;             /* reports in the body that are none or broken */
+    size_t n_refused;             /* reports in the body that cannot be read */
     const struct fz_error *first; /* why the first of those was refused; NULL if n_refused is 0 */
 };
 
@@ -197,8 +199,8 @@ struct api_intake {
  */
 FZ_MUST_CHECK enum fz_code api_intake(const struct api_intake *intake, struct fz_error *err);
 
-/* A finished report that nothing keeps, as JSON: answers the request and returns FZ_OK, or fails
- * without answering. On the watcher's thread, which others wait for too. */
+/* A finished report that is not stored, as JSON: answers the request and returns FZ_OK, or fails
+ * without answering. On the watcher's thread, so it must not wait. */
 typedef enum fz_code (*api_finished_fn)(struct api_call *call, struct fz_span report,
                                         struct fz_error *err);
 

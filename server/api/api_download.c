@@ -2,7 +2,7 @@
  * The name under which a browser keeps what it downloads: "Shop-2026-11-20-8c1f2a90.crash".
  *
  * The app's name is the sender's text: the plain name has only characters that need no quoting, and
- * `filename*` (RFC 6266) carries the rest for those who understand it.
+ * `filename*` (RFC 6266) carries the rest for browsers that support it.
  */
 #include "server/api/api_download.h"
 
@@ -36,7 +36,7 @@ make_plain(const char *text, char ret[NAME_LETTERS + 1])
     ret[n] = '\0';
 }
 
-/* RFC 8187; whole characters only, since a cut one is no UTF-8. */
+/* RFC 8187; whole characters only, since a cut one is not UTF-8. */
 static void
 append_encoded(struct fz_buffer *out, const char *text)
 {

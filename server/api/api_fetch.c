@@ -39,7 +39,7 @@ enter(struct api_call *call, uint64_t bytes, struct fz_error *err)
                                 .tv_nsec = (long)(until % 1000) * 1000000};
     bool in_time = true;
     pthread_mutex_lock(&gate->lock);
-    /* What this call has already is its own. */
+    /* What this call holds already must not block it. */
     while (gate->used > call->gated && gate->used + bytes > GATE_BYTES && in_time)
         in_time = pthread_cond_timedwait(&gate->changed, &gate->lock, &at) == 0;
     if (in_time) {

@@ -1,6 +1,6 @@
 /*
  * Bodies and results of reports for answers, so that a few huge ones at a time do not take all
- * memory: who wants a large one waits until those before it are done.
+ * memory: a call that needs a large one waits until those before it are done.
  */
 #ifndef API_FETCH_H
 #define API_FETCH_H
@@ -19,7 +19,7 @@ void api_gate_deinit(struct api_gate *gate);
 void api_gate_leave(struct api_call *call);
 
 /* As store_report_result() and store_report_body(), into the call's arena. `weight`: how many times
- * its size making the answer takes. UNAVAILABLE: others have taken the memory for too long. */
+ * its size making the answer takes. UNAVAILABLE: other calls held the memory for too long. */
 FZ_MUST_CHECK enum fz_code api_fetch_result(struct api_call *call, const char *id, unsigned weight,
                                             struct fz_span *ret, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code api_fetch_body(struct api_call *call, const char *id, unsigned weight,

@@ -12,13 +12,13 @@
 #include "server/ingest/identity.h"
 #include "server/ingest/ingest.h"
 
-/* A commit that takes longer has an unknown end. The client is to send the report again: it is known
- * then if it was stored. */
+/* A commit that takes longer has an unknown end. The client is to send the report again: it is
+ * known then if it was stored. */
 enum { COMMIT_WITHIN_MS = 1800 };
 
 struct taking {
     struct api_intake intake;
-    struct fz_arena arena; /* the split bodies, and what the door put there */
+    struct fz_arena arena; /* the split bodies, and what the client protocol put there */
     struct store_report_new *items;
     size_t n, n_refused;
     struct fz_error first;

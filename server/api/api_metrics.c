@@ -1,6 +1,6 @@
 /*
- * GET /metrics. What must be counted in the database is counted at most every few seconds, however
- * often and by however many it is asked for: nobody needs a token for it.
+ * GET /metrics. It needs no token, so what is counted in the database is counted at most once in a
+ * few seconds, however often it is requested.
  */
 #include "base/log.h"
 #include "base/time.h"
@@ -25,7 +25,7 @@ count(struct api *api, struct store_counts *ret)
     return code == FZ_OK;
 }
 
-/* One request counts; the others take what was known before. */
+/* One request counts; the others meanwhile take the last counts. */
 static bool
 cached_counts(struct api *api, struct store_counts *ret)
 {
@@ -74,7 +74,7 @@ api_metrics(void *app, struct http_request *request)
     struct fz_error err;
     bool has_database = cached_counts(api, &counts);
     store_committer_stats(api->committer, &commits);
-    fz_ignore(blob_space(api->blobs, &free_bytes, &total, NULL)); /* a gauge of 0 tells */
+    fz_ignore(blob_space(api->blobs, &free_bytes, &total, NULL)); /* the gauge is 0 then */
     struct metrics_gauges gauges = {
         .has_database = has_database,
         .jobs_waiting = counts.jobs_queued,

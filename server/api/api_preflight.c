@@ -1,5 +1,5 @@
 /*
- * What a browser asks before a page of another origin may send a request (CORS preflight).
+ * CORS preflight: what a browser asks before a page of another origin may send a request.
  *
  * Paths that take reports answer every origin: SDKs run in pages, and their keys are public. Other
  * paths of the API answer the origins of the configuration, and only if there are any.
@@ -12,7 +12,7 @@
 #include "server/api/api_object.h"
 #include "server/http/client.h"
 
-/* Every header that a client of ours, or of a protocol we speak, sends with a request. */
+/* Every header that clients of the API or of a client protocol send with a request. */
 static const char allowed_headers[] =
     "Authorization, Content-Type, Content-Encoding, If-None-Match, X-Framezero-Key, X-Request-Id, "
     "X-Sentry-Auth, X-Requested-With, X-Forwarded-For, Origin, Referer, Accept, Authentication, "

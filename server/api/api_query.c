@@ -55,16 +55,16 @@ api_query_limit(const struct http_request *request, size_t fallback, size_t max,
 static bool
 parse_time(const char *text, int64_t *ret)
 {
-    char mended[64];
+    char fixed[64];
     size_t len = strlen(text);
     if (fz_time_parse(fz_span_cstr(text), ret))
         return true;
     if (len > 40)
         return false;
-    snprintf(mended, sizeof(mended), "%s%s", text, len == 10 ? "T00:00:00Z" : "");
-    if (len > 16 && mended[len - 6] == ' ')
-        mended[len - 6] = '+';
-    return fz_time_parse(fz_span_cstr(mended), ret);
+    snprintf(fixed, sizeof(fixed), "%s%s", text, len == 10 ? "T00:00:00Z" : "");
+    if (len > 16 && fixed[len - 6] == ' ')
+        fixed[len - 6] = '+';
+    return fz_time_parse(fz_span_cstr(fixed), ret);
 }
 
 /* "90s", "30m", "24h", "7d", "2w": so long ago. */
@@ -122,7 +122,8 @@ api_query_format(const struct http_request *request, enum api_format *ret, struc
             return FZ_OK;
         }
     }
-    return fz_fail(err, FZ_E_MALFORMED, "format: '%.40s' is none of json, crash, ips, raw", text);
+    return fz_fail(err, FZ_E_MALFORMED, "format: '%.40s' is not one of json, crash, ips, raw",
+                   text);
 }
 
 enum fz_code

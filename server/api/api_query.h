@@ -17,7 +17,7 @@ FZ_MUST_CHECK enum fz_code api_query_limit(const struct http_request *request, s
 /* ?since= and its like: RFC 3339, or Unix seconds or milliseconds; *ret stays without one. */
 FZ_MUST_CHECK enum fz_code api_query_time(const struct http_request *request, const char *name,
                                           int64_t *ret, struct fz_error *err);
-/* A pattern parameter that is a UUID in any spelling, as 32 hex digits; NOT_FOUND if it is none
+/* A pattern parameter that is a UUID in any spelling, as 32 hex digits; NOT_FOUND if it is not
  * (nothing can have that id). `what` is for the message. */
 FZ_MUST_CHECK enum fz_code api_param_uuid(const struct http_request *request, const char *name,
                                           const char *what, char ret[FZ_UUID_TEXT],

@@ -1,5 +1,5 @@
 /*
- * How many requests each sender has made in its running minute.
+ * How many requests each sender has made in its current minute.
  *
  * Thread-safe. Counts are this process's own. The table has a fixed size; with very many senders at
  * once the one whose minute began first loses its place, and starts anew.

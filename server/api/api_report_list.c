@@ -12,7 +12,8 @@ enum { LIST_DEFAULT = 50, LIST_MAX = 500, COUNT_MAX = 100000 };
 
 /* ---- filter ------------------------------------------------------------------------------ */
 
-/* Values are separated by commas, except where a part of a text is looked for: that may hold one. */
+/* Values are separated by commas, except where a part of a text is looked for: that may hold one.
+ */
 static bool
 has_values(const struct store_filter *filter)
 {
@@ -92,8 +93,8 @@ check_values(const struct wheres *wheres, size_t from, const struct store_filter
     return FZ_OK;
 }
 
-/* All values of one parameter, however often it is given: a report matches if one of them does. Of tags each must
- * match. */
+/* All values of one parameter, however often it is given: a report matches if one of them does. Of
+ * tags each must match. */
 static enum fz_code
 add_filter(struct api_call *call, struct wheres *wheres, const struct store_filter *filter,
            struct fz_error *err)

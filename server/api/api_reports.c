@@ -15,15 +15,15 @@
 
 /* ---- one report -------------------------------------------------------------------------- */
 
-/* How many times a result's size the making of an answer takes: a copy of the JSON at most, or the
- * JSON read back into a tree. */
+/* The memory for an answer, as a multiple of the result's size: one copy of the JSON, or the JSON
+ * read back into a tree. */
 static unsigned
 weight_of(enum api_format format)
 {
     return format == API_FORMAT_JSON ? 2 : 8;
 }
 
-/* What is known of a report without a result. */
+/* The answer for a report without a result. */
 static enum fz_code
 answer_columns(struct api_call *call, const struct store_report *columns, int status,
                struct fz_error *err)
@@ -56,8 +56,8 @@ answer_columns(struct api_call *call, const struct store_report *columns, int st
     return api_answer(call, status, &out, err);
 }
 
-/* The body that a report was made from, where the answer is that text with names; empty where it is
- * to be rendered from the result. */
+/* The body that a report was made from, if the answer is that text with names added; empty if it is
+ * rendered from the result. */
 static enum fz_code
 kept_body(struct api_call *call, const struct store_report *columns, enum report_form form,
           struct fz_span *ret, struct fz_error *err)
@@ -71,7 +71,7 @@ kept_body(struct api_call *call, const struct store_report *columns, enum report
     if (ret->len)
         return FZ_OK;
     code = api_fetch_body(call, columns->id, 2, ret, err);
-    if (code == FZ_E_NOT_FOUND) { /* the body was deleted: what the result has is shown */
+    if (code == FZ_E_NOT_FOUND) { /* the body was deleted: render the result */
         *ret = (struct fz_span){0};
         code = FZ_OK;
     }
@@ -116,7 +116,7 @@ api_answer_report(struct api_call *call, const struct store_report *columns, str
                        columns->error ? ": " : "",
                        columns->error ? api_stored_error(columns->error) : "");
     }
-    /* A report that is being done again shows what it was, but not as if that were the end. */
+    /* A report that is being processed again shows its old result, but with the status queued. */
     if (format != API_FORMAT_JSON || is_queued)
         return answer_rendered(call, columns, result, format, status, err);
     http_respond_json(call->request, status, result);
@@ -165,7 +165,7 @@ api_report_get(struct api_call *call, struct fz_error *err)
         code = store_report_get(call->store, call->project_id, id, call->arena, &columns, err);
     if (code != FZ_OK)
         return code;
-    /* What is readable is shown; what a browser could take for anything else is downloaded. */
+    /* A browser may show the formats of the server; a raw body is foreign and only downloaded. */
     static const char *const extensions[] = {"json", "crash", "ips"};
     bool is_raw = format == API_FORMAT_RAW;
     const char *extension = is_raw ? api_download_extension(columns.format) : extensions[format];

@@ -1,4 +1,4 @@
-/* How many runs of the app crashed: what session items of SDKs add up to. */
+/* How many runs of the app crashed: the sums of the session items of SDKs. */
 #include <stdio.h>
 
 #include "base/json/write.h"

@@ -1,4 +1,4 @@
-/* Is it alive, is it ready: /healthz, /readyz, and the description of the API itself. */
+/* What needs no token: /healthz, /readyz, the description of the API, and the page at "/". */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,8 +8,7 @@
 #include "server/api/api_object.h"
 #include "server/api/api_openapi.h"
 
-/* Below this much room nothing is taken in: a commit needs its log, an upload its temporary file.
- */
+/* With less free space the server is not ready: a commit needs its log, an upload its file. */
 static const uint64_t DISK_FREE_MIN = 64 * 1024 * 1024;
 
 void
@@ -40,7 +39,7 @@ check_database(struct api *api, char ret[TEXT])
     if (code == FZ_OK)
         code = store_ping(store, &err);
     api_store_put(api, store);
-    /* Anybody may ask: where the database is stays in the log. */
+    /* The request needs no token, so only the log says where the database is. */
     if (code != FZ_OK)
         fz_log(FZ_LOG_WARN, "readyz", "database: %s", err.text);
     snprintf(ret, TEXT, "%s", code != FZ_OK ? "it does not answer" : "ok");
@@ -102,8 +101,8 @@ api_readyz(void *app, struct http_request *request)
 
 /* ---- the page at "/" ---------------------------------------------------------------------- */
 
-/* What somebody sees who opens the server's address in a browser. It names what this is and where to
- * read on; nothing that helps a stranger, and nothing that runs. */
+/* For a person who opens the server's address in a browser: what this is and where to read on.
+ * Nothing that helps an attacker, and no scripts. */
 
 /* The policy allows this one style by its hash; tests/e2e/test_answers.py computes it anew. */
 #define STYLE                                                                              \

@@ -39,7 +39,7 @@ destroy_submissionp(struct submission **submission)
     destroy_submission(*submission);
 }
 
-/* It is stored: whatever hangs from now on, it need not be sent again. */
+/* It is stored, so even if something hangs from now on, the client need not send it again. */
 static void
 promise_queued(struct http_request *request, const char *id, const char *report_format)
 {
@@ -51,7 +51,7 @@ promise_queued(struct http_request *request, const char *id, const char *report_
     http_set_fallback(request, 202, fz_buffer_span(&out));
 }
 
-/* The first one's id stands where the id of a single report does, all of them in a list. */
+/* The first report's id is where a single report's id is; the list has all of them. */
 static void
 answer_several(struct http_request *request, const struct api_taken *taken)
 {
@@ -97,7 +97,7 @@ answer_taken(struct http_request *request, const struct api_taken *taken, void *
     api_watcher_add(submission->api->watcher, fz_take(&submission->wait));
 }
 
-/* "2", "2.5"; more than the maximum means the maximum: nobody loses a report over it. */
+/* "2", "2.5"; more than the maximum means the maximum, since a refusal would cost the report. */
 static enum fz_code
 query_wait(const struct http_request *request, int64_t *ret_ms, struct fz_error *err)
 {

@@ -12,8 +12,8 @@
 #include "storage/store.h"
 #include "storage/store_request.h"
 
-/* How often it is read: regularly, and at most, so that neither many tokens nor many wrong ones keep
- * the database busy: a reading is followed by a pause of at least ten times its length. */
+/* How often it is read: regularly, and at most, so that neither many tokens nor many wrong ones
+ * keep the database busy: a reading is followed by a pause of at least ten times its length. */
 enum { READ_EVERY_MS = 500, READ_MAX_EVERY_MS = 1000, PAUSE_MIN_MS = 10, PAUSE_FACTOR = 10 };
 static const size_t SET_BYTES = 64 * 1024 * 1024;
 
@@ -108,7 +108,7 @@ find_token(const struct set *set, const char *sha256)
     return found;
 }
 
-/* 0: there is none. Under the lock. */
+/* 0: no such project. Under the lock. */
 static int64_t
 find_project(const struct set *set, const char *name)
 {

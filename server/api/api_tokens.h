@@ -2,10 +2,10 @@
  * All tokens and projects, in memory, so that checking a token never waits for the database.
  *
  * One thread reads them again every half second; a token that was revoked is refused at the latest
- * API_TOKENS_TRUST_MS later. A token that is not in the set may have been made a moment ago: who
- * asks for it waits for the next reading, which all who wait share. The same thread is the
- * watchdog of the database: a reading that does not end means that it hangs. Thread-safe. Tokens
- * are known by their SHA-256 only.
+ * API_TOKENS_TRUST_MS later. A token that is not in the set may be new: its
+ * request waits for the next reading, which all waiting requests share. The same thread is the
+ * watchdog of the database: a reading that does not end means that the database hangs. Thread-safe.
+ * Tokens are known by their SHA-256 only.
  */
 #ifndef API_TOKENS_H
 #define API_TOKENS_H
@@ -19,7 +19,7 @@ struct api_tokens; /* opaque */
 /* Reads the set for the first time; fails as store_open() if that fails. */
 FZ_MUST_CHECK enum fz_code api_tokens_start(const char *database_url, struct api_tokens **ret,
                                             struct fz_error *err);
-/* Ends the thread; those who still wait are called with UNAVAILABLE. */
+/* Ends the thread; waiters are called with UNAVAILABLE. */
 void api_tokens_stop(struct api_tokens *tokens);
 
 /*
@@ -37,14 +37,14 @@ unsigned api_tokens_scopes(struct api_tokens *tokens, int64_t token_id);
 /* The database has not answered for API_TOKENS_STUCK_MS. */
 bool api_tokens_is_stuck(struct api_tokens *tokens);
 
-/* Someone who waits for a reading that begins after now. */
+/* A request that waits for a reading that begins after now. */
 struct api_tokens_waiter {
     struct api_tokens_waiter *next; /* the set's */
     bool is_seen;                   /* the set's: the reading in progress counts for it */
     void (*done)(struct api_tokens_waiter *waiter, enum fz_code code, const struct fz_error *err);
 };
-/* `done` is called once, on the set's thread: FZ_OK, or why the set could not be read. `hurry`: have
- * it read now; otherwise the next regular time is early enough. */
+/* `done` is called once, on the set's thread: FZ_OK, or why the set could not be read. `hurry`:
+ * have it read now; otherwise the next regular time is early enough. */
 void api_tokens_wait(struct api_tokens *tokens, bool hurry, struct api_tokens_waiter *waiter);
 
 /* The same for a thread that may block. UNAVAILABLE after timeout_ms. */

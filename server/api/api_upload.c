@@ -1,8 +1,7 @@
 /*
  * Symbol files in: POST /symbols, and the state of an upload that took too long to wait for.
  *
- * Nothing of the file is read here but its bytes: it becomes a blob, and a worker's child tells
- * what is in it.
+ * The file is copied unread: it becomes a blob, and a worker's child reads it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -71,7 +70,7 @@ clean_name(struct fz_arena *arena, const char *name)
     return copy ? copy : "";
 }
 
-/* filename="..." of a Content-Disposition header, for raw bodies; NULL if there is none. */
+/* filename="..." of a Content-Disposition header, for raw bodies; NULL without one. */
 static const char *
 disposition_name(const struct api_call *call)
 {
@@ -100,7 +99,7 @@ api_upload_add(struct api_call *call, int fd, uint64_t offset, uint64_t len, con
     FZ_CLEANUP(fz_closep) int file = -1;
     bool is_whole = offset == 0 && len == (uint64_t)info.st_size; /* is a file of its own */
     enum fz_code code = is_whole ? FZ_OK : api_copy_range(call, fd, offset, len, &file, err);
-    /* The same file may have been sent before and be deleted just now: it is put again. */
+    /* The blob of an equal file may have been deleted between the two steps: put it again. */
     for (int i = 0; !code && i < PUT_TRIES; i++) {
         code = blob_put_fd(call->api->blobs, is_whole ? fd : file, upload.blob_sha256, &upload.size,
                            err);

@@ -27,7 +27,7 @@ static struct store_usage *
 find(const struct api_usage *usage, int64_t project_id, enum store_usage_kind kind)
 {
     if (fz_time_monotonic_ms() >= usage->ends_ms)
-        return NULL; /* a new day, which nobody has read yet */
+        return NULL; /* a new day, which was not read yet */
     for (size_t i = 0; i < usage->n; i++) {
         if (usage->rows[i].project_id == project_id && usage->rows[i].kind == kind)
             return &usage->rows[i];
@@ -65,7 +65,7 @@ read_rows(struct api_usage *usage, struct store *store, struct fz_error *err)
     usage->ends_ms = fz_time_monotonic_ms() + left_ms;
     usage->n = 0;
     for (size_t i = 0; i < n; i++)
-        (void)append(usage, &rows[i]); /* what is left out is read again in a second */
+        (void)append(usage, &rows[i]); /* the next reading, in a second, has it */
     pthread_mutex_unlock(&usage->lock);
     return is_new_day ? store_usage_forget(store, err) : FZ_OK;
 }

@@ -1,8 +1,8 @@
 /*
- * What each project has sent today, in memory, for quotas and for people.
+ * What each project has sent today, in memory, for quotas, the API and /metrics.
  *
  * A thread reads the numbers of all servers from the database every second. What this server takes
- * in counts at once, so a quota is passed by little, and never for longer than that. Thread-safe;
+ * in counts at once, so a quota is exceeded by little, and never for longer than that. Thread-safe;
  * asking never waits for the database.
  */
 #ifndef API_USAGE_H
@@ -18,7 +18,7 @@ FZ_MUST_CHECK enum fz_code api_usage_start(struct api *api, struct api_usage **r
                                            struct fz_error *err);
 void api_usage_stop(struct api_usage *usage);
 
-/* This server has taken in so many bytes, in one report or upload; the database knows or will. */
+/* This server has taken in so many bytes, in one report or upload; the database has it or will. */
 void api_usage_add(struct api_usage *usage, int64_t project_id, enum store_usage_kind kind,
                    uint64_t bytes);
 

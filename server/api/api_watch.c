@@ -11,8 +11,7 @@
 #include "server/upload/upload.h"
 #include "storage/store_request.h"
 
-/* A change is noticed at once; this bounds how long a waiter that came in the meantime, or a
- * deadline, may be overlooked. */
+/* A commit wakes the watcher at once; this bounds the delay for a new waiter and for a deadline. */
 enum { NAP_MS = 50 };
 
 struct api_watcher {
@@ -40,11 +39,11 @@ answer_deadline(struct api_call *call, const struct api_wait *wait)
         api_answer_upload_queued(wait->request, wait->id);
         break;
     case API_WAIT_TRANSIENT:
-        /* Nobody will ask for it any more. */
+        /* No client will fetch it any more. */
         fz_ignore(store_report_delete(call->store, wait->project_id, wait->id, NULL));
         fz_ignore(fz_fail(&err, FZ_E_UNAVAILABLE,
                           "no worker had time for the report; POST it to /api/v1/reports to have "
-                          "it kept and done later"));
+                          "it stored and symbolicated later"));
         http_respond_public(wait->request, 503, &err, NULL);
         break;
     case API_WAIT_CHECK: /* it has answered, unless the database is away */
@@ -54,7 +53,7 @@ answer_deadline(struct api_call *call, const struct api_wait *wait)
     }
 }
 
-/* Each of these answers and returns FZ_OK with *ret_done, leaves a job that is not done alone, or
+/* Each of these answers and sets *ret_done, returns FZ_OK without it if the job is not done, or
  * fails. */
 static enum fz_code
 check_report(struct api_call *call, const struct api_wait *wait, bool *ret_done,
@@ -81,7 +80,7 @@ check_transient(struct api_call *call, const struct api_wait *wait, bool *ret_do
     struct store_report columns;
     struct fz_span result = {0};
     if (wait->format == API_FORMAT_CRASH || wait->format == API_FORMAT_IPS) {
-        /* It goes with the report. */
+        /* The body is deleted with the report, so it is read first. */
         enum fz_code found =
             store_report_get(call->store, wait->project_id, wait->id, call->arena, &columns, err);
         if (!found && columns.status == STORE_REPORT_QUEUED)
@@ -178,8 +177,8 @@ check_wait(struct api_watcher *watcher, const struct api_wait *wait, bool is_lat
     api_gate_leave(&call);
     if (is_done)
         return true;
-    /* A database that is away for a moment is no reason to give up before the deadline: the report
-     * is stored. A failed job's UNAVAILABLE cannot come here, since such jobs are tried again. */
+    /* The database may be back before the deadline, and the report is stored, so UNAVAILABLE is not
+     * final. A failed job's UNAVAILABLE cannot come here, since such jobs are tried again. */
     if (code != FZ_OK && code != FZ_E_UNAVAILABLE) {
         http_respond_error(wait->request, &err);
         return true;

@@ -1,8 +1,8 @@
 /*
- * The watcher: one thread that looks, for every request that waits for a job, whether it is done.
+ * The watcher: one thread that checks for every waiting request whether its job is done.
  *
- * A thousand waiting clients cost one thread and one connection: it sleeps until anything was
- * committed and then asks about those who wait.
+ * A thousand waiting clients cost one thread and one connection: it sleeps until a commit, and then
+ * checks the jobs of all of them.
  */
 #ifndef API_WATCH_H
 #define API_WATCH_H
@@ -38,7 +38,7 @@ FZ_MUST_CHECK enum fz_code api_watcher_start(struct api *api, struct api_watcher
                                              struct fz_error *err);
 /* `wait` (malloc) is taken; the request will be answered. */
 void api_watcher_add(struct api_watcher *watcher, struct api_wait *wait);
-/* Answer all who wait, now and later, as at their deadline. */
+/* From now on answer every request at once, as at its deadline. */
 void api_watcher_hurry(struct api_watcher *watcher);
 void api_watcher_stop(struct api_watcher *watcher);
 
