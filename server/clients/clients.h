@@ -1,7 +1,7 @@
 /*
- * The doors that other people's clients know: Sentry's SDKs and command line, symbol uploaders,
- * crash senders, the Firefox Profiler. Each file is one client's protocol and gives one table of
- * routes, on the contract of server/api/api_client.h.
+ * The client protocols: Sentry's SDKs and command line, symbol uploaders, crash senders, the
+ * Firefox Profiler. Each is a file or a folder with a table of routes, as server/api/api_client.h
+ * describes.
  */
 #ifndef CLIENTS_H
 #define CLIENTS_H

@@ -1,6 +1,6 @@
 /*
  * Crash senders: KSCrash's sinks, QuincyKit and HockeySDK, Breakpad and Crashpad, Bugsnag's
- * notifier. All post a report as body or in a form; told by its content, taken in like any other.
+ * notifier. All post a report as body or in a form, in a format that is detected by its content.
  * What differs is the answer:
  *
  *   KSCrash     any 2xx; by default it deletes its reports whatever the answer is
@@ -10,8 +10,8 @@
  *   Socorro     200 and CrashID=bp-ID
  *   Bugsnag     any 2xx; 4xx: deletes it
  *
- * So a body that can never be taken must not be answered to Quincy as an error: it would come back
- * at every start of the app.
+ * So a body that can never be read must not be answered to Quincy as an error: the client would
+ * send it again at every start of the app.
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,8 +20,8 @@
 #include "server/api/api_client.h"
 #include "server/clients/clients.h"
 
-/* The key stands in the path, so that it fits into the one URL that these clients let people set.
- * A header is stronger: a proxy may add one. */
+/* The key is in the path, since these clients have no setting but one URL. A header wins: a proxy
+ * may add one. */
 static const char *
 find_key(const struct http_request *request, char room[API_TOKEN_ROOM])
 {
@@ -82,7 +82,7 @@ answer_hockey(struct http_request *request, const struct api_taken *taken, void 
     respond_text(request, 200, xml_type, text);
 }
 
-/* "01a1fd89-6229-7952-8d90-74854818a5a1": what these clients keep as the id of their report. */
+/* "01a1fd89-6229-7952-8d90-74854818a5a1": what these clients store as the id of their report. */
 static void
 dashed(const char *id, char ret[40])
 {
@@ -112,7 +112,7 @@ answer_socorro(struct http_request *request, const struct api_taken *taken, void
 
 typedef void (*refuse_fn)(struct http_request *request, const struct fz_error *err);
 
-/* Taken off the client's hands, although it is no report: see above. */
+/* Answered as taken, although it is not a report: see above. */
 static void
 refuse_quincy(struct http_request *request, const struct fz_error *err)
 {

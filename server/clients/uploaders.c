@@ -1,10 +1,11 @@
 /*
  * Symbol uploaders of other products: each posts one form with a file, which may be a zip, a Mach-O
- * or what else POST /api/v1/symbols takes. They differ in where the token stands (it is one of ours
- * with the scope upload), how the file's part is named, and which answer they take for success.
+ * or anything else that POST /api/v1/symbols takes. They differ in the place of the token (one of
+ * this server with the scope upload), the name of the file's part, and the answer that means
+ * success.
  *
- * Two of them put the token in the form. Nobody knows then who is sending until all of it was taken
- * in, so the body may have late_token_bytes at most, unless the URL carries ?key=TOKEN too.
+ * Two of them put the token in the form. The sender is then unknown until the whole body has
+ * arrived, so it may have late_token_bytes at most, unless the URL has ?key=TOKEN too.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 #include "server/clients/clients.h"
 
 struct uploader {
-    const char *header, *query, *field; /* where the token stands; NULL: not there */
+    const char *header, *query, *field; /* where the token is; NULL: not there */
     const char *file;                   /* the file's part */
     int status;                         /* the answer that means success */
     const char *type, *body;
@@ -28,7 +29,7 @@ enum { DATADOG, BUGSNAG, COUNTLY, BUGFENDER, NEW_RELIC, INSTABUG, RAYGUN, SPLUNK
 static const struct uploader uploaders[UPLOADERS] = {
     [DATADOG] = {"DD-API-KEY", NULL, NULL, "symbols_archive", 202, json, "{}"},
     [BUGSNAG] = {NULL, "key", "apiKey", "dsym", 200, text, "OK"},
-    /* Compared byte by byte: no line break behind it. */
+    /* The client compares it byte by byte, so no line break follows. */
     [COUNTLY] = {NULL, "app_key", NULL, "symbols", 200, json, "{\"result\":\"Success\"}"},
     [BUGFENDER] = {NULL, NULL, NULL, "file", 200, json, "{}"}, /* Authorization: Bearer */
     [NEW_RELIC] = {"X-APP-LICENSE-KEY", NULL, NULL, "dsym", 201, json, "{}"},
@@ -78,7 +79,7 @@ find_file(const struct fz_form_part *parts, size_t n, const char *name)
     return found;
 }
 
-/* Let in a request whose token stands in its form. *ret_status: what to answer if not. */
+/* Authorise a request by the token in its form. *ret_status: the status of a refusal. */
 static enum fz_code
 authorize_late(struct api_call *call, const struct uploader *uploader, int body,
                const struct fz_form_part *parts, size_t n, int *ret_status, struct fz_error *err)
@@ -99,7 +100,7 @@ authorize_late(struct api_call *call, const struct uploader *uploader, int body,
 
 /* ---- the answer ----------------------------------------------------------------------------- */
 
-/* Some send a file up to five times more unless they are told that it was a bad request. */
+/* Some clients send a file up to five times more unless the answer is 400. */
 static enum fz_code
 refuse(const struct store_upload *upload, struct fz_error *err)
 {
@@ -161,7 +162,7 @@ take_form(struct api_call *call, struct fz_error *err)
         code = fz_fail(err, FZ_E_MALFORMED, "the body is empty");
     if (code == FZ_OK)
         code = fz_form_parse_fd(body, boundary, call->arena, &parts, &n, err);
-    /* Who sends no form, or a broken one, and no token either, learns only the latter. */
+    /* Without a token, the answer must not depend on whether the form can be read. */
     if (http_token_id(call->request) == 0) {
         code = authorize_late(call, uploader, body, parts, code != FZ_OK ? 0 : n, &status, err);
         if (code != FZ_OK) {

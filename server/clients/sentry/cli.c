@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-/* info, login: that the token is good is all there is to tell. */
+/* info, login: the client only checks that the token is valid. */
 static void
 info(void *app, struct http_request *request)
 {
@@ -50,7 +50,7 @@ projects(struct api_call *call, struct fz_error *err)
     return api_answer(call, 200, &out, err);
 }
 
-/* One installation is one organisation, whatever the client calls it. */
+/* One installation is one organisation, under any name that the client uses. */
 static void
 organizations(void *app, struct http_request *request)
 {
@@ -62,7 +62,7 @@ organizations(void *app, struct http_request *request)
     http_respond_json(request, 200, fz_span_cstr(text));
 }
 
-/* No source repositories are connected: set-commits then goes by the local one. */
+/* No source repositories are connected: set-commits then uses the local one. */
 static void
 repositories(void *app, struct http_request *request)
 {

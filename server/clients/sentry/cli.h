@@ -1,8 +1,9 @@
 /*
- * What the files that serve sentry-cli share: its token, its errors, its words for a debug file.
+ * What the files that serve sentry-cli share: its token, its errors, its form of a debug file.
  *
- * The client wants "application/json" spelt so, {"detail":"text"} for errors, and keys that it does
- * not know left out. Any organisation is accepted; a project is named by its name or number.
+ * The client requires "application/json" without parameters, {"detail":"text"} for errors, and no
+ * keys that it does not know. Any organisation is accepted; a project is named by its name or
+ * number.
  */
 #ifndef CLIENTS_SENTRY_CLI_H
 #define CLIENTS_SENTRY_CLI_H
@@ -13,7 +14,8 @@
 #include <jansson.h>
 
 /* The token in the value of an Authorization header: "Bearer T", "Basic base64(T:)", and tokens of
- * an organisation, "sntrys_…", which carry one of ours. NULL: another scheme. "" if it is broken.
+ * an organisation, "sntrys_…", which contain one of this server. NULL: another scheme. "" if it is
+ * broken.
  */
 const char *sentry_cli_credential(const char *header, char room[API_TOKEN_ROOM]);
 /* An api_find_token_fn. */
@@ -25,7 +27,7 @@ void sentry_cli_error(const struct fz_error *err, int status, const char *detail
 /* The request's body as a JSON object or array, owned by the caller. An empty body is {}. */
 FZ_MUST_CHECK enum fz_code sentry_cli_body(const struct api_call *call, json_t **ret,
                                            struct fz_error *err);
-/* A text member; NULL if it is absent, null or no text. Borrowed from the object. */
+/* A text member; NULL if it is absent, null or not a text. Borrowed from the object. */
 const char *sentry_cli_text(const json_t *object, const char *key);
 /* A time member (RFC 3339) in Unix milliseconds; 0 without one. */
 int64_t sentry_cli_time(const json_t *object, const char *key);
@@ -40,7 +42,7 @@ struct sentry_dif {
     int64_t created_ms;
     bool has_symtab, has_dwarf, has_unwind, has_sources;
 };
-/* Its type for a kind of symbol file of ours. */
+/* Its type for a kind of symbol file. */
 const char *sentry_cli_type(enum store_symbol_kind kind);
 void sentry_cli_dif(struct json_write *w, const char *key, const struct sentry_dif *dif);
 /* The same from one file of an upload's result; texts are borrowed from it. */

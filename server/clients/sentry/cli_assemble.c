@@ -1,6 +1,6 @@
 /*
- * Files out of chunks: the client names a file by its SHA-1 and says which chunks make it up; the
- * answer is where each file stands.
+ * Files made of chunks: the client names a file by its SHA-1 and lists its chunks; the answer is
+ * the state of each file.
  *
  *   not known, chunks missing        {"state":"not_found","missingChunks":[…]}
  *   not known, all chunks there      put together here and now, then as below
@@ -19,7 +19,7 @@
 #include "server/clients/sentry/cli_files.h"
 
 enum {
-    /* A client that does not ask again should hear all the same of a file that cannot be used. */
+    /* A client that does not ask again still learns of a file that cannot be used. */
     WAIT_MS = 4000,
     WAIT_FILES = 32,
 };
@@ -44,7 +44,8 @@ read_chunks(const json_t *list, struct sentry_file *file, struct fz_arena *arena
     for (size_t i = 0; i < n; i++) {
         const char *sha1 = json_string_value(json_array_get(list, i));
         if (!is_sha1(sha1))
-            return fz_fail(err, FZ_E_MALFORMED, "file %.40s: chunk %zu is no SHA-1", file->sha1, i);
+            return fz_fail(err, FZ_E_MALFORMED, "file %.40s: chunk %zu is not a SHA-1", file->sha1,
+                           i);
         file->chunks[i] = (struct store_chunk){0};
         memcpy(file->chunks[i].sha1, sha1, FZ_SHA1_TEXT);
     }
@@ -63,7 +64,7 @@ read_file(const char *sha1, const json_t *value, struct sentry_file *file, struc
     if (!file->sha1 || !file->name)
         return fz_arena_fail(arena, err);
     if (!is_sha1(sha1))
-        return fz_fail(err, FZ_E_MALFORMED, "'%.60s' is no SHA-1 of a file", sha1);
+        return fz_fail(err, FZ_E_MALFORMED, "'%.60s' is not the SHA-1 of a file", sha1);
     file->has_bad_id = id && !fz_uuid_parse(fz_span_cstr(id), &file->uuid);
     return read_chunks(json_object_get(value, "chunks"), file, arena, err);
 }
@@ -161,16 +162,16 @@ check(struct api_call *call, void *user, bool is_late, bool *ret_done, struct fz
     return code;
 }
 
-/* True if nothing is left to do but to wait for a few jobs. */
+/* True if only a few jobs are left to wait for. */
 static bool
 is_worth_waiting(const struct sentry_file *files, size_t n, struct waiting *ret)
 {
     ret->n = 0;
     for (size_t i = 0; i < n; i++) {
         if (files[i].state != SENTRY_ASSEMBLING && files[i].state != SENTRY_OK)
-            return false; /* there is something to tell at once */
+            return false; /* the answer has news already */
         if (files[i].state == SENTRY_ASSEMBLING && !files[i].upload_id[0])
-            return false; /* the client has to ask again */
+            return false; /* the client must ask again */
         if (files[i].state == SENTRY_ASSEMBLING)
             memcpy(ret->ids[ret->n++], files[i].upload_id, STORE_ID_TEXT);
     }

@@ -4,7 +4,7 @@
  *   Content-Disposition: form-data; name="file_gzip"; filename="<sha1 of the bytes, not gzipped>"
  *
  * ("file" for bytes as they are). A chunk is answered once it is durable: the client then asks for
- * the file, and gives up if a chunk is not there. In its blob the bytes stand behind a random head,
+ * the file, and gives up if a chunk is not there. In its blob the bytes follow a random head,
  * so that no other row can ever name the same blob and it may be deleted with its row.
  */
 #include "server/clients/sentry/cli_chunks.h"
@@ -28,7 +28,7 @@ enum { CHUNKS_MAX = 64, CONCURRENCY = 8, READ_BYTES = 64 * 1024, ORG_TEXT = 256 
 uint64_t
 sentry_file_max(const struct api_call *call)
 {
-    /* The client's own limit; it reads larger files into memory that it may not have. */
+    /* The client's own limit: it would read larger files into memory. */
     static const uint64_t most = UINT64_C(2) * 1024 * 1024 * 1024;
     uint64_t max = api_limits(call->api)->symbol_bytes;
     return max < most ? max : most;
@@ -60,7 +60,7 @@ sentry_chunk_options(struct api_call *call, struct fz_error *err)
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct json_write w = json_write_start(&out);
     json_write_open(&w, NULL, '{');
-    /* Relative to the root: what address the client knows us by is not ours to guess. */
+    /* Relative to the root, since the server does not know the address that the client uses. */
     json_write_text(&w, "url", url);
     json_write_u64(&w, "chunkSize", limits->chunk_bytes);
     json_write_u64(&w, "chunksPerRequest", CHUNKS_MAX);
@@ -107,7 +107,7 @@ read_part(struct api_call *call, int body, const struct fz_form_part *part, bool
     if (code == FZ_OK && !piece)
         code = fz_arena_fail(call->arena, err);
     if (code == FZ_OK)
-        http_inflate_any_ratio(inflate); /* a chunk of zeros is a chunk */
+        http_inflate_any_ratio(inflate); /* a chunk may be all zeros */
     for (uint64_t at = 0; !code && at < part->len;) {
         uint64_t left = part->len - at;
         ssize_t n = pread(body, piece, left < READ_BYTES ? (size_t)left : READ_BYTES,
@@ -166,8 +166,9 @@ store_part(struct api_call *call, int body, const struct fz_form_part *part, uin
         code = api_count_upload(call, chunk.size, err);
     if (code == FZ_OK)
         code = store_chunk_put(call->store, &chunk, &is_kept, err);
-    if (code == FZ_OK && !is_kept) /* another request was quicker with the same bytes */
-        fz_ignore(blob_delete(api_blobs(call->api), chunk.blob_sha256, NULL)); /* nobody's */
+    if (code == FZ_OK && !is_kept) /* another request stored the same bytes first */
+        fz_ignore(blob_delete(api_blobs(call->api), chunk.blob_sha256,
+                              NULL)); /* no row names this blob */
     return code;
 }
 
@@ -230,7 +231,7 @@ sentry_chunks(struct api_call *call, struct fz_error *err)
     if (code == FZ_OK)
         code = find_known(call, parts, n, &known, err);
     for (size_t i = 0; !code && i < n; i++)
-        if (!known[i].is_there || known[i].taken > 0) /* sent again, it may be used again */
+        if (!known[i].is_there || known[i].taken > 0) /* each sending allows new uses */
             code = store_part(call, body, &parts[i], &left, err);
     if (code == FZ_OK)
         http_respond_json(call->request, 200, fz_span_cstr("[]"));

@@ -1,5 +1,5 @@
 /*
- * What is known of chunks by those who put files together from them.
+ * What cli_files.c needs to put files together from chunks.
  */
 #ifndef CLIENTS_SENTRY_CLI_CHUNKS_H
 #define CLIENTS_SENTRY_CLI_CHUNKS_H

@@ -14,9 +14,9 @@
 
 enum {
     COPY_BYTES = 1024 * 1024,
-    JOIN_BYTES = 256 * 1024 * 1024, /* a request, but one file at least */
+    JOIN_BYTES = 256 * 1024 * 1024, /* per request, but one file at least */
     UUID_FILES = 100,               /* of one UUID that are looked at */
-    /* What failed is tried again from then on when it is asked for: a newer program may succeed. */
+    /* A failed file is tried again after this time, since a newer version may succeed. */
     RETRY_MS = 10 * 60 * 1000,
 };
 
@@ -101,7 +101,7 @@ judge_done(struct api_call *call, struct sentry_file *file, const struct store_u
     return file->dif.id ? FZ_OK : fz_arena_fail(call->arena, err);
 }
 
-/* A time to come is that of a clock that has been set back since. */
+/* A time in the future comes from a clock that was set back since. */
 static bool
 is_recent(int64_t created_ms)
 {
@@ -141,7 +141,8 @@ sentry_file_look(struct api_call *call, struct sentry_file *file, struct fz_erro
     file->state = SENTRY_UNKNOWN;
     if (file->has_bad_id)
         return fail_file(call, file,
-                         "its debug id is no UUID: only files of Apple's platforms are taken", err);
+                         "its debug id is not a UUID: only files of Apple's platforms are taken",
+                         err);
     enum fz_code code =
         store_assembled_get(call->store, call->project_id, file->sha1, call->arena, &known, err);
     if (code == FZ_E_NOT_FOUND)
@@ -173,7 +174,7 @@ struct joining {
     uint8_t *piece; /* COPY_BYTES */
 };
 
-/* Zeros become a hole, which costs no disk. */
+/* Zeros become a hole, which takes no space on the disk. */
 static enum fz_code
 append_bytes(struct joining *to, struct fz_span bytes, struct fz_error *err)
 {
@@ -234,16 +235,16 @@ keep_file(struct api_call *call, struct sentry_file *file, int fd, struct fz_err
         fz_uuid_format(&id, made.upload_id);
     }
     enum fz_code code = blob_put_fd(api_blobs(call->api), fd, made.blob_sha256, &made.size, err);
-    /* One that is known is known as failed long ago, or its symbols were deleted. */
+    /* A known file here failed long ago, or its symbols were deleted. */
     if (code == FZ_OK)
         code = store_assembled_forget(call->store, call->project_id, file->sha1, err);
     if (code == FZ_OK)
         code = store_assembled_insert(call->store, &made, err);
     if (code == FZ_OK && metrics && made.upload_id[0])
         metrics->uploads_accepted++;
-    if (code == FZ_E_CONFLICT) /* another request was quicker */
+    if (code == FZ_E_CONFLICT) /* another request did it first */
         return FZ_OK;
-    if (code == FZ_OK) /* others may share a chunk, but not for long */
+    if (code == FZ_OK) /* other files may share a chunk, but only for a short time */
         code = store_chunk_find(call->store, http_token_id(call->request), file->chunks,
                                 file->n_chunks, STORE_CHUNK_USED_MS, call->arena, err);
     return code;
@@ -270,7 +271,7 @@ join(struct api_call *call, struct sentry_file *file, struct fz_error *err)
         code = fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     for (size_t i = 0; !code && i < file->n_chunks; i++) {
         code = append_chunk(call, &file->chunks[i], &to, err);
-        if (code == FZ_E_NOT_FOUND) { /* the row outlived its blob: have the chunk sent again */
+        if (code == FZ_E_NOT_FOUND) { /* a row without its blob: have the chunk sent again */
             file->chunks[i].is_there = false;
             file->state = SENTRY_NOT_FOUND;
             return store_chunk_drop(call->store, &file->chunks[i], err);
@@ -334,7 +335,7 @@ sentry_file_step(struct api_call *call, struct sentry_file *file, uint64_t *join
         return FZ_OK;
     if (size > sentry_file_max(call))
         return fail_file(call, file, "it is larger than the server takes", err);
-    /* More than is joined in one request is joined in the next ones: the client asks again. */
+    /* The rest is joined in later requests, since the client asks again. */
     if (*joined > 0 && *joined + size > JOIN_BYTES) {
         file->state = SENTRY_ASSEMBLING;
         return FZ_OK;

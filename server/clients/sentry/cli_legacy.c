@@ -1,6 +1,6 @@
 /*
- * How sentry-cli and its plugins sent debug files before there were chunks: one zip of them, and
- * the calls around it. Also what 1.x and early 2.x ask for after an upload in chunks.
+ * How sentry-cli and its plugins sent debug files before chunks existed: in one zip, with a few
+ * calls around it. Also what 1.x and early 2.x request after an upload in chunks.
  */
 #include <string.h>
 
@@ -11,7 +11,7 @@
 enum { CHECKSUMS_MAX = 128, LIST_MAX = 100 };
 
 /* ?checksums=<sha1>&checksums=…: which of them have to be sent. Known are those that came in
- * chunks; the hashes of what lay in a zip are not kept. */
+ * chunks; the hashes of files in a zip are not stored. */
 enum fz_code
 sentry_dsyms_unknown(struct api_call *call, struct fz_error *err)
 {
@@ -135,7 +135,8 @@ sentry_dsyms(struct api_call *call, struct fz_error *err)
     return api_answer(call, 200, &out, err);
 }
 
-/* Reports that wait for a symbol file are done again by themselves, so there is nothing to ask. */
+/* Reports that wait for a symbol file are processed again when it arrives, so there is nothing to
+ * do. */
 void
 sentry_reprocessing(void *app, struct http_request *request)
 {
@@ -143,7 +144,7 @@ sentry_reprocessing(void *app, struct http_request *request)
     http_respond_json(request, 200, fz_span_cstr("{}"));
 }
 
-/* Which version of an app a file belongs to is told by its UUID. */
+/* A file's UUID says which version of the app it belongs to, so there is nothing to store. */
 void
 sentry_associate(void *app, struct http_request *request)
 {

@@ -1,5 +1,5 @@
 /*
- * Releases and deploys as sentry-cli tells of them.
+ * Releases and deploys as sentry-cli reports them.
  *
  * Old versions name the project in the path, newer ones only the organisation and the projects in
  * the body; a project that is not named is the token's. A version is any text, percent-encoded in
@@ -17,7 +17,7 @@ enum { PROJECTS_MAX = 20, PAGE = 100, SHORT_TEXT = 96 };
 
 /* ---- one release in JSON -------------------------------------------------------------------- */
 
-/* "app@1.0+1" is 1.0 to people. */
+/* "app@1.0+1" is shown as 1.0. */
 static void
 short_version(const char *version, char ret[SHORT_TEXT])
 {
@@ -139,7 +139,7 @@ put(struct api_call *call, const char *version, struct fz_error *err)
     release.commits = text;
     release.started_ms = sentry_cli_time(body, "dateStarted");
     release.released_ms = sentry_cli_time(body, "dateReleased");
-    for (size_t i = n; !code && i-- > 0;) { /* the first one's is the answer */
+    for (size_t i = n; !code && i-- > 0;) { /* backwards, so that the first one's is the answer */
         code = store_release_put(call->store, projects[i], &release, call->arena, &stored, &created,
                                  err);
         any_created = any_created || created;
@@ -284,7 +284,7 @@ sentry_deploys(struct api_call *call, struct fz_error *err)
 
 /* ---- handlers ---------------------------------------------------------------------------- */
 
-/* That no earlier release with commits is known: the client then sends the local ones it finds. */
+/* No earlier release with commits is known, so the client sends the local ones it finds. */
 void
 sentry_release_previous(void *app, struct http_request *request)
 {

@@ -17,8 +17,8 @@ enum { TREE_BYTES = 64 * 1024 * 1024, SECRET_TEXT = 43 };
  *
  *   sntrys_ <base64 of {"iat":…,"url":"https://…","region_url":…,"org":"…"}> _ <43 characters>
  *
- * The client reads the server's address out of it. The last part is the secret of one of our tokens
- * in the other alphabet of base64: '+' for '-' and '/' for '_'.
+ * The client reads the server's address from it. The last part is the secret of a token of this
+ * server in the other alphabet of base64: '+' for '-' and '/' for '_'.
  */
 static const char *
 unwrap(const char *token, char room[API_TOKEN_ROOM])
@@ -192,7 +192,7 @@ sentry_cli_type(enum store_symbol_kind kind)
     case STORE_SYMBOL_UUIDMAP:
         break;
     }
-    return "other"; /* a symbol map, or what says which one an image has */
+    return "other"; /* a symbol map, or the property list that names one */
 }
 
 void

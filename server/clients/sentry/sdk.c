@@ -1,13 +1,13 @@
 /*
- * Where Sentry's SDKs send to (DSN "http://KEY@host/1" means project 1 at host):
+ * The paths of Sentry's SDKs (DSN "http://KEY@host/1" means project 1 at host):
  *
  *   POST /api/1/envelope/   events, attachments, sessions: all SDKs of today
  *   POST /api/1/store/      one event; raven sends base64 of zlib
- *   POST /api/store/        the same, the key tells the project: very old ones
+ *   POST /api/store/        the same, the key names the project: very old SDKs
  *   POST /api/1/minidump/   sdk_minidump.c
  *
- * An SDK drops what was answered, whatever the status: so a body is read as leniently as its format
- * allows, and stored before the answer.
+ * An SDK drops a body once it is answered, with any status: so a body is read as leniently as its
+ * format allows, and stored before the answer.
  */
 #include "server/clients/sentry/sdk.h"
 
@@ -19,7 +19,7 @@
 
 /* ---- envelopes ----------------------------------------------------------------------------- */
 
-/* What an envelope asks for. */
+/* What an envelope contains. */
 struct contents {
     struct sentry_sender sender;
     char id[FZ_UUID_TEXT];
@@ -40,7 +40,7 @@ is_report(const struct sentry_item *item)
     return fz_span_is(kind, kinds[0]) || fz_span_is(kind, kinds[1]);
 }
 
-/* Walks over all of it: an envelope whose framing is broken is not taken in half. */
+/* Reads all items first: an envelope with broken framing is not taken in half. */
 static enum fz_code
 look_through(struct fz_span body, struct contents *ret, struct fz_error *err)
 {
@@ -65,7 +65,7 @@ look_through(struct fz_span body, struct contents *ret, struct fz_error *err)
     return code;
 }
 
-/* The key may stand in the envelope alone. False: the request was answered. */
+/* The key may be only in the envelope. False: the request was answered. */
 static bool
 find_sender(struct api *api, struct http_request *request, struct sentry_sender *ret)
 {
@@ -164,7 +164,7 @@ append(void *sink, struct fz_span bytes, struct fz_error *err)
     return fz_buffer_done(sink, err);
 }
 
-/* raven's base64 of zlib. The result lies in the arena. */
+/* raven's base64 of zlib. The result is in the arena. */
 static enum fz_code
 unpack(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
        struct fz_span *ret, struct fz_error *err)
@@ -191,7 +191,7 @@ unpack(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
     return FZ_OK;
 }
 
-/* An event that only its path tells to be one ({"message":"hi"}) is put into an envelope. */
+/* A body that only its path marks as an event ({"message":"hi"}) is put into an envelope. */
 static enum fz_code
 as_event(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
          struct fz_span *ret, struct fz_error *err)

@@ -1,5 +1,5 @@
 /*
- * What the files of the door for Sentry's SDKs share. Private to this folder.
+ * What the files that serve Sentry's SDKs share.
  */
 #ifndef CLIENTS_SENTRY_SDK_H
 #define CLIENTS_SENTRY_SDK_H
@@ -14,10 +14,10 @@
 /* api_find_token_fn: X-Sentry-Auth, Authorization: Sentry, ?sentry_key=. */
 const char *sentry_find_key(const struct http_request *request, char room[API_TOKEN_ROOM]);
 
-/* sentry_key of "Sentry k=v, k=v"; NULL if there is none. `header` may be NULL. */
+/* sentry_key of "Sentry k=v, k=v"; NULL without it. `header` may be NULL. */
 const char *sentry_header_key(const char *header, char room[API_TOKEN_ROOM]);
 
-/* The key in an envelope's header ("dsn":"http://KEY@host/1"); NULL if there is none. */
+/* The key in an envelope's header ("dsn":"http://KEY@host/1"); NULL without it. */
 const char *sentry_dsn_key(struct fz_span header, char room[API_TOKEN_ROOM]);
 
 /* ---- sdk_answer.c: as the SDKs want it -------------------- */
@@ -66,8 +66,8 @@ FZ_MUST_CHECK enum fz_code sentry_read_counted(struct fz_span envelope, const st
 
 void sentry_minidump_post(void *app, struct http_request *request); /* sdk_minidump.c */
 
-/* An event item and attachments as one envelope; `event` is JSON. For bodies that are no event by
- * their look alone, and for those that bring one beside files. */
+/* An event item and attachments as one envelope; `event` is JSON. For bodies that are not
+ * recognised as an event, and for events with files. */
 struct sentry_file {
     const char *name, *type, *kind; /* any may be NULL */
     struct fz_span bytes;

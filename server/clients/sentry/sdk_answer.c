@@ -1,4 +1,4 @@
-/* Answers to Sentry's SDKs, and the way of one event into storage. */
+/* Answers to Sentry's SDKs, and handing one event to the API. */
 #include <stdio.h>
 #include <string.h>
 
@@ -52,7 +52,7 @@ sentry_limited(struct http_request *request, enum api_takes takes, unsigned wait
                const char *scope, const char *limit)
 {
     char text[128];
-    /* Sessions are welcome while events are not, and the other way round. */
+    /* Sessions may be sent while events are limited, and vice versa. */
     snprintf(text, sizeof(text), "%u:%s:%s:%s", wait_s,
              takes == API_TAKES_SESSIONS         ? "session"
              : takes == API_TAKES_CLIENT_REPORTS ? "internal"

@@ -6,7 +6,7 @@
  *   ?sentry_key=KEY
  *   {"dsn":"http://KEY@host/1"} in the header of the envelope
  *
- * The secret that old DSNs have ("KEY:SECRET@") is not looked at.
+ * The secret of old DSNs ("KEY:SECRET@") is ignored.
  */
 #include <stdio.h>
 #include <string.h>

@@ -54,7 +54,7 @@ set_member(json_t *object, const char *path, struct fz_span value)
         const char *end = strchr(at, ']');
         size_t len = end ? (size_t)(end - at - 1) : 0;
         if (len == 0 || len >= sizeof(keys[0]))
-            return true; /* not such a path: it stays out */
+            return true; /* not such a path: it is left out */
         memcpy(keys[n], at + 1, len);
         keys[n][len] = '\0';
         at = end[1] == '[' ? end + 1 : NULL;
@@ -78,7 +78,7 @@ decref(json_t **value)
     json_decref(*value);
 }
 
-/* What the fields say of the event; JSON in the arena. */
+/* The event that the fields describe; JSON in the arena. */
 static enum fz_code
 make_event(struct dump *d, struct fz_span *ret, struct fz_error *err)
 {
@@ -90,7 +90,7 @@ make_event(struct dump *d, struct fz_span *ret, struct fz_error *err)
         struct fz_error ignored;
         if (strcmp(d->parts[i].name, "sentry") == 0 && !d->parts[i].filename &&
             json_scan_load(content(d, &d->parts[i]), &scan, NULL, &event, &ignored) != FZ_OK)
-            event = NULL; /* a broken event must not lose the dump */
+            event = NULL; /* a broken event must not cost the dump */
     }
     if (!json_is_object(event)) {
         json_decref(event);
@@ -149,7 +149,7 @@ inflate(struct dump *d, struct fz_span *bytes, struct fz_error *err)
     return FZ_OK;
 }
 
-/* The form as an envelope; *ret stays the body where it speaks of no event. */
+/* The form as an envelope; *ret stays the body if it has no field of an event. */
 static enum fz_code
 as_envelope(struct dump *d, const char *boundary, struct fz_span *ret, struct fz_error *err)
 {

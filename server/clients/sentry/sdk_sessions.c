@@ -7,7 +7,7 @@
  *                   "abnormal":0}]}
  *   client_report  {"discarded_events":[{"reason","category","quantity"}]}
  *
- * They are statistics: what is odd in them is passed over, never refused.
+ * They are statistics: what cannot be read is skipped, never refused.
  */
 #include <jansson.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #include "server/clients/symbolicate_v5/symbolicate_v5.h"
 
 /* The finished report's frames, one after the other. They are read as text: a tree of a large
- * report takes a hundred times its bytes, and what is needed of it is copied as it stands. */
+ * report takes a hundred times its bytes, and the needed parts are copied verbatim. */
 struct results {
     struct fz_arena *arena; /* for copies */
     struct json_walk threads, frames;
@@ -60,7 +60,7 @@ read_results(const struct v5_batch *batch, struct fz_span report, struct fz_aren
     return FZ_OK;
 }
 
-/* A member as it stands in the report; nothing if it is not there. */
+/* A member, verbatim from the report; nothing without it. */
 static void
 copy(struct json_write *w, struct results *results, struct fz_span object, const char *key)
 {

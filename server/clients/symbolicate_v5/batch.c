@@ -63,7 +63,7 @@ clients_v5_is_sent(const struct v5_module *module, uint64_t offset)
     return module && offset < MODULE_ROOM;
 }
 
-/* Checks every frame once, and numbers the modules that frames lie in. */
+/* Checks every frame once, and numbers the modules that have frames. */
 static enum fz_code
 read_stacks(struct v5_batch *batch, size_t number, struct fz_error *err)
 {

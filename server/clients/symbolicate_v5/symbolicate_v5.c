@@ -4,13 +4,13 @@
  *   {"jobs":[{"memoryMap":[["Demo","4C4C445B55553144A12988BEB9D5EB600"]],
  *             "stacks":[[[0,16456],[0,16428]]]}]}
  *
- * A frame is [number of the module or -1, offset from the module's start], and already points into
- * the call, not behind it. One job may stand without "jobs" around it. The answer has the same
- * shape, with a name where there is one; what is unknown is left out, since the profiler refuses
+ * A frame is [number of the module or -1, offset from the module's start], and points into
+ * the call, not after it. One job may be sent without "jobs" around it. The answer has the same
+ * shape, with a name where one is known; unknown members are left out, since the profiler refuses
  * null.
  *
- * All frames become one report that nothing keeps; when it is done, the request is read once more
- * and answered from it. Nothing has to be remembered meanwhile.
+ * All frames become one report that is not stored. When it is done, the request is parsed again and
+ * answered from it, so nothing is kept in memory meanwhile.
  */
 #include "server/clients/symbolicate_v5/symbolicate_v5.h"
 

@@ -18,7 +18,7 @@ enum { V5_JOBS_MAX = 256, V5_FRAMES_MAX = 65536 };
 
 struct v5_module {
     const char *name, *id;
-    size_t image; /* its number in the report; SIZE_MAX while no frame lies in it */
+    size_t image; /* its number in the report; SIZE_MAX while it has no frame */
 };
 
 struct v5_job {
@@ -31,7 +31,7 @@ struct v5_batch {
     json_t *root; /* owned */
     struct v5_job *jobs;
     size_t n_jobs;
-    const struct v5_module **images; /* those that frames lie in, in the order of the report */
+    const struct v5_module **images; /* those with frames, in the order of the report */
     size_t n_images, n_frames;       /* of the report */
 };
 
@@ -45,14 +45,14 @@ void clients_v5_end(struct v5_batch *batch);
 /* A frame of a checked request: its module (NULL: none) and offset. False if it is not one. */
 bool clients_v5_frame(const struct v5_job *job, const json_t *pair, struct v5_module **ret_module,
                       uint64_t *ret_offset);
-/* Does the frame stand in the report? Others have no name anyway. */
+/* Is the frame in the report? Others cannot have a name. */
 bool clients_v5_is_sent(const struct v5_module *module, uint64_t offset);
 
 /* The native report of all frames. */
 void clients_v5_report(const struct v5_batch *batch, const struct limits *limits,
                        struct fz_buffer *out);
 
-/* The answer, with what the finished report knows; empty where no frame asks for a name. */
+/* The answer, with what the finished report knows; empty if no frame needs a name. */
 FZ_MUST_CHECK enum fz_code clients_v5_answer(const struct v5_batch *batch, struct fz_span report,
                                              struct fz_arena *arena, struct fz_buffer *out,
                                              struct fz_error *err);
