@@ -53,38 +53,30 @@ is_typical(struct fz_span key)
 {
     static const char *const keys[] = {"Incident Identifier", "CrashReporter Key", "Hardware Model",
                                        "Code Type",           "Report Version",    "Crashed Thread",
-                                       "Triggered by Thread", "Parent Process"};
-    for (size_t i = 0; i < FZ_ARRAY_LEN(keys); i++) {
-        if (fz_span_is(key, keys[i]))
-            return true;
-    }
-    return false;
+                                       "Triggered by Thread", "Parent Process",    NULL};
+    return ingest_text_is_one_of(key, keys);
 }
 
 static bool
 is_head_key(struct fz_span key)
 {
-    static const char *const keys[] = {"Process", "Path",       "Identifier",
-                                       "Version", "OS Version", "Date/Time"};
-    for (size_t i = 0; i < FZ_ARRAY_LEN(keys); i++) {
-        if (fz_span_is(key, keys[i]))
-            return true;
-    }
-    return is_typical(key);
+    static const char *const keys[] = {"Process",    "Path",      "Identifier", "Version",
+                                       "OS Version", "Date/Time", NULL};
+    return ingest_text_is_one_of(key, keys) || is_typical(key);
 }
 
 /* Keys of the head that may follow a section without an empty line between them. */
 static bool
 is_event_key(struct fz_span key)
 {
-    static const char *const keys[] = {"Exception Note",          "Exception Message",
-                                       "Termination Signal",      "Termination Reason",
-                                       "Termination Description", "Terminating Process"};
-    for (size_t i = 0; i < FZ_ARRAY_LEN(keys); i++) {
-        if (fz_span_is(key, keys[i]))
-            return true;
-    }
-    return false;
+    static const char *const keys[] = {"Exception Note",
+                                       "Exception Message",
+                                       "Termination Signal",
+                                       "Termination Reason",
+                                       "Termination Description",
+                                       "Terminating Process",
+                                       NULL};
+    return ingest_text_is_one_of(key, keys);
 }
 
 /* "Thread 0 Crashed:", "Thread 12:", "Thread 0 name:" */

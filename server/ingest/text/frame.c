@@ -8,24 +8,24 @@ enum { INDEX_MAX = 1000000, GROUPS_MAX = 4, HINTS_MAX = 512 };
 static bool
 is_image_start(struct fz_span name, struct fz_span image)
 {
-    static const char *const headers[] = {"_mh_execute_header", "__mh_execute_header",
-                                          "_mh_dylib_header",   "__mh_dylib_header",
-                                          "_mh_bundle_header",  "__mh_bundle_header"};
-    for (size_t i = 0; i < FZ_ARRAY_LEN(headers); i++) {
-        if (fz_span_is(name, headers[i]))
-            return true;
-    }
-    return image.len && fz_span_equal(name, image);
+    static const char *const headers[] = {"_mh_execute_header",
+                                          "__mh_execute_header",
+                                          "_mh_dylib_header",
+                                          "__mh_dylib_header",
+                                          "_mh_bundle_header",
+                                          "__mh_bundle_header",
+                                          NULL};
+    return ingest_text_is_one_of(name, headers) || (image.len && fz_span_equal(name, image));
 }
 
 static bool
 is_no_name(struct fz_span name)
 {
+    static const char *const words[] = {"???", "<redacted>", "(null)", "<unknown>", NULL};
     uint64_t number;
     struct fz_span rest = name;
-    return fz_span_is(name, "???") || fz_span_is(name, "<redacted>") ||
-           fz_span_is(name, "(null)") || fz_span_is(name, "<unknown>") ||
-           (ingest_text_take_hex(&rest, &number) && rest.len == 0);
+    return ingest_text_is_one_of(name, words) ||
+           (ingest_text_take_hex(&rest, &number) && !rest.len);
 }
 
 bool
@@ -55,16 +55,8 @@ ingest_text_place_parse(struct fz_span text, struct ingest_text_symbol *ret)
 static size_t
 last_group(struct fz_span text)
 {
-    if (!fz_span_ends(text, ")"))
-        return SIZE_MAX;
-    size_t depth = 0;
-    for (size_t i = text.len; i-- > 0;) {
-        if (text.data[i] == ')')
-            depth++;
-        else if (text.data[i] == '(' && --depth == 0)
-            return i == 0 || fz_text_is_blank(text.data[i - 1]) ? i : SIZE_MAX;
-    }
-    return SIZE_MAX;
+    size_t open = ingest_text_last_group(text);
+    return open == SIZE_MAX || open == 0 || fz_text_is_blank(text.data[open - 1]) ? open : SIZE_MAX;
 }
 
 /* Cut " + 16" off the end. */
@@ -297,28 +289,23 @@ bool
 ingest_text_stack_add_list(struct ingest_builder *b, struct ingest_stack *stack,
                            struct fz_span line)
 {
-    struct fz_span text = fz_text_trim(line);
-    size_t n = 0;
-    if (fz_span_begins(text, "("))
-        text = fz_text_trim(fz_span_from(text, 1));
-    if (fz_span_ends(text, ")"))
-        text = fz_text_trim(fz_span_until(text, text.len - 1));
-    /* The whole line is looked at before any of it is taken. */
-    for (struct fz_span rest = text; rest.len; rest = fz_text_trim(rest), n++) {
-        uint64_t addr;
-        if (!ingest_text_take_hex(&rest, &addr) ||
-            (rest.len && !fz_text_is_blank(rest.data[0]) && rest.data[0] != ','))
-            return false;
-        if (rest.len && rest.data[0] == ',')
-            rest = fz_span_from(rest, 1);
-    }
-    for (struct fz_span rest = text; rest.len; rest = fz_text_trim(rest)) {
+    struct fz_span rest = fz_text_trim(line);
+    struct ingest_stack before = *stack;
+    if (fz_span_begins(rest, "("))
+        rest = fz_span_from(rest, 1);
+    if (fz_span_ends(rest, ")"))
+        rest = fz_span_until(rest, rest.len - 1);
+    for (rest = fz_text_trim(rest); rest.len; rest = fz_text_trim(rest)) {
         struct ingest_text_frame frame = {.index = 0};
-        if (!ingest_text_take_hex(&rest, &frame.addr))
-            break;
-        if (rest.len && rest.data[0] == ',')
+        bool is_addr = ingest_text_take_hex(&rest, &frame.addr) &&
+                       (!rest.len || fz_text_is_blank(rest.data[0]) || rest.data[0] == ',');
+        if (!is_addr) { /* some other line, which only begins with an address */
+            *stack = before;
+            return false;
+        }
+        if (fz_span_begins(rest, ","))
             rest = fz_span_from(rest, 1);
         ingest_text_stack_add(b, stack, &frame, NULL);
     }
-    return n > 0;
+    return stack->n + stack->n_cut > before.n + before.n_cut;
 }

@@ -31,20 +31,6 @@ last_word(struct fz_span text)
     return start;
 }
 
-/* The start of the "(...)" that ends the text; SIZE_MAX without one. */
-static size_t
-last_group(struct fz_span text)
-{
-    size_t depth = 0;
-    for (size_t i = fz_span_ends(text, ")") ? text.len : 0; i-- > 0;) {
-        if (text.data[i] == ')')
-            depth++;
-        else if (text.data[i] == '(' && --depth == 0)
-            return i;
-    }
-    return SIZE_MAX;
-}
-
 /* Between the addresses and the UUID: "+com.example.demo 1.2 (34)", "Demo arm64 ",
  * "Demo x86_64 (1.2 - 34)". */
 static void
@@ -54,7 +40,7 @@ take_name(struct ingest_builder *b, struct fz_span text, struct report_image *re
     text = fz_text_trim(text);
     if (fz_span_begins(text, "+"))
         text = fz_text_trim(fz_span_from(text, 1));
-    size_t open = last_group(text);
+    size_t open = ingest_text_last_group(text);
     if (open != SIZE_MAX && open > 0) {
         version = fz_text_trim(fz_span_between(text, open + 1, text.len - 1));
         text = fz_text_trim(fz_span_until(text, open));

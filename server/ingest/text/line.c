@@ -109,3 +109,34 @@ ingest_text_lines_next(struct ingest_text_lines *lines, struct fz_span *ret)
     *ret = trimmed;
     return true;
 }
+
+struct fz_span
+ingest_text_after(struct fz_span text, const char *key, const char *end)
+{
+    size_t at = fz_text_find(text, key);
+    if (at == SIZE_MAX)
+        return (struct fz_span){NULL, 0};
+    struct fz_span rest = fz_span_from(text, at + strlen(key));
+    return end ? fz_span_until(rest, fz_text_find(rest, end)) : rest;
+}
+
+size_t
+ingest_text_last_group(struct fz_span text)
+{
+    size_t depth = 0;
+    for (size_t i = fz_span_ends(text, ")") ? text.len : 0; i-- > 0;) {
+        if (text.data[i] == ')')
+            depth++;
+        else if (text.data[i] == '(' && --depth == 0)
+            return i;
+    }
+    return SIZE_MAX;
+}
+
+bool
+ingest_text_is_one_of(struct fz_span text, const char *const *words)
+{
+    while (*words && !fz_span_is(text, *words))
+        words++;
+    return *words != NULL;
+}

@@ -12,17 +12,10 @@ without_star(struct fz_span line)
 static struct fz_span
 without_values(struct fz_span name)
 {
-    if (!fz_span_ends(name, ")"))
-        return name;
-    size_t depth = 0;
-    for (size_t i = name.len; i-- > 0;) {
-        if (name.data[i] == ')')
-            depth++;
-        else if (name.data[i] == '(' && --depth == 0)
-            return i > 0 && fz_text_contains(fz_span_from(name, i), "=") ? fz_span_until(name, i)
-                                                                         : name;
-    }
-    return name;
+    size_t open = ingest_text_last_group(name);
+    bool has_values =
+        open != SIZE_MAX && open > 0 && fz_text_contains(fz_span_from(name, open), "=");
+    return has_values ? fz_span_until(name, open) : name;
 }
 
 bool
@@ -70,25 +63,11 @@ ingest_text_lldb_frame(struct fz_span line, struct ingest_text_frame *ret)
     return true;
 }
 
-/* The text between the key, which ends with a quote, and the next quote. */
-static const char *
-quoted(struct ingest_text *c, struct fz_span line, const char *key)
-{
-    size_t at = fz_text_find(line, key);
-    if (at == SIZE_MAX)
-        return NULL;
-    struct fz_span rest = fz_span_from(line, at + strlen(key));
-    return ingest_text(c->b, fz_span_until(rest, fz_text_find(rest, "'")));
-}
-
 /* The number after "address=" or another key. */
 static bool
 number_of(struct fz_span reason, const char *key, uint64_t *ret)
 {
-    size_t at = fz_text_find(reason, key);
-    if (at == SIZE_MAX)
-        return false;
-    struct fz_span number = fz_span_from(reason, at + strlen(key));
+    struct fz_span number = ingest_text_after(reason, key, NULL);
     return ingest_text_take_hex(&number, ret) || ingest_text_take_decimal(&number, ret);
 }
 
@@ -154,8 +133,8 @@ ingest_text_take_lldb_thread(struct ingest_text *c, struct fz_span line)
     c->thread->crashed = crashed;
     if (crashed)
         c->b->report->crash.thread = (int64_t)number;
-    c->thread->name = quoted(c, rest, "name = '");
-    c->thread->queue = quoted(c, rest, "queue = '");
+    c->thread->name = ingest_text(c->b, ingest_text_after(rest, "name = '", "'"));
+    c->thread->queue = ingest_text(c->b, ingest_text_after(rest, "queue = '", "'"));
     size_t at = fz_text_find(rest, key);
     if (crashed && at != SIZE_MAX)
         take_reason(c, fz_span_from(rest, at + strlen(key)));

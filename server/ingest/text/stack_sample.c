@@ -156,17 +156,6 @@ name_thread(struct ingest_text_sample *s, struct fz_span text)
     s->queue = fz_text_trim(fz_span_until(rest, fz_text_find(rest, "  (")));
 }
 
-/* The text between the key, which ends with a quote, and the next quote. */
-static struct fz_span
-quoted(struct fz_span line, const char *key)
-{
-    size_t at = fz_text_find(line, key);
-    if (at == SIZE_MAX)
-        return (struct fz_span){NULL, 0};
-    struct fz_span rest = fz_span_from(line, at + strlen(key));
-    return fz_span_until(rest, fz_text_find(rest, "\""));
-}
-
 static bool
 take_heading(struct ingest_text_sample *s, struct fz_span line)
 {
@@ -180,8 +169,8 @@ take_heading(struct ingest_text_sample *s, struct fz_span line)
     close_to(s, 0);
     s->in_tree = !ends;
     if (is_thread) { /* spindump: Thread 0x4c7  DispatchQueue "q"(1)  Thread name "n"  25 samples */
-        s->name = quoted(line, "Thread name \"");
-        s->queue = quoted(line, "DispatchQueue \"");
+        s->name = ingest_text_after(line, "Thread name \"", "\"");
+        s->queue = ingest_text_after(line, "DispatchQueue \"", "\"");
     }
     return !fz_span_begins(line, "Binary Images");
 }

@@ -78,16 +78,6 @@ split_heading(struct fz_span rest, struct fz_span *ret_word, struct fz_span *ret
     return true;
 }
 
-static bool
-is_one_of(struct fz_span word, const char *const *words)
-{
-    for (; *words; words++) {
-        if (fz_span_is(word, *words))
-            return true;
-    }
-    return false;
-}
-
 bool
 ingest_text_take_thread(struct ingest_text *c, struct fz_span line, bool *ret_registers)
 {
@@ -107,7 +97,7 @@ ingest_text_take_thread(struct ingest_text *c, struct fz_span line, bool *ret_re
     if (!ingest_text_take_decimal(&rest, &number) || number > INT32_MAX ||
         !split_heading(rest, &word, &text))
         return false;
-    bool crashed = is_one_of(word, crashed_words), names = fz_span_is(word, "name");
+    bool crashed = ingest_text_is_one_of(word, crashed_words), names = fz_span_is(word, "name");
     *ret_registers = fz_span_begins(word, "crashed with") || fz_span_begins(word, "Crashed with") ||
                      fz_span_begins(word, "thread state");
     if (!crashed && !names && !*ret_registers && word.len)
