@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "base/text.h"
+#include "base/arch/arch.h"
 #include "server/ingest/common/apple_text.h"
 #include "server/ingest/common/format.h"
 #include "server/ingest/containers/encoding.h"
@@ -51,18 +51,21 @@ take_header(struct minidump *m)
 static void
 take_cpu(struct minidump *m, uint16_t number)
 {
+    enum { ARM_V7 = 9, ALL = 0, X86_ALL = 3 }; /* cpu subtypes of Mach-O */
     static const struct {
         uint16_t number;
         enum minidump_cpu cpu;
-        const char *arch;
-    } cpus[] = {{0, MINIDUMP_X86, "i386"},        {5, MINIDUMP_ARM, "armv7"},
-                {9, MINIDUMP_AMD64, "x86_64"},    {12, MINIDUMP_ARM64, "arm64"},
-                {3, MINIDUMP_NO_CPU, "ppc"},      {0x8002, MINIDUMP_NO_CPU, "ppc64"},
-                {0x8003, MINIDUMP_ARM64, "arm64"}};
+        uint32_t type, subtype;
+    } cpus[] = {
+        {0, MINIDUMP_X86, FZ_ARCH_I386, X86_ALL},     {5, MINIDUMP_ARM, FZ_ARCH_ARM, ARM_V7},
+        {9, MINIDUMP_AMD64, FZ_ARCH_X86_64, X86_ALL}, {12, MINIDUMP_ARM64, FZ_ARCH_ARM64, ALL},
+        {3, MINIDUMP_NO_CPU, FZ_ARCH_PPC, ALL},       {0x8002, MINIDUMP_NO_CPU, FZ_ARCH_PPC64, ALL},
+        {0x8003, MINIDUMP_ARM64, FZ_ARCH_ARM64, ALL},
+    };
     for (size_t i = 0; i < FZ_ARRAY_LEN(cpus); i++) {
         if (cpus[i].number == number) {
             m->cpu = cpus[i].cpu;
-            m->b.report->arch = cpus[i].arch;
+            m->b.report->arch = fz_arch_name(cpus[i].type, cpus[i].subtype);
             return;
         }
     }
