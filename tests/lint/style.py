@@ -37,7 +37,7 @@ PREFIXES = {
     "server/ingest/": "ingest_",
     "server/ingest/apple/": "ips_ metrickit_ ingest_",
     "server/ingest/bugsnag/": "bugsnag_ ingest_",
-    "server/ingest/containers/": "multipart_ encoding_ ingest_",
+    "server/ingest/containers/": "multipart_ ingest_",
     "server/ingest/kscrash/": "kscrash_ ingest_",
     "server/ingest/minidump/": "minidump_ ingest_",
     "server/ingest/native/": "native_ ingest_",

@@ -1,6 +1,6 @@
 /* Reports of any text format in UTF-16, with or without a byte order mark: read as UTF-8. */
+#include "base/encoding.h"
 #include "server/ingest/common/format.h"
-#include "server/ingest/containers/encoding.h"
 
 enum { HEAD_BYTES = 64 * 1024 };
 
@@ -9,12 +9,12 @@ static const struct ingest_format *
 format_of(struct fz_span body, const struct ingest_context *in)
 {
     bool big;
-    if (!encoding_is_utf16(body, &big))
+    if (!fz_encoding_is_utf16(body, &big))
         return NULL;
     if (body.len > HEAD_BYTES)
         body.len = HEAD_BYTES;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer head = fz_buffer_make(0);
-    encoding_append_text(&head, body, big);
+    fz_encoding_append_text(&head, body, big);
     const struct ingest_format *format =
         head.failed ? NULL : ingest_format_of(in, fz_buffer_span(&head));
     return format == &ingest_utf16 ? NULL : format;
@@ -24,15 +24,15 @@ static bool
 utf16_detect(struct fz_span head)
 {
     bool big;
-    return encoding_is_utf16(head, &big);
+    return fz_encoding_is_utf16(head, &big);
 }
 
 static void
 decode(struct fz_span body, struct fz_buffer *out)
 {
     bool big = false;
-    fz_ignore(encoding_is_utf16(body, &big)); /* detected already */
-    encoding_append_text(out, body, big);
+    fz_ignore(fz_encoding_is_utf16(body, &big)); /* detected already */
+    fz_encoding_append_text(out, body, big);
 }
 
 static enum fz_code

@@ -9,9 +9,9 @@
 #include <stdio.h>
 
 #include "base/arch/arch.h"
+#include "base/encoding.h"
 #include "server/ingest/common/apple_text.h"
 #include "server/ingest/common/format.h"
-#include "server/ingest/containers/encoding.h"
 
 static bool
 minidump_detect(struct fz_span head)
@@ -124,7 +124,7 @@ take_misc(struct minidump *m)
     struct fz_reader words = fz_reader_make(fz_read_bytes(&r, BUILD_BYTES), "minidump");
     words.big_endian = m->big_endian;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-    encoding_append_utf16(&text, &words);
+    fz_encoding_append_utf16(&text, &words);
     if (text.len == 0)
         return;
     ingest_json_set(&m->b, ingest_json_object(&m->b, m->extra, "misc_info"), "build",

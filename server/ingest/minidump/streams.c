@@ -13,7 +13,7 @@
  */
 #include "server/ingest/minidump/minidump.h"
 
-#include "server/ingest/containers/encoding.h"
+#include "base/encoding.h"
 
 enum { HEADER = 32, ENTRY = 12, VERSION = 0xa793, STREAMS_MAX = 256 };
 
@@ -100,7 +100,7 @@ minidump_utf16(struct minidump *m, uint64_t offset, size_t max)
     place = (struct minidump_place){len > max * 2 ? (uint32_t)max * 2 : len, (uint32_t)offset + 4};
     struct fz_reader r = minidump_reader(m, place);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-    encoding_append_utf16(&text, &r);
+    fz_encoding_append_utf16(&text, &r);
     if (text.len == 0 && !text.failed)
         return NULL;
     const char *copy = text.failed ? NULL : fz_arena_text(m->b.arena, fz_buffer_span(&text));

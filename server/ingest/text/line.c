@@ -1,8 +1,8 @@
 #include "server/ingest/text/line.h"
 
+#include "base/encoding.h"
 #include "base/list.h"
 #include "base/text.h"
-#include "server/ingest/containers/encoding.h"
 
 enum { QUOTES_MAX = 16 };
 
@@ -16,7 +16,7 @@ ingest_text_clean(struct ingest_builder *b, struct fz_span body)
     /* Old systems write names of apps and threads in their own encoding, in a text that is ASCII
      * otherwise. */
     if (body.len && !fz_text_is_utf8(body)) {
-        encoding_append_single(&decoded, body);
+        fz_encoding_append_single(&decoded, body);
         body = fz_buffer_span(&decoded);
     }
     char *copy = b->failed || decoded.failed ? NULL : fz_text_clean_utf8(b->arena, body);

@@ -1,5 +1,7 @@
 #include "server/report/annotate/parts.h"
 
+#include "base/encoding.h"
+
 bool
 report_keeps_text(const char *format, enum report_form form)
 {
@@ -19,61 +21,6 @@ count_frames(const struct report *report)
     for (size_t i = 0; i < report->n_threads; i++)
         n += report->threads[i].n_frames;
     return n;
-}
-
-static void
-append_utf8(struct fz_buffer *out, uint32_t c)
-{
-    if (c < 0x80) {
-        fz_buffer_char(out, (char)c);
-    } else if (c < 0x800) {
-        fz_buffer_char(out, (char)(0xc0 | c >> 6));
-        fz_buffer_char(out, (char)(0x80 | (c & 0x3f)));
-    } else {
-        if (c < 0x10000) {
-            fz_buffer_char(out, (char)(0xe0 | c >> 12));
-        } else {
-            fz_buffer_char(out, (char)(0xf0 | c >> 18));
-            fz_buffer_char(out, (char)(0x80 | (c >> 12 & 0x3f)));
-        }
-        fz_buffer_char(out, (char)(0x80 | (c >> 6 & 0x3f)));
-        fz_buffer_char(out, (char)(0x80 | (c & 0x3f)));
-    }
-}
-
-/* UTF-16 with its byte order mark, or without where every second byte of the start is 0. */
-static bool
-is_utf16(struct fz_span raw, bool *ret_big, size_t *ret_start)
-{
-    const uint8_t *b = raw.data;
-    if (raw.len < 4)
-        return false;
-    bool has_mark = (b[0] == 0xff && b[1] == 0xfe) || (b[0] == 0xfe && b[1] == 0xff);
-    bool big = has_mark ? b[0] == 0xfe : b[0] == 0 && b[2] == 0;
-    bool little = !has_mark && b[1] == 0 && b[3] == 0 && b[0] && b[2];
-    *ret_big = big;
-    *ret_start = has_mark ? 2 : 0;
-    return has_mark || little || (big && b[1] && b[3]);
-}
-
-static void
-convert_utf16(struct fz_span raw, bool big, size_t start, struct fz_buffer *out)
-{
-    const uint8_t *b = raw.data;
-    uint32_t high = 0;
-    for (size_t i = start; i + 1 < raw.len; i += 2) {
-        uint32_t unit = big ? (uint32_t)b[i] << 8 | b[i + 1] : (uint32_t)b[i + 1] << 8 | b[i];
-        bool is_low = unit >= 0xdc00 && unit < 0xe000;
-        if (high)
-            append_utf8(out, is_low ? 0x10000 + ((high - 0xd800) << 10) + (unit - 0xdc00) : 0xfffd);
-        if (high && is_low) {
-            high = 0;
-            continue;
-        }
-        high = unit >= 0xd800 && unit < 0xdc00 ? unit : 0;
-        if (!high)
-            append_utf8(out, is_low ? 0xfffd : unit);
-    }
 }
 
 /* The text with names; false if it is not one whose frames could be found again. */
@@ -100,11 +47,10 @@ report_write(const struct report *report, const struct report_envelope *envelope
              struct fz_error *err)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-    size_t start = 0;
     bool big = false, kept = false;
     if (raw.len && report_keeps_text(report->format, form)) {
-        if (is_utf16(raw, &big, &start)) {
-            convert_utf16(raw, big, start, &text);
+        if (fz_encoding_is_utf16(raw, &big)) {
+            fz_encoding_append_text(&text, raw, big);
             if (text.failed)
                 return fz_buffer_done(&text, err);
             raw = fz_buffer_span(&text);

@@ -1,5 +1,5 @@
 /* Texts in other encodings and with other line ends; headings of every spelling end what precedes. */
-#include "server/ingest/containers/encoding.h"
+#include "base/encoding.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -135,12 +135,12 @@ test_not_utf16(void **state)
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
         bool big = false;
-        assert_int_equal(encoding_is_utf16(cases[i].bytes, &big), cases[i].is);
+        assert_int_equal(fz_encoding_is_utf16(cases[i].bytes, &big), cases[i].is);
         assert_int_equal(big, cases[i].big);
     }
     /* A lone surrogate, and half a unit at the end. */
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    encoding_append_text(&out, fz_span_make((const uint8_t *)"\x00\xd8x\0\x3d\xd8", 7), false);
+    fz_encoding_append_text(&out, fz_span_make((const uint8_t *)"\x00\xd8x\0\x3d\xd8", 7), false);
     assert_string_equal(fz_buffer_cstr(&out), "\xef\xbf\xbdx\xef\xbf\xbd");
 }
 
@@ -176,7 +176,7 @@ test_single_bytes(void **state)
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
         FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-        encoding_append_single(&out, fz_span_cstr(cases[i].bytes));
+        fz_encoding_append_single(&out, fz_span_cstr(cases[i].bytes));
         if (strcmp(fz_buffer_cstr(&out), cases[i].text) != 0)
             fail_msg("%zu: %s, wanted is %s", i, fz_buffer_cstr(&out), cases[i].text);
     }

@@ -1,4 +1,4 @@
-#include "server/ingest/containers/encoding.h"
+#include "base/encoding.h"
 
 #include <string.h>
 
@@ -20,7 +20,7 @@ append(struct fz_buffer *out, uint32_t c)
 /* ---- UTF-16 -------------------------------------------------------------------------------- */
 
 bool
-encoding_is_utf16(struct fz_span head, bool *ret_big_endian)
+fz_encoding_is_utf16(struct fz_span head, bool *ret_big_endian)
 {
     size_t zeros[2] = {0, 0}, n = (head.len < LOOKED_AT ? head.len : LOOKED_AT) / 2;
     if (n < UNITS_MIN)
@@ -53,7 +53,7 @@ next_utf16(struct fz_reader *r)
 }
 
 void
-encoding_append_utf16(struct fz_buffer *out, struct fz_reader *r)
+fz_encoding_append_utf16(struct fz_buffer *out, struct fz_reader *r)
 {
     while (fz_read_left(r) >= 2) {
         uint32_t c = next_utf16(r);
@@ -64,7 +64,7 @@ encoding_append_utf16(struct fz_buffer *out, struct fz_reader *r)
 }
 
 void
-encoding_append_text(struct fz_buffer *out, struct fz_span text, bool big_endian)
+fz_encoding_append_text(struct fz_buffer *out, struct fz_span text, bool big_endian)
 {
     struct fz_reader r = fz_reader_make(text, "UTF-16");
     r.big_endian = big_endian;
@@ -167,7 +167,7 @@ is_mac(struct fz_span text)
 }
 
 void
-encoding_append_single(struct fz_buffer *out, struct fz_span text)
+fz_encoding_append_single(struct fz_buffer *out, struct fz_span text)
 {
     bool mac = is_mac(text);
     for (size_t i = 0; i < text.len && !out->failed;) {
