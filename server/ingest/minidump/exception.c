@@ -68,7 +68,7 @@ take_mach(struct minidump *m, const struct exception *e)
 {
     enum { SIGNAL_SHIFT = 24 };
     struct report_crash *crash = &m->b.report->crash;
-    bool arm = m->cpu == MINIDUMP_ARM || m->cpu == MINIDUMP_ARM64;
+    bool arm = m->cpu == FZ_CPU_ARM || m->cpu == FZ_CPU_ARM64;
     take_codes(m, e);
     if (m->b.failed)
         return;

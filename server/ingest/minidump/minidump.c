@@ -54,18 +54,16 @@ take_cpu(struct minidump *m, uint16_t number)
     enum { ARM_V7 = 9, ALL = 0, X86_ALL = 3 }; /* cpu subtypes of Mach-O */
     static const struct {
         uint16_t number;
-        enum minidump_cpu cpu;
         uint32_t type, subtype;
     } cpus[] = {
-        {0, MINIDUMP_X86, FZ_ARCH_I386, X86_ALL},     {5, MINIDUMP_ARM, FZ_ARCH_ARM, ARM_V7},
-        {9, MINIDUMP_AMD64, FZ_ARCH_X86_64, X86_ALL}, {12, MINIDUMP_ARM64, FZ_ARCH_ARM64, ALL},
-        {3, MINIDUMP_NO_CPU, FZ_ARCH_PPC, ALL},       {0x8002, MINIDUMP_NO_CPU, FZ_ARCH_PPC64, ALL},
-        {0x8003, MINIDUMP_ARM64, FZ_ARCH_ARM64, ALL},
+        {0, FZ_ARCH_I386, X86_ALL},   {3, FZ_ARCH_PPC, ALL},    {5, FZ_ARCH_ARM, ARM_V7},
+        {9, FZ_ARCH_X86_64, X86_ALL}, {12, FZ_ARCH_ARM64, ALL}, {0x8002, FZ_ARCH_PPC64, ALL},
+        {0x8003, FZ_ARCH_ARM64, ALL},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(cpus); i++) {
         if (cpus[i].number == number) {
-            m->cpu = cpus[i].cpu;
             m->b.report->arch = fz_arch_name(cpus[i].type, cpus[i].subtype);
+            m->cpu = fz_arch_cpu(m->b.report->arch);
             return;
         }
     }
@@ -193,7 +191,6 @@ minidump_parse(struct fz_span body, const struct ingest_context *in, struct fz_a
     struct minidump m = {.b = ingest_builder_make(ret, arena, in->limits),
                          .extra = extra,
                          .tags = tags,
-                         .cpu = MINIDUMP_NO_CPU,
                          .text_left = MINIDUMP_TEXT_BUDGET};
     if (!extra || !tags)
         return fz_fail(err, FZ_E_NO_MEMORY, "minidump: out of memory");

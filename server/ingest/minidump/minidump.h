@@ -8,6 +8,7 @@
 #ifndef INGEST_MINIDUMP_H
 #define INGEST_MINIDUMP_H
 
+#include "base/arch/registers.h"
 #include "base/reader.h"
 #include "server/ingest/common/json_member.h"
 
@@ -26,8 +27,6 @@ enum minidump_stream {
     MINIDUMP_BREAKPAD_INFO = 0x47670001,
     MINIDUMP_MAC_CRASH_INFO = 0x4d7a0001, /* Mozilla's: the __crash_info sections */
 };
-
-enum minidump_cpu { MINIDUMP_X86, MINIDUMP_ARM, MINIDUMP_AMD64, MINIDUMP_ARM64, MINIDUMP_NO_CPU };
 
 /* Values of MINIDUMP_SYSTEM_INFO.PlatformId. */
 enum { MINIDUMP_MACOS = 0x8101, MINIDUMP_IOS = 0x8102 };
@@ -60,7 +59,7 @@ struct minidump {
     struct fz_span body;
     bool big_endian;
     uint32_t n_streams, directory; /* their number, and the offset of their list */
-    enum minidump_cpu cpu;
+    enum fz_arch_cpu cpu;
     bool is_ios, has_crashpad;
     struct minidump_thread *threads; /* as many as report->threads, in the same order */
     struct minidump_range *ranges;

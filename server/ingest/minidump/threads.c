@@ -59,7 +59,7 @@ take_thread(struct minidump *m, struct fz_reader *r)
     own->stack = minidump_read_place(r);
     own->context = minidump_read_place(r);
     keep_state(m, id, suspended, priority);
-    if (!minidump_context(m, own->context, own) && own->context.size && m->cpu != MINIDUMP_NO_CPU)
+    if (!minidump_context(m, own->context, own) && own->context.size && m->cpu != FZ_CPU_UNKNOWN)
         ingest_note(&m->b, "thread %u: its context (at byte %u) is cut off", id,
                     own->context.offset);
 }

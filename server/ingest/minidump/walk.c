@@ -75,7 +75,7 @@ add_caller_of_nowhere(const struct walk *w, const struct minidump_thread *t,
     if (!t->lr_is_caller && plain(w, t->pc, &pc))
         return;
     top = t->lr;
-    if ((w->m->cpu == MINIDUMP_AMD64 || w->m->cpu == MINIDUMP_X86) && !read_word(w, t->sp, &top))
+    if ((w->m->cpu == FZ_CPU_X86_64 || w->m->cpu == FZ_CPU_X86) && !read_word(w, t->sp, &top))
         return;
     if (top && plain(w, top, &pc))
         add(w, stack, pc, REPORT_TRUST_FRAME_POINTER);
@@ -111,8 +111,8 @@ void
 minidump_walk(struct minidump *m)
 {
     struct walk w = {.m = m,
-                     .word = m->cpu == MINIDUMP_AMD64 || m->cpu == MINIDUMP_ARM64 ? 8 : 4,
-                     .signed_pointers = m->cpu == MINIDUMP_ARM64};
+                     .word = fz_arch_pointer_bits(m->cpu) / 8,
+                     .signed_pointers = m->cpu == FZ_CPU_ARM64};
     for (size_t i = 0; i < m->b.report->n_threads; i++) {
         w.memory = &m->threads[i].report->stack;
         if (m->threads[i].has_context)
