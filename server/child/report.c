@@ -144,11 +144,17 @@ split_prefixes(const char *text, struct fz_arena *arena, struct resolve_options 
     return FZ_OK;
 }
 
-/* Ingest, resolve and write; everything is in the arena or in `out`. */
+/* What the result file is filled with: the report's JSON, then the info for the worker. */
+struct result {
+    struct fz_buffer bytes;
+    size_t json_len;
+};
+
+/* Ingest, resolve and write; everything is in the arena or in `ret`. */
 static enum fz_code
 symbolicate(struct child *child, struct fz_span raw, const struct report_envelope *envelope,
-            const struct resolve_options *options, struct fz_arena *arena, struct fz_buffer *out,
-            size_t *ret_json_len, struct fz_error *err)
+            const struct resolve_options *options, struct fz_arena *arena, struct result *ret,
+            struct fz_error *err)
 {
     struct report report;
     struct proto_info info;
@@ -161,29 +167,26 @@ symbolicate(struct child *child, struct fz_span raw, const struct report_envelop
     if (code == FZ_OK && options->learned)
         child_learned_collect(&report, arena, &info.learned, &info.n_learned);
     if (code == FZ_OK)
-        code = report_render_json(&report, envelope, out, err);
+        code = report_render_json(&report, envelope, &ret->bytes, err);
     if (code != FZ_OK)
         return code;
-    *ret_json_len = out->len;
-    proto_info_encode(&info, &report_columns, out);
-    return fz_buffer_done(out, err);
+    ret->json_len = ret->bytes.len;
+    proto_info_encode(&info, &report_columns, &ret->bytes);
+    return fz_buffer_done(&ret->bytes, err);
 }
 
 static enum fz_code
-answer(struct child *child, const struct fz_buffer *out, size_t json_len, int result_fd,
-       struct fz_error *err)
+answer(struct child *child, const struct result *result, int result_fd, struct fz_error *err)
 {
-    enum fz_code code = fz_file_write_fd(result_fd, fz_buffer_span(out), err);
+    enum fz_code code = fz_file_write_fd(result_fd, fz_buffer_span(&result->bytes), err);
     if (code != FZ_OK)
         return code;
-    struct fz_buffer body;
-    fz_buffer_init(&body, 0);
-    proto_put_u64(&body, json_len);
-    proto_put_u64(&body, out->len - json_len);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
+    proto_put_u64(&body, result->json_len);
+    proto_put_u64(&body, result->bytes.len - result->json_len);
     code = fz_buffer_done(&body, err);
     if (code == FZ_OK)
         code = child_tell(child, PROTO_DONE, fz_buffer_span(&body), err);
-    fz_buffer_deinit(&body);
     return code;
 }
 
@@ -192,8 +195,7 @@ child_symbolicate(struct child *child, struct fz_error *err)
 {
     struct fz_arena arena;
     fz_arena_init(&arena, child->limits.report_memory);
-    struct fz_buffer out;
-    fz_buffer_init(&out, child->limits.report_memory);
+    struct result result = {.bytes = fz_buffer_make(child->limits.report_memory)};
     struct fz_map raw = {.bytes = {NULL, 0}};
 
     FZ_CLEANUP(fz_closep) int report_fd = proto_take_fd(&child->inbox, 0);
@@ -213,13 +215,12 @@ child_symbolicate(struct child *child, struct fz_error *err)
         options.learned = find_learned;
     if (code == FZ_OK)
         code = fz_map_open_fd(report_fd, &raw, err);
-    size_t json_len = 0;
     if (code == FZ_OK)
-        code = symbolicate(child, raw.bytes, &envelope, &options, &arena, &out, &json_len, err);
+        code = symbolicate(child, raw.bytes, &envelope, &options, &arena, &result, err);
     if (code == FZ_OK)
-        code = answer(child, &out, json_len, result_fd, err);
+        code = answer(child, &result, result_fd, err);
     fz_map_close(&raw);
-    fz_buffer_deinit(&out);
+    fz_buffer_deinit(&result.bytes);
     fz_arena_deinit(&arena);
     return code;
 }

@@ -3,26 +3,20 @@ KNOWN = {
     "cycles": {
         "server/cli": 2,
         "server/config": 2,
-        "server/worker": 3,
     },
     "names": {
         "base/arch": 5,
-        "server/child": 1,
         "server/cli": 8,
         "server/resolve": 5,
-        "server/worker": 2,
         "storage": 1,
     },
     "parameters": {
-        "server/child": 2,
         "storage": 23,
     },
     "small_files": {
         "base/arch": 1,
         "server/cli": 4,
-        "server/process": 1,
         "server/resolve": 1,
-        "server/worker": 1,
         "symbolicator": 1,
         "symbolicator/macho": 1,
     },
@@ -33,7 +27,6 @@ KNOWN = {
         "server/ingest/minidump": 1,
     },
     "own_header": {
-        "server/child": 1,
         "server/ingest/containers": 1,
         "storage": 1,
         "symbolicator/index": 1,

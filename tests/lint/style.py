@@ -62,6 +62,7 @@ PRESCRIBED = {
 
 # Files under MIN_LINES that are not part of another file, and why.
 SMALL_FILES = {
+    "server/process/program.c": "used by parents of children, which have no other part of this folder",
     "base/random.c": "what happens when the system has no random bytes is the same on every platform",
     "server/clients/clients.c": "the list of client protocols, which uses all of them",
     "symbolicator/demangle/cxx/system.c": "built only where libc++abi.a cannot be taken apart",
