@@ -116,9 +116,6 @@ store_token_check(struct store *store, const char *text, struct store_token *ret
 /* The project that a token belongs to; 0 = all. NOT_FOUND. */
 FZ_MUST_CHECK enum fz_code store_token_project(struct store *store, int64_t id, int64_t *ret,
                                                struct fz_error *err);
-/* Its scopes, of enum store_scope. NOT_FOUND: there is no such token, or it was revoked. */
-FZ_MUST_CHECK enum fz_code store_token_scopes(struct store *store, int64_t id, unsigned *ret,
-                                              struct fz_error *err);
 FZ_MUST_CHECK enum fz_code store_token_list(struct store *store, struct fz_arena *arena,
                                             struct store_token **ret, size_t *ret_n,
                                             struct fz_error *err);

@@ -136,22 +136,6 @@ store_token_project(struct store *store, int64_t id, int64_t *ret, struct fz_err
 }
 
 enum fz_code
-store_token_scopes(struct store *store, int64_t id, unsigned *ret, struct fz_error *err)
-{
-    const struct sql_value args[] = {sql_int(id)};
-    int64_t scopes = 0;
-    bool found = false;
-    enum fz_code code =
-        sql_number(store->sql, "SELECT scopes FROM tokens WHERE id = $1 AND revoked_ms = 0", args,
-                   1, &scopes, &found, err);
-    if (code == FZ_OK && !found)
-        return fz_fail(err, FZ_E_NOT_FOUND, "there is no token %lld", (long long)id);
-    if (code == FZ_OK)
-        *ret = (unsigned)scopes;
-    return code;
-}
-
-enum fz_code
 store_token_list(struct store *store, struct fz_arena *arena, struct store_token **ret,
                  size_t *ret_n, struct fz_error *err)
 {

@@ -7,8 +7,9 @@
  * anybody is told.
  */
 #define _GNU_SOURCE /* O_TMPFILE */
-#include "storage/blob/blob_file.h"
+#include "storage/blob/blob_ops.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -19,48 +20,24 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/random.h"
 #include "base/text.h"
+#include "base/time.h"
 
 enum { COPY_STEP = 256 * 1024 };
 
-enum fz_code
-blob_open(const char *blobs_url, struct blob_store **ret, struct fz_error *err)
-{
-    static const char file[] = "file:";
-    if (!fz_text_has_prefix(blobs_url, file) || !blobs_url[sizeof(file) - 1])
-        return fz_fail(err, FZ_E_UNSUPPORTED, "the blob store must be given as file:DIR");
-    struct blob_store *blobs = calloc(1, sizeof(*blobs));
-    if (!blobs)
-        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    const char *dir = blobs_url + sizeof(file) - 1;
-    int len = snprintf(blobs->dir, sizeof(blobs->dir), "%s", dir);
-    char temp[PATH_MAX];
-    snprintf(temp, sizeof(temp), "%s/tmp", blobs->dir);
-    enum fz_code code = len < 0 || (size_t)len >= sizeof(blobs->dir)
-                            ? fz_fail(err, FZ_E_LIMIT, "the path of the blob store is too long")
-                            : fz_file_make_dirs(temp, err);
-    if (code == FZ_OK)
-        code = fz_file_sync_parent(temp, err);
-    if (code != FZ_OK) {
-        free(blobs);
-        return code;
-    }
-    *ret = blobs;
-    return FZ_OK;
-}
-
-void
-blob_close(struct blob_store *blobs)
-{
-    free(blobs);
-}
+struct blob_file {
+    struct blob_store base;
+    char dir[PATH_MAX - 128]; /* leaves room for what comes after it */
+    char scanned[3];          /* the folder that list_old() looked at last; one thread only */
+};
 
 /* ---- names ---- */
 
 /* The only way from a name to a path: exactly 64 lower-case hex digits, so there is nothing to
  * climb out with. */
-bool
-blob_is_name(const char *sha256)
+static bool
+is_name(const char *sha256)
 {
     if (!sha256 || strlen(sha256) != FZ_SHA256_TEXT - 1)
         return false;
@@ -70,11 +47,11 @@ blob_is_name(const char *sha256)
     return true;
 }
 
-enum fz_code
-blob_path(const struct blob_store *blobs, const char *sha256, char ret[PATH_MAX],
-          struct fz_error *err)
+static enum fz_code
+get_path(const struct blob_file *blobs, const char *sha256, char ret[PATH_MAX],
+         struct fz_error *err)
 {
-    if (!blob_is_name(sha256))
+    if (!is_name(sha256))
         return fz_fail(err, FZ_E_NOT_FOUND, "there is no such blob");
     snprintf(ret, PATH_MAX, "%s/%.2s/%.2s/%s", blobs->dir, sha256, sha256 + 2, sha256);
     return FZ_OK;
@@ -104,16 +81,17 @@ make_folders(const char *path, struct fz_error *err)
 
 /* From errno. That the store's own folder is missing is not the caller's NOT_FOUND. */
 static enum fz_code
-fail_place(struct fz_error *err, const char *what, const struct blob_store *blobs)
+fail_place(struct fz_error *err, const char *what, const struct blob_file *blobs)
 {
     struct fz_error own;
     enum fz_code code = fz_fail_errno(&own, "%s %s", what, blobs->dir);
     return fz_fail(err, code == FZ_E_NOT_FOUND ? FZ_E_UNAVAILABLE : code, "%s", own.text);
 }
 
-enum fz_code
-blob_temp(struct blob_store *blobs, int *ret_fd, struct fz_error *err)
+static enum fz_code
+make_temp(struct blob_store *store, int *ret_fd, struct fz_error *err)
 {
+    struct blob_file *blobs = (struct blob_file *)store;
     char path[PATH_MAX];
     snprintf(path, sizeof(path), "%s/tmp", blobs->dir);
     int fd = open(path, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -210,7 +188,7 @@ link_fd(int fd, const char *path)
 }
 
 static enum fz_code
-copy_fd(const struct blob_store *blobs, int fd, const char *path, struct fz_error *err)
+copy_fd(const struct blob_file *blobs, int fd, const char *path, struct fz_error *err)
 {
     char temp[PATH_MAX];
     snprintf(temp, sizeof(temp), "%s/tmp/XXXXXX", blobs->dir);
@@ -228,15 +206,16 @@ copy_fd(const struct blob_store *blobs, int fd, const char *path, struct fz_erro
     return code;
 }
 
-enum fz_code
-blob_put_fd(struct blob_store *blobs, int fd, char ret_sha256[FZ_SHA256_TEXT], uint64_t *ret_size,
-            struct fz_error *err)
+static enum fz_code
+put_fd(struct blob_store *store, int fd, char ret_sha256[FZ_SHA256_TEXT], uint64_t *ret_size,
+       struct fz_error *err)
 {
+    struct blob_file *blobs = (struct blob_file *)store;
     char sha256[FZ_SHA256_TEXT], path[PATH_MAX];
     uint64_t size = 0;
     enum fz_code code = hash_fd(fd, sha256, &size, err);
     if (code == FZ_OK)
-        code = blob_path(blobs, sha256, path, err);
+        code = get_path(blobs, sha256, path, err);
     if (code == FZ_OK)
         code = make_folders(path, err);
     if (code != FZ_OK)
@@ -260,25 +239,14 @@ blob_put_fd(struct blob_store *blobs, int fd, char ret_sha256[FZ_SHA256_TEXT], u
     return FZ_OK;
 }
 
-enum fz_code
-blob_put(struct blob_store *blobs, struct fz_span bytes, char ret_sha256[FZ_SHA256_TEXT],
-         struct fz_error *err)
-{
-    FZ_CLEANUP(fz_closep) int fd = -1;
-    uint64_t size;
-    enum fz_code code = blob_temp(blobs, &fd, err);
-    if (code == FZ_OK)
-        code = fz_file_write_fd(fd, bytes, err);
-    return code == FZ_OK ? blob_put_fd(blobs, fd, ret_sha256, &size, err) : code;
-}
-
 /* ---- get, delete, space ---- */
 
-enum fz_code
-blob_get_fd(struct blob_store *blobs, const char *sha256, int *ret_fd, struct fz_error *err)
+static enum fz_code
+get_fd(struct blob_store *store, const char *sha256, int *ret_fd, struct fz_error *err)
 {
+    struct blob_file *blobs = (struct blob_file *)store;
     char path[PATH_MAX];
-    enum fz_code code = blob_path(blobs, sha256, path, err);
+    enum fz_code code = get_path(blobs, sha256, path, err);
     if (code != FZ_OK)
         return code;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -290,11 +258,12 @@ blob_get_fd(struct blob_store *blobs, const char *sha256, int *ret_fd, struct fz
     return FZ_OK;
 }
 
-enum fz_code
-blob_delete(struct blob_store *blobs, const char *sha256, struct fz_error *err)
+static enum fz_code
+delete_blob(struct blob_store *store, const char *sha256, struct fz_error *err)
 {
+    struct blob_file *blobs = (struct blob_file *)store;
     char path[PATH_MAX];
-    enum fz_code code = blob_path(blobs, sha256, path, err);
+    enum fz_code code = get_path(blobs, sha256, path, err);
     if (code != FZ_OK)
         return code;
     if (unlink(path) != 0) {
@@ -305,13 +274,198 @@ blob_delete(struct blob_store *blobs, const char *sha256, struct fz_error *err)
     return fz_file_sync_parent(path, err);
 }
 
-enum fz_code
-blob_space(struct blob_store *blobs, uint64_t *ret_free, uint64_t *ret_total, struct fz_error *err)
+static enum fz_code
+get_space(struct blob_store *store, uint64_t *ret_free, uint64_t *ret_total, struct fz_error *err)
 {
+    struct blob_file *blobs = (struct blob_file *)store;
     struct statvfs fs;
     if (statvfs(blobs->dir, &fs) != 0)
         return fail_place(err, "cannot ask for the free space of", blobs);
     *ret_free = (uint64_t)fs.f_bavail * fs.f_frsize;
     *ret_total = (uint64_t)fs.f_blocks * fs.f_frsize;
+    return FZ_OK;
+}
+
+/* ---- blobs that go ---- */
+
+static bool
+is_there(struct blob_store *store, const char *sha256)
+{
+    struct blob_file *blobs = (struct blob_file *)store;
+    char path[PATH_MAX];
+    struct stat st;
+    return get_path(blobs, sha256, path, NULL) == FZ_OK && stat(path, &st) == 0;
+}
+
+static enum fz_code
+take_away(struct blob_store *store, const char *sha256, struct blob_gone *ret, struct fz_error *err)
+{
+    struct blob_file *blobs = (struct blob_file *)store;
+    char path[PATH_MAX], to[PATH_MAX];
+    uint32_t random;
+    enum fz_code code = get_path(blobs, sha256, path, err);
+    if (code != FZ_OK)
+        return code;
+    fz_random(&random, sizeof(random));
+    snprintf(ret->name, sizeof(ret->name), "%s.%08x", sha256, random);
+    snprintf(to, sizeof(to), "%s/tmp/%s", blobs->dir, ret->name);
+    if (rename(path, to) == 0)
+        return FZ_OK;
+    if (errno == ENOENT)
+        return fz_fail(err, FZ_E_NOT_FOUND, "there is no such blob");
+    return fz_fail_errno(err, "cannot delete a blob");
+}
+
+static void
+end_blob(struct blob_store *store, const struct blob_gone *gone)
+{
+    struct blob_file *blobs = (struct blob_file *)store;
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s/tmp/%s", blobs->dir, gone->name);
+    unlink(path); /* if it cannot be, it goes with the old temporary files */
+}
+
+static void
+close_folder(DIR **folder)
+{
+    if (*folder)
+        closedir(*folder);
+}
+
+/* A file that has been there for longer than age_ms. One whose time lies ahead was put before the
+ * clock was set back: nobody knows how long ago. */
+static bool
+is_old(int folder, const char *name, int64_t age_ms)
+{
+    struct stat st;
+    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
+        return false;
+    int64_t put_ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
+    return fz_time_now_ms() - put_ms > age_ms;
+}
+
+static enum fz_code
+open_folder(const char *path, DIR **ret, struct fz_error *err)
+{
+    *ret = opendir(path);
+    if (*ret || errno == ENOENT)
+        return FZ_OK;
+    return fz_fail_errno(err, "cannot look into %s", path);
+}
+
+static enum fz_code
+clear_temporary(struct blob_file *blobs, int64_t age_ms, struct fz_error *err)
+{
+    char path[PATH_MAX];
+    FZ_CLEANUP(close_folder) DIR *folder = NULL;
+    snprintf(path, sizeof(path), "%s/tmp", blobs->dir);
+    enum fz_code code = open_folder(path, &folder, err);
+    for (const struct dirent *e; code == FZ_OK && folder && (e = readdir(folder));)
+        if (is_old(dirfd(folder), e->d_name, age_ms))
+            unlinkat(dirfd(folder), e->d_name, 0);
+    return code;
+}
+
+static bool
+is_hex2(const char *name)
+{
+    return strlen(name) == 2 && strspn(name, "0123456789abcdef") == 2;
+}
+
+/* The first folder after `after` in the order of names, from the start again after the last. */
+static enum fz_code
+next_folder(struct blob_file *blobs, const char after[3], char ret[3], struct fz_error *err)
+{
+    FZ_CLEANUP(close_folder) DIR *folder = NULL;
+    char first[3] = "", next[3] = "";
+    enum fz_code code = open_folder(blobs->dir, &folder, err);
+    for (const struct dirent *e; code == FZ_OK && folder && (e = readdir(folder));) {
+        if (!is_hex2(e->d_name))
+            continue;
+        if (!first[0] || strcmp(e->d_name, first) < 0)
+            memcpy(first, e->d_name, 3);
+        if (strcmp(e->d_name, after) > 0 && (!next[0] || strcmp(e->d_name, next) < 0))
+            memcpy(next, e->d_name, 3);
+    }
+    memcpy(ret, next[0] ? next : first, 3);
+    return code;
+}
+
+static enum fz_code
+list_files(const char *path, int64_t age_ms, blob_old_fn on_old, void *user, struct fz_error *err)
+{
+    FZ_CLEANUP(close_folder) DIR *folder = NULL;
+    enum fz_code code = open_folder(path, &folder, err);
+    for (const struct dirent *e; code == FZ_OK && folder && (e = readdir(folder));)
+        if (is_name(e->d_name) && is_old(dirfd(folder), e->d_name, age_ms))
+            code = on_old(user, e->d_name, err);
+    return code;
+}
+
+static enum fz_code
+list_old(struct blob_store *store, int64_t age_ms, blob_old_fn on_old, void *user,
+         struct fz_error *err)
+{
+    struct blob_file *blobs = (struct blob_file *)store;
+    char at[3], path[PATH_MAX], inner[PATH_MAX + 4];
+    FZ_CLEANUP(close_folder) DIR *folder = NULL;
+    enum fz_code code = clear_temporary(blobs, age_ms, err);
+    if (code == FZ_OK)
+        code = next_folder(blobs, blobs->scanned, at, err);
+    if (code != FZ_OK || !at[0])
+        return code;
+    memcpy(blobs->scanned, at, sizeof(at));
+    snprintf(path, sizeof(path), "%s/%s", blobs->dir, at);
+    code = open_folder(path, &folder, err);
+    for (const struct dirent *e; code == FZ_OK && folder && (e = readdir(folder));) {
+        if (!is_hex2(e->d_name))
+            continue;
+        snprintf(inner, sizeof(inner), "%s/%s", path, e->d_name);
+        code = list_files(inner, age_ms, on_old, user, err);
+    }
+    return code;
+}
+
+/* ---- the table ---- */
+
+static void
+close_store(struct blob_store *store)
+{
+    free(store);
+}
+
+static const struct blob_ops ops = {
+    .close = close_store,
+    .temp = make_temp,
+    .put_fd = put_fd,
+    .get_fd = get_fd,
+    .delete = delete_blob,
+    .is_there = is_there,
+    .take_away = take_away,
+    .end = end_blob,
+    .list_old = list_old,
+    .space = get_space,
+};
+
+enum fz_code
+blob_file_open(const char *dir, struct blob_store **ret, struct fz_error *err)
+{
+    struct blob_file *blobs = calloc(1, sizeof(*blobs));
+    if (!blobs)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    blobs->base.ops = &ops;
+    int len = snprintf(blobs->dir, sizeof(blobs->dir), "%s", dir);
+    char temp[PATH_MAX];
+    snprintf(temp, sizeof(temp), "%s/tmp", blobs->dir);
+    enum fz_code code = len < 0 || (size_t)len >= sizeof(blobs->dir)
+                            ? fz_fail(err, FZ_E_LIMIT, "the path of the blob store is too long")
+                            : fz_file_make_dirs(temp, err);
+    if (code == FZ_OK)
+        code = fz_file_sync_parent(temp, err);
+    if (code != FZ_OK) {
+        free(blobs);
+        return code;
+    }
+    *ret = &blobs->base;
     return FZ_OK;
 }

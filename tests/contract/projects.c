@@ -85,12 +85,6 @@ test_tokens(void **state)
     assert_ok(c, store_token_project(c->store, all_id, &own, &c->err));
     assert_int_equal(own, 0);
     assert_fails(c, FZ_E_NOT_FOUND, store_token_project(c->store, 4711, &own, &c->err));
-    unsigned scopes = 0;
-    assert_ok(c, store_token_scopes(c->store, id, &scopes, &c->err));
-    assert_int_equal(scopes, STORE_SCOPE_READ | STORE_SCOPE_UPLOAD);
-    assert_ok(c, store_token_scopes(c->store, key_id, &scopes, &c->err));
-    assert_int_equal(scopes, STORE_SCOPE_INGEST);
-    assert_fails(c, FZ_E_NOT_FOUND, store_token_scopes(c->store, 4711, &scopes, &c->err));
 
     /* One character off at the end, at the start, too short, nothing, no UTF-8. */
     char wrong[STORE_TOKEN_TEXT];
