@@ -1,13 +1,13 @@
 /*
- * The one door to the database: projects, tokens, reports, symbol files, jobs. SQLite and
- * PostgreSQL behind one interface, held to the same contract by tests/contract.
+ * The only access to the database: projects, tokens, reports, symbol files, jobs. One interface for
+ * SQLite and PostgreSQL; tests/contract holds both to the same contract.
  *
  * A struct store is one connection and belongs to one thread. Every query about reports, symbols or
- * jobs carries the project; ids of another project are NOT_FOUND. Results that need memory lie in
+ * jobs carries the project; ids of another project are NOT_FOUND. Results that need memory are in
  * the arena that is passed in. All times are Unix milliseconds; leases are judged by the database's
  * clock. Errors callers handle: NOT_FOUND, CONFLICT, UNAVAILABLE (busy, disk full, connection lost:
- * nothing was committed, except that nobody can tell if the connection broke during the commit
- * itself; every function here may be called again then). A connection that was lost is opened again
+ * nothing was committed, unless the connection broke during the commit itself, when it may have
+ * been; every function here may be called again then). A connection that was lost is opened again
  * by the next call. Texts that come out of reports and symbol files are cut and made UTF-8 here;
  * what a client asks with (filters) must be UTF-8, or is MALFORMED.
  */
@@ -22,12 +22,10 @@
 
 struct store; /* opaque */
 
-/* ---- opening
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- opening ---- */
 
 /* "sqlite:PATH" or "postgresql://..." (also "postgres://"). MALFORMED: the URL; UNAVAILABLE: cannot
- * connect; CONFLICT: the schema is older (run store_migrate) or newer (refused) than this program.
+ * connect; CONFLICT: the schema is older than this program (run store_migrate) or newer (refused).
  */
 FZ_MUST_CHECK enum fz_code store_open(const char *database_url, struct store **ret,
                                       struct fz_error *err);
@@ -38,7 +36,7 @@ void store_closep(struct store **store);
 
 /* Bring the database to this program's schema under a lock; several processes may call it at once.
  * Checks the checksum of every migration that was applied before. Creates the SQLite file.
- * *ret_applied counts new ones. CONFLICT: a newer version has been at the database, or an applied
+ * *ret_applied counts new ones. CONFLICT: a newer program has migrated the database, or an applied
  * migration differs from ours. */
 FZ_MUST_CHECK enum fz_code store_migrate(const char *database_url, unsigned *ret_applied,
                                          struct fz_error *err);
@@ -53,9 +51,7 @@ FZ_MUST_CHECK enum fz_code store_ping(struct store *store, struct fz_error *err)
  * wake early. SQLite: watches PRAGMA data_version every few ms; PostgreSQL: LISTEN/NOTIFY. */
 void store_wait_change(struct store *store, int64_t timeout_ms);
 
-/* ---- projects and tokens
- * ----------------------------------------------------------------------------------
- */
+/* ---- projects and tokens ---- */
 
 struct store_project {
     int64_t id;
@@ -122,9 +118,7 @@ FZ_MUST_CHECK enum fz_code store_token_list(struct store *store, struct fz_arena
 FZ_MUST_CHECK enum fz_code store_token_revoke(struct store *store, int64_t id,
                                               struct fz_error *err);
 
-/* ---- reports
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- reports ---- */
 
 enum { STORE_ID_TEXT = FZ_UUID_TEXT }; /* ids of reports and jobs: 32 lower-case hex */
 
@@ -250,7 +244,7 @@ FZ_MUST_CHECK enum fz_code store_report_reprocess(struct store *store, int64_t p
                                                   const char *id,
                                                   struct fz_error *err); /* queue it again */
 /* The result of a transient report, which is deleted with it; empty if the report failed
- * (ret->error tells why). UNAVAILABLE: not done yet. One that nobody takes is deleted after 15
+ * (ret->error says why). UNAVAILABLE: not done yet. One that nobody takes is deleted after 15
  * minutes. */
 FZ_MUST_CHECK enum fz_code store_report_take_transient(struct store *store, int64_t project_id,
                                                        const char *id, struct fz_arena *arena,
@@ -258,9 +252,7 @@ FZ_MUST_CHECK enum fz_code store_report_take_transient(struct store *store, int6
                                                        struct fz_span *ret_result,
                                                        struct fz_error *err);
 
-/* ---- symbol files
- * -----------------------------------------------------------------------------------------
- */
+/* ---- symbol files ---- */
 
 enum store_symbol_kind {
     STORE_SYMBOL_DSYM,
@@ -290,13 +282,13 @@ struct store_symbol {
     int64_t uploaded_ms;
     bool has_dwarf;
     bool has_map;            /* names are hidden (or it is a UUIDMAP): map_uuid is set */
-    struct fz_uuid map_uuid; /* the BCSymbolMap that would tell them */
+    struct fz_uuid map_uuid; /* the BCSymbolMap that has them */
     bool map_applied;        /* into store_job_register_symbols: the index has its names */
     bool is_new;             /* out of store_job_register_symbols: not known before */
 };
 /* The best index for an image (rank 0), or the next best ones: ready, DWARF before symtab only,
  * dSYM before binary, newest first. NOT_FOUND: not so many are ready. *ret_failed (may be NULL)
- * tells whether one is there that failed. */
+ * says whether there is one that failed. */
 FZ_MUST_CHECK enum fz_code store_symbol_find(struct store *store, int64_t project_id,
                                              const struct fz_uuid *uuid, unsigned rank,
                                              struct fz_arena *arena, struct store_symbol *ret,
@@ -328,9 +320,7 @@ FZ_MUST_CHECK enum fz_code store_missing_list(struct store *store, int64_t proje
                                               struct fz_arena *arena, struct store_missing **ret,
                                               size_t *ret_n, struct fz_error *err);
 
-/* ---- jobs
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- jobs ---- */
 
 enum store_job_kind { STORE_JOB_REPORT = 1, STORE_JOB_UPLOAD = 2 };
 
@@ -353,7 +343,8 @@ struct store_job {
  * Of one kind, what was sent just now goes before what somebody asked to have done again, and that
  * before what is done again by itself; one claim in eight begins with one of the later ones. Among
  * equals the project is next that has had least of this connection's time, as store_job_spent()
- * told it; then the job that is oldest. Where jobs are known to take long, a claim takes fewer. */
+ * reports it; then the job that is oldest. Where jobs are known to take long, a claim takes fewer.
+ */
 enum { STORE_JOB_ATTEMPTS = 3 };
 FZ_MUST_CHECK enum fz_code store_job_claim(struct store *store, const char *worker, size_t max,
                                            int64_t lease_ms, struct store_job *ret, size_t *ret_n,
@@ -384,10 +375,10 @@ struct store_image_wait {
     struct fz_uuid uuid;
     const char *name, *arch;
 };
-/* A name that a report told of a system's function; see store_learned.h. */
+/* A name that a report brought for a function of the system; see store_learned.h. */
 struct store_learned {
     struct fz_uuid uuid;   /* of the image */
-    uint32_t start, reach; /* offset from its load address; largest distance told from there */
+    uint32_t start, reach; /* offset from its load address; largest distance that was seen */
     const char *name;
 };
 struct store_image {
@@ -417,7 +408,7 @@ FZ_MUST_CHECK enum fz_code store_job_finish_report(struct store *store, const st
                                                    const struct store_report_done *done,
                                                    struct fz_error *err);
 
-/* The job of an upload whose body lies in the blob `blob_sha256`. */
+/* The job of an upload whose body is the blob `blob_sha256`. */
 enum store_upload_state { STORE_UPLOAD_QUEUED, STORE_UPLOAD_DONE, STORE_UPLOAD_FAILED };
 const char *store_upload_state_name(enum store_upload_state state);
 struct store_upload {
@@ -471,7 +462,7 @@ struct store_queue {
     uint64_t n_running;
     int64_t oldest_ms; /* how long the oldest waiting one has waited; 0 with an empty queue */
 };
-/* How the queue stands; cheap: reads indexes only. */
+/* The length of the queue; cheap: reads indexes only. */
 FZ_MUST_CHECK enum fz_code store_queue_counts(struct store *store, struct store_queue *ret,
                                               struct fz_error *err);
 

@@ -1,12 +1,12 @@
 /*
- * Which blobs are named by a row, and the end of those that are not.
+ * Which blobs are named by a row, and the deletion of those that are not.
  *
  * A transaction that makes a row name a blob checks, within itself, that the blob is there
- * (store_blob_hold); one that makes a row stop naming it notes it (store_blob_drop). The sweep takes
- * a noted blob away only within a transaction that finds nobody naming it. On SQLite there is one
- * writer at a time; on PostgreSQL both sides take a lock, shared and exclusive. So whichever comes
- * first is seen by the other, on any number of nodes, and no clock is asked: the one who put a blob
- * that was taken away meanwhile is told, and puts it again.
+ * (store_blob_hold); one that makes a row stop naming it notes it (store_blob_drop). The sweep
+ * takes a noted blob away only within a transaction that finds nobody naming it. On SQLite there is
+ * one writer at a time; on PostgreSQL both sides take a lock, shared and exclusive. So whichever
+ * comes first is seen by the other, on any number of nodes, and no clock is needed: who put a blob
+ * that was taken away meanwhile gets UNAVAILABLE, and puts it again.
  *
  * A blob that was put and never named (its process was killed) is found by looking through the
  * folders, a few files at a time.

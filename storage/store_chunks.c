@@ -162,7 +162,7 @@ store_chunk_take(struct store *store, struct store_chunk *chunks, size_t n, bool
         return fz_arena_fail(arena, err);
     for (size_t i = 0; i < n; i++)
         sorted[i] = &chunks[i];
-    /* In one order, so that two who take the same ones do not wait for each other crosswise. */
+    /* In one order: two requests for the same chunks would otherwise deadlock. */
     qsort(sorted, n, sizeof(struct store_chunk *), compare_chunks);
     bool all = true;
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
@@ -196,7 +196,7 @@ store_chunk_expire(struct store *store, size_t max, struct fz_arena *arena,
         return code;
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     const struct sql_value args[] = {sql_int(now), sql_int((int64_t)max)};
-    /* Those with 0 are of somebody who did not come to the end of it. */
+    /* Rows with 0 are those of a request that did not finish. */
     code = sql_query(store->sql,
                      "UPDATE chunks SET expires_ms = 0 WHERE (token_id, sha1) IN (SELECT token_id, "
                      "sha1 FROM chunks WHERE expires_ms <= $1 ORDER BY expires_ms LIMIT $2) AND "
@@ -316,7 +316,7 @@ read_file(struct store *store, const char *which, const struct sql_value *args, 
         memcpy(file.uuid.bytes, uuid.data, uuid.len);
     sql_col_copy(&rows, 5, file.blob_sha256, sizeof(file.blob_sha256));
     sql_col_copy(&rows, 7, file.upload_id, sizeof(file.upload_id));
-    code = sql_next(&rows, &row, err); /* tells whether the texts found room */
+    code = sql_next(&rows, &row, err); /* fails if there was no room for a text */
     if (code == FZ_OK)
         *ret = file;
     return code;

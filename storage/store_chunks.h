@@ -2,7 +2,7 @@
  * Files that come in chunks (sentry-cli): the chunks, and what was put together from them.
  *
  * A chunk belongs to the token that sent it. Its blob is made by the caller so that no other row
- * can name it (its bytes behind a random head), and is deleted by the caller after
+ * can name it (its bytes after a random head), and is deleted by the caller after
  * store_chunk_expire(). A connection belongs to one thread, as everywhere in storage.
  */
 #ifndef STORE_CHUNKS_H
@@ -10,7 +10,7 @@
 
 #include "storage/store.h"
 
-/* ---- chunks --------------------------------------------------------------------------------- */
+/* ---- chunks ---- */
 
 struct store_chunk {
     int64_t token_id;
@@ -53,7 +53,7 @@ FZ_MUST_CHECK enum fz_code store_chunk_expire(struct store *store, size_t max,
 FZ_MUST_CHECK enum fz_code store_chunk_drop(struct store *store, const struct store_chunk *chunk,
                                             struct fz_error *err);
 
-/* ---- files ---------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 struct store_assembled {
     int64_t project_id;

@@ -1,11 +1,11 @@
 /*
- * Which job is next: who claims, and how the queue stands.
+ * Which job is next, and how long the queue is.
  *
- * A claim looks at the lanes that have something to do, one of each (kind, priority, project), which
- * are found with one step in an index each, however many jobs wait in them. Of one kind the best
- * priority goes first, and within it the project that has had the smallest share of this worker's
- * time (fair.h). Every eighth claim begins with one job of a later priority, so that a flood of
- * fresh reports slows the others down but does not stop them.
+ * A claim looks at the lanes that have something to do, one of each (kind, priority, project),
+ * which are found with one step in an index each, however many jobs wait in them. Of one kind the
+ * best priority goes first, and within it the project that has had the smallest share of this
+ * worker's time (store_fair.h). Every eighth claim begins with one job of a later priority, so that
+ * a flood of fresh reports slows the others down but does not stop them.
  *
  * What may be claimed at once has due_ms = 0; leases that ran out and back-offs that are over are
  * brought back to that first (wake). So the clock decides about those two only.
@@ -73,7 +73,7 @@ wake(struct store *store, int64_t now, struct fz_error *err)
 
 /* ---- lanes ---- */
 
-/* Each step jumps to the next project in the index; what stands in between is not read. */
+/* Each step goes to the next project in the index; what is between them is not read. */
 #define LANES                                                                             \
     "WITH RECURSIVE classes (kind, priority) AS "                                         \
     "(VALUES (1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (2, 2)), "                           \
@@ -353,7 +353,7 @@ store_job_no_uploads(struct store *store, bool no_uploads)
     store->no_uploads = no_uploads;
 }
 
-/* ---- how the queue stands ---- */
+/* ---- the length of the queue ---- */
 
 static enum fz_code
 count_ready(struct store *store, struct store_queue *ret, struct fz_error *err)

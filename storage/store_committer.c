@@ -36,7 +36,7 @@ struct batch {
 /* ---- the thread ---- */
 
 /* Wait for work and take as much of it as one commit should hold; at least one item. False: nothing
- * is left and the end has come. */
+ * is left and the thread is to end. */
 static bool
 take_batch(struct store_committer *committer, struct batch *batch)
 {
@@ -68,7 +68,7 @@ finish(struct waiting *node, enum fz_code code, const char *text)
     free(node);
 }
 
-/* The verdict on an item of a batch that is on disk. */
+/* The result of an item of a batch that is on disk. */
 static void
 finish_committed(struct waiting *node)
 {

@@ -1,7 +1,7 @@
 #include "storage/store_fair.h"
 
-/* A job whose cost is not known, and the most that a project may be behind: longer jobs are the
- * other projects' loss, but none is locked out for minutes because of one. */
+/* A job whose cost is not known, and the most that a project may owe: a longer job costs the other
+ * projects something, but no project is locked out for minutes because of one. */
 static const int64_t COST_UNKNOWN_US = 1000, DEBT_MAX_US = 30 * 1000 * 1000;
 
 static const struct store_fair_share *

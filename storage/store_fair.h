@@ -3,7 +3,7 @@
  *
  * Each project has a virtual time, which its jobs' running time moves on; the project with the
  * smallest one is served next. One that was idle starts at the time of those that were not: it
- * neither saves up credit nor pays for what it used while nobody else wanted anything. Reports and
+ * neither saves credit nor owes for what it used while no other project had jobs. Reports and
  * uploads are counted apart, so that a dSYM of a minute does not hold up its project's reports.
  *
  * A worker keeps this for itself and in memory: where each gives fair shares of its own time, all
@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Those that were served longest ago are forgotten first, which costs them nothing. */
+/* The projects that were served longest ago are forgotten first, at no cost to them. */
 enum { STORE_FAIR_PROJECTS = 512, STORE_FAIR_KINDS = 3 };
 
 struct store_fair {

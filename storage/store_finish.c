@@ -1,8 +1,9 @@
 /*
- * The ends of jobs, and why no report misses its dSYM.
+ * The successful ends of jobs, and why no report misses its dSYM.
  *
  * A worker looks symbols up, and some time later stores the report's result with the images it
- * found nothing for. A dSYM that becomes ready in between must not be missed. Four facts see to it:
+ * found nothing for. A dSYM that becomes ready in between must not be missed. Four facts ensure
+ * that:
  *
  * 1. projects.symbol_seq grows by one in each transaction that makes symbol files ready, and each
  *    such file keeps the number (ready_seq). A claim notes the number it saw (jobs.seen_seq).

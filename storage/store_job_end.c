@@ -5,14 +5,14 @@
 #include "base/random.h"
 #include "storage/store_private.h"
 
-/* The unhappy ends that an input is to blame for (lost leases, memory) count as strikes, of which
+/* Failures that the input may be the cause of (lost leases, memory) count as strikes, of which
  * STORE_JOB_ATTEMPTS are allowed. An outage around us (UNAVAILABLE) is not the input's fault: with
  * a back-off of attempt^4 seconds this many attempts last for more than four hours. */
 enum { ATTEMPTS_IN_OUTAGE = 10, DEATHS = 2 };
 
 /* ---- failure ---- */
 
-/* Tell the subject of a job that it failed for good. */
+/* Mark the subject of a job as failed for good. */
 static enum fz_code
 fail_subject(struct store *store, const struct store_job *job, enum fz_code why, const char *text,
              struct fz_error *err)
@@ -45,7 +45,8 @@ store_job_quarantine(struct store *store, const struct store_job *job, enum fz_c
     return code == FZ_OK ? fail_subject(store, job, why, text, err) : code;
 }
 
-/* attempt^4 seconds and up to a quarter more, so that jobs that failed together come back apart. */
+/* attempt^4 seconds and up to a quarter more, so that jobs that failed together do not come back
+ * together. */
 static int64_t
 back_off_ms(unsigned attempt)
 {
@@ -147,8 +148,8 @@ store_job_release(struct store *store, const struct store_job *job, struct fz_er
 
 /* ---- what an earlier run left ---- */
 
-/* Leases and back-offs of an earlier boot are over, and how long jobs have waited since then is
- * told by the calendar. */
+/* Leases and back-offs of an earlier boot are over, and only the calendar says how long jobs have
+ * waited since then. */
 static enum fz_code
 leave_boot(struct sql *tx, const char *boot, struct fz_error *err)
 {

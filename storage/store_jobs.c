@@ -16,7 +16,7 @@ store_job_not_ours(const struct store_job *job, struct fz_error *err)
     return fz_fail(err, FZ_E_CONFLICT, "job %lld is no longer this worker's", (long long)job->id);
 }
 
-/* A fence grows when a lease begins and when it ends, so (id, fence) alone tells a lease that
+/* A fence grows when a lease begins and when it ends, so (id, fence) alone identifies a lease that
  * holds. Queries name nothing else: a plan made for an empty queue could take the index on another
  * column, which half a million jobs have in common. */
 enum fz_code
@@ -93,7 +93,7 @@ store_job_requeue(struct store *store, int64_t id, bool asked, struct fz_error *
 
 /* ---- leases ---- */
 
-/* Reports that nobody came to fetch; with luck one worker finds the time once a minute. */
+/* Reports that nobody fetched; about once a minute one worker does it. */
 void
 store_sweep_transient(struct store *store)
 {

@@ -1,11 +1,11 @@
 /*
  * learned_names: which of a report's names are news, keeping those, and finding names again.
  *
- * A report tells some hundred names and nearly always all of them are known. So one query finds
+ * A report brings some hundred names, and nearly always all of them are known. So one query finds
  * what is new before the transaction of the report's end begins, and mostly nothing is written.
  * Both queries ask for many rows by one value each: fixed-width records that are taken apart with
- * substr(). The table is only asked in scalar subqueries, so that no planner turns one index
- * lookup per record into a pass over all names of a project.
+ * substr(). The table is only asked in scalar subqueries, so that no planner turns one index lookup
+ * per record into a pass over all names of a project.
  */
 #include "storage/store_learned.h"
 
@@ -13,10 +13,10 @@
 
 #include "storage/store_private.h"
 
-/* A name that is told again is written again only when this much time has gone by. */
+/* A known name that a report brings again is written again only after this much time. */
 static const int64_t FRESH_MS = INT64_C(30) * 24 * 3600 * 1000;
-/* substr() of a text walks there from its beginning: 4,096 records in one query take SQLite 360 ms,
- * in sixteen 30 ms. */
+/* substr() of a text counts characters from its beginning: 4,096 records in one query take SQLite
+ * 360 ms, in sixteen 30 ms. */
 enum { DIGITS = 10, AT_ONCE = 256, TRIM_AT_ONCE = 10000 };
 
 /* Numbers below 2^32, DIGITS characters each. */
@@ -28,7 +28,7 @@ put_number(char *to, uint32_t number)
     memcpy(to, text, DIGITS);
 }
 
-/* ---- telling ---- */
+/* ---- storing ---- */
 
 /* UUIDs as one value, and starts and reaches as another. */
 static enum fz_code
@@ -50,7 +50,7 @@ pack(const struct store_learned *list, size_t n, struct fz_arena *arena, struct 
     return FZ_OK;
 }
 
-/* A report that was sent only to get it symbolicated leaves nothing behind. */
+/* A transient report leaves no names: it was sent only to be symbolicated. */
 static enum fz_code
 is_transient(struct store *store, const struct store_job *job, bool *ret, struct fz_error *err)
 {
@@ -71,7 +71,7 @@ struct inquiry {
     size_t n_news;
 };
 
-/* Those of `list` that are not known, or not as far, or were not told lately. */
+/* Those of `list` that are not known, or not as far, or were not brought lately. */
 static enum fz_code
 find_news(struct inquiry *q, const struct store_learned *list, size_t n, struct fz_arena *arena,
           struct fz_error *err)
@@ -178,8 +178,8 @@ store_learned_find(struct store *store, int64_t project_id, const struct fz_uuid
                                      sql_text(numbers), sql_int((int64_t)n)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     bool row = false;
-    /* The nearest start decides: what lies behind it is no part of an earlier function, however
-     * far that one was said to reach. */
+    /* The nearest start decides: what follows it is not part of an earlier function, however far
+     * that one was said to reach. */
     enum fz_code code = sql_query(
         store->sql,
         "WITH RECURSIVE at (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM at WHERE i + 1 < $4), "

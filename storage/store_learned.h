@@ -1,10 +1,10 @@
 /*
- * Names of the system's functions, which reports that brought them have told.
+ * Names of the system's functions, learned from reports that brought them.
  *
  * A name belongs to the image's UUID and the offset of the function's start from the image's load
- * address. Nobody has told where the function ends, so the name holds up to the last address for
- * which it was told (`reach`), and never beyond the next start that is known. They are told by
- * store_job_finish_report(). A connection belongs to one thread, as everywhere in storage.
+ * address. Where the function ends is unknown, so the name holds up to the last address for which a
+ * report had it (`reach`), and never beyond the next known start. store_job_finish_report() stores
+ * them. A connection belongs to one thread, as everywhere in storage.
  */
 #ifndef STORE_LEARNED_H
 #define STORE_LEARNED_H
@@ -24,8 +24,8 @@ FZ_MUST_CHECK enum fz_code store_learned_find(struct store *store, int64_t proje
                                               size_t n, struct fz_arena *arena,
                                               struct store_learned *ret, struct fz_error *err);
 
-/* Of every project (and of those that are shared) keep the `max` names that were told last. Deletes
- * a bounded number at a time: *ret_n of them, 0 when all is well. */
+/* Of every project (and of those that are shared) keep the `max` names that reports brought last.
+ * Deletes a bounded number at a time: *ret_n of them, 0 when there are no more than that. */
 FZ_MUST_CHECK enum fz_code store_learned_trim(struct store *store, int64_t max, uint64_t *ret_n,
                                               struct fz_error *err);
 

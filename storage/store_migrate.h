@@ -1,5 +1,5 @@
 /*
- * The check of the schema that store_open() makes; store_migrate() itself stands in store.h.
+ * The check of the schema that store_open() makes; store_migrate() itself is declared in store.h.
  */
 #ifndef STORE_MIGRATE_H
 #define STORE_MIGRATE_H

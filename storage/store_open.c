@@ -62,8 +62,8 @@ store_engine(const struct store *store)
 enum fz_code
 store_ping(struct store *store, struct fz_error *err)
 {
-    /* A change that is taken back: enough to learn of a read-only disk, a standby server or a lock
-     * that nobody gives back, and nobody is woken by it. */
+    /* A change that is taken back: enough to detect a read-only disk, a standby server or a lock
+     * that is never released, and no waiting process wakes up. */
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
     enum fz_code code = sql_begin(store->sql, &tx, err);
     if (code != FZ_OK)

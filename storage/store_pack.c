@@ -29,8 +29,8 @@ store_pack(struct fz_span bytes, void **ret, size_t *ret_len, struct fz_error *e
         free(packed);
         return fz_fail(err, FZ_E_NO_MEMORY, "cannot compress: %s", ZSTD_getErrorName(len));
     }
-    /* The bound is a little more than the input; what waits in the committer should cost what it
-     * is. */
+    /* The bound is a little more than the input; what waits in the committer should not keep that
+     * memory. */
     void *shrunk = realloc(packed, len);
     *ret = shrunk ? shrunk : packed;
     *ret_len = len;
@@ -53,7 +53,7 @@ store_unpack(struct fz_span packed, struct fz_arena *arena, struct fz_span *ret,
         packed.len ? ZSTD_getFrameContentSize(packed.data, packed.len) : ZSTD_CONTENTSIZE_ERROR;
     if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN || size > SIZE_MAX - 1)
         return fz_fail(err, FZ_E_INTERNAL, "a stored body is damaged");
-    /* One byte more: callers may put a NUL behind JSON. */
+    /* One byte more: callers may end JSON with a NUL. */
     uint8_t *bytes = fz_arena_alloc(arena, (size_t)size + 1);
     if (!bytes)
         return fz_arena_fail(arena, err);

@@ -140,7 +140,7 @@ FZ_MUST_CHECK enum fz_code store_symbol_register(struct store *store, struct sto
                                                  int64_t seq, struct fz_arena *arena,
                                                  struct fz_error *err);
 
-/* An upload and its job. Inside a transaction; as store_upload_insert(). */
+/* XX */
 /* A dSYM or binary, rather than a map. */
 bool store_symbol_is_image(const struct store_symbol *symbol);
 
@@ -154,6 +154,7 @@ FZ_MUST_CHECK enum fz_code store_rebuild_with_maps(struct store *store, const st
 FZ_MUST_CHECK enum fz_code store_upload_drop_blob(struct sql *tx, const struct store_job *job,
                                                   struct fz_error *err);
 
+/* An upload and its job; as store_upload_insert(), inside a transaction. */
 FZ_MUST_CHECK enum fz_code store_upload_add(struct store *store, const struct store_upload *upload,
                                             struct fz_arena *arena, struct fz_error *err);
 
@@ -167,8 +168,8 @@ FZ_MUST_CHECK enum fz_code store_unblock(struct store *store, const struct store
 FZ_MUST_CHECK enum fz_code store_unblocked(struct sql *tx, const struct store_job *job,
                                            uint64_t *ret, struct fz_error *err);
 
-/* Within the transaction that makes a row name this blob (NULL: none): nobody takes it away before
- * the end of it. UNAVAILABLE: it is not there any more and has to be put again. */
+/* Within the transaction that makes a row name this blob (NULL: none): it is not taken away before
+ * that ends. UNAVAILABLE: it is not there any more and has to be put again. */
 FZ_MUST_CHECK enum fz_code store_blob_hold(struct store *store, const char *sha256,
                                            struct fz_error *err);
 /* Within the transaction after which a row does not name it any more. Others may. */
@@ -183,11 +184,11 @@ struct store_job_row {
 FZ_MUST_CHECK enum fz_code store_job_lock(struct store *store, const struct store_job *job,
                                           struct store_job_row *ret, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code store_job_delete(struct store *store, int64_t id, struct fz_error *err);
-/* Keep the job aside, visible to people, and tell its subject that it failed. */
+/* Put the job into quarantine, where people can see it, and mark its subject as failed. */
 FZ_MUST_CHECK enum fz_code store_job_quarantine(struct store *store, const struct store_job *job,
                                                 enum fz_code why, const char *text,
                                                 struct fz_error *err);
-/* CONFLICT, in the words that all functions share. */
+/* Always CONFLICT, with the one text for it. */
 FZ_MUST_CHECK enum fz_code store_job_not_ours(const struct store_job *job, struct fz_error *err);
 /* A new job, due now. Inside a transaction. */
 FZ_MUST_CHECK enum fz_code store_job_add(struct sql *tx, int64_t project_id,

@@ -1,6 +1,6 @@
 /*
- * Indexes built anew from the slices that are stored: with a BCSymbolMap that has come for names
- * that were hidden, or because a newer program writes another version.
+ * Indexes built again from stored slices: with a BCSymbolMap that has arrived for hidden names, or
+ * because a newer program writes another version.
  *
  * Such a job is an upload of the stored slice. Its end registers the slice again, with the new
  * index, and queues the reports that wait for its UUID, as every upload's end does.
@@ -16,7 +16,7 @@ store_symbol_is_image(const struct store_symbol *symbol)
     return symbol->kind == STORE_SYMBOL_DSYM || symbol->kind == STORE_SYMBOL_BINARY;
 }
 
-/* A stored slice to build anew. */
+/* A stored slice to build again. */
 struct stale {
     int64_t project_id;
     char file_sha256[FZ_SHA256_TEXT], map_sha256[FZ_SHA256_TEXT]; /* map: "" = none */

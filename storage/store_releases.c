@@ -64,7 +64,7 @@ store_release_get(struct store *store, int64_t project_id, const char *version,
     if (!row)
         return no_release(version, err);
     read_release(&rows, arena, &release);
-    code = sql_next(&rows, &row, err); /* tells whether the texts found room */
+    code = sql_next(&rows, &row, err); /* fails if there was no room for a text */
     if (code == FZ_OK)
         *ret = release;
     return code;

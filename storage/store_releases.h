@@ -1,6 +1,6 @@
 /*
- * Releases of an app as builds tell of them (sentry-cli releases, deploys). Kept, not yet used to
- * judge reports.
+ * Releases of an app as builds announce them (sentry-cli releases, deploys). They are kept, but not
+ * yet used to judge reports.
  */
 #ifndef STORE_RELEASES_H
 #define STORE_RELEASES_H
@@ -15,11 +15,11 @@ struct store_release {
     const char *ref, *url;           /* may be NULL */
     const char *commits;             /* JSON array; may be NULL */
     int64_t created_ms;              /* out */
-    int64_t started_ms, released_ms; /* 0 = not told */
+    int64_t started_ms, released_ms; /* 0 = unknown */
 };
 
 /* Create a release, or change what is set here (not NULL, not 0) of the one that is there.
- * *ret_created tells which. MALFORMED: the version. */
+ * *ret_created says which. MALFORMED: the version. */
 FZ_MUST_CHECK enum fz_code store_release_put(struct store *store, int64_t project_id,
                                              const struct store_release *release,
                                              struct fz_arena *arena, struct store_release *ret,
@@ -40,7 +40,7 @@ struct store_deploy {
     int64_t id; /* out of store_deploy_list() */
     const char *environment;
     const char *name, *url;          /* may be NULL */
-    int64_t started_ms, finished_ms; /* started 0 = not told; finished 0 becomes now */
+    int64_t started_ms, finished_ms; /* started 0 = unknown; finished 0 becomes now */
 };
 /* NOT_FOUND: the release. */
 FZ_MUST_CHECK enum fz_code store_deploy_insert(struct store *store, int64_t project_id,

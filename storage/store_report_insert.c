@@ -20,8 +20,8 @@ store_report_check(const struct store_report_new *item)
     return fine ? FZ_OK : FZ_E_MALFORMED;
 }
 
-/* Find the report that stands in the way of `item`: the same body, or else the same id. A report
- * that is only passing through is in nobody's way but its own id's. */
+/* Find the stored report that conflicts with `item`: the same body, or else the same id. A
+ * transient report conflicts by its id only. */
 static enum fz_code
 find_stored(struct sql *tx, const struct store_report_new *item, const char *id,
             char ret_id[STORE_ID_TEXT], bool *ret_found, bool *ret_same, struct fz_error *err)
@@ -54,7 +54,7 @@ struct outcome {
 };
 
 /* By body, and of the same body in the order they came: two nodes that store the same reports then
- * go through them in one order, and do not wait for each other crosswise. */
+ * lock them in one order and cannot deadlock. */
 static int
 compare_outcomes(const void *a, const void *b)
 {
@@ -66,7 +66,7 @@ compare_outcomes(const void *a, const void *b)
     return order ? order : (x->packed > y->packed) - (x->packed < y->packed);
 }
 
-/* One attempt: *ret_found false means that another report is in the way. */
+/* One attempt: *ret_found false means that another report conflicts. */
 static enum fz_code
 try_insert(struct sql *tx, const struct outcome *outcome, int64_t *ret_key, bool *ret_found,
            struct fz_error *err)
@@ -92,7 +92,7 @@ insert_row(struct sql *tx, struct outcome *outcome, int64_t *ret_key, struct fz_
 {
     const struct store_report_new *item = outcome->packed->item;
     bool found = false, same = false;
-    /* Again with a new id; and again, should the one in the way be deleted between two looks. */
+    /* Again with a new id; and again if the other report is deleted between two looks. */
     for (int i = 0; i < 4; i++) {
         char stored[STORE_ID_TEXT];
         enum fz_code code = try_insert(tx, outcome, ret_key, &found, err);

@@ -84,7 +84,7 @@ find_run(const struct put *put, const char *sid, struct place *ret, int64_t *ret
     ret->environment = sql_text(sql_col_text(&rows, 2, put->arena));
     *ret_outcome = sql_col_int(&rows, 3);
     bool more;
-    return sql_next(&rows, &more, err); /* tells whether the texts could be copied */
+    return sql_next(&rows, &more, err); /* fails if there was no room for a text */
 }
 
 static enum fz_code

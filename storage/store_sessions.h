@@ -2,8 +2,8 @@
  * Sessions: how many runs of an app there were, and how they ended, by day, release and
  * environment.
  *
- * A run is told in several updates, which may come in any order or twice; the worst outcome stays.
- * Updates of one run are merged for STORE_SESSION_LIFE_MS; the counts stay.
+ * A run is reported in several updates, which may come in any order or twice; the worst outcome
+ * stays. Updates of one run are merged for STORE_SESSION_LIFE_MS; the counts stay.
  */
 #ifndef STORE_SESSIONS_H
 #define STORE_SESSIONS_H
@@ -21,10 +21,10 @@ enum store_session_outcome { /* the worse, the higher */
                              STORE_SESSION_OUTCOMES,
 };
 
-/* What was told at once: of one run if sid is set, else of as many as n says. */
+/* One update: of one run if sid is set, else of as many as n says. */
 struct store_session {
     char sid[FZ_UUID_TEXT];             /* "" = counted by the client */
-    const char *release, *environment;  /* NULL = not told */
+    const char *release, *environment;  /* NULL = unknown */
     int64_t started_ms;                 /* 0 or unlikely ones count as now */
     enum store_session_outcome outcome; /* of a single run */
     uint32_t n[STORE_SESSION_OUTCOMES]; /* of those that the client counted */
@@ -42,7 +42,7 @@ store_session_put(struct store *store, int64_t project_id, const struct store_se
                   struct fz_arena *arena, struct fz_error *err);
 
 struct store_session_count {
-    const char *release, *environment; /* "" = not told */
+    const char *release, *environment; /* "" = unknown */
     uint64_t n[STORE_SESSION_OUTCOMES];
     int64_t first_day_ms, last_day_ms;
 };

@@ -1,6 +1,6 @@
 /*
  * Rows that nothing needs any more: sets of images whose reports were deleted, uploads that ended
- * long ago, jobs that lie in quarantine.
+ * long ago, jobs in quarantine.
  *
  * A few at a time, each call going on where the one before ended. A set is deleted under its
  * project's lock, which every report's end holds while it chooses its sets.

@@ -28,8 +28,8 @@ store_token_make(unsigned scopes, char ret[STORE_TOKEN_TEXT])
         *c = *c == '+' ? '-' : *c == '/' ? '_' : *c;
 }
 
-/* The hash is found by its start, which tells nothing about the token; the whole of it is compared
- * in constant time. */
+/* The hash is found by its start, which reveals nothing about the token; the whole of it is
+ * compared in constant time. */
 static void
 hash_token(const char *text, char ret_hash[FZ_SHA256_TEXT], char ret_lookup[LOOKUP_TEXT])
 {

@@ -134,7 +134,7 @@ report_apple_id(const struct report *report, const struct report_envelope *envel
         *c = (char)toupper((unsigned char)*c);
 }
 
-/* A library's file lies in a folder of libraries, or its name says so. */
+/* A library's file is in a folder of libraries, or its name says so. */
 static bool
 may_be_executable(const struct report_image *image)
 {

@@ -26,7 +26,7 @@ const char *report_apple_os_name(const struct report *report);
 bool report_apple_time_text(const json_t *extra, const char *path, int64_t unix_ms,
                             struct fz_buffer *out);
 
-/* "2026-01-01 00:00:00.1250 +0000", UTC; `fraction` is the number of digits behind the second. */
+/* "2026-01-01 00:00:00.1250 +0000", UTC; `fraction` is the number of digits after the second. */
 void report_apple_time(int64_t unix_ms, unsigned fraction, char ret[40]);
 
 /* The id as Apple spells it: dashed upper case if it is a UUID, else as it is. Room for any UUID;
@@ -64,8 +64,8 @@ void report_apple_thrown(const struct report_crash *crash, struct fz_buffer *out
 /* The thread to mark as the one that crashed; NULL if none is, as in a report of a hang. */
 const struct report_thread *report_apple_crashed(const struct report *report);
 
-/* The number to show for a thread: its own, unless some thread's is no number of Apple's (below 0,
- * or a kernel's id); then all are shown by their place. */
+/* The number to show for a thread: its own, unless the number of some thread is not one that
+ * Apple's tools use (below 0, or a kernel's id); then all are shown by their place. */
 int64_t report_apple_index(const struct report *report, const struct report_thread *thread);
 
 /* A text that a format left in JSON of its own: member `key`, or `inner` of that object (NULL: the

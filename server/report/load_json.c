@@ -426,7 +426,7 @@ load_origin(struct load *l, const json_t *root, struct report_envelope *envelope
     load_crash(l, json_object_get(root, "crash"), &r->crash);
 }
 
-/* The members that are JSON texts in the model, cut out of the mended text. */
+/* The members that are JSON texts in the model, cut out of the repaired text. */
 static void
 load_verbatim(struct load *l, struct fz_span text)
 {

@@ -1,5 +1,5 @@
 /*
- * Reports out: the symbolicated JSON of the API and the text that Xcode shows; and the JSON read
+ * Writing reports: the symbolicated JSON of the API and Apple's two formats; and reading that JSON
  * back.
  */
 #ifndef REPORT_RENDER_H
@@ -20,8 +20,8 @@ FZ_MUST_CHECK enum fz_code report_render_json(const struct report *report,
                                               const struct report_envelope *envelope,
                                               struct fz_buffer *out, struct fz_error *err);
 
-/* Apple-style crash text (report version 104 layout), inlined calls as own lines, with file and
- * line. */
+/* Apple's crash text (the layout of report version 104): inlined calls on lines of their own, with
+ * file and line. */
 FZ_MUST_CHECK enum fz_code report_render_crash(const struct report *report,
                                                const struct report_envelope *envelope,
                                                struct fz_buffer *out, struct fz_error *err);
@@ -32,7 +32,7 @@ FZ_MUST_CHECK enum fz_code report_render_ips(const struct report *report,
                                              const struct report_envelope *envelope,
                                              struct fz_buffer *out, struct fz_error *err);
 
-/* Read back what report_render_json() wrote. *ret_envelope's texts lie in the arena. */
+/* Read back what report_render_json() wrote. The texts of *ret_envelope are in the arena. */
 FZ_MUST_CHECK enum fz_code report_load_json(struct fz_span json, struct fz_arena *arena,
                                             struct report *ret,
                                             struct report_envelope *ret_envelope,

@@ -2,9 +2,9 @@
  * The one report model: every format that comes in is converted to it, every format that goes out
  * is made from it.
  *
- * All memory lies in one arena. Texts are NUL-terminated UTF-8; NULL means the report did not say.
- * The model holds the crash as it came; resolve (server/worker) fills in lookup addresses, image
- * numbers, symbols and states.
+ * All memory is in one arena. Texts are NUL-terminated UTF-8; NULL means that the report does not
+ * say. The model has the crash as it came; server/resolve fills in lookup addresses, image numbers,
+ * symbols and states.
  */
 #ifndef REPORT_H
 #define REPORT_H
@@ -16,8 +16,8 @@
 enum { REPORT_CLIENT_SYMBOLS_MAX = 64 };
 
 enum report_adjust {
-    REPORT_ADJUST_AUTO,  /* by the rule: frame 0 of a thread exact, others return addresses */
-    REPORT_ADJUST_EXACT, /* look up as it stands: the exact pc, or adjusted by the client already */
+    REPORT_ADJUST_AUTO,   /* by the rule: frame 0 of a thread exact, others return addresses */
+    REPORT_ADJUST_EXACT,  /* look up as it is: the exact pc, or adjusted by the client already */
     REPORT_ADJUST_RETURN, /* a return address, also as frame 0 (exception backtraces) */
 };
 
@@ -115,7 +115,7 @@ struct report_image {
     const char *name, *path, *arch;
     const char *bundle_id, *version; /* as the report spells them: "1.2", "1.2 (34)" */
     uint64_t addr, size; /* size 0 = unknown: reaches to the next image; with addr 0 that is
-                                        unknown as well, and no address lies in it */
+                                        unknown as well, and no address is in it */
     enum report_image_state state;
     bool wants_better; /* found, but with a symbol table only, or with names that are hidden */
     struct report_symbol_file *files; /* that gave names, the best first; set by resolve */
@@ -158,7 +158,7 @@ struct report {
     const char *id;       /* as the client spelt it; NULL = none */
     const char *format;   /* "framezero", ... */
     const char *kind;     /* "crash", "hang", "cpu", "disk_write", "launch", "memory", "error",
-                             "message";     NULL = crash */
+                             "message"; NULL = crash */
     int64_t timestamp_ms; /* 0 = unknown */
     const char *app_id, *app_name, *app_version, *app_build;
     const char *environment; /* "production", "testflight", ... as the client says */
@@ -181,7 +181,7 @@ struct report {
         *extra_json; /* JSON texts kept as they came, NULL = none */
     struct report_attachment *attachments;
     size_t n_attachments;
-    const char **notes; /* what was odd and mended or left out, for people; shown in the report */
+    const char **notes; /* what was odd, and repaired or left out; shown in the report */
     size_t n_notes;
 };
 
@@ -212,8 +212,8 @@ bool report_executable_name(const char *image_name, struct fz_arena *arena, cons
 struct report_thread *report_crashed_thread(const struct report *report);
 
 /*
- * "symbolicated": every frame that lies in an image has a name, and there is such a frame;
- * "partial": some have one; "unsymbolicated": no frame has a name.
+ * "symbolicated": every frame in an image has a name, and there is such a frame; "partial": some
+ * have one; "unsymbolicated": no frame has a name.
  *
  * The frames of all threads and of the exception backtrace count. A frame lacks its name no matter
  * why: no symbol file (the system's own images too), a broken one, or none of its symbols there. A
@@ -222,7 +222,7 @@ struct report_thread *report_crashed_thread(const struct report *report);
 enum report_status { REPORT_UNSYMBOLICATED, REPORT_PARTIAL, REPORT_SYMBOLICATED };
 enum report_status report_status(const struct report *report);
 
-/* The words of the JSON, static strings. NULL for REPORT_FRAME_UNRESOLVED. */
+/* Their names in the JSON; static. NULL for REPORT_FRAME_UNRESOLVED. */
 const char *report_status_name(enum report_status status);
 const char *report_frame_status_name(enum report_frame_status status);
 const char *report_trust_name(enum report_trust trust);

@@ -174,7 +174,7 @@ upload_result_write(struct json_write *w, const char *key, const struct upload_r
 /* What an upload's result may take as a tree: it has at most as many files as an archive may. */
 enum { TREE_BYTES = 64 * 1024 * 1024, TREE_DEPTH = 8 };
 
-/* A copy in the arena; "" if there is no such text. NULL: no memory. */
+/* A copy in the arena; "" without such a member. NULL: no memory. */
 static const char *
 read_text(const json_t *object, const char *name, struct fz_arena *arena)
 {

@@ -7,7 +7,7 @@
 #include "server/worker/job.h"
 #include "server/worker/upload_file.h"
 
-/* A file that the child was handed, by its number. */
+/* A file that the child got, by its number. */
 struct handed_file {
     int fd;
     bool used; /* a slice claims it */
@@ -173,7 +173,7 @@ store_slice(struct upload *u, const struct proto_slice *slice, struct upload_fil
     return FZ_OK;
 }
 
-/* The same slice may lie in an archive twice: as the binary in a bundle and beside it. */
+/* The same slice may be in an archive twice: as the binary in a bundle and beside it. */
 static bool
 is_stored(const struct store_symbol *symbols, size_t n, const struct store_symbol *symbol)
 {

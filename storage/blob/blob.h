@@ -35,7 +35,7 @@ FZ_MUST_CHECK enum fz_code blob_delete(struct blob_store *blobs, const char *sha
                                        struct fz_error *err);
 bool blob_is_there(struct blob_store *blobs, const char *sha256);
 
-/* Delete a blob in two steps: take_away() only takes its name, blob_end() gives its bytes back. A
+/* Delete a blob in two steps: blob_take_away() removes only its name, blob_end() frees its bytes. A
  * process that ends between the two leaves a temporary file. NOT_FOUND. */
 struct blob_gone {
     char name[FZ_SHA256_TEXT + 16];

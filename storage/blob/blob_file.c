@@ -3,8 +3,8 @@
  *
  * A new blob is an unnamed file (O_TMPFILE) that gets its name by linkat() once its bytes are on
  * disk; where the file system or a missing /proc does not allow that, a named temporary file is
- * renamed. Either way the name appears only for a whole blob, and the folder is synced before
- * anybody is told.
+ * renamed. Either way the name appears only for a whole blob, and the folder is synced before the
+ * caller gets its hash.
  */
 #define _GNU_SOURCE /* O_TMPFILE */
 #include "storage/blob/blob_ops.h"
@@ -34,8 +34,8 @@ struct blob_file {
 
 /* ---- names ---- */
 
-/* The only way from a name to a path: exactly 64 lower-case hex digits, so there is nothing to
- * climb out with. */
+/* The only way from a name to a path: exactly 64 lower-case hex digits, so it cannot lead out of
+ * the folder. */
 static bool
 is_name(const char *sha256)
 {
@@ -163,8 +163,8 @@ hash_fd(int fd, char ret_sha256[FZ_SHA256_TEXT], uint64_t *ret_size, struct fz_e
 
 /* ---- put ---- */
 
-/* An fsync that failed may have dropped the pages, and a second one would then lie; so the blob is
- * given up and the caller starts over. */
+/* An fsync that failed may have dropped the pages, and a second one would then report success; so
+ * the blob is given up and the caller starts again. */
 static enum fz_code
 sync_fd(int fd, struct fz_error *err)
 {
@@ -332,8 +332,8 @@ close_folder(DIR **folder)
         closedir(*folder);
 }
 
-/* A file that has been there for longer than age_ms. One whose time lies ahead was put before the
- * clock was set back: nobody knows how long ago. */
+/* A file that has been there for longer than age_ms. One with a time in the future was put before
+ * the clock was set back, an unknown time ago. */
 static bool
 is_old(int folder, const char *name, int64_t age_ms)
 {

@@ -141,11 +141,11 @@ pg_connect(struct sql *sql, struct fz_error *err)
         "application_name", "connect_timeout",  "keepalives_idle", "keepalives_interval",
         "keepalives_count", "tcp_user_timeout", "dbname",          NULL};
     const char *const values[] = {"framezero", "5", "10", "5", "3", "15000", sql->target, NULL};
-    /* A transaction that its process left behind must not hold locks for ever, and an
-     * acknowledgement needs the write-ahead log on disk even if the server's default is lax. The
-     * plan of a prepared statement is made once; made while the queue is empty, which is its normal
-     * state, it would go on to read the whole table when half a million jobs are in it. (The costs
-     * that this makes up would have the server compile every query.) */
+    /* A transaction whose process died must not hold locks for ever, and an acknowledgement needs
+     * the write-ahead log on disk even if the server's default is lax. The plan of a prepared
+     * statement is made once; made while the queue is empty, which is its normal state, it would go
+     * on to read the whole table when half a million jobs are in it. (The costs that this makes up
+     * would have the server compile every query.) */
     static const char set_up[] =
         "SET client_encoding = 'UTF8'; SET statement_timeout = '120s'; "
         "SET idle_in_transaction_session_timeout = '60s'; SET enable_seqscan = off; SET jit = off; "
@@ -382,7 +382,7 @@ pg_wait_change(struct sql *sql, int64_t timeout_ms)
     bool was_listening = pg->listening && !sql->broken;
     if (!was_listening) {
         pg->listening = sql_script(sql, "LISTEN framezero", NULL) == FZ_OK;
-        /* What happened before LISTEN was not told, so the caller has to look once more. */
+        /* Notifications from before LISTEN do not arrive, so the caller has to look once more. */
         if (!pg->listening)
             fz_time_sleep_ms(timeout_ms < 500 ? timeout_ms : 500);
         return;

@@ -1,6 +1,6 @@
 /*
- * The SQL layer of storage: one connection, queries with $1..$n, rows, transactions; two engines
- * behind it.
+ * The SQL layer of storage: one connection, queries with $1..$n, rows and transactions, on either
+ * engine.
  *
  * Every query of the store is written once and runs on both engines; the few words in which they
  * differ are fields of struct sql_driver. sqlite.c and postgresql.c are the only files that know
@@ -36,7 +36,7 @@ struct sql_value sql_text_clean(struct fz_arena *arena, const char *text, size_t
 
 /* ---- connection ---- */
 
-/* `target` is what stands behind "sqlite:", or a whole postgresql:// URL. */
+/* `database_url` as in store_open(). `create`: SQLite makes the file if there is none. */
 FZ_MUST_CHECK enum fz_code sql_open(const char *database_url, bool create, struct sql **ret,
                                     struct fz_error *err);
 void sql_close(struct sql *sql);
@@ -51,8 +51,8 @@ FZ_MUST_CHECK enum fz_code sql_script(struct sql *sql, const char *script, struc
 /* The database's clock in Unix milliseconds. */
 FZ_MUST_CHECK enum fz_code sql_now(struct sql *sql, int64_t *ret_ms, struct fz_error *err);
 
-/* The clock of leases and back-offs in milliseconds: nobody sets it while the queue is in use, and
- * all who share the database share it. SQLite: what this machine counts from its boot. */
+/* The clock of leases and back-offs in milliseconds. Nobody sets it while the queue is in use, and
+ * all processes that share the database share it. SQLite: the time since this machine started. */
 FZ_MUST_CHECK enum fz_code sql_clock(struct sql *sql, int64_t *ret_ms, struct fz_error *err);
 /* What sql_clock() counts from: another text, another count. "" where that never changes. */
 enum { SQL_BOOT_TEXT = 64 };

@@ -168,8 +168,8 @@ sqlite_connect(struct sql *sql, struct fz_error *err)
     if (rc == SQLITE_OK)
         rc = sqlite3_busy_handler(lite->db, on_busy, lite);
     bool opened = rc == SQLITE_OK;
-    /* Of several who switch a new file to WAL, all but one may be told "busy" without the handler
-     * being asked, since waiting with a lock held could be for ever. */
+    /* Of several connections that switch a new file to WAL, all but one may get "busy" without a
+     * call of the handler, since waiting with a lock held could last for ever. */
     for (int n_calls = 0; opened; n_calls++) {
         rc = sqlite3_exec(lite->db, set_up, NULL, NULL, NULL);
         opened = (rc & 0xff) == SQLITE_BUSY && on_busy(lite, n_calls);
@@ -370,7 +370,7 @@ sqlite_boot(struct sql *sql, char ret[SQL_BOOT_TEXT])
     ret[strcspn(ret, "\n")] = '\0';
     if (n > 0)
         return;
-    uint64_t start; /* no telling: each start counts as another boot */
+    uint64_t start; /* unknown: each start counts as another boot */
     fz_random(&start, sizeof(start));
     snprintf(ret, SQL_BOOT_TEXT, "%llx", (unsigned long long)start);
 }

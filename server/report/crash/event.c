@@ -193,9 +193,9 @@ backtraces(const struct report_crash_out *c)
     return c->is_ips && c->is_mac ? json_object_get(c->extra, "asiBacktraces") : NULL;
 }
 
-/* Behind the address of the frame in `text`; NULL if it is not there. */
+/* The text after the address of the frame in `text`; NULL if the address is not in it. */
 static const char *
-behind_address(const char *text, const struct report_frame *frame)
+after_address(const char *text, const struct report_frame *frame)
 {
     char address[24];
     snprintf(address, sizeof(address), " 0x%016llx", (unsigned long long)frame->addr);
@@ -209,7 +209,7 @@ is_said(const struct report_crash_out *c)
     const struct report *r = c->r;
     const char *text = json_string_value(json_array_get(backtraces(c), 0));
     for (size_t i = 0; i < r->n_exception_frames && text; i++)
-        text = behind_address(text, &r->exception_frames[i]);
+        text = after_address(text, &r->exception_frames[i]);
     return text && r->n_exception_frames;
 }
 
@@ -230,9 +230,9 @@ put_said_stack(struct report_crash_out *c, const char *text)
         size_t len = strcspn(text, "\n");
         const struct report_frame *frame =
             i < r->n_exception_frames ? &r->exception_frames[i] : NULL;
-        const char *behind = frame && is_better(frame) ? behind_address(text, frame) : NULL;
-        if (behind && behind < text + len) {
-            size_t head = (size_t)(behind - text);
+        const char *after = frame && is_better(frame) ? after_address(text, frame) : NULL;
+        if (after && after < text + len) {
+            size_t head = (size_t)(after - text);
             for (size_t k = 0; k < frame->n_symbols; k++) {
                 report_crash_span(c->out, fz_span_make(text, head));
                 fz_buffer_char(c->out, ' ');

@@ -45,7 +45,7 @@ void report_crash_section(struct report_crash_out *c, const char *heading, const
 /* head.c: from the first line to the exception. */
 void report_crash_head(struct report_crash_out *c);
 
-/* event.c: exception, termination, what the process said, what the kernel said. */
+/* event.c: exception, termination, messages of the process and of the kernel. */
 void report_crash_event(struct report_crash_out *c);
 
 /* stacks.c: the backtrace of the exception; the threads; "main + 8 (work.c:5)". */

@@ -142,8 +142,8 @@ put_register(struct fz_buffer *out, const struct report_register *reg, const cha
                      (unsigned long long)reg->value);
 }
 
-/* What the register means, behind it: "(Data Abort) byte read Translation fault". Apple's text has
- * the same in its line, which is kept whole. */
+/* What the register means, after its value: "(Data Abort) byte read Translation fault". Apple's
+ * text has the same in its line, which is kept whole. */
 static void
 put_meaning(struct report_crash_out *c, const struct report_thread *thread,
             const struct report_register *reg)

@@ -1,7 +1,7 @@
 /* What follows the images in Apple's crash text. */
 #include "server/report/crash/parts.h"
 
-/* How other processes meddled with this one, counted. */
+/* How often other processes modified this one. */
 static void
 put_modifications(struct report_crash_out *c)
 {

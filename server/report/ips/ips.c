@@ -5,7 +5,7 @@
  *   {"threads":[{"triggered":true,"frames":[{"imageOffset":16488,"imageIndex":0,"symbol":"main",
  *    "symbolLocation":12,"sourceFile":"main.c","sourceLine":5}]}],"usedImages":[...]}
  *
- * An inlined call is a frame of its own ("inline":true) with the offset of the frame it lies in. A
+ * An inlined call is a frame of its own ("inline":true) with the offset of the frame it is in. A
  * frame outside all images points at a placeholder image with base 0, so its offset is its address.
  * What came as an .ips keeps its placeholders, the ids of its threads, and all members that the
  * model does not know.

@@ -11,7 +11,7 @@ struct report_ips {
     struct json_write w;
     const struct report *r;
     const json_t *extra; /* NULL = none */
-    size_t *places;      /* of the report's images in usedImages: placeholders lie between them */
+    size_t *places;      /* of the report's images in usedImages: placeholders are between them */
     size_t n_places;     /* of all, with the placeholders that came */
     size_t nowhere;      /* the place of the placeholder for addresses in no image */
     bool outside;        /* a frame points at `nowhere` */

@@ -14,8 +14,8 @@ x_number(const char *name)
     return (int)number;
 }
 
-/* x0 to x28 are an array in Apple's arm64 state. How many from x0 on the thread has; what stands
- * behind a gap is written by name, since zeros in the gap would be made up. */
+/* x0 to x28 are an array in Apple's arm64 state. How many from x0 on the thread has; registers
+ * after a gap are written by name, since zeros in the gap would be invented. */
 static size_t
 leading_x(const struct report_thread *thread)
 {
@@ -77,7 +77,7 @@ write_registers(struct json_write *w, const struct report_thread *thread, enum f
     json_write_close(w, '}');
 }
 
-/* An image that the frame cannot be told as an offset of counts as none. */
+/* An image from which the frame has no valid offset counts as none. */
 static const struct report_image *
 image_of(const struct report *r, const struct report_frame *frame)
 {
