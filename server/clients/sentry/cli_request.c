@@ -89,16 +89,14 @@ sentry_cli_body(const struct api_call *call, json_t **ret, struct fz_error *err)
                                             .output_bytes = limits->json_bytes * 2,
                                             .tree_bytes = TREE_BYTES};
     struct fz_span body = http_body(call->request);
-    json_t *json = NULL;
+    json_auto_t *json = NULL;
     enum fz_code code =
         json_scan_load(body.len ? body : fz_span_cstr("{}"), &bounds, NULL, &json, err);
     if (code != FZ_OK)
         return code;
-    if (!json_is_object(json) && !json_is_array(json)) {
-        json_decref(json);
-        return fz_fail(err, FZ_E_MALFORMED, "a JSON object is wanted");
-    }
-    *ret = json;
+    if (!json_is_object(json) && !json_is_array(json))
+        return fz_fail(err, FZ_E_MALFORMED, "the body is not a JSON object or array");
+    *ret = fz_take(&json);
     return FZ_OK;
 }
 

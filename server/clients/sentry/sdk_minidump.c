@@ -72,19 +72,13 @@ set_member(json_t *object, const char *path, struct fz_span value)
     return n == 0 || !text || json_object_set_new(object, keys[n - 1], text) == 0;
 }
 
-static void
-decref(json_t **value)
-{
-    json_decref(*value);
-}
-
 /* The event that the fields describe; JSON in the arena. */
 static enum fz_code
 make_event(struct dump *d, struct fz_span *ret, struct fz_error *err)
 {
     struct json_scan_limits scan = {JSON_DEPTH, api_limits(d->api)->report_inflated_bytes,
                                     api_limits(d->api)->report_memory};
-    FZ_CLEANUP(decref) json_t *event = NULL;
+    json_auto_t *event = NULL;
     bool is_whole = true;
     for (size_t i = 0; i < d->n_parts && !event; i++) {
         struct fz_error ignored;

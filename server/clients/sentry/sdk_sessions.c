@@ -140,7 +140,7 @@ add_item(struct sentry_counted *c, const struct sentry_item *item, const struct 
 {
     struct json_scan_limits scan = {JSON_DEPTH, limits->json_bytes, limits->report_memory};
     struct fz_error err;
-    json_t *value = NULL;
+    json_auto_t *value = NULL;
     if (json_scan_load(item->payload, &scan, NULL, &value, &err) != FZ_OK)
         return;
     if (fz_span_is(item->type, "session"))
@@ -149,7 +149,6 @@ add_item(struct sentry_counted *c, const struct sentry_item *item, const struct 
         add_aggregates(c, value);
     else
         add_discarded(c, value);
-    json_decref(value);
 }
 
 enum fz_code
