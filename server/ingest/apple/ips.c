@@ -311,7 +311,7 @@ note_body(struct ingest_builder *b, const struct ips_parts *parts,
 
 /* What only the header says, or says better than nothing. */
 static void
-take_header(struct ingest_builder *b, const json_t *header)
+read_header(struct ingest_builder *b, const json_t *header)
 {
     /* The time is kept as well: only its text has the zone. */
     static const char *const known[] = {"app_name", "app_version", "build_version",
@@ -335,7 +335,7 @@ take_header(struct ingest_builder *b, const json_t *header)
 }
 
 static void
-take_process(struct ingest_builder *b, const json_t *body)
+read_process(struct ingest_builder *b, const json_t *body)
 {
     struct report_process *process = &b->report->process;
     process->name = ingest_json_text(b, body, "", "procName");
@@ -348,12 +348,12 @@ take_process(struct ingest_builder *b, const json_t *body)
 
 /* Some members have another name in stackshots and jetsam events: product, build, date. */
 static void
-take_origin(struct ingest_builder *b, const json_t *body)
+read_origin(struct ingest_builder *b, const json_t *body)
 {
     struct report *r = b->report;
     const json_t *bundle = ingest_json_member(b, body, "", "bundleInfo", JSON_OBJECT);
     const json_t *os = ingest_json_member(b, body, "", "osVersion", JSON_OBJECT);
-    take_process(b, body);
+    read_process(b, body);
     r->id = ingest_json_text(b, body, "", "incident");
     r->timestamp_ms = ingest_json_time(b, body, "", "captureTime");
     if (r->timestamp_ms == 0)
@@ -373,7 +373,7 @@ take_origin(struct ingest_builder *b, const json_t *body)
 
 /* What the body has and the model has no member for. */
 static void
-take_rest(struct ingest_builder *b, const json_t *body)
+read_rest(struct ingest_builder *b, const json_t *body)
 {
     static const char *const known[] = {
         "procName",  "procPath",     "parentProc",  "pid",          "parentPid",
@@ -425,26 +425,26 @@ kind_of_body(const json_t *header, const json_t *body)
 }
 
 static void
-take_body(struct ingest_builder *b, const json_t *header, const json_t *body)
+read_body(struct ingest_builder *b, const json_t *header, const json_t *body)
 {
     struct report *r = b->report;
-    struct ips_images images;
-    take_origin(b, body);
+    struct ingest_ips_images images;
+    read_origin(b, body);
     if (header)
-        take_header(b, header);
+        read_header(b, header);
     if (json_is_array(json_object_get(body, "threads"))) {
         r->kind = kind_of_body(header, body);
-        ips_take_crash(b, body);
-        ips_take_images(b, body, &images);
+        ingest_ips_read_crash(b, body);
+        ingest_ips_read_images(b, body, &images);
         settle_arch(r, body);
-        ips_take_threads(b, body, &images);
+        ingest_ips_read_threads(b, body, &images);
         ingest_mark_crashed(r);
     } else if (json_is_object(json_object_get(body, "processByPid"))) {
-        ips_take_stackshot(b, body);
+        ingest_ips_read_stackshot(b, body);
     } else {
-        ips_take_jetsam(b, body);
+        ingest_ips_read_jetsam(b, body);
     }
-    take_rest(b, body);
+    read_rest(b, body);
 }
 
 static enum fz_code
@@ -466,11 +466,11 @@ ips_parse(struct fz_span body, const struct ingest_context *in, struct fz_arena 
     if (parts.text_format) {
         code = parts.text_format->parse(parts.text, in, arena, ret, err);
         if (code == FZ_OK && header)
-            take_header(&b, header);
+            read_header(&b, header);
     } else {
         code = ingest_json_load(&b, parts.body, NULL, &root, err);
         if (code == FZ_OK) {
-            take_body(&b, header, root);
+            read_body(&b, header, root);
             note_body(&b, &parts, &mended);
         }
     }

@@ -10,7 +10,7 @@ enum { CODES_MAX = 8 };
 
 /* "rawCodes":[1,16], else "codes":"0x0000000000000001, 0x0000000000000010". */
 static void
-take_codes(struct ingest_builder *b, const json_t *exception)
+read_codes(struct ingest_builder *b, const json_t *exception)
 {
     uint64_t codes[CODES_MAX];
     size_t n = 0;
@@ -39,7 +39,7 @@ append_texts(struct fz_buffer *line, const json_t *list)
 
 /* "SPRINGBOARD 0x8badf00d scene-update watchdog transgression: ...", as Apple's text words it. */
 static void
-take_termination(struct ingest_builder *b, const json_t *body)
+read_termination(struct ingest_builder *b, const json_t *body)
 {
     const json_t *object = ingest_json_member(b, body, "", "termination", JSON_OBJECT);
     if (!object)
@@ -76,7 +76,7 @@ add_message(struct ingest_builder *b, const json_t *value)
 
 /* {"CoreFoundation":["*** Terminating app due to ..."],"libsystem_c.dylib":["abort() called"]} */
 static void
-take_messages(struct ingest_builder *b, const json_t *body)
+read_messages(struct ingest_builder *b, const json_t *body)
 {
     struct report_crash *crash = &b->report->crash;
     const json_t *asi = ingest_json_member(b, body, "", "asi", JSON_OBJECT);
@@ -103,7 +103,7 @@ take_messages(struct ingest_builder *b, const json_t *body)
 /* {"name":"NSRangeException","composed_message":"...","class":"NSException","type":"objc-exception"}:
  * what systems since iOS 16 say of an exception in place of a message. */
 static void
-take_thrown(struct ingest_builder *b, const json_t *body)
+read_thrown(struct ingest_builder *b, const json_t *body)
 {
     static const char key[] = "exceptionReason";
     struct report_crash *crash = &b->report->crash;
@@ -119,7 +119,7 @@ take_thrown(struct ingest_builder *b, const json_t *body)
 }
 
 void
-ips_take_crash(struct ingest_builder *b, const json_t *body)
+ingest_ips_read_crash(struct ingest_builder *b, const json_t *body)
 {
     static const char *const known[] = {"type", "signal", "subtype", "codes", "rawCodes", NULL};
     struct report_crash *crash = &b->report->crash;
@@ -130,10 +130,10 @@ ips_take_crash(struct ingest_builder *b, const json_t *body)
     crash->mach = ingest_json_text(b, exception, "exception", "type");
     crash->signal = ingest_json_text(b, exception, "exception", "signal");
     ingest_apple_subtype(b, ingest_json_text(b, exception, "exception", "subtype"));
-    take_codes(b, exception);
+    read_codes(b, exception);
     if (exception)
         ingest_add_extra(b, "exception", exception, known);
-    take_termination(b, body);
-    take_messages(b, body);
-    take_thrown(b, body);
+    read_termination(b, body);
+    read_messages(b, body);
+    read_thrown(b, body);
 }

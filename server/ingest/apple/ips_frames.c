@@ -30,7 +30,7 @@ read_element(const json_t *value, struct element *ret)
 /* Where the frame lies: the image's base and the offset. A placeholder's offset is the address. */
 static void
 locate(struct ingest_builder *b, const struct element *element, const char *where,
-       const struct ips_images *images, struct report_frame *frame)
+       const struct ingest_ips_images *images, struct report_frame *frame)
 {
     frame->addr = element->offset;
     if (element->index < 0 || (size_t)element->index >= images->n) {
@@ -53,7 +53,7 @@ locate(struct ingest_builder *b, const struct element *element, const char *wher
 }
 
 static void
-take_symbol(struct ingest_builder *b, const json_t *value, const char *where,
+read_symbol(struct ingest_builder *b, const json_t *value, const char *where,
             const struct element *element, struct report_frame *frame)
 {
     struct report_symbol symbol = {.inlined = element->inlined};
@@ -83,8 +83,8 @@ joins_next(const json_t *list, size_t i, const struct element *element)
 }
 
 struct ingest_stack
-ips_take_frames(struct ingest_builder *b, const json_t *list, const char *where,
-                const struct ips_images *images)
+ingest_ips_read_frames(struct ingest_builder *b, const json_t *list, const char *where,
+                       const struct ingest_ips_images *images)
 {
     size_t n = json_array_size(list), limit = b->limits->frames;
     struct ingest_stack stack = ingest_stack_make(b, NULL, n < limit ? n : limit);
@@ -110,7 +110,7 @@ ips_take_frames(struct ingest_builder *b, const json_t *list, const char *where,
             open = ingest_stack_add(b, &stack, &frame);
         }
         if (open)
-            take_symbol(b, value, at, &element, open);
+            read_symbol(b, value, at, &element, open);
         if (!joins)
             open = NULL;
     }
@@ -120,7 +120,7 @@ ips_take_frames(struct ingest_builder *b, const json_t *list, const char *where,
 
 /* "main + 12" or "0x104000000 + 16488": a name with its offset, or none. */
 static void
-take_line_name(struct ingest_builder *b, const char *name, const char *end,
+read_line_name(struct ingest_builder *b, const char *name, const char *end,
                struct report_frame *frame)
 {
     struct report_symbol symbol = {.has_offset = false};
@@ -145,7 +145,7 @@ take_line_name(struct ingest_builder *b, const char *name, const char *end,
 
 /* One line up to `end`: number, image, address, name. */
 static bool
-take_line(struct ingest_builder *b, const char *line, const char *end, struct report_frame *ret)
+read_line(struct ingest_builder *b, const char *line, const char *end, struct report_frame *ret)
 {
     const char *c = line;
     while (c < end && isspace((unsigned char)*c))
@@ -168,18 +168,18 @@ take_line(struct ingest_builder *b, const char *line, const char *end, struct re
         return false;
     while (addr_end < end && *addr_end == ' ')
         addr_end++;
-    take_line_name(b, addr_end, end, ret);
+    read_line_name(b, addr_end, end, ret);
     return true;
 }
 
 struct ingest_stack
-ips_take_backtrace(struct ingest_builder *b, const char *text)
+ingest_ips_read_backtrace(struct ingest_builder *b, const char *text)
 {
     struct ingest_stack stack = {.n = 0};
     while (*text && stack.n < b->limits->frames && !b->failed) {
         const char *end = text + strcspn(text, "\r\n");
         struct report_frame frame = {.image = -1};
-        if (take_line(b, text, end, &frame))
+        if (read_line(b, text, end, &frame))
             ingest_stack_add(b, &stack, &frame);
         text = end + strspn(end, "\r\n");
     }

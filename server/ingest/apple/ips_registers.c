@@ -24,7 +24,7 @@ struct registers {
 };
 
 static void
-take_register(struct registers *r, const char *name, const json_t *value)
+read_register(struct registers *r, const char *name, const json_t *value)
 {
     static const char *const known[] = {"value", "matchesCrashFrame", NULL};
     uint64_t number;
@@ -39,17 +39,17 @@ take_register(struct registers *r, const char *name, const json_t *value)
 }
 
 static void
-take_list(struct registers *r, const char *prefix, const json_t *list)
+read_list(struct registers *r, const char *prefix, const json_t *list)
 {
     for (size_t i = 0; i < json_array_size(list) && i < INGEST_REGISTERS_MAX; i++) {
         char name[NAME_ROOM];
         snprintf(name, sizeof(name), "%s%zu", prefix, i);
-        take_register(r, name, json_array_get(list, i));
+        read_register(r, name, json_array_get(list, i));
     }
 }
 
 static void
-take_group(struct registers *r, const char *group, const json_t *object)
+read_group(struct registers *r, const char *group, const json_t *object)
 {
     const char *key;
     json_t *value;
@@ -57,13 +57,13 @@ take_group(struct registers *r, const char *group, const json_t *object)
     {
         char name[NAME_ROOM];
         snprintf(name, sizeof(name), "%s.%s", group, key);
-        take_register(r, name, value);
+        read_register(r, name, value);
     }
 }
 
 void
-ips_take_registers(struct ingest_builder *b, const json_t *state, const char *where,
-                   struct report_thread *thread)
+ingest_ips_read_registers(struct ingest_builder *b, const json_t *state, const char *where,
+                          struct report_thread *thread)
 {
     json_auto_t *notable = json_object();
     struct registers r = {b, where, thread, notable};
@@ -75,11 +75,11 @@ ips_take_registers(struct ingest_builder *b, const json_t *state, const char *wh
         if (json_is_string(value)) /* flavor */
             continue;
         if (json_is_array(value))
-            take_list(&r, key, value);
+            read_list(&r, key, value);
         else if (json_is_object(value) && !json_object_get(value, "value"))
-            take_group(&r, key, value);
+            read_group(&r, key, value);
         else
-            take_register(&r, key, value);
+            read_register(&r, key, value);
     }
     thread->notable_json = ingest_json_dump(b, notable, NULL);
 }

@@ -21,7 +21,7 @@
 
 /* ["4c4c445b-...", 4362076160, "P"] */
 static int
-take_image(struct ingest_builder *b, const json_t *item, const char *where)
+read_image(struct ingest_builder *b, const json_t *item, const char *where)
 {
     struct report_image image = {.name = NULL};
     const char *uuid = json_string_value(json_array_get(item, 0));
@@ -34,18 +34,18 @@ take_image(struct ingest_builder *b, const json_t *item, const char *where)
 }
 
 static void
-take_images(struct ingest_builder *b, const json_t *body, struct ips_images *ret)
+read_images(struct ingest_builder *b, const json_t *body, struct ingest_ips_images *ret)
 {
     struct ingest_json_list list =
         ingest_json_list_start(b, ingest_json_member(b, body, "", "binaryImages", JSON_ARRAY),
                                "binaryImages", b->limits->images);
-    *ret = (struct ips_images){ingest_alloc(b, list.n, sizeof(*ret->numbers)), list.n};
+    *ret = (struct ingest_ips_images){ingest_alloc(b, list.n, sizeof(*ret->numbers)), list.n};
     while (ingest_json_list_next(&list))
-        ret->numbers[list.number] = take_image(b, list.item, list.where);
+        ret->numbers[list.number] = read_image(b, list.item, list.where);
 }
 
 static bool
-take_frame(struct ingest_builder *b, const json_t *pair, const struct ips_images *images,
+read_frame(struct ingest_builder *b, const json_t *pair, const struct ingest_ips_images *images,
            struct report_frame *ret)
 {
     uint64_t number;
@@ -64,15 +64,15 @@ take_frame(struct ingest_builder *b, const json_t *pair, const struct ips_images
 
 /* Kernel and user part of a stack have each a newest frame that is the exact pc. */
 static void
-take_frames(struct ingest_builder *b, const json_t *list, const char *where,
-            const struct ips_images *images, struct ingest_stack *stack)
+read_frames(struct ingest_builder *b, const json_t *list, const char *where,
+            const struct ingest_ips_images *images, struct ingest_stack *stack)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
         struct report_frame frame = {.image = -1};
         frame.adjust = i == 0 ? REPORT_ADJUST_EXACT : REPORT_ADJUST_RETURN;
         if (stack->n == b->limits->frames)
             stack->n_cut++;
-        else if (take_frame(b, json_array_get(list, i), images, &frame))
+        else if (read_frame(b, json_array_get(list, i), images, &frame))
             ingest_stack_add(b, stack, &frame);
         else
             ingest_note(b, "%s[%zu]: not an image and an offset", where, i);
@@ -104,8 +104,8 @@ thread_state(struct ingest_builder *b, const json_t *object)
 }
 
 static void
-take_process(struct ingest_builder *b, const char *pid, const json_t *process,
-             const struct ips_images *images)
+read_process(struct ingest_builder *b, const char *pid, const json_t *process,
+             const struct ingest_ips_images *images)
 {
     const json_t *threads = json_object_get(process, "threadById");
     const char *id;
@@ -121,8 +121,8 @@ take_process(struct ingest_builder *b, const char *pid, const json_t *process,
         thread->name = thread_name(b, process, pid, object);
         thread->state = thread_state(b, object);
         snprintf(where, sizeof(where), "thread %.20s", id);
-        take_frames(b, json_object_get(object, "kernelFrames"), where, images, &stack);
-        take_frames(b, json_object_get(object, "userFrames"), where, images, &stack);
+        read_frames(b, json_object_get(object, "kernelFrames"), where, images, &stack);
+        read_frames(b, json_object_get(object, "userFrames"), where, images, &stack);
         ingest_set_stack(thread, &stack);
     }
 }
@@ -150,32 +150,32 @@ main_pid(const json_t *body, const json_t *processes, const char *app, char ret[
 }
 
 void
-ips_take_stackshot(struct ingest_builder *b, const json_t *body)
+ingest_ips_read_stackshot(struct ingest_builder *b, const json_t *body)
 {
     /* What a process has beside its threads: how much memory it used, its flags. */
     static const char *const known[] = {"threadById", NULL};
     struct report *r = b->report;
     const json_t *processes = json_object_get(body, "processByPid");
-    struct ips_images images;
+    struct ingest_ips_images images;
     char room[24];
     const char *pid, *first = main_pid(body, processes, r->app_name, room);
     json_t *process;
     json_auto_t *extras = json_object();
     r->kind = "hang";
-    take_images(b, body, &images);
+    read_images(b, body, &images);
     b->failed = b->failed || !extras;
     if (*first && !b->failed) {
         process = json_object_get(processes, first);
         if (!r->app_name)
             r->app_name = ingest_json_text(b, process, first, "procname");
-        take_process(b, first, process, &images);
+        read_process(b, first, process, &images);
     }
     json_object_foreach((json_t *)(uintptr_t)processes, pid, process)
     {
         if (b->failed)
             break;
         if (strcmp(pid, first) != 0)
-            take_process(b, pid, process, &images);
+            read_process(b, pid, process, &images);
         ingest_json_rest(b, process, known, extras, pid);
     }
     ingest_note_cut(b);
@@ -196,7 +196,7 @@ killed_process(const json_t *list)
 }
 
 void
-ips_take_jetsam(struct ingest_builder *b, const json_t *body)
+ingest_ips_read_jetsam(struct ingest_builder *b, const json_t *body)
 {
     struct report *r = b->report;
     const json_t *process = killed_process(json_object_get(body, "processes"));

@@ -9,7 +9,7 @@ enum { NUMBER_ROOM = 24 };
 
 /* A placeholder has no base and no UUID: frames in it lie in no image. */
 static int
-take_image(struct ingest_builder *b, const json_t *object, const char *where)
+read_image(struct ingest_builder *b, const json_t *object, const char *where)
 {
     struct report_image image = {.name = NULL};
     if (!json_is_object(object)) {
@@ -42,7 +42,7 @@ take_image(struct ingest_builder *b, const json_t *object, const char *where)
 /* A placeholder is kept whole, with a "base" that no other image has here: images that follow it
  * keep their numbers when the report is written again. */
 static void
-take_image_rest(struct ingest_builder *b, const json_t *object, size_t number, bool is_placeholder,
+read_image_rest(struct ingest_builder *b, const json_t *object, size_t number, bool is_placeholder,
                 json_t *extras)
 {
     static const char *const known[] = {"base",
@@ -71,27 +71,27 @@ take_image_rest(struct ingest_builder *b, const json_t *object, size_t number, b
 }
 
 void
-ips_take_images(struct ingest_builder *b, const json_t *body, struct ips_images *ret)
+ingest_ips_read_images(struct ingest_builder *b, const json_t *body, struct ingest_ips_images *ret)
 {
     json_auto_t *extras = json_object();
     const json_t *used = ingest_json_member(b, body, "", "usedImages", JSON_ARRAY);
     if (!used)
         ingest_note(b, "usedImages: missing, so no address can be named");
     struct ingest_json_list list = ingest_json_list_start(b, used, "usedImages", b->limits->images);
-    *ret = (struct ips_images){ingest_alloc(b, list.n, sizeof(*ret->numbers)), list.n};
+    *ret = (struct ingest_ips_images){ingest_alloc(b, list.n, sizeof(*ret->numbers)), list.n};
     b->failed = b->failed || !extras;
     while (ingest_json_list_next(&list)) {
-        int number = take_image(b, list.item, list.where);
+        int number = read_image(b, list.item, list.where);
         ret->numbers[list.number] = number;
-        take_image_rest(b, list.item, list.number, number < 0, extras);
+        read_image_rest(b, list.item, list.number, number < 0, extras);
     }
     if (!b->failed)
         ingest_add_extra(b, "usedImages", extras, NULL);
 }
 
 static void
-take_thread(struct ingest_builder *b, const struct ingest_json_list *list,
-            const struct ips_images *images)
+read_thread(struct ingest_builder *b, const struct ingest_json_list *list,
+            const struct ingest_ips_images *images)
 {
     struct report_thread *thread = ingest_add_thread(b);
     const json_t *object = list->item;
@@ -106,30 +106,32 @@ take_thread(struct ingest_builder *b, const struct ingest_json_list *list,
     snprintf(at, sizeof(at), "%s.threadState", list->where);
     const json_t *state = ingest_json_member(b, object, list->where, "threadState", JSON_OBJECT);
     if (state)
-        ips_take_registers(b, state, at, thread);
+        ingest_ips_read_registers(b, state, at, thread);
     snprintf(at, sizeof(at), "%s.frames", list->where);
     const json_t *frames = ingest_json_member(b, object, list->where, "frames", JSON_ARRAY);
-    struct ingest_stack stack = ips_take_frames(b, frames, at, images);
+    struct ingest_stack stack = ingest_ips_read_frames(b, frames, at, images);
     ingest_set_stack(thread, &stack);
 }
 
 static void
-take_exception_frames(struct ingest_builder *b, const json_t *body, const struct ips_images *images)
+read_exception_frames(struct ingest_builder *b, const json_t *body,
+                      const struct ingest_ips_images *images)
 {
     const json_t *list = ingest_json_member(b, body, "", "lastExceptionBacktrace", JSON_ARRAY);
     /* The same as text: where the exception was thrown. */
     const char *text = json_string_value(json_array_get(json_object_get(body, "asiBacktraces"), 0));
     struct ingest_stack stack = {.n = 0};
     if (list)
-        stack = ips_take_frames(b, list, "lastExceptionBacktrace", images);
+        stack = ingest_ips_read_frames(b, list, "lastExceptionBacktrace", images);
     else if (text)
-        stack = ips_take_backtrace(b, text);
+        stack = ingest_ips_read_backtrace(b, text);
     ingest_first_is_return(stack.frames, stack.n);
     ingest_set_exception_stack(b->report, &stack);
 }
 
 void
-ips_take_threads(struct ingest_builder *b, const json_t *body, const struct ips_images *images)
+ingest_ips_read_threads(struct ingest_builder *b, const json_t *body,
+                        const struct ingest_ips_images *images)
 {
     static const char *const known[] = {"name",   "queue",       "triggered",
                                         "frames", "threadState", NULL};
@@ -141,10 +143,10 @@ ips_take_threads(struct ingest_builder *b, const json_t *body, const struct ips_
     while (ingest_json_list_next_object(&list)) {
         char key[NUMBER_ROOM];
         snprintf(key, sizeof(key), "%zu", list.number);
-        take_thread(b, &list, images);
+        read_thread(b, &list, images);
         ingest_json_rest(b, list.item, known, extras, key);
     }
     if (!b->failed)
         ingest_add_extra(b, "threads", extras, NULL);
-    take_exception_frames(b, body, images);
+    read_exception_frames(b, body, images);
 }

@@ -193,7 +193,7 @@ find_diagnostic(struct ingest_builder *b, const json_t *root)
 }
 
 static void
-take_root(struct ingest_builder *b, const json_t *root)
+read_root(struct ingest_builder *b, const json_t *root)
 {
     static const char *const payload_known[] = {"timeStampEnd",
                                                 "crashDiagnostics",
@@ -209,7 +209,7 @@ take_root(struct ingest_builder *b, const json_t *root)
     static const char *const diagnostic_known[] = {"callStackTree", "diagnosticMetaData", NULL};
     struct report *r = b->report;
     const json_t *diagnostic = find_diagnostic(b, root);
-    enum metrickit_stacks kind = r->kind ? METRICKIT_SAMPLED : METRICKIT_BY_LOOKING;
+    enum ingest_metrickit_stacks kind = r->kind ? METRICKIT_SAMPLED : METRICKIT_BY_LOOKING;
     r->timestamp_ms = ingest_json_time(b, root, "", "timeStampEnd");
     ingest_add_extra(b, NULL, root, payload_known);
     if (json_is_object(diagnostic))
@@ -218,7 +218,7 @@ take_root(struct ingest_builder *b, const json_t *root)
         diagnostic = root;
     const json_t *meta = ingest_json_member(b, diagnostic, "", "diagnosticMetaData", JSON_OBJECT);
     if (meta)
-        metrickit_take_about(b, meta);
+        ingest_metrickit_read_about(b, meta);
     if (!r->kind && (r->crash.mach || r->crash.signal ||
                      json_is_object(json_array_get(json_object_get(root, "crashDiagnostics"), 0))))
         kind = METRICKIT_OF_CRASH;
@@ -227,7 +227,7 @@ take_root(struct ingest_builder *b, const json_t *root)
         ingest_json_member(b, tree ? tree : diagnostic, "callStackTree", "callStacks", JSON_ARRAY);
     if (json_is_false(json_object_get(tree ? tree : diagnostic, "callStackPerThread")))
         kind = METRICKIT_SAMPLED;
-    metrickit_take_stacks(b, stacks, kind);
+    ingest_metrickit_read_stacks(b, stacks, kind);
     if (r->n_threads == 0)
         ingest_note(b, "no call stacks in the diagnostic");
 }
@@ -247,7 +247,7 @@ metrickit_parse(struct fz_span body, const struct ingest_context *in, struct fz_
         code = ingest_json_load(&b, text, NULL, &root, err);
     if (code != FZ_OK)
         return code;
-    take_root(&b, root);
+    read_root(&b, root);
     if (mended.cut)
         report_note(ret, arena, "not valid JSON (%s); what stands before is kept",
                     mended.fault.text);

@@ -8,9 +8,9 @@
 #include "server/ingest/common/json_member.h"
 
 /* metrickit_about.c: diagnosticMetaData. */
-void metrickit_take_about(struct ingest_builder *b, const json_t *meta);
+void ingest_metrickit_read_about(struct ingest_builder *b, const json_t *meta);
 
-enum metrickit_stacks {
+enum ingest_metrickit_stacks {
     METRICKIT_OF_CRASH,  /* a stack is one thread */
     METRICKIT_SAMPLED,   /* trees of samples: hangs, CPU, disk writes, launches */
     METRICKIT_BY_LOOKING /* sampled if they branch */
@@ -18,20 +18,21 @@ enum metrickit_stacks {
 
 /* metrickit_stacks.c: "callStacks" into b->report: threads, and images made of the frames
  * (MetricKit has no list of them). Each path from a root of a tree to a leaf becomes a thread. */
-void metrickit_take_stacks(struct ingest_builder *b, const json_t *stacks,
-                           enum metrickit_stacks kind);
+void ingest_metrickit_read_stacks(struct ingest_builder *b, const json_t *stacks,
+                                  enum ingest_metrickit_stacks kind);
 
 /* metrickit_images.c: the images, the app's own one first. `numbers` below count in
  * report->images. */
-struct ingest_image_map metrickit_images_make(struct ingest_builder *b, const json_t *stacks);
+struct ingest_image_map ingest_metrickit_images_make(struct ingest_builder *b,
+                                                     const json_t *stacks);
 /* The image of a frame and the frame's offset in it; -1 if there is none. */
-int metrickit_image_of(const struct ingest_image_map *images, const json_t *frame,
-                       uint64_t *ret_offset);
+int ingest_metrickit_image_of(const struct ingest_image_map *images, const json_t *frame,
+                              uint64_t *ret_offset);
 
 /* The frames below a frame: its one subFrame, or what it branches into; NULL for a leaf. */
-const json_t *metrickit_below(const json_t *frame);
+const json_t *ingest_metrickit_below(const json_t *frame);
 
 /* Does the frame lie where threads begin (dyld, libsystem_pthread)? */
-bool metrickit_is_thread_start(const json_t *frame);
+bool ingest_metrickit_is_thread_start(const json_t *frame);
 
 #endif

@@ -17,7 +17,7 @@
 #include "server/ingest/common/exception_names.h"
 
 static void
-take_origin(struct ingest_builder *b, const json_t *meta)
+read_origin(struct ingest_builder *b, const json_t *meta)
 {
     static const char where[] = "diagnosticMetaData";
     struct report *r = b->report;
@@ -34,7 +34,7 @@ take_origin(struct ingest_builder *b, const json_t *meta)
 
 /* "0x10 is not in any region.": the address of a bad access stands first, hex or decimal. */
 static void
-take_address(struct ingest_builder *b, const char *region)
+read_address(struct ingest_builder *b, const char *region)
 {
     struct report_crash *crash = &b->report->crash;
     size_t len = region ? strcspn(region, " ") : 0;
@@ -43,7 +43,7 @@ take_address(struct ingest_builder *b, const char *region)
 }
 
 static void
-take_exception(struct ingest_builder *b, const json_t *meta)
+read_exception(struct ingest_builder *b, const json_t *meta)
 {
     static const char where[] = "diagnosticMetaData";
     struct report_crash *crash = &b->report->crash;
@@ -60,12 +60,12 @@ take_exception(struct ingest_builder *b, const json_t *meta)
             crash->code = ingest_mach_code((uint64_t)type, (uint64_t)number, is_arm);
     }
     if (has_type && type == MACH_EXC_BAD_ACCESS)
-        take_address(b, json_string_value(json_object_get(meta, "virtualMemoryRegionInfo")));
+        read_address(b, json_string_value(json_object_get(meta, "virtualMemoryRegionInfo")));
 }
 
 /* The texts of what MetricKit measured, as a sentence for people. */
 static void
-take_measured(struct ingest_builder *b, const json_t *meta)
+read_measured(struct ingest_builder *b, const json_t *meta)
 {
     static const struct {
         const char *key, *before, *behind;
@@ -87,7 +87,7 @@ take_measured(struct ingest_builder *b, const json_t *meta)
 }
 
 void
-metrickit_take_about(struct ingest_builder *b, const json_t *meta)
+ingest_metrickit_read_about(struct ingest_builder *b, const json_t *meta)
 {
     static const char *const known[] = {"bundleIdentifier",
                                         "appVersion",
@@ -104,8 +104,8 @@ metrickit_take_about(struct ingest_builder *b, const json_t *meta)
                                         NULL};
     static const char *const thrown_known[] = {"exceptionName", "composedMessage", NULL};
     struct report_crash *crash = &b->report->crash;
-    take_origin(b, meta);
-    take_exception(b, meta);
+    read_origin(b, meta);
+    read_exception(b, meta);
     crash->termination = ingest_json_text(b, meta, "diagnosticMetaData", "terminationReason");
     const json_t *thrown =
         ingest_json_member(b, meta, "diagnosticMetaData", "objectiveCexceptionReason", JSON_OBJECT);
@@ -113,6 +113,6 @@ metrickit_take_about(struct ingest_builder *b, const json_t *meta)
     crash->reason = ingest_json_text(b, thrown, "objectiveCexceptionReason", "composedMessage");
     if (thrown)
         ingest_add_extra(b, "objectiveCexceptionReason", thrown, thrown_known);
-    take_measured(b, meta);
+    read_measured(b, meta);
     ingest_add_extra(b, "diagnosticMetaData", meta, known);
 }

@@ -17,14 +17,14 @@ static const uint64_t PAGE = 0x1000, BASE_MIN = UINT64_C(1) << 32;
 enum { NO_IMAGE = -1 };
 
 const json_t *
-metrickit_below(const json_t *frame)
+ingest_metrickit_below(const json_t *frame)
 {
     const json_t *below = json_object_get(frame, "subFrames");
     return json_array_size(below) ? below : NULL;
 }
 
 bool
-metrickit_is_thread_start(const json_t *frame)
+ingest_metrickit_is_thread_start(const json_t *frame)
 {
     static const char *const names[] = {"dyld", "libdyld.dylib", "libsystem_pthread.dylib"};
     const char *name = json_string_value(json_object_get(frame, "binaryName"));
@@ -63,7 +63,8 @@ uuid_of(const json_t *frame, struct fz_uuid *ret)
 }
 
 int
-metrickit_image_of(const struct ingest_image_map *images, const json_t *frame, uint64_t *ret_offset)
+ingest_metrickit_image_of(const struct ingest_image_map *images, const json_t *frame,
+                          uint64_t *ret_offset)
 {
     struct ingest_image_key key = {.addr = 0};
     uint64_t base;
@@ -107,7 +108,7 @@ add_all(struct ingest_image_map *images, const json_t *roots)
             continue;
         }
         add(images, frame);
-        const json_t *below = metrickit_below(frame);
+        const json_t *below = ingest_metrickit_below(frame);
         if (below && depth < FZ_ARRAY_LEN(path)) {
             path[depth].list = below;
             path[depth++].next = 0;
@@ -129,8 +130,8 @@ frame_of_main(const json_t *root)
 {
     const json_t *frame = root, *before = NULL;
     if (is_dyld(root))
-        return json_array_get(metrickit_below(root), 0);
-    for (const json_t *below; (below = metrickit_below(frame));) {
+        return json_array_get(ingest_metrickit_below(root), 0);
+    for (const json_t *below; (below = ingest_metrickit_below(frame));) {
         before = frame;
         frame = json_array_get(below, 0);
     }
@@ -147,8 +148,8 @@ put_app_first(struct ingest_image_map *images, const json_t *stacks)
     for (size_t i = 0; i < json_array_size(stacks) && number == NO_IMAGE; i++) {
         const json_t *roots = json_object_get(json_array_get(stacks, i), "callStackRootFrames");
         const json_t *frame = frame_of_main(json_array_get(roots, 0));
-        if (frame && !metrickit_is_thread_start(frame))
-            number = metrickit_image_of(images, frame, &offset);
+        if (frame && !ingest_metrickit_is_thread_start(frame))
+            number = ingest_metrickit_image_of(images, frame, &offset);
     }
     if (number == NO_IMAGE)
         return;
@@ -159,7 +160,7 @@ put_app_first(struct ingest_image_map *images, const json_t *stacks)
 }
 
 struct ingest_image_map
-metrickit_images_make(struct ingest_builder *b, const json_t *stacks)
+ingest_metrickit_images_make(struct ingest_builder *b, const json_t *stacks)
 {
     struct ingest_image_map images = ingest_image_map_make(b, false);
     for (size_t i = 0; i < json_array_size(stacks); i++)

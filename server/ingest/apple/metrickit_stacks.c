@@ -25,7 +25,7 @@ advance(struct path *path)
 {
     while (path->depth > 0) {
         const json_t *top = path->frames[path->depth - 1];
-        const json_t *below = metrickit_below(top);
+        const json_t *below = ingest_metrickit_below(top);
         const json_t *frame = json_array_get(below, path->next[path->depth - 1]++);
         if (frame && path->depth < JSON_SCAN_DEPTH_MAX) {
             path->frames[path->depth] = frame;
@@ -47,10 +47,10 @@ samples_of(const json_t *frame)
 }
 
 static bool
-take_frame(struct stacks *s, const json_t *value, struct report_frame *ret)
+read_frame(struct stacks *s, const json_t *value, struct report_frame *ret)
 {
     uint64_t offset;
-    int image = metrickit_image_of(&s->images, value, &offset);
+    int image = ingest_metrickit_image_of(&s->images, value, &offset);
     bool has_addr = json_scan_u64(json_object_get(value, "address"), &ret->addr);
     if (!has_addr && image < 0)
         return false;
@@ -68,14 +68,14 @@ take_frame(struct stacks *s, const json_t *value, struct report_frame *ret)
 
 /* One path from root to leaf as a thread, newest frame first. `index` in a crash: the stack's. */
 static void
-take_path(struct stacks *s, const struct path *path, int64_t index, bool attributed)
+read_path(struct stacks *s, const struct path *path, int64_t index, bool attributed)
 {
     struct ingest_builder *b = s->b;
     size_t n = path->depth;
     struct ingest_stack stack = ingest_stack_make(b, NULL, n);
     for (size_t i = 0; i < n - stack.n_cut && !b->failed; i++) {
         struct report_frame frame = {.image = -1};
-        if (take_frame(s, path->frames[s->root_is_oldest ? n - 1 - i : i], &frame)) {
+        if (read_frame(s, path->frames[s->root_is_oldest ? n - 1 - i : i], &frame)) {
             ingest_stack_add(b, &stack, &frame);
         } else {
             s->n_bad++;
@@ -93,20 +93,20 @@ take_path(struct stacks *s, const struct path *path, int64_t index, bool attribu
 
 /* All paths of a tree. */
 static void
-take_tree(struct stacks *s, struct path *path, const json_t *root, int64_t index, bool attributed,
+read_tree(struct stacks *s, struct path *path, const json_t *root, int64_t index, bool attributed,
           size_t room)
 {
     path->frames[0] = root;
     path->next[0] = 0;
     path->depth = 1;
     do {
-        if (metrickit_below(path->frames[path->depth - 1]))
+        if (ingest_metrickit_below(path->frames[path->depth - 1]))
             continue;
         if (s->b->report->n_threads >= room) {
             s->n_cut++;
             continue;
         }
-        take_path(s, path, index, attributed);
+        read_path(s, path, index, attributed);
         attributed = false;
         index = s->next_index++;
     } while (!s->b->failed && advance(path));
@@ -131,12 +131,12 @@ survey_of(struct path *path, const json_t *stacks)
             path->depth = 1;
             do {
                 const json_t *frame = path->frames[path->depth - 1];
-                const json_t *below = metrickit_below(frame);
+                const json_t *below = ingest_metrickit_below(frame);
                 survey.branches = survey.branches || json_array_size(below) > 1;
                 if (below || frame == root)
                     continue;
-                survey.n_root += metrickit_is_thread_start(root);
-                survey.n_leaf += metrickit_is_thread_start(frame);
+                survey.n_root += ingest_metrickit_is_thread_start(root);
+                survey.n_leaf += ingest_metrickit_is_thread_start(frame);
             } while (advance(path));
         }
     }
@@ -144,7 +144,7 @@ survey_of(struct path *path, const json_t *stacks)
 }
 
 static void
-take_all(struct stacks *s, struct path *path, const json_t *stacks)
+read_all(struct stacks *s, struct path *path, const json_t *stacks)
 {
     size_t max = s->b->limits->threads,
            crashed = ingest_json_crashed(stacks, NULL, "threadAttributed", -1);
@@ -159,18 +159,19 @@ take_all(struct stacks *s, struct path *path, const json_t *stacks)
             int64_t index = k == 0 ? (int64_t)i : s->next_index++;
             s->n_bad += !json_is_object(root);
             if (json_is_object(root))
-                take_tree(s, path, root, index, attributed && k == 0, i < crashed ? max - 1 : max);
+                read_tree(s, path, root, index, attributed && k == 0, i < crashed ? max - 1 : max);
         }
     }
 }
 
 void
-metrickit_take_stacks(struct ingest_builder *b, const json_t *stacks, enum metrickit_stacks kind)
+ingest_metrickit_read_stacks(struct ingest_builder *b, const json_t *stacks,
+                             enum ingest_metrickit_stacks kind)
 {
     struct report *r = b->report;
     struct stacks s = {.b = b};
     struct path *path = ingest_alloc(b, 1, sizeof(*path));
-    s.images = metrickit_images_make(b, stacks);
+    s.images = ingest_metrickit_images_make(b, stacks);
     if (b->failed)
         return;
     struct survey survey = survey_of(path, stacks);
@@ -180,7 +181,7 @@ metrickit_take_stacks(struct ingest_builder *b, const json_t *stacks, enum metri
     if (s.sampled)
         s.root_is_oldest =
             survey.n_root != survey.n_leaf ? survey.n_root > survey.n_leaf : survey.branches;
-    take_all(&s, path, stacks);
+    read_all(&s, path, stacks);
     if (s.n_cut)
         ingest_note(b, "callStacks: %zu stacks, of which %zu are kept", r->n_threads + s.n_cut,
                     r->n_threads);

@@ -167,7 +167,7 @@ bugsnag_split(struct fz_span body, struct ingest_found *found, struct fz_error *
 /* ---- one event ---------------------------------------------------------------------------- */
 
 static void
-take_origin(struct ingest_builder *b, const json_t *event)
+read_origin(struct ingest_builder *b, const json_t *event)
 {
     static const char *const known_app[] = {
         "id", "name", "version", "bundleVersion", "binaryArch", "releaseStage", NULL};
@@ -212,7 +212,7 @@ kind_of(const char *error_class, bool unhandled)
 
 /* Returns whether a signal or Mach exception was caught. */
 static bool
-take_error(struct ingest_builder *b, const json_t *event)
+read_error(struct ingest_builder *b, const json_t *event)
 {
     struct report *r = b->report;
     struct report_crash *crash = &r->crash;
@@ -220,10 +220,10 @@ take_error(struct ingest_builder *b, const json_t *event)
     const json_t *first = json_array_get(exceptions, 0);
     const json_t *meta = json_object_get(event, "metaData");
     const json_t *type = json_object_get(json_object_get(meta, "error"), "type");
-    struct kscrash k = {.b = b, .report = meta, .error = json_object_get(meta, "error")};
+    struct ingest_kscrash k = {.b = b, .report = meta, .error = json_object_get(meta, "error")};
     k.type = json_is_string(type) ? json_string_value(type) : "";
     if (json_is_object(k.error))
-        kscrash_take_error(&k);
+        ingest_kscrash_read_error(&k);
     const char *class = ingest_json_text(b, first, "exceptions[0]", "errorClass");
     const char *message = ingest_json_text(b, first, "exceptions[0]", "message");
     bool mach = class && fz_text_has_prefix(class, "EXC_");
@@ -246,7 +246,7 @@ take_error(struct ingest_builder *b, const json_t *event)
 /* What the first exception says besides, and its causes: their words; stacks are taken of the
  * first only. */
 static void
-take_causes(struct ingest_builder *b, const json_t *event)
+read_causes(struct ingest_builder *b, const json_t *event)
 {
     static const char *const known[] = {"errorClass", "message", "stacktrace", NULL};
     const json_t *list = json_object_get(event, "exceptions");
@@ -268,19 +268,19 @@ take_causes(struct ingest_builder *b, const json_t *event)
 }
 
 static void
-take_event(struct ingest_builder *b, const json_t *root, const json_t *event)
+read_event(struct ingest_builder *b, const json_t *root, const json_t *event)
 {
     static const char *const known[] = {"apiKey",   "app",  "device",      "exceptions", "threads",
                                         "metaData", "user", "breadcrumbs", "unhandled",  NULL};
     static const char *const known_root[] = {"apiKey", "events", NULL};
     static const char *const known_meta[] = {"error", NULL};
     struct report *r = b->report;
-    take_origin(b, event);
-    bool caught = take_error(b, event);
-    take_causes(b, event);
+    read_origin(b, event);
+    bool caught = read_error(b, event);
+    read_causes(b, event);
     r->user_json = ingest_json_dump(b, event, "user");
     r->breadcrumbs_json = ingest_json_dump(b, event, "breadcrumbs");
-    bugsnag_take_stacks(b, event, caught);
+    ingest_bugsnag_read_stacks(b, event, caught);
     const json_t *meta = json_object_get(event, "metaData");
     ingest_add_extra(b, "metaData", meta,
                      json_is_object(json_object_get(meta, "error")) ? known_meta : NULL);
@@ -302,7 +302,7 @@ bugsnag_parse(struct fz_span body, const struct ingest_context *in, struct fz_ar
     const json_t *events = json_object_get(root, "events"), *event = json_array_get(events, 0);
     if (json_array_size(events) > 1)
         ingest_note(&b, "events: %zu, of which only the first is read", json_array_size(events));
-    take_event(&b, root, json_is_object(event) ? event : root);
+    read_event(&b, root, json_is_object(event) ? event : root);
     return b.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }
 

@@ -9,6 +9,6 @@
 
 /* Threads and images of an event; `caught` says that a signal or a Mach exception stopped the
  * reporting thread, so that its frame 0 may be exact. Memory failures stay in b->failed. */
-void bugsnag_take_stacks(struct ingest_builder *b, const json_t *event, bool caught);
+void ingest_bugsnag_read_stacks(struct ingest_builder *b, const json_t *event, bool caught);
 
 #endif

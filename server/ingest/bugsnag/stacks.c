@@ -10,7 +10,7 @@
 #include "server/ingest/common/image_map.h"
 
 static void
-take_name(struct ingest_builder *b, const json_t *object, const char *where,
+read_name(struct ingest_builder *b, const json_t *object, const char *where,
           struct report_frame *frame)
 {
     struct report_symbol symbol = {.function = ingest_json_text(b, object, where, "method")};
@@ -28,7 +28,7 @@ take_name(struct ingest_builder *b, const json_t *object, const char *where,
 }
 
 static bool
-take_frame(void *user, const json_t *object, const char *where, struct report_frame *ret)
+read_frame(void *user, const json_t *object, const char *where, struct report_frame *ret)
 {
     struct ingest_builder *b = user;
     if (!json_is_object(object)) {
@@ -37,7 +37,7 @@ take_frame(void *user, const json_t *object, const char *where, struct report_fr
     }
     if (!ingest_json_u64(b, object, where, "frameAddress", &ret->addr))
         ret->adjust = REPORT_ADJUST_EXACT; /* another language's: no address at all */
-    take_name(b, object, where, ret);
+    read_name(b, object, where, ret);
     return true;
 }
 
@@ -52,7 +52,7 @@ adjust_first(struct report_thread *thread, const json_t *list, bool caught)
 }
 
 static void
-take_thread(struct ingest_builder *b, const struct ingest_json_list *list, bool caught)
+read_thread(struct ingest_builder *b, const struct ingest_json_list *list, bool caught)
 {
     struct report_thread *thread = ingest_add_thread(b);
     const json_t *object = list->item;
@@ -66,7 +66,7 @@ take_thread(struct ingest_builder *b, const struct ingest_json_list *list, bool 
     thread->crashed = ingest_json_bool(b, object, list->where, "errorReportingThread", false);
     const json_t *frames = ingest_json_member(b, object, list->where, "stacktrace", JSON_ARRAY);
     snprintf(at, sizeof(at), "%s.frames", list->where);
-    struct ingest_stack stack = ingest_json_stack(b, frames, at, false, take_frame, b);
+    struct ingest_stack stack = ingest_json_stack(b, frames, at, false, read_frame, b);
     ingest_set_stack(thread, &stack);
     adjust_first(thread, frames, caught);
 }
@@ -74,14 +74,14 @@ take_thread(struct ingest_builder *b, const struct ingest_json_list *list, bool 
 /* The exception's stack: mostly that of the reporting thread once more; without threads the only
  * one there is. */
 static void
-take_exception(struct ingest_builder *b, const json_t *event, bool caught)
+read_exception(struct ingest_builder *b, const json_t *event, bool caught)
 {
     static const char where[] = "exceptions[0]";
     struct report *r = b->report;
     const json_t *first = json_array_get(json_object_get(event, "exceptions"), 0);
     const json_t *list = ingest_json_member(b, first, where, "stacktrace", JSON_ARRAY);
     struct ingest_stack stack =
-        ingest_json_stack(b, list, "exceptions[0].stacktrace", false, take_frame, b);
+        ingest_json_stack(b, list, "exceptions[0].stacktrace", false, read_frame, b);
     const struct report_thread *reporting = NULL;
     for (size_t i = r->n_threads; i-- > 0;) {
         if (r->threads[i].crashed)
@@ -106,7 +106,7 @@ take_exception(struct ingest_builder *b, const json_t *event, bool caught)
 
 /* The images that the frames of a stack name, each as its first frame describes it. */
 static void
-take_images(struct ingest_builder *b, struct ingest_image_map *map, const json_t *owner)
+read_images(struct ingest_builder *b, struct ingest_image_map *map, const json_t *owner)
 {
     const json_t *frames = json_object_get(owner, "stacktrace");
     for (size_t i = 0; i < json_array_size(frames) && !b->failed; i++) {
@@ -127,7 +127,7 @@ take_images(struct ingest_builder *b, struct ingest_image_map *map, const json_t
 }
 
 void
-bugsnag_take_stacks(struct ingest_builder *b, const json_t *event, bool caught)
+ingest_bugsnag_read_stacks(struct ingest_builder *b, const json_t *event, bool caught)
 {
     const json_t *threads = ingest_json_member(b, event, "", "threads", JSON_ARRAY);
     const json_t *exceptions = json_object_get(event, "exceptions");
@@ -135,12 +135,12 @@ bugsnag_take_stacks(struct ingest_builder *b, const json_t *event, bool caught)
         ingest_json_list_start(b, threads, "threads", b->limits->threads);
     list.must = ingest_json_crashed(threads, NULL, "errorReportingThread", -1);
     while (ingest_json_list_next_object(&list))
-        take_thread(b, &list, caught);
-    take_exception(b, event, caught);
+        read_thread(b, &list, caught);
+    read_exception(b, event, caught);
     struct ingest_image_map map = ingest_image_map_make(b, true);
     for (size_t i = 0; i < json_array_size(exceptions); i++)
-        take_images(b, &map, json_array_get(exceptions, i));
+        read_images(b, &map, json_array_get(exceptions, i));
     for (size_t i = 0; i < json_array_size(threads); i++)
-        take_images(b, &map, json_array_get(threads, i));
+        read_images(b, &map, json_array_get(threads, i));
     ingest_image_map_sort(&map);
 }

@@ -10,7 +10,7 @@
 static const char where[] = "crash.error";
 
 static void
-take_mach(const struct kscrash *k)
+read_mach(const struct ingest_kscrash *k)
 {
     static const char *const known[] = {"exception", "exception_name", "code",
                                         "code_name", "subcode",        NULL};
@@ -37,7 +37,7 @@ take_mach(const struct kscrash *k)
 }
 
 static void
-take_signal(const struct kscrash *k)
+read_signal(const struct ingest_kscrash *k)
 {
     static const char *const known[] = {"signal", "name", "code", "code_name", NULL};
     static const char at[] = "crash.error.signal";
@@ -56,7 +56,7 @@ take_signal(const struct kscrash *k)
 }
 
 static void
-take_exception(const struct kscrash *k, const char *key)
+read_exception(const struct ingest_kscrash *k, const char *key)
 {
     static const char *const known[] = {"name", "reason", NULL};
     static const char *const known_name[] = {"name", NULL};
@@ -78,7 +78,7 @@ take_exception(const struct kscrash *k, const char *key)
 
 /* Why the system ended the process, as far as the next launch could tell. */
 static void
-take_exit_reason(const struct kscrash *k)
+read_exit_reason(const struct ingest_kscrash *k)
 {
     struct ingest_builder *b = k->b;
     uint64_t code;
@@ -89,7 +89,7 @@ take_exit_reason(const struct kscrash *k)
 }
 
 static const char *
-kind_of(const struct kscrash *k)
+kind_of(const struct ingest_kscrash *k)
 {
     static const struct {
         const char *type, *kind;
@@ -107,7 +107,7 @@ kind_of(const struct kscrash *k)
 
 /* Address 0 is a null pointer only where something was accessed; else it means none. */
 static void
-take_address(const struct kscrash *k)
+read_address(const struct ingest_kscrash *k)
 {
     struct report_crash *crash = &k->b->report->crash;
     bool access = (crash->mach && strcmp(crash->mach, "EXC_BAD_ACCESS") == 0) ||
@@ -121,7 +121,7 @@ take_address(const struct kscrash *k)
 }
 
 void
-kscrash_take_error(const struct kscrash *k)
+ingest_kscrash_read_error(const struct ingest_kscrash *k)
 {
     static const char *const known[] = {"address",     "reason",        "mach",    "signal",
                                         "nsexception", "cpp_exception", "profile", NULL};
@@ -131,16 +131,16 @@ kscrash_take_error(const struct kscrash *k)
     struct report *r = b->report;
     r->crash.diagnosis = ingest_json_text(b, k->crash, "crash", "diagnosis");
     r->crash.reason = ingest_json_text(b, k->error, where, "reason");
-    take_mach(k);
-    take_signal(k);
-    take_exception(k, "nsexception");
-    take_exception(k, "cpp_exception");
+    read_mach(k);
+    read_signal(k);
+    read_exception(k, "nsexception");
+    read_exception(k, "cpp_exception");
     const json_t *user = ingest_json_member(b, k->error, where, "user_reported", JSON_OBJECT);
     const char *name = ingest_json_text(b, user, "crash.error.user_reported", "name");
     if (name)
         r->crash.exception = name;
-    take_address(k);
-    take_exit_reason(k);
+    read_address(k);
+    read_exit_reason(k);
     r->kind = kind_of(k);
     ingest_add_extra(b, "error", k->error, known);
     ingest_add_extra(b, "crash", k->crash, known_crash);

@@ -6,7 +6,7 @@
 
 /* What the image's code left for whoever finds it dead: __crash_info of the image. */
 static void
-take_messages(struct ingest_builder *b, const json_t *object, const char *where)
+read_messages(struct ingest_builder *b, const json_t *object, const char *where)
 {
     static const char *const keys[] = {"crash_info_message", "crash_info_message2",
                                        "crash_info_signature", "crash_info_backtrace"};
@@ -15,7 +15,7 @@ take_messages(struct ingest_builder *b, const json_t *object, const char *where)
 }
 
 static const char *
-take_version(struct ingest_builder *b, const json_t *object, const char *where)
+read_version(struct ingest_builder *b, const json_t *object, const char *where)
 {
     uint64_t major = 0, minor = 0, revision = 0;
     ingest_json_u64(b, object, where, "major_version", &major);
@@ -25,7 +25,7 @@ take_version(struct ingest_builder *b, const json_t *object, const char *where)
 }
 
 static void
-take_image(struct ingest_builder *b, const json_t *object, const char *where)
+read_image(struct ingest_builder *b, const json_t *object, const char *where)
 {
     struct report_image image = {0};
     uint64_t type = 0, subtype = 0;
@@ -43,20 +43,20 @@ take_image(struct ingest_builder *b, const json_t *object, const char *where)
         ingest_json_u64(b, object, where, "cpu_subtype", &subtype);
         image.arch = fz_arch_known_name((uint32_t)type, (uint32_t)subtype);
     }
-    image.version = take_version(b, object, where);
-    take_messages(b, object, where);
+    image.version = read_version(b, object, where);
+    read_messages(b, object, where);
     ingest_add_image(b, &image);
 }
 
 void
-kscrash_take_images(struct ingest_builder *b, const json_t *images)
+ingest_kscrash_read_images(struct ingest_builder *b, const json_t *images)
 {
     if (!json_is_array(images))
         ingest_note(b, "binary_images: missing");
     struct ingest_json_list list =
         ingest_json_list_start(b, images, "binary_images", b->limits->images);
     while (ingest_json_list_next(&list))
-        take_image(b, list.item, list.where);
+        read_image(b, list.item, list.where);
 }
 
 /* ---- images that only frames know of ------------------------------------------------------ */
@@ -94,7 +94,7 @@ add_backtrace(struct ingest_image_map *map, const json_t *holder, const char *ke
 }
 
 void
-kscrash_images_of_frames(struct ingest_builder *b, const json_t *report)
+ingest_kscrash_images_of_frames(struct ingest_builder *b, const json_t *report)
 {
     struct ingest_image_map map = ingest_image_map_make(b, true);
     const json_t *crash = json_object_get(report, "crash");

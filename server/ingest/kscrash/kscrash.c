@@ -129,7 +129,7 @@ either(const json_t *report, const json_t *other, const char *key)
 
 /* Version 3.3 and later count microseconds, older ones seconds or write a text. */
 static int64_t
-take_timestamp(struct ingest_builder *b, const json_t *report, const char *where)
+read_timestamp(struct ingest_builder *b, const json_t *report, const char *where)
 {
     static const char *const keys[] = {"timestamp_millis", "timestamp"};
     for (size_t i = 0; i < FZ_ARRAY_LEN(keys); i++) {
@@ -144,7 +144,7 @@ take_timestamp(struct ingest_builder *b, const json_t *report, const char *where
 }
 
 static void
-take_arch(struct ingest_builder *b, const json_t *system)
+read_arch(struct ingest_builder *b, const json_t *system)
 {
     uint64_t type = 0, subtype = 0;
     struct report *r = b->report;
@@ -160,7 +160,7 @@ take_arch(struct ingest_builder *b, const json_t *system)
 }
 
 static void
-take_system(struct ingest_builder *b, const json_t *system)
+read_system(struct ingest_builder *b, const json_t *system)
 {
     static const char *const name_keys[] = {"CFBundleName", "CFBundleExecutable", NULL};
     static const char *const known[] = {"system_name",
@@ -198,13 +198,13 @@ take_system(struct ingest_builder *b, const json_t *system)
     ingest_json_i64(b, system, "system", "process_id", &r->process.pid);
     ingest_json_i64(b, system, "system", "parent_process_id", &r->process.parent_pid);
     r->process.launched_ms = ingest_json_time(b, system, "system", "app_start_time");
-    take_arch(b, system);
+    read_arch(b, system);
     ingest_add_extra(b, "system", system, known);
 }
 
 /* The scope that Sentry's fork writes beside KSCrash's own members. */
 static void
-take_scope(struct ingest_builder *b, const json_t *scope)
+read_scope(struct ingest_builder *b, const json_t *scope)
 {
     static const char *const with_user[] = {"tags", "breadcrumbs", "environment", NULL};
     static const char *const known[] = {"tags", "breadcrumbs", "environment", "user", NULL};
@@ -223,7 +223,7 @@ take_scope(struct ingest_builder *b, const json_t *scope)
 }
 
 static void
-take_origin(struct ingest_builder *b, const json_t *root, const json_t *main, const json_t *other)
+read_origin(struct ingest_builder *b, const json_t *root, const json_t *main, const json_t *other)
 {
     static const char *const id_keys[] = {"id", "run_id", NULL};
     static const char *const known[] = {"id", "timestamp", "timestamp_millis", NULL};
@@ -235,14 +235,14 @@ take_origin(struct ingest_builder *b, const json_t *root, const json_t *main, co
     r->id = ingest_json_first_text(b, json_object_get(root, "report"), "report", id_keys);
     if (!json_is_object(own))
         own = json_object_get(other, "report");
-    r->timestamp_ms = take_timestamp(b, own, "report");
+    r->timestamp_ms = read_timestamp(b, own, "report");
     const json_t *system = either(main, other, "system");
     if (system)
-        take_system(b, system);
+        read_system(b, system);
     if (!r->process.name)
         r->process.name = ingest_json_text(b, own, "report", "process_name");
     r->user_json = ingest_json_dump(b, either(main, other, "user"), NULL);
-    take_scope(b, either(main, other, "sentry_sdk_scope"));
+    read_scope(b, either(main, other, "sentry_sdk_scope"));
     /* The report that holds the other one gives the id. */
     bool has_id = own == json_object_get(root, "report");
     if (own)
@@ -254,10 +254,10 @@ take_origin(struct ingest_builder *b, const json_t *root, const json_t *main, co
 
 /* ---- the whole --------------------------------------------------------------------------- */
 
-struct kscrash
-kscrash_start(struct ingest_builder *b, const json_t *report)
+struct ingest_kscrash
+ingest_kscrash_make(struct ingest_builder *b, const json_t *report)
 {
-    struct kscrash k = {.b = b, .report = report, .type = ""};
+    struct ingest_kscrash k = {.b = b, .report = report, .type = ""};
     k.crash = json_object_get(report, "crash");
     k.error = json_object_get(k.crash, "error");
     const json_t *type = json_object_get(k.error, "type");
@@ -273,7 +273,7 @@ has_threads(const json_t *report)
 }
 
 static void
-take_report(struct ingest_builder *b, const json_t *root, const json_t *inner)
+read_report(struct ingest_builder *b, const json_t *root, const json_t *inner)
 {
     /* Of two, the one with all threads is the app's crash, the other the reporter's. */
     const json_t *main = root, *other = inner;
@@ -283,17 +283,17 @@ take_report(struct ingest_builder *b, const json_t *root, const json_t *inner)
     }
     if (!json_is_object(other))
         other = NULL;
-    struct kscrash k = kscrash_start(b, main);
-    take_origin(b, root, main, other);
-    kscrash_take_error(&k);
-    kscrash_take_images(b, either(main, other, "binary_images"));
-    kscrash_take_threads(&k);
-    kscrash_take_profile(&k);
-    kscrash_images_of_frames(b, main);
+    struct ingest_kscrash k = ingest_kscrash_make(b, main);
+    read_origin(b, root, main, other);
+    ingest_kscrash_read_error(&k);
+    ingest_kscrash_read_images(b, either(main, other, "binary_images"));
+    ingest_kscrash_read_threads(&k);
+    ingest_kscrash_read_profile(&k);
+    ingest_kscrash_images_of_frames(b, main);
     if (other) {
-        k = kscrash_start(b, other);
-        kscrash_take_recrash(&k);
-        kscrash_images_of_frames(b, other);
+        k = ingest_kscrash_make(b, other);
+        ingest_kscrash_read_recrash(&k);
+        ingest_kscrash_images_of_frames(b, other);
     }
     ingest_mark_crashed(b->report);
 }
@@ -325,7 +325,7 @@ kscrash_parse(struct fz_span body, const struct ingest_context *in, struct fz_ar
     const json_t *inner = json_object_get(root, "recrash_report");
     if (json_is_string(inner))
         inner = loaded = load_inner(&b, inner);
-    take_report(&b, root, inner);
+    read_report(&b, root, inner);
     return b.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }
 

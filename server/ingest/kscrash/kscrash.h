@@ -9,29 +9,29 @@
 #include "server/ingest/common/json_member.h"
 
 /* One of the two reports that a file may hold: a crash, and a crash of the reporter within. */
-struct kscrash {
+struct ingest_kscrash {
     struct ingest_builder *b;
     const json_t *report; /* with "report", "system", "crash"... */
     const json_t *crash, *error;
     const char *type; /* of the error: "mach", "nsexception"...; "" if unknown */
 };
 
-struct kscrash kscrash_start(struct ingest_builder *b, const json_t *report);
+struct ingest_kscrash ingest_kscrash_make(struct ingest_builder *b, const json_t *report);
 
 /* Each fills its part of b->report; memory failures stay in b->failed. */
-void kscrash_take_error(const struct kscrash *k);
-void kscrash_take_threads(const struct kscrash *k);
+void ingest_kscrash_read_error(const struct ingest_kscrash *k);
+void ingest_kscrash_read_threads(const struct ingest_kscrash *k);
 /* The thread in which the reporter itself crashed, behind the others. */
-void kscrash_take_recrash(const struct kscrash *k);
-void kscrash_take_profile(const struct kscrash *k);
-void kscrash_take_images(struct ingest_builder *b, const json_t *images);
+void ingest_kscrash_read_recrash(const struct ingest_kscrash *k);
+void ingest_kscrash_read_profile(const struct ingest_kscrash *k);
+void ingest_kscrash_read_images(struct ingest_builder *b, const json_t *images);
 
 /* One frame, an object or an address: an ingest_json_frame_fn, `user` is the builder. */
-bool kscrash_take_frame(void *user, const json_t *value, const char *where,
-                        struct report_frame *ret);
+bool ingest_kscrash_read_frame(void *user, const json_t *value, const char *where,
+                               struct report_frame *ret);
 
 /* Images that only frames name (object_addr, object_name): found while the frames were taken, and
  * added to the report's when all are. */
-void kscrash_images_of_frames(struct ingest_builder *b, const json_t *report);
+void ingest_kscrash_images_of_frames(struct ingest_builder *b, const json_t *report);
 
 #endif

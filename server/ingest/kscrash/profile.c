@@ -84,7 +84,7 @@ add_stack(struct profile *p, const struct report_thread *origin, const size_t *n
 }
 
 static void
-take_samples(struct profile *p, const json_t *samples, const struct report_thread *origin)
+read_samples(struct profile *p, const json_t *samples, const struct report_thread *origin)
 {
     size_t max = p->b->limits->frames < FRAMES_HASHED ? p->b->limits->frames : FRAMES_HASHED;
     size_t *numbers = ingest_alloc(p->b, max, sizeof(*numbers));
@@ -97,12 +97,12 @@ take_samples(struct profile *p, const json_t *samples, const struct report_threa
 }
 
 static void
-take_profile_threads(struct profile *p, const json_t *profile)
+read_profile_threads(struct profile *p, const json_t *profile)
 {
     const json_t *threads = json_object_get(profile, "threads");
     if (!json_is_array(threads)) {
         struct report_thread origin = {.crashed = false};
-        take_samples(p, json_object_get(profile, "samples"), &origin);
+        read_samples(p, json_object_get(profile, "samples"), &origin);
         return;
     }
     for (size_t i = 0; i < json_array_size(threads) && !p->b->failed; i++) {
@@ -110,12 +110,12 @@ take_profile_threads(struct profile *p, const json_t *profile)
         snprintf(where, sizeof(where), "profile.threads[%zu]", i);
         const json_t *object = json_array_get(threads, i);
         struct report_thread origin = {.name = ingest_json_text(p->b, object, where, "name")};
-        take_samples(p, json_object_get(object, "samples"), &origin);
+        read_samples(p, json_object_get(object, "samples"), &origin);
     }
 }
 
 static bool
-take_table(struct profile *p, const json_t *list)
+read_table(struct profile *p, const json_t *list)
 {
     size_t n = json_array_size(list);
     p->frames = ingest_alloc(p->b, n, sizeof(*p->frames));
@@ -124,14 +124,15 @@ take_table(struct profile *p, const json_t *list)
         char where[INGEST_WHERE];
         snprintf(where, sizeof(where), "profile.frames[%zu]", i);
         p->frames[i] = (struct report_frame){.image = -1};
-        p->sound[i] = kscrash_take_frame(p->b, json_array_get(list, i), where, &p->frames[i]);
+        p->sound[i] =
+            ingest_kscrash_read_frame(p->b, json_array_get(list, i), where, &p->frames[i]);
     }
     p->n_frames = n;
     return !p->b->failed;
 }
 
 void
-kscrash_take_profile(const struct kscrash *k)
+ingest_kscrash_read_profile(const struct ingest_kscrash *k)
 {
     static const char *const known[] = {"frames", "samples", "threads", NULL};
     struct ingest_builder *b = k->b;
@@ -145,9 +146,9 @@ kscrash_take_profile(const struct kscrash *k)
         return;
     struct profile p = {.b = b, .n_slots = b->limits->threads * SLOTS_PER_THREAD + 1};
     p.slots = ingest_alloc(b, p.n_slots, sizeof(*p.slots));
-    if (!p.slots || !take_table(&p, table))
+    if (!p.slots || !read_table(&p, table))
         return;
-    take_profile_threads(&p, profile);
+    read_profile_threads(&p, profile);
     if (b->n_threads_cut)
         ingest_note(b, "profile: %zu samples of other stacks than the first %zu are left out",
                     b->n_threads_cut, r->n_threads);

@@ -9,7 +9,8 @@
 #include "server/ingest/kscrash/kscrash.h"
 
 bool
-kscrash_take_frame(void *user, const json_t *value, const char *where, struct report_frame *ret)
+ingest_kscrash_read_frame(void *user, const json_t *value, const char *where,
+                          struct report_frame *ret)
 {
     struct ingest_builder *b = user;
     bool is_object = json_is_object(value);
@@ -30,7 +31,7 @@ kscrash_take_frame(void *user, const json_t *value, const char *where, struct re
 
 /* The bytes around the stack pointer, as one run of hex digits. */
 static void
-take_stack(struct ingest_builder *b, const json_t *object, const char *where,
+read_stack(struct ingest_builder *b, const json_t *object, const char *where,
            struct report_thread *thread)
 {
     char at[INGEST_WHERE];
@@ -50,14 +51,14 @@ take_stack(struct ingest_builder *b, const json_t *object, const char *where,
 }
 
 static bool
-is_own_stack(const struct kscrash *k)
+is_own_stack(const struct ingest_kscrash *k)
 {
     return strcmp(k->type, "nsexception") == 0 || strcmp(k->type, "cpp_exception") == 0 ||
            strcmp(k->type, "user") == 0;
 }
 
 static void
-take_backtrace(const struct kscrash *k, const json_t *object, const char *where,
+read_backtrace(const struct ingest_kscrash *k, const json_t *object, const char *where,
                struct report_thread *thread)
 {
     char at[INGEST_WHERE];
@@ -70,7 +71,7 @@ take_backtrace(const struct kscrash *k, const json_t *object, const char *where,
                     (unsigned long long)skipped);
     const json_t *list = ingest_json_member(b, backtrace, at, "contents", JSON_ARRAY);
     snprintf(at, sizeof(at), "%s.frames", where);
-    struct ingest_stack stack = ingest_json_stack(b, list, at, false, kscrash_take_frame, b);
+    struct ingest_stack stack = ingest_json_stack(b, list, at, false, ingest_kscrash_read_frame, b);
     ingest_set_stack(thread, &stack);
     /* KSCrash skips a stack overflow's newest frames; what is first then is not the pc. */
     if (skipped > 0 || ingest_starts_elsewhere(thread) || (thread->crashed && is_own_stack(k)))
@@ -78,7 +79,7 @@ take_backtrace(const struct kscrash *k, const json_t *object, const char *where,
 }
 
 static void
-take_thread(const struct kscrash *k, const json_t *object, const char *where, int64_t number)
+read_thread(const struct ingest_kscrash *k, const json_t *object, const char *where, int64_t number)
 {
     struct ingest_builder *b = k->b;
     struct report_thread *thread = ingest_add_thread(b);
@@ -96,13 +97,13 @@ take_thread(const struct kscrash *k, const json_t *object, const char *where, in
     snprintf(at, sizeof(at), "%s.registers", where);
     ingest_json_registers(b, json_object_get(registers, "basic"), at, thread);
     ingest_json_registers(b, json_object_get(registers, "exception"), at, thread);
-    take_stack(b, object, where, thread);
-    take_backtrace(k, object, where, thread);
+    read_stack(b, object, where, thread);
+    read_backtrace(k, object, where, thread);
 }
 
 /* A frame of another language: a text or an object, without an address. */
 static bool
-take_language_frame(void *user, const json_t *value, const char *where, struct report_frame *ret)
+read_language_frame(void *user, const json_t *value, const char *where, struct report_frame *ret)
 {
     static const char *const names[] = {"methodName", "function", NULL};
     struct ingest_builder *b = user;
@@ -122,7 +123,7 @@ take_language_frame(void *user, const json_t *value, const char *where, struct r
 
 /* The stack of another language, as a thread. */
 static void
-take_language(const struct kscrash *k)
+read_language(const struct ingest_kscrash *k)
 {
     static const char where[] = "crash.error.user_reported";
     struct ingest_builder *b = k->b;
@@ -135,12 +136,12 @@ take_language(const struct kscrash *k)
     thread->index = index;
     thread->name = ingest_json_text(b, user, where, "language");
     struct ingest_stack stack = ingest_json_stack(b, list, "crash.error.user_reported.backtrace",
-                                                  false, take_language_frame, b);
+                                                  false, read_language_frame, b);
     ingest_set_stack(thread, &stack);
 }
 
 static void
-take_exception_backtrace(const struct kscrash *k)
+read_exception_backtrace(const struct ingest_kscrash *k)
 {
     static const char key[] = "last_exception_backtrace";
     struct ingest_builder *b = k->b;
@@ -151,12 +152,13 @@ take_exception_backtrace(const struct kscrash *k)
         json_is_array(backtrace) ? backtrace : json_object_get(backtrace, "contents");
     if (!json_is_array(list))
         return;
-    struct ingest_stack stack = ingest_json_stack(b, list, key, false, kscrash_take_frame, b);
+    struct ingest_stack stack =
+        ingest_json_stack(b, list, key, false, ingest_kscrash_read_frame, b);
     ingest_set_exception_stack(b->report, &stack);
 }
 
 void
-kscrash_take_threads(const struct kscrash *k)
+ingest_kscrash_read_threads(const struct ingest_kscrash *k)
 {
     struct ingest_builder *b = k->b;
     const json_t *threads = ingest_json_member(b, k->crash, "crash", "threads", JSON_ARRAY);
@@ -165,19 +167,19 @@ kscrash_take_threads(const struct kscrash *k)
         ingest_json_list_start(b, threads, "threads", b->limits->threads);
     list.must = ingest_json_crashed(threads, NULL, "crashed", -1);
     while (ingest_json_list_next_object(&list))
-        take_thread(k, list.item, list.where, (int64_t)list.number);
+        read_thread(k, list.item, list.where, (int64_t)list.number);
     if (!threads && json_is_object(only)) {
-        take_thread(k, only, "crashed_thread", 0);
+        read_thread(k, only, "crashed_thread", 0);
         /* There is no other that could have crashed. */
         if (b->report->n_threads)
             b->report->threads[0].crashed = true;
     }
-    take_exception_backtrace(k);
-    take_language(k);
+    read_exception_backtrace(k);
+    read_language(k);
 }
 
 void
-kscrash_take_recrash(const struct kscrash *k)
+ingest_kscrash_read_recrash(const struct ingest_kscrash *k)
 {
     struct ingest_builder *b = k->b;
     struct report *r = b->report;
@@ -199,7 +201,7 @@ kscrash_take_recrash(const struct kscrash *k)
         return;
     size_t n = r->n_threads;
     int64_t index = ingest_free_index(r);
-    take_thread(k, object, "recrash.crashed_thread", index);
+    read_thread(k, object, "recrash.crashed_thread", index);
     if (r->n_threads == n)
         return;
     struct report_thread *thread = &r->threads[n];

@@ -80,7 +80,7 @@ native_check(struct fz_span body, const struct ingest_context *in, char ret_id[F
 }
 
 static void
-take_origin(struct ingest_builder *b, const json_t *root)
+read_origin(struct ingest_builder *b, const json_t *root)
 {
     struct report *r = b->report;
     int64_t version = 1;
@@ -104,7 +104,7 @@ take_origin(struct ingest_builder *b, const json_t *root)
 }
 
 static void
-take_crash(struct ingest_builder *b, const json_t *root)
+read_crash(struct ingest_builder *b, const json_t *root)
 {
     struct report_crash *crash = &b->report->crash;
     const json_t *object = ingest_json_member(b, root, "", "crash", JSON_OBJECT);
@@ -125,7 +125,7 @@ static const char *const index_keys[] = {"index", NULL};
 
 /* One frame: an address, or {"address", "adjusted", "function", "file", "line"}. */
 static bool
-take_frame(void *user, const json_t *value, const char *where, struct report_frame *ret)
+read_frame(void *user, const json_t *value, const char *where, struct report_frame *ret)
 {
     struct ingest_builder *b = user;
     const json_t *addr = json_is_object(value) ? json_object_get(value, "address") : value;
@@ -145,7 +145,7 @@ take_frame(void *user, const json_t *value, const char *where, struct report_fra
 }
 
 static void
-take_thread(struct ingest_builder *b, const struct ingest_json_list *list)
+read_thread(struct ingest_builder *b, const struct ingest_json_list *list)
 {
     struct report_thread *thread = ingest_add_thread(b);
     const json_t *object = list->item;
@@ -163,7 +163,7 @@ take_thread(struct ingest_builder *b, const struct ingest_json_list *list)
                           thread);
     snprintf(at, sizeof(at), "%s.frames", where);
     const json_t *frames = ingest_json_member(b, object, where, "frames", JSON_ARRAY);
-    struct ingest_stack stack = ingest_json_stack(b, frames, at, false, take_frame, b);
+    struct ingest_stack stack = ingest_json_stack(b, frames, at, false, read_frame, b);
     ingest_set_stack(thread, &stack);
     const json_t *memory = ingest_json_member(b, object, where, "stack", JSON_OBJECT);
     snprintf(at, sizeof(at), "%s.stack", where);
@@ -172,17 +172,17 @@ take_thread(struct ingest_builder *b, const struct ingest_json_list *list)
 }
 
 static void
-take_threads(struct ingest_builder *b, const json_t *root)
+read_threads(struct ingest_builder *b, const json_t *root)
 {
     struct ingest_json_list list =
         ingest_json_list_start(b, json_object_get(root, "threads"), "threads", b->limits->threads);
     list.must = ingest_json_crashed(list.list, index_keys, "crashed", b->report->crash.thread);
     while (ingest_json_list_next_object(&list))
-        take_thread(b, &list);
+        read_thread(b, &list);
 }
 
 static void
-take_addresses(struct ingest_builder *b, const json_t *root)
+read_addresses(struct ingest_builder *b, const json_t *root)
 {
     struct report_thread *thread = ingest_add_thread(b);
     if (!thread)
@@ -190,12 +190,12 @@ take_addresses(struct ingest_builder *b, const json_t *root)
     thread->crashed = true;
     thread->index = b->report->crash.thread > 0 ? b->report->crash.thread : 0;
     struct ingest_stack stack =
-        ingest_json_stack(b, json_object_get(root, "addresses"), "addresses", false, take_frame, b);
+        ingest_json_stack(b, json_object_get(root, "addresses"), "addresses", false, read_frame, b);
     ingest_set_stack(thread, &stack);
 }
 
 static void
-take_image(struct ingest_builder *b, const json_t *object, const char *where)
+read_image(struct ingest_builder *b, const json_t *object, const char *where)
 {
     struct report_image image = {0};
     if (!ingest_json_u64(b, object, where, "address", &image.addr)) {
@@ -213,18 +213,18 @@ take_image(struct ingest_builder *b, const json_t *object, const char *where)
 }
 
 static void
-take_images(struct ingest_builder *b, const json_t *root)
+read_images(struct ingest_builder *b, const json_t *root)
 {
     const json_t *images = ingest_json_member(b, root, "", "images", JSON_ARRAY);
     if (!images)
         ingest_note(b, "images: missing, so no address can be named");
     struct ingest_json_list list = ingest_json_list_start(b, images, "images", b->limits->images);
     while (ingest_json_list_next(&list))
-        take_image(b, list.item, list.where);
+        read_image(b, list.item, list.where);
 }
 
 static void
-take_memory(struct ingest_builder *b, const json_t *root)
+read_memory(struct ingest_builder *b, const json_t *root)
 {
     struct report *r = b->report;
     const json_t *memory = ingest_json_member(b, root, "", "memory", JSON_ARRAY);
@@ -239,7 +239,7 @@ take_memory(struct ingest_builder *b, const json_t *root)
 
 /* `text` is JSON; it is kept as it came, on one line. null is as good as absent. */
 static const char *
-take_verbatim(struct ingest_builder *b, struct fz_span text)
+read_verbatim(struct ingest_builder *b, struct fz_span text)
 {
     if (text.len == 0 || fz_span_is(text, "null") || b->failed)
         return NULL;
@@ -262,7 +262,7 @@ is_known(struct fz_span key)
 }
 
 static void
-take_free_form(struct ingest_builder *b, struct fz_span text)
+read_free_form(struct ingest_builder *b, struct fz_span text)
 {
     struct fz_span user = {NULL, 0}, tags = {NULL, 0}, breadcrumbs = {NULL, 0};
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer extra = fz_buffer_make(0);
@@ -285,10 +285,10 @@ take_free_form(struct ingest_builder *b, struct fz_span text)
     if (extra.len)
         fz_buffer_char(&extra, '}');
     b->failed = b->failed || extra.failed;
-    b->report->user_json = take_verbatim(b, user);
-    b->report->tags_json = take_verbatim(b, tags);
-    b->report->breadcrumbs_json = take_verbatim(b, breadcrumbs);
-    b->report->extra_json = take_verbatim(b, fz_buffer_span(&extra));
+    b->report->user_json = read_verbatim(b, user);
+    b->report->tags_json = read_verbatim(b, tags);
+    b->report->breadcrumbs_json = read_verbatim(b, breadcrumbs);
+    b->report->extra_json = read_verbatim(b, fz_buffer_span(&extra));
 }
 
 static enum fz_code
@@ -306,18 +306,18 @@ native_parse(struct fz_span body, const struct ingest_context *in, struct fz_are
         return code;
     bool has_threads = json_is_array(json_object_get(root, "threads"));
     bool has_addresses = json_is_array(json_object_get(root, "addresses"));
-    take_origin(&b, root);
-    take_crash(&b, root);
+    read_origin(&b, root);
+    read_crash(&b, root);
     if (has_threads)
-        take_threads(&b, root);
+        read_threads(&b, root);
     else
-        take_addresses(&b, root);
+        read_addresses(&b, root);
     if (has_threads && has_addresses)
         ingest_note(&b, "addresses: not used, there are threads");
     ingest_mark_crashed(ret);
-    take_images(&b, root);
-    take_memory(&b, root);
-    take_free_form(&b, fz_buffer_span(&text));
+    read_images(&b, root);
+    read_memory(&b, root);
+    read_free_form(&b, fz_buffer_span(&text));
     if (!ret->arch && ret->n_images)
         ret->arch = ret->images[0].arch;
     return b.failed ? fz_arena_fail(arena, err) : FZ_OK;

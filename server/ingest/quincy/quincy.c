@@ -208,7 +208,7 @@ value_of(struct ingest_builder *b, struct fz_span content)
 
 /* A value as a text of the report. */
 static const char *
-take_value(struct ingest_builder *b, struct fz_span content)
+read_value(struct ingest_builder *b, struct fz_span content)
 {
     struct fz_span value = value_of(b, content);
     if (!value.len || b->failed)
@@ -318,18 +318,18 @@ name_app_image(struct ingest_builder *b, const struct fz_uuid *uuid, struct fz_s
 }
 
 static void
-take_uuids(struct ingest_builder *b, struct fz_span content, json_t *extra)
+read_uuids(struct ingest_builder *b, struct fz_span content, json_t *extra)
 {
     json_t *list = json_array();
     struct element element;
     struct fz_uuid uuid;
     for (int i = 0; list && i < UUIDS_MAX && next_element(&content, &element); i++) {
-        const char *text = take_value(b, element.content);
+        const char *text = read_value(b, element.content);
         if (!text)
             continue;
         struct fz_span type = attribute(element.attributes, "type");
         struct fz_span arch = attribute(element.attributes, "arch");
-        const char *type_text = take_value(b, type), *arch_text = take_value(b, arch);
+        const char *type_text = read_value(b, type), *arch_text = read_value(b, arch);
         json_t *one =
             json_pack("{s:s, s:s?, s:s?}", "uuid", text, "type", type_text, "arch", arch_text);
         if (json_array_append_new(list, one) != 0)
@@ -351,17 +351,17 @@ set_if_new(const char **member, const char *value)
 
 /* One element of <crash>: what the log says comes first, since it is of the crash itself. */
 static void
-take_element(struct ingest_builder *b, const struct element *element, json_t *user, json_t *extra)
+read_element(struct ingest_builder *b, const struct element *element, json_t *user, json_t *extra)
 {
     static const struct {
         const char *element, *key;
     } users[] = {{"userid", "id"}, {"username", "name"}, {"contact", "contact"}};
     struct report *r = b->report;
     if (fz_span_is(element->name, "uuids")) {
-        take_uuids(b, element->content, extra);
+        read_uuids(b, element->content, extra);
         return;
     }
-    const char *value = take_value(b, element->content);
+    const char *value = read_value(b, element->content);
     if (!value)
         return;
     for (size_t i = 0; i < FZ_ARRAY_LEN(users); i++) {
@@ -393,7 +393,7 @@ take_element(struct ingest_builder *b, const struct element *element, json_t *us
 }
 
 static void
-take_elements(struct ingest_builder *b, struct fz_span content)
+read_elements(struct ingest_builder *b, struct fz_span content)
 {
     json_auto_t *user = json_object();
     json_auto_t *extra = json_object();
@@ -401,7 +401,7 @@ take_elements(struct ingest_builder *b, struct fz_span content)
     b->failed = b->failed || !user || !extra;
     for (int i = 0; i < ELEMENTS_MAX && !b->failed && next_element(&content, &element); i++) {
         if (!fz_span_is(element.name, "log"))
-            take_element(b, &element, user, extra);
+            read_element(b, &element, user, extra);
     }
     if (b->failed)
         return;
@@ -438,7 +438,7 @@ quincy_parse(struct fz_span body, const struct ingest_context *in, struct fz_are
     code = format->parse(text, in, arena, ret, err);
     if (code != FZ_OK)
         return fz_wrap(err, "quincy: log");
-    take_elements(&b, crash.content);
+    read_elements(&b, crash.content);
     return b.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }
 
