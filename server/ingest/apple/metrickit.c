@@ -70,24 +70,13 @@ deep(const struct limits *limits)
     return ours;
 }
 
-/* The text as sound JSON; mended where it is broken (then it lies in `buffer`). */
+/* Are there diagnostics? One answer for the check and for the parse. */
 static enum fz_code
-readable(struct fz_span body, const struct limits *limits, struct fz_buffer *buffer,
-         struct fz_span *ret, struct ingest_repair *mended, struct fz_error *err)
+need_diagnostics(struct fz_span text, struct fz_error *err)
 {
-    struct json_scan_limits scan = {limits->json_depth, SIZE_MAX, 0};
-    struct fz_error fault;
-    enum fz_code code = json_scan(body, &scan, NULL, NULL, &fault);
-    *ret = body;
-    if (code == FZ_E_MALFORMED) {
-        code = ingest_json_repair(body, limits, buffer, mended, &fault);
-        *ret = fz_buffer_span(buffer);
-    }
-    if (code != FZ_OK && err)
-        *err = fault;
-    if (code == FZ_OK && !is_diagnostics(*ret))
-        return fz_fail_at(err, FZ_E_MALFORMED, 0, "MetricKit: no diagnostics and no call stacks");
-    return code;
+    if (is_diagnostics(text))
+        return FZ_OK;
+    return fz_fail_at(err, FZ_E_MALFORMED, 0, "MetricKit: no diagnostics and no call stacks");
 }
 
 static enum fz_code
@@ -95,11 +84,11 @@ metrickit_check(struct fz_span body, const struct ingest_context *in, char ret_i
                 struct fz_error *err)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
-    struct ingest_repair mended = {0};
+    struct ingest_repair repair;
     struct limits ours = deep(in->limits);
     struct fz_span text;
     (void)ret_id; /* a payload has no id */
-    return readable(body, &ours, &buffer, &text, &mended, err);
+    return ingest_json_check(body, &ours, need_diagnostics, &buffer, &text, &repair, err);
 }
 
 /* {"timeStampBegin":...,"timeStampEnd":...,KEY:[diagnostic]} */
@@ -164,12 +153,12 @@ static enum fz_code
 metrickit_split(struct fz_span body, struct ingest_found *found, struct fz_error *err)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
-    struct ingest_repair mended = {0};
+    struct ingest_repair repair;
     struct limits ours = deep(found->in->limits);
     struct fz_span text;
-    if (readable(body, &ours, &buffer, &text, &mended, err) != FZ_OK)
-        return FZ_OK; /* the check says what is wrong */
-    split_payload(found, text);
+    /* Where it fails, the check says what is wrong. */
+    if (ingest_json_check(body, &ours, need_diagnostics, &buffer, &text, &repair, err) == FZ_OK)
+        split_payload(found, text);
     return FZ_OK;
 }
 
@@ -236,21 +225,14 @@ static enum fz_code
 metrickit_parse(struct fz_span body, const struct ingest_context *in, struct fz_arena *arena,
                 struct report *ret, struct fz_error *err)
 {
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
     json_auto_t *root = NULL;
-    struct ingest_repair mended = {0};
     struct limits ours = deep(in->limits);
     struct ingest_builder b = ingest_builder_make(ret, arena, &ours);
-    struct fz_span text;
-    enum fz_code code = readable(body, &ours, &buffer, &text, &mended, err);
-    if (code == FZ_OK)
-        code = ingest_json_load(&b, text, NULL, &root, err);
+    enum fz_code code =
+        ingest_json_load_repaired(&b, body, "the payload", need_diagnostics, &root, err);
     if (code != FZ_OK)
         return code;
     read_root(&b, root);
-    if (mended.cut)
-        report_note(ret, arena, "not valid JSON (%s); what stands before is kept",
-                    mended.fault.text);
     return b.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }
 
