@@ -31,7 +31,7 @@ bool fz_arch_is_name(struct fz_span word);
 /* The cpu type of a name as above, in capitals or not, or of another spelling ("ARM-64", "X86-64",
  * "aarch64", "amd64", "i686"). False and outputs untouched if it is unknown. */
 bool fz_arch_parse(const char *name, uint32_t *ret_cputype, uint32_t *ret_cpusubtype);
-/* The name above that a spelling stands for; NULL if it is unknown. */
+/* The name above for another spelling of it; NULL if it is unknown. */
 const char *fz_arch_canonical(const char *name);
 /* What Apple's reports call "Code Type": "arm64" for "ARM-64 (Native)"; NULL for other words. */
 const char *fz_arch_of_code_type(struct fz_span code_type);
@@ -41,7 +41,7 @@ bool fz_arch_is_arm(const char *name);
 /* The number of address bytes, 4 or 8. */
 unsigned fz_arch_pointer_size(uint32_t cputype);
 
-/* True for 32-bit ARM, where bit 0 of a code address means Thumb and is no part of it. */
+/* True for 32-bit ARM, where bit 0 of a code address means Thumb and is not part of it. */
 bool fz_arch_has_thumb(uint32_t cputype);
 
 #endif

@@ -143,7 +143,7 @@ test_broken(void **state)
     assert_int_equal(r.n_threads, 2);
     assert_int_equal(r.n_notes, 1);
     assert_string_equal(r.notes[0], "the payload is not valid JSON (json: ends inside a string at "
-                                    "byte 60); what stands before is kept");
+                                    "byte 60); what precedes the fault is kept");
     r = parse("{\"events\":[{\"exceptions\":[{\"errorClass\":\"A\"}]},"
               "{\"exceptions\":[{\"errorClass\":\"B\"}]},],\"notifier\":{}}");
     assert_string_equal(r.notes[1], "events: 2, of which only the first is read");

@@ -179,10 +179,10 @@ test_refused(void **state)
         enum fz_code code;
         const char *message;
     } cases[] = {
-        {HEADER, FZ_E_MALFORMED, "ips: a header without a report behind it"},
+        {HEADER, FZ_E_MALFORMED, "ips: no report follows the header"},
         {HEADER "{\"procName\":", FZ_E_MALFORMED, "ips: json: "},
         {HEADER "no report", FZ_E_UNSUPPORTED,
-         "ips: the text behind the header is no report in a known format"},
+         "ips: the text after the header is not a report in a known format"},
         {"{\"bug_type\":\"210\",\"timestamp\":\"x\"}\n{\"panicString\":\"x\"}", FZ_E_UNSUPPORTED,
          "ips: no 'threads', 'processByPid' or 'processes', so no stacks to symbolicate (bug type "
          "\"210\", a panic of the kernel)"},

@@ -204,8 +204,9 @@ test_broken(void **state)
         {"{\"report\":{},\"crash\":{\"threads\":[{},{\"name\":\"a", 2, "at byte 46"},
         {"{\"report\":{},\"crash\":{\"threads\":[{},{}]}}}tail", 2, "at byte 41"},
         {"{\"report\":{},\"crash\":{\"threads\":[{},{}]},\"user\":{\"a\":1 2}}", 2, "at byte 55"},
-        {"{\"report\":{},\"crash\":{\"threads\":[{}]}", 1, "what stands before is kept"},
-        {"{\"report\":{},\"crash\":{\"threads\":[{\"index\":1", 1, "what stands before is kept"},
+        {"{\"report\":{},\"crash\":{\"threads\":[{}]}", 1, "what precedes the fault is kept"},
+        {"{\"report\":{},\"crash\":{\"threads\":[{\"index\":1", 1,
+         "what precedes the fault is kept"},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
         struct report r = parse(cases[i].text);

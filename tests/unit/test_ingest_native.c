@@ -151,7 +151,7 @@ static const struct {
      "\"uuid\":\"00000000000000000000000000000000\"}]}",
      "images[0].size: reaches beyond 2^64"},
     {"{\"addresses\":[1],\"tags\":{\"a\":\"\xff\"}" IMAGES "}",
-     "bytes and escapes that are no Unicode became U+FFFD: 1, the first at byte 30"},
+     "bytes and escapes that are not Unicode became U+FFFD: 1, the first at byte 30"},
 };
 
 static void

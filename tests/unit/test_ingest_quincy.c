@@ -72,7 +72,7 @@ static const struct {
 } refused[] = {
     {"<crashes></crashes>", "quincy: no <crash> in <crashes>"},
     {"<crashes><crash><version>1</version></crash></crashes>",
-     "quincy: no <log> in <crash>, so no crash is told"},
+     "quincy: no <log> in <crash>, so there is no crash to read"},
     {"<crashes><crash><log>hello</log></crash></crashes>",
      "quincy: the text in <log> is no report, Apple's crash text is wanted"},
     {"<crashes><crash><log><![CDATA[<crashes><crash>" LOG

@@ -5,10 +5,10 @@
  *   { "threads":[{"triggered":true,"frames":[{"imageOffset":16488,"imageIndex":0}]}],
  *     "usedImages":[{"base":4362076160,"uuid":"4c4c445b-...","name":"Demo"}], ... }
  *
- * The report may come without its header; behind the header there may be Apple's text instead (bug
- * type 109 before iOS 15); and before the header there may be a text, as Console copies both.
- * The bug type says little: what is read is decided by what is there (threads, processByPid,
- * processes).
+ * The report may come without its header; after the header there may be Apple's text instead (bug
+ * type 109 before iOS 15); and before the header there may be a text, since Console copies both.
+ * The bug type does not decide what is read, but which members are there: threads, processByPid or
+ * processes.
  */
 #include "server/ingest/apple/ips.h"
 
@@ -21,17 +21,17 @@
 #include "server/ingest/common/format.h"
 #include "server/ingest/common/json_repair.h"
 
-/* Of a text before the report: how many lines that could begin it are looked at, and how much of
- * each. A header is far smaller; of a report that many bytes tell enough. */
+/* In a text before the report: how many lines are examined that may begin it, and how many bytes of
+ * each. A header is far smaller, and that many bytes of a report have enough of its keys. */
 enum { STARTS_MAX = 16, LOOK_BYTES = 64 * 1024, BODY_KEYS = 3 };
 
 enum ips_kind { IPS_NONE, IPS_HEADER, IPS_BODY };
 
-/* Where the parts lie in what came; empty spans for those that are not there. */
+/* The parts of a body; empty spans for those that it does not have. */
 struct ips_parts {
     struct fz_span header, body, text;
     const struct ingest_format *text_format; /* the row that takes `text` */
-    size_t n_behind;                         /* bytes behind the body */
+    size_t n_after;                          /* bytes after the body */
 };
 
 static bool
@@ -93,7 +93,7 @@ skip_space(struct fz_span body, size_t at)
     return at;
 }
 
-/* Behind the header at `at`; 0 if it does not end. */
+/* Where the header at `at` ends; 0 if it does not. */
 static size_t
 header_end(struct fz_span body, size_t at)
 {
@@ -104,8 +104,8 @@ header_end(struct fz_span body, size_t at)
     return at + used;
 }
 
-/* Does the object at `at` begin a report? Alone, or as a header with something behind it;
- * *ret_is_json: with JSON behind it. */
+/* Does the object at `at` begin a report: as the report itself, or as a header that something
+ * follows? *ret_is_json: what follows is JSON. */
 static bool
 begins_report(struct fz_span body, size_t at, bool *ret_is_json)
 {
@@ -130,7 +130,7 @@ find_start(struct fz_span body)
         return body.len;
     if (body.data[at] == '{')
         return begins_report(body, at, &is_json) ? at : body.len;
-    /* Behind a text: the first line that begins one with JSON behind it, else a header alone. */
+    /* After a text: the first line that begins a report in JSON, else a header alone. */
     size_t header = body.len;
     for (unsigned n = 0; n < STARTS_MAX && at < body.len; at++) {
         const uint8_t *line = memchr(body.data + at, '\n', body.len - at);
@@ -156,7 +156,7 @@ ips_detect(struct fz_span head)
     return head.len > 0 && find_start(head) < head.len;
 }
 
-/* Take the bytes apart. UNSUPPORTED, MALFORMED: there is no report behind the header. */
+/* Find the parts. UNSUPPORTED, MALFORMED: no report follows the header. */
 static enum fz_code
 open_parts(struct fz_span all, const struct ingest_context *in, struct ips_parts *ret,
            struct fz_error *err)
@@ -171,7 +171,7 @@ open_parts(struct fz_span all, const struct ingest_context *in, struct ips_parts
         at = skip_space(all, at);
     }
     if (at >= all.len)
-        return fz_fail_at(err, FZ_E_MALFORMED, all.len, "ips: a header without a report behind it");
+        return fz_fail_at(err, FZ_E_MALFORMED, all.len, "ips: no report follows the header");
     struct fz_span rest = from(all, at);
     if (rest.data[0] == '{') {
         parts.body = rest;
@@ -182,12 +182,12 @@ open_parts(struct fz_span all, const struct ingest_context *in, struct ips_parts
     parts.text_format = ingest_format_of(in, rest);
     if (!parts.text_format || parts.text_format == &ingest_ips)
         return fz_fail_at(err, FZ_E_UNSUPPORTED, at,
-                          "ips: the text behind the header is no report in a known format");
+                          "ips: the text after the header is not a report in a known format");
     *ret = parts;
     return FZ_OK;
 }
 
-/* Of a report without stacks: what it is instead. */
+/* Why a report without stacks cannot be symbolicated. */
 static enum fz_code
 refuse_body(struct fz_span bug_type, struct fz_error *err)
 {
@@ -200,9 +200,9 @@ refuse_body(struct fz_span bug_type, struct fz_error *err)
                    is_panic ? ", a panic of the kernel" : "");
 }
 
-/* Has the body something that is read, and what is its id? One answer for check and parse. */
+/* Does the body have a part that is read, and what is its id? The same for check and parse. */
 static enum fz_code
-look_at_body(const struct ips_parts *parts, char ret_id[FZ_UUID_TEXT], struct fz_error *err)
+examine_body(const struct ips_parts *parts, char ret_id[FZ_UUID_TEXT], struct fz_error *err)
 {
     static const char *const id_keys[] = {"incident_id", "incident", NULL};
     struct fz_span bug_type = {NULL, 0}, id = {NULL, 0};
@@ -232,11 +232,11 @@ look_at_body(const struct ips_parts *parts, char ret_id[FZ_UUID_TEXT], struct fz
     return FZ_OK;
 }
 
-/* Make parts->body one sound JSON value: without what stands behind it, and mended where it is
- * broken (then it lies in `buffer`, and *mended tells). */
+/* Make parts->body one valid JSON value: without what follows it, and repaired where it is broken
+ * (then it is in `buffer`, and *repair says what was done). */
 static enum fz_code
 open_body(struct fz_span all, const struct limits *limits, struct fz_buffer *buffer,
-          struct ips_parts *parts, struct ingest_repair *mended, struct fz_error *err)
+          struct ips_parts *parts, struct ingest_repair *repair, struct fz_error *err)
 {
     struct json_scan_limits scan = {limits->json_depth, SIZE_MAX, 0};
     struct fz_error fault;
@@ -244,40 +244,40 @@ open_body(struct fz_span all, const struct limits *limits, struct fz_buffer *buf
     enum fz_code code = json_scan_first(parts->body, &scan, NULL, NULL, &used, &fault);
     if (code == FZ_OK) {
         size_t rest = skip_space(parts->body, used);
-        parts->n_behind = parts->body.len - rest;
+        parts->n_after = parts->body.len - rest;
         fz_span_sub(parts->body, 0, used, &parts->body);
         return FZ_OK;
     }
     uint64_t start = (uint64_t)(parts->body.data - all.data);
     if (code == FZ_E_MALFORMED)
-        code = ingest_json_repair(parts->body, limits, buffer, mended, &fault);
+        code = ingest_json_repair(parts->body, limits, buffer, repair, &fault);
     if (code != FZ_OK) {
         fault.offset += fault.offset >= 0 ? (int64_t)start : 0;
         if (err)
             *err = fault;
         return fz_wrap(err, "ips: the report from byte %llu on", (unsigned long long)start);
     }
-    mended->fault.offset += (int64_t)start;
+    repair->fault.offset += (int64_t)start;
     parts->body = fz_buffer_span(buffer);
     return FZ_OK;
 }
 
-/* One way to the parts for check and parse. */
+/* The parts, ready to be read: the same for check and parse. */
 static enum fz_code
 open_all(struct fz_span all, const struct ingest_context *in, struct fz_buffer *buffer,
-         struct ips_parts *ret, struct ingest_repair *mended, char ret_id[FZ_UUID_TEXT],
+         struct ips_parts *ret, struct ingest_repair *repair, char ret_id[FZ_UUID_TEXT],
          struct fz_error *err)
 {
     enum fz_code code = open_parts(all, in, ret, err);
     if (code == FZ_OK && ret->body.len)
-        code = open_body(all, in->limits, buffer, ret, mended, err);
+        code = open_body(all, in->limits, buffer, ret, repair, err);
     if (code != FZ_OK)
         return code;
-    code = look_at_body(ret, ret_id, err);
-    /* The fault says more than what is missing because of it. */
-    if (code != FZ_OK && mended->cut)
-        return fz_fail_at(err, FZ_E_MALFORMED, (uint64_t)mended->fault.offset, "ips: %s",
-                          mended->fault.text);
+    code = examine_body(ret, ret_id, err);
+    /* The fault explains more than what is missing because of it. */
+    if (code != FZ_OK && repair->cut)
+        return fz_fail_at(err, FZ_E_MALFORMED, (uint64_t)repair->fault.offset, "ips: %s",
+                          repair->fault.text);
     return code;
 }
 
@@ -286,9 +286,9 @@ ips_check(struct fz_span body, const struct ingest_context *in, char ret_id[FZ_U
           struct fz_error *err)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
-    struct ingest_repair mended = {0};
+    struct ingest_repair repair = {0};
     struct ips_parts parts;
-    enum fz_code code = open_all(body, in, &buffer, &parts, &mended, ret_id, err);
+    enum fz_code code = open_all(body, in, &buffer, &parts, &repair, ret_id, err);
     char text_id[FZ_UUID_TEXT] = "";
     if (code == FZ_OK && parts.text_format)
         code = parts.text_format->check(parts.text, in, text_id, err);
@@ -299,17 +299,17 @@ ips_check(struct fz_span body, const struct ingest_context *in, char ret_id[FZ_U
 
 static void
 note_body(struct ingest_builder *b, const struct ips_parts *parts,
-          const struct ingest_repair *mended)
+          const struct ingest_repair *repair)
 {
-    if (parts->n_behind)
-        ingest_note(b, "%zu bytes behind the report are not read", parts->n_behind);
-    if (mended->n_commas)
-        ingest_note(b, "not valid JSON: %zu commas stand before a bracket", mended->n_commas);
-    if (mended->cut)
-        ingest_note(b, "not valid JSON (%s); what stands before is kept", mended->fault.text);
+    if (parts->n_after)
+        ingest_note(b, "%zu bytes after the report are not read", parts->n_after);
+    if (repair->n_commas)
+        ingest_note(b, "not valid JSON: %zu commas before a closing bracket", repair->n_commas);
+    if (repair->cut)
+        ingest_note(b, "not valid JSON (%s); what precedes the fault is kept", repair->fault.text);
 }
 
-/* What only the header says, or says better than nothing. */
+/* What the header alone has, or what the body left out. */
 static void
 read_header(struct ingest_builder *b, const json_t *header)
 {
@@ -395,7 +395,7 @@ read_rest(struct ingest_builder *b, const json_t *body)
 
 /* The processor of the app's own image; else that of the process. */
 static void
-settle_arch(struct report *r, const json_t *body)
+set_arch(struct report *r, const json_t *body)
 {
     for (size_t i = 0; i < r->n_images && !r->arch; i++) {
         const struct report_image *image = &r->images[i];
@@ -436,7 +436,7 @@ read_body(struct ingest_builder *b, const json_t *header, const json_t *body)
         r->kind = kind_of_body(header, body);
         ingest_ips_read_crash(b, body);
         ingest_ips_read_images(b, body, &images);
-        settle_arch(r, body);
+        set_arch(r, body);
         ingest_ips_read_threads(b, body, &images);
         ingest_mark_crashed(r);
     } else if (json_is_object(json_object_get(body, "processByPid"))) {
@@ -455,10 +455,10 @@ ips_parse(struct fz_span body, const struct ingest_context *in, struct fz_arena 
     json_auto_t *header = NULL;
     json_auto_t *root = NULL;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
-    struct ingest_repair mended = {0};
+    struct ingest_repair repair = {0};
     struct ips_parts parts;
     char id[FZ_UUID_TEXT];
-    enum fz_code code = open_all(body, in, &buffer, &parts, &mended, id, err);
+    enum fz_code code = open_all(body, in, &buffer, &parts, &repair, id, err);
     if (code == FZ_OK && parts.header.len)
         code = ingest_json_load(&b, parts.header, NULL, &header, err);
     if (code != FZ_OK)
@@ -471,7 +471,7 @@ ips_parse(struct fz_span body, const struct ingest_context *in, struct fz_arena 
         code = ingest_json_load(&b, parts.body, NULL, &root, err);
         if (code == FZ_OK) {
             read_body(&b, header, root);
-            note_body(&b, &parts, &mended);
+            note_body(&b, &parts, &repair);
         }
     }
     if (code != FZ_OK)

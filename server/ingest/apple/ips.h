@@ -11,7 +11,7 @@
 
 /* usedImages as they are numbered there: the report leaves placeholders out. */
 struct ingest_ips_images {
-    int *numbers; /* in report->images, -1 for a placeholder or one that is no image */
+    int *numbers; /* in report->images, -1 for a placeholder and for items that are not images */
     size_t n;
 };
 
@@ -36,7 +36,7 @@ void ingest_ips_read_registers(struct ingest_builder *b, const json_t *state, co
 /* ips_crash.c: exception, termination, asi. */
 void ingest_ips_read_crash(struct ingest_builder *b, const json_t *body);
 
-/* ips_system.c: the bug types that tell of several processes. A stackshot (288): the threads of all
+/* ips_system.c: the bug types about several processes. A stackshot (288): the threads of all
  * of them. A jetsam event (298): no stacks, which process used how much memory. */
 void ingest_ips_read_stackshot(struct ingest_builder *b, const json_t *body);
 void ingest_ips_read_jetsam(struct ingest_builder *b, const json_t *body);

@@ -37,7 +37,7 @@ append_texts(struct fz_buffer *line, const json_t *list)
     }
 }
 
-/* "SPRINGBOARD 0x8badf00d scene-update watchdog transgression: ...", as Apple's text words it. */
+/* "SPRINGBOARD 0x8badf00d scene-update watchdog transgression: ...", as in Apple's text. */
 static void
 read_termination(struct ingest_builder *b, const json_t *body)
 {
@@ -63,7 +63,7 @@ read_termination(struct ingest_builder *b, const json_t *body)
     }
     b->failed = b->failed || line.failed;
     b->report->crash.termination = ingest_text(b, fz_buffer_span(&line));
-    /* Whole: on one line its parts cannot be told apart. */
+    /* All of it: on one line nobody can see where a part ends. */
     ingest_add_extra(b, "termination", object, NULL);
 }
 
@@ -93,7 +93,7 @@ read_messages(struct ingest_builder *b, const json_t *body)
     }
     for (size_t i = 0; i < crash->n_messages && !b->failed; i++)
         ingest_apple_uncaught(b, crash->messages[i]);
-    /* "abort() called" is what every abort() leaves; anything else is the process's own word. */
+    /* every abort() leaves "abort() called"; any other message says why the process ended. */
     for (size_t i = 0; i < crash->n_messages && !crash->reason && !crash->exception; i++) {
         if (strcmp(crash->messages[i], "abort() called") != 0)
             crash->reason = crash->messages[i];
@@ -101,7 +101,7 @@ read_messages(struct ingest_builder *b, const json_t *body)
 }
 
 /* {"name":"NSRangeException","composed_message":"...","class":"NSException","type":"objc-exception"}:
- * what systems since iOS 16 say of an exception in place of a message. */
+ * systems since iOS 16 describe an exception so, in place of a message. */
 static void
 read_thrown(struct ingest_builder *b, const json_t *body)
 {

@@ -9,7 +9,7 @@
 /* One element of "frames". */
 struct element {
     uint64_t offset;
-    int64_t index; /* in usedImages, -1 = not told */
+    int64_t index; /* in usedImages, -1 = not said */
     bool inlined;
 };
 
@@ -27,7 +27,7 @@ read_element(const json_t *value, struct element *ret)
     return true;
 }
 
-/* Where the frame lies: the image's base and the offset. A placeholder's offset is the address. */
+/* The frame's address: the image's base plus the offset. A placeholder's offset is the address. */
 static void
 locate(struct ingest_builder *b, const struct element *element, const char *where,
        const struct ingest_ips_images *images, struct report_frame *frame)
@@ -73,7 +73,7 @@ read_symbol(struct ingest_builder *b, const json_t *value, const char *where,
     }
 }
 
-/* Does an inlined call belong to the frame that the next element tells of? */
+/* Does an inlined call belong to the frame of the next element? */
 static bool
 joins_next(const json_t *list, size_t i, const struct element *element)
 {
@@ -153,7 +153,7 @@ read_line(struct ingest_builder *b, const char *line, const char *end, struct re
     if (c == end || !isdigit((unsigned char)*c))
         return false;
     /* The image's name may hold spaces: the address is the last word that begins with 0x and has
-     * the rest of the line behind it. */
+     * the rest of the line after it. */
     const char *addr = NULL;
     for (; c + 3 < end && !addr; c++) {
         if (memcmp(c, " 0x", 3) == 0 || memcmp(c, "\t0x", 3) == 0)

@@ -1,5 +1,5 @@
 /*
- * The .ips that tell of the whole system.
+ * The .ips reports about all processes of the system.
  *
  * Stackshot (bug type 288), with a frame as [number of the image, offset], newest first:
  *
@@ -183,7 +183,7 @@ ingest_ips_read_stackshot(struct ingest_builder *b, const json_t *body)
         ingest_add_extra(b, "processes", extras, NULL);
 }
 
-/* The one that was ended has a reason. */
+/* Only the process that the system ended has a reason. */
 static const json_t *
 killed_process(const json_t *list)
 {
@@ -219,5 +219,5 @@ ingest_ips_read_jetsam(struct ingest_builder *b, const json_t *body)
         r->app_name = r->process.name;
     if (!r->app_name)
         r->app_name = ingest_json_text(b, body, "", "largestProcess");
-    ingest_note(b, "a jetsam event: it tells of memory and has no stacks");
+    ingest_note(b, "a jetsam event: it lists the memory of processes and has no stacks");
 }

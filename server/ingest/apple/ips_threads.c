@@ -7,7 +7,7 @@
 
 enum { NUMBER_ROOM = 24 };
 
-/* A placeholder has no base and no UUID: frames in it lie in no image. */
+/* A placeholder has no base and no UUID: its frames are in no image. */
 static int
 read_image(struct ingest_builder *b, const json_t *object, const char *where)
 {

@@ -25,14 +25,14 @@ void ingest_metrickit_read_stacks(struct ingest_builder *b, const json_t *stacks
  * report->images. */
 struct ingest_image_map ingest_metrickit_images_make(struct ingest_builder *b,
                                                      const json_t *stacks);
-/* The image of a frame and the frame's offset in it; -1 if there is none. */
+/* The image of a frame and the frame's offset in it; -1 if it has no image. */
 int ingest_metrickit_image_of(const struct ingest_image_map *images, const json_t *frame,
                               uint64_t *ret_offset);
 
 /* The frames below a frame: its one subFrame, or what it branches into; NULL for a leaf. */
 const json_t *ingest_metrickit_below(const json_t *frame);
 
-/* Does the frame lie where threads begin (dyld, libsystem_pthread)? */
+/* Is the frame in code where threads begin (dyld, libsystem_pthread)? */
 bool ingest_metrickit_is_thread_start(const json_t *frame);
 
 #endif

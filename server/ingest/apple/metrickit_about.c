@@ -1,5 +1,5 @@
 /*
- * What a MetricKit diagnostic says of itself:
+ * diagnosticMetaData: where a MetricKit diagnostic comes from and what happened:
  *
  *   {"appVersion":"1.2","appBuildVersion":"34","osVersion":"iPhone OS 17.2 (21C62)",
  *    "deviceType":"iPhone15,2","platformArchitecture":"arm64e","bundleIdentifier":"com.acme.shop",
@@ -32,7 +32,7 @@ read_origin(struct ingest_builder *b, const json_t *meta)
         r->environment = "testflight";
 }
 
-/* "0x10 is not in any region.": the address of a bad access stands first, hex or decimal. */
+/* "0x10 is not in any region.": the address of a bad access comes first, in hex or decimal. */
 static void
 read_address(struct ingest_builder *b, const char *region)
 {
@@ -68,7 +68,7 @@ static void
 read_measured(struct ingest_builder *b, const json_t *meta)
 {
     static const struct {
-        const char *key, *before, *behind;
+        const char *key, *before, *after;
     } measured[] = {
         {"hangDuration", "hang of ", ""},
         {"totalCPUTime", "", " of CPU time"},
@@ -80,9 +80,7 @@ read_measured(struct ingest_builder *b, const json_t *meta)
         const char *text = ingest_json_text(b, meta, "diagnosticMetaData", measured[i].key);
         if (!text)
             continue;
-        crash->reason =
-            fz_arena_printf(b->arena, "%s%s%s", measured[i].before, text, measured[i].behind);
-        b->failed = !crash->reason;
+        crash->reason = ingest_printf(b, "%s%s%s", measured[i].before, text, measured[i].after);
     }
 }
 

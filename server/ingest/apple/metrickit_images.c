@@ -35,7 +35,7 @@ ingest_metrickit_is_thread_start(const json_t *frame)
     return false;
 }
 
-/* Where the image begins and where the frame lies in it. */
+/* Where the image begins, and the offset of the frame in it. */
 static bool
 split_address(const json_t *frame, uint64_t *ret_base, uint64_t *ret_offset)
 {
@@ -123,7 +123,7 @@ is_dyld(const json_t *frame)
     return name && (strcmp(name, "dyld") == 0 || strcmp(name, "libdyld.dylib") == 0);
 }
 
-/* The frame next to where a process begins, in dyld: it lies in the app's main(). NULL for a
+/* The frame next to where a process begins, in dyld: it is in the app's main(). NULL for a
  * thread that begins elsewhere. */
 static const json_t *
 frame_of_main(const json_t *root)

@@ -4,10 +4,10 @@
 
 #include "base/json/scan.h"
 
-/* The way from a root down to the current frame. */
+/* The frames from a root down to the current one. */
 struct path {
     const json_t *frames[JSON_SCAN_DEPTH_MAX];
-    size_t next[JSON_SCAN_DEPTH_MAX]; /* which of its subFrames comes next */
+    size_t next[JSON_SCAN_DEPTH_MAX]; /* which of its subFrames is visited next */
     size_t depth;
 };
 
@@ -112,7 +112,7 @@ read_tree(struct stacks *s, struct path *path, const json_t *root, int64_t index
     } while (!s->b->failed && advance(path));
 }
 
-/* What all paths together tell. */
+/* What all paths have in common, from which follows how the trees are to be read. */
 struct survey {
     size_t n_root, n_leaf; /* paths with that end where threads begin */
     bool branches;         /* some stack has more than one path */
@@ -177,7 +177,7 @@ ingest_metrickit_read_stacks(struct ingest_builder *b, const json_t *stacks,
     struct survey survey = survey_of(path, stacks);
     s.sampled = kind == METRICKIT_SAMPLED || (kind == METRICKIT_BY_LOOKING && survey.branches);
     s.next_index = (int64_t)json_array_size(stacks);
-    /* With nothing to go by: samples are counted from the callers down, as these are shared. */
+    /* Where neither end says it: trees of samples branch at the callers, which are shared. */
     if (s.sampled)
         s.root_is_oldest =
             survey.n_root != survey.n_leaf ? survey.n_root > survey.n_leaf : survey.branches;

@@ -32,7 +32,7 @@ is_exceptions(struct fz_span value)
     while (json_walk_next(&walk, &member)) {
         if (fz_span_is(member.key, "errorClass"))
             return true;
-        /* The class may stand behind a stack that is longer than the head. */
+        /* The class may follow a stack that is longer than the head. */
         if (fz_span_is(member.key, "stacktrace") && !member.complete)
             return true;
     }
@@ -97,8 +97,8 @@ bugsnag_check(struct fz_span body, const struct ingest_context *in, char ret_id[
     (void)ret_id; /* an event has no id */
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
     struct fz_span text;
-    struct ingest_repair mended;
-    return ingest_json_check(body, in->limits, need_event, &buffer, &text, &mended, err);
+    struct ingest_repair repair;
+    return ingest_json_check(body, in->limits, need_event, &buffer, &text, &repair, err);
 }
 
 /* ---- several events ----------------------------------------------------------------------- */
@@ -131,7 +131,7 @@ bugsnag_split(struct fz_span body, struct ingest_found *found, struct fz_error *
     struct json_scan_limits scan = {found->in->limits->json_depth, SIZE_MAX, 0};
     struct fz_error ignored;
     if (json_scan(body, &scan, NULL, NULL, &ignored) != FZ_OK)
-        return FZ_OK; /* what of it can be mended is one report */
+        return FZ_OK; /* what can be repaired of it is one report */
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer rest = fz_buffer_make(0);
     struct json_walk walk = json_walk_start(body);
     struct json_member member, item;
@@ -243,8 +243,8 @@ read_error(struct ingest_builder *b, const json_t *event)
     return mach || signal || strcmp(k.type, "mach") == 0 || strcmp(k.type, "signal") == 0;
 }
 
-/* What the first exception says besides, and its causes: their words; stacks are taken of the
- * first only. */
+/* What else the first exception says, and its causes as they came; only the first one's stack is
+ * read. */
 static void
 read_causes(struct ingest_builder *b, const json_t *event)
 {

@@ -1,6 +1,6 @@
 /*
- * A Bugsnag event between bugsnag.c (outer form, origin, what happened) and bugsnag_stacks.c
- * (stacks, and the images that their frames name). Private to this folder.
+ * The parts of a Bugsnag event: bugsnag.c (outer form, origin, what happened) and stacks.c (stacks,
+ * and the images that their frames name). Private to this folder.
  */
 #ifndef INGEST_BUGSNAG_H
 #define INGEST_BUGSNAG_H

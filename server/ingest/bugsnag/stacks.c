@@ -1,6 +1,6 @@
 /*
- * Stacks, newest frame first. Addresses are texts; a frame of JavaScript has none. There is no list
- * of images: each frame names its own.
+ * Stacks, newest frame first. Addresses are texts; a frame of JavaScript has none. The report
+ * has no list of images: each frame names its own.
  */
 #include <stdio.h>
 

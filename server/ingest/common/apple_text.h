@@ -1,7 +1,7 @@
 /*
- * What Apple's own formats (.ips, .crash, MetricKit) word alike: systems, exceptions, processors.
+ * Texts that Apple's formats (.ips, .crash, MetricKit) have in common: systems, exceptions, models.
  *
- * The readers fill members of b->report that are not set yet, in the arena. Private to this folder.
+ * The readers fill members of b->report that are not set yet.
  */
 #ifndef INGEST_COMMON_APPLE_TEXT_H
 #define INGEST_COMMON_APPLE_TEXT_H
@@ -18,7 +18,7 @@ void ingest_apple_os(struct ingest_builder *b, const char *text);
 const char *ingest_apple_os_name(const char *name);
 
 /* "*** Terminating app due to uncaught exception 'NSRangeException', reason: '...'": exception and
- * reason. False if the text is worded otherwise. */
+ * reason. False if the text is another one. */
 bool ingest_apple_uncaught(struct ingest_builder *b, const char *text);
 
 /* "KERN_INVALID_ADDRESS at 0x0000000000000010": subtype as it is, code, address. */

@@ -1,5 +1,5 @@
 /*
- * Numbers of signals and Mach exceptions to their names. Private to this folder.
+ * Names of signals, Mach exceptions and their codes, by number. Private to server/ingest.
  *
  * Sources: xnu's sys/signal.h, mach/exception_types.h, mach/kern_return.h, mach/i386/exception.h,
  * mach/arm/exception.h; which signal follows which exception: bsd/uxkern/ux_exception.c. All
@@ -31,12 +31,12 @@ const char *ingest_signal_code(int64_t number, int64_t code);
 /* "EXC_BAD_ACCESS" */
 const char *ingest_mach_exception(uint64_t type);
 
-/* The number of "EXC_BAD_ACCESS"; 0 for other words and NULL. */
+/* The number of "EXC_BAD_ACCESS"; 0 for other texts and NULL. */
 uint64_t ingest_mach_type(const char *name);
 
 /* What code[0] of an exception says: "KERN_INVALID_ADDRESS". The names of most exceptions' codes
  * differ between processors; `arm` is true for all ARM ones. Of EXC_RESOURCE and EXC_GUARD, whose
- * codes have the type in their highest bits: "CPU_FATAL", "GUARD_TYPE_FD", as Apple words it. */
+ * codes have the type in their highest bits: "CPU_FATAL", "GUARD_TYPE_FD", in Apple's spelling. */
 const char *ingest_mach_code(uint64_t type, uint64_t code, bool arm);
 
 /* The signal that the kernel turns an exception into: its number, 0 for none. */

@@ -9,7 +9,7 @@
 
 #include "server/ingest/common/builder.h"
 
-/* What tells images apart; the member that a format does not use stays zero. */
+/* What images are known by; the member that a format does not use stays zero. */
 struct ingest_image_key {
     struct fz_uuid uuid;
     uint64_t addr;

@@ -22,7 +22,7 @@ ingest_json_load(struct ingest_builder *b, struct fz_span body, struct fz_buffer
     uint64_t n = found.n_bad_utf8 + found.n_bad_escapes;
     if (n)
         ingest_note(
-            b, "bytes and escapes that are no Unicode became U+FFFD: %llu, the first at byte %zu",
+            b, "bytes and escapes that are not Unicode became U+FFFD: %llu, the first at byte %zu",
             (unsigned long long)n, found.first_offset);
     return FZ_OK;
 }
@@ -173,7 +173,7 @@ ingest_json_time(struct ingest_builder *b, const json_t *object, const char *whe
         fz_time_parse(fz_span_make(json_string_value(value), json_string_length(value)), &ms))
         return ms;
     double number = json_is_string(value) ? -1 : json_number_value(value);
-    /* Above the year 9999 in milliseconds it is no time at all. */
+    /* A number above the year 9999 in milliseconds is not a time. */
     if (number > 0 && number < 253402300800000.0)
         return (int64_t)(number < (double)SECONDS_MAX ? number * 1000 : number);
     note_member(b, where, key, "not a time");

@@ -24,23 +24,23 @@ FZ_MUST_CHECK enum fz_code ingest_json_load(struct ingest_builder *b, struct fz_
 /* ---- before the tree is built --------------------------------------------------------------- */
 
 bool ingest_json_begins(struct fz_span value, char bracket);
-/* The value of the object's last member of that name; empty if there is none. */
+/* The value of the object's last member of that name; empty if it has no such member. */
 struct fz_span ingest_json_find(struct fz_span object, const char *key);
 /* A report's own id: 32 hex digits if the value is a string that holds a UUID, else ret is left. */
 void ingest_json_id(struct fz_span value, char ret[FZ_UUID_TEXT]);
 
 /* ---- one member ----------------------------------------------------------------------------- */
 
-/* A text: strings and numbers; NULL if there is none or it is empty. */
+/* A text: strings and numbers; NULL if it is absent or empty. */
 const char *ingest_json_text(struct ingest_builder *b, const json_t *object, const char *where,
                              const char *key);
 /* The first of the keys (NULL-terminated) that has a text. */
 const char *ingest_json_first_text(struct ingest_builder *b, const json_t *object,
                                    const char *where, const char *const *keys);
-/* An address, size or register (json_scan_u64()); false if there is none. */
+/* An address, size or register (json_scan_u64()); false if it is absent or something else. */
 bool ingest_json_u64(struct ingest_builder *b, const json_t *object, const char *where,
                      const char *key, uint64_t *ret);
-/* A line, column or count; 0 if there is none or it is larger. */
+/* A line, column or count; 0 if it is absent or does not fit. */
 uint32_t ingest_json_u32(struct ingest_builder *b, const json_t *object, const char *where,
                          const char *key);
 /* A small signed number, as integer or text. */
@@ -49,10 +49,10 @@ bool ingest_json_i64(struct ingest_builder *b, const json_t *object, const char 
 /* true, false, or the fallback. */
 bool ingest_json_bool(struct ingest_builder *b, const json_t *object, const char *where,
                       const char *key, bool fallback);
-/* A time: RFC 3339 text, or Unix time in seconds or milliseconds; 0 if there is none. */
+/* A time: RFC 3339 text, or Unix time in seconds or milliseconds; 0 if it is absent or something else. */
 int64_t ingest_json_time(struct ingest_builder *b, const json_t *object, const char *where,
                          const char *key);
-/* A member of that kind (JSON_OBJECT, JSON_ARRAY), borrowed; NULL if there is none. */
+/* A member of that kind (JSON_OBJECT, JSON_ARRAY), borrowed; NULL if it is absent. */
 const json_t *ingest_json_member(struct ingest_builder *b, const json_t *object, const char *where,
                                  const char *key, json_type type);
 /* {"address", "bytes" in base64}; false if it is something else. Bytes above the limit are cut. */
@@ -89,8 +89,8 @@ bool ingest_json_list_next(struct ingest_json_list *list);
 /* The same for lists of objects: other items are left out with a note. */
 bool ingest_json_list_next_object(struct ingest_json_list *list);
 
-/* One frame out of an item of a list; false, with a note, if it is none. *ret is an empty frame in
- * no image. */
+/* One frame from an item of a list; false, with a note, if the item is something else. *ret is
+ * empty, in no image. */
 typedef bool (*ingest_json_frame_fn)(void *user, const json_t *item, const char *where,
                                      struct report_frame *ret);
 /* The frames of a list, newest first unless `oldest_first`. */
@@ -111,7 +111,7 @@ size_t ingest_json_crashed(const json_t *threads, const char *const *keys, const
 /* ---- what is kept as it came ---------------------------------------------------------------- */
 
 /* A member (or with key NULL the value itself) as JSON on one line, for report->user_json and its
- * like; NULL if there is none, or it is empty ({}, [], ""). */
+ * like; NULL if it is absent or empty ({}, [], ""). */
 const char *ingest_json_dump(struct ingest_builder *b, const json_t *object, const char *key);
 /* What a format has no place for, into report->extra_json: the members of `object` that are not in
  * `known` (NULL-terminated; NULL: all), under `key`, or at the top with key NULL. May be called

@@ -1,5 +1,5 @@
 /*
- * json_scan() is the judge of what is broken and where; all before that byte is sound.
+ * json_scan() says what is broken and where; everything before that byte is valid.
  *
  *   {"a":[1,2,],"b":[3,4    the comma before ']' is blanked, and json_scan() asked again:
  *   {"a":[1,2 ],"b":[3,4    ends within "b"; the last complete value is 3:
@@ -17,7 +17,7 @@ is_space(uint8_t c)
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-/* The comma before the closing bracket at `at`; false if there is none. */
+/* The comma before the closing bracket at `at`; false if no comma is there. */
 static bool
 comma_before(struct fz_span text, size_t at, size_t *ret)
 {
@@ -31,7 +31,7 @@ comma_before(struct fz_span text, size_t at, size_t *ret)
     return true;
 }
 
-/* Walks sound JSON; which brackets are open, and where the last complete value ended. */
+/* Steps through valid JSON: which brackets are open, and where the last complete value ended. */
 struct walk {
     struct fz_span text;
     size_t pos, safe; /* safe: 0 = nothing complete yet */
@@ -40,7 +40,7 @@ struct walk {
     bool key_next; /* the next string is a key */
 };
 
-/* Behind the string at pos; false if it does not end. */
+/* To the end of the string at pos; false if it does not end. */
 static bool
 skip_string(struct walk *w)
 {
@@ -96,7 +96,7 @@ step(struct walk *w)
     return w->depth > 0;
 }
 
-/* The complete start of `text`, brackets closed. False: it is no object. */
+/* The complete start of `text`, brackets closed. False if it is not an object. */
 static bool
 close_start(struct fz_span text, struct fz_buffer *out)
 {
@@ -117,8 +117,8 @@ close_start(struct fz_span text, struct fz_buffer *out)
 }
 
 static enum fz_code
-mend_in(struct fz_buffer *text, const struct limits *limits, struct fz_buffer *out,
-        struct ingest_repair *mended, struct fz_error *err)
+repair_text(struct fz_buffer *text, const struct limits *limits, struct fz_buffer *out,
+            struct ingest_repair *repair, struct fz_error *err)
 {
     struct json_scan_limits scan = {limits->json_depth, SIZE_MAX, 0};
     for (;;) {
@@ -134,14 +134,14 @@ mend_in(struct fz_buffer *text, const struct limits *limits, struct fz_buffer *o
             *err = fault;
             return code;
         }
-        if (mended->n_commas < COMMAS_MAX && comma_before(span, at, &comma)) {
-            if (mended->n_commas++ == 0)
-                mended->first_comma = at;
+        if (repair->n_commas < COMMAS_MAX && comma_before(span, at, &comma)) {
+            if (repair->n_commas++ == 0)
+                repair->first_comma = at;
             text->data[comma] = ' ';
             continue;
         }
-        mended->cut = true;
-        mended->fault = fault;
+        repair->cut = true;
+        repair->fault = fault;
         span.len = at;
         if (!close_start(span, out)) {
             *err = fault;
@@ -155,56 +155,56 @@ enum fz_code
 ingest_json_repair(struct fz_span body, const struct limits *limits, struct fz_buffer *out,
                    struct ingest_repair *ret, struct fz_error *err)
 {
-    struct ingest_repair mended = {.fault.offset = -1};
+    struct ingest_repair repair = {.fault.offset = -1};
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     fz_buffer_append(&text, body.data, body.len);
     enum fz_code code = fz_buffer_done(&text, err);
     if (code == FZ_OK)
-        code = mend_in(&text, limits, out, &mended, err);
+        code = repair_text(&text, limits, out, &repair, err);
     if (code == FZ_OK)
         code = fz_buffer_done(out, err);
     if (code == FZ_OK)
-        *ret = mended;
+        *ret = repair;
     return code;
 }
 
 enum fz_code
 ingest_json_check(struct fz_span body, const struct limits *limits, ingest_json_need_fn need,
-                  struct fz_buffer *buffer, struct fz_span *ret, struct ingest_repair *mended,
+                  struct fz_buffer *buffer, struct fz_span *ret, struct ingest_repair *repair,
                   struct fz_error *err)
 {
     struct json_scan_limits scan = {limits->json_depth, SIZE_MAX, 0};
-    struct fz_error fault;
+    struct fz_error fault, unused;
+    if (!err)
+        err = &unused;
     enum fz_code code = json_scan(body, &scan, NULL, NULL, &fault);
     if (code == FZ_OK) {
         *ret = body;
         return need(body, err);
     }
     if (code == FZ_E_MALFORMED)
-        code = ingest_json_repair(body, limits, buffer, mended, err);
+        code = ingest_json_repair(body, limits, buffer, repair, err);
     else
         *err = fault;
     if (code != FZ_OK)
         return code;
     *ret = fz_buffer_span(buffer);
-    /* The first fault says more than what is missing because of it. */
-    struct fz_error ignored;
-    if (need(*ret, &ignored) == FZ_OK)
+    /* The first fault explains more than what is missing because of it. */
+    if (need(*ret, &unused) == FZ_OK)
         return FZ_OK;
     *err = fault;
     return FZ_E_MALFORMED;
 }
 
 static void
-note_mended(struct ingest_builder *b, const char *what, const struct ingest_repair *mended)
+note_repair(struct ingest_builder *b, const char *what, const struct ingest_repair *repair)
 {
-    if (mended->n_commas)
-        ingest_note(
-            b, "%s is not valid JSON: a comma stands before the bracket at byte %zu (%zu such)",
-            what, mended->first_comma, mended->n_commas);
-    if (mended->cut)
-        ingest_note(b, "%s is not valid JSON (%s); what stands before is kept", what,
-                    mended->fault.text);
+    if (repair->n_commas)
+        ingest_note(b, "%s is not valid JSON: a comma before the bracket at byte %zu (%zu such)",
+                    what, repair->first_comma, repair->n_commas);
+    if (repair->cut)
+        ingest_note(b, "%s is not valid JSON (%s); what precedes the fault is kept", what,
+                    repair->fault.text);
 }
 
 enum fz_code
@@ -212,11 +212,11 @@ ingest_json_load_repaired(struct ingest_builder *b, struct fz_span body, const c
                           ingest_json_need_fn need, json_t **ret, struct fz_error *err)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
-    struct ingest_repair mended = {0};
+    struct ingest_repair repair = {0};
     struct fz_span text;
-    enum fz_code code = ingest_json_check(body, b->limits, need, &buffer, &text, &mended, err);
+    enum fz_code code = ingest_json_check(body, b->limits, need, &buffer, &text, &repair, err);
     if (code != FZ_OK)
         return code;
-    note_mended(b, what, &mended);
+    note_repair(b, what, &repair);
     return ingest_json_load(b, text, NULL, ret, err);
 }

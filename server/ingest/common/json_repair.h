@@ -1,8 +1,8 @@
 /*
- * JSON that is broken: what stands before the broken place, as JSON that is sound.
+ * Broken JSON: what precedes the fault, as valid JSON.
  *
  * Crash reporters write with what is left of a dying process: files end in the middle, carry a
- * comma too much before a bracket, or the tail of an older and longer file.
+ * superfluous comma before a bracket, or end with the tail of an older and longer file.
  */
 #ifndef INGEST_COMMON_JSON_REPAIR_H
 #define INGEST_COMMON_JSON_REPAIR_H
@@ -12,33 +12,33 @@
 
 struct ingest_repair {
     size_t n_commas;       /* commas before a closing bracket, taken out */
-    size_t first_comma;    /* byte of the first bracket behind one */
-    bool cut;              /* what stands at and behind `fault` is lost */
-    struct fz_error fault; /* as json_scan() words it */
+    size_t first_comma;    /* offset of the first bracket after one */
+    bool cut;              /* everything from `fault` on is lost */
+    struct fz_error fault; /* as json_scan() reports it */
 };
 
 /*
  * `body` was refused by json_scan() as MALFORMED. Its readable start goes to `out` with open
  * arrays and objects closed; a member or item that is not complete is left out.
  *
- * Only an object is mended. MALFORMED: nothing of it is readable; the error is json_scan()'s.
+ * Only an object is repaired. MALFORMED: nothing of it is readable; the error is json_scan()'s.
  */
 FZ_MUST_CHECK enum fz_code ingest_json_repair(struct fz_span body, const struct limits *limits,
                                               struct fz_buffer *out, struct ingest_repair *ret,
                                               struct fz_error *err);
 
-/* Is this sound JSON a report of the format? Else an error of its own. */
+/* Is this valid JSON a report of the format? If not, the error says what is missing. */
 typedef enum fz_code (*ingest_json_need_fn)(struct fz_span text, struct fz_error *err);
 
-/* The body if it is sound, else what of it can be mended, in `buffer`; MALFORMED with the first
- * fault if that is no report. For a format's check. */
+/* The body if it is valid, else what can be repaired of it, in `buffer`; MALFORMED with the first
+ * fault if that is not a report. For a format's check. */
 FZ_MUST_CHECK enum fz_code ingest_json_check(struct fz_span body, const struct limits *limits,
                                              ingest_json_need_fn need, struct fz_buffer *buffer,
-                                             struct fz_span *ret, struct ingest_repair *mended,
+                                             struct fz_span *ret, struct ingest_repair *repair,
                                              struct fz_error *err);
 
-/* The same loaded, as ingest_json_load(), and what was mended is noted; `what` names it there. For
- * a format's parse. */
+/* The same loaded, as ingest_json_load(); what was repaired is noted, and `what` names the body
+ * there. For a format's parse. */
 FZ_MUST_CHECK enum fz_code ingest_json_load_repaired(struct ingest_builder *b, struct fz_span body,
                                                      const char *what, ingest_json_need_fn need,
                                                      json_t **ret, struct fz_error *err);

@@ -79,7 +79,7 @@ executable_name(const struct report_process *process)
     return base && fz_text_has_prefix(base, process->name) ? base : process->name;
 }
 
-/* Does the file lie directly in an app or an extension, or where macOS has an app's executable? */
+/* Is the file directly in an app or an extension, or where macOS has an app's executable? */
 static bool
 is_executable_path(const char *path)
 {
@@ -99,7 +99,7 @@ is_executable_path(const char *path)
 
 /* Reports that do not name their process: the image that is an app's executable. */
 static void
-settle_process(struct report *r)
+normalise_process(struct report *r)
 {
     struct report_process *process = &r->process;
     for (size_t i = 0; i < r->n_images && !process->name && !process->path; i++) {
@@ -112,7 +112,7 @@ settle_process(struct report *r)
 
 /* Processors as Mach-O calls them; others' words for them vary. */
 static const char *
-settled_arch(const struct report *r)
+canonical_arch(const struct report *r)
 {
     const char *arch = fz_arch_canonical(r->arch);
     /* "x86" is said of both widths; only the wider one has such addresses. */
@@ -124,10 +124,10 @@ settled_arch(const struct report *r)
 }
 
 static void
-settle_names(struct report *r)
+normalise_names(struct report *r)
 {
-    settle_process(r);
-    r->arch = settled_arch(r);
+    normalise_process(r);
+    r->arch = canonical_arch(r);
     if (!r->app_name)
         r->app_name = executable_name(&r->process);
     r->os_name = ingest_apple_os_name(r->os_name);
@@ -141,7 +141,7 @@ is_arm(const struct report *r)
     const char *arch = r->arch;
     for (size_t i = 0; i < r->n_images && !arch; i++)
         arch = r->images[i].arch;
-    /* What no report says otherwise: all devices but old Macs have such a processor. */
+    /* Without any architecture: all devices but older Macs have such a processor. */
     return !arch || fz_arch_is_arm(arch);
 }
 
@@ -160,7 +160,7 @@ kind_of_resource(const char *word)
 }
 
 static void
-settle_code(struct report *r)
+normalise_code(struct report *r)
 {
     struct report_crash *crash = &r->crash;
     uint64_t type = ingest_mach_type(crash->mach);
@@ -241,7 +241,7 @@ termination_in(const char *text)
 }
 
 static bool
-settle_termination(struct report *r, struct fz_arena *arena)
+normalise_termination(struct report *r, struct fz_arena *arena)
 {
     struct report_crash *crash = &r->crash;
     const struct ingest_termination *found = termination_in(crash->termination);
@@ -313,7 +313,7 @@ add_message(struct report_crash *crash, const char *text, struct fz_arena *arena
 }
 
 static bool
-settle_reason(struct report_crash *crash, struct fz_arena *arena)
+normalise_reason(struct report_crash *crash, struct fz_arena *arena)
 {
     const char *reason = without_banners(crash->reason);
     if (!crash->reason || reason == crash->reason)
@@ -326,7 +326,7 @@ settle_reason(struct report_crash *crash, struct fz_arena *arena)
     return true;
 }
 
-/* The line breaks that Swift's runtime ends its messages with are none of the reason. */
+/* The line breaks that Swift's runtime ends its messages with are not part of the reason. */
 static bool
 trim_reason(const char **reason, struct fz_arena *arena)
 {
@@ -344,8 +344,8 @@ ingest_normalise(struct report *report, struct fz_arena *arena)
 {
     if (!trim_texts(report, arena))
         return false;
-    settle_names(report);
-    settle_code(report);
-    return settle_termination(report, arena) && settle_reason(&report->crash, arena) &&
+    normalise_names(report);
+    normalise_code(report);
+    return normalise_termination(report, arena) && normalise_reason(&report->crash, arena) &&
            trim_reason(&report->crash.reason, arena);
 }

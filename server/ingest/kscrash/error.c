@@ -1,4 +1,4 @@
-/* What happened, from crash.error: its type decides which of the other members speak. */
+/* What happened, from crash.error: its type decides which of the other members count. */
 #include <stdio.h>
 #include <string.h>
 
@@ -76,7 +76,7 @@ read_exception(const struct ingest_kscrash *k, const char *key)
     ingest_add_extra(b, key, exception, same ? known : known_name);
 }
 
-/* Why the system ended the process, as far as the next launch could tell. */
+/* Why the system ended the process, as far as the next launch could find out. */
 static void
 read_exit_reason(const struct ingest_kscrash *k)
 {

@@ -23,7 +23,7 @@
 /* Integers above this count microseconds: as milliseconds it would be the year 5138. */
 static const int64_t MILLISECONDS_MAX = 100000000000000;
 
-/* `crash` is in other people's JSON too; what is in it tells. */
+/* Other JSON has a `crash` too; KSCrash's has these members. */
 static bool
 is_crash(struct fz_span value)
 {
@@ -37,7 +37,7 @@ is_crash(struct fz_span value)
     return false;
 }
 
-/* {"type":"standard","id":...}; a custom one may stand alone. */
+/* {"type":"standard","id":...}; a custom one may have nothing else. */
 static bool
 is_header(struct fz_span value)
 {
@@ -64,7 +64,7 @@ kscrash_detect(struct fz_span head)
         if (fz_span_is(member.key, "recrash_report"))
             return true;
         if (fz_span_is(member.key, "binary_images") && ingest_json_begins(member.value, '[')) {
-            /* Nobody else's key; where the head ends inside it, nothing else can be asked. */
+            /* Only KSCrash has this key; where the head ends inside it, no other key can be seen. */
             if (!member.complete)
                 return true;
             rest = true;
@@ -105,9 +105,9 @@ kscrash_check(struct fz_span body, const struct ingest_context *in, char ret_id[
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer buffer = fz_buffer_make(0);
     struct fz_span text;
-    struct ingest_repair mended;
+    struct ingest_repair repair;
     enum fz_code code =
-        ingest_json_check(body, in->limits, need_crash, &buffer, &text, &mended, err);
+        ingest_json_check(body, in->limits, need_crash, &buffer, &text, &repair, err);
     if (code != FZ_OK)
         return code;
     ingest_json_id(ingest_json_find(ingest_json_find(text, "report"), "id"), ret_id);

@@ -1,7 +1,7 @@
 /*
- * The parts of a KSCrash report between kscrash.c (outer form, origin), kscrash_error.c (what
- * happened), kscrash_threads.c (stacks), kscrash_images.c and kscrash_profile.c (samples). Private
- * to this folder.
+ * The parts of a KSCrash report: kscrash.c (outer form, origin), error.c (what happened),
+ * threads.c (stacks), images.c and profile.c (samples). bugsnag uses error.c, since Bugsnag's
+ * notifier is made from KSCrash.
  */
 #ifndef INGEST_KSCRASH_H
 #define INGEST_KSCRASH_H
@@ -21,7 +21,7 @@ struct ingest_kscrash ingest_kscrash_make(struct ingest_builder *b, const json_t
 /* Each fills its part of b->report; memory failures stay in b->failed. */
 void ingest_kscrash_read_error(const struct ingest_kscrash *k);
 void ingest_kscrash_read_threads(const struct ingest_kscrash *k);
-/* The thread in which the reporter itself crashed, behind the others. */
+/* The thread in which the reporter itself crashed, after the others. */
 void ingest_kscrash_read_recrash(const struct ingest_kscrash *k);
 void ingest_kscrash_read_profile(const struct ingest_kscrash *k);
 void ingest_kscrash_read_images(struct ingest_builder *b, const json_t *images);

@@ -170,7 +170,7 @@ ingest_kscrash_read_threads(const struct ingest_kscrash *k)
         read_thread(k, list.item, list.where, (int64_t)list.number);
     if (!threads && json_is_object(only)) {
         read_thread(k, only, "crashed_thread", 0);
-        /* There is no other that could have crashed. */
+        /* It is the only one, so it is the one that crashed. */
         if (b->report->n_threads)
             b->report->threads[0].crashed = true;
     }

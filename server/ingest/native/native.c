@@ -18,7 +18,7 @@ static const char *const known_keys[] = {
     "framezero", "id",     "timestamp", "app",  "os",   "device",      "arch",   "crash",
     "threads",   "images", "addresses", "user", "tags", "breadcrumbs", "memory", "environment"};
 
-/* `threads` alone is in the reports of many; without `framezero`, `images` must stand beside it. */
+/* Many reports have `threads`; without `framezero`, `images` must be there too. */
 static bool
 native_detect(struct fz_span head)
 {
@@ -32,7 +32,7 @@ native_detect(struct fz_span head)
             continue;
         if (fz_span_is(member.key, "addresses"))
             return true;
-        /* Where the head ends inside the threads, nothing speaks against images behind them. */
+        /* Where the head ends inside the threads, images may still follow. */
         if (fz_span_is(member.key, "threads"))
             threads = true;
         else if (fz_span_is(member.key, "images"))
@@ -48,7 +48,8 @@ static enum fz_code
 need_frames(struct fz_span text, struct fz_error *err)
 {
     bool threads = false, addresses = false;
-    uint64_t odd = 0; /* where one of them is something else; the object itself if there is none */
+    uint64_t odd =
+        0; /* where one of them is something else; 0, the object itself, if neither is there */
     struct json_walk walk = json_walk_start(text);
     struct json_member member;
     while (json_walk_next(&walk, &member)) {
@@ -237,7 +238,7 @@ read_memory(struct ingest_builder *b, const json_t *root)
 
 /* ---- what is kept as it came ---------------------------------------------------------------- */
 
-/* `text` is JSON; it is kept as it came, on one line. null is as good as absent. */
+/* `text` is JSON; it is kept as it came, on one line. null is the same as absent. */
 static const char *
 read_verbatim(struct ingest_builder *b, struct fz_span text)
 {

@@ -36,7 +36,7 @@ is_name_char(uint8_t c)
 
 /* Where the CDATA section at the start of `text` ends. */
 static size_t
-behind_cdata(struct fz_span text)
+cdata_end_of(struct fz_span text)
 {
     size_t end = fz_text_find(text, cdata_end);
     return end == SIZE_MAX ? text.len : end + strlen(cdata_end);
@@ -52,10 +52,10 @@ find_close(struct fz_span text, struct fz_span name)
             break;
         i = (size_t)(open - text.data);
         struct fz_span rest = fz_span_from(text, i);
-        struct fz_span behind = fz_span_from(rest, 2 + name.len);
+        struct fz_span after = fz_span_from(rest, 2 + name.len);
         if (fz_span_begins(rest, cdata_start))
-            i += behind_cdata(rest);
-        else if (fz_span_begins(rest, "</") && behind.len && behind.data[0] == '>' &&
+            i += cdata_end_of(rest);
+        else if (fz_span_begins(rest, "</") && after.len && after.data[0] == '>' &&
                  fz_span_equal(fz_span_until(fz_span_from(rest, 2), name.len), name))
             return i;
         else
@@ -74,7 +74,7 @@ next_element(struct fz_span *rest, struct element *ret)
             break;
         struct fz_span text = fz_span_from(*rest, (size_t)(open - rest->data));
         if (fz_span_begins(text, cdata_start)) {
-            *rest = fz_span_from(text, behind_cdata(text));
+            *rest = fz_span_from(text, cdata_end_of(text));
             continue;
         }
         struct fz_span tag = fz_span_from(text, 1);
@@ -94,12 +94,12 @@ next_element(struct fz_span *rest, struct element *ret)
         size_t end = 0;
         if (!fz_span_ends(ret->attributes, "/"))
             end = find_close(ret->content, ret->name);
-        struct fz_span behind = fz_span_from(ret->content, end);
-        if (behind.len && !fz_span_ends(ret->attributes, "/"))
-            behind = fz_span_from(behind, len + 3);
+        struct fz_span after = fz_span_from(ret->content, end);
+        if (after.len && !fz_span_ends(ret->attributes, "/"))
+            after = fz_span_from(after, len + 3);
         ret->content = fz_span_until(ret->content, end);
-        ret->whole = fz_span_until(text, text.len - behind.len);
-        *rest = behind;
+        ret->whole = fz_span_until(text, text.len - after.len);
+        *rest = after;
         return true;
     }
     *rest = (struct fz_span){NULL, 0};
@@ -120,7 +120,7 @@ find_element(struct fz_span text, const char *name, struct element *ret)
     return false;
 }
 
-/* What is inside <crashes>, or the text itself: the <crash> elements lie at its top. */
+/* What is inside <crashes>, or the text itself: the <crash> elements are at its top level. */
 static struct fz_span
 inside_crashes(struct fz_span body)
 {
@@ -145,7 +145,7 @@ quincy_detect(struct fz_span head)
     return fz_span_is(element.name, "crash") && fz_text_contains(element.content, "<");
 }
 
-/* "&amp;", "&#38;" at the start of the text: the character, and how long it is; 0 if it is none. */
+/* "&amp;", "&#38;" at the start of the text: the character, and how long it is; 0 if it is not an entity. */
 static size_t
 entity_len(struct fz_span text, uint32_t *ret)
 {
@@ -173,7 +173,7 @@ entity_len(struct fz_span text, uint32_t *ret)
     return end + 1;
 }
 
-/* The value of an element: CDATA as it stands, text with its entities read. Borrowed from the
+/* The value of an element: CDATA as it is, text with its entities decoded. Borrowed from the
  * arena; empty for "(null)". */
 static struct fz_span
 value_of(struct ingest_builder *b, struct fz_span content)
@@ -185,7 +185,7 @@ value_of(struct ingest_builder *b, struct fz_span content)
     for (size_t i = 0; out && i < content.len;) {
         struct fz_span rest = fz_span_from(content, i);
         if (rest.data[0] == '<' && fz_span_begins(rest, cdata_start)) {
-            size_t len = behind_cdata(rest);
+            size_t len = cdata_end_of(rest);
             size_t start = strlen(cdata_start);
             struct fz_span inside = fz_span_between(rest, start, len);
             if (fz_span_ends(inside, cdata_end))
@@ -236,7 +236,7 @@ quincy_check(struct fz_span body, const struct ingest_context *in, char ret_id[F
                           "quincy: no <crash> in <crashes>");
     if (!find_element(crash.content, "log", &element))
         return fz_fail_at(err, FZ_E_MALFORMED, offset_in(body, crash.whole),
-                          "quincy: no <log> in <crash>, so no crash is told");
+                          "quincy: no <log> in <crash>, so there is no crash to read");
     struct fz_uuid uuid;
     if (find_element(crash.content, "uuid", &element) &&
         fz_uuid_parse(fz_text_trim(element.content), &uuid) && !fz_uuid_is_nil(&uuid))
@@ -248,7 +248,7 @@ quincy_check(struct fz_span body, const struct ingest_context *in, char ret_id[F
 static enum fz_code
 quincy_split(struct fz_span body, struct ingest_found *found, struct fz_error *err)
 {
-    static const char before[] = "<crashes>", behind[] = "</crashes>";
+    static const char before[] = "<crashes>", after[] = "</crashes>";
     struct fz_span rest = inside_crashes(body);
     struct element crash, first = {.name = {NULL, 0}};
     size_t n = 0;
@@ -262,7 +262,7 @@ quincy_split(struct fz_span body, struct ingest_found *found, struct fz_error *e
         }
         for (const struct element *each = n == 2 ? &first : &crash; each;
              each = each == &first ? &crash : NULL) {
-            size_t len = strlen(before) + each->whole.len + strlen(behind);
+            size_t len = strlen(before) + each->whole.len + strlen(after);
             struct fz_span one = {NULL, len};
             /* Beyond the limit they are only counted. */
             if (found->n < INGEST_ITEMS_MAX) {
@@ -273,7 +273,7 @@ quincy_split(struct fz_span body, struct ingest_found *found, struct fz_error *e
                 }
                 memcpy(copy, before, strlen(before));
                 memcpy(copy + strlen(before), each->whole.data, each->whole.len);
-                memcpy(copy + len - strlen(behind), behind, strlen(behind));
+                memcpy(copy + len - strlen(after), after, strlen(after));
                 one = fz_span_make(copy, len);
             } else {
                 one = fz_span_make(body.data, 0);
@@ -406,7 +406,7 @@ read_elements(struct ingest_builder *b, struct fz_span content)
     if (b->failed)
         return;
     if (next_element(&content, &element))
-        ingest_note(b, "quincy: elements behind the first %d are left out", ELEMENTS_MAX);
+        ingest_note(b, "quincy: elements after the first %d are left out", ELEMENTS_MAX);
     const char *text = ingest_json_dump(b, user, NULL);
     if (text)
         b->report->user_json = text;
