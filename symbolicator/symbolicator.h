@@ -24,8 +24,44 @@
 
 enum { SYM_PROBLEMS_MAX = 32, SYM_PROBLEM_TEXT = 192 };
 
+/* The first ones decide about a file alone, the worst first (server/worker/upload_file.c). */
+enum sym_problem_kind {
+    SYM_PROBLEM_TRUNCATED,
+    SYM_PROBLEM_NO_INDEX,
+    SYM_PROBLEM_NOT_LINKED,
+    SYM_PROBLEM_ENCRYPTED,
+    SYM_PROBLEM_HIDDEN_NAMES,
+    SYM_PROBLEM_BAD_EXPORTS,
+    SYM_PROBLEM_BAD_FUNCTION_STARTS,
+    SYM_PROBLEM_BAD_LINE_PROGRAM,
+    SYM_PROBLEM_BAD_LOAD_COMMAND,
+    SYM_PROBLEM_BAD_MACHO,
+    SYM_PROBLEM_BAD_MEMBER,
+    SYM_PROBLEM_BAD_SECTION,
+    SYM_PROBLEM_BAD_SEGMENT,
+    SYM_PROBLEM_BAD_SLICE,
+    SYM_PROBLEM_BAD_SYMBOL,
+    SYM_PROBLEM_BAD_SYMBOL_MAP,
+    SYM_PROBLEM_BAD_UNIT,
+    SYM_PROBLEM_NO_DWARF,
+    SYM_PROBLEM_NO_LINES,
+    SYM_PROBLEM_NO_NAMES,
+    SYM_PROBLEM_NO_UUID,
+    SYM_PROBLEM_NOT_INSPECTED,
+    SYM_PROBLEM_SHARED_CACHE,
+    SYM_PROBLEM_STRIPPED,
+    SYM_PROBLEM_UNREADABLE,
+    SYM_PROBLEM_UNUSED_SYMBOL_MAP,
+};
+enum { SYM_PROBLEM_KINDS = SYM_PROBLEM_UNUSED_SYMBOL_MAP + 1 };
+
+/* The kind's name in JSON: "bad_unit", "no_dwarf"... Static string. */
+const char *sym_problem_kind_name(enum sym_problem_kind kind);
+/* False if no kind has this name. */
+bool sym_problem_kind_parse(const char *name, enum sym_problem_kind *ret);
+
 struct sym_problem {
-    const char *kind;            /* static short name: "bad_unit", "truncated", "no_dwarf"... */
+    enum sym_problem_kind kind;
     char text[SYM_PROBLEM_TEXT]; /* the first one of its kind, with its location */
     uint64_t count;
 };
@@ -39,8 +75,10 @@ struct sym_problems {
 
 /* Count one more problem of `kind`; the text of the first is kept. Does nothing if `problems` is
  * NULL or full. */
-void sym_problem_add(struct sym_problems *problems, const char *kind, const char *fmt, ...)
-    FZ_PRINTF(3, 4);
+void sym_problem_add(struct sym_problems *problems, enum sym_problem_kind kind, const char *fmt,
+                     ...) FZ_PRINTF(3, 4);
+/* NULL if there is no problem of this kind. */
+struct sym_problem *sym_problem_find(struct sym_problems *problems, enum sym_problem_kind kind);
 
 /* ---- Mach-O (loader.h, fat.h, nlist.h) ---------------------------------------------------- */
 

@@ -101,7 +101,7 @@ index_slice(struct reading *r, const struct sym_macho *macho, struct proto_slice
     close_file(&file);
     if (code == FZ_E_MALFORMED || code == FZ_E_UNSUPPORTED || code == FZ_E_LIMIT ||
         code == FZ_E_NO_MEMORY) {
-        sym_problem_add(&slice->problems, "no_index", "no names can be read from it: %s",
+        sym_problem_add(&slice->problems, SYM_PROBLEM_NO_INDEX, "no names can be read from it: %s",
                         err->text);
         return FZ_OK;
     }
@@ -142,7 +142,7 @@ finish_slice(struct reading *r, const struct sym_macho *macho, struct proto_slic
     code = sym_inspect(macho, slice->has_index ? &stats : NULL, arena, &slice->features,
                        &slice->problems, err);
     if (code != FZ_OK)
-        sym_problem_add(&slice->problems, "not_inspected", "%s", err->text);
+        sym_problem_add(&slice->problems, SYM_PROBLEM_NOT_INSPECTED, "%s", err->text);
     return tell_slice(r, slice, err);
 }
 
@@ -188,11 +188,11 @@ read_slice(struct reading *r, struct fz_span bytes, bool is_whole_member, struct
     const char *name = shown_name(r);
     enum fz_code code = sym_macho_open(bytes, arena, &macho, &slice.problems, err);
     if (code != FZ_OK) {
-        sym_problem_add(&r->problems, "bad_macho", "%s: %s", name, err->text);
+        sym_problem_add(&r->problems, SYM_PROBLEM_BAD_MACHO, "%s: %s", name, err->text);
         return FZ_OK;
     }
     if (!macho.has_uuid || fz_uuid_is_nil(&macho.uuid)) {
-        sym_problem_add(&r->problems, "no_uuid",
+        sym_problem_add(&r->problems, SYM_PROBLEM_NO_UUID,
                         "%s (%s): it has no UUID, so no report can refer to it; link it without "
                         "-no_uuid",
                         name, fz_arch_name(macho.cputype, macho.cpusubtype));
@@ -246,7 +246,7 @@ read_macho(struct reading *r, struct fz_span file, struct fz_error *err)
         return FZ_OK;
     r->n_machos++;
     if (code != FZ_OK) {
-        sym_problem_add(&r->problems, "bad_macho", "%s: %s", shown_name(r), err->text);
+        sym_problem_add(&r->problems, SYM_PROBLEM_BAD_MACHO, "%s: %s", shown_name(r), err->text);
         return FZ_OK;
     }
     for (size_t i = 0; i < n; i++) {
@@ -387,7 +387,7 @@ take_map(struct reading *r, int fd, struct fz_error *err)
     if (code != FZ_OK)
         return code;
     if (sym_maps_give(r->maps, file.bytes, &why) != FZ_OK)
-        sym_problem_add(&r->problems, "bad_symbol_map", "%s", why.text);
+        sym_problem_add(&r->problems, SYM_PROBLEM_BAD_SYMBOL_MAP, "%s", why.text);
     fz_map_close(&file);
     return FZ_OK;
 }

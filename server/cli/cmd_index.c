@@ -111,7 +111,7 @@ print_result(const struct sym_file_slice *slice, const struct sym_build_stats *s
         for (size_t i = 0; i < lists[k]->n; i++) {
             const struct sym_problem *problem = &lists[k]->list[i];
             json_write_open(&w, NULL, '{');
-            json_write_text(&w, "kind", problem->kind);
+            json_write_text(&w, "kind", sym_problem_kind_name(problem->kind));
             json_write_u64(&w, "count", problem->count);
             json_write_text(&w, "text", problem->text);
             json_write_close(&w, '}');

@@ -78,8 +78,8 @@ inspect_slice(const struct sym_file_slice *slice, bool verify, struct inspect_re
     if (code != FZ_OK && code != FZ_E_MALFORMED && code != FZ_E_LIMIT)
         return code;
     if (code != FZ_OK)
-        sym_problem_add(&ret->problems, "no_index", "no symbol index can be made of it: %s",
-                        err->text);
+        sym_problem_add(&ret->problems, SYM_PROBLEM_NO_INDEX,
+                        "no symbol index can be made of it: %s", err->text);
     code = sym_inspect(&slice->macho, index ? &stats : NULL, &arena, &ret->features, &ret->problems,
                        err);
     if (code != FZ_OK || !verify || !index || !ret->features.dwarf)
@@ -99,7 +99,7 @@ drop_solved(const struct sym_file *file, const struct sym_file_slice *slice,
     size_t kept = 0;
     bool is_solved = best && best != slice && sym_file_slice_has_dwarf(best);
     for (size_t i = 0; i < problems->n; i++) {
-        if (!is_solved || strcmp(problems->list[i].kind, "no_dwarf") != 0)
+        if (!is_solved || problems->list[i].kind != SYM_PROBLEM_NO_DWARF)
             problems->list[kept++] = problems->list[i];
     }
     problems->n = kept;

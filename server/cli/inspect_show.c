@@ -112,7 +112,7 @@ inspect_show_problems(const struct sym_problems *problems, struct json_write *ou
     json_write_open(out, "problems", '[');
     for (size_t i = 0; i < problems->n; i++) {
         json_write_open(out, NULL, '{');
-        json_write_text(out, "kind", problems->list[i].kind);
+        json_write_text(out, "kind", sym_problem_kind_name(problems->list[i].kind));
         json_write_text(out, "text", problems->list[i].text);
         json_write_u64(out, "count", problems->list[i].count);
         json_write_close(out, '}');

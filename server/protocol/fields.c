@@ -106,7 +106,7 @@ put_problems(const struct sym_problems *problems, struct fz_buffer *out)
     size_t n = problems->n < SYM_PROBLEMS_MAX ? problems->n : SYM_PROBLEMS_MAX;
     proto_put_u32(out, (uint32_t)n);
     for (size_t i = 0; i < n; i++) {
-        proto_put_text(out, problems->list[i].kind, KIND_MAX);
+        proto_put_text(out, sym_problem_kind_name(problems->list[i].kind), KIND_MAX);
         proto_put_text(out, problems->list[i].text, SYM_PROBLEM_TEXT - 1);
         proto_put_u64(out, problems->list[i].count);
     }
@@ -121,11 +121,13 @@ get_problems(struct fz_reader *in, struct fz_arena *arena, struct sym_problems *
         in->failed = true;
     for (uint32_t i = 0; i < n && !in->failed; i++) {
         struct sym_problem *to = &ret->list[i];
-        to->kind = get_name(in, KIND_MAX, arena);
+        const char *kind = get_name(in, KIND_MAX, arena);
         const char *text = get_name(in, SYM_PROBLEM_TEXT - 1, arena);
         to->count = fz_read_u64(in);
-        if (in->failed)
+        if (in->failed || !sym_problem_kind_parse(kind, &to->kind)) {
+            in->failed = true;
             return;
+        }
         memcpy(to->text, text, strlen(text) + 1);
         ret->n = i + 1;
     }

@@ -149,7 +149,7 @@ struct proto_slice {
     struct fz_uuid map_uuid; /* the BCSymbolMap that has them */
     bool map_applied;        /* and the index has its names */
     struct sym_features features;
-    struct sym_problems problems; /* in decoding: kinds are in the arena */
+    struct sym_problems problems;
 };
 void proto_slice_encode(const struct proto_slice *slice, struct fz_buffer *out);
 /* MALFORMED: anything that a child in order would not send. */

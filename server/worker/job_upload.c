@@ -147,7 +147,7 @@ store_slice(struct upload *u, const struct proto_slice *slice, struct upload_fil
     struct json_write w = json_write_start(&features), v = json_write_start(&problems);
     upload_features_write(&w, NULL, &ret_file->features);
     upload_problems_write(&v, NULL, &ret_file->problems);
-    bool is_cut = worker_upload_has_problem(slice, "truncated");
+    bool is_cut = worker_upload_has_problem(slice, SYM_PROBLEM_TRUNCATED);
     bool is_usable = slice->has_index || worker_upload_is_map(slice);
     *ret = (struct store_symbol){
         .uuid = ret_file->uuid,

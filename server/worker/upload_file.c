@@ -1,24 +1,52 @@
 #include "server/worker/upload_file.h"
 
-#include <string.h>
-
-#include "base/attr.h"
-
-/* Problems that decide alone, the worst first. */
-static const struct {
-    const char *problem;
-    enum upload_verdict verdict;
-} by_problem[] = {
-    {"truncated", UPLOAD_TRUNCATED},       {"no_index", UPLOAD_UNUSABLE},
-    {"not_linked", UPLOAD_NOT_LINKED},     {"encrypted", UPLOAD_ENCRYPTED},
-    {"hidden_names", UPLOAD_HIDDEN_NAMES},
-};
+/* The verdict of a problem that decides about a file alone. UPLOAD_OK: it does not, since the rest of
+ * the file may be usable. */
+static enum upload_verdict
+verdict_of(enum sym_problem_kind kind)
+{
+    switch (kind) {
+    case SYM_PROBLEM_TRUNCATED:
+        return UPLOAD_TRUNCATED;
+    case SYM_PROBLEM_NO_INDEX:
+        return UPLOAD_UNUSABLE;
+    case SYM_PROBLEM_NOT_LINKED:
+        return UPLOAD_NOT_LINKED;
+    case SYM_PROBLEM_ENCRYPTED:
+        return UPLOAD_ENCRYPTED;
+    case SYM_PROBLEM_HIDDEN_NAMES:
+        return UPLOAD_HIDDEN_NAMES;
+    case SYM_PROBLEM_BAD_EXPORTS:
+    case SYM_PROBLEM_BAD_FUNCTION_STARTS:
+    case SYM_PROBLEM_BAD_LINE_PROGRAM:
+    case SYM_PROBLEM_BAD_LOAD_COMMAND:
+    case SYM_PROBLEM_BAD_MACHO:
+    case SYM_PROBLEM_BAD_MEMBER:
+    case SYM_PROBLEM_BAD_SECTION:
+    case SYM_PROBLEM_BAD_SEGMENT:
+    case SYM_PROBLEM_BAD_SLICE:
+    case SYM_PROBLEM_BAD_SYMBOL:
+    case SYM_PROBLEM_BAD_SYMBOL_MAP:
+    case SYM_PROBLEM_BAD_UNIT:
+    case SYM_PROBLEM_NO_DWARF:
+    case SYM_PROBLEM_NO_LINES:
+    case SYM_PROBLEM_NO_NAMES:
+    case SYM_PROBLEM_NO_UUID:
+    case SYM_PROBLEM_NOT_INSPECTED:
+    case SYM_PROBLEM_SHARED_CACHE:
+    case SYM_PROBLEM_STRIPPED:
+    case SYM_PROBLEM_UNREADABLE:
+    case SYM_PROBLEM_UNUSED_SYMBOL_MAP:
+        return UPLOAD_OK;
+    }
+    return UPLOAD_OK;
+}
 
 bool
-worker_upload_has_problem(const struct proto_slice *slice, const char *kind)
+worker_upload_has_problem(const struct proto_slice *slice, enum sym_problem_kind kind)
 {
     for (size_t i = 0; i < slice->problems.n; i++) {
-        if (strcmp(slice->problems.list[i].kind, kind) == 0)
+        if (slice->problems.list[i].kind == kind)
             return true;
     }
     return false;
@@ -36,9 +64,11 @@ worker_upload_verdict(const struct proto_slice *slice)
     const struct sym_features *f = &slice->features;
     if (worker_upload_is_map(slice))
         return UPLOAD_MAP;
-    for (size_t i = 0; i < FZ_ARRAY_LEN(by_problem); i++) {
-        if (worker_upload_has_problem(slice, by_problem[i].problem))
-            return by_problem[i].verdict;
+    /* The worst problem decides; the enum lists the worst first. */
+    for (int kind = 0; kind < SYM_PROBLEM_KINDS; kind++) {
+        enum upload_verdict verdict = verdict_of((enum sym_problem_kind)kind);
+        if (verdict != UPLOAD_OK && worker_upload_has_problem(slice, (enum sym_problem_kind)kind))
+            return verdict;
     }
     if (!f->dwarf)
         return slice->kind == PROTO_SLICE_DSYM ? UPLOAD_NO_DWARF : UPLOAD_SYMBOLS_ONLY;
@@ -67,8 +97,8 @@ worker_upload_problems(const struct sym_problems *problems, struct fz_arena *are
 {
     struct upload_problem *list = fz_arena_array(arena, problems->n, sizeof(*list));
     for (size_t i = 0; list && i < problems->n; i++)
-        list[i] = (struct upload_problem){problems->list[i].kind, problems->list[i].text,
-                                          problems->list[i].count};
+        list[i] = (struct upload_problem){sym_problem_kind_name(problems->list[i].kind),
+                                          problems->list[i].text, problems->list[i].count};
     return (struct upload_problems){list, problems->n};
 }
 

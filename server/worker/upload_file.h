@@ -12,7 +12,7 @@ enum upload_verdict worker_upload_verdict(const struct proto_slice *slice);
 
 /* A symbol map or what says which one an image has: it has no index of its own. */
 bool worker_upload_is_map(const struct proto_slice *slice);
-bool worker_upload_has_problem(const struct proto_slice *slice, const char *kind);
+bool worker_upload_has_problem(const struct proto_slice *slice, enum sym_problem_kind kind);
 
 /* The problems as those of a result; borrowed from `problems`. NULL list: no memory. */
 struct upload_problems worker_upload_problems(const struct sym_problems *problems,

@@ -71,7 +71,8 @@ add_mapped(struct opened *file, const char *path, struct fz_map map, struct fz_e
     size_t n = 0;
     enum fz_code code = sym_macho_slices(map.bytes, slices, &n, &file->out.problems, ret_broken);
     if (code != FZ_OK)
-        sym_problem_add(&file->out.problems, "unreadable", "%s: %s", path, ret_broken->text);
+        sym_problem_add(&file->out.problems, SYM_PROBLEM_UNREADABLE, "%s: %s", path,
+                        ret_broken->text);
     const char *kept_path = fz_arena_strdup(&file->arena, path);
     for (size_t i = 0; i < n && kept_path; i++) {
         struct sym_file_slice *slice = fz_arena_alloc(&file->arena, sizeof(*slice));
@@ -84,7 +85,8 @@ add_mapped(struct opened *file, const char *path, struct fz_map map, struct fz_e
         if (code == FZ_E_LIMIT || code == FZ_E_NO_MEMORY)
             return fz_fail(err, code, "%s: %s", path, ret_broken->text);
         if (code != FZ_OK) {
-            sym_problem_add(&file->out.problems, "unreadable", "%s: %s", path, ret_broken->text);
+            sym_problem_add(&file->out.problems, SYM_PROBLEM_UNREADABLE, "%s: %s", path,
+                            ret_broken->text);
             continue;
         }
         slice->path = kept_path;
@@ -150,7 +152,8 @@ give_names(struct opened *file)
             continue;
         if (!map->is_read &&
             sym_symbol_map_read(map->bytes, &file->arena, &map->map, &why) != FZ_OK)
-            sym_problem_add(&file->out.problems, "unreadable", "%s: %s", map->path, why.text);
+            sym_problem_add(&file->out.problems, SYM_PROBLEM_UNREADABLE, "%s: %s", map->path,
+                            why.text);
         map->is_read = true;
         if (map->map.n) {
             slice->symbol_map = &map->map;
@@ -256,14 +259,14 @@ add_found(struct opened *file, const char *path, struct fz_error *err)
     struct fz_map map;
     struct fz_error broken = {FZ_OK, "", -1};
     if (fz_map_open(path, &map, &broken) != FZ_OK) {
-        sym_problem_add(&file->out.problems, "unreadable", "%s", broken.text);
+        sym_problem_add(&file->out.problems, SYM_PROBLEM_UNREADABLE, "%s", broken.text);
         return FZ_OK;
     }
     if (has_symbols_in_name(path) && is_archive(map.bytes)) {
         enum fz_code code = add_archive(file, path, map, err);
         if (code != FZ_E_MALFORMED)
             return code;
-        sym_problem_add(&file->out.problems, "unreadable", "%s", err->text);
+        sym_problem_add(&file->out.problems, SYM_PROBLEM_UNREADABLE, "%s", err->text);
         return FZ_OK;
     }
     if (!sym_macho_has_magic(map.bytes))

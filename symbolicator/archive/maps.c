@@ -77,18 +77,20 @@ add_map(struct sym_maps *maps, const char *name, struct fz_span bytes, struct fz
     struct entry entry = {.is_used = false};
     struct fz_error why;
     if (!sym_symbol_map_path_uuid(name, MAP_SUFFIX, &entry.uuid)) {
-        sym_problem_add(problems, "bad_symbol_map",
+        sym_problem_add(problems, SYM_PROBLEM_BAD_SYMBOL_MAP,
                         "%.*s: name it <UUID>.bcsymbolmap; the file itself does not say which "
                         "image it is for",
                         SHOWN_NAME, name);
         return false;
     }
     if (maps->n_maps == MAPS_MAX) {
-        sym_problem_add(problems, "bad_symbol_map", "more than %d BCSymbolMaps", MAPS_MAX);
+        sym_problem_add(problems, SYM_PROBLEM_BAD_SYMBOL_MAP, "more than %d BCSymbolMaps",
+                        MAPS_MAX);
         return false;
     }
     if (sym_symbol_map_read(bytes, &maps->arena, &entry.map, &why) != FZ_OK) {
-        sym_problem_add(problems, "bad_symbol_map", "%.*s: %s", SHOWN_NAME, name, why.text);
+        sym_problem_add(problems, SYM_PROBLEM_BAD_SYMBOL_MAP, "%.*s: %s", SHOWN_NAME, name,
+                        why.text);
         return false;
     }
     maps->maps[maps->n_maps++] = entry;
@@ -148,7 +150,7 @@ sym_maps_report_unused(const struct sym_maps *maps, struct sym_problems *problem
         if (maps->maps[i].is_used)
             continue;
         fz_uuid_format(&maps->maps[i].uuid, uuid);
-        sym_problem_add(problems, "unused_symbol_map",
+        sym_problem_add(problems, SYM_PROBLEM_UNUSED_SYMBOL_MAP,
                         "no dSYM in this upload needs the BCSymbolMap %s; it is kept for one that "
                         "was or will be uploaded separately",
                         uuid);

@@ -99,8 +99,8 @@ read_member(struct walk *w, const char *name, struct fz_error *err)
     if (code != FZ_OK)
         return code;
     if (status == ARCHIVE_FAILED || status == ARCHIVE_FATAL) {
-        sym_problem_add(w->problems, "bad_member", "%.*s: %s", SHOWN_NAME, shown_name(name),
-                        reason(w->archive));
+        sym_problem_add(w->problems, SYM_PROBLEM_BAD_MEMBER, "%.*s: %s", SHOWN_NAME,
+                        shown_name(name), reason(w->archive));
         return FZ_OK;
     }
     bool is_wanted = !w->sink->wants || w->sink->wants(name, piece);
@@ -116,7 +116,7 @@ read_member(struct walk *w, const char *name, struct fz_error *err)
         return code;
     bool is_whole = status == ARCHIVE_EOF;
     if (!is_whole)
-        sym_problem_add(w->problems, "bad_member", "%.*s: broken off: %s", SHOWN_NAME,
+        sym_problem_add(w->problems, SYM_PROBLEM_BAD_MEMBER, "%.*s: broken off: %s", SHOWN_NAME,
                         shown_name(name), reason(w->archive));
     return w->sink->end(w->sink->user, is_whole, err);
 }
@@ -139,8 +139,8 @@ read_entry(struct walk *w, struct archive_entry *entry, struct fz_error *err)
         return FZ_OK;
     if (archive_entry_is_encrypted(entry)) {
         s->n_encrypted++;
-        sym_problem_add(w->problems, "encrypted", "%.*s: encrypted with a password", SHOWN_NAME,
-                        name);
+        sym_problem_add(w->problems, SYM_PROBLEM_ENCRYPTED, "%.*s: encrypted with a password",
+                        SHOWN_NAME, name);
         return FZ_OK;
     }
     if (is_skipped_name(name)) {
@@ -176,7 +176,7 @@ walk_entries(struct walk *w, struct fz_error *err)
             return fz_fail(err, FZ_E_MALFORMED, "the archive cannot be read: %s",
                            reason(w->archive));
         if (status == ARCHIVE_FATAL) {
-            sym_problem_add(w->problems, "truncated",
+            sym_problem_add(w->problems, SYM_PROBLEM_TRUNCATED,
                             "the archive breaks off after entry %llu (%s); was it sent whole?",
                             (unsigned long long)w->summary->n_entries, reason(w->archive));
             return FZ_OK;
@@ -189,7 +189,7 @@ walk_entries(struct walk *w, struct fz_error *err)
                            w->limits->entries);
         enum fz_code code = check_stream(w, err);
         if (code == FZ_OK && status == ARCHIVE_FAILED)
-            sym_problem_add(w->problems, "bad_member", "entry %llu: %s",
+            sym_problem_add(w->problems, SYM_PROBLEM_BAD_MEMBER, "entry %llu: %s",
                             (unsigned long long)w->summary->n_entries, reason(w->archive));
         else if (code == FZ_OK)
             code = read_entry(w, entry, err);

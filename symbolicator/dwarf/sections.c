@@ -55,7 +55,7 @@ dwarf_sections_find(struct sym_dwarf *dwarf, const struct sym_macho *macho,
         else
             dwarf->sections[id] = bytes;
         if (code == FZ_E_MALFORMED || code == FZ_E_LIMIT)
-            sym_problem_add(problems, "bad_section", "%s", why.text);
+            sym_problem_add(problems, SYM_PROBLEM_BAD_SECTION, "%s", why.text);
         else if (code != FZ_OK)
             return fz_fail(err, code, "%s", why.text);
     }

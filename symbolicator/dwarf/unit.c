@@ -129,7 +129,8 @@ read_units(struct sym_dwarf *dwarf, struct sym_problems *problems, struct fz_err
             continue; /* padding between units */
         uint64_t left = fz_read_left(&r);
         if (r.failed || length > left) {
-            sym_problem_add(problems, "truncated", "debug_info: the unit at %llu is cut off",
+            sym_problem_add(problems, SYM_PROBLEM_TRUNCATED,
+                            "debug_info: the unit at %llu is cut off",
                             (unsigned long long)unit.offset);
             if (r.failed)
                 break;
@@ -143,7 +144,7 @@ read_units(struct sym_dwarf *dwarf, struct sym_problems *problems, struct fz_err
         enum fz_code code = read_unit(dwarf, &body, &unit, &is_code, &why);
         if (code == FZ_E_MALFORMED) {
             unit.is_bad = true;
-            sym_problem_add(problems, "bad_unit", "unit at %llu: %s",
+            sym_problem_add(problems, SYM_PROBLEM_BAD_UNIT, "unit at %llu: %s",
                             (unsigned long long)unit.offset, why.text);
         } else if (code != FZ_OK) {
             return fz_fail(err, code, "%s", why.text);

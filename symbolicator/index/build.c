@@ -78,7 +78,8 @@ read_dwarf(struct index_builder *b, struct fz_error *err)
     struct fz_error why;
     enum fz_code code = sym_dwarf_open(b->macho, &b->budget, b->problems, &b->dwarf, &why);
     if (code == FZ_E_NOT_FOUND) {
-        sym_problem_add(b->problems, "no_dwarf", "no debug information, only a symbol table");
+        sym_problem_add(b->problems, SYM_PROBLEM_NO_DWARF,
+                        "no debug information, only a symbol table");
         return FZ_OK;
     }
     if (code != FZ_OK)
@@ -90,12 +91,12 @@ static void
 tell_hidden(const struct index_builder *b)
 {
     if (b->n_hidden && b->symbol_map)
-        sym_problem_add(b->problems, "hidden_names",
+        sym_problem_add(b->problems, SYM_PROBLEM_HIDDEN_NAMES,
                         "%llu names stay hidden (__hidden#), since the BCSymbolMap given does not "
                         "have them: is it that of this build?",
                         (unsigned long long)b->n_hidden);
     else if (b->n_hidden)
-        sym_problem_add(b->problems, "hidden_names",
+        sym_problem_add(b->problems, SYM_PROBLEM_HIDDEN_NAMES,
                         "%llu names are hidden by a bitcode build (__hidden#): give the whole "
                         ".xcarchive, or the dSYM and its .bcsymbolmap in one archive",
                         (unsigned long long)b->n_hidden);
@@ -131,7 +132,7 @@ build(struct index_builder *b, int out_fd, struct fz_error *err)
         b->stats.n_bad_units == b->stats.n_units)
         code = fz_fail(err, FZ_E_MALFORMED, "no unit of its DWARF can be read");
     else if (code == FZ_OK && b->n_pieces == 0)
-        sym_problem_add(b->problems, "no_names", "holds neither functions nor symbols");
+        sym_problem_add(b->problems, SYM_PROBLEM_NO_NAMES, "holds neither functions nor symbols");
     if (code == FZ_OK)
         code = index_pages_build(b, err);
     tell_hidden(b);

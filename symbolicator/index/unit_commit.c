@@ -279,11 +279,11 @@ index_unit_commit(struct index_unit_builder *u, struct fz_error *err)
         stats->max_dwarf_version = u->unit->version;
     if (u->scan_code == FZ_E_MALFORMED) {
         stats->n_bad_units++;
-        sym_problem_add(b->problems, "bad_unit", "%s", u->scan_error.text);
+        sym_problem_add(b->problems, SYM_PROBLEM_BAD_UNIT, "%s", u->scan_error.text);
     }
     if (u->lines_code == FZ_E_MALFORMED) {
         stats->n_bad_line_programs++;
-        sym_problem_add(b->problems, "bad_line_program", "%s", u->lines_error.text);
+        sym_problem_add(b->problems, SYM_PROBLEM_BAD_LINE_PROGRAM, "%s", u->lines_error.text);
     }
     stats->n_lines += u->lines.n_rows;
     return add_unit(u) ? FZ_OK : fz_budget_fail(&b->budget, err);

@@ -135,7 +135,7 @@ count_hidden(const struct sym_symbol *symbols, size_t n, struct sym_problems *pr
     for (size_t i = 0; i < n; i++)
         n_hidden += sym_demangle_is_hidden(symbols[i].name);
     if (n_hidden)
-        sym_problem_add(problems, "hidden_names",
+        sym_problem_add(problems, SYM_PROBLEM_HIDDEN_NAMES,
                         "%llu of %zu names are hidden by a bitcode build (__hidden#): give the "
                         "whole .xcarchive, or the dSYM and its .bcsymbolmap in one archive",
                         (unsigned long long)n_hidden, n);
@@ -144,20 +144,18 @@ count_hidden(const struct sym_symbol *symbols, size_t n, struct sym_problems *pr
 /* As sym_problem_add(), but replaces the text of a problem that is there: building an index has
  * told the same in passing, this says what to do about it. */
 static void FZ_PRINTF(3, 4)
-    tell(struct sym_problems *problems, const char *kind, const char *fmt, ...)
+    tell(struct sym_problems *problems, enum sym_problem_kind kind, const char *fmt, ...)
 {
     char text[SYM_PROBLEM_TEXT];
     va_list args;
     va_start(args, fmt);
     vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
-    for (size_t i = 0; problems && i < problems->n; i++) {
-        if (strcmp(problems->list[i].kind, kind) == 0) {
-            memcpy(problems->list[i].text, text, sizeof(text));
-            return;
-        }
-    }
-    sym_problem_add(problems, kind, "%s", text);
+    struct sym_problem *problem = sym_problem_find(problems, kind);
+    if (problem)
+        memcpy(problem->text, text, sizeof(text));
+    else
+        sym_problem_add(problems, kind, "%s", text);
 }
 
 static void
@@ -166,38 +164,38 @@ tell_missing(const struct sym_macho *macho, const struct sym_features *features,
 {
     bool is_dsym = strcmp(sym_macho_kind(macho), "dsym") == 0;
     if (!macho->has_uuid)
-        tell(problems, "no_uuid",
+        tell(problems, SYM_PROBLEM_NO_UUID,
              "no UUID: reports cannot be matched to it; link without -no_uuid");
     if (macho->filetype == MACHO_OBJECT)
-        tell(problems, "not_linked",
+        tell(problems, SYM_PROBLEM_NOT_LINKED,
              "an object file: code has other addresses once it is linked, so no report fits it; "
              "upload the dSYM of the linked program");
     if (macho->flags & MACHO_DYLIB_IN_CACHE)
-        tell(problems, "shared_cache",
+        tell(problems, SYM_PROBLEM_SHARED_CACHE,
              "an image as it lies in a dyld shared cache, whose local names are kept there: take "
              "it out with a tool that puts them back (dsc_extractor, ipsw dyld extract)");
     if (macho->is_encrypted)
-        tell(problems, "encrypted",
+        tell(problems, SYM_PROBLEM_ENCRYPTED,
              "the code is encrypted by the App Store: unwinding cannot use it; upload "
              "the binary of the archive instead");
     if (!features->dwarf && is_dsym && features->symtab)
-        tell(problems, "no_dwarf",
+        tell(problems, SYM_PROBLEM_NO_DWARF,
              "a stub dSYM without debug information: names only, no files and lines. "
              "In an Xcode debug build it belongs to the .debug.dylib beside it");
     else if (!features->dwarf && is_dsym)
-        tell(problems, "no_dwarf",
+        tell(problems, SYM_PROBLEM_NO_DWARF,
              "a dSYM without debug information and names: build with -g and "
              "DEBUG_INFORMATION_FORMAT=dwarf-with-dsym");
     else if (!features->dwarf)
-        tell(problems, "no_dwarf",
+        tell(problems, SYM_PROBLEM_NO_DWARF,
              "no debug information, as in every linked binary: names without files and "
              "lines; upload its dSYM too");
     else if (!features->lines)
-        tell(problems, "no_lines",
+        tell(problems, SYM_PROBLEM_NO_LINES,
              "debug information without line tables: no files and lines; build with -g "
              "or -gline-tables-only");
     if (!features->dwarf && !features->symtab)
-        tell(problems, "stripped", "no function names at all%s",
+        tell(problems, SYM_PROBLEM_STRIPPED, "no function names at all%s",
              features->function_starts ? ": only where functions begin is known" : "");
 }
 

@@ -58,7 +58,8 @@ static void
 tell(struct walk *walk, size_t node, const char *what)
 {
     if (walk->problems)
-        sym_problem_add(walk->problems, "bad_exports", "exports: node at byte %zu: %s", node, what);
+        sym_problem_add(walk->problems, SYM_PROBLEM_BAD_EXPORTS, "exports: node at byte %zu: %s",
+                        node, what);
 }
 
 /* True if code stands there. Exports of one library come from few sections. */

@@ -92,28 +92,28 @@ check_slice(struct fz_span file, uint64_t headers_end, const struct sym_slice *e
     const char *arch = fz_arch_name(slice->cputype, slice->cpusubtype);
     unsigned long long offset = slice->offset;
     if (slice->offset < headers_end || slice->offset >= file.len) {
-        sym_problem_add(problems, "bad_slice", "slice %s: offset %llu is outside the file's %zu",
-                        arch, offset, file.len);
+        sym_problem_add(problems, SYM_PROBLEM_BAD_SLICE,
+                        "slice %s: offset %llu is outside the file's %zu", arch, offset, file.len);
         return false;
     }
     if (slice->size > file.len - slice->offset) {
-        sym_problem_add(problems, "truncated",
+        sym_problem_add(problems, SYM_PROBLEM_TRUNCATED,
                         "slice %s: %llu bytes at %llu, but the file ends at %zu; was it copied "
                         "whole?",
                         arch, (unsigned long long)slice->size, offset, file.len);
         slice->size = file.len - slice->offset;
     }
     if (overlaps_earlier(earlier, n_earlier, slice)) {
-        sym_problem_add(problems, "bad_slice", "slice %s at %llu overlaps an earlier one", arch,
-                        offset);
+        sym_problem_add(problems, SYM_PROBLEM_BAD_SLICE, "slice %s at %llu overlaps an earlier one",
+                        arch, offset);
         return false;
     }
     struct fz_span bytes = {NULL, 0};
     bool is_64, big_endian;
     if (!fz_span_sub(file, slice->offset, slice->size, &bytes) ||
         !macho_read_magic(bytes, &is_64, &big_endian)) {
-        sym_problem_add(problems, "bad_slice", "slice %s at %llu is no Mach-O but %s", arch, offset,
-                        sym_macho_looks_like(bytes));
+        sym_problem_add(problems, SYM_PROBLEM_BAD_SLICE, "slice %s at %llu is no Mach-O but %s",
+                        arch, offset, sym_macho_looks_like(bytes));
         return false;
     }
     return true;

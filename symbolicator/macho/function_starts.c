@@ -38,7 +38,7 @@ sym_macho_function_starts(const struct sym_macho *macho, struct fz_arena *arena,
         if (r.failed || delta == 0)
             break;
         if (__builtin_add_overflow(at, delta, &at)) {
-            sym_problem_add(problems, "bad_function_starts",
+            sym_problem_add(problems, SYM_PROBLEM_BAD_FUNCTION_STARTS,
                             "function starts: number %zu leaves the address space", n);
             break;
         }
@@ -47,7 +47,7 @@ sym_macho_function_starts(const struct sym_macho *macho, struct fz_arena *arena,
             starts[n++] = start;
     }
     if (r.failed)
-        sym_problem_add(problems, "bad_function_starts",
+        sym_problem_add(problems, SYM_PROBLEM_BAD_FUNCTION_STARTS,
                         "function starts: a number at byte %zu has no end", r.bad_offset);
     *ret = starts;
     *ret_n = n;

@@ -53,7 +53,7 @@ next_command(struct walk *walk, struct sym_problems *problems, struct command *r
         body = fz_read_bytes(&walk->r, size - 8);
     if (walk->r.failed || size < 8) {
         if (!walk->told)
-            sym_problem_add(problems, "bad_load_command",
+            sym_problem_add(problems, SYM_PROBLEM_BAD_LOAD_COMMAND,
                             "load command %#x at byte %zu: %u bytes do not fit; it and the %u "
                             "behind it are not read",
                             cmd, offset, size, walk->left);
@@ -82,13 +82,13 @@ slice_part(const struct layout *layout, uint64_t offset, uint64_t len, const cha
         return part;
     if (layout->macho->flags & MACHO_DYLIB_IN_CACHE) {
         /* Offsets are those of the cache's file: what lies there in this one is something else. */
-        sym_problem_add(layout->problems, "shared_cache",
+        sym_problem_add(layout->problems, SYM_PROBLEM_SHARED_CACHE,
                         "%s: %llu bytes at %llu lie in the shared cache that this image was taken "
                         "from",
                         what, (unsigned long long)len, (unsigned long long)offset);
         return part;
     }
-    sym_problem_add(layout->problems, "truncated",
+    sym_problem_add(layout->problems, SYM_PROBLEM_TRUNCATED,
                     "%s: %llu bytes at %llu, but the slice has %zu; was it copied whole?", what,
                     (unsigned long long)len, (unsigned long long)offset, bytes.len);
     if (offset < bytes.len)
@@ -132,7 +132,7 @@ section_bytes(const struct layout *layout, const struct sym_segment *segment,
     if (offset < segment->fileoff || __builtin_add_overflow(offset, section->size, &end) ||
         end > segment_end) {
         if (layout->macho->filetype != MACHO_DSYM || strcmp(segment->name, "__DWARF") == 0)
-            sym_problem_add(layout->problems, "bad_section",
+            sym_problem_add(layout->problems, SYM_PROBLEM_BAD_SECTION,
                             "section %s,%s: %llu bytes at %llu are outside its segment",
                             section->segment, section->name, (unsigned long long)section->size,
                             (unsigned long long)offset);
@@ -150,7 +150,7 @@ read_sections(struct layout *layout, const struct sym_segment *segment, struct f
     struct sym_macho *macho = layout->macho;
     size_t record = is_64 ? MACHO_SECTION_64_SIZE : MACHO_SECTION_32_SIZE;
     if (n > fz_read_left(r) / record) {
-        sym_problem_add(layout->problems, "bad_segment",
+        sym_problem_add(layout->problems, SYM_PROBLEM_BAD_SEGMENT,
                         "segment %s at byte %llu: %u sections do not fit into its command",
                         segment->name, (unsigned long long)r->base, n);
         n = (uint32_t)(fz_read_left(r) / record);
@@ -167,7 +167,7 @@ read_sections(struct layout *layout, const struct sym_segment *segment, struct f
         fz_read_skip(r, is_64 ? 12 : 8);
         uint64_t end;
         if (__builtin_add_overflow(section->addr, section->size, &end))
-            sym_problem_add(layout->problems, "bad_section",
+            sym_problem_add(layout->problems, SYM_PROBLEM_BAD_SECTION,
                             "section %s,%s: its addresses wrap around", section->segment,
                             section->name);
         section->bytes = section_bytes(layout, segment, section, offset);
@@ -191,15 +191,15 @@ read_segment(struct layout *layout, const struct command *command, bool is_64)
     uint32_t n_sections = fz_read_u32(&r);
     fz_read_skip(&r, 4);
     if (r.failed || macho->n_segments == layout->room_segments) {
-        sym_problem_add(layout->problems, "bad_load_command",
+        sym_problem_add(layout->problems, SYM_PROBLEM_BAD_LOAD_COMMAND,
                         "segment command at byte %zu: too small", command->offset);
         return;
     }
     uint64_t end;
     if (__builtin_add_overflow(segment.vmaddr, segment.vmsize, &end) ||
         __builtin_add_overflow(segment.fileoff, segment.filesize, &end))
-        sym_problem_add(layout->problems, "bad_segment", "segment %s: its range wraps around",
-                        segment.name);
+        sym_problem_add(layout->problems, SYM_PROBLEM_BAD_SEGMENT,
+                        "segment %s: its range wraps around", segment.name);
     else
         slice_part(layout, segment.fileoff, segment.filesize, segment.name);
     macho->segments[macho->n_segments++] = segment;
@@ -243,7 +243,8 @@ read_uuid(struct layout *layout, struct fz_reader *r)
     if (r->failed)
         return;
     if (macho->has_uuid)
-        sym_problem_add(layout->problems, "bad_load_command", "a second UUID is not read");
+        sym_problem_add(layout->problems, SYM_PROBLEM_BAD_LOAD_COMMAND,
+                        "a second UUID is not read");
     else
         memcpy(macho->uuid.bytes, uuid.data, uuid.len);
     macho->has_uuid = true;
@@ -295,7 +296,7 @@ read_command(struct layout *layout, const struct command *command)
         return;
     }
     if (r.failed)
-        sym_problem_add(layout->problems, "bad_load_command",
+        sym_problem_add(layout->problems, SYM_PROBLEM_BAD_LOAD_COMMAND,
                         "load command %#x at byte %zu: too small", command->cmd, command->offset);
 }
 
@@ -353,12 +354,12 @@ read_header(struct fz_span slice, struct sym_macho *macho, struct walk *ret_walk
         return code;
     macho->bytes = slice;
     if (n_commands > MACHO_COMMANDS_MAX) {
-        sym_problem_add(problems, "bad_load_command", "%u load commands, only %d are read",
-                        n_commands, MACHO_COMMANDS_MAX);
+        sym_problem_add(problems, SYM_PROBLEM_BAD_LOAD_COMMAND,
+                        "%u load commands, only %d are read", n_commands, MACHO_COMMANDS_MAX);
         n_commands = MACHO_COMMANDS_MAX;
     }
     if (commands_size > fz_read_left(&r)) {
-        sym_problem_add(problems, "truncated",
+        sym_problem_add(problems, SYM_PROBLEM_TRUNCATED,
                         "load commands: %u bytes, but the slice ends after %zu; was it copied "
                         "whole?",
                         commands_size, fz_read_left(&r));

@@ -106,7 +106,7 @@ read_symbol(struct table *table, struct fz_reader *r, struct sym_symbol *ret)
     if ((type & MACHO_N_STAB) || (type & MACHO_N_TYPE) != MACHO_N_SECT || section == 0)
         return false;
     if (section > macho->n_sections) {
-        sym_problem_add(table->problems, "bad_symbol", "symbol %llu: section %u of %zu",
+        sym_problem_add(table->problems, SYM_PROBLEM_BAD_SYMBOL, "symbol %llu: section %u of %zu",
                         (unsigned long long)(r->pos / (macho->is_64 ? 16 : 12) - 1), section,
                         macho->n_sections);
         return false;
@@ -121,7 +121,8 @@ read_symbol(struct table *table, struct fz_reader *r, struct sym_symbol *ret)
     struct fz_span name = fz_read_cstr(&names);
     table->name_budget -= name.data ? name.len + 1 : left;
     if (names.failed) {
-        sym_problem_add(table->problems, "bad_symbol", "symbol %llu: name at %u of %zu has no end",
+        sym_problem_add(table->problems, SYM_PROBLEM_BAD_SYMBOL,
+                        "symbol %llu: name at %u of %zu has no end",
                         (unsigned long long)(r->pos / (macho->is_64 ? 16 : 12) - 1), name_offset,
                         macho->string_table.len);
         return false;

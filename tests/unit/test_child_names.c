@@ -178,7 +178,7 @@ static void
 append_kinds(const struct sym_problems *problems, struct fz_buffer *out)
 {
     for (size_t i = 0; i < problems->n; i++)
-        fz_buffer_printf(out, " %s", problems->list[i].kind);
+        fz_buffer_printf(out, " %s", sym_problem_kind_name(problems->list[i].kind));
 }
 
 static const struct {
@@ -281,7 +281,7 @@ test_map_alone(void **state)
     char uuid[FZ_UUID_TEXT];
     fz_uuid_format(&r.map.uuid, uuid);
     assert_string_equal(uuid, "11111111222233334444555555555555");
-    assert_string_equal(r.problems.list[0].kind, "unused_symbol_map");
+    assert_string_equal(sym_problem_kind_name(r.problems.list[0].kind), "unused_symbol_map");
     struct fz_map bytes;
     assert_int_equal(fz_map_open_fd(r.files[r.map.file], &bytes, NULL), FZ_OK);
     assert_true(fz_span_equal(bytes.bytes, fz_span_cstr(map)));

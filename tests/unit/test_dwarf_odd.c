@@ -170,7 +170,8 @@ test_odd(void **state)
         dwarf_sample_init(&sample, &text);
         assert_int_equal(sym_index_build(&sample.macho, NULL, fd, &stats, &problems, NULL), FZ_OK);
         for (size_t k = 0; k < problems.n; k++)
-            print_message("%s: %s\n", problems.list[k].kind, problems.list[k].text);
+            print_message("%s: %s\n", sym_problem_kind_name(problems.list[k].kind),
+                          problems.list[k].text);
         assert_int_equal(problems.n, 0);
         assert_int_equal(sym_index_open_fd(fd, &index, NULL), FZ_OK);
         check_lookups(c, index);

@@ -225,7 +225,7 @@ test_units(void **state)
             code = sym_dwarf_scan_unit(dwarf, k, &budget, &scan, NULL);
             append_nodes(&got, dwarf, &scan);
         }
-        const char *problem = problems.n ? problems.list[0].kind : "";
+        const char *problem = problems.n ? sym_problem_kind_name(problems.list[0].kind) : "";
         if (code != c->code || strcmp(fz_buffer_cstr(&got), c->want) != 0 ||
             strcmp(problem, c->problem ? c->problem : "") != 0)
             fail_msg("%s: code %d, problem '%s'\n got %s\nwant %s", c->name, (int)code, problem,

@@ -124,7 +124,7 @@ test_features_and_problems(void **state)
                          FZ_OK);
         assert_int_equal(sym_inspect(&macho, NULL, &arena, &features, &problems, NULL), FZ_OK);
         for (size_t k = 0; k < problems.n; k++) {
-            fz_buffer_printf(&kinds, "%s ", problems.list[k].kind);
+            fz_buffer_printf(&kinds, "%s ", sym_problem_kind_name(problems.list[k].kind));
             assert_true(strlen(problems.list[k].text) + 1 < SYM_PROBLEM_TEXT); /* not cut */
         }
         assert_string_equal(fz_buffer_cstr(&kinds), cases[i].problems);

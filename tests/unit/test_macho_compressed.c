@@ -145,7 +145,7 @@ check(const struct sample *s, size_t cap, const char *want_name, uint32_t want_l
         assert_int_equal(verified.n_differences, 0);
     }
     if (want_problem) {
-        assert_string_equal(problems.list[0].kind, "bad_section");
+        assert_string_equal(sym_problem_kind_name(problems.list[0].kind), "bad_section");
         assert_string_equal(problems.list[0].text, want_problem);
     } else {
         assert_int_equal(problems.n, 0);

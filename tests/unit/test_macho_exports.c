@@ -100,7 +100,7 @@ test_tries(void **state)
         assert_string_equal(text, cases[i].want);
         assert_int_equal(problems.n, cases[i].problem != NULL);
         if (cases[i].problem) {
-            assert_string_equal(problems.list[0].kind, "bad_exports");
+            assert_string_equal(sym_problem_kind_name(problems.list[0].kind), "bad_exports");
             assert_string_equal(problems.list[0].text, cases[i].problem);
             assert_int_equal(problems.list[0].count, 1);
         }

@@ -97,7 +97,7 @@ test_fat_lies(void **state)
         assert_int_equal(n, cases[i].n);
         if (cases[i].kind) {
             assert_int_equal(problems.n, 1);
-            assert_string_equal(problems.list[0].kind, cases[i].kind);
+            assert_string_equal(sym_problem_kind_name(problems.list[0].kind), cases[i].kind);
         }
         if (cases[i].text)
             assert_string_equal(err.text, cases[i].text);

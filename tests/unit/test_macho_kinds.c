@@ -138,8 +138,8 @@ check(const struct kind *k, bool is_64)
     assert_int_equal(sym_inspect(&macho, &stats, &arena, &features, &problems, NULL), FZ_OK);
     for (size_t i = 0; i < problems.n; i++) {
         assert_true(strlen(problems.list[i].text) + 1 < SYM_PROBLEM_TEXT); /* not cut */
-        if (strcmp(problems.list[i].kind, "no_names") != 0)
-            fz_buffer_printf(&found, " %s", problems.list[i].kind);
+        if (strcmp(sym_problem_kind_name(problems.list[i].kind), "no_names") != 0)
+            fz_buffer_printf(&found, " %s", sym_problem_kind_name(problems.list[i].kind));
     }
     assert_string_equal(fz_buffer_cstr(&found), k->problems);
 }

@@ -43,7 +43,7 @@ static const struct sym_problem *
 problem(const struct sym_problems *problems, const char *kind)
 {
     for (size_t i = 0; i < problems->n; i++) {
-        if (strcmp(problems->list[i].kind, kind) == 0)
+        if (strcmp(sym_problem_kind_name(problems->list[i].kind), kind) == 0)
             return &problems->list[i];
     }
     return NULL;

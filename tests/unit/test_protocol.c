@@ -139,8 +139,8 @@ sample_slice(void)
                                              .dwarf_max = 5,
                                              .n_functions = UINT64_MAX}};
     memset(slice.uuid.bytes, 0xab, sizeof(slice.uuid.bytes));
-    sym_problem_add(&slice.problems, "bad_unit", "unit at %d", 17);
-    sym_problem_add(&slice.problems, "no_lines", "none");
+    sym_problem_add(&slice.problems, SYM_PROBLEM_BAD_UNIT, "unit at %d", 17);
+    sym_problem_add(&slice.problems, SYM_PROBLEM_NO_LINES, "none");
     return slice;
 }
 
@@ -164,7 +164,7 @@ test_slice_round_trip(void **state FZ_UNUSED)
     assert_int_equal(got.index_version, 7);
     assert_memory_equal(&got.features, &slice.features, sizeof(slice.features));
     assert_int_equal(got.problems.n, 2);
-    assert_string_equal(got.problems.list[0].kind, "bad_unit");
+    assert_string_equal(sym_problem_kind_name(got.problems.list[0].kind), "bad_unit");
     assert_string_equal(got.problems.list[0].text, "unit at 17");
     assert_int_equal(got.problems.list[1].count, 1);
 

@@ -174,7 +174,7 @@ test_applied(void **state)
     assert_int_equal(sym_index_lookup(index, 0x1008, frames, 4), 2);
     assert_string_equal(frames[1].name, "__hidden#1_");
     assert_int_equal(problems.n, 1);
-    assert_string_equal(problems.list[0].kind, "hidden_names");
+    assert_string_equal(sym_problem_kind_name(problems.list[0].kind), "hidden_names");
     sym_index_close(index);
 
     problems.n = 0;

@@ -34,8 +34,11 @@ test_verdicts(void **state)
         struct proto_slice slice = {.kind = cases[i].kind};
         slice.features.dwarf = cases[i].dwarf;
         slice.features.lines = cases[i].lines;
-        for (size_t k = 0; k < 2 && cases[i].problems[k]; k++)
-            sym_problem_add(&slice.problems, cases[i].problems[k], "x");
+        for (size_t k = 0; k < 2 && cases[i].problems[k]; k++) {
+            enum sym_problem_kind kind;
+            assert_true(sym_problem_kind_parse(cases[i].problems[k], &kind));
+            sym_problem_add(&slice.problems, kind, "x");
+        }
         struct upload_advice advice = upload_advice_of(worker_upload_verdict(&slice));
         assert_string_equal(advice.code, cases[i].code);
         assert_int_equal(advice.retry, cases[i].retry);
