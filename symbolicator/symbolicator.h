@@ -138,8 +138,8 @@ FZ_MUST_CHECK enum fz_code sym_macho_open(struct fz_span slice, struct fz_arena 
                                           struct sym_macho *ret, struct sym_problems *problems,
                                           struct fz_error *err);
 
-/* "dsym" for MH_DSYM, else "binary". */
-const char *sym_macho_kind(const struct sym_macho *macho);
+/* True for a dSYM, false for a binary. */
+bool sym_macho_is_dsym(const struct sym_macho *macho);
 
 /* ---- BCSymbolMaps: the names that a bitcode build replaced by "__hidden#12_" --------------- */
 

@@ -129,8 +129,7 @@ finish_slice(struct reading *r, const struct sym_macho *macho, struct proto_slic
     struct sym_build_stats stats = {.n_functions = 0};
     slice->uuid = macho->uuid;
     slice->arch = fz_arch_name(macho->cputype, macho->cpusubtype);
-    slice->kind =
-        strcmp(sym_macho_kind(macho), "dsym") == 0 ? PROTO_SLICE_DSYM : PROTO_SLICE_BINARY;
+    slice->kind = sym_macho_is_dsym(macho) ? PROTO_SLICE_DSYM : PROTO_SLICE_BINARY;
     slice->name = fz_text_base_name(r->name);
     slice->has_map = sym_macho_has_hidden_names(macho);
     if (slice->has_map)

@@ -37,6 +37,12 @@ show_debug_information(const struct sym_features *f, struct fz_buffer *out)
                      (unsigned long long)f->n_lines, plural(f->n_lines));
 }
 
+static const char *
+kind_name(const struct sym_macho *macho)
+{
+    return sym_macho_is_dsym(macho) ? "dsym" : "binary";
+}
+
 void
 inspect_show_text(const struct inspect_result *result, bool has_colour, struct fz_buffer *out)
 {
@@ -47,7 +53,7 @@ inspect_show_text(const struct inspect_result *result, bool has_colour, struct f
         fz_uuid_format_dashed(&macho->uuid, uuid);
     fz_buffer_printf(out, "%s%s%s\n  %s %s %s, %zu bytes\n", term_style(has_colour, TERM_BOLD),
                      result->slice->path, term_style(has_colour, TERM_PLAIN), result->slice->arch,
-                     uuid, sym_macho_kind(macho), macho->bytes.len);
+                     uuid, kind_name(macho), macho->bytes.len);
     fz_buffer_printf(out, "    symbols   %llu function name%s%s\n",
                      (unsigned long long)f->n_symbols, plural(f->n_symbols),
                      f->function_starts ? ", function starts" : "");
@@ -145,7 +151,7 @@ inspect_show_json(const struct inspect_result *result, struct json_write *out)
         json_write_text(out, "uuid", uuid);
     }
     json_write_text(out, "arch", result->slice->arch);
-    json_write_text(out, "kind", sym_macho_kind(macho));
+    json_write_text(out, "kind", kind_name(macho));
     json_write_u64(out, "size", macho->bytes.len);
     features_json(&result->features, out);
     inspect_show_problems(&result->problems, out);

@@ -67,7 +67,8 @@ is_symbol_file(const struct sym_macho *macho)
 static bool
 is_kind(const struct sym_file_slice *slice, const char *kind)
 {
-    return is_symbol_file(&slice->macho) && strcmp(sym_macho_kind(&slice->macho), kind) == 0;
+    return is_symbol_file(&slice->macho) &&
+           sym_macho_is_dsym(&slice->macho) == (strcmp(kind, "dsym") == 0);
 }
 
 void

@@ -162,7 +162,7 @@ static void
 tell_missing(const struct sym_macho *macho, const struct sym_features *features,
              struct sym_problems *problems)
 {
-    bool is_dsym = strcmp(sym_macho_kind(macho), "dsym") == 0;
+    bool is_dsym = sym_macho_is_dsym(macho);
     if (!macho->has_uuid)
         tell(problems, SYM_PROBLEM_NO_UUID,
              "no UUID: reports cannot be matched to it; link without -no_uuid");

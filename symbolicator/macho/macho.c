@@ -413,8 +413,8 @@ sym_macho_section(const struct sym_macho *macho, const char *segment, const char
     return NULL;
 }
 
-const char *
-sym_macho_kind(const struct sym_macho *macho)
+bool
+sym_macho_is_dsym(const struct sym_macho *macho)
 {
-    return macho->filetype == MACHO_DSYM ? "dsym" : "binary";
+    return macho->filetype == MACHO_DSYM;
 }
