@@ -25,34 +25,18 @@
 enum { SYM_PROBLEMS_MAX = 32, SYM_PROBLEM_TEXT = 192 };
 
 /* The first ones decide about a file alone, the worst first (server/worker/upload_file.c). */
+/* clang-format off */
 enum sym_problem_kind {
-    SYM_PROBLEM_TRUNCATED,
-    SYM_PROBLEM_NO_INDEX,
-    SYM_PROBLEM_NOT_LINKED,
-    SYM_PROBLEM_ENCRYPTED,
-    SYM_PROBLEM_HIDDEN_NAMES,
-    SYM_PROBLEM_BAD_EXPORTS,
-    SYM_PROBLEM_BAD_FUNCTION_STARTS,
-    SYM_PROBLEM_BAD_LINE_PROGRAM,
-    SYM_PROBLEM_BAD_LOAD_COMMAND,
-    SYM_PROBLEM_BAD_MACHO,
-    SYM_PROBLEM_BAD_MEMBER,
-    SYM_PROBLEM_BAD_SECTION,
-    SYM_PROBLEM_BAD_SEGMENT,
-    SYM_PROBLEM_BAD_SLICE,
-    SYM_PROBLEM_BAD_SYMBOL,
-    SYM_PROBLEM_BAD_SYMBOL_MAP,
-    SYM_PROBLEM_BAD_UNIT,
-    SYM_PROBLEM_NO_DWARF,
-    SYM_PROBLEM_NO_LINES,
-    SYM_PROBLEM_NO_NAMES,
-    SYM_PROBLEM_NO_UUID,
-    SYM_PROBLEM_NOT_INSPECTED,
-    SYM_PROBLEM_SHARED_CACHE,
-    SYM_PROBLEM_STRIPPED,
-    SYM_PROBLEM_UNREADABLE,
-    SYM_PROBLEM_UNUSED_SYMBOL_MAP,
+    SYM_PROBLEM_TRUNCATED, SYM_PROBLEM_NO_INDEX, SYM_PROBLEM_NOT_LINKED, SYM_PROBLEM_ENCRYPTED,
+    SYM_PROBLEM_HIDDEN_NAMES, SYM_PROBLEM_BAD_EXPORTS, SYM_PROBLEM_BAD_FUNCTION_STARTS,
+    SYM_PROBLEM_BAD_LINE_PROGRAM, SYM_PROBLEM_BAD_LOAD_COMMAND, SYM_PROBLEM_BAD_MACHO,
+    SYM_PROBLEM_BAD_MEMBER, SYM_PROBLEM_BAD_SECTION, SYM_PROBLEM_BAD_SEGMENT,
+    SYM_PROBLEM_BAD_SLICE, SYM_PROBLEM_BAD_SYMBOL, SYM_PROBLEM_BAD_SYMBOL_MAP,
+    SYM_PROBLEM_BAD_UNIT, SYM_PROBLEM_NO_DWARF, SYM_PROBLEM_NO_LINES, SYM_PROBLEM_NO_NAMES,
+    SYM_PROBLEM_NO_UUID, SYM_PROBLEM_NOT_INSPECTED, SYM_PROBLEM_SHARED_CACHE,
+    SYM_PROBLEM_STRIPPED, SYM_PROBLEM_UNREADABLE, SYM_PROBLEM_UNUSED_SYMBOL_MAP,
 };
+/* clang-format on */
 enum { SYM_PROBLEM_KINDS = SYM_PROBLEM_UNUSED_SYMBOL_MAP + 1 };
 
 /* The kind's name in JSON: "bad_unit", "no_dwarf"... Static string. */
@@ -150,9 +134,6 @@ struct sym_symbol_map {
     bool adds_underscore; /* version 1.0 leaves out Mach-O's underscore */
 };
 
-/* True if the bytes begin as a BCSymbolMap of any version does. */
-bool sym_symbol_map_has_magic(struct fz_span file);
-
 /* Read a map into the arena. UNSUPPORTED: not a map, or of an unknown version. LIMIT: 2 GiB or
  * more, or the arena. */
 FZ_MUST_CHECK enum fz_code sym_symbol_map_read(struct fz_span file, struct fz_arena *arena,
@@ -161,16 +142,8 @@ FZ_MUST_CHECK enum fz_code sym_symbol_map_read(struct fz_span file, struct fz_ar
 /* True if the slice has hidden names, which only its map can restore. */
 bool sym_macho_has_hidden_names(const struct sym_macho *macho);
 
-/* The UUID in a path that ends in "<UUID><suffix>". False if it does not. */
-bool sym_symbol_map_path_uuid(const char *path, const char *suffix, struct fz_uuid *ret);
-
-/* DBGOriginalUUID of the property list (XML) in a dSYM: which map it needs. False if it has none. */
-bool sym_symbol_map_original(struct fz_span plist, struct fz_uuid *ret);
-
-/*
- * The maps of one upload. In an .xcarchive a map may come after the dSYM that needs it, so slices
- * with hidden names wait until the archive has been read.
- */
+/* The maps of one upload. In an .xcarchive a map may come after the dSYM that needs it, so slices
+ * with hidden names wait until the archive has been read. */
 struct sym_maps; /* opaque */
 
 /* A map, or the property list that names the map of an image. */
@@ -356,13 +329,9 @@ FZ_MUST_CHECK enum fz_code sym_index_build(const struct sym_macho *macho,
                                            struct sym_build_stats *ret_stats,
                                            struct sym_problems *problems, struct fz_error *err);
 
-/*
- * An open index, mapped read-only; any number of threads may use it.
- *
- * Opening validates the header, the first lookup in a block validates the block, and every offset
- * is checked when it is followed: a lookup cannot leave the index, and a damaged block has no
- * names.
- */
+/* An open index, mapped read-only; any number of threads may use it. Opening validates the header,
+ * the first lookup in a block validates the block, and every offset is checked when it is followed:
+ * a lookup cannot leave the index, and a damaged block has no names. */
 struct sym_index; /* opaque */
 
 /* Open an index; the caller owns *ret (sym_index_close()). NOT_FOUND: no such file; MALFORMED:
@@ -427,13 +396,9 @@ enum { SYM_FRAMES_MAX = 256 }; /* inline depth kept per address */
 size_t sym_index_lookup(const struct sym_index *index, uint64_t addr, struct sym_frame *ret,
                         size_t max);
 
-/*
- * Several lookups whose waits for memory overlap: the frames of all addresses one after the other,
- * and how many each has.
- *
- * Returns how many addresses were looked up: at least one, at most SYM_LOOKUPS_MAX, and only as
- * long as there is room for SYM_FRAMES_MAX more frames. `max` is at least SYM_FRAMES_MAX.
- */
+/* Several lookups whose waits for memory overlap: the frames of all addresses one after the other,
+ * and how many each has. Returns how many addresses were looked up: at least one, at most
+ * SYM_LOOKUPS_MAX, and only as long as there is room for SYM_FRAMES_MAX more frames. */
 enum { SYM_LOOKUPS_MAX = 16 };
 size_t sym_index_lookup_many(const struct sym_index *index, const uint64_t *addrs, size_t n,
                              struct sym_frame *ret, size_t max, size_t *ret_n_frames);
@@ -451,11 +416,9 @@ size_t sym_index_aliases(const struct sym_index *index, uint64_t addr, const cha
  * have Mach-O's underscore). NULL: there is none. */
 const char *sym_index_find_alias(const struct sym_index *index, uint64_t addr, const char *name);
 
-/*
- * The linkage name of the function that the call before this return address calls, according to
+/* The linkage name of the function that the call before this return address calls, according to
  * the caller's DWARF; borrowed from the index. NULL if it is unknown: the index only keeps calls of
- * functions that share their code with others, since sym_index_lookup() cannot name those.
- */
+ * functions that share their code with others, since sym_index_lookup() cannot name those. */
 const char *sym_index_call_target(const struct sym_index *index, uint64_t return_addr);
 
 /* ---- inspection: what a symbol file has and what is wrong with it --------------------------- */

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "symbolicator/macho/compressed.h"
+#include "symbolicator/macho/symbol_map.h"
 
 enum { SLICES_MAX = 16384, DEPTH_MAX = 16 };
 static const struct sym_archive_limits archive_limits = {

@@ -1,7 +1,7 @@
 /* The BCSymbolMaps of one upload, and the property lists that say which image each is for. */
 #include <stdlib.h>
 
-#include "symbolicator/symbolicator.h"
+#include "symbolicator/macho/symbol_map.h"
 
 static const char MAP_SUFFIX[] = ".bcsymbolmap", LINK_SUFFIX[] = ".plist";
 enum { MAPS_MAX = 64, SHOWN_NAME = 96 };

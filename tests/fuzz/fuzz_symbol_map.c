@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "symbolicator/macho/symbol_map.h"
-#include "symbolicator/symbolicator.h"
 
 enum { ARENA_CAP = 16 << 20, NAMES = 64 };
 
