@@ -24,7 +24,6 @@ KNOWN = {
         "server/cli": 9,
         "server/ingest/apple": 1,
         "server/ingest/common": 1,
-        "server/ingest/minidump": 1,
     },
     "own_header": {
         "server/ingest/containers": 1,

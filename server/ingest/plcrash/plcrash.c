@@ -238,30 +238,6 @@ take_root(struct plcrash *p, const struct protobuf_field *field, const char *whe
     }
 }
 
-/* The numbers of threads and images, for the limits, and the crashed thread, which they keep. */
-static void
-count(struct plcrash *p)
-{
-    struct protobuf message = protobuf_start(p->body, p->offset);
-    struct protobuf_field field, inner;
-    size_t crashed = SIZE_MAX;
-    while (protobuf_next(&message, &field)) {
-        if (!field.is_bytes)
-            continue;
-        if (field.number == BINARY_IMAGES)
-            p->n_images++;
-        if (field.number != THREADS)
-            continue;
-        struct protobuf thread = protobuf_inner(&field);
-        while (crashed == SIZE_MAX && protobuf_next(&thread, &inner)) {
-            if (inner.number == 3 && !inner.is_bytes && inner.value)
-                crashed = p->n_threads;
-        }
-        p->n_threads++;
-    }
-    p->crashed = crashed == SIZE_MAX ? p->n_threads : crashed;
-}
-
 /* What follows from several fields, which come in any order. */
 static void
 settle(struct plcrash *p)
@@ -298,7 +274,6 @@ plcrash_parse(struct fz_span body, const struct ingest_context *in, struct fz_ar
     enum fz_code code = find_message(body, &p.body, err);
     if (code != FZ_OK)
         return code;
-    count(&p);
     plcrash_each(&p, protobuf_start(p.body, p.offset), "", take_root, ret);
     plcrash_threads(&p);
     plcrash_images(&p);

@@ -23,8 +23,6 @@ struct plcrash {
     struct fz_span body;        /* after the file's header */
     uint64_t offset;            /* of `body` in the file */
     size_t n_unknown;           /* unknown fields so far */
-    size_t n_threads, n_images; /* in the body */
-    size_t crashed;             /* which of the threads is marked, n_threads = none */
     uint64_t legacy_arch;       /* SystemInfo.architecture */
     struct plcrash_cpu machine; /* machine_info.processor */
     uint64_t mach_type;         /* signal.mach_exception.type, if has_mach */

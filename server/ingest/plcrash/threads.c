@@ -3,8 +3,8 @@
 
 #include "server/ingest/plcrash/plcrash.h"
 
-enum { THREADS = 3, BINARY_IMAGES = 4 };          /* fields of the report */
-enum { THREAD_FRAMES = 2, THREAD_REGISTERS = 4 }; /* of a thread */
+enum { THREADS = 3, BINARY_IMAGES = 4 };                              /* fields of the report */
+enum { THREAD_FRAMES = 2, THREAD_CRASHED = 3, THREAD_REGISTERS = 4 }; /* of a thread */
 
 struct frame_taken {
     struct report_frame frame;
@@ -142,7 +142,7 @@ take_thread(struct plcrash *p, const struct protobuf_field *field, const char *w
         if (plcrash_number(p, field, where, "thread_number", &number))
             thread->index = (int64_t)(uint32_t)number;
         return true;
-    case 3:
+    case THREAD_CRASHED:
         if (plcrash_number(p, field, where, "crashed", &number))
             thread->crashed = number != 0;
         return true;
@@ -151,16 +151,32 @@ take_thread(struct plcrash *p, const struct protobuf_field *field, const char *w
     }
 }
 
+/* The place of the crashed thread, so that the limit does not cut it off; 0 without one. */
+static size_t
+crashed_position(struct plcrash *p, struct protobuf message)
+{
+    struct protobuf_field field, inner;
+    for (size_t i = 0; next_of(p, &message, THREADS, &field); i++) {
+        struct protobuf thread = protobuf_inner(&field);
+        while (protobuf_next(&thread, &inner)) {
+            if (inner.number == THREAD_CRASHED && !inner.is_bytes && inner.value)
+                return i;
+        }
+    }
+    return 0;
+}
+
 void
 plcrash_threads(struct plcrash *p)
 {
     struct protobuf message = protobuf_start(p->body, p->offset);
     struct protobuf_field field;
-    size_t max = ingest_limit(&p->b, "threads", p->n_threads, p->b.limits->threads), n = 0;
+    size_t all = count_field(p, message, THREADS), crashed = crashed_position(p, message), n = 0;
+    size_t max = ingest_limit(&p->b, "threads", all, p->b.limits->threads);
     for (size_t number = 0; n < max && next_of(p, &message, THREADS, &field); number++) {
         char where[INGEST_WHERE], at[INGEST_WHERE];
         /* Reserve the last place for the crashed thread, if it is still to come. */
-        if (n + 1 == max && p->crashed < p->n_threads && number < p->crashed)
+        if (n + 1 == max && number < crashed)
             continue;
         struct report_thread *thread = ingest_add_thread(&p->b);
         if (!thread)
@@ -215,7 +231,8 @@ plcrash_images(struct plcrash *p)
 {
     struct protobuf message = protobuf_start(p->body, p->offset);
     struct protobuf_field field;
-    size_t max = ingest_limit(&p->b, "images", p->n_images, p->b.limits->images);
+    size_t max =
+        ingest_limit(&p->b, "images", count_field(p, message, BINARY_IMAGES), p->b.limits->images);
     for (size_t i = 0; i < max && next_of(p, &message, BINARY_IMAGES, &field); i++) {
         char where[INGEST_WHERE];
         struct image_taken taken = {0};
