@@ -104,6 +104,7 @@ minidump_context(struct minidump *m, struct minidump_place place, struct minidum
         registers[n++] = (struct report_register){fz_arch_register_name(m->cpu, FZ_ARM64_CPSR),
                                                   read_at(&r, old ? CPSR_OLD : CPSR_NEW, 4)};
     }
+    /* A part of the registers would lead to a wrong stack. */
     if (r.failed)
         return false;
     ret->report->registers = registers;

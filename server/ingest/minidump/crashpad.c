@@ -86,6 +86,7 @@ take_known(struct minidump *m, const char *key, const char *value)
 static void
 add_tag(struct minidump *m, const char *key, const char *value)
 {
+    /* The process's annotations come before the modules'; the first value counts. */
     if (!key || !value || json_object_get(m->tags, key))
         return;
     ingest_json_set(&m->b, m->tags, key, json_string(value));
@@ -149,6 +150,7 @@ take_object(struct minidump *m, struct fz_span name, unsigned type, struct fz_sp
         add_tag(m, key, take_text(m, value));
         return;
     }
+    /* Other types are defined by the app, so their bytes are kept. */
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer base64 = fz_buffer_make(0);
     fz_text_base64_append(&base64, value);
     ingest_json_set(&m->b, ingest_json_object(&m->b, m->extra, "annotations_base64"), key,

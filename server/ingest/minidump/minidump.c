@@ -116,6 +116,7 @@ take_misc(struct minidump *m)
         ingest_json_set(&m->b, misc, "user_seconds", json_integer(user));
         ingest_json_set(&m->b, misc, "kernel_seconds", json_integer(kernel));
     }
+    /* Only version 4 and later have the text about the system. */
     if (r.len < BUILD_AT + BUILD_BYTES)
         return;
     fz_read_seek(&r, BUILD_AT);

@@ -167,6 +167,7 @@ minidump_open(struct fz_span body, struct minidump *m, struct fz_error *err)
         return fz_fail_at(err, FZ_E_MALFORMED, 12,
                           "minidump: the list of streams at byte %u is beyond the end at byte %zu",
                           m->directory, body.len);
+    /* The directory is searched for each stream, so its length bounds the time. */
     if (m->n_streams > STREAMS_MAX)
         m->n_streams = STREAMS_MAX;
     struct minidump_place system = minidump_find(m, MINIDUMP_SYSTEM_INFO);

@@ -99,6 +99,7 @@ walk_thread(const struct walk *w, const struct minidump_thread *t)
         if (!has_caller || caller != stack.frames[1].addr)
             add(w, &stack, caller, REPORT_TRUST_FRAME_POINTER);
         has_caller = false;
+        /* The outermost record has 0 here; a lower address would make a loop. */
         if (caller_fp <= fp)
             break;
         sp = fp + 2 * w->word;

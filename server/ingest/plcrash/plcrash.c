@@ -65,6 +65,7 @@ find_message(struct fz_span body, struct fz_span *ret, struct fz_error *err)
     struct fz_span bytes = fz_span_make(body.data + HEADER, body.len - HEADER);
     struct protobuf message = protobuf_start(bytes, HEADER);
     struct protobuf_field field;
+    /* Nearly any bytes read as some protobuf; a field of a report shows that these are one. */
     while (protobuf_next(&message, &field)) {
         if (field.is_bytes && field.number >= SYSTEM_INFO && field.number <= REPORT_INFO) {
             *ret = bytes;

@@ -134,6 +134,7 @@ protobuf_next(struct protobuf *message, struct protobuf_field *ret)
             return stop(message, at, "more fields than any message has");
         if (!read_key(message, &field.number, &wire))
             return false;
+        /* The fields inside belong to no message that a report has. */
         if (wire == GROUP) {
             if (++groups > PROTOBUF_GROUPS_MAX)
                 return stop(message, at, "groups nested too deeply");

@@ -182,6 +182,7 @@ plcrash_threads(struct plcrash *p)
         if (!thread)
             return;
         n++;
+        /* Until thread_number, which not all writers set, replaces it. */
         thread->index = (int64_t)number;
         snprintf(where, sizeof(where), "threads[%zu]", number);
         plcrash_message(p, &field, where, take_thread, thread);

@@ -147,6 +147,7 @@ take_words(struct sentry *s, const struct mechanism *m, const char *type)
     bool is_signal = type && (fz_text_has_prefix(type, "EXC_") || fz_text_has_prefix(type, "SIG"));
     if (is_one_of(m->type, "mach", "signal"))
         is_signal = true;
+    /* An exception of a language may have any name, also one that begins with "SIG". */
     if (is_one_of(m->type, "nsexception", "cpp_exception"))
         is_signal = false;
     if (is_signal) {
@@ -168,6 +169,7 @@ static const char *
 kind_of(struct sentry *s, const struct mechanism *m, const char *type)
 {
     const char *level = json_string_value(json_object_get(s->root, "level"));
+    /* The mechanism comes before the level: SDKs send hangs as errors. */
     for (size_t i = 0; i < FZ_ARRAY_LEN(kinds); i++) {
         if (is_one_of(kinds[i].name, m->type ? m->type : "-", type ? type : "-"))
             return kinds[i].kind;

@@ -125,6 +125,7 @@ take_release(struct ingest_builder *b, const char *release)
     const char *version = at ? at + 1 : release;
     if (!version)
         return;
+    /* Without "@" the text is whatever the app chose, where "+" has no meaning. */
     const char *plus = at ? strchr(version, '+') : NULL;
     size_t len = plus ? (size_t)(plus - version) : strlen(version);
     bool has_id = at && at > release;

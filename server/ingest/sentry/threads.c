@@ -131,6 +131,7 @@ place_stack(struct sentry *s, const struct report_thread *own)
         set_exception_stack(r, own);
         return;
     }
+    /* Without an id the exception may be of another thread than the one that sent the event. */
     if (s->thread_id >= 0 || thread->n_frames == 0)
         thread->crashed = true;
     if (thread->n_frames == 0) {

@@ -109,6 +109,7 @@ detect(struct fz_span head)
             continue;
         if (fz_span_is(key, "Data Source") || fz_span_is(key, "Steps")) /* of a sampled one */
             return false;
+        /* A report that is cut before its threads still has the exception. */
         if (fz_span_is(key, "Exception Type") && value.len)
             threads = true;
         n_keys += is_head_key(key);
@@ -154,6 +155,7 @@ split(struct fz_span body, struct ingest_found *found, struct fz_error *err)
     (void)err;
     while (ingest_text_lines_next(&lines, &line)) {
         images = images || fz_span_begins(line, "Binary Images:");
+        /* A head has such keys only once: after a list of images they begin another report. */
         if (!images || !is_first_line(line))
             continue;
         size_t at = (size_t)(lines.line - body.data);
@@ -265,6 +267,7 @@ take_part(struct reader *r, struct fz_span line)
     case IN_EXCEPTION:
     case IN_BACKTRACE:
     case IN_FRAMES:
+        /* A line without a number is text that happens to contain an address. */
         if (!ingest_text_frame_parse(line, &frame) || !frame.has_index)
             return r->state != IN_FRAMES && ingest_text_stack_add_list(c->b, stack, line);
         if (r->state == IN_FRAMES)
@@ -315,6 +318,7 @@ take_line(struct reader *r, const struct ingest_text_lines *lines, struct fz_spa
         add_to_section(r, line, lines->indent);
         return;
     }
+    /* The end of Apple's reports; the rest of a mail may follow. */
     if (r->started && may_end && !lines->indent && fz_span_is(line, "EOF")) {
         ingest_text_end_section(c);
         r->state = IN_HEAD;

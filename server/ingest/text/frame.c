@@ -108,6 +108,7 @@ static void
 take_name(struct fz_span text, struct ingest_text_symbol *ret)
 {
     text = fz_text_trim(text);
+    /* Each round cuts one part off the end. A name may end in brackets of its own, which stay. */
     for (int i = 0; i < GROUPS_MAX; i++) {
         size_t open = last_group(text);
         struct fz_span inside = open == SIZE_MAX ? (struct fz_span){NULL, 0}
@@ -204,6 +205,8 @@ ingest_text_frame_parse(struct fz_span line, struct ingest_text_frame *ret)
         frame.image = (struct fz_span){NULL, 0};
     frame.symbol = ingest_text_symbol_parse(after, frame.image, frame.addr);
     const struct ingest_text_symbol *symbol = &frame.symbol;
+    /* Log lines contain addresses too; without a number only a symbol or an offset makes a
+     * frame. */
     if (!frame.has_index && (at == 0 || (!symbol->has_load && !symbol->has_offset)))
         return false;
     *ret = frame;
@@ -225,6 +228,7 @@ take_hint(struct ingest_builder *b, struct ingest_text_hints *hints,
             continue;
         if (!symbol->has_load || (hint->has_load && hint->load == symbol->load))
             return (int)i;
+        /* The same image: a frame with a symbol in place of the load address came first. */
         if (!hint->has_load) {
             hint->has_load = true;
             hint->load = symbol->load;

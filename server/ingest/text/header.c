@@ -194,6 +194,7 @@ ingest_text_take_codes(struct ingest_text *c, struct fz_span value)
     size_t at = fz_text_find(value, " at ");
     struct fz_span addr =
         at == SIZE_MAX ? (struct fz_span){NULL, 0} : fz_text_trim(fz_span_from(value, at + 4));
+    /* A code of 0 with the address 0 is what writers without a code write. */
     bool nothing = crash->n_mach_codes == 1 && crash->mach_codes[0] == 0;
     if (ingest_text_take_hex(&addr, &number) && (number || !nothing)) {
         crash->has_address = true;
@@ -306,6 +307,7 @@ settle_header(struct ingest_text *c)
     if (c->version.len)
         settle_version(c);
     const struct report_image *app = r->n_images ? &r->images[0] : NULL;
+    /* Not every writer lists the app's image first. */
     for (size_t i = 0; i < r->n_images && r->process.path; i++) {
         if (r->images[i].path && strcmp(r->images[i].path, r->process.path) == 0)
             app = &r->images[i];

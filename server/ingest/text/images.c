@@ -97,6 +97,8 @@ find_uuid(struct fz_span text, size_t *ret_open, size_t *ret_end, struct report_
             continue;
         struct fz_span inside = fz_span_between(text, i + 1, end);
         image->has_uuid = fz_uuid_parse(fz_text_trim(inside), &image->uuid);
+        /* A short word in angle brackets belongs to the name; a long one is the hash of an old
+         * binary. */
         if (!image->has_uuid && inside.len < 30 && inside.len > 0)
             continue;
         *ret_open = i;
@@ -127,6 +129,7 @@ parse_range(struct ingest_builder *b, struct fz_span line, struct report_image *
         return false;
     if (!has_end)
         rest = fz_span_from(rest, 3);
+    /* The end is inclusive. */
     if (has_end && end >= image.addr && end - image.addr < UINT64_MAX)
         image.size = end - image.addr + 1;
     size_t open, after;

@@ -36,7 +36,8 @@ bool ingest_text_take_hex(struct fz_span *text, uint64_t *ret);
 /* Cut decimal digits off the start of *text. */
 bool ingest_text_take_decimal(struct fz_span *text, uint64_t *ret);
 
-/* What follows the first `key`, up to `end` (NULL: to the end of the text); empty without the key. */
+/* What follows the first `key`, up to `end` (NULL: to the end of the text); empty without the
+ * key. */
 struct fz_span ingest_text_after(struct fz_span text, const char *key, const char *end);
 /* The start of the "(...)" that ends the text; SIZE_MAX without one. */
 size_t ingest_text_last_group(struct fz_span text);

@@ -80,6 +80,7 @@ take_messages(struct ingest_text *c, struct fz_span text)
     (void)ingest_add_message(c->b, ingest_text(c->b, fz_text_trim(fz_span_from(text, start))));
     bool thrown = ingest_text_take_thrown(c->b, text);
     struct report_crash *crash = &c->b->report->crash;
+    /* Without an exception the first message is that of abort(), of an assertion or of a trap. */
     if (!thrown && !crash->reason && crash->n_messages)
         crash->reason = crash->messages[0];
     /* Some reporters put the stack of the throw into this text, as "(0x... 0x...)". */
@@ -163,6 +164,7 @@ ingest_text_end_section(struct ingest_text *c)
 {
     struct fz_span key = c->key, text = fz_text_trim(fz_buffer_span(&c->text));
     struct report_crash *crash = &c->b->report->crash;
+    /* One spelling for all systems, so that a section is found under the same key. */
     if (known_section(key))
         key = fz_span_cstr(known_section(key));
     c->key = (struct fz_span){NULL, 0};

@@ -124,6 +124,8 @@ detect_text(struct fz_span head)
         if (n_frames >= 2 || n_loose >= LOOSE_MIN || (heading && n_loose))
             return true;
     }
+    /* A single frame is a stack only in a text with little else; logs contain such lines by
+     * chance. */
     return n_first && n_lines <= LINES_OF_A_SHORT_TEXT;
 }
 
@@ -337,6 +339,7 @@ parse(struct fz_span body, const struct ingest_context *in, struct fz_arena *are
     bool any = ret->crash.thread >= 0;
     for (size_t i = 0; i < ret->n_threads; i++)
         any = any || ret->threads[i].crashed;
+    /* A stack without a mark is of the thread that somebody wanted to see. */
     if (!any && ret->n_threads)
         ret->threads[0].crashed = true;
     ingest_text_settle(&c);

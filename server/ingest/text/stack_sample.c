@@ -59,6 +59,7 @@ parse_call(struct fz_span text, struct ingest_text_frame *ret)
         close == SIZE_MAX ? (struct fz_span){NULL, 0} : fz_text_trim(fz_span_from(rest, close + 1));
     struct fz_span name = fz_text_trim(fz_span_until(text, open));
     struct fz_span shorter = name;
+    /* spindump has the image in the last group, sample in "(in Demo)". */
     if (take_image_group(cut_group(&shorter), &frame)) {
         struct ingest_text_symbol symbol = frame.symbol;
         frame.symbol = ingest_text_symbol_parse(shorter, frame.image, frame.addr);

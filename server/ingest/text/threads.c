@@ -72,6 +72,7 @@ split_heading(struct fz_span rest, struct fz_span *ret_word, struct fz_span *ret
         return false;
     *ret_word = fz_text_trim(fz_span_until(rest, colon));
     struct fz_span text = fz_span_from(rest, colon + 1);
+    /* macOS writes "::" before the name. */
     if (fz_span_begins(text, ":"))
         text = fz_span_from(text, 1);
     *ret_text = fz_text_trim(text);
@@ -100,6 +101,7 @@ ingest_text_take_thread(struct ingest_text *c, struct fz_span line, bool *ret_re
     bool crashed = ingest_text_is_one_of(word, crashed_words), names = fz_span_is(word, "name");
     *ret_registers = fz_span_begins(word, "crashed with") || fz_span_begins(word, "Crashed with") ||
                      fz_span_begins(word, "thread state");
+    /* "Thread 3 is waiting: ..." is a line of a message. */
     if (!crashed && !names && !*ret_registers && word.len)
         return false;
     struct report_thread *thread = find_thread(c, (int64_t)number);

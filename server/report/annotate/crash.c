@@ -345,6 +345,7 @@ annotate_crash(const struct report *report, struct fz_span raw, struct fz_buffer
         rest = fz_span_from(rest, line.all.len);
         line.is_inner = is_inner;
         is_inner = !annotate_line_end(&line).len;
+        /* The last line may have no end; added lines take that of the others. */
         if (rest.len && !is_inner)
             a.line_end = annotate_line_end(&line);
         if (!a.is_plain && line.start < line.end)

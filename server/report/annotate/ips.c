@@ -209,6 +209,7 @@ annotate_frames(struct writer *w, struct fz_span list, const struct report_frame
         more = json_walk_next_item(&walk, &item) && item.complete;
         if (more)
             next = read_element(item.value);
+        /* ingest leaves objects without an offset out, so the model has no frame for them. */
         if (!e.has_offset)
             continue;
         bool joins = e.inlined && next.has_offset && next.offset == e.offset &&
@@ -221,6 +222,7 @@ annotate_frames(struct writer *w, struct fz_span list, const struct report_frame
         if (joins)
             continue;
         const struct report_frame *frame = &frames[number++];
+        /* The model and the text differ here: writing a name could name the wrong call. */
         if (!is_of(frame, &e))
             continue;
         w->n_found++;
