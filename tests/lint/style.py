@@ -51,7 +51,6 @@ PREFIXES = {
     "server/resolve/": "resolve_",
     "server/serve/": "serve_",
     "server/upload/": "upload_",
-    "server/upload/": "upload_",
     "server/worker/": "worker_ job_",
 }
 
@@ -211,6 +210,32 @@ def check_json(files):
     return problems
 
 
+# Words that this project does not use in comments and messages, and what to write instead (docs/CONTRIBUTING.md, Prose).
+WORDS = [
+    (r"behind", "after"), (r"stands?(?! for\b| alone\b)|stood", "is"), (r"(?:re)?tells?|told|telling", "reports, says"),
+    (r"lies?|lay", "is"), (r"(?<!there\s)is no (?!longer|more\b|such)[a-z]\w*", "is not a"), (r"(?:is|are) none", "does not exist"),
+    (r"none of", "no"), (r"whom", "which"), (r"brak(?:ed?|ing)", "limited"), (r"doors?", "route, client"),
+    (r"mend(?:s|ed|ing)?", "repair"), (r"crew", "group"), (r"gladly", ""), (r"nobody", "no one, no client"),
+]
+WORD = re.compile("|".join(rf"\b({word})\b".replace(" ", r"\s+") for word, _ in WORDS), re.I)
+
+
+def check_words(files):
+    """Comments and messages use plain words."""
+    problems = []
+    for path, text in sorted(files.items()):
+        if not is_code(path):
+            continue
+        for token in cycles.TOKEN.finditer(text):
+            # A line of a comment may end inside of a phrase.
+            for found in WORD.finditer(re.sub(r"\n[ \t]*\*", lambda end: " " * len(end.group()), token.group())):
+                instead = WORDS[found.lastindex - 1][1]
+                word = " ".join(found.group().split())
+                problems.append(f'{path}:{line_of(text, token.start() + found.start())}: "{word}"'
+                                + (f": write {instead}" if instead else ""))
+    return problems
+
+
 def check_own_header(files):
     """A .c file includes its own header first, so that the header cannot lack an include."""
     problems = []
@@ -233,4 +258,5 @@ CHECKS = {
     "old_code": check_old_code,
     "json": check_json,
     "own_header": check_own_header,
+    "words": check_words,
 }
