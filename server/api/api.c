@@ -170,6 +170,7 @@ api_create(const struct api_config *config, struct api **ret, struct fz_error *e
     if (!api)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     api->config = *config;
+    /* First what api_destroy() ends unconditionally, since any step below may fail. */
     pthread_mutex_init(&api->pool_lock, NULL);
     pthread_mutex_init(&api->counts.lock, NULL);
     api_gate_init(&api->gate);
@@ -199,6 +200,7 @@ api_destroy(struct api *api)
 {
     if (!api)
         return;
+    /* The committer first: its callbacks use the watcher, tokens and usage. */
     if (api->committer)
         store_committer_stop(api->committer);
     api_watcher_stop(api->watcher);

@@ -9,6 +9,7 @@ enum fz_code
 api_store_get(struct api *api, struct store **ret, struct fz_error *err)
 {
     struct store *store = NULL;
+    /* Opening costs more than most queries, and on PostgreSQL a process. */
     pthread_mutex_lock(&api->pool_lock);
     if (api->n_pool > 0)
         store = api->pool[--api->n_pool];

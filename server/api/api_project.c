@@ -96,7 +96,7 @@ join_prefixes(struct api_call *call, const json_t *list, struct fz_buffer *ret,
               struct fz_error *err)
 {
     size_t n = json_array_size(list);
-    call->detail = "{\"path\":\"cut_prefixes\"}";
+    call->detail = "{\"path\":\"cut_prefixes\"}"; /* for the failures below */
     if (!json_is_array(list))
         return fz_fail(err, FZ_E_MALFORMED,
                        "no array 'cut_prefixes'; send {\"cut_prefixes\":[\"/Users/ci/build/\"]}");

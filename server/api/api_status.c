@@ -76,6 +76,7 @@ api_readyz(void *app, struct http_request *request)
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct json_write w = json_write_start(&out);
     json_write_open(&w, NULL, '{');
+    /* All checks run even after a failure: the detail lists every cause. */
     for (size_t i = 0; i < FZ_ARRAY_LEN(checks); i++) {
         char text[TEXT];
         checks[i].check(app, text);

@@ -42,6 +42,7 @@ answer_symbols(struct api_call *call, const struct fz_uuid *uuid, size_t limit,
                           limit, call->arena, &symbols, &n, &cursor, err);
     if (code != FZ_OK)
         return code;
+    /* An empty page after a cursor is the end of the list. */
     if (uuid && n == 0 && !http_query(call->request, "cursor"))
         return fz_fail(err, FZ_E_NOT_FOUND, "no symbol file with UUID '%.64s'",
                        http_param(call->request, "uuid"));

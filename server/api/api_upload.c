@@ -97,6 +97,7 @@ api_upload_add(struct api_call *call, int fd, uint64_t offset, uint64_t len, con
     if (fstat(fd, &info) != 0)
         return fz_fail_errno(err, "the upload");
     FZ_CLEANUP(fz_closep) int file = -1;
+    /* A part of a form is copied first: a blob is a whole file. */
     bool is_whole = offset == 0 && len == (uint64_t)info.st_size; /* is a file of its own */
     enum fz_code code = is_whole ? FZ_OK : api_copy_range(call, fd, offset, len, &file, err);
     /* The blob of an equal file may have been deleted between the two steps: put it again. */

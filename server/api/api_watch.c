@@ -93,7 +93,7 @@ check_transient(struct api_call *call, const struct api_wait *wait, bool *ret_do
     }
     enum fz_code code = store_report_take_transient(call->store, wait->project_id, wait->id,
                                                     call->arena, &columns, &result, err);
-    if (code == FZ_E_UNAVAILABLE)
+    if (code == FZ_E_UNAVAILABLE) /* the job is not done, or the database is away: ask again */
         return FZ_OK;
     if (code == FZ_OK && result.len == 0)
         code = fz_fail(err, FZ_E_MALFORMED, "%s",
@@ -232,6 +232,7 @@ watch(void *user)
     bool is_hurried = false;
     while (collect(watcher, &is_hurried)) {
         check_all(watcher, is_hurried);
+        /* Without waiters, collect() sleeps until one is added. */
         if (watcher->waits)
             store_wait_change(watcher->store, NAP_MS);
     }

@@ -141,6 +141,7 @@ take(void *app, struct http_request *request, api_taken_fn answer, refuse_fn ref
     enum fz_code code = api_intake(&intake, &err);
     if (code == FZ_OK)
         return;
+    /* Other failures may pass, so the client is to send the report again. */
     bool for_good = code == FZ_E_MALFORMED || code == FZ_E_UNSUPPORTED || code == FZ_E_LIMIT;
     if (for_good && refuse)
         refuse(request, &err);

@@ -107,7 +107,7 @@ refuse(const struct store_upload *upload, struct fz_error *err)
     enum fz_code code = upload->error_code > FZ_OK && upload->error_code <= FZ_E_INTERNAL
                             ? (enum fz_code)upload->error_code
                             : FZ_E_INTERNAL;
-    if (code == FZ_E_UNSUPPORTED)
+    if (code == FZ_E_UNSUPPORTED) /* its status is 415 */
         code = FZ_E_MALFORMED;
     return fz_fail(err, code, "%s",
                    upload->error ? api_stored_error(upload->error) : "the upload failed");

@@ -246,6 +246,7 @@ http_answer_queue(struct http_request *request)
         return MHD_NO;
     for (const struct http_extra *extra = answer->headers; extra; extra = extra->next)
         fz_ignore(!MHD_add_response_header(response, extra->name, extra->value)); /* no memory */
+    /* Reports are private and foreign: no cache may keep them, no browser guess their type. */
     static const char *const standard[][2] = {{"X-Content-Type-Options", "nosniff"},
                                               {"Cache-Control", "no-store"}};
     for (size_t i = 0; i < FZ_ARRAY_LEN(standard); i++) {

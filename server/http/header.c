@@ -251,6 +251,7 @@ check_body(struct http_request *request)
     const struct http_route *route = request->route;
     uint64_t max = http_body_max(request);
     if (request->framing.content_length > max) {
+        /* The body will not be read, so the connection cannot carry another request. */
         request->answer.close = true;
         return http_body_refuse(
             request, 413, FZ_E_LIMIT, max, "a body of %llu bytes is larger than the limit of %llu",

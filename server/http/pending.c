@@ -14,7 +14,7 @@ http_pending_run_job(struct http_job *job)
     struct http_server *server = request->server;
     pthread_mutex_lock(&server->lock);
     bool abandoned = request->abandoned;
-    request->due_ms = 0;
+    request->due_ms = 0; /* that was the limit of the wait for a thread */
     pthread_mutex_unlock(&server->lock);
     if (abandoned)
         http_request_unref(request);
@@ -76,6 +76,7 @@ http_pending_run(struct http_request *request)
         http_pending_run_job(&request->job);
         return;
     }
+    /* A thread that started the handler now would hang as well. */
     if (atomic_load(&server->stuck)) {
         pthread_mutex_lock(&server->lock);
         if (request->is_pending)

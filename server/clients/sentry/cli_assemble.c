@@ -8,9 +8,9 @@
  *   known, done                      {"state":"ok","dif":{…}} or {"state":"error","detail":"…"}
  *
  * "created" is never said (a client takes it for the end), nor "not_found" with nothing missing
- * (a client takes that for our loss). Source bundles, BCSymbolMaps and their plists are told by how
- * they begin, kept, and "ok" at once; everything else is an upload as POST /api/v1/symbols takes
- * it.
+ * (a client takes that for lost chunks). Source bundles, BCSymbolMaps and their plists are recognised
+ * by their first bytes, stored, and "ok" at once; everything else is an upload as POST
+ * /api/v1/symbols takes it.
  */
 #include <stdlib.h>
 #include <string.h>
