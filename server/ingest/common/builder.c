@@ -360,8 +360,9 @@ ingest_add_message(struct ingest_builder *b, const char *text)
     return true;
 }
 
-size_t
-ingest_memory_limit(struct ingest_builder *b, const char *where, size_t len)
+/* How many of `len` captured bytes the report may still carry. */
+static size_t
+memory_limit(struct ingest_builder *b, const char *where, size_t len)
 {
     size_t kept = len < b->memory_left ? len : b->memory_left;
     if (kept < len)
@@ -375,7 +376,7 @@ bool
 ingest_hex_memory(struct ingest_builder *b, const char *where, uint64_t addr, struct fz_span hex,
                   struct report_memory *ret)
 {
-    size_t len = ingest_memory_limit(b, where, hex.len / 2);
+    size_t len = memory_limit(b, where, hex.len / 2);
     uint8_t *bytes = len ? ingest_alloc(b, len, 1) : NULL;
     if (!bytes)
         return false;

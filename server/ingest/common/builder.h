@@ -126,10 +126,8 @@ void ingest_set_address_of_codes(struct report_crash *crash);
 /* One more application-specific message; NULL adds nothing, false beyond INGEST_MESSAGES_MAX. */
 bool ingest_add_message(struct ingest_builder *b, const char *text);
 
-/* Of `len` bytes (captured memory) how many the report may still carry, with a note about `where`
- * if not all. Subtracted from memory_left. */
-size_t ingest_memory_limit(struct ingest_builder *b, const char *where, size_t len);
-/* Captured bytes written as hex digits; false if they are something else (noted) or empty. */
+/* Captured bytes written as hex digits; false if they are something else (noted) or empty. What the
+ * report may not carry any more (memory_left) is cut, with a note about `where`. */
 bool ingest_hex_memory(struct ingest_builder *b, const char *where, uint64_t addr,
                        struct fz_span hex, struct report_memory *ret);
 
