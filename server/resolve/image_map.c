@@ -8,16 +8,16 @@ static const uint64_t UNKNOWN_REACH = UINT64_C(1) << 32;
 static int
 by_start(const void *a, const void *b)
 {
-    uint64_t left = ((const struct image_piece *)a)->start;
-    uint64_t right = ((const struct image_piece *)b)->start;
+    uint64_t left = ((const struct resolve_image_piece *)a)->start;
+    uint64_t right = ((const struct resolve_image_piece *)b)->start;
     return left < right ? -1 : left > right;
 }
 
 enum fz_code
-image_map_make(const struct report *report, struct fz_arena *arena, struct image_map *ret,
-               struct fz_error *err)
+resolve_image_map_make(const struct report *report, struct fz_arena *arena,
+                       struct resolve_image_map *ret, struct fz_error *err)
 {
-    struct image_map map = {.report = report};
+    struct resolve_image_map map = {.report = report};
     map.pieces = fz_arena_array(arena, report->n_images, 2 * sizeof(*map.pieces));
     if (!map.pieces)
         return fz_arena_fail(arena, err);
@@ -35,7 +35,7 @@ image_map_make(const struct report *report, struct fz_arena *arena, struct image
 }
 
 int
-image_map_at(struct image_map *map, uint64_t addr)
+resolve_image_map_at(struct resolve_image_map *map, uint64_t addr)
 {
     size_t low = 0, high = map->n; /* the first piece that begins behind addr */
     while (low < high) {
@@ -47,7 +47,7 @@ image_map_at(struct image_map *map, uint64_t addr)
     }
     if (low == 0)
         return -1;
-    struct image_piece *piece = &map->pieces[low - 1];
+    struct resolve_image_piece *piece = &map->pieces[low - 1];
     if (!piece->asked) {
         piece->asked = true;
         piece->image = report_image_at(map->report, addr);

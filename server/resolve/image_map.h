@@ -11,21 +11,23 @@
 #include "base/arena.h"
 #include "server/report/report.h"
 
-struct image_piece {
+struct resolve_image_piece {
     uint64_t start;
     int image; /* meaningful once asked */
     bool asked;
 };
 
-struct image_map {
-    const struct report *report; /* borrowed; its images must not change */
-    struct image_piece *pieces;  /* by start */
+struct resolve_image_map {
+    const struct report *report;        /* borrowed; its images must not change */
+    struct resolve_image_piece *pieces; /* by start */
     size_t n;
 };
 
 /* LIMIT, NO_MEMORY: the arena. */
-FZ_MUST_CHECK enum fz_code image_map_make(const struct report *report, struct fz_arena *arena,
-                                          struct image_map *ret, struct fz_error *err);
-int image_map_at(struct image_map *map, uint64_t addr);
+FZ_MUST_CHECK enum fz_code resolve_image_map_make(const struct report *report,
+                                                  struct fz_arena *arena,
+                                                  struct resolve_image_map *ret,
+                                                  struct fz_error *err);
+int resolve_image_map_at(struct resolve_image_map *map, uint64_t addr);
 
 #endif

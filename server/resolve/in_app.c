@@ -95,7 +95,7 @@ is_apps_name(const struct report *report, const char *image)
 }
 
 bool
-in_app_image(const struct report *report, size_t number)
+resolve_in_app_image(const struct report *report, size_t number)
 {
     const struct report_image *image = &report->images[number];
     const char *path = image->path, *process = report->process.path;

@@ -12,6 +12,6 @@
  * process's own file, or the first of all images. Formats that tell names only (MetricKit, plain
  * stacks) say less: there it is the image that is named as the process or the app; if none is, the
  * first one, and if the report names neither, every image whose name is not one of the system's. */
-bool in_app_image(const struct report *report, size_t number);
+bool resolve_in_app_image(const struct report *report, size_t number);
 
 #endif

@@ -17,9 +17,9 @@
 #include "base/text.h"
 #include "server/resolve/image_map.h"
 #include "server/resolve/in_app.h"
-#include "server/resolve/resolve_learned.h"
-#include "server/resolve/resolve_symbols.h"
-#include "server/resolve/resolve_types.h"
+#include "server/resolve/learned.h"
+#include "server/resolve/symbols.h"
+#include "server/resolve/types.h"
 #include "symbolicator/symbolicator.h"
 
 /* What is known of an image while the frames are walked. */
@@ -41,7 +41,7 @@ struct resolver {
     void *user;
     struct fz_arena *arena;
     struct image_index *images;
-    struct image_map map;
+    struct resolve_image_map map;
     struct resolve_names names;
 };
 
@@ -73,7 +73,7 @@ static int
 find_image(struct resolver *r, uint64_t *addr, bool is_return)
 {
     uint64_t plain = adjusted(r, *addr, is_return);
-    int image = image_map_at(&r->map, plain);
+    int image = resolve_image_map_at(&r->map, plain);
     if (image >= 0 || !may_be_signed(r)) {
         *addr = plain;
         return image;
@@ -85,7 +85,7 @@ find_image(struct resolver *r, uint64_t *addr, bool is_return)
         uint64_t cut = *addr & ((UINT64_C(1) << widths[i]) - 1);
         if (cut == *addr)
             continue;
-        image = image_map_at(&r->map, adjusted(r, cut, is_return));
+        image = resolve_image_map_at(&r->map, adjusted(r, cut, is_return));
         if (image >= 0) {
             *addr = adjusted(r, cut, is_return);
             return image;
@@ -269,7 +269,7 @@ resolve_frame(struct resolver *r, struct report_frame *frame, const struct repor
     if (frame->image < 0) {
         frame->status = REPORT_FRAME_UNKNOWN_IMAGE;
     } else {
-        frame->in_app = in_app_image(r->report, (size_t)frame->image);
+        frame->in_app = resolve_in_app_image(r->report, (size_t)frame->image);
         code = name_frame(r, frame, caller, is_return, err);
     }
     if (code == FZ_OK && frame->n_symbols == 0 && frame->n_client > 0)
@@ -441,7 +441,7 @@ resolve_report(struct report *report, resolve_find_fn find, void *user,
     r->images = fz_arena_array(arena, report->n_images, sizeof(*r->images));
     if (!r->images)
         return fz_arena_fail(arena, err);
-    enum fz_code code = image_map_make(report, arena, &r->map, err);
+    enum fz_code code = resolve_image_map_make(report, arena, &r->map, err);
     if (code != FZ_OK)
         return code;
     for (size_t i = 0; i < report->n_images; i++)

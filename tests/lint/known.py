@@ -6,7 +6,6 @@ KNOWN = {
     },
     "names": {
         "server/cli": 8,
-        "server/resolve": 5,
         "storage": 1,
     },
     "parameters": {
@@ -15,8 +14,6 @@ KNOWN = {
     "small_files": {
         "server/cli": 3,
         "server/resolve": 1,
-        "symbolicator": 1,
-        "symbolicator/macho": 1,
     },
     "json": {
         "server/cli": 9,

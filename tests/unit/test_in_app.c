@@ -34,7 +34,7 @@ test_in_app(void **state)
         struct report_image images[2] = {{.addr = 0x1000}, {.addr = 0x5000}};
         images[cases[i].image].path = cases[i].path;
         struct report report = {.process.name = "Shop", .images = images, .n_images = 2};
-        if (in_app_image(&report, (size_t)cases[i].image) != cases[i].want)
+        if (resolve_in_app_image(&report, (size_t)cases[i].image) != cases[i].want)
             fail_msg("%s", cases[i].path ? cases[i].path : "(none)");
     }
 }
@@ -68,7 +68,7 @@ test_in_app_names(void **state)
                                 .images = images,
                                 .n_images = 2};
         for (size_t k = 0; k < 2; k++) {
-            if (in_app_image(&report, k) != cases[i].want[k])
+            if (resolve_in_app_image(&report, k) != cases[i].want[k])
                 fail_msg("case %zu: %s", i, cases[i].names[k]);
         }
     }

@@ -6,7 +6,7 @@
 #ifndef RESOLVE_LEARNED_H
 #define RESOLVE_LEARNED_H
 
-#include "server/resolve/resolve_symbols.h"
+#include "server/resolve/symbols.h"
 
 /* Ask names->options->learned, if it is set, for the frames without symbols that lie outside of the
  * app's own code. */

@@ -1,4 +1,4 @@
-#include "server/resolve/resolve_symbols.h"
+#include "server/resolve/symbols.h"
 
 #include <string.h>
 

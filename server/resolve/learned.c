@@ -1,4 +1,4 @@
-#include "server/resolve/resolve_learned.h"
+#include "server/resolve/learned.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "server/resolve/resolve_types.h"
+#include "server/resolve/types.h"
 
 #include <ctype.h>
 #include <string.h>
