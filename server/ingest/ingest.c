@@ -1,6 +1,8 @@
 /* The table of formats, and the functions that others call with it. */
 #include "server/ingest/ingest.h"
 
+#include <string.h>
+
 #include "server/ingest/common/format.h"
 
 enum { HEAD_BYTES = 64 * 1024 };
@@ -42,7 +44,7 @@ ingest_detect(struct fz_span body)
         body.len = HEAD_BYTES;
     const struct ingest_format *format = ingest_format_of(&in, body);
     if (format && format->needs_inside)
-        format = format->inside(body, &in);
+        format = format->inside(body, &in, NULL);
     return format ? format->name : NULL;
 }
 
@@ -51,7 +53,16 @@ ingest_check(struct fz_span body, const struct limits *limits, const char **ret_
              char ret_id[FZ_UUID_TEXT], struct fz_error *err)
 {
     const struct ingest_context in = context_of(limits);
-    return ingest_check_body(&in, body, ret_format, ret_id, err);
+    struct ingest_item item = {.body = body};
+    enum fz_code code = ingest_check_body(&in, body, &item);
+    if (code != FZ_OK) {
+        if (err)
+            *err = item.err;
+        return code;
+    }
+    *ret_format = item.format;
+    memcpy(ret_id, item.id, sizeof(item.id));
+    return FZ_OK;
 }
 
 enum fz_code
@@ -66,6 +77,14 @@ enum fz_code
 ingest_parse(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
              struct report *ret, struct fz_error *err)
 {
-    const struct ingest_context in = context_of(limits);
+    return ingest_parse_as(body, NULL, limits, arena, ret, err);
+}
+
+enum fz_code
+ingest_parse_as(struct fz_span body, const char *reader, const struct limits *limits,
+                struct fz_arena *arena, struct report *ret, struct fz_error *err)
+{
+    struct ingest_context in = context_of(limits);
+    in.reader = reader;
     return ingest_parse_body(&in, body, arena, ret, err);
 }

@@ -1,8 +1,8 @@
 /*
- * Reports in: tell a format by its content and convert it to the report model.
+ * Reports in: find the format of a body by its content, and convert it to the report model.
  *
- * Each format is one file with one row in the table of ingest.c. Foreign bytes: runs only in a
- * child process (or in a command-line tool on the user's own file).
+ * Each format is a folder and a row in the table of ingest.c. Foreign bytes: runs only in a child
+ * process, or in a command-line tool on the user's own file.
  */
 #ifndef INGEST_H
 #define INGEST_H
@@ -13,27 +13,30 @@
 #include "server/report/report.h"
 
 /* The name of the format that the bytes look like ("framezero", ...), NULL if they look like none.
- * Cheap: looks at the first kilobytes and does not validate; the HTTP side calls it too. Static
- * string. */
+ * Cheap: looks at the first kilobytes and does not validate. Static string. */
 const char *ingest_detect(struct fz_span body);
 
 /*
- * The outer form, cheap enough for the HTTP side: empty, not JSON at all, JSON that is no report...
- * UNSUPPORTED: no known format, the message says what was looked for; MALFORMED: broken at
- * err->offset. On success *ret_format is the format's name and ret_id (may be "") the report's own
+ * The outer form: empty, not JSON at all, JSON that is not a report... UNSUPPORTED: no known format,
+ * the message says what was looked for; MALFORMED: broken at err->offset. On success *ret_format is the format's name and ret_id (may be "") the report's own
  * id as 32 hex digits.
  */
 FZ_MUST_CHECK enum fz_code ingest_check(struct fz_span body, const struct limits *limits,
                                         const char **ret_format, char ret_id[FZ_UUID_TEXT],
                                         struct fz_error *err);
 
+/* Room for a reader: the rows of the table that read a body, from the outside in ("kscrash",
+ * "multipart/2/minidump": part 2 of a form). */
+enum { INGEST_READER_TEXT = 64 };
+
 /* One report of a body, as it is to be stored and parsed. */
 struct ingest_item {
-    struct fz_span body;   /* borrowed from the input, or in the arena */
-    const char *format;    /* static; NULL if code says that it is none */
-    char id[FZ_UUID_TEXT]; /* the report's own id, "" without one */
-    enum fz_code code;     /* what ingest_check() said of it */
-    struct fz_error err;   /* its words, if code is not FZ_OK */
+    struct fz_span body;             /* borrowed from the input, or in the arena */
+    const char *format;              /* static; NULL if code is not FZ_OK */
+    char reader[INGEST_READER_TEXT]; /* what was detected, for ingest_parse_as() */
+    char id[FZ_UUID_TEXT];           /* the report's own id, "" without one */
+    enum fz_code code;               /* the result of ingest_check() */
+    struct fz_error err;             /* the error, if code is not FZ_OK */
 };
 
 enum { INGEST_ITEMS_MAX = 256 };
@@ -52,10 +55,15 @@ FZ_MUST_CHECK enum fz_code ingest_split(struct fz_span body, const struct limits
 
 /*
  * Convert one report: a body that ingest_split() gave. What is readable is kept; what is not is
- * told in report->notes. MALFORMED, UNSUPPORTED: nothing of it is a report; LIMIT: the arena's cap.
+ * named in report->notes. MALFORMED, UNSUPPORTED: nothing of it is a report; LIMIT: the arena's cap.
  */
 FZ_MUST_CHECK enum fz_code ingest_parse(struct fz_span body, const struct limits *limits,
                                         struct fz_arena *arena, struct report *ret,
                                         struct fz_error *err);
+/* The same without detection, for a body whose item had this reader. NULL, or a reader of another
+ * version of this program: the format is detected. */
+FZ_MUST_CHECK enum fz_code ingest_parse_as(struct fz_span body, const char *reader,
+                                           const struct limits *limits, struct fz_arena *arena,
+                                           struct report *ret, struct fz_error *err);
 
 #endif

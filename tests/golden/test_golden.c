@@ -116,7 +116,8 @@ run_item(struct golden *g, const struct ingest_item *item, const char *name)
     struct report report;
     struct fz_error err = item->err;
     fz_arena_init(&arena, limits.report_memory);
-    if (item->code == FZ_OK && ingest_parse(item->body, &limits, &arena, &report, &err) == FZ_OK) {
+    if (item->code == FZ_OK &&
+        ingest_parse_as(item->body, item->reader, &limits, &arena, &report, &err) == FZ_OK) {
         render_and_compare(g, report_render_json, &report, &received, name);
     } else {
         fprintf(stderr, "%s: %s: %s\n", g->folder, name, err.text);

@@ -65,6 +65,37 @@ test_beside(void **state)
     assert_memory_equal(form + r.attachments[0].offset, "hi", 2);
 }
 
+/* What was detected is given to the parser, and taken as given. */
+static void
+test_reader(void **state)
+{
+    (void)state;
+    static const char form[] = PART("prod", "", "Shop") PART("xml", "; filename=\"a\"", B) END;
+    struct report r;
+    assert_int_equal(split(form), FZ_OK);
+    assert_string_equal(items[0].reader, "multipart/1/kscrash");
+    static const struct {
+        const char *reader;
+        enum fz_code code;
+    } cases[] = {
+        {"multipart/1/kscrash", FZ_OK},
+        {"multipart/1/sentry_event", FZ_OK}, /* any JSON object is an event */
+        {"multipart/0/kscrash", FZ_E_MALFORMED},
+        {"multipart/7/kscrash", FZ_OK}, /* no such part, no such rows: detected */
+        {"multipart/1/nothing", FZ_OK},
+        {"nothing", FZ_OK},
+        {NULL, FZ_OK},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
+        enum fz_code code =
+            ingest_parse_as(items[0].body, cases[i].reader, &limits, &arena, &r, &err);
+        if (code != cases[i].code)
+            fail_msg("%s: %s", cases[i].reader, fz_code_name(code));
+        if (code == FZ_OK && strcmp(r.format, i == 1 ? "sentry" : "kscrash") != 0)
+            fail_msg("%s: %s", cases[i].reader, r.format);
+    }
+}
+
 static void
 test_event_field(void **state)
 {
@@ -154,6 +185,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_beside, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_reader, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_event_field, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_surplus, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_which_part, set_up, tear_down),

@@ -20,9 +20,31 @@ ingest_format_of(const struct ingest_context *in, struct fz_span body)
 {
     for (size_t i = 0; in->formats[i]; i++) {
         const struct ingest_format *format = in->formats[i];
-        if (format->detect(body) && (!format->needs_inside || format->inside(body, in)))
+        if (format->detect(body) && (!format->needs_inside || format->inside(body, in, NULL)))
             return format;
     }
+    return NULL;
+}
+
+const char *
+ingest_format_reader(const struct ingest_format *format)
+{
+    return format->reader ? format->reader : format->name;
+}
+
+/* The row that a reader names first, and what it names then (NULL: nothing). */
+static const struct ingest_format *
+named_format(const struct ingest_context *in, const char **ret_rest)
+{
+    size_t len = in->reader ? strcspn(in->reader, "/") : 0;
+    for (size_t i = 0; len && in->formats[i]; i++) {
+        const char *name = ingest_format_reader(in->formats[i]);
+        if (strlen(name) != len || strncmp(name, in->reader, len) != 0)
+            continue;
+        *ret_rest = in->reader[len] ? in->reader + len + 1 : NULL;
+        return in->formats[i];
+    }
+    *ret_rest = NULL;
     return NULL;
 }
 
@@ -66,28 +88,22 @@ refuse(struct fz_span body, const struct limits *limits, struct fz_error *err)
                    "JSON, but no report in a known format: it has the keys of none");
 }
 
-/* The name that is shown: of what a wrapper holds, where that is known. */
-static const char *
-name_of(const struct ingest_context *in, const struct ingest_format *format, struct fz_span body)
-{
-    const struct ingest_format *inside = format->inside ? format->inside(body, in) : NULL;
-    return inside ? inside->name : format->name;
-}
-
 enum fz_code
-ingest_check_body(const struct ingest_context *in, struct fz_span body, const char **ret_format,
-                  char ret_id[FZ_UUID_TEXT], struct fz_error *err)
+ingest_check_body(const struct ingest_context *in, struct fz_span body, struct ingest_item *ret)
 {
+    struct ingest_item item = {.body = ret->body};
     const struct ingest_format *format = ingest_format_of(in, body);
-    if (!format)
-        return refuse(body, in->limits, err);
-    char id[FZ_UUID_TEXT] = "";
-    enum fz_code code = format->check(body, in, id, err);
-    if (code != FZ_OK)
-        return code;
-    *ret_format = name_of(in, format, body);
-    memcpy(ret_id, id, sizeof(id));
-    return FZ_OK;
+    item.code =
+        format ? format->check(body, in, item.id, &item.err) : refuse(body, in->limits, &item.err);
+    if (item.code == FZ_OK) {
+        char rest[INGEST_READER_TEXT] = "";
+        const struct ingest_format *inside = format->inside ? format->inside(body, in, rest) : NULL;
+        item.format = inside ? inside->name : format->name;
+        snprintf(item.reader, sizeof(item.reader), "%s%s%s", ingest_format_reader(format),
+                 *rest ? "/" : "", rest);
+    }
+    *ret = item;
+    return item.code;
 }
 
 /* ---- several reports in one body ----------------------------------------------------------- */
@@ -131,7 +147,7 @@ ingest_found_body(struct ingest_found *found, struct fz_span body)
             return;
     }
     if (item.code == FZ_OK)
-        item.code = ingest_check_body(found->in, body, &item.format, item.id, &item.err);
+        fz_ignore(ingest_check_body(found->in, body, &item) != FZ_OK); /* item.code has it */
     add_item(found, &item);
 }
 
@@ -169,11 +185,14 @@ enum fz_code
 ingest_parse_body(const struct ingest_context *in, struct fz_span body, struct fz_arena *arena,
                   struct report *ret, struct fz_error *err)
 {
-    const struct ingest_format *format = ingest_format_of(in, body);
+    struct ingest_context inner = *in;
+    const struct ingest_format *format = named_format(in, &inner.reader);
+    if (!format)
+        format = ingest_format_of(in, body);
     if (!format)
         return refuse(body, in->limits, err);
     struct report report = {.format = format->name, .crash.thread = -1};
-    enum fz_code code = format->parse(body, in, arena, &report, err);
+    enum fz_code code = format->parse(body, &inner, arena, &report, err);
     if (code != FZ_OK)
         return code;
     if (!ingest_normalise(&report, arena))

@@ -11,6 +11,7 @@
 struct ingest_context {
     const struct limits *limits;
     const struct ingest_format *const *formats; /* the table; NULL follows the last */
+    const char *reader; /* what is inside the bytes, if that was detected before; else NULL */
 };
 
 /* The reports that were found in one body, filled by ingest_found_body(). */
@@ -25,7 +26,8 @@ struct ingest_found {
 };
 
 struct ingest_format {
-    const char *name; /* as the API shows it */
+    const char *name;   /* as the API shows it */
+    const char *reader; /* the row's name, where `name` is not unique; else NULL */
 
     /* Do these bytes look like it? `head` may end anywhere. Rows are asked in the table's order. */
     bool (*detect)(struct fz_span head);
@@ -43,22 +45,27 @@ struct ingest_format {
     enum fz_code (*split)(struct fz_span body, struct ingest_found *found, struct fz_error *err);
 
     /* Of a format that wraps another one: the row for what is inside, NULL if no row takes that. It
-     * is shown in place of this one. NULL elsewhere. */
-    const struct ingest_format *(*inside)(struct fz_span body, const struct ingest_context *in);
+     * is shown in place of this one; `reader` (may be NULL) gets what `parse` finds in in->reader.
+     * NULL elsewhere. */
+    const struct ingest_format *(*inside)(struct fz_span body, const struct ingest_context *in,
+                                          char reader[INGEST_READER_TEXT]);
     bool needs_inside; /* without it, the body is not of this format */
 };
 
 /* The row that takes `body`, NULL if none does. */
 const struct ingest_format *ingest_format_of(const struct ingest_context *in, struct fz_span body);
 
+/* The row's name in a reader. */
+const char *ingest_format_reader(const struct ingest_format *format);
+
 /* A report inside a body: `body` is detected and checked (and split in turn, 3 containers deep),
  * and added with what came of it. The bytes must live as long as the input or found->arena. */
 void ingest_found_body(struct ingest_found *found, struct fz_span body);
 
-/* ingest_check(), ingest_split() and ingest_parse(), for formats that hold another one. */
+/* ingest_check(), ingest_split() and ingest_parse_as(), for formats that hold another one. The check
+ * fills all members of *ret but the body. */
 FZ_MUST_CHECK enum fz_code ingest_check_body(const struct ingest_context *in, struct fz_span body,
-                                             const char **ret_format, char ret_id[FZ_UUID_TEXT],
-                                             struct fz_error *err);
+                                             struct ingest_item *ret);
 FZ_MUST_CHECK enum fz_code ingest_split_body(const struct ingest_context *in, struct fz_span body,
                                              struct fz_arena *arena, struct ingest_item **ret,
                                              size_t *ret_n, size_t *ret_n_cut,

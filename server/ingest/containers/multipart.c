@@ -1,16 +1,17 @@
 /*
  * A report inside a form (multipart/form-data), as KSCrash, Quincy, Hockey, Breakpad and Crashpad
- * send it, told by its first bytes; the HTTP header is not needed and not kept:
+ * send it, detected by its first bytes; the HTTP header is not needed and not kept:
  *
  *   --BOUNDARY\r\n
  *   Content-Disposition: form-data; name="upload_file_minidump"; filename="a.dmp"\r\n
  *
- * A part that is alone is the report. Where others stand beside it, the form is: its texts and
- * files belong to the report and are kept with it.
+ * A part that is alone is the report. If there are others, the form is the report: its texts and
+ * files belong to it and are kept with it.
  */
 #include <stdio.h>
 
 #include "base/form.h"
+#include "base/text.h"
 #include "server/ingest/common/format.h"
 #include "server/ingest/containers/multipart.h"
 
@@ -65,9 +66,23 @@ refuse(const struct multipart_form *form, struct fz_error *err)
                    names);
 }
 
-/* Takes the form apart and finds the report's part. */
+/* The part that a reader names ("2/minidump"), and what reads that part. */
+static bool
+take_reader(struct ingest_context *in, size_t n_parts, size_t *ret)
+{
+    const char *slash = in->reader ? strchr(in->reader, '/') : NULL;
+    uint64_t part = 0;
+    bool known = slash &&
+                 fz_text_u64(fz_span_make(in->reader, (size_t)(slash - in->reader)), &part) &&
+                 part < n_parts;
+    in->reader = known ? slash + 1 : NULL;
+    *ret = (size_t)part;
+    return known;
+}
+
+/* Takes the form apart and finds the report's part. in->reader then is that part's. */
 static enum fz_code
-read_form(const struct ingest_context *in, struct fz_span body, struct fz_arena *arena,
+read_form(struct ingest_context *in, struct fz_span body, struct fz_arena *arena,
           struct multipart_form *ret, struct fz_error *err)
 {
     char boundary[FZ_FORM_BOUNDARY];
@@ -77,16 +92,18 @@ read_form(const struct ingest_context *in, struct fz_span body, struct fz_arena 
     enum fz_code code = fz_form_parse(body, boundary, arena, &form.parts, &form.n_parts, err);
     if (code != FZ_OK)
         return code;
-    form.report = find_report(in, body, &form);
+    if (!take_reader(in, form.n_parts, &form.report))
+        form.report = find_report(in, body, &form);
     if (form.report == form.n_parts)
         return refuse(&form, err);
     *ret = form;
     return FZ_OK;
 }
 
-/* The one report that the form's part is, or holds as a container of one. */
+/* The one report that the form's part is, or holds as a container of one. in->reader then is the
+ * reader of that, if it is known. */
 static enum fz_code
-find_content(const struct ingest_context *in, struct fz_span body, struct fz_arena *arena,
+find_content(struct ingest_context *in, struct fz_span body, struct fz_arena *arena,
              struct multipart_form *ret_form, struct fz_span *ret, struct fz_error *err)
 {
     enum fz_code code = read_form(in, body, arena, ret_form, err);
@@ -94,7 +111,7 @@ find_content(const struct ingest_context *in, struct fz_span body, struct fz_are
         return code;
     const struct fz_form_part *part = &ret_form->parts[ret_form->report];
     *ret = fz_form_content(body, part);
-    if (!format_of_part(in, body, part)->split)
+    if (in->reader || !format_of_part(in, body, part)->split)
         return FZ_OK;
     struct ingest_item *items;
     size_t n, n_cut;
@@ -109,47 +126,54 @@ find_content(const struct ingest_context *in, struct fz_span body, struct fz_are
 }
 
 static enum fz_code
-check_content(const struct ingest_context *in, struct fz_span body, const char **ret_format,
-              char ret_id[FZ_UUID_TEXT], struct fz_error *err)
-{
-    struct multipart_form form;
-    struct fz_span content = {NULL, 0};
-    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(in->limits->report_memory);
-    enum fz_code code = find_content(in, body, &arena, &form, &content, err);
-    return code != FZ_OK ? code : ingest_check_body(in, content, ret_format, ret_id, err);
-}
-
-static enum fz_code
 multipart_check(struct fz_span body, const struct ingest_context *in, char ret_id[FZ_UUID_TEXT],
                 struct fz_error *err)
 {
-    const char *format;
-    return check_content(in, body, &format, ret_id, err);
+    struct ingest_context inner = *in;
+    struct multipart_form form;
+    struct fz_span content = {NULL, 0};
+    struct ingest_item item = {.format = NULL};
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(in->limits->report_memory);
+    enum fz_code code = find_content(&inner, body, &arena, &form, &content, err);
+    if (code != FZ_OK)
+        return code;
+    code = ingest_check_body(&inner, content, &item);
+    memcpy(ret_id, item.id, sizeof(item.id));
+    if (code != FZ_OK && err)
+        *err = item.err;
+    return code;
 }
 
-/* The row for the report in the form. */
 static const struct ingest_format *
-multipart_inside(struct fz_span body, const struct ingest_context *in)
+multipart_inside(struct fz_span body, const struct ingest_context *in,
+                 char reader[INGEST_READER_TEXT])
 {
+    struct ingest_context inner = *in;
     struct multipart_form form;
     struct fz_span content = {NULL, 0};
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(in->limits->report_memory);
-    enum fz_code code = find_content(in, body, &arena, &form, &content, NULL);
-    const struct ingest_format *format = code == FZ_OK ? ingest_format_of(in, content) : NULL;
-    return format && format->inside ? format->inside(content, in) : format;
+    if (find_content(&inner, body, &arena, &form, &content, NULL) != FZ_OK)
+        return NULL;
+    const struct ingest_format *format = ingest_format_of(in, content);
+    /* A report that had to be taken out of a container in the part is found anew. */
+    bool is_part = content.data == fz_form_content(body, &form.parts[form.report]).data &&
+                   content.len == form.parts[form.report].len;
+    if (reader && format && is_part)
+        snprintf(reader, INGEST_READER_TEXT, "%zu/%s", form.report, ingest_format_reader(format));
+    return format && format->inside ? format->inside(content, in, NULL) : format;
 }
 
 static enum fz_code
 multipart_split(struct fz_span body, struct ingest_found *found, struct fz_error *err)
 {
-    const struct ingest_context *in = found->in;
+    struct ingest_context in = *found->in;
     struct multipart_form form;
-    enum fz_code code = read_form(in, body, found->arena, &form, err);
+    enum fz_code code = read_form(&in, body, found->arena, &form, err);
     if (code != FZ_OK)
         return code;
     const struct fz_form_part *part = &form.parts[form.report];
     bool alone = form.n_parts == 1;
-    if (!alone && !format_of_part(in, body, part)->split)
+    if (!alone && !format_of_part(&in, body, part)->split)
         return FZ_OK; /* the form is the report */
     size_t before = found->n;
     ingest_found_body(found, fz_form_content(body, part));
@@ -162,11 +186,12 @@ static enum fz_code
 multipart_parse(struct fz_span body, const struct ingest_context *in, struct fz_arena *arena,
                 struct report *ret, struct fz_error *err)
 {
+    struct ingest_context inner = *in;
     struct multipart_form form;
     struct fz_span content = {NULL, 0};
-    enum fz_code code = find_content(in, body, arena, &form, &content, err);
+    enum fz_code code = find_content(&inner, body, arena, &form, &content, err);
     if (code == FZ_OK)
-        code = ingest_parse_body(in, content, arena, ret, err);
+        code = ingest_parse_body(&inner, content, arena, ret, err);
     if (code != FZ_OK)
         return code;
     struct ingest_builder b = ingest_builder_make(ret, arena, in->limits);

@@ -1,4 +1,6 @@
 /* Reports of any text format in UTF-16, with or without a byte order mark: read as UTF-8. */
+#include <stdio.h>
+
 #include "base/encoding.h"
 #include "server/ingest/common/format.h"
 
@@ -6,7 +8,7 @@ enum { HEAD_BYTES = 64 * 1024 };
 
 /* The row for the text in it; NULL if it is not UTF-16 or holds no report. Its start is enough. */
 static const struct ingest_format *
-format_of(struct fz_span body, const struct ingest_context *in)
+inside(struct fz_span body, const struct ingest_context *in, char reader[INGEST_READER_TEXT])
 {
     bool big;
     if (!fz_encoding_is_utf16(body, &big))
@@ -17,7 +19,11 @@ format_of(struct fz_span body, const struct ingest_context *in)
     fz_encoding_append_text(&head, body, big);
     const struct ingest_format *format =
         head.failed ? NULL : ingest_format_of(in, fz_buffer_span(&head));
-    return format == &ingest_utf16 ? NULL : format;
+    if (!format || format == &ingest_utf16)
+        return NULL;
+    if (reader)
+        snprintf(reader, INGEST_READER_TEXT, "%s", ingest_format_reader(format));
+    return format;
 }
 
 static bool
@@ -41,11 +47,16 @@ utf16_check(struct fz_span body, const struct ingest_context *in, char ret_id[FZ
 {
     FZ_CLEANUP(fz_buffer_deinit)
     struct fz_buffer text = fz_buffer_make(in->limits->report_inflated_bytes);
-    const char *format;
+    struct ingest_item item = {.format = NULL};
     decode(body, &text);
     enum fz_code code = fz_buffer_done(&text, err);
-    return code == FZ_OK ? ingest_check_body(in, fz_buffer_span(&text), &format, ret_id, err)
-                         : code;
+    if (code != FZ_OK)
+        return code;
+    code = ingest_check_body(in, fz_buffer_span(&text), &item);
+    memcpy(ret_id, item.id, sizeof(item.id));
+    if (code != FZ_OK && err)
+        *err = item.err;
+    return code;
 }
 
 static enum fz_code
@@ -67,7 +78,7 @@ utf16_parse(struct fz_span body, const struct ingest_context *in, struct fz_aren
 static enum fz_code
 utf16_split(struct fz_span body, struct ingest_found *found, struct fz_error *err)
 {
-    const struct ingest_format *format = format_of(body, found->in);
+    const struct ingest_format *format = inside(body, found->in, NULL);
     if (!format || !format->split)
         return FZ_OK;
     FZ_CLEANUP(fz_buffer_deinit)
@@ -87,6 +98,6 @@ const struct ingest_format ingest_utf16 = {
     .check = utf16_check,
     .parse = utf16_parse,
     .split = utf16_split,
-    .inside = format_of,
+    .inside = inside,
     .needs_inside = true,
 };

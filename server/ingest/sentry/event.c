@@ -282,6 +282,7 @@ event_parse(struct fz_span body, const struct ingest_context *in, struct fz_aren
 
 const struct ingest_format ingest_sentry_event = {
     .name = "sentry",
+    .reader = "sentry_event",
     .detect = event_detect,
     .check = event_check,
     .parse = event_parse,

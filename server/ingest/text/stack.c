@@ -355,6 +355,7 @@ const struct ingest_format ingest_stack_text = {
 
 const struct ingest_format ingest_stack_array = {
     .name = "text",
+    .reader = "text_array",
     .detect = detect_array,
     .check = check,
     .parse = parse,
