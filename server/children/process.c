@@ -254,3 +254,30 @@ child_process_next(struct child_process *child, struct fz_error *err)
         }
     }
 }
+
+enum fz_code
+child_process_failure(const struct child_process *child, struct fz_error *err)
+{
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(PROTO_PACKET_MAX * 2);
+    struct fz_reader in = fz_reader_make(child->inbox.body, "failure");
+    uint8_t given = fz_read_u8(&in);
+    uint64_t offset = fz_read_u64(&in);
+    const char *text = proto_get_text(&in, sizeof(err->text), &arena);
+    /* A child judges its input only. Whether the database or the disk is well, and whether the job
+     * is tried again for ever, is not for it to say. */
+    enum fz_code code = FZ_E_MALFORMED;
+    if (given == FZ_E_UNSUPPORTED || given == FZ_E_LIMIT || given == FZ_E_UNAVAILABLE)
+        code = (enum fz_code)given;
+    code = fz_fail(err, code, "%s", text && *text ? text : "it cannot be read");
+    if (err && offset <= INT64_MAX)
+        err->offset = (int64_t)offset;
+    return code;
+}
+
+enum fz_code
+child_process_nonsense(struct child_process *child, struct fz_error *err)
+{
+    child_process_stop(child);
+    child->died = true;
+    return fz_fail(err, FZ_E_MALFORMED, "the process that read it broke the protocol");
+}

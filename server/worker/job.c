@@ -6,35 +6,6 @@
 #include "base/attr.h"
 #include "base/time.h"
 
-enum fz_code
-job_child_failure(const struct child_process *child, struct fz_error *err)
-{
-    struct fz_arena arena;
-    fz_arena_init(&arena, PROTO_PACKET_MAX * 2);
-    struct fz_reader in = fz_reader_make(child->inbox.body, "failure");
-    uint8_t said = fz_read_u8(&in);
-    uint64_t offset = fz_read_u64(&in);
-    const char *text = proto_get_text(&in, sizeof(err->text), &arena);
-    /* A child judges its input only: no code of its own may blame the database or the disk, or keep
-     * a job in the queue for ever. */
-    enum fz_code code = FZ_E_MALFORMED;
-    if (said == FZ_E_UNSUPPORTED || said == FZ_E_LIMIT || said == FZ_E_UNAVAILABLE)
-        code = (enum fz_code)said;
-    code = fz_fail(err, code, "%s", text && *text ? text : "it cannot be read");
-    if (err && offset <= INT64_MAX)
-        err->offset = (int64_t)offset;
-    fz_arena_deinit(&arena);
-    return code;
-}
-
-enum fz_code
-job_child_violation(struct child_process *child, struct fz_error *err)
-{
-    child_process_stop(child);
-    child->died = true;
-    return fz_fail(err, FZ_E_MALFORMED, "the process that read it broke the protocol");
-}
-
 void
 job_drop_held(struct worker *w, size_t i)
 {

@@ -69,9 +69,4 @@ void job_drop_held(struct worker *worker, size_t i);
 /* Give all jobs from held[first] on back, for other workers. */
 void job_release_held(struct worker *worker, size_t first);
 
-/* A FAILED message in child->inbox as its code and text. Never FZ_OK. */
-enum fz_code job_child_failure(const struct child_process *child, struct fz_error *err);
-/* The child broke the protocol: it is stopped and counts as dead. */
-FZ_MUST_CHECK enum fz_code job_child_violation(struct child_process *child, struct fz_error *err);
-
 #endif

@@ -112,7 +112,7 @@ read_upload(struct reading *r, struct fz_span upload)
             return code;
         struct fz_span said = r->child.inbox.body;
         if (r->child.inbox.kind == PROTO_FAILED)
-            return job_child_failure(&r->child, &r->err);
+            return child_process_failure(&r->child, &r->err);
         if (r->child.inbox.kind == PROTO_DONE)
             return proto_problems_decode(said, &r->arena, &r->problems, &r->err);
         if (r->child.inbox.kind == PROTO_FILE) {
@@ -258,7 +258,7 @@ symbolicate(struct child_process *child, const char *raw, struct table *table,
            (child->inbox.kind == PROTO_INDEX || child->inbox.kind == PROTO_INDEX_GET))
         answer(child, table);
     if (code == FZ_OK && child->inbox.kind == PROTO_FAILED)
-        code = job_child_failure(child, err);
+        code = child_process_failure(child, err);
     if (code == FZ_OK) {
         struct fz_reader in = fz_reader_make(child->inbox.body, "done");
         uint64_t json_len = fz_read_u64(&in), info_len = fz_read_u64(&in);

@@ -122,7 +122,7 @@ converse(struct reading *r)
             return code;
         struct fz_span said = r->child.inbox.body;
         if (r->child.inbox.kind == PROTO_FAILED)
-            return job_child_failure(&r->child, &r->err);
+            return child_process_failure(&r->child, &r->err);
         if (r->child.inbox.kind == PROTO_DONE)
             return proto_problems_decode(said, &r->arena, &r->problems, &r->err);
         if (r->child.inbox.kind == PROTO_FILE) {
