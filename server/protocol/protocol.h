@@ -27,6 +27,7 @@
  *   LEARNED_IS    worker  u32 how many of the offsets it answers; for
  *                         each of those that has a name u32 which
  *                         offset, u32 offset of the start, text name
+ *   INTAKE        server  a body that a client sent: intake.h                the body, if it is long
  *   FILE          child   (a new, empty, writable file)
  *   FILE_IS       worker  u8 code, u32 number                              the file, if code is 0
  *   SLICE         child   struct proto_slice
@@ -34,6 +35,7 @@
  *                         how the result file is filled
  *                         READ_SYMBOLS: list of problems of the upload
  *                         as a whole
+ *                         INTAKE: intake.h
  *   FAILED        child   u8 enum fz_code, i64 offset, text
  *
  * The struct limits needs no encoding: both programs are built together, and a child that was not
@@ -77,12 +79,13 @@ enum proto_kind {
     PROTO_FILE,
     PROTO_FILE_IS,
     PROTO_SLICE,
+    PROTO_INTAKE,
     PROTO_DONE,
     PROTO_FAILED,
     PROTO_KINDS
 };
 
-enum proto_role { PROTO_ROLE_REPORTS = 1, PROTO_ROLE_SYMBOLS };
+enum proto_role { PROTO_ROLE_REPORTS = 1, PROTO_ROLE_SYMBOLS, PROTO_ROLE_INTAKE };
 enum proto_index_state { PROTO_INDEX_FOUND = 1, PROTO_INDEX_MISSING, PROTO_INDEX_FAILED };
 
 /* One received packet. The body is borrowed until the next receive; the descriptors are owned by

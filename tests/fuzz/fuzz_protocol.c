@@ -1,8 +1,27 @@
 /* The messages of a child to its worker: any bytes are possible. */
 #include <stdlib.h>
 
-#include "server/protocol/protocol.h"
+#include "server/protocol/intake.h"
 #include "server/report/columns.h"
+
+/* Everything that an item names is inside its body. */
+static void
+check_intake(const struct proto_intake *intake, uint64_t body_len, uint64_t made_len)
+{
+    for (size_t i = 0; i < intake->n_items; i++) {
+        const struct proto_item *item = &intake->items[i];
+        uint64_t room = item->is_made ? made_len : body_len;
+        if (item->offset > room || item->len > room - item->offset)
+            abort();
+        if (item->code == FZ_OK && (!item->format || !item->reader))
+            abort();
+        for (size_t k = 0; k < item->n_pieces; k++) {
+            const struct proto_piece *piece = &item->pieces[k];
+            if (!piece->text && (piece->offset > room || piece->len > room - piece->offset))
+                abort();
+        }
+    }
+}
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -11,6 +30,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     struct fz_arena arena;
     struct proto_slice slice;
+    struct proto_intake intake;
+    struct proto_intake_request request;
     struct proto_info info;
     struct sym_problems problems;
     struct fz_uuid uuid;
@@ -23,7 +44,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fz_buffer_init(&again, 0);
     fz_arena_init(&arena, 4 * 1024 * 1024);
     /* A decoded message must be the same after encoding and decoding. */
-    switch (data[0] % 5) {
+    switch (data[0] % 7) {
     case 0:
         if (proto_slice_decode(body, &arena, &slice, &err) == FZ_OK)
             proto_slice_encode(&slice, &again);
@@ -41,12 +62,21 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             (n == 0 || n > PROTO_ASK_MAX))
             abort();
         break;
+    case 5: /* flags may hold bits that mean nothing */
+        if (proto_intake_decode(body, 4096, 64, &arena, &intake, &err) == FZ_OK)
+            check_intake(&intake, 4096, 64);
+        break;
+    case 6:
+        if (proto_intake_request_decode(body, &arena, &request, &err) == FZ_OK &&
+            request.body.len && request.body.len != request.len)
+            abort();
+        break;
     default:
         if (proto_problems_decode(body, &arena, &problems, &err) == FZ_OK)
             proto_problems_encode(&problems, &again);
         break;
     }
-    if (again.len > 0 && data[0] % 5 != 0 && !fz_span_equal(fz_buffer_span(&again), body))
+    if (again.len > 0 && data[0] % 7 != 0 && !fz_span_equal(fz_buffer_span(&again), body))
         abort(); /* a slice's flags byte may hold bits that mean nothing */
     fz_buffer_deinit(&again);
     fz_arena_deinit(&arena);
