@@ -179,6 +179,8 @@ api_create(const struct api_config *config, struct api **ret, struct fz_error *e
     if (code == FZ_OK)
         code = store_committer_start(config->database_url, &api->committer, err);
     if (code == FZ_OK)
+        code = children_intake_create(config->limits, config->metrics, &api->intake, err);
+    if (code == FZ_OK)
         code = api_auth_create(config->limits->auth_failures, &api->auth, err);
     if (code == FZ_OK)
         code = api_tokens_start(config->database_url, &api->tokens, err);
@@ -200,6 +202,7 @@ api_destroy(struct api *api)
 {
     if (!api)
         return;
+    children_intake_destroy(api->intake);
     /* The committer first: its callbacks use the watcher, tokens and usage. */
     if (api->committer)
         store_committer_stop(api->committer);

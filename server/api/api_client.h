@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "server/api/api.h"
 #include "server/api/api_auth.h"
+#include "server/children/intake.h"
 #include "storage/blob/blob.h"
 #include "storage/store.h"
 
@@ -187,15 +188,26 @@ struct api_intake {
     int64_t project_id;
     bool transient;      /* only passing through: hidden, never a duplicate, exactly one report */
     struct fz_span body; /* lives until the answer: the request's, or in `arena` */
+    struct proto_intake_request kind; /* what body it is; kind.kind 0 = any reports */
+    const char *own_format;           /* the server made the body, in this format; NULL = it came
+                                           from outside, and a child reads it */
+    const struct children_result
+        *result;            /* of api_intake_read(), in `arena`; NULL = not read yet */
     struct fz_arena *arena; /* taken over if not NULL (its content moves); NULL = a new one */
     api_taken_fn answer;
     void *user; /* e.g. in the arena; lives as long */
 };
 
+/* Have a child read the body; the result is in intake->arena. For bodies that ask for more than
+ * reports. */
+FZ_MUST_CHECK enum fz_code api_intake_read(const struct api_intake *intake,
+                                           struct children_result *ret, struct fz_error *err);
+
 /*
- * Take in all reports of a body: split, checked, stored in one durable commit each with its job.
+ * Take in all reports of a body: read by a child, stored in one durable commit each with its job.
  * After FZ_OK `answer` is called, or the request is answered with an error if storing failed. On
- * failure nothing was answered and the arena is still the caller's: the codes of ingest_split().
+ * failure nothing was answered and the arena is still the caller's: the codes of children_intake_read(), or
+ * those of the first report if all are rejected.
  */
 FZ_MUST_CHECK enum fz_code api_intake(const struct api_intake *intake, struct fz_error *err);
 

@@ -1,16 +1,15 @@
 /*
- * Taking in the reports of one body: split, checked, handed to the committer, answered when the
+ * Taking in the reports of one body: read by a child, handed to the committer, answered when the
  * last of them is on disk.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digest.h"
 #include "base/time.h"
 #include "server/api/api_object.h"
 #include "server/api/api_usage.h"
-#include "server/ingest/identity.h"
-#include "server/ingest/ingest.h"
 
 /* A commit that takes longer has an unknown end. The client is to send the report again: it is
  * known then if it was stored. */
@@ -18,7 +17,7 @@ enum { COMMIT_WITHIN_MS = 1800 };
 
 struct taking {
     struct api_intake intake;
-    struct fz_arena arena; /* the split bodies, and what the client protocol put there */
+    struct fz_arena arena; /* what the child found, and what the client's protocol put there */
     struct store_report_new *items;
     size_t n, n_refused;
     struct fz_error first;
@@ -92,52 +91,143 @@ committed(void *user, struct store_report_new *item, enum fz_code code, const ch
     close_one(taking);
 }
 
+/* Lengths too, so that bytes cannot move from one piece to the next unseen. */
+static void
+add_piece(struct fz_sha256 *hash, struct fz_span bytes)
+{
+    uint64_t len = bytes.len;
+    fz_sha256_update(hash, fz_span_make(&len, sizeof(len)));
+    fz_sha256_update(hash, bytes);
+}
+
+/* The hash of what makes the report the same as one that was sent before. */
 static enum fz_code
-make_item(const struct taking *taking, const struct ingest_item *from, struct store_report_new *to,
-          struct fz_error *err)
+identify(const struct children_result *result, const struct proto_item *item, struct fz_span body,
+         char ret[FZ_SHA256_TEXT], struct fz_error *err)
+{
+    struct fz_span bytes = children_item_body(result, item, body);
+    if (item->n_pieces == 0) {
+        fz_sha256_hex(bytes, ret);
+        return FZ_OK;
+    }
+    FZ_CLEANUP(fz_sha256_destroyp) struct fz_sha256 *hash = NULL;
+    enum fz_code code = fz_sha256_create(&hash, err);
+    if (code != FZ_OK)
+        return code;
+    add_piece(hash, fz_span_cstr(item->id));
+    for (size_t i = 0; i < item->n_pieces; i++) {
+        const struct proto_piece *piece = &item->pieces[i];
+        struct fz_span part = {NULL, 0};
+        /* The decoder has checked that the range is inside. */
+        (void)fz_span_sub(item->is_made ? result->made : body, piece->offset, piece->len, &part);
+        add_piece(hash, piece->text ? fz_span_cstr(piece->text) : part);
+    }
+    fz_sha256_finish(hash, ret);
+    return FZ_OK;
+}
+
+static void
+make_row(const struct taking *taking, const char *format, struct fz_span body, const char *id,
+         struct store_report_new *ret)
 {
     struct fz_uuid uuid = fz_uuid_new();
-    *to = (struct store_report_new){
+    *ret = (struct store_report_new){
         .project_id = taking->intake.project_id,
-        .format = from->format,
-        .body = from->body,
+        .format = format,
+        .body = body,
         .received_ms = fz_time_now_ms(),
         .transient = taking->intake.transient,
     };
-    if (from->id[0] && !taking->intake.transient)
-        memcpy(to->id, from->id, sizeof(to->id));
+    if (*id && !taking->intake.transient)
+        memcpy(ret->id, id, sizeof(ret->id));
     else
-        fz_uuid_format(&uuid, to->id);
-    return ingest_identity(from->body, from->id, to->body_sha256, err);
+        fz_uuid_format(&uuid, ret->id);
+}
+
+/* One report whose bytes nobody has read: the server made them, or a child died of them. The child
+ * of a worker judges those. */
+static enum fz_code
+take_whole(struct taking *taking, const char *format, struct fz_error *err)
+{
+    taking->items = fz_arena_array(&taking->arena, 1, sizeof(*taking->items));
+    if (!taking->items)
+        return fz_arena_fail(&taking->arena, err);
+    make_row(taking, format, taking->intake.body, "", &taking->items[0]);
+    fz_sha256_hex(taking->intake.body, taking->items[0].body_sha256);
+    taking->n = 1;
+    return FZ_OK;
+}
+
+static void
+refuse(struct fz_error *err, const struct proto_item *item)
+{
+    fz_ignore(fz_fail(err, item->code, "%s", item->text)); /* only fills it */
+    err->offset = item->err_offset;
 }
 
 static enum fz_code
-split(struct taking *taking, struct fz_error *err)
+take_found(struct taking *taking, const struct children_result *result, struct fz_error *err)
 {
-    const struct limits *limits = taking->intake.api->config.limits;
-    struct ingest_item *found;
-    size_t n, n_cut;
-    enum fz_code code =
-        ingest_split(taking->intake.body, limits, &taking->arena, &found, &n, &n_cut, err);
-    if (code != FZ_OK)
-        return code;
-    if (taking->intake.transient && n + n_cut > 1)
-        return fz_fail(err, FZ_E_UNSUPPORTED, "%zu reports in one body; send them one by one",
-                       n + n_cut);
-    taking->items = fz_arena_array(&taking->arena, n, sizeof(*taking->items));
+    const struct proto_intake *found = &result->found;
+    uint64_t n_all = found->n_items + found->n_cut;
+    if (taking->intake.transient && n_all > 1)
+        return fz_fail(err, FZ_E_UNSUPPORTED, "%llu reports in one body; send them one by one",
+                       (unsigned long long)n_all);
+    taking->items = fz_arena_array(&taking->arena, found->n_items, sizeof(*taking->items));
     if (!taking->items)
         return fz_arena_fail(&taking->arena, err);
-    for (size_t i = 0; code == FZ_OK && i < n; i++) {
-        if (found[i].code == FZ_OK)
-            code = make_item(taking, &found[i], &taking->items[taking->n++], err);
-        else if (taking->n_refused++ == 0)
-            taking->first = found[i].err;
+    enum fz_code code = FZ_OK;
+    for (size_t i = 0; code == FZ_OK && i < found->n_items; i++) {
+        const struct proto_item *item = &found->items[i];
+        if (item->code != FZ_OK) {
+            if (taking->n_refused++ == 0)
+                refuse(&taking->first, item);
+            continue;
+        }
+        struct store_report_new *row = &taking->items[taking->n++];
+        make_row(taking, item->format, children_item_body(result, item, taking->intake.body),
+                 item->id, row);
+        code = identify(result, item, taking->intake.body, row->body_sha256, err);
     }
-    if (n_cut && taking->n_refused == 0)
+    if (code == FZ_OK && taking->n == 0) {
+        if (taking->n_refused == 0)
+            return fz_fail(err, FZ_E_MALFORMED, "no report in the body");
+        *err = taking->first;
+        return taking->first.code;
+    }
+    if (found->n_cut && taking->n_refused == 0)
         fz_ignore(fz_fail(&taking->first, FZ_E_LIMIT, "more than %d reports in one body",
-                          INGEST_ITEMS_MAX)); /* only fills it */
-    taking->n_refused += n_cut;
+                          PROTO_ITEMS_MAX)); /* only fills it */
+    taking->n_refused += found->n_cut;
     return code;
+}
+
+enum fz_code
+api_intake_read(const struct api_intake *intake, struct children_result *ret, struct fz_error *err)
+{
+    struct proto_intake_request request = intake->kind;
+    if (!request.kind)
+        request.kind = PROTO_INTAKE_REPORTS;
+    return children_intake_read(intake->api->intake, intake->project_id, &request, intake->body,
+                                intake->arena, ret, err);
+}
+
+static enum fz_code
+take_body(struct taking *taking, struct fz_error *err)
+{
+    struct api_intake intake = taking->intake;
+    struct children_result result;
+    if (intake.own_format)
+        return take_whole(taking, intake.own_format, err);
+    if (!intake.result) {
+        intake.arena = &taking->arena;
+        enum fz_code code = api_intake_read(&intake, &result, err);
+        if (code != FZ_OK)
+            return code;
+        intake.result = &result;
+    }
+    return intake.result->is_unchecked ? take_whole(taking, "unknown", err)
+                                       : take_found(taking, intake.result, err);
 }
 
 enum fz_code
@@ -151,10 +241,10 @@ api_intake(const struct api_intake *intake, struct fz_error *err)
         taking->arena = *intake->arena;
     else
         fz_arena_init(&taking->arena, intake->api->config.limits->report_memory);
-    enum fz_code code = split(taking, err);
+    enum fz_code code = take_body(taking, err);
     if (code != FZ_OK) {
         if (intake->arena)
-            *intake->arena = taking->arena; /* grown by the split; still the caller's */
+            *intake->arena = taking->arena; /* grown by the reading; still the caller's */
         else
             fz_arena_deinit(&taking->arena);
         free(taking);

@@ -29,6 +29,7 @@ struct api {
     struct api_config config;
     struct blob_store *blobs;
     struct store_committer *committer;
+    struct children_intake *intake;
     struct api_watcher *watcher;
     struct api_auth *auth;
     struct api_tokens *tokens;

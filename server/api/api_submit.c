@@ -1,8 +1,8 @@
 /*
  * Reports in: POST /reports and POST /symbolicate.
  *
- * The handler checks the outer form and hands the report to the committer; its answer is given on
- * the committer's thread once the report is on disk, or by the watcher for those who wait.
+ * The handler has a child check the body and hands its reports to the committer; the answer is given
+ * on the committer's thread once they are on disk, or by the watcher for those who wait.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,7 +89,8 @@ answer_taken(struct http_request *request, const struct api_taken *taken, void *
         return;
     }
     memcpy(submission->wait->id, item->id, sizeof(item->id));
-    submission->wait->report_format = item->format;
+    snprintf(submission->wait->report_format, sizeof(submission->wait->report_format), "%s",
+             item->format);
     if (submission->wait->kind != API_WAIT_TRANSIENT)
         promise_queued(request, item->id, item->format);
     if (!submission->wait->finished) /* else it looks at the body again */
@@ -197,6 +198,7 @@ api_symbolicate_body(struct api_call *call, struct fz_span body, api_finished_fn
                                       .project_id = call->project_id,
                                       .transient = true,
                                       .body = body,
+                                      .own_format = "framezero",
                                       .arena = call->arena,
                                       .answer = answer_taken,
                                       .user = submission};

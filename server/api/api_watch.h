@@ -27,11 +27,11 @@ struct api_wait {
     int64_t project_id;
     char id[STORE_ID_TEXT];
     enum api_format format;
-    const char *report_format; /* static string, for the 202 */
-    api_finished_fn finished;  /* answers in place of the report itself; NULL = the report */
-    int64_t deadline_ms;       /* monotonic */
-    api_check_fn check;        /* API_WAIT_CHECK */
-    void *user;                /* for it; malloc, ends with the wait */
+    char report_format[PROTO_WORD_MAX + 1]; /* for the 202 */
+    api_finished_fn finished; /* answers in place of the report itself; NULL = the report */
+    int64_t deadline_ms;      /* monotonic */
+    api_check_fn check;       /* API_WAIT_CHECK */
+    void *user;               /* for it; malloc, ends with the wait */
 };
 
 FZ_MUST_CHECK enum fz_code api_watcher_start(struct api *api, struct api_watcher **ret,

@@ -21,8 +21,8 @@ take_start(struct child *child, struct fz_error *err)
         return fz_fail(err, FZ_E_CONFLICT, "framezero is of another version");
     uint8_t role = fz_read_u8(&in);
     struct fz_span limits = fz_read_bytes(&in, sizeof(child->limits));
-    if (child->inbox.kind != PROTO_START || in.failed ||
-        (role != PROTO_ROLE_REPORTS && role != PROTO_ROLE_SYMBOLS))
+    if (child->inbox.kind != PROTO_START || in.failed || role < PROTO_ROLE_REPORTS ||
+        role > PROTO_ROLE_INTAKE)
         return fz_fail(err, FZ_E_MALFORMED, "no start message");
     child->role = (enum proto_role)role;
     memcpy(&child->limits, limits.data, sizeof(child->limits));
@@ -61,6 +61,8 @@ serve_one(struct child *child)
         code = child_symbolicate(child, &err);
     else if (child->inbox.kind == PROTO_READ_SYMBOLS && child->role == PROTO_ROLE_SYMBOLS)
         code = child_read_symbols(child, &err);
+    else if (child->inbox.kind == PROTO_INTAKE && child->role == PROTO_ROLE_INTAKE)
+        code = child_intake(child, &err);
     else
         return false;
     if (code != FZ_OK && !child->hung_up) {

@@ -31,8 +31,9 @@ FZ_MUST_CHECK enum fz_code child_ask(struct child *child, enum proto_kind kind, 
 FZ_MUST_CHECK enum fz_code child_new_file(struct child *child, int *ret_fd, uint32_t *ret_number,
                                           struct fz_error *err);
 
-/* The requests, in report.c and symbols.c. */
+/* The requests, in report.c, intake.c and symbols.c. */
 FZ_MUST_CHECK enum fz_code child_symbolicate(struct child *child, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code child_intake(struct child *child, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code child_read_symbols(struct child *child, struct fz_error *err);
 
 /* Open indexes, by their SHA-256, the least recently used is closed first. */

@@ -56,7 +56,7 @@ child_sandbox_enter(enum proto_role role, const struct limits *limits, struct fz
      * child allocates itself is what RLIMIT_DATA counts. */
     uint64_t mapped = add_saturating(limits->symbol_bytes, limits->symbol_bytes);
     uint64_t output =
-        role == PROTO_ROLE_REPORTS ? (uint64_t)limits->report_memory : limits->symbol_bytes;
+        role == PROTO_ROLE_SYMBOLS ? limits->symbol_bytes : (uint64_t)limits->report_memory;
     bool ok = set_limit(RLIMIT_CORE, 0) && set_limit(RLIMIT_NOFILE, FILES_MAX) &&
               set_limit(RLIMIT_FSIZE, output);
     if (ok && !FZ_IS_WATCHED)
@@ -64,7 +64,8 @@ child_sandbox_enter(enum proto_role role, const struct limits *limits, struct fz
              set_limit(RLIMIT_AS, add_saturating(limits->child_memory, mapped));
     if (!ok)
         return fz_fail_errno(err, "cannot set limits");
-    low_priority();
+    if (role != PROTO_ROLE_INTAKE) /* a client waits for that one */
+        low_priority();
     return FZ_OK;
 }
 

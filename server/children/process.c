@@ -263,8 +263,8 @@ child_process_failure(const struct child_process *child, struct fz_error *err)
     uint8_t given = fz_read_u8(&in);
     uint64_t offset = fz_read_u64(&in);
     const char *text = proto_get_text(&in, sizeof(err->text), &arena);
-    /* A child judges its input only. Whether the database or the disk is well, and whether the job
-     * is tried again for ever, is not for it to say. */
+    /* A child judges its input only: no code of its own may blame the database or the disk, or keep
+     * a job in the queue for ever. */
     enum fz_code code = FZ_E_MALFORMED;
     if (given == FZ_E_UNSUPPORTED || given == FZ_E_LIMIT || given == FZ_E_UNAVAILABLE)
         code = (enum fz_code)given;
@@ -275,7 +275,7 @@ child_process_failure(const struct child_process *child, struct fz_error *err)
 }
 
 enum fz_code
-child_process_nonsense(struct child_process *child, struct fz_error *err)
+child_process_violation(struct child_process *child, struct fz_error *err)
 {
     child_process_stop(child);
     child->died = true;

@@ -58,8 +58,8 @@ FZ_MUST_CHECK enum fz_code child_process_next(struct child_process *child, struc
 
 /* A FAILED message in child->inbox as its code and text. Never FZ_OK. */
 enum fz_code child_process_failure(const struct child_process *child, struct fz_error *err);
-/* The child sent what no sound child would: it is stopped and counts as dead. */
-FZ_MUST_CHECK enum fz_code child_process_nonsense(struct child_process *child,
-                                                  struct fz_error *err);
+/* The child broke the protocol: it is stopped and counts as dead. */
+FZ_MUST_CHECK enum fz_code child_process_violation(struct child_process *child,
+                                                   struct fz_error *err);
 
 #endif

@@ -1,9 +1,11 @@
 /* The table of formats, and the functions that others call with it. */
 #include "server/ingest/ingest.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "server/ingest/common/format.h"
+#include "server/ingest/sentry/intake.h"
 
 enum { HEAD_BYTES = 64 * 1024 };
 
@@ -87,4 +89,83 @@ ingest_parse_as(struct fz_span body, const char *reader, const struct limits *li
     struct ingest_context in = context_of(limits);
     in.reader = reader;
     return ingest_parse_body(&in, body, arena, ret, err);
+}
+
+/* ---- taking bodies in ---------------------------------------------------------------------- */
+
+static enum fz_code
+intake_reports(const struct ingest_context *in, struct fz_span body, struct fz_arena *arena,
+               struct ingest_intake *ret, struct fz_error *err)
+{
+    return ingest_split_body(in, body, arena, &ret->items, &ret->n, &ret->n_cut, err);
+}
+
+/* Whether there is a report is decided by the headers of the items, before it is checked: a report
+ * that is not valid must not hide what is counted. */
+static enum fz_code
+intake_envelope(const struct ingest_context *in, struct fz_span body, struct fz_arena *arena,
+                struct ingest_intake *ret, struct fz_error *err)
+{
+    struct ingest_envelope *envelope = fz_arena_alloc(arena, sizeof(*envelope));
+    struct sentry_items *items = fz_arena_alloc(arena, sizeof(*items));
+    struct ingest_item *item = fz_arena_alloc(arena, sizeof(*item));
+    struct fz_uuid id;
+    if (!envelope || !items || !item)
+        return fz_arena_fail(arena, err);
+    enum fz_code code = sentry_items_read(body, arena, items, err);
+    if (code != FZ_OK)
+        return code;
+    if (fz_uuid_parse(sentry_header_text(items->header, "event_id"), &id))
+        fz_uuid_format(&id, envelope->id);
+    for (size_t i = 0; i < items->n; i++)
+        envelope->has_report = envelope->has_report || sentry_is_report(&items->list[i]);
+    sentry_count(items, in->limits, arena, envelope);
+    ret->envelope = envelope;
+    if (!envelope->has_report)
+        return FZ_OK;
+    *item = (struct ingest_item){.body = body, .format = ingest_sentry_envelope.name};
+    snprintf(item->reader, sizeof(item->reader), "%s",
+             ingest_format_reader(&ingest_sentry_envelope));
+    if (sentry_items_detect(body))
+        item->code = sentry_envelope_check(in, items, item->id, &item->err);
+    else /* what would not be detected is not a report either */
+        fz_ignore(ingest_check_body(in, body, item) != FZ_OK);
+    item->envelope = items;
+    ret->items = item;
+    ret->n = 1;
+    return FZ_OK;
+}
+
+/* An event that only its path tells from other JSON ({"message":"hi"}) is put into an envelope. */
+static enum fz_code
+intake_event(const struct ingest_context *in, struct fz_span body, struct fz_arena *arena,
+             struct ingest_intake *ret, struct fz_error *err)
+{
+    const char *format = ingest_detect(body);
+    enum fz_code code = FZ_OK;
+    if (!format || strcmp(format, ingest_sentry_event.name) != 0)
+        code = sentry_make_envelope(body, NULL, 0, arena, &body, err);
+    return code != FZ_OK ? code : intake_reports(in, body, arena, ret, err);
+}
+
+enum fz_code
+ingest_intake(const struct ingest_request *request, const struct limits *limits,
+              struct fz_arena *arena, struct ingest_intake *ret, struct fz_error *err)
+{
+    const struct ingest_context in = context_of(limits);
+    struct fz_span body = request->body;
+    enum fz_code code = FZ_OK;
+    *ret = (struct ingest_intake){.n = 0};
+    switch (request->kind) {
+    case INGEST_ENVELOPE:
+        return intake_envelope(&in, body, arena, ret, err);
+    case INGEST_EVENT:
+        return intake_event(&in, body, arena, ret, err);
+    case INGEST_MINIDUMP:
+        code = sentry_form_envelope(request, limits, arena, &body, err);
+        return code != FZ_OK ? code : intake_reports(&in, body, arena, ret, err);
+    case INGEST_REPORTS:
+        break;
+    }
+    return intake_reports(&in, body, arena, ret, err);
 }

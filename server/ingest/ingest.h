@@ -31,12 +31,13 @@ enum { INGEST_READER_TEXT = 64 };
 
 /* One report of a body, as it is to be stored and parsed. */
 struct ingest_item {
-    struct fz_span body;             /* borrowed from the input, or in the arena */
-    const char *format;              /* static; NULL if code is not FZ_OK */
-    char reader[INGEST_READER_TEXT]; /* what was detected, for ingest_parse_as() */
-    char id[FZ_UUID_TEXT];           /* the report's own id, "" without one */
-    enum fz_code code;               /* the result of ingest_check() */
-    struct fz_error err;             /* the error, if code is not FZ_OK */
+    struct fz_span body;                 /* borrowed from the input, or in the arena */
+    const char *format;                  /* static; NULL if code is not FZ_OK */
+    char reader[INGEST_READER_TEXT];     /* what was detected, for ingest_parse_as() */
+    char id[FZ_UUID_TEXT];               /* the report's own id, "" without one */
+    enum fz_code code;                   /* the result of ingest_check() */
+    struct fz_error err;                 /* the error, if code is not FZ_OK */
+    const struct sentry_items *envelope; /* its framing, where that was read; else NULL */
 };
 
 enum { INGEST_ITEMS_MAX = 256 };
@@ -65,5 +66,73 @@ FZ_MUST_CHECK enum fz_code ingest_parse(struct fz_span body, const struct limits
 FZ_MUST_CHECK enum fz_code ingest_parse_as(struct fz_span body, const char *reader,
                                            const struct limits *limits, struct fz_arena *arena,
                                            struct report *ret, struct fz_error *err);
+
+/* ---- taking bodies in ---------------------------------------------------------------------- */
+
+/* What kind of body a client sent, by the path that it used. */
+enum ingest_kind {
+    INGEST_REPORTS,  /* any format, any number of reports */
+    INGEST_ENVELOPE, /* a Sentry envelope: maybe a report, maybe sessions */
+    INGEST_EVENT,    /* one Sentry event: JSON, whatever its keys are */
+    INGEST_MINIDUMP, /* a form with a minidump, and maybe the fields of an event */
+};
+
+struct ingest_request {
+    enum ingest_kind kind;
+    struct fz_span body;
+    const char *boundary; /* INGEST_MINIDUMP: of the form */
+    bool was_packed;      /* INGEST_MINIDUMP: the dump was compressed in its part */
+};
+
+/* What an envelope has beside a report: items that are counted. */
+enum ingest_outcome {
+    INGEST_HEALTHY,
+    INGEST_ERRORED,
+    INGEST_ABNORMAL,
+    INGEST_CRASHED,
+    INGEST_OUTCOMES
+};
+struct ingest_session { /* one run of the app, or many with `n` */
+    char sid[FZ_UUID_TEXT];
+    const char *release, *environment; /* NULL = not given */
+    int64_t started_ms;                /* 0 = not given */
+    enum ingest_outcome outcome;       /* of one run */
+    uint32_t n[INGEST_OUTCOMES];       /* of many, whose sid is "" */
+};
+struct ingest_discarded { /* events that an SDK threw away */
+    const char *reason, *category;
+    uint32_t n;
+};
+
+enum { INGEST_COUNTED_MAX = 100 };
+struct ingest_envelope {
+    char id[FZ_UUID_TEXT];                      /* of its header; "" without one */
+    bool has_report, has_counted, has_sessions; /* by the headers of its items */
+    struct ingest_session sessions[INGEST_COUNTED_MAX];
+    struct ingest_discarded discarded[INGEST_COUNTED_MAX];
+    size_t n_sessions, n_discarded;
+};
+
+struct ingest_intake {
+    struct ingest_item *items; /* the bodies are in the request's or in the arena */
+    size_t n, n_cut;
+    struct ingest_envelope *envelope; /* of INGEST_ENVELOPE; NULL elsewhere */
+};
+
+/*
+ * Detect, check and split a body that a client sent. FZ_OK: the result has at least one item, which
+ * may be a bad one, or is an envelope without a report. Else the body is rejected as a whole.
+ */
+FZ_MUST_CHECK enum fz_code ingest_intake(const struct ingest_request *request,
+                                         const struct limits *limits, struct fz_arena *arena,
+                                         struct ingest_intake *ret, struct fz_error *err);
+
+/*
+ * The parts of an item's body that a client repeats unchanged when it sends the report again (not
+ * an envelope's sent_at, not a form's boundary), in the arena. None: all of its bytes.
+ */
+FZ_MUST_CHECK enum fz_code ingest_identity(const struct ingest_item *item, struct fz_arena *arena,
+                                           struct fz_span **ret, size_t *ret_n,
+                                           struct fz_error *err);
 
 #endif

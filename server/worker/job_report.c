@@ -38,7 +38,7 @@ answer_index(struct answers *a, struct child_process *child, struct fz_error *er
 {
     struct fz_uuid uuid;
     if (child->inbox.body.len != sizeof(uuid.bytes) + 1)
-        return child_process_nonsense(child, err);
+        return child_process_violation(child, err);
     memcpy(uuid.bytes, child->inbox.body.data, sizeof(uuid.bytes));
     unsigned rank = child->inbox.body.data[sizeof(uuid.bytes)];
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(1024 * 1024);
@@ -75,7 +75,7 @@ static enum fz_code
 answer_index_get(struct answers *a, struct child_process *child, struct fz_error *err)
 {
     if (!a->index_sha256[0])
-        return child_process_nonsense(child, err);
+        return child_process_violation(child, err);
     FZ_CLEANUP(fz_closep) int fd = -1;
     uint8_t answer[1 + FZ_SHA256_LEN] = {PROTO_INDEX_FAILED};
     enum fz_code code = blob_get_fd(a->worker->blobs, a->index_sha256, &fd, err);
@@ -99,7 +99,7 @@ answer_learned(struct answers *a, struct child_process *child, struct fz_error *
     enum fz_code code =
         proto_learned_ask_decode(child->inbox.body, &arena, &uuid, &offsets, &n, err);
     if (code == FZ_E_MALFORMED || mode == WORKER_LEARNED_OFF)
-        return child_process_nonsense(child, err);
+        return child_process_violation(child, err);
     if (code != FZ_OK)
         return code;
     _Static_assert((int)PROTO_ASK_MAX == (int)STORE_LEARNED_ASK, "one question, one query");
@@ -139,7 +139,7 @@ converse(struct answers *a, struct child_process *child, struct fz_error *err)
         else if (child->inbox.kind == PROTO_LEARNED)
             code = answer_learned(a, child, err);
         else
-            code = child_process_nonsense(child, err);
+            code = child_process_violation(child, err);
         if (code != FZ_OK) {
             child_process_stop(child); /* it waits for an answer that does not come */
             return code;
@@ -185,7 +185,7 @@ take_result(struct worker *w, int result_fd, struct fz_arena *arena, struct prot
     struct fz_reader in = fz_reader_make(w->child.inbox.body, "result");
     uint64_t json_len = fz_read_u64(&in), info_len = fz_read_u64(&in);
     if (in.failed || json_len > limits->report_memory || info_len > limits->report_memory)
-        return child_process_nonsense(&w->child, err);
+        return child_process_violation(&w->child, err);
     struct fz_span info;
     enum fz_code code = read_result(result_fd, 0, json_len, arena, ret_json, err);
     if (code == FZ_OK)
@@ -195,7 +195,7 @@ take_result(struct worker *w, int result_fd, struct fz_arena *arena, struct prot
     if (code == FZ_OK && !is_object(*ret_json))
         code = fz_fail(err, FZ_E_MALFORMED, "the result is not a JSON object");
     if (code == FZ_E_MALFORMED)
-        return child_process_nonsense(&w->child, err);
+        return child_process_violation(&w->child, err);
     return code;
 }
 

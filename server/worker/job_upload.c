@@ -84,12 +84,12 @@ static enum fz_code
 take_slice(struct upload *u, struct fz_error *err)
 {
     if (u->n_slices == u->worker->config->limits->slices)
-        return child_process_nonsense(&u->child, err);
+        return child_process_violation(&u->child, err);
     struct proto_slice *slice = &u->slices[u->n_slices];
     enum fz_code code = proto_slice_decode(u->child.inbox.body, u->arena, slice, err);
     if (code != FZ_OK || !claim_file(u, slice->file) ||
         (slice->has_index && !claim_file(u, slice->index_file)))
-        return child_process_nonsense(&u->child, err);
+        return child_process_violation(&u->child, err);
     u->n_slices++;
     return FZ_OK;
 }
@@ -105,14 +105,14 @@ converse(struct upload *u, struct fz_error *err)
             return child_process_failure(&u->child, err);
         if (u->child.inbox.kind == PROTO_DONE) {
             code = proto_problems_decode(u->child.inbox.body, u->arena, &u->problems, err);
-            return code == FZ_OK ? FZ_OK : child_process_nonsense(&u->child, err);
+            return code == FZ_OK ? FZ_OK : child_process_violation(&u->child, err);
         }
         if (u->child.inbox.kind == PROTO_FILE)
             code = answer_file(u, err);
         else if (u->child.inbox.kind == PROTO_SLICE)
             code = take_slice(u, err);
         else
-            code = child_process_nonsense(&u->child, err);
+            code = child_process_violation(&u->child, err);
         if (code != FZ_OK)
             return code;
     }

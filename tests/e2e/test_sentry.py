@@ -105,8 +105,8 @@ class Protocol(ServerCase):
 
     def test_broken_framing(self):
         for body, detail in (
-                (b"", "the header at byte 0 is no JSON object"),
-                (b"hello\n{}", "the header at byte 0 is no JSON object"),
+                (b"", "the header at byte 0 is not a JSON object"),
+                (b"hello\n{}", "the header at byte 0 is not a JSON object"),
                 (b'{}\n{"type":"event","length":100}\n{}', "the payload at byte 33 has 2 of 100 bytes"),
                 (b'{}\n{"type":"event"}\n{"a":}', "the event at byte 20: json: expected a value at byte 5")):
             answer = self.post(400, f"/api/{self.project}/envelope/", body)

@@ -1,4 +1,4 @@
-/* Keys in a header's value and in an envelope, and what of the envelope is counted. */
+/* Keys in a header's value and in an envelope. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,10 +8,6 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fz_span body = fz_span_make(data, size);
-    struct limits limits = limits_default();
-    struct sentry_counted *counted = NULL;
-    struct sentry_items items;
-    struct fz_error err;
     struct fz_arena arena;
     char room[API_TOKEN_ROOM];
     fz_arena_init(&arena, 1 << 24);
@@ -19,10 +15,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *key = text ? sentry_header_key(text, room) : NULL;
     if (key && strlen(key) >= sizeof(room))
         abort();
-    if (sentry_items_start(body, &items, &err) == FZ_OK)
-        key = sentry_dsn_key(items.header, room);
-    if (sentry_read_counted(body, &limits, &arena, &counted, &err) == FZ_OK &&
-        (counted->n_sessions > SENTRY_COUNTED_MAX || counted->n_discarded > SENTRY_COUNTED_MAX))
+    key = sentry_dsn_key(body, room);
+    if (key && strlen(key) >= sizeof(room))
         abort();
     fz_arena_deinit(&arena);
     return 0;

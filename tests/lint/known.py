@@ -14,6 +14,7 @@ KNOWN = {
     "small_files": {
         "server/cli": 3,
         "server/resolve": 1,
+        "server/worker": 1,
     },
     "json": {
         "server/cli": 9,

@@ -53,7 +53,7 @@ def check_functions(files):
 # What only Linux has, or glibc, and where it may be used: behind base/platform.h, and in the rooms of the server, which
 # runs on Linux. Everything else is also built for macOS and with musl.
 LINUX_ROOMS = ("base/platform_linux.c", "base/digest.", "storage/", "server/http/", "server/api/", "server/clients/",
-               "server/ingest/identity.", "server/child/", "server/children/", "server/protocol/", "server/worker/", "server/serve/",
+               "server/child/", "server/children/", "server/protocol/", "server/worker/", "server/serve/",
                "server/process/metrics", "server/process/program.c", "server/process/supervise",
                "server/cli/cmd_serve.c", "server/cli/cmd_worker.c")
 # Of those rooms, what the command line uses too (fz_http_client in server/http/CMakeLists.txt).

@@ -27,7 +27,7 @@ PREFIXES = {
     "storage/blob/": "blob_",
     "server/api/": "api_",
     "server/child/": "child_",
-    "server/children/": "child_process_",
+    "server/children/": "children_ child_process_",
     "server/cli/": "cmd_ command_ FILE",
     "server/clients/": "clients_",
     "server/clients/sentry/": "sentry_ clients_",

@@ -84,16 +84,16 @@ test_check(void **state)
         {"{}\n{\"type\":\"event\",\"length\":18446744073709551615}\n{\"a\":1}", FZ_E_MALFORMED,
          "sentry envelope: the payload at byte 50 has 7 of 18446744073709551615 bytes", 57},
         {"{}\n{\"type\":\"event\",\"length\":2}\n{ }\n", FZ_E_MALFORMED,
-         "sentry envelope: no line break behind the payload at byte 31, which is 2 bytes long by "
+         "sentry envelope: no line break after the payload at byte 31, which is 2 bytes long by "
          "its header",
          33},
         {"{}\n{\"type\":\"event\",\"length\":-1}\n{}\n", FZ_E_MALFORMED,
-         "sentry envelope: the length in the item header at byte 3 is no number", 3},
+         "sentry envelope: the length in the item header at byte 3 is not a number", 3},
         {"{}\n{\"type\":\"event\",\"length\":null}\n{}\n", FZ_OK, "", 0},
         {"{}\n{\"type\":\"x\"}\n\n[1]\n{}", FZ_E_MALFORMED,
-         "sentry envelope: the item header at byte 17 is no JSON object", 17},
+         "sentry envelope: the item header at byte 17 is not a JSON object", 17},
         {"{]}\n{\"type\":\"event\"}\n{}", FZ_E_MALFORMED,
-         "sentry envelope: the header at byte 0 is no JSON object", 1},
+         "sentry envelope: the header at byte 0 is not a JSON object", 1},
         {"{}\n{\"type\":\"event\"}\n{\"a\":}", FZ_E_MALFORMED,
          "sentry envelope: the event at byte 20: json: expected a value at byte 5", 25},
     };

@@ -15,143 +15,137 @@
 
 #include "base/text.h"
 #include "server/http/inflate.h"
-#include "server/ingest/ingest.h"
 
 /* ---- envelopes ----------------------------------------------------------------------------- */
 
-/* What an envelope contains. */
-struct contents {
+/* One envelope on its way. */
+struct envelope {
+    struct api *api;
+    struct http_request *request;
     struct sentry_sender sender;
-    char id[FZ_UUID_TEXT];
-    bool has_event, has_counted, has_sessions; /* counted: sessions or client reports */
+    struct fz_arena arena; /* of the result */
+    struct children_result result;
 };
 
-/* Items that make a report, see server/ingest/sentry/envelope.c. */
+/* The key may be in the envelope alone. False: the request was answered. */
 static bool
-is_report(const struct sentry_item *item)
+find_sender(struct envelope *e)
 {
-    static const char *const types[] = {"event", "feedback", "user_report"};
-    static const char *const kinds[] = {"event.minidump", "event.applecrashreport"};
-    for (size_t i = 0; i < FZ_ARRAY_LEN(types); i++) {
-        if (fz_span_is(item->type, types[i]))
-            return true;
-    }
-    struct fz_span kind = sentry_header_text(item->header, "attachment_type");
-    return fz_span_is(kind, kinds[0]) || fz_span_is(kind, kinds[1]);
-}
-
-/* Reads all items first: an envelope with broken framing is not taken in half. */
-static enum fz_code
-look_through(struct fz_span body, struct contents *ret, struct fz_error *err)
-{
-    struct contents found = {.id = ""};
-    struct sentry_items items;
-    struct sentry_item item;
-    struct fz_uuid id;
-    bool any = true;
-    enum fz_code code = sentry_items_start(body, &items, err);
-    if (code == FZ_OK && fz_uuid_parse(sentry_header_text(items.header, "event_id"), &id))
-        fz_uuid_format(&id, found.id);
-    while (code == FZ_OK && any) {
-        code = sentry_items_next(&items, &item, &any, err);
-        if (code == FZ_OK && any) {
-            found.has_event = found.has_event || is_report(&item);
-            found.has_counted = found.has_counted || sentry_is_counted(&item);
-            found.has_sessions = found.has_sessions || sentry_is_session(&item);
-        }
-    }
-    if (code == FZ_OK)
-        *ret = found;
-    return code;
-}
-
-/* The key may be only in the envelope. False: the request was answered. */
-static bool
-find_sender(struct api *api, struct http_request *request, struct sentry_sender *ret)
-{
-    struct sentry_items items;
     struct api_grant grant;
     struct fz_error err;
     char room[API_TOKEN_ROOM];
     int status = 0;
-    *ret = (struct sentry_sender){http_project_id(request), http_token_id(request)};
-    if (ret->token_id != 0)
+    e->sender = (struct sentry_sender){http_project_id(e->request), http_token_id(e->request)};
+    if (e->sender.token_id != 0)
         return true;
-    const char *key = NULL;
-    if (sentry_items_start(http_body(request), &items, &err) == FZ_OK)
-        key = sentry_dsn_key(items.header, room);
-    if (api_authorize_token(api, request, key, STORE_SCOPE_INGEST, &grant, &status, &err) !=
+    const char *key = sentry_dsn_key(http_body(e->request), room);
+    if (api_authorize_token(e->api, e->request, key, STORE_SCOPE_INGEST, &grant, &status, &err) !=
         FZ_OK) {
-        sentry_fail(request, status, &err);
+        sentry_fail(e->request, status, &err);
         return false;
     }
-    *ret = (struct sentry_sender){grant.project_id, grant.token_id};
+    e->sender = (struct sentry_sender){grant.project_id, grant.token_id};
     return true;
 }
 
 /* False: the request was answered with 429. */
 static bool
-is_admitted(struct api *api, struct http_request *request, const struct sentry_sender *sender,
-            enum api_takes takes)
+is_admitted(const struct envelope *e, enum api_takes takes)
 {
-    const struct api_grant grant = {.project_id = sender->project_id, .token_id = sender->token_id};
+    const struct api_grant grant = {.project_id = e->sender.project_id,
+                                    .token_id = e->sender.token_id};
     struct fz_error err;
     int status = 0;
-    if (api_admit(api, request, &grant, takes, &status, &err) == FZ_OK)
+    if (api_admit(e->api, e->request, &grant, takes, &status, &err) == FZ_OK)
         return true;
-    sentry_fail(request, status, &err);
+    sentry_fail(e->request, status, &err);
     return false;
 }
 
-/* The event, once the sessions are counted. */
+static struct api_intake
+intake_of(struct envelope *e)
+{
+    return (struct api_intake){
+        .api = e->api,
+        .request = e->request,
+        .project_id = e->sender.project_id,
+        .kind = {.kind = PROTO_INTAKE_ENVELOPE},
+        .body = http_body(e->request),
+        .arena = &e->arena,
+        .answer = sentry_taken,
+    };
+}
+
+/* The report, after the sessions were counted. */
 static void
-take_event(struct api *api, struct http_request *request, const struct contents *found)
+take_report(struct envelope *e)
 {
     struct fz_error err = {.offset = -1};
-    if (!found->has_event)
-        sentry_answer_id(request, found->id);
-    else if (is_admitted(api, request, &found->sender, API_TAKES_REPORTS) &&
-             sentry_intake(api, request, &found->sender, http_body(request), NULL, &err) != FZ_OK)
-        sentry_fail(request, 0, &err);
+    struct api_intake intake = intake_of(e);
+    intake.result = &e->result;
+    if (!e->result.found.has_report && !e->result.is_unchecked)
+        sentry_answer_id(e->request, e->result.found.id);
+    else if (is_admitted(e, API_TAKES_REPORTS) && api_intake(&intake, &err) != FZ_OK)
+        sentry_fail(e->request, 0, &err);
 }
 
 static enum fz_code
-count_sessions(struct api_call *call, struct fz_error *err)
+put_counted(struct api_call *call, const struct envelope *e, struct fz_error *err)
 {
-    const struct contents *found = call->user;
-    struct sentry_counted *counted;
-    if (!is_admitted(call->api, call->request, &found->sender,
-                     found->has_sessions ? API_TAKES_SESSIONS : API_TAKES_CLIENT_REPORTS))
+    const struct proto_intake *found = &e->result.found;
+    struct store_session *sessions =
+        fz_arena_array(call->arena, found->n_sessions, sizeof(*sessions));
+    struct store_discarded *discarded =
+        fz_arena_array(call->arena, found->n_discarded, sizeof(*discarded));
+    if (!sessions || !discarded)
+        return fz_arena_fail(call->arena, err);
+    for (size_t i = 0; i < found->n_sessions; i++) {
+        const struct proto_session *one = &found->sessions[i];
+        sessions[i] = (struct store_session){.release = one->release,
+                                             .environment = one->environment,
+                                             .started_ms = one->started_ms,
+                                             .outcome = (enum store_session_outcome)one->outcome};
+        memcpy(sessions[i].sid, one->sid, sizeof(one->sid));
+        memcpy(sessions[i].n, one->n, sizeof(one->n));
+    }
+    for (size_t i = 0; i < found->n_discarded; i++) {
+        const struct proto_discarded *one = &found->discarded[i];
+        discarded[i] = (struct store_discarded){one->reason, one->category, one->n};
+    }
+    return store_session_put(call->store, e->sender.project_id, sessions, found->n_sessions,
+                             discarded, found->n_discarded, call->arena, err);
+}
+
+static enum fz_code
+count_and_take(struct api_call *call, struct fz_error *err)
+{
+    struct envelope *e = call->user;
+    if (!is_admitted(e,
+                     e->result.found.has_sessions ? API_TAKES_SESSIONS : API_TAKES_CLIENT_REPORTS))
         return FZ_OK;
-    enum fz_code code = sentry_read_counted(http_body(call->request), api_limits(call->api),
-                                            call->arena, &counted, err);
+    enum fz_code code = put_counted(call, e, err);
     if (code == FZ_OK)
-        code = store_session_put(call->store, found->sender.project_id, counted->sessions,
-                                 counted->n_sessions, counted->discarded, counted->n_discarded,
-                                 call->arena, err);
-    if (code == FZ_OK)
-        take_event(call->api, call->request, found);
+        take_report(e);
     return code;
 }
 
 static void
 envelope_post(void *app, struct http_request *request)
 {
-    struct sentry_sender sender;
-    struct contents found;
+    struct envelope e = {.api = app, .request = request};
     struct fz_error err = {.offset = -1};
-    /* Without a key, the answer must not depend on the body. */
-    if (!find_sender(app, request, &sender))
+    /* Nobody without a key learns anything about the body. */
+    if (!find_sender(&e))
         return;
-    if (look_through(http_body(request), &found, &err) != FZ_OK) {
+    fz_arena_init(&e.arena, api_limits(e.api)->report_memory);
+    const struct api_intake intake = intake_of(&e);
+    if (api_intake_read(&intake, &e.result, &err) != FZ_OK)
         sentry_fail(request, 0, &err);
-        return;
-    }
-    found.sender = sender;
-    if (found.has_counted)
-        api_run(app, request, count_sessions, &found);
+    else if (e.result.found.has_counted)
+        api_run(app, request, count_and_take, &e);
     else
-        take_event(app, request, &found);
+        take_report(&e);
+    fz_arena_deinit(&e.arena);
 }
 
 /* ---- store --------------------------------------------------------------------------------- */
@@ -191,42 +185,38 @@ unpack(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
     return FZ_OK;
 }
 
-/* A body that only its path marks as an event ({"message":"hi"}) is put into an envelope. */
+/* The event as it was before it was packed; *ret stays the body where that is JSON. */
 static enum fz_code
-as_event(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
+event_of(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
          struct fz_span *ret, struct fz_error *err)
 {
     size_t at = 0;
     while (at < body.len && strchr(" \t\r\n", body.data[at]) && body.data[at])
         at++;
-    struct fz_span event = body;
-    enum fz_code code = FZ_OK;
+    *ret = body;
     if (at == body.len)
         return fz_fail_at(err, FZ_E_MALFORMED, 0, "the body is empty");
-    if (body.data[at] != '{')
-        code = unpack(body, limits, arena, &event, err);
-    if (code != FZ_OK)
-        return code;
-    const char *format = ingest_detect(event);
-    if (format && strcmp(format, "sentry") == 0) {
-        *ret = event;
-        return FZ_OK;
-    }
-    return sentry_make_envelope(event, NULL, 0, arena, ret, err);
+    return body.data[at] == '{' ? FZ_OK : unpack(body, limits, arena, ret, err);
 }
 
 static void
 store_post(void *app, struct http_request *request)
 {
     struct api *api = app;
-    const struct sentry_sender sender = {http_project_id(request), http_token_id(request)};
     struct fz_error err = {.offset = -1};
     struct fz_span event;
     FZ_CLEANUP(fz_arena_deinit)
     struct fz_arena arena = fz_arena_make(api_limits(api)->report_memory);
-    enum fz_code code = as_event(http_body(request), api_limits(api), &arena, &event, &err);
+    enum fz_code code = event_of(http_body(request), api_limits(api), &arena, &event, &err);
+    const struct api_intake intake = {.api = api,
+                                      .request = request,
+                                      .project_id = http_project_id(request),
+                                      .kind = {.kind = PROTO_INTAKE_EVENT},
+                                      .body = event,
+                                      .arena = &arena,
+                                      .answer = sentry_taken};
     if (code == FZ_OK)
-        code = sentry_intake(api, request, &sender, event, &arena, &err);
+        code = api_intake(&intake, &err);
     if (code != FZ_OK)
         sentry_fail(request, 0, &err);
 }

@@ -1,12 +1,11 @@
 /*
- * What the files that serve Sentry's SDKs share.
+ * What the files for Sentry's SDKs share. Private to this folder.
  */
 #ifndef CLIENTS_SENTRY_SDK_H
 #define CLIENTS_SENTRY_SDK_H
 
 #include "server/api/api_client.h"
 #include "server/http/http.h"
-#include "server/ingest/sentry/items.h"
 #include "storage/store_sessions.h"
 
 /* ---- sdk_key.c: the key of a DSN -------------------- */
@@ -17,8 +16,8 @@ const char *sentry_find_key(const struct http_request *request, char room[API_TO
 /* sentry_key of "Sentry k=v, k=v"; NULL without it. `header` may be NULL. */
 const char *sentry_header_key(const char *header, char room[API_TOKEN_ROOM]);
 
-/* The key in an envelope's header ("dsn":"http://KEY@host/1"); NULL without it. */
-const char *sentry_dsn_key(struct fz_span header, char room[API_TOKEN_ROOM]);
+/* The key in an envelope's header line ("dsn":"http://KEY@host/1"); NULL if there is none. */
+const char *sentry_dsn_key(struct fz_span envelope, char room[API_TOKEN_ROOM]);
 
 /* ---- sdk_answer.c: as the SDKs want it -------------------- */
 
@@ -38,44 +37,12 @@ struct sentry_sender {
     int64_t project_id, token_id;
 };
 
-/* Take in one body and answer {"id"}. On failure nothing was answered. The arena (may be NULL, else
- * it is taken over) holds the body unless that is the request's. */
-FZ_MUST_CHECK enum fz_code sentry_intake(struct api *api, struct http_request *request,
-                                         const struct sentry_sender *sender, struct fz_span body,
-                                         struct fz_arena *arena, struct fz_error *err);
-
-/* ---- sdk_sessions.c -------------------- */
-
-/* Is it an item that is counted: session, sessions, client_report? */
-bool sentry_is_counted(const struct sentry_item *item);
-bool sentry_is_session(const struct sentry_item *item); /* and not a client report */
-/* All of them in an envelope whose framing is sound, up to SENTRY_COUNTED_MAX of each. What is odd
- * is left out. */
-enum { SENTRY_COUNTED_MAX = 100 };
-struct sentry_counted {
-    struct fz_arena *arena;
-    struct store_session sessions[SENTRY_COUNTED_MAX];
-    struct store_discarded discarded[SENTRY_COUNTED_MAX];
-    size_t n_sessions, n_discarded;
-};
-FZ_MUST_CHECK enum fz_code sentry_read_counted(struct fz_span envelope, const struct limits *limits,
-                                               struct fz_arena *arena, struct sentry_counted **ret,
-                                               struct fz_error *err);
+/* An api_taken_fn: answers {"id"} of the first report, or why there is none. */
+void sentry_taken(struct http_request *request, const struct api_taken *taken, void *user);
 
 /* ---- handlers -------------------- */
 
 void sentry_minidump_post(void *app, struct http_request *request); /* sdk_minidump.c */
-
-/* An event item and attachments as one envelope; `event` is JSON. For bodies that are not
- * recognised as an event, and for events with files. */
-struct sentry_file {
-    const char *name, *type, *kind; /* any may be NULL */
-    struct fz_span bytes;
-};
-FZ_MUST_CHECK enum fz_code sentry_make_envelope(struct fz_span event,
-                                                const struct sentry_file *files, size_t n_files,
-                                                struct fz_arena *arena, struct fz_span *ret,
-                                                struct fz_error *err);
 
 extern const struct api_routes clients_sentry_sdk; /* sdk.c */
 

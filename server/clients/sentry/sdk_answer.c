@@ -62,66 +62,12 @@ sentry_limited(struct http_request *request, enum api_takes takes, unsigned wait
     http_add_header(request, "X-Sentry-Error", limit);
 }
 
-static void
-taken(struct http_request *request, const struct api_taken *taken, void *user)
+void
+sentry_taken(struct http_request *request, const struct api_taken *taken, void *user)
 {
     (void)user;
     if (taken->n == 0)
         sentry_fail(request, 0, taken->first);
     else
         sentry_answer_id(request, taken->items[0].id);
-}
-
-enum fz_code
-sentry_intake(struct api *api, struct http_request *request, const struct sentry_sender *sender,
-              struct fz_span body, struct fz_arena *arena, struct fz_error *err)
-{
-    const struct api_intake intake = {
-        .api = api,
-        .request = request,
-        .project_id = sender->project_id,
-        .body = body,
-        .arena = arena,
-        .answer = taken,
-    };
-    return api_intake(&intake, err);
-}
-
-static void
-append_item(struct fz_buffer *out, const char *type, const struct sentry_file *file,
-            struct fz_span bytes)
-{
-    struct json_write w = json_write_start(out);
-    json_write_open(&w, NULL, '{');
-    json_write_text(&w, "type", type);
-    json_write_u64(&w, "length", bytes.len);
-    if (file && file->name)
-        json_write_text(&w, "filename", file->name);
-    if (file && file->type)
-        json_write_text(&w, "content_type", file->type);
-    if (file && file->kind)
-        json_write_text(&w, "attachment_type", file->kind);
-    json_write_close(&w, '}');
-    fz_buffer_char(out, '\n');
-    fz_buffer_append(out, bytes.data, bytes.len);
-    fz_buffer_char(out, '\n');
-}
-
-enum fz_code
-sentry_make_envelope(struct fz_span event, const struct sentry_file *files, size_t n_files,
-                     struct fz_arena *arena, struct fz_span *ret, struct fz_error *err)
-{
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    fz_buffer_text(&out, "{}\n");
-    append_item(&out, "event", NULL, event);
-    for (size_t i = 0; i < n_files; i++)
-        append_item(&out, "attachment", &files[i], files[i].bytes);
-    enum fz_code code = fz_buffer_done(&out, err);
-    if (code != FZ_OK)
-        return code;
-    char *copy = fz_arena_text(arena, fz_buffer_span(&out));
-    if (!copy)
-        return fz_arena_fail(arena, err);
-    *ret = fz_span_make(copy, out.len);
-    return FZ_OK;
 }

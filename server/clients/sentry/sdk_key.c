@@ -12,8 +12,12 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/json/scan.h"
+#include "base/json/walk.h"
 #include "base/text.h"
 #include "server/clients/sentry/sdk.h"
+
+enum { HEADER_DEPTH = 32 };
 
 /* Percent-decoded into `room`; NULL if it is empty or too long. */
 static const char *
@@ -63,10 +67,35 @@ sentry_find_key(const struct http_request *request, char room[API_TOKEN_ROOM])
     return key ? key : http_query(request, "sentry_key");
 }
 
-const char *
-sentry_dsn_key(struct fz_span header, char room[API_TOKEN_ROOM])
+/* Of the envelope only the first line is read here, by the checked scanner: which child may have
+ * the rest depends on the key. */
+static struct fz_span
+find_dsn(struct fz_span envelope)
 {
-    struct fz_span dsn = sentry_header_text(header, "dsn");
+    struct json_scan_limits limits = {HEADER_DEPTH, SIZE_MAX, 0};
+    struct fz_span dsn = {NULL, 0}, line = envelope;
+    const uint8_t *end = line.len ? memchr(line.data, '\n', line.len) : NULL;
+    if (end)
+        line.len = (size_t)(end - line.data);
+    if (line.len && line.data[line.len - 1] == '\r')
+        line.len--;
+    if (line.len == 0 || json_scan(line, &limits, NULL, NULL, NULL) != FZ_OK)
+        return dsn;
+    struct json_walk walk = json_walk_start(line);
+    struct json_member member;
+    while (json_walk_next(&walk, &member)) {
+        if (fz_span_is(member.key, "dsn"))
+            dsn = member.value;
+    }
+    if (dsn.len <= 2 || dsn.data[0] != '"')
+        return (struct fz_span){NULL, 0};
+    return fz_span_make(dsn.data + 1, dsn.len - 2);
+}
+
+const char *
+sentry_dsn_key(struct fz_span envelope, char room[API_TOKEN_ROOM])
+{
+    struct fz_span dsn = find_dsn(envelope);
     char text[API_TOKEN_ROOM];
     if (dsn.len == 0 || dsn.len >= sizeof(text))
         return NULL;

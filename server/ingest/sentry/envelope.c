@@ -14,14 +14,14 @@
 #include "base/json/scan.h"
 #include "base/text.h"
 #include "server/ingest/common/format.h"
-#include "server/ingest/sentry/items.h"
+#include "server/ingest/sentry/intake.h"
 #include "server/ingest/sentry/sentry.h"
 
 enum { ATTACHMENTS_MAX = 256 };
 
-/* What an envelope holds, by one walk over its items. */
+/* What an envelope holds. */
 struct contents {
-    struct fz_span header;
+    const struct sentry_items *items;
     struct sentry_item event; /* event.header.len 0: none */
     struct sentry_item dump;  /* an attachment that is a report by itself, the same */
     size_t n_attachments;
@@ -60,34 +60,32 @@ rank_of(const struct sentry_item *item)
                                           : 0;
 }
 
-static enum fz_code
-look_through(const struct ingest_context *in, struct fz_span body, struct contents *ret,
-             struct fz_error *err)
+bool
+sentry_is_report(const struct sentry_item *item)
 {
-    struct contents found = {0};
-    struct sentry_items items;
-    struct sentry_item item;
-    bool any = true;
-    enum fz_code code = sentry_items_start(body, &items, err);
-    found.header = items.header;
-    while (code == FZ_OK && any) {
-        code = sentry_items_next(&items, &item, &any, err);
-        if (code != FZ_OK || !any)
-            continue;
-        if (rank_of(&item) > rank_of(&found.event))
-            found.event = item;
-        else if (is_type(&item, "attachment")) {
+    struct fz_span kind = sentry_header_text(item->header, "attachment_type");
+    return rank_of(item) > 0 || fz_span_is(kind, "event.minidump") ||
+           fz_span_is(kind, "event.applecrashreport");
+}
+
+static struct contents
+find_contents(const struct ingest_context *in, const struct sentry_items *items)
+{
+    struct contents found = {.items = items};
+    for (size_t i = 0; i < items->n; i++) {
+        const struct sentry_item *item = &items->list[i];
+        if (rank_of(item) > rank_of(&found.event))
+            found.event = *item;
+        else if (is_type(item, "attachment")) {
             found.n_attachments++;
-            if (found.dump.header.len == 0 && format_of_dump(in, &item))
-                found.dump = item;
+            if (found.dump.header.len == 0 && format_of_dump(in, item))
+                found.dump = *item;
         }
     }
     /* What somebody wrote beside a crash report belongs to that. */
     if (found.dump.header.len && rank_of(&found.event) == 1)
         found.event = (struct sentry_item){.offset = 0};
-    if (code == FZ_OK)
-        *ret = found;
-    return code;
+    return found;
 }
 
 /* MALFORMED in the event: with the offset in the envelope. */
@@ -109,14 +107,12 @@ need_report(const struct contents *found, struct fz_error *err)
     return fz_fail(err, FZ_E_UNSUPPORTED, "sentry envelope: no event and no crash report in it");
 }
 
-static enum fz_code
-envelope_check(struct fz_span body, const struct ingest_context *in, char ret_id[FZ_UUID_TEXT],
-               struct fz_error *err)
+enum fz_code
+sentry_envelope_check(const struct ingest_context *in, const struct sentry_items *items,
+                      char ret_id[FZ_UUID_TEXT], struct fz_error *err)
 {
-    struct contents found;
-    enum fz_code code = look_through(in, body, &found, err);
-    if (code == FZ_OK)
-        code = need_report(&found, err);
+    const struct contents found = find_contents(in, items);
+    enum fz_code code = need_report(&found, err);
     if (code != FZ_OK)
         return code;
     if (found.event.header.len)
@@ -125,13 +121,23 @@ envelope_check(struct fz_span body, const struct ingest_context *in, char ret_id
     if (code != FZ_OK && !found.dump.header.len)
         return code;
     struct fz_uuid id;
-    /* The words about a crash name its id; their own they do not have. */
+    /* A user report names the id of the crash that it is about; it has none of its own. */
     if (rank_of(&found.event) == 1)
         ret_id[0] = '\0';
-    else if (fz_uuid_parse(sentry_header_text(found.header, "event_id"), &id) &&
+    else if (fz_uuid_parse(sentry_header_text(items->header, "event_id"), &id) &&
              !fz_uuid_is_nil(&id))
         fz_uuid_format(&id, ret_id);
     return FZ_OK;
+}
+
+static enum fz_code
+envelope_check(struct fz_span body, const struct ingest_context *in, char ret_id[FZ_UUID_TEXT],
+               struct fz_error *err)
+{
+    struct sentry_items items;
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(in->limits->report_memory);
+    enum fz_code code = sentry_items_read(body, &arena, &items, err);
+    return code != FZ_OK ? code : sentry_envelope_check(in, &items, ret_id, err);
 }
 
 /* A header as an object; NULL sets b.failed. */
@@ -189,7 +195,6 @@ static void
 take_item(struct ingest_builder *b, const struct contents *found, const struct sentry_item *item,
           json_t *words)
 {
-    static const char *const counted[] = {"session", "sessions", "client_report"};
     if (item->offset == found->event.offset && found->event.header.len)
         return;
     if (is_type(item, "attachment")) {
@@ -200,41 +205,30 @@ take_item(struct ingest_builder *b, const struct contents *found, const struct s
         keep_words(b, item, words);
         return;
     }
-    for (size_t i = 0; i < FZ_ARRAY_LEN(counted); i++) {
-        if (is_type(item, counted[i]))
-            return;
-    }
+    if (sentry_is_counted(item))
+        return;
     const char *type = fz_text_clean_utf8(b->arena, item->type);
     b->failed = b->failed || !type;
     report_note(b->report, b->arena, "%.40s item of %zu bytes at byte %zu: left out",
                 type && *type ? type : "nameless", item->payload.len, item->offset);
 }
 
-static enum fz_code
-take_items(struct ingest_builder *b, struct fz_span body, const struct contents *found,
-           struct fz_error *err)
+static void
+take_items(struct ingest_builder *b, const struct contents *found)
 {
     static const char *const known[] = {"event_id", "dsn", NULL};
-    struct sentry_items items;
-    struct sentry_item item;
-    bool any = true;
     size_t n = ingest_limit(b, "attachments", found->n_attachments, ATTACHMENTS_MAX);
     b->report->attachments = ingest_alloc(b, n, sizeof(*b->report->attachments));
     json_auto_t *words = json_object();
-    json_auto_t *header = load_header(b, found->header);
-    enum fz_code code = sentry_items_start(body, &items, err);
-    while (code == FZ_OK && any && !b->failed) {
-        code = sentry_items_next(&items, &item, &any, err);
-        if (code == FZ_OK && any)
-            take_item(b, found, &item, words);
-    }
+    json_auto_t *header = load_header(b, found->items->header);
+    for (size_t i = 0; i < found->items->n && !b->failed; i++)
+        take_item(b, found, &found->items->list[i], words);
     b->failed = b->failed || !words;
     ingest_add_extra(b, NULL, words, NULL);
     ingest_add_extra(b, "envelope", header, known);
     const char *id = ingest_json_text(b, header, "envelope", "event_id");
     if (id)
         b->report->id = id;
-    return code;
 }
 
 static bool
@@ -349,11 +343,13 @@ envelope_parse(struct fz_span body, const struct ingest_context *in, struct fz_a
                struct report *ret, struct fz_error *err)
 {
     struct ingest_builder b = ingest_builder_make(ret, arena, in->limits);
-    struct contents found;
+    struct sentry_items items;
     char id[FZ_UUID_TEXT];
-    enum fz_code code = look_through(in, body, &found, err);
-    if (code == FZ_OK)
-        code = need_report(&found, err);
+    enum fz_code code = sentry_items_read(body, arena, &items, err);
+    if (code != FZ_OK)
+        return code;
+    const struct contents found = find_contents(in, &items);
+    code = need_report(&found, err);
     if (code != FZ_OK)
         return code;
     if (rank_of(&found.event) == 1)
@@ -367,10 +363,11 @@ envelope_parse(struct fz_span body, const struct ingest_context *in, struct fz_a
         report_note(ret, arena, "%s", err->text);
     if (found.event.header.len && is_type(&found.event, "feedback"))
         ret->kind = "message";
-    code = take_items(&b, body, &found, err);
+    code = FZ_OK;
+    take_items(&b, &found);
     if (rank_of(&found.event) == 1)
         take_words(&b, &found.event);
-    if (code == FZ_OK && found.dump.header.len) {
+    if (found.dump.header.len) {
         enum fz_code dump = take_dump(in, &b, &found.dump, err);
         if (dump == FZ_E_MALFORMED || dump == FZ_E_UNSUPPORTED) {
             report_note(ret, arena, "%s", err->text);

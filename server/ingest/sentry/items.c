@@ -2,11 +2,12 @@
 
 #include "base/json/scan.h"
 #include "base/json/walk.h"
+#include "base/list.h"
 #include "base/text.h"
 
 enum { HEADER_DEPTH = 32 };
 
-/* From `pos` up to the next line break or the end; *ret_next is behind it. */
+/* From `pos` up to the next line break or the end; *ret_next is after it. */
 static struct fz_span
 line_at(struct fz_span body, size_t pos, size_t *ret_next)
 {
@@ -83,59 +84,50 @@ check_header(struct fz_span line, size_t pos, const char *what, struct fz_error 
     if (line.len && line.data[0] == '{' && json_scan(line, &limits, NULL, NULL, &why) == FZ_OK)
         return FZ_OK;
     uint64_t at = pos + (why.offset > 0 ? (uint64_t)why.offset : 0);
-    return fz_fail_at(err, FZ_E_MALFORMED, at, "sentry envelope: %s at byte %zu is no JSON object",
-                      what, pos);
+    return fz_fail_at(err, FZ_E_MALFORMED, at,
+                      "sentry envelope: %s at byte %zu is not a JSON object", what, pos);
 }
 
-enum fz_code
-sentry_items_start(struct fz_span body, struct sentry_items *ret, struct fz_error *err)
-{
-    struct sentry_items items = {.body = body};
-    items.header = without_return(line_at(body, 0, &items.pos));
-    enum fz_code code = check_header(items.header, 0, "the header", err);
-    if (code != FZ_OK)
-        return code;
-    *ret = items;
-    return FZ_OK;
-}
+/* Where the next item begins. */
+struct place {
+    struct fz_span body;
+    size_t pos;
+};
 
 /* The payload of `len` bytes at `pos`, which a line break or the end must follow. */
 static enum fz_code
-sized_payload(struct sentry_items *items, uint64_t len, struct sentry_item *item,
-              struct fz_error *err)
+sized_payload(struct place *place, uint64_t len, struct sentry_item *item, struct fz_error *err)
 {
-    size_t left = items->body.len - item->offset;
-    if (!fz_span_sub(items->body, item->offset, len, &item->payload))
-        return fz_fail_at(err, FZ_E_MALFORMED, items->body.len,
+    size_t left = place->body.len - item->offset;
+    if (!fz_span_sub(place->body, item->offset, len, &item->payload))
+        return fz_fail_at(err, FZ_E_MALFORMED, place->body.len,
                           "sentry envelope: the payload at byte %zu has %zu of %llu bytes",
                           item->offset, left, (unsigned long long)len);
-    items->pos = item->offset + (size_t)len;
-    if (items->pos == items->body.len)
+    place->pos = item->offset + (size_t)len;
+    if (place->pos == place->body.len)
         return FZ_OK;
-    if (items->body.data[items->pos] != '\n')
-        return fz_fail_at(err, FZ_E_MALFORMED, items->pos,
-                          "sentry envelope: no line break behind the payload at byte %zu, which "
+    if (place->body.data[place->pos] != '\n')
+        return fz_fail_at(err, FZ_E_MALFORMED, place->pos,
+                          "sentry envelope: no line break after the payload at byte %zu, which "
                           "is %llu bytes long by its header",
                           item->offset, (unsigned long long)len);
-    items->pos++;
+    place->pos++;
     return FZ_OK;
 }
 
-enum fz_code
-sentry_items_next(struct sentry_items *items, struct sentry_item *ret, bool *ret_any,
-                  struct fz_error *err)
+/* The next item; *ret_any is false at the end. */
+static enum fz_code
+next_item(struct place *place, struct sentry_item *ret, bool *ret_any, struct fz_error *err)
 {
-    struct sentry_item item = {.offset = items->pos};
-    size_t pos = items->pos, next = items->pos;
-    while (item.header.len == 0 && next < items->body.len) {
+    struct sentry_item item = {.offset = place->pos};
+    size_t pos = place->pos, next = place->pos;
+    while (item.header.len == 0 && next < place->body.len) {
         pos = next;
-        item.header = without_return(line_at(items->body, pos, &next));
+        item.header = without_return(line_at(place->body, pos, &next));
     }
-    if (item.header.len == 0) {
-        items->pos = items->body.len;
-        *ret_any = false;
+    *ret_any = item.header.len > 0;
+    if (!*ret_any)
         return FZ_OK;
-    }
     enum fz_code code = check_header(item.header, pos, "the item header", err);
     if (code != FZ_OK)
         return code;
@@ -146,16 +138,39 @@ sentry_items_next(struct sentry_items *items, struct sentry_item *ret, bool *ret
     bool has_length = text.len > 0 && !fz_span_is(text, "null");
     if (has_length && !fz_text_u64(text, &len))
         return fz_fail_at(err, FZ_E_MALFORMED, pos,
-                          "sentry envelope: the length in the item header at byte %zu is no number",
+                          "sentry envelope: the length in the item header at byte %zu is not a "
+                          "number",
                           pos);
-    if (has_length) {
-        code = sized_payload(items, len, &item, err);
-        if (code != FZ_OK)
-            return code;
-    } else {
-        item.payload = line_at(items->body, next, &items->pos);
-    }
+    if (has_length)
+        code = sized_payload(place, len, &item, err);
+    else
+        item.payload = line_at(place->body, next, &place->pos);
     *ret = item;
-    *ret_any = true;
-    return FZ_OK;
+    return code;
+}
+
+enum fz_code
+sentry_items_read(struct fz_span body, struct fz_arena *arena, struct sentry_items *ret,
+                  struct fz_error *err)
+{
+    struct sentry_items items = {.n = 0};
+    struct place place = {.body = body};
+    size_t room = 0;
+    items.header = without_return(line_at(body, 0, &place.pos));
+    enum fz_code code = check_header(items.header, 0, "the header", err);
+    for (bool any = true; code == FZ_OK && any;) {
+        struct sentry_item item;
+        code = next_item(&place, &item, &any, err);
+        if (code != FZ_OK || !any)
+            continue;
+        struct sentry_item *list =
+            fz_list_grow_in(arena, items.list, &room, items.n + 1, sizeof(*list));
+        if (!list)
+            return fz_arena_fail(arena, err);
+        items.list = list;
+        items.list[items.n++] = item;
+    }
+    if (code == FZ_OK)
+        *ret = items;
+    return code;
 }

@@ -7,19 +7,24 @@
  *                   "abnormal":0}]}
  *   client_report  {"discarded_events":[{"reason","category","quantity"}]}
  *
- * They are statistics: what cannot be read is skipped, never refused.
+ * They are statistics: what cannot be read is skipped, never rejected.
  */
 #include <jansson.h>
 #include <string.h>
 
 #include "base/json/scan.h"
 #include "base/time.h"
-#include "server/clients/sentry/sdk.h"
+#include "server/ingest/sentry/intake.h"
 
 enum { JSON_DEPTH = 16, QUANTITY_MAX = 1000 * 1000 };
 
-bool
-sentry_is_session(const struct sentry_item *item)
+struct counting {
+    struct fz_arena *arena;
+    struct ingest_envelope *found;
+};
+
+static bool
+is_session(const struct sentry_item *item)
 {
     return fz_span_is(item->type, "session") || fz_span_is(item->type, "sessions");
 }
@@ -27,11 +32,11 @@ sentry_is_session(const struct sentry_item *item)
 bool
 sentry_is_counted(const struct sentry_item *item)
 {
-    return sentry_is_session(item) || fz_span_is(item->type, "client_report");
+    return is_session(item) || fz_span_is(item->type, "client_report");
 }
 
 static const char *
-text_of(const struct sentry_counted *c, const json_t *object, const char *key)
+text_of(const struct counting *c, const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
     return text ? fz_arena_strdup(c->arena, text) : NULL;
@@ -59,46 +64,46 @@ quantity_of(const json_t *object, const char *key, uint32_t fallback)
     return n < 0 ? 0 : n > QUANTITY_MAX ? QUANTITY_MAX : (uint32_t)n;
 }
 
-static enum store_session_outcome
+static enum ingest_outcome
 outcome_of(const json_t *session)
 {
     static const struct {
         const char *status;
-        enum store_session_outcome outcome;
+        enum ingest_outcome outcome;
     } rows[] = {
-        {"crashed", STORE_SESSION_CRASHED},
-        {"abnormal", STORE_SESSION_ABNORMAL},
-        {"errored", STORE_SESSION_ERRORED},
+        {"crashed", INGEST_CRASHED},
+        {"abnormal", INGEST_ABNORMAL},
+        {"errored", INGEST_ERRORED},
     };
     const char *status = json_string_value(json_object_get(session, "status"));
     for (size_t i = 0; status && i < FZ_ARRAY_LEN(rows); i++) {
         if (strcmp(status, rows[i].status) == 0)
             return rows[i].outcome;
     }
-    return quantity_of(session, "errors", 0) ? STORE_SESSION_ERRORED : STORE_SESSION_HEALTHY;
+    return quantity_of(session, "errors", 0) ? INGEST_ERRORED : INGEST_HEALTHY;
 }
 
-static struct store_session *
-add_session(struct sentry_counted *c, const json_t *object, const json_t *attrs)
+static struct ingest_session *
+add_session(struct counting *c, const json_t *object, const json_t *attrs)
 {
-    if (c->n_sessions == SENTRY_COUNTED_MAX)
+    if (c->found->n_sessions == INGEST_COUNTED_MAX)
         return NULL;
-    struct store_session *session = &c->sessions[c->n_sessions++];
-    *session = (struct store_session){.release = text_of(c, attrs, "release"),
-                                      .environment = text_of(c, attrs, "environment"),
-                                      .started_ms = time_of(object, "started")};
+    struct ingest_session *session = &c->found->sessions[c->found->n_sessions++];
+    *session = (struct ingest_session){.release = text_of(c, attrs, "release"),
+                                       .environment = text_of(c, attrs, "environment"),
+                                       .started_ms = time_of(object, "started")};
     return session;
 }
 
 static void
-add_run(struct sentry_counted *c, const json_t *object)
+add_run(struct counting *c, const json_t *object)
 {
     struct fz_uuid sid;
     const json_t *text = json_object_get(object, "sid");
     if (!json_is_string(text) ||
         !fz_uuid_parse(fz_span_make(json_string_value(text), json_string_length(text)), &sid))
         return;
-    struct store_session *session = add_session(c, object, json_object_get(object, "attrs"));
+    struct ingest_session *session = add_session(c, object, json_object_get(object, "attrs"));
     if (!session)
         return;
     fz_uuid_format(&sid, session->sid);
@@ -106,37 +111,37 @@ add_run(struct sentry_counted *c, const json_t *object)
 }
 
 static void
-add_aggregates(struct sentry_counted *c, const json_t *object)
+add_aggregates(struct counting *c, const json_t *object)
 {
-    static const char *const keys[STORE_SESSION_OUTCOMES] = {"exited", "errored", "abnormal",
-                                                             "crashed"};
+    static const char *const keys[INGEST_OUTCOMES] = {"exited", "errored", "abnormal", "crashed"};
     const json_t *list = json_object_get(object, "aggregates");
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *one = json_array_get(list, i);
-        struct store_session *session = add_session(c, one, json_object_get(object, "attrs"));
+        struct ingest_session *session = add_session(c, one, json_object_get(object, "attrs"));
         if (!session)
             return;
-        for (size_t k = 0; k < STORE_SESSION_OUTCOMES; k++)
+        for (size_t k = 0; k < INGEST_OUTCOMES; k++)
             session->n[k] = quantity_of(one, keys[k], 0);
     }
 }
 
 static void
-add_discarded(struct sentry_counted *c, const json_t *object)
+add_discarded(struct counting *c, const json_t *object)
 {
     const json_t *list = json_object_get(object, "discarded_events");
-    for (size_t i = 0; i < json_array_size(list) && c->n_discarded < SENTRY_COUNTED_MAX; i++) {
+    for (size_t i = 0; i < json_array_size(list) && c->found->n_discarded < INGEST_COUNTED_MAX;
+         i++) {
         const json_t *one = json_array_get(list, i);
-        struct store_discarded discarded = {.reason = text_of(c, one, "reason"),
-                                            .category = text_of(c, one, "category"),
-                                            .n = quantity_of(one, "quantity", 1)};
+        struct ingest_discarded discarded = {.reason = text_of(c, one, "reason"),
+                                             .category = text_of(c, one, "category"),
+                                             .n = quantity_of(one, "quantity", 1)};
         if (discarded.reason && discarded.n)
-            c->discarded[c->n_discarded++] = discarded;
+            c->found->discarded[c->found->n_discarded++] = discarded;
     }
 }
 
 static void
-add_item(struct sentry_counted *c, const struct sentry_item *item, const struct limits *limits)
+add_item(struct counting *c, const struct sentry_item *item, const struct limits *limits)
 {
     struct json_scan_limits scan = {JSON_DEPTH, limits->json_bytes, limits->report_memory};
     struct fz_error err;
@@ -151,24 +156,16 @@ add_item(struct sentry_counted *c, const struct sentry_item *item, const struct 
         add_discarded(c, value);
 }
 
-enum fz_code
-sentry_read_counted(struct fz_span envelope, const struct limits *limits, struct fz_arena *arena,
-                    struct sentry_counted **ret, struct fz_error *err)
+void
+sentry_count(const struct sentry_items *items, const struct limits *limits, struct fz_arena *arena,
+             struct ingest_envelope *ret)
 {
-    struct sentry_items items;
-    struct sentry_item item;
-    bool any = true;
-    struct sentry_counted *c = fz_arena_alloc(arena, sizeof(*c));
-    if (!c)
-        return fz_arena_fail(arena, err);
-    c->arena = arena;
-    enum fz_code code = sentry_items_start(envelope, &items, err);
-    while (code == FZ_OK && any) {
-        code = sentry_items_next(&items, &item, &any, err);
-        if (code == FZ_OK && any && sentry_is_counted(&item))
-            add_item(c, &item, limits);
+    struct counting c = {.arena = arena, .found = ret};
+    for (size_t i = 0; i < items->n; i++) {
+        const struct sentry_item *item = &items->list[i];
+        ret->has_sessions = ret->has_sessions || is_session(item);
+        ret->has_counted = ret->has_counted || sentry_is_counted(item);
+        if (sentry_is_counted(item))
+            add_item(&c, item, limits);
     }
-    if (code == FZ_OK)
-        *ret = c;
-    return code;
 }

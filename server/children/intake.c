@@ -1,0 +1,310 @@
+#define _GNU_SOURCE /* memfd_create, F_ADD_SEALS */
+#include "server/children/intake.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/attr.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "server/children/process.h"
+
+enum {
+    POOL_MAX = 16,          /* as many as threads handle requests */
+    CHILD_REQUESTS = 10000, /* a child is replaced after so many */
+    WALL_S = 10,            /* a client waits for the answer */
+    AGAIN_WITHIN_MS = 1000,
+    QUOTED = 400
+};
+
+struct intake_child {
+    struct child_process process;
+    int64_t project_id; /* of all bodies that it has read */
+    unsigned n_requests;
+    uint64_t used; /* when it was given back: a number that grows */
+    bool is_busy;
+};
+
+struct children_intake {
+    const struct limits *limits;
+    struct metrics *metrics;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;                    /* a child was given back */
+    struct intake_child children[POOL_MAX]; /* those that are not busy: guarded by lock */
+    uint64_t n_used;
+};
+
+enum fz_code
+children_intake_create(const struct limits *limits, struct metrics *metrics,
+                       struct children_intake **ret, struct fz_error *err)
+{
+    struct children_intake *pool = calloc(1, sizeof(*pool));
+    if (!pool)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    pool->limits = limits;
+    pool->metrics = metrics;
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->wake, NULL);
+    for (size_t i = 0; i < POOL_MAX; i++)
+        pool->children[i].process.sock = -1;
+    *ret = pool;
+    return FZ_OK;
+}
+
+void
+children_intake_destroy(struct children_intake *pool)
+{
+    if (!pool)
+        return;
+    for (size_t i = 0; i < POOL_MAX; i++)
+        child_process_stop(&pool->children[i].process);
+    pthread_cond_destroy(&pool->wake);
+    pthread_mutex_destroy(&pool->lock);
+    free(pool);
+}
+
+/* ---- which child --------------------------------------------------------------------------- */
+
+/* The better of two children that are free: one of the project, then one that does not run, then
+ * the one that was used least recently. Of the project's, the one used last: its pages are warm, and
+ * the others become free for other projects. */
+static bool
+is_better(const struct intake_child *a, const struct intake_child *b, int64_t project_id)
+{
+    bool runs_a = child_process_runs(&a->process), runs_b = child_process_runs(&b->process);
+    bool is_a = runs_a && a->project_id == project_id, is_b = runs_b && b->project_id == project_id;
+    if (is_a != is_b)
+        return is_a;
+    if (is_a)
+        return a->used > b->used;
+    return runs_a != runs_b ? !runs_a : a->used < b->used;
+}
+
+static struct intake_child *
+take_child(struct children_intake *pool, int64_t project_id)
+{
+    struct intake_child *best = NULL;
+    pthread_mutex_lock(&pool->lock);
+    while (!best) {
+        for (size_t i = 0; i < POOL_MAX; i++) {
+            struct intake_child *child = &pool->children[i];
+            if (!child->is_busy && (!best || is_better(child, best, project_id)))
+                best = child;
+        }
+        if (!best)
+            pthread_cond_wait(&pool->wake, &pool->lock);
+    }
+    best->is_busy = true;
+    pthread_mutex_unlock(&pool->lock);
+    return best;
+}
+
+static void
+give_back(struct children_intake *pool, struct intake_child *child)
+{
+    pthread_mutex_lock(&pool->lock);
+    child->is_busy = false;
+    child->used = ++pool->n_used;
+    pthread_cond_signal(&pool->wake);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+static enum fz_code
+ensure_runs(struct children_intake *pool, struct intake_child *child, int64_t project_id,
+            struct fz_error *err)
+{
+    if (child_process_runs(&child->process) && child->project_id == project_id &&
+        child->n_requests < CHILD_REQUESTS)
+        return FZ_OK;
+    child_process_stop(&child->process);
+    enum fz_code code = child_process_start(&child->process, PROTO_ROLE_INTAKE, pool->limits, err);
+    if (code != FZ_OK)
+        return code;
+    child->project_id = project_id;
+    child->n_requests = 0;
+    if (pool->metrics)
+        pool->metrics->child_starts++;
+    return FZ_OK;
+}
+
+/* ---- one request --------------------------------------------------------------------------- */
+
+/* Sealed, so that what was checked cannot change while it is read. */
+static enum fz_code
+make_file(struct fz_span content, bool is_sealed, int *ret_fd, struct fz_error *err)
+{
+    FZ_CLEANUP(fz_closep) int fd = memfd_create("intake", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0)
+        return fz_fail_errno(err, "cannot make a memory file");
+    enum fz_code code = fz_file_write_fd(fd, content, err);
+    if (code != FZ_OK)
+        return code;
+    if (is_sealed &&
+        fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+        return fz_fail_errno(err, "cannot seal a memory file");
+    *ret_fd = fd;
+    fd = -1;
+    return FZ_OK;
+}
+
+static enum fz_code
+send_body(struct child_process *process, const struct proto_intake_request *request,
+          struct fz_span body, struct fz_error *err)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer message = fz_buffer_make(PROTO_PACKET_MAX);
+    FZ_CLEANUP(fz_closep) int fd = -1;
+    bool fits;
+    proto_intake_request_encode(request, body, &fits, &message);
+    enum fz_code code = fz_buffer_done(&message, err);
+    if (code == FZ_OK && !fits)
+        code = make_file(body, true, &fd, err);
+    if (code != FZ_OK)
+        return code;
+    return child_process_send(process, PROTO_INTAKE, fz_buffer_span(&message), &fd, fits ? 0 : 1,
+                              err);
+}
+
+/* FILE: the child has more to say than a packet holds. Once. */
+static enum fz_code
+send_file(struct child_process *process, int *file_fd, struct fz_error *err)
+{
+    if (*file_fd >= 0)
+        return child_process_violation(process, err);
+    enum fz_code code = make_file((struct fz_span){NULL, 0}, false, file_fd, err);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
+    proto_put_u8(&body, FZ_OK);
+    proto_put_u32(&body, 0);
+    if (code == FZ_OK)
+        code = fz_buffer_done(&body, err);
+    return code != FZ_OK
+               ? code
+               : child_process_send(process, PROTO_FILE_IS, fz_buffer_span(&body), file_fd, 1, err);
+}
+
+/* Read, not mapped: the child could change the file while it is looked at. */
+static enum fz_code
+read_file(int fd, uint64_t len, struct fz_arena *arena, struct fz_span *ret, struct fz_error *err)
+{
+    uint8_t *bytes = fz_arena_alloc(arena, (size_t)len);
+    if (!bytes)
+        return fz_arena_fail(arena, err);
+    for (uint64_t done = 0; done < len;) {
+        ssize_t n = pread(fd, bytes + done, (size_t)(len - done), (off_t)done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return fz_fail(err, FZ_E_MALFORMED, "the answer ends after %llu of %llu bytes",
+                           (unsigned long long)done, (unsigned long long)len);
+        done += (uint64_t)n;
+    }
+    *ret = fz_span_make(bytes, (size_t)len);
+    return FZ_OK;
+}
+
+static enum fz_code
+take_answer(const struct children_intake *pool, struct child_process *process, int file_fd,
+            uint64_t body_len, struct fz_arena *arena, struct children_result *ret,
+            struct fz_error *err)
+{
+    struct fz_reader in = fz_reader_make(process->inbox.body, "answer");
+    uint64_t file_len = fz_read_u64(&in), made_len = fz_read_u64(&in);
+    struct fz_span file = {NULL, 0}, info = {NULL, 0};
+    enum fz_code code = FZ_OK;
+    if (in.failed || made_len > file_len || file_len > pool->limits->report_memory ||
+        (file_len > 0) != (file_fd >= 0))
+        return child_process_violation(process, err);
+    if (file_len > 0)
+        code = read_file(file_fd, file_len, arena, &file, err);
+    else
+        info = fz_read_bytes(&in, fz_read_left(&in));
+    if (code == FZ_OK && file_len > made_len &&
+        !fz_span_sub(file, made_len, file_len - made_len, &info))
+        return child_process_violation(process, err);
+    if (code == FZ_OK && made_len > 0 && !fz_span_sub(file, 0, made_len, &ret->made))
+        return child_process_violation(process, err);
+    if (code == FZ_OK)
+        code = proto_intake_decode(info, body_len, made_len, arena, &ret->found, err);
+    return code == FZ_E_MALFORMED ? child_process_violation(process, err) : code;
+}
+
+/* One attempt in a child that runs. */
+static enum fz_code
+ask(const struct children_intake *pool, struct child_process *process,
+    const struct proto_intake_request *request, struct fz_span body, struct fz_arena *arena,
+    struct children_result *ret, struct fz_error *err)
+{
+    FZ_CLEANUP(fz_closep) int file_fd = -1;
+    unsigned wall_s = pool->limits->child_wall_s;
+    child_process_begin(process, wall_s < WALL_S ? wall_s : WALL_S);
+    enum fz_code code = send_body(process, request, body, err);
+    while (code == FZ_OK) {
+        code = child_process_next(process, err);
+        if (code != FZ_OK)
+            return code;
+        if (process->inbox.kind == PROTO_DONE)
+            return take_answer(pool, process, file_fd, body.len, arena, ret, err);
+        if (process->inbox.kind == PROTO_FAILED)
+            return child_process_failure(process, err);
+        code = process->inbox.kind == PROTO_FILE ? send_file(process, &file_fd, err)
+                                                 : child_process_violation(process, err);
+    }
+    child_process_stop(process); /* it may still wait for something */
+    return code;
+}
+
+static void
+note_death(const struct children_intake *pool, int64_t project_id, size_t len,
+           const struct fz_error *err)
+{
+    char quoted[QUOTED];
+    if (pool->metrics)
+        pool->metrics->child_deaths++;
+    fz_log(FZ_LOG_WARN, "intake child died", "project=%lld bytes=%zu error=%s",
+           (long long)project_id, len, fz_log_quote(err->text, quoted, sizeof(quoted)));
+}
+
+/* A child that died at once may have been killed from outside, or before it got the body, so a fresh
+ * one is tried. A body that kills that one too, or that took its time, is left to the worker's
+ * child. */
+enum fz_code
+children_intake_read(struct children_intake *pool, int64_t project_id,
+                     const struct proto_intake_request *request, struct fz_span body,
+                     struct fz_arena *arena, struct children_result *ret, struct fz_error *err)
+{
+    struct intake_child *child = take_child(pool, project_id);
+    enum fz_code code = FZ_OK;
+    *ret = (struct children_result){.is_unchecked = false};
+    for (int i = 0; i < 2; i++) {
+        int64_t began_ms = fz_time_monotonic_ms();
+        code = ensure_runs(pool, child, project_id, err);
+        if (code != FZ_OK)
+            break;
+        child->process.died = false;
+        child->n_requests++;
+        code = ask(pool, &child->process, request, body, arena, ret, err);
+        if (code == FZ_OK || !child->process.died)
+            break;
+        note_death(pool, project_id, body.len, err);
+        if (i == 1 || fz_time_monotonic_ms() - began_ms > AGAIN_WITHIN_MS) {
+            *ret = (struct children_result){.is_unchecked = true};
+            code = FZ_OK;
+            break;
+        }
+    }
+    give_back(pool, child);
+    return code;
+}
+
+struct fz_span
+children_item_body(const struct children_result *result, const struct proto_item *item,
+                   struct fz_span body)
+{
+    struct fz_span bytes = {NULL, 0};
+    (void)fz_span_sub(item->is_made ? result->made : body, item->offset, item->len, &bytes);
+    return bytes;
+}
