@@ -153,8 +153,8 @@ get_id(struct decoding *d, char ret[FZ_UUID_TEXT])
 {
     const char *text = proto_get_text(&d->in, FZ_UUID_TEXT - 1, d->arena);
     size_t len = text ? strlen(text) : 0;
-    bool is_id = text && strspn(text, "0123456789abcdef") == len &&
-                 (len == 0 || len == FZ_UUID_TEXT - 1);
+    bool is_id =
+        text && strspn(text, "0123456789abcdef") == len && (len == 0 || len == FZ_UUID_TEXT - 1);
     if (is_id)
         memcpy(ret, text, len + 1);
     else
@@ -166,8 +166,7 @@ static const char *
 get_word(struct decoding *d)
 {
     const char *text = proto_get_text(&d->in, PROTO_WORD_MAX, d->arena);
-    if (!text || !*text ||
-        strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_/") != strlen(text))
+    if (!text || !*text || strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_/") != strlen(text))
         d->in.failed = true;
     return text;
 }
@@ -235,8 +234,8 @@ get_envelope(struct decoding *d, struct proto_intake *ret)
         get_list(d, PROTO_COUNTED_MAX, 4 * sizeof(uint32_t), sizeof(*sessions), &ret->n_sessions);
     for (size_t i = 0; i < ret->n_sessions && !d->in.failed; i++)
         get_session(d, &sessions[i]);
-    struct proto_discarded *discarded = get_list(d, PROTO_COUNTED_MAX, 3 * sizeof(uint32_t),
-                                                 sizeof(*discarded), &ret->n_discarded);
+    struct proto_discarded *discarded =
+        get_list(d, PROTO_COUNTED_MAX, 3 * sizeof(uint32_t), sizeof(*discarded), &ret->n_discarded);
     for (size_t i = 0; i < ret->n_discarded && !d->in.failed; i++) {
         discarded[i].reason = proto_get_text(&d->in, PROTO_TEXT_MAX, d->arena);
         discarded[i].category = proto_get_text(&d->in, PROTO_TEXT_MAX, d->arena);
@@ -256,8 +255,8 @@ proto_intake_decode(struct fz_span bytes, uint64_t body_len, uint64_t made_len,
                          .body_len = body_len,
                          .made_len = made_len};
     struct proto_intake intake = {.n_cut = fz_read_u64(&d.in)};
-    struct proto_item *items = get_list(&d, PROTO_ITEMS_MAX, 3 * sizeof(uint64_t), sizeof(*items),
-                                        &intake.n_items);
+    struct proto_item *items =
+        get_list(&d, PROTO_ITEMS_MAX, 3 * sizeof(uint64_t), sizeof(*items), &intake.n_items);
     for (size_t i = 0; i < intake.n_items && !d.in.failed; i++)
         get_item(&d, &items[i]);
     intake.items = items;
