@@ -144,7 +144,7 @@ make_row(const struct taking *taking, const char *format, struct fz_span body, c
         fz_uuid_format(&uuid, ret->id);
 }
 
-/* One report whose bytes nobody has read: the server made them, or a child died of them. The child
+/* One report that was not read: the server made it, or a child died of it. The child
  * of a worker judges those. */
 static enum fz_code
 take_whole(struct taking *taking, const char *format, struct fz_error *err)

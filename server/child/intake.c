@@ -60,7 +60,7 @@ take_item(struct answer *a, const struct ingest_item *from, struct proto_item *t
 {
     *to = (struct proto_item){.code = from->code, .len = from->body.len};
     if (from->code != FZ_OK) {
-        to->len = 0; /* nobody asks for the bytes of what is rejected */
+        to->len = 0; /* the bytes of what is rejected are not needed */
         to->code = from->code == FZ_E_NO_MEMORY ? FZ_E_LIMIT : from->code;
         to->text = from->err.text;
         to->err_offset = from->err.offset;

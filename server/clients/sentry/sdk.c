@@ -134,7 +134,7 @@ envelope_post(void *app, struct http_request *request)
 {
     struct envelope e = {.api = app, .request = request};
     struct fz_error err = {.offset = -1};
-    /* Nobody without a key learns anything about the body. */
+    /* A client without a key learns nothing about the body. */
     if (!find_sender(&e))
         return;
     fz_arena_init(&e.arena, api_limits(e.api)->report_memory);

@@ -16,7 +16,7 @@ const char *sentry_find_key(const struct http_request *request, char room[API_TO
 /* sentry_key of "Sentry k=v, k=v"; NULL without it. `header` may be NULL. */
 const char *sentry_header_key(const char *header, char room[API_TOKEN_ROOM]);
 
-/* The key in an envelope's header line ("dsn":"http://KEY@host/1"); NULL if there is none. */
+/* The key in an envelope's header line ("dsn":"http://KEY@host/1"); NULL without it. */
 const char *sentry_dsn_key(struct fz_span envelope, char room[API_TOKEN_ROOM]);
 
 /* ---- sdk_answer.c: as the SDKs want it -------------------- */
@@ -37,7 +37,7 @@ struct sentry_sender {
     int64_t project_id, token_id;
 };
 
-/* An api_taken_fn: answers {"id"} of the first report, or why there is none. */
+/* An api_taken_fn: answers {"id"} of the first report, or why it was rejected. */
 void sentry_taken(struct http_request *request, const struct api_taken *taken, void *user);
 
 /* ---- handlers -------------------- */
