@@ -1,9 +1,10 @@
+#include "storage/store_migrate.h"
+
 #include "storage/store.h"
 
 #include "base/digest.h"
 #include "storage/migrations.h"
 #include "storage/sql/sql.h"
-#include "storage/store_migrate.h"
 
 /* Any number that no project has: project locks are positive. */
 static const int64_t MIGRATION_LOCK = -1;

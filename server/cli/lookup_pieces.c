@@ -11,7 +11,7 @@ struct table {
     struct table *older;
     size_t n_slots; /* a power of two */
     atomic_size_t n_taken;
-    _Atomic(const struct piece *) slots[];
+    _Atomic(const struct lookup_piece *) slots[];
 };
 
 /* Where pieces lie. */
@@ -20,7 +20,7 @@ struct chunk {
     char bytes[]; /* aligned as the pointer before them is */
 };
 
-struct pieces {
+struct lookup_pieces {
     _Atomic(struct table *) table;
     _Atomic(struct chunk *) chunks;
     atomic_size_t n_bytes;
@@ -36,11 +36,12 @@ first_slot(const struct table *table, const char *first, const char *second)
 }
 
 /* The piece, or the free slot that it would lie in. */
-static inline const struct piece *
+static inline const struct lookup_piece *
 search(struct table *table, const char *first, const char *second, size_t *ret_slot)
 {
     for (size_t at = first_slot(table, first, second);; at = (at + 1) & (table->n_slots - 1)) {
-        const struct piece *piece = atomic_load_explicit(&table->slots[at], memory_order_acquire);
+        const struct lookup_piece *piece =
+            atomic_load_explicit(&table->slots[at], memory_order_acquire);
         *ret_slot = at;
         if (!piece || (piece->key[0] == first && piece->key[1] == second))
             return piece;
@@ -48,20 +49,20 @@ search(struct table *table, const char *first, const char *second, size_t *ret_s
 }
 
 static inline struct table *
-current(struct pieces *pieces)
+current(struct lookup_pieces *pieces)
 {
     return atomic_load_explicit(&pieces->table, memory_order_acquire);
 }
 
-const struct piece *
-pieces_find(struct pieces *pieces, const char *first, const char *second)
+const struct lookup_piece *
+lookup_pieces_find(struct lookup_pieces *pieces, const char *first, const char *second)
 {
     size_t at;
     return search(current(pieces), first, second, &at);
 }
 
 void
-pieces_prefetch(struct pieces *pieces, const char *first, const char *second)
+lookup_pieces_prefetch(struct lookup_pieces *pieces, const char *first, const char *second)
 {
     struct table *table = current(pieces);
     __builtin_prefetch(&table->slots[first_slot(table, first, second)]);
@@ -69,12 +70,12 @@ pieces_prefetch(struct pieces *pieces, const char *first, const char *second)
 
 /* Put the piece into the table unless its keys are there or the table is full. */
 static void
-insert(struct table *table, const struct piece *piece)
+insert(struct table *table, const struct lookup_piece *piece)
 {
     size_t at, taken = atomic_fetch_add_explicit(&table->n_taken, 1, memory_order_relaxed);
     if (2 * taken >= table->n_slots)
         return;
-    const struct piece *there = NULL;
+    const struct lookup_piece *there = NULL;
     while (!search(table, piece->key[0], piece->key[1], &at) &&
            !atomic_compare_exchange_strong_explicit(&table->slots[at], &there, piece,
                                                     memory_order_release, memory_order_relaxed))
@@ -83,7 +84,7 @@ insert(struct table *table, const struct piece *piece)
 
 /* A table with twice the slots in the place of the one that is there. */
 static bool
-grow(struct pieces *pieces)
+grow(struct lookup_pieces *pieces)
 {
     struct table *older = current(pieces);
     size_t n = older ? 2 * older->n_slots : SLOTS_FIRST;
@@ -93,7 +94,8 @@ grow(struct pieces *pieces)
     table->older = older;
     table->n_slots = n;
     for (size_t i = 0; older && i < older->n_slots; i++) {
-        const struct piece *piece = atomic_load_explicit(&older->slots[i], memory_order_acquire);
+        const struct lookup_piece *piece =
+            atomic_load_explicit(&older->slots[i], memory_order_acquire);
         if (piece)
             insert(table, piece);
     }
@@ -102,12 +104,12 @@ grow(struct pieces *pieces)
 }
 
 /* Room for a piece with that many bytes of text, NULL when there is none left. */
-static struct piece *
-take(struct pieces *pieces, struct pieces_room *room, size_t len)
+static struct lookup_piece *
+take(struct lookup_pieces *pieces, struct lookup_pieces_room *room, size_t len)
 {
     if (len > BYTES_MAX)
         return NULL;
-    size_t need = (sizeof(struct piece) + len + sizeof(void *) - 1) & ~(sizeof(void *) - 1);
+    size_t need = (sizeof(struct lookup_piece) + len + sizeof(void *) - 1) & ~(sizeof(void *) - 1);
     if (need > room->left) {
         size_t size = need > CHUNK ? need : CHUNK;
         if (atomic_fetch_add(&pieces->n_bytes, size) + size > BYTES_MAX)
@@ -118,19 +120,19 @@ take(struct pieces *pieces, struct pieces_room *room, size_t len)
         chunk->next = atomic_load(&pieces->chunks);
         while (!atomic_compare_exchange_weak(&pieces->chunks, &chunk->next, chunk))
             ;
-        *room = (struct pieces_room){chunk->bytes, size};
+        *room = (struct lookup_pieces_room){chunk->bytes, size};
     }
-    struct piece *piece = (struct piece *)(void *)room->at;
+    struct lookup_piece *piece = (struct lookup_piece *)(void *)room->at;
     room->at += need;
     room->left -= need;
     return piece;
 }
 
-const struct piece *
-pieces_add(struct pieces *pieces, struct pieces_room *room, const char *first, const char *second,
-           struct fz_span text)
+const struct lookup_piece *
+lookup_pieces_add(struct lookup_pieces *pieces, struct lookup_pieces_room *room, const char *first,
+                  const char *second, struct fz_span text)
 {
-    struct piece *piece = take(pieces, room, text.len);
+    struct lookup_piece *piece = take(pieces, room, text.len);
     if (!piece)
         return NULL;
     piece->key[0] = first;
@@ -147,10 +149,10 @@ pieces_add(struct pieces *pieces, struct pieces_room *room, const char *first, c
     return piece;
 }
 
-struct pieces *
-pieces_create(void)
+struct lookup_pieces *
+lookup_pieces_create(void)
 {
-    struct pieces *pieces = calloc(1, sizeof(*pieces));
+    struct lookup_pieces *pieces = calloc(1, sizeof(*pieces));
     if (!pieces)
         return NULL;
     atomic_flag_clear(&pieces->is_growing);
@@ -162,7 +164,7 @@ pieces_create(void)
 }
 
 void
-pieces_destroy(struct pieces *pieces)
+lookup_pieces_destroy(struct lookup_pieces *pieces)
 {
     if (!pieces)
         return;

@@ -11,31 +11,33 @@
 
 #include "base/span.h"
 
-struct piece {
+struct lookup_piece {
     const char *key[2];
     size_t len;
     char text[];
 };
 
-struct pieces;
+struct lookup_pieces;
 
 /* Where one thread's next pieces lie; {0} at first, nothing to be ended. */
-struct pieces_room {
+struct lookup_pieces_room {
     char *at;
     size_t left;
 };
 
 /* The caller owns it; NULL: out of memory. */
-struct pieces *pieces_create(void);
-void pieces_destroy(struct pieces *pieces);
+struct lookup_pieces *lookup_pieces_create(void);
+void lookup_pieces_destroy(struct lookup_pieces *pieces);
 
 /* NULL: there is none. */
-const struct piece *pieces_find(struct pieces *pieces, const char *first, const char *second);
-/* Fetch from memory what pieces_find() will read first. */
-void pieces_prefetch(struct pieces *pieces, const char *first, const char *second);
+const struct lookup_piece *lookup_pieces_find(struct lookup_pieces *pieces, const char *first,
+                                              const char *second);
+/* Fetch from memory what lookup_pieces_find() will read first. */
+void lookup_pieces_prefetch(struct lookup_pieces *pieces, const char *first, const char *second);
 
-/* A copy of the text that pieces_find() will give. NULL: no room is left. */
-const struct piece *pieces_add(struct pieces *pieces, struct pieces_room *room, const char *first,
-                               const char *second, struct fz_span text);
+/* A copy of the text that lookup_pieces_find() will give. NULL: no room is left. */
+const struct lookup_piece *lookup_pieces_add(struct lookup_pieces *pieces,
+                                             struct lookup_pieces_room *room, const char *first,
+                                             const char *second, struct fz_span text);
 
 #endif

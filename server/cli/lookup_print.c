@@ -12,14 +12,14 @@ enum { FRAMES_ROOM = 2 * SYM_FRAMES_MAX };
 
 struct lookup_printer {
     const struct sym_index *index;
-    struct pieces *pieces;
-    struct pieces_room room;
+    struct lookup_pieces *pieces;
+    struct lookup_pieces_room room;
     bool is_json;
     struct sym_demangle_options demangling;
     struct fz_buffer made, name;
     /* The frames of some addresses, and what is known of them already. */
     struct sym_frame frames[FRAMES_ROOM];
-    const struct piece *names[FRAMES_ROOM], *paths[FRAMES_ROOM];
+    const struct lookup_piece *names[FRAMES_ROOM], *paths[FRAMES_ROOM];
 };
 
 /* ---- names and paths --------------------------------------------------------------------- */
@@ -37,7 +37,8 @@ static struct fz_span
 keep(struct lookup_printer *printer, const char *first, const char *second)
 {
     struct fz_span made = fz_buffer_span(&printer->made);
-    const struct piece *piece = pieces_add(printer->pieces, &printer->room, first, second, made);
+    const struct lookup_piece *piece =
+        lookup_pieces_add(printer->pieces, &printer->room, first, second, made);
     return piece ? fz_span_make(piece->text, piece->len) : made;
 }
 
@@ -55,9 +56,9 @@ name_of(struct lookup_printer *printer, size_t i)
 {
     const struct sym_frame *frame = &printer->frames[i];
     const char *kind = name_kind(frame);
-    const struct piece *piece = printer->names[i];
+    const struct lookup_piece *piece = printer->names[i];
     if (!piece && frame->name[0]) /* it may be that of a frame before */
-        piece = pieces_find(printer->pieces, frame->name, kind);
+        piece = lookup_pieces_find(printer->pieces, frame->name, kind);
     if (piece || !frame->name[0])
         return piece ? fz_span_make(piece->text, piece->len) : fz_span_make(NULL, 0);
     struct fz_buffer *made = &printer->made, *name = printer->is_json ? &printer->name : made;
@@ -76,9 +77,9 @@ static struct fz_span
 path_of(struct lookup_printer *printer, size_t i)
 {
     const struct sym_frame *frame = &printer->frames[i];
-    const struct piece *piece = printer->paths[i];
+    const struct lookup_piece *piece = printer->paths[i];
     if (!piece)
-        piece = pieces_find(printer->pieces, frame->directory, frame->file);
+        piece = lookup_pieces_find(printer->pieces, frame->directory, frame->file);
     if (piece)
         return fz_span_make(piece->text, piece->len);
     char path[PATH_ROOM];
@@ -98,15 +99,15 @@ path_of(struct lookup_printer *printer, size_t i)
 static void
 find_pieces(struct lookup_printer *printer, size_t n)
 {
-    struct pieces *pieces = printer->pieces;
+    struct lookup_pieces *pieces = printer->pieces;
     for (size_t i = 0; i < n; i++) {
         const struct sym_frame *frame = &printer->frames[i];
-        pieces_prefetch(pieces, frame->name, name_kind(frame));
+        lookup_pieces_prefetch(pieces, frame->name, name_kind(frame));
     }
     for (size_t i = 0; i < n; i++) {
         const struct sym_frame *frame = &printer->frames[i];
-        printer->names[i] = pieces_find(pieces, frame->name, name_kind(frame));
-        printer->paths[i] = pieces_find(pieces, frame->directory, frame->file);
+        printer->names[i] = lookup_pieces_find(pieces, frame->name, name_kind(frame));
+        printer->paths[i] = lookup_pieces_find(pieces, frame->directory, frame->file);
     }
 }
 
@@ -270,7 +271,7 @@ lookup_print(struct lookup_printer *printer, const uint64_t *addrs, size_t n, st
 /* ---- life -------------------------------------------------------------------------------- */
 
 struct lookup_printer *
-lookup_printer_create(const struct sym_index *index, struct pieces *pieces, bool is_json,
+lookup_printer_create(const struct sym_index *index, struct lookup_pieces *pieces, bool is_json,
                       size_t stack_room)
 {
     struct lookup_printer *printer = calloc(1, sizeof(*printer));

@@ -17,8 +17,9 @@ struct lookup_printer;
 
 /* The caller owns it and ends it with lookup_printer_destroy(); NULL: out of memory. `stack_room`
  * is that of struct sym_demangle_options. */
-struct lookup_printer *lookup_printer_create(const struct sym_index *index, struct pieces *pieces,
-                                             bool is_json, size_t stack_room);
+struct lookup_printer *lookup_printer_create(const struct sym_index *index,
+                                             struct lookup_pieces *pieces, bool is_json,
+                                             size_t stack_room);
 void lookup_printer_destroy(struct lookup_printer *printer);
 
 /* Look the addresses up and append what is found, newlines included. */

@@ -24,7 +24,7 @@ enum {
 
 struct stream {
     const struct sym_index *index;
-    struct pieces *pieces;
+    struct lookup_pieces *pieces;
     struct lookup_stream_options options;
     int in_fd, out_fd;
 
@@ -319,10 +319,10 @@ lookup_stream(const struct sym_index *index, const struct lookup_stream_options 
     };
     struct crew crew = {0};
     stream.text = malloc(INPUT_ROOM);
-    stream.pieces = pieces_create();
+    stream.pieces = lookup_pieces_create();
     if (!stream.text || !stream.pieces) {
         free(stream.text);
-        pieces_destroy(stream.pieces);
+        lookup_pieces_destroy(stream.pieces);
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     }
     work_until_end(&stream, &crew);
@@ -332,7 +332,7 @@ lookup_stream(const struct sym_index *index, const struct lookup_stream_options 
     while (stream.n_spares)
         fz_buffer_deinit(&stream.spares[--stream.n_spares]);
     free(stream.text);
-    pieces_destroy(stream.pieces);
+    lookup_pieces_destroy(stream.pieces);
     if (stream.err.code != FZ_OK) {
         if (err)
             *err = stream.err;

@@ -2,9 +2,9 @@
  * One unit's DWARF, read into the scratch of a worker: its DIEs, its rows, what the walk makes of
  * both, and where the names of inlined calls stand.
  */
-#include <string.h>
-
 #include "symbolicator/index/unit.h"
+
+#include <string.h>
 
 enum { NAME_STEPS_PER_BYTE = 64, NAME_STEPS_FREE = 4096, NAME_ROOM = 64 };
 

@@ -61,6 +61,9 @@ PRESCRIBED = {
 
 # Files under MIN_LINES that are not part of another file, and why.
 SMALL_FILES = {
+    "server/cli/cmd_migrate.c": "a sub-command is a file",
+    "server/cli/no_server.c": "replaces the server's commands in a build without it",
+    "server/cli/no_upload.c": "replaces the upload command in a build without libcurl",
     "server/process/program.c": "used by parents of children, which have no other part of this folder",
     "base/random.c": "what happens when the system has no random bytes is the same on every platform",
     "server/clients/clients.c": "the list of client protocols, which uses all of them",

@@ -8,12 +8,13 @@
  * A part that is alone is the report. If there are others, the form is the report: its texts and
  * files belong to it and are kept with it.
  */
+#include "server/ingest/containers/multipart.h"
+
 #include <stdio.h>
 
 #include "base/form.h"
 #include "base/text.h"
 #include "server/ingest/common/format.h"
-#include "server/ingest/containers/multipart.h"
 
 static bool
 multipart_detect(struct fz_span head)
