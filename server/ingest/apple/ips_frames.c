@@ -86,6 +86,8 @@ struct ingest_stack
 ingest_ips_read_frames(struct ingest_builder *b, const json_t *list, const char *where,
                        const struct ingest_ips_images *images)
 {
+    /* Inlined calls are elements of their own but no frames of the model, so the list may be longer
+     * than the limit without being cut. */
     size_t n = json_array_size(list), limit = b->limits->frames;
     struct ingest_stack stack = ingest_stack_make(b, NULL, n < limit ? n : limit);
     struct report_frame *open = NULL; /* the frame that inlined calls wait for */

@@ -35,6 +35,7 @@ ingest_grow(struct ingest_builder *b, void *items, size_t n, size_t *room, size_
     void *grown = ingest_alloc(b, more, size);
     if (!grown)
         return NULL;
+    /* An arena frees nothing early: all smaller copies together cost as much as the last one. */
     if (n)
         memcpy(grown, items, n * size);
     *room = more;
@@ -136,6 +137,7 @@ ingest_mark_crashed(struct report *report)
         if (report->crash.thread < 0 && report->threads[i].crashed)
             report->crash.thread = report->threads[i].index;
     }
+    /* Several threads may have the index: formats that sample write one thread for each stack. */
     for (size_t i = 0; i < report->n_threads; i++) {
         if (report->crash.thread >= 0 && report->threads[i].index == report->crash.thread)
             report->threads[i].crashed = true;
@@ -167,6 +169,7 @@ ingest_stack_add(struct ingest_builder *b, struct ingest_stack *stack,
         return NULL;
     stack->frames = frames;
     frames[stack->n] = *frame;
+    /* Only the newest frame of a stopped thread is a pc; what called it is a return address. */
     if (stack->n == 0 && stack->has_gap)
         ingest_first_is_return(frames, 1);
     return &frames[stack->n++];

@@ -11,6 +11,7 @@ slot_of(const struct ingest_image_map *map, const struct ingest_image_key *key)
     uint64_t hash;
     memcpy(&hash, key->uuid.bytes, sizeof(hash));
     hash = (hash ^ key->addr) * UINT64_C(0x9e3779b97f4a7c15);
+    /* The product's upper half depends on all bits of the key; addresses differ in few of them. */
     size_t at = (size_t)(hash >> 32) & (map->n_slots - 1);
     while (map->slots[at].image && (map->slots[at].key.addr != key->addr ||
                                     !fz_uuid_equal(&map->slots[at].key.uuid, &key->uuid)))

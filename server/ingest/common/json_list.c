@@ -42,6 +42,7 @@ struct ingest_stack
 ingest_json_stack(struct ingest_builder *b, const json_t *list, const char *where,
                   bool oldest_first, ingest_json_frame_fn take, void *user)
 {
+    /* The list's limit notes what is cut, so the stack does not note it again. */
     struct ingest_stack stack = ingest_stack_make(b, NULL, json_array_size(list));
     struct ingest_json_list items = ingest_json_list_start(b, list, where, b->limits->frames);
     items.backwards = oldest_first;

@@ -25,7 +25,7 @@ struct profile {
     size_t first; /* of the model's threads, those of this profile's thread */
 };
 
-/* The frames of a sample by number; those that are none are passed over. */
+/* The frames of a sample by number; other values are skipped. */
 static size_t
 numbers_of(const struct profile *p, const json_t *sample, size_t *ret, size_t max)
 {
