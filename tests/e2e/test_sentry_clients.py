@@ -30,6 +30,7 @@ function pay(total) { throw new Error('made up ' + total); }
 """
 
 PYTHON = """
+import sys
 import sentry_sdk
 sentry_sdk.init(sys.argv[1], release="shop@1.2.3+45", environment="test", default_integrations=False)
 def pay(total):
