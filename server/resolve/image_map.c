@@ -37,7 +37,7 @@ resolve_image_map_make(const struct report *report, struct fz_arena *arena,
 int
 resolve_image_map_at(struct resolve_image_map *map, uint64_t addr)
 {
-    size_t low = 0, high = map->n; /* the first piece that begins behind addr */
+    size_t low = 0, high = map->n; /* the first piece that begins after addr */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (map->pieces[middle].start <= addr)

@@ -7,7 +7,7 @@
 static bool
 is_system_path(const char *path)
 {
-    /* Simulator runtimes lie inside Xcode.app, so the system's folders are looked for anywhere. */
+    /* Simulator runtimes are inside Xcode.app, so the system's folders are looked for anywhere. */
     return strstr(path, "/System/Library/") || strstr(path, "/usr/lib/") ||
            strstr(path, "/RuntimeRoot/") || fz_text_has_prefix(path, "/System/");
 }

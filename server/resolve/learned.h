@@ -1,5 +1,5 @@
 /*
- * Names that other reports told, for frames that have none.
+ * Names that other reports gave, for frames that have none.
  *
  * Private to resolve. Runs when all frames are looked up, so that each image is asked for once.
  */

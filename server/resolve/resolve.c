@@ -53,12 +53,12 @@ set_cpu(struct resolver *r, const char *arch)
         r->has_cpu = fz_arch_parse(arch, &r->cputype, &subtype);
 }
 
-/* The address that lies in the instruction of this frame. */
+/* An address within the instruction of this frame. */
 static uint64_t
 adjusted(const struct resolver *r, uint64_t addr, bool is_return)
 {
     if (r->has_cpu && fz_arch_has_thumb(r->cputype))
-        addr &= ~(uint64_t)1; /* bit 0 says Thumb and is no part of the address */
+        addr &= ~(uint64_t)1; /* bit 0 means Thumb and does not belong to the address */
     return is_return && addr > 0 ? addr - 1 : addr;
 }
 
@@ -68,7 +68,7 @@ may_be_signed(const struct resolver *r)
     return !r->has_cpu || r->cputype == FZ_ARCH_ARM64;
 }
 
-/* Find the image by the looked-up address: a call that ends an image returns behind it. */
+/* Find the image by the looked-up address: a call that ends an image returns past it. */
 static int
 find_image(struct resolver *r, uint64_t *addr, bool is_return)
 {
@@ -159,7 +159,7 @@ locate(struct resolver *r, struct report_frame *frame, bool is_return)
     }
 }
 
-/* Names that a bitcode build hid; the BCSymbolMap of the build would tell them. */
+/* Names that a bitcode build hid; only the BCSymbolMap of the build restores them. */
 static bool
 has_hidden_name(const struct report_frame *frame)
 {
@@ -279,7 +279,7 @@ resolve_frame(struct resolver *r, struct report_frame *frame, const struct repor
     return code;
 }
 
-/* All frames are located before the first is named, since a caller tells what it called. */
+/* All frames are located before the first is named, since a caller knows what it called. */
 static enum fz_code
 resolve_frames(struct resolver *r, struct report_frame *frames, size_t n, bool has_top,
                struct fz_error *err)
@@ -409,7 +409,7 @@ settle_cpu(struct resolver *r, struct fz_error *err)
     return code;
 }
 
-/* A plain stack does not tell its process; the image of main() is its executable. */
+/* A plain stack does not name its process; the image of main() is its executable. */
 static enum fz_code
 settle_process(struct report *report, struct fz_arena *arena, struct fz_error *err)
 {

@@ -27,11 +27,11 @@ struct resolve_found { /* borrowed until resolve returns; the texts may be NULL 
 typedef enum fz_code (*resolve_find_fn)(void *user, const struct report_image *image, unsigned rank,
                                         struct resolve_found *ret, struct fz_error *err);
 
-/* Names that other reports told for these offsets of an image (rising, each once); ret[i].name
+/* Names that other reports gave for these offsets of an image (rising, each once); ret[i].name
  * stays NULL where none is known, else lives as long as the report. Asked after all symbol files,
  * once per image that is not the app's and has frames without a name. */
 struct resolve_learned {
-    const char *name; /* as it was told: mangled or not */
+    const char *name; /* as the report gave it: mangled or not */
     uint32_t start;   /* offset of the function's start */
 };
 typedef enum fz_code (*resolve_learned_fn)(void *user, const struct report_image *image,

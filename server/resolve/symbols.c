@@ -23,7 +23,7 @@ resolve_names_deinit(struct resolve_names *names)
     fz_buffer_deinit(&names->text);
 }
 
-/* A name that a C compiler could have made: it stands in the symbol table with one underscore more.
+/* A name that a C compiler could have made: the symbol table has it with one underscore more.
  * Objective-C methods, C++ and Swift names are spelt alike in DWARF and in the table. */
 static bool
 is_c_identifier(const char *name)
@@ -58,7 +58,7 @@ set_function(struct resolve_names *names, const struct sym_frame *from, struct r
 {
     bool is_symbol = from->source != SYM_SOURCE_DWARF;
     bool demangled;
-    if (!*from->name) /* an inlined call whose compiler told no name, only file and line */
+    if (!*from->name) /* an inlined call whose compiler gave no name, only file and line */
         return true;
     to->function = readable(names, from->name, is_symbol, &demangled);
     if (!to->function)

@@ -1,7 +1,7 @@
 /*
  * The names at one address of an index as symbols of the report model.
  *
- * Private to resolve. All memory lies in the arena.
+ * Private to resolve. All memory is in the arena.
  */
 #ifndef RESOLVE_SYMBOLS_H
 #define RESOLVE_SYMBOLS_H
@@ -25,8 +25,8 @@ void resolve_names_init(struct resolve_names *names, const struct resolve_option
 void resolve_names_deinit(struct resolve_names *names);
 
 /*
- * Fill frame->symbols with what `index` says about `addr` (as it stands in the symbol file). No
- * name there leaves the frame without symbols and is no error. Errors: LIMIT, NO_MEMORY.
+ * Fill frame->symbols with what `index` says about `addr` (of the symbol file). No
+ * name there leaves the frame without symbols and is not an error. Errors: LIMIT, NO_MEMORY.
  */
 FZ_MUST_CHECK enum fz_code resolve_names_at(struct resolve_names *names,
                                             const struct sym_index *index, uint64_t addr,
@@ -46,7 +46,7 @@ FZ_MUST_CHECK enum fz_code resolve_names_called(struct resolve_names *names,
 FZ_MUST_CHECK enum fz_code resolve_names_client(struct resolve_names *names,
                                                 struct report_frame *frame, struct fz_error *err);
 
-/* A name that another report told, for a function that starts at the image's offset `start`, as the
+/* A name that another report gave, for a function that starts at the image's offset `start`, as the
  * only symbol of the frame. */
 FZ_MUST_CHECK enum fz_code resolve_names_told(struct resolve_names *names, const char *name,
                                               uint64_t start, struct report_frame *frame,

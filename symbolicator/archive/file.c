@@ -55,7 +55,7 @@ append_slice(struct opened *file, struct sym_file_slice *slice, struct fz_error 
     return FZ_OK;
 }
 
-/* Take the map over and add every slice in it. Fails for memory and limits; a broken slice is told
+/* Take the map over and add every slice in it. Fails for memory and limits; a broken slice is
  * among the problems, and *ret_broken holds why. */
 static enum fz_code
 add_mapped(struct opened *file, const char *path, struct fz_map map, struct fz_error *ret_broken,
@@ -239,7 +239,7 @@ is_archive(struct fz_span file)
     return kind != SYM_ARCHIVE_NONE && kind != SYM_ARCHIVE_EMPTY_ZIP;
 }
 
-/* Shop.app.dSYM.zip, appDsyms.zip, Shop.xcarchive.zip: other archives in a folder are none of ours.
+/* Shop.app.dSYM.zip, appDsyms.zip, Shop.xcarchive.zip: other archives in a folder are skipped.
  */
 static bool
 has_symbols_in_name(const char *path)

@@ -1,8 +1,8 @@
 /*
  * One pass over an archive: names are labels, and the bytes of each wanted member go to the sink.
  *
- * Every byte that libarchive unpacks counts against the limits, also those of members that nobody
- * wants: in a compressed tar they are unpacked too.
+ * Every byte that libarchive unpacks counts against the limits, also those of unwanted
+ * members: in a compressed tar they are unpacked too.
  */
 #include "symbolicator/symbolicator.h"
 

@@ -136,7 +136,7 @@ planned_of(uint16_t name)
 }
 
 /* A declaration of fixed size, or with one LEB128, has its attributes at fixed places. Rare ones
- * (the value stands in the declaration, an attribute is given twice) get no plan. False: out of
+ * (the value is in the declaration, an attribute is given twice) get no plan. False: out of
  * memory.
  */
 static bool

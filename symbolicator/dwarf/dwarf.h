@@ -36,7 +36,7 @@ struct sym_dwarf_unit {
  * Find the sections of the slice, list the units and read their abbreviations and root DIEs.
  *
  * On success the caller owns *ret (sym_dwarf_close()); the bytes of `macho` must outlive it. Bad
- * units are marked is_bad and told in problems. NOT_FOUND: the slice has no .debug_info.
+ * units are marked is_bad and counted in problems. NOT_FOUND: the slice has no .debug_info.
  */
 FZ_MUST_CHECK enum fz_code sym_dwarf_open(const struct sym_macho *macho, struct fz_budget *budget,
                                           struct sym_problems *problems, struct sym_dwarf **ret,
@@ -88,7 +88,7 @@ typedef bool (*sym_dwarf_call_fn)(void *user, const struct sym_dwarf_call *call)
 
 /*
  * Give `call` the call sites of unit `i` in the order of their DIEs: DWARF 5's and the GNU
- * extension of DWARF 4. Tail calls are left out, since nothing returns behind them. A pass of its
+ * extension of DWARF 4. Tail calls are left out, since nothing returns after them. A pass of its
  * own, for the few files that need it; a broken unit ends where it breaks, as when it is scanned.
  * False when `call` returned false, which ends it.
  */
@@ -143,7 +143,7 @@ bool sym_dwarf_path(const struct sym_dwarf_lines *lines, const struct sym_dwarf_
                     uint64_t number, struct sym_dwarf_path *ret);
 
 struct sym_dwarf_name {
-    struct fz_span linkage, plain; /* empty if not given; the bytes lie in the string sections */
+    struct fz_span linkage, plain; /* empty if not given; the bytes are in the string sections */
 };
 
 /* The names of the DIE at `die`, through abstract origins and specifications, at most 16 deep.
@@ -152,10 +152,10 @@ void sym_dwarf_name(const struct sym_dwarf *dwarf, uint64_t die, uint64_t *steps
                     struct sym_dwarf_name *ret);
 
 /*
- * Where the linkage name, else the plain name of the DIE stands: the string and what follows it in
+ * Where the linkage name, else the plain name of the DIE is: the string and what follows it in
  * its section, not looked at yet, so that a string that is known already is not read again. Empty
  * if there is none. The string may turn out to be empty or without an end: then sym_dwarf_name()
- * tells whether there is another one.
+ * finds out whether there is another one.
  */
 struct fz_span sym_dwarf_name_place(const struct sym_dwarf *dwarf, uint64_t die, uint64_t *steps);
 

@@ -18,7 +18,7 @@ read_at(const struct sym_dwarf *dwarf, enum dwarf_section_id section, uint64_t o
     return true;
 }
 
-/* base + index * size without overflow; UINT64_MAX otherwise, which lies in no section. */
+/* base + index * size without overflow; UINT64_MAX otherwise, which is in no section. */
 static uint64_t
 indexed(uint64_t base, uint64_t index, unsigned size)
 {

@@ -49,7 +49,7 @@ static Dwarf_Small
 get_length_size(void *user)
 {
     (void)user;
-    return 4; /* Apple's tools write 32-bit DWARF; each unit tells its own in any case */
+    return 4; /* Apple's tools write 32-bit DWARF; each unit gives its own anyway */
 }
 
 static Dwarf_Small

@@ -184,7 +184,7 @@ get_text(const struct walk *walk, Dwarf_Die die, Dwarf_Half name)
     if (dwarf_formstring(attr, &text, &error) != DW_DLV_OK)
         drop_error(walk, error);
     dwarf_dealloc_attribute(attr);
-    return text; /* lies in the section */
+    return text; /* borrowed from the section */
 }
 
 /* The DIE that DW_AT_abstract_origin or DW_AT_specification names; NULL if none. */

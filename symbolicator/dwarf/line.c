@@ -11,7 +11,7 @@
 
 #include "symbolicator/dwarf/constants.h"
 
-/* How far before the first row others may be; behind it they may be 2 GB, or 4 GB of the lowest. */
+/* How far before the first row others may be; after it they may be 2 GB, or 4 GB of the lowest. */
 static const uint64_t ROW_REACH = (uint64_t)1 << 31;
 
 /* The registers. */
@@ -254,7 +254,7 @@ run(struct machine *m)
             r = m->now;
             c = m->c;
             break;
-        default: /* also what later versions add: the header tells the number of operands */
+        default: /* also what later versions add: the header gives the number of operands */
             for (unsigned i = 0; i < program->opcode_args[opcode]; i++)
                 dwarf_cursor_skip_leb(&c);
         }

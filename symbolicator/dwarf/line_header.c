@@ -119,7 +119,7 @@ read_entry_value(const struct dwarf_line_program *program, struct fz_reader *r, 
         fz_read_skip(r, fz_read_u32(r));
         break;
     default:
-        fz_read_skip(r, UINT64_MAX); /* fails the reader: the entries cannot be told apart */
+        fz_read_skip(r, UINT64_MAX); /* fails the reader: the entries cannot be separated */
     }
 }
 
@@ -177,7 +177,7 @@ dwarf_line_header_read(struct dwarf_line_program *program, struct fz_reader *r,
     if (!r->failed && (version < 2 || version > 5))
         return fz_fail(err, FZ_E_MALFORMED, "line program: version %u", version);
     if (version >= 5)
-        fz_read_skip(r, 2); /* address and selector size: each set_address tells its own */
+        fz_read_skip(r, 2); /* address and selector size: each set_address has its own */
     uint64_t header_length = fz_read_uint(r, program->offset_size);
     uint64_t body;
     if (r->failed || __builtin_add_overflow(header_length, r->pos, &body) || body > r->len)
@@ -201,7 +201,7 @@ dwarf_line_header_read(struct dwarf_line_program *program, struct fz_reader *r,
     } else {
         code = read_tables_v4(program, r, err);
     }
-    /* A fault in the tables costs the files behind it; the rows still stand where they should. */
+    /* A fault in the tables loses the files after it; the rows do not depend on them. */
     if (code == FZ_E_NO_MEMORY || code == FZ_E_LIMIT)
         return code;
     r->failed = false;

@@ -52,7 +52,7 @@ address_at(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, uin
     return dwarf_value_address(dwarf, unit, &value, ret);
 }
 
-/* One entry behind its kind byte; *ret_is_range tells whether it gave low and high. */
+/* One entry after its kind byte; *ret_is_range: it gave low and high. */
 static bool
 read_entry(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, struct dwarf_cursor *c,
            unsigned kind, uint64_t *base, uint64_t ret[2], bool *ret_is_range)
@@ -121,7 +121,7 @@ dwarf_ranges_read(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *un
 {
     uint64_t offset = value->number;
     if (value->form == FORM_RNGLISTX) {
-        /* The index counts offsets behind the header, and those count from there too. */
+        /* The offsets of the index follow the header, and those count from there too. */
         uint64_t at;
         if (__builtin_mul_overflow(value->number, unit->offset_size, &at) ||
             __builtin_add_overflow(at, unit->rnglists_base, &at))

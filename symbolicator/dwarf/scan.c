@@ -146,7 +146,7 @@ read_code_die(struct walk *walk, struct dwarf_cursor *c, const struct dwarf_abbr
     }
 }
 
-/* A DIE that is read by plan. It and 8 bytes behind it are there. */
+/* A DIE that is read by plan. It and 8 bytes after it can be read. */
 struct planned_die {
     const struct dwarf_plan *plan;
     const uint8_t *bases[2]; /* by enum dwarf_planned_base */
@@ -191,7 +191,7 @@ add_ranges(struct walk *walk, const struct code_die *die, range_fn add)
         return dwarf_ranges_read(walk->dwarf, walk->unit, &die->ranges, &walk->steps, add, walk);
     if (!dwarf_value_address(walk->dwarf, walk->unit, &die->low, &low))
         return true;
-    /* From DWARF 4 on a high_pc that is no address is the length. */
+    /* From DWARF 4 on a high_pc that is not an address is the length. */
     if (!dwarf_value_address(walk->dwarf, walk->unit, &die->high, &high) &&
         __builtin_add_overflow(low, die->high.number, &high))
         return true;
@@ -363,7 +363,7 @@ sym_dwarf_scan_unit(const struct sym_dwarf *dwarf, size_t i, struct fz_budget *b
     scan->n_ranges = 0;
     scan->n_unit_ranges = 0;
     if (unit->is_bad)
-        return FZ_OK; /* told when the units were listed */
+        return FZ_OK; /* reported when the units were listed */
     struct walk *walk = malloc(sizeof(*walk));
     if (!walk)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");

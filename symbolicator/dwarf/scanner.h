@@ -195,13 +195,13 @@ dwarf_value_read(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *uni
     ret->form = attr->form;
     ret->number = dwarf_cursor_uint(c, attr->size);
 }
-/* Skip one attribute of any form (rare: behind FORM_INDIRECT). */
+/* Skip one attribute of any form (rare: after FORM_INDIRECT). */
 void dwarf_value_skip(const struct sym_dwarf_unit *unit, struct dwarf_cursor *c, uint64_t form);
 bool dwarf_value_address(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
                          const struct dwarf_value *value, uint64_t *ret);
 struct fz_span dwarf_value_string(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
                                   const struct dwarf_value *value);
-/* The string and all behind it in its section, not read. */
+/* The string and all after it in its section, not read. */
 struct fz_span dwarf_value_string_place(const struct sym_dwarf *dwarf,
                                         const struct sym_dwarf_unit *unit,
                                         const struct dwarf_value *value);

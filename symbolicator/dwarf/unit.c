@@ -10,7 +10,7 @@
 
 enum { ABBREV_REREADS = 8, ABBREV_BYTES_FREE = 64 * 1024 };
 
-/* The root DIE's attributes; bases first, since a form may need one that stands behind it. */
+/* The root DIE's attributes; bases first, since a form may need one that comes after it. */
 static void
 read_root(const struct sym_dwarf *dwarf, struct sym_dwarf_unit *unit)
 {
@@ -24,7 +24,7 @@ read_root(const struct sym_dwarf *dwarf, struct sym_dwarf_unit *unit)
         const struct dwarf_attr *attr = &dwarf->attrs[abbrev->first_attr + i];
         dwarf_value_read(dwarf, unit, &c, attr, &value);
         if (c.bad)
-            break; /* the scan will tell */
+            break; /* the scan reports it */
         switch (attr->name) {
         case AT_NAME:
             name = value;
@@ -64,7 +64,7 @@ read_root(const struct sym_dwarf *dwarf, struct sym_dwarf_unit *unit)
         unit->low_pc = 0;
 }
 
-/* The header behind its length; `r` is bounded by the unit. */
+/* The header after its length; `r` is bounded by the unit. */
 static enum fz_code
 read_header(struct fz_reader *r, struct sym_dwarf_unit *unit, uint64_t *ret_abbrevs,
             bool *ret_is_code, struct fz_error *err)
@@ -90,7 +90,7 @@ read_header(struct fz_reader *r, struct sym_dwarf_unit *unit, uint64_t *ret_abbr
     /* Type units hold no code; a split unit's code is elsewhere. */
     *ret_is_code = type == UT_COMPILE || type == UT_PARTIAL || type == UT_SKELETON;
     unit->dies = r->base + r->pos;
-    /* Where a writer left the bases out, they stand behind the first header of their section. */
+    /* Where a writer left the bases out, they are after the first header of their section. */
     uint64_t header = unit->offset_size == 8 ? 16 : 8;
     if (unit->version >= 5) {
         unit->str_offsets_base = header;

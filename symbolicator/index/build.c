@@ -88,7 +88,7 @@ read_dwarf(struct index_builder *b, struct fz_error *err)
 }
 
 static void
-tell_hidden(const struct index_builder *b)
+report_hidden(const struct index_builder *b)
 {
     if (b->n_hidden && b->symbol_map)
         sym_problem_add(b->problems, SYM_PROBLEM_HIDDEN_NAMES,
@@ -135,7 +135,7 @@ build(struct index_builder *b, int out_fd, struct fz_error *err)
         sym_problem_add(b->problems, SYM_PROBLEM_NO_NAMES, "holds neither functions nor symbols");
     if (code == FZ_OK)
         code = index_pages_build(b, err);
-    tell_hidden(b);
+    report_hidden(b);
     return code == FZ_OK ? index_write(b, out_fd, err) : code;
 }
 

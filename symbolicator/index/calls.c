@@ -58,7 +58,7 @@ struct worker {
     struct known_die known[KNOWN_DIES];
 };
 
-/* Itanium constructors and destructors of one class differ in the digit behind C or D, which the
+/* Itanium constructors and destructors of one class differ in the digit after C or D, which the
  * readable form does not show. */
 static bool
 is_variant_digit(const char *name, size_t i)
@@ -161,7 +161,7 @@ compare_name(const void *a, const void *b)
     return order ? order : x->name < y->name ? -1 : x->name > y->name;
 }
 
-/* Sort; equal texts may lie at several places, of which the first stands for all. */
+/* Sort; equal texts may be at several places, of which the first represents all. */
 static void
 sort_names(struct folded *folded)
 {
@@ -174,7 +174,7 @@ sort_names(struct folded *folded)
     folded->n = kept;
 }
 
-/* The folded name that stands at the start of `place`; 0 if it is none. No more of the place is
+/* The folded name at the start of `place`; 0 if it is not one. No more of the place is
  * read than is equal. */
 static uint32_t
 find_folded(const struct folded *folded, struct fz_span place)
@@ -261,7 +261,7 @@ compare_call(const void *a, const void *b)
 }
 
 /* Sort, and keep of each return address one name. Where callers were folded themselves, one address
- * may have calls of several functions: nobody knows which, so it is left out. */
+ * may have calls of several functions: which one is unknown, so it is left out. */
 static void
 settle_calls(struct index_builder *b)
 {

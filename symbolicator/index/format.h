@@ -7,7 +7,7 @@
  *       12     4  check of the header with this field as 0 (index_check())
  *       16     8  size of the file
  *       24    16  UUID
- *       40     4  flags: 1 = has a UUID, 2 = 32-bit ARM (bit 0 of an address is no part of it)
+ *       40     4  flags: 1 = has a UUID, 2 = 32-bit ARM (bit 0 of an address does not count)
  *       44     4  cputype          48  4  cpusubtype
  *       52     1  unit_shift       53  1  page_shift      54  2  0
  *       56     8  text_vmaddr      64  8  text_vmsize
@@ -39,13 +39,13 @@
  *               inlined:  head, distance back to the caller, name, call line, call column,
  *                         [call file], [file, base line]
  *             Record 0 is a single byte that means none.
- *   FILES     8 each: directory and name in STRINGS; file 0 is none.
+ *   FILES     8 each: directory and name in STRINGS; file 0 means no file.
  *   STRINGS   NUL-terminated; string 0 is empty; the last byte is 0.
  *   ALIASES   12 each, ascending by address: address - base (8), name (4).
  *   CALLS     12 each, ascending by address: return address - base (8), name (4) of the function
  *             that the call before it names in DWARF. Only of calls to functions that share their
- *             code with others, to tell which of them was meant.
- *   CHECKS    4 for each 16 KiB of the file behind the header, up to this section. A block is
+ *             code with others: which of them was meant.
+ *   CHECKS    4 for each 16 KiB of the file after the header, up to this section. A block is
  *             checked when a lookup first touches it, so that opening costs the same for any size;
  *             a block that fails has no names.
  *
@@ -54,7 +54,7 @@
  * unit_shift 2, page_shift 9, base 0x4000. The sections:
  *
  *   REGIONS   0x4000, 0x200, page 0, 0              PAGES   1
- *   ROWS      00 (place 0 is none), then at 1:
+ *   ROWS      00 (place 0 means no row), then at 1:
  *             03 02  02 02 02 04  01 00 00 00    4 rows, 3 in the palette; widths; record 1 is
  *                                                the lowest
  *             02 03 04                           rows 1 to 3 begin at units 2, 3, 4

@@ -2,7 +2,7 @@
  * Lookup: address to region, page, row, record, and from record to caller.
  *
  * Nothing is allocated or decoded ahead; a row is found by searching the page's first units, which
- * are plain bytes, and read out of the middle of the bits behind them. What runs per frame is
+ * are plain bytes, and read out of the middle of the bits after them. What runs per frame is
  * inlined into two copies of the lookup: one for an index whose blocks are all known to be good,
  * and one that asks block by block.
  */

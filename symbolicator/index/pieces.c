@@ -74,7 +74,7 @@ take_first(struct waiting *w)
     return first;
 }
 
-/* A function that begins where another one does is told as its alias. */
+/* A function that begins where another one does becomes its alias. */
 static bool
 add_alias(struct index_builder *b, const struct index_piece *piece,
           const struct index_piece *winner)

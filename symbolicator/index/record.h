@@ -1,7 +1,7 @@
 /*
  * How RECORDS of the index file holds a record, both ways side by side.
  *
- * Two bytes tell what follows and how many bytes each number has, so that reading one takes a load
+ * Two bytes say what follows and how many bytes each number has, so that reading one takes a load
  * and a mask: the lengths of LEB128 numbers change from record to record, and finding their ends
  * was two fifths of a lookup's instructions.
  *
@@ -12,7 +12,7 @@
  *             6-7 start - base, 9-10 size: 1, 2, 4 or 8 bytes
  *   both      11-12 file, 13-14 base line: bytes - 1; not there without bit 1
  *
- * The numbers follow in this order. A call stands behind its caller.
+ * The numbers follow in this order. A call comes after its caller.
  */
 #ifndef INDEX_RECORD_H
 #define INDEX_RECORD_H
@@ -36,7 +36,7 @@ enum {
     RECORD_CALL_FILE = 9,
     RECORD_FILE = 11,
     RECORD_BASE_LINE = 13,
-    RECORD_BYTES_MAX = INDEX_RECORDS_SPARE, /* a record and what is read behind it are less */
+    RECORD_BYTES_MAX = INDEX_RECORDS_SPARE, /* a record and what is read after it are less */
     RECORD_FILES_MAX = 1 << 24,             /* numbers of files have at most 3 bytes */
 };
 
@@ -124,7 +124,7 @@ index_record_take_long(const uint8_t **at, unsigned head, unsigned field)
 }
 
 /* Read the record of `place` from `at`, where RECORD_BYTES_MAX bytes can be read. False if it is a
- * call that does not stand behind its caller: no chain goes in circles. */
+ * call that does not come after its caller, so a chain cannot be circular. */
 static FZ_INLINE bool
 index_record_decode(const uint8_t *at, uint32_t place, struct index_record *ret)
 {

@@ -162,7 +162,7 @@ index_pool_file(struct index_builder *b, struct fz_span directory, struct fz_spa
         return false;
     }
     if (b->n_files == 0)
-        files[b->n_files++] = (struct index_file){0, 0}; /* file 0 is none */
+        files[b->n_files++] = (struct index_file){0, 0}; /* file 0 means no file */
     files[b->n_files] = file;
     table_set(table, at, hash, b->n_files);
     *ret = (uint32_t)b->n_files++;

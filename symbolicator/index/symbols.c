@@ -5,7 +5,7 @@
  *
  * A symbol reaches to the next symbol, the next function start, the next DWARF function or the end
  * of its section. A symbol inside a DWARF function is a label and covers nothing, also not what
- * lies behind that function's end.
+ * is after that function's end.
  */
 #include <string.h>
 
@@ -19,7 +19,7 @@ struct filler {
     const struct sym_section *sections[SECTIONS_MAX];
     size_t n_sections;
     bool has_sizes; /* the sections */
-    size_t n_dwarf; /* pieces from DWARF; those that are added come behind them */
+    size_t n_dwarf; /* pieces from DWARF; those that are added come after them */
     size_t piece, bare_piece, start;
     struct index_bare_row *rows; /* of the current symbol; offsets from its address */
     size_t n_rows, room_rows;
@@ -135,7 +135,7 @@ keep_row(struct filler *f, uint64_t offset, const struct index_bare_row *row)
     return true;
 }
 
-/* The rows of line tables without functions that lie in [start, end). */
+/* The rows of line tables without functions within [start, end). */
 static bool
 collect_rows(struct filler *f, uint64_t start, uint64_t end)
 {

@@ -1,6 +1,6 @@
 /*
  * One unit's DWARF, read into the scratch of a worker: its DIEs, its rows, what the walk makes of
- * both, and where the names of inlined calls stand.
+ * both, and where the names of inlined calls are.
  */
 #include "symbolicator/index/unit.h"
 

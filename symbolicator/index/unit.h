@@ -2,7 +2,7 @@
  * One unit while its DWARF becomes pieces.
  *
  * unit.c and unit_walk.c read it into scratch of their own, in any thread; of the builder they use
- * nothing but what stands before the units are read, and the budget. unit_commit.c then makes
+ * nothing but what is there before the units are read, and the budget. unit_commit.c then makes
  * strings, records and rows of it, one unit at a time and in order. units.c gives the work out.
  */
 #ifndef INDEX_UNIT_H
@@ -82,8 +82,8 @@ void index_unit_sort_ranges(struct index_unit_builder *u);
 bool index_unit_variant_find(struct index_unit_builder *u, uint32_t node, uint32_t file,
                              bool has_rows, uint32_t *ret);
 
-/* unit.c: scan unit `i`, run its line program and walk both. What is broken costs only itself and
- * is told when the unit is committed. */
+/* unit.c: scan unit `i`, run its line program and walk both. What is broken loses only itself
+ * and is reported when the unit is committed. */
 FZ_MUST_CHECK enum fz_code index_unit_read(struct index_unit_builder *u, size_t i,
                                            struct fz_error *err);
 void index_unit_deinit(struct index_unit_builder *u);

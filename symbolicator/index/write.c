@@ -34,7 +34,7 @@ flush(struct writer *w, struct fz_error *err)
     return code;
 }
 
-/* Whole blocks go out as they lie. */
+/* Whole blocks are written without a copy. */
 static enum fz_code
 put_blocks(struct writer *w, const uint8_t *from, size_t len, struct fz_error *err)
 {
@@ -76,7 +76,7 @@ put(struct writer *w, const void *data, size_t len, struct fz_error *err)
     return FZ_OK;
 }
 
-/* One section from the bytes of its parts, `spare` zeros behind them that belong to it, and
+/* One section from the bytes of its parts, `spare` zeros after them that belong to it, and
  * padding. */
 static enum fz_code
 put_parts(struct writer *w, enum index_section id, const struct fz_span *parts, size_t n_parts,
@@ -236,7 +236,7 @@ index_write(struct index_builder *b, int fd, struct fz_error *err)
     w->b = b;
     w->fd = fd;
     w->at = INDEX_HEADER;
-    /* The header is known last: its place is kept, and blocks are counted behind it. */
+    /* The header is known last: its place is kept, and blocks are counted after it. */
     enum fz_code code = fz_file_write_fd(fd, fz_span_make(w->header, INDEX_HEADER), err);
     if (code == FZ_OK)
         code = put_sections(w, err);

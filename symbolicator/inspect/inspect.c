@@ -2,7 +2,7 @@
  * What a slice carries, read from section sizes, unit headers and abbreviations alone: fast enough
  * for the answer to an upload.
  *
- * The abbreviations (DWARF 5, 7.5.3) tell which kinds of entries the units are made of:
+ * The abbreviations (DWARF 5, 7.5.3) say which kinds of entries the units contain:
  *
  *   code:uleb  tag:uleb  children:1  { attribute:uleb form:uleb [value:sleb] }... 0 0     ... 0
  */
@@ -25,8 +25,8 @@ section(const struct sym_macho *macho, const char *segment, const char *name)
     return found ? found->bytes : (struct fz_span){NULL, 0};
 }
 
-/* The bytes of a debug section. A compressed one is inflated as far as that works; whoever reads
- * the units tells what is wrong with it. */
+/* The bytes of a debug section. A compressed one is inflated as far as that works; the
+ * reader of the units reports what is wrong with it. */
 static struct fz_span
 debug_section(const struct sym_macho *macho, const char *name, struct fz_arena *arena)
 {
@@ -51,8 +51,8 @@ has_debug_section(const struct sym_macho *macho, const char *name)
     return macho_debug_bytes(macho, name, &is_compressed).len > 0;
 }
 
-/* Versions and number of units; stops in silence at the first header that lies, since whoever reads
- * the units tells it better. */
+/* Versions and number of units; stops without a problem at the first wrong header, since the
+ * reader of the units reports it in detail. */
 static void
 read_units(struct fz_span info, bool big_endian, struct sym_features *features)
 {
@@ -142,9 +142,9 @@ count_hidden(const struct sym_symbol *symbols, size_t n, struct sym_problems *pr
 }
 
 /* As sym_problem_add(), but replaces the text of a problem that is there: building an index has
- * told the same in passing, this says what to do about it. */
+ * reported the same already, this text says what to do about it. */
 static void FZ_PRINTF(3, 4)
-    tell(struct sym_problems *problems, enum sym_problem_kind kind, const char *fmt, ...)
+    replace(struct sym_problems *problems, enum sym_problem_kind kind, const char *fmt, ...)
 {
     char text[SYM_PROBLEM_TEXT];
     va_list args;
@@ -159,44 +159,45 @@ static void FZ_PRINTF(3, 4)
 }
 
 static void
-tell_missing(const struct sym_macho *macho, const struct sym_features *features,
-             struct sym_problems *problems)
+report_missing(const struct sym_macho *macho, const struct sym_features *features,
+               struct sym_problems *problems)
 {
     bool is_dsym = sym_macho_is_dsym(macho);
     if (!macho->has_uuid)
-        tell(problems, SYM_PROBLEM_NO_UUID,
-             "no UUID: reports cannot be matched to it; link without -no_uuid");
+        replace(problems, SYM_PROBLEM_NO_UUID,
+                "no UUID: reports cannot be matched to it; link without -no_uuid");
     if (macho->filetype == MACHO_OBJECT)
-        tell(problems, SYM_PROBLEM_NOT_LINKED,
-             "an object file: code has other addresses once it is linked, so no report fits it; "
-             "upload the dSYM of the linked program");
+        replace(problems, SYM_PROBLEM_NOT_LINKED,
+                "an object file: code has other addresses once it is linked, so no report fits it; "
+                "upload the dSYM of the linked program");
     if (macho->flags & MACHO_DYLIB_IN_CACHE)
-        tell(problems, SYM_PROBLEM_SHARED_CACHE,
-             "an image as it lies in a dyld shared cache, whose local names are kept there: take "
-             "it out with a tool that puts them back (dsc_extractor, ipsw dyld extract)");
+        replace(
+            problems, SYM_PROBLEM_SHARED_CACHE,
+            "an image as it lies in a dyld shared cache, whose local names are kept there: take "
+            "it out with a tool that puts them back (dsc_extractor, ipsw dyld extract)");
     if (macho->is_encrypted)
-        tell(problems, SYM_PROBLEM_ENCRYPTED,
-             "the code is encrypted by the App Store: unwinding cannot use it; upload "
-             "the binary of the archive instead");
+        replace(problems, SYM_PROBLEM_ENCRYPTED,
+                "the code is encrypted by the App Store: unwinding cannot use it; upload "
+                "the binary of the archive instead");
     if (!features->dwarf && is_dsym && features->symtab)
-        tell(problems, SYM_PROBLEM_NO_DWARF,
-             "a stub dSYM without debug information: names only, no files and lines. "
-             "In an Xcode debug build it belongs to the .debug.dylib beside it");
+        replace(problems, SYM_PROBLEM_NO_DWARF,
+                "a stub dSYM without debug information: names only, no files and lines. "
+                "In an Xcode debug build it belongs to the .debug.dylib beside it");
     else if (!features->dwarf && is_dsym)
-        tell(problems, SYM_PROBLEM_NO_DWARF,
-             "a dSYM without debug information and names: build with -g and "
-             "DEBUG_INFORMATION_FORMAT=dwarf-with-dsym");
+        replace(problems, SYM_PROBLEM_NO_DWARF,
+                "a dSYM without debug information and names: build with -g and "
+                "DEBUG_INFORMATION_FORMAT=dwarf-with-dsym");
     else if (!features->dwarf)
-        tell(problems, SYM_PROBLEM_NO_DWARF,
-             "no debug information, as in every linked binary: names without files and "
-             "lines; upload its dSYM too");
+        replace(problems, SYM_PROBLEM_NO_DWARF,
+                "no debug information, as in every linked binary: names without files and "
+                "lines; upload its dSYM too");
     else if (!features->lines)
-        tell(problems, SYM_PROBLEM_NO_LINES,
-             "debug information without line tables: no files and lines; build with -g "
-             "or -gline-tables-only");
+        replace(problems, SYM_PROBLEM_NO_LINES,
+                "debug information without line tables: no files and lines; build with -g "
+                "or -gline-tables-only");
     if (!features->dwarf && !features->symtab)
-        tell(problems, SYM_PROBLEM_STRIPPED, "no function names at all%s",
-             features->function_starts ? ": only where functions begin is known" : "");
+        replace(problems, SYM_PROBLEM_STRIPPED, "no function names at all%s",
+                features->function_starts ? ": only where functions begin is known" : "");
 }
 
 static void
@@ -238,9 +239,9 @@ sym_inspect(const struct sym_macho *macho, const struct sym_build_stats *stats,
     read_abbreviations(debug_section(macho, "__debug_abbrev", arena), &features);
     if (stats)
         add_stats(stats, &features);
-    else /* a build tells what stays hidden behind its symbol map */
+    else /* the build has counted the names that its symbol map does not restore */
         count_hidden(symbols, n_symbols, problems);
-    tell_missing(macho, &features, problems);
+    report_missing(macho, &features, problems);
     *ret = features;
     return FZ_OK;
 }

@@ -8,7 +8,7 @@
  *            stub:uleb resolver:uleb       flag 16: a function picks the implementation
  *   child    edge\0 node:uleb              the next letters of the name; the node's offset
  *
- *   00 01 "_f\0" 06 | 02 00 90 20 00   _f at 0x1010 behind the header
+ *   00 01 "_f\0" 06 | 02 00 90 20 00   _f at 0x1010 after the header
  *
  * Offsets can point anywhere, also into other nodes, and each terminal node makes a name as long as
  * its path. So every node is visited once, the path is kept on a stack with a limit, and both the
@@ -29,18 +29,18 @@ enum {
 
 /* Symbol tables have one byte for the section. */
 enum { DEPTH_MAX = 4096, NAME_MAX_LEN = 64 * 1024, SECTIONS_MAX = 255 };
-/* Times the size of the trie. In a sound one the edges lie side by side and are part of it. */
+/* Times the size of the trie. In a sound one the edges follow each other and are part of it. */
 enum { NAME_BUDGET = 16, NAME_BUDGET_MIN = 65536, EDGE_BUDGET = 2 };
 
 struct level {
-    size_t next_child; /* where it stands */
+    size_t next_child; /* its offset */
     unsigned n_left;
     size_t name_len; /* of the path to here */
 };
 
 struct walk {
     const struct sym_macho *macho;
-    struct sym_problems *problems; /* NULL while counting, so that none is told twice */
+    struct sym_problems *problems; /* NULL while counting, so that each is reported once */
     uint8_t *visited;              /* a bit for each byte of the trie */
     struct level *levels;
     size_t depth;
@@ -55,14 +55,14 @@ struct walk {
 };
 
 static void
-tell(struct walk *walk, size_t node, const char *what)
+report(struct walk *walk, size_t node, const char *what)
 {
     if (walk->problems)
         sym_problem_add(walk->problems, SYM_PROBLEM_BAD_EXPORTS, "exports: node at byte %zu: %s",
                         node, what);
 }
 
-/* True if code stands there. Exports of one library come from few sections. */
+/* True if there is code. Exports of one library come from few sections. */
 static bool
 is_code_at(struct walk *walk, uint64_t addr)
 {
@@ -109,7 +109,7 @@ add_export(struct walk *walk, uint64_t distance, const char **name)
     walk->n++;
 }
 
-/* What stands in a node's brackets, behind its size. False if it is cut off. */
+/* What is in a node's brackets, after its size. False if it is cut off. */
 static bool
 read_terminal(struct walk *walk, struct fz_span bytes)
 {
@@ -136,13 +136,13 @@ enter_node(struct walk *walk, uint64_t offset)
 {
     struct fz_reader r = fz_reader_make(walk->macho->exports_trie, "exports");
     if (offset >= r.len) {
-        tell(walk, (size_t)(offset < SIZE_MAX ? offset : SIZE_MAX), "outside");
+        report(walk, (size_t)(offset < SIZE_MAX ? offset : SIZE_MAX), "outside");
         return;
     }
     size_t node = (size_t)offset;
     uint8_t bit = (uint8_t)(1u << (node % 8));
     if (walk->visited[node / 8] & bit) {
-        tell(walk, node, "two edges lead to it");
+        report(walk, node, "two edges lead to it");
         return;
     }
     walk->visited[node / 8] |= bit;
@@ -150,13 +150,13 @@ enter_node(struct walk *walk, uint64_t offset)
     struct fz_span terminal = fz_read_bytes(&r, fz_read_uleb(&r));
     unsigned n_children = fz_read_u8(&r);
     if (r.failed || (terminal.len > 0 && !read_terminal(walk, terminal))) {
-        tell(walk, node, "truncated");
+        report(walk, node, "truncated");
         return;
     }
     if (n_children == 0)
         return;
     if (walk->depth == DEPTH_MAX) {
-        tell(walk, node, "too deep");
+        report(walk, node, "too deep");
         return;
     }
     walk->levels[walk->depth++] = (struct level){r.pos, n_children, walk->name.len};
@@ -198,7 +198,7 @@ walk_trie(struct walk *walk)
         uint64_t offset = fz_read_uleb(&r);
         walk->edge_budget -= (r.failed ? r.len : r.pos) - level->next_child;
         if (r.failed) {
-            tell(walk, level->next_child, "an edge is truncated");
+            report(walk, level->next_child, "an edge is truncated");
             walk->depth--;
             continue;
         }
@@ -207,7 +207,7 @@ walk_trie(struct walk *walk)
         cut_name(walk, level->name_len);
         fz_buffer_append(&walk->name, edge.data, edge.len);
         if (walk->name.failed)
-            tell(walk, level->next_child, "the name is too long");
+            report(walk, level->next_child, "the name is too long");
         else
             enter_node(walk, offset);
     }

@@ -26,7 +26,7 @@ enum {
 /* File types. */
 enum { MACHO_OBJECT = 1, MACHO_EXECUTE = 2, MACHO_STUB_DYLIB = 9, MACHO_DSYM = 10 };
 
-/* Of the header's flags: the image lies in a dyld shared cache. */
+/* Of the header's flags: the image was taken from a dyld shared cache. */
 static const uint32_t MACHO_DYLIB_IN_CACHE = 0x80000000;
 
 /* Load commands; the top bit (LC_REQ_DYLD) is cleared before they are compared. */

@@ -1,11 +1,11 @@
 /*
  * The header and load commands of one slice (Mach-O loader.h).
  *
- *   header     magic cputype cpusubtype filetype ncmds sizeofcmds flags [reserved]     28 / 32
- * bytes command    cmd cmdsize, then what the command says                                 cmdsize
- * bytes LC_SEGMENT name[16] vmaddr vmsize fileoff filesize maxprot initprot nsects flags   4 or 8
- * byte section    name[16] segment[16] addr size offset align reloff nreloc flags r1 r2 [r3]
- * addresses
+ *   header      magic cputype cpusubtype filetype ncmds sizeofcmds flags [reserved]; 28 or 32 bytes
+ *   command     cmd cmdsize, then the command's own fields; cmdsize bytes
+ *   LC_SEGMENT  name[16] vmaddr vmsize fileoff filesize maxprot initprot nsects flags; addresses
+ *               have 4 or 8 bytes
+ *   section     name[16] segment[16] addr size offset align reloff nreloc flags r1 r2 [r3]
  *
  * Which section bytes are really there. A dSYM repeats the load commands of the binary, but of its
  * contents it carries only __DWARF, __LINKEDIT and sometimes __eh_frame: the other segments have
@@ -23,13 +23,13 @@
 struct command {
     uint32_t cmd;
     size_t offset;       /* within the slice, for messages */
-    struct fz_span body; /* behind cmd and cmdsize */
+    struct fz_span body; /* after cmd and cmdsize */
 };
 
 struct walk {
     struct fz_reader r; /* over the load commands only */
     uint32_t left;
-    bool told; /* the first pass tells what is wrong, the second is silent */
+    bool is_second; /* the first pass has reported what is wrong */
 };
 
 struct layout {
@@ -52,7 +52,7 @@ next_command(struct walk *walk, struct sym_problems *problems, struct command *r
     if (size >= 8)
         body = fz_read_bytes(&walk->r, size - 8);
     if (walk->r.failed || size < 8) {
-        if (!walk->told)
+        if (!walk->is_second)
             sym_problem_add(problems, SYM_PROBLEM_BAD_LOAD_COMMAND,
                             "load command %#x at byte %zu: %u bytes do not fit; it and the %u "
                             "behind it are not read",
@@ -81,7 +81,7 @@ slice_part(const struct layout *layout, uint64_t offset, uint64_t len, const cha
     if (len == 0 || fz_span_sub(bytes, offset, len, &part))
         return part;
     if (layout->macho->flags & MACHO_DYLIB_IN_CACHE) {
-        /* Offsets are those of the cache's file: what lies there in this one is something else. */
+        /* Offsets are those of the cache's file: this file has something else there. */
         sym_problem_add(layout->problems, SYM_PROBLEM_SHARED_CACHE,
                         "%s: %llu bytes at %llu lie in the shared cache that this image was taken "
                         "from",
@@ -122,9 +122,9 @@ section_bytes(const struct layout *layout, const struct sym_segment *segment,
         return none;
     uint64_t segment_end, end;
     if (__builtin_add_overflow(segment->fileoff, segment->filesize, &segment_end))
-        return none; /* told with the segment */
-    /* The field has 32 bits; in a dSYM above 4 GiB it has wrapped and the address tells the place.
-     */
+        return none; /* reported with the segment */
+    /* The field has 32 bits; in a dSYM above 4 GiB it has wrapped, so the address
+     * gives the offset. */
     if (segment_end > UINT32_MAX && section->addr >= segment->vmaddr)
         offset = segment->fileoff + (section->addr - segment->vmaddr);
     if (offset == 0 && layout->macho->filetype != MACHO_OBJECT)
@@ -300,7 +300,7 @@ read_command(struct layout *layout, const struct command *command)
                         "load command %#x at byte %zu: too small", command->cmd, command->offset);
 }
 
-/* Encrypted bytes are no code and no strings: nobody may read them as such. */
+/* Encrypted bytes are neither code nor strings, so no reader gets them. */
 static void
 drop_encrypted(const struct layout *layout)
 {
@@ -391,7 +391,7 @@ sym_macho_open(struct fz_span slice, struct fz_arena *arena, struct sym_macho *r
     size_t n_read = 0;
     bool has_commands = walk.left > 0;
     struct command command;
-    walk.told = true;
+    walk.is_second = true;
     for (; next_command(&walk, problems, &command); n_read++)
         read_command(&layout, &command);
     if (has_commands && n_read == 0)

@@ -38,7 +38,7 @@ struct sym_symbol {
 };
 
 /* Function symbols of the symbol table, sorted by address and then in table order: sections with
- * code only, no stabs, no undefined, no __mh_execute_header. The array lies in the arena (malloc'd
+ * code only, no stabs, no undefined, no __mh_execute_header. The array is in the arena (malloc'd
  * blocks; cap it for large files). */
 FZ_MUST_CHECK enum fz_code sym_macho_symbols(const struct sym_macho *macho, struct fz_arena *arena,
                                              struct sym_symbol **ret, size_t *ret_n,
@@ -49,7 +49,7 @@ FZ_MUST_CHECK enum fz_code sym_macho_symbols(const struct sym_macho *macho, stru
  * order of the trie. Re-exports, data, absolute and thread-local symbols are left out. An export
  * with a resolver is a name of both its stub and its resolver.
  *
- * A bad node costs itself and what hangs on it alone, and is told. LIMIT, NO_MEMORY: the arena.
+ * A bad node loses only itself and its children, and is a problem. LIMIT, NO_MEMORY: the arena.
  */
 FZ_MUST_CHECK enum fz_code sym_macho_exports(const struct sym_macho *macho, struct fz_arena *arena,
                                              struct sym_symbol **ret, size_t *ret_n,

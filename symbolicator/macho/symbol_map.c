@@ -74,7 +74,7 @@ sym_symbol_map_read(struct fz_span file, struct fz_arena *arena, struct sym_symb
         return fz_fail(err, FZ_E_UNSUPPORTED, "a BCSymbolMap of version %.*s; 1.0 and 2.0 are read",
                        version.len < 16 ? (int)version.len : 16, (const char *)version.data);
     struct sym_symbol_map map = {.n = count_lines(file), .adds_underscore = is_first};
-    /* A name may get an underscore before and a NUL behind it. */
+    /* A name may get an underscore before and a NUL after it. */
     char *text = fz_arena_alloc(arena, file.len + 2 * map.n + 1);
     uint32_t *names = fz_arena_array(arena, map.n, sizeof(*names));
     if (!text || !names)
@@ -99,7 +99,7 @@ sym_symbol_map_read(struct fz_span file, struct fz_arena *arena, struct sym_symb
     return FZ_OK;
 }
 
-/* What stands behind "hidden#"; *ret_underscores before it. Empty if the name is not hidden. */
+/* What follows "hidden#"; *ret_underscores before it. Empty if the name is not hidden. */
 static struct fz_span
 hidden_number(struct fz_span name, size_t *ret_underscores)
 {
@@ -172,9 +172,9 @@ sym_symbol_map_path_uuid(const char *path, const char *suffix, struct fz_uuid *r
     return fz_uuid_parse(fz_span_make(name.data, name.len - len), ret);
 }
 
-/* What stands behind `text`; empty if it is not there. */
+/* The bytes after `text`; empty if it does not occur. */
 static struct fz_span
-behind(struct fz_span bytes, const char *text)
+bytes_after(struct fz_span bytes, const char *text)
 {
     size_t len = strlen(text);
     for (size_t i = 0; i + len <= bytes.len; i++) {
@@ -191,7 +191,7 @@ sym_symbol_map_original(struct fz_span plist, struct fz_uuid *ret)
     struct fz_span head;
     if (plist.len > PLIST_MAX)
         return false;
-    struct fz_span value = trim(behind(plist, "<key>DBGOriginalUUID</key>"));
+    struct fz_span value = trim(bytes_after(plist, "<key>DBGOriginalUUID</key>"));
     if (!fz_span_sub(value, 0, sizeof(STRING) - 1, &head) || !fz_span_is(head, STRING))
         return false;
     value = fz_span_make(value.data + head.len, value.len - head.len);

@@ -13,7 +13,7 @@ bool macho_is_code(const struct sym_section *section);
  * leaves. */
 bool macho_is_placeholder(const char *name, size_t len);
 
-/* Sort by address, symbols of one address as they stand. Scratch memory is taken within what is
+/* Sort by address, symbols of one address keep their order. Scratch memory is taken within what is
  * left of the arena's cap, and given back. */
 FZ_MUST_CHECK enum fz_code macho_sort_symbols(struct sym_symbol *symbols, size_t n,
                                               const struct fz_arena *arena, struct fz_error *err);

@@ -100,7 +100,7 @@ struct table {
     uint64_t name_budget;
 };
 
-/* The next record; false if it is no function symbol. */
+/* The next record; false if it is not a function symbol. */
 static bool
 read_symbol(struct table *table, struct fz_reader *r, struct sym_symbol *ret)
 {

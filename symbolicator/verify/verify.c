@@ -2,7 +2,7 @@
  * The index against libdwarf.
  *
  * At the first and last address of every range of every function and inlined call, and at every
- * line row, both must tell the same chain: names outward, and for each its file, line and column.
+ * line row, both must give the same chain: names outward, and for each its file, line and column.
  * libdwarf's answer is put together here the plain way: the innermost entry whose ranges cover the
  * address, its parents with their call sites, the last row at or before it.
  */
@@ -37,7 +37,7 @@ struct claim {
 struct verify {
     const struct sym_macho *macho;
     const struct sym_index *index;
-    sym_verify_fn tell;
+    sym_verify_fn report;
     void *user;
     struct sym_verify_stats stats;
     struct fz_budget budget;
@@ -77,7 +77,7 @@ difference(struct verify *v, uint64_t addr, size_t frame, const char *what, cons
     v->stats.n_differences++;
     snprintf(text, sizeof(text), "0x%" PRIx64 " frame %zu: %s '%.700s', libdwarf '%.700s'", addr,
              frame, what, index_says, libdwarf_says);
-    v->tell(v->user, text);
+    v->report(v->user, text);
 }
 
 static bool
@@ -254,7 +254,7 @@ compare_place(struct verify *v, uint64_t addr, size_t i, const struct sym_frame 
         difference(v, addr, i, "file", ours, theirs);
 }
 
-/* True if a symbol at `addr` has this name, behind Mach-O's underscore. */
+/* True if a symbol at `addr` has this name, after Mach-O's underscore. */
 static bool
 is_symbol(const struct verify *v, uint64_t addr, const char *name)
 {
@@ -299,8 +299,8 @@ append_name(char *text, size_t size, const char *name)
 }
 
 static void
-tell_chains(struct verify *v, uint64_t addr, const struct sym_frame *frames, size_t n_frames,
-            const struct expected *chain, size_t n)
+report_chains(struct verify *v, uint64_t addr, const struct sym_frame *frames, size_t n_frames,
+              const struct expected *chain, size_t n)
 {
     char ours[700] = "", theirs[700] = "";
     for (size_t i = 0; i < n_frames; i++)
@@ -329,7 +329,7 @@ check_address(struct verify *v, uint64_t addr)
         return;
     }
     if (!same_names(v, frames, n_frames, chain, n)) {
-        tell_chains(v, addr, frames, n_frames, chain, n);
+        report_chains(v, addr, frames, n_frames, chain, n);
         return;
     }
     uint64_t before = v->stats.n_differences;
@@ -437,7 +437,7 @@ check_all(struct verify *v, struct libdwarf_object *object, struct fz_error *err
         enum fz_code code = libdwarf_unit_next(object, &v->budget, &v->unit, &more, &bad);
         if (code == FZ_E_MALFORMED) {
             v->stats.n_differences++;
-            v->tell(v->user, bad.text);
+            v->report(v->user, bad.text);
             if (!more)
                 return FZ_OK; /* what follows a broken header cannot be found */
             continue;
@@ -466,18 +466,18 @@ compare_counts(struct verify *v)
              (unsigned long long)info.stats.n_functions, (unsigned long long)info.stats.n_inlines,
              (unsigned long long)v->stats.n_functions, (unsigned long long)v->stats.n_inlines);
     v->stats.n_differences++;
-    v->tell(v->user, text);
+    v->report(v->user, text);
 }
 
 enum fz_code
-sym_verify(const struct sym_macho *macho, const struct sym_index *index, sym_verify_fn tell,
+sym_verify(const struct sym_macho *macho, const struct sym_index *index, sym_verify_fn report,
            void *user, struct sym_verify_stats *ret, struct fz_error *err)
 {
     FZ_CLEANUP(libdwarf_object_closep) struct libdwarf_object *object = NULL;
     enum fz_code code = libdwarf_object_open(macho, &object, err);
     if (code != FZ_OK)
         return code;
-    struct verify v = {.macho = macho, .index = index, .tell = tell, .user = user};
+    struct verify v = {.macho = macho, .index = index, .report = report, .user = user};
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(MEMORY_CAP);
     v.budget.cap = MEMORY_CAP;
     code = sym_macho_symbols(macho, &arena, &v.symbols, &v.n_symbols, NULL, err);
