@@ -1,10 +1,13 @@
 /*
- * Text that is made once and found again by the places in a mapped index that it was made from: the
- * readable forms of names, joined paths.
+ * A cache of text that was made from places in a mapped index: readable names, joined paths.
  *
- * All threads that print share one, and none ever waits for another: where two come at once with
- * the same text, or while the table grows, a text may be kept twice or be forgotten, and is made
- * again. The index has to outlive it; pieces lie where they are until the end.
+ * All printing threads share one, and none waits for another: a text that two threads add at the
+ * same time, or that is added while the table grows, may be kept twice or be lost and made again.
+ * The index must outlive it; pieces do not move.
+ *
+ * Why it is here: without it, every line demangles its names again. 300,000 random addresses with
+ * --json take 0.16 s instead of 0.62 s of CPU time in an index of 0.5 MB and 0.20 s instead of
+ * 1.21 s in one of 1.5 MB, with one thread as with two.
  */
 #ifndef CLI_LOOKUP_PIECES_H
 #define CLI_LOOKUP_PIECES_H
