@@ -22,7 +22,7 @@ foreach(engine sqlite postgresql)
     file(APPEND "${OUT}.new" "static const unsigned char ${engine}_${count}[] = {${bytes}0};\n")
     string(APPEND table "    {${version}, \"${name}\", ${engine}_${count}, ${length}},\n")
   endforeach()
-  file(APPEND "${OUT}.new" "const struct migration migrations_${engine}[] = {\n${table}};\n"
+  file(APPEND "${OUT}.new" "const struct store_migration migrations_${engine}[] = {\n${table}};\n"
                            "const size_t n_migrations_${engine} = ${count};\n")
 endforeach()
 file(RENAME "${OUT}.new" "${OUT}")

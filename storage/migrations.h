@@ -8,7 +8,7 @@
 
 #include "base/span.h"
 
-struct migration {
+struct store_migration {
     int version;              /* the number at the start of the file's name */
     const char *name;         /* the file's name */
     const unsigned char *sql; /* NUL-terminated */
@@ -16,7 +16,7 @@ struct migration {
 };
 
 /* In ascending order of version, without gaps from 1. */
-extern const struct migration migrations_sqlite[], migrations_postgresql[];
+extern const struct store_migration migrations_sqlite[], migrations_postgresql[];
 extern const size_t n_migrations_sqlite, n_migrations_postgresql;
 
 #endif

@@ -205,6 +205,15 @@ struct store_filter {
 };
 const struct store_filter *store_report_filters(const struct store *store, size_t *ret_n);
 
+/* A part of a list. */
+struct store_page {
+    const char *cursor; /* NULL for the first page, else `next` of the page before, same filter */
+    size_t limit;
+    /* out */
+    size_t n;
+    const char *next; /* NULL at the end; arena */
+};
+
 enum store_report_order {
     STORE_NEWEST_FIRST, /* by received_ms */
     STORE_OLDEST_FIRST,
@@ -225,14 +234,12 @@ struct store_report_filter { /* all groups must hold; a time of 0 = any */
     int64_t crashed_since_ms, crashed_until_ms; /* of timestamp_ms; until needs a known time */
     enum store_report_order order;
 };
-/* `cursor` NULL for the first page, else what the page before returned for the same filter. *ret_cursor NULL at the
- * end. MALFORMED: the cursor, a filter's name, a UUID, a text. LIMIT: more than STORE_WHERE_MAX conditions. */
+/* MALFORMED: the cursor, a filter's name, a UUID, a text. LIMIT: more than STORE_WHERE_MAX
+ * conditions. */
 FZ_MUST_CHECK enum fz_code store_report_list(struct store *store, int64_t project_id,
                                              const struct store_report_filter *filter,
-                                             const char *cursor, size_t limit,
-                                             struct fz_arena *arena, struct store_report **ret,
-                                             size_t *ret_n, const char **ret_cursor,
-                                             struct fz_error *err);
+                                             struct store_page *page, struct fz_arena *arena,
+                                             struct store_report **ret, struct fz_error *err);
 /* How many reports the filter selects; counting stops at `most`. Errors as above. */
 FZ_MUST_CHECK enum fz_code store_report_count(struct store *store, int64_t project_id,
                                               const struct store_report_filter *filter,
@@ -286,18 +293,22 @@ struct store_symbol {
     bool map_applied;        /* into store_job_register_symbols: the index has its names */
     bool is_new;             /* out of store_job_register_symbols: not known before */
 };
+struct store_symbol_key {
+    int64_t project_id;
+    struct fz_uuid uuid;
+    unsigned rank;
+};
 /* The best index for an image (rank 0), or the next best ones: ready, DWARF before symtab only,
  * dSYM before binary, newest first. NOT_FOUND: not so many are ready. *ret_failed (may be NULL)
  * says whether there is one that failed. */
-FZ_MUST_CHECK enum fz_code store_symbol_find(struct store *store, int64_t project_id,
-                                             const struct fz_uuid *uuid, unsigned rank,
+FZ_MUST_CHECK enum fz_code store_symbol_find(struct store *store,
+                                             const struct store_symbol_key *key,
                                              struct fz_arena *arena, struct store_symbol *ret,
                                              bool *ret_failed, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code store_symbol_list(struct store *store, int64_t project_id,
-                                             const struct fz_uuid *uuid_or_null, const char *cursor,
-                                             size_t limit, struct fz_arena *arena,
-                                             struct store_symbol **ret, size_t *ret_n,
-                                             const char **ret_cursor, struct fz_error *err);
+                                             const struct fz_uuid *uuid_or_null,
+                                             struct store_page *page, struct fz_arena *arena,
+                                             struct store_symbol **ret, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code store_symbol_delete(struct store *store, int64_t project_id,
                                                const struct fz_uuid *uuid, size_t *ret_n,
                                                struct fz_error *err);

@@ -65,24 +65,32 @@ key_or_null(int64_t key)
     return value;
 }
 
+/* What the end of a report finds out on its way. */
+struct ending {
+    int64_t image_set, wait_set; /* 0 = empty */
+    bool again;                  /* it was asked for once more while it was done */
+    int64_t key;                 /* of its row */
+};
+
 static enum fz_code
 update_report(struct store *store, const struct store_job *job,
-              const struct store_report_done *done, const int64_t sets[2], bool again,
-              struct fz_arena *arena, int64_t *ret_key, struct fz_error *err)
+              const struct store_report_done *done, struct ending *ending, struct fz_arena *arena,
+              struct fz_error *err)
 {
     struct sql_value args[SQL_MAX_PARAMS] = {
         sql_int(job->project_id),
         sql_text(job->subject),
-        sql_text(store_report_status_name(again ? STORE_REPORT_QUEUED : done->status)),
+        sql_text(store_report_status_name(ending->again ? STORE_REPORT_QUEUED : done->status)),
         sql_int(done->timestamp_ms),
         sql_text_clean(arena, done->format, STORE_TEXT_SHORT),
         sql_int((int64_t)done->n_waits),
-        key_or_null(sets[0]),
-        key_or_null(sets[1]),
+        key_or_null(ending->image_set),
+        key_or_null(ending->wait_set),
     };
     size_t n = store_report_bind(store, done->values, arena, args, STORE_UPDATE_ARGS);
     bool found = false;
-    enum fz_code code = sql_number(store->sql, store->update_report, args, n, ret_key, &found, err);
+    enum fz_code code =
+        sql_number(store->sql, store->update_report, args, n, &ending->key, &found, err);
     if (code == FZ_OK && !found)
         return fz_fail(err, FZ_E_CONFLICT, "report %s was deleted", job->subject);
     return code;
@@ -104,7 +112,7 @@ finish_report(struct store *store, const struct store_job *job,
               struct fz_error *err)
 {
     struct store_job_row row = {0};
-    int64_t sets[2] = {0, 0}, key = 0;
+    struct ending ending = {.key = 0};
     bool news = false;
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
     enum fz_code code = sql_begin(store->sql, &tx, err);
@@ -115,13 +123,14 @@ finish_report(struct store *store, const struct store_job *job,
     if (code == FZ_OK)
         code = has_news(store, job, &row, done, arena, &news, err);
     if (code == FZ_OK)
-        code = store_image_set(store, job->project_id, done, arena, &sets[0], err);
+        code = store_image_set(store, job->project_id, done, arena, &ending.image_set, err);
     if (code == FZ_OK)
-        code = store_wait_set(store, job->project_id, done, arena, &sets[1], err);
+        code = store_wait_set(store, job->project_id, done, arena, &ending.wait_set, err);
+    ending.again = row.again;
     if (code == FZ_OK)
-        code = update_report(store, job, done, sets, row.again, arena, &key, err);
+        code = update_report(store, job, done, &ending, arena, err);
     if (code == FZ_OK)
-        code = store_result(store, key, packed, err);
+        code = store_result(store, ending.key, packed, err);
     if (code == FZ_OK)
         code = store_learned_add(store, job, done, arena, err);
     if (code == FZ_OK)

@@ -158,10 +158,13 @@ store_learned_add(struct store *store, const struct store_job *job,
 /* ---- finding ---- */
 
 enum fz_code
-store_learned_find(struct store *store, int64_t project_id, const struct fz_uuid *uuid,
-                   const uint32_t *offsets, size_t n, struct fz_arena *arena,
+store_learned_find(struct store *store, int64_t project_id,
+                   const struct store_learned_question *question, struct fz_arena *arena,
                    struct store_learned *ret, struct fz_error *err)
 {
+    const struct fz_uuid *uuid = &question->uuid;
+    const uint32_t *offsets = question->offsets;
+    size_t n = question->n;
     if (n > STORE_LEARNED_ASK)
         return fz_fail(err, FZ_E_LIMIT, "%zu offsets, at most %d", n, (int)STORE_LEARNED_ASK);
     char *numbers = fz_arena_array(arena, n + 1, DIGITS);

@@ -17,12 +17,19 @@ enum {
     STORE_LEARNED_ROWS = 2 * 1000 * 1000 /* names that a project keeps */
 };
 
+/* Offsets of an image whose names are wanted. */
+struct store_learned_question {
+    struct fz_uuid uuid;
+    const uint32_t *offsets;
+    size_t n;
+};
+
 /* The names for these offsets of an image, at most STORE_LEARNED_ASK; ret[i].name stays NULL where
  * none is known. `project_id` 0: those that all projects share. LIMIT: too many. */
 FZ_MUST_CHECK enum fz_code store_learned_find(struct store *store, int64_t project_id,
-                                              const struct fz_uuid *uuid, const uint32_t *offsets,
-                                              size_t n, struct fz_arena *arena,
-                                              struct store_learned *ret, struct fz_error *err);
+                                              const struct store_learned_question *question,
+                                              struct fz_arena *arena, struct store_learned *ret,
+                                              struct fz_error *err);
 
 /* Of every project (and of those that are shared) keep the `max` names that reports brought last.
  * Deletes a bounded number at a time: *ret_n of them, 0 when there are no more than that. */

@@ -9,7 +9,7 @@
 /* Any number that no project has: project locks are positive. */
 static const int64_t MIGRATION_LOCK = -1;
 
-static const struct migration *
+static const struct store_migration *
 table_for(const struct sql *sql, size_t *ret_n)
 {
     bool lite = strcmp(sql_driver(sql)->name, "sqlite") == 0;
@@ -22,7 +22,7 @@ static enum fz_code
 check_applied(struct sql *sql, int64_t *ret_version, struct fz_error *err)
 {
     size_t n;
-    const struct migration *table = table_for(sql, &n);
+    const struct store_migration *table = table_for(sql, &n);
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     enum fz_code code =
         sql_query(sql, "SELECT version, checksum FROM schema_migrations ORDER BY version", NULL, 0,
@@ -38,7 +38,7 @@ check_applied(struct sql *sql, int64_t *ret_version, struct fz_error *err)
                            (long long)version, n);
         char applied[FZ_SHA256_TEXT], ours[FZ_SHA256_TEXT];
         sql_col_copy(&rows, 1, applied, sizeof(applied));
-        const struct migration *migration = &table[version - 1];
+        const struct store_migration *migration = &table[version - 1];
         fz_sha256_hex(fz_span_make(migration->sql, migration->len), ours);
         if (strcmp(applied, ours) != 0)
             return fz_fail(err, FZ_E_CONFLICT,
@@ -85,7 +85,7 @@ store_migrate_check(struct sql *sql, struct fz_error *err)
 }
 
 static enum fz_code
-apply(struct sql *sql, const struct migration *migration, struct fz_error *err)
+apply(struct sql *sql, const struct store_migration *migration, struct fz_error *err)
 {
     enum fz_code code = sql_script(sql, (const char *)migration->sql, err);
     if (code != FZ_OK) {
@@ -115,7 +115,7 @@ apply_missing(struct sql *sql, unsigned *ret_applied, struct fz_error *err)
                                  "version bigint PRIMARY KEY, name text NOT NULL, "
                                  "checksum text NOT NULL, applied_ms bigint NOT NULL)";
     size_t n;
-    const struct migration *table = table_for(sql, &n);
+    const struct store_migration *table = table_for(sql, &n);
     int64_t version = 0;
     unsigned applied = 0;
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;

@@ -47,7 +47,7 @@ store_project_create(struct store *store, const char *name, int64_t *ret_id, str
 }
 
 static enum fz_code
-read_projects(struct store *store, const char *text, const struct sql_value *args, size_t n_args,
+read_projects(struct store *store, const char *text, const struct sql_value *arg,
               struct fz_arena *arena, struct store_project **ret, size_t *ret_n,
               struct fz_error *err)
 {
@@ -55,7 +55,7 @@ read_projects(struct store *store, const char *text, const struct sql_value *arg
     struct store_project *list = NULL;
     size_t n = 0, room = 0;
     bool row = false;
-    enum fz_code code = sql_query(store->sql, text, args, n_args, &rows, err);
+    enum fz_code code = sql_query(store->sql, text, arg, arg ? 1 : 0, &rows, err);
     while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
         list = fz_list_grow_in(arena, list, &room, n + 1, sizeof(*list));
         if (!list)
@@ -80,7 +80,7 @@ store_project_find(struct store *store, const char *name, struct fz_arena *arena
     struct store_project *found;
     size_t n = 0;
     enum fz_code code = read_projects(
-        store, "SELECT id, name, created_ms, cut_prefixes FROM projects WHERE name = $1", args, 1,
+        store, "SELECT id, name, created_ms, cut_prefixes FROM projects WHERE name = $1", args,
         arena, &found, &n, err);
     if (code == FZ_OK && n == 0)
         return fz_fail(err, FZ_E_NOT_FOUND, "there is no project %s", name);
@@ -97,8 +97,8 @@ store_project_by_id(struct store *store, int64_t id, struct fz_arena *arena,
     struct store_project *found;
     size_t n = 0;
     enum fz_code code = read_projects(
-        store, "SELECT id, name, created_ms, cut_prefixes FROM projects WHERE id = $1", args, 1,
-        arena, &found, &n, err);
+        store, "SELECT id, name, created_ms, cut_prefixes FROM projects WHERE id = $1", args, arena,
+        &found, &n, err);
     if (code == FZ_OK && n == 0)
         return fz_fail(err, FZ_E_NOT_FOUND, "there is no project %lld", (long long)id);
     if (code == FZ_OK)
@@ -112,7 +112,7 @@ store_project_list(struct store *store, struct fz_arena *arena, struct store_pro
 {
     return read_projects(store,
                          "SELECT id, name, created_ms, cut_prefixes FROM projects ORDER BY id",
-                         NULL, 0, arena, ret, ret_n, err);
+                         NULL, arena, ret, ret_n, err);
 }
 
 enum fz_code

@@ -108,18 +108,18 @@ next_cursor(const struct store_report *last, const struct store_report_filter *f
 
 static enum fz_code
 read_page(const struct store *store, struct sql_rows *rows,
-          const struct store_report_filter *filter, size_t limit, struct fz_arena *arena,
-          struct store_report **ret, size_t *ret_n, const char **ret_cursor, struct fz_error *err)
+          const struct store_report_filter *filter, struct store_page *page, struct fz_arena *arena,
+          struct store_report **ret, struct fz_error *err)
 {
     struct store_report *list = NULL;
     size_t n = 0, room = 0;
     bool row = false;
+    const char *next = NULL;
     enum fz_code code = FZ_OK;
-    *ret_cursor = NULL;
     while ((code = sql_next(rows, &row, err)) == FZ_OK && row) {
-        if (n == limit) {
-            *ret_cursor = next_cursor(&list[n - 1], filter, arena);
-            if (!*ret_cursor)
+        if (n == page->limit) {
+            next = next_cursor(&list[n - 1], filter, arena);
+            if (!next)
                 return fz_arena_fail(arena, err);
             break;
         }
@@ -130,27 +130,30 @@ read_page(const struct store *store, struct sql_rows *rows,
         if (code != FZ_OK)
             return code;
     }
+    if (code != FZ_OK)
+        return code;
     *ret = list;
-    *ret_n = n;
-    return code;
+    page->n = n;
+    page->next = next;
+    return FZ_OK;
 }
 
 static enum fz_code
 run_list(struct store *store, struct store_report_query *query,
-         const struct store_report_filter *filter, const char *cursor, size_t limit,
+         const struct store_report_filter *filter, const struct store_page *page,
          struct sql_rows *ret, struct fz_error *err)
 {
     fz_buffer_printf(&query->text, "SELECT %s FROM reports WHERE project_id = $1 AND transient = 0",
                      store->select_report);
     enum fz_code code = store_report_query_filter(query, store, filter, err);
     if (code == FZ_OK)
-        code = add_cursor(query, filter, cursor, err);
+        code = add_cursor(query, filter, page->cursor, err);
     if (code != FZ_OK)
         return code;
     const char *column = is_by_crash(filter) ? "timestamp_ms" : "received_ms";
     const char *way = is_rising(filter) ? "ASC" : "DESC";
     fz_buffer_printf(&query->text, " ORDER BY %s %s, id %s", column, way, way);
-    store_report_query_add(query, " LIMIT ?", sql_int((int64_t)limit + 1));
+    store_report_query_add(query, " LIMIT ?", sql_int((int64_t)page->limit + 1));
     code = fz_buffer_done(&query->text, err);
     return code == FZ_OK ? sql_query_once(store->sql, fz_buffer_cstr(&query->text), query->args,
                                           query->n_args, ret, err)
@@ -159,29 +162,18 @@ run_list(struct store *store, struct store_report_query *query,
 
 enum fz_code
 store_report_list(struct store *store, int64_t project_id, const struct store_report_filter *filter,
-                  const char *cursor, size_t limit, struct fz_arena *arena,
-                  struct store_report **ret, size_t *ret_n, const char **ret_cursor,
+                  struct store_page *page, struct fz_arena *arena, struct store_report **ret,
                   struct fz_error *err)
 {
-    if (limit == 0 || limit > LIST_MAX)
-        limit = LIST_MAX;
+    if (page->limit == 0 || page->limit > LIST_MAX)
+        page->limit = LIST_MAX;
     struct store_report_query query = {.arena = arena, .like = sql_driver(store->sql)->like};
     query.args[query.n_args++] = sql_int(project_id);
     fz_buffer_init(&query.text, 0);
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    enum fz_code code = run_list(store, &query, filter, cursor, limit, &rows, err);
+    enum fz_code code = run_list(store, &query, filter, page, &rows, err);
     fz_buffer_deinit(&query.text);
-    struct store_report *list = NULL;
-    size_t n = 0;
-    const char *next = NULL;
-    if (code == FZ_OK)
-        code = read_page(store, &rows, filter, limit, arena, &list, &n, &next, err);
-    if (code != FZ_OK)
-        return code;
-    *ret = list;
-    *ret_n = n;
-    *ret_cursor = next;
-    return FZ_OK;
+    return code == FZ_OK ? read_page(store, &rows, filter, page, arena, ret, err) : code;
 }
 
 enum fz_code

@@ -155,12 +155,12 @@ forget_old(const struct put *put, struct fz_error *err)
 }
 
 enum fz_code
-store_session_put(struct store *store, int64_t project_id, const struct store_session *sessions,
-                  size_t n_sessions, const struct store_discarded *discarded, size_t n_discarded,
-                  struct fz_arena *arena, struct fz_error *err)
+store_session_put(struct store *store, int64_t project_id,
+                  const struct store_session_update *update, struct fz_arena *arena,
+                  struct fz_error *err)
 {
     struct put put = {.project_id = project_id, .arena = arena};
-    if (n_sessions + n_discarded == 0)
+    if (update->n_sessions + update->n_discarded == 0)
         return FZ_OK;
     enum fz_code code = sql_now(store->sql, &put.now_ms, err);
     if (code != FZ_OK)
@@ -171,23 +171,23 @@ store_session_put(struct store *store, int64_t project_id, const struct store_se
     /* Two updates of one run at once must not both count it. Projects' own locks are positive. */
     if (code == FZ_OK)
         code = sql_lock(tx, -1 - project_id, true, err);
-    for (size_t i = 0; code == FZ_OK && i < n_sessions; i++)
-        code = put_session(&put, &sessions[i], err);
-    for (size_t i = 0; code == FZ_OK && i < n_discarded; i++)
-        code = put_discarded(&put, &discarded[i], err);
+    for (size_t i = 0; code == FZ_OK && i < update->n_sessions; i++)
+        code = put_session(&put, &update->sessions[i], err);
+    for (size_t i = 0; code == FZ_OK && i < update->n_discarded; i++)
+        code = put_discarded(&put, &update->discarded[i], err);
     if (code == FZ_OK)
         code = forget_old(&put, err);
     return code == FZ_OK ? sql_commit(&tx, err) : code;
 }
 
 enum fz_code
-store_session_counts(struct store *store, int64_t project_id, int64_t since_ms, int64_t until_ms,
-                     const char *release, size_t limit, struct fz_arena *arena,
+store_session_counts(struct store *store, int64_t project_id,
+                     const struct store_session_range *range, struct fz_arena *arena,
                      struct store_session_count **ret, size_t *ret_n, struct fz_error *err)
 {
-    const struct sql_value args[] = {sql_int(project_id), sql_int(day_of(since_ms)),
-                                     sql_int(until_ms), sql_text(release ? release : ""),
-                                     sql_int((int64_t)limit)};
+    const struct sql_value args[] = {
+        sql_int(project_id), sql_int(day_of(range->since_ms)), sql_int(range->until_ms),
+        sql_text(range->release ? range->release : ""), sql_int((int64_t)range->limit)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     struct store_session_count *list = NULL;
     size_t n = 0, room = 0;
@@ -221,12 +221,12 @@ store_session_counts(struct store *store, int64_t project_id, int64_t since_ms, 
 }
 
 enum fz_code
-store_discarded_counts(struct store *store, int64_t project_id, int64_t since_ms, int64_t until_ms,
-                       size_t limit, struct fz_arena *arena, struct store_discarded_count **ret,
-                       size_t *ret_n, struct fz_error *err)
+store_discarded_counts(struct store *store, int64_t project_id,
+                       const struct store_session_range *range, struct fz_arena *arena,
+                       struct store_discarded_count **ret, size_t *ret_n, struct fz_error *err)
 {
-    const struct sql_value args[] = {sql_int(project_id), sql_int(day_of(since_ms)),
-                                     sql_int(until_ms), sql_int((int64_t)limit)};
+    const struct sql_value args[] = {sql_int(project_id), sql_int(day_of(range->since_ms)),
+                                     sql_int(range->until_ms), sql_int((int64_t)range->limit)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     struct store_discarded_count *list = NULL;
     size_t n = 0, room = 0;

@@ -35,11 +35,16 @@ struct store_discarded { /* reports that the client did not send */
     uint32_t n;
 };
 
+struct store_session_update {
+    const struct store_session *sessions;
+    size_t n_sessions;
+    const struct store_discarded *discarded;
+    size_t n_discarded;
+};
 /* All or nothing. */
-FZ_MUST_CHECK enum fz_code
-store_session_put(struct store *store, int64_t project_id, const struct store_session *sessions,
-                  size_t n_sessions, const struct store_discarded *discarded, size_t n_discarded,
-                  struct fz_arena *arena, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code store_session_put(struct store *store, int64_t project_id,
+                                             const struct store_session_update *update,
+                                             struct fz_arena *arena, struct fz_error *err);
 
 struct store_session_count {
     const char *release, *environment; /* "" = unknown */
@@ -47,19 +52,24 @@ struct store_session_count {
     int64_t first_day_ms, last_day_ms;
 };
 
-/* Of runs that began from since_ms (its day) to until_ms; release NULL = all. The releases seen
- * last come first; at most `limit`. */
-FZ_MUST_CHECK enum fz_code
-store_session_counts(struct store *store, int64_t project_id, int64_t since_ms, int64_t until_ms,
-                     const char *release, size_t limit, struct fz_arena *arena,
-                     struct store_session_count **ret, size_t *ret_n, struct fz_error *err);
-/* The same for what clients threw away: sums by reason and category, at most `limit`. */
+struct store_session_range {
+    int64_t since_ms, until_ms; /* the whole day of since_ms */
+    const char *release;        /* NULL = all; only for store_session_counts() */
+    size_t limit;               /* of the list */
+};
+/* Of runs that began in the range. The releases seen last come first. */
+FZ_MUST_CHECK enum fz_code store_session_counts(struct store *store, int64_t project_id,
+                                                const struct store_session_range *range,
+                                                struct fz_arena *arena,
+                                                struct store_session_count **ret, size_t *ret_n,
+                                                struct fz_error *err);
+/* The same for what clients threw away: sums by reason and category, the largest first. */
 struct store_discarded_count {
     const char *reason, *category;
     uint64_t n;
 };
 FZ_MUST_CHECK enum fz_code store_discarded_counts(struct store *store, int64_t project_id,
-                                                  int64_t since_ms, int64_t until_ms, size_t limit,
+                                                  const struct store_session_range *range,
                                                   struct fz_arena *arena,
                                                   struct store_discarded_count **ret, size_t *ret_n,
                                                   struct fz_error *err);

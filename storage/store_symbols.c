@@ -171,33 +171,31 @@ find_best(struct store *store, const struct sql_value args[2], unsigned rank,
 }
 
 enum fz_code
-store_symbol_find(struct store *store, int64_t project_id, const struct fz_uuid *uuid,
-                  unsigned rank, struct fz_arena *arena, struct store_symbol *ret, bool *ret_failed,
-                  struct fz_error *err)
+store_symbol_find(struct store *store, const struct store_symbol_key *key, struct fz_arena *arena,
+                  struct store_symbol *ret, bool *ret_failed, struct fz_error *err)
 {
-    const struct sql_value args[] = {sql_int(project_id), sql_blob(fz_span_make(uuid->bytes, 16))};
-    return find_best(store, args, rank, arena, ret, ret_failed, err);
+    const struct sql_value args[] = {sql_int(key->project_id),
+                                     sql_blob(fz_span_make(key->uuid.bytes, 16))};
+    return find_best(store, args, key->rank, arena, ret, ret_failed, err);
 }
 
 enum { LIST_MAX = 1000 };
 
 enum fz_code
 store_symbol_list(struct store *store, int64_t project_id, const struct fz_uuid *uuid_or_null,
-                  const char *cursor, size_t limit, struct fz_arena *arena,
-                  struct store_symbol **ret, size_t *ret_n, const char **ret_cursor,
+                  struct store_page *page, struct fz_arena *arena, struct store_symbol **ret,
                   struct fz_error *err)
 {
     int64_t before_ms = INT64_MAX, before_key = INT64_MAX;
     char id[STORE_ID_TEXT];
-    if (cursor) {
-        enum fz_code code = store_cursor_parse(cursor, arena, &before_ms, id, err);
+    if (page->cursor) {
+        enum fz_code code = store_cursor_parse(page->cursor, arena, &before_ms, id, err);
         if (code == FZ_OK && !fz_text_i64(fz_span_cstr(id), &before_key))
             code = fz_fail(err, FZ_E_MALFORMED, "the cursor is not one of this list's");
         if (code != FZ_OK)
             return code;
     }
-    if (limit == 0 || limit > LIST_MAX)
-        limit = LIST_MAX;
+    size_t limit = page->limit && page->limit <= LIST_MAX ? page->limit : LIST_MAX;
     char text[512];
     snprintf(text, sizeof(text),
              "SELECT %s FROM symbol_files WHERE project_id = $1 AND (uploaded_ms, key) < ($2, $3)"
@@ -230,8 +228,8 @@ store_symbol_list(struct store *store, int64_t project_id, const struct fz_uuid 
     if (code != FZ_OK)
         return code;
     *ret = list;
-    *ret_n = n;
-    *ret_cursor = next;
+    page->n = n;
+    page->next = next;
     return FZ_OK;
 }
 

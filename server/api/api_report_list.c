@@ -298,28 +298,26 @@ api_report_list(struct api_call *call, struct fz_error *err)
     struct wheres wheres = {.n = 0};
     struct store_report_filter filter = {0};
     struct store_report *reports = NULL;
-    size_t limit, n = 0;
-    const char *cursor = NULL;
+    struct store_page page = {.cursor = http_query(call->request, "cursor")};
     enum fz_code code = check_names(call, err);
     if (code == FZ_OK)
-        code = api_query_limit(call->request, LIST_DEFAULT, LIST_MAX, &limit, err);
+        code = api_query_limit(call->request, LIST_DEFAULT, LIST_MAX, &page.limit, err);
     if (code == FZ_OK)
         code = read_filter(call, &wheres, &filter, err);
     if (code == FZ_OK)
-        code = store_report_list(call->store, call->project_id, &filter,
-                                 http_query(call->request, "cursor"), limit, call->arena, &reports,
-                                 &n, &cursor, err);
+        code = store_report_list(call->store, call->project_id, &filter, &page, call->arena,
+                                 &reports, err);
     if (code != FZ_OK)
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct json_write w = json_write_start(&out);
     json_write_open(&w, NULL, '{');
     json_write_open(&w, "reports", '[');
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < page.n; i++)
         append_summary(&w, &reports[i]);
     json_write_close(&w, ']');
     code = append_count(call, &filter, &w, err);
-    json_write_text(&w, "next_cursor", cursor);
+    json_write_text(&w, "next_cursor", page.next);
     json_write_close(&w, '}');
     return code != FZ_OK ? code : api_answer(call, 200, &out, err);
 }

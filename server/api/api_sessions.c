@@ -45,22 +45,25 @@ api_session_list(struct api_call *call, struct fz_error *err)
     static const char *const known[] = {"limit", "since", "until", "release", NULL};
     struct store_session_count *counts = NULL;
     struct store_discarded_count *discarded = NULL;
-    size_t limit, n = 0, n_discarded = 0;
-    int64_t until_ms = fz_time_now_ms(), since_ms = until_ms - DEFAULT_SPAN_MS;
+    size_t n = 0, n_discarded = 0;
+    const int64_t now_ms = fz_time_now_ms();
+    struct store_session_range range = {.since_ms = now_ms - DEFAULT_SPAN_MS,
+                                        .until_ms = now_ms,
+                                        .release = http_query(call->request, "release")};
     enum fz_code code = api_check_query(call->request, known, err);
     if (code == FZ_OK)
-        code = api_query_limit(call->request, LIST_DEFAULT, LIST_MAX, &limit, err);
+        code = api_query_limit(call->request, LIST_DEFAULT, LIST_MAX, &range.limit, err);
     if (code == FZ_OK)
-        code = api_query_time(call->request, "since", &since_ms, err);
+        code = api_query_time(call->request, "since", &range.since_ms, err);
     if (code == FZ_OK)
-        code = api_query_time(call->request, "until", &until_ms, err);
+        code = api_query_time(call->request, "until", &range.until_ms, err);
     if (code == FZ_OK)
-        code = store_session_counts(call->store, call->project_id, since_ms, until_ms,
-                                    http_query(call->request, "release"), limit, call->arena,
-                                    &counts, &n, err);
+        code = store_session_counts(call->store, call->project_id, &range, call->arena, &counts, &n,
+                                    err);
+    range.limit = DISCARDED_MAX;
     if (code == FZ_OK)
-        code = store_discarded_counts(call->store, call->project_id, since_ms, until_ms,
-                                      DISCARDED_MAX, call->arena, &discarded, &n_discarded, err);
+        code = store_discarded_counts(call->store, call->project_id, &range, call->arena,
+                                      &discarded, &n_discarded, err);
     if (code != FZ_OK)
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);

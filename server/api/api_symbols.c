@@ -35,25 +35,23 @@ answer_symbols(struct api_call *call, const struct fz_uuid *uuid, size_t limit,
                struct fz_error *err)
 {
     struct store_symbol *symbols = NULL;
-    size_t n = 0;
-    const char *cursor = NULL;
+    struct store_page page = {.cursor = http_query(call->request, "cursor"), .limit = limit};
     enum fz_code code =
-        store_symbol_list(call->store, call->project_id, uuid, http_query(call->request, "cursor"),
-                          limit, call->arena, &symbols, &n, &cursor, err);
+        store_symbol_list(call->store, call->project_id, uuid, &page, call->arena, &symbols, err);
     if (code != FZ_OK)
         return code;
     /* An empty page after a cursor is the end of the list. */
-    if (uuid && n == 0 && !http_query(call->request, "cursor"))
+    if (uuid && page.n == 0 && !page.cursor)
         return fz_fail(err, FZ_E_NOT_FOUND, "no symbol file with UUID '%.64s'",
                        http_param(call->request, "uuid"));
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct json_write w = json_write_start(&out);
     json_write_open(&w, NULL, '{');
     json_write_open(&w, "symbols", '[');
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < page.n; i++)
         append_symbol(&w, &symbols[i]);
     json_write_close(&w, ']');
-    json_write_text(&w, "next_cursor", cursor);
+    json_write_text(&w, "next_cursor", page.next);
     json_write_close(&w, '}');
     return api_answer(call, 200, &out, err);
 }
@@ -132,12 +130,11 @@ has_kind(struct api_call *call, const struct fz_uuid *uuid, enum store_symbol_ki
          struct fz_error *err)
 {
     struct store_symbol *symbols = NULL;
-    size_t n = 0;
-    const char *cursor = NULL;
-    enum fz_code code = store_symbol_list(call->store, call->project_id, uuid, NULL, LIST_MAX,
-                                          call->arena, &symbols, &n, &cursor, err);
+    struct store_page page = {.limit = LIST_MAX};
+    enum fz_code code =
+        store_symbol_list(call->store, call->project_id, uuid, &page, call->arena, &symbols, err);
     *ret = false;
-    for (size_t i = 0; !code && i < n; i++) {
+    for (size_t i = 0; !code && i < page.n; i++) {
         if (symbols[i].kind == kind && symbols[i].state == STORE_SYMBOL_READY)
             *ret = true;
     }

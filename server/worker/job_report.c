@@ -44,8 +44,8 @@ answer_index(struct answers *a, struct child_process *child, struct fz_error *er
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(1024 * 1024);
     struct store_symbol symbol = {.name = NULL};
     bool failed = false;
-    enum fz_code code = store_symbol_find(a->worker->store, a->job->project_id, &uuid, rank, &arena,
-                                          &symbol, &failed, err);
+    const struct store_symbol_key key = {a->job->project_id, uuid, rank};
+    enum fz_code code = store_symbol_find(a->worker->store, &key, &arena, &symbol, &failed, err);
     if (code != FZ_OK && code != FZ_E_NOT_FOUND)
         return code;
     /* One that failed counts only where none is ready. */
@@ -104,9 +104,9 @@ answer_learned(struct answers *a, struct child_process *child, struct fz_error *
         return code;
     _Static_assert((int)PROTO_ASK_MAX == (int)STORE_LEARNED_ASK, "one question, one query");
     struct store_learned found[PROTO_ASK_MAX];
-    code =
-        store_learned_find(a->worker->store, mode == WORKER_LEARNED_SHARED ? 0 : a->job->project_id,
-                           &uuid, offsets, n, &arena, found, err);
+    const struct store_learned_question question = {uuid, offsets, n};
+    const int64_t project_id = mode == WORKER_LEARNED_SHARED ? 0 : a->job->project_id;
+    code = store_learned_find(a->worker->store, project_id, &question, &arena, found, err);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
     if (code == FZ_OK) {
         struct proto_learned names[PROTO_ASK_MAX];

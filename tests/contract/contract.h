@@ -54,6 +54,14 @@ size_t contract_claim_all(struct contract *c, struct store_job *ret, size_t max)
 /* Values of the columns that are named in pairs with their texts, up to NULL; the others are unknown. */
 const union fz_value *contract_values(struct contract *c, const char *const *pairs);
 const char *contract_text(const struct store_report *report, const char *column);
+/* One page of a list; *ret_cursor as `next` of struct store_page. */
+enum fz_code contract_report_list(struct contract *c, int64_t project,
+                                  const struct store_report_filter *filter, const char *cursor,
+                                  size_t limit, struct store_report **ret, size_t *ret_n,
+                                  const char **ret_cursor);
+enum fz_code contract_symbol_list(struct contract *c, int64_t project, const struct fz_uuid *uuid,
+                                  const char *cursor, size_t limit, struct store_symbol **ret,
+                                  size_t *ret_n, const char **ret_cursor);
 /* Finish a report job with these waits (each UUID is given by one byte; NULL = none). */
 enum fz_code contract_finish(struct contract *c, const struct store_job *job, const char *waits);
 /* Finish an upload job with symbol files (one byte each) in this state. */

@@ -31,14 +31,11 @@ test_reports(void **state)
         store_report_take_transient(c->store, c->other, id, &c->arena, &report, &bytes, &c->err));
     const struct store_report_where where = {"uuid", "61000000000000000000000000000001", 0};
     struct store_report_filter filter = {.where = &where, .n_where = 1};
-    assert_ok(c, store_report_list(c->store, c->project, &filter, NULL, 9, &c->arena, &list, &n,
-                                   &cursor, &c->err));
+    assert_ok(c, contract_report_list(c, c->project, &filter, NULL, 9, &list, &n, &cursor));
     assert_int_equal(n, 1);
-    assert_ok(c, store_report_list(c->store, c->other, &filter, NULL, 9, &c->arena, &list, &n,
-                                   &cursor, &c->err));
+    assert_ok(c, contract_report_list(c, c->other, &filter, NULL, 9, &list, &n, &cursor));
     assert_int_equal(n, 0);
-    assert_ok(c, store_report_list(c->store, c->other, NULL, NULL, 9, &c->arena, &list, &n, &cursor,
-                                   &c->err));
+    assert_ok(c, contract_report_list(c, c->other, NULL, NULL, 9, &list, &n, &cursor));
     assert_int_equal(n, 0);
     struct store_missing *missing;
     assert_ok(c, store_missing_list(c->store, c->other, 9, &c->arena, &missing, &n, &c->err));
@@ -80,14 +77,15 @@ test_symbols(void **state)
     assert_fails(c, FZ_E_NOT_FOUND,
                  store_upload_get(c->store, c->other, id, &c->arena, &upload, &c->err));
     assert_fails(c, FZ_E_NOT_FOUND,
-                 store_symbol_find(c->store, c->other, &x, 0, &c->arena, &symbol, NULL, &c->err));
+                 store_symbol_find(c->store, &(struct store_symbol_key){c->other, x, 0}, &c->arena,
+                                   &symbol, NULL, &c->err));
     assert_fails(c, FZ_E_NOT_FOUND, store_symbol_delete(c->store, c->other, &x, &n, &c->err));
-    assert_ok(c, store_symbol_list(c->store, c->other, NULL, NULL, 9, &c->arena, &list, &n, &cursor,
-                                   &c->err));
+    assert_ok(c, contract_symbol_list(c, c->other, NULL, NULL, 9, &list, &n, &cursor));
     assert_int_equal(n, 0);
     assert_ok(c, store_symbol_unknown(c->store, c->other, &x, 1, &c->arena, &unknown, &n, &c->err));
     assert_int_equal(n, 1);
-    assert_ok(c, store_symbol_find(c->store, c->project, &x, 0, &c->arena, &symbol, NULL, &c->err));
+    assert_ok(c, store_symbol_find(c->store, &(struct store_symbol_key){c->project, x, 0},
+                                   &c->arena, &symbol, NULL, &c->err));
 }
 
 /* A job is only its own: another project, subject or kind in it makes it nobody's. */

@@ -39,8 +39,9 @@ name_at(struct contract *c, int64_t project, char uuid, uint32_t offset)
 {
     struct fz_uuid image = contract_uuid(uuid);
     struct store_learned found;
-    assert_ok(
-        c, store_learned_find(c->store, project, &image, &offset, 1, &c->arena, &found, &c->err));
+    assert_ok(c, store_learned_find(c->store, project,
+                                    &(struct store_learned_question){image, &offset, 1}, &c->arena,
+                                    &found, &c->err));
     return found.name;
 }
 
@@ -90,16 +91,20 @@ test_reach(void **state)
     static struct store_learned found[STORE_LEARNED_ASK + 1];
     for (uint32_t i = 0; i <= STORE_LEARNED_ASK; i++)
         offsets[i] = 0x80 + i;
-    assert_ok(c, store_learned_find(c->store, c->project, &image, offsets, STORE_LEARNED_ASK,
-                                    &c->arena, found, &c->err));
+    assert_ok(
+        c, store_learned_find(c->store, c->project,
+                              &(struct store_learned_question){image, offsets, STORE_LEARNED_ASK},
+                              &c->arena, found, &c->err));
     size_t n = 0;
     for (uint32_t i = 0; i < STORE_LEARNED_ASK; i++)
         n += found[i].name != NULL;
     assert_int_equal(n, 0x21);
     assert_int_equal(found[0xa0].start, 0x100);
-    assert_fails(c, FZ_E_LIMIT,
-                 store_learned_find(c->store, c->project, &image, offsets, STORE_LEARNED_ASK + 1,
-                                    &c->arena, found, &c->err));
+    assert_fails(
+        c, FZ_E_LIMIT,
+        store_learned_find(c->store, c->project,
+                           &(struct store_learned_question){image, offsets, STORE_LEARNED_ASK + 1},
+                           &c->arena, found, &c->err));
 }
 
 /* The range grows and the name stays; a start inside the range ends the earlier range. */

@@ -87,8 +87,8 @@ list(struct contract *c, const struct store_report_filter *filter, size_t limit,
     do {
         struct store_report *page;
         size_t n;
-        assert_ok(c, store_report_list(c->store, c->project, filter, cursor, limit, &c->arena,
-                                       &page, &n, &cursor, &c->err));
+        assert_ok(c,
+                  contract_report_list(c, c->project, filter, cursor, limit, &page, &n, &cursor));
         assert_true(n <= limit);
         for (size_t i = 0; i < n; i++) {
             struct fz_span body;
@@ -352,11 +352,9 @@ test_odd_texts(void **state)
     struct store_report_filter bad_text = {.where = &no_utf8, .n_where = 1},
                                bad_uuid = {.where = &no_uuid, .n_where = 1};
     assert_fails(c, FZ_E_MALFORMED,
-                 store_report_list(c->store, c->project, &bad_text, NULL, 10, &c->arena, &list_, &n,
-                                   &cursor, &c->err));
+                 contract_report_list(c, c->project, &bad_text, NULL, 10, &list_, &n, &cursor));
     assert_fails(c, FZ_E_MALFORMED,
-                 store_report_list(c->store, c->project, &bad_uuid, NULL, 10, &c->arena, &list_, &n,
-                                   &cursor, &c->err));
+                 contract_report_list(c, c->project, &bad_uuid, NULL, 10, &list_, &n, &cursor));
     assert_string_equal(c->err.text, "uuid: 'zz' is not a UUID");
     free(huge);
 }
@@ -370,8 +368,7 @@ test_bad_cursors(void **state)
     size_t n;
     const char *cursor;
     make_reports(c);
-    assert_ok(c, store_report_list(c->store, c->project, NULL, NULL, 3, &c->arena, &page, &n,
-                                   &cursor, &c->err));
+    assert_ok(c, contract_report_list(c, c->project, NULL, NULL, 3, &page, &n, &cursor));
     assert_non_null(cursor);
     assert_null(strpbrk(cursor, "+/=&?#"));
     char cut[128];
@@ -383,12 +380,10 @@ test_bad_cursors(void **state)
                                "\xff\xff"};
     for (size_t i = 0; i < FZ_ARRAY_LEN(bad); i++) {
         assert_fails(c, FZ_E_MALFORMED,
-                     store_report_list(c->store, c->project, NULL, bad[i], 3, &c->arena, &page, &n,
-                                       &cursor, &c->err));
+                     contract_report_list(c, c->project, NULL, bad[i], 3, &page, &n, &cursor));
         assert_string_equal(c->err.text, "the cursor is not one of this list's");
         assert_fails(c, FZ_E_MALFORMED,
-                     store_symbol_list(c->store, c->project, NULL, bad[i], 3, &c->arena, &symbols,
-                                       &n, &cursor, &c->err));
+                     contract_symbol_list(c, c->project, NULL, bad[i], 3, &symbols, &n, &cursor));
     }
 }
 

@@ -186,6 +186,31 @@ contract_text(const struct store_report *report, const char *column)
 }
 
 enum fz_code
+contract_report_list(struct contract *c, int64_t project, const struct store_report_filter *filter,
+                     const char *cursor, size_t limit, struct store_report **ret, size_t *ret_n,
+                     const char **ret_cursor)
+{
+    struct store_page page = {.cursor = cursor, .limit = limit};
+    enum fz_code code =
+        store_report_list(c->store, project, filter, &page, &c->arena, ret, &c->err);
+    *ret_n = page.n;
+    *ret_cursor = page.next;
+    return code;
+}
+
+enum fz_code
+contract_symbol_list(struct contract *c, int64_t project, const struct fz_uuid *uuid,
+                     const char *cursor, size_t limit, struct store_symbol **ret, size_t *ret_n,
+                     const char **ret_cursor)
+{
+    struct store_page page = {.cursor = cursor, .limit = limit};
+    enum fz_code code = store_symbol_list(c->store, project, uuid, &page, &c->arena, ret, &c->err);
+    *ret_n = page.n;
+    *ret_cursor = page.next;
+    return code;
+}
+
+enum fz_code
 contract_finish(struct contract *c, const struct store_job *job, const char *waits)
 {
     struct store_image_wait list[16];

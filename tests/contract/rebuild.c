@@ -163,9 +163,9 @@ test_maps_are_no_files(void **state)
     size_t n;
     upload(c, map('x'));
     upload(c, link_to_m());
-    assert_fails(
-        c, FZ_E_NOT_FOUND,
-        store_symbol_find(c->store, c->project, &x, 0, &c->arena, &found, &failed, &c->err));
+    assert_fails(c, FZ_E_NOT_FOUND,
+                 store_symbol_find(c->store, &(struct store_symbol_key){c->project, x, 0},
+                                   &c->arena, &found, &failed, &c->err));
     assert_false(failed);
     assert_ok(c,
               store_symbol_unknown(c->store, c->project, &x, 1, &c->arena, &unknown, &n, &c->err));

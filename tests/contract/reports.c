@@ -275,8 +275,7 @@ test_transient(void **state)
     assert_fails(c, FZ_E_NOT_FOUND,
                  store_report_take_transient(c->store, c->project, id, &c->arena, &report, &result,
                                              &c->err));
-    assert_ok(c, store_report_list(c->store, c->project, NULL, NULL, 10, &c->arena, &list, &n,
-                                   &cursor, &c->err));
+    assert_ok(c, contract_report_list(c, c->project, NULL, NULL, 10, &list, &n, &cursor));
     assert_int_equal(n, 1);
     struct store_missing *missing;
     struct store_job job = contract_claim(c, item.id);

@@ -25,7 +25,9 @@ run(char digit, enum store_session_outcome outcome)
 static void
 put(struct contract *c, const struct store_session *session)
 {
-    assert_ok(c, store_session_put(c->store, c->project, session, 1, NULL, 0, &c->arena, &c->err));
+    assert_ok(c, store_session_put(c->store, c->project,
+                                   &(struct store_session_update){session, 1, NULL, 0}, &c->arena,
+                                   &c->err));
 }
 
 /* "healthy errored abnormal crashed" of the n-th row; "" without it. */
@@ -34,8 +36,10 @@ counts(struct contract *c, const char *release, size_t at)
 {
     struct store_session_count *list;
     size_t n;
-    assert_ok(c, store_session_counts(c->store, c->project, 0, fz_time_now_ms() + DAY, release, 50,
-                                      &c->arena, &list, &n, &c->err));
+    assert_ok(c, store_session_counts(
+                     c->store, c->project,
+                     &(struct store_session_range){0, fz_time_now_ms() + DAY, release, 50},
+                     &c->arena, &list, &n, &c->err));
     if (at >= n)
         return "";
     return fz_arena_printf(&c->arena, "%s %s %d %d %d %d", list[at].release, list[at].environment,
@@ -68,7 +72,9 @@ test_worst_outcome_stays(void **state)
     }
     /* The same id in another project is another run. */
     struct store_session session = run('a', STORE_SESSION_HEALTHY);
-    assert_ok(c, store_session_put(c->store, c->other, &session, 1, NULL, 0, &c->arena, &c->err));
+    assert_ok(c, store_session_put(c->store, c->other,
+                                   &(struct store_session_update){&session, 1, NULL, 0}, &c->arena,
+                                   &c->err));
     assert_string_equal(counts(c, NULL, 0), steps[FZ_ARRAY_LEN(steps) - 1].want);
 }
 
@@ -88,8 +94,10 @@ test_first_place_counts(void **state)
     assert_string_equal(counts(c, NULL, 1), "");
     struct store_session_count *list;
     size_t n;
-    assert_ok(c, store_session_counts(c->store, c->project, fz_time_now_ms() - DAY,
-                                      fz_time_now_ms(), NULL, 50, &c->arena, &list, &n, &c->err));
+    assert_ok(c, store_session_counts(c->store, c->project,
+                                      &(struct store_session_range){fz_time_now_ms() - DAY,
+                                                                    fz_time_now_ms(), NULL, 50},
+                                      &c->arena, &list, &n, &c->err));
     assert_int_equal(n, 0);
 }
 
@@ -103,7 +111,9 @@ test_counted_by_client(void **state)
         {.release = "b\xff", .environment = "beta", .n = {1}},
         run('a', STORE_SESSION_HEALTHY),
     };
-    assert_ok(c, store_session_put(c->store, c->project, sessions, 4, NULL, 0, &c->arena, &c->err));
+    assert_ok(c, store_session_put(c->store, c->project,
+                                   &(struct store_session_update){sessions, 4, NULL, 0}, &c->arena,
+                                   &c->err));
     assert_string_equal(counts(c, "a", 0), "a  6 1 1 2");
     assert_string_equal(counts(c, NULL, 1), "b\xef\xbf\xbd beta 1 0 0 0");
     assert_string_equal(counts(c, "none", 0), "");
@@ -116,7 +126,9 @@ test_all_or_nothing(void **state)
     struct store_session sessions[] = {run('a', STORE_SESSION_HEALTHY),
                                        run('Z', STORE_SESSION_HEALTHY)};
     assert_fails(c, FZ_E_MALFORMED,
-                 store_session_put(c->store, c->project, sessions, 2, NULL, 0, &c->arena, &c->err));
+                 store_session_put(c->store, c->project,
+                                   &(struct store_session_update){sessions, 2, NULL, 0}, &c->arena,
+                                   &c->err));
     assert_string_equal(counts(c, NULL, 0), "");
 }
 
@@ -128,10 +140,13 @@ test_discarded(void **state)
         {"before_send", "error", 2}, {"queue_overflow", "error", 40}, {"before_send", "error", 3}};
     struct store_discarded_count *list;
     size_t n;
+    assert_ok(c, store_session_put(c->store, c->project,
+                                   &(struct store_session_update){NULL, 0, discarded, 3}, &c->arena,
+                                   &c->err));
     assert_ok(c,
-              store_session_put(c->store, c->project, NULL, 0, discarded, 3, &c->arena, &c->err));
-    assert_ok(c, store_discarded_counts(c->store, c->project, 0, fz_time_now_ms(), 50, &c->arena,
-                                        &list, &n, &c->err));
+              store_discarded_counts(c->store, c->project,
+                                     &(struct store_session_range){0, fz_time_now_ms(), NULL, 50},
+                                     &c->arena, &list, &n, &c->err));
     assert_int_equal(n, 2);
     assert_string_equal(list[0].reason, "queue_overflow");
     assert_int_equal(list[1].n, 5);
@@ -145,7 +160,9 @@ put_crash(struct contract *c, int i, void *user)
     (void)user;
     for (int k = 0; k < 20; k++) {
         session.sid[0] = (char)('a' + k % 5);
-        if (store_session_put(c->store, c->project, &session, 1, NULL, 0, &c->arena, &c->err))
+        if (store_session_put(c->store, c->project,
+                              &(struct store_session_update){&session, 1, NULL, 0}, &c->arena,
+                              &c->err))
             return 1;
     }
     return 0;

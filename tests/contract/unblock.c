@@ -244,14 +244,14 @@ test_best_symbol(void **state)
     struct store_symbol found;
     bool failed = false;
     struct fz_uuid x = contract_uuid('x');
-    assert_fails(
-        c, FZ_E_NOT_FOUND,
-        store_symbol_find(c->store, c->project, &x, 0, &c->arena, &found, &failed, &c->err));
+    assert_fails(c, FZ_E_NOT_FOUND,
+                 store_symbol_find(c->store, &(struct store_symbol_key){c->project, x, 0},
+                                   &c->arena, &found, &failed, &c->err));
     assert_false(failed);
     assert_int_equal(upload(c, "x", STORE_SYMBOL_FAILED), 0);
-    assert_fails(
-        c, FZ_E_NOT_FOUND,
-        store_symbol_find(c->store, c->project, &x, 0, &c->arena, &found, &failed, &c->err));
+    assert_fails(c, FZ_E_NOT_FOUND,
+                 store_symbol_find(c->store, &(struct store_symbol_key){c->project, x, 0},
+                                   &c->arena, &found, &failed, &c->err));
     assert_true(failed);
     for (size_t i = 0; i < FZ_ARRAY_LEN(files); i++) {
         char hash[FZ_SHA256_TEXT];
@@ -269,8 +269,8 @@ test_best_symbol(void **state)
         register_one(c, &symbol);
         assert_true(symbol.is_new);
         failed = false;
-        assert_ok(
-            c, store_symbol_find(c->store, c->project, &x, 0, &c->arena, &found, &failed, &c->err));
+        assert_ok(c, store_symbol_find(c->store, &(struct store_symbol_key){c->project, x, 0},
+                                       &c->arena, &found, &failed, &c->err));
         assert_string_equal(found.name, files[i].best);
         assert_true(failed);
     }
@@ -280,7 +280,8 @@ test_best_symbol(void **state)
     again.name = "changed";
     register_one(c, &again);
     assert_false(again.is_new);
-    assert_ok(c, store_symbol_find(c->store, c->project, &x, 0, &c->arena, &found, NULL, &c->err));
+    assert_ok(c, store_symbol_find(c->store, &(struct store_symbol_key){c->project, x, 0},
+                                   &c->arena, &found, NULL, &c->err));
     assert_string_equal(found.name, "best");
     assert_int_equal(found.state, STORE_SYMBOL_READY);
     assert_int_equal(found.size, 7);
@@ -308,23 +309,22 @@ test_symbol_list(void **state)
     }
     assert_int_equal(upload(c, "yz", STORE_SYMBOL_READY), 0);
     do {
-        assert_ok(c, store_symbol_list(c->store, c->project, NULL, cursor, 2, &c->arena, &list, &n,
-                                       &cursor, &c->err));
+        assert_ok(c, contract_symbol_list(c, c->project, NULL, cursor, 2, &list, &n, &cursor));
         for (size_t i = 0; i < n; i++, total++) {
             assert_true(list[i].uploaded_ms <= last);
             last = list[i].uploaded_ms;
         }
     } while (cursor);
     assert_int_equal(total, 9);
-    assert_ok(c, store_symbol_list(c->store, c->project, &x, NULL, 100, &c->arena, &list, &n,
-                                   &cursor, &c->err));
+    assert_ok(c, contract_symbol_list(c, c->project, &x, NULL, 100, &list, &n, &cursor));
     assert_int_equal(n, 7);
     assert_null(cursor);
     assert_ok(c, store_symbol_delete(c->store, c->project, &x, &n_deleted, &c->err));
     assert_int_equal(n_deleted, 7);
     assert_fails(c, FZ_E_NOT_FOUND,
                  store_symbol_delete(c->store, c->project, &x, &n_deleted, &c->err));
-    assert_ok(c, store_symbol_find(c->store, c->project, &z, 0, &c->arena, &found, NULL, &c->err));
+    assert_ok(c, store_symbol_find(c->store, &(struct store_symbol_key){c->project, z, 0},
+                                   &c->arena, &found, NULL, &c->err));
 }
 
 static void

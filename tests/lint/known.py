@@ -6,10 +6,9 @@ KNOWN = {
     },
     "names": {
         "server/cli": 8,
-        "storage": 1,
     },
     "parameters": {
-        "storage": 21,
+        "storage": 4,
     },
     "small_files": {
         "server/cli": 3,

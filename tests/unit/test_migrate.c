@@ -12,7 +12,7 @@
 #include "storage/migrations.h"
 
 static void
-assert_in_order(const struct migration *table, size_t n)
+assert_in_order(const struct store_migration *table, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         assert_int_equal(table[i].version, i + 1);

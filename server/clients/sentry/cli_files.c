@@ -36,12 +36,11 @@ is_there(struct api_call *call, const struct fz_uuid *uuid, enum store_symbol_ki
          struct fz_error *err)
 {
     struct store_symbol *symbols = NULL;
-    const char *cursor;
-    size_t n = 0;
-    enum fz_code code = store_symbol_list(call->store, call->project_id, uuid, NULL, UUID_FILES,
-                                          call->arena, &symbols, &n, &cursor, err);
+    struct store_page page = {.limit = UUID_FILES};
+    enum fz_code code =
+        store_symbol_list(call->store, call->project_id, uuid, &page, call->arena, &symbols, err);
     *ret = false;
-    for (size_t i = 0; !code && i < n && !*ret; i++)
+    for (size_t i = 0; !code && i < page.n && !*ret; i++)
         *ret = symbols[i].kind == kind;
     return code;
 }

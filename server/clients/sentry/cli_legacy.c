@@ -107,16 +107,15 @@ enum fz_code
 sentry_dsyms(struct api_call *call, struct fz_error *err)
 {
     struct store_symbol *symbols = NULL;
-    const char *cursor;
-    size_t n = 0;
-    enum fz_code code = store_symbol_list(call->store, call->project_id, NULL, NULL, LIST_MAX,
-                                          call->arena, &symbols, &n, &cursor, err);
+    struct store_page page = {.limit = LIST_MAX};
+    enum fz_code code =
+        store_symbol_list(call->store, call->project_id, NULL, &page, call->arena, &symbols, err);
     if (code != FZ_OK)
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct json_write w = json_write_start(&out);
     json_write_open(&w, NULL, '[');
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < page.n; i++) {
         const struct store_symbol *s = &symbols[i];
         const struct sentry_dif dif = {
             .id = s->file_sha256,

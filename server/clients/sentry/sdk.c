@@ -112,8 +112,9 @@ put_counted(struct api_call *call, const struct envelope *e, struct fz_error *er
         const struct proto_discarded *one = &found->discarded[i];
         discarded[i] = (struct store_discarded){one->reason, one->category, one->n};
     }
-    return store_session_put(call->store, e->sender.project_id, sessions, found->n_sessions,
-                             discarded, found->n_discarded, call->arena, err);
+    const struct store_session_update update = {sessions, found->n_sessions, discarded,
+                                                found->n_discarded};
+    return store_session_put(call->store, e->sender.project_id, &update, call->arena, err);
 }
 
 static enum fz_code
