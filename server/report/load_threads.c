@@ -1,0 +1,232 @@
+/* Threads with their frames and registers, memory, and images, read back from JSON. */
+#include "server/report/load.h"
+
+#include <stdlib.h>
+
+#include "base/json/walk.h"
+#include "base/text.h"
+
+/* The number whose name the text is; names[0] is number `first`. */
+static int
+number_of(const char *text, const char *(*name_of)(int), int first, int last)
+{
+    for (int i = first; text && i <= last; i++) {
+        if (strcmp(name_of(i), text) == 0)
+            return i;
+    }
+    return -1;
+}
+
+static const char *
+status_name(int number)
+{
+    return report_frame_status_name((enum report_frame_status)number);
+}
+
+static const char *
+trust_name(int number)
+{
+    return report_trust_name((enum report_trust)number);
+}
+
+static const char *
+image_state_name(int number)
+{
+    return report_image_state_name((enum report_image_state)number);
+}
+
+static void
+load_symbol_files(struct report_load *l, const json_t *list, struct report_image *image)
+{
+    image->files = report_load_array(l, list, sizeof(*image->files), &image->n_files);
+    for (size_t i = 0; i < image->n_files && !l->failed; i++) {
+        const json_t *object = json_array_get(list, i);
+        image->files[i] =
+            (struct report_symbol_file){.kind = report_load_text(l, object, "kind"),
+                                        .name = report_load_text(l, object, "name"),
+                                        .sha256 = report_load_text(l, object, "sha256")};
+    }
+}
+
+void
+report_load_images(struct report_load *l, const json_t *root)
+{
+    const json_t *list = json_object_get(root, "images");
+    struct report *r = l->report;
+    r->images = report_load_array(l, list, sizeof(*r->images), &r->n_images);
+    for (size_t i = 0; i < r->n_images; i++) {
+        const json_t *object = json_array_get(list, i);
+        struct report_image *image = &r->images[i];
+        image->has_uuid = report_load_uuid(object, "uuid", &image->uuid);
+        image->name = report_load_text(l, object, "name");
+        image->path = report_load_text(l, object, "path");
+        image->arch = report_load_text(l, object, "arch");
+        image->bundle_id = report_load_text(l, object, "bundle_id");
+        image->version = report_load_text(l, object, "version");
+        image->addr = report_load_u64(object, "address");
+        image->size = report_load_u64(object, "size");
+        const char *state = json_string_value(json_object_get(object, "symbols"));
+        int number = number_of(state, image_state_name, REPORT_IMAGE_UNUSED, REPORT_IMAGE_FAILED);
+        image->state = number < 0 ? REPORT_IMAGE_UNUSED : (enum report_image_state)number;
+        load_symbol_files(l, json_object_get(object, "symbol_files"), image);
+    }
+}
+
+static bool
+same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+struct image_name {
+    struct fz_uuid uuid;
+    bool has_uuid;
+    const char *name;
+};
+
+static bool
+is_named(const struct report_image *image, const struct image_name *wanted)
+{
+    return image->has_uuid == wanted->has_uuid &&
+           (!wanted->has_uuid || fz_uuid_equal(&image->uuid, &wanted->uuid)) &&
+           same_text(image->name, wanted->name);
+}
+
+/* The image that a frame names by its UUID and name. Where several bear the same (a report may list
+ * one twice), the one that the offset was counted from; starts are compared first, being cheapest.
+ */
+static int
+find_image(const struct report *r, const json_t *object, const struct report_frame *frame)
+{
+    struct image_name wanted = {.name = json_string_value(json_object_get(object, "image"))};
+    wanted.has_uuid = report_load_uuid(object, "image_uuid", &wanted.uuid);
+    bool named = wanted.has_uuid || wanted.name;
+    uint64_t start = frame->addr - frame->image_offset;
+    if (!frame->has_image_offset || (!named && frame->status == REPORT_FRAME_UNKNOWN_IMAGE))
+        start = UINT64_MAX;
+    for (size_t i = 0; i < r->n_images && start != UINT64_MAX; i++) {
+        if (r->images[i].addr == start && is_named(&r->images[i], &wanted))
+            return (int)i;
+    }
+    for (size_t i = 0; i < r->n_images && named; i++) {
+        if (is_named(&r->images[i], &wanted))
+            return (int)i;
+    }
+    return -1;
+}
+
+static void
+load_symbol(struct report_load *l, const json_t *object, struct report_symbol *symbol)
+{
+    symbol->function = report_load_text(l, object, "function");
+    symbol->mangled = report_load_text(l, object, "mangled");
+    symbol->file = report_load_text(l, object, "file");
+    symbol->line = report_load_u32(object, "line");
+    symbol->column = report_load_u32(object, "column");
+    symbol->has_offset = json_scan_u64(json_object_get(object, "offset"), &symbol->offset);
+    symbol->inlined = report_load_bool(object, "inlined");
+    symbol->source = report_load_text(l, object, "source");
+    symbol->also = report_load_text_list(l, json_object_get(object, "also"), &symbol->n_also);
+}
+
+static void
+load_frame(struct report_load *l, const json_t *object, struct report_frame *frame)
+{
+    frame->addr = report_load_u64(object, "address");
+    frame->lookup_addr = report_load_u64(object, "lookup_address");
+    frame->adjust = frame->lookup_addr == frame->addr ? REPORT_ADJUST_EXACT : REPORT_ADJUST_RETURN;
+    const char *status = json_string_value(json_object_get(object, "status"));
+    int number = number_of(status, status_name, REPORT_FRAME_SYMBOLICATED,
+                           REPORT_FRAME_MALFORMED_SYMBOL_FILE);
+    frame->status = number < 0 ? REPORT_FRAME_UNRESOLVED : (enum report_frame_status)number;
+    if (frame->status == REPORT_FRAME_UNRESOLVED)
+        frame->adjust = REPORT_ADJUST_AUTO;
+    const char *trust = json_string_value(json_object_get(object, "trust"));
+    number = number_of(trust, trust_name, REPORT_TRUST_GIVEN, REPORT_TRUST_UNWIND);
+    frame->trust = number < 0 ? REPORT_TRUST_GIVEN : (enum report_trust)number;
+    frame->has_image_offset =
+        json_scan_u64(json_object_get(object, "image_offset"), &frame->image_offset);
+    frame->has_client_start =
+        json_scan_u64(json_object_get(object, "symbol_address"), &frame->client_start);
+    frame->image = find_image(l->report, object, frame);
+    frame->samples = report_load_u32(object, "samples");
+    frame->in_app = report_load_bool(object, "in_app");
+    const json_t *list = json_object_get(object, "symbols");
+    frame->symbols = report_load_array(l, list, sizeof(*frame->symbols), &frame->n_symbols);
+    for (size_t i = 0; i < frame->n_symbols && !l->failed; i++)
+        load_symbol(l, json_array_get(list, i), &frame->symbols[i]);
+}
+
+static void
+load_registers(struct report_load *l, const json_t *object, struct report_thread *thread)
+{
+    size_t n = json_object_size(object);
+    thread->registers =
+        n && !l->failed ? fz_arena_array(l->arena, n, sizeof(*thread->registers)) : NULL;
+    if (n && !thread->registers)
+        l->failed = true;
+    const char *name;
+    json_t *value;
+    /* jansson's iterators take a non-const object, but do not change it. */
+    json_object_foreach((json_t *)(uintptr_t)object, name, value)
+    {
+        struct report_register reg = {.name = NULL};
+        if (l->failed)
+            break;
+        if (!json_scan_u64(value, &reg.value))
+            continue;
+        reg.name = report_load_keep(l, fz_span_cstr(name));
+        thread->registers[thread->n_registers++] = reg;
+    }
+}
+
+static struct report_frame *
+load_frames(struct report_load *l, const json_t *object, size_t *ret_n, size_t *ret_n_cut)
+{
+    const json_t *list = json_object_get(object, "frames");
+    struct report_frame *frames = report_load_array(l, list, sizeof(*frames), ret_n);
+    for (size_t i = 0; i < *ret_n && !l->failed; i++)
+        load_frame(l, json_array_get(list, i), &frames[i]);
+    *ret_n_cut = (size_t)report_load_u64(object, "frames_cut");
+    return frames;
+}
+
+static struct report_memory
+load_memory(struct report_load *l, const json_t *object)
+{
+    struct report_memory memory = {.addr = report_load_u64(object, "address"),
+                                   .size = report_load_u64(object, "size")};
+    const char *bytes = json_string_value(json_object_get(object, "bytes"));
+    /* What cannot be read is as good as left out. */
+    if (bytes)
+        fz_ignore(fz_text_base64_decode(fz_span_cstr(bytes), l->arena, &memory.bytes, NULL));
+    return memory;
+}
+
+void
+report_load_threads(struct report_load *l, const json_t *root)
+{
+    const json_t *list = json_object_get(root, "threads");
+    struct report *r = l->report;
+    r->threads = report_load_array(l, list, sizeof(*r->threads), &r->n_threads);
+    for (size_t i = 0; i < r->n_threads && !l->failed; i++) {
+        const json_t *object = json_array_get(list, i);
+        struct report_thread *thread = &r->threads[i];
+        thread->index = report_load_int(object, "index", (int64_t)i);
+        thread->name = report_load_text(l, object, "name");
+        thread->queue = report_load_text(l, object, "queue");
+        thread->state = report_load_text(l, object, "state");
+        thread->crashed = report_load_bool(object, "crashed");
+        thread->samples = report_load_u32(object, "samples");
+        load_registers(l, json_object_get(object, "registers"), thread);
+        thread->stack = load_memory(l, json_object_get(object, "stack"));
+        thread->notable_json = report_load_dump(l, object, "notable_addresses");
+        thread->frames = load_frames(l, object, &thread->n_frames, &thread->n_frames_cut);
+    }
+    list = json_object_get(root, "memory");
+    r->memory = report_load_array(l, list, sizeof(*r->memory), &r->n_memory);
+    for (size_t i = 0; i < r->n_memory && !l->failed; i++)
+        r->memory[i] = load_memory(l, json_array_get(list, i));
+    r->exception_frames = load_frames(l, json_object_get(root, "exception_backtrace"),
+                                      &r->n_exception_frames, &r->n_exception_frames_cut);
+}
