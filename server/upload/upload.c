@@ -16,8 +16,8 @@ static const struct upload_advice advices[] = {
                          "nothing can be read from it; see the problems, and check it with "
                          "'dwarfdump --verify' or 'framezero inspect'"},
     [UPLOAD_NOT_LINKED] = {"not_linked", false,
-                           "an object file is no image that an app loads; upload the dSYM of the "
-                           "linked product"},
+                           "an app does not load object files; upload the dSYM of the linked "
+                           "product"},
     [UPLOAD_ENCRYPTED] = {"encrypted", false,
                           "a binary from the App Store is encrypted; upload the dSYM or binary of "
                           "your own archive"},
