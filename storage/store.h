@@ -127,7 +127,8 @@ struct store_report_new {
     char id[STORE_ID_TEXT];           /* the client's own id, or a new one made by the caller */
     char body_sha256[FZ_SHA256_TEXT]; /* of what makes it this report (ingest_identity) */
     const char *format;               /* "framezero", "kscrash"... */
-    struct fz_span body;              /* raw bytes, inflated; stored compressed */
+    const char *reader;  /* what was detected in the body; for its job. NULL = nothing */
+    struct fz_span body; /* raw bytes, inflated; stored compressed */
     int64_t received_ms;
     bool transient; /* for POST /symbolicate: hidden from lists, deleted by
                        store_report_take_transient */
@@ -344,6 +345,7 @@ struct store_job {
     int64_t fence; /* grows with every claim; a finish with an old one is refused with CONFLICT */
     int64_t queued_ms;
     int64_t charged_us; /* for store_job_spent() */
+    char reader[64];    /* of the report as it came in; "" = not known any more */
 };
 
 /* Claim up to `max` due jobs for lease_ms. Jobs whose lease ran out are due again; one whose

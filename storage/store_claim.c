@@ -174,7 +174,7 @@ claim_lane(struct sql *tx, struct claim *claim, const struct lane *lane, size_t 
              "strikes = strikes + 1, due_ms = $5, worker = $6, "
              "seen_seq = (SELECT symbol_seq FROM projects WHERE projects.id = jobs.project_id) "
              "WHERE id %sSELECT id FROM due%s "
-             "RETURNING id, project_id, subject, attempt, fence, queued_ms, strikes",
+             "RETURNING id, project_id, subject, attempt, fence, queued_ms, strikes, reader",
              driver->skip_locked, driver->in_few, driver->in_few_end);
     const struct sql_value args[] = {sql_int(lane->kind),
                                      sql_int(lane->priority),
@@ -195,6 +195,7 @@ claim_lane(struct sql *tx, struct claim *claim, const struct lane *lane, size_t 
                                   .fence = sql_col_int(&rows, 4),
                                   .queued_ms = sql_col_int(&rows, 5)};
         sql_col_copy(&rows, 2, job->subject, sizeof(job->subject));
+        sql_col_copy(&rows, 7, job->reader, sizeof(job->reader));
         claim->strikes[claim->n++] = sql_col_int(&rows, 6);
     }
     return code;

@@ -56,7 +56,7 @@ store_job_delete(struct store *store, int64_t id, struct fz_error *err)
 
 enum fz_code
 store_job_add(struct sql *tx, int64_t project_id, enum store_job_kind kind, const char *subject,
-              enum store_priority priority, struct fz_error *err)
+              const char *reader, enum store_priority priority, struct fz_error *err)
 {
     int64_t now, clock;
     enum fz_code code = sql_now(tx, &now, err);
@@ -65,10 +65,11 @@ store_job_add(struct sql *tx, int64_t project_id, enum store_job_kind kind, cons
     if (code != FZ_OK)
         return code;
     const struct sql_value args[] = {sql_int(project_id), sql_int(kind), sql_text(subject),
-                                     sql_int(priority),   sql_int(now),  sql_int(clock)};
+                                     sql_int(priority),   sql_int(now),  sql_int(clock),
+                                     sql_text(reader)};
     return sql_exec(tx,
                     "INSERT INTO jobs (project_id, kind, subject, priority, due_ms, queued_ms, "
-                    "since_ms) VALUES ($1, $2, $3, $4, 0, $5, $6)",
+                    "since_ms, reader) VALUES ($1, $2, $3, $4, 0, $5, $6, $7)",
                     args, FZ_ARRAY_LEN(args), NULL, err);
 }
 
@@ -81,13 +82,14 @@ store_job_requeue(struct store *store, int64_t id, bool asked, struct fz_error *
         code = sql_clock(store->sql, &clock, err);
     if (code != FZ_OK)
         return code;
-    /* A fresh report whose symbols came while it was done stays fresh. */
+    /* A fresh report whose symbols came while it was done stays fresh. What is done again may be done
+     * by a newer program, which detects formats better: the reader goes. */
     const struct sql_value args[] = {sql_int(id), sql_int(now), sql_int(clock), sql_int(asked)};
     return sql_exec(store->sql,
                     "UPDATE jobs SET state = 0, fence = fence + 1, due_ms = 0, queued_ms = $2, "
                     "since_ms = $3, priority = CASE WHEN $4 = 1 AND priority > 1 THEN 1 ELSE "
-                    "priority END, attempt = 0, strikes = 0, deaths = 0, again = 0, worker = NULL "
-                    "WHERE id = $1",
+                    "priority END, attempt = 0, strikes = 0, deaths = 0, again = 0, worker = NULL, "
+                    "reader = NULL WHERE id = $1",
                     args, FZ_ARRAY_LEN(args), NULL, err);
 }
 

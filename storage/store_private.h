@@ -190,10 +190,11 @@ FZ_MUST_CHECK enum fz_code store_job_quarantine(struct store *store, const struc
                                                 struct fz_error *err);
 /* Always CONFLICT, with the one text for it. */
 FZ_MUST_CHECK enum fz_code store_job_not_ours(const struct store_job *job, struct fz_error *err);
-/* A new job, due now. Inside a transaction. */
+/* A new job, due now. `reader` (of a report) may be NULL. Inside a transaction. */
 FZ_MUST_CHECK enum fz_code store_job_add(struct sql *tx, int64_t project_id,
                                          enum store_job_kind kind, const char *subject,
-                                         enum store_priority priority, struct fz_error *err);
+                                         const char *reader, enum store_priority priority,
+                                         struct fz_error *err);
 /* The same job again: fresh counters, due now; `asked`: somebody waits for it. */
 FZ_MUST_CHECK enum fz_code store_job_requeue(struct store *store, int64_t id, bool asked,
                                              struct fz_error *err);

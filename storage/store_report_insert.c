@@ -133,7 +133,8 @@ insert_one(struct sql *tx, struct outcome *outcome, struct fz_error *err)
                     FZ_ARRAY_LEN(body), NULL, err);
     if (code != FZ_OK)
         return code;
-    return store_job_add(tx, item->project_id, STORE_JOB_REPORT, outcome->id, STORE_FRESH, err);
+    return store_job_add(tx, item->project_id, STORE_JOB_REPORT, outcome->id, item->reader,
+                         STORE_FRESH, err);
 }
 
 static enum fz_code

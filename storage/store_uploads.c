@@ -32,7 +32,7 @@ store_upload_add(struct store *store, const struct store_upload *upload, struct 
         return code;
     if (!created)
         return fz_fail(err, FZ_E_CONFLICT, "there is an upload %s already", upload->id);
-    code = store_job_add(tx, upload->project_id, STORE_JOB_UPLOAD, upload->id,
+    code = store_job_add(tx, upload->project_id, STORE_JOB_UPLOAD, upload->id, NULL,
                          upload->is_rebuild ? STORE_LATE : STORE_FRESH, err);
     return code == FZ_OK ? sql_notify(tx, err) : code;
 }

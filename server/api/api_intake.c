@@ -127,19 +127,20 @@ identify(const struct children_result *result, const struct proto_item *item, st
 }
 
 static void
-make_row(const struct taking *taking, const char *format, struct fz_span body, const char *id,
+make_row(const struct taking *taking, const struct proto_item *item, struct fz_span body,
          struct store_report_new *ret)
 {
     struct fz_uuid uuid = fz_uuid_new();
     *ret = (struct store_report_new){
         .project_id = taking->intake.project_id,
-        .format = format,
+        .format = item->format,
+        .reader = item->reader,
         .body = body,
         .received_ms = fz_time_now_ms(),
         .transient = taking->intake.transient,
     };
-    if (*id && !taking->intake.transient)
-        memcpy(ret->id, id, sizeof(ret->id));
+    if (*item->id && !taking->intake.transient)
+        memcpy(ret->id, item->id, sizeof(ret->id));
     else
         fz_uuid_format(&uuid, ret->id);
 }
@@ -147,12 +148,13 @@ make_row(const struct taking *taking, const char *format, struct fz_span body, c
 /* One report that was not read: the server made it, or a child died of it. The child
  * of a worker judges those. */
 static enum fz_code
-take_whole(struct taking *taking, const char *format, struct fz_error *err)
+take_whole(struct taking *taking, const char *format, const char *reader, struct fz_error *err)
 {
     taking->items = fz_arena_array(&taking->arena, 1, sizeof(*taking->items));
     if (!taking->items)
         return fz_arena_fail(&taking->arena, err);
-    make_row(taking, format, taking->intake.body, "", &taking->items[0]);
+    const struct proto_item item = {.format = format, .reader = reader};
+    make_row(taking, &item, taking->intake.body, &taking->items[0]);
     fz_sha256_hex(taking->intake.body, taking->items[0].body_sha256);
     taking->n = 1;
     return FZ_OK;
@@ -185,8 +187,7 @@ take_found(struct taking *taking, const struct children_result *result, struct f
             continue;
         }
         struct store_report_new *row = &taking->items[taking->n++];
-        make_row(taking, item->format, children_item_body(result, item, taking->intake.body),
-                 item->id, row);
+        make_row(taking, item, children_item_body(result, item, taking->intake.body), row);
         code = identify(result, item, taking->intake.body, row->body_sha256, err);
     }
     if (code == FZ_OK && taking->n == 0) {
@@ -218,7 +219,7 @@ take_body(struct taking *taking, struct fz_error *err)
     struct api_intake intake = taking->intake;
     struct children_result result;
     if (intake.own_format)
-        return take_whole(taking, intake.own_format, err);
+        return take_whole(taking, intake.own_format, intake.own_format, err);
     if (!intake.result) {
         intake.arena = &taking->arena;
         enum fz_code code = api_intake_read(&intake, &result, err);
@@ -226,7 +227,7 @@ take_body(struct taking *taking, struct fz_error *err)
             return code;
         intake.result = &result;
     }
-    return intake.result->is_unchecked ? take_whole(taking, "unknown", err)
+    return intake.result->is_unchecked ? take_whole(taking, "unknown", NULL, err)
                                        : take_found(taking, intake.result, err);
 }
 

@@ -150,16 +150,22 @@ struct result {
     size_t json_len;
 };
 
+struct raw {
+    struct fz_span bytes;
+    const char *reader; /* what was detected in them; NULL = not known */
+};
+
 /* Ingest, resolve and write; everything is in the arena or in `ret`. */
 static enum fz_code
-symbolicate(struct child *child, struct fz_span raw, const struct report_envelope *envelope,
+symbolicate(struct child *child, const struct raw *raw, const struct report_envelope *envelope,
             const struct resolve_options *options, struct fz_arena *arena, struct result *ret,
             struct fz_error *err)
 {
     struct report report;
     struct proto_info info;
     struct finder finder = {child, arena};
-    enum fz_code code = ingest_parse(raw, &child->limits, arena, &report, err);
+    enum fz_code code =
+        ingest_parse_as(raw->bytes, raw->reader, &child->limits, arena, &report, err);
     if (code == FZ_OK)
         code = resolve_report(&report, find_index, &finder, options, arena, err);
     if (code == FZ_OK)
@@ -207,6 +213,7 @@ child_symbolicate(struct child *child, struct fz_error *err)
     envelope.received_ms = (int64_t)fz_read_u64(&in);
     const char *prefixes = proto_get_text(&in, PROTO_PREFIXES_MAX, &arena);
     bool learns = fz_read_u8(&in) != 0;
+    const char *reader = proto_get_text(&in, PROTO_TEXT_MAX, &arena);
     struct resolve_options options;
     enum fz_code code = fz_read_done(&in, err);
     if (code == FZ_OK)
@@ -215,8 +222,9 @@ child_symbolicate(struct child *child, struct fz_error *err)
         options.learned = find_learned;
     if (code == FZ_OK)
         code = fz_map_open_fd(report_fd, &raw, err);
+    const struct raw body = {raw.bytes, reader};
     if (code == FZ_OK)
-        code = symbolicate(child, raw.bytes, &envelope, &options, &arena, &result, err);
+        code = symbolicate(child, &body, &envelope, &options, &arena, &result, err);
     if (code == FZ_OK)
         code = answer(child, &result, result_fd, err);
     fz_map_close(&raw);

@@ -14,7 +14,8 @@
  *   READY         child   (it is restricted and takes requests)
  *   SYMBOLICATE   worker  text id, text project, i64 received_ms,          report, result
  *                         text path prefixes to cut, one a line,
- *                         u8 whether names are learned
+ *                         u8 whether names are learned, text reader of
+ *                         the report (ingest_parse_as())
  *   READ_SYMBOLS  worker  text file name                                   upload; a BCSymbolMap
  *                                                                          for all of it, or none
  *   INDEX         child   16 bytes UUID of an image, u8 rank

@@ -243,6 +243,7 @@ send_report(struct worker *w, const struct store_job *job, int result_fd, struct
     proto_put_u64(&body, (uint64_t)row.received_ms);
     proto_put_text(&body, project.cut_prefixes, PROTO_PREFIXES_MAX);
     proto_put_u8(&body, w->config->learned != WORKER_LEARNED_OFF);
+    proto_put_text(&body, *job->reader ? job->reader : NULL, PROTO_TEXT_MAX);
     int fds[PROTO_FDS_MAX] = {report_fd, result_fd};
     code = fz_buffer_done(&body, err);
     if (code == FZ_OK)

@@ -32,6 +32,7 @@ test_lease(void **state)
     contract_report(c, c->project, "a", id);
     first = contract_claim(c, id);
     assert_true(first.queued_ms > 1600000000000);
+    assert_string_equal(first.reader, "framezero");
     assert_int_equal(contract_claim_all(c, &second, 1), 0);
     let_time_pass(c);
     /* It ran out, but nobody took the job: still ours. */
@@ -41,6 +42,7 @@ test_lease(void **state)
     second = contract_claim(c, id);
     assert_int_equal(second.id, first.id);
     assert_int_equal(second.attempt, 2);
+    assert_string_equal(second.reader, "framezero");
     assert_true(second.fence > first.fence);
     /* The first worker comes back to life: nothing it says counts. */
     assert_fails(c, FZ_E_CONFLICT, store_job_heartbeat(c->store, &first, 60000, &c->err));

@@ -104,6 +104,7 @@ struct store_report_new
 contract_item(int64_t project, const char *body)
 {
     struct store_report_new item = {.project_id = project,
+                                    .reader = "framezero",
                                     .format = "framezero",
                                     .body = fz_span_cstr(body),
                                     .received_ms = 1700000000000};

@@ -212,6 +212,7 @@ struct table {    /* what the worker would find in its database */
     int index_fd; /* -1 = none */
     uint8_t sha256[FZ_SHA256_LEN];
     size_t n_named, n_fetched;
+    const char *reader; /* of the next report */
 };
 
 static void
@@ -247,6 +248,7 @@ symbolicate(struct child_process *child, const char *raw, struct table *table,
     proto_put_u64(&body, 1000);
     proto_put_text(&body, NULL, PROTO_TEXT_MAX);
     proto_put_u8(&body, 0);
+    proto_put_text(&body, table->reader, PROTO_TEXT_MAX);
     int fds[2] = {make_file(fz_span_cstr(raw)), make_file((struct fz_span){NULL, 0})};
     child_process_begin(child, 60);
     assert_int_equal(
@@ -316,6 +318,13 @@ test_reports_and_index_cache(void **state FZ_UNUSED)
     assert_int_equal(table.n_fetched, 2);
 
     /* An invalid report fails alone; the child continues. */
+    /* What was detected when it came in is not detected again, and is taken as given. */
+    table.reader = "minidump";
+    assert_int_equal(symbolicate(&child, report, &table, &arena, &json, &info, &err),
+                     FZ_E_MALFORMED);
+    table.reader = "framezero";
+    assert_int_equal(symbolicate(&child, report, &table, &arena, &json, &info, &err), FZ_OK);
+    table.reader = NULL;
     assert_int_equal(symbolicate(&child, "{\"no\":1}", &table, &arena, &json, &info, &err),
                      FZ_E_UNSUPPORTED);
     assert_int_equal(symbolicate(&child, report, &table, &arena, &json, &info, &err), FZ_OK);
