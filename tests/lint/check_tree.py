@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the project's files against one rule of rules.py: check_tree.py TOP RULE."""
+"""Checks the project's files against one rule of rules.py: check_tree.py TOP RULE."""
 import os
 import pathlib
 import subprocess
@@ -12,9 +12,9 @@ SKIPPED = {".git", "build", "framezero-data", "__pycache__"}
 
 
 def tracked(top):
-    """The files that git knows; all files where this is no clone."""
+    """The files that git tracks; all files if this is not a clone."""
     if (top / ".git").exists():
-        # A clone made by another user is refused by git unless told that it is meant.
+        # git rejects a clone of another user without this option.
         output = subprocess.run(["git", "-c", f"safe.directory={top}", "-C", top, "ls-files", "-z"], check=True,
                                 capture_output=True).stdout
         return [name for name in output.decode().split("\0") if name]

@@ -1,6 +1,6 @@
 """The rules that hold for the whole tree, as functions from {path: text} to a list of "path:line: what is wrong".
 
-docs/ARCHITECTURE.md tells them in words; test_rules.py breaks each of them once.
+docs/ARCHITECTURE.md and docs/CONTRIBUTING.md describe them; test_rules.py breaks each one once.
 """
 import re
 
@@ -12,7 +12,7 @@ MAX_LINES = 500
 
 
 def check_sizes(files):
-    """No source file is longer than can be read in one go."""
+    """No source file is longer than MAX_LINES."""
     problems = []
     for path, text in sorted(files.items()):
         n_lines = text.count("\n")
@@ -45,18 +45,18 @@ def check_sql(files):
 
 
 def check_functions(files):
-    """Functions that cannot be told the size of their target, or hide failure, are not used."""
+    """Functions that do not know the size of their target, or that hide failures, are not used."""
     pattern = r"\b(strcpy|strcat|sprintf|vsprintf|gets|atoi|atol|atoll|strtok|tmpnam|mktemp|alloca)\s*\("
     return [f"{path}:{line}: {found.group(1)}() is not used here" for path, line, found in matches(files, pattern)]
 
 
-# What only Linux has, or glibc, and where it may be used: behind base/platform.h, and in the rooms of the server, which
+# What only Linux or glibc has, and where it may be used: in base/platform.h's files and in the modules of the server, which
 # runs on Linux. Everything else is also built for macOS and with musl.
-LINUX_ROOMS = ("base/platform_linux.c", "base/digest.", "storage/", "server/http/", "server/api/", "server/clients/",
+LINUX_MODULES = ("base/platform_linux.c", "base/digest.", "storage/", "server/http/", "server/api/", "server/clients/",
                "server/child/", "server/children/", "server/protocol/", "server/worker/", "server/serve/",
                "server/process/metrics", "server/process/program.c", "server/process/supervise",
                "server/cli/cmd_serve.c", "server/cli/cmd_worker.c")
-# Of those rooms, what the command line uses too (fz_http_client in server/http/CMakeLists.txt).
+# Of those modules, what the command line uses too (fz_http_client in server/http/CMakeLists.txt).
 PORTABLE_FILES = ("server/http/client.",)
 LINUX_HEADERS = (r"linux/[^>]*|asm/[^>]*|sys/(?:auxv|capability|epoll|eventfd|fanotify|fsuid|inotify|klog|personality|prctl|"
                  r"ptrace|quota|random|sendfile|signalfd|statfs|swap|syscall|sysinfo|sysmacros|timerfd|ucontext|vfs|xattr|"
@@ -83,7 +83,7 @@ LINUX_WORDS = (
 
 def is_portable(path):
     """Must it compile where there is neither Linux nor glibc?"""
-    return is_code(path) and (path.startswith(PORTABLE_FILES) or not path.startswith(LINUX_ROOMS))
+    return is_code(path) and (path.startswith(PORTABLE_FILES) or not path.startswith(LINUX_MODULES))
 
 
 def check_portable(files):
