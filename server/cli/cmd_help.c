@@ -65,11 +65,8 @@ show_limits(void)
            "limit.NAME = VALUE in the file of --config. K, M and G are understood.\n\n"
            "  %-28s %-9s %s\n",
            "name", "default", "of what");
-    for (size_t i = 0; limits_name(i); i++) {
-        char text[LIMITS_TEXT];
-        limits_default_text(i, text);
-        printf("  %-28s %-9s %s\n", limits_name(i), text, limits_help(i));
-    }
+    for (size_t i = 0; limits_name(i); i++)
+        printf("  %-28s %-9s %s\n", limits_name(i), limits_default_text(i), limits_help(i));
 }
 
 /* "token" or "token create"; NULL without such a command. */
@@ -102,6 +99,11 @@ show_topic(const struct options *given)
     if (given->n_operands == 1 && strcmp(given->operands[0], "limits") == 0) {
         show_limits();
         return 0;
+    }
+    /* For `./dev docs`; not a topic for users. */
+    if (given->n_operands == 1 && strcmp(given->operands[0], "readme") == 0) {
+        options_show_readme(&out);
+        return term_write(cmd_help.name, fz_buffer_cstr(&out), out.len) ? 0 : 1;
     }
     const struct command_spec *command = find_command(given->operands, given->n_operands);
     if (!command) {

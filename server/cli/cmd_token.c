@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/address.h"
 #include "base/json/write.h"
 #include "base/text.h"
 #include "base/time.h"
@@ -148,15 +147,6 @@ set_scopes(const struct option_spec *option FZ_UNUSED, void *field, const char *
 }
 
 static enum fz_code
-set_url(const struct option_spec *option, void *field, const char *value, const char *where,
-        struct fz_error *err)
-{
-    if (fz_address_check_url(value, err) != FZ_OK)
-        return fz_wrap(err, "%s", where);
-    return option_set_text(option, field, value, where, err);
-}
-
-static enum fz_code
 set_label(const struct option_spec *option FZ_UNUSED, void *field, const char *value,
           const char *where FZ_UNUSED, struct fz_error *err FZ_UNUSED)
 {
@@ -176,7 +166,7 @@ static const struct option_spec create_options[] = {
      .argument = "NAME",
      .set = option_set_text,
      .offset = offsetof(struct options_create, project),
-     .fallback = "default",
+     .initial = "default",
      .help = "The project it belongs to; '*' for all projects."},
     {.name = "label",
      .argument = "TEXT",
@@ -185,7 +175,7 @@ static const struct option_spec create_options[] = {
      .help = "A note that 'token list' shows."},
     {.name = "sentry-url",
      .argument = "URL",
-     .set = set_url,
+     .set = option_set_url,
      .offset = offsetof(struct options_create, sentry_url),
      .help = "Write the token in the form from which sentry-cli reads this server's address."},
     {.name = NULL},
@@ -259,7 +249,7 @@ run_create(int argc, char **argv)
 {
     FZ_CLEANUP(options_deinit) struct options given = options_make();
     FZ_CLEANUP(store_closep) struct store *store = NULL;
-    struct options_create options = {.project = "default", .label = ""};
+    struct options_create options = {.label = ""};
     struct fz_error err;
     int ended = command_start(&create_spec, argc, argv, &options, &given);
     if (ended >= 0)

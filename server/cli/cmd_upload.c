@@ -23,13 +23,13 @@ struct target { /* what of the credentials file is used */
 
 /* ---- where to ---------------------------------------------------------------------------- */
 
-/* Flags, then variables, then the credentials file of a server on this machine. */
+/* What options and variables leave open comes from the credentials file of a server on this
+ * machine. */
 static enum fz_code
 find_target(const struct arguments *options, const struct config *config, struct target *ret,
             struct fz_error *err)
 {
-    const char *server = options->server ? options->server : getenv("FRAMEZERO_URL");
-    const char *token = options->token ? options->token : getenv("FRAMEZERO_TOKEN");
+    const char *server = options->server, *token = options->token;
     char path[PATH_MAX + 32];
     snprintf(path, sizeof(path), "%s/credentials.json", config->data_dir);
     json_auto_t *root = server && token ? NULL : json_load_file(path, 0, NULL);
@@ -42,11 +42,8 @@ find_target(const struct arguments *options, const struct config *config, struct
                        "no %s: give --server URL and --token TOKEN, or FRAMEZERO_URL and "
                        "FRAMEZERO_TOKEN, or --data DIR of a server here (%s cannot be read)",
                        server ? "token" : "server", path);
-    if (fz_address_check_url(server, err) != FZ_OK)
-        return fz_wrap(err, "%s",
-                       options->server           ? "--server"
-                       : getenv("FRAMEZERO_URL") ? "FRAMEZERO_URL"
-                                                 : path);
+    if (fz_address_check_url(server, err) != FZ_OK) /* an option's value has been checked */
+        return fz_wrap(err, "%s", path);
     snprintf(ret->server, sizeof(ret->server), "%s", server);
     snprintf(ret->token, sizeof(ret->token), "%s", token);
     for (size_t len = strlen(ret->server); len > 0 && ret->server[len - 1] == '/'; len--)
@@ -68,19 +65,10 @@ upload(const struct arguments *arguments, const struct config *config, const str
     return upload_send(&to, given->operands, given->n_operands, arguments->force);
 }
 
-static enum fz_code
-set_url(const struct option_spec *option, void *field, const char *value, const char *where,
-        struct fz_error *err)
-{
-    if (fz_address_check_url(value, err) != FZ_OK)
-        return fz_wrap(err, "%s", where);
-    return option_set_text(option, field, value, where, err);
-}
-
 static const struct option_spec own_options[] = {
     {.name = "server",
      .argument = "URL",
-     .set = set_url,
+     .set = option_set_url,
      .offset = offsetof(struct arguments, server),
      .variable = "FRAMEZERO_URL",
      .fallback = "from DIR/credentials.json",

@@ -56,9 +56,13 @@ append_option(const struct command_spec *command, const struct option_spec *opti
     }
     fz_buffer_char(out, '\n');
     append_text(option->help, out);
-    if (option->fallback) {
+    if (option->more) {
+        fz_buffer_char(out, '\n');
+        append_text(option->more, out);
+    }
+    if (option_default(option)) {
         fz_buffer_text(out, "\nDefault: ");
-        append_text(option->fallback, out);
+        append_text(option_default(option), out);
         fz_buffer_char(out, '.');
     }
     if (option->variable) {
@@ -128,11 +132,13 @@ append_limits(struct fz_buffer *out)
 {
     fz_buffer_text(out, ".SS Limits\n");
     for (size_t i = 0; limits_name(i); i++) {
-        char text[LIMITS_TEXT];
-        limits_default_text(i, text);
-        fz_buffer_printf(out, ".TP\n\\fB%s\\fR\n%s%s", limits_name(i), "", "");
+        fz_buffer_printf(out, ".TP\n\\fB%s\\fR\n", limits_name(i));
         append_text(limits_help(i), out);
-        fz_buffer_printf(out, "; default %s.\n", text);
+        fz_buffer_printf(out, "; default %s.\n", limits_default_text(i));
+        if (limits_more(i)) {
+            append_text(limits_more(i), out);
+            fz_buffer_char(out, '\n');
+        }
     }
 }
 

@@ -73,12 +73,12 @@ show_option(const struct command_spec *command, const struct option_spec *option
     fz_buffer_printf(out, "%*s", HELP_COLUMN - (int)len, "");
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer help = fz_buffer_make(0);
     fz_buffer_text(&help, option->help);
+    const char *initial = option_default(option);
     if (option->variable)
-        fz_buffer_printf(&help, "\n[%s%s%s]", option->variable,
-                         option->fallback ? "; default " : "",
-                         option->fallback ? option->fallback : "");
-    else if (option->fallback)
-        fz_buffer_printf(&help, " Default: %s.", option->fallback);
+        fz_buffer_printf(&help, "\n[%s%s%s]", option->variable, initial ? "; default " : "",
+                         initial ? initial : "");
+    else if (initial)
+        fz_buffer_printf(&help, " Default: %s.", initial);
     append_wrapped(fz_buffer_cstr(&help), HELP_COLUMN, HELP_COLUMN, out);
 }
 

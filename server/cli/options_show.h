@@ -1,5 +1,5 @@
 /*
- * What is made from the tables of the commands: --help, the manual page, the completions.
+ * What is made from the tables of options: --help, the manual page, the completions, README.md.
  */
 #ifndef CLI_OPTIONS_SHOW_H
 #define CLI_OPTIONS_SHOW_H
@@ -12,6 +12,9 @@ void options_show_help(const struct command_spec *command, bool has_colour, stru
 
 /* framezero(1) in the macros of man(7); `commands` ends with NULL. */
 void options_show_man(const struct command_spec *const *commands, struct fz_buffer *out);
+
+/* The tables of settings and limits in README.md. */
+void options_show_readme(struct fz_buffer *out);
 
 /* A script that bash, or zsh, sources. */
 void options_show_bash(const struct command_spec *const *commands, struct fz_buffer *out);

@@ -244,17 +244,11 @@ enum fz_code
 config_load(const struct command_spec *command, int argc, char **argv, bool is_child,
             struct config *ret, struct fz_error *err)
 {
-    struct config config = {
-        .listen = "127.0.0.1:8480",
-        .data_dir = "./framezero-data",
-        .workers = -1,
-        .migrate = true,
-        .supervise = true,
-        .log_level = "info",
-        .learned_names = "project",
-        .upload_wait_s = 600,
-        .limits = limits_default(),
-    };
+    struct config config = {.workers = -1, .limits = limits_default()};
+    for (const struct option_spec *o = config_settings; !option_is_end(o); o++) {
+        if (o->initial && config_set(&config, o, o->initial, o->name, err) != FZ_OK)
+            return fz_wrap(err, "the default");
+    }
     const char *path = getenv("FRAMEZERO_CONFIG");
     enum fz_code code = read_flags(command, argc, argv, NULL, &path, err);
     if (code == FZ_OK && path && *path)

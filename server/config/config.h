@@ -17,8 +17,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The variable through which `serve` hands its metrics block (server/process/metrics.h) to the workers it
- * starts: the number of an inherited descriptor. */
+/* The variable through which `serve` hands its metrics block (server/process/metrics.h) to the
+ * workers it starts: the number of an inherited descriptor. */
 extern const char config_metrics_variable[]; /* "FRAMEZERO_METRICS_FD" */
 
 struct config {
@@ -57,7 +57,8 @@ extern const struct option_spec config_settings[];
  * FRAMEZERO_* variables are reported on standard error. MALFORMED names the option, the variable,
  * or the file and line. NOT_FOUND: the file of --config.
  *
- * With `is_child` unknown variables are not reported: the process that started this one has done so.
+ * With `is_child` unknown variables are not reported: the process that started this one has done
+ * so.
  */
 FZ_MUST_CHECK enum fz_code config_load(const struct command_spec *command, int argc, char **argv,
                                        bool is_child, struct config *ret, struct fz_error *err);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/address.h"
 #include "base/text.h"
 #include "server/config/suggest.h"
 
@@ -16,6 +17,12 @@ bool
 option_is_end(const struct option_spec *option)
 {
     return !option->name && !option->letter;
+}
+
+const char *
+option_default(const struct option_spec *option)
+{
+    return option->fallback ? option->fallback : option->initial;
 }
 
 bool
@@ -75,6 +82,15 @@ option_set_count(const struct option_spec *option, void *field, const char *valu
                        value, (unsigned long long)option->min, (unsigned long long)option->max);
     *(uint64_t *)field = number;
     return FZ_OK;
+}
+
+enum fz_code
+option_set_url(const struct option_spec *option, void *field, const char *value, const char *where,
+               struct fz_error *err)
+{
+    if (fz_address_check_url(value, err) != FZ_OK)
+        return fz_wrap(err, "%s", where);
+    return option_set_text(option, field, value, where, err);
 }
 
 enum fz_code
@@ -261,14 +277,49 @@ options_deinit(struct options *options)
     *options = options_make();
 }
 
-static bool
-is_own(const struct command_spec *command, const struct option_spec *option)
+static enum fz_code
+set_own(const struct option_spec *option, void *values, const char *value, const char *where,
+        struct fz_error *err)
 {
+    return option->set(option, (char *)values + option->offset, value, where, err);
+}
+
+static enum fz_code
+set_initial(const struct command_spec *command, void *values, struct fz_error *err)
+{
+    enum fz_code code = FZ_OK;
     for (const struct option_spec *o = command->options; o && !option_is_end(o); o++) {
-        if (o == option)
-            return true;
+        if (code == FZ_OK && o->initial)
+            code = set_own(o, values, o->initial, o->name, err);
     }
-    return false;
+    return code;
+}
+
+/* A variable counts only where its option is not given: a wrong value that nothing uses is no
+ * mistake of this command line. */
+static enum fz_code
+set_from_variables(const struct command_spec *command, uint64_t given, void *values,
+                   struct fz_error *err)
+{
+    enum fz_code code = FZ_OK;
+    for (size_t i = 0; command->options && !option_is_end(&command->options[i]); i++) {
+        const struct option_spec *option = &command->options[i];
+        const char *value = option->variable ? getenv(option->variable) : NULL;
+        if (code == FZ_OK && value && !(given & UINT64_C(1) << i))
+            code = set_own(option, values, value, option->variable, err);
+    }
+    return code;
+}
+
+/* The option's place in the command's own table; -1 for a setting. */
+static int
+own_place(const struct command_spec *command, const struct option_spec *option)
+{
+    for (int i = 0; command->options && !option_is_end(&command->options[i]); i++) {
+        if (&command->options[i] == option)
+            return i;
+    }
+    return -1;
 }
 
 /* The number of operands against the usage line: "" none, "FILE" one, "PATH..." any number. */
@@ -303,10 +354,12 @@ options_parse(const struct command_spec *command, int argc, char **argv, void *v
     options.operands = calloc((size_t)argc + 1, sizeof(*options.operands));
     if (!options.operands)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    for (int at = 1;;) {
+    uint64_t given = 0; /* a bit for each of the command's own options */
+    enum fz_code code = set_initial(command, values, err);
+    for (int at = 1; code == FZ_OK;) {
         const struct option_spec *option;
         const char *value;
-        enum fz_code code = options_next(command, argc, argv, &at, &option, &value, err);
+        code = options_next(command, argc, argv, &at, &option, &value, err);
         if (code != FZ_OK)
             return code;
         if (!option && !value)
@@ -320,12 +373,17 @@ options_parse(const struct command_spec *command, int argc, char **argv, void *v
             return FZ_OK;
         }
         char shown[NAME_ROOM];
+        int place = own_place(command, option);
         option_show(command, option, shown, sizeof(shown));
-        if (is_own(command, option) && (code = option->set(option, (char *)values + option->offset,
-                                                           value, shown, err)) != FZ_OK)
-            return code;
+        if (place >= 0) {
+            given |= UINT64_C(1) << place;
+            code = set_own(option, values, value, shown, err);
+        }
     }
-    enum fz_code code = check_operands(command, &options, err);
+    if (code == FZ_OK)
+        code = check_operands(command, &options, err);
+    if (code == FZ_OK)
+        code = set_from_variables(command, given, values, err);
     if (code != FZ_OK)
         return code;
     *ret = options;

@@ -5,7 +5,7 @@
  * A command defines a struct command_spec with its options (a table that ends with an empty entry),
  * and a struct for their values; options_parse() stores each value in that struct. Settings, which
  * several commands share and which also come from a file and from variables, are in the table of
- * server/config/config.c; options_parse() checks and skips them, config_load() takes them.
+ * server/config/settings.c; options_parse() checks and skips them, config_load() reads them.
  */
 #ifndef CONFIG_OPTIONS_H
 #define CONFIG_OPTIONS_H
@@ -30,15 +30,20 @@ struct option_spec {
     char letter;          /* the short name; 0 = none */
     const char *argument; /* what the value is: "FILE"; NULL: the option takes none */
     const char *help;     /* one or more sentences without a line break */
+    const char *more;     /* further sentences, for the manual page and README.md; NULL = none */
+    const char *see;      /* a page of docs/ about it, for README.md; NULL = none */
     const char *complete; /* the value for completions: "file", "dir", or words; NULL = anything */
     option_set_fn set;
-    size_t offset, size; /* of the field in the struct of values; the size of a text setting */
-    uint64_t min, max;   /* of option_set_count() and option_set_size() */
-    int value;           /* of option_set_choice() */
-    unsigned roles;      /* a setting: the commands that have it */
-    const char *variable, *fallback; /* shown in --help: FRAMEZERO_X, the default */
-    bool single_dash;                /* -name as well, as Apple's tools have it */
-    bool is_negative;                /* the setting x is the option --no-x, which means "no" */
+    size_t offset, size;  /* of the field in the struct of values; the size of a text setting */
+    uint64_t min, max;    /* of option_set_count() and option_set_size() */
+    int value;            /* of option_set_choice() */
+    unsigned roles;       /* a setting: the commands that have it */
+    const char *variable; /* FRAMEZERO_X; NULL = none */
+    const char *initial;  /* the value that is set before anything else; NULL = none */
+    const char
+        *fallback;    /* the default in words, where there is no `initial` or it says too little */
+    bool single_dash; /* -name as well, as Apple's tools have it */
+    bool is_negative; /* the setting x is the option --no-x, which means "no" */
 };
 
 struct command_example {
@@ -68,7 +73,7 @@ struct command_spec {
     int (*run)(int argc, char **argv);         /* argv[0] is the last word of the name */
 };
 
-/* Setters. The field's type is named behind each. */
+/* Setters. The comment after each is the field's type. */
 FZ_MUST_CHECK enum fz_code option_set_flag(const struct option_spec *option, void *field,
                                            const char *value, const char *where,
                                            struct fz_error *err); /* bool: true */
@@ -81,6 +86,9 @@ FZ_MUST_CHECK enum fz_code option_set_text(const struct option_spec *option, voi
 FZ_MUST_CHECK enum fz_code option_set_count(const struct option_spec *option, void *field,
                                             const char *value, const char *where,
                                             struct fz_error *err); /* uint64_t, min to max */
+FZ_MUST_CHECK enum fz_code option_set_url(const struct option_spec *option, void *field,
+                                          const char *value, const char *where,
+                                          struct fz_error *err); /* const char *, borrowed */
 struct option_list {
     const char **items; /* borrowed texts */
     size_t n;
@@ -105,7 +113,8 @@ options_make(void)
 
 /*
  * Read argv (argv[0] is the command's name) into the struct `values` of the command; NULL if it has
- * no options of its own. argv keeps its order.
+ * no options of its own. What is not in argv comes from the option's variable, else it is
+ * `initial`. argv keeps its order.
  *
  * MALFORMED: wrong usage; the text is a message for the user, without the program's name.
  */
@@ -122,6 +131,8 @@ FZ_MUST_CHECK enum fz_code options_next(const struct command_spec *command, int 
 
 /* Both end their table. */
 bool option_is_end(const struct option_spec *option);
+/* The default as it is shown; NULL = none. */
+const char *option_default(const struct option_spec *option);
 /* True if the command has this setting. */
 bool command_has_setting(const struct command_spec *command, const struct option_spec *setting);
 /* "--public-url", "-o", "--no-migrate" as a person types it. */

@@ -207,7 +207,7 @@ const struct option_spec config_settings[] = {
      .set = set_listen,
      MEMBER(listen),
      .variable = "FRAMEZERO_LISTEN",
-     .fallback = "127.0.0.1:8480",
+     .initial = "127.0.0.1:8480",
      .roles = CONFIG_SERVE,
      .help = "Where to serve HTTP: 0.0.0.0:8480, [::1]:8480, or :8480 for all addresses."},
     {.name = "data",
@@ -216,7 +216,7 @@ const struct option_spec config_settings[] = {
      .set = set_text,
      MEMBER(data_dir),
      .variable = "FRAMEZERO_DATA",
-     .fallback = "./framezero-data",
+     .initial = "./framezero-data",
      .roles = CONFIG_ALL,
      .help = "The folder for everything that is kept."},
     {.name = "database",
@@ -257,6 +257,7 @@ const struct option_spec config_settings[] = {
      .set = set_bool,
      MEMBER(migrate),
      .variable = "FRAMEZERO_MIGRATE=no",
+     .initial = "yes",
      .fallback = "it migrates",
      .roles = CONFIG_SERVE,
      .help = "Leave the schema of the database to 'framezero migrate'."},
@@ -265,7 +266,9 @@ const struct option_spec config_settings[] = {
      .set = set_bool,
      MEMBER(supervise),
      .variable = "FRAMEZERO_SUPERVISE=no",
+     .initial = "yes",
      .fallback = "it restarts a process that dies",
+     .see = "docs/operations.md#when-something-dies",
      .roles = CONFIG_SERVE | CONFIG_WORKER,
      .help =
          "Serve, or run one worker, in the first process, which nothing restarts: for debuggers "
@@ -276,7 +279,7 @@ const struct option_spec config_settings[] = {
      MEMBER(upload_wait_s),
      .max = WAIT_MAX_S,
      .variable = "FRAMEZERO_UPLOAD_WAIT",
-     .fallback = "600",
+     .initial = "600",
      .roles = CONFIG_SERVE,
      .help = "Seconds after which an upload of symbols is answered with status 202."},
     {.name = "learned-names",
@@ -285,7 +288,8 @@ const struct option_spec config_settings[] = {
      .set = set_word,
      MEMBER(learned_names),
      .variable = "FRAMEZERO_LEARNED_NAMES",
-     .fallback = "project",
+     .initial = "project",
+     .see = "docs/formats.md#learned-names",
      .roles = CONFIG_SERVE | CONFIG_WORKER,
      .help = "Who benefits from the names of system functions in a report: off (nobody), project, "
              "shared (all projects)."},
@@ -295,6 +299,7 @@ const struct option_spec config_settings[] = {
      MEMBER(symbolicate_v5_project),
      .variable = "FRAMEZERO_SYMBOLICATE_V5_PROJECT",
      .fallback = "none",
+     .see = "docs/firefox-profiler.md",
      .roles = CONFIG_SERVE,
      .help = "The project whose symbols the Firefox Profiler gets without a token."},
     {.name = "log-level",
@@ -303,7 +308,7 @@ const struct option_spec config_settings[] = {
      .set = set_word,
      MEMBER(log_level),
      .variable = "FRAMEZERO_LOG_LEVEL",
-     .fallback = "info",
+     .initial = "info",
      .roles = CONFIG_SERVE | CONFIG_WORKER,
      .help = "debug, info, warn or error."},
     {.name = "trusted-proxies",
@@ -312,6 +317,10 @@ const struct option_spec config_settings[] = {
      MEMBER(trusted_proxies),
      .variable = "FRAMEZERO_TRUSTED_PROXIES",
      .fallback = "none",
+     .more =
+         "From them the client's address is the rightmost one in X-Forwarded-For (else Forwarded, "
+         "else X-Real-IP) that is not a proxy itself; a proxy must set the first of these headers "
+         "that a client could send. Limits per address count the client, IPv6 by its /64.",
      .roles = CONFIG_SERVE,
      .help = "Addresses and networks of reverse proxies (10.0.0.0/8,::1), whose X-Forwarded-For "
              "names the client."},
@@ -321,6 +330,7 @@ const struct option_spec config_settings[] = {
      MEMBER(cors_origins),
      .variable = "FRAMEZERO_CORS_ORIGINS",
      .fallback = "none",
+     .more = "Paths that accept reports answer every origin.",
      .roles = CONFIG_SERVE,
      .help =
          "Origins whose pages may use the API from a browser (https://dash.example.com, or *)."},

@@ -1,6 +1,5 @@
 #include "server/process/limits.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/attr.h"
@@ -8,102 +7,80 @@
 
 static const uint64_t KiB = 1024, MiB = 1024 * 1024, GiB = 1024 * 1024 * 1024;
 
-struct limits
-limits_default(void)
-{
-    return (struct limits){
-        .report_bytes = 4 * MiB,
-        .report_inflated_bytes = 32 * MiB,
-        .symbol_bytes = 4 * GiB,
-        .late_token_bytes = 16 * MiB,
-        .chunk_bytes = 8 * MiB,
-        .chunk_request_bytes = 32 * MiB,
-        .envelope_bytes = 20 * MiB,
-        .envelope_inflated_bytes = 100 * MiB,
-        .json_bytes = 1 * MiB,
-        .json_depth = 128,
-        .threads = 512,
-        .frames = 1024,
-        .images = 4096,
-        .memory_bytes = 8 * MiB,
-        .report_memory = 256 * MiB,
-        .archive_bytes = 16 * GiB,
-        .archive_entries = 10000,
-        .archive_ratio = 200,
-        .slices = 1024,
-        .child_memory = 2 * GiB,
-        .child_cpu_s = 60,
-        .child_wall_s = 120,
-        .connections = 4096,
-        .per_address = 256,
-        .body_memory = 256 * MiB,
-        .unknown_memory = 32 * MiB,
-        .unknown_disk = 256 * MiB,
-        .answer_memory = 64 * MiB,
-        .answer_disk = 1 * GiB,
-        .header_s = 10,
-        .body_s = 120,
-        .answer_s = 10,
-        .min_body_rate = 1024,
-        .sweep_s = 60,
-        .orphan_s = 3600,
-        .auth_failures = 10,
-        .events_per_minute = 60000,
-        .events_per_minute_address = 6000,
-        .report_bytes_per_day = 64 * GiB,
-        .symbol_bytes_per_day = 256 * GiB,
-    };
-}
-
 /* A field by its configuration name; `size` is that of its type: 4 or 8 bytes, all unsigned. */
 static const struct field {
-    const char *name, *help;
+    const char *name, *initial, *help, *more;
     size_t offset, size;
 } fields[] = {
-#define FIELD(f, help)                                                        \
-    {                                                                         \
-#f, help, offsetof(struct limits, f), sizeof(((struct limits *)0)->f) \
+#define FIELD(f, initial, help, more)                                                        \
+    {                                                                                        \
+#f, initial, help, more, offsetof(struct limits, f), sizeof(((struct limits *)0)->f) \
     }
-    FIELD(report_bytes, "body of a report as sent"),
-    FIELD(report_inflated_bytes, "body of a report, inflated"),
-    FIELD(envelope_bytes, "an envelope with attachments as sent"),
-    FIELD(envelope_inflated_bytes, "an envelope, inflated"),
-    FIELD(symbol_bytes, "one upload of symbols"),
-    FIELD(late_token_bytes, "the same where the token comes in the body"),
-    FIELD(chunk_bytes, "what uploaders such as sentry-cli cut files into"),
-    FIELD(chunk_request_bytes, "the chunks of one request, inflated"),
-    FIELD(json_bytes, "any other request body"),
-    FIELD(json_depth, "nesting of JSON"),
-    FIELD(threads, "threads of a report"),
-    FIELD(frames, "frames of a thread"),
-    FIELD(images, "images of a report"),
-    FIELD(memory_bytes, "stack and memory bytes that a report carries"),
-    FIELD(archive_bytes, "what an upload unpacks to"),
-    FIELD(archive_entries, "entries of an archive"),
-    FIELD(archive_ratio, "unpacked to packed size of an archive"),
-    FIELD(slices, "Mach-O slices of one upload"),
-    FIELD(report_memory, "memory for one report"),
-    FIELD(child_memory, "address space of a child process"),
-    FIELD(child_cpu_s, "CPU seconds of a child process per job"),
-    FIELD(child_wall_s, "seconds of a child process per job"),
-    FIELD(connections, "connections at once"),
-    FIELD(per_address, "connections from one address, loopback excepted"),
-    FIELD(body_memory, "bodies held in memory at once"),
-    FIELD(unknown_memory, "the same for those who have not shown a token yet"),
-    FIELD(answer_memory, "answers in memory that are being sent"),
-    FIELD(answer_disk, "answers in files that are being sent"),
-    FIELD(unknown_disk, "uploads on disk of those who have not shown a token yet"),
-    FIELD(header_s, "seconds until a request's header is complete"),
-    FIELD(body_s, "seconds until a report's body is complete"),
-    FIELD(answer_s, "seconds in which a client must take some of its answer"),
-    FIELD(min_body_rate, "bytes per second of a body"),
-    FIELD(sweep_s, "seconds between two looks for files that nothing names"),
-    FIELD(orphan_s, "seconds after which a file that nothing ever named is deleted"),
-    FIELD(auth_failures, "wrong tokens a minute from one address"),
-    FIELD(events_per_minute, "requests with reports or symbols a minute of one key; 0: no limit"),
-    FIELD(events_per_minute_address, "the same of one address, loopback excepted; 0: no limit"),
-    FIELD(report_bytes_per_day, "reports of one project a day, inflated; 0: no limit"),
-    FIELD(symbol_bytes_per_day, "symbol files of one project a day; 0: no limit"),
+    FIELD(report_bytes, "4M", "body of a report as sent", NULL),
+    FIELD(report_inflated_bytes, "32M", "body of a report, inflated", NULL),
+    FIELD(envelope_bytes, "20M", "body of an envelope with attachments as sent", NULL),
+    FIELD(envelope_inflated_bytes, "100M", "body of an envelope, inflated", NULL),
+    FIELD(symbol_bytes, "4G", "one upload of symbols", NULL),
+    FIELD(late_token_bytes, "16M", "one upload of symbols whose token comes in the body",
+          "The server has to store such a body before it knows who sends it."),
+    FIELD(chunk_bytes, "8M", "one chunk into which uploaders such as sentry-cli cut files", NULL),
+    FIELD(chunk_request_bytes, "32M", "all chunks of one request, inflated", NULL),
+    FIELD(json_bytes, "1M", "any other request body", NULL),
+    FIELD(json_depth, "128", "nesting of JSON", NULL),
+    FIELD(threads, "512", "threads of a report", NULL),
+    FIELD(frames, "1024", "frames of a thread", NULL),
+    FIELD(images, "4096", "images of a report", NULL),
+    FIELD(memory_bytes, "8M", "stack and memory bytes in a report", NULL),
+    FIELD(archive_bytes, "16G", "unpacked size of an upload", NULL),
+    FIELD(archive_entries, "10000", "entries of an archive", NULL),
+    FIELD(archive_ratio, "200", "unpacked to packed size of an archive", NULL),
+    FIELD(slices, "1024", "Mach-O slices of one upload", NULL),
+    FIELD(report_memory, "256M", "memory for one report", NULL),
+    FIELD(child_memory, "2G", "address space of a child process", NULL),
+    FIELD(child_cpu_s, "60", "CPU seconds of a child process per job",
+          "Symbol files get ten times as much."),
+    FIELD(child_wall_s, "120", "seconds of a child process per job",
+          "Symbol files get ten times as much."),
+    FIELD(connections, "4096", "connections at once",
+          "When all are in use, a new one replaces the one that has been idle for longest."),
+    FIELD(per_address, "256", "connections from one address",
+          "An IPv6 client is its /64. Loopback and trusted proxies are excepted."),
+    FIELD(
+        body_memory, "256M", "request bodies in memory at once, of clients that have shown a token",
+        "Beyond half of it, one address gets at most a quarter, and one token at most half through "
+        "addresses that send much and three quarters through all. Bodies up to 64K count in the "
+        "sum only, of which one token has at most seven eighths. Further requests get 503."),
+    FIELD(unknown_memory, "32M",
+          "request bodies in memory of clients that have not shown a token yet",
+          "The token may come in the body."),
+    FIELD(unknown_disk, "256M", "uploads on disk of clients that have not shown a token yet",
+          "They must be complete within body_s seconds."),
+    FIELD(answer_memory, "64M", "answers in memory that are being sent",
+          "Shares per address and token are those of body_memory; further requests get 503."),
+    FIELD(answer_disk, "1G", "answers in files that are being sent",
+          "Answers above 1M, and those for which memory has no room, go to files; equal answers "
+          "are stored once."),
+    FIELD(header_s, "10", "seconds until a request's header is complete", NULL),
+    FIELD(body_s, "120", "seconds until a report's body is complete", NULL),
+    FIELD(answer_s, "10", "seconds in which a client must take some of its answer", NULL),
+    FIELD(min_body_rate, "1024", "bytes per second of a body, at least", NULL),
+    FIELD(sweep_s, "60", "seconds between two searches for blobs that nothing names",
+          "Blobs of deleted symbol files and refused uploads are deleted within seconds, without "
+          "such a search."),
+    FIELD(orphan_s, "3600", "seconds after which a blob that nothing ever named is deleted", NULL),
+    FIELD(auth_failures, "10", "wrong tokens a minute from one address",
+          "An IPv6 client is its /64. Further wrong tokens get 429; valid tokens always pass."),
+    FIELD(events_per_minute, "60000",
+          "requests with reports, sessions or symbols a minute of one key; 0: no limit",
+          "Each of the three is counted by itself, and by each server. Further requests get 429 "
+          "and Retry-After."),
+    FIELD(events_per_minute_address, "6000",
+          "the same of one address, loopback excepted; 0: no limit", NULL),
+    FIELD(report_bytes_per_day, "64G", "reports of one project a day, inflated; 0: no limit",
+          "A day is one of UTC; all servers count together. Further requests get 429 and "
+          "Retry-After. GET /api/v1/project shows what was used."),
+    FIELD(symbol_bytes_per_day, "256G", "symbol files of one project a day, as stored; 0: no limit",
+          NULL),
 #undef FIELD
 };
 
@@ -119,29 +96,16 @@ limits_help(size_t i)
     return fields[i].help;
 }
 
-void
-limits_default_text(size_t i, char ret[LIMITS_TEXT])
+const char *
+limits_more(size_t i)
 {
-    static const char units[] = "KMG";
-    struct limits limits = limits_default();
-    const char *field = (const char *)&limits + fields[i].offset;
-    uint64_t value = 0;
-    uint32_t narrow;
-    memcpy(&narrow, field, sizeof(narrow));
-    if (fields[i].size == sizeof(value))
-        memcpy(&value, field, sizeof(value));
-    else
-        value = narrow;
-    /* Sizes are from 1 MiB up; 1024 frames are not "1K". */
-    bool is_size = value >= MiB && value % MiB == 0;
-    size_t unit = 0;
-    for (; is_size && unit < strlen(units) && value >= KiB && value % KiB == 0; unit++)
-        value /= KiB;
-    if (value == 0)
-        snprintf(ret, LIMITS_TEXT, "no limit");
-    else
-        snprintf(ret, LIMITS_TEXT, "%llu%.*s", (unsigned long long)value, unit > 0,
-                 units + (unit > 0 ? unit - 1 : 0));
+    return fields[i].more;
+}
+
+const char *
+limits_default_text(size_t i)
+{
+    return fields[i].initial;
 }
 
 static int
@@ -163,26 +127,40 @@ parse_value(const char *text, uint64_t *ret)
     return 0;
 }
 
+static int
+set(struct limits *limits, const struct field *field, const char *text)
+{
+    uint64_t number;
+    /* Nobody wants a server that accepts nothing; one that accepts any amount may be wanted. */
+    bool may_be_0 = strstr(field->name, "_per_minute") || strstr(field->name, "_per_day");
+    if (parse_value(text, &number) != 0 || (number == 0 && !may_be_0))
+        return -2;
+    if (field->size == sizeof(uint32_t)) {
+        if (number > UINT32_MAX)
+            return -2;
+        uint32_t narrow = (uint32_t)number;
+        memcpy((char *)limits + field->offset, &narrow, sizeof(narrow));
+    } else {
+        memcpy((char *)limits + field->offset, &number, sizeof(number));
+    }
+    return 0;
+}
+
+struct limits
+limits_default(void)
+{
+    struct limits limits = {0};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(fields); i++)
+        fz_ignore(set(&limits, &fields[i], fields[i].initial)); /* test_limits sets each of them */
+    return limits;
+}
+
 int
 limits_set(struct limits *limits, const char *name, const char *value)
 {
     for (size_t i = 0; i < FZ_ARRAY_LEN(fields); i++) {
-        if (strcmp(fields[i].name, name) != 0)
-            continue;
-        uint64_t number;
-        /* A server that takes nothing is nobody's wish; that it takes any amount may be. */
-        bool may_be_0 = strstr(name, "_per_minute") || strstr(name, "_per_day");
-        if (parse_value(value, &number) != 0 || (number == 0 && !may_be_0))
-            return -2;
-        if (fields[i].size == sizeof(uint32_t)) {
-            if (number > UINT32_MAX)
-                return -2;
-            uint32_t narrow = (uint32_t)number;
-            memcpy((char *)limits + fields[i].offset, &narrow, sizeof(narrow));
-        } else {
-            memcpy((char *)limits + fields[i].offset, &number, sizeof(number));
-        }
-        return 0;
+        if (strcmp(fields[i].name, name) == 0)
+            return set(limits, &fields[i], value);
     }
     return -1;
 }

@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -172,6 +173,53 @@ test_long_words(void **state)
     assert_true(strlen(err.text) < 100);
 }
 
+/* What is not given comes from the option's variable, and what that does not set is `initial`. */
+static void
+test_where_values_come_from(void **state)
+{
+    (void)state;
+    static const struct option_spec options[] = {{.name = "jobs",
+                                                  .argument = "N",
+                                                  .set = option_set_count,
+                                                  .offset = offsetof(struct values, jobs),
+                                                  .min = 1,
+                                                  .max = 8,
+                                                  .variable = "TEST_OPTIONS_JOBS",
+                                                  .initial = "4"},
+                                                 {.name = NULL}};
+    static const struct command_spec command = {.name = "x", .operands = "", .options = options};
+    static const struct {
+        const char *option, *variable;
+        unsigned want; /* 0: the message of `error` */
+        const char *error;
+    } rows[] = {
+        {NULL, NULL, 4, NULL},
+        {NULL, "5", 5, NULL},
+        {"--jobs=6", "5", 6, NULL},
+        {"--jobs=6", "many", 6, NULL},
+        {NULL, "many", 0, "TEST_OPTIONS_JOBS: 'many' is not a number from 1 to 8"},
+        {"--jobs=9", "5", 0, "--jobs: '9' is not a number from 1 to 8"},
+    };
+    for (size_t i = 0; i < FZ_ARRAY_LEN(rows); i++) {
+        FZ_CLEANUP(options_deinit) struct options given = options_make();
+        char name[] = "x", option[16] = "";
+        char *argv[] = {name, option, NULL};
+        struct values values = {.jobs = 0};
+        struct fz_error err;
+        snprintf(option, sizeof(option), "%s", rows[i].option ? rows[i].option : "");
+        if (rows[i].variable)
+            assert_int_equal(setenv("TEST_OPTIONS_JOBS", rows[i].variable, 1), 0);
+        enum fz_code code =
+            options_parse(&command, rows[i].option ? 2 : 1, argv, &values, &given, &err);
+        unsetenv("TEST_OPTIONS_JOBS");
+        assert_int_equal(code, rows[i].want ? FZ_OK : FZ_E_MALFORMED);
+        if (rows[i].want)
+            assert_int_equal(values.jobs, rows[i].want);
+        else
+            assert_string_equal(err.text, rows[i].error);
+    }
+}
+
 static void
 test_help(void **state)
 {
@@ -229,6 +277,7 @@ main(void)
     const struct CMUnitTest all[] = {
         cmocka_unit_test(test_parse),
         cmocka_unit_test(test_long_words),
+        cmocka_unit_test(test_where_values_come_from),
         cmocka_unit_test(test_help),
         cmocka_unit_test(test_suggest),
     };
