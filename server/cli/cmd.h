@@ -15,10 +15,9 @@ extern const struct command_spec cmd_serve, cmd_worker, cmd_migrate, cmd_token, 
     cmd_upload, cmd_symbolicate, cmd_index, cmd_lookup, cmd_atos, cmd_inspect, cmd_demangle,
     cmd_help;
 
-/* All of them, in the order in which they are shown; ends with NULL. */
-extern const struct command_spec *const commands[];
-
-/* What `framezero` alone and `framezero --help` show. */
-void cmd_help_overview(FILE *to);
+/* What `framezero` alone and `framezero --help` show of `commands`, which ends with NULL. */
+void cmd_help_overview(const struct command_spec *const *commands, FILE *to);
+/* `framezero help`, which shows any of the commands. */
+int cmd_help_run(const struct command_spec *const *commands, int argc, char **argv);
 
 #endif

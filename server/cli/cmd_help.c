@@ -33,7 +33,6 @@ static const struct command_example examples[] = {
     {"source <(framezero help --completion bash)", "completions in this shell"},
     {NULL, NULL},
 };
-static int run(int argc, char **argv);
 const struct command_spec cmd_help = {
     .name = "help",
     .summary = "what there is, and the options of one command",
@@ -43,11 +42,10 @@ const struct command_spec cmd_help = {
                    "'framezero help limits' lists what --limit can set.",
     .options = options,
     .examples = examples,
-    .run = run,
 };
 
 void
-cmd_help_overview(FILE *to)
+cmd_help_overview(const struct command_spec *const *commands, FILE *to)
 {
     fprintf(to, "usage: framezero COMMAND [OPTIONS]\n\n");
     for (size_t i = 0; commands[i]; i++) {
@@ -71,7 +69,7 @@ show_limits(void)
 
 /* "token" or "token create"; NULL without such a command. */
 static const struct command_spec *
-find_command(const char *const *words, size_t n)
+find_command(const struct command_spec *const *commands, const char *const *words, size_t n)
 {
     char name[64];
     snprintf(name, sizeof(name), "%.24s%s%.24s", words[0], n > 1 ? " " : "", n > 1 ? words[1] : "");
@@ -89,11 +87,11 @@ find_command(const char *const *words, size_t n)
 }
 
 static int
-show_topic(const struct options *given)
+show_topic(const struct command_spec *const *commands, const struct options *given)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     if (given->n_operands == 0) {
-        cmd_help_overview(stdout);
+        cmd_help_overview(commands, stdout);
         return 0;
     }
     if (given->n_operands == 1 && strcmp(given->operands[0], "limits") == 0) {
@@ -105,7 +103,7 @@ show_topic(const struct options *given)
         options_show_readme(&out);
         return term_write(cmd_help.name, fz_buffer_cstr(&out), out.len) ? 0 : 1;
     }
-    const struct command_spec *command = find_command(given->operands, given->n_operands);
+    const struct command_spec *command = find_command(commands, given->operands, given->n_operands);
     if (!command) {
         struct suggest suggest;
         struct fz_error err;
@@ -122,8 +120,8 @@ show_topic(const struct options *given)
     return term_write(cmd_help.name, fz_buffer_cstr(&out), out.len) ? 0 : 1;
 }
 
-static int
-run(int argc, char **argv)
+int
+cmd_help_run(const struct command_spec *const *commands, int argc, char **argv)
 {
     FZ_CLEANUP(options_deinit) struct options given = options_make();
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
@@ -143,7 +141,7 @@ run(int argc, char **argv)
                 arguments.shell);
         return term_wrong_usage(cmd_help.name, &err);
     } else {
-        return show_topic(&given);
+        return show_topic(commands, &given);
     }
     return term_write(cmd_help.name, fz_buffer_cstr(&out), out.len) ? 0 : 1;
 }

@@ -10,7 +10,8 @@
 #include "server/config/suggest.h"
 #include "server/config/term.h"
 
-const struct command_spec *const commands[] = {
+/* In the order in which they are shown. */
+static const struct command_spec *const commands[] = {
     &cmd_serve,   &cmd_worker,      &cmd_migrate, &cmd_token, &cmd_project,
     &cmd_upload,  &cmd_symbolicate, &cmd_atos,    &cmd_index, &cmd_lookup,
     &cmd_inspect, &cmd_demangle,    &cmd_help,    NULL,
@@ -54,7 +55,7 @@ main(int argc, char **argv)
 {
     keep_standard_files();
     if (argc < 2) {
-        cmd_help_overview(stderr);
+        cmd_help_overview(commands, stderr);
         return 2;
     }
     const char *word = argv[1];
@@ -63,12 +64,13 @@ main(int argc, char **argv)
         return term_finish_output("") ? 0 : 1;
     }
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-        cmd_help_overview(stdout);
+        cmd_help_overview(commands, stdout);
         return term_finish_output("") ? 0 : 1;
     }
     for (size_t i = 0; commands[i]; i++) {
         if (strcmp(word, commands[i]->name) == 0) {
-            int status = commands[i]->run(argc - 1, argv + 1);
+            int status = commands[i]->run ? commands[i]->run(argc - 1, argv + 1)
+                                          : cmd_help_run(commands, argc - 1, argv + 1);
             return !term_finish_output(word) && status == 0 ? 1 : status;
         }
     }

@@ -70,7 +70,7 @@ struct command_spec {
     unsigned role;                             /* which of the settings */
     const struct command_example *examples;    /* ends with NULL; NULL = none */
     const struct command_spec *const *actions; /* "create" of token...; ends with NULL; or NULL */
-    int (*run)(int argc, char **argv);         /* argv[0] is the last word of the name */
+    int (*run)(int argc, char **argv); /* argv[0] is the last word of the name; NULL: help */
 };
 
 /* Setters. The comment after each is the field's type. */
