@@ -96,7 +96,7 @@ start_http(struct serve *serve, struct fz_error *err)
 }
 
 static enum fz_code
-start(struct serve *serve, int argc, char **argv, struct fz_error *err)
+start(struct serve *serve, struct fz_error *err)
 {
     const struct config *config = &serve->config;
     struct serve_first first = {0};
@@ -118,8 +118,7 @@ start(struct serve *serve, int argc, char **argv, struct fz_error *err)
     if (code == FZ_OK)
         code = metrics_create(&serve->metrics, &serve->metrics_fd, err);
     if (code == FZ_OK)
-        code = serve_workers_create(config, argc, argv, serve->metrics_fd, false, &serve->workers,
-                                    err);
+        code = serve_workers_create(config, serve->metrics_fd, false, &serve->workers, err);
     if (code == FZ_OK)
         code = start_http(serve, err);
     if (code != FZ_OK)
@@ -174,7 +173,7 @@ stop(struct serve *serve)
 
 /* The process that HTTP is served by. */
 static int
-serve_here(struct serve *serve, int argc, char **argv, const sigset_t *signals)
+serve_here(struct serve *serve, const sigset_t *signals)
 {
     struct fz_error err;
     if (serve->config.workers < 0) {
@@ -182,7 +181,7 @@ serve_here(struct serve *serve, int argc, char **argv, const sigset_t *signals)
         serve->config.workers = cores < 1 ? 1 : cores > 64 ? 64 : (int)cores;
     }
     raise_file_limit();
-    enum fz_code code = start(serve, argc, argv, &err);
+    enum fz_code code = start(serve, &err);
     if (code != FZ_OK)
         term_error(cmd_serve.name, "%s", err.text);
     else
@@ -255,6 +254,6 @@ run(int argc, char **argv)
     config_set_log_level(&serve.config);
     supervise_signals(&signals);
     if (is_supervised || !serve.config.supervise)
-        return serve_here(&serve, argc, argv, &signals);
+        return serve_here(&serve, &signals);
     return supervise_serve(argc, argv, &signals);
 }

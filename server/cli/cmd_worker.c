@@ -104,7 +104,7 @@ work(const struct config *config, const sigset_t *signals, struct fz_error *err)
 
 /* As many processes as asked for; this one only watches them. Returns the exit code. */
 static int
-supervise_workers(const struct config *config, int argc, char **argv, const sigset_t *signals)
+supervise_workers(const struct config *config, const sigset_t *signals)
 {
     struct fz_error err;
     struct metrics *metrics = NULL;
@@ -112,7 +112,7 @@ supervise_workers(const struct config *config, int argc, char **argv, const sigs
     struct serve_workers *workers = NULL;
     enum fz_code code = metrics_create(&metrics, &fd, &err);
     if (code == FZ_OK)
-        code = serve_workers_create(config, argc, argv, fd, true, &workers, &err);
+        code = serve_workers_create(config, fd, true, &workers, &err);
     if (code != FZ_OK)
         term_error(cmd_worker.name, "%s", err.text);
     int exit_code = code != FZ_OK ? 1 : serve_workers_run(workers, signals, GRACE_MS);
@@ -170,7 +170,7 @@ run(int argc, char **argv)
     config_set_log_level(&config);
     supervise_signals(&signals);
     if (!is_supervised && config.supervise)
-        return supervise_workers(&config, argc, argv, &signals);
+        return supervise_workers(&config, &signals);
     enum fz_code code = work(&config, &signals, &err);
     if (code != FZ_OK)
         term_error(cmd_worker.name, "%s", err.text);

@@ -273,15 +273,3 @@ config_set_log_level(const struct config *config)
             fz_log_set_level((enum fz_log_level)i);
     }
 }
-
-void
-config_hide_password(const char *url, char *ret, size_t size)
-{
-    const char *user = strstr(url, "://");
-    const char *at = user ? strrchr(user, '@') : NULL;
-    const char *colon = at ? strchr(user + 3, ':') : NULL;
-    if (colon && colon < at)
-        snprintf(ret, size, "%.*s:***%s", (int)(colon - url), url, at);
-    else
-        snprintf(ret, size, "%s", url);
-}

@@ -63,6 +63,13 @@ extern const struct option_spec config_settings[];
 FZ_MUST_CHECK enum fz_code config_load(const struct command_spec *command, int argc, char **argv,
                                        bool is_child, struct config *ret, struct fz_error *err);
 
+/*
+ * Append the settings of the commands with `role` as variables, "FRAMEZERO_LISTEN=..." and so on,
+ * with a NUL between two: a process that has them in its environment has the same settings. Check
+ * `out` as ever.
+ */
+void config_append_variables(const struct config *config, unsigned role, struct fz_buffer *out);
+
 /* The level that log_level names, set for this process. */
 void config_set_log_level(const struct config *config);
 

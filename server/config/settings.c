@@ -12,6 +12,18 @@
 
 enum { NAME_MAX_LEN = 64, WORKERS_MAX = 256, WAIT_MAX_S = 3600 };
 
+void
+config_hide_password(const char *url, char *ret, size_t size)
+{
+    const char *user = strstr(url, "://");
+    const char *at = user ? strrchr(user, '@') : NULL;
+    const char *colon = at ? strchr(user + 3, ':') : NULL;
+    if (colon && colon < at)
+        snprintf(ret, size, "%.*s:***%s", (int)(colon - url), url, at);
+    else
+        snprintf(ret, size, "%s", url);
+}
+
 /* ---- values ------------------------------------------------------------------------------ */
 
 static enum fz_code
@@ -359,7 +371,6 @@ same_name(const char *a, const char *b)
     return *a == *b;
 }
 
-/* By key or variable; "config" and "limit" have forms of their own there. */
 const struct option_spec *
 config_find_setting(const char *name)
 {
@@ -376,4 +387,47 @@ config_set(struct config *config, const struct option_spec *option, const char *
 {
     return option->set ? option->set(option, (char *)config + option->offset, value, where, err)
                        : FZ_OK;
+}
+
+static void
+append_variable(const char *name, const char *value, struct fz_buffer *out)
+{
+    if (out->len > 0)
+        fz_buffer_char(out, '\0');
+    fz_buffer_text(out, "FRAMEZERO_");
+    for (; *name; name++)
+        fz_buffer_char(out, *name == '-' ? '_' : (char)toupper((unsigned char)*name));
+    fz_buffer_printf(out, "=%s", value);
+}
+
+static void
+append_limits(const struct limits *limits, struct fz_buffer *out)
+{
+    for (size_t i = 0; limits_name(i); i++) {
+        char name[NAME_MAX_LEN], value[24];
+        snprintf(name, sizeof(name), "limit-%s", limits_name(i));
+        snprintf(value, sizeof(value), "%llu", (unsigned long long)limits_value(limits, i));
+        append_variable(name, value, out);
+    }
+}
+
+void
+config_append_variables(const struct config *config, unsigned role, struct fz_buffer *out)
+{
+    for (const struct option_spec *o = config_settings; !option_is_end(o); o++) {
+        const void *field = (const char *)config + o->offset;
+        char number[16];
+        if (!o->set || !(o->roles & role))
+            continue;
+        if (o->set == set_limit) {
+            append_limits(field, out);
+        } else if (o->set == set_number) {
+            snprintf(number, sizeof(number), "%u", *(const unsigned *)field);
+            append_variable(o->name, number, out);
+        } else if (o->set == set_bool) {
+            append_variable(o->name, *(const bool *)field ? "yes" : "no", out);
+        } else if (*(const char *)field != '\0') {
+            append_variable(o->name, field, out);
+        }
+    }
 }

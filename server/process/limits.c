@@ -164,3 +164,16 @@ limits_set(struct limits *limits, const char *name, const char *value)
     }
     return -1;
 }
+
+uint64_t
+limits_value(const struct limits *limits, size_t i)
+{
+    const char *field = (const char *)limits + fields[i].offset;
+    uint64_t value;
+    uint32_t narrow;
+    memcpy(&narrow, field, sizeof(narrow));
+    if (fields[i].size == sizeof(narrow))
+        return narrow;
+    memcpy(&value, field, sizeof(value));
+    return value;
+}

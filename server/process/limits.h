@@ -1,8 +1,8 @@
 /*
  * Every limit on what comes from outside, in one place.
  *
- * A limit is a member of this struct and a row of the table in limits.c, which has its default and its
- * meaning; its configuration name is the member's. Bytes, unless the name ends in _s (seconds).
+ * A limit is a member of this struct and a row of the table in limits.c, which has its default and
+ * its meaning; its configuration name is the member's. Bytes, unless the name ends in _s (seconds).
  */
 #ifndef PROCESS_LIMITS_H
 #define PROCESS_LIMITS_H
@@ -57,12 +57,15 @@ struct limits {
 struct limits limits_default(void);
 
 /* Set the limit with configuration name `name` ("report_bytes"...) from a number with an optional
- * suffix K, M, G (1,024-fold). Returns 0, -1 for an unknown name, -2 for a bad value, or for 0 where
- * that does not mean "no limit". */
+ * suffix K, M, G (1,024-fold). Returns 0, -1 for an unknown name, -2 for a bad value, or for 0
+ * where that does not mean "no limit". */
 int limits_set(struct limits *limits, const char *name, const char *value);
 
-/* The limits one after the other: name, NULL after the last; what it limits; further sentences for the
- * manual, or NULL; the default as it is configured ("4M", "512"). */
+/* The value of the limit with this place in the order below. */
+uint64_t limits_value(const struct limits *limits, size_t i);
+
+/* The limits one after the other: name, NULL after the last; what it limits; further sentences for
+ * the manual, or NULL; the default as it is configured ("4M", "512"). */
 const char *limits_name(size_t i);
 const char *limits_help(size_t i);
 const char *limits_more(size_t i);

@@ -1,104 +1,72 @@
 #include "server/serve/workers.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/attr.h"
-
-enum { VARIABLES = 7 };
+#include "base/buffer.h"
+#include "base/text.h"
 
 struct serve_workers {
     struct supervise *supervise;
-    char **argv; /* of a worker */
-    char **envp; /* the same; the last VARIABLES are ours */
-    char *variables[VARIABLES];
+    char **envp; /* of a worker */
+    struct fz_buffer variables;
 };
 
 extern char **environ;
 
-/* Options go by variables, since a database URL with its password does not belong on a command
- * line that every user of the machine can read. */
+/* Ours replace what the user set; variables of tests are for the worker too. */
+static bool
+is_inherited(const char *variable)
+{
+    return !fz_text_has_prefix(variable, "FRAMEZERO_") ||
+           fz_text_has_prefix(variable, "FRAMEZERO_TEST_");
+}
+
+/* A worker has its settings from variables alone: a database URL with its password does not belong
+ * on a command line, which every user of the machine can read. */
 static enum fz_code
 make_environment(struct serve_workers *workers, const struct config *config, int metrics_fd,
                  struct fz_error *err)
 {
-    const struct {
-        const char *name, *value;
-    } set[] = {
-        {"FRAMEZERO_DATABASE", config->database},
-        {"FRAMEZERO_BLOBS", config->blobs},
-        {"FRAMEZERO_DATA", config->data_dir},
-        {"FRAMEZERO_LOG_LEVEL", config->log_level},
-        {"FRAMEZERO_LEARNED_NAMES", config->learned_names},
-        {"FRAMEZERO_WORKERS", "1"},
-        {config_metrics_variable, NULL},
-    };
-    _Static_assert(FZ_ARRAY_LEN(set) == VARIABLES, "one slot each");
-    size_t n_environ = 0, n = 0;
-    while (environ && environ[n_environ])
-        n_environ++;
-    workers->envp = calloc(n_environ + VARIABLES + 1, sizeof(*workers->envp));
+    struct config one = *config;
+    one.workers = 1;
+    config_append_variables(&one, CONFIG_WORKER, &workers->variables);
+    fz_buffer_char(&workers->variables, '\0');
+    fz_buffer_printf(&workers->variables, "%s=%d", config_metrics_variable, metrics_fd);
+    enum fz_code code = fz_buffer_done(&workers->variables, err);
+    if (code != FZ_OK)
+        return code;
+    char *first = workers->variables.data, *end = first + workers->variables.len;
+    size_t room = 1, n = 0;
+    for (char **at = environ; at && *at; at++)
+        room++;
+    for (char *at = first; at < end; at += strlen(at) + 1)
+        room++;
+    workers->envp = calloc(room, sizeof(*workers->envp));
     if (!workers->envp)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    for (size_t i = 0; i < n_environ; i++) {
-        bool is_ours = false;
-        for (size_t j = 0; j < VARIABLES; j++) {
-            size_t len = strlen(set[j].name);
-            is_ours =
-                is_ours || (strncmp(environ[i], set[j].name, len) == 0 && environ[i][len] == '=');
-        }
-        if (!is_ours)
-            workers->envp[n++] = environ[i];
+    for (char **at = environ; at && *at; at++) {
+        if (is_inherited(*at))
+            workers->envp[n++] = *at;
     }
-    for (size_t j = 0; j < VARIABLES; j++) {
-        char number[16];
-        snprintf(number, sizeof(number), "%d", metrics_fd);
-        const char *value = set[j].value ? set[j].value : number;
-        size_t size = strlen(set[j].name) + strlen(value) + 2;
-        workers->variables[j] = malloc(size);
-        if (!workers->variables[j])
-            return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-        snprintf(workers->variables[j], size, "%s=%s", set[j].name, value);
-        workers->envp[n++] = workers->variables[j];
-    }
-    return FZ_OK;
-}
-
-static enum fz_code
-make_arguments(struct serve_workers *workers, int argc, char **argv, struct fz_error *err)
-{
-    static char program[] = "framezero", command[] = "worker";
-    workers->argv = calloc((size_t)argc + 3, sizeof(*workers->argv));
-    if (!workers->argv)
-        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    size_t n = 0;
-    workers->argv[n++] = program;
-    workers->argv[n++] = command;
-    for (int i = 1; i < argc; i++) {
-        bool is_pair = strcmp(argv[i], "--config") == 0 || strcmp(argv[i], "--limit") == 0;
-        if (is_pair && i + 1 < argc) {
-            workers->argv[n++] = argv[i++];
-            workers->argv[n++] = argv[i];
-        } else if (strncmp(argv[i], "--config=", 9) == 0 || strncmp(argv[i], "--limit=", 8) == 0) {
-            workers->argv[n++] = argv[i];
-        }
-    }
+    for (char *at = first; at < end; at += strlen(at) + 1)
+        workers->envp[n++] = at;
     return FZ_OK;
 }
 
 enum fz_code
-serve_workers_create(const struct config *config, int argc, char **argv, int metrics_fd,
-                     bool may_give_up, struct serve_workers **ret, struct fz_error *err)
+serve_workers_create(const struct config *config, int metrics_fd, bool may_give_up,
+                     struct serve_workers **ret, struct fz_error *err)
 {
+    static char program[] = "framezero", command[] = "worker";
+    static char *arguments[] = {program, command, NULL};
     struct serve_workers *workers = calloc(1, sizeof(*workers));
     if (!workers)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    workers->variables = fz_buffer_make(0);
     enum fz_code code = make_environment(workers, config, metrics_fd, err);
-    if (code == FZ_OK)
-        code = make_arguments(workers, argc, argv, err);
     const struct supervise_plan plan = {.name = "worker",
-                                        .argv = workers->argv,
+                                        .argv = arguments,
                                         .envp = workers->envp,
                                         .n = (size_t)config->workers,
                                         .own_group = true,
@@ -144,9 +112,7 @@ serve_workers_destroy(struct serve_workers *workers, int64_t grace_ms)
     if (!workers)
         return;
     supervise_destroy(workers->supervise, grace_ms);
-    for (size_t i = 0; i < VARIABLES; i++)
-        free(workers->variables[i]);
+    fz_buffer_deinit(&workers->variables);
     free(workers->envp);
-    free(workers->argv);
     free(workers);
 }

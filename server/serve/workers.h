@@ -1,6 +1,6 @@
 /*
- * The worker processes of `serve` and of `framezero worker`: what they are started with. Starting
- * them again when they die is the work of supervise.h.
+ * The worker processes of `serve` and of `framezero worker`: what they are started with. supervise.h
+ * restarts them when they die.
  */
 #ifndef SERVE_WORKERS_H
 #define SERVE_WORKERS_H
@@ -10,12 +10,11 @@
 
 struct serve_workers; /* opaque */
 
-/* config->workers processes; nothing is started yet. `argv` are the arguments of this process, of
- * which --config and --limit are handed on; metrics_fd is inherited. All are borrowed. may_give_up:
- * see supervise_tend(). */
-FZ_MUST_CHECK enum fz_code serve_workers_create(const struct config *config, int argc, char **argv,
-                                                int metrics_fd, bool may_give_up,
-                                                struct serve_workers **ret, struct fz_error *err);
+/* config->workers processes with the settings of `config`; nothing is started yet. They inherit
+ * metrics_fd. may_give_up: see supervise_tend(). */
+FZ_MUST_CHECK enum fz_code serve_workers_create(const struct config *config, int metrics_fd,
+                                                bool may_give_up, struct serve_workers **ret,
+                                                struct fz_error *err);
 /* As the functions of supervise.h with these names. */
 int64_t serve_workers_tend(struct serve_workers *workers);
 int serve_workers_running(struct serve_workers *workers);

@@ -246,6 +246,49 @@ test_load(void **state)
         run(&tests[i]);
 }
 
+/* A worker that has the variables has the settings. */
+static void
+test_variables_for_workers(void **state)
+{
+    (void)state;
+    static const struct command_spec worker = {
+        .name = "worker", .operands = "", .settings = config_settings, .role = CONFIG_WORKER};
+    char name[] = "worker", data[] = "--data=/tmp/a b", names[] = "--learned-names=shared",
+         frames[] = "--limit=frames=7", days[] = "--limit=symbol_bytes_per_day=0",
+         *argv[] = {name, data, names, frames, days, NULL};
+    struct config config, again;
+    struct fz_error err;
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    assert_int_equal(config_load(&worker, 5, argv, false, &config, &err), FZ_OK);
+    config.workers = 3;
+    config_append_variables(&config, CONFIG_WORKER, &out);
+    fz_buffer_char(&out, '\0');
+    assert_int_equal(fz_buffer_done(&out, &err), FZ_OK);
+    size_t n = 0;
+    for (char *at = out.data; at < out.data + out.len; at += strlen(at) + 1, n++) {
+        char *value = strchr(at, '=');
+        *value++ = '\0';
+        assert_int_equal(setenv(at, value, 1), 0);
+        at = value;
+    }
+    assert_true(n > 40);
+    enum fz_code code = config_load(&worker, 1, argv, false, &again, &err);
+    for (char *at = out.data; at < out.data + out.len; at += strlen(at) + 1) {
+        unsetenv(at);
+        at += strlen(at) + 1;
+    }
+    assert_int_equal(code, FZ_OK);
+    assert_string_equal(again.data_dir, "/tmp/a b");
+    assert_string_equal(again.database, "sqlite:/tmp/a b/framezero.db");
+    assert_string_equal(again.blobs, config.blobs);
+    assert_string_equal(again.learned_names, "shared");
+    assert_string_equal(again.log_level, "info");
+    assert_int_equal(again.workers, 3);
+    assert_true(again.supervise);
+    assert_int_equal(again.limits.frames, 7);
+    assert_memory_equal(&again.limits, &config.limits, sizeof(config.limits));
+}
+
 static void
 test_missing_file(void **state)
 {
@@ -337,8 +380,11 @@ int
 main(void)
 {
     const struct CMUnitTest all[] = {
-        cmocka_unit_test(test_load),          cmocka_unit_test(test_missing_file),
-        cmocka_unit_test(test_not_allowed),   cmocka_unit_test(test_unknown_variables),
+        cmocka_unit_test(test_load),
+        cmocka_unit_test(test_variables_for_workers),
+        cmocka_unit_test(test_missing_file),
+        cmocka_unit_test(test_not_allowed),
+        cmocka_unit_test(test_unknown_variables),
         cmocka_unit_test(test_hide_password),
     };
     int fd = mkstemp(path);
