@@ -5,7 +5,7 @@
 
 #include "server/cli/cmd.h"
 #include "server/cli/command.h"
-#include "server/cli/options_show.h"
+#include "server/cli/help.h"
 #include "server/config/suggest.h"
 #include "server/config/term.h"
 #include "server/process/limits.h"
@@ -100,7 +100,7 @@ show_topic(const struct command_spec *const *commands, const struct options *giv
     }
     /* For `./dev docs`; not a topic for users. */
     if (given->n_operands == 1 && strcmp(given->operands[0], "readme") == 0) {
-        options_show_readme(&out);
+        help_append_readme(&out);
         return term_write(cmd_help.name, fz_buffer_cstr(&out), out.len) ? 0 : 1;
     }
     const struct command_spec *command = find_command(commands, given->operands, given->n_operands);
@@ -116,7 +116,7 @@ show_topic(const struct command_spec *const *commands, const struct options *giv
                 suggest.best[0] ? "; did you mean " : "", suggest.best, suggest.best[0] ? "?" : "");
         return term_wrong_usage("", &err);
     }
-    options_show_help(command, term_has_colour(STDOUT_FILENO), &out);
+    help_append_text(command, term_has_colour(STDOUT_FILENO), &out);
     return term_write(cmd_help.name, fz_buffer_cstr(&out), out.len) ? 0 : 1;
 }
 
@@ -130,11 +130,11 @@ cmd_help_run(const struct command_spec *const *commands, int argc, char **argv)
     if (ended >= 0)
         return ended;
     if (arguments.man) {
-        options_show_man(commands, &out);
+        help_append_manual(commands, &out);
     } else if (arguments.shell && strcmp(arguments.shell, "bash") == 0) {
-        options_show_bash(commands, &out);
+        help_append_bash(commands, &out);
     } else if (arguments.shell && strcmp(arguments.shell, "zsh") == 0) {
-        options_show_zsh(commands, &out);
+        help_append_zsh(commands, &out);
     } else if (arguments.shell) {
         struct fz_error err;
         fz_fail(&err, FZ_E_MALFORMED, "--completion: '%.40s' is not one of: bash zsh",

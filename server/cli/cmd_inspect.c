@@ -5,7 +5,7 @@
 
 #include "server/cli/cmd.h"
 #include "server/cli/command.h"
-#include "server/cli/inspect_show.h"
+#include "server/cli/inspect_output.h"
 #include "server/cli/slice_index.h"
 #include "server/config/term.h"
 
@@ -127,14 +127,14 @@ inspect_file(const struct sym_file *file, const struct arguments *arguments)
             status = 1;
         drop_solved(file, file->slices[i], &result.problems);
         if (arguments->json)
-            inspect_show_json(&result, &json);
+            inspect_output_json(&result, &json);
         else
-            inspect_show_text(&result, term_has_colour(STDOUT_FILENO), &text);
+            inspect_output_text(&result, term_has_colour(STDOUT_FILENO), &text);
         fz_buffer_deinit(&result.differences);
     }
     if (arguments->json) {
         json_write_close(&json, ']');
-        inspect_show_problems(&file->problems, &json);
+        inspect_output_problems(&file->problems, &json);
         json_write_close(&json, '}');
         fz_buffer_char(&text, '\n');
     }

@@ -1,8 +1,8 @@
 /* framezero symbolicate: reports and symbol files in, the symbolicated reports out. No server. */
 #include "server/cli/cmd.h"
 #include "server/cli/command.h"
-#include "server/cli/local.h"
 #include "server/cli/symbolicate.h"
+#include "server/cli/user_symbols.h"
 #include "server/config/term.h"
 #include "server/report/annotate.h"
 
@@ -82,14 +82,14 @@ const struct command_spec cmd_symbolicate = {
 };
 
 static int
-run_with(struct local_symbols *symbols, const struct arguments *arguments,
+run_with(struct user_symbols *symbols, const struct arguments *arguments,
          const struct options *given)
 {
     struct fz_error err;
-    if (arguments->arch && local_symbols_set_arch(symbols, arguments->arch, &err) != FZ_OK)
+    if (arguments->arch && user_symbols_set_arch(symbols, arguments->arch, &err) != FZ_OK)
         return term_wrong_usage(cmd_symbolicate.name, &err);
     for (size_t i = 0; i < arguments->dsyms.n; i++) {
-        if (local_symbols_add(symbols, arguments->dsyms.items[i], &err) != FZ_OK)
+        if (user_symbols_add(symbols, arguments->dsyms.items[i], &err) != FZ_OK)
             return term_failed(cmd_symbolicate.name, &err);
     }
     return symbolicate_run(symbols, &arguments->options, given->operands, given->n_operands);
@@ -100,14 +100,14 @@ run(int argc, char **argv)
 {
     FZ_CLEANUP(options_deinit) struct options given = options_make();
     struct arguments arguments = {.options.form = REPORT_FORM_CRASH};
-    struct local_symbols *symbols = NULL;
+    struct user_symbols *symbols = NULL;
     struct fz_error err;
     int ended = command_start(&cmd_symbolicate, argc, argv, &arguments, &given);
-    if (ended < 0 && local_symbols_create(&symbols, &err) != FZ_OK)
+    if (ended < 0 && user_symbols_create(&symbols, &err) != FZ_OK)
         ended = term_failed(cmd_symbolicate.name, &err);
     if (ended < 0)
         ended = run_with(symbols, &arguments, &given);
-    local_symbols_destroy(symbols);
+    user_symbols_destroy(symbols);
     option_list_deinit(&arguments.dsyms);
     return ended;
 }

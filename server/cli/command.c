@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "server/cli/options_show.h"
+#include "server/cli/help.h"
 #include "server/config/suggest.h"
 #include "server/config/term.h"
 
@@ -13,7 +13,7 @@ static int
 show_help(const struct command_spec *command)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    options_show_help(command, term_has_colour(STDOUT_FILENO), &out);
+    help_append_text(command, term_has_colour(STDOUT_FILENO), &out);
     return term_write(command->name, fz_buffer_cstr(&out), out.len) ? 0 : 1;
 }
 

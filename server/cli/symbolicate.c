@@ -15,7 +15,7 @@
 static const char command[] = "symbolicate";
 
 struct symbolicate {
-    struct local_symbols *symbols;
+    struct user_symbols *symbols;
     const struct symbolicate_options *options;
     struct limits limits;
     struct symbolicate_output output;
@@ -33,7 +33,7 @@ symbolicate_one(struct symbolicate *s, const char *name, struct fz_span raw, str
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(s->limits.report_memory);
     struct report report;
     bool kept = false;
-    enum fz_code code = local_symbolicate(s->symbols, raw, &s->limits, &arena, &report, err);
+    enum fz_code code = user_symbols_resolve(s->symbols, raw, &s->limits, &arena, &report, err);
     if (code != FZ_OK)
         return code;
     struct report_envelope envelope = {.id = report.id};
@@ -113,7 +113,7 @@ show_summary(struct symbolicate *s)
 }
 
 int
-symbolicate_run(struct local_symbols *symbols, const struct symbolicate_options *options,
+symbolicate_run(struct user_symbols *symbols, const struct symbolicate_options *options,
                 const char **paths, size_t n_paths)
 {
     FZ_CLEANUP(report_files_deinit) struct report_files inputs = report_files_make();

@@ -6,7 +6,7 @@
 #ifndef CLI_SYMBOLICATE_H
 #define CLI_SYMBOLICATE_H
 
-#include "server/cli/local.h"
+#include "server/cli/user_symbols.h"
 #include "server/config/options.h"
 
 struct symbolicate_options {
@@ -16,7 +16,7 @@ struct symbolicate_options {
 };
 
 /* Returns the exit code: 0 if all reports were read and written, else 1. */
-int symbolicate_run(struct local_symbols *symbols, const struct symbolicate_options *options,
+int symbolicate_run(struct user_symbols *symbols, const struct symbolicate_options *options,
                     const char **paths, size_t n_paths);
 
 #endif

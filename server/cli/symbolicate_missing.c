@@ -67,7 +67,7 @@ describe(const struct missing_image *image, struct fz_buffer *out)
 
 /* Symbol files were given for the image and none of them serves: why, said once. */
 static void
-tell_reason(struct local_symbols *symbols, const struct report *report, size_t number,
+tell_reason(struct user_symbols *symbols, const struct report *report, size_t number,
             const struct missing_image *image)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer why = fz_buffer_make(0);
@@ -77,14 +77,14 @@ tell_reason(struct local_symbols *symbols, const struct report *report, size_t n
         fz_buffer_text(&why, "the symbols that were given cannot be used; 'framezero inspect' says "
                              "what is wrong with them");
     else
-        local_symbols_explain(symbols, report, number, &why);
+        user_symbols_explain(symbols, report, number, &why);
     if (why.len)
         term_error("symbolicate", "no symbols for %s: %s", fz_buffer_cstr(&what),
                    fz_buffer_cstr(&why));
 }
 
 void
-symbolicate_missing_add(struct symbolicate_missing *missing, struct local_symbols *symbols,
+symbolicate_missing_add(struct symbolicate_missing *missing, struct user_symbols *symbols,
                         const struct report *report)
 {
     for (size_t i = 0; i < report->n_images; i++) {

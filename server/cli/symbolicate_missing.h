@@ -5,7 +5,7 @@
 #define CLI_SYMBOLICATE_MISSING_H
 
 #include "base/buffer.h"
-#include "server/cli/local.h"
+#include "server/cli/user_symbols.h"
 #include "server/report/report.h"
 
 struct missing_image; /* opaque */
@@ -20,7 +20,7 @@ void symbolicate_missing_deinit(struct symbolicate_missing *missing);
 
 /* Take note of a resolved report's images. What was wrong with a symbol file that was given for one
  * is told at once, on standard error. */
-void symbolicate_missing_add(struct symbolicate_missing *missing, struct local_symbols *symbols,
+void symbolicate_missing_add(struct symbolicate_missing *missing, struct user_symbols *symbols,
                              const struct report *report);
 
 /* "missing symbols for 2 of 40 images: Shop UUID (arm64), ...; pass --dsym PATH, or upload them".

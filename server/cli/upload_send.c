@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "server/cli/upload_pack.h"
+#include "server/cli/upload_archive.h"
 #include "server/config/term.h"
 #include "symbolicator/symbolicator.h"
 
@@ -143,7 +143,7 @@ send_slice(struct upload *upload, const struct sym_file_slice *slice)
     fprintf(stderr, "%s %s %s, %s\n", uuid, slice->arch, slice->path, size);
     enum fz_code code = FZ_OK;
     if (slice->symbol_map) {
-        upload_pack(slice, &packed);
+        upload_archive(slice, &packed);
         code = fz_buffer_done(&packed, &err);
         bytes = fz_buffer_span(&packed);
     }

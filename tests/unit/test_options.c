@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "server/cli/options_show.h"
+#include "server/cli/help.h"
 #include "server/config/options.h"
 #include "server/config/suggest.h"
 
@@ -225,7 +225,7 @@ test_help(void **state)
 {
     (void)state;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    options_show_help(&plain, false, &out);
+    help_append_text(&plain, false, &out);
     assert_string_equal(fz_buffer_cstr(&out), "usage: framezero plain [OPTIONS] PATH...\n"
                                               "\n"
                                               "Does it.\n"

@@ -1,4 +1,4 @@
-#include "server/cli/local_named.h"
+#include "server/cli/user_symbols_named.h"
 
 #include <string.h>
 
@@ -6,12 +6,13 @@
 #include "base/attr.h"
 #include "base/text.h"
 
-struct local_named
-local_named_find(struct sym_file *const *files, size_t n_files, const struct report_image *image)
+struct user_symbols_named
+user_symbols_named_find(struct sym_file *const *files, size_t n_files,
+                        const struct report_image *image)
 {
-    struct local_named named = {.n = 0};
+    struct user_symbols_named named = {.n = 0};
     for (size_t i = 0; image->name && i < n_files; i++) {
-        for (size_t k = 0; k < files[i]->n_slices && named.n < LOCAL_NAMED_MAX; k++) {
+        for (size_t k = 0; k < files[i]->n_slices && named.n < USER_SYMBOLS_NAMED_MAX; k++) {
             const struct sym_file_slice *slice = files[i]->slices[k];
             bool is_new =
                 slice->macho.has_uuid && strcmp(fz_text_base_name(slice->path), image->name) == 0;
@@ -25,13 +26,13 @@ local_named_find(struct sym_file *const *files, size_t n_files, const struct rep
 }
 
 void
-local_named_keep_arch(struct local_named *named, const char *arch)
+user_symbols_named_keep_arch(struct user_symbols_named *named, const char *arch)
 {
     uint32_t type, subtype;
     if (!arch || !fz_arch_parse(arch, &type, &subtype))
         return;
     const char *wanted = fz_arch_name(type, subtype);
-    struct local_named same = {.n = 0}, family = {.n = 0};
+    struct user_symbols_named same = {.n = 0}, family = {.n = 0};
     for (size_t i = 0; i < named->n; i++) {
         const struct sym_file_slice *slice = named->slices[i];
         if (strcmp(slice->arch, wanted) == 0)
@@ -51,7 +52,7 @@ is_in(const struct report *report, const struct report_frame *frame, size_t numb
 
 static bool
 each(const struct report *report, size_t number, const struct report_frame *frames, size_t n,
-     local_named_frame_fn fn, void *user)
+     user_symbols_named_frame_fn fn, void *user)
 {
     for (size_t i = 0; i < n; i++) {
         bool may_be_exact = i == 0 && frames[i].adjust != REPORT_ADJUST_RETURN;
@@ -62,7 +63,8 @@ each(const struct report *report, size_t number, const struct report_frame *fram
 }
 
 bool
-local_named_each(const struct report *report, size_t number, local_named_frame_fn fn, void *user)
+user_symbols_named_each(const struct report *report, size_t number, user_symbols_named_frame_fn fn,
+                        void *user)
 {
     for (size_t i = 0; i < report->n_threads; i++) {
         const struct report_thread *thread = &report->threads[i];
@@ -103,14 +105,15 @@ fits_size(void *user, const struct report_frame *frame, bool may_be_exact FZ_UNU
 }
 
 void
-local_named_keep_fitting(struct local_named *named, const struct report *report, size_t number)
+user_symbols_named_keep_fitting(struct user_symbols_named *named, const struct report *report,
+                                size_t number)
 {
-    static const local_named_frame_fn tests[] = {fits_width, fits_alignment, fits_size};
+    static const user_symbols_named_frame_fn tests[] = {fits_width, fits_alignment, fits_size};
     for (size_t i = 0; i < FZ_ARRAY_LEN(tests) && named->n > 1; i++) {
-        struct local_named fitting = {.n = 0};
+        struct user_symbols_named fitting = {.n = 0};
         for (size_t j = 0; j < named->n; j++) {
             struct fit fit = {&named->slices[j]->macho, report->images[number].addr};
-            if (local_named_each(report, number, tests[i], &fit))
+            if (user_symbols_named_each(report, number, tests[i], &fit))
                 fitting.slices[fitting.n++] = named->slices[j];
         }
         if (fitting.n)
@@ -119,7 +122,8 @@ local_named_keep_fitting(struct local_named *named, const struct report *report,
 }
 
 void
-local_named_write(const struct local_named *named, const char *end, struct fz_buffer *out)
+user_symbols_named_write(const struct user_symbols_named *named, const char *end,
+                         struct fz_buffer *out)
 {
     bool differ = false;
     if (named->n == 0)

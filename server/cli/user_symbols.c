@@ -1,4 +1,4 @@
-#include "server/cli/local.h"
+#include "server/cli/user_symbols.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,13 +7,13 @@
 #include "base/attr.h"
 #include "base/file.h"
 #include "base/platform.h"
-#include "server/cli/local_named.h"
+#include "server/cli/user_symbols_named.h"
 #include "server/ingest/ingest.h"
 #include "server/resolve/resolve.h"
 #include "symbolicator/symbolicator.h"
 
 /* Grown by one each: there are as many as arguments, or as images that are hit. */
-struct local_symbols {
+struct user_symbols {
     struct sym_file **files;
     size_t n_files;
     struct kept_index {
@@ -25,9 +25,9 @@ struct local_symbols {
 };
 
 enum fz_code
-local_symbols_create(struct local_symbols **ret, struct fz_error *err)
+user_symbols_create(struct user_symbols **ret, struct fz_error *err)
 {
-    struct local_symbols *symbols = calloc(1, sizeof(*symbols));
+    struct user_symbols *symbols = calloc(1, sizeof(*symbols));
     if (!symbols)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     *ret = symbols;
@@ -35,7 +35,7 @@ local_symbols_create(struct local_symbols **ret, struct fz_error *err)
 }
 
 void
-local_symbols_destroy(struct local_symbols *symbols)
+user_symbols_destroy(struct user_symbols *symbols)
 {
     if (!symbols)
         return;
@@ -49,7 +49,7 @@ local_symbols_destroy(struct local_symbols *symbols)
 }
 
 enum fz_code
-local_symbols_add(struct local_symbols *symbols, const char *path, struct fz_error *err)
+user_symbols_add(struct user_symbols *symbols, const char *path, struct fz_error *err)
 {
     struct sym_file **files = calloc(symbols->n_files + 1, sizeof(*files));
     if (!files)
@@ -65,7 +65,7 @@ local_symbols_add(struct local_symbols *symbols, const char *path, struct fz_err
 }
 
 enum fz_code
-local_symbols_set_arch(struct local_symbols *symbols, const char *arch, struct fz_error *err)
+user_symbols_set_arch(struct user_symbols *symbols, const char *arch, struct fz_error *err)
 {
     uint32_t type, subtype;
     if (!fz_arch_parse(arch, &type, &subtype))
@@ -78,7 +78,7 @@ local_symbols_set_arch(struct local_symbols *symbols, const char *arch, struct f
 }
 
 static enum fz_code
-keep_index(struct local_symbols *symbols, const struct sym_file_slice *slice,
+keep_index(struct user_symbols *symbols, const struct sym_file_slice *slice,
            struct sym_index *index, struct fz_error *err)
 {
     struct kept_index *indexes = calloc(symbols->n_indexes + 1, sizeof(*indexes));
@@ -93,7 +93,7 @@ keep_index(struct local_symbols *symbols, const struct sym_file_slice *slice,
 }
 
 static enum fz_code
-build(struct local_symbols *symbols, const struct sym_file_slice *slice, struct sym_index **ret,
+build(struct user_symbols *symbols, const struct sym_file_slice *slice, struct sym_index **ret,
       struct fz_error *err)
 {
     for (size_t i = 0; i < symbols->n_indexes; i++) { /* made for a report before */
@@ -124,7 +124,7 @@ build(struct local_symbols *symbols, const struct sym_file_slice *slice, struct 
 /* The slice of that rank among those with the UUID: those with DWARF first, then as they were
  * given. NULL: there are not so many. */
 static const struct sym_file_slice *
-find_slice(const struct local_symbols *symbols, const struct fz_uuid *uuid, unsigned rank)
+find_slice(const struct user_symbols *symbols, const struct fz_uuid *uuid, unsigned rank)
 {
     for (int with_dwarf = 1; with_dwarf >= 0; with_dwarf--) {
         for (size_t i = 0; i < symbols->n_files; i++) {
@@ -176,10 +176,10 @@ has_name(void *user, const struct report_frame *frame, bool may_be_exact)
 
 /* Keep the slices that have a name for every frame, if there are such. */
 static void
-keep_naming(struct local_symbols *symbols, const struct report *report, size_t number,
-            struct local_named *named)
+keep_naming(struct user_symbols *symbols, const struct report *report, size_t number,
+            struct user_symbols_named *named)
 {
-    struct local_named naming = {.n = 0};
+    struct user_symbols_named naming = {.n = 0};
     for (size_t i = 0; named->n > 1 && i < named->n; i++) {
         const struct sym_file_slice *slice = named->slices[i];
         struct sym_index *index;
@@ -190,7 +190,7 @@ keep_naming(struct local_symbols *symbols, const struct report *report, size_t n
         sym_index_info(index, &info);
         struct naming lookup = {index, report->images[number].addr, info.text_vmaddr,
                                 fz_arch_has_thumb(info.cputype)};
-        if (local_named_each(report, number, has_name, &lookup))
+        if (user_symbols_named_each(report, number, has_name, &lookup))
             naming.slices[naming.n++] = slice;
     }
     if (naming.n)
@@ -198,21 +198,22 @@ keep_naming(struct local_symbols *symbols, const struct report *report, size_t n
 }
 
 static void
-keep_arch(const struct local_symbols *symbols, const struct report *report,
-          const struct report_image *image, struct local_named *named)
+keep_arch(const struct user_symbols *symbols, const struct report *report,
+          const struct report_image *image, struct user_symbols_named *named)
 {
     const char *of_report = image->arch ? image->arch : report->arch;
-    local_named_keep_arch(named, symbols->arch ? symbols->arch : of_report);
+    user_symbols_named_keep_arch(named, symbols->arch ? symbols->arch : of_report);
 }
 
 /* The symbol files that have the image's name and may hold its frames. */
-static struct local_named
-candidates(struct local_symbols *symbols, const struct report *report, size_t number)
+static struct user_symbols_named
+candidates(struct user_symbols *symbols, const struct report *report, size_t number)
 {
     const struct report_image *image = &report->images[number];
-    struct local_named named = local_named_find(symbols->files, symbols->n_files, image);
+    struct user_symbols_named named =
+        user_symbols_named_find(symbols->files, symbols->n_files, image);
     keep_arch(symbols, report, image, &named);
-    local_named_keep_fitting(&named, report, number);
+    user_symbols_named_keep_fitting(&named, report, number);
     keep_naming(symbols, report, number, &named);
     return named;
 }
@@ -220,16 +221,16 @@ candidates(struct local_symbols *symbols, const struct report *report, size_t nu
 /* Plain stacks tell names and load addresses but no UUIDs. The user has said by his arguments which
  * symbols belong to the report, so the name is enough, and it is noted. */
 static void
-name_images(struct local_symbols *symbols, struct report *report, struct fz_arena *arena)
+name_images(struct user_symbols *symbols, struct report *report, struct fz_arena *arena)
 {
     for (size_t i = 0; i < report->n_images; i++) {
         struct report_image *image = &report->images[i];
         if (image->has_uuid || image->addr == 0 || !image->name)
             continue;
-        struct local_named named = candidates(symbols, report, i);
+        struct user_symbols_named named = candidates(symbols, report, i);
         if (named.n > 1) {
             FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-            local_named_write(&named, NULL, &text);
+            user_symbols_named_write(&named, NULL, &text);
             report_note(report, arena, "images: %s has no UUID in the report, and %s", image->name,
                         fz_buffer_cstr(&text));
         }
@@ -241,7 +242,7 @@ name_images(struct local_symbols *symbols, struct report *report, struct fz_aren
             image->arch = named.slices[0]->arch;
         if (!report->arch)
             report->arch = image->arch;
-        size_t n_all = local_named_find(symbols->files, symbols->n_files, image).n;
+        size_t n_all = user_symbols_named_find(symbols->files, symbols->n_files, image).n;
         if (n_all > 1)
             report_note(report, arena,
                         "images: %s has no UUID in the report; of %zu symbol files with that name "
@@ -256,27 +257,28 @@ name_images(struct local_symbols *symbols, struct report *report, struct fz_aren
 }
 
 void
-local_symbols_explain(struct local_symbols *symbols, const struct report *report, size_t number,
-                      struct fz_buffer *out)
+user_symbols_explain(struct user_symbols *symbols, const struct report *report, size_t number,
+                     struct fz_buffer *out)
 {
     const struct report_image *image = &report->images[number];
-    struct local_named named = local_named_find(symbols->files, symbols->n_files, image);
-    struct local_named fitting = named;
+    struct user_symbols_named named =
+        user_symbols_named_find(symbols->files, symbols->n_files, image);
+    struct user_symbols_named fitting = named;
     if (image->has_uuid) {
-        local_named_write(&named, "; none has this UUID", out);
+        user_symbols_named_write(&named, "; none has this UUID", out);
         return;
     }
     keep_arch(symbols, report, image, &fitting);
-    local_named_keep_fitting(&fitting, report, number);
+    user_symbols_named_keep_fitting(&fitting, report, number);
     if (fitting.n)
-        local_named_write(&fitting, NULL, out);
+        user_symbols_named_write(&fitting, NULL, out);
     else
-        local_named_write(&named, "; none of them is of the wanted architecture", out);
+        user_symbols_named_write(&named, "; none of them is of the wanted architecture", out);
 }
 
 enum fz_code
-local_symbolicate(struct local_symbols *symbols, struct fz_span raw, const struct limits *limits,
-                  struct fz_arena *arena, struct report *ret, struct fz_error *err)
+user_symbols_resolve(struct user_symbols *symbols, struct fz_span raw, const struct limits *limits,
+                     struct fz_arena *arena, struct report *ret, struct fz_error *err)
 {
     enum fz_code code = ingest_parse(raw, limits, arena, ret, err);
     if (code != FZ_OK)

@@ -1,8 +1,8 @@
 /*
  * What `framezero inspect` prints of a slice, for people and as JSON.
  */
-#ifndef CLI_INSPECT_SHOW_H
-#define CLI_INSPECT_SHOW_H
+#ifndef CLI_INSPECT_OUTPUT_H
+#define CLI_INSPECT_OUTPUT_H
 
 #include "base/json/write.h"
 #include "symbolicator/symbolicator.h"
@@ -18,8 +18,9 @@ struct inspect_result {
     struct fz_buffer differences; /* texts with a newline behind each */
 };
 
-void inspect_show_text(const struct inspect_result *result, bool has_colour, struct fz_buffer *out);
-void inspect_show_json(const struct inspect_result *result, struct json_write *out);
-void inspect_show_problems(const struct sym_problems *problems, struct json_write *out);
+void inspect_output_text(const struct inspect_result *result, bool has_colour,
+                         struct fz_buffer *out);
+void inspect_output_json(const struct inspect_result *result, struct json_write *out);
+void inspect_output_problems(const struct sym_problems *problems, struct json_write *out);
 
 #endif

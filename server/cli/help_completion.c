@@ -2,7 +2,7 @@
  * Completions. Both scripts are one function that looks at the command (and action), then at the
  * option before the cursor, whose value is wanted, and else offers options or operands.
  */
-#include "server/cli/options_show.h"
+#include "server/cli/help.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -91,14 +91,14 @@ bash_option(const struct command_spec *command, const struct option_spec *option
 static void
 bash_values(const struct command_spec *command, struct fz_buffer *out)
 {
-    options_show_each(command, bash_value, out);
+    help_each_option(command, bash_value, out);
 }
 
 static void
 bash_options(const struct command_spec *command, struct fz_buffer *out)
 {
     fz_buffer_printf(out, "        '%s') words='", command->name);
-    options_show_each(command, bash_option, out);
+    help_each_option(command, bash_option, out);
     fz_buffer_text(out, "' ;;\n");
 }
 
@@ -111,7 +111,7 @@ bash_operands(const struct command_spec *command, struct fz_buffer *out)
 }
 
 void
-options_show_bash(const struct command_spec *const *commands, struct fz_buffer *out)
+help_append_bash(const struct command_spec *const *commands, struct fz_buffer *out)
 {
     fz_buffer_text(out, "# Completions of framezero for bash, made by framezero help --completion "
                         "bash.\n"
@@ -243,7 +243,7 @@ static void
 zsh_command(const struct command_spec *command, struct fz_buffer *out)
 {
     fz_buffer_printf(out, "    '%s')\n        _arguments", command->name);
-    options_show_each(command, zsh_option, out);
+    help_each_option(command, zsh_option, out);
     if (*command->operands) {
         bool is_list = strstr(command->operands, "...") != NULL;
         fz_buffer_printf(out, " \\\n            '%s:", is_list ? "*" : "1");
@@ -272,7 +272,7 @@ append_zsh_list(const struct command_spec *const *commands, struct fz_buffer *ou
 }
 
 void
-options_show_zsh(const struct command_spec *const *commands, struct fz_buffer *out)
+help_append_zsh(const struct command_spec *const *commands, struct fz_buffer *out)
 {
     fz_buffer_text(out, "#compdef framezero\n"
                         "# Completions of framezero for zsh, made by framezero help --completion "

@@ -3,7 +3,7 @@
  * indented paragraph after it, .B bold, .I italic. A line that begins with a dot is a request, and
  * a backslash begins an escape, so both are escaped in text; "-" is written \- to be a minus sign.
  */
-#include "server/cli/options_show.h"
+#include "server/cli/help.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -143,7 +143,7 @@ append_limits(struct fz_buffer *out)
 }
 
 void
-options_show_man(const struct command_spec *const *commands, struct fz_buffer *out)
+help_append_manual(const struct command_spec *const *commands, struct fz_buffer *out)
 {
     fz_buffer_text(out,
                    ".\\\" Made by framezero help --man.\n"

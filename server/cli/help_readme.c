@@ -2,7 +2,7 @@
  * The tables of README.md. `./dev docs` writes them between two marks there, and a test compares
  * them with the program.
  */
-#include "server/cli/options_show.h"
+#include "server/cli/help.h"
 
 #include <string.h>
 
@@ -55,7 +55,7 @@ append_setting(const struct option_spec *option, struct fz_buffer *out)
 }
 
 void
-options_show_readme(struct fz_buffer *out)
+help_append_readme(struct fz_buffer *out)
 {
     fz_buffer_text(out, "| option | variable | default | |\n|---|---|---|---|\n");
     for (const struct option_spec *o = config_settings; !option_is_end(o); o++)

@@ -1,4 +1,4 @@
-#include "server/cli/options_show.h"
+#include "server/cli/help.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 enum { WIDTH = 80, HELP_COLUMN = 24 };
 
 void
-options_show_each(const struct command_spec *command, options_show_fn show, struct fz_buffer *out)
+help_each_option(const struct command_spec *command, help_option_fn show, struct fz_buffer *out)
 {
     for (const struct option_spec *o = command->options; o && !option_is_end(o); o++)
         show(command, o, out);
@@ -102,7 +102,7 @@ show_actions(const struct command_spec *command, bool has_colour, struct fz_buff
 }
 
 void
-options_show_help(const struct command_spec *command, bool has_colour, struct fz_buffer *out)
+help_append_text(const struct command_spec *command, bool has_colour, struct fz_buffer *out)
 {
     fz_buffer_printf(out, "%susage:%s framezero %s", term_style(has_colour, TERM_BOLD),
                      term_style(has_colour, TERM_PLAIN), command->name);

@@ -1,5 +1,5 @@
 /* The archive that carries a slice and its symbol map, as the server's reader sees it. */
-#include "server/cli/upload_pack.h"
+#include "server/cli/upload_archive.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,7 +60,7 @@ test_both_are_read(void **state)
         memset(slice.macho.uuid.bytes, 0x0a, sizeof(slice.macho.uuid.bytes));
         slice.macho.bytes = fz_buffer_span(&macho);
         slice.symbol_map_bytes = fz_span_cstr(map);
-        upload_pack(&slice, &packed);
+        upload_archive(&slice, &packed);
         assert_int_equal(packed.len % 512, 0);
         assert_int_equal(
             sym_archive_walk(fz_buffer_span(&packed), &limits, &sink, &summary, &problems, NULL),

@@ -3,7 +3,7 @@
  * 8, type 1, ..., "ustar" at 257; numbers in octal), then the content filled up with zeros; two
  * blocks of zeros at the end.
  */
-#include "server/cli/upload_pack.h"
+#include "server/cli/upload_archive.h"
 
 #include <stdio.h>
 
@@ -48,7 +48,7 @@ put_member(struct fz_buffer *out, const char *name, struct fz_span content)
 }
 
 void
-upload_pack(const struct sym_file_slice *slice, struct fz_buffer *out)
+upload_archive(const struct sym_file_slice *slice, struct fz_buffer *out)
 {
     char map_name[FZ_UUID_DASHED + 16], uuid[FZ_UUID_DASHED];
     fz_uuid_format_dashed(&slice->macho.uuid, uuid);

@@ -1,4 +1,4 @@
-#include "server/cli/inspect_show.h"
+#include "server/cli/inspect_output.h"
 
 #include "server/config/term.h"
 
@@ -44,7 +44,7 @@ kind_name(const struct sym_macho *macho)
 }
 
 void
-inspect_show_text(const struct inspect_result *result, bool has_colour, struct fz_buffer *out)
+inspect_output_text(const struct inspect_result *result, bool has_colour, struct fz_buffer *out)
 {
     const struct sym_macho *macho = &result->slice->macho;
     const struct sym_features *f = &result->features;
@@ -113,7 +113,7 @@ features_json(const struct sym_features *f, struct json_write *out)
 }
 
 void
-inspect_show_problems(const struct sym_problems *problems, struct json_write *out)
+inspect_output_problems(const struct sym_problems *problems, struct json_write *out)
 {
     json_write_open(out, "problems", '[');
     for (size_t i = 0; i < problems->n; i++) {
@@ -140,7 +140,7 @@ verify_json(const struct inspect_result *result, struct json_write *out)
 }
 
 void
-inspect_show_json(const struct inspect_result *result, struct json_write *out)
+inspect_output_json(const struct inspect_result *result, struct json_write *out)
 {
     const struct sym_macho *macho = &result->slice->macho;
     char uuid[FZ_UUID_TEXT];
@@ -154,7 +154,7 @@ inspect_show_json(const struct inspect_result *result, struct json_write *out)
     json_write_text(out, "kind", kind_name(macho));
     json_write_u64(out, "size", macho->bytes.len);
     features_json(&result->features, out);
-    inspect_show_problems(&result->problems, out);
+    inspect_output_problems(&result->problems, out);
     if (result->verified)
         verify_json(result, out);
     json_write_close(out, '}');
