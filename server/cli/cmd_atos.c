@@ -1,14 +1,8 @@
 /* framezero atos: Apple's atos, with the same options and lines. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/file.h"
 #include "base/text.h"
-#include "server/cli/atos.h"
+#include "server/cli/atos_print.h"
 #include "server/cli/cmd.h"
 #include "server/cli/command.h"
-#include "server/cli/slice_index.h"
 #include "server/config/term.h"
 
 struct arguments {
@@ -111,58 +105,6 @@ const struct command_spec cmd_atos = {
     .run = run,
 };
 
-static void
-append_word(const struct slice_index *opened, const char *word, const struct atos_options *options,
-            struct fz_buffer *out)
-{
-    atos_line(opened->index, fz_text_base_name(opened->slice->path), word, options, out);
-}
-
-/* The words of a stream; answered line by line, since another program may wait for each. Returns
- * the exit code. */
-static int
-print_words(const struct slice_index *opened, FILE *in, const struct atos_options *options)
-{
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    char *line = NULL, *rest = NULL;
-    size_t room = 0;
-    bool is_written = true;
-    while (is_written && getline(&line, &room, in) > 0) {
-        fz_buffer_clear(&out);
-        for (char *word = strtok_r(line, " \t\r\n", &rest); word;
-             word = strtok_r(NULL, " \t\r\n", &rest))
-            append_word(opened, word, options, &out);
-        is_written = term_write(cmd_atos.name, fz_buffer_cstr(&out), out.len);
-    }
-    free(line);
-    return is_written ? 0 : 1;
-}
-
-static int
-print_all(const struct slice_index *opened, const struct arguments *arguments,
-          const struct options *given)
-{
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    FILE *in = arguments->addresses ? fopen(arguments->addresses, "re") : NULL;
-    struct fz_error err;
-    int status = 0;
-    if (arguments->addresses && !in) {
-        fz_fail_errno(&err, "%s", arguments->addresses);
-        return term_failed(cmd_atos.name, &err);
-    }
-    if (in)
-        status = print_words(opened, in, &arguments->options);
-    for (size_t i = 0; i < given->n_operands; i++)
-        append_word(opened, given->operands[i], &arguments->options, &out);
-    if (status == 0 && !term_write(cmd_atos.name, fz_buffer_cstr(&out), out.len))
-        status = 1;
-    if (!in && given->n_operands == 0)
-        status = print_words(opened, stdin, &arguments->options);
-    if (in)
-        fclose(in);
-    return status;
-}
-
 static int
 run(int argc, char **argv)
 {
@@ -182,5 +124,5 @@ run(int argc, char **argv)
     FZ_CLEANUP(slice_index_deinit) struct slice_index opened = {0};
     if (slice_index_open(arguments.file, arguments.arch, &opened, &err) != FZ_OK)
         return term_failed(cmd_atos.name, &err);
-    return print_all(&opened, &arguments, &given);
+    return atos_print(&opened, o, arguments.addresses, given.operands, given.n_operands);
 }

@@ -1,24 +1,15 @@
 /* framezero lookup: addresses on standard input to names out of a symbol index. */
-#include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/buffer.h"
-#include "base/file.h"
 #include "base/platform.h"
-#include "base/text.h"
 #include "server/cli/cmd.h"
 #include "server/cli/command.h"
+#include "server/cli/lookup_bench.h"
 #include "server/cli/lookup_stream.h"
 #include "server/config/term.h"
 #include "symbolicator/symbolicator.h"
 
-enum {
-    BENCH_INPUT_MAX = 1 << 30,
-    BENCH_FRAMES = 2 * SYM_FRAMES_MAX,
-    JOBS_MAX = 256,
-    JOBS_DEFAULT_MAX = 8,
-};
+enum { JOBS_MAX = 256, JOBS_DEFAULT_MAX = 8 };
 
 struct arguments {
     bool is_json;
@@ -67,86 +58,6 @@ const struct command_spec cmd_lookup = {
     .run = run_command,
 };
 
-/* CPU time of this thread in ns. */
-static double
-cpu_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
-/* As a list is worked on: see sym_index_lookup_many(). Returns how many addresses were looked up.
- */
-static size_t
-look_up_some(const struct sym_index *index, const uint64_t *addrs, size_t n,
-             struct sym_frame *frames, unsigned *touched)
-{
-    size_t n_frames[SYM_LOOKUPS_MAX], total = 0;
-    size_t done = sym_index_lookup_many(index, addrs, n, frames, BENCH_FRAMES, n_frames);
-    for (size_t i = 0; i < done; i++)
-        total += n_frames[i];
-    for (size_t i = 0; i < total; i++)
-        *touched += (unsigned char)frames[i].name[0] + (unsigned char)frames[i].file[0];
-    return done;
-}
-
-static size_t
-look_up_one(const struct sym_index *index, const uint64_t *addrs, struct sym_frame *frames,
-            unsigned *touched)
-{
-    size_t n = sym_index_lookup(index, *addrs, frames, SYM_FRAMES_MAX);
-    for (size_t i = 0; i < n; i++)
-        *touched += (unsigned char)frames[i].name[0] + (unsigned char)frames[i].file[0];
-    return 1;
-}
-
-/* Look all addresses up again and again, touching names and files, n times in all. */
-static int
-bench(const struct sym_index *index, const struct fz_buffer *addresses, uint64_t n)
-{
-    struct sym_frame frames[BENCH_FRAMES];
-    const uint64_t *addrs = (const uint64_t *)(const void *)addresses->data;
-    size_t n_addrs = addresses->len / sizeof(*addrs), at = 0;
-    double ns[2];
-    unsigned touched = 0;
-    if (n_addrs == 0) {
-        term_error(cmd_lookup.name, "--bench needs addresses on standard input");
-        return 1;
-    }
-    for (int alone = 0; alone < 2; alone++) {
-        double begin = cpu_ns();
-        uint64_t done = 0;
-        for (size_t some; done < n; done += some) {
-            some = alone ? look_up_one(index, addrs + at, frames, &touched)
-                         : look_up_some(index, addrs + at, n_addrs - at, frames, &touched);
-            at = at + some == n_addrs ? 0 : at + some;
-        }
-        ns[alone] = done ? (cpu_ns() - begin) / (double)done : 0;
-    }
-    printf("%.1f ns per lookup, %.1f ns one by one\n", ns[0], ns[1]);
-    return touched == 0 && n ? 1 : 0; /* no address has a name */
-}
-
-/* The addresses that standard input holds, one after the other. */
-static enum fz_code
-read_addresses(struct fz_buffer *ret, struct fz_error *err)
-{
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-    enum fz_code code = fz_file_read("-", BENCH_INPUT_MAX, &text, err);
-    struct fz_span left = fz_buffer_span(&text), line;
-    enum lookup_line kind;
-    uint64_t addr;
-    while (code == FZ_OK && (kind = lookup_line_take(&left, &addr, &line)) != LOOKUP_LINE_END) {
-        if (kind == LOOKUP_LINE_ADDRESS)
-            fz_buffer_append(ret, &addr, sizeof(addr));
-        else
-            code = fz_fail(err, FZ_E_MALFORMED, "'%.*s' is not a hex address",
-                           (int)(line.len < 80 ? line.len : 80), (const char *)line.data);
-    }
-    return code == FZ_OK ? fz_buffer_done(ret, err) : code;
-}
-
 static int
 run(const struct sym_index *index, bool is_json, uint64_t n_bench, unsigned n_threads)
 {
@@ -154,10 +65,7 @@ run(const struct sym_index *index, bool is_json, uint64_t n_bench, unsigned n_th
     size_t n_bad = 0;
     enum fz_code code;
     if (n_bench) {
-        FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer addresses = fz_buffer_make(0);
-        code = read_addresses(&addresses, &err);
-        if (code == FZ_OK)
-            return bench(index, &addresses, n_bench);
+        code = lookup_bench(index, n_bench, &err);
     } else {
         struct lookup_stream_options options = {.is_json = is_json, .n_threads = n_threads};
         code = lookup_stream(index, &options, STDIN_FILENO, STDOUT_FILENO, &n_bad, &err);

@@ -1,221 +1,10 @@
 /* framezero serve: the HTTP server and the workers beside it. */
-#include <errno.h>
 #include <signal.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
-#include "base/file.h"
-#include "base/log.h"
-#include "server/api/api.h"
 #include "server/cli/cmd.h"
 #include "server/cli/command.h"
-#include "server/clients/clients.h"
-#include "server/config/term.h"
-#include "server/process/program.h"
 #include "server/process/supervise.h"
-#include "server/serve/first.h"
-#include "server/serve/setup.h"
-#include "server/serve/workers.h"
-
-extern char **environ;
-
-enum { HTTP_GRACE_MS = 10000, WORKER_GRACE_MS = 20000, SERVE_GRACE_MS = 45000 };
-
-struct serve {
-    struct config config;
-    int lock_fd, metrics_fd;
-    struct metrics *metrics;
-    struct api *api;
-    struct http_server *http;
-    struct serve_workers *workers;
-    atomic_bool is_up; /* credentials are written and workers may be asked about */
-};
-
-/* For /readyz. */
-static int
-count_workers(void *user)
-{
-    struct serve *serve = user;
-    if (!atomic_load(&serve->is_up))
-        return 0;
-    return serve->config.workers == 0 ? -1 : serve_workers_running(serve->workers);
-}
-
-/* A connection is a descriptor; the soft default of 1,024 is below limits.connections. */
-static void
-raise_file_limit(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
-
-static enum fz_code
-start_http(struct serve *serve, struct fz_error *err)
-{
-    const struct config *config = &serve->config;
-    char temp[PATH_MAX + 16];
-    snprintf(temp, sizeof(temp), "%s/tmp", config->data_dir);
-    size_t n_clients;
-    const struct api_routes *const *clients = clients_all(&n_clients);
-    const struct api_config api = {
-        .clients = clients,
-        .n_clients = n_clients,
-        .database_url = config->database,
-        .blobs_url = config->blobs,
-        .limits = &config->limits,
-        .metrics = serve->metrics,
-        .symbolicate_v5_project = config->symbolicate_v5_project,
-        .cors_origins = config->cors_origins,
-        .upload_wait_s = config->upload_wait_s,
-        .workers = count_workers,
-        .workers_user = serve,
-    };
-    enum fz_code code = api_create(&api, &serve->api, err);
-    if (code != FZ_OK)
-        return code;
-    struct http_config http = {
-        .listen = config->listen,
-        .temp_dir = temp,
-        .authorize = api_authorize,
-        .is_stuck = api_is_stuck,
-        .app = serve->api,
-        .cors_origins = config->cors_origins,
-        .limits = &config->limits,
-        .trusted_proxies = config->trusted_proxies,
-        .metrics = serve->metrics,
-    };
-    http.routes = api_routes(serve->api, &http.n_routes);
-    return http_start(&http, &serve->http, err);
-}
-
-static enum fz_code
-start(struct serve *serve, struct fz_error *err)
-{
-    const struct config *config = &serve->config;
-    struct serve_first first = {0};
-    unsigned n_applied = 0;
-    char url[256], database[256], child[PATH_MAX];
-    enum fz_code code = program_child_path(child, err); /* said now, not with the first report */
-    if (code == FZ_OK)
-        code = serve_setup_directory(config, &serve->lock_fd, err);
-    if (code == FZ_OK)
-        code = serve_first_check(config, err);
-    if (code == FZ_OK && config->migrate)
-        code = store_migrate(config->database, &n_applied, err);
-    if (code == FZ_OK)
-        code = serve_first_tokens(config, &first, err);
-    if (code == FZ_OK)
-        code = serve_setup_reclaim(config->database, err);
-    if (code == FZ_OK)
-        code = serve_setup_rebuild(config->database, err);
-    if (code == FZ_OK)
-        code = metrics_create(&serve->metrics, &serve->metrics_fd, err);
-    if (code == FZ_OK)
-        code = serve_workers_create(config, serve->metrics_fd, false, &serve->workers, err);
-    if (code == FZ_OK)
-        code = start_http(serve, err);
-    if (code != FZ_OK)
-        return code;
-    serve_setup_url(config, http_url(serve->http), url);
-    code = serve_first_credentials(config, url, &first, err);
-    if (code != FZ_OK)
-        return code;
-    serve_workers_tend(serve->workers);
-    atomic_store(&serve->is_up, true);
-    if (first.is_first)
-        serve_first_print(config, url, &first);
-    supervise_ready();
-    config_hide_password(config->database, database, sizeof(database));
-    fz_log(FZ_LOG_INFO, "serving", "url=%s data=%s database=%s workers=%d migrations=%u", url,
-           config->data_dir, database, config->workers, n_applied);
-    return FZ_OK;
-}
-
-static void
-serve_until_stopped(struct serve *serve, const sigset_t *signals)
-{
-    for (;;) {
-        int64_t ms = serve_workers_tend(serve->workers);
-        const struct timespec nap = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
-        int number = sigtimedwait(signals, NULL, &nap);
-        if (number <= 0 || number == SIGCHLD)
-            continue;
-        fz_log(FZ_LOG_INFO, "stopping", "signal=%d", number);
-        return;
-    }
-}
-
-/* Nothing is lost: who waits is answered, what was taken in is committed, jobs in hand are done. */
-static void
-stop(struct serve *serve)
-{
-    atomic_store(&serve->is_up, false);
-    if (serve->workers)
-        serve_workers_ask_stop(serve->workers);
-    if (serve->api)
-        api_stop_waiting(serve->api);
-    if (serve->http)
-        http_stop(serve->http, HTTP_GRACE_MS);
-    api_destroy(serve->api);
-    serve_workers_destroy(serve->workers, WORKER_GRACE_MS);
-    if (serve->metrics)
-        metrics_detach(serve->metrics);
-    fz_closep(&serve->metrics_fd);
-    fz_closep(&serve->lock_fd);
-}
-
-/* The process that HTTP is served by. */
-static int
-serve_here(struct serve *serve, const sigset_t *signals)
-{
-    struct fz_error err;
-    if (serve->config.workers < 0) {
-        long cores = sysconf(_SC_NPROCESSORS_ONLN);
-        serve->config.workers = cores < 1 ? 1 : cores > 64 ? 64 : (int)cores;
-    }
-    raise_file_limit();
-    enum fz_code code = start(serve, &err);
-    if (code != FZ_OK)
-        term_error(cmd_serve.name, "%s", err.text);
-    else
-        serve_until_stopped(serve, signals);
-    stop(serve);
-    if (code == FZ_OK)
-        fz_log(FZ_LOG_INFO, "stopped", "%s", "");
-    return code != FZ_OK ? 1 : 0;
-}
-
-/* The process that starts it again when it dies. It opens nothing and has one thread. */
-static int
-supervise_serve(int argc, char **argv, const sigset_t *signals)
-{
-    static char program[] = "framezero";
-    char **arguments = calloc((size_t)argc + 2, sizeof(*arguments));
-    struct supervise *supervise = NULL;
-    struct fz_error err;
-    enum fz_code code = FZ_OK;
-    if (!arguments) {
-        code = fz_fail(&err, FZ_E_NO_MEMORY, "out of memory");
-    } else {
-        arguments[0] = program;
-        memcpy(arguments + 1, argv, (size_t)argc * sizeof(*argv));
-        const struct supervise_plan plan = {
-            .name = "serve", .argv = arguments, .envp = environ, .n = 1, .may_give_up = true};
-        code = supervise_create(&plan, &supervise, &err);
-    }
-    if (code != FZ_OK)
-        term_error(cmd_serve.name, "%s", err.text);
-    int exit_code = code != FZ_OK ? 1 : supervise_run(supervise, signals, SERVE_GRACE_MS);
-    free(arguments);
-    return exit_code;
-}
+#include "server/serve/serve.h"
 
 static const struct command_example examples[] = {
     {"framezero serve", "on http://127.0.0.1:8480, data in ./framezero-data"},
@@ -240,20 +29,20 @@ const struct command_spec cmd_serve = {
 static int
 run(int argc, char **argv)
 {
-    static struct serve serve = {.lock_fd = -1, .metrics_fd = -1};
     FZ_CLEANUP(options_deinit) struct options given = options_make();
+    struct config config;
     sigset_t signals;
     int ended = command_start(&cmd_serve, argc, argv, NULL, &given);
     if (ended >= 0)
         return ended;
     /* At once, unlike a worker: nothing is lost, and its successor needs the database's lock. */
     bool is_supervised = supervise_join(SIGKILL);
-    ended = command_config(&cmd_serve, argc, argv, is_supervised, &serve.config);
+    ended = command_config(&cmd_serve, argc, argv, is_supervised, &config);
     if (ended >= 0)
         return ended;
-    config_set_log_level(&serve.config);
+    config_set_log_level(&config);
     supervise_signals(&signals);
-    if (is_supervised || !serve.config.supervise)
-        return serve_here(&serve, &signals);
-    return supervise_serve(argc, argv, &signals);
+    if (is_supervised || !config.supervise)
+        return serve_run(&config, &signals);
+    return serve_supervise(argc, argv, &signals);
 }

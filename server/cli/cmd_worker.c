@@ -1,135 +1,20 @@
 /* framezero worker: claims jobs and has them done; several are so many processes. */
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/file.h"
-#include "base/log.h"
-#include "base/text.h"
 #include "server/cli/cmd.h"
 #include "server/cli/command.h"
 #include "server/config/term.h"
-#include "server/process/metrics.h"
-#include "server/process/program.h"
 #include "server/process/supervise.h"
-#include "server/serve/workers.h"
-#include "server/worker/worker.h"
-
-enum { GRACE_MS = 60 * 1000 };
-
-static volatile sig_atomic_t is_stopping;
-static bool is_supervised, was_ready;
-static int group_fd = -1; /* shared with the workers that were started together with this one */
-
-/* A worker finishes the job in hand. One that nobody watches any more does not take long over it. */
-static void
-on_stop(int number FZ_UNUSED)
-{
-    is_stopping = 1;
-    if (is_supervised && !supervise_has_parent())
-        alarm(GRACE_MS / 1000);
-}
-
-static void
-on_ready(void)
-{
-    was_ready = true;
-    supervise_ready();
-}
-
-static bool
-should_stop(void *user FZ_UNUSED)
-{
-    return is_stopping != 0;
-}
-
-/* Counters of the process that started this one, if one did. */
-static struct metrics *
-inherited_metrics(void)
-{
-    const char *text = getenv(config_metrics_variable);
-    int64_t fd;
-    struct metrics *metrics = NULL;
-    struct fz_error err;
-    if (!text || !fz_text_i64(fz_span_cstr(text), &fd) || fd < 3 || fd > INT32_MAX)
-        return NULL;
-    if (metrics_attach((int)fd, &metrics, &err) != FZ_OK)
-        fz_log(FZ_LOG_WARN, "no metrics", "error=\"%s\"", err.text);
-    group_fd = (int)fd;
-    fz_ignore(fcntl(group_fd, F_SETFD, FD_CLOEXEC) != 0); /* its children close what they inherit */
-    return metrics;
-}
-
-static enum worker_learned
-learned_mode(const char *word)
-{
-    if (strcmp(word, "shared") == 0)
-        return WORKER_LEARNED_SHARED;
-    return strcmp(word, "project") == 0 ? WORKER_LEARNED_PROJECT : WORKER_LEARNED_OFF;
-}
-
-static enum fz_code
-work(const struct config *config, const sigset_t *signals, struct fz_error *err)
-{
-    /* Without SA_RESTART: a wait for new jobs ends at once. */
-    struct sigaction action = {.sa_handler = on_stop};
-    sigemptyset(&action.sa_mask);
-    if (sigaction(SIGTERM, &action, NULL) != 0 || sigaction(SIGINT, &action, NULL) != 0 ||
-        (sigismember(signals, SIGHUP) && sigaction(SIGHUP, &action, NULL) != 0) ||
-        sigprocmask(SIG_UNBLOCK, signals, NULL) != 0)
-        return fz_fail_errno(err, "cannot take signals");
-    char name[WORKER_NAME];
-    worker_name(name);
-    struct metrics *metrics = inherited_metrics();
-    const struct worker_config worker = {.database_url = config->database,
-                                         .blobs_url = config->blobs,
-                                         .name = name,
-                                         .limits = &config->limits,
-                                         .learned = learned_mode(config->learned_names),
-                                         .metrics = metrics,
-                                         .ready = on_ready,
-                                         .group_fd = group_fd};
-    char child[PATH_MAX];
-    enum fz_code code = program_child_path(child, err); /* said now, not with the first job */
-    if (code == FZ_OK)
-        code = worker_run(&worker, should_stop, NULL, err);
-    if (metrics)
-        metrics_detach(metrics);
-    return code;
-}
-
-/* As many processes as asked for; this one only watches them. Returns the exit code. */
-static int
-supervise_workers(const struct config *config, const sigset_t *signals)
-{
-    struct fz_error err;
-    struct metrics *metrics = NULL;
-    FZ_CLEANUP(fz_closep) int fd = -1;
-    struct serve_workers *workers = NULL;
-    enum fz_code code = metrics_create(&metrics, &fd, &err);
-    if (code == FZ_OK)
-        code = serve_workers_create(config, fd, true, &workers, &err);
-    if (code != FZ_OK)
-        term_error(cmd_worker.name, "%s", err.text);
-    int exit_code = code != FZ_OK ? 1 : serve_workers_run(workers, signals, GRACE_MS);
-    serve_workers_destroy(workers, 0);
-    if (metrics)
-        metrics_detach(metrics);
-    return exit_code;
-}
+#include "server/serve/setup.h"
+#include "server/serve/worker.h"
 
 /* --no-supervise is one worker, in this very process. */
 static enum fz_code
 settle_workers(struct config *config, struct fz_error *err)
 {
-    if (config->workers < 0) {
-        long cores = config->supervise ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
-        config->workers = cores < 1 ? 1 : cores > 64 ? 64 : (int)cores;
-    }
+    if (config->workers < 0 && !config->supervise)
+        config->workers = 1;
+    serve_setup_workers(config);
     if (!config->supervise && config->workers != 1)
         return fz_fail(err, FZ_E_MALFORMED,
                        "--no-supervise runs a single worker: leave out --workers %d, or start "
@@ -161,7 +46,7 @@ run(int argc, char **argv)
     int ended = command_start(&cmd_worker, argc, argv, NULL, &given);
     if (ended >= 0)
         return ended;
-    is_supervised = supervise_join(SIGTERM);
+    bool is_supervised = supervise_join(SIGTERM);
     ended = command_config(&cmd_worker, argc, argv, is_supervised, &config);
     if (ended >= 0)
         return ended;
@@ -170,10 +55,6 @@ run(int argc, char **argv)
     config_set_log_level(&config);
     supervise_signals(&signals);
     if (!is_supervised && config.supervise)
-        return supervise_workers(&config, &signals);
-    enum fz_code code = work(&config, &signals, &err);
-    if (code != FZ_OK)
-        term_error(cmd_worker.name, "%s", err.text);
-    /* The database was upgraded: starting the same program again would not help. */
-    return code == FZ_E_CONFLICT && was_ready ? 2 : code != FZ_OK ? 1 : 0;
+        return serve_worker_supervise(&config, &signals);
+    return serve_worker_run(&config, is_supervised, &signals);
 }

@@ -17,12 +17,12 @@ struct serve_first { /* of a first start; empty otherwise */
     char ingest_key[STORE_TOKEN_TEXT], admin_token[STORE_TOKEN_TEXT];
 };
 
-/* Before the database is opened. CONFLICT: there is a credentials.json, but no SQLite database, or an
- * empty one: begun anew it would not know these tokens, and hide that data was lost. */
+/* Before the database is opened. CONFLICT: there is a credentials.json, but no SQLite database, or
+ * an empty one: begun anew it would not know these tokens, and hide that data was lost. */
 FZ_MUST_CHECK enum fz_code serve_first_check(const struct config *config, struct fz_error *err);
 
-/* A database without tokens gets the project "default", an ingest key and an admin token, or what is
- * lacking of them. CONFLICT: there is a credentials.json that it does not know. */
+/* A database without tokens gets the project "default", an ingest key and an admin token, or what
+ * is lacking of them. CONFLICT: there is a credentials.json that it does not know. */
 FZ_MUST_CHECK enum fz_code serve_first_tokens(const struct config *config, struct serve_first *ret,
                                               struct fz_error *err);
 

@@ -14,6 +14,8 @@
 #include "server/worker/worker.h"
 #include "symbolicator/symbolicator.h"
 
+enum { CORES_MAX = 64 };
+
 /* A server that was killed a moment ago may still be ending. */
 enum { LOCK_WAIT_MS = 1000, LOCK_STEP_MS = 10 };
 
@@ -110,4 +112,15 @@ serve_setup_url(const struct config *config, const char *bound, char ret[256])
         }
     }
     snprintf(ret, 256, "%s", bound);
+}
+
+/* ---- its workers -------------------------------------------------------------------------- */
+
+void
+serve_setup_workers(struct config *config)
+{
+    if (config->workers >= 0)
+        return;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    config->workers = cores < 1 ? 1 : cores > CORES_MAX ? CORES_MAX : (int)cores;
 }

@@ -21,6 +21,9 @@ FZ_MUST_CHECK enum fz_code serve_setup_reclaim(const char *database_url, struct 
 /* Queue the building anew of indexes that another version of the program wrote. */
 FZ_MUST_CHECK enum fz_code serve_setup_rebuild(const char *database_url, struct fz_error *err);
 
+/* config->workers, where it is one per core, as a number. */
+void serve_setup_workers(struct config *config);
+
 /* How clients reach a server that listens at `bound` (http_url()). */
 void serve_setup_url(const struct config *config, const char *bound, char ret[256]);
 

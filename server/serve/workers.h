@@ -1,6 +1,6 @@
 /*
- * The worker processes of `serve` and of `framezero worker`: what they are started with. supervise.h
- * restarts them when they die.
+ * The worker processes of `serve` and of `framezero worker`: what they are started with.
+ * supervise.h restarts them when they die.
  */
 #ifndef SERVE_WORKERS_H
 #define SERVE_WORKERS_H
