@@ -58,7 +58,7 @@ add_block(struct fz_arena *arena, size_t need)
         return NULL;
     block->size = size;
     arena->used += total;
-    /* A large block goes behind the current one, which may still have room for small things. */
+    /* A large block is second in the list: the current one may have room for small allocations. */
     if (arena->blocks && need > BLOCK_SIZE / 2) {
         block->next = arena->blocks->next;
         arena->blocks->next = block;

@@ -14,7 +14,7 @@ struct fz_arena_block;
 
 struct fz_arena {
     struct fz_arena_block *blocks;
-    size_t used;        /* bytes taken from the system so far */
+    size_t used;        /* bytes allocated from the system so far */
     size_t cap;         /* at most this many */
     bool over_cap;      /* an allocation failed because of the cap */
     int64_t fail_after; /* tests: the number of allocations that still succeed; -1 = no limit */

@@ -29,7 +29,7 @@ enum { FZ_IS_WATCHED = 0 };
 
 #define FZ_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Hand a pointer over: evaluates to *pp and leaves NULL behind, so a FZ_CLEANUP finds nothing to
+/* Hand a pointer over: evaluates to *pp and leaves NULL, so that FZ_CLEANUP finds nothing to
  * do. */
 #define fz_take(pp)                          \
     __extension__({                          \
@@ -38,7 +38,7 @@ enum { FZ_IS_WATCHED = 0 };
         fz_taken_;                           \
     })
 
-/* Drop a result on purpose; the comment beside it says why. */
+/* Drop a result on purpose; the comment after it says why. */
 #define fz_ignore(expr) \
     do {                \
         if (expr) {     \

@@ -39,7 +39,7 @@ void fz_buffer_char(struct fz_buffer *buffer, char c);
 void fz_buffer_printf(struct fz_buffer *buffer, const char *fmt, ...) FZ_PRINTF(2, 3);
 void fz_buffer_clear(struct fz_buffer *buffer);
 
-/* For text made in place: room for `more` bytes behind the content, NULL once the buffer is failed;
+/* For text made in place: room for `more` bytes after the content, NULL once the buffer is failed;
  * fz_buffer_grow_to() then makes what was written up to `end` part of the content. */
 char *fz_buffer_room(struct fz_buffer *buffer, size_t more);
 static inline void

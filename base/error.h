@@ -46,7 +46,7 @@ enum fz_code fz_fail_at(struct fz_error *err, enum fz_code code, uint64_t offset
                         ...) FZ_PRINTF(4, 5);
 
 /* As fz_fail() with FZ_E_INTERNAL (ENOMEM: NO_MEMORY, ENOENT: NOT_FOUND,
- * ENOSPC/EDQUOT/EMFILE/ENFILE: UNAVAILABLE), and ": <text of errno>" behind the message. Reads
+ * ENOSPC/EDQUOT/EMFILE/ENFILE: UNAVAILABLE), and ": <text of errno>" after the message. Reads
  * errno at once. */
 enum fz_code fz_fail_errno(struct fz_error *err, const char *fmt, ...) FZ_PRINTF(2, 3);
 

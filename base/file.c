@@ -61,7 +61,7 @@ fz_map_close(struct fz_map *map)
 {
     if (!map || !map->bytes.data)
         return;
-    /* munmap takes a non-const pointer; the pages were ours all along. */
+    /* munmap takes a non-const pointer; nothing else uses these pages. */
     munmap((void *)(uintptr_t)map->bytes.data, map->bytes.len);
     map->bytes = (struct fz_span){NULL, 0};
 }

@@ -51,7 +51,7 @@ enum fz_code fz_budget_fail(const struct fz_budget *budget, struct fz_error *err
 
 /*
  * The same for an array in an arena; new elements are zeroed. NULL: fz_arena_fail() has the error.
- * The room doubles, because an arena does not reuse what an array leaves behind when it moves.
+ * The room doubles, because an arena does not reuse the old memory of an array that moves.
  */
 void *fz_list_grow_in(struct fz_arena *arena, void *data, size_t *room, size_t need, size_t elem);
 

@@ -42,7 +42,7 @@ static struct sink {
     enum sink_kind kind;
     int fd;
     uint64_t n_dropped;
-    size_t n_rest; /* of a line of which only a part was taken */
+    size_t n_rest; /* of a line of which only a part was written */
     char rest[LINE_MAX_BYTES + 2];
 } sink = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -79,7 +79,7 @@ put_some(const char *bytes, size_t len)
     return write(sink.fd, bytes, len);
 }
 
-/* Returns how much was taken: all, or what there was room for. */
+/* Returns how many bytes were written: all, or as many as there was room for. */
 static size_t
 put(const char *bytes, size_t len)
 {

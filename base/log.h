@@ -4,8 +4,8 @@
  * Only server/http, server/worker and the sub-commands log; libraries return texts. Thread-safe:
  * one write per line, in the order of the calls.
  *
- * Nobody waits for whoever reads the log. While a pipe, a terminal or a socket takes nothing more,
- * lines are dropped, and the first line after that is level=warn msg="log lines dropped" n=COUNT.
+ * No thread waits for the reader of the log. While a pipe, a terminal or a socket is full, lines
+ * are dropped, and the first line after that is level=warn msg="log lines dropped" n=COUNT.
  */
 #ifndef FZ_LOG_H
 #define FZ_LOG_H

@@ -140,7 +140,7 @@ fz_read_cstr(struct fz_reader *r)
 struct fz_span
 fz_read_bytes(struct fz_reader *r, uint64_t len)
 {
-    /* Nothing is taken of nothing: an empty input may have no pointer that could be added to. */
+    /* An empty input may be NULL, to which UBSan allows no offset. */
     const uint8_t *p = len ? take(r, len) : NULL;
     return p ? fz_span_make(p, (size_t)len) : (struct fz_span){NULL, 0};
 }

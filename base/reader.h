@@ -19,7 +19,7 @@ struct fz_reader {
     bool failed;
     size_t bad_offset; /* where the first failed read began */
     const char *what;  /* names the input in messages: "macho", "debug_line" */
-    uint64_t base;     /* added to offsets in messages: where `data` stands in the whole file */
+    uint64_t base;     /* added to offsets in messages: where `data` begins in the whole file */
 };
 
 struct fz_reader fz_reader_make(struct fz_span bytes, const char *what);

@@ -41,7 +41,7 @@ fz_span_is(struct fz_span a, const char *text)
     return fz_span_equal(a, fz_span_cstr(text));
 }
 
-/* `len` bytes from `off`; false (and *ret untouched) if they do not all lie inside. */
+/* `len` bytes from `off`; false (and *ret untouched) if they are not all inside. */
 static inline bool
 fz_span_sub(struct fz_span span, uint64_t off, uint64_t len, struct fz_span *ret)
 {

@@ -27,8 +27,8 @@ bool fz_text_hex_u64(struct fz_span text, uint64_t *ret);
 /* A decimal number with an optional sign. */
 bool fz_text_i64(struct fz_span text, int64_t *ret);
 
-/* RFC 4648 base64 with or without padding, the URL alphabet too, white space skipped. The bytes lie
- * in the arena. FZ_E_MALFORMED names the byte that is no base64. */
+/* RFC 4648 base64 with or without padding, the URL alphabet too, white space skipped. The bytes are
+ * in the arena. FZ_E_MALFORMED names the byte that is not base64. */
 FZ_MUST_CHECK enum fz_code fz_text_base64_decode(struct fz_span text, struct fz_arena *arena,
                                                  struct fz_span *ret, struct fz_error *err);
 void fz_text_base64_append(struct fz_buffer *out, struct fz_span bytes);

@@ -16,7 +16,7 @@ void fz_time_sleep_ms(int64_t ms);
 void fz_time_format(int64_t unix_ms, char ret[FZ_TIME_TEXT]);
 
 /* RFC 3339 and its relatives: date, 'T' or space, time, optional fraction, optional zone ("Z",
- * "+01:00", " +0000"; none = UTC). False if it is no such time. */
+ * "+01:00", " +0000"; none = UTC). False if it is not such a time. */
 bool fz_time_parse(struct fz_span text, int64_t *ret_unix_ms);
 
 #endif

@@ -2,7 +2,7 @@
  * UUIDs of images and reports in one canonical form.
  *
  * Clients spell the same Mach-O UUID in four ways (protocol facts: dashed upper, dashed lower,
- * plain lower, and the Breakpad debug id with an age behind it); all of them parse to the same 16
+ * plain lower, and the Breakpad debug id with an age after it); all of them parse to the same 16
  * bytes.
  */
 #ifndef FZ_UUID_H

@@ -5,7 +5,7 @@
 enum {
     INT64_DIGITS = 19,          /* of 2^63 */
     DOUBLE_DIGITS = 308,        /* 10^308 is a double, 10^309 is not */
-    BORDER_NUMBER_BYTES = 1024, /* longer ones at the border of a double are said not to fit */
+    BORDER_NUMBER_BYTES = 1024, /* longer ones at the border of a double do not fit */
     EXPONENT_MAX = 1000000000,
 };
 

@@ -57,7 +57,7 @@ FZ_MUST_CHECK enum fz_code json_scan_first(struct fz_span in, const struct json_
  * jansson takes 6 times the text on average and 50 times at worst ("[[],[],..."). Its allocator is
  * one for the whole process, so the tree's size is bounded here before it is built: LIMIT if the
  * estimate is above limits->tree_bytes. jansson opens /dev/urandom for its first object unless
- * json_object_seed() was called: do that before files are locked away.
+ * json_object_seed() was called: do that before files become inaccessible.
  */
 FZ_MUST_CHECK enum fz_code json_scan_load(struct fz_span in, const struct json_scan_limits *limits,
                                           struct json_scan_notes *notes, json_t **ret,

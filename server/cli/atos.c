@@ -15,7 +15,7 @@ atos_parse(const char *text, uint64_t *ret)
                       : fz_text_hex_u64(fz_span_cstr(text), ret);
 }
 
-/* The address as it stands in the symbol file. */
+/* The address as it is in the symbol file. */
 static uint64_t
 file_address(const struct sym_index *index, uint64_t addr, const struct atos_options *options)
 {

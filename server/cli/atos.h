@@ -23,10 +23,10 @@ struct atos_options {
     const char *delimiter; /* between inlined calls; NULL: a newline */
 };
 
-/* A number as atos takes it: hex with 0x, with a leading zero or with hex letters; else decimal. */
+/* A number as atos reads it: hex with 0x, with a leading zero or with hex letters; else decimal. */
 bool atos_parse(const char *text, uint64_t *ret);
 
-/* Append the line for `word`, newline included. A word that is no address comes back as it is. */
+/* Append the line for `word`, newline included. A word that is not an address is appended as it is. */
 void atos_line(const struct sym_index *index, const char *image, const char *word,
                const struct atos_options *options, struct fz_buffer *out);
 

@@ -53,7 +53,7 @@ append_name(struct fz_buffer *out, const char *name, const struct sym_demangle_o
     fz_buffer_char(out, '\n');
 }
 
-/* Answer the whole lines of `in` and keep what is behind them; at the end that is a line too. */
+/* Answer the whole lines of `in` and keep the rest; at the end of the input the rest is a line too. */
 static void
 answer_lines(struct fz_buffer *in, bool is_end, const struct sym_demangle_options *options,
              struct fz_buffer *out)

@@ -1,4 +1,4 @@
-/* framezero serve: the HTTP server and the workers beside it. */
+/* framezero serve: the HTTP server and its workers. */
 #include <signal.h>
 
 #include "server/cli/cmd.h"

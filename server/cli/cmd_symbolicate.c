@@ -8,7 +8,7 @@
 
 struct arguments {
     struct symbolicate_options options;
-    const char *arch; /* NULL = not said */
+    const char *arch; /* NULL = any */
     struct option_list dsyms;
 };
 

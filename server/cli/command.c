@@ -22,7 +22,7 @@ command_start(const struct command_spec *command, int argc, char **argv, void *v
               struct options *ret)
 {
     struct fz_error err;
-    /* Whoever started this may ignore it; with `| head -1` a command is to end without a word. */
+    /* The parent may ignore SIGPIPE; with `| head -1` a command has to end without a message. */
     signal(SIGPIPE, SIG_DFL);
     if (options_parse(command, argc, argv, values, ret, &err) != FZ_OK)
         return term_wrong_usage(command->name, &err);

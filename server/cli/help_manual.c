@@ -10,7 +10,7 @@
 
 #include "server/process/limits.h"
 
-/* Text in which nothing is taken for a request or an escape; empty lines part paragraphs. */
+/* Text in which nothing is a request or an escape; empty lines separate paragraphs. */
 static void
 append_text(const char *text, struct fz_buffer *out)
 {

@@ -24,7 +24,7 @@ choose_map(const struct sym_file_slice *slice, const char *path, struct fz_arena
     return code == FZ_OK ? FZ_OK : fz_wrap(err, "%s", path);
 }
 
-/* Build beside OUT and rename, so that OUT is whole or not there. */
+/* Build in a temporary file and rename it, so that OUT is whole or as it was. */
 static enum fz_code
 build(const struct sym_file_slice *slice, const struct index_file_options *options,
       struct sym_build_stats *ret_stats, struct sym_problems *problems, struct fz_error *err)

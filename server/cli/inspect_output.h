@@ -7,7 +7,7 @@
 #include "base/json/write.h"
 #include "symbolicator/symbolicator.h"
 
-enum { INSPECT_DIFFERENCES_MAX = 100 }; /* told one by one; the rest is only counted */
+enum { INSPECT_DIFFERENCES_MAX = 100 }; /* written one by one; the rest is only counted */
 
 struct inspect_result {
     const struct sym_file_slice *slice;
@@ -15,7 +15,7 @@ struct inspect_result {
     struct sym_problems problems; /* of reading, of building the index and of inspecting */
     bool verified;
     struct sym_verify_stats verify;
-    struct fz_buffer differences; /* texts with a newline behind each */
+    struct fz_buffer differences; /* texts, each with a newline at its end */
 };
 
 void inspect_output_text(const struct inspect_result *result, bool has_colour,

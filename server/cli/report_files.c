@@ -44,7 +44,7 @@ append(struct report_files *files, const char *path, bool is_named, const struct
     return FZ_OK;
 }
 
-/* Folders full of files, none of which is a report. */
+/* Folders of files of which no one is a report. */
 static bool
 is_bundle(const char *name)
 {
@@ -129,7 +129,7 @@ is_archive(struct fz_span body)
     return kind != SYM_ARCHIVE_NONE && kind != SYM_ARCHIVE_BZIP2;
 }
 
-/* The name says that it is a report, so that a broken one is told and not passed over. */
+/* A name that says "report": if such a file is broken, that is reported. */
 static bool
 has_report_name(const char *name)
 {
@@ -168,7 +168,7 @@ end_member(void *user, bool is_whole, struct fz_error *err FZ_UNUSED)
 {
     struct reading *r = user;
     if (!is_whole)
-        return FZ_OK; /* the archive's problems tell it */
+        return FZ_OK; /* it is among the archive's problems */
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = r->body;
     r->body = fz_buffer_make(0);
     read_body(r, fz_buffer_span(&body));

@@ -2,7 +2,7 @@
  * The reports in what a person names on the command line: files, folders, zip and tar archives,
  * compressed files, "-" for standard input. For the user's own files on the user's own machine.
  *
- * First all files are listed, then each is read: what is written meanwhile is not taken for input.
+ * All files are listed before the first is read: what this run writes is not its input.
  */
 #ifndef CLI_REPORT_FILES_H
 #define CLI_REPORT_FILES_H
@@ -47,7 +47,7 @@ struct report_files_sink {
 };
 
 /* Read one file and call the sink for all that is in it. Nothing is called for a file that was not
- * named and looks like no report. */
+ * named and does not look like a report. */
 void report_files_read(const struct report_file *file, const struct limits *limits,
                        const struct report_files_sink *sink);
 

@@ -22,7 +22,7 @@ FZ_MUST_CHECK enum fz_code slice_index_build(const struct sym_file_slice *slice,
 
 /*
  * Open `path`, choose the slice of architecture `arch` (NULL: the only one) and build its index.
- * Where that slice has no debug information and `path`.dSYM has the same UUID, that is taken.
+ * Where that slice has no debug information and `path`.dSYM has the same UUID, that one is used.
  *
  * *ret is ended with slice_index_deinit(). Errors as sym_file_open(), sym_file_choose() and
  * sym_index_build().

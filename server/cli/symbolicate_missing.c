@@ -65,7 +65,7 @@ describe(const struct missing_image *image, struct fz_buffer *out)
                      *image->arch ? ")" : "");
 }
 
-/* Symbol files were given for the image and none of them serves: why, said once. */
+/* Symbol files were given for the image, but no one can be used: report why, once. */
 static void
 tell_reason(struct user_symbols *symbols, const struct report *report, size_t number,
             const struct missing_image *image)

@@ -18,8 +18,8 @@ struct symbolicate_missing {
 
 void symbolicate_missing_deinit(struct symbolicate_missing *missing);
 
-/* Take note of a resolved report's images. What was wrong with a symbol file that was given for one
- * is told at once, on standard error. */
+/* Add the images of a resolved report. What is wrong with a symbol file that was given for one is
+ * reported at once, on standard error. */
 void symbolicate_missing_add(struct symbolicate_missing *missing, struct user_symbols *symbols,
                              const struct report *report);
 

@@ -137,7 +137,7 @@ symbolicate_output_write(struct symbolicate_output *output, const char *name, st
 {
     if (output->options->output)
         return write_file(output, name, text, err);
-    /* In a text, a line between two reports; JSON and .ips are told apart by their lines. */
+    /* Texts are separated by a line; JSON and .ips have one line each. */
     if (output->is_begun && output->options->form == REPORT_FORM_CRASH &&
         !(is_kept && output->was_kept))
         fputc('\n', stdout);

@@ -21,7 +21,7 @@ struct symbolicate_output {
     bool is_begun; /* standard output has a report */
     bool was_kept; /* and the last one was kept as it came */
     bool is_open;  /* and its last line has no end */
-    bool is_gone;  /* nobody reads standard output any more */
+    bool is_gone;  /* the reader of standard output has closed it */
 };
 
 /* Make the folder, if one is given. MALFORMED: it is a file. */

@@ -74,8 +74,8 @@ print_scopes(unsigned found)
     }
 }
 
-/* The token as sentry-cli knows tokens of an organisation: it reads the server's address out of it.
- * The form stands in server/clients/sentry/cli_request.c. */
+/* The token in the form of an organisation's tokens: sentry-cli reads the server's address from it.
+ * Its form is described in server/clients/sentry/cli_request.c. */
 static enum fz_code
 print_sentry(const char *token, const char *url, struct fz_error *err)
 {

@@ -21,7 +21,7 @@ struct user_symbols {
         struct sym_index *index;
     } * indexes;
     size_t n_indexes;
-    const char *arch; /* static, NULL = not said */
+    const char *arch; /* static, NULL = any */
 };
 
 enum fz_code
@@ -184,7 +184,7 @@ keep_naming(struct user_symbols *symbols, const struct report *report, size_t nu
         const struct sym_file_slice *slice = named->slices[i];
         struct sym_index *index;
         struct sym_index_info info;
-        struct fz_error ignored; /* resolve tells it of the slice that is chosen */
+        struct fz_error ignored; /* resolve reports it for the slice that is chosen */
         if (build(symbols, slice, &index, &ignored) != FZ_OK)
             continue;
         sym_index_info(index, &info);
@@ -218,7 +218,7 @@ candidates(struct user_symbols *symbols, const struct report *report, size_t num
     return named;
 }
 
-/* Plain stacks tell names and load addresses but no UUIDs. The user has said by his arguments which
+/* Plain stacks have names and load addresses but no UUIDs. The arguments say which
  * symbols belong to the report, so the name is enough, and it is noted. */
 static void
 name_images(struct user_symbols *symbols, struct report *report, struct fz_arena *arena)

@@ -25,14 +25,14 @@ void user_symbols_destroy(struct user_symbols *symbols);
 FZ_MUST_CHECK enum fz_code user_symbols_add(struct user_symbols *symbols, const char *path,
                                             struct fz_error *err);
 
-/* Images without a UUID take symbols of this architecture only, whatever the report says.
+/* Images without a UUID get symbols of this architecture only, even if the report names another.
  * UNSUPPORTED: no such architecture. */
 FZ_MUST_CHECK enum fz_code user_symbols_set_arch(struct user_symbols *symbols, const char *arch,
                                                  struct fz_error *err);
 
 /* Any accepted format in, the resolved report out (in the arena). Errors as ingest_parse() and
  * resolve_report(). A symbol file that cannot be used makes its image REPORT_IMAGE_FAILED.
- * An image without a UUID takes the symbols that have its name, if only one of them fits. */
+ * An image without a UUID gets the symbols that have its name, if only one of them fits. */
 FZ_MUST_CHECK enum fz_code user_symbols_resolve(struct user_symbols *symbols, struct fz_span raw,
                                                 const struct limits *limits, struct fz_arena *arena,
                                                 struct report *ret, struct fz_error *err);

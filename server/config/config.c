@@ -31,7 +31,7 @@ trim(char *text)
     return text;
 }
 
-/* Cuts the comment off and takes the quotes away; false if quotes do not close. */
+/* Remove the comment and the quotes; false if a quote is not closed. */
 static bool
 parse_value(char *text, char **ret)
 {
@@ -142,7 +142,7 @@ suggest_variable(struct suggest *suggest, const char *prefix, const char *name)
     suggest_try(suggest, variable);
 }
 
-/* A typing error must not go unnoticed; but a variable may also be meant for another program. */
+/* A warning, not an error: the variable may be meant for another program. */
 static void
 warn_unknown(const struct command_spec *command, const char *variable)
 {

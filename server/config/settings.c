@@ -64,7 +64,7 @@ set_listen(const struct option_spec *option, void *field, const char *value, con
     return code;
 }
 
-/* "" takes back what the file says. */
+/* "" undoes what the file sets. */
 static enum fz_code
 set_url(const struct option_spec *option, void *field, const char *value, const char *where,
         struct fz_error *err)
@@ -173,7 +173,7 @@ set_limit(const struct option_spec *option FZ_UNUSED, void *field, const char *v
     return config_set_limit(field, name, equals + 1, where, err);
 }
 
-/* "" takes back what the file says. */
+/* "" undoes what the file sets. */
 static enum fz_code
 set_proxies(const struct option_spec *option, void *field, const char *value, const char *where,
             struct fz_error *err)
@@ -187,7 +187,7 @@ set_proxies(const struct option_spec *option, void *field, const char *value, co
     return FZ_OK;
 }
 
-/* "" takes back what the file says. */
+/* "" undoes what the file sets. */
 static enum fz_code
 set_origins(const struct option_spec *option, void *field, const char *value, const char *where,
             struct fz_error *err)

@@ -60,7 +60,7 @@ suggest_try(struct suggest *suggest, const char *name)
     copy_lower(name, lower);
     size_t len = strlen(suggest->word), bare = len - strspn(suggest->word, "-");
     unsigned found = distance(suggest->word, lower);
-    /* A name that was cut short, as getopt would have taken it. */
+    /* A name that was cut short, as getopt accepts it. */
     if (bare >= 2 && strncmp(lower, suggest->word, len) == 0)
         found = min(found, 1);
     unsigned most = bare <= 3 ? 1 : bare <= 6 ? 2 : 3;

@@ -31,10 +31,11 @@ int term_wrong_usage(const char *command, const struct fz_error *err);
 int term_failed(const char *command, const struct fz_error *err);
 
 /* Write to standard output at once, after what is buffered there. False if that failed, which is
- * reported unless the reader has gone. */
+ * reported unless the reader has closed it. */
 bool term_write(const char *command, const char *text, size_t len);
 
-/* Standard output flushed and whole? Tells what went wrong unless the reader has gone. */
+/* True if standard output is flushed and whole. A failure is reported, unless the reader has closed
+ * it. */
 bool term_finish_output(const char *command);
 
 #endif

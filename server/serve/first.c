@@ -81,7 +81,7 @@ take_text(const json_t *root, const char *name, char ret[STORE_TOKEN_TEXT])
     return true;
 }
 
-/* The tokens of a first start that was cut short; false if there are none. */
+/* The tokens of a first start that was interrupted; false if there are none. */
 static bool
 read_unfinished(const struct config *config, struct serve_first *first)
 {
@@ -118,7 +118,7 @@ add_tokens(struct store *store, struct serve_first *first, struct fz_error *err)
     bool has_key = false, has_admin = false;
     int64_t id;
     enum fz_code code = store_project_create(store, "default", &first->project_id, err);
-    if (code == FZ_E_CONFLICT) { /* another node, or a first start that was cut short */
+    if (code == FZ_E_CONFLICT) { /* another server, or a first start that was interrupted */
         struct store_project project = {0};
         code = store_project_find(store, "default", &arena, &project, err);
         first->project_id = project.id;
@@ -161,10 +161,11 @@ serve_first_tokens(const struct config *config, struct serve_first *ret, struct 
     enum fz_code code = store_open(config->database, &store, err);
     if (code == FZ_OK)
         code = needs_tokens(store, &first, was_cut_short, &is_needed, err);
-    if (code == FZ_OK && !is_needed && was_cut_short) { /* another node has made the first start */
+    if (code == FZ_OK && !is_needed &&
+        was_cut_short) { /* another server has made the first start */
         char path[PATH_BYTES];
         make_path(config, unfinished_name, path);
-        fz_ignore(unlink(path) != 0); /* its tokens do not count */
+        fz_ignore(unlink(path) != 0); /* its tokens are not in the database */
     }
     if (code != FZ_OK || !is_needed)
         return code;
@@ -201,7 +202,7 @@ update_credentials(const char *path, const char *url, struct fz_error *err)
     const char *old = json_string_value(json_object_get(root, "url"));
     const char *key = json_string_value(json_object_get(root, "ingest_key"));
     if (!root || !key || (old && strcmp(old, url) == 0))
-        return FZ_OK; /* none, or not ours to mend */
+        return FZ_OK; /* none, or not written by us */
     char dsn[512];
     make_dsn(url, key, json_integer_value(json_object_get(root, "project_id")), dsn, sizeof(dsn));
     json_object_set_new(root, "url", json_string(url));
@@ -233,7 +234,7 @@ serve_first_credentials(const struct config *config, const char *url,
 
 /* ---- what to type next ------------------------------------------------------------------- */
 
-/* docs/sample above the binary (a build tree), or installed beside it. */
+/* docs/sample in a folder above the binary (a build tree), or installed with it. */
 static bool
 find_sample(char ret[PATH_MAX])
 {

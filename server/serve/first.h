@@ -18,7 +18,7 @@ struct serve_first { /* of a first start; empty otherwise */
 };
 
 /* Before the database is opened. CONFLICT: there is a credentials.json, but no SQLite database, or
- * an empty one: begun anew it would not know these tokens, and hide that data was lost. */
+ * an empty one: a new database would not know these tokens, and hide that data was lost. */
 FZ_MUST_CHECK enum fz_code serve_first_check(const struct config *config, struct fz_error *err);
 
 /* A database without tokens gets the project "default", an ingest key and an admin token, or what

@@ -101,7 +101,7 @@ start(struct serve *serve, struct fz_error *err)
     struct serve_first first = {0};
     unsigned n_applied = 0;
     char url[256], database[256], child[PATH_MAX];
-    enum fz_code code = program_child_path(child, err); /* said now, not with the first report */
+    enum fz_code code = program_child_path(child, err); /* fails now, not with the first report */
     if (code == FZ_OK)
         code = serve_setup_directory(config, &serve->lock_fd, err);
     if (code == FZ_OK)
@@ -151,7 +151,8 @@ serve_until_stopped(struct serve *serve, const sigset_t *signals)
     }
 }
 
-/* Nothing is lost: who waits is answered, what was taken in is committed, jobs in hand are done. */
+/* Nothing is lost: waiting requests are answered, accepted reports are committed, current jobs are
+ * finished. */
 static void
 stop(struct serve *serve)
 {

@@ -16,7 +16,7 @@
 
 enum { CORES_MAX = 64 };
 
-/* A server that was killed a moment ago may still be ending. */
+/* The process of a server that was just killed may not have ended yet. */
 enum { LOCK_WAIT_MS = 1000, LOCK_STEP_MS = 10 };
 
 /* ---- directory and lock ------------------------------------------------------------------ */

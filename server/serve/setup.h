@@ -1,6 +1,6 @@
 /*
- * What `serve` does before it takes requests: the data directory and its lock, and what an earlier
- * run left behind. The first start has a file of its own, serve_first.h.
+ * What `serve` does before it accepts requests: the data directory and its lock, and what an
+ * earlier run left. The first start has a file of its own, first.h.
  */
 #ifndef SERVE_SETUP_H
 #define SERVE_SETUP_H
@@ -14,11 +14,11 @@
 FZ_MUST_CHECK enum fz_code serve_setup_directory(const struct config *config, int *ret_lock_fd,
                                                  struct fz_error *err);
 
-/* Give back the jobs of workers of this machine that ended without a word (kill -9, power cut), so
- * that they are not waited for until their leases run out. Before workers are started. */
+/* Give back the jobs of workers of this machine that were killed (kill -9, power cut): their leases
+ * need not run out. Before workers are started. */
 FZ_MUST_CHECK enum fz_code serve_setup_reclaim(const char *database_url, struct fz_error *err);
 
-/* Queue the building anew of indexes that another version of the program wrote. */
+/* Queue jobs that rebuild the indexes which another version of the program wrote. */
 FZ_MUST_CHECK enum fz_code serve_setup_rebuild(const char *database_url, struct fz_error *err);
 
 /* config->workers, where it is one per core, as a number. */

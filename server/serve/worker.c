@@ -92,7 +92,7 @@ work(const struct config *config, const sigset_t *signals, struct fz_error *err)
                                          .ready = on_ready,
                                          .group_fd = group_fd};
     char child[PATH_MAX];
-    enum fz_code code = program_child_path(child, err); /* said now, not with the first job */
+    enum fz_code code = program_child_path(child, err); /* fails now, not with the first job */
     if (code == FZ_OK)
         code = worker_run(&worker, should_stop, NULL, err);
     if (metrics)
