@@ -140,7 +140,7 @@ fz_text_base64_decode(struct fz_span text, struct fz_arena *arena, struct fz_spa
         }
         int digit = base64_digit(c);
         if (digit < 0 || padded)
-            return fz_fail_at(err, FZ_E_MALFORMED, i, "base64: byte 0x%02x at %zu is no base64", c,
+            return fz_fail_at(err, FZ_E_MALFORMED, i, "base64: byte 0x%02x at %zu is not base64", c,
                               i);
         group = group << 6 | (uint32_t)digit;
         if (++n_digits % 4 == 0) {

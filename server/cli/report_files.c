@@ -206,7 +206,7 @@ read_archive(struct reading *r, struct fz_span body)
     for (size_t i = 0; i < problems.n; i++)
         r->sink->failed(r->sink->user, r->name, problems.list[i].text);
     if (is_named && r->n_found == n_found && problems.n == 0)
-        r->sink->failed(r->sink->user, r->name, "there is no crash report in it");
+        r->sink->failed(r->sink->user, r->name, "it contains no crash report");
 }
 
 static void

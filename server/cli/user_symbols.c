@@ -273,7 +273,7 @@ user_symbols_explain(struct user_symbols *symbols, const struct report *report, 
     if (fitting.n)
         user_symbols_named_write(&fitting, NULL, out);
     else
-        user_symbols_named_write(&named, "; none of them is of the wanted architecture", out);
+        user_symbols_named_write(&named, "; none has the wanted architecture", out);
 }
 
 enum fz_code

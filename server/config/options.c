@@ -331,7 +331,7 @@ check_operands(const struct command_spec *command, const struct options *options
     size_t max = names[0] == '\0' ? 0 : strstr(names, "...") ? SIZE_MAX : 1;
     if (options->n_operands > max)
         return fz_fail(err, FZ_E_MALFORMED, "unexpected argument '%.60s'%s%s",
-                       options->operands[max], max ? "; only one is taken: " : "",
+                       options->operands[max], max ? "; only one is accepted: " : "",
                        max ? names : "");
     if (command->flags & COMMAND_NEEDS_OPERANDS) {
         if (options->n_operands == 0)

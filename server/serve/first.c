@@ -39,8 +39,8 @@ fail_other_database(const struct config *config, const char *what, struct fz_err
     char database[256];
     config_hide_password(config->database, database, sizeof(database));
     return fz_fail(err, FZ_E_CONFLICT,
-                   "%s/%s is of an earlier start, but the database %s %s: restore it or name the "
-                   "right one; to begin anew, move that file away",
+                   "%s/%s is of an earlier start, but the database %s %s: restore the database or "
+                   "name the right one; to start with a new one, move that file away",
                    config->data_dir, finished_name, database, what);
 }
 

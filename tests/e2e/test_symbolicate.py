@@ -129,7 +129,7 @@ class Symbolicate(unittest.TestCase):
             # No file fits: the message says so.
             err, _ = missing(high, [arm64], "-arch", "armv7")
             self.assertIn("1 symbol file has that name: arm64 UUID", err)
-            self.assertIn("; none of them is of the wanted architecture", err)
+            self.assertIn("; none has the wanted architecture", err)
             code, out, err = self.run_on(high, "-arch", "m68k")
             self.assertEqual((code, out), (2, ""))
             self.assertIn("'m68k' is not an architecture", err)

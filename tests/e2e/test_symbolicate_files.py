@@ -94,7 +94,7 @@ class Files(FolderCase):
         self.assertEqual(self.written(), ["one.crash", "two.crash"])
         with zipfile.ZipFile(self.path("nothing.zip"), "w") as z:
             z.writestr("readme.txt", "no report")
-        self.assertIn("nothing.zip: there is no crash report in it", self.run_on(self.path("nothing.zip"), code=1)[1])
+        self.assertIn("nothing.zip: it contains no crash report", self.run_on(self.path("nothing.zip"), code=1)[1])
 
     def test_folder(self):
         self.write("in/b/two.json", native(0x1002))

@@ -138,7 +138,7 @@ static const struct {
     {"{\"threads\":[{\"stack\":{\"address\":1}}]" IMAGES "}",
      "threads[0].stack: no address or no bytes, left out"},
     {"{\"threads\":[{\"stack\":{\"address\":1,\"bytes\":\"AA*A\"}}]" IMAGES "}",
-     "threads[0].stack: base64: byte 0x2a at 2 is no base64, left out"},
+     "threads[0].stack: base64: byte 0x2a at 2 is not base64, left out"},
     {"{\"addresses\":[1],\"memory\":[{\"address\":\"x\",\"bytes\":\"AAAA\"}]" IMAGES "}",
      "memory[0].address: not an address or number"},
     {"{\"addresses\":[1],\"memory\":7" IMAGES "}", "memory: not an array"},

@@ -108,7 +108,7 @@ static const struct {
     {&plain, {"--jobs", "0"}, "--jobs: '0' is not a number from 1 to 8", true},
     {&plain, {"--jobs", "9"}, "--jobs: '9' is not a number from 1 to 8", true},
     {&plain, {"--jobs", "1e3"}, "--jobs: '1e3' is not a number from 1 to 8", true},
-    {&one, {"a", "b"}, "unexpected argument 'b'; only one is taken: FILE", true},
+    {&one, {"a", "b"}, "unexpected argument 'b'; only one is accepted: FILE", true},
     {&none, {"a"}, "unexpected argument 'a'", true},
     {&apple, {"-arch", "arm64", "-offset", "0x10"}, "-,arm64,0,1,0,0,:0x10", false},
     {&apple, {"--arch", "arm64", "--offset"}, "-,arm64,0,1,0,0,:", false},
