@@ -41,6 +41,7 @@ count_bytes(struct walk *w, uint64_t len, struct fz_error *err)
         return fz_fail(err, FZ_E_LIMIT, "the archive unpacks to more than %llu bytes",
                        (unsigned long long)w->limits->bytes);
     unsigned ratio = w->limits->ratio;
+    /* Small archives of mostly zeros have high ratios and do no harm. */
     if (ratio && s->n_bytes > RATIO_FREE_BYTES && s->n_bytes / ratio > w->packed)
         return fz_fail(err, FZ_E_LIMIT,
                        "the archive unpacks to more than %u times its size of %llu bytes", ratio,
@@ -177,7 +178,7 @@ walk_entries(struct walk *w, struct fz_error *err)
                            reason(w->archive));
         if (status == ARCHIVE_FATAL) {
             sym_problem_add(w->problems, SYM_PROBLEM_TRUNCATED,
-                            "the archive breaks off after entry %llu (%s); was it sent whole?",
+                            "the archive ends early, after entry %llu (%s); was it sent whole?",
                             (unsigned long long)w->summary->n_entries, reason(w->archive));
             return FZ_OK;
         }

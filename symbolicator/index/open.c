@@ -34,6 +34,7 @@ read_header(struct sym_index *index, struct fz_error *err)
         return malformed(err, "truncated header");
     uint8_t header[INDEX_HEADER];
     memcpy(header, bytes.data, sizeof(header));
+    /* The check covers the header with 0 in its own place. */
     store32(header + 12, 0);
     if (fz_read_u32(&r) != index_check(header, sizeof(header)))
         return malformed(err, "the header is damaged");
@@ -79,7 +80,7 @@ read_sections(struct sym_index *index, struct fz_error *err)
         uint64_t offset = load64(entry), size = load64(entry + 8);
         if (offset < INDEX_HEADER || offset % 8 != 0 ||
             !fz_span_sub(index->bytes, offset, size, &index->sections[id]))
-            return malformed(err, "a section lies outside");
+            return malformed(err, "a section is outside the file");
         if (id != INDEX_CHECKS && offset + size > checked_end)
             checked_end = offset + size;
     }

@@ -171,10 +171,9 @@ report_missing(const struct sym_macho *macho, const struct sym_features *feature
                 "an object file: code has other addresses once it is linked, so no report fits it; "
                 "upload the dSYM of the linked program");
     if (macho->flags & MACHO_DYLIB_IN_CACHE)
-        replace(
-            problems, SYM_PROBLEM_SHARED_CACHE,
-            "an image as it lies in a dyld shared cache, whose local names are kept there: take "
-            "it out with a tool that puts them back (dsc_extractor, ipsw dyld extract)");
+        replace(problems, SYM_PROBLEM_SHARED_CACHE,
+                "an image as it is in a dyld shared cache, whose local names are kept there: take "
+                "it out with a tool that puts them back (dsc_extractor, ipsw dyld extract)");
     if (macho->is_encrypted)
         replace(problems, SYM_PROBLEM_ENCRYPTED,
                 "the code is encrypted by the App Store: unwinding cannot use it; upload "

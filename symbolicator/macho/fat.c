@@ -91,6 +91,7 @@ check_slice(struct fz_span file, uint64_t headers_end, const struct sym_slice *e
 {
     const char *arch = fz_arch_name(slice->cputype, slice->cpusubtype);
     unsigned long long offset = slice->offset;
+    /* Before the slice is cut: a slice that begins outside has nothing left. */
     if (slice->offset < headers_end || slice->offset >= file.len) {
         sym_problem_add(problems, SYM_PROBLEM_BAD_SLICE,
                         "slice %s: offset %llu is outside the file's %zu", arch, offset, file.len);
@@ -112,7 +113,7 @@ check_slice(struct fz_span file, uint64_t headers_end, const struct sym_slice *e
     bool is_64, big_endian;
     if (!fz_span_sub(file, slice->offset, slice->size, &bytes) ||
         !macho_read_magic(bytes, &is_64, &big_endian)) {
-        sym_problem_add(problems, SYM_PROBLEM_BAD_SLICE, "slice %s at %llu is no Mach-O but %s",
+        sym_problem_add(problems, SYM_PROBLEM_BAD_SLICE, "slice %s at %llu is not a Mach-O but %s",
                         arch, offset, sym_macho_looks_like(bytes));
         return false;
     }
@@ -146,8 +147,7 @@ fat_slices(struct fz_span file, bool is_64, bool big_endian, struct sym_slice re
             ret[n++] = slice;
     }
     if (n == 0)
-        return fz_fail(err, FZ_E_MALFORMED, "fat header: none of its %u slices is a Mach-O",
-                       n_archs);
+        return fz_fail(err, FZ_E_MALFORMED, "fat header: no slice of %u is a Mach-O", n_archs);
     *ret_n = n;
     return FZ_OK;
 }

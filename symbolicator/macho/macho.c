@@ -55,11 +55,12 @@ next_command(struct walk *walk, struct sym_problems *problems, struct command *r
         if (!walk->is_second)
             sym_problem_add(problems, SYM_PROBLEM_BAD_LOAD_COMMAND,
                             "load command %#x at byte %zu: %u bytes do not fit; it and the %u "
-                            "behind it are not read",
+                            "after it are not read",
                             cmd, offset, size, walk->left);
         walk->left = 0;
         return false;
     }
+    /* The top bit, LC_REQ_DYLD, only tells dyld to refuse commands that it does not know. */
     *ret = (struct command){cmd & 0x7fffffff, offset, body};
     return true;
 }
@@ -73,7 +74,7 @@ body_reader(const struct sym_macho *macho, const struct command *command)
     return r;
 }
 
-/* `len` bytes at `offset` of the slice, cut to what is there. Told if it is less than announced. */
+/* `len` bytes at `offset` of the slice, cut to what is there; a problem if that is less. */
 static struct fz_span
 slice_part(const struct layout *layout, uint64_t offset, uint64_t len, const char *what)
 {
@@ -83,7 +84,7 @@ slice_part(const struct layout *layout, uint64_t offset, uint64_t len, const cha
     if (layout->macho->flags & MACHO_DYLIB_IN_CACHE) {
         /* Offsets are those of the cache's file: this file has something else there. */
         sym_problem_add(layout->problems, SYM_PROBLEM_SHARED_CACHE,
-                        "%s: %llu bytes at %llu lie in the shared cache that this image was taken "
+                        "%s: %llu bytes at %llu are in the shared cache that this image was taken "
                         "from",
                         what, (unsigned long long)len, (unsigned long long)offset);
         return part;
@@ -99,6 +100,7 @@ slice_part(const struct layout *layout, uint64_t offset, uint64_t len, const cha
 static void
 read_name(struct fz_reader *r, char ret[17])
 {
+    /* A name of 16 bytes has no NUL. */
     struct fz_span name = fz_read_bytes(r, 16);
     memset(ret, 0, 17);
     if (name.len)
@@ -131,6 +133,7 @@ section_bytes(const struct layout *layout, const struct sym_segment *segment,
         return none;
     if (offset < segment->fileoff || __builtin_add_overflow(offset, section->size, &end) ||
         end > segment_end) {
+        /* A dSYM repeats the load commands of all other segments without their contents. */
         if (layout->macho->filetype != MACHO_DSYM || strcmp(segment->name, "__DWARF") == 0)
             sym_problem_add(layout->problems, SYM_PROBLEM_BAD_SECTION,
                             "section %s,%s: %llu bytes at %llu are outside its segment",
@@ -153,6 +156,7 @@ read_sections(struct layout *layout, const struct sym_segment *segment, struct f
         sym_problem_add(layout->problems, SYM_PROBLEM_BAD_SEGMENT,
                         "segment %s at byte %llu: %u sections do not fit into its command",
                         segment->name, (unsigned long long)r->base, n);
+        /* The sections that are there are still of use. */
         n = (uint32_t)(fz_read_left(r) / record);
     }
     for (uint32_t i = 0; i < n && macho->n_sections < layout->room_sections; i++) {
@@ -255,6 +259,7 @@ read_encryption(struct layout *layout, struct fz_reader *r)
 {
     uint32_t offset = fz_read_u32(r);
     uint32_t size = fz_read_u32(r);
+    /* cryptid 0: the range is the one to encrypt, but its bytes are plain. */
     if (fz_read_u32(r) == 0 || r->failed)
         return;
     layout->macho->is_encrypted = true;
@@ -348,6 +353,7 @@ read_header(struct fz_span slice, struct sym_macho *macho, struct walk *ret_walk
     uint32_t n_commands = fz_read_u32(&r);
     uint32_t commands_size = fz_read_u32(&r);
     macho->flags = fz_read_u32(&r);
+    /* The reserved field of the 64-bit header. */
     fz_read_skip(&r, macho->is_64 ? 4 : 0);
     enum fz_code code = fz_read_done(&r, err);
     if (code != FZ_OK)
@@ -395,8 +401,7 @@ sym_macho_open(struct fz_span slice, struct fz_arena *arena, struct sym_macho *r
     for (; next_command(&walk, problems, &command); n_read++)
         read_command(&layout, &command);
     if (has_commands && n_read == 0)
-        return fz_fail_at(err, FZ_E_MALFORMED, walk.r.base,
-                          "macho: none of its load commands can be read");
+        return fz_fail_at(err, FZ_E_MALFORMED, walk.r.base, "macho: no load command can be read");
     drop_encrypted(&layout);
     *ret = macho;
     return FZ_OK;

@@ -64,7 +64,7 @@ sym_symbol_map_read(struct fz_span file, struct fz_arena *arena, struct sym_symb
                     struct fz_error *err)
 {
     if (!sym_symbol_map_has_magic(file))
-        return fz_fail(err, FZ_E_UNSUPPORTED, "no BCSymbolMap");
+        return fz_fail(err, FZ_E_UNSUPPORTED, "not a BCSymbolMap");
     if (file.len >= UINT32_MAX / 2) /* an offset may count each byte twice */
         return fz_fail(err, FZ_E_LIMIT, "a BCSymbolMap of %zu bytes", file.len);
     struct fz_span version = trim(next_line(&file));

@@ -75,9 +75,9 @@ test_refused(void **state)
         enum fz_code code;
         size_t cap;
     } cases[] = {
-        {"", "no BCSymbolMap", FZ_E_UNSUPPORTED, 1 << 16},
-        {"BCSymbolMap", "no BCSymbolMap", FZ_E_UNSUPPORTED, 1 << 16},
-        {"_main\n_work\n", "no BCSymbolMap", FZ_E_UNSUPPORTED, 1 << 16},
+        {"", "not a BCSymbolMap", FZ_E_UNSUPPORTED, 1 << 16},
+        {"BCSymbolMap", "not a BCSymbolMap", FZ_E_UNSUPPORTED, 1 << 16},
+        {"_main\n_work\n", "not a BCSymbolMap", FZ_E_UNSUPPORTED, 1 << 16},
         {"BCSymbolMap Version: 3.0\n_work\n", "a BCSymbolMap of version 3.0; 1.0 and 2.0 are read",
          FZ_E_UNSUPPORTED, 1 << 16},
         {"BCSymbolMap Version:", "a BCSymbolMap of version ; 1.0 and 2.0 are read",
