@@ -297,6 +297,7 @@ static enum fz_code
 add_entry(void *user, const char *path, const struct stat *st, struct fz_error *err)
 {
     const struct folder *folder = user;
+    /* AppleDouble files, in which macOS keeps attributes on foreign file systems. */
     if (fz_text_has_prefix(fz_text_base_name(path), "._"))
         return FZ_OK;
     if (S_ISDIR(st->st_mode))

@@ -151,6 +151,7 @@ make_plan(struct sym_dwarf *dwarf, const struct dwarf_abbrev_table *table,
         enum dwarf_step_op op = STEP_NONE;
         int size = form_size(table, attr->form, &op);
         bool is_leb = size == FORM_VARIABLE;
+        /* The offset in a plan is one byte; longer DIEs are rare and are read without a plan. */
         if (offset > UINT8_MAX)
             return true;
         if (id != N_PLANNED) {
@@ -171,6 +172,7 @@ make_plan(struct sym_dwarf *dwarf, const struct dwarf_abbrev_table *table,
         }
         offset = is_leb ? 0 : offset + (uint32_t)size;
     }
+    /* The number of a plan has 16 bits; later declarations do without. */
     if (dwarf->n_plans == UINT16_MAX)
         return true;
     struct dwarf_plan *plans = fz_list_grow(dwarf->budget, dwarf->plans, &dwarf->room_plans,
@@ -214,6 +216,7 @@ read_attrs(struct sym_dwarf *dwarf, const struct dwarf_abbrev_table *table, stru
         }
         if (!add_step(dwarf, skip, op))
             return fz_budget_fail(dwarf->budget, err);
+        /* skip_lebs() expects one step per LEB128; a longer skip takes several. */
         only_lebs = only_lebs && op == STEP_LEB && skip <= UINT16_MAX;
         skip = 0;
     }
@@ -222,10 +225,12 @@ read_attrs(struct sym_dwarf *dwarf, const struct dwarf_abbrev_table *table, stru
     abbrev->size = skip;
     if (skip && abbrev->kind == DIE_STEPS && !add_step(dwarf, skip, STEP_NONE))
         return fz_budget_fail(dwarf->budget, err);
+    /* low_pc without high_pc is a single address (DWARF 5, 2.17.1), not a range of code. */
     bool has_code = (abbrev->tag == TAG_SUBPROGRAM || abbrev->tag == TAG_INLINED_SUBROUTINE) &&
                     ((has_low && has_high) || has_ranges);
     if (has_code)
         abbrev->kind = DIE_CODE;
+    /* A plan loads 8 bytes and masks them, which is right in little-endian order only. */
     bool has_plan = has_code && !dwarf->big_endian &&
                     (is_fixed || (only_lebs && dwarf->n_steps == abbrev->first_step + 1));
     return !has_plan || make_plan(dwarf, table, abbrev) ? FZ_OK
@@ -277,6 +282,7 @@ read_table(struct sym_dwarf *dwarf, struct dwarf_abbrev_table *table, struct fz_
         table->n++;
         table->has_calls = table->has_calls || dwarf_abbrev_is_call(&abbrev);
         table->is_dense = table->is_dense && code == table->n;
+        /* Tables that begin inside one another would make the work quadratic. */
         uint64_t taken = left - dwarf_cursor_left(&c);
         if (taken > dwarf->abbrev_bytes_left)
             return fz_fail(err, FZ_E_MALFORMED, "its abbreviations overlap too many others");
@@ -301,6 +307,7 @@ enum fz_code
 dwarf_abbrev_table_find(struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, uint64_t offset,
                         uint32_t *ret, struct fz_error *err)
 {
+    /* DW_FORM_ref_addr has the size of an address in DWARF 2, of an offset since DWARF 3. */
     uint8_t ref_addr_size = unit->version <= 2 ? unit->addr_size : unit->offset_size;
     /* From the newest: units follow each other in the order of their tables. */
     for (size_t i = dwarf->n_tables; i-- > 0;) {
@@ -327,6 +334,7 @@ dwarf_abbrev_table_find(struct sym_dwarf *dwarf, const struct sym_dwarf_unit *un
     enum fz_code code = read_table(dwarf, table, err);
     if (code != FZ_OK && code != FZ_E_MALFORMED)
         return code;
+    /* A broken table stays in the list: the next unit that names it does not read it again. */
     table->is_bad = code != FZ_OK;
     if (table->is_bad) {
         dwarf->n_abbrevs = table->first;

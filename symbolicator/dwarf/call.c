@@ -52,6 +52,7 @@ read_die(struct call_walk *walk, const struct dwarf_abbrev *abbrev, struct dwarf
     }
     uint64_t cost = abbrev->n_attrs;
     walk->steps -= cost < walk->steps ? cost : walk->steps;
+    /* After a tail call no frame is left that could return to its address. */
     if (dwarf_abbrev_is_call(abbrev) && !is_tail && call.origin != UINT64_MAX &&
         dwarf_value_address(walk->dwarf, walk->unit, &address, &call.return_addr))
         walk->is_ended = !walk->call(walk->user, &call);
@@ -61,6 +62,7 @@ read_die(struct call_walk *walk, const struct dwarf_abbrev *abbrev, struct dwarf
 static const uint8_t *
 pass_die(struct call_walk *walk, const struct dwarf_abbrev *abbrev, struct dwarf_cursor c)
 {
+    /* DIE_CODE took the place of the kind that says how to skip the DIE. */
     if (dwarf_abbrev_is_call(abbrev) || abbrev->kind == DIE_CODE)
         return read_die(walk, abbrev, c);
     if (abbrev->kind == DIE_FIXED)

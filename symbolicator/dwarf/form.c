@@ -92,6 +92,8 @@ dwarf_value_read_any(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit 
     uint64_t form = attr->form;
     if (form == FORM_INDIRECT) {
         form = dwarf_cursor_uleb(c);
+        /* DW_FORM_implicit_const has its value in the abbreviation, where an indirect form has
+         * none. */
         if (form == FORM_IMPLICIT_CONST || form == FORM_INDIRECT || form > UINT16_MAX) {
             dwarf_cursor_fail(c);
             return;

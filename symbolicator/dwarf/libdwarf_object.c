@@ -137,6 +137,7 @@ add_section(struct libdwarf_object *object, const struct sym_section *section, s
             macho_inflate(section->bytes, section->name, added->inflated, size, &len, err);
         added->bytes = fz_span_make(added->inflated, len);
         if (code == FZ_E_NO_MEMORY) {
+            /* Counted, so that libdwarf_object_close() frees what was inflated. */
             object->n_sections++;
             return code;
         }

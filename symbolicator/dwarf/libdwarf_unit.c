@@ -166,6 +166,7 @@ add_ranges(struct walk *walk, Dwarf_Die die)
         drop_error(walk, error);
         return FZ_OK;
     }
+    /* From DWARF 4 on a high_pc that is not an address is the length. */
     if (class == DW_FORM_CLASS_CONSTANT)
         high += low;
     return add_range(walk, low, high);
@@ -402,8 +403,8 @@ libdwarf_unit_next(struct libdwarf_object *object, struct fz_budget *budget,
     Dwarf_Sig8 signature;
     Dwarf_Error error = NULL;
     give_back(walk.dbg, unit);
-    /* Not dwarf_next_cu_header_e(), which cannot tell a unit without entries, as the dsymutil of
-     * 2016 left behind, from the end of the section. */
+    /* Not dwarf_next_cu_header_e(): for a unit without entries, of which the dsymutil of 2016
+     * wrote many, it returns the same as at the end of the section. */
     int status = dwarf_next_cu_header_d(walk.dbg, true, &len, &version, &abbrevs, &address_size,
                                         &length_size, &extension_size, &signature, &type_offset,
                                         &next, &type, &error);

@@ -43,6 +43,7 @@ sym_dwarf_lines_deinit(struct sym_dwarf_lines *lines, struct fz_budget *budget)
 static void
 reset(struct machine *m)
 {
+    /* The initial values of 6.2.2. */
     m->now = (struct registers){.file = 1, .line = 1};
     m->first_row = m->program->lines->n_rows;
     m->is_sorted = true;
@@ -55,6 +56,7 @@ advance(const struct dwarf_line_program *program, struct registers *r, uint64_t 
         r->addr += operations * program->min_inst_length;
         return;
     }
+    /* Only VLIW processors have several operations in one instruction. */
     uint64_t total = r->op_index + operations;
     r->addr += total / program->max_ops * program->min_inst_length;
     r->op_index = (uint32_t)(total % program->max_ops);
@@ -65,9 +67,11 @@ emit_row(struct machine *m, const struct registers *r)
 {
     struct sym_dwarf_lines *lines = m->program->lines;
     size_t n = lines->n_rows;
+    /* The base is below the first row, since rows of a broken writer may go backwards. */
     if (n == m->first_row)
         m->base = r->addr > ROW_REACH ? r->addr - ROW_REACH : 0;
     uint64_t offset = r->addr - m->base;
+    /* An address that has wrapped around would give a row before its sequence. */
     if (r->addr < m->base || offset > UINT32_MAX)
         return;
     struct sym_dwarf_row row = {.offset = (uint32_t)offset,
@@ -82,6 +86,7 @@ emit_row(struct machine *m, const struct registers *r)
         }
         m->is_sorted = m->is_sorted && last->offset < row.offset;
     }
+    /* Tested here too: the call for every row was measurable. */
     if (n == lines->room_rows || !lines->rows) {
         struct sym_dwarf_row *rows =
             fz_list_grow(m->program->budget, lines->rows, &lines->room_rows, n + 1, sizeof(*rows));
@@ -149,9 +154,11 @@ end_sequence(struct machine *m)
     }
     n = lines->n_rows - m->first_row;
     uint64_t low = n ? m->base + lines->rows[m->first_row].offset : 0, high = m->now.addr;
+    /* Rows at the end of the sequence or after it cover no code. */
     while (n && m->base + lines->rows[m->first_row + n - 1].offset >= high)
         n--;
     lines->n_rows = m->first_row + n;
+    /* No rows, or the code was dropped by the linker. */
     if (n == 0 || low < lines->code_low || low >= lines->code_high) {
         lines->n_rows = m->first_row;
         reset(m);
@@ -180,6 +187,7 @@ run_extended(struct machine *m)
     }
     struct dwarf_cursor body = m->c;
     body.end = body.at + len;
+    /* Before the opcode is looked at, so that unknown ones are skipped by their length. */
     m->c.at += len;
     switch (dwarf_cursor_u8(&body)) {
     case LNE_END_SEQUENCE:
@@ -187,6 +195,7 @@ run_extended(struct machine *m)
         break;
     case LNE_SET_ADDRESS:
         m->now.op_index = 0;
+        /* The operand is the rest of the instruction; before DWARF 5 no header gives its size. */
         if (len - 1 == 4 || len - 1 == 8)
             m->now.addr = dwarf_cursor_uint(&body, (unsigned)len - 1);
         break;
@@ -208,6 +217,7 @@ run(struct machine *m)
 {
     const struct dwarf_line_program *program = m->program;
     unsigned opcode_base = program->opcode_base, line_range = program->line_range;
+    /* DW_LNS_const_add_pc advances like special opcode 255, without a row (6.2.5.2). */
     uint64_t const_add = line_range ? (255 - opcode_base) / line_range : 0;
     struct registers r = m->now;
     struct dwarf_cursor c = m->c;
@@ -244,6 +254,7 @@ run(struct machine *m)
             advance(program, &r, const_add);
             break;
         case LNS_FIXED_ADVANCE_PC:
+            /* The one operand that is not multiplied by min_inst_length (6.2.5.2). */
             r.addr += dwarf_cursor_uint(&c, 2);
             r.op_index = 0;
             break;
@@ -269,6 +280,7 @@ compare_sequence(const void *a, const void *b)
     const struct sym_dwarf_sequence *x = a, *y = b;
     if (x->low != y->low)
         return x->low < y->low ? -1 : 1;
+    /* qsort() is not stable, but the same file must always give the same index. */
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
@@ -296,6 +308,7 @@ sym_dwarf_lines_unit(const struct sym_dwarf *dwarf, size_t i, struct fz_budget *
     if (m.no_memory)
         return fz_budget_fail(budget, err);
     bool is_cut = m.c.bad || lines->n_rows > m.first_row;
+    /* Rows of a sequence without an end cover an unknown amount of code. */
     lines->n_rows = m.first_row;
     if (lines->n_sequences > 1)
         qsort(lines->sequences, lines->n_sequences, sizeof(*lines->sequences), compare_sequence);

@@ -53,8 +53,8 @@ read_tables_v4(struct dwarf_line_program *program, struct fz_reader *r, struct f
         if (r->failed || name.len == 0)
             break;
         uint64_t directory = fz_read_uleb(r);
-        fz_read_uleb(r);
-        fz_read_uleb(r);
+        fz_read_uleb(r); /* time of modification */
+        fz_read_uleb(r); /* length */
         if (!r->failed && !dwarf_line_add_file(program, name, directory))
             return fz_budget_fail(program->budget, err);
     }
@@ -137,6 +137,7 @@ read_table_v5(struct dwarf_line_program *program, struct fz_reader *r, bool is_f
         format[i][1] = fz_read_uleb(r);
     }
     uint64_t n = fz_read_uleb(r);
+    /* Entries without a format have no bytes, so the section would not bound their number. */
     if (r->failed || n > ENTRIES_MAX || (n_format == 0 && n > 0))
         return fz_fail(err, FZ_E_MALFORMED, "line program: %llu entries", (unsigned long long)n);
     for (uint64_t i = 0; i < n; i++) {
@@ -170,6 +171,7 @@ dwarf_line_header_read(struct dwarf_line_program *program, struct fz_reader *r,
         program->offset_size = 8;
     }
     bool is_cut = length > fz_read_left(r);
+    /* A program that is cut off is read to the end of the section, for its finished sequences. */
     if (!is_cut)
         r->len = r->pos + (size_t)length;
     unsigned version = fz_read_u16(r);
@@ -191,6 +193,7 @@ dwarf_line_header_read(struct dwarf_line_program *program, struct fz_reader *r,
     program->opcode_base = fz_read_u8(r);
     for (unsigned i = 1; i < program->opcode_base; i++)
         program->opcode_args[i] = fz_read_u8(r);
+    /* Not allowed, but a division by it must not end the process. */
     if (program->max_ops == 0)
         program->max_ops = 1;
     enum fz_code code;

@@ -59,6 +59,7 @@ sym_dwarf_name(const struct sym_dwarf *dwarf, uint64_t die, uint64_t *steps,
     *ret = (struct sym_dwarf_name){{NULL, 0}, {NULL, 0}};
     uint64_t open[ORIGINS_MAX] = {die};
     unsigned n_open = 1;
+    /* The limit also ends references that form a cycle. */
     for (unsigned n = 0; n_open > 0 && n < ORIGINS_MAX; n++) {
         die = open[--n_open];
         const struct sym_dwarf_unit *unit = dwarf_unit_of(dwarf, die);

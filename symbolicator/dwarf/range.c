@@ -36,6 +36,7 @@ read_ranges(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, ui
             return false;
         if (low == 0 && high == 0)
             return true;
+        /* A base address selection entry (DWARF 4, 2.17.3). */
         if (low == ones)
             base = high;
         else if (low < high && !is_tombstone(unit, low) && !is_tombstone(unit, base) &&

@@ -101,6 +101,7 @@ add_range(void *user, uint64_t low, uint64_t high)
 static uint32_t
 clamp_u32(uint64_t value)
 {
+    /* A file, line or column of 0 means that it is not known. */
     return value > UINT32_MAX ? 0 : (uint32_t)value;
 }
 
@@ -157,9 +158,11 @@ static inline struct dwarf_value
 read_planned(const struct planned_die *die, enum dwarf_planned_id id)
 {
     const struct dwarf_planned *planned = &die->plan->values[id];
+    /* A LEB128 has no fixed width, so enter_code_die() has decoded it already. */
     if (planned->base == IS_LEB)
         return (struct dwarf_value){.number = die->leb, .form = planned->form};
     const uint8_t *at = die->bases[planned->base] + planned->offset;
+    /* Always 8 bytes: one load and a mask cost less than a branch on the size. */
     struct dwarf_cursor c = {.at = at, .end = at + 8};
     return (struct dwarf_value){.number = dwarf_cursor_uint(&c, 8) & planned->mask,
                                 .form = planned->form};
@@ -209,8 +212,11 @@ add_node(struct walk *walk, const struct dwarf_abbrev *abbrev, const struct code
     size_t before = scan->n_ranges;
     if (depth > INLINE_DEPTH_MAX || scan->n_nodes >= UINT32_MAX - 1)
         return UINT32_MAX;
+    /* Ranges first: they carry the number that the node gets below. Of a broken list the ranges
+     * before the fault are kept. */
     if (!add_ranges(walk, die, add_range) && walk->no_memory)
         return UINT32_MAX;
+    /* Code that the linker dropped: no address can lead to this node. */
     if (scan->n_ranges == before)
         return UINT32_MAX;
     struct sym_dwarf_node *nodes = fz_list_grow(walk->budget, scan->nodes, &scan->room_nodes,
@@ -246,6 +252,8 @@ enter_code_die(struct walk *walk, const struct dwarf_abbrev *abbrev, const uint8
             planned.bases[FROM_LEB] = c.at;
         }
     }
+    /* The 8 bytes are what read_planned() may load past the last attribute; DIEs at the very end of
+     * the unit are read one attribute at a time. */
     if (abbrev->plan && abbrev->size + 8u <= dwarf_cursor_left(&c)) {
         read_planned_die(walk, &planned, &die);
         c.at += abbrev->size;
@@ -314,6 +322,7 @@ walk_unit(struct walk *walk, struct dwarf_cursor unit, const uint8_t *section, s
     while (at < end) {
         const uint8_t *start = at;
         uint64_t code = *at++;
+        /* Two bytes hold 16,383 codes, which nearly all tables stay below. */
         if (code >= 0x80 && at < end && *at < 0x80) {
             code = (code & 0x7f) | (uint64_t)*at++ << 7;
         } else if (code >= 0x80) {
@@ -322,6 +331,7 @@ walk_unit(struct walk *walk, struct dwarf_cursor unit, const uint8_t *section, s
             at = unit.at;
         }
         if (code == 0) {
+            /* The end of the root's children: what is left of the unit is padding. */
             if (depth <= 1)
                 return FZ_OK;
             depth--;
@@ -371,6 +381,8 @@ sym_dwarf_scan_unit(const struct sym_dwarf *dwarf, size_t i, struct fz_budget *b
     walk->unit = unit;
     walk->budget = budget;
     walk->scan = scan;
+    /* Thousands of DIEs may name the same long range list: without a limit the work would be
+     * quadratic in the size of the unit. */
     walk->steps = (unit->end - unit->offset) * STEPS_PER_BYTE + STEPS_FREE;
     walk->no_memory = false;
     walk->n_open = 0;

@@ -72,7 +72,7 @@ enum dwarf_planned_id {
     N_PLANNED,
 };
 
-/* What `offset` of a planned attribute counts from; or it is the LEB128 itself. */
+/* What `offset` of a planned attribute counts from; IS_LEB: the value is the LEB128 itself. */
 enum dwarf_planned_base { FROM_START, FROM_LEB, IS_LEB };
 
 /* The attribute is 8 bytes at `offset` and the mask; form 0 and mask 0 = it has none. */
@@ -113,7 +113,7 @@ struct sym_dwarf {
     size_t n_plans, room_plans;
     size_t n_tables, n_abbrevs, n_steps, n_attrs, n_implicits;
     size_t room_tables, room_abbrevs, room_steps, room_attrs, room_implicits;
-    uint64_t abbrev_bytes_left; /* a limit on reading the same table as ever new ones */
+    uint64_t abbrev_bytes_left; /* limits how often overlapping tables are read */
     struct fz_budget *budget;
     uint8_t *inflated[N_SECTIONS]; /* of compressed sections */
     size_t inflated_size[N_SECTIONS];

@@ -28,7 +28,7 @@ inflate_section(struct sym_dwarf *dwarf, int id, struct fz_span bytes, struct fz
                        names[id], size);
     }
     code = macho_inflate(bytes, names[id], out, size, &len, err);
-    /* A header that lied shall not starve what comes after it. */
+    /* A header that gives too large a size must not use up the budget of later sections. */
     uint8_t *fitting = len && len < size ? realloc(out, len) : NULL;
     if (fitting) {
         dwarf->budget->used -= size - len;

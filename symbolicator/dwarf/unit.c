@@ -74,9 +74,11 @@ read_header(struct fz_reader *r, struct sym_dwarf_unit *unit, uint64_t *ret_abbr
     if (!r->failed && (unit->version < 2 || unit->version > 5))
         return fz_fail(err, FZ_E_MALFORMED, "DWARF version %u", (unsigned)unit->version);
     if (unit->version >= 5) {
+        /* DWARF 5 added the type and moved the size of addresses before the abbreviations. */
         type = fz_read_u8(r);
         unit->addr_size = fz_read_u8(r);
         *ret_abbrevs = fz_read_uint(r, unit->offset_size);
+        /* The dwo_id, which only these types have. */
         if (type == UT_SKELETON || type == UT_SPLIT_COMPILE)
             fz_read_skip(r, 8);
     } else {
@@ -121,6 +123,7 @@ read_units(struct sym_dwarf *dwarf, struct sym_problems *problems, struct fz_err
     while (fz_read_left(&r) > 4) {
         struct sym_dwarf_unit unit = {.offset = r.pos, .offset_size = 4};
         uint64_t length = fz_read_u32(&r);
+        /* The mark of the 64-bit format (DWARF 5, 7.4). */
         if (length == 0xffffffff) {
             length = fz_read_u64(&r);
             unit.offset_size = 8;
@@ -134,6 +137,7 @@ read_units(struct sym_dwarf *dwarf, struct sym_problems *problems, struct fz_err
                             (unsigned long long)unit.offset);
             if (r.failed)
                 break;
+            /* Of a file that was not copied completely, the DIEs that are there are still read. */
             length = left;
         }
         unit.end = r.pos + length;

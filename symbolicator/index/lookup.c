@@ -53,6 +53,7 @@ find_page(struct index_view view, uint64_t addr)
     const uint8_t *region = index_at(view, INDEX_REGIONS, (low - 1) * INDEX_REGION, INDEX_REGION);
     if (!region || addr - load64(region) >= load64(region + 8))
         return 0;
+    /* The pages of a region of equal pages share one entry. */
     uint64_t page = load32(region + 20) ? 0 : (addr - load64(region)) >> view.index->page_shift;
     const uint8_t *entry = index_at(view, INDEX_PAGES, (load32(region + 16) + page) * 4, 4);
     return entry ? load32(entry) : 0;
@@ -83,6 +84,8 @@ find_row(struct index_view view, uint32_t place, unsigned unit, struct found_row
         return false;
     size_t rows_at = (size_t)n_palette * palette_bits;
     size_t len = INDEX_PAGE_HEADER + n_rows - 1 + (rows_at + (size_t)n_rows * row_bits) / 8 + 9;
+    /* Only the header says how long the page is; this checks the other blocks that it reaches
+     * into. */
     page = index_at(view, INDEX_ROWS, place, len);
     if (!page)
         return false;
@@ -228,6 +231,7 @@ look_up_many(struct index_view view, const uint64_t *addrs, size_t n, struct sym
     uint32_t places[SYM_LOOKUPS_MAX];
     struct found_row rows[SYM_LOOKUPS_MAX];
     for (size_t i = 0; i < n; i++) {
+        /* One step of all lookups before the next step: their waits for memory then overlap. */
         places[i] = find_page(view, addrs[i] & mask);
         prefetch(view, INDEX_ROWS, places[i]);
         prefetch(view, INDEX_ROWS, (size_t)places[i] + 64);
@@ -309,6 +313,8 @@ sym_index_aliases(const struct sym_index *index, uint64_t addr, const char **ret
     size_t n = sym_index_lookup(index, addr, frames, 2);
     if (n == 0)
         return 0;
+    /* Two frames are enough: a longer chain keeps the outermost, the function itself, in the
+     * last. */
     const struct sym_frame *function = &frames[n - 1];
     struct index_view view = {.index = index, .is_trusted = index_is_trusted(index)};
     uint64_t start = function->function_start - index->base;

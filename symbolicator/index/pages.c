@@ -50,6 +50,7 @@ put_bits(struct bit_writer *w, uint64_t value, unsigned n)
 {
     w->bits |= value << w->n;
     w->n += n;
+    /* Always 8 bytes: a store of fixed size is one instruction, and PAGE_BYTES_MAX has the room. */
     store64(w->at, w->bits);
     w->at += w->n / 8;
     w->bits >>= w->n & 56;
@@ -123,6 +124,7 @@ pack_page(const struct packer *p, uint8_t out[PAGE_BYTES_MAX])
                      (uint64_t)row->column << (index_bits + line_bits),
                  index_bits + line_bits + column_bits);
     }
+    /* Fill up the last byte, so that it is written. */
     put_bits(&w, 0, w.n ? 8 - w.n : 0);
     return (size_t)(w.at - out);
 }
@@ -144,6 +146,7 @@ store_rows(struct packer *p, uint32_t *ret)
         *ret = p->last_page_at;
         return true;
     }
+    /* The page table has 32 bits for the place of rows. */
     if (rows->n > UINT32_MAX - PAGE_BYTES_MAX) {
         p->b->budget.over = true;
         return false;
@@ -226,6 +229,7 @@ go_to(struct packer *p, uint64_t addr)
         if (!close_region(p))
             return false;
         uint64_t start = p->page_start;
+        /* A long function without lines: all its pages are equal and share one entry. */
         if (p->state.record) {
             uint32_t only = (uint32_t)(p->part->pages.n / 4);
             if (!end_page(p) || !add_region(p, start, n << p->page_shift, only, true))
@@ -252,6 +256,7 @@ set_state(struct packer *p, uint64_t addr, struct state state)
         return false;
     p->state = state;
     uint8_t unit = (uint8_t)((addr - p->page_start) >> p->b->unit_shift);
+    /* A state in the same unit replaces the one before, which covers no instruction. */
     if (unit != p->units[p->n_rows - 1])
         p->n_rows++;
     p->units[p->n_rows - 1] = unit;
@@ -268,6 +273,7 @@ pack_piece(struct packer *p, const struct index_piece *piece)
     for (uint32_t i = 0; i < piece->n_rows; i++) {
         uint64_t low = piece->origin + rows[i].offset;
         uint64_t high = i + 1 < piece->n_rows ? piece->origin + rows[i + 1].offset : piece->end;
+        /* Overlapping pieces have been cut, but their rows have not. */
         if (high <= piece->start || low >= piece->end)
             continue;
         struct state state = {
@@ -312,6 +318,7 @@ pack_part(struct index_builder *b, struct index_page_part *part)
     for (size_t i = part->begin; i < part->end && ok; i++) {
         const struct index_piece *piece = &b->pieces[i];
         ok = pack_piece(&p, piece);
+        /* After a piece that the next one does not follow at once there is no function. */
         if (ok && (i + 1 == part->end || b->pieces[i + 1].start != piece->end))
             ok = set_state(&p, piece->end, (struct state){0, 0, 0});
     }

@@ -98,6 +98,7 @@ cut_overlaps(struct waiting *w, struct index_piece *pieces, size_t *n)
             pieces[kept++] = piece;
             continue;
         }
+        /* A rest no longer begins where its function does, so it cannot be an alias. */
         if (!is_rest && !add_alias(w->b, &piece, last))
             return false;
         piece.start = last->end;

@@ -42,6 +42,8 @@ hash_bytes(uint32_t seed, struct fz_span text)
 static uint32_t
 hash_number(uint64_t value)
 {
+    /* Fibonacci hashing: 2^64 divided by the golden ratio; the high bits are the well mixed
+     * ones. */
     value *= 0x9e3779b97f4a7c15u;
     return (uint32_t)(value >> 32);
 }
@@ -121,6 +123,7 @@ index_pool_string(struct index_builder *b, struct fz_span text, uint32_t *ret)
         }
     }
     size_t offset = b->strings.n;
+    /* Places of strings have 32 bits in the index. */
     if (offset + text.len >= UINT32_MAX - 1) {
         b->budget.over = true;
         return false;

@@ -59,6 +59,8 @@ struct fz_span
 index_symbol_name_at(struct index_builder *b, uint64_t addr, struct fz_span wanted)
 {
     size_t low = 0, high = b->n_symbols;
+    /* Functions come mostly in address order, so the search begins at the previous result and
+     * widens. */
     if (b->last_symbol < high && b->symbols[b->last_symbol].addr <= addr) {
         low = b->last_symbol;
         for (size_t step = 8; low + step < high; step *= 2) {
@@ -176,6 +178,8 @@ file_slot(struct filler *f, uint32_t file)
         if (f->files[i] == file)
             return i;
     }
+    /* Code of so many files without a function DIE does not occur; the last record takes the
+     * rest. */
     if (f->n_files == FILES_MAX)
         return FILES_MAX - 1;
     f->files[f->n_files] = file;
@@ -195,6 +199,7 @@ add_symbol(struct filler *f, const struct sym_symbol *symbol, uint64_t end)
                                 .first_row = (uint32_t)b->n_rows,
                                 .unit = UNIT_NONE};
     enum sym_source source = symbol->is_export ? SYM_SOURCE_EXPORTS : SYM_SOURCE_SYMTAB;
+    /* Offsets of rows have 32 bits. */
     if (end - symbol->addr > UINT32_MAX)
         end = symbol->addr + UINT32_MAX;
     if (!index_pool_string(b, fz_span_make(symbol->name, symbol->name_len), &function.name) ||

@@ -137,6 +137,7 @@ index_unit_read(struct index_unit_builder *u, size_t i, struct fz_error *err)
     u->scan_code = sym_dwarf_scan_unit(b->dwarf, i, &b->budget, &u->scan, &u->scan_error);
     if (u->scan_code != FZ_OK && u->scan_code != FZ_E_MALFORMED)
         return fz_fail(err, u->scan_code, "%s", u->scan_error.text);
+    /* Also if the scan failed: without functions the rows still give symbols their lines. */
     u->lines_code = sym_dwarf_lines_unit(b->dwarf, i, &b->budget, &u->lines, &u->lines_error);
     if (u->lines_code != FZ_OK && u->lines_code != FZ_E_MALFORMED)
         return fz_fail(err, u->lines_code, "%s", u->lines_error.text);

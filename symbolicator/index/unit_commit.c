@@ -43,6 +43,7 @@ pool_unit_file(struct index_unit_builder *u, uint32_t number, uint32_t *ret)
         return true;
     }
     struct sym_dwarf_path path;
+    /* Remembered as file 0 first: a number without a name is looked up once, too. */
     u->file_map[number] = 1;
     if (!sym_dwarf_path(&u->lines, u->unit, number, &path) || path.name.len == 0)
         return true;
@@ -256,6 +257,7 @@ add_unit(struct index_unit_builder *u)
             return false;
     }
     struct index_row_block *block = &u->b->blocks[u->number];
+    /* The rows are handed over and not copied; the builder gets new ones for its next unit. */
     block->rows = fz_list_trim(&u->b->budget, u->rows, &u->room_rows, u->n_rows, sizeof(*u->rows));
     block->room = u->room_rows;
     u->rows = NULL;

@@ -185,8 +185,8 @@ add_interval(struct index_unit_builder *u, uint64_t start, uint64_t end, uint32_
     return true;
 }
 
-/* No function covers [start, end). Rows count there if the unit claims the addresses: tools leave
- * rows of dropped functions behind, that end in somebody else's code. */
+/* No function covers [start, end). Rows count there if the unit claims the addresses: tools keep
+ * rows of dropped functions, which end up in the code of other functions. */
 static bool
 add_bare_interval(struct index_unit_builder *u, uint64_t start, uint64_t end)
 {
@@ -235,8 +235,8 @@ compare_range(const void *a, const void *b)
 
 /*
  * Stable: ranges that begin together stay in the order of their nodes, callers first. What is
- * sorted are keys of 8 bytes, the distance from the lowest and the place; they lie where rows will
- * be.
+ * sorted are keys of 8 bytes, the distance from the lowest and the place; they use the memory of
+ * the rows, which are made later.
  */
 void
 index_unit_sort_ranges(struct index_unit_builder *u)
@@ -270,6 +270,7 @@ index_unit_sort_ranges(struct index_unit_builder *u)
     for (size_t i = 0; i < n; i++)
         sorted[i] = ranges[(uint32_t)from[i]];
     size_t room = u->scan.room_ranges;
+    /* The arrays change places instead of being copied back. */
     u->scan.ranges = sorted;
     u->scan.room_ranges = u->room_scratch;
     u->scratch = ranges;
@@ -296,6 +297,8 @@ index_unit_walk(struct index_unit_builder *u)
     uint64_t at = u->b->code_low, limit = u->b->code_high;
     u->n_open = 0;
     while (at < limit) {
+        /* Only from the top: an outer range that has ended under an inner one goes when that one
+         * does. */
         while (u->n_open && u->open[u->n_open - 1].high <= at)
             u->n_open--;
         uint64_t next = i < n && ranges[i].low < limit ? ranges[i].low : limit;

@@ -67,6 +67,7 @@ static bool
 is_code_at(struct walk *walk, uint64_t addr)
 {
     for (size_t i = 0; i < walk->n_sections; i++) {
+        /* From the section of the previous export on: it is nearly always the same one. */
         size_t k = (walk->last_section + i) % walk->n_sections;
         const struct sym_section *section = walk->sections[k];
         if (addr >= section->addr && addr - section->addr < section->size) {
@@ -84,6 +85,7 @@ add_export(struct walk *walk, uint64_t distance, const char **name)
     uint64_t addr;
     if (__builtin_add_overflow(macho->text_vmaddr, distance, &addr))
         return;
+    /* On 32-bit ARM bit 0 of an exported address marks Thumb code, as in LC_FUNCTION_STARTS. */
     bool is_thumb = fz_arch_has_thumb(macho->cputype) && (addr & 1) != 0;
     addr -= is_thumb;
     if (!is_code_at(walk, addr) || (walk->symbols && walk->n == walk->room))
@@ -116,6 +118,8 @@ read_terminal(struct walk *walk, struct fz_span bytes)
     struct fz_reader r = fz_reader_make(bytes, "export");
     const char *name = NULL;
     uint64_t flags = fz_read_uleb(&r);
+    /* Thread-local and absolute exports are not code; the code of a re-export is in another
+     * library. */
     if (r.failed || (flags & EXPORT_KIND) || (flags & EXPORT_REEXPORT))
         return !r.failed;
     uint64_t place = fz_read_uleb(&r);
@@ -166,6 +170,7 @@ enter_node(struct walk *walk, uint64_t offset)
 static void
 cut_name(struct walk *walk, size_t len)
 {
+    /* A name that was too long must not fail its siblings. */
     walk->name.failed = false;
     if (walk->name.data) {
         walk->name.len = len;
@@ -192,6 +197,8 @@ walk_trie(struct walk *walk)
         }
         struct fz_reader r = fz_reader_make(trie, "exports");
         fz_read_seek(&r, level->next_child);
+        /* Children may overlap each other: without the budget each could read the rest of the
+         * trie. */
         if (fz_read_left(&r) > walk->edge_budget)
             r.len = r.pos + (size_t)walk->edge_budget;
         struct fz_span edge = fz_read_cstr(&r);

@@ -110,6 +110,7 @@ read_symbol(struct table *table, struct fz_reader *r, struct sym_symbol *ret)
     uint8_t section = fz_read_u8(r);
     uint16_t desc = fz_read_u16(r);
     uint64_t addr = fz_read_uint(r, macho->is_64 ? 8 : 4);
+    /* Stabs are notes for debuggers; undefined and absolute symbols are in no section. */
     if ((type & MACHO_N_STAB) || (type & MACHO_N_TYPE) != MACHO_N_SECT || section == 0)
         return false;
     if (section > macho->n_sections) {
@@ -122,6 +123,7 @@ read_symbol(struct table *table, struct fz_reader *r, struct sym_symbol *ret)
         return false;
     struct fz_reader names = fz_reader_make(macho->string_table, "string table");
     fz_read_seek(&names, name_offset);
+    /* fz_read_cstr() then fails where the budget ends instead of reading on. */
     if (fz_read_left(&names) > table->name_budget)
         names.len = names.pos + (size_t)table->name_budget;
     size_t left = names.failed ? 0 : fz_read_left(&names);
@@ -137,6 +139,7 @@ read_symbol(struct table *table, struct fz_reader *r, struct sym_symbol *ret)
     if (name.len == 0 || name.len > UINT32_MAX ||
         macho_is_placeholder((const char *)name.data, name.len))
         return false;
+    /* An odd address is Thumb code too: ARM instructions are aligned to 4 bytes. */
     bool is_thumb = fz_arch_has_thumb(macho->cputype) &&
                     ((desc & MACHO_N_ARM_THUMB_DEF) != 0 || (addr & 1) != 0);
     *ret = (struct sym_symbol){.addr = is_thumb ? addr & ~UINT64_C(1) : addr,
@@ -223,6 +226,7 @@ sym_macho_function_starts(const struct sym_macho *macho, struct fz_arena *arena,
                             "function starts: number %zu leaves the address space", n);
             break;
         }
+        /* The sum keeps bit 0, since the next distance counts from it. */
         uint64_t start = has_thumb ? at & ~UINT64_C(1) : at;
         if (n == 0 || start != starts[n - 1])
             starts[n++] = start;
