@@ -1,6 +1,6 @@
 /*
  * SHA-256, SHA-1 for clients that name files by it, and comparison in constant time, all from
- * libcrypto. For the server only: a build without it (FZ_SERVER=OFF) has none of these functions.
+ * libcrypto. For the server only: a build without it (FZ_SERVER=OFF) lacks these functions.
  */
 #ifndef FZ_DIGEST_H
 #define FZ_DIGEST_H

@@ -83,7 +83,7 @@ look(struct source *source, uint64_t offset, uint64_t want, struct fz_span *ret,
     return FZ_OK;
 }
 
-/* The next `needle` at or after `offset`; *ret is the body's size if there is none. */
+/* The next `needle` at or after `offset`; *ret is the body's size if it does not occur. */
 static enum fz_code
 find(struct source *source, uint64_t offset, struct fz_span needle, uint64_t *ret,
      struct fz_error *err)

@@ -33,8 +33,8 @@ FZ_MUST_CHECK enum fz_code fz_text_base64_decode(struct fz_span text, struct fz_
                                                  struct fz_span *ret, struct fz_error *err);
 void fz_text_base64_append(struct fz_buffer *out, struct fz_span bytes);
 
-/* The length of the well-formed UTF-8 sequence at the start of the bytes (1 to 4), 0 if there is
- * none. */
+/* The length of the well-formed UTF-8 sequence at the start of the bytes (1 to 4), 0 if they
+ * begin with anything else. */
 size_t fz_text_utf8_len(struct fz_span bytes);
 bool fz_text_is_utf8(struct fz_span bytes);
 
@@ -56,7 +56,7 @@ bool fz_text_contains(struct fz_span text, const char *word);
 
 bool fz_text_has_prefix(const char *text, const char *prefix);
 bool fz_text_has_suffix(const char *text, const char *suffix);
-/* Behind the last slash; the text itself without one. */
+/* What follows the last slash; the text itself without one. */
 const char *fz_text_base_name(const char *path);
 
 #endif

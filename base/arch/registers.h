@@ -83,12 +83,12 @@ unsigned fz_arch_pointer_bits(enum fz_arch_cpu cpu);
 /* "x0", "fp", "rip"; NULL if the processor has no such register. */
 const char *fz_arch_register_name(enum fz_arch_cpu cpu, unsigned number);
 /* The number of a name as above, or of another spelling ("x29", "rfl"); FZ_NO_REGISTER if it is
- * none. */
+ * not a register. */
 int fz_arch_register_number(enum fz_arch_cpu cpu, const char *name);
 /* Which register has the role; FZ_NO_REGISTER if none has (x86 has no link register). */
 int fz_arch_register_of_role(enum fz_arch_cpu cpu, enum fz_arch_register_role role);
-/* Does the name (as fz_arch_register_name() spells it) have the role on any processor? For reports that
- * do not say what they ran on. */
+/* Does the name (as fz_arch_register_name() spells it) have the role on any processor? For reports
+ * that do not say what they ran on. */
 bool fz_arch_register_has_role(const char *name, enum fz_arch_register_role role);
 
 #endif

@@ -14,7 +14,8 @@ skip_space(struct fz_span text, size_t pos)
     return pos;
 }
 
-/* Behind the closing quote of the string that opens at `pos`; text.len + 1 if it does not close. */
+/* The position after the closing quote of the string that opens at `pos`; text.len + 1 if it does
+ * not close. */
 static size_t
 string_end(struct fz_span text, size_t pos)
 {
@@ -36,7 +37,7 @@ string_end(struct fz_span text, size_t pos)
     }
 }
 
-/* Behind the value at `pos`; text.len + 1 if the text ends inside it. */
+/* The position after the value at `pos`; text.len + 1 if the text ends inside it. */
 static size_t
 value_end(struct fz_span text, size_t pos)
 {

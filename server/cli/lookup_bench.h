@@ -10,7 +10,7 @@
  * Look the addresses of standard input up, n times in all, and print the nanoseconds of CPU time
  * per lookup: many at once, and one by one.
  *
- * MALFORMED: a line is not an address, or there is none. NOT_FOUND: no address has a name.
+ * MALFORMED: a line is not an address, or the input is empty. NOT_FOUND: no address has a name.
  */
 FZ_MUST_CHECK enum fz_code lookup_bench(const struct sym_index *index, uint64_t n,
                                         struct fz_error *err);

@@ -14,7 +14,7 @@ struct table {
     _Atomic(const struct lookup_piece *) slots[];
 };
 
-/* Where pieces lie. */
+/* Memory for pieces. */
 struct chunk {
     struct chunk *next;
     char bytes[]; /* aligned as the pointer before them is */
@@ -35,7 +35,7 @@ first_slot(const struct table *table, const char *first, const char *second)
     return (size_t)(hash >> 32) & (table->n_slots - 1);
 }
 
-/* The piece, or the free slot that it would lie in. */
+/* The piece, or the free slot for it. */
 static inline const struct lookup_piece *
 search(struct table *table, const char *first, const char *second, size_t *ret_slot)
 {
@@ -103,7 +103,7 @@ grow(struct lookup_pieces *pieces)
     return true;
 }
 
-/* Room for a piece with that many bytes of text, NULL when there is none left. */
+/* Room for a piece with that many bytes of text, NULL when memory is used up. */
 static struct lookup_piece *
 take(struct lookup_pieces *pieces, struct lookup_pieces_room *room, size_t len)
 {

@@ -22,7 +22,7 @@ struct lookup_piece {
 
 struct lookup_pieces;
 
-/* Where one thread's next pieces lie; {0} at first, nothing to be ended. */
+/* Memory for the next pieces of one thread; {0} at first, needs no deinit. */
 struct lookup_pieces_room {
     char *at;
     size_t left;
@@ -32,7 +32,7 @@ struct lookup_pieces_room {
 struct lookup_pieces *lookup_pieces_create(void);
 void lookup_pieces_destroy(struct lookup_pieces *pieces);
 
-/* NULL: there is none. */
+/* NULL: not found. */
 const struct lookup_piece *lookup_pieces_find(struct lookup_pieces *pieces, const char *first,
                                               const char *second);
 /* Fetch from memory what lookup_pieces_find() will read first. */

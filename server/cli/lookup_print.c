@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "symbolicator/symbolicator.h"
 
-/* Four numbers and what stands between them. */
+/* Four numbers and the text between them. */
 enum { PATH_ROOM = 8192, DIGITS = 20, ROOM_PER_FRAME = 4 * DIGITS + 32 };
 
 enum { FRAMES_ROOM = 2 * SYM_FRAMES_MAX };
@@ -111,6 +111,11 @@ find_pieces(struct lookup_printer *printer, size_t n)
     }
 }
 
+/*
+ * Lines are put together by hand, JSON too: with the writer of base/json, 300,000 random addresses
+ * of a dSYM with 656 functions take 0.32 s of CPU time instead of 0.16 s (lookup --json --jobs 1).
+ */
+
 /* ---- one address ------------------------------------------------------------------------- */
 
 static inline void
@@ -119,7 +124,7 @@ append_span(struct fz_buffer *out, struct fz_span text)
     fz_buffer_append(out, text.data, text.len);
 }
 
-/* The digits at `at`, which has room for DIGITS; returns the byte behind them. */
+/* The digits at `at`, which has room for DIGITS; returns the byte after them. */
 static inline char *
 put_u64(char *at, uint64_t value)
 {

@@ -41,7 +41,7 @@ struct stream {
     struct {
         struct fz_buffer text;
         bool is_ready;
-    } answers[ANSWERS_MAX];               /* of batch n_written and those behind it, by number */
+    } answers[ANSWERS_MAX];               /* of batch n_written and the following ones, by number */
     struct fz_buffer spares[ANSWERS_MAX]; /* written and empty; the last one is the warmest */
     size_t n_spares;
     size_t n_bad;
@@ -51,7 +51,7 @@ struct stream {
 /* What one thread works on. */
 struct batch {
     uint64_t number;
-    size_t len, skip; /* the first bytes are the rest of a line that was told to be none */
+    size_t len, skip; /* the first bytes are the rest of a line that was reported already */
     char text[BATCH_BYTES];
 };
 
@@ -172,8 +172,8 @@ write_text(struct stream *stream, struct fz_buffer *text)
         set_failed(stream, &err);
 }
 
-/* Hand the batch's answer over; it is written by whoever writes when its turn has come. Leaves an
- * empty buffer behind. */
+/* Hand the batch's answer over; it is written by whoever writes when its turn has come. Its
+ * buffer is empty then. */
 static void
 deliver(struct stream *stream, const struct batch *batch, struct fz_buffer *text)
 {
@@ -208,7 +208,8 @@ write_part(struct stream *stream, const struct batch *batch, struct fz_buffer *t
     pthread_mutex_lock(&stream->output);
     while (stream->n_written != batch->number)
         pthread_cond_wait(&stream->progress, &stream->output);
-    pthread_mutex_unlock(&stream->output); /* nobody else writes until this batch is delivered */
+    pthread_mutex_unlock(
+        &stream->output); /* no other thread writes until this batch is delivered */
     write_text(stream, text);
 }
 
@@ -270,7 +271,7 @@ start_crew(struct stream *stream, struct crew *crew)
     pthread_attr_destroy(&attributes);
 }
 
-/* With a crew to start where there is enough to do; NULL for a thread of the crew. */
+/* With the threads to start where there is enough to do; NULL for one of those threads. */
 static void
 work_until_end(struct stream *stream, struct crew *crew)
 {

@@ -25,8 +25,8 @@ struct lookup_stream_options {
 };
 
 /*
- * Look up what `in_fd` holds, one hex address a line, until its end. A line that is no address is
- * told on standard error, gets no answer and is counted. Every error ends it.
+ * Look up what `in_fd` holds, one hex address a line, until its end. A line that is not an address
+ * is reported on standard error, gets no answer and is counted. Every error ends it.
  */
 FZ_MUST_CHECK enum fz_code lookup_stream(const struct sym_index *index,
                                          const struct lookup_stream_options *options, int in_fd,

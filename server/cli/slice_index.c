@@ -31,7 +31,7 @@ slice_index_build(const struct sym_file_slice *slice, struct sym_index **ret_ind
     return code;
 }
 
-/* The dSYM in the folder of a binary. That there is none, or one of another build, is not an error. */
+/* The dSYM in the folder of a binary. That it is missing, or of another build, is not an error. */
 static void
 take_dsym_beside(const char *path, struct slice_index *opened)
 {

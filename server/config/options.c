@@ -295,8 +295,8 @@ set_initial(const struct command_spec *command, void *values, struct fz_error *e
     return code;
 }
 
-/* A variable counts only where its option is not given: a wrong value that nothing uses is no
- * mistake of this command line. */
+/* A variable counts only where its option is not given: a wrong value that nothing uses is not an
+ * error of this command line. */
 static enum fz_code
 set_from_variables(const struct command_spec *command, uint64_t given, void *values,
                    struct fz_error *err)

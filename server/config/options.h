@@ -65,7 +65,7 @@ struct command_spec {
     const char *description; /* paragraphs, separated by empty lines */
     const char *complete;    /* the operands, as in option_spec */
     unsigned flags;
-    const struct option_spec *options; /* NULL = none of its own */
+    const struct option_spec *options; /* NULL = it has only settings */
     const struct option_spec *settings;
     unsigned role;                             /* which of the settings */
     const struct command_example *examples;    /* ends with NULL; NULL = none */

@@ -303,7 +303,7 @@ const struct option_spec config_settings[] = {
      .initial = "project",
      .see = "docs/formats.md#learned-names",
      .roles = CONFIG_SERVE | CONFIG_WORKER,
-     .help = "Who benefits from the names of system functions in a report: off (nobody), project, "
+     .help = "Who benefits from the names of system functions in a report: off (no one), project, "
              "shared (all projects)."},
     {.name = "symbolicate-v5-project",
      .argument = "NAME",

@@ -131,7 +131,7 @@ static int
 set(struct limits *limits, const struct field *field, const char *text)
 {
     uint64_t number;
-    /* Nobody wants a server that accepts nothing; one that accepts any amount may be wanted. */
+    /* 0 is "no limit" where any amount can be wanted; elsewhere it would refuse everything. */
     bool may_be_0 = strstr(field->name, "_per_minute") || strstr(field->name, "_per_day");
     if (parse_value(text, &number) != 0 || (number == 0 && !may_be_0))
         return -2;

@@ -81,7 +81,7 @@ take_text(const json_t *root, const char *name, char ret[STORE_TOKEN_TEXT])
     return true;
 }
 
-/* The tokens of a first start that was interrupted; false if there are none. */
+/* The tokens of a first start that was interrupted; false without such a start. */
 static bool
 read_unfinished(const struct config *config, struct serve_first *first)
 {

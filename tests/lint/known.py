@@ -1,8 +1,5 @@
 """How many problems of a rule each folder still has. The numbers only go down; this file goes when it is empty."""
 KNOWN = {
-    "names": {
-        "server/cli": 1,
-    },
     "parameters": {
         "storage": 4,
     },
@@ -11,30 +8,22 @@ KNOWN = {
         "server/worker": 1,
     },
     "json": {
-        "server/cli": 9,
         "server/ingest/apple": 1,
         "server/ingest/common": 1,
     },
     "words": {
-        "base": 16,
-        "base/arch": 1,
-        "base/json": 2,
         "server/api": 6,
         "server/child": 3,
-        "server/cli": 33,
-        "server/config": 4,
         "server/ingest": 1,
         "server/ingest/apple": 1,
         "server/ingest/common": 1,
         "server/ingest/containers": 7,
         "server/ingest/minidump": 2,
         "server/ingest/sentry": 5,
-        "server/process": 1,
         "server/protocol": 2,
         "server/report": 7,
         "server/report/annotate": 1,
         "server/resolve": 5,
-        "server/serve": 3,
         "server/worker": 4,
         "storage": 9,
         "storage/blob": 1,

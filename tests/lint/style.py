@@ -198,6 +198,10 @@ def check_old_code(files):
     return problems
 
 
+# Where JSON is not written by base/json, and why.
+JSON_FILES = {
+    "server/cli/lookup_print.c": "the writer takes twice the time, as the file says",
+}
 STRINGS = re.compile(r'(?:"(?:[^"\\\n]|\\.)*"\s*)+')
 
 
@@ -205,7 +209,7 @@ def check_json(files):
     """JSON with values is made by base/json, which escapes and nests. A constant document may be a string."""
     problems = []
     for path, text in sorted(files.items()):
-        if not is_code(path) or path.startswith("base/json/"):
+        if not is_code(path) or path.startswith("base/json/") or path in JSON_FILES:
             continue
         bare = without_comments(text)
         for found in STRINGS.finditer(bare):
