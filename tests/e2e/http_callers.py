@@ -150,7 +150,7 @@ class Idle(unittest.TestCase):
                 answer = echo.ask(get("/items/1"))
                 self.assertIsNotNone(answer)
                 self.assertEqual(answer.status, 200)
-            self.assertTrue(idle[0].ended())
+            wait_for(idle[0].ended)
 
 
 if __name__ == "__main__":
