@@ -69,6 +69,7 @@ SMALL_FILES = {
     "server/cli/no_upload.c": "what a build without libcurl has in place of cmd_upload.c",
     "base/random.c": "what happens when the system has no random bytes is the same on every platform",
     "server/clients/clients.c": "the list of client protocols, which uses all of them",
+    "symbolicator/demangle/swift/kinds.c": "the list of kinds.h as a table; printers, which it names, cannot use the file",
     "symbolicator/demangle/cxx/system.c": "built only where libc++abi.a cannot be taken apart",
 }
 

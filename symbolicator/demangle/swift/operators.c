@@ -26,7 +26,7 @@ struct operator_row {
     enum sym_swift_kind kind;
     const char *pops;
     enum mode mode;
-    sym_swift_operator_fn read; /* instead of pops */
+    sym_swift_operator_fn *read; /* instead of pops */
 };
 
 static const struct operator_row rows[] = {

@@ -111,106 +111,27 @@ bool sym_swift_nodes_add(struct fz_arena *arena, struct sym_swift_nodes *nodes,
                          struct sym_swift_node *node);
 
 /* Operators, called after their letters with the kind of their row in the table. */
-typedef struct sym_swift_node *(*sym_swift_operator_fn)(struct sym_swift_parser *p,
-                                                        enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_identifier(struct sym_swift_parser *p,
-                                               enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_operator_name(struct sym_swift_parser *p,
-                                                  enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_local_name(struct sym_swift_parser *p,
-                                               enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_substitutions(struct sym_swift_parser *p,
-                                                  enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_standard(struct sym_swift_parser *p, enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_suffix(struct sym_swift_parser *p, enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_builtin(struct sym_swift_parser *p, enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_nominal(struct sym_swift_parser *p, enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_extension(struct sym_swift_parser *p, enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_bound_generic(struct sym_swift_parser *p,
-                                                  enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_tuple(struct sym_swift_parser *p, enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_pack(struct sym_swift_parser *p, enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_type_mangling(struct sym_swift_parser *p,
-                                                  enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_pack_element(struct sym_swift_parser *p,
-                                                 enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_function_type(struct sym_swift_parser *p,
-                                                  enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_c_function_type(struct sym_swift_parser *p,
-                                                    enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_differentiable(struct sym_swift_parser *p,
-                                                   enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_metatype(struct sym_swift_parser *p, enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_protocols(struct sym_swift_parser *p, enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_protocols_class(struct sym_swift_parser *p,
-                                                    enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_existential(struct sym_swift_parser *p,
-                                                enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_box(struct sym_swift_parser *p, enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_anonymous(struct sym_swift_parser *p, enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_integer(struct sym_swift_parser *p, enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_impl_function(struct sym_swift_parser *p,
-                                                  enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_opaque_type(struct sym_swift_parser *p,
-                                                enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_opaque_result(struct sym_swift_parser *p,
-                                                  enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_assoc_simple(struct sym_swift_parser *p,
-                                                 enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_assoc_compound(struct sym_swift_parser *p,
-                                                   enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_assoc_ref(struct sym_swift_parser *p, enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_param(struct sym_swift_parser *p, enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_signature(struct sym_swift_parser *p, enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_requirement(struct sym_swift_parser *p,
-                                                enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_function(struct sym_swift_parser *p, enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_entity(struct sym_swift_parser *p, enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_storage(struct sym_swift_parser *p, enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_constructor(struct sym_swift_parser *p,
-                                                enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_closure(struct sym_swift_parser *p, enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_default_argument(struct sym_swift_parser *p,
+typedef struct sym_swift_node *sym_swift_operator_fn(struct sym_swift_parser *p,
                                                      enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_macro(struct sym_swift_parser *p, enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_concrete_conformance(struct sym_swift_parser *p,
-                                                         enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_dependent_conformance(struct sym_swift_parser *p,
-                                                          enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_conformance_list(struct sym_swift_parser *p,
-                                                     enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_retroactive(struct sym_swift_parser *p,
-                                                enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_resume(struct sym_swift_parser *p, enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_completion_handler(struct sym_swift_parser *p,
-                                                       enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_key_path(struct sym_swift_parser *p, enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_key_path_index(struct sym_swift_parser *p,
-                                                   enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_outlined_variable(struct sym_swift_parser *p,
-                                                      enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_outlined_bridged(struct sym_swift_parser *p,
-                                                     enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_outlined_enum(struct sym_swift_parser *p,
-                                                  enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_autodiff(struct sym_swift_parser *p, enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_self_reordering(struct sym_swift_parser *p,
-                                                    enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_differentiability(struct sym_swift_parser *p,
-                                                      enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_value_witness(struct sym_swift_parser *p,
-                                                  enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_field_offset(struct sym_swift_parser *p,
-                                                 enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_once(struct sym_swift_parser *p, enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_generic_spec(struct sym_swift_parser *p,
-                                                 enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_dropped_spec(struct sym_swift_parser *p,
-                                                 enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_partial_spec(struct sym_swift_parser *p,
-                                                 enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_op_function_spec(struct sym_swift_parser *p,
-                                                  enum sym_swift_kind kind);
+sym_swift_operator_fn sym_swift_op_identifier, sym_swift_op_operator_name, sym_swift_op_local_name,
+    sym_swift_op_substitutions, sym_swift_op_standard, sym_swift_op_suffix, sym_swift_op_builtin,
+    sym_swift_op_nominal, sym_swift_op_extension, sym_swift_op_bound_generic, sym_swift_op_tuple,
+    sym_swift_op_pack, sym_swift_op_type_mangling, sym_swift_op_pack_element,
+    sym_swift_op_function_type, sym_swift_op_c_function_type, sym_swift_op_differentiable,
+    sym_swift_op_metatype, sym_swift_op_protocols, sym_swift_op_protocols_class,
+    sym_swift_op_existential, sym_swift_op_box, sym_swift_op_anonymous, sym_swift_op_integer,
+    sym_swift_op_impl_function, sym_swift_op_opaque_type, sym_swift_op_opaque_result,
+    sym_swift_op_assoc_simple, sym_swift_op_assoc_compound, sym_swift_op_assoc_ref,
+    sym_swift_op_param, sym_swift_op_signature, sym_swift_op_requirement, sym_swift_op_function,
+    sym_swift_op_entity, sym_swift_op_storage, sym_swift_op_constructor, sym_swift_op_closure,
+    sym_swift_op_default_argument, sym_swift_op_macro, sym_swift_op_concrete_conformance,
+    sym_swift_op_dependent_conformance, sym_swift_op_conformance_list, sym_swift_op_retroactive,
+    sym_swift_op_resume, sym_swift_op_completion_handler, sym_swift_op_key_path,
+    sym_swift_op_key_path_index, sym_swift_op_outlined_variable, sym_swift_op_outlined_bridged,
+    sym_swift_op_outlined_enum, sym_swift_op_autodiff, sym_swift_op_self_reordering,
+    sym_swift_op_differentiability, sym_swift_op_value_witness, sym_swift_op_field_offset,
+    sym_swift_op_once, sym_swift_op_generic_spec, sym_swift_op_dropped_spec,
+    sym_swift_op_partial_spec, sym_swift_op_function_spec;
 
 /* The name of a value witness by its two letters, or NULL. */
 const char *sym_swift_value_witness_name(const char letters[2]);

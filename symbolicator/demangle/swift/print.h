@@ -1,7 +1,7 @@
 /*
  * Swift's tree of nodes to text, private to the demangler.
  *
- * Most kinds are a text before their children, which is in the table of kinds.c; the others have a
+ * Most kinds are a text before their children, which is in the list of kinds.h; the others have a
  * function. The texts are those of Swift's own demangler.
  */
 #ifndef SYM_DEMANGLE_SWIFT_PRINT_H
@@ -12,10 +12,13 @@
 
 struct sym_swift_printer;
 
+typedef void sym_swift_print_kind_fn(struct sym_swift_printer *p,
+                                     const struct sym_swift_node *node);
+
 struct sym_swift_kind_info {
     const char *before, *between, *after; /* around and between text and children */
     unsigned flags;
-    void (*print)(struct sym_swift_printer *p, const struct sym_swift_node *node);
+    sym_swift_print_kind_fn *print;
 };
 
 /* Print a node, or with `as_prefix` as much of it as can be the prefix of another; the
@@ -68,66 +71,23 @@ const struct sym_swift_node *sym_swift_print_entity(struct sym_swift_printer *p,
                                                     bool as_prefix);
 
 /* Printers of kinds. */
-void sym_swift_print_local_name(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_private_name(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_module(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_index(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_suffix(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_type_mangling(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_extension(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_anonymous(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_bound_generic(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_tuple_element(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_pack_element(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_function_type(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_metatype(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_protocols(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_protocols_class(struct sym_swift_printer *p,
-                                     const struct sym_swift_node *node);
-void sym_swift_print_protocols_object(struct sym_swift_printer *p,
-                                      const struct sym_swift_node *node);
-void sym_swift_print_shape(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_optional(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_box(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_param(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_generic_type(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_signature(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_inverse(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_layout(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_impl_function(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_impl_convention(struct sym_swift_printer *p,
-                                     const struct sym_swift_node *node);
-void sym_swift_print_conformance(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_concrete(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_conformance_list(struct sym_swift_printer *p,
-                                      const struct sym_swift_node *node);
-void sym_swift_print_dependent(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_partial_apply(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_resume(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_outlined_index(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_specialization(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_spec_param(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_spec_argument(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_spec_payload(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_reabstraction(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_reabstraction_self(struct sym_swift_printer *p,
-                                        const struct sym_swift_node *node);
-void sym_swift_print_completion(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_key_path(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_key_path_index(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_autodiff(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_self_reordering(struct sym_swift_printer *p,
-                                     const struct sym_swift_node *node);
-void sym_swift_print_subset_thunk(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_differentiability(struct sym_swift_printer *p,
-                                       const struct sym_swift_node *node);
-void sym_swift_print_index_subset(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_value_witness(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_assoc_conformance(struct sym_swift_printer *p,
-                                       const struct sym_swift_node *node);
-void sym_swift_print_assoc_witness(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_once_list(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_first(struct sym_swift_printer *p, const struct sym_swift_node *node);
-void sym_swift_print_macro_location(struct sym_swift_printer *p, const struct sym_swift_node *node);
+sym_swift_print_kind_fn sym_swift_print_local_name, sym_swift_print_private_name,
+    sym_swift_print_module, sym_swift_print_index, sym_swift_print_suffix,
+    sym_swift_print_type_mangling, sym_swift_print_extension, sym_swift_print_anonymous,
+    sym_swift_print_bound_generic, sym_swift_print_tuple_element, sym_swift_print_pack_element,
+    sym_swift_print_function_type, sym_swift_print_metatype, sym_swift_print_protocols,
+    sym_swift_print_protocols_class, sym_swift_print_protocols_object, sym_swift_print_shape,
+    sym_swift_print_optional, sym_swift_print_box, sym_swift_print_param,
+    sym_swift_print_generic_type, sym_swift_print_signature, sym_swift_print_inverse,
+    sym_swift_print_layout, sym_swift_print_impl_function, sym_swift_print_impl_convention,
+    sym_swift_print_conformance, sym_swift_print_concrete, sym_swift_print_conformance_list,
+    sym_swift_print_dependent, sym_swift_print_partial_apply, sym_swift_print_resume,
+    sym_swift_print_outlined_index, sym_swift_print_specialization, sym_swift_print_spec_param,
+    sym_swift_print_spec_argument, sym_swift_print_spec_payload, sym_swift_print_reabstraction,
+    sym_swift_print_reabstraction_self, sym_swift_print_completion, sym_swift_print_key_path,
+    sym_swift_print_key_path_index, sym_swift_print_autodiff, sym_swift_print_self_reordering,
+    sym_swift_print_subset_thunk, sym_swift_print_differentiability, sym_swift_print_index_subset,
+    sym_swift_print_value_witness, sym_swift_print_assoc_conformance, sym_swift_print_assoc_witness,
+    sym_swift_print_once_list, sym_swift_print_first, sym_swift_print_macro_location;
 
 #endif
