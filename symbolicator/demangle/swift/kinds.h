@@ -34,39 +34,64 @@
     X(GLOBAL, 0)                                                                                   \
     X(TYPE_MANGLING, .print = sym_swift_print_type_mangling)                                       \
     /* Nominal types and other contexts: child 0 is the context, child 1 the name. */              \
-    X(CLASS, .flags = SWIFT_F_NOMINAL_TYPE)                                                        \
-    X(STRUCT, .flags = SWIFT_F_NOMINAL_TYPE)                                                       \
-    X(ENUM, .flags = SWIFT_F_NOMINAL_TYPE)                                                         \
-    X(PROTOCOL, .flags = SWIFT_F_NOMINAL_TYPE)                                                     \
-    X(TYPE_ALIAS, .flags = SWIFT_F_NOMINAL_TYPE)                                                   \
-    X(OTHER_NOMINAL, .flags = SWIFT_F_NOMINAL_TYPE)                                                \
+    X(CLASS, .flags = SWIFT_F_NOMINAL_TYPE, .entity = {.has_name = true})                          \
+    X(STRUCT, .flags = SWIFT_F_NOMINAL_TYPE, .entity = {.has_name = true})                         \
+    X(ENUM, .flags = SWIFT_F_NOMINAL_TYPE, .entity = {.has_name = true})                           \
+    X(PROTOCOL, .flags = SWIFT_F_NOMINAL_TYPE, .entity = {.has_name = true})                       \
+    X(TYPE_ALIAS, .flags = SWIFT_F_NOMINAL_TYPE, .entity = {.has_name = true})                     \
+    X(OTHER_NOMINAL, .flags = SWIFT_F_NOMINAL_TYPE, .entity = {.has_name = true})                  \
     /* module, type, signature? */                                                                 \
     X(EXTENSION, .flags = SWIFT_F_CONTEXT, .print = sym_swift_print_extension)                     \
     X(ANONYMOUS_CONTEXT, .flags = SWIFT_F_CONTEXT, .print = sym_swift_print_anonymous)             \
-    X(FUNCTION, .flags = SWIFT_F_DECLARATION)                                                      \
-    X(VARIABLE, .flags = SWIFT_F_DECLARATION)                                                      \
-    X(SUBSCRIPT, .flags = SWIFT_F_DECLARATION)                                                     \
-    X(MACRO, .flags = SWIFT_F_ENTITY)                                                              \
-    X(GENERIC_PARAM_DECL, .flags = SWIFT_F_ENTITY)                                                 \
-    X(ALLOCATOR, .flags = SWIFT_F_DECLARATION)                                                     \
-    X(CONSTRUCTOR, .flags = SWIFT_F_DECLARATION)                                                   \
-    X(DEALLOCATOR, .flags = SWIFT_F_DECLARATION)                                                   \
-    X(ISOLATED_DEALLOCATOR, .flags = SWIFT_F_DECLARATION)                                          \
-    X(DESTRUCTOR, .flags = SWIFT_F_DECLARATION)                                                    \
-    X(IVAR_INITIALIZER, .flags = SWIFT_F_DECLARATION)                                              \
-    X(IVAR_DESTROYER, .flags = SWIFT_F_DECLARATION)                                                \
-    X(INITIALIZER, .flags = SWIFT_F_DECLARATION)                                                   \
-    X(DEFAULT_ARGUMENT, .flags = SWIFT_F_DECLARATION)                                              \
-    X(WRAPPER_BACKING_INITIALIZER, .flags = SWIFT_F_DECLARATION)                                   \
-    X(WRAPPER_PROJECTED_INITIALIZER, .flags = SWIFT_F_DECLARATION)                                 \
-    X(WRAPPED_FIELD_INIT_ACCESSOR, .flags = SWIFT_F_DECLARATION)                                   \
-    X(EXPLICIT_CLOSURE, .flags = SWIFT_F_DECLARATION)                                              \
-    X(IMPLICIT_CLOSURE, .flags = SWIFT_F_DECLARATION)                                              \
+    X(FUNCTION, .flags = SWIFT_F_DECLARATION,                                                      \
+      .entity = {.style = SWIFT_SIGNATURE_STYLE, .has_name = true})                                \
+    X(VARIABLE, .flags = SWIFT_F_DECLARATION, .entity = {.style = SWIFT_COLON, .has_name = true})  \
+    X(SUBSCRIPT, .flags = SWIFT_F_DECLARATION,                                                     \
+      .entity = {.style = SWIFT_SIGNATURE_STYLE, .overwrite = "subscript"})                        \
+    X(MACRO, .flags = SWIFT_F_ENTITY,                                                              \
+      .entity = {.style = SWIFT_SIGNATURE_STYLE, .has_name = true})                                \
+    X(GENERIC_PARAM_DECL, .flags = SWIFT_F_ENTITY, .entity = {.has_name = true})                   \
+    X(ALLOCATOR, .flags = SWIFT_F_DECLARATION,                                                     \
+      .entity = {.style = SWIFT_SIGNATURE_STYLE, .extra = "__allocating_init"})                    \
+    X(CONSTRUCTOR, .flags = SWIFT_F_DECLARATION,                                                   \
+      .entity = {.style = SWIFT_SIGNATURE_STYLE, .extra = "init"})                                 \
+    X(DEALLOCATOR, .flags = SWIFT_F_DECLARATION, .entity = {.extra = "__deallocating_deinit"})     \
+    X(ISOLATED_DEALLOCATOR, .flags = SWIFT_F_DECLARATION,                                          \
+      .entity = {.extra = "__isolated_deallocating_deinit"})                                       \
+    X(DESTRUCTOR, .flags = SWIFT_F_DECLARATION, .entity = {.extra = "deinit"})                     \
+    X(IVAR_INITIALIZER, .flags = SWIFT_F_DECLARATION, .entity = {.extra = "__ivar_initializer"})   \
+    X(IVAR_DESTROYER, .flags = SWIFT_F_DECLARATION, .entity = {.extra = "__ivar_destroyer"})       \
+    X(INITIALIZER, .flags = SWIFT_F_DECLARATION,                                                   \
+      .entity = {.extra = "variable initialization expression", .of = true})                       \
+    X(DEFAULT_ARGUMENT, .flags = SWIFT_F_DECLARATION,                                              \
+      .entity = {.extra = "default argument ", .number_child = 1, .of = true})                     \
+    X(WRAPPER_BACKING_INITIALIZER, .flags = SWIFT_F_DECLARATION,                                   \
+      .entity = {.extra = "property wrapper backing initializer", .of = true})                     \
+    X(WRAPPER_PROJECTED_INITIALIZER, .flags = SWIFT_F_DECLARATION,                                 \
+      .entity = {.extra = "property wrapper init from projected value", .of = true})               \
+    X(WRAPPED_FIELD_INIT_ACCESSOR, .flags = SWIFT_F_DECLARATION,                                   \
+      .entity = {.extra = "property wrapped field init accessor", .of = true})                     \
+    X(EXPLICIT_CLOSURE, .flags = SWIFT_F_DECLARATION,                                              \
+      .entity = {.style = SWIFT_CLOSURE_STYLE,                                                     \
+                 .extra = "closure #",                                                             \
+                 .number_child = 1,                                                                \
+                 .number_from = 1})                                                                \
+    X(IMPLICIT_CLOSURE, .flags = SWIFT_F_DECLARATION,                                              \
+      .entity = {.style = SWIFT_CLOSURE_STYLE,                                                     \
+                 .extra = "implicit closure #",                                                    \
+                 .number_child = 1,                                                                \
+                 .number_from = 1})                                                                \
     /* text: its role; context, name, macro, index */                                              \
-    X(ATTACHED_MACRO, .flags = SWIFT_F_CONTEXT | SWIFT_F_EXPANSION | SWIFT_F_ENTITY)               \
+    X(ATTACHED_MACRO, .flags = SWIFT_F_CONTEXT | SWIFT_F_EXPANSION | SWIFT_F_ENTITY,               \
+      .entity = {.has_name = true, .extra = " expansion #", .number_child = 3, .number_from = 1})  \
     /* context, name, index, private name? */                                                      \
-    X(FREESTANDING_MACRO, .flags = SWIFT_F_CONTEXT | SWIFT_F_EXPANSION | SWIFT_F_ENTITY)           \
-    X(MACRO_UNIQUE_NAME, .flags = SWIFT_F_DECLARATION)                                             \
+    X(FREESTANDING_MACRO, .flags = SWIFT_F_CONTEXT | SWIFT_F_EXPANSION | SWIFT_F_ENTITY,           \
+      .entity = {.has_name = true,                                                                 \
+                 .extra = "freestanding macro expansion #",                                        \
+                 .number_child = 2,                                                                \
+                 .number_from = 1})                                                                \
+    X(MACRO_UNIQUE_NAME, .flags = SWIFT_F_DECLARATION,                                             \
+      .entity = {.has_name = true, .extra = "unique name #", .number_child = 2, .number_from = 1}) \
     X(MACRO_LOCATION, .flags = SWIFT_F_CONTEXT | SWIFT_F_EXPANSION,                                \
       .print = sym_swift_print_macro_location)                                                     \
     X(STATIC, .before = "static ", .flags = SWIFT_F_CONTEXT)                                       \
@@ -116,7 +141,8 @@
     /* nominal, list of arguments, conformances? */                                                \
     X(BOUND_GENERIC, .flags = SWIFT_F_SIMPLE, .print = sym_swift_print_bound_generic)              \
     /* function, list of arguments */                                                              \
-    X(BOUND_FUNCTION, .flags = SWIFT_F_SIMPLE | SWIFT_F_ENTITY)                                    \
+    X(BOUND_FUNCTION, .flags = SWIFT_F_SIMPLE | SWIFT_F_ENTITY,                                    \
+      .entity = {.style = SWIFT_SIGNATURE_STYLE, .has_name = true})                                \
     X(TUPLE, .before = "(", .between = ", ", .after = ")", .flags = SWIFT_F_SIMPLE)                \
     /* text: label; index 1: variadic */                                                           \
     X(TUPLE_ELEMENT, .print = sym_swift_print_tuple_element)                                       \

@@ -12,6 +12,26 @@
 
 struct sym_swift_printer;
 
+/* How the type of an entity is printed. */
+enum sym_swift_type_style {
+    SWIFT_NO_TYPE,
+    SWIFT_COLON,
+    SWIFT_SIGNATURE_STYLE,
+    SWIFT_CLOSURE_STYLE
+};
+
+/* Entities: "<context>.<name>.<extra> <type>", or "<extra> of <name> <type> in <context>" if
+ * `extra` has several words. */
+struct sym_swift_entity {
+    const char *extra;     /* role: "getter", "closure #" */
+    const char *overwrite; /* instead of the name */
+    enum sym_swift_type_style style;
+    int number_child; /* this child's index + `number_from` follows the role; 0 = none */
+    int number_from;
+    bool has_name; /* child 1 */
+    bool of;       /* "of" before the context, not "in" */
+};
+
 typedef void sym_swift_print_kind_fn(struct sym_swift_printer *p,
                                      const struct sym_swift_node *node);
 
@@ -19,6 +39,7 @@ struct sym_swift_kind_info {
     const char *before, *between, *after; /* around and between text and children */
     unsigned flags;
     sym_swift_print_kind_fn *print;
+    struct sym_swift_entity entity; /* for SWIFT_F_ENTITY */
 };
 
 /* Print a node, or with `as_prefix` as much of it as can be the prefix of another; the

@@ -6,76 +6,6 @@
  */
 #include "symbolicator/demangle/swift/print.h"
 
-/* How the type of an entity is printed. */
-enum sym_swift_type_style {
-    SWIFT_NO_TYPE,
-    SWIFT_COLON,
-    SWIFT_SIGNATURE_STYLE,
-    SWIFT_CLOSURE_STYLE
-};
-
-/* Entities: "<context>.<name>.<extra> <type>", or "<extra> of <name> <type> in <context>" if
- * `extra` has several words. */
-struct sym_swift_entity {
-    const char *extra;     /* role: "getter", "closure #" */
-    const char *overwrite; /* instead of the name */
-    enum sym_swift_type_style style;
-    int number_child; /* this child's index + `number_from` follows the role; 0 = none */
-    int number_from;
-    bool has_name; /* child 1 */
-    bool of;       /* "of" before the context, not "in" */
-};
-
-static const struct sym_swift_entity entities[SWIFT_N_KINDS] = {
-    [SWIFT_CLASS] = {.has_name = true},
-    [SWIFT_STRUCT] = {.has_name = true},
-    [SWIFT_ENUM] = {.has_name = true},
-    [SWIFT_PROTOCOL] = {.has_name = true},
-    [SWIFT_TYPE_ALIAS] = {.has_name = true},
-    [SWIFT_OTHER_NOMINAL] = {.has_name = true},
-    [SWIFT_GENERIC_PARAM_DECL] = {.has_name = true},
-    [SWIFT_FUNCTION] = {.style = SWIFT_SIGNATURE_STYLE, .has_name = true},
-    [SWIFT_BOUND_FUNCTION] = {.style = SWIFT_SIGNATURE_STYLE, .has_name = true},
-    [SWIFT_VARIABLE] = {.style = SWIFT_COLON, .has_name = true},
-    [SWIFT_SUBSCRIPT] = {.style = SWIFT_SIGNATURE_STYLE, .overwrite = "subscript"},
-    [SWIFT_ALLOCATOR] = {.style = SWIFT_SIGNATURE_STYLE, .extra = "__allocating_init"},
-    [SWIFT_CONSTRUCTOR] = {.style = SWIFT_SIGNATURE_STYLE, .extra = "init"},
-    [SWIFT_DEALLOCATOR] = {.extra = "__deallocating_deinit"},
-    [SWIFT_ISOLATED_DEALLOCATOR] = {.extra = "__isolated_deallocating_deinit"},
-    [SWIFT_DESTRUCTOR] = {.extra = "deinit"},
-    [SWIFT_IVAR_INITIALIZER] = {.extra = "__ivar_initializer"},
-    [SWIFT_IVAR_DESTROYER] = {.extra = "__ivar_destroyer"},
-    [SWIFT_INITIALIZER] = {.extra = "variable initialization expression", .of = true},
-    [SWIFT_DEFAULT_ARGUMENT] = {.extra = "default argument ", .number_child = 1, .of = true},
-    [SWIFT_WRAPPER_BACKING_INITIALIZER] = {.extra = "property wrapper backing initializer",
-                                           .of = true},
-    [SWIFT_WRAPPER_PROJECTED_INITIALIZER] = {.extra = "property wrapper init from projected value",
-                                             .of = true},
-    [SWIFT_WRAPPED_FIELD_INIT_ACCESSOR] = {.extra = "property wrapped field init accessor",
-                                           .of = true},
-    [SWIFT_EXPLICIT_CLOSURE] = {.style = SWIFT_CLOSURE_STYLE,
-                                .extra = "closure #",
-                                .number_child = 1,
-                                .number_from = 1},
-    [SWIFT_IMPLICIT_CLOSURE] = {.style = SWIFT_CLOSURE_STYLE,
-                                .extra = "implicit closure #",
-                                .number_child = 1,
-                                .number_from = 1},
-    [SWIFT_MACRO] = {.style = SWIFT_SIGNATURE_STYLE, .has_name = true},
-    [SWIFT_ATTACHED_MACRO] = {.has_name = true,
-                              .extra = " expansion #",
-                              .number_child = 3,
-                              .number_from = 1},
-    [SWIFT_FREESTANDING_MACRO] = {.has_name = true,
-                                  .extra = "freestanding macro expansion #",
-                                  .number_child = 2,
-                                  .number_from = 1},
-    [SWIFT_MACRO_UNIQUE_NAME] = {.has_name = true,
-                                 .extra = "unique name #",
-                                 .number_child = 2,
-                                 .number_from = 1},
-};
-
 bool
 sym_swift_needs_space(const struct sym_swift_node *type)
 {
@@ -272,7 +202,7 @@ print_accessor(struct sym_swift_printer *p, const struct sym_swift_node *node, b
         p->failed = true;
         return NULL;
     }
-    struct sym_swift_entity entity = entities[storage->kind];
+    struct sym_swift_entity entity = p->kinds[storage->kind].entity;
     entity.style = SWIFT_COLON;
     entity.extra = p->kinds[node->kind].before;
     return print_declared(p, storage, &entity, as_prefix);
@@ -284,5 +214,5 @@ sym_swift_print_entity(struct sym_swift_printer *p, const struct sym_swift_node 
 {
     return sym_swift_print_is(p, node, SWIFT_F_ACCESSOR)
                ? print_accessor(p, node, as_prefix)
-               : print_declared(p, node, &entities[node->kind], as_prefix);
+               : print_declared(p, node, &p->kinds[node->kind].entity, as_prefix);
 }
