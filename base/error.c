@@ -100,57 +100,37 @@ fz_wrap(struct fz_error *err, const char *fmt, ...)
     return err->code;
 }
 
+static const struct {
+    const char *name;
+    int http_status;
+} codes[] = {
+    [FZ_OK] = {"ok", 200},
+    [FZ_E_MALFORMED] = {"malformed", 400},
+    [FZ_E_UNSUPPORTED] = {"unsupported", 415},
+    [FZ_E_LIMIT] = {"limit", 413},
+    [FZ_E_DENIED] = {"denied", 403},
+    [FZ_E_NOT_FOUND] = {"not_found", 404},
+    [FZ_E_CONFLICT] = {"conflict", 409},
+    [FZ_E_UNAVAILABLE] = {"unavailable", 503},
+    [FZ_E_NO_MEMORY] = {"no_memory", 503},
+    [FZ_E_INTERNAL] = {"internal", 500},
+};
+
+/* A code that came from elsewhere may be anything. */
+static enum fz_code
+known(enum fz_code code)
+{
+    return (size_t)code < FZ_ARRAY_LEN(codes) ? code : FZ_E_INTERNAL;
+}
+
 const char *
 fz_code_name(enum fz_code code)
 {
-    switch (code) {
-    case FZ_OK:
-        return "ok";
-    case FZ_E_MALFORMED:
-        return "malformed";
-    case FZ_E_UNSUPPORTED:
-        return "unsupported";
-    case FZ_E_LIMIT:
-        return "limit";
-    case FZ_E_DENIED:
-        return "denied";
-    case FZ_E_NOT_FOUND:
-        return "not_found";
-    case FZ_E_CONFLICT:
-        return "conflict";
-    case FZ_E_UNAVAILABLE:
-        return "unavailable";
-    case FZ_E_NO_MEMORY:
-        return "no_memory";
-    case FZ_E_INTERNAL:
-        return "internal";
-    }
-    return "internal";
+    return codes[known(code)].name;
 }
 
 int
 fz_code_http_status(enum fz_code code)
 {
-    switch (code) {
-    case FZ_OK:
-        return 200;
-    case FZ_E_MALFORMED:
-        return 400;
-    case FZ_E_UNSUPPORTED:
-        return 415;
-    case FZ_E_LIMIT:
-        return 413;
-    case FZ_E_DENIED:
-        return 403;
-    case FZ_E_NOT_FOUND:
-        return 404;
-    case FZ_E_CONFLICT:
-        return 409;
-    case FZ_E_UNAVAILABLE:
-    case FZ_E_NO_MEMORY:
-        return 503;
-    case FZ_E_INTERNAL:
-        return 500;
-    }
-    return 500;
+    return codes[known(code)].http_status;
 }

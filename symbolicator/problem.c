@@ -5,71 +5,46 @@
 #include <stdio.h>
 #include <string.h>
 
+static const char *const names[SYM_PROBLEM_KINDS] = {
+    [SYM_PROBLEM_TRUNCATED] = "truncated",
+    [SYM_PROBLEM_NO_INDEX] = "no_index",
+    [SYM_PROBLEM_NOT_LINKED] = "not_linked",
+    [SYM_PROBLEM_ENCRYPTED] = "encrypted",
+    [SYM_PROBLEM_HIDDEN_NAMES] = "hidden_names",
+    [SYM_PROBLEM_BAD_EXPORTS] = "bad_exports",
+    [SYM_PROBLEM_BAD_FUNCTION_STARTS] = "bad_function_starts",
+    [SYM_PROBLEM_BAD_LINE_PROGRAM] = "bad_line_program",
+    [SYM_PROBLEM_BAD_LOAD_COMMAND] = "bad_load_command",
+    [SYM_PROBLEM_BAD_MACHO] = "bad_macho",
+    [SYM_PROBLEM_BAD_MEMBER] = "bad_member",
+    [SYM_PROBLEM_BAD_SECTION] = "bad_section",
+    [SYM_PROBLEM_BAD_SEGMENT] = "bad_segment",
+    [SYM_PROBLEM_BAD_SLICE] = "bad_slice",
+    [SYM_PROBLEM_BAD_SYMBOL] = "bad_symbol",
+    [SYM_PROBLEM_BAD_SYMBOL_MAP] = "bad_symbol_map",
+    [SYM_PROBLEM_BAD_UNIT] = "bad_unit",
+    [SYM_PROBLEM_NO_DWARF] = "no_dwarf",
+    [SYM_PROBLEM_NO_LINES] = "no_lines",
+    [SYM_PROBLEM_NO_NAMES] = "no_names",
+    [SYM_PROBLEM_NO_UUID] = "no_uuid",
+    [SYM_PROBLEM_NOT_INSPECTED] = "not_inspected",
+    [SYM_PROBLEM_SHARED_CACHE] = "shared_cache",
+    [SYM_PROBLEM_STRIPPED] = "stripped",
+    [SYM_PROBLEM_UNREADABLE] = "unreadable",
+    [SYM_PROBLEM_UNUSED_SYMBOL_MAP] = "unused_symbol_map",
+};
+
 const char *
 sym_problem_kind_name(enum sym_problem_kind kind)
 {
-    switch (kind) {
-    case SYM_PROBLEM_TRUNCATED:
-        return "truncated";
-    case SYM_PROBLEM_NO_INDEX:
-        return "no_index";
-    case SYM_PROBLEM_NOT_LINKED:
-        return "not_linked";
-    case SYM_PROBLEM_ENCRYPTED:
-        return "encrypted";
-    case SYM_PROBLEM_HIDDEN_NAMES:
-        return "hidden_names";
-    case SYM_PROBLEM_BAD_EXPORTS:
-        return "bad_exports";
-    case SYM_PROBLEM_BAD_FUNCTION_STARTS:
-        return "bad_function_starts";
-    case SYM_PROBLEM_BAD_LINE_PROGRAM:
-        return "bad_line_program";
-    case SYM_PROBLEM_BAD_LOAD_COMMAND:
-        return "bad_load_command";
-    case SYM_PROBLEM_BAD_MACHO:
-        return "bad_macho";
-    case SYM_PROBLEM_BAD_MEMBER:
-        return "bad_member";
-    case SYM_PROBLEM_BAD_SECTION:
-        return "bad_section";
-    case SYM_PROBLEM_BAD_SEGMENT:
-        return "bad_segment";
-    case SYM_PROBLEM_BAD_SLICE:
-        return "bad_slice";
-    case SYM_PROBLEM_BAD_SYMBOL:
-        return "bad_symbol";
-    case SYM_PROBLEM_BAD_SYMBOL_MAP:
-        return "bad_symbol_map";
-    case SYM_PROBLEM_BAD_UNIT:
-        return "bad_unit";
-    case SYM_PROBLEM_NO_DWARF:
-        return "no_dwarf";
-    case SYM_PROBLEM_NO_LINES:
-        return "no_lines";
-    case SYM_PROBLEM_NO_NAMES:
-        return "no_names";
-    case SYM_PROBLEM_NO_UUID:
-        return "no_uuid";
-    case SYM_PROBLEM_NOT_INSPECTED:
-        return "not_inspected";
-    case SYM_PROBLEM_SHARED_CACHE:
-        return "shared_cache";
-    case SYM_PROBLEM_STRIPPED:
-        return "stripped";
-    case SYM_PROBLEM_UNREADABLE:
-        return "unreadable";
-    case SYM_PROBLEM_UNUSED_SYMBOL_MAP:
-        return "unused_symbol_map";
-    }
-    return "";
+    return (size_t)kind < SYM_PROBLEM_KINDS ? names[kind] : "";
 }
 
 bool
 sym_problem_kind_parse(const char *name, enum sym_problem_kind *ret)
 {
     for (int kind = 0; kind < SYM_PROBLEM_KINDS; kind++) {
-        if (strcmp(sym_problem_kind_name((enum sym_problem_kind)kind), name) == 0) {
+        if (strcmp(names[kind], name) == 0) {
             *ret = (enum sym_problem_kind)kind;
             return true;
         }

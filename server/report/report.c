@@ -131,51 +131,31 @@ report_status_name(enum report_status status)
 const char *
 report_frame_status_name(enum report_frame_status status)
 {
-    switch (status) {
-    case REPORT_FRAME_UNRESOLVED:
-        return NULL;
-    case REPORT_FRAME_SYMBOLICATED:
-        return "symbolicated";
-    case REPORT_FRAME_MISSING_SYMBOL_FILE:
-        return "missing_symbol_file";
-    case REPORT_FRAME_NO_SYMBOL:
-        return "no_symbol";
-    case REPORT_FRAME_UNKNOWN_IMAGE:
-        return "unknown_image";
-    case REPORT_FRAME_MALFORMED_SYMBOL_FILE:
-        return "malformed_symbol_file";
-    }
-    return NULL;
+    static const char *const names[] = {[REPORT_FRAME_SYMBOLICATED] = "symbolicated",
+                                        [REPORT_FRAME_MISSING_SYMBOL_FILE] = "missing_symbol_file",
+                                        [REPORT_FRAME_NO_SYMBOL] = "no_symbol",
+                                        [REPORT_FRAME_UNKNOWN_IMAGE] = "unknown_image",
+                                        [REPORT_FRAME_MALFORMED_SYMBOL_FILE] =
+                                            "malformed_symbol_file"};
+    return names[status];
 }
 
 const char *
 report_trust_name(enum report_trust trust)
 {
-    switch (trust) {
-    case REPORT_TRUST_GIVEN:
-        return "given";
-    case REPORT_TRUST_CONTEXT:
-        return "context";
-    case REPORT_TRUST_FRAME_POINTER:
-        return "frame_pointer";
-    case REPORT_TRUST_UNWIND:
-        return "unwind";
-    }
-    return "given";
+    static const char *const names[] = {[REPORT_TRUST_GIVEN] = "given",
+                                        [REPORT_TRUST_CONTEXT] = "context",
+                                        [REPORT_TRUST_FRAME_POINTER] = "frame_pointer",
+                                        [REPORT_TRUST_UNWIND] = "unwind"};
+    return names[trust];
 }
 
 const char *
 report_image_state_name(enum report_image_state state)
 {
-    switch (state) {
-    case REPORT_IMAGE_UNUSED:
-        return "unused";
-    case REPORT_IMAGE_FOUND:
-        return "found";
-    case REPORT_IMAGE_MISSING:
-        return "missing";
-    case REPORT_IMAGE_FAILED:
-        return "failed";
-    }
-    return "unused";
+    static const char *const names[] = {[REPORT_IMAGE_UNUSED] = "unused",
+                                        [REPORT_IMAGE_FOUND] = "found",
+                                        [REPORT_IMAGE_MISSING] = "missing",
+                                        [REPORT_IMAGE_FAILED] = "failed"};
+    return names[state];
 }

@@ -5,41 +5,14 @@
 static enum upload_verdict
 verdict_of(enum sym_problem_kind kind)
 {
-    switch (kind) {
-    case SYM_PROBLEM_TRUNCATED:
-        return UPLOAD_TRUNCATED;
-    case SYM_PROBLEM_NO_INDEX:
-        return UPLOAD_UNUSABLE;
-    case SYM_PROBLEM_NOT_LINKED:
-        return UPLOAD_NOT_LINKED;
-    case SYM_PROBLEM_ENCRYPTED:
-        return UPLOAD_ENCRYPTED;
-    case SYM_PROBLEM_HIDDEN_NAMES:
-        return UPLOAD_HIDDEN_NAMES;
-    case SYM_PROBLEM_BAD_EXPORTS:
-    case SYM_PROBLEM_BAD_FUNCTION_STARTS:
-    case SYM_PROBLEM_BAD_LINE_PROGRAM:
-    case SYM_PROBLEM_BAD_LOAD_COMMAND:
-    case SYM_PROBLEM_BAD_MACHO:
-    case SYM_PROBLEM_BAD_MEMBER:
-    case SYM_PROBLEM_BAD_SECTION:
-    case SYM_PROBLEM_BAD_SEGMENT:
-    case SYM_PROBLEM_BAD_SLICE:
-    case SYM_PROBLEM_BAD_SYMBOL:
-    case SYM_PROBLEM_BAD_SYMBOL_MAP:
-    case SYM_PROBLEM_BAD_UNIT:
-    case SYM_PROBLEM_NO_DWARF:
-    case SYM_PROBLEM_NO_LINES:
-    case SYM_PROBLEM_NO_NAMES:
-    case SYM_PROBLEM_NO_UUID:
-    case SYM_PROBLEM_NOT_INSPECTED:
-    case SYM_PROBLEM_SHARED_CACHE:
-    case SYM_PROBLEM_STRIPPED:
-    case SYM_PROBLEM_UNREADABLE:
-    case SYM_PROBLEM_UNUSED_SYMBOL_MAP:
-        return UPLOAD_OK;
-    }
-    return UPLOAD_OK;
+    static const enum upload_verdict verdicts[SYM_PROBLEM_KINDS] = {
+        [SYM_PROBLEM_TRUNCATED] = UPLOAD_TRUNCATED,
+        [SYM_PROBLEM_NO_INDEX] = UPLOAD_UNUSABLE,
+        [SYM_PROBLEM_NOT_LINKED] = UPLOAD_NOT_LINKED,
+        [SYM_PROBLEM_ENCRYPTED] = UPLOAD_ENCRYPTED,
+        [SYM_PROBLEM_HIDDEN_NAMES] = UPLOAD_HIDDEN_NAMES,
+    };
+    return verdicts[kind] ? verdicts[kind] : UPLOAD_OK;
 }
 
 bool
