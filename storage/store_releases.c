@@ -1,7 +1,5 @@
 #include "storage/store_releases.h"
 
-#include <stdio.h>
-
 #include "base/list.h"
 #include "base/text.h"
 #include "storage/store_private.h"

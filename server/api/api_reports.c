@@ -1,10 +1,8 @@
 /* One report: out in each of its formats, reprocess, delete. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/json/write.h"
 #include "base/text.h"
-#include "base/time.h"
 #include "server/api/api_answer.h"
 #include "server/api/api_clash.h"
 #include "server/api/api_download.h"

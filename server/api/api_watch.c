@@ -1,10 +1,8 @@
 #include "server/api/api_watch.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/time.h"
 #include "server/api/api_answer.h"
 #include "server/api/api_object.h"

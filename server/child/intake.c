@@ -1,5 +1,4 @@
 /* INTAKE: a body that a client sent → the reports in it, checked, and what an envelope counts. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"

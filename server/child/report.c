@@ -1,6 +1,5 @@
 /* SYMBOLICATE: raw bytes of a report → report model → names → JSON and what the worker must know.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"

@@ -1,6 +1,5 @@
 /* READ_SYMBOLS: an upload → its Mach-O slices, each with its bytes, index, features and problems.
  */
-#include <stdio.h>
 #include <unistd.h>
 
 #include "base/file.h"

@@ -22,7 +22,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "base/time.h"
 #include "server/http/body.h"
 #include "server/http/conn.h"
 #include "server/http/header.h"

@@ -1,7 +1,5 @@
 #include "server/http/framing.h"
 
-#include <stdio.h>
-
 #include "base/text.h"
 
 static unsigned char

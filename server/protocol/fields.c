@@ -1,7 +1,6 @@
 /* The fields of messages: see protocol.h. Decoders trust nothing that a child sends. */
 #include "server/protocol/protocol.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"

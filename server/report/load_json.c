@@ -6,10 +6,7 @@
  */
 #include "server/report/render.h"
 
-#include <stdlib.h>
-
 #include "base/json/walk.h"
-#include "base/text.h"
 #include "server/report/load.h"
 
 static void

@@ -1,8 +1,6 @@
 /* Threads with their frames and registers, memory, and images, read back from JSON. */
 #include "server/report/load.h"
 
-#include <stdlib.h>
-
 #include "base/json/walk.h"
 #include "base/text.h"
 

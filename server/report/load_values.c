@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "base/text.h"
 #include "base/time.h"
 
 const char *

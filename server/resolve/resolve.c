@@ -14,7 +14,6 @@
 #include "base/arch/arch.h"
 #include "base/arch/registers.h"
 #include "base/attr.h"
-#include "base/text.h"
 #include "server/resolve/image_map.h"
 #include "server/resolve/in_app.h"
 #include "server/resolve/learned.h"

@@ -1,8 +1,6 @@
 #include "server/worker/worker.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -10,7 +8,6 @@
 #include "base/attr.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "base/time.h"
 #include "server/report/columns.h"
 #include "server/worker/job.h"

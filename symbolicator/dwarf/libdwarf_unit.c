@@ -1,7 +1,6 @@
 #include "symbolicator/dwarf/libdwarf_unit.h"
 
 #include <dwarf.h>
-#include <stdlib.h>
 
 enum { DEPTH_MAX = 512, ORIGINS_MAX = 16 };
 

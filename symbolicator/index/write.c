@@ -1,5 +1,4 @@
 /* The finished sections to a file, with a check for each block of it. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

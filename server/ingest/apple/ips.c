@@ -15,8 +15,6 @@
 #include "base/arch/arch.h"
 #include "base/json/scan.h"
 #include "base/json/walk.h"
-#include "base/text.h"
-#include "base/time.h"
 #include "server/ingest/common/apple_text.h"
 #include "server/ingest/common/format.h"
 #include "server/ingest/common/json_repair.h"

@@ -17,7 +17,6 @@
 #include <stdio.h>
 
 #include "base/json/scan.h"
-#include "base/text.h"
 
 /* ["4c4c445b-...", 4362076160, "P"] */
 static int

@@ -10,7 +10,6 @@
 #include "server/ingest/apple/metrickit.h"
 
 #include "base/json/scan.h"
-#include "base/text.h"
 
 static const uint64_t PAGE = 0x1000, BASE_MIN = UINT64_C(1) << 32;
 

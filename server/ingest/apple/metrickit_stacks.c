@@ -1,7 +1,5 @@
 #include "server/ingest/apple/metrickit.h"
 
-#include <stdio.h>
-
 #include "base/json/scan.h"
 
 /* The frames from a root down to the current one. */

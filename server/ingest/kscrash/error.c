@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/arch/arch.h"
-#include "base/json/scan.h"
 #include "server/ingest/common/exception_names.h"
 #include "server/ingest/kscrash/kscrash.h"
 

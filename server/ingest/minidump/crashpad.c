@@ -6,7 +6,6 @@
  * u32 version, then the places of a list of texts, a dictionary, and annotation objects (name, u16
  * type, u16, value). A dictionary: u32 count, then pairs of offsets; a text: u32 length, UTF-8.
  */
-#include <stdio.h>
 
 #include "base/text.h"
 #include "server/ingest/minidump/minidump.h"

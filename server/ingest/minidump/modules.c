@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/text.h"
 #include "server/ingest/minidump/minidump.h"
 
 enum { MODULE = 108 };

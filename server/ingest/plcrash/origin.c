@@ -1,5 +1,4 @@
 /* Where a PLCrashReporter report comes from: system, application, process, machine, report info. */
-#include "base/text.h"
 #include "server/ingest/plcrash/plcrash.h"
 
 static void

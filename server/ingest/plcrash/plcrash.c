@@ -14,7 +14,6 @@
  */
 #include "server/ingest/plcrash/plcrash.h"
 
-#include "base/arch/arch.h"
 #include "base/json/scan.h"
 #include "base/text.h"
 #include "server/ingest/common/exception_names.h"

@@ -12,7 +12,6 @@
  */
 #include <string.h>
 
-#include "base/arch/arch.h"
 #include "base/text.h"
 #include "server/ingest/common/exception_names.h"
 #include "server/ingest/sentry/sentry.h"

@@ -10,7 +10,6 @@
  * Frames are listed oldest first; every {"values":[...]} may be a bare array, every member null.
  * What the report model has no place for stays in its `extra` under the event's own names.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/json/scan.h"

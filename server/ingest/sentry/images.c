@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/arch/arch.h"
-#include "base/text.h"
 #include "server/ingest/sentry/sentry.h"
 
 enum { FOREIGN_SHOWN = 64 };

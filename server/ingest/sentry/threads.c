@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "server/ingest/sentry/sentry.h"
 
 /* The last one only while its frames have no unknown members. */

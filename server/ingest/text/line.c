@@ -1,7 +1,6 @@
 #include "server/ingest/text/line.h"
 
 #include "base/encoding.h"
-#include "base/list.h"
 #include "base/text.h"
 
 enum { QUOTES_MAX = 16 };

@@ -13,7 +13,6 @@
 #include "server/report/crash/parts.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { PER_LINE = 4 };
 

@@ -1,8 +1,5 @@
 #include "server/report/ips/parts.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "base/text.h"
 
 /* "SIGNAL 11 Segmentation fault: 11" and MetricKit's "Namespace SIGNAL, Code 11 ...", taken apart.
