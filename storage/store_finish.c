@@ -153,10 +153,8 @@ store_job_finish_report(struct store *store, const struct store_job *job,
     if (code == FZ_OK)
         code = store_learned_news(store, job, &fresh, &news_arena, err);
     for (int i = 0; code == FZ_OK && i < TRIES; i++) {
-        struct fz_arena arena;
-        fz_arena_init(&arena, FINISH_MEMORY);
+        FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(FINISH_MEMORY);
         code = finish_report(store, job, &fresh, fz_span_make(packed, packed_len), &arena, err);
-        fz_arena_deinit(&arena);
         if (code == FZ_OK || !sql_may_retry(store->sql))
             break;
         if (i + 1 < TRIES)

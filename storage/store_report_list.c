@@ -14,14 +14,12 @@ store_cursor_make(struct fz_arena *arena, int64_t time_ms, const char *id)
 {
     char plain[64];
     int len = snprintf(plain, sizeof(plain), "%lld.%s", (long long)time_ms, id);
-    struct fz_buffer text;
-    fz_buffer_init(&text, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     fz_text_base64_append(&text, fz_span_make(plain, (size_t)len));
     size_t n = text.len;
     while (n && text.data[n - 1] == '=')
         n--;
     char *cursor = text.failed ? NULL : fz_arena_text(arena, fz_span_make(text.data, n));
-    fz_buffer_deinit(&text);
     for (char *c = cursor; c && *c; c++)
         *c = *c == '+' ? '-' : *c == '/' ? '_' : *c;
     return cursor;

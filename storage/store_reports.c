@@ -14,8 +14,7 @@ static enum fz_code
 get_report(struct store *store, const char *tail, const struct sql_value args[2],
            struct fz_arena *arena, struct store_report *ret, struct fz_error *err)
 {
-    struct fz_buffer text;
-    fz_buffer_init(&text, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     fz_buffer_printf(&text, "SELECT %s FROM reports WHERE project_id = $1 AND id = $2 %s",
                      store->select_report, tail);
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
@@ -23,7 +22,6 @@ get_report(struct store *store, const char *tail, const struct sql_value args[2]
     enum fz_code code = fz_buffer_done(&text, err);
     if (code == FZ_OK)
         code = sql_query(store->sql, fz_buffer_cstr(&text), args, 2, &rows, err);
-    fz_buffer_deinit(&text);
     if (code == FZ_OK)
         code = sql_next(&rows, &row, err);
     if (code != FZ_OK)

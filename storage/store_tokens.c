@@ -19,11 +19,9 @@ store_token_make(unsigned scopes, char ret[STORE_TOKEN_TEXT])
         fz_text_hex(fz_span_make(random, KEY_BYTES), ret);
         return;
     }
-    struct fz_buffer text;
-    fz_buffer_init(&text, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     fz_text_base64_append(&text, fz_span_make(random, sizeof(random)));
     snprintf(ret, STORE_TOKEN_TEXT, "fz_%.43s", fz_buffer_cstr(&text));
-    fz_buffer_deinit(&text);
     for (char *c = ret; *c; c++)
         *c = *c == '+' ? '-' : *c == '/' ? '_' : *c;
 }

@@ -31,8 +31,7 @@ take_start(struct child *child, struct fz_error *err)
 static void
 tell_failure(struct child *child, const struct fz_error *err)
 {
-    struct fz_buffer body;
-    fz_buffer_init(&body, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
     /* The memory that a child may take is a limit on the input, not a shortage of the machine. */
     enum fz_code code = err->code == FZ_E_NO_MEMORY ? FZ_E_LIMIT : err->code;
     proto_put_u8(&body, (uint8_t)code);
@@ -44,7 +43,6 @@ tell_failure(struct child *child, const struct fz_error *err)
     if (!body.failed && child_tell(child, PROTO_FAILED, fz_buffer_span(&body), NULL) != FZ_OK)
         child->hung_up = true;
     child->hung_up = child->hung_up || body.failed;
-    fz_buffer_deinit(&body);
 }
 
 /* One request; false after the last one. */

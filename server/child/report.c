@@ -198,8 +198,7 @@ answer(struct child *child, const struct result *result, int result_fd, struct f
 enum fz_code
 child_symbolicate(struct child *child, struct fz_error *err)
 {
-    struct fz_arena arena;
-    fz_arena_init(&arena, child->limits.report_memory);
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(child->limits.report_memory);
     struct result result = {.bytes = fz_buffer_make(child->limits.report_memory)};
     struct fz_map raw = {.bytes = {NULL, 0}};
 
@@ -228,6 +227,5 @@ child_symbolicate(struct child *child, struct fz_error *err)
         code = answer(child, &result, result_fd, err);
     fz_map_close(&raw);
     fz_buffer_deinit(&result.bytes);
-    fz_arena_deinit(&arena);
     return code;
 }

@@ -110,13 +110,11 @@ index_slice(struct reading *r, const struct sym_macho *macho, struct proto_slice
 static enum fz_code
 tell_slice(struct reading *r, const struct proto_slice *slice, struct fz_error *err)
 {
-    struct fz_buffer body;
-    fz_buffer_init(&body, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
     proto_slice_encode(slice, &body);
     enum fz_code code = fz_buffer_done(&body, err);
     if (code == FZ_OK)
         code = child_tell(r->child, PROTO_SLICE, fz_buffer_span(&body), err);
-    fz_buffer_deinit(&body);
     return code;
 }
 
@@ -217,18 +215,17 @@ static enum fz_code
 read_waiting(struct reading *r, struct waiting_slice *waiting, struct fz_error *err)
 {
     struct proto_slice slice = {.file = waiting->file.number};
-    struct fz_arena arena;
     struct sym_macho macho;
     struct fz_map map;
     memcpy(r->name, waiting->name, sizeof(r->name));
     enum fz_code code = fz_map_open_fd(waiting->file.fd, &map, err);
     if (code != FZ_OK)
         return code;
-    fz_arena_init(&arena, (size_t)r->child->limits.child_memory);
+    FZ_CLEANUP(fz_arena_deinit)
+    struct fz_arena arena = fz_arena_make((size_t)r->child->limits.child_memory);
     code = sym_macho_open(map.bytes, &arena, &macho, &slice.problems, err);
     if (code == FZ_OK)
         code = finish_slice(r, &macho, &slice, &arena, err);
-    fz_arena_deinit(&arena);
     fz_map_close(&map);
     return code;
 }
@@ -251,10 +248,9 @@ read_macho(struct reading *r, struct fz_span file, struct fz_error *err)
         struct fz_span bytes;
         if (!fz_span_sub(file, slices[i].offset, slices[i].size, &bytes))
             continue; /* sym_macho_slices() cuts them to the file */
-        struct fz_arena arena;
-        fz_arena_init(&arena, (size_t)r->child->limits.child_memory);
+        FZ_CLEANUP(fz_arena_deinit)
+        struct fz_arena arena = fz_arena_make((size_t)r->child->limits.child_memory);
         code = read_slice(r, bytes, bytes.len == file.len, &arena, err);
-        fz_arena_deinit(&arena);
         if (code != FZ_OK)
             return code;
     }
@@ -418,12 +414,10 @@ child_read_symbols(struct child *child, struct fz_error *err)
     close_file(&r.member);
     if (code != FZ_OK)
         return code;
-    struct fz_buffer body;
-    fz_buffer_init(&body, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
     proto_problems_encode(&r.problems, &body);
     code = fz_buffer_done(&body, err);
     if (code == FZ_OK)
         code = child_tell(child, PROTO_DONE, fz_buffer_span(&body), err);
-    fz_buffer_deinit(&body);
     return code;
 }

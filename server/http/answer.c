@@ -267,8 +267,7 @@ void
 http_answer_send_now(struct http_request *request)
 {
     struct http_answer *answer = http_answer_of(request);
-    struct fz_buffer text;
-    fz_buffer_init(&text, 2 * ERROR_BYTES);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(2 * ERROR_BYTES);
     fz_buffer_printf(&text,
                      "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
                      "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n"
@@ -286,5 +285,4 @@ http_answer_send_now(struct http_request *request)
     ssize_t sent = send(request->conn->fd, text.data, text.len, MSG_DONTWAIT | MSG_NOSIGNAL);
     (void)sent;
     shutdown(request->conn->fd, SHUT_WR);
-    fz_buffer_deinit(&text);
 }

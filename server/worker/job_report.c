@@ -236,8 +236,7 @@ send_report(struct worker *w, const struct store_job *job, int result_fd, struct
         code = make_memfd("report", raw, &report_fd, err);
     if (code != FZ_OK)
         return code;
-    struct fz_buffer body;
-    fz_buffer_init(&body, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
     proto_put_text(&body, job->subject, PROTO_TEXT_MAX);
     proto_put_text(&body, project.name, PROTO_TEXT_MAX);
     proto_put_u64(&body, (uint64_t)row.received_ms);
@@ -248,7 +247,6 @@ send_report(struct worker *w, const struct store_job *job, int result_fd, struct
     code = fz_buffer_done(&body, err);
     if (code == FZ_OK)
         code = child_process_send(&w->child, PROTO_SYMBOLICATE, fz_buffer_span(&body), fds, 2, err);
-    fz_buffer_deinit(&body);
     return code;
 }
 
@@ -352,14 +350,13 @@ enum fz_code
 job_report(struct worker *worker, const struct store_job *job, struct job_result *ret,
            bool *ret_died, struct fz_error *err)
 {
-    struct fz_arena arena;
     /* The body, the result and its lists. */
-    fz_arena_init(&arena, worker->config->limits->report_inflated_bytes +
-                              2 * worker->config->limits->report_memory);
+    FZ_CLEANUP(fz_arena_deinit)
+    struct fz_arena arena = fz_arena_make(worker->config->limits->report_inflated_bytes +
+                                          2 * worker->config->limits->report_memory);
     *ret = (struct job_result){.status = ""};
     worker->child.died = false;
     enum fz_code code = run(worker, job, &arena, ret, err);
     *ret_died = code != FZ_OK && worker->child.died;
-    fz_arena_deinit(&arena);
     return code;
 }

@@ -56,8 +56,7 @@ answer_file(struct upload *u, struct fz_error *err)
             return code;
         u->files[u->n_files] = (struct handed_file){.fd = fd};
     }
-    struct fz_buffer body;
-    fz_buffer_init(&body, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
     proto_put_u8(&body, refusal);
     proto_put_u32(&body, (uint32_t)u->n_files);
     if (fd >= 0)
@@ -66,7 +65,6 @@ answer_file(struct upload *u, struct fz_error *err)
     if (code == FZ_OK)
         code = child_process_send(&u->child, PROTO_FILE_IS, fz_buffer_span(&body), &fd,
                                   fd >= 0 ? 1 : 0, err);
-    fz_buffer_deinit(&body);
     return code;
 }
 
@@ -247,15 +245,13 @@ send_upload(struct upload *u, const struct store_job *job, struct fz_error *err)
     }
     if (code != FZ_OK)
         return code;
-    struct fz_buffer body;
-    fz_buffer_init(&body, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
     proto_put_text(&body, row.name ? row.name : "", PROTO_NAME_MAX);
     code = fz_buffer_done(&body, err);
     const int fds[] = {fd, map_fd};
     if (code == FZ_OK)
         code = child_process_send(&u->child, PROTO_READ_SYMBOLS, fz_buffer_span(&body), fds,
                                   map_fd >= 0 ? 2 : 1, err);
-    fz_buffer_deinit(&body);
     return code;
 }
 
@@ -286,8 +282,8 @@ enum fz_code
 job_upload(struct worker *worker, const struct store_job *job, struct job_result *ret,
            bool *ret_died, struct fz_error *err)
 {
-    struct fz_arena arena;
-    fz_arena_init(&arena, worker->config->limits->report_memory);
+    FZ_CLEANUP(fz_arena_deinit)
+    struct fz_arena arena = fz_arena_make(worker->config->limits->report_memory);
     struct upload u = {.worker = worker, .arena = &arena, .child = {.sock = -1}};
     u.child.tick = tick;
     u.child.tick_user = &u;
@@ -297,6 +293,5 @@ job_upload(struct worker *worker, const struct store_job *job, struct job_result
     child_process_stop(&u.child);
     for (size_t i = 0; i < u.n_files; i++)
         fz_closep(&u.files[i].fd);
-    fz_arena_deinit(&arena);
     return code;
 }

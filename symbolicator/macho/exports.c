@@ -250,8 +250,7 @@ sym_macho_exports(const struct sym_macho *macho, struct fz_arena *arena, struct 
                   size_t *ret_n, struct sym_problems *problems, struct fz_error *err)
 {
     struct walk walk = {.macho = macho};
-    struct fz_arena scratch;
-    fz_arena_init(&scratch, arena->cap - arena->used);
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena scratch = fz_arena_make(arena->cap - arena->used);
     fz_buffer_init(&walk.name, NAME_MAX_LEN);
     enum fz_code code = read_exports(&walk, arena, &scratch, problems, err);
     if (code == FZ_OK) {
@@ -259,7 +258,6 @@ sym_macho_exports(const struct sym_macho *macho, struct fz_arena *arena, struct 
         *ret_n = walk.n;
     }
     fz_buffer_deinit(&walk.name);
-    fz_arena_deinit(&scratch);
     return code;
 }
 
@@ -317,14 +315,13 @@ sym_macho_names(const struct sym_macho *macho, struct fz_arena *arena, struct sy
         return code;
     if (macho->exports_trie.len > 0) {
         /* Most exports are in the symbol table too: what is not needed is freed at once. */
-        struct fz_arena scratch;
-        fz_arena_init(&scratch, arena->cap - arena->used);
+        FZ_CLEANUP(fz_arena_deinit)
+        struct fz_arena scratch = fz_arena_make(arena->cap - arena->used);
         code = sym_macho_exports(macho, &scratch, &exports, &n_exports, problems, err);
         if (code == FZ_OK) {
             n_exports = keep_uncovered(symbols, n_symbols, exports, n_exports);
             code = join(&symbols, &n_symbols, exports, n_exports, arena, err);
         }
-        fz_arena_deinit(&scratch);
         if (code != FZ_OK)
             return code;
     }

@@ -84,13 +84,11 @@ enum fz_code
 macho_sort_symbols(struct sym_symbol *symbols, size_t n, const struct fz_arena *arena,
                    struct fz_error *err)
 {
-    struct fz_arena scratch;
-    fz_arena_init(&scratch, arena->cap - arena->used);
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena scratch = fz_arena_make(arena->cap - arena->used);
     struct sym_symbol *space = fz_arena_array(&scratch, n, sizeof(*space));
     enum fz_code code = space ? FZ_OK : fz_arena_fail(&scratch, err);
     if (space)
         merge_sort(symbols, space, n);
-    fz_arena_deinit(&scratch);
     return code;
 }
 

@@ -89,9 +89,8 @@ drop_defaults(struct fz_span text, struct fz_buffer *out)
 void
 sym_demangle_cxx_simplify(struct fz_span text, struct fz_buffer *out)
 {
-    struct fz_buffer plain, bare;
-    fz_buffer_init(&plain, DEMANGLE_TEXT_MAX);
-    fz_buffer_init(&bare, DEMANGLE_TEXT_MAX);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer plain = fz_buffer_make(DEMANGLE_TEXT_MAX);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer bare = fz_buffer_make(DEMANGLE_TEXT_MAX);
     drop_inline_namespaces(text, &plain);
     drop_defaults(fz_buffer_span(&plain), &bare);
     struct fz_span rest = fz_buffer_span(&bare);
@@ -106,6 +105,4 @@ sym_demangle_cxx_simplify(struct fz_span text, struct fz_buffer *out)
             fz_buffer_char(out, (char)rest.data[i++]);
         }
     }
-    fz_buffer_deinit(&plain);
-    fz_buffer_deinit(&bare);
 }

@@ -138,12 +138,11 @@ static void
 print_text(struct sym_rust_v0 *v)
 {
     struct fz_span nibbles = read_nibbles(v);
-    struct fz_buffer bytes;
     if (nibbles.len % 2 != 0)
         sym_rust_v0_fail(v);
     if (v->failed || v->n_skips > 0)
         return;
-    fz_buffer_init(&bytes, nibbles.len);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer bytes = fz_buffer_make(nibbles.len);
     for (size_t i = 0; i < nibbles.len; i += 2)
         fz_buffer_char(&bytes, (char)(fz_text_hex_digit((char)nibbles.data[i]) << 4 |
                                       fz_text_hex_digit((char)nibbles.data[i + 1])));
@@ -157,7 +156,6 @@ print_text(struct sym_rust_v0 *v)
         i += len;
     }
     sym_rust_v0_put(v, "\"");
-    fz_buffer_deinit(&bytes);
 }
 
 static void

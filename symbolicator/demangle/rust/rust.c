@@ -51,9 +51,8 @@ sym_demangle_rust_style(const char *name, enum sym_rust_style style, struct fz_b
 {
     struct fz_span rest = fz_span_cstr(name), suffix;
     struct fz_span hash = cut_llvm_hash(&rest);
-    struct fz_buffer text;
     bool done, is_v0 = fz_text_has_prefix(name, "_R");
-    fz_buffer_init(&text, DEMANGLE_TEXT_MAX);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(DEMANGLE_TEXT_MAX);
     if (is_v0) {
         suffix = cut_at_dot(&rest);
         done = sym_rust_v0_demangle(fz_span_make(rest.data + 2, rest.len - 2), style, &text);
@@ -72,7 +71,6 @@ sym_demangle_rust_style(const char *name, enum sym_rust_style style, struct fz_b
     }
     if (done)
         fz_buffer_append(out, text.data, text.len);
-    fz_buffer_deinit(&text);
     return done;
 }
 

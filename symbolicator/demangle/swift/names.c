@@ -115,15 +115,13 @@ sym_swift_op_identifier(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
     if (sym_swift_peek(p) < '0' || sym_swift_peek(p) > '9')
         return NULL;
-    struct fz_buffer name;
     struct sym_swift_node *node = NULL;
-    fz_buffer_init(&name, IDENTIFIER_MAX);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer name = fz_buffer_make(IDENTIFIER_MAX);
     if (read_identifier(p, &name)) {
         const char *text = fz_arena_text(p->arena, fz_buffer_span(&name));
         if (text)
             node = sym_swift_node_text(p->arena, kind, fz_span_make(text, name.len));
     }
-    fz_buffer_deinit(&name);
     return sym_swift_remember(p, node);
 }
 

@@ -128,14 +128,11 @@ sym_swift_punycode(struct fz_span text, struct fz_arena *arena)
     struct fz_span none = {NULL, 0};
     uint32_t *codes = text.len > CODES_MAX ? NULL : fz_arena_array(arena, text.len, sizeof(*codes));
     uint32_t n = codes ? decode(text, codes) : 0;
-    struct fz_buffer out;
-    fz_buffer_init(&out, 0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     for (uint32_t i = 0; i < n; i++)
         append_utf8(&out, codes[i] >= ASCII_CODES && codes[i] < ASCII_CODES + 0x80
                               ? codes[i] - ASCII_CODES
                               : codes[i]);
     const char *copy = n > 0 ? fz_arena_text(arena, fz_buffer_span(&out)) : NULL;
-    struct fz_span result = copy ? fz_span_make(copy, out.len) : none;
-    fz_buffer_deinit(&out);
-    return result;
+    return copy ? fz_span_make(copy, out.len) : none;
 }

@@ -68,13 +68,11 @@ bool
 sym_demangle_swift(const char *name, const struct sym_demangle_options *options,
                    struct fz_buffer *out)
 {
-    struct fz_arena arena;
-    struct fz_buffer text;
     size_t steps = STEPS_MAX;
     if (has_symbolic_reference(name))
         return false;
-    fz_arena_init(&arena, ARENA_MAX);
-    fz_buffer_init(&text, DEMANGLE_TEXT_MAX);
+    FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(ARENA_MAX);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(DEMANGLE_TEXT_MAX);
     struct sym_swift_printer printer = {
         .kinds = sym_swift_kinds(),
         .print_entity = sym_swift_print_entity,
@@ -91,7 +89,5 @@ sym_demangle_swift(const char *name, const struct sym_demangle_options *options,
         print_symbol(fz_span_cstr(name), &printer) && fz_text_is_utf8(fz_buffer_span(&text));
     if (done)
         fz_buffer_append(out, text.data, text.len);
-    fz_buffer_deinit(&text);
-    fz_arena_deinit(&arena);
     return done;
 }
