@@ -81,12 +81,15 @@ store_report_clashes(struct store *store, int64_t project_id, const char *id,
 }
 
 static enum fz_code
-get_packed(struct sql *sql, const char *text, const struct sql_value args[2],
+get_packed(struct store *store, int64_t project_id, const char *id, const char *text,
            struct fz_arena *arena, struct fz_span *ret, struct fz_error *err)
 {
+    const struct sql_value args[] = {sql_int(project_id), sql_text(id)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     bool row = false;
-    enum fz_code code = sql_query(sql, text, args, 2, &rows, err);
+    if (!store_is_id(id))
+        return no_report(err);
+    enum fz_code code = sql_query(store->sql, text, args, FZ_ARRAY_LEN(args), &rows, err);
     if (code == FZ_OK)
         code = sql_next(&rows, &row, err);
     if (code != FZ_OK)
@@ -98,26 +101,20 @@ enum fz_code
 store_report_result(struct store *store, int64_t project_id, const char *id, struct fz_arena *arena,
                     struct fz_span *ret, struct fz_error *err)
 {
-    if (!store_is_id(id))
-        return no_report(err);
-    const struct sql_value args[] = {sql_int(project_id), sql_text(id)};
-    return get_packed(store->sql,
+    return get_packed(store, project_id, id,
                       "SELECT result FROM report_results WHERE report_key = "
                       "(SELECT key FROM reports WHERE project_id = $1 AND id = $2)",
-                      args, arena, ret, err);
+                      arena, ret, err);
 }
 
 enum fz_code
 store_report_body(struct store *store, int64_t project_id, const char *id, struct fz_arena *arena,
                   struct fz_span *ret, struct fz_error *err)
 {
-    if (!store_is_id(id))
-        return no_report(err);
-    const struct sql_value args[] = {sql_int(project_id), sql_text(id)};
-    return get_packed(store->sql,
+    return get_packed(store, project_id, id,
                       "SELECT body FROM report_bodies WHERE report_key = "
                       "(SELECT key FROM reports WHERE project_id = $1 AND id = $2)",
-                      args, arena, ret, err);
+                      arena, ret, err);
 }
 
 enum fz_code

@@ -6,19 +6,8 @@
 
 #include "base/json/write.h"
 #include "base/text.h"
-#include "base/time.h"
 
 enum { MEMORY_SHOWN = 1024 };
-
-static void
-write_time(struct json_write *w, const char *key, int64_t unix_ms)
-{
-    char text[FZ_TIME_TEXT];
-    if (unix_ms == 0)
-        return;
-    fz_time_format(unix_ms, text);
-    json_write_text(w, key, text);
-}
 
 static void
 write_uuid(struct json_write *w, const char *key, const struct report_image *image)
@@ -82,8 +71,8 @@ write_origin(struct json_write *w, const struct report *r, const struct report_e
     json_write_text(w, "status", e->status ? e->status : report_status_name(report_status(r)));
     json_write_text(w, "format", r->format);
     json_write_text(w, "kind", r->kind);
-    write_time(w, "received", e->received_ms);
-    write_time(w, "timestamp", r->timestamp_ms);
+    json_write_time(w, "received", e->received_ms);
+    json_write_time(w, "timestamp", r->timestamp_ms);
     const struct text_member app[] = {{"id", r->app_id},
                                       {"name", r->app_name},
                                       {"version", r->app_version},
@@ -111,7 +100,7 @@ write_process(struct json_write *w, const struct report_process *p)
     json_write_text(w, "parent", p->parent);
     if (p->parent_pid)
         json_write_i64(w, "parent_pid", p->parent_pid);
-    write_time(w, "launched", p->launched_ms);
+    json_write_time(w, "launched", p->launched_ms);
     json_write_close(w, '}');
 }
 

@@ -59,9 +59,9 @@ add_rnglist(struct walk *walk, Dwarf_Attribute attr, Dwarf_Half form, Dwarf_Unsi
     return code;
 }
 
-/* dwarf_lowpc() refuses addresses by numbers of fixed size. */
 static bool
-get_address(const struct walk *walk, Dwarf_Die die, Dwarf_Half name, Dwarf_Addr *ret)
+get_value(const struct walk *walk, Dwarf_Die die, Dwarf_Half name,
+          int (*read)(Dwarf_Attribute, Dwarf_Unsigned *, Dwarf_Error *), Dwarf_Unsigned *ret)
 {
     Dwarf_Attribute attr = NULL;
     Dwarf_Error error = NULL;
@@ -69,11 +69,24 @@ get_address(const struct walk *walk, Dwarf_Die die, Dwarf_Half name, Dwarf_Addr 
         drop_error(walk, error);
         return false;
     }
-    bool found = dwarf_formaddr(attr, ret, &error) == DW_DLV_OK;
+    bool found = read(attr, ret, &error) == DW_DLV_OK;
     if (!found)
         drop_error(walk, error);
     dwarf_dealloc_attribute(attr);
     return found;
+}
+
+static bool
+get_unsigned(const struct walk *walk, Dwarf_Die die, Dwarf_Half name, Dwarf_Unsigned *ret)
+{
+    return get_value(walk, die, name, dwarf_formudata, ret);
+}
+
+/* dwarf_lowpc() refuses addresses by numbers of fixed size. */
+static bool
+get_address(const struct walk *walk, Dwarf_Die die, Dwarf_Half name, Dwarf_Addr *ret)
+{
+    return get_value(walk, die, name, dwarf_formaddr, ret);
 }
 
 /* What the ranges of a unit count from: its low_pc, or the entry_pc of DWARF 2 units of 2012. */
@@ -109,22 +122,6 @@ add_old_ranges(struct walk *walk, Dwarf_Die die, Dwarf_Unsigned offset)
     }
     dwarf_dealloc_ranges(walk->dbg, list, n);
     return code;
-}
-
-static bool
-get_unsigned(const struct walk *walk, Dwarf_Die die, Dwarf_Half name, Dwarf_Unsigned *ret)
-{
-    Dwarf_Attribute attr = NULL;
-    Dwarf_Error error = NULL;
-    if (dwarf_attr(die, name, &attr, &error) != DW_DLV_OK) {
-        drop_error(walk, error);
-        return false;
-    }
-    bool found = dwarf_formudata(attr, ret, &error) == DW_DLV_OK;
-    if (!found)
-        drop_error(walk, error);
-    dwarf_dealloc_attribute(attr);
-    return found;
 }
 
 static enum fz_code

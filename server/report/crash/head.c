@@ -208,9 +208,10 @@ put_seconds(struct report_crash_out *c, const char *key, const char *path)
     put_wide(c, key, fz_buffer_cstr(&text));
 }
 
-/* "0  CrBrowserMain  Dispatch queue: com.apple.main-thread" */
+/* "Crashed Thread: 0  CrBrowserMain  Dispatch queue: com.apple.main-thread", since macOS 26
+ * "Triggered by Thread: 6  worker, Dispatch Queue: com.acme.work" */
 static void
-put_crashed_thread(struct report_crash_out *c)
+put_crashed_thread(struct report_crash_out *c, const char *key, const char *before_queue)
 {
     const struct report_thread *thread = report_apple_crashed(c->r);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
@@ -220,8 +221,8 @@ put_crashed_thread(struct report_crash_out *c)
     if (thread->name)
         fz_buffer_printf(&text, "  %s", thread->name);
     if (thread->queue)
-        fz_buffer_printf(&text, "  Dispatch queue: %s", thread->queue);
-    report_crash_field(c, "Crashed Thread", fz_buffer_cstr(&text));
+        fz_buffer_printf(&text, "%s%s", before_queue, thread->queue);
+    report_crash_field(c, key, fz_buffer_cstr(&text));
     fz_buffer_char(c->out, '\n');
 }
 
@@ -249,23 +250,6 @@ put_awake(struct report_crash_out *c)
     report_crash_extra(c, "System Integrity Protection", "sip");
     if (c->out->len > before)
         fz_buffer_char(c->out, '\n');
-}
-
-/* "Triggered by Thread: 6  worker, Dispatch Queue: com.acme.work" */
-static void
-put_triggered26(struct report_crash_out *c)
-{
-    const struct report_thread *thread = report_apple_crashed(c->r);
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-    if (!thread || !c->is_crash)
-        return;
-    fz_buffer_printf(&text, "%lld", (long long)report_apple_index(c->r, thread));
-    if (thread->name)
-        fz_buffer_printf(&text, "  %s", thread->name);
-    if (thread->queue)
-        fz_buffer_printf(&text, ", Dispatch Queue: %s", thread->queue);
-    report_crash_field(c, "Triggered by Thread", fz_buffer_cstr(&text));
-    fz_buffer_char(c->out, '\n');
 }
 
 static void
@@ -302,7 +286,7 @@ put_mac26(struct report_crash_out *c)
         fz_buffer_char(c->out, '\n');
     }
     put_awake(c);
-    put_triggered26(c);
+    put_crashed_thread(c, "Triggered by Thread", ", Dispatch Queue: ");
 }
 
 static void
@@ -335,7 +319,7 @@ put_mac(struct report_crash_out *c)
     report_crash_extra(c, "Sleep/Wake UUID", "sleepWakeUUID");
     fz_buffer_char(c->out, '\n');
     put_awake(c);
-    put_crashed_thread(c);
+    put_crashed_thread(c, "Crashed Thread", "  Dispatch queue: ");
 }
 
 void
