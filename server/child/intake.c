@@ -110,7 +110,7 @@ take_envelope(const struct ingest_envelope *from, struct fz_arena *arena, struct
 
 /* A short answer travels in the packet. A long one, and bodies that were made, travel in a file. */
 static enum fz_code
-tell(struct answer *a, const struct proto_intake *intake, struct fz_error *err)
+send_answer(struct answer *a, const struct proto_intake *intake, struct fz_error *err)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer info = fz_buffer_make(PROTO_INTAKE_MAX);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
@@ -148,7 +148,7 @@ answer(struct answer *a, const struct ingest_intake *found, struct fz_error *err
     intake.items = items;
     if (code == FZ_OK && found->envelope)
         code = take_envelope(found->envelope, a->arena, &intake, err);
-    return code != FZ_OK ? code : tell(a, &intake, err);
+    return code != FZ_OK ? code : send_answer(a, &intake, err);
 }
 
 enum fz_code

@@ -60,7 +60,9 @@ ingest_identity(const struct ingest_item *item, struct fz_arena *arena, struct f
     if (!pieces)
         return fz_arena_fail(arena, err);
     /* Where the framing is broken, the bytes count as they are. */
-    if (is_form) {
+    if (item->parts) {
+        *ret_n = form_pieces(item->body, item->parts, item->n_parts, pieces);
+    } else if (is_form) {
         if (fz_form_parse(item->body, boundary, arena, &parts, &n_parts, NULL) == FZ_OK)
             *ret_n = form_pieces(item->body, parts, n_parts, pieces);
     } else if (item->envelope) {

@@ -136,7 +136,7 @@ intake_envelope(const struct ingest_context *in, struct fz_span body, struct fz_
     return FZ_OK;
 }
 
-/* An event that only its path tells from other JSON ({"message":"hi"}) is put into an envelope. */
+/* An event that only its path marks as one ({"message":"hi"}) is put into an envelope. */
 static enum fz_code
 intake_event(const struct ingest_context *in, struct fz_span body, struct fz_arena *arena,
              struct ingest_intake *ret, struct fz_error *err)

@@ -31,13 +31,16 @@ enum { INGEST_READER_TEXT = 64 };
 
 /* One report of a body, as it is to be stored and parsed. */
 struct ingest_item {
-    struct fz_span body;                 /* borrowed from the input, or in the arena */
-    const char *format;                  /* static; NULL if code is not FZ_OK */
-    char reader[INGEST_READER_TEXT];     /* what was detected, for ingest_parse_as() */
-    char id[FZ_UUID_TEXT];               /* the report's own id, "" without one */
-    enum fz_code code;                   /* the result of ingest_check() */
-    struct fz_error err;                 /* the error, if code is not FZ_OK */
-    const struct sentry_items *envelope; /* its framing, where that was read; else NULL */
+    struct fz_span body;             /* borrowed from the input, or in the arena */
+    const char *format;              /* static; NULL if code is not FZ_OK */
+    char reader[INGEST_READER_TEXT]; /* what was detected, for ingest_parse_as() */
+    char id[FZ_UUID_TEXT];           /* the report's own id, "" without one */
+    enum fz_code code;               /* the result of ingest_check() */
+    struct fz_error err;             /* the error, if code is not FZ_OK */
+    /* The framing of an envelope and of a form, where it was read. */
+    const struct sentry_items *envelope;
+    const struct fz_form_part *parts;
+    size_t n_parts;
 };
 
 enum { INGEST_ITEMS_MAX = 256 };

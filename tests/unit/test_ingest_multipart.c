@@ -49,6 +49,7 @@ test_beside(void **state)
     assert_int_equal(n_items, 1);
     assert_int_equal(items[0].body.len, sizeof(form) - 1);
     assert_string_equal(items[0].format, "kscrash");
+    assert_string_equal(items[0].reader, "multipart");
     assert_string_equal(items[0].id, "0fdff9a94c274a3d9f265a4b2f0b6c11");
     assert_int_equal(ingest_parse(items[0].body, &limits, &arena, &r, &err), FZ_OK);
     assert_string_equal(r.format, "kscrash");

@@ -59,7 +59,7 @@ without_space(struct fz_span body)
     return at == body.len ? (struct fz_span){NULL, 0} : fz_span_make(body.data + at, body.len - at);
 }
 
-/* Why the body is no report, as precisely as its first bytes allow. */
+/* Why the body is not a report, as precisely as its first bytes allow. */
 static enum fz_code
 refuse(struct fz_span body, const struct limits *limits, struct fz_error *err)
 {
@@ -108,8 +108,8 @@ ingest_check_body(const struct ingest_context *in, struct fz_span body, struct i
 
 /* ---- several reports in one body ----------------------------------------------------------- */
 
-static void
-add_item(struct ingest_found *found, const struct ingest_item *item)
+void
+ingest_found_item(struct ingest_found *found, const struct ingest_item *item)
 {
     if (found->n == INGEST_ITEMS_MAX) {
         found->n_cut++;
@@ -137,7 +137,7 @@ ingest_found_body(struct ingest_found *found, struct fz_span body)
         if (found->depth == CONTAINERS_MAX) {
             item.code = fz_fail(&item.err, FZ_E_LIMIT, "%s: reports nested deeper than %d",
                                 format->name, CONTAINERS_MAX);
-            add_item(found, &item);
+            ingest_found_item(found, &item);
             return;
         }
         found->depth++;
@@ -148,7 +148,7 @@ ingest_found_body(struct ingest_found *found, struct fz_span body)
     }
     if (item.code == FZ_OK)
         fz_ignore(ingest_check_body(found->in, body, &item) != FZ_OK); /* item.code has it */
-    add_item(found, &item);
+    ingest_found_item(found, &item);
 }
 
 enum fz_code

@@ -62,6 +62,9 @@ const char *ingest_format_reader(const struct ingest_format *format);
  * and added with what came of it. The bytes must live as long as the input or found->arena. */
 void ingest_found_body(struct ingest_found *found, struct fz_span body);
 
+/* The same for a report that its container has checked. */
+void ingest_found_item(struct ingest_found *found, const struct ingest_item *item);
+
 /* ingest_check(), ingest_split() and ingest_parse_as(), for formats that hold another one. The check
  * fills all members of *ret but the body. */
 FZ_MUST_CHECK enum fz_code ingest_check_body(const struct ingest_context *in, struct fz_span body,

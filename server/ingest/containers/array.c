@@ -4,7 +4,7 @@
  *
  *   [{"report":...},"Incident Identifier: ...\n...",...]
  *
- * An item is a report of any format; a string is the text of one (KSCrash behind a filter that
+ * An item is a report of any format; a string is the text of one (KSCrash after a filter that
  * writes Apple's text).
  */
 #include "base/json/scan.h"
@@ -57,7 +57,7 @@ decref(json_t **value)
     json_decref(*value);
 }
 
-/* The text that a JSON string stands for, in the arena. */
+/* The text of a JSON string, in the arena. */
 static enum fz_code
 unescape(struct ingest_found *found, struct fz_span string, struct fz_span *ret,
          struct fz_error *err)
@@ -83,7 +83,7 @@ array_split(struct fz_span body, struct ingest_found *found, struct fz_error *er
     struct json_member item;
     while (!found->failed && json_walk_next_item(&walk, &item)) {
         struct fz_span report = item.value;
-        struct fz_error ignored; /* a string that is none is refused as it stands */
+        struct fz_error ignored; /* a string that is not valid is rejected as it is */
         if (report.data[0] == '"') {
             enum fz_code code = unescape(found, item.value, &report, &ignored);
             if (code == FZ_E_LIMIT || code == FZ_E_NO_MEMORY) {

@@ -164,22 +164,49 @@ multipart_inside(struct fz_span body, const struct ingest_context *in,
     return format && format->inside ? format->inside(content, in, NULL) : format;
 }
 
+/* The item of a form that is one report, of what its part is. */
+static void
+found_form(struct ingest_found *found, struct fz_span body, const struct multipart_form *form,
+           struct ingest_item *item)
+{
+    char reader[INGEST_READER_TEXT];
+    size_t len = (size_t)snprintf(reader, sizeof(reader), "%s", ingest_multipart.name);
+    if (*item->reader)
+        snprintf(reader + len, sizeof(reader) - len, "/%zu/%.40s", form->report, item->reader);
+    memcpy(item->reader, reader, sizeof(reader));
+    item->body = body;
+    item->parts = form->parts;
+    item->n_parts = form->n_parts;
+    ingest_found_item(found, item);
+}
+
 static enum fz_code
 multipart_split(struct fz_span body, struct ingest_found *found, struct fz_error *err)
 {
     struct ingest_context in = *found->in;
     struct multipart_form form;
+    struct ingest_item item = {.format = NULL};
     enum fz_code code = read_form(&in, body, found->arena, &form, err);
     if (code != FZ_OK)
         return code;
     const struct fz_form_part *part = &form.parts[form.report];
-    bool alone = form.n_parts == 1;
-    if (!alone && !format_of_part(&in, body, part)->split)
-        return FZ_OK; /* the form is the report */
-    size_t before = found->n;
-    ingest_found_body(found, fz_form_content(body, part));
-    if (!alone && found->n == before + 1)
+    struct fz_span content = fz_form_content(body, part);
+    if (form.n_parts == 1) { /* the part alone is the report */
+        ingest_found_body(found, content);
+        return FZ_OK;
+    }
+    if (format_of_part(&in, body, part)->split) {
+        size_t before = found->n;
+        ingest_found_body(found, content);
+        if (found->failed || found->n != before + 1)
+            return FZ_OK;
+        item = found->items[before];
         found->n = before;
+        item.reader[0] = '\0'; /* it is taken out of the part again */
+    } else {
+        fz_ignore(ingest_check_body(&in, content, &item) != FZ_OK); /* item.code has it */
+    }
+    found_form(found, body, &form, &item);
     return FZ_OK;
 }
 

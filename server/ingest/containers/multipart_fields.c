@@ -1,5 +1,5 @@
 /*
- * What stands beside the report in a form:
+ * The other parts of a form with a report:
  *
  *   prod, ver, guid, ptype, ...            Crashpad's and Breakpad's annotations
  *   ProductName, Version, BuildID, ...     Socorro's
@@ -47,7 +47,7 @@ set_known(struct report *r, const char *name, const char *value)
         set_unless(&r->environment, value);
 }
 
-/* The name between the last brackets of "sentry[tags][channel]", in `ret`; false if it is no tag.
+/* The name between the last brackets of "sentry[tags][channel]", in `ret`; false if it is not a tag.
  */
 static bool
 is_tag(const char *name, char ret[128])
@@ -94,7 +94,7 @@ take_event(struct ingest_builder *b, struct fz_span text)
     enum fz_code code = ingest_json_load(b, text, NULL, &event, &err);
     if (code != FZ_OK || !json_is_object(event)) {
         report_note(r, b->arena, "sentry: %s",
-                    code != FZ_OK ? err.text : "a field that is no JSON object");
+                    code != FZ_OK ? err.text : "a field that is not a JSON object");
         return;
     }
     set_unless(&r->tags_json, ingest_json_dump(b, event, "tags"));

@@ -1,5 +1,5 @@
 /*
- * Sentry envelopes: the event item is the report, what stands beside it belongs to it.
+ * Sentry envelopes: the event item is the report, the other items belong to it.
  *
  *   event, feedback, user_report      the report; the later ones only if there is none before
  *   attachment                        kept in the body; a minidump or an Apple crash report is read

@@ -37,7 +37,7 @@ struct sentry_items {
 FZ_MUST_CHECK enum fz_code sentry_items_read(struct fz_span body, struct fz_arena *arena,
                                              struct sentry_items *ret, struct fz_error *err);
 
-/* A string member of a header as it is between its quotes; empty if there is none. */
+/* A string member of a header as it is between its quotes; empty without one. */
 struct fz_span sentry_header_text(struct fz_span header, const char *key);
 
 #endif
