@@ -233,6 +233,7 @@ api_find_project(struct api_call *call, const char *name, int64_t *ret, struct f
     if (code != FZ_OK)
         return code;
     code = find_project(call->store, name, call->arena, &project, err);
+    /* Another team's project looks like one that does not exist, so that names cannot be tried. */
     if (code == FZ_E_NOT_FOUND || code == FZ_E_MALFORMED ||
         (code == FZ_OK && own != 0 && own != project.id))
         return fz_fail(err, FZ_E_NOT_FOUND, "no project '%.64s'", name);
@@ -250,6 +251,8 @@ api_authorize(void *app, struct http_request *request, unsigned scope, int64_t *
     const char *token = route && route->find_token ? route->find_token(request, room) : NULL;
     if (!token)
         token = find_token(request, scope);
+    /* An envelope may have the DSN in its own header, so its start must be read before the
+     * sender is known. */
     if (!token && route && route->token_may_come_late) {
         http_limit_body(request, ((struct api *)app)->config.limits->late_token_bytes);
         *ret_project_id = *ret_token_id = 0;

@@ -43,6 +43,7 @@ api_store_put(struct api *api, struct store *store)
     if (kept)
         api->pool[api->n_pool++] = store;
     pthread_mutex_unlock(&api->pool_lock);
+    /* Closed outside of the lock: on PostgreSQL that sends a message. */
     if (!kept)
         store_close(store);
 }

@@ -38,6 +38,7 @@ api_add_preflights(struct api *api)
     size_t n = api->n_routes;
     for (size_t i = 0; i < n && api->n_routes < API_ROUTES_MAX; i++) {
         const struct http_route *route = &api->routes[i];
+        /* Client protocols with an OPTIONS row of their own answer as their original does. */
         if (!(route->flags & flags) || has_options(api, route->pattern))
             continue;
         api->routes[api->n_routes++] = (struct http_route){

@@ -62,6 +62,7 @@ parse_time(const char *text, int64_t *ret)
     if (len > 40)
         return false;
     snprintf(fixed, sizeof(fixed), "%s%s", text, len == 10 ? "T00:00:00Z" : "");
+    /* A '+' in a query means a space. */
     if (len > 16 && fixed[len - 6] == ' ')
         fixed[len - 6] = '+';
     return fz_time_parse(fz_span_cstr(fixed), ret);
@@ -103,6 +104,7 @@ api_query_time(const struct http_request *request, const char *name, int64_t *re
             "%s: '%.40s' is not a time; write 2026-11-20T10:11:12Z, Unix seconds, or how "
             "long ago: 30m, 24h, 7d",
             name, text);
+    /* Seconds up to the year 5138, else milliseconds, as JavaScript's Date.now() has them. */
     *ret = (int64_t)(number >= 100000000000u ? number : number * 1000);
     return FZ_OK;
 }

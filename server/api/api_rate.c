@@ -56,6 +56,8 @@ set_of(const struct api_rate_key *key)
 static struct slot *
 find_slot(struct api_rate *rate, const struct api_rate_key *key)
 {
+    /* A fixed table: senders, however many, take no memory. One that is pushed out starts a new
+     * minute. */
     struct slot *set = rate->slots[set_of(key)], *victim = &set[0];
     for (size_t i = 0; i < WAYS; i++) {
         if (set[i].n && memcmp(&set[i].key, key, sizeof(*key)) == 0)
@@ -80,6 +82,7 @@ api_rate_count(struct api_rate *rate, const struct api_rate_key *key, int64_t no
         slot->n = 0;
     }
     if (slot->n >= rate->per_minute)
+        /* Rounded up: a client that came back too early would be refused again. */
         wait_s = (unsigned)((MINUTE_MS - (now_ms - slot->started_ms) + 999) / 1000);
     else
         slot->n++;

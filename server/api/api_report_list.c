@@ -282,6 +282,8 @@ append_count(struct api_call *call, const struct store_report_filter *filter, st
         return FZ_OK;
     if (strcmp(wanted, "true") != 0)
         return fz_fail(err, FZ_E_MALFORMED, "count: '%.40s' is not true or false", wanted);
+    /* Bounded, since a project may have millions of rows: one more than is shown says that there
+     * are more. */
     enum fz_code code = store_report_count(call->store, call->project_id, filter, COUNT_MAX + 1,
                                            call->arena, &n, err);
     if (code != FZ_OK)

@@ -152,6 +152,7 @@ find_missing(struct api_call *call, const struct fz_uuid *uuids, size_t n,
     for (size_t i = 0; !code && i < n; i++) {
         bool has = true;
         ret_missing[i] = j < n_unknown && fz_uuid_equal(&uuids[i], &unknown[j]);
+        /* `unknown` is in the order of `uuids`, so one pass finds all. */
         if (ret_missing[i])
             j++;
         else if (kind)

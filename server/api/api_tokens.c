@@ -116,6 +116,7 @@ find_project(const struct set *set, const char *name)
     bool is_number = fz_text_u64(fz_span_cstr(name), &number) && number <= INT64_MAX;
     int64_t by_number = 0;
     for (size_t i = 0; i < set->n_projects; i++) {
+        /* A name wins over a number: a project may be named "42". */
         if (strcmp(set->projects[i].name, name) == 0)
             return set->projects[i].id;
         if (is_number && set->projects[i].id == (int64_t)number)
@@ -138,6 +139,8 @@ api_tokens_find(struct api_tokens *tokens, const char *token, const char *projec
     if (known)
         grant = (struct api_grant){known->id, known->project_id, known->scopes};
     int64_t asked = grant.project_id;
+    /* A token without a project (an admin's) is for any of them; "default" exists from the
+     * start. */
     if (known && (project || grant.project_id == 0))
         asked = find_project(tokens->set, project ? project : "default");
     pthread_mutex_unlock(&tokens->lock);
@@ -218,6 +221,7 @@ api_tokens_read_now(struct api_tokens *tokens, int64_t timeout_ms, struct fz_err
 {
     struct timespec end = time_at(fz_time_monotonic_ms() + timeout_ms);
     pthread_mutex_lock(&tokens->lock);
+    /* One that begins from now on: a reading in progress may have passed the new token's row. */
     uint64_t wanted = tokens->n_begun + 1;
     bool in_time = true;
     while (tokens->n_ended < wanted && !tokens->is_stopped && in_time) {
@@ -303,6 +307,7 @@ read_once(struct api_tokens *tokens, int64_t now)
     struct set *old = set ? tokens->set : NULL;
     if (set) {
         tokens->set = set;
+        /* The start of the reading, not its end: what was committed in between may be missing. */
         tokens->set_ms = now;
     }
     tokens->reading_ms = 0;
@@ -315,6 +320,7 @@ read_once(struct api_tokens *tokens, int64_t now)
     if (code != FZ_OK)
         fz_log(FZ_LOG_WARN, "tokens cannot be read", "error=\"%.200s\"", err.text);
     destroy_set(old);
+    /* Without the lock, since they ask the set again. */
     call_waiters(waiters, code, &err);
 }
 

@@ -60,6 +60,7 @@ read_rows(struct api_usage *usage, struct store *store, struct fz_error *err)
         return code;
     bool is_new_day = false;
     pthread_mutex_lock(&usage->lock);
+    /* Rows of past days are of no use; to delete them once a day is often enough. */
     is_new_day = usage->day != day;
     usage->day = day;
     usage->ends_ms = fz_time_monotonic_ms() + left_ms;
@@ -168,6 +169,7 @@ api_usage_add(struct api_usage *usage, int64_t project_id, enum store_usage_kind
     pthread_mutex_lock(&usage->lock);
     struct store_usage *row = find(usage, project_id, kind);
     const struct store_usage empty = {.project_id = project_id, .kind = kind};
+    /* Not into the rows of yesterday: the next reading has the new day from the database. */
     if (!row && fz_time_monotonic_ms() < usage->ends_ms)
         row = append(usage, &empty);
     if (row) {

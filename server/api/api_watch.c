@@ -115,6 +115,7 @@ check_upload(struct api_call *call, const struct api_wait *wait, bool *ret_done,
     if (code != FZ_OK || upload.state == STORE_UPLOAD_QUEUED)
         return code;
     if (upload.state == STORE_UPLOAD_FAILED) {
+        /* The number comes from the database, where another version may have written it. */
         enum fz_code cause = upload.error_code > FZ_OK && upload.error_code <= FZ_E_INTERNAL
                                  ? (enum fz_code)upload.error_code
                                  : FZ_E_INTERNAL;
@@ -152,6 +153,7 @@ check_wait(struct api_watcher *watcher, const struct api_wait *wait, bool is_lat
         .store = watcher->store,
         .arena = &arena,
         .project_id = wait->project_id,
+        /* The one thread of all waiters: a wait here would delay every other answer. */
         .must_not_wait = true,
     };
     struct fz_error err = {.code = FZ_OK, .offset = -1};
@@ -201,6 +203,7 @@ collect(struct api_watcher *watcher, bool *ret_hurried)
         wait->next = watcher->waits;
         watcher->waits = wait;
     }
+    /* Also when stopped, those who still wait get their answers first. */
     bool go_on = watcher->waits || !watcher->is_stopped;
     *ret_hurried = watcher->is_hurried || watcher->is_stopped;
     pthread_mutex_unlock(&watcher->lock);

@@ -57,6 +57,7 @@ add_header(struct http_answer *answer, const char *name, const char *value)
     extra->value = strdup(value);
     extra->next = answer->headers;
     answer->headers = extra;
+    /* A line break would begin another field, or another answer. */
     if (!extra->name || !extra->value || strpbrk(name, "\r\n") || strpbrk(value, "\r\n")) {
         answer->headers = extra->next;
         free(extra->name);
@@ -116,6 +117,7 @@ answer_error(struct http_request *request, struct http_answer *answer, int statu
         request->route->write_error(err, status, detail_json, &json);
     else
         write_error(err, detail_json, &json);
+    /* RFC 9110, 10.2.3. Without it, many clients repeat the request at once. */
     if ((status == 429 || status == 503) && !has_header(answer, "Retry-After")) {
         char seconds[16];
         snprintf(seconds, sizeof(seconds), "%d", (int)RETRY_AFTER_S);
@@ -277,6 +279,7 @@ http_answer_send_now(struct http_request *request)
     for (const struct http_extra *extra = answer->headers; extra; extra = extra->next)
         fz_buffer_printf(&text, "%s: %s\r\n", extra->name, extra->value);
     fz_buffer_text(&text, "\r\n");
+    /* RFC 9110, 9.3.2: no body for HEAD, even of an error. */
     if (strcmp(request->method, "HEAD") != 0)
         fz_buffer_append(&text, answer->body, answer->len);
     request->bytes_out = answer->len;

@@ -102,6 +102,7 @@ memory_reserve(struct http_request *request, struct http_memory *memory, size_t 
     size_t room = memory->room ? memory->room : FIRST_ROOM;
     while (room < need)
         room += room < DOUBLE_UP_TO ? room : room / 4;
+    /* A body of known length never takes more than its length. */
     if (room > most)
         room = need > most ? need : (size_t)most;
     size_t growth = room - memory->room;
@@ -151,6 +152,8 @@ http_body_add(struct http_request *request, struct fz_span bytes, bool *ret_full
     }
     size_t stage = is_unknown(request) ? STAGE_SMALL : STAGE;
     enum fz_code code = memory_append(request, &request->stage, bytes, stage);
+    /* libmicrohttpd gives at most one buffer of HTTP_HEADER_MEMORY at a time: the next one might
+     * not fit. */
     *ret_full = request->stage.len >= stage - HTTP_HEADER_MEMORY;
     return code;
 }

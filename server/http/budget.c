@@ -104,6 +104,7 @@ is_over_share(const struct http_budget *budget, const struct http_holding *holdi
     uint64_t limit = budget->limit, small = HTTP_BUDGET_SMALL;
     if (small > limit / 64)
         small = limit / 64;
+    /* Shares matter only when it becomes tight: one sender alone may use half. */
     if (budget->used + more <= limit / 2)
         return false;
     /* A sender with a public key and many addresses must leave room for other tokens. */

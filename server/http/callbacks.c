@@ -61,12 +61,14 @@ http_request_on_line(void *arg, const char *uri, struct MHD_Connection *mhd)
     request->mhd = mhd;
     request->fd = -1;
     request->client = conn->peer;
+    /* The last element is "none", for requests that end before they have a route. */
     request->metrics = server->route_metrics[server->n_routes];
     request->started_us = now_us();
     http_request_id_make(request);
     request->raw_uri_len = strlen(uri);
     request->uri_code =
         http_uri_parse(fz_span_make(uri, request->raw_uri_len), &request->uri, &request->uri_error);
+    /* This copy is for the log only, and a query may hold a key. */
     size_t path_len = strcspn(uri, "?");
     if (path_len >= sizeof(request->path))
         path_len = sizeof(request->path) - 1;
@@ -144,6 +146,7 @@ after_header(struct http_request *request, enum fz_code code)
     if (code == FZ_OK)
         return begin_body(request, HTTP_STEP_BODY);
     const struct http_framing *framing = &request->framing;
+    /* After a 413 the framing is known, the body is just too large to be read. */
     bool sound = request->body_status == 413 || !request->answer.close;
     if (!sound || (has_body(request) && framing->expects_continue)) {
         /* Queued this early, libmicrohttpd sends no 100 and closes the connection after it. */
@@ -151,6 +154,7 @@ after_header(struct http_request *request, enum fz_code code)
         http_answer_refusal(request);
         return send_answer(request);
     }
+    /* Reading a small body costs less than the client's new connection. */
     bool small = !framing->chunked && framing->content_length <= SMALL_BODY;
     if (small && request->body_status != 413)
         return begin_body(request, HTTP_STEP_DISCARD);
@@ -225,6 +229,8 @@ on_body_end(struct http_request *request)
         return MHD_NO;
     request->step = HTTP_STEP_WORK;
     request->body_complete = true;
+    /* Writing and inflating block or take long, so they do not run on the thread of all
+     * connections. */
     bool work = route->body == HTTP_BODY_FILE ||
                 (route->body == HTTP_BODY_MEMORY && request->coding != HTTP_CODING_IDENTITY);
     MHD_suspend_connection(request->mhd);

@@ -69,6 +69,7 @@ http_address_parse(struct fz_span text, struct http_address *ret)
         bool good = rest == 0 || (close[1] == ':' && is_port(fz_span_make(close + 2, rest - 1)));
         return good && parse_bare(fz_span_make(text.data + 1, len - 1), false, true, ret);
     }
+    /* An IPv6 address without brackets has at least two, and then no port. */
     bool one_colon = colon && !memchr(colon + 1, ':', text.len - (size_t)(colon - text.data) - 1);
     if (!one_colon)
         return parse_bare(text, true, true, ret);
@@ -92,6 +93,7 @@ http_client_of(const struct http_address *address, struct http_client *ret)
         inet_ntop(AF_INET, &address->bytes[12], ret->text, sizeof(ret->text));
         return;
     }
+    /* A site has a /64 at least: by single addresses, one client could count as 2^64. */
     memset(&ret->key.bytes[8], 0, 8);
     inet_ntop(AF_INET6, address->bytes, ret->text, sizeof(ret->text));
 }
@@ -242,6 +244,9 @@ http_client_find(const struct http_proxies *proxies, const struct http_address *
         collect(fields, n_fields, names[i], &hops);
         is_forwarded = i == 1;
     }
+    /* Only the entries that trusted proxies have added are true: from the right, up to and
+     * including the first address that is not one of them. All to the left of it may be made up
+     * by the client. */
     size_t oldest = hops.n > HOPS_MAX ? hops.n - HOPS_MAX : 0;
     for (size_t i = hops.n; i > oldest && http_proxies_trust(proxies, &found); i--) {
         struct fz_span entry = hops.list[(i - 1) % HOPS_MAX];

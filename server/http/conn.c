@@ -28,6 +28,7 @@ address_of(const struct sockaddr *address)
     } else if (address->sa_family == AF_INET) {
         struct sockaddr_in v4;
         memcpy(&v4, address, sizeof(v4));
+        /* As IPv4-mapped IPv6, so that one comparison serves both families. */
         ip.bytes[10] = ip.bytes[11] = 0xff;
         memcpy(&ip.bytes[12], &v4.sin_addr, 4);
     }
@@ -86,6 +87,7 @@ conn_create(struct http_server *server, struct MHD_Connection *mhd)
     if (!conn)
         return NULL;
     conn->server = server;
+    /* No request line yet: a new connection has header_s for it, a reused one HTTP_IDLE_MS. */
     conn->first = true;
     conn->phase_ms = fz_time_monotonic_ms();
     conn->fd = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
@@ -160,6 +162,8 @@ http_conn_line_seen(struct http_conn *conn)
     int64_t now = fz_time_monotonic_ms();
     pthread_mutex_lock(&conn->server->lock);
     conn->line_seen = true;
+    /* On the first request the time since accept counts too: a client gets header_s once, not
+     * once to connect and once to send. */
     if (!conn->first)
         conn->phase_ms = now;
     pthread_mutex_unlock(&conn->server->lock);
@@ -187,6 +191,7 @@ http_conn_pause(struct http_conn *conn)
 {
     int64_t now = fz_time_monotonic_ms();
     pthread_mutex_lock(&conn->server->lock);
+    /* While the server writes the last piece to disk, the client is not slow. */
     if (conn->phase == HTTP_PHASE_BODY) {
         conn->phase = HTTP_PHASE_RUNNING;
         conn->paused_ms = now;
@@ -202,6 +207,7 @@ http_conn_go_on(struct http_conn *conn)
     bool alive = conn->phase != HTTP_PHASE_DEAD;
     if (conn->phase == HTTP_PHASE_RUNNING) {
         conn->phase = HTTP_PHASE_BODY;
+        /* The pause is not the client's: both clocks go on where they stopped. */
         conn->phase_ms += now - conn->paused_ms;
         conn->window_ms += now - conn->paused_ms;
     }
@@ -216,6 +222,7 @@ body_is_late(struct http_conn *conn, const struct limits *limits, int64_t now)
     if (conn->body_max_s && now - conn->phase_ms > (int64_t)conn->body_max_s * 1000)
         return true;
     int64_t window = now - conn->window_ms;
+    /* Over a shorter time, a network that stalls for a moment would look like a slow client. */
     if (window < HTTP_BODY_GRACE_MS)
         return false;
     if (conn->window_bytes < (uint64_t)limits->min_body_rate * (uint64_t)window / 1000)
@@ -240,6 +247,7 @@ is_late(struct http_conn *conn, const struct limits *limits, int64_t now)
         return age > (int64_t)limits->answer_s * 1000;
     case HTTP_PHASE_DRAIN:
         return age > HTTP_DRAIN_MS;
+    /* A handler has its own deadline, see pending.c. */
     case HTTP_PHASE_RUNNING:
     case HTTP_PHASE_DEAD:
         return false;
@@ -253,8 +261,11 @@ is_late(struct http_conn *conn, const struct limits *limits, int64_t now)
 static void
 end_late(struct http_server *server, struct http_conn *conn)
 {
+    /* Written here and not by answer.c, since no request may exist yet, and the MHD thread owns
+     * the one that does. */
     static const char body[] = "{\"error\":{\"code\":\"limit\",\"message\":\"the request took too "
                                "long to arrive\"}}";
+    /* A 408 cannot follow an answer that has begun; between two requests a client expects none. */
     bool reading =
         conn->phase == HTTP_PHASE_BODY || (conn->phase == HTTP_PHASE_HEADER && conn->line_seen);
     if (reading) {
@@ -269,6 +280,7 @@ end_late(struct http_server *server, struct http_conn *conn)
             (void)n_sent; /* a client that does not read gets no answer */
         }
     }
+    /* The end of an idle or drained connection is no failure, so it is not counted as a timeout. */
     bool counts = conn->phase != HTTP_PHASE_DRAIN && (reading || conn->phase != HTTP_PHASE_HEADER);
     if (counts || conn->first)
         atomic_fetch_add(&server->metrics->http_timeouts, 1);

@@ -102,6 +102,7 @@ find(struct http_contents *contents, const char *sha256, uint64_t len)
         content->refs++;
         while (content->state == MAKING)
             pthread_cond_wait(&contents->made, &contents->lock);
+        /* It has failed: look again, another thread may be making it, or make it here. */
         if (content->state == READY)
             return content;
         if (drop(content))
@@ -113,6 +114,7 @@ int
 http_open_temp(const char *folder)
 {
     int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    /* EISDIR: kernels before 3.11 do not know the flag and see O_DIRECTORY opened for writing. */
     if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
         return fd;
     /* File systems without O_TMPFILE (overlays, some network ones). */
@@ -214,6 +216,7 @@ http_content_make(struct http_contents *contents, struct fz_span body,
     content->state = code != FZ_OK ? FAILED : READY;
     if (code != FZ_OK)
         delist(content);
+    /* Others may wait for this content in find(); whoever releases it last frees it. */
     bool last = code && drop(content);
     pthread_cond_broadcast(&contents->made);
     pthread_mutex_unlock(&contents->lock);

@@ -120,6 +120,7 @@ pack_gzip(struct fz_span body, uint8_t *to, size_t room)
     int result = deflate(&stream, Z_FINISH);
     size_t len = room - stream.avail_out;
     deflateEnd(&stream);
+    /* Anything but the end means that the result does not fit: it is larger than the body. */
     return result == Z_STREAM_END ? len : 0;
 }
 
@@ -172,6 +173,8 @@ http_etag_matches(const char *if_none_match, const char *etag)
     while (*(at += strspn(at, " \t,"))) {
         if (*at == '*')
             return true;
+        /* RFC 9110, 13.1.2: If-None-Match compares weakly, and proxies that compress make an
+         * ETag weak. */
         if (strncmp(at, "W/", 2) == 0)
             at += 2;
         if (strncmp(at, etag, len) == 0 && (at[len] == '\0' || strchr(" \t,", at[len])))
@@ -196,6 +199,8 @@ http_encode(struct http_request *request, int status, const char *content_type, 
     enum http_coding coding = HTTP_CODING_IDENTITY;
     size_t len = 0;
     if (may_pack) {
+        /* Also for an answer that is not packed: a cache must not give a packed one to a client
+         * that cannot read it. */
         http_add_header(request, "Vary", "Accept-Encoding");
         coding = http_encode_choose(http_header(request, "Accept-Encoding"));
     }

@@ -63,6 +63,8 @@ check_bytes(const struct http_field *field, struct fz_error *err)
 static enum fz_code
 check_length(struct fz_span value, struct http_framing *framing, struct fz_error *err)
 {
+    /* Even if both are equal: RFC 9112, 6.3 allows to refuse them, and a proxy may have used the
+     * other. */
     if (framing->has_length)
         return fz_fail(err, FZ_E_MALFORMED, "the request has two Content-Length fields");
     /* fz_text_u64 also takes 0x; here only digits are a length. */
@@ -114,6 +116,8 @@ http_framing_check(bool http_1_1, const struct http_field *fields, size_t n_fiel
         if (code != FZ_OK)
             return code;
     }
+    /* RFC 9112, 6.3: a proxy that goes by the other one sees another request in the body
+     * (smuggling). */
     if (framing.chunked && framing.has_length)
         return fz_fail(err, FZ_E_MALFORMED,
                        "the request has both Content-Length and Transfer-Encoding");

@@ -115,6 +115,8 @@ check_header(struct http_request *request, const char *method, const char *versi
                                 (int)HTTP_MAX_HEADERS);
     if (!copy_fields(request, collector.text_len))
         return http_body_refuse(request, 503, FZ_E_NO_MEMORY, 0, "out of memory");
+    /* Before any refusal below, so that its line in the log names the client and has the
+     * client's id. */
     http_client_find(&request->server->proxies, &request->conn->address, request->fields,
                      request->n_headers, &request->client);
     http_request_id_take(request);
@@ -179,6 +181,7 @@ find_route(struct http_request *request, const char *method)
             answer_cors(request);
             return FZ_OK;
         }
+        /* Go on: another row may have the same pattern with this method. */
         size_t len = strlen(allow);
         snprintf(allow + len, sizeof(allow) - len, "%s%s%s", len ? ", " : "", route->method,
                  strcmp(route->method, "GET") == 0 ? ", HEAD" : "");

@@ -82,6 +82,7 @@ listen_on(struct http_server *server, const char *where, struct fz_error *err)
         getnameinfo((struct sockaddr *)&bound, len, name, sizeof(name), number, sizeof(number),
                     NI_NUMERICHOST | NI_NUMERICSERV) != 0)
         return fz_fail_errno(err, "cannot read the address of %s", where);
+    /* A URL for people and tests: the address "any" cannot be connected to everywhere. */
     bool any = strcmp(name, "::") == 0 || strcmp(name, "0.0.0.0") == 0;
     bool v6 = !any && strchr(name, ':');
     snprintf(server->url, sizeof(server->url), "http://%s%s%s:%s", v6 ? "[" : "",

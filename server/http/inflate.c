@@ -39,6 +39,7 @@ http_inflate_create(enum http_coding coding, uint64_t max_out, struct http_infla
     stream->max_out = max_out;
     if (coding == HTTP_CODING_ZSTD) {
         stream->zstd = ZSTD_createDCtx();
+        /* zstd itself allocates up to 128 MiB for a window, from one header of a few bytes. */
         if (!stream->zstd || ZSTD_isError(ZSTD_DCtx_setParameter(stream->zstd, ZSTD_d_windowLogMax,
                                                                  ZSTD_WINDOW_LOG))) {
             http_inflate_destroy(stream);
@@ -80,6 +81,7 @@ emit(struct http_inflate *stream, uint64_t in, struct fz_span bytes, http_sink_f
 {
     if (bytes.len == 0)
         return FZ_OK;
+    /* Checked before the sink gets the bytes, so it never holds more than max_out. */
     if (bytes.len > stream->max_out - stream->out)
         return fz_fail_at(err, FZ_E_LIMIT, in,
                           "the body is larger than the limit of %llu bytes once inflated",
@@ -108,6 +110,7 @@ z_begin(struct http_inflate *stream, struct fz_error *err)
         /* RFC 1950: method 8 in the low bits, and the two bytes are a multiple of 31. */
         bool wrapped = (stream->head[0] & 15) == 8 &&
                        ((unsigned)stream->head[0] << 8 | stream->head[1]) % 31 == 0;
+        /* zlib's negative size: a bare stream without header and checksum. */
         window = wrapped ? 15 : -15;
     }
     if (inflateInit2(&stream->z, window) != Z_OK)
@@ -240,6 +243,7 @@ zstd_feed(struct http_inflate *stream, struct fz_span bytes, http_sink_fn sink, 
                                  sink, sink_arg, err);
         if (code != FZ_OK)
             return code;
+        /* 0: a frame has ended. RFC 8878, 3.1: others may follow, which the loop then reads. */
         stream->complete = result == 0;
         more_out = out.pos == out.size && result != 0;
         if (in.pos == before && out.pos == 0 && in.pos < in.size)
@@ -266,6 +270,7 @@ http_inflate_feed(struct http_inflate *stream, struct fz_span bytes, http_sink_f
 enum fz_code
 http_inflate_finish(struct http_inflate *stream, struct fz_error *err)
 {
+    /* Clients send Content-Encoding with an empty body too. */
     bool empty = stream->in == 0 && stream->n_head == 0;
     if (stream->coding == HTTP_CODING_IDENTITY || stream->complete || empty)
         return FZ_OK;

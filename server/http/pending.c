@@ -16,6 +16,7 @@ http_pending_run_job(struct http_job *job)
     bool abandoned = request->abandoned;
     request->due_ms = 0; /* that was the limit of the wait for a thread */
     pthread_mutex_unlock(&server->lock);
+    /* The client has its 503 already; the handler would work for nothing. */
     if (abandoned)
         http_request_unref(request);
     else
@@ -61,6 +62,7 @@ http_pending_add(struct http_request *request, int64_t within_ms)
     if (request->next_pending)
         request->next_pending->prev_pending = request;
     server->pending = request;
+    /* After http_pending_end_all() no one would end this request any more. */
     if (server->has_given_up)
         abandon(request);
     pthread_mutex_unlock(&server->lock);
@@ -110,6 +112,8 @@ http_pending_end_late(struct http_server *server)
     pthread_mutex_lock(&server->lock);
     for (struct http_request *request = server->pending, *next; request; request = next) {
         next = request->next_pending;
+        /* With a hanging database, handlers cannot be interrupted, but their clients can be
+         * answered. */
         if (stuck || (request->due_ms && now >= request->due_ms))
             abandon(request);
     }

@@ -21,6 +21,8 @@ work(void *arg)
     struct http_pool *pool = arg;
     pthread_mutex_lock(&pool->lock);
     for (;;) {
+        /* Before `ending` is looked at: what was queued is still done, since its requests wait
+         * for it. */
         struct http_job *job = pool->first;
         if (job) {
             pool->first = job->next;

@@ -199,6 +199,7 @@ http_log_request(struct http_request *request, int status, int64_t took_us, bool
     atomic_fetch_add(&request->metrics->by_class[status / 100 < 6 ? status / 100 : 0], 1);
     metrics_observe_us(request->metrics->bucket, &request->metrics->sum_us, (uint64_t)took_us);
     char path[sizeof(request->path) + 16] = "";
+    /* A route's name says enough otherwise, and paths may hold keys (/kscrash/{key}). */
     if (!request->route) {
         char quoted[sizeof(request->path) + 3];
         snprintf(path, sizeof(path), " path=%s",

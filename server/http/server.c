@@ -19,6 +19,7 @@ http_server_create(const struct http_config *config, struct http_server **ret, s
     pthread_mutex_init(&server->lock, NULL);
     pthread_condattr_t clock;
     pthread_condattr_init(&clock);
+    /* Waits must not depend on the calendar, which may be set while the server runs. */
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
     pthread_cond_init(&server->changed, &clock);
     pthread_condattr_destroy(&clock);

@@ -22,6 +22,7 @@ decode(const char *raw, size_t len, bool plus_is_space, char *to)
         } else if (c == '+' && plus_is_space) {
             c = ' ';
         }
+        /* Texts end with a NUL: the rest would be ignored here and seen by a proxy. */
         if (c == '\0')
             return NULL;
         *to++ = c;

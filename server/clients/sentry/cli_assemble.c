@@ -58,6 +58,7 @@ read_file(const char *sha1, const json_t *value, struct sentry_file *file, struc
           struct fz_error *err)
 {
     const char *name = sentry_cli_text(value, "name"), *id = sentry_cli_text(value, "debug_id");
+    /* The name of a loose file is a path: "Contents/Resources/DWARF/Demo.arm64". */
     *file = (struct sentry_file){
         .sha1 = fz_arena_strdup(arena, sha1),
         .name = fz_text_clean_utf8(arena, fz_span_cstr(fz_text_base_name(name ? name : "")))};
@@ -122,6 +123,7 @@ answer(struct api_call *call, const struct sentry_file *files, size_t n, struct 
     for (size_t i = 0; i < n; i++) {
         json_write_open(&w, files[i].sha1, '{');
         json_write_text(&w, "state", words[files[i].state]);
+        /* The client refuses an entry without this list, even an empty one. */
         put_missing(&w, &files[i]);
         sentry_cli_put_text(&w, "detail", files[i].detail);
         if (files[i].state == SENTRY_OK)
@@ -189,6 +191,8 @@ sentry_assemble(struct api_call *call, struct fz_error *err)
         code = sentry_file_step(call, &files[i], &joined, err);
     if (code != FZ_OK)
         return code;
+    /* A client without --wait asks once more and then believes the state, so jobs that end soon
+     * are worth waiting for. */
     struct waiting *waiting = n <= WAIT_FILES ? calloc(1, sizeof(*waiting)) : NULL;
     if (waiting && is_worth_waiting(files, n, waiting))
         return api_wait(call, check, waiting, WAIT_MS, err);

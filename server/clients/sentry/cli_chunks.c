@@ -50,6 +50,8 @@ quote_segment(const char *text, char ret[ORG_TEXT])
 enum fz_code
 sentry_chunk_options(struct api_call *call, struct fz_error *err)
 {
+    /* Without "debug_files" 1.x and 2.x use the old protocol; without "pdbs" they leave out the
+     * debug id, without "sources" and "bcsymbolmaps" those files. */
     static const char *const accepted[] = {"debug_files", "pdbs", "portablepdbs", "sources",
                                            "bcsymbolmaps"};
     const struct limits *limits = api_limits(call->api);
@@ -68,6 +70,7 @@ sentry_chunk_options(struct api_call *call, struct fz_error *err)
     json_write_u64(&w, "maxRequestSize", limits->chunk_request_bytes);
     json_write_u64(&w, "concurrency", CONCURRENCY);
     json_write_text(&w, "hashAlgorithm", "sha1");
+    /* The client may choose any coding of this list, and gzip is the only one that is read here. */
     json_write_raw(&w, "compression", "[\"gzip\"]");
     json_write_open(&w, "accept", '[');
     for (size_t i = 0; i < FZ_ARRAY_LEN(accepted); i++)

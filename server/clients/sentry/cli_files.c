@@ -127,6 +127,7 @@ judge_upload(struct api_call *call, struct sentry_file *file, const struct store
     case STORE_UPLOAD_FAILED:
         break;
     }
+    /* Still UNKNOWN: it is put together and read again. */
     if (!is_recent(known->created_ms))
         return FZ_OK;
     return fail_file(call, file,

@@ -119,6 +119,7 @@ sentry_dsyms(struct api_call *call, struct fz_error *err)
         const struct store_symbol *s = &symbols[i];
         const struct sentry_dif dif = {
             .id = s->file_sha256,
+            /* The client requires the key, but the SHA-1 of a file in a zip is not stored. */
             .sha1 = "",
             .name = s->name,
             .arch = s->arch && *s->arch ? s->arch : NULL,

@@ -191,6 +191,7 @@ sentry_releases(struct api_call *call, struct fz_error *err)
     for (size_t i = 0; !code && i < n; i++)
         code = put_release(call, &w, call->project_id, &releases[i], err);
     json_write_close(&w, ']');
+    /* The client goes on as long as results="true". */
     char link[128];
     snprintf(link, sizeof(link),
              "<?cursor=0:%zu:0>; rel=\"next\"; results=\"%s\"; cursor=\"0:%zu:0\"", offset + PAGE,

@@ -83,6 +83,7 @@ take_report(struct envelope *e)
     struct fz_error err = {.offset = -1};
     struct api_intake intake = intake_of(e);
     intake.result = &e->result;
+    /* Sessions, attachments or an SDK's client report alone are an envelope too. */
     if (!e->result.found.has_report && !e->result.is_unchecked)
         sentry_answer_id(e->request, e->result.found.id);
     else if (is_admitted(e, API_TAKES_REPORTS) && api_intake(&intake, &err) != FZ_OK)

@@ -32,6 +32,7 @@ static enum fz_code
 inflate(struct dump *d, struct fz_span *bytes, struct fz_error *err)
 {
     static const uint8_t gzip[] = {0x1f, 0x8b}, zstd[] = {0x28, 0xb5, 0x2f, 0xfd};
+    /* By its first bytes: the part's Content-Type is application/octet-stream either way. */
     bool is_gzip = bytes->len > 2 && memcmp(bytes->data, gzip, sizeof(gzip)) == 0;
     bool is_zstd = bytes->len > 4 && memcmp(bytes->data, zstd, sizeof(zstd)) == 0;
     FZ_CLEANUP(http_inflate_destroyp) struct http_inflate *stream = NULL;

@@ -120,6 +120,7 @@ write_stack(struct json_write *w, const struct v5_job *job, const json_t *stack,
         (void)clients_v5_frame(job, json_array_get(stack, i), &module, &offset);
         json_write_open(w, NULL, '{');
         json_write_u64(w, "frame", i);
+        /* The profiler refuses an answer whose frames lack one of these three. */
         json_write_text(w, "module", module ? module->name : "<unknown>");
         json_write_hex(w, "module_offset", offset);
         if (clients_v5_is_sent(module, offset))

@@ -104,6 +104,7 @@ clients_v5_read(struct fz_span body, const struct limits *limits, struct fz_aren
     enum fz_code code = json_scan_load(body, &scan, NULL, &ret->root, err);
     if (code != FZ_OK)
         return code;
+    /* One job may come without "jobs", as the specification of v5 allows. */
     const json_t *list = json_object_get(ret->root, "jobs");
     if (!json_is_object(ret->root) || (list && !json_is_array(list)))
         return fz_fail(err, FZ_E_MALFORMED, "%s: not an %s", list ? "jobs" : "the request",
@@ -160,6 +161,8 @@ write_frame(struct json_write *w, size_t *n, size_t max, uint64_t addr)
     ++*n;
     json_write_open(w, NULL, '{');
     json_write_hex(w, "address", addr);
+    /* The profiler has subtracted 1 from return addresses; a second time could name another
+     * line. */
     json_write_bool(w, "adjusted", true);
     json_write_close(w, '}');
 }
