@@ -280,7 +280,7 @@ end_late(struct http_server *server, struct http_conn *conn)
             (void)n_sent; /* a client that does not read gets no answer */
         }
     }
-    /* The end of an idle or drained connection is no failure, so it is not counted as a timeout. */
+    /* An idle or a drained connection has lost nothing, so its end is not counted as a timeout. */
     bool counts = conn->phase != HTTP_PHASE_DRAIN && (reading || conn->phase != HTTP_PHASE_HEADER);
     if (counts || conn->first)
         atomic_fetch_add(&server->metrics->http_timeouts, 1);

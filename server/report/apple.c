@@ -56,6 +56,7 @@ report_apple_time(int64_t unix_ms, unsigned fraction, char ret[40])
     char text[FZ_TIME_TEXT];
     fz_time_format(unix_ms, text); /* 2026-01-01T00:00:00.125Z */
     text[10] = ' ';
+    /* Milliseconds are known, and Apple's texts have four digits. */
     text[23] = '0';
     snprintf(ret, 40, "%.*s +0000", (int)(20 + (fraction < 4 ? fraction : 4)), text);
 }
@@ -100,6 +101,8 @@ uint64_t
 report_apple_frame_offset(const struct report_image *image, const struct report_frame *frame)
 {
     uint64_t offset = frame->addr - image->addr;
+    /* The offset that was looked up has no Thumb bit, but Apple's texts show the address as it
+     * came. */
     bool is_thumb = offset == (frame->image_offset | 1);
     return frame->has_image_offset && !is_thumb ? frame->image_offset : offset;
 }
@@ -165,6 +168,7 @@ const struct report_image *
 report_apple_frame_image(const struct report *report, const struct report_frame *frame)
 {
     int image = frame->image;
+    /* Only resolving sets a frame's image. */
     if (image < 0 && frame->status == REPORT_FRAME_UNRESOLVED)
         image = report_image_at(report, frame->addr);
     return image >= 0 && (size_t)image < report->n_images ? &report->images[image] : NULL;

@@ -45,6 +45,7 @@ load_crash(struct report_load *l, const json_t *object, struct report_crash *cra
         report_load_array(l, codes, sizeof(*crash->mach_codes), &crash->n_mach_codes);
     for (size_t i = 0; i < crash->n_mach_codes; i++) {
         if (!json_scan_u64(json_array_get(codes, i), &crash->mach_codes[i]))
+            /* A code keeps its place: the second one is the address. */
             crash->mach_codes[i] = 0;
     }
     crash->termination = report_load_text(l, object, "termination");
@@ -63,6 +64,8 @@ load_origin(struct report_load *l, const json_t *root, struct report_envelope *e
     envelope->received_ms = report_load_time(root, "received");
     r->id = report_load_text(l, root, "client_id");
     if (!r->id)
+        /* render_json.c writes client_id only where it differs. */
+        /* render_json.c writes client_id only where it differs. */
         r->id = envelope->id;
     r->format = report_load_text(l, root, "format");
     r->kind = report_load_text(l, root, "kind");
@@ -139,6 +142,7 @@ enum fz_code
 report_load_json(struct fz_span json, struct fz_arena *arena, struct report *ret,
                  struct report_envelope *ret_envelope, struct fz_error *err)
 {
+    /* The server wrote this JSON itself, so only memory bounds it. */
     struct json_scan_limits limits = {JSON_SCAN_DEPTH_MAX, SIZE_MAX, arena->cap};
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     FZ_CLEANUP(decref) json_t *root = NULL;

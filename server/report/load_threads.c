@@ -100,6 +100,7 @@ find_image(const struct report *r, const json_t *object, const struct report_fra
     wanted.has_uuid = report_load_uuid(object, "image_uuid", &wanted.uuid);
     bool named = wanted.has_uuid || wanted.name;
     uint64_t start = frame->addr - frame->image_offset;
+    /* Without an offset, or in no image, there is no start to search for. */
     if (!frame->has_image_offset || (!named && frame->status == REPORT_FRAME_UNKNOWN_IMAGE))
         start = UINT64_MAX;
     for (size_t i = 0; i < r->n_images && start != UINT64_MAX; i++) {
@@ -132,6 +133,7 @@ load_frame(struct report_load *l, const json_t *object, struct report_frame *fra
 {
     frame->addr = report_load_u64(object, "address");
     frame->lookup_addr = report_load_u64(object, "lookup_address");
+    /* The JSON has the result of the adjustment only, which is enough to write the report again. */
     frame->adjust = frame->lookup_addr == frame->addr ? REPORT_ADJUST_EXACT : REPORT_ADJUST_RETURN;
     const char *status = json_string_value(json_object_get(object, "status"));
     int number = number_of(status, status_name, REPORT_FRAME_SYMBOLICATED,

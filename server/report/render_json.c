@@ -141,6 +141,7 @@ write_symbol(struct json_write *w, const struct report_symbol *symbol)
 {
     json_write_open(w, NULL, '{');
     json_write_text(w, "function", symbol->function);
+    /* C and most Objective-C names are not mangled: the same text twice helps no reader. */
     if (symbol->mangled && (!symbol->function || strcmp(symbol->mangled, symbol->function) != 0))
         json_write_text(w, "mangled", symbol->mangled);
     if (symbol->has_offset)
@@ -268,6 +269,7 @@ write_images(struct json_write *w, const struct report *r)
         json_write_text(w, "arch", image->arch);
         json_write_text(w, "bundle_id", image->bundle_id);
         json_write_text(w, "version", image->version);
+        /* An image that frames name only (MetricKit's, stacks of names) has no place. */
         if (image->addr || image->size)
             json_write_hex(w, "address", image->addr);
         if (image->size)

@@ -37,6 +37,7 @@ report_image_at(const struct report *report, uint64_t addr)
     bool any = false;
     for (size_t i = 0; i < report->n_images; i++) {
         const struct report_image *image = &report->images[i];
+        /* An image without address and size is a name only, and would hold every address. */
         if (image->addr > addr || (image->addr == 0 && image->size == 0))
             continue;
         if (image->size) {
@@ -49,6 +50,7 @@ report_image_at(const struct report *report, uint64_t addr)
             nearest = image->addr;
         any = true;
     }
+    /* An image of unknown size ends where the next one begins. */
     if (unsized < 0 || report->images[unsized].addr != nearest || addr - nearest >= REACH_MAX)
         return -1;
     return unsized;
@@ -59,6 +61,8 @@ report_executable_name(const char *image_name, struct fz_arena *arena, const cha
 {
     static const char debug[] = ".debug.dylib";
     size_t len = image_name ? strlen(image_name) : 0, tail = sizeof(debug) - 1;
+    /* Xcode's previews and debug builds move the app's code to dylibs, and the executable is a
+     * stub. */
     *ret = image_name && strcmp(image_name, "__preview.dylib") != 0 ? image_name : NULL;
     if (len <= tail || strcmp(image_name + len - tail, debug) != 0)
         return true;
@@ -69,6 +73,8 @@ report_executable_name(const char *image_name, struct fz_arena *arena, const cha
 struct report_thread *
 report_crashed_thread(const struct report *report)
 {
+    /* What the report says of the crash counts more than the mark of a thread; without both the
+     * first thread is the main one. */
     for (size_t i = 0; i < report->n_threads && report->crash.thread >= 0; i++) {
         if (report->threads[i].index == report->crash.thread)
             return &report->threads[i];
@@ -86,6 +92,8 @@ count_names(const struct report_frame *frames, size_t n, bool *named, bool *lack
     for (size_t i = 0; i < n; i++) {
         if (frames[i].n_symbols)
             *named = true;
+        /* No symbol file could name an address in no image, so it does not make the report
+         * partial. */
         else if (frames[i].status != REPORT_FRAME_UNKNOWN_IMAGE)
             *lacking = true;
     }

@@ -23,6 +23,8 @@ first_named(const struct report_frame *frames, size_t n)
     for (size_t i = 0; i < n; i++) {
         if (frames[i].n_symbols == 0)
             continue;
+        /* Of the app's own code if any frame is: abort() or objc_msgSend() would be the top of
+         * most crashes. */
         if (frames[i].in_app)
             return &frames[i];
         if (!found)

@@ -36,6 +36,7 @@ annotate(const struct report *report, struct fz_span raw, enum report_form form,
     bool ok = n > 0 && (n == n_all || strcmp(report->format, "text") != 0);
     if (ok || (n_all == 0 && is_crash))
         return true;
+    /* The renderer writes to the same buffer next. */
     if (!out->failed)
         out->len = start;
     return false;
@@ -49,6 +50,7 @@ report_write(const struct report *report, const struct report_envelope *envelope
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     bool big = false, kept = false;
     if (raw.len && report_keeps_text(report->format, form)) {
+        /* The names to write are UTF-8, and ingest read it as UTF-8 too. */
         if (fz_encoding_is_utf16(raw, &big)) {
             fz_encoding_append_text(&text, raw, big);
             if (text.failed)

@@ -49,6 +49,7 @@ find_frame(struct place *place, uint64_t addr)
 {
     size_t end = place->n - place->next > AHEAD_MAX ? place->next + AHEAD_MAX : place->n;
     for (size_t i = place->next; i < end; i++) {
+        /* Forward only: with recursion the same address occurs often. */
         if (place->frames[i].addr != addr)
             continue;
         place->next = i + 1;
@@ -169,6 +170,7 @@ annotate_frame(struct annotate *a, const struct annotate_line *line)
         a->n_found += frame != NULL;
         a->group_named = (struct annotate_named){false, false};
     }
+    /* A frame has its names on several lines if the text had inlined calls before. */
     named.has_name = named.has_name || a->group_named.has_name;
     named.has_place = named.has_place || a->group_named.has_place;
     if (frame && fz_text_contains(fz_span_between(line->all, line->name, line->end), "[inlined]")) {
@@ -201,6 +203,8 @@ take_thread(struct annotate *a, struct fz_span text)
     if (!fz_text_u64(fz_span_between(text, 7, end), &number) || !fz_text_contains(rest, ":"))
         return false;
     a->place = (struct place){NULL, 0, 0};
+    /* Lines about a thread that begin no stack: "Thread 0 name:", "Thread 0 crashed with ARM
+     * Thread State". */
     if (fz_span_begins(rest, " name:") || fz_text_contains(rest, "crashed with") ||
         fz_text_contains(rest, "thread state"))
         return true;
@@ -286,6 +290,8 @@ annotate_list(struct annotate *a, const struct annotate_line *line)
     bool named = false;
     const struct report_frame *frames = a->place.frames;
     size_t n = a->place.n;
+    /* NSLog prints "First throw call stack:\n(0x1845f8a10 0x1845f8b00)"; such a list is the
+     * thread's stack. */
     bool is_plain_list = a->is_plain && text.len > at && text.data[at] == '(';
     if (!frames || (frames != r->exception_frames && !is_plain_list))
         return false;

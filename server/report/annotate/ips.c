@@ -53,6 +53,7 @@ copy_until(struct writer *w, size_t at)
 static bool
 is_text(struct fz_span value)
 {
+    /* Apple writes these two where it does not know or hides a name. */
     return value.len > 2 && *value.data == '"' && !fz_span_is(value, "\"<redacted>\"") &&
            !fz_span_is(value, "\"???\"");
 }
@@ -302,6 +303,8 @@ annotate_ips(const struct report *report, struct fz_span raw, struct fz_buffer *
     size_t start, body;
     if (!find_body(raw, &start, &body))
         return 0;
+    /* A byte order mark is kept. A text before the report (Console copies both) is no part of an
+     * .ips. */
     w.copied = start <= 3 ? 0 : start;
     struct json_walk walk = json_walk_start(fz_span_from(raw, body));
     while (json_walk_next(&walk, &member)) {

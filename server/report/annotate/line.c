@@ -8,6 +8,7 @@ annotate_is_better(const struct report_frame *frame, struct annotate_named own)
     if (frame->n_symbols == 0)
         return false;
     const struct report_symbol *last = &frame->symbols[frame->n_symbols - 1];
+    /* The client's own names are those that the text has already. */
     if (!last->function || (last->source && strcmp(last->source, "client") == 0))
         return false;
     return !own.has_name || (last->file && !own.has_place);
@@ -16,6 +17,7 @@ annotate_is_better(const struct report_frame *frame, struct annotate_named own)
 bool
 annotate_is_blank(uint8_t c)
 {
+    /* 0xc2 0xa0 is a no-break space in UTF-8: mail programs and web pages put it into reports. */
     return c == ' ' || c == '\t' || c == 0xc2 || c == 0xa0;
 }
 
@@ -53,6 +55,7 @@ annotate_take_line(struct fz_span rest, bool plain)
            !(plain && is_item_end(rest, len)))
         len++;
     size_t content = len;
+    /* The quote mark and the comma end an item of an array; its blank belongs to the next one. */
     if (len < rest.len && rest.data[len] == '"')
         len += 2;
     else if (len + 1 < rest.len && rest.data[len] == '\r' && rest.data[len + 1] == '\n')
@@ -62,6 +65,7 @@ annotate_take_line(struct fz_span rest, bool plain)
     while (line.end > 0 &&
            (line.all.data[line.end - 1] == ' ' || line.all.data[line.end - 1] == '\t'))
         line.end--;
+    /* Quoted mails have '>' before each line; 0xef 0xbb 0xbf is a byte order mark. */
     while (line.start < line.end &&
            (annotate_is_blank(line.all.data[line.start]) || line.all.data[line.start] == '>' ||
             line.all.data[line.start] == 0xef || line.all.data[line.start] == 0xbb ||
@@ -180,6 +184,7 @@ annotate_read_names(const struct annotate_line *line)
     while (len < text.len &&
            !(text.data[len] == ' ' && len + 1 < text.len && text.data[len + 1] == '+'))
         len++;
+    /* "Demo + 16488": old systems write the image's name where they know none of the function. */
     bool is_image = len && image.len > len && memcmp(image.data, text.data, len) == 0 &&
                     annotate_is_blank(image.data[len]);
     for (size_t i = 0; i < FZ_ARRAY_LEN(none); i++)

@@ -74,6 +74,8 @@ put_exception(struct report_crash_out *c)
     put_type(c);
     report_apple_subtype(&c->r->crash, subtype, sizeof(subtype));
     report_apple_codes(&c->r->crash, &codes);
+    /* macOS before 26 has no subtype line, and PLCrashReporter writes "Exception Codes:
+     * SEGV_MAPERR at 0x10". */
     bool only_codes = (c->is_mac && !c->is_mac26) || (codes.len == 0 && !c->r->crash.mach);
     put_line(c, only_codes ? "Exception Codes" : "Exception Subtype", " ", subtype);
     if (report_crash_take(c, "exception.message", "Exception Message", &text))
@@ -152,6 +154,7 @@ static void
 put_triggered(struct report_crash_out *c)
 {
     const struct report_thread *thread = report_apple_crashed(c->r);
+    /* macOS has it in the head ("Crashed Thread"). */
     if (!thread || (c->is_mac && c->is_crash))
         return;
     fz_buffer_printf(c->out, "%s by Thread:  %lld\n", c->is_crash ? "Triggered" : "Highlighted",
@@ -209,6 +212,7 @@ is_said(const struct report_crash_out *c)
     const struct report *r = c->r;
     const char *text = json_string_value(json_array_get(backtraces(c), 0));
     for (size_t i = 0; i < r->n_exception_frames && text; i++)
+        /* The text of an exception's backtrace is the same stack: it is then not written twice. */
         text = after_address(text, &r->exception_frames[i]);
     return text && r->n_exception_frames;
 }

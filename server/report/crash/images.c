@@ -15,6 +15,7 @@ compare_images(const void *a, const void *b)
     const struct report_image *const *x = a, *const *y = b;
     if ((*x)->addr != (*y)->addr)
         return (*x)->addr < (*y)->addr ? -1 : 1;
+    /* qsort() is not stable, and the output must be the same each time. */
     return *x < *y ? -1 : *x > *y;
 }
 

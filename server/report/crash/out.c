@@ -80,6 +80,7 @@ report_crash_block(struct fz_buffer *out, struct fz_span text, bool frames)
         struct fz_span line = fz_span_make(text.data + at, next - at);
         if (line.len && line.data[line.len - 1] == '\r')
             line.len--;
+        /* Indented, so that a message with "Thread 9 Crashed:" in it is not read as a thread. */
         if (looks_like_structure(line, frames))
             fz_buffer_text(out, "    ");
         report_crash_span(out, line);
@@ -110,6 +111,7 @@ report_crash_take(struct report_crash_out *c, const char *path, const char *head
         return true;
     if (!heading || !report_extra_text(c->extra, heading, ret))
         return false;
+    /* What is left in extra is written by put_remaining() at the end. */
     json_object_del(c->extra, heading);
     return true;
 }

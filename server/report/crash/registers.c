@@ -82,6 +82,7 @@ table_of(const struct report_thread *thread, enum fz_arch_cpu cpu)
     struct table table = {.cpu = cpu, .layout = &layouts[cpu]};
     for (size_t i = 0; i < thread->n_registers; i++) {
         int number = fz_arch_register_number(cpu, thread->registers[i].name);
+        /* Aliases (x29 and fp) have one number: the first counts. */
         if (number != FZ_NO_REGISTER && !table.by_number[number])
             table.by_number[number] = &thread->registers[i];
     }
@@ -177,6 +178,7 @@ put_places(struct report_crash_out *c, const struct report_thread *thread,
             put_meaning(c, thread, reg);
             n_in_line++;
         } else if (has_rosetta && table->cpu == FZ_CPU_X86_64 && number == FZ_X86_64_RIP) {
+            /* Apple's text of a translated process, whose x86 pc is not known. */
             fz_buffer_text(c->out, "  rip: <unavailable>     ");
             n_in_line++;
         }

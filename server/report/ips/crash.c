@@ -40,6 +40,7 @@ take_apart(const char *text)
         return all;
     struct fz_span code = word_of(&text);
     t.has_code = fz_text_u64(code, &t.code);
+    /* A text of another form is kept whole. */
     if (!t.has_code || t.space.len == 0)
         return all;
     t.rest = fz_span_cstr(text + strspn(text, " ;,"));

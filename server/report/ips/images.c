@@ -117,6 +117,7 @@ report_ips_images(struct report_ips *ips)
         else
             write_placeholder(w, rest_of(ips, place));
     }
+    /* Only if a frame points at it and the report brought none. */
     if (ips->outside && ips->nowhere == ips->n_places)
         write_placeholder(w, NULL);
     json_write_close(w, ']');

@@ -150,6 +150,7 @@ report_ips_stacks(struct report_ips *ips)
     const struct report *r = ips->r;
     const struct report_thread *crashed = report_apple_crashed(r);
     if (crashed)
+        /* The place in the list, not the index: readers of .ips count threads so. */
         json_write_u64(&ips->w, "faultingThread", (uint64_t)(crashed - r->threads));
     json_write_open(&ips->w, "threads", '[');
     for (size_t i = 0; i < r->n_threads; i++)
