@@ -69,8 +69,11 @@ kind_of(struct fz_span text)
         cut = !member.complete;
         n_all++;
     }
+    /* Other JSON may have one of the keys by chance. */
     if ((threads && images) || n_body >= BODY_KEYS)
         return IPS_BODY;
+    /* A header is one short line, so an object that is longer than the bytes examined cannot be
+     * one. */
     return bug_type && (n_header || n_all == 1) && !cut ? IPS_HEADER : IPS_NONE;
 }
 
@@ -140,6 +143,8 @@ find_start(struct fz_span body)
         n++;
         if (!begins_report(body, at + 1, &is_json))
             continue;
+        /* A header alone may also be a line of the text; one that JSON follows is surely the
+         * report's. */
         if (is_json)
             return at + 1;
         if (header == body.len)
@@ -224,6 +229,7 @@ examine_body(const struct ips_parts *parts, char ret_id[FZ_UUID_TEXT], struct fz
     if (!any)
         return refuse_body(bug_type, err);
     struct fz_uuid uuid;
+    /* Some tools write an id of zeros: as an id it would make all such reports one. */
     if (id.len > 2 && fz_uuid_parse(fz_span_make(id.data + 1, id.len - 2), &uuid) &&
         !fz_uuid_is_nil(&uuid))
         fz_uuid_format(&uuid, ret_id);

@@ -51,6 +51,7 @@ read_termination(struct ingest_builder *b, const json_t *body)
     if (space)
         fz_buffer_text(&line, space);
     if (json_scan_u64(json_object_get(object, "code"), &code))
+        /* Codes of watchdogs are known in hex (0x8badf00d), signals and exits in decimal. */
         fz_buffer_printf(&line, code > 0xffff ? "%s0x%llx" : "%s%llu", line.len ? " " : "",
                          (unsigned long long)code);
     if (indicator && *indicator)

@@ -61,6 +61,7 @@ read_symbol(struct ingest_builder *b, const json_t *value, const char *where,
     symbol.function = ingest_json_text(b, value, where, "symbol");
     symbol.file = ingest_json_text(b, value, where, "sourceFile");
     symbol.line = ingest_json_u32(b, value, where, "sourceLine");
+    /* For an inlined call the number counts from the function that contains it. */
     if (ingest_json_u64(b, value, where, "symbolLocation", &number) && !element->inlined) {
         symbol.has_offset = true;
         symbol.offset = number;
@@ -102,6 +103,7 @@ ingest_ips_read_frames(struct ingest_builder *b, const json_t *list, const char 
             continue;
         }
         bool joins = joins_next(list, i, &element);
+        /* The last frame within the limit still gets its inlined calls. */
         if (stack.n == limit && !open) {
             stack.n_cut += !joins;
             continue;

@@ -29,6 +29,7 @@ read_image(struct ingest_builder *b, const json_t *item, const char *where)
         return -1;
     }
     image.has_uuid = fz_uuid_parse(fz_span_cstr(uuid), &image.uuid);
+    /* An image at 0 is the placeholder of frames that belong to no image. */
     return image.addr ? ingest_add_image(b, &image) : -1;
 }
 
@@ -163,6 +164,7 @@ ingest_ips_read_stackshot(struct ingest_builder *b, const json_t *body)
     r->kind = "hang";
     read_images(b, body, &images);
     b->failed = b->failed || !extras;
+    /* First, so that the limit on threads cuts other processes and not the one of interest. */
     if (*first && !b->failed) {
         process = json_object_get(processes, first);
         if (!r->app_name)
@@ -210,6 +212,7 @@ ingest_ips_read_jetsam(struct ingest_builder *b, const json_t *body)
         ingest_json_u64(b, process, "processes", "rpages", &pages);
     }
     ingest_json_u64(b, json_object_get(body, "memoryStatus"), "memoryStatus", "pageSize", &page);
+    /* Both come from the report: a product of larger values could wrap. */
     if (process && r->process.name && page <= UINT32_MAX && pages <= UINT32_MAX)
         r->crash.reason =
             ingest_printf(b, "%s used %llu MB of memory when it was ended", r->process.name,

@@ -125,6 +125,7 @@ read_exception_frames(struct ingest_builder *b, const json_t *body,
         stack = ingest_ips_read_frames(b, list, "lastExceptionBacktrace", images);
     else if (text)
         stack = ingest_ips_read_backtrace(b, text);
+    /* The innermost frame is __exceptionPreprocess, which called the throwing function. */
     ingest_first_is_return(stack.frames, stack.n);
     ingest_set_exception_stack(b->report, &stack);
 }

@@ -136,6 +136,7 @@ static void
 split_payload(struct ingest_found *found, struct fz_span payload)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer shared = fz_buffer_make(0);
+    /* One diagnostic is read as it came. */
     if (look_through(payload, &shared) < 2 || shared.failed)
         return;
     struct json_walk walk = json_walk_start(payload);
@@ -214,6 +215,7 @@ read_root(struct ingest_builder *b, const json_t *root)
     const json_t *tree = ingest_json_member(b, diagnostic, "", "callStackTree", JSON_OBJECT);
     const json_t *stacks =
         ingest_json_member(b, tree ? tree : diagnostic, "callStackTree", "callStacks", JSON_ARRAY);
+    /* Only samples of all threads together are one tree. */
     if (json_is_false(json_object_get(tree ? tree : diagnostic, "callStackPerThread")))
         kind = METRICKIT_SAMPLED;
     ingest_metrickit_read_stacks(b, stacks, kind);

@@ -42,6 +42,7 @@ split_address(const json_t *frame, uint64_t *ret_base, uint64_t *ret_offset)
     if (!json_scan_u64(json_object_get(frame, "offsetIntoBinaryTextSegment"), &offset))
         return false;
     if (!json_scan_u64(json_object_get(frame, "address"), &addr)) {
+        /* Without an address the offset alone still finds the function. */
         *ret_base = 0;
         *ret_offset = offset;
         return true;

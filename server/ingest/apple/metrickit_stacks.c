@@ -131,6 +131,7 @@ survey_of(struct path *path, const json_t *stacks)
                 const json_t *frame = path->frames[path->depth - 1];
                 const json_t *below = ingest_metrickit_below(frame);
                 survey.branches = survey.branches || json_array_size(below) > 1;
+                /* A stack of one frame has both ends in one: it says nothing of the direction. */
                 if (below || frame == root)
                     continue;
                 survey.n_root += ingest_metrickit_is_thread_start(root);
@@ -157,6 +158,7 @@ read_all(struct stacks *s, struct path *path, const json_t *stacks)
             int64_t index = k == 0 ? (int64_t)i : s->next_index++;
             s->n_bad += !json_is_object(root);
             if (json_is_object(root))
+                /* One place is kept for the crashed thread as long as it has not come. */
                 read_tree(s, path, root, index, attributed && k == 0, i < crashed ? max - 1 : max);
         }
     }

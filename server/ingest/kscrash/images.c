@@ -75,6 +75,7 @@ add_named(struct ingest_image_map *map, const json_t *frames)
             key.addr == 0 || addr < key.addr)
             continue;
         int number = ingest_image_map_add(map, &key);
+        /* Listed images have their own size. */
         if (number < (int)map->n_listed)
             continue;
         /* It reaches at least to the highest address that a frame has in it. */

@@ -64,6 +64,8 @@ add_stack(struct profile *p, const struct report_thread *origin, const size_t *n
     /* There are twice as many slots as threads can come: one is empty. */
     for (; p->slots[at]; at = (at + 1) % p->n_slots) {
         size_t number = p->slots[at] - 1;
+        /* The slots are shared by all threads of the profile: the same stack in another one is
+         * another. */
         if (number >= p->first && is_same(p, &r->threads[number], numbers, n)) {
             r->threads[number].samples++;
             return;

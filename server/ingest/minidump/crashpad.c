@@ -246,6 +246,7 @@ take_crash_info(struct minidump *m, struct minidump_place place, uint32_t number
         const char *text = take_text(m, bytes);
         if (text)
             ingest_json_set(&m->b, info, names[i], json_string(text));
+        /* message and message2; the others stay in extra. */
         if (i == 1 || i == 4)
             (void)ingest_add_message(&m->b, text);
     }

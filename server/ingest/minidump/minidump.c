@@ -201,6 +201,7 @@ minidump_parse(struct fz_span body, const struct ingest_context *in, struct fz_a
     take_header(&m);
     take_system(&m);
     take_misc(&m);
+    /* Modules before threads: a return address counts only if it leads into one of them. */
     minidump_modules(&m);
     minidump_crashpad(&m);
     minidump_crash_info(&m);

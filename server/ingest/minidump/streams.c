@@ -148,6 +148,7 @@ minidump_open(struct fz_span body, struct minidump *m, struct fz_error *err)
 {
     enum { PLATFORM = 20 };
     m->body = body;
+    /* Written by a big-endian machine (PowerPC), whose words are all reversed. */
     m->big_endian = body.len >= 4 && body.data[0] == 'P';
     struct minidump_place head = {HEADER, 0};
     struct fz_reader r = minidump_reader(m, head);

@@ -92,6 +92,7 @@ minidump_threads(struct minidump *m)
     size_t crashed = crashed_position(m, r, n), first = r.pos;
     m->threads = ingest_alloc(&m->b, max, sizeof(*m->threads));
     for (size_t i = 0; i < max && !m->b.failed; i++) {
+        /* The crashed thread takes the last place within the limit. */
         size_t number = i + 1 == max && crashed > i ? crashed : i;
         fz_read_seek(&r, first + number * THREAD);
         take_thread(m, &r);

@@ -61,6 +61,7 @@ quantity_of(const json_t *object, const char *key, uint32_t fallback)
     if (!json_is_integer(value))
         return fallback;
     json_int_t n = json_integer_value(value);
+    /* The client's number goes into sums: one report must not spoil them for good. */
     return n < 0 ? 0 : n > QUANTITY_MAX ? QUANTITY_MAX : (uint32_t)n;
 }
 
@@ -100,6 +101,7 @@ add_run(struct counting *c, const json_t *object)
 {
     struct fz_uuid sid;
     const json_t *text = json_object_get(object, "sid");
+    /* Without an id, updates of one run could not be distinguished from other runs. */
     if (!json_is_string(text) ||
         !fz_uuid_parse(fz_span_make(json_string_value(text), json_string_length(text)), &sid))
         return;

@@ -67,6 +67,7 @@ take_names(struct ingest_builder *b, const json_t *object, const char *where,
     if (!symbol.file)
         symbol.file = ingest_json_text(b, object, where, "filename");
     if (!symbol.function && frame->addr == 0 && symbol.file)
+        /* A frame needs a name to be shown, and this one has neither address nor function. */
         symbol.function = "<unknown>";
     uint64_t start;
     if (ingest_json_u64(b, object, where, "symbol_addr", &start))

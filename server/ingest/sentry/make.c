@@ -105,6 +105,7 @@ set_member(json_t *object, const char *path, struct fz_span value)
         }
         object = next;
     }
+    /* Text that is not UTF-8 makes no JSON: that member stays out, the dump counts more. */
     json_t *text = json_stringn((const char *)value.data, value.len);
     return n == 0 || !text || json_object_set_new(object, keys[n - 1], text) == 0;
 }

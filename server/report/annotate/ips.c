@@ -303,8 +303,7 @@ annotate_ips(const struct report *report, struct fz_span raw, struct fz_buffer *
     size_t start, body;
     if (!find_body(raw, &start, &body))
         return 0;
-    /* A byte order mark is kept. A text before the report (Console copies both) is no part of an
-     * .ips. */
+    /* A byte order mark is kept, a text before the report is not: Console copies both. */
     w.copied = start <= 3 ? 0 : start;
     struct json_walk walk = json_walk_start(fz_span_from(raw, body));
     while (json_walk_next(&walk, &member)) {

@@ -184,7 +184,7 @@ annotate_read_names(const struct annotate_line *line)
     while (len < text.len &&
            !(text.data[len] == ' ' && len + 1 < text.len && text.data[len + 1] == '+'))
         len++;
-    /* "Demo + 16488": old systems write the image's name where they know none of the function. */
+    /* "Demo + 16488": old systems write the image's name where they do not know the function's. */
     bool is_image = len && image.len > len && memcmp(image.data, text.data, len) == 0 &&
                     annotate_is_blank(image.data[len]);
     for (size_t i = 0; i < FZ_ARRAY_LEN(none); i++)
