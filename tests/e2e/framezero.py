@@ -192,6 +192,12 @@ class Server:
         return found
 
     @property
+    def worker_children(self):
+        """The children of the workers, without those that serve itself keeps."""
+        below = {pid for worker in self.pids_of("worker") for pid in self.descendants(worker)}
+        return [pid for pid in self.pids_of("child") if pid in below]
+
+    @property
     def serving_pid(self):
         """The process that answers; self.process is its supervisor."""
         pids = self.pids_of("serve")

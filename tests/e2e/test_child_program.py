@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 
 from case import BINARY, FolderCase, main, report, until
@@ -48,15 +49,25 @@ class ChildProgram(FolderCase):
         for script, said in (("exit 3", "is of another version than framezero"),
                              ("exit 7", "does not start: it ended with status 7")):
             with self.subTest(script=script):
-                self.install_child(script)
+                self.install_child()
                 with Server(self.program) as server:
-                    status, answer = server.request("POST", "/api/v1/reports", body=report())
+                    # Children that run go on; that of a worker is to be started again.
+                    self.assertEqual(server.request("POST", "/api/v1/reports?wait=30", body=report(1))[0], 200)
+                    self.install_child(script)
+                    for pid in server.worker_children:
+                        os.kill(pid, signal.SIGKILL)
+                    status, answer = server.request("POST", "/api/v1/reports", body=report(2))
                     self.assertEqual(status, 202, answer)
                     path = f"/api/v1/reports/{answer['id']}"
                     until(lambda: said in server.log(), said)
                     self.assertEqual(server.request("GET", path)[1]["status"], "queued")
+                    # Without a child that reads it, a body is refused for now.
+                    for pid in server.pids_of("child"):
+                        os.kill(pid, signal.SIGKILL)
+                    until(lambda: server.request("POST", "/api/v1/reports", body=report(3))[0] == 503, "503")
                     self.install_child()
                     until(lambda: server.request("GET", path)[1]["status"] == "unsymbolicated", "its result")
+                    until(lambda: server.request("POST", "/api/v1/reports", body=report(4))[0] == 202, "202")
 
 
 if __name__ == "__main__":

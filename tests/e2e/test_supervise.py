@@ -78,7 +78,7 @@ class TestServe(unittest.TestCase):
         with Server(BINARY, workers=1) as server:
             _, answer = server.request("POST", "/api/v1/reports", body=make_report(1), token="ingest")
             server.wait_report(answer["id"])
-            for pid in server.pids_of("child"):
+            for pid in server.worker_children:
                 os.kill(pid, signal.SIGSTOP)  # so that the next job stays running
             _, answer = server.request("POST", "/api/v1/reports", body=make_report(2), token="ingest")
             until(lambda: b'framezero_jobs{state="running"} 1\n' in server.request("GET", "/metrics")[1], "a lease")
