@@ -19,7 +19,8 @@ struct fz_address {
 FZ_MUST_CHECK enum fz_code fz_address_parse(const char *text, struct fz_address *ret,
                                             struct fz_error *err);
 
-/* Is it http:// or https:// with a host, at most a port and a path? MALFORMED says what is wrong. */
+/* Is it http:// or https:// with a host, at most a port and a path? MALFORMED says what is
+ * wrong. */
 FZ_MUST_CHECK enum fz_code fz_address_check_url(const char *url, struct fz_error *err);
 
 #endif

@@ -25,6 +25,7 @@ fz_buffer_deinit(struct fz_buffer *buffer)
 static bool
 reserve(struct fz_buffer *buffer, size_t more)
 {
+    /* Half of SIZE_MAX, so that doubling the room cannot overflow. */
     size_t cap = buffer->cap ? buffer->cap : SIZE_MAX / 2;
     if (buffer->failed)
         return false;

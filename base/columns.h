@@ -1,8 +1,10 @@
 /*
- * The description of a record's columns: one table that drives messages, the database, filters and lists.
+ * The description of a record's columns: one table that drives messages, the database, filters and
+ * lists.
  *
- * The module that knows the records has the table (server/report/columns.h). Messages, storage and the API only walk
- * through it and know nothing of a column but its row. The values of a record are an array with one value per column.
+ * The module that knows the records has the table (server/report/columns.h). Messages, storage and
+ * the API only walk through it and know nothing of a column but its row. The values of a record are
+ * an array with one value per column.
  */
 #ifndef BASE_COLUMNS_H
 #define BASE_COLUMNS_H
@@ -26,7 +28,8 @@ enum fz_match {
     FZ_MATCH_TAG /* a text of lines "\nname=value\n": "name:value", or "name": has such a line */
 };
 
-/* A filter that looks at a column. Columns that name the same filter are alternatives: one of them must match. */
+/* A filter that looks at a column. Columns that name the same filter are alternatives: one of
+ * them must match. */
 struct fz_column_filter {
     const char *name; /* as a query parameter */
     enum fz_match match;
@@ -37,11 +40,11 @@ enum { FZ_COLUMN_FILTERS = 2 };
 struct fz_column {
     const char *name; /* in the database */
     enum fz_column_type type;
-    /* Storage has it in struct store_report, since it orders by it. It is in the table only for its place in lists:
-     * messages and results do not carry it as one of the values. */
+    /* Storage has it in struct store_report, since it orders by it. It is in the table only for
+     * its place in lists: messages and results do not carry it as one of the values. */
     bool is_fixed;
-    /* Where a list shows it: "app.version" is a member of an object; "user?.id" of one that is left out when empty.
-     * NULL: nowhere. Members of one object follow each other. */
+    /* Where a list shows it: "app.version" is a member of an object; "user?.id" of one that is
+     * left out when empty. NULL: nowhere. Members of one object follow each other. */
     const char *path;
     struct fz_column_filter filters[FZ_COLUMN_FILTERS];
     const char *
@@ -65,7 +68,8 @@ fz_column_is_text(const struct fz_column *column)
     return column->type == FZ_COLUMN_TEXT || column->type == FZ_COLUMN_LONG_TEXT;
 }
 
-/* The text of the column with this name; NULL: no such column or unknown. `values` NULL: all unknown. */
+/* The text of the column with this name; NULL: no such column or unknown. `values` NULL: all
+ * unknown. */
 static inline const char *
 fz_columns_text(const struct fz_columns *columns, const union fz_value *values, const char *name)
 {

@@ -70,6 +70,7 @@ fz_encoding_append_text(struct fz_buffer *out, struct fz_span text, bool big_end
     r.big_endian = big_endian;
     while (fz_read_left(&r) >= 2 && !out->failed) {
         uint32_t c = next_utf16(&r);
+        /* Only the first character is a byte order mark. */
         if (c != 0xfeff || r.pos > 2)
             append(out, c ? c : REPLACEMENT);
     }

@@ -49,6 +49,7 @@ code_of_errno(int number)
         return FZ_E_NO_MEMORY;
     case ENOENT:
         return FZ_E_NOT_FOUND;
+    /* These conditions pass: the caller may try again later. */
     case ENOSPC:
     case EDQUOT:
     case EMFILE:

@@ -31,6 +31,7 @@ fz_map_open_fd(int fd, struct fz_map *ret, struct fz_error *err)
         return fz_fail_errno(err, "cannot look at the file");
     if (!S_ISREG(st.st_mode))
         return fz_fail(err, FZ_E_UNSUPPORTED, "not a regular file");
+    /* mmap() refuses a length of 0. */
     if (st.st_size == 0) {
         *ret = (struct fz_map){{NULL, 0}};
         return FZ_OK;
@@ -145,6 +146,7 @@ enum fz_code
 fz_file_write_atomic(const char *path, struct fz_span bytes, unsigned mode, struct fz_error *err)
 {
     char temp[PATH_MAX];
+    /* In the same folder: rename() does not work across file systems. */
     if (snprintf(temp, sizeof(temp), "%s.XXXXXX", path) >= (int)sizeof(temp))
         return fz_fail(err, FZ_E_LIMIT, "the path is too long");
     FZ_CLEANUP(fz_closep) int fd = mkstemp(temp);
@@ -173,6 +175,7 @@ fz_file_list(const char *folder, fz_file_fn fn, void *user, struct fz_error *err
         const char *name = names[i]->d_name;
         char path[PATH_MAX];
         struct stat st;
+        /* lstat(): links are not followed, since they may lead in circles. */
         bool is_there =
             strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
             snprintf(path, sizeof(path), "%s%s%s", folder, slash, name) < (int)sizeof(path) &&

@@ -67,6 +67,7 @@ look(struct source *source, uint64_t offset, uint64_t want, struct fz_span *ret,
                   want <= source->window.len - (offset - source->base);
     if (!inside) {
         unmap(source);
+        /* mmap() takes offsets that are multiples of the page size. */
         source->base = offset & ~(uint64_t)(PAGES - 1);
         uint64_t len = source->size - source->base;
         if (len > WINDOW)
@@ -102,6 +103,7 @@ find(struct source *source, uint64_t offset, struct fz_span needle, uint64_t *re
             *ret = offset + (uint64_t)(hit - bytes.data);
             return FZ_OK;
         }
+        /* The needle may begin in the last bytes of this window and end in the next one. */
         offset += bytes.len - (needle.len - 1);
     }
 }
@@ -270,7 +272,8 @@ parse_parts(struct source *source, struct fz_span delimiter, struct fz_form_part
     uint64_t at, next;
     enum mark mark = MARK_NONE;
     size_t n = 0;
-    /* The first delimiter may be the first bytes of the body; it has no line break before it then. */
+    /* The first delimiter may be the first bytes of the body; it has no line break before it
+     * then. */
     struct fz_span first = fz_span_make(delimiter.data + 2, delimiter.len - 2), bytes;
     enum fz_code code = look(source, 0, DELIMITER_BYTES + FZ_FORM_BOUNDARY + 2, &bytes, err);
     if (code != FZ_OK)

@@ -14,6 +14,8 @@ charge(struct fz_budget *budget, size_t bytes)
 {
     if (!budget)
         return true;
+    /* Added first and taken back if it was too much: threads share the budget, and a look before
+     * the addition would be a race. */
     size_t used = atomic_fetch_add(&budget->used, bytes);
     if (budget->cap && (used > budget->cap || bytes > budget->cap - used)) {
         atomic_fetch_sub(&budget->used, bytes);
@@ -69,6 +71,7 @@ void *
 fz_list_zeroed(struct fz_budget *budget, size_t n, size_t elem)
 {
     size_t bytes;
+    /* calloc() may return NULL for 0 bytes, which would look like a failure. */
     if (n == 0)
         n = 1;
     if (__builtin_mul_overflow(n, elem, &bytes) || !charge(budget, bytes))

@@ -24,7 +24,7 @@ fz_log_set_level(enum fz_log_level level)
     atomic_store(&lowest_level, (int)level);
 }
 
-/* ---- standard error, without waiting for who reads it ------------------------------------- */
+/* ---- standard error, without waiting for whoever reads it ------------------------------------ */
 
 /* Whoever reads the log may stop reading, and then a write to a pipe waits for ever. O_NONBLOCK on
  * descriptor 2 itself would also change it for the shell and for every other process that has the
@@ -148,6 +148,7 @@ format_line(char line[LINE_MAX_BYTES + 2], enum fz_log_level level, const char *
     while (len && line[len - 1] == ' ')
         len--;
     for (size_t i = 0; i < len; i++) {
+        /* Values come from clients: a line break in one could forge a line of the log. */
         if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
             line[i] = '?';
     }

@@ -1,9 +1,10 @@
 /*
  * The few calls that differ from one system to the next.
  *
- * base/platform_linux.c answers with Linux's own calls, base/platform_posix.c with POSIX.1-2008 alone
- * (macOS, BSD, or any system with -DFZ_PORTABLE=ON). CMake compiles one of them, and one unit test is
- * run on both. Only the rooms that tests/lint/rules.py lists may make a call that Linux alone has.
+ * base/platform_linux.c answers with Linux's own calls, base/platform_posix.c with POSIX.1-2008
+ * alone (macOS, BSD, or any system with -DFZ_PORTABLE=ON). CMake compiles one of them, and one unit
+ * test is run on both. Only the rooms that tests/lint/rules.py lists may make a call that Linux
+ * alone has.
  */
 #ifndef FZ_PLATFORM_H
 #define FZ_PLATFORM_H
@@ -15,8 +16,8 @@
 #include "base/attr.h"
 
 /* An empty file without a path, read-write and closed on exec; `name` is only a label. It can be
- * written, sought and mapped, and is gone when its last descriptor and map are. -1 and errno if there
- * can be none. */
+ * written, sought and mapped, and is gone when its last descriptor and map are. -1 and errno if
+ * there can be none. */
 FZ_MUST_CHECK int fz_platform_memory_file(const char *name);
 
 /* Cryptographically strong bytes; false if the system has none to give. */
@@ -34,9 +35,9 @@ const void *fz_platform_find(const void *bytes, size_t len, const void *needle, 
  * give a thread as little as 128 KiB. 0 or an error number. */
 FZ_MUST_CHECK int fz_platform_thread(pthread_t *ret, void *(*run)(void *), void *user);
 
-/* What `fd` writes to (a pipe or a terminal), opened a second time so that a write never waits, which
- * O_NONBLOCK on `fd` itself would also do to all others who share it. A pipe is made to hold up to
- * `pipe_bytes`. -1 if it cannot be opened again. */
+/* What `fd` writes to (a pipe or a terminal), opened a second time so that a write never waits,
+ * which O_NONBLOCK on `fd` itself would also do to all others who share it. A pipe is made to
+ * hold up to `pipe_bytes`. -1 if it cannot be opened again. */
 FZ_MUST_CHECK int fz_platform_open_again(int fd, int pipe_bytes);
 
 /* How many processors can run threads now, at least 1. */

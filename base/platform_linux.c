@@ -67,7 +67,7 @@ fz_platform_open_again(int fd, int pipe_bytes)
     int again = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (again < 0)
         return -1;
-    int size = fcntl(again, F_GETPIPE_SZ); /* -1: no pipe */
+    int size = fcntl(again, F_GETPIPE_SZ); /* -1: not a pipe */
     if (size >= 0 && size < pipe_bytes)
         fz_ignore(fcntl(again, F_SETPIPE_SZ, pipe_bytes) < 0); /* over the user's limit: as it is */
     return again;

@@ -93,7 +93,6 @@ fz_platform_thread(pthread_t *ret, void *(*run)(void *), void *user)
     return failed;
 }
 
-/* POSIX has no name for it before 2024; every system this runs on has this one. */
 /* /dev/fd/N is the same open file again, with the same flags. */
 int
 fz_platform_open_again(int fd FZ_UNUSED, int pipe_bytes FZ_UNUSED)
@@ -105,6 +104,7 @@ fz_platform_open_again(int fd FZ_UNUSED, int pipe_bytes FZ_UNUSED)
 unsigned
 fz_platform_n_cores(void)
 {
+    /* POSIX has no name for it before 2024, but every system that this runs on has this one. */
 #ifdef _SC_NPROCESSORS_ONLN
     long n = sysconf(_SC_NPROCESSORS_ONLN);
 #else

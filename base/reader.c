@@ -86,6 +86,7 @@ fz_read_uleb(struct fz_reader *r)
         const uint8_t *p = take(r, 1);
         if (!p)
             return 0;
+        /* Bits above the 64th are dropped: writers may pad numbers to a fixed length. */
         if (n < 10)
             value |= (uint64_t)(*p & 0x7f) << (7 * n);
         if (!(*p & 0x80))

@@ -2,8 +2,8 @@
 
 static const char REPLACEMENT[] = "\xef\xbf\xbd"; /* U+FFFD */
 
-/* The digit's value and one; 0 = no digit. A table, since no branch can foretell what kind of digit
- * comes next in an address. */
+/* The digit's value and one; 0 = no digit. A table: branches on the kind of digit
+ * cannot be predicted in an address. */
 static const uint8_t HEX_DIGITS[256] = {
     ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
     ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
@@ -82,6 +82,7 @@ fz_text_hex_u64(struct fz_span text, uint64_t *ret)
     for (size_t i = 0; i < text.len; i++) {
         unsigned digit = HEX_DIGITS[text.data[i]];
         is_hex &= digit > 0;
+        /* Collected here and looked at after the loop, to keep branches out of it. */
         lost |= value >> 60;
         value = value << 4 | ((digit - 1) & 15);
     }
@@ -113,6 +114,7 @@ base64_digit(uint8_t c)
         return c - 'a' + 26;
     if (c >= '0' && c <= '9')
         return c - '0' + 52;
+    /* The standard and the URL alphabet (RFC 4648, 4 and 5) differ in these two. */
     if (c == '+' || c == '-')
         return 62;
     if (c == '/' || c == '_')
@@ -208,6 +210,7 @@ fz_text_utf8_len(struct fz_span bytes)
     if (p[0] >= 0xe0 && p[0] <= 0xef) {
         if (bytes.len < 3 || !is_continuation(p[1]) || !is_continuation(p[2]))
             return 0;
+        /* Overlong forms, and surrogates (U+D800 to U+DFFF). */
         if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f))
             return 0;
         return 3;
@@ -216,6 +219,7 @@ fz_text_utf8_len(struct fz_span bytes)
         if (bytes.len < 4 || !is_continuation(p[1]) || !is_continuation(p[2]) ||
             !is_continuation(p[3]))
             return 0;
+        /* Overlong forms, and what is above U+10FFFF. */
         if ((p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
             return 0;
         return 4;
@@ -249,6 +253,7 @@ fz_text_clean_utf8(struct fz_arena *arena, struct fz_span bytes)
         return fz_arena_text(arena, bytes);
     if (bytes.len > SIZE_MAX / 4)
         return NULL;
+    /* A bad byte becomes the three of U+FFFD. */
     char *out = fz_arena_alloc(arena, bytes.len + 2 * n_bad + 1);
     if (!out)
         return NULL;

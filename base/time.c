@@ -26,6 +26,7 @@ fz_time_sleep_ms(int64_t ms)
     if (ms <= 0)
         return;
     struct timespec left = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+    /* A signal must not shorten the pause. */
     while (nanosleep(&left, &left) != 0 && errno == EINTR)
         ;
 }
@@ -34,6 +35,7 @@ fz_time_sleep_ms(int64_t ms)
 static int64_t
 days_from_date(int64_t year, int64_t month, int64_t day)
 {
+    /* Years begin in March here, so that a leap day is the last day of its year. */
     year -= month <= 2;
     int64_t era = (year >= 0 ? year : year - 399) / 400;
     int64_t of_era = year - era * 400;
@@ -141,11 +143,13 @@ fz_time_parse(struct fz_span text, int64_t *ret_unix_ms)
     int64_t second = 0, ms = 0;
     if (accept(&c, ':')) {
         second = digits(&c, 2);
+        /* 60 is a leap second. */
         if (second < 0 || second > 60)
             return false;
         if (accept(&c, '.')) {
             int64_t scale = 100;
             while (c.at < c.end && *c.at >= '0' && *c.at <= '9') {
+                /* Digits after the third count for nothing: scale is 0 by then. */
                 ms += (*c.at++ - '0') * scale;
                 scale /= 10;
             }

@@ -73,6 +73,7 @@ fz_uuid_new(void)
     uint64_t ms = (uint64_t)fz_time_now_ms();
     for (unsigned i = 0; i < 6; i++)
         uuid.bytes[i] = (uint8_t)(ms >> (8 * (5 - i)));
+    /* Version 7 and the variant (RFC 9562). */
     uuid.bytes[6] = (uint8_t)(0x70 | (uuid.bytes[6] & 0x0f));
     uuid.bytes[8] = (uint8_t)(0x80 | (uuid.bytes[8] & 0x3f));
     return uuid;

@@ -156,10 +156,12 @@ scan_escape(struct scan *s)
     if (unit < 0)
         return bad(s, at, "bad escape");
     s->pos += ESCAPE_LEN;
+    /* A pair of surrogates is one character above U+FFFF (RFC 8259, 7). */
     if (is_surrogate(unit, 0xd800) && is_surrogate(escape_unit(s, s->pos), 0xdc00)) {
         s->pos += ESCAPE_LEN;
         return FZ_OK;
     }
+    /* jansson refuses lone surrogates, and NUL unless it is asked to allow it. */
     if (unit != 0 && !is_surrogate(unit, 0xd800) && !is_surrogate(unit, 0xdc00))
         return FZ_OK;
     return repair(s, &s->notes.n_bad_escapes, at, "\\ufffd", ESCAPE_LEN, s->pos);

@@ -105,12 +105,14 @@ static void
 set_up(struct net_http *http, const char *url, const struct fz_span *body)
 {
     CURL *curl = http->curl;
+    /* This forgets the options and keeps the connection. */
     curl_easy_reset(curl);
     curl_easy_setopt(curl, CURLOPT_URL, url);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, http->headers);
     curl_easy_setopt(curl, CURLOPT_USERAGENT, "framezero/" FZ_VERSION);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S);
     curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
+    /* libcurl would use SIGALRM for timeouts, which is not safe with threads. */
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, write_answer);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, http);
@@ -146,6 +148,8 @@ is_worth_a_retry(CURLcode result, long status)
     case 504:
         return true;
     default:
+        /* Errors that another attempt cannot change; CURLE_WRITE_ERROR is an answer above the
+         * limit. */
         return result != CURLE_OK && result != CURLE_URL_MALFORMAT &&
                result != CURLE_UNSUPPORTED_PROTOCOL && result != CURLE_WRITE_ERROR &&
                result != CURLE_PEER_FAILED_VERIFICATION;

@@ -23,8 +23,8 @@ struct net_http; /* opaque */
 struct net_http_config {
     const char *server; /* "https://host:port/prefix", without a slash at its end; borrowed */
     const char *token;  /* sent as a bearer token */
-    /* Both callbacks may be NULL. `percent` of the body has been sent; -1: the request has ended, which
-     * follows every other value. */
+    /* Both callbacks may be NULL. `percent` of the body has been sent; -1: the request has
+     * ended, which follows every other value. */
     void (*progress)(void *user, int percent);
     /* The request is sent again in `wait_ms`. */
     void (*retry)(void *user, const char *why, int64_t wait_ms);

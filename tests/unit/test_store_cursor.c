@@ -41,7 +41,7 @@ test_malformed(void **state)
     static const char *const cases[] = {
         "",                                                /* nothing */
         "A",                                               /* ends inside a byte */
-        "*",                                               /* no base64 */
+        "*",                                               /* not base64 */
         "MQ",                                              /* "1" */
         "MS4",                                             /* "1." */
         "LmE",                                             /* ".a" */
