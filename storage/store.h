@@ -145,10 +145,11 @@ FZ_MUST_CHECK enum fz_code store_report_insert(struct store *store, struct store
                                                size_t n, struct fz_error *err);
 
 /*
- * Say which columns reports have besides those of struct store_report; `columns` outlives the connection.
+ * Say which columns reports have besides those of struct store_report; `columns` outlives the
+ * connection.
  *
- * Before this the connection knows none: it reads no values and stores none. Each is a column of the table reports
- * (migrations/). *ret values are in the order of `columns`.
+ * Before this the connection knows none: it reads no values and stores none. Each is a column of
+ * the table reports (migrations/). *ret values are in the order of `columns`.
  */
 FZ_MUST_CHECK enum fz_code store_set_columns(struct store *store, const struct fz_columns *columns,
                                              struct fz_error *err);
@@ -197,8 +198,9 @@ FZ_MUST_CHECK enum fz_code store_report_body(struct store *store, int64_t projec
                                              const char *id, struct fz_arena *arena,
                                              struct fz_span *ret, struct fz_error *err);
 
-/* What reports can be selected by: "status", "format", "image" (a name), "uuid" (of an image, in any spelling), and the
- * filters of the columns. "q" also looks at the id and the error. *ret_n of them, each name once. */
+/* What reports can be selected by: "status", "format", "image" (a name), "uuid" (of an image, in
+ * any spelling), and the filters of the columns. "q" also looks at the id and the error. *ret_n
+ * of them, each name once. */
 struct store_filter {
     const char *name; /* as a query parameter */
     enum fz_match match;
@@ -443,10 +445,11 @@ FZ_MUST_CHECK enum fz_code store_upload_get(struct store *store, int64_t project
                                             struct fz_arena *arena, struct store_upload *ret,
                                             struct fz_error *err);
 
-/* Register the symbol files of an upload and queue every report that waits for one of their UUIDs,
- * in portions, so that others can write in between. Sets is_new of each symbol. *ret_unblocked
- * counts the reports that were queued by it. The job goes on until store_job_finish_upload(); if the
- * worker is lost before that, the next one does all of this again. */
+/* Register the symbol files of an upload and queue every report that waits for one of their
+ * UUIDs, in portions, so that others can write in between. Sets is_new of each symbol.
+ * *ret_unblocked counts the reports that were queued by it. The job goes on until
+ * store_job_finish_upload(); if the worker is lost before that, the next one does all of this
+ * again. */
 FZ_MUST_CHECK enum fz_code
 store_job_register_symbols(struct store *store, const struct store_job *job,
                            struct store_symbol *symbols, size_t n, struct fz_arena *arena,

@@ -19,6 +19,8 @@ store_blob_hold(struct store *store, const char *sha256, struct fz_error *err)
     if (!store->blobs || !sha256)
         return FZ_OK;
     enum fz_code code = sql_lock(store->sql, LOCK, false, err);
+    /* Under the lock: the sweep takes no blob away between this look and the commit that names
+     * it. */
     store->blob_is_gone = code == FZ_OK && !blob_is_there(store->blobs, sha256);
     if (store->blob_is_gone)
         return fz_fail(err, FZ_E_UNAVAILABLE,
@@ -97,6 +99,7 @@ take_away(struct sql *tx, struct blob_store *blobs, struct garbage *garbage, str
             code =
                 blob_take_away(blobs, garbage->names[i], &garbage->gone[garbage->n_deleted], err);
             garbage->n_deleted += code == FZ_OK;
+            /* Deleted by a sweep whose commit failed; only its row is left. */
             if (code == FZ_E_NOT_FOUND)
                 code = FZ_OK;
         }
@@ -128,6 +131,8 @@ store_blob_sweep(struct store *store, struct blob_store *blobs, size_t max, size
         if (code == FZ_OK)
             code = sql_commit(&tx, err);
     }
+    /* Also if the commit failed: the files have lost their names, and the next sweep drops the
+     * rows. */
     for (size_t i = 0; i < garbage.n_deleted; i++)
         blob_end(blobs, &garbage.gone[i]);
     *ret_n_deleted = garbage.n_deleted;

@@ -17,7 +17,8 @@
 #include "storage/blob/blob.h"
 #include "storage/store.h"
 
-/* The blobs that this connection's rows name; borrowed. Without it their presence is not checked. */
+/* The blobs that this connection's rows name; borrowed. Without it their presence is not
+ * checked. */
 void store_set_blobs(struct store *store, struct blob_store *blobs);
 
 /* Whether the last call that was to name a blob failed because it is not there any more: it was

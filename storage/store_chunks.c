@@ -176,6 +176,7 @@ store_chunk_take(struct store *store, struct store_chunk *chunks, size_t n, bool
             sorted[j]->is_there = enough;
         all = all && enough;
     }
+    /* Otherwise nothing is taken: the sender has to send some chunks again first. */
     if (code == FZ_OK && all)
         code = sql_commit(&tx, err);
     if (code == FZ_OK)

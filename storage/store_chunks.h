@@ -34,8 +34,8 @@ FZ_MUST_CHECK enum fz_code store_chunk_put(struct store *store, const struct sto
 FZ_MUST_CHECK enum fz_code store_chunk_find(struct store *store, int64_t token_id,
                                             struct store_chunk *chunks, size_t n, int64_t life_ms,
                                             struct fz_arena *arena, struct fz_error *err);
-/* How many bytes files may take of a chunk until it has to be sent again. What a client sends may be
- * kilobytes of compressed zeros; what is made of it must have some proportion to that. */
+/* How many bytes files may take of a chunk until it has to be sent again. What a client sends
+ * may be kilobytes of compressed zeros; what is made of it must have some proportion to that. */
 enum { STORE_CHUNK_TAKEN_MAX = 128 * 1024 * 1024 };
 /* Take all of these, as often as each is named, for a file that is made of them; the chunks come
  * from store_chunk_find(). LIMIT: one of them repeats so often that no sending of it is enough.
@@ -44,7 +44,7 @@ enum { STORE_CHUNK_TAKEN_MAX = 128 * 1024 * 1024 };
 FZ_MUST_CHECK enum fz_code store_chunk_take(struct store *store, struct store_chunk *chunks,
                                             size_t n, bool *ret_all, struct fz_arena *arena,
                                             struct fz_error *err);
-/* Up to `max` chunks whose time is over; nobody finds them from now on. The caller deletes each
+/* Up to `max` chunks whose time is over; no request finds them from now on. The caller deletes each
  * one's blob and then calls store_chunk_drop(). */
 FZ_MUST_CHECK enum fz_code store_chunk_expire(struct store *store, size_t max,
                                               struct fz_arena *arena, struct store_chunk **ret,

@@ -60,6 +60,7 @@ wake(struct store *store, int64_t now, struct fz_error *err)
         "AND state = 1 AND due_ms <= $1) OR EXISTS (SELECT 1 FROM jobs WHERE state < 2 AND "
         "due_ms > 0 AND state = 1 AND due_ms > $3) THEN 1 ELSE 0 END",
         args, 3, &any, NULL, err);
+    /* The look takes no write lock, and nearly always finds nothing. */
     if (code != FZ_OK || !any)
         return code;
     char text[512];
@@ -208,6 +209,7 @@ part_of(const struct claim *claim, const struct lane *lane, size_t max, size_t n
 {
     size_t n = (max + n_lanes - 1) / n_lanes;
     int64_t cost = store_fair_cost(&claim->store->fair, lane->kind, lane->project_id);
+    /* A cost of 0 is not known yet: the first jobs of a project are not held back for it. */
     if (cost > 0 && (int64_t)n > claim->left_us / cost)
         n = claim->left_us > 0 ? (size_t)(claim->left_us / cost) : 0;
     return n == 0 && claim->n == 0 ? 1 : n;
@@ -227,10 +229,13 @@ claim_kind(struct sql *tx, struct claim *claim, int64_t kind, size_t max, struct
             break;
         code = claim_lane(tx, claim, lane, want, err);
         size_t got = claim->n - first;
+        /* Fewer than asked for: another worker has the rest locked, or the lane is empty. */
         lane->is_done = got < want;
         if (code != FZ_OK || got == 0)
             continue;
         claim->left_us -= (int64_t)got * store_fair_cost(fair, kind, lane->project_id);
+        /* Charged before the work is done: the next lane is chosen by what the jobs will probably
+         * cost. */
         int64_t each = store_fair_charge(fair, kind, lane->project_id, got);
         for (size_t i = first; i < claim->n; i++)
             claim->jobs[i].charged_us = each;
@@ -276,6 +281,7 @@ claim_all(struct sql *tx, struct claim *claim, size_t max, struct fz_error *err)
     int64_t first = turn % 2 == 0 ? STORE_JOB_UPLOAD : STORE_JOB_REPORT;
     int64_t second = turn % 2 == 0 ? STORE_JOB_REPORT : STORE_JOB_UPLOAD;
     enum fz_code code = FZ_OK;
+    /* Both kinds have to come first in such a claim, so turns count in pairs. */
     if (turn / 2 % TURNS >= TURNS - 2) {
         set_order(claim, turn / 2 % TURNS == TURNS - 1 ? STORE_LATE : STORE_ASKED);
         code = claim_kind(tx, claim, first, 1, err);
@@ -330,6 +336,7 @@ store_job_claim(struct store *store, const char *worker, size_t max, int64_t lea
         store_sweep_transient(store);
         return FZ_OK;
     }
+    /* The shares are in memory: a transaction that fails does not take them back. */
     struct store_fair before = store->fair;
     code = claim_in_transaction(&claim, max, err);
     if (code != FZ_OK) {

@@ -47,6 +47,7 @@ take_batch(struct store_committer *committer, struct batch *batch)
         pthread_cond_wait(&committer->wake, &committer->lock);
     while (committer->first && batch->n < BATCH_ITEMS) {
         struct waiting *node = committer->first;
+        /* A single report larger than a batch is committed alone. */
         if (batch->n && batch->bytes + node->packed.body_len > BATCH_BYTES)
             break;
         committer->first = node->next;
@@ -102,6 +103,7 @@ commit_batch(struct store *store, struct batch *batch, size_t *ret_commits)
             finish_committed(batch->nodes[i]);
         return 0;
     }
+    /* The whole batch was rolled back, so each item can be stored again. */
     bool each = code != FZ_E_UNAVAILABLE && batch->n > 1;
     size_t n_failed = 0;
     *ret_commits = 0;

@@ -80,8 +80,10 @@ store_fair_settle(struct store_fair *fair, int64_t kind, int64_t project_id, int
     struct store_fair_share *share = touch(fair, kind, project_id);
     share->time_us += spent_us - charged_us;
     bound(fair, share);
+    /* 0 means that the cost is not known. */
     if (spent_us < 1)
         spent_us = 1;
+    /* A moving average: one job that took unusually long does not decide the next claims alone. */
     share->cost_us = share->cost_us ? (3 * share->cost_us + spent_us) / 4 : spent_us;
 }
 

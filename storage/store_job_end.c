@@ -80,6 +80,7 @@ fail_locked(struct store *store, const struct store_job *job, struct store_job_r
 {
     if (child_died) {
         row->deaths++;
+        /* A child that dies twice on the same input does so because of it: MALFORMED. */
         if (row->deaths >= DEATHS)
             return store_job_quarantine(store, job, FZ_E_MALFORMED, text, err);
         return try_again(store, job, row, 0, err);
@@ -88,6 +89,7 @@ fail_locked(struct store *store, const struct store_job *job, struct store_job_r
         bool used_up = job->attempt >= ATTEMPTS_IN_OUTAGE;
         if (why == FZ_E_NO_MEMORY)
             used_up = row->strikes >= STORE_JOB_ATTEMPTS;
+        /* The claim has counted a strike, but the outage is not the input's fault. */
         else if (row->strikes > 0)
             row->strikes--;
         if (used_up)

@@ -5,7 +5,7 @@
 #include "base/time.h"
 
 static const int64_t SWEEP_EVERY_MS = 60 * 1000;
-/* A transient report is waited for by an HTTP request; nobody comes back after this. */
+/* An HTTP request waits for a transient report; after this time none comes back for it. */
 static const int64_t TRANSIENT_LIFE_MS = 15 * 60 * 1000;
 
 /* ---- one job ---- */
@@ -82,8 +82,8 @@ store_job_requeue(struct store *store, int64_t id, bool asked, struct fz_error *
         code = sql_clock(store->sql, &clock, err);
     if (code != FZ_OK)
         return code;
-    /* A fresh report whose symbols came while it was done stays fresh. What is done again may be done
-     * by a newer program, which detects formats better: the reader goes. */
+    /* A fresh report whose symbols came while it was done stays fresh. What is done again may be
+     * done by a newer program, which detects formats better: the reader goes. */
     const struct sql_value args[] = {sql_int(id), sql_int(now), sql_int(clock), sql_int(asked)};
     return sql_exec(store->sql,
                     "UPDATE jobs SET state = 0, fence = fence + 1, due_ms = 0, queued_ms = $2, "
@@ -95,7 +95,7 @@ store_job_requeue(struct store *store, int64_t id, bool asked, struct fz_error *
 
 /* ---- leases ---- */
 
-/* Reports that nobody fetched; about once a minute one worker does it. */
+/* Transient reports that were not fetched; about once a minute one worker does it. */
 void
 store_sweep_transient(struct store *store)
 {

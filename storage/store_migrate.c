@@ -125,6 +125,7 @@ apply_missing(struct sql *sql, unsigned *ret_applied, struct fz_error *err)
     if (code == FZ_OK)
         code = sql_script(tx, ledger, err);
     if (code == FZ_OK)
+        /* Again under the lock: another process may have migrated meanwhile. */
         code = check_applied(tx, &version, err);
     for (size_t i = (size_t)version; code == FZ_OK && i < n; i++) {
         code = apply(tx, &table[i], err);

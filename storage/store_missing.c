@@ -126,6 +126,8 @@ insert_images(struct sql *sql, int64_t project_id, int64_t set_key,
     struct sql_value args[2 + 2 * IMAGES_AT_ONCE] = {sql_int(project_id), sql_int(set_key)};
     enum fz_code code = FZ_OK;
     for (size_t at = 0; at < n && code == FZ_OK;) {
+        /* One or eight rows: two statements to keep prepared instead of one for each number of
+         * rows. */
         size_t now = n - at >= IMAGES_AT_ONCE ? IMAGES_AT_ONCE : 1;
         for (size_t i = 0; i < now; i++, at++) {
             args[2 + 2 * i] = sql_blob(fz_span_make(images[at].uuid.bytes, 16));
@@ -223,6 +225,7 @@ store_wait_set(struct store *store, int64_t project_id, const struct store_repor
         fz_sha256_update(sum, fz_span_make(waits[i].uuid.bytes, 16));
     struct sql_value version = sql_text_clean(
         arena, fz_columns_text(&store->columns, done->values, "app_version"), STORE_TEXT_SHORT);
+    /* The version is part of the hash, since the list of missing images names it for each set. */
     if (version.kind == SQL_TEXT)
         fz_sha256_update(sum, version.bytes);
     char hash[FZ_SHA256_TEXT];

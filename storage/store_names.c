@@ -50,7 +50,7 @@ store_upload_state_name(enum store_upload_state state)
     return upload_states[state];
 }
 
-/* The number of a name among the `n`; n if it is none of them. */
+/* The number of a name among the `n`; n if it is not among them. */
 static size_t
 find_name(const char *const *names, size_t n, struct fz_span text)
 {

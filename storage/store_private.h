@@ -96,7 +96,8 @@ FZ_MUST_CHECK enum fz_code store_report_read(const struct store *store, struct s
                                              struct fz_error *err);
 /* store->update_report takes so many arguments, then one per column that is not fixed. */
 enum { STORE_UPDATE_ARGS = 8 };
-/* Append those to the n arguments in `args`; returns how many there are then. `values` may be NULL. */
+/* Append those to the n arguments in `args`; returns how many there are then. `values` may be
+ * NULL. */
 size_t store_report_bind(const struct store *store, const union fz_value *values,
                          struct fz_arena *arena, struct sql_value *args, size_t n);
 void store_drop_columns(struct store *store);
@@ -200,7 +201,7 @@ FZ_MUST_CHECK enum fz_code store_job_requeue(struct store *store, int64_t id, bo
                                              struct fz_error *err);
 /* What a claim looks at: one row for each kind, priority and project that has something to do. */
 extern const char store_lanes_query[];
-/* Delete transient reports that nobody came to fetch; does something once a minute. */
+/* Delete transient reports that were not fetched; does something once a minute. */
 void store_sweep_transient(struct store *store);
 
 /* An opaque place in a list, "sort key, then id": base64url of both. */

@@ -54,6 +54,8 @@ queue_stale(struct store *store, const char *text, const struct sql_value *args,
         stale->name = sql_col_text(&rows, 3, arena);
         stale->size = sql_col_int(&rows, 4);
     }
+    /* Closed first: SQLite does not define whether an open query sees rows that are added
+     * meanwhile. */
     sql_rows_close(&rows);
     for (size_t i = 0; code == FZ_OK && i < n; i++) {
         struct fz_uuid id = fz_uuid_new();

@@ -84,6 +84,7 @@ contained(struct fz_arena *arena, const char *text)
     char *to = pattern;
     *to++ = '%';
     for (const char *c = text; *c; c++) {
+        /* The wildcards of LIKE, and the ESCAPE character of these queries. */
         if (*c == '%' || *c == '_' || *c == '!')
             *to++ = '!';
         *to++ = *c;

@@ -186,10 +186,12 @@ insert_batch(struct store *store, struct outcome *outcomes, size_t n, struct fz_
     for (size_t i = 0; code == FZ_OK && i < n; i++) {
         struct outcome *outcome = &outcomes[i];
         const struct store_report_new *item = outcome->packed->item;
+        /* An attempt that was rolled back may have set them. */
         outcome->is_duplicate = outcome->is_clash = false;
         outcome->code = store_report_check(item);
         if (outcome->code != FZ_OK)
             continue;
+        /* The items are sorted by project, so each is looked up once. */
         bool found = item->project_id == known_project;
         if (!found)
             code = has_project(tx, item->project_id, &found, err);

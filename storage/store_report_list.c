@@ -17,6 +17,7 @@ store_cursor_make(struct fz_arena *arena, int64_t time_ms, const char *id)
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     fz_text_base64_append(&text, fz_span_make(plain, (size_t)len));
     size_t n = text.len;
+    /* Without padding and with the URL alphabet (RFC 4648, 5): cursors go into query strings. */
     while (n && text.data[n - 1] == '=')
         n--;
     char *cursor = text.failed ? NULL : fz_arena_text(arena, fz_span_make(text.data, n));
@@ -47,7 +48,8 @@ store_cursor_parse(const char *cursor, struct fz_arena *arena, int64_t *ret_time
     return FZ_OK;
 }
 
-/* Lists by the time of the crash have cursors of their own: a cursor of the other kind would skip reports silently. */
+/* Lists by the time of the crash have cursors of their own: a cursor of the other kind would skip
+ * reports silently. */
 static const char CRASHED_MARK = 't';
 
 static bool
@@ -151,6 +153,7 @@ run_list(struct store *store, struct store_report_query *query,
     const char *column = is_by_crash(filter) ? "timestamp_ms" : "received_ms";
     const char *way = is_rising(filter) ? "ASC" : "DESC";
     fz_buffer_printf(&query->text, " ORDER BY %s %s, id %s", column, way, way);
+    /* One row more than wanted shows that there is another page. */
     store_report_query_add(query, " LIMIT ?", sql_int((int64_t)page->limit + 1));
     code = fz_buffer_done(&query->text, err);
     return code == FZ_OK ? sql_query_once(store->sql, fz_buffer_cstr(&query->text), query->args,

@@ -95,7 +95,9 @@ put_run(const struct put *put, const struct store_session *session, struct fz_er
                           clean(put, session->release, RELEASE_MAX),
                           clean(put, session->environment, ENVIRONMENT_MAX)};
     bool found = false;
+    /* The place is replaced: an update counts where its run was counted first. */
     enum fz_code code = find_run(put, session->sid, &place, &before, &found, err);
+    /* Updates may come in any order; the worst outcome stays. */
     if (code != FZ_OK || (found && before >= (int64_t)session->outcome))
         return code;
     const struct sql_value args[] = {

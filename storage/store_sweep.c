@@ -51,6 +51,7 @@ find_unused(struct store *store, size_t kind, struct unused ret[LOOK_AT], size_t
         if (sql_col_int(&rows, 2) == 0 && n < LOOK_AT)
             ret[n++] = (struct unused){last, sql_col_int(&rows, 1)};
     }
+    /* The end of the table was reached: the next call begins at its start. */
     store->swept_sets[kind] = n_rows == LOOK_AT ? last : 0;
     *ret_n = n;
     return code;
@@ -69,6 +70,7 @@ drop_set(struct store *store, size_t kind, const struct unused *set, uint64_t *n
         code = sql_lock(tx, set->project_id, true, err);
     if (code == FZ_OK)
         code = sql_number(tx, kinds[kind].drop, args, 1, &one, &dropped, err);
+    /* A report may have taken the set between the look and the lock: then it stays. */
     if (code == FZ_OK && dropped)
         code = sql_exec(tx, kinds[kind].drop_items, args, 1, NULL, err);
     if (code == FZ_OK)

@@ -160,6 +160,7 @@ unblock_set(struct store *store, const struct store_job *job, int64_t set, int64
         struct portion next = at;
         int64_t began = fz_time_monotonic_ms();
         code = do_portion(store, job, &next, err);
+        /* `at` has not moved, so the portion that was rolled back is done again. */
         if (code != FZ_OK && sql_may_retry(store->sql) && n_tries++ < TRIES) {
             code = FZ_OK;
             continue;

@@ -95,6 +95,7 @@ make_temp(struct blob_store *store, int *ret_fd, struct fz_error *err)
     char path[PATH_MAX];
     snprintf(path, sizeof(path), "%s/tmp", blobs->dir);
     int fd = open(path, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    /* What kernels and file systems without O_TMPFILE report (open(2)). */
     if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
         snprintf(path, sizeof(path), "%s/tmp/XXXXXX", blobs->dir);
         fd = mkostemp(path, O_CLOEXEC);
@@ -119,6 +120,7 @@ read_all(int fd, on_bytes_fn on_bytes, void *user, uint64_t *ret_size, struct fz
     uint64_t at = 0;
     enum fz_code code = FZ_OK;
     while (code == FZ_OK) {
+        /* pread: the caller's file keeps its position. */
         ssize_t n = pread(fd, step, COPY_STEP, (off_t)at);
         if (n < 0 && errno == EINTR)
             continue;
@@ -184,6 +186,7 @@ link_fd(int fd, const char *path)
         return false;
     char self[64];
     snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+    /* EEXIST: another writer has stored the same bytes meanwhile. */
     return linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 || errno == EEXIST;
 }
 
@@ -249,6 +252,7 @@ get_fd(struct blob_store *store, const char *sha256, int *ret_fd, struct fz_erro
     enum fz_code code = get_path(blobs, sha256, path, err);
     if (code != FZ_OK)
         return code;
+    /* O_NOFOLLOW: blobs are plain files, so a link is not one of ours. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0 && errno == ENOENT)
         return fz_fail(err, FZ_E_NOT_FOUND, "there is no such blob");
@@ -307,6 +311,7 @@ take_away(struct blob_store *store, const char *sha256, struct blob_gone *ret, s
     if (code != FZ_OK)
         return code;
     fz_random(&random, sizeof(random));
+    /* A random end: the same blob may be stored and deleted again before this file is gone. */
     snprintf(ret->name, sizeof(ret->name), "%s.%08x", sha256, random);
     snprintf(to, sizeof(to), "%s/tmp/%s", blobs->dir, ret->name);
     if (rename(path, to) == 0)

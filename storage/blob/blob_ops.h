@@ -1,9 +1,10 @@
 /*
  * What a store of blobs has to do, as a table of functions: blob_file.c keeps them in a folder.
  *
- * Another store (an object store, say) is a file with such a table, and a prefix of URLs in blob.c. The functions keep
- * the contract of blob.h; the first argument is the struct blob_store at the start of the store's own struct. All but
- * list_old() are called from several threads at once. Names of blobs are checked before: 64 lower-case hex digits.
+ * Another store (an object store, say) is a file with such a table, and a prefix of URLs in blob.c.
+ * The functions keep the contract of blob.h; the first argument is the struct blob_store at the
+ * start of the store's own struct. All but list_old() are called from several threads at once.
+ * Names of blobs are checked before: 64 lower-case hex digits.
  */
 #ifndef STORAGE_BLOB_OPS_H
 #define STORAGE_BLOB_OPS_H
@@ -13,10 +14,12 @@
 struct blob_ops {
     /* Release the store. No other call is running or follows. */
     void (*close)(struct blob_store *store);
-    /* An empty file to write to, close to where put_fd() will want it: to put it then copies nothing. */
+    /* An empty file to write to, close to where put_fd() will want it: to put it then copies
+     * nothing. */
     enum fz_code (*temp)(struct blob_store *store, int *ret_fd, struct fz_error *err);
-    /* Any descriptor that can be read; its position does not matter. On FZ_OK the blob is durable
-     * and whole; on failure nobody can see a part of it. The same bytes may be put twice, also at once. */
+    /* Any descriptor that can be read; its position does not matter. On FZ_OK the blob is
+     * durable and whole; on failure nobody can see a part of it. The same bytes may be put
+     * twice, also at once. */
     enum fz_code (*put_fd)(struct blob_store *store, int fd, char ret_sha256[FZ_SHA256_TEXT],
                            uint64_t *ret_size, struct fz_error *err);
     /* Opened blobs stay readable after they are deleted. NOT_FOUND. */

@@ -75,6 +75,7 @@ static enum fz_code
 fail(struct postgresql *pg, const PGresult *result, struct fz_error *err)
 {
     const char *state = result ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
+    /* Without an SQLSTATE the message is libpq's own: the server did not answer. */
     if (PQstatus(pg->conn) != CONNECTION_OK || !state)
         return fail_conn(pg, err);
     char text[200];
@@ -193,6 +194,7 @@ fill_params(struct params *params, const struct sql_value *args, size_t n, struc
         } else {
             if (arg->bytes.len > INT32_MAX / 2)
                 return fz_fail(err, FZ_E_LIMIT, "a value is too large for the database");
+            /* libpq takes a NULL pointer for SQL's NULL. */
             params->values[i] = arg->bytes.len ? (const char *)arg->bytes.data : "";
             params->lengths[i] = (int)arg->bytes.len;
         }
@@ -290,6 +292,7 @@ pg_number(struct sql_rows *rows, int column)
 {
     const uint8_t *at = (const uint8_t *)PQgetvalue(rows->result, rows->row, column);
     int len = PQgetlength(rows->result, rows->row, column);
+    /* All ones at first, so that a negative number of 2 or 4 bytes keeps its sign. */
     uint64_t value = len > 0 && (at[0] & 0x80) ? UINT64_MAX : 0;
     for (int i = 0; i < len && i < 8; i++)
         value = value << 8 | at[i];

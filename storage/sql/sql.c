@@ -74,6 +74,8 @@ check_args(const struct sql_value *args, size_t n_args, struct fz_error *err)
     for (size_t i = 0; i < n_args; i++) {
         if (args[i].kind == SQL_BAD)
             return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+        /* SQLite stores any bytes as text and PostgreSQL refuses them: both give the same error
+         * here. */
         if (args[i].kind == SQL_TEXT && !fz_text_is_utf8(args[i].bytes))
             return fz_fail(err, FZ_E_MALFORMED, "a text is not UTF-8");
     }
@@ -84,6 +86,7 @@ static enum fz_code
 run(struct sql *sql, const char *text, bool keep, const struct sql_value *args, size_t n_args,
     struct sql_rows *ret, struct fz_error *err)
 {
+    /* It belongs to the last failure; a driver sets it again. */
     sql->may_retry = false;
     enum fz_code code = check_args(args, n_args, err);
     if (code == FZ_OK)

@@ -12,7 +12,8 @@
 #include "base/random.h"
 #include "base/time.h"
 
-/* How long a writer waits for the others before it says UNAVAILABLE, and its longest single nap. */
+/* How long a writer waits for the others before it reports UNAVAILABLE, and its longest
+ * single sleep. */
 static const int64_t BUSY_LIMIT_MS = 10000, REQUEST_BUSY_LIMIT_MS = 1500;
 static const int NAP_MAX_MS = 10;
 
@@ -74,7 +75,7 @@ fail(struct sqlite *lite, int rc, struct fz_error *err)
                    lite->db ? sqlite3_errmsg(lite->db) : sqlite3_errstr(rc));
 }
 
-/* Called by SQLite while another connection holds the lock. Short naps of uneven length: its own
+/* Called by SQLite while another connection holds the lock. Short sleeps of uneven length: its own
  * handler sleeps up to 100 ms at a time, which several writers feel. */
 static int
 on_busy(void *user, int n_calls)
@@ -233,6 +234,7 @@ sqlite_end(struct sql_rows *rows)
         return;
     }
     sqlite3_reset(prepared->stmt);
+    /* The bindings are borrowed (SQLITE_STATIC) and end with the caller's values. */
     sqlite3_clear_bindings(prepared->stmt);
     prepared->busy = false;
 }
@@ -244,6 +246,8 @@ sqlite_query(struct sql *sql, const char *text, bool keep, const struct sql_valu
     struct sqlite *lite = self(sql);
     struct prepared *prepared = keep ? sql_cache_get(&lite->cache, text) : NULL;
     if (!prepared || prepared->busy) {
+        /* A statement whose rows are still being read cannot start again: a second one, not kept,
+         * serves this call. */
         bool is_new = !prepared;
         enum fz_code code = prepare(lite, text, &prepared, err);
         if (code != FZ_OK)
@@ -297,6 +301,7 @@ static struct fz_span
 sqlite_bytes(struct sql_rows *rows, int column)
 {
     sqlite3_stmt *stmt = ((struct prepared *)rows->result)->stmt;
+    /* The bytes first: sqlite3_column_blob() may convert the value, which changes its length. */
     const void *data = sqlite3_column_blob(stmt, column);
     return fz_span_make(data, (size_t)sqlite3_column_bytes(stmt, column));
 }
@@ -305,7 +310,7 @@ static enum fz_code
 sqlite_begin(struct sql *sql, struct fz_error *err)
 {
     /* IMMEDIATE: a transaction that starts by reading could not become a writer any more once
-     * somebody else has written. */
+     * another connection has written. */
     return sqlite_script(sql, "BEGIN IMMEDIATE", err);
 }
 
