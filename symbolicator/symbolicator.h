@@ -224,8 +224,8 @@ struct sym_archive_summary {
 };
 
 /*
- * Walk a zip, a tar or a compressed file (gzip, bzip2, zstd, xz; the whole file is in memory). Nothing is
- * written to a path: names are labels.
+ * Walk a zip, a tar or a compressed file (gzip, bzip2, zstd, xz; the whole file is in memory).
+ * Nothing is written to a path: names are labels.
  *
  * Skipped without a problem: AppleDouble files (._*), __MACOSX, links, members that the sink does
  * not want. A member that cannot be read, and an archive that ends early, are problems; what was
@@ -462,7 +462,7 @@ FZ_MUST_CHECK enum fz_code sym_verify(const struct sym_macho *macho, const struc
 struct sym_demangle_options {
     bool simplified;   /* shorter text for lists: Swift without modules and types, C++ without
                           template arguments' defaults */
-    bool keep_hash;    /* Rust's legacy names end in the hash that tells their instances apart */
+    bool keep_hash;    /* Rust's legacy names end in the hash that distinguishes their instances */
     bool keep_blocks;  /* names of blocks in Objective-C and C stay as the compiler made them */
     size_t stack_room; /* bytes of stack that the caller has for it, 0 = not known: a C++ name too
                           long for them is demangled on a thread of its own, which costs 20 us */

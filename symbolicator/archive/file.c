@@ -222,6 +222,7 @@ add_archive(struct opened *file, const char *path, struct fz_map map, struct fz_
     enum fz_code code =
         sym_archive_walk(map.bytes, &archive_limits, &sink, &summary, &problems, &why);
     fz_map_close(&map);
+    /* Open if the walk ended within a member. */
     fz_closep(&r.fd);
     if (code == FZ_E_MALFORMED || code == FZ_E_UNSUPPORTED)
         return fz_fail(err, FZ_E_MALFORMED, "%.100s: broken archive: %.120s", path, why.text);
@@ -365,6 +366,7 @@ sym_file_add(struct sym_file *out, const char *path, struct fz_error *err)
     if (count_problems(out) == n_problems)
         return fz_fail(err, FZ_E_UNSUPPORTED, "%s: holds no Mach-O file, dSYM or archive of dSYMs",
                        path);
+    /* The first problem is about this path only if there were none before. */
     return n_problems ? fz_fail(err, FZ_E_MALFORMED, "%s: nothing in it can be read", path)
                       : fz_fail(err, FZ_E_MALFORMED, "%s", out->problems.list[0].text);
 }
@@ -419,6 +421,7 @@ sym_file_find(const struct sym_file *file, const struct fz_uuid *uuid)
         const struct sym_file_slice *slice = file->slices[i];
         if (!slice->macho.has_uuid || !fz_uuid_equal(&slice->macho.uuid, uuid))
             continue;
+        /* A dSYM and its binary have the same UUID; only the dSYM gives files and lines. */
         if (!best || (sym_file_slice_has_dwarf(slice) && !sym_file_slice_has_dwarf(best)))
             best = slice;
     }

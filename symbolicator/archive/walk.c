@@ -105,6 +105,7 @@ read_member(struct walk *w, const char *name, struct fz_error *err)
         return FZ_OK;
     }
     bool is_wanted = !w->sink->wants || w->sink->wants(name, piece);
+    /* A member that begins with a hole has no magic that could be looked at. */
     if (status == ARCHIVE_EOF || offset != 0 || !is_wanted)
         return FZ_OK;
     code = w->sink->begin(w->sink->user, name, err);
@@ -126,6 +127,7 @@ static const char *
 member_name(struct archive_entry *entry)
 {
     const char *name = archive_entry_pathname_utf8(entry);
+    /* The UTF-8 form is missing where a name is not valid in its character set. */
     if (!name)
         name = archive_entry_pathname(entry);
     return name ? name : "";
@@ -136,6 +138,7 @@ read_entry(struct walk *w, struct archive_entry *entry, struct fz_error *err)
 {
     struct sym_archive_summary *s = w->summary;
     const char *name = w->is_raw ? "" : member_name(entry);
+    /* The bytes of a hard link come with the entry that it names. */
     if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry))
         return FZ_OK;
     if (archive_entry_is_encrypted(entry)) {

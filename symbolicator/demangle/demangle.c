@@ -62,6 +62,7 @@ strip_method_length(struct fz_span *function)
     while (digits < function->len && digits < 6 && function->data[digits] >= '0' &&
            function->data[digits] <= '9')
         len = len * 10 + (size_t)(function->data[digits++] - '0');
+    /* Only C functions come without a length. */
     if (digits == 0)
         return !memchr(function->data, '[', function->len);
     struct fz_span rest = fz_span_make(function->data + digits, function->len - digits);
@@ -103,6 +104,7 @@ static bool
 demangle_any(const char *name, const struct sym_demangle_options *options, struct fz_buffer *out)
 {
     for (size_t i = 0; i < FZ_ARRAY_LEN(languages); i++) {
+        /* A name may fit several prefixes: what turns out not to be Rust is tried as C++. */
         if (fz_text_has_prefix(name, languages[i].prefix) &&
             languages[i].demangle(name, options, out))
             return true;

@@ -31,6 +31,7 @@ find_code(struct index_builder *b)
         if (macho->sections[i].flags & (uint32_t)S_ATTR_CODE)
             extend_code(b, macho->sections[i].addr, macho->sections[i].size);
     }
+    /* Old tools wrote dSYMs with sections that have no sizes: then whole segments count. */
     if (b->code_high)
         return;
     for (size_t i = 0; i < macho->n_segments; i++) {
@@ -114,6 +115,8 @@ build(struct index_builder *b, int out_fd, struct fz_error *err)
     if (!index_bytes_add(b, &b->strings, &none, 1) || !index_bytes_add(b, &b->records, &none, 1) ||
         !index_function_add(b, &nothing, &unused))
         return fz_budget_fail(&b->budget, err);
+    /* Symbols first: they name functions whose DWARF has no linkage name. Aliases are complete only
+     * after the symbols have filled the gaps, and calls need them sorted. */
     enum fz_code code = index_symbols_load(b, err);
     if (code == FZ_OK)
         code = read_dwarf(b, err);

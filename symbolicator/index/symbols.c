@@ -50,6 +50,7 @@ static struct fz_span
 linkage_name(const struct sym_symbol *symbol)
 {
     struct fz_span name = fz_span_make(symbol->name, symbol->name_len);
+    /* Mach-O puts an underscore before names of C, and DWARF does not. */
     if (name.len > 1 && name.data[0] == '_')
         name = fz_span_make(name.data + 1, name.len - 1);
     return name;
@@ -150,6 +151,7 @@ collect_rows(struct filler *f, uint64_t start, uint64_t end)
         const struct index_piece *piece =
             f->bare_piece < b->n_bare_pieces ? &b->bare_pieces[f->bare_piece] : NULL;
         if (!piece || piece->start > at) {
+            /* Code that no line table covers: a row without a file. */
             if (!keep_row(f, at - start, NULL))
                 return false;
             at = piece && piece->start < end ? piece->start : end;

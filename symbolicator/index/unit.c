@@ -37,7 +37,7 @@ prepare(struct index_unit_builder *u)
     if (!scratch)
         return false;
     u->scratch = scratch;
-    /* Most rows of the line table become one. index_unit_sort_ranges() needs the room for its keys. */
+    /* Most rows of the line table become one; index_unit_sort_ranges() needs the room for keys. */
     size_t n_rows = u->lines.n_rows > u->scan.n_ranges ? u->lines.n_rows : u->scan.n_ranges;
     struct index_row *rows =
         fz_list_grow(budget, u->rows, &u->room_rows, n_rows + 1, sizeof(*rows));

@@ -109,6 +109,7 @@ set_caller(struct index_unit_builder *u, const struct sym_dwarf_node *node,
     record->call_column = node->call_column > COLUMN_MAX ? 0 : node->call_column;
     if (!pool_unit_file(u, node->call_file, &record->call_file))
         return false;
+    /* The caller's record of the file that the call is in: then the file is not stored again. */
     uint32_t chosen = u->infos[node->parent].variant;
     for (uint32_t at = chosen; at != NONE; at = u->variants[at].next) {
         if (u->variants[at].has_rows && u->variants[at].file == record->call_file)
@@ -153,6 +154,7 @@ add_records(struct index_unit_builder *u, uint32_t n)
     struct index_node_info *info = &u->infos[n];
     struct index_record record = {.source = SYM_SOURCE_DWARF};
     uint32_t variant;
+    /* Without rows of its own it is still the caller of one that has rows. */
     if (info->variant == NONE && !index_unit_variant_find(u, n, 0, false, &variant))
         return false;
     if (!pool_variants(u, info))
@@ -181,6 +183,7 @@ add_records(struct index_unit_builder *u, uint32_t n)
             v->base_line = u->variants[v->twin].base_line;
             continue;
         }
+        /* No row of it has a line. */
         if (v->base_line == UINT32_MAX)
             v->base_line = 1;
         record.file = v->file;

@@ -127,6 +127,7 @@ index_units_build(struct index_builder *b, struct fz_error *err)
     unsigned n_threads = b->n_threads < THREADS_MAX ? b->n_threads : THREADS_MAX;
     if (n_threads > crew.n_units)
         n_threads = crew.n_units ? (unsigned)crew.n_units : 1;
+    /* A thread that is alone never has to wait for another. */
     crew.n_slots = n_threads == 1 ? 1 : 2 * (size_t)n_threads;
     crew.slots = calloc(crew.n_slots, sizeof(*crew.slots));
     if (!crew.slots)

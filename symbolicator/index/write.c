@@ -89,6 +89,8 @@ put_parts(struct writer *w, enum index_section id, const struct fz_span *parts, 
         if (parts[i].len)
             code = put(w, parts[i].data, parts[i].len, err);
     }
+    /* The spare bytes let readers load whole words at the end; they belong to the section, so that
+     * they are checked with it. */
     uint64_t len = w->at - begin + spare;
     store64(entry, begin);
     store64(entry + 8, len);

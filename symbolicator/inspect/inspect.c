@@ -122,6 +122,7 @@ has_frame_entries(const struct sym_macho *macho, struct fz_span bytes)
         fz_read_skip(&r, len);
         if (r.failed)
             return false;
+        /* 0 marks a common entry (CIE); in that of a function it is the distance to its CIE. */
         if (common != 0)
             return true;
     }

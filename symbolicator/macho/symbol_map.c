@@ -86,6 +86,8 @@ sym_symbol_map_read(struct fz_span file, struct fz_arena *arena, struct sym_symb
         bool is_final = line.len && line.data[0] == 1;
         if (is_final)
             line = fz_span_make(line.data + 1, line.len - 1);
+        /* Version 1.0 lists names without the underscore of Mach-O: it is kept in front of the
+         * name, for those who need it. */
         if (is_first)
             text[at++] = is_final ? '\0' : '_';
         names[i] = (uint32_t)at;

@@ -27,7 +27,8 @@ struct fz_span sym_symbol_map_name(const struct sym_symbol_map *map, struct fz_s
 /* The UUID in a path that ends in "<UUID><suffix>". False if it does not. */
 bool sym_symbol_map_path_uuid(const char *path, const char *suffix, struct fz_uuid *ret);
 
-/* DBGOriginalUUID of the property list (XML) in a dSYM: which map it needs. False if it has none. */
+/* DBGOriginalUUID of the property list (XML) in a dSYM: which map it needs. False if it has
+ * none. */
 bool sym_symbol_map_original(struct fz_span plist, struct fz_uuid *ret);
 
 #endif

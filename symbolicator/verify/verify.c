@@ -125,6 +125,7 @@ find_root(const struct verify *v, uint64_t addr)
         else
             high = middle;
     }
+    /* A longer function may begin further left; `reach` says when none is left that gets here. */
     while (low > 0 && v->roots[low - 1].reach > addr) {
         if (addr < v->roots[low - 1].high)
             return v->roots[low - 1].node;

@@ -6,7 +6,8 @@
  * memory is exhausted. Symbol files are untrusted, so:
  *
  *  - its object file is linked with malloc, realloc, free and abort renamed to those of runtime.c
- *    (cmake/FzDemangle.cmake). They allocate from an arena with a limit, and leave by longjmp() when
+ *    (cmake/FzDemangle.cmake). They allocate from an arena with a limit, and leave by longjmp()
+ * when
  *    it is exhausted. The frames that this skips own nothing outside the arena. Where there is no
  *    such object file (macOS), system.c calls the system's demangler, which has no limit.
  *  - recursion was measured over all productions of the grammar at up to 560 bytes of stack for one

@@ -1,5 +1,6 @@
 /*
- * What all parts of Rust's v0 names use: limits, characters, numbers, names, lists, back references.
+ * What all parts of Rust's v0 names use: limits, characters, numbers, names, lists, back
+ * references.
  *
  *   <base-62-number>   0-9 a-z A-Z, then "_"; one less than the value: "_" 0, "0_" 1, "10_" 63
  *   <identifier>       [u] <decimal length> [_] <bytes>    "u": Punycode (RFC 3492) after the last
@@ -129,6 +130,7 @@ sym_rust_put_utf8(uint32_t code_point, struct fz_buffer *out)
     size_t len = code_point < 0x80 ? 1 : code_point < 0x800 ? 2 : code_point < 0x10000 ? 3 : 4;
     for (size_t i = len - 1; i > 0; i--, code_point >>= 6)
         bytes[i] = (char)(0x80 | (code_point & 0x3f));
+    /* 0xf00 >> len is the mark of a first byte: 0xc0, 0xe0 or 0xf0 for 2, 3 or 4 bytes. */
     bytes[0] = (char)(len == 1 ? code_point : (0xf00u >> len & 0xf0u) | code_point);
     fz_buffer_append(out, bytes, len);
 }

@@ -29,8 +29,8 @@ bool sym_rust_legacy_is_certain(struct fz_span name);
  * in `name`; 0 if it is not a legacy name. */
 size_t sym_rust_legacy_demangle(struct fz_span name, bool with_hash, struct fz_buffer *out);
 
-/* Append a v0 name, given without "_R" and without suffix. False if it is not a v0 name or exceeds a
- * limit; `out` may then hold a part of it. */
+/* Append a v0 name, given without "_R" and without suffix. False if it is not a v0 name or
+ * exceeds a limit; `out` may then hold a part of it. */
 bool sym_rust_v0_demangle(struct fz_span name, enum sym_rust_style style, struct fz_buffer *out);
 
 void sym_rust_put_utf8(uint32_t code_point, struct fz_buffer *out);

@@ -33,7 +33,8 @@ print_lifetime(struct sym_rust_v0 *v, uint64_t index)
         sym_rust_v0_put_number(v, number - 25, false);
 }
 
-/* "for<'a, 'b> " if there is a binder. The caller restores v->n_bound after the scope of the binder. */
+/* "for<'a, 'b> " if there is a binder. The caller restores v->n_bound after the scope of the
+ * binder. */
 static void
 print_binder(struct sym_rust_v0 *v)
 {
@@ -140,6 +141,7 @@ print_path(struct sym_rust_v0 *v, bool is_value)
         break;
     case 'I':
         sym_rust_v0_path(v, is_value);
+        /* In expressions Rust needs "::<", since "<" would be less-than. */
         sym_rust_v0_put(v, is_value ? "::<" : "<");
         fz_ignore(sym_rust_v0_list(v, print_generic_arg, false, ", "));
         sym_rust_v0_put(v, ">");
@@ -153,8 +155,8 @@ print_path(struct sym_rust_v0 *v, bool is_value)
     sym_rust_v0_leave(v);
 }
 
-/* The trait of a `dyn`. Its generic arguments stay without ">", so that associated types can follow:
- * `open` says whether "<" is printed. */
+/* The trait of a `dyn`. Its generic arguments stay without ">", so that associated types can
+ * follow: `open` says whether "<" is printed. */
 static void
 print_open_trait(struct sym_rust_v0 *v, bool *open)
 {
@@ -206,6 +208,7 @@ print_dyn(struct sym_rust_v0 *v)
     sym_rust_v0_put(v, "dyn ");
     print_binder(v);
     fz_ignore(sym_rust_v0_list(v, print_dyn_trait, false, " + "));
+    /* The lifetime of the object is outside the binder's scope (RFC 2603). */
     v->n_bound = n_bound;
     if (!sym_rust_v0_eat(v, 'L'))
         sym_rust_v0_fail(v);

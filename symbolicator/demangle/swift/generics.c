@@ -36,6 +36,7 @@ param_index(struct sym_swift_parser *p)
         return sym_swift_generic_param(p->arena, 0, 0);
     if (sym_swift_next_if(p, 's'))
         return sym_swift_node_type(sym_swift_make(p, SWIFT_CONSTRAINED_SELF));
+    /* The first parameter has a letter of its own, so indexes begin with the second. */
     return sym_swift_generic_param(p->arena, 0, index_from_one(p));
 }
 

@@ -1,6 +1,6 @@
 /*
- * Implementation function types: the calling convention of a function, with a letter for the callee,
- * each parameter and each result. Their types are on the stack in that order.
+ * Implementation function types: the calling convention of a function, with a letter for the
+ * callee, each parameter and each result. Their types are on the stack in that order.
  *
  *   SiSbIegyd_    @escaping @callee_guaranteed (@unowned Swift.Int) -> (@unowned Swift.Bool)
  */

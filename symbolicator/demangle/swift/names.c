@@ -128,7 +128,7 @@ sym_swift_op_identifier(struct sym_swift_parser *p, enum sym_swift_kind kind)
 struct sym_swift_node *
 sym_swift_operator_node(struct fz_arena *arena, struct fz_span letters, char fixity)
 {
-    /* a and, c commercial at, d divide, e equals, g greater, l less... ' ' is no operator. */
+    /* a and, c commercial at, d divide, e equals, g greater, l less... ' ' is not an operator. */
     static const char characters[] = "& @/= >    <*!|+?%-~   ^ .";
     enum sym_swift_kind kind = fixity == 'i'   ? SWIFT_INFIX_OPERATOR
                                : fixity == 'p' ? SWIFT_PREFIX_OPERATOR

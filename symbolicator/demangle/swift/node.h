@@ -3,8 +3,8 @@
  *
  * Both manglings, the current one (operators.c) and that of Swift 1 to 3 (old.c), build the same
  * tree; print.c turns it into text. Nodes are in an arena. A substitution makes a node the child of
- * several others, so a tree is an acyclic graph that can be exponentially larger as text: every walk
- * has a limit.
+ * several others, so a tree is an acyclic graph that can be exponentially larger as text: every
+ * walk has a limit.
  */
 #ifndef SYM_DEMANGLE_SWIFT_NODE_H
 #define SYM_DEMANGLE_SWIFT_NODE_H
@@ -75,8 +75,8 @@ enum sym_swift_flag {
 
 bool sym_swift_is(const struct sym_swift_node *node, enum sym_swift_flag flag);
 
-/* All return NULL when memory is exhausted, and for NULL as a node: a failure passes through a whole
- * expression, so that only its result is checked. */
+/* All return NULL when memory is exhausted, and for NULL as a node: a failure passes through a
+ * whole expression, so that only its result is checked. */
 struct sym_swift_node *sym_swift_node_create(struct fz_arena *arena, enum sym_swift_kind kind);
 struct sym_swift_node *sym_swift_node_text(struct fz_arena *arena, enum sym_swift_kind kind,
                                            struct fz_span text);

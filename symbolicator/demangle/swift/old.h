@@ -42,8 +42,8 @@ struct sym_swift_node *sym_swift_old_member(struct sym_swift_parser *p,
                                             struct sym_swift_node *base);
 struct sym_swift_node *sym_swift_old_member_path(struct sym_swift_parser *p);
 
-/* Enter a level of recursion; false, and not entered, if it is too deep. The caller ends each success
- * with `p->depth--`. */
+/* Enter a level of recursion; false, and not entered, if it is too deep. The caller ends each
+ * success with `p->depth--`. */
 bool sym_swift_old_enter(struct sym_swift_parser *p);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * What all parts of the mangling of Swift 1 to 3 use: recursion with its limit, names, substitutions.
+ * What all parts of the mangling of Swift 1 to 3 use: recursion with its limit, names,
+ * substitutions.
  */
 #include "symbolicator/demangle/swift/old.h"
 

@@ -58,6 +58,7 @@ sym_swift_natural(struct sym_swift_parser *p)
 int64_t
 sym_swift_index(struct sym_swift_parser *p)
 {
+    /* An index saves a digit: "_" is 0, "0_" is 1. */
     if (sym_swift_next_if(p, '_'))
         return 0;
     int64_t number = sym_swift_natural(p);
@@ -148,6 +149,7 @@ sym_swift_pop_entity(struct sym_swift_parser *p)
 struct sym_swift_node *
 sym_swift_pop_module(struct sym_swift_parser *p)
 {
+    /* A module is written as a plain identifier; only its place says what it is. */
     struct sym_swift_node *name = sym_swift_pop(p, SWIFT_IDENTIFIER);
     return name ? sym_swift_node_as(p->arena, name, SWIFT_MODULE) : sym_swift_pop(p, SWIFT_MODULE);
 }
@@ -183,6 +185,7 @@ sym_swift_pop_list(struct sym_swift_parser *p, enum sym_swift_kind kind,
         return list;
     bool first;
     do {
+        /* The mark is on the first element, which is popped last. */
         first = sym_swift_pop(p, SWIFT_FIRST_ELEMENT) != NULL;
         list = sym_swift_node_add(p->arena, list, pop(p));
     } while (list && !first);

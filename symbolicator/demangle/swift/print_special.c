@@ -53,8 +53,8 @@ sym_swift_print_spec_param(struct sym_swift_printer *p, const struct sym_swift_n
     }
 }
 
-/* A mangled name within the name is demangled, too; Swift prints it without sugar. Its bytes count as
- * steps, because substitutions can repeat it many times. */
+/* A mangled name within the name is demangled, too; Swift prints it without sugar. Its bytes
+ * count as steps, because substitutions can repeat it many times. */
 void
 sym_swift_print_spec_payload(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {

@@ -183,6 +183,7 @@ sym_swift_op_substitutions(struct sym_swift_parser *p, enum sym_swift_kind kind)
                 return NULL;
             n = -1;
         } else if (sym_swift_next_if(p, '_')) {
+            /* The first 26 have letters; "_" alone is the next one. */
             return substitution(p, n + 27);
         } else {
             n = sym_swift_natural(p);

@@ -1,5 +1,6 @@
 /*
- * Functions that the compiler makes: thunks, key paths, outlined code, derivatives, value witnesses.
+ * Functions that the compiler makes: thunks, key paths, outlined code, derivatives, value
+ * witnesses.
  */
 #include "symbolicator/demangle/swift/parse.h"
 

@@ -8,6 +8,7 @@ enum { BUILTIN_BITS_MAX = 4096, NESTED_GENERICS_MAX = 200 };
 static struct sym_swift_node *
 sized_builtin(struct sym_swift_parser *p, const char *name)
 {
+    /* Sizes are written as an index, which is one higher. Swift's demangler has the same bound. */
     int64_t bits = sym_swift_index(p) - 1;
     if (bits <= 0 || bits > BUILTIN_BITS_MAX)
         return NULL;
