@@ -135,6 +135,7 @@ take_chunk(struct sql *tx, const struct store_chunk *chunk, size_t n_times, bool
                                      sql_int((int64_t)(chunk->size * n_times)),
                                      sql_int(STORE_CHUNK_TAKEN_MAX)};
     uint64_t n = 0;
+    /* More than the limit would never be enough, however often the chunk is sent. */
     if (chunk->size * n_times > STORE_CHUNK_TAKEN_MAX)
         return fz_fail(err, FZ_E_LIMIT, "it repeats one chunk for more than %d MiB",
                        STORE_CHUNK_TAKEN_MAX >> 20);

@@ -176,6 +176,7 @@ store_committer_stop(struct store_committer *committer)
     committer->stop = true;
     pthread_cond_signal(&committer->wake);
     pthread_mutex_unlock(&committer->lock);
+    /* The thread commits all that is waiting before it ends. */
     pthread_join(committer->thread, NULL);
     pthread_cond_destroy(&committer->wake);
     pthread_mutex_destroy(&committer->lock);

@@ -15,6 +15,7 @@ int_fits(struct fz_span number)
     bool negative = number.data[0] == '-';
     const uint8_t *digits = number.data + negative;
     size_t n = number.len - negative;
+    /* Leading zeros have been refused, so more digits are a larger number. */
     if (n != INT64_DIGITS)
         return n < INT64_DIGITS;
     return memcmp(digits, negative ? "9223372036854775808" : "9223372036854775807", n) <= 0;

@@ -213,6 +213,7 @@ scan_number(struct scan *s)
         pos++;
     size_t digits = pos;
     pos = digits_end(s, pos);
+    /* JSON has no leading zeros (RFC 8259, 6). */
     if (pos == digits || (s->data[digits] == '0' && pos > digits + 1))
         return bad(s, pos == digits ? pos : digits + 1, "bad number");
     if (pos < s->len && s->data[pos] == '.') {

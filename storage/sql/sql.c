@@ -185,6 +185,7 @@ sql_col_text(struct sql_rows *rows, int column, struct fz_arena *arena)
     if (rows->sql->driver->is_null(rows, column))
         return NULL;
     const char *copy = fz_arena_text(arena, sql_col_bytes(rows, column));
+    /* Reported by the next sql_next(), so that callers need not test each text. */
     if (!copy && !rows->failed)
         rows->failed = fz_arena_fail(arena, NULL);
     return copy;
@@ -236,6 +237,7 @@ sql_rollbackp(struct sql **tx)
     struct sql *sql = *tx;
     if (!sql)
         return;
+    /* The engine has rolled back the transaction of a connection that was lost. */
     if (!sql->broken)
         sql->driver->rollback(sql);
     sql->in_tx = false;

@@ -263,6 +263,7 @@ dwarf_value_reference(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit
     case FORM_REF4:
     case FORM_REF8:
     case FORM_REF_UDATA:
+        /* These forms count from the unit's header and stay within the unit (7.5.5). */
         if (__builtin_add_overflow(unit->offset, value->number, &die) || die >= unit->end)
             return UINT64_MAX;
         break;

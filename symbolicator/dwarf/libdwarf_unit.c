@@ -134,6 +134,7 @@ add_list_of_ranges(struct walk *walk, Dwarf_Die die, Dwarf_Attribute attr)
         dwarf_get_version_of_die(die, &version, &offset_size) != DW_DLV_OK)
         return libdwarf_object_fail(walk->object, error, "ranges", walk->err);
     bool is_index = form == DW_FORM_rnglistx;
+    /* An index counts in the unit's table of lists; the other forms are offsets. */
     int status = is_index ? dwarf_formudata(attr, &value, &error)
                           : dwarf_global_formref(attr, &value, &error);
     if (status != DW_DLV_OK)

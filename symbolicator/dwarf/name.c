@@ -66,6 +66,7 @@ sym_dwarf_name(const struct sym_dwarf *dwarf, uint64_t die, uint64_t *steps,
         struct found found;
         if (!unit || !read_name_die(dwarf, unit, die, steps, &found))
             continue;
+        /* The name nearest to the DIE wins. */
         if (ret->linkage.len == 0)
             ret->linkage = dwarf_value_string(dwarf, unit, &found.linkage);
         if (ret->plain.len == 0)

@@ -39,6 +39,7 @@ read_ranges(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, ui
         /* A base address selection entry (DWARF 4, 2.17.3). */
         if (low == ones)
             base = high;
+        /* Sums of 32-bit addresses wrap around at 32 bits. */
         else if (low < high && !is_tombstone(unit, low) && !is_tombstone(unit, base) &&
                  !add(user, (base + low) & ones, (base + high) & ones))
             return false;

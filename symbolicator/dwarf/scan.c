@@ -128,6 +128,7 @@ read_code_die(struct walk *walk, struct dwarf_cursor *c, const struct dwarf_abbr
         case AT_ABSTRACT_ORIGIN:
         case AT_SPECIFICATION: {
             uint64_t origin = dwarf_value_reference(walk->dwarf, walk->unit, &value);
+            /* A reference that leads nowhere leaves the DIE its own name. */
             if (origin != UINT64_MAX)
                 ret->origin = origin;
             break;
@@ -314,6 +315,7 @@ static enum fz_code
 walk_unit(struct walk *walk, struct dwarf_cursor unit, const uint8_t *section, struct fz_error *err)
 {
     const struct dwarf_abbrev_table *table = &walk->dwarf->tables[walk->unit->abbrevs];
+    /* Codes that are 1, 2, 3... are places in an array and need no search. */
     uint64_t n_dense = table->is_dense ? table->n : 0;
     const struct dwarf_abbrev *dense = n_dense ? &walk->dwarf->abbrevs[table->first] : NULL;
     const uint8_t *at = unit.at, *end = unit.end;

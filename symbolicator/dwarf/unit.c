@@ -229,6 +229,7 @@ const struct sym_dwarf_unit *
 dwarf_unit_of(const struct sym_dwarf *dwarf, uint64_t offset)
 {
     size_t low = 0, high = dwarf->n_units;
+    /* Units are listed in the order of the section. */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (dwarf->units[middle].end <= offset)

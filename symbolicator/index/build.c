@@ -14,6 +14,7 @@ static void
 extend_code(struct index_builder *b, uint64_t addr, uint64_t size)
 {
     uint64_t end;
+    /* A range that wraps around has been reported with its section or segment. */
     if (size == 0 || __builtin_add_overflow(addr, size, &end))
         return;
     if (b->code_high == 0 || addr < b->code_low)
@@ -78,6 +79,7 @@ read_dwarf(struct index_builder *b, struct fz_error *err)
 {
     struct fz_error why;
     enum fz_code code = sym_dwarf_open(b->macho, &b->budget, b->problems, &b->dwarf, &why);
+    /* Names alone are still of use. */
     if (code == FZ_E_NOT_FOUND) {
         sym_problem_add(b->problems, SYM_PROBLEM_NO_DWARF,
                         "no debug information, only a symbol table");

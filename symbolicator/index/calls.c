@@ -144,6 +144,7 @@ find_groups(struct index_builder *b, struct folded *folded)
         while (piece < b->n_pieces && b->pieces[piece].start < addr)
             piece++;
         uint32_t main = 0;
+        /* A piece may also begin in the middle of its function. */
         if (piece < b->n_pieces && b->pieces[piece].start == addr &&
             b->functions[b->pieces[piece].function].start == addr)
             main = b->functions[b->pieces[piece].function].name;
@@ -199,6 +200,7 @@ name_of_die(struct worker *w, uint64_t die)
 {
     struct index_builder *b = w->crew->b;
     struct known_die *known = &w->known[(die * 0x9e3779b97f4a7c15u >> 32) & (KNOWN_DIES - 1)];
+    /* Many calls go to the same few functions, and a name may be several DIEs away. */
     if (known->die == die + 1)
         return known->name;
     struct fz_span place = sym_dwarf_name_place(b->dwarf, die, &w->name_steps);

@@ -51,6 +51,7 @@ find_page(struct index_view view, uint64_t addr)
     if (low == 0)
         return 0;
     const uint8_t *region = index_at(view, INDEX_REGIONS, (low - 1) * INDEX_REGION, INDEX_REGION);
+    /* Between two regions there is nothing. */
     if (!region || addr - load64(region) >= load64(region + 8))
         return 0;
     /* The pages of a region of equal pages share one entry. */
@@ -137,6 +138,7 @@ set_names(struct index_view view, const struct index_record *record, struct sym_
     frame->name = get_string(view, record->name);
     frame->inlined = record->is_inlined;
     frame->source = record->source;
+    /* An inlined call has no start of its own. */
     frame->function_start = record->is_inlined ? 0 : view.index->base + record->start;
     frame->function_size = record->size;
 }
@@ -168,6 +170,7 @@ follow(struct index_view view, const struct found_row *row, struct sym_frame *re
     file = record.file;
     if (row->line_code)
         line = record.base_line + row->line_code - 1;
+    /* No build writes longer chains; a damaged index may hold one. */
     for (size_t n = 0; n < SYM_FRAMES_MAX; n++) {
         /* A chain that is too long keeps its innermost frames and the outermost. */
         struct sym_frame *frame = &ret[n < max ? n : max - 1];
@@ -244,6 +247,7 @@ look_up_many(struct index_view view, const uint64_t *addrs, size_t n, struct sym
             prefetch(view, INDEX_RECORDS, rows[i].record);
     }
     size_t done = 0, used = 0;
+    /* A chain must fit whole; the caller comes back with the rest. */
     for (; done < n && max - used >= SYM_FRAMES_MAX; done++) {
         ret_n_frames[done] =
             rows[done].record ? follow(view, &rows[done], ret + used, SYM_FRAMES_MAX) : 0;

@@ -76,6 +76,7 @@ make_palette(const struct packer *p, uint32_t palette[INDEX_UNITS], uint8_t inde
             index[i] = index[i - 1];
             continue;
         }
+        /* From the newest: code comes back to a caller soon. */
         unsigned k = n;
         while (k > 0 && palette[k - 1] != record)
             k--;
@@ -95,12 +96,14 @@ pack_page(const struct packer *p, uint8_t out[PAGE_BYTES_MAX])
     uint8_t index[INDEX_UNITS];
     unsigned n = make_palette(p, palette, index);
     for (unsigned i = 0; i < n; i++) {
+        /* 0 means no function: it would spoil the distance from the lowest. */
         if (palette[i] && palette[i] < lowest)
             lowest = palette[i];
         if (palette[i] > highest)
             highest = palette[i];
     }
     for (uint32_t i = 0; i < p->n_rows; i++) {
+        /* The OR of all has as many bits as the largest. */
         lines |= p->rows[i].line_code;
         columns |= p->rows[i].column;
     }
@@ -137,6 +140,7 @@ store_rows(struct packer *p, uint32_t *ret)
     bool is_empty = true;
     for (uint32_t i = 0; i < p->n_rows && is_empty; i++)
         is_empty = p->rows[i].record == 0;
+    /* Place 0 ends a lookup at once. */
     *ret = 0;
     if (is_empty)
         return true;
@@ -181,6 +185,7 @@ begin_page(struct packer *p, uint64_t page_start)
     p->page_start = page_start;
     p->n_rows = 1;
     p->units[0] = 0;
+    /* Each page begins with the state before it, so that it can be read alone. */
     p->rows[0] = p->state;
 }
 
@@ -358,6 +363,7 @@ join_parts(struct index_builder *b)
             b->budget.over = true;
             return false;
         }
+        /* The first part counts from the start already. */
         for (size_t i = 0; rows_before && i < part->pages.n; i += 4) {
             uint32_t place = load32(part->pages.data + i);
             if (place)

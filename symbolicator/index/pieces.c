@@ -19,6 +19,7 @@ index_pieces_sort(struct index_piece *pieces, size_t n, struct index_piece *scra
     size_t half = n / 2;
     index_pieces_sort(pieces, half, scratch);
     index_pieces_sort(pieces + half, n - half, scratch);
+    /* In order already, as the pieces of most files are. */
     if (!comes_before(&pieces[half], &pieces[half - 1]))
         return;
     memcpy(scratch, pieces, half * sizeof(*pieces));

@@ -110,6 +110,7 @@ index_pool_string(struct index_builder *b, struct fz_span text, uint32_t *ret)
         return true;
     }
     text = sym_symbol_map_name(b->symbol_map, text);
+    /* Before the search: growing moves the slots. */
     if (!table_reserve(b, &b->string_table))
         return false;
     struct index_table *table = &b->string_table;

@@ -45,6 +45,7 @@ prepare(struct index_unit_builder *u)
         return false;
     u->rows = rows;
     for (size_t i = 0; i < n; i++) {
+        /* Nodes come after their parents, so the parent's root is known. */
         uint32_t parent = u->scan.nodes[i].parent;
         infos[i] =
             (struct index_node_info){.root = parent == NONE ? (uint32_t)i : infos[parent].root,

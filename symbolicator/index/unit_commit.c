@@ -252,6 +252,7 @@ add_unit(struct index_unit_builder *u)
     if (!pool_names(u))
         return false;
     for (size_t i = 0; i < u->scan.n_nodes; i++) {
+        /* A node whose code other nodes have taken over completely covers no address. */
         if (u->infos[i].is_used && !add_records(u, (uint32_t)i))
             return false;
     }

@@ -65,6 +65,7 @@ find_variant(struct index_unit_builder *u, uint32_t node, uint32_t number, uint3
     uint32_t file = *ret = local_file(u, number);
     if (node == NONE)
         return true;
+    /* The newest first: rows of one file follow each other. */
     uint32_t at = u->infos[node].variant;
     if (at != NONE && u->variants[at].file == file && u->variants[at].has_rows == (file != 0)) {
         *ret = at;
@@ -86,6 +87,7 @@ add_row(struct index_unit_builder *u, uint64_t addr, struct index_row row)
     }
     if (piece->n) {
         const struct index_row *last = &u->rows[u->n_rows - 1];
+        /* No lookup could distinguish the two rows. */
         if (last->record == row.record && last->line_code == row.line_code &&
             last->column == row.column)
             return true;

@@ -100,6 +100,7 @@ work(void *user)
             read_next(crew, free_slot);
         else
             pthread_cond_wait(&crew->changed, &crew->mutex);
+        /* Some wait for a unit that is read, some for a slot that is free. */
         if (turn || free_slot)
             pthread_cond_broadcast(&crew->changed);
     }

@@ -49,6 +49,7 @@ next_command(struct walk *walk, struct sym_problems *problems, struct command *r
     uint32_t cmd = fz_read_u32(&walk->r);
     uint32_t size = fz_read_u32(&walk->r);
     struct fz_span body = {NULL, 0};
+    /* A size below that of the two fields would never advance. */
     if (size >= 8)
         body = fz_read_bytes(&walk->r, size - 8);
     if (walk->r.failed || size < 8) {
@@ -205,6 +206,7 @@ read_segment(struct layout *layout, const struct command *command, bool is_64)
         sym_problem_add(layout->problems, SYM_PROBLEM_BAD_SEGMENT,
                         "segment %s: its range wraps around", segment.name);
     else
+        /* For the problem that it reports; sections are read on their own. */
         slice_part(layout, segment.fileoff, segment.filesize, segment.name);
     macho->segments[macho->n_segments++] = segment;
     if (strcmp(segment.name, "__TEXT") == 0) {

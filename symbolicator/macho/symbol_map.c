@@ -146,6 +146,7 @@ sym_symbol_map_name(const struct sym_symbol_map *map, struct fz_span name)
     if (!map)
         return name;
     struct fz_span number = hidden_number(name, &n_underscores);
+    /* Nine digits cannot overflow, and no map has so many lines. */
     for (; n_digits < number.len && n_digits <= DIGITS_MAX; n_digits++) {
         uint8_t c = number.data[n_digits];
         if (c < '0' || c > '9')

@@ -189,6 +189,7 @@ expected_chain(const struct verify *v, uint64_t addr, struct expected chain[SYM_
             if (unit->nodes[child].parent == parent && covers(v, child, addr))
                 at = child;
             else
+                /* Past all that is inlined into it. */
                 child = unit->nodes[child].end;
         }
     }
@@ -351,6 +352,7 @@ list_sequences(struct verify *v, struct fz_error *err)
         if (!sequences)
             return fz_budget_fail(&v->budget, err);
         v->sequences = sequences;
+        /* Rows of functions that the linker dropped begin outside all code. */
         if (i > first && is_code(v, unit->rows[first].addr))
             sequences[v->n_sequences++] =
                 (struct sequence){unit->rows[first].addr, unit->rows[i].addr, first, i - first};

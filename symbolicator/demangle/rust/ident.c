@@ -89,6 +89,7 @@ read_length(struct sym_rust_v0 *v)
     if (c == '0' || v->failed) /* no leading zeros: a digit after it belongs to the name */
         return 0;
     len = (size_t)(c - '0');
+    /* A length above that of the name fails below; without the bound it could overflow here. */
     while (v->pos < v->in.len && v->in.data[v->pos] >= '0' && v->in.data[v->pos] <= '9' &&
            len <= v->in.len)
         len = len * 10 + (size_t)(v->in.data[v->pos++] - '0');

@@ -30,6 +30,7 @@ static bool
 next_part(struct fz_span name, size_t *pos, struct fz_span *ret)
 {
     size_t len = 0, at = *pos;
+    /* A length above that of the name fails below; without the bound it could overflow here. */
     while (at < name.len && name.data[at] >= '0' && name.data[at] <= '9' && len < name.len)
         len = len * 10 + (size_t)(name.data[at++] - '0');
     if (at == *pos || len >= name.len - at) /* "E" must follow */

@@ -319,6 +319,7 @@ print_compound_type(struct sym_rust_v0 *v, char tag)
         break;
     case 'T':
         sym_rust_v0_put(v, "(");
+        /* A tuple of one element ends with a comma. */
         sym_rust_v0_put(v, sym_rust_v0_list(v, print_type, false, ", ") == 1 ? ",)" : ")");
         break;
     case 'F':
@@ -360,6 +361,7 @@ bool
 sym_rust_v0_demangle(struct fz_span name, enum sym_rust_style style, struct fz_buffer *out)
 {
     struct sym_rust_v0 v = {.in = name, .out = out, .style = style, .path = print_path};
+    /* The mangling uses these characters only (RFC 2603). */
     for (size_t i = 0; i < name.len; i++) {
         uint8_t c = name.data[i];
         if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
