@@ -143,6 +143,7 @@ store_job_release(struct store *store, const struct store_job *job, struct fz_er
         code = sql_notify(tx, err);
     if (code == FZ_OK)
         code = sql_commit(&tx, err);
+    /* The claim has charged for work that was not done. */
     if (code == FZ_OK)
         store_fair_refund(&store->fair, job->kind, job->project_id, job->charged_us);
     return code;

@@ -131,6 +131,7 @@ store_rebuild_with_maps(struct store *store, const struct store_job *job,
             continue;
         if (!is_map)
             code = apply_links(store, job->project_id, &symbol->uuid, err);
+        /* A rebuild must not queue itself again, and an index that has its map needs none. */
         if (code == FZ_OK && !rebuild && !symbol->map_applied)
             code = queue_mapped(store, job->project_id, &symbol->uuid, is_map ? "map_uuid" : "uuid",
                                 arena, err);

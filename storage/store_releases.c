@@ -187,6 +187,7 @@ find_key(struct sql *sql, int64_t project_id, const char *version, int64_t *ret,
         code = sql_number(sql, "SELECT key FROM releases WHERE project_id = $1 AND version = $2",
                           args, FZ_ARRAY_LEN(args), ret, &found, err);
     else
+        /* A version that cannot exist is not found, like any other that is not there. */
         code = FZ_OK;
     return code == FZ_OK && !found ? no_release(version, err) : code;
 }

@@ -36,6 +36,7 @@ static void
 add_filter(struct store *store, const char *name, enum fz_match match, const char *choices)
 {
     size_t at = find_filter(store, name);
+    /* Several columns may have the same filter. */
     if (at < store->n_filters)
         return;
     store->filters[at] = (struct store_filter){name, match, choices};

@@ -154,6 +154,7 @@ find_best(struct store *store, const struct sql_value args[2], unsigned rank,
     while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
         enum store_symbol_state state;
         code = store_read_symbol_state(&rows, 6, &state, err);
+        /* All rows are read, since this is about any of them. */
         failed = failed || state == STORE_SYMBOL_FAILED;
         if (code == FZ_OK && state == STORE_SYMBOL_READY && n_ready++ == rank) {
             code = read_symbol(&rows, arena, &first, err);

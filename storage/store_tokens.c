@@ -21,6 +21,7 @@ store_token_make(unsigned scopes, char ret[STORE_TOKEN_TEXT])
     }
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     fz_text_base64_append(&text, fz_span_make(random, sizeof(random)));
+    /* 32 bytes are 43 digits and one "=". */
     snprintf(ret, STORE_TOKEN_TEXT, "fz_%.43s", fz_buffer_cstr(&text));
     for (char *c = ret; *c; c++)
         *c = *c == '+' ? '-' : *c == '/' ? '_' : *c;

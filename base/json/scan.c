@@ -430,6 +430,7 @@ json_scan_first(struct fz_span in, const struct json_scan_limits *limits, struct
     size_t out_start = out ? out->len : 0;
     enum fz_code code = scan_document(&s);
     if (code != FZ_OK) {
+        /* The caller's buffer must not keep half a document. */
         if (out && out->data) {
             out->len = out_start;
             out->data[out_start] = '\0';

@@ -53,6 +53,7 @@ value_end(struct fz_span text, size_t pos)
         if (c == '{' || c == '[') {
             depth++;
         } else if (c == '}' || c == ']') {
+            /* A bracket that closes what is around the value ends it. */
             if (depth == 0)
                 return pos;
             if (--depth == 0)

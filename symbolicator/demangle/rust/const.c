@@ -60,6 +60,7 @@ print_integer(struct sym_rust_v0 *v, char tag)
 {
     uint64_t value;
     struct fz_span digits = read_number(v, &value);
+    /* Values above 64 bits stay in hex, as rustc-demangle prints them. */
     if (digits.len <= 16) {
         sym_rust_v0_put_number(v, value, false);
     } else {

@@ -117,6 +117,7 @@ sym_swift_pop_labels(struct sym_swift_parser *p, struct sym_swift_node *type)
     } else {
         labels = sym_swift_make(p, SWIFT_LABELS);
         for (uint32_t i = 0; i < n && labels; i++) {
+            /* A parameter without a label has the mark "_". */
             struct sym_swift_node *label = sym_swift_pop_any(p);
             if (!label || (label->kind != SWIFT_IDENTIFIER && label->kind != SWIFT_FIRST_ELEMENT))
                 return NULL;
