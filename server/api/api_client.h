@@ -224,7 +224,7 @@ typedef enum fz_code (*api_finished_fn)(struct api_call *call, struct fz_span re
 FZ_MUST_CHECK enum fz_code api_symbolicate_body(struct api_call *call, struct fz_span body,
                                                 api_finished_fn finished, struct fz_error *err);
 
-/* The project whose symbols /symbolicate/v5 gives to those without a token; NULL: to nobody. */
+/* The project whose symbols /symbolicate/v5 gives to those without a token; NULL: none. */
 const char *api_open_symbols_project(const struct api *api);
 
 #endif

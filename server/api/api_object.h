@@ -41,7 +41,7 @@ struct api {
     struct api_route rows[API_ROUTES_MAX]; /* each with the defaults of its table */
     size_t n_routes;
     pthread_mutex_t pool_lock;
-    struct store *pool[API_POOL_MAX]; /* connections that nobody uses now */
+    struct store *pool[API_POOL_MAX]; /* connections that are not in use */
     size_t n_pool;
 };
 

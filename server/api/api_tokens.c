@@ -29,7 +29,7 @@ struct api_tokens {
     struct store *store; /* the thread's */
     pthread_t thread;
     pthread_mutex_t lock; /* all below */
-    pthread_cond_t wake;  /* the thread: somebody is in a hurry, or the end */
+    pthread_cond_t wake;  /* the thread: a request is in a hurry, or the end */
     pthread_cond_t read;  /* a reading ended */
     struct set *set;
     int64_t set_ms;            /* monotonic: when the reading of the set began; */

@@ -190,7 +190,7 @@ check_wait(struct api_watcher *watcher, const struct api_wait *wait, bool is_lat
 
 /* ---- the thread -------------------------------------------------------------------------- */
 
-/* Take over what was added; false at the end. Sleeps as long as nobody waits. */
+/* Take over what was added; false at the end. Sleeps as long as no request waits. */
 static bool
 collect(struct api_watcher *watcher, bool *ret_hurried)
 {

@@ -17,7 +17,7 @@ set_limit(__rlimit_resource_t resource, uint64_t value)
     struct rlimit now;
 #ifdef FZ_VALGRIND
     if (resource ==
-        RLIMIT_NOFILE) /* valgrind needs descriptors of its own, and lets nobody lower this limit */
+        RLIMIT_NOFILE) /* valgrind needs some of its own and forbids to lower this limit */
         return true;
 #endif
     if (getrlimit(resource, &now) != 0)
@@ -47,6 +47,8 @@ low_priority(void)
 enum fz_code
 child_sandbox_enter(enum proto_role role, const struct limits *limits, struct fz_error *err)
 {
+    /* It ends with its parent, gains no rights by exec, and no other process of the user can
+     * read its memory. */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
         prctl(PR_SET_DUMPABLE, 0) != 0)
         return fz_fail_errno(err, "cannot restrict the child process");
@@ -79,6 +81,7 @@ child_sandbox_begin_job(enum proto_role role, const struct limits *limits)
     uint64_t seconds = limits->child_cpu_s;
     if (role == PROTO_ROLE_SYMBOLS)
         seconds *= SYMBOLS_CPU_FACTOR;
+    /* RLIMIT_CPU counts the whole life of the process, in full seconds. */
     seconds += (uint64_t)used.ru_utime.tv_sec + (uint64_t)used.ru_stime.tv_sec + 1;
     if (seconds < (uint64_t)limit.rlim_max)
         limit.rlim_cur = (rlim_t)seconds;

@@ -354,6 +354,8 @@ read_upload(struct reading *r, struct fz_span upload, struct fz_error *err)
     } else if (sym_archive_kind(upload) == SYM_ARCHIVE_BZIP2) {
         code = FZ_OK; /* not accepted from the network; nothing_usable() names it */
     } else {
+        /* With a map from the worker, the file is one that waited for it: nothing else is to
+         * come. */
         r->can_wait = !sym_maps_is_given(r->maps);
         code = sym_archive_walk(upload, &archive_limits, &sink, &archive, &r->problems, err);
         if (code == FZ_E_UNSUPPORTED && !archive.format)

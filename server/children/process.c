@@ -83,6 +83,7 @@ child_process_start(struct child_process *child, enum proto_role role, const str
 {
     *child = (struct child_process){.sock = -1, .tick = child->tick, .tick_user = child->tick_user};
     int pair[2];
+    /* A SEQPACKET keeps messages apart, so a child cannot send half a length. */
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
         return fz_fail_errno(err, "cannot make a socket pair");
     FZ_CLEANUP(fz_closep) int theirs = pair[1];
@@ -96,6 +97,7 @@ child_process_start(struct child_process *child, enum proto_role role, const str
         proto_put_u32(&body, PROTO_VERSION);
         proto_put_u32(&body, sizeof(*limits));
         proto_put_u8(&body, (uint8_t)role);
+        /* As bytes: the version and the size above show whether both programs are of one build. */
         fz_buffer_append(&body, limits, sizeof(*limits));
         code = fz_buffer_done(&body, err);
         if (code == FZ_OK)

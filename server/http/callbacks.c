@@ -1,5 +1,5 @@
 /*
- * A request's way through libmicrohttpd's callbacks:
+ * A request's way through libmicrohttpd's callbacks (on_data: http_request_on_data):
  *
  *   request line  http_request_on_line       the object is made
  *   header        on_data, first call        checked (header.c): taken, refused, or suspended for

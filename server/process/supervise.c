@@ -58,10 +58,12 @@ supervise_signals(sigset_t *ret)
     sigaddset(ret, SIGTERM);
     sigaddset(ret, SIGINT);
     sigaddset(ret, SIGCHLD);
+    /* nohup ignores it: then it must not end the server. */
     if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
         sigaddset(ret, SIGHUP);
     sigprocmask(SIG_BLOCK, ret, NULL);
     signal(SIGPIPE, SIG_IGN);
+    /* A file size limit (ulimit -f) then fails a write and does not end the process. */
     signal(SIGXFSZ, SIG_IGN);
 }
 
@@ -84,6 +86,7 @@ supervise_create(const struct supervise_plan *plan, struct supervise **ret, stru
     for (size_t i = 0; i < plan->n; i++)
         s->processes[i].ready_fd = -1;
     for (size_t i = 0; i < n_environ; i++) {
+        /* A supervised process that supervises others must not pass on its own mark. */
         if (strncmp(plan->envp[i], mark_name, sizeof(mark_name) - 1) != 0)
             s->envp[n++] = plan->envp[i];
     }
@@ -188,6 +191,8 @@ is_final(const struct supervise *s, int status)
     bool was_asked = WIFSIGNALED(status) ? asks_for_end(WTERMSIG(status)) : status == 0;
     if (was_asked)
         return s->plan.n == 1;
+    /* Wrong options and a start that never worked (a port in use, no database) are for the user
+     * to fix. */
     return WIFEXITED(status) && (WEXITSTATUS(status) == EXIT_USAGE || !s->was_ready);
 }
 
@@ -271,6 +276,7 @@ collect_orphans(const struct supervise *s)
     siginfo_t info;
     for (;;) {
         info.si_pid = 0;
+        /* WNOWAIT: a process of the plan must stay for collect(), which reads its status. */
         if (getpid() != 1 || waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
             info.si_pid == 0)
             return;

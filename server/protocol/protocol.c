@@ -108,6 +108,7 @@ wait_readable(int sock, int64_t timeout_ms, struct fz_error *err)
         if (timeout_ms >= 0 && left < 0)
             left = 0;
         struct pollfd wait = {.fd = sock, .events = POLLIN};
+        /* poll() takes an int of milliseconds; the loop waits for the rest. */
         int n = poll(&wait, 1, left > 1000000 ? 1000000 : (int)left);
         if (n > 0)
             return FZ_OK;
@@ -147,7 +148,8 @@ proto_receive(int sock, int64_t timeout_ms, bool takes_fds, struct proto_inbox *
     if (message.msg_flags & MSG_TRUNC)
         return fz_fail(err, FZ_E_MALFORMED, "a message is longer than %d bytes", PROTO_PACKET_MAX);
     if (message.msg_flags & MSG_CTRUNC)
-        return fz_fail(err, FZ_E_MALFORMED, "a message carries descriptors that nobody asked for");
+        return fz_fail(err, FZ_E_MALFORMED,
+                       "a message carries descriptors that were not asked for");
     if (inbox->bytes[0] == 0 || inbox->bytes[0] >= PROTO_KINDS)
         return fz_fail(err, FZ_E_MALFORMED, "unknown message %u", inbox->bytes[0]);
     inbox->kind = (enum proto_kind)inbox->bytes[0];

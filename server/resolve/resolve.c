@@ -118,6 +118,7 @@ index_of(struct resolver *r, int number, unsigned rank, struct file_index **ret,
         at->ended = true;
         return FZ_OK;
     }
+    /* One broken symbol file must not lose the names of the others. */
     if (code == FZ_E_MALFORMED || code == FZ_E_UNSUPPORTED) {
         file->found.index = NULL;
         if (image->state == REPORT_IMAGE_MISSING)
@@ -129,6 +130,7 @@ index_of(struct resolver *r, int number, unsigned rank, struct file_index **ret,
     struct sym_index_info info;
     sym_index_info(file->found.index, &info);
     file->text_vmaddr = info.text_vmaddr;
+    /* A symbol table alone: the report is done again when the dSYM comes. */
     if (image->state != REPORT_IMAGE_FOUND)
         image->wants_better = info.stats.max_dwarf_version == 0;
     image->state = REPORT_IMAGE_FOUND;
@@ -320,6 +322,8 @@ frames_from_registers(struct resolver *r, struct report_thread *thread, struct f
     thread->n_frames = 1;
     const struct report_register *lr = find_register(thread, FZ_REGISTER_LR);
     uint64_t addr = lr ? lr->value : 0;
+    /* Without unwinding nothing shows whether lr holds a return address: only one that leads
+     * into an image is taken. */
     if (lr && lr->value != pc->value && find_image(r, &addr, true) >= 0) {
         frames[1] =
             (struct report_frame){.addr = lr->value, .image = -1, .trust = REPORT_TRUST_CONTEXT};
@@ -448,6 +452,8 @@ resolve_report(struct report *report, resolve_find_fn find, void *user,
     resolve_names_init(&r->names, options, arena);
     for (size_t i = 0; code == FZ_OK && i < report->n_threads; i++)
         code = frames_from_registers(r, &report->threads[i], err);
+    /* Before any address is looked up: it decides about the bits of Thumb and pointer
+     * authentication. */
     if (code == FZ_OK)
         code = settle_cpu(r, err);
     for (size_t i = 0; code == FZ_OK && i < report->n_threads; i++)

@@ -169,7 +169,7 @@ read_result(int fd, uint64_t offset, uint64_t len, struct fz_arena *arena, struc
     return FZ_OK;
 }
 
-/* Only the outer form of the JSON: who uses more than its text parses it again. */
+/* Only the outer form of the JSON: code that uses more than its text parses it again. */
 static bool
 is_object(struct fz_span json)
 {

@@ -77,7 +77,7 @@ claim_file(struct upload *u, uint32_t number)
     return true;
 }
 
-/* SLICE: remembered until the child is gone; only then nobody else can write to its files. */
+/* SLICE: remembered until the child is gone; only then no other process can write to its files. */
 static enum fz_code
 take_slice(struct upload *u, struct fz_error *err)
 {

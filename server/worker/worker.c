@@ -135,8 +135,8 @@ check_schema(struct worker *w, struct fz_error *err)
 
 /*
  * The workers that one process started share a file (that of the metrics). Each locks the first free
- * byte of it, its slot; the kernel ends the lock with the process, so nobody has to count who is
- * alive. -1: there is no free byte, or the worker was started alone.
+ * byte of it, its slot; the kernel ends the lock with the process, so there is no count of
+ * live workers to keep. -1: there is no free byte, or the worker was started alone.
  */
 static int
 take_slot(int fd)

@@ -97,7 +97,7 @@ test_descriptors_one_way(void **state)
     /* The trusted side takes none. */
     assert_int_equal(proto_send(pair->b, PROTO_DONE, fz_span_cstr("x"), fds, 1, &err), FZ_OK);
     assert_int_equal(proto_receive(pair->a, 1000, false, &pair->inbox, &err), FZ_E_MALFORMED);
-    assert_string_equal(err.text, "a message carries descriptors that nobody asked for");
+    assert_string_equal(err.text, "a message carries descriptors that were not asked for");
     close(fds[0]);
     close(fds[1]);
 }

@@ -50,8 +50,8 @@ read_termination(struct ingest_builder *b, const json_t *body)
     uint64_t code;
     if (space)
         fz_buffer_text(&line, space);
+    /* Codes of watchdogs are known in hex (0x8badf00d), signals and exits in decimal. */
     if (json_scan_u64(json_object_get(object, "code"), &code))
-        /* Codes of watchdogs are known in hex (0x8badf00d), signals and exits in decimal. */
         fz_buffer_printf(&line, code > 0xffff ? "%s0x%llx" : "%s%llu", line.len ? " " : "",
                          (unsigned long long)code);
     if (indicator && *indicator)
@@ -64,7 +64,7 @@ read_termination(struct ingest_builder *b, const json_t *body)
     }
     b->failed = b->failed || line.failed;
     b->report->crash.termination = ingest_text(b, fz_buffer_span(&line));
-    /* All of it: on one line nobody can see where a part ends. */
+    /* All of it: the line does not show where a part ends. */
     ingest_add_extra(b, "termination", object, NULL);
 }
 

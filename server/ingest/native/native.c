@@ -189,6 +189,7 @@ read_addresses(struct ingest_builder *b, const json_t *root)
     if (!thread)
         return;
     thread->crashed = true;
+    /* A plain list of addresses is the stack of the thread that the report says crashed. */
     thread->index = b->report->crash.thread > 0 ? b->report->crash.thread : 0;
     struct ingest_stack stack =
         ingest_json_stack(b, json_object_get(root, "addresses"), "addresses", false, read_frame, b);

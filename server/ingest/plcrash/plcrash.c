@@ -117,6 +117,7 @@ take_mach(struct plcrash *p, const struct protobuf_field *field, const char *whe
     case 2:
         if (!crash->mach_codes)
             crash->mach_codes = ingest_alloc(&p->b, MACH_CODES_MAX, sizeof(uint64_t));
+        /* A repeated field comes packed or as several fields; protobuf allows both. */
         while (crash->mach_codes && crash->n_mach_codes < MACH_CODES_MAX &&
                protobuf_packed(field, &at, &code))
             crash->mach_codes[crash->n_mach_codes++] = code;

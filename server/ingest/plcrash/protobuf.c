@@ -55,6 +55,7 @@ read_varint(struct protobuf *message, uint64_t *ret)
         if (fz_read_left(r) == 0)
             return stop(message, at, "cut off within a number");
         uint8_t byte = fz_read_u8(r);
+        /* The 10th byte has room for one bit of the 64. */
         value |= i < 9 ? (uint64_t)(byte & 0x7f) << (7 * i) : (uint64_t)(byte & 1) << 63;
         if (!(byte & 0x80)) {
             *ret = value;
@@ -130,6 +131,8 @@ protobuf_next(struct protobuf *message, struct protobuf_field *ret)
         struct protobuf_field field = {0};
         enum wire wire = VARINT;
         uint64_t at = offset_of(message);
+        /* Fields of two bytes are the cheapest way to make a reader slow: 32 MiB took
+         * 11 s. */
         if (message->n_fields++ == PROTOBUF_FIELDS_MAX)
             return stop(message, at, "more fields than any message has");
         if (!read_key(message, &field.number, &wire))

@@ -260,6 +260,7 @@ quincy_split(struct fz_span body, struct ingest_found *found, struct fz_error *e
             first = crash;
             continue;
         }
+        /* The first one is only split off when a second one shows that there are several. */
         for (const struct element *each = n == 2 ? &first : &crash; each;
              each = each == &first ? &crash : NULL) {
             size_t len = strlen(before) + each->whole.len + strlen(after);

@@ -7,7 +7,7 @@
  *   further feedback, user_report     into `extra`
  *   session, sessions, client_report  are not of this report: whoever took the envelope counts them
  *
- * Framing: sentry_items.h.
+ * Framing: items.h.
  */
 #include <string.h>
 

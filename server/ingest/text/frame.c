@@ -145,6 +145,7 @@ ingest_text_symbol_parse(struct fz_span text, struct fz_span image, uint64_t add
             symbol.load = load;
             symbol.load_offset = offset;
             after = fz_text_trim(after);
+            /* KSCrash has both: "0x104000000 + 16488 (work_step + 8)". */
             if (last_group(after) == 0)
                 after = fz_span_between(after, 1, after.len - 1);
         }

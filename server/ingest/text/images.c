@@ -187,6 +187,7 @@ parse_free(struct ingest_builder *b, struct fz_span line, struct report_image *r
             name = before;
             break;
         }
+        /* Lists that apps print separate with commas or colons. */
         while (word.len && (word.data[word.len - 1] == ',' || word.data[word.len - 1] == ':'))
             word = number = fz_span_until(word, word.len - 1);
         if (!image.has_uuid && is_uuid(word, &image.uuid)) {

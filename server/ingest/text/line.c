@@ -94,6 +94,7 @@ ingest_text_lines_next(struct ingest_text_lines *lines, struct fz_span *ret)
     struct fz_span line = fz_span_until(rest, end);
     lines->line = rest.data;
     lines->number++;
+    /* A CR alone ends a line too. */
     if (end + 1 < rest.len && rest.data[end] == '\r' && rest.data[end + 1] == '\n')
         end++;
     lines->rest = fz_span_from(rest, end + 1);

@@ -108,6 +108,7 @@ detect_text(struct fz_span head)
     struct ingest_text_lines lines = ingest_text_lines_start(fz_span_until(head, TEXT_HEAD_MAX));
     struct fz_span line;
     struct ingest_text_frame frame;
+    /* JSON belongs to other formats; an array of frames has a row of its own. */
     if (fz_span_begins(fz_text_trim(fz_span_until(head, 64)), "{") || is_json_array(head))
         return false;
     while (ingest_text_lines_next(&lines, &line)) {
@@ -339,7 +340,7 @@ parse(struct fz_span body, const struct ingest_context *in, struct fz_arena *are
     bool any = ret->crash.thread >= 0;
     for (size_t i = 0; i < ret->n_threads; i++)
         any = any || ret->threads[i].crashed;
-    /* A stack without a mark is of the thread that somebody wanted to see. */
+    /* A stack without a mark is of the thread that the sender wanted to show. */
     if (!any && ret->n_threads)
         ret->threads[0].crashed = true;
     ingest_text_settle(&c);

@@ -127,6 +127,7 @@ ingest_text_take_lldb_thread(struct ingest_text *c, struct fz_span line)
     if (!ingest_text_take_decimal(&rest, &number) || number > INT32_MAX ||
         !(rest.len == 0 || rest.data[0] == ',' || rest.data[0] == ':'))
         return false;
+    /* lldb marks the selected thread with '*', which is where it stopped. */
     bool crashed = selected && c->b->report->crash.thread < 0;
     if (!ingest_text_add_thread(c, (int64_t)number, crashed))
         return true;

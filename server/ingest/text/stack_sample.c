@@ -120,6 +120,7 @@ add_stack(struct ingest_text_sample *s, uint32_t samples)
     thread->name = ingest_text(c->b, s->name);
     thread->queue = ingest_text(c->b, s->queue);
     for (size_t i = s->n; i-- > 0 && !c->b->failed;) {
+        /* The node above the frames is the thread's own line. */
         if (!s->nodes[i].is_frame)
             break;
         s->nodes[i].frame.symbol.samples = s->nodes[i].count;

@@ -21,6 +21,7 @@ ingest_text_add_thread(struct ingest_text *c, int64_t index, bool crashed)
     bool wanted = crashed || index == r->crash.thread;
     c->stack = (struct ingest_stack){.n = 0};
     c->thread = ingest_add_thread(c->b);
+    /* Beyond the limit the crashed thread replaces the last one. */
     if (!c->thread && wanted && r->n_threads) {
         c->thread = &r->threads[r->n_threads - 1];
         *c->thread = (struct report_thread){.n_frames = 0};
