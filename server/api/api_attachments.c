@@ -63,6 +63,7 @@ api_attachment_get(struct api_call *call, struct fz_error *err)
         return fz_fail(err, FZ_E_NOT_FOUND, "attachment %llu lies outside the report's body",
                        (unsigned long long)number);
     const char *name = file.name ? fz_text_base_name(file.name) : "";
+    /* "." and ".." are folders: a browser could not save the file under them. */
     if (*name == '\0' || strspn(name, ".") == strlen(name)) {
         snprintf(own_name, sizeof(own_name), "attachment-%llu", (unsigned long long)number);
         name = own_name;

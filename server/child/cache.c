@@ -100,6 +100,7 @@ fetch(struct child *child, const uint8_t *sha256, struct entry **ret, struct fz_
         return fz_fail(err, FZ_E_MALFORMED, "its index is not in the store");
     struct sym_index *index = NULL;
     code = sym_index_open_fd(fd, &index, err);
+    /* A lack of memory or descriptors may pass; a broken index stays broken and is remembered. */
     if (code != FZ_OK && code != FZ_E_MALFORMED && code != FZ_E_UNSUPPORTED)
         return code;
     code = add(child->cache, sha256, ret, err);

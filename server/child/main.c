@@ -66,6 +66,7 @@ serve_one(struct child *child)
         err.code = code;
         tell_failure(child, &err);
     }
+    /* Only between jobs: while a report is resolved, its images hold pointers to open indexes. */
     child_cache_trim(child->cache);
     return !child->hung_up;
 }

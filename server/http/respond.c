@@ -50,6 +50,7 @@ http_respond(struct http_request *request, int status, const char *content_type,
     struct http_encoded encoded;
     http_encode(request, status, content_type, body, &encoded);
     const char *type = content_type ? content_type : "";
+    /* Otherwise each slow reader of a long answer would hold a copy of its own. */
     if (encoded.body.len > HTTP_CONTENT_FROM)
         set_content(request, encoded.status, type, encoded.body);
     else

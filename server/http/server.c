@@ -15,6 +15,7 @@ http_server_create(const struct http_config *config, struct http_server **ret, s
     struct http_server *server = calloc(1, sizeof(*server));
     if (!server)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    /* Each request holds one more: the API may still hold requests after http_stop(). */
     atomic_init(&server->refs, 1);
     pthread_mutex_init(&server->lock, NULL);
     pthread_condattr_t clock;

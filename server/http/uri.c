@@ -170,6 +170,7 @@ http_uri_query(const struct http_uri *uri, const char *name)
 static size_t
 next_segment(const struct http_uri *uri, size_t segment, bool loose)
 {
+    /* Sentry's paths end with a slash, and a base URL with one makes two in a row. */
     while (loose && segment < uri->n_segments && !*uri->segments[segment])
         segment++;
     return segment;

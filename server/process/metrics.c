@@ -120,6 +120,7 @@ histogram(struct fz_buffer *out, const char *name, const char *key, const char *
 {
     uint64_t below = 0;
     for (size_t i = 0; i < METRICS_BUCKETS - 1; i++) {
+        /* Prometheus' buckets are cumulative: each counts what took that long or less. */
         below += atomic_load(&bucket[i]);
         fz_buffer_printf(out, "framezero_%s_bucket{%s=\"%s\",le=\"%g\"} %llu\n", name, key, value,
                          bucket_ms[i] / 1000.0, (unsigned long long)below);
