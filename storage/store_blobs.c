@@ -74,12 +74,10 @@ read_garbage(struct sql *sql, size_t max, struct garbage *ret, struct fz_error *
 {
     const struct sql_value args[] = {sql_int((int64_t)max)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    bool row = false;
     enum fz_code code =
         sql_query(sql, "SELECT sha256 FROM blob_garbage LIMIT $1", args, 1, &rows, err);
     ret->n = 0;
-    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row &&
-           ret->n < SWEEP_MAX) {
+    while (sql_row(&rows, &code, err) && ret->n < SWEEP_MAX) {
         sql_col_copy(&rows, 0, ret->names[ret->n], FZ_SHA256_TEXT);
         ret->n++;
     }

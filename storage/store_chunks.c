@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/list.h"
 #include "storage/store_private.h"
 
 static bool
@@ -90,7 +89,6 @@ store_chunk_find(struct store *store, int64_t token_id, struct store_chunk *chun
     int64_t now;
     struct sql_value hashes;
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    bool row = false;
     enum fz_code code = sql_now(store->sql, &now, err);
     if (code == FZ_OK)
         code = join_hashes(chunks, n, arena, &hashes, err);
@@ -112,7 +110,7 @@ store_chunk_find(struct store *store, int64_t token_id, struct store_chunk *chun
             "c.token_id = $1 AND c.sha1 = substr($2, 40 * i + 1, 40) WHERE "
             "c.expires_ms > $4",
             args, 4, &rows, err);
-    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
+    while (sql_row(&rows, &code, err)) {
         int64_t at = sql_col_int(&rows, 0);
         if (at < 0 || (uint64_t)at >= n)
             continue;
@@ -190,9 +188,7 @@ store_chunk_expire(struct store *store, size_t max, struct fz_arena *arena,
                    struct store_chunk **ret, size_t *ret_n, struct fz_error *err)
 {
     int64_t now;
-    struct store_chunk *list = NULL;
-    size_t n = 0, room = 0;
-    bool row = false;
+    struct sql_list list = {.arena = arena, .item = sizeof(struct store_chunk)};
     enum fz_code code = sql_now(store->sql, &now, err);
     if (code != FZ_OK)
         return code;
@@ -204,21 +200,15 @@ store_chunk_expire(struct store *store, size_t max, struct fz_arena *arena,
                      "sha1 FROM chunks WHERE expires_ms <= $1 ORDER BY expires_ms LIMIT $2) AND "
                      "expires_ms <= $1 RETURNING token_id, sha1, blob_sha256, size",
                      args, FZ_ARRAY_LEN(args), &rows, err);
-    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
-        list = fz_list_grow_in(arena, list, &room, n + 1, sizeof(*list));
-        if (!list)
-            return fz_arena_fail(arena, err);
-        struct store_chunk *chunk = &list[n++];
+    for (struct store_chunk *chunk; (chunk = sql_list_next(&rows, &list, &code, err));) {
         *chunk = (struct store_chunk){.token_id = sql_col_int(&rows, 0),
                                       .size = (uint64_t)sql_col_int(&rows, 3)};
         sql_col_copy(&rows, 1, chunk->sha1, sizeof(chunk->sha1));
         sql_col_copy(&rows, 2, chunk->blob_sha256, sizeof(chunk->blob_sha256));
     }
-    if (code != FZ_OK)
-        return code;
-    *ret = list;
-    *ret_n = n;
-    return FZ_OK;
+    *ret = list.items;
+    *ret_n = list.n;
+    return code;
 }
 
 enum fz_code
@@ -299,10 +289,8 @@ read_file(struct store *store, const char *which, const struct sql_value *args, 
              "FROM assembled_files WHERE project_id = $1 AND %s",
              which);
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    bool row = false;
     enum fz_code code = sql_query(store->sql, text, args, n_args, &rows, err);
-    if (code == FZ_OK)
-        code = sql_next(&rows, &row, err);
+    bool row = sql_row(&rows, &code, err);
     if (code != FZ_OK)
         return code;
     if (!row)

@@ -97,12 +97,11 @@ find_lanes(struct store *store, struct fz_arena *arena, struct claim *claim, str
     const struct sql_value args[] = {sql_int(store->lanes_after), sql_int(LANES_MAX)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     size_t room = 0;
-    bool row = false;
     int64_t last = 0;
     /* Planned each time: the best plan for an empty queue may be the worst for a full one. */
     enum fz_code code =
         sql_query_once(store->sql, store_lanes_query, args, FZ_ARRAY_LEN(args), &rows, err);
-    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
+    while (sql_row(&rows, &code, err)) {
         struct lane lane = {sql_col_int(&rows, 0), sql_col_int(&rows, 1), sql_col_int(&rows, 2),
                             false};
         last = lane.project_id;
@@ -184,10 +183,8 @@ claim_lane(struct sql *tx, struct claim *claim, const struct lane *lane, size_t 
                                      sql_int(claim->now + claim->lease_ms),
                                      sql_text(claim->worker)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    bool row = false;
     enum fz_code code = sql_query_once(tx, text, args, FZ_ARRAY_LEN(args), &rows, err);
-    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row &&
-           claim->n < CLAIM_MAX) {
+    while (sql_row(&rows, &code, err) && claim->n < CLAIM_MAX) {
         struct store_job *job = &claim->jobs[claim->n];
         *job = (struct store_job){.id = sql_col_int(&rows, 0),
                                   .kind = (enum store_job_kind)lane->kind,
@@ -367,13 +364,12 @@ static enum fz_code
 count_ready(struct store *store, struct store_queue *ret, struct fz_error *err)
 {
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    bool row = false;
     enum fz_code code =
         sql_query(store->sql,
                   "SELECT kind, priority, count(*) FROM jobs WHERE state = 0 AND due_ms = 0 "
                   "GROUP BY kind, priority",
                   NULL, 0, &rows, err);
-    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
+    while (sql_row(&rows, &code, err)) {
         int64_t priority = sql_col_int(&rows, 1);
         uint64_t n = (uint64_t)sql_col_int(&rows, 2);
         ret->n_waiting += n;
@@ -392,13 +388,12 @@ static enum fz_code
 count_timed(struct store *store, struct store_queue *ret, int64_t *since, struct fz_error *err)
 {
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    bool row = false;
     enum fz_code code =
         sql_query(store->sql,
                   "SELECT state, count(*), min(since_ms) FROM jobs WHERE state < 2 AND "
                   "due_ms > 0 GROUP BY state",
                   NULL, 0, &rows, err);
-    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
+    while (sql_row(&rows, &code, err)) {
         uint64_t n = (uint64_t)sql_col_int(&rows, 1);
         if (sql_col_int(&rows, 0) == STORE_LEASED) {
             ret->n_running = n;

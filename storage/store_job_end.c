@@ -203,11 +203,10 @@ leasing_workers(struct store *store, struct fz_arena *arena, const char ***ret, 
     const char **names = NULL;
     size_t n = 0, room = 0;
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    bool row = false;
     enum fz_code code = sql_query(
         store->sql, "SELECT DISTINCT worker FROM jobs WHERE state = 1 AND worker IS NOT NULL", NULL,
         0, &rows, err);
-    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
+    while (sql_row(&rows, &code, err)) {
         names = fz_list_grow_in(arena, names, &room, n + 1, sizeof(*names));
         if (!names || !(names[n++] = sql_col_text(&rows, 0, arena)))
             return fz_arena_fail(arena, err);

@@ -30,10 +30,8 @@ store_job_lock(struct store *store, const struct store_job *job, struct store_jo
              sql_driver(store->sql)->for_update);
     const struct sql_value args[] = {sql_int(job->id), sql_int(job->fence)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    bool row = false;
     enum fz_code code = sql_query(store->sql, text, args, FZ_ARRAY_LEN(args), &rows, err);
-    if (code == FZ_OK)
-        code = sql_next(&rows, &row, err);
+    bool row = sql_row(&rows, &code, err);
     if (code != FZ_OK)
         return code;
     if (!row || sql_col_int(&rows, 4) != job->project_id ||

@@ -77,7 +77,6 @@ find_news(struct inquiry *q, const struct store_learned *list, size_t n, struct 
           struct fz_error *err)
 {
     struct sql_value packed[2];
-    bool row = false;
     enum fz_code code = pack(list, n, arena, packed, err);
     if (code != FZ_OK)
         return code;
@@ -92,7 +91,7 @@ find_news(struct inquiry *q, const struct store_learned *list, size_t n, struct 
                      "CAST(substr($3, 20 * i + 1, 10) AS bigint) AND l.reach >= "
                      "CAST(substr($3, 20 * i + 11, 10) AS bigint) AND l.seen_ms > $5) FROM at",
                      args, FZ_ARRAY_LEN(args), &rows, err);
-    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
+    while (sql_row(&rows, &code, err)) {
         int64_t at = sql_col_int(&rows, 0);
         bool known = sql_col_int(&rows, 1) != 0;
         if (!known && at >= 0 && (uint64_t)at < n && n_rows++ < n)
@@ -180,7 +179,6 @@ store_learned_find(struct store *store, int64_t project_id,
     const struct sql_value args[] = {sql_int(project_id), sql_blob(fz_span_make(uuid->bytes, 16)),
                                      sql_text(numbers), sql_int((int64_t)n)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    bool row = false;
     /* The nearest start decides: what follows it is not part of an earlier function, however far
      * that one was said to reach. */
     enum fz_code code = sql_query(
@@ -196,7 +194,7 @@ store_learned_find(struct store *store, int64_t project_id,
         "l.project_id = $1 AND l.uuid = $2 AND l.start = near.start AND l.start + l.reach >= "
         "near.place) FROM near WHERE start IS NOT NULL",
         args, FZ_ARRAY_LEN(args), &rows, err);
-    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
+    while (sql_row(&rows, &code, err)) {
         int64_t at = sql_col_int(&rows, 0);
         if (at < 0 || (uint64_t)at >= n)
             continue;

@@ -27,9 +27,8 @@ check_applied(struct sql *sql, int64_t *ret_version, struct fz_error *err)
     enum fz_code code =
         sql_query(sql, "SELECT version, checksum FROM schema_migrations ORDER BY version", NULL, 0,
                   &rows, err);
-    bool row = false;
     int64_t last = 0;
-    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
+    while (sql_row(&rows, &code, err)) {
         int64_t version = sql_col_int(&rows, 0);
         if (version < 1 || (uint64_t)version > n)
             return fz_fail(err, FZ_E_CONFLICT,

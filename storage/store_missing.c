@@ -250,7 +250,6 @@ read_versions(struct store *store, int64_t project_id, struct fz_arena *arena,
                                      sql_int(VERSIONS_MAX)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     size_t room = 0;
-    bool row = false;
     enum fz_code code = sql_query(
         store->sql,
         "SELECT DISTINCT s.app_version FROM wait_set_items i JOIN wait_sets s ON s.key = i.set_key "
@@ -258,7 +257,7 @@ read_versions(struct store *store, int64_t project_id, struct fz_arena *arena,
         "(SELECT 1 FROM reports r WHERE r.project_id = $1 AND r.wait_set = s.key) "
         "ORDER BY s.app_version LIMIT $3",
         args, FZ_ARRAY_LEN(args), &rows, err);
-    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
+    while (sql_row(&rows, &code, err)) {
         missing->app_versions =
             fz_list_grow_in(arena, missing->app_versions, &room, missing->n_app_versions + 1,
                             sizeof(*missing->app_versions));
@@ -275,9 +274,7 @@ read_missing(struct store *store, int64_t project_id, size_t limit, struct fz_ar
 {
     const struct sql_value args[] = {sql_int(project_id), sql_int((int64_t)limit)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    struct store_missing *list = NULL;
-    size_t n = 0, room = 0;
-    bool row = false;
+    struct sql_list list = {.arena = arena, .item = sizeof(struct store_missing)};
     enum fz_code code = sql_query(
         store->sql,
         "WITH counts AS (SELECT wait_set, count(*) AS n, min(received_ms) AS first_ms, "
@@ -290,24 +287,21 @@ read_missing(struct store *store, int64_t project_id, size_t limit, struct fz_ar
         "f.uuid = i.uuid AND f.state = 'ready') "
         "GROUP BY i.uuid ORDER BY total DESC, last_ms DESC, i.uuid LIMIT $2",
         args, FZ_ARRAY_LEN(args), &rows, err);
-    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
-        list = fz_list_grow_in(arena, list, &room, n + 1, sizeof(*list));
-        if (!list)
-            return fz_arena_fail(arena, err);
-        list[n] = (struct store_missing){.name = sql_col_text(&rows, 1, arena),
-                                         .arch = sql_col_text(&rows, 2, arena),
-                                         .n_reports = (uint64_t)sql_col_int(&rows, 3),
-                                         .first_seen_ms = sql_col_int(&rows, 4),
-                                         .last_seen_ms = sql_col_int(&rows, 5)};
+    for (struct store_missing *one; (one = sql_list_next(&rows, &list, &code, err));) {
+        *one = (struct store_missing){.name = sql_col_text(&rows, 1, arena),
+                                      .arch = sql_col_text(&rows, 2, arena),
+                                      .n_reports = (uint64_t)sql_col_int(&rows, 3),
+                                      .first_seen_ms = sql_col_int(&rows, 4),
+                                      .last_seen_ms = sql_col_int(&rows, 5)};
         struct fz_span uuid = sql_col_bytes(&rows, 0);
-        if (uuid.len == sizeof(list[n].uuid.bytes))
-            memcpy(list[n++].uuid.bytes, uuid.data, uuid.len);
+        if (uuid.len == sizeof(one->uuid.bytes))
+            memcpy(one->uuid.bytes, uuid.data, uuid.len);
+        else
+            list.n--; /* a damaged row */
     }
-    if (code != FZ_OK)
-        return code;
-    *ret = list;
-    *ret_n = n;
-    return FZ_OK;
+    *ret = list.items;
+    *ret_n = list.n;
+    return code;
 }
 
 enum fz_code

@@ -26,30 +26,6 @@ static const char *const upload_states[] = {
     [STORE_UPLOAD_FAILED] = "failed",
 };
 
-const char *
-store_report_status_name(enum store_report_status status)
-{
-    return report_statuses[status];
-}
-
-const char *
-store_symbol_kind_name(enum store_symbol_kind kind)
-{
-    return symbol_kinds[kind];
-}
-
-const char *
-store_symbol_state_name(enum store_symbol_state state)
-{
-    return symbol_states[state];
-}
-
-const char *
-store_upload_state_name(enum store_upload_state state)
-{
-    return upload_states[state];
-}
-
 /* The number of a name among the `n`; n if it is not among them. */
 static size_t
 find_name(const char *const *names, size_t n, struct fz_span text)
@@ -83,45 +59,23 @@ read_name(struct sql_rows *rows, int column, const char *const *names, size_t n,
                    (int)(text.len < 32 ? text.len : 32), (const char *)text.data);
 }
 
-enum fz_code
-store_read_report_status(struct sql_rows *rows, int column, enum store_report_status *ret,
-                         struct fz_error *err)
-{
-    size_t at = 0;
-    enum fz_code code =
-        read_name(rows, column, report_statuses, FZ_ARRAY_LEN(report_statuses), &at, err);
-    *ret = (enum store_report_status)at;
-    return code;
-}
+/* The two directions of one enum, named store_KIND_name() and store_read_KIND(). */
+#define store_define_names(kind, names)                                                       \
+    const char *store_##kind##_name(enum store_##kind value)                                  \
+    {                                                                                         \
+        return names[value];                                                                  \
+    }                                                                                         \
+    enum fz_code store_read_##kind(struct sql_rows *rows, int column, enum store_##kind *ret, \
+                                   struct fz_error *err)                                      \
+    {                                                                                         \
+        size_t at = 0;                                                                        \
+        enum fz_code code = read_name(rows, column, names, FZ_ARRAY_LEN(names), &at, err);    \
+        *ret = (enum store_##kind)at;                                                         \
+        return code;                                                                          \
+    }                                                                                         \
+    _Static_assert(FZ_ARRAY_LEN(names) > 0, "an enum has names")
 
-enum fz_code
-store_read_symbol_kind(struct sql_rows *rows, int column, enum store_symbol_kind *ret,
-                       struct fz_error *err)
-{
-    size_t at = 0;
-    enum fz_code code = read_name(rows, column, symbol_kinds, FZ_ARRAY_LEN(symbol_kinds), &at, err);
-    *ret = (enum store_symbol_kind)at;
-    return code;
-}
-
-enum fz_code
-store_read_symbol_state(struct sql_rows *rows, int column, enum store_symbol_state *ret,
-                        struct fz_error *err)
-{
-    size_t at = 0;
-    enum fz_code code =
-        read_name(rows, column, symbol_states, FZ_ARRAY_LEN(symbol_states), &at, err);
-    *ret = (enum store_symbol_state)at;
-    return code;
-}
-
-enum fz_code
-store_read_upload_state(struct sql_rows *rows, int column, enum store_upload_state *ret,
-                        struct fz_error *err)
-{
-    size_t at = 0;
-    enum fz_code code =
-        read_name(rows, column, upload_states, FZ_ARRAY_LEN(upload_states), &at, err);
-    *ret = (enum store_upload_state)at;
-    return code;
-}
+store_define_names(report_status, report_statuses);
+store_define_names(symbol_kind, symbol_kinds);
+store_define_names(symbol_state, symbol_states);
+store_define_names(upload_state, upload_states);

@@ -92,9 +92,8 @@ fold_counts(struct store *store, struct fz_error *err)
     int64_t sum = 0;
     {
         FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-        bool row = false;
         code = sql_query(tx, "DELETE FROM report_counts RETURNING n", NULL, 0, &rows, err);
-        while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row)
+        while (sql_row(&rows, &code, err))
             sum += sql_col_int(&rows, 0);
     }
     const struct sql_value args[] = {sql_int(sum)};
@@ -107,12 +106,10 @@ static enum fz_code
 count_reports(struct store *store, uint64_t *ret, struct fz_error *err)
 {
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    bool row = false;
     enum fz_code code = sql_query(
         store->sql, "SELECT CAST(coalesce(sum(n), 0) AS bigint), count(*) FROM report_counts", NULL,
         0, &rows, err);
-    if (code == FZ_OK)
-        code = sql_next(&rows, &row, err);
+    sql_row(&rows, &code, err); /* a sum has always one */
     if (code != FZ_OK)
         return code;
     int64_t sum = sql_col_int(&rows, 0), n_rows = sql_col_int(&rows, 1);

@@ -1,4 +1,3 @@
-#include "base/list.h"
 #include "storage/store_private.h"
 
 static bool
@@ -52,24 +51,16 @@ read_projects(struct store *store, const char *text, const struct sql_value *arg
               struct fz_error *err)
 {
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    struct store_project *list = NULL;
-    size_t n = 0, room = 0;
-    bool row = false;
+    struct sql_list list = {.arena = arena, .item = sizeof(struct store_project)};
     enum fz_code code = sql_query(store->sql, text, arg, arg ? 1 : 0, &rows, err);
-    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
-        list = fz_list_grow_in(arena, list, &room, n + 1, sizeof(*list));
-        if (!list)
-            return fz_arena_fail(arena, err);
-        list[n++] = (struct store_project){.id = sql_col_int(&rows, 0),
-                                           .name = sql_col_text(&rows, 1, arena),
-                                           .created_ms = sql_col_int(&rows, 2),
-                                           .cut_prefixes = sql_col_text(&rows, 3, arena)};
-    }
-    if (code != FZ_OK)
-        return code;
-    *ret = list;
-    *ret_n = n;
-    return FZ_OK;
+    for (struct store_project *one; (one = sql_list_next(&rows, &list, &code, err));)
+        *one = (struct store_project){.id = sql_col_int(&rows, 0),
+                                      .name = sql_col_text(&rows, 1, arena),
+                                      .created_ms = sql_col_int(&rows, 2),
+                                      .cut_prefixes = sql_col_text(&rows, 3, arena)};
+    *ret = list.items;
+    *ret_n = list.n;
+    return code;
 }
 
 enum fz_code

@@ -5,7 +5,6 @@
  * Such a job is an upload of the stored slice. Its end registers the slice again, with the new
  * index, and queues the reports that wait for its UUID, as every upload's end does.
  */
-#include "base/list.h"
 #include "storage/store_private.h"
 
 #include <stdio.h>
@@ -38,16 +37,10 @@ static enum fz_code
 queue_stale(struct store *store, const char *text, const struct sql_value *args, size_t n_args,
             struct fz_arena *arena, uint64_t *ret_n, struct fz_error *err)
 {
-    struct stale *list = NULL;
-    size_t n = 0, room = 0;
-    bool row = false;
+    struct sql_list list = {.arena = arena, .item = sizeof(struct stale)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     enum fz_code code = sql_query(store->sql, text, args, n_args, &rows, err);
-    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
-        list = fz_list_grow_in(arena, list, &room, n + 1, sizeof(*list));
-        if (!list)
-            return fz_arena_fail(arena, err);
-        struct stale *stale = &list[n++];
+    for (struct stale *stale; (stale = sql_list_next(&rows, &list, &code, err));) {
         stale->project_id = sql_col_int(&rows, 0);
         sql_col_copy(&rows, 1, stale->file_sha256, sizeof(stale->file_sha256));
         sql_col_copy(&rows, 2, stale->map_sha256, sizeof(stale->map_sha256));
@@ -57,20 +50,21 @@ queue_stale(struct store *store, const char *text, const struct sql_value *args,
     /* Closed first: SQLite does not define whether an open query sees rows that are added
      * meanwhile. */
     sql_rows_close(&rows);
-    for (size_t i = 0; code == FZ_OK && i < n; i++) {
+    const struct stale *stale = list.items;
+    for (size_t i = 0; code == FZ_OK && i < list.n; i++, stale++) {
         struct fz_uuid id = fz_uuid_new();
-        struct store_upload upload = {.project_id = list[i].project_id,
-                                      .name = list[i].name,
-                                      .size = (uint64_t)list[i].size,
+        struct store_upload upload = {.project_id = stale->project_id,
+                                      .name = stale->name,
+                                      .size = (uint64_t)stale->size,
                                       .is_rebuild = true,
                                       .map_sha256 =
-                                          list[i].map_sha256[0] ? list[i].map_sha256 : NULL};
+                                          stale->map_sha256[0] ? stale->map_sha256 : NULL};
         fz_uuid_format(&id, upload.id);
-        memcpy(upload.blob_sha256, list[i].file_sha256, sizeof(upload.blob_sha256));
+        memcpy(upload.blob_sha256, stale->file_sha256, sizeof(upload.blob_sha256));
         code = store_upload_add(store, &upload, arena, err);
     }
     if (code == FZ_OK && ret_n)
-        *ret_n = n;
+        *ret_n = list.n;
     return code;
 }
 

@@ -1,6 +1,5 @@
 #include "storage/store_releases.h"
 
-#include "base/list.h"
 #include "base/text.h"
 #include "storage/store_private.h"
 
@@ -47,7 +46,6 @@ store_release_get(struct store *store, int64_t project_id, const char *version,
     const struct sql_value args[] = {sql_int(project_id), sql_text(version)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     struct store_release release;
-    bool row = false;
     if (check_version(version, NULL) != FZ_OK)
         return no_release(version, err);
     enum fz_code code = sql_query(store->sql,
@@ -55,8 +53,7 @@ store_release_get(struct store *store, int64_t project_id, const char *version,
                                   "released_ms, commits FROM releases WHERE project_id = $1 AND "
                                   "version = $2",
                                   args, FZ_ARRAY_LEN(args), &rows, err);
-    if (code == FZ_OK)
-        code = sql_next(&rows, &row, err);
+    bool row = sql_row(&rows, &code, err);
     if (code != FZ_OK)
         return code;
     if (!row)
@@ -80,25 +77,17 @@ store_release_list(struct store *store, int64_t project_id, size_t offset, size_
     const struct sql_value args[] = {sql_int(project_id), sql_int((int64_t)limit),
                                      sql_int((int64_t)offset)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    struct store_release *list = NULL;
-    size_t n = 0, room = 0;
-    bool row = false;
+    struct sql_list list = {.arena = arena, .item = sizeof(struct store_release)};
     enum fz_code code = sql_query(store->sql,
                                   "SELECT version, status, ref, url, created_ms, started_ms, "
                                   "released_ms, NULL FROM releases WHERE project_id = $1 ORDER BY "
                                   "created_ms DESC, key DESC LIMIT $2 OFFSET $3",
                                   args, FZ_ARRAY_LEN(args), &rows, err);
-    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
-        list = fz_list_grow_in(arena, list, &room, n + 1, sizeof(*list));
-        if (!list)
-            return fz_arena_fail(arena, err);
-        read_release(&rows, arena, &list[n++]);
-    }
-    if (code != FZ_OK)
-        return code;
-    *ret = list;
-    *ret_n = n;
-    return FZ_OK;
+    for (struct store_release *one; (one = sql_list_next(&rows, &list, &code, err));)
+        read_release(&rows, arena, one);
+    *ret = list.items;
+    *ret_n = list.n;
+    return code;
 }
 
 /* ---- write ---- */
@@ -238,27 +227,19 @@ store_deploy_list(struct store *store, int64_t project_id, const char *version,
         return code;
     const struct sql_value args[] = {sql_int(key), sql_int(LIST_MAX)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    struct store_deploy *list = NULL;
-    size_t n = 0, room = 0;
-    bool row = false;
+    struct sql_list list = {.arena = arena, .item = sizeof(struct store_deploy)};
     code = sql_query(store->sql,
                      "SELECT id, environment, name, url, started_ms, finished_ms FROM deploys "
                      "WHERE release_key = $1 ORDER BY id DESC LIMIT $2",
                      args, FZ_ARRAY_LEN(args), &rows, err);
-    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
-        list = fz_list_grow_in(arena, list, &room, n + 1, sizeof(*list));
-        if (!list)
-            return fz_arena_fail(arena, err);
-        list[n++] = (struct store_deploy){.id = sql_col_int(&rows, 0),
-                                          .environment = sql_col_text(&rows, 1, arena),
-                                          .name = sql_col_text(&rows, 2, arena),
-                                          .url = sql_col_text(&rows, 3, arena),
-                                          .started_ms = sql_col_int(&rows, 4),
-                                          .finished_ms = sql_col_int(&rows, 5)};
-    }
-    if (code != FZ_OK)
-        return code;
-    *ret = list;
-    *ret_n = n;
-    return FZ_OK;
+    for (struct store_deploy *one; (one = sql_list_next(&rows, &list, &code, err));)
+        *one = (struct store_deploy){.id = sql_col_int(&rows, 0),
+                                     .environment = sql_col_text(&rows, 1, arena),
+                                     .name = sql_col_text(&rows, 2, arena),
+                                     .url = sql_col_text(&rows, 3, arena),
+                                     .started_ms = sql_col_int(&rows, 4),
+                                     .finished_ms = sql_col_int(&rows, 5)};
+    *ret = list.items;
+    *ret_n = list.n;
+    return code;
 }

@@ -1,4 +1,3 @@
-#include "base/list.h"
 #include "storage/store_report_filter.h"
 
 #include <stdio.h>
@@ -111,31 +110,22 @@ read_page(const struct store *store, struct sql_rows *rows,
           const struct store_report_filter *filter, struct store_page *page, struct fz_arena *arena,
           struct store_report **ret, struct fz_error *err)
 {
-    struct store_report *list = NULL;
-    size_t n = 0, room = 0;
-    bool row = false;
-    const char *next = NULL;
+    struct sql_list list = {.arena = arena, .item = sizeof(struct store_report)};
     enum fz_code code = FZ_OK;
-    while ((code = sql_next(rows, &row, err)) == FZ_OK && row) {
-        if (n == page->limit) {
-            next = next_cursor(&list[n - 1], filter, arena);
-            if (!next)
+    page->next = NULL;
+    for (struct store_report *one; (one = sql_list_next(rows, &list, &code, err));) {
+        if (list.n > page->limit) { /* one more was asked for, only to know that it is there */
+            list.n--;
+            page->next = next_cursor(one - 1, filter, arena);
+            if (!page->next)
                 return fz_arena_fail(arena, err);
             break;
         }
-        list = fz_list_grow_in(arena, list, &room, n + 1, sizeof(*list));
-        if (!list)
-            return fz_arena_fail(arena, err);
-        code = store_report_read(store, rows, arena, &list[n++], err);
-        if (code != FZ_OK)
-            return code;
+        code = store_report_read(store, rows, arena, one, err);
     }
-    if (code != FZ_OK)
-        return code;
-    *ret = list;
-    page->n = n;
-    page->next = next;
-    return FZ_OK;
+    *ret = list.items;
+    page->n = list.n;
+    return code;
 }
 
 static enum fz_code
@@ -188,7 +178,6 @@ store_report_count(struct store *store, int64_t project_id,
     fz_buffer_text(&query.text, "SELECT count(*) FROM (SELECT 1 FROM reports WHERE project_id = $1 "
                                 "AND transient = 0");
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    bool row = false;
     enum fz_code code = store_report_query_filter(&query, store, filter, err);
     store_report_query_add(&query, " LIMIT ?) AS found", sql_int((int64_t)most));
     if (code == FZ_OK)
@@ -197,8 +186,7 @@ store_report_count(struct store *store, int64_t project_id,
         code = sql_query_once(store->sql, fz_buffer_cstr(&query.text), query.args, query.n_args,
                               &rows, err);
     fz_buffer_deinit(&query.text);
-    if (code == FZ_OK)
-        code = sql_next(&rows, &row, err);
+    bool row = sql_row(&rows, &code, err);
     if (code == FZ_OK)
         *ret = row ? (uint64_t)sql_col_int(&rows, 0) : 0;
     return code;

@@ -1,4 +1,3 @@
-#include "base/list.h"
 #include "storage/store_private.h"
 #include "storage/store_request.h"
 
@@ -18,12 +17,10 @@ get_report(struct store *store, const char *tail, const struct sql_value args[2]
     fz_buffer_printf(&text, "SELECT %s FROM reports WHERE project_id = $1 AND id = $2 %s",
                      store->select_report, tail);
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    bool row = false;
     enum fz_code code = fz_buffer_done(&text, err);
     if (code == FZ_OK)
         code = sql_query(store->sql, fz_buffer_cstr(&text), args, 2, &rows, err);
-    if (code == FZ_OK)
-        code = sql_next(&rows, &row, err);
+    bool row = sql_row(&rows, &code, err);
     if (code != FZ_OK)
         return code;
     if (!row)
@@ -56,9 +53,7 @@ store_report_clashes(struct store *store, int64_t project_id, const char *id,
         return no_report(err);
     const struct sql_value args[] = {sql_int(project_id), sql_text(id), sql_int(STORE_CLASHES)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    struct store_clash *list = NULL;
-    size_t n = 0, room = 0;
-    bool row = false;
+    struct sql_list list = {.arena = arena, .item = sizeof(struct store_clash)};
     enum fz_code code = sql_query(
         store->sql,
         "SELECT claimed_id, 1, 0 AS key FROM reports WHERE project_id = $1 AND id = $2 AND "
@@ -66,18 +61,13 @@ store_report_clashes(struct store *store, int64_t project_id, const char *id,
         "SELECT id, 0, key FROM reports WHERE project_id = $1 AND claimed_id = $2 "
         "ORDER BY key LIMIT $3",
         args, FZ_ARRAY_LEN(args), &rows, err);
-    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
-        list = fz_list_grow_in(arena, list, &room, n + 1, sizeof(*list));
-        if (!list)
-            return fz_arena_fail(arena, err);
-        sql_col_copy(&rows, 0, list[n].id, sizeof(list[n].id));
-        list[n++].is_claimed = sql_col_int(&rows, 1) != 0;
+    for (struct store_clash *one; (one = sql_list_next(&rows, &list, &code, err));) {
+        sql_col_copy(&rows, 0, one->id, sizeof(one->id));
+        one->is_claimed = sql_col_int(&rows, 1) != 0;
     }
-    if (code != FZ_OK)
-        return code;
-    *ret = list;
-    *ret_n = n;
-    return FZ_OK;
+    *ret = list.items;
+    *ret_n = list.n;
+    return code;
 }
 
 static enum fz_code
@@ -86,12 +76,10 @@ get_packed(struct store *store, int64_t project_id, const char *id, const char *
 {
     const struct sql_value args[] = {sql_int(project_id), sql_text(id)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    bool row = false;
     if (!store_is_id(id))
         return no_report(err);
     enum fz_code code = sql_query(store->sql, text, args, FZ_ARRAY_LEN(args), &rows, err);
-    if (code == FZ_OK)
-        code = sql_next(&rows, &row, err);
+    bool row = sql_row(&rows, &code, err);
     if (code != FZ_OK)
         return code;
     return row ? store_unpack(sql_col_bytes(&rows, 0), arena, ret, err) : no_report(err);
@@ -128,10 +116,8 @@ store_report_size(struct store *store, int64_t project_id, const char *id,
         "(SELECT key FROM reports WHERE project_id = $1 AND id = $2)"};
     const struct sql_value args[] = {sql_int(project_id), sql_text(id)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    bool row = false;
     enum fz_code code = sql_query(store->sql, queries[part], args, FZ_ARRAY_LEN(args), &rows, err);
-    if (code == FZ_OK)
-        code = sql_next(&rows, &row, err);
+    bool row = sql_row(&rows, &code, err);
     if (code == FZ_OK)
         *ret = row ? store_packed_size(sql_col_bytes(&rows, 0)) : 0;
     return code;

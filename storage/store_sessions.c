@@ -1,6 +1,5 @@
 #include "storage/store_sessions.h"
 
-#include "base/list.h"
 #include "storage/store_private.h"
 
 enum { RELEASE_MAX = 250, ENVIRONMENT_MAX = 64, REASON_MAX = 64 };
@@ -191,9 +190,7 @@ store_session_counts(struct store *store, int64_t project_id,
         sql_int(project_id), sql_int(day_of(range->since_ms)), sql_int(range->until_ms),
         sql_text(range->release ? range->release : ""), sql_int((int64_t)range->limit)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    struct store_session_count *list = NULL;
-    size_t n = 0, room = 0;
-    bool row = false;
+    struct sql_list list = {.arena = arena, .item = sizeof(struct store_session_count)};
     enum fz_code code =
         sql_query(store->sql,
                   "SELECT release, environment, CAST(sum(healthy) AS bigint), CAST(sum(errored) AS "
@@ -203,11 +200,7 @@ store_session_counts(struct store *store, int64_t project_id,
                   "GROUP BY release, environment ORDER BY max(day_ms) DESC, release DESC, "
                   "environment LIMIT $5",
                   args, FZ_ARRAY_LEN(args), &rows, err);
-    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
-        list = fz_list_grow_in(arena, list, &room, n + 1, sizeof(*list));
-        if (!list)
-            return fz_arena_fail(arena, err);
-        struct store_session_count *one = &list[n++];
+    for (struct store_session_count *one; (one = sql_list_next(&rows, &list, &code, err));) {
         *one = (struct store_session_count){.release = sql_col_text(&rows, 0, arena),
                                             .environment = sql_col_text(&rows, 1, arena),
                                             .first_day_ms = sql_col_int(&rows, 6),
@@ -215,11 +208,9 @@ store_session_counts(struct store *store, int64_t project_id,
         for (int i = 0; i < STORE_SESSION_OUTCOMES; i++)
             one->n[i] = (uint64_t)sql_col_int(&rows, 2 + i);
     }
-    if (code != FZ_OK)
-        return code;
-    *ret = list;
-    *ret_n = n;
-    return FZ_OK;
+    *ret = list.items;
+    *ret_n = list.n;
+    return code;
 }
 
 enum fz_code
@@ -230,26 +221,18 @@ store_discarded_counts(struct store *store, int64_t project_id,
     const struct sql_value args[] = {sql_int(project_id), sql_int(day_of(range->since_ms)),
                                      sql_int(range->until_ms), sql_int((int64_t)range->limit)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    struct store_discarded_count *list = NULL;
-    size_t n = 0, room = 0;
-    bool row = false;
+    struct sql_list list = {.arena = arena, .item = sizeof(struct store_discarded_count)};
     enum fz_code code =
         sql_query(store->sql,
                   "SELECT reason, category, CAST(sum(n) AS bigint) FROM discarded_counts WHERE "
                   "project_id = $1 AND day_ms >= $2 AND day_ms <= $3 GROUP BY "
                   "reason, category ORDER BY sum(n) DESC, reason, category LIMIT $4",
                   args, FZ_ARRAY_LEN(args), &rows, err);
-    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
-        list = fz_list_grow_in(arena, list, &room, n + 1, sizeof(*list));
-        if (!list)
-            return fz_arena_fail(arena, err);
-        list[n++] = (struct store_discarded_count){.reason = sql_col_text(&rows, 0, arena),
-                                                   .category = sql_col_text(&rows, 1, arena),
-                                                   .n = (uint64_t)sql_col_int(&rows, 2)};
-    }
-    if (code != FZ_OK)
-        return code;
-    *ret = list;
-    *ret_n = n;
-    return FZ_OK;
+    for (struct store_discarded_count *one; (one = sql_list_next(&rows, &list, &code, err));)
+        *one = (struct store_discarded_count){.reason = sql_col_text(&rows, 0, arena),
+                                              .category = sql_col_text(&rows, 1, arena),
+                                              .n = (uint64_t)sql_col_int(&rows, 2)};
+    *ret = list.items;
+    *ret_n = list.n;
+    return code;
 }

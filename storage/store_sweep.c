@@ -42,10 +42,9 @@ find_unused(struct store *store, size_t kind, struct unused ret[LOOK_AT], size_t
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     size_t n = 0, n_rows = 0;
     int64_t last = 0;
-    bool row = false;
     enum fz_code code =
         sql_query(store->sql, kinds[kind].look, args, FZ_ARRAY_LEN(args), &rows, err);
-    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
+    while (sql_row(&rows, &code, err)) {
         n_rows++;
         last = sql_col_int(&rows, 0);
         if (sql_col_int(&rows, 2) == 0 && n < LOOK_AT)

@@ -1,4 +1,3 @@
-#include "base/list.h"
 #include "storage/store_private.h"
 
 #include <stdio.h>
@@ -148,10 +147,10 @@ find_best(struct store *store, const struct sql_value args[2], unsigned rank,
              symbol_columns);
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     struct store_symbol first = {0};
-    bool row = false, found = false, failed = false;
+    bool found = false, failed = false;
     unsigned n_ready = 0;
     enum fz_code code = sql_query(store->sql, text, args, 2, &rows, err);
-    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
+    while (sql_row(&rows, &code, err)) {
         enum store_symbol_state state;
         code = store_read_symbol_state(&rows, 6, &state, err);
         /* All rows are read, since this is about any of them. */
@@ -206,32 +205,25 @@ store_symbol_list(struct store *store, int64_t project_id, const struct fz_uuid 
         sql_int(project_id), sql_int(before_ms), sql_int(before_key), sql_int((int64_t)limit + 1),
         sql_blob(fz_span_make(uuid_or_null ? uuid_or_null->bytes : NULL, uuid_or_null ? 16 : 0))};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    struct store_symbol *list = NULL;
-    size_t n = 0, room = 0;
+    struct sql_list list = {.arena = arena, .item = sizeof(struct store_symbol)};
     int64_t key = 0;
-    bool row = false;
-    const char *next = NULL;
+    page->next = NULL;
     enum fz_code code = sql_query(store->sql, text, args, uuid_or_null ? 5 : 4, &rows, err);
-    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
-        if (n == limit) {
+    for (struct store_symbol *one; (one = sql_list_next(&rows, &list, &code, err));) {
+        if (list.n > limit) { /* one more was asked for, only to know that it is there */
+            list.n--;
             snprintf(id, sizeof(id), "%lld", (long long)key);
-            next = store_cursor_make(arena, list[n - 1].uploaded_ms, id);
-            if (!next)
+            page->next = store_cursor_make(arena, one[-1].uploaded_ms, id);
+            if (!page->next)
                 return fz_arena_fail(arena, err);
             break;
         }
-        list = fz_list_grow_in(arena, list, &room, n + 1, sizeof(*list));
-        if (!list)
-            return fz_arena_fail(arena, err);
-        code = read_symbol(&rows, arena, &list[n++], err);
+        code = read_symbol(&rows, arena, one, err);
         key = sql_col_int(&rows, KEY_COLUMN);
     }
-    if (code != FZ_OK)
-        return code;
-    *ret = list;
-    page->n = n;
-    page->next = next;
-    return FZ_OK;
+    *ret = list.items;
+    page->n = list.n;
+    return code;
 }
 
 enum fz_code
@@ -280,7 +272,6 @@ store_symbol_unknown(struct store *store, int64_t project_id, const struct fz_uu
                                      sql_int((int64_t)n)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     size_t n_unknown = 0;
-    bool row = false;
     enum fz_code code = sql_query(
         store->sql,
         "WITH RECURSIVE at (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM at WHERE i + 1 < $3) "
@@ -288,7 +279,7 @@ store_symbol_unknown(struct store *store, int64_t project_id, const struct fz_uu
         "AND f.uuid = substr($2, 16 * i + 1, 16) AND f.state = 'ready' AND f.kind IN ('dsym', "
         "'binary')) ORDER BY i",
         args, FZ_ARRAY_LEN(args), &rows, err);
-    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
+    while (sql_row(&rows, &code, err)) {
         int64_t at = sql_col_int(&rows, 0);
         if (at >= 0 && (uint64_t)at < n && n_unknown < n)
             unknown[n_unknown++] = uuids[at];

@@ -1,4 +1,3 @@
-#include "base/list.h"
 #include "storage/store_private.h"
 #include "storage/store_request.h"
 
@@ -94,12 +93,12 @@ store_token_check(struct store *store, const char *text, struct store_token *ret
     const struct sql_value args[] = {sql_text(lookup)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     struct store_token found = {0};
-    bool row = false, matches = false;
+    bool matches = false;
     enum fz_code code = sql_query(store->sql,
                                   "SELECT id, project_id, scopes, created_ms, revoked_ms, sha256 "
                                   "FROM tokens WHERE lookup = $1",
                                   args, 1, &rows, err);
-    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
+    while (sql_row(&rows, &code, err)) {
         sql_col_copy(&rows, 5, stored, sizeof(stored));
         if (!fz_equal_constant_time(fz_span_cstr(stored), fz_span_cstr(hash)))
             continue;
@@ -139,30 +138,22 @@ store_token_list(struct store *store, struct fz_arena *arena, struct store_token
                  size_t *ret_n, struct fz_error *err)
 {
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    struct store_token *list = NULL;
-    size_t n = 0, room = 0;
-    bool row = false;
+    struct sql_list list = {.arena = arena, .item = sizeof(struct store_token)};
     enum fz_code code = sql_query(store->sql,
                                   "SELECT id, project_id, scopes, label, hint, created_ms, "
                                   "revoked_ms FROM tokens ORDER BY id",
                                   NULL, 0, &rows, err);
-    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
-        list = fz_list_grow_in(arena, list, &room, n + 1, sizeof(*list));
-        if (!list)
-            return fz_arena_fail(arena, err);
-        list[n++] = (struct store_token){.id = sql_col_int(&rows, 0),
-                                         .project_id = sql_col_int(&rows, 1),
-                                         .scopes = (unsigned)sql_col_int(&rows, 2),
-                                         .label = sql_col_text(&rows, 3, arena),
-                                         .hint = sql_col_text(&rows, 4, arena),
-                                         .created_ms = sql_col_int(&rows, 5),
-                                         .revoked_ms = sql_col_int(&rows, 6)};
-    }
-    if (code != FZ_OK)
-        return code;
-    *ret = list;
-    *ret_n = n;
-    return FZ_OK;
+    for (struct store_token *one; (one = sql_list_next(&rows, &list, &code, err));)
+        *one = (struct store_token){.id = sql_col_int(&rows, 0),
+                                    .project_id = sql_col_int(&rows, 1),
+                                    .scopes = (unsigned)sql_col_int(&rows, 2),
+                                    .label = sql_col_text(&rows, 3, arena),
+                                    .hint = sql_col_text(&rows, 4, arena),
+                                    .created_ms = sql_col_int(&rows, 5),
+                                    .revoked_ms = sql_col_int(&rows, 6)};
+    *ret = list.items;
+    *ret_n = list.n;
+    return code;
 }
 
 enum fz_code
@@ -189,25 +180,17 @@ store_token_known(struct store *store, struct fz_arena *arena, struct store_toke
                   size_t *ret_n, struct fz_error *err)
 {
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    struct store_token_known *list = NULL;
-    size_t n = 0, room = 0;
-    bool row = false;
+    struct sql_list list = {.arena = arena, .item = sizeof(struct store_token_known)};
     enum fz_code code = sql_query(
         store->sql, "SELECT id, project_id, scopes, sha256 FROM tokens WHERE revoked_ms = 0", NULL,
         0, &rows, err);
-    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
-        list = fz_list_grow_in(arena, list, &room, n + 1, sizeof(*list));
-        if (!list)
-            return fz_arena_fail(arena, err);
-        list[n] = (struct store_token_known){.id = sql_col_int(&rows, 0),
-                                             .project_id = sql_col_int(&rows, 1),
-                                             .scopes = (unsigned)sql_col_int(&rows, 2)};
-        sql_col_copy(&rows, 3, list[n].sha256, sizeof(list[n].sha256));
-        n++;
+    for (struct store_token_known *one; (one = sql_list_next(&rows, &list, &code, err));) {
+        *one = (struct store_token_known){.id = sql_col_int(&rows, 0),
+                                          .project_id = sql_col_int(&rows, 1),
+                                          .scopes = (unsigned)sql_col_int(&rows, 2)};
+        sql_col_copy(&rows, 3, one->sha256, sizeof(one->sha256));
     }
-    if (code != FZ_OK)
-        return code;
-    *ret = list;
-    *ret_n = n;
-    return FZ_OK;
+    *ret = list.items;
+    *ret_n = list.n;
+    return code;
 }

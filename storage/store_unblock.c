@@ -34,14 +34,13 @@ find_sets(struct store *store, const struct store_job *job, const struct store_u
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     int64_t *sets = NULL;
     size_t n = 0, room = 0;
-    bool row = false;
     enum fz_code code = sql_query(
         store->sql,
         "WITH RECURSIVE at (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM at WHERE i + 1 < $3) "
         "SELECT DISTINCT w.set_key FROM wait_set_items w WHERE w.project_id = $1 AND w.uuid IN "
         "(SELECT substr($2, 16 * i + 1, 16) FROM at)",
         args, FZ_ARRAY_LEN(args), &rows, err);
-    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
+    while (sql_row(&rows, &code, err)) {
         sets = fz_list_grow_in(arena, sets, &room, n + 1, sizeof(*sets));
         if (!sets)
             return fz_arena_fail(arena, err);

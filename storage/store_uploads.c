@@ -75,14 +75,12 @@ store_upload_get(struct store *store, int64_t project_id, const char *id, struct
     const struct sql_value args[] = {sql_int(project_id), sql_text(id)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     struct store_upload upload = {.project_id = project_id};
-    bool row = false;
     enum fz_code code =
         sql_query(store->sql,
                   "SELECT id, blob_sha256, name, size, state, result, error, "
                   "error_code, rebuild, map_sha256 FROM uploads WHERE project_id = $1 AND id = $2",
                   args, FZ_ARRAY_LEN(args), &rows, err);
-    if (code == FZ_OK)
-        code = sql_next(&rows, &row, err);
+    bool row = sql_row(&rows, &code, err);
     if (code != FZ_OK)
         return code;
     if (!row)

@@ -53,13 +53,12 @@ store_usage_today(struct store *store, struct fz_arena *arena, struct store_usag
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     struct store_usage *list = NULL;
     size_t n = 0, room = 0;
-    bool row = false;
     code =
         sql_query(store->sql,
                   "SELECT project_id, kind, CAST(sum(bytes) AS bigint), CAST(sum(n) AS bigint) "
                   "FROM usage WHERE day = $1 GROUP BY project_id, kind ORDER BY project_id, kind",
                   args, FZ_ARRAY_LEN(args), &rows, err);
-    while (code == FZ_OK && (code = sql_next(&rows, &row, err)) == FZ_OK && row) {
+    while (sql_row(&rows, &code, err)) {
         list = fz_list_grow_in(arena, list, &room, n + 1, sizeof(*list));
         if (!list)
             return fz_arena_fail(arena, err);

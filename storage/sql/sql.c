@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/list.h"
 #include "base/text.h"
 
 /* ---- values ---- */
@@ -122,6 +123,33 @@ sql_next(struct sql_rows *rows, bool *ret_row, struct fz_error *err)
     return rows->sql->driver->next(rows, ret_row, err);
 }
 
+bool
+sql_row(struct sql_rows *rows, enum fz_code *code, struct fz_error *err)
+{
+    bool row = false;
+    if (*code == FZ_OK)
+        *code = sql_next(rows, &row, err);
+    return *code == FZ_OK && row;
+}
+
+void *
+sql_list_next(struct sql_rows *rows, struct sql_list *list, enum fz_code *code,
+              struct fz_error *err)
+{
+    bool row = sql_row(rows, code, err);
+    if (row) {
+        list->items =
+            fz_list_grow_in(list->arena, list->items, &list->room, list->n + 1, list->item);
+        if (!list->items)
+            *code = fz_arena_fail(list->arena, err);
+    }
+    if (*code != FZ_OK) {
+        list->items = NULL;
+        list->n = 0;
+    }
+    return row && list->items ? (char *)list->items + list->item * list->n++ : NULL;
+}
+
 void
 sql_rows_close(struct sql_rows *rows)
 {
@@ -137,9 +165,8 @@ sql_exec(struct sql *sql, const char *text, const struct sql_value *args, size_t
 {
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     enum fz_code code = sql_query(sql, text, args, n_args, &rows, err);
-    bool row = true;
-    while (code == FZ_OK && row)
-        code = sql_next(&rows, &row, err);
+    while (sql_row(&rows, &code, err))
+        continue;
     if (code == FZ_OK && ret_changes)
         *ret_changes = sql->driver->changes(&rows);
     return code;
@@ -151,17 +178,15 @@ sql_number(struct sql *sql, const char *text, const struct sql_value *args, size
 {
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     enum fz_code code = sql_query(sql, text, args, n_args, &rows, err);
-    bool row = false;
-    if (code == FZ_OK)
-        code = sql_next(&rows, &row, err);
+    bool row = sql_row(&rows, &code, err);
     if (code != FZ_OK)
         return code;
     *ret = row ? sql_col_int(&rows, 0) : 0;
     if (ret_found)
         *ret_found = row;
     /* A statement that changes something must have run to its end. */
-    while (code == FZ_OK && row)
-        code = sql_next(&rows, &row, err);
+    while (row)
+        row = sql_row(&rows, &code, err);
     return code;
 }
 

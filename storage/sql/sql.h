@@ -85,6 +85,18 @@ FZ_MUST_CHECK enum fz_code sql_query_once(struct sql *sql, const char *text,
 /* Step to the next row; *ret_row = false after the last. Fails too if a column of the row before
  * could not be copied into its arena. */
 FZ_MUST_CHECK enum fz_code sql_next(struct sql_rows *rows, bool *ret_row, struct fz_error *err);
+/* The same for loops: true for a row. Does nothing if *code is a failure already; sets it on one. */
+bool sql_row(struct sql_rows *rows, enum fz_code *code, struct fz_error *err);
+/* Items in the arena, one per row: next() appends one of zeros and returns it. NULL where sql_row()
+ * is false; the list is empty after a failure. */
+struct sql_list {
+    struct fz_arena *arena;
+    size_t item; /* bytes of one */
+    void *items;
+    size_t n, room;
+};
+void *sql_list_next(struct sql_rows *rows, struct sql_list *list, enum fz_code *code,
+                    struct fz_error *err);
 void sql_rows_close(struct sql_rows *rows);
 
 /* A query of which only the number of changed rows counts (may be NULL). */
