@@ -92,8 +92,7 @@ child_process_start(struct child_process *child, enum proto_role role, const str
     if (code == FZ_OK)
         code = spawn(&child->pid, theirs, err);
     if (code == FZ_OK) {
-        struct fz_buffer body;
-        fz_buffer_init(&body, 0);
+        FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
         proto_put_u32(&body, PROTO_VERSION);
         proto_put_u32(&body, sizeof(*limits));
         proto_put_u8(&body, (uint8_t)role);
@@ -102,7 +101,6 @@ child_process_start(struct child_process *child, enum proto_role role, const str
         code = fz_buffer_done(&body, err);
         if (code == FZ_OK)
             code = child_process_send(child, PROTO_START, fz_buffer_span(&body), NULL, 0, err);
-        fz_buffer_deinit(&body);
     }
     if (code != FZ_OK)
         child_process_stop(child);
