@@ -184,7 +184,8 @@ class Server:
             try:
                 with open(f"/proc/{pid}/cmdline", "rb") as f:
                     words = f.read().split(b"\0")
-                    name = b"child" if words[0] == b"framezero-child" else words[1]
+                    # A process that has ended and was not waited for yet has no words.
+                    name = b"child" if words[0] == b"framezero-child" else b"".join(words[1:2])
                     if name == command.encode():
                         found.append(pid)
             except OSError:
