@@ -60,7 +60,7 @@ api_attachment_get(struct api_call *call, struct fz_error *err)
     if (code != FZ_OK)
         return code;
     if (!fz_span_sub(body, file.offset, file.size, &bytes))
-        return fz_fail(err, FZ_E_NOT_FOUND, "attachment %llu lies outside the report's body",
+        return fz_fail(err, FZ_E_NOT_FOUND, "attachment %llu is outside the report's body",
                        (unsigned long long)number);
     const char *name = file.name ? fz_text_base_name(file.name) : "";
     /* "." and ".." are folders: a browser could not save the file under them. */

@@ -166,7 +166,7 @@ test_refused(void **state)
 {
     (void)state;
     assert_int_equal(split(PART("a", "", "1") PART("b", "", "2") END), FZ_E_UNSUPPORTED);
-    assert_string_equal(err.text, "a form without a report: none of its parts ('a', 'b') is one in "
+    assert_string_equal(err.text, "a form without a report: no part ('a', 'b') is one in "
                                   "a known format");
     assert_int_equal(split(PART("a", "", A)), FZ_E_MALFORMED); /* no end */
     assert_int_equal(split(PART("a", "", "[1]") PART("xml", "", "[{\"x\":1}]") END),

@@ -63,8 +63,7 @@ refuse(const struct multipart_form *form, struct fz_error *err)
         len += n > 0 ? (size_t)n : 0;
     }
     return fz_fail(err, FZ_E_UNSUPPORTED,
-                   "a form without a report: none of its parts (%s) is one in a known format",
-                   names);
+                   "a form without a report: no part (%s) is one in a known format", names);
 }
 
 /* The part that a reader names ("2/minidump"), and what reads that part. */
