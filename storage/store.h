@@ -254,7 +254,7 @@ FZ_MUST_CHECK enum fz_code store_report_reprocess(struct store *store, int64_t p
                                                   const char *id,
                                                   struct fz_error *err); /* queue it again */
 /* The result of a transient report, which is deleted with it; empty if the report failed
- * (ret->error says why). UNAVAILABLE: not done yet. One that nobody takes is deleted after 15
+ * (ret->error says why). UNAVAILABLE: not done yet. One that is not fetched is deleted after 15
  * minutes. */
 FZ_MUST_CHECK enum fz_code store_report_take_transient(struct store *store, int64_t project_id,
                                                        const char *id, struct fz_arena *arena,

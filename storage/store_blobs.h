@@ -3,7 +3,7 @@
  *
  * A transaction that makes a row name a blob checks, within itself, that the blob is there
  * (store_blob_hold); one that makes a row stop naming it notes it (store_blob_drop). The sweep
- * takes a noted blob away only within a transaction that finds nobody naming it. On SQLite there is
+ * takes a noted blob away only within a transaction that finds no row naming it. On SQLite there is
  * one writer at a time; on PostgreSQL both sides take a lock, shared and exclusive. So whichever
  * comes first is seen by the other, on any number of nodes, and no clock is needed: who put a blob
  * that was taken away meanwhile gets UNAVAILABLE, and puts it again.

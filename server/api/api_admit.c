@@ -9,7 +9,7 @@
 #include "server/api/api_object.h"
 #include "server/api/api_usage.h"
 
-/* An operator may raise a quota, so no client is told to wait for a whole day. */
+/* An operator may raise a quota, so Retry-After never asks a client to wait a whole day. */
 static const int64_t QUOTA_WAIT_MAX_S = 3600;
 
 struct refusal {

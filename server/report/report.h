@@ -216,7 +216,7 @@ struct report_thread *report_crashed_thread(const struct report *report);
  * have one; "unsymbolicated": no frame has a name.
  *
  * The frames of all threads and of the exception backtrace count. A frame lacks its name no matter
- * why: no symbol file (the system's own images too), a broken one, or none of its symbols there. A
+ * why: no symbol file (the system's own images too), a broken one, or one without a symbol there. A
  * frame outside all images does not count: no upload could name it.
  */
 enum report_status { REPORT_UNSYMBOLICATED, REPORT_PARTIAL, REPORT_SYMBOLICATED };

@@ -8,7 +8,7 @@
 
 #include "server/resolve/symbols.h"
 
-/* Ask names->options->learned, if it is set, for the frames without symbols that lie outside of the
+/* Ask names->options->learned, if it is set, for the frames without symbols that are outside of the
  * app's own code. */
 FZ_MUST_CHECK enum fz_code resolve_names_learned(struct resolve_names *names, struct report *report,
                                                  void *user, struct fz_error *err);

@@ -305,7 +305,7 @@ find_register(const struct report_thread *thread, enum fz_arch_register_role rol
     return NULL;
 }
 
-/* A thread that came with registers but without frames: where it stood, and where it returns to if
+/* A thread that came with registers but without frames: where it was, and where it returns to if
  * the link register points into an image. */
 static enum fz_code
 frames_from_registers(struct resolver *r, struct report_thread *thread, struct fz_error *err)

@@ -22,8 +22,8 @@ struct resolve_found { /* borrowed until resolve returns; the texts may be NULL 
 };
 
 /* The index of an image's symbol file number `rank`, the best being 0. NOT_FOUND: there are no
- * more; MALFORMED: there is one but it cannot be used. Asked at most once per image that a frame
- * lies in, and per further rank if the files before had no name for a frame. */
+ * more; MALFORMED: there is one but it cannot be used. Asked at most once per image that has a
+ * frame, and per further rank if the files before had no name for a frame. */
 typedef enum fz_code (*resolve_find_fn)(void *user, const struct report_image *image, unsigned rank,
                                         struct resolve_found *ret, struct fz_error *err);
 

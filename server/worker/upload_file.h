@@ -1,5 +1,5 @@
 /*
- * From a slice that a child has read to the symbol file that the sender of an upload is told of. Pure.
+ * From a slice that a child has read to the symbol file in the answer to the upload. Pure.
  */
 #ifndef WORKER_UPLOAD_FILE_H
 #define WORKER_UPLOAD_FILE_H

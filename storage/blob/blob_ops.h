@@ -18,7 +18,7 @@ struct blob_ops {
      * nothing. */
     enum fz_code (*temp)(struct blob_store *store, int *ret_fd, struct fz_error *err);
     /* Any descriptor that can be read; its position does not matter. On FZ_OK the blob is
-     * durable and whole; on failure nobody can see a part of it. The same bytes may be put
+     * durable and whole; on failure no part of it is visible. The same bytes may be put
      * twice, also at once. */
     enum fz_code (*put_fd)(struct blob_store *store, int fd, char ret_sha256[FZ_SHA256_TEXT],
                            uint64_t *ret_size, struct fz_error *err);

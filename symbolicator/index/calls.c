@@ -78,7 +78,7 @@ is_same_text(const char *a, const char *b)
     return a[i] == b[i];
 }
 
-/* To a reader. Cheap, and wrong only in telling two functions where there is one, which costs a
+/* To a reader. Cheap, and wrong only in counting two functions where there is one, which costs a
  * look at call sites that changes nothing. */
 static bool
 is_same_function(const char *a, const char *b)

@@ -225,11 +225,14 @@ def check_json(files):
 # Words that this project does not use in comments and messages, and what to write instead (docs/CONTRIBUTING.md, Prose).
 WORDS = [
     (r"behind", "after"), (r"stands?(?! for\b| alone\b)|stood", "is"), (r"(?:re)?tells?|told|telling", "reports, says"),
-    (r"lies?|lay", "is"), (r"(?<!there\s)is no (?!longer|more\b|such)[a-z]\w*", "is not a"), (r"(?:is|are) none", "does not exist"),
+    (r"lies?|lay", "is"), (r"is no (?!longer|more\b|such)[a-z]\w*", "is not a"), (r"(?:is|are) none", "is not one"),
     (r"none of", "no"), (r"whom", "which"), (r"brak(?:ed?|ing)", "limited"), (r"doors?", "route, client"),
     (r"mend(?:s|ed|ing)?", "repair"), (r"crew", "group"), (r"gladly", ""), (r"nobody", "no one, no client"),
 ]
-WORD = re.compile("|".join(rf"\b({word})\b".replace(" ", r"\s+") for word, _ in WORDS), re.I)
+# The same words in their proper use.
+PROPER = [r"there (?:is|are) (?:no|none)", r"left behind", r"behind an? (?:\w+ )?proxy"]
+WORD = re.compile("|".join([rf"\b{words}\b" for words in PROPER] + [rf"\b({word})\b" for word, _ in WORDS])
+                  .replace(" ", r"\s+"), re.I)
 
 
 def check_words(files):
@@ -241,6 +244,8 @@ def check_words(files):
         for token in cycles.TOKEN.finditer(text):
             # A line of a comment may end inside of a phrase.
             for found in WORD.finditer(re.sub(r"\n[ \t]*\*", lambda end: " " * len(end.group()), token.group())):
+                if not found.lastindex:
+                    continue
                 instead = WORDS[found.lastindex - 1][1]
                 word = " ".join(found.group().split())
                 problems.append(f'{path}:{line_of(text, token.start() + found.start())}: "{word}"'

@@ -159,7 +159,7 @@ CASES = [
      {IN_A: '/* A. */\n#include "base/a.h"\n#include <stdio.h>\n', "base/a.h": "", "base/b.h": "", "base/main.c": "#include <x.h>"},
      {"base/b.c": ('#include <stdio.h>\n#include "base/b.h"\n', '"base/b.h" is not its first include')}),
     ("words",
-     {IN_A: '/* x stands for the name; it is no longer open, as there is no file. */\nint stands = told; /* outside comments */\n'},
+     {IN_A: '/* x stands for the name; it is no longer open, as there is no file; NULL if there\n * is none, or\n * behind a trusted proxy. */\nint stands = told; /* outside comments */\n'},
      {"base/b.c": ("\n/* After\n * this, a is\n * no UUID. */\n", ':3: "is no UUID": write is not a'),
       "base/c.c": ('say("told");', ':1: "told": write reports, says'), "base/d.h": ("// the bytes behind it", '"behind": write after')}),
     ("places",

@@ -121,7 +121,7 @@ sentry_envelope_check(const struct ingest_context *in, const struct sentry_items
     if (code != FZ_OK && !found.dump.header.len)
         return code;
     struct fz_uuid id;
-    /* A user report names the id of the crash that it is about; it has none of its own. */
+    /* A user report names the id of the crash that it is about; it has no id of its own. */
     if (rank_of(&found.event) == 1)
         ret_id[0] = '\0';
     else if (fz_uuid_parse(sentry_header_text(items->header, "event_id"), &id) &&
