@@ -6,9 +6,6 @@
 
 #include "base/text.h"
 
-/* What an image of unknown size reaches at most: Mach-O's own offsets into an image are 32 bits. */
-static const uint64_t REACH_MAX = UINT64_C(1) << 32;
-
 void
 report_note(struct report *report, struct fz_arena *arena, const char *fmt, ...)
 {
@@ -27,33 +24,6 @@ report_note(struct report *report, struct fz_arena *arena, const char *fmt, ...)
     const char *note = report->notes ? fz_text_clean_utf8(arena, fz_span_cstr(text)) : NULL;
     if (note)
         report->notes[report->n_notes++] = note;
-}
-
-int
-report_image_at(const struct report *report, uint64_t addr)
-{
-    uint64_t nearest = 0; /* the highest start of any image at or below addr */
-    int unsized = -1;     /* the image of unknown size that starts highest at or below addr */
-    bool any = false;
-    for (size_t i = 0; i < report->n_images; i++) {
-        const struct report_image *image = &report->images[i];
-        /* An image without address and size is a name only, and would hold every address. */
-        if (image->addr > addr || (image->addr == 0 && image->size == 0))
-            continue;
-        if (image->size) {
-            if (addr - image->addr < image->size)
-                return (int)i;
-        } else if (unsized < 0 || image->addr > report->images[unsized].addr) {
-            unsized = (int)i;
-        }
-        if (!any || image->addr > nearest)
-            nearest = image->addr;
-        any = true;
-    }
-    /* An image of unknown size ends where the next one begins. */
-    if (unsized < 0 || report->images[unsized].addr != nearest || addr - nearest >= REACH_MAX)
-        return -1;
-    return unsized;
 }
 
 bool

@@ -14,7 +14,7 @@
 #include "base/arch/arch.h"
 #include "base/arch/registers.h"
 #include "base/attr.h"
-#include "server/resolve/image_map.h"
+#include "server/report/image_map.h"
 #include "server/resolve/in_app.h"
 #include "server/resolve/learned.h"
 #include "server/resolve/symbols.h"
@@ -40,7 +40,7 @@ struct resolver {
     void *user;
     struct fz_arena *arena;
     struct image_index *images;
-    struct resolve_image_map map;
+    struct report_image_map map;
     struct resolve_names names;
 };
 
@@ -72,7 +72,7 @@ static int
 find_image(struct resolver *r, uint64_t *addr, bool is_return)
 {
     uint64_t plain = adjusted(r, *addr, is_return);
-    int image = resolve_image_map_at(&r->map, plain);
+    int image = report_image_map_at(&r->map, plain);
     if (image >= 0 || !may_be_signed(r)) {
         *addr = plain;
         return image;
@@ -84,7 +84,7 @@ find_image(struct resolver *r, uint64_t *addr, bool is_return)
         uint64_t cut = *addr & ((UINT64_C(1) << widths[i]) - 1);
         if (cut == *addr)
             continue;
-        image = resolve_image_map_at(&r->map, adjusted(r, cut, is_return));
+        image = report_image_map_at(&r->map, adjusted(r, cut, is_return));
         if (image >= 0) {
             *addr = adjusted(r, cut, is_return);
             return image;
@@ -444,7 +444,7 @@ resolve_report(struct report *report, resolve_find_fn find, void *user,
     r->images = fz_arena_array(arena, report->n_images, sizeof(*r->images));
     if (!r->images)
         return fz_arena_fail(arena, err);
-    enum fz_code code = resolve_image_map_make(report, arena, &r->map, err);
+    enum fz_code code = report_image_map_make(report, arena, &r->map, err);
     if (code != FZ_OK)
         return code;
     for (size_t i = 0; i < report->n_images; i++)

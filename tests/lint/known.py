@@ -4,7 +4,6 @@ KNOWN = {
         "storage": 4,
     },
     "small_files": {
-        "server/resolve": 1,
         "server/worker": 1,
     },
     "json": {

@@ -11,7 +11,7 @@
 
 #include "base/attr.h"
 #include "base/file.h"
-#include "server/resolve/image_map.h"
+#include "server/report/image_map.h"
 #include "server/resolve/resolve.h"
 #include "tests/unit/dwarf_text.h"
 #include "tests/unit/tiny_macho.h"
@@ -354,7 +354,7 @@ test_image_map(void **state FZ_UNUSED)
     for (int round = 0; round < 300; round++) {
         struct report_image images[12] = {{.addr = 0}};
         struct fz_arena arena;
-        struct resolve_image_map map;
+        struct report_image_map map;
         fz_arena_init(&arena, 1024 * 1024);
         struct report report = {.images = images, .n_images = (size_t)round % 13};
         for (size_t i = 0; i < report.n_images; i++) {
@@ -364,12 +364,11 @@ test_image_map(void **state FZ_UNUSED)
             if ((seed >> 24) % 16 == 0)
                 images[i].addr = UINT64_MAX - (seed >> 8) % 50;
         }
-        assert_int_equal(resolve_image_map_make(&report, &arena, &map, NULL), FZ_OK);
+        assert_int_equal(report_image_map_make(&report, &arena, &map, NULL), FZ_OK);
         for (uint64_t addr = 0; addr < 140; addr++) {
             const uint64_t at[] = {addr, UINT64_MAX - addr, (UINT64_C(1) << 32) + addr};
             for (size_t k = 0; k < FZ_ARRAY_LEN(at); k++)
-                assert_int_equal(resolve_image_map_at(&map, at[k]),
-                                 report_image_at(&report, at[k]));
+                assert_int_equal(report_image_map_at(&map, at[k]), report_image_at(&report, at[k]));
         }
         fz_arena_deinit(&arena);
     }
