@@ -1,8 +1,8 @@
 /*
  * One job from its claim to its end, on the trusted side.
  *
- * worker.c claims and ends jobs, job_report.c and job_upload.c do the work, job.c has what these
- * share.
+ * worker.c claims and ends jobs, job_report.c and job_upload.c do the work, job.c keeps the
+ * leases and deletes what is no longer needed.
  */
 #ifndef WORKER_JOB_H
 #define WORKER_JOB_H

@@ -3,9 +3,6 @@ KNOWN = {
     "parameters": {
         "storage": 4,
     },
-    "small_files": {
-        "server/worker": 1,
-    },
     "json": {
         "server/ingest/apple": 1,
         "server/ingest/common": 1,
