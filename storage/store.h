@@ -315,11 +315,10 @@ FZ_MUST_CHECK enum fz_code store_symbol_list(struct store *store, int64_t projec
 FZ_MUST_CHECK enum fz_code store_symbol_delete(struct store *store, int64_t project_id,
                                                const struct fz_uuid *uuid, size_t *ret_n,
                                                struct fz_error *err);
-/* Those of `uuids` for which the project has no ready file, in the same order. */
+/* ret_unknown[i]: the project has no ready file for uuids[i]. */
 FZ_MUST_CHECK enum fz_code store_symbol_unknown(struct store *store, int64_t project_id,
                                                 const struct fz_uuid *uuids, size_t n,
-                                                struct fz_arena *arena, struct fz_uuid **ret,
-                                                size_t *ret_n, struct fz_error *err);
+                                                bool *ret_unknown, struct fz_error *err);
 
 struct store_missing {
     struct fz_uuid uuid;

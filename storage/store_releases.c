@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "storage/store_private.h"
 
-enum { LIST_MAX = 100, COMMITS_MAX = 4 * 1024 * 1024 };
+enum { DEPLOYS_MAX = 100, COMMITS_MAX = 4 * 1024 * 1024 };
 
 static enum fz_code
 no_release(const char *version, struct fz_error *err)
@@ -66,15 +66,12 @@ store_release_get(struct store *store, int64_t project_id, const char *version,
 }
 
 enum fz_code
-store_release_list(struct store *store, int64_t project_id, size_t offset, size_t limit,
-                   struct fz_arena *arena, struct store_release **ret, size_t *ret_n,
-                   struct fz_error *err)
+store_release_list(struct store *store, int64_t project_id, size_t offset, struct fz_arena *arena,
+                   struct store_release **ret, size_t *ret_n, struct fz_error *err)
 {
-    if (limit == 0 || limit > LIST_MAX)
-        limit = LIST_MAX;
     if (offset > INT32_MAX)
         offset = INT32_MAX;
-    const struct sql_value args[] = {sql_int(project_id), sql_int((int64_t)limit),
+    const struct sql_value args[] = {sql_int(project_id), sql_int(STORE_RELEASES_PAGE),
                                      sql_int((int64_t)offset)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     struct sql_list list = {.arena = arena, .item = sizeof(struct store_release)};
@@ -225,7 +222,7 @@ store_deploy_list(struct store *store, int64_t project_id, const char *version,
     enum fz_code code = find_key(store->sql, project_id, version, &key, err);
     if (code != FZ_OK)
         return code;
-    const struct sql_value args[] = {sql_int(key), sql_int(LIST_MAX)};
+    const struct sql_value args[] = {sql_int(key), sql_int(DEPLOYS_MAX)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     struct sql_list list = {.arena = arena, .item = sizeof(struct store_deploy)};
     code = sql_query(store->sql,

@@ -7,7 +7,7 @@
 
 #include "storage/store.h"
 
-enum { STORE_VERSION_MAX = 250 };
+enum { STORE_VERSION_MAX = 250, STORE_RELEASES_PAGE = 100 };
 
 struct store_release {
     const char *version;             /* 1 to STORE_VERSION_MAX bytes of UTF-8 */
@@ -27,9 +27,9 @@ FZ_MUST_CHECK enum fz_code store_release_put(struct store *store, int64_t projec
 FZ_MUST_CHECK enum fz_code store_release_get(struct store *store, int64_t project_id,
                                              const char *version, struct fz_arena *arena,
                                              struct store_release *ret, struct fz_error *err);
-/* Newest first, without their commits; `offset` of them are passed over. */
+/* At most STORE_RELEASES_PAGE, newest first, without their commits; `offset` of them are skipped. */
 FZ_MUST_CHECK enum fz_code store_release_list(struct store *store, int64_t project_id,
-                                              size_t offset, size_t limit, struct fz_arena *arena,
+                                              size_t offset, struct fz_arena *arena,
                                               struct store_release **ret, size_t *ret_n,
                                               struct fz_error *err);
 /* With its deploys. NOT_FOUND. */

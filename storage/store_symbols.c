@@ -255,38 +255,28 @@ store_symbol_delete(struct store *store, int64_t project_id, const struct fz_uui
 
 enum fz_code
 store_symbol_unknown(struct store *store, int64_t project_id, const struct fz_uuid *uuids, size_t n,
-                     struct fz_arena *arena, struct fz_uuid **ret, size_t *ret_n,
-                     struct fz_error *err)
+                     bool *ret_unknown, struct fz_error *err)
 {
-    struct fz_uuid *unknown = fz_arena_array(arena, n, sizeof(*unknown));
-    if (!unknown)
-        return fz_arena_fail(arena, err);
-    if (n == 0) {
-        *ret = unknown;
-        *ret_n = 0;
+    for (size_t i = 0; i < n; i++)
+        ret_unknown[i] = false;
+    if (n == 0)
         return FZ_OK;
-    }
     /* The UUIDs go in as one value, 16 bytes each, and come back as their places in it. */
     const struct sql_value args[] = {sql_int(project_id),
                                      sql_blob(fz_span_make(uuids, n * sizeof(*uuids))),
                                      sql_int((int64_t)n)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    size_t n_unknown = 0;
     enum fz_code code = sql_query(
         store->sql,
         "WITH RECURSIVE at (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM at WHERE i + 1 < $3) "
         "SELECT i FROM at WHERE NOT EXISTS (SELECT 1 FROM symbol_files f WHERE f.project_id = $1 "
         "AND f.uuid = substr($2, 16 * i + 1, 16) AND f.state = 'ready' AND f.kind IN ('dsym', "
-        "'binary')) ORDER BY i",
+        "'binary'))",
         args, FZ_ARRAY_LEN(args), &rows, err);
     while (sql_row(&rows, &code, err)) {
         int64_t at = sql_col_int(&rows, 0);
-        if (at >= 0 && (uint64_t)at < n && n_unknown < n)
-            unknown[n_unknown++] = uuids[at];
+        if (at >= 0 && (uint64_t)at < n)
+            ret_unknown[at] = true;
     }
-    if (code != FZ_OK)
-        return code;
-    *ret = unknown;
-    *ret_n = n_unknown;
-    return FZ_OK;
+    return code;
 }

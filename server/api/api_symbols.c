@@ -145,17 +145,11 @@ static enum fz_code
 find_missing(struct api_call *call, const struct fz_uuid *uuids, size_t n,
              const enum store_symbol_kind *kind, bool *ret_missing, struct fz_error *err)
 {
-    struct fz_uuid *unknown = NULL;
-    size_t n_unknown = 0, j = 0;
-    enum fz_code code = store_symbol_unknown(call->store, call->project_id, uuids, n, call->arena,
-                                             &unknown, &n_unknown, err);
-    for (size_t i = 0; !code && i < n; i++) {
+    enum fz_code code =
+        store_symbol_unknown(call->store, call->project_id, uuids, n, ret_missing, err);
+    for (size_t i = 0; code == FZ_OK && kind && i < n; i++) {
         bool has = true;
-        ret_missing[i] = j < n_unknown && fz_uuid_equal(&uuids[i], &unknown[j]);
-        /* `unknown` is in the order of `uuids`, so one pass finds all. */
-        if (ret_missing[i])
-            j++;
-        else if (kind)
+        if (!ret_missing[i])
             code = has_kind(call, &uuids[i], *kind, &has, err);
         ret_missing[i] = ret_missing[i] || !has;
     }

@@ -245,14 +245,14 @@ test_releases(void **state)
     release = (struct store_release){.version = "app@1.1+2"};
     assert_ok(
         c, store_release_put(c->store, c->project, &release, &c->arena, &got, &created, &c->err));
-    assert_ok(c, store_release_list(c->store, c->project, 0, 0, &c->arena, &list, &n, &c->err));
+    assert_ok(c, store_release_list(c->store, c->project, 0, &c->arena, &list, &n, &c->err));
     assert_int_equal(n, 2);
     assert_string_equal(list[0].version, "app@1.1+2");
     assert_null(list[1].commits);
-    assert_ok(c, store_release_list(c->store, c->project, 1, 5, &c->arena, &list, &n, &c->err));
+    assert_ok(c, store_release_list(c->store, c->project, 1, &c->arena, &list, &n, &c->err));
     assert_int_equal(n, 1);
     assert_string_equal(list[0].version, "app@1.0+1");
-    assert_ok(c, store_release_list(c->store, c->other, 0, 5, &c->arena, &list, &n, &c->err));
+    assert_ok(c, store_release_list(c->store, c->other, 0, &c->arena, &list, &n, &c->err));
     assert_int_equal(n, 0);
     assert_fails(c, FZ_E_NOT_FOUND,
                  store_release_get(c->store, c->other, "app@1.1+2", &c->arena, &got, &c->err));

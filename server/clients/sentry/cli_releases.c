@@ -13,7 +13,7 @@
 #include "server/clients/sentry/cli.h"
 #include "storage/store_releases.h"
 
-enum { PROJECTS_MAX = 20, PAGE = 100, SHORT_TEXT = 96 };
+enum { PROJECTS_MAX = 20, SHORT_TEXT = 96 };
 
 /* ---- one release in JSON -------------------------------------------------------------------- */
 
@@ -181,8 +181,8 @@ sentry_releases(struct api_call *call, struct fz_error *err)
 {
     struct store_release *releases = NULL;
     size_t n = 0, offset = read_cursor(call->request);
-    enum fz_code code = store_release_list(call->store, call->project_id, offset, PAGE, call->arena,
-                                           &releases, &n, err);
+    enum fz_code code =
+        store_release_list(call->store, call->project_id, offset, call->arena, &releases, &n, err);
     if (code != FZ_OK)
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
@@ -194,8 +194,9 @@ sentry_releases(struct api_call *call, struct fz_error *err)
     /* The client goes on as long as results="true". */
     char link[128];
     snprintf(link, sizeof(link),
-             "<?cursor=0:%zu:0>; rel=\"next\"; results=\"%s\"; cursor=\"0:%zu:0\"", offset + PAGE,
-             n == PAGE ? "true" : "false", offset + PAGE);
+             "<?cursor=0:%zu:0>; rel=\"next\"; results=\"%s\"; cursor=\"0:%zu:0\"",
+             offset + STORE_RELEASES_PAGE, n == STORE_RELEASES_PAGE ? "true" : "false",
+             offset + STORE_RELEASES_PAGE);
     http_add_header(call->request, "Link", link);
     return code != FZ_OK ? code : api_answer(call, 200, &out, err);
 }
