@@ -231,7 +231,6 @@ http_authorize_later(struct http_request *request)
 }
 
 void
-/* NOLINTNEXTLINE(readability-function-size): see http.h */
 http_authorize_end(struct http_request *request, enum fz_code code, int status, int64_t project_id,
                    int64_t token_id, const struct fz_error *err)
 {

@@ -72,7 +72,6 @@ typedef enum fz_code (*http_authorize_fn)(void *app, struct http_request *reques
  * http_authorize_end() is called once, by any thread, now or later, with what the function would
  * have returned. It may add headers to the answer before. */
 void http_authorize_later(struct http_request *request);
-/* NOLINTNEXTLINE(readability-function-size): one argument for each result */
 void http_authorize_end(struct http_request *request, enum fz_code code, int status,
                         int64_t project_id, int64_t token_id, const struct fz_error *err);
 
