@@ -14,6 +14,7 @@
 
 #include "base/json/scan.h"
 #include "base/json/walk.h"
+#include "base/json/write.h"
 #include "server/ingest/common/format.h"
 #include "server/ingest/common/json_repair.h"
 
@@ -97,9 +98,13 @@ hand_over(struct ingest_found *found, const struct fz_buffer *shared, const char
           struct fz_span diagnostic)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-    fz_buffer_printf(&text, "{%s\"%s\":[", fz_buffer_cstr(shared), key);
+    struct json_write w = json_write_start(&text);
+    json_write_open(&w, NULL, '{');
+    fz_buffer_append(&text, shared->data, shared->len); /* members, each with a comma after it */
+    json_write_open(&w, key, '[');
     fz_buffer_append(&text, diagnostic.data, diagnostic.len);
-    fz_buffer_text(&text, "]}");
+    json_write_close(&w, ']');
+    json_write_close(&w, '}');
     const char *copy = text.failed ? NULL : fz_arena_text(found->arena, fz_buffer_span(&text));
     if (copy)
         ingest_found_body(found, fz_span_make(copy, text.len));

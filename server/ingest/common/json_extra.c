@@ -1,6 +1,8 @@
 /* Parts of a JSON report that are kept as they came. */
 #include "server/ingest/common/json_member.h"
 
+#include "base/json/write.h"
+
 static int
 append(const char *bytes, size_t len, void *user)
 {
@@ -76,22 +78,27 @@ ingest_add_extra(struct ingest_builder *b, const char *key, const json_t *object
     const char *before = b->report->extra_json, *name;
     json_t *value;
     size_t n = 0;
-    if (before) /* without its closing bracket */
+    struct json_write w = json_write_start(&text);
+    if (before) { /* without its closing bracket */
         fz_buffer_append(&text, before, strlen(before) - 1);
-    else
-        fz_buffer_char(&text, '{');
+        w.comma = true;
+    } else {
+        json_write_open(&w, NULL, '{');
+    }
     if (key)
-        fz_buffer_printf(&text, "%s\"%s\":{", before ? "," : "", key);
+        json_write_open(&w, key, '{');
     /* jansson's iterators take a non-const object, but do not change it. */
     json_object_foreach((json_t *)(uintptr_t)object, name, value)
     {
         if (b->failed || is_known(name, known) || is_empty(value))
             continue;
-        if (n++ || (before && !key))
+        if (n++ || w.comma)
             fz_buffer_char(&text, ',');
         dump_member(b, name, value, &text);
     }
-    fz_buffer_text(&text, key ? "}}" : "}");
+    if (key)
+        json_write_close(&w, '}');
+    json_write_close(&w, '}');
     if (n)
         b->report->extra_json = keep(b, &text);
 }
