@@ -137,7 +137,7 @@ store_job_heartbeat(struct store *store, const struct store_job *job, int64_t le
         return code;
     const struct sql_value args[] = {sql_int(job->id), sql_int(job->fence),
                                      sql_int(now + (lease_ms < 1 ? 1 : lease_ms))};
-    /* It may have run out and be due again; while no other worker has claimed it, it is still ours. */
+    /* It may have run out and be due again; until another worker claims it, it is still ours. */
     code =
         sql_exec(store->sql, "UPDATE jobs SET due_ms = $3, state = 1 WHERE id = $1 AND fence = $2",
                  args, FZ_ARRAY_LEN(args), &n, err);

@@ -27,7 +27,7 @@ FZ_MUST_CHECK enum fz_code store_release_put(struct store *store, int64_t projec
 FZ_MUST_CHECK enum fz_code store_release_get(struct store *store, int64_t project_id,
                                              const char *version, struct fz_arena *arena,
                                              struct store_release *ret, struct fz_error *err);
-/* At most STORE_RELEASES_PAGE, newest first, without their commits; `offset` of them are skipped. */
+/* At most STORE_RELEASES_PAGE, newest first, without their commits; skips `offset` of them. */
 FZ_MUST_CHECK enum fz_code store_release_list(struct store *store, int64_t project_id,
                                               size_t offset, struct fz_arena *arena,
                                               struct store_release **ret, size_t *ret_n,

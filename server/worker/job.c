@@ -1,5 +1,5 @@
-/* What a worker does besides the work of a job: it renews and returns its leases, and deletes what is no
- * longer needed. */
+/* What a worker does besides the work of a job: it renews and returns its leases, and deletes what
+ * is no longer needed. */
 #include "server/worker/job.h"
 
 #include <string.h>

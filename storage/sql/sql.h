@@ -51,8 +51,8 @@ FZ_MUST_CHECK enum fz_code sql_script(struct sql *sql, const char *script, struc
 /* The database's clock in Unix milliseconds. */
 FZ_MUST_CHECK enum fz_code sql_now(struct sql *sql, int64_t *ret_ms, struct fz_error *err);
 
-/* The clock of leases and back-offs in milliseconds. It is not set while the queue is in use,
- * and all processes that share the database share it. SQLite: the time since this machine started. */
+/* The clock of leases and back-offs in milliseconds. It is not set while the queue is in use, and
+ * all processes that share the database share it. SQLite: the time since the machine started. */
 FZ_MUST_CHECK enum fz_code sql_clock(struct sql *sql, int64_t *ret_ms, struct fz_error *err);
 /* What sql_clock() counts from: another text, another count. "" where that never changes. */
 enum { SQL_BOOT_TEXT = 64 };

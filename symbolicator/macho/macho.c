@@ -10,7 +10,7 @@
  * Which section bytes are really there. A dSYM repeats the load commands of the binary, but of its
  * contents it carries only __DWARF, __LINKEDIT and sometimes __eh_frame: the other segments have
  * filesize 0 and their sections offset 0, which would point at the header. So a section has bytes
- * only if it lies within the file range of its segment. (Real dSYMs: __TEXT fileoff 8192 filesize
+ * only if it is within the file range of its segment. (Real dSYMs: __TEXT fileoff 8192 filesize
  * 56 with __eh_frame at 8192; __text offset 0.)
  */
 #include "symbolicator/macho/macho.h"
@@ -61,7 +61,7 @@ next_command(struct walk *walk, struct sym_problems *problems, struct command *r
         walk->left = 0;
         return false;
     }
-    /* The top bit, LC_REQ_DYLD, only tells dyld to refuse commands that it does not know. */
+    /* The top bit, LC_REQ_DYLD, only makes dyld refuse commands that it does not know. */
     *ret = (struct command){cmd & 0x7fffffff, offset, body};
     return true;
 }

@@ -1,5 +1,5 @@
 /*
- * What the readers of names share: which sections hold code, which names do not count, and the order.
+ * What the readers of names share: which sections hold code, which names are skipped, the order.
  * Private to symbolicator/macho.
  */
 #ifndef SYM_MACHO_SYMBOLS_H

@@ -6,7 +6,6 @@ import subprocess
 import sys
 
 import rules
-from known import KNOWN
 
 SKIPPED = {".git", "build", "framezero-data", "__pycache__"}
 
@@ -25,15 +24,6 @@ def tracked(top):
     return names
 
 
-def beyond_known(rule, problems):
-    """The problems of folders that have more of them than known.py says."""
-    by_folder = {}
-    for problem in problems:
-        by_folder.setdefault(os.path.dirname(problem.split(":")[0]), []).append(problem)
-    return [problem for folder, found in sorted(by_folder.items()) for problem in found
-            if len(found) > KNOWN.get(rule, {}).get(folder, 0)]
-
-
 def main():
     top, rule = pathlib.Path(sys.argv[1]), rules.CHECKS[sys.argv[2]]
     files = {}
@@ -44,7 +34,7 @@ def main():
             files[name] = data.decode(errors="replace")
     if not any(rules.is_code(name) for name in files):
         sys.exit(f"{top}: no sources found")
-    problems = beyond_known(sys.argv[2], rule(files))
+    problems = rule(files)
     print("\n".join(problems) or f"{len(files)} files: ok")
     return 1 if problems else 0
 

@@ -47,8 +47,7 @@ set_known(struct report *r, const char *name, const char *value)
         set_unless(&r->environment, value);
 }
 
-/* The name between the last brackets of "sentry[tags][channel]", in `ret`; false if it is not a tag.
- */
+/* The name between the last brackets of "sentry[tags][channel]", in `ret`; false for others. */
 static bool
 is_tag(const char *name, char ret[128])
 {
