@@ -51,9 +51,11 @@ is_v6(const char *host)
     return inet_pton(AF_INET6, address, &ignored) == 1;
 }
 
-/* "host", "[v6]" or "" with ":port" or without; *ret_port stays NULL without one. */
+/* "host", "[v6]" or "" with ":port" or without; *ret_port stays NULL without one. `whole` is what the
+ * user wrote, for the message. */
 static enum fz_code
-split(const char *text, char host[FZ_HOST_ROOM], const char **ret_port, struct fz_error *err)
+split(const char *whole, const char *text, char host[FZ_HOST_ROOM], const char **ret_port,
+      struct fz_error *err)
 {
     bool is_bracket = text[0] == '[';
     const char *end = is_bracket ? strchr(text, ']') : strchr(text, ':');
@@ -70,7 +72,7 @@ split(const char *text, char host[FZ_HOST_ROOM], const char **ret_port, struct f
     memcpy(host, start, len);
     host[len] = '\0';
     if (is_bracket ? !is_v6(host) : !is_host(host))
-        return fz_fail(err, FZ_E_MALFORMED, "'%.80s': '%.80s' is not %s", text, host,
+        return fz_fail(err, FZ_E_MALFORMED, "'%.80s' in '%.80s' is not %s", host, whole,
                        is_bracket ? "an IPv6 address" : "a host name or an IP address");
     const char *colon = is_bracket ? end + 1 : end;
     *ret_port = colon && *colon == ':' ? colon + 1 : NULL;
@@ -82,7 +84,12 @@ fz_address_parse(const char *text, struct fz_address *ret, struct fz_error *err)
 {
     struct fz_address address = {.port = 0};
     const char *port = NULL;
-    enum fz_code code = split(text, address.host, &port, err);
+    if (strlen(text) < FZ_HOST_ROOM && !strchr(text, ':') && !is_host(text)) /* "8480" alone */
+        return fz_fail(err, FZ_E_MALFORMED,
+                       "'%.80s' is not an address to listen on: write ADDRESS:PORT, such as "
+                       "127.0.0.1:8480",
+                       text);
+    enum fz_code code = split(text, text, address.host, &port, err);
     if (code != FZ_OK)
         return code;
     if (!port)
@@ -116,7 +123,7 @@ fz_address_check_url(const char *url, struct fz_error *err)
         return fz_fail(err, FZ_E_MALFORMED, "the URL must not contain a user name or password");
     const char *port = NULL;
     uint16_t ignored;
-    enum fz_code code = split(text, host, &port, err);
+    enum fz_code code = split(url, text, host, &port, err);
     if (code == FZ_OK && !*host)
         code = fz_fail(err, FZ_E_MALFORMED, "'%.80s': the host is missing", url);
     if (code == FZ_OK && port)

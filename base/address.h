@@ -15,7 +15,7 @@ struct fz_address {
     uint16_t port;           /* 0 = any free one */
 };
 
-/* MALFORMED: the message quotes the text and says what is expected. */
+/* An address to listen on. MALFORMED: the message quotes the text and says what is expected. */
 FZ_MUST_CHECK enum fz_code fz_address_parse(const char *text, struct fz_address *ret,
                                             struct fz_error *err);
 

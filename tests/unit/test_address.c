@@ -40,15 +40,20 @@ test_parse(void **state)
         {"::1:8480", "write an IPv6 address in brackets", false},
         {"[::1:8480", "is not an address such as [::1]:8480", false},
         {"[::1]8480", "is not an address such as [::1]:8480", false},
-        {"[localhost]:80", "'localhost' is not an IPv6 address", false},
-        {"[]:80", "'' is not an IPv6 address", false},
-        {"256.0.0.1:80", "'256.0.0.1' is not a host name or an IP address", false},
-        {"1.2.3:80", "'1.2.3' is not a host name or an IP address", false},
-        {"a b:80", "'a b' is not a host name", false},
-        {"a..b:80", "'a..b' is not a host name", false},
-        {"-a:80", "'-a' is not a host name", false},
+        {"[localhost]:80", "'localhost' in '[localhost]:80' is not an IPv6 address", false},
+        {"[]:80", "'' in '[]:80' is not an IPv6 address", false},
+        {"256.0.0.1:80", "'256.0.0.1' in '256.0.0.1:80' is not a host name or an IP address",
+         false},
+        {"8480",
+         "'8480' is not an address to listen on: write ADDRESS:PORT, such as 127.0.0.1:8480",
+         false},
+        {"a b", "'a b' is not an address to listen on", false},
+        {"1.2.3:80", "'1.2.3' in '1.2.3:80' is not a host name or an IP address", false},
+        {"a b:80", "'a b' in 'a b:80' is not a host name", false},
+        {"a..b:80", "'a..b' in 'a..b:80' is not a host name", false},
+        {"-a:80", "'-a' in '-a:80' is not a host name", false},
         {"http://localhost:80", "in brackets", false},
-        {"*:80", "'*' is not a host name", false},
+        {"*:80", "'*' in '*:80' is not a host name", false},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
         struct fz_address address;
@@ -93,7 +98,7 @@ test_url(void **state)
         {"http://a/?x=1", "a URL without '?'"},
         {"http://a/#x", "a URL without '#'"},
         {"http://user:secret@a/", "must not contain a user name"},
-        {"http://1.2.3.999", "is not a host name or an IP address"},
+        {"http://1.2.3.999/a", "'1.2.3.999' in 'http://1.2.3.999/a' is not a host name"},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
         struct fz_error err = {.text = ""};

@@ -163,7 +163,7 @@ test_listen(void **state)
         {"127.0.0.1:0", "http://127.0.0.1:", FZ_OK, NULL},
         {"localhost:0", "http://127.0.0.1:", FZ_OK, NULL},
         {":0", "http://127.0.0.1:", FZ_OK, NULL},
-        {"8480", NULL, FZ_E_MALFORMED, "'8480' is not a host name or an IP address"},
+        {"8480", NULL, FZ_E_MALFORMED, "'8480' is not an address to listen on: write ADDRESS:PORT"},
         {"127.0.0.1:", NULL, FZ_E_MALFORMED, "the port must be a number"},
         {"", NULL, FZ_E_MALFORMED, "the port is missing"},
         {"127.0.0.1:notaport", NULL, FZ_E_MALFORMED, "the port must be a number"},
