@@ -119,6 +119,7 @@ finish_report(struct store *store, const struct store_job *job,
     if (code == FZ_OK)
         code = store_job_lock(store, job, &row, err);
     if (code == FZ_OK)
+        /* Before the look for news, and until the commit: fact 2 above. */
         code = sql_lock(tx, job->project_id, false, err);
     if (code == FZ_OK)
         code = has_news(store, job, &row, done, arena, &news, err);

@@ -114,6 +114,7 @@ count_reports(struct store *store, uint64_t *ret, struct fz_error *err)
         return code;
     int64_t sum = sql_col_int(&rows, 0), n_rows = sql_col_int(&rows, 1);
     *ret = sum > 0 ? (uint64_t)sum : 0;
+    /* Closed before fold_counts() deletes the rows that were read. */
     sql_rows_close(&rows);
     if (n_rows > COUNT_ROWS)
         fz_ignore(fold_counts(store, NULL)); /* only housekeeping: the next reader tries again */

@@ -69,6 +69,7 @@ find_end(struct sql *tx, struct portion *portion, int64_t *ret_ms, int64_t *ret_
                   args, FZ_ARRAY_LEN(args), &rows, err);
     if (code == FZ_OK)
         code = sql_next(&rows, &row, err);
+    /* Less than a portion is left, so the last one takes all. */
     portion->is_last = !row;
     *ret_ms = row ? sql_col_int(&rows, 0) : INT64_MAX;
     *ret_key = row ? sql_col_int(&rows, 1) : INT64_MAX;

@@ -66,6 +66,7 @@ void
 sym_problem_add(struct sym_problems *problems, enum sym_problem_kind kind, const char *fmt, ...)
 {
     struct sym_problem *problem = sym_problem_find(problems, kind);
+    /* One text for each kind: a broken file can have thousands of the same. */
     if (problem) {
         problem->count++;
         return;

@@ -44,6 +44,7 @@ const char *
 fz_arch_known_name(uint32_t cputype, uint32_t cpusubtype)
 {
     for (size_t i = 0; i < FZ_ARRAY_LEN(names); i++) {
+        /* The highest byte of a subtype holds capabilities (CPU_SUBTYPE_MASK). */
         if (names[i].cputype == cputype &&
             (names[i].subtype == ANY || names[i].subtype == (cpusubtype & SUBTYPE_MASK)))
             return names[i].name;

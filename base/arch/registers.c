@@ -89,6 +89,7 @@ fz_arch_cpu_of_register(const char *name)
     for (size_t i = FZ_CPU_ARM64; i < FZ_ARRAY_LEN(cpus); i++) {
         if (fz_arch_register_number((enum fz_arch_cpu)i, name) == FZ_NO_REGISTER)
             continue;
+        /* Several processors have a register of this name. */
         if (found != FZ_CPU_UNKNOWN)
             return FZ_CPU_UNKNOWN;
         found = (enum fz_arch_cpu)i;

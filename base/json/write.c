@@ -109,6 +109,7 @@ void
 json_write_time(struct json_write *w, const char *key, int64_t unix_ms)
 {
     char text[FZ_TIME_TEXT];
+    /* 0: the time is not known. */
     if (unix_ms == 0)
         return;
     fz_time_format(unix_ms, text);

@@ -428,6 +428,7 @@ check_unit(struct verify *v, struct fz_error *err)
         v->stats.n_rows++;
         check_address(v, unit->rows[i].addr);
     }
+    /* After the checks: a unit's claims concern the units after it. */
     return claim_roots(v, err);
 }
 
