@@ -61,7 +61,7 @@ class Blobs(unittest.TestCase):
             self.assertEqual(status, 201, answer)
             archive = hashlib.sha256(sample("Demo.dSYM.zip")).hexdigest()
             until(lambda: archive not in self.files(), "the archive is deleted")
-            self.assertEqual(len(self.files()), 2)  # the slice and its index
+            until(lambda: len(self.files()) == 2, "the slice and its index")
             status, report = self.call("POST", "/api/v1/symbolicate", sample("report.json"))
             self.assertEqual((status, report["status"]), (200, "symbolicated"))
             uuid = answer["files"][0]["uuid"]
