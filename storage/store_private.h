@@ -141,7 +141,6 @@ FZ_MUST_CHECK enum fz_code store_symbol_register(struct store *store, struct sto
                                                  int64_t seq, struct fz_arena *arena,
                                                  struct fz_error *err);
 
-/* XX */
 /* A dSYM or binary, rather than a map. */
 bool store_symbol_is_image(const struct store_symbol *symbol);
 

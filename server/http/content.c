@@ -227,15 +227,6 @@ http_content_make(struct http_contents *contents, struct fz_span body,
     return code;
 }
 
-struct http_content *
-http_content_ref(struct http_content *content)
-{
-    pthread_mutex_lock(&content->contents->lock);
-    content->refs++;
-    pthread_mutex_unlock(&content->contents->lock);
-    return content;
-}
-
 void
 http_content_unref(struct http_content *content)
 {

@@ -39,7 +39,6 @@ void http_contents_deinit(struct http_contents *contents); /* all contents must 
 FZ_MUST_CHECK enum fz_code http_content_make(struct http_contents *contents, struct fz_span body,
                                              const struct http_client *client, int64_t token_id,
                                              struct http_content **ret, struct fz_error *err);
-struct http_content *http_content_ref(struct http_content *content);
 void http_content_unref(struct http_content *content); /* may be NULL */
 uint64_t http_content_len(const struct http_content *content);
 /* Up to `max` bytes from `pos`; 0 at the end, -1 if the file cannot be read. */

@@ -156,8 +156,6 @@ void http_respond_public(struct http_request *request, int status, const struct 
                          const char *detail_json);
 /* A header for the answer that will be given; before http_respond*(). Copied. */
 void http_add_header(struct http_request *request, const char *name, const char *value);
-/* The request's name in the log and in X-Request-Id of its answer: 1 to 64 plain characters. */
-const char *http_request_id(const struct http_request *request);
 /* A note that is added to this request's log line. */
 void http_log_note(struct http_request *request, const char *key, const char *value);
 

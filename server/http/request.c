@@ -59,12 +59,6 @@ http_request_id_take(struct http_request *request)
         snprintf(request->id, sizeof(request->id), "%s", sent);
 }
 
-const char *
-http_request_id(const struct http_request *request)
-{
-    return request->id;
-}
-
 /* ---- what handlers ask it for ------------------------------------------------------------ */
 
 const void *

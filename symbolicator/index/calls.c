@@ -43,14 +43,14 @@ struct known_die {
     uint32_t name;
 };
 
-struct crew {
+struct index_workers {
     struct index_builder *b;
     const struct folded *folded;
     atomic_size_t next; /* unit */
 };
 
 struct worker {
-    struct crew *crew;
+    struct index_workers *shared;
     struct index_call *calls;
     size_t n, room;
     uint64_t name_steps;
@@ -198,7 +198,7 @@ find_folded(const struct folded *folded, struct fz_span place)
 static uint32_t
 name_of_die(struct worker *w, uint64_t die)
 {
-    struct index_builder *b = w->crew->b;
+    struct index_builder *b = w->shared->b;
     struct known_die *known = &w->known[(die * 0x9e3779b97f4a7c15u >> 32) & (KNOWN_DIES - 1)];
     /* Many calls go to the same few functions, and a name may be several DIEs away. */
     if (known->die == die + 1)
@@ -213,7 +213,7 @@ name_of_die(struct worker *w, uint64_t die)
             place = fz_span_make(open.data, open.len + 1);
     }
     *known = (struct known_die){.die = die + 1,
-                                .name = place.len ? find_folded(w->crew->folded, place) : 0};
+                                .name = place.len ? find_folded(w->shared->folded, place) : 0};
     return known->name;
 }
 
@@ -221,7 +221,7 @@ static bool
 add_call(void *user, const struct sym_dwarf_call *call)
 {
     struct worker *w = user;
-    struct index_builder *b = w->crew->b;
+    struct index_builder *b = w->shared->b;
     /* The last call of all code may return to its very end. */
     if (call->return_addr <= b->code_low || call->return_addr > b->code_high)
         return true;
@@ -241,9 +241,9 @@ static void *
 work(void *user)
 {
     struct worker *w = user;
-    const struct sym_dwarf *dwarf = w->crew->b->dwarf;
+    const struct sym_dwarf *dwarf = w->shared->b->dwarf;
     size_t n_units = sym_dwarf_n_units(dwarf);
-    for (size_t i; !w->failed && (i = atomic_fetch_add(&w->crew->next, 1)) < n_units;) {
+    for (size_t i; !w->failed && (i = atomic_fetch_add(&w->shared->next, 1)) < n_units;) {
         const struct sym_dwarf_unit *unit = sym_dwarf_unit(dwarf, i);
         /* Anew for each unit, so that what is found does not depend on who reads which. */
         w->name_steps = (unit->end - unit->offset) * NAME_STEPS_PER_BYTE + NAME_STEPS_FREE;
@@ -300,7 +300,7 @@ merge(struct index_builder *b, const struct worker *w)
 static bool
 scan_units(struct index_builder *b, const struct folded *folded)
 {
-    struct crew crew = {.b = b, .folded = folded};
+    struct index_workers shared = {.b = b, .folded = folded};
     pthread_t threads[THREADS_MAX];
     size_t n_units = sym_dwarf_n_units(b->dwarf), n_workers = b->n_threads, n = 0;
     n_workers = n_workers < THREADS_MAX ? n_workers : THREADS_MAX;
@@ -310,7 +310,7 @@ scan_units(struct index_builder *b, const struct folded *folded)
     if (!workers)
         return false;
     for (size_t i = 0; i < n_workers; i++)
-        workers[i].crew = &crew;
+        workers[i].shared = &shared;
     /* The calling thread works too; fewer threads than wanted are no error. */
     while (n + 1 < n_workers && fz_platform_thread(&threads[n], work, &workers[n + 1]) == 0)
         n++;

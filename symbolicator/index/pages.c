@@ -379,7 +379,7 @@ join_parts(struct index_builder *b)
     return true;
 }
 
-struct page_crew {
+struct page_workers {
     struct index_builder *b;
     atomic_size_t next;
     atomic_bool failed;
@@ -388,10 +388,10 @@ struct page_crew {
 static void *
 pack_parts(void *user)
 {
-    struct page_crew *crew = user;
-    for (size_t k; (k = atomic_fetch_add(&crew->next, 1)) < crew->b->n_parts;) {
-        if (!pack_part(crew->b, &crew->b->parts[k]))
-            crew->failed = true;
+    struct page_workers *shared = user;
+    for (size_t k; (k = atomic_fetch_add(&shared->next, 1)) < shared->b->n_parts;) {
+        if (!pack_part(shared->b, &shared->b->parts[k]))
+            shared->failed = true;
     }
     return NULL;
 }
@@ -402,15 +402,15 @@ index_pages_build(struct index_builder *b, struct fz_error *err)
     b->unit_shift = find_unit_shift(b);
     b->page_shift = find_page_shift(b->unit_shift);
     cut_parts(b);
-    struct page_crew crew = {.b = b};
+    struct page_workers shared = {.b = b};
     pthread_t threads[PAGE_PARTS_MAX];
     size_t n = 0;
     /* The calling thread works too; fewer threads than wanted are no error. */
     while (n + 1 < b->n_threads && n + 1 < b->n_parts &&
-           fz_platform_thread(&threads[n], pack_parts, &crew) == 0)
+           fz_platform_thread(&threads[n], pack_parts, &shared) == 0)
         n++;
-    pack_parts(&crew);
+    pack_parts(&shared);
     while (n > 0)
         pthread_join(threads[--n], NULL);
-    return !crew.failed && join_parts(b) ? FZ_OK : fz_budget_fail(&b->budget, err);
+    return !shared.failed && join_parts(b) ? FZ_OK : fz_budget_fail(&b->budget, err);
 }

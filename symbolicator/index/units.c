@@ -22,7 +22,7 @@ struct slot_unit {
     struct fz_error error;
 };
 
-struct crew {
+struct index_workers {
     struct index_builder *b;
     pthread_mutex_t mutex;
     pthread_cond_t changed;
@@ -36,87 +36,87 @@ struct crew {
 
 /* The slot whose unit is to be committed now; NULL if it is not read yet. */
 static struct slot_unit *
-find_turn(struct crew *crew)
+find_turn(struct index_workers *shared)
 {
-    for (size_t i = 0; i < crew->n_slots && !crew->is_committing; i++) {
-        struct slot_unit *slot = &crew->slots[i];
-        if (slot->state == SLOT_READ && slot->unit.number == crew->turn)
+    for (size_t i = 0; i < shared->n_slots && !shared->is_committing; i++) {
+        struct slot_unit *slot = &shared->slots[i];
+        if (slot->state == SLOT_READ && slot->unit.number == shared->turn)
             return slot;
     }
     return NULL;
 }
 
 static struct slot_unit *
-find_free(struct crew *crew)
+find_free(struct index_workers *shared)
 {
-    for (size_t i = 0; i < crew->n_slots && crew->next < crew->n_units; i++) {
-        if (crew->slots[i].state == SLOT_FREE)
-            return &crew->slots[i];
+    for (size_t i = 0; i < shared->n_slots && shared->next < shared->n_units; i++) {
+        if (shared->slots[i].state == SLOT_FREE)
+            return &shared->slots[i];
     }
     return NULL;
 }
 
 /* Called and left with the mutex held, as read_next(). */
 static void
-commit_turn(struct crew *crew, struct slot_unit *slot)
+commit_turn(struct index_workers *shared, struct slot_unit *slot)
 {
     enum fz_code code = slot->code;
-    crew->is_committing = true;
-    pthread_mutex_unlock(&crew->mutex);
+    shared->is_committing = true;
+    pthread_mutex_unlock(&shared->mutex);
     if (code == FZ_OK)
         code = index_unit_commit(&slot->unit, &slot->error);
-    pthread_mutex_lock(&crew->mutex);
-    crew->is_committing = false;
-    crew->turn++;
+    pthread_mutex_lock(&shared->mutex);
+    shared->is_committing = false;
+    shared->turn++;
     slot->state = SLOT_FREE;
-    if (code != FZ_OK && crew->code == FZ_OK) {
-        crew->code = code;
-        crew->error = slot->error;
+    if (code != FZ_OK && shared->code == FZ_OK) {
+        shared->code = code;
+        shared->error = slot->error;
     }
 }
 
 static void
-read_next(struct crew *crew, struct slot_unit *slot)
+read_next(struct index_workers *shared, struct slot_unit *slot)
 {
-    size_t i = crew->next++;
+    size_t i = shared->next++;
     slot->state = SLOT_READING;
-    pthread_mutex_unlock(&crew->mutex);
+    pthread_mutex_unlock(&shared->mutex);
     slot->code = index_unit_read(&slot->unit, i, &slot->error);
-    pthread_mutex_lock(&crew->mutex);
+    pthread_mutex_lock(&shared->mutex);
     slot->state = SLOT_READ;
 }
 
 static void *
 work(void *user)
 {
-    struct crew *crew = user;
-    pthread_mutex_lock(&crew->mutex);
-    while (crew->code == FZ_OK && crew->turn < crew->n_units) {
-        struct slot_unit *turn = find_turn(crew);
-        struct slot_unit *free_slot = turn ? NULL : find_free(crew);
+    struct index_workers *shared = user;
+    pthread_mutex_lock(&shared->mutex);
+    while (shared->code == FZ_OK && shared->turn < shared->n_units) {
+        struct slot_unit *turn = find_turn(shared);
+        struct slot_unit *free_slot = turn ? NULL : find_free(shared);
         if (turn)
-            commit_turn(crew, turn);
+            commit_turn(shared, turn);
         else if (free_slot)
-            read_next(crew, free_slot);
+            read_next(shared, free_slot);
         else
-            pthread_cond_wait(&crew->changed, &crew->mutex);
+            pthread_cond_wait(&shared->changed, &shared->mutex);
         /* Some wait for a unit that is read, some for a slot that is free. */
         if (turn || free_slot)
-            pthread_cond_broadcast(&crew->changed);
+            pthread_cond_broadcast(&shared->changed);
     }
-    pthread_mutex_unlock(&crew->mutex);
+    pthread_mutex_unlock(&shared->mutex);
     return NULL;
 }
 
 /* The calling thread works too; fewer threads than wanted are no error. */
 static void
-run(struct crew *crew, unsigned n_threads)
+run(struct index_workers *shared, unsigned n_threads)
 {
     pthread_t threads[THREADS_MAX];
     unsigned n = 0;
-    while (n + 1 < n_threads && fz_platform_thread(&threads[n], work, crew) == 0)
+    while (n + 1 < n_threads && fz_platform_thread(&threads[n], work, shared) == 0)
         n++;
-    work(crew);
+    work(shared);
     while (n > 0)
         pthread_join(threads[--n], NULL);
 }
@@ -124,41 +124,41 @@ run(struct crew *crew, unsigned n_threads)
 enum fz_code
 index_units_build(struct index_builder *b, struct fz_error *err)
 {
-    struct crew crew = {.b = b, .n_units = sym_dwarf_n_units(b->dwarf), .code = FZ_OK};
+    struct index_workers shared = {.b = b, .n_units = sym_dwarf_n_units(b->dwarf), .code = FZ_OK};
     unsigned n_threads = b->n_threads < THREADS_MAX ? b->n_threads : THREADS_MAX;
-    if (n_threads > crew.n_units)
-        n_threads = crew.n_units ? (unsigned)crew.n_units : 1;
+    if (n_threads > shared.n_units)
+        n_threads = shared.n_units ? (unsigned)shared.n_units : 1;
     /* A thread that is alone never has to wait for another. */
-    crew.n_slots = n_threads == 1 ? 1 : 2 * (size_t)n_threads;
-    crew.slots = calloc(crew.n_slots, sizeof(*crew.slots));
-    if (!crew.slots)
+    shared.n_slots = n_threads == 1 ? 1 : 2 * (size_t)n_threads;
+    shared.slots = calloc(shared.n_slots, sizeof(*shared.slots));
+    if (!shared.slots)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    b->blocks = fz_list_zeroed(&b->budget, crew.n_units, sizeof(*b->blocks));
+    b->blocks = fz_list_zeroed(&b->budget, shared.n_units, sizeof(*b->blocks));
     if (!b->blocks) {
-        free(crew.slots);
+        free(shared.slots);
         return fz_budget_fail(&b->budget, err);
     }
-    b->n_blocks = crew.n_units;
-    if (pthread_mutex_init(&crew.mutex, NULL) != 0) {
-        free(crew.slots);
+    b->n_blocks = shared.n_units;
+    if (pthread_mutex_init(&shared.mutex, NULL) != 0) {
+        free(shared.slots);
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     }
-    if (pthread_cond_init(&crew.changed, NULL) != 0) {
-        pthread_mutex_destroy(&crew.mutex);
-        free(crew.slots);
+    if (pthread_cond_init(&shared.changed, NULL) != 0) {
+        pthread_mutex_destroy(&shared.mutex);
+        free(shared.slots);
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     }
-    for (size_t i = 0; i < crew.n_slots; i++) {
-        struct index_unit_builder *u = &crew.slots[i].unit;
+    for (size_t i = 0; i < shared.n_slots; i++) {
+        struct index_unit_builder *u = &shared.slots[i].unit;
         u->b = b;
         u->scan.code_low = u->lines.code_low = b->code_low;
         u->scan.code_high = u->lines.code_high = b->code_high;
     }
-    run(&crew, n_threads);
-    for (size_t i = 0; i < crew.n_slots; i++)
-        index_unit_deinit(&crew.slots[i].unit);
-    free(crew.slots);
-    pthread_cond_destroy(&crew.changed);
-    pthread_mutex_destroy(&crew.mutex);
-    return crew.code == FZ_OK ? FZ_OK : fz_fail(err, crew.code, "%s", crew.error.text);
+    run(&shared, n_threads);
+    for (size_t i = 0; i < shared.n_slots; i++)
+        index_unit_deinit(&shared.slots[i].unit);
+    free(shared.slots);
+    pthread_cond_destroy(&shared.changed);
+    pthread_mutex_destroy(&shared.mutex);
+    return shared.code == FZ_OK ? FZ_OK : fz_fail(err, shared.code, "%s", shared.error.text);
 }
