@@ -76,7 +76,7 @@ class Symbolicate(unittest.TestCase):
     def test_one_of_several_is_broken(self):
         code, out, err = self.run_on([native("0x1010"), {"hello": "world"}, native("0x1020")], "--json")
         self.assertEqual((code, len(out.splitlines())), (1, 2))
-        self.assertIn("framezero symbolicate: FILE: report 2 of 3: JSON, but no report in a known format", err)
+        self.assertIn("framezero symbolicate: FILE: report 2 of 3: JSON, but not a report in a known format", err)
 
     def test_refused(self):
         for body, message in (("", "FILE: the file is empty"), ("{}", "FILE: JSON, but no report"),

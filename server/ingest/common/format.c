@@ -72,10 +72,12 @@ refuse(struct fz_span body, const struct limits *limits, struct fz_error *err)
         for (size_t i = 0; i < n; i++)
             start[i] = isprint(text.data[i]) ? (char)text.data[i] : '?';
         start[n] = '\0';
-        return fz_fail_at(err, FZ_E_UNSUPPORTED, (uint64_t)(text.data - body.data),
-                          "no report in a known format: no JSON, no line as 'Thread 0 Crashed:' or "
-                          "'0 Demo 0x104 f + 8'; begins with \"%s\"",
-                          start);
+        return fz_fail_at(
+            err, FZ_E_UNSUPPORTED, (uint64_t)(text.data - body.data),
+            "not a report in a known format: neither JSON nor a text with a line such "
+            "as 'Thread 0 Crashed:' or "
+            "'0 Demo 0x104 f + 8'; begins with \"%s\"",
+            start);
     }
     struct json_scan_limits scan = {limits->json_depth, SIZE_MAX, 0};
     enum fz_code code = json_scan(body, &scan, NULL, NULL, err);
@@ -83,9 +85,9 @@ refuse(struct fz_span body, const struct limits *limits, struct fz_error *err)
         return code;
     if (text.data[0] == '[')
         return fz_fail(err, FZ_E_UNSUPPORTED,
-                       "JSON, but no report in a known format: an array without reports");
+                       "JSON, but not a report in a known format: an array without reports");
     return fz_fail(err, FZ_E_UNSUPPORTED,
-                   "JSON, but no report in a known format: it has the keys of none");
+                   "JSON, but not a report in a known format: its keys are those of no format");
 }
 
 enum fz_code
