@@ -79,7 +79,7 @@ class Symbolicate(unittest.TestCase):
         self.assertIn("framezero symbolicate: FILE: report 2 of 3: JSON, but not a report in a known format", err)
 
     def test_refused(self):
-        for body, message in (("", "FILE: the file is empty"), ("{}", "FILE: JSON, but no report"),
+        for body, message in (("", "FILE: the file is empty"), ("{}", "FILE: JSON, but not a report"),
                               ("[]", "FILE: "), ('{"framezero":1,"threads":[', "FILE: ")):
             code, out, err = self.run_on(body, "--json")
             self.assertEqual((code, out), (1, ""), body)
