@@ -1,5 +1,6 @@
 /*
- * The OpenAPI description, docs/api/openapi.json, compiled in so that one binary is all there is.
+ * The OpenAPI description, docs/api/openapi.json, compiled in, so that no further file has to be
+ * installed.
  */
 #ifndef API_OPENAPI_H
 #define API_OPENAPI_H
