@@ -177,10 +177,11 @@ class Server:
                 todo.append(pid)
         return found
 
-    def pids_of(self, command):
-        """Those of them that run one sub-command, "serve" or "worker", or "child": framezero-child."""
+    def pids_of(self, command, of=None):
+        """Those of them that run one sub-command, "serve" or "worker", or "child": framezero-child. A process that
+        was only just forked has the words of its parent."""
         found = []
-        for pid in self.descendants():
+        for pid in self.descendants(of):
             try:
                 with open(f"/proc/{pid}/cmdline", "rb") as f:
                     words = f.read().split(b"\0")

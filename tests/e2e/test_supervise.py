@@ -216,15 +216,7 @@ class TestWorkers(unittest.TestCase):
         return process
 
     def workers_below(self, process):
-        found = []
-        for pid in self.server.descendants(of=process.pid):
-            try:
-                with open(f"/proc/{pid}/cmdline", "rb") as f:
-                    if f.read().split(b"\0")[1:2] == [b"worker"]:
-                        found.append(pid)
-            except OSError:
-                pass
-        return found
+        return self.server.pids_of("worker", of=process.pid)
 
     def wait_done(self, n):
         _, answer = self.server.request("POST", "/api/v1/reports", body=make_report(n), token="ingest")
@@ -269,8 +261,8 @@ class TestWorkers(unittest.TestCase):
         while len(children) < 2:
             n += 1
             self.server.request("POST", "/api/v1/reports", body=make_report(n), token="ingest")
-            workers = self.workers_below(process)
-            children = [pid for pid in self.server.descendants(of=process.pid) if pid not in workers]
+            # By name: the first look may find workers that do not run the program yet.
+            children = self.server.pids_of("child", of=process.pid)
             self.assertLess(n, 5000)
         until(lambda: b'framezero_jobs{state="running"} 0\n' in self.server.request("GET", "/metrics")[1], "idle workers")
         for pid in children:
@@ -293,7 +285,7 @@ class TestWorkers(unittest.TestCase):
     def test_job_of_a_dead_worker_is_due_at_once(self):
         process = self.start_workers("--no-supervise")
         self.wait_done(1)
-        children = until(lambda: self.server.descendants(of=process.pid), "a child")
+        children = until(lambda: self.server.pids_of("child", of=process.pid), "a child")
         for pid in children:
             send(pid, signal.SIGSTOP)
         _, answer = self.server.request("POST", "/api/v1/reports", body=make_report(2), token="ingest")
