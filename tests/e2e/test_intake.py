@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Children that read what clients send are killed and stopped: each request gets an answer, and nothing is lost."""
 
+import gzip
 import json
 import os
 import signal
@@ -94,6 +95,22 @@ class Intake(unittest.TestCase):
         status, _ = server.request("POST", "/api/v1/reports", body=json.dumps(make_report(2)).encode())
         self.assertEqual(status, 202)
         self.assertNotIn(child, intake_children(server))
+
+    def test_body_exceeds_the_memory_of_a_child(self):
+        server = self.start("--limit", "child_memory=20971520")
+        text = "".join(f"{n * 2654435761 % 2**32:08x}" for n in range(2000)) * 4  # compresses, but not too well
+        body = json.dumps({"framezero": 1, "addresses": [1], "images": [], "x": [text[n:] + str(n) for n in range(400)]})
+        self.assertGreater(len(body), 20971520)
+        status, answer = server.request("POST", "/api/v1/reports", body=gzip.compress(body.encode(), 6),
+                                        headers={"Content-Encoding": "gzip"})
+        self.assertEqual(status, 202)
+        report = server.wait_report(answer["id"], deadline_s=TIMEOUT_S)
+        self.assertEqual(report["status"], "failed")
+        self.assertIn("more memory", report["error"])
+        # The next body is read as if nothing had been.
+        status, answer = server.request("POST", "/api/v1/reports", body=json.dumps(make_report(1)).encode())
+        self.assertEqual(status, 202)
+        self.assertEqual(server.wait_report(answer["id"], deadline_s=TIMEOUT_S)["status"], "unsymbolicated")
 
     def test_rejections(self):
         server = self.start()
