@@ -17,7 +17,5 @@ extern const struct command_spec cmd_serve, cmd_worker, cmd_migrate, cmd_token, 
 
 /* What `framezero` alone and `framezero --help` show of `commands`, which ends with NULL. */
 void cmd_help_overview(const struct command_spec *const *commands, FILE *to);
-/* `framezero help`, which shows any of the commands. */
-int cmd_help_run(const struct command_spec *const *commands, int argc, char **argv);
 
 #endif

@@ -37,12 +37,10 @@ static const struct option_spec own_options[] = {
      .letter = 'o',
      .argument = "FILE",
      .complete = "file",
-     .set = option_set_text,
      .offset = offsetof(struct arguments, file),
      .help = "A dSYM, a Mach-O, or a zip of one; for a binary, FILE.dSYM beside it is used."},
     {.name = "arch",
      .argument = "ARCH",
-     .set = option_set_text,
      .offset = offsetof(struct arguments, arch),
      .help = "The architecture of a fat file."},
     {.name = "loadAddress",
@@ -58,29 +56,24 @@ static const struct option_spec own_options[] = {
      .offset = offsetof(struct arguments, options),
      .help = "What to subtract from each address."},
     {.name = "offset",
-     .set = option_set_flag,
      .offset = offsetof(struct arguments, options.is_offset),
      .help = "The addresses are offsets into the image."},
     {.name = "inlineFrames",
      .letter = 'i',
-     .set = option_set_flag,
      .offset = offsetof(struct arguments, options.inlines),
      .help = "Print inlined calls too, innermost first."},
     {.name = "fullPath",
-     .set = option_set_flag,
      .offset = offsetof(struct arguments, options.full_path),
      .help = "Print whole paths of source files."},
     {.name = "delimiter",
      .letter = 'd',
      .argument = "TEXT",
-     .set = option_set_text,
      .offset = offsetof(struct arguments, options.delimiter),
      .help = "What to print between inlined calls instead of a newline."},
     {.name = "file",
      .letter = 'f',
      .argument = "ADDRESSFILE",
      .complete = "file",
-     .set = option_set_text,
      .offset = offsetof(struct arguments, addresses),
      .help = "Read addresses from a file, separated by white space."},
     {.name = NULL},
@@ -89,7 +82,25 @@ static const struct command_example examples[] = {
     {"framezero atos -o Shop.app.dSYM -arch arm64 -l 0x1045f0000 0x1045f8a10", "one frame"},
     {NULL, NULL},
 };
-static int run(int argc, char **argv);
+
+static int
+run(const struct command_call *call)
+{
+    const struct arguments *arguments = call->values;
+    struct fz_error err;
+    const struct atos_options *o = &arguments->options;
+    if (!arguments->file || o->has_load + o->has_slide + o->is_offset > 1) {
+        fz_fail(&err, FZ_E_MALFORMED,
+                arguments->file ? "only one of -l, -s and -offset can be given"
+                                : "-o FILE is missing");
+        return term_wrong_usage(cmd_atos.name, &err);
+    }
+    FZ_CLEANUP(slice_index_deinit) struct slice_index opened = {0};
+    if (slice_index_open(arguments->file, arguments->arch, &opened, &err) != FZ_OK)
+        return term_failed(cmd_atos.name, &err);
+    return atos_print(&opened, o, arguments->addresses, call->operands, call->n_operands);
+}
+
 const struct command_spec cmd_atos = {
     .name = "atos",
     .summary = "addresses to function, file and line, like Apple's atos",
@@ -101,28 +112,7 @@ const struct command_spec cmd_atos = {
         "standard input are taken, each answered at once. Addresses are hex with 0x or a leading "
         "zero, else decimal. A long option may begin with one dash or two.",
     .options = own_options,
+    .values_size = sizeof(struct arguments),
     .examples = examples,
     .run = run,
 };
-
-static int
-run(int argc, char **argv)
-{
-    FZ_CLEANUP(options_deinit) struct options given = options_make();
-    struct arguments arguments = {.file = NULL};
-    struct fz_error err;
-    int ended = command_start(&cmd_atos, argc, argv, &arguments, &given);
-    if (ended >= 0)
-        return ended;
-    const struct atos_options *o = &arguments.options;
-    if (!arguments.file || o->has_load + o->has_slide + o->is_offset > 1) {
-        fz_fail(&err, FZ_E_MALFORMED,
-                arguments.file ? "only one of -l, -s and -offset can be given"
-                               : "-o FILE is missing");
-        return term_wrong_usage(cmd_atos.name, &err);
-    }
-    FZ_CLEANUP(slice_index_deinit) struct slice_index opened = {0};
-    if (slice_index_open(arguments.file, arguments.arch, &opened, &err) != FZ_OK)
-        return term_failed(cmd_atos.name, &err);
-    return atos_print(&opened, o, arguments.addresses, given.operands, given.n_operands);
-}

@@ -19,7 +19,6 @@ struct arguments {
 
 static const struct option_spec own_options[] = {
     {.name = "simplified",
-     .set = option_set_flag,
      .offset = offsetof(struct arguments, simplified),
      .help = "Shorter: without default template arguments, hashes, modules and types."},
     {.name = NULL},
@@ -28,21 +27,6 @@ static const struct command_example examples[] = {
     {"framezero demangle _ZN4shop8checkoutEv", "shop::checkout()"},
     {"nm Shop | framezero demangle", "each line of standard input"},
     {NULL, NULL},
-};
-static int run(int argc, char **argv);
-const struct command_spec cmd_demangle = {
-    .name = "demangle",
-    .summary = "mangled names to readable ones",
-    .operands = "[NAME...]",
-    .description =
-        "Print the readable form of each NAME, or of each line of standard input: C++, Rust, Swift "
-        "and blocks, with or without the underscore of Mach-O. A name that is not mangled is "
-        "printed unchanged. So is a C++ type alone (PKFvRiE): it is not the name of a symbol. An "
-        "Objective-C name may begin with one dash; after -- everything is a name.",
-    .flags = COMMAND_DASH_OPERANDS,
-    .options = own_options,
-    .examples = examples,
-    .run = run,
 };
 
 /* Append the readable form of `name` and a newline. */
@@ -103,23 +87,35 @@ print_lines(const struct sym_demangle_options *options, struct fz_error *err)
 }
 
 static int
-run(int argc, char **argv)
+run(const struct command_call *call)
 {
-    FZ_CLEANUP(options_deinit) struct options given = options_make();
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    struct arguments arguments = {.simplified = false};
+    const struct arguments *arguments = call->values;
     struct fz_error err;
-    int ended = command_start(&cmd_demangle, argc, argv, &arguments, &given);
-    if (ended >= 0)
-        return ended;
-    struct sym_demangle_options options = {.simplified = arguments.simplified,
-                                           .keep_hash = !arguments.simplified,
+    struct sym_demangle_options options = {.simplified = arguments->simplified,
+                                           .keep_hash = !arguments->simplified,
                                            .stack_room = sym_demangle_stack_room()};
-    for (size_t i = 0; i < given.n_operands; i++)
-        append_name(&out, given.operands[i], &options);
+    for (size_t i = 0; i < call->n_operands; i++)
+        append_name(&out, call->operands[i], &options);
     enum fz_code code = fz_buffer_done(&out, &err);
     if (code == FZ_OK)
-        code = given.n_operands ? fz_file_write_fd(STDOUT_FILENO, fz_buffer_span(&out), &err)
+        code = call->n_operands ? fz_file_write_fd(STDOUT_FILENO, fz_buffer_span(&out), &err)
                                 : print_lines(&options, &err);
     return code == FZ_OK ? 0 : term_failed(cmd_demangle.name, &err);
 }
+
+const struct command_spec cmd_demangle = {
+    .name = "demangle",
+    .summary = "mangled names to readable ones",
+    .operands = "[NAME...]",
+    .description =
+        "Print the readable form of each NAME, or of each line of standard input: C++, Rust, Swift "
+        "and blocks, with or without the underscore of Mach-O. A name that is not mangled is "
+        "printed unchanged. So is a C++ type alone (PKFvRiE): it is not the name of a symbol. An "
+        "Objective-C name may begin with one dash; after -- everything is a name.",
+    .flags = COMMAND_DASH_OPERANDS,
+    .options = own_options,
+    .values_size = sizeof(struct arguments),
+    .examples = examples,
+    .run = run,
+};

@@ -15,15 +15,13 @@ struct arguments {
     const char *shell;
 };
 
-static const struct option_spec options[] = {
+static const struct option_spec own_options[] = {
     {.name = "man",
-     .set = option_set_flag,
      .offset = offsetof(struct arguments, man),
      .help = "Print the manual page, for man -l or to be installed as framezero.1."},
     {.name = "completion",
      .argument = "SHELL",
      .complete = "bash zsh",
-     .set = option_set_text,
      .offset = offsetof(struct arguments, shell),
      .help = "Print the completion script of bash or zsh."},
     {.name = NULL},
@@ -32,16 +30,6 @@ static const struct command_example examples[] = {
     {"framezero help symbolicate", "the same as framezero symbolicate --help"},
     {"source <(framezero help --completion bash)", "completions in this shell"},
     {NULL, NULL},
-};
-const struct command_spec cmd_help = {
-    .name = "help",
-    .summary = "what there is, and the options of one command",
-    .operands = "[COMMAND...]",
-    .complete = "commands",
-    .description = "Show the commands, or the options of COMMAND ('framezero help token create'). "
-                   "'framezero help limits' lists what --limit can set.",
-    .options = options,
-    .examples = examples,
 };
 
 void
@@ -87,32 +75,33 @@ find_command(const struct command_spec *const *commands, const char *const *word
 }
 
 static int
-show_topic(const struct command_spec *const *commands, const struct options *given)
+show_topic(const struct command_call *call)
 {
+    const struct command_spec *const *commands = call->commands;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    if (given->n_operands == 0) {
+    if (call->n_operands == 0) {
         cmd_help_overview(commands, stdout);
         return 0;
     }
-    if (given->n_operands == 1 && strcmp(given->operands[0], "limits") == 0) {
+    if (call->n_operands == 1 && strcmp(call->operands[0], "limits") == 0) {
         show_limits();
         return 0;
     }
     /* For `./dev docs`; not a topic for users. */
-    if (given->n_operands == 1 && strcmp(given->operands[0], "readme") == 0) {
+    if (call->n_operands == 1 && strcmp(call->operands[0], "readme") == 0) {
         help_append_readme(&out);
         return term_write(cmd_help.name, fz_buffer_cstr(&out), out.len) ? 0 : 1;
     }
-    const struct command_spec *command = find_command(commands, given->operands, given->n_operands);
+    const struct command_spec *command = find_command(commands, call->operands, call->n_operands);
     if (!command) {
         struct suggest suggest;
         struct fz_error err;
-        suggest_start(&suggest, given->operands[0]);
+        suggest_start(&suggest, call->operands[0]);
         for (size_t i = 0; commands[i]; i++) {
             if (!(commands[i]->flags & COMMAND_HIDDEN))
                 suggest_try(&suggest, commands[i]->name);
         }
-        fz_fail(&err, FZ_E_MALFORMED, "unknown command '%.60s'%s%s%s", given->operands[0],
+        fz_fail(&err, FZ_E_MALFORMED, "unknown command '%.60s'%s%s%s", call->operands[0],
                 suggest.best[0] ? "; did you mean " : "", suggest.best, suggest.best[0] ? "?" : "");
         return term_wrong_usage("", &err);
     }
@@ -120,28 +109,38 @@ show_topic(const struct command_spec *const *commands, const struct options *giv
     return term_write(cmd_help.name, fz_buffer_cstr(&out), out.len) ? 0 : 1;
 }
 
-int
-cmd_help_run(const struct command_spec *const *commands, int argc, char **argv)
+static int
+run(const struct command_call *call)
 {
-    FZ_CLEANUP(options_deinit) struct options given = options_make();
+    const struct command_spec *const *commands = call->commands;
+    const struct arguments *arguments = call->values;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    struct arguments arguments = {.man = false};
-    int ended = command_start(&cmd_help, argc, argv, &arguments, &given);
-    if (ended >= 0)
-        return ended;
-    if (arguments.man) {
+    if (arguments->man) {
         help_append_manual(commands, &out);
-    } else if (arguments.shell && strcmp(arguments.shell, "bash") == 0) {
+    } else if (arguments->shell && strcmp(arguments->shell, "bash") == 0) {
         help_append_bash(commands, &out);
-    } else if (arguments.shell && strcmp(arguments.shell, "zsh") == 0) {
+    } else if (arguments->shell && strcmp(arguments->shell, "zsh") == 0) {
         help_append_zsh(commands, &out);
-    } else if (arguments.shell) {
+    } else if (arguments->shell) {
         struct fz_error err;
         fz_fail(&err, FZ_E_MALFORMED, "--completion: '%.40s' is not one of: bash zsh",
-                arguments.shell);
+                arguments->shell);
         return term_wrong_usage(cmd_help.name, &err);
     } else {
-        return show_topic(commands, &given);
+        return show_topic(call);
     }
     return term_write(cmd_help.name, fz_buffer_cstr(&out), out.len) ? 0 : 1;
 }
+
+const struct command_spec cmd_help = {
+    .name = "help",
+    .summary = "what there is, and the options of one command",
+    .operands = "[COMMAND...]",
+    .complete = "commands",
+    .description = "Show the commands, or the options of COMMAND ('framezero help token create'). "
+                   "'framezero help limits' lists what --limit can set.",
+    .options = own_options,
+    .values_size = sizeof(struct arguments),
+    .examples = examples,
+    .run = run,
+};

@@ -29,12 +29,10 @@ static const struct option_spec own_options[] = {
      .letter = 'o',
      .argument = "OUT",
      .complete = "file",
-     .set = option_set_text,
      .offset = offsetof(struct arguments, file.out),
      .help = "The index to write."},
     {.name = "arch",
      .argument = "A",
-     .set = option_set_text,
      .offset = offsetof(struct arguments, arch),
      .help = "Which architecture, for a file with several."},
     {.name = "uuid",
@@ -52,7 +50,6 @@ static const struct option_spec own_options[] = {
     {.name = "symbol-map",
      .argument = "MAP",
      .complete = "file",
-     .set = option_set_text,
      .offset = offsetof(struct arguments, file.symbol_map),
      .help = "The .bcsymbolmap with the names that a bitcode build hid (__hidden#12_). It is found "
              "without this option if FILE is an .xcarchive, or a folder or archive that has it."},
@@ -62,7 +59,29 @@ static const struct command_example examples[] = {
     {"framezero index Shop.app.dSYM -o Shop.index --arch arm64", "the arm64 slice of a dSYM"},
     {NULL, NULL},
 };
-static int run(int argc, char **argv);
+
+static int
+run(const struct command_call *call)
+{
+    const struct arguments *arguments = call->values;
+    struct fz_error err;
+    if (!arguments->file.out || (arguments->arch && arguments->has_uuid)) {
+        fz_fail(&err, FZ_E_MALFORMED,
+                arguments->file.out ? "--arch and --uuid cannot be used together"
+                                    : "-o OUT is missing");
+        return term_wrong_usage(cmd_index.name, &err);
+    }
+    FZ_CLEANUP(sym_file_closep) struct sym_file *file = NULL;
+    const struct sym_file_slice *slice = NULL;
+    enum fz_code code = sym_file_open(call->operands[0], &file, &err);
+    if (code == FZ_OK)
+        code = sym_file_choose(file, arguments->arch, arguments->has_uuid ? &arguments->uuid : NULL,
+                               &slice, &err);
+    if (code == FZ_OK)
+        code = index_file_write(slice, &arguments->file, &err);
+    return code != FZ_OK ? term_failed(cmd_index.name, &err) : 0;
+}
+
 const struct command_spec cmd_index = {
     .name = "index",
     .summary = "symbol file to symbol index",
@@ -73,32 +92,7 @@ const struct command_spec cmd_index = {
     .description = "Build the symbol index of FILE (a Mach-O, a .dSYM bundle, or a zip of one) and "
                    "print one JSON line about it. 'framezero lookup' reads the index.",
     .options = own_options,
+    .values_size = sizeof(struct arguments),
     .examples = examples,
     .run = run,
 };
-
-static int
-run(int argc, char **argv)
-{
-    FZ_CLEANUP(options_deinit) struct options given = options_make();
-    struct arguments arguments = {.arch = NULL};
-    struct fz_error err;
-    int ended = command_start(&cmd_index, argc, argv, &arguments, &given);
-    if (ended >= 0)
-        return ended;
-    if (!arguments.file.out || (arguments.arch && arguments.has_uuid)) {
-        fz_fail(&err, FZ_E_MALFORMED,
-                arguments.file.out ? "--arch and --uuid cannot be used together"
-                                   : "-o OUT is missing");
-        return term_wrong_usage(cmd_index.name, &err);
-    }
-    FZ_CLEANUP(sym_file_closep) struct sym_file *file = NULL;
-    const struct sym_file_slice *slice = NULL;
-    enum fz_code code = sym_file_open(given.operands[0], &file, &err);
-    if (code == FZ_OK)
-        code = sym_file_choose(file, arguments.arch, arguments.has_uuid ? &arguments.uuid : NULL,
-                               &slice, &err);
-    if (code == FZ_OK)
-        code = index_file_write(slice, &arguments.file, &err);
-    return code != FZ_OK ? term_failed(cmd_index.name, &err) : 0;
-}

@@ -9,12 +9,8 @@ struct arguments {
 };
 
 static const struct option_spec own_options[] = {
-    {.name = "json",
-     .set = option_set_flag,
-     .offset = offsetof(struct arguments, json),
-     .help = "The same for programs."},
+    {.name = "json", .offset = offsetof(struct arguments, json), .help = "The same for programs."},
     {.name = "verify",
-     .set = option_set_flag,
      .offset = offsetof(struct arguments, verify),
      .help = "Read the debug information again with libdwarf and report every difference; exit "
              "status 1 if there is any."},
@@ -24,7 +20,18 @@ static const struct command_example examples[] = {
     {"framezero inspect Shop.xcarchive", "every dSYM and binary of an archive"},
     {NULL, NULL},
 };
-static int run(int argc, char **argv);
+
+static int
+run(const struct command_call *call)
+{
+    const struct arguments *arguments = call->values;
+    struct fz_error err;
+    FZ_CLEANUP(sym_file_closep) struct sym_file *file = NULL;
+    if (sym_file_open(call->operands[0], &file, &err) != FZ_OK)
+        return term_failed(cmd_inspect.name, &err);
+    return inspect_file(file, arguments->json, arguments->verify);
+}
+
 const struct command_spec cmd_inspect = {
     .name = "inspect",
     .summary = "what a symbol file holds and what is wrong with it",
@@ -34,21 +41,7 @@ const struct command_spec cmd_inspect = {
     .description = "Show the slices of FILE (Mach-O, .dSYM, .xcarchive, folder, zip), what each of "
                    "them contains, and what is wrong with it.",
     .options = own_options,
+    .values_size = sizeof(struct arguments),
     .examples = examples,
     .run = run,
 };
-
-static int
-run(int argc, char **argv)
-{
-    FZ_CLEANUP(options_deinit) struct options given = options_make();
-    struct arguments arguments = {.json = false};
-    struct fz_error err;
-    int ended = command_start(&cmd_inspect, argc, argv, &arguments, &given);
-    if (ended >= 0)
-        return ended;
-    FZ_CLEANUP(sym_file_closep) struct sym_file *file = NULL;
-    if (sym_file_open(given.operands[0], &file, &err) != FZ_OK)
-        return term_failed(cmd_inspect.name, &err);
-    return inspect_file(file, arguments.json, arguments.verify);
-}

@@ -18,7 +18,6 @@ struct arguments {
 
 static const struct option_spec own_options[] = {
     {.name = "json",
-     .set = option_set_flag,
      .offset = offsetof(struct arguments, is_json),
      .help = "One line of JSON per address."},
     {.name = "jobs",
@@ -43,23 +42,9 @@ static const struct command_example examples[] = {
     {"echo 0x100003f10 | framezero lookup Shop.index --json", "one address"},
     {NULL, NULL},
 };
-static int run_command(int argc, char **argv);
-const struct command_spec cmd_lookup = {
-    .name = "lookup",
-    .summary = "addresses to names with a symbol index",
-    .operands = "INDEX",
-    .complete = "file",
-    .flags = COMMAND_NEEDS_OPERANDS,
-    .description =
-        "Read addresses from standard input, hex, one per line, as they are in the symbol "
-        "file, and print their names. INDEX is made by 'framezero index'.",
-    .options = own_options,
-    .examples = examples,
-    .run = run_command,
-};
 
 static int
-run(const struct sym_index *index, bool is_json, uint64_t n_bench, unsigned n_threads)
+look_up(const struct sym_index *index, bool is_json, uint64_t n_bench, unsigned n_threads)
 {
     struct fz_error err;
     size_t n_bad = 0;
@@ -83,21 +68,33 @@ default_jobs(void)
 }
 
 static int
-run_command(int argc, char **argv)
+run(const struct command_call *call)
 {
-    FZ_CLEANUP(options_deinit) struct options given = options_make();
-    struct arguments arguments = {.n_jobs = default_jobs()};
+    const struct arguments *arguments = call->values;
     struct fz_error err;
-    int ended = command_start(&cmd_lookup, argc, argv, &arguments, &given);
-    if (ended >= 0)
-        return ended;
     FZ_CLEANUP(sym_index_closep) struct sym_index *index = NULL;
-    enum fz_code code = sym_index_open(given.operands[0], &index, &err);
+    enum fz_code code = sym_index_open(call->operands[0], &index, &err);
     if (code == FZ_E_MALFORMED || code == FZ_E_UNSUPPORTED) {
         term_error(cmd_lookup.name, "%s; 'framezero index FILE -o INDEX' makes an index", err.text);
         return 1;
     }
     if (code != FZ_OK)
         return term_failed(cmd_lookup.name, &err);
-    return run(index, arguments.is_json, arguments.n_bench, (unsigned)arguments.n_jobs);
+    uint64_t n_jobs = arguments->n_jobs ? arguments->n_jobs : default_jobs();
+    return look_up(index, arguments->is_json, arguments->n_bench, (unsigned)n_jobs);
 }
+
+const struct command_spec cmd_lookup = {
+    .name = "lookup",
+    .summary = "addresses to names with a symbol index",
+    .operands = "INDEX",
+    .complete = "file",
+    .flags = COMMAND_NEEDS_OPERANDS,
+    .description =
+        "Read addresses from standard input, hex, one per line, as they are in the symbol "
+        "file, and print their names. INDEX is made by 'framezero index'.",
+    .options = own_options,
+    .values_size = sizeof(struct arguments),
+    .examples = examples,
+    .run = run,
+};

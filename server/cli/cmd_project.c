@@ -27,7 +27,7 @@ list(struct store *store, struct fz_error *err)
     struct store_project *projects;
     size_t n = 0;
     enum fz_code code = store_project_list(store, &arena, &projects, &n, err);
-    for (size_t i = 0; !code && i < n; i++) {
+    for (size_t i = 0; code == FZ_OK && i < n; i++) {
         char created[FZ_TIME_TEXT];
         fz_time_format(projects[i].created_ms, created);
         printf("%" PRId64 "\t%s\t%s\n", projects[i].id, projects[i].name, created);
@@ -35,9 +35,20 @@ list(struct store *store, struct fz_error *err)
     return code;
 }
 
-static int run_create(int argc, char **argv);
-static int run_list(int argc, char **argv);
-static int run(int argc, char **argv);
+static int
+run(const struct command_call *call)
+{
+    FZ_CLEANUP(store_closep) struct store *store = NULL;
+    struct config config;
+    struct fz_error err;
+    if (!command_config(call, false, &config))
+        return 2;
+    enum fz_code code = store_open(config.database, &store, &err);
+    if (code == FZ_OK)
+        code = call->n_operands ? create(store, call->operands[0], &err) : list(store, &err);
+    return code != FZ_OK ? term_failed(call->command->name, &err) : 0;
+}
+
 static const struct command_spec create_spec = {
     .name = "project create",
     .summary = "create a project",
@@ -46,7 +57,7 @@ static const struct command_spec create_spec = {
     .description = "Create a project and print its id and name.",
     .settings = config_settings,
     .role = CONFIG_STORE,
-    .run = run_create,
+    .run = run,
 };
 static const struct command_spec list_spec = {
     .name = "project list",
@@ -55,7 +66,7 @@ static const struct command_spec list_spec = {
     .description = "Print one line per project: id, name, time of creation.",
     .settings = config_settings,
     .role = CONFIG_STORE,
-    .run = run_list,
+    .run = run,
 };
 static const struct command_spec *const actions[] = {&create_spec, &list_spec, NULL};
 const struct command_spec cmd_project = {
@@ -64,41 +75,4 @@ const struct command_spec cmd_project = {
     .operands = "",
     .description = "Create and list projects, in the database directly.",
     .actions = actions,
-    .run = run,
 };
-
-static int
-run_action(const struct command_spec *command, int argc, char **argv)
-{
-    FZ_CLEANUP(options_deinit) struct options given = options_make();
-    FZ_CLEANUP(store_closep) struct store *store = NULL;
-    struct config config;
-    struct fz_error err;
-    int ended = command_start(command, argc, argv, NULL, &given);
-    if (ended < 0)
-        ended = command_config(command, argc, argv, false, &config);
-    if (ended >= 0)
-        return ended;
-    enum fz_code code = store_open(config.database, &store, &err);
-    if (code == FZ_OK)
-        code = given.n_operands ? create(store, given.operands[0], &err) : list(store, &err);
-    return code != FZ_OK ? term_failed(command->name, &err) : 0;
-}
-
-static int
-run_create(int argc, char **argv)
-{
-    return run_action(&create_spec, argc, argv);
-}
-
-static int
-run_list(int argc, char **argv)
-{
-    return run_action(&list_spec, argc, argv);
-}
-
-static int
-run(int argc, char **argv)
-{
-    return command_run_action(&cmd_project, argc, argv);
-}

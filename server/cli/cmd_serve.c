@@ -12,7 +12,23 @@ static const struct command_example examples[] = {
      "on all addresses, known under that URL"},
     {NULL, NULL},
 };
-static int run(int argc, char **argv);
+
+static int
+run(const struct command_call *call)
+{
+    struct config config;
+    sigset_t signals;
+    /* At once, unlike a worker: nothing is lost, and its successor needs the database's lock. */
+    bool is_supervised = supervise_join(SIGKILL);
+    if (!command_config(call, is_supervised, &config))
+        return 2;
+    config_set_log_level(&config);
+    supervise_signals(&signals);
+    if (is_supervised || !config.supervise)
+        return serve_run(&config, &signals);
+    return serve_supervise(call->argc, call->argv, &signals);
+}
+
 const struct command_spec cmd_serve = {
     .name = "serve",
     .summary = "HTTP server with its workers",
@@ -25,24 +41,3 @@ const struct command_spec cmd_serve = {
     .examples = examples,
     .run = run,
 };
-
-static int
-run(int argc, char **argv)
-{
-    FZ_CLEANUP(options_deinit) struct options given = options_make();
-    struct config config;
-    sigset_t signals;
-    int ended = command_start(&cmd_serve, argc, argv, NULL, &given);
-    if (ended >= 0)
-        return ended;
-    /* At once, unlike a worker: nothing is lost, and its successor needs the database's lock. */
-    bool is_supervised = supervise_join(SIGKILL);
-    ended = command_config(&cmd_serve, argc, argv, is_supervised, &config);
-    if (ended >= 0)
-        return ended;
-    config_set_log_level(&config);
-    supervise_signals(&signals);
-    if (is_supervised || !config.supervise)
-        return serve_run(&config, &signals);
-    return serve_supervise(argc, argv, &signals);
-}

@@ -23,7 +23,6 @@ static const struct option_spec own_options[] = {
     {.name = "arch",
      .argument = "ARCH",
      .single_dash = true,
-     .set = option_set_text,
      .offset = offsetof(struct arguments, arch),
      .help = "The architecture to take from the symbols, for images without a UUID: stacks as "
              "text."},
@@ -31,7 +30,6 @@ static const struct option_spec own_options[] = {
      .letter = 'o',
      .argument = "DIR",
      .complete = "dir",
-     .set = option_set_text,
      .offset = offsetof(struct arguments, options.output),
      .help = "Write one file per report into the folder DIR instead of standard output. A report "
              "that is read is never written over."},
@@ -52,18 +50,44 @@ static const struct option_spec own_options[] = {
      .value = REPORT_FORM_IPS,
      .help = "Write Apple's .ips: one that came as such is kept, and only its frames get names."},
     {.name = "rebuild",
-     .set = option_set_flag,
      .offset = offsetof(struct arguments, options.rebuild),
      .help = "Write the whole report anew, also where its text could be kept."},
     {.name = NULL},
 };
+static const struct arguments defaults = {.options.form = REPORT_FORM_CRASH};
 static const struct command_example examples[] = {
     {"framezero symbolicate Shop.ips --dsym Shop.app.dSYM", "a report of a device to names"},
     {"framezero symbolicate reports/ --dsym Shop.xcarchive -o out",
      "every report of a folder, one file each"},
     {NULL, NULL},
 };
-static int run(int argc, char **argv);
+
+static int
+run_with(struct user_symbols *symbols, const struct command_call *call)
+{
+    const struct arguments *arguments = call->values;
+    struct fz_error err;
+    if (arguments->arch && user_symbols_set_arch(symbols, arguments->arch, &err) != FZ_OK)
+        return term_wrong_usage(cmd_symbolicate.name, &err);
+    for (size_t i = 0; i < arguments->dsyms.n; i++) {
+        if (user_symbols_add(symbols, arguments->dsyms.items[i], &err) != FZ_OK)
+            return term_failed(cmd_symbolicate.name, &err);
+    }
+    return symbolicate_run(symbols, &arguments->options, call->operands, call->n_operands);
+}
+
+static int
+run(const struct command_call *call)
+{
+    struct user_symbols *symbols = NULL;
+    struct fz_error err;
+    if (user_symbols_create(&symbols, &err) != FZ_OK)
+        return term_failed(cmd_symbolicate.name, &err);
+    int status = run_with(symbols, call);
+    user_symbols_destroy(symbols);
+    return status;
+}
+
 const struct command_spec cmd_symbolicate = {
     .name = "symbolicate",
     .summary = "reports and their dSYMs to names, without a server",
@@ -77,37 +101,8 @@ const struct command_spec cmd_symbolicate = {
         "array) each is written. Exit status 1 if a report could not be read; the others are "
         "written.",
     .options = own_options,
+    .values_size = sizeof(struct arguments),
+    .defaults = &defaults,
     .examples = examples,
     .run = run,
 };
-
-static int
-run_with(struct user_symbols *symbols, const struct arguments *arguments,
-         const struct options *given)
-{
-    struct fz_error err;
-    if (arguments->arch && user_symbols_set_arch(symbols, arguments->arch, &err) != FZ_OK)
-        return term_wrong_usage(cmd_symbolicate.name, &err);
-    for (size_t i = 0; i < arguments->dsyms.n; i++) {
-        if (user_symbols_add(symbols, arguments->dsyms.items[i], &err) != FZ_OK)
-            return term_failed(cmd_symbolicate.name, &err);
-    }
-    return symbolicate_run(symbols, &arguments->options, given->operands, given->n_operands);
-}
-
-static int
-run(int argc, char **argv)
-{
-    FZ_CLEANUP(options_deinit) struct options given = options_make();
-    struct arguments arguments = {.options.form = REPORT_FORM_CRASH};
-    struct user_symbols *symbols = NULL;
-    struct fz_error err;
-    int ended = command_start(&cmd_symbolicate, argc, argv, &arguments, &given);
-    if (ended < 0 && user_symbols_create(&symbols, &err) != FZ_OK)
-        ended = term_failed(cmd_symbolicate.name, &err);
-    if (ended < 0)
-        ended = run_with(symbols, &arguments, &given);
-    user_symbols_destroy(symbols);
-    option_list_deinit(&arguments.dsyms);
-    return ended;
-}

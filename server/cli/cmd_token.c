@@ -23,7 +23,6 @@ static const struct option_spec create_options[] = {
              "(everything)."},
     {.name = "project",
      .argument = "NAME",
-     .set = option_set_text,
      .offset = offsetof(struct token_request, project),
      .initial = "default",
      .help = "The project it belongs to; '*' for all projects."},
@@ -43,10 +42,7 @@ static const struct command_example create_examples[] = {
     {"framezero token create --scope upload --label 'build server'", "a token for uploads"},
     {NULL, NULL},
 };
-static int run_create(int argc, char **argv);
-static int run_list(int argc, char **argv);
-static int run_revoke(int argc, char **argv);
-static int run(int argc, char **argv);
+static int run(const struct command_call *call);
 static const struct command_spec create_spec = {
     .name = "token create",
     .summary = "create a token or an ingest key and print it",
@@ -56,10 +52,12 @@ static const struct command_spec create_spec = {
         "Create a token and print it, once. With the scope 'ingest' alone it is an ingest "
         "key, which clients embed.",
     .options = create_options,
+    .values_size = sizeof(struct token_request),
+    .defaults = &(const struct token_request){.label = ""},
     .examples = create_examples,
     .settings = config_settings,
     .role = CONFIG_STORE,
-    .run = run_create,
+    .run = run,
 };
 static const struct command_spec list_spec = {
     .name = "token list",
@@ -69,7 +67,7 @@ static const struct command_spec list_spec = {
                    "creation, valid or revoked, label.",
     .settings = config_settings,
     .role = CONFIG_STORE,
-    .run = run_list,
+    .run = run,
 };
 static const struct command_spec revoke_spec = {
     .name = "token revoke",
@@ -79,7 +77,7 @@ static const struct command_spec revoke_spec = {
     .description = "Revoke the token with the ID that 'token list' shows.",
     .settings = config_settings,
     .role = CONFIG_STORE,
-    .run = run_revoke,
+    .run = run,
 };
 static const struct command_spec *const actions[] = {&create_spec, &list_spec, &revoke_spec, NULL};
 const struct command_spec cmd_token = {
@@ -88,63 +86,34 @@ const struct command_spec cmd_token = {
     .operands = "",
     .description = "Create, list and revoke tokens and ingest keys, in the database directly.",
     .actions = actions,
-    .run = run,
 };
 
 static int
-run_action(const struct command_spec *command, int argc, char **argv)
+run(const struct command_call *call)
 {
-    FZ_CLEANUP(options_deinit) struct options given = options_make();
+    const struct command_spec *command = call->command;
+    const struct token_request *request = call->values;
     FZ_CLEANUP(store_closep) struct store *store = NULL;
-    struct token_request request = {.label = ""};
     struct config config;
     struct fz_error err;
     int64_t id = 0;
-    int ended = command_start(command, argc, argv, &request, &given);
-    if (ended >= 0)
-        return ended;
     enum fz_code code = FZ_OK;
     if (command == &create_spec)
-        code = token_request_check(&request, &err);
+        code = token_request_check(request, &err);
     else if (command == &revoke_spec)
-        code = token_id_parse(given.operands[0], &id, &err);
+        code = token_id_parse(call->operands[0], &id, &err);
     if (code != FZ_OK)
         return term_wrong_usage(command->name, &err);
-    ended = command_config(command, argc, argv, false, &config);
-    if (ended >= 0)
-        return ended;
+    if (!command_config(call, false, &config))
+        return 2;
     code = store_open(config.database, &store, &err);
     if (code != FZ_OK)
         return term_failed(command->name, &err);
     if (command == &create_spec)
-        code = token_create(store, &request, &err);
+        code = token_create(store, request, &err);
     else if (command == &revoke_spec)
         code = store_token_revoke(store, id, &err);
     else
         code = token_list(store, &err);
     return code != FZ_OK ? term_failed(command->name, &err) : 0;
-}
-
-static int
-run_create(int argc, char **argv)
-{
-    return run_action(&create_spec, argc, argv);
-}
-
-static int
-run_list(int argc, char **argv)
-{
-    return run_action(&list_spec, argc, argv);
-}
-
-static int
-run_revoke(int argc, char **argv)
-{
-    return run_action(&revoke_spec, argc, argv);
-}
-
-static int
-run(int argc, char **argv)
-{
-    return command_run_action(&cmd_token, argc, argv);
 }

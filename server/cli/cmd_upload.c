@@ -52,8 +52,9 @@ find_target(const struct arguments *options, const struct config *config, struct
 }
 
 static int
-upload(const struct arguments *arguments, const struct config *config, const struct options *given)
+upload(const struct command_call *call, const struct config *config)
 {
+    const struct arguments *arguments = call->values;
     struct target target;
     struct fz_error err;
     if (find_target(arguments, config, &target, &err) != FZ_OK)
@@ -62,7 +63,7 @@ upload(const struct arguments *arguments, const struct config *config, const str
                                             .token = target.token,
                                             .project = arguments->project,
                                             .show_progress = isatty(STDERR_FILENO) == 1};
-    return upload_send(&to, given->operands, given->n_operands, arguments->force);
+    return upload_send(&to, call->operands, call->n_operands, arguments->force);
 }
 
 static const struct option_spec own_options[] = {
@@ -75,19 +76,16 @@ static const struct option_spec own_options[] = {
      .help = "The server, such as https://crashes.example.com."},
     {.name = "token",
      .argument = "TOKEN",
-     .set = option_set_text,
      .offset = offsetof(struct arguments, token),
      .variable = "FRAMEZERO_TOKEN",
      .fallback = "from DIR/credentials.json",
      .help = "A token with the scope 'upload'."},
     {.name = "project",
      .argument = "NAME",
-     .set = option_set_text,
      .offset = offsetof(struct arguments, project),
      .fallback = "default",
      .help = "The project, for a token of all projects."},
     {.name = "force",
-     .set = option_set_flag,
      .offset = offsetof(struct arguments, force),
      .help = "Send also what the server has."},
     {.name = NULL},
@@ -98,7 +96,16 @@ static const struct command_example examples[] = {
     {"framezero upload .", "everything in this folder, to the server on this machine"},
     {NULL, NULL},
 };
-static int run(int argc, char **argv);
+
+static int
+run(const struct command_call *call)
+{
+    struct config config;
+    if (!command_config(call, false, &config))
+        return 2;
+    return upload(call, &config);
+}
+
 const struct command_spec cmd_upload = {
     .name = "upload",
     .summary = "send the dSYMs and binaries under some paths to a server",
@@ -109,22 +116,9 @@ const struct command_spec cmd_upload = {
         "Send every dSYM and Mach-O found under PATH (a file, bundle, .xcarchive, folder or "
         "zip) that the server lacks. Exit status 0 only if everything found is stored.",
     .options = own_options,
+    .values_size = sizeof(struct arguments),
     .settings = config_settings,
     .role = CONFIG_UPLOAD,
     .examples = examples,
     .run = run,
 };
-
-static int
-run(int argc, char **argv)
-{
-    FZ_CLEANUP(options_deinit) struct options given = options_make();
-    struct arguments arguments = {.force = false};
-    struct config config;
-    int ended = command_start(&cmd_upload, argc, argv, &arguments, &given);
-    if (ended < 0)
-        ended = command_config(&cmd_upload, argc, argv, false, &config);
-    if (ended >= 0)
-        return ended;
-    return upload(&arguments, &config, &given);
-}

@@ -23,7 +23,24 @@ settle_workers(struct config *config, struct fz_error *err)
     return FZ_OK;
 }
 
-static int run(int argc, char **argv);
+static int
+run(const struct command_call *call)
+{
+    struct config config;
+    struct fz_error err;
+    sigset_t signals;
+    bool is_supervised = supervise_join(SIGTERM);
+    if (!command_config(call, is_supervised, &config))
+        return 2;
+    if (!is_supervised && settle_workers(&config, &err) != FZ_OK)
+        return term_wrong_usage(cmd_worker.name, &err);
+    config_set_log_level(&config);
+    supervise_signals(&signals);
+    if (!is_supervised && config.supervise)
+        return serve_worker_supervise(&config, &signals);
+    return serve_worker_run(&config, is_supervised, &signals);
+}
+
 const struct command_spec cmd_worker = {
     .name = "worker",
     .summary = "workers only, for further machines",
@@ -35,26 +52,3 @@ const struct command_spec cmd_worker = {
     .role = CONFIG_WORKER,
     .run = run,
 };
-
-static int
-run(int argc, char **argv)
-{
-    FZ_CLEANUP(options_deinit) struct options given = options_make();
-    struct config config;
-    struct fz_error err;
-    sigset_t signals;
-    int ended = command_start(&cmd_worker, argc, argv, NULL, &given);
-    if (ended >= 0)
-        return ended;
-    bool is_supervised = supervise_join(SIGTERM);
-    ended = command_config(&cmd_worker, argc, argv, is_supervised, &config);
-    if (ended >= 0)
-        return ended;
-    if (!is_supervised && settle_workers(&config, &err) != FZ_OK)
-        return term_wrong_usage(cmd_worker.name, &err);
-    config_set_log_level(&config);
-    supervise_signals(&signals);
-    if (!is_supervised && config.supervise)
-        return serve_worker_supervise(&config, &signals);
-    return serve_worker_run(&config, is_supervised, &signals);
-}

@@ -1,10 +1,5 @@
 /*
- * What every sub-command does first: read its command line, show its help, load its settings.
- *
- *   struct options options = options_make();
- *   int ended = command_start(&cmd_x_spec, argc, argv, &arguments, &options);
- *   if (ended >= 0)
- *       return ended;
+ * How a sub-command begins: its command line is read, its help shown, its settings loaded.
  */
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
@@ -12,16 +7,15 @@
 #include "server/config/config.h"
 #include "server/config/options.h"
 
-/* options_parse() with its messages. -1: go on; else the exit code of the command: 0 after --help,
- * 2 for wrong usage. */
-int command_start(const struct command_spec *command, int argc, char **argv, void *values,
-                  struct options *ret);
+/*
+ * Read the command line of `command`, which is one of `commands` (they end with NULL), and run it,
+ * or the action of it that argv[1] names. Returns the exit code: the command's own, 0 after --help,
+ * 2 for wrong usage.
+ */
+int command_run(const struct command_spec *command, const struct command_spec *const *commands,
+                int argc, char **argv);
 
-/* config_load() with its messages. -1: go on; 2: it failed. */
-int command_config(const struct command_spec *command, int argc, char **argv, bool is_child,
-                   struct config *ret);
-
-/* A command that only has actions: run the one that argv[1] names. */
-int command_run_action(const struct command_spec *command, int argc, char **argv);
+/* config_load() for a command that runs. False: it failed, which is reported; the exit code is 2. */
+bool command_config(const struct command_call *call, bool is_child, struct config *ret);
 
 #endif

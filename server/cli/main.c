@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/attr.h"
+#include "server/cli/command.h"
 #include "server/config/suggest.h"
 #include "server/config/term.h"
 
@@ -69,8 +70,7 @@ main(int argc, char **argv)
     }
     for (size_t i = 0; commands[i]; i++) {
         if (strcmp(word, commands[i]->name) == 0) {
-            int status = commands[i]->run ? commands[i]->run(argc - 1, argv + 1)
-                                          : cmd_help_run(commands, argc - 1, argv + 1);
+            int status = command_run(commands[i], commands, argc - 1, argv + 1);
             return !term_finish_output(word) && status == 0 ? 1 : status;
         }
     }

@@ -1,15 +1,15 @@
 /*
  * The commands of the server in a build without one (macOS, -DFZ_SERVER=OFF): each says so.
  */
-#include "base/attr.h"
 #include "server/cli/cmd.h"
 #include "server/config/term.h"
 
 static int
-refuse(int argc FZ_UNUSED, char **argv)
+refuse(const struct command_call *call)
 {
-    term_error(argv[0], "this build has no server; use the container (docs/mac.md), or build "
-                        "framezero on Linux");
+    term_error(call->command->name,
+               "this build has no server; use the container (docs/mac.md), or build "
+               "framezero on Linux");
     return 2;
 }
 

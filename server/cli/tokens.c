@@ -134,7 +134,7 @@ token_list(struct store *store, struct fz_error *err)
     struct store_token *tokens = NULL;
     size_t n = 0;
     enum fz_code code = store_token_list(store, &arena, &tokens, &n, err);
-    for (size_t i = 0; !code && i < n; i++) {
+    for (size_t i = 0; code == FZ_OK && i < n; i++) {
         struct store_project project = {.name = "*"};
         if (tokens[i].project_id)
             code = store_project_by_id(store, tokens[i].project_id, &arena, &project, err);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/address.h"
+#include "base/list.h"
 #include "base/text.h"
 #include "server/config/suggest.h"
 
@@ -46,15 +47,6 @@ option_show(const struct command_spec *command, const struct option_spec *option
 /* ---- values ------------------------------------------------------------------------------ */
 
 enum fz_code
-option_set_flag(const struct option_spec *option FZ_UNUSED, void *field,
-                const char *value FZ_UNUSED, const char *where FZ_UNUSED,
-                struct fz_error *err FZ_UNUSED)
-{
-    *(bool *)field = true;
-    return FZ_OK;
-}
-
-enum fz_code
 option_set_choice(const struct option_spec *option, void *field, const char *value FZ_UNUSED,
                   const char *where FZ_UNUSED, struct fz_error *err FZ_UNUSED)
 {
@@ -62,13 +54,12 @@ option_set_choice(const struct option_spec *option, void *field, const char *val
     return FZ_OK;
 }
 
-enum fz_code
-option_set_text(const struct option_spec *option FZ_UNUSED, void *field, const char *value,
-                const char *where, struct fz_error *err)
+static enum fz_code
+set_text(const char **field, const char *value, const char *where, struct fz_error *err)
 {
     if (*value == '\0')
         return fz_fail(err, FZ_E_MALFORMED, "%s: the value is empty", where);
-    *(const char **)field = value;
+    *field = value;
     return FZ_OK;
 }
 
@@ -85,39 +76,35 @@ option_set_count(const struct option_spec *option, void *field, const char *valu
 }
 
 enum fz_code
-option_set_url(const struct option_spec *option, void *field, const char *value, const char *where,
-               struct fz_error *err)
+option_set_url(const struct option_spec *option FZ_UNUSED, void *field, const char *value,
+               const char *where, struct fz_error *err)
 {
     if (fz_address_check_url(value, err) != FZ_OK)
         return fz_wrap(err, "%s", where);
-    return option_set_text(option, field, value, where, err);
+    return set_text(field, value, where, err);
 }
 
 enum fz_code
-option_add_text(const struct option_spec *option, void *field, const char *value, const char *where,
-                struct fz_error *err)
+option_add_text(const struct option_spec *option FZ_UNUSED, void *field, const char *value,
+                const char *where, struct fz_error *err)
 {
     struct option_list *list = field;
-    const char *text = NULL, **items = calloc(list->n + 1, sizeof(*items));
-    enum fz_code code = items ? option_set_text(option, &text, value, where, err)
-                              : fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    if (code != FZ_OK) {
-        free(items);
-        return code;
-    }
-    for (size_t i = 0; i < list->n; i++)
-        items[i] = list->items[i];
-    items[list->n++] = text;
-    free(list->items);
+    const char **items = fz_list_grow(NULL, list->items, &list->room, list->n + 1, sizeof(*items));
+    if (!items)
+        return fz_budget_fail(NULL, err);
     list->items = items;
-    return FZ_OK;
+    enum fz_code code = set_text(&items[list->n], value, where, err);
+    list->n += code == FZ_OK;
+    return code;
 }
 
 void
-option_list_deinit(struct option_list *list)
+options_free_lists(const struct command_spec *command, void *values)
 {
-    free(list->items);
-    *list = (struct option_list){.items = NULL};
+    for (const struct option_spec *o = command->options; o && !option_is_end(o); o++) {
+        if (o->set == option_add_text)
+            free(((struct option_list *)(void *)((char *)values + o->offset))->items);
+    }
 }
 
 /* ---- names ------------------------------------------------------------------------------- */
@@ -281,7 +268,13 @@ static enum fz_code
 set_own(const struct option_spec *option, void *values, const char *value, const char *where,
         struct fz_error *err)
 {
-    return option->set(option, (char *)values + option->offset, value, where, err);
+    void *field = (char *)values + option->offset;
+    if (option->set)
+        return option->set(option, field, value, where, err);
+    if (option->argument)
+        return set_text(field, value, where, err);
+    *(bool *)field = true;
+    return FZ_OK;
 }
 
 static enum fz_code

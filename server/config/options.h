@@ -17,6 +17,7 @@
 #include "base/error.h"
 
 struct option_spec;
+struct command_call;
 
 /*
  * Check `value` and store it in the option's field. `where` names the option, the variable, or the
@@ -33,7 +34,7 @@ struct option_spec {
     const char *more;     /* further sentences, for the manual page and README.md; NULL = none */
     const char *see;      /* a page of docs/ about it, for README.md; NULL = none */
     const char *complete; /* the value for completions: "file", "dir", or words; NULL = anything */
-    option_set_fn set;
+    option_set_fn set;    /* NULL: an option's value is a text, and a flag without `argument` */
     size_t offset, size;  /* of the field in the struct of values; the size of a text setting */
     uint64_t min, max;    /* of option_set_count() and option_set_size() */
     int value;            /* of option_set_choice() */
@@ -67,22 +68,30 @@ struct command_spec {
     unsigned flags;
     const struct option_spec *options; /* NULL = it has only settings */
     const struct option_spec *settings;
-    unsigned role;                             /* which of the settings */
-    const struct command_example *examples;    /* ends with NULL; NULL = none */
-    const struct command_spec *const *actions; /* "create" of token...; ends with NULL; or NULL */
-    int (*run)(int argc, char **argv); /* argv[0] is the last word of the name; NULL: help */
+    unsigned role;                               /* which of the settings */
+    size_t values_size;                          /* of the struct that `options` fill in */
+    const void *defaults;                        /* what that begins with; NULL = zeros */
+    const struct command_example *examples;      /* ends with NULL; NULL = none */
+    const struct command_spec *const *actions;   /* "create" of token...; ends with NULL; or NULL */
+    int (*run)(const struct command_call *call); /* returns the exit code */
 };
 
-/* Setters. The comment after each is the field's type. */
-FZ_MUST_CHECK enum fz_code option_set_flag(const struct option_spec *option, void *field,
-                                           const char *value, const char *where,
-                                           struct fz_error *err); /* bool: true */
+/* A command line that has been read: what a command runs with. */
+struct command_call {
+    const struct command_spec *command;
+    const struct command_spec *const *commands; /* all of the program; ends with NULL */
+    int argc;
+    char **argv;  /* as main() has it, from the last word of the command's name on */
+    void *values; /* the struct of `options` */
+    const char **operands;
+    size_t n_operands;
+};
+
+/* Setters. The comment after each is the field's type; a flag is a bool, and a text without a
+ * setter a const char *, borrowed. */
 FZ_MUST_CHECK enum fz_code option_set_choice(const struct option_spec *option, void *field,
                                              const char *value, const char *where,
                                              struct fz_error *err); /* int: option->value */
-FZ_MUST_CHECK enum fz_code option_set_text(const struct option_spec *option, void *field,
-                                           const char *value, const char *where,
-                                           struct fz_error *err); /* const char *, borrowed */
 FZ_MUST_CHECK enum fz_code option_set_count(const struct option_spec *option, void *field,
                                             const char *value, const char *where,
                                             struct fz_error *err); /* uint64_t, min to max */
@@ -91,13 +100,13 @@ FZ_MUST_CHECK enum fz_code option_set_url(const struct option_spec *option, void
                                           struct fz_error *err); /* const char *, borrowed */
 struct option_list {
     const char **items; /* borrowed texts */
-    size_t n;
+    size_t n, room;
 };
-/* struct option_list: one more; options_deinit() does not free it, option_list_deinit() does. */
+/* struct option_list: one more; options_free_lists() frees those of a command. */
 FZ_MUST_CHECK enum fz_code option_add_text(const struct option_spec *option, void *field,
                                            const char *value, const char *where,
                                            struct fz_error *err);
-void option_list_deinit(struct option_list *list);
+void options_free_lists(const struct command_spec *command, void *values);
 
 struct options {
     bool wants_help; /* --help or -h was given; the rest is not set */

@@ -23,23 +23,11 @@ static const struct option_spec table[] = {
     {.name = "output",
      .letter = 'o',
      .argument = "FILE",
-     .set = option_set_text,
      .offset = offsetof(struct values, out),
      .help = "Where to."},
-    {.name = "arch",
-     .argument = "ARCH",
-     .set = option_set_text,
-     .offset = offsetof(struct values, arch),
-     .help = "Which."},
-    {.name = "json",
-     .letter = 'j',
-     .set = option_set_flag,
-     .offset = offsetof(struct values, json),
-     .help = "JSON."},
-    {.name = "offset",
-     .set = option_set_flag,
-     .offset = offsetof(struct values, offset),
-     .help = "Offsets."},
+    {.name = "arch", .argument = "ARCH", .offset = offsetof(struct values, arch), .help = "Which."},
+    {.name = "json", .letter = 'j', .offset = offsetof(struct values, json), .help = "JSON."},
+    {.name = "offset", .offset = offsetof(struct values, offset), .help = "Offsets."},
     {.name = "ips",
      .set = option_set_choice,
      .offset = offsetof(struct values, form),
@@ -149,7 +137,7 @@ test_parse(void **state)
             if (options.n_operands == 0)
                 snprintf(got + n, sizeof(got) - (size_t)n, ":");
         }
-        option_list_deinit(&v.dsyms);
+        options_free_lists(cases[i].command, &v);
         bool is_same =
             cases[i].is_bad ? strstr(got, cases[i].want) == got : strcmp(got, cases[i].want) == 0;
         if (!is_same || (code == FZ_E_MALFORMED) != cases[i].is_bad)
