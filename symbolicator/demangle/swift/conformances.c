@@ -18,8 +18,7 @@ sym_swift_pop_conformance(struct sym_swift_parser *p)
     }
     if (signature)
         type = sym_swift_node_type(sym_swift_make2(p, SWIFT_GENERIC_TYPE, signature, type));
-    return sym_swift_node_add_if(
-        p->arena, sym_swift_make3(p, SWIFT_CONFORMANCE, type, protocol, module), name);
+    return sym_swift_add_if(p, sym_swift_make3(p, SWIFT_CONFORMANCE, type, protocol, module), name);
 }
 
 static struct sym_swift_node *
@@ -64,7 +63,7 @@ conformance_index(struct sym_swift_parser *p)
     if (index <= 0)
         return NULL;
     return index == 1 ? sym_swift_make(p, SWIFT_UNKNOWN_INDEX)
-                      : sym_swift_node_index(p->arena, SWIFT_NUMBER, index - 2);
+                      : sym_swift_make_index(p, SWIFT_NUMBER, index - 2);
 }
 
 struct sym_swift_node *

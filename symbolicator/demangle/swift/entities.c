@@ -10,8 +10,8 @@ declaration(struct sym_swift_parser *p, enum sym_swift_kind kind, struct sym_swi
 {
     struct sym_swift_node *name = sym_swift_pop_flag(p, SWIFT_F_DECL_NAME);
     struct sym_swift_node *entity = sym_swift_make2(p, kind, sym_swift_pop_context(p), name);
-    entity = sym_swift_node_add_if(p->arena, entity, labels);
-    return sym_swift_node_add(p->arena, entity, type);
+    entity = sym_swift_add_if(p, entity, labels);
+    return sym_swift_add(p, entity, type);
 }
 
 struct sym_swift_node *
@@ -79,8 +79,8 @@ subscript(struct sym_swift_parser *p)
     struct sym_swift_node *type = sym_swift_pop_type(p);
     struct sym_swift_node *labels = sym_swift_pop_labels(p, type);
     struct sym_swift_node *entity = sym_swift_make1(p, SWIFT_SUBSCRIPT, sym_swift_pop_context(p));
-    entity = sym_swift_node_add(p->arena, sym_swift_node_add_if(p->arena, entity, labels), type);
-    return sym_swift_node_add_if(p->arena, entity, file);
+    entity = sym_swift_add(p, sym_swift_add_if(p, entity, labels), type);
+    return sym_swift_add_if(p, entity, file);
 }
 
 struct sym_swift_node *
@@ -98,8 +98,8 @@ sym_swift_op_constructor(struct sym_swift_parser *p, enum sym_swift_kind kind)
     struct sym_swift_node *type = sym_swift_pop_type(p);
     struct sym_swift_node *labels = sym_swift_pop_labels(p, type);
     struct sym_swift_node *entity = sym_swift_make1(p, kind, sym_swift_pop_context(p));
-    entity = sym_swift_node_add(p->arena, sym_swift_node_add_if(p->arena, entity, labels), type);
-    return sym_swift_node_add_if(p->arena, entity, file);
+    entity = sym_swift_add(p, sym_swift_add_if(p, entity, labels), type);
+    return sym_swift_add_if(p, entity, file);
 }
 
 struct sym_swift_node *
@@ -125,8 +125,7 @@ macro_location(struct sym_swift_parser *p)
     struct sym_swift_node *column = sym_swift_number(p);
     struct sym_swift_node *file = sym_swift_pop(p, SWIFT_IDENTIFIER);
     struct sym_swift_node *module = sym_swift_pop(p, SWIFT_IDENTIFIER);
-    return sym_swift_node_add(p->arena,
-                              sym_swift_make3(p, SWIFT_MACRO_LOCATION, module, file, line), column);
+    return sym_swift_add(p, sym_swift_make3(p, SWIFT_MACRO_LOCATION, module, file, line), column);
 }
 
 static struct sym_swift_node *
@@ -166,10 +165,10 @@ sym_swift_op_macro(struct sym_swift_parser *p, enum sym_swift_kind kind)
         struct sym_swift_node *expansion =
             sym_swift_make3(p, c == 'f' ? SWIFT_FREESTANDING_MACRO : SWIFT_MACRO_UNIQUE_NAME,
                             context, macro, index);
-        return sym_swift_node_add_if(p->arena, expansion, file);
+        return sym_swift_add_if(p, expansion, file);
     }
-    struct sym_swift_node *expansion = sym_swift_node_add(
-        p->arena, sym_swift_make3(p, SWIFT_ATTACHED_MACRO, context, attached, macro), index);
+    struct sym_swift_node *expansion =
+        sym_swift_add(p, sym_swift_make3(p, SWIFT_ATTACHED_MACRO, context, attached, macro), index);
     if (expansion)
         expansion->text = fz_span_cstr(role);
     return expansion;

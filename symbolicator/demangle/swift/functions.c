@@ -14,7 +14,7 @@ sym_swift_clang_type(struct sym_swift_parser *p)
     if (len <= 0 || !fz_span_sub(p->text, p->pos, (uint64_t)len, &text))
         return NULL;
     p->pos += (size_t)len;
-    return sym_swift_node_text(p->arena, SWIFT_CLANG_TYPE, text);
+    return sym_swift_make_span(p, SWIFT_CLANG_TYPE, text);
 }
 
 static struct sym_swift_node *
@@ -36,9 +36,9 @@ sym_swift_pop_function_type(struct sym_swift_parser *p, enum sym_swift_kind kind
     };
     struct sym_swift_node *type = sym_swift_make(p, kind);
     for (size_t i = 0; i < FZ_ARRAY_LEN(attributes); i++)
-        type = sym_swift_node_add_if(p->arena, type, sym_swift_pop(p, attributes[i]));
-    type = sym_swift_node_add(p->arena, type, pop_parameters(p));
-    return sym_swift_node_type(sym_swift_node_add(p->arena, type, pop_parameters(p)));
+        type = sym_swift_add_if(p, type, sym_swift_pop(p, attributes[i]));
+    type = sym_swift_add(p, type, pop_parameters(p));
+    return sym_swift_node_type(sym_swift_add(p, type, pop_parameters(p)));
 }
 
 struct sym_swift_node *
@@ -56,7 +56,7 @@ sym_swift_op_c_function_type(struct sym_swift_parser *p, enum sym_swift_kind kin
         return NULL;
     struct sym_swift_node *with = sym_swift_make1(p, kind, c_type);
     for (uint32_t i = 0; i < type->n_children; i++)
-        with = sym_swift_node_add(p->arena, with, type->children[i]);
+        with = sym_swift_add(p, with, type->children[i]);
     return sym_swift_node_type(with);
 }
 
@@ -85,10 +85,9 @@ labels_from_tuple(struct sym_swift_parser *p, struct sym_swift_node *tuple, bool
     for (uint32_t i = 0; i < tuple->n_children; i++) {
         struct sym_swift_node *element = tuple->children[i];
         bool has_label = element->text.len > 0;
-        labels = sym_swift_node_add(
-            p->arena, labels,
-            has_label ? sym_swift_node_text(p->arena, SWIFT_IDENTIFIER, element->text)
-                      : sym_swift_make(p, SWIFT_FIRST_ELEMENT));
+        labels = sym_swift_add(p, labels,
+                               has_label ? sym_swift_make_span(p, SWIFT_IDENTIFIER, element->text)
+                                         : sym_swift_make(p, SWIFT_FIRST_ELEMENT));
         element->text = (struct fz_span){NULL, 0};
         *any |= has_label;
     }
@@ -122,7 +121,7 @@ sym_swift_pop_labels(struct sym_swift_parser *p, struct sym_swift_node *type)
             if (!label || (label->kind != SWIFT_IDENTIFIER && label->kind != SWIFT_FIRST_ELEMENT))
                 return NULL;
             any |= label->kind == SWIFT_IDENTIFIER;
-            labels = sym_swift_node_add(p->arena, labels, label);
+            labels = sym_swift_add(p, labels, label);
         }
         sym_swift_node_reverse(labels, 0);
     }
@@ -135,6 +134,5 @@ sym_swift_op_type_mangling(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
     struct sym_swift_node *type = sym_swift_pop_type(p);
     struct sym_swift_node *labels = sym_swift_pop_labels(p, type);
-    return sym_swift_node_add(
-        p->arena, sym_swift_node_add_if(p->arena, sym_swift_make(p, kind), labels), type);
+    return sym_swift_add(p, sym_swift_add_if(p, sym_swift_make(p, kind), labels), type);
 }

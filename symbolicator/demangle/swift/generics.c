@@ -7,11 +7,11 @@
 #include "symbolicator/demangle/swift/parse.h"
 
 struct sym_swift_node *
-sym_swift_generic_param(struct fz_arena *arena, int64_t depth, int64_t index)
+sym_swift_generic_param(struct sym_swift_parser *p, int64_t depth, int64_t index)
 {
     if (depth < 0 || index < 0 || depth > INT32_MAX)
         return NULL;
-    struct sym_swift_node *param = sym_swift_node_index(arena, SWIFT_GENERIC_PARAM, index);
+    struct sym_swift_node *param = sym_swift_make_index(p, SWIFT_GENERIC_PARAM, index);
     if (param)
         param->depth = (uint32_t)depth;
     return sym_swift_node_type(param);
@@ -30,21 +30,21 @@ param_index(struct sym_swift_parser *p)
 {
     if (sym_swift_next_if(p, 'd')) {
         int64_t depth = index_from_one(p);
-        return sym_swift_generic_param(p->arena, depth, sym_swift_index(p));
+        return sym_swift_generic_param(p, depth, sym_swift_index(p));
     }
     if (sym_swift_next_if(p, 'z'))
-        return sym_swift_generic_param(p->arena, 0, 0);
+        return sym_swift_generic_param(p, 0, 0);
     if (sym_swift_next_if(p, 's'))
         return sym_swift_node_type(sym_swift_make(p, SWIFT_CONSTRAINED_SELF));
     /* The first parameter has a letter of its own, so indexes begin with the second. */
-    return sym_swift_generic_param(p->arena, 0, index_from_one(p));
+    return sym_swift_generic_param(p, 0, index_from_one(p));
 }
 
 /* "x" has SWIFT_NUMBER as `kind`, "q" any other. */
 struct sym_swift_node *
 sym_swift_op_param(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    return kind == SWIFT_NUMBER ? sym_swift_generic_param(p->arena, 0, 0) : param_index(p);
+    return kind == SWIFT_NUMBER ? sym_swift_generic_param(p, 0, 0) : param_index(p);
 }
 
 struct sym_swift_node *
@@ -54,8 +54,8 @@ sym_swift_pop_assoc_name(struct sym_swift_parser *p)
     if (protocol && protocol->kind != SWIFT_PROTOCOL)
         return NULL;
     struct sym_swift_node *name =
-        sym_swift_node_add_if(p->arena, sym_swift_make(p, SWIFT_ASSOC_NAME), protocol);
-    return sym_swift_node_add(p->arena, name, sym_swift_pop(p, SWIFT_IDENTIFIER));
+        sym_swift_add_if(p, sym_swift_make(p, SWIFT_ASSOC_NAME), protocol);
+    return sym_swift_add(p, name, sym_swift_pop(p, SWIFT_IDENTIFIER));
 }
 
 /* The path of an associated conformance can be a generic parameter, too. */
@@ -69,7 +69,7 @@ sym_swift_pop_assoc_path(struct sym_swift_parser *p)
     bool first;
     do {
         first = sym_swift_pop(p, SWIFT_FIRST_ELEMENT) != NULL;
-        path = sym_swift_node_add(p->arena, path, sym_swift_pop_assoc_name(p));
+        path = sym_swift_add(p, path, sym_swift_pop_assoc_name(p));
     } while (path && !first);
     sym_swift_node_reverse(path, 0);
     return path;
@@ -81,7 +81,7 @@ base_of(struct sym_swift_parser *p, enum sym_swift_kind kind, struct sym_swift_n
 {
     if (kind == SWIFT_NONE)
         return sym_swift_pop_type(p);
-    return kind == SWIFT_NUMBER ? sym_swift_generic_param(p->arena, 0, 0) : param;
+    return kind == SWIFT_NUMBER ? sym_swift_generic_param(p, 0, 0) : param;
 }
 
 struct sym_swift_node *
@@ -141,16 +141,14 @@ sym_swift_op_signature(struct sym_swift_parser *p, enum sym_swift_kind kind)
             int64_t n = sym_swift_next_if(p, 'z') ? 0 : index_from_one(p);
             if (n < 0)
                 return NULL;
-            signature = sym_swift_node_add(p->arena, signature,
-                                           sym_swift_node_index(p->arena, SWIFT_PARAM_COUNT, n));
+            signature = sym_swift_add(p, signature, sym_swift_make_index(p, SWIFT_PARAM_COUNT, n));
         }
     } else {
-        signature = sym_swift_node_add(p->arena, signature,
-                                       sym_swift_node_index(p->arena, SWIFT_PARAM_COUNT, 1));
+        signature = sym_swift_add(p, signature, sym_swift_make_index(p, SWIFT_PARAM_COUNT, 1));
     }
     uint32_t n_counts = signature ? signature->n_children : 0;
     while (signature && (requirement = sym_swift_pop_flag(p, SWIFT_F_REQUIREMENT)))
-        signature = sym_swift_node_add(p->arena, signature, requirement);
+        signature = sym_swift_add(p, signature, requirement);
     sym_swift_node_reverse(signature, n_counts);
     return signature;
 }
@@ -212,9 +210,9 @@ layout(struct sym_swift_parser *p, struct sym_swift_node *subject)
     if (node)
         node->text = fz_span_make(p->text.data + p->pos - 1, 1);
     if (strchr("EeMmS", c))
-        node = sym_swift_node_add(p->arena, node, sym_swift_number(p));
+        node = sym_swift_add(p, node, sym_swift_number(p));
     if (strchr("EM", c))
-        node = sym_swift_node_add(p->arena, node, sym_swift_number(p));
+        node = sym_swift_add(p, node, sym_swift_number(p));
     return node;
 }
 

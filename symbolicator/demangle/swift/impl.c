@@ -78,7 +78,7 @@ add_attribute(struct sym_swift_parser *p, struct sym_swift_node *type, const cha
 {
     if (!text)
         return type;
-    return sym_swift_node_add(p->arena, type, sym_swift_make_text(p, SWIFT_IMPL_ATTRIBUTE, text));
+    return sym_swift_add(p, type, sym_swift_make_text(p, SWIFT_IMPL_ATTRIBUTE, text));
 }
 
 /* "s": substitutions for a pattern with its signature; "I": for the function itself. */
@@ -98,9 +98,9 @@ add_substitutions(struct sym_swift_parser *p, struct sym_swift_node *type)
             return NULL;
         struct sym_swift_node *node = sym_swift_make(p, kinds[i].kind);
         if (kinds[i].letter == 's')
-            node = sym_swift_node_add(p->arena, node, sym_swift_pop(p, SWIFT_SIGNATURE));
-        node = sym_swift_node_add(p->arena, node, arguments.lists.items[0]);
-        type = sym_swift_node_add(p->arena, type, node);
+            node = sym_swift_add(p, node, sym_swift_pop(p, SWIFT_SIGNATURE));
+        node = sym_swift_add(p, node, arguments.lists.items[0]);
+        type = sym_swift_add(p, type, node);
     }
     return type;
 }
@@ -117,8 +117,8 @@ add_representation(struct sym_swift_parser *p, struct sym_swift_node *type)
         return type;
     struct sym_swift_node *convention = sym_swift_make_text(p, SWIFT_IMPL_CONVENTION, text);
     if (with_c_type)
-        convention = sym_swift_node_add(p->arena, convention, sym_swift_clang_type(p));
-    return sym_swift_node_add(p->arena, type, convention);
+        convention = sym_swift_add(p, convention, sym_swift_clang_type(p));
+    return sym_swift_add(p, type, convention);
 }
 
 static struct sym_swift_node *
@@ -150,7 +150,7 @@ add_attributes(struct sym_swift_parser *p, struct sym_swift_node *type)
     if (sym_swift_next_if(p, 'H'))
         type = add_attribute(p, type, "@async");
     if (sym_swift_next_if(p, 'T'))
-        type = sym_swift_node_add(p->arena, type, sym_swift_make(p, SWIFT_IMPL_SENDING_RESULT));
+        type = sym_swift_add(p, type, sym_swift_make(p, SWIFT_IMPL_SENDING_RESULT));
     return type;
 }
 
@@ -194,7 +194,7 @@ add_operands(struct sym_swift_parser *p, struct sym_swift_node *type, enum sym_s
     if (kind == SWIFT_IMPL_YIELD || kind == SWIFT_IMPL_ERROR) {
         bool is_yield = kind == SWIFT_IMPL_YIELD;
         while (type && sym_swift_next_if(p, is_yield ? 'Y' : 'z')) {
-            type = sym_swift_node_add(p->arena, type, operand(p, kind, conventions));
+            type = sym_swift_add(p, type, operand(p, kind, conventions));
             ++*n;
             if (!is_yield) /* a function throws one error */
                 break;
@@ -202,7 +202,7 @@ add_operands(struct sym_swift_parser *p, struct sym_swift_node *type, enum sym_s
         return type;
     }
     while (type && (next = operand(p, kind, conventions))) {
-        type = sym_swift_node_add(p->arena, type, next);
+        type = sym_swift_add(p, type, next);
         ++*n;
     }
     return type;
@@ -217,7 +217,7 @@ sym_swift_op_impl_function(struct sym_swift_parser *p, enum sym_swift_kind kind)
     struct sym_swift_node *signature = sym_swift_pop(p, SWIFT_SIGNATURE);
     if (signature)
         sym_swift_next_if(p, 'P'); /* pseudogeneric, which is printed the same */
-    type = sym_swift_node_add_if(p->arena, add_attributes(p, type), signature);
+    type = sym_swift_add_if(p, add_attributes(p, type), signature);
     uint32_t n_types = 0;
     for (size_t i = 0; i < FZ_ARRAY_LEN(order) && type; i++)
         type = add_operands(p, type, order[i], &n_types);
@@ -226,7 +226,7 @@ sym_swift_op_impl_function(struct sym_swift_parser *p, enum sym_swift_kind kind)
     /* types were pushed in the order of the operands: the last operand pops first */
     for (uint32_t i = 0; i < n_types; i++) {
         struct sym_swift_node *operand_node = type->children[type->n_children - 1 - i];
-        if (!sym_swift_node_add(p->arena, operand_node, sym_swift_pop_type(p)))
+        if (!sym_swift_add(p, operand_node, sym_swift_pop_type(p)))
             return NULL;
     }
     return sym_swift_node_type(type);

@@ -120,13 +120,13 @@ sym_swift_op_identifier(struct sym_swift_parser *p, enum sym_swift_kind kind)
     if (read_identifier(p, &name)) {
         const char *text = fz_arena_text(p->arena, fz_buffer_span(&name));
         if (text)
-            node = sym_swift_node_text(p->arena, kind, fz_span_make(text, name.len));
+            node = sym_swift_make_span(p, kind, fz_span_make(text, name.len));
     }
     return sym_swift_remember(p, node);
 }
 
 struct sym_swift_node *
-sym_swift_operator_node(struct fz_arena *arena, struct fz_span letters, char fixity)
+sym_swift_operator_node(struct sym_swift_parser *p, struct fz_span letters, char fixity)
 {
     /* a and, c commercial at, d divide, e equals, g greater, l less... ' ' is not an operator. */
     static const char characters[] = "& @/= >    <*!|+?%-~   ^ .";
@@ -134,7 +134,7 @@ sym_swift_operator_node(struct fz_arena *arena, struct fz_span letters, char fix
                                : fixity == 'p' ? SWIFT_PREFIX_OPERATOR
                                : fixity == 'P' ? SWIFT_POSTFIX_OPERATOR
                                                : SWIFT_NONE;
-    char *text = fz_arena_text(arena, letters);
+    char *text = fz_arena_text(p->arena, letters);
     if (kind == SWIFT_NONE || !text)
         return NULL;
     for (size_t i = 0; i < letters.len; i++) {
@@ -144,7 +144,7 @@ sym_swift_operator_node(struct fz_arena *arena, struct fz_span letters, char fix
             return NULL;
         text[i] = characters[text[i] - 'a'];
     }
-    return sym_swift_node_text(arena, kind, fz_span_make(text, letters.len));
+    return sym_swift_make_span(p, kind, fz_span_make(text, letters.len));
 }
 
 struct sym_swift_node *
@@ -152,7 +152,7 @@ sym_swift_op_operator_name(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
     (void)kind;
     struct sym_swift_node *name = sym_swift_pop(p, SWIFT_IDENTIFIER);
-    return name ? sym_swift_operator_node(p->arena, name->text, sym_swift_next(p)) : NULL;
+    return name ? sym_swift_operator_node(p, name->text, sym_swift_next(p)) : NULL;
 }
 
 static struct sym_swift_node *
@@ -161,9 +161,8 @@ private_name(struct sym_swift_parser *p, bool named)
     struct sym_swift_node *file = sym_swift_pop(p, SWIFT_IDENTIFIER);
     if (!file)
         return NULL;
-    struct sym_swift_node *name = sym_swift_node_text(p->arena, SWIFT_PRIVATE_NAME, file->text);
-    return named ? sym_swift_node_add(p->arena, name, sym_swift_pop_flag(p, SWIFT_F_DECL_NAME))
-                 : name;
+    struct sym_swift_node *name = sym_swift_make_span(p, SWIFT_PRIVATE_NAME, file->text);
+    return named ? sym_swift_add(p, name, sym_swift_pop_flag(p, SWIFT_F_DECL_NAME)) : name;
 }
 
 /* "LL" and "Ll": private to a file; "La" to "LJ": derived from the declaration of that name;
@@ -177,14 +176,14 @@ sym_swift_op_local_name(struct sym_swift_parser *p, enum sym_swift_kind kind)
         return private_name(p, false);
     char c = sym_swift_peek(p);
     if ((c >= 'a' && c <= 'j') || (c >= 'A' && c <= 'J')) {
-        struct sym_swift_node *related = sym_swift_node_text(
-            p->arena, SWIFT_RELATED_NAME, fz_span_make(p->text.data + p->pos, 1));
+        struct sym_swift_node *related =
+            sym_swift_make_span(p, SWIFT_RELATED_NAME, fz_span_make(p->text.data + p->pos, 1));
         p->pos++;
-        return sym_swift_node_add(p->arena, related, sym_swift_pop_any(p));
+        return sym_swift_add(p, related, sym_swift_pop_any(p));
     }
     int64_t index = sym_swift_index(p);
-    struct sym_swift_node *local = index < 0 ? NULL : sym_swift_node_index(p->arena, kind, index);
-    return sym_swift_node_add(p->arena, local, sym_swift_pop_flag(p, SWIFT_F_DECL_NAME));
+    struct sym_swift_node *local = index < 0 ? NULL : sym_swift_make_index(p, kind, index);
+    return sym_swift_add(p, local, sym_swift_pop_flag(p, SWIFT_F_DECL_NAME));
 }
 
 struct sym_swift_node *
@@ -192,5 +191,5 @@ sym_swift_op_suffix(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
     struct fz_span rest = fz_span_make(p->text.data + p->pos - 1, p->text.len - p->pos + 1);
     p->pos = p->text.len;
-    return sym_swift_node_text(p->arena, kind, rest);
+    return sym_swift_make_span(p, kind, rest);
 }

@@ -1,98 +1,97 @@
 #include "symbolicator/demangle/swift/node.h"
 
-enum { CHILDREN_MAX = 1 << 20 };
+#include "base/list.h"
+#include "symbolicator/demangle/swift/parse.h"
 
 struct sym_swift_node *
-sym_swift_node_create(struct fz_arena *arena, enum sym_swift_kind kind)
+sym_swift_make(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    struct sym_swift_node *node = fz_arena_alloc(arena, sizeof(*node));
-    if (node)
+    struct sym_swift_node *node = fz_arena_alloc(p->arena, sizeof(*node));
+    if (node) {
         node->kind = kind;
+        node->room = 1; /* a list doubles it: most nodes have two children at most */
+    }
     return node;
 }
 
 struct sym_swift_node *
-sym_swift_node_text(struct fz_arena *arena, enum sym_swift_kind kind, struct fz_span text)
+sym_swift_make_span(struct sym_swift_parser *p, enum sym_swift_kind kind, struct fz_span text)
 {
-    struct sym_swift_node *node = sym_swift_node_create(arena, kind);
+    struct sym_swift_node *node = sym_swift_make(p, kind);
     if (node)
         node->text = text;
     return node;
 }
 
 struct sym_swift_node *
-sym_swift_node_cstr(struct fz_arena *arena, enum sym_swift_kind kind, const char *text)
+sym_swift_make_text(struct sym_swift_parser *p, enum sym_swift_kind kind, const char *text)
 {
-    return sym_swift_node_text(arena, kind, fz_span_cstr(text));
+    return sym_swift_make_span(p, kind, fz_span_cstr(text));
 }
 
 struct sym_swift_node *
-sym_swift_node_index(struct fz_arena *arena, enum sym_swift_kind kind, int64_t index)
+sym_swift_make_index(struct sym_swift_parser *p, enum sym_swift_kind kind, int64_t index)
 {
-    struct sym_swift_node *node = sym_swift_node_create(arena, kind);
+    struct sym_swift_node *node = sym_swift_make(p, kind);
     if (node)
         node->index = index;
     return node;
 }
 
 struct sym_swift_node *
-sym_swift_node_with(struct fz_arena *arena, enum sym_swift_kind kind, struct sym_swift_node *child)
+sym_swift_make1(struct sym_swift_parser *p, enum sym_swift_kind kind, struct sym_swift_node *a)
 {
-    return child ? sym_swift_node_add(arena, sym_swift_node_create(arena, kind), child) : NULL;
+    return sym_swift_add(p, sym_swift_make(p, kind), a);
 }
 
 struct sym_swift_node *
-sym_swift_node_pair(struct fz_arena *arena, enum sym_swift_kind kind, struct sym_swift_node *first,
-                    struct sym_swift_node *second)
+sym_swift_make2(struct sym_swift_parser *p, enum sym_swift_kind kind, struct sym_swift_node *a,
+                struct sym_swift_node *b)
 {
-    return sym_swift_node_add(arena, sym_swift_node_with(arena, kind, first), second);
+    return sym_swift_add(p, sym_swift_make1(p, kind, a), b);
 }
 
 struct sym_swift_node *
-sym_swift_node_add(struct fz_arena *arena, struct sym_swift_node *parent,
-                   struct sym_swift_node *child)
+sym_swift_make3(struct sym_swift_parser *p, enum sym_swift_kind kind, struct sym_swift_node *a,
+                struct sym_swift_node *b, struct sym_swift_node *c)
+{
+    return sym_swift_add(p, sym_swift_make2(p, kind, a, b), c);
+}
+
+struct sym_swift_node *
+sym_swift_add(struct sym_swift_parser *p, struct sym_swift_node *parent,
+              struct sym_swift_node *child)
 {
     if (!parent || !child)
         return NULL;
-    if (parent->n_children == parent->room) {
-        uint32_t room = parent->room ? parent->room * 2 : 2;
-        if (room > CHILDREN_MAX)
-            return NULL;
-        struct sym_swift_node **children =
-            fz_arena_array(arena, room, sizeof(struct sym_swift_node *));
-        if (!children)
-            return NULL;
-        if (parent->n_children > 0)
-            memcpy(children, parent->children,
-                   parent->n_children * sizeof(struct sym_swift_node *));
-        parent->children = children;
-        parent->room = room;
-    }
-    parent->children[parent->n_children++] = child;
+    struct sym_swift_node **children = fz_list_grow_in(p->arena, parent->children, &parent->room,
+                                                       parent->n_children + 1, sizeof(child));
+    if (!children)
+        return NULL;
+    parent->children = children;
+    children[parent->n_children++] = child;
     return parent;
 }
 
 struct sym_swift_node *
-sym_swift_node_add_if(struct fz_arena *arena, struct sym_swift_node *parent,
-                      struct sym_swift_node *child)
+sym_swift_add_if(struct sym_swift_parser *p, struct sym_swift_node *parent,
+                 struct sym_swift_node *child)
 {
-    return child ? sym_swift_node_add(arena, parent, child) : parent;
+    return child ? sym_swift_add(p, parent, child) : parent;
 }
 
 struct sym_swift_node *
-sym_swift_node_as(struct fz_arena *arena, const struct sym_swift_node *node,
+sym_swift_copy_as(struct sym_swift_parser *p, const struct sym_swift_node *node,
                   enum sym_swift_kind kind)
 {
-    struct sym_swift_node *copy = node ? sym_swift_node_create(arena, kind) : NULL;
+    struct sym_swift_node *copy = node ? sym_swift_make(p, kind) : NULL;
     if (!copy)
         return NULL;
-    *copy = *node;
-    copy->kind = kind;
-    copy->is_type = false;
-    copy->children = NULL;
-    copy->n_children = copy->room = 0;
+    copy->depth = node->depth;
+    copy->index = node->index;
+    copy->text = node->text;
     for (uint32_t i = 0; i < node->n_children && copy; i++)
-        copy = sym_swift_node_add(arena, copy, node->children[i]);
+        copy = sym_swift_add(p, copy, node->children[i]);
     return copy;
 }
 

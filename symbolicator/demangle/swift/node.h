@@ -46,8 +46,8 @@ struct sym_swift_node {
     enum sym_swift_kind kind;
     bool is_type; /* the grammar has a type here */
     uint32_t n_children;
-    uint32_t room;
     uint32_t depth; /* of a generic parameter */
+    size_t room;    /* of children */
     int64_t index;
     struct fz_span text;
     struct sym_swift_node **children;
@@ -75,29 +75,34 @@ enum sym_swift_flag {
 
 bool sym_swift_is(const struct sym_swift_node *node, enum sym_swift_flag flag);
 
+struct sym_swift_parser; /* has the arena of the nodes */
+
 /* All return NULL when memory is exhausted, and for NULL as a node: a failure passes through a
  * whole expression, so that only its result is checked. */
-struct sym_swift_node *sym_swift_node_create(struct fz_arena *arena, enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_node_text(struct fz_arena *arena, enum sym_swift_kind kind,
+struct sym_swift_node *sym_swift_make(struct sym_swift_parser *p, enum sym_swift_kind kind);
+struct sym_swift_node *sym_swift_make_span(struct sym_swift_parser *p, enum sym_swift_kind kind,
                                            struct fz_span text);
-struct sym_swift_node *sym_swift_node_cstr(struct fz_arena *arena, enum sym_swift_kind kind,
+struct sym_swift_node *sym_swift_make_text(struct sym_swift_parser *p, enum sym_swift_kind kind,
                                            const char *text);
-struct sym_swift_node *sym_swift_node_index(struct fz_arena *arena, enum sym_swift_kind kind,
+struct sym_swift_node *sym_swift_make_index(struct sym_swift_parser *p, enum sym_swift_kind kind,
                                             int64_t index);
-struct sym_swift_node *sym_swift_node_with(struct fz_arena *arena, enum sym_swift_kind kind,
-                                           struct sym_swift_node *child);
-struct sym_swift_node *sym_swift_node_pair(struct fz_arena *arena, enum sym_swift_kind kind,
-                                           struct sym_swift_node *first,
-                                           struct sym_swift_node *second);
+struct sym_swift_node *sym_swift_make1(struct sym_swift_parser *p, enum sym_swift_kind kind,
+                                       struct sym_swift_node *a);
+struct sym_swift_node *sym_swift_make2(struct sym_swift_parser *p, enum sym_swift_kind kind,
+                                       struct sym_swift_node *a, struct sym_swift_node *b);
+struct sym_swift_node *sym_swift_make3(struct sym_swift_parser *p, enum sym_swift_kind kind,
+                                       struct sym_swift_node *a, struct sym_swift_node *b,
+                                       struct sym_swift_node *c);
 
 /* Append `child`; returns NULL if it is NULL. */
-struct sym_swift_node *sym_swift_node_add(struct fz_arena *arena, struct sym_swift_node *parent,
-                                          struct sym_swift_node *child);
+struct sym_swift_node *sym_swift_add(struct sym_swift_parser *p, struct sym_swift_node *parent,
+                                     struct sym_swift_node *child);
 /* Append `child` unless it is NULL. */
-struct sym_swift_node *sym_swift_node_add_if(struct fz_arena *arena, struct sym_swift_node *parent,
-                                             struct sym_swift_node *child);
+struct sym_swift_node *sym_swift_add_if(struct sym_swift_parser *p, struct sym_swift_node *parent,
+                                        struct sym_swift_node *child);
 /* A copy with the same children and another kind. */
-struct sym_swift_node *sym_swift_node_as(struct fz_arena *arena, const struct sym_swift_node *node,
+struct sym_swift_node *sym_swift_copy_as(struct sym_swift_parser *p,
+                                         const struct sym_swift_node *node,
                                          enum sym_swift_kind kind);
 void sym_swift_node_reverse(struct sym_swift_node *node, uint32_t from);
 struct sym_swift_node *sym_swift_node_type(struct sym_swift_node *node); /* marks it as a type */

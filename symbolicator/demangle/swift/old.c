@@ -82,7 +82,7 @@ witness(struct sym_swift_parser *p)
     case 'T':
         node = pair(p, SWIFT_ASSOC_WITNESS_TABLE_ACCESSOR, sym_swift_old_conformance,
                     sym_swift_old_name);
-        return node ? sym_swift_node_add(p->arena, node, sym_swift_old_protocol(p)) : NULL;
+        return node ? sym_swift_add(p, node, sym_swift_old_protocol(p)) : NULL;
     default:
         return NULL;
     }
@@ -97,7 +97,7 @@ reabstraction(struct sym_swift_parser *p, enum sym_swift_kind kind)
         return NULL;
     struct sym_swift_node *thunk = pair(p, kind, sym_swift_old_type, sym_swift_old_type);
     sym_swift_node_reverse(thunk, 0);
-    return sym_swift_node_add_if(p->arena, thunk, signature);
+    return sym_swift_add_if(p, thunk, signature);
 }
 
 static struct sym_swift_node *
@@ -122,7 +122,7 @@ partial_apply(struct sym_swift_parser *p)
 {
     struct sym_swift_node *node = sym_swift_make(
         p, sym_swift_next_if(p, 'o') ? SWIFT_PARTIAL_APPLY_OBJC : SWIFT_PARTIAL_APPLY);
-    return sym_swift_next_if_text(p, "__T") ? sym_swift_node_add(p->arena, node, symbol(p)) : node;
+    return sym_swift_next_if_text(p, "__T") ? sym_swift_add(p, node, symbol(p)) : node;
 }
 
 static struct sym_swift_node *
@@ -176,7 +176,7 @@ attributes(struct sym_swift_parser *p, struct sym_swift_node *global)
     };
     if (sym_swift_next_if_text(p, "TS")) {
         do {
-            global = sym_swift_node_add(p->arena, global, sym_swift_old_specialization(p));
+            global = sym_swift_add(p, global, sym_swift_old_specialization(p));
             /* a specialization shares no substitutions with its function */
             p->substitutions.n = 0;
         } while (global && sym_swift_next_if_text(p, "_TTS"));
@@ -184,7 +184,7 @@ attributes(struct sym_swift_parser *p, struct sym_swift_node *global)
     }
     for (size_t i = 0; i < FZ_ARRAY_LEN(kinds); i++) {
         if (sym_swift_next_if_text(p, kinds[i].letters))
-            return sym_swift_node_add(p->arena, global, sym_swift_make(p, kinds[i].kind));
+            return sym_swift_add(p, global, sym_swift_make(p, kinds[i].kind));
     }
     return global;
 }
@@ -198,10 +198,10 @@ sym_swift_parse_old(struct fz_span text, struct fz_arena *arena)
         .text = text, .arena = arena, .cuts_numbers = true, .old = &readers};
     if (!sym_swift_next_if_text(&parser, "_T"))
         return NULL;
-    struct sym_swift_node *global = attributes(&parser, sym_swift_node_create(arena, SWIFT_GLOBAL));
-    global = global ? sym_swift_node_add(arena, global, symbol(&parser)) : NULL;
+    struct sym_swift_node *global = attributes(&parser, sym_swift_make(&parser, SWIFT_GLOBAL));
+    global = global ? sym_swift_add(&parser, global, symbol(&parser)) : NULL;
     if (!global || parser.pos == text.len)
         return global;
     struct fz_span rest = fz_span_make(text.data + parser.pos, text.len - parser.pos);
-    return sym_swift_node_add(arena, global, sym_swift_node_text(arena, SWIFT_SUFFIX, rest));
+    return sym_swift_add(&parser, global, sym_swift_make_span(&parser, SWIFT_SUFFIX, rest));
 }

@@ -66,7 +66,7 @@ struct sym_swift_node *
 sym_swift_old_types(struct sym_swift_parser *p, struct sym_swift_node *list)
 {
     while (list && !sym_swift_next_if(p, '_'))
-        list = sym_swift_node_add(p->arena, list, sym_swift_old_type(p));
+        list = sym_swift_add(p, list, sym_swift_old_type(p));
     return list;
 }
 
@@ -79,7 +79,7 @@ bind_arguments(struct sym_swift_parser *p, struct sym_swift_node *nominal)
     enum sym_swift_kind context = nominal->children[0]->kind;
     if (context != SWIFT_MODULE && context != SWIFT_FUNCTION && context != SWIFT_EXTENSION) {
         struct sym_swift_node *bound = bind_arguments(p, nominal->children[0]);
-        nominal = bound ? sym_swift_node_as(p->arena, nominal, nominal->kind) : NULL;
+        nominal = bound ? sym_swift_copy_as(p, nominal, nominal->kind) : NULL;
         if (nominal)
             nominal->children[0] = bound;
     }
@@ -109,7 +109,7 @@ extension(struct sym_swift_parser *p, bool constrained)
         return NULL;
     struct sym_swift_node *node =
         module ? sym_swift_make2(p, SWIFT_EXTENSION, module, read_context(p)) : NULL;
-    return sym_swift_node_add_if(p->arena, node, signature);
+    return sym_swift_add_if(p, node, signature);
 }
 
 static bool
@@ -171,8 +171,7 @@ storage(struct sym_swift_parser *p, struct sym_swift_node *context, struct sym_s
     struct sym_swift_node *node = sym_swift_make2(p, SWIFT_SUBSCRIPT, context, type);
     if (plain == name)
         return node;
-    return sym_swift_node_add(p->arena, node,
-                              sym_swift_node_text(p->arena, SWIFT_PRIVATE_NAME, name->text));
+    return sym_swift_add(p, node, sym_swift_make_span(p, SWIFT_PRIVATE_NAME, name->text));
 }
 
 struct entity_row {

@@ -15,12 +15,12 @@ struct sym_swift_node *
 sym_swift_old_generic_param(struct sym_swift_parser *p)
 {
     if (sym_swift_next_if(p, 'x'))
-        return sym_swift_generic_param(p->arena, 0, 0);
+        return sym_swift_generic_param(p, 0, 0);
     if (sym_swift_next_if(p, 'd')) {
         int64_t depth = index_from_one(p);
-        return sym_swift_generic_param(p->arena, depth, sym_swift_index(p));
+        return sym_swift_generic_param(p, depth, sym_swift_index(p));
     }
-    return sym_swift_generic_param(p->arena, 0, index_from_one(p));
+    return sym_swift_generic_param(p, 0, index_from_one(p));
 }
 
 /* base.Protocol.name; name and protocol together can be a substitution. */
@@ -36,9 +36,8 @@ sym_swift_old_member(struct sym_swift_parser *p, struct sym_swift_node *base)
         struct sym_swift_node *protocol = NULL;
         if (sym_swift_next_if(p, 'P') && !(protocol = sym_swift_old_protocol(p)))
             return NULL;
-        name = sym_swift_node_add_if(p->arena, sym_swift_make(p, SWIFT_ASSOC_NAME), protocol);
-        name = name ? sym_swift_node_add(p->arena, name, sym_swift_old_identifier(p, SWIFT_NONE))
-                    : NULL;
+        name = sym_swift_add_if(p, sym_swift_make(p, SWIFT_ASSOC_NAME), protocol);
+        name = name ? sym_swift_add(p, name, sym_swift_old_identifier(p, SWIFT_NONE)) : NULL;
         name = sym_swift_remember(p, name);
     }
     return sym_swift_node_type(sym_swift_make2(p, SWIFT_DEPENDENT_MEMBER, base, name));
@@ -67,7 +66,7 @@ static struct sym_swift_node *
 size_number(struct sym_swift_parser *p)
 {
     int64_t number = sym_swift_natural(p);
-    return number < 0 ? NULL : sym_swift_node_index(p->arena, SWIFT_NUMBER, number);
+    return number < 0 ? NULL : sym_swift_make_index(p, SWIFT_NUMBER, number);
 }
 
 static struct sym_swift_node *
@@ -80,10 +79,9 @@ layout(struct sym_swift_parser *p, struct sym_swift_node *type)
     if (node)
         node->text = fz_span_make(p->text.data + p->pos - 1, 1);
     if (strchr("EeMm", c))
-        node = sym_swift_node_add(p->arena, node, size_number(p));
+        node = sym_swift_add(p, node, size_number(p));
     if (strchr("EM", c))
-        node =
-            sym_swift_next_if(p, '_') ? sym_swift_node_add(p->arena, node, size_number(p)) : NULL;
+        node = sym_swift_next_if(p, '_') ? sym_swift_add(p, node, size_number(p)) : NULL;
     return node;
 }
 
@@ -123,17 +121,15 @@ sym_swift_old_read_signature(struct sym_swift_parser *p)
         int64_t n = sym_swift_next_if(p, 'z') ? 0 : index_from_one(p);
         if (n < 0)
             return NULL;
-        signature = sym_swift_node_add(p->arena, signature,
-                                       sym_swift_node_index(p->arena, SWIFT_PARAM_COUNT, n));
+        signature = sym_swift_add(p, signature, sym_swift_make_index(p, SWIFT_PARAM_COUNT, n));
     }
     if (signature && signature->n_children == 0)
-        signature = sym_swift_node_add(p->arena, signature,
-                                       sym_swift_node_index(p->arena, SWIFT_PARAM_COUNT, 1));
+        signature = sym_swift_add(p, signature, sym_swift_make_index(p, SWIFT_PARAM_COUNT, 1));
     if (sym_swift_next_if(p, 'r'))
         return signature;
     sym_swift_next(p);
     while (signature && !sym_swift_next_if(p, 'r'))
-        signature = sym_swift_node_add(p->arena, signature, requirement(p));
+        signature = sym_swift_add(p, signature, requirement(p));
     return signature;
 }
 
@@ -174,8 +170,8 @@ add_operands(struct sym_swift_parser *p, struct sym_swift_node *type, enum role 
             kind = SWIFT_IMPL_ERROR;
         const char *text = convention(p, role);
         struct sym_swift_node *operand = text ? sym_swift_make_text(p, kind, text) : NULL;
-        operand = operand ? sym_swift_node_add(p->arena, operand, sym_swift_old_type(p)) : NULL;
-        type = sym_swift_node_add(p->arena, type, operand);
+        operand = operand ? sym_swift_add(p, operand, sym_swift_old_type(p)) : NULL;
+        type = sym_swift_add(p, type, operand);
     }
     return type;
 }
@@ -193,8 +189,8 @@ add_representation(struct sym_swift_parser *p, struct sym_swift_node *type)
         return type;
     for (size_t i = 0; i < FZ_ARRAY_LEN(names); i++) {
         if (sym_swift_next_if(p, names[i].letter))
-            return sym_swift_node_add(p->arena, type,
-                                      sym_swift_make_text(p, SWIFT_IMPL_CONVENTION, names[i].name));
+            return sym_swift_add(p, type,
+                                 sym_swift_make_text(p, SWIFT_IMPL_CONVENTION, names[i].name));
     }
     return NULL;
 }
@@ -204,18 +200,15 @@ sym_swift_old_impl_function(struct sym_swift_parser *p)
 {
     struct sym_swift_node *type = sym_swift_make(p, SWIFT_IMPL_FUNCTION);
     const char *callee = convention(p, CALLEE);
-    type = callee ? sym_swift_node_add(p->arena, type,
-                                       sym_swift_make_text(p, SWIFT_IMPL_ATTRIBUTE, callee))
+    type = callee ? sym_swift_add(p, type, sym_swift_make_text(p, SWIFT_IMPL_ATTRIBUTE, callee))
                   : NULL;
     type = add_representation(p, type);
     if (sym_swift_next_if(p, 'h'))
-        type = sym_swift_node_add(p->arena, type,
-                                  sym_swift_make_text(p, SWIFT_IMPL_ATTRIBUTE, "@Sendable"));
+        type = sym_swift_add(p, type, sym_swift_make_text(p, SWIFT_IMPL_ATTRIBUTE, "@Sendable"));
     if (sym_swift_next_if(p, 'H'))
-        type = sym_swift_node_add(p->arena, type,
-                                  sym_swift_make_text(p, SWIFT_IMPL_ATTRIBUTE, "@async"));
+        type = sym_swift_add(p, type, sym_swift_make_text(p, SWIFT_IMPL_ATTRIBUTE, "@async"));
     if (type && (sym_swift_next_if(p, 'G') || sym_swift_next_if(p, 'g')))
-        type = sym_swift_node_add(p->arena, type, sym_swift_old_signature(p));
+        type = sym_swift_add(p, type, sym_swift_old_signature(p));
     if (!type || !sym_swift_next_if(p, '_'))
         return NULL;
     return add_operands(p, add_operands(p, type, PARAMETER), RESULT);
@@ -227,8 +220,8 @@ generic_specialization(struct sym_swift_parser *p, struct sym_swift_node *spec)
     while (spec && !sym_swift_next_if(p, '_')) {
         struct sym_swift_node *param = sym_swift_make1(p, SWIFT_SPEC_PARAM, sym_swift_old_type(p));
         while (param && !sym_swift_next_if(p, '_'))
-            param = sym_swift_node_add(p->arena, param, sym_swift_old_conformance(p));
-        spec = sym_swift_node_add(p->arena, spec, param);
+            param = sym_swift_add(p, param, sym_swift_old_conformance(p));
+        spec = sym_swift_add(p, spec, param);
     }
     return spec;
 }
@@ -236,10 +229,9 @@ generic_specialization(struct sym_swift_parser *p, struct sym_swift_node *spec)
 static struct sym_swift_node *
 spec_kind(struct sym_swift_parser *p, int64_t what, struct fz_span payload)
 {
-    struct sym_swift_node *node = sym_swift_node_index(p->arena, SWIFT_SPEC_KIND, what);
+    struct sym_swift_node *node = sym_swift_make_index(p, SWIFT_SPEC_KIND, what);
     return payload.len > 0
-               ? sym_swift_node_add(p->arena, node,
-                                    sym_swift_node_text(p->arena, SWIFT_SPEC_PAYLOAD, payload))
+               ? sym_swift_add(p, node, sym_swift_make_span(p, SWIFT_SPEC_PAYLOAD, payload))
                : NULL;
 }
 
@@ -306,7 +298,7 @@ flags(struct sym_swift_parser *p)
     }
     if (!value || !sym_swift_next_if(p, '_'))
         return NULL;
-    return sym_swift_node_index(p->arena, SWIFT_SPEC_KIND, value);
+    return sym_swift_make_index(p, SWIFT_SPEC_KIND, value);
 }
 
 static struct sym_swift_node *
@@ -322,15 +314,14 @@ argument(struct sym_swift_parser *p)
     if (sym_swift_next_if_text(p, "n_"))
         return node;
     if (sym_swift_next_if_text(p, "cp"))
-        return sym_swift_node_add(p->arena, node, constant(p));
+        return sym_swift_add(p, node, constant(p));
     if (sym_swift_next_if_text(p, "cl"))
-        return sym_swift_node_add(p->arena, node, closure(p));
+        return sym_swift_add(p, node, closure(p));
     for (size_t i = 0; i < FZ_ARRAY_LEN(plain); i++) {
         if (sym_swift_next_if_text(p, plain[i].letters))
-            return sym_swift_node_add(
-                p->arena, node, sym_swift_node_index(p->arena, SWIFT_SPEC_KIND, plain[i].what));
+            return sym_swift_add(p, node, sym_swift_make_index(p, SWIFT_SPEC_KIND, plain[i].what));
     }
-    return sym_swift_node_add(p->arena, node, flags(p));
+    return sym_swift_add(p, node, flags(p));
 }
 
 struct sym_swift_node *
@@ -345,11 +336,11 @@ sym_swift_old_specialization(struct sym_swift_parser *p)
         return NULL;
     struct sym_swift_node *spec = sym_swift_make(p, kind);
     if (sym_swift_next_if(p, 'q'))
-        spec = sym_swift_node_add(p->arena, spec, sym_swift_make(p, SWIFT_SERIALIZED));
+        spec = sym_swift_add(p, spec, sym_swift_make(p, SWIFT_SERIALIZED));
     sym_swift_next(p); /* the number of the pass: not printed */
     if (kind != SWIFT_FUNCTION_SPECIALIZATION)
         return generic_specialization(p, spec);
     while (spec && !sym_swift_next_if(p, '_'))
-        spec = sym_swift_node_add(p->arena, spec, argument(p));
+        spec = sym_swift_add(p, spec, argument(p));
     return spec;
 }

@@ -41,8 +41,8 @@ sym_swift_old_identifier(struct sym_swift_parser *p, enum sym_swift_kind kind)
     if (text.len == 0)
         return NULL;
     if (fixity)
-        return sym_swift_operator_node(p->arena, text, fixity);
-    return sym_swift_node_text(p->arena, kind == SWIFT_NONE ? SWIFT_IDENTIFIER : kind, text);
+        return sym_swift_operator_node(p, text, fixity);
+    return sym_swift_make_span(p, kind == SWIFT_NONE ? SWIFT_IDENTIFIER : kind, text);
 }
 
 struct sym_swift_node *
@@ -51,16 +51,14 @@ sym_swift_old_name(struct sym_swift_parser *p)
     if (sym_swift_next_if(p, 'L')) {
         int64_t index = sym_swift_index(p);
         struct sym_swift_node *local =
-            index < 0 ? NULL : sym_swift_node_index(p->arena, SWIFT_LOCAL_NAME, index);
-        return local ? sym_swift_node_add(p->arena, local, sym_swift_old_identifier(p, SWIFT_NONE))
-                     : NULL;
+            index < 0 ? NULL : sym_swift_make_index(p, SWIFT_LOCAL_NAME, index);
+        return local ? sym_swift_add(p, local, sym_swift_old_identifier(p, SWIFT_NONE)) : NULL;
     }
     if (sym_swift_next_if(p, 'P')) {
         struct sym_swift_node *file = sym_swift_old_identifier(p, SWIFT_NONE);
         struct sym_swift_node *name =
-            file ? sym_swift_node_text(p->arena, SWIFT_PRIVATE_NAME, file->text) : NULL;
-        return name ? sym_swift_node_add(p->arena, name, sym_swift_old_identifier(p, SWIFT_NONE))
-                    : NULL;
+            file ? sym_swift_make_span(p, SWIFT_PRIVATE_NAME, file->text) : NULL;
+        return name ? sym_swift_add(p, name, sym_swift_old_identifier(p, SWIFT_NONE)) : NULL;
     }
     return sym_swift_old_identifier(p, SWIFT_NONE);
 }
@@ -96,7 +94,7 @@ sym_swift_old_substitution(struct sym_swift_parser *p)
         return sym_swift_make_text(p, SWIFT_MODULE, "__C_Synthesized");
     for (size_t i = 0; i < FZ_ARRAY_LEN(types); i++) {
         if (sym_swift_next_if(p, types[i].letter))
-            return sym_swift_swift_type(p->arena, types[i].kind, types[i].name);
+            return sym_swift_swift_type(p, types[i].kind, types[i].name);
     }
     int64_t index = sym_swift_index(p);
     return index >= 0 && (uint64_t)index < p->substitutions.n ? p->substitutions.items[index]

@@ -62,19 +62,18 @@ function(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
     struct sym_swift_node *type = sym_swift_make(p, kind);
     if (sym_swift_next_if(p, 'z'))
-        type = sym_swift_node_add(p->arena, type, sym_swift_make(p, SWIFT_THROWS));
+        type = sym_swift_add(p, type, sym_swift_make(p, SWIFT_THROWS));
     if (sym_swift_next_if(p, 'y'))
-        type = sym_swift_node_add(p->arena, type, sym_swift_make(p, SWIFT_SENDABLE));
+        type = sym_swift_add(p, type, sym_swift_make(p, SWIFT_SENDABLE));
     if (sym_swift_next_if(p, 'Z'))
-        type = sym_swift_node_add(p->arena, type, sym_swift_make(p, SWIFT_ASYNC));
+        type = sym_swift_add(p, type, sym_swift_make(p, SWIFT_ASYNC));
     if (sym_swift_next_if(p, 'D'))
-        type = sym_swift_node_add(p->arena, type,
-                                  sym_swift_op_differentiable(p, SWIFT_DIFFERENTIABLE));
+        type = sym_swift_add(p, type, sym_swift_op_differentiable(p, SWIFT_DIFFERENTIABLE));
     if (type && sym_swift_next_if(p, 'Y'))
-        type = sym_swift_node_add(p->arena, type,
-                                  sym_swift_make1(p, SWIFT_GLOBAL_ACTOR, sym_swift_old_type(p)));
-    type = type ? sym_swift_node_add(p->arena, type, sym_swift_old_type(p)) : NULL;
-    return type ? sym_swift_node_add(p->arena, type, sym_swift_old_type(p)) : NULL;
+        type =
+            sym_swift_add(p, type, sym_swift_make1(p, SWIFT_GLOBAL_ACTOR, sym_swift_old_type(p)));
+    type = type ? sym_swift_add(p, type, sym_swift_old_type(p)) : NULL;
+    return type ? sym_swift_add(p, type, sym_swift_old_type(p)) : NULL;
 }
 
 static struct sym_swift_node *
@@ -93,7 +92,7 @@ tuple(struct sym_swift_parser *p, bool variadic)
             sym_swift_make1(p, SWIFT_TUPLE_ELEMENT, sym_swift_old_type(p));
         if (element && label)
             element->text = label->text;
-        node = sym_swift_node_add(p->arena, node, element);
+        node = sym_swift_add(p, node, element);
     }
     /* "t" instead of "T" says that the last element is variadic */
     if (node && variadic && node->n_children > 0)
@@ -106,7 +105,7 @@ protocols(struct sym_swift_parser *p)
 {
     struct sym_swift_node *list = sym_swift_make(p, SWIFT_PROTOCOL_LIST);
     while (list && !sym_swift_next_if(p, '_'))
-        list = sym_swift_node_add(p->arena, list, sym_swift_old_protocol(p));
+        list = sym_swift_add(p, list, sym_swift_old_protocol(p));
     return list;
 }
 
@@ -136,15 +135,13 @@ box(struct sym_swift_parser *p)
         if (!is_mutable && !sym_swift_next_if(p, 'i'))
             return NULL;
         enum sym_swift_kind kind = is_mutable ? SWIFT_SIL_BOX_MUTABLE : SWIFT_SIL_BOX_IMMUTABLE;
-        layout =
-            sym_swift_node_add(p->arena, layout, sym_swift_make1(p, kind, sym_swift_old_type(p)));
+        layout = sym_swift_add(p, layout, sym_swift_make1(p, kind, sym_swift_old_type(p)));
     }
     struct sym_swift_node *node = sym_swift_make1(p, SWIFT_SIL_BOX_WITH_LAYOUT, layout);
     if (!node || !signature)
         return node;
-    node = sym_swift_node_add(p->arena, node, signature);
-    return sym_swift_node_add(p->arena, node,
-                              sym_swift_old_types(p, sym_swift_make(p, SWIFT_LIST)));
+    node = sym_swift_add(p, node, signature);
+    return sym_swift_add(p, node, sym_swift_old_types(p, sym_swift_make(p, SWIFT_LIST)));
 }
 
 static struct sym_swift_node *
@@ -241,7 +238,7 @@ existential(struct sym_swift_parser *p)
 static struct sym_swift_node *
 first_param(struct sym_swift_parser *p)
 {
-    return sym_swift_generic_param(p->arena, 0, 0);
+    return sym_swift_generic_param(p, 0, 0);
 }
 
 static struct sym_swift_node *
@@ -313,6 +310,6 @@ sym_swift_old_read_type(struct sym_swift_parser *p)
     p->depth--;
     /* A substitution can return a module, which is shared: the copy is marked, not the module. */
     if (type && type->kind == SWIFT_MODULE)
-        type = sym_swift_node_as(p->arena, type, type->kind);
+        type = sym_swift_copy_as(p, type, type->kind);
     return sym_swift_node_type(type);
 }

@@ -332,7 +332,7 @@ make_from_operands(struct sym_swift_parser *p, const struct operator_row *row)
     for (size_t i = strlen(row->pops); i-- > 0 && node;) {
         struct sym_swift_node *operand = pop_operand(p, row->pops[i]);
         if (operand || row->pops[i] != 'g')
-            node = sym_swift_node_add(p->arena, node, operand);
+            node = sym_swift_add(p, node, operand);
     }
     if (!(row->mode & REVERSED)) /* popped from the right */
         sym_swift_node_reverse(node, 0);
@@ -369,7 +369,7 @@ whole_symbol(struct sym_swift_parser *p)
     struct sym_swift_node *suffix = sym_swift_pop(p, SWIFT_SUFFIX);
     struct sym_swift_node *parent = global, *attribute;
     while (parent && (attribute = sym_swift_pop_flag(p, SWIFT_F_ATTRIBUTE))) {
-        parent = sym_swift_node_add(p->arena, parent, attribute);
+        parent = sym_swift_add(p, parent, attribute);
         if (is_partial_apply(attribute))
             parent = attribute;
     }
@@ -377,8 +377,8 @@ whole_symbol(struct sym_swift_parser *p)
     if (p->stack.n > 1 && p->stack.items[0]->kind == SWIFT_ASYNC_MAIN)
         return NULL;
     for (size_t i = 0; i < p->stack.n && parent; i++)
-        parent = sym_swift_node_add(p->arena, parent, p->stack.items[i]);
-    if (!parent || (suffix && !sym_swift_node_add(p->arena, global, suffix)))
+        parent = sym_swift_add(p, parent, p->stack.items[i]);
+    if (!parent || (suffix && !sym_swift_add(p, global, suffix)))
         return NULL;
     return global->n_children > 0 ? global : NULL;
 }

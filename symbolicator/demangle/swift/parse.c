@@ -6,6 +6,8 @@
  */
 #include "symbolicator/demangle/swift/parse.h"
 
+#include "base/list.h"
+
 char
 sym_swift_peek(const struct sym_swift_parser *p)
 {
@@ -69,34 +71,27 @@ struct sym_swift_node *
 sym_swift_number(struct sym_swift_parser *p)
 {
     int64_t index = sym_swift_index(p);
-    return index >= 0 ? sym_swift_node_index(p->arena, SWIFT_NUMBER, index) : NULL;
+    return index >= 0 ? sym_swift_make_index(p, SWIFT_NUMBER, index) : NULL;
 }
 
 bool
-sym_swift_nodes_add(struct fz_arena *arena, struct sym_swift_nodes *nodes,
+sym_swift_nodes_add(struct sym_swift_parser *p, struct sym_swift_nodes *nodes,
                     struct sym_swift_node *node)
 {
-    if (!node)
+    struct sym_swift_node **items =
+        node ? fz_list_grow_in(p->arena, nodes->items, &nodes->room, nodes->n + 1, sizeof(node))
+             : NULL;
+    if (!items)
         return false;
-    if (nodes->n == nodes->room) {
-        size_t room = nodes->room ? nodes->room * 2 : 32;
-        struct sym_swift_node **items =
-            fz_arena_array(arena, room, sizeof(struct sym_swift_node *));
-        if (!items)
-            return false;
-        if (nodes->n > 0)
-            memcpy(items, nodes->items, nodes->n * sizeof(struct sym_swift_node *));
-        nodes->items = items;
-        nodes->room = room;
-    }
-    nodes->items[nodes->n++] = node;
+    nodes->items = items;
+    items[nodes->n++] = node;
     return true;
 }
 
 bool
 sym_swift_push(struct sym_swift_parser *p, struct sym_swift_node *node)
 {
-    return sym_swift_nodes_add(p->arena, &p->stack, node);
+    return sym_swift_nodes_add(p, &p->stack, node);
 }
 
 static struct sym_swift_node *
@@ -151,7 +146,7 @@ sym_swift_pop_module(struct sym_swift_parser *p)
 {
     /* A module is written as a plain identifier; only its place says what it is. */
     struct sym_swift_node *name = sym_swift_pop(p, SWIFT_IDENTIFIER);
-    return name ? sym_swift_node_as(p->arena, name, SWIFT_MODULE) : sym_swift_pop(p, SWIFT_MODULE);
+    return name ? sym_swift_copy_as(p, name, SWIFT_MODULE) : sym_swift_pop(p, SWIFT_MODULE);
 }
 
 struct sym_swift_node *
@@ -187,7 +182,7 @@ sym_swift_pop_list(struct sym_swift_parser *p, enum sym_swift_kind kind,
     do {
         /* The mark is on the first element, which is popped last. */
         first = sym_swift_pop(p, SWIFT_FIRST_ELEMENT) != NULL;
-        list = sym_swift_node_add(p->arena, list, pop(p));
+        list = sym_swift_add(p, list, pop(p));
     } while (list && !first);
     /* popped from the last to the first */
     sym_swift_node_reverse(list, 0);
@@ -201,39 +196,7 @@ sym_swift_pop_type_list(struct sym_swift_parser *p)
 }
 
 struct sym_swift_node *
-sym_swift_make(struct sym_swift_parser *p, enum sym_swift_kind kind)
-{
-    return sym_swift_node_create(p->arena, kind);
-}
-
-struct sym_swift_node *
-sym_swift_make1(struct sym_swift_parser *p, enum sym_swift_kind kind, struct sym_swift_node *a)
-{
-    return sym_swift_node_with(p->arena, kind, a);
-}
-
-struct sym_swift_node *
-sym_swift_make2(struct sym_swift_parser *p, enum sym_swift_kind kind, struct sym_swift_node *a,
-                struct sym_swift_node *b)
-{
-    return sym_swift_node_pair(p->arena, kind, a, b);
-}
-
-struct sym_swift_node *
-sym_swift_make3(struct sym_swift_parser *p, enum sym_swift_kind kind, struct sym_swift_node *a,
-                struct sym_swift_node *b, struct sym_swift_node *c)
-{
-    return sym_swift_node_add(p->arena, sym_swift_node_pair(p->arena, kind, a, b), c);
-}
-
-struct sym_swift_node *
-sym_swift_make_text(struct sym_swift_parser *p, enum sym_swift_kind kind, const char *text)
-{
-    return sym_swift_node_cstr(p->arena, kind, text);
-}
-
-struct sym_swift_node *
 sym_swift_remember(struct sym_swift_parser *p, struct sym_swift_node *node)
 {
-    return sym_swift_nodes_add(p->arena, &p->substitutions, node) ? node : NULL;
+    return sym_swift_nodes_add(p, &p->substitutions, node) ? node : NULL;
 }

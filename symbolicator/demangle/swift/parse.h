@@ -82,20 +82,9 @@ struct sym_swift_node *sym_swift_pop_function_type(struct sym_swift_parser *p,
 
 /* Remember `node` as a substitution and return it. */
 struct sym_swift_node *sym_swift_remember(struct sym_swift_parser *p, struct sym_swift_node *node);
-/* sym_swift_node_with() and so on in the parser's arena. */
-struct sym_swift_node *sym_swift_make(struct sym_swift_parser *p, enum sym_swift_kind kind);
-struct sym_swift_node *sym_swift_make1(struct sym_swift_parser *p, enum sym_swift_kind kind,
-                                       struct sym_swift_node *a);
-struct sym_swift_node *sym_swift_make2(struct sym_swift_parser *p, enum sym_swift_kind kind,
-                                       struct sym_swift_node *a, struct sym_swift_node *b);
-struct sym_swift_node *sym_swift_make3(struct sym_swift_parser *p, enum sym_swift_kind kind,
-                                       struct sym_swift_node *a, struct sym_swift_node *b,
-                                       struct sym_swift_node *c);
-struct sym_swift_node *sym_swift_make_text(struct sym_swift_parser *p, enum sym_swift_kind kind,
-                                           const char *text);
-struct sym_swift_node *sym_swift_swift_type(struct fz_arena *arena, enum sym_swift_kind kind,
+struct sym_swift_node *sym_swift_swift_type(struct sym_swift_parser *p, enum sym_swift_kind kind,
                                             const char *name);
-struct sym_swift_node *sym_swift_generic_param(struct fz_arena *arena, int64_t depth,
+struct sym_swift_node *sym_swift_generic_param(struct sym_swift_parser *p, int64_t depth,
                                                int64_t index);
 struct sym_swift_node *sym_swift_number(struct sym_swift_parser *p); /* an index as a node */
 struct sym_swift_node *sym_swift_clang_type(struct sym_swift_parser *p);
@@ -107,7 +96,7 @@ struct sym_swift_arguments {
     struct sym_swift_node *conformances;
 };
 bool sym_swift_pop_arguments(struct sym_swift_parser *p, struct sym_swift_arguments *ret);
-bool sym_swift_nodes_add(struct fz_arena *arena, struct sym_swift_nodes *nodes,
+bool sym_swift_nodes_add(struct sym_swift_parser *p, struct sym_swift_nodes *nodes,
                          struct sym_swift_node *node);
 
 /* Operators, called after their letters with the kind of their row in the table. */
@@ -136,7 +125,7 @@ sym_swift_operator_fn sym_swift_op_identifier, sym_swift_op_operator_name, sym_s
 /* The name of a value witness by its two letters, or NULL. */
 const char *sym_swift_value_witness_name(const char letters[2]);
 /* Decodes "a" to "z" to operator characters; NULL if a letter is not one. */
-struct sym_swift_node *sym_swift_operator_node(struct fz_arena *arena, struct fz_span letters,
+struct sym_swift_node *sym_swift_operator_node(struct sym_swift_parser *p, struct fz_span letters,
                                                char fixity);
 /* Swift's variant of Punycode to UTF-8 in the arena; an empty span if it is malformed. */
 struct fz_span sym_swift_punycode(struct fz_span text, struct fz_arena *arena);

@@ -18,7 +18,7 @@ start(struct sym_swift_parser *p, enum sym_swift_kind kind)
     struct sym_swift_node *spec = sym_swift_make(p, kind);
     bool other = sym_swift_next_if(p, 'm');
     if (sym_swift_next_if(p, 'q')) {
-        spec = sym_swift_node_add(p->arena, spec, sym_swift_make(p, SWIFT_SERIALIZED));
+        spec = sym_swift_add(p, spec, sym_swift_make(p, SWIFT_SERIALIZED));
         other = true;
     }
     other |= sym_swift_next_if(p, 'a');
@@ -36,8 +36,7 @@ sym_swift_op_generic_spec(struct sym_swift_parser *p, enum sym_swift_kind kind)
     if (!types)
         return NULL;
     for (uint32_t i = 0; i < types->n_children; i++)
-        spec = sym_swift_node_add(p->arena, spec,
-                                  sym_swift_make1(p, SWIFT_SPEC_PARAM, types->children[i]));
+        spec = sym_swift_add(p, spec, sym_swift_make1(p, SWIFT_SPEC_PARAM, types->children[i]));
     return spec;
 }
 
@@ -65,15 +64,13 @@ struct sym_swift_node *
 sym_swift_op_partial_spec(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
     struct sym_swift_node *spec = start(p, kind);
-    return sym_swift_node_add(p->arena, spec,
-                              sym_swift_make1(p, SWIFT_SPEC_PARAM, sym_swift_pop_type(p)));
+    return sym_swift_add(p, spec, sym_swift_make1(p, SWIFT_SPEC_PARAM, sym_swift_pop_type(p)));
 }
 
 static struct sym_swift_node *
 add_kind(struct sym_swift_parser *p, struct sym_swift_node *argument, int64_t what)
 {
-    return sym_swift_node_add(p->arena, argument,
-                              sym_swift_node_index(p->arena, SWIFT_SPEC_KIND, what));
+    return sym_swift_add(p, argument, sym_swift_make_index(p, SWIFT_SPEC_KIND, what));
 }
 
 static struct sym_swift_node *
@@ -84,9 +81,8 @@ add_digits(struct sym_swift_parser *p, struct sym_swift_node *argument, int64_t 
         p->pos++;
     struct fz_span digits = fz_span_make(p->text.data + start_pos, p->pos - start_pos);
     argument = digits.len > 0 ? add_kind(p, argument, what) : NULL;
-    struct sym_swift_node *payload = sym_swift_node_text(p->arena, SWIFT_SPEC_PAYLOAD, digits);
-    return argument && sym_swift_node_add(p->arena, argument->children[argument->n_children - 1],
-                                          payload)
+    struct sym_swift_node *payload = sym_swift_make_span(p, SWIFT_SPEC_PAYLOAD, digits);
+    return argument && sym_swift_add(p, argument->children[argument->n_children - 1], payload)
                ? argument
                : NULL;
 }
@@ -204,12 +200,12 @@ static bool
 pop_operands(struct sym_swift_parser *p, struct sym_swift_node *what)
 {
     if (what->index == SWIFT_SPEC_STRUCT)
-        return sym_swift_node_add(p->arena, what, sym_swift_pop_type(p)) != NULL;
+        return sym_swift_add(p, what, sym_swift_pop_type(p)) != NULL;
     if (!takes_name(what->index))
         return true;
     struct sym_swift_node *type;
     while ((type = sym_swift_pop_type(p))) {
-        if (!takes_types(what->index) || !sym_swift_node_add(p->arena, what, type))
+        if (!takes_types(what->index) || !sym_swift_add(p, what, type))
             return false;
     }
     struct sym_swift_node *name = sym_swift_pop(p, SWIFT_IDENTIFIER);
@@ -219,8 +215,7 @@ pop_operands(struct sym_swift_parser *p, struct sym_swift_node *what)
     if (what->index == SWIFT_SPEC_STRING &&
         text.data[0] == '_') /* escapes a string that begins with a digit or "_" */
         text = fz_span_make(text.data + 1, text.len - 1);
-    if (!sym_swift_node_add(p->arena, what,
-                            sym_swift_node_text(p->arena, SWIFT_SPEC_PAYLOAD, text)))
+    if (!sym_swift_add(p, what, sym_swift_make_span(p, SWIFT_SPEC_PAYLOAD, text)))
         return false;
     sym_swift_node_reverse(what, 0);
     return true;
@@ -233,9 +228,9 @@ sym_swift_op_function_spec(struct sym_swift_parser *p, enum sym_swift_kind kind)
     if (spec && spec->index) /* a changed representation has no list of arguments */
         return spec;
     while (spec && !sym_swift_next_if(p, '_'))
-        spec = sym_swift_node_add(p->arena, spec, argument(p, SWIFT_SPEC_ARGUMENT));
+        spec = sym_swift_add(p, spec, argument(p, SWIFT_SPEC_ARGUMENT));
     if (spec && !sym_swift_next_if(p, 'n'))
-        spec = sym_swift_node_add(p->arena, spec, argument(p, SWIFT_SPEC_RETURN));
+        spec = sym_swift_add(p, spec, argument(p, SWIFT_SPEC_RETURN));
     /* operands were pushed in the order of the arguments: the last argument pops first */
     for (uint32_t i = spec ? spec->n_children : 0; i-- > 0;) {
         struct sym_swift_node *node = spec->children[i];

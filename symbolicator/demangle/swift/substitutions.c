@@ -93,11 +93,11 @@ static const struct {
 };
 
 struct sym_swift_node *
-sym_swift_swift_type(struct fz_arena *arena, enum sym_swift_kind kind, const char *name)
+sym_swift_swift_type(struct sym_swift_parser *p, enum sym_swift_kind kind, const char *name)
 {
-    return sym_swift_node_type(
-        sym_swift_node_pair(arena, kind, sym_swift_node_cstr(arena, SWIFT_MODULE, "Swift"),
-                            sym_swift_node_cstr(arena, SWIFT_IDENTIFIER, name)));
+    return sym_swift_node_type(sym_swift_make2(p, kind,
+                                               sym_swift_make_text(p, SWIFT_MODULE, "Swift"),
+                                               sym_swift_make_text(p, SWIFT_IDENTIFIER, name)));
 }
 
 static struct sym_swift_node *
@@ -121,14 +121,14 @@ standard_type(struct sym_swift_parser *p, bool of_concurrency)
                                : type[0] == 'e' ? SWIFT_ENUM
                                : type[0] == 'p' ? SWIFT_PROTOCOL
                                                 : SWIFT_CLASS;
-    return sym_swift_swift_type(p->arena, kind, type + 1);
+    return sym_swift_swift_type(p, kind, type + 1);
 }
 
 static struct sym_swift_node *
 optional(struct sym_swift_parser *p)
 {
     struct sym_swift_node *arguments = sym_swift_make1(p, SWIFT_LIST, sym_swift_pop_type(p));
-    struct sym_swift_node *type = sym_swift_swift_type(p->arena, SWIFT_ENUM, "Optional");
+    struct sym_swift_node *type = sym_swift_swift_type(p, SWIFT_ENUM, "Optional");
     return sym_swift_remember(
         p, sym_swift_node_type(sym_swift_make2(p, SWIFT_BOUND_GENERIC, type, arguments)));
 }

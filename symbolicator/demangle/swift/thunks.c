@@ -22,7 +22,7 @@ sym_swift_op_completion_handler(struct sym_swift_parser *p, enum sym_swift_kind 
     if (!handler || flag < 0)
         return NULL;
     handler->index = flag;
-    return sym_swift_node_add_if(p->arena, handler, signature);
+    return sym_swift_add_if(p, handler, signature);
 }
 
 /* Move all types at the top of the stack, in their order, to `parent`. */
@@ -33,7 +33,7 @@ take_types(struct sym_swift_parser *p, struct sym_swift_node *parent)
     while (first > 0 && p->stack.items[first - 1]->is_type)
         first--;
     for (size_t i = first; i < p->stack.n; i++)
-        parent = sym_swift_node_add(p->arena, parent, p->stack.items[i]);
+        parent = sym_swift_add(p, parent, p->stack.items[i]);
     /* the signature and the declaration are below the types */
     p->stack.n = first;
     return parent;
@@ -53,11 +53,10 @@ sym_swift_op_key_path(struct sym_swift_parser *p, enum sym_swift_kind kind)
         return NULL;
     struct sym_swift_node *signature = sym_swift_pop(p, SWIFT_SIGNATURE);
     struct sym_swift_node *path = sym_swift_make1(p, kind, sym_swift_pop_any(p));
-    path = sym_swift_node_add_if(p->arena, path, signature);
+    path = sym_swift_add_if(p, path, signature);
     for (uint32_t i = 0; i < types->n_children; i++)
-        path = sym_swift_node_add(p->arena, path, types->children[i]);
-    return serialized ? sym_swift_node_add(p->arena, path, sym_swift_make(p, SWIFT_SERIALIZED))
-                      : path;
+        path = sym_swift_add(p, path, types->children[i]);
+    return serialized ? sym_swift_add(p, path, sym_swift_make(p, SWIFT_SERIALIZED)) : path;
 }
 
 struct sym_swift_node *
@@ -68,9 +67,8 @@ sym_swift_op_key_path_index(struct sym_swift_parser *p, enum sym_swift_kind kind
     struct sym_swift_node *path = take_types(p, sym_swift_make(p, kind));
     if (!path || p->stack.n > 0 || (!signature && path->n_children == 0))
         return NULL;
-    path = sym_swift_node_add_if(p->arena, path, signature);
-    return serialized ? sym_swift_node_add(p->arena, path, sym_swift_make(p, SWIFT_SERIALIZED))
-                      : path;
+    path = sym_swift_add_if(p, path, signature);
+    return serialized ? sym_swift_add(p, path, sym_swift_make(p, SWIFT_SERIALIZED)) : path;
 }
 
 struct sym_swift_node *
@@ -80,7 +78,7 @@ sym_swift_op_outlined_variable(struct sym_swift_parser *p, enum sym_swift_kind k
     if (index < 0)
         return NULL;
     bool read_only = sym_swift_next_if(p, 'r');
-    return sym_swift_node_index(p->arena, read_only ? SWIFT_OUTLINED_READ_ONLY : kind, index);
+    return sym_swift_make_index(p, read_only ? SWIFT_OUTLINED_READ_ONLY : kind, index);
 }
 
 /* "m" method, "a" and "p" properties, then a letter for each parameter and the result. */
@@ -96,7 +94,7 @@ sym_swift_op_outlined_bridged(struct sym_swift_parser *p, enum sym_swift_kind ki
             return NULL;
     }
     struct fz_span letters = fz_span_make(p->text.data + start, p->pos - 1 - start);
-    return sym_swift_node_text(p->arena, kind, letters);
+    return sym_swift_make_span(p, kind, letters);
 }
 
 struct sym_swift_node *
@@ -115,7 +113,7 @@ index_subset(struct sym_swift_parser *p)
         p->pos++;
     if (p->pos == start)
         return NULL;
-    return sym_swift_node_text(p->arena, SWIFT_INDEX_SUBSET,
+    return sym_swift_make_span(p, SWIFT_INDEX_SUBSET,
                                fz_span_make(p->text.data + start, p->pos - start));
 }
 
@@ -137,7 +135,7 @@ take_all(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
     struct sym_swift_node *node = sym_swift_make(p, kind);
     for (size_t i = 0; i < p->stack.n; i++)
-        node = sym_swift_node_add(p->arena, node, p->stack.items[i]);
+        node = sym_swift_add(p, node, p->stack.items[i]);
     p->stack.n = 0;
     return node;
 }
@@ -147,7 +145,7 @@ static struct sym_swift_node *
 add_subsets(struct sym_swift_parser *p, struct sym_swift_node *node, const char *letters)
 {
     for (; *letters && node; letters++) {
-        node = sym_swift_node_add(p->arena, node, index_subset(p));
+        node = sym_swift_add(p, node, index_subset(p));
         if (!sym_swift_next_if(p, *letters))
             return NULL;
     }
@@ -160,7 +158,7 @@ sym_swift_op_autodiff(struct sym_swift_parser *p, enum sym_swift_kind kind)
     if (p->stack.n == 0)
         return NULL;
     struct sym_swift_node *node = take_all(p, kind);
-    node = sym_swift_node_add(p->arena, node, autodiff_kind(p));
+    node = sym_swift_add(p, node, autodiff_kind(p));
     return add_subsets(p, node, kind == SWIFT_AUTODIFF_SUBSET_THUNK ? "prP" : "pr");
 }
 
@@ -170,8 +168,8 @@ sym_swift_op_self_reordering(struct sym_swift_parser *p, enum sym_swift_kind kin
     struct sym_swift_node *signature = sym_swift_pop(p, SWIFT_SIGNATURE);
     struct sym_swift_node *to = sym_swift_pop_type(p);
     struct sym_swift_node *node = sym_swift_make2(p, kind, sym_swift_pop_type(p), to);
-    node = sym_swift_node_add(p->arena, node, autodiff_kind(p));
-    return sym_swift_node_add_if(p->arena, node, signature);
+    node = sym_swift_add(p, node, autodiff_kind(p));
+    return sym_swift_add_if(p, node, signature);
 }
 
 struct sym_swift_node *
@@ -185,10 +183,8 @@ sym_swift_op_differentiability(struct sym_swift_parser *p, enum sym_swift_kind k
                        : c == 'd' ? "normal"
                        : c == 'l' ? "linear"
                                   : NULL;
-    node =
-        text ? sym_swift_node_add(p->arena, node, sym_swift_make_text(p, SWIFT_AUTODIFF_KIND, text))
-             : NULL;
-    return sym_swift_node_add_if(p->arena, add_subsets(p, node, "pr"), signature);
+    node = text ? sym_swift_add(p, node, sym_swift_make_text(p, SWIFT_AUTODIFF_KIND, text)) : NULL;
+    return sym_swift_add_if(p, add_subsets(p, node, "pr"), signature);
 }
 
 const char *
@@ -260,7 +256,7 @@ sym_swift_op_once(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
     struct sym_swift_node *names = sym_swift_make(p, SWIFT_ONCE_LIST);
     while (names && sym_swift_pop(p, SWIFT_FIRST_ELEMENT))
-        names = sym_swift_node_add(p->arena, names, sym_swift_pop_flag(p, SWIFT_F_DECL_NAME));
+        names = sym_swift_add(p, names, sym_swift_pop_flag(p, SWIFT_F_DECL_NAME));
     sym_swift_node_reverse(names, 0);
     return names && sym_swift_pop_context(p) ? sym_swift_make1(p, kind, names) : NULL;
 }

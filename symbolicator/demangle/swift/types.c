@@ -98,7 +98,7 @@ sym_swift_op_extension(struct sym_swift_parser *p, enum sym_swift_kind kind)
     struct sym_swift_node *signature = sym_swift_pop(p, SWIFT_SIGNATURE);
     struct sym_swift_node *module = sym_swift_pop_module(p);
     struct sym_swift_node *extension = sym_swift_make2(p, kind, module, sym_swift_pop_nominal(p));
-    return sym_swift_node_add_if(p->arena, extension, signature);
+    return sym_swift_add_if(p, extension, signature);
 }
 
 static struct sym_swift_node *
@@ -106,8 +106,7 @@ pop_conformances(struct sym_swift_parser *p)
 {
     struct sym_swift_node *list = NULL, *conformance;
     while ((conformance = sym_swift_pop(p, SWIFT_RETROACTIVE))) {
-        list =
-            sym_swift_node_add(p->arena, list ? list : sym_swift_make(p, SWIFT_LIST), conformance);
+        list = sym_swift_add(p, list ? list : sym_swift_make(p, SWIFT_LIST), conformance);
         if (!list)
             return NULL;
     }
@@ -122,9 +121,9 @@ sym_swift_pop_arguments(struct sym_swift_parser *p, struct sym_swift_arguments *
     for (;;) {
         struct sym_swift_node *list = sym_swift_make(p, SWIFT_LIST), *type;
         while (list && (type = sym_swift_pop_type(p)))
-            list = sym_swift_node_add(p->arena, list, type);
+            list = sym_swift_add(p, list, type);
         sym_swift_node_reverse(list, 0);
-        if (!sym_swift_nodes_add(p->arena, &ret->lists, list))
+        if (!sym_swift_nodes_add(p, &ret->lists, list))
             return false;
         if (sym_swift_pop(p, SWIFT_EMPTY_LIST))
             return true;
@@ -169,12 +168,11 @@ bind_context(struct sym_swift_parser *p, const struct sym_swift_node *nominal,
     if (context->kind == SWIFT_EXTENSION) {
         bound = sym_swift_make2(p, SWIFT_EXTENSION, context->children[0],
                                 bind_arguments(p, context->children[1], lists, i));
-        bound = sym_swift_node_add_if(p->arena, bound, sym_swift_node_child(context, 2));
+        bound = sym_swift_add_if(p, bound, sym_swift_node_child(context, 2));
     } else {
         bound = bind_arguments(p, context, lists, i);
     }
-    struct sym_swift_node *copy =
-        bound ? sym_swift_node_as(p->arena, nominal, nominal->kind) : NULL;
+    struct sym_swift_node *copy = bound ? sym_swift_copy_as(p, nominal, nominal->kind) : NULL;
     if (copy)
         copy->children[0] = bound;
     return copy;
@@ -213,9 +211,9 @@ sym_swift_op_bound_generic(struct sym_swift_parser *p, enum sym_swift_kind kind)
     struct sym_swift_node *bound = bind_arguments(p, sym_swift_pop_nominal(p), &arguments.lists, 0);
     if (bound &&
         bound->is_type) /* no arguments, but still a new type: the nominal may be a substitution */
-        bound = sym_swift_node_as(p->arena, bound, bound->kind);
+        bound = sym_swift_copy_as(p, bound, bound->kind);
     if (bound && bound->kind == SWIFT_BOUND_GENERIC)
-        bound = sym_swift_node_add_if(p->arena, bound, arguments.conformances);
+        bound = sym_swift_add_if(p, bound, arguments.conformances);
     return sym_swift_remember(p, sym_swift_node_type(bound));
 }
 
@@ -236,7 +234,7 @@ sym_swift_op_tuple(struct sym_swift_parser *p, enum sym_swift_kind kind)
             element->index = variadic;
             element->text = label ? label->text : element->text;
         }
-        tuple = sym_swift_node_add(p->arena, tuple, element);
+        tuple = sym_swift_add(p, tuple, element);
     } while (tuple && !first);
     sym_swift_node_reverse(tuple, 0);
     return sym_swift_node_type(tuple);
@@ -292,7 +290,7 @@ sym_swift_op_protocols_class(struct sym_swift_parser *p, enum sym_swift_kind kin
     struct sym_swift_node *type = sym_swift_make1(p, kind, sym_swift_pop_type(p));
     struct sym_swift_node *protocols = sym_swift_pop_list(p, SWIFT_LIST, sym_swift_pop_protocol);
     for (uint32_t i = 0; protocols && i < protocols->n_children; i++)
-        type = sym_swift_node_add(p->arena, type, protocols->children[i]);
+        type = sym_swift_add(p, type, protocols->children[i]);
     return protocols ? sym_swift_node_type(type) : NULL;
 }
 
@@ -326,14 +324,14 @@ sym_swift_op_box(struct sym_swift_parser *p, enum sym_swift_kind kind)
     for (uint32_t i = 0; fields && i < fields->n_children; i++) {
         struct sym_swift_node *type = fields->children[i];
         bool is_mutable = type->kind == SWIFT_INOUT;
-        layout = sym_swift_node_add(
-            p->arena, layout,
+        layout = sym_swift_add(
+            p, layout,
             sym_swift_make1(p, is_mutable ? SWIFT_SIL_BOX_MUTABLE : SWIFT_SIL_BOX_IMMUTABLE,
                             is_mutable ? type->children[0] : type));
     }
     struct sym_swift_node *box = sym_swift_make1(p, SWIFT_SIL_BOX_WITH_LAYOUT, layout);
     if (signature)
-        box = sym_swift_node_add(p->arena, sym_swift_node_add(p->arena, box, signature), arguments);
+        box = sym_swift_add(p, sym_swift_add(p, box, signature), arguments);
     return sym_swift_node_type(box);
 }
 
@@ -352,5 +350,5 @@ sym_swift_op_integer(struct sym_swift_parser *p, enum sym_swift_kind kind)
     int64_t value = sym_swift_index(p);
     if (value < 0)
         return NULL;
-    return sym_swift_node_type(sym_swift_node_index(p->arena, kind, negative ? -value : value));
+    return sym_swift_node_type(sym_swift_make_index(p, kind, negative ? -value : value));
 }
