@@ -36,10 +36,7 @@ sym_swift_op_entity(struct sym_swift_parser *p, enum sym_swift_kind kind)
 static struct sym_swift_node *
 accessor(struct sym_swift_parser *p, struct sym_swift_node *storage)
 {
-    static const struct {
-        char letters[3];
-        enum sym_swift_kind kind;
-    } accessors[] = {
+    static const struct sym_swift_choice accessors[] = {
         {"m", SWIFT_MATERIALIZE_FOR_SET},
         {"s", SWIFT_SETTER},
         {"g", SWIFT_GETTER},
@@ -62,35 +59,15 @@ accessor(struct sym_swift_parser *p, struct sym_swift_node *storage)
         {"lo", SWIFT_NATIVE_OWNING_ADDRESSOR},
         {"lp", SWIFT_NATIVE_PINNING_ADDRESSOR},
         {"lu", SWIFT_UNSAFE_ADDRESSOR},
+        {"", SWIFT_NONE},
     };
     if (sym_swift_next_if(p, 'p')) /* the storage itself */
         return storage;
-    for (size_t i = 0; i < FZ_ARRAY_LEN(accessors); i++) {
-        if (sym_swift_next_if_text(p, accessors[i].letters))
-            return sym_swift_make1(p, accessors[i].kind, storage);
-    }
-    return NULL;
+    enum sym_swift_kind kind = sym_swift_next_kind(p, accessors);
+    return kind == SWIFT_NONE ? NULL : sym_swift_make1(p, kind, storage);
 }
 
-static struct sym_swift_node *
-subscript(struct sym_swift_parser *p)
-{
-    struct sym_swift_node *file = sym_swift_pop(p, SWIFT_PRIVATE_NAME);
-    struct sym_swift_node *type = sym_swift_pop_type(p);
-    struct sym_swift_node *labels = sym_swift_pop_labels(p, type);
-    struct sym_swift_node *entity = sym_swift_make1(p, SWIFT_SUBSCRIPT, sym_swift_pop_context(p));
-    entity = sym_swift_add(p, sym_swift_add_if(p, entity, labels), type);
-    return sym_swift_add_if(p, entity, file);
-}
-
-struct sym_swift_node *
-sym_swift_op_storage(struct sym_swift_parser *p, enum sym_swift_kind kind)
-{
-    struct sym_swift_node *storage =
-        kind == SWIFT_SUBSCRIPT ? subscript(p) : sym_swift_op_entity(p, kind);
-    return storage ? accessor(p, storage) : NULL;
-}
-
+/* Subscripts too: neither has a name, and the file of a private one comes last. */
 struct sym_swift_node *
 sym_swift_op_constructor(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
@@ -100,6 +77,14 @@ sym_swift_op_constructor(struct sym_swift_parser *p, enum sym_swift_kind kind)
     struct sym_swift_node *entity = sym_swift_make1(p, kind, sym_swift_pop_context(p));
     entity = sym_swift_add(p, sym_swift_add_if(p, entity, labels), type);
     return sym_swift_add_if(p, entity, file);
+}
+
+struct sym_swift_node *
+sym_swift_op_storage(struct sym_swift_parser *p, enum sym_swift_kind kind)
+{
+    struct sym_swift_node *storage =
+        kind == SWIFT_SUBSCRIPT ? sym_swift_op_constructor(p, kind) : sym_swift_op_entity(p, kind);
+    return storage ? accessor(p, storage) : NULL;
 }
 
 struct sym_swift_node *
@@ -139,21 +124,15 @@ struct sym_swift_node *
 sym_swift_op_macro(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
     (void)kind;
-    static const struct {
-        char letter;
-        const char *role;
-    } roles[] = {
+    static const struct sym_swift_word roles[] = {
         {'a', "accessor"},    {'r', "memberAttribute"}, {'m', "member"},   {'p', "peer"},
         {'c', "conformance"}, {'e', "extension"},       {'q', "preamble"}, {'b', "body"},
+        {'\0', NULL},
     };
-    char c = sym_swift_next(p);
+    const char *role = sym_swift_next_word(p, roles);
+    char c = role ? '\0' : sym_swift_next(p);
     if (c == 'X')
         return macro_location(p);
-    const char *role = NULL;
-    for (size_t i = 0; i < FZ_ARRAY_LEN(roles); i++) {
-        if (roles[i].letter == c)
-            role = roles[i].role;
-    }
     if (!role && c != 'f' && c != 'u')
         return NULL;
     struct sym_swift_node *macro = sym_swift_pop(p, SWIFT_IDENTIFIER);

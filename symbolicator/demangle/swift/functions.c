@@ -63,18 +63,10 @@ sym_swift_op_c_function_type(struct sym_swift_parser *p, enum sym_swift_kind kin
 struct sym_swift_node *
 sym_swift_op_differentiable(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    switch (sym_swift_next(p)) {
-    case 'f':
-        return sym_swift_make_text(p, kind, "(_forward)");
-    case 'r':
-        return sym_swift_make_text(p, kind, "(reverse)");
-    case 'l':
-        return sym_swift_make_text(p, kind, "(_linear)");
-    case 'd':
-        return sym_swift_make(p, kind);
-    default:
-        return NULL;
-    }
+    static const struct sym_swift_word words[] = {
+        {'f', "(_forward)"}, {'r', "(reverse)"}, {'l', "(_linear)"}, {'d', ""}, {'\0', NULL}};
+    const char *text = sym_swift_next_word(p, words);
+    return text ? sym_swift_make_text(p, kind, text) : NULL;
 }
 
 /* Swift 4.0 mangles the labels in the tuple: move them out. */

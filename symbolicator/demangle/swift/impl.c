@@ -6,12 +6,7 @@
  */
 #include "symbolicator/demangle/swift/parse.h"
 
-struct convention {
-    char letter;
-    const char *text;
-};
-
-static const struct convention parameters[] = {
+static const struct sym_swift_word parameters[] = {
     {'i', "@in"},
     {'c', "@in_constant"},
     {'l', "@inout"},
@@ -28,7 +23,7 @@ static const struct convention parameters[] = {
     {'\0', NULL},
 };
 
-static const struct convention results[] = {
+static const struct sym_swift_word results[] = {
     {'r', "@out"},
     {'o', "@owned"},
     {'d', "@unowned"},
@@ -41,7 +36,7 @@ static const struct convention results[] = {
     {'\0', NULL},
 };
 
-static const struct convention callees[] = {
+static const struct sym_swift_word callees[] = {
     {'y', "@callee_unowned"},
     {'g', "@callee_guaranteed"},
     {'x', "@callee_owned"},
@@ -49,29 +44,18 @@ static const struct convention callees[] = {
     {'\0', NULL},
 };
 
-static const struct convention representations[] = {
+static const struct sym_swift_word representations[] = {
     {'B', "block"},       {'C', "c"},       {'M', "method"},     {'O', "objc_method"},
     {'J', "objc_method"}, {'K', "closure"}, {'V', "com_method"}, {'W', "witness_method"},
     {'\0', NULL},
 };
 
-static const struct convention coroutines[] = {
+static const struct sym_swift_word coroutines[] = {
     {'A', "@yield_once"},
     {'I', "@yield_once_2"},
     {'G', "@yield_many"},
     {'\0', NULL},
 };
-
-/* The text for the next letter, which is consumed, or NULL. */
-static const char *
-next_of(struct sym_swift_parser *p, const struct convention *conventions)
-{
-    for (; conventions->text; conventions++) {
-        if (sym_swift_next_if(p, conventions->letter))
-            return conventions->text;
-    }
-    return NULL;
-}
 
 static struct sym_swift_node *
 add_attribute(struct sym_swift_parser *p, struct sym_swift_node *type, const char *text)
@@ -112,7 +96,7 @@ add_representation(struct sym_swift_parser *p, struct sym_swift_node *type)
                        (p->text.data[p->pos + 1] == 'B' || p->text.data[p->pos + 1] == 'C');
     if (with_c_type)
         p->pos++;
-    const char *text = next_of(p, representations);
+    const char *text = sym_swift_next_word(p, representations);
     if (!text)
         return type;
     struct sym_swift_node *convention = sym_swift_make_text(p, SWIFT_IMPL_CONVENTION, text);
@@ -124,7 +108,7 @@ add_representation(struct sym_swift_parser *p, struct sym_swift_node *type)
 static struct sym_swift_node *
 add_attributes(struct sym_swift_parser *p, struct sym_swift_node *type)
 {
-    static const struct convention differentiable[] = {
+    static const struct sym_swift_word differentiable[] = {
         {'d', "@differentiable"},
         {'l', "@differentiable(_linear)"},
         {'f', "@differentiable(_forward)"},
@@ -139,12 +123,12 @@ add_attributes(struct sym_swift_parser *p, struct sym_swift_node *type)
         type = add_attribute(p, type, "@caller_isolated");
     if (sym_swift_next_if(p, 'O'))
         type = add_attribute(p, type, "@called(once)");
-    type = add_attribute(p, type, next_of(p, differentiable));
-    const char *callee = next_of(p, callees);
+    type = add_attribute(p, type, sym_swift_next_word(p, differentiable));
+    const char *callee = sym_swift_next_word(p, callees);
     if (!callee)
         return NULL;
     type = add_representation(p, add_attribute(p, type, callee));
-    type = add_attribute(p, type, next_of(p, coroutines));
+    type = add_attribute(p, type, sym_swift_next_word(p, coroutines));
     if (sym_swift_next_if(p, 'h'))
         type = add_attribute(p, type, "@Sendable");
     if (sym_swift_next_if(p, 'H'))
@@ -157,9 +141,10 @@ add_attributes(struct sym_swift_parser *p, struct sym_swift_node *type)
 /* A parameter or result without its type. Swift prints "@noDerivative" and one more mark of a
  * parameter; with a third it prints none. */
 static struct sym_swift_node *
-operand(struct sym_swift_parser *p, enum sym_swift_kind kind, const struct convention *conventions)
+operand(struct sym_swift_parser *p, enum sym_swift_kind kind,
+        const struct sym_swift_word *conventions)
 {
-    const char *convention = next_of(p, conventions), *mark = NULL;
+    const char *convention = sym_swift_next_word(p, conventions), *mark = NULL;
     if (!convention)
         return NULL;
     bool derivative = false;
@@ -167,7 +152,7 @@ operand(struct sym_swift_parser *p, enum sym_swift_kind kind, const struct conve
     if (kind == SWIFT_IMPL_PARAMETER || kind == SWIFT_IMPL_RESULT)
         derivative = sym_swift_next_if(p, 'w');
     if (kind == SWIFT_IMPL_PARAMETER) {
-        static const struct convention marks[] = {
+        static const struct sym_swift_word marks[] = {
             {'T', " sending"}, {'I', " isolated"}, {'L', " sil_implicit_leading_param"}};
         for (size_t i = 0; i < FZ_ARRAY_LEN(marks); i++) {
             if (sym_swift_next_if(p, marks[i].letter)) {
@@ -188,7 +173,7 @@ static struct sym_swift_node *
 add_operands(struct sym_swift_parser *p, struct sym_swift_node *type, enum sym_swift_kind kind,
              uint32_t *n)
 {
-    const struct convention *conventions =
+    const struct sym_swift_word *conventions =
         kind == SWIFT_IMPL_PARAMETER || kind == SWIFT_IMPL_YIELD ? parameters : results;
     struct sym_swift_node *next;
     if (kind == SWIFT_IMPL_YIELD || kind == SWIFT_IMPL_ERROR) {

@@ -8,21 +8,19 @@
 static struct sym_swift_node *
 metadata(struct sym_swift_parser *p)
 {
-    static const struct {
-        char letter;
-        enum sym_swift_kind kind;
-    } kinds[] = {
-        {'P', SWIFT_METADATA_PATTERN},    {'a', SWIFT_METADATA_ACCESSOR},
-        {'L', SWIFT_METADATA_LAZY_CACHE}, {'m', SWIFT_METACLASS},
-        {'n', SWIFT_NOMINAL_DESCRIPTOR},  {'f', SWIFT_FULL_METADATA},
+    static const struct sym_swift_choice kinds[] = {
+        {"P", SWIFT_METADATA_PATTERN},
+        {"a", SWIFT_METADATA_ACCESSOR},
+        {"L", SWIFT_METADATA_LAZY_CACHE},
+        {"m", SWIFT_METACLASS},
+        {"n", SWIFT_NOMINAL_DESCRIPTOR},
+        {"f", SWIFT_FULL_METADATA},
+        {"", SWIFT_NONE},
     };
     if (sym_swift_next_if(p, 'p'))
         return sym_swift_make1(p, SWIFT_PROTOCOL_DESCRIPTOR, sym_swift_old_protocol(p));
-    for (size_t i = 0; i < FZ_ARRAY_LEN(kinds); i++) {
-        if (sym_swift_next_if(p, kinds[i].letter))
-            return sym_swift_make1(p, kinds[i].kind, sym_swift_old_type(p));
-    }
-    return sym_swift_make1(p, SWIFT_METADATA, sym_swift_old_type(p));
+    enum sym_swift_kind kind = sym_swift_next_kind(p, kinds);
+    return sym_swift_make1(p, kind == SWIFT_NONE ? SWIFT_METADATA : kind, sym_swift_old_type(p));
 }
 
 static struct sym_swift_node *
@@ -49,20 +47,17 @@ pair(struct sym_swift_parser *p, enum sym_swift_kind kind,
 static struct sym_swift_node *
 witness(struct sym_swift_parser *p)
 {
-    static const struct {
-        char letter;
-        enum sym_swift_kind kind;
-    } tables[] = {
-        {'P', SWIFT_WITNESS_TABLE},
-        {'G', SWIFT_GENERIC_WITNESS_TABLE},
-        {'I', SWIFT_GENERIC_WITNESS_TABLE_INSTANTIATION},
-        {'a', SWIFT_WITNESS_TABLE_ACCESSOR},
+    static const struct sym_swift_choice tables[] = {
+        {"P", SWIFT_WITNESS_TABLE},
+        {"G", SWIFT_GENERIC_WITNESS_TABLE},
+        {"I", SWIFT_GENERIC_WITNESS_TABLE_INSTANTIATION},
+        {"a", SWIFT_WITNESS_TABLE_ACCESSOR},
+        {"", SWIFT_NONE},
     };
     struct sym_swift_node *node;
-    for (size_t i = 0; i < FZ_ARRAY_LEN(tables); i++) {
-        if (sym_swift_next_if(p, tables[i].letter))
-            return sym_swift_make1(p, tables[i].kind, sym_swift_old_conformance(p));
-    }
+    enum sym_swift_kind table = sym_swift_next_kind(p, tables);
+    if (table != SWIFT_NONE)
+        return sym_swift_make1(p, table, sym_swift_old_conformance(p));
     switch (sym_swift_next(p)) {
     case 'V':
         return sym_swift_make1(p, SWIFT_VALUE_WITNESS_TABLE, sym_swift_old_type(p));
@@ -167,12 +162,9 @@ symbol(struct sym_swift_parser *p)
 static struct sym_swift_node *
 attributes(struct sym_swift_parser *p, struct sym_swift_node *global)
 {
-    static const struct {
-        char letters[3];
-        enum sym_swift_kind kind;
-    } kinds[] = {
+    static const struct sym_swift_choice kinds[] = {
         {"To", SWIFT_OBJC},          {"TO", SWIFT_NON_OBJC},         {"TD", SWIFT_DYNAMIC},
-        {"Td", SWIFT_DIRECT_METHOD}, {"TV", SWIFT_VTABLE_ATTRIBUTE},
+        {"Td", SWIFT_DIRECT_METHOD}, {"TV", SWIFT_VTABLE_ATTRIBUTE}, {"", SWIFT_NONE},
     };
     if (sym_swift_next_if_text(p, "TS")) {
         do {
@@ -182,11 +174,8 @@ attributes(struct sym_swift_parser *p, struct sym_swift_node *global)
         } while (global && sym_swift_next_if_text(p, "_TTS"));
         return sym_swift_next_if_text(p, "_T") ? global : NULL;
     }
-    for (size_t i = 0; i < FZ_ARRAY_LEN(kinds); i++) {
-        if (sym_swift_next_if_text(p, kinds[i].letters))
-            return sym_swift_add(p, global, sym_swift_make(p, kinds[i].kind));
-    }
-    return global;
+    enum sym_swift_kind kind = sym_swift_next_kind(p, kinds);
+    return kind == SWIFT_NONE ? global : sym_swift_add(p, global, sym_swift_make(p, kind));
 }
 
 struct sym_swift_node *

@@ -51,15 +51,15 @@ sym_swift_old_protocol(struct sym_swift_parser *p)
 static struct sym_swift_node *
 read_nominal_type(struct sym_swift_parser *p)
 {
+    static const struct sym_swift_choice kinds[] = {{"V", SWIFT_STRUCT},
+                                                    {"O", SWIFT_ENUM},
+                                                    {"C", SWIFT_CLASS},
+                                                    {"P", SWIFT_PROTOCOL},
+                                                    {"", SWIFT_NONE}};
     if (sym_swift_next_if(p, 'S'))
         return sym_swift_old_substitution(p);
-    if (sym_swift_next_if(p, 'V'))
-        return sym_swift_old_declaration(p, SWIFT_STRUCT);
-    if (sym_swift_next_if(p, 'O'))
-        return sym_swift_old_declaration(p, SWIFT_ENUM);
-    if (sym_swift_next_if(p, 'C'))
-        return sym_swift_old_declaration(p, SWIFT_CLASS);
-    return sym_swift_next_if(p, 'P') ? sym_swift_old_declaration(p, SWIFT_PROTOCOL) : NULL;
+    enum sym_swift_kind kind = sym_swift_next_kind(p, kinds);
+    return kind == SWIFT_NONE ? NULL : sym_swift_old_declaration(p, kind);
 }
 
 struct sym_swift_node *

@@ -179,20 +179,15 @@ add_operands(struct sym_swift_parser *p, struct sym_swift_node *type, enum role 
 static struct sym_swift_node *
 add_representation(struct sym_swift_parser *p, struct sym_swift_node *type)
 {
-    static const struct {
-        char letter;
-        const char *name;
-    } names[] = {
-        {'b', "block"}, {'c', "c"}, {'m', "method"}, {'O', "objc_method"}, {'w', "witness_method"},
+    static const struct sym_swift_word names[] = {
+        {'b', "block"},          {'c', "c"},   {'m', "method"}, {'O', "objc_method"},
+        {'w', "witness_method"}, {'\0', NULL},
     };
     if (!sym_swift_next_if(p, 'C'))
         return type;
-    for (size_t i = 0; i < FZ_ARRAY_LEN(names); i++) {
-        if (sym_swift_next_if(p, names[i].letter))
-            return sym_swift_add(p, type,
-                                 sym_swift_make_text(p, SWIFT_IMPL_CONVENTION, names[i].name));
-    }
-    return NULL;
+    const char *name = sym_swift_next_word(p, names);
+    return name ? sym_swift_add(p, type, sym_swift_make_text(p, SWIFT_IMPL_CONVENTION, name))
+                : NULL;
 }
 
 struct sym_swift_node *

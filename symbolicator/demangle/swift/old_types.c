@@ -35,14 +35,11 @@ vector(struct sym_swift_parser *p)
 static struct sym_swift_node *
 builtin(struct sym_swift_parser *p)
 {
-    static const struct {
-        char letter;
-        const char *name;
-    } builtins[] = {
+    static const struct sym_swift_word builtins[] = {
         {'b', "Builtin.BridgeObject"},  {'B', "Builtin.UnsafeValueBuffer"},
         {'O', "Builtin.UnknownObject"}, {'o', "Builtin.NativeObject"},
         {'p', "Builtin.RawPointer"},    {'t', "Builtin.SILToken"},
-        {'w', "Builtin.Word"},
+        {'w', "Builtin.Word"},          {'\0', NULL},
     };
     if (sym_swift_next_if(p, 'f'))
         return sized_builtin(p, "Builtin.FPIEEE");
@@ -50,11 +47,8 @@ builtin(struct sym_swift_parser *p)
         return sized_builtin(p, "Builtin.Int");
     if (sym_swift_next_if(p, 'v'))
         return vector(p);
-    for (size_t i = 0; i < FZ_ARRAY_LEN(builtins); i++) {
-        if (sym_swift_next_if(p, builtins[i].letter))
-            return sym_swift_make_text(p, SWIFT_BUILTIN_TYPE, builtins[i].name);
-    }
-    return NULL;
+    const char *name = sym_swift_next_word(p, builtins);
+    return name ? sym_swift_make_text(p, SWIFT_BUILTIN_TYPE, name) : NULL;
 }
 
 static struct sym_swift_node *
@@ -112,10 +106,7 @@ protocols(struct sym_swift_parser *p)
 static struct sym_swift_node *
 metatype(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    const char *representation = sym_swift_next_if(p, 't')   ? "@thin"
-                                 : sym_swift_next_if(p, 'T') ? "@thick"
-                                 : sym_swift_next_if(p, 'o') ? "@objc_metatype"
-                                                             : NULL;
+    const char *representation = sym_swift_metatype_word(p);
     struct sym_swift_node *type =
         representation ? sym_swift_make1(p, kind, sym_swift_old_type(p)) : NULL;
     if (type)

@@ -39,6 +39,22 @@ sym_swift_next_if_text(struct sym_swift_parser *p, const char *text)
     return true;
 }
 
+const char *
+sym_swift_next_word(struct sym_swift_parser *p, const struct sym_swift_word *words)
+{
+    while (words->text && !sym_swift_next_if(p, words->letter))
+        words++;
+    return words->text;
+}
+
+enum sym_swift_kind
+sym_swift_next_kind(struct sym_swift_parser *p, const struct sym_swift_choice *choices)
+{
+    while (choices->kind != SWIFT_NONE && !sym_swift_next_if_text(p, choices->letters))
+        choices++;
+    return choices->kind;
+}
+
 int64_t
 sym_swift_natural(struct sym_swift_parser *p)
 {

@@ -56,6 +56,21 @@ bool sym_swift_next_if_text(struct sym_swift_parser *p, const char *text);
 int64_t sym_swift_natural(struct sym_swift_parser *p); /* digits, or -1 */
 int64_t sym_swift_index(struct sym_swift_parser *p);   /* "_" = 0, "0_" = 1..., or -1 */
 
+/* What a letter stands for: rows up to one without text, or of kind SWIFT_NONE. */
+struct sym_swift_word {
+    char letter;
+    const char *text;
+};
+struct sym_swift_choice {
+    char letters[3];
+    enum sym_swift_kind kind;
+};
+/* The row whose letters come next, which are consumed; NULL or SWIFT_NONE, and nothing consumed, if
+ * there is none. */
+const char *sym_swift_next_word(struct sym_swift_parser *p, const struct sym_swift_word *words);
+enum sym_swift_kind sym_swift_next_kind(struct sym_swift_parser *p,
+                                        const struct sym_swift_choice *choices);
+
 /* The stack. A pop returns NULL, and leaves the top, if it is not of that kind. */
 bool sym_swift_push(struct sym_swift_parser *p, struct sym_swift_node *node);
 struct sym_swift_node *sym_swift_pop_any(struct sym_swift_parser *p);
@@ -122,6 +137,8 @@ sym_swift_operator_fn sym_swift_op_identifier, sym_swift_op_operator_name, sym_s
     sym_swift_op_once, sym_swift_op_generic_spec, sym_swift_op_dropped_spec,
     sym_swift_op_partial_spec, sym_swift_op_function_spec;
 
+/* The representation of a metatype by its letter, or NULL. */
+const char *sym_swift_metatype_word(struct sym_swift_parser *p);
 /* The name of a value witness by its two letters, or NULL. */
 const char *sym_swift_value_witness_name(const char letters[2]);
 /* Decodes "a" to "z" to operator characters; NULL if a letter is not one. */

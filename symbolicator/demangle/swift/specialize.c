@@ -44,20 +44,17 @@ sym_swift_op_generic_spec(struct sym_swift_parser *p, enum sym_swift_kind kind)
 struct sym_swift_node *
 sym_swift_op_dropped_spec(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    (void)kind;
+    static const struct sym_swift_choice kinds[] = {
+        {"g", SWIFT_GENERIC_SPECIALIZATION},
+        {"G", SWIFT_GENERIC_NOT_REABSTRACTED},
+        {"B", SWIFT_GENERIC_SPECIALIZATION_RESILIENT},
+        {"", SWIFT_NONE},
+    };
     do {
         sym_swift_natural(p);
     } while (sym_swift_next_if(p, 't'));
-    switch (sym_swift_next(p)) {
-    case 'g':
-        return sym_swift_op_generic_spec(p, SWIFT_GENERIC_SPECIALIZATION);
-    case 'G':
-        return sym_swift_op_generic_spec(p, SWIFT_GENERIC_NOT_REABSTRACTED);
-    case 'B':
-        return sym_swift_op_generic_spec(p, SWIFT_GENERIC_SPECIALIZATION_RESILIENT);
-    default:
-        return NULL;
-    }
+    kind = sym_swift_next_kind(p, kinds);
+    return kind == SWIFT_NONE ? NULL : sym_swift_op_generic_spec(p, kind);
 }
 
 struct sym_swift_node *

@@ -67,10 +67,7 @@ static const char *const lower[26] = {
     "pBinaryInteger",
 };
 
-static const struct {
-    char letter;
-    const char *type;
-} concurrency[] = {
+static const struct sym_swift_word concurrency[] = {
     {'A', "pActor"},
     {'C', "sCheckedContinuation"},
     {'c', "sUnsafeContinuation"},
@@ -90,6 +87,7 @@ static const struct {
     {'s', "sAsyncThrowingStream"},
     {'T', "sTask"},
     {'t', "sUnsafeCurrentTask"},
+    {'\0', NULL},
 };
 
 struct sym_swift_node *
@@ -103,17 +101,14 @@ sym_swift_swift_type(struct sym_swift_parser *p, enum sym_swift_kind kind, const
 static struct sym_swift_node *
 standard_type(struct sym_swift_parser *p, bool of_concurrency)
 {
-    char c = sym_swift_next(p);
+    char c = sym_swift_peek(p);
     const char *type = NULL;
     if (of_concurrency) {
-        for (size_t i = 0; i < FZ_ARRAY_LEN(concurrency); i++) {
-            if (concurrency[i].letter == c)
-                type = concurrency[i].type;
-        }
+        type = sym_swift_next_word(p, concurrency);
     } else if (c >= 'a' && c <= 'z') {
-        type = lower[c - 'a'];
+        type = lower[sym_swift_next(p) - 'a'];
     } else if (c >= 'A' && c <= 'Z') {
-        type = upper[c - 'A'];
+        type = upper[sym_swift_next(p) - 'A'];
     }
     if (!type)
         return NULL;

@@ -120,12 +120,12 @@ index_subset(struct sym_swift_parser *p)
 static struct sym_swift_node *
 autodiff_kind(struct sym_swift_parser *p)
 {
-    char c = sym_swift_next(p);
-    const char *text = c == 'f'   ? "forward-mode derivative"
-                       : c == 'r' ? "reverse-mode derivative"
-                       : c == 'd' ? "differential"
-                       : c == 'p' ? "pullback"
-                                  : NULL;
+    static const struct sym_swift_word words[] = {{'f', "forward-mode derivative"},
+                                                  {'r', "reverse-mode derivative"},
+                                                  {'d', "differential"},
+                                                  {'p', "pullback"},
+                                                  {'\0', NULL}};
+    const char *text = sym_swift_next_word(p, words);
     return text ? sym_swift_make_text(p, SWIFT_AUTODIFF_KIND, text) : NULL;
 }
 
@@ -175,14 +175,14 @@ sym_swift_op_self_reordering(struct sym_swift_parser *p, enum sym_swift_kind kin
 struct sym_swift_node *
 sym_swift_op_differentiability(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
+    static const struct sym_swift_word words[] = {{'f', "forward-mode"},
+                                                  {'r', "reverse-mode"},
+                                                  {'d', "normal"},
+                                                  {'l', "linear"},
+                                                  {'\0', NULL}};
     struct sym_swift_node *signature = sym_swift_pop(p, SWIFT_SIGNATURE);
     struct sym_swift_node *node = take_all(p, kind);
-    char c = sym_swift_next(p);
-    const char *text = c == 'f'   ? "forward-mode"
-                       : c == 'r' ? "reverse-mode"
-                       : c == 'd' ? "normal"
-                       : c == 'l' ? "linear"
-                                  : NULL;
+    const char *text = sym_swift_next_word(p, words);
     node = text ? sym_swift_add(p, node, sym_swift_make_text(p, SWIFT_AUTODIFF_KIND, text)) : NULL;
     return sym_swift_add_if(p, add_subsets(p, node, "pr"), signature);
 }

@@ -42,10 +42,7 @@ fixed_array(struct sym_swift_parser *p)
 struct sym_swift_node *
 sym_swift_op_builtin(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    static const struct {
-        char letter;
-        const char *name;
-    } builtins[] = {
+    static const struct sym_swift_word builtins[] = {
         {'A', "ImplicitActor"},
         {'b', "BridgeObject"},
         {'B', "UnsafeValueBuffer"},
@@ -61,7 +58,13 @@ sym_swift_op_builtin(struct sym_swift_parser *p, enum sym_swift_kind kind)
         {'P', "PackIndex"},
         {'t', "SILToken"},
         {'w', "Word"},
+        {'\0', NULL},
     };
+    const char *name = sym_swift_next_word(p, builtins);
+    if (name) {
+        const char *text = fz_arena_printf(p->arena, "Builtin.%s", name);
+        return text ? sym_swift_node_type(sym_swift_make_text(p, kind, text)) : NULL;
+    }
     char c = sym_swift_next(p);
     if (c == 'f')
         return sym_swift_node_type(sized_builtin(p, "Builtin.FPIEEE"));
@@ -75,12 +78,6 @@ sym_swift_op_builtin(struct sym_swift_parser *p, enum sym_swift_kind kind)
         return sym_swift_node_type(sym_swift_make(p, SWIFT_BUILTIN_TUPLE));
     if (c == 'W')
         return sym_swift_node_type(sym_swift_make1(p, SWIFT_BUILTIN_BORROW, sym_swift_pop_type(p)));
-    for (size_t i = 0; i < FZ_ARRAY_LEN(builtins); i++) {
-        if (builtins[i].letter == c) {
-            const char *text = fz_arena_printf(p->arena, "Builtin.%s", builtins[i].name);
-            return text ? sym_swift_node_type(sym_swift_make_text(p, kind, text)) : NULL;
-        }
-    }
     return NULL;
 }
 
@@ -263,14 +260,18 @@ sym_swift_op_pack_element(struct sym_swift_parser *p, enum sym_swift_kind kind)
     return sym_swift_node_type(element);
 }
 
+const char *
+sym_swift_metatype_word(struct sym_swift_parser *p)
+{
+    static const struct sym_swift_word words[] = {
+        {'t', "@thin"}, {'T', "@thick"}, {'o', "@objc_metatype"}, {'\0', NULL}};
+    return sym_swift_next_word(p, words);
+}
+
 struct sym_swift_node *
 sym_swift_op_metatype(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
-    char c = sym_swift_next(p);
-    const char *representation = c == 't'   ? "@thin"
-                                 : c == 'T' ? "@thick"
-                                 : c == 'o' ? "@objc_metatype"
-                                            : NULL;
+    const char *representation = sym_swift_metatype_word(p);
     struct sym_swift_node *type = sym_swift_make1(p, kind, sym_swift_pop_type(p));
     if (!type || !representation)
         return NULL;
