@@ -22,7 +22,7 @@
     /* text: the relation; child: the name */                                                      \
     X(RELATED_NAME, .before = "related decl '", .between = "' for ", .flags = SWIFT_F_DECL_NAME)   \
     X(MODULE, .flags = SWIFT_F_CONTEXT | SWIFT_F_SIMPLE, .print = sym_swift_print_module)          \
-    X(NUMBER, .print = sym_swift_print_index)                                                      \
+    X(NUMBER, .format = "{i}")                                                                     \
     X(UNKNOWN_INDEX, .before = "unknown index")                                                    \
     /* Marks on the parser's stack. */                                                             \
     X(EMPTY_LIST, .before = " empty-list ")                                                        \
@@ -93,7 +93,7 @@
     X(MACRO_UNIQUE_NAME, .flags = SWIFT_F_DECLARATION,                                             \
       .entity = {.has_name = true, .extra = "unique name #", .number_child = 2, .number_from = 1}) \
     X(MACRO_LOCATION, .flags = SWIFT_F_CONTEXT | SWIFT_F_EXPANSION,                                \
-      .print = sym_swift_print_macro_location)                                                     \
+      .format = "module {0} file {1} line {2} column {3}")                                         \
     X(STATIC, .before = "static ", .flags = SWIFT_F_CONTEXT)                                       \
     X(ASYNC_MAIN, .before = "async main entry point")                                              \
     X(CURRY_THUNK, .before = "curry thunk of ", .flags = SWIFT_F_CONTEXT)                          \
@@ -103,34 +103,29 @@
     X(OPAQUE_RESULT_OF, .before = "<<opaque return type of ", .after = ">>",                       \
       .flags = SWIFT_F_CONTEXT)                                                                    \
     /* Accessors; the child is a variable or subscript. */                                         \
-    X(GETTER, .before = "getter", .flags = SWIFT_F_CONTEXT | SWIFT_F_ACCESSOR)                     \
-    X(SETTER, .before = "setter", .flags = SWIFT_F_CONTEXT | SWIFT_F_ACCESSOR)                     \
-    X(GLOBAL_GETTER, .before = "getter", .flags = SWIFT_F_CONTEXT | SWIFT_F_ACCESSOR)              \
-    X(MATERIALIZE_FOR_SET, .before = "materializeForSet",                                          \
-      .flags = SWIFT_F_CONTEXT | SWIFT_F_ACCESSOR)                                                 \
-    X(WILL_SET, .before = "willset", .flags = SWIFT_F_CONTEXT | SWIFT_F_ACCESSOR)                  \
-    X(DID_SET, .before = "didset", .flags = SWIFT_F_CONTEXT | SWIFT_F_ACCESSOR)                    \
-    X(READ, .before = "read", .flags = SWIFT_F_CONTEXT | SWIFT_F_ACCESSOR)                         \
-    X(READ2, .before = "read2", .flags = SWIFT_F_CONTEXT | SWIFT_F_ACCESSOR)                       \
-    X(MODIFY, .before = "modify", .flags = SWIFT_F_CONTEXT | SWIFT_F_ACCESSOR)                     \
-    X(MODIFY2, .before = "modify2", .flags = SWIFT_F_CONTEXT | SWIFT_F_ACCESSOR)                   \
-    X(BORROW, .before = "borrow", .flags = SWIFT_F_CONTEXT | SWIFT_F_ACCESSOR)                     \
-    X(MUTATE, .before = "mutate", .flags = SWIFT_F_CONTEXT | SWIFT_F_ACCESSOR)                     \
-    X(INIT_ACCESSOR, .before = "init", .flags = SWIFT_F_CONTEXT | SWIFT_F_ACCESSOR)                \
-    X(OWNING_ADDRESSOR, .before = "owningAddressor", .flags = SWIFT_F_CONTEXT | SWIFT_F_ACCESSOR)  \
-    X(OWNING_MUTABLE_ADDRESSOR, .before = "owningMutableAddressor",                                \
-      .flags = SWIFT_F_CONTEXT | SWIFT_F_ACCESSOR)                                                 \
-    X(NATIVE_OWNING_ADDRESSOR, .before = "nativeOwningAddressor",                                  \
-      .flags = SWIFT_F_CONTEXT | SWIFT_F_ACCESSOR)                                                 \
+    X(GETTER, .before = "getter", .flags = SWIFT_F_ACCESSOR)                                       \
+    X(SETTER, .before = "setter", .flags = SWIFT_F_ACCESSOR)                                       \
+    X(GLOBAL_GETTER, .before = "getter", .flags = SWIFT_F_ACCESSOR)                                \
+    X(MATERIALIZE_FOR_SET, .before = "materializeForSet", .flags = SWIFT_F_ACCESSOR)               \
+    X(WILL_SET, .before = "willset", .flags = SWIFT_F_ACCESSOR)                                    \
+    X(DID_SET, .before = "didset", .flags = SWIFT_F_ACCESSOR)                                      \
+    X(READ, .before = "read", .flags = SWIFT_F_ACCESSOR)                                           \
+    X(READ2, .before = "read2", .flags = SWIFT_F_ACCESSOR)                                         \
+    X(MODIFY, .before = "modify", .flags = SWIFT_F_ACCESSOR)                                       \
+    X(MODIFY2, .before = "modify2", .flags = SWIFT_F_ACCESSOR)                                     \
+    X(BORROW, .before = "borrow", .flags = SWIFT_F_ACCESSOR)                                       \
+    X(MUTATE, .before = "mutate", .flags = SWIFT_F_ACCESSOR)                                       \
+    X(INIT_ACCESSOR, .before = "init", .flags = SWIFT_F_ACCESSOR)                                  \
+    X(OWNING_ADDRESSOR, .before = "owningAddressor", .flags = SWIFT_F_ACCESSOR)                    \
+    X(OWNING_MUTABLE_ADDRESSOR, .before = "owningMutableAddressor", .flags = SWIFT_F_ACCESSOR)     \
+    X(NATIVE_OWNING_ADDRESSOR, .before = "nativeOwningAddressor", .flags = SWIFT_F_ACCESSOR)       \
     X(NATIVE_OWNING_MUTABLE_ADDRESSOR, .before = "nativeOwningMutableAddressor",                   \
-      .flags = SWIFT_F_CONTEXT | SWIFT_F_ACCESSOR)                                                 \
-    X(NATIVE_PINNING_ADDRESSOR, .before = "nativePinningAddressor",                                \
-      .flags = SWIFT_F_CONTEXT | SWIFT_F_ACCESSOR)                                                 \
+      .flags = SWIFT_F_ACCESSOR)                                                                   \
+    X(NATIVE_PINNING_ADDRESSOR, .before = "nativePinningAddressor", .flags = SWIFT_F_ACCESSOR)     \
     X(NATIVE_PINNING_MUTABLE_ADDRESSOR, .before = "nativePinningMutableAddressor",                 \
-      .flags = SWIFT_F_CONTEXT | SWIFT_F_ACCESSOR)                                                 \
-    X(UNSAFE_ADDRESSOR, .before = "unsafeAddressor", .flags = SWIFT_F_CONTEXT | SWIFT_F_ACCESSOR)  \
-    X(UNSAFE_MUTABLE_ADDRESSOR, .before = "unsafeMutableAddressor",                                \
-      .flags = SWIFT_F_CONTEXT | SWIFT_F_ACCESSOR)                                                 \
+      .flags = SWIFT_F_ACCESSOR)                                                                   \
+    X(UNSAFE_ADDRESSOR, .before = "unsafeAddressor", .flags = SWIFT_F_ACCESSOR)                    \
+    X(UNSAFE_MUTABLE_ADDRESSOR, .before = "unsafeMutableAddressor", .flags = SWIFT_F_ACCESSOR)     \
     /* Types. */                                                                                   \
     X(BUILTIN_TYPE, .flags = SWIFT_F_SIMPLE)                                                       \
     X(BUILTIN_TUPLE, .before = "Builtin.TheTupleType",                                             \
@@ -151,9 +146,9 @@
       .flags = SWIFT_F_SIMPLE)                                                                     \
     X(SIL_PACK_INDIRECT, .before = "@indirect Pack{", .between = ", ", .after = "}",               \
       .flags = SWIFT_F_SIMPLE)                                                                     \
-    X(PACK_EXPANSION, .before = "repeat ", .print = sym_swift_print_first)                         \
+    X(PACK_EXPANSION, .format = "repeat {0}")                                                      \
     /* index: level */                                                                             \
-    X(PACK_ELEMENT, .print = sym_swift_print_pack_element)                                         \
+    X(PACK_ELEMENT, .format = "/* level: {i} */ each {0}")                                         \
     /* all of these: attributes, then parameters and result */                                     \
     X(FUNCTION_TYPE, .flags = SWIFT_F_FUNCTION_TYPE, .print = sym_swift_print_function_type)       \
     X(NOESCAPE_FUNCTION_TYPE, .flags = SWIFT_F_FUNCTION_TYPE,                                      \
@@ -195,7 +190,7 @@
     X(METATYPE, .flags = SWIFT_F_SIMPLE, .print = sym_swift_print_metatype)                        \
     X(EXISTENTIAL_METATYPE, .flags = SWIFT_F_SIMPLE | SWIFT_F_EXISTENTIAL,                         \
       .print = sym_swift_print_metatype)                                                           \
-    X(DYNAMIC_SELF, .before = "Self", .flags = SWIFT_F_SIMPLE, .print = sym_swift_print_before)    \
+    X(DYNAMIC_SELF, .format = "Self", .flags = SWIFT_F_SIMPLE)                                     \
     X(ERROR_TYPE, .before = "<ERROR TYPE>", .flags = SWIFT_F_SIMPLE)                               \
     X(PROTOCOL_LIST, .flags = SWIFT_F_EXISTENTIAL, .print = sym_swift_print_protocols)             \
     /* superclass first */                                                                         \
@@ -214,7 +209,7 @@
       .flags = SWIFT_F_SIMPLE)                                                                     \
     X(SUGARED_DICTIONARY, .before = "[", .between = " : ", .after = "]", .flags = SWIFT_F_SIMPLE)  \
     X(SUGARED_PAREN, .before = "(", .after = ")", .flags = SWIFT_F_SIMPLE)                         \
-    X(INTEGER, .flags = SWIFT_F_SIMPLE, .print = sym_swift_print_index)                            \
+    X(INTEGER, .flags = SWIFT_F_SIMPLE, .format = "{i}")                                           \
     X(SIL_BOX, .before = "@box ", .flags = SWIFT_F_SIMPLE)                                         \
     X(SIL_BOX_WITH_LAYOUT, .flags = SWIFT_F_SIMPLE, .print = sym_swift_print_box)                  \
     X(SIL_BOX_LAYOUT, .before = "{", .between = ",", .after = " }")                                \
@@ -285,35 +280,33 @@
       .print = sym_swift_print_partial_apply)                                                      \
     X(PARTIAL_APPLY_OBJC, .before = "partial apply ObjC forwarder", .flags = SWIFT_F_ATTRIBUTE,    \
       .print = sym_swift_print_partial_apply)                                                      \
-    X(MERGED, .before = "merged ", .flags = SWIFT_F_ATTRIBUTE | SWIFT_F_LONG_ONLY)                 \
-    X(DISTRIBUTED_THUNK, .before = "distributed thunk ",                                           \
-      .flags = SWIFT_F_ATTRIBUTE | SWIFT_F_LONG_ONLY)                                              \
+    X(MERGED, .before = "merged ", .flags = SWIFT_F_LONG_ATTRIBUTE)                                \
+    X(DISTRIBUTED_THUNK, .before = "distributed thunk ", .flags = SWIFT_F_LONG_ATTRIBUTE)          \
     X(DISTRIBUTED_ACCESSOR, .before = "distributed accessor for ",                                 \
-      .flags = SWIFT_F_ATTRIBUTE | SWIFT_F_LONG_ONLY)                                              \
+      .flags = SWIFT_F_LONG_ATTRIBUTE)                                                             \
     X(REPLACEABLE_IMPL, .before = "dynamically replaceable thunk for ",                            \
-      .flags = SWIFT_F_ATTRIBUTE | SWIFT_F_LONG_ONLY)                                              \
+      .flags = SWIFT_F_LONG_ATTRIBUTE)                                                             \
     X(REPLACEABLE_KEY, .before = "dynamically replaceable key for ",                               \
-      .flags = SWIFT_F_ATTRIBUTE | SWIFT_F_LONG_ONLY)                                              \
+      .flags = SWIFT_F_LONG_ATTRIBUTE)                                                             \
     X(REPLACEABLE_VAR, .before = "dynamically replaceable variable for ",                          \
-      .flags = SWIFT_F_ATTRIBUTE | SWIFT_F_LONG_ONLY)                                              \
+      .flags = SWIFT_F_LONG_ATTRIBUTE)                                                             \
     X(ASYNC_POINTER, .before = "async function pointer to ", .flags = SWIFT_F_ATTRIBUTE)           \
     X(CORO_POINTER, .before = "coro function pointer to ", .flags = SWIFT_F_ATTRIBUTE)             \
     X(DEFAULT_OVERRIDE, .before = "default override of ", .flags = SWIFT_F_ATTRIBUTE)              \
-    X(AWAIT_RESUME, .before = " await resume partial function for ",                               \
-      .flags = SWIFT_F_ATTRIBUTE | SWIFT_F_LONG_ONLY, .print = sym_swift_print_resume)             \
-    X(SUSPEND_RESUME, .before = " suspend resume partial function for ",                           \
-      .flags = SWIFT_F_ATTRIBUTE | SWIFT_F_LONG_ONLY, .print = sym_swift_print_resume)             \
+    X(AWAIT_RESUME, .format = "({0}) await resume partial function for ",                          \
+      .flags = SWIFT_F_LONG_ATTRIBUTE)                                                             \
+    X(SUSPEND_RESUME, .format = "({0}) suspend resume partial function for ",                      \
+      .flags = SWIFT_F_LONG_ATTRIBUTE)                                                             \
     X(ACCESSIBLE_RECORD, .before = "accessible function runtime record for ",                      \
-      .flags = SWIFT_F_ATTRIBUTE | SWIFT_F_LONG_ONLY)                                              \
+      .flags = SWIFT_F_LONG_ATTRIBUTE)                                                             \
     X(BACK_DEPLOYMENT_THUNK, .before = "back deployment thunk for ",                               \
-      .flags = SWIFT_F_ATTRIBUTE | SWIFT_F_LONG_ONLY)                                              \
+      .flags = SWIFT_F_LONG_ATTRIBUTE)                                                             \
     X(BACK_DEPLOYMENT_FALLBACK, .before = "back deployment fallback for ",                         \
       .flags = SWIFT_F_ATTRIBUTE)                                                                  \
     X(HAS_SYMBOL, .before = "#_hasSymbol query for ", .flags = SWIFT_F_ATTRIBUTE)                  \
-    X(OUTLINED_VARIABLE, .before = "outlined variable #", .flags = SWIFT_F_ATTRIBUTE,              \
-      .print = sym_swift_print_outlined_index)                                                     \
-    X(OUTLINED_READ_ONLY, .before = "outlined read-only object #", .flags = SWIFT_F_ATTRIBUTE,     \
-      .print = sym_swift_print_outlined_index)                                                     \
+    X(OUTLINED_VARIABLE, .format = "outlined variable #{i} of ", .flags = SWIFT_F_ATTRIBUTE)       \
+    X(OUTLINED_READ_ONLY, .format = "outlined read-only object #{i} of ",                          \
+      .flags = SWIFT_F_ATTRIBUTE)                                                                  \
     X(OUTLINED_BRIDGED, .before = "outlined bridged method (", .after = ") of ",                   \
       .flags = SWIFT_F_ATTRIBUTE)                                                                  \
     /* Specializations. */                                                                         \
@@ -400,31 +393,29 @@
     X(ASSOC_METADATA_ACCESSOR, .before = "associated type metadata accessor for ",                 \
       .between = " in ")                                                                           \
     X(DEFAULT_ASSOC_METADATA_ACCESSOR, .before = "default associated type metadata accessor for ") \
-    X(ASSOC_WITNESS_TABLE_ACCESSOR, .print = sym_swift_print_assoc_witness)                        \
+    X(ASSOC_WITNESS_TABLE_ACCESSOR,                                                                \
+      .format = "associated type witness table accessor for {1} : {2} in {0}")                     \
     X(BASE_WITNESS_TABLE_ACCESSOR, .before = "base witness table accessor for ",                   \
       .between = " in ")                                                                           \
-    X(ASSOC_CONFORMANCE_DESCRIPTOR, .before = "associated conformance descriptor for ",            \
-      .print = sym_swift_print_assoc_conformance)                                                  \
-    X(DEFAULT_ASSOC_CONFORMANCE, .before = "default associated conformance accessor for ",         \
-      .print = sym_swift_print_assoc_conformance)                                                  \
+    X(ASSOC_CONFORMANCE_DESCRIPTOR,                                                                \
+      .format = "associated conformance descriptor for {0}.{1}: {2}")                              \
+    X(DEFAULT_ASSOC_CONFORMANCE,                                                                   \
+      .format = "default associated conformance accessor for {0}.{1}: {2}")                        \
     X(BASE_CONFORMANCE_DESCRIPTOR, .before = "base conformance descriptor for ", .between = ": ")  \
     X(ASSOC_TYPE_DESCRIPTOR, .before = "associated type descriptor for ")                          \
     X(REQUIREMENTS_BASE, .before = "protocol requirements base descriptor for ")                   \
     X(OUTLINED_COPY, .before = "outlined copy of ")                                                \
     X(OUTLINED_CONSUME, .before = "outlined consume of ")                                          \
-    X(OUTLINED_RETAIN, .before = "outlined retain of ", .print = sym_swift_print_first)            \
-    X(OUTLINED_RELEASE, .before = "outlined release of ", .print = sym_swift_print_first)          \
-    X(OUTLINED_INIT_TAKE, .before = "outlined init with take of ", .print = sym_swift_print_first) \
-    X(OUTLINED_INIT_COPY, .before = "outlined init with copy of ", .print = sym_swift_print_first) \
-    X(OUTLINED_ASSIGN_TAKE, .before = "outlined assign with take of ",                             \
-      .print = sym_swift_print_first)                                                              \
-    X(OUTLINED_ASSIGN_COPY, .before = "outlined assign with copy of ",                             \
-      .print = sym_swift_print_first)                                                              \
-    X(OUTLINED_DESTROY, .before = "outlined destroy of ", .print = sym_swift_print_first)          \
-    X(OUTLINED_TAG_STORE, .before = "outlined enum tag store of ", .print = sym_swift_print_first) \
-    X(OUTLINED_PROJECT, .before = "outlined enum project data for load of ",                       \
-      .print = sym_swift_print_first)                                                              \
-    X(OUTLINED_GET_TAG, .before = "outlined enum get tag of ", .print = sym_swift_print_first)     \
+    X(OUTLINED_RETAIN, .format = "outlined retain of {0}")                                         \
+    X(OUTLINED_RELEASE, .format = "outlined release of {0}")                                       \
+    X(OUTLINED_INIT_TAKE, .format = "outlined init with take of {0}")                              \
+    X(OUTLINED_INIT_COPY, .format = "outlined init with copy of {0}")                              \
+    X(OUTLINED_ASSIGN_TAKE, .format = "outlined assign with take of {0}")                          \
+    X(OUTLINED_ASSIGN_COPY, .format = "outlined assign with copy of {0}")                          \
+    X(OUTLINED_DESTROY, .format = "outlined destroy of {0}")                                       \
+    X(OUTLINED_TAG_STORE, .format = "outlined enum tag store of {0}")                              \
+    X(OUTLINED_PROJECT, .format = "outlined enum project data for load of {0}")                    \
+    X(OUTLINED_GET_TAG, .format = "outlined enum get tag of {0}")                                  \
     X(ONCE_FUNCTION, .before = "one-time initialization function for ")                            \
     X(ONCE_TOKEN, .before = "one-time initialization token for ")                                  \
     X(ONCE_LIST, .print = sym_swift_print_once_list)                                               \
@@ -464,7 +455,7 @@
     X(PROPERTY_DESCRIPTOR, .before = "property descriptor for ")                                   \
     X(MODULE_DESCRIPTOR, .before = "module descriptor ")                                           \
     X(EXTENSION_DESCRIPTOR, .before = "extension descriptor ")                                     \
-    X(ANONYMOUS_DESCRIPTOR, .before = "anonymous descriptor ", .print = sym_swift_print_first)     \
+    X(ANONYMOUS_DESCRIPTOR, .format = "anonymous descriptor {0}")                                  \
     X(ASSOC_PARAM_REF, .before = "generic parameter reference for associated type ")               \
     X(CLASS_BASE_OFFSET, .before = "class metadata base offset for ")                              \
     X(METHOD_LOOKUP, .before = "method lookup function for ")                                      \

@@ -61,7 +61,7 @@ enum sym_swift_flag {
     SWIFT_F_REQUIREMENT = 8,   /* part of a generic signature */
     SWIFT_F_ATTRIBUTE = 16,    /* comes before a whole symbol */
     SWIFT_F_SIMPLE = 32,       /* a type that needs no brackets */
-    SWIFT_F_ACCESSOR = 64,     /* printed as its variable, then its name */
+    SWIFT_F_OF_STORAGE = 64,   /* printed as its variable, then its name */
     SWIFT_F_LONG_ONLY = 128,   /* left out of the simplified form */
     SWIFT_F_EXPANSION = 256,   /* of a macro */
     SWIFT_F_CONFORMANCE = 512, /* an element of a conformance list */
@@ -69,6 +69,8 @@ enum sym_swift_flag {
     SWIFT_F_FUNCTION_TYPE = 2048,
     SWIFT_F_EXISTENTIAL = 4096,
     SWIFT_F_ENTITY = 8192, /* printed with its context */
+    SWIFT_F_ACCESSOR = SWIFT_F_CONTEXT | SWIFT_F_OF_STORAGE,
+    SWIFT_F_LONG_ATTRIBUTE = SWIFT_F_ATTRIBUTE | SWIFT_F_LONG_ONLY,
     SWIFT_F_DECLARATION = SWIFT_F_CONTEXT | SWIFT_F_ENTITY,
     SWIFT_F_NOMINAL_TYPE = SWIFT_F_DECLARATION | SWIFT_F_NOMINAL | SWIFT_F_SIMPLE,
 };

@@ -56,8 +56,6 @@ static void
 print_plain(struct sym_swift_printer *p, const struct sym_swift_node *node,
             const struct sym_swift_kind_info *info)
 {
-    if (p->simplified && info->flags & SWIFT_F_LONG_ONLY)
-        return;
     sym_swift_print_text(p, info->before);
     sym_swift_print_span(p, node->text);
     if (node->text.len > 0 && node->n_children > 0)
@@ -80,10 +78,14 @@ print_node(struct sym_swift_printer *p, const struct sym_swift_node *node, bool 
     const struct sym_swift_kind_info *info = &p->kinds[node->kind];
     --*p->steps;
     p->depth++;
-    if (info->flags & (SWIFT_F_ENTITY | SWIFT_F_ACCESSOR))
+    if (info->flags & (SWIFT_F_ENTITY | SWIFT_F_OF_STORAGE))
         postfix = p->print_entity(p, node, as_prefix);
     else if (info->print)
         info->print(p, node);
+    else if (p->simplified && info->flags & SWIFT_F_LONG_ONLY)
+        postfix = NULL;
+    else if (info->format)
+        sym_swift_print_format(p, node, info->format);
     else
         print_plain(p, node, info);
     p->depth--;
@@ -103,17 +105,25 @@ sym_swift_print_prefix(struct sym_swift_printer *p, const struct sym_swift_node 
 }
 
 void
-sym_swift_print_first(struct sym_swift_printer *p, const struct sym_swift_node *node)
+sym_swift_print_format(struct sym_swift_printer *p, const struct sym_swift_node *node,
+                       const char *format)
 {
-    sym_swift_print_before(p, node);
-    sym_swift_print(p, sym_swift_node_child(node, 0));
+    for (const char *open; (open = strchr(format, '{')); format = open + 3) {
+        sym_swift_print_span(p, fz_span_make(format, (size_t)(open - format)));
+        if (open[1] == 'i')
+            sym_swift_print_number(p, node->index);
+        else if (open[1] == 't')
+            sym_swift_print_span(p, node->text);
+        else
+            sym_swift_print(p, sym_swift_node_child(node, (uint32_t)(open[1] - '0')));
+    }
+    sym_swift_print_text(p, format);
 }
 
 void
 sym_swift_print_local_name(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
-    sym_swift_print(p, sym_swift_node_child(node, 0));
-    sym_swift_print_text(p, " #");
+    sym_swift_print_format(p, node, "{0} #");
     sym_swift_print_number(p, node->index + 1);
 }
 
@@ -136,12 +146,6 @@ sym_swift_print_module(struct sym_swift_printer *p, const struct sym_swift_node 
 {
     if (!p->simplified)
         sym_swift_print_span(p, node->text);
-}
-
-void
-sym_swift_print_index(struct sym_swift_printer *p, const struct sym_swift_node *node)
-{
-    sym_swift_print_number(p, node->index);
 }
 
 /* One byte of a string literal as Swift prints it; bytes beyond ASCII are parts of characters. */
@@ -176,11 +180,8 @@ sym_swift_print_suffix(struct sym_swift_printer *p, const struct sym_swift_node 
 void
 sym_swift_print_extension(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
-    if (!p->simplified) {
-        sym_swift_print_text(p, "(extension in ");
-        sym_swift_print(p, sym_swift_node_child(node, 0));
-        sym_swift_print_text(p, "):");
-    }
+    if (!p->simplified)
+        sym_swift_print_format(p, node, "(extension in {0}):");
     sym_swift_print_children(p, node, 1, 3, NULL);
 }
 
@@ -190,23 +191,7 @@ sym_swift_print_anonymous(struct sym_swift_printer *p, const struct sym_swift_no
     const struct sym_swift_node *types = sym_swift_node_child(node, 2);
     if (p->simplified)
         return;
-    sym_swift_print(p, sym_swift_node_child(node, 1));
-    sym_swift_print_text(p, ".(unknown context at ");
-    sym_swift_print(p, sym_swift_node_child(node, 0));
-    sym_swift_print_text(p, ")");
-    if (types && types->n_children > 0) {
-        sym_swift_print_text(p, "<");
-        sym_swift_print(p, types);
-        sym_swift_print_text(p, ">");
-    }
-}
-
-void
-sym_swift_print_macro_location(struct sym_swift_printer *p, const struct sym_swift_node *node)
-{
-    static const char *const before[] = {"module ", " file ", " line ", " column "};
-    for (uint32_t i = 0; i < node->n_children && i < FZ_ARRAY_LEN(before); i++) {
-        sym_swift_print_text(p, before[i]);
-        sym_swift_print(p, node->children[i]);
-    }
+    sym_swift_print_format(p, node, "{1}.(unknown context at {0})");
+    if (types && types->n_children > 0)
+        sym_swift_print_format(p, node, "<{2}>");
 }

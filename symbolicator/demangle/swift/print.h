@@ -37,6 +37,7 @@ typedef void sym_swift_print_kind_fn(struct sym_swift_printer *p,
 
 struct sym_swift_kind_info {
     const char *before, *between, *after; /* around and between text and children */
+    const char *format; /* instead: "{0}" is child 0, "{i}" the index, "{t}" the text */
     unsigned flags;
     sym_swift_print_kind_fn *print;
     struct sym_swift_entity entity; /* for SWIFT_F_ENTITY */
@@ -51,7 +52,7 @@ typedef const struct sym_swift_node *(*sym_swift_print_fn)(struct sym_swift_prin
 struct sym_swift_printer {
     /* Set by swift.c: printers of kinds print children of other kinds, and names within names. */
     const struct sym_swift_kind_info *kinds;
-    sym_swift_print_fn print_entity; /* kinds with SWIFT_F_ENTITY or SWIFT_F_ACCESSOR */
+    sym_swift_print_fn print_entity; /* kinds with SWIFT_F_ENTITY or SWIFT_F_OF_STORAGE */
     bool (*print_symbol)(struct fz_span name,
                          struct sym_swift_printer *p); /* false if it is not a name */
     struct fz_buffer *out;
@@ -85,6 +86,9 @@ bool sym_swift_needs_space(const struct sym_swift_node *type);
 /* sym_swift_is() from inside a printer. */
 bool sym_swift_print_is(const struct sym_swift_printer *p, const struct sym_swift_node *node,
                         enum sym_swift_flag flag);
+/* Print `format`, as in sym_swift_kind_info. A missing child makes the whole text fail. */
+void sym_swift_print_format(struct sym_swift_printer *p, const struct sym_swift_node *node,
+                            const char *format);
 /* The text that comes before nodes of its kind. */
 void sym_swift_print_before(struct sym_swift_printer *p, const struct sym_swift_node *node);
 const struct sym_swift_node *sym_swift_print_entity(struct sym_swift_printer *p,
@@ -93,22 +97,20 @@ const struct sym_swift_node *sym_swift_print_entity(struct sym_swift_printer *p,
 
 /* Printers of kinds. */
 sym_swift_print_kind_fn sym_swift_print_local_name, sym_swift_print_private_name,
-    sym_swift_print_module, sym_swift_print_index, sym_swift_print_suffix,
-    sym_swift_print_type_mangling, sym_swift_print_extension, sym_swift_print_anonymous,
-    sym_swift_print_bound_generic, sym_swift_print_tuple_element, sym_swift_print_pack_element,
-    sym_swift_print_function_type, sym_swift_print_metatype, sym_swift_print_protocols,
-    sym_swift_print_protocols_class, sym_swift_print_protocols_object, sym_swift_print_shape,
-    sym_swift_print_optional, sym_swift_print_box, sym_swift_print_param,
+    sym_swift_print_module, sym_swift_print_suffix, sym_swift_print_type_mangling,
+    sym_swift_print_extension, sym_swift_print_anonymous, sym_swift_print_bound_generic,
+    sym_swift_print_tuple_element, sym_swift_print_function_type, sym_swift_print_metatype,
+    sym_swift_print_protocols, sym_swift_print_protocols_class, sym_swift_print_protocols_object,
+    sym_swift_print_shape, sym_swift_print_optional, sym_swift_print_box, sym_swift_print_param,
     sym_swift_print_generic_type, sym_swift_print_signature, sym_swift_print_inverse,
     sym_swift_print_layout, sym_swift_print_impl_function, sym_swift_print_impl_convention,
     sym_swift_print_conformance, sym_swift_print_concrete, sym_swift_print_conformance_list,
-    sym_swift_print_dependent, sym_swift_print_partial_apply, sym_swift_print_resume,
-    sym_swift_print_outlined_index, sym_swift_print_specialization, sym_swift_print_spec_param,
-    sym_swift_print_spec_argument, sym_swift_print_spec_payload, sym_swift_print_reabstraction,
-    sym_swift_print_reabstraction_self, sym_swift_print_completion, sym_swift_print_key_path,
-    sym_swift_print_key_path_index, sym_swift_print_autodiff, sym_swift_print_self_reordering,
-    sym_swift_print_subset_thunk, sym_swift_print_differentiability, sym_swift_print_index_subset,
-    sym_swift_print_value_witness, sym_swift_print_assoc_conformance, sym_swift_print_assoc_witness,
-    sym_swift_print_once_list, sym_swift_print_first, sym_swift_print_macro_location;
+    sym_swift_print_dependent, sym_swift_print_partial_apply, sym_swift_print_specialization,
+    sym_swift_print_spec_param, sym_swift_print_spec_argument, sym_swift_print_spec_payload,
+    sym_swift_print_reabstraction, sym_swift_print_reabstraction_self, sym_swift_print_completion,
+    sym_swift_print_key_path, sym_swift_print_key_path_index, sym_swift_print_autodiff,
+    sym_swift_print_self_reordering, sym_swift_print_subset_thunk,
+    sym_swift_print_differentiability, sym_swift_print_index_subset, sym_swift_print_value_witness,
+    sym_swift_print_once_list;
 
 #endif

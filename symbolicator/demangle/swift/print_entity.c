@@ -212,7 +212,7 @@ const struct sym_swift_node *
 sym_swift_print_entity(struct sym_swift_printer *p, const struct sym_swift_node *node,
                        bool as_prefix)
 {
-    return sym_swift_print_is(p, node, SWIFT_F_ACCESSOR)
+    return sym_swift_print_is(p, node, SWIFT_F_OF_STORAGE)
                ? print_accessor(p, node, as_prefix)
                : print_declared(p, node, &p->kinds[node->kind].entity, as_prefix);
 }

@@ -158,22 +158,10 @@ sym_swift_print_layout(struct sym_swift_printer *p, const struct sym_swift_node 
 void
 sym_swift_print_conformance(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
-    if (node->n_children == 4) {
-        sym_swift_print_text(p, "property behavior storage of ");
-        sym_swift_print(p, node->children[2]);
-        sym_swift_print_text(p, " in ");
-        sym_swift_print(p, node->children[0]);
-        sym_swift_print_text(p, " : ");
-        sym_swift_print(p, node->children[1]);
-        return;
-    }
-    sym_swift_print(p, sym_swift_node_child(node, 0));
-    if (p->simplified)
-        return;
-    sym_swift_print_text(p, " : ");
-    sym_swift_print(p, sym_swift_node_child(node, 1));
-    sym_swift_print_text(p, " in ");
-    sym_swift_print(p, sym_swift_node_child(node, 2));
+    if (node->n_children == 4)
+        sym_swift_print_format(p, node, "property behavior storage of {2} in {0} : {1}");
+    else
+        sym_swift_print_format(p, node, p->simplified ? "{0}" : "{0} : {1} in {2}");
 }
 
 void

@@ -15,25 +15,6 @@ sym_swift_print_partial_apply(struct sym_swift_printer *p, const struct sym_swif
     sym_swift_print_children(p, node, 0, node->n_children, NULL);
 }
 
-void
-sym_swift_print_resume(struct sym_swift_printer *p, const struct sym_swift_node *node)
-{
-    if (p->simplified)
-        return;
-    sym_swift_print_text(p, "(");
-    sym_swift_print(p, sym_swift_node_child(node, 0));
-    sym_swift_print_text(p, ")");
-    sym_swift_print_before(p, node);
-}
-
-void
-sym_swift_print_outlined_index(struct sym_swift_printer *p, const struct sym_swift_node *node)
-{
-    sym_swift_print_before(p, node);
-    sym_swift_print_number(p, node->index);
-    sym_swift_print_text(p, " of ");
-}
-
 /* A signature and a space, if there is one. */
 static void
 print_signature_of(struct sym_swift_printer *p, const struct sym_swift_node *node)
@@ -49,14 +30,12 @@ void
 sym_swift_print_reabstraction(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
     if (p->simplified) {
-        sym_swift_print_text(p, "thunk for ");
-        sym_swift_print(p, sym_swift_node_child(node, 0));
+        sym_swift_print_format(p, node, "thunk for {0}");
         return;
     }
     sym_swift_print_before(p, node);
     print_signature_of(p, node);
-    sym_swift_print_text(p, "from ");
-    sym_swift_print_children(p, node, 0, 2, " to ");
+    sym_swift_print_format(p, node, "from {0} to {1}");
 }
 
 void
@@ -64,10 +43,7 @@ sym_swift_print_reabstraction_self(struct sym_swift_printer *p, const struct sym
 {
     sym_swift_print_before(p, node);
     print_signature_of(p, node);
-    sym_swift_print_text(p, "from ");
-    sym_swift_print_children(p, node, 0, 2, " to ");
-    sym_swift_print_text(p, " self ");
-    sym_swift_print(p, sym_swift_node_child(node, 2));
+    sym_swift_print_format(p, node, "from {0} to {1} self {2}");
 }
 
 void
@@ -149,19 +125,12 @@ sym_swift_print_autodiff(struct sym_swift_printer *p, const struct sym_swift_nod
 void
 sym_swift_print_self_reordering(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
-    const struct sym_swift_node *signature = sym_swift_node_find(node, SWIFT_SIGNATURE);
     sym_swift_print_text(p, "autodiff self-reordering reabstraction thunk for ");
-    if (p->simplified) {
-        sym_swift_print(p, sym_swift_node_child(node, 0));
+    sym_swift_print(p, sym_swift_node_child(node, p->simplified ? 0 : 2));
+    if (p->simplified)
         return;
-    }
-    sym_swift_print(p, sym_swift_node_child(node, 2));
-    if (signature) {
-        sym_swift_print(p, signature);
-        sym_swift_print_text(p, " ");
-    }
-    sym_swift_print_text(p, " from ");
-    sym_swift_print_children(p, node, 0, 2, " to ");
+    print_signature_of(p, node);
+    sym_swift_print_format(p, node, " from {0} to {1}");
 }
 
 void
@@ -217,28 +186,7 @@ sym_swift_print_index_subset(struct sym_swift_printer *p, const struct sym_swift
 void
 sym_swift_print_value_witness(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
-    sym_swift_print_span(p, node->text);
-    sym_swift_print_text(p, p->simplified ? " for " : " value witness for ");
-    sym_swift_print(p, sym_swift_node_child(node, 0));
-}
-
-void
-sym_swift_print_assoc_conformance(struct sym_swift_printer *p, const struct sym_swift_node *node)
-{
-    sym_swift_print_before(p, node);
-    sym_swift_print_children(p, node, 0, 2, ".");
-    sym_swift_print_text(p, ": ");
-    sym_swift_print(p, sym_swift_node_child(node, 2));
-}
-
-/* Children: conformance, path, protocol. */
-void
-sym_swift_print_assoc_witness(struct sym_swift_printer *p, const struct sym_swift_node *node)
-{
-    sym_swift_print_text(p, "associated type witness table accessor for ");
-    sym_swift_print_children(p, node, 1, 3, " : ");
-    sym_swift_print_text(p, " in ");
-    sym_swift_print(p, sym_swift_node_child(node, 0));
+    sym_swift_print_format(p, node, p->simplified ? "{t} for {0}" : "{t} value witness for {0}");
 }
 
 void

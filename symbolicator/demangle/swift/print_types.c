@@ -86,22 +86,9 @@ sym_swift_print_optional(struct sym_swift_printer *p, const struct sym_swift_nod
 void
 sym_swift_print_tuple_element(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
-    if (node->text.len > 0) {
-        sym_swift_print_span(p, node->text);
-        sym_swift_print_text(p, ": ");
-    }
-    sym_swift_print(p, sym_swift_node_child(node, 0));
+    sym_swift_print_format(p, node, node->text.len > 0 ? "{t}: {0}" : "{0}");
     if (node->index)
         sym_swift_print_text(p, "...");
-}
-
-void
-sym_swift_print_pack_element(struct sym_swift_printer *p, const struct sym_swift_node *node)
-{
-    sym_swift_print_text(p, "/* level: ");
-    sym_swift_print_number(p, node->index);
-    sym_swift_print_text(p, " */ each ");
-    sym_swift_print(p, sym_swift_node_child(node, 0));
 }
 
 static void
@@ -238,8 +225,7 @@ sym_swift_print_protocols(struct sym_swift_printer *p, const struct sym_swift_no
 void
 sym_swift_print_protocols_class(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
-    sym_swift_print(p, sym_swift_node_child(node, 0));
-    sym_swift_print_text(p, " & ");
+    sym_swift_print_format(p, node, "{0} & ");
     sym_swift_print_children(p, node, 1, node->n_children, " & ");
 }
 
@@ -255,13 +241,9 @@ sym_swift_print_shape(struct sym_swift_printer *p, const struct sym_swift_node *
 {
     bool show_where = p->show_where;
     p->show_where = true; /* a shape consists of its requirements */
-    sym_swift_print_text(p, "existential shape for ");
-    if (node->n_children == 2) {
-        sym_swift_print(p, node->children[0]);
-        sym_swift_print_text(p, " ");
-    }
-    sym_swift_print_text(p, "any ");
-    sym_swift_print(p, sym_swift_node_child(node, node->n_children - 1));
+    sym_swift_print_format(p, node,
+                           node->n_children == 2 ? "existential shape for {0} any {1}"
+                                                 : "existential shape for any {0}");
     p->show_where = show_where;
 }
 
@@ -269,11 +251,7 @@ void
 sym_swift_print_box(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
     const struct sym_swift_node *arguments = sym_swift_node_child(node, 2);
-    if (arguments) {
-        sym_swift_print(p, node->children[1]);
-        sym_swift_print_text(p, " ");
-    }
-    sym_swift_print(p, sym_swift_node_child(node, 0));
+    sym_swift_print_format(p, node, arguments ? "{1} {0}" : "{0}");
     if (arguments) {
         sym_swift_print_text(p, " <");
         sym_swift_print_children(p, arguments, 0, arguments->n_children, ", ");
@@ -284,14 +262,9 @@ sym_swift_print_box(struct sym_swift_printer *p, const struct sym_swift_node *no
 void
 sym_swift_print_impl_convention(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
-    sym_swift_print_text(p, "@convention(");
-    sym_swift_print_span(p, node->text);
-    if (node->n_children > 0) {
-        sym_swift_print_text(p, ", mangledCType: \"");
-        sym_swift_print(p, node->children[0]);
-        sym_swift_print_text(p, "\"");
-    }
-    sym_swift_print_text(p, ")");
+    sym_swift_print_format(p, node,
+                           node->n_children > 0 ? "@convention({t}, mangledCType: \"{0}\")"
+                                                : "@convention({t})");
 }
 
 static bool
@@ -343,11 +316,8 @@ sym_swift_print_impl_function(struct sym_swift_printer *p, const struct sym_swif
         sym_swift_print(p, child);
         sym_swift_print_text(p, " ");
     }
-    if (pattern) {
-        sym_swift_print_text(p, "@substituted ");
-        sym_swift_print(p, sym_swift_node_child(pattern, 0));
-        sym_swift_print_text(p, " ");
-    }
+    if (pattern)
+        sym_swift_print_format(p, pattern, "@substituted {0} ");
     sym_swift_print_text(p, "(");
     print_operands(p, node, false);
     sym_swift_print_text(p, ") -> ");
