@@ -5,6 +5,7 @@
 
 #include "base/arch/registers.h"
 #include "base/text.h"
+#include "server/ingest/common/exception_names.h"
 
 enum { FIRST_ROOM = 8 };
 
@@ -61,6 +62,24 @@ ingest_text(struct ingest_builder *b, struct fz_span text)
     const char *copy = fz_arena_text(b->arena, text);
     b->failed = !copy;
     return copy;
+}
+
+const char *
+ingest_clean_text(struct ingest_builder *b, struct fz_span text)
+{
+    if (b->failed || text.len == 0)
+        return NULL;
+    const char *copy = fz_text_clean_utf8(b->arena, text);
+    b->failed = !copy;
+    return copy;
+}
+
+const char *
+ingest_uuid_text(struct ingest_builder *b, const struct fz_uuid *uuid)
+{
+    char text[FZ_UUID_DASHED];
+    fz_uuid_format_dashed(uuid, text);
+    return ingest_text(b, fz_span_cstr(text));
 }
 
 const char *
@@ -322,6 +341,13 @@ ingest_note_cut(struct ingest_builder *b)
 }
 
 /* ---- the crash, memory ---------------------------------------------------------------------- */
+
+void
+ingest_set_mach(struct ingest_builder *b, uint64_t type)
+{
+    const char *name = ingest_mach_exception(type);
+    b->report->crash.mach = name ? name : ingest_printf(b, "EXC_%llu", (unsigned long long)type);
+}
 
 void
 ingest_set_mach_codes(struct ingest_builder *b, const uint64_t *codes, size_t n)

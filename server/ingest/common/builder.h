@@ -41,6 +41,10 @@ void *ingest_alloc(struct ingest_builder *b, size_t n, size_t size);
 void *ingest_grow(struct ingest_builder *b, void *items, size_t n, size_t *room, size_t size);
 /* A copy that ends with NUL; NULL for an empty text. */
 const char *ingest_text(struct ingest_builder *b, struct fz_span text);
+/* The same, with U+FFFD for bytes that are not UTF-8. */
+const char *ingest_clean_text(struct ingest_builder *b, struct fz_span text);
+/* "4C4C445B-5555-3144-A129-88BEB9D5EB60" */
+const char *ingest_uuid_text(struct ingest_builder *b, const struct fz_uuid *uuid);
 const char *ingest_printf(struct ingest_builder *b, const char *fmt, ...) FZ_PRINTF(2, 3);
 /* A note of the report, see report_note(). */
 void ingest_note(struct ingest_builder *b, const char *fmt, ...) FZ_PRINTF(2, 3);
@@ -120,6 +124,8 @@ void ingest_note_cut(struct ingest_builder *b);
 
 /* ---- the crash, memory ---------------------------------------------------------------------- */
 
+/* The exception's name, "EXC_99" for a number that has no name. */
+void ingest_set_mach(struct ingest_builder *b, uint64_t type);
 void ingest_set_mach_codes(struct ingest_builder *b, const uint64_t *codes, size_t n);
 /* The second code of a bad access is its address; it is used unless there is one already. */
 void ingest_set_address_of_codes(struct report_crash *crash);

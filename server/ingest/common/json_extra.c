@@ -2,6 +2,7 @@
 #include "server/ingest/common/json_member.h"
 
 #include "base/json/write.h"
+#include "base/text.h"
 
 static int
 append(const char *bytes, size_t len, void *user)
@@ -127,6 +128,16 @@ ingest_json_set(struct ingest_builder *b, json_t *object, const char *key, json_
 {
     if (json_object_set_new(object, key, value) != 0)
         b->failed = true;
+}
+
+void
+ingest_json_set_base64(struct ingest_builder *b, json_t *object, const char *key,
+                       struct fz_span bytes)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer base64 = fz_buffer_make(0);
+    fz_text_base64_append(&base64, bytes);
+    b->failed = b->failed || base64.failed;
+    ingest_json_set(b, object, key, json_string(fz_buffer_cstr(&base64)));
 }
 
 json_t *

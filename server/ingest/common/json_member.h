@@ -123,6 +123,8 @@ json_t *ingest_json_rest(struct ingest_builder *b, const json_t *object, const c
                          json_t *target, const char *key);
 /* Put `value` (taken) under `key` of an object that is kept. */
 void ingest_json_set(struct ingest_builder *b, json_t *object, const char *key, json_t *value);
+void ingest_json_set_base64(struct ingest_builder *b, json_t *object, const char *key,
+                            struct fz_span bytes);
 /* The object under `key` of an object, borrowed, made if it is missing; NULL when memory is out. */
 json_t *ingest_json_object(struct ingest_builder *b, json_t *object, const char *key);
 

@@ -42,11 +42,7 @@ take_text(struct minidump *m, struct fz_span bytes)
     const uint8_t *end = bytes.len ? memchr(bytes.data, 0, bytes.len) : NULL;
     if (end)
         bytes.len = (size_t)(end - bytes.data);
-    if (bytes.len == 0 || m->b.failed)
-        return NULL;
-    const char *text = fz_text_clean_utf8(m->b.arena, bytes);
-    m->b.failed = !text;
-    return text;
+    return ingest_clean_text(&m->b, bytes);
 }
 
 /* Annotations that the model has a member for; all of them are tags as well. */
@@ -150,10 +146,8 @@ take_object(struct minidump *m, struct fz_span name, unsigned type, struct fz_sp
         return;
     }
     /* Other types are defined by the app, so their bytes are kept. */
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer base64 = fz_buffer_make(0);
-    fz_text_base64_append(&base64, value);
-    ingest_json_set(&m->b, ingest_json_object(&m->b, m->extra, "annotations_base64"), key,
-                    json_string(fz_buffer_cstr(&base64)));
+    ingest_json_set_base64(&m->b, ingest_json_object(&m->b, m->extra, "annotations_base64"), key,
+                           value);
 }
 
 static void

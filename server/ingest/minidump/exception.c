@@ -76,9 +76,7 @@ take_mach(struct minidump *m, const struct exception *e)
     /* EXC_CRASH reports the process's death; the exception that led to it is inside code[0]. */
     bool death = e->n_parameters ? e->parameters[0] == MACH_EXC_CRASH : e->code == MACH_EXC_CRASH;
     uint64_t type = e->code ? e->code : MACH_EXC_CRASH;
-    crash->mach = ingest_mach_exception(type);
-    if (!crash->mach)
-        crash->mach = ingest_printf(&m->b, "EXC_%llu", (unsigned long long)type);
+    ingest_set_mach(&m->b, type);
     crash->code = ingest_mach_code(type, e->flags, arm);
     int number = ingest_mach_signal(type, e->flags,
                                     crash->n_mach_codes > 1 ? crash->mach_codes[1] : e->address);

@@ -41,11 +41,8 @@ take_header(struct minidump *m)
     struct fz_reader reader = minidump_reader(m, time);
     r->timestamp_ms = (int64_t)fz_read_u32(&reader) * 1000;
     struct fz_uuid id;
-    char text[FZ_UUID_DASHED];
-    if (!minidump_report_id(m, &id))
-        return;
-    fz_uuid_format_dashed(&id, text);
-    r->id = ingest_text(&m->b, fz_span_cstr(text));
+    if (minidump_report_id(m, &id))
+        r->id = ingest_uuid_text(&m->b, &id);
 }
 
 static void
