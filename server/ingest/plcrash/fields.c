@@ -22,15 +22,6 @@ note_fault(struct plcrash *p, const struct protobuf *message, const char *where)
                 message->cut ? "" : ", the rest of the message is left out");
 }
 
-void
-plcrash_set_bytes(struct plcrash *p, json_t *object, const char *key, struct fz_span bytes)
-{
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer base64 = fz_buffer_make(0);
-    fz_text_base64_append(&base64, bytes);
-    p->b.failed = p->b.failed || base64.failed;
-    ingest_json_set(&p->b, object, key, json_string(fz_buffer_cstr(&base64)));
-}
-
 /* Some SDKs write the NUL that ends a C string, too, or the rest of a fixed buffer. */
 static struct fz_span
 without_end(struct fz_span text)
@@ -61,52 +52,17 @@ keep_unknown(struct plcrash *p, const struct protobuf_field *field, const char *
     else if (text.len && fz_text_is_utf8(text) && !memchr(text.data, 0, text.len))
         ingest_json_set(&p->b, unknown, key, json_stringn((const char *)text.data, text.len));
     else
-        plcrash_set_bytes(p, unknown, key, field->bytes);
-}
-
-void
-plcrash_each(struct plcrash *p, struct protobuf message, const char *where, plcrash_field_fn take,
-             void *target)
-{
-    struct protobuf_field field;
-    while (!p->b.failed && protobuf_next(&message, &field)) {
-        if (!take(p, &field, where, target))
-            keep_unknown(p, &field, where);
-    }
-    note_fault(p, &message, where);
+        ingest_json_set_base64(&p->b, unknown, key, field->bytes);
 }
 
 static void
 note_type(struct plcrash *p, const char *where, const char *name, const char *what)
 {
-    ingest_note(&p->b, "%s%s%s: %s", where, name && *where ? "." : "", name ? name : "", what);
+    ingest_note(&p->b, "%s%s%s: %s", where, *name && *where ? "." : "", name, what);
 }
 
-void
-plcrash_message(struct plcrash *p, const struct protobuf_field *field, const char *where,
-                plcrash_field_fn take, void *target)
-{
-    if (!field->is_bytes)
-        note_type(p, where, NULL, "a number in place of a message");
-    else
-        plcrash_each(p, protobuf_inner(field), where, take, target);
-}
-
-bool
-plcrash_number(struct plcrash *p, const struct protobuf_field *field, const char *where,
-               const char *name, uint64_t *ret)
-{
-    if (field->is_bytes) {
-        note_type(p, where, name, "not a number");
-        return false;
-    }
-    *ret = field->value;
-    return true;
-}
-
-const char *
-plcrash_text(struct plcrash *p, const struct protobuf_field *field, const char *where,
-             const char *name)
+static const char *
+text_of(struct plcrash *p, const struct protobuf_field *field, const char *where, const char *name)
 {
     if (!field->is_bytes)
         note_type(p, where, name, "not a text");
@@ -114,49 +70,98 @@ plcrash_text(struct plcrash *p, const struct protobuf_field *field, const char *
         note_type(p, where, name, "cut off, left out");
     if (!field->is_bytes || field->cut || without_end(field->bytes).len == 0)
         return NULL;
-    const char *text = fz_text_clean_utf8(p->b.arena, without_end(field->bytes));
-    p->b.failed = p->b.failed || !text;
-    return text;
+    return ingest_clean_text(&p->b, without_end(field->bytes));
 }
 
-bool
-plcrash_uuid(struct plcrash *p, const struct protobuf_field *field, const char *where,
-             struct fz_uuid *ret)
+static bool
+read_uuid(struct plcrash *p, const struct protobuf_field *field, const char *where,
+          const struct plcrash_row *row)
 {
-    if (!field->is_bytes || field->bytes.len != sizeof(ret->bytes)) {
-        note_type(p, where, "uuid", "not 16 bytes");
+    if (!field->is_bytes || field->bytes.len != sizeof(row->uuid->bytes)) {
+        note_type(p, where, row->name, "not 16 bytes");
         return false;
     }
-    memcpy(ret->bytes, field->bytes.data, sizeof(ret->bytes));
-    return !fz_uuid_is_nil(ret); /* writers without a UUID write zeros */
+    memcpy(row->uuid->bytes, field->bytes.data, sizeof(row->uuid->bytes));
+    return !fz_uuid_is_nil(row->uuid); /* writers without a UUID write zeros */
 }
 
-bool
-plcrash_cpu_field(struct plcrash *p, const struct protobuf_field *field, const char *where,
-                  void *target)
+static bool
+read_number(struct plcrash *p, const struct protobuf_field *field, const char *where,
+            const struct plcrash_row *row)
 {
-    enum { ENCODING_MACH = 1 };
+    if (field->is_bytes)
+        note_type(p, where, row->name, "not a number");
+    else
+        *row->value = field->value;
+    return !field->is_bytes;
+}
+
+static void
+read_field(struct plcrash *p, const struct protobuf_field *field, const char *where,
+           const struct plcrash_row *row)
+{
+    bool has = false;
+    if (row->text)
+        *row->text = text_of(p, field, where, row->name);
+    else if (row->value)
+        has = read_number(p, field, where, row);
+    else if (row->uuid)
+        has = read_uuid(p, field, where, row);
+    else if (row->read) {
+        char at[INGEST_WHERE];
+        snprintf(at, sizeof(at), "%s%s%s", where, *where ? "." : "", row->name);
+        row->read(p, field, at, row->target);
+    }
+    if (row->has)
+        *row->has = has;
+}
+
+void
+plcrash_rows(struct plcrash *p, struct protobuf message, const char *where,
+             const struct plcrash_row *rows, size_t n)
+{
+    struct protobuf_field field;
+    while (!p->b.failed && protobuf_next(&message, &field)) {
+        size_t i = 0;
+        while (i < n && rows[i].number != field.number)
+            i++;
+        if (i < n)
+            read_field(p, &field, where, &rows[i]);
+        else
+            keep_unknown(p, &field, where);
+    }
+    note_fault(p, &message, where);
+}
+
+void
+plcrash_message(struct plcrash *p, const struct protobuf_field *field, const char *where,
+                const struct plcrash_row *rows, size_t n)
+{
+    if (!field->is_bytes)
+        note_type(p, where, "", "a number in place of a message");
+    else
+        plcrash_rows(p, protobuf_inner(field), where, rows, n);
+}
+
+void
+plcrash_read_cpu(struct plcrash *p, const struct protobuf_field *field, const char *where,
+                 void *target)
+{
     struct plcrash_cpu *cpu = target;
-    uint64_t encoding = 0;
-    switch (field->number) {
-    case 1:
-        cpu->is_mach =
-            plcrash_number(p, field, where, "encoding", &encoding) && encoding == ENCODING_MACH;
-        return true;
-    case 2:
-        plcrash_number(p, field, where, "type", &cpu->type);
-        return true;
-    case 3:
-        plcrash_number(p, field, where, "subtype", &cpu->subtype);
-        return true;
-    default:
-        return false;
-    }
+    const struct plcrash_row rows[] = {
+        {1, "encoding", .value = &cpu->encoding},
+        {2, "type", .value = &cpu->type},
+        {3, "subtype", .value = &cpu->subtype},
+    };
+    plcrash_message(p, field, where, rows, FZ_ARRAY_LEN(rows));
 }
 
 const char *
 plcrash_cpu_name(const struct plcrash_cpu *cpu)
 {
+    enum { ENCODING_MACH = 1 }; /* type and subtype are those of Mach-O */
     /* Writers sign-extend the 32 bits in some reports: the low half is what counts. */
-    return cpu->is_mach ? fz_arch_known_name((uint32_t)cpu->type, (uint32_t)cpu->subtype) : NULL;
+    return cpu->encoding == ENCODING_MACH
+               ? fz_arch_known_name((uint32_t)cpu->type, (uint32_t)cpu->subtype)
+               : NULL;
 }

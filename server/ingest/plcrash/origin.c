@@ -1,160 +1,131 @@
-/* Where a PLCrashReporter report comes from: system, application, process, machine, report info. */
+/*
+ * Where a PLCrashReporter report comes from: system, application, process, machine, report info.
+ *
+ * Numbers are read into local variables that begin as "not there" and used at the end of their
+ * message, since the order of its fields is free.
+ */
 #include "server/ingest/plcrash/plcrash.h"
 
+enum { OS_SIMULATOR = 2, OS_UNKNOWN = 3 };
+
+static int64_t
+milliseconds(uint64_t seconds)
+{
+    return seconds <= INT64_MAX / 1000 ? (int64_t)seconds * 1000 : 0;
+}
+
 static void
-take_os(struct plcrash *p, uint64_t number)
+read_os(struct plcrash *p, uint64_t number)
 {
     static const char *const names[] = {"macOS", "iOS", "iOS", NULL, "tvOS"};
-    enum { SIMULATOR = 2, UNKNOWN = 3 };
-    if (number < FZ_ARRAY_LEN(names) && number != UNKNOWN)
+    if (number < FZ_ARRAY_LEN(names) && number != OS_UNKNOWN)
         p->b.report->os_name = names[number];
-    else if (number != UNKNOWN)
+    else if (number != OS_UNKNOWN)
         ingest_note(&p->b, "system_info.operating_system: unknown number %llu",
                     (unsigned long long)number);
-    if (number == SIMULATOR)
+    if (number == OS_SIMULATOR)
         ingest_json_set(&p->b, ingest_json_object(&p->b, p->extra, "system_info"), "simulator",
                         json_true());
 }
 
-bool
+void
 plcrash_system(struct plcrash *p, const struct protobuf_field *field, const char *where,
                void *target)
 {
-    struct report *r = target;
-    uint64_t number;
-    switch (field->number) {
-    case 1:
-        if (plcrash_number(p, field, where, "operating_system", &number))
-            take_os(p, number);
-        return true;
-    case 2:
-        r->os_version = plcrash_text(p, field, where, "os_version");
-        return true;
-    case 3:
-        plcrash_number(p, field, where, "architecture", &p->legacy_arch);
-        return true;
-    case 4:
-        if (plcrash_number(p, field, where, "timestamp", &number)) {
-            if (number <= INT64_MAX / 1000)
-                r->timestamp_ms = (int64_t)number * 1000;
-            else
-                ingest_note(&p->b, "%s.timestamp: not a time", where);
-        }
-        return true;
-    case 5:
-        r->os_build = plcrash_text(p, field, where, "os_build");
-        return true;
-    default:
-        return false;
-    }
+    struct report *r = p->b.report;
+    uint64_t os = OS_UNKNOWN, seconds = 0;
+    const struct plcrash_row rows[] = {
+        {1, "operating_system", .value = &os},         {2, "os_version", .text = &r->os_version},
+        {3, "architecture", .value = &p->legacy_arch}, {4, "timestamp", .value = &seconds},
+        {5, "os_build", .text = &r->os_build},
+    };
+    (void)target;
+    plcrash_message(p, field, where, rows, FZ_ARRAY_LEN(rows));
+    read_os(p, os);
+    r->timestamp_ms = milliseconds(seconds);
+    if (seconds && !r->timestamp_ms)
+        ingest_note(&p->b, "%s.timestamp: not a time", where);
 }
 
-bool
+void
 plcrash_application(struct plcrash *p, const struct protobuf_field *field, const char *where,
                     void *target)
 {
-    struct report *r = target;
-    switch (field->number) {
-    case 1:
-        r->app_id = plcrash_text(p, field, where, "identifier");
-        return true;
-    case 2: /* CFBundleVersion */
-        r->app_build = plcrash_text(p, field, where, "version");
-        return true;
-    case 3: /* CFBundleShortVersionString */
-        r->app_version = plcrash_text(p, field, where, "marketing_version");
-        return true;
-    default:
-        return false;
-    }
+    struct report *r = p->b.report;
+    const struct plcrash_row rows[] = {
+        {1, "identifier", .text = &r->app_id},
+        {2, "version", .text = &r->app_build},             /* CFBundleVersion */
+        {3, "marketing_version", .text = &r->app_version}, /* CFBundleShortVersionString */
+    };
+    (void)target;
+    plcrash_message(p, field, where, rows, FZ_ARRAY_LEN(rows));
 }
 
-bool
+void
 plcrash_process(struct plcrash *p, const struct protobuf_field *field, const char *where,
                 void *target)
 {
-    struct report_process *process = target;
-    uint64_t number;
-    switch (field->number) {
-    case 1:
-        process->name = plcrash_text(p, field, where, "process_name");
-        return true;
-    case 2:
-        if (plcrash_number(p, field, where, "process_id", &number))
-            process->pid = (uint32_t)number;
-        return true;
-    case 3:
-        process->path = plcrash_text(p, field, where, "process_path");
-        return true;
-    case 4:
-        process->parent = plcrash_text(p, field, where, "parent_process_name");
-        return true;
-    case 5:
-        if (plcrash_number(p, field, where, "parent_process_id", &number))
-            process->parent_pid = (uint32_t)number;
-        return true;
-    case 6: /* false: runs under Rosetta */
-        if (plcrash_number(p, field, where, "native", &number))
-            ingest_json_set(&p->b, ingest_json_object(&p->b, p->extra, where), "native",
-                            json_boolean(number != 0));
-        return true;
-    case 7:
-        if (plcrash_number(p, field, where, "start_time", &number) && number <= INT64_MAX / 1000)
-            process->launched_ms = (int64_t)number * 1000;
-        return true;
-    default:
-        return false;
-    }
+    struct report_process *process = &p->b.report->process;
+    uint64_t pid = 0, parent_pid = 0, native = 0, started = 0;
+    bool has_native = false;
+    const struct plcrash_row rows[] = {
+        {1, "process_name", .text = &process->name},
+        {2, "process_id", .value = &pid},
+        {3, "process_path", .text = &process->path},
+        {4, "parent_process_name", .text = &process->parent},
+        {5, "parent_process_id", .value = &parent_pid},
+        {6, "native", .value = &native, .has = &has_native}, /* false: runs under Rosetta */
+        {7, "start_time", .value = &started},
+    };
+    (void)target;
+    plcrash_message(p, field, where, rows, FZ_ARRAY_LEN(rows));
+    process->pid = (uint32_t)pid;
+    process->parent_pid = (uint32_t)parent_pid;
+    process->launched_ms = milliseconds(started);
+    if (has_native)
+        ingest_json_set(&p->b, ingest_json_object(&p->b, p->extra, where), "native",
+                        json_boolean(native != 0));
 }
 
-bool
+void
 plcrash_machine(struct plcrash *p, const struct protobuf_field *field, const char *where,
                 void *target)
 {
-    struct report *r = target;
-    uint64_t number;
-    switch (field->number) {
-    case 1:
-        r->device_model = plcrash_text(p, field, where, "model");
-        return true;
-    case 2:
-        plcrash_message(p, field, "machine_info.processor", plcrash_cpu_field, &p->machine);
-        return true;
-    case 3:
-        if (plcrash_number(p, field, where, "processor_count", &number))
-            ingest_json_set(&p->b, ingest_json_object(&p->b, p->extra, where), "processor_count",
-                            json_integer((uint32_t)number));
-        return true;
-    case 4:
-        if (plcrash_number(p, field, where, "logical_processor_count", &number))
-            ingest_json_set(&p->b, ingest_json_object(&p->b, p->extra, where),
-                            "logical_processor_count", json_integer((uint32_t)number));
-        return true;
-    default:
-        return false;
+    static const char *const names[] = {"processor_count", "logical_processor_count"};
+    uint64_t counts[2];
+    bool has[2] = {false, false};
+    const struct plcrash_row rows[] = {
+        {1, "model", .text = &p->b.report->device_model},
+        {2, "processor", .read = plcrash_read_cpu, .target = &p->machine},
+        {3, names[0], .value = &counts[0], .has = &has[0]},
+        {4, names[1], .value = &counts[1], .has = &has[1]},
+    };
+    (void)target;
+    plcrash_message(p, field, where, rows, FZ_ARRAY_LEN(rows));
+    for (size_t i = 0; i < FZ_ARRAY_LEN(names); i++) {
+        if (has[i])
+            ingest_json_set(&p->b, ingest_json_object(&p->b, p->extra, where), names[i],
+                            json_integer((uint32_t)counts[i]));
     }
 }
 
-bool
+void
 plcrash_report_info(struct plcrash *p, const struct protobuf_field *field, const char *where,
                     void *target)
 {
-    struct report *r = target;
+    struct report *r = p->b.report;
     struct fz_uuid uuid;
-    char text[FZ_UUID_DASHED];
-    uint64_t number;
-    switch (field->number) {
-    case 1: /* a report of the running app, no crash */
-        if (plcrash_number(p, field, where, "user_requested", &number) && number)
-            r->kind = "error";
-        return true;
-    case 2:
-        if (!plcrash_uuid(p, field, where, &uuid))
-            return true;
-        fz_uuid_format_dashed(&uuid, text);
-        r->id = ingest_text(&p->b, fz_span_cstr(text));
-        return true;
-    default:
-        return false;
-    }
+    uint64_t requested = 0;
+    bool has_uuid = false;
+    const struct plcrash_row rows[] = {
+        {1, "user_requested", .value = &requested},
+        {2, "uuid", .uuid = &uuid, .has = &has_uuid},
+    };
+    (void)target;
+    plcrash_message(p, field, where, rows, FZ_ARRAY_LEN(rows));
+    /* generateLiveReport() makes one of the running app: nothing crashed. */
+    if (requested)
+        r->kind = "error";
+    if (has_uuid)
+        r->id = ingest_uuid_text(&p->b, &uuid);
 }

@@ -104,73 +104,61 @@ plcrash_check(struct fz_span body, const struct ingest_context *in, char ret_id[
     return FZ_OK;
 }
 
-static bool
-take_mach(struct plcrash *p, const struct protobuf_field *field, const char *where, void *target)
+static void
+read_codes(struct plcrash *p, const struct protobuf_field *field, const char *where, void *target)
 {
-    struct report_crash *crash = target;
+    struct report_crash *crash = &p->b.report->crash;
     uint64_t code;
     size_t at = 0;
-    switch (field->number) {
-    case 1:
-        p->has_mach = plcrash_number(p, field, where, "type", &p->mach_type);
-        return true;
-    case 2:
-        if (!crash->mach_codes)
-            crash->mach_codes = ingest_alloc(&p->b, MACH_CODES_MAX, sizeof(uint64_t));
-        /* A repeated field comes packed or as several fields; protobuf allows both. */
-        while (crash->mach_codes && crash->n_mach_codes < MACH_CODES_MAX &&
-               protobuf_packed(field, &at, &code))
-            crash->mach_codes[crash->n_mach_codes++] = code;
-        return true;
-    default:
-        return false;
-    }
-}
-
-static bool
-take_signal(struct plcrash *p, const struct protobuf_field *field, const char *where, void *target)
-{
-    struct report_crash *crash = target;
-    switch (field->number) {
-    case 1:
-        crash->signal = plcrash_text(p, field, where, "name");
-        return true;
-    case 2:
-        crash->signal_code = plcrash_text(p, field, where, "code");
-        return true;
-    case 3:
-        crash->has_address = plcrash_number(p, field, where, "address", &crash->address);
-        return true;
-    case 4:
-        plcrash_message(p, field, "signal.mach_exception", take_mach, crash);
-        return true;
-    default:
-        return false;
-    }
-}
-
-static bool
-take_exception(struct plcrash *p, const struct protobuf_field *field, const char *where,
-               void *target)
-{
-    struct report_crash *crash = target;
-    switch (field->number) {
-    case 1:
-        crash->exception = plcrash_text(p, field, where, "name");
-        return true;
-    case 2:
-        crash->reason = plcrash_text(p, field, where, "reason");
-        return true;
-    case EXCEPTION_FRAMES: /* see below */
-        return true;
-    default:
-        return false;
-    }
+    (void)where;
+    (void)target;
+    if (!crash->mach_codes)
+        crash->mach_codes = ingest_alloc(&p->b, MACH_CODES_MAX, sizeof(uint64_t));
+    /* A repeated field comes packed or as several fields; protobuf allows both. */
+    while (crash->mach_codes && crash->n_mach_codes < MACH_CODES_MAX &&
+           protobuf_packed(field, &at, &code))
+        crash->mach_codes[crash->n_mach_codes++] = code;
 }
 
 static void
-take_exception_frames(struct plcrash *p, const struct protobuf_field *field)
+read_mach(struct plcrash *p, const struct protobuf_field *field, const char *where, void *target)
 {
+    const struct plcrash_row rows[] = {
+        {1, "type", .value = &p->mach_type, .has = &p->has_mach},
+        {2, "codes", .read = read_codes},
+    };
+    (void)target;
+    plcrash_message(p, field, where, rows, FZ_ARRAY_LEN(rows));
+}
+
+static void
+read_signal(struct plcrash *p, const struct protobuf_field *field, const char *where, void *target)
+{
+    struct report_crash *crash = &p->b.report->crash;
+    const struct plcrash_row rows[] = {
+        {1, "name", .text = &crash->signal},
+        {2, "code", .text = &crash->signal_code},
+        {3, "address", .value = &crash->address, .has = &crash->has_address},
+        {4, "mach_exception", .read = read_mach},
+    };
+    (void)target;
+    plcrash_message(p, field, where, rows, FZ_ARRAY_LEN(rows));
+}
+
+static void
+read_exception(struct plcrash *p, const struct protobuf_field *field, const char *where,
+               void *target)
+{
+    struct report_crash *crash = &p->b.report->crash;
+    const struct plcrash_row rows[] = {
+        {1, "name", .text = &crash->exception},
+        {2, "reason", .text = &crash->reason},
+        {.number = EXCEPTION_FRAMES},
+    };
+    (void)target;
+    plcrash_message(p, field, where, rows, FZ_ARRAY_LEN(rows));
+    if (!field->is_bytes)
+        return;
     struct protobuf message = protobuf_inner(field);
     struct ingest_stack stack = plcrash_stack(p, message, EXCEPTION_FRAMES, "exception.frames");
     if (stack.n)
@@ -179,13 +167,15 @@ take_exception_frames(struct plcrash *p, const struct protobuf_field *field)
 
 /* The app's own data: JSON and text as such, other bytes in base64. */
 static void
-take_custom_data(struct plcrash *p, const struct protobuf_field *field)
+read_custom_data(struct plcrash *p, const struct protobuf_field *field, const char *where,
+                 void *target)
 {
     const struct limits *limits = p->b.limits;
     struct json_scan_limits scan = {limits->json_depth, limits->report_memory,
                                     limits->report_memory};
+    (void)target;
     if (!field->is_bytes || field->cut) {
-        ingest_note(&p->b, "custom_data: %s, left out", field->cut ? "cut off" : "not bytes");
+        ingest_note(&p->b, "%s: %s, left out", where, field->cut ? "cut off" : "not bytes");
         return;
     }
     struct fz_span bytes = field->bytes;
@@ -194,49 +184,29 @@ take_custom_data(struct plcrash *p, const struct protobuf_field *field)
     json_t *value = NULL;
     if ((bytes.data[0] == '{' || bytes.data[0] == '[') &&
         json_scan_load(bytes, &scan, NULL, &value, NULL) == FZ_OK)
-        ingest_json_set(&p->b, p->extra, "custom_data", value);
+        ingest_json_set(&p->b, p->extra, where, value);
     else if (fz_text_is_utf8(bytes) && !memchr(bytes.data, 0, bytes.len))
-        ingest_json_set(&p->b, p->extra, "custom_data",
-                        json_stringn((const char *)bytes.data, bytes.len));
+        ingest_json_set(&p->b, p->extra, where, json_stringn((const char *)bytes.data, bytes.len));
     else
-        plcrash_set_bytes(p, p->extra, "custom_data_base64", bytes);
+        ingest_json_set_base64(&p->b, p->extra, "custom_data_base64", bytes);
 }
 
-static bool
-take_root(struct plcrash *p, const struct protobuf_field *field, const char *where, void *target)
+static void
+read_root(struct plcrash *p)
 {
-    struct report *r = target;
-    (void)where;
-    switch (field->number) {
-    case SYSTEM_INFO:
-        plcrash_message(p, field, "system_info", plcrash_system, r);
-        return true;
-    case APPLICATION_INFO:
-        plcrash_message(p, field, "application_info", plcrash_application, r);
-        return true;
-    case EXCEPTION:
-        plcrash_message(p, field, "exception", take_exception, &r->crash);
-        if (field->is_bytes)
-            take_exception_frames(p, field);
-        return true;
-    case SIGNAL:
-        plcrash_message(p, field, "signal", take_signal, &r->crash);
-        return true;
-    case PROCESS_INFO:
-        plcrash_message(p, field, "process_info", plcrash_process, &r->process);
-        return true;
-    case MACHINE_INFO:
-        plcrash_message(p, field, "machine_info", plcrash_machine, r);
-        return true;
-    case REPORT_INFO:
-        plcrash_message(p, field, "report_info", plcrash_report_info, r);
-        return true;
-    case CUSTOM_DATA:
-        take_custom_data(p, field);
-        return true;
-    default:
-        return field->number == THREADS || field->number == BINARY_IMAGES;
-    }
+    static const struct plcrash_row rows[] = {
+        {SYSTEM_INFO, "system_info", .read = plcrash_system},
+        {APPLICATION_INFO, "application_info", .read = plcrash_application},
+        {.number = THREADS},
+        {.number = BINARY_IMAGES},
+        {EXCEPTION, "exception", .read = read_exception},
+        {SIGNAL, "signal", .read = read_signal},
+        {PROCESS_INFO, "process_info", .read = plcrash_process},
+        {MACHINE_INFO, "machine_info", .read = plcrash_machine},
+        {REPORT_INFO, "report_info", .read = plcrash_report_info},
+        {CUSTOM_DATA, "custom_data", .read = read_custom_data},
+    };
+    plcrash_rows(p, protobuf_start(p->body, p->offset), "", rows, FZ_ARRAY_LEN(rows));
 }
 
 /* What follows from several fields, which come in any order. */
@@ -255,9 +225,7 @@ settle(struct plcrash *p)
     if (!r->arch)
         r->arch = plcrash_cpu_name(&p->machine);
     if (p->has_mach)
-        r->crash.mach = ingest_mach_exception(p->mach_type);
-    if (p->has_mach && !r->crash.mach)
-        r->crash.mach = ingest_printf(&p->b, "EXC_%llu", (unsigned long long)p->mach_type);
+        ingest_set_mach(&p->b, p->mach_type);
     ingest_mark_crashed(r);
 }
 
@@ -275,7 +243,7 @@ plcrash_parse(struct fz_span body, const struct ingest_context *in, struct fz_ar
     enum fz_code code = find_message(body, &p.body, err);
     if (code != FZ_OK)
         return code;
-    plcrash_each(&p, protobuf_start(p.body, p.offset), "", take_root, ret);
+    read_root(&p);
     plcrash_threads(&p);
     plcrash_images(&p);
     settle(&p);

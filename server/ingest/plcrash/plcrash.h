@@ -13,8 +13,7 @@ enum { PLCRASH_ARCH_UNKNOWN = 6 };
 
 /* A processor as images and machine_info describe it. */
 struct plcrash_cpu {
-    bool is_mach; /* type and subtype are those of Mach-O */
-    uint64_t type, subtype;
+    uint64_t encoding, type, subtype;
 };
 
 struct plcrash {
@@ -29,44 +28,47 @@ struct plcrash {
     bool has_mach, cut_noted;
 };
 
-/* Take one field of a message into `target`; false if its number is unknown. */
-typedef bool (*plcrash_field_fn)(struct plcrash *p, const struct protobuf_field *field,
-                                 const char *where, void *target);
+/* Read the value of a field, mostly a message; `where` names it in notes. */
+typedef void (*plcrash_read_fn)(struct plcrash *p, const struct protobuf_field *field,
+                                const char *where, void *target);
 
-/* Take all fields of a message. Unknown ones go into extra, a fault is noted. */
-void plcrash_each(struct plcrash *p, struct protobuf message, const char *where,
-                  plcrash_field_fn take, void *target);
+/* A known field of a message, and where its value goes: the one pointer that is set. With none the
+ * field is read elsewhere. */
+struct plcrash_row {
+    uint32_t number;
+    const char *name; /* for notes */
+    const char **text;
+    uint64_t *value;
+    struct fz_uuid *uuid;
+    bool *has; /* with value or uuid: that it could be read */
+    plcrash_read_fn read;
+    void *target; /* for `read` */
+};
+
+/* Read all fields of a message. Unknown ones go into extra; values of another type, and a fault, are
+ * noted. */
+void plcrash_rows(struct plcrash *p, struct protobuf message, const char *where,
+                  const struct plcrash_row *rows, size_t n);
 /* The same for a message in a field; a number in its place is noted. */
 void plcrash_message(struct plcrash *p, const struct protobuf_field *field, const char *where,
-                     plcrash_field_fn take, void *target);
+                     const struct plcrash_row *rows, size_t n);
 
-/* A field's value; noted (and false or NULL) where it has another type, or its end is missing. */
-bool plcrash_number(struct plcrash *p, const struct protobuf_field *field, const char *where,
-                    const char *name, uint64_t *ret);
-const char *plcrash_text(struct plcrash *p, const struct protobuf_field *field, const char *where,
-                         const char *name);
-bool plcrash_uuid(struct plcrash *p, const struct protobuf_field *field, const char *where,
-                  struct fz_uuid *ret);
-bool plcrash_cpu_field(struct plcrash *p, const struct protobuf_field *field, const char *where,
-                       void *target);
-
-/* Put bytes in base64 into an object of extra. */
-void plcrash_set_bytes(struct plcrash *p, json_t *object, const char *key, struct fz_span bytes);
-
+/* A plcrash_read_fn; target is a struct plcrash_cpu. */
+void plcrash_read_cpu(struct plcrash *p, const struct protobuf_field *field, const char *where,
+                      void *target);
 /* The name of a processor, NULL if it has none. */
 const char *plcrash_cpu_name(const struct plcrash_cpu *cpu);
 
-/* origin.c: each takes a field of its message; target is the report, for a process its
- * report_process. */
-bool plcrash_system(struct plcrash *p, const struct protobuf_field *field, const char *where,
+/* origin.c: each is a plcrash_read_fn for its message, without a target. */
+void plcrash_system(struct plcrash *p, const struct protobuf_field *field, const char *where,
                     void *target);
-bool plcrash_application(struct plcrash *p, const struct protobuf_field *field, const char *where,
+void plcrash_application(struct plcrash *p, const struct protobuf_field *field, const char *where,
                          void *target);
-bool plcrash_process(struct plcrash *p, const struct protobuf_field *field, const char *where,
+void plcrash_process(struct plcrash *p, const struct protobuf_field *field, const char *where,
                      void *target);
-bool plcrash_machine(struct plcrash *p, const struct protobuf_field *field, const char *where,
+void plcrash_machine(struct plcrash *p, const struct protobuf_field *field, const char *where,
                      void *target);
-bool plcrash_report_info(struct plcrash *p, const struct protobuf_field *field, const char *where,
+void plcrash_report_info(struct plcrash *p, const struct protobuf_field *field, const char *where,
                          void *target);
 
 /* threads.c: the frames in fields `number` of `message`. */
