@@ -32,16 +32,6 @@ struct ips_parts {
     size_t n_after;                          /* bytes after the body */
 };
 
-static bool
-is_one_of(struct fz_span key, const char *const *names)
-{
-    for (; *names; names++) {
-        if (fz_span_is(key, *names))
-            return true;
-    }
-    return false;
-}
-
 /* What the object at the start of `text` is, by its keys. `text` may end inside it. */
 static enum ips_kind
 kind_of(struct fz_span text)
@@ -64,8 +54,8 @@ kind_of(struct fz_span text)
         bug_type = bug_type || fz_span_is(member.key, "bug_type");
         threads = threads || fz_span_is(member.key, "threads");
         images = images || fz_span_is(member.key, "usedImages");
-        n_header += is_one_of(member.key, header_keys);
-        n_body += is_one_of(member.key, body_keys);
+        n_header += ingest_is_one_of(member.key, header_keys);
+        n_body += ingest_is_one_of(member.key, body_keys);
         cut = !member.complete;
         n_all++;
     }
@@ -75,14 +65,6 @@ kind_of(struct fz_span text)
     /* A header is one short line, so an object that is longer than the bytes examined cannot be
      * one. */
     return bug_type && (n_header || n_all == 1) && !cut ? IPS_HEADER : IPS_NONE;
-}
-
-static struct fz_span
-from(struct fz_span body, size_t at)
-{
-    struct fz_span rest = {NULL, 0};
-    fz_span_sub(body, at, body.len - at, &rest);
-    return rest;
 }
 
 static size_t
@@ -100,7 +82,7 @@ header_end(struct fz_span body, size_t at)
 {
     struct json_scan_limits scan = {JSON_SCAN_DEPTH_MAX, SIZE_MAX, 0};
     size_t used;
-    if (json_scan_first(from(body, at), &scan, NULL, NULL, &used, NULL) != FZ_OK)
+    if (json_scan_first(fz_span_from(body, at), &scan, NULL, NULL, &used, NULL) != FZ_OK)
         return 0;
     return at + used;
 }
@@ -110,7 +92,7 @@ header_end(struct fz_span body, size_t at)
 static bool
 begins_report(struct fz_span body, size_t at, bool *ret_is_json)
 {
-    enum ips_kind kind = kind_of(from(body, at));
+    enum ips_kind kind = kind_of(fz_span_from(body, at));
     *ret_is_json = kind == IPS_BODY;
     if (kind != IPS_HEADER)
         return kind == IPS_BODY;
@@ -166,7 +148,7 @@ open_parts(struct fz_span all, const struct ingest_context *in, struct ips_parts
 {
     struct ips_parts parts = {.text_format = NULL};
     size_t start = find_start(all), at = start;
-    if (kind_of(from(all, at)) == IPS_HEADER) {
+    if (kind_of(fz_span_from(all, at)) == IPS_HEADER) {
         at = header_end(all, start);
         if (at == 0)
             return fz_fail_at(err, FZ_E_MALFORMED, start, "ips: the header line is broken");
@@ -175,7 +157,7 @@ open_parts(struct fz_span all, const struct ingest_context *in, struct ips_parts
     }
     if (at >= all.len)
         return fz_fail_at(err, FZ_E_MALFORMED, all.len, "ips: no report follows the header");
-    struct fz_span rest = from(all, at);
+    struct fz_span rest = fz_span_from(all, at);
     if (rest.data[0] == '{') {
         parts.body = rest;
         *ret = parts;
@@ -217,7 +199,7 @@ examine_body(const struct ips_parts *parts, char ret_id[FZ_UUID_TEXT], struct fz
         while (json_walk_next(&walk, &member)) {
             if (fz_span_is(member.key, "bug_type"))
                 bug_type = member.value;
-            else if (is_one_of(member.key, id_keys))
+            else if (ingest_is_one_of(member.key, id_keys))
                 id = member.value;
             else if (i == 1 &&
                      (fz_span_is(member.key, "threads") || fz_span_is(member.key, "processes")))
@@ -228,11 +210,7 @@ examine_body(const struct ips_parts *parts, char ret_id[FZ_UUID_TEXT], struct fz
     }
     if (!any)
         return refuse_body(bug_type, err);
-    struct fz_uuid uuid;
-    /* Some tools write an id of zeros: as an id it would make all such reports one. */
-    if (id.len > 2 && fz_uuid_parse(fz_span_make(id.data + 1, id.len - 2), &uuid) &&
-        !fz_uuid_is_nil(&uuid))
-        fz_uuid_format(&uuid, ret_id);
+    ingest_json_id(id, ret_id);
     return FZ_OK;
 }
 

@@ -52,6 +52,18 @@ locate(struct ingest_builder *b, const struct element *element, const char *wher
     frame->image_offset = element->offset;
 }
 
+/* A client symbol, and where its function starts. */
+static void
+add_symbol(struct ingest_builder *b, const struct report_symbol *symbol, struct report_frame *frame)
+{
+    size_t before = frame->n_client;
+    ingest_add_client_symbol(b, frame, symbol);
+    if (frame->n_client == before || !symbol->has_offset || symbol->offset > frame->addr)
+        return;
+    frame->has_client_start = true;
+    frame->client_start = frame->addr - symbol->offset;
+}
+
 static void
 read_symbol(struct ingest_builder *b, const json_t *value, const char *where,
             const struct element *element, struct report_frame *frame)
@@ -66,12 +78,7 @@ read_symbol(struct ingest_builder *b, const json_t *value, const char *where,
         symbol.has_offset = true;
         symbol.offset = number;
     }
-    size_t before = frame->n_client;
-    ingest_add_client_symbol(b, frame, &symbol);
-    if (frame->n_client > before && symbol.has_offset && symbol.offset <= frame->addr) {
-        frame->has_client_start = true;
-        frame->client_start = frame->addr - symbol.offset;
-    }
+    add_symbol(b, &symbol, frame);
 }
 
 /* Does an inlined call belong to the frame of the next element? */
@@ -140,11 +147,7 @@ read_line_name(struct ingest_builder *b, const char *name, const char *end,
     if (name == end || fz_text_has_prefix(name, "0x") || b->failed)
         return;
     symbol.function = ingest_text(b, fz_span_make(name, (size_t)(end - name)));
-    ingest_add_client_symbol(b, frame, &symbol);
-    if (frame->n_client && symbol.has_offset && symbol.offset <= frame->addr) {
-        frame->has_client_start = true;
-        frame->client_start = frame->addr - symbol.offset;
-    }
+    add_symbol(b, &symbol, frame);
 }
 
 /* One line up to `end`: number, image, address, name. */

@@ -152,7 +152,7 @@ read_all(struct stacks *s, struct path *path, const json_t *stacks)
         const json_t *roots = json_object_get(stack, "callStackRootFrames");
         bool attributed = !s->sampled && i == crashed;
         if (json_array_size(roots) == 0)
-            report_note(s->b->report, s->b->arena, "callStacks[%zu]: no frames, left out", i);
+            ingest_note(s->b, "callStacks[%zu]: no frames, left out", i);
         for (size_t k = 0; k < json_array_size(roots) && !s->b->failed; k++) {
             const json_t *root = json_array_get(roots, k);
             int64_t index = k == 0 ? (int64_t)i : s->next_index++;

@@ -13,12 +13,7 @@ keep(struct ingest_builder *b, const char *start, const char *end)
         start++;
     while (end > start && end[-1] == ' ')
         end--;
-    if (b->failed || start == end)
-        return NULL;
-    const char *copy = fz_arena_text(b->arena, fz_span_make(start, (size_t)(end - start)));
-    if (!copy)
-        b->failed = true;
-    return copy;
+    return ingest_text(b, fz_span_make(start, (size_t)(end - start)));
 }
 
 const char *
@@ -150,10 +145,7 @@ ingest_apple_model(struct ingest_builder *b, const char *text)
 const char *
 ingest_apple_version(struct ingest_builder *b, const char *version, const char *build)
 {
-    if (b->failed || !version || !build)
+    if (!version || !build)
         return version ? version : build;
-    const char *both = fz_arena_printf(b->arena, "%s (%s)", version, build);
-    if (!both)
-        b->failed = true;
-    return both;
+    return ingest_printf(b, "%s (%s)", version, build);
 }

@@ -74,6 +74,25 @@ ingest_clean_text(struct ingest_builder *b, struct fz_span text)
     return copy;
 }
 
+bool
+ingest_is_one_of(struct fz_span text, const char *const *words)
+{
+    while (words && *words && !fz_span_is(text, *words))
+        words++;
+    return words && *words;
+}
+
+bool
+ingest_set_id(struct fz_span text, char ret[FZ_UUID_TEXT])
+{
+    struct fz_uuid uuid;
+    /* Some tools write an id of zeros: as an id it would make all such reports one. */
+    if (!fz_uuid_parse(text, &uuid) || fz_uuid_is_nil(&uuid))
+        return false;
+    fz_uuid_format(&uuid, ret);
+    return true;
+}
+
 const char *
 ingest_uuid_text(struct ingest_builder *b, const struct fz_uuid *uuid)
 {
@@ -321,15 +340,6 @@ ingest_set_path(struct report_image *image, const char *path)
 {
     image->path = path;
     image->name = path ? fz_text_base_name(path) : NULL;
-}
-
-const char *
-ingest_dylib_version(struct ingest_builder *b, uint64_t major, uint64_t minor, uint64_t revision)
-{
-    if (!major && !minor && !revision)
-        return NULL;
-    return ingest_printf(b, "%llu.%llu.%llu", (unsigned long long)major, (unsigned long long)minor,
-                         (unsigned long long)revision);
 }
 
 void

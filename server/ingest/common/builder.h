@@ -43,6 +43,11 @@ void *ingest_grow(struct ingest_builder *b, void *items, size_t n, size_t *room,
 const char *ingest_text(struct ingest_builder *b, struct fz_span text);
 /* The same, with U+FFFD for bytes that are not UTF-8. */
 const char *ingest_clean_text(struct ingest_builder *b, struct fz_span text);
+/* Is the text one of the words (NULL-terminated; NULL: no words)? */
+bool ingest_is_one_of(struct fz_span text, const char *const *words);
+/* Sets `ret` to the 32 hex digits of a report's own id; false, and nothing set, if the text is not a
+ * UUID or is one of zeros. */
+bool ingest_set_id(struct fz_span text, char ret[FZ_UUID_TEXT]);
 /* "4C4C445B-5555-3144-A129-88BEB9D5EB60" */
 const char *ingest_uuid_text(struct ingest_builder *b, const struct fz_uuid *uuid);
 const char *ingest_printf(struct ingest_builder *b, const char *fmt, ...) FZ_PRINTF(2, 3);
@@ -116,9 +121,6 @@ void ingest_set_uuid(struct ingest_builder *b, struct report_image *image, const
                      bool required, const char *where, const char *key);
 /* Its path, and the name at the end of it. */
 void ingest_set_path(struct report_image *image, const char *path);
-/* "1.2.3" of a dylib's version; NULL for 0.0.0. */
-const char *ingest_dylib_version(struct ingest_builder *b, uint64_t major, uint64_t minor,
-                                 uint64_t revision);
 /* Note what the limits cut of threads and images that were not counted before they were added. */
 void ingest_note_cut(struct ingest_builder *b);
 

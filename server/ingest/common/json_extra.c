@@ -27,15 +27,6 @@ dump(struct ingest_builder *b, const json_t *value, struct fz_buffer *out)
         b->failed = true;
 }
 
-static const char *
-keep(struct ingest_builder *b, const struct fz_buffer *text)
-{
-    const char *copy = b->failed ? NULL : fz_arena_text(b->arena, fz_buffer_span(text));
-    if (!copy)
-        b->failed = true;
-    return copy;
-}
-
 const char *
 ingest_json_dump(struct ingest_builder *b, const json_t *object, const char *key)
 {
@@ -44,17 +35,7 @@ ingest_json_dump(struct ingest_builder *b, const json_t *object, const char *key
         return NULL;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
     dump(b, value, &text);
-    return keep(b, &text);
-}
-
-static bool
-is_known(const char *key, const char *const *known)
-{
-    for (; known && *known; known++) {
-        if (strcmp(key, *known) == 0)
-            return true;
-    }
-    return false;
+    return ingest_text(b, fz_buffer_span(&text));
 }
 
 static void
@@ -91,7 +72,7 @@ ingest_add_extra(struct ingest_builder *b, const char *key, const json_t *object
     /* jansson's iterators take a non-const object, but do not change it. */
     json_object_foreach((json_t *)(uintptr_t)object, name, value)
     {
-        if (b->failed || is_known(name, known) || is_empty(value))
+        if (b->failed || ingest_is_one_of(fz_span_cstr(name), known) || is_empty(value))
             continue;
         if (n++ || w.comma)
             fz_buffer_char(&text, ',');
@@ -101,7 +82,7 @@ ingest_add_extra(struct ingest_builder *b, const char *key, const json_t *object
         json_write_close(&w, '}');
     json_write_close(&w, '}');
     if (n)
-        b->report->extra_json = keep(b, &text);
+        b->report->extra_json = ingest_text(b, fz_buffer_span(&text));
 }
 
 json_t *
@@ -114,7 +95,7 @@ ingest_json_rest(struct ingest_builder *b, const json_t *object, const char *con
     bool ok = rest != NULL;
     json_object_foreach((json_t *)(uintptr_t)object, name, value)
     {
-        if (ok && !is_known(name, known))
+        if (ok && !ingest_is_one_of(fz_span_cstr(name), known))
             ok = json_object_set(rest, name, value) == 0;
     }
     if (ok && json_object_size(rest))

@@ -1,5 +1,6 @@
 #include "server/ingest/common/json_member.h"
 
+#include "base/arch/arch.h"
 #include "base/json/scan.h"
 #include "base/json/walk.h"
 #include "base/text.h"
@@ -27,6 +28,18 @@ ingest_json_load(struct ingest_builder *b, struct fz_span body, struct fz_buffer
     return FZ_OK;
 }
 
+json_t *
+ingest_json_value(struct ingest_builder *b, struct fz_span text)
+{
+    json_t *value = NULL;
+    struct fz_error err;
+    struct json_scan_limits scan = {b->limits->json_depth, b->limits->report_memory,
+                                    b->limits->report_memory};
+    if (!b->failed && json_scan_load(text, &scan, NULL, &value, &err) != FZ_OK)
+        b->failed = err.code == FZ_E_NO_MEMORY;
+    return value;
+}
+
 /* ---- before the tree is built --------------------------------------------------------------- */
 
 bool
@@ -51,10 +64,8 @@ ingest_json_find(struct fz_span object, const char *key)
 void
 ingest_json_id(struct fz_span value, char ret[FZ_UUID_TEXT])
 {
-    struct fz_uuid uuid;
-    if (value.len > 2 && value.data[0] == '"' &&
-        fz_uuid_parse(fz_span_make(value.data + 1, value.len - 2), &uuid) && !fz_uuid_is_nil(&uuid))
-        fz_uuid_format(&uuid, ret);
+    if (value.len > 2 && value.data[0] == '"')
+        (void)ingest_set_id(fz_span_between(value, 1, value.len - 1), ret);
 }
 
 /* ---- one member ----------------------------------------------------------------------------- */
@@ -73,14 +84,6 @@ member(const struct ingest_builder *b, const json_t *object, const char *key)
     return json_is_null(value) ? NULL : value;
 }
 
-static const char *
-keep(struct ingest_builder *b, const char *text)
-{
-    if (!text)
-        b->failed = true;
-    return text;
-}
-
 const char *
 ingest_json_text(struct ingest_builder *b, const json_t *object, const char *where, const char *key)
 {
@@ -88,16 +91,14 @@ ingest_json_text(struct ingest_builder *b, const json_t *object, const char *whe
     if (!value)
         return NULL;
     if (json_is_integer(value))
-        return keep(b, fz_arena_printf(b->arena, "%lld", (long long)json_integer_value(value)));
+        return ingest_printf(b, "%lld", (long long)json_integer_value(value));
     if (json_is_real(value))
-        return keep(b, fz_arena_printf(b->arena, "%.15g", json_real_value(value)));
+        return ingest_printf(b, "%.15g", json_real_value(value));
     if (!json_is_string(value)) {
         note_member(b, where, key, "not a text");
         return NULL;
     }
-    if (json_string_length(value) == 0)
-        return NULL;
-    return keep(b, fz_arena_strdup(b->arena, json_string_value(value)));
+    return ingest_text(b, fz_span_cstr(json_string_value(value)));
 }
 
 const char *
@@ -147,6 +148,30 @@ ingest_json_i64(struct ingest_builder *b, const json_t *object, const char *wher
         return true;
     note_member(b, where, key, "not a number");
     return false;
+}
+
+const char *
+ingest_json_dylib_version(struct ingest_builder *b, const json_t *object, const char *where)
+{
+    static const char *const keys[] = {"major_version", "minor_version", "revision_version"};
+    uint64_t part[3] = {0};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(keys); i++)
+        (void)ingest_json_u64(b, object, where, keys[i], &part[i]);
+    if (!part[0] && !part[1] && !part[2])
+        return NULL;
+    return ingest_printf(b, "%llu.%llu.%llu", (unsigned long long)part[0],
+                         (unsigned long long)part[1], (unsigned long long)part[2]);
+}
+
+const char *
+ingest_json_cpu(struct ingest_builder *b, const json_t *object, const char *where, const char *type,
+                const char *subtype)
+{
+    uint64_t number, sub = 0; /* 0 is "all", for writers that leave the second number out */
+    if (!ingest_json_u64(b, object, where, type, &number))
+        return NULL;
+    (void)ingest_json_u64(b, object, where, subtype, &sub);
+    return fz_arch_known_name((uint32_t)number, (uint32_t)sub);
 }
 
 bool

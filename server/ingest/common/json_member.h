@@ -21,6 +21,9 @@ FZ_MUST_CHECK enum fz_code ingest_json_load(struct ingest_builder *b, struct fz_
                                             struct fz_buffer *text, json_t **ret,
                                             struct fz_error *err);
 
+/* A part of a body as JSON, owned; NULL if it is something else. */
+json_t *ingest_json_value(struct ingest_builder *b, struct fz_span text);
+
 /* ---- before the tree is built --------------------------------------------------------------- */
 
 bool ingest_json_begins(struct fz_span value, char bracket);
@@ -46,6 +49,12 @@ uint32_t ingest_json_u32(struct ingest_builder *b, const json_t *object, const c
 /* A small signed number, as integer or text. */
 bool ingest_json_i64(struct ingest_builder *b, const json_t *object, const char *where,
                      const char *key, int64_t *ret);
+/* "1.2.3" of KSCrash's major_version, minor_version and revision_version; NULL for 0.0.0. */
+const char *ingest_json_dylib_version(struct ingest_builder *b, const json_t *object,
+                                      const char *where);
+/* The architecture of Mach-O's two numbers; NULL if `type` is absent or not known. */
+const char *ingest_json_cpu(struct ingest_builder *b, const json_t *object, const char *where,
+                            const char *type, const char *subtype);
 /* true, false, or the fallback. */
 bool ingest_json_bool(struct ingest_builder *b, const json_t *object, const char *where,
                       const char *key, bool fallback);

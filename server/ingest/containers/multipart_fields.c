@@ -20,16 +20,6 @@ set_unless(const char **member, const char *value)
         *member = value;
 }
 
-static bool
-is_any(const char *name, const char *const *names)
-{
-    for (; *names; names++) {
-        if (strcmp(name, *names) == 0)
-            return true;
-    }
-    return false;
-}
-
 static void
 set_known(struct report *r, const char *name, const char *value)
 {
@@ -37,13 +27,13 @@ set_known(struct report *r, const char *name, const char *value)
     static const char *const versions[] = {"ver", "version", "Version", "_version", NULL};
     static const char *const builds[] = {"BuildID", "build", NULL};
     static const char *const channels[] = {"ReleaseChannel", "channel", NULL};
-    if (is_any(name, products))
+    if (ingest_is_one_of(fz_span_cstr(name), products))
         set_unless(&r->app_name, value);
-    else if (is_any(name, versions))
+    else if (ingest_is_one_of(fz_span_cstr(name), versions))
         set_unless(&r->app_version, value);
-    else if (is_any(name, builds))
+    else if (ingest_is_one_of(fz_span_cstr(name), builds))
         set_unless(&r->app_build, value);
-    else if (is_any(name, channels))
+    else if (ingest_is_one_of(fz_span_cstr(name), channels))
         set_unless(&r->environment, value);
 }
 
@@ -92,7 +82,7 @@ take_event(struct ingest_builder *b, struct fz_span text)
     json_auto_t *event = NULL;
     enum fz_code code = ingest_json_load(b, text, NULL, &event, &err);
     if (code != FZ_OK || !json_is_object(event)) {
-        report_note(r, b->arena, "sentry: %s",
+        ingest_note(b, "sentry: %s",
                     code != FZ_OK ? err.text : "a field that is not a JSON object");
         return;
     }
@@ -114,15 +104,14 @@ take_text(struct ingest_builder *b, json_t *fields, json_t *tags, const char *na
         return;
     }
     if (value.len > VALUE_MAX) {
-        report_note(b->report, b->arena, "form field '%.64s': %zu bytes, of which %zu are kept",
-                    name, value.len, VALUE_MAX);
+        ingest_note(b, "form field '%.64s': %zu bytes, of which %zu are kept", name, value.len,
+                    VALUE_MAX);
         value.len = VALUE_MAX;
     }
     const char *text = fz_text_clean_utf8(b->arena, value);
-    if (!text) {
-        b->failed = true;
+    b->failed = !text;
+    if (b->failed)
         return;
-    }
     set_known(b->report, name, text);
     if (is_tag(name, tag))
         add_text(b, tags, tag, text);
@@ -137,7 +126,7 @@ shift_attachments(struct ingest_builder *b, struct fz_span body, struct fz_span 
     uintptr_t start = (uintptr_t)body.data, at = (uintptr_t)content.data;
     bool inside = at >= start && at - start <= body.len;
     if (b->report->n_attachments && !inside) {
-        report_note(b->report, b->arena, "%zu attachments within an escaped text are left out",
+        ingest_note(b, "%zu attachments within an escaped text are left out",
                     b->report->n_attachments);
         b->report->n_attachments = 0;
     }

@@ -1,5 +1,4 @@
 /* Binary images, and those that only frames know of. */
-#include "base/arch/arch.h"
 #include "base/json/scan.h"
 #include "server/ingest/common/image_map.h"
 #include "server/ingest/kscrash/kscrash.h"
@@ -14,21 +13,10 @@ read_messages(struct ingest_builder *b, const json_t *object, const char *where)
         ingest_add_message(b, ingest_json_text(b, object, where, keys[i]));
 }
 
-static const char *
-read_version(struct ingest_builder *b, const json_t *object, const char *where)
-{
-    uint64_t major = 0, minor = 0, revision = 0;
-    ingest_json_u64(b, object, where, "major_version", &major);
-    ingest_json_u64(b, object, where, "minor_version", &minor);
-    ingest_json_u64(b, object, where, "revision_version", &revision);
-    return ingest_dylib_version(b, major, minor, revision);
-}
-
 static void
 read_image(struct ingest_builder *b, const json_t *object, const char *where)
 {
     struct report_image image = {0};
-    uint64_t type = 0, subtype = 0;
     if (!ingest_json_u64(b, object, where, "image_addr", &image.addr)) {
         ingest_note(b, "%s: no image_addr, left out", where);
         return;
@@ -39,11 +27,8 @@ read_image(struct ingest_builder *b, const json_t *object, const char *where)
     if (image.name == image.path) /* a bare name */
         image.path = NULL;
     ingest_set_uuid(b, &image, ingest_json_text(b, object, where, "uuid"), true, where, "uuid");
-    if (ingest_json_u64(b, object, where, "cpu_type", &type)) {
-        ingest_json_u64(b, object, where, "cpu_subtype", &subtype);
-        image.arch = fz_arch_known_name((uint32_t)type, (uint32_t)subtype);
-    }
-    image.version = read_version(b, object, where);
+    image.arch = ingest_json_cpu(b, object, where, "cpu_type", "cpu_subtype");
+    image.version = ingest_json_dylib_version(b, object, where);
     read_messages(b, object, where);
     ingest_add_image(b, &image);
 }

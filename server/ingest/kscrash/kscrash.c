@@ -13,7 +13,6 @@
  */
 #include "server/ingest/kscrash/kscrash.h"
 
-#include "base/arch/arch.h"
 #include "base/json/scan.h"
 #include "base/json/walk.h"
 #include "base/text.h"
@@ -146,14 +145,11 @@ read_timestamp(struct ingest_builder *b, const json_t *report, const char *where
 static void
 read_arch(struct ingest_builder *b, const json_t *system)
 {
-    uint64_t type = 0, subtype = 0;
     struct report *r = b->report;
     /* cpu_arch is what the machine can do, binary_arch what the process ran as. */
     r->arch = ingest_json_text(b, system, "system", "binary_arch");
-    if (!r->arch && ingest_json_u64(b, system, "system", "binary_cpu_type", &type)) {
-        ingest_json_u64(b, system, "system", "binary_cpu_subtype", &subtype);
-        r->arch = fz_arch_known_name((uint32_t)type, (uint32_t)subtype);
-    }
+    if (!r->arch)
+        r->arch = ingest_json_cpu(b, system, "system", "binary_cpu_type", "binary_cpu_subtype");
     const char *machine = ingest_json_text(b, system, "system", "cpu_arch");
     if (!r->arch)
         r->arch = machine;

@@ -15,8 +15,9 @@
 
 /* Top-level members that the model has a place for; others are kept as they came. */
 static const char *const known_keys[] = {
-    "framezero", "id",     "timestamp", "app",  "os",   "device",      "arch",   "crash",
-    "threads",   "images", "addresses", "user", "tags", "breadcrumbs", "memory", "environment"};
+    "framezero", "id",          "timestamp", "app",         "os",        "device",
+    "arch",      "crash",       "threads",   "images",      "addresses", "user",
+    "tags",      "breadcrumbs", "memory",    "environment", NULL};
 
 /* Many reports have `threads`; without `framezero`, `images` must be there too. */
 static bool
@@ -247,20 +248,8 @@ read_verbatim(struct ingest_builder *b, struct fz_span text)
         return NULL;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer line = fz_buffer_make(0);
     json_walk_compact(text, &line);
-    const char *copy = line.failed ? NULL : fz_arena_text(b->arena, fz_buffer_span(&line));
-    if (!copy)
-        b->failed = true;
-    return copy;
-}
-
-static bool
-is_known(struct fz_span key)
-{
-    for (size_t i = 0; i < FZ_ARRAY_LEN(known_keys); i++) {
-        if (fz_span_is(key, known_keys[i]))
-            return true;
-    }
-    return false;
+    b->failed = line.failed;
+    return ingest_text(b, fz_buffer_span(&line));
 }
 
 static void
@@ -277,7 +266,7 @@ read_free_form(struct ingest_builder *b, struct fz_span text)
             tags = member.value;
         else if (fz_span_is(member.key, "breadcrumbs"))
             breadcrumbs = member.value;
-        else if (!is_known(member.key)) {
+        else if (!ingest_is_one_of(member.key, known_keys)) {
             fz_buffer_text(&extra, extra.len ? ",\"" : "{\"");
             fz_buffer_append(&extra, member.key.data, member.key.len);
             fz_buffer_text(&extra, "\":");

@@ -14,7 +14,6 @@
  */
 #include "server/ingest/plcrash/plcrash.h"
 
-#include "base/json/scan.h"
 #include "base/text.h"
 #include "server/ingest/common/exception_names.h"
 #include "server/ingest/common/format.h"
@@ -170,9 +169,6 @@ static void
 read_custom_data(struct plcrash *p, const struct protobuf_field *field, const char *where,
                  void *target)
 {
-    const struct limits *limits = p->b.limits;
-    struct json_scan_limits scan = {limits->json_depth, limits->report_memory,
-                                    limits->report_memory};
     (void)target;
     if (!field->is_bytes || field->cut) {
         ingest_note(&p->b, "%s: %s, left out", where, field->cut ? "cut off" : "not bytes");
@@ -181,9 +177,9 @@ read_custom_data(struct plcrash *p, const struct protobuf_field *field, const ch
     struct fz_span bytes = field->bytes;
     if (bytes.len == 0)
         return;
-    json_t *value = NULL;
-    if ((bytes.data[0] == '{' || bytes.data[0] == '[') &&
-        json_scan_load(bytes, &scan, NULL, &value, NULL) == FZ_OK)
+    bool may_be_json = bytes.data[0] == '{' || bytes.data[0] == '[';
+    json_t *value = may_be_json ? ingest_json_value(&p->b, bytes) : NULL;
+    if (value)
         ingest_json_set(&p->b, p->extra, where, value);
     else if (fz_text_is_utf8(bytes) && !memchr(bytes.data, 0, bytes.len))
         ingest_json_set(&p->b, p->extra, where, json_stringn((const char *)bytes.data, bytes.len));

@@ -210,12 +210,7 @@ value_of(struct ingest_builder *b, struct fz_span content)
 static const char *
 read_value(struct ingest_builder *b, struct fz_span content)
 {
-    struct fz_span value = value_of(b, content);
-    if (!value.len || b->failed)
-        return NULL;
-    const char *copy = fz_text_clean_utf8(b->arena, value);
-    b->failed = !copy;
-    return copy;
+    return ingest_clean_text(b, value_of(b, content));
 }
 
 static uint64_t
@@ -237,10 +232,8 @@ quincy_check(struct fz_span body, const struct ingest_context *in, char ret_id[F
     if (!find_element(crash.content, "log", &element))
         return fz_fail_at(err, FZ_E_MALFORMED, offset_in(body, crash.whole),
                           "quincy: no <log> in <crash>, so there is no crash to read");
-    struct fz_uuid uuid;
-    if (find_element(crash.content, "uuid", &element) &&
-        fz_uuid_parse(fz_text_trim(element.content), &uuid) && !fz_uuid_is_nil(&uuid))
-        fz_uuid_format(&uuid, ret_id);
+    if (find_element(crash.content, "uuid", &element))
+        (void)ingest_set_id(fz_text_trim(element.content), ret_id);
     return FZ_OK;
 }
 

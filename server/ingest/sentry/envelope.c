@@ -11,7 +11,6 @@
  */
 #include <string.h>
 
-#include "base/json/scan.h"
 #include "base/text.h"
 #include "server/ingest/common/format.h"
 #include "server/ingest/sentry/intake.h"
@@ -120,13 +119,11 @@ sentry_envelope_check(const struct ingest_context *in, const struct sentry_items
                            &found.event, err);
     if (code != FZ_OK && !found.dump.header.len)
         return code;
-    struct fz_uuid id;
     /* A user report names the id of the crash that it is about; it has no id of its own. */
     if (rank_of(&found.event) == 1)
         ret_id[0] = '\0';
-    else if (fz_uuid_parse(sentry_header_text(items->header, "event_id"), &id) &&
-             !fz_uuid_is_nil(&id))
-        fz_uuid_format(&id, ret_id);
+    else
+        (void)ingest_set_id(sentry_header_text(items->header, "event_id"), ret_id);
     return FZ_OK;
 }
 
@@ -140,24 +137,11 @@ envelope_check(struct fz_span body, const struct ingest_context *in, char ret_id
     return code != FZ_OK ? code : sentry_envelope_check(in, &items, ret_id, err);
 }
 
-/* A header as an object; NULL sets b.failed. */
-static json_t *
-load_header(struct ingest_builder *b, struct fz_span header)
-{
-    json_t *value = NULL;
-    struct fz_error err;
-    struct json_scan_limits scan = {b->limits->json_depth, b->limits->report_memory,
-                                    b->limits->report_memory};
-    if (!b->failed && json_scan_load(header, &scan, NULL, &value, &err) != FZ_OK)
-        b->failed = err.code == FZ_E_NO_MEMORY;
-    return value;
-}
-
 static void
 take_attachment(struct ingest_builder *b, const struct sentry_item *item)
 {
     struct report *r = b->report;
-    json_auto_t *header = load_header(b, item->header);
+    json_auto_t *header = ingest_json_value(b, item->header);
     static const char where[] = "attachment";
     if (r->n_attachments == ATTACHMENTS_MAX)
         return;
@@ -175,9 +159,9 @@ static void
 keep_words(struct ingest_builder *b, const struct sentry_item *item, json_t *words)
 {
     char key[32];
-    json_auto_t *value = load_header(b, item->payload);
+    json_auto_t *value = ingest_json_value(b, item->payload);
     if (!value || item->type.len >= sizeof(key)) {
-        report_note(b->report, b->arena, "%.*s item at byte %zu: not JSON, left out",
+        ingest_note(b, "%.*s item at byte %zu: not JSON, left out",
                     (int)(item->type.len < 32 ? item->type.len : 32), (const char *)item->type.data,
                     item->offset);
         return;
@@ -207,10 +191,9 @@ take_item(struct ingest_builder *b, const struct contents *found, const struct s
     }
     if (sentry_is_counted(item))
         return;
-    const char *type = fz_text_clean_utf8(b->arena, item->type);
-    b->failed = b->failed || !type;
-    report_note(b->report, b->arena, "%.40s item of %zu bytes at byte %zu: left out",
-                type && *type ? type : "nameless", item->payload.len, item->offset);
+    const char *type = ingest_clean_text(b, item->type);
+    ingest_note(b, "%.40s item of %zu bytes at byte %zu: left out", type ? type : "nameless",
+                item->payload.len, item->offset);
 }
 
 static void
@@ -220,7 +203,7 @@ take_items(struct ingest_builder *b, const struct contents *found)
     size_t n = ingest_limit(b, "attachments", found->n_attachments, ATTACHMENTS_MAX);
     b->report->attachments = ingest_alloc(b, n, sizeof(*b->report->attachments));
     json_auto_t *words = json_object();
-    json_auto_t *header = load_header(b, found->items->header);
+    json_auto_t *header = ingest_json_value(b, found->items->header);
     for (size_t i = 0; i < found->items->n && !b->failed; i++)
         take_item(b, found, &found->items->list[i], words);
     b->failed = b->failed || !words;
@@ -299,22 +282,17 @@ take_dump(const struct ingest_context *in, struct ingest_builder *b, const struc
         if (items[i].code != FZ_OK)
             continue;
         if (n > 1)
-            report_note(b->report, b->arena, "%s: the first of %zu reports is shown", format->name,
-                        n + n_cut);
+            ingest_note(b, "%s: the first of %zu reports is shown", format->name, n + n_cut);
         code = ingest_parse_body(in, items[i].body, b->arena, &dump, err);
         break;
     }
     if (code != FZ_OK)
         return in_envelope(code, item, err);
     for (size_t i = 0; i < dump.n_notes; i++)
-        report_note(b->report, b->arena, "%s: %s", format->name, dump.notes[i]);
+        ingest_note(b, "%s: %s", format->name, dump.notes[i]);
     if (dump.extra_json) {
-        struct fz_error ignored;
-        json_auto_t *extra = NULL;
-        struct json_scan_limits scan = {b->limits->json_depth, b->limits->report_memory,
-                                        b->limits->report_memory};
-        if (json_scan_load(fz_span_cstr(dump.extra_json), &scan, NULL, &extra, &ignored) == FZ_OK)
-            ingest_add_extra(b, format->name, extra, NULL);
+        json_auto_t *extra = ingest_json_value(b, fz_span_cstr(dump.extra_json));
+        ingest_add_extra(b, format->name, extra, NULL);
     }
     join(b->report, &dump);
     return b->failed ? fz_arena_fail(b->arena, err) : FZ_OK;
@@ -327,7 +305,7 @@ take_words(struct ingest_builder *b, const struct sentry_item *item)
 {
     static const char *const not_user[] = {"event_id", "comments", NULL};
     struct report *r = b->report;
-    json_auto_t *value = load_header(b, item->payload);
+    json_auto_t *value = ingest_json_value(b, item->payload);
     json_auto_t *user = json_copy(value);
     for (size_t i = 0; not_user[i]; i++)
         (void)json_object_del(user, not_user[i]); /* absent is fine */

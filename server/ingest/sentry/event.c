@@ -93,13 +93,10 @@ sentry_check_event(struct fz_span body, const struct limits *limits, char ret_id
     struct json_walk walk = json_walk_start(body);
     struct json_member member;
     while (json_walk_next(&walk, &member)) {
-        struct fz_uuid uuid;
         if (fz_span_is(member.key, "type") && fz_span_is(member.value, "\"transaction\""))
             return refuse_transaction(err);
-        if (fz_span_is(member.key, "event_id") && member.value.len > 2 &&
-            fz_uuid_parse(fz_span_make(member.value.data + 1, member.value.len - 2), &uuid) &&
-            !fz_uuid_is_nil(&uuid))
-            fz_uuid_format(&uuid, ret_id);
+        if (fz_span_is(member.key, "event_id"))
+            ingest_json_id(member.value, ret_id);
     }
     return FZ_OK;
 }

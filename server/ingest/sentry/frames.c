@@ -20,16 +20,6 @@ static const char *const known_frame[] = {
     "addr_mode",        "sym_addr",   "image_id", "sample_count", NULL};
 
 static bool
-is_known(const char *key)
-{
-    for (size_t i = 0; known_frame[i]; i++) {
-        if (strcmp(key, known_frame[i]) == 0)
-            return true;
-    }
-    return false;
-}
-
-static bool
 has_more(const json_t *frame)
 {
     const char *key;
@@ -37,7 +27,7 @@ has_more(const json_t *frame)
     /* jansson's iterators take a non-const object, but do not change it. */
     json_object_foreach((json_t *)(uintptr_t)frame, key, value)
     {
-        if (!json_is_null(value) && !is_known(key))
+        if (!json_is_null(value) && !ingest_is_one_of(fz_span_cstr(key), known_frame))
             return true;
     }
     return false;

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/arch/arch.h"
 #include "server/ingest/sentry/sentry.h"
 
 enum { FOREIGN_SHOWN = 64 };
@@ -24,19 +23,6 @@ is_native(const char *type)
             return false;
     }
     return true;
-}
-
-/* Dylib versions of KSCrash-based events: 1, 2, 3 -> "1.2.3". */
-static const char *
-take_version(struct ingest_builder *b, const json_t *object, const char *where)
-{
-    uint64_t part[3] = {0};
-    static const char *const keys[] = {"major_version", "minor_version", "revision_version"};
-    for (size_t i = 0; i < FZ_ARRAY_LEN(keys); i++) {
-        if (!ingest_json_u64(b, object, where, keys[i], &part[i]))
-            part[i] = 0;
-    }
-    return ingest_dylib_version(b, part[0], part[1], part[2]);
 }
 
 static void
@@ -54,12 +40,9 @@ take_image(struct sentry *s, const json_t *object, const char *where)
         ingest_clip_size(b, &image, where, "image_size");
     ingest_set_path(&image, ingest_json_first_text(b, object, where, path_keys));
     image.arch = ingest_json_text(b, object, where, "arch");
-    uint64_t type = 0, subtype = 0;
-    if (!image.arch && ingest_json_u64(b, object, where, "cpu_type", &type)) {
-        fz_ignore(ingest_json_u64(b, object, where, "cpu_subtype", &subtype)); /* 0 = all */
-        image.arch = fz_arch_known_name((uint32_t)type, (uint32_t)subtype);
-    }
-    image.version = take_version(b, object, where);
+    if (!image.arch)
+        image.arch = ingest_json_cpu(b, object, where, "cpu_type", "cpu_subtype");
+    image.version = ingest_json_dylib_version(b, object, where);
     const char *id = ingest_json_first_text(b, object, where, id_keys);
     ingest_set_uuid(b, &image, id, true, where, "debug_id");
     (void)ingest_add_image(b, &image);

@@ -4,6 +4,7 @@
 #include "base/json/walk.h"
 #include "base/list.h"
 #include "base/text.h"
+#include "server/ingest/common/json_member.h"
 
 enum { HEADER_DEPTH = 32 };
 
@@ -31,23 +32,10 @@ without_return(struct fz_span line)
     return line;
 }
 
-static struct fz_span
-member_value(struct fz_span header, const char *key)
-{
-    struct json_walk walk = json_walk_start(header);
-    struct json_member member;
-    struct fz_span found = {NULL, 0};
-    while (json_walk_next(&walk, &member)) {
-        if (fz_span_is(member.key, key))
-            found = member.value;
-    }
-    return found;
-}
-
 struct fz_span
 sentry_header_text(struct fz_span header, const char *key)
 {
-    struct fz_span value = member_value(header, key);
+    struct fz_span value = ingest_json_find(header, key);
     if (value.len <= 2 || value.data[0] != '"')
         return (struct fz_span){NULL, 0};
     return fz_span_make(value.data + 1, value.len - 2);
@@ -133,7 +121,7 @@ next_item(struct place *place, struct sentry_item *ret, bool *ret_any, struct fz
         return code;
     item.type = sentry_header_text(item.header, "type");
     item.offset = next;
-    struct fz_span text = member_value(item.header, "length");
+    struct fz_span text = ingest_json_find(item.header, "length");
     uint64_t len = 0;
     bool has_length = text.len > 0 && !fz_span_is(text, "null");
     if (has_length && !fz_text_u64(text, &len))

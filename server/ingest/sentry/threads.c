@@ -111,38 +111,28 @@ merge(struct report_thread *thread, const struct report_thread *other)
 }
 
 static void
-set_exception_stack(struct report *r, const struct report_thread *own)
-{
-    r->exception_frames = own->frames;
-    r->n_exception_frames = own->n_frames;
-    r->n_exception_frames_cut = own->n_frames_cut;
-}
-
-static void
 place_stack(struct sentry *s, const struct report_thread *own)
 {
     struct report *r = s->b.report;
+    const struct ingest_stack stack = {
+        .frames = own->frames, .n = own->n_frames, .n_cut = own->n_frames_cut};
     struct report_thread *thread = thread_of_exception(s);
     int64_t index = s->thread_id >= 0 ? s->thread_id : ingest_free_index(r);
     if (!thread && (thread = ingest_add_thread(&s->b)))
         thread->index = index;
     if (!thread) { /* beyond the limit */
-        set_exception_stack(r, own);
+        ingest_set_exception_stack(r, &stack);
         return;
     }
     /* Without an id the exception may be of another thread than the one that sent the event. */
     if (s->thread_id >= 0 || thread->n_frames == 0)
         thread->crashed = true;
-    if (thread->n_frames == 0) {
-        thread->frames = own->frames;
-        thread->n_frames = own->n_frames;
-        thread->n_frames_cut = own->n_frames_cut;
-    }
-    if (ingest_same_stack(thread->frames, thread->n_frames, own->frames, own->n_frames)) {
+    if (thread->n_frames == 0)
+        ingest_set_stack(thread, &stack);
+    if (ingest_same_stack(thread->frames, thread->n_frames, own->frames, own->n_frames))
         merge(thread, own);
-    } else if (own->n_frames) {
-        set_exception_stack(r, own);
-    }
+    else if (own->n_frames)
+        ingest_set_exception_stack(r, &stack);
 }
 
 void

@@ -54,7 +54,7 @@ is_typical(struct fz_span key)
     static const char *const keys[] = {"Incident Identifier", "CrashReporter Key", "Hardware Model",
                                        "Code Type",           "Report Version",    "Crashed Thread",
                                        "Triggered by Thread", "Parent Process",    NULL};
-    return ingest_text_is_one_of(key, keys);
+    return ingest_is_one_of(key, keys);
 }
 
 static bool
@@ -62,7 +62,7 @@ is_head_key(struct fz_span key)
 {
     static const char *const keys[] = {"Process",    "Path",      "Identifier", "Version",
                                        "OS Version", "Date/Time", NULL};
-    return ingest_text_is_one_of(key, keys) || is_typical(key);
+    return ingest_is_one_of(key, keys) || is_typical(key);
 }
 
 /* Keys of the head that may follow a section without an empty line between them. */
@@ -76,7 +76,7 @@ is_event_key(struct fz_span key)
                                        "Termination Description",
                                        "Terminating Process",
                                        NULL};
-    return ingest_text_is_one_of(key, keys);
+    return ingest_is_one_of(key, keys);
 }
 
 /* "Thread 0 Crashed:", "Thread 12:", "Thread 0 name:" */
@@ -126,13 +126,10 @@ check(struct fz_span body, const struct ingest_context *in, char ret_id[FZ_UUID_
     (void)err;
     struct ingest_text_lines lines = ingest_text_lines_start(fz_span_until(body, TEXT_HEAD_MAX));
     struct fz_span line, key, value;
-    struct fz_uuid uuid;
     while (ingest_text_lines_next(&lines, &line)) {
         if (ingest_text_split_key(line, &key, &value) && fz_span_is(key, "Incident Identifier") &&
-            fz_uuid_parse(value, &uuid) && !fz_uuid_is_nil(&uuid)) {
-            fz_uuid_format(&uuid, ret_id);
+            ingest_set_id(value, ret_id))
             break;
-        }
     }
     return FZ_OK;
 }

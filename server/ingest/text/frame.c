@@ -15,7 +15,7 @@ is_image_start(struct fz_span name, struct fz_span image)
                                           "_mh_bundle_header",
                                           "__mh_bundle_header",
                                           NULL};
-    return ingest_text_is_one_of(name, headers) || (image.len && fz_span_equal(name, image));
+    return ingest_is_one_of(name, headers) || (image.len && fz_span_equal(name, image));
 }
 
 static bool
@@ -24,8 +24,7 @@ is_no_name(struct fz_span name)
     static const char *const words[] = {"???", "<redacted>", "(null)", "<unknown>", NULL};
     uint64_t number;
     struct fz_span rest = name;
-    return ingest_text_is_one_of(name, words) ||
-           (ingest_text_take_hex(&rest, &number) && !rest.len);
+    return ingest_is_one_of(name, words) || (ingest_text_take_hex(&rest, &number) && !rest.len);
 }
 
 bool

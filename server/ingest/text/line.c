@@ -132,11 +132,3 @@ ingest_text_last_group(struct fz_span text)
     }
     return SIZE_MAX;
 }
-
-bool
-ingest_text_is_one_of(struct fz_span text, const char *const *words)
-{
-    while (*words && !fz_span_is(text, *words))
-        words++;
-    return *words != NULL;
-}

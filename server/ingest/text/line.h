@@ -41,7 +41,5 @@ bool ingest_text_take_decimal(struct fz_span *text, uint64_t *ret);
 struct fz_span ingest_text_after(struct fz_span text, const char *key, const char *end);
 /* The start of the "(...)" that ends the text; SIZE_MAX without one. */
 size_t ingest_text_last_group(struct fz_span text);
-/* Is the text one of the words (NULL-terminated)? */
-bool ingest_text_is_one_of(struct fz_span text, const char *const *words);
 
 #endif

@@ -99,7 +99,7 @@ ingest_text_take_thread(struct ingest_text *c, struct fz_span line, bool *ret_re
     if (!ingest_text_take_decimal(&rest, &number) || number > INT32_MAX ||
         !split_heading(rest, &word, &text))
         return false;
-    bool crashed = ingest_text_is_one_of(word, crashed_words), names = fz_span_is(word, "name");
+    bool crashed = ingest_is_one_of(word, crashed_words), names = fz_span_is(word, "name");
     *ret_registers = fz_span_begins(word, "crashed with") || fz_span_begins(word, "Crashed with") ||
                      fz_span_begins(word, "thread state");
     /* "Thread 3 is waiting: ..." is a line of a message. */
