@@ -144,8 +144,9 @@ http_answer_keep_headers(struct http_request *request)
         add_header(&request->late, extra->name, extra->value);
 }
 
-struct http_answer *
-http_answer_of(struct http_request *request)
+/* The answer that the client gets. On the HTTP thread, while it owns the request. */
+static struct http_answer *
+answer_of(struct http_request *request)
 {
     return request->abandoned ? &request->late : &request->answer;
 }
@@ -216,7 +217,7 @@ free_stream(void *arg)
 static struct MHD_Response *
 make_response(struct http_request *request)
 {
-    struct http_answer *answer = http_answer_of(request);
+    struct http_answer *answer = answer_of(request);
     struct MHD_Response *response;
     request->bytes_out = answer->content ? http_content_len(answer->content) : answer->len;
     if (!answer->content) {
@@ -242,7 +243,7 @@ make_response(struct http_request *request)
 enum MHD_Result
 http_answer_queue(struct http_request *request)
 {
-    struct http_answer *answer = http_answer_of(request);
+    struct http_answer *answer = answer_of(request);
     struct MHD_Response *response = make_response(request);
     if (!response)
         return MHD_NO;
@@ -268,7 +269,7 @@ http_answer_queue(struct http_request *request)
 void
 http_answer_send_now(struct http_request *request)
 {
-    struct http_answer *answer = http_answer_of(request);
+    struct http_answer *answer = answer_of(request);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(2 * ERROR_BYTES);
     fz_buffer_printf(&text,
                      "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"

@@ -29,8 +29,6 @@ void http_answer_deinit(struct http_answer *answer);
 void http_answer_set(struct http_answer *answer, int status, const char *content_type,
                      struct fz_span body);
 
-/* The answer that the client gets. On the HTTP thread, while it owns the request. */
-struct http_answer *http_answer_of(struct http_request *request);
 /* Fill request->answer with the error. */
 void http_answer_error(struct http_request *request, int status, const struct fz_error *err,
                        const char *detail_json);

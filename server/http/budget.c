@@ -27,15 +27,6 @@ http_budget_deinit(struct http_budget *budget)
     pthread_mutex_destroy(&budget->lock); /* without holdings there are no shares */
 }
 
-uint64_t
-http_budget_used(struct http_budget *budget)
-{
-    pthread_mutex_lock(&budget->lock);
-    uint64_t used = budget->used;
-    pthread_mutex_unlock(&budget->lock);
-    return used;
-}
-
 /* FNV-1a. */
 static size_t
 bucket_of(const struct http_address *key, bool is_token)

@@ -31,7 +31,6 @@ struct http_budget {
 
 void http_budget_init(struct http_budget *budget, const char *name, uint64_t limit);
 void http_budget_deinit(struct http_budget *budget);
-uint64_t http_budget_used(struct http_budget *budget);
 
 /* What one request holds of one budget. */
 struct http_holding {

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/attr.h"
+#include "base/text.h"
 
 /* Entries of a list that are looked at, from the right; no real chain of proxies is longer. */
 enum { HOPS_MAX = 32, V4_BITS = 96 };
@@ -166,16 +167,6 @@ struct hops {
     size_t n; /* all that were seen */
 };
 
-static struct fz_span
-trim(struct fz_span text)
-{
-    while (text.len && (text.data[0] == ' ' || text.data[0] == '\t'))
-        text = fz_span_make(text.data + 1, text.len - 1);
-    while (text.len && (text.data[text.len - 1] == ' ' || text.data[text.len - 1] == '\t'))
-        text.len--;
-    return text;
-}
-
 /* The length up to `end`, or all. Quotes do not protect it: an address has neither commas nor
  * semicolons, and a quote that the client left open must not swallow what the proxy added. */
 static size_t
@@ -191,11 +182,10 @@ add_entries(struct hops *hops, struct fz_span value)
 {
     while (value.len) {
         size_t len = length_to(value, ',');
-        struct fz_span entry = trim(fz_span_make(value.data, len));
+        struct fz_span entry = fz_text_trim(fz_span_make(value.data, len));
         if (entry.len)
             hops->list[hops->n++ % HOPS_MAX] = entry;
-        size_t skip = len < value.len ? len + 1 : len;
-        value = fz_span_make(value.data + skip, value.len - skip);
+        value = fz_span_from(value, len + 1);
     }
 }
 
@@ -205,15 +195,14 @@ forwarded_for(struct fz_span element)
 {
     while (element.len) {
         size_t len = length_to(element, ';');
-        struct fz_span pair = trim(fz_span_make(element.data, len));
+        struct fz_span pair = fz_text_trim(fz_span_make(element.data, len));
         if (pair.len > 4 && strncasecmp((const char *)pair.data, "for=", 4) == 0) {
             struct fz_span value = fz_span_make(pair.data + 4, pair.len - 4);
             if (value.len >= 2 && value.data[0] == '"' && value.data[value.len - 1] == '"')
                 value = fz_span_make(value.data + 1, value.len - 2);
             return value;
         }
-        size_t skip = len < element.len ? len + 1 : len;
-        element = fz_span_make(element.data + skip, element.len - skip);
+        element = fz_span_from(element, len + 1);
     }
     return (struct fz_span){0};
 }

@@ -7,6 +7,7 @@
 #include <zstd.h>
 
 #include "base/digest.h"
+#include "base/text.h"
 #include "server/http/answer.h"
 #include "server/http/request.h"
 
@@ -17,8 +18,10 @@ enum { GZIP_LEVEL = 4, ZSTD_LEVEL = 3, GZIP_WINDOW = 15 + 16 };
 
 /* "0.5" as 500, "1" as 1000; -1 if it is not a weight. */
 static int
-parse_weight(const char *text, size_t len)
+parse_weight(struct fz_span weight)
 {
+    const uint8_t *text = weight.data;
+    size_t len = weight.len;
     if (len == 0 || len > 5 || (text[0] != '0' && text[0] != '1') || (len > 1 && text[1] != '.'))
         return -1;
     int value = (text[0] - '0') * 1000;
@@ -30,32 +33,21 @@ parse_weight(const char *text, size_t len)
     return value > 1000 ? -1 : value;
 }
 
-static const char *
-skip_space(const char *at)
-{
-    return at + strspn(at, " \t");
-}
-
 /* One element "gzip;q=0.5": its name, its weight; returns where the next one begins. */
 static const char *
 next_element(const char *at, struct fz_span *ret_name, int *ret_weight)
 {
-    size_t len = strcspn(at, ",;");
-    const char *end = at + len;
-    while (len && (at[len - 1] == ' ' || at[len - 1] == '\t'))
-        len--;
-    *ret_name = fz_span_make(at, len);
+    const char *end = at + strcspn(at, ",;");
+    *ret_name = fz_text_trim(fz_span_make(at, (size_t)(end - at)));
     *ret_weight = 1000;
     while (*end == ';') {
-        const char *parameter = skip_space(end + 1);
-        size_t all = strcspn(parameter, ",;"), n = all;
-        while (n && (parameter[n - 1] == ' ' || parameter[n - 1] == '\t'))
-            n--;
-        if (n >= 2 && strncasecmp(parameter, "q=", 2) == 0)
-            *ret_weight = parse_weight(parameter + 2, n - 2);
-        end = parameter + all;
+        size_t len = strcspn(++end, ",;");
+        struct fz_span parameter = fz_text_trim(fz_span_make(end, len));
+        if (http_name_is(fz_span_until(parameter, 2), "q="))
+            *ret_weight = parse_weight(fz_span_from(parameter, 2));
+        end += len;
     }
-    return *end ? skip_space(end + 1) : end;
+    return *end ? end + 1 : end;
 }
 
 enum http_coding
@@ -69,7 +61,7 @@ http_encode_choose(const char *accept_encoding)
                    {"gzip", "x-gzip", HTTP_CODING_GZIP},
                    {"identity", "identity", HTTP_CODING_IDENTITY}};
     int weights[FZ_ARRAY_LEN(codings)] = {-1, -1, -1}, rest = -1;
-    const char *at = skip_space(accept_encoding ? accept_encoding : "");
+    const char *at = accept_encoding ? accept_encoding : "";
     while (*at) {
         struct fz_span name;
         int weight;

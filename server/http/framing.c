@@ -1,23 +1,15 @@
 #include "server/http/framing.h"
 
-#include "base/text.h"
+#include <ctype.h>
+#include <strings.h>
 
-static unsigned char
-lower(unsigned char c)
-{
-    return c >= 'A' && c <= 'Z' ? (unsigned char)(c + ('a' - 'A')) : c;
-}
+#include "base/text.h"
 
 bool
 http_name_is(struct fz_span name, const char *want)
 {
-    if (name.len != strlen(want))
-        return false;
-    for (size_t i = 0; i < name.len; i++) {
-        if (lower(name.data[i]) != lower((unsigned char)want[i]))
-            return false;
-    }
-    return true;
+    return name.len == strlen(want) &&
+           (name.len == 0 || strncasecmp((const char *)name.data, want, name.len) == 0);
 }
 
 /* RFC 9110, 5.6.2: what a field name may consist of. */
@@ -26,23 +18,10 @@ is_token(struct fz_span text)
 {
     for (size_t i = 0; i < text.len; i++) {
         unsigned char c = text.data[i];
-        bool alnum = (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z');
-        if (!alnum && (c == '\0' || !strchr("!#$%&'*+-.^_`|~", c)))
+        if (!isalnum(c) && (c == '\0' || !strchr("!#$%&'*+-.^_`|~", c)))
             return false;
     }
     return text.len > 0;
-}
-
-static struct fz_span
-trim(struct fz_span text)
-{
-    while (text.len && (text.data[0] == ' ' || text.data[0] == '\t')) {
-        text.data++;
-        text.len--;
-    }
-    while (text.len && (text.data[text.len - 1] == ' ' || text.data[text.len - 1] == '\t'))
-        text.len--;
-    return text;
 }
 
 static enum fz_code
@@ -82,7 +61,7 @@ static enum fz_code
 check_field(const struct http_field *field, struct http_framing *framing, size_t *n_hosts,
             struct fz_error *err)
 {
-    struct fz_span value = trim(field->value);
+    struct fz_span value = fz_text_trim(field->value);
     if (http_name_is(field->name, "Content-Length"))
         return check_length(value, framing, err);
     if (http_name_is(field->name, "Transfer-Encoding")) {
@@ -154,7 +133,7 @@ parse_coding(struct fz_span value, enum http_coding *ret, struct fz_error *err)
             return FZ_OK;
         }
     }
-    if (memchr(value.data, ',', value.len))
+    if (fz_text_contains(value, ","))
         return fz_fail(err, FZ_E_UNSUPPORTED, "one content coding at most; %s", ACCEPTED);
     return fz_fail(err, FZ_E_UNSUPPORTED, "this content coding is not supported; %s", ACCEPTED);
 }
@@ -168,7 +147,7 @@ http_framing_coding(const struct http_field *fields, size_t n_fields, enum http_
         if (!http_name_is(fields[i].name, "Content-Encoding"))
             continue;
         enum http_coding next = HTTP_CODING_IDENTITY;
-        enum fz_code code = parse_coding(trim(fields[i].value), &next, err);
+        enum fz_code code = parse_coding(fz_text_trim(fields[i].value), &next, err);
         if (code != FZ_OK)
             return code;
         if (next == HTTP_CODING_IDENTITY)

@@ -15,54 +15,41 @@
 
 enum { AUTHORIZE_MS = 1500 }; /* how long authorisation may take */
 
-struct collector {
-    struct http_request *request;
-    size_t raw_size; /* bytes of all field lines in the header */
-    size_t text_len; /* bytes that the copies need */
-    bool too_many;
-};
-
 static enum MHD_Result
 collect_field(void *arg, enum MHD_ValueKind kind, const char *name, size_t name_len,
               const char *value, size_t value_len)
 {
-    struct collector *collector = arg;
-    struct http_request *request = collector->request;
+    struct http_request *request = arg;
     (void)kind;
-    if (request->n_headers == HTTP_MAX_HEADERS) {
-        collector->too_many = true;
+    if (request->n_headers == HTTP_MAX_HEADERS)
         return MHD_NO;
-    }
+    /* Not fz_text_trim(): a control character must stay visible to http_framing_check(). */
     while (value_len && (value[value_len - 1] == ' ' || value[value_len - 1] == '\t'))
         value_len--;
     request->fields[request->n_headers++] = (struct http_field){
         .name = fz_span_make(name, name_len), .value = fz_span_make(value, value_len)};
-    collector->text_len += name_len + value_len + 2;
     return MHD_YES;
 }
 
 /* libmicrohttpd frees its memory with the connection; a handler may run longer. */
 static bool
-copy_fields(struct http_request *request, size_t text_len)
+copy_fields(struct http_request *request)
 {
-    char *at = malloc(text_len ? text_len : 1);
-    if (!at)
-        return false;
+    size_t text_len = 0;
+    for (size_t i = 0; i < request->n_headers; i++)
+        text_len += request->fields[i].name.len + request->fields[i].value.len + 2;
+    char *at = calloc(1, text_len + 1); /* zeroed: each text ends with a NUL */
     request->header_text = at;
-    for (size_t i = 0; i < request->n_headers; i++) {
-        struct http_field *field = &request->fields[i];
-        struct fz_span *spans[] = {&field->name, &field->value};
-        const char **texts[] = {&request->headers[i].name, &request->headers[i].value};
-        for (size_t k = 0; k < 2; k++) {
+    for (size_t i = 0; at && i < request->n_headers; i++) {
+        struct fz_span *spans[] = {&request->fields[i].name, &request->fields[i].value};
+        for (size_t k = 0; k < FZ_ARRAY_LEN(spans); k++) {
             if (spans[k]->len)
                 memcpy(at, spans[k]->data, spans[k]->len);
-            at[spans[k]->len] = '\0';
-            *texts[k] = at;
             spans[k]->data = (const uint8_t *)at;
             at += spans[k]->len + 1;
         }
     }
-    return true;
+    return request->header_text != NULL;
 }
 
 #if MHD_VERSION < 0x00097701
@@ -106,14 +93,15 @@ check_header(struct http_request *request, const char *method, const char *versi
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(request->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
     request->header_size = info ? info->header_size : 0;
-    struct collector collector = {.request = request};
-    MHD_get_connection_values_n(request->mhd, MHD_HEADER_KIND, collect_field, &collector);
+    /* Without a function it only counts the fields. */
+    int n = MHD_get_connection_values_n(request->mhd, MHD_HEADER_KIND, NULL, NULL);
+    MHD_get_connection_values_n(request->mhd, MHD_HEADER_KIND, collect_field, request);
     request->answer.close = true; /* until the framing is known to be sound */
-    if (collector.too_many)
+    if (n > HTTP_MAX_HEADERS)
         return http_body_refuse(request, 431, FZ_E_LIMIT, HTTP_MAX_HEADERS,
                                 "the request has more than %d header fields",
                                 (int)HTTP_MAX_HEADERS);
-    if (!copy_fields(request, collector.text_len))
+    if (!copy_fields(request))
         return http_body_refuse(request, 503, FZ_E_NO_MEMORY, 0, "out of memory");
     /* Before any refusal below, so that its line in the log names the client and has the
      * client's id. */

@@ -23,8 +23,7 @@ enum {
     BACKLOG = 1024,
     BODY_THREADS = 2,
     READERS = 12,
-    DEFAULT_THREADS = 16,
-    SPARE_FILES = 256,
+    HANDLERS = 16,
     SWEEP_MS = 100,
 };
 
@@ -92,14 +91,13 @@ listen_on(struct http_server *server, const char *where, struct fz_error *err)
 
 /* A connection is a descriptor; the usual soft limit of 1,024 is too low. */
 static void
-raise_file_limit(rlim_t want)
+raise_file_limit(void)
 {
     struct rlimit files;
-    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= want)
-        return;
-    files.rlim_cur =
-        files.rlim_max == RLIM_INFINITY || files.rlim_max > want ? want : files.rlim_max;
-    fz_ignore(setrlimit(RLIMIT_NOFILE, &files)); /* then fewer connections fit */
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        fz_ignore(setrlimit(RLIMIT_NOFILE, &files)); /* then fewer connections fit */
+    }
 }
 
 /* libmicrohttpd would decode %XX in place; uri.c does it after the split into segments and pairs.
@@ -163,8 +161,7 @@ start_parts(struct http_server *server, const struct http_config *config, struct
     if (code == FZ_OK)
         code = http_pool_create(BODY_THREADS, http_request_run_body, &server->body_threads, err);
     if (code == FZ_OK)
-        code = http_pool_create(config->n_threads ? config->n_threads : DEFAULT_THREADS,
-                                http_pending_run_job, &server->handlers, err);
+        code = http_pool_create(HANDLERS, http_pending_run_job, &server->handlers, err);
     if (code == FZ_OK)
         code = http_pool_create(BODY_THREADS, http_request_run_body, &server->file_threads, err);
     if (code == FZ_OK)
@@ -233,7 +230,7 @@ http_start(const struct http_config *config, struct http_server **ret, struct fz
     enum fz_code code = http_server_create(config, &server, err);
     if (code != FZ_OK)
         return code;
-    raise_file_limit((rlim_t)server->limits.connections + SPARE_FILES);
+    raise_file_limit();
     /* Signals are for the main thread. */
     sigset_t all, before;
     sigfillset(&all);

@@ -95,7 +95,6 @@ struct http_config {
                                  NULL or "" = none */
     const struct limits *limits;
     const char *trusted_proxies; /* as http_proxies_parse(); NULL: none */
-    unsigned n_threads;          /* handlers; 0 = 16 */
     struct metrics *metrics;
 };
 

@@ -2,10 +2,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <strings.h>
 
 #include "base/log.h"
 #include "base/random.h"
+#include "base/text.h"
 #include "server/http/body.h"
 #include "server/http/server.h"
 
@@ -47,8 +47,7 @@ http_request_id_make(struct http_request *request)
 {
     uint8_t bytes[8];
     fz_random(bytes, sizeof(bytes));
-    for (size_t i = 0; i < sizeof(bytes); i++)
-        snprintf(request->id + 2 * i, 3, "%02x", bytes[i]);
+    fz_text_hex(fz_span_make(bytes, sizeof(bytes)), request->id);
 }
 
 void
@@ -107,8 +106,8 @@ const char *
 http_header(const struct http_request *request, const char *name)
 {
     for (size_t i = 0; i < request->n_headers; i++) {
-        if (strcasecmp(request->headers[i].name, name) == 0)
-            return request->headers[i].value;
+        if (http_name_is(request->fields[i].name, name))
+            return (const char *)request->fields[i].value.data;
     }
     return NULL;
 }

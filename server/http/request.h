@@ -66,8 +66,7 @@ struct http_request {
     struct http_params params;
     const struct http_route *route; /* NULL until found */
     struct metrics_route *metrics;
-    char *header_text; /* owned: the fields as NUL-terminated texts */
-    struct http_pair headers[HTTP_MAX_HEADERS];
+    char *header_text; /* owned: what `fields` point into, each text with a NUL after it */
     struct http_field fields[HTTP_MAX_HEADERS];
     size_t n_headers, header_size;
     struct http_framing framing;

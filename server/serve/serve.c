@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -42,17 +41,6 @@ count_workers(void *user)
     if (!atomic_load(&serve->is_up))
         return 0;
     return serve->config.workers == 0 ? -1 : serve_workers_running(serve->workers);
-}
-
-/* A connection is a descriptor; the soft default of 1,024 is below limits.connections. */
-static void
-raise_file_limit(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
 }
 
 static enum fz_code
@@ -179,7 +167,6 @@ serve_run(const struct config *config, const sigset_t *signals)
     struct fz_error err;
     *serve = (struct serve){.config = *config, .lock_fd = -1, .metrics_fd = -1};
     serve_setup_workers(&serve->config);
-    raise_file_limit();
     enum fz_code code = start(serve, &err);
     if (code != FZ_OK)
         term_error(command, "%s", err.text);
