@@ -42,7 +42,7 @@ static bool
 make_room(struct http_server *server)
 {
     struct http_conn *idle = NULL;
-    for (struct http_conn *conn = server->conns; conn; conn = conn->next) {
+    for (struct http_conn *conn = LIST_FIRST(&server->conns); conn; conn = LIST_NEXT(conn, link)) {
         bool is_idle = conn->phase == HTTP_PHASE_HEADER && !conn->line_seen;
         if (is_idle && (!idle || conn->phase_ms < idle->phase_ms))
             idle = conn;
@@ -68,7 +68,8 @@ http_conn_accept(void *arg, const struct sockaddr *address, socklen_t len)
     bool welcome = true;
     if (!many) {
         unsigned same = 0;
-        for (const struct http_conn *conn = server->conns; conn; conn = conn->next)
+        for (const struct http_conn *conn = LIST_FIRST(&server->conns); conn;
+             conn = LIST_NEXT(conn, link))
             same += memcmp(&conn->peer.key, &peer.key, sizeof(peer.key)) == 0;
         welcome = same < server->limits.per_address;
     }
@@ -97,10 +98,7 @@ conn_create(struct http_server *server, struct MHD_Connection *mhd)
         conn->address = address_of(peer->client_addr);
     http_client_of(&conn->address, &conn->peer);
     pthread_mutex_lock(&server->lock);
-    conn->next = server->conns;
-    if (conn->next)
-        conn->next->prev = conn;
-    server->conns = conn;
+    LIST_INSERT_HEAD(&server->conns, conn, link);
     server->n_conns++;
     pthread_mutex_unlock(&server->lock);
     atomic_fetch_add(&server->metrics->http_connections, 1);
@@ -112,12 +110,7 @@ conn_destroy(struct http_conn *conn)
 {
     struct http_server *server = conn->server;
     pthread_mutex_lock(&server->lock);
-    if (conn->prev)
-        conn->prev->next = conn->next;
-    else
-        server->conns = conn->next;
-    if (conn->next)
-        conn->next->prev = conn->prev;
+    LIST_REMOVE(conn, link);
     server->n_conns--;
     pthread_mutex_unlock(&server->lock);
     atomic_fetch_sub(&server->metrics->http_connections, 1);
@@ -293,7 +286,7 @@ http_conn_end_late(struct http_server *server)
 {
     int64_t now = fz_time_monotonic_ms();
     pthread_mutex_lock(&server->lock);
-    for (struct http_conn *conn = server->conns; conn; conn = conn->next) {
+    for (struct http_conn *conn = LIST_FIRST(&server->conns); conn; conn = LIST_NEXT(conn, link)) {
         if (is_late(conn, &server->limits, now))
             end_late(server, conn);
     }
@@ -304,7 +297,7 @@ void
 http_conn_end_idle(struct http_server *server)
 {
     pthread_mutex_lock(&server->lock);
-    for (struct http_conn *conn = server->conns; conn; conn = conn->next) {
+    for (struct http_conn *conn = LIST_FIRST(&server->conns); conn; conn = LIST_NEXT(conn, link)) {
         if (conn->phase == HTTP_PHASE_HEADER && !conn->line_seen) {
             conn->phase = HTTP_PHASE_DEAD;
             shutdown(conn->fd, SHUT_RDWR);

@@ -8,6 +8,7 @@
 #define HTTP_CONN_H
 
 #include <microhttpd.h>
+#include <sys/queue.h>
 #include <sys/socket.h>
 
 #include "server/http/client.h"
@@ -32,7 +33,7 @@ enum http_phase {
 };
 
 struct http_conn {
-    struct http_conn *prev, *next; /* guarded by server->lock, as are the next six */
+    LIST_ENTRY(http_conn) link; /* guarded by server->lock, as are the next six */
     enum http_phase phase;
     int64_t phase_ms;             /* monotonic: when the phase began */
     int64_t window_ms, paused_ms; /* body: the current rate window; time the server made it wait */

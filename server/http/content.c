@@ -14,7 +14,7 @@
 enum state { MAKING, READY, FAILED };
 
 struct http_content {
-    struct http_content *prev, *next; /* guarded by contents->lock, as are the next two */
+    LIST_ENTRY(http_content) link; /* guarded by contents->lock, as are the next two */
     unsigned refs;
     enum state state; /* failed ones are not in the list any more */
     struct http_contents *contents;
@@ -54,30 +54,6 @@ destroy(struct http_content *content)
     free(content);
 }
 
-/* Under the lock. */
-static void
-enlist(struct http_content *content)
-{
-    struct http_contents *contents = content->contents;
-    content->next = contents->first;
-    if (content->next)
-        content->next->prev = content;
-    contents->first = content;
-}
-
-/* Under the lock. */
-static void
-delist(struct http_content *content)
-{
-    if (content->prev)
-        content->prev->next = content->next;
-    else
-        content->contents->first = content->next;
-    if (content->next)
-        content->next->prev = content->prev;
-    content->prev = content->next = NULL;
-}
-
 /* True if it was the last one. Under the lock. */
 static bool
 drop(struct http_content *content)
@@ -85,7 +61,7 @@ drop(struct http_content *content)
     if (--content->refs > 0)
         return false;
     if (content->state != FAILED)
-        delist(content);
+        LIST_REMOVE(content, link);
     return true;
 }
 
@@ -94,9 +70,9 @@ static struct http_content *
 find(struct http_contents *contents, const char *sha256, uint64_t len)
 {
     for (;;) {
-        struct http_content *content = contents->first;
+        struct http_content *content = LIST_FIRST(&contents->alive);
         while (content && (content->len != len || strcmp(content->sha256, sha256) != 0))
-            content = content->next;
+            content = LIST_NEXT(content, link);
         if (!content)
             return NULL;
         content->refs++;
@@ -130,64 +106,49 @@ http_open_temp(const char *folder)
     return fd;
 }
 
-static bool
-write_all(int fd, struct fz_span bytes)
+static enum fz_code
+write_to(struct http_content *content, bool in_file, struct fz_span body, struct fz_error *err)
 {
-    for (size_t at = 0; at < bytes.len;) {
-        ssize_t n = write(fd, bytes.data + at, bytes.len - at);
-        if (n < 0 && errno != EINTR)
-            return false;
-        at += n > 0 ? (size_t)n : 0;
+    if (in_file) {
+        content->fd = http_open_temp(content->contents->temp_dir);
+        if (content->fd >= 0 && fz_file_write_fd(content->fd, body, NULL) == FZ_OK)
+            return FZ_OK;
+        fz_closep(&content->fd);
+        return fz_fail(err, FZ_E_UNAVAILABLE, "there is no room for the answer on the disk");
     }
-    return true;
-}
-
-static enum fz_code
-keep_in_file(struct http_contents *contents, struct http_content *content, struct fz_span body,
-             const struct http_client *client, int64_t token_id, struct fz_error *err)
-{
-    enum fz_code code =
-        http_budget_take(&contents->disk, &content->holding, client, token_id, body.len, err);
-    if (code != FZ_OK)
-        return code;
-    content->fd = http_open_temp(contents->temp_dir);
-    if (content->fd >= 0 && write_all(content->fd, body))
-        return FZ_OK;
-    fz_closep(&content->fd);
-    http_budget_release(&content->holding);
-    return fz_fail(err, FZ_E_UNAVAILABLE, "there is no room for the answer on the disk");
-}
-
-static enum fz_code
-keep_in_memory(struct http_contents *contents, struct http_content *content, struct fz_span body,
-               const struct http_client *client, int64_t token_id, struct fz_error *err)
-{
-    enum fz_code code =
-        http_budget_take(&contents->memory, &content->holding, client, token_id, body.len, err);
-    if (code != FZ_OK)
-        return code;
     content->data = malloc(body.len);
-    if (content->data) {
-        memcpy(content->data, body.data, body.len);
-        return FZ_OK;
-    }
-    http_budget_release(&content->holding);
-    return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    if (!content->data)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    memcpy(content->data, body.data, body.len);
+    return FZ_OK;
+}
+
+static enum fz_code
+keep_in(struct http_content *content, bool in_file, struct fz_span body,
+        const struct http_client *client, int64_t token_id, struct fz_error *err)
+{
+    struct http_contents *contents = content->contents;
+    enum fz_code code = http_budget_take(in_file ? &contents->disk : &contents->memory,
+                                         &content->holding, client, token_id, body.len, err);
+    if (code != FZ_OK)
+        return code;
+    code = write_to(content, in_file, body, err);
+    if (code != FZ_OK)
+        http_budget_release(&content->holding);
+    return code;
 }
 
 /* The better place first; with a full disk, answers still go out as long as memory lasts. */
 static enum fz_code
-keep(struct http_contents *contents, struct http_content *content, struct fz_span body,
-     const struct http_client *client, int64_t token_id, struct fz_error *err)
+keep(struct http_content *content, struct fz_span body, const struct http_client *client,
+     int64_t token_id, struct fz_error *err)
 {
-    enum fz_code code = FZ_E_UNAVAILABLE;
     bool is_short = body.len <= HTTP_CONTENT_IN_MEMORY;
-    if (is_short)
-        code = keep_in_memory(contents, content, body, client, token_id, err);
-    if (code != FZ_OK)
-        code = keep_in_file(contents, content, body, client, token_id, err);
-    if (code == FZ_E_UNAVAILABLE && !is_short)
-        code = keep_in_memory(contents, content, body, client, token_id, err);
+    enum fz_code code = keep_in(content, !is_short, body, client, token_id, err);
+    /* A long answer in memory is for a full disk only: a client over its share of the disk must
+     * not get a share of the memory too. */
+    if (code != FZ_OK && (is_short || code == FZ_E_UNAVAILABLE))
+        code = keep_in(content, is_short, body, client, token_id, err);
     return code;
 }
 
@@ -204,20 +165,20 @@ http_content_make(struct http_contents *contents, struct fz_span body,
     pthread_mutex_lock(&contents->lock);
     struct http_content *found = find(contents, content->sha256, body.len);
     if (!found)
-        enlist(content);
+        LIST_INSERT_HEAD(&contents->alive, content, link);
     pthread_mutex_unlock(&contents->lock);
     if (found) {
         free(content);
         *ret = found;
         return FZ_OK;
     }
-    enum fz_code code = keep(contents, content, body, client, token_id, err);
+    enum fz_code code = keep(content, body, client, token_id, err);
     pthread_mutex_lock(&contents->lock);
     content->state = code != FZ_OK ? FAILED : READY;
     if (code != FZ_OK)
-        delist(content);
+        LIST_REMOVE(content, link);
     /* Others may wait for this content in find(); whoever releases it last frees it. */
-    bool last = code && drop(content);
+    bool last = code != FZ_OK && drop(content);
     pthread_cond_broadcast(&contents->made);
     pthread_mutex_unlock(&contents->lock);
     if (last)

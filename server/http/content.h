@@ -9,6 +9,7 @@
 #define HTTP_CONTENT_H
 
 #include <pthread.h>
+#include <sys/queue.h>
 #include <sys/types.h>
 
 #include "base/digest.h"
@@ -26,8 +27,8 @@ struct http_contents {
     struct http_budget memory, disk;
     const char *temp_dir; /* borrowed */
     pthread_mutex_t lock;
-    pthread_cond_t made;        /* one is ready, or failed */
-    struct http_content *first; /* all that are alive; guarded by lock */
+    pthread_cond_t made;                       /* one is ready, or failed */
+    LIST_HEAD(http_alive, http_content) alive; /* guarded by lock */
 };
 
 void http_contents_init(struct http_contents *contents, const char *temp_dir, uint64_t memory,

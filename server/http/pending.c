@@ -29,12 +29,7 @@ static void
 settle(struct http_request *request)
 {
     request->is_pending = false;
-    if (request->prev_pending)
-        request->prev_pending->next_pending = request->next_pending;
-    else
-        request->server->pending = request->next_pending;
-    if (request->next_pending)
-        request->next_pending->prev_pending = request->prev_pending;
+    LIST_REMOVE(request, pending);
     atomic_store(&request->is_suspended, false);
     MHD_resume_connection(request->mhd);
 }
@@ -57,11 +52,7 @@ http_pending_add(struct http_request *request, int64_t within_ms)
     pthread_mutex_lock(&server->lock);
     request->is_pending = true;
     request->due_ms = now + within_ms;
-    request->prev_pending = NULL;
-    request->next_pending = server->pending;
-    if (request->next_pending)
-        request->next_pending->prev_pending = request;
-    server->pending = request;
+    LIST_INSERT_HEAD(&server->pending, request, pending);
     /* After http_pending_end_all() no one would end this request any more. */
     if (server->has_given_up)
         abandon(request);
@@ -110,8 +101,9 @@ http_pending_end_late(struct http_server *server)
     int64_t now = fz_time_monotonic_ms();
     atomic_store(&server->stuck, stuck);
     pthread_mutex_lock(&server->lock);
-    for (struct http_request *request = server->pending, *next; request; request = next) {
-        next = request->next_pending;
+    for (struct http_request *request = LIST_FIRST(&server->pending), *next; request;
+         request = next) {
+        next = LIST_NEXT(request, pending); /* abandon() takes the request out of the list */
         /* With a hanging database, handlers cannot be interrupted, but their clients can be
          * answered. */
         if (stuck || (request->due_ms && now >= request->due_ms))
@@ -135,7 +127,7 @@ http_pending_end_all(struct http_server *server)
 {
     pthread_mutex_lock(&server->lock);
     server->has_given_up = true;
-    while (server->pending)
-        abandon(server->pending);
+    while (!LIST_EMPTY(&server->pending))
+        abandon(LIST_FIRST(&server->pending));
     pthread_mutex_unlock(&server->lock);
 }

@@ -49,7 +49,7 @@ struct http_request {
     bool abandoned;  /* guarded by server->lock: the client is answered without the handler, with
                        `late`; what the handler answers is dropped */
     int64_t due_ms;  /* guarded by server->lock: when the answer is due, 0 = no limit */
-    struct http_request *prev_pending, *next_pending; /* guarded by server->lock */
+    LIST_ENTRY(http_request) pending; /* guarded by server->lock */
     char id[HTTP_ID_TEXT];
     struct http_client client; /* the peer until the header was read */
     char *notes;               /* for the log line; owned */

@@ -42,11 +42,11 @@ struct http_server {
     pthread_t sweeper;
     bool sweeping;
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* a request ended, or the server is to stop */
-    struct http_conn *conns;
+    pthread_cond_t changed;                 /* a request ended, or the server is to stop */
+    LIST_HEAD(http_conns, http_conn) conns; /* guarded by lock */
     size_t n_conns, n_active; /* guarded by lock; active: between header and end of the answer */
-    struct http_request *pending;
-    bool sweeper_ends, has_given_up; /* guarded by lock */
+    LIST_HEAD(http_requests, http_request) pending; /* guarded by lock */
+    bool sweeper_ends, has_given_up;                /* guarded by lock */
     _Atomic bool stopping, stuck;
     /* Bodies in memory, of senders with a known token and of senders without; and on disk, of the
      * latter only. */
