@@ -5,6 +5,7 @@
 
 #include "server/api/api_handlers.h"
 #include "server/api/api_object.h"
+#include "server/api/api_query.h"
 #include "server/api/api_usage.h"
 #include "server/api/api_watch.h"
 
@@ -12,21 +13,21 @@
 static const struct api_route own_rows[] = {
     {"POST", "/api/v1/reports", "report_post", .scope = STORE_SCOPE_INGEST, .body = API_BODY_REPORT, .handle = api_report_post},
     {"GET", "/api/v1/reports", "report_list", .scope = STORE_SCOPE_READ, .run = api_report_list},
-    {"GET", "/api/v1/reports/{id}", "report_get", .scope = STORE_SCOPE_READ, .run = api_report_get},
+    {"GET", "/api/v1/reports/{id}", "report_get", .scope = STORE_SCOPE_READ, .run = api_report_get, .query = "format, rebuild"},
     {"POST", "/api/v1/reports/{id}/reprocess", "report_reprocess", .scope = STORE_SCOPE_ADMIN, .run = api_report_reprocess},
     {"DELETE", "/api/v1/reports/{id}", "report_delete", .scope = STORE_SCOPE_ADMIN, .run = api_report_delete},
-    {"GET", "/api/v1/reports/{id}/attachments/{n}", "attachment_get", .scope = STORE_SCOPE_READ, .run = api_attachment_get},
-    {"GET", "/api/v1/sessions", "session_list", .scope = STORE_SCOPE_READ, .run = api_session_list},
-    {"POST", "/api/v1/symbols", "symbol_post", .scope = STORE_SCOPE_UPLOAD, .body = API_BODY_SYMBOLS, .run = api_symbol_post},
-    {"GET", "/api/v1/symbols", "symbol_list", .scope = STORE_SCOPE_READ, .run = api_symbol_list},
-    {"POST", "/api/v1/symbols/known", "symbol_known", .scope = STORE_SCOPE_UPLOAD, .body = API_BODY_JSON, .run = api_symbol_known},
-    {"GET", "/api/v1/symbols/missing", "symbol_missing", .scope = STORE_SCOPE_READ, .run = api_symbol_missing},
-    {"GET", "/api/v1/symbols/{uuid}", "symbol_get", .scope = STORE_SCOPE_READ, .run = api_symbol_get},
+    {"GET", "/api/v1/reports/{id}/attachments/{n}", "attachment_get", .scope = STORE_SCOPE_READ, .run = api_attachment_get, .query = ""},
+    {"GET", "/api/v1/sessions", "session_list", .scope = STORE_SCOPE_READ, .run = api_session_list, .query = "limit, since, until, release"},
+    {"POST", "/api/v1/symbols", "symbol_post", .scope = STORE_SCOPE_UPLOAD, .body = API_BODY_SYMBOLS, .run = api_symbol_post, .query = "name"},
+    {"GET", "/api/v1/symbols", "symbol_list", .scope = STORE_SCOPE_READ, .run = api_symbol_list, .query = "limit, cursor"},
+    {"POST", "/api/v1/symbols/known", "symbol_known", .scope = STORE_SCOPE_UPLOAD, .body = API_BODY_JSON, .run = api_symbol_known, .query = ""},
+    {"GET", "/api/v1/symbols/missing", "symbol_missing", .scope = STORE_SCOPE_READ, .run = api_symbol_missing, .query = "limit"},
+    {"GET", "/api/v1/symbols/{uuid}", "symbol_get", .scope = STORE_SCOPE_READ, .run = api_symbol_get, .query = "limit, cursor"},
     {"DELETE", "/api/v1/symbols/{uuid}", "symbol_delete", .scope = STORE_SCOPE_ADMIN, .run = api_symbol_delete},
-    {"GET", "/api/v1/uploads/{id}", "upload_get", .scope = STORE_SCOPE_UPLOAD, .run = api_upload_get},
+    {"GET", "/api/v1/uploads/{id}", "upload_get", .scope = STORE_SCOPE_UPLOAD, .run = api_upload_get, .query = ""},
     {"POST", "/api/v1/symbolicate", "symbolicate", .scope = STORE_SCOPE_READ, .body = API_BODY_REPORT, .takes = API_TAKES_PASSING, .handle = api_symbolicate},
-    {"GET", "/api/v1/project", "project_get", .scope = STORE_SCOPE_READ, .run = api_project_get},
-    {"PUT", "/api/v1/project", "project_put", .scope = STORE_SCOPE_ADMIN, .body = API_BODY_JSON, .run = api_project_put},
+    {"GET", "/api/v1/project", "project_get", .scope = STORE_SCOPE_READ, .run = api_project_get, .query = ""},
+    {"PUT", "/api/v1/project", "project_put", .scope = STORE_SCOPE_ADMIN, .body = API_BODY_JSON, .run = api_project_put, .query = ""},
     {"GET", "/api/v1/openapi.json", "openapi", .flags = HTTP_ROUTE_QUICK, .handle = api_openapi},
     {"GET", "/", "page", .handle = api_page},
     {"GET", "/healthz", "healthz", .flags = HTTP_ROUTE_QUICK, .handle = api_healthz},
@@ -127,10 +128,18 @@ with_defaults(const struct api_route *row, const struct api_route *defaults)
     return route;
 }
 
+static enum fz_code
+run_checked(struct api_call *call, struct fz_error *err)
+{
+    const struct api_route *route = api_route_of(call->request);
+    enum fz_code code = route->query ? api_check_query(call->request, route->query, err) : FZ_OK;
+    return code != FZ_OK ? code : route->run(call, err);
+}
+
 static void
 run_route(void *app, struct http_request *request)
 {
-    api_run(app, request, api_route_of(request)->run, NULL);
+    api_run(app, request, run_checked, NULL);
 }
 
 static void

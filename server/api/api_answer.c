@@ -6,13 +6,29 @@
 
 #include "server/upload/upload.h"
 
-enum fz_code
-api_answer(struct api_call *call, int status, const struct fz_buffer *json, struct fz_error *err)
+struct json_write
+api_begin(struct api_call *call, char bracket)
 {
-    enum fz_code code = fz_buffer_done(json, err);
+    struct json_write w = json_write_start(&call->out);
+    json_write_open(&w, NULL, bracket);
+    return w;
+}
+
+enum fz_code
+api_answer_written(struct api_call *call, int status, struct fz_error *err)
+{
+    enum fz_code code = fz_buffer_done(&call->out, err);
     if (code == FZ_OK)
-        http_respond_json(call->request, status, fz_buffer_span(json));
+        http_respond_json(call->request, status, fz_buffer_span(&call->out));
     return code;
+}
+
+enum fz_code
+api_answer(struct api_call *call, int status, struct json_write *w, char bracket,
+           struct fz_error *err)
+{
+    json_write_close(w, bracket);
+    return api_answer_written(call, status, err);
 }
 
 const char *

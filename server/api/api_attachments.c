@@ -39,16 +39,13 @@ find_attachment(struct api_call *call, const char *id, uint64_t number,
 enum fz_code
 api_attachment_get(struct api_call *call, struct fz_error *err)
 {
-    static const char *const known[] = {NULL};
     char id[STORE_ID_TEXT], own_name[40];
     uint64_t number = 0;
     struct store_report columns;
     struct report_attachment file = {0};
     struct fz_span body, bytes;
     const char *text = http_param(call->request, "n");
-    enum fz_code code = api_check_query(call->request, known, err);
-    if (code == FZ_OK)
-        code = api_param_uuid(call->request, "id", "report", id, err);
+    enum fz_code code = api_param_uuid(call->request, "id", "report", id, err);
     if (code == FZ_OK)
         code = store_report_get(call->store, call->project_id, id, call->arena, &columns, err);
     if (code == FZ_OK && !fz_text_u64(fz_span_cstr(text), &number))

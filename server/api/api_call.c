@@ -58,6 +58,7 @@ api_run(void *app, struct http_request *request, api_work_fn work, void *user)
         .api = api,
         .request = request,
         .arena = &arena,
+        .out = fz_buffer_make(0),
         .project_id = http_project_id(request),
         .user = user,
     };
@@ -67,6 +68,7 @@ api_run(void *app, struct http_request *request, api_work_fn work, void *user)
         code = work(&call, &err);
     api_store_put(api, call.store);
     api_gate_leave(&call);
+    fz_buffer_deinit(&call.out);
     if (code != FZ_OK)
         http_respond_error_status(request, fz_code_http_status(code), &err, call.detail);
 }

@@ -7,6 +7,7 @@
 #define API_CLIENT_H
 
 #include "base/arena.h"
+#include "base/json/write.h"
 #include "server/api/api.h"
 #include "server/api/api_auth.h"
 #include "server/children/intake.h"
@@ -67,7 +68,9 @@ struct api_route {
                                  in the body and call api_authorize_token() */
     http_handler_fn handle;   /* app is the struct api; or */
     api_work_fn run;          /* what api_run() is to run */
-    const void *user;         /* for the handler */
+    const char *query; /* what `run` knows in the query, "limit, cursor", "" for nothing: all else
+                          is refused; NULL: the handler looks itself, if anyone does */
+    const void *user;  /* for the handler */
     api_find_token_fn find_token;
     http_write_error_fn write_error;
     api_limited_fn limited; /* may be NULL */
@@ -103,6 +106,7 @@ struct api_call {
     struct http_request *request;
     struct store *store;
     struct fz_arena *arena; /* of the call */
+    struct fz_buffer out;   /* the JSON that it answers with */
     int64_t project_id;
     void *user;                 /* of api_run() */
     const char *detail;         /* JSON for the error's `detail`, in the arena; NULL = none */
@@ -114,9 +118,14 @@ struct api_call {
 /* Run `work` with a connection, an arena and call->user; a failure becomes the answer. */
 void api_run(void *app, struct http_request *request, api_work_fn work, void *user);
 
-/* Answer with the JSON of a buffer; fails if the buffer did. */
-FZ_MUST_CHECK enum fz_code api_answer(struct api_call *call, int status,
-                                      const struct fz_buffer *json, struct fz_error *err);
+/* Begin the JSON that the call answers with, an object or an array; api_answer() writes its closing
+ * bracket and sends it, or fails if the JSON could not be held. Once per call. */
+struct json_write api_begin(struct api_call *call, char bracket);
+FZ_MUST_CHECK enum fz_code api_answer(struct api_call *call, int status, struct json_write *w,
+                                      char bracket, struct fz_error *err);
+/* Send call->out, which is complete. */
+FZ_MUST_CHECK enum fz_code api_answer_written(struct api_call *call, int status,
+                                              struct fz_error *err);
 
 /* The project of this name or number, if the request's token may use it, else NOT_FOUND. For names
  * in a body. */

@@ -62,32 +62,21 @@ write_usage(const struct api_call *call, struct json_write *w)
     json_write_close(w, '}');
 }
 
-static enum fz_code
-answer_project(struct api_call *call, struct fz_error *err)
+enum fz_code
+api_project_get(struct api_call *call, struct fz_error *err)
 {
     struct store_project project;
     enum fz_code code =
         store_project_by_id(call->store, call->project_id, call->arena, &project, err);
     if (code != FZ_OK)
         return code;
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    struct json_write w = json_write_start(&out);
-    json_write_open(&w, NULL, '{');
+    struct json_write w = api_begin(call, '{');
     json_write_u64(&w, "id", (uint64_t)project.id);
     json_write_text(&w, "name", project.name);
     json_write_time(&w, "created", project.created_ms);
     write_prefixes(&w, project.cut_prefixes);
     write_usage(call, &w);
-    json_write_close(&w, '}');
-    return api_answer(call, 200, &out, err);
-}
-
-enum fz_code
-api_project_get(struct api_call *call, struct fz_error *err)
-{
-    static const char *const known[] = {NULL};
-    enum fz_code code = api_check_query(call->request, known, err);
-    return code != FZ_OK ? code : answer_project(call, err);
+    return api_answer(call, 200, &w, '}', err);
 }
 
 /* One a line, as storage keeps them. */
@@ -118,19 +107,16 @@ join_prefixes(struct api_call *call, const json_t *list, struct fz_buffer *ret,
 enum fz_code
 api_project_put(struct api_call *call, struct fz_error *err)
 {
-    static const char *const known[] = {NULL};
     const struct limits *limits = call->api->config.limits;
     struct json_scan_limits scan = {.depth = limits->json_depth,
                                     .output_bytes = 2 * limits->json_bytes};
     json_auto_t *root = NULL;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-    enum fz_code code = api_check_query(call->request, known, err);
-    if (code == FZ_OK)
-        code = json_scan_load(http_body(call->request), &scan, NULL, &root, err);
+    enum fz_code code = json_scan_load(http_body(call->request), &scan, NULL, &root, err);
     if (code == FZ_OK)
         code = join_prefixes(call, json_object_get(root, "cut_prefixes"), &text, err);
     if (code == FZ_OK)
         code =
             store_project_set_prefixes(call->store, call->project_id, fz_buffer_cstr(&text), err);
-    return code != FZ_OK ? code : answer_project(call, err);
+    return code != FZ_OK ? code : api_project_get(call, err);
 }

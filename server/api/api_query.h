@@ -7,10 +7,13 @@
 #include "base/uuid.h"
 #include "server/http/http.h"
 
-/* Refuse query parameters that are not among `known` (NULL-terminated; project and key are always
+/* Is `value` one of "crash, hang, cpu"? */
+bool api_is_choice(const char *choices, const char *value);
+
+/* Refuse query parameters that are not among `known` ("limit, cursor"; project and key are always
  * known): MALFORMED with the name and the list. */
-FZ_MUST_CHECK enum fz_code api_check_query(const struct http_request *request,
-                                           const char *const *known, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_check_query(const struct http_request *request, const char *known,
+                                           struct fz_error *err);
 /* ?limit=: `fallback` without one; MALFORMED unless 1 to `max`. */
 FZ_MUST_CHECK enum fz_code api_query_limit(const struct http_request *request, size_t fallback,
                                            size_t max, size_t *ret, struct fz_error *err);

@@ -66,27 +66,13 @@ add_values(struct api_call *call, struct wheres *wheres, const struct store_filt
     return code;
 }
 
-/* Is `value` one of "crash, hang, cpu"? */
-static bool
-is_choice(const char *choices, const char *value)
-{
-    size_t len = strlen(value);
-    while (*choices) {
-        size_t n = strcspn(choices, ",");
-        if (n == len && memcmp(choices, value, len) == 0)
-            return true;
-        choices += n + strspn(choices + n, ", ");
-    }
-    return false;
-}
-
 /* A misspelt value of a fixed set would silently list nothing. */
 static enum fz_code
 check_values(const struct wheres *wheres, size_t from, const struct store_filter *filter,
              struct fz_error *err)
 {
     for (size_t i = from; filter->choices && i < wheres->n; i++) {
-        if (!is_choice(filter->choices, wheres->list[i].value))
+        if (!api_is_choice(filter->choices, wheres->list[i].value))
             return fz_fail(err, FZ_E_MALFORMED, "%s: '%.40s' is not one of %s", filter->name,
                            wheres->list[i].value, filter->choices);
     }
@@ -167,17 +153,17 @@ read_filter(struct api_call *call, struct wheres *wheres, struct store_report_fi
 static enum fz_code
 check_names(struct api_call *call, struct fz_error *err)
 {
-    static const char *const others[] = {"since", "until", "crashed_since", "crashed_until", "sort",
-                                         "count", "limit", "cursor",        "issue"};
+    static const char others[] =
+        "since, until, crashed_since, crashed_until, sort, count, limit, cursor, issue";
     size_t n = 0;
     const struct store_filter *filters = store_report_filters(call->store, &n);
-    const char **known = fz_arena_array(call->arena, n + FZ_ARRAY_LEN(others) + 1, sizeof(*known));
-    if (!known)
-        return fz_arena_fail(call->arena, err);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer known = fz_buffer_make(0);
     for (size_t i = 0; i < n; i++)
-        known[i] = filters[i].name;
-    memcpy(known + n, others, sizeof(others)); /* the last element stays NULL */
-    enum fz_code code = api_check_query(call->request, known, err);
+        fz_buffer_printf(&known, "%s, ", filters[i].name);
+    fz_buffer_text(&known, others);
+    enum fz_code code = fz_buffer_done(&known, err);
+    if (code == FZ_OK)
+        code = api_check_query(call->request, fz_buffer_cstr(&known), err);
     if (code == FZ_OK && http_query(call->request, "issue"))
         code = fz_fail(err, FZ_E_MALFORMED,
                        "issue: this server does not group reports into issues yet");
@@ -311,15 +297,12 @@ api_report_list(struct api_call *call, struct fz_error *err)
                                  &reports, err);
     if (code != FZ_OK)
         return code;
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    struct json_write w = json_write_start(&out);
-    json_write_open(&w, NULL, '{');
+    struct json_write w = api_begin(call, '{');
     json_write_open(&w, "reports", '[');
     for (size_t i = 0; i < page.n; i++)
         append_summary(&w, &reports[i]);
     json_write_close(&w, ']');
     code = append_count(call, &filter, &w, err);
     json_write_text(&w, "next_cursor", page.next);
-    json_write_close(&w, '}');
-    return code != FZ_OK ? code : api_answer(call, 200, &out, err);
+    return code != FZ_OK ? code : api_answer(call, 200, &w, '}', err);
 }

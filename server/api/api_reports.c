@@ -35,9 +35,7 @@ answer_columns(struct api_call *call, const struct store_report *columns, int st
         code = api_clash_notes(call, columns->id, &notes, &n_notes, err);
     if (code != FZ_OK)
         return code;
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    struct json_write w = json_write_start(&out);
-    json_write_open(&w, NULL, '{');
+    struct json_write w = api_begin(call, '{');
     json_write_text(&w, "id", columns->id);
     json_write_text(&w, "project", project.name);
     json_write_text(&w, "status", store_report_status_name(columns->status));
@@ -50,8 +48,7 @@ answer_columns(struct api_call *call, const struct store_report *columns, int st
             json_write_text(&w, NULL, notes[i]);
         json_write_close(&w, ']');
     }
-    json_write_close(&w, '}');
-    return api_answer(call, status, &out, err);
+    return api_answer(call, status, &w, '}', err);
 }
 
 /* The body that a report was made from, if the answer is that text with names added; empty if it is
@@ -150,13 +147,10 @@ api_answer_stored(struct api_call *call, const struct store_report *columns, enu
 enum fz_code
 api_report_get(struct api_call *call, struct fz_error *err)
 {
-    static const char *const known[] = {"format", "rebuild", NULL};
     char id[STORE_ID_TEXT];
     enum api_format format;
     struct store_report columns;
-    enum fz_code code = api_check_query(call->request, known, err);
-    if (code == FZ_OK)
-        code = api_query_format(call->request, &format, err);
+    enum fz_code code = api_query_format(call->request, &format, err);
     if (code == FZ_OK)
         code = api_param_uuid(call->request, "id", "report", id, err);
     if (code == FZ_OK)
@@ -196,13 +190,10 @@ api_report_reprocess(struct api_call *call, struct fz_error *err)
         code = store_report_reprocess(call->store, call->project_id, id, err);
     if (code != FZ_OK)
         return code;
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    struct json_write w = json_write_start(&out);
-    json_write_open(&w, NULL, '{');
+    struct json_write w = api_begin(call, '{');
     json_write_text(&w, "id", id);
     json_write_text(&w, "status", "queued");
-    json_write_close(&w, '}');
-    return api_answer(call, 202, &out, err);
+    return api_answer(call, 202, &w, '}', err);
 }
 
 enum fz_code

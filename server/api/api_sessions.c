@@ -42,7 +42,6 @@ append_release(struct json_write *w, const struct store_session_count *count)
 enum fz_code
 api_session_list(struct api_call *call, struct fz_error *err)
 {
-    static const char *const known[] = {"limit", "since", "until", "release", NULL};
     struct store_session_count *counts = NULL;
     struct store_discarded_count *discarded = NULL;
     size_t n = 0, n_discarded = 0;
@@ -50,9 +49,7 @@ api_session_list(struct api_call *call, struct fz_error *err)
     struct store_session_range range = {.since_ms = now_ms - DEFAULT_SPAN_MS,
                                         .until_ms = now_ms,
                                         .release = http_query(call->request, "release")};
-    enum fz_code code = api_check_query(call->request, known, err);
-    if (code == FZ_OK)
-        code = api_query_limit(call->request, LIST_DEFAULT, LIST_MAX, &range.limit, err);
+    enum fz_code code = api_query_limit(call->request, LIST_DEFAULT, LIST_MAX, &range.limit, err);
     if (code == FZ_OK)
         code = api_query_time(call->request, "since", &range.since_ms, err);
     if (code == FZ_OK)
@@ -66,9 +63,7 @@ api_session_list(struct api_call *call, struct fz_error *err)
                                       &discarded, &n_discarded, err);
     if (code != FZ_OK)
         return code;
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    struct json_write w = json_write_start(&out);
-    json_write_open(&w, NULL, '{');
+    struct json_write w = api_begin(call, '{');
     json_write_open(&w, "releases", '[');
     for (size_t i = 0; i < n; i++)
         append_release(&w, &counts[i]);
@@ -82,6 +77,5 @@ api_session_list(struct api_call *call, struct fz_error *err)
         json_write_close(&w, '}');
     }
     json_write_close(&w, ']');
-    json_write_close(&w, '}');
-    return api_answer(call, 200, &out, err);
+    return api_answer(call, 200, &w, '}', err);
 }

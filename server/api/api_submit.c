@@ -144,15 +144,13 @@ choose_kind(struct api *api, const struct http_request *request)
 static enum fz_code
 submit(struct api *api, struct http_request *request, bool transient, struct fz_error *err)
 {
-    static const char *const known_report[] = {"wait", NULL};
-    static const char *const known_transient[] = {"format", "rebuild", NULL};
     FZ_CLEANUP(destroy_submissionp) struct submission *submission = calloc(1, sizeof(*submission));
     if (!submission)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     submission->api = api;
     enum api_format format = API_FORMAT_JSON;
     int64_t wait_ms = SYMBOLICATE_WAIT_MS;
-    enum fz_code code = api_check_query(request, transient ? known_transient : known_report, err);
+    enum fz_code code = api_check_query(request, transient ? "format, rebuild" : "wait", err);
     if (code == FZ_OK && transient)
         code = api_query_format(request, &format, err);
     if (code == FZ_OK && format == API_FORMAT_RAW)

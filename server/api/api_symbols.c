@@ -44,26 +44,20 @@ answer_symbols(struct api_call *call, const struct fz_uuid *uuid, size_t limit,
     if (uuid && page.n == 0 && !page.cursor)
         return fz_fail(err, FZ_E_NOT_FOUND, "no symbol file with UUID '%.64s'",
                        http_param(call->request, "uuid"));
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    struct json_write w = json_write_start(&out);
-    json_write_open(&w, NULL, '{');
+    struct json_write w = api_begin(call, '{');
     json_write_open(&w, "symbols", '[');
     for (size_t i = 0; i < page.n; i++)
         append_symbol(&w, &symbols[i]);
     json_write_close(&w, ']');
     json_write_text(&w, "next_cursor", page.next);
-    json_write_close(&w, '}');
-    return api_answer(call, 200, &out, err);
+    return api_answer(call, 200, &w, '}', err);
 }
 
 enum fz_code
 api_symbol_list(struct api_call *call, struct fz_error *err)
 {
-    static const char *const known[] = {"limit", "cursor", NULL};
     size_t limit;
-    enum fz_code code = api_check_query(call->request, known, err);
-    if (code == FZ_OK)
-        code = api_query_limit(call->request, LIST_DEFAULT, LIST_MAX, &limit, err);
+    enum fz_code code = api_query_limit(call->request, LIST_DEFAULT, LIST_MAX, &limit, err);
     return code != FZ_OK ? code : answer_symbols(call, NULL, limit, err);
 }
 
@@ -80,12 +74,9 @@ param_uuid(const struct api_call *call, struct fz_uuid *ret, struct fz_error *er
 enum fz_code
 api_symbol_get(struct api_call *call, struct fz_error *err)
 {
-    static const char *const known[] = {"limit", "cursor", NULL};
     struct fz_uuid uuid;
     size_t limit;
-    enum fz_code code = api_check_query(call->request, known, err);
-    if (code == FZ_OK)
-        code = api_query_limit(call->request, LIST_DEFAULT, LIST_MAX, &limit, err);
+    enum fz_code code = api_query_limit(call->request, LIST_DEFAULT, LIST_MAX, &limit, err);
     if (code == FZ_OK)
         code = param_uuid(call, &uuid, err);
     return code != FZ_OK ? code : answer_symbols(call, &uuid, limit, err);
@@ -173,31 +164,24 @@ answer_known(struct api_call *call, const json_t *list, const enum store_symbol_
     enum fz_code code = find_missing(call, uuids, n, kind, missing, err);
     if (code != FZ_OK)
         return code;
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    struct json_write w = json_write_start(&out);
-    json_write_open(&w, NULL, '{');
+    struct json_write w = api_begin(call, '{');
     json_write_open(&w, "missing", '[');
     for (size_t i = 0; i < n; i++) { /* in the client's own spelling, so that it can compare */
         if (missing[i])
             json_write_text(&w, NULL, json_string_value(json_array_get(list, i)));
     }
     json_write_close(&w, ']');
-    json_write_close(&w, '}');
-    return api_answer(call, 200, &out, err);
+    return api_answer(call, 200, &w, '}', err);
 }
 
 enum fz_code
 api_symbol_known(struct api_call *call, struct fz_error *err)
 {
-    static const char *const known[] = {NULL};
     const struct limits *limits = call->api->config.limits;
-    enum fz_code code = api_check_query(call->request, known, err);
-    if (code != FZ_OK)
-        return code;
     struct json_scan_limits scan = {.depth = limits->json_depth,
                                     .output_bytes = 2 * limits->json_bytes};
     json_auto_t *root = NULL;
-    code = json_scan_load(http_body(call->request), &scan, NULL, &root, err);
+    enum fz_code code = json_scan_load(http_body(call->request), &scan, NULL, &root, err);
     if (code != FZ_OK)
         return code;
     const json_t *list = json_object_get(root, "uuids"), *wanted = json_object_get(root, "kind");
@@ -223,20 +207,15 @@ api_symbol_known(struct api_call *call, struct fz_error *err)
 enum fz_code
 api_symbol_missing(struct api_call *call, struct fz_error *err)
 {
-    static const char *const known[] = {"limit", NULL};
     struct store_missing *missing = NULL;
     size_t limit, n = 0;
-    enum fz_code code = api_check_query(call->request, known, err);
-    if (code == FZ_OK)
-        code = api_query_limit(call->request, MISSING_DEFAULT, LIST_MAX, &limit, err);
+    enum fz_code code = api_query_limit(call->request, MISSING_DEFAULT, LIST_MAX, &limit, err);
     if (code == FZ_OK)
         code = store_missing_list(call->store, call->project_id, limit, call->arena, &missing, &n,
                                   err);
     if (code != FZ_OK)
         return code;
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    struct json_write w = json_write_start(&out);
-    json_write_open(&w, NULL, '{');
+    struct json_write w = api_begin(call, '{');
     json_write_open(&w, "missing", '[');
     for (size_t i = 0; i < n; i++) {
         char uuid[FZ_UUID_TEXT];
@@ -255,6 +234,5 @@ api_symbol_missing(struct api_call *call, struct fz_error *err)
         json_write_close(&w, '}');
     }
     json_write_close(&w, ']');
-    json_write_close(&w, '}');
-    return api_answer(call, 200, &out, err);
+    return api_answer(call, 200, &w, '}', err);
 }

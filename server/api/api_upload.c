@@ -186,29 +186,22 @@ add_wait(struct api_call *call, const struct store_upload *upload, struct fz_err
 enum fz_code
 api_symbol_post(struct api_call *call, struct fz_error *err)
 {
-    static const char *const known[] = {"name", NULL};
     struct store_upload upload;
-    enum fz_code code = api_check_query(call->request, known, err);
-    if (code == FZ_OK)
-        code = add_body(call, &upload, err);
+    enum fz_code code = add_body(call, &upload, err);
     return code != FZ_OK ? code : add_wait(call, &upload, err);
 }
 
 enum fz_code
 api_upload_get(struct api_call *call, struct fz_error *err)
 {
-    static const char *const known[] = {NULL};
     char id[STORE_ID_TEXT];
     struct store_upload upload;
-    enum fz_code code = api_check_query(call->request, known, err);
-    if (code == FZ_OK)
-        code = api_param_uuid(call->request, "id", "upload", id, err);
+    enum fz_code code = api_param_uuid(call->request, "id", "upload", id, err);
     if (code == FZ_OK)
         code = store_upload_get(call->store, call->project_id, id, call->arena, &upload, err);
     if (code != FZ_OK)
         return code;
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    struct json_write w = json_write_start(&out);
+    struct json_write w = json_write_start(&call->out);
     code = api_upload_json(&upload, call->arena, &w, err);
-    return code != FZ_OK ? code : api_answer(call, 200, &out, err);
+    return code != FZ_OK ? code : api_answer_written(call, 200, err);
 }

@@ -152,6 +152,7 @@ check_wait(struct api_watcher *watcher, const struct api_wait *wait, bool is_lat
         .request = wait->request,
         .store = watcher->store,
         .arena = &arena,
+        .out = fz_buffer_make(0),
         .project_id = wait->project_id,
         /* The one thread of all waiters: a wait here would delay every other answer. */
         .must_not_wait = true,
@@ -175,6 +176,7 @@ check_wait(struct api_watcher *watcher, const struct api_wait *wait, bool is_lat
         break;
     }
     api_gate_leave(&call);
+    fz_buffer_deinit(&call.out);
     if (is_done)
         return true;
     /* The database may be back before the deadline, and the report is stored, so UNAVAILABLE is not

@@ -40,14 +40,11 @@ projects(struct api_call *call, struct fz_error *err)
         code = store_project_list(call->store, call->arena, &projects, &n, err);
     if (code != FZ_OK)
         return code;
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    struct json_write w = json_write_start(&out);
-    json_write_open(&w, NULL, '[');
+    struct json_write w = api_begin(call, '[');
     for (size_t i = 0; i < n; i++)
         if (own == 0 || projects[i].id == own)
             put_project(&w, &projects[i]);
-    json_write_close(&w, ']');
-    return api_answer(call, 200, &out, err);
+    return api_answer(call, 200, &w, ']', err);
 }
 
 /* One installation is one organisation, under any name that the client uses. */

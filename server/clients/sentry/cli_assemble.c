@@ -117,9 +117,7 @@ answer(struct api_call *call, const struct sentry_file *files, size_t n, struct 
                                         [SENTRY_ASSEMBLING] = "assembling",
                                         [SENTRY_OK] = "ok",
                                         [SENTRY_FAILED] = "error"};
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    struct json_write w = json_write_start(&out);
-    json_write_open(&w, NULL, '{');
+    struct json_write w = api_begin(call, '{');
     for (size_t i = 0; i < n; i++) {
         json_write_open(&w, files[i].sha1, '{');
         json_write_text(&w, "state", words[files[i].state]);
@@ -130,8 +128,7 @@ answer(struct api_call *call, const struct sentry_file *files, size_t n, struct 
             sentry_cli_dif(&w, "dif", &files[i].dif);
         json_write_close(&w, '}');
     }
-    json_write_close(&w, '}');
-    return api_answer(call, 200, &out, err);
+    return api_answer(call, 200, &w, '}', err);
 }
 
 /* Uploads that a request waits for. */

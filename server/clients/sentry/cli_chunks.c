@@ -59,9 +59,7 @@ sentry_chunk_options(struct api_call *call, struct fz_error *err)
     char org[ORG_TEXT], url[ORG_TEXT + 64];
     quote_segment(name ? name : "", org);
     snprintf(url, sizeof(url), "/api/0/organizations/%s/chunk-upload/", org);
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    struct json_write w = json_write_start(&out);
-    json_write_open(&w, NULL, '{');
+    struct json_write w = api_begin(call, '{');
     /* Relative to the root, since the server does not know the address that the client uses. */
     json_write_text(&w, "url", url);
     json_write_u64(&w, "chunkSize", limits->chunk_bytes);
@@ -76,8 +74,7 @@ sentry_chunk_options(struct api_call *call, struct fz_error *err)
     for (size_t i = 0; i < FZ_ARRAY_LEN(accepted); i++)
         json_write_text(&w, NULL, accepted[i]);
     json_write_close(&w, ']');
-    json_write_close(&w, '}');
-    return api_answer(call, 200, &out, err);
+    return api_answer(call, 200, &w, '}', err);
 }
 
 /* ---- chunks --------------------------------------------------------------------------------- */

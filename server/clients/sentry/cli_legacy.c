@@ -15,10 +15,8 @@ enum { CHECKSUMS_MAX = 128, LIST_MAX = 100 };
 enum fz_code
 sentry_dsyms_unknown(struct api_call *call, struct fz_error *err)
 {
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    struct json_write w = json_write_start(&out);
+    struct json_write w = api_begin(call, '{');
     const char *name;
-    json_write_open(&w, NULL, '{');
     json_write_open(&w, "missing", '[');
     for (size_t i = 0; (name = http_query_name(call->request, i)) != NULL && i < CHECKSUMS_MAX;
          i++) {
@@ -34,8 +32,7 @@ sentry_dsyms_unknown(struct api_call *call, struct fz_error *err)
             return code;
     }
     json_write_close(&w, ']');
-    json_write_close(&w, '}');
-    return api_answer(call, 200, &out, err);
+    return api_answer(call, 200, &w, '}', err);
 }
 
 /* The upload's files as debug files: [] while it is not done. */
@@ -46,17 +43,14 @@ answer_files(struct api_call *call, const struct store_upload *upload, struct fz
     enum fz_code code = upload_result_read(upload->result, call->arena, &result, err);
     if (code != FZ_OK)
         return code;
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    struct json_write w = json_write_start(&out);
-    json_write_open(&w, NULL, '[');
+    struct json_write w = api_begin(call, '[');
     for (size_t i = 0; i < result.n_files; i++) {
         struct sentry_dif dif;
         sentry_cli_dif_take(&result.files[i], &dif);
         dif.id = upload->id;
         sentry_cli_dif(&w, NULL, &dif);
     }
-    json_write_close(&w, ']');
-    return api_answer(call, 201, &out, err);
+    return api_answer(call, 201, &w, ']', err);
 }
 
 static enum fz_code
@@ -112,9 +106,7 @@ sentry_dsyms(struct api_call *call, struct fz_error *err)
         store_symbol_list(call->store, call->project_id, NULL, &page, call->arena, &symbols, err);
     if (code != FZ_OK)
         return code;
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    struct json_write w = json_write_start(&out);
-    json_write_open(&w, NULL, '[');
+    struct json_write w = api_begin(call, '[');
     for (size_t i = 0; i < page.n; i++) {
         const struct store_symbol *s = &symbols[i];
         const struct sentry_dif dif = {
@@ -131,8 +123,7 @@ sentry_dsyms(struct api_call *call, struct fz_error *err)
         };
         sentry_cli_dif(&w, NULL, &dif);
     }
-    json_write_close(&w, ']');
-    return api_answer(call, 200, &out, err);
+    return api_answer(call, 200, &w, ']', err);
 }
 
 /* Reports that wait for a symbol file are processed again when it arrives, so there is nothing to

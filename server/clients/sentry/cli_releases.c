@@ -62,10 +62,9 @@ static enum fz_code
 answer_release(struct api_call *call, int status, int64_t project_id,
                const struct store_release *release, struct fz_error *err)
 {
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    struct json_write w = json_write_start(&out);
+    struct json_write w = json_write_start(&call->out);
     enum fz_code code = put_release(call, &w, project_id, release, err);
-    return code != FZ_OK ? code : api_answer(call, status, &out, err);
+    return code != FZ_OK ? code : api_answer_written(call, status, err);
 }
 
 /* ---- create and change ---------------------------------------------------------------------- */
@@ -185,12 +184,9 @@ sentry_releases(struct api_call *call, struct fz_error *err)
         store_release_list(call->store, call->project_id, offset, call->arena, &releases, &n, err);
     if (code != FZ_OK)
         return code;
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    struct json_write w = json_write_start(&out);
-    json_write_open(&w, NULL, '[');
+    struct json_write w = api_begin(call, '[');
     for (size_t i = 0; !code && i < n; i++)
         code = put_release(call, &w, call->project_id, &releases[i], err);
-    json_write_close(&w, ']');
     /* The client goes on as long as results="true". */
     char link[128];
     snprintf(link, sizeof(link),
@@ -198,7 +194,7 @@ sentry_releases(struct api_call *call, struct fz_error *err)
              offset + STORE_RELEASES_PAGE, n == STORE_RELEASES_PAGE ? "true" : "false",
              offset + STORE_RELEASES_PAGE);
     http_add_header(call->request, "Link", link);
-    return code != FZ_OK ? code : api_answer(call, 200, &out, err);
+    return code != FZ_OK ? code : api_answer(call, 200, &w, ']', err);
 }
 
 enum fz_code
@@ -259,10 +255,9 @@ sentry_deploy(struct api_call *call, struct fz_error *err)
                                    &made, err);
     if (code != FZ_OK)
         return code;
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    struct json_write w = json_write_start(&out);
+    struct json_write w = json_write_start(&call->out);
     put_deploy(&w, &made);
-    return api_answer(call, 201, &out, err);
+    return api_answer_written(call, 201, err);
 }
 
 enum fz_code
@@ -275,13 +270,10 @@ sentry_deploys(struct api_call *call, struct fz_error *err)
                           call->arena, &made, &n, err);
     if (code != FZ_OK)
         return code;
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    struct json_write w = json_write_start(&out);
-    json_write_open(&w, NULL, '[');
+    struct json_write w = api_begin(call, '[');
     for (size_t i = 0; i < n; i++)
         put_deploy(&w, &made[i]);
-    json_write_close(&w, ']');
-    return api_answer(call, 200, &out, err);
+    return api_answer(call, 200, &w, ']', err);
 }
 
 /* ---- handlers ---------------------------------------------------------------------------- */

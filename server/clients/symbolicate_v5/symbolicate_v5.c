@@ -55,9 +55,8 @@ static enum fz_code
 answer(struct api_call *call, const struct v5_batch *batch, struct fz_span report,
        struct fz_error *err)
 {
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-    enum fz_code code = clients_v5_answer(batch, report, call->arena, &text, err);
-    return code != FZ_OK ? code : api_answer(call, 200, &text, err);
+    enum fz_code code = clients_v5_answer(batch, report, call->arena, &call->out, err);
+    return code != FZ_OK ? code : api_answer_written(call, 200, err);
 }
 
 static enum fz_code
