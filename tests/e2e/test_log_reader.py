@@ -80,9 +80,10 @@ class TestLogReader(unittest.TestCase):
         body = b'{"framezero":1,"addresses":["0x1"]}'
         self.assertEqual(server.request("POST", "/api/v1/reports?wait=20", body=body, timeout=30)[0], 200)
         log.read()
-        end = time.monotonic() + 30
+        end, others = time.monotonic() + 30, 100
         while b"log lines dropped" not in log.text and time.monotonic() < end:
             server.request("GET", "/another", token=None)
+            others += 1  # until there is room again, its line is dropped too
         self.assertEqual(server.terminate(), 0)
         text = log.finish()
         dropped = sum(int(n) for n in re.findall(r'level=warn msg="log lines dropped" n=(\d+)', text))
@@ -92,7 +93,7 @@ class TestLogReader(unittest.TestCase):
         self.assertLess(len(seen), requests)
         # Lines of other requests may be among them.
         self.assertGreaterEqual(len(seen) + dropped, requests)
-        self.assertLess(len(seen) + dropped, requests + 100)
+        self.assertLess(len(seen) + dropped, requests + others)
         for line in text.splitlines():
             self.assertRegex(line, r'^ts=\S+ level=\w+ msg="')
         self.assertIn('msg="stopped"', text.splitlines()[-1])
