@@ -5,9 +5,13 @@
 #include "server/child/parts.h"
 
 enum fz_code
-child_tell(struct child *child, enum proto_kind kind, struct fz_span body, struct fz_error *err)
+child_send(struct child *child, enum proto_kind kind, const struct fz_buffer *body,
+           struct fz_error *err)
 {
-    enum fz_code code = proto_send(PROTO_FD, kind, body, NULL, 0, err);
+    enum fz_code code = body ? fz_buffer_done(body, err) : FZ_OK;
+    struct fz_span bytes = body ? fz_buffer_span(body) : (struct fz_span){NULL, 0};
+    if (code == FZ_OK)
+        code = proto_send(PROTO_FD, kind, bytes, NULL, 0, err);
     child->hung_up = child->hung_up || code == FZ_E_NOT_FOUND;
     /* NOT_FOUND means "no symbol file" to callers, so a hang-up must not look like it. */
     return code == FZ_E_NOT_FOUND
@@ -16,10 +20,10 @@ child_tell(struct child *child, enum proto_kind kind, struct fz_span body, struc
 }
 
 enum fz_code
-child_ask(struct child *child, enum proto_kind kind, struct fz_span body, enum proto_kind answer,
-          struct fz_error *err)
+child_ask(struct child *child, enum proto_kind kind, const struct fz_buffer *body,
+          enum proto_kind answer, struct fz_error *err)
 {
-    enum fz_code code = child_tell(child, kind, body, err);
+    enum fz_code code = child_send(child, kind, body, err);
     if (code != FZ_OK)
         return code;
     code = proto_receive(PROTO_FD, -1, true, &child->inbox, err);
@@ -33,8 +37,7 @@ child_ask(struct child *child, enum proto_kind kind, struct fz_span body, enum p
 enum fz_code
 child_new_file(struct child *child, int *ret_fd, uint32_t *ret_number, struct fz_error *err)
 {
-    struct fz_span nothing = {NULL, 0};
-    enum fz_code code = child_ask(child, PROTO_FILE, nothing, PROTO_FILE_IS, err);
+    enum fz_code code = child_ask(child, PROTO_FILE, NULL, PROTO_FILE_IS, err);
     if (code != FZ_OK)
         return code;
     struct fz_reader in = fz_reader_make(child->inbox.body, "answer");
@@ -64,9 +67,7 @@ ask_names(struct child *child, const struct question *question, struct fz_arena 
     struct proto_learned found[PROTO_ASK_MAX];
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
     proto_learned_ask_encode(question->uuid, question->offsets, question->n, &body);
-    enum fz_code code = fz_buffer_done(&body, err);
-    if (code == FZ_OK)
-        code = child_ask(child, PROTO_LEARNED, fz_buffer_span(&body), PROTO_LEARNED_IS, err);
+    enum fz_code code = child_ask(child, PROTO_LEARNED, &body, PROTO_LEARNED_IS, err);
     if (code == FZ_OK)
         code = proto_learned_answer_decode(child->inbox.body, question->n, arena, found, ret_n_done,
                                            err);

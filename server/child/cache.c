@@ -91,8 +91,7 @@ add(struct child_cache *cache, const uint8_t *sha256, struct entry **ret, struct
 static enum fz_code
 fetch(struct child *child, const uint8_t *sha256, struct entry **ret, struct fz_error *err)
 {
-    struct fz_span nothing = {NULL, 0};
-    enum fz_code code = child_ask(child, PROTO_INDEX_GET, nothing, PROTO_INDEX_IS, err);
+    enum fz_code code = child_ask(child, PROTO_INDEX_GET, NULL, PROTO_INDEX_IS, err);
     if (code != FZ_OK)
         return code;
     FZ_CLEANUP(fz_closep) int fd = proto_take_fd(&child->inbox, 0);
@@ -116,17 +115,18 @@ static enum fz_code
 ask(struct child *child, const struct fz_uuid *uuid, unsigned rank, struct fz_arena *arena,
     struct resolve_found *ret, uint8_t ret_sha256[FZ_SHA256_LEN], struct fz_error *err)
 {
-    uint8_t question[sizeof(uuid->bytes) + 1];
-    memcpy(question, uuid->bytes, sizeof(uuid->bytes));
-    question[sizeof(uuid->bytes)] = (uint8_t)rank;
-    enum fz_code code = child_ask(child, PROTO_INDEX, fz_span_make(question, sizeof(question)),
-                                  PROTO_INDEX_IS, err);
+    static const char *const kinds[PROTO_SLICE_KINDS] = {
+        [PROTO_SLICE_DSYM] = "dsym", [PROTO_SLICE_BINARY] = "binary"};
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer question = fz_buffer_make(0);
+    fz_buffer_append(&question, uuid->bytes, sizeof(uuid->bytes));
+    proto_put_u8(&question, (uint8_t)rank);
+    enum fz_code code = child_ask(child, PROTO_INDEX, &question, PROTO_INDEX_IS, err);
     if (code != FZ_OK)
         return code;
     struct fz_reader in = fz_reader_make(child->inbox.body, "answer");
     uint8_t state = fz_read_u8(&in);
     struct fz_span hash = fz_read_bytes(&in, FZ_SHA256_LEN);
-    ret->file.kind = proto_get_text(&in, PROTO_TEXT_MAX, arena);
+    uint8_t kind = fz_read_u8(&in);
     ret->file.name = proto_get_text(&in, PROTO_TEXT_MAX, arena);
     ret->file.sha256 = proto_get_text(&in, PROTO_TEXT_MAX, arena);
     if (in.failed)
@@ -135,6 +135,7 @@ ask(struct child *child, const struct fz_uuid *uuid, unsigned rank, struct fz_ar
         return fz_fail(err, FZ_E_NOT_FOUND, "no symbol file");
     if (state != PROTO_INDEX_FOUND)
         return fz_fail(err, FZ_E_MALFORMED, "its symbol file cannot be read");
+    ret->file.kind = kind < PROTO_SLICE_KINDS ? kinds[kind] : NULL;
     memcpy(ret_sha256, hash.data, FZ_SHA256_LEN);
     return FZ_OK;
 }

@@ -132,9 +132,7 @@ send_answer(struct answer *a, const struct proto_intake *intake, struct fz_error
     proto_put_u64(&body, made_len);
     if (file_len == 0)
         fz_buffer_append(&body, info.data, info.len);
-    if (code == FZ_OK)
-        code = fz_buffer_done(&body, err);
-    return code != FZ_OK ? code : child_tell(a->child, PROTO_DONE, fz_buffer_span(&body), err);
+    return code == FZ_OK ? child_send(a->child, PROTO_DONE, &body, err) : code;
 }
 
 static enum fz_code

@@ -142,7 +142,7 @@ count_all(const struct report *report)
 
 void
 child_learned_collect(const struct report *report, struct fz_arena *arena,
-                      const struct proto_learned **ret, size_t *ret_n)
+                      struct proto_learned **ret, size_t *ret_n)
 {
     size_t room = count_all(report), n = 0, kept = 0;
     *ret = NULL;

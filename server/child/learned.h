@@ -15,6 +15,6 @@
  * PROTO_LEARNED_MAX. If memory runs out there are none; the report does not fail for that.
  */
 void child_learned_collect(const struct report *report, struct fz_arena *arena,
-                           const struct proto_learned **ret, size_t *ret_n);
+                           struct proto_learned **ret, size_t *ret_n);
 
 #endif

@@ -29,7 +29,7 @@ take_start(struct child *child, struct fz_error *err)
 }
 
 static void
-tell_failure(struct child *child, const struct fz_error *err)
+send_failure(struct child *child, const struct fz_error *err)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
     /* The memory that a child may take is a limit on the input, not a shortage of the machine. */
@@ -40,9 +40,8 @@ tell_failure(struct child *child, const struct fz_error *err)
                    err->code == FZ_E_NO_MEMORY ? "reading it takes more memory than its limit"
                                                : err->text,
                    sizeof(err->text));
-    if (!body.failed && child_tell(child, PROTO_FAILED, fz_buffer_span(&body), NULL) != FZ_OK)
+    if (child_send(child, PROTO_FAILED, &body, NULL) != FZ_OK)
         child->hung_up = true;
-    child->hung_up = child->hung_up || body.failed;
 }
 
 /* One request; false after the last one. */
@@ -64,7 +63,7 @@ serve_one(struct child *child)
         return false;
     if (code != FZ_OK && !child->hung_up) {
         err.code = code;
-        tell_failure(child, &err);
+        send_failure(child, &err);
     }
     /* Only between jobs: while a report is resolved, its images hold pointers to open indexes. */
     child_cache_trim(child->cache);
@@ -94,7 +93,7 @@ main(void)
     if (code == FZ_OK)
         code = child_cache_create(&child.cache, &err);
     if (code == FZ_OK)
-        code = child_tell(&child, PROTO_READY, (struct fz_span){NULL, 0}, &err);
+        code = child_send(&child, PROTO_READY, NULL, &err);
     while (code == FZ_OK && serve_one(&child))
         continue;
     child_cache_destroy(child.cache);

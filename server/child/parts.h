@@ -21,12 +21,13 @@ struct child {
     bool hung_up; /* the worker has closed its end: nothing more can be sent */
 };
 
-/* Send one message to the worker. */
-FZ_MUST_CHECK enum fz_code child_tell(struct child *child, enum proto_kind kind,
-                                      struct fz_span body, struct fz_error *err);
+/* Send one message to the worker; body NULL: an empty one. Also fails if the body has. */
+FZ_MUST_CHECK enum fz_code child_send(struct child *child, enum proto_kind kind,
+                                      const struct fz_buffer *body, struct fz_error *err);
 /* Ask, and wait for an answer of kind `answer` in child->inbox. */
-FZ_MUST_CHECK enum fz_code child_ask(struct child *child, enum proto_kind kind, struct fz_span body,
-                                     enum proto_kind answer, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code child_ask(struct child *child, enum proto_kind kind,
+                                     const struct fz_buffer *body, enum proto_kind answer,
+                                     struct fz_error *err);
 /* A new empty file from the worker; *ret_fd is the caller's. */
 FZ_MUST_CHECK enum fz_code child_new_file(struct child *child, int *ret_fd, uint32_t *ret_number,
                                           struct fz_error *err);

@@ -48,24 +48,14 @@ count_frames(const struct report *report, struct proto_info *info)
     }
 }
 
-static bool
-is_among(const struct proto_image *images, size_t n, const struct fz_uuid *uuid)
+static struct proto_image *
+find_image(struct proto_info *info, const struct fz_uuid *uuid)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (fz_uuid_equal(&images[i].uuid, uuid))
-            return true;
+    for (size_t i = 0; i < info->n_images; i++) {
+        if (fz_uuid_equal(&info->images[i].uuid, uuid))
+            return &info->images[i];
     }
-    return false;
-}
-
-static bool
-is_waited(const struct proto_wait *waits, size_t n, const struct fz_uuid *uuid)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (fz_uuid_equal(&waits[i].uuid, uuid))
-            return true;
-    }
-    return false;
+    return NULL;
 }
 
 /* A better symbol file would change the report: there is none, it cannot be read, or it is a binary
@@ -81,23 +71,21 @@ static enum fz_code
 collect_images(const struct report *report, struct fz_arena *arena, struct proto_info *info,
                struct fz_error *err)
 {
-    struct proto_image *images = fz_arena_array(arena, report->n_images, sizeof(*images));
-    struct proto_wait *waits = fz_arena_array(arena, report->n_images, sizeof(*waits));
-    if (!images || !waits)
+    info->images = fz_arena_array(arena, report->n_images, sizeof(*info->images));
+    if (!info->images)
         return fz_arena_fail(arena, err);
     for (size_t i = 0; i < report->n_images; i++) {
         const struct report_image *image = &report->images[i];
         if (!image->has_uuid)
             continue;
-        if (!is_among(images, info->n_images, &image->uuid))
-            images[info->n_images++] = (struct proto_image){image->uuid, image->name};
+        struct proto_image *to = find_image(info, &image->uuid);
+        if (!to) {
+            to = &info->images[info->n_images++];
+            *to = (struct proto_image){image->uuid, image->name, image->arch, false};
+        }
         /* A UUID may be listed twice, and only the second may have been hit. */
-        if (wants_symbols(image) && !is_waited(waits, info->n_waits, &image->uuid))
-            waits[info->n_waits++] =
-                (struct proto_wait){.uuid = image->uuid, .name = image->name, .arch = image->arch};
+        to->is_waiting = to->is_waiting || wants_symbols(image);
     }
-    info->images = images;
-    info->waits = waits;
     return FZ_OK;
 }
 
@@ -108,7 +96,7 @@ collect_info(struct report *report, struct child_cache *cache, struct fz_arena *
     static const enum proto_status statuses[] = {[REPORT_UNSYMBOLICATED] = PROTO_UNSYMBOLICATED,
                                                  [REPORT_PARTIAL] = PROTO_PARTIAL,
                                                  [REPORT_SYMBOLICATED] = PROTO_SYMBOLICATED};
-    const union fz_value *values;
+    union fz_value *values;
     enum fz_code code = report_columns_make(report, arena, &values, err);
     if (code != FZ_OK)
         return code;
@@ -189,10 +177,7 @@ answer(struct child *child, const struct result *result, int result_fd, struct f
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
     proto_put_u64(&body, result->json_len);
     proto_put_u64(&body, result->bytes.len - result->json_len);
-    code = fz_buffer_done(&body, err);
-    if (code == FZ_OK)
-        code = child_tell(child, PROTO_DONE, fz_buffer_span(&body), err);
-    return code;
+    return child_send(child, PROTO_DONE, &body, err);
 }
 
 enum fz_code

@@ -108,14 +108,11 @@ index_slice(struct reading *r, const struct sym_macho *macho, struct proto_slice
 }
 
 static enum fz_code
-tell_slice(struct reading *r, const struct proto_slice *slice, struct fz_error *err)
+send_slice(struct reading *r, const struct proto_slice *slice, struct fz_error *err)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
     proto_slice_encode(slice, &body);
-    enum fz_code code = fz_buffer_done(&body, err);
-    if (code == FZ_OK)
-        code = child_tell(r->child, PROTO_SLICE, fz_buffer_span(&body), err);
-    return code;
+    return child_send(r->child, PROTO_SLICE, &body, err);
 }
 
 /* Index a slice whose bytes are in a file, and report it to the worker. */
@@ -139,7 +136,7 @@ finish_slice(struct reading *r, const struct sym_macho *macho, struct proto_slic
                        &slice->problems, err);
     if (code != FZ_OK)
         sym_problem_add(&slice->problems, SYM_PROBLEM_NOT_INSPECTED, "%s", err->text);
-    return tell_slice(r, slice, err);
+    return send_slice(r, slice, err);
 }
 
 /* A symbol map, or the property list that names one, is kept for files that are stored already or
@@ -165,7 +162,7 @@ take_names(struct reading *r, struct fz_span bytes, bool is_whole_member, struct
                                 .has_map = !map.is_map,
                                 .map_uuid = map.map};
     close_file(&file);
-    return tell_slice(r, &slice, err);
+    return send_slice(r, &slice, err);
 }
 
 static bool
@@ -418,8 +415,5 @@ child_read_symbols(struct child *child, struct fz_error *err)
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
     proto_problems_encode(&r.problems, &body);
-    code = fz_buffer_done(&body, err);
-    if (code == FZ_OK)
-        code = child_tell(child, PROTO_DONE, fz_buffer_span(&body), err);
-    return code;
+    return child_send(child, PROTO_DONE, &body, err);
 }

@@ -1,12 +1,7 @@
-#define _GNU_SOURCE /* memfd_create, F_ADD_SEALS */
 #include "server/children/intake.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/attr.h"
 #include "base/file.h"
@@ -24,8 +19,6 @@ enum {
 
 struct intake_child {
     struct child_process process;
-    int64_t project_id; /* of all bodies that it has read */
-    unsigned n_requests;
     uint64_t used; /* when it was given back: a number that grows */
     bool is_busy;
 };
@@ -77,7 +70,8 @@ static bool
 is_better(const struct intake_child *a, const struct intake_child *b, int64_t project_id)
 {
     bool runs_a = child_process_runs(&a->process), runs_b = child_process_runs(&b->process);
-    bool is_a = runs_a && a->project_id == project_id, is_b = runs_b && b->project_id == project_id;
+    bool is_a = runs_a && a->process.project_id == project_id,
+         is_b = runs_b && b->process.project_id == project_id;
     if (is_a != is_b)
         return is_a;
     if (is_a)
@@ -114,43 +108,7 @@ give_back(struct children_intake *pool, struct intake_child *child)
     pthread_mutex_unlock(&pool->lock);
 }
 
-static enum fz_code
-ensure_runs(struct children_intake *pool, struct intake_child *child, int64_t project_id,
-            struct fz_error *err)
-{
-    if (child_process_runs(&child->process) && child->project_id == project_id &&
-        child->n_requests < CHILD_REQUESTS)
-        return FZ_OK;
-    child_process_stop(&child->process);
-    enum fz_code code = child_process_start(&child->process, PROTO_ROLE_INTAKE, pool->limits, err);
-    if (code != FZ_OK)
-        return code;
-    child->project_id = project_id;
-    child->n_requests = 0;
-    if (pool->metrics)
-        pool->metrics->child_starts++;
-    return FZ_OK;
-}
-
 /* ---- one request --------------------------------------------------------------------------- */
-
-/* Sealed, so that what was checked cannot change while it is read. */
-static enum fz_code
-make_file(struct fz_span content, bool is_sealed, int *ret_fd, struct fz_error *err)
-{
-    FZ_CLEANUP(fz_closep) int fd = memfd_create("intake", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd < 0)
-        return fz_fail_errno(err, "cannot make a memory file");
-    enum fz_code code = fz_file_write_fd(fd, content, err);
-    if (code != FZ_OK)
-        return code;
-    if (is_sealed &&
-        fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
-        return fz_fail_errno(err, "cannot seal a memory file");
-    *ret_fd = fd;
-    fd = -1;
-    return FZ_OK;
-}
 
 static enum fz_code
 send_body(struct child_process *process, const struct proto_intake_request *request,
@@ -160,50 +118,25 @@ send_body(struct child_process *process, const struct proto_intake_request *requ
     FZ_CLEANUP(fz_closep) int fd = -1;
     bool fits;
     proto_intake_request_encode(request, body, &fits, &message);
-    enum fz_code code = fz_buffer_done(&message, err);
-    if (code == FZ_OK && !fits)
-        code = make_file(body, true, &fd, err);
-    if (code != FZ_OK)
-        return code;
-    return child_process_send(process, PROTO_INTAKE, fz_buffer_span(&message), &fd, fits ? 0 : 1,
-                              err);
+    enum fz_code code = fits ? FZ_OK : children_file_make(body, &fd, err);
+    return code == FZ_OK
+               ? child_process_send(process, PROTO_INTAKE, &message, &fd, fits ? 0 : 1, err)
+               : code;
 }
 
 /* FILE: the child has more to say than a packet holds. Once. */
 static enum fz_code
-send_file(struct child_process *process, int *file_fd, struct fz_error *err)
+send_file(void *user, struct child_process *process, struct fz_error *err)
 {
+    int *file_fd = user;
     if (*file_fd >= 0)
         return child_process_violation(process, err);
-    enum fz_code code = make_file((struct fz_span){NULL, 0}, false, file_fd, err);
+    enum fz_code code = children_file_make((struct fz_span){NULL, 0}, file_fd, err);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
     proto_put_u8(&body, FZ_OK);
     proto_put_u32(&body, 0);
-    if (code == FZ_OK)
-        code = fz_buffer_done(&body, err);
-    return code != FZ_OK
-               ? code
-               : child_process_send(process, PROTO_FILE_IS, fz_buffer_span(&body), file_fd, 1, err);
-}
-
-/* Read, not mapped: the child could change the file while it is looked at. */
-static enum fz_code
-read_file(int fd, uint64_t len, struct fz_arena *arena, struct fz_span *ret, struct fz_error *err)
-{
-    uint8_t *bytes = fz_arena_alloc(arena, (size_t)len);
-    if (!bytes)
-        return fz_arena_fail(arena, err);
-    for (uint64_t done = 0; done < len;) {
-        ssize_t n = pread(fd, bytes + done, (size_t)(len - done), (off_t)done);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return fz_fail(err, FZ_E_MALFORMED, "the answer ends after %llu of %llu bytes",
-                           (unsigned long long)done, (unsigned long long)len);
-        done += (uint64_t)n;
-    }
-    *ret = fz_span_make(bytes, (size_t)len);
-    return FZ_OK;
+    return code == FZ_OK ? child_process_send(process, PROTO_FILE_IS, &body, file_fd, 1, err)
+                         : code;
 }
 
 static enum fz_code
@@ -219,7 +152,7 @@ take_answer(const struct children_intake *pool, struct child_process *process, i
         (file_len > 0) != (file_fd >= 0))
         return child_process_violation(process, err);
     if (file_len > 0)
-        code = read_file(file_fd, file_len, arena, &file, err);
+        code = children_file_read(file_fd, 0, file_len, arena, &file, err);
     else
         info = fz_read_bytes(&in, fz_read_left(&in));
     if (code == FZ_OK && file_len > made_len &&
@@ -238,23 +171,16 @@ ask(const struct children_intake *pool, struct child_process *process,
     const struct proto_intake_request *request, struct fz_span body, struct fz_arena *arena,
     struct children_result *ret, struct fz_error *err)
 {
+    static const struct child_process_answer answers[] = {{PROTO_FILE, send_file}, {0}};
     FZ_CLEANUP(fz_closep) int file_fd = -1;
     unsigned wall_s = pool->limits->child_wall_s;
     child_process_begin(process, wall_s < WALL_S ? wall_s : WALL_S);
     enum fz_code code = send_body(process, request, body, err);
-    while (code == FZ_OK) {
-        code = child_process_next(process, err);
-        if (code != FZ_OK)
-            return code;
-        if (process->inbox.kind == PROTO_DONE)
-            return take_answer(pool, process, file_fd, body.len, arena, ret, err);
-        if (process->inbox.kind == PROTO_FAILED)
-            return child_process_failure(process, err);
-        code = process->inbox.kind == PROTO_FILE ? send_file(process, &file_fd, err)
-                                                 : child_process_violation(process, err);
-    }
-    child_process_stop(process); /* it may still wait for something */
-    return code;
+    if (code != FZ_OK)
+        child_process_stop(process); /* it may have got a part of the request */
+    else
+        code = child_process_converse(process, answers, &file_fd, err);
+    return code == FZ_OK ? take_answer(pool, process, file_fd, body.len, arena, ret, err) : code;
 }
 
 static void
@@ -277,15 +203,18 @@ children_intake_read(struct children_intake *pool, int64_t project_id,
                      struct fz_arena *arena, struct children_result *ret, struct fz_error *err)
 {
     struct intake_child *child = take_child(pool, project_id);
+    const struct child_process_plan plan = {.role = PROTO_ROLE_INTAKE,
+                                            .project_id = project_id,
+                                            .requests_max = CHILD_REQUESTS,
+                                            .limits = pool->limits,
+                                            .metrics = pool->metrics};
     enum fz_code code = FZ_OK;
     *ret = (struct children_result){.is_unchecked = false};
     for (int i = 0; i < 2; i++) {
         int64_t began_ms = fz_time_monotonic_ms();
-        code = ensure_runs(pool, child, project_id, err);
+        code = child_process_ensure(&child->process, &plan, err);
         if (code != FZ_OK)
             break;
-        child->process.died = false;
-        child->n_requests++;
         code = ask(pool, &child->process, request, body, arena, ret, err);
         if (code == FZ_OK || !child->process.died)
             break;

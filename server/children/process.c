@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* SOCK_CLOEXEC, sigabbrev_np */
+#define _GNU_SOURCE /* SOCK_CLOEXEC, sigabbrev_np, memfd_create, F_ADD_SEALS */
 #include "server/children/process.h"
 
 #include <errno.h>
@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -98,13 +99,32 @@ child_process_start(struct child_process *child, enum proto_role role, const str
         proto_put_u8(&body, (uint8_t)role);
         /* As bytes: the version and the size above show whether both programs are of one build. */
         fz_buffer_append(&body, limits, sizeof(*limits));
-        code = fz_buffer_done(&body, err);
-        if (code == FZ_OK)
-            code = child_process_send(child, PROTO_START, fz_buffer_span(&body), NULL, 0, err);
+        code = child_process_send(child, PROTO_START, &body, NULL, 0, err);
     }
     if (code != FZ_OK)
         child_process_stop(child);
     return code;
+}
+
+/* ---- one that runs ---- */
+
+enum fz_code
+child_process_ensure(struct child_process *child, const struct child_process_plan *plan,
+                     struct fz_error *err)
+{
+    bool fits = child->project_id == plan->project_id && child->n_requests < plan->requests_max;
+    if (!child_process_runs(child) || !fits) {
+        child_process_stop(child);
+        enum fz_code code = child_process_start(child, plan->role, plan->limits, err);
+        if (code != FZ_OK)
+            return code;
+        child->project_id = plan->project_id;
+        if (plan->metrics)
+            plan->metrics->child_starts++;
+    }
+    child->n_requests++;
+    child->died = false;
+    return FZ_OK;
 }
 
 void
@@ -143,12 +163,14 @@ child_process_begin(struct child_process *child, unsigned wall_s)
 }
 
 enum fz_code
-child_process_send(struct child_process *child, enum proto_kind kind, struct fz_span body,
+child_process_send(struct child_process *child, enum proto_kind kind, const struct fz_buffer *body,
                    const int *fds, size_t n_fds, struct fz_error *err)
 {
     if (!child_process_runs(child))
         return fz_fail(err, FZ_E_INTERNAL, "no child process runs");
-    enum fz_code code = proto_send(child->sock, kind, body, fds, n_fds, err);
+    enum fz_code code = fz_buffer_done(body, err);
+    if (code == FZ_OK)
+        code = proto_send(child->sock, kind, fz_buffer_span(body), fds, n_fds, err);
     /* The next receive reports a dead child, with the reason. */
     return code == FZ_E_NOT_FOUND ? FZ_OK : code;
 }
@@ -280,4 +302,64 @@ child_process_violation(struct child_process *child, struct fz_error *err)
     child_process_stop(child);
     child->died = true;
     return fz_fail(err, FZ_E_MALFORMED, "the process that read it broke the protocol");
+}
+
+enum fz_code
+child_process_converse(struct child_process *child, const struct child_process_answer *answers,
+                       void *user, struct fz_error *err)
+{
+    for (;;) {
+        enum fz_code code = child_process_next(child, err);
+        if (code != FZ_OK || child->inbox.kind == PROTO_DONE)
+            return code;
+        if (child->inbox.kind == PROTO_FAILED)
+            return child_process_failure(child, err);
+        const struct child_process_answer *at = answers;
+        while (at->kind && at->kind != child->inbox.kind)
+            at++;
+        code = at->kind ? at->answer(user, child, err) : child_process_violation(child, err);
+        if (code != FZ_OK) {
+            child_process_stop(child); /* it waits for an answer that does not come */
+            return code;
+        }
+    }
+}
+
+/* ---- files ---- */
+
+enum fz_code
+children_file_make(struct fz_span content, int *ret_fd, struct fz_error *err)
+{
+    static const int seals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+    FZ_CLEANUP(fz_closep) int fd = memfd_create("framezero", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0)
+        return fz_fail_errno(err, "cannot make a memory file");
+    enum fz_code code = fz_file_write_fd(fd, content, err);
+    if (code != FZ_OK)
+        return code;
+    if (content.len > 0 && fcntl(fd, F_ADD_SEALS, seals) != 0)
+        return fz_fail_errno(err, "cannot seal a memory file");
+    *ret_fd = fd;
+    fd = -1;
+    return FZ_OK;
+}
+
+enum fz_code
+children_file_read(int fd, uint64_t offset, uint64_t len, struct fz_arena *arena,
+                   struct fz_span *ret, struct fz_error *err)
+{
+    uint8_t *bytes = fz_arena_alloc(arena, (size_t)len);
+    if (!bytes)
+        return fz_arena_fail(arena, err);
+    for (uint64_t done = 0; done < len;) {
+        ssize_t n = pread(fd, bytes + done, (size_t)(len - done), (off_t)(offset + done));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return fz_fail(err, FZ_E_MALFORMED, "the child's file ends after %llu of %llu bytes",
+                           (unsigned long long)done, (unsigned long long)len);
+        done += (uint64_t)n;
+    }
+    *ret = fz_span_make(bytes, (size_t)len);
+    return FZ_OK;
 }

@@ -8,6 +8,7 @@
 #define CHILDREN_PROCESS_H
 
 #include "server/process/limits.h"
+#include "server/process/metrics.h"
 #include "server/protocol/protocol.h"
 #include <sys/types.h>
 
@@ -15,6 +16,16 @@
  * the wait, and the child, with that code; it must not be NOT_FOUND or UNAVAILABLE. */
 typedef enum fz_code (*child_tick_fn)(void *user, struct fz_error *err);
 enum { CHILD_TICK_MS = 5000 };
+
+/* What a child is for. */
+struct child_process_plan {
+    enum proto_role role;
+    int64_t
+        project_id; /* a child that input takes over has nothing of another project in its memory */
+    unsigned requests_max; /* then it is replaced */
+    const struct limits *limits;
+    struct metrics *metrics; /* may be NULL */
+};
 
 struct child_process {
     pid_t pid; /* 0 = none runs */
@@ -28,11 +39,20 @@ struct child_process {
     bool died;          /* ended by itself or by a limit, in the middle of a job */
     child_tick_fn tick; /* NULL = none */
     void *tick_user;
+    int64_t project_id; /* of the plan */
+    unsigned n_requests;
 };
 
 /* UNAVAILABLE, NO_MEMORY: the system is short of something; INTERNAL: cannot start at all. */
 FZ_MUST_CHECK enum fz_code child_process_start(struct child_process *child, enum proto_role role,
                                                const struct limits *limits, struct fz_error *err);
+/*
+ * Have a child for one more request: the one that runs if it fits the plan, else a new one.
+ * Errors as above.
+ */
+FZ_MUST_CHECK enum fz_code child_process_ensure(struct child_process *child,
+                                                const struct child_process_plan *plan,
+                                                struct fz_error *err);
 bool child_process_runs(const struct child_process *child);
 
 /* Kill and reap; a child that never ran is fine. */
@@ -41,9 +61,10 @@ void child_process_stop(struct child_process *child);
 /* From now on the child has wall_s seconds. */
 void child_process_begin(struct child_process *child, unsigned wall_s);
 
+/* Also fails if `body` has. */
 FZ_MUST_CHECK enum fz_code child_process_send(struct child_process *child, enum proto_kind kind,
-                                              struct fz_span body, const int *fds, size_t n_fds,
-                                              struct fz_error *err);
+                                              const struct fz_buffer *body, const int *fds,
+                                              size_t n_fds, struct fz_error *err);
 
 /*
  * The next message of the child, in child->inbox.
@@ -56,10 +77,32 @@ FZ_MUST_CHECK enum fz_code child_process_send(struct child_process *child, enum 
  */
 FZ_MUST_CHECK enum fz_code child_process_next(struct child_process *child, struct fz_error *err);
 
+/* What a message of the child is answered with. Any failure ends the child, which waits for the answer. */
+typedef enum fz_code (*child_process_answer_fn)(void *user, struct child_process *child,
+                                                struct fz_error *err);
+struct child_process_answer {
+    enum proto_kind kind; /* 0 ends a list */
+    child_process_answer_fn answer;
+};
+/* Answer messages until the child is done; DONE is in child->inbox then. FAILED gives its code and text; what is not in
+ * the list breaks the protocol. Else as child_process_next(). */
+FZ_MUST_CHECK enum fz_code child_process_converse(struct child_process *child,
+                                                  const struct child_process_answer *answers,
+                                                  void *user, struct fz_error *err);
 /* A FAILED message in child->inbox as its code and text. Never FZ_OK. */
 enum fz_code child_process_failure(const struct child_process *child, struct fz_error *err);
 /* The child broke the protocol: it is stopped and counts as dead. */
 FZ_MUST_CHECK enum fz_code child_process_violation(struct child_process *child,
                                                    struct fz_error *err);
+
+/* A file in memory for a child: with `content`, sealed, so that nothing can change it or shrink it under a mapping; or
+ * an empty one to write to. */
+FZ_MUST_CHECK enum fz_code children_file_make(struct fz_span content, int *ret_fd,
+                                              struct fz_error *err);
+/* What a child has written, copied to the arena: a mapping could change while it is checked, and shrink (SIGBUS).
+ * MALFORMED: the file is shorter. */
+FZ_MUST_CHECK enum fz_code children_file_read(int fd, uint64_t offset, uint64_t len,
+                                              struct fz_arena *arena, struct fz_span *ret,
+                                              struct fz_error *err);
 
 #endif

@@ -1,11 +1,11 @@
-/* The fields of messages: see protocol.h. Decoders trust nothing that a child sends. */
-#include "server/protocol/protocol.h"
+/* The fields of messages: see protocol.h and coder.h. */
+#include "server/protocol/coder.h"
 
 #include <string.h>
 
 #include "base/text.h"
 
-enum { KIND_MAX = 64, ARCH_MAX = 32 };
+enum { ARCH_MAX = 32 };
 static const uint32_t NO_TEXT = UINT32_MAX; /* the length that means NULL */
 
 void
@@ -80,174 +80,231 @@ proto_get_text(struct fz_reader *in, size_t max, struct fz_arena *arena)
     return text;
 }
 
-/* A text that has to be there. */
-static const char *
-get_name(struct fz_reader *in, size_t max, struct fz_arena *arena)
+/* ---- both directions ---- */
+
+struct proto_coder
+proto_writer(struct fz_buffer *out)
 {
-    const char *text = proto_get_text(in, max, arena);
-    if (!text)
-        in->failed = true;
-    return text;
+    return (struct proto_coder){.out = out};
 }
 
-static enum fz_code
-finish(struct fz_reader *in, struct fz_error *err)
+struct proto_coder
+proto_reader(struct fz_span bytes, const char *what, struct fz_arena *arena)
 {
-    if (!in->failed && fz_read_left(in) > 0)
-        return fz_fail_at(err, FZ_E_MALFORMED, in->pos, "%s: %zu bytes too many", in->what,
-                          fz_read_left(in));
-    return fz_read_done(in, err);
+    return (struct proto_coder){.in = fz_reader_make(bytes, what), .arena = arena};
 }
 
-static void
-put_problems(const struct sym_problems *problems, struct fz_buffer *out)
+enum fz_code
+proto_reader_done(const struct proto_coder *c, struct fz_error *err)
 {
-    size_t n = problems->n < SYM_PROBLEMS_MAX ? problems->n : SYM_PROBLEMS_MAX;
-    proto_put_u32(out, (uint32_t)n);
-    for (size_t i = 0; i < n; i++) {
-        proto_put_text(out, sym_problem_kind_name(problems->list[i].kind), KIND_MAX);
-        proto_put_text(out, problems->list[i].text, SYM_PROBLEM_TEXT - 1);
-        proto_put_u64(out, problems->list[i].count);
+    if (c->is_out_of_memory)
+        return fz_arena_fail(c->arena, err);
+    if (!c->in.failed && fz_read_left(&c->in) > 0)
+        return fz_fail_at(err, FZ_E_MALFORMED, c->in.pos, "%s: %zu bytes too many", c->in.what,
+                          fz_read_left(&c->in));
+    return fz_read_done(&c->in, err);
+}
+
+void
+proto_expect(struct proto_coder *c, bool holds)
+{
+    if (c->out || c->in.failed || holds)
+        return;
+    c->in.failed = true;
+    c->in.bad_offset = c->in.pos;
+}
+
+static uint64_t
+code_uint(struct proto_coder *c, uint64_t value, size_t size)
+{
+    if (c->out) {
+        put_uint(c->out, value, size);
+        return value;
     }
+    return size == 1 ? fz_read_u8(&c->in) : size == 4 ? fz_read_u32(&c->in) : fz_read_u64(&c->in);
 }
 
-static void
-get_problems(struct fz_reader *in, struct fz_arena *arena, struct sym_problems *ret)
+void
+proto_u8(struct proto_coder *c, uint8_t *value)
 {
-    uint32_t n = fz_read_u32(in);
-    ret->n = 0;
-    if (n > SYM_PROBLEMS_MAX)
-        in->failed = true;
-    for (uint32_t i = 0; i < n && !in->failed; i++) {
-        struct sym_problem *to = &ret->list[i];
-        const char *kind = get_name(in, KIND_MAX, arena);
-        const char *text = get_name(in, SYM_PROBLEM_TEXT - 1, arena);
-        to->count = fz_read_u64(in);
-        if (in->failed || !sym_problem_kind_parse(kind, &to->kind)) {
-            in->failed = true;
-            return;
-        }
-        memcpy(to->text, text, strlen(text) + 1);
-        ret->n = i + 1;
+    *value = (uint8_t)code_uint(c, *value, 1);
+}
+
+void
+proto_u32(struct proto_coder *c, uint32_t *value)
+{
+    *value = (uint32_t)code_uint(c, *value, 4);
+}
+
+void
+proto_u64(struct proto_coder *c, uint64_t *value)
+{
+    *value = code_uint(c, *value, 8);
+}
+
+void
+proto_i64(struct proto_coder *c, int64_t *value)
+{
+    *value = (int64_t)code_uint(c, (uint64_t)*value, 8);
+}
+
+void
+proto_flag(struct proto_coder *c, bool *value)
+{
+    *value = code_uint(c, *value, 1) != 0;
+}
+
+unsigned
+proto_choice(struct proto_coder *c, unsigned value, unsigned first, unsigned end)
+{
+    value = (unsigned)code_uint(c, value, 1);
+    proto_expect(c, value >= first && value < end);
+    return value;
+}
+
+void
+proto_uuid(struct proto_coder *c, struct fz_uuid *value)
+{
+    if (c->out) {
+        fz_buffer_append(c->out, value->bytes, sizeof(value->bytes));
+        return;
+    }
+    struct fz_span bytes = fz_read_bytes(&c->in, sizeof(value->bytes));
+    if (bytes.len == sizeof(value->bytes))
+        memcpy(value->bytes, bytes.data, sizeof(value->bytes));
+}
+
+void
+proto_text(struct proto_coder *c, const char **value, size_t max)
+{
+    if (c->out)
+        proto_put_text(c->out, *value, max);
+    else
+        *value = proto_get_text(&c->in, max, c->arena);
+}
+
+void
+proto_name(struct proto_coder *c, const char **value, size_t max)
+{
+    proto_text(c, value, max);
+    proto_expect(c, *value != NULL);
+}
+
+void *
+proto_room(struct proto_coder *c, size_t n, size_t size)
+{
+    void *room = c->in.failed ? NULL : fz_arena_array(c->arena, n, size);
+    c->is_out_of_memory = c->is_out_of_memory || (!room && !c->in.failed);
+    proto_expect(c, room != NULL);
+    return room;
+}
+
+void *
+proto_records(struct proto_coder *c, const struct proto_list *list, void *records, size_t *n)
+{
+    uint32_t count = (uint32_t)*n;
+    proto_u32(c, &count);
+    if (!c->out) {
+        /* Before the allocation: a count of four bytes may ask for gigabytes. */
+        proto_expect(c, count <= list->max && fz_read_fits(&c->in, count, list->record));
+        records = proto_room(c, count, list->size);
+        *n = records ? count : 0;
+    }
+    for (size_t i = 0; i < *n && !c->in.failed; i++)
+        list->fields(c, (char *)records + i * list->size);
+    return records;
+}
+
+/* ---- symbol files ---- */
+
+static void
+code_problems(struct proto_coder *c, struct sym_problems *problems)
+{
+    uint32_t n = problems->n < SYM_PROBLEMS_MAX ? (uint32_t)problems->n : SYM_PROBLEMS_MAX;
+    proto_u32(c, &n);
+    proto_expect(c, n <= SYM_PROBLEMS_MAX);
+    for (uint32_t i = 0; i < n && !c->in.failed; i++) {
+        struct sym_problem *one = &problems->list[i];
+        const char *text = one->text;
+        one->kind = (enum sym_problem_kind)proto_choice(c, one->kind, 0, SYM_PROBLEM_KINDS);
+        proto_name(c, &text, SYM_PROBLEM_TEXT - 1);
+        proto_u64(c, &one->count);
+        if (c->out || c->in.failed)
+            continue;
+        memcpy(one->text, text, strlen(text) + 1);
+        problems->n = i + 1;
     }
 }
 
 void
 proto_problems_encode(const struct sym_problems *problems, struct fz_buffer *out)
 {
-    put_problems(problems, out);
+    struct proto_coder c = proto_writer(out);
+    struct sym_problems copy = *problems;
+    code_problems(&c, &copy);
 }
 
 enum fz_code
 proto_problems_decode(struct fz_span body, struct fz_arena *arena, struct sym_problems *ret,
                       struct fz_error *err)
 {
-    struct fz_reader in = fz_reader_make(body, "problems");
-    get_problems(&in, arena, ret);
-    return finish(&in, err);
-}
-
-enum { /* bits of the features byte */
-       HAS_SYMTAB = 1,
-       HAS_STARTS = 2,
-       HAS_DWARF = 4,
-       HAS_LINES = 8,
-       HAS_INLINES = 16,
-       HAS_VARIABLES = 32,
-       HAS_UNWIND = 64
-};
-
-static void
-put_features(const struct sym_features *f, struct fz_buffer *out)
-{
-    unsigned bits = (f->symtab ? HAS_SYMTAB : 0U) | (f->function_starts ? HAS_STARTS : 0U) |
-                    (f->dwarf ? HAS_DWARF : 0U) | (f->lines ? HAS_LINES : 0U) |
-                    (f->inlines ? HAS_INLINES : 0U) | (f->variables ? HAS_VARIABLES : 0U) |
-                    (f->unwind ? HAS_UNWIND : 0U);
-    proto_put_u8(out, (uint8_t)bits);
-    proto_put_u32(out, f->dwarf_min);
-    proto_put_u32(out, f->dwarf_max);
-    proto_put_u64(out, f->n_symbols);
-    proto_put_u64(out, f->n_functions);
-    proto_put_u64(out, f->n_inlines);
-    proto_put_u64(out, f->n_lines);
-    proto_put_u64(out, f->n_units);
+    struct proto_coder c = proto_reader(body, "problems", arena);
+    ret->n = 0;
+    code_problems(&c, ret);
+    return proto_reader_done(&c, err);
 }
 
 static void
-get_features(struct fz_reader *in, struct sym_features *ret)
+code_features(struct proto_coder *c, struct sym_features *f)
 {
-    unsigned bits = fz_read_u8(in);
-    *ret = (struct sym_features){
-        .symtab = (bits & HAS_SYMTAB) != 0,
-        .function_starts = (bits & HAS_STARTS) != 0,
-        .dwarf = (bits & HAS_DWARF) != 0,
-        .lines = (bits & HAS_LINES) != 0,
-        .inlines = (bits & HAS_INLINES) != 0,
-        .variables = (bits & HAS_VARIABLES) != 0,
-        .unwind = (bits & HAS_UNWIND) != 0,
-    };
-    ret->dwarf_min = fz_read_u32(in);
-    ret->dwarf_max = fz_read_u32(in);
-    ret->n_symbols = fz_read_u64(in);
-    ret->n_functions = fz_read_u64(in);
-    ret->n_inlines = fz_read_u64(in);
-    ret->n_lines = fz_read_u64(in);
-    ret->n_units = fz_read_u64(in);
+    bool *flags[] = {&f->symtab,  &f->function_starts, &f->dwarf, &f->lines,
+                     &f->inlines, &f->variables,       &f->unwind};
+    uint64_t *counts[] = {&f->n_symbols, &f->n_functions, &f->n_inlines, &f->n_lines, &f->n_units};
+    for (size_t i = 0; i < FZ_ARRAY_LEN(flags); i++)
+        proto_flag(c, flags[i]);
+    proto_u32(c, &f->dwarf_min);
+    proto_u32(c, &f->dwarf_max);
+    for (size_t i = 0; i < FZ_ARRAY_LEN(counts); i++)
+        proto_u64(c, counts[i]);
+}
+
+static void
+code_slice(struct proto_coder *c, struct proto_slice *slice)
+{
+    proto_uuid(c, &slice->uuid);
+    proto_name(c, &slice->arch, ARCH_MAX);
+    slice->kind = (enum proto_slice_kind)proto_choice(c, slice->kind, 1, PROTO_SLICE_KINDS);
+    proto_name(c, &slice->name, PROTO_NAME_MAX);
+    proto_u32(c, &slice->file);
+    proto_flag(c, &slice->has_index);
+    proto_u32(c, &slice->index_file);
+    proto_u32(c, &slice->index_version);
+    proto_flag(c, &slice->has_map);
+    proto_uuid(c, &slice->map_uuid);
+    proto_flag(c, &slice->map_applied);
+    code_features(c, &slice->features);
+    code_problems(c, &slice->problems);
 }
 
 void
 proto_slice_encode(const struct proto_slice *slice, struct fz_buffer *out)
 {
-    fz_buffer_append(out, slice->uuid.bytes, sizeof(slice->uuid.bytes));
-    proto_put_text(out, slice->arch, ARCH_MAX);
-    proto_put_u8(out, (uint8_t)slice->kind);
-    proto_put_text(out, slice->name, PROTO_NAME_MAX);
-    proto_put_u32(out, slice->file);
-    proto_put_u8(out, slice->has_index);
-    proto_put_u32(out, slice->index_file);
-    proto_put_u32(out, slice->index_version);
-    proto_put_u8(out, slice->has_map);
-    fz_buffer_append(out, slice->map_uuid.bytes, sizeof(slice->map_uuid.bytes));
-    proto_put_u8(out, slice->map_applied);
-    put_features(&slice->features, out);
-    put_problems(&slice->problems, out);
-}
-
-static void
-get_uuid(struct fz_reader *in, struct fz_uuid *ret)
-{
-    struct fz_span bytes = fz_read_bytes(in, sizeof(ret->bytes));
-    if (bytes.len == sizeof(ret->bytes))
-        memcpy(ret->bytes, bytes.data, sizeof(ret->bytes));
+    struct proto_coder c = proto_writer(out);
+    struct proto_slice copy = *slice;
+    code_slice(&c, &copy);
 }
 
 enum fz_code
 proto_slice_decode(struct fz_span body, struct fz_arena *arena, struct proto_slice *ret,
                    struct fz_error *err)
 {
-    struct fz_reader in = fz_reader_make(body, "slice");
+    struct proto_coder c = proto_reader(body, "slice", arena);
     struct proto_slice slice = {.file = 0};
-    get_uuid(&in, &slice.uuid);
-    slice.arch = get_name(&in, ARCH_MAX, arena);
-    uint8_t kind = fz_read_u8(&in);
-    slice.name = get_name(&in, PROTO_NAME_MAX, arena);
-    slice.file = fz_read_u32(&in);
-    slice.has_index = fz_read_u8(&in) != 0;
-    slice.index_file = fz_read_u32(&in);
-    slice.index_version = fz_read_u32(&in);
-    slice.has_map = fz_read_u8(&in) != 0;
-    get_uuid(&in, &slice.map_uuid);
-    slice.map_applied = fz_read_u8(&in) != 0;
-    get_features(&in, &slice.features);
-    get_problems(&in, arena, &slice.problems);
-    enum fz_code code = finish(&in, err);
+    code_slice(&c, &slice);
+    enum fz_code code = proto_reader_done(&c, err);
     if (code != FZ_OK)
         return code;
     uint32_t cputype, subtype;
-    if (kind == 0 || kind >= PROTO_SLICE_KINDS)
-        return fz_fail(err, FZ_E_MALFORMED, "slice: unknown kind");
-    slice.kind = (enum proto_slice_kind)kind;
     bool is_link = slice.kind == PROTO_SLICE_UUIDMAP;
     bool is_image = slice.kind == PROTO_SLICE_DSYM || slice.kind == PROTO_SLICE_BINARY;
     if (!is_image && (slice.has_index || *slice.arch || slice.has_map != is_link))
@@ -261,165 +318,96 @@ proto_slice_decode(struct fz_span body, struct fz_arena *arena, struct proto_sli
     return FZ_OK;
 }
 
-static void
-put_values(const struct fz_columns *columns, const union fz_value *values, struct fz_buffer *out)
-{
-    for (size_t i = 0; i < columns->n; i++) {
-        if (columns->list[i].is_fixed)
-            continue;
-        if (fz_column_is_text(&columns->list[i]))
-            proto_put_text(out, values[i].text, PROTO_TEXT_MAX);
-        else
-            proto_put_u64(out, (uint64_t)values[i].number);
-    }
-}
+/* ---- reports ---- */
 
-static const union fz_value *
-get_values(struct fz_reader *in, const struct fz_columns *columns, struct fz_arena *arena)
+static void
+code_image(struct proto_coder *c, void *record)
 {
-    union fz_value *values = fz_arena_array(arena, columns->n, sizeof(*values));
-    for (size_t i = 0; values && i < columns->n; i++) {
-        if (columns->list[i].is_fixed)
-            continue;
-        if (fz_column_is_text(&columns->list[i]))
-            values[i].text = proto_get_text(in, PROTO_TEXT_MAX, arena);
-        else
-            values[i].number = (int64_t)fz_read_u64(in);
-    }
-    return values;
+    struct proto_image *image = record;
+    proto_uuid(c, &image->uuid);
+    proto_text(c, &image->name, PROTO_NAME_MAX);
+    proto_text(c, &image->arch, ARCH_MAX);
+    proto_flag(c, &image->is_waiting);
 }
 
 static void
-put_learned(const struct proto_info *info, struct fz_buffer *out)
+code_learned(struct proto_coder *c, void *record)
 {
-    proto_put_u32(out, (uint32_t)info->n_learned);
-    for (size_t i = 0; i < info->n_learned; i++) {
-        const struct proto_learned *one = &info->learned[i];
-        fz_buffer_append(out, one->uuid.bytes, sizeof(one->uuid.bytes));
-        proto_put_u32(out, one->start);
-        proto_put_u32(out, one->reach);
-        proto_put_text(out, one->name, PROTO_NAME_MAX);
+    struct proto_learned *one = record;
+    proto_uuid(c, &one->uuid);
+    proto_u32(c, &one->start);
+    proto_u32(c, &one->reach);
+    proto_name(c, &one->name, PROTO_NAME_MAX);
+    proto_expect(c, one->name && *one->name && one->reach <= PROTO_REACH_MAX &&
+                        !fz_uuid_is_nil(&one->uuid));
+}
+
+static void
+code_values(struct proto_coder *c, const struct fz_columns *columns, struct proto_info *info)
+{
+    if (!c->out)
+        info->values = proto_room(c, columns->n, sizeof(*info->values));
+    for (size_t i = 0; info->values && i < columns->n; i++) {
+        if (columns->list[i].is_fixed)
+            continue;
+        if (fz_column_is_text(&columns->list[i]))
+            proto_text(c, &info->values[i].text, PROTO_TEXT_MAX);
+        else
+            proto_i64(c, &info->values[i].number);
     }
+}
+
+static void
+code_info(struct proto_coder *c, const struct fz_columns *columns, size_t max_images,
+          struct proto_info *info)
+{
+    const struct proto_list images = {.max = max_images,
+                                      .record = sizeof(struct fz_uuid) + 9,
+                                      .size = sizeof(*info->images),
+                                      .fields = code_image};
+    static const struct proto_list learned = {.max = PROTO_LEARNED_MAX,
+                                              .record = sizeof(struct fz_uuid) + 12,
+                                              .size = sizeof(*info->learned),
+                                              .fields = code_learned};
+    uint64_t *counts[] = {&info->n_frames_named, &info->n_frames_unnamed, &info->n_frames_learned,
+                          &info->n_cache_hits, &info->n_cache_misses};
+    info->status =
+        (enum proto_status)proto_choice(c, info->status, PROTO_SYMBOLICATED, PROTO_STATUSES);
+    proto_text(c, &info->format, PROTO_TEXT_MAX);
+    proto_i64(c, &info->timestamp_ms);
+    code_values(c, columns, info);
+    for (size_t i = 0; i < FZ_ARRAY_LEN(counts); i++)
+        proto_u64(c, counts[i]);
+    info->images = proto_records(c, &images, info->images, &info->n_images);
+    info->learned = proto_records(c, &learned, info->learned, &info->n_learned);
 }
 
 void
 proto_info_encode(const struct proto_info *info, const struct fz_columns *columns,
                   struct fz_buffer *out)
 {
-    proto_put_u8(out, (uint8_t)info->status);
-    proto_put_text(out, info->format, PROTO_TEXT_MAX);
-    proto_put_u64(out, (uint64_t)info->timestamp_ms);
-    put_values(columns, info->values, out);
-    proto_put_u64(out, info->n_frames_named);
-    proto_put_u64(out, info->n_frames_unnamed);
-    proto_put_u64(out, info->n_frames_learned);
-    proto_put_u64(out, info->n_cache_hits);
-    proto_put_u64(out, info->n_cache_misses);
-    proto_put_u32(out, (uint32_t)info->n_waits);
-    for (size_t i = 0; i < info->n_waits; i++) {
-        fz_buffer_append(out, info->waits[i].uuid.bytes, sizeof(info->waits[i].uuid.bytes));
-        proto_put_text(out, info->waits[i].name, PROTO_NAME_MAX);
-        proto_put_text(out, info->waits[i].arch, ARCH_MAX);
-    }
-    proto_put_u32(out, (uint32_t)info->n_images);
-    for (size_t i = 0; i < info->n_images; i++) {
-        fz_buffer_append(out, info->images[i].uuid.bytes, sizeof(info->images[i].uuid.bytes));
-        proto_put_text(out, info->images[i].name, PROTO_NAME_MAX);
-    }
-    put_learned(info, out);
-}
-
-/* A count of records, checked against the limit and the bytes that are left. */
-static size_t
-get_count(struct fz_reader *in, size_t max, size_t record, bool *ret_over)
-{
-    uint32_t n = fz_read_u32(in);
-    if (n > max)
-        *ret_over = true;
-    return n <= max && fz_read_fits(in, n, record) ? n : 0;
-}
-
-/* Names in rising order, each of a function that may be there. */
-static enum fz_code
-get_learned(struct fz_reader *in, struct fz_arena *arena, struct proto_info *info,
-            struct fz_error *err)
-{
-    bool over = false;
-    size_t n = get_count(in, PROTO_LEARNED_MAX, sizeof(struct fz_uuid) + 12, &over);
-    struct proto_learned *list = fz_arena_array(arena, n, sizeof(*list));
-    if (!list)
-        return fz_arena_fail(arena, err);
-    for (size_t i = 0; i < n && !in->failed; i++) {
-        struct proto_learned *one = &list[i];
-        get_uuid(in, &one->uuid);
-        one->start = fz_read_u32(in);
-        one->reach = fz_read_u32(in);
-        one->name = get_name(in, PROTO_NAME_MAX, arena);
-        int order = i ? memcmp(list[i - 1].uuid.bytes, one->uuid.bytes, sizeof(one->uuid)) : -1;
-        if (!in->failed &&
-            (!*one->name || one->reach > PROTO_REACH_MAX || fz_uuid_is_nil(&one->uuid) ||
-             order > 0 || (order == 0 && list[i - 1].start >= one->start)))
-            return fz_fail(err, FZ_E_MALFORMED, "report info: learned name %zu cannot be", i);
-    }
-    if (over)
-        return fz_fail(err, FZ_E_LIMIT, "report info: more than %d learned names",
-                       (int)PROTO_LEARNED_MAX);
-    info->learned = list;
-    info->n_learned = n;
-    return FZ_OK;
+    struct proto_coder c = proto_writer(out);
+    struct proto_info copy = *info;
+    code_info(&c, columns, 0, &copy);
 }
 
 enum fz_code
 proto_info_decode(struct fz_span body, const struct fz_columns *columns, size_t max_images,
                   struct fz_arena *arena, struct proto_info *ret, struct fz_error *err)
 {
-    struct fz_reader in = fz_reader_make(body, "report info");
-    struct proto_info info = {.n_waits = 0};
-    bool over = false;
-    uint8_t status = fz_read_u8(&in);
-    info.format = proto_get_text(&in, PROTO_TEXT_MAX, arena);
-    info.timestamp_ms = (int64_t)fz_read_u64(&in);
-    info.values = get_values(&in, columns, arena);
-    if (!info.values)
-        return fz_arena_fail(arena, err);
-    info.n_frames_named = fz_read_u64(&in);
-    info.n_frames_unnamed = fz_read_u64(&in);
-    info.n_frames_learned = fz_read_u64(&in);
-    info.n_cache_hits = fz_read_u64(&in);
-    info.n_cache_misses = fz_read_u64(&in);
-
-    size_t n_waits = get_count(&in, max_images, sizeof(struct fz_uuid) + 8, &over);
-    struct proto_wait *waits = fz_arena_array(arena, n_waits, sizeof(*waits));
-    if (!waits)
-        return fz_arena_fail(arena, err);
-    for (size_t i = 0; i < n_waits && !in.failed; i++) {
-        get_uuid(&in, &waits[i].uuid);
-        waits[i].name = proto_get_text(&in, PROTO_NAME_MAX, arena);
-        waits[i].arch = proto_get_text(&in, ARCH_MAX, arena);
-    }
-    size_t n_images = get_count(&in, max_images, sizeof(struct fz_uuid) + 4, &over);
-    struct proto_image *images = fz_arena_array(arena, n_images, sizeof(*images));
-    if (!images)
-        return fz_arena_fail(arena, err);
-    for (size_t i = 0; i < n_images && !in.failed; i++) {
-        get_uuid(&in, &images[i].uuid);
-        images[i].name = proto_get_text(&in, PROTO_NAME_MAX, arena);
-    }
-
-    if (over)
-        return fz_fail(err, FZ_E_LIMIT, "report info: more than %zu images", max_images);
-    enum fz_code code = get_learned(&in, arena, &info, err);
-    if (code == FZ_OK)
-        code = finish(&in, err);
+    struct proto_coder c = proto_reader(body, "report info", arena);
+    struct proto_info info = {.n_images = 0};
+    code_info(&c, columns, max_images, &info);
+    enum fz_code code = proto_reader_done(&c, err);
     if (code != FZ_OK)
         return code;
-    if (status < PROTO_SYMBOLICATED || status > PROTO_UNSYMBOLICATED)
-        return fz_fail(err, FZ_E_MALFORMED, "report info: unknown status");
-    info.status = (enum proto_status)status;
-    info.waits = waits;
-    info.n_waits = n_waits;
-    info.images = images;
-    info.n_images = n_images;
+    for (size_t i = 1; i < info.n_learned; i++) {
+        const struct proto_learned *a = &info.learned[i - 1], *b = &info.learned[i];
+        int order = memcmp(a->uuid.bytes, b->uuid.bytes, sizeof(a->uuid));
+        /* Storage merges them with its own in this order. */
+        if (order > 0 || (order == 0 && a->start >= b->start))
+            return fz_fail(err, FZ_E_MALFORMED, "report info: learned name %zu is out of order", i);
+    }
     *ret = info;
     return FZ_OK;
 }

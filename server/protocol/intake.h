@@ -26,7 +26,8 @@ enum proto_intake_kind {
     PROTO_INTAKE_REPORTS = 1,
     PROTO_INTAKE_ENVELOPE,
     PROTO_INTAKE_EVENT,
-    PROTO_INTAKE_MINIDUMP
+    PROTO_INTAKE_MINIDUMP,
+    PROTO_INTAKE_KINDS
 };
 
 struct proto_intake_request {
@@ -51,7 +52,7 @@ struct proto_item {
     char id[FZ_UUID_TEXT];
     const char *text; /* else: why it is not a report */
     int64_t err_offset;
-    const struct proto_piece *pieces; /* none: all of its body */
+    struct proto_piece *pieces; /* none: all of its body */
     size_t n_pieces;
 };
 
@@ -68,14 +69,14 @@ struct proto_discarded {
 };
 
 struct proto_intake {
-    const struct proto_item *items;
+    struct proto_item *items;
     size_t n_items;
     uint64_t n_cut;
     bool has_report, has_counted, has_sessions; /* an envelope's */
     char id[FZ_UUID_TEXT];
-    const struct proto_session *sessions;
+    struct proto_session *sessions;
     size_t n_sessions;
-    const struct proto_discarded *discarded;
+    struct proto_discarded *discarded;
     size_t n_discarded;
 };
 

@@ -1,15 +1,22 @@
 /* LEARNED and LEARNED_IS: see protocol.h. */
 #include <string.h>
 
-#include "server/protocol/protocol.h"
+#include "server/protocol/coder.h"
 
 enum { ANSWER_BYTES = PROTO_PACKET_MAX - 1 }; /* what the kind leaves of a packet */
+
+static void
+read_offset(struct proto_coder *c, void *record)
+{
+    proto_u32(c, record);
+}
 
 void
 proto_learned_ask_encode(const struct fz_uuid *uuid, const uint32_t *offsets, size_t n,
                          struct fz_buffer *out)
 {
     fz_buffer_append(out, uuid->bytes, sizeof(uuid->bytes));
+    proto_put_u32(out, (uint32_t)n);
     for (size_t i = 0; i < n; i++)
         proto_put_u32(out, offsets[i]);
 }
@@ -18,20 +25,13 @@ enum fz_code
 proto_learned_ask_decode(struct fz_span body, struct fz_arena *arena, struct fz_uuid *ret_uuid,
                          uint32_t **ret_offsets, size_t *ret_n, struct fz_error *err)
 {
-    struct fz_reader in = fz_reader_make(body, "question for names");
-    struct fz_span uuid = fz_read_bytes(&in, sizeof(ret_uuid->bytes));
-    size_t n = fz_read_left(&in) / 4;
-    if (in.failed || fz_read_left(&in) % 4 != 0 || n == 0 || n > PROTO_ASK_MAX)
-        return fz_fail(err, FZ_E_MALFORMED, "question for names: %zu bytes", body.len);
-    uint32_t *offsets = fz_arena_array(arena, n, sizeof(*offsets));
-    if (!offsets)
-        return fz_arena_fail(arena, err);
-    for (size_t i = 0; i < n; i++)
-        offsets[i] = fz_read_u32(&in);
-    memcpy(ret_uuid->bytes, uuid.data, sizeof(ret_uuid->bytes));
-    *ret_offsets = offsets;
-    *ret_n = n;
-    return FZ_OK;
+    static const struct proto_list offsets = {
+        .max = PROTO_ASK_MAX, .record = 4, .size = sizeof(uint32_t), .fields = read_offset};
+    struct proto_coder c = proto_reader(body, "question for names", arena);
+    proto_uuid(&c, ret_uuid);
+    *ret_offsets = proto_records(&c, &offsets, NULL, ret_n);
+    proto_expect(&c, *ret_n > 0);
+    return proto_reader_done(&c, err);
 }
 
 void

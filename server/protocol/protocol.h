@@ -20,11 +20,12 @@
  *                                                                          for all of it, or none
  *   INDEX         child   16 bytes UUID of an image, u8 rank
  *   INDEX_IS      worker  u8 state, 32 bytes SHA-256 of the index,         after INDEX_GET the
- *                         text kind, name and SHA-256 of the symbol        index
- *                         file; after INDEX_GET only the state
+ *                         u8 kind (proto_slice_kind, 0 = none), text       index
+ *                         name and SHA-256 of the symbol file; after
+ *                         INDEX_GET only the state
  *   INDEX_GET     child   (the index that was named last)
- *   LEARNED       child   16 bytes UUID of an image, u32 offsets of
- *                         addresses in it
+ *   LEARNED       child   16 bytes UUID of an image, u32 how many
+ *                         offsets of addresses in it, u32 each
  *   LEARNED_IS    worker  u32 how many of the offsets it answers; for
  *                         each of those that has a name u32 which
  *                         offset, u32 offset of the start, text name
@@ -54,7 +55,7 @@
 #include "symbolicator/symbolicator.h"
 
 enum {
-    PROTO_VERSION = 1,      /* changes with any message or with struct limits */
+    PROTO_VERSION = 2,      /* changes with any message or with struct limits */
     PROTO_EXIT_VERSION = 3, /* exit code of a child that is of another version */
     PROTO_FD = 3,           /* the child's end of the socket */
     PROTO_PACKET_MAX = 64 * 1024,
@@ -164,16 +165,11 @@ void proto_problems_encode(const struct sym_problems *problems, struct fz_buffer
 FZ_MUST_CHECK enum fz_code proto_problems_decode(struct fz_span body, struct fz_arena *arena,
                                                  struct sym_problems *ret, struct fz_error *err);
 
-/* An image of a report. */
+/* An image of a report; each UUID once. */
 struct proto_image {
     struct fz_uuid uuid;
-    const char *name; /* NULL = unknown */
-};
-
-/* An image whose symbol file was missing, broken or without DWARF. */
-struct proto_wait {
-    struct fz_uuid uuid;
     const char *name, *arch; /* NULL = unknown */
+    bool is_waiting;         /* its symbol file was missing, broken or without DWARF */
 };
 
 /* The name of a system's function that a report brought. */
@@ -183,19 +179,17 @@ struct proto_learned {
     const char *name;
 };
 
-enum proto_status { PROTO_SYMBOLICATED = 1, PROTO_PARTIAL, PROTO_UNSYMBOLICATED };
+enum proto_status { PROTO_SYMBOLICATED = 1, PROTO_PARTIAL, PROTO_UNSYMBOLICATED, PROTO_STATUSES };
 
 /* What the worker has to know of a symbolicated report besides its JSON. */
 struct proto_info {
     enum proto_status status;
     const char *format;
     int64_t timestamp_ms;
-    const union fz_value *values; /* of the columns for lists */
-    const struct proto_wait *waits;
-    size_t n_waits;
-    const struct proto_image *images;
+    union fz_value *values; /* of the columns for lists */
+    struct proto_image *images;
     size_t n_images;
-    const struct proto_learned *learned; /* sorted by UUID and start, each once */
+    struct proto_learned *learned; /* sorted by UUID and start, each once */
     size_t n_learned;
     /* For /metrics; n_frames_named counts those that are learned, too. */
     uint64_t n_frames_named, n_frames_unnamed, n_frames_learned, n_cache_hits, n_cache_misses;
@@ -203,7 +197,7 @@ struct proto_info {
 /* `columns` says what the values are; both sides have the same. */
 void proto_info_encode(const struct proto_info *info, const struct fz_columns *columns,
                        struct fz_buffer *out);
-/* MALFORMED as above; LIMIT: more than max_images of either list, or PROTO_LEARNED_MAX names. */
+/* MALFORMED as above, also for more than max_images images or PROTO_LEARNED_MAX names. */
 FZ_MUST_CHECK enum fz_code proto_info_decode(struct fz_span body, const struct fz_columns *columns,
                                              size_t max_images, struct fz_arena *arena,
                                              struct proto_info *ret, struct fz_error *err);

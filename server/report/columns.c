@@ -109,7 +109,7 @@ static const struct fz_column list[] = {
 const struct fz_columns report_columns = {list, FZ_ARRAY_LEN(list)};
 
 enum fz_code
-report_columns_make(const struct report *report, struct fz_arena *arena, const union fz_value **ret,
+report_columns_make(const struct report *report, struct fz_arena *arena, union fz_value **ret,
                     struct fz_error *err)
 {
     struct source source = {.r = *report};

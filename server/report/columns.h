@@ -15,6 +15,6 @@ extern const struct fz_columns report_columns;
 
 /* The report's value of each column, in the arena or the report. NO_MEMORY, LIMIT: the arena's. */
 FZ_MUST_CHECK enum fz_code report_columns_make(const struct report *report, struct fz_arena *arena,
-                                               const union fz_value **ret, struct fz_error *err);
+                                               union fz_value **ret, struct fz_error *err);
 
 #endif

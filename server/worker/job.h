@@ -31,11 +31,7 @@ struct worker {
     int64_t checked_ms;               /* monotonic: when the schema was looked at last */
     int64_t collected_ms, scanned_ms; /* monotonic: when unnamed blobs were deleted, looked for */
     int64_t trimmed_ms;               /* monotonic: when learned names were counted last */
-    /* The child that reads reports serves one project only, so that no report of another is in
-     * its memory if input takes it over. */
-    struct child_process child;
-    int64_t child_project;
-    unsigned child_jobs;
+    struct child_process child;       /* that reads reports */
 };
 
 struct job_result { /* for the log line and metrics */

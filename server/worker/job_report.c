@@ -1,8 +1,4 @@
-#define _GNU_SOURCE /* memfd_create */
-#include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/attr.h"
 #include "base/file.h"
@@ -18,24 +14,11 @@ struct answers {
     char index_sha256[FZ_SHA256_TEXT]; /* "" = none */
 };
 
-static enum fz_code
-make_memfd(const char *name, struct fz_span content, int *ret_fd, struct fz_error *err)
-{
-    FZ_CLEANUP(fz_closep) int fd = memfd_create(name, MFD_CLOEXEC);
-    if (fd < 0)
-        return fz_fail_errno(err, "cannot make a memory file");
-    enum fz_code code = fz_file_write_fd(fd, content, err);
-    if (code != FZ_OK)
-        return code;
-    *ret_fd = fd;
-    fd = -1;
-    return FZ_OK;
-}
-
 /* INDEX: which index is the best for this image now, or the next best? */
 static enum fz_code
-answer_index(struct answers *a, struct child_process *child, struct fz_error *err)
+answer_index(void *user, struct child_process *child, struct fz_error *err)
 {
+    struct answers *a = user;
     struct fz_uuid uuid;
     if (child->inbox.body.len != sizeof(uuid.bytes) + 1)
         return child_process_violation(child, err);
@@ -60,37 +43,34 @@ answer_index(struct answers *a, struct child_process *child, struct fz_error *er
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
     proto_put_u8(&body, state);
     fz_buffer_append(&body, hash, sizeof(hash));
-    proto_put_text(&body, symbol.file_sha256 ? store_symbol_kind_name(symbol.kind) : NULL,
-                   PROTO_TEXT_MAX);
+    bool is_dsym = symbol.kind == STORE_SYMBOL_DSYM; /* no other kinds but binaries have an index */
+    proto_put_u8(&body, !symbol.file_sha256 ? 0 : is_dsym ? PROTO_SLICE_DSYM : PROTO_SLICE_BINARY);
     proto_put_text(&body, symbol.name, PROTO_TEXT_MAX);
     proto_put_text(&body, symbol.file_sha256, PROTO_TEXT_MAX);
-    code = fz_buffer_done(&body, err);
-    if (code != FZ_OK)
-        return code;
-    return child_process_send(child, PROTO_INDEX_IS, fz_buffer_span(&body), NULL, 0, err);
+    return child_process_send(child, PROTO_INDEX_IS, &body, NULL, 0, err);
 }
 
 /* INDEX_GET: the descriptor of the index that was named last. */
 static enum fz_code
-answer_index_get(struct answers *a, struct child_process *child, struct fz_error *err)
+answer_index_get(void *user, struct child_process *child, struct fz_error *err)
 {
+    struct answers *a = user;
     if (!a->index_sha256[0])
         return child_process_violation(child, err);
     FZ_CLEANUP(fz_closep) int fd = -1;
-    uint8_t answer[1 + FZ_SHA256_LEN] = {PROTO_INDEX_FAILED};
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
     enum fz_code code = blob_get_fd(a->worker->blobs, a->index_sha256, &fd, err);
-    if (code == FZ_OK)
-        answer[0] = PROTO_INDEX_FOUND;
-    else if (code != FZ_E_NOT_FOUND)
+    if (code != FZ_OK && code != FZ_E_NOT_FOUND)
         return code;
-    return child_process_send(child, PROTO_INDEX_IS, fz_span_make(answer, sizeof(answer)), &fd,
-                              fd >= 0 ? 1 : 0, err);
+    proto_put_u8(&body, code == FZ_OK ? PROTO_INDEX_FOUND : PROTO_INDEX_FAILED);
+    return child_process_send(child, PROTO_INDEX_IS, &body, &fd, fd >= 0 ? 1 : 0, err);
 }
 
 /* LEARNED: names that other reports brought for an image. */
 static enum fz_code
-answer_learned(struct answers *a, struct child_process *child, struct fz_error *err)
+answer_learned(void *user, struct child_process *child, struct fz_error *err)
 {
+    struct answers *a = user;
     enum worker_learned mode = a->worker->config->learned;
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(4 * 1024 * 1024);
     struct fz_uuid uuid;
@@ -107,66 +87,14 @@ answer_learned(struct answers *a, struct child_process *child, struct fz_error *
     const struct store_learned_question question = {uuid, offsets, n};
     const int64_t project_id = mode == WORKER_LEARNED_SHARED ? 0 : a->job->project_id;
     code = store_learned_find(a->worker->store, project_id, &question, &arena, found, err);
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
-    if (code == FZ_OK) {
-        struct proto_learned names[PROTO_ASK_MAX];
-        for (size_t i = 0; i < n; i++)
-            names[i] = (struct proto_learned){.start = found[i].start, .name = found[i].name};
-        proto_learned_answer_encode(names, n, &body);
-        code = fz_buffer_done(&body, err);
-    }
     if (code != FZ_OK)
         return code;
-    return child_process_send(child, PROTO_LEARNED_IS, fz_buffer_span(&body), NULL, 0, err);
-}
-
-/* Answer the child's questions until it is done or fails. FZ_OK: child->inbox holds DONE. */
-static enum fz_code
-converse(struct answers *a, struct child_process *child, struct fz_error *err)
-{
-    for (;;) {
-        enum fz_code code = child_process_next(child, err);
-        if (code != FZ_OK)
-            return code;
-        if (child->inbox.kind == PROTO_DONE)
-            return FZ_OK;
-        if (child->inbox.kind == PROTO_FAILED)
-            return child_process_failure(child, err);
-        if (child->inbox.kind == PROTO_INDEX)
-            code = answer_index(a, child, err);
-        else if (child->inbox.kind == PROTO_INDEX_GET)
-            code = answer_index_get(a, child, err);
-        else if (child->inbox.kind == PROTO_LEARNED)
-            code = answer_learned(a, child, err);
-        else
-            code = child_process_violation(child, err);
-        if (code != FZ_OK) {
-            child_process_stop(child); /* it waits for an answer that does not come */
-            return code;
-        }
-    }
-}
-
-/* Read, not mapped: the child could truncate a mapped file, and the worker would get SIGBUS. */
-static enum fz_code
-read_result(int fd, uint64_t offset, uint64_t len, struct fz_arena *arena, struct fz_span *ret,
-            struct fz_error *err)
-{
-    uint8_t *bytes = fz_arena_alloc(arena, (size_t)len);
-    if (!bytes)
-        return fz_arena_fail(arena, err);
-    uint64_t done = 0;
-    while (done < len) {
-        ssize_t n = pread(fd, bytes + done, (size_t)(len - done), (off_t)(offset + done));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return fz_fail(err, FZ_E_MALFORMED, "the result ends after %llu of %llu bytes",
-                           (unsigned long long)done, (unsigned long long)len);
-        done += (uint64_t)n;
-    }
-    *ret = fz_span_make(bytes, (size_t)len);
-    return FZ_OK;
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
+    struct proto_learned names[PROTO_ASK_MAX];
+    for (size_t i = 0; i < n; i++)
+        names[i] = (struct proto_learned){.start = found[i].start, .name = found[i].name};
+    proto_learned_answer_encode(names, n, &body);
+    return child_process_send(child, PROTO_LEARNED_IS, &body, NULL, 0, err);
 }
 
 /* Only the outer form of the JSON: code that uses more than its text parses it again. */
@@ -187,9 +115,9 @@ take_result(struct worker *w, int result_fd, struct fz_arena *arena, struct prot
     if (in.failed || json_len > limits->report_memory || info_len > limits->report_memory)
         return child_process_violation(&w->child, err);
     struct fz_span info;
-    enum fz_code code = read_result(result_fd, 0, json_len, arena, ret_json, err);
+    enum fz_code code = children_file_read(result_fd, 0, json_len, arena, ret_json, err);
     if (code == FZ_OK)
-        code = read_result(result_fd, json_len, info_len, arena, &info, err);
+        code = children_file_read(result_fd, json_len, info_len, arena, &info, err);
     if (code == FZ_OK)
         code = proto_info_decode(info, &report_columns, limits->images, arena, ret_info, err);
     if (code == FZ_OK && !is_object(*ret_json))
@@ -197,25 +125,6 @@ take_result(struct worker *w, int result_fd, struct fz_arena *arena, struct prot
     if (code == FZ_E_MALFORMED)
         return child_process_violation(&w->child, err);
     return code;
-}
-
-static enum fz_code
-ensure_child(struct worker *w, int64_t project_id, struct fz_error *err)
-{
-    if (child_process_runs(&w->child) && w->child_project == project_id &&
-        w->child_jobs < JOB_CHILD_REPORTS)
-        return FZ_OK;
-    child_process_stop(&w->child);
-    w->child.tick = job_beat;
-    w->child.tick_user = w;
-    enum fz_code code = child_process_start(&w->child, PROTO_ROLE_REPORTS, w->config->limits, err);
-    if (code != FZ_OK)
-        return code;
-    w->child_project = project_id;
-    w->child_jobs = 0;
-    if (w->config->metrics)
-        w->config->metrics->child_starts++;
-    return FZ_OK;
 }
 
 /* Hand the report to the child. */
@@ -233,7 +142,7 @@ send_report(struct worker *w, const struct store_job *job, int result_fd, struct
         code = store_report_body(w->store, job->project_id, job->subject, arena, &raw, err);
     FZ_CLEANUP(fz_closep) int report_fd = -1;
     if (code == FZ_OK)
-        code = make_memfd("report", raw, &report_fd, err);
+        code = children_file_make(raw, &report_fd, err);
     if (code != FZ_OK)
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
@@ -244,10 +153,7 @@ send_report(struct worker *w, const struct store_job *job, int result_fd, struct
     proto_put_u8(&body, w->config->learned != WORKER_LEARNED_OFF);
     proto_put_text(&body, *job->reader ? job->reader : NULL, PROTO_TEXT_MAX);
     int fds[PROTO_FDS_MAX] = {report_fd, result_fd};
-    code = fz_buffer_done(&body, err);
-    if (code == FZ_OK)
-        code = child_process_send(&w->child, PROTO_SYMBOLICATE, fz_buffer_span(&body), fds, 2, err);
-    return code;
+    return child_process_send(&w->child, PROTO_SYMBOLICATE, &body, fds, 2, err);
 }
 
 static void
@@ -266,45 +172,35 @@ count(struct worker *w, const struct proto_info *info)
     m->index_cache_misses += info->n_cache_misses;
 }
 
-static enum store_report_status
-status_of(enum proto_status status)
-{
-    switch (status) {
-    case PROTO_SYMBOLICATED:
-        return STORE_REPORT_SYMBOLICATED;
-    case PROTO_PARTIAL:
-        return STORE_REPORT_PARTIAL;
-    case PROTO_UNSYMBOLICATED:
-        break;
-    }
-    return STORE_REPORT_UNSYMBOLICATED;
-}
-
 /* The child's info in storage's types. Both sides have their own, so that neither can change the
  * other's by accident. */
 static enum fz_code
 take_info(const struct worker *w, const struct proto_info *info, struct fz_arena *arena,
           struct store_report_done *done, struct fz_error *err)
 {
-    struct store_image_wait *waits = fz_arena_array(arena, info->n_waits, sizeof(*waits));
+    static const enum store_report_status statuses[PROTO_STATUSES] = {
+        [PROTO_SYMBOLICATED] = STORE_REPORT_SYMBOLICATED,
+        [PROTO_PARTIAL] = STORE_REPORT_PARTIAL,
+        [PROTO_UNSYMBOLICATED] = STORE_REPORT_UNSYMBOLICATED};
+    struct store_image_wait *waits = fz_arena_array(arena, info->n_images, sizeof(*waits));
     struct store_image *images = fz_arena_array(arena, info->n_images, sizeof(*images));
     struct store_learned *learned = fz_arena_array(arena, info->n_learned, sizeof(*learned));
     if (!waits || !images || !learned)
         return fz_arena_fail(arena, err);
-    for (size_t i = 0; i < info->n_waits; i++)
-        waits[i] = (struct store_image_wait){info->waits[i].uuid, info->waits[i].name,
-                                             info->waits[i].arch};
-    for (size_t i = 0; i < info->n_images; i++)
-        images[i] = (struct store_image){info->images[i].uuid, info->images[i].name};
+    for (size_t i = 0; i < info->n_images; i++) {
+        const struct proto_image *from = &info->images[i];
+        images[i] = (struct store_image){from->uuid, from->name};
+        if (from->is_waiting)
+            waits[done->n_waits++] = (struct store_image_wait){from->uuid, from->name, from->arch};
+    }
     for (size_t i = 0; i < info->n_learned; i++)
         learned[i] = (struct store_learned){info->learned[i].uuid, info->learned[i].start,
                                             info->learned[i].reach, info->learned[i].name};
-    done->status = status_of(info->status);
+    done->status = statuses[info->status];
     done->format = info->format;
     done->timestamp_ms = info->timestamp_ms;
     done->values = info->values;
     done->waits = waits;
-    done->n_waits = info->n_waits;
     done->images = images;
     done->n_images = info->n_images;
     if (w->config->learned != WORKER_LEARNED_OFF) {
@@ -319,21 +215,28 @@ static enum fz_code
 run(struct worker *w, const struct store_job *job, struct fz_arena *arena, struct job_result *ret,
     struct fz_error *err)
 {
+    static const struct child_process_answer kinds[] = {{PROTO_INDEX, answer_index},
+                                                        {PROTO_INDEX_GET, answer_index_get},
+                                                        {PROTO_LEARNED, answer_learned},
+                                                        {0}};
+    const struct child_process_plan plan = {.role = PROTO_ROLE_REPORTS,
+                                            .project_id = job->project_id,
+                                            .requests_max = JOB_CHILD_REPORTS,
+                                            .limits = w->config->limits,
+                                            .metrics = w->config->metrics};
     FZ_CLEANUP(fz_closep) int result_fd = -1;
     struct answers answers = {.worker = w, .job = job};
     struct store_report_done done = {.n_waits = 0};
     struct proto_info info;
-    enum fz_code code = make_memfd("result", (struct fz_span){NULL, 0}, &result_fd, err);
+    enum fz_code code = children_file_make((struct fz_span){NULL, 0}, &result_fd, err);
     if (code == FZ_OK)
-        code = ensure_child(w, job->project_id, err);
+        code = child_process_ensure(&w->child, &plan, err);
     if (code != FZ_OK)
         return code;
     child_process_begin(&w->child, w->config->limits->child_wall_s);
     code = send_report(w, job, result_fd, arena, err);
-    if (code == FZ_OK) {
-        w->child_jobs++;
-        code = converse(&answers, &w->child, err);
-    }
+    if (code == FZ_OK)
+        code = child_process_converse(&w->child, kinds, &answers, err);
     if (code == FZ_OK)
         code = take_result(w, result_fd, arena, &info, &done.result, err);
     if (code != FZ_OK)

@@ -44,8 +44,9 @@ tick(void *user, struct fz_error *err)
 
 /* FILE: a new file for the child to write to. */
 static enum fz_code
-answer_file(struct upload *u, struct fz_error *err)
+answer_file(void *user, struct child_process *child, struct fz_error *err)
 {
+    struct upload *u = user;
     uint8_t refusal = FZ_OK;
     int fd = -1;
     if (u->n_files == u->max_files) {
@@ -61,11 +62,7 @@ answer_file(struct upload *u, struct fz_error *err)
     proto_put_u32(&body, (uint32_t)u->n_files);
     if (fd >= 0)
         u->n_files++;
-    enum fz_code code = fz_buffer_done(&body, err);
-    if (code == FZ_OK)
-        code = child_process_send(&u->child, PROTO_FILE_IS, fz_buffer_span(&body), &fd,
-                                  fd >= 0 ? 1 : 0, err);
-    return code;
+    return child_process_send(child, PROTO_FILE_IS, &body, &fd, fd >= 0 ? 1 : 0, err);
 }
 
 static bool
@@ -79,41 +76,18 @@ claim_file(struct upload *u, uint32_t number)
 
 /* SLICE: remembered until the child is gone; only then no other process can write to its files. */
 static enum fz_code
-take_slice(struct upload *u, struct fz_error *err)
+take_slice(void *user, struct child_process *child, struct fz_error *err)
 {
+    struct upload *u = user;
     if (u->n_slices == u->worker->config->limits->slices)
-        return child_process_violation(&u->child, err);
+        return child_process_violation(child, err);
     struct proto_slice *slice = &u->slices[u->n_slices];
-    enum fz_code code = proto_slice_decode(u->child.inbox.body, u->arena, slice, err);
+    enum fz_code code = proto_slice_decode(child->inbox.body, u->arena, slice, err);
     if (code != FZ_OK || !claim_file(u, slice->file) ||
         (slice->has_index && !claim_file(u, slice->index_file)))
-        return child_process_violation(&u->child, err);
+        return child_process_violation(child, err);
     u->n_slices++;
     return FZ_OK;
-}
-
-static enum fz_code
-converse(struct upload *u, struct fz_error *err)
-{
-    for (;;) {
-        enum fz_code code = child_process_next(&u->child, err);
-        if (code != FZ_OK)
-            return code;
-        if (u->child.inbox.kind == PROTO_FAILED)
-            return child_process_failure(&u->child, err);
-        if (u->child.inbox.kind == PROTO_DONE) {
-            code = proto_problems_decode(u->child.inbox.body, u->arena, &u->problems, err);
-            return code == FZ_OK ? FZ_OK : child_process_violation(&u->child, err);
-        }
-        if (u->child.inbox.kind == PROTO_FILE)
-            code = answer_file(u, err);
-        else if (u->child.inbox.kind == PROTO_SLICE)
-            code = take_slice(u, err);
-        else
-            code = child_process_violation(&u->child, err);
-        if (code != FZ_OK)
-            return code;
-    }
 }
 
 /* JSON for a row of storage, in the arena. NULL: no memory. */
@@ -247,33 +221,37 @@ send_upload(struct upload *u, const struct store_job *job, struct fz_error *err)
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
     proto_put_text(&body, row.name ? row.name : "", PROTO_NAME_MAX);
-    code = fz_buffer_done(&body, err);
     const int fds[] = {fd, map_fd};
-    if (code == FZ_OK)
-        code = child_process_send(&u->child, PROTO_READ_SYMBOLS, fz_buffer_span(&body), fds,
-                                  map_fd >= 0 ? 2 : 1, err);
-    return code;
+    return child_process_send(&u->child, PROTO_READ_SYMBOLS, &body, fds, map_fd >= 0 ? 2 : 1, err);
 }
 
 static enum fz_code
 run(struct upload *u, const struct store_job *job, struct job_result *ret, struct fz_error *err)
 {
+    static const struct child_process_answer answers[] = {
+        {PROTO_FILE, answer_file}, {PROTO_SLICE, take_slice}, {0}};
     const struct limits *limits = u->worker->config->limits;
+    const struct child_process_plan plan = {.role = PROTO_ROLE_SYMBOLS,
+                                            .project_id = job->project_id,
+                                            .requests_max = 1,
+                                            .limits = limits,
+                                            .metrics = u->worker->config->metrics};
     /* Two for each slice, and one in which the child unpacks members that give none. */
     u->max_files = 2 * limits->slices + 1;
     u->files = fz_arena_array(u->arena, u->max_files, sizeof(*u->files));
     u->slices = fz_arena_array(u->arena, limits->slices, sizeof(*u->slices));
     if (!u->files || !u->slices)
         return fz_arena_fail(u->arena, err);
-    enum fz_code code = child_process_start(&u->child, PROTO_ROLE_SYMBOLS, limits, err);
+    enum fz_code code = child_process_ensure(&u->child, &plan, err);
     if (code != FZ_OK)
         return code;
-    if (u->worker->config->metrics)
-        u->worker->config->metrics->child_starts++;
     child_process_begin(&u->child, limits->child_wall_s * JOB_SYMBOLS_WALL_FACTOR);
     code = send_upload(u, job, err);
     if (code == FZ_OK)
-        code = converse(u, err);
+        code = child_process_converse(&u->child, answers, u, err);
+    if (code == FZ_OK &&
+        proto_problems_decode(u->child.inbox.body, u->arena, &u->problems, err) != FZ_OK)
+        code = child_process_violation(&u->child, err);
     child_process_stop(&u->child);
     return code == FZ_OK ? finish(u, job, ret, err) : code;
 }

@@ -112,7 +112,7 @@ static void
 choose_first(struct worker *w)
 {
     for (size_t i = 0; i < w->n_held; i++) {
-        if (w->held[i].kind != STORE_JOB_REPORT || w->held[i].project_id != w->child_project)
+        if (w->held[i].kind != STORE_JOB_REPORT || w->held[i].project_id != w->child.project_id)
             continue;
         struct store_job job = w->held[i];
         memmove(&w->held[1], &w->held[0], i * sizeof(w->held[0]));
@@ -233,7 +233,7 @@ worker_run(const struct worker_config *config, worker_stop_fn stop, void *user,
         fz_ignore(setrlimit(RLIMIT_NOFILE, &files) !=
                   0); /* large archives then fail with a message */
     }
-    struct worker w = {.config = config, .child = {.sock = -1}};
+    struct worker w = {.config = config, .child = {.sock = -1, .tick = job_beat, .tick_user = &w}};
     enum fz_code code = store_open(config->database_url, &w.store, err);
     if (code == FZ_OK)
         code = store_set_columns(w.store, &report_columns, err);

@@ -83,9 +83,8 @@ give_file(struct reading *r)
     proto_put_u8(&body, FZ_OK);
     proto_put_u32(&body, (uint32_t)r->n_files);
     r->files[r->n_files] = make_file((struct fz_span){NULL, 0});
-    assert_int_equal(child_process_send(&r->child, PROTO_FILE_IS, fz_buffer_span(&body),
-                                        &r->files[r->n_files], 1, NULL),
-                     FZ_OK);
+    assert_int_equal(
+        child_process_send(&r->child, PROTO_FILE_IS, &body, &r->files[r->n_files], 1, NULL), FZ_OK);
     r->n_files++;
     fz_buffer_deinit(&body);
 }
@@ -101,9 +100,7 @@ read_upload(struct reading *r, struct fz_span upload)
     fz_buffer_init(&body, 0);
     proto_put_text(&body, "Shop.bin", PROTO_NAME_MAX);
     int fd = make_file(upload);
-    assert_int_equal(
-        child_process_send(&r->child, PROTO_READ_SYMBOLS, fz_buffer_span(&body), &fd, 1, NULL),
-        FZ_OK);
+    assert_int_equal(child_process_send(&r->child, PROTO_READ_SYMBOLS, &body, &fd, 1, NULL), FZ_OK);
     close(fd);
     fz_buffer_deinit(&body);
     for (;;) {
@@ -225,14 +222,14 @@ answer(struct child_process *child, struct table *table)
     fz_buffer_init(&body, 0);
     proto_put_u8(&body, is_found ? PROTO_INDEX_FOUND : PROTO_INDEX_MISSING);
     fz_buffer_append(&body, table->sha256, sizeof(table->sha256));
-    proto_put_text(&body, "dsym", PROTO_TEXT_MAX);
+    proto_put_u8(&body, PROTO_SLICE_DSYM);
     proto_put_text(&body, "Shop", PROTO_TEXT_MAX);
     proto_put_text(&body, NULL, PROTO_TEXT_MAX);
     table->n_named += is_first ? 1 : 0;
     table->n_fetched += is_get ? 1 : 0;
-    assert_int_equal(child_process_send(child, PROTO_INDEX_IS, fz_buffer_span(&body),
-                                        &table->index_fd, is_get ? 1 : 0, NULL),
-                     FZ_OK);
+    assert_int_equal(
+        child_process_send(child, PROTO_INDEX_IS, &body, &table->index_fd, is_get ? 1 : 0, NULL),
+        FZ_OK);
     fz_buffer_deinit(&body);
 }
 
@@ -251,8 +248,7 @@ symbolicate(struct child_process *child, const char *raw, struct table *table,
     proto_put_text(&body, table->reader, PROTO_TEXT_MAX);
     int fds[2] = {make_file(fz_span_cstr(raw)), make_file((struct fz_span){NULL, 0})};
     child_process_begin(child, 60);
-    assert_int_equal(
-        child_process_send(child, PROTO_SYMBOLICATE, fz_buffer_span(&body), fds, 2, err), FZ_OK);
+    assert_int_equal(child_process_send(child, PROTO_SYMBOLICATE, &body, fds, 2, err), FZ_OK);
     fz_buffer_deinit(&body);
     close(fds[0]);
     enum fz_code code;
@@ -294,8 +290,9 @@ test_reports_and_index_cache(void **state FZ_UNUSED)
     /* Before the dSYM is there. */
     assert_int_equal(symbolicate(&child, report, &table, &arena, &json, &info, &err), FZ_OK);
     assert_int_equal(info.status, PROTO_UNSYMBOLICATED);
-    assert_int_equal(info.n_waits, 1);
-    assert_string_equal(info.waits[0].name, "Shop");
+    assert_int_equal(info.n_images, 1);
+    assert_true(info.images[0].is_waiting);
+    assert_string_equal(info.images[0].name, "Shop");
     assert_int_equal(table.n_fetched, 0);
 
     /* After: that it was missing is not remembered; then the index stays open. */
@@ -305,7 +302,7 @@ test_reports_and_index_cache(void **state FZ_UNUSED)
         assert_int_equal(symbolicate(&child, report, &table, &arena, &json, &info, &err), FZ_OK);
         assert_int_equal(info.status, PROTO_SYMBOLICATED);
         assert_string_equal(fz_columns_text(&report_columns, info.values, "top_function"), "main");
-        assert_int_equal(info.n_waits, 1); /* a symbol table alone: its dSYM is still wanted */
+        assert_true(info.images[0].is_waiting); /* a symbol table alone: its dSYM is still wanted */
         assert_int_equal(info.n_frames_named, 2);
         assert_int_equal(info.n_cache_misses, i == 0);
         assert_non_null(strstr(json, "\"function\":\"work\""));

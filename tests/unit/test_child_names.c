@@ -106,9 +106,8 @@ give_file(struct reading *r)
     proto_put_u8(&body, FZ_OK);
     proto_put_u32(&body, (uint32_t)r->n_files);
     r->files[r->n_files] = make_file((struct fz_span){NULL, 0});
-    assert_int_equal(child_process_send(&r->child, PROTO_FILE_IS, fz_buffer_span(&body),
-                                        &r->files[r->n_files], 1, NULL),
-                     FZ_OK);
+    assert_int_equal(
+        child_process_send(&r->child, PROTO_FILE_IS, &body, &r->files[r->n_files], 1, NULL), FZ_OK);
     r->n_files++;
     fz_buffer_deinit(&body);
 }
@@ -155,9 +154,8 @@ read_upload(struct reading *r, struct fz_span upload, const char *given)
     int fds[2] = {make_file(upload), given ? make_file(fz_span_cstr(given)) : -1};
     fz_buffer_init(&body, 0);
     proto_put_text(&body, "Shop.zip", PROTO_NAME_MAX);
-    assert_int_equal(child_process_send(&r->child, PROTO_READ_SYMBOLS, fz_buffer_span(&body), fds,
-                                        given ? 2 : 1, NULL),
-                     FZ_OK);
+    assert_int_equal(
+        child_process_send(&r->child, PROTO_READ_SYMBOLS, &body, fds, given ? 2 : 1, NULL), FZ_OK);
     fz_buffer_deinit(&body);
     close(fds[0]);
     if (given)

@@ -23,7 +23,7 @@ find(void *user FZ_UNUSED, const struct report_image *image FZ_UNUSED, unsigned 
 }
 
 struct names {
-    const struct proto_learned *list;
+    struct proto_learned *list;
     size_t n;
 };
 

@@ -27,7 +27,7 @@ tear_down(void **state FZ_UNUSED)
     return 0;
 }
 
-static const struct proto_piece pieces[] = {{NULL, 10, 20}, {"name", 0, 0}, {NULL, 100, 0}};
+static struct proto_piece pieces[] = {{NULL, 10, 20}, {"name", 0, 0}, {NULL, 100, 0}};
 
 static struct proto_item
 sound_item(void)
@@ -53,16 +53,16 @@ decode(const struct proto_intake *intake, struct proto_intake *ret)
 static void
 test_round_trip(void **state FZ_UNUSED)
 {
-    const struct proto_item items[] = {
+    struct proto_item items[] = {
         sound_item(),
         {.is_made = true, .offset = 3, .len = 7, .format = "a", .reader = "b_2", .id = ""},
         {.code = FZ_E_UNSUPPORTED, .text = "no report", .err_offset = 7},
     };
-    const struct proto_session sessions[] = {
+    struct proto_session sessions[] = {
         {.sid = "0fdff9a94c274a3d9f265a4b2f0b6c11", .release = "a@1", .outcome = 3},
         {.sid = "", .environment = "b", .started_ms = -5, .n = {1, 2, 3, 4}},
     };
-    const struct proto_discarded discarded[] = {{"r", NULL, 9}};
+    struct proto_discarded discarded[] = {{"r", NULL, 9}};
     const struct proto_intake intake = {.items = items,
                                         .n_items = 3,
                                         .n_cut = 5,
@@ -97,7 +97,7 @@ test_round_trip(void **state FZ_UNUSED)
 static void
 test_refused(void **state FZ_UNUSED)
 {
-    static const struct proto_piece outside[] = {{NULL, 99, 2}}, wraps[] = {{NULL, 1, UINT64_MAX}};
+    static struct proto_piece outside[] = {{NULL, 99, 2}}, wraps[] = {{NULL, 1, UINT64_MAX}};
     struct proto_item rows[14], sound = sound_item();
     for (size_t i = 0; i < FZ_ARRAY_LEN(rows); i++)
         rows[i] = sound;
@@ -132,7 +132,7 @@ test_too_much(void **state FZ_UNUSED)
     struct proto_session session = {.outcome = PROTO_OUTCOMES};
     struct proto_intake got, many = {.items = items, .n_items = PROTO_ITEMS_MAX + 1};
     const struct proto_intake odd = {.sessions = &session, .n_sessions = 1};
-    const struct proto_discarded nameless = {NULL, "c", 1};
+    struct proto_discarded nameless = {NULL, "c", 1};
     const struct proto_intake discards = {.discarded = &nameless, .n_discarded = 1};
     assert_non_null(items);
     for (size_t i = 0; i <= PROTO_ITEMS_MAX; i++)

@@ -23,7 +23,7 @@ test_values(void **state)
                             .user_json = "{\"id\":\"u-1\"}",
                             .tags_json = "{\"plan\":\"pro\"}",
                             .crash = {.signal = "SIGSEGV"}};
-    const union fz_value *values = NULL;
+    union fz_value *values = NULL;
     assert_int_equal(report_columns_make(&report, &arena, &values, NULL), FZ_OK);
     static const char *const want[][2] = {
         {"kind", "crash"},        {"app_id", "com.acme.shop"}, {"release", "com.acme.shop@4.2"},

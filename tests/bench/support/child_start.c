@@ -47,7 +47,7 @@ ask(struct child_process *child, struct fz_error *err)
     int fds[2] = {raw, result};
     child_process_begin(child, 60);
     if (code == FZ_OK)
-        code = child_process_send(child, PROTO_SYMBOLICATE, fz_buffer_span(&body), fds, 2, err);
+        code = child_process_send(child, PROTO_SYMBOLICATE, &body, fds, 2, err);
     return code == FZ_OK ? child_process_next(child, err) : code;
 }
 
