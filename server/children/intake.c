@@ -26,6 +26,7 @@ struct intake_child {
 struct children_intake {
     const struct limits *limits;
     struct metrics *metrics;
+    struct child_process_backoff backoff;
     pthread_mutex_t lock;
     pthread_cond_t wake;                    /* a child was given back */
     struct intake_child children[POOL_MAX]; /* those that are not busy: guarded by lock */
@@ -207,7 +208,8 @@ children_intake_read(struct children_intake *pool, int64_t project_id,
                                             .project_id = project_id,
                                             .requests_max = CHILD_REQUESTS,
                                             .limits = pool->limits,
-                                            .metrics = pool->metrics};
+                                            .metrics = pool->metrics,
+                                            .backoff = &pool->backoff};
     enum fz_code code = FZ_OK;
     *ret = (struct children_result){.is_unchecked = false};
     for (int i = 0; i < 2; i++) {

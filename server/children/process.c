@@ -18,7 +18,7 @@
 #include "base/time.h"
 #include "server/process/program.h"
 
-enum { EXIT_WAIT_MS = 1000, EXIT_STEP_MS = 1 };
+enum { EXIT_WAIT_MS = 1000, EXIT_STEP_MS = 1, BACKOFF_MIN_MS = 100, BACKOFF_MAX_MS = 5000 };
 
 static enum fz_code
 spawn(pid_t *ret_pid, int sock, struct fz_error *err)
@@ -82,7 +82,8 @@ enum fz_code
 child_process_start(struct child_process *child, enum proto_role role, const struct limits *limits,
                     struct fz_error *err)
 {
-    *child = (struct child_process){.sock = -1, .tick = child->tick, .tick_user = child->tick_user};
+    *child = (struct child_process){
+        .sock = -1, .tick = child->tick, .tick_user = child->tick_user, .backoff = child->backoff};
     int pair[2];
     /* A SEQPACKET keeps messages apart, so a child cannot send half a length. */
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
@@ -108,6 +109,28 @@ child_process_start(struct child_process *child, enum proto_role role, const str
 
 /* ---- one that runs ---- */
 
+int64_t
+child_process_wait_ms(struct child_process_backoff *backoff)
+{
+    int64_t left = backoff->due_ms - fz_time_monotonic_ms();
+    return backoff->wait_ms > 0 && left > 0 ? left : 0;
+}
+
+/* Of two threads that do this at once one wait is lost, which does no harm. */
+static void
+wait_longer(struct child_process_backoff *backoff)
+{
+    if (!backoff)
+        return;
+    int64_t wait_ms = backoff->wait_ms * 2;
+    if (wait_ms < BACKOFF_MIN_MS)
+        wait_ms = BACKOFF_MIN_MS;
+    if (wait_ms > BACKOFF_MAX_MS)
+        wait_ms = BACKOFF_MAX_MS;
+    backoff->due_ms = fz_time_monotonic_ms() + wait_ms;
+    backoff->wait_ms = wait_ms;
+}
+
 enum fz_code
 child_process_ensure(struct child_process *child, const struct child_process_plan *plan,
                      struct fz_error *err)
@@ -115,9 +138,17 @@ child_process_ensure(struct child_process *child, const struct child_process_pla
     bool fits = child->project_id == plan->project_id && child->n_requests < plan->requests_max;
     if (!child_process_runs(child) || !fits) {
         child_process_stop(child);
+        int64_t left_ms = child_process_wait_ms(plan->backoff);
+        if (left_ms > 0)
+            return fz_fail(err, FZ_E_UNAVAILABLE,
+                           "framezero-child does not start; the next attempt is in %lld ms",
+                           (long long)left_ms);
+        child->backoff = plan->backoff;
         enum fz_code code = child_process_start(child, plan->role, plan->limits, err);
-        if (code != FZ_OK)
+        if (code != FZ_OK) {
+            wait_longer(plan->backoff);
             return code;
+        }
         child->project_id = plan->project_id;
         if (plan->metrics)
             plan->metrics->child_starts++;
@@ -206,8 +237,10 @@ report_death(struct child_process *child, struct fz_error *err)
         child->pid = 0;
     child_process_stop(child);
     /* Before it is ready it has read nothing from outside, so the input is not what ended it. */
-    if (!child->is_ready && got > 0 && WIFEXITED(status))
+    if (!child->is_ready && got > 0 && WIFEXITED(status)) {
+        wait_longer(child->backoff);
         return fail_to_start(WEXITSTATUS(status), err);
+    }
     child->died = true;
     if (got > 0 && WIFSIGNALED(status)) {
         int number = WTERMSIG(status);
@@ -260,6 +293,8 @@ child_process_next(struct child_process *child, struct fz_error *err)
             code = proto_receive(child->sock, step, false, &child->inbox, err);
             if (code == FZ_OK && child->inbox.kind == PROTO_READY && !child->is_ready) {
                 child->is_ready = true;
+                if (child->backoff)
+                    child->backoff->wait_ms = 0;
                 continue;
             }
             if (code == FZ_OK)

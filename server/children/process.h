@@ -17,6 +17,13 @@
 typedef enum fz_code (*child_tick_fn)(void *user, struct fz_error *err);
 enum { CHILD_TICK_MS = 5000 };
 
+/* When the next child may be started, after some that ended before they were ready. Zeroed at first; any thread. */
+struct child_process_backoff {
+    _Atomic int64_t due_ms, wait_ms;
+};
+/* The milliseconds until then; 0 = now. */
+int64_t child_process_wait_ms(struct child_process_backoff *backoff);
+
 /* What a child is for. */
 struct child_process_plan {
     enum proto_role role;
@@ -24,7 +31,8 @@ struct child_process_plan {
         project_id; /* a child that input takes over has nothing of another project in its memory */
     unsigned requests_max; /* then it is replaced */
     const struct limits *limits;
-    struct metrics *metrics; /* may be NULL */
+    struct metrics *metrics;               /* may be NULL */
+    struct child_process_backoff *backoff; /* of all children of this parent */
 };
 
 struct child_process {
@@ -41,6 +49,7 @@ struct child_process {
     void *tick_user;
     int64_t project_id; /* of the plan */
     unsigned n_requests;
+    struct child_process_backoff *backoff; /* NULL = none */
 };
 
 /* UNAVAILABLE, NO_MEMORY: the system is short of something; INTERNAL: cannot start at all. */
@@ -48,7 +57,9 @@ FZ_MUST_CHECK enum fz_code child_process_start(struct child_process *child, enum
                                                const struct limits *limits, struct fz_error *err);
 /*
  * Have a child for one more request: the one that runs if it fits the plan, else a new one.
- * Errors as above.
+ *
+ * UNAVAILABLE as above, and if the last ones ended before they were ready: after the first 0.1 s must pass, after each
+ * further one twice the time, up to 5 s. Else a queue of jobs would start children as fast as the system can.
  */
 FZ_MUST_CHECK enum fz_code child_process_ensure(struct child_process *child,
                                                 const struct child_process_plan *plan,

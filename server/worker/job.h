@@ -32,6 +32,7 @@ struct worker {
     int64_t collected_ms, scanned_ms; /* monotonic: when unnamed blobs were deleted, looked for */
     int64_t trimmed_ms;               /* monotonic: when learned names were counted last */
     struct child_process child;       /* that reads reports */
+    struct child_process_backoff backoff;
 };
 
 struct job_result { /* for the log line and metrics */

@@ -223,7 +223,8 @@ run(struct worker *w, const struct store_job *job, struct fz_arena *arena, struc
                                             .project_id = job->project_id,
                                             .requests_max = JOB_CHILD_REPORTS,
                                             .limits = w->config->limits,
-                                            .metrics = w->config->metrics};
+                                            .metrics = w->config->metrics,
+                                            .backoff = &w->backoff};
     FZ_CLEANUP(fz_closep) int result_fd = -1;
     struct answers answers = {.worker = w, .job = job};
     struct store_report_done done = {.n_waits = 0};

@@ -235,7 +235,8 @@ run(struct upload *u, const struct store_job *job, struct job_result *ret, struc
                                             .project_id = job->project_id,
                                             .requests_max = 1,
                                             .limits = limits,
-                                            .metrics = u->worker->config->metrics};
+                                            .metrics = u->worker->config->metrics,
+                                            .backoff = &u->worker->backoff};
     /* Two for each slice, and one in which the child unpacks members that give none. */
     u->max_files = 2 * limits->slices + 1;
     u->files = fz_arena_array(u->arena, u->max_files, sizeof(*u->files));

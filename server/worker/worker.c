@@ -16,6 +16,7 @@
 enum {
     IDLE_WAIT_MS = 1000,
     TROUBLE_WAIT_MS = 1000,
+    BACKOFF_STEP_MS = 100, /* the longest that a stop waits */
     SCHEMA_EVERY_MS = 10 * 1000,
     HOLD_MS = 30,
     QUOTED = 400,
@@ -170,6 +171,10 @@ work(struct worker *w, worker_stop_fn stop, void *user, struct fz_error *ret_err
         if (check_schema(w, ret_err) != FZ_OK)
             return FZ_E_CONFLICT;
         worker_clean_up(w);
+        if (child_process_wait_ms(&w->backoff) > 0) { /* what is claimed now would only fail */
+            fz_time_sleep_ms(BACKOFF_STEP_MS);
+            continue;
+        }
         store_job_no_uploads(w->store, slot_is_reserved(w->config->group_fd, slot));
         struct fz_error err;
         enum fz_code code = store_job_claim(w->store, w->config->name, JOB_BATCH, JOB_LEASE_MS,
@@ -196,7 +201,8 @@ work(struct worker *w, worker_stop_fn stop, void *user, struct fz_error *ret_err
             if (job_beat(w, NULL) == FZ_E_CONFLICT)
                 job_drop_held(w, 0);
             /* The jobs take longer than expected, and more urgent ones may have come meanwhile. */
-            if (fz_time_monotonic_ms() - claimed_ms > HOLD_MS)
+            if (fz_time_monotonic_ms() - claimed_ms > HOLD_MS ||
+                child_process_wait_ms(&w->backoff) > 0)
                 job_release_held(w, 0);
         }
     }

@@ -69,6 +69,27 @@ class ChildProgram(FolderCase):
                     until(lambda: server.request("GET", path)[1]["status"] == "unsymbolicated", "its result")
                     until(lambda: server.request("POST", "/api/v1/reports", body=report(4))[0] == 202, "202")
 
+    def test_does_not_start(self):
+        """A queue of jobs does not start children as fast as the system can."""
+        starts = self.path("starts")
+        self.install_child()
+        with Server(self.program) as server:
+            self.assertEqual(server.request("POST", "/api/v1/reports?wait=30", body=report(0))[0], 200)
+            self.install_child(f"date +%s.%N >> {starts}; exit 7")
+            for pid in server.worker_children:
+                os.kill(pid, signal.SIGKILL)
+            for number in range(1, 21):
+                self.assertEqual(server.request("POST", "/api/v1/reports", body=report(number))[0], 202)
+
+            def times():
+                with open(starts, "a+", encoding="ascii") as f:
+                    f.seek(0)
+                    return [float(line) for line in f]
+
+            until(lambda: len(times()) >= 4, "four starts")
+            # 0.1, 0.2 and 0.4 s; without a delay, four of twenty jobs take a few milliseconds.
+            self.assertGreater(times()[3] - times()[0], 0.6)
+
 
 if __name__ == "__main__":
     main()

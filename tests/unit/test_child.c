@@ -367,41 +367,6 @@ test_death_is_told(void **state FZ_UNUSED)
     }
 }
 
-/* A child that never gets the processor does not prove that its input is bad. */
-static void
-test_deadline(void **state FZ_UNUSED)
-{
-    struct child_process child;
-    struct fz_error err;
-    start(&child, PROTO_ROLE_REPORTS, 1); /* waits for a request that never comes */
-    assert_int_equal(child_process_next(&child, &err), FZ_E_UNAVAILABLE);
-    assert_false(child.died);
-    assert_false(child_process_runs(&child));
-}
-
-static enum fz_code
-lose_lease(void *user, struct fz_error *err)
-{
-    ++*(int *)user;
-    return fz_fail(err, FZ_E_CONFLICT, "the lease is lost");
-}
-
-static void
-test_tick_can_end_it(void **state FZ_UNUSED)
-{
-    struct child_process child;
-    struct fz_error err;
-    int n = 0;
-    start(&child, PROTO_ROLE_REPORTS, 60);
-    child.tick = lose_lease;
-    child.tick_user = &n;
-    child.next_tick_ms = 0;
-    assert_int_equal(child_process_next(&child, &err), FZ_E_CONFLICT);
-    assert_int_equal(n, 1);
-    assert_false(child.died);
-    assert_false(child_process_runs(&child));
-}
-
 static size_t
 count_descriptors(pid_t pid)
 {
@@ -472,8 +437,6 @@ main(void)
         cmocka_unit_test(test_unusable_uploads),
         cmocka_unit_test(test_reports_and_index_cache),
         cmocka_unit_test(test_death_is_told),
-        cmocka_unit_test(test_deadline),
-        cmocka_unit_test(test_tick_can_end_it),
         cmocka_unit_test(test_restrictions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
