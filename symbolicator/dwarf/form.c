@@ -128,38 +128,8 @@ dwarf_value_read_any(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit 
     case FORM_STRING:
         ret->string = dwarf_cursor_cstr(c).data;
         break;
-    default:
-        dwarf_value_skip(unit, c, form);
-    }
-}
-
-void
-dwarf_value_skip(const struct sym_dwarf_unit *unit, struct dwarf_cursor *c, uint64_t form)
-{
-    unsigned size = number_size(unit, form);
-    if (size) {
-        dwarf_cursor_skip(c, size);
-        return;
-    }
-    switch (form) {
-    case FORM_FLAG_PRESENT:
-        break;
     case FORM_DATA16:
         dwarf_cursor_skip(c, 16);
-        break;
-    case FORM_SDATA:
-    case FORM_UDATA:
-    case FORM_REF_UDATA:
-    case FORM_STRX:
-    case FORM_ADDRX:
-    case FORM_LOCLISTX:
-    case FORM_RNGLISTX:
-    case FORM_GNU_ADDR_INDEX:
-    case FORM_GNU_STR_INDEX:
-        dwarf_cursor_skip_leb(c);
-        break;
-    case FORM_STRING:
-        dwarf_cursor_cstr(c);
         break;
     case FORM_BLOCK:
     case FORM_EXPRLOC:

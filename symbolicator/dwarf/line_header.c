@@ -61,66 +61,22 @@ read_tables_v4(struct dwarf_line_program *program, struct fz_reader *r, struct f
     return FZ_OK;
 }
 
-/* One attribute of a version 5 entry. */
+/* One attribute of a version 5 entry; `unit` has the sizes of the program's header. */
 static void
-read_entry_value(const struct dwarf_line_program *program, struct fz_reader *r, uint64_t form,
-                 struct dwarf_value *ret)
+read_entry_value(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
+                 struct fz_reader *r, uint64_t form, struct dwarf_value *ret)
 {
-    *ret = (struct dwarf_value){.form = form > UINT16_MAX ? 0 : (uint16_t)form};
-    switch (form) {
-    case FORM_STRING:
-        ret->string = fz_read_cstr(r).data;
-        break;
-    case FORM_STRP:
-    case FORM_LINE_STRP:
-    case FORM_STRP_SUP:
-    case FORM_SEC_OFFSET:
-        ret->number = fz_read_uint(r, program->offset_size);
-        break;
-    case FORM_STRX:
-    case FORM_UDATA:
-        ret->number = fz_read_uleb(r);
-        break;
-    case FORM_SDATA:
-        ret->number = (uint64_t)fz_read_sleb(r);
-        break;
-    case FORM_STRX1:
-    case FORM_DATA1:
-    case FORM_FLAG:
-        ret->number = fz_read_u8(r);
-        break;
-    case FORM_STRX2:
-    case FORM_DATA2:
-        ret->number = fz_read_u16(r);
-        break;
-    case FORM_STRX3:
-        ret->number = fz_read_u24(r);
-        break;
-    case FORM_STRX4:
-    case FORM_DATA4:
-        ret->number = fz_read_u32(r);
-        break;
-    case FORM_DATA8:
-        ret->number = fz_read_u64(r);
-        break;
-    case FORM_DATA16:
-        fz_read_skip(r, 16);
-        break;
-    case FORM_BLOCK:
-        fz_read_skip(r, fz_read_uleb(r));
-        break;
-    case FORM_BLOCK1:
-        fz_read_skip(r, fz_read_u8(r));
-        break;
-    case FORM_BLOCK2:
-        fz_read_skip(r, fz_read_u16(r));
-        break;
-    case FORM_BLOCK4:
-        fz_read_skip(r, fz_read_u32(r));
-        break;
-    default:
-        fz_read_skip(r, UINT64_MAX); /* fails the reader: the entries cannot be separated */
-    }
+    const struct dwarf_attr attr = {.form = form > UINT16_MAX ? 0 : (uint16_t)form};
+    struct dwarf_cursor c = dwarf_cursor_make(dwarf, SECTION_LINE, r->pos, r->len);
+    size_t left = dwarf_cursor_left(&c);
+    *ret = (struct dwarf_value){.form = 0};
+    /* These two have their form or value where an abbreviation would be. */
+    if (form == FORM_IMPLICIT_CONST || form == FORM_INDIRECT)
+        c.bad = true;
+    else
+        dwarf_value_read_any(dwarf, unit, &c, &attr, ret);
+    /* Of an unknown form the length is unknown too, so that the entries cannot be separated. */
+    fz_read_skip(r, c.bad ? UINT64_MAX : left - dwarf_cursor_left(&c));
 }
 
 /* A version 5 directory or file table. */
@@ -129,6 +85,8 @@ read_table_v5(struct dwarf_line_program *program, struct fz_reader *r, bool is_f
               struct fz_error *err)
 {
     uint64_t format[FORMATS_MAX][2];
+    struct sym_dwarf_unit sizes = *program->unit;
+    sizes.offset_size = (uint8_t)program->offset_size;
     unsigned n_format = fz_read_u8(r);
     if (n_format > FORMATS_MAX)
         return fz_fail(err, FZ_E_MALFORMED, "line program: %u formats", n_format);
@@ -145,7 +103,7 @@ read_table_v5(struct dwarf_line_program *program, struct fz_reader *r, bool is_f
         uint64_t directory = 0;
         for (unsigned k = 0; k < n_format; k++) {
             struct dwarf_value value;
-            read_entry_value(program, r, format[k][1], &value);
+            read_entry_value(program->dwarf, &sizes, r, format[k][1], &value);
             if (format[k][0] == LNCT_PATH)
                 path = dwarf_value_string(program->dwarf, program->unit, &value);
             else if (format[k][0] == LNCT_DIRECTORY_INDEX)

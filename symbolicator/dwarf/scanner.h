@@ -179,7 +179,8 @@ struct dwarf_form_sizes {
 /* The bytes of a form that is one plain unsigned number; 0 for all other forms. */
 unsigned dwarf_form_number_size(uint64_t form, struct dwarf_form_sizes sizes);
 
-/* Read one attribute; sets c->bad if it does not fit or the form is unknown. */
+/* Read one attribute, or skip one that is neither a number nor a string; sets c->bad if it does not
+ * fit or the form is unknown. */
 void dwarf_value_read_any(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
                           struct dwarf_cursor *c, const struct dwarf_attr *attr,
                           struct dwarf_value *ret);
@@ -195,8 +196,6 @@ dwarf_value_read(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *uni
     ret->form = attr->form;
     ret->number = dwarf_cursor_uint(c, attr->size);
 }
-/* Skip one attribute of any form (rare: after FORM_INDIRECT). */
-void dwarf_value_skip(const struct sym_dwarf_unit *unit, struct dwarf_cursor *c, uint64_t form);
 bool dwarf_value_address(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
                          const struct dwarf_value *value, uint64_t *ret);
 struct fz_span dwarf_value_string(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,

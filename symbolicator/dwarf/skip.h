@@ -9,6 +9,8 @@ static inline const uint8_t *
 skip_die(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
          const struct dwarf_abbrev *abbrev, const uint8_t *at, const uint8_t *end)
 {
+    static const struct dwarf_attr indirect = {.form = FORM_INDIRECT};
+    struct dwarf_value value;
     struct dwarf_cursor c = {.at = at, .end = end, .big_endian = dwarf->big_endian};
     const struct dwarf_step *step = &dwarf->steps[abbrev->first_step];
     for (uint32_t n = abbrev->n_steps; n > 0; n--, step++) {
@@ -35,7 +37,7 @@ skip_die(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
             dwarf_cursor_skip(&c, dwarf_cursor_uint(&c, 4));
             break;
         case STEP_INDIRECT:
-            dwarf_value_skip(unit, &c, dwarf_cursor_uleb(&c));
+            dwarf_value_read_any(dwarf, unit, &c, &indirect, &value);
             break;
         }
     }
