@@ -52,9 +52,13 @@ read_name_die(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, 
     return true;
 }
 
-void
-sym_dwarf_name(const struct sym_dwarf *dwarf, uint64_t die, uint64_t *steps,
-               struct sym_dwarf_name *ret)
+typedef struct fz_span read_fn(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit,
+                               const struct dwarf_value *value);
+
+/* Both names, or with `is_linkage_enough` no plain one once there is a linkage name. */
+static void
+find_names(const struct sym_dwarf *dwarf, uint64_t die, uint64_t *steps, read_fn *read,
+           bool is_linkage_enough, struct sym_dwarf_name *ret)
 {
     *ret = (struct sym_dwarf_name){{NULL, 0}, {NULL, 0}};
     uint64_t open[ORIGINS_MAX] = {die};
@@ -68,10 +72,10 @@ sym_dwarf_name(const struct sym_dwarf *dwarf, uint64_t die, uint64_t *steps,
             continue;
         /* The name nearest to the DIE wins. */
         if (ret->linkage.len == 0)
-            ret->linkage = dwarf_value_string(dwarf, unit, &found.linkage);
-        if (ret->plain.len == 0)
-            ret->plain = dwarf_value_string(dwarf, unit, &found.plain);
-        if (ret->linkage.len && ret->plain.len)
+            ret->linkage = read(dwarf, unit, &found.linkage);
+        if (ret->plain.len == 0 && !(ret->linkage.len && is_linkage_enough))
+            ret->plain = read(dwarf, unit, &found.plain);
+        if (ret->linkage.len && (ret->plain.len || is_linkage_enough))
             return;
         for (int i = 0; i < 2; i++) {
             if (found.next[i] != UINT64_MAX && n_open < ORIGINS_MAX)
@@ -80,27 +84,17 @@ sym_dwarf_name(const struct sym_dwarf *dwarf, uint64_t die, uint64_t *steps,
     }
 }
 
+void
+sym_dwarf_name(const struct sym_dwarf *dwarf, uint64_t die, uint64_t *steps,
+               struct sym_dwarf_name *ret)
+{
+    find_names(dwarf, die, steps, dwarf_value_string, false, ret);
+}
+
 struct fz_span
 sym_dwarf_name_place(const struct sym_dwarf *dwarf, uint64_t die, uint64_t *steps)
 {
-    struct fz_span plain = {NULL, 0};
-    uint64_t open[ORIGINS_MAX] = {die};
-    unsigned n_open = 1;
-    for (unsigned n = 0; n_open > 0 && n < ORIGINS_MAX; n++) {
-        die = open[--n_open];
-        const struct sym_dwarf_unit *unit = dwarf_unit_of(dwarf, die);
-        struct found found;
-        if (!unit || !read_name_die(dwarf, unit, die, steps, &found))
-            continue;
-        struct fz_span linkage = dwarf_value_string_place(dwarf, unit, &found.linkage);
-        if (linkage.len)
-            return linkage;
-        if (plain.len == 0)
-            plain = dwarf_value_string_place(dwarf, unit, &found.plain);
-        for (int i = 0; i < 2; i++) {
-            if (found.next[i] != UINT64_MAX && n_open < ORIGINS_MAX)
-                open[n_open++] = found.next[i];
-        }
-    }
-    return plain;
+    struct sym_dwarf_name places;
+    find_names(dwarf, die, steps, dwarf_value_string_place, true, &places);
+    return places.linkage.len ? places.linkage : places.plain;
 }

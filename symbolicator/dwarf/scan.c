@@ -49,14 +49,24 @@ sym_dwarf_scan_deinit(struct sym_dwarf_scan *scan, struct fz_budget *budget)
     *scan = (struct sym_dwarf_scan){0};
 }
 
-/* Cut a range to where code is; false if it begins outside. */
+/* Append the range, cut to where code is, unless it begins outside. */
 static bool
-clip_range(const struct sym_dwarf_scan *scan, uint64_t low, uint64_t *high)
+append_range(struct walk *walk, struct sym_dwarf_range **list, size_t *n, size_t *room,
+             struct sym_dwarf_range range)
 {
-    if (low < scan->code_low || low >= scan->code_high)
+    const struct sym_dwarf_scan *scan = walk->scan;
+    if (range.low < scan->code_low || range.low >= scan->code_high)
+        return true;
+    if (range.high > scan->code_high)
+        range.high = scan->code_high;
+    struct sym_dwarf_range *ranges =
+        fz_list_grow(walk->budget, *list, room, *n + 1, sizeof(*ranges));
+    if (!ranges) {
+        walk->no_memory = true;
         return false;
-    if (*high > scan->code_high)
-        *high = scan->code_high;
+    }
+    *list = ranges;
+    ranges[(*n)++] = range;
     return true;
 }
 
@@ -65,18 +75,8 @@ add_unit_range(void *user, uint64_t low, uint64_t high)
 {
     struct walk *walk = user;
     struct sym_dwarf_scan *scan = walk->scan;
-    if (!clip_range(scan, low, &high))
-        return true;
-    struct sym_dwarf_range *ranges =
-        fz_list_grow(walk->budget, scan->unit_ranges, &scan->room_unit_ranges,
-                     scan->n_unit_ranges + 1, sizeof(*ranges));
-    if (!ranges) {
-        walk->no_memory = true;
-        return false;
-    }
-    scan->unit_ranges = ranges;
-    ranges[scan->n_unit_ranges++] = (struct sym_dwarf_range){.low = low, .high = high};
-    return true;
+    return append_range(walk, &scan->unit_ranges, &scan->n_unit_ranges, &scan->room_unit_ranges,
+                        (struct sym_dwarf_range){.low = low, .high = high});
 }
 
 static bool
@@ -84,18 +84,8 @@ add_range(void *user, uint64_t low, uint64_t high)
 {
     struct walk *walk = user;
     struct sym_dwarf_scan *scan = walk->scan;
-    if (!clip_range(scan, low, &high))
-        return true;
-    struct sym_dwarf_range *ranges = fz_list_grow(walk->budget, scan->ranges, &scan->room_ranges,
-                                                  scan->n_ranges + 1, sizeof(*ranges));
-    if (!ranges) {
-        walk->no_memory = true;
-        return false;
-    }
-    scan->ranges = ranges;
-    ranges[scan->n_ranges++] =
-        (struct sym_dwarf_range){.low = low, .high = high, .node = (uint32_t)scan->n_nodes};
-    return true;
+    struct sym_dwarf_range range = {.low = low, .high = high, .node = (uint32_t)scan->n_nodes};
+    return append_range(walk, &scan->ranges, &scan->n_ranges, &scan->room_ranges, range);
 }
 
 static uint32_t
