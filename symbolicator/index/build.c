@@ -109,13 +109,10 @@ static enum fz_code
 build(struct index_builder *b, int out_fd, struct fz_error *err)
 {
     static const uint8_t none = 0;
-    struct index_function nothing = {0, 0, 0};
-    uint32_t unused;
     find_code(b);
     b->name_steps = b->macho->bytes.len * NAME_STEPS_PER_BYTE + NAME_STEPS_FREE;
-    /* Record, string and function 0 mean none. */
-    if (!index_bytes_add(b, &b->strings, &none, 1) || !index_bytes_add(b, &b->records, &none, 1) ||
-        !index_function_add(b, &nothing, &unused))
+    /* Record and string 0 mean none. */
+    if (!index_bytes_add(b, &b->strings, &none, 1) || !index_bytes_add(b, &b->records, &none, 1))
         return fz_budget_fail(&b->budget, err);
     /* Symbols first: they name functions whose DWARF has no linkage name. Aliases are complete only
      * after the symbols have filled the gaps, and calls need them sorted. */

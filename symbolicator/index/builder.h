@@ -54,14 +54,10 @@ struct index_bare_row {
     uint16_t column;
 };
 
-struct index_alias {
+/* A further name of the function at `addr`; or, of a call that returns to `addr`, the name of the
+ * function that it means. */
+struct index_name {
     uint64_t addr;
-    uint32_t name;
-};
-
-/* A call of a function whose code has several names. */
-struct index_call {
-    uint64_t return_addr;
     uint32_t name;
 };
 
@@ -122,8 +118,7 @@ struct index_builder {
     size_t n_all_rows;              /* in pieces */
     uint32_t row_offsets;           /* the offsets of all of them, or'ed together */
     struct index_bare_row *bare_rows;
-    struct index_alias *aliases;
-    struct index_call *calls;
+    struct index_name *aliases, *calls;
     size_t n_blocks, n_files, n_places, n_functions, n_pieces, n_bare_pieces, n_rows, n_bare_rows,
         n_aliases, n_calls;
     size_t room_files, room_places, room_functions, room_pieces, room_bare_pieces, room_rows,
@@ -156,15 +151,22 @@ bool index_function_add(struct index_builder *b, const struct index_function *fu
                         uint32_t *ret);
 /* Room for the next n of b->rows, which the caller fills in; NULL when the budget is exhausted. */
 struct index_row *index_rows_reserve(struct index_builder *b, size_t n);
+/* To b->pieces, or without a function to b->bare_pieces. */
 bool index_piece_add(struct index_builder *b, const struct index_piece *piece);
 bool index_bare_row_add(struct index_builder *b, const struct index_bare_row *row);
-bool index_bare_piece_add(struct index_builder *b, const struct index_piece *piece);
 bool index_alias_add(struct index_builder *b, uint64_t addr, uint32_t name);
+/* For qsort(): by address, then by name. */
+int index_name_compare(const void *a, const void *b);
 /* Ascending by address and name, each once. */
 void index_aliases_sort(struct index_builder *b);
 
 /* units.c */
 FZ_MUST_CHECK enum fz_code index_units_build(struct index_builder *b, struct fz_error *err);
+enum { INDEX_THREADS_MAX = 64 };
+/* Call work() for `n` users, `size` bytes apart: for the first on the calling thread, for each other
+ * on a thread of its own. Fewer threads than wanted are no error: workers take units or parts from a
+ * shared counter until none is left. */
+void index_threads_run(size_t n, void *(*work)(void *), void *users, size_t size);
 
 /* symbols.c */
 FZ_MUST_CHECK enum fz_code index_symbols_load(struct index_builder *b, struct fz_error *err);
@@ -174,7 +176,7 @@ struct fz_span index_symbol_name_at(struct index_builder *b, uint64_t addr, stru
 FZ_MUST_CHECK enum fz_code index_symbols_fill(struct index_builder *b, struct fz_error *err);
 
 /* pieces.c: sort the pieces and cut overlaps, so that each address is in at most one. */
-void index_pieces_sort(struct index_piece *pieces, size_t n, struct index_piece *scratch);
+bool index_pieces_sort(struct index_builder *b, struct index_piece *pieces, size_t n);
 FZ_MUST_CHECK enum fz_code index_pieces_settle(struct index_builder *b, struct fz_error *err);
 
 /* calls.c: which function calls of folded functions name. Wants sorted pieces and aliases. */

@@ -9,17 +9,14 @@
  * Example: _f and _g are at 0x4000, and a call that names g returns to 0x5010: CALLS has
  * (0x5010, "g"). C1 and C2 constructors at one address are one function to a reader.
  */
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/platform.h"
 #include "symbolicator/index/builder.h"
 #include "symbolicator/macho/symbol_map.h"
 
 enum {
-    THREADS_MAX = 64,
     KNOWN_DIES = 1024, /* a power of two */
     HIDDEN_MAX = 64,   /* bytes of a "__hidden#" name */
     NAME_STEPS_PER_BYTE = 64,
@@ -51,7 +48,7 @@ struct index_workers {
 
 struct worker {
     struct index_workers *shared;
-    struct index_call *calls;
+    struct index_name *calls;
     size_t n, room;
     uint64_t name_steps;
     bool failed; /* out of memory */
@@ -228,12 +225,12 @@ add_call(void *user, const struct sym_dwarf_call *call)
     uint32_t name = name_of_die(w, call->origin);
     if (!name)
         return true;
-    struct index_call *calls =
+    struct index_name *calls =
         fz_list_grow(&b->budget, w->calls, &w->room, w->n + 1, sizeof(*calls));
     if (!calls)
         return false;
     w->calls = calls;
-    calls[w->n++] = (struct index_call){.return_addr = call->return_addr, .name = name};
+    calls[w->n++] = (struct index_name){.addr = call->return_addr, .name = name};
     return true;
 }
 
@@ -253,15 +250,6 @@ work(void *user)
     return NULL;
 }
 
-static int
-compare_call(const void *a, const void *b)
-{
-    const struct index_call *x = a, *y = b;
-    if (x->return_addr != y->return_addr)
-        return x->return_addr < y->return_addr ? -1 : 1;
-    return x->name < y->name ? -1 : x->name > y->name;
-}
-
 /* Sort, and keep of each return address one name. Where callers were folded themselves, one address
  * may have calls of several functions: which one is unknown, so it is left out. */
 static void
@@ -269,13 +257,10 @@ settle_calls(struct index_builder *b)
 {
     size_t kept = 0;
     if (b->n_calls)
-        qsort(b->calls, b->n_calls, sizeof(*b->calls), compare_call);
+        qsort(b->calls, b->n_calls, sizeof(*b->calls), index_name_compare);
     for (size_t first = 0, last; first < b->n_calls; first = last) {
-        for (last = first; last < b->n_calls;) {
-            if (b->calls[last].return_addr != b->calls[first].return_addr)
-                break;
+        for (last = first; last < b->n_calls && b->calls[last].addr == b->calls[first].addr;)
             last++;
-        }
         if (b->calls[last - 1].name == b->calls[first].name)
             b->calls[kept++] = b->calls[first];
     }
@@ -287,7 +272,7 @@ merge(struct index_builder *b, const struct worker *w)
 {
     if (w->n == 0)
         return !w->failed;
-    struct index_call *calls =
+    struct index_name *calls =
         fz_list_grow(&b->budget, b->calls, &b->room_calls, b->n_calls + w->n, sizeof(*calls));
     if (!calls)
         return false;
@@ -301,9 +286,8 @@ static bool
 scan_units(struct index_builder *b, const struct folded *folded)
 {
     struct index_workers shared = {.b = b, .folded = folded};
-    pthread_t threads[THREADS_MAX];
-    size_t n_units = sym_dwarf_n_units(b->dwarf), n_workers = b->n_threads, n = 0;
-    n_workers = n_workers < THREADS_MAX ? n_workers : THREADS_MAX;
+    size_t n_units = sym_dwarf_n_units(b->dwarf), n_workers = b->n_threads;
+    n_workers = n_workers < INDEX_THREADS_MAX ? n_workers : INDEX_THREADS_MAX;
     if (n_workers > n_units)
         n_workers = n_units ? n_units : 1;
     struct worker *workers = fz_list_zeroed(&b->budget, n_workers, sizeof(*workers));
@@ -311,12 +295,7 @@ scan_units(struct index_builder *b, const struct folded *folded)
         return false;
     for (size_t i = 0; i < n_workers; i++)
         workers[i].shared = &shared;
-    /* The calling thread works too; fewer threads than wanted are no error. */
-    while (n + 1 < n_workers && fz_platform_thread(&threads[n], work, &workers[n + 1]) == 0)
-        n++;
-    work(&workers[0]);
-    while (n > 0)
-        pthread_join(threads[--n], NULL);
+    index_threads_run(n_workers, work, workers, sizeof(*workers));
     bool ok = true;
     for (size_t i = 0; i < n_workers; i++) {
         ok = ok && merge(b, &workers[i]);

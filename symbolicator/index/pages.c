@@ -2,11 +2,9 @@
  * Pieces to pages: the address space in order, cut at page boundaries, packed bit by bit. Parts of
  * it are packed by several threads.
  */
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
-#include "base/platform.h"
 #include "symbolicator/index/builder.h"
 #include "symbolicator/index/format.h"
 
@@ -403,14 +401,7 @@ index_pages_build(struct index_builder *b, struct fz_error *err)
     b->page_shift = find_page_shift(b->unit_shift);
     cut_parts(b);
     struct page_workers shared = {.b = b};
-    pthread_t threads[PAGE_PARTS_MAX];
-    size_t n = 0;
-    /* The calling thread works too; fewer threads than wanted are no error. */
-    while (n + 1 < b->n_threads && n + 1 < b->n_parts &&
-           fz_platform_thread(&threads[n], pack_parts, &shared) == 0)
-        n++;
-    pack_parts(&shared);
-    while (n > 0)
-        pthread_join(threads[--n], NULL);
+    index_threads_run(b->n_threads < b->n_parts ? b->n_threads : b->n_parts, pack_parts, &shared,
+                      0);
     return !shared.failed && join_parts(b) ? FZ_OK : fz_budget_fail(&b->budget, err);
 }

@@ -11,14 +11,14 @@ comes_before(const struct index_piece *a, const struct index_piece *b)
     return a->start != b->start ? a->start < b->start : a->unit < b->unit;
 }
 
-void
-index_pieces_sort(struct index_piece *pieces, size_t n, struct index_piece *scratch)
+static void
+merge_sort(struct index_piece *pieces, size_t n, struct index_piece *scratch)
 {
     if (n < 2)
         return;
     size_t half = n / 2;
-    index_pieces_sort(pieces, half, scratch);
-    index_pieces_sort(pieces + half, n - half, scratch);
+    merge_sort(pieces, half, scratch);
+    merge_sort(pieces + half, n - half, scratch);
     /* In order already, as the pieces of most files are. */
     if (!comes_before(&pieces[half], &pieces[half - 1]))
         return;
@@ -30,6 +30,17 @@ index_pieces_sort(struct index_piece *pieces, size_t n, struct index_piece *scra
         else
             pieces[to++] = scratch[a++];
     }
+}
+
+bool
+index_pieces_sort(struct index_builder *b, struct index_piece *pieces, size_t n)
+{
+    struct index_piece *scratch = fz_list_zeroed(&b->budget, n, sizeof(*scratch));
+    if (!scratch)
+        return false;
+    merge_sort(pieces, n, scratch);
+    fz_list_free(&b->budget, scratch, n ? n : 1, sizeof(*scratch));
+    return true;
 }
 
 /* Pieces that lost their start to another one wait here for what is left of them: a binary heap. */
@@ -114,14 +125,10 @@ enum fz_code
 index_pieces_settle(struct index_builder *b, struct fz_error *err)
 {
     size_t room = b->n_pieces > b->n_bare_pieces ? b->n_pieces : b->n_bare_pieces;
-    struct index_piece *scratch = fz_list_zeroed(&b->budget, room, sizeof(*scratch));
-    if (!scratch)
-        return fz_budget_fail(&b->budget, err);
-    index_pieces_sort(b->pieces, b->n_pieces, scratch);
-    index_pieces_sort(b->bare_pieces, b->n_bare_pieces, scratch);
-    fz_list_free(&b->budget, scratch, room ? room : 1, sizeof(*scratch));
     struct waiting w = {.b = b, .steps = STEPS_FREE + STEPS_PER_PIECE * room};
-    bool ok = cut_overlaps(&w, b->pieces, &b->n_pieces) &&
+    bool ok = index_pieces_sort(b, b->pieces, b->n_pieces) &&
+              index_pieces_sort(b, b->bare_pieces, b->n_bare_pieces) &&
+              cut_overlaps(&w, b->pieces, &b->n_pieces) &&
               cut_overlaps(&w, b->bare_pieces, &b->n_bare_pieces);
     fz_list_free(&b->budget, w.heap, w.room, sizeof(*w.heap));
     return ok ? FZ_OK : fz_budget_fail(&b->budget, err);

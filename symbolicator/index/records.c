@@ -55,12 +55,16 @@ index_rows_reserve(struct index_builder *b, size_t n)
 bool
 index_piece_add(struct index_builder *b, const struct index_piece *piece)
 {
+    bool is_bare = piece->function == NO_FUNCTION;
+    struct index_piece **list = is_bare ? &b->bare_pieces : &b->pieces;
+    size_t *n = is_bare ? &b->n_bare_pieces : &b->n_pieces;
     struct index_piece *pieces =
-        fz_list_grow(&b->budget, b->pieces, &b->room_pieces, b->n_pieces + 1, sizeof(*pieces));
+        fz_list_grow(&b->budget, *list, is_bare ? &b->room_bare_pieces : &b->room_pieces, *n + 1,
+                     sizeof(*pieces));
     if (!pieces)
         return false;
-    b->pieces = pieces;
-    pieces[b->n_pieces++] = *piece;
+    *list = pieces;
+    pieces[(*n)++] = *piece;
     return true;
 }
 
@@ -79,33 +83,21 @@ index_bare_row_add(struct index_builder *b, const struct index_bare_row *row)
 }
 
 bool
-index_bare_piece_add(struct index_builder *b, const struct index_piece *piece)
-{
-    struct index_piece *pieces = fz_list_grow(&b->budget, b->bare_pieces, &b->room_bare_pieces,
-                                              b->n_bare_pieces + 1, sizeof(*pieces));
-    if (!pieces)
-        return false;
-    b->bare_pieces = pieces;
-    pieces[b->n_bare_pieces++] = *piece;
-    return true;
-}
-
-bool
 index_alias_add(struct index_builder *b, uint64_t addr, uint32_t name)
 {
-    struct index_alias *aliases =
+    struct index_name *aliases =
         fz_list_grow(&b->budget, b->aliases, &b->room_aliases, b->n_aliases + 1, sizeof(*aliases));
     if (!aliases)
         return false;
     b->aliases = aliases;
-    aliases[b->n_aliases++] = (struct index_alias){.addr = addr, .name = name};
+    aliases[b->n_aliases++] = (struct index_name){.addr = addr, .name = name};
     return true;
 }
 
-static int
-compare_alias(const void *a, const void *b)
+int
+index_name_compare(const void *a, const void *b)
 {
-    const struct index_alias *x = a, *y = b;
+    const struct index_name *x = a, *y = b;
     if (x->addr != y->addr)
         return x->addr < y->addr ? -1 : 1;
     return x->name < y->name ? -1 : x->name > y->name;
@@ -116,9 +108,9 @@ index_aliases_sort(struct index_builder *b)
 {
     size_t kept = 0;
     if (b->n_aliases)
-        qsort(b->aliases, b->n_aliases, sizeof(*b->aliases), compare_alias);
+        qsort(b->aliases, b->n_aliases, sizeof(*b->aliases), index_name_compare);
     for (size_t i = 0; i < b->n_aliases; i++) {
-        if (!kept || compare_alias(&b->aliases[kept - 1], &b->aliases[i]) != 0)
+        if (!kept || index_name_compare(&b->aliases[kept - 1], &b->aliases[i]) != 0)
             b->aliases[kept++] = b->aliases[i];
     }
     b->n_aliases = kept;

@@ -103,8 +103,6 @@ string_is(const struct index_builder *b, size_t at, struct fz_span text)
 bool
 index_pool_string(struct index_builder *b, struct fz_span text, uint32_t *ret)
 {
-    if (b->strings.n == 0 && !index_bytes_add(b, &b->strings, "", 1))
-        return false;
     if (text.len == 0) {
         *ret = 0;
         return true;

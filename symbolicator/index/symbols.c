@@ -302,12 +302,6 @@ index_symbols_fill(struct index_builder *b, struct fz_error *err)
     }
     b->stats.n_symbols = b->n_symbols;
     fz_list_free(&b->budget, f.rows, f.room_rows, sizeof(*f.rows));
-    if (!ok)
-        return fz_budget_fail(&b->budget, err);
-    struct index_piece *scratch = fz_list_zeroed(&b->budget, b->n_pieces, sizeof(*scratch));
-    if (!scratch)
-        return fz_budget_fail(&b->budget, err);
-    index_pieces_sort(b->pieces, b->n_pieces, scratch);
-    fz_list_free(&b->budget, scratch, b->n_pieces ? b->n_pieces : 1, sizeof(*scratch));
-    return FZ_OK;
+    return ok && index_pieces_sort(b, b->pieces, b->n_pieces) ? FZ_OK
+                                                              : fz_budget_fail(&b->budget, err);
 }

@@ -240,9 +240,10 @@ add_piece(struct index_unit_builder *u, const struct index_local_piece *local)
                                 .n_rows = local->n,
                                 .function = is_bare ? NO_FUNCTION : u->infos[local->root].root,
                                 .unit = u->number};
-    if (is_bare)
-        return add_bare_rows(u, local) && index_bare_piece_add(b, &piece);
-    commit_rows(u, local);
+    if (!is_bare)
+        commit_rows(u, local);
+    else if (!add_bare_rows(u, local))
+        return false;
     return index_piece_add(b, &piece);
 }
 

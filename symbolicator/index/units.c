@@ -11,8 +11,6 @@
 #include "base/platform.h"
 #include "symbolicator/index/unit.h"
 
-enum { THREADS_MAX = 64 };
-
 enum slot_state { SLOT_FREE, SLOT_READING, SLOT_READ };
 
 struct slot_unit {
@@ -108,24 +106,28 @@ work(void *user)
     return NULL;
 }
 
-/* The calling thread works too; fewer threads than wanted are no error. */
-static void
-run(struct index_workers *shared, unsigned n_threads)
+void
+index_threads_run(size_t n, void *(*work_on)(void *), void *users, size_t size)
 {
-    pthread_t threads[THREADS_MAX];
-    unsigned n = 0;
-    while (n + 1 < n_threads && fz_platform_thread(&threads[n], work, shared) == 0)
-        n++;
-    work(shared);
-    while (n > 0)
-        pthread_join(threads[--n], NULL);
+    pthread_t threads[INDEX_THREADS_MAX];
+    size_t started = 0;
+    while (started + 1 < n && fz_platform_thread(&threads[started], work_on,
+                                                 (char *)users + (started + 1) * size) == 0)
+        started++;
+    work_on(users);
+    while (started > 0)
+        pthread_join(threads[--started], NULL);
 }
 
 enum fz_code
 index_units_build(struct index_builder *b, struct fz_error *err)
 {
-    struct index_workers shared = {.b = b, .n_units = sym_dwarf_n_units(b->dwarf), .code = FZ_OK};
-    unsigned n_threads = b->n_threads < THREADS_MAX ? b->n_threads : THREADS_MAX;
+    struct index_workers shared = {.b = b,
+                                   .mutex = PTHREAD_MUTEX_INITIALIZER,
+                                   .changed = PTHREAD_COND_INITIALIZER,
+                                   .n_units = sym_dwarf_n_units(b->dwarf),
+                                   .code = FZ_OK};
+    unsigned n_threads = b->n_threads < INDEX_THREADS_MAX ? b->n_threads : INDEX_THREADS_MAX;
     if (n_threads > shared.n_units)
         n_threads = shared.n_units ? (unsigned)shared.n_units : 1;
     /* A thread that is alone never has to wait for another. */
@@ -139,22 +141,13 @@ index_units_build(struct index_builder *b, struct fz_error *err)
         return fz_budget_fail(&b->budget, err);
     }
     b->n_blocks = shared.n_units;
-    if (pthread_mutex_init(&shared.mutex, NULL) != 0) {
-        free(shared.slots);
-        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    }
-    if (pthread_cond_init(&shared.changed, NULL) != 0) {
-        pthread_mutex_destroy(&shared.mutex);
-        free(shared.slots);
-        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    }
     for (size_t i = 0; i < shared.n_slots; i++) {
         struct index_unit_builder *u = &shared.slots[i].unit;
         u->b = b;
         u->scan.code_low = u->lines.code_low = b->code_low;
         u->scan.code_high = u->lines.code_high = b->code_high;
     }
-    run(&shared, n_threads);
+    index_threads_run(n_threads, work, &shared, 0);
     for (size_t i = 0; i < shared.n_slots; i++)
         index_unit_deinit(&shared.slots[i].unit);
     free(shared.slots);

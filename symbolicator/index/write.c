@@ -75,33 +75,41 @@ put(struct writer *w, const void *data, size_t len, struct fz_error *err)
     return FZ_OK;
 }
 
-/* One section from the bytes of its parts, `spare` zeros after them that belong to it, and
- * padding. */
+/* What was put since `begin` is the section: `spare` zeros that belong to it follow, and padding. */
+static enum fz_code
+end_section(struct writer *w, enum index_section id, uint64_t begin, size_t spare,
+            struct fz_error *err)
+{
+    static const uint8_t zeros[INDEX_RECORDS_SPARE + 8];
+    uint8_t *entry = w->header + INDEX_SECTIONS + 16 * (size_t)id;
+    /* The spare bytes let readers load whole words at the end; they belong to the section, so that
+     * they are checked with it. */
+    uint64_t len = w->at - begin + spare;
+    store64(entry, begin);
+    store64(entry + 8, len);
+    return put(w, zeros, spare + ((0 - len) & 7), err);
+}
+
+/* One section from the bytes of its parts. */
 static enum fz_code
 put_parts(struct writer *w, enum index_section id, const struct fz_span *parts, size_t n_parts,
           size_t spare, struct fz_error *err)
 {
-    static const uint8_t zeros[INDEX_RECORDS_SPARE + 8];
-    uint8_t *entry = w->header + INDEX_SECTIONS + 16 * (size_t)id;
     uint64_t begin = w->at;
     enum fz_code code = FZ_OK;
     for (size_t i = 0; i < n_parts && code == FZ_OK; i++) {
         if (parts[i].len)
             code = put(w, parts[i].data, parts[i].len, err);
     }
-    /* The spare bytes let readers load whole words at the end; they belong to the section, so that
-     * they are checked with it. */
-    uint64_t len = w->at - begin + spare;
-    store64(entry, begin);
-    store64(entry + 8, len);
-    return code == FZ_OK ? put(w, zeros, spare + ((0 - len) & 7), err) : code;
+    return code == FZ_OK ? end_section(w, id, begin, spare, err) : code;
 }
 
 static enum fz_code
-put_section(struct writer *w, enum index_section id, struct fz_span bytes, size_t spare,
-            struct fz_error *err)
+put_bytes(struct writer *w, enum index_section id, const struct index_bytes *bytes, size_t spare,
+          struct fz_error *err)
 {
-    return put_parts(w, id, &bytes, 1, spare, err);
+    struct fz_span part = fz_span_make(bytes->data, bytes->n);
+    return put_parts(w, id, &part, 1, spare, err);
 }
 
 /* The three sections that come in parts. */
@@ -127,66 +135,51 @@ put_pages(struct writer *w, struct fz_error *err)
 static enum fz_code
 put_files(struct writer *w, struct fz_error *err)
 {
-    struct index_builder *b = w->b;
-    struct index_bytes out = {NULL, 0, 0};
-    enum fz_code code = FZ_OK;
-    for (size_t i = 0; i < b->n_files && code == FZ_OK; i++) {
+    const struct index_builder *b = w->b;
+    uint64_t begin = w->at;
+    for (size_t i = 0; i < b->n_files; i++) {
         uint8_t entry[INDEX_FILE];
         store32(entry, b->files[i].directory);
         store32(entry + 4, b->files[i].name);
-        if (!index_bytes_add(b, &out, entry, sizeof(entry)))
-            code = fz_budget_fail(&b->budget, err);
+        enum fz_code code = put(w, entry, sizeof(entry), err);
+        if (code != FZ_OK)
+            return code;
     }
-    if (code == FZ_OK)
-        code = put_section(w, INDEX_FILES, fz_span_make(out.data, out.n), 0, err);
-    fz_list_free(&b->budget, out.data, out.room, 1);
-    return code;
+    return end_section(w, INDEX_FILES, begin, 0, err);
 }
 
 /* The sections that are tables of an address and a name: aliases and calls. */
 static enum fz_code
-put_names(struct writer *w, enum index_section id, struct fz_error *err)
+put_names(struct writer *w, enum index_section id, const struct index_name *names, size_t n,
+          struct fz_error *err)
 {
-    struct index_builder *b = w->b;
-    struct index_bytes out = {NULL, 0, 0};
-    enum fz_code code = FZ_OK;
-    size_t n = id == INDEX_CALLS ? b->n_calls : b->n_aliases;
-    for (size_t i = 0; i < n && code == FZ_OK; i++) {
+    uint64_t begin = w->at;
+    for (size_t i = 0; i < n; i++) {
         uint8_t entry[INDEX_ALIAS];
-        bool is_call = id == INDEX_CALLS;
-        store64(entry, (is_call ? b->calls[i].return_addr : b->aliases[i].addr) - b->code_low);
-        store32(entry + 8, is_call ? b->calls[i].name : b->aliases[i].name);
-        if (!index_bytes_add(b, &out, entry, sizeof(entry)))
-            code = fz_budget_fail(&b->budget, err);
+        store64(entry, names[i].addr - w->b->code_low);
+        store32(entry + 8, names[i].name);
+        enum fz_code code = put(w, entry, sizeof(entry), err);
+        if (code != FZ_OK)
+            return code;
     }
-    if (code == FZ_OK)
-        code = put_section(w, id, fz_span_make(out.data, out.n), 0, err);
-    fz_list_free(&b->budget, out.data, out.room, 1);
-    return code;
+    return end_section(w, id, begin, 0, err);
 }
 
 static enum fz_code
 put_sections(struct writer *w, struct fz_error *err)
 {
-    struct index_builder *b = w->b;
-    const struct {
-        enum index_section id;
-        const struct index_bytes *bytes;
-        size_t spare;
-    } plain[] = {
-        {INDEX_RECORDS, &b->records, INDEX_RECORDS_SPARE},
-        {INDEX_STRINGS, &b->strings, 0},
-    };
+    const struct index_builder *b = w->b;
     enum fz_code code = put_pages(w, err);
-    for (size_t i = 0; i < FZ_ARRAY_LEN(plain) && code == FZ_OK; i++)
-        code = put_section(w, plain[i].id, fz_span_make(plain[i].bytes->data, plain[i].bytes->n),
-                           plain[i].spare, err);
+    if (code == FZ_OK)
+        code = put_bytes(w, INDEX_RECORDS, &b->records, INDEX_RECORDS_SPARE, err);
+    if (code == FZ_OK)
+        code = put_bytes(w, INDEX_STRINGS, &b->strings, 0, err);
     if (code == FZ_OK)
         code = put_files(w, err);
     if (code == FZ_OK)
-        code = put_names(w, INDEX_ALIASES, err);
+        code = put_names(w, INDEX_ALIASES, b->aliases, b->n_aliases, err);
     if (code == FZ_OK)
-        code = put_names(w, INDEX_CALLS, err);
+        code = put_names(w, INDEX_CALLS, b->calls, b->n_calls, err);
     if (code == FZ_OK)
         code = flush(w, err);
     if (code != FZ_OK)
