@@ -113,18 +113,28 @@ compare_roots(const void *a, const void *b)
     return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* The function at `addr` in this unit: of several the one that begins last. */
-static uint32_t
-find_root(const struct verify *v, uint64_t addr)
+/* How many of `n` sorted items, which begin with their address, are at or before `addr`. */
+static size_t
+count_until(const void *items, size_t n, size_t size, uint64_t addr)
 {
-    size_t low = 0, high = v->n_roots;
+    size_t low = 0, high = n;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (v->roots[middle].low <= addr)
+        uint64_t at;
+        memcpy(&at, (const char *)items + middle * size, sizeof(at));
+        if (at <= addr)
             low = middle + 1;
         else
             high = middle;
     }
+    return low;
+}
+
+/* The function at `addr` in this unit: of several the one that begins last. */
+static uint32_t
+find_root(const struct verify *v, uint64_t addr)
+{
+    size_t low = count_until(v->roots, v->n_roots, sizeof(*v->roots), addr);
     /* A longer function may begin further left; `reach` says when none is left that gets here. */
     while (low > 0 && v->roots[low - 1].reach > addr) {
         if (addr < v->roots[low - 1].high)
@@ -147,27 +157,12 @@ compare_sequences(const void *a, const void *b)
 static const struct libdwarf_row *
 find_row(const struct verify *v, uint64_t addr)
 {
-    size_t low = 0, high = v->n_sequences;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (v->sequences[middle].low <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = count_until(v->sequences, v->n_sequences, sizeof(*v->sequences), addr);
     if (low == 0 || addr >= v->sequences[low - 1].high)
         return NULL;
     const struct sequence *sequence = &v->sequences[low - 1];
     const struct libdwarf_row *rows = v->unit.rows + sequence->first;
-    low = 0;
-    high = sequence->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (rows[middle].addr <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    low = count_until(rows, sequence->n, sizeof(*rows), addr);
     return low ? &rows[low - 1] : NULL;
 }
 
@@ -260,16 +255,9 @@ compare_place(struct verify *v, uint64_t addr, size_t i, const struct sym_frame 
 static bool
 is_symbol(const struct verify *v, uint64_t addr, const char *name)
 {
-    size_t low = 0, high = v->n_symbols;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (v->symbols[middle].addr < addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < v->n_symbols && v->symbols[low].addr == addr; low++) {
-        const char *symbol = v->symbols[low].name;
+    size_t n = count_until(v->symbols, v->n_symbols, sizeof(*v->symbols), addr);
+    for (; n > 0 && v->symbols[n - 1].addr == addr; n--) {
+        const char *symbol = v->symbols[n - 1].name;
         if (strcmp(symbol[0] == '_' ? symbol + 1 : symbol, name) == 0)
             return true;
     }
