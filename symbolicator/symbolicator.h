@@ -338,10 +338,8 @@ struct sym_index; /* opaque */
  * wrong magic or checksum, or a section outside the file; UNSUPPORTED: another format version. */
 FZ_MUST_CHECK enum fz_code sym_index_open(const char *path, struct sym_index **ret,
                                           struct fz_error *err);
-/* The same from a descriptor (remains the caller's) or from bytes that outlive the index. */
+/* The same from a descriptor, which remains the caller's. */
 FZ_MUST_CHECK enum fz_code sym_index_open_fd(int fd, struct sym_index **ret, struct fz_error *err);
-FZ_MUST_CHECK enum fz_code sym_index_open_bytes(struct fz_span bytes, struct sym_index **ret,
-                                                struct fz_error *err);
 void sym_index_close(struct sym_index *index);
 void sym_index_closep(struct sym_index **index);
 

@@ -125,21 +125,16 @@ index_block_check(const struct sym_index *index, size_t block)
     return is_good;
 }
 
-static enum fz_code
-open_bytes(struct sym_index *index, struct fz_error *err)
-{
-    enum fz_code code = read_header(index, err);
-    return code == FZ_OK ? read_sections(index, err) : code;
-}
-
 enum fz_code
-sym_index_open_bytes(struct fz_span bytes, struct sym_index **ret, struct fz_error *err)
+index_open_bytes(struct fz_span bytes, struct sym_index **ret, struct fz_error *err)
 {
     FZ_CLEANUP(sym_index_closep) struct sym_index *index = calloc(1, sizeof(*index));
     if (!index)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     index->bytes = bytes;
-    enum fz_code code = open_bytes(index, err);
+    enum fz_code code = read_header(index, err);
+    if (code == FZ_OK)
+        code = read_sections(index, err);
     if (code != FZ_OK)
         return code;
     *ret = fz_take(&index);
@@ -149,18 +144,16 @@ sym_index_open_bytes(struct fz_span bytes, struct sym_index **ret, struct fz_err
 enum fz_code
 sym_index_open_fd(int fd, struct sym_index **ret, struct fz_error *err)
 {
-    FZ_CLEANUP(sym_index_closep) struct sym_index *index = calloc(1, sizeof(*index));
-    if (!index)
-        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    enum fz_code code = fz_map_open_fd(fd, &index->map, err);
+    struct fz_map map;
+    enum fz_code code = fz_map_open_fd(fd, &map, err);
     if (code != FZ_OK)
         return code;
-    index->bytes = index->map.bytes;
-    code = open_bytes(index, err);
+    code = index_open_bytes(map.bytes, ret, err);
     if (code != FZ_OK)
-        return code;
-    *ret = fz_take(&index);
-    return FZ_OK;
+        fz_map_close(&map);
+    else
+        (*ret)->map = map;
+    return code;
 }
 
 enum fz_code

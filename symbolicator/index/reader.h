@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "symbolicator/index/format.h"
 #include "symbolicator/macho/macho.h"
@@ -27,6 +28,11 @@ struct sym_index {
 };
 
 enum index_block_state { BLOCK_GOOD = 1, BLOCK_BAD = 2 };
+
+/* Open an index in bytes that outlive it. Errors as of sym_index_open(). Fuzzers open indexes in the
+ * heap this way, where a sanitizer sees a read past the end; in a mapped file it would not. */
+FZ_MUST_CHECK enum fz_code index_open_bytes(struct fz_span bytes, struct sym_index **ret,
+                                            struct fz_error *err);
 
 /* Check the block for the first time. */
 bool index_block_check(const struct sym_index *index, size_t block);

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "symbolicator/index/format.h"
+#include "symbolicator/index/reader.h"
 #include "symbolicator/symbolicator.h"
 
 enum { BLOCK = 1 << INDEX_BLOCK_SHIFT };
@@ -39,7 +39,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(bytes, data, size);
     if (size >= INDEX_HEADER)
         fix_checksums(bytes, size);
-    if (sym_index_open_bytes(fz_span_make(bytes, size), &index, NULL) == FZ_OK) {
+    if (index_open_bytes(fz_span_make(bytes, size), &index, NULL) == FZ_OK) {
         uint64_t base = load64(bytes + 72), addrs[SYM_LOOKUPS_MAX];
         size_t n_frames[SYM_LOOKUPS_MAX];
         for (uint64_t i = 0; i < 4096; i++) {

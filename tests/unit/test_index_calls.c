@@ -10,7 +10,7 @@
 
 #include "base/file.h"
 #include "symbolicator/dwarf/dwarf.h"
-#include "symbolicator/index/format.h"
+#include "symbolicator/index/reader.h"
 #include "tests/unit/dwarf_text.h"
 
 /*
@@ -256,7 +256,7 @@ test_targets(void **state)
         if (c->cputype)
             sample.dwarf.macho.cputype = c->cputype;
         assert_int_equal(build(&sample, 1, 0, &bytes), FZ_OK);
-        assert_int_equal(sym_index_open_bytes(fz_buffer_span(&bytes), &index, NULL), FZ_OK);
+        assert_int_equal(index_open_bytes(fz_buffer_span(&bytes), &index, NULL), FZ_OK);
         for (size_t k = 0; k < FZ_ARRAY_LEN(c->want) && (k == 0 || c->want[k].addr); k++) {
             const char *got = sym_index_call_target(index, c->want[k].addr);
             if (strcmp(got ? got : "-", c->want[k].target ? c->want[k].target : "-") != 0)
@@ -283,7 +283,7 @@ test_find_alias(void **state)
     struct sym_index *index = NULL;
     sample_init(&sample, cases[0].text, cases[0].symbols, FZ_ARRAY_LEN(cases[0].symbols));
     assert_int_equal(build(&sample, 1, 0, &bytes), FZ_OK);
-    assert_int_equal(sym_index_open_bytes(fz_buffer_span(&bytes), &index, NULL), FZ_OK);
+    assert_int_equal(index_open_bytes(fz_buffer_span(&bytes), &index, NULL), FZ_OK);
     for (size_t i = 0; i < FZ_ARRAY_LEN(finds); i++) {
         const char *got = sym_index_find_alias(index, finds[i].addr, finds[i].name);
         assert_string_equal(got ? got : "-", finds[i].want ? finds[i].want : "-");
@@ -352,7 +352,7 @@ test_lies(void **state)
             data[at] = value;
             if (is_mended)
                 store32(data + checks, index_check(data + INDEX_HEADER, checks - INDEX_HEADER));
-            if (sym_index_open_bytes(fz_buffer_span(&bytes), &index, NULL) != FZ_OK)
+            if (index_open_bytes(fz_buffer_span(&bytes), &index, NULL) != FZ_OK)
                 continue;
             const char *name = sym_index_call_target(index, 0x2008);
             assert_true(!name || (is_mended && strlen(name) < bytes.len));

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
-#include "symbolicator/index/format.h"
+#include "symbolicator/index/reader.h"
 #include "tests/unit/dwarf_text.h"
 
 enum { CODE = 0x1000 };
@@ -47,7 +47,7 @@ static enum fz_code
 try_open(const struct fz_buffer *bytes, size_t len, struct fz_error *err)
 {
     struct sym_index *index = NULL;
-    enum fz_code code = sym_index_open_bytes(fz_span_make(bytes->data, len), &index, err);
+    enum fz_code code = index_open_bytes(fz_span_make(bytes->data, len), &index, err);
     sym_index_close(index);
     return code;
 }
@@ -59,7 +59,7 @@ test_info(void **state)
     struct fz_buffer bytes = sample_bytes();
     struct sym_index *index = NULL;
     struct sym_index_info info;
-    assert_int_equal(sym_index_open_bytes(fz_buffer_span(&bytes), &index, NULL), FZ_OK);
+    assert_int_equal(index_open_bytes(fz_buffer_span(&bytes), &index, NULL), FZ_OK);
     sym_index_info(index, &info);
     assert_int_equal(info.version, INDEX_VERSION);
     assert_true(info.has_uuid);
@@ -107,7 +107,7 @@ test_damaged(void **state)
         struct sym_index *index = NULL;
         struct sym_frame frame;
         bytes.data[at] = (char)(bytes.data[at] ^ 0x10);
-        if (sym_index_open_bytes(fz_buffer_span(&bytes), &index, NULL) == FZ_OK &&
+        if (index_open_bytes(fz_buffer_span(&bytes), &index, NULL) == FZ_OK &&
             (sym_index_lookup(index, CODE, &frame, 1) != 0 ||
              sym_index_lookup(index, CODE, &frame, 1) != 0)) /* nor later */
             fail_msg("damage at byte %zu was believed", at);
@@ -133,7 +133,7 @@ test_lies(void **state)
             struct sym_frame frames[4];
             data[at] = values[i];
             store32(data + checks, index_check(data + INDEX_HEADER, (size_t)checks - INDEX_HEADER));
-            if (sym_index_open_bytes(fz_buffer_span(&bytes), &index, NULL) == FZ_OK) {
+            if (index_open_bytes(fz_buffer_span(&bytes), &index, NULL) == FZ_OK) {
                 for (uint64_t addr = CODE - 16; addr < CODE + 64; addr++) {
                     size_t n = sym_index_lookup(index, addr, frames, 4);
                     assert_true(n <= 4);

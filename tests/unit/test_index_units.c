@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "symbolicator/index/reader.h"
 #include "tests/unit/dwarf_text.h"
 
 enum { UNITS = 60, BAD_UNIT = 17, BAD_LINES = 33 };
@@ -139,7 +140,7 @@ test_file_twice(void **state)
     struct sym_frame frames[4];
     make_sample(&sample);
     struct fz_buffer bytes = build(&sample.macho, 2, NULL, NULL);
-    assert_int_equal(sym_index_open_bytes(fz_buffer_span(&bytes), &index, NULL), FZ_OK);
+    assert_int_equal(index_open_bytes(fz_buffer_span(&bytes), &index, NULL), FZ_OK);
     for (size_t i = 0; i < FZ_ARRAY_LEN(want); i++) {
         assert_in_range(sym_index_lookup(index, want[i].addr, frames, 4), 1, 2);
         assert_string_equal(frames[0].file, want[i].file);
@@ -172,7 +173,7 @@ check_unsorted(uint64_t step)
             sample.sections[i].size = (FUNCTIONS + 1) * step;
     }
     struct fz_buffer bytes = build(&sample.macho, 1, NULL, NULL);
-    assert_int_equal(sym_index_open_bytes(fz_buffer_span(&bytes), &index, NULL), FZ_OK);
+    assert_int_equal(index_open_bytes(fz_buffer_span(&bytes), &index, NULL), FZ_OK);
     for (unsigned i = 0; i < FUNCTIONS; i++) {
         char name[16];
         uint64_t addr = 0x1000 + i * 31 % FUNCTIONS * step;
@@ -213,7 +214,7 @@ test_exports(void **state)
     sample.macho.exports_trie = fz_span_make(trie, sizeof(trie));
     sample.macho.text_vmaddr = 0;
     struct fz_buffer bytes = build(&sample.macho, 1, NULL, &problems);
-    assert_int_equal(sym_index_open_bytes(fz_buffer_span(&bytes), &index, NULL), FZ_OK);
+    assert_int_equal(index_open_bytes(fz_buffer_span(&bytes), &index, NULL), FZ_OK);
     assert_int_equal(sym_index_lookup(index, 0x100c, &frame, 1), 0);
     assert_int_equal(sym_index_lookup(index, 0x1014, &frame, 1), 1);
     assert_string_equal(frame.name, "_f");

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "symbolicator/index/reader.h"
 #include "tests/unit/dwarf_text.h"
 
 /* f() at 0x1000 to 0x1020, into which a C++ function is inlined at 0x1008 to 0x1010. */
@@ -66,7 +67,7 @@ setup(void **state)
     read_back(fileno(file), &fixture->bytes);
     fclose(file);
     dwarf_sample_deinit(&built);
-    assert_int_equal(sym_index_open_bytes(fz_buffer_span(&fixture->bytes), &fixture->index, &err),
+    assert_int_equal(index_open_bytes(fz_buffer_span(&fixture->bytes), &fixture->index, &err),
                      FZ_OK);
     *state = fixture;
     return 0;
