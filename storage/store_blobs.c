@@ -47,7 +47,6 @@ static enum fz_code
 is_named(struct sql *sql, const char *sha256, bool *ret, struct fz_error *err)
 {
     const struct sql_value args[] = {sql_text(sha256)};
-    int64_t one;
     return sql_number(
         sql,
         "SELECT 1 WHERE "
@@ -58,7 +57,7 @@ is_named(struct sql *sql, const char *sha256, bool *ret, struct fz_error *err)
         "EXISTS (SELECT 1 FROM symbol_files WHERE index_sha256 = $1 AND index_sha256 IS NOT NULL) "
         "OR EXISTS (SELECT 1 FROM assembled_files WHERE blob_sha256 = $1 AND kind <> 'symbols') OR "
         "EXISTS (SELECT 1 FROM chunks WHERE blob_sha256 = $1)",
-        args, 1, &one, ret, err);
+        args, 1, NULL, ret, err);
 }
 
 /* ---- sweep ---- */
@@ -116,12 +115,7 @@ store_blob_sweep(struct store *store, struct blob_store *blobs, size_t max, size
         max = SWEEP_MAX;
     /* A look without a transaction first: mostly there is nothing. */
     enum fz_code code = read_garbage(store->sql, max, &garbage, err);
-    if (code != FZ_OK || garbage.n == 0) {
-        *ret_n_deleted = 0;
-        *ret_more = false;
-        return code;
-    }
-    {
+    if (code == FZ_OK && garbage.n > 0) {
         FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
         code = sql_begin(store->sql, &tx, err);
         if (code == FZ_OK)
@@ -133,9 +127,11 @@ store_blob_sweep(struct store *store, struct blob_store *blobs, size_t max, size
      * rows. */
     for (size_t i = 0; i < garbage.n_deleted; i++)
         blob_end(blobs, &garbage.gone[i]);
+    if (code != FZ_OK)
+        return code;
     *ret_n_deleted = garbage.n_deleted;
     *ret_more = garbage.n == max;
-    return code;
+    return FZ_OK;
 }
 
 /* ---- scan ---- */
@@ -163,6 +159,7 @@ store_blob_scan(struct store *store, struct blob_store *blobs, int64_t age_ms, s
 {
     struct scan scan = {.store = store};
     enum fz_code code = blob_list_old(blobs, age_ms, on_old, &scan, err);
-    *ret_n_noted = scan.n_noted;
+    if (code == FZ_OK)
+        *ret_n_noted = scan.n_noted;
     return code;
 }

@@ -19,7 +19,7 @@ store_chunk_put(struct store *store, const struct store_chunk *chunk, bool *ret_
 {
     if (!is_sha1(chunk->sha1) || !store_is_sha256(chunk->blob_sha256))
         return fz_fail(err, FZ_E_MALFORMED, "a chunk needs its hash and that of its blob");
-    int64_t now, one;
+    int64_t now;
     bool kept = false;
     enum fz_code code = sql_now(store->sql, &now, err);
     if (code != FZ_OK)
@@ -39,7 +39,7 @@ store_chunk_put(struct store *store, const struct store_chunk *chunk, bool *ret_
                           "blob_sha256 = excluded.blob_sha256, expires_ms = excluded.expires_ms, "
                           "taken = 0 "
                           "WHERE chunks.expires_ms = 0 RETURNING 1",
-                          args, FZ_ARRAY_LEN(args), &one, &kept, err);
+                          args, FZ_ARRAY_LEN(args), NULL, &kept, err);
     const struct sql_value again[] = {args[0], args[1], args[4]};
     if (code == FZ_OK && !kept)
         code = sql_exec(tx,
@@ -206,9 +206,7 @@ store_chunk_expire(struct store *store, size_t max, struct fz_arena *arena,
         sql_col_copy(&rows, 1, chunk->sha1, sizeof(chunk->sha1));
         sql_col_copy(&rows, 2, chunk->blob_sha256, sizeof(chunk->blob_sha256));
     }
-    *ret = list.items;
-    *ret_n = list.n;
-    return code;
+    return sql_list_done(&list, code, ret, ret_n);
 }
 
 enum fz_code
@@ -228,7 +226,7 @@ static enum fz_code
 insert_file(struct sql *tx, const struct store_assembled *file, struct fz_arena *arena,
             struct fz_error *err)
 {
-    int64_t now, one;
+    int64_t now;
     bool created = false;
     enum fz_code code = sql_now(tx, &now, err);
     if (code != FZ_OK)
@@ -249,7 +247,7 @@ insert_file(struct sql *tx, const struct store_assembled *file, struct fz_arena 
                       "INSERT INTO assembled_files (project_id, sha1, kind, uuid, name, "
                       "blob_sha256, size, upload_id, created_ms) VALUES ($1, $2, $3, $4, $5, $6, "
                       "$7, $8, $9) ON CONFLICT DO NOTHING RETURNING 1",
-                      args, FZ_ARRAY_LEN(args), &one, &created, err);
+                      args, FZ_ARRAY_LEN(args), NULL, &created, err);
     if (code == FZ_OK && !created)
         return fz_fail(err, FZ_E_CONFLICT, "the file %s is there already", file->sha1);
     return code;

@@ -68,7 +68,7 @@ wake(struct store *store, int64_t now, struct fz_error *err)
              "UPDATE jobs SET state = 0, due_ms = 0 WHERE id IN (SELECT id FROM jobs WHERE "
              "state < 2 AND due_ms > 0 AND (due_ms <= $1 OR (state = 0 AND due_ms > $2) OR "
              "(state = 1 AND due_ms > $3)) LIMIT $4%s)",
-             sql_driver(store->sql)->skip_locked);
+             store->sql->driver->skip_locked);
     return sql_exec(store->sql, text, args, FZ_ARRAY_LEN(args), NULL, err);
 }
 
@@ -165,7 +165,7 @@ static enum fz_code
 claim_lane(struct sql *tx, struct claim *claim, const struct lane *lane, size_t max,
            struct fz_error *err)
 {
-    const struct sql_driver *driver = sql_driver(tx);
+    const struct sql_driver *driver = tx->driver;
     char text[768];
     snprintf(text, sizeof(text),
              "WITH due AS MATERIALIZED (SELECT id FROM jobs WHERE state = 0 AND due_ms = 0 AND "

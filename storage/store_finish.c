@@ -22,7 +22,6 @@
  */
 #include "storage/store_private.h"
 
-static const int TRIES = 3;
 enum { FINISH_MEMORY = 16 * 1024 * 1024 };
 
 /* ---- reports ---- */
@@ -47,14 +46,13 @@ has_news(struct store *store, const struct store_job *job, const struct store_jo
         return code;
     const struct sql_value args[] = {sql_int(job->project_id), store_uuids_value(&uuids),
                                      sql_int((int64_t)uuids.n), sql_int(row->seen_seq)};
-    int64_t one;
     return sql_number(store->sql,
                       "WITH RECURSIVE at (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM at WHERE i + "
                       "1 < $3) SELECT 1 FROM symbol_files WHERE project_id = $1 AND ready_seq > $4 "
                       "AND state = 'ready' AND kind IN ('dsym', 'binary') AND uuid IN (SELECT "
                       "substr($2, 16 * i + 1, 16) FROM at) "
                       "LIMIT 1",
-                      args, FZ_ARRAY_LEN(args), &one, ret, err);
+                      args, FZ_ARRAY_LEN(args), NULL, ret, err);
 }
 
 static struct sql_value
@@ -153,14 +151,13 @@ store_job_finish_report(struct store *store, const struct store_job *job,
     enum fz_code code = store_pack(done->result, &packed, &packed_len, err);
     if (code == FZ_OK)
         code = store_learned_news(store, job, &fresh, &news_arena, err);
-    for (int i = 0; code == FZ_OK && i < TRIES; i++) {
+    if (code != FZ_OK)
+        return code;
+    int n_tries = 0;
+    do {
         FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(FINISH_MEMORY);
         code = finish_report(store, job, &fresh, fz_span_make(packed, packed_len), &arena, err);
-        if (code == FZ_OK || !sql_may_retry(store->sql))
-            break;
-        if (i + 1 < TRIES)
-            code = FZ_OK;
-    }
+    } while (sql_try_again(store->sql, code, &n_tries));
     return code;
 }
 
@@ -225,12 +222,11 @@ store_job_register_symbols(struct store *store, const struct store_job *job,
                            uint64_t *ret_unblocked, struct fz_error *err)
 {
     int64_t last_report = 0;
-    enum fz_code code = FZ_OK;
-    for (int i = 0; i < TRIES; i++) {
+    int n_tries = 0;
+    enum fz_code code;
+    do
         code = register_symbols(store, job, symbols, n, arena, &last_report, err);
-        if (code == FZ_OK || !sql_may_retry(store->sql))
-            break;
-    }
+    while (sql_try_again(store->sql, code, &n_tries));
     if (code == FZ_OK)
         code = store_unblock(store, job, symbols, n, last_report, arena, err);
     return code == FZ_OK ? store_unblocked(store->sql, job, ret_unblocked, err) : code;
@@ -256,11 +252,10 @@ enum fz_code
 store_job_finish_upload(struct store *store, const struct store_job *job, const char *result,
                         struct fz_error *err)
 {
-    enum fz_code code = FZ_OK;
-    for (int i = 0; i < TRIES; i++) {
+    int n_tries = 0;
+    enum fz_code code;
+    do
         code = finish_upload(store, job, result, err);
-        if (code == FZ_OK || !sql_may_retry(store->sql))
-            break;
-    }
+    while (sql_try_again(store->sql, code, &n_tries));
     return code;
 }

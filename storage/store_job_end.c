@@ -1,7 +1,6 @@
 /*
  * The ends of jobs other than success: failure, quarantine, and giving back.
  */
-#include "base/list.h"
 #include "base/random.h"
 #include "storage/store_private.h"
 
@@ -178,12 +177,11 @@ static enum fz_code
 check_boot(struct store *store, struct fz_error *err)
 {
     char boot[SQL_BOOT_TEXT];
-    int64_t one;
     bool same = false;
     sql_boot(store->sql, boot);
     const struct sql_value args[] = {sql_text(boot)};
     enum fz_code code = sql_number(store->sql, "SELECT 1 FROM queue_clock WHERE boot = $1", args, 1,
-                                   &one, &same, err);
+                                   NULL, &same, err);
     if (code != FZ_OK || same)
         return code;
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
@@ -200,20 +198,14 @@ static enum fz_code
 leasing_workers(struct store *store, struct fz_arena *arena, const char ***ret, size_t *ret_n,
                 struct fz_error *err)
 {
-    const char **names = NULL;
-    size_t n = 0, room = 0;
+    struct sql_list list = {.arena = arena, .item = sizeof(const char *)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     enum fz_code code = sql_query(
         store->sql, "SELECT DISTINCT worker FROM jobs WHERE state = 1 AND worker IS NOT NULL", NULL,
         0, &rows, err);
-    while (sql_row(&rows, &code, err)) {
-        names = fz_list_grow_in(arena, names, &room, n + 1, sizeof(*names));
-        if (!names || !(names[n++] = sql_col_text(&rows, 0, arena)))
-            return fz_arena_fail(arena, err);
-    }
-    *ret = names;
-    *ret_n = n;
-    return code;
+    for (const char **name; (name = sql_list_next(&rows, &list, &code, err));)
+        *name = sql_col_text(&rows, 0, arena);
+    return sql_list_done(&list, code, ret, ret_n);
 }
 
 enum fz_code

@@ -27,7 +27,7 @@ store_job_lock(struct store *store, const struct store_job *job, struct store_jo
     snprintf(text, sizeof(text),
              "SELECT seen_seq, strikes, deaths, again, project_id, kind, subject FROM jobs "
              "WHERE id = $1 AND fence = $2%s",
-             sql_driver(store->sql)->for_update);
+             store->sql->driver->for_update);
     const struct sql_value args[] = {sql_int(job->id), sql_int(job->fence)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     enum fz_code code = sql_query(store->sql, text, args, FZ_ARRAY_LEN(args), &rows, err);
@@ -104,11 +104,10 @@ store_sweep_transient(struct store *store)
     if (sql_now(store->sql, &now, NULL) != FZ_OK)
         return;
     const struct sql_value args[] = {sql_int(now - TRANSIENT_LIFE_MS)};
-    int64_t one;
     bool found = false;
     fz_ignore(sql_number(store->sql,
                          "SELECT 1 FROM reports WHERE transient = 1 AND received_ms < $1 LIMIT 1",
-                         args, 1, &one, &found, NULL)); /* the next sweep finds them too */
+                         args, 1, NULL, &found, NULL)); /* the next sweep finds them too */
     if (!found)
         return;
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;

@@ -211,7 +211,6 @@ static enum fz_code
 trim_project(struct store *store, int64_t project_id, int64_t max, uint64_t *ret_n,
              struct fz_error *err)
 {
-    int64_t one;
     bool over = false;
     const struct sql_value args[] = {sql_int(project_id), sql_int(max), sql_int(TRIM_AT_ONCE)};
     *ret_n = 0;
@@ -219,7 +218,7 @@ trim_project(struct store *store, int64_t project_id, int64_t max, uint64_t *ret
     enum fz_code code = sql_number(store->sql,
                                    "SELECT 1 FROM learned_names WHERE project_id = $1 ORDER BY "
                                    "seen_ms DESC LIMIT 1 OFFSET $2",
-                                   args, 2, &one, &over, err);
+                                   args, 2, NULL, &over, err);
     if (code != FZ_OK || !over)
         return code;
     return sql_exec(store->sql,

@@ -12,7 +12,7 @@ static const int64_t MIGRATION_LOCK = -1;
 static const struct store_migration *
 table_for(const struct sql *sql, size_t *ret_n)
 {
-    bool lite = strcmp(sql_driver(sql)->name, "sqlite") == 0;
+    bool lite = strcmp(sql->driver->name, "sqlite") == 0;
     *ret_n = lite ? n_migrations_sqlite : n_migrations_postgresql;
     return lite ? migrations_sqlite : migrations_postgresql;
 }
@@ -53,7 +53,7 @@ check_applied(struct sql *sql, int64_t *ret_version, struct fz_error *err)
 static enum fz_code
 has_table(struct sql *sql, bool *ret, struct fz_error *err)
 {
-    bool lite = strcmp(sql_driver(sql)->name, "sqlite") == 0;
+    bool lite = strcmp(sql->driver->name, "sqlite") == 0;
     int64_t found = 0;
     enum fz_code code = sql_number(
         sql,

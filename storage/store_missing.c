@@ -6,7 +6,6 @@
  * numbers. A million reports then cost two million numbers instead of half a billion rows, and the
  * list of missing images is one pass over an index and a join with a few sets.
  */
-#include "base/list.h"
 #include "storage/store_private.h"
 
 #include <stdlib.h>
@@ -14,29 +13,47 @@
 /* ---- lists of UUIDs ---- */
 
 static int
-compare_uuids(const void *a, const void *b)
+compare(const void *a, const void *b)
 {
     return memcmp(a, b, 16);
+}
+
+/* Sort items that begin with a UUID, and keep the first of each; returns how many there are then. */
+static size_t
+sort_by_uuid(void *items, size_t n, size_t size)
+{
+    size_t kept = 0;
+    uint8_t *at = items;
+    if (n > 1)
+        qsort(items, n, size, compare);
+    for (size_t i = 0; i < n; i++) {
+        if (kept == 0 || compare(at + size * (kept - 1), at + size * i) != 0)
+            memmove(at + size * kept++, at + size * i, size);
+    }
+    return kept;
+}
+
+/* The same for a copy in the arena; NULL: no memory. */
+static void *
+sorted_copy(const void *items, size_t *n, size_t size, struct fz_arena *arena)
+{
+    void *copy = fz_arena_array(arena, *n, size);
+    if (!copy)
+        return NULL;
+    if (*n)
+        memcpy(copy, items, *n * size);
+    *n = sort_by_uuid(copy, *n, size);
+    return copy;
 }
 
 enum fz_code
 store_uuids_sort(const struct fz_uuid *uuids, size_t n, struct fz_arena *arena,
                  struct store_uuids *ret, struct fz_error *err)
 {
-    uint8_t *bytes = fz_arena_array(arena, n, 16);
+    uint8_t *bytes = sorted_copy(uuids, &n, sizeof(*uuids), arena);
     if (!bytes)
         return fz_arena_fail(arena, err);
-    for (size_t i = 0; i < n; i++)
-        memcpy(bytes + 16 * i, uuids[i].bytes, 16);
-    if (n > 1)
-        qsort(bytes, n, 16, compare_uuids);
-    size_t kept = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (kept && memcmp(bytes + 16 * (kept - 1), bytes + 16 * i, 16) == 0)
-            continue;
-        memmove(bytes + 16 * kept++, bytes + 16 * i, 16);
-    }
-    *ret = (struct store_uuids){bytes, kept};
+    *ret = (struct store_uuids){bytes, n};
     return FZ_OK;
 }
 
@@ -54,12 +71,10 @@ static enum fz_code
 find_set(struct sql *sql, bool is_wait, const struct sql_value args[3], int64_t *ret_key,
          bool *ret_is_new, struct fz_error *err)
 {
+    const char *look = is_wait ? "SELECT key FROM wait_sets WHERE project_id = $1 AND sha256 = $2"
+                               : "SELECT key FROM image_sets WHERE project_id = $1 AND sha256 = $2";
     bool found = false;
-    enum fz_code code =
-        sql_number(sql,
-                   is_wait ? "SELECT key FROM wait_sets WHERE project_id = $1 AND sha256 = $2"
-                           : "SELECT key FROM image_sets WHERE project_id = $1 AND sha256 = $2",
-                   args, 2, ret_key, &found, err);
+    enum fz_code code = sql_number(sql, look, args, 2, ret_key, &found, err);
     if (code != FZ_OK || found) {
         *ret_is_new = false;
         return code;
@@ -72,45 +87,13 @@ find_set(struct sql *sql, bool is_wait, const struct sql_value args[3], int64_t 
                       args, is_wait ? 3 : 2, ret_key, ret_is_new, err);
     if (code != FZ_OK || *ret_is_new)
         return code;
-    return sql_number(sql,
-                      is_wait ? "SELECT key FROM wait_sets WHERE project_id = $1 AND sha256 = $2"
-                              : "SELECT key FROM image_sets WHERE project_id = $1 AND sha256 = $2",
-                      args, 2, ret_key, NULL, err);
+    return sql_number(sql, look, args, 2, ret_key, NULL, err);
 }
 
 /* ---- images ---- */
 
 /* Rows that one statement inserts. */
 enum { IMAGES_AT_ONCE = 8, IMAGE_NAME_MAX = 256 };
-
-static int
-compare_images(const void *a, const void *b)
-{
-    const struct store_image *x = a, *y = b;
-    return memcmp(x->uuid.bytes, y->uuid.bytes, 16);
-}
-
-/* Sorted by UUID, each once. */
-static enum fz_code
-sort_images(const struct store_report_done *done, struct fz_arena *arena, struct store_image **ret,
-            size_t *ret_n, struct fz_error *err)
-{
-    struct store_image *images = fz_arena_array(arena, done->n_images, sizeof(*images));
-    size_t n = 0;
-    if (!images)
-        return fz_arena_fail(arena, err);
-    if (done->n_images) {
-        memcpy(images, done->images, done->n_images * sizeof(*images));
-        qsort(images, done->n_images, sizeof(*images), compare_images);
-    }
-    for (size_t i = 0; i < done->n_images; i++) {
-        if (n == 0 || compare_images(&images[n - 1], &images[i]) != 0)
-            images[n++] = images[i];
-    }
-    *ret = images;
-    *ret_n = n;
-    return FZ_OK;
-}
 
 static enum fz_code
 insert_images(struct sql *sql, int64_t project_id, int64_t set_key,
@@ -143,13 +126,12 @@ store_image_set(struct store *store, int64_t project_id, const struct store_repo
                 struct fz_arena *arena, int64_t *ret_key, struct fz_error *err)
 {
     *ret_key = 0;
-    struct store_image *images = NULL;
-    size_t n = 0;
-    enum fz_code code = sort_images(done, arena, &images, &n, err);
-    if (code != FZ_OK || n == 0)
-        return code;
+    if (done->n_images == 0)
+        return FZ_OK;
+    size_t n = done->n_images;
+    struct store_image *images = sorted_copy(done->images, &n, sizeof(*images), arena);
     uint8_t *uuids = fz_arena_array(arena, n, 16);
-    if (!uuids)
+    if (!images || !uuids)
         return fz_arena_fail(arena, err);
     for (size_t i = 0; i < n; i++)
         memcpy(uuids + 16 * i, images[i].uuid.bytes, 16);
@@ -157,34 +139,10 @@ store_image_set(struct store *store, int64_t project_id, const struct store_repo
     fz_sha256_hex(fz_span_make(uuids, 16 * n), hash);
     const struct sql_value args[] = {sql_int(project_id), sql_text(hash), sql_text(NULL)};
     bool is_new = false;
-    code = find_set(store->sql, false, args, ret_key, &is_new, err);
+    enum fz_code code = find_set(store->sql, false, args, ret_key, &is_new, err);
     if (code == FZ_OK && is_new)
         code = insert_images(store->sql, project_id, *ret_key, images, n, arena, err);
     return code;
-}
-
-static int
-compare_waits(const void *a, const void *b)
-{
-    const struct store_image_wait *x = a, *y = b;
-    return memcmp(x->uuid.bytes, y->uuid.bytes, 16);
-}
-
-/* The waits sorted by UUID, each once. */
-static struct store_image_wait *
-sort_waits(const struct store_report_done *done, struct fz_arena *arena, size_t *ret_n)
-{
-    struct store_image_wait *waits = fz_arena_array(arena, done->n_waits, sizeof(*waits));
-    if (!waits)
-        return NULL;
-    memcpy(waits, done->waits, done->n_waits * sizeof(*waits));
-    qsort(waits, done->n_waits, sizeof(*waits), compare_waits);
-    size_t n = 0;
-    for (size_t i = 0; i < done->n_waits; i++)
-        if (n == 0 || compare_waits(&waits[n - 1], &waits[i]) != 0)
-            waits[n++] = waits[i];
-    *ret_n = n;
-    return waits;
 }
 
 static enum fz_code
@@ -213,8 +171,8 @@ store_wait_set(struct store *store, int64_t project_id, const struct store_repor
     *ret_key = 0;
     if (done->n_waits == 0)
         return FZ_OK;
-    size_t n = 0;
-    struct store_image_wait *waits = sort_waits(done, arena, &n);
+    size_t n = done->n_waits;
+    struct store_image_wait *waits = sorted_copy(done->waits, &n, sizeof(*waits), arena);
     if (!waits)
         return fz_arena_fail(arena, err);
     FZ_CLEANUP(fz_sha256_destroyp) struct fz_sha256 *sum = NULL;
@@ -249,7 +207,7 @@ read_versions(struct store *store, int64_t project_id, struct fz_arena *arena,
                                      sql_blob(fz_span_make(missing->uuid.bytes, 16)),
                                      sql_int(VERSIONS_MAX)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    size_t room = 0;
+    struct sql_list list = {.arena = arena, .item = sizeof(const char *)};
     enum fz_code code = sql_query(
         store->sql,
         "SELECT DISTINCT s.app_version FROM wait_set_items i JOIN wait_sets s ON s.key = i.set_key "
@@ -257,15 +215,9 @@ read_versions(struct store *store, int64_t project_id, struct fz_arena *arena,
         "(SELECT 1 FROM reports r WHERE r.project_id = $1 AND r.wait_set = s.key) "
         "ORDER BY s.app_version LIMIT $3",
         args, FZ_ARRAY_LEN(args), &rows, err);
-    while (sql_row(&rows, &code, err)) {
-        missing->app_versions =
-            fz_list_grow_in(arena, missing->app_versions, &room, missing->n_app_versions + 1,
-                            sizeof(*missing->app_versions));
-        if (!missing->app_versions)
-            return fz_arena_fail(arena, err);
-        missing->app_versions[missing->n_app_versions++] = sql_col_text(&rows, 0, arena);
-    }
-    return code;
+    for (const char **version; (version = sql_list_next(&rows, &list, &code, err));)
+        *version = sql_col_text(&rows, 0, arena);
+    return sql_list_done(&list, code, &missing->app_versions, &missing->n_app_versions);
 }
 
 static enum fz_code
@@ -299,9 +251,7 @@ read_missing(struct store *store, int64_t project_id, size_t limit, struct fz_ar
         else
             list.n--; /* a damaged row */
     }
-    *ret = list.items;
-    *ret_n = list.n;
-    return code;
+    return sql_list_done(&list, code, ret, ret_n);
 }
 
 enum fz_code

@@ -56,7 +56,7 @@ store_closep(struct store **store)
 const char *
 store_engine(const struct store *store)
 {
-    return sql_driver(store->sql)->name;
+    return store->sql->driver->name;
 }
 
 enum fz_code
@@ -137,8 +137,7 @@ store_counts(struct store *store, struct store_counts *ret, struct fz_error *err
         code = sql_number(store->sql, "SELECT count(*) FROM symbol_files", NULL, 0, &symbols, NULL,
                           err);
     if (code == FZ_OK)
-        code =
-            sql_number(store->sql, sql_driver(store->sql)->bytes_query, NULL, 0, &bytes, NULL, err);
+        code = sql_number(store->sql, store->sql->driver->bytes_query, NULL, 0, &bytes, NULL, err);
     if (code != FZ_OK)
         return code;
     counts.jobs_queued = queue.n_waiting;

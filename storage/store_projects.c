@@ -1,5 +1,7 @@
 #include "storage/store_private.h"
 
+#include <stdio.h>
+
 static bool
 is_name(const char *name)
 {
@@ -27,19 +29,13 @@ store_project_create(struct store *store, const char *name, int64_t *ret_id, str
     enum fz_code code = sql_now(store->sql, &now, err);
     if (code != FZ_OK)
         return code;
-    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
-    code = sql_begin(store->sql, &tx, err);
-    if (code != FZ_OK)
-        return code;
     const struct sql_value args[] = {sql_text(name), sql_int(now)};
-    code = sql_number(tx,
+    code = sql_number(store->sql,
                       "INSERT INTO projects (name, created_ms) VALUES ($1, $2) "
                       "ON CONFLICT DO NOTHING RETURNING id",
                       args, FZ_ARRAY_LEN(args), &id, &created, err);
     if (code == FZ_OK && !created)
         return fz_fail(err, FZ_E_CONFLICT, "there is a project %s already", name);
-    if (code == FZ_OK)
-        code = sql_commit(&tx, err);
     if (code == FZ_OK)
         *ret_id = id;
     return code;
@@ -58,8 +54,21 @@ read_projects(struct store *store, const char *text, const struct sql_value *arg
                                       .name = sql_col_text(&rows, 1, arena),
                                       .created_ms = sql_col_int(&rows, 2),
                                       .cut_prefixes = sql_col_text(&rows, 3, arena)};
-    *ret = list.items;
-    *ret_n = list.n;
+    return sql_list_done(&list, code, ret, ret_n);
+}
+
+/* The one that the query finds; `what` names it in the message. */
+static enum fz_code
+read_project(struct store *store, const char *text, const struct sql_value *arg, const char *what,
+             struct fz_arena *arena, struct store_project *ret, struct fz_error *err)
+{
+    struct store_project *found;
+    size_t n = 0;
+    enum fz_code code = read_projects(store, text, arg, arena, &found, &n, err);
+    if (code == FZ_OK && n == 0)
+        return fz_fail(err, FZ_E_NOT_FOUND, "there is no project %s", what);
+    if (code == FZ_OK)
+        *ret = found[0];
     return code;
 }
 
@@ -67,34 +76,22 @@ enum fz_code
 store_project_find(struct store *store, const char *name, struct fz_arena *arena,
                    struct store_project *ret, struct fz_error *err)
 {
-    const struct sql_value args[] = {sql_text(name)};
-    struct store_project *found;
-    size_t n = 0;
-    enum fz_code code = read_projects(
-        store, "SELECT id, name, created_ms, cut_prefixes FROM projects WHERE name = $1", args,
-        arena, &found, &n, err);
-    if (code == FZ_OK && n == 0)
-        return fz_fail(err, FZ_E_NOT_FOUND, "there is no project %s", name);
-    if (code == FZ_OK)
-        *ret = found[0];
-    return code;
+    const struct sql_value arg = sql_text(name);
+    return read_project(store,
+                        "SELECT id, name, created_ms, cut_prefixes FROM projects WHERE name = $1",
+                        &arg, name, arena, ret, err);
 }
 
 enum fz_code
 store_project_by_id(struct store *store, int64_t id, struct fz_arena *arena,
                     struct store_project *ret, struct fz_error *err)
 {
-    const struct sql_value args[] = {sql_int(id)};
-    struct store_project *found;
-    size_t n = 0;
-    enum fz_code code = read_projects(
-        store, "SELECT id, name, created_ms, cut_prefixes FROM projects WHERE id = $1", args, arena,
-        &found, &n, err);
-    if (code == FZ_OK && n == 0)
-        return fz_fail(err, FZ_E_NOT_FOUND, "there is no project %lld", (long long)id);
-    if (code == FZ_OK)
-        *ret = found[0];
-    return code;
+    const struct sql_value arg = sql_int(id);
+    char what[24];
+    snprintf(what, sizeof(what), "%lld", (long long)id);
+    return read_project(store,
+                        "SELECT id, name, created_ms, cut_prefixes FROM projects WHERE id = $1",
+                        &arg, what, arena, ret, err);
 }
 
 enum fz_code
@@ -113,12 +110,9 @@ store_project_set_prefixes(struct store *store, int64_t id, const char *prefixes
     const struct sql_value args[] = {sql_int(id),
                                      sql_text(prefixes && *prefixes ? prefixes : NULL)};
     uint64_t n = 0;
-    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
-    enum fz_code code = sql_begin(store->sql, &tx, err);
-    if (code == FZ_OK)
-        code = sql_exec(tx, "UPDATE projects SET cut_prefixes = $2 WHERE id = $1", args,
-                        FZ_ARRAY_LEN(args), &n, err);
+    enum fz_code code = sql_exec(store->sql, "UPDATE projects SET cut_prefixes = $2 WHERE id = $1",
+                                 args, FZ_ARRAY_LEN(args), &n, err);
     if (code == FZ_OK && n == 0)
         return fz_fail(err, FZ_E_NOT_FOUND, "there is no project %lld", (long long)id);
-    return code == FZ_OK ? sql_commit(&tx, err) : code;
+    return code;
 }

@@ -26,17 +26,22 @@ check_version(const char *version, struct fz_error *err)
 
 /* ---- read ---- */
 
-static void
-read_release(struct sql_rows *rows, struct fz_arena *arena, struct store_release *ret)
+static enum fz_code
+read_releases(struct store *store, const char *text, const struct sql_value *args, size_t n_args,
+              struct sql_list *list, struct fz_error *err)
 {
-    *ret = (struct store_release){.version = sql_col_text(rows, 0, arena),
-                                  .status = sql_col_text(rows, 1, arena),
-                                  .ref = sql_col_text(rows, 2, arena),
-                                  .url = sql_col_text(rows, 3, arena),
-                                  .created_ms = sql_col_int(rows, 4),
-                                  .started_ms = sql_col_int(rows, 5),
-                                  .released_ms = sql_col_int(rows, 6),
-                                  .commits = sql_col_text(rows, 7, arena)};
+    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
+    enum fz_code code = sql_query(store->sql, text, args, n_args, &rows, err);
+    for (struct store_release *one; (one = sql_list_next(&rows, list, &code, err));)
+        *one = (struct store_release){.version = sql_col_text(&rows, 0, list->arena),
+                                      .status = sql_col_text(&rows, 1, list->arena),
+                                      .ref = sql_col_text(&rows, 2, list->arena),
+                                      .url = sql_col_text(&rows, 3, list->arena),
+                                      .created_ms = sql_col_int(&rows, 4),
+                                      .started_ms = sql_col_int(&rows, 5),
+                                      .released_ms = sql_col_int(&rows, 6),
+                                      .commits = sql_col_text(&rows, 7, list->arena)};
+    return code;
 }
 
 enum fz_code
@@ -44,24 +49,18 @@ store_release_get(struct store *store, int64_t project_id, const char *version,
                   struct fz_arena *arena, struct store_release *ret, struct fz_error *err)
 {
     const struct sql_value args[] = {sql_int(project_id), sql_text(version)};
-    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    struct store_release release;
+    struct sql_list list = {.arena = arena, .item = sizeof(*ret)};
     if (check_version(version, NULL) != FZ_OK)
         return no_release(version, err);
-    enum fz_code code = sql_query(store->sql,
-                                  "SELECT version, status, ref, url, created_ms, started_ms, "
-                                  "released_ms, commits FROM releases WHERE project_id = $1 AND "
-                                  "version = $2",
-                                  args, FZ_ARRAY_LEN(args), &rows, err);
-    bool row = sql_row(&rows, &code, err);
-    if (code != FZ_OK)
-        return code;
-    if (!row)
+    enum fz_code code = read_releases(store,
+                                      "SELECT version, status, ref, url, created_ms, started_ms, "
+                                      "released_ms, commits FROM releases WHERE project_id = $1 "
+                                      "AND version = $2",
+                                      args, FZ_ARRAY_LEN(args), &list, err);
+    if (code == FZ_OK && list.n == 0)
         return no_release(version, err);
-    read_release(&rows, arena, &release);
-    code = sql_next(&rows, &row, err); /* fails if there was no room for a text */
     if (code == FZ_OK)
-        *ret = release;
+        memcpy(ret, list.items, sizeof(*ret));
     return code;
 }
 
@@ -73,18 +72,14 @@ store_release_list(struct store *store, int64_t project_id, size_t offset, struc
         offset = INT32_MAX;
     const struct sql_value args[] = {sql_int(project_id), sql_int(STORE_RELEASES_PAGE),
                                      sql_int((int64_t)offset)};
-    FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     struct sql_list list = {.arena = arena, .item = sizeof(struct store_release)};
-    enum fz_code code = sql_query(store->sql,
-                                  "SELECT version, status, ref, url, created_ms, started_ms, "
-                                  "released_ms, NULL FROM releases WHERE project_id = $1 ORDER BY "
-                                  "created_ms DESC, key DESC LIMIT $2 OFFSET $3",
-                                  args, FZ_ARRAY_LEN(args), &rows, err);
-    for (struct store_release *one; (one = sql_list_next(&rows, &list, &code, err));)
-        read_release(&rows, arena, one);
-    *ret = list.items;
-    *ret_n = list.n;
-    return code;
+    enum fz_code code =
+        read_releases(store,
+                      "SELECT version, status, ref, url, created_ms, started_ms, released_ms, NULL "
+                      "FROM releases WHERE project_id = $1 ORDER BY created_ms DESC, key DESC "
+                      "LIMIT $2 OFFSET $3",
+                      args, FZ_ARRAY_LEN(args), &list, err);
+    return sql_list_done(&list, code, ret, ret_n);
 }
 
 /* ---- write ---- */
@@ -100,7 +95,7 @@ store_release_put(struct store *store, int64_t project_id, const struct store_re
                   struct fz_arena *arena, struct store_release *ret, bool *ret_created,
                   struct fz_error *err)
 {
-    int64_t now = 0, key;
+    int64_t now = 0;
     bool created = false;
     enum fz_code code = check_version(release->version, err);
     if (code == FZ_OK && release->commits && strlen(release->commits) > COMMITS_MAX)
@@ -126,7 +121,7 @@ store_release_put(struct store *store, int64_t project_id, const struct store_re
                           "INSERT INTO releases (project_id, version, status, ref, url, commits, "
                           "started_ms, released_ms, created_ms) VALUES ($1, $2, COALESCE($3, "
                           "'open'), $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING RETURNING key",
-                          args, FZ_ARRAY_LEN(args), &key, &created, err);
+                          args, FZ_ARRAY_LEN(args), NULL, &created, err);
     if (code == FZ_OK && !created)
         code = sql_exec(tx,
                         "UPDATE releases SET status = COALESCE($3, status), ref = COALESCE($4, "
@@ -236,7 +231,5 @@ store_deploy_list(struct store *store, int64_t project_id, const char *version,
                                      .url = sql_col_text(&rows, 3, arena),
                                      .started_ms = sql_col_int(&rows, 4),
                                      .finished_ms = sql_col_int(&rows, 5)};
-    *ret = list.items;
-    *ret_n = list.n;
-    return code;
+    return sql_list_done(&list, code, ret, ret_n);
 }

@@ -6,9 +6,6 @@
 
 #include <stdlib.h>
 
-/* Transactions that met a deadlock or the like run again this often. */
-static const int TRIES = 3;
-
 /* ---- insert ---- */
 
 enum fz_code
@@ -141,8 +138,7 @@ static enum fz_code
 has_project(struct sql *tx, int64_t id, bool *ret, struct fz_error *err)
 {
     const struct sql_value args[] = {sql_int(id)};
-    int64_t one;
-    return sql_number(tx, "SELECT 1 FROM projects WHERE id = $1", args, 1, &one, ret, err);
+    return sql_number(tx, "SELECT 1 FROM projects WHERE id = $1", args, 1, NULL, ret, err);
 }
 
 enum fz_code
@@ -222,16 +218,15 @@ store_report_insert_packed(struct store *store, const struct store_packed *items
     if (!memory)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     struct outcome *outcomes = memory;
-    enum fz_code code = FZ_OK;
+    enum fz_code code;
     for (size_t i = 0; i < n; i++)
         outcomes[i].packed = &items[i];
     if (n > 1)
         qsort(outcomes, n, sizeof(*outcomes), compare_outcomes);
-    for (int i = 0; i < TRIES; i++) {
+    int n_tries = 0;
+    do
         code = insert_batch(store, outcomes, n, err);
-        if (code == FZ_OK || !sql_may_retry(store->sql))
-            break;
-    }
+    while (sql_try_again(store->sql, code, &n_tries));
     for (size_t i = 0; code == FZ_OK && i < n; i++) {
         struct store_report_new *item = outcomes[i].packed->item;
         item->code = outcomes[i].code;

@@ -111,21 +111,21 @@ read_page(const struct store *store, struct sql_rows *rows,
           struct store_report **ret, struct fz_error *err)
 {
     struct sql_list list = {.arena = arena, .item = sizeof(struct store_report)};
+    const char *next = NULL;
     enum fz_code code = FZ_OK;
-    page->next = NULL;
     for (struct store_report *one; (one = sql_list_next(rows, &list, &code, err));) {
         if (list.n > page->limit) { /* one more was asked for, only to know that it is there */
             list.n--;
-            page->next = next_cursor(one - 1, filter, arena);
-            if (!page->next)
+            next = next_cursor(one - 1, filter, arena);
+            if (!next)
                 return fz_arena_fail(arena, err);
             break;
         }
         code = store_report_read(store, rows, arena, one, err);
     }
-    *ret = list.items;
-    page->n = list.n;
-    return code;
+    if (code == FZ_OK)
+        page->next = next;
+    return sql_list_done(&list, code, ret, &page->n);
 }
 
 static enum fz_code
@@ -158,7 +158,7 @@ store_report_list(struct store *store, int64_t project_id, const struct store_re
 {
     if (page->limit == 0 || page->limit > LIST_MAX)
         page->limit = LIST_MAX;
-    struct store_report_query query = {.arena = arena, .like = sql_driver(store->sql)->like};
+    struct store_report_query query = {.arena = arena, .like = store->sql->driver->like};
     query.args[query.n_args++] = sql_int(project_id);
     fz_buffer_init(&query.text, 0);
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
@@ -172,7 +172,7 @@ store_report_count(struct store *store, int64_t project_id,
                    const struct store_report_filter *filter, uint64_t most, struct fz_arena *arena,
                    uint64_t *ret, struct fz_error *err)
 {
-    struct store_report_query query = {.arena = arena, .like = sql_driver(store->sql)->like};
+    struct store_report_query query = {.arena = arena, .like = store->sql->driver->like};
     query.args[query.n_args++] = sql_int(project_id);
     fz_buffer_init(&query.text, 0);
     fz_buffer_text(&query.text, "SELECT count(*) FROM (SELECT 1 FROM reports WHERE project_id = $1 "

@@ -65,9 +65,7 @@ store_report_clashes(struct store *store, int64_t project_id, const char *id,
         sql_col_copy(&rows, 0, one->id, sizeof(one->id));
         one->is_claimed = sql_col_int(&rows, 1) != 0;
     }
-    *ret = list.items;
-    *ret_n = list.n;
-    return code;
+    return sql_list_done(&list, code, ret, ret_n);
 }
 
 static enum fz_code

@@ -208,9 +208,7 @@ store_session_counts(struct store *store, int64_t project_id,
         for (int i = 0; i < STORE_SESSION_OUTCOMES; i++)
             one->n[i] = (uint64_t)sql_col_int(&rows, 2 + i);
     }
-    *ret = list.items;
-    *ret_n = list.n;
-    return code;
+    return sql_list_done(&list, code, ret, ret_n);
 }
 
 enum fz_code
@@ -232,7 +230,5 @@ store_discarded_counts(struct store *store, int64_t project_id,
         *one = (struct store_discarded_count){.reason = sql_col_text(&rows, 0, arena),
                                               .category = sql_col_text(&rows, 1, arena),
                                               .n = (uint64_t)sql_col_int(&rows, 2)};
-    *ret = list.items;
-    *ret_n = list.n;
-    return code;
+    return sql_list_done(&list, code, ret, ret_n);
 }

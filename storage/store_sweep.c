@@ -52,7 +52,8 @@ find_unused(struct store *store, size_t kind, struct unused ret[LOOK_AT], size_t
     }
     /* The end of the table was reached: the next call begins at its start. */
     store->swept_sets[kind] = n_rows == LOOK_AT ? last : 0;
-    *ret_n = n;
+    if (code == FZ_OK)
+        *ret_n = n;
     return code;
 }
 
@@ -61,14 +62,13 @@ drop_set(struct store *store, size_t kind, const struct unused *set, uint64_t *n
          struct fz_error *err)
 {
     const struct sql_value args[] = {sql_int(set->key)};
-    int64_t one;
     bool dropped = false;
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
     enum fz_code code = sql_begin(store->sql, &tx, err);
     if (code == FZ_OK)
         code = sql_lock(tx, set->project_id, true, err);
     if (code == FZ_OK)
-        code = sql_number(tx, kinds[kind].drop, args, 1, &one, &dropped, err);
+        code = sql_number(tx, kinds[kind].drop, args, 1, NULL, &dropped, err);
     /* A report may have taken the set between the look and the lock: then it stays. */
     if (code == FZ_OK && dropped)
         code = sql_exec(tx, kinds[kind].drop_items, args, 1, NULL, err);
@@ -110,6 +110,7 @@ store_sweep_rows(struct store *store, uint64_t *ret_n, struct fz_error *err)
         for (size_t i = 0; code == FZ_OK && i < n_unused; i++)
             code = drop_set(store, kind, &unused[i], &n, err);
     }
-    *ret_n = n;
+    if (code == FZ_OK)
+        *ret_n = n;
     return code;
 }

@@ -206,24 +206,24 @@ store_symbol_list(struct store *store, int64_t project_id, const struct fz_uuid 
         sql_blob(fz_span_make(uuid_or_null ? uuid_or_null->bytes : NULL, uuid_or_null ? 16 : 0))};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     struct sql_list list = {.arena = arena, .item = sizeof(struct store_symbol)};
+    const char *next = NULL;
     int64_t key = 0;
-    page->next = NULL;
     enum fz_code code = sql_query(store->sql, text, args, uuid_or_null ? 5 : 4, &rows, err);
     for (struct store_symbol *one; (one = sql_list_next(&rows, &list, &code, err));) {
         if (list.n > limit) { /* one more was asked for, only to know that it is there */
             list.n--;
             snprintf(id, sizeof(id), "%lld", (long long)key);
-            page->next = store_cursor_make(arena, one[-1].uploaded_ms, id);
-            if (!page->next)
+            next = store_cursor_make(arena, one[-1].uploaded_ms, id);
+            if (!next)
                 return fz_arena_fail(arena, err);
             break;
         }
         code = read_symbol(&rows, arena, one, err);
         key = sql_col_int(&rows, KEY_COLUMN);
     }
-    *ret = list.items;
-    page->n = list.n;
-    return code;
+    if (code == FZ_OK)
+        page->next = next;
+    return sql_list_done(&list, code, ret, &page->n);
 }
 
 enum fz_code

@@ -56,15 +56,10 @@ store_token_add(struct store *store, int64_t project_id, unsigned scopes, const 
     const struct sql_value args[] = {project,        sql_int(scopes),  sql_text(label ? label : ""),
                                      sql_text(hint), sql_text(lookup), sql_text(hash),
                                      sql_int(now)};
-    FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
-    code = sql_begin(store->sql, &tx, err);
-    if (code == FZ_OK)
-        code = sql_number(tx,
-                          "INSERT INTO tokens (project_id, scopes, label, hint, lookup, sha256, "
-                          "created_ms) VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id",
-                          args, FZ_ARRAY_LEN(args), &id, NULL, err);
-    if (code == FZ_OK)
-        code = sql_commit(&tx, err);
+    code = sql_number(store->sql,
+                      "INSERT INTO tokens (project_id, scopes, label, hint, lookup, sha256, "
+                      "created_ms) VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id",
+                      args, FZ_ARRAY_LEN(args), &id, NULL, err);
     if (code == FZ_E_NOT_FOUND)
         return fz_fail(err, code, "there is no project %lld", (long long)project_id);
     if (code == FZ_OK)
@@ -151,9 +146,7 @@ store_token_list(struct store *store, struct fz_arena *arena, struct store_token
                                     .hint = sql_col_text(&rows, 4, arena),
                                     .created_ms = sql_col_int(&rows, 5),
                                     .revoked_ms = sql_col_int(&rows, 6)};
-    *ret = list.items;
-    *ret_n = list.n;
-    return code;
+    return sql_list_done(&list, code, ret, ret_n);
 }
 
 enum fz_code
@@ -190,7 +183,5 @@ store_token_known(struct store *store, struct fz_arena *arena, struct store_toke
                                           .scopes = (unsigned)sql_col_int(&rows, 2)};
         sql_col_copy(&rows, 3, one->sha256, sizeof(one->sha256));
     }
-    *ret = list.items;
-    *ret_n = list.n;
-    return code;
+    return sql_list_done(&list, code, ret, ret_n);
 }

@@ -7,12 +7,10 @@
  * lease and counts into the upload's row, so that the count is right even if another worker has to
  * go on after this one.
  */
-#include "base/list.h"
 #include "storage/store_private.h"
 
 #include "base/time.h"
 
-static const int TRIES = 3;
 static const int64_t LEASE_MS = 60 * 1000;
 /* Rows of a portion, and the least time that others get after it. */
 enum { PORTION = 500, PAUSE_MS = 5 };
@@ -32,23 +30,16 @@ find_sets(struct store *store, const struct store_job *job, const struct store_u
     const struct sql_value args[] = {sql_int(job->project_id), store_uuids_value(uuids),
                                      sql_int((int64_t)uuids->n)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    int64_t *sets = NULL;
-    size_t n = 0, room = 0;
+    struct sql_list list = {.arena = arena, .item = sizeof(int64_t)};
     enum fz_code code = sql_query(
         store->sql,
         "WITH RECURSIVE at (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM at WHERE i + 1 < $3) "
         "SELECT DISTINCT w.set_key FROM wait_set_items w WHERE w.project_id = $1 AND w.uuid IN "
         "(SELECT substr($2, 16 * i + 1, 16) FROM at)",
         args, FZ_ARRAY_LEN(args), &rows, err);
-    while (sql_row(&rows, &code, err)) {
-        sets = fz_list_grow_in(arena, sets, &room, n + 1, sizeof(*sets));
-        if (!sets)
-            return fz_arena_fail(arena, err);
-        sets[n++] = sql_col_int(&rows, 0);
-    }
-    *ret = sets;
-    *ret_n = n;
-    return code;
+    for (int64_t *set; (set = sql_list_next(&rows, &list, &code, err));)
+        *set = sql_col_int(&rows, 0);
+    return sql_list_done(&list, code, ret, ret_n);
 }
 
 /* Where the portion ends: the last of its reports. */
@@ -60,15 +51,13 @@ find_end(struct sql *tx, struct portion *portion, int64_t *ret_ms, int64_t *ret_
                                      sql_int(portion->after_ms), sql_int(portion->after_key),
                                      sql_int(PORTION)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    bool row = false;
     enum fz_code code =
         sql_query(tx,
                   "SELECT received_ms, key FROM reports WHERE project_id = $1 AND wait_set = $2 "
                   "AND wait_set IS NOT NULL AND (received_ms, key) > ($3, $4) "
                   "ORDER BY received_ms, key LIMIT 1 OFFSET $5 - 1",
                   args, FZ_ARRAY_LEN(args), &rows, err);
-    if (code == FZ_OK)
-        code = sql_next(&rows, &row, err);
+    bool row = sql_row(&rows, &code, err);
     /* Less than a portion is left, so the last one takes all. */
     portion->is_last = !row;
     *ret_ms = row ? sql_col_int(&rows, 0) : INT64_MAX;
@@ -156,16 +145,14 @@ unblock_set(struct store *store, const struct store_job *job, int64_t set, int64
                          .after_ms = INT64_MIN,
                          .after_key = INT64_MIN};
     enum fz_code code = FZ_OK;
-    for (int n_tries = 1; code == FZ_OK && !at.is_last;) {
-        struct portion next = at;
+    while (code == FZ_OK && !at.is_last) {
+        struct portion next;
+        int n_tries = 0;
         int64_t began = fz_time_monotonic_ms();
-        code = do_portion(store, job, &next, err);
-        /* `at` has not moved, so the portion that was rolled back is done again. */
-        if (code != FZ_OK && sql_may_retry(store->sql) && n_tries++ < TRIES) {
-            code = FZ_OK;
-            continue;
-        }
-        n_tries = 1;
+        do {
+            next = at; /* a portion that was rolled back is done again */
+            code = do_portion(store, job, &next, err);
+        } while (sql_try_again(store->sql, code, &n_tries));
         at = next;
         int64_t took = fz_time_monotonic_ms() - began;
         if (!at.is_last) /* as long again for those who wait for the database */
@@ -205,6 +192,7 @@ store_unblocked(struct sql *tx, const struct store_job *job, uint64_t *ret, stru
     enum fz_code code =
         sql_number(tx, "SELECT n_unblocked FROM uploads WHERE project_id = $1 AND id = $2", args,
                    FZ_ARRAY_LEN(args), &n, NULL, err);
-    *ret = (uint64_t)n;
+    if (code == FZ_OK)
+        *ret = (uint64_t)n;
     return code;
 }

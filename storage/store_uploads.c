@@ -5,7 +5,7 @@ store_upload_add(struct store *store, const struct store_upload *upload, struct 
                  struct fz_error *err)
 {
     struct sql *tx = store->sql;
-    int64_t now, one;
+    int64_t now;
     bool created = false;
     if (!store_is_id(upload->id) || !store_is_sha256(upload->blob_sha256))
         return fz_fail(err, FZ_E_MALFORMED, "an upload needs an id and the hash of its body");
@@ -27,7 +27,7 @@ store_upload_add(struct store *store, const struct store_upload *upload, struct 
         "INSERT INTO uploads (project_id, id, blob_sha256, name, size, state, "
         "created_ms, rebuild, map_sha256) VALUES ($1, $2, $3, $4, $5, 'queued', $6, $7, $8) "
         "ON CONFLICT DO NOTHING RETURNING 1",
-        args, FZ_ARRAY_LEN(args), &one, &created, err);
+        args, FZ_ARRAY_LEN(args), NULL, &created, err);
     if (code != FZ_OK)
         return code;
     if (!created)

@@ -1,6 +1,5 @@
 #include "storage/store_usage.h"
 
-#include "base/list.h"
 #include "base/random.h"
 #include "storage/store_private.h"
 
@@ -51,26 +50,20 @@ store_usage_today(struct store *store, struct fz_arena *arena, struct store_usag
         return code;
     const struct sql_value args[] = {sql_int(now / DAY_MS)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    struct store_usage *list = NULL;
-    size_t n = 0, room = 0;
+    struct sql_list list = {.arena = arena, .item = sizeof(struct store_usage)};
     code =
         sql_query(store->sql,
                   "SELECT project_id, kind, CAST(sum(bytes) AS bigint), CAST(sum(n) AS bigint) "
                   "FROM usage WHERE day = $1 GROUP BY project_id, kind ORDER BY project_id, kind",
                   args, FZ_ARRAY_LEN(args), &rows, err);
-    while (sql_row(&rows, &code, err)) {
-        list = fz_list_grow_in(arena, list, &room, n + 1, sizeof(*list));
-        if (!list)
-            return fz_arena_fail(arena, err);
-        list[n++] = (struct store_usage){.project_id = sql_col_int(&rows, 0),
-                                         .kind = (enum store_usage_kind)sql_col_int(&rows, 1),
-                                         .bytes = (uint64_t)sql_col_int(&rows, 2),
-                                         .n = (uint64_t)sql_col_int(&rows, 3)};
-    }
+    for (struct store_usage *one; (one = sql_list_next(&rows, &list, &code, err));)
+        *one = (struct store_usage){.project_id = sql_col_int(&rows, 0),
+                                    .kind = (enum store_usage_kind)sql_col_int(&rows, 1),
+                                    .bytes = (uint64_t)sql_col_int(&rows, 2),
+                                    .n = (uint64_t)sql_col_int(&rows, 3)};
+    code = sql_list_done(&list, code, ret, ret_n);
     if (code != FZ_OK)
         return code;
-    *ret = list;
-    *ret_n = n;
     *ret_day = now / DAY_MS;
     *ret_left_ms = DAY_MS - now % DAY_MS;
     return FZ_OK;

@@ -44,19 +44,13 @@ sql_close(struct sql *sql)
         return;
     sql->driver->disconnect(sql);
     free(sql->target);
-    sql->driver->destroy(sql);
+    free(sql);
 }
 
 void
 sql_closep(struct sql **sql)
 {
     sql_close(*sql);
-}
-
-const struct sql_driver *
-sql_driver(const struct sql *sql)
-{
-    return sql->driver;
 }
 
 enum fz_code

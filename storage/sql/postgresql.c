@@ -93,10 +93,9 @@ fail(struct postgresql *pg, const PGresult *result, struct fz_error *err)
 /* ---- connection ---- */
 
 static void
-be_quiet(void *user, const PGresult *result)
+be_quiet(void *user FZ_UNUSED, const PGresult *result FZ_UNUSED)
 {
-    (void)user;
-    (void)result; /* NOTICEs would go to standard error */
+    /* NOTICEs would go to standard error. */
 }
 
 static enum fz_code
@@ -112,26 +111,14 @@ command(struct sql *sql, const char *text, struct fz_error *err)
 }
 
 static void
-end_name(void *handle)
-{
-    free(handle);
-}
-
-static void
 pg_disconnect(struct sql *sql)
 {
     struct postgresql *pg = self(sql);
-    sql_cache_clear(&pg->cache, end_name);
+    sql_cache_clear(&pg->cache, free);
     if (pg->conn)
         PQfinish(pg->conn);
     pg->conn = NULL;
     pg->listening = false;
-}
-
-static void
-pg_destroy(struct sql *sql)
-{
-    free(self(sql));
 }
 
 static enum fz_code
@@ -258,9 +245,8 @@ pg_query(struct sql *sql, const char *text, bool keep, const struct sql_value *a
 }
 
 static enum fz_code
-pg_next(struct sql_rows *rows, bool *ret_row, struct fz_error *err)
+pg_next(struct sql_rows *rows, bool *ret_row, struct fz_error *err FZ_UNUSED)
 {
-    (void)err;
     int n = PQntuples(rows->result);
     if (rows->row < n)
         rows->row++;
@@ -309,14 +295,6 @@ pg_bytes(struct sql_rows *rows, int column)
 /* ---- transactions ---- */
 
 static enum fz_code
-pg_begin(struct sql *sql, struct fz_error *err)
-{
-    /* Named, since the server's default may be another: after a lock each statement must see what
-     * was committed meanwhile. */
-    return command(sql, "BEGIN ISOLATION LEVEL READ COMMITTED", err);
-}
-
-static enum fz_code
 pg_commit(struct sql *sql, struct fz_error *err)
 {
     struct postgresql *pg = self(sql);
@@ -336,12 +314,6 @@ pg_rollback(struct sql *sql)
 {
     /* If this fails the connection is lost, and the transaction with it. */
     fz_ignore(command(sql, "ROLLBACK", NULL));
-}
-
-static enum fz_code
-pg_notify(struct sql *sql, struct fz_error *err)
-{
-    return command(sql, "NOTIFY framezero", err);
 }
 
 static enum fz_code
@@ -415,11 +387,14 @@ sql_postgresql_create(struct sql **ret, struct fz_error *err)
         .like = "ILIKE",
         .in_few = "= ANY (ARRAY (",
         .in_few_end = "))",
+        /* Named, since the server's default may be another: after a lock each statement must see
+         * what was committed meanwhile. */
+        .begin = "BEGIN ISOLATION LEVEL READ COMMITTED",
+        .notify = "NOTIFY framezero",
         .for_requests = "SET lock_timeout = '1500ms'; SET statement_timeout = '30s'",
         .bytes_query = "SELECT pg_database_size(current_database())",
         .connect = pg_connect,
         .disconnect = pg_disconnect,
-        .destroy = pg_destroy,
         .script = command,
         .query = pg_query,
         .next = pg_next,
@@ -428,10 +403,8 @@ sql_postgresql_create(struct sql **ret, struct fz_error *err)
         .is_null = pg_is_null,
         .number = pg_number,
         .bytes = pg_bytes,
-        .begin = pg_begin,
         .commit = pg_commit,
         .rollback = pg_rollback,
-        .notify = pg_notify,
         .lock = pg_lock,
         .now = pg_now,
         .clock = pg_now, /* servers that are many have no other in common */

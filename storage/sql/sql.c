@@ -5,6 +5,8 @@
 #include "base/list.h"
 #include "base/text.h"
 
+enum { TRIES = 3 };
+
 /* ---- values ---- */
 
 struct sql_value
@@ -143,11 +145,17 @@ sql_list_next(struct sql_rows *rows, struct sql_list *list, enum fz_code *code,
         if (!list->items)
             *code = fz_arena_fail(list->arena, err);
     }
-    if (*code != FZ_OK) {
-        list->items = NULL;
-        list->n = 0;
-    }
     return row && list->items ? (char *)list->items + list->item * list->n++ : NULL;
+}
+
+enum fz_code
+sql_list_done(const struct sql_list *list, enum fz_code code, void *ret, size_t *ret_n)
+{
+    if (code != FZ_OK)
+        return code;
+    memcpy(ret, &list->items, sizeof(list->items));
+    *ret_n = list->n;
+    return FZ_OK;
 }
 
 void
@@ -181,7 +189,8 @@ sql_number(struct sql *sql, const char *text, const struct sql_value *args, size
     bool row = sql_row(&rows, &code, err);
     if (code != FZ_OK)
         return code;
-    *ret = row ? sql_col_int(&rows, 0) : 0;
+    if (ret)
+        *ret = row ? sql_col_int(&rows, 0) : 0;
     if (ret_found)
         *ret_found = row;
     /* A statement that changes something must have run to its end. */
@@ -234,7 +243,7 @@ sql_begin(struct sql *sql, struct sql **ret_tx, struct fz_error *err)
     sql->may_retry = false;
     enum fz_code code = ensure_connected(sql, err);
     if (code == FZ_OK)
-        code = sql->driver->begin(sql, err);
+        code = sql->driver->script(sql, sql->driver->begin, err);
     if (code != FZ_OK)
         return code;
     sql->in_tx = true;
@@ -271,13 +280,13 @@ sql_rollbackp(struct sql **tx)
 enum fz_code
 sql_notify(struct sql *tx, struct fz_error *err)
 {
-    return tx->driver->notify(tx, err);
+    return tx->driver->notify ? tx->driver->script(tx, tx->driver->notify, err) : FZ_OK;
 }
 
 bool
-sql_may_retry(const struct sql *sql)
+sql_try_again(const struct sql *sql, enum fz_code code, int *n_tries)
 {
-    return sql->may_retry;
+    return code != FZ_OK && sql->may_retry && ++*n_tries < TRIES;
 }
 
 enum fz_code

@@ -88,7 +88,8 @@ FZ_MUST_CHECK enum fz_code sql_next(struct sql_rows *rows, bool *ret_row, struct
 /* The same for loops: true for a row. Does nothing if *code is a failure already; sets it on one. */
 bool sql_row(struct sql_rows *rows, enum fz_code *code, struct fz_error *err);
 /* Items in the arena, one per row: next() appends one of zeros and returns it. NULL where sql_row()
- * is false; the list is empty after a failure. */
+ * is false. sql_list_done() gives the list to the caller's outputs (a struct x **, and how many)
+ * unless `code` is a failure, and returns `code`. */
 struct sql_list {
     struct fz_arena *arena;
     size_t item; /* bytes of one */
@@ -97,12 +98,15 @@ struct sql_list {
 };
 void *sql_list_next(struct sql_rows *rows, struct sql_list *list, enum fz_code *code,
                     struct fz_error *err);
+FZ_MUST_CHECK enum fz_code sql_list_done(const struct sql_list *list, enum fz_code code, void *ret,
+                                         size_t *ret_n);
 void sql_rows_close(struct sql_rows *rows);
 
 /* A query of which only the number of changed rows counts (may be NULL). */
 FZ_MUST_CHECK enum fz_code sql_exec(struct sql *sql, const char *text, const struct sql_value *args,
                                     size_t n_args, uint64_t *ret_changes, struct fz_error *err);
-/* A query with one number as its answer; *ret_found (may be NULL) = false and 0 without a row. */
+/* A query with one number as its answer; *ret_found = false and 0 without a row. One of the two may
+ * be NULL. */
 FZ_MUST_CHECK enum fz_code sql_number(struct sql *sql, const char *text,
                                       const struct sql_value *args, size_t n_args, int64_t *ret,
                                       bool *ret_found, struct fz_error *err);
@@ -124,9 +128,9 @@ FZ_MUST_CHECK enum fz_code sql_commit(struct sql **tx, struct fz_error *err);
 void sql_rollbackp(struct sql **tx);
 /* Wake those who wait for a change once this transaction is committed. */
 FZ_MUST_CHECK enum fz_code sql_notify(struct sql *tx, struct fz_error *err);
-/* True if the last failure was a deadlock or the like: the same transaction may simply run again.
- */
-bool sql_may_retry(const struct sql *sql);
+/* True if `code` is a failure by a deadlock or the like: the same transaction may simply run again.
+ * Counts in *n_tries, from 0; false after the third. */
+bool sql_try_again(const struct sql *sql, enum fz_code code, int *n_tries);
 
 /* A lock on a number until the transaction ends. SQLite has one writer at a time, so there it is
  * held already. */
@@ -142,11 +146,12 @@ struct sql_driver {
     const char *like;        /* LIKE without regard to case */
     const char *in_few,
         *in_few_end;          /* "IN (" for a handful of rows, which must not become a scan */
+    const char *begin;        /* start to write */
+    const char *notify;       /* sql_notify(); NULL: those who wait need none */
     const char *bytes_query;  /* the size of the database */
     const char *for_requests; /* what sets a connection up for short waits and little memory */
     enum fz_code (*connect)(struct sql *sql, struct fz_error *err);
     void (*disconnect)(struct sql *sql);
-    void (*destroy)(struct sql *sql);
     enum fz_code (*script)(struct sql *sql, const char *script, struct fz_error *err);
     enum fz_code (*query)(struct sql *sql, const char *text, bool keep,
                           const struct sql_value *args, size_t n_args, struct sql_rows *ret,
@@ -157,10 +162,8 @@ struct sql_driver {
     bool (*is_null)(struct sql_rows *rows, int column);
     int64_t (*number)(struct sql_rows *rows, int column);
     struct fz_span (*bytes)(struct sql_rows *rows, int column);
-    enum fz_code (*begin)(struct sql *sql, struct fz_error *err);
     enum fz_code (*commit)(struct sql *sql, struct fz_error *err);
     void (*rollback)(struct sql *sql);
-    enum fz_code (*notify)(struct sql *sql, struct fz_error *err);
     enum fz_code (*lock)(struct sql *sql, int64_t number, bool exclusive, struct fz_error *err);
     enum fz_code (*now)(struct sql *sql, int64_t *ret_ms, struct fz_error *err);
     enum fz_code (*clock)(struct sql *sql, int64_t *ret_ms, struct fz_error *err);
@@ -168,7 +171,7 @@ struct sql_driver {
     void (*wait_change)(struct sql *sql, int64_t timeout_ms);
 };
 
-/* What both engines have in common; the first member of theirs. */
+/* What both engines have in common; the first member of theirs, which is on the heap. */
 struct sql {
     const struct sql_driver *driver;
     char *target;
@@ -180,7 +183,6 @@ struct sql {
     bool for_requests; /* also after connecting again */
 };
 
-const struct sql_driver *sql_driver(const struct sql *sql);
 FZ_MUST_CHECK enum fz_code sql_sqlite_create(struct sql **ret, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code sql_postgresql_create(struct sql **ret, struct fz_error *err);
 

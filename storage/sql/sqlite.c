@@ -111,12 +111,6 @@ sqlite_disconnect(struct sql *sql)
     lite->db = NULL;
 }
 
-static void
-sqlite_destroy(struct sql *sql)
-{
-    free(self(sql));
-}
-
 /* Reports hold personal data, so the file is readable by its owner only; SQLite gives its two
  * companions the same mode. */
 static enum fz_code
@@ -309,14 +303,6 @@ sqlite_bytes(struct sql_rows *rows, int column)
 }
 
 static enum fz_code
-sqlite_begin(struct sql *sql, struct fz_error *err)
-{
-    /* IMMEDIATE: a transaction that starts by reading could not become a writer any more once
-     * another connection has written. */
-    return sqlite_script(sql, "BEGIN IMMEDIATE", err);
-}
-
-static enum fz_code
 sqlite_commit(struct sql *sql, struct fz_error *err)
 {
     return sqlite_script(sql, "COMMIT", err);
@@ -331,45 +317,29 @@ sqlite_rollback(struct sql *sql)
 }
 
 static enum fz_code
-sqlite_notify(struct sql *sql, struct fz_error *err)
+sqlite_lock(struct sql *sql FZ_UNUSED, int64_t number FZ_UNUSED, bool exclusive FZ_UNUSED,
+            struct fz_error *err FZ_UNUSED)
 {
-    (void)sql;
-    (void)err;
-    return FZ_OK; /* those who wait look at data_version */
+    return FZ_OK; /* a transaction has the database's only write lock from its BEGIN IMMEDIATE on */
 }
 
 static enum fz_code
-sqlite_lock(struct sql *sql, int64_t number, bool exclusive, struct fz_error *err)
+sqlite_now(struct sql *sql FZ_UNUSED, int64_t *ret_ms, struct fz_error *err FZ_UNUSED)
 {
-    (void)sql;
-    (void)number;
-    (void)exclusive;
-    (void)err;
-    return FZ_OK;
-}
-
-static enum fz_code
-sqlite_now(struct sql *sql, int64_t *ret_ms, struct fz_error *err)
-{
-    (void)sql;
-    (void)err;
     *ret_ms = fz_time_now_ms(); /* all who share the file share this machine's clock */
     return FZ_OK;
 }
 
 static enum fz_code
-sqlite_clock(struct sql *sql, int64_t *ret_ms, struct fz_error *err)
+sqlite_clock(struct sql *sql FZ_UNUSED, int64_t *ret_ms, struct fz_error *err FZ_UNUSED)
 {
-    (void)sql;
-    (void)err;
     *ret_ms = fz_time_monotonic_ms(); /* the calendar may be set back by a day */
     return FZ_OK;
 }
 
 static void
-sqlite_boot(struct sql *sql, char ret[SQL_BOOT_TEXT])
+sqlite_boot(struct sql *sql FZ_UNUSED, char ret[SQL_BOOT_TEXT])
 {
-    (void)sql;
     FZ_CLEANUP(fz_closep)
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     ssize_t n = fd < 0 ? -1 : read(fd, ret, SQL_BOOT_TEXT - 1);
@@ -414,11 +384,13 @@ sql_sqlite_create(struct sql **ret, struct fz_error *err)
         .like = "LIKE",
         .in_few = "IN (",
         .in_few_end = ")",
+        /* IMMEDIATE: a transaction that starts by reading could not become a writer any more once
+         * another connection has written. */
+        .begin = "BEGIN IMMEDIATE",
         .for_requests = "PRAGMA cache_size = -4096",
         .bytes_query = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
         .connect = sqlite_connect,
         .disconnect = sqlite_disconnect,
-        .destroy = sqlite_destroy,
         .script = sqlite_script,
         .query = sqlite_query,
         .next = sqlite_next,
@@ -427,10 +399,8 @@ sql_sqlite_create(struct sql **ret, struct fz_error *err)
         .is_null = sqlite_is_null,
         .number = sqlite_number,
         .bytes = sqlite_bytes,
-        .begin = sqlite_begin,
         .commit = sqlite_commit,
         .rollback = sqlite_rollback,
-        .notify = sqlite_notify,
         .lock = sqlite_lock,
         .now = sqlite_now,
         .clock = sqlite_clock,
