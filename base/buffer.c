@@ -109,16 +109,6 @@ fz_buffer_cstr(const struct fz_buffer *buffer)
     return buffer->data ? buffer->data : "";
 }
 
-char *
-fz_buffer_take(struct fz_buffer *buffer, size_t *ret_len)
-{
-    char *data = buffer->data;
-    if (ret_len)
-        *ret_len = buffer->len;
-    *buffer = (struct fz_buffer){.cap = buffer->cap};
-    return data;
-}
-
 enum fz_code
 fz_buffer_done(const struct fz_buffer *buffer, struct fz_error *err)
 {

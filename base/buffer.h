@@ -57,10 +57,6 @@ fz_buffer_span(const struct fz_buffer *buffer)
     return fz_span_make(buffer->data, buffer->len);
 }
 
-/* Hand the bytes (owned by the caller, free() them) over and leave the buffer empty. NULL when
- * empty. */
-char *fz_buffer_take(struct fz_buffer *buffer, size_t *ret_len);
-
 /* FZ_OK, or FZ_E_LIMIT / FZ_E_NO_MEMORY if something was not appended. */
 FZ_MUST_CHECK enum fz_code fz_buffer_done(const struct fz_buffer *buffer, struct fz_error *err);
 

@@ -42,6 +42,12 @@ fz_text_unhex(struct fz_span text, uint8_t *ret)
     return true;
 }
 
+bool
+fz_text_is_hex(const char *text, size_t len)
+{
+    return text && strlen(text) == len && strspn(text, "0123456789abcdef") == len;
+}
+
 static bool
 parse_digits(struct fz_span text, unsigned radix, uint64_t *ret)
 {

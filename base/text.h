@@ -19,6 +19,9 @@ void fz_text_hex(struct fz_span bytes, char *ret);
  */
 bool fz_text_unhex(struct fz_span text, uint8_t *ret);
 
+/* Exactly `len` lower-case hex digits, as hashes and ids are written? False for NULL. */
+bool fz_text_is_hex(const char *text, size_t len);
+
 /* The whole text as an unsigned number: decimal, or hex with 0x. False on anything else or above
  * 2^64 - 1. */
 bool fz_text_u64(struct fz_span text, uint64_t *ret);

@@ -41,9 +41,6 @@ void store_closep(struct store **store);
 FZ_MUST_CHECK enum fz_code store_migrate(const char *database_url, unsigned *ret_applied,
                                          struct fz_error *err);
 
-/* "sqlite" or "postgresql". */
-const char *store_engine(const struct store *store);
-
 /* FZ_OK if the database answers and can write. For /readyz. */
 FZ_MUST_CHECK enum fz_code store_ping(struct store *store, struct fz_error *err);
 
@@ -122,6 +119,9 @@ FZ_MUST_CHECK enum fz_code store_token_revoke(struct store *store, int64_t id,
 
 enum { STORE_ID_TEXT = FZ_UUID_TEXT }; /* ids of reports and jobs: 32 lower-case hex */
 
+/* A report to store; store_committer.h does so. The same (project, body_sha256) is stored once. The
+ * same (project, id) with another body is another report: it gets an id of its own, and both know
+ * of each other (store_report_clashes). */
 struct store_report_new {
     int64_t project_id;
     char id[STORE_ID_TEXT];           /* the client's own id, or a new one made by the caller */
@@ -137,12 +137,6 @@ struct store_report_new {
     bool is_clash;     /* another report has the client's id; this one is stored under a new `id` */
     enum fz_code code; /* of this item when the batch as a whole was committed */
 };
-/* Insert reports and their jobs in one durable commit; after FZ_OK each item with code FZ_OK is on
- * disk. The same (project, body_sha256) is stored once. The same (project, id) with another body is
- * another report: it gets an id of its own, and both know of each other (store_report_clashes). On
- * failure nothing of the batch was stored. */
-FZ_MUST_CHECK enum fz_code store_report_insert(struct store *store, struct store_report_new *items,
-                                               size_t n, struct fz_error *err);
 
 /*
  * Say which columns reports have besides those of struct store_report; `columns` outlives the

@@ -1,15 +1,9 @@
 #include "storage/store_chunks.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
+#include "base/text.h"
 #include "storage/store_private.h"
-
-static bool
-is_sha1(const char *text)
-{
-    return strlen(text) == FZ_SHA1_TEXT - 1 && strspn(text, "0123456789abcdef") == FZ_SHA1_TEXT - 1;
-}
 
 /* ---- chunks ---- */
 
@@ -17,7 +11,7 @@ enum fz_code
 store_chunk_put(struct store *store, const struct store_chunk *chunk, bool *ret_kept,
                 struct fz_error *err)
 {
-    if (!is_sha1(chunk->sha1) || !store_is_sha256(chunk->blob_sha256))
+    if (!fz_text_is_hex(chunk->sha1, FZ_SHA1_TEXT - 1) || !store_is_sha256(chunk->blob_sha256))
         return fz_fail(err, FZ_E_MALFORMED, "a chunk needs its hash and that of its blob");
     int64_t now;
     bool kept = false;
@@ -63,7 +57,7 @@ join_hashes(const struct store_chunk *chunks, size_t n, struct fz_arena *arena,
     if (!text)
         return fz_arena_fail(arena, err);
     for (size_t i = 0; i < n; i++) {
-        if (!is_sha1(chunks[i].sha1))
+        if (!fz_text_is_hex(chunks[i].sha1, FZ_SHA1_TEXT - 1))
             return fz_fail(err, FZ_E_MALFORMED, "a chunk is named by 40 lower-case hex digits");
         memcpy(text + i * digits, chunks[i].sha1, digits);
     }
@@ -257,7 +251,8 @@ enum fz_code
 store_assembled_insert(struct store *store, const struct store_assembled *file,
                        struct fz_error *err)
 {
-    if (!is_sha1(file->sha1) || !store_is_sha256(file->blob_sha256) || !file->kind)
+    if (!fz_text_is_hex(file->sha1, FZ_SHA1_TEXT - 1) || !store_is_sha256(file->blob_sha256) ||
+        !file->kind)
         return fz_fail(err, FZ_E_MALFORMED, "a file needs its hash, its blob and a kind");
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(64 * 1024);
     struct store_upload upload = {
@@ -277,17 +272,20 @@ store_assembled_insert(struct store *store, const struct store_assembled *file,
     return code == FZ_OK ? sql_commit(&tx, err) : code;
 }
 
-static enum fz_code
-read_file(struct store *store, const char *which, const struct sql_value *args, size_t n_args,
-          struct fz_arena *arena, struct store_assembled *ret, struct fz_error *err)
+enum fz_code
+store_assembled_get(struct store *store, int64_t project_id, const char *sha1,
+                    struct fz_arena *arena, struct store_assembled *ret, struct fz_error *err)
 {
-    char text[256];
-    snprintf(text, sizeof(text),
-             "SELECT project_id, sha1, kind, uuid, name, blob_sha256, size, upload_id, created_ms "
-             "FROM assembled_files WHERE project_id = $1 AND %s",
-             which);
+    const struct sql_value args[] = {sql_int(project_id), sql_text(sha1)};
+    if (!fz_text_is_hex(sha1, FZ_SHA1_TEXT - 1))
+        return fz_fail(err, FZ_E_NOT_FOUND, "there is no such file");
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
-    enum fz_code code = sql_query(store->sql, text, args, n_args, &rows, err);
+    enum fz_code code =
+        sql_query(store->sql,
+                  "SELECT project_id, sha1, kind, uuid, name, blob_sha256, size, "
+                  "upload_id, created_ms FROM assembled_files WHERE project_id = $1 "
+                  "AND sha1 = $2",
+                  args, FZ_ARRAY_LEN(args), &rows, err);
     bool row = sql_row(&rows, &code, err);
     if (code != FZ_OK)
         return code;
@@ -311,32 +309,11 @@ read_file(struct store *store, const char *which, const struct sql_value *args, 
 }
 
 enum fz_code
-store_assembled_get(struct store *store, int64_t project_id, const char *sha1,
-                    struct fz_arena *arena, struct store_assembled *ret, struct fz_error *err)
-{
-    const struct sql_value args[] = {sql_int(project_id), sql_text(sha1)};
-    if (!is_sha1(sha1))
-        return fz_fail(err, FZ_E_NOT_FOUND, "there is no such file");
-    return read_file(store, "sha1 = $2", args, FZ_ARRAY_LEN(args), arena, ret, err);
-}
-
-enum fz_code
-store_assembled_find(struct store *store, int64_t project_id, const char *kind,
-                     const struct fz_uuid *uuid, struct fz_arena *arena,
-                     struct store_assembled *ret, struct fz_error *err)
-{
-    const struct sql_value args[] = {sql_int(project_id), sql_text(kind),
-                                     sql_blob(fz_span_make(uuid->bytes, 16))};
-    return read_file(store, "kind = $2 AND uuid = $3 ORDER BY created_ms DESC, sha1 LIMIT 1", args,
-                     FZ_ARRAY_LEN(args), arena, ret, err);
-}
-
-enum fz_code
 store_assembled_forget(struct store *store, int64_t project_id, const char *sha1,
                        struct fz_error *err)
 {
     const struct sql_value args[] = {sql_int(project_id), sql_text(sha1)};
-    if (!is_sha1(sha1))
+    if (!fz_text_is_hex(sha1, FZ_SHA1_TEXT - 1))
         return FZ_OK;
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
     enum fz_code code = sql_begin(store->sql, &tx, err);

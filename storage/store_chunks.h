@@ -75,11 +75,6 @@ FZ_MUST_CHECK enum fz_code store_assembled_insert(struct store *store,
 FZ_MUST_CHECK enum fz_code store_assembled_get(struct store *store, int64_t project_id,
                                                const char *sha1, struct fz_arena *arena,
                                                struct store_assembled *ret, struct fz_error *err);
-/* The newest file of a kind that belongs to `uuid`. NOT_FOUND. */
-FZ_MUST_CHECK enum fz_code store_assembled_find(struct store *store, int64_t project_id,
-                                                const char *kind, const struct fz_uuid *uuid,
-                                                struct fz_arena *arena, struct store_assembled *ret,
-                                                struct fz_error *err);
 /* Forget a file, so that it may be sent again; no matter if it is not known. */
 FZ_MUST_CHECK enum fz_code store_assembled_forget(struct store *store, int64_t project_id,
                                                   const char *sha1, struct fz_error *err);

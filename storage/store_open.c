@@ -53,12 +53,6 @@ store_closep(struct store **store)
     store_close(*store);
 }
 
-const char *
-store_engine(const struct store *store)
-{
-    return store->sql->driver->name;
-}
-
 enum fz_code
 store_ping(struct store *store, struct fz_error *err)
 {

@@ -64,25 +64,14 @@ store_unpack(struct fz_span packed, struct fz_arena *arena, struct fz_span *ret,
     return FZ_OK;
 }
 
-static bool
-is_lower_hex(const char *text, size_t len)
-{
-    if (strlen(text) != len)
-        return false;
-    for (size_t i = 0; i < len; i++)
-        if (fz_text_hex_digit(text[i]) < 0 || (text[i] >= 'A' && text[i] <= 'F'))
-            return false;
-    return true;
-}
-
 bool
 store_is_id(const char *text)
 {
-    return text && is_lower_hex(text, STORE_ID_TEXT - 1);
+    return fz_text_is_hex(text, STORE_ID_TEXT - 1);
 }
 
 bool
 store_is_sha256(const char *text)
 {
-    return text && is_lower_hex(text, FZ_SHA256_TEXT - 1);
+    return fz_text_is_hex(text, FZ_SHA256_TEXT - 1);
 }

@@ -60,7 +60,8 @@ struct store_packed {
     void *body; /* owned by whoever made it */
     size_t body_len;
 };
-/* As store_report_insert(). */
+/* Insert reports and their jobs in one durable commit; after FZ_OK each item with code FZ_OK is on
+ * disk. On failure nothing of the batch was stored. */
 FZ_MUST_CHECK enum fz_code store_report_insert_packed(struct store *store,
                                                       const struct store_packed *items, size_t n,
                                                       struct fz_error *err);

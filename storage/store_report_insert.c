@@ -237,23 +237,3 @@ store_report_insert_packed(struct store *store, const struct store_packed *items
     }
     return code;
 }
-
-enum fz_code
-store_report_insert(struct store *store, struct store_report_new *items, size_t n,
-                    struct fz_error *err)
-{
-    FZ_CLEANUP(store_freep) void *memory = calloc(n ? n : 1, sizeof(struct store_packed));
-    if (!memory)
-        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    struct store_packed *packed = memory;
-    enum fz_code code = FZ_OK;
-    for (size_t i = 0; code == FZ_OK && i < n; i++) {
-        packed[i].item = &items[i];
-        code = store_pack(items[i].body, &packed[i].body, &packed[i].body_len, err);
-    }
-    if (code == FZ_OK)
-        code = store_report_insert_packed(store, packed, n, err);
-    for (size_t i = 0; i < n; i++)
-        free(packed[i].body);
-    return code;
-}

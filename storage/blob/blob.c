@@ -1,9 +1,6 @@
 /* The entry to blobs: which store a URL names, and what all of them have in common. */
 #include "storage/blob/blob.h"
 
-#include <string.h>
-
-#include "base/file.h"
 #include "base/text.h"
 #include "storage/blob/blob_ops.h"
 
@@ -27,8 +24,7 @@ blob_close(struct blob_store *blobs)
 static bool
 is_name(const char *sha256)
 {
-    return sha256 && strlen(sha256) == FZ_SHA256_TEXT - 1 &&
-           strspn(sha256, "0123456789abcdef") == FZ_SHA256_TEXT - 1;
+    return fz_text_is_hex(sha256, FZ_SHA256_TEXT - 1);
 }
 
 static enum fz_code
@@ -48,18 +44,6 @@ blob_put_fd(struct blob_store *blobs, int fd, char ret_sha256[FZ_SHA256_TEXT], u
             struct fz_error *err)
 {
     return blobs->ops->put_fd(blobs, fd, ret_sha256, ret_size, err);
-}
-
-enum fz_code
-blob_put(struct blob_store *blobs, struct fz_span bytes, char ret_sha256[FZ_SHA256_TEXT],
-         struct fz_error *err)
-{
-    FZ_CLEANUP(fz_closep) int fd = -1;
-    uint64_t size;
-    enum fz_code code = blob_temp(blobs, &fd, err);
-    if (code == FZ_OK)
-        code = fz_file_write_fd(fd, bytes, err);
-    return code == FZ_OK ? blob_put_fd(blobs, fd, ret_sha256, &size, err) : code;
 }
 
 enum fz_code

@@ -26,8 +26,6 @@ blob_temp(struct blob_store *blobs, int *ret_fd,
 FZ_MUST_CHECK enum fz_code blob_put_fd(struct blob_store *blobs, int fd,
                                        char ret_sha256[FZ_SHA256_TEXT], uint64_t *ret_size,
                                        struct fz_error *err);
-FZ_MUST_CHECK enum fz_code blob_put(struct blob_store *blobs, struct fz_span bytes,
-                                    char ret_sha256[FZ_SHA256_TEXT], struct fz_error *err);
 /* A read-only descriptor, owned by the caller. NOT_FOUND. */
 FZ_MUST_CHECK enum fz_code blob_get_fd(struct blob_store *blobs, const char *sha256, int *ret_fd,
                                        struct fz_error *err);

@@ -34,27 +34,12 @@ struct blob_file {
 
 /* ---- names ---- */
 
-/* The only way from a name to a path: exactly 64 lower-case hex digits, so it cannot lead out of
- * the folder. */
-static bool
-is_name(const char *sha256)
+/* blob.c has checked the name: 64 hex digits cannot lead out of the folder. */
+static void
+get_path(const struct blob_store *store, const char *sha256, char ret[PATH_MAX])
 {
-    if (!sha256 || strlen(sha256) != FZ_SHA256_TEXT - 1)
-        return false;
-    for (const char *c = sha256; *c; c++)
-        if (!((*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'f')))
-            return false;
-    return true;
-}
-
-static enum fz_code
-get_path(const struct blob_file *blobs, const char *sha256, char ret[PATH_MAX],
-         struct fz_error *err)
-{
-    if (!is_name(sha256))
-        return fz_fail(err, FZ_E_NOT_FOUND, "there is no such blob");
+    const struct blob_file *blobs = (const struct blob_file *)store;
     snprintf(ret, PATH_MAX, "%s/%.2s/%.2s/%s", blobs->dir, sha256, sha256 + 2, sha256);
-    return FZ_OK;
 }
 
 /* The two folders above `path`, each durable in its parent. */
@@ -138,9 +123,8 @@ read_all(int fd, on_bytes_fn on_bytes, void *user, uint64_t *ret_size, struct fz
 }
 
 static enum fz_code
-on_hash(void *user, struct fz_span bytes, struct fz_error *err)
+on_hash(void *user, struct fz_span bytes, struct fz_error *err FZ_UNUSED)
 {
-    (void)err;
     fz_sha256_update(user, bytes);
     return FZ_OK;
 }
@@ -217,10 +201,10 @@ put_fd(struct blob_store *store, int fd, char ret_sha256[FZ_SHA256_TEXT], uint64
     char sha256[FZ_SHA256_TEXT], path[PATH_MAX];
     uint64_t size = 0;
     enum fz_code code = hash_fd(fd, sha256, &size, err);
-    if (code == FZ_OK)
-        code = get_path(blobs, sha256, path, err);
-    if (code == FZ_OK)
-        code = make_folders(path, err);
+    if (code != FZ_OK)
+        return code;
+    get_path(store, sha256, path);
+    code = make_folders(path, err);
     if (code != FZ_OK)
         return code;
     struct stat st;
@@ -247,11 +231,8 @@ put_fd(struct blob_store *store, int fd, char ret_sha256[FZ_SHA256_TEXT], uint64
 static enum fz_code
 get_fd(struct blob_store *store, const char *sha256, int *ret_fd, struct fz_error *err)
 {
-    struct blob_file *blobs = (struct blob_file *)store;
     char path[PATH_MAX];
-    enum fz_code code = get_path(blobs, sha256, path, err);
-    if (code != FZ_OK)
-        return code;
+    get_path(store, sha256, path);
     /* O_NOFOLLOW: blobs are plain files, so a link is not one of ours. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0 && errno == ENOENT)
@@ -265,11 +246,8 @@ get_fd(struct blob_store *store, const char *sha256, int *ret_fd, struct fz_erro
 static enum fz_code
 delete_blob(struct blob_store *store, const char *sha256, struct fz_error *err)
 {
-    struct blob_file *blobs = (struct blob_file *)store;
     char path[PATH_MAX];
-    enum fz_code code = get_path(blobs, sha256, path, err);
-    if (code != FZ_OK)
-        return code;
+    get_path(store, sha256, path);
     if (unlink(path) != 0) {
         if (errno == ENOENT)
             return fz_fail(err, FZ_E_NOT_FOUND, "there is no such blob");
@@ -295,10 +273,10 @@ get_space(struct blob_store *store, uint64_t *ret_free, uint64_t *ret_total, str
 static bool
 is_there(struct blob_store *store, const char *sha256)
 {
-    struct blob_file *blobs = (struct blob_file *)store;
     char path[PATH_MAX];
     struct stat st;
-    return get_path(blobs, sha256, path, NULL) == FZ_OK && stat(path, &st) == 0;
+    get_path(store, sha256, path);
+    return stat(path, &st) == 0;
 }
 
 static enum fz_code
@@ -307,9 +285,7 @@ take_away(struct blob_store *store, const char *sha256, struct blob_gone *ret, s
     struct blob_file *blobs = (struct blob_file *)store;
     char path[PATH_MAX], to[PATH_MAX];
     uint32_t random;
-    enum fz_code code = get_path(blobs, sha256, path, err);
-    if (code != FZ_OK)
-        return code;
+    get_path(store, sha256, path);
     fz_random(&random, sizeof(random));
     /* A random end: the same blob may be stored and deleted again before this file is gone. */
     snprintf(ret->name, sizeof(ret->name), "%s.%08x", sha256, random);
@@ -374,7 +350,7 @@ clear_temporary(struct blob_file *blobs, int64_t age_ms, struct fz_error *err)
 static bool
 is_hex2(const char *name)
 {
-    return strlen(name) == 2 && strspn(name, "0123456789abcdef") == 2;
+    return fz_text_is_hex(name, 2);
 }
 
 /* The first folder after `after` in the order of names, from the start again after the last. */
@@ -402,7 +378,8 @@ list_files(const char *path, int64_t age_ms, blob_old_fn on_old, void *user, str
     FZ_CLEANUP(close_folder) DIR *folder = NULL;
     enum fz_code code = open_folder(path, &folder, err);
     for (const struct dirent *e; code == FZ_OK && folder && (e = readdir(folder));)
-        if (is_name(e->d_name) && is_old(dirfd(folder), e->d_name, age_ms))
+        if (fz_text_is_hex(e->d_name, FZ_SHA256_TEXT - 1) &&
+            is_old(dirfd(folder), e->d_name, age_ms))
             code = on_old(user, e->d_name, err);
     return code;
 }

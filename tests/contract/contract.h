@@ -37,6 +37,10 @@ int contract_setup(void **state);
 int contract_teardown(void **state);
 #define contract_test(fn) cmocka_unit_test_setup_teardown(fn, contract_setup, contract_teardown)
 
+bool contract_is_sqlite(const struct contract *c);
+/* Store reports in one commit, as the committer does. */
+enum fz_code contract_insert(struct store *store, struct store_report_new *items, size_t n,
+                             struct fz_error *err);
 /* Another connection to the same database. */
 struct store *contract_open(struct contract *c);
 /* Run SQL: for contents of a damaged database. */

@@ -170,7 +170,7 @@ test_transient(void **state)
     struct contract *c = *state;
     struct store_report_new item = contract_item(c->project, "transient");
     item.transient = true;
-    assert_ok(c, store_report_insert(c->store, &item, 1, &c->err));
+    assert_ok(c, contract_insert(c->store, &item, 1, &c->err));
     struct store_job job = contract_claim(c, item.id);
     const struct store_learned one = {contract_uuid('s'), 0x100, 4, "no"};
     struct store_report_done done = {.status = STORE_REPORT_SYMBOLICATED,

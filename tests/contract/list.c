@@ -65,7 +65,7 @@ make_reports(struct contract *c)
         if (i == 6)
             memset(item.id, '0', sizeof(item.id) - 1);
         item.received_ms = 1000 * (int64_t)(i < 6 ? i + 1 : 6);
-        assert_ok(c, store_report_insert(c->store, &item, 1, &c->err));
+        assert_ok(c, contract_insert(c->store, &item, 1, &c->err));
         struct store_job job = contract_claim(c, item.id);
         images[i] = (struct store_image){contract_uuid(body[0]), names[i]};
         struct store_report_done done = {.status = columns[i].status,
@@ -262,7 +262,7 @@ test_table_is_the_schema(void **state)
     size_t n_seen = 0;
     assert_ok(c, sql_open(c->url, false, &sql, &c->err));
     struct sql_rows rows = {0};
-    bool is_sqlite = strcmp(store_engine(c->store), "sqlite") == 0;
+    bool is_sqlite = contract_is_sqlite(c);
     assert_ok(c, sql_query(sql,
                            is_sqlite ? "SELECT name, type FROM pragma_table_info('reports')"
                                      : "SELECT column_name::text, data_type::text FROM "

@@ -214,7 +214,7 @@ test_another_boot(void **state)
     char ids[3][STORE_ID_TEXT];
     struct store_job job;
     uint64_t n = 0;
-    if (strcmp(store_engine(c->store), "sqlite") != 0)
+    if (!contract_is_sqlite(c))
         skip(); /* its clock is a calendar */
     assert_ok(c, store_job_reclaim(c->store, nobody, NULL, &n, &c->err));
     post(c, c->project, 3, ids);
@@ -328,7 +328,7 @@ test_unblock_in_portions(void **state)
         items[i].body = fz_span_cstr("{}");
         items[i].received_ms += i % 7;
     }
-    assert_ok(c, store_report_insert(c->store, items, MANY, &c->err));
+    assert_ok(c, contract_insert(c->store, items, MANY, &c->err));
     struct store_job jobs[64];
     size_t n = 0, n_done = 0;
     while ((n = contract_claim_all(c, jobs, 64)) > 0)
@@ -392,7 +392,7 @@ test_claims_use_the_index(void **state)
         "INSERT INTO jobs (project_id, kind, subject, priority, due_ms, queued_ms) "
         "SELECT (SELECT min(id) FROM projects), 1, 'late' || i, 2, 0, 1 FROM at";
     contract_sql(c, many, many);
-    bool is_sqlite = strcmp(store_engine(c->store), "sqlite") == 0;
+    bool is_sqlite = contract_is_sqlite(c);
     struct sql *sql = NULL;
     assert_ok(c, sql_open(c->url, false, &sql, &c->err));
     struct sql_rows rows = {0};

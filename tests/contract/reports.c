@@ -53,7 +53,7 @@ test_bodies_of_all_sizes(void **state)
         struct fz_span back;
         item.body = fz_span_make(bytes, sizes[i]);
         fz_sha256_hex(item.body, item.body_sha256);
-        assert_ok(c, store_report_insert(c->store, &item, 1, &c->err));
+        assert_ok(c, contract_insert(c->store, &item, 1, &c->err));
         assert_int_equal(item.code, FZ_OK);
         assert_ok(c, store_report_body(c->store, c->project, item.id, &c->arena, &back, &c->err));
         assert_true(fz_span_equal(item.body, back));
@@ -99,7 +99,7 @@ test_duplicates(void **state)
     for (int round = 0; round < 2; round++) {
         struct store_report_new copy[5];
         memcpy(copy, items, sizeof(copy));
-        assert_ok(c, store_report_insert(c->store, copy, 5, &c->err));
+        assert_ok(c, contract_insert(c->store, copy, 5, &c->err));
         for (size_t i = 0; i < 5; i++) {
             assert_int_equal(copy[i].code, FZ_OK);
             assert_int_equal(copy[i].is_duplicate, round == 1 || want[i]);
@@ -129,8 +129,8 @@ test_id_clash(void **state)
         memcpy(items[i].id, claimed, sizeof(claimed));
     }
     /* One alone, then all the others in one commit. */
-    assert_ok(c, store_report_insert(c->store, &items[0], 1, &c->err));
-    assert_ok(c, store_report_insert(c->store, &items[1], 5, &c->err));
+    assert_ok(c, contract_insert(c->store, &items[0], 1, &c->err));
+    assert_ok(c, contract_insert(c->store, &items[1], 5, &c->err));
     static const bool is_clash[] = {false, true, true, false, false, false};
     for (size_t i = 0; i < 6; i++) {
         assert_int_equal(items[i].code, FZ_OK);
@@ -164,7 +164,7 @@ test_id_clash(void **state)
     /* Another project's ids are its own. */
     struct store_report_new other = contract_item(c->other, "d");
     memcpy(other.id, claimed, sizeof(claimed));
-    assert_ok(c, store_report_insert(c->store, &other, 1, &c->err));
+    assert_ok(c, contract_insert(c->store, &other, 1, &c->err));
     assert_false(other.is_clash);
     assert_string_equal(other.id, claimed);
     assert_ok(c,
@@ -190,7 +190,7 @@ test_bad_items_do_not_spoil_the_batch(void **state)
     items[3].body_sha256[0] = 0;
     items[4].format = NULL;
     items[5].project_id = 0;
-    assert_ok(c, store_report_insert(c->store, items, 7, &c->err));
+    assert_ok(c, contract_insert(c->store, items, 7, &c->err));
     static const enum fz_code want[] = {FZ_OK,          FZ_E_NOT_FOUND, FZ_E_MALFORMED,
                                         FZ_E_MALFORMED, FZ_E_MALFORMED, FZ_E_MALFORMED,
                                         FZ_OK};
@@ -198,7 +198,7 @@ test_bad_items_do_not_spoil_the_batch(void **state)
         assert_int_equal(items[i].code, want[i]);
     struct store_job jobs[10];
     assert_int_equal(contract_claim_all(c, jobs, 10), 2);
-    assert_ok(c, store_report_insert(c->store, items, 0, &c->err));
+    assert_ok(c, contract_insert(c->store, items, 0, &c->err));
 }
 
 static void
@@ -260,7 +260,7 @@ test_transient(void **state)
     const char *cursor;
     struct store_report_new item = contract_item(c->project, "a");
     item.transient = true;
-    assert_ok(c, store_report_insert(c->store, &item, 1, &c->err));
+    assert_ok(c, contract_insert(c->store, &item, 1, &c->err));
     assert_int_equal(item.code, FZ_OK);
     assert_fails(c, FZ_E_UNAVAILABLE,
                  store_report_take_transient(c->store, c->project, item.id, &c->arena, &report,
@@ -270,7 +270,7 @@ test_transient(void **state)
     contract_report(c, c->project, "a", id);
     struct store_report_new second = contract_item(c->project, "a");
     second.transient = true;
-    assert_ok(c, store_report_insert(c->store, &second, 1, &c->err));
+    assert_ok(c, contract_insert(c->store, &second, 1, &c->err));
     assert_false(second.is_duplicate);
     assert_fails(c, FZ_E_NOT_FOUND,
                  store_report_take_transient(c->store, c->project, id, &c->arena, &report, &result,

@@ -165,7 +165,7 @@ test_many_wait_for_one(void **state)
         struct store_report_new item = contract_item(c->project, body);
         item.received_ms = 1000 + i;
         memcpy(id, item.id, sizeof(id));
-        assert_ok(c, store_report_insert(c->store, &item, 1, &c->err));
+        assert_ok(c, contract_insert(c->store, &item, 1, &c->err));
         struct store_job job = contract_claim(c, id);
         struct store_image_wait waits[] = {{contract_uuid('x'), "Shop", "arm64"},
                                            {contract_uuid('x'), "Shop", "arm64"},

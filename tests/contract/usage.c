@@ -37,12 +37,12 @@ test_reports(void **state)
         contract_item(c->project, "1234567"), contract_item(c->project, "passing through"),
         contract_item(4711, "no such project")};
     items[3].transient = true;
-    assert_ok(c, store_report_insert(c->store, items, 5, &c->err));
+    assert_ok(c, contract_insert(c->store, items, 5, &c->err));
     assert_string_equal(today(c, c->project, STORE_USAGE_REPORTS), "12 2");
     assert_string_equal(today(c, c->other, STORE_USAGE_REPORTS), "3 1");
     /* What is known already is not stored again. */
     items[0].code = FZ_OK;
-    assert_ok(c, store_report_insert(c->store, items, 1, &c->err));
+    assert_ok(c, contract_insert(c->store, items, 1, &c->err));
     assert_true(items[0].is_duplicate);
     assert_string_equal(today(c, c->project, STORE_USAGE_REPORTS), "12 2");
     assert_string_equal(today(c, c->project, STORE_USAGE_SYMBOLS), "");
@@ -56,7 +56,7 @@ add_some(struct contract *c, int i, void *user)
         struct store_report_new item =
             contract_item(c->project, fz_arena_printf(&c->arena, "%02d%02d", i, k));
         if (store_usage_add(c->store, c->project, STORE_USAGE_SYMBOLS, 1000, &c->err) ||
-            store_report_insert(c->store, &item, 1, &c->err))
+            contract_insert(c->store, &item, 1, &c->err))
             return 1;
     }
     return 0;

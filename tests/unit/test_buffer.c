@@ -69,26 +69,6 @@ test_cap(void **state)
     fz_buffer_deinit(&b);
 }
 
-static void
-test_take(void **state)
-{
-    (void)state;
-    struct fz_buffer b;
-    size_t len = 99;
-    fz_buffer_init(&b, 0);
-    assert_null(fz_buffer_take(&b, &len));
-    assert_int_equal(len, 0);
-    fz_buffer_text(&b, "mine");
-    char *text = fz_buffer_take(&b, &len);
-    assert_string_equal(text, "mine");
-    assert_int_equal(len, 4);
-    assert_int_equal(b.len, 0);
-    fz_buffer_text(&b, "again");
-    assert_string_equal(fz_buffer_cstr(&b), "again");
-    free(text);
-    free(fz_buffer_take(&b, NULL));
-}
-
 /* A buffer of zeros is an empty one without a cap. */
 static void
 test_zeroed(void **state)
@@ -107,7 +87,6 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_append),
         cmocka_unit_test(test_cap),
-        cmocka_unit_test(test_take),
         cmocka_unit_test(test_zeroed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

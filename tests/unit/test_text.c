@@ -70,6 +70,10 @@ test_hex(void **state)
     assert_string_equal(text, "");
     assert_true(fz_text_unhex(fz_span_cstr("007F80fF"), bytes));
     assert_memory_equal(bytes, "\x00\x7f\x80\xff", 4);
+    assert_true(fz_text_is_hex("09af", 4));
+    assert_false(fz_text_is_hex("09aF", 4));
+    assert_false(fz_text_is_hex("09af0", 4));
+    assert_false(fz_text_is_hex(NULL, 4));
     assert_false(fz_text_unhex(fz_span_cstr("abc"), bytes));
     assert_false(fz_text_unhex(fz_span_cstr("ag"), bytes));
     assert_false(fz_text_unhex(fz_span_cstr("0x"), bytes));

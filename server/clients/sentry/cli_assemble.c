@@ -26,13 +26,6 @@ enum {
 
 /* ---- the request ---------------------------------------------------------------------------- */
 
-static bool
-is_sha1(const char *text)
-{
-    return text && strlen(text) == FZ_SHA1_TEXT - 1 &&
-           strspn(text, "0123456789abcdef") == FZ_SHA1_TEXT - 1;
-}
-
 static enum fz_code
 read_chunks(const json_t *list, struct sentry_file *file, struct fz_arena *arena,
             struct fz_error *err)
@@ -43,7 +36,7 @@ read_chunks(const json_t *list, struct sentry_file *file, struct fz_arena *arena
         return fz_arena_fail(arena, err);
     for (size_t i = 0; i < n; i++) {
         const char *sha1 = json_string_value(json_array_get(list, i));
-        if (!is_sha1(sha1))
+        if (!fz_text_is_hex(sha1, FZ_SHA1_TEXT - 1))
             return fz_fail(err, FZ_E_MALFORMED, "file %.40s: chunk %zu is not a SHA-1", file->sha1,
                            i);
         file->chunks[i] = (struct store_chunk){0};
@@ -64,7 +57,7 @@ read_file(const char *sha1, const json_t *value, struct sentry_file *file, struc
         .name = fz_text_clean_utf8(arena, fz_span_cstr(fz_text_base_name(name ? name : "")))};
     if (!file->sha1 || !file->name)
         return fz_arena_fail(arena, err);
-    if (!is_sha1(sha1))
+    if (!fz_text_is_hex(sha1, FZ_SHA1_TEXT - 1))
         return fz_fail(err, FZ_E_MALFORMED, "'%.60s' is not the SHA-1 of a file", sha1);
     file->has_bad_id = id && !fz_uuid_parse(fz_span_cstr(id), &file->uuid);
     return read_chunks(json_object_get(value, "chunks"), file, arena, err);

@@ -172,13 +172,6 @@ store_part(struct api_call *call, int body, const struct fz_form_part *part, uin
     return code;
 }
 
-static bool
-is_sha1(const char *text)
-{
-    return text && strlen(text) == FZ_SHA1_TEXT - 1 &&
-           strspn(text, "0123456789abcdef") == FZ_SHA1_TEXT - 1;
-}
-
 static enum fz_code
 check_parts(const struct fz_form_part *parts, size_t n, struct fz_error *err)
 {
@@ -190,7 +183,7 @@ check_parts(const struct fz_form_part *parts, size_t n, struct fz_error *err)
         if (strcmp(parts[i].name, "file") != 0 && strcmp(parts[i].name, "file_gzip") != 0)
             return fz_fail(err, FZ_E_MALFORMED, "a part is named '%.40s', not file or file_gzip",
                            parts[i].name);
-        if (!is_sha1(parts[i].filename))
+        if (!fz_text_is_hex(parts[i].filename, FZ_SHA1_TEXT - 1))
             return fz_fail(err, FZ_E_MALFORMED,
                            "a chunk's file name is its SHA-1 in 40 lower-case hex digits");
     }
