@@ -33,26 +33,36 @@ utf16_detect(struct fz_span head)
     return fz_encoding_is_utf16(head, &big);
 }
 
-static void
-decode(struct fz_span body, struct fz_buffer *out)
+/* The text as UTF-8, in the arena: what is kept of it may point into it. */
+static enum fz_code
+decode(struct fz_span body, const struct limits *limits, struct fz_arena *arena,
+       struct fz_span *ret, struct fz_error *err)
 {
+    FZ_CLEANUP(fz_buffer_deinit)
+    struct fz_buffer text = fz_buffer_make(limits->report_inflated_bytes);
     bool big = false;
     fz_ignore(fz_encoding_is_utf16(body, &big)); /* detected already */
-    fz_encoding_append_text(out, body, big);
+    fz_encoding_append_text(&text, body, big);
+    enum fz_code code = fz_buffer_done(&text, err);
+    const char *copy = code == FZ_OK ? fz_arena_text(arena, fz_buffer_span(&text)) : NULL;
+    if (code == FZ_OK && !copy)
+        return fz_arena_fail(arena, err);
+    *ret = fz_span_cstr(copy);
+    return code;
 }
 
 static enum fz_code
 utf16_check(struct fz_span body, const struct ingest_context *in, char ret_id[FZ_UUID_TEXT],
             struct fz_error *err)
 {
-    FZ_CLEANUP(fz_buffer_deinit)
-    struct fz_buffer text = fz_buffer_make(in->limits->report_inflated_bytes);
+    FZ_CLEANUP(fz_arena_deinit)
+    struct fz_arena arena = fz_arena_make(2 * in->limits->report_inflated_bytes);
     struct ingest_item item = {.format = NULL};
-    decode(body, &text);
-    enum fz_code code = fz_buffer_done(&text, err);
+    struct fz_span text;
+    enum fz_code code = decode(body, in->limits, &arena, &text, err);
     if (code != FZ_OK)
         return code;
-    code = ingest_check_body(in, fz_buffer_span(&text), &item);
+    code = ingest_check_body(in, text, &item);
     memcpy(ret_id, item.id, sizeof(item.id));
     if (code != FZ_OK && err)
         *err = item.err;
@@ -63,15 +73,9 @@ static enum fz_code
 utf16_parse(struct fz_span body, const struct ingest_context *in, struct fz_arena *arena,
             struct report *ret, struct fz_error *err)
 {
-    FZ_CLEANUP(fz_buffer_deinit)
-    struct fz_buffer text = fz_buffer_make(in->limits->report_inflated_bytes);
-    decode(body, &text);
-    enum fz_code code = fz_buffer_done(&text, err);
-    /* What is kept of the text may point into it. */
-    const char *copy = code == FZ_OK ? fz_arena_text(arena, fz_buffer_span(&text)) : NULL;
-    if (code == FZ_OK && !copy)
-        return fz_arena_fail(arena, err);
-    return code == FZ_OK ? ingest_parse_body(in, fz_span_cstr(copy), arena, ret, err) : code;
+    struct fz_span text;
+    enum fz_code code = decode(body, in->limits, arena, &text, err);
+    return code == FZ_OK ? ingest_parse_body(in, text, arena, ret, err) : code;
 }
 
 /* Several reports in it are handed on as UTF-8. */
@@ -81,15 +85,9 @@ utf16_split(struct fz_span body, struct ingest_found *found, struct fz_error *er
     const struct ingest_format *format = inside(body, found->in, NULL);
     if (!format || !format->split)
         return FZ_OK;
-    FZ_CLEANUP(fz_buffer_deinit)
-    struct fz_buffer text = fz_buffer_make(found->in->limits->report_inflated_bytes);
-    decode(body, &text);
-    enum fz_code code = fz_buffer_done(&text, err);
-    if (code != FZ_OK)
-        return code;
-    const char *copy = fz_arena_text(found->arena, fz_buffer_span(&text));
-    found->failed = found->failed || !copy;
-    return copy ? format->split(fz_span_cstr(copy), found, err) : FZ_OK;
+    struct fz_span text;
+    enum fz_code code = decode(body, found->in->limits, found->arena, &text, err);
+    return code == FZ_OK ? format->split(text, found, err) : code;
 }
 
 const struct ingest_format ingest_utf16 = {

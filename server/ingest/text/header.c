@@ -1,6 +1,8 @@
 /* The head of Apple's crash text: "Key: value" lines. */
 #include "server/ingest/text/text.h"
 
+#include <stddef.h>
+
 #include "base/arch/arch.h"
 #include "base/text.h"
 #include "base/time.h"
@@ -54,18 +56,6 @@ take_parent(struct ingest_text *c, struct fz_span value)
 }
 
 static void
-take_path(struct ingest_text *c, struct fz_span value)
-{
-    c->b->report->process.path = known(c, value);
-}
-
-static void
-take_identifier(struct ingest_text *c, struct fz_span value)
-{
-    c->b->report->app_id = known(c, value);
-}
-
-static void
 take_version(struct ingest_text *c, struct fz_span value)
 {
     c->version = value;
@@ -75,12 +65,6 @@ static void
 take_code_type(struct ingest_text *c, struct fz_span value)
 {
     c->code_type = value;
-}
-
-static void
-take_model(struct ingest_text *c, struct fz_span value)
-{
-    c->b->report->device_model = known(c, value);
 }
 
 /* "MacBookPro11,1, BootROM MBP111.0138, 2 processors", near the end of macOS's reports. */
@@ -211,53 +195,58 @@ take_subtype(struct ingest_text *c, struct fz_span value)
         ingest_text_take_codes(c, value);
 }
 
-static const struct {
+static const struct key {
     const char *key;
-    void (*take)(struct ingest_text *c, struct fz_span value);
+    void (*take)(struct ingest_text *c, struct fz_span value); /* NULL: a text of the report */
+    size_t offset;                                             /* of that text */
 } keys[] = {
-    {"Incident Identifier", take_id},
-    {"Process", take_process},
-    {"Parent Process", take_parent},
-    {"Path", take_path},
-    {"Identifier", take_identifier},
-    {"Version", take_version},
-    {"Code Type", take_code_type},
-    {"Hardware Model", take_model},
-    {"Hardware model", take_model},   /* spindump */
-    {"Architecture", take_code_type}, /* spindump */
-    {"Model", take_profile},
-    {"OS Version", take_os},
-    {"Date/Time", take_time},
-    {"Launch Time", take_launch},
-    {"Crashed Thread", take_thread_number},
-    {"Triggered by Thread", take_thread_number},
-    {"Highlighted by Thread", take_thread_number},
-    {"Exception Type", take_type},
-    {"Exception Codes", ingest_text_take_codes},
-    {"Exception Subtype", take_subtype},
+    {"Incident Identifier", .take = take_id},
+    {"Process", .take = take_process},
+    {"Parent Process", .take = take_parent},
+    {"Path", .offset = offsetof(struct report, process.path)},
+    {"Identifier", .offset = offsetof(struct report, app_id)},
+    {"Version", .take = take_version},
+    {"Code Type", .take = take_code_type},
+    {"Hardware Model", .offset = offsetof(struct report, device_model)},
+    {"Hardware model", .offset = offsetof(struct report, device_model)}, /* spindump */
+    {"Architecture", .take = take_code_type},                            /* spindump */
+    {"Model", .take = take_profile},
+    {"OS Version", .take = take_os},
+    {"Date/Time", .take = take_time},
+    {"Launch Time", .take = take_launch},
+    {"Crashed Thread", .take = take_thread_number},
+    {"Triggered by Thread", .take = take_thread_number},
+    {"Highlighted by Thread", .take = take_thread_number},
+    {"Exception Type", .take = take_type},
+    {"Exception Codes", .take = ingest_text_take_codes},
+    {"Exception Subtype", .take = take_subtype},
 };
+
+static const struct key *
+find_key(struct fz_span key)
+{
+    for (size_t i = 0; i < FZ_ARRAY_LEN(keys); i++) {
+        if (fz_span_is(key, keys[i].key))
+            return &keys[i];
+    }
+    return NULL;
+}
 
 bool
 ingest_text_is_key(struct fz_span key)
 {
-    for (size_t i = 0; i < FZ_ARRAY_LEN(keys); i++) {
-        if (fz_span_is(key, keys[i].key))
-            return true;
-    }
-    return false;
+    return find_key(key) != NULL;
 }
 
 bool
 ingest_text_take_key(struct ingest_text *c, struct fz_span key, struct fz_span value)
 {
-    for (size_t i = 0; i < FZ_ARRAY_LEN(keys); i++) {
-        if (!fz_span_is(key, keys[i].key))
-            continue;
-        if (value.len)
-            keys[i].take(c, value);
-        return true;
-    }
-    return false;
+    const struct key *found = find_key(key);
+    if (found && value.len && found->take)
+        found->take(c, value);
+    else if (found && value.len)
+        *(const char **)((char *)c->b->report + found->offset) = known(c, value);
+    return found != NULL;
 }
 
 static bool
