@@ -67,15 +67,6 @@ kind_of(struct fz_span text)
     return bug_type && (n_header || n_all == 1) && !cut ? IPS_HEADER : IPS_NONE;
 }
 
-static size_t
-skip_space(struct fz_span body, size_t at)
-{
-    while (at < body.len && (body.data[at] == ' ' || body.data[at] == '\t' ||
-                             body.data[at] == '\r' || body.data[at] == '\n'))
-        at++;
-    return at;
-}
-
 /* Where the header at `at` ends; 0 if it does not. */
 static size_t
 header_end(struct fz_span body, size_t at)
@@ -97,7 +88,7 @@ begins_report(struct fz_span body, size_t at, bool *ret_is_json)
     if (kind != IPS_HEADER)
         return kind == IPS_BODY;
     size_t end = header_end(body, at);
-    size_t next = end ? skip_space(body, end) : body.len;
+    size_t next = end ? ingest_json_skip_space(body, end) : body.len;
     *ret_is_json = next < body.len && body.data[next] == '{';
     return true;
 }
@@ -106,8 +97,7 @@ begins_report(struct fz_span body, size_t at, bool *ret_is_json)
 static size_t
 find_start(struct fz_span body)
 {
-    static const char mark[] = "\xef\xbb\xbf";
-    size_t at = skip_space(body, body.len >= 3 && memcmp(body.data, mark, 3) == 0 ? 3 : 0);
+    size_t at = ingest_json_start(body);
     bool is_json;
     if (at == body.len)
         return body.len;
@@ -153,7 +143,7 @@ open_parts(struct fz_span all, const struct ingest_context *in, struct ips_parts
         if (at == 0)
             return fz_fail_at(err, FZ_E_MALFORMED, start, "ips: the header line is broken");
         fz_span_sub(all, start, at - start, &parts.header);
-        at = skip_space(all, at);
+        at = ingest_json_skip_space(all, at);
     }
     if (at >= all.len)
         return fz_fail_at(err, FZ_E_MALFORMED, all.len, "ips: no report follows the header");
@@ -225,7 +215,7 @@ open_body(struct fz_span all, const struct limits *limits, struct fz_buffer *buf
     size_t used;
     enum fz_code code = json_scan_first(parts->body, &scan, NULL, NULL, &used, &fault);
     if (code == FZ_OK) {
-        size_t rest = skip_space(parts->body, used);
+        size_t rest = ingest_json_skip_space(parts->body, used);
         parts->n_after = parts->body.len - rest;
         fz_span_sub(parts->body, 0, used, &parts->body);
         return FZ_OK;

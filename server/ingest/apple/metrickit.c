@@ -105,11 +105,7 @@ hand_over(struct ingest_found *found, const struct fz_buffer *shared, const char
     fz_buffer_append(&text, diagnostic.data, diagnostic.len);
     json_write_close(&w, ']');
     json_write_close(&w, '}');
-    const char *copy = text.failed ? NULL : fz_arena_text(found->arena, fz_buffer_span(&text));
-    if (copy)
-        ingest_found_body(found, fz_span_make(copy, text.len));
-    else
-        found->failed = true;
+    ingest_found_copy(found, &text);
 }
 
 /* Count the diagnostics of a payload, collect what they share. */
@@ -120,19 +116,11 @@ look_through(struct fz_span payload, struct fz_buffer *shared)
     struct json_walk walk = json_walk_start(payload);
     struct json_member member;
     while (json_walk_next(&walk, &member)) {
-        if (kind_of(member.key)) {
-            struct json_walk items = json_walk_items(member.value);
-            struct json_member item;
-            while (json_walk_next_item(&items, &item))
-                n++;
-        } else if (member.value.len <= SHARED_BYTES && member.key.len <= SHARED_BYTES &&
-                   shared->len < SHARED_ALL_BYTES) {
-            fz_buffer_char(shared, '"');
-            fz_buffer_append(shared, member.key.data, member.key.len);
-            fz_buffer_text(shared, "\":");
-            fz_buffer_append(shared, member.value.data, member.value.len);
-            fz_buffer_char(shared, ',');
-        }
+        if (kind_of(member.key))
+            n += ingest_json_count(member.value);
+        else if (member.value.len <= SHARED_BYTES && member.key.len <= SHARED_BYTES &&
+                 shared->len < SHARED_ALL_BYTES)
+            ingest_json_append(shared, &member);
     }
     return n;
 }

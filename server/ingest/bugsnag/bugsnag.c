@@ -103,65 +103,40 @@ bugsnag_check(struct fz_span body, const struct ingest_context *in, char ret_id[
 
 /* ---- several events ----------------------------------------------------------------------- */
 
-/* The payload with this one event: {"apiKey":...,"notifier":...,"events":[EVENT]}. */
-static enum fz_code
-add_event(struct ingest_found *found, struct fz_span rest, struct fz_span event,
-          struct fz_error *err)
-{
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-    fz_buffer_char(&text, '{');
-    fz_buffer_append(&text, rest.data, rest.len);
-    fz_buffer_text(&text, "\"events\":[");
-    fz_buffer_append(&text, event.data, event.len);
-    fz_buffer_text(&text, "]}");
-    enum fz_code code = fz_buffer_done(&text, err);
-    if (code != FZ_OK)
-        return code;
-    const char *copy = fz_arena_text(found->arena, fz_buffer_span(&text));
-    if (!copy)
-        return fz_arena_fail(found->arena, err);
-    ingest_found_body(found, fz_span_make(copy, text.len));
-    return FZ_OK;
-}
-
 static enum fz_code
 bugsnag_split(struct fz_span body, struct ingest_found *found, struct fz_error *err)
 {
     struct fz_span events = {NULL, 0};
     struct json_scan_limits scan = {found->in->limits->json_depth, SIZE_MAX, 0};
     struct fz_error ignored;
+    (void)err;
     if (json_scan(body, &scan, NULL, NULL, &ignored) != FZ_OK)
         return FZ_OK; /* what can be repaired of it is one report */
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer rest = fz_buffer_make(0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer shared = fz_buffer_make(0);
     struct json_walk walk = json_walk_start(body);
     struct json_member member, item;
+    fz_buffer_char(&shared, '{');
     while (json_walk_next(&walk, &member)) {
-        if (fz_span_is(member.key, "events")) {
+        if (fz_span_is(member.key, "events"))
             events = member.value;
-            continue;
-        }
-        fz_buffer_char(&rest, '"');
-        fz_buffer_append(&rest, member.key.data, member.key.len);
-        fz_buffer_text(&rest, "\":");
-        fz_buffer_append(&rest, member.value.data, member.value.len);
-        fz_buffer_char(&rest, ',');
-    }
-    enum fz_code code = fz_buffer_done(&rest, err);
-    size_t n = 0;
-    for (struct json_walk items = json_walk_items(events); json_walk_next_item(&items, &item);)
-        n++;
-    if (n < 2) /* the whole body is the report */
-        return code;
-    n = 0;
-    struct json_walk items = json_walk_items(events);
-    while (code == FZ_OK && !found->failed && json_walk_next_item(&items, &item)) {
-        /* The copies are bounded like the reports themselves. */
-        if (n++ < INGEST_ITEMS_MAX)
-            code = add_event(found, fz_buffer_span(&rest), item.value, err);
         else
-            found->n_cut++;
+            ingest_json_append(&shared, &member);
     }
-    return code;
+    if (ingest_json_count(events) < 2) /* the whole body is the report */
+        return FZ_OK;
+    /* The payload with one event: {"apiKey":...,"notifier":...,"events":[EVENT]}. */
+    fz_buffer_text(&shared, "\"events\":[");
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
+    struct json_walk items = json_walk_items(events);
+    found->failed = found->failed || shared.failed;
+    while (!found->failed && json_walk_next_item(&items, &item)) {
+        fz_buffer_clear(&text);
+        fz_buffer_append(&text, shared.data, shared.len);
+        fz_buffer_append(&text, item.value.data, item.value.len);
+        fz_buffer_text(&text, "]}");
+        ingest_found_copy(found, &text);
+    }
+    return FZ_OK;
 }
 
 /* ---- one event ---------------------------------------------------------------------------- */

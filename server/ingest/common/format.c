@@ -9,6 +9,7 @@
 
 #include "base/json/scan.h"
 #include "base/list.h"
+#include "server/ingest/common/json_member.h"
 #include "server/ingest/common/normalise.h"
 
 enum { CONTAINERS_MAX = 3, START_SHOWN = 16 };
@@ -48,22 +49,11 @@ named_format(const struct ingest_context *in, const char **ret_rest)
     return NULL;
 }
 
-static struct fz_span
-without_space(struct fz_span body)
-{
-    static const char byte_order_mark[] = "\xef\xbb\xbf";
-    size_t at = body.len >= 3 && memcmp(body.data, byte_order_mark, 3) == 0 ? 3 : 0;
-    while (at < body.len && (body.data[at] == ' ' || body.data[at] == '\n' ||
-                             body.data[at] == '\r' || body.data[at] == '\t'))
-        at++;
-    return at == body.len ? (struct fz_span){NULL, 0} : fz_span_make(body.data + at, body.len - at);
-}
-
 /* Why the body is not a report, as precisely as its first bytes allow. */
 static enum fz_code
 refuse(struct fz_span body, const struct limits *limits, struct fz_error *err)
 {
-    struct fz_span text = without_space(body);
+    struct fz_span text = fz_span_from(body, ingest_json_start(body));
     if (text.len == 0)
         return fz_fail_at(err, FZ_E_MALFORMED, 0, "the body is empty");
     if (text.data[0] != '{' && text.data[0] != '[') {
@@ -151,6 +141,21 @@ ingest_found_body(struct ingest_found *found, struct fz_span body)
     if (item.code == FZ_OK)
         fz_ignore(ingest_check_body(found->in, body, &item) != FZ_OK); /* item.code has it */
     ingest_found_item(found, &item);
+}
+
+void
+ingest_found_copy(struct ingest_found *found, const struct fz_buffer *text)
+{
+    /* Beyond the limit they are only counted, so that many small reports cost no copies. */
+    if (found->n == INGEST_ITEMS_MAX) {
+        found->n_cut++;
+        return;
+    }
+    const char *copy = text->failed ? NULL : fz_arena_text(found->arena, fz_buffer_span(text));
+    if (copy)
+        ingest_found_body(found, fz_span_make(copy, text->len));
+    else
+        found->failed = true;
 }
 
 enum fz_code

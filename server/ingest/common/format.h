@@ -5,6 +5,7 @@
 #ifndef INGEST_COMMON_FORMAT_H
 #define INGEST_COMMON_FORMAT_H
 
+#include "base/buffer.h"
 #include "server/ingest/ingest.h"
 
 /* What every function of a format gets beside the bytes. */
@@ -61,6 +62,9 @@ const char *ingest_format_reader(const struct ingest_format *format);
 /* A report inside a body: `body` is detected and checked (and split in turn, 3 containers deep),
  * and added with what came of it. The bytes must live as long as the input or found->arena. */
 void ingest_found_body(struct ingest_found *found, struct fz_span body);
+
+/* The same for a body that was put together in `text`: it is copied, unless there are too many. */
+void ingest_found_copy(struct ingest_found *found, const struct fz_buffer *text);
 
 /* The same for a report that its container has checked. */
 void ingest_found_item(struct ingest_found *found, const struct ingest_item *item);

@@ -62,8 +62,9 @@ ingest_json_registers(struct ingest_builder *b, const json_t *object, const char
 {
     const char *name;
     json_t *value;
-    (void)ingest_limit(b, where, thread->n_registers + json_object_size(object),
-                       INGEST_REGISTERS_MAX);
+    char at[INGEST_WHERE];
+    snprintf(at, sizeof(at), "%.40s.registers", where);
+    (void)ingest_limit(b, at, thread->n_registers + json_object_size(object), INGEST_REGISTERS_MAX);
     /* jansson's iterators take a non-const object, but do not change it. */
     json_object_foreach((json_t *)(uintptr_t)object, name, value)
     {
@@ -71,7 +72,7 @@ ingest_json_registers(struct ingest_builder *b, const json_t *object, const char
         if (json_scan_u64(value, &number))
             ingest_add_register(b, thread, fz_span_cstr(name), number);
         else if (!json_is_null(value))
-            ingest_note(b, "%.40s.%.40s: not a register's value", where, name);
+            ingest_note(b, "%.60s.%.40s: not a register's value", at, name);
     }
 }
 

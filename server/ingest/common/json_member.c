@@ -2,7 +2,6 @@
 
 #include "base/arch/arch.h"
 #include "base/json/scan.h"
-#include "base/json/walk.h"
 #include "base/text.h"
 #include "base/time.h"
 
@@ -42,6 +41,21 @@ ingest_json_value(struct ingest_builder *b, struct fz_span text)
 
 /* ---- before the tree is built --------------------------------------------------------------- */
 
+size_t
+ingest_json_skip_space(struct fz_span text, size_t at)
+{
+    while (at < text.len && (text.data[at] == ' ' || text.data[at] == '\t' ||
+                             text.data[at] == '\r' || text.data[at] == '\n'))
+        at++;
+    return at;
+}
+
+size_t
+ingest_json_start(struct fz_span text)
+{
+    return ingest_json_skip_space(text, fz_span_begins(text, "\xef\xbb\xbf") ? 3 : 0);
+}
+
 bool
 ingest_json_begins(struct fz_span value, char bracket)
 {
@@ -59,6 +73,27 @@ ingest_json_find(struct fz_span object, const char *key)
             found = member.value;
     }
     return found;
+}
+
+size_t
+ingest_json_count(struct fz_span array)
+{
+    struct json_walk walk = json_walk_items(array);
+    struct json_member item;
+    size_t n = 0;
+    while (json_walk_next_item(&walk, &item))
+        n++;
+    return n;
+}
+
+void
+ingest_json_append(struct fz_buffer *out, const struct json_member *member)
+{
+    fz_buffer_char(out, '"');
+    fz_buffer_append(out, member->key.data, member->key.len); /* its escapes are still in it */
+    fz_buffer_text(out, "\":");
+    fz_buffer_append(out, member->value.data, member->value.len);
+    fz_buffer_char(out, ',');
 }
 
 void

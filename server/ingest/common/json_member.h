@@ -11,6 +11,7 @@
 #include <jansson.h>
 
 #include "base/buffer.h"
+#include "base/json/walk.h"
 #include "server/ingest/common/builder.h"
 
 /*
@@ -26,9 +27,17 @@ json_t *ingest_json_value(struct ingest_builder *b, struct fz_span text);
 
 /* ---- before the tree is built --------------------------------------------------------------- */
 
+/* Where the text begins, after a byte order mark and white space; its length if it is blank. */
+size_t ingest_json_start(struct fz_span text);
+/* The first byte from `at` on that is not white space. */
+size_t ingest_json_skip_space(struct fz_span text, size_t at);
 bool ingest_json_begins(struct fz_span value, char bracket);
 /* The value of the object's last member of that name; empty if it has no such member. */
 struct fz_span ingest_json_find(struct fz_span object, const char *key);
+/* The number of items of an array. */
+size_t ingest_json_count(struct fz_span array);
+/* Append a member and a comma: "key":value, */
+void ingest_json_append(struct fz_buffer *out, const struct json_member *member);
 /* A report's own id: 32 hex digits if the value is a string that holds a UUID, else ret is left. */
 void ingest_json_id(struct fz_span value, char ret[FZ_UUID_TEXT]);
 
@@ -106,7 +115,7 @@ typedef bool (*ingest_json_frame_fn)(void *user, const json_t *item, const char 
 struct ingest_stack ingest_json_stack(struct ingest_builder *b, const json_t *list,
                                       const char *where, bool oldest_first,
                                       ingest_json_frame_fn take, void *user);
-/* The registers of an object, {"x0":"0x1",...}. */
+/* The registers of an object, {"x0":"0x1",...}, of the thread at `where`. */
 void ingest_json_registers(struct ingest_builder *b, const json_t *object, const char *where,
                            struct report_thread *thread);
 

@@ -100,12 +100,7 @@ step(struct walk *w)
 static bool
 close_start(struct fz_span text, struct fz_buffer *out)
 {
-    static const char mark[] = "\xef\xbb\xbf";
-    struct walk w = {.text = text};
-    if (text.len >= 3 && memcmp(text.data, mark, 3) == 0)
-        w.pos = 3;
-    while (w.pos < text.len && is_space(text.data[w.pos]))
-        w.pos++;
+    struct walk w = {.text = text, .pos = ingest_json_start(text)};
     if (w.pos == text.len || text.data[w.pos] != '{')
         return false;
     while (w.pos < text.len && step(&w))

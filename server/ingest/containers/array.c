@@ -8,8 +8,8 @@
  * writes Apple's text).
  */
 #include "base/json/scan.h"
-#include "base/json/walk.h"
 #include "server/ingest/common/format.h"
+#include "server/ingest/common/json_member.h"
 
 static bool
 array_detect(struct fz_span head)
@@ -23,12 +23,8 @@ array_detect(struct fz_span head)
 static enum fz_code
 refuse(struct fz_span body, struct fz_error *err)
 {
-    size_t n = 0;
-    struct json_walk walk = json_walk_items(body);
-    struct json_member item;
-    while (json_walk_next_item(&walk, &item))
-        n++;
-    return fz_fail(err, FZ_E_UNSUPPORTED, "an array of %zu items, to be taken apart first", n);
+    return fz_fail(err, FZ_E_UNSUPPORTED, "an array of %zu items, to be taken apart first",
+                   ingest_json_count(body));
 }
 
 /* Bodies come here from ingest_split() only if they hold nothing. */
@@ -51,12 +47,6 @@ array_parse(struct fz_span body, const struct ingest_context *in, struct fz_aren
     return refuse(body, err);
 }
 
-static void
-decref(json_t **value)
-{
-    json_decref(*value);
-}
-
 /* The text of a JSON string, in the arena. */
 static enum fz_code
 unescape(struct ingest_found *found, struct fz_span string, struct fz_span *ret,
@@ -64,7 +54,7 @@ unescape(struct ingest_found *found, struct fz_span string, struct fz_span *ret,
 {
     struct json_scan_limits scan = {1, found->in->limits->report_memory,
                                     found->in->limits->report_memory};
-    FZ_CLEANUP(decref) json_t *value = NULL;
+    json_auto_t *value = NULL;
     enum fz_code code = json_scan_load(string, &scan, NULL, &value, err);
     if (code != FZ_OK)
         return code;

@@ -83,7 +83,6 @@ read_thread(const struct ingest_kscrash *k, const json_t *object, const char *wh
 {
     struct ingest_builder *b = k->b;
     struct report_thread *thread = ingest_add_thread(b);
-    char at[INGEST_WHERE];
     if (!thread)
         return;
     thread->index = number;
@@ -94,9 +93,8 @@ read_thread(const struct ingest_kscrash *k, const json_t *object, const char *wh
     thread->crashed = ingest_json_bool(b, object, where, "crashed", false);
     thread->notable_json = ingest_json_dump(b, object, "notable_addresses");
     const json_t *registers = ingest_json_member(b, object, where, "registers", JSON_OBJECT);
-    snprintf(at, sizeof(at), "%s.registers", where);
-    ingest_json_registers(b, json_object_get(registers, "basic"), at, thread);
-    ingest_json_registers(b, json_object_get(registers, "exception"), at, thread);
+    ingest_json_registers(b, json_object_get(registers, "basic"), where, thread);
+    ingest_json_registers(b, json_object_get(registers, "exception"), where, thread);
     read_stack(b, object, where, thread);
     read_backtrace(k, object, where, thread);
 }

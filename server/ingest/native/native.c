@@ -160,8 +160,7 @@ read_thread(struct ingest_builder *b, const struct ingest_json_list *list)
     thread->name = ingest_json_text(b, object, where, "name");
     thread->queue = ingest_json_text(b, object, where, "queue");
     thread->crashed = ingest_json_bool(b, object, where, "crashed", false);
-    snprintf(at, sizeof(at), "%s.registers", where);
-    ingest_json_registers(b, ingest_json_member(b, object, where, "registers", JSON_OBJECT), at,
+    ingest_json_registers(b, ingest_json_member(b, object, where, "registers", JSON_OBJECT), where,
                           thread);
     snprintf(at, sizeof(at), "%s.frames", where);
     const json_t *frames = ingest_json_member(b, object, where, "frames", JSON_ARRAY);
@@ -267,14 +266,13 @@ read_free_form(struct ingest_builder *b, struct fz_span text)
         else if (fz_span_is(member.key, "breadcrumbs"))
             breadcrumbs = member.value;
         else if (!ingest_is_one_of(member.key, known_keys)) {
-            fz_buffer_text(&extra, extra.len ? ",\"" : "{\"");
-            fz_buffer_append(&extra, member.key.data, member.key.len);
-            fz_buffer_text(&extra, "\":");
-            fz_buffer_append(&extra, member.value.data, member.value.len);
+            if (!extra.len)
+                fz_buffer_char(&extra, '{');
+            ingest_json_append(&extra, &member);
         }
     }
-    if (extra.len)
-        fz_buffer_char(&extra, '}');
+    if (extra.len) /* in place of the last comma */
+        extra.data[extra.len - 1] = '}';
     b->failed = b->failed || extra.failed;
     b->report->user_json = read_verbatim(b, user);
     b->report->tags_json = read_verbatim(b, tags);

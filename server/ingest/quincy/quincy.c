@@ -237,43 +237,34 @@ quincy_check(struct fz_span body, const struct ingest_context *in, char ret_id[F
     return FZ_OK;
 }
 
+/* The next <crash> element. */
+static bool
+next_crash(struct fz_span *rest, struct element *ret)
+{
+    while (next_element(rest, ret)) {
+        if (fz_span_is(ret->name, "crash"))
+            return true;
+    }
+    return false;
+}
+
 /* One body for each <crash>, if there are several. */
 static enum fz_code
 quincy_split(struct fz_span body, struct ingest_found *found, struct fz_error *err)
 {
-    static const char before[] = "<crashes>", after[] = "</crashes>";
-    struct fz_span rest = inside_crashes(body);
-    struct element crash, first = {.name = {NULL, 0}};
-    size_t n = 0;
+    struct fz_span all = inside_crashes(body), rest = all;
+    struct element crash;
     (void)err;
-    while (next_element(&rest, &crash)) {
-        if (!fz_span_is(crash.name, "crash"))
-            continue;
-        if (n++ == 0) {
-            first = crash;
-            continue;
-        }
-        /* The first one is only split off when a second one shows that there are several. */
-        for (const struct element *each = n == 2 ? &first : &crash; each;
-             each = each == &first ? &crash : NULL) {
-            size_t len = strlen(before) + each->whole.len + strlen(after);
-            struct fz_span one = {NULL, len};
-            /* Beyond the limit they are only counted. */
-            if (found->n < INGEST_ITEMS_MAX) {
-                uint8_t *copy = fz_arena_array(found->arena, len, 1);
-                if (!copy) {
-                    found->failed = true;
-                    return FZ_OK;
-                }
-                memcpy(copy, before, strlen(before));
-                memcpy(copy + strlen(before), each->whole.data, each->whole.len);
-                memcpy(copy + len - strlen(after), after, strlen(after));
-                one = fz_span_make(copy, len);
-            } else {
-                one = fz_span_make(body.data, 0);
-            }
-            ingest_found_body(found, one);
-        }
+    /* One alone is the body: its offsets in messages then count from the start of the body. */
+    if (!next_crash(&rest, &crash) || !next_crash(&rest, &crash))
+        return FZ_OK;
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
+    while (!found->failed && next_crash(&all, &crash)) {
+        fz_buffer_clear(&text);
+        fz_buffer_text(&text, "<crashes>");
+        fz_buffer_append(&text, crash.whole.data, crash.whole.len);
+        fz_buffer_text(&text, "</crashes>");
+        ingest_found_copy(found, &text);
     }
     return FZ_OK;
 }
@@ -336,13 +327,6 @@ read_uuids(struct ingest_builder *b, struct fz_span content, json_t *extra)
         b->failed = true;
 }
 
-static void
-set_if_new(const char **member, const char *value)
-{
-    if (!*member)
-        *member = value;
-}
-
 /* One element of <crash>: what the log says comes first, since it is of the crash itself. */
 static void
 read_element(struct ingest_builder *b, const struct element *element, json_t *user, json_t *extra)
@@ -351,6 +335,19 @@ read_element(struct ingest_builder *b, const struct element *element, json_t *us
         const char *element, *key;
     } users[] = {{"userid", "id"}, {"username", "name"}, {"contact", "contact"}};
     struct report *r = b->report;
+    const struct {
+        const char *element;
+        const char **to;
+        bool replaces; /* what the log says */
+    } members[] = {
+        {"uuid", &r->id, true},
+        {"applicationname", &r->app_name, true},
+        {"bundleidentifier", &r->app_id, false},
+        {"systemversion", &r->os_version, false},
+        {"platform", &r->device_model, false},
+        {"versionstring", &r->app_version, false},
+        {"version", &r->app_build, false},
+    };
     if (fz_span_is(element->name, "uuids")) {
         read_uuids(b, element->content, extra);
         return;
@@ -360,30 +357,20 @@ read_element(struct ingest_builder *b, const struct element *element, json_t *us
         return;
     for (size_t i = 0; i < FZ_ARRAY_LEN(users); i++) {
         if (fz_span_is(element->name, users[i].element)) {
-            if (json_object_set_new(user, users[i].key, json_string(value)) != 0)
-                b->failed = true;
+            ingest_json_set(b, user, users[i].key, json_string(value));
             return;
         }
     }
-    if (fz_span_is(element->name, "uuid"))
-        r->id = value;
-    else if (fz_span_is(element->name, "applicationname"))
-        r->app_name = value;
-    else if (fz_span_is(element->name, "bundleidentifier"))
-        set_if_new(&r->app_id, value);
-    else if (fz_span_is(element->name, "systemversion"))
-        set_if_new(&r->os_version, value);
-    else if (fz_span_is(element->name, "platform"))
-        set_if_new(&r->device_model, value);
-    else if (fz_span_is(element->name, "versionstring"))
-        set_if_new(&r->app_version, value);
-    else if (fz_span_is(element->name, "version"))
-        set_if_new(&r->app_build, value);
-    else {
-        const char *name = ingest_text(b, element->name);
-        if (!name || json_object_set_new(extra, name, json_string(value)) != 0)
-            b->failed = true;
+    for (size_t i = 0; i < FZ_ARRAY_LEN(members); i++) {
+        if (!fz_span_is(element->name, members[i].element))
+            continue;
+        if (members[i].replaces || !*members[i].to)
+            *members[i].to = value;
+        return;
     }
+    const char *name = ingest_text(b, element->name);
+    if (name)
+        ingest_json_set(b, extra, name, json_string(value));
 }
 
 static void

@@ -151,8 +151,7 @@ sentry_take_stack(struct sentry *s, const json_t *owner, const char *where,
     const json_t *object = ingest_json_member(b, owner, where, "stacktrace", JSON_OBJECT);
     const json_t *registers = ingest_json_member(b, object, where, "registers", JSON_OBJECT);
     const json_t *frames = ingest_json_member(b, object, where, "frames", JSON_ARRAY);
-    snprintf(at, sizeof(at), "%.40s.registers", where);
-    ingest_json_registers(b, registers, at, ret);
+    ingest_json_registers(b, registers, where, ret);
     snprintf(at, sizeof(at), "%.40s.frames", where);
     s->has_more = false;
     struct ingest_stack stack = ingest_json_stack(b, frames, at, true, take_frame, s);
