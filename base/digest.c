@@ -8,113 +8,51 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 
-struct fz_sha256 {
+struct fz_hash {
     EVP_MD_CTX *ctx;
+    enum fz_hash_kind kind;
 };
 
-struct fz_sha1 {
-    EVP_MD_CTX *ctx;
-};
-
-static void
-update(EVP_MD_CTX *ctx, struct fz_span bytes)
+enum fz_code
+fz_hash_create(enum fz_hash_kind kind, struct fz_hash **ret, struct fz_error *err)
 {
-    if (bytes.len && EVP_DigestUpdate(ctx, bytes.data, bytes.len) != 1)
+    bool is_sha1 = kind == FZ_HASH_SHA1;
+    FZ_CLEANUP(fz_hash_destroyp) struct fz_hash *hash = calloc(1, sizeof(*hash));
+    if (!hash)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    hash->kind = kind;
+    hash->ctx = EVP_MD_CTX_new();
+    if (!hash->ctx || EVP_DigestInit_ex(hash->ctx, is_sha1 ? EVP_sha1() : EVP_sha256(), NULL) != 1)
+        /* Machines in FIPS mode may have no SHA-1. */
+        return is_sha1 ? fz_fail(err, FZ_E_UNSUPPORTED, "SHA-1 is not available on this machine")
+                       : fz_fail(err, FZ_E_NO_MEMORY, "SHA-256 is not available");
+    *ret = fz_take(&hash);
+    return FZ_OK;
+}
+
+void
+fz_hash_destroyp(struct fz_hash **hash)
+{
+    if (*hash)
+        EVP_MD_CTX_free((*hash)->ctx);
+    free(*hash);
+}
+
+void
+fz_hash_update(struct fz_hash *hash, struct fz_span bytes)
+{
+    if (bytes.len && EVP_DigestUpdate(hash->ctx, bytes.data, bytes.len) != 1)
         abort(); /* a plain update has no failure that could be handled */
 }
 
-static void
-finish(EVP_MD_CTX *ctx, unsigned want_len, char *ret_hex)
+void
+fz_hash_finish(struct fz_hash *hash, char *ret_hex)
 {
     uint8_t digest[EVP_MAX_MD_SIZE];
-    unsigned len = 0;
-    if (EVP_DigestFinal_ex(ctx, digest, &len) != 1 || len != want_len)
+    unsigned len = 0, want = hash->kind == FZ_HASH_SHA1 ? FZ_SHA1_LEN : FZ_SHA256_LEN;
+    if (EVP_DigestFinal_ex(hash->ctx, digest, &len) != 1 || len != want)
         abort();
     fz_text_hex(fz_span_make(digest, len), ret_hex);
-}
-
-enum fz_code
-fz_sha256_create(struct fz_sha256 **ret, struct fz_error *err)
-{
-    struct fz_sha256 *hash = calloc(1, sizeof(*hash));
-    if (!hash)
-        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    hash->ctx = EVP_MD_CTX_new();
-    if (!hash->ctx || EVP_DigestInit_ex(hash->ctx, EVP_sha256(), NULL) != 1) {
-        fz_sha256_destroy(hash);
-        return fz_fail(err, FZ_E_NO_MEMORY, "SHA-256 is not available");
-    }
-    *ret = hash;
-    return FZ_OK;
-}
-
-void
-fz_sha256_destroy(struct fz_sha256 *hash)
-{
-    if (!hash)
-        return;
-    EVP_MD_CTX_free(hash->ctx);
-    free(hash);
-}
-
-void
-fz_sha256_destroyp(struct fz_sha256 **hash)
-{
-    fz_sha256_destroy(*hash);
-}
-
-void
-fz_sha256_update(struct fz_sha256 *hash, struct fz_span bytes)
-{
-    update(hash->ctx, bytes);
-}
-
-void
-fz_sha256_finish(struct fz_sha256 *hash, char ret_hex[FZ_SHA256_TEXT])
-{
-    finish(hash->ctx, FZ_SHA256_LEN, ret_hex);
-}
-
-enum fz_code
-fz_sha1_create(struct fz_sha1 **ret, struct fz_error *err)
-{
-    struct fz_sha1 *hash = calloc(1, sizeof(*hash));
-    if (!hash)
-        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    hash->ctx = EVP_MD_CTX_new();
-    if (!hash->ctx || EVP_DigestInit_ex(hash->ctx, EVP_sha1(), NULL) != 1) {
-        fz_sha1_destroy(hash);
-        return fz_fail(err, FZ_E_UNSUPPORTED, "SHA-1 is not available on this machine");
-    }
-    *ret = hash;
-    return FZ_OK;
-}
-
-void
-fz_sha1_destroy(struct fz_sha1 *hash)
-{
-    if (!hash)
-        return;
-    EVP_MD_CTX_free(hash->ctx);
-    free(hash);
-}
-
-void
-fz_sha1_destroyp(struct fz_sha1 **hash)
-{
-    fz_sha1_destroy(*hash);
-}
-
-void
-fz_sha1_update(struct fz_sha1 *hash, struct fz_span bytes)
-{
-    update(hash->ctx, bytes);
-}
-
-void
-fz_sha1_finish(struct fz_sha1 *hash, char ret_hex[FZ_SHA1_TEXT])
-{
-    finish(hash->ctx, FZ_SHA1_LEN, ret_hex);
 }
 
 void

@@ -11,26 +11,21 @@
 enum { FZ_SHA256_LEN = 32, FZ_SHA256_TEXT = 65 }; /* bytes; hex digits and NUL */
 enum { FZ_SHA1_LEN = 20, FZ_SHA1_TEXT = 41 };
 
-struct fz_sha256; /* a running hash, on the heap */
+/* SHA-1 finds transmission errors; nothing may rest on it against an attacker. */
+enum fz_hash_kind { FZ_HASH_SHA256, FZ_HASH_SHA1 };
 
-FZ_MUST_CHECK enum fz_code fz_sha256_create(struct fz_sha256 **ret, struct fz_error *err);
-void fz_sha256_destroy(struct fz_sha256 *hash);
-void fz_sha256_destroyp(struct fz_sha256 **hash);
-void fz_sha256_update(struct fz_sha256 *hash, struct fz_span bytes);
-/* The hex text of all bytes so far; the hash cannot be updated any more. */
-void fz_sha256_finish(struct fz_sha256 *hash, char ret_hex[FZ_SHA256_TEXT]);
+struct fz_hash; /* a running hash, on the heap */
 
-/* The hash of one span as lower-case hex. */
+FZ_MUST_CHECK enum fz_code fz_hash_create(enum fz_hash_kind kind, struct fz_hash **ret,
+                                          struct fz_error *err);
+void fz_hash_destroyp(struct fz_hash **hash); /* for FZ_CLEANUP */
+void fz_hash_update(struct fz_hash *hash, struct fz_span bytes);
+/* The hex text of all bytes so far, FZ_SHA256_TEXT or FZ_SHA1_TEXT bytes; the hash cannot be
+ * updated any more. */
+void fz_hash_finish(struct fz_hash *hash, char *ret_hex);
+
+/* The SHA-256 of one span as lower-case hex. */
 void fz_sha256_hex(struct fz_span bytes, char ret_hex[FZ_SHA256_TEXT]);
-
-/* The same for SHA-1. It finds transmission errors; nothing may rest on it against an attacker. */
-struct fz_sha1; /* a running hash, on the heap */
-
-FZ_MUST_CHECK enum fz_code fz_sha1_create(struct fz_sha1 **ret, struct fz_error *err);
-void fz_sha1_destroy(struct fz_sha1 *hash);
-void fz_sha1_destroyp(struct fz_sha1 **hash);
-void fz_sha1_update(struct fz_sha1 *hash, struct fz_span bytes);
-void fz_sha1_finish(struct fz_sha1 *hash, char ret_hex[FZ_SHA1_TEXT]);
 
 /* Equality whose time depends only on the lengths. */
 bool fz_equal_constant_time(struct fz_span a, struct fz_span b);

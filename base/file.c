@@ -93,12 +93,17 @@ fz_file_read(const char *path, size_t max, struct fz_buffer *out, struct fz_erro
     return fz_buffer_done(out, err);
 }
 
-enum fz_code
-fz_file_write_fd(int fd, struct fz_span bytes, struct fz_error *err)
+/* At `offset`, or at the descriptor's own position if that is -1. */
+static enum fz_code
+write_all(int fd, int64_t offset, struct fz_span bytes, struct fz_error *err)
 {
     size_t done = 0;
     while (done < bytes.len) {
-        ssize_t n = write(fd, bytes.data + done, bytes.len - done);
+        const uint8_t *from = bytes.data + done;
+        size_t left = bytes.len - done;
+        /* pwrite() cannot serve both: pipes and terminals have no position. */
+        ssize_t n = offset < 0 ? write(fd, from, left)
+                               : pwrite(fd, from, left, (off_t)offset + (off_t)done);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
@@ -109,18 +114,15 @@ fz_file_write_fd(int fd, struct fz_span bytes, struct fz_error *err)
 }
 
 enum fz_code
+fz_file_write_fd(int fd, struct fz_span bytes, struct fz_error *err)
+{
+    return write_all(fd, -1, bytes, err);
+}
+
+enum fz_code
 fz_file_write_at(int fd, uint64_t offset, struct fz_span bytes, struct fz_error *err)
 {
-    size_t done = 0;
-    while (done < bytes.len) {
-        ssize_t n = pwrite(fd, bytes.data + done, bytes.len - done, (off_t)(offset + done));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return fz_fail_errno(err, "cannot write");
-        done += (size_t)n;
-    }
-    return FZ_OK;
+    return write_all(fd, (int64_t)offset, bytes, err);
 }
 
 enum fz_code

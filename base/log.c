@@ -116,21 +116,7 @@ put_line(const char *line, size_t len)
 
 /* ---- lines -------------------------------------------------------------------------------- */
 
-static const char *
-level_name(enum fz_log_level level)
-{
-    switch (level) {
-    case FZ_LOG_DEBUG:
-        return "debug";
-    case FZ_LOG_INFO:
-        return "info";
-    case FZ_LOG_WARN:
-        return "warn";
-    case FZ_LOG_ERROR:
-        return "error";
-    }
-    return "error";
-}
+static const char *const level_names[] = {"debug", "info", "warn", "error"};
 
 FZ_PRINTF(4, 0)
 static size_t
@@ -139,8 +125,8 @@ format_line(char line[LINE_MAX_BYTES + 2], enum fz_log_level level, const char *
 {
     char stamp[FZ_TIME_TEXT];
     fz_time_format(fz_time_now_ms(), stamp);
-    int head =
-        snprintf(line, LINE_MAX_BYTES, "ts=%s level=%s msg=\"%s\" ", stamp, level_name(level), msg);
+    int head = snprintf(line, LINE_MAX_BYTES, "ts=%s level=%s msg=\"%s\" ", stamp,
+                        level_names[level], msg);
     size_t len = head < 0 ? 0 : head < LINE_MAX_BYTES ? (size_t)head : LINE_MAX_BYTES - 1;
     int tail = vsnprintf(line + len, LINE_MAX_BYTES - len, fmt, args);
     if (tail > 0)

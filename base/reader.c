@@ -60,12 +60,6 @@ fz_read_u16(struct fz_reader *r)
 }
 
 uint32_t
-fz_read_u24(struct fz_reader *r)
-{
-    return (uint32_t)fz_read_uint(r, 3);
-}
-
-uint32_t
 fz_read_u32(struct fz_reader *r)
 {
     return (uint32_t)fz_read_uint(r, 4);
@@ -77,8 +71,8 @@ fz_read_u64(struct fz_reader *r)
     return fz_read_uint(r, 8);
 }
 
-uint64_t
-fz_read_uleb(struct fz_reader *r)
+static uint64_t
+read_leb(struct fz_reader *r, bool is_signed)
 {
     size_t start = r->pos;
     uint64_t value = 0;
@@ -89,35 +83,29 @@ fz_read_uleb(struct fz_reader *r)
         /* Bits above the 64th are dropped: writers may pad numbers to a fixed length. */
         if (n < 10)
             value |= (uint64_t)(*p & 0x7f) << (7 * n);
-        if (!(*p & 0x80))
-            return value;
+        if (*p & 0x80)
+            continue;
+        /* The highest of the last byte's 7 bits is the sign. */
+        unsigned bits = 7 * (n + 1);
+        if (is_signed && (*p & 0x40) && bits < 64)
+            value |= UINT64_MAX << bits;
+        return value;
     }
     r->pos = start;
     fail(r);
     return 0;
 }
 
+uint64_t
+fz_read_uleb(struct fz_reader *r)
+{
+    return read_leb(r, false);
+}
+
 int64_t
 fz_read_sleb(struct fz_reader *r)
 {
-    size_t start = r->pos;
-    uint64_t value = 0;
-    for (unsigned n = 0; n < LEB_MAX_BYTES; n++) {
-        const uint8_t *p = take(r, 1);
-        if (!p)
-            return 0;
-        if (n < 10)
-            value |= (uint64_t)(*p & 0x7f) << (7 * n);
-        if (!(*p & 0x80)) {
-            unsigned bits = 7 * (n + 1);
-            if ((*p & 0x40) && bits < 64)
-                value |= UINT64_MAX << bits;
-            return (int64_t)value;
-        }
-    }
-    r->pos = start;
-    fail(r);
-    return 0;
+    return (int64_t)read_leb(r, true);
 }
 
 struct fz_span

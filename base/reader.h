@@ -26,7 +26,6 @@ struct fz_reader fz_reader_make(struct fz_span bytes, const char *what);
 
 uint8_t fz_read_u8(struct fz_reader *r);
 uint16_t fz_read_u16(struct fz_reader *r);
-uint32_t fz_read_u24(struct fz_reader *r);
 uint32_t fz_read_u32(struct fz_reader *r);
 uint64_t fz_read_u64(struct fz_reader *r);
 

@@ -175,19 +175,19 @@ store_wait_set(struct store *store, int64_t project_id, const struct store_repor
     struct store_image_wait *waits = sorted_copy(done->waits, &n, sizeof(*waits), arena);
     if (!waits)
         return fz_arena_fail(arena, err);
-    FZ_CLEANUP(fz_sha256_destroyp) struct fz_sha256 *sum = NULL;
-    enum fz_code code = fz_sha256_create(&sum, err);
+    FZ_CLEANUP(fz_hash_destroyp) struct fz_hash *sum = NULL;
+    enum fz_code code = fz_hash_create(FZ_HASH_SHA256, &sum, err);
     if (code != FZ_OK)
         return code;
     for (size_t i = 0; i < n; i++)
-        fz_sha256_update(sum, fz_span_make(waits[i].uuid.bytes, 16));
+        fz_hash_update(sum, fz_span_make(waits[i].uuid.bytes, 16));
     struct sql_value version = sql_text_clean(
         arena, fz_columns_text(&store->columns, done->values, "app_version"), STORE_TEXT_SHORT);
     /* The version is part of the hash, since the list of missing images names it for each set. */
     if (version.kind == SQL_TEXT)
-        fz_sha256_update(sum, version.bytes);
+        fz_hash_update(sum, version.bytes);
     char hash[FZ_SHA256_TEXT];
-    fz_sha256_finish(sum, hash);
+    fz_hash_finish(sum, hash);
     const struct sql_value args[] = {sql_int(project_id), sql_text(hash), version};
     bool is_new = false;
     code = find_set(store->sql, true, args, ret_key, &is_new, err);

@@ -295,7 +295,8 @@ scan_value(struct scan *s, enum expect *next)
 {
     *next = s->depth ? AFTER_VALUE : NOTHING;
     s->notes.n_values++;
-    switch (s->data[s->pos]) {
+    uint8_t c = s->data[s->pos];
+    switch (c) {
     case '"':
         return scan_string(s);
     case '{':
@@ -304,48 +305,22 @@ scan_value(struct scan *s, enum expect *next)
     case '[':
         *next = ITEM_OR_END;
         return open_bracket(s, false);
-    case '-':
-    case '0':
-    case '1':
-    case '2':
-    case '3':
-    case '4':
-    case '5':
-    case '6':
-    case '7':
-    case '8':
-    case '9':
-        return scan_number(s);
     default:
-        return scan_literal(s);
+        return c == '-' || (c >= '0' && c <= '9') ? scan_number(s) : scan_literal(s);
     }
 }
 
 static enum fz_code
 unexpected(struct scan *s, enum expect expect)
 {
+    static const char *const texts[] = {[VALUE] = "a value",
+                                        [ITEM_OR_END] = "a value or ']'",
+                                        [KEY_OR_END] = "a key or '}'",
+                                        [KEY] = "a key",
+                                        [COLON] = "':'",
+                                        [AFTER_VALUE] = "',' or ']'"};
     const char *ended = s->pos == s->len ? "ends where" : "expected";
-    const char *wanted = "a value";
-    switch (expect) {
-    case ITEM_OR_END:
-        wanted = "a value or ']'";
-        break;
-    case KEY_OR_END:
-        wanted = "a key or '}'";
-        break;
-    case KEY:
-        wanted = "a key";
-        break;
-    case COLON:
-        wanted = "':'";
-        break;
-    case AFTER_VALUE:
-        wanted = in_object(s) ? "',' or '}'" : "',' or ']'";
-        break;
-    case VALUE:
-    case NOTHING:
-        break;
-    }
+    const char *wanted = expect == AFTER_VALUE && in_object(s) ? "',' or '}'" : texts[expect];
     return fz_fail_at(s->err, FZ_E_MALFORMED, s->pos, "json: %s %s%s at byte %zu", ended, wanted,
                       s->pos == s->len ? " is expected" : "", s->pos);
 }

@@ -93,11 +93,11 @@ committed(void *user, struct store_report_new *item, enum fz_code code, const ch
 
 /* Lengths too, so that bytes cannot move from one piece to the next unseen. */
 static void
-add_piece(struct fz_sha256 *hash, struct fz_span bytes)
+add_piece(struct fz_hash *hash, struct fz_span bytes)
 {
     uint64_t len = bytes.len;
-    fz_sha256_update(hash, fz_span_make(&len, sizeof(len)));
-    fz_sha256_update(hash, bytes);
+    fz_hash_update(hash, fz_span_make(&len, sizeof(len)));
+    fz_hash_update(hash, bytes);
 }
 
 /* The hash of what makes the report the same as one that was sent before. */
@@ -110,8 +110,8 @@ identify(const struct children_result *result, const struct proto_item *item, st
         fz_sha256_hex(bytes, ret);
         return FZ_OK;
     }
-    FZ_CLEANUP(fz_sha256_destroyp) struct fz_sha256 *hash = NULL;
-    enum fz_code code = fz_sha256_create(&hash, err);
+    FZ_CLEANUP(fz_hash_destroyp) struct fz_hash *hash = NULL;
+    enum fz_code code = fz_hash_create(FZ_HASH_SHA256, &hash, err);
     if (code != FZ_OK)
         return code;
     add_piece(hash, fz_span_cstr(item->id));
@@ -122,7 +122,7 @@ identify(const struct children_result *result, const struct proto_item *item, st
         (void)fz_span_sub(item->is_made ? result->made : body, piece->offset, piece->len, &part);
         add_piece(hash, piece->text ? fz_span_cstr(piece->text) : part);
     }
-    fz_sha256_finish(hash, ret);
+    fz_hash_finish(hash, ret);
     return FZ_OK;
 }
 

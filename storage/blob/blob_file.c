@@ -125,7 +125,7 @@ read_all(int fd, on_bytes_fn on_bytes, void *user, uint64_t *ret_size, struct fz
 static enum fz_code
 on_hash(void *user, struct fz_span bytes, struct fz_error *err FZ_UNUSED)
 {
-    fz_sha256_update(user, bytes);
+    fz_hash_update(user, bytes);
     return FZ_OK;
 }
 
@@ -138,12 +138,12 @@ on_copy(void *user, struct fz_span bytes, struct fz_error *err)
 static enum fz_code
 hash_fd(int fd, char ret_sha256[FZ_SHA256_TEXT], uint64_t *ret_size, struct fz_error *err)
 {
-    FZ_CLEANUP(fz_sha256_destroyp) struct fz_sha256 *hash = NULL;
-    enum fz_code code = fz_sha256_create(&hash, err);
+    FZ_CLEANUP(fz_hash_destroyp) struct fz_hash *hash = NULL;
+    enum fz_code code = fz_hash_create(FZ_HASH_SHA256, &hash, err);
     if (code == FZ_OK)
         code = read_all(fd, on_hash, hash, ret_size, err);
     if (code == FZ_OK)
-        fz_sha256_finish(hash, ret_sha256);
+        fz_hash_finish(hash, ret_sha256);
     return code;
 }
 

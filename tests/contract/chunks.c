@@ -13,11 +13,11 @@
 static void
 name_sha1(const char *what, char ret[FZ_SHA1_TEXT])
 {
-    struct fz_sha1 *hash = NULL;
-    assert_int_equal(fz_sha1_create(&hash, NULL), FZ_OK);
-    fz_sha1_update(hash, fz_span_cstr(what));
-    fz_sha1_finish(hash, ret);
-    fz_sha1_destroy(hash);
+    struct fz_hash *hash = NULL;
+    assert_int_equal(fz_hash_create(FZ_HASH_SHA1, &hash, NULL), FZ_OK);
+    fz_hash_update(hash, fz_span_cstr(what));
+    fz_hash_finish(hash, ret);
+    fz_hash_destroyp(&hash);
 }
 
 static int64_t

@@ -26,15 +26,15 @@ test_sha256(void **state)
         struct fz_span in = fz_span_cstr(cases[i].in);
         fz_sha256_hex(in, hex);
         assert_string_equal(hex, cases[i].want);
-        FZ_CLEANUP(fz_sha256_destroyp) struct fz_sha256 *hash = NULL;
-        assert_int_equal(fz_sha256_create(&hash, NULL), FZ_OK);
+        FZ_CLEANUP(fz_hash_destroyp) struct fz_hash *hash = NULL;
+        assert_int_equal(fz_hash_create(FZ_HASH_SHA256, &hash, NULL), FZ_OK);
         for (size_t k = 0; k < in.len; k++)
-            fz_sha256_update(hash, fz_span_make(in.data + k, 1));
-        fz_sha256_update(hash, fz_span_make(NULL, 0));
-        fz_sha256_finish(hash, hex);
+            fz_hash_update(hash, fz_span_make(in.data + k, 1));
+        fz_hash_update(hash, fz_span_make(NULL, 0));
+        fz_hash_finish(hash, hex);
         assert_string_equal(hex, cases[i].want);
     }
-    fz_sha256_destroy(NULL);
+    fz_hash_destroyp(&(struct fz_hash *){NULL});
 }
 
 static void
@@ -47,14 +47,14 @@ test_sha1(void **state)
     for (size_t i = 0; i < FZ_ARRAY_LEN(cases); i++) {
         char hex[FZ_SHA1_TEXT];
         struct fz_span in = fz_span_cstr(cases[i].in);
-        FZ_CLEANUP(fz_sha1_destroyp) struct fz_sha1 *hash = NULL;
-        assert_int_equal(fz_sha1_create(&hash, NULL), FZ_OK);
+        FZ_CLEANUP(fz_hash_destroyp) struct fz_hash *hash = NULL;
+        assert_int_equal(fz_hash_create(FZ_HASH_SHA1, &hash, NULL), FZ_OK);
         for (size_t k = 0; k < in.len; k++)
-            fz_sha1_update(hash, fz_span_make(in.data + k, 1));
-        fz_sha1_finish(hash, hex);
+            fz_hash_update(hash, fz_span_make(in.data + k, 1));
+        fz_hash_finish(hash, hex);
         assert_string_equal(hex, want[i]);
     }
-    fz_sha1_destroy(NULL);
+    fz_hash_destroyp(&(struct fz_hash *){NULL});
 }
 
 /* All lengths around one and two blocks, in two pieces, against what sha1sum and sha256sum say of
@@ -65,41 +65,41 @@ test_lengths(void **state)
     (void)state;
     uint8_t text[200];
     char hex256[FZ_SHA256_TEXT], hex1[FZ_SHA1_TEXT], once[FZ_SHA256_TEXT];
-    FZ_CLEANUP(fz_sha256_destroyp) struct fz_sha256 *all256 = NULL;
-    FZ_CLEANUP(fz_sha1_destroyp) struct fz_sha1 *all1 = NULL;
-    assert_int_equal(fz_sha256_create(&all256, NULL), FZ_OK);
-    assert_int_equal(fz_sha1_create(&all1, NULL), FZ_OK);
+    FZ_CLEANUP(fz_hash_destroyp) struct fz_hash *all256 = NULL;
+    FZ_CLEANUP(fz_hash_destroyp) struct fz_hash *all1 = NULL;
+    assert_int_equal(fz_hash_create(FZ_HASH_SHA256, &all256, NULL), FZ_OK);
+    assert_int_equal(fz_hash_create(FZ_HASH_SHA1, &all1, NULL), FZ_OK);
     for (size_t i = 0; i < sizeof(text); i++)
         text[i] = (uint8_t)(i * 7 + 3);
     for (size_t len = 0; len <= sizeof(text); len++) {
-        FZ_CLEANUP(fz_sha256_destroyp) struct fz_sha256 *sha256 = NULL;
-        FZ_CLEANUP(fz_sha1_destroyp) struct fz_sha1 *sha1 = NULL;
-        assert_int_equal(fz_sha256_create(&sha256, NULL), FZ_OK);
-        assert_int_equal(fz_sha1_create(&sha1, NULL), FZ_OK);
+        FZ_CLEANUP(fz_hash_destroyp) struct fz_hash *sha256 = NULL;
+        FZ_CLEANUP(fz_hash_destroyp) struct fz_hash *sha1 = NULL;
+        assert_int_equal(fz_hash_create(FZ_HASH_SHA256, &sha256, NULL), FZ_OK);
+        assert_int_equal(fz_hash_create(FZ_HASH_SHA1, &sha1, NULL), FZ_OK);
         struct fz_span head = fz_span_make(text, len / 3),
                        tail = fz_span_make(text + len / 3, len - len / 3);
-        fz_sha256_update(sha256, head);
-        fz_sha256_update(sha256, tail);
-        fz_sha256_finish(sha256, hex256);
+        fz_hash_update(sha256, head);
+        fz_hash_update(sha256, tail);
+        fz_hash_finish(sha256, hex256);
         fz_sha256_hex(fz_span_make(text, len), once);
         assert_string_equal(hex256, once);
-        fz_sha1_update(sha1, head);
-        fz_sha1_update(sha1, tail);
-        fz_sha1_finish(sha1, hex1);
-        fz_sha256_update(all256, fz_span_cstr(hex256));
-        fz_sha1_update(all1, fz_span_cstr(hex1));
+        fz_hash_update(sha1, head);
+        fz_hash_update(sha1, tail);
+        fz_hash_finish(sha1, hex1);
+        fz_hash_update(all256, fz_span_cstr(hex256));
+        fz_hash_update(all1, fz_span_cstr(hex1));
     }
-    fz_sha256_finish(all256, hex256);
-    fz_sha1_finish(all1, hex1);
+    fz_hash_finish(all256, hex256);
+    fz_hash_finish(all1, hex1);
     assert_string_equal(hex256, "530566f39d545b371e5360fbfe251c0da6410ba297e67392dfaec0cb575d67ed");
     assert_string_equal(hex1, "fd79730aeac91eb4b5c69ad92ffae67091f61970");
 
-    FZ_CLEANUP(fz_sha256_destroyp) struct fz_sha256 *many = NULL;
-    assert_int_equal(fz_sha256_create(&many, NULL), FZ_OK);
+    FZ_CLEANUP(fz_hash_destroyp) struct fz_hash *many = NULL;
+    assert_int_equal(fz_hash_create(FZ_HASH_SHA256, &many, NULL), FZ_OK);
     memset(text, 'a', sizeof(text));
     for (int i = 0; i < 1000000; i += (int)sizeof(text))
-        fz_sha256_update(many, fz_span_make(text, sizeof(text)));
-    fz_sha256_finish(many, hex256);
+        fz_hash_update(many, fz_span_make(text, sizeof(text)));
+    fz_hash_finish(many, hex256);
     assert_string_equal(hex256, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 

@@ -40,7 +40,7 @@ test_integers(void **state)
     struct fz_reader r = reader_of(bytes, sizeof(bytes));
     assert_int_equal(fz_read_u8(&r), 1);
     assert_int_equal(fz_read_u16(&r), 0x0302);
-    assert_int_equal(fz_read_u24(&r), 0x060504);
+    assert_int_equal(fz_read_uint(&r, 3), 0x060504);
     assert_int_equal(fz_read_left(&r), 2);
     fz_read_seek(&r, 0);
     assert_int_equal(fz_read_u32(&r), 0x04030201);

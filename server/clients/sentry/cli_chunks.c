@@ -82,7 +82,7 @@ sentry_chunk_options(struct api_call *call, struct fz_error *err)
 /* Where the bytes of one chunk go. */
 struct sink {
     int fd;
-    struct fz_sha1 *hash;
+    struct fz_hash *hash;
     uint64_t n;
 };
 
@@ -90,7 +90,7 @@ static enum fz_code
 take_bytes(void *user, struct fz_span bytes, struct fz_error *err)
 {
     struct sink *sink = user;
-    fz_sha1_update(sink->hash, bytes);
+    fz_hash_update(sink->hash, bytes);
     sink->n += bytes.len;
     return fz_file_write_fd(sink->fd, bytes, err);
 }
@@ -136,12 +136,12 @@ store_part(struct api_call *call, int body, const struct fz_form_part *part, uin
            struct fz_error *err)
 {
     struct store_chunk chunk = {.token_id = http_token_id(call->request)};
-    FZ_CLEANUP(fz_sha1_destroyp) struct fz_sha1 *hash = NULL;
+    FZ_CLEANUP(fz_hash_destroyp) struct fz_hash *hash = NULL;
     FZ_CLEANUP(fz_closep) int fd = -1;
     bool is_gzip = strcmp(part->name, "file_gzip") == 0, is_kept = false;
     enum fz_code code = blob_temp(api_blobs(call->api), &fd, err);
     if (code == FZ_OK)
-        code = fz_sha1_create(&hash, err);
+        code = fz_hash_create(FZ_HASH_SHA1, &hash, err);
     if (code == FZ_OK)
         code = write_head(fd, err);
     struct sink sink = {.fd = fd, .hash = hash};
@@ -151,7 +151,7 @@ store_part(struct api_call *call, int body, const struct fz_form_part *part, uin
         fz_wrap(err, "chunk %.40s", part->filename);
         return code;
     }
-    fz_sha1_finish(hash, chunk.sha1);
+    fz_hash_finish(hash, chunk.sha1);
     if (strcmp(chunk.sha1, part->filename) != 0)
         return fz_fail(err, FZ_E_MALFORMED, "chunk %.40s: its SHA-1 is %s; was it sent whole?",
                        part->filename, chunk.sha1);

@@ -169,7 +169,7 @@ sentry_file_look(struct api_call *call, struct sentry_file *file, struct fz_erro
 
 struct joining {
     int fd;
-    struct fz_sha1 *hash;
+    struct fz_hash *hash;
     uint64_t size;
     uint8_t *piece; /* COPY_BYTES */
 };
@@ -203,7 +203,7 @@ append_chunk(struct api_call *call, const struct store_chunk *chunk, struct join
         if (n <= 0)
             return fz_fail(err, FZ_E_INTERNAL, "chunk %s cannot be read", chunk->sha1);
         struct fz_span bytes = fz_span_make(to->piece, (size_t)n);
-        fz_sha1_update(to->hash, bytes);
+        fz_hash_update(to->hash, bytes);
         code = append_bytes(to, bytes, err);
         at += (uint64_t)n;
     }
@@ -260,11 +260,11 @@ static enum fz_code
 join(struct api_call *call, struct sentry_file *file, struct fz_error *err)
 {
     FZ_CLEANUP(fz_closep) int fd = -1;
-    FZ_CLEANUP(fz_sha1_destroyp) struct fz_sha1 *hash = NULL;
+    FZ_CLEANUP(fz_hash_destroyp) struct fz_hash *hash = NULL;
     char sha1[FZ_SHA1_TEXT];
     enum fz_code code = blob_temp(api_blobs(call->api), &fd, err);
     if (code == FZ_OK)
-        code = fz_sha1_create(&hash, err);
+        code = fz_hash_create(FZ_HASH_SHA1, &hash, err);
     FZ_CLEANUP(free_piece) void *piece = malloc(COPY_BYTES);
     struct joining to = {.fd = fd, .hash = hash, .piece = piece};
     if (code == FZ_OK && !piece)
@@ -281,7 +281,7 @@ join(struct api_call *call, struct sentry_file *file, struct fz_error *err)
         code = fz_fail_errno(err, "cannot write a file");
     if (code != FZ_OK)
         return code;
-    fz_sha1_finish(hash, sha1);
+    fz_hash_finish(hash, sha1);
     if (strcmp(sha1, file->sha1) != 0) {
         char text[160];
         snprintf(text, sizeof(text), "the chunks make a file with the SHA-1 %s, not %s", sha1,
