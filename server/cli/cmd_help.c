@@ -101,8 +101,8 @@ show_topic(const struct command_call *call)
             if (!(commands[i]->flags & COMMAND_HIDDEN))
                 suggest_try(&suggest, commands[i]->name);
         }
-        fz_fail(&err, FZ_E_MALFORMED, "unknown command '%.60s'%s%s%s", call->operands[0],
-                suggest.best[0] ? "; did you mean " : "", suggest.best, suggest.best[0] ? "?" : "");
+        fz_fail(&err, FZ_E_MALFORMED, "unknown command '%.60s'%s", call->operands[0],
+                suggest_question(&suggest));
         return term_wrong_usage("", &err);
     }
     help_append_text(command, term_has_colour(STDOUT_FILENO), &out);

@@ -43,11 +43,8 @@ fail_unknown(const char *word)
     }
     suggest_try(&suggest, "--help");
     suggest_try(&suggest, "--version");
-    if (suggest.best[0])
-        fz_fail(&err, FZ_E_MALFORMED, "unknown %s%.60s%s; did you mean %s?", what, word, quote,
-                suggest.best);
-    else
-        fz_fail(&err, FZ_E_MALFORMED, "unknown %s%.60s%s", what, word, quote);
+    fz_fail(&err, FZ_E_MALFORMED, "unknown %s%.60s%s%s", what, word, quote,
+            suggest_question(&suggest));
     return term_wrong_usage("", &err);
 }
 

@@ -5,22 +5,21 @@
 
 #include "base/arch/arch.h"
 #include "base/attr.h"
-#include "base/file.h"
-#include "base/platform.h"
+#include "base/list.h"
+#include "server/cli/slice_index.h"
 #include "server/cli/user_symbols_named.h"
 #include "server/ingest/ingest.h"
 #include "server/resolve/resolve.h"
 #include "symbolicator/symbolicator.h"
 
-/* Grown by one each: there are as many as arguments, or as images that are hit. */
 struct user_symbols {
     struct sym_file **files;
-    size_t n_files;
+    size_t n_files, files_room;
     struct kept_index {
         const struct sym_file_slice *slice;
         struct sym_index *index;
     } * indexes;
-    size_t n_indexes;
+    size_t n_indexes, indexes_room;
     const char *arch; /* static, NULL = any */
 };
 
@@ -51,12 +50,10 @@ user_symbols_destroy(struct user_symbols *symbols)
 enum fz_code
 user_symbols_add(struct user_symbols *symbols, const char *path, struct fz_error *err)
 {
-    struct sym_file **files = calloc(symbols->n_files + 1, sizeof(*files));
+    struct sym_file **files = fz_list_grow(NULL, symbols->files, &symbols->files_room,
+                                           symbols->n_files + 1, sizeof(struct sym_file *));
     if (!files)
-        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    if (symbols->n_files)
-        memcpy(files, symbols->files, symbols->n_files * sizeof(*files));
-    free(symbols->files);
+        return fz_budget_fail(NULL, err);
     symbols->files = files;
     enum fz_code code = sym_file_open(path, &files[symbols->n_files], err);
     if (code == FZ_OK)
@@ -81,12 +78,10 @@ static enum fz_code
 keep_index(struct user_symbols *symbols, const struct sym_file_slice *slice,
            struct sym_index *index, struct fz_error *err)
 {
-    struct kept_index *indexes = calloc(symbols->n_indexes + 1, sizeof(*indexes));
+    struct kept_index *indexes = fz_list_grow(NULL, symbols->indexes, &symbols->indexes_room,
+                                              symbols->n_indexes + 1, sizeof(*indexes));
     if (!indexes)
-        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    if (symbols->n_indexes)
-        memcpy(indexes, symbols->indexes, symbols->n_indexes * sizeof(*indexes));
-    free(symbols->indexes);
+        return fz_budget_fail(NULL, err);
     symbols->indexes = indexes;
     indexes[symbols->n_indexes++] = (struct kept_index){slice, index};
     return FZ_OK;
@@ -102,15 +97,8 @@ build(struct user_symbols *symbols, const struct sym_file_slice *slice, struct s
             return FZ_OK;
         }
     }
-    FZ_CLEANUP(fz_closep) int fd = fz_platform_memory_file("index");
-    if (fd < 0)
-        return fz_fail_errno(err, "cannot make a memory file");
-    struct sym_build_options options = {.n_threads = 0, .symbol_map = slice->symbol_map};
-    struct sym_build_stats stats;
     struct sym_index *index = NULL;
-    enum fz_code code = sym_index_build(&slice->macho, &options, fd, &stats, NULL, err);
-    if (code == FZ_OK)
-        code = sym_index_open_fd(fd, &index, err);
+    enum fz_code code = slice_index_build(slice, &index, NULL, NULL, err);
     if (code == FZ_OK)
         code = keep_index(symbols, slice, index, err);
     if (code != FZ_OK) {

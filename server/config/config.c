@@ -63,13 +63,10 @@ fail_key(const char *key, const char *where, struct fz_error *err)
         if (config_find_setting(o->name))
             suggest_try(&suggest, o->name);
     }
-    if (suggest.best[0])
-        return fz_fail(err, FZ_E_MALFORMED, "%s: unknown key '%.40s'; did you mean %s?", where, key,
-                       suggest.best);
-    return fz_fail(err, FZ_E_MALFORMED,
-                   "%s: unknown key '%.40s'; keys are the long options of 'framezero serve --help' "
-                   "without dashes",
-                   where, key);
+    return fz_fail(err, FZ_E_MALFORMED, "%s: unknown key '%.40s'%s", where, key,
+                   suggest.best[0] ? suggest_question(&suggest)
+                                   : "; keys are the long options of 'framezero serve --help' "
+                                     "without dashes");
 }
 
 static enum fz_code
@@ -156,8 +153,8 @@ warn_unknown(const struct command_spec *command, const char *variable)
         suggest_variable(&suggest, "FRAMEZERO_LIMIT_", limits_name(i));
     for (size_t i = 0; i < FZ_ARRAY_LEN(other_variables); i++)
         suggest_try(&suggest, other_variables[i]);
-    term_warn(command->name, "the variable %.80s is unknown and ignored%s%s%s", variable,
-              suggest.best[0] ? "; did you mean " : "", suggest.best, suggest.best[0] ? "?" : "");
+    term_warn(command->name, "the variable %.80s is unknown and ignored%s", variable,
+              suggest_question(&suggest));
 }
 
 static bool

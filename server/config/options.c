@@ -203,10 +203,8 @@ fail_unknown(const struct command_spec *command, const char *word, struct fz_err
     suggest_options(command, command->options, &suggest);
     suggest_options(command, command->settings, &suggest);
     suggest_try(&suggest, "--help");
-    if (suggest.best[0])
-        return fz_fail(err, FZ_E_MALFORMED, "unknown option %.*s; did you mean %s?",
-                       len < SHOWN ? len : SHOWN, word, suggest.best);
-    return fz_fail(err, FZ_E_MALFORMED, "unknown option %.*s", len < SHOWN ? len : SHOWN, word);
+    return fz_fail(err, FZ_E_MALFORMED, "unknown option %.*s%s", len < SHOWN ? len : SHOWN, word,
+                   suggest_question(&suggest));
 }
 
 /* ---- one word after the other ------------------------------------------------------------ */

@@ -66,17 +66,22 @@ set_listen(const struct option_spec *option, void *field, const char *value, con
 
 /* "" undoes what the file sets. */
 static enum fz_code
+set_or_clear(const struct option_spec *option, void *field, const char *value, const char *where,
+             struct fz_error *err)
+{
+    if (*value != '\0')
+        return set_text(option, field, value, where, err);
+    *(char *)field = '\0';
+    return FZ_OK;
+}
+
+static enum fz_code
 set_url(const struct option_spec *option, void *field, const char *value, const char *where,
         struct fz_error *err)
 {
-    if (*value == '\0') {
-        *(char *)field = '\0';
-        return FZ_OK;
-    }
-    enum fz_code code = set_text(option, field, value, where, err);
-    if (code == FZ_OK && fz_address_check_url(value, err) != FZ_OK)
-        code = fz_wrap(err, "%s", where);
-    return code;
+    if (*value != '\0' && fz_address_check_url(value, err) != FZ_OK)
+        return fz_wrap(err, "%s", where);
+    return set_or_clear(option, field, value, where, err);
 }
 
 /* sqlite:PATH or postgresql://...; what follows the scheme is for the library to judge. */
@@ -148,9 +153,8 @@ config_set_limit(struct limits *limits, const char *name, const char *value, con
         for (size_t i = 0; limits_name(i); i++)
             suggest_try(&suggest, limits_name(i));
         return fz_fail(err, FZ_E_MALFORMED,
-                       "%s: there is no limit '%.40s'%s%s%s; 'framezero help limits' lists them",
-                       where, name, suggest.best[0] ? "; did you mean " : "", suggest.best,
-                       suggest.best[0] ? "?" : "");
+                       "%s: there is no limit '%.40s'%s; 'framezero help limits' lists them", where,
+                       name, suggest_question(&suggest));
     default:
         return fz_fail(err, FZ_E_MALFORMED,
                        "%s: '%.40s' is not a positive number for the limit %s; the suffixes K, M "
@@ -173,7 +177,6 @@ set_limit(const struct option_spec *option FZ_UNUSED, void *field, const char *v
     return config_set_limit(field, name, equals + 1, where, err);
 }
 
-/* "" undoes what the file sets. */
 static enum fz_code
 set_proxies(const struct option_spec *option, void *field, const char *value, const char *where,
             struct fz_error *err)
@@ -181,13 +184,9 @@ set_proxies(const struct option_spec *option, void *field, const char *value, co
     struct http_proxies ignored = {.n = 0};
     if (http_proxies_parse(value, &ignored, err) != FZ_OK)
         return fz_wrap(err, "%s", where);
-    if (*value != '\0')
-        return set_text(option, field, value, where, err);
-    *(char *)field = '\0';
-    return FZ_OK;
+    return set_or_clear(option, field, value, where, err);
 }
 
-/* "" undoes what the file sets. */
 static enum fz_code
 set_origins(const struct option_spec *option, void *field, const char *value, const char *where,
             struct fz_error *err)
@@ -197,10 +196,7 @@ set_origins(const struct option_spec *option, void *field, const char *value, co
         return fz_fail(err, FZ_E_MALFORMED,
                        "%s: '%.60s' is not an origin; expected https://HOST[:PORT], or * for all",
                        where, fault);
-    if (*value != '\0')
-        return set_text(option, field, value, where, err);
-    *(char *)field = '\0';
-    return FZ_OK;
+    return set_or_clear(option, field, value, where, err);
 }
 
 /* ---- the settings ------------------------------------------------------------------------ */

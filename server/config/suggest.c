@@ -69,3 +69,11 @@ suggest_try(struct suggest *suggest, const char *name)
     suggest->distance = found;
     snprintf(suggest->best, sizeof(suggest->best), "%s", name);
 }
+
+const char *
+suggest_question(struct suggest *suggest)
+{
+    if (suggest->best[0])
+        snprintf(suggest->question, sizeof(suggest->question), "; did you mean %s?", suggest->best);
+    return suggest->question;
+}
