@@ -190,7 +190,9 @@ api_create(const struct api_config *config, struct api **ret, struct fz_error *e
     if (code == FZ_OK)
         code = children_intake_create(config->limits, config->metrics, &api->intake, err);
     if (code == FZ_OK)
-        code = api_auth_create(config->limits->auth_failures, &api->auth, err);
+        /* 0 means no limit there; here the first wrong token would be the last. */
+        code = api_rate_create(config->limits->auth_failures ? config->limits->auth_failures : 1,
+                               &api->wrong_tokens, err);
     if (code == FZ_OK)
         code = api_tokens_start(config->database_url, &api->tokens, err);
     if (code == FZ_OK)
@@ -217,7 +219,7 @@ api_destroy(struct api *api)
         store_committer_stop(api->committer);
     api_watcher_stop(api->watcher);
     api_tokens_stop(api->tokens);
-    api_auth_destroy(api->auth);
+    api_rate_destroy(api->wrong_tokens);
     api_usage_stop(api->usage);
     api_rate_destroy(api->rate);
     api_rate_destroy(api->address_rate);

@@ -28,8 +28,7 @@ address_exceeded_s(struct api *api, const struct http_request *request, enum api
     /* Behind a proxy that is not listed as trusted, all clients have the address of the proxy. */
     if (http_address_parse(fz_span_cstr(client.text), &whole) && http_address_is_loopback(&whole))
         return 0;
-    struct api_rate_key key = {.kind = takes};
-    memcpy(key.who, client.key.bytes, sizeof(key.who));
+    const struct api_rate_key key = api_rate_of_client(request, takes);
     return api_rate_count(api->address_rate, &key, fz_time_monotonic_ms());
 }
 

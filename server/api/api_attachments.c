@@ -53,7 +53,7 @@ api_attachment_get(struct api_call *call, struct fz_error *err)
     if (code == FZ_OK)
         code = find_attachment(call, id, number, &file, err);
     if (code == FZ_OK)
-        code = api_fetch_body(call, id, 2, &body, err);
+        code = api_fetch(call, id, STORE_REPORT_BODY, 2, &body, err);
     if (code != FZ_OK)
         return code;
     if (!fz_span_sub(body, file.offset, file.size, &bytes))

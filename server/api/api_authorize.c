@@ -77,11 +77,8 @@ scope_name(unsigned scope)
 static enum fz_code
 refuse_unknown(struct api *api, struct http_request *request, int *ret_status, struct fz_error *err)
 {
-    struct http_client client;
-    http_request_client(request, &client);
-    int64_t now_ms = fz_time_monotonic_ms();
-    unsigned wait_s = api_auth_wait_s(api->auth, &client.key, now_ms);
-    api_auth_failed(api->auth, &client.key, now_ms);
+    const struct api_rate_key key = api_rate_of_client(request, 0);
+    unsigned wait_s = api_rate_count(api->wrong_tokens, &key, fz_time_monotonic_ms());
     if (!wait_s)
         return deny(401, ret_status, err, "the token is unknown or was revoked");
     char seconds[16];
@@ -91,7 +88,7 @@ refuse_unknown(struct api *api, struct http_request *request, int *ret_status, s
     return fz_fail(err, FZ_E_LIMIT,
                    "too many wrong tokens from %s: at most %u a minute (limit auth_failures); try "
                    "again in %u s",
-                   client.text, api->config.limits->auth_failures, wait_s);
+                   http_client_ip(request), api->config.limits->auth_failures, wait_s);
 }
 
 /* What is to be decided: may the request with this token do what needs `scope`? */
@@ -128,15 +125,6 @@ decide(const struct question *q, bool is_final, struct api_grant *ret, int *ret_
                      err);
 }
 
-/* Found, or refused for a reason that reading the tokens again would not change. */
-static bool
-is_settled(struct api *api, enum fz_code code, int status)
-{
-    if (code == FZ_OK || code == FZ_E_LIMIT || status == 403)
-        return true;
-    return api_tokens_is_stuck(api->tokens);
-}
-
 /* The cause may name the database's host, so only the log has it. */
 static enum fz_code
 fail_unread(struct fz_error *err)
@@ -144,13 +132,17 @@ fail_unread(struct fz_error *err)
     return fz_fail(err, FZ_E_UNAVAILABLE, "the database does not answer; try again");
 }
 
-/* While the database hangs, the set is old, so a refusal by it is not final. */
+/* By the set in memory. *ret_settled: reading the tokens again would not change the answer. */
 static enum fz_code
-unless_stuck(struct api *api, enum fz_code code, int *ret_status, struct fz_error *err)
+decide_now(const struct question *q, struct api_grant *ret, bool *ret_settled, int *ret_status,
+           struct fz_error *err)
 {
-    if (code == FZ_OK || code == FZ_E_LIMIT || *ret_status == 403 ||
-        !api_tokens_is_stuck(api->tokens))
+    enum fz_code code = decide(q, false, ret, ret_status, err);
+    *ret_settled = code == FZ_OK || code == FZ_E_LIMIT || *ret_status == 403;
+    if (*ret_settled || !api_tokens_is_stuck(q->api->tokens))
         return code;
+    /* While the database hangs, the set is old, so a refusal by it is not final. */
+    *ret_settled = true;
     *ret_status = 503;
     return fail_unread(err);
 }
@@ -171,9 +163,10 @@ api_authorize_token(struct api *api, struct http_request *request, const char *t
     if (code != FZ_OK)
         return code;
     const struct question question = {api, request, token, scope};
-    code = decide(&question, false, ret, ret_status, err);
-    if (is_settled(api, code, *ret_status))
-        return unless_stuck(api, code, ret_status, err);
+    bool is_settled;
+    code = decide_now(&question, ret, &is_settled, ret_status, err);
+    if (is_settled)
+        return code;
     if (api_tokens_read_now(api->tokens, READ_WAIT_MS, err) != FZ_OK) {
         *ret_status = 503;
         return fail_unread(err);
@@ -210,15 +203,14 @@ on_read(struct api_tokens_waiter *waiter, enum fz_code code, const struct fz_err
 static enum fz_code
 decide_later(const struct question *q, struct fz_error *err)
 {
-    struct http_client client;
+    const struct api_rate_key key = api_rate_of_client(q->request, 0);
     struct pending *pending = calloc(1, sizeof(*pending));
     if (!pending)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     *pending = (struct pending){.waiter.done = on_read, .question = *q};
     snprintf(pending->token, sizeof(pending->token), "%s", q->token);
     pending->question.token = pending->token; /* q->token may be on the caller's stack */
-    http_request_client(q->request, &client);
-    bool hurry = api_auth_wait_s(q->api->auth, &client.key, fz_time_monotonic_ms()) == 0;
+    bool hurry = api_rate_wait_s(q->api->wrong_tokens, &key, fz_time_monotonic_ms()) == 0;
     http_authorize_later(q->request);
     api_tokens_wait(q->api->tokens, hurry, &pending->waiter);
     return FZ_OK;
@@ -264,12 +256,12 @@ api_authorize(void *app, struct http_request *request, unsigned scope, int64_t *
     if (code != FZ_OK)
         return code;
     const struct question question = {api, request, token, scope};
-    code = decide(&question, false, &grant, ret_status, err);
-    if (!is_settled(api, code, *ret_status)) {
+    bool is_settled;
+    code = decide_now(&question, &grant, &is_settled, ret_status, err);
+    if (!is_settled) {
         *ret_status = 503;
         return decide_later(&question, err);
     }
-    code = unless_stuck(api, code, ret_status, err);
     *ret_project_id = grant.project_id;
     *ret_token_id = grant.token_id;
     return code;

@@ -9,7 +9,6 @@
 #include "base/arena.h"
 #include "base/json/write.h"
 #include "server/api/api.h"
-#include "server/api/api_auth.h"
 #include "server/children/intake.h"
 #include "storage/blob/blob.h"
 #include "storage/store.h"
@@ -87,6 +86,11 @@ const struct api_route *api_route_of(const struct http_request *request);
 
 /* What follows "Authorization: Bearer"; NULL without it. Borrowed from the request. */
 const char *api_bearer(const struct http_request *request);
+
+struct api_grant {                /* what a token allows */
+    int64_t token_id, project_id; /* project of the call */
+    unsigned scopes;              /* of enum store_scope */
+};
 
 /* Does this token allow `scope` in the project that the request names? For tokens in the
  * body. *ret_status is 401, 403, 404, 429...; wrong tokens count as those in a header do. */

@@ -65,33 +65,18 @@ api_gate_leave(struct api_call *call)
     pthread_mutex_unlock(&gate->lock);
 }
 
-static enum fz_code
-enter_for(struct api_call *call, const char *id, enum store_report_part part, unsigned weight,
-          struct fz_error *err)
+enum fz_code
+api_fetch(struct api_call *call, const char *id, enum store_report_part part, unsigned weight,
+          struct fz_span *ret, struct fz_error *err)
 {
     uint64_t size = 0;
+    /* Asked first: a large part must not be in memory before its turn. */
     enum fz_code code = store_report_size(call->store, call->project_id, id, part, &size, err);
     if (code == FZ_OK && size > LARGE_BYTES)
         code = enter(call, size * weight, err);
-    return code;
-}
-
-enum fz_code
-api_fetch_result(struct api_call *call, const char *id, unsigned weight, struct fz_span *ret,
-                 struct fz_error *err)
-{
-    enum fz_code code = enter_for(call, id, STORE_REPORT_RESULT, weight, err);
-    return code != FZ_OK
-               ? code
-               : store_report_result(call->store, call->project_id, id, call->arena, ret, err);
-}
-
-enum fz_code
-api_fetch_body(struct api_call *call, const char *id, unsigned weight, struct fz_span *ret,
-               struct fz_error *err)
-{
-    enum fz_code code = enter_for(call, id, STORE_REPORT_BODY, weight, err);
-    return code != FZ_OK
-               ? code
+    if (code != FZ_OK)
+        return code;
+    return part == STORE_REPORT_RESULT
+               ? store_report_result(call->store, call->project_id, id, call->arena, ret, err)
                : store_report_body(call->store, call->project_id, id, call->arena, ret, err);
 }

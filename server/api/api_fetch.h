@@ -6,6 +6,7 @@
 #define API_FETCH_H
 
 #include "server/api/api_client.h"
+#include "storage/store_request.h"
 #include <pthread.h>
 
 struct api_gate {
@@ -18,11 +19,10 @@ void api_gate_deinit(struct api_gate *gate);
 /* What the call took in the functions below; at its end. */
 void api_gate_leave(struct api_call *call);
 
-/* As store_report_result() and store_report_body(), into the call's arena. `weight`: how many times
+/* As store_report_result() or store_report_body(), into the call's arena. `weight`: how many times
  * its size making the answer takes. UNAVAILABLE: other calls held the memory for too long. */
-FZ_MUST_CHECK enum fz_code api_fetch_result(struct api_call *call, const char *id, unsigned weight,
-                                            struct fz_span *ret, struct fz_error *err);
-FZ_MUST_CHECK enum fz_code api_fetch_body(struct api_call *call, const char *id, unsigned weight,
-                                          struct fz_span *ret, struct fz_error *err);
+FZ_MUST_CHECK enum fz_code api_fetch(struct api_call *call, const char *id,
+                                     enum store_report_part part, unsigned weight,
+                                     struct fz_span *ret, struct fz_error *err);
 
 #endif

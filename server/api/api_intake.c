@@ -82,10 +82,9 @@ fail_one(struct taking *taking, enum fz_code code, const char *text)
 
 /* On the committer's thread: must not block. */
 static void
-committed(void *user, struct store_report_new *item, enum fz_code code, const char *text)
+committed(void *user, struct store_report_new *item FZ_UNUSED, enum fz_code code, const char *text)
 {
     struct taking *taking = user;
-    (void)item;
     if (code != FZ_OK)
         fail_one(taking, code, text);
     close_one(taking);

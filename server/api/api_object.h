@@ -31,9 +31,9 @@ struct api {
     struct store_committer *committer;
     struct children_intake *intake;
     struct api_watcher *watcher;
-    struct api_auth *auth;
     struct api_tokens *tokens;
     struct api_rate *rate, *address_rate;
+    struct api_rate *wrong_tokens; /* decides 429 or 401, never whether a valid token passes */
     struct api_usage *usage;
     struct api_counts counts;
     struct api_gate gate;

@@ -83,9 +83,8 @@ api_preflight(void *app, struct http_request *request)
 }
 
 void
-api_cors_options(void *app, struct http_request *request)
+api_cors_options(void *app FZ_UNUSED, struct http_request *request)
 {
-    (void)app;
     http_add_header(request, "Access-Control-Allow-Methods", "GET, POST, OPTIONS");
     http_add_header(request, "Access-Control-Allow-Headers",
                     "x-sentry-auth, x-requested-with, x-forwarded-for, origin, referer, accept, "

@@ -52,12 +52,22 @@ set_of(const struct api_rate_key *key)
     return (size_t)((hash ^ hash >> 32) % SETS);
 }
 
-/* The sender's slot, whose minute may be over; or one for it, empty. */
+struct api_rate_key
+api_rate_of_client(const struct http_request *request, uint64_t kind)
+{
+    struct http_client client;
+    struct api_rate_key key = {.kind = kind};
+    http_request_client(request, &client);
+    memcpy(key.who, client.key.bytes, sizeof(key.who));
+    return key;
+}
+
+/* The sender's slot, whose minute may be over; NULL, and the one to overwrite for it. */
 static struct slot *
-find_slot(struct api_rate *rate, const struct api_rate_key *key)
+find_slot(struct api_rate *rate, const struct api_rate_key *key, struct slot **ret_victim)
 {
     /* A fixed table: senders, however many, take no memory. One that is pushed out starts a new
-     * minute. */
+     * minute, so an attacker with many addresses gets 401 where it would have been 429. */
     struct slot *set = rate->slots[set_of(key)], *victim = &set[0];
     for (size_t i = 0; i < WAYS; i++) {
         if (set[i].n && memcmp(&set[i].key, key, sizeof(*key)) == 0)
@@ -65,8 +75,16 @@ find_slot(struct api_rate *rate, const struct api_rate_key *key)
         if (victim->n && (!set[i].n || set[i].started_ms < victim->started_ms))
             victim = &set[i];
     }
-    *victim = (struct slot){.key = *key};
-    return victim;
+    *ret_victim = victim;
+    return NULL;
+}
+
+static unsigned
+wait_of(const struct api_rate *rate, const struct slot *slot, int64_t now_ms)
+{
+    int64_t left_ms = slot->started_ms + MINUTE_MS - now_ms;
+    /* Rounded up: a client that came back too early would be refused again. */
+    return slot->n >= rate->per_minute && left_ms > 0 ? (unsigned)((left_ms + 999) / 1000) : 0;
 }
 
 unsigned
@@ -74,18 +92,25 @@ api_rate_count(struct api_rate *rate, const struct api_rate_key *key, int64_t no
 {
     if (rate->per_minute == 0)
         return 0;
-    unsigned wait_s = 0;
     pthread_mutex_lock(&rate->lock);
-    struct slot *slot = find_slot(rate, key);
-    if (slot->n == 0 || now_ms - slot->started_ms >= MINUTE_MS) {
-        slot->started_ms = now_ms;
-        slot->n = 0;
+    struct slot *victim = NULL, *slot = find_slot(rate, key, &victim);
+    if (!slot || now_ms - slot->started_ms >= MINUTE_MS) {
+        slot = slot ? slot : victim;
+        *slot = (struct slot){.key = *key, .started_ms = now_ms};
     }
-    if (slot->n >= rate->per_minute)
-        /* Rounded up: a client that came back too early would be refused again. */
-        wait_s = (unsigned)((MINUTE_MS - (now_ms - slot->started_ms) + 999) / 1000);
-    else
-        slot->n++;
+    unsigned wait_s = wait_of(rate, slot, now_ms);
+    slot->n += wait_s == 0;
+    pthread_mutex_unlock(&rate->lock);
+    return wait_s;
+}
+
+unsigned
+api_rate_wait_s(struct api_rate *rate, const struct api_rate_key *key, int64_t now_ms)
+{
+    pthread_mutex_lock(&rate->lock);
+    struct slot *victim = NULL;
+    const struct slot *slot = find_slot(rate, key, &victim);
+    unsigned wait_s = slot ? wait_of(rate, slot, now_ms) : 0;
     pthread_mutex_unlock(&rate->lock);
     return wait_s;
 }

@@ -65,7 +65,7 @@ kept_body(struct api_call *call, const struct store_report *columns, enum report
     *ret = call->report_body;
     if (ret->len)
         return FZ_OK;
-    code = api_fetch_body(call, columns->id, 2, ret, err);
+    code = api_fetch(call, columns->id, STORE_REPORT_BODY, 2, ret, err);
     if (code == FZ_E_NOT_FOUND) { /* the body was deleted: render the result */
         *ret = (struct fz_span){0};
         code = FZ_OK;
@@ -136,7 +136,8 @@ api_answer_stored(struct api_call *call, const struct store_report *columns, enu
                   int status, struct fz_error *err)
 {
     struct fz_span result = {0};
-    enum fz_code code = api_fetch_result(call, columns->id, weight_of(format), &result, err);
+    enum fz_code code =
+        api_fetch(call, columns->id, STORE_REPORT_RESULT, weight_of(format), &result, err);
     if (code == FZ_E_NOT_FOUND) {
         code = FZ_OK;
         result = (struct fz_span){0};
@@ -163,7 +164,7 @@ api_report_get(struct api_call *call, struct fz_error *err)
     const char *extension = is_raw ? api_download_extension(columns.format) : extensions[format];
     struct fz_span body = {0};
     if (!is_raw) {
-        code = api_fetch_result(call, id, weight_of(format), &body, err);
+        code = api_fetch(call, id, STORE_REPORT_RESULT, weight_of(format), &body, err);
         if (code != FZ_OK && code != FZ_E_NOT_FOUND)
             return code;
         if (code == FZ_OK || format == API_FORMAT_JSON)
@@ -171,7 +172,7 @@ api_report_get(struct api_call *call, struct fz_error *err)
         return answer_noted(call, &columns, code != FZ_OK ? (struct fz_span){0} : body, format, 200,
                             err);
     }
-    code = api_fetch_body(call, id, 1, &body, err);
+    code = api_fetch(call, id, STORE_REPORT_BODY, 1, &body, err);
     if (code != FZ_OK)
         return code;
     api_download_report(call->request, true, &columns, extension);

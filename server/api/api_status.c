@@ -12,16 +12,14 @@
 static const uint64_t DISK_FREE_MIN = 64 * 1024 * 1024;
 
 void
-api_healthz(void *app, struct http_request *request)
+api_healthz(void *app FZ_UNUSED, struct http_request *request)
 {
-    (void)app;
     http_respond_json(request, 200, fz_span_cstr("{\"status\":\"ok\"}"));
 }
 
 void
-api_openapi(void *app, struct http_request *request)
+api_openapi(void *app FZ_UNUSED, struct http_request *request)
 {
-    (void)app;
     http_respond(request, 200, "application/json",
                  fz_span_make(api_openapi_json, api_openapi_json_len));
 }
@@ -142,9 +140,8 @@ static const char page[] =
     "</ul>\n</body>\n</html>\n";
 
 void
-api_page(void *app, struct http_request *request)
+api_page(void *app FZ_UNUSED, struct http_request *request)
 {
-    (void)app;
     http_add_header(request, "Content-Security-Policy",
                     "default-src 'none'; style-src '" STYLE_HASH
                     "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");

@@ -10,7 +10,7 @@
 #ifndef API_TOKENS_H
 #define API_TOKENS_H
 
-#include "server/api/api_auth.h"
+#include "server/api/api_client.h"
 
 enum { API_TOKENS_TRUST_MS = 3000, API_TOKENS_STUCK_MS = 1000 };
 

@@ -40,9 +40,8 @@ respond_text(struct http_request *request, int status, const char *type, const c
 /* ---- answers ------------------------------------------------------------------------------ */
 
 static void
-answer_json(struct http_request *request, const struct api_taken *taken, void *user)
+answer_json(struct http_request *request, const struct api_taken *taken, void *user FZ_UNUSED)
 {
-    (void)user;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     struct json_write w = json_write_start(&out);
     json_write_open(&w, NULL, '{');
@@ -61,18 +60,16 @@ answer_json(struct http_request *request, const struct api_taken *taken, void *u
 static const char xml_type[] = "application/xml; charset=utf-8";
 
 static void
-answer_quincy(struct http_request *request, const struct api_taken *taken, void *user)
+answer_quincy(struct http_request *request, const struct api_taken *taken FZ_UNUSED,
+              void *user FZ_UNUSED)
 {
-    (void)taken;
-    (void)user;
     respond_text(request, 200, xml_type,
                  "<?xml version=\"1.0\" encoding=\"UTF-8\"?><result>0</result>\n");
 }
 
 static void
-answer_hockey(struct http_request *request, const struct api_taken *taken, void *user)
+answer_hockey(struct http_request *request, const struct api_taken *taken, void *user FZ_UNUSED)
 {
-    (void)user;
     char text[256];
     snprintf(text, sizeof(text),
              "<?xml version=\"1.0\" encoding=\"UTF-8\"?><plist version=\"1.0\"><dict>"
@@ -90,19 +87,17 @@ dashed(const char *id, char ret[40])
 }
 
 static void
-answer_id(struct http_request *request, const struct api_taken *taken, void *user)
+answer_id(struct http_request *request, const struct api_taken *taken, void *user FZ_UNUSED)
 {
     char id[40];
-    (void)user;
     dashed(taken->items[0].id, id);
     respond_text(request, 200, "text/plain", id);
 }
 
 static void
-answer_socorro(struct http_request *request, const struct api_taken *taken, void *user)
+answer_socorro(struct http_request *request, const struct api_taken *taken, void *user FZ_UNUSED)
 {
     char id[40], text[64];
-    (void)user;
     dashed(taken->items[0].id, id);
     snprintf(text, sizeof(text), "CrashID=bp-%s\n", id);
     respond_text(request, 200, "text/plain", text);
@@ -110,7 +105,11 @@ answer_socorro(struct http_request *request, const struct api_taken *taken, void
 
 /* ---- bodies ------------------------------------------------------------------------------- */
 
-typedef void (*refuse_fn)(struct http_request *request, const struct fz_error *err);
+struct sender {
+    api_taken_fn answer;
+    /* Answers a body that can never be read; NULL: with the error. */
+    void (*refuse)(struct http_request *request, const struct fz_error *err);
+};
 
 /* Answered as taken, although it is not a report: see above. */
 static void
@@ -128,69 +127,44 @@ refuse_400(struct http_request *request, const struct fz_error *err)
 }
 
 static void
-take(void *app, struct http_request *request, api_taken_fn answer, refuse_fn refuse)
+post(void *app, struct http_request *request)
 {
+    const struct sender *sender = api_route_of(request)->user;
     struct fz_error err = {.offset = -1};
     const struct api_intake intake = {
         .api = app,
         .request = request,
         .project_id = http_project_id(request),
         .body = http_body(request),
-        .answer = answer,
+        .answer = sender->answer,
     };
     enum fz_code code = api_intake(&intake, &err);
     if (code == FZ_OK)
         return;
     /* Other failures may pass, so the client is to send the report again. */
     bool for_good = code == FZ_E_MALFORMED || code == FZ_E_UNSUPPORTED || code == FZ_E_LIMIT;
-    if (for_good && refuse)
-        refuse(request, &err);
+    if (for_good && sender->refuse)
+        sender->refuse(request, &err);
     else
         http_respond_error(request, &err);
 }
 
-static void
-post_json(void *app, struct http_request *request)
-{
-    take(app, request, answer_json, NULL);
-}
-
-static void
-post_quincy(void *app, struct http_request *request)
-{
-    take(app, request, answer_quincy, refuse_quincy);
-}
-
-static void
-post_hockey(void *app, struct http_request *request)
-{
-    take(app, request, answer_hockey, refuse_400);
-}
-
-static void
-post_minidump(void *app, struct http_request *request)
-{
-    take(app, request, answer_id, NULL);
-}
-
-static void
-post_socorro(void *app, struct http_request *request)
-{
-    take(app, request, answer_socorro, NULL);
-}
+static const struct sender json = {answer_json, NULL}, quincy = {answer_quincy, refuse_quincy},
+                           hockey = {answer_hockey, refuse_400}, minidump = {answer_id, NULL},
+                           socorro = {answer_socorro, NULL};
 
 /* ---- routes ------------------------------------------------------------------------------- */
 
 /* clang-format off */
 static const struct api_route rows[] = {
-    {"POST", "/kscrash/{key}", "kscrash_post", .handle = post_json},
-    {"POST", "/quincy/{key}", "quincy_post", .handle = post_quincy},
-    {"POST", "/crash_v300.php", "quincy_php_post", .handle = post_quincy}, /* ?key= */
-    {"POST", "/api/2/apps/{key}/crashes", "hockey_post", .handle = post_hockey},
-    {"POST", "/crashpad/{key}", "crashpad_post", .handle = post_minidump},
-    {"POST", "/breakpad/{key}", "breakpad_post", .handle = post_minidump},
-    {"POST", "/socorro/{key}", "socorro_post", .handle = post_socorro},
-    {"POST", "/bugsnag/{key}", "bugsnag_post", .handle = post_json},
+    {"POST", "/kscrash/{key}", "kscrash_post", .user = &json},
+    {"POST", "/quincy/{key}", "quincy_post", .user = &quincy},
+    {"POST", "/crash_v300.php", "quincy_php_post", .user = &quincy}, /* ?key= */
+    {"POST", "/api/2/apps/{key}/crashes", "hockey_post", .user = &hockey},
+    {"POST", "/crashpad/{key}", "crashpad_post", .user = &minidump},
+    {"POST", "/breakpad/{key}", "breakpad_post", .user = &minidump},
+    {"POST", "/socorro/{key}", "socorro_post", .user = &socorro},
+    {"POST", "/bugsnag/{key}", "bugsnag_post", .user = &json},
 };
 /* clang-format on */
 
@@ -202,6 +176,7 @@ const struct api_routes clients_senders = {
             .scope = STORE_SCOPE_INGEST,
             .body = API_BODY_ENVELOPE,
             .flags = HTTP_ROUTE_LOOSE,
+            .handle = post,
             .find_token = find_key,
         },
 };

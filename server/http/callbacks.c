@@ -291,12 +291,11 @@ http_request_on_data(void *server, struct MHD_Connection *mhd, const char *url, 
 }
 
 void
-http_request_on_completed(void *arg, struct MHD_Connection *mhd, void **context,
+http_request_on_completed(void *arg, struct MHD_Connection *mhd FZ_UNUSED, void **context,
                           enum MHD_RequestTerminationCode code)
 {
     struct http_server *server = arg;
     struct http_request *request = *context;
-    (void)mhd;
     *context = NULL;
     if (!request)
         return;

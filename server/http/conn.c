@@ -55,10 +55,9 @@ make_room(struct http_server *server)
 }
 
 enum MHD_Result
-http_conn_accept(void *arg, const struct sockaddr *address, socklen_t len)
+http_conn_accept(void *arg, const struct sockaddr *address, socklen_t len FZ_UNUSED)
 {
     struct http_server *server = arg;
-    (void)len;
     struct http_address ip = address_of(address);
     struct http_client peer;
     http_client_of(&ip, &peer);

@@ -16,11 +16,10 @@
 enum { AUTHORIZE_MS = 1500 }; /* how long authorisation may take */
 
 static enum MHD_Result
-collect_field(void *arg, enum MHD_ValueKind kind, const char *name, size_t name_len,
+collect_field(void *arg, enum MHD_ValueKind kind FZ_UNUSED, const char *name, size_t name_len,
               const char *value, size_t value_len)
 {
     struct http_request *request = arg;
-    (void)kind;
     if (request->n_headers == HTTP_MAX_HEADERS)
         return MHD_NO;
     /* Not fz_text_trim(): a control character must stay visible to http_framing_check(). */
@@ -54,11 +53,10 @@ copy_fields(struct http_request *request)
 
 #if MHD_VERSION < 0x00097701
 static enum MHD_Result
-measure_field(void *arg, enum MHD_ValueKind kind, const char *name, size_t name_len,
+measure_field(void *arg, enum MHD_ValueKind kind FZ_UNUSED, const char *name, size_t name_len,
               const char *value, size_t value_len)
 {
     size_t *size = arg;
-    (void)kind;
     /* Name and value are in one line of the connection's buffer: "name: value\r\n". */
     uintptr_t start = (uintptr_t)name, end = (uintptr_t)value + value_len;
     *size += end >= start + name_len && end - start <= HTTP_HEADER_MEMORY ? end - start + 2

@@ -71,11 +71,57 @@ test_no_limit(void **state)
     api_rate_destroy(rate);
 }
 
+/* More addresses than there is room for: nobody waits for another's failures. */
+static void
+test_flood(void **state)
+{
+    enum { FAILURES = 10, FLOOD = 20000 };
+    struct api_rate *rate = NULL;
+    int n_delayed = 0;
+    (void)state;
+    assert_int_equal(api_rate_create(FAILURES, &rate, NULL), FZ_OK);
+    for (uint64_t i = 0; i < FLOOD; i++) {
+        const struct api_rate_key key = key_of(i, 0);
+        for (int k = 0; k < (i % 2 ? FAILURES : FAILURES - 1); k++)
+            assert_int_equal(api_rate_count(rate, &key, 1000), 0);
+    }
+    for (uint64_t i = 0; i < FLOOD; i++) {
+        const struct api_rate_key key = key_of(i, 0);
+        bool is_delayed = api_rate_wait_s(rate, &key, 1001) != 0;
+        assert_true(i % 2 || !is_delayed);
+        n_delayed += is_delayed;
+    }
+    assert_in_range(n_delayed, 1024, 4096);
+    api_rate_destroy(rate);
+}
+
+/* Asking does not count. */
+static void
+test_wait(void **state)
+{
+    struct api_rate *rate = NULL;
+    const struct api_rate_key one = key_of(1, 0), two = key_of(2, 0);
+    (void)state;
+    assert_int_equal(api_rate_create(10, &rate, NULL), FZ_OK);
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(api_rate_wait_s(rate, &one, 500 + i), 0);
+        assert_int_equal(api_rate_count(rate, &one, 500 + i), 0);
+    }
+    assert_int_equal(api_rate_wait_s(rate, &one, 600), 60);
+    assert_int_equal(api_rate_wait_s(rate, &one, 60499), 1);
+    assert_int_equal(api_rate_wait_s(rate, &two, 600), 0);
+    /* A minute after the first one it counts anew. */
+    assert_int_equal(api_rate_wait_s(rate, &one, 60500), 0);
+    assert_int_equal(api_rate_count(rate, &one, 60500), 0);
+    assert_int_equal(api_rate_wait_s(rate, &one, 60501), 0);
+    api_rate_destroy(rate);
+}
+
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_minute),
-                                       cmocka_unit_test(test_many_senders),
-                                       cmocka_unit_test(test_no_limit)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_minute), cmocka_unit_test(test_many_senders),
+        cmocka_unit_test(test_no_limit), cmocka_unit_test(test_flood), cmocka_unit_test(test_wait)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

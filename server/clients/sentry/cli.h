@@ -58,14 +58,11 @@ FZ_MUST_CHECK enum fz_code sentry_assemble(struct api_call *call, struct fz_erro
 FZ_MUST_CHECK enum fz_code sentry_dsyms_unknown(struct api_call *call, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code sentry_dsyms_post(struct api_call *call, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code sentry_dsyms(struct api_call *call, struct fz_error *err);
-void sentry_associate(void *app, struct http_request *request);
-void sentry_reprocessing(void *app, struct http_request *request);
 FZ_MUST_CHECK enum fz_code sentry_release_create(struct api_call *call, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code sentry_releases(struct api_call *call, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code sentry_release_change(struct api_call *call, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code sentry_release(struct api_call *call, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code sentry_release_delete(struct api_call *call, struct fz_error *err);
-void sentry_release_previous(void *app, struct http_request *request);
 FZ_MUST_CHECK enum fz_code sentry_deploy(struct api_call *call, struct fz_error *err);
 FZ_MUST_CHECK enum fz_code sentry_deploys(struct api_call *call, struct fz_error *err);
 

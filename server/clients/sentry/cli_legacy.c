@@ -125,20 +125,3 @@ sentry_dsyms(struct api_call *call, struct fz_error *err)
     }
     return api_answer(call, 200, &w, ']', err);
 }
-
-/* Reports that wait for a symbol file are processed again when it arrives, so there is nothing to
- * do. */
-void
-sentry_reprocessing(void *app, struct http_request *request)
-{
-    (void)app;
-    http_respond_json(request, 200, fz_span_cstr("{}"));
-}
-
-/* A file's UUID says which version of the app it belongs to, so there is nothing to store. */
-void
-sentry_associate(void *app, struct http_request *request)
-{
-    (void)app;
-    http_respond_json(request, 200, fz_span_cstr("{\"associatedDsymFiles\":[]}"));
-}

@@ -275,13 +275,3 @@ sentry_deploys(struct api_call *call, struct fz_error *err)
         put_deploy(&w, &made[i]);
     return api_answer(call, 200, &w, ']', err);
 }
-
-/* ---- handlers ---------------------------------------------------------------------------- */
-
-/* No earlier release with commits is known, so the client sends the local ones it finds. */
-void
-sentry_release_previous(void *app, struct http_request *request)
-{
-    (void)app;
-    http_respond_json(request, 200, fz_span_cstr("{}"));
-}

@@ -70,11 +70,9 @@ sentry_cli_token(const struct http_request *request, char room[API_TOKEN_ROOM])
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
 void
-sentry_cli_error(const struct fz_error *err, int status, const char *detail_json,
-                 struct fz_buffer *out)
+sentry_cli_error(const struct fz_error *err, int status FZ_UNUSED,
+                 const char *detail_json FZ_UNUSED, struct fz_buffer *out)
 {
-    (void)status;
-    (void)detail_json;
     struct json_write w = json_write_start(out);
     json_write_open(&w, NULL, '{');
     json_write_text(&w, "detail", err->text);

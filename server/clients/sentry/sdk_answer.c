@@ -7,11 +7,10 @@
 #include "server/clients/sentry/sdk.h"
 
 void
-sentry_write_error(const struct fz_error *err, int status, const char *detail_json,
+sentry_write_error(const struct fz_error *err, int status FZ_UNUSED, const char *detail_json,
                    struct fz_buffer *out)
 {
     struct json_write w = json_write_start(out);
-    (void)status;
     json_write_open(&w, NULL, '{');
     json_write_text(&w, "detail", err->text);
     json_write_open(&w, "causes", '[');
@@ -63,9 +62,8 @@ sentry_limited(struct http_request *request, enum api_takes takes, unsigned wait
 }
 
 void
-sentry_taken(struct http_request *request, const struct api_taken *taken, void *user)
+sentry_taken(struct http_request *request, const struct api_taken *taken, void *user FZ_UNUSED)
 {
-    (void)user;
     if (taken->n == 0)
         sentry_fail(request, 0, taken->first);
     else

@@ -100,11 +100,10 @@ unpack_dumps(struct dump *d, const char *boundary, struct fz_span *ret, bool *re
 }
 
 static void
-taken(struct http_request *request, const struct api_taken *taken, void *user)
+taken(struct http_request *request, const struct api_taken *taken, void *user FZ_UNUSED)
 {
     struct fz_uuid id;
     char text[FZ_UUID_DASHED] = "";
-    (void)user;
     if (taken->n == 0) {
         sentry_fail(request, 0, taken->first);
         return;

@@ -97,10 +97,10 @@ work(struct api_call *call, struct fz_error *err)
 
 /* `error` is what the profiler shows. */
 static void
-write_error(const struct fz_error *err, int status, const char *detail_json, struct fz_buffer *out)
+write_error(const struct fz_error *err, int status FZ_UNUSED, const char *detail_json,
+            struct fz_buffer *out)
 {
     struct json_write w = json_write_start(out);
-    (void)status;
     json_write_open(&w, NULL, '{');
     json_write_text(&w, "error", err->text);
     json_write_text(&w, "code", fz_code_name(err->code));
