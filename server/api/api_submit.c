@@ -19,26 +19,6 @@
 
 enum { WAIT_MAX_MS = 30000, SYMBOLICATE_WAIT_MS = 30000 };
 
-struct submission {
-    struct api *api;
-    struct api_wait *wait; /* made before, so that nothing can fail after the commit */
-};
-
-static void
-destroy_submission(struct submission *submission)
-{
-    if (!submission)
-        return;
-    free(submission->wait);
-    free(submission);
-}
-
-static void
-destroy_submissionp(struct submission **submission)
-{
-    destroy_submission(*submission);
-}
-
 /* It is stored, so even if something hangs from now on, the client need not send it again. */
 static void
 promise_queued(struct http_request *request, const char *id, const char *report_format)
@@ -74,28 +54,30 @@ answer_several(struct http_request *request, const struct api_taken *taken)
     http_respond_json(request, 202, fz_buffer_span(&out));
 }
 
-/* On the committer's thread: must not block. */
+/* On the committer's thread: must not block. `user` is how the request waits for its report, NULL
+ * if it does not; made before, so that nothing can fail after the commit. */
 static void
 answer_taken(struct http_request *request, const struct api_taken *taken, void *user)
 {
-    FZ_CLEANUP(destroy_submissionp) struct submission *submission = user;
+    struct api_wait *wait = user;
+    const struct store_report_new *item = taken->items;
     if (taken->n + taken->n_refused > 1) {
+        /* Waiting is for one report: an answer with several would have to wait for all of them. */
         answer_several(request, taken);
+        free(wait);
         return;
     }
-    const struct store_report_new *item = &taken->items[0];
-    if (!submission->wait) {
+    if (!wait) {
         api_answer_queued(request, item->id, item->format);
         return;
     }
-    memcpy(submission->wait->id, item->id, sizeof(item->id));
-    snprintf(submission->wait->report_format, sizeof(submission->wait->report_format), "%s",
-             item->format);
-    if (submission->wait->kind != API_WAIT_TRANSIENT)
+    memcpy(wait->id, item->id, sizeof(item->id));
+    snprintf(wait->report_format, sizeof(wait->report_format), "%s", item->format);
+    if (wait->kind != API_WAIT_TRANSIENT)
         promise_queued(request, item->id, item->format);
-    if (!submission->wait->finished) /* else it looks at the body again */
+    if (!wait->finished) /* else it looks at the body again */
         http_drop_body(request);
-    api_watcher_add(submission->api->watcher, fz_take(&submission->wait));
+    api_wait_begin(wait);
 }
 
 /* "2", "2.5"; more than the maximum means the maximum, since a refusal would cost the report. */
@@ -117,22 +99,6 @@ query_wait(const struct http_request *request, int64_t *ret_ms, struct fz_error 
     return FZ_OK;
 }
 
-static enum fz_code
-make_wait(struct submission *submission, struct http_request *request, enum api_wait_kind kind,
-          int64_t wait_ms, enum api_format format, struct fz_error *err)
-{
-    struct api_wait *wait = calloc(1, sizeof(*wait));
-    if (!wait)
-        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    wait->kind = kind;
-    wait->request = request;
-    wait->project_id = http_project_id(request);
-    wait->format = format;
-    wait->deadline_ms = fz_time_monotonic_ms() + wait_ms;
-    submission->wait = wait;
-    return FZ_OK;
-}
-
 /* An ingest key is built into apps and therefore public: it must not become a way to look up names,
  * or to read what others sent. */
 static enum api_wait_kind
@@ -144,36 +110,34 @@ choose_kind(struct api *api, const struct http_request *request)
 static enum fz_code
 submit(struct api *api, struct http_request *request, bool transient, struct fz_error *err)
 {
-    FZ_CLEANUP(destroy_submissionp) struct submission *submission = calloc(1, sizeof(*submission));
-    if (!submission)
-        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    submission->api = api;
-    enum api_format format = API_FORMAT_JSON;
+    struct api_wait *wait = NULL, like = {.watcher = api->watcher,
+                                          .kind = API_WAIT_TRANSIENT,
+                                          .request = request,
+                                          .project_id = http_project_id(request)};
     int64_t wait_ms = SYMBOLICATE_WAIT_MS;
     enum fz_code code = api_check_query(request, transient ? "format, rebuild" : "wait", err);
     if (code == FZ_OK && transient)
-        code = api_query_format(request, &format, err);
-    if (code == FZ_OK && format == API_FORMAT_RAW)
+        code = api_query_format(request, &like.format, err);
+    if (code == FZ_OK && like.format == API_FORMAT_RAW)
         code = fz_fail(err, FZ_E_MALFORMED, "format: raw is what was sent; take json, crash, ips");
     if (code == FZ_OK && !transient)
         code = query_wait(request, &wait_ms, err);
-    enum api_wait_kind kind = API_WAIT_TRANSIENT;
     if (code == FZ_OK && !transient && wait_ms > 0)
-        kind = choose_kind(api, request);
+        like.kind = choose_kind(api, request);
     if (code == FZ_OK && wait_ms > 0)
-        code = make_wait(submission, request, kind, wait_ms, format, err);
+        code = api_wait_create(&like, wait_ms, &wait, err);
     if (code != FZ_OK)
         return code;
     const struct api_intake intake = {.api = api,
                                       .request = request,
-                                      .project_id = http_project_id(request),
+                                      .project_id = like.project_id,
                                       .transient = transient,
                                       .body = http_body(request),
                                       .answer = answer_taken,
-                                      .user = submission};
+                                      .user = wait};
     code = api_intake(&intake, err);
-    if (code == FZ_OK)
-        submission = NULL; /* the callback ends it; it may have done so already */
+    if (code != FZ_OK) /* else the callback has it, and may have ended it already */
+        free(wait);
     return code;
 }
 
@@ -181,16 +145,16 @@ enum fz_code
 api_symbolicate_body(struct api_call *call, struct fz_span body, api_finished_fn finished,
                      struct fz_error *err)
 {
-    FZ_CLEANUP(destroy_submissionp) struct submission *submission = calloc(1, sizeof(*submission));
-    if (!submission)
-        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    submission->api = call->api;
-    enum fz_code code = make_wait(submission, call->request, API_WAIT_TRANSIENT,
-                                  SYMBOLICATE_WAIT_MS, API_FORMAT_JSON, err);
+    struct api_wait *wait = NULL;
+    const struct api_wait like = {.watcher = call->api->watcher,
+                                  .kind = API_WAIT_TRANSIENT,
+                                  .request = call->request,
+                                  .project_id = call->project_id,
+                                  .format = API_FORMAT_JSON,
+                                  .finished = finished};
+    enum fz_code code = api_wait_create(&like, SYMBOLICATE_WAIT_MS, &wait, err);
     if (code != FZ_OK)
         return code;
-    submission->wait->project_id = call->project_id;
-    submission->wait->finished = finished;
     const struct api_intake intake = {.api = call->api,
                                       .request = call->request,
                                       .project_id = call->project_id,
@@ -199,10 +163,10 @@ api_symbolicate_body(struct api_call *call, struct fz_span body, api_finished_fn
                                       .own_format = "framezero",
                                       .arena = call->arena,
                                       .answer = answer_taken,
-                                      .user = submission};
+                                      .user = wait};
     code = api_intake(&intake, err);
-    if (code == FZ_OK)
-        submission = NULL; /* the callback ends it; it may have done so already */
+    if (code != FZ_OK)
+        free(wait);
     return code;
 }
 

@@ -170,16 +170,18 @@ add_body(struct api_call *call, struct store_upload *ret, struct fz_error *err)
 static enum fz_code
 add_wait(struct api_call *call, const struct store_upload *upload, struct fz_error *err)
 {
-    struct api_wait *wait = calloc(1, sizeof(*wait));
-    if (!wait)
-        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    wait->kind = API_WAIT_UPLOAD;
-    wait->request = call->request;
-    wait->project_id = call->project_id;
-    memcpy(wait->id, upload->id, sizeof(wait->id));
-    wait->deadline_ms = fz_time_monotonic_ms() + (int64_t)call->api->config.upload_wait_s * 1000;
+    struct api_wait *wait = NULL, like = {.watcher = call->api->watcher,
+                                          .kind = API_WAIT_UPLOAD,
+                                          .request = call->request,
+                                          .project_id = call->project_id};
+    memcpy(like.id, upload->id, sizeof(like.id));
+    enum fz_code code =
+        api_wait_create(&like, (int64_t)call->api->config.upload_wait_s * 1000, &wait, err);
+    if (code != FZ_OK)
+        return code;
+    /* It may wait for minutes, and the upload has a copy of its own in the blob store. */
     http_drop_body(call->request);
-    api_watcher_add(call->api->watcher, wait);
+    api_wait_begin(wait);
     return FZ_OK;
 }
 

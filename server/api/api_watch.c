@@ -81,12 +81,12 @@ check_transient(struct api_call *call, const struct api_wait *wait, bool *ret_do
         /* The body is deleted with the report, so it is read first. */
         enum fz_code found =
             store_report_get(call->store, wait->project_id, wait->id, call->arena, &columns, err);
-        if (!found && columns.status == STORE_REPORT_QUEUED)
+        if (found == FZ_OK && columns.status == STORE_REPORT_QUEUED)
             return FZ_OK;
-        if (!found)
+        if (found == FZ_OK)
             found = store_report_body(call->store, wait->project_id, wait->id, call->arena,
                                       &call->report_body, err);
-        if (found)
+        if (found != FZ_OK)
             call->report_body = (struct fz_span){0};
     }
     enum fz_code code = store_report_take_transient(call->store, wait->project_id, wait->id,
@@ -268,9 +268,23 @@ api_watcher_start(struct api *api, struct api_watcher **ret, struct fz_error *er
     return FZ_OK;
 }
 
-void
-api_watcher_add(struct api_watcher *watcher, struct api_wait *wait)
+enum fz_code
+api_wait_create(const struct api_wait *like, int64_t within_ms, struct api_wait **ret,
+                struct fz_error *err)
 {
+    struct api_wait *wait = malloc(sizeof(*wait));
+    if (!wait)
+        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    *wait = *like;
+    wait->deadline_ms = fz_time_monotonic_ms() + within_ms;
+    *ret = wait;
+    return FZ_OK;
+}
+
+void
+api_wait_begin(struct api_wait *wait)
+{
+    struct api_watcher *watcher = wait->watcher;
     pthread_mutex_lock(&watcher->lock);
     wait->next = watcher->added;
     watcher->added = wait;
@@ -282,21 +296,21 @@ enum fz_code
 api_wait(struct api_call *call, api_check_fn check, void *user, int64_t wait_ms,
          struct fz_error *err)
 {
-    struct api_wait *wait = calloc(1, sizeof(*wait));
-    if (!wait) {
-        free(user);
-        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    }
+    const struct api_wait like = {.watcher = call->api->watcher,
+                                  .kind = API_WAIT_CHECK,
+                                  .request = call->request,
+                                  .project_id = call->project_id,
+                                  .check = check,
+                                  .user = user};
+    struct api_wait *wait = NULL;
     if (wait_ms < 0)
         wait_ms = (int64_t)call->api->config.upload_wait_s * 1000;
-    wait->kind = API_WAIT_CHECK;
-    wait->request = call->request;
-    wait->project_id = call->project_id;
-    wait->deadline_ms = fz_time_monotonic_ms() + wait_ms;
-    wait->check = check;
-    wait->user = user;
-    api_watcher_add(call->api->watcher, wait);
-    return FZ_OK;
+    enum fz_code code = api_wait_create(&like, wait_ms, &wait, err);
+    if (code != FZ_OK)
+        free(user);
+    else
+        api_wait_begin(wait);
+    return code;
 }
 
 void

@@ -22,6 +22,7 @@ enum api_wait_kind {
 
 struct api_wait {
     struct api_wait *next; /* the watcher's */
+    struct api_watcher *watcher;
     enum api_wait_kind kind;
     struct http_request *request;
     int64_t project_id;
@@ -36,8 +37,11 @@ struct api_wait {
 
 FZ_MUST_CHECK enum fz_code api_watcher_start(struct api *api, struct api_watcher **ret,
                                              struct fz_error *err);
-/* `wait` (malloc) is taken; the request will be answered. */
-void api_watcher_add(struct api_watcher *watcher, struct api_wait *wait);
+/* A copy of `wait` (malloc) whose deadline is within_ms from now. */
+FZ_MUST_CHECK enum fz_code api_wait_create(const struct api_wait *wait, int64_t within_ms,
+                                           struct api_wait **ret, struct fz_error *err);
+/* `wait` is taken; the request will be answered. */
+void api_wait_begin(struct api_wait *wait);
 /* From now on answer every request at once, as at its deadline. */
 void api_watcher_hurry(struct api_watcher *watcher);
 void api_watcher_stop(struct api_watcher *watcher);

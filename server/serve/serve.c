@@ -29,7 +29,7 @@ struct serve {
     struct metrics *metrics;
     struct api *api;
     struct http_server *http;
-    struct serve_workers *workers;
+    struct serve_workers workers;
     atomic_bool is_up; /* credentials are written and workers may be asked about */
 };
 
@@ -40,7 +40,7 @@ count_workers(void *user)
     struct serve *serve = user;
     if (!atomic_load(&serve->is_up))
         return 0;
-    return serve->config.workers == 0 ? -1 : serve_workers_running(serve->workers);
+    return serve->config.workers == 0 ? -1 : supervise_running(serve->workers.supervise);
 }
 
 static enum fz_code
@@ -105,7 +105,7 @@ start(struct serve *serve, struct fz_error *err)
     if (code == FZ_OK)
         code = metrics_create(&serve->metrics, &serve->metrics_fd, err);
     if (code == FZ_OK)
-        code = serve_workers_create(config, serve->metrics_fd, false, &serve->workers, err);
+        code = serve_workers_init(config, serve->metrics_fd, false, &serve->workers, err);
     if (code == FZ_OK)
         code = start_http(serve, err);
     if (code != FZ_OK)
@@ -114,7 +114,7 @@ start(struct serve *serve, struct fz_error *err)
     code = serve_first_credentials(config, url, &first, err);
     if (code != FZ_OK)
         return code;
-    serve_workers_tend(serve->workers);
+    supervise_tend(serve->workers.supervise);
     atomic_store(&serve->is_up, true);
     if (first.is_first)
         serve_first_print(config, url, &first);
@@ -129,7 +129,7 @@ static void
 serve_until_stopped(struct serve *serve, const sigset_t *signals)
 {
     for (;;) {
-        int64_t ms = serve_workers_tend(serve->workers);
+        int64_t ms = supervise_tend(serve->workers.supervise);
         const struct timespec nap = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
         int number = sigtimedwait(signals, NULL, &nap);
         if (number <= 0 || number == SIGCHLD)
@@ -145,14 +145,14 @@ static void
 stop(struct serve *serve)
 {
     atomic_store(&serve->is_up, false);
-    if (serve->workers)
-        serve_workers_ask_stop(serve->workers);
+    if (serve->workers.supervise)
+        supervise_ask_stop(serve->workers.supervise, SIGTERM);
     if (serve->api)
         api_stop_waiting(serve->api);
     if (serve->http)
         http_stop(serve->http, HTTP_GRACE_MS);
     api_destroy(serve->api);
-    serve_workers_destroy(serve->workers, WORKER_GRACE_MS);
+    serve_workers_deinit(&serve->workers, WORKER_GRACE_MS);
     if (serve->metrics)
         metrics_detach(serve->metrics);
     fz_closep(&serve->metrics_fd);

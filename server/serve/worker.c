@@ -106,14 +106,15 @@ serve_worker_supervise(const struct config *config, const sigset_t *signals)
     struct fz_error err;
     struct metrics *metrics = NULL;
     FZ_CLEANUP(fz_closep) int fd = -1;
-    struct serve_workers *workers = NULL;
+    struct serve_workers workers = {0};
     enum fz_code code = metrics_create(&metrics, &fd, &err);
     if (code == FZ_OK)
-        code = serve_workers_create(config, fd, true, &workers, &err);
+        code = serve_workers_init(config, fd, true, &workers, &err);
     if (code != FZ_OK)
         term_error(command, "%s", err.text);
-    int exit_code = code != FZ_OK ? 1 : serve_workers_run(workers, signals, GRACE_MS);
-    serve_workers_destroy(workers, 0);
+    int exit_code =
+        code != FZ_OK ? 1 : supervise_run(fz_take(&workers.supervise), signals, GRACE_MS);
+    serve_workers_deinit(&workers, 0);
     if (metrics)
         metrics_detach(metrics);
     return exit_code;

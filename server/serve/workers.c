@@ -3,14 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buffer.h"
 #include "base/text.h"
-
-struct serve_workers {
-    struct supervise *supervise;
-    char **envp; /* of a worker */
-    struct fz_buffer variables;
-};
 
 extern char **environ;
 
@@ -55,64 +48,26 @@ make_environment(struct serve_workers *workers, const struct config *config, int
 }
 
 enum fz_code
-serve_workers_create(const struct config *config, int metrics_fd, bool may_give_up,
-                     struct serve_workers **ret, struct fz_error *err)
+serve_workers_init(const struct config *config, int metrics_fd, bool may_give_up,
+                   struct serve_workers *ret, struct fz_error *err)
 {
     static char program[] = "framezero", command[] = "worker";
     static char *arguments[] = {program, command, NULL};
-    struct serve_workers *workers = calloc(1, sizeof(*workers));
-    if (!workers)
-        return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
-    workers->variables = fz_buffer_make(0);
-    enum fz_code code = make_environment(workers, config, metrics_fd, err);
+    fz_buffer_init(&ret->variables, 0);
+    enum fz_code code = make_environment(ret, config, metrics_fd, err);
     const struct supervise_plan plan = {.name = "worker",
                                         .argv = arguments,
-                                        .envp = workers->envp,
+                                        .envp = ret->envp,
                                         .n = (size_t)config->workers,
                                         .own_group = true,
                                         .may_give_up = may_give_up};
-    if (code == FZ_OK)
-        code = supervise_create(&plan, &workers->supervise, err);
-    if (code != FZ_OK)
-        serve_workers_destroy(workers, 0);
-    else
-        *ret = workers;
-    return code;
-}
-
-int64_t
-serve_workers_tend(struct serve_workers *workers)
-{
-    return supervise_tend(workers->supervise);
-}
-
-int
-serve_workers_running(struct serve_workers *workers)
-{
-    return supervise_running(workers->supervise);
+    return code != FZ_OK ? code : supervise_create(&plan, &ret->supervise, err);
 }
 
 void
-serve_workers_ask_stop(struct serve_workers *workers)
+serve_workers_deinit(struct serve_workers *workers, int64_t grace_ms)
 {
-    supervise_ask_stop(workers->supervise, SIGTERM);
-}
-
-int
-serve_workers_run(struct serve_workers *workers, const sigset_t *signals, int64_t grace_ms)
-{
-    struct supervise *supervise = workers->supervise;
-    workers->supervise = NULL;
-    return supervise_run(supervise, signals, grace_ms);
-}
-
-void
-serve_workers_destroy(struct serve_workers *workers, int64_t grace_ms)
-{
-    if (!workers)
-        return;
     supervise_destroy(workers->supervise, grace_ms);
     fz_buffer_deinit(&workers->variables);
     free(workers->envp);
-    free(workers);
 }

@@ -5,22 +5,22 @@
 #ifndef SERVE_WORKERS_H
 #define SERVE_WORKERS_H
 
+#include "base/buffer.h"
 #include "server/config/config.h"
 #include "server/process/supervise.h"
 
-struct serve_workers; /* opaque */
+struct serve_workers {
+    struct supervise *supervise; /* NULL: not created, or taken by supervise_run() */
+    char **envp;                 /* of a worker */
+    struct fz_buffer variables;  /* what envp points into */
+};
 
 /* config->workers processes with the settings of `config`; nothing is started yet. They inherit
- * metrics_fd. may_give_up: see supervise_tend(). */
-FZ_MUST_CHECK enum fz_code serve_workers_create(const struct config *config, int metrics_fd,
-                                                bool may_give_up, struct serve_workers **ret,
-                                                struct fz_error *err);
-/* As the functions of supervise.h with these names. */
-int64_t serve_workers_tend(struct serve_workers *workers);
-int serve_workers_running(struct serve_workers *workers);
-void serve_workers_ask_stop(struct serve_workers *workers);
-/* As supervise_run(); serve_workers_destroy() has nothing to wait for after that. */
-int serve_workers_run(struct serve_workers *workers, const sigset_t *signals, int64_t grace_ms);
-void serve_workers_destroy(struct serve_workers *workers, int64_t grace_ms);
+ * metrics_fd. may_give_up: see supervise_tend(). `ret` is zeroed; after a failure too the caller
+ * ends it with serve_workers_deinit(). */
+FZ_MUST_CHECK enum fz_code serve_workers_init(const struct config *config, int metrics_fd,
+                                              bool may_give_up, struct serve_workers *ret,
+                                              struct fz_error *err);
+void serve_workers_deinit(struct serve_workers *workers, int64_t grace_ms);
 
 #endif
