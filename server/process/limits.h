@@ -1,8 +1,7 @@
 /*
  * Every limit on what comes from outside, in one place.
  *
- * A limit is a member of this struct and a row of the table in limits.c, which has its default and
- * its meaning; its configuration name is the member's. Bytes, unless the name ends in _s (seconds).
+ * A limit is one row of the list; its configuration name is the member's. Bytes, unless the name ends in _s (seconds).
  */
 #ifndef PROCESS_LIMITS_H
 #define PROCESS_LIMITS_H
@@ -10,47 +9,82 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* X(type, name, default, what it limits, further sentences for the manual or NULL) */
+#define LIMITS(X)                                                                                  \
+    X(size_t, report_bytes, "4M", "body of a report as sent", NULL)                                \
+    X(size_t, report_inflated_bytes, "32M", "body of a report, inflated", NULL)                    \
+    X(size_t, envelope_bytes, "20M", "body of an envelope with attachments as sent", NULL)         \
+    X(size_t, envelope_inflated_bytes, "100M", "body of an envelope, inflated", NULL)              \
+    X(uint64_t, symbol_bytes, "4G", "one upload of symbols", NULL)                                 \
+    X(uint64_t, late_token_bytes, "16M", "one upload of symbols whose token comes in the body",    \
+      "The server has to store such a body before it knows who sends it.")                         \
+    X(size_t, chunk_bytes, "8M", "one chunk into which uploaders such as sentry-cli cut files",    \
+      NULL)                                                                                        \
+    X(size_t, chunk_request_bytes, "32M", "all chunks of one request, inflated", NULL)             \
+    X(size_t, json_bytes, "1M", "any other request body", NULL)                                    \
+    X(size_t, json_depth, "128", "nesting of JSON", NULL)                                          \
+    X(size_t, threads, "512", "threads of a report", NULL)                                         \
+    X(size_t, frames, "1024", "frames of a thread", NULL)                                          \
+    X(size_t, images, "4096", "images of a report", NULL)                                          \
+    X(size_t, memory_bytes, "8M", "stack and memory bytes in a report", NULL)                      \
+    X(uint64_t, archive_bytes, "16G", "unpacked size of an upload", NULL)                          \
+    X(size_t, archive_entries, "10000", "entries of an archive", NULL)                             \
+    X(unsigned, archive_ratio, "200", "unpacked to packed size of an archive", NULL)               \
+    X(size_t, slices, "1024", "Mach-O slices of one upload", NULL)                                 \
+    X(size_t, report_memory, "256M", "memory for one report", NULL)                                \
+    X(uint64_t, child_memory, "2G", "address space of a child process", NULL)                      \
+    X(unsigned, child_cpu_s, "60", "CPU seconds of a child process per job",                       \
+      "Symbol files get ten times as much.")                                                       \
+    X(unsigned, child_wall_s, "120", "seconds of a child process per job",                         \
+      "Symbol files get ten times as much.")                                                       \
+    X(unsigned, connections, "4096", "connections at once",                                        \
+      "When all are in use, a new one replaces the one that has been idle for longest.")           \
+    X(unsigned, per_address, "256", "connections from one address",                                \
+      "An IPv6 client is its /64. Loopback and trusted proxies are excepted.")                     \
+    X(size_t, body_memory, "256M",                                                                 \
+      "request bodies in memory at once, of clients that have shown a token",                      \
+      "Beyond half of it, one address gets at most a quarter, and one token at most half through " \
+      "addresses that send much and three quarters through all. Bodies up to 64K count in the "    \
+      "sum only, of which one token has at most seven eighths. Further requests get 503.")         \
+    X(size_t, unknown_memory, "32M",                                                               \
+      "request bodies in memory of clients that have not shown a token yet",                       \
+      "The token may come in the body.")                                                           \
+    X(uint64_t, unknown_disk, "256M",                                                              \
+      "uploads on disk of clients that have not shown a token yet",                                \
+      "They must be complete within body_s seconds.")                                              \
+    X(size_t, answer_memory, "64M", "answers in memory that are being sent",                       \
+      "Shares per address and token are those of body_memory; further requests get 503.")          \
+    X(uint64_t, answer_disk, "1G", "answers in files that are being sent",                         \
+      "Answers above 1M, and those for which memory has no room, go to files; equal answers "      \
+      "are stored once.")                                                                          \
+    X(unsigned, header_s, "10", "seconds until a request's header is complete", NULL)              \
+    X(unsigned, body_s, "120", "seconds until a report's body is complete", NULL)                  \
+    X(unsigned, answer_s, "10", "seconds in which a client must take some of its answer", NULL)    \
+    X(unsigned, min_body_rate, "1024", "bytes per second of a body, at least", NULL)               \
+    X(unsigned, sweep_s, "60", "seconds between two searches for blobs that nothing names",        \
+      "Blobs of deleted symbol files and refused uploads are deleted within seconds, without "     \
+      "such a search.")                                                                            \
+    X(unsigned, orphan_s, "3600", "seconds after which a blob that nothing ever named is deleted", \
+      NULL)                                                                                        \
+    X(unsigned, auth_failures, "10", "wrong tokens a minute from one address",                     \
+      "An IPv6 client is its /64. Further wrong tokens get 429; valid tokens always pass.")        \
+    X(unsigned, events_per_minute, "60000",                                                        \
+      "requests with reports, sessions or symbols a minute of one key; 0: no limit",               \
+      "Each of the three is counted by itself, and by each server. Further requests get 429 "      \
+      "and Retry-After.")                                                                          \
+    X(unsigned, events_per_minute_address, "6000",                                                 \
+      "the same of one address, loopback excepted; 0: no limit", NULL)                             \
+    X(uint64_t, report_bytes_per_day, "64G",                                                       \
+      "reports of one project a day, inflated; 0: no limit",                                       \
+      "A day is one of UTC; all servers count together. Further requests get 429 and "             \
+      "Retry-After. GET /api/v1/project shows what was used.")                                     \
+    X(uint64_t, symbol_bytes_per_day, "256G",                                                      \
+      "symbol files of one project a day, as stored; 0: no limit", NULL)
+
 struct limits {
-    size_t report_bytes;
-    size_t report_inflated_bytes;
-    size_t envelope_bytes;
-    size_t envelope_inflated_bytes;
-    uint64_t symbol_bytes;
-    uint64_t late_token_bytes;
-    size_t chunk_bytes;
-    size_t chunk_request_bytes;
-    size_t json_bytes;
-    size_t json_depth;
-    size_t threads;
-    size_t frames;
-    size_t images;
-    size_t memory_bytes;
-    size_t report_memory;
-    uint64_t archive_bytes;
-    size_t archive_entries;
-    unsigned archive_ratio;
-    size_t slices;
-    uint64_t child_memory;
-    unsigned child_cpu_s;
-    unsigned child_wall_s;
-    unsigned connections;
-    unsigned per_address;
-    size_t body_memory;
-    size_t unknown_memory;
-    uint64_t unknown_disk;
-    size_t answer_memory;
-    uint64_t answer_disk;
-    unsigned header_s;
-    unsigned body_s;
-    unsigned answer_s;
-    unsigned min_body_rate;
-    unsigned sweep_s;
-    unsigned orphan_s;
-    unsigned auth_failures;
-    unsigned events_per_minute;
-    unsigned events_per_minute_address;
-    uint64_t report_bytes_per_day;
-    uint64_t symbol_bytes_per_day;
+#define MEMBER(type, name, initial, help, more) type name;
+    LIMITS(MEMBER)
+#undef MEMBER
 };
 
 /* Every limit at its default. */
