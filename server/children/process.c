@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -27,49 +26,19 @@ spawn(pid_t *ret_pid, int sock, struct fz_error *err)
     enum fz_code code = program_child_path(path, err);
     if (code != FZ_OK)
         return code;
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attr;
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    int failed = posix_spawn_file_actions_init(&actions);
-    if (failed)
-        return fz_fail(err, FZ_E_NO_MEMORY, "cannot start a child process");
-    failed = posix_spawnattr_init(&attr);
-    if (failed) {
-        posix_spawn_file_actions_destroy(&actions);
-        return fz_fail(err, FZ_E_NO_MEMORY, "cannot start a child process");
-    }
-    failed = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    if (!failed)
-        failed =
-            posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    /* A child that was taken over could forge log lines; a sanitizer's report is worth more. */
-    if (!failed && !FZ_IS_WATCHED)
-        failed =
-            posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    if (!failed)
-        failed = posix_spawn_file_actions_adddup2(&actions, sock, PROTO_FD);
+    char program[] = "framezero-child", *argv[] = {program, NULL}, *envp[] = {NULL};
     /* Its own group: Ctrl-C in a terminal ends the worker, which lets the running job finish. */
-    if (!failed)
-        failed = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-                                                     POSIX_SPAWN_SETPGROUP);
-    if (!failed)
-        failed = posix_spawnattr_setsigmask(&attr, &none);
-    if (!failed)
-        failed = posix_spawnattr_setsigdefault(&attr, &all);
-    if (!failed) {
-        char program[] = "framezero-child";
-        char *argv[] = {program, NULL};
-        char *envp[] = {NULL};
-        failed = posix_spawn(ret_pid, path, &actions, &attr, argv, envp);
-    }
-    posix_spawnattr_destroy(&attr);
-    posix_spawn_file_actions_destroy(&actions);
-    errno = failed;
-    if (failed == EAGAIN)
+    const struct program_spawn what = {.path = path,
+                                       .argv = argv,
+                                       .envp = envp,
+                                       .fd = sock,
+                                       .fd_in_child = PROTO_FD,
+                                       .own_group = true,
+                                       .is_silent = true};
+    errno = program_spawn(&what, ret_pid);
+    if (errno == EAGAIN)
         return fz_fail(err, FZ_E_UNAVAILABLE, "cannot start a child process: too many processes");
-    return failed ? fz_fail_errno(err, "cannot start a child process") : FZ_OK;
+    return errno ? fz_fail_errno(err, "cannot start a child process") : FZ_OK;
 }
 
 bool

@@ -1,9 +1,8 @@
-#define _GNU_SOURCE /* pipe2 */
+#define _GNU_SOURCE /* pipe2, sigabbrev_np */
 #include "server/process/supervise.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,41 +101,16 @@ supervise_create(const struct supervise_plan *plan, struct supervise **ret, stru
 static int
 spawn(struct supervise *s, struct process *process, int theirs)
 {
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attr;
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    struct sigaction hangup;
-    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler == SIG_IGN)
-        sigdelset(&all, SIGHUP); /* nohup holds for all processes */
     snprintf(s->mark, sizeof(s->mark), "%s=%d:%d", mark_name, (int)getpid(), theirs);
-    int error = posix_spawn_file_actions_init(&actions);
-    if (error)
-        return error;
-    error = posix_spawnattr_init(&attr);
-    if (error) {
-        posix_spawn_file_actions_destroy(&actions);
-        return error;
-    }
     /* Onto itself: it stays open in the new process. */
-    error = posix_spawn_file_actions_adddup2(&actions, theirs, theirs);
-    if (!error)
-        error = posix_spawnattr_setsigmask(&attr, &none);
-    if (!error)
-        error = posix_spawnattr_setsigdefault(&attr, &all);
-    if (!error && s->plan.own_group)
-        error = posix_spawnattr_setpgroup(&attr, 0);
-    int flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
-    if (s->plan.own_group)
-        flags |= POSIX_SPAWN_SETPGROUP;
-    if (!error)
-        error = posix_spawnattr_setflags(&attr, (short)flags);
-    if (!error) /* this very program, even if its file has been replaced meanwhile */
-        error = posix_spawn(&process->pid, program_path(), &actions, &attr, s->plan.argv, s->envp);
-    posix_spawnattr_destroy(&attr);
-    posix_spawn_file_actions_destroy(&actions);
-    return error;
+    const struct program_spawn what = {.path = program_path(),
+                                       .argv = s->plan.argv,
+                                       .envp = s->envp,
+                                       .fd = theirs,
+                                       .fd_in_child = theirs,
+                                       .own_group = s->plan.own_group,
+                                       .keeps_nohup = true};
+    return program_spawn(&what, &process->pid);
 }
 
 static void
@@ -200,22 +174,13 @@ is_final(const struct supervise *s, int status)
 static void
 describe(int status, char *ret, size_t size)
 {
-    static const struct {
-        int number;
-        const char *name;
-    } known[] = {{SIGSEGV, "SEGV"}, {SIGABRT, "ABRT"}, {SIGKILL, "KILL"}, {SIGBUS, "BUS"},
-                 {SIGILL, "ILL"},   {SIGFPE, "FPE"},   {SIGTERM, "TERM"}, {SIGINT, "INT"},
-                 {SIGHUP, "HUP"},   {SIGQUIT, "QUIT"}, {SIGTRAP, "TRAP"}, {SIGSYS, "SYS"},
-                 {SIGXCPU, "XCPU"}, {SIGALRM, "ALRM"}};
-    if (!WIFSIGNALED(status)) {
+    const char *name = WIFSIGNALED(status) ? sigabbrev_np(WTERMSIG(status)) : NULL;
+    if (!WIFSIGNALED(status))
         snprintf(ret, size, "exit=%d", WEXITSTATUS(status));
-        return;
-    }
-    snprintf(ret, size, "signal=%d", WTERMSIG(status));
-    for (size_t i = 0; i < FZ_ARRAY_LEN(known); i++) {
-        if (known[i].number == WTERMSIG(status))
-            snprintf(ret, size, "signal=SIG%s", known[i].name);
-    }
+    else if (name)
+        snprintf(ret, size, "signal=SIG%s", name);
+    else /* a real-time signal */
+        snprintf(ret, size, "signal=%d", WTERMSIG(status));
 }
 
 static void

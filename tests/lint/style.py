@@ -64,7 +64,6 @@ SMALL_FILES = {
     "server/cli/cmd_migrate.c": "a sub-command is a file",
     "server/cli/no_server.c": "replaces the server's commands in a build without it",
     "server/cli/no_upload.c": "replaces the upload command in a build without libcurl",
-    "server/process/program.c": "used by parents of children, which have no other part of this folder",
     "server/cli/no_server.c": "what a build without a server has in place of its commands",
     "server/cli/no_upload.c": "what a build without libcurl has in place of cmd_upload.c",
     "base/random.c": "what happens when the system has no random bytes is the same on every platform",
