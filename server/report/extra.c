@@ -20,12 +20,6 @@ report_extra_load(const struct report *report)
     return extra;
 }
 
-void
-report_extra_decref(json_t **extra)
-{
-    json_decref(*extra);
-}
-
 const json_t *
 report_extra_get(const json_t *extra, const char *path)
 {

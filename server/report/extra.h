@@ -13,8 +13,6 @@
 /* The extras as a tree that the caller owns (json_decref); NULL where there are none, or where they
  * cannot be read. */
 json_t *report_extra_load(const struct report *report);
-/* For FZ_CLEANUP. */
-void report_extra_decref(json_t **extra);
 
 /* The member that a path names ("termination.byProc"), borrowed; NULL if there is none. */
 const json_t *report_extra_get(const json_t *extra, const char *path);

@@ -65,7 +65,6 @@ load_origin(struct report_load *l, const json_t *root, struct report_envelope *e
     r->id = report_load_text(l, root, "client_id");
     if (!r->id)
         /* render_json.c writes client_id only where it differs. */
-        /* render_json.c writes client_id only where it differs. */
         r->id = envelope->id;
     r->format = report_load_text(l, root, "format");
     r->kind = report_load_text(l, root, "kind");
@@ -132,12 +131,6 @@ load_notes(struct report_load *l, const json_t *root)
     }
 }
 
-static void
-decref(json_t **value)
-{
-    json_decref(*value);
-}
-
 enum fz_code
 report_load_json(struct fz_span json, struct fz_arena *arena, struct report *ret,
                  struct report_envelope *ret_envelope, struct fz_error *err)
@@ -145,7 +138,7 @@ report_load_json(struct fz_span json, struct fz_arena *arena, struct report *ret
     /* The server wrote this JSON itself, so only memory bounds it. */
     struct json_scan_limits limits = {JSON_SCAN_DEPTH_MAX, SIZE_MAX, arena->cap};
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
-    FZ_CLEANUP(decref) json_t *root = NULL;
+    json_auto_t *root = NULL;
     enum fz_code code = json_scan_load_text(json, &limits, &text, NULL, &root, err);
     if (code != FZ_OK)
         return code;

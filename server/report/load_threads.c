@@ -4,33 +4,16 @@
 #include "base/json/walk.h"
 #include "base/text.h"
 
-/* The number whose name the text is; names[0] is number `first`. */
-static int
-number_of(const char *text, const char *(*name_of)(int), int first, int last)
+/* The number whose name is the member's text; 0 if none has it. */
+static unsigned
+load_choice(const json_t *object, const char *key, const char *const *names, size_t n)
 {
-    for (int i = first; text && i <= last; i++) {
-        if (strcmp(name_of(i), text) == 0)
+    const char *text = json_string_value(json_object_get(object, key));
+    for (unsigned i = 0; text && i < n; i++) {
+        if (names[i] && strcmp(names[i], text) == 0)
             return i;
     }
-    return -1;
-}
-
-static const char *
-status_name(int number)
-{
-    return report_frame_status_name((enum report_frame_status)number);
-}
-
-static const char *
-trust_name(int number)
-{
-    return report_trust_name((enum report_trust)number);
-}
-
-static const char *
-image_state_name(int number)
-{
-    return report_image_state_name((enum report_image_state)number);
+    return 0;
 }
 
 static void
@@ -63,9 +46,8 @@ report_load_images(struct report_load *l, const json_t *root)
         image->version = report_load_text(l, object, "version");
         image->addr = report_load_u64(object, "address");
         image->size = report_load_u64(object, "size");
-        const char *state = json_string_value(json_object_get(object, "symbols"));
-        int number = number_of(state, image_state_name, REPORT_IMAGE_UNUSED, REPORT_IMAGE_FAILED);
-        image->state = number < 0 ? REPORT_IMAGE_UNUSED : (enum report_image_state)number;
+        image->state = (enum report_image_state)load_choice(
+            object, "symbols", report_image_state_names, FZ_ARRAY_LEN(report_image_state_names));
         load_symbol_files(l, json_object_get(object, "symbol_files"), image);
     }
 }
@@ -135,15 +117,12 @@ load_frame(struct report_load *l, const json_t *object, struct report_frame *fra
     frame->lookup_addr = report_load_u64(object, "lookup_address");
     /* The JSON has the result of the adjustment only, which is enough to write the report again. */
     frame->adjust = frame->lookup_addr == frame->addr ? REPORT_ADJUST_EXACT : REPORT_ADJUST_RETURN;
-    const char *status = json_string_value(json_object_get(object, "status"));
-    int number = number_of(status, status_name, REPORT_FRAME_SYMBOLICATED,
-                           REPORT_FRAME_MALFORMED_SYMBOL_FILE);
-    frame->status = number < 0 ? REPORT_FRAME_UNRESOLVED : (enum report_frame_status)number;
+    frame->status = (enum report_frame_status)load_choice(
+        object, "status", report_frame_status_names, FZ_ARRAY_LEN(report_frame_status_names));
     if (frame->status == REPORT_FRAME_UNRESOLVED)
         frame->adjust = REPORT_ADJUST_AUTO;
-    const char *trust = json_string_value(json_object_get(object, "trust"));
-    number = number_of(trust, trust_name, REPORT_TRUST_GIVEN, REPORT_TRUST_UNWIND);
-    frame->trust = number < 0 ? REPORT_TRUST_GIVEN : (enum report_trust)number;
+    frame->trust = (enum report_trust)load_choice(object, "trust", report_trust_names,
+                                                  FZ_ARRAY_LEN(report_trust_names));
     frame->has_image_offset =
         json_scan_u64(json_object_get(object, "image_offset"), &frame->image_offset);
     frame->has_client_start =

@@ -68,7 +68,7 @@ write_origin(struct json_write *w, const struct report *r, const struct report_e
     if (id && r->id && !same_id(id, r->id))
         json_write_text(w, "client_id", r->id);
     json_write_text(w, "project", e->project);
-    json_write_text(w, "status", e->status ? e->status : report_status_name(report_status(r)));
+    json_write_text(w, "status", e->status ? e->status : report_status_names[report_status(r)]);
     json_write_text(w, "format", r->format);
     json_write_text(w, "kind", r->kind);
     json_write_time(w, "received", e->received_ms);
@@ -173,8 +173,8 @@ write_frame(struct json_write *w, const struct report *r, const struct report_fr
     }
     if (frame->has_image_offset)
         json_write_hex(w, "image_offset", frame->image_offset);
-    json_write_text(w, "status", report_frame_status_name(frame->status));
-    json_write_text(w, "trust", report_trust_name(frame->trust));
+    json_write_text(w, "status", report_frame_status_names[frame->status]);
+    json_write_text(w, "trust", report_trust_names[frame->trust]);
     json_write_open(w, "symbols", '[');
     for (size_t i = 0; i < frame->n_symbols; i++)
         write_symbol(w, &frame->symbols[i]);
@@ -274,7 +274,7 @@ write_images(struct json_write *w, const struct report *r)
             json_write_hex(w, "address", image->addr);
         if (image->size)
             json_write_u64(w, "size", image->size);
-        json_write_text(w, "symbols", report_image_state_name(image->state));
+        json_write_text(w, "symbols", report_image_state_names[image->state]);
         write_symbol_files(w, image);
         json_write_close(w, '}');
     }

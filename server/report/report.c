@@ -97,43 +97,23 @@ report_add_client_symbol(struct report_frame *frame, struct fz_arena *arena,
     return true;
 }
 
-const char *
-report_status_name(enum report_status status)
-{
-    static const char *const names[] = {[REPORT_UNSYMBOLICATED] = "unsymbolicated",
-                                        [REPORT_PARTIAL] = "partial",
-                                        [REPORT_SYMBOLICATED] = "symbolicated"};
-    return names[status];
-}
+const char *const report_status_names[] = {[REPORT_UNSYMBOLICATED] = "unsymbolicated",
+                                           [REPORT_PARTIAL] = "partial",
+                                           [REPORT_SYMBOLICATED] = "symbolicated"};
 
-const char *
-report_frame_status_name(enum report_frame_status status)
-{
-    static const char *const names[] = {[REPORT_FRAME_SYMBOLICATED] = "symbolicated",
-                                        [REPORT_FRAME_MISSING_SYMBOL_FILE] = "missing_symbol_file",
-                                        [REPORT_FRAME_NO_SYMBOL] = "no_symbol",
-                                        [REPORT_FRAME_UNKNOWN_IMAGE] = "unknown_image",
-                                        [REPORT_FRAME_MALFORMED_SYMBOL_FILE] =
-                                            "malformed_symbol_file"};
-    return names[status];
-}
+const char *const report_frame_status_names[] = {
+    [REPORT_FRAME_SYMBOLICATED] = "symbolicated",
+    [REPORT_FRAME_MISSING_SYMBOL_FILE] = "missing_symbol_file",
+    [REPORT_FRAME_NO_SYMBOL] = "no_symbol",
+    [REPORT_FRAME_UNKNOWN_IMAGE] = "unknown_image",
+    [REPORT_FRAME_MALFORMED_SYMBOL_FILE] = "malformed_symbol_file"};
 
-const char *
-report_trust_name(enum report_trust trust)
-{
-    static const char *const names[] = {[REPORT_TRUST_GIVEN] = "given",
-                                        [REPORT_TRUST_CONTEXT] = "context",
-                                        [REPORT_TRUST_FRAME_POINTER] = "frame_pointer",
-                                        [REPORT_TRUST_UNWIND] = "unwind"};
-    return names[trust];
-}
+const char *const report_trust_names[] = {[REPORT_TRUST_GIVEN] = "given",
+                                          [REPORT_TRUST_CONTEXT] = "context",
+                                          [REPORT_TRUST_FRAME_POINTER] = "frame_pointer",
+                                          [REPORT_TRUST_UNWIND] = "unwind"};
 
-const char *
-report_image_state_name(enum report_image_state state)
-{
-    static const char *const names[] = {[REPORT_IMAGE_UNUSED] = "unused",
-                                        [REPORT_IMAGE_FOUND] = "found",
-                                        [REPORT_IMAGE_MISSING] = "missing",
-                                        [REPORT_IMAGE_FAILED] = "failed"};
-    return names[state];
-}
+const char *const report_image_state_names[] = {[REPORT_IMAGE_UNUSED] = "unused",
+                                                [REPORT_IMAGE_FOUND] = "found",
+                                                [REPORT_IMAGE_MISSING] = "missing",
+                                                [REPORT_IMAGE_FAILED] = "failed"};

@@ -222,10 +222,10 @@ struct report_thread *report_crashed_thread(const struct report *report);
 enum report_status { REPORT_UNSYMBOLICATED, REPORT_PARTIAL, REPORT_SYMBOLICATED };
 enum report_status report_status(const struct report *report);
 
-/* Their names in the JSON; static. NULL for REPORT_FRAME_UNRESOLVED. */
-const char *report_status_name(enum report_status status);
-const char *report_frame_status_name(enum report_frame_status status);
-const char *report_trust_name(enum report_trust trust);
-const char *report_image_state_name(enum report_image_state state);
+/* Their names in the JSON; NULL for REPORT_FRAME_UNRESOLVED. */
+extern const char *const report_status_names[REPORT_SYMBOLICATED + 1];
+extern const char *const report_frame_status_names[REPORT_FRAME_MALFORMED_SYMBOL_FILE + 1];
+extern const char *const report_trust_names[REPORT_TRUST_UNWIND + 1];
+extern const char *const report_image_state_names[REPORT_IMAGE_FAILED + 1];
 
 #endif

@@ -8,12 +8,6 @@
 
 enum { TAGS_MAX = 50, TAGS_BYTES_MAX = 4000, TAG_VALUE_MAX = 256 };
 
-static void
-decref(json_t **tree)
-{
-    json_decref(*tree);
-}
-
 /* ---- top frame ---- */
 
 static const struct report_frame *
@@ -81,8 +75,7 @@ set_user(const struct report *report, struct fz_arena *arena, struct report_summ
     static const char *const names[] = {"id", "email", "username", "name"};
     if (!report->user_json)
         return true;
-    FZ_CLEANUP(decref)
-    json_t *user = json_loads(report->user_json, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+    json_auto_t *user = json_loads(report->user_json, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
     if (json_is_string(user)) {
         ret->user = fz_arena_strdup(arena, json_string_value(user));
         return ret->user != NULL;
@@ -132,8 +125,7 @@ set_tags(const struct report *report, struct fz_arena *arena, struct report_summ
 {
     if (!report->tags_json)
         return true;
-    FZ_CLEANUP(decref)
-    json_t *tags = json_loads(report->tags_json, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+    json_auto_t *tags = json_loads(report->tags_json, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     fz_buffer_char(&out, '\n');
     size_t n = 0;

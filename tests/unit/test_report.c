@@ -89,7 +89,7 @@ test_status(void **state)
                                            {.frames = frames + 1, .n_frames = n ? n - 1 : 0}};
         const struct report report = {.threads = threads, .n_threads = 2};
         if (report_status(&report) != cases[i].want)
-            fail_msg("%s: %s", cases[i].frames, report_status_name(report_status(&report)));
+            fail_msg("%s: %s", cases[i].frames, report_status_names[report_status(&report)]);
     }
 }
 

@@ -64,7 +64,7 @@ enum fz_code
 report_render_crash(const struct report *report, const struct report_envelope *envelope,
                     struct fz_buffer *out, struct fz_error *err)
 {
-    FZ_CLEANUP(report_extra_decref) json_t *extra = report_extra_load(report);
+    json_auto_t *extra = report_extra_load(report);
     struct report_crash_out c = {
         .out = out,
         .r = report,

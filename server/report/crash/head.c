@@ -133,6 +133,20 @@ put_app(struct report_crash_out *c)
     report_crash_extra(c, "AppVariant", "storeInfo.applicationVariant");
 }
 
+/* The process among others: iOS, and macOS since 26. */
+static void
+put_relations(struct report_crash_out *c)
+{
+    const struct report *r = c->r;
+    put_code_type(c);
+    if (c->is_ips && r->n_threads && !json_object_get(c->extra, "procRole"))
+        report_crash_field(c, "Role", "Unspecified");
+    report_crash_extra(c, "Role", "procRole");
+    put_process(c, "Parent Process", r->process.parent, r->process.parent_pid);
+    put_named(c, "Coalition", "coalitionName", "coalitionID");
+    put_named(c, "Responsible Process", "responsibleProc", "responsiblePid");
+}
+
 static void
 put_ios(struct report_crash_out *c)
 {
@@ -151,13 +165,7 @@ put_ios(struct report_crash_out *c)
     if (is_beta)
         report_crash_field(c, "Beta", "YES");
     report_crash_extra(c, "Beta", NULL);
-    put_code_type(c);
-    if (c->is_ips && r->n_threads && !json_object_get(c->extra, "procRole"))
-        report_crash_field(c, "Role", "Unspecified");
-    report_crash_extra(c, "Role", "procRole");
-    put_process(c, "Parent Process", r->process.parent, r->process.parent_pid);
-    put_named(c, "Coalition", "coalitionName", "coalitionID");
-    put_named(c, "Responsible Process", "responsibleProc", "responsiblePid");
+    put_relations(c);
     fz_buffer_char(c->out, '\n');
     put_time(c, "Date/Time", "captureTime", r->timestamp_ms);
     put_time(c, "Launch Time", "procLaunch", r->process.launched_ms);
@@ -170,23 +178,6 @@ put_ios(struct report_crash_out *c)
     fz_buffer_char(c->out, '\n');
 }
 
-/* "7.4 (20P4252)" */
-static void
-put_bridge(struct report_crash_out *c)
-{
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer train = fz_buffer_make(0);
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer build = fz_buffer_make(0);
-    bool is_mac26 = c->is_mac26;
-    bool has_build = report_crash_take(c, "bridgeVersion.build", NULL, &build);
-    c->is_mac26 = false; /* the columns of older layouts */
-    if (report_crash_take(c, "bridgeVersion.train", NULL, &train))
-        put_pair(c, "Bridge OS Version", fz_buffer_cstr(&train),
-                 has_build ? fz_buffer_cstr(&build) : NULL);
-    else
-        report_crash_extra(c, "Bridge OS Version", "bridgeVersion.status");
-    c->is_mac26 = is_mac26;
-}
-
 /* Some lines have kept the columns of older layouts. */
 static void
 put_wide(struct report_crash_out *c, const char *key, const char *value)
@@ -195,6 +186,20 @@ put_wide(struct report_crash_out *c, const char *key, const char *value)
     c->is_mac26 = false;
     report_crash_field(c, key, value);
     c->is_mac26 = is_mac26;
+}
+
+/* "7.4 (20P4252)" */
+static void
+put_bridge(struct report_crash_out *c)
+{
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer build = fz_buffer_make(0);
+    bool has_build = report_crash_take(c, "bridgeVersion.build", NULL, &build);
+    if (!report_crash_take(c, "bridgeVersion.train", NULL, &text))
+        report_crash_take(c, "bridgeVersion.status", "Bridge OS Version", &text);
+    else if (has_build)
+        fz_buffer_printf(&text, " (%s)", fz_buffer_cstr(&build));
+    put_wide(c, "Bridge OS Version", fz_buffer_cstr(&text));
 }
 
 static void
@@ -257,13 +262,7 @@ put_mac26(struct report_crash_out *c)
 {
     const struct report *r = c->r;
     put_app(c);
-    put_code_type(c);
-    if (c->is_ips && r->n_threads && !json_object_get(c->extra, "procRole"))
-        report_crash_field(c, "Role", "Unspecified");
-    report_crash_extra(c, "Role", "procRole");
-    put_process(c, "Parent Process", r->process.parent, r->process.parent_pid);
-    put_named(c, "Coalition", "coalitionName", "coalitionID");
-    put_named(c, "Responsible Process", "responsibleProc", "responsiblePid");
+    put_relations(c);
     report_crash_extra(c, "User ID", "userID");
     fz_buffer_char(c->out, '\n');
     put_plugin(c);

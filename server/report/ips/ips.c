@@ -244,7 +244,7 @@ enum fz_code
 report_render_ips(const struct report *report, const struct report_envelope *envelope,
                   struct fz_buffer *out, struct fz_error *err)
 {
-    FZ_CLEANUP(report_extra_decref) json_t *extra = report_extra_load(report);
+    json_auto_t *extra = report_extra_load(report);
     struct report_ips ips = {.w = json_write_start(out), .r = report, .extra = extra};
     enum fz_code code = write_all(&ips, envelope, err);
     free(ips.places);
