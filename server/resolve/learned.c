@@ -65,7 +65,7 @@ apply(struct resolve_names *names, const struct unnamed *list, size_t n, const u
             break;
         enum fz_code code = FZ_OK;
         if (found[at].name && found[at].start <= list[i].offset)
-            code = resolve_names_told(names, found[at].name, found[at].start, list[i].frame, err);
+            code = resolve_names_found(names, found[at].name, found[at].start, list[i].frame, err);
         if (code != FZ_OK)
             return code;
     }

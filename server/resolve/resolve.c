@@ -332,23 +332,9 @@ frames_from_registers(struct resolver *r, struct report_thread *thread, struct f
     return FZ_OK;
 }
 
-/* Where an exception was thrown: all of its frames are callers. */
-static enum fz_code
-resolve_exception(struct resolver *r, struct fz_error *err)
-{
-    return resolve_frames(r, r->report->exception_frames, r->report->n_exception_frames, false,
-                          err);
-}
-
-static enum fz_code
-resolve_thread(struct resolver *r, struct report_thread *thread, struct fz_error *err)
-{
-    return resolve_frames(r, thread->frames, thread->n_frames, true, err);
-}
-
 /* Which files the names of each image came from. */
 static enum fz_code
-tell_files(struct resolver *r, struct fz_error *err)
+list_files(struct resolver *r, struct fz_error *err)
 {
     for (size_t i = 0; i < r->report->n_images; i++) {
         struct report_image *image = &r->report->images[i];
@@ -457,13 +443,14 @@ resolve_report(struct report *report, resolve_find_fn find, void *user,
     if (code == FZ_OK)
         code = settle_cpu(r, err);
     for (size_t i = 0; code == FZ_OK && i < report->n_threads; i++)
-        code = resolve_thread(r, &report->threads[i], err);
+        code = resolve_frames(r, report->threads[i].frames, report->threads[i].n_frames, true, err);
     if (code == FZ_OK)
-        code = resolve_exception(r, err);
+        /* Where an exception was thrown, all frames are callers. */
+        code = resolve_frames(r, report->exception_frames, report->n_exception_frames, false, err);
     if (code == FZ_OK)
         code = resolve_names_learned(&r->names, report, user, err);
     if (code == FZ_OK)
-        code = tell_files(r, err);
+        code = list_files(r, err);
     if (code == FZ_OK)
         code = settle_process(report, arena, err);
     if (code == FZ_OK)

@@ -197,44 +197,43 @@ resolve_names_called(struct resolve_names *names, const struct sym_index *index,
     return FZ_OK;
 }
 
-enum fz_code
-resolve_names_client(struct resolve_names *names, struct report_frame *frame, struct fz_error *err)
+/* The symbols as those of the frame, with readable names. */
+static enum fz_code
+set_symbols(struct resolve_names *names, const struct report_symbol *from, size_t n,
+            struct report_frame *frame, struct fz_error *err)
 {
-    struct report_symbol *symbols = fz_arena_array(names->arena, frame->n_client, sizeof(*symbols));
+    struct report_symbol *symbols = fz_arena_array(names->arena, n, sizeof(*symbols));
     if (!symbols)
         return fz_arena_fail(names->arena, err);
-    for (size_t i = 0; i < frame->n_client; i++) {
+    for (size_t i = 0; i < n; i++) {
         bool demangled;
-        symbols[i] = frame->client[i];
-        symbols[i].function = readable(names, frame->client[i].function, false, &demangled);
+        symbols[i] = from[i];
+        symbols[i].function = readable(names, from[i].function, false, &demangled);
         if (!symbols[i].function)
             return fz_arena_fail(names->arena, err);
         if (demangled)
-            symbols[i].mangled = frame->client[i].function;
+            symbols[i].mangled = from[i].function;
     }
     frame->symbols = symbols;
-    frame->n_symbols = frame->n_client;
+    frame->n_symbols = n;
     return FZ_OK;
 }
 
 enum fz_code
-resolve_names_told(struct resolve_names *names, const char *name, uint64_t start,
-                   struct report_frame *frame, struct fz_error *err)
+resolve_names_client(struct resolve_names *names, struct report_frame *frame, struct fz_error *err)
 {
-    struct report_symbol *symbol = fz_arena_array(names->arena, 1, sizeof(*symbol));
-    if (!symbol)
-        return fz_arena_fail(names->arena, err);
-    bool demangled;
-    symbol->function = readable(names, name, false, &demangled);
-    if (!symbol->function)
-        return fz_arena_fail(names->arena, err);
-    if (demangled)
-        symbol->mangled = name;
-    symbol->source = "learned";
-    symbol->has_offset = true;
-    symbol->offset = frame->image_offset - start; /* of the address as it is shown */
-    frame->symbols = symbol;
-    frame->n_symbols = 1;
+    return set_symbols(names, frame->client, frame->n_client, frame, err);
+}
+
+enum fz_code
+resolve_names_found(struct resolve_names *names, const char *name, uint64_t start,
+                    struct report_frame *frame, struct fz_error *err)
+{
+    const struct report_symbol symbol = {.function = name,
+                                         .source = "learned",
+                                         .has_offset = true,
+                                         /* of the address as it is shown */
+                                         .offset = frame->image_offset - start};
     frame->status = REPORT_FRAME_SYMBOLICATED;
-    return FZ_OK;
+    return set_symbols(names, &symbol, 1, frame, err);
 }

@@ -48,8 +48,8 @@ FZ_MUST_CHECK enum fz_code resolve_names_client(struct resolve_names *names,
 
 /* A name that another report gave, for a function that starts at the image's offset `start`, as the
  * only symbol of the frame. */
-FZ_MUST_CHECK enum fz_code resolve_names_told(struct resolve_names *names, const char *name,
-                                              uint64_t start, struct report_frame *frame,
-                                              struct fz_error *err);
+FZ_MUST_CHECK enum fz_code resolve_names_found(struct resolve_names *names, const char *name,
+                                               uint64_t start, struct report_frame *frame,
+                                               struct fz_error *err);
 
 #endif
