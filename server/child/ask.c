@@ -53,42 +53,25 @@ child_new_file(struct child *child, int *ret_fd, uint32_t *ret_number, struct fz
     return FZ_OK;
 }
 
-struct question {
-    const struct fz_uuid *uuid; /* of the image */
-    const uint32_t *offsets;
-    size_t n;
-};
-
-/* One packet each way. *ret_n_done: how many of the offsets the answer covers, at least one. */
-static enum fz_code
-ask_names(struct child *child, const struct question *question, struct fz_arena *arena,
-          struct resolve_learned *ret, size_t *ret_n_done, struct fz_error *err)
-{
-    struct proto_learned found[PROTO_ASK_MAX];
-    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
-    proto_learned_ask_encode(question->uuid, question->offsets, question->n, &body);
-    enum fz_code code = child_ask(child, PROTO_LEARNED, &body, PROTO_LEARNED_IS, err);
-    if (code == FZ_OK)
-        code = proto_learned_answer_decode(child->inbox.body, question->n, arena, found, ret_n_done,
-                                           err);
-    if (code != FZ_OK)
-        return code;
-    for (size_t i = 0; i < *ret_n_done; i++)
-        ret[i] = (struct resolve_learned){found[i].name, found[i].start};
-    return FZ_OK;
-}
-
 enum fz_code
 child_learned_find(struct child *child, const struct fz_uuid *uuid, const uint32_t *offsets,
                    size_t n, struct fz_arena *arena, struct resolve_learned *ret,
                    struct fz_error *err)
 {
+    struct proto_learned found[PROTO_ASK_MAX];
+    /* One answer may cover only the first of the offsets: names are long and a packet is not. */
     for (size_t i = 0, n_done; i < n; i += n_done) {
+        FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
         size_t n_asked = n - i < PROTO_ASK_MAX ? n - i : PROTO_ASK_MAX;
-        const struct question question = {uuid, offsets + i, n_asked};
-        enum fz_code code = ask_names(child, &question, arena, ret + i, &n_done, err);
+        proto_learned_ask_encode(uuid, offsets + i, n_asked, &body);
+        enum fz_code code = child_ask(child, PROTO_LEARNED, &body, PROTO_LEARNED_IS, err);
+        if (code == FZ_OK)
+            code =
+                proto_learned_answer_decode(child->inbox.body, n_asked, arena, found, &n_done, err);
         if (code != FZ_OK)
             return code;
+        for (size_t k = 0; k < n_done; k++)
+            ret[i + k] = (struct resolve_learned){found[k].name, found[k].start};
     }
     return FZ_OK;
 }

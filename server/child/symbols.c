@@ -1,5 +1,6 @@
 /* READ_SYMBOLS: an upload → its Mach-O slices, each with its bytes, index, features and problems.
  */
+#include <stdio.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -45,18 +46,6 @@ shown_name(const struct reading *r)
     return *name ? name : "the file";
 }
 
-static void
-close_file(struct out_file *file)
-{
-    fz_closep(&file->fd);
-}
-
-static enum fz_code
-open_file(struct reading *r, struct out_file *ret, struct fz_error *err)
-{
-    return child_new_file(r->child, &ret->fd, &ret->number, err);
-}
-
 /* The slice's bytes in a file of their own. */
 static enum fz_code
 store_slice(struct reading *r, struct fz_span bytes, bool is_whole_member, struct out_file *ret,
@@ -67,7 +56,7 @@ store_slice(struct reading *r, struct fz_span bytes, bool is_whole_member, struc
         r->member.fd = -1;
         return FZ_OK;
     }
-    enum fz_code code = open_file(r, ret, err);
+    enum fz_code code = child_new_file(r->child, &ret->fd, &ret->number, err);
     if (code == FZ_OK)
         code = fz_file_write_fd(ret->fd, bytes, err);
     return code;
@@ -80,7 +69,7 @@ index_slice(struct reading *r, const struct sym_macho *macho, struct proto_slice
             struct sym_build_stats *stats, struct fz_error *err)
 {
     struct out_file file = {.fd = -1};
-    enum fz_code code = open_file(r, &file, err);
+    enum fz_code code = child_new_file(r->child, &file.fd, &file.number, err);
     if (code != FZ_OK)
         return code;
     struct sym_build_options options = {.memory_cap = r->child->limits.child_memory,
@@ -97,7 +86,7 @@ index_slice(struct reading *r, const struct sym_macho *macho, struct proto_slice
         slice->index_version = info.version;
     }
     sym_index_close(index);
-    close_file(&file);
+    fz_closep(&file.fd);
     if (code == FZ_E_MALFORMED || code == FZ_E_UNSUPPORTED || code == FZ_E_LIMIT ||
         code == FZ_E_NO_MEMORY) {
         sym_problem_add(&slice->problems, SYM_PROBLEM_NO_INDEX, "no names can be read from it: %s",
@@ -161,7 +150,7 @@ take_names(struct reading *r, struct fz_span bytes, bool is_whole_member, struct
                                 .file = file.number,
                                 .has_map = !map.is_map,
                                 .map_uuid = map.map};
-    close_file(&file);
+    fz_closep(&file.fd);
     return send_slice(r, &slice, err);
 }
 
@@ -203,7 +192,7 @@ read_slice(struct reading *r, struct fz_span bytes, bool is_whole_member, struct
         memcpy(waiting->name, r->name, sizeof(waiting->name));
         return FZ_OK;
     }
-    close_file(&file);
+    fz_closep(&file.fd);
     return code == FZ_OK ? finish_slice(r, &macho, &slice, arena, err) : code;
 }
 
@@ -254,22 +243,11 @@ read_macho(struct reading *r, struct fz_span file, struct fz_error *err)
     return FZ_OK;
 }
 
+/* Only a label: what is not UTF-8 becomes '?' where it is sent (proto_put_text()). */
 static void
 set_name(struct reading *r, const char *name)
 {
-    /* Only the label in lists; bytes that are not UTF-8 become '?'. */
-    struct fz_span bytes = fz_span_cstr(name);
-    size_t at = 0;
-    while (bytes.len > 0 && at + 4 < sizeof(r->name)) {
-        size_t len = fz_text_utf8_len(bytes);
-        if (len)
-            memcpy(r->name + at, bytes.data, len);
-        else
-            r->name[at] = '?';
-        at += len ? len : 1;
-        bytes = fz_span_make(bytes.data + (len ? len : 1), bytes.len - (len ? len : 1));
-    }
-    r->name[at] = '\0';
+    snprintf(r->name, sizeof(r->name), "%s", name);
 }
 
 static enum fz_code
@@ -280,7 +258,8 @@ begin_member(void *user, const char *name, struct fz_error *err)
         set_name(r, name);
     if (r->member.fd >= 0 && ftruncate(r->member.fd, 0) != 0)
         return fz_fail_errno(err, "cannot use a file again");
-    return r->member.fd >= 0 ? FZ_OK : open_file(r, &r->member, err);
+    return r->member.fd >= 0 ? FZ_OK
+                             : child_new_file(r->child, &r->member.fd, &r->member.number, err);
 }
 
 static enum fz_code
@@ -361,7 +340,7 @@ read_upload(struct reading *r, struct fz_span upload, struct fz_error *err)
     for (size_t i = 0; i < r->n_waiting; i++) {
         if (code == FZ_OK)
             code = read_waiting(r, &r->waiting[i], err);
-        close_file(&r->waiting[i].file);
+        fz_closep(&r->waiting[i].file.fd);
     }
     sym_maps_report_unused(r->maps, &r->problems);
     if (code == FZ_OK && r->n_slices == 0)
@@ -410,7 +389,7 @@ child_read_symbols(struct child *child, struct fz_error *err)
     if (code == FZ_OK)
         code = read_upload(&r, upload.bytes, err);
     fz_map_close(&upload);
-    close_file(&r.member);
+    fz_closep(&r.member.fd);
     if (code != FZ_OK)
         return code;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer body = fz_buffer_make(0);
