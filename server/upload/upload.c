@@ -57,19 +57,19 @@ find_verdict(const char *code)
 static const struct {
     const char *name;
     size_t offset;
-} flags[] = {{"symtab", offsetof(struct upload_features, symtab)},
-             {"function_starts", offsetof(struct upload_features, function_starts)},
-             {"dwarf", offsetof(struct upload_features, dwarf)},
-             {"lines", offsetof(struct upload_features, lines)},
-             {"inlines", offsetof(struct upload_features, inlines)},
-             {"variables", offsetof(struct upload_features, variables)},
-             {"unwind", offsetof(struct upload_features, unwind)}},
-  counts[] = {{"symbols", offsetof(struct upload_features, n_symbols)},
-              {"functions", offsetof(struct upload_features, n_functions)},
-              {"units", offsetof(struct upload_features, n_units)}};
+} flags[] = {{"symtab", offsetof(struct sym_features, symtab)},
+             {"function_starts", offsetof(struct sym_features, function_starts)},
+             {"dwarf", offsetof(struct sym_features, dwarf)},
+             {"lines", offsetof(struct sym_features, lines)},
+             {"inlines", offsetof(struct sym_features, inlines)},
+             {"variables", offsetof(struct sym_features, variables)},
+             {"unwind", offsetof(struct sym_features, unwind)}},
+  counts[] = {{"symbols", offsetof(struct sym_features, n_symbols)},
+              {"functions", offsetof(struct sym_features, n_functions)},
+              {"units", offsetof(struct sym_features, n_units)}};
 
 void
-upload_features_write(struct json_write *w, const char *key, const struct upload_features *f)
+upload_features_write(struct json_write *w, const char *key, const struct sym_features *f)
 {
     json_write_open(w, key, '{');
     for (size_t i = 0; i < FZ_ARRAY_LEN(flags); i++) {
@@ -97,7 +97,7 @@ read_u64(const json_t *object, const char *name)
 }
 
 static void
-read_features(const json_t *object, struct upload_features *ret)
+read_features(const json_t *object, struct sym_features *ret)
 {
     for (size_t i = 0; i < FZ_ARRAY_LEN(flags); i++) {
         bool value = json_is_true(json_object_get(object, flags[i].name));

@@ -13,6 +13,7 @@
 #include "base/json/write.h"
 #include "base/uuid.h"
 #include "storage/store.h"
+#include "symbolicator/symbolicator.h"
 
 /* One word on a symbol file, for build scripts and for people who read their logs. */
 enum upload_verdict {
@@ -37,12 +38,6 @@ struct upload_advice {
 };
 struct upload_advice upload_advice_of(enum upload_verdict verdict);
 
-struct upload_features {
-    bool symtab, function_starts, dwarf, lines, inlines, variables, unwind;
-    unsigned dwarf_min, dwarf_max; /* versions, if `dwarf` */
-    uint64_t n_symbols, n_functions, n_units;
-};
-
 struct upload_problem {
     const char *kind, *text;
     uint64_t count;
@@ -58,7 +53,7 @@ struct upload_file {
     const char *arch, *name; /* arch "" for a map */
     uint64_t size;
     bool is_new; /* not known before */
-    struct upload_features features;
+    struct sym_features features;
     struct upload_problems problems;
     enum upload_verdict verdict;
 };
@@ -71,7 +66,7 @@ struct upload_result {
 };
 
 /* `key` as in base/json/write.h. */
-void upload_features_write(struct json_write *w, const char *key, const struct upload_features *f);
+void upload_features_write(struct json_write *w, const char *key, const struct sym_features *f);
 void upload_problems_write(struct json_write *w, const char *key,
                            const struct upload_problems *problems);
 void upload_result_write(struct json_write *w, const char *key, const struct upload_result *result);

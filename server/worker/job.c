@@ -71,8 +71,8 @@ drop(struct worker *w, const struct store_chunk *chunk, struct fz_error *err)
     return code;
 }
 
-static void
-warn(const char *what, const struct fz_error *err)
+void
+job_warn(const char *what, const struct fz_error *err)
 {
     char quoted[sizeof(err->text) * 2];
     fz_log(FZ_LOG_WARN, what, "error=%s", fz_log_quote(err->text, quoted, sizeof(quoted)));
@@ -88,7 +88,7 @@ sweep_learned(struct worker *w, int64_t now)
         return;
     w->trimmed_ms = now;
     if (store_learned_trim(w->store, STORE_LEARNED_ROWS, &n, &err) != FZ_OK) {
-        warn("learned names cannot be deleted", &err);
+        job_warn("learned names cannot be deleted", &err);
     } else if (n > 0) {
         fz_log(FZ_LOG_INFO, "learned names deleted", "n=%llu", (unsigned long long)n);
         w->trimmed_ms = 0; /* there may be more: go on after the next job */
@@ -107,7 +107,7 @@ sweep_blobs(struct worker *w, int64_t now)
         return;
     w->collected_ms = now;
     if (store_blob_sweep(w->store, w->blobs, GARBAGE_AT_ONCE, &n, &more, &err) != FZ_OK)
-        warn("blobs cannot be deleted", &err);
+        job_warn("blobs cannot be deleted", &err);
     else if (n > 0)
         fz_log(FZ_LOG_INFO, "blobs deleted", "n=%zu", n);
     if (more)
@@ -117,12 +117,12 @@ sweep_blobs(struct worker *w, int64_t now)
     w->scanned_ms = now;
     if (store_blob_scan(w->store, w->blobs, (int64_t)limits->orphan_s * 1000, &n_noted, &err) !=
         FZ_OK)
-        warn("blob folders cannot be read", &err);
+        job_warn("blob folders cannot be read", &err);
     else if (n_noted > 0)
         fz_log(FZ_LOG_INFO, "blobs without a reference found", "n=%zu", n_noted);
     uint64_t n_rows = 0;
     if (store_sweep_rows(w->store, &n_rows, &err) != FZ_OK)
-        warn("old rows cannot be deleted", &err);
+        job_warn("old rows cannot be deleted", &err);
     else if (n_rows > 0)
         fz_log(FZ_LOG_INFO, "old rows deleted", "n=%llu", (unsigned long long)n_rows);
 }
@@ -144,7 +144,7 @@ worker_clean_up(struct worker *w)
     while (code == FZ_OK && i < n)
         code = drop(w, &chunks[i++], &err);
     if (code != FZ_OK) { /* the next pass goes on where this one stopped */
-        warn("old chunks cannot be deleted", &err);
+        job_warn("old chunks cannot be deleted", &err);
     } else if (n > 0) {
         fz_log(FZ_LOG_INFO, "old chunks deleted", "n=%zu", n);
     }

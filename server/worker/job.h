@@ -56,6 +56,8 @@ FZ_MUST_CHECK enum fz_code job_report(struct worker *worker, const struct store_
 FZ_MUST_CHECK enum fz_code job_upload(struct worker *worker, const struct store_job *job,
                                       struct job_result *ret, bool *ret_died, struct fz_error *err);
 
+void job_warn(const char *what, const struct fz_error *err);
+
 /* Delete what is not needed any more: chunks of uploads that were never completed (once a minute),
  * blobs that nothing names (once a second), learned names over the limit (every ten minutes). Called
  * between jobs; does a bounded part and logs what fails. */

@@ -79,24 +79,12 @@ enum fz_code
 worker_upload_file(const struct proto_slice *slice, struct fz_arena *arena, struct upload_file *ret,
                    struct fz_error *err)
 {
-    const struct sym_features *f = &slice->features;
     *ret = (struct upload_file){
         .uuid = slice->uuid,
         .kind = kind_of(slice->kind),
         .arch = slice->arch,
         .name = slice->name,
-        .features = {.symtab = f->symtab,
-                     .function_starts = f->function_starts,
-                     .dwarf = f->dwarf,
-                     .lines = f->lines,
-                     .inlines = f->inlines,
-                     .variables = f->variables,
-                     .unwind = f->unwind,
-                     .dwarf_min = f->dwarf_min,
-                     .dwarf_max = f->dwarf_max,
-                     .n_symbols = f->n_symbols,
-                     .n_functions = f->n_functions,
-                     .n_units = f->n_units},
+        .features = slice->features,
         .problems = worker_upload_problems(&slice->problems, arena),
         .verdict = worker_upload_verdict(slice),
     };

@@ -1,6 +1,7 @@
 #include "server/worker/worker.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -64,26 +65,19 @@ log_job(const struct store_job *job, const struct job_result *made, enum metrics
 {
     static const char *const words[METRICS_JOB_RESULTS] = {"done", "retry", "failed", "lost"};
     const char *kind = job->kind == STORE_JOB_UPLOAD ? "upload" : "report";
-    if (result == METRICS_JOB_DONE && job->kind == STORE_JOB_UPLOAD) {
-        fz_log(FZ_LOG_INFO, "job",
-               "id=%lld kind=%s project=%lld upload=%s result=%s files=%zu unblocked=%llu ms=%lld",
-               (long long)job->id, kind, (long long)job->project_id, job->subject, words[result],
-               made->n_files, (unsigned long long)made->n_unblocked, (long long)ms);
-        return;
-    }
-    if (result == METRICS_JOB_DONE) {
-        fz_log(FZ_LOG_INFO, "job",
-               "id=%lld kind=%s project=%lld report=%s result=%s status=%s ms=%lld",
-               (long long)job->id, kind, (long long)job->project_id, job->subject, words[result],
-               made->status, (long long)ms);
-        return;
-    }
-    char quoted[QUOTED];
-    fz_log(FZ_LOG_WARN, "job",
-           "id=%lld kind=%s project=%lld %s=%s attempt=%u result=%s code=%s error=%s ms=%lld",
-           (long long)job->id, kind, (long long)job->project_id, kind, job->subject, job->attempt,
-           words[result], fz_code_name(err->code), fz_log_quote(err->text, quoted, sizeof(quoted)),
-           (long long)ms);
+    char quoted[QUOTED], detail[QUOTED + 100];
+    if (result != METRICS_JOB_DONE)
+        snprintf(detail, sizeof(detail), "attempt=%u result=%s code=%s error=%s", job->attempt,
+                 words[result], fz_code_name(err->code),
+                 fz_log_quote(err->text, quoted, sizeof(quoted)));
+    else if (job->kind == STORE_JOB_UPLOAD)
+        snprintf(detail, sizeof(detail), "result=done files=%zu unblocked=%llu", made->n_files,
+                 (unsigned long long)made->n_unblocked);
+    else
+        snprintf(detail, sizeof(detail), "result=done status=%s", made->status);
+    fz_log(result == METRICS_JOB_DONE ? FZ_LOG_INFO : FZ_LOG_WARN, "job",
+           "id=%lld kind=%s project=%lld %s=%s %s ms=%lld", (long long)job->id, kind,
+           (long long)job->project_id, kind, job->subject, detail, (long long)ms);
 }
 
 /* Work on held[0] and let go of it. */
@@ -181,10 +175,8 @@ work(struct worker *w, worker_stop_fn stop, void *user, struct fz_error *ret_err
                                             w->held, &w->n_held, &err);
         if (code != FZ_OK) {
             w->n_held = 0;
-            char quoted[QUOTED];
             if (!in_trouble) /* once, not each second of an outage */
-                fz_log(FZ_LOG_WARN, "cannot claim jobs", "error=%s",
-                       fz_log_quote(err.text, quoted, sizeof(quoted)));
+                job_warn("cannot claim jobs", &err);
             in_trouble = true;
             fz_time_sleep_ms(TROUBLE_WAIT_MS);
             continue;
@@ -217,10 +209,8 @@ take_over(struct worker *w)
 {
     uint64_t n = 0;
     struct fz_error err;
-    char quoted[QUOTED];
     if (store_job_reclaim(w->store, worker_is_gone, NULL, &n, &err) != FZ_OK)
-        fz_log(FZ_LOG_WARN, "jobs of ended workers are not looked for", "error=%s",
-               fz_log_quote(err.text, quoted, sizeof(quoted)));
+        job_warn("jobs of ended workers are not looked for", &err);
     else if (n)
         fz_log(FZ_LOG_INFO, "jobs of ended workers are due again", "jobs=%llu",
                (unsigned long long)n);
