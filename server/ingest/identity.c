@@ -20,6 +20,8 @@ envelope_pieces(const struct sentry_items *items, struct fz_span *pieces)
 {
     size_t n = 0;
     for (size_t i = 0; i < items->n; i++) {
+        /* Sessions and client reports are those of the moment in which the envelope was sent
+         * again. */
         if (sentry_is_counted(&items->list[i]))
             continue;
         if (n + 2 > PIECES_MAX)

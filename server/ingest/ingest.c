@@ -42,6 +42,7 @@ const char *
 ingest_detect(struct fz_span body)
 {
     const struct ingest_context in = {.formats = formats};
+    /* Callers ask before they know what the body is: its size must not matter. */
     if (body.len > HEAD_BYTES)
         body.len = HEAD_BYTES;
     const struct ingest_format *format = ingest_format_of(&in, body);
@@ -120,6 +121,7 @@ intake_envelope(const struct ingest_context *in, struct fz_span body, struct fz_
     for (size_t i = 0; i < items->n; i++)
         envelope->has_report = envelope->has_report || sentry_is_report(&items->list[i]);
     sentry_count(items, in->limits, arena, envelope);
+    /* An envelope may be sessions only: they are counted, and nothing is stored. */
     ret->envelope = envelope;
     if (!envelope->has_report)
         return FZ_OK;
@@ -143,6 +145,7 @@ intake_event(const struct ingest_context *in, struct fz_span body, struct fz_are
 {
     const char *format = ingest_detect(body);
     enum fz_code code = FZ_OK;
+    /* Old SDKs post bare messages here; without an envelope no format would take them later. */
     if (!format || strcmp(format, ingest_sentry_event.name) != 0)
         code = sentry_make_envelope(body, NULL, 0, arena, &body, err);
     return code != FZ_OK ? code : intake_reports(in, body, arena, ret, err);

@@ -153,8 +153,10 @@ open_parts(struct fz_span all, const struct ingest_context *in, struct ips_parts
         *ret = parts;
         return FZ_OK;
     }
+    /* Bug type 109, before iOS 15: the header line and then Apple's text. */
     parts.text = rest;
     parts.text_format = ingest_format_of(in, rest);
+    /* An .ips inside the text of an .ips would nest without end. */
     if (!parts.text_format || parts.text_format == &ingest_ips)
         return fz_fail_at(err, FZ_E_UNSUPPORTED, at,
                           "ips: the text after the header is not a report in a known format");
@@ -189,6 +191,7 @@ examine_body(const struct ips_parts *parts, char ret_id[FZ_UUID_TEXT], struct fz
         while (json_walk_next(&walk, &member)) {
             if (fz_span_is(member.key, "bug_type"))
                 bug_type = member.value;
+            /* Both have an id; that of the body is found last and counts, as in the parse. */
             else if (ingest_is_one_of(member.key, id_keys))
                 id = member.value;
             else if (i == 1 &&
@@ -216,6 +219,7 @@ open_body(struct fz_span all, const struct limits *limits, struct fz_buffer *buf
     enum fz_code code = json_scan_first(parts->body, &scan, NULL, NULL, &used, &fault);
     if (code == FZ_OK) {
         size_t rest = ingest_json_skip_space(parts->body, used);
+        /* People paste reports with text after them. */
         parts->n_after = parts->body.len - rest;
         fz_span_sub(parts->body, 0, used, &parts->body);
         return FZ_OK;
@@ -224,6 +228,7 @@ open_body(struct fz_span all, const struct limits *limits, struct fz_buffer *buf
     if (code == FZ_E_MALFORMED)
         code = ingest_json_repair(parts->body, limits, buffer, repair, &fault);
     if (code != FZ_OK) {
+        /* Offsets count from the start of the body that the client sent. */
         fault.offset += fault.offset >= 0 ? (int64_t)start : 0;
         if (err)
             *err = fault;
@@ -356,6 +361,7 @@ read_rest(struct ingest_builder *b, const json_t *body)
     static const char *const bundle_known[] = {"CFBundleIdentifier", "CFBundleShortVersionString",
                                                "CFBundleVersion", NULL};
     static const char *const os_known[] = {"train", "build", NULL};
+    /* The times are in it once more, since the model has no time zone. */
     ingest_add_extra(b, NULL, body, known);
     const json_t *bundle = json_object_get(body, "bundleInfo");
     if (json_is_object(bundle))
@@ -369,6 +375,8 @@ read_rest(struct ingest_builder *b, const json_t *body)
 static void
 set_arch(struct report *r, const json_t *body)
 {
+    /* Not the first image with an architecture: the system's own are arm64e where the app is
+     * arm64. */
     for (size_t i = 0; i < r->n_images && !r->arch; i++) {
         const struct report_image *image = &r->images[i];
         if (image->arch && image->name && r->process.name &&
@@ -401,11 +409,14 @@ read_body(struct ingest_builder *b, const json_t *header, const json_t *body)
 {
     struct report *r = b->report;
     struct ingest_ips_images images;
+    /* First: the header completes what the body leaves out. */
     read_origin(b, body);
     if (header)
         read_header(b, header);
+    /* Not by the bug type: it is in the header, which a pasted report may lack. */
     if (json_is_array(json_object_get(body, "threads"))) {
         r->kind = kind_of_body(header, body);
+        /* Before the threads: faultingThread must not be cut by the limit on them. */
         ingest_ips_read_crash(b, body);
         ingest_ips_read_images(b, body, &images);
         set_arch(r, body);
@@ -437,6 +448,7 @@ ips_parse(struct fz_span body, const struct ingest_context *in, struct fz_arena 
         return code;
     if (parts.text_format) {
         code = parts.text_format->parse(parts.text, in, arena, ret, err);
+        /* The header has the app's name, where the text has that of the process. */
         if (code == FZ_OK && header)
             read_header(&b, header);
     } else {

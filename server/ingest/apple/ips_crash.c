@@ -59,6 +59,7 @@ read_termination(struct ingest_builder *b, const json_t *body)
     append_texts(&line, json_object_get(object, "reasons"));
     append_texts(&line, json_object_get(object, "details"));
     for (size_t i = 0; i < line.len; i++) {
+        /* The model has it on one line, as Apple's text writes it. */
         if (line.data[i] == '\n' || line.data[i] == '\r')
             line.data[i] = ' ';
     }
@@ -92,6 +93,8 @@ read_messages(struct ingest_builder *b, const json_t *body)
         for (size_t i = 0; i < json_array_size(list); i++)
             add_message(b, json_array_get(list, i));
     }
+    /* Which image logged the exception differs between systems: CoreFoundation, libc++abi, the
+     * app. */
     for (size_t i = 0; i < crash->n_messages && !b->failed; i++)
         ingest_apple_uncaught(b, crash->messages[i]);
     /* every abort() leaves "abort() called"; any other message says why the process ended. */
@@ -136,5 +139,6 @@ ingest_ips_read_crash(struct ingest_builder *b, const json_t *body)
         ingest_add_extra(b, "exception", exception, known);
     read_termination(b, body);
     read_messages(b, body);
+    /* Last: it describes the exception itself and replaces what the texts of asi say. */
     read_thrown(b, body);
 }

@@ -58,6 +58,7 @@ add_symbol(struct ingest_builder *b, const struct report_symbol *symbol, struct 
 {
     size_t before = frame->n_client;
     ingest_add_client_symbol(b, frame, symbol);
+    /* Without a name the offset has nothing that it counts from. */
     if (frame->n_client == before || !symbol->has_offset || symbol->offset > frame->addr)
         return;
     frame->has_client_start = true;
@@ -106,12 +107,14 @@ ingest_ips_read_frames(struct ingest_builder *b, const json_t *list, const char 
         snprintf(at, sizeof(at), "%s[%zu]", where, i);
         if (!read_element(value, &element)) {
             ingest_note(b, "%s: no imageOffset, left out", at);
+            /* Then the next frame is a caller, even if it is the first one here. */
             stack.has_gap = true;
             continue;
         }
         bool joins = joins_next(list, i, &element);
         /* The last frame within the limit still gets its inlined calls. */
         if (stack.n == limit && !open) {
+            /* An inlined call is not a frame of the model, so it does not count as cut. */
             stack.n_cut += !joins;
             continue;
         }

@@ -74,6 +74,7 @@ ingest_ips_read_registers(struct ingest_builder *b, const json_t *state, const c
     {
         if (json_is_string(value)) /* flavor */
             continue;
+        /* arm64 lists x0 to x28 without names; processors without such a list have flat names. */
         if (json_is_array(value))
             read_list(&r, key, value);
         else if (json_is_object(value) && !json_object_get(value, "value"))

@@ -117,6 +117,7 @@ read_process(struct ingest_builder *b, const char *pid, const json_t *process,
         struct report_thread *thread = ingest_add_thread(b);
         if (!thread)
             continue;
+        /* Ids are large numbers that the whole system shares; the model counts from 0. */
         thread->index = (int64_t)b->report->n_threads - 1;
         thread->name = thread_name(b, process, pid, object);
         thread->state = thread_state(b, object);
@@ -161,6 +162,8 @@ ingest_ips_read_stackshot(struct ingest_builder *b, const json_t *body)
     const char *pid, *first = main_pid(body, processes, r->app_name, room);
     json_t *process;
     json_auto_t *extras = json_object();
+    /* A stackshot has no exception: it shows where processes were, mostly since an app did not
+     * respond. */
     r->kind = "hang";
     read_images(b, body, &images);
     b->failed = b->failed || !extras;
@@ -202,6 +205,7 @@ ingest_ips_read_jetsam(struct ingest_builder *b, const json_t *body)
     struct report *r = b->report;
     const json_t *process = killed_process(json_object_get(body, "processes"));
     uint64_t page = 0, pages = 0;
+    /* No process crashed: the kernel ended one to get its memory. */
     r->kind = "memory";
     if (process) {
         r->process.name = ingest_json_text(b, process, "processes", "name");

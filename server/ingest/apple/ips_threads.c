@@ -27,6 +27,7 @@ read_image(struct ingest_builder *b, const json_t *object, const char *where)
         ingest_note(b, "%s: no base, read as 0", where);
     ingest_json_u64(b, object, where, "size", &image.size);
     if (image.size > UINT64_MAX - image.addr)
+        /* Unknown is better than wrong: it then reaches to the next image. */
         image.size = 0;
     image.arch = ingest_json_text(b, object, where, "arch");
     ingest_set_path(&image, ingest_json_text(b, object, where, "path"));
@@ -82,6 +83,7 @@ ingest_ips_read_images(struct ingest_builder *b, const json_t *body, struct inge
     b->failed = b->failed || !extras;
     while (ingest_json_list_next(&list)) {
         int number = read_image(b, list.item, list.where);
+        /* Frames count in usedImages, where placeholders have numbers too. */
         ret->numbers[list.number] = number;
         read_image_rest(b, list.item, list.number, number < 0, extras);
     }
@@ -139,6 +141,8 @@ ingest_ips_read_threads(struct ingest_builder *b, const json_t *body,
     json_auto_t *extras = json_object();
     struct ingest_json_list list =
         ingest_json_list_start(b, json_object_get(body, "threads"), "threads", b->limits->threads);
+    /* A process can have more threads than the limit, and the crashed one is mostly not the
+     * first. */
     list.must = ingest_json_crashed(list.list, NULL, "triggered", b->report->crash.thread);
     b->failed = b->failed || !extras;
     while (ingest_json_list_next_object(&list)) {

@@ -163,6 +163,7 @@ find_diagnostic(struct ingest_builder *b, const json_t *root)
     const json_t *found = NULL;
     size_t n = 0;
     for (size_t i = 0; i < FZ_ARRAY_LEN(kinds); i++) {
+        /* Crashes come first in the table: they say more than the samples beside them. */
         const json_t *list = json_object_get(root, kinds[i].key);
         n += json_array_size(list);
         if (!found && json_array_size(list)) {
@@ -192,7 +193,9 @@ read_root(struct ingest_builder *b, const json_t *root)
     static const char *const diagnostic_known[] = {"callStackTree", "diagnosticMetaData", NULL};
     struct report *r = b->report;
     const json_t *diagnostic = find_diagnostic(b, root);
+    /* A bare call stack tree does not say what it is about. */
     enum ingest_metrickit_stacks kind = r->kind ? METRICKIT_SAMPLED : METRICKIT_BY_LOOKING;
+    /* A payload has a range of time, not the time of its crashes; timeStampBegin stays in extra. */
     r->timestamp_ms = ingest_json_time(b, root, "", "timeStampEnd");
     ingest_add_extra(b, NULL, root, payload_known);
     if (json_is_object(diagnostic))

@@ -28,6 +28,7 @@ read_origin(struct ingest_builder *b, const json_t *meta)
     r->arch = ingest_json_text(b, meta, where, "platformArchitecture");
     ingest_apple_os(b, ingest_json_text(b, meta, where, "osVersion"));
     ingest_json_i64(b, meta, where, "pid", &r->process.pid);
+    /* The one thing that MetricKit says about how the app was distributed. */
     if (json_is_true(json_object_get(meta, "isTestFlightApp")))
         r->environment = "testflight";
 }
@@ -54,6 +55,7 @@ read_exception(struct ingest_builder *b, const json_t *meta)
     if (ingest_json_i64(b, meta, where, "signal", &number))
         crash->signal = ingest_signal_name(number);
     if (ingest_json_i64(b, meta, where, "exceptionCode", &number)) {
+        /* Without an architecture: all that have MetricKit but Intel's Macs are ARM. */
         bool is_arm = !b->report->arch || fz_arch_is_arm(b->report->arch);
         ingest_set_mach_codes(b, (uint64_t[]){(uint64_t)number}, 1);
         if (has_type)

@@ -49,6 +49,7 @@ split_address(const json_t *frame, uint64_t *ret_base, uint64_t *ret_offset)
     }
     if (offset > addr)
         return false;
+    /* Real text segments are far smaller than 4 GiB, so a true offset is not taken for a base. */
     bool is_base = offset >= BASE_MIN && offset % PAGE == 0;
     *ret_base = is_base ? offset : addr - offset;
     *ret_offset = is_base ? addr - offset : offset;
@@ -84,6 +85,7 @@ add(struct ingest_image_map *images, const json_t *frame)
     if (number == NO_IMAGE)
         return;
     struct report_image *image = &images->b->report->images[number];
+    /* A frame without an address does not know where its image begins; a later one may. */
     if (image->addr == 0)
         image->addr = base;
     if (!image->name)
@@ -109,6 +111,7 @@ add_all(struct ingest_image_map *images, const json_t *roots)
         }
         add(images, frame);
         const json_t *below = ingest_metrickit_below(frame);
+        /* Not by recursion: stacks have hundreds of frames, each of which is a level. */
         if (below && depth < FZ_ARRAY_LEN(path)) {
             path[depth].list = below;
             path[depth++].next = 0;

@@ -77,6 +77,7 @@ read_path(struct stacks *s, const struct path *path, int64_t index, bool attribu
             ingest_stack_add(b, &stack, &frame);
         } else {
             s->n_bad++;
+            /* What follows is a caller: its address is a return address. */
             stack.has_gap = true;
         }
     }
@@ -105,6 +106,7 @@ read_tree(struct stacks *s, struct path *path, const json_t *root, int64_t index
             continue;
         }
         read_path(s, path, index, attributed);
+        /* A stack of a crash does not branch; if one does, only its first path is the thread. */
         attributed = false;
         index = s->next_index++;
     } while (!s->b->failed && advance(path));
@@ -179,6 +181,7 @@ ingest_metrickit_read_stacks(struct ingest_builder *b, const json_t *stacks,
     s.next_index = (int64_t)json_array_size(stacks);
     /* Where neither end says it: trees of samples branch at the callers, which are shared. */
     if (s.sampled)
+        /* Real payloads have trees in both directions. */
         s.root_is_oldest =
             survey.n_root != survey.n_leaf ? survey.n_root > survey.n_leaf : survey.branches;
     read_all(&s, path, stacks);

@@ -65,6 +65,8 @@ bugsnag_detect(struct fz_span head)
         if (fz_span_is(member.key, "events") && ingest_json_begins(member.value, '[')) {
             struct json_walk items = json_walk_items(member.value);
             struct json_member item;
+            /* An event with all its stacks is longer than the head; then the payload's other
+             * keys decide. */
             events = json_walk_next_item(&items, &item) &&
                      (is_event(item.value) || (payload && !item.complete));
         }
@@ -195,6 +197,7 @@ read_error(struct ingest_builder *b, const json_t *event)
     const json_t *first = json_array_get(exceptions, 0);
     const json_t *meta = json_object_get(event, "metaData");
     const json_t *type = json_object_get(json_object_get(meta, "error"), "type");
+    /* The notifier is made from KSCrash and keeps its names here. */
     struct ingest_kscrash k = {.b = b, .report = meta, .error = json_object_get(meta, "error")};
     k.type = json_is_string(type) ? json_string_value(type) : "";
     if (json_is_object(k.error))
@@ -203,6 +206,7 @@ read_error(struct ingest_builder *b, const json_t *event)
     const char *message = ingest_json_text(b, first, "exceptions[0]", "message");
     bool mach = class && fz_text_has_prefix(class, "EXC_");
     bool signal = class && fz_text_has_prefix(class, "SIG");
+    /* The class repeats what KSCrash found, or is the only word about it. */
     if (mach && !crash->mach)
         crash->mach = class;
     else if (signal && !crash->signal)

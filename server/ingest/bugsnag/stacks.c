@@ -87,6 +87,7 @@ read_exception(struct ingest_builder *b, const json_t *event, bool caught)
         if (r->threads[i].crashed)
             reporting = &r->threads[i];
     }
+    /* The notifier sends the reporting thread's stack twice; shown once it is enough. */
     if (stack.n == 0 || (reporting && ingest_same_stack(reporting->frames, reporting->n_frames,
                                                         stack.frames, stack.n)))
         return;
@@ -119,6 +120,7 @@ read_images(struct ingest_builder *b, struct ingest_image_map *map, const json_t
             continue;
         struct report_image *image = &b->report->images[before];
         snprintf(where, sizeof(where), "the image at 0x%llx", (unsigned long long)key.addr);
+        /* Frames do not say it; all images of a process have one that it can run. */
         image->arch = b->report->arch;
         ingest_set_path(image, ingest_json_text(b, frame, where, "machoFile"));
         ingest_set_uuid(b, image, ingest_json_text(b, frame, where, "machoUUID"), true, where,

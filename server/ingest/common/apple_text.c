@@ -43,6 +43,7 @@ ingest_apple_os(struct ingest_builder *b, const char *text)
     const char *end = text + strlen(text);
     const char *bracket = strrchr(text, '(');
     if (bracket && bracket > text && bracket[-1] == ' ' && end[-1] == ')') {
+        /* Old texts have "10.4.11 (Build 8S165)". */
         const char *build = fz_text_has_prefix(bracket, "(Build ") ? bracket + 7 : bracket + 1;
         if (!r->os_build)
             r->os_build = keep(b, build, end - 1);
@@ -98,11 +99,13 @@ ingest_apple_subtype(struct ingest_builder *b, const char *text)
     if (!crash->subtype)
         crash->subtype = keep(b, text, text + strlen(text));
     const char *at = strstr(text, " at 0x");
+    /* The subtype of EXC_RESOURCE is a word such as "WAKEUPS", and no code. */
     bool is_code = fz_text_has_prefix(text, "KERN_") || fz_text_has_prefix(text, "EXC_");
     if (is_code && !crash->code)
         crash->code = keep(b, text, at ? at : text + strcspn(text, " "));
     if (!at || crash->has_address)
         return;
+    /* Only " at " is skipped: the digits need their "0x". */
     at += 4;
     size_t len = 2 + strspn(at + 2, "0123456789abcdefABCDEF");
     crash->has_address = fz_text_u64(fz_span_make(at, len), &crash->address);

@@ -146,6 +146,7 @@ ingest_add_thread(struct ingest_builder *b)
 {
     struct report *r = b->report;
     if (r->n_threads == b->limits->threads) {
+        /* Counted and not noted: most formats note the sum once, some find threads one by one. */
         b->n_threads_cut++;
         return NULL;
     }
@@ -163,6 +164,7 @@ ingest_free_index(const struct report *report)
     int64_t index = 0;
     for (size_t i = 0; i < report->n_threads; i++) {
         if (report->threads[i].index >= index && report->threads[i].index < INT64_MAX)
+            /* Indexes come from the report, and the largest one has no successor. */
             index = report->threads[i].index + 1;
     }
     return index;
@@ -185,6 +187,7 @@ ingest_mark_crashed(struct report *report)
 struct ingest_stack
 ingest_stack_make(struct ingest_builder *b, const char *where, size_t n)
 {
+    /* The number of frames comes from the report, so it must not decide how much is allocated. */
     struct ingest_stack stack = {.room = n < b->limits->frames ? n : b->limits->frames};
     stack.n_cut = n - stack.room;
     if (stack.n_cut && where)
@@ -217,6 +220,7 @@ void
 ingest_first_is_return(struct report_frame *frames, size_t n)
 {
     if (n && frames[0].adjust == REPORT_ADJUST_AUTO)
+        /* Only where its reader has not decided: some clients have subtracted already. */
         frames[0].adjust = REPORT_ADJUST_RETURN;
 }
 
@@ -252,6 +256,7 @@ ingest_add_client_symbol(struct ingest_builder *b, struct report_frame *frame,
                          const struct report_symbol *symbol)
 {
     const char *name = symbol->function;
+    /* Stripped system code has "<redacted>" for each name, and sample writes "???" without one. */
     if (b->failed || !name || strcmp(name, "<redacted>") == 0 || strcmp(name, "???") == 0)
         return;
     if (!report_add_client_symbol(frame, b->arena, symbol))
@@ -261,6 +266,8 @@ ingest_add_client_symbol(struct ingest_builder *b, struct report_frame *frame,
 void
 ingest_set_start(struct report_frame *frame, struct report_symbol *symbol, uint64_t start)
 {
+    /* 0 is what clients write without a symbol; a start above the address would make an offset
+     * that wraps. */
     if (start == 0 || start > frame->addr)
         return;
     frame->has_client_start = symbol->has_offset = true;
@@ -287,6 +294,8 @@ bool
 ingest_starts_elsewhere(const struct report_thread *thread)
 {
     for (size_t i = 0; i < thread->n_registers && thread->n_frames; i++) {
+        /* Formats name the pc "pc", "rip" or "eip"; on 32-bit ARM one of both values may have
+         * the bit that says Thumb. */
         if (fz_arch_register_has_role(thread->registers[i].name, FZ_REGISTER_PC))
             return (thread->registers[i].value ^ thread->frames[0].addr) > 1;
     }
@@ -300,6 +309,7 @@ ingest_add_image(struct ingest_builder *b, const struct report_image *image)
 {
     struct report *r = b->report;
     if (r->n_images == b->limits->images) {
+        /* Frames can name images without end; the sum is noted once. */
         b->n_images_cut++;
         return -1;
     }
@@ -310,6 +320,7 @@ ingest_add_image(struct ingest_builder *b, const struct report_image *image)
     r->images = images;
     images[r->n_images] = *image;
     if (image->has_uuid && fz_uuid_is_nil(&image->uuid))
+        /* As a UUID, zeros would make all such binaries one. */
         images[r->n_images].has_uuid = false;
     return (int)r->n_images++;
 }
@@ -328,6 +339,7 @@ void
 ingest_set_uuid(struct ingest_builder *b, struct report_image *image, const char *text,
                 bool required, const char *where, const char *key)
 {
+    /* Writers spell the same UUID with and without dashes, in either case. */
     image->has_uuid = fz_uuid_parse(fz_span_cstr(text), &image->uuid);
     bool is_nil = image->has_uuid && fz_uuid_is_nil(&image->uuid);
     image->has_uuid = image->has_uuid && !is_nil;
@@ -378,6 +390,8 @@ ingest_set_address_of_codes(struct report_crash *crash)
     if (!is_access || crash->has_address || crash->n_mach_codes < 2)
         return;
     crash->has_address = true;
+    /* code[0] of EXC_BAD_ACCESS is a kern_return_t, code[1] the address (xnu,
+     * exception_types.h). */
     crash->address = crash->mach_codes[1];
 }
 
@@ -387,6 +401,7 @@ ingest_add_message(struct ingest_builder *b, const char *text)
     struct report_crash *crash = &b->report->crash;
     if (!text || b->failed)
         return true;
+    /* A report can repeat one message for each of its images. */
     if (crash->n_messages == INGEST_MESSAGES_MAX)
         return false;
     size_t room = room_of(crash->n_messages);
@@ -421,6 +436,7 @@ ingest_hex_memory(struct ingest_builder *b, const char *where, uint64_t addr, st
         return false;
     if (!fz_text_unhex(fz_span_make(hex.data, len * 2), bytes)) {
         ingest_note(b, "%s: not hex digits, left out", where);
+        /* Nothing of it was kept, so other regions may have this room. */
         b->memory_left += len;
         return false;
     }

@@ -175,6 +175,7 @@ ingest_mach_signal(uint64_t type, uint64_t code, uint64_t subcode)
     enum { ILL = 4, TRAP = 5, ABRT = 6, FPE = 8, BUS = 10, SEGV = 11, SYS = 12, PIPE = 13 };
     switch (type) {
     case MACH_EXC_BAD_ACCESS:
+        /* A page that exists but forbids the access is SIGBUS on Darwin, unlike on Linux. */
         return code == KERN_INVALID_ADDRESS ? SEGV : BUS;
     case MACH_EXC_BAD_INSTRUCTION:
         return ILL;
@@ -183,6 +184,7 @@ ingest_mach_signal(uint64_t type, uint64_t code, uint64_t subcode)
     case MACH_EXC_BREAKPOINT:
         return TRAP;
     case MACH_EXC_SOFTWARE:
+        /* A signal that a debugger or the kernel forwards as an exception carries its number. */
         if (code == EXC_SOFT_SIGNAL && subcode < FZ_ARRAY_LEN(signals))
             return (int)subcode;
         return code == EXC_UNIX_BAD_SYSCALL ? SYS

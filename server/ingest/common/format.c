@@ -21,6 +21,7 @@ ingest_format_of(const struct ingest_context *in, struct fz_span body)
 {
     for (size_t i = 0; in->formats[i]; i++) {
         const struct ingest_format *format = in->formats[i];
+        /* Any text can be in UTF-16: only what it holds makes it a report. */
         if (format->detect(body) && (!format->needs_inside || format->inside(body, in, NULL)))
             return format;
     }
@@ -40,6 +41,8 @@ named_format(const struct ingest_context *in, const char **ret_rest)
     size_t len = in->reader ? strcspn(in->reader, "/") : 0;
     for (size_t i = 0; len && in->formats[i]; i++) {
         const char *name = ingest_format_reader(in->formats[i]);
+        /* A reader may come from another version of this program, whose row is gone: then the
+         * format is detected again. */
         if (strlen(name) != len || strncmp(name, in->reader, len) != 0)
             continue;
         *ret_rest = in->reader[len] ? in->reader + len + 1 : NULL;
@@ -60,6 +63,7 @@ refuse(struct fz_span body, const struct limits *limits, struct fz_error *err)
         char start[START_SHOWN + 1];
         size_t n = text.len < START_SHOWN ? text.len : START_SHOWN;
         for (size_t i = 0; i < n; i++)
+            /* The message is shown on terminals and in pages, where control characters do harm. */
             start[i] = isprint(text.data[i]) ? (char)text.data[i] : '?';
         start[n] = '\0';
         return fz_fail_at(
@@ -69,6 +73,7 @@ refuse(struct fz_span body, const struct limits *limits, struct fz_error *err)
             "'0 Demo 0x104 f + 8'; begins with \"%s\"",
             start);
     }
+    /* A fault in the JSON explains more than the fact that no format has taken it. */
     struct json_scan_limits scan = {limits->json_depth, SIZE_MAX, 0};
     enum fz_code code = json_scan(body, &scan, NULL, NULL, err);
     if (code != FZ_OK)
@@ -89,6 +94,7 @@ ingest_check_body(const struct ingest_context *in, struct fz_span body, struct i
         format ? format->check(body, in, item.id, &item.err) : refuse(body, in->limits, &item.err);
     if (item.code == FZ_OK) {
         char rest[INGEST_READER_TEXT] = "";
+        /* A user looks for what happened, so a form with a minidump is shown as a minidump. */
         const struct ingest_format *inside = format->inside ? format->inside(body, in, rest) : NULL;
         item.format = inside ? inside->name : format->name;
         snprintf(item.reader, sizeof(item.reader), "%s%s%s", ingest_format_reader(format),
@@ -127,6 +133,7 @@ ingest_found_body(struct ingest_found *found, struct fz_span body)
         return;
     if (format && format->split) {
         if (found->depth == CONTAINERS_MAX) {
+            /* Arrays in forms in arrays: each level could multiply the work. */
             item.code = fz_fail(&item.err, FZ_E_LIMIT, "%s: reports nested deeper than %d",
                                 format->name, CONTAINERS_MAX);
             ingest_found_item(found, &item);
@@ -174,6 +181,8 @@ ingest_split_body(const struct ingest_context *in, struct fz_span body, struct f
         else if (!bad)
             bad = &found.items[i];
     }
+    /* One broken report among good ones costs only itself: clients such as KSCrash send all that
+     * piled up, and delete it whatever the answer is. */
     if (!any && bad) {
         *err = bad->err;
         return bad->code;
@@ -198,6 +207,7 @@ ingest_parse_body(const struct ingest_context *in, struct fz_span body, struct f
         format = ingest_format_of(in, body);
     if (!format)
         return refuse(body, in->limits, err);
+    /* 0 is the index of a thread, so "not known" is -1. */
     struct report report = {.format = format->name, .crash.thread = -1};
     enum fz_code code = format->parse(body, &inner, arena, &report, err);
     if (code != FZ_OK)

@@ -72,6 +72,7 @@ ingest_add_extra(struct ingest_builder *b, const char *key, const json_t *object
     /* jansson's iterators take a non-const object, but do not change it. */
     json_object_foreach((json_t *)(uintptr_t)object, name, value)
     {
+        /* Empty members are left out: SDKs send every member that they know, most of them empty. */
         if (b->failed || ingest_is_one_of(fz_span_cstr(name), known) || is_empty(value))
             continue;
         if (n++ || w.comma)

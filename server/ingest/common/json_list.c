@@ -69,6 +69,7 @@ ingest_json_registers(struct ingest_builder *b, const json_t *object, const char
     json_object_foreach((json_t *)(uintptr_t)object, name, value)
     {
         uint64_t number;
+        /* An odd value costs one register; the others are needed to judge frame 0. */
         if (json_scan_u64(value, &number))
             ingest_add_register(b, thread, fz_span_cstr(name), number);
         else if (!json_is_null(value))
@@ -81,6 +82,7 @@ ingest_json_thread_index(const json_t *thread, const char *const *keys, size_t p
 {
     for (; keys && *keys; keys++) {
         const json_t *value = json_object_get(thread, *keys);
+        /* SDKs other than sentry-cocoa send ids as texts. */
         struct fz_span text = fz_span_make(json_string_value(value), json_string_length(value));
         int64_t index;
         if (json_is_integer(value))
@@ -96,6 +98,7 @@ ingest_json_crashed(const json_t *threads, const char *const *keys, const char *
                     int64_t wanted)
 {
     size_t flagged = 0;
+    /* Backwards: of several that are marked, the first one is left in the end. */
     for (size_t i = json_array_size(threads); i-- > 0;) {
         const json_t *thread = json_array_get(threads, i);
         if (!json_is_object(thread))

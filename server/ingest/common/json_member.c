@@ -19,6 +19,7 @@ ingest_json_load(struct ingest_builder *b, struct fz_span body, struct fz_buffer
                              : json_scan_load(body, &scan, &found, ret, err);
     if (code != FZ_OK)
         return code;
+    /* One note for all of them: a text in another encoding has thousands. */
     uint64_t n = found.n_bad_utf8 + found.n_bad_escapes;
     if (n)
         ingest_note(
@@ -35,6 +36,7 @@ ingest_json_value(struct ingest_builder *b, struct fz_span text)
     struct json_scan_limits scan = {b->limits->json_depth, b->limits->report_memory,
                                     b->limits->report_memory};
     if (!b->failed && json_scan_load(text, &scan, NULL, &value, &err) != FZ_OK)
+        /* Parts that are not JSON are the client's fault and data; only memory ends the parse. */
         b->failed = err.code == FZ_E_NO_MEMORY;
     return value;
 }
@@ -69,6 +71,8 @@ ingest_json_find(struct fz_span object, const char *key)
     struct json_walk walk = json_walk_start(object);
     struct json_member member;
     while (json_walk_next(&walk, &member)) {
+        /* The last one counts, as with jansson: the check and the parse must find the same
+         * value. */
         if (fz_span_is(member.key, key))
             found = member.value;
     }
@@ -115,6 +119,7 @@ note_member(struct ingest_builder *b, const char *where, const char *key, const 
 static const json_t *
 member(const struct ingest_builder *b, const json_t *object, const char *key)
 {
+    /* SDKs write null for what they do not know. */
     const json_t *value = b->failed ? NULL : json_object_get(object, key);
     return json_is_null(value) ? NULL : value;
 }
@@ -153,6 +158,8 @@ ingest_json_u64(struct ingest_builder *b, const json_t *object, const char *wher
     const json_t *value = member(b, object, key);
     if (!value)
         return false;
+    /* As an integer or a text: KSCrash writes registers up to 2^64, which the scanner makes
+     * texts of, since jansson refuses them. */
     if (json_scan_u64(value, ret))
         return true;
     note_member(b, where, key, "not an address or number");
@@ -178,6 +185,7 @@ ingest_json_i64(struct ingest_builder *b, const json_t *object, const char *wher
         *ret = json_integer_value(value);
         return true;
     }
+    /* Early versions of MetricKit write numbers as texts. */
     if (json_is_string(value) &&
         fz_text_i64(fz_span_make(json_string_value(value), json_string_length(value)), ret))
         return true;
@@ -192,6 +200,7 @@ ingest_json_dylib_version(struct ingest_builder *b, const json_t *object, const 
     uint64_t part[3] = {0};
     for (size_t i = 0; i < FZ_ARRAY_LEN(keys); i++)
         (void)ingest_json_u64(b, object, where, keys[i], &part[i]);
+    /* The main executable has no version of its own: KSCrash writes zeros. */
     if (!part[0] && !part[1] && !part[2])
         return NULL;
     return ingest_printf(b, "%llu.%llu.%llu", (unsigned long long)part[0],
@@ -232,6 +241,7 @@ ingest_json_time(struct ingest_builder *b, const json_t *object, const char *whe
     if (json_is_string(value) &&
         fz_time_parse(fz_span_make(json_string_value(value), json_string_length(value)), &ms))
         return ms;
+    /* sentry-cocoa sends seconds with a fraction, other clients milliseconds or a text. */
     double number = json_is_string(value) ? -1 : json_number_value(value);
     /* A number above the year 9999 in milliseconds is not a time. */
     if (number > 0 && number < 253402300800000.0)

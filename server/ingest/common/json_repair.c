@@ -125,16 +125,21 @@ repair_text(struct fz_buffer *text, const struct limits *limits, struct fz_buffe
             return FZ_OK;
         }
         size_t at = fault.offset < 0 ? span.len : (size_t)fault.offset, comma;
+        /* Limits and memory are not faults of the text, so nothing is repaired. */
         if (code != FZ_E_MALFORMED || at > span.len) {
             *err = fault;
             return code;
         }
+        /* Real: KSCrash's report of a SIGTERM. Each comma costs one more scan of the whole text,
+         * hence the limit. */
         if (repair->n_commas < COMMAS_MAX && comma_before(span, at, &comma)) {
             if (repair->n_commas++ == 0)
                 repair->first_comma = at;
             text->data[comma] = ' ';
             continue;
         }
+        /* A file that was overwritten by a shorter one ends with the tail of the older report:
+         * everything from the fault on belongs to another crash. */
         repair->cut = true;
         repair->fault = fault;
         span.len = at;
@@ -174,6 +179,7 @@ ingest_json_check(struct fz_span body, const struct limits *limits, ingest_json_
         err = &unused;
     enum fz_code code = json_scan(body, &scan, NULL, NULL, &fault);
     if (code == FZ_OK) {
+        /* The common case costs no copy of the body. */
         *ret = body;
         return need(body, err);
     }

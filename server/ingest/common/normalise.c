@@ -27,6 +27,7 @@ trim(const char **text, struct fz_arena *arena)
         *text = NULL;
         return true;
     }
+    /* Only a text that is cut at its end needs a copy: the others still end with their NUL. */
     *text = last == end ? start : fz_arena_text(arena, fz_span_make(start, (size_t)(last - start)));
     return *text != NULL;
 }
@@ -126,6 +127,7 @@ canonical_arch(const struct report *r)
 static void
 normalise_names(struct report *r)
 {
+    /* First, since the app's name may follow from the process. */
     normalise_process(r);
     r->arch = canonical_arch(r);
     if (!r->app_name)
@@ -167,6 +169,8 @@ normalise_code(struct report *r)
     if (!crash->code && type && crash->n_mach_codes)
         crash->code = ingest_mach_code(type, crash->mach_codes[0], is_arm(r));
     if (type == MACH_EXC_RESOURCE && !r->kind) {
+        /* Apple writes "CPU" and "WAKEUPS" as subtype; where it is missing, the highest bits of
+         * the code say the same. */
         r->kind = kind_of_resource(crash->subtype);
         if (!r->kind)
             r->kind = kind_of_resource(crash->code);
@@ -252,6 +256,7 @@ normalise_termination(struct report *r, struct fz_arena *arena)
         return true;
     if (!r->kind)
         r->kind = found->kind;
+    /* The reporter's own words are about this crash, ours only about the code. */
     if (crash->diagnosis)
         return true;
     crash->diagnosis =
@@ -318,6 +323,7 @@ normalise_reason(struct report_crash *crash, struct fz_arena *arena)
     const char *reason = without_banners(crash->reason);
     if (!crash->reason || reason == crash->reason)
         return true;
+    /* The line stays visible: a crash of the dynamic linker itself has nothing else. */
     if (!is_among_messages(crash, crash->reason) && !add_message(crash, crash->reason, arena))
         return false;
     for (size_t i = 0; i < crash->n_messages && !reason && !crash->exception; i++)

@@ -74,6 +74,7 @@ array_split(struct fz_span body, struct ingest_found *found, struct fz_error *er
     while (!found->failed && json_walk_next_item(&walk, &item)) {
         struct fz_span report = item.value;
         struct fz_error ignored; /* a string that is not valid is rejected as it is */
+        /* KSCrash 2 after a filter that makes Apple's text: the item is that text. */
         if (report.data[0] == '"') {
             enum fz_code code = unescape(found, item.value, &report, &ignored);
             if (code == FZ_E_LIMIT || code == FZ_E_NO_MEMORY) {

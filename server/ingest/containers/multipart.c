@@ -39,6 +39,7 @@ find_report(const struct ingest_context *in, struct fz_span body, const struct m
     size_t best = form->n_parts, best_rank = 3;
     for (size_t i = 0; i < form->n_parts; i++) {
         const struct fz_form_part *part = &form->parts[i];
+        /* KSCrash, Hockey and Crashpad send the report as a file; fields are mostly about it. */
         size_t rank = part->filename ? 1 : 2;
         for (size_t j = 0; j < FZ_ARRAY_LEN(names); j++) {
             if (strcmp(part->name, names[j]) == 0)
@@ -93,6 +94,7 @@ read_form(struct ingest_context *in, struct fz_span body, struct fz_arena *arena
     if (code != FZ_OK)
         return code;
     if (!take_reader(in, form.n_parts, &form.report))
+        /* The command line detects, and so does a worker whose job another version wrote. */
         form.report = find_report(in, body, &form);
     if (form.report == form.n_parts)
         return refuse(&form, err);
@@ -111,6 +113,7 @@ find_content(struct ingest_context *in, struct fz_span body, struct fz_arena *ar
         return code;
     const struct fz_form_part *part = &ret_form->parts[ret_form->report];
     *ret = fz_form_content(body, part);
+    /* KSCrash's part is an array of all reports that piled up. */
     if (in->reader || !format_of_part(in, body, part)->split)
         return FZ_OK;
     struct ingest_item *items;
@@ -190,6 +193,7 @@ multipart_split(struct fz_span body, struct ingest_found *found, struct fz_error
         return code;
     const struct fz_form_part *part = &form.parts[form.report];
     struct fz_span content = fz_form_content(body, part);
+    /* KSCrash's form: its boundary says nothing about the report, so it is not stored. */
     if (form.n_parts == 1) { /* the part alone is the report */
         ingest_found_body(found, content);
         return FZ_OK;

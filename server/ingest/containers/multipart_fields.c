@@ -86,6 +86,8 @@ take_event(struct ingest_builder *b, struct fz_span text)
                     code != FZ_OK ? err.text : "a field that is not a JSON object");
         return;
     }
+    /* The dump's annotations are from the process that crashed, the event from whoever uploads
+     * it. */
     set_unless(&r->tags_json, ingest_json_dump(b, event, "tags"));
     set_unless(&r->user_json, ingest_json_dump(b, event, "user"));
     set_unless(&r->breadcrumbs_json, ingest_json_dump(b, event, "breadcrumbs"));
@@ -106,6 +108,7 @@ take_text(struct ingest_builder *b, json_t *fields, json_t *tags, const char *na
     if (value.len > VALUE_MAX) {
         ingest_note(b, "form field '%.64s': %zu bytes, of which %zu are kept", name, value.len,
                     VALUE_MAX);
+        /* The raw body, which is kept, has all of it. */
         value.len = VALUE_MAX;
     }
     const char *text = fz_text_clean_utf8(b->arena, value);
@@ -113,6 +116,7 @@ take_text(struct ingest_builder *b, json_t *fields, json_t *tags, const char *na
     if (b->failed)
         return;
     set_known(b->report, name, text);
+    /* Clients of Sentry's minidump endpoint set each tag by a field. */
     if (is_tag(name, tag))
         add_text(b, tags, tag, text);
     else

@@ -19,6 +19,7 @@ inside(struct fz_span body, const struct ingest_context *in, char reader[INGEST_
     fz_encoding_append_text(&head, body, big);
     const struct ingest_format *format =
         head.failed ? NULL : ingest_format_of(in, fz_buffer_span(&head));
+    /* A text cannot be UTF-16 twice; without this rule, detection would call itself. */
     if (!format || format == &ingest_utf16)
         return NULL;
     if (reader)

@@ -48,6 +48,7 @@ read_signal(const struct ingest_kscrash *k)
     if (ingest_json_i64(b, signal, at, "signal", &number) && !crash->signal)
         crash->signal = ingest_signal_name(number);
     crash->signal_code = ingest_json_text(b, signal, at, "code_name");
+    /* 0 where a Mach exception was caught, before the kernel made a signal of it. */
     if (!crash->signal_code && ingest_json_i64(b, signal, at, "code", &code) && code != 0)
         crash->signal_code = ingest_printf(b, "%lld", (long long)code);
     if (signal)
@@ -101,6 +102,7 @@ kind_of(const struct ingest_kscrash *k)
         if (strcmp(k->type, kinds[i].type) == 0)
             return kinds[i].kind;
     }
+    /* Version 2.x has `hang` beside an error of another type. */
     return json_is_object(json_object_get(k->error, "hang")) ? "hang" : NULL;
 }
 
@@ -137,6 +139,7 @@ ingest_kscrash_read_error(const struct ingest_kscrash *k)
     const json_t *user = ingest_json_member(b, k->error, where, "user_reported", JSON_OBJECT);
     const char *name = ingest_json_text(b, user, "crash.error.user_reported", "name");
     if (name)
+        /* A report of an app's own scripts (Lua, JavaScript) names its error here. */
         r->crash.exception = name;
     read_address(k);
     read_exit_reason(k);

@@ -37,6 +37,7 @@ void
 ingest_kscrash_read_images(struct ingest_builder *b, const json_t *images)
 {
     if (!json_is_array(images))
+        /* Minimal reports have none: the reporter had crashed before. */
         ingest_note(b, "binary_images: missing");
     struct ingest_json_list list =
         ingest_json_list_start(b, images, "binary_images", b->limits->images);
@@ -65,6 +66,8 @@ add_named(struct ingest_image_map *map, const json_t *frames)
             continue;
         /* It reaches at least to the highest address that a frame has in it. */
         struct report_image *image = &b->report->images[number];
+        /* Without a size it would reach to the next image, and frames without an image would be
+         * in it. */
         uint64_t size = addr - key.addr < UINT64_MAX ? addr - key.addr + 1 : 0;
         if (!image->name)
             image->name = ingest_text(b, fz_span_cstr(name));

@@ -58,6 +58,7 @@ kscrash_detect(struct fz_span head)
     struct json_walk walk = json_walk_start(head);
     struct json_member member;
     while (json_walk_next(&walk, &member)) {
+        /* The native format may have any of these members beside its own. */
         if (fz_span_is(member.key, "framezero"))
             return false;
         if (fz_span_is(member.key, "recrash_report"))
@@ -72,6 +73,7 @@ kscrash_detect(struct fz_span head)
             ingest_json_begins(member.value, '{'))
             rest = true;
         if (fz_span_is(member.key, "report"))
+            /* A custom report has a header and the app's own members, which may be anything. */
             header = is_header(member.value);
         if (fz_span_is(member.key, "crash"))
             crash = is_crash(member.value);
@@ -133,6 +135,7 @@ read_timestamp(struct ingest_builder *b, const json_t *report, const char *where
     static const char *const keys[] = {"timestamp_millis", "timestamp"};
     for (size_t i = 0; i < FZ_ARRAY_LEN(keys); i++) {
         const json_t *value = json_object_get(report, keys[i]);
+        /* Microseconds since 3.3, seconds before: no time of a crash can be both. */
         if (json_is_integer(value) && json_integer_value(value) > MILLISECONDS_MAX)
             return json_integer_value(value) / 1000;
         int64_t ms = ingest_json_time(b, report, where, keys[i]);
@@ -181,12 +184,14 @@ read_system(struct ingest_builder *b, const json_t *system)
     struct report *r = b->report;
     r->os_name = ingest_json_text(b, system, "system", "system_name");
     r->os_version = ingest_json_text(b, system, "system", "system_version");
+    /* KSCrash calls the build "os_version", after sysctl's kern.osversion. */
     r->os_build = ingest_json_text(b, system, "system", "os_version");
     r->device_model = ingest_json_text(b, system, "system", "machine");
     r->app_id = ingest_json_text(b, system, "system", "CFBundleIdentifier");
     r->app_name = ingest_json_first_text(b, system, "system", name_keys);
     r->app_version = ingest_json_text(b, system, "system", "CFBundleShortVersionString");
     r->app_build = ingest_json_text(b, system, "system", "CFBundleVersion");
+    /* "app store", "debug", "test": the nearest to an environment that KSCrash knows. */
     r->environment = ingest_json_text(b, system, "system", "build_type");
     r->process.name = ingest_json_text(b, system, "system", "process_name");
     r->process.path = ingest_json_text(b, system, "system", "CFBundleExecutablePath");
@@ -285,8 +290,10 @@ read_report(struct ingest_builder *b, const json_t *root, const json_t *inner)
     ingest_kscrash_read_images(b, either(main, other, "binary_images"));
     ingest_kscrash_read_threads(&k);
     ingest_kscrash_read_profile(&k);
+    /* After the threads; minimal reports have no list of images at all. */
     ingest_kscrash_images_of_frames(b, main);
     if (other) {
+        /* The crash of the reporter is shown too: it is why the first report may be incomplete. */
         k = ingest_kscrash_make(b, other);
         ingest_kscrash_read_recrash(&k);
         ingest_kscrash_images_of_frames(b, other);
@@ -319,6 +326,7 @@ kscrash_parse(struct fz_span body, const struct ingest_context *in, struct fz_ar
     if (code != FZ_OK)
         return code;
     const json_t *inner = json_object_get(root, "recrash_report");
+    /* A file that was not finished is not JSON, so the reporter could only embed it as text. */
     if (json_is_string(inner))
         inner = loaded = load_inner(&b, inner);
     read_report(&b, root, inner);

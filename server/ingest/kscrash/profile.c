@@ -34,6 +34,7 @@ numbers_of(const struct profile *p, const json_t *sample, size_t *ret, size_t ma
     for (size_t i = 0; i < json_array_size(list) && n < max; i++) {
         const json_t *value = json_array_get(list, i);
         json_int_t number = json_is_integer(value) ? json_integer_value(value) : -1;
+        /* A frame without an address would make all stacks through it one. */
         if (number >= 0 && (size_t)number < p->n_frames && p->sound[number])
             ret[n++] = (size_t)number;
     }
@@ -57,6 +58,8 @@ static void
 add_stack(struct profile *p, const struct report_thread *origin, const size_t *numbers, size_t n)
 {
     struct report *r = p->b->report;
+    /* The step of FNV-1a: samples are short lists of small numbers, and a profile has thousands
+     * of them. */
     uint64_t hash = 1469598103934665603ULL;
     for (size_t i = 0; i < n; i++)
         hash = (hash ^ numbers[i]) * 1099511628211ULL;
@@ -144,6 +147,7 @@ ingest_kscrash_read_profile(const struct ingest_kscrash *k)
     if (!profile)
         return;
     ingest_add_extra(b, "profile", profile, known);
+    /* The crash comes first: its threads are not replaced by samples. */
     if (!json_is_array(table) || r->n_threads >= b->limits->threads)
         return;
     struct profile p = {.b = b, .n_slots = b->limits->threads * SLOTS_PER_THREAD + 1};

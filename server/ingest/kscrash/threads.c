@@ -40,6 +40,7 @@ read_stack(struct ingest_builder *b, const json_t *object, const char *where,
     if (json_is_true(json_object_get(stack, "overflow")))
         ingest_note(b, "%s: the stack had overflowed", at);
     const char *error = ingest_json_text(b, stack, at, "error");
+    /* In place of the bytes: the stack pointer led to memory that cannot be read. */
     if (error)
         ingest_note(b, "%s: %s", at, error);
     const json_t *contents = json_object_get(stack, "contents");
@@ -94,6 +95,7 @@ read_thread(const struct ingest_kscrash *k, const json_t *object, const char *wh
     thread->notable_json = ingest_json_dump(b, object, "notable_addresses");
     const json_t *registers = ingest_json_member(b, object, where, "registers", JSON_OBJECT);
     ingest_json_registers(b, json_object_get(registers, "basic"), where, thread);
+    /* esr and far belong to the crash, but people look for them beside the others. */
     ingest_json_registers(b, json_object_get(registers, "exception"), where, thread);
     read_stack(b, object, where, thread);
     read_backtrace(k, object, where, thread);
@@ -114,6 +116,7 @@ read_language_frame(void *user, const json_t *value, const char *where, struct r
         symbol.line = ingest_json_u32(b, value, where, "lineNumber");
         symbol.column = ingest_json_u32(b, value, where, "column");
     }
+    /* There is no address, so nothing may be subtracted from it. */
     ret->adjust = REPORT_ADJUST_EXACT;
     ingest_add_client_symbol(b, ret, &symbol);
     return true;
@@ -128,6 +131,7 @@ read_language(const struct ingest_kscrash *k)
     const json_t *user = json_object_get(k->error, "user_reported");
     const json_t *list = json_object_get(user, "backtrace");
     int64_t index = ingest_free_index(b->report);
+    /* An app reports errors of its scripts like this; their stack is beside the native ones. */
     struct report_thread *thread = json_array_size(list) ? ingest_add_thread(b) : NULL;
     if (!thread)
         return;
@@ -200,6 +204,7 @@ ingest_kscrash_read_recrash(const struct ingest_kscrash *k)
     size_t n = r->n_threads;
     int64_t index = ingest_free_index(r);
     read_thread(k, object, "recrash.crashed_thread", index);
+    /* Beyond the limit: the app's own threads count more. */
     if (r->n_threads == n)
         return;
     struct report_thread *thread = &r->threads[n];

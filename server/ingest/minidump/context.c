@@ -95,11 +95,13 @@ minidump_context(struct minidump *m, struct minidump_place place, struct minidum
     if (!registers)
         return false;
     for (size_t i = 0; i < n; i++) {
+        /* In the order in which Apple lists registers, not in that of the record. */
         struct place p = place_of(m->cpu, i);
         registers[i] = (struct report_register){fz_arch_register_name(m->cpu, p.number),
                                                 read_at(&r, p.offset, p.size)};
     }
     if (m->cpu == FZ_CPU_ARM64) {
+        /* The flag is in another place of the word, so it says which of both records this is. */
         bool old = (read_at(&r, 0, 4) & ARM64_OLD) != 0;
         registers[n++] = (struct report_register){fz_arch_register_name(m->cpu, FZ_ARM64_CPSR),
                                                   read_at(&r, old ? CPSR_OLD : CPSR_NEW, 4)};

@@ -24,6 +24,7 @@ counted(struct minidump *m, uint32_t offset, struct fz_span *ret)
     struct minidump_place place = {4, offset};
     struct fz_reader head = minidump_reader(m, place);
     uint32_t len = fz_read_u32(&head);
+    /* 0 is the header of the dump, so no text can be there. */
     if (offset == 0 || head.failed || offset > UINT32_MAX - 4)
         return false;
     place = (struct minidump_place){len < TEXT_MAX ? len : TEXT_MAX, offset + 4};
@@ -102,6 +103,7 @@ entries_of(struct minidump *m, struct minidump_place place, size_t size)
     struct entries list = {.m = m, .r = minidump_reader(m, place), .size = size};
     list.left = place.size ? fz_read_u32(&list.r) : 0;
     if (list.left > ENTRIES_MAX)
+        /* The count comes from the dump; real lists have some dozens of entries. */
         list.left = ENTRIES_MAX;
     return list;
 }
@@ -172,6 +174,7 @@ take_modules(struct minidump *m, struct minidump_place place)
     while (next_entry(&list)) {
         fz_read_skip(&list.r, 4);
         struct fz_reader record = minidump_reader(m, minidump_read_place(&list.r));
+        /* Version; fields were only ever added at the end. */
         fz_read_skip(&record, 4);
         struct minidump_place texts = minidump_read_place(&record);
         struct minidump_place dictionary = minidump_read_place(&record);
@@ -194,6 +197,7 @@ take_client(struct minidump *m, const struct fz_uuid *id)
     fz_uuid_format_dashed(id, text);
     json_auto_t *user = json_object();
     ingest_json_set(&m->b, user, "id", json_string(text));
+    /* Crashpad makes one id for each installation: it counts affected users without naming them. */
     m->b.report->user_json = ingest_json_dump(&m->b, user, NULL);
 }
 
@@ -216,6 +220,7 @@ minidump_crashpad(struct minidump *m)
     take_client(m, &client);
     take_dictionary(m, dictionary);
     take_modules(m, modules);
+    /* Not exact: a shorter text may still have fitted. */
     if (m->text_left < TEXT_MAX)
         ingest_note(&m->b, "annotations: the limit is %d bytes, some may be left out",
                     MINIDUMP_TEXT_BUDGET);
@@ -234,6 +239,8 @@ take_crash_info(struct minidump *m, struct minidump_place place, uint32_t number
     fz_read_skip(&r, numbers);
     for (size_t i = 0; i < FZ_ARRAY_LEN(names) && !m->b.failed; i++) {
         struct fz_span bytes = fz_read_cstr(&r);
+        /* The budget is one for all texts of the dump, since each of them becomes a tag or a
+         * message. */
         if (r.failed || bytes.len > m->text_left)
             break;
         m->text_left -= bytes.len;

@@ -32,7 +32,7 @@ read_exception(const struct minidump *m, struct exception *ret)
     fz_read_skip(&r, 4);
     ret->code = fz_read_u32(&r);
     ret->flags = fz_read_u32(&r);
-    fz_read_skip(&r, 8);
+    fz_read_skip(&r, 8); /* a nested record */
     ret->address = fz_read_u64(&r);
     ret->n_parameters = fz_read_u32(&r);
     fz_read_skip(&r, 4);
@@ -40,6 +40,7 @@ read_exception(const struct minidump *m, struct exception *ret)
         ret->parameters[i] = fz_read_u64(&r);
     ret->context = minidump_read_place(&r);
     if (ret->n_parameters > PARAMETERS_MAX)
+        /* The record has room for 15 only, whatever its count says. */
         ret->n_parameters = PARAMETERS_MAX;
     return !r.failed;
 }
@@ -77,6 +78,7 @@ take_mach(struct minidump *m, const struct exception *e)
     bool death = e->n_parameters ? e->parameters[0] == MACH_EXC_CRASH : e->code == MACH_EXC_CRASH;
     uint64_t type = e->code ? e->code : MACH_EXC_CRASH;
     ingest_set_mach(&m->b, type);
+    /* Most names are in the low half; those of EXC_RESOURCE follow from all of it (normalise.c). */
     crash->code = ingest_mach_code(type, e->flags, arm);
     int number = ingest_mach_signal(type, e->flags,
                                     crash->n_mach_codes > 1 ? crash->mach_codes[1] : e->address);
@@ -106,9 +108,11 @@ take_reason(struct minidump *m, const struct exception *e, struct minidump_threa
             t->lr_is_caller = t->lr != 0;
         }
     } else if (e->code == CRASHPAD_SIMULATED) {
+        /* The app asked for this dump and went on. */
         report->kind = "error";
     } else if (m->is_ios && m->has_crashpad && e->n_parameters == 0) {
         crash->signal = signal_name(m, e->code);
+        /* Crashpad's in-process handler on iOS has no Mach exception, only the siginfo. */
         crash->signal_code = ingest_signal_code(e->code, e->flags);
         if (!crash->signal_code)
             crash->signal_code = ingest_printf(&m->b, "%u", e->flags);
@@ -127,6 +131,7 @@ take_request(struct minidump *m)
     uint32_t validity = fz_read_u32(&r);
     fz_read_skip(&r, 4);
     uint32_t requesting = fz_read_u32(&r);
+    /* A dump without threads shows nothing that goes on, so it counts as a crash. */
     report->kind = report->n_threads ? "error" : NULL;
     for (size_t i = 0; i < report->n_threads; i++) {
         if (!r.failed && (validity & HAS_REQUESTING) && report->threads[i].index == requesting)

@@ -60,6 +60,7 @@ take_cpu(struct minidump *m, uint16_t number)
     for (size_t i = 0; i < FZ_ARRAY_LEN(cpus); i++) {
         if (cpus[i].number == number) {
             m->b.report->arch = fz_arch_name(cpus[i].type, cpus[i].subtype);
+            /* Contexts and frame records cannot be read without it. */
             m->cpu = fz_arch_cpu(m->b.report->arch);
             return;
         }
@@ -72,7 +73,7 @@ take_system(struct minidump *m)
 {
     struct report *report = m->b.report;
     struct fz_reader r = minidump_reader(m, minidump_find(m, MINIDUMP_SYSTEM_INFO));
-    uint16_t cpu = fz_read_u16(&r);
+    uint16_t cpu = fz_read_u16(&r); /* PROCESSOR_ARCHITECTURE_* */
     fz_read_skip(&r, 4);
     uint8_t n_cpus = fz_read_u8(&r);
     fz_read_skip(&r, 1);
@@ -85,6 +86,7 @@ take_system(struct minidump *m)
     take_cpu(m, cpu);
     m->is_ios = platform == MINIDUMP_IOS;
     report->os_name = m->is_ios ? "iOS" : "macOS";
+    /* "14.2", not "14.2.0": as Apple writes it, so that versions of other formats compare equal. */
     report->os_version = patch ? ingest_printf(&m->b, "%u.%u.%u", major, minor, patch)
                                : ingest_printf(&m->b, "%u.%u", major, minor);
     report->os_build = minidump_utf16(m, build, MINIDUMP_PATH_UNITS);
@@ -105,6 +107,7 @@ take_misc(struct minidump *m)
     uint32_t user = fz_read_u32(&r), kernel = fz_read_u32(&r);
     if (r.failed)
         return;
+    /* Members that were not filled in hold anything: the flags say which were. */
     if (flags & HAS_PID)
         process->pid = pid;
     if (flags & HAS_TIMES) {
@@ -174,6 +177,7 @@ list_others(struct minidump *m)
         while (i < FZ_ARRAY_LEN(known) && known[i] != type)
             i++;
         snprintf(key, sizeof(key), "0x%x", type);
+        /* The size alone: their contents are in the raw body. */
         if (i == FZ_ARRAY_LEN(known))
             ingest_json_set(&m->b, ingest_json_object(&m->b, m->extra, "other_streams"), key,
                             json_integer(place.size));

@@ -33,6 +33,7 @@ take_uuid(struct minidump *m, struct minidump_place place, const char *where,
     struct fz_reader r = minidump_reader(m, place);
     uint32_t signature = fz_read_u32(&r);
     image->uuid = minidump_guid(&r);
+    /* Breakpad stores LC_UUID as the GUID of a CodeView record, since the format is Windows's. */
     image->has_uuid = !r.failed && signature == RSDS;
     if (place.size == 0)
         ingest_note(&m->b, "%s: no UUID", where);
@@ -49,18 +50,19 @@ take_module(struct minidump *m, struct fz_reader *r, size_t number)
     snprintf(where, sizeof(where), "images[%zu]", number);
     image.addr = fz_read_u64(r);
     image.size = fz_read_u32(r);
-    fz_read_skip(r, 8);
+    fz_read_skip(r, 8); /* checksum and time: Mach-O has neither */
     ingest_set_path(&image, minidump_utf16(m, fz_read_u32(r), MINIDUMP_PATH_UNITS));
     bool has_version = fz_read_u32(r) == VERSION_INFO;
     fz_read_skip(r, 4);
     uint32_t high = fz_read_u32(r), low = fz_read_u32(r);
-    fz_read_skip(r, 36);
+    fz_read_skip(r, 36); /* the rest of VS_FIXEDFILEINFO */
     take_uuid(m, minidump_read_place(r), where, &image);
-    fz_read_skip(r, 24);
+    fz_read_skip(r, 24); /* an older record for symbols, and reserved words */
     if (has_version)
         image.version = take_version(m, high, low);
     ingest_clip_size(&m->b, &image, where, "size");
     if (ingest_add_image(&m->b, &image) >= 0 && image.size)
+        /* Without a size no address can be in it. */
         m->ranges[m->n_ranges++] = (struct minidump_range){image.addr, image.addr + image.size};
 }
 

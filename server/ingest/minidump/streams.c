@@ -64,6 +64,7 @@ minidump_find(const struct minidump *m, uint32_t type)
     struct minidump_place place;
     uint32_t found;
     while (minidump_next_stream(&directory, &found, &place)) {
+        /* Writers reserve places in the directory that they do not use: size 0. */
         if (found == type && place.size)
             return place;
     }
@@ -80,6 +81,7 @@ minidump_list(struct minidump *m, uint32_t type, const char *what, size_t size, 
     if (r.len == 8 + (uint64_t)n * size)
         fz_read_skip(&r, 4);
     *ret_n = fz_read_left(&r) / size;
+    /* A dump that was cut while it was sent is still worth its first entries. */
     if (*ret_n >= n)
         *ret_n = n;
     else
@@ -114,6 +116,7 @@ minidump_guid(struct fz_reader *r)
     struct fz_uuid uuid = {{0}};
     uint32_t first = fz_read_u32(r);
     uint16_t second = fz_read_u16(r), third = fz_read_u16(r);
+    /* Only the three numbers are little-endian; these bytes are in their order. */
     struct fz_span rest = fz_read_bytes(r, 8);
     for (unsigned i = 0; i < 4; i++)
         uuid.bytes[i] = (uint8_t)(first >> (24 - 8 * i));

@@ -50,11 +50,12 @@ take_thread(struct minidump *m, struct fz_reader *r)
         return;
     struct minidump_thread *own = &m->threads[report->n_threads - 1];
     uint32_t id = fz_read_u32(r), suspended = fz_read_u32(r);
-    fz_read_skip(r, 4);
+    fz_read_skip(r, 4); /* priority class: Windows only */
     uint32_t priority = fz_read_u32(r);
-    fz_read_skip(r, 8);
+    fz_read_skip(r, 8); /* teb: Windows only */
     thread->index = id;
     own->report = thread;
+    /* The stack's bytes are read later: the crashed thread's come first under the limit. */
     own->stack_addr = fz_read_u64(r);
     own->stack = minidump_read_place(r);
     own->context = minidump_read_place(r);
@@ -76,6 +77,7 @@ take_names(struct minidump *m)
         uint64_t offset = fz_read_u64(&r);
         for (size_t k = 0; k < report->n_threads; k++) {
             struct report_thread *thread = &report->threads[k];
+            /* Two lists, in an order of their own: the ids connect them. */
             if (thread->index == id && !thread->name)
                 thread->name = minidump_utf16(m, offset, MINIDUMP_PATH_UNITS);
         }
@@ -110,6 +112,7 @@ keep_bytes(struct minidump *m, uint64_t addr, struct minidump_place place, bool 
     struct report_memory memory = {.addr = addr};
     struct fz_reader r = minidump_reader(m, place);
     size_t len = r.len < m->b.memory_left ? r.len : m->b.memory_left;
+    /* Such a region ends beyond all addresses: the dump is broken here. */
     if (len > UINT64_MAX - addr)
         len = 0;
     if (len < place.size)
@@ -163,6 +166,7 @@ read_regions(struct minidump *m, struct minidump_thread **ret)
             break;
         (*ret)[n].stack_addr = addr;
         (*ret)[n++].stack = (struct minidump_place){(uint32_t)size, (uint32_t)base};
+        /* The list has sizes only: the regions' bytes follow each other from `base` on. */
         base += size;
     }
     return n;
@@ -208,6 +212,7 @@ minidump_memory(struct minidump *m)
     if (!m->b.failed && report->n_threads)
         qsort(stacks, report->n_threads, sizeof(*stacks), compare_places);
     for (size_t i = 0; i < n && !m->b.failed; i++) {
+        /* Writers list the stacks as memory, too; the bytes are kept once. */
         if (is_place(stacks, report->n_threads, regions[i].stack))
             continue;
         struct report_memory memory = keep_bytes(m, regions[i].stack_addr, regions[i].stack, &cut);

@@ -53,6 +53,7 @@ read_word(const struct walk *w, uint64_t addr, uint64_t *ret)
         !fz_span_sub(w->memory->bytes, addr - w->memory->addr, w->word, &word))
         return false;
     struct fz_reader r = fz_reader_make(word, "stack");
+    /* The stack's bytes are those of the crashed machine, not of the writer. */
     r.big_endian = w->m->big_endian;
     *ret = fz_read_uint(&r, w->word);
     return true;
@@ -87,12 +88,15 @@ walk_thread(const struct walk *w, const struct minidump_thread *t)
     struct ingest_stack stack = {.has_gap = t->pc_is_return};
     size_t max = w->m->b.limits->frames;
     uint64_t pc = t->pc, fp = t->fp, sp = t->sp;
+    /* A pc outside of all images stays as it is: it is what the crash is about. */
     (void)plain(w, t->pc, &pc);
     add(w, &stack, pc, REPORT_TRUST_CONTEXT);
     add_caller_of_nowhere(w, t, &stack);
     bool has_caller = stack.n > 1; /* the first record may repeat it */
     while (stack.n < max && !w->m->b.failed) {
         uint64_t caller_fp, caller;
+        /* Real records are aligned and above the stack pointer; anything else is a register in
+         * other use. */
         if (fp < sp || fp % w->word != 0 || !read_word(w, fp, &caller_fp) ||
             !read_word(w, fp + w->word, &caller) || !plain(w, caller, &caller))
             break;

@@ -87,6 +87,7 @@ read_origin(struct ingest_builder *b, const json_t *root)
     struct report *r = b->report;
     int64_t version = 1;
     r->environment = ingest_json_text(b, root, "", "environment");
+    /* A later version may add members; what is known is still right. */
     if (ingest_json_i64(b, root, "", "framezero", &version) && version != 1)
         ingest_note(b, "framezero: version %lld, read as version 1", (long long)version);
     r->id = ingest_json_text(b, root, "", "id");
@@ -138,6 +139,8 @@ read_frame(void *user, const json_t *value, const char *where, struct report_fra
     if (!json_is_object(value))
         return true;
     if (ingest_json_bool(b, value, where, "adjusted", false))
+        /* The reporter has subtracted already; to do it twice would show the line before the
+         * call. */
         ret->adjust = REPORT_ADJUST_EXACT;
     struct report_symbol symbol = {.function = ingest_json_text(b, value, where, "function"),
                                    .file = ingest_json_text(b, value, where, "file"),
@@ -208,6 +211,7 @@ read_image(struct ingest_builder *b, const json_t *object, const char *where)
     ingest_clip_size(b, &image, where, "size");
     ingest_set_path(&image, ingest_json_text(b, object, where, "path"));
     const char *name = ingest_json_text(b, object, where, "name");
+    /* A reporter may send the path only, or a name of its own choice. */
     image.name = name ? name : image.name;
     image.arch = ingest_json_text(b, object, where, "arch");
     ingest_set_uuid(b, &image, ingest_json_text(b, object, where, "uuid"), true, where, "uuid");
@@ -254,6 +258,7 @@ read_verbatim(struct ingest_builder *b, struct fz_span text)
 static void
 read_free_form(struct ingest_builder *b, struct fz_span text)
 {
+    /* From the text and not from the tree: numbers and the order of members stay as they came. */
     struct fz_span user = {NULL, 0}, tags = {NULL, 0}, breadcrumbs = {NULL, 0};
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer extra = fz_buffer_make(0);
     struct json_walk walk = json_walk_start(text);
@@ -290,6 +295,7 @@ native_parse(struct fz_span body, const struct ingest_context *in, struct fz_are
     enum fz_code code = ingest_json_load(&b, body, &text, &root, err);
     if (code != FZ_OK)
         return code;
+    /* A parse may come without a check. */
     code = need_frames(fz_buffer_span(&text), err);
     if (code != FZ_OK)
         return code;
@@ -307,6 +313,7 @@ native_parse(struct fz_span body, const struct ingest_context *in, struct fz_are
     read_images(&b, root);
     read_memory(&b, root);
     read_free_form(&b, fz_buffer_span(&text));
+    /* The first image is the app's own, as in Apple's lists. */
     if (!ret->arch && ret->n_images)
         ret->arch = ret->images[0].arch;
     return b.failed ? fz_arena_fail(arena, err) : FZ_OK;

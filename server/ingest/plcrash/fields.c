@@ -89,6 +89,7 @@ static bool
 read_number(struct plcrash *p, const struct protobuf_field *field, const char *where,
             const struct plcrash_row *row)
 {
+    /* A field of another type than in crash_report.proto: another writer's dialect, or damage. */
     if (field->is_bytes)
         note_type(p, where, row->name, "not a number");
     else
@@ -123,6 +124,7 @@ plcrash_rows(struct plcrash *p, struct protobuf message, const char *where,
     struct protobuf_field field;
     while (!p->b.failed && protobuf_next(&message, &field)) {
         size_t i = 0;
+        /* At most ten rows: a search costs less than a table for each message. */
         while (i < n && rows[i].number != field.number)
             i++;
         if (i < n)

@@ -54,6 +54,7 @@ find_message(struct fz_span body, struct fz_span *ret, struct fz_error *err)
     if (body.len < HEADER)
         return fz_fail_at(err, FZ_E_MALFORMED, body.len,
                           "plcrash: cut off within its header of %d bytes", HEADER);
+    /* The byte is the file format's version; new fields did not change it. */
     if (body.data[HEADER - 1] != VERSION)
         return fz_fail_at(err, FZ_E_UNSUPPORTED, HEADER - 1,
                           "plcrash: version %u of the format, only version %d is supported",
@@ -160,6 +161,7 @@ read_exception(struct plcrash *p, const struct protobuf_field *field, const char
         return;
     struct protobuf message = protobuf_inner(field);
     struct ingest_stack stack = plcrash_stack(p, message, EXCEPTION_FRAMES, "exception.frames");
+    /* An exception without frames must not replace a stack that is there. */
     if (stack.n)
         ingest_set_exception_stack(p->b.report, &stack);
 }
@@ -177,6 +179,7 @@ read_custom_data(struct plcrash *p, const struct protobuf_field *field, const ch
     struct fz_span bytes = field->bytes;
     if (bytes.len == 0)
         return;
+    /* Apps put whatever they like here: JSON, text, a property list, an archive of objects. */
     bool may_be_json = bytes.data[0] == '{' || bytes.data[0] == '[';
     json_t *value = may_be_json ? ingest_json_value(&p->b, bytes) : NULL;
     if (value)
@@ -213,11 +216,13 @@ settle(struct plcrash *p)
     struct report *r = p->b.report;
     const char *arch = p->legacy_arch < FZ_ARRAY_LEN(legacy) ? legacy[p->legacy_arch] : NULL;
     for (size_t i = 0; i < r->n_images && arch; i++) {
+        /* Reports before version 1.1 of the format have no processor for each image. */
         if (!r->images[i].arch)
             r->images[i].arch = arch;
     }
     /* The first image is the app itself; the machine's processor may be another (Rosetta). */
     r->arch = r->n_images && r->images[0].arch ? r->images[0].arch : arch;
+    /* A report of a live process may have no images. */
     if (!r->arch)
         r->arch = plcrash_cpu_name(&p->machine);
     if (p->has_mach)
@@ -240,6 +245,8 @@ plcrash_parse(struct fz_span body, const struct ingest_context *in, struct fz_ar
     if (code != FZ_OK)
         return code;
     read_root(&p);
+    /* Separately, and after the other messages: their number must be known before the limits
+     * cut. */
     plcrash_threads(&p);
     plcrash_images(&p);
     settle(&p);

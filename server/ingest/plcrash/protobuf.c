@@ -86,6 +86,7 @@ read_bytes(struct protobuf *message, struct protobuf_field *ret)
     ret->cut = len > left;
     ret->bytes = fz_read_bytes(&message->reader, ret->cut ? left : len);
     if (ret->cut)
+        /* What is there is used: a file that was cut has all fields before the cut. */
         message->cut = true;
     return true;
 }
@@ -116,6 +117,7 @@ read_key(struct protobuf *message, uint32_t *ret_number, enum wire *ret_wire)
     uint64_t at = offset_of(message), key;
     if (!read_varint(message, &key))
         return false;
+    /* Number 0 and wire types above 5 do not exist: from here on the bytes are something else. */
     if (key >> 3 == 0 || key >> 3 > FIELD_MAX || (key & 7) > BITS32)
         return stop(message, at, "not the key of a field");
     *ret_number = (uint32_t)(key >> 3);

@@ -16,6 +16,7 @@ struct frame_read {
 static bool
 next_of(struct plcrash *p, struct protobuf *message, uint32_t number, struct protobuf_field *ret)
 {
+    /* The order of fields is free, so other fields may be between two threads. */
     while (!p->b.failed && protobuf_next(message, ret)) {
         if (ret->number == number && ret->is_bytes)
             return true;
@@ -102,6 +103,7 @@ read_registers(struct plcrash *p, struct protobuf message, const char *where,
         plcrash_message(p, &field, where, rows, FZ_ARRAY_LEN(rows));
         if (!reg.name)
             ingest_note(&p->b, "%s: a register without a name", where);
+        /* The last register of a file that is cut has a part of its value only. */
         else if (!field.cut)
             ingest_add_register(&p->b, thread, fz_span_cstr(reg.name), reg.value);
     }
@@ -122,6 +124,7 @@ read_thread(struct plcrash *p, const struct protobuf_field *field, size_t place,
     };
     snprintf(where, sizeof(where), "threads[%zu]", place);
     plcrash_message(p, field, where, rows, FZ_ARRAY_LEN(rows));
+    /* The field has 32 bits; damaged varints have more. */
     thread->index = (int64_t)(uint32_t)number;
     thread->crashed = crashed != 0;
     snprintf(at, sizeof(at), "%s.frames", where);

@@ -81,6 +81,7 @@ next_element(struct fz_span *rest, struct element *ret)
         size_t len = 0;
         while (len < tag.len && is_name_char(tag.data[len]))
             len++;
+        /* Attributes have no ">" in what the clients write. */
         size_t close = len ? fz_text_find(tag, ">") : SIZE_MAX;
         if (len == 0 || close == SIZE_MAX) { /* "</...", "<?xml", "a < b" */
             *rest = tag;
@@ -92,6 +93,7 @@ next_element(struct fz_span *rest, struct element *ret)
         ret->attributes = fz_span_between(tag, len, close);
         ret->content = fz_span_from(tag, close + 1);
         size_t end = 0;
+        /* An empty element has no end tag: the search would run to the end of the body. */
         if (!fz_span_ends(ret->attributes, "/"))
             end = find_close(ret->content, ret->name);
         struct fz_span after = fz_span_from(ret->content, end);
@@ -134,6 +136,7 @@ quincy_detect(struct fz_span head)
     struct element element;
     if (fz_span_begins(head, "\xef\xbb\xbf"))
         head = fz_span_from(head, 3);
+    /* An XML declaration may come first, but nothing long. */
     head = fz_text_trim(fz_span_until(head, 4096));
     if (!fz_span_begins(head, "<"))
         return false;
@@ -190,6 +193,7 @@ value_of(struct ingest_builder *b, struct fz_span content)
             struct fz_span inside = fz_span_between(rest, start, len);
             if (fz_span_ends(inside, cdata_end))
                 inside = fz_span_until(inside, inside.len - strlen(cdata_end));
+            /* "]]>" in a text makes two sections of it: they are joined. */
             if (inside.len)
                 memcpy(out + n, inside.data, inside.len);
             n += inside.len;
@@ -202,6 +206,7 @@ value_of(struct ingest_builder *b, struct fz_span content)
             out[n++] = len ? (uint8_t)c : rest.data[0];
         i += len ? len : 1;
     }
+    /* Objective-C prints a nil value as "(null)". */
     struct fz_span value = out ? fz_text_trim(fz_span_make(out, n)) : (struct fz_span){NULL, 0};
     return fz_span_is(value, "(null)") ? (struct fz_span){NULL, 0} : value;
 }
@@ -295,6 +300,7 @@ name_app_image(struct ingest_builder *b, const struct fz_uuid *uuid, struct fz_s
             continue;
         if (image->arch && arch.len && !fz_span_is(arch, image->arch))
             continue;
+        /* Both are from the device that crashed, so the UUID fits the log. */
         image->uuid = *uuid;
         image->has_uuid = true;
         ingest_note(b, "images: the UUID of %s is the one beside the log", name);
@@ -386,6 +392,7 @@ read_elements(struct ingest_builder *b, struct fz_span content)
     }
     if (b->failed)
         return;
+    /* The clients write about 15 elements; each one costs a search for its end. */
     if (next_element(&content, &element))
         ingest_note(b, "quincy: elements after the first %d are left out", ELEMENTS_MAX);
     const char *text = ingest_json_dump(b, user, NULL);

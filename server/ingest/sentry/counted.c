@@ -50,6 +50,7 @@ time_of(const json_t *object, const char *key)
     if (json_is_string(value) &&
         fz_time_parse(fz_span_make(json_string_value(value), json_string_length(value)), &ms))
         return ms;
+    /* Some SDKs send seconds with a fraction, others a text. */
     double seconds = json_number_value(value);
     return seconds > 0 && seconds < 1e11 ? (int64_t)(seconds * 1000) : 0;
 }
@@ -81,12 +82,14 @@ outcome_of(const json_t *session)
         if (strcmp(status, rows[i].status) == 0)
             return rows[i].outcome;
     }
+    /* SDKs send "ok" and "exited" with a count of errors: such a run is an errored one. */
     return quantity_of(session, "errors", 0) ? INGEST_ERRORED : INGEST_HEALTHY;
 }
 
 static struct ingest_session *
 add_session(struct counting *c, const json_t *object, const json_t *attrs)
 {
+    /* 100 sessions in an envelope are Relay's limit, too; SDKs stay below it. */
     if (c->found->n_sessions == INGEST_COUNTED_MAX)
         return NULL;
     struct ingest_session *session = &c->found->sessions[c->found->n_sessions++];
@@ -137,6 +140,7 @@ add_discarded(struct counting *c, const json_t *object)
         struct ingest_discarded discarded = {.reason = text_of(c, one, "reason"),
                                              .category = text_of(c, one, "category"),
                                              .n = quantity_of(one, "quantity", 1)};
+        /* Without a reason it would be counted with events that were discarded for other reasons. */
         if (discarded.reason && discarded.n)
             c->found->discarded[c->found->n_discarded++] = discarded;
     }
@@ -148,6 +152,7 @@ add_item(struct counting *c, const struct sentry_item *item, const struct limits
     struct json_scan_limits scan = {JSON_DEPTH, limits->json_bytes, limits->report_memory};
     struct fz_error err;
     json_auto_t *value = NULL;
+    /* Statistics that cannot be read must not cost the report in the same envelope. */
     if (json_scan_load(item->payload, &scan, NULL, &value, &err) != FZ_OK)
         return;
     if (fz_span_is(item->type, "session"))

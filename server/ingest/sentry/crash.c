@@ -52,11 +52,13 @@ find_mechanism(struct ingest_builder *b, const json_t *exception)
     struct mechanism m = {0};
     m.object = ingest_json_member(b, exception, "exception", "mechanism", JSON_OBJECT);
     m.type = ingest_json_text(b, m.object, "mechanism", "type");
+    /* `handled` may be absent or null: only false says that the app was ended. */
     m.is_unhandled = !ingest_json_bool(b, m.object, "mechanism", "handled", true);
     m.meta = ingest_json_member(b, m.object, "mechanism", "meta", JSON_OBJECT);
     m.data = ingest_json_member(b, m.object, "mechanism", "data", JSON_OBJECT);
     m.mach = ingest_json_member(b, m.meta, "mechanism.meta", "mach_exception", JSON_OBJECT);
     m.signal = ingest_json_member(b, m.meta, "mechanism.meta", "signal", JSON_OBJECT);
+    /* The place of both until 2018. */
     if (!m.mach)
         m.mach = ingest_json_member(b, m.object, "mechanism", "mach_exception", JSON_OBJECT);
     if (!m.signal)
@@ -79,6 +81,7 @@ take_mach(struct ingest_builder *b, const json_t *mach)
     if (!ingest_json_u64(b, mach, where, "code", &codes[0]))
         return;
     bool has_subcode = ingest_json_u64(b, mach, where, "subcode", &codes[1]);
+    /* The subcode is an address for EXC_BAD_ACCESS; 0 would be shown as one. */
     ingest_set_mach_codes(b, codes, has_subcode ? 2 : 1);
 }
 
@@ -90,6 +93,7 @@ take_signal(struct sentry *s, const json_t *signal, const char *type)
     static const char *const dropping[] = {"SIGILL", "SIGBUS", "SIGSEGV"};
     crash->signal = ingest_json_text(b, signal, "signal", "name");
     crash->signal_code = ingest_json_text(b, signal, "signal", "code_name");
+    /* The SDK names the exception after the signal if there was no other. */
     if (!crash->signal && type && fz_text_has_prefix(type, "SIG"))
         crash->signal = type;
     const json_t *number = json_object_get(signal, "number");
@@ -99,6 +103,7 @@ take_signal(struct sentry *s, const json_t *signal, const char *type)
         crash->signal = ingest_signal_name(json_integer_value(number));
     for (size_t i = 0; crash->signal && i < FZ_ARRAY_LEN(dropping); i++) {
         if (strcmp(crash->signal, dropping[i]) == 0)
+            /* Known of KSCrash's handler for these signals (seen in CrashProbe's events). */
             s->drops_frames = true;
     }
 }
@@ -144,6 +149,7 @@ take_words(struct sentry *s, const struct mechanism *m, const char *type)
     struct report_crash *crash = &b->report->crash;
     const char *value = ingest_json_text(b, s->exception, "exception", "value");
     bool is_signal = type && (fz_text_has_prefix(type, "EXC_") || fz_text_has_prefix(type, "SIG"));
+    /* The mechanism knows how it was caught; the type is a name only. */
     if (is_one_of(m->type, "mach", "signal"))
         is_signal = true;
     /* An exception of a language may have any name, also one that begins with "SIG". */
@@ -153,6 +159,8 @@ take_words(struct sentry *s, const struct mechanism *m, const char *type)
         if (!crash->mach && type && fz_text_has_prefix(type, "EXC_"))
             crash->mach = type;
         if (value && !is_spelt_out(value))
+            /* Newer SDKs put a sentence here: what is at the address, or the text of a fatal
+             * error. */
             crash->diagnosis = value;
         else if (value)
             crash->subtype = second_line(b, value);
@@ -161,6 +169,7 @@ take_words(struct sentry *s, const struct mechanism *m, const char *type)
     crash->exception = type;
     crash->reason = value;
     s->is_thrown = is_one_of(m->type, "nsexception", "cpp_exception");
+    /* The SDK makes the stack where the app called it. */
     s->is_made = s->exception && (!b->report->kind || strcmp(b->report->kind, "error") == 0);
 }
 
@@ -192,6 +201,7 @@ static const json_t *
 last_exception(struct sentry *s)
 {
     const json_t *single = json_object_get(s->root, "exception");
+    /* Old SDKs send one exception without a list. */
     if (json_is_object(single) && !json_object_get(single, "values"))
         return json_object_size(single) ? single : NULL;
     const json_t *list = s->exceptions;
@@ -211,8 +221,10 @@ sentry_take_crash(struct sentry *s)
     struct mechanism m = find_mechanism(b, s->exception);
     const char *type = ingest_json_text(b, s->exception, "exception", "type");
     const json_t *id = json_object_get(s->exception, "thread_id");
+    /* SDKs write null or leave it out where the thread is not known. */
     if (json_is_integer(id) || json_is_string(id))
         ingest_json_i64(b, s->exception, "exception", "thread_id", &s->thread_id);
+    /* Before the kind and the words, which depend on what was caught. */
     take_mach(b, m.mach);
     take_signal(s, m.signal, type);
     take_messages(b, m.data);
@@ -233,6 +245,7 @@ keep_causes(struct sentry *s)
     json_t *causes = json_array();
     for (size_t i = 0; causes && i < json_array_size(list); i++) {
         json_t *one = json_array_get(list, i);
+        /* The model has one exception; a user still wants to see what led to it. */
         if (one != s->exception && !json_is_null(one) && json_array_append(causes, one) != 0)
             b->failed = true;
     }
@@ -253,6 +266,7 @@ sentry_take_chain(struct sentry *s, bool with_stack)
     keep_causes(s);
     ingest_add_extra(b, "exception", s->exception, known);
     ingest_add_extra(b, "mechanism", json_object_get(s->exception, "mechanism"), NULL);
+    /* Frames with members that the model lacks (variables, source lines) are kept whole. */
     if (with_stack)
         ingest_add_extra(b, "stacktrace", json_object_get(s->exception, "stacktrace"), NULL);
 }

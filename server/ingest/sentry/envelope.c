@@ -74,9 +74,11 @@ find_contents(const struct ingest_context *in, const struct sentry_items *items)
     for (size_t i = 0; i < items->n; i++) {
         const struct sentry_item *item = &items->list[i];
         if (rank_of(item) > rank_of(&found.event))
+            /* The first of the highest rank: further ones are kept as words of the user. */
             found.event = *item;
         else if (is_type(item, "attachment")) {
             found.n_attachments++;
+            /* One dump is read: a second one would be of another process. */
             if (found.dump.header.len == 0 && format_of_dump(in, item))
                 found.dump = *item;
         }
@@ -94,6 +96,7 @@ in_envelope(enum fz_code code, const struct sentry_item *event, struct fz_error 
     if (code == FZ_OK || !err)
         return code;
     if (err->offset >= 0)
+        /* The sender looks for the fault in the envelope that it sent. */
         err->offset += (int64_t)event->offset;
     return fz_wrap(err, "sentry envelope: the event at byte %zu", event->offset);
 }
@@ -117,6 +120,7 @@ sentry_envelope_check(const struct ingest_context *in, const struct sentry_items
     if (found.event.header.len)
         code = in_envelope(sentry_check_event(found.event.payload, in->limits, ret_id, err),
                            &found.event, err);
+    /* A dump is a report by itself, so a broken event beside it costs only the event. */
     if (code != FZ_OK && !found.dump.header.len)
         return code;
     /* A user report names the id of the crash that it is about; it has no id of its own. */
@@ -143,6 +147,7 @@ take_attachment(struct ingest_builder *b, const struct sentry_item *item)
     struct report *r = b->report;
     json_auto_t *header = ingest_json_value(b, item->header);
     static const char where[] = "attachment";
+    /* More stay in the raw body; the limit is noted before. */
     if (r->n_attachments == ATTACHMENTS_MAX)
         return;
     r->attachments[r->n_attachments++] = (struct report_attachment){
@@ -169,6 +174,7 @@ keep_words(struct ingest_builder *b, const struct sentry_item *item, json_t *wor
     memcpy(key, item->type.data, item->type.len);
     key[item->type.len] = '\0';
     json_t *list = json_object_get(words, key);
+    /* An envelope may have several reports of the user about one crash. */
     if (!list && json_object_set_new(words, key, list = json_array()) != 0)
         b->failed = true;
     else if (json_array_append(list, value) != 0)
@@ -189,6 +195,7 @@ take_item(struct ingest_builder *b, const struct contents *found, const struct s
         keep_words(b, item, words);
         return;
     }
+    /* Sessions and client reports are counted when the envelope comes in. */
     if (sentry_is_counted(item))
         return;
     const char *type = ingest_clean_text(b, item->type);
@@ -211,6 +218,7 @@ take_items(struct ingest_builder *b, const struct contents *found)
     ingest_add_extra(b, "envelope", header, known);
     const char *id = ingest_json_text(b, header, "envelope", "event_id");
     if (id)
+        /* The header's id wins over that of the event, as with Relay. */
         b->report->id = id;
 }
 
@@ -237,6 +245,7 @@ static void
 join(struct report *r, const struct report *dump)
 {
     if (!has_frames(r)) {
+        /* All of the crash or nothing: threads of one and images of the other do not fit. */
         r->threads = dump->threads;
         r->n_threads = dump->n_threads;
         r->exception_frames = dump->exception_frames;
@@ -246,6 +255,7 @@ join(struct report *r, const struct report *dump)
         r->n_images = dump->n_images;
         r->memory = dump->memory;
         r->n_memory = dump->n_memory;
+        /* The event has the exception's words, which a dump of a signal lacks. */
         struct report_crash event = r->crash;
         r->crash = dump->crash;
         fill(&r->crash.exception, event.exception);
@@ -279,6 +289,7 @@ take_dump(const struct ingest_context *in, struct ingest_builder *b, const struc
     size_t n, n_cut;
     enum fz_code code = ingest_split_body(in, item->payload, b->arena, &items, &n, &n_cut, err);
     for (size_t i = 0; code == FZ_OK && i < n; i++) {
+        /* Apple's crash text may be several texts, one after the other. */
         if (items[i].code != FZ_OK)
             continue;
         if (n > 1)
@@ -310,6 +321,7 @@ take_words(struct ingest_builder *b, const struct sentry_item *item)
     for (size_t i = 0; not_user[i]; i++)
         (void)json_object_del(user, not_user[i]); /* absent is fine */
     r->kind = "message";
+    /* Its event_id is that of the crash that it is about: as its own, both would be one report. */
     r->id = NULL;
     r->crash.reason = ingest_json_text(b, value, "user_report", "comments");
     r->user_json = ingest_json_dump(b, user, NULL);
@@ -340,6 +352,7 @@ envelope_parse(struct fz_span body, const struct ingest_context *in, struct fz_a
     if (code != FZ_OK)
         report_note(ret, arena, "%s", err->text);
     if (found.event.header.len && is_type(&found.event, "feedback"))
+        /* Somebody wrote to the developers; nothing crashed. */
         ret->kind = "message";
     code = FZ_OK;
     take_items(&b, &found);
@@ -347,6 +360,7 @@ envelope_parse(struct fz_span body, const struct ingest_context *in, struct fz_a
         take_words(&b, &found.event);
     if (found.dump.header.len) {
         enum fz_code dump = take_dump(in, &b, &found.dump, err);
+        /* The dump's fault; others (memory, limits) are tried again by the job queue. */
         if (dump == FZ_E_MALFORMED || dump == FZ_E_UNSUPPORTED) {
             report_note(ret, arena, "%s", err->text);
             code = found.event.header.len ? FZ_OK : dump;

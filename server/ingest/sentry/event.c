@@ -66,6 +66,7 @@ event_detect(struct fz_span head)
     struct json_walk walk = json_walk_start(head);
     struct json_member member;
     while (json_walk_next(&walk, &member)) {
+        /* All keys are read: the order of members differs between SDKs. */
         int kind = key_kind(member.key);
         if (kind >= 0)
             seen[kind] = true;
@@ -88,11 +89,13 @@ sentry_check_event(struct fz_span body, const struct limits *limits, char ret_id
     enum fz_code code = json_scan(body, &scan, NULL, &found, err);
     if (code != FZ_OK)
         return code;
+    /* Any JSON is valid, but an event has members. */
     if (found.n_objects == 0)
         return fz_fail_at(err, FZ_E_MALFORMED, 0, "sentry event: not a JSON object");
     struct json_walk walk = json_walk_start(body);
     struct json_member member;
     while (json_walk_next(&walk, &member)) {
+        /* Performance data that SDKs send to the same path; there is nothing to symbolicate. */
         if (fz_span_is(member.key, "type") && fz_span_is(member.value, "\"transaction\""))
             return refuse_transaction(err);
         if (fz_span_is(member.key, "event_id"))
@@ -106,6 +109,7 @@ static const json_t *
 values(struct sentry *s, const char *key)
 {
     const json_t *value = json_object_get(s->root, key);
+    /* sentry-cocoa sends breadcrumbs as a bare array, other SDKs {"values":[...]}. */
     if (json_is_array(value))
         return value;
     const json_t *object = ingest_json_member(&s->b, s->root, "", key, JSON_OBJECT);
@@ -117,6 +121,7 @@ static void
 take_release(struct ingest_builder *b, const char *release)
 {
     struct report *r = b->report;
+    /* sentry-cocoa's "com.example.demo@1.2+34"; an app may set any other text. */
     const char *at = release ? strrchr(release, '@') : NULL;
     const char *version = at ? at + 1 : release;
     if (!version)
@@ -153,12 +158,14 @@ take_origin(struct sentry *s)
     r->process.launched_ms = ingest_json_time(b, app, "contexts.app", "app_start_time");
     take_release(b, ingest_json_text(b, s->root, "", "release"));
     if (!r->app_build)
+        /* sentry-cocoa's `dist` is the build number. */
         r->app_build = ingest_json_text(b, s->root, "", "dist");
     r->os_name = ingest_json_text(b, os, "contexts.os", "name");
     r->os_version = ingest_json_text(b, os, "contexts.os", "version");
     r->os_build = ingest_json_text(b, os, "contexts.os", "build");
     r->device_model = ingest_json_text(b, device, "contexts.device", "model");
     r->arch = ingest_json_text(b, device, "contexts.device", "arch");
+    /* Images have no architecture in events of sentry-cocoa, so the device's is all there is. */
     s->is_arm64 = r->arch && strncmp(r->arch, "arm64", 5) == 0;
 }
 
@@ -197,6 +204,7 @@ take_message(struct sentry *s)
             text = ingest_json_text(&s->b, s->root, "", keys[i]);
         for (size_t k = 0; !text && json_is_object(value) && k < FZ_ARRAY_LEN(members); k++)
             text = ingest_json_text(&s->b, value, keys[i], members[k]);
+        /* The template and its values are worth more than the text to people who group messages. */
         if (json_object_get(value, "params"))
             ingest_add_extra(&s->b, keys[i], value, NULL);
         if (text)
@@ -248,11 +256,14 @@ sentry_take_event(struct ingest_builder *b, struct fz_span body, struct fz_error
     if (type && strcmp(type, "transaction") == 0)
         return refuse_transaction(err);
     struct sentry s = {.b = *b, .root = root, .current = -1, .thread_id = -1};
+    /* Looked up once: the forms of a list are many. */
     s.exceptions = values(&s, "exception");
     s.threads = values(&s, "threads");
     take_origin(&s);
+    /* Before the frames, which may name images that the list lacks. */
     sentry_take_images(&s);
     sentry_take_crash(&s);
+    /* After the exception: only then it is known whether the message is the reason. */
     place_message(&s, take_message(&s));
     sentry_take_threads(&s);
     sentry_note_packages(&s);

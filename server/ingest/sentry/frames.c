@@ -27,6 +27,7 @@ has_more(const json_t *frame)
     /* jansson's iterators take a non-const object, but do not change it. */
     json_object_foreach((json_t *)(uintptr_t)frame, key, value)
     {
+        /* SDKs send all members that they know, with null for most. */
         if (!json_is_null(value) && !ingest_is_one_of(fz_span_cstr(key), known_frame))
             return true;
     }
@@ -37,6 +38,7 @@ static enum report_trust
 trust_of(const json_t *frame)
 {
     const char *text = json_string_value(json_object_get(frame, "trust"));
+    /* Only Sentry's own minidump processing and a few SDKs say how a frame was found. */
     if (!text)
         return REPORT_TRUST_GIVEN;
     if (strcmp(text, "context") == 0)
@@ -54,6 +56,7 @@ take_names(struct ingest_builder *b, const json_t *object, const char *where,
                                    .file = ingest_json_text(b, object, where, "abs_path"),
                                    .line = ingest_json_u32(b, object, where, "lineno"),
                                    .column = ingest_json_u32(b, object, where, "colno")};
+    /* abs_path is what the compiler saw; filename is short, for display. */
     if (!symbol.file)
         symbol.file = ingest_json_text(b, object, where, "filename");
     if (!symbol.function && frame->addr == 0 && symbol.file)
@@ -74,6 +77,7 @@ take_mode(struct sentry *s, const json_t *object, const char *where, struct repo
     uint64_t number;
     if (!mode || strncmp(mode, "rel:", 4) != 0)
         return;
+    /* By the reader of all other numbers, which checks the range. */
     json_t *digits = json_string(mode + 4);
     if (!digits)
         s->b.failed = true;
@@ -95,6 +99,7 @@ take_frame(void *user, const json_t *object, const char *where, struct report_fr
     const json_t *addr = json_object_get(object, "instruction_addr");
     bool has_addr = json_scan_u64(addr, &frame.addr);
     if (addr && !json_is_null(addr) && !has_addr)
+        /* The frame stays if it has a name. */
         ingest_note(b, "%s.instruction_addr: not an address", where);
     if (has_addr)
         take_mode(s, object, where, &frame);
@@ -108,6 +113,7 @@ take_frame(void *user, const json_t *object, const char *where, struct report_fr
     frame.trust = trust_of(object);
     uint64_t image = 0;
     if (ingest_json_u64(b, object, where, "image_addr", &image))
+        /* The frame may be in an image that debug_meta lacks: SDKs list only those of one stack. */
         sentry_see_package(s, image, json_string_value(json_object_get(object, "package")));
     /* No instruction of arm64 starts there, so the client has subtracted already (Dart does). */
     if (s->is_arm64 && frame.addr % 4 != 0)
@@ -135,6 +141,7 @@ apply_adjustment(struct ingest_builder *b, const json_t *object, const char *whe
         if (strcmp(rows[i].name, mode) != 0)
             continue;
         for (size_t k = 0; i > 0 && k < thread->n_frames; k++)
+            /* "auto" is the model's own rule, so it changes nothing. */
             thread->frames[k].adjust = k ? rows[i].others : rows[i].first;
         return;
     }

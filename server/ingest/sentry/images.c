@@ -38,7 +38,9 @@ take_image(struct sentry *s, const json_t *object, const char *where)
     }
     if (ingest_json_u64(b, object, where, "image_size", &image.size))
         ingest_clip_size(b, &image, where, "image_size");
+    /* code_file is the new name of `name`; events from other tools have debug_file only. */
     ingest_set_path(&image, ingest_json_first_text(b, object, where, path_keys));
+    /* sentry-cocoa sends none; KSCrash-based events have Mach-O's numbers. */
     image.arch = ingest_json_text(b, object, where, "arch");
     if (!image.arch)
         image.arch = ingest_json_cpu(b, object, where, "cpu_type", "cpu_subtype");
@@ -74,9 +76,11 @@ sentry_take_images(struct sentry *s)
     struct ingest_json_list list =
         ingest_json_list_start(b, images, "debug_meta.images", b->limits->images);
     while (ingest_json_list_next_object(&list)) {
+        /* One app can have native code and JavaScript (React Native): both lists are one. */
         if (is_native(json_string_value(json_object_get(list.item, "type"))))
             take_image(s, list.item, list.where);
     }
+    /* After the listed ones, so that a frame's image is found among them. */
     s->images = ingest_image_map_make(b, true);
     keep_foreign(s, images);
 }
@@ -87,6 +91,7 @@ sentry_see_package(struct sentry *s, uint64_t image_addr, const char *package)
     struct report *r = s->b.report;
     struct ingest_image_key key = {.addr = image_addr};
     size_t n = r->n_images;
+    /* sentry-cocoa writes 0 for a frame in no image. */
     if (image_addr == 0 || !package)
         return;
     int image = ingest_image_map_add(&s->images, &key);

@@ -36,6 +36,7 @@ struct fz_span
 sentry_header_text(struct fz_span header, const char *key)
 {
     struct fz_span value = ingest_json_find(header, key);
+    /* Types and file names are plain texts, so their escapes are not decoded. */
     if (value.len <= 2 || value.data[0] != '"')
         return (struct fz_span){NULL, 0};
     return fz_span_make(value.data + 1, value.len - 2);
@@ -55,6 +56,7 @@ sentry_items_detect(struct fz_span head)
         return false;
     while (next < head.len) {
         struct fz_span line = without_return(line_at(head, next, &next));
+        /* Empty lines between items are tolerated, as Relay does. */
         if (line.len == 0)
             continue;
         /* The last line of a head may be cut. */
@@ -71,6 +73,7 @@ check_header(struct fz_span line, size_t pos, const char *what, struct fz_error 
     struct fz_error why = {.offset = 0};
     if (line.len && line.data[0] == '{' && json_scan(line, &limits, NULL, NULL, &why) == FZ_OK)
         return FZ_OK;
+    /* The scanner counts from the start of the line. */
     uint64_t at = pos + (why.offset > 0 ? (uint64_t)why.offset : 0);
     return fz_fail_at(err, FZ_E_MALFORMED, at,
                       "sentry envelope: %s at byte %zu is not a JSON object", what, pos);
@@ -92,6 +95,7 @@ sized_payload(struct place *place, uint64_t len, struct sentry_item *item, struc
                           "sentry envelope: the payload at byte %zu has %zu of %llu bytes",
                           item->offset, left, (unsigned long long)len);
     place->pos = item->offset + (size_t)len;
+    /* sentry-cocoa ends without a line break. */
     if (place->pos == place->body.len)
         return FZ_OK;
     if (place->body.data[place->pos] != '\n')
@@ -123,6 +127,7 @@ next_item(struct place *place, struct sentry_item *ret, bool *ret_any, struct fz
     item.offset = next;
     struct fz_span text = ingest_json_find(item.header, "length");
     uint64_t len = 0;
+    /* @sentry/node leaves the length out of events and sessions. */
     bool has_length = text.len > 0 && !fz_span_is(text, "null");
     if (has_length && !fz_text_u64(text, &len))
         return fz_fail_at(err, FZ_E_MALFORMED, pos,
@@ -132,6 +137,7 @@ next_item(struct place *place, struct sentry_item *ret, bool *ret_any, struct fz
     if (has_length)
         code = sized_payload(place, len, &item, err);
     else
+        /* Without a length the payload is one line: JSON has no line breaks in it. */
         item.payload = line_at(place->body, next, &place->pos);
     *ret = item;
     return code;

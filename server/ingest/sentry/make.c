@@ -46,6 +46,7 @@ sentry_make_envelope(struct fz_span event, const struct sentry_file *files, size
                      struct fz_arena *arena, struct fz_span *ret, struct fz_error *err)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    /* An empty header: the event has its own id, and there is no DSN. */
     fz_buffer_text(&out, "{}\n");
     append_item(&out, "event", NULL, event);
     for (size_t i = 0; i < n_files; i++)
@@ -88,6 +89,7 @@ set_member(json_t *object, const char *path, struct fz_span value)
     char keys[KEYS_MAX][64];
     size_t n = 0;
     for (const char *at = strchr(path, '['); at && n < KEYS_MAX; n++) {
+        /* The names are the client's: too long or too deep ones are ignored. */
         const char *end = strchr(at, ']');
         size_t len = end ? (size_t)(end - at - 1) : 0;
         if (len == 0 || len >= sizeof(keys[0]))
@@ -97,6 +99,7 @@ set_member(json_t *object, const char *path, struct fz_span value)
         at = end[1] == '[' ? end + 1 : NULL;
     }
     for (size_t i = 0; i + 1 < n; i++) {
+        /* Fields come in any order: an object may be there already. */
         json_t *next = json_object_get(object, keys[i]);
         if (!json_is_object(next)) {
             next = json_object();
@@ -135,6 +138,7 @@ make_event(const struct form *form, const struct limits *limits, struct fz_arena
             is_whole = set_member(event, part->name, content(form, part)) && is_whole;
         else if (!part->filename && strcmp(part->name, "sentry") != 0) {
             char path[80];
+            /* Crashpad's annotations and the uploader's own fields. */
             snprintf(path, sizeof(path), "[extra][%.60s]", part->name);
             is_whole = set_member(event, path, content(form, part)) && is_whole;
         }
@@ -154,6 +158,7 @@ sentry_form_envelope(const struct ingest_request *request, const struct limits *
 {
     struct form form = {.body = request->body};
     struct fz_span event;
+    /* A dump that was compressed in its part is not the form's bytes any more. */
     bool is_made = request->was_packed;
     enum fz_code code =
         fz_form_parse(form.body, request->boundary, arena, &form.parts, &form.n_parts, err);
@@ -172,6 +177,7 @@ sentry_form_envelope(const struct ingest_request *request, const struct limits *
                 (struct sentry_file){part->filename, part->content_type,
                                      is_dump ? "event.minidump" : NULL, content(&form, part)};
     }
+    /* A form with a dump only stays a form: multipart.c knows the names of its fields. */
     *ret = form.body;
     if (!is_made)
         return FZ_OK;

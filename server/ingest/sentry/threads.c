@@ -29,6 +29,7 @@ keep_rest(struct sentry *s, const json_t *object, int64_t index, json_t *rest)
     /* jansson's iterators take a non-const object, but do not change it. */
     json_object_foreach((json_t *)(uintptr_t)object, key, value)
     {
+        /* false is what a member means if it is absent: `main`, `current`. */
         bool known = json_is_null(value) || json_is_false(value);
         for (size_t i = 0; known_thread[i] && !known; i++)
             known = strcmp(key, known_thread[i]) == 0 && (known_thread[i + 1] || !s->has_more);
@@ -48,6 +49,7 @@ take_thread(struct sentry *s, const struct ingest_json_list *list, json_t *rest)
     struct report_thread *thread = ingest_add_thread(b);
     if (!thread)
         return;
+    /* Ids are KSCrash's indexes; they need not be the places in the list. */
     thread->index = ingest_json_thread_index(object, index_keys, list->number);
     thread->name = ingest_json_text(b, object, list->where, "name");
     thread->state = ingest_json_text(b, object, list->where, "state");
@@ -80,6 +82,7 @@ thread_of_exception(const struct sentry *s)
     const struct report *r = s->b.report;
     struct report_thread *marked = NULL;
     for (size_t i = 0; i < r->n_threads; i++) {
+        /* An id is certain; the mark may be of the thread that reported. */
         if (s->thread_id >= 0 && r->threads[i].index == s->thread_id)
             return &r->threads[i];
         if (r->threads[i].crashed && !marked)
@@ -95,6 +98,7 @@ merge(struct report_thread *thread, const struct report_thread *other)
     for (size_t i = 0; i < other->n_frames; i++) {
         struct report_frame *to = &thread->frames[i];
         const struct report_frame *from = &other->frames[i];
+        /* The thread's own names count; the exception has the same ones or none. */
         if (to->n_client)
             continue;
         to->client = from->client;
@@ -102,6 +106,7 @@ merge(struct report_thread *thread, const struct report_thread *other)
         to->client_start = from->client_start;
         to->has_client_start = from->has_client_start;
     }
+    /* Registers may be with one of both stacks only. */
     if (thread->n_registers < other->n_registers) {
         thread->registers = other->registers;
         thread->n_registers = other->n_registers;
@@ -130,6 +135,7 @@ place_stack(struct sentry *s, const struct report_thread *own)
     if (thread->n_frames == 0)
         ingest_set_stack(thread, &stack);
     if (ingest_same_stack(thread->frames, thread->n_frames, own->frames, own->n_frames))
+        /* sentry-cocoa sends a crashed thread's stack in both places. */
         merge(thread, own);
     else if (own->n_frames)
         ingest_set_exception_stack(r, &stack);
@@ -152,5 +158,6 @@ sentry_take_threads(struct sentry *s)
     else if (s->current >= 0 && !thread_of_exception(s)->crashed)
         r->crash.thread = r->threads[s->current].index;
     ingest_mark_crashed(r);
+    /* Last: has_more is known once the exception's frames are read. */
     sentry_take_chain(s, s->has_more);
 }

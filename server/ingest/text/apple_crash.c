@@ -113,6 +113,7 @@ detect(struct fz_span head)
         if (fz_span_is(key, "Exception Type") && value.len)
             threads = true;
         n_keys += is_head_key(key);
+        /* Logs have lines like "Process: x"; three such keys in one text do not come together by chance. */
         n_typical += is_typical(key);
     }
     return threads || (n_typical && n_keys >= 3);
@@ -189,8 +190,10 @@ add_to_section(struct reader *r, struct fz_span line, size_t indent)
 {
     struct ingest_text *c = r->c;
     if (c->text.len) {
+        /* Empty lines inside a section belong to it, but only two of them say anything. */
         for (size_t i = 0; i < c->n_blank + 1 && i < 3; i++)
             fz_buffer_char(&c->text, '\n');
+        /* The indent of tables (VM regions) is kept, since columns are aligned by it. */
         for (size_t i = 0; i < indent && i < INDENT_MAX; i++)
             fz_buffer_char(&c->text, ' ');
     }
@@ -217,6 +220,7 @@ take_heading(struct reader *r, struct fz_span line)
     if (fz_span_begins(line, "Last Exception Backtrace")) {
         ingest_text_end_section(r->c);
         r->state = IN_EXCEPTION;
+        /* iOS before 15 wrote the exception's addresses as one list. */
         size_t open = fz_text_find(line, "(0x");
         if (open != SIZE_MAX)
             (void)ingest_text_stack_add_list(r->c->b, &r->c->exception, fz_span_from(line, open));
@@ -232,6 +236,7 @@ take_heading(struct reader *r, struct fz_span line)
         r->state = IN_IMAGES;
         after = fz_text_trim(fz_span_from(line, fz_text_find(line, ":") + 1));
         if (after.len)
+            /* Some texts have the first image on the line of the heading. */
             (void)ingest_text_take_image(r->c, after);
     } else if (ingest_text_take_thread(r->c, line, &registers)) {
         ingest_text_end_section(r->c);
@@ -295,6 +300,7 @@ take_odd(struct reader *r, const struct ingest_text_lines *lines, struct fz_span
         r->n_before++;
     } else {
         if (r->n_odd++ < LINES_NOTED_MAX)
+            /* Some lines are enough to see what the text is; all of them are in extra. */
             ingest_note(c->b, "line %zu: not understood: \"%.*s\"", lines->number,
                         (int)(line.len < 80 ? line.len : 80), (const char *)line.data);
         ingest_text_add_extra(c, fz_span_cstr("Other lines"), line);
@@ -331,6 +337,7 @@ take_line(struct reader *r, const struct ingest_text_lines *lines, struct fz_spa
         return;
     }
     bool is_key = ingest_text_split_key(line, &key, &value);
+    /* Sections are known by name: their first line may also be "Key: value". */
     bool is_section = is_key && ingest_text_is_section(key);
     bool is_known = is_key && !is_section && lines->indent == 0 &&
                     (ingest_text_is_key(key) || is_head_key(key) || is_event_key(key));
@@ -343,6 +350,7 @@ take_line(struct reader *r, const struct ingest_text_lines *lines, struct fz_spa
         take_odd(r, lines, line);
         return;
     }
+    /* Before it, lines are a mail or a log that the report was pasted into. */
     r->started = true;
     if (ingest_text_take_key(c, key, value)) {
         ingest_text_end_section(c);
@@ -375,6 +383,7 @@ parse(struct fz_span body, const struct ingest_context *in, struct fz_arena *are
     struct ingest_builder b = ingest_builder_make(ret, arena, in->limits);
     FZ_CLEANUP(ingest_text_end) struct ingest_text c = ingest_text_start(&b);
     read_lines(&c, ingest_text_clean(&b, body));
+    /* The parts come in any order, so what depends on several of them waits for the end. */
     ingest_text_settle(&c);
     return b.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }

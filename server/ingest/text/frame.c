@@ -41,6 +41,7 @@ ingest_text_place_parse(struct fz_span text, struct ingest_text_symbol *ret)
         n++;
         text = fz_span_until(text, colon);
     }
+    /* A group without a number is a part of a name: "operator()". */
     if (n == 0 || text.len == 0)
         return false;
     uint64_t line = n == 2 ? numbers[1] : numbers[0], column = n == 2 ? numbers[0] : 0;
@@ -62,9 +63,11 @@ last_group(struct fz_span text)
 static bool
 take_offset(struct fz_span *text, uint64_t *ret)
 {
+    /* The last one: C++ names have "operator+". */
     size_t plus = fz_text_find_last(*text, "+");
     if (plus == SIZE_MAX || (plus > 0 && !fz_text_is_blank(text->data[plus - 1])))
         return false;
+    /* Decimal in Apple's texts; hex is read as well. */
     struct fz_span number = fz_text_trim(fz_span_from(*text, plus + 1));
     if (!number.len || !fz_text_u64(number, ret))
         return false;
@@ -79,6 +82,7 @@ take_mark(struct fz_span *text, struct ingest_text_symbol *ret)
     static const char *const marks[] = {"[inlined]", "[opt]", "[artificial]", "[async]"};
     for (size_t i = 0; i < FZ_ARRAY_LEN(marks); i++) {
         if (text->len > strlen(marks[i]) && fz_span_ends(*text, marks[i])) {
+            /* Only the first mark changes what the frame is. */
             ret->inlined = ret->inlined || i == 0;
             *text = fz_text_trim(fz_span_until(*text, text->len - strlen(marks[i])));
             return true;
@@ -157,6 +161,7 @@ ingest_text_symbol_parse(struct fz_span text, struct fz_span image, uint64_t add
     if (symbol.has_offset && !symbol.has_load && is_image_start(symbol.name, image) &&
         symbol.offset <= addr) {
         symbol.has_load = true;
+        /* The offset counts from the header, so this is where the image was loaded. */
         symbol.load = addr - symbol.offset;
         symbol.load_offset = symbol.offset;
         symbol.has_offset = false;
@@ -173,6 +178,8 @@ find_address(struct fz_span line, uint64_t *ret_addr, struct fz_span *ret_rest)
 {
     for (size_t i = 0; i + 2 < line.len; i++) {
         struct fz_span rest = fz_span_from(line, i);
+        /* The image's name may have spaces, so the address is found first and the name is before
+         * it. */
         if (rest.data[0] != '0' || (rest.data[1] | 0x20) != 'x' ||
             (i > 0 && !fz_text_is_blank(line.data[i - 1])))
             continue;
@@ -201,6 +208,7 @@ ingest_text_frame_parse(struct fz_span line, struct ingest_text_frame *ret)
     if (at == SIZE_MAX)
         return false;
     frame.image = fz_text_trim(fz_span_until(rest, at));
+    /* Apple's mark for an address in no image. */
     if (fz_span_is(frame.image, "???"))
         frame.image = (struct fz_span){NULL, 0};
     frame.symbol = ingest_text_symbol_parse(after, frame.image, frame.addr);
@@ -235,6 +243,7 @@ take_hint(struct ingest_builder *b, struct ingest_text_hints *hints,
             return (int)i;
         }
     }
+    /* Texts have some dozens of images; the search for a hint is linear. */
     if (hints->n == HINTS_MAX)
         return -1;
     hints->items = ingest_grow(b, hints->items, hints->n, &hints->room, sizeof(*hints->items));
@@ -257,6 +266,7 @@ take_client(struct ingest_builder *b, struct report_frame *to,
                                    .line = symbol->line,
                                    .column = symbol->column,
                                    .inlined = symbol->inlined};
+    /* An inlined call's offset counts from the function that contains it. */
     if (!symbol->inlined && symbol->has_offset && symbol->offset <= frame->addr)
         ingest_set_start(to, &client, frame->addr - symbol->offset);
     ingest_add_client_symbol(b, to, &client);

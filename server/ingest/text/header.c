@@ -16,6 +16,7 @@ static struct fz_span
 take_pid(struct fz_span value, int64_t *ret_pid)
 {
     size_t open = fz_text_find_last(value, "[");
+    /* Reporters without a pid write the name alone. */
     if (open == SIZE_MAX || !fz_span_ends(value, "]"))
         return value;
     struct fz_span number = fz_text_trim(fz_span_between(value, open + 1, value.len - 1));
@@ -45,6 +46,7 @@ take_process(struct ingest_text *c, struct fz_span value)
 {
     struct report *r = c->b->report;
     r->process.name = known(c, take_pid(value, &r->process.pid));
+    /* The text has no name of the app; an .ips header may bring one later. */
     r->app_name = r->process.name;
 }
 
@@ -73,6 +75,7 @@ take_profile(struct ingest_text *c, struct fz_span value)
 {
     struct report *r = c->b->report;
     size_t end = fz_text_find(value, ", ");
+    /* iOS has "Hardware Model" in the head; "Model" is for Macs, at the end. */
     if (!r->device_model)
         r->device_model = known(c, fz_text_trim(fz_span_until(value, end)));
     if (end != SIZE_MAX)
@@ -125,6 +128,7 @@ take_type(struct ingest_text *c, struct fz_span value)
         crash->signal = ingest_text(c->b, first);
     else
         ingest_text_add_extra(c, fz_span_cstr("Exception Type"), value);
+    /* Apple writes both, PLCrashReporter the signal alone. */
     if (fz_span_begins(second, "SIG"))
         crash->signal = ingest_text(c->b, second);
     /* "(Code Signature Invalid)", "(SIGKILL - CODESIGNING)": more than a signal. */
@@ -162,6 +166,7 @@ ingest_text_take_codes(struct ingest_text *c, struct fz_span value)
     struct report_crash *crash = &c->b->report->crash;
     if (take_numbers(c, value))
         return;
+    /* PLCrashReporter: "SEGV_MAPERR at 0x10", KSCrash: "KERN_INVALID_ADDRESS at 0x10". */
     struct fz_span rest = value, word = ingest_text_word(&rest);
     if (fz_span_ends(word, ","))
         word = fz_span_until(word, word.len - 1);
@@ -267,6 +272,7 @@ settle_version(struct ingest_text *c)
     struct report *r = c->b->report;
     size_t open = fz_text_find_last(c->version, "(");
     if (open == SIZE_MAX || !fz_span_ends(c->version, ")")) {
+        /* PLCrashReporter writes the build alone if there is no marketing version. */
         if (is_integer(c->version))
             r->app_build = known(c, c->version);
         else
@@ -302,6 +308,7 @@ settle_header(struct ingest_text *c)
             app = &r->images[i];
     }
     if (app)
+        /* The image knows "arm64e"; the head says "ARM-64" for both. */
         r->arch = app->arch;
     if (!r->arch)
         r->arch = fz_arch_of_code_type(c->code_type);
@@ -315,6 +322,8 @@ settle_header(struct ingest_text *c)
 void
 ingest_text_settle(struct ingest_text *c)
 {
+    /* In this order: images are numbered after the frames that name them, and the head needs the
+     * images. */
     ingest_text_settle_threads(c);
     ingest_text_settle_images(c);
     settle_header(c);

@@ -78,6 +78,7 @@ settle_name(struct report_image *ret)
     if (!*base)
         return;
     if (ret->name && strcmp(ret->name, base) != 0 && strchr(ret->name, '.'))
+        /* Names of binaries have dots too (libobjc.A.dylib), but then they are the path's end. */
         ret->bundle_id = ret->name;
     if (!ret->name || ret->bundle_id)
         ret->name = base;
@@ -118,6 +119,7 @@ parse_range(struct ingest_builder *b, struct fz_span line, struct report_image *
     struct fz_span rest = fz_text_trim(line);
     if (fz_span_begins(rest, "*")) /* an image of the kernel */
         rest = fz_text_trim(fz_span_from(rest, 1));
+    /* Each line of the part is tried: lists end without a mark. */
     if (!ingest_text_take_hex(&rest, &image.addr))
         return false;
     rest = fz_text_trim(rest);
@@ -125,6 +127,7 @@ parse_range(struct ingest_builder *b, struct fz_span line, struct report_image *
         return false;
     rest = fz_text_trim(fz_span_from(rest, 1));
     bool has_end = ingest_text_take_hex(&rest, &end);
+    /* Reporters that do not know the size write "???". */
     if (!has_end && !fz_span_begins(rest, "???"))
         return false;
     if (!has_end)
@@ -226,6 +229,7 @@ ingest_text_take_image(struct ingest_text *c, struct fz_span line)
     struct report_image image;
     if (!parse_range(c->b, line, &image))
         return false;
+    /* The line is understood, and not to be kept among the odd ones. */
     if (is_nothing(&image))
         return true;
     (void)ingest_add_image(c->b, &image);
@@ -312,9 +316,11 @@ ingest_text_settle_images(struct ingest_text *c)
 {
     const struct report *r = c->b->report;
     size_t n_without = 0;
+    /* Lines come one by one, so that the number of images is known only here. */
     ingest_note_cut(c->b);
     for (size_t i = 0; i < r->n_images; i++)
         n_without += !r->images[i].has_uuid;
+    /* Without a UUID no symbol file can be found: users ask why names are missing. */
     if (n_without)
         ingest_note(c->b, "images: %zu of %zu have no UUID", n_without, r->n_images);
     settle_hints(c->b, &c->hints);

@@ -71,6 +71,7 @@ take_messages(struct ingest_text *c, struct fz_span text)
                 c->b, ingest_text(c->b, fz_text_trim(fz_span_between(text, start, at))));
             start = at;
         }
+        /* The reason of an exception may have line breaks of its own, up to the closing quote. */
         if (fz_text_contains(line, "reason: '"))
             in_quotes = true;
         if (fz_span_ends(fz_text_trim(line), "'"))
@@ -78,6 +79,7 @@ take_messages(struct ingest_text *c, struct fz_span text)
         at = end == SIZE_MAX ? text.len : at + end + 1;
     }
     (void)ingest_add_message(c->b, ingest_text(c->b, fz_text_trim(fz_span_from(text, start))));
+    /* From the whole text: name, reason and type are on different lines. */
     bool thrown = ingest_text_take_thrown(c->b, text);
     struct report_crash *crash = &c->b->report->crash;
     /* Without an exception the first message is that of abort(), of an assertion or of a trap. */
@@ -116,6 +118,7 @@ take_stack_dump(struct ingest_text *c, struct fz_span key, struct fz_span text)
     struct fz_span range = open == SIZE_MAX ? key : fz_span_from(key, open + 1);
     struct report_thread *crashed = report_crashed_thread(b->report);
     uint64_t start;
+    /* Without a crashed thread, or with odd bytes, the dump stays readable as an extra. */
     if (!crashed || !ingest_text_take_hex(&range, &start) || text.len % 2 != 0)
         return false;
     size_t len = text.len / 2 < b->memory_left ? text.len / 2 : b->memory_left;
@@ -192,6 +195,8 @@ ingest_text_settle_memory(struct ingest_text *c)
 {
     for (size_t i = 0; i < c->n_extras && !c->b->failed; i++) {
         struct ingest_text_extra *extra = &c->extras[i];
+        /* Sections about the crashed thread may precede all threads, so they wait among the
+         * extras. */
         extra->taken =
             take_memory(c, fz_span_cstr(extra->key), fz_span_make(extra->text, extra->len));
     }

@@ -122,6 +122,7 @@ detect_text(struct fz_span head)
         n_frames += frame.has_index;
         n_first += frame.has_index && frame.index == 0;
         n_loose += !frame.has_index;
+        /* Lines without a number look like log lines, so more of them are wanted. */
         if (n_frames >= 2 || n_loose >= LOOSE_MIN || (heading && n_loose))
             return true;
     }
@@ -160,6 +161,7 @@ take_frames(struct stack_reader *r, struct fz_span line)
             (void)ingest_text_add_thread(c, ingest_text_thread_count(c), false);
         ingest_text_add_frame(c, &frame);
         if (c->thread && c->thread->n_frames == 1 && r->thrown) {
+            /* The log was written inside the throw: no frame of it is a pc. */
             ingest_first_is_return(c->thread->frames, 1);
             c->thread->crashed = true;
             r->thrown = false;
@@ -178,6 +180,7 @@ take_log_head(struct ingest_text *c, struct fz_span line)
     int64_t pid, ms;
     if (open == SIZE_MAX || !fz_time_parse(fz_span_until(line, NAME_TIME), &ms))
         return;
+    /* The first line of a log is the nearest to the crash; later ones are of what followed. */
     if (!report->timestamp_ms)
         report->timestamp_ms = ms;
     struct fz_span name = fz_span_between(line, NAME_TIME, open), digits;
@@ -308,6 +311,7 @@ settle_app(struct ingest_text *c)
         app = find_app(c, &r->threads[i]);
     if (app <= 0)
         return;
+    /* Reports without paths take the first image for the app's own. */
     struct ingest_text_hint first = c->hints.items[0];
     c->hints.items[0] = c->hints.items[app];
     c->hints.items[app] = first;
@@ -331,6 +335,7 @@ parse(struct fz_span body, const struct ingest_context *in, struct fz_arena *are
     while (!b.failed && ingest_text_lines_next(&lines, &line))
         take_line(&reader, &lines, line);
     ingest_text_sample_end(&reader.sample);
+    /* People sample a process because it does not respond. */
     if (reader.sample.room && !ret->kind)
         ret->kind = "hang";
     if (b.failed) /* lists may be incomplete */

@@ -49,11 +49,14 @@ ingest_text_lldb_frame(struct fz_span line, struct ingest_text_frame *ret)
     if (at != SIZE_MAX && ingest_text_place_parse(fz_text_trim(fz_span_from(text, at + 4)), &place))
         text = fz_text_trim(fz_span_until(text, at));
     size_t inner = fz_text_find_last(text, inlined);
+    /* lldb writes "outer [inlined] inner": the frame is the inner call. */
     if (inner != SIZE_MAX)
         text = fz_span_from(text, inner + strlen(inlined));
     frame.symbol = ingest_text_symbol_parse(text, frame.image, frame.addr);
+    /* Values of one run would make each report's function another one. */
     frame.symbol.name = without_values(frame.symbol.name);
     if (fz_span_begins(frame.symbol.name, "___lldb_unnamed_symbol"))
+        /* lldb's own word for a function without a symbol. */
         frame.symbol.name = (struct fz_span){NULL, 0};
     frame.symbol.inlined = inner != SIZE_MAX;
     frame.symbol.file = place.file;

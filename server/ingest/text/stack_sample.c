@@ -62,6 +62,7 @@ parse_call(struct fz_span text, struct ingest_text_frame *ret)
     /* spindump has the image in the last group, sample in "(in Demo)". */
     if (take_image_group(cut_group(&shorter), &frame)) {
         struct ingest_text_symbol symbol = frame.symbol;
+        /* It fills a new symbol, so the place and the image are set after it. */
         frame.symbol = ingest_text_symbol_parse(shorter, frame.image, frame.addr);
         frame.symbol.file = symbol.file;
         frame.symbol.line = symbol.line;
@@ -72,6 +73,7 @@ parse_call(struct fz_span text, struct ingest_text_frame *ret)
         struct fz_span image =
             in == SIZE_MAX ? (struct fz_span){NULL, 0} : fz_span_from(name, in + 4);
         frame.image = fz_span_until(image, fz_text_find(image, ")"));
+        /* sample writes "<unknown binary>" for code that was made at run time. */
         if (fz_span_begins(frame.image, "<unknown"))
             frame.image = (struct fz_span){NULL, 0};
         frame.symbol = ingest_text_symbol_parse(name, frame.image, frame.addr);
@@ -134,6 +136,7 @@ close_to(struct ingest_text_sample *s, size_t column)
 {
     while (s->n && s->nodes[s->n - 1].column >= column) {
         const struct ingest_text_call *node = &s->nodes[s->n - 1];
+        /* Samples that no callee accounts for ended in this call. */
         if (node->is_frame && node->count > node->below)
             add_stack(s, node->count - node->below);
         s->n--;
@@ -168,6 +171,7 @@ take_heading(struct ingest_text_sample *s, struct fz_span line)
     bool starts = fz_span_is(line, "Call graph:");
     if (!is_thread && !ends && !starts)
         return false;
+    /* Each thread has a tree of its own. */
     close_to(s, 0);
     s->in_tree = !ends;
     if (is_thread) { /* spindump: Thread 0x4c7  DispatchQueue "q"(1)  Thread name "n"  25 samples */
@@ -186,6 +190,7 @@ ingest_text_sample_take(struct ingest_text_sample *s, struct fz_span line, size_
         return true;
     if (!s->in_tree || !parse_line(line, &node, &text))
         return false;
+    /* The depth is in the column; quote marks of a mail are not counted. */
     node.column += indent;
     close_to(s, node.column);
     if (!node.is_frame)

@@ -6,6 +6,7 @@ bool
 ingest_text_split_words(struct fz_span line, struct fz_span *ret_key, struct fz_span *ret_value)
 {
     size_t colon = fz_text_find(fz_span_until(line, KEY_MAX + 1), ":");
+    /* One letter before a colon is a drive or a register. */
     if (colon == SIZE_MAX || colon < 2)
         return false;
     struct fz_span after = fz_span_from(line, colon + 1);
@@ -53,6 +54,7 @@ extra_of(struct ingest_text *c, struct fz_span key)
     size_t len = key.len < EXTRA_KEY_MAX ? key.len : EXTRA_KEY_MAX;
     memcpy(name, key.data, len);
     name[len] = '\0';
+    /* A hash table, since a text may have hundreds of keys, and each line looks for its own. */
     const json_t *number = json_object_get(c->extra_numbers, name);
     if (number)
         return &c->extras[json_integer_value(number)];
@@ -85,6 +87,7 @@ ingest_text_add_extra(struct ingest_text *c, struct fz_span key, struct fz_span 
     }
     size_t wanted = extra->len + 1 + value.len;
     if (wanted > extra->room) {
+        /* Doubled: lines of one key may come by the thousand. */
         size_t room = wanted < 64 ? 64 : wanted * 2;
         char *grown = ingest_alloc(c->b, room, 1);
         if (!grown)

@@ -24,6 +24,7 @@ ingest_text_add_thread(struct ingest_text *c, int64_t index, bool crashed)
     /* Beyond the limit the crashed thread replaces the last one. */
     if (!c->thread && wanted && r->n_threads) {
         c->thread = &r->threads[r->n_threads - 1];
+        /* A crash without its crashed thread is worth nothing. */
         *c->thread = (struct report_thread){.n_frames = 0};
     }
     if (c->thread)
@@ -56,6 +57,7 @@ take_names(struct ingest_text *c, struct fz_span text)
     struct fz_span name = fz_text_trim(fz_span_until(text, at));
     if (at != SIZE_MAX) {
         const char *queue = ingest_text(c->b, fz_text_trim(fz_span_from(text, at + strlen(key))));
+        /* A second heading of the thread may lack what the first one had. */
         if (queue)
             c->thread->queue = queue;
     }
@@ -177,6 +179,7 @@ ingest_text_settle_threads(struct ingest_text *c)
         r->threads[i].crashed = r->threads[i].index == r->crash.thread;
         settle_throw(c, &r->threads[i]);
     }
+    /* Apple's backtrace of the exception is exact; the other one is the app's own print of it. */
     ingest_set_exception_stack(r, c->exception.n ? &c->exception : &c->backtrace);
     if (r->n_threads == 0)
         ingest_note(c->b, "no thread in the text");

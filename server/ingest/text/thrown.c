@@ -32,6 +32,7 @@ take_threw(struct ingest_builder *b, struct fz_span text)
     if (!fz_span_begins(text, key) || colon == SIZE_MAX || crash->exception)
         return false;
     struct fz_span name = fz_span_between(text, strlen(key), colon);
+    /* Names of exceptions are one word; a sentence is the app's own message. */
     if (!name.len || fz_text_contains(name, " "))
         return false;
     crash->exception = ingest_text(b, name);
@@ -56,6 +57,7 @@ take_typed(struct ingest_builder *b, struct fz_span text)
     /* Of an Objective-C exception this is only the class; its name is in another line. */
     bool is_class_only = fz_span_is(type, "NSException") && crash->exception;
     if (!crash->exception && !is_class_only)
+        /* C++ exceptions have no other name than their type. */
         crash->exception = ingest_text(b, type);
     if (colon != SIZE_MAX && !crash->reason)
         crash->reason = ingest_text(b, fz_text_trim(fz_span_from(rest, colon + 2)));
