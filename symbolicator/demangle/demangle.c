@@ -39,6 +39,7 @@ split_block(struct fz_span name, struct fz_span *ret_function, struct fz_span *r
 {
     static const char mark[] = "_block_invoke";
     size_t mark_len = sizeof(mark) - 1, end = name.len;
+    /* The second and later blocks of a function have a number. */
     while (end > 0 && name.data[end - 1] >= '0' && name.data[end - 1] <= '9')
         end--;
     *ret_number = fz_span_make(name.data + end, name.len - end);
@@ -59,6 +60,7 @@ static bool
 strip_method_length(struct fz_span *function)
 {
     size_t digits = 0, len = 0;
+    /* No name that is demangled has a length of more digits (DEMANGLE_NAME_MAX). */
     while (digits < function->len && digits < 6 && function->data[digits] >= '0' &&
            function->data[digits] <= '9')
         len = len * 10 + (size_t)(function->data[digits++] - '0');
@@ -66,6 +68,8 @@ strip_method_length(struct fz_span *function)
     if (digits == 0)
         return !memchr(function->data, '[', function->len);
     struct fz_span rest = fz_span_make(function->data + digits, function->len - digits);
+    /* The length must fit exactly, so that a C function "__3d_block_invoke" is not taken for
+     * one. */
     if (len != rest.len || rest.len < 2 || (rest.data[0] != '-' && rest.data[0] != '+') ||
         rest.data[1] != '[')
         return false;
@@ -78,6 +82,7 @@ static bool
 is_cxx(struct fz_span function)
 {
     size_t at = 0;
+    /* Mach-O's underscore and that of "_Z". */
     while (at < function.len && at < 2 && function.data[at] == '_')
         at++;
     return at < function.len && function.data[at] == 'Z';
@@ -90,6 +95,7 @@ sym_demangle_block(const char *name, const struct sym_demangle_options *options,
     if (options->keep_blocks)
         return false;
     struct fz_span function, number;
+    /* Blocks in C++ functions are a production of the Itanium demangler. */
     if (!split_block(fz_span_cstr(name + 2), &function, &number) || is_cxx(function) ||
         !strip_method_length(&function))
         return false;
@@ -122,6 +128,8 @@ sym_demangle(const char *name, bool is_macho_symbol, const struct sym_demangle_o
     if (!options)
         options = &defaults;
     /* Names from DWARF have no underscore of Mach-O; lists that users paste, as of nm, do. */
+    /* Longer names cost more than a reader gains; the limit also bounds the stack that C++
+     * needs. */
     if (strlen(name) <= DEMANGLE_NAME_MAX &&
         (demangle_any(plain, options, out) ||
          (plain == name && inner != name && demangle_any(inner, options, out))))
@@ -133,6 +141,7 @@ sym_demangle(const char *name, bool is_macho_symbol, const struct sym_demangle_o
 bool
 sym_demangle_is_hidden(const char *name)
 {
+    /* One to three, depending on the language and on Mach-O. */
     while (*name == '_')
         name++;
     return fz_text_has_prefix(name, "hidden#");

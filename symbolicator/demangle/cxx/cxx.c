@@ -37,11 +37,13 @@ static void *
 run_demangler(void *user)
 {
     struct run *run = user;
+    /* The allocation functions find the run by thread. */
     sym_cxa_enter(&run->memory);
     if (setjmp(run->memory.out_of_bounds) == 0) {
         int status = 0;
         run->text = sym_cxa_demangle(run->name, NULL, NULL, &status);
     } else {
+        /* What the demangler allocated is in the arena, which the caller frees. */
         run->text = NULL;
     }
     sym_cxa_enter(NULL);
@@ -56,8 +58,10 @@ run_on_thread(struct run *run, size_t name_len)
     pthread_t thread;
     if (pthread_attr_init(&attributes) != 0)
         return false;
+    /* Nearly twice the measured need: another build of libc++abi may have larger frames. */
     size_t stack = STACK_MIN + name_len * STACK_PER_BYTE;
     stack = (stack + STACK_STEP - 1) / STACK_STEP * STACK_STEP;
+    /* A thread rather than a larger stack for all: nearly no name needs it. */
     bool started = pthread_attr_setstacksize(&attributes, stack) == 0 &&
                    pthread_create(&thread, &attributes, run_demangler, run) == 0;
     pthread_attr_destroy(&attributes);
@@ -90,6 +94,7 @@ sym_demangle_cxx(const char *name, const struct sym_demangle_options *options,
     else if (!run_on_thread(&run, len))
         run.text = NULL;
     struct fz_span text = fz_span_cstr(run.text);
+    /* Substitutions can expand to megabytes that no list could show. */
     bool done = text.len > 0 && text.len <= DEMANGLE_TEXT_MAX;
     if (done && options->simplified)
         sym_demangle_cxx_simplify(text, out);

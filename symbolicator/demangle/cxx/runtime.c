@@ -46,6 +46,7 @@ sym_cxa_malloc(size_t size)
     if (size > SIZE_MAX - CXA_BLOCK_HEAD)
         sym_cxa_abort();
     struct sym_cxa_run *run = current_run;
+    /* Head and content, rounded up: the demangler keeps nodes that need alignment. */
     size_t need = (size + 2 * CXA_BLOCK_HEAD - 1) & ~(size_t)(CXA_BLOCK_HEAD - 1);
     char *block;
     /* The arena clears its blocks, which cost a quarter of the time of short names; the scratch is
@@ -58,6 +59,7 @@ sym_cxa_malloc(size_t size)
     }
     if (!block)
         sym_cxa_abort();
+    /* realloc() is not given the old size, so it is kept in front of the block. */
     memcpy(block, &size, sizeof(size));
     return block + CXA_BLOCK_HEAD;
 }
@@ -68,8 +70,10 @@ sym_cxa_realloc(void *block, size_t size)
     size_t old_size = 0;
     if (block)
         memcpy(&old_size, (char *)block - CXA_BLOCK_HEAD, sizeof(old_size));
+    /* The arena's cap alone would allow one block that no real name needs. */
     if (size > BLOCK_MAX)
         sym_cxa_abort();
+    /* The old block is not reused: an arena frees all at once. */
     void *grown = sym_cxa_malloc(size);
     if (block)
         memcpy(grown, block, old_size < size ? old_size : size);

@@ -45,6 +45,7 @@ drop_inline_namespaces(struct fz_span text, struct fz_buffer *out)
             if (starts(text, i, inline_namespaces[k]))
                 skip = strlen(inline_namespaces[k]);
         }
+        /* The outer namespace stays: "std::__1::" becomes "std::". */
         if (skip)
             fz_buffer_text(out, "std::");
         else
@@ -60,6 +61,7 @@ after_bracket(struct fz_span text, size_t at)
     for (size_t depth = 1; at < text.len; at++) {
         if (text.data[at] == '<')
             depth++;
+        /* "->" of a trailing return type does not close anything. */
         else if (text.data[at] == '>' && at > 0 && text.data[at - 1] != '-' && --depth == 0)
             return at + 1;
     }
@@ -71,6 +73,7 @@ drop_defaults(struct fz_span text, struct fz_buffer *out)
 {
     for (size_t i = 0; i < text.len;) {
         size_t end = 0;
+        /* All of them begin with a comma, which one comparison rules out for most bytes. */
         for (size_t k = 0; k < FZ_ARRAY_LEN(defaults) && text.data[i] == ',' && !end; k++) {
             if (starts(text, i, defaults[k]))
                 end = after_bracket(text, i + strlen(defaults[k]));
@@ -91,6 +94,7 @@ sym_demangle_cxx_simplify(struct fz_span text, struct fz_buffer *out)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer plain = fz_buffer_make(DEMANGLE_TEXT_MAX);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer bare = fz_buffer_make(DEMANGLE_TEXT_MAX);
+    /* First, because defaults and aliases are spelled without inline namespaces. */
     drop_inline_namespaces(text, &plain);
     drop_defaults(fz_buffer_span(&plain), &bare);
     struct fz_span rest = fz_buffer_span(&bare);

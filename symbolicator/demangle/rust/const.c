@@ -33,6 +33,7 @@ static struct fz_span
 read_number(struct sym_rust_v0 *v, uint64_t *ret)
 {
     struct fz_span digits = read_nibbles(v);
+    /* RFC 2603 allows one spelling of each number only. */
     if (digits.len == 0 || (digits.len > 1 && digits.data[0] == '0'))
         sym_rust_v0_fail(v);
     *ret = 0;
@@ -67,6 +68,7 @@ print_integer(struct sym_rust_v0 *v, char tag)
         sym_rust_v0_put(v, "0x");
         sym_rust_v0_put_span(v, digits);
     }
+    /* LLVM's demangler leaves the type out; rustc's prints it with {} and not with {:#}. */
     if (v->style == RUST_PLAIN)
         sym_rust_v0_put(v, sym_rust_v0_basic_type(tag));
 }
@@ -100,6 +102,7 @@ print_escaped(struct sym_rust_v0 *v, uint32_t c, char quote, uint32_t last_shown
     static const char escaped[] = "\0\t\r\n\\", letters[] = "0trn\\";
     if (v->failed || v->n_skips > 0)
         return;
+    /* memchr(), because the NUL is one of the characters. */
     const char *found = c < 0x80 ? memchr(escaped, (int)c, sizeof(escaped) - 1) : NULL;
     if (found)
         fz_buffer_printf(v->out, "\\%c", letters[found - escaped]);
@@ -139,10 +142,12 @@ static void
 print_text(struct sym_rust_v0 *v)
 {
     struct fz_span nibbles = read_nibbles(v);
+    /* Two digits are one byte of UTF-8. */
     if (nibbles.len % 2 != 0)
         sym_rust_v0_fail(v);
     if (v->failed || v->n_skips > 0)
         return;
+    /* Decoded as a whole, because an escape can be decided only for a complete character. */
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer bytes = fz_buffer_make(nibbles.len);
     for (size_t i = 0; i < nibbles.len; i += 2)
         fz_buffer_char(&bytes, (char)(fz_text_hex_digit((char)nibbles.data[i]) << 4 |

@@ -14,6 +14,7 @@ static bool
 is_suffix(struct fz_span text)
 {
     for (size_t i = 0; i < text.len; i++) {
+        /* Suffixes of LLVM are printable; other bytes say that the symbol is not Rust's. */
         if (text.data[i] <= ' ' || text.data[i] > '~')
             return false;
     }
@@ -26,6 +27,7 @@ cut_llvm_hash(struct fz_span *name)
 {
     static const char mark[] = ".llvm.";
     size_t mark_len = sizeof(mark) - 1, end = name->len;
+    /* The characters that rustc-demangle allows in it. */
     while (end > 0 && strchr("0123456789ABCDEF@", name->data[end - 1]))
         end--;
     if (end < mark_len || memcmp(name->data + end - mark_len, mark, mark_len) != 0)
@@ -80,6 +82,7 @@ sym_demangle_rust(const char *name, const struct sym_demangle_options *options,
 {
     if (fz_text_has_prefix(name, "_R"))
         return sym_demangle_rust_style(name, options->simplified ? RUST_BARE : RUST_LLVM, out);
+    /* A legacy name is also a C++ name; in doubt it is left to that demangler. */
     return sym_rust_legacy_is_certain(fz_span_cstr(name)) &&
            sym_demangle_rust_style(name, options->keep_hash ? RUST_PLAIN : RUST_BARE, out);
 }

@@ -18,6 +18,7 @@
 static void
 print_lifetime(struct sym_rust_v0 *v, uint64_t index)
 {
+    /* A lifetime that no binder around this place declares. */
     if (index > v->n_bound)
         sym_rust_v0_fail(v);
     if (v->failed)
@@ -27,6 +28,7 @@ print_lifetime(struct sym_rust_v0 *v, uint64_t index)
         return;
     }
     uint64_t number = v->n_bound - index;
+    /* As LLVM names them: the mangling has only numbers. */
     char name[] = {'\'', number < 26 ? (char)('a' + number) : 'z', '\0'};
     sym_rust_v0_put(v, name);
     if (number >= 26)
@@ -68,6 +70,8 @@ static void
 print_nested(struct sym_rust_v0 *v, bool is_value)
 {
     char space = sym_rust_v0_next(v);
+    /* Upper case namespaces are for what the compiler made, lower case ones are implementation
+     * detail (RFC 2603). */
     bool is_special = space >= 'A' && space <= 'Z';
     if (!is_special && !(space >= 'a' && space <= 'z'))
         sym_rust_v0_fail(v);
@@ -93,6 +97,7 @@ print_nested(struct sym_rust_v0 *v, bool is_value)
 static void
 print_crate(struct sym_rust_v0 *v)
 {
+    /* Distinguishes versions of a crate in one program; to readers it is noise. */
     uint64_t hash = sym_rust_v0_tagged(v, 's');
     sym_rust_v0_put_ident(v, sym_rust_v0_ident(v));
     if (v->style == RUST_PLAIN && hash != 0) {
@@ -163,11 +168,13 @@ print_open_trait(struct sym_rust_v0 *v, bool *open)
     if (!sym_rust_v0_enter(v))
         return;
     if (sym_rust_v0_eat(v, 'B')) {
+        /* A reference must point back, or the run would never end. */
         size_t own = v->pos - 1;
         uint64_t target = sym_rust_v0_base62(v);
         if (target >= own)
             sym_rust_v0_fail(v);
         size_t after = v->pos;
+        /* What is not printed need not be followed. */
         if (!v->failed && v->n_skips == 0) {
             v->pos = (size_t)target;
             print_open_trait(v, open);
@@ -250,6 +257,7 @@ print_function(struct sym_rust_v0 *v)
     sym_rust_v0_put(v, "fn(");
     fz_ignore(sym_rust_v0_list(v, print_type, false, ", "));
     sym_rust_v0_put(v, ")");
+    /* A function that returns () is printed without a result, as Rust is written. */
     if (!sym_rust_v0_eat(v, 'u')) {
         sym_rust_v0_put(v, " -> ");
         print_type(v, false);

@@ -71,8 +71,11 @@ sym_swift_op_dependent_conformance(struct sym_swift_parser *p, enum sym_swift_ki
 {
     struct sym_swift_node *index = conformance_index(p);
     struct sym_swift_node *to = sym_swift_pop_protocol(p);
+    /* Here the protocol is required of an associated type, which is mangled before it. */
     if (kind == SWIFT_DEPENDENT_ASSOCIATED)
         to = sym_swift_make2(p, SWIFT_ASSOCIATED_CONFORMANCE, sym_swift_pop_type(p), to);
+    /* The root of a chain begins at a generic parameter, each further step at the conformance
+     * before it. */
     struct sym_swift_node *from = kind == SWIFT_DEPENDENT_ROOT
                                       ? sym_swift_pop_type(p)
                                       : sym_swift_pop_flag(p, SWIFT_F_DEPENDENT);

@@ -8,6 +8,7 @@ static struct sym_swift_node *
 declaration(struct sym_swift_parser *p, enum sym_swift_kind kind, struct sym_swift_node *type,
             struct sym_swift_node *labels)
 {
+    /* Name and context are mangled first, so they are popped last. */
     struct sym_swift_node *name = sym_swift_pop_flag(p, SWIFT_F_DECL_NAME);
     struct sym_swift_node *entity = sym_swift_make2(p, kind, sym_swift_pop_context(p), name);
     entity = sym_swift_add_if(p, entity, labels);
@@ -20,6 +21,7 @@ sym_swift_op_function(struct sym_swift_parser *p, enum sym_swift_kind kind)
     struct sym_swift_node *signature = sym_swift_pop(p, SWIFT_SIGNATURE);
     struct sym_swift_node *type = sym_swift_pop_function_type(p, SWIFT_FUNCTION_TYPE);
     struct sym_swift_node *labels = sym_swift_pop_labels(p, type);
+    /* A generic function has the signature around its type, after the labels were taken from it. */
     if (signature)
         type = sym_swift_node_type(sym_swift_make2(p, SWIFT_GENERIC_TYPE, signature, type));
     return declaration(p, kind, type, labels);
@@ -116,6 +118,7 @@ macro_location(struct sym_swift_parser *p)
 static struct sym_swift_node *
 macro_context(struct sym_swift_parser *p)
 {
+    /* Expansions nest: a macro may expand to code that uses another one. */
     struct sym_swift_node *expansion = sym_swift_pop_flag(p, SWIFT_F_EXPANSION);
     return expansion ? expansion : sym_swift_pop_context(p);
 }
@@ -135,6 +138,7 @@ sym_swift_op_macro(struct sym_swift_parser *p, enum sym_swift_kind kind)
         return macro_location(p);
     if (!role && c != 'f' && c != 'u')
         return NULL;
+    /* Operands as Swift's demangleMacroExpansion() pops them; the index follows the letter. */
     struct sym_swift_node *macro = sym_swift_pop(p, SWIFT_IDENTIFIER);
     struct sym_swift_node *file = c == 'f' ? sym_swift_pop(p, SWIFT_PRIVATE_NAME) : NULL;
     struct sym_swift_node *attached = role ? sym_swift_pop_flag(p, SWIFT_F_DECL_NAME) : NULL;
@@ -149,6 +153,7 @@ sym_swift_op_macro(struct sym_swift_parser *p, enum sym_swift_kind kind)
     struct sym_swift_node *expansion =
         sym_swift_add(p, sym_swift_make3(p, SWIFT_ATTACHED_MACRO, context, attached, macro), index);
     if (expansion)
+        /* One kind serves all roles of attached macros; they differ in this word only. */
         expansion->text = fz_span_cstr(role);
     return expansion;
 }

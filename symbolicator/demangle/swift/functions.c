@@ -9,6 +9,7 @@
 struct sym_swift_node *
 sym_swift_clang_type(struct sym_swift_parser *p)
 {
+    /* Clang's mangling of the C type, which Swift prints as it is. */
     int64_t len = sym_swift_natural(p);
     struct fz_span text;
     if (len <= 0 || !fz_span_sub(p->text, p->pos, (uint64_t)len, &text))
@@ -54,6 +55,7 @@ sym_swift_op_c_function_type(struct sym_swift_parser *p, enum sym_swift_kind kin
     struct sym_swift_node *type = sym_swift_pop_function_type(p, kind);
     if (!c_type || !type)
         return NULL;
+    /* First, so that parameters and result stay the last two children. */
     struct sym_swift_node *with = sym_swift_make1(p, kind, c_type);
     for (uint32_t i = 0; i < type->n_children; i++)
         with = sym_swift_add(p, with, type->children[i]);
@@ -89,6 +91,7 @@ labels_from_tuple(struct sym_swift_parser *p, struct sym_swift_node *tuple, bool
 struct sym_swift_node *
 sym_swift_pop_labels(struct sym_swift_parser *p, struct sym_swift_node *type)
 {
+    /* label-list ::= empty-list: no parameter has a label (Mangling.rst). */
     if (!p->labels_in_types && sym_swift_pop(p, SWIFT_EMPTY_LIST))
         return sym_swift_make(p, SWIFT_LABELS);
     if (type && type->kind == SWIFT_GENERIC_TYPE)
@@ -97,8 +100,10 @@ sym_swift_pop_labels(struct sym_swift_parser *p, struct sym_swift_node *type)
         (type->kind != SWIFT_FUNCTION_TYPE && type->kind != SWIFT_NOESCAPE_FUNCTION_TYPE &&
          type->kind != SWIFT_CALLED_ONCE_FUNCTION_TYPE))
         return NULL;
+    /* Attributes come first, their number varies: count from the end. */
     struct sym_swift_node *parameters = type->children[type->n_children - 2];
     bool is_tuple = parameters->kind == SWIFT_TUPLE, any = false;
+    /* A single unlabelled parameter is mangled without a tuple around it. */
     uint32_t n = is_tuple ? parameters->n_children : 1;
     if (n == 0)
         return NULL;

@@ -9,6 +9,7 @@
 struct sym_swift_node *
 sym_swift_generic_param(struct sym_swift_parser *p, int64_t depth, int64_t index)
 {
+    /* Negative values are indexes that could not be read. */
     if (depth < 0 || index < 0 || depth > INT32_MAX)
         return NULL;
     struct sym_swift_node *param = sym_swift_make_index(p, SWIFT_GENERIC_PARAM, index);
@@ -22,6 +23,7 @@ static int64_t
 index_from_one(struct sym_swift_parser *p)
 {
     int64_t index = sym_swift_index(p);
+    /* The value 0 has a shorter spelling of its own: "x" or "z". */
     return index < 0 ? -1 : index + 1;
 }
 
@@ -34,6 +36,7 @@ param_index(struct sym_swift_parser *p)
     }
     if (sym_swift_next_if(p, 'z'))
         return sym_swift_generic_param(p, 0, 0);
+    /* The Self of a constrained existential type. */
     if (sym_swift_next_if(p, 's'))
         return sym_swift_node_type(sym_swift_make(p, SWIFT_CONSTRAINED_SELF));
     /* The first parameter has a letter of its own, so indexes begin with the second. */
@@ -51,6 +54,7 @@ struct sym_swift_node *
 sym_swift_pop_assoc_name(struct sym_swift_parser *p)
 {
     struct sym_swift_node *protocol = sym_swift_pop_type(p);
+    /* The protocol is left out where only one can be meant. */
     if (protocol && protocol->kind != SWIFT_PROTOCOL)
         return NULL;
     struct sym_swift_node *name =
@@ -79,6 +83,8 @@ sym_swift_pop_assoc_path(struct sym_swift_parser *p)
 static struct sym_swift_node *
 base_of(struct sym_swift_parser *p, enum sym_swift_kind kind, struct sym_swift_node *param)
 {
+    /* The letters say it: "x" any base from the stack, "y" a parameter that follows, "z" the
+     * first one. */
     if (kind == SWIFT_NONE)
         return sym_swift_pop_type(p);
     return kind == SWIFT_NUMBER ? sym_swift_generic_param(p, 0, 0) : param;
@@ -100,6 +106,7 @@ sym_swift_op_assoc_compound(struct sym_swift_parser *p, enum sym_swift_kind kind
     struct sym_swift_node *param = kind == SWIFT_GENERIC_PARAM ? param_index(p) : NULL;
     struct sym_swift_node *path = sym_swift_pop_assoc_path(p);
     struct sym_swift_node *base = base_of(p, kind, param);
+    /* A path is a chain: each name is a member of what is before it. */
     for (uint32_t i = 0; path && i < path->n_children; i++)
         base = sym_swift_node_type(
             sym_swift_make2(p, SWIFT_DEPENDENT_MEMBER, base, path->children[i]));
@@ -119,6 +126,8 @@ sym_swift_op_opaque_type(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
     struct sym_swift_node *index = sym_swift_number(p);
     struct sym_swift_arguments arguments;
+    /* Popped, because they are on the stack, but Swift prints the declaration and the index
+     * only. */
     if (!sym_swift_pop_arguments(p, &arguments))
         return NULL;
     return sym_swift_remember(
@@ -128,6 +137,7 @@ sym_swift_op_opaque_type(struct sym_swift_parser *p, enum sym_swift_kind kind)
 struct sym_swift_node *
 sym_swift_op_opaque_result(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
+    /* The index counts the "some" types of a declaration; Swift does not print it. */
     return sym_swift_index(p) < 0 ? NULL : sym_swift_node_type(sym_swift_make(p, kind));
 }
 
@@ -146,6 +156,8 @@ sym_swift_op_signature(struct sym_swift_parser *p, enum sym_swift_kind kind)
     } else {
         signature = sym_swift_add(p, signature, sym_swift_make_index(p, SWIFT_PARAM_COUNT, 1));
     }
+    /* Requirements come before "l" and are popped last first; the counts are in their order
+     * already. */
     uint32_t n_counts = signature ? signature->n_children : 0;
     while (signature && (requirement = sym_swift_pop_flag(p, SWIFT_F_REQUIREMENT)))
         signature = sym_swift_add(p, signature, requirement);
@@ -209,6 +221,7 @@ layout(struct sym_swift_parser *p, struct sym_swift_node *subject)
     struct sym_swift_node *node = sym_swift_make1(p, SWIFT_LAYOUT_REQUIREMENT, subject);
     if (node)
         node->text = fz_span_make(p->text.data + p->pos - 1, 1);
+    /* Layouts of a fixed size; "E" and "M" add the alignment. */
     if (strchr("EeMmS", c))
         node = sym_swift_add(p, node, sym_swift_number(p));
     if (strchr("EM", c))
@@ -230,6 +243,7 @@ sym_swift_op_requirement(struct sym_swift_parser *p, enum sym_swift_kind kind)
     /* a conformance of a parameter to a protocol has no letter */
     if (r != &conformance)
         p->pos++;
+    /* Read before the subject, because it follows the letter directly. */
     struct sym_swift_node *bit = r->constraint == 'i' ? sym_swift_number(p) : NULL;
     struct sym_swift_node *subject = subject_of(p, r->subject);
     switch (r->constraint) {

@@ -78,6 +78,7 @@ add_substitutions(struct sym_swift_parser *p, struct sym_swift_node *type)
         if (!sym_swift_next_if(p, kinds[i].letter))
             continue;
         struct sym_swift_arguments arguments;
+        /* Swift's demangler asserts that there is one list. */
         if (!sym_swift_pop_arguments(p, &arguments) || arguments.lists.n != 1)
             return NULL;
         struct sym_swift_node *node = sym_swift_make(p, kinds[i].kind);
@@ -92,6 +93,7 @@ add_substitutions(struct sym_swift_parser *p, struct sym_swift_node *type)
 static struct sym_swift_node *
 add_representation(struct sym_swift_parser *p, struct sym_swift_node *type)
 {
+    /* A "z" before other letters begins the error result. */
     bool with_c_type = sym_swift_peek(p) == 'z' && p->pos + 1 < p->text.len &&
                        (p->text.data[p->pos + 1] == 'B' || p->text.data[p->pos + 1] == 'C');
     if (with_c_type)
@@ -115,6 +117,7 @@ add_attributes(struct sym_swift_parser *p, struct sym_swift_node *type)
         {'r', "@differentiable(reverse)"},
         {'\0', NULL},
     };
+    /* The order is fixed (impl-function-type in Mangling.rst), each letter comes once at most. */
     if (sym_swift_next_if(p, 'e'))
         type = add_attribute(p, type, "@escaping");
     if (sym_swift_next_if(p, 'A'))
@@ -150,6 +153,7 @@ operand(struct sym_swift_parser *p, enum sym_swift_kind kind,
     bool derivative = false;
     int n_marks = 0;
     if (kind == SWIFT_IMPL_PARAMETER || kind == SWIFT_IMPL_RESULT)
+        /* Marks follow the convention; errors and yields have none. */
         derivative = sym_swift_next_if(p, 'w');
     if (kind == SWIFT_IMPL_PARAMETER) {
         static const struct sym_swift_word marks[] = {
@@ -206,6 +210,7 @@ sym_swift_op_impl_function(struct sym_swift_parser *p, enum sym_swift_kind kind)
     uint32_t n_types = 0;
     for (size_t i = 0; i < FZ_ARRAY_LEN(order) && type; i++)
         type = add_operands(p, type, order[i], &n_types);
+    /* The letters do not say how many operands there are: the underscore ends them. */
     if (!type || !sym_swift_next_if(p, '_'))
         return NULL;
     /* types were pushed in the order of the operands: the last operand pops first */

@@ -27,12 +27,14 @@ is_upper(char c)
 static bool
 starts_word(char c)
 {
+    /* As isWordStart() of Swift's ManglingUtils.h. */
     return !(c >= '0' && c <= '9') && c != '_' && c != '\0';
 }
 
 static bool
 ends_word(char c, char before)
 {
+    /* As isWordEnd(): "HTTPServer" is one word, "httpServer" two. */
     return c == '_' || c == '\0' || (!is_upper(before) && is_upper(c));
 }
 
@@ -41,9 +43,11 @@ static void
 remember_words(struct sym_swift_parser *p, struct fz_span text)
 {
     size_t start = SIZE_MAX;
+    /* One step past the text: its end also ends a word. */
     for (size_t i = 0; i <= text.len; i++) {
         char c = i < text.len ? (char)text.data[i] : '\0';
         if (start != SIZE_MAX && ends_word(c, (char)text.data[i - 1])) {
+            /* Each word needs a letter, so later ones cannot be referred to. */
             if (i - start >= 2 && p->n_words < SWIFT_WORDS_MAX)
                 p->words[p->n_words++] = fz_span_make(text.data + start, i - start);
             start = SIZE_MAX;
@@ -59,6 +63,7 @@ read_words(struct sym_swift_parser *p, struct fz_buffer *name, bool *more_words)
 {
     while (*more_words && (is_lower(sym_swift_peek(p)) || is_upper(sym_swift_peek(p)))) {
         char c = sym_swift_next(p);
+        /* The case of the letter only says whether another reference follows. */
         size_t word = (size_t)(c - (is_lower(c) ? 'a' : 'A'));
         *more_words = is_lower(c);
         if (word >= p->n_words)
@@ -73,6 +78,7 @@ read_part(struct sym_swift_parser *p, struct fz_buffer *name, bool punycoded)
 {
     int64_t len = sym_swift_natural(p);
     struct fz_span part;
+    /* Swift's demangler refuses an empty part too. */
     if (len <= 0)
         return false;
     /* parts the length from text that begins with a digit or underscore */
@@ -82,6 +88,7 @@ read_part(struct sym_swift_parser *p, struct fz_buffer *name, bool punycoded)
         return false;
     p->pos += (size_t)len;
     if (punycoded)
+        /* Only plain parts have words: encoded text is not what a later reference repeats. */
         part = sym_swift_punycode(part, p->arena);
     else
         remember_words(p, part);
@@ -96,6 +103,8 @@ read_identifier(struct sym_swift_parser *p, struct fz_buffer *name)
     bool punycoded = false, more_words = false;
     if (sym_swift_next_if(p, '0')) {
         punycoded = sym_swift_next_if(p, '0');
+        /* One 0 means that the identifier begins with references to words, two that it is
+         * Punycode. */
         more_words = !punycoded;
     }
     do {
@@ -116,12 +125,14 @@ sym_swift_op_identifier(struct sym_swift_parser *p, enum sym_swift_kind kind)
     if (sym_swift_peek(p) < '0' || sym_swift_peek(p) > '9')
         return NULL;
     struct sym_swift_node *node = NULL;
+    /* References can repeat words, so the name may be longer than its mangled form. */
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer name = fz_buffer_make(IDENTIFIER_MAX);
     if (read_identifier(p, &name)) {
         const char *text = fz_arena_text(p->arena, fz_buffer_span(&name));
         if (text)
             node = sym_swift_make_span(p, kind, fz_span_make(text, name.len));
     }
+    /* Every identifier can be substituted later (addSubstitution() in Swift's Demangler.cpp). */
     return sym_swift_remember(p, node);
 }
 
@@ -151,6 +162,7 @@ struct sym_swift_node *
 sym_swift_op_operator_name(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
     (void)kind;
+    /* The letters are an ordinary identifier until "o" and the fixity follow. */
     struct sym_swift_node *name = sym_swift_pop(p, SWIFT_IDENTIFIER);
     return name ? sym_swift_operator_node(p, name->text, sym_swift_next(p)) : NULL;
 }
@@ -158,6 +170,7 @@ sym_swift_op_operator_name(struct sym_swift_parser *p, enum sym_swift_kind kind)
 static struct sym_swift_node *
 private_name(struct sym_swift_parser *p, bool named)
 {
+    /* The discriminator of the file is mangled after the name, so it is popped first. */
     struct sym_swift_node *file = sym_swift_pop(p, SWIFT_IDENTIFIER);
     if (!file)
         return NULL;
@@ -189,6 +202,7 @@ sym_swift_op_local_name(struct sym_swift_parser *p, enum sym_swift_kind kind)
 struct sym_swift_node *
 sym_swift_op_suffix(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
+    /* The table has consumed the dot, which belongs to the suffix. */
     struct fz_span rest = fz_span_make(p->text.data + p->pos - 1, p->text.len - p->pos + 1);
     p->pos = p->text.len;
     return sym_swift_make_span(p, kind, rest);

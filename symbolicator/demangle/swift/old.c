@@ -41,6 +41,7 @@ pair(struct sym_swift_parser *p, enum sym_swift_kind kind,
      struct sym_swift_node *(*read_second)(struct sym_swift_parser *))
 {
     struct sym_swift_node *first = read(p);
+    /* After a failure nothing more is read: the rest of the name has no meaning. */
     return first ? sym_swift_make2(p, kind, first, read_second(p)) : NULL;
 }
 
@@ -91,6 +92,7 @@ reabstraction(struct sym_swift_parser *p, enum sym_swift_kind kind)
     if (sym_swift_next_if(p, 'G') && !(signature = sym_swift_old_signature(p)))
         return NULL;
     struct sym_swift_node *thunk = pair(p, kind, sym_swift_old_type, sym_swift_old_type);
+    /* In the tree of the current mangling the source type is first. */
     sym_swift_node_reverse(thunk, 0);
     return sym_swift_add_if(p, thunk, signature);
 }
@@ -138,6 +140,7 @@ static struct sym_swift_node *
 symbol(struct sym_swift_parser *p)
 {
     struct sym_swift_node *node;
+    /* A partial application contains a symbol, which can be one again. */
     if (p->pos >= p->text.len || !sym_swift_old_enter(p))
         return NULL;
     if (sym_swift_next_if(p, 'M'))
@@ -166,6 +169,7 @@ attributes(struct sym_swift_parser *p, struct sym_swift_node *global)
         {"To", SWIFT_OBJC},          {"TO", SWIFT_NON_OBJC},         {"TD", SWIFT_DYNAMIC},
         {"Td", SWIFT_DIRECT_METHOD}, {"TV", SWIFT_VTABLE_ATTRIBUTE}, {"", SWIFT_NONE},
     };
+    /* Specializations come first, each with the prefix of a whole symbol. */
     if (sym_swift_next_if_text(p, "TS")) {
         do {
             global = sym_swift_add(p, global, sym_swift_old_specialization(p));
@@ -191,6 +195,7 @@ sym_swift_parse_old(struct fz_span text, struct fz_arena *arena)
     global = global ? sym_swift_add(&parser, global, symbol(&parser)) : NULL;
     if (!global || parser.pos == text.len)
         return global;
+    /* The old mangling has no operator for suffixes: what cannot be read is one. */
     struct fz_span rest = fz_span_make(text.data + parser.pos, text.len - parser.pos);
     return sym_swift_add(&parser, global, sym_swift_make_span(&parser, SWIFT_SUFFIX, rest));
 }

@@ -11,6 +11,7 @@ read_module_name(struct sym_swift_parser *p)
     if (sym_swift_next_if(p, 's'))
         return sym_swift_make_text(p, SWIFT_MODULE, "Swift");
     if (sym_swift_next_if(p, 'S')) {
+        /* A substitution can be anything that came before, also a type. */
         struct sym_swift_node *module = sym_swift_old_substitution(p);
         return module && module->kind == SWIFT_MODULE ? module : NULL;
     }
@@ -76,9 +77,11 @@ bind_arguments(struct sym_swift_parser *p, struct sym_swift_node *nominal)
 {
     if (!nominal || nominal->n_children == 0 || !sym_swift_old_enter(p))
         return NULL;
+    /* These contexts take no arguments, so the outermost list is for the type itself. */
     enum sym_swift_kind context = nominal->children[0]->kind;
     if (context != SWIFT_MODULE && context != SWIFT_FUNCTION && context != SWIFT_EXTENSION) {
         struct sym_swift_node *bound = bind_arguments(p, nominal->children[0]);
+        /* A copy, because the type may be a substitution that others refer to. */
         nominal = bound ? sym_swift_copy_as(p, nominal, nominal->kind) : NULL;
         if (nominal)
             nominal->children[0] = bound;
@@ -105,6 +108,7 @@ extension(struct sym_swift_parser *p, bool constrained)
 {
     struct sym_swift_node *signature = NULL;
     struct sym_swift_node *module = read_module_name(p);
+    /* "e" instead of "E": the extension has a where clause. */
     if (module && constrained && !(signature = sym_swift_old_signature(p)))
         return NULL;
     struct sym_swift_node *node =
@@ -160,6 +164,7 @@ as_static(struct sym_swift_parser *p, struct sym_swift_node *entity, bool is_sta
 static struct sym_swift_node *
 storage(struct sym_swift_parser *p, struct sym_swift_node *context, struct sym_swift_node *name)
 {
+    /* A private subscript has its name within a private name. */
     struct sym_swift_node *plain =
         name && name->kind == SWIFT_PRIVATE_NAME ? sym_swift_node_child(name, 0) : name;
     struct sym_swift_node *type = name ? sym_swift_old_type(p) : NULL;
@@ -231,8 +236,10 @@ initializer(struct sym_swift_parser *p, struct sym_swift_node *context)
 static struct sym_swift_node *
 entity_in(struct sym_swift_parser *p, struct sym_swift_node *context, enum sym_swift_kind basic)
 {
+    /* The letter of an accessor or initializer comes before the name. */
     const struct entity_row *row = entity_kind(p);
     struct sym_swift_node *name;
+    /* No letter of an entity follows: "I" is for initial values and default arguments. */
     if (!row && basic == SWIFT_INITIALIZER)
         return initializer(p, context);
     if (!row) {
@@ -257,6 +264,7 @@ sym_swift_old_entity(struct sym_swift_parser *p)
 {
     if (!sym_swift_old_enter(p))
         return NULL;
+    /* The prefix is printed before the context, so it becomes the root. */
     bool is_static = sym_swift_next_if(p, 'Z');
     enum sym_swift_kind basic = sym_swift_next_if(p, 'F')   ? SWIFT_FUNCTION
                                 : sym_swift_next_if(p, 'v') ? SWIFT_VARIABLE

@@ -14,6 +14,7 @@ index_from_one(struct sym_swift_parser *p)
 struct sym_swift_node *
 sym_swift_old_generic_param(struct sym_swift_parser *p)
 {
+    /* The first parameter has a letter of its own, as in the current mangling. */
     if (sym_swift_next_if(p, 'x'))
         return sym_swift_generic_param(p, 0, 0);
     if (sym_swift_next_if(p, 'd')) {
@@ -30,6 +31,7 @@ sym_swift_old_member(struct sym_swift_parser *p, struct sym_swift_node *base)
     struct sym_swift_node *name;
     if (sym_swift_next_if(p, 'S')) {
         name = sym_swift_old_substitution(p);
+        /* A substitution can be anything that came before. */
         if (!name || name->kind != SWIFT_ASSOC_NAME)
             return NULL;
     } else {
@@ -38,6 +40,7 @@ sym_swift_old_member(struct sym_swift_parser *p, struct sym_swift_node *base)
             return NULL;
         name = sym_swift_add_if(p, sym_swift_make(p, SWIFT_ASSOC_NAME), protocol);
         name = name ? sym_swift_add(p, name, sym_swift_old_identifier(p, SWIFT_NONE)) : NULL;
+        /* Name and protocol are one candidate, so that the pair is repeated by one reference. */
         name = sym_swift_remember(p, name);
     }
     return sym_swift_node_type(sym_swift_make2(p, SWIFT_DEPENDENT_MEMBER, base, name));
@@ -89,6 +92,7 @@ layout(struct sym_swift_parser *p, struct sym_swift_node *type)
 static struct sym_swift_node *
 constraint(struct sym_swift_parser *p)
 {
+    /* A class: the parameter is bound to it or a subclass. */
     if (sym_swift_peek(p) == 'C')
         return sym_swift_old_type(p);
     if (!sym_swift_next_if(p, 'S'))
@@ -123,6 +127,7 @@ sym_swift_old_read_signature(struct sym_swift_parser *p)
             return NULL;
         signature = sym_swift_add(p, signature, sym_swift_make_index(p, SWIFT_PARAM_COUNT, n));
     }
+    /* Counts are left out in the most frequent case, a single parameter. */
     if (signature && signature->n_children == 0)
         signature = sym_swift_add(p, signature, sym_swift_make_index(p, SWIFT_PARAM_COUNT, 1));
     if (sym_swift_next_if(p, 'r'))
@@ -166,6 +171,7 @@ add_operands(struct sym_swift_parser *p, struct sym_swift_node *type, enum role 
 {
     while (type && !sym_swift_next_if(p, '_')) {
         enum sym_swift_kind kind = role == PARAMETER ? SWIFT_IMPL_PARAMETER : SWIFT_IMPL_RESULT;
+        /* An error is one of the results. */
         if (role == RESULT && sym_swift_next_if(p, 'z'))
             kind = SWIFT_IMPL_ERROR;
         const char *text = convention(p, role);
@@ -202,6 +208,7 @@ sym_swift_old_impl_function(struct sym_swift_parser *p)
         type = sym_swift_add(p, type, sym_swift_make_text(p, SWIFT_IMPL_ATTRIBUTE, "@Sendable"));
     if (sym_swift_next_if(p, 'H'))
         type = sym_swift_add(p, type, sym_swift_make_text(p, SWIFT_IMPL_ATTRIBUTE, "@async"));
+    /* "g" is pseudogeneric, which is printed the same. */
     if (type && (sym_swift_next_if(p, 'G') || sym_swift_next_if(p, 'g')))
         type = sym_swift_add(p, type, sym_swift_old_signature(p));
     if (!type || !sym_swift_next_if(p, '_'))
@@ -214,6 +221,7 @@ generic_specialization(struct sym_swift_parser *p, struct sym_swift_node *spec)
 {
     while (spec && !sym_swift_next_if(p, '_')) {
         struct sym_swift_node *param = sym_swift_make1(p, SWIFT_SPEC_PARAM, sym_swift_old_type(p));
+        /* Conformances of the argument; Swift prints them after "with". */
         while (param && !sym_swift_next_if(p, '_'))
             param = sym_swift_add(p, param, sym_swift_old_conformance(p));
         spec = sym_swift_add(p, spec, param);
@@ -235,6 +243,7 @@ static struct fz_span
 until_underscore(struct sym_swift_parser *p)
 {
     size_t start = p->pos;
+    /* The number has no length: the underscore ends it. */
     while (p->pos < p->text.len && p->text.data[p->pos] != '_')
         p->pos++;
     return fz_span_make(p->text.data + start, p->pos - start);
@@ -255,6 +264,7 @@ constant(struct sym_swift_parser *p)
     } else if (sym_swift_next_if_text(p, "fl")) {
         node = spec_kind(p, SWIFT_SPEC_FLOAT, until_underscore(p));
     } else if (sym_swift_next_if_text(p, "se")) {
+        /* The encoding is a digit here; "v" then begins the value. */
         bool utf8 = sym_swift_next_if(p, '0');
         if ((!utf8 && !sym_swift_next_if(p, '1')) || !sym_swift_next_if(p, 'v'))
             return NULL;
@@ -291,6 +301,7 @@ flags(struct sym_swift_parser *p)
         if (sym_swift_next_if(p, letters[i].letter))
             value |= letters[i].flag;
     }
+    /* Each argument ends with an underscore, so that flags need no count. */
     if (!value || !sym_swift_next_if(p, '_'))
         return NULL;
     return sym_swift_make_index(p, SWIFT_SPEC_KIND, value);

@@ -9,6 +9,7 @@ enum { OLD_DEPTH_MAX = 200 };
 bool
 sym_swift_old_enter(struct sym_swift_parser *p)
 {
+    /* Prefix notation nests as deep as the name is long: a hostile one would exhaust the stack. */
     if (p->depth >= OLD_DEPTH_MAX)
         return false;
     p->depth++;
@@ -33,6 +34,7 @@ sym_swift_old_identifier(struct sym_swift_parser *p, enum sym_swift_kind kind)
     bool punycoded = sym_swift_next_if(p, 'X');
     char fixity = '\0';
     if (sym_swift_next_if(p, 'o')) {
+        /* Only declarations can be operators, not modules and labels. */
         if (kind != SWIFT_NONE)
             return NULL;
         fixity = sym_swift_next(p);

@@ -9,6 +9,7 @@
 static struct sym_swift_node *
 sized_builtin(struct sym_swift_parser *p, const char *name)
 {
+    /* A plain number, unlike the index of the current mangling. */
     int64_t size = sym_swift_natural(p);
     if (size < 0 || !sym_swift_next_if(p, '_'))
         return NULL;
@@ -75,6 +76,7 @@ tuple(struct sym_swift_parser *p, bool variadic)
 {
     struct sym_swift_node *node = sym_swift_make(p, SWIFT_TUPLE);
     while (node && !sym_swift_next_if(p, '_')) {
+        /* An element begins with a digit or an operator's "o" only if it has a label. */
         struct sym_swift_node *label = NULL;
         char c = sym_swift_peek(p);
         if ((c >= '0' && c <= '9') || c == 'o') {
@@ -122,6 +124,7 @@ box(struct sym_swift_parser *p)
         return NULL;
     struct sym_swift_node *layout = sym_swift_make(p, SWIFT_SIL_BOX_LAYOUT);
     while (layout && !sym_swift_next_if(p, '_')) {
+        /* Each field says which it is; the current mangling uses inout types. */
         bool is_mutable = sym_swift_next_if(p, 'm');
         if (!is_mutable && !sym_swift_next_if(p, 'i'))
             return NULL;
@@ -197,6 +200,7 @@ static struct sym_swift_node *
 dependent(struct sym_swift_parser *p)
 {
     char c = sym_swift_peek(p);
+    /* These begin an index, and no type begins with them. */
     if (c == 'd' || c == '_' || (c >= '0' && c <= '9'))
         return sym_swift_old_generic_param(p);
     struct sym_swift_node *base = sym_swift_old_type(p);

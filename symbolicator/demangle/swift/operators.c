@@ -320,6 +320,8 @@ pop_operand(struct sym_swift_parser *p, char what)
         if (pops[i].what == what)
             return pops[i].pop(p);
     }
+    /* A pop that finds another kind leaves the stack as it is: an optional signature costs
+     * nothing. */
     if (what == 'G' || what == 'g')
         return sym_swift_pop(p, SWIFT_SIGNATURE);
     return sym_swift_pop_flag(p, what == 'n' ? SWIFT_F_DECL_NAME : SWIFT_F_DEPENDENT);
@@ -351,6 +353,7 @@ read_operator(struct sym_swift_parser *p)
         if (rows[i].letters[0] == first && sym_swift_next_if_text(p, rows[i].letters))
             return rows[i].read ? rows[i].read(p, rows[i].kind) : make_from_operands(p, &rows[i]);
     }
+    /* Digits have no row: they begin an identifier. */
     return sym_swift_op_identifier(p, SWIFT_IDENTIFIER);
 }
 
@@ -366,6 +369,7 @@ static struct sym_swift_node *
 whole_symbol(struct sym_swift_parser *p)
 {
     struct sym_swift_node *global = sym_swift_make(p, SWIFT_GLOBAL);
+    /* A suffix takes the rest of the name, so nothing can be above it on the stack. */
     struct sym_swift_node *suffix = sym_swift_pop(p, SWIFT_SUFFIX);
     struct sym_swift_node *parent = global, *attribute;
     while (parent && (attribute = sym_swift_pop_flag(p, SWIFT_F_ATTRIBUTE))) {
@@ -386,10 +390,12 @@ whole_symbol(struct sym_swift_parser *p)
 struct sym_swift_node *
 sym_swift_parse(struct fz_span text, enum sym_swift_flavor flavor, struct fz_arena *arena)
 {
+    /* Swift 4.0 has the labels of parameters in the tuple, later versions after the name. */
     struct sym_swift_parser parser = {
         .text = text, .arena = arena, .labels_in_types = flavor == SWIFT_LABELS_IN_TYPES};
     if (flavor == SWIFT_MAIN && !sym_swift_push(&parser, sym_swift_make(&parser, SWIFT_ASYNC_MAIN)))
         return NULL;
+    /* There is no operator for the whole: what is left on the stack is the symbol. */
     while (parser.pos < text.len) {
         if (!sym_swift_push(&parser, read_operator(&parser)))
             return NULL;

@@ -11,6 +11,7 @@
 char
 sym_swift_peek(const struct sym_swift_parser *p)
 {
+    /* A NUL is not an operator, so callers need no check for the end. */
     return p->pos < p->text.len ? (char)p->text.data[p->pos] : '\0';
 }
 
@@ -134,6 +135,7 @@ struct sym_swift_node *
 sym_swift_pop_flag(struct sym_swift_parser *p, enum sym_swift_flag flag)
 {
     struct sym_swift_node *node = top(p);
+    /* A type can be of a kind that is also a context: the mark says which role it has here. */
     return node && !node->is_type && sym_swift_is(node, flag) ? sym_swift_pop_any(p) : NULL;
 }
 

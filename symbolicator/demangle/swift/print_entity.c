@@ -9,6 +9,7 @@
 bool
 sym_swift_needs_space(const struct sym_swift_node *type)
 {
+    /* These begin with a bracket, which follows the name directly: "f(x: Int)". */
     return type->kind != SWIFT_FUNCTION_TYPE && type->kind != SWIFT_NOESCAPE_FUNCTION_TYPE &&
            type->kind != SWIFT_CALLED_ONCE_FUNCTION_TYPE &&
            type->kind != SWIFT_UNCURRIED_FUNCTION_TYPE && type->kind != SWIFT_GENERIC_TYPE;
@@ -17,6 +18,7 @@ sym_swift_needs_space(const struct sym_swift_node *type)
 static const struct sym_swift_node *
 type_of(const struct sym_swift_node *entity)
 {
+    /* Child 0 is the context, which can be a type too. */
     for (uint32_t i = 1; i < entity->n_children; i++) {
         if (entity->children[i]->is_type)
             return entity->children[i];
@@ -28,6 +30,7 @@ type_of(const struct sym_swift_node *entity)
 static bool
 is_signature(const struct sym_swift_node *type)
 {
+    /* The signature is printed before the parameters: what counts is the type within. */
     while (type && type->kind == SWIFT_GENERIC_TYPE)
         type = sym_swift_node_child(type, 1);
     return type &&
@@ -51,6 +54,7 @@ print_labelled_type(struct sym_swift_printer *p, const struct sym_swift_node *en
         sym_swift_print_text(p, ">");
     }
     if (type->kind == SWIFT_GENERIC_TYPE) {
+        /* Of a bound function the arguments are printed instead of the parameters' names. */
         if (!arguments)
             sym_swift_print(p, type->children[0]);
         type = type->children[1];
@@ -73,6 +77,7 @@ print_type(struct sym_swift_printer *p, const struct sym_swift_node *entity,
         if (spaced || sym_swift_needs_space(type))
             sym_swift_print_text(p, " ");
         print_labelled_type(p, entity, type, arguments);
+        /* DisplayEntityTypes is off in Swift's simplified form. */
     } else if (!p->simplified) {
         sym_swift_print_text(p, " : ");
         print_labelled_type(p, entity, type, arguments);
@@ -83,6 +88,7 @@ print_type(struct sym_swift_printer *p, const struct sym_swift_node *entity,
 static const char *
 role_of(const struct sym_swift_node *node, const struct sym_swift_entity *entity)
 {
+    /* Of structures and enums the mangling has every initializer as an allocating one. */
     bool of_class = node->children[0]->kind == SWIFT_CLASS;
     if (node->kind == SWIFT_ALLOCATOR && !of_class)
         return "init";
@@ -95,6 +101,7 @@ static void
 print_role(struct sym_swift_printer *p, const struct sym_swift_node *node,
            const struct sym_swift_entity *entity)
 {
+    /* Only here does the role depend on the node: it is a word of the mangling. */
     if (node->kind == SWIFT_ATTACHED_MACRO) {
         sym_swift_print_span(p, node->text);
         sym_swift_print_text(p, " macro @");
@@ -120,6 +127,7 @@ print_name(struct sym_swift_printer *p, const struct sym_swift_node *node,
         return;
     }
     const struct sym_swift_node *name = sym_swift_node_child(node, 1);
+    /* A subscript has no name, but may have the file that it is private to. */
     const struct sym_swift_node *private_name = sym_swift_node_find(node, SWIFT_PRIVATE_NAME);
     if (!name)
         p->failed = true;
@@ -155,13 +163,18 @@ print_declared(struct sym_swift_printer *p, const struct sym_swift_node *node,
         p->failed = true;
         return NULL;
     }
+    /* ShowClosureSignature is off in the simplified form. */
     enum sym_swift_type_style style = entity->style;
     if (style == SWIFT_CLOSURE_STYLE)
         style = p->simplified ? SWIFT_NO_TYPE : SWIFT_SIGNATURE_STYLE;
+    /* A macro without labels has a plain type instead of parameters. */
     if (node->kind == SWIFT_MACRO && node->n_children == 3)
         style = SWIFT_COLON;
+    /* Of an initializer only the file that it is private to is printed (in Swift's printer,
+     * hasName if it has more than two children). */
     bool has_name = node->kind == SWIFT_CONSTRUCTOR ? node->n_children > 2
                                                     : entity->has_name || entity->overwrite;
+    /* Roles of several words are printed in front: "closure #1 in f", but "f.getter". */
     bool spaced = entity->extra && strchr(entity->extra, ' ');
     const struct sym_swift_node *name = sym_swift_node_child(node, 1);
     if (entity->has_name && name && name->kind == SWIFT_LOCAL_NAME)
@@ -203,6 +216,7 @@ print_accessor(struct sym_swift_printer *p, const struct sym_swift_node *node, b
         return NULL;
     }
     struct sym_swift_entity entity = p->kinds[storage->kind].entity;
+    /* An accessor is followed by the type of its storage, also of a subscript. */
     entity.style = SWIFT_COLON;
     entity.extra = p->kinds[node->kind].before;
     return print_declared(p, storage, &entity, as_prefix);

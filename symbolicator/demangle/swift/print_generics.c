@@ -10,6 +10,8 @@ static void
 print_param_name(struct sym_swift_printer *p, uint64_t depth, uint64_t index)
 {
     do {
+        /* As genericParameterName() of Swift's NodePrinter.cpp, which appends the lowest digit
+         * first. */
         fz_buffer_char(p->out, (char)('A' + index % 26));
         index /= 26;
     } while (index > 0);
@@ -28,6 +30,7 @@ sym_swift_print_generic_type(struct sym_swift_printer *p, const struct sym_swift
 {
     const struct sym_swift_node *type = sym_swift_node_child(node, 1);
     sym_swift_print(p, sym_swift_node_child(node, 0));
+    /* "<A>(A) -> ()" of a function, but "<A> A.Type". */
     if (type && sym_swift_needs_space(type))
         sym_swift_print_text(p, " ");
     sym_swift_print(p, type);
@@ -83,6 +86,7 @@ print_level(struct sym_swift_printer *p, const struct parts *parts, uint32_t dep
     for (; param.index < parts->signature->children[depth]->index && !p->failed; param.index++) {
         if (param.index > 0)
             sym_swift_print_text(p, ", ");
+        /* A count comes from the name: a hostile one asks for billions of parameters. */
         if (param.index >= PARAMS_SHOWN_MAX) {
             sym_swift_print_text(p, "...");
             break;
@@ -108,6 +112,7 @@ sym_swift_print_signature(struct sym_swift_printer *p, const struct sym_swift_no
             sym_swift_print_text(p, "><");
         print_level(p, &parts, depth);
     }
+    /* DisplayWhereClauses is off in the simplified form. */
     if (parts.end_of_markers < node->n_children && p->show_where) {
         sym_swift_print_text(p, " where ");
         sym_swift_print_children(p, node, parts.end_of_markers, node->n_children, ", ");
@@ -123,6 +128,7 @@ sym_swift_print_inverse(struct sym_swift_printer *p, const struct sym_swift_node
     sym_swift_print_text(p, ": ~Swift.");
     if (!bit)
         p->failed = true;
+    /* The invertible protocols by their bit; later versions of Swift may add some. */
     else if (bit->index == 0 || bit->index == 1)
         sym_swift_print_text(p, bit->index == 0 ? "Copyable" : "Escapable");
     else
@@ -148,6 +154,7 @@ sym_swift_print_layout(struct sym_swift_printer *p, const struct sym_swift_node 
         if (node->text.len > 0 && names[i].letter == (char)node->text.data[0])
             sym_swift_print_text(p, names[i].name);
     }
+    /* Size and alignment, of the layouts that have them. */
     if (node->n_children > 1) {
         sym_swift_print_text(p, "(");
         sym_swift_print_children(p, node, 1, 3, ", ");
@@ -191,6 +198,7 @@ sym_swift_print_dependent(struct sym_swift_printer *p, const struct sym_swift_no
 {
     const struct sym_swift_node *index = sym_swift_node_child(node, 0);
     sym_swift_print_before(p, node);
+    /* An unknown index is not printed. */
     if (index && index->kind == SWIFT_NUMBER)
         fz_buffer_printf(p->out, "#%d ", (int)index->index);
     sym_swift_print_children(p, node, 1, 3, " to ");

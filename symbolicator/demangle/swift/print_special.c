@@ -9,12 +9,15 @@ sym_swift_print_specialization(struct sym_swift_printer *p, const struct sym_swi
 {
     bool partial =
         node->kind == SWIFT_GENERIC_PARTIAL || node->kind == SWIFT_GENERIC_PARTIAL_NOT_REABSTRACTED;
+    /* DisplayGenericSpecializations is off in the simplified form; Swift prints "specialized"
+     * once. */
     if (p->simplified) {
         if (!p->specialized)
             sym_swift_print_text(p, "specialized ");
         p->specialized = true;
         return;
     }
+    /* A specialization for another representation has no arguments. */
     if (node->index) {
         sym_swift_print_text(p, "representation changed of ");
         return;
@@ -63,11 +66,13 @@ sym_swift_print_spec_payload(struct sym_swift_printer *p, const struct sym_swift
         return;
     }
     *p->steps -= node->text.len;
+    /* The inner name has options of its own, but shares the output and the limits. */
     struct sym_swift_printer inner = *p;
     size_t before = p->out->len;
     inner.simplified = inner.sugar = inner.specialized = false;
     inner.show_where = true;
     inner.nested++;
+    /* Constants are names of functions and globals, but also numbers and text. */
     if (p->print_symbol(node->text, &inner))
         return;
     if (p->out->len > before) { /* remove what was printed before it failed */
@@ -119,6 +124,7 @@ print_spec_kind(struct sym_swift_printer *p, const struct sym_swift_node *node)
         [SWIFT_SPEC_SAME_AS] = "Same As Argument",
         [SWIFT_SPEC_ESCAPING_CLOSURE] = "Escaping Closure Propagated",
     };
+    /* Flags of one argument are combined in one node. */
     if (node->index >= SWIFT_N_SPECS) {
         print_flags(p, node->index);
         return;
@@ -132,6 +138,7 @@ print_spec_kind(struct sym_swift_printer *p, const struct sym_swift_node *node)
     sym_swift_print_text(p, "[");
     sym_swift_print_text(p, text);
     sym_swift_print_text(p, node->index == SWIFT_SPEC_SAME_AS ? " " : " : ");
+    /* The encoding comes before the quotation mark: u8'text'. */
     if (node->index == SWIFT_SPEC_STRING) {
         sym_swift_print_span(p, node->text);
         sym_swift_print_text(p, "'");

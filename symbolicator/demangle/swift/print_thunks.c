@@ -7,6 +7,7 @@ void
 sym_swift_print_partial_apply(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
     if (p->simplified)
+        /* ShortenPartialApply is on in the simplified form. */
         sym_swift_print_text(p, "partial apply");
     else
         sym_swift_print_before(p, node);
@@ -30,6 +31,7 @@ void
 sym_swift_print_reabstraction(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
     if (p->simplified) {
+        /* ShortenThunk: only the type that the thunk is for. */
         sym_swift_print_format(p, node, "thunk for {0}");
         return;
     }
@@ -53,6 +55,7 @@ sym_swift_print_completion(struct sym_swift_printer *p, const struct sym_swift_n
     sym_swift_print_before(p, node);
     sym_swift_print_children(p, node, 2, 3, NULL); /* the signature, without a space */
     sym_swift_print_children(p, node, 0, 2, " with result type ");
+    /* The index is from the name: any value is possible. */
     sym_swift_print_text(p, node->index < 3 ? flags[node->index] : " <invalid error flag>");
 }
 
@@ -64,6 +67,7 @@ sym_swift_print_key_path(struct sym_swift_printer *p, const struct sym_swift_nod
     sym_swift_print(p, sym_swift_node_child(node, 0));
     sym_swift_print_text(p, " : ");
     for (uint32_t i = 1; i < node->n_children; i++) {
+        /* Only the mark has a comma before it, as in Swift's own output. */
         if (node->children[i]->kind == SWIFT_SERIALIZED)
             sym_swift_print_text(p, ", ");
         sym_swift_print(p, node->children[i]);
@@ -75,6 +79,7 @@ sym_swift_print_key_path_index(struct sym_swift_printer *p, const struct sym_swi
 {
     const struct sym_swift_node *signature = sym_swift_node_find(node, SWIFT_SIGNATURE);
     uint32_t n = 0;
+    /* The types come first; signature and mark follow them. */
     while (n < node->n_children && node->children[n]->is_type)
         n++;
     sym_swift_print_before(p, node);
@@ -89,6 +94,7 @@ static uint32_t
 kind_position(const struct sym_swift_node *node)
 {
     uint32_t i = 0;
+    /* Before it is the original function, of any number of nodes; after it the subsets. */
     while (i < node->n_children && node->children[i]->kind != SWIFT_AUTODIFF_KIND)
         i++;
     return i;
@@ -107,6 +113,7 @@ sym_swift_print_autodiff(struct sym_swift_printer *p, const struct sym_swift_nod
 {
     uint32_t kind = kind_position(node), n = kind;
     const struct sym_swift_node *signature = NULL;
+    /* The signature of the derivative is mangled as the last node of the original. */
     if (n > 0 && node->children[n - 1]->kind == SWIFT_SIGNATURE)
         signature = node->children[--n];
     sym_swift_print_before(p, node);
@@ -173,6 +180,7 @@ sym_swift_print_index_subset(struct sym_swift_printer *p, const struct sym_swift
     bool first = true;
     sym_swift_print_text(p, "{");
     for (size_t i = 0; i < node->text.len; i++) {
+        /* U: not in the subset, but its place counts. */
         if (node->text.data[i] != 'S')
             continue;
         if (!first)
@@ -186,12 +194,14 @@ sym_swift_print_index_subset(struct sym_swift_printer *p, const struct sym_swift
 void
 sym_swift_print_value_witness(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
+    /* ShortenValueWitness is on in the simplified form. */
     sym_swift_print_format(p, node, p->simplified ? "{t} for {0}" : "{t} value witness for {0}");
 }
 
 void
 sym_swift_print_once_list(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
+    /* Several variables are initialized at once by one pattern: let (a, b) = f(). */
     bool several = node->n_children != 1;
     if (several)
         sym_swift_print_text(p, "(");

@@ -7,6 +7,7 @@
 static bool
 is_simple(const struct sym_swift_printer *p, const struct sym_swift_node *type)
 {
+    /* "A & B" needs brackets, a single protocol and "Any" do not. */
     if (type->kind == SWIFT_PROTOCOL_LIST)
         return type->n_children <= 1;
     if (type->kind == SWIFT_PROTOCOL_LIST_ANY_OBJECT)
@@ -29,6 +30,7 @@ print_in_brackets(struct sym_swift_printer *p, const struct sym_swift_node *type
 static bool
 is_standard(const struct sym_swift_node *type, enum sym_swift_kind kind, const char *name)
 {
+    /* The module is compared too: a program may have an Array of its own. */
     return type->kind == kind && type->n_children == 2 && type->children[0]->kind == SWIFT_MODULE &&
            fz_span_is(type->children[0]->text, "Swift") &&
            type->children[1]->kind == SWIFT_IDENTIFIER && fz_span_is(type->children[1]->text, name);
@@ -38,6 +40,7 @@ static bool
 print_sugared(struct sym_swift_printer *p, const struct sym_swift_node *type,
               const struct sym_swift_node *arguments)
 {
+    /* ImplicitlyUnwrappedOptional was a type until Swift 4.1. */
     bool optional = is_standard(type, SWIFT_ENUM, "Optional");
     if (arguments->n_children == 1 &&
         (optional || is_standard(type, SWIFT_ENUM, "ImplicitlyUnwrappedOptional"))) {
@@ -62,6 +65,7 @@ sym_swift_print_bound_generic(struct sym_swift_printer *p, const struct sym_swif
     const struct sym_swift_node *type = node->children[0], *arguments = node->children[1];
     /* Swift writes sugar for structures and enums without retroactive conformances */
     bool plain = !p->sugar || node->n_children != 2 || type->kind == SWIFT_CLASS;
+    /* As NodePrinter::printBoundGeneric(): a protocol with its Self. */
     if (!plain && type->kind == SWIFT_PROTOCOL) {
         sym_swift_print_children(p, arguments, 0, arguments->n_children, NULL);
         sym_swift_print_text(p, " as ");
@@ -105,9 +109,11 @@ print_parameters(struct sym_swift_printer *p, const struct sym_swift_node *label
                  const struct sym_swift_node *parameters)
 {
     bool has_labels = labels && labels->n_children > 0;
+    /* A single parameter without a label is mangled without a tuple. */
     if (parameters->kind != SWIFT_TUPLE) {
         sym_swift_print_text(p, "(");
         if (p->simplified)
+            /* ShowFunctionArgumentTypes is off in the simplified form: only labels stay. */
             sym_swift_print_text(p, "_:");
         else
             sym_swift_print(p, parameters);
@@ -122,6 +128,7 @@ print_parameters(struct sym_swift_printer *p, const struct sym_swift_node *label
         if (has_labels) {
             print_label(p, sym_swift_node_child(labels, i));
             sym_swift_print_text(p, p->simplified ? ":" : ": ");
+            /* Names of Swift 4.0 and before have the labels in the tuple. */
         } else if (p->simplified) {
             sym_swift_print_span(p, element->text);
             sym_swift_print_text(p, element->text.len > 0 ? ":" : "_:");
@@ -159,6 +166,7 @@ void
 sym_swift_print_function(struct sym_swift_printer *p, const struct sym_swift_node *labels,
                          const struct sym_swift_node *type)
 {
+    /* The name decides what is here: "F" may follow any type. */
     if (!type || !sym_swift_print_is(p, type, SWIFT_F_FUNCTION_TYPE) || type->n_children < 2) {
         p->failed = true;
         return;
@@ -175,6 +183,7 @@ sym_swift_print_function(struct sym_swift_printer *p, const struct sym_swift_nod
         sym_swift_print_text(p, "@escaping ");
     if (type->kind == SWIFT_OBJC_BLOCK || type->kind == SWIFT_ESCAPING_OBJC_BLOCK)
         print_convention(p, type, "block");
+    /* Attributes in the order of Swift's printFunctionType(), not in that of the name. */
     print_attribute(p, type, SWIFT_ISOLATED_ANY);
     print_attribute(p, type, SWIFT_GLOBAL_ACTOR);
     print_attribute(p, type, SWIFT_DIFFERENTIABLE);
@@ -204,6 +213,7 @@ sym_swift_print_metatype(struct sym_swift_printer *p, const struct sym_swift_nod
     sym_swift_print_span(p, node->text);
     if (node->text.len > 0)
         sym_swift_print_text(p, " ");
+    /* "any P" has the metatype P.Type; the metatype of the type P itself is P.Protocol. */
     if (node->kind == SWIFT_EXISTENTIAL_METATYPE)
         sym_swift_print(p, type);
     else
@@ -334,6 +344,7 @@ void
 sym_swift_print_type_mangling(struct sym_swift_printer *p, const struct sym_swift_node *node)
 {
     const struct sym_swift_node *labels = sym_swift_node_find(node, SWIFT_LABELS);
+    /* A type with labels is one of a declaration (for the debugger): printed as a function. */
     if (labels)
         sym_swift_print_function(p, labels, sym_swift_node_child(node, 1));
     else

@@ -26,12 +26,14 @@ digit(uint8_t c)
 {
     if (c >= 'a' && c <= 'z')
         return c - 'a';
+    /* RFC 3492 has the digits 0 to 9 here. */
     return c >= 'A' && c <= 'J' ? c - 'A' + 26 : -1;
 }
 
 static uint32_t
 adapt(uint32_t delta, uint32_t n_codes, bool first)
 {
+    /* RFC 3492, 6.1: the first delta is much larger than the ones after it. */
     delta = first ? delta / DAMP : delta / 2;
     delta += delta / n_codes;
     uint32_t k = 0;
@@ -50,7 +52,9 @@ read_delta(struct fz_span text, size_t *pos, uint32_t bias, uint32_t *ret)
         if (d < 0)
             return false;
         value += (uint64_t)d * weight;
+        /* The threshold of this position (RFC 3492, 3.3): a smaller digit ends the number. */
         uint32_t t = k <= bias ? T_MIN : k >= bias + T_MAX ? T_MAX : k - bias;
+        /* The limit keeps the sums of decode() within 32 bits. */
         if (value > INT32_MAX)
             return false;
         if ((uint32_t)d < t)
@@ -95,11 +99,13 @@ decode(struct fz_span text, uint32_t *codes)
 {
     uint32_t n = 0, code = FIRST_CODE, bias = FIRST_BIAS, at = 0;
     size_t pos = 0;
+    /* The last underscore separates: the basic characters may contain others. */
     for (size_t i = text.len; i-- > 0 && pos == 0;) {
         if (text.data[i] == '_')
             pos = i + 1;
     }
     for (size_t i = 0; i + 1 < pos; i++) {
+        /* Only ASCII is copied as it is (RFC 3492, 3.1). */
         if (text.data[i] >= 0x80)
             return 0;
         codes[n++] = text.data[i];
@@ -108,6 +114,8 @@ decode(struct fz_span text, uint32_t *codes)
         uint32_t delta;
         if (!read_delta(text, &pos, bias, &delta) || delta > UINT32_MAX - at)
             return 0;
+        /* A delta counts positions over all code points: whole rounds raise the code, the rest
+         * is the place. */
         uint32_t sum = at + delta;
         bias = adapt(delta, n + 1, first);
         code += sum / (n + 1);
@@ -127,6 +135,7 @@ sym_swift_punycode(struct fz_span text, struct fz_arena *arena)
 {
     struct fz_span none = {NULL, 0};
     uint32_t *codes = text.len > CODES_MAX ? NULL : fz_arena_array(arena, text.len, sizeof(*codes));
+    /* Each code point needs at least one byte of the text, so `codes` cannot overflow. */
     uint32_t n = codes ? decode(text, codes) : 0;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
     for (uint32_t i = 0; i < n; i++)

@@ -24,6 +24,7 @@ start(struct sym_swift_parser *p, enum sym_swift_kind kind)
     other |= sym_swift_next_if(p, 'a');
     if (sym_swift_next_if(p, 'r') && spec)
         spec->index = !other;
+    /* Which pass of the optimizer: of no use to a reader, so Swift does not print it. */
     char pass = sym_swift_next(p);
     return pass >= '0' && pass <= '9' ? spec : NULL;
 }
@@ -76,6 +77,7 @@ add_digits(struct sym_swift_parser *p, struct sym_swift_node *argument, int64_t 
     size_t start_pos = p->pos;
     while (sym_swift_peek(p) >= '0' && sym_swift_peek(p) <= '9')
         p->pos++;
+    /* Kept as text, as Swift does: literals may have more than 64 bits. */
     struct fz_span digits = fz_span_make(p->text.data + start_pos, p->pos - start_pos);
     argument = digits.len > 0 ? add_kind(p, argument, what) : NULL;
     struct sym_swift_node *payload = sym_swift_make_span(p, SWIFT_SPEC_PAYLOAD, digits);
@@ -196,6 +198,7 @@ takes_name(int64_t what)
 static bool
 pop_operands(struct sym_swift_parser *p, struct sym_swift_node *what)
 {
+    /* A structure is given by its type; its fields are constants of their own. */
     if (what->index == SWIFT_SPEC_STRUCT)
         return sym_swift_add(p, what, sym_swift_pop_type(p)) != NULL;
     if (!takes_name(what->index))
@@ -205,6 +208,7 @@ pop_operands(struct sym_swift_parser *p, struct sym_swift_node *what)
         if (!takes_types(what->index) || !sym_swift_add(p, what, type))
             return false;
     }
+    /* Functions, globals and strings are mangled as an identifier, pushed before the types. */
     struct sym_swift_node *name = sym_swift_pop(p, SWIFT_IDENTIFIER);
     if (!name)
         return false;

@@ -112,6 +112,7 @@ standard_type(struct sym_swift_parser *p, bool of_concurrency)
     }
     if (!type)
         return NULL;
+    /* The kind decides about sugar: only the standard structure Array is printed as [T]. */
     enum sym_swift_kind kind = type[0] == 's'   ? SWIFT_STRUCT
                                : type[0] == 'e' ? SWIFT_ENUM
                                : type[0] == 'p' ? SWIFT_PROTOCOL
@@ -122,6 +123,8 @@ standard_type(struct sym_swift_parser *p, bool of_concurrency)
 static struct sym_swift_node *
 optional(struct sym_swift_parser *p)
 {
+    /* Optional is so frequent that "Sg" applies it to the type before, without a list of
+     * arguments. */
     struct sym_swift_node *arguments = sym_swift_make1(p, SWIFT_LIST, sym_swift_pop_type(p));
     struct sym_swift_node *type = sym_swift_swift_type(p, SWIFT_ENUM, "Optional");
     return sym_swift_remember(
@@ -132,6 +135,7 @@ optional(struct sym_swift_parser *p)
 static struct sym_swift_node *
 repeat(struct sym_swift_parser *p, struct sym_swift_node *node, int64_t n)
 {
+    /* The limit of Swift's own mangler and demangler (SubstitutionMerging::MaxRepeatCount). */
     if (n > SWIFT_REPEAT_MAX)
         return NULL;
     for (; n > 1 && node; n--)
@@ -150,7 +154,9 @@ sym_swift_op_standard(struct sym_swift_parser *p, enum sym_swift_kind kind)
         return sym_swift_make_text(p, SWIFT_MODULE, "__C_Synthesized");
     if (sym_swift_next_if(p, 'g'))
         return optional(p);
+    /* "S2i" is "SiSi": the mangler merges repeated types, as it does for "A". */
     int64_t n = sym_swift_natural(p);
+    /* The types of concurrency (Swift 5.5) have an alphabet of their own: few letters were left. */
     bool of_concurrency = sym_swift_next_if(p, 'c');
     return repeat(p, standard_type(p, of_concurrency), n);
 }
@@ -170,6 +176,7 @@ sym_swift_op_substitutions(struct sym_swift_parser *p, enum sym_swift_kind kind)
         char c = sym_swift_peek(p);
         if (c >= 'A' && c <= 'Z') {
             p->pos++;
+            /* An upper case letter is the last of a run. */
             return repeat(p, substitution(p, c - 'A'), n);
         }
         if (c >= 'a' && c <= 'z') {

@@ -25,6 +25,7 @@ parse(struct fz_span name, struct fz_arena *arena)
         const char *text;
         enum sym_swift_flavor flavor;
     } prefixes[] = {
+        /* "_T0" begins with the prefix of Swift 1 to 3, which is therefore tried last. */
         {"_T0", SWIFT_LABELS_IN_TYPES}, {"$S", SWIFT_CURRENT},
         {"_$S", SWIFT_CURRENT},         {"$s", SWIFT_CURRENT},
         {"_$s", SWIFT_CURRENT},         {"$e", SWIFT_CURRENT},
@@ -43,11 +44,13 @@ parse(struct fz_span name, struct fz_arena *arena)
 static bool
 print_symbol(struct fz_span name, struct sym_swift_printer *p)
 {
+    /* Specializations contain names, which may be of specializations again. */
     struct sym_swift_node *symbol = p->nested <= NESTED_MAX ? parse(name, p->arena) : NULL;
     size_t before = p->out->len;
     if (!symbol)
         return false;
     sym_swift_print(p, symbol);
+    /* An empty text would hide the frame: the mangled name is of more use. */
     return !p->failed && !p->out->failed && p->out->len > before;
 }
 

@@ -15,6 +15,7 @@ sym_swift_op_resume(struct sym_swift_parser *p, enum sym_swift_kind kind)
 struct sym_swift_node *
 sym_swift_op_completion_handler(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
+    /* How the Objective-C completion handler reports an error: see the texts in print_thunks.c. */
     int64_t flag = sym_swift_index(p);
     struct sym_swift_node *signature = sym_swift_pop(p, SWIFT_SIGNATURE);
     struct sym_swift_node *result = sym_swift_pop_type(p);
@@ -43,6 +44,7 @@ take_types(struct sym_swift_parser *p, struct sym_swift_node *parent)
 struct sym_swift_node *
 sym_swift_op_key_path(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
+    /* Key paths to methods came with Swift 6, and have further letters. */
     if (sym_swift_next_if_text(p, "mu"))
         kind = SWIFT_KEY_PATH_UNAPPLIED;
     else if (sym_swift_next_if_text(p, "MA"))
@@ -77,6 +79,7 @@ sym_swift_op_outlined_variable(struct sym_swift_parser *p, enum sym_swift_kind k
     int64_t index = sym_swift_index(p);
     if (index < 0)
         return NULL;
+    /* Statically initialized objects: constants in read-only memory have the letter. */
     bool read_only = sym_swift_next_if(p, 'r');
     return sym_swift_make_index(p, read_only ? SWIFT_OUTLINED_READ_ONLY : kind, index);
 }
@@ -87,6 +90,7 @@ sym_swift_op_outlined_bridged(struct sym_swift_parser *p, enum sym_swift_kind ki
 {
     size_t start = p->pos;
     char c = sym_swift_next(p);
+    /* strchr() also finds the NUL at the end of its text. */
     if (c == '\0' || !strchr("opam", c))
         return NULL;
     while ((c = sym_swift_next(p)) != '_') {
@@ -109,6 +113,7 @@ static struct sym_swift_node *
 index_subset(struct sym_swift_parser *p)
 {
     size_t start = p->pos;
+    /* One letter for each parameter: S is in the subset, U is not. */
     while (sym_swift_peek(p) == 'S' || sym_swift_peek(p) == 'U')
         p->pos++;
     if (p->pos == start)
@@ -155,6 +160,7 @@ add_subsets(struct sym_swift_parser *p, struct sym_swift_node *node, const char 
 struct sym_swift_node *
 sym_swift_op_autodiff(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
+    /* The operator takes the whole function before it, however many nodes that has. */
     if (p->stack.n == 0)
         return NULL;
     struct sym_swift_node *node = take_all(p, kind);
@@ -258,5 +264,6 @@ sym_swift_op_once(struct sym_swift_parser *p, enum sym_swift_kind kind)
     while (names && sym_swift_pop(p, SWIFT_FIRST_ELEMENT))
         names = sym_swift_add(p, names, sym_swift_pop_flag(p, SWIFT_F_DECL_NAME));
     sym_swift_node_reverse(names, 0);
+    /* The context is mangled, but Swift prints only the names. */
     return names && sym_swift_pop_context(p) ? sym_swift_make1(p, kind, names) : NULL;
 }

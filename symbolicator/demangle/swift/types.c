@@ -25,6 +25,7 @@ vector(struct sym_swift_parser *p)
     if (n <= 0 || n > BUILTIN_BITS_MAX || !element || element->kind != SWIFT_BUILTIN_TYPE ||
         element->text.len < sizeof(prefix))
         return NULL;
+    /* "Builtin.Vec4xInt32" has the prefix once, the element's own name is "Builtin.Int32". */
     size_t skip = sizeof(prefix) - 1;
     const char *text =
         fz_arena_printf(p->arena, "%sVec%dx%.*s", prefix, (int)n, (int)(element->text.len - skip),
@@ -86,6 +87,7 @@ sym_swift_op_nominal(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
     struct sym_swift_node *name = sym_swift_pop_flag(p, SWIFT_F_DECL_NAME);
     struct sym_swift_node *context = sym_swift_pop_context(p);
+    /* Nominal types are substitution candidates of their own, apart from their names. */
     return sym_swift_remember(p, sym_swift_node_type(sym_swift_make2(p, kind, context, name)));
 }
 
@@ -114,6 +116,8 @@ pop_conformances(struct sym_swift_parser *p)
 bool
 sym_swift_pop_arguments(struct sym_swift_parser *p, struct sym_swift_arguments *ret)
 {
+    /* "y" begins the lists and "_" separates them (bound-generic-type in Swift's Mangling.rst);
+     * from the stack the innermost comes first. */
     *ret = (struct sym_swift_arguments){.conformances = pop_conformances(p)};
     for (;;) {
         struct sym_swift_node *list = sym_swift_make(p, SWIFT_LIST), *type;
@@ -171,6 +175,7 @@ bind_context(struct sym_swift_parser *p, const struct sym_swift_node *nominal,
     }
     struct sym_swift_node *copy = bound ? sym_swift_copy_as(p, nominal, nominal->kind) : NULL;
     if (copy)
+        /* The original may be a substitution that others refer to, so the copy is changed. */
         copy->children[0] = bound;
     return copy;
 }
@@ -191,6 +196,7 @@ bind_arguments(struct sym_swift_parser *p, struct sym_swift_node *nominal,
         nominal = bind_context(p, nominal, lists, i);
     if (!nominal || !takes || arguments->n_children == 0)
         return nominal;
+    /* A type inside a generic function is bound together with that function. */
     if (nominal->kind == SWIFT_FUNCTION || nominal->kind == SWIFT_CONSTRUCTOR)
         return sym_swift_make2(p, SWIFT_BOUND_FUNCTION, nominal, arguments);
     if (!sym_swift_is(nominal, SWIFT_F_NOMINAL))
@@ -203,6 +209,7 @@ sym_swift_op_bound_generic(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
     (void)kind;
     struct sym_swift_arguments arguments;
+    /* bind_arguments() recurses once for each list. */
     if (!sym_swift_pop_arguments(p, &arguments) || arguments.lists.n > NESTED_GENERICS_MAX)
         return NULL;
     struct sym_swift_node *bound = bind_arguments(p, sym_swift_pop_nominal(p), &arguments.lists, 0);
@@ -223,6 +230,7 @@ sym_swift_op_tuple(struct sym_swift_parser *p, enum sym_swift_kind kind)
     bool first;
     do {
         first = sym_swift_pop(p, SWIFT_FIRST_ELEMENT) != NULL;
+        /* Label and marks follow the type in the mangling (list-type in Mangling.rst). */
         bool variadic = sym_swift_pop(p, SWIFT_VARIADIC) != NULL;
         struct sym_swift_node *label = sym_swift_pop(p, SWIFT_IDENTIFIER);
         struct sym_swift_node *element =
@@ -241,6 +249,7 @@ struct sym_swift_node *
 sym_swift_op_pack(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
     if (kind != SWIFT_PACK) {
+        /* SIL packs, of lowered functions, hold their elements or the addresses of them. */
         char direct = sym_swift_next(p);
         if (direct != 'd' && direct != 'i')
             return NULL;
@@ -289,6 +298,7 @@ struct sym_swift_node *
 sym_swift_op_protocols_class(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
     struct sym_swift_node *type = sym_swift_make1(p, kind, sym_swift_pop_type(p));
+    /* The superclass comes last in the mangling and is printed first. */
     struct sym_swift_node *protocols = sym_swift_pop_list(p, SWIFT_LIST, sym_swift_pop_protocol);
     for (uint32_t i = 0; protocols && i < protocols->n_children; i++)
         type = sym_swift_add(p, type, protocols->children[i]);
@@ -324,6 +334,8 @@ sym_swift_op_box(struct sym_swift_parser *p, enum sym_swift_kind kind)
     struct sym_swift_node *layout = fields ? sym_swift_make(p, SWIFT_SIL_BOX_LAYOUT) : NULL;
     for (uint32_t i = 0; fields && i < fields->n_children; i++) {
         struct sym_swift_node *type = fields->children[i];
+        /* The mangler writes a mutable field as an inout type (SILBoxTypeWithLayout in
+         * Demangler.cpp). */
         bool is_mutable = type->kind == SWIFT_INOUT;
         layout = sym_swift_add(
             p, layout,
@@ -347,6 +359,7 @@ sym_swift_op_anonymous(struct sym_swift_parser *p, enum sym_swift_kind kind)
 struct sym_swift_node *
 sym_swift_op_integer(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
+    /* A minus cannot be part of a symbol. */
     bool negative = sym_swift_next_if(p, 'n');
     int64_t value = sym_swift_index(p);
     if (value < 0)
