@@ -71,6 +71,7 @@ sym_problem_add(struct sym_problems *problems, enum sym_problem_kind kind, const
         problem->count++;
         return;
     }
+    /* There are fewer kinds than places, so a kind is never lost. */
     if (!problems || problems->n == SYM_PROBLEMS_MAX)
         return;
     problem = &problems->list[problems->n++];

@@ -104,6 +104,7 @@ static enum fz_code
 add_names(struct opened *file, const char *path, struct fz_map map, struct fz_error *err)
 {
     struct names names = {.is_read = false};
+    /* By content and name: a map does not say which image it is for. */
     bool is_map = sym_symbol_map_has_magic(map.bytes) &&
                   sym_symbol_map_path_uuid(path, ".bcsymbolmap", &names.uuid);
     names.is_plist = !is_map && sym_symbol_map_path_uuid(path, ".plist", &names.uuid) &&
@@ -151,6 +152,7 @@ give_names(struct opened *file)
         struct names *map = find_names(file, plist ? &plist->original : &slice->macho.uuid, false);
         if (!map)
             continue;
+        /* A broken map is reported once, not for each slice. */
         if (!map->is_read &&
             sym_symbol_map_read(map->bytes, &file->arena, &map->map, &why) != FZ_OK)
             sym_problem_add(&file->out.problems, SYM_PROBLEM_UNREADABLE, "%s: %s", map->path,
@@ -195,6 +197,7 @@ end_member(void *user, bool is_whole, struct fz_error *err)
     struct fz_error broken = {FZ_OK, "", -1};
     FZ_CLEANUP(fz_closep) int fd = r->fd;
     r->fd = -1;
+    /* sym_archive_walk() has reported the member. */
     if (!is_whole)
         return FZ_OK;
     enum fz_code code = fz_map_open_fd(fd, &map, err);
@@ -260,10 +263,12 @@ add_found(struct opened *file, const char *path, struct fz_error *err)
 {
     struct fz_map map;
     struct fz_error broken = {FZ_OK, "", -1};
+    /* One file that cannot be read must not hide the others of a folder. */
     if (fz_map_open(path, &map, &broken) != FZ_OK) {
         sym_problem_add(&file->out.problems, SYM_PROBLEM_UNREADABLE, "%s", broken.text);
         return FZ_OK;
     }
+    /* By name first: other archives in a project folder can be large. */
     if (has_symbols_in_name(path) && is_archive(map.bytes)) {
         enum fz_code code = add_archive(file, path, map, err);
         if (code != FZ_E_MALFORMED)
@@ -361,6 +366,7 @@ sym_file_add(struct sym_file *out, const char *path, struct fz_error *err)
     if (code != FZ_OK)
         return code;
     give_names(file);
+    /* A folder of maps alone is fine: its dSYMs may be in another path. */
     if (out->n_slices > n_slices || file->names != names)
         return FZ_OK;
     if (count_problems(out) == n_problems)
@@ -452,6 +458,7 @@ sym_file_choose(const struct sym_file *file, const char *arch, const struct fz_u
     uint32_t cputype, cpusubtype;
     if (arch && fz_arch_parse(arch, &cputype, &cpusubtype))
         arch = fz_arch_name(cputype, cpusubtype); /* "ARM-64" and "aarch64" find arm64 */
+    /* Before the choice, because either message may need it. */
     list_slices(file, there, sizeof(there));
     for (size_t i = 0; i < file->n_slices; i++) {
         const struct sym_file_slice *slice = file->slices[i];

@@ -119,6 +119,7 @@ sym_maps_add(struct sym_maps *maps, const char *name, struct fz_span bytes,
 struct fz_uuid
 sym_maps_wanted(const struct sym_maps *maps, const struct fz_uuid *image)
 {
+    /* Without a property list the map has the UUID of the image. */
     struct fz_uuid wanted = *image;
     for (size_t i = 0; i < maps->n_links; i++) {
         if (fz_uuid_equal(&maps->links[i].image, image))
@@ -130,11 +131,13 @@ sym_maps_wanted(const struct sym_maps *maps, const struct fz_uuid *image)
 const struct sym_symbol_map *
 sym_maps_find(struct sym_maps *maps, const struct fz_uuid *image)
 {
+    /* A map that the user names has no file name to go by: it is for every image. */
     if (sym_maps_is_given(maps))
         return &maps->given;
     struct fz_uuid wanted = sym_maps_wanted(maps, image);
     for (size_t i = 0; i < maps->n_maps; i++) {
         if (fz_uuid_equal(&maps->maps[i].uuid, &wanted)) {
+            /* For sym_maps_report_unused(). */
             maps->maps[i].is_used = true;
             return &maps->maps[i].map;
         }

@@ -73,8 +73,10 @@ next_piece(struct walk *w, uint64_t *at, struct fz_span *ret, uint64_t *ret_offs
     la_int64_t offset = 0;
     int status = archive_read_data_block(w->archive, &data, &len, &offset);
     *ret_status = status;
+    /* The caller decides what the end or a fault means. */
     if (status != ARCHIVE_OK && status != ARCHIVE_WARN)
         return FZ_OK;
+    /* A gap is that of a sparse member; an offset that goes back would count bytes twice. */
     if (offset < 0 || (uint64_t)offset < *at || (uint64_t)offset > w->limits->member_bytes ||
         len > w->limits->member_bytes - (uint64_t)offset)
         return fz_fail(err, FZ_E_LIMIT, "a member of the archive is larger than %llu bytes",
@@ -141,6 +143,7 @@ read_entry(struct walk *w, struct archive_entry *entry, struct fz_error *err)
     /* The bytes of a hard link come with the entry that it names. */
     if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry))
         return FZ_OK;
+    /* Checked before reading, so that the problem says why nothing of it is there. */
     if (archive_entry_is_encrypted(entry)) {
         s->n_encrypted++;
         sym_problem_add(w->problems, SYM_PROBLEM_ENCRYPTED, "%.*s: encrypted with a password",
@@ -159,6 +162,7 @@ read_entry(struct walk *w, struct archive_entry *entry, struct fz_error *err)
 static enum fz_code
 check_stream(struct walk *w, struct fz_error *err)
 {
+    /* libarchive unpacks what it skips, which no callback sees. */
     la_int64_t unpacked = archive_filter_bytes(w->archive, 0);
     uint64_t before = w->summary->n_bytes;
     if (unpacked <= 0 || (uint64_t)unpacked <= before || archive_filter_count(w->archive) < 2)
@@ -185,12 +189,14 @@ walk_entries(struct walk *w, struct fz_error *err)
                             (unsigned long long)w->summary->n_entries, reason(w->archive));
             return FZ_OK;
         }
+        /* Known only once the first header has been read. */
         w->is_raw = archive_format(w->archive) == ARCHIVE_FORMAT_RAW;
         if (w->is_raw)
             w->summary->format = "compressed";
         if (++w->summary->n_entries > w->limits->entries)
             return fz_fail(err, FZ_E_LIMIT, "the archive has more than %zu entries",
                            w->limits->entries);
+        /* Before the entry: the bytes that were skipped to reach it count first. */
         enum fz_code code = check_stream(w, err);
         if (code == FZ_OK && status == ARCHIVE_FAILED)
             sym_problem_add(w->problems, SYM_PROBLEM_BAD_MEMBER, "entry %llu: %s",
@@ -256,6 +262,7 @@ sym_archive_walk(struct fz_span file, const struct sym_archive_limits *limits,
             return fz_fail(err, FZ_E_UNSUPPORTED, "not a zip or tar archive");
         return fz_fail(err, FZ_E_MALFORMED, "the archive cannot be read: %s", reason(archive));
     }
+    /* Until an entry says that it is only compressed. */
     ret->format = file.data[0] == 'P' ? "zip" : "tar";
     struct walk walk = {.archive = archive,
                         .packed = file.len,

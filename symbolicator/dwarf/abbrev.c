@@ -114,6 +114,7 @@ add_attr(struct sym_dwarf *dwarf, uint64_t name, uint64_t form, int size, int64_
 static enum dwarf_planned_id
 planned_of(uint16_t name)
 {
+    /* Only these decide where code is and which call it was inlined from. */
     switch (name) {
     case AT_LOW_PC:
         return PLANNED_LOW;

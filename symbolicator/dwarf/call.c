@@ -26,6 +26,7 @@ static const uint8_t *
 read_die(struct call_walk *walk, const struct dwarf_abbrev *abbrev, struct dwarf_cursor c)
 {
     struct dwarf_value value, address = {.form = 0};
+    /* An indirect call has no origin and is of no use here. */
     struct sym_dwarf_call call = {.origin = UINT64_MAX};
     bool is_tail = false;
     for (uint32_t i = 0; i < abbrev->n_attrs; i++) {
@@ -34,6 +35,7 @@ read_die(struct call_walk *walk, const struct dwarf_abbrev *abbrev, struct dwarf
         if (c.bad)
             return NULL;
         switch (attr->name) {
+        /* The GNU form has no attribute of its own for the return address. */
         case AT_LOW_PC:
         case AT_CALL_RETURN_PC:
             address = value;
@@ -50,6 +52,7 @@ read_die(struct call_walk *walk, const struct dwarf_abbrev *abbrev, struct dwarf
             break;
         }
     }
+    /* A hostile table may have thousands of attributes that take no bytes in a DIE. */
     uint64_t cost = abbrev->n_attrs;
     walk->steps -= cost < walk->steps ? cost : walk->steps;
     /* After a tail call no frame is left that could return to its address. */
@@ -88,6 +91,7 @@ sym_dwarf_calls_unit(const struct sym_dwarf *dwarf, size_t i, sym_dwarf_call_fn 
     uint32_t depth = 0;
     while (c.at < c.end && walk.steps > 0 && !walk.is_ended) {
         uint64_t code = dwarf_cursor_uleb(&c);
+        /* A null entry ends the children of the DIE before (DWARF 5, 2.3). */
         if (code == 0) {
             if (depth <= 1)
                 break;

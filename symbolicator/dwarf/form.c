@@ -23,6 +23,7 @@ static uint64_t
 indexed(uint64_t base, uint64_t index, unsigned size)
 {
     uint64_t offset;
+    /* Index and base are from the file, so any product is possible. */
     if (__builtin_mul_overflow(index, size, &offset) ||
         __builtin_add_overflow(base, offset, &offset))
         return UINT64_MAX;
@@ -175,6 +176,7 @@ static struct fz_span
 rest_of_section(const struct sym_dwarf *dwarf, enum dwarf_section_id section, uint64_t offset)
 {
     struct fz_span bytes = dwarf->sections[section], rest = {NULL, 0};
+    /* An offset outside gives no string: the DIE may have another name. */
     if (offset < bytes.len)
         rest = fz_span_make(bytes.data + offset, bytes.len - (size_t)offset);
     return rest;
@@ -215,6 +217,7 @@ dwarf_value_string(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *u
                    const struct dwarf_value *value)
 {
     struct fz_span place = dwarf_value_string_place(dwarf, unit, value);
+    /* A cut-off section may end within a string. */
     const uint8_t *nul = place.len ? memchr(place.data, 0, place.len) : NULL;
     return nul ? fz_span_make(place.data, (size_t)(nul - place.data)) : (struct fz_span){NULL, 0};
 }

@@ -63,6 +63,7 @@ static Dwarf_Unsigned
 get_file_size(void *user)
 {
     const struct libdwarf_object *object = user;
+    /* libdwarf checks the sizes that headers claim against it. */
     return object->macho->bytes.len;
 }
 
@@ -107,9 +108,11 @@ set_name(struct object_section *added, const char *name)
         {"__zdebug_loclist", ".debug_loclists"},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(cuts); i++) {
+        /* libdwarf knows the names of ELF only. */
         if (strcmp(name, cuts[i].cut) == 0)
             name = cuts[i].whole;
     }
+    /* The content is inflated by now, so the section gets its plain name. */
     if (strncmp(name, ZDEBUG, sizeof(ZDEBUG) - 1) == 0)
         snprintf(added->name, sizeof(added->name), ".debug_%s", name + sizeof(ZDEBUG) - 1);
     else
@@ -152,6 +155,7 @@ libdwarf_object_fail(const struct libdwarf_object *object, Dwarf_Error error, co
 {
     enum fz_code code = fz_fail(err, FZ_E_MALFORMED, "libdwarf: %s: %s", what,
                                 error ? dwarf_errmsg(error) : "no such entry");
+    /* DW_DLV_NO_ENTRY comes without an error object. */
     if (error)
         dwarf_dealloc_error(object->dbg, error);
     return code;
@@ -165,9 +169,11 @@ libdwarf_object_open(const struct sym_macho *macho, struct libdwarf_object **ret
     if (!object)
         return fz_fail(err, FZ_E_NO_MEMORY, "no memory for libdwarf");
     object->macho = macho;
+    /* Section 0 is the empty one of ELF: libdwarf counts from there. */
     object->n_sections = 1;
     for (size_t i = 0; i < macho->n_sections && object->n_sections < SECTIONS_MAX; i++) {
         const struct sym_section *section = &macho->sections[i];
+        /* What else a binary has would only cost libdwarf time. */
         bool is_debug =
             strcmp(section->segment, "__DWARF") == 0 || strcmp(section->name, "__eh_frame") == 0;
         if (!is_debug || section->bytes.len == 0 || strncmp(section->name, "__", 2) != 0)
@@ -195,6 +201,7 @@ libdwarf_object_close(struct libdwarf_object *object)
     if (!object)
         return;
     if (object->dbg)
+        /* First, since libdwarf still refers to the inflated sections. */
         dwarf_object_finish(object->dbg);
     for (size_t i = 0; i < object->n_sections; i++)
         free(object->sections[i].inflated);

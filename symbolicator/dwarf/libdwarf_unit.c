@@ -23,6 +23,7 @@ static enum fz_code
 add_range(struct walk *walk, uint64_t low, uint64_t high)
 {
     struct libdwarf_unit *unit = walk->unit;
+    /* Empty ranges are dropped by the scanner too. */
     if (low >= high)
         return FZ_OK;
     struct libdwarf_range *ranges = fz_list_grow(walk->budget, unit->ranges, &unit->room_ranges,
@@ -51,6 +52,7 @@ add_rnglist(struct walk *walk, Dwarf_Attribute attr, Dwarf_Half form, Dwarf_Unsi
         if (dwarf_get_rnglists_entry_fields_a(head, i, &len, &kind, &raw1, &raw2, &no_addr, &low,
                                               &high, &error) != DW_DLV_OK)
             code = libdwarf_object_fail(walk->object, error, "rnglist entry", walk->err);
+        /* Without the address table an entry has no addresses; the other kinds are not ranges. */
         else if (!no_addr && kind != DW_RLE_end_of_list && kind != DW_RLE_base_address &&
                  kind != DW_RLE_base_addressx)
             code = add_range(walk, low, high);
@@ -69,6 +71,7 @@ get_value(const struct walk *walk, Dwarf_Die die, Dwarf_Half name,
         drop_error(walk, error);
         return false;
     }
+    /* An attribute of an unexpected form counts as missing, as in the scanner. */
     bool found = read(attr, ret, &error) == DW_DLV_OK;
     if (!found)
         drop_error(walk, error);
@@ -214,6 +217,7 @@ get_name(const struct walk *walk, Dwarf_Die die)
 {
     const char *linkage = NULL, *plain = NULL;
     Dwarf_Die at = die;
+    /* The limit ends references that form a cycle. */
     for (unsigned i = 0; i < ORIGINS_MAX && at && !linkage; i++) {
         linkage = get_text(walk, at, DW_AT_linkage_name);
         if (!linkage)
@@ -286,8 +290,11 @@ walk_children(struct walk *walk, Dwarf_Die die, uint32_t node, unsigned depth)
         bool is_node = walk->unit->n_nodes > before;
         if (code == FZ_OK && depth < DEPTH_MAX)
             code = walk_children(walk, child, below, depth + 1);
+        /* Known only after its children: nodes are listed parents first. */
         if (is_node)
             walk->unit->nodes[before].end = (uint32_t)walk->unit->n_nodes;
+        /* libdwarf has no parent links, so each level keeps its own entry until the sibling is
+         * known. */
         Dwarf_Die next = NULL;
         status = dwarf_siblingof_c(child, &next, &error);
         dwarf_dealloc_die(child);

@@ -57,6 +57,7 @@ advance(const struct dwarf_line_program *program, struct registers *r, uint64_t 
         return;
     }
     /* Only VLIW processors have several operations in one instruction. */
+    /* The formula of 6.2.5.1. */
     uint64_t total = r->op_index + operations;
     r->addr += total / program->max_ops * program->min_inst_length;
     r->op_index = (uint32_t)(total % program->max_ops);
@@ -148,6 +149,7 @@ end_sequence(struct machine *m)
 {
     struct sym_dwarf_lines *lines = m->program->lines;
     size_t n = lines->n_rows - m->first_row;
+    /* Only then, since nearly all programs are sorted and the copy costs time. */
     if (n && !m->is_sorted && !repair_rows(m)) {
         m->no_memory = true;
         return;
@@ -181,6 +183,7 @@ static void
 run_extended(struct machine *m)
 {
     uint64_t len = dwarf_cursor_uleb(&m->c);
+    /* The length counts the opcode, so 0 is not an instruction. */
     if (len == 0 || len > dwarf_cursor_left(&m->c)) {
         dwarf_cursor_fail(&m->c);
         return;
@@ -202,6 +205,7 @@ run_extended(struct machine *m)
     case LNE_DEFINE_FILE: {
         struct fz_span name = dwarf_cursor_cstr(&body);
         uint64_t directory = dwarf_cursor_uleb(&body);
+        /* Old producers add files between rows; the number continues that of the header. */
         if (!body.bad && !dwarf_line_add_file(m->program, name, directory))
             m->no_memory = true;
         break;
@@ -224,7 +228,9 @@ run(struct machine *m)
     while (c.at < c.end && !m->no_memory) {
         unsigned opcode = *c.at++;
         if (opcode >= opcode_base) {
+            /* Special opcodes are most of a program: address and line in one byte (6.2.5.1). */
             unsigned adjusted = opcode - opcode_base;
+            /* Not allowed to be 0, but a division by it must not end the process. */
             if (line_range) {
                 unsigned operations = adjusted * program->line_range_inverse >> 16;
                 advance(program, &r, operations);
@@ -291,6 +297,7 @@ sym_dwarf_lines_unit(const struct sym_dwarf *dwarf, size_t i, struct fz_budget *
     const struct sym_dwarf_unit *unit = &dwarf->units[i];
     lines->n_rows = lines->n_sequences = lines->n_files = lines->n_directories = 0;
     lines->version = unit->version;
+    /* Units that hold only types have no code and no line program. */
     if (!unit->has_lines || unit->is_bad)
         return FZ_OK;
     struct dwarf_line_program program = {

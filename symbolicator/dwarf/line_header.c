@@ -86,8 +86,10 @@ read_table_v5(struct dwarf_line_program *program, struct fz_reader *r, bool is_f
 {
     uint64_t format[FORMATS_MAX][2];
     struct sym_dwarf_unit sizes = *program->unit;
+    /* A line program may be of the other format, 32 or 64 bits, than its unit. */
     sizes.offset_size = (uint8_t)program->offset_size;
     unsigned n_format = fz_read_u8(r);
+    /* DWARF 5 defines five kinds of content, and LLVM one more. */
     if (n_format > FORMATS_MAX)
         return fz_fail(err, FZ_E_MALFORMED, "line program: %u formats", n_format);
     for (unsigned i = 0; i < n_format; i++) {
@@ -104,6 +106,7 @@ read_table_v5(struct dwarf_line_program *program, struct fz_reader *r, bool is_f
         for (unsigned k = 0; k < n_format; k++) {
             struct dwarf_value value;
             read_entry_value(program->dwarf, &sizes, r, format[k][1], &value);
+            /* Times, sizes and MD5 sums are read to get past them. */
             if (format[k][0] == LNCT_PATH)
                 path = dwarf_value_string(program->dwarf, program->unit, &value);
             else if (format[k][0] == LNCT_DIRECTORY_INDEX)
@@ -124,6 +127,7 @@ dwarf_line_header_read(struct dwarf_line_program *program, struct fz_reader *r,
 {
     uint64_t length = fz_read_u32(r);
     program->offset_size = 4;
+    /* The mark of the 64-bit format (DWARF 5, 7.4). */
     if (length == 0xffffffff) {
         length = fz_read_u64(r);
         program->offset_size = 8;
@@ -149,6 +153,7 @@ dwarf_line_header_read(struct dwarf_line_program *program, struct fz_reader *r,
     program->line_range = fz_read_u8(r);
     program->line_range_inverse = program->line_range ? 65536 / program->line_range + 1 : 0;
     program->opcode_base = fz_read_u8(r);
+    /* Opcode 0 begins the extended ones; the list has no entry for it. */
     for (unsigned i = 1; i < program->opcode_base; i++)
         program->opcode_args[i] = fz_read_u8(r);
     /* Not allowed, but a division by it must not end the process. */

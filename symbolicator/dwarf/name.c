@@ -21,6 +21,7 @@ read_name_die(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, 
     struct dwarf_cursor c = dwarf_cursor_make(dwarf, SECTION_INFO, die, unit->end);
     const struct dwarf_abbrev *abbrev =
         dwarf_abbrev_find(dwarf, &dwarf->tables[unit->abbrevs], dwarf_cursor_uleb(&c));
+    /* Many calls may name the same long chain: without the limit the work would be quadratic. */
     if (!abbrev || abbrev->n_attrs >= *steps)
         return false;
     *steps -= abbrev->n_attrs;
@@ -35,6 +36,7 @@ read_name_die(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, 
         case AT_NAME:
             ret->plain = value;
             break;
+        /* DWARF 4 gave the attribute its number; gcc and clang wrote that of MIPS before. */
         case AT_LINKAGE_NAME:
         case AT_MIPS_LINKAGE_NAME:
             ret->linkage = value;

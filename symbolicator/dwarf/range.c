@@ -28,12 +28,14 @@ read_ranges(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, ui
 {
     struct dwarf_cursor c =
         dwarf_cursor_make(dwarf, SECTION_RANGES, offset, dwarf->sections[SECTION_RANGES].len);
+    /* Pairs count from the unit's base until an entry changes it. */
     uint64_t base = unit->low_pc, ones = unit->addr_size == 8 ? UINT64_MAX : UINT32_MAX;
     for (;;) {
         uint64_t low = dwarf_cursor_uint(&c, unit->addr_size),
                  high = dwarf_cursor_uint(&c, unit->addr_size);
         if (c.bad || !spend(steps))
             return false;
+        /* The end of the list (DWARF 4, 2.17.3). */
         if (low == 0 && high == 0)
             return true;
         /* A base address selection entry (DWARF 4, 2.17.3). */
@@ -50,6 +52,7 @@ static bool
 address_at(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, uint64_t index,
            uint64_t *ret)
 {
+    /* An index into .debug_addr, as an attribute has it. */
     struct dwarf_value value = {.number = index, .form = FORM_ADDRX};
     return dwarf_value_address(dwarf, unit, &value, ret);
 }
@@ -79,6 +82,7 @@ read_entry(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit, str
     case RLE_OFFSET_PAIR:
         ret[0] = *base + dwarf_cursor_uleb(c);
         ret[1] = *base + dwarf_cursor_uleb(c);
+        /* The linker marked the base: the functions that count from it were dropped. */
         *ret_is_range = !is_tombstone(unit, *base);
         return true;
     case RLE_START_END:
@@ -137,6 +141,7 @@ dwarf_ranges_read(const struct sym_dwarf *dwarf, const struct sym_dwarf_unit *un
                value->form != FORM_DATA8) {
         return false;
     }
+    /* The unit's version decides, not the form: version 5 has no .debug_ranges. */
     return unit->version >= 5 ? read_rnglist(dwarf, unit, offset, steps, add, user)
                               : read_ranges(dwarf, unit, offset, steps, add, user);
 }

@@ -57,6 +57,7 @@ append_range(struct walk *walk, struct sym_dwarf_range **list, size_t *n, size_t
     const struct sym_dwarf_scan *scan = walk->scan;
     if (range.low < scan->code_low || range.low >= scan->code_high)
         return true;
+    /* A sound function ends in its section; a broken one keeps the part that has code. */
     if (range.high > scan->code_high)
         range.high = scan->code_high;
     struct sym_dwarf_range *ranges =
@@ -181,8 +182,10 @@ static bool
 add_ranges(struct walk *walk, const struct code_die *die, range_fn add)
 {
     uint64_t low, high;
+    /* Functions that were split, hot and cold parts, have a list instead of one range. */
     if (die->ranges.form)
         return dwarf_ranges_read(walk->dwarf, walk->unit, &die->ranges, &walk->steps, add, walk);
+    /* A broken address index: without it the DIE has no code. */
     if (!dwarf_value_address(walk->dwarf, walk->unit, &die->low, &low))
         return true;
     /* From DWARF 4 on a high_pc that is not an address is the length. */
@@ -366,6 +369,8 @@ sym_dwarf_scan_unit(const struct sym_dwarf *dwarf, size_t i, struct fz_budget *b
     scan->n_unit_ranges = 0;
     if (unit->is_bad)
         return FZ_OK; /* reported when the units were listed */
+    /* In the heap: on the stack, -ftrivial-auto-var-init=zero would clear all levels for each
+     * unit. */
     struct walk *walk = malloc(sizeof(*walk));
     if (!walk)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");

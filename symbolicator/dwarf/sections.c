@@ -35,6 +35,7 @@ inflate_section(struct sym_dwarf *dwarf, int id, struct fz_span bytes, struct fz
         out = fitting;
         size = len;
     }
+    /* Also after a fault: the units that came out before it are read. */
     dwarf->inflated[id] = out;
     dwarf->inflated_size[id] = size;
     dwarf->sections[id] = fz_span_make(out, len);
@@ -59,6 +60,7 @@ dwarf_sections_find(struct sym_dwarf *dwarf, const struct sym_macho *macho,
         else if (code != FZ_OK)
             return fz_fail(err, code, "%s", why.text);
     }
+    /* Binaries have the symbol table only; that is not an error for the caller. */
     if (dwarf->sections[SECTION_INFO].len == 0)
         return fz_fail(err, FZ_E_NOT_FOUND, "no .debug_info");
     return FZ_OK;

@@ -17,6 +17,7 @@ read_root(const struct sym_dwarf *dwarf, struct sym_dwarf_unit *unit)
     struct dwarf_cursor c = dwarf_cursor_make(dwarf, SECTION_INFO, unit->dies, unit->end);
     const struct dwarf_abbrev *abbrev =
         dwarf_abbrev_find(dwarf, &dwarf->tables[unit->abbrevs], dwarf_cursor_uleb(&c));
+    /* An unknown code in the root: the scan reports the unit. */
     if (!abbrev)
         return;
     struct dwarf_value name = {0}, comp_dir = {0}, low_pc = {0}, entry_pc = {0}, value;
@@ -120,6 +121,7 @@ read_units(struct sym_dwarf *dwarf, struct sym_problems *problems, struct fz_err
 {
     struct fz_reader r = fz_reader_make(dwarf->sections[SECTION_INFO], "debug_info");
     r.big_endian = dwarf->big_endian;
+    /* Fewer bytes are padding at the end of the section. */
     while (fz_read_left(&r) > 4) {
         struct sym_dwarf_unit unit = {.offset = r.pos, .offset_size = 4};
         uint64_t length = fz_read_u32(&r);
@@ -142,6 +144,7 @@ read_units(struct sym_dwarf *dwarf, struct sym_problems *problems, struct fz_err
         }
         unit.end = r.pos + length;
         struct fz_reader body = r;
+        /* A broken header must not read into the next unit. */
         body.len = (size_t)unit.end;
         bool is_code = true;
         struct fz_error why;
@@ -153,6 +156,7 @@ read_units(struct sym_dwarf *dwarf, struct sym_problems *problems, struct fz_err
         } else if (code != FZ_OK) {
             return fz_fail(err, code, "%s", why.text);
         }
+        /* Bad units are listed too: they count in the statistics and keep the order. */
         if (is_code) {
             struct sym_dwarf_unit *units =
                 fz_list_grow(dwarf->budget, dwarf->units, &dwarf->room_units, dwarf->n_units + 1,
@@ -162,6 +166,7 @@ read_units(struct sym_dwarf *dwarf, struct sym_problems *problems, struct fz_err
             dwarf->units = units;
             units[dwarf->n_units++] = unit;
         }
+        /* By the length and not by what was read, so that a broken unit loses only itself. */
         fz_read_seek(&r, unit.end);
     }
     return FZ_OK;
@@ -237,6 +242,7 @@ dwarf_unit_of(const struct sym_dwarf *dwarf, uint64_t offset)
         else
             high = middle;
     }
+    /* References may lead into a header or into padding. */
     if (low == dwarf->n_units || dwarf->units[low].dies > offset || dwarf->units[low].is_bad)
         return NULL;
     return &dwarf->units[low];

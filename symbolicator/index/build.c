@@ -29,6 +29,7 @@ find_code(struct index_builder *b)
 {
     const struct sym_macho *macho = b->macho;
     for (size_t i = 0; i < macho->n_sections; i++) {
+        /* By their flags, since code is also in sections of other names (__stubs, __StaticInit). */
         if (macho->sections[i].flags & (uint32_t)S_ATTR_CODE)
             extend_code(b, macho->sections[i].addr, macho->sections[i].size);
     }
@@ -37,6 +38,7 @@ find_code(struct index_builder *b)
         return;
     for (size_t i = 0; i < macho->n_segments; i++) {
         const struct sym_segment *segment = &macho->segments[i];
+        /* These three hold no code. */
         if (strcmp(segment->name, "__PAGEZERO") != 0 && strcmp(segment->name, "__DWARF") != 0 &&
             strcmp(segment->name, "__LINKEDIT") != 0)
             extend_code(b, segment->vmaddr, segment->vmsize);
@@ -110,6 +112,7 @@ build(struct index_builder *b, int out_fd, struct fz_error *err)
 {
     static const uint8_t none = 0;
     find_code(b);
+    /* Names that refer to each other could make the work quadratic. */
     b->name_steps = b->macho->bytes.len * NAME_STEPS_PER_BYTE + NAME_STEPS_FREE;
     /* Record and string 0 mean none. */
     if (!index_bytes_add(b, &b->strings, &none, 1) || !index_bytes_add(b, &b->records, &none, 1))
@@ -130,6 +133,7 @@ build(struct index_builder *b, int out_fd, struct fz_error *err)
     sym_dwarf_close(b->dwarf);
     b->dwarf = NULL;
     b->stats.n_ranges = b->n_pieces;
+    /* An index that answers nothing would hide that the file is broken. */
     if (code == FZ_OK && b->n_pieces == 0 && b->stats.n_units > 0 &&
         b->stats.n_bad_units == b->stats.n_units)
         code = fz_fail(err, FZ_E_MALFORMED, "no unit of its DWARF can be read");
@@ -137,6 +141,7 @@ build(struct index_builder *b, int out_fd, struct fz_error *err)
         sym_problem_add(b->problems, SYM_PROBLEM_NO_NAMES, "holds neither functions nor symbols");
     if (code == FZ_OK)
         code = index_pages_build(b, err);
+    /* Only now: the pool has each hidden name once, however often it is used. */
     report_hidden(b);
     return code == FZ_OK ? index_write(b, out_fd, err) : code;
 }
@@ -147,6 +152,7 @@ sym_index_build(const struct sym_macho *macho, const struct sym_build_options *o
                 struct fz_error *err)
 {
     struct index_builder b = {.macho = macho, .problems = problems};
+    /* One budget for all threads: their sum is what the process may use. */
     b.budget.cap = options ? options->memory_cap : 0;
     b.n_threads = options && options->n_threads ? options->n_threads : 1;
     b.symbol_map = options ? options->symbol_map : NULL;

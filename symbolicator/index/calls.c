@@ -122,6 +122,7 @@ add_group(struct index_builder *b, struct folded *folded, uint32_t main, size_t 
         const char *name = index_pool_text(b, b->aliases[i].name);
         is_folded = !is_hidden(name) && !is_same_function(shown, name);
     }
+    /* Names of one function need no call site: each is right. */
     if (!is_folded)
         return true;
     bool ok = add_name(b, folded, main);
@@ -138,6 +139,7 @@ find_groups(struct index_builder *b, struct folded *folded)
         uint64_t addr = b->aliases[first].addr;
         for (last = first; last < b->n_aliases && b->aliases[last].addr == addr;)
             last++;
+        /* Both lists ascend, so that one pass is enough. */
         while (piece < b->n_pieces && b->pieces[piece].start < addr)
             piece++;
         uint32_t main = 0;
@@ -201,6 +203,7 @@ name_of_die(struct worker *w, uint64_t die)
     if (known->die == die + 1)
         return known->name;
     struct fz_span place = sym_dwarf_name_place(b->dwarf, die, &w->name_steps);
+    /* A hidden name is short; for any other the string need not be read to its end. */
     size_t glance = place.len < HIDDEN_MAX ? place.len : HIDDEN_MAX;
     const uint8_t *nul = b->symbol_map && glance ? memchr(place.data, 0, glance) : NULL;
     if (nul) {
@@ -223,6 +226,7 @@ add_call(void *user, const struct sym_dwarf_call *call)
     if (call->return_addr <= b->code_low || call->return_addr > b->code_high)
         return true;
     uint32_t name = name_of_die(w, call->origin);
+    /* Calls of functions that share their code with no other are of no use. */
     if (!name)
         return true;
     struct index_name *calls =
@@ -261,6 +265,7 @@ settle_calls(struct index_builder *b)
     for (size_t first = 0, last; first < b->n_calls; first = last) {
         for (last = first; last < b->n_calls && b->calls[last].addr == b->calls[first].addr;)
             last++;
+        /* Sorted by name too: if the first and the last agree, all do. */
         if (b->calls[last - 1].name == b->calls[first].name)
             b->calls[kept++] = b->calls[first];
     }
@@ -298,6 +303,7 @@ scan_units(struct index_builder *b, const struct folded *folded)
     index_threads_run(n_workers, work, workers, sizeof(*workers));
     bool ok = true;
     for (size_t i = 0; i < n_workers; i++) {
+        /* In any order, because settle_calls() sorts them. */
         ok = ok && merge(b, &workers[i]);
         fz_list_free(&b->budget, workers[i].calls, workers[i].room, sizeof(*workers[i].calls));
     }
@@ -309,6 +315,7 @@ enum fz_code
 index_calls_build(struct index_builder *b, struct fz_error *err)
 {
     struct folded folded = {NULL, 0, 0};
+    /* Most files end here: no function shares its code. */
     if (!b->dwarf || b->n_aliases == 0)
         return FZ_OK;
     bool ok = find_groups(b, &folded);

@@ -168,6 +168,7 @@ follow(struct index_view view, const struct found_row *row, struct sym_frame *re
     if (!read_record(view, row->record, &record))
         return 0;
     file = record.file;
+    /* 0 says that the compiler gave no line. */
     if (row->line_code)
         line = record.base_line + row->line_code - 1;
     /* No build writes longer chains; a damaged index may hold one. */
@@ -186,6 +187,7 @@ follow(struct index_view view, const struct found_row *row, struct sym_frame *re
         column = record.call_column;
         if (!read_record(view, record.caller, &record))
             return 0;
+        /* Mostly the call is in the file of its caller, so only exceptions are stored. */
         if (!has_call_file)
             file = record.file;
     }
@@ -270,6 +272,7 @@ sym_index_lookup_many(const struct sym_index *index, const uint64_t *addrs, size
 {
     struct index_view view = {.index = index, .is_trusted = true};
     if (n > SYM_LOOKUPS_MAX)
+        /* The caller comes back with the rest. */
         n = SYM_LOOKUPS_MAX;
     return index_is_trusted(index) ? look_up_many(view, addrs, n, ret, max, ret_n_frames)
                                    : look_up_many_checked(index, addrs, n, ret, max, ret_n_frames);
@@ -347,6 +350,7 @@ sym_index_find_alias(const struct sym_index *index, uint64_t addr, const char *n
     const char *alias;
     for (size_t i = find_name(view, INDEX_ALIASES, start);
          (alias = name_of(view, INDEX_ALIASES, i, start)); i++) {
+        /* DWARF has names without the underscore that symbols have. */
         if (strcmp(alias, name) == 0 || (*alias == '_' && strcmp(alias + 1, name) == 0))
             return alias;
     }
@@ -359,5 +363,6 @@ sym_index_call_target(const struct sym_index *index, uint64_t return_addr)
     struct index_view view = {.index = index, .is_trusted = index_is_trusted(index)};
     uint64_t addr = (return_addr & index->addr_mask) - index->base;
     const char *name = name_of(view, INDEX_CALLS, find_name(view, INDEX_CALLS, addr), addr);
+    /* A damaged block of strings gives an empty name. */
     return name && *name ? name : NULL;
 }

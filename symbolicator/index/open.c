@@ -38,6 +38,7 @@ read_header(struct sym_index *index, struct fz_error *err)
     store32(header + 12, 0);
     if (fz_read_u32(&r) != index_check(header, sizeof(header)))
         return malformed(err, "the header is damaged");
+    /* A copy that was cut off has a good header. */
     if (fz_read_u64(&r) != bytes.len)
         return malformed(err, "truncated");
     memcpy(info->uuid.bytes, fz_read_bytes(&r, 16).data, 16);
@@ -78,6 +79,7 @@ read_sections(struct sym_index *index, struct fz_error *err)
     for (int id = 0; id < INDEX_N_SECTIONS; id++) {
         const uint8_t *entry = index->bytes.data + INDEX_SECTIONS + 16 * (size_t)id;
         uint64_t offset = load64(entry), size = load64(entry + 8);
+        /* Nothing may overlap the header, which is checked on its own. */
         if (offset < INDEX_HEADER || offset % 8 != 0 ||
             !fz_span_sub(index->bytes, offset, size, &index->sections[id]))
             return malformed(err, "a section is outside the file");
@@ -86,6 +88,7 @@ read_sections(struct sym_index *index, struct fz_error *err)
     }
     const struct fz_span *strings = &index->sections[INDEX_STRINGS];
     const struct fz_span *checks = &index->sections[INDEX_CHECKS];
+    /* So that every string of the pool ends, wherever it begins. */
     if (strings->len == 0 || strings->data[strings->len - 1] != 0)
         return malformed(err, "strings do not end");
     if (index->sections[INDEX_RECORDS].len < INDEX_RECORDS_SPARE ||
@@ -94,10 +97,12 @@ read_sections(struct sym_index *index, struct fz_error *err)
     uint64_t checks_at = load64(index->bytes.data + INDEX_SECTIONS + 16 * INDEX_CHECKS);
     index->n_regions = index->sections[INDEX_REGIONS].len / INDEX_REGION;
     index->n_blocks = checks->len / 4;
+    /* Every section must be in front of the checks, or a part of it would be read unchecked. */
     if (checked_end > checks_at ||
         index->n_blocks !=
             (checks_at - INDEX_HEADER + (1 << INDEX_BLOCK_SHIFT) - 1) >> INDEX_BLOCK_SHIFT)
         return malformed(err, "checks do not cover it");
+    /* calloc() of 0 bytes may return NULL, which would look like a lack of memory. */
     index->blocks = calloc(index->n_blocks + 1, sizeof(*index->blocks));
     index->trust = calloc(1, sizeof(*index->trust));
     if (!index->blocks || !index->trust)
@@ -110,6 +115,7 @@ index_block_check(const struct sym_index *index, size_t block)
 {
     size_t from = INDEX_HEADER + (block << INDEX_BLOCK_SHIFT);
     size_t checked = (size_t)(index->sections[INDEX_CHECKS].data - index->bytes.data);
+    /* The last block ends where the checks begin. */
     size_t len = checked - from;
     if (len > 1 << INDEX_BLOCK_SHIFT)
         len = 1 << INDEX_BLOCK_SHIFT;

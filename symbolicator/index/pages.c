@@ -92,6 +92,7 @@ pack_page(const struct packer *p, uint8_t out[PAGE_BYTES_MAX])
 {
     uint32_t palette[INDEX_UNITS], lines = 0, columns = 0, lowest = UINT32_MAX, highest = 0;
     uint8_t index[INDEX_UNITS];
+    /* A page has few records and many rows: rows hold short numbers into the palette. */
     unsigned n = make_palette(p, palette, index);
     for (unsigned i = 0; i < n; i++) {
         /* 0 means no function: it would spoil the distance from the lowest. */
@@ -144,6 +145,7 @@ store_rows(struct packer *p, uint32_t *ret)
         return true;
     uint8_t out[PAGE_BYTES_MAX];
     size_t len = pack_page(p, out);
+    /* Long functions without inlined calls fill pages with the same row. */
     if (len == p->last_page_len && memcmp(rows->data + p->last_page_at, out, len) == 0) {
         *ret = p->last_page_at;
         return true;
@@ -291,6 +293,7 @@ pack_piece(struct packer *p, const struct index_piece *piece)
 static unsigned
 find_unit_shift(const struct index_builder *b)
 {
+    /* At most 4 bytes: no instruction set of Apple's has longer fixed instructions. */
     uint64_t all = (uint64_t)1 << UNIT_SHIFT_MAX;
     for (size_t i = 0; i < b->n_pieces; i++)
         all |= b->pieces[i].start | b->pieces[i].end | b->pieces[i].origin;
@@ -333,6 +336,7 @@ pack_part(struct index_builder *b, struct index_page_part *part)
 static void
 cut_parts(struct index_builder *b)
 {
+    /* Small files are one part: a thread costs more than it saves. */
     size_t n_parts = 1 + b->n_all_rows / ROWS_PER_PART, rows = 0;
     if (n_parts > PAGE_PARTS_MAX)
         n_parts = PAGE_PARTS_MAX;
@@ -369,6 +373,7 @@ join_parts(struct index_builder *b)
         }
         for (size_t i = 0; i < part->regions.n; i += INDEX_REGION) {
             uint8_t *first = part->regions.data + i + 16;
+            /* Parts were packed before it was known how much is in front of them. */
             store32(first, load32(first) + (uint32_t)pages_before);
         }
         rows_before += part->rows.n;
@@ -389,6 +394,8 @@ pack_parts(void *user)
     struct page_workers *shared = user;
     for (size_t k; (k = atomic_fetch_add(&shared->next, 1)) < shared->b->n_parts;) {
         if (!pack_part(shared->b, &shared->b->parts[k]))
+            /* The other parts are still packed: stopping early would save nothing in the normal
+             * case. */
             shared->failed = true;
     }
     return NULL;
@@ -397,6 +404,7 @@ pack_parts(void *user)
 enum fz_code
 index_pages_build(struct index_builder *b, struct fz_error *err)
 {
+    /* Both from all pieces together, since every page of a file has the same size. */
     b->unit_shift = find_unit_shift(b);
     b->page_shift = find_page_shift(b->unit_shift);
     cut_parts(b);

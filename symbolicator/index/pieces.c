@@ -124,6 +124,7 @@ cut_overlaps(struct waiting *w, struct index_piece *pieces, size_t *n)
 enum fz_code
 index_pieces_settle(struct index_builder *b, struct fz_error *err)
 {
+    /* The steps allow for real overlap, which is rare, in the larger of both lists. */
     size_t room = b->n_pieces > b->n_bare_pieces ? b->n_pieces : b->n_bare_pieces;
     struct waiting w = {.b = b, .steps = STEPS_FREE + STEPS_PER_PIECE * room};
     bool ok = index_pieces_sort(b, b->pieces, b->n_pieces) &&

@@ -8,10 +8,12 @@
 bool
 index_record_add(struct index_builder *b, const struct index_record *r, uint32_t *ret)
 {
+    /* Rows refer to records by 32-bit places. */
     if (b->records.n > UINT32_MAX - 2 * INDEX_RECORDS_SPARE) {
         b->budget.over = true;
         return false;
     }
+    /* Room for the longest record: encoding then needs no checks. */
     uint8_t *grown = fz_list_grow(&b->budget, b->records.data, &b->records.room,
                                   b->records.n + INDEX_RECORDS_SPARE, 1);
     if (!grown)
@@ -40,6 +42,7 @@ index_function_add(struct index_builder *b, const struct index_function *functio
 struct index_row *
 index_rows_reserve(struct index_builder *b, size_t n)
 {
+    /* Pieces number their rows with 32 bits. */
     if (n > UINT32_MAX - 1 - b->n_rows)
         return NULL;
     struct index_row *rows =
@@ -110,6 +113,7 @@ index_aliases_sort(struct index_builder *b)
     if (b->n_aliases)
         qsort(b->aliases, b->n_aliases, sizeof(*b->aliases), index_name_compare);
     for (size_t i = 0; i < b->n_aliases; i++) {
+        /* A name may come from the symbol table and from DWARF. */
         if (!kept || index_name_compare(&b->aliases[kept - 1], &b->aliases[i]) != 0)
             b->aliases[kept++] = b->aliases[i];
     }

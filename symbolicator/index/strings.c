@@ -52,6 +52,7 @@ hash_number(uint64_t value)
 static bool
 table_reserve(struct index_builder *b, struct index_table *table)
 {
+    /* Above three quarters chains of linear probing get long. */
     if (table->room && table->n < table->room / 4 * 3)
         return true;
     size_t room = table->room ? table->room * 2 : TABLE_FIRST_ROOM;
@@ -62,6 +63,7 @@ table_reserve(struct index_builder *b, struct index_table *table)
         if (!table->slots[i].value)
             continue;
         size_t at = table->slots[i].hash & (room - 1);
+        /* The hashes are kept, so that growing does not read the strings again. */
         while (slots[at].value)
             at = (at + 1) & (room - 1);
         slots[at] = table->slots[i];
@@ -107,6 +109,7 @@ index_pool_string(struct index_builder *b, struct fz_span text, uint32_t *ret)
         *ret = 0;
         return true;
     }
+    /* Both names of DWARF and names of symbols get here. */
     text = sym_symbol_map_name(b->symbol_map, text);
     /* Before the search: growing moves the slots. */
     if (!table_reserve(b, &b->string_table))
@@ -131,6 +134,7 @@ index_pool_string(struct index_builder *b, struct fz_span text, uint32_t *ret)
         !index_bytes_add(b, &b->strings, "", 1))
         return false;
     table_set(table, at, hash, offset);
+    /* Names that no map restored: reported at the end of the build. */
     b->n_hidden += sym_symbol_map_is_hidden(text);
     *ret = (uint32_t)offset;
     return true;

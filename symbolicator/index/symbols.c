@@ -34,6 +34,7 @@ index_symbols_load(struct index_builder *b, struct fz_error *err)
         sym_macho_names(b->macho, &b->arena, &b->symbols, &b->n_symbols, b->problems, err);
     if (code != FZ_OK)
         return code;
+    /* Once for all: symbols are compared with names from DWARF, which are restored too. */
     for (size_t i = 0; b->symbol_map && i < b->n_symbols; i++) {
         struct sym_symbol *symbol = &b->symbols[i];
         struct fz_span name =
@@ -78,8 +79,10 @@ index_symbol_name_at(struct index_builder *b, uint64_t addr, struct fz_span want
     }
     struct fz_span last = {NULL, 0};
     b->last_symbol = low ? low - 1 : 0;
+    /* The last of the table comes first here: it is the one that is shown otherwise. */
     for (; low > 0 && b->symbols[low - 1].addr == addr; low--) {
         struct fz_span name = linkage_name(&b->symbols[low - 1]);
+        /* Of several names the one that DWARF has too is the better one. */
         if (fz_span_equal(name, wanted))
             return name;
         if (last.len == 0)
@@ -210,6 +213,7 @@ add_symbol(struct filler *f, const struct sym_symbol *symbol, uint64_t end)
     f->n_files = 0;
     for (size_t i = 0; i < f->n_rows; i++) {
         size_t slot = file_slot(f, f->rows[i].file);
+        /* The lowest line is the base, so that line codes are small and never negative. */
         if (f->rows[i].line && f->rows[i].line < f->base_lines[slot])
             f->base_lines[slot] = f->rows[i].line;
     }
@@ -265,12 +269,14 @@ fill_from(struct filler *f, size_t first, size_t last)
     }
     while (f->start < b->n_starts && b->starts[f->start] <= addr)
         f->start++;
+    /* A function start without a symbol ends the one before: its code is of another function. */
     if (f->start < b->n_starts && b->starts[f->start] < end)
         end = b->starts[f->start];
     if (last < b->n_symbols && b->symbols[last].addr < end)
         end = b->symbols[last].addr;
     if (next && next->start < end)
         end = next->start;
+    /* A symbol outside of all code sections, or a label at the end of one. */
     if (end <= addr)
         return true;
     if (!add_symbol(f, main, end))

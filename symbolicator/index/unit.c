@@ -24,6 +24,7 @@ prepare(struct index_unit_builder *u)
         return false;
     u->file_map = map;
     memset(map, 0, n_map * sizeof(*map));
+    /* Asked once for each file and not once for each row. */
     bool *has_file = fz_list_grow(budget, u->has_file, &u->room_has_file, n_map, sizeof(*has_file));
     if (!has_file)
         return false;
@@ -77,6 +78,7 @@ static bool
 reset_names(struct index_unit_builder *u)
 {
     size_t room = NAME_ROOM;
+    /* At most half full, so that probing stays short. */
     while (room < 2 * u->scan.n_nodes)
         room *= 2;
     uint32_t *slots =
@@ -95,6 +97,7 @@ static bool
 find_name(struct index_unit_builder *u, uint64_t die, uint32_t *ret)
 {
     size_t at = hash_die(die) & u->name_mask;
+    /* Inlined calls of one function name the same DIE: its attributes are read once. */
     for (; u->name_slots[at]; at = (at + 1) & u->name_mask) {
         *ret = u->name_slots[at] - 1;
         if (u->names[*ret].die == die)
@@ -117,9 +120,12 @@ find_names(struct index_unit_builder *u)
 {
     if (!reset_names(u))
         return false;
+    /* A limit for each unit, so that the result does not depend on the order of the threads. */
     u->name_steps = (u->unit->end - u->unit->offset) * NAME_STEPS_PER_BYTE + NAME_STEPS_FREE;
     for (size_t i = 0; i < u->scan.n_nodes; i++) {
         const struct sym_dwarf_node *node = &u->scan.nodes[i];
+        /* Functions are named when they are committed, because the symbol table may have a
+         * better name. */
         if (u->infos[i].is_used && node->parent != NONE &&
             !find_name(u, node->origin, &u->infos[i].name))
             return false;

@@ -36,6 +36,7 @@ static bool
 pool_unit_file(struct index_unit_builder *u, uint32_t number, uint32_t *ret)
 {
     *ret = 0;
+    /* A number that the header does not list. */
     if (number > u->lines.n_files)
         return true;
     if (u->file_map[number]) {
@@ -65,6 +66,7 @@ pool_names(struct index_unit_builder *u)
     struct index_builder *b = u->b;
     for (size_t i = 0; i < u->n_names; i++) {
         struct index_unit_name *name = &u->names[i];
+        /* By its place first: most names were pooled by an earlier unit. */
         if (!index_pool_place(b, name->place, &name->pooled))
             return false;
         if (name->pooled || name->place.len == 0)
@@ -90,6 +92,7 @@ pool_variants(struct index_unit_builder *u, const struct index_node_info *info)
             struct index_variant *other = &u->variants[k];
             if (other->twin != NONE || other->file != v->file || other->has_rows != v->has_rows)
                 continue;
+            /* One record serves both, with the lower base line. */
             v->twin = k;
             if (v->base_line < other->base_line)
                 other->base_line = v->base_line;
@@ -106,6 +109,7 @@ set_caller(struct index_unit_builder *u, const struct sym_dwarf_node *node,
 {
     record->is_inlined = true;
     record->call_line = node->call_line;
+    /* Columns have 16 bits in the index; 0 says unknown, a wrong column would mislead. */
     record->call_column = node->call_column > COLUMN_MAX ? 0 : node->call_column;
     if (!pool_unit_file(u, node->call_file, &record->call_file))
         return false;
@@ -280,10 +284,12 @@ index_unit_commit(struct index_unit_builder *u, struct fz_error *err)
         stats->n_bad_units++;
         return FZ_OK;
     }
+    /* Static libraries bring units of other compilers, and of other versions. */
     if (stats->min_dwarf_version == 0 || u->unit->version < stats->min_dwarf_version)
         stats->min_dwarf_version = u->unit->version;
     if (u->unit->version > stats->max_dwarf_version)
         stats->max_dwarf_version = u->unit->version;
+    /* Reported here and not where it was found, so that the order does not depend on threads. */
     if (u->scan_code == FZ_E_MALFORMED) {
         stats->n_bad_units++;
         sym_problem_add(b->problems, SYM_PROBLEM_BAD_UNIT, "%s", u->scan_error.text);

@@ -24,6 +24,7 @@ local_file(const struct index_unit_builder *u, uint32_t number)
 static void
 use_node(struct index_unit_builder *u, uint32_t node)
 {
+    /* A node that is marked has marked its callers too. */
     while (node != NONE && !u->infos[node].is_used) {
         u->infos[node].is_used = true;
         node = u->scan.nodes[node].parent;
@@ -110,6 +111,7 @@ static bool
 open_piece(struct index_unit_builder *u, uint64_t start, uint64_t end, uint32_t root)
 {
     struct index_local_piece *last = u->n_pieces ? &u->pieces[u->n_pieces - 1] : NULL;
+    /* One function in one run is one piece; fewer pieces sort faster. */
     if (last && last->root == root && last->end == start && end - last->start <= PIECE_SPAN_MAX) {
         last->end = end;
         return true;
@@ -133,6 +135,7 @@ add_rows(struct index_unit_builder *u, const struct sym_dwarf_sequence *sequence
     uint64_t base = sequence->base, addr = start;
     struct index_row row = {0};
     uint32_t file = 0;
+    /* Addresses only grow, so the search never goes back. */
     while (u->row + 1 < sequence->n && base + lines[u->row + 1].offset <= start)
         u->row++;
     for (;;) {
@@ -193,6 +196,7 @@ static bool
 add_bare_interval(struct index_unit_builder *u, uint64_t start, uint64_t end)
 {
     const struct sym_dwarf_scan *scan = &u->scan;
+    /* Old producers give the unit no ranges: all its rows count. */
     if (scan->n_unit_ranges == 0)
         return add_interval(u, start, end, NONE);
     for (; u->unit_range < scan->n_unit_ranges; u->unit_range++) {
@@ -308,6 +312,7 @@ index_unit_walk(struct index_unit_builder *u)
         uint64_t until = next;
         if (u->n_open) {
             node = u->open[u->n_open - 1].node;
+            /* An inner range that ends first gives the code back to its caller. */
             if (u->open[u->n_open - 1].high < next)
                 until = u->open[u->n_open - 1].high;
         }

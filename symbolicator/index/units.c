@@ -59,6 +59,7 @@ static void
 commit_turn(struct index_workers *shared, struct slot_unit *slot)
 {
     enum fz_code code = slot->code;
+    /* Commits change the builder, so only one at a time; reading goes on meanwhile. */
     shared->is_committing = true;
     pthread_mutex_unlock(&shared->mutex);
     if (code == FZ_OK)
@@ -67,6 +68,7 @@ commit_turn(struct index_workers *shared, struct slot_unit *slot)
     shared->is_committing = false;
     shared->turn++;
     slot->state = SLOT_FREE;
+    /* The first fault in the order of the file is the one that is reported. */
     if (code != FZ_OK && shared->code == FZ_OK) {
         shared->code = code;
         shared->error = slot->error;
@@ -90,6 +92,7 @@ work(void *user)
     struct index_workers *shared = user;
     pthread_mutex_lock(&shared->mutex);
     while (shared->code == FZ_OK && shared->turn < shared->n_units) {
+        /* Committing first: it frees a slot and its memory. */
         struct slot_unit *turn = find_turn(shared);
         struct slot_unit *free_slot = turn ? NULL : find_free(shared);
         if (turn)
@@ -128,6 +131,7 @@ index_units_build(struct index_builder *b, struct fz_error *err)
                                    .n_units = sym_dwarf_n_units(b->dwarf),
                                    .code = FZ_OK};
     unsigned n_threads = b->n_threads < INDEX_THREADS_MAX ? b->n_threads : INDEX_THREADS_MAX;
+    /* More threads than units would only wait. */
     if (n_threads > shared.n_units)
         n_threads = shared.n_units ? (unsigned)shared.n_units : 1;
     /* A thread that is alone never has to wait for another. */
@@ -149,6 +153,7 @@ index_units_build(struct index_builder *b, struct fz_error *err)
     }
     index_threads_run(n_threads, work, &shared, 0);
     for (size_t i = 0; i < shared.n_slots; i++)
+        /* Also after a fault: a slot keeps the memory of the units that it read before. */
         index_unit_deinit(&shared.slots[i].unit);
     free(shared.slots);
     pthread_cond_destroy(&shared.changed);

@@ -61,6 +61,7 @@ put(struct writer *w, const void *data, size_t len, struct fz_error *err)
             len -= whole;
             continue;
         }
+        /* Blocks do not follow the borders of sections, so that each check covers the same size. */
         size_t part = len < BLOCK - w->n ? len : BLOCK - w->n;
         memcpy(w->block + w->n, from, part);
         w->n += part;
@@ -185,6 +186,7 @@ put_sections(struct writer *w, struct fz_error *err)
     if (code != FZ_OK)
         return code;
     uint8_t *entry = w->header + INDEX_SECTIONS + 16 * INDEX_CHECKS;
+    /* The checks are not checked themselves: a damaged one only makes its block fail. */
     store64(entry, w->at);
     store64(entry + 8, w->checks.n);
     w->at += w->checks.n;
@@ -237,6 +239,7 @@ index_write(struct index_builder *b, int fd, struct fz_error *err)
         code = put_sections(w, err);
     if (code == FZ_OK) {
         fill_header(w);
+        /* Last, so that a file that was not finished has no magic. */
         if (lseek(fd, 0, SEEK_SET) != 0)
             code = fz_fail_errno(err, "cannot write the index");
         else

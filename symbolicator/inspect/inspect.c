@@ -69,6 +69,7 @@ read_units(struct fz_span info, bool big_endian, struct sym_features *features)
         fz_read_seek(&r, start);
         fz_read_skip(&r, len);
         features->n_units++;
+        /* Several compilers may have made the parts of one program. */
         if (features->dwarf_min == 0 || version < features->dwarf_min)
             features->dwarf_min = version;
         if (version > features->dwarf_max)
@@ -93,6 +94,7 @@ read_abbreviations(struct fz_span abbrevs, struct sym_features *features)
                 fz_read_sleb(&r);
             if (r.failed || (attribute == 0 && form == 0))
                 break;
+            /* A variable that was optimized away has neither: a debugger could not show it. */
             if (attribute == AT_LOCATION || attribute == AT_CONST_VALUE)
                 has_value = true;
         }
@@ -163,6 +165,7 @@ static void
 report_missing(const struct sym_macho *macho, const struct sym_features *features,
                struct sym_problems *problems)
 {
+    /* What is normal for a binary is a fault of a dSYM. */
     bool is_dsym = sym_macho_is_dsym(macho);
     if (!macho->has_uuid)
         replace(problems, SYM_PROBLEM_NO_UUID,
@@ -207,6 +210,7 @@ add_stats(const struct sym_build_stats *stats, struct sym_features *features)
     features->n_inlines = stats->n_inlines;
     features->n_lines = stats->n_lines;
     features->inlines = features->inlines || stats->n_inlines > 0;
+    /* The units of a compressed section were counted by the build. */
     if (features->n_units == 0) {
         features->n_units = stats->n_units;
         features->dwarf_min = stats->min_dwarf_version;
@@ -226,6 +230,7 @@ sym_inspect(const struct sym_macho *macho, const struct sym_build_stats *stats,
     if (code != FZ_OK)
         return code;
     features.n_symbols = n_symbols;
+    /* A stripped file keeps a table of undefined symbols, which name nothing. */
     features.symtab = n_symbols > 0;
     features.function_starts = macho->function_starts.len > 0;
     features.dwarf = has_debug_section(macho, "__debug_info");

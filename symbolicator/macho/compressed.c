@@ -19,6 +19,7 @@ macho_debug_bytes(const struct sym_macho *macho, const char *plain, bool *ret_is
     char compressed[32];
     const struct sym_section *section = sym_macho_section(macho, "__DWARF", plain);
     *ret_is_compressed = false;
+    /* An empty section does not hide a compressed one. */
     if (section && section->bytes.len > 0)
         return section->bytes;
     snprintf(compressed, sizeof(compressed), "__zdebug_%s", plain + PLAIN_PREFIX);
@@ -34,11 +35,13 @@ macho_compressed_size(struct fz_span section, const char *name, size_t *ret_size
                       struct fz_error *err)
 {
     struct fz_reader r = fz_reader_make(section, name);
+    /* The size is big-endian in files of either byte order: GNU tools defined it so. */
     r.big_endian = true;
     struct fz_span magic = fz_read_bytes(&r, 4);
     uint64_t size = fz_read_u64(&r);
     if (r.failed || !fz_span_is(magic, "ZLIB"))
         return fz_fail(err, FZ_E_MALFORMED, "%s: no compression header", name);
+    /* Checked before anything is allocated: the claim is all there is. */
     uint64_t packed = section.len - HEADER;
     if (size > SIZE_MAX || size > ULONG_MAX || packed > ULONG_MAX || size / RATIO_MAX > packed)
         return fz_fail(err, FZ_E_MALFORMED, "%s: claims to inflate from %llu to %llu bytes", name,

@@ -83,11 +83,13 @@ add_export(struct walk *walk, uint64_t distance, const char **name)
 {
     const struct sym_macho *macho = walk->macho;
     uint64_t addr;
+    /* Offsets of exports count from the Mach-O header, where __TEXT begins. */
     if (__builtin_add_overflow(macho->text_vmaddr, distance, &addr))
         return;
     /* On 32-bit ARM bit 0 of an exported address marks Thumb code, as in LC_FUNCTION_STARTS. */
     bool is_thumb = fz_arch_has_thumb(macho->cputype) && (addr & 1) != 0;
     addr -= is_thumb;
+    /* The trie lists variables too, and does not say which are code. */
     if (!is_code_at(walk, addr) || (walk->symbols && walk->n == walk->room))
         return;
     size_t len = walk->name.len;
@@ -123,6 +125,7 @@ read_terminal(struct walk *walk, struct fz_span bytes)
     if (r.failed || (flags & EXPORT_KIND) || (flags & EXPORT_REEXPORT))
         return !r.failed;
     uint64_t place = fz_read_uleb(&r);
+    /* The resolver runs once at load time, and its frames need a name as well. */
     uint64_t resolver = flags & EXPORT_STUB_AND_RESOLVER ? fz_read_uleb(&r) : place;
     if (r.failed)
         return false;
@@ -145,12 +148,14 @@ enter_node(struct walk *walk, uint64_t offset)
     }
     size_t node = (size_t)offset;
     uint8_t bit = (uint8_t)(1u << (node % 8));
+    /* Without this a cycle would never end, and shared nodes would multiply. */
     if (walk->visited[node / 8] & bit) {
         report(walk, node, "two edges lead to it");
         return;
     }
     walk->visited[node / 8] |= bit;
     fz_read_seek(&r, offset);
+    /* By its size, so that fields of later versions are skipped. */
     struct fz_span terminal = fz_read_bytes(&r, fz_read_uleb(&r));
     unsigned n_children = fz_read_u8(&r);
     if (r.failed || (terminal.len > 0 && !read_terminal(walk, terminal))) {
@@ -159,6 +164,7 @@ enter_node(struct walk *walk, uint64_t offset)
     }
     if (n_children == 0)
         return;
+    /* One level for each edge: real names have a few dozen. */
     if (walk->depth == DEPTH_MAX) {
         report(walk, node, "too deep");
         return;
@@ -268,6 +274,7 @@ keep_uncovered(const struct sym_symbol *symbols, size_t n_symbols, struct sym_sy
 {
     size_t n = 0;
     for (size_t i = 0, at = 0; i < n_exports; i++) {
+        /* Both lists are sorted, so one pass is enough. */
         while (at < n_symbols && symbols[at].addr < exports[i].addr)
             at++;
         if (at == n_symbols || symbols[at].addr != exports[i].addr)
@@ -295,6 +302,7 @@ join(struct sym_symbol **symbols, size_t *n_symbols, const struct sym_symbol *ex
             continue;
         }
         all[n] = exports[i++];
+        /* The scratch arena that has the names is freed by the caller. */
         all[n].name = fz_arena_text(arena, fz_span_make(all[n].name, all[n].name_len));
         if (!all[n++].name)
             return fz_arena_fail(arena, err);

@@ -29,6 +29,7 @@ read_fat_magic(struct fz_span file, uint32_t *ret_magic)
     uint32_t magic = fz_read_u32(&r);
     bool is_fat = !r.failed && (magic == MACHO_FAT_MAGIC || magic == MACHO_FAT_MAGIC_64 ||
                                 magic == MACHO_FAT_CIGAM || magic == MACHO_FAT_CIGAM_64);
+    /* A Java class has the same magic. */
     if (!is_fat || macho_is_java_class(file))
         return false;
     *ret_magic = magic;
@@ -42,6 +43,7 @@ macho_read_magic(struct fz_span bytes, bool *ret_is_64, bool *ret_big_endian)
     uint32_t magic = fz_read_u32(&r);
     if (r.failed)
         return false;
+    /* Read little-endian: the swapped magic says that the file is big-endian (PowerPC). */
     bool is_64 = magic == MACHO_MAGIC_64 || magic == MACHO_CIGAM_64;
     if (!is_64 && magic != MACHO_MAGIC_32 && magic != MACHO_CIGAM_32)
         return false;
@@ -77,6 +79,7 @@ static bool
 overlaps_earlier(const struct sym_slice *slices, size_t n, const struct sym_slice *slice)
 {
     for (size_t i = 0; i < n; i++) {
+        /* No sum overflows: both slices have been cut to the file. */
         if (slice->offset < slices[i].offset + slices[i].size &&
             slices[i].offset < slice->offset + slice->size)
             return true;
@@ -128,6 +131,7 @@ fat_slices(struct fz_span file, bool is_64, bool big_endian, struct sym_slice re
     r.big_endian = big_endian;
     fz_read_skip(&r, 4);
     uint32_t n_archs = fz_read_u32(&r);
+    /* Few files have more than four; the limit keeps the slices on the stack. */
     if (n_archs > SYM_SLICES_MAX)
         return fz_fail_at(err, FZ_E_MALFORMED, 4, "fat header: %u slices, at most %d", n_archs,
                           SYM_SLICES_MAX);

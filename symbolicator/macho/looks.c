@@ -55,6 +55,7 @@ is_text(struct fz_span bytes)
 {
     size_t n = bytes.len < 512 ? bytes.len : 512;
     for (size_t i = 0; i < n; i++) {
+        /* UTF-8 counts as text, so bytes above ASCII are accepted. */
         if (bytes.data[i] < 0x20 && (bytes.data[i] < '\t' || bytes.data[i] > '\r'))
             return false;
     }
@@ -88,6 +89,7 @@ const char *
 sym_macho_looks_like(struct fz_span file)
 {
     const struct look *look = find_look(file);
+    /* First, because no rule matches it and "text" would be misleading. */
     if (file.len == 0)
         return "an empty file";
     if (look)

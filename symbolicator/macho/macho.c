@@ -209,6 +209,7 @@ read_segment(struct layout *layout, const struct command *command, bool is_64)
         /* For the problem that it reports; sections are read on their own. */
         slice_part(layout, segment.fileoff, segment.filesize, segment.name);
     macho->segments[macho->n_segments++] = segment;
+    /* Addresses in reports are relative to where this segment is loaded. */
     if (strcmp(segment.name, "__TEXT") == 0) {
         macho->text_vmaddr = segment.vmaddr;
         macho->text_vmsize = segment.vmsize;
@@ -230,6 +231,7 @@ read_symtab(struct layout *layout, struct fz_reader *r)
     macho->symbol_table =
         slice_part(layout, symbols_offset, (uint64_t)n_symbols * record, "symbol table");
     macho->string_table = slice_part(layout, strings_offset, strings_size, "string table");
+    /* Of a table that is cut off the whole records are read. */
     macho->n_symbols = (uint32_t)(macho->symbol_table.len / record);
 }
 
@@ -320,6 +322,7 @@ drop_encrypted(const struct layout *layout)
         if (bytes->len == 0)
             continue;
         uint64_t offset = (uint64_t)(bytes->data - macho->bytes.data);
+        /* Also where only a part is encrypted: a reader could not see which. */
         if (offset < crypt_end && layout->crypt_offset < offset + bytes->len)
             *bytes = (struct fz_span){NULL, 0};
     }
@@ -335,6 +338,7 @@ count_room(struct layout *layout, struct walk walk)
         if (command.cmd != MACHO_LC_SEGMENT && command.cmd != MACHO_LC_SEGMENT_64)
             continue;
         layout->room_segments++;
+        /* The smaller record gives the larger number, which is enough for both. */
         layout->room_sections += command.body.len / MACHO_SECTION_32_SIZE;
     }
 }
@@ -361,6 +365,7 @@ read_header(struct fz_span slice, struct sym_macho *macho, struct walk *ret_walk
     if (code != FZ_OK)
         return code;
     macho->bytes = slice;
+    /* Real files have up to a few hundred. */
     if (n_commands > MACHO_COMMANDS_MAX) {
         sym_problem_add(problems, SYM_PROBLEM_BAD_LOAD_COMMAND,
                         "%u load commands, only %d are read", n_commands, MACHO_COMMANDS_MAX);
@@ -391,6 +396,7 @@ sym_macho_open(struct fz_span slice, struct fz_arena *arena, struct sym_macho *r
     if (code != FZ_OK)
         return code;
     struct layout layout = {.macho = &macho, .problems = problems};
+    /* A copy of the walk: the second pass begins where the first one did. */
     count_room(&layout, walk);
     macho.segments = fz_arena_array(arena, layout.room_segments, sizeof(*macho.segments));
     macho.sections = fz_arena_array(arena, layout.room_sections, sizeof(*macho.sections));
@@ -402,6 +408,7 @@ sym_macho_open(struct fz_span slice, struct fz_arena *arena, struct sym_macho *r
     walk.is_second = true;
     for (; next_command(&walk, problems, &command); n_read++)
         read_command(&layout, &command);
+    /* Nothing of the slice is known then but its architecture. */
     if (has_commands && n_read == 0)
         return fz_fail_at(err, FZ_E_MALFORMED, walk.r.base, "macho: no load command can be read");
     drop_encrypted(&layout);
@@ -414,6 +421,7 @@ sym_macho_section(const struct sym_macho *macho, const char *segment, const char
 {
     for (size_t i = 0; i < macho->n_sections; i++) {
         const struct sym_section *section = &macho->sections[i];
+        /* The fields have 16 bytes; longer names are cut in the file. */
         if (strncmp(section->segment, segment, 16) == 0 && strncmp(section->name, name, 16) == 0)
             return section;
     }

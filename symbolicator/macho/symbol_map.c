@@ -45,6 +45,7 @@ next_line(struct fz_span *rest)
         line.len = (size_t)(end - rest->data);
         *rest = fz_span_make(end + 1, rest->len - line.len - 1);
     }
+    /* Maps that went through Windows tools. */
     if (line.len && line.data[line.len - 1] == '\r')
         line.len--;
     return line;
@@ -131,6 +132,8 @@ sym_macho_has_hidden_names(const struct sym_macho *macho)
     const struct sym_section *strings = sym_macho_section(macho, "__DWARF", "__debug_str");
     const struct fz_span places[] = {macho->string_table,
                                      strings ? strings->bytes : (struct fz_span){NULL, 0}};
+    /* The string tables hold the names of symbols and of DWARF: no table of symbols is read for
+     * this. */
     for (size_t i = 0; i < FZ_ARRAY_LEN(places); i++) {
         if (fz_platform_find(places[i].data, places[i].len, mark, sizeof(mark) - 1))
             return true;
@@ -157,6 +160,7 @@ sym_symbol_map_name(const struct sym_symbol_map *map, struct fz_span name)
         (n_digits < number.len && number.data[n_digits] != '_'))
         return name;
     const char *found = map->text + map->names[line];
+    /* An empty line is a name that the map leaves hidden. */
     if (*found == '\0')
         return name;
     if (map->adds_underscore && n_underscores == UNDERSCORES_MAX && found[-1] == '_')
@@ -192,12 +196,14 @@ sym_symbol_map_original(struct fz_span plist, struct fz_uuid *ret)
 {
     static const char STRING[] = "<string>";
     struct fz_span head;
+    /* Real ones have a few hundred bytes; others need not be searched. */
     if (plist.len > PLIST_MAX)
         return false;
     struct fz_span value = trim(bytes_after(plist, "<key>DBGOriginalUUID</key>"));
     if (!fz_span_sub(value, 0, sizeof(STRING) - 1, &head) || !fz_span_is(head, STRING))
         return false;
     value = fz_span_make(value.data + head.len, value.len - head.len);
+    /* No XML parser for one value that Xcode writes in one form. */
     const uint8_t *end = value.len ? memchr(value.data, '<', value.len) : NULL;
     return end && fz_uuid_parse(trim(fz_span_make(value.data, (size_t)(end - value.data))), ret);
 }

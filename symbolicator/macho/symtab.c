@@ -48,6 +48,7 @@ macho_is_placeholder(const char *name, size_t len)
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(placeholders); i++) {
         size_t n = strlen(placeholders[i].text);
+        /* Assembler labels have a number: "ltmp12". */
         bool matches = placeholders[i].prefix ? len > n : len == n;
         if (matches && memcmp(name, placeholders[i].text, n) == 0 &&
             (!placeholders[i].prefix || (name[n] >= '0' && name[n] <= '9')))
@@ -111,12 +112,14 @@ read_symbol(struct table *table, struct fz_reader *r, struct sym_symbol *ret)
     /* Stabs are notes for debuggers; undefined and absolute symbols are in no section. */
     if ((type & MACHO_N_STAB) || (type & MACHO_N_TYPE) != MACHO_N_SECT || section == 0)
         return false;
+    /* Sections of a load command that could not be read are missing too. */
     if (section > macho->n_sections) {
         sym_problem_add(table->problems, SYM_PROBLEM_BAD_SYMBOL, "symbol %llu: section %u of %zu",
                         (unsigned long long)(r->pos / (macho->is_64 ? 16 : 12) - 1), section,
                         macho->n_sections);
         return false;
     }
+    /* Variables have no frames. */
     if (!macho_is_code(&macho->sections[section - 1]))
         return false;
     struct fz_reader names = fz_reader_make(macho->string_table, "string table");
@@ -226,6 +229,7 @@ sym_macho_function_starts(const struct sym_macho *macho, struct fz_arena *arena,
         }
         /* The sum keeps bit 0, since the next distance counts from it. */
         uint64_t start = has_thumb ? at & ~UINT64_C(1) : at;
+        /* Clearing bit 0 can make two starts equal. */
         if (n == 0 || start != starts[n - 1])
             starts[n++] = start;
     }

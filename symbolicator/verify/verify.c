@@ -72,9 +72,11 @@ difference(struct verify *v, uint64_t addr, size_t frame, const char *what, cons
            const char *libdwarf_says)
 {
     char text[2048];
+    /* Two units may have code for one address; which one is shown is not a fault. */
     if (is_claimed(v, addr))
         return;
     v->stats.n_differences++;
+    /* Names of templates can have many kilobytes; the beginning shows the difference. */
     snprintf(text, sizeof(text), "0x%" PRIx64 " frame %zu: %s '%.700s', libdwarf '%.700s'", addr,
              frame, what, index_says, libdwarf_says);
     v->report(v->user, text);
@@ -181,6 +183,7 @@ expected_chain(const struct verify *v, uint64_t addr, struct expected chain[SYM_
         uint32_t parent = at, child = at + 1;
         at = NONE;
         while (child < unit->nodes[parent].end && at == NONE) {
+            /* Children of one parent do not overlap, so the first that covers is the one. */
             if (unit->nodes[child].parent == parent && covers(v, child, addr))
                 at = child;
             else
@@ -192,6 +195,7 @@ expected_chain(const struct verify *v, uint64_t addr, struct expected chain[SYM_
     for (size_t i = 0; i < n; i++) {
         const struct libdwarf_node *node = &unit->nodes[path[n - 1 - i]];
         chain[i].name = node->name;
+        /* The innermost frame is where the line table says, the others where they call. */
         if (i == 0) {
             chain[i].file = row ? row->file : "";
             chain[i].line = row ? row->line : 0;
@@ -212,6 +216,7 @@ clean_path(const char *path, char ret[PATH_MAX])
 {
     size_t n = 0;
     while (*path && n + 1 < PATH_MAX) {
+        /* Both sides join the parts of a path as they are, and may differ in slashes and dots. */
         if (n > 0 && ret[n - 1] == '/' && path[0] == '/')
             path++;
         else if ((n == 0 || ret[n - 1] == '/') && path[0] == '.' && path[1] == '/')
@@ -322,6 +327,7 @@ check_address(struct verify *v, uint64_t addr)
         report_chains(v, addr, frames, n_frames, chain, n);
         return;
     }
+    /* One difference for each address: a wrong file is wrong in every frame. */
     uint64_t before = v->stats.n_differences;
     for (size_t i = 0; i < n && v->stats.n_differences == before; i++)
         compare_place(v, addr, i, &frames[i], &chain[i]);
@@ -407,6 +413,7 @@ check_unit(struct verify *v, struct fz_error *err)
         *(node->parent == NONE ? &v->stats.n_functions : &v->stats.n_inlines) += 1;
         for (size_t k = 0; k < node->n_ranges; k++) {
             check_address(v, unit->ranges[node->first_range + k].low);
+            /* The last byte too: an end that is off by one shows only there. */
             check_address(v, unit->ranges[node->first_range + k].high - 1);
         }
     }
@@ -427,6 +434,7 @@ check_all(struct verify *v, struct libdwarf_object *object, struct fz_error *err
         bool more = false;
         struct fz_error bad;
         enum fz_code code = libdwarf_unit_next(object, &v->budget, &v->unit, &more, &bad);
+        /* A unit that libdwarf refuses is a difference, not the end of the comparison. */
         if (code == FZ_E_MALFORMED) {
             v->stats.n_differences++;
             v->report(v->user, bad.text);
@@ -472,6 +480,7 @@ sym_verify(const struct sym_macho *macho, const struct sym_index *index, sym_ver
     struct verify v = {.macho = macho, .index = index, .report = report, .user = user};
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(MEMORY_CAP);
     v.budget.cap = MEMORY_CAP;
+    /* Problems of the table were reported when the index was built. */
     code = sym_macho_symbols(macho, &arena, &v.symbols, &v.n_symbols, NULL, err);
     if (code == FZ_OK)
         code = check_all(&v, object, err);
