@@ -141,7 +141,7 @@ find_names(const struct opened *file, const struct fz_uuid *uuid, bool is_plist)
 
 /* Give each slice its symbol map. A map is read when the first slice wants it. */
 static void
-give_names(struct opened *file)
+attach_symbol_maps(struct opened *file)
 {
     for (size_t i = 0; file->names && i < file->out.n_slices; i++) {
         struct sym_file_slice *slice = file->out.slices[i];
@@ -365,7 +365,7 @@ sym_file_add(struct sym_file *out, const char *path, struct fz_error *err)
         S_ISDIR(st.st_mode) ? add_folder(file, path, 0, err) : add_file(file, path, err);
     if (code != FZ_OK)
         return code;
-    give_names(file);
+    attach_symbol_maps(file);
     /* A folder of maps alone is fine: its dSYMs may be in another path. */
     if (out->n_slices > n_slices || file->names != names)
         return FZ_OK;

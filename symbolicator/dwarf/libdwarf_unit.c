@@ -378,7 +378,7 @@ libdwarf_unit_file(const struct libdwarf_unit *unit, uint64_t number)
 
 /* What libdwarf gave out for the unit; the arrays stay for the next one. */
 static void
-give_back(Dwarf_Debug dbg, struct libdwarf_unit *unit)
+release_unit(Dwarf_Debug dbg, struct libdwarf_unit *unit)
 {
     for (int64_t i = 0; i < unit->n_files; i++)
         dwarf_dealloc(dbg, unit->files[i], DW_DLA_STRING);
@@ -406,7 +406,7 @@ libdwarf_unit_next(struct libdwarf_object *object, struct fz_budget *budget,
     Dwarf_Off abbrevs;
     Dwarf_Sig8 signature;
     Dwarf_Error error = NULL;
-    give_back(walk.dbg, unit);
+    release_unit(walk.dbg, unit);
     /* Not dwarf_next_cu_header_e(): for a unit without entries, of which the dsymutil of 2016
      * wrote many, it returns the same as at the end of the section. */
     int status = dwarf_next_cu_header_d(walk.dbg, true, &len, &version, &abbrevs, &address_size,
@@ -435,7 +435,7 @@ void
 libdwarf_unit_deinit(struct libdwarf_object *object, struct fz_budget *budget,
                      struct libdwarf_unit *unit)
 {
-    give_back(libdwarf_object_debug(object), unit);
+    release_unit(libdwarf_object_debug(object), unit);
     fz_list_free(budget, unit->nodes, unit->room_nodes, sizeof(*unit->nodes));
     fz_list_free(budget, unit->ranges, unit->room_ranges, sizeof(*unit->ranges));
     fz_list_free(budget, unit->rows, unit->room_rows, sizeof(*unit->rows));

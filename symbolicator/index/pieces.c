@@ -70,7 +70,7 @@ wait_for_rest(struct waiting *w, const struct index_piece *piece)
 }
 
 static struct index_piece
-take_first(struct waiting *w)
+pop_first(struct waiting *w)
 {
     struct index_piece first = w->heap[0], last = w->heap[--w->n];
     size_t at = 0;
@@ -104,7 +104,7 @@ cut_overlaps(struct waiting *w, struct index_piece *pieces, size_t *n)
     size_t kept = 0;
     for (size_t i = 0; i < *n || w->n;) {
         bool is_rest = w->n && (i == *n || comes_before(&w->heap[0], &pieces[i]));
-        struct index_piece piece = is_rest ? take_first(w) : pieces[i++];
+        struct index_piece piece = is_rest ? pop_first(w) : pieces[i++];
         const struct index_piece *last = kept ? &pieces[kept - 1] : NULL;
         if (!last || piece.start >= last->end) {
             pieces[kept++] = piece;

@@ -101,7 +101,7 @@ index_record_encode(const struct index_record *r, uint32_t place, uint8_t *at)
 }
 
 static FZ_INLINE uint32_t
-index_record_take_bytes(const uint8_t **at, unsigned len)
+index_record_get_bytes(const uint8_t **at, unsigned len)
 {
     uint32_t value = load32(*at) & (uint32_t) ~(UINT64_MAX << 8 * len);
     *at += len;
@@ -109,13 +109,13 @@ index_record_take_bytes(const uint8_t **at, unsigned len)
 }
 
 static FZ_INLINE uint32_t
-index_record_take(const uint8_t **at, unsigned head, unsigned field)
+index_record_get(const uint8_t **at, unsigned head, unsigned field)
 {
-    return index_record_take_bytes(at, (head >> field & 3) + 1);
+    return index_record_get_bytes(at, (head >> field & 3) + 1);
 }
 
 static FZ_INLINE uint64_t
-index_record_take_long(const uint8_t **at, unsigned head, unsigned field)
+index_record_get_long(const uint8_t **at, unsigned head, unsigned field)
 {
     unsigned len = 1u << (head >> field & 3);
     uint64_t value = load64(*at) & UINT64_MAX >> (64 - 8 * len);
@@ -133,25 +133,25 @@ index_record_decode(const uint8_t *at, uint32_t place, struct index_record *ret)
     *ret =
         (struct index_record){.is_inlined = head & RECORD_INLINED, .has_rows = head & RECORD_ROWS};
     if (ret->is_inlined) {
-        uint32_t distance = index_record_take(&at, head, RECORD_DISTANCE);
+        uint32_t distance = index_record_get(&at, head, RECORD_DISTANCE);
         ret->caller = place - distance;
-        ret->name = index_record_take(&at, head, RECORD_NAME);
-        ret->call_line = index_record_take(&at, head, RECORD_CALL_LINE);
-        ret->call_column = index_record_take_bytes(&at, (head >> RECORD_CALL_COLUMN & 1) + 1);
+        ret->name = index_record_get(&at, head, RECORD_NAME);
+        ret->call_line = index_record_get(&at, head, RECORD_CALL_LINE);
+        ret->call_column = index_record_get_bytes(&at, (head >> RECORD_CALL_COLUMN & 1) + 1);
         ret->has_call_file = head >> RECORD_CALL_FILE & 3;
-        ret->call_file = index_record_take_bytes(&at, head >> RECORD_CALL_FILE & 3);
+        ret->call_file = index_record_get_bytes(&at, head >> RECORD_CALL_FILE & 3);
         ret->source = SYM_SOURCE_DWARF;
         if (distance == 0 || distance >= place)
             return false;
     } else {
         ret->source = (enum sym_source)(head >> RECORD_SOURCE & 3);
-        ret->name = index_record_take(&at, head, RECORD_NAME);
-        ret->start = index_record_take_long(&at, head, RECORD_START);
-        ret->size = index_record_take_long(&at, head, RECORD_SIZE);
+        ret->name = index_record_get(&at, head, RECORD_NAME);
+        ret->start = index_record_get_long(&at, head, RECORD_START);
+        ret->size = index_record_get_long(&at, head, RECORD_SIZE);
     }
     if (ret->has_rows) {
-        ret->file = index_record_take(&at, head, RECORD_FILE);
-        ret->base_line = index_record_take(&at, head, RECORD_BASE_LINE);
+        ret->file = index_record_get(&at, head, RECORD_FILE);
+        ret->base_line = index_record_get(&at, head, RECORD_BASE_LINE);
     }
     return true;
 }

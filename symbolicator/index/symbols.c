@@ -129,7 +129,7 @@ add_alias(struct index_builder *b, const struct sym_symbol *symbol)
 }
 
 static bool
-keep_row(struct filler *f, uint64_t offset, const struct index_bare_row *row)
+append_row(struct filler *f, uint64_t offset, const struct index_bare_row *row)
 {
     struct index_bare_row *rows =
         fz_list_grow(&f->b->budget, f->rows, &f->room_rows, f->n_rows + 1, sizeof(*rows));
@@ -155,7 +155,7 @@ collect_rows(struct filler *f, uint64_t start, uint64_t end)
             f->bare_piece < b->n_bare_pieces ? &b->bare_pieces[f->bare_piece] : NULL;
         if (!piece || piece->start > at) {
             /* Code that no line table covers: a row without a file. */
-            if (!keep_row(f, at - start, NULL))
+            if (!append_row(f, at - start, NULL))
                 return false;
             at = piece && piece->start < end ? piece->start : end;
             continue;
@@ -167,7 +167,7 @@ collect_rows(struct filler *f, uint64_t start, uint64_t end)
             uint64_t high = i + 1 < piece->n_rows ? piece->origin + row[1].offset : piece->end;
             if (high <= at || low >= until)
                 continue;
-            if (!keep_row(f, (low > at ? low : at) - start, row))
+            if (!append_row(f, (low > at ? low : at) - start, row))
                 return false;
         }
         at = until;

@@ -269,7 +269,7 @@ sym_macho_exports(const struct sym_macho *macho, struct fz_arena *arena, struct 
 
 /* Move the exports at addresses that are not among the symbols' to the front; how many. */
 static size_t
-keep_uncovered(const struct sym_symbol *symbols, size_t n_symbols, struct sym_symbol *exports,
+move_uncovered(const struct sym_symbol *symbols, size_t n_symbols, struct sym_symbol *exports,
                size_t n_exports)
 {
     size_t n = 0;
@@ -327,7 +327,7 @@ sym_macho_names(const struct sym_macho *macho, struct fz_arena *arena, struct sy
         struct fz_arena scratch = fz_arena_make(arena->cap - arena->used);
         code = sym_macho_exports(macho, &scratch, &exports, &n_exports, problems, err);
         if (code == FZ_OK) {
-            n_exports = keep_uncovered(symbols, n_symbols, exports, n_exports);
+            n_exports = move_uncovered(symbols, n_symbols, exports, n_exports);
             code = join(&symbols, &n_symbols, exports, n_exports, arena, err);
         }
         if (code != FZ_OK)

@@ -68,9 +68,9 @@ merge_sort(struct sym_symbol *symbols, struct sym_symbol *scratch, size_t n)
             size_t end = middle + width < n ? middle + width : n;
             size_t left = start, right = middle;
             for (size_t i = start; i < end; i++) {
-                bool take_left =
+                bool is_left =
                     left < middle && (right == end || from[left].addr <= from[right].addr);
-                to[i] = take_left ? from[left++] : from[right++];
+                to[i] = is_left ? from[left++] : from[right++];
             }
         }
         struct sym_symbol *swap = from;

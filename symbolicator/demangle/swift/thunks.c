@@ -28,7 +28,7 @@ sym_swift_op_completion_handler(struct sym_swift_parser *p, enum sym_swift_kind 
 
 /* Move all types at the top of the stack, in their order, to `parent`. */
 static struct sym_swift_node *
-take_types(struct sym_swift_parser *p, struct sym_swift_node *parent)
+pop_types(struct sym_swift_parser *p, struct sym_swift_node *parent)
 {
     size_t first = p->stack.n;
     while (first > 0 && p->stack.items[first - 1]->is_type)
@@ -50,7 +50,7 @@ sym_swift_op_key_path(struct sym_swift_parser *p, enum sym_swift_kind kind)
     else if (sym_swift_next_if_text(p, "MA"))
         kind = SWIFT_KEY_PATH_APPLIED;
     bool serialized = sym_swift_next_if(p, 'q');
-    struct sym_swift_node *types = take_types(p, sym_swift_make(p, SWIFT_LIST));
+    struct sym_swift_node *types = pop_types(p, sym_swift_make(p, SWIFT_LIST));
     if (!types || types->n_children == 0)
         return NULL;
     struct sym_swift_node *signature = sym_swift_pop(p, SWIFT_SIGNATURE);
@@ -66,7 +66,7 @@ sym_swift_op_key_path_index(struct sym_swift_parser *p, enum sym_swift_kind kind
 {
     bool serialized = sym_swift_next_if(p, 'q');
     struct sym_swift_node *signature = sym_swift_pop(p, SWIFT_SIGNATURE);
-    struct sym_swift_node *path = take_types(p, sym_swift_make(p, kind));
+    struct sym_swift_node *path = pop_types(p, sym_swift_make(p, kind));
     if (!path || p->stack.n > 0 || (!signature && path->n_children == 0))
         return NULL;
     path = sym_swift_add_if(p, path, signature);
@@ -136,7 +136,7 @@ autodiff_kind(struct sym_swift_parser *p)
 
 /* Everything on the stack. */
 static struct sym_swift_node *
-take_all(struct sym_swift_parser *p, enum sym_swift_kind kind)
+pop_all(struct sym_swift_parser *p, enum sym_swift_kind kind)
 {
     struct sym_swift_node *node = sym_swift_make(p, kind);
     for (size_t i = 0; i < p->stack.n; i++)
@@ -163,7 +163,7 @@ sym_swift_op_autodiff(struct sym_swift_parser *p, enum sym_swift_kind kind)
     /* The operator takes the whole function before it, however many nodes that has. */
     if (p->stack.n == 0)
         return NULL;
-    struct sym_swift_node *node = take_all(p, kind);
+    struct sym_swift_node *node = pop_all(p, kind);
     node = sym_swift_add(p, node, autodiff_kind(p));
     return add_subsets(p, node, kind == SWIFT_AUTODIFF_SUBSET_THUNK ? "prP" : "pr");
 }
@@ -187,7 +187,7 @@ sym_swift_op_differentiability(struct sym_swift_parser *p, enum sym_swift_kind k
                                                   {'l', "linear"},
                                                   {'\0', NULL}};
     struct sym_swift_node *signature = sym_swift_pop(p, SWIFT_SIGNATURE);
-    struct sym_swift_node *node = take_all(p, kind);
+    struct sym_swift_node *node = pop_all(p, kind);
     const char *text = sym_swift_next_word(p, words);
     node = text ? sym_swift_add(p, node, sym_swift_make_text(p, SWIFT_AUTODIFF_KIND, text)) : NULL;
     return sym_swift_add_if(p, add_subsets(p, node, "pr"), signature);
