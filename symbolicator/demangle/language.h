@@ -33,6 +33,15 @@ bool sym_demangle_swift(const char *name, const struct sym_demangle_options *opt
 bool sym_demangle_block(const char *name, const struct sym_demangle_options *options,
                         struct fz_buffer *out);
 
+/*
+ * Decode Punycode: the code points of `basic`, and those that `encoded` inserts, into `ret`, which
+ * has room for `room`. Digits are "a" to "z", then ten characters from `digit_26` on. Returns their
+ * number; 0 if it is malformed or too long. Surrogates are the caller's concern.
+ */
+size_t sym_demangle_punycode(struct fz_span basic, struct fz_span encoded, char digit_26,
+                             uint32_t *ret, size_t room);
+void sym_demangle_put_utf8(uint32_t code, struct fz_buffer *out);
+
 /* Append C++ text without the default arguments of the standard library's templates. */
 void sym_demangle_cxx_simplify(struct fz_span text, struct fz_buffer *out);
 

@@ -14,6 +14,7 @@
 
 #include "base/attr.h"
 #include "base/text.h"
+#include "symbolicator/demangle/language.h"
 
 /* Hex digits up to "_", which is consumed. */
 static struct fz_span
@@ -109,7 +110,7 @@ print_escaped(struct sym_rust_v0 *v, uint32_t c, char quote, uint32_t last_shown
     else if (c == (uint32_t)quote)
         fz_buffer_printf(v->out, "\\%c", quote);
     else if (c <= last_shown && is_printable(c))
-        sym_rust_put_utf8(c, v->out);
+        sym_demangle_put_utf8(c, v->out);
     else
         fz_buffer_printf(v->out, "\\u{%x}", (unsigned)c);
 }

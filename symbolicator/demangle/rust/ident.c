@@ -8,6 +8,8 @@
  */
 #include "symbolicator/demangle/rust/rust.h"
 
+#include "symbolicator/demangle/language.h"
+
 /* Inserting a code point moves those after it, so the time is quadratic. */
 enum { CODE_POINTS_MAX = 1024 };
 enum { DEPTH_MAX = 500, STEPS_MAX = 1 << 18 };
@@ -125,84 +127,6 @@ sym_rust_v0_ident(struct sym_rust_v0 *v)
 }
 
 void
-sym_rust_put_utf8(uint32_t code_point, struct fz_buffer *out)
-{
-    char bytes[4];
-    size_t len = code_point < 0x80 ? 1 : code_point < 0x800 ? 2 : code_point < 0x10000 ? 3 : 4;
-    for (size_t i = len - 1; i > 0; i--, code_point >>= 6)
-        bytes[i] = (char)(0x80 | (code_point & 0x3f));
-    /* 0xf00 >> len is the mark of a first byte: 0xc0, 0xe0 or 0xf0 for 2, 3 or 4 bytes. */
-    bytes[0] = (char)(len == 1 ? code_point : (0xf00u >> len & 0xf0u) | code_point);
-    fz_buffer_append(out, bytes, len);
-}
-
-/* RFC 3492, 6.1. */
-static uint32_t
-adapt_bias(uint32_t delta, uint32_t n_points, bool is_first)
-{
-    uint32_t k = 0;
-    delta /= is_first ? 700 : 2;
-    delta += delta / n_points;
-    for (; delta > 455; k += 36)
-        delta /= 35;
-    return k + 36 * delta / (delta + 38);
-}
-
-/* The variable-length number at *pos; false if there is none or it is too large. */
-static bool
-read_delta(struct fz_span code, size_t *pos, uint32_t bias, uint32_t *ret)
-{
-    uint32_t value = 0, weight = 1;
-    for (uint32_t k = 36; *pos < code.len; k += 36) {
-        uint8_t c = code.data[(*pos)++];
-        uint32_t digit, step, threshold = k <= bias ? 1 : k - bias >= 26 ? 26 : k - bias;
-        if (c >= 'a' && c <= 'z')
-            digit = (uint32_t)(c - 'a');
-        else if (c >= '0' && c <= '9')
-            digit = (uint32_t)(c - '0') + 26;
-        else
-            return false;
-        if (__builtin_mul_overflow(digit, weight, &step) ||
-            __builtin_add_overflow(value, step, &value))
-            return false;
-        *ret = value;
-        if (digit < threshold)
-            return true;
-        if (__builtin_mul_overflow(weight, 36 - threshold, &weight))
-            return false;
-    }
-    return false;
-}
-
-/* RFC 3492, 6.2. The number of code points; 0 if it is not Punycode. */
-static size_t
-decode_punycode(struct sym_rust_ident ident, uint32_t ret[CODE_POINTS_MAX])
-{
-    size_t n = 0, pos = 0;
-    uint32_t code_point = 0x80, index = 0, bias = 72;
-    if (ident.ascii.len > CODE_POINTS_MAX)
-        return 0;
-    for (; n < ident.ascii.len; n++)
-        ret[n] = ident.ascii.data[n];
-    while (pos < ident.punycode.len) {
-        uint32_t delta = 0;
-        bool is_first = n == ident.ascii.len;
-        if (n == CODE_POINTS_MAX || !read_delta(ident.punycode, &pos, bias, &delta) ||
-            __builtin_add_overflow(index, delta, &index))
-            return 0;
-        n++;
-        bias = adapt_bias(delta, (uint32_t)n, is_first);
-        if (__builtin_add_overflow(code_point, index / n, &code_point) || code_point > 0x10ffff ||
-            (code_point >= 0xd800 && code_point < 0xe000))
-            return 0;
-        index %= (uint32_t)n;
-        memmove(ret + index + 1, ret + index, (n - 1 - index) * sizeof(*ret));
-        ret[index++] = code_point;
-    }
-    return n;
-}
-
-void
 sym_rust_v0_put_ident(struct sym_rust_v0 *v, struct sym_rust_ident ident)
 {
     if (v->failed || v->n_skips > 0)
@@ -212,11 +136,15 @@ sym_rust_v0_put_ident(struct sym_rust_v0 *v, struct sym_rust_ident ident)
         return;
     }
     uint32_t code_points[CODE_POINTS_MAX];
-    size_t n = decode_punycode(ident, code_points);
-    if (n == 0)
-        sym_rust_v0_fail(v);
-    for (size_t i = 0; i < n; i++)
-        sym_rust_put_utf8(code_points[i], v->out);
+    size_t n =
+        sym_demangle_punycode(ident.ascii, ident.punycode, '0', code_points, CODE_POINTS_MAX);
+    v->failed = n == 0;
+    for (size_t i = 0; i < n && !v->failed; i++) {
+        /* Surrogates are halves of UTF-16, not characters. */
+        v->failed = code_points[i] >= 0xd800 && code_points[i] < 0xe000;
+        if (!v->failed)
+            sym_demangle_put_utf8(code_points[i], v->out);
+    }
 }
 
 void

@@ -13,6 +13,7 @@
 
 #include "base/attr.h"
 #include "base/text.h"
+#include "symbolicator/demangle/language.h"
 
 /* Shorter ones can be C++: a variable can have the name `h`. */
 enum { HASH_DIGITS_CERTAIN = 4 };
@@ -118,7 +119,7 @@ put_part(struct fz_span rest, struct fz_buffer *out)
         while (plain < rest.len && rest.data[plain] != '$' && rest.data[plain] != '.')
             plain++;
         if (escape_len > 0) {
-            sym_rust_put_utf8(code_point, out);
+            sym_demangle_put_utf8(code_point, out);
             rest = skip(rest, escape_len);
         } else if (plain > 0) {
             fz_buffer_append(out, rest.data, plain);

@@ -33,8 +33,6 @@ size_t sym_rust_legacy_demangle(struct fz_span name, bool with_hash, struct fz_b
  * exceeds a limit; `out` may then hold a part of it. */
 bool sym_rust_v0_demangle(struct fz_span name, enum sym_rust_style style, struct fz_buffer *out);
 
-void sym_rust_put_utf8(uint32_t code_point, struct fz_buffer *out);
-
 struct sym_rust_v0;
 typedef void sym_rust_v0_print_fn(struct sym_rust_v0 *v, bool flag);
 

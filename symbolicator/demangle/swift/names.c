@@ -4,13 +4,46 @@
  *   3foo             "foo"
  *   03foo4BarC_B     "foo" + "Bar" ... : after a leading 0, letters refer to words of earlier
  *                    identifiers, the last in upper case; words begin at upper case letters
- *   0012vergenza_JFa Punycode, marked by 00
+ *   0012vergenza_JFa Punycode, marked by 00: "A" to "J" are the digits 26 to 35, and ASCII
+ *                    characters that symbols cannot have are written as U+D800 + code
  */
 #include "symbolicator/demangle/swift/parse.h"
 
 #include "base/buffer.h"
+#include "symbolicator/demangle/language.h"
 
-enum { IDENTIFIER_MAX = 64 * 1024 };
+enum {
+    IDENTIFIER_MAX = 64 * 1024,
+    CODES_MAX = 8192, /* inserting takes time by their square */
+    ASCII_CODES = 0xd800,
+};
+
+struct fz_span
+sym_swift_punycode(struct fz_span text, struct fz_arena *arena)
+{
+    struct fz_span none = {NULL, 0};
+    uint32_t *codes = text.len > CODES_MAX ? NULL : fz_arena_array(arena, text.len, sizeof(*codes));
+    size_t split = text.len;
+    if (!codes)
+        return none;
+    /* The last underscore separates: the basic characters may contain others. */
+    while (split > 0 && text.data[split - 1] != '_')
+        split--;
+    struct fz_span basic = fz_span_make(text.data, split > 0 ? split - 1 : 0);
+    struct fz_span encoded = fz_span_make(text.data + split, text.len - split);
+    size_t n = sym_demangle_punycode(basic, encoded, 'A', codes, text.len);
+    FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t code = codes[i];
+        if (code >= ASCII_CODES && code < ASCII_CODES + 0x80)
+            code -= ASCII_CODES;
+        else if (code >= 0xd800 && code < 0xe000)
+            return none; /* other surrogates are not characters */
+        sym_demangle_put_utf8(code, &out);
+    }
+    const char *copy = n > 0 ? fz_arena_text(arena, fz_buffer_span(&out)) : NULL;
+    return copy ? fz_span_make(copy, out.len) : none;
+}
 
 static bool
 is_lower(char c)
