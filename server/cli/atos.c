@@ -22,6 +22,7 @@ file_address(const struct sym_index *index, uint64_t addr, const struct atos_opt
     struct sym_index_info info;
     sym_index_info(index, &info);
     if (options->has_load)
+        /* Unsigned: an address below the load address wraps around and is found nowhere. */
         return addr - options->load + info.text_vmaddr;
     if (options->has_slide)
         return addr - options->slide;

@@ -15,6 +15,7 @@ set_load(const struct option_spec *option FZ_UNUSED, void *field, const char *va
          const char *where, struct fz_error *err)
 {
     struct atos_options *options = field;
+    /* Hex even without 0x, as Apple's atos reads it. */
     if (!fz_text_hex_u64(fz_span_cstr(value), &options->load))
         return fz_fail(err, FZ_E_MALFORMED, "%s: '%.60s' is not a hex address", where, value);
     options->has_load = true;
@@ -89,6 +90,7 @@ run(const struct command_call *call)
     const struct arguments *arguments = call->values;
     struct fz_error err;
     const struct atos_options *o = &arguments->options;
+    /* Each of the three maps addresses in its own way, so two of them contradict each other. */
     if (!arguments->file || o->has_load + o->has_slide + o->is_offset > 1) {
         fz_fail(&err, FZ_E_MALFORMED,
                 arguments->file ? "only one of -l, -s and -offset can be given"

@@ -47,7 +47,9 @@ answer_lines(struct fz_buffer *in, bool is_end, const struct sym_demangle_option
         char *newline = memchr(line, '\n', (size_t)(end - line));
         if (!newline && !is_end)
             break;
+        /* At the end too: fz_buffer_room() leaves a byte for a NUL. */
         *(newline ? newline : end) = '\0';
+        /* Lists that were made on Windows have CR LF at the ends of lines. */
         line[strcspn(line, "\r")] = '\0';
         append_name(out, line, options);
         line = newline ? newline + 1 : end;

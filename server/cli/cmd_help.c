@@ -60,6 +60,7 @@ static const struct command_spec *
 find_command(const struct command_spec *const *commands, const char *const *words, size_t n)
 {
     char name[64];
+    /* A longer word is not the name of a command, so it may be cut. */
     snprintf(name, sizeof(name), "%.24s%s%.24s", words[0], n > 1 ? " " : "", n > 1 ? words[1] : "");
     for (size_t i = 0; commands[i]; i++) {
         if (commands[i]->flags & COMMAND_HIDDEN)

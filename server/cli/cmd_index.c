@@ -65,6 +65,7 @@ run(const struct command_call *call)
 {
     const struct arguments *arguments = call->values;
     struct fz_error err;
+    /* A UUID names one slice, so an architecture could only contradict it. */
     if (!arguments->file.out || (arguments->arch && arguments->has_uuid)) {
         fz_fail(&err, FZ_E_MALFORMED,
                 arguments->file.out ? "--arch and --uuid cannot be used together"

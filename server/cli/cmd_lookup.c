@@ -57,6 +57,7 @@ look_up(const struct sym_index *index, bool is_json, uint64_t n_bench, unsigned 
     }
     if (code != FZ_OK)
         term_error(cmd_lookup.name, "%s", err.text);
+    /* Lines that are not addresses have been reported; scripts see them by the status. */
     return code == FZ_OK && n_bad == 0 ? 0 : 1;
 }
 
@@ -74,6 +75,7 @@ run(const struct command_call *call)
     struct fz_error err;
     FZ_CLEANUP(sym_index_closep) struct sym_index *index = NULL;
     enum fz_code code = sym_index_open(call->operands[0], &index, &err);
+    /* It is not an index: perhaps the dSYM that one is made of. */
     if (code == FZ_E_MALFORMED || code == FZ_E_UNSUPPORTED) {
         term_error(cmd_lookup.name, "%s; 'framezero index FILE -o INDEX' makes an index", err.text);
         return 1;

@@ -17,6 +17,7 @@ run(const struct command_call *call)
     if (!command_config(call, false, &config))
         return 2;
     enum fz_code code = FZ_OK;
+    /* The default database is in the data folder, which nothing has made before the first start. */
     if (fz_text_has_prefix(config.database, "sqlite:"))
         code = fz_file_make_dirs(config.data_dir, &err);
     if (code == FZ_OK)

@@ -32,6 +32,7 @@ find_target(const struct arguments *options, const struct config *config, struct
     const char *server = options->server, *token = options->token;
     char path[PATH_MAX + 32];
     snprintf(path, sizeof(path), "%s/credentials.json", config->data_dir);
+    /* A file that is missing or broken leaves both unset, and the message names it. */
     json_auto_t *root = server && token ? NULL : json_load_file(path, 0, NULL);
     if (!server)
         server = json_string_value(json_object_get(root, "url"));
@@ -46,6 +47,7 @@ find_target(const struct arguments *options, const struct config *config, struct
         return fz_wrap(err, "%s", path);
     snprintf(ret->server, sizeof(ret->server), "%s", server);
     snprintf(ret->token, sizeof(ret->token), "%s", token);
+    /* Paths begin with a slash of their own. */
     for (size_t len = strlen(ret->server); len > 0 && ret->server[len - 1] == '/'; len--)
         ret->server[len - 1] = '\0';
     return FZ_OK;

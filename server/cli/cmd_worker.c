@@ -29,6 +29,7 @@ run(const struct command_call *call)
     struct config config;
     struct fz_error err;
     sigset_t signals;
+    /* SIGTERM, so that the worker gives back what it has claimed. */
     bool is_supervised = supervise_join(SIGTERM);
     if (!command_config(call, is_supervised, &config))
         return 2;

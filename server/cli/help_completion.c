@@ -70,6 +70,7 @@ static void
 bash_value(const struct command_spec *command, const struct option_spec *option,
            struct fz_buffer *out)
 {
+    /* --no-x takes no value, though the setting x has one in files and variables. */
     if (!option->argument || option->is_negative)
         return;
     fz_buffer_text(out, "    ");
@@ -174,6 +175,7 @@ append_zsh_text(const char *text, struct fz_buffer *out)
 {
     for (; *text; text++) {
         if (*text == '\'')
+            /* Ends the quoted text, adds an escaped quote, and begins the next quoted text. */
             fz_buffer_text(out, "'\\''");
         else if (*text == '[' || *text == ']' || *text == ':' || *text == '\\')
             fz_buffer_printf(out, "\\%c", *text);
@@ -186,6 +188,7 @@ static void
 append_zsh_action(const char *complete, struct fz_buffer *out)
 {
     if (!complete)
+        /* A blank as the action: a value is expected, and nothing is offered for it. */
         fz_buffer_char(out, ' ');
     else if (strcmp(complete, "file") == 0)
         fz_buffer_text(out, "_files");
@@ -200,6 +203,7 @@ append_zsh_action(const char *complete, struct fz_buffer *out)
 static bool
 may_repeat(const struct option_spec *option)
 {
+    /* --limit is a setting with a setter of its own: only its help says that it may be repeated. */
     return option->set == option_add_text || strstr(option->help, "May be repeated");
 }
 

@@ -121,6 +121,7 @@ append_settings(const struct command_spec *const *commands, struct fz_buffer *ou
     for (; *commands; commands++) {
         if (!(*commands)->settings)
             continue;
+        /* All commands share one table of settings, so that of the first one is complete. */
         for (const struct option_spec *o = (*commands)->settings; !option_is_end(o); o++)
             append_option(*commands, o, out);
         return;

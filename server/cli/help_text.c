@@ -38,6 +38,7 @@ append_wrapped(const char *text, size_t column, size_t indent, struct fz_buffer 
         text += len;
         if (*text == '\n') {
             size_t deeper = strspn(text + 1, " ");
+            /* No blanks before an empty line, nor at the end. */
             fz_buffer_printf(out, "\n%*s", text[1] == '\n' || !text[1] ? 0 : (int)(indent + deeper),
                              "");
             column = indent + deeper;
@@ -59,6 +60,7 @@ show_option(const struct command_spec *command, const struct option_spec *option
     if (option->letter && option->name)
         snprintf(left, sizeof(left), "  -%c, %s", option->letter, name);
     else
+        /* Long names begin in one column, with a letter before them or without. */
         snprintf(left, sizeof(left), "  %s%s", option->letter ? "" : "    ", name);
     size_t len = strlen(left);
     if (option->argument && !option->is_negative)

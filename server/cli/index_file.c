@@ -31,6 +31,7 @@ build(const struct sym_file_slice *slice, const struct index_file_options *optio
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer temp = fz_buffer_make(0);
     fz_buffer_printf(&temp, "%s.XXXXXX", options->out);
+    /* No cap: the map is a file of the user's own. */
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(SIZE_MAX);
     struct sym_symbol_map map = {NULL, NULL, 0, false};
     struct sym_build_options how = {.n_threads = (unsigned)options->n_jobs};
@@ -43,6 +44,7 @@ build(const struct sym_file_slice *slice, const struct index_file_options *optio
     if (fd < 0)
         return fz_fail_errno(err, "%s", options->out);
     code = sym_index_build(&slice->macho, &how, fd, ret_stats, problems, err);
+    /* mkstemp() makes files that only their owner can read. */
     if (code == FZ_OK && (fchmod(fd, 0644) != 0 || rename(temp.data, options->out) != 0))
         code = fz_fail_errno(err, "%s", options->out);
     if (code != FZ_OK)

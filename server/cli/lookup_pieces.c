@@ -72,6 +72,7 @@ lookup_pieces_prefetch(struct lookup_pieces *pieces, const char *first, const ch
 static void
 insert(struct table *table, const struct lookup_piece *piece)
 {
+    /* Counted before the search: a slot may stay unused then, but the table never fills up. */
     size_t at, taken = atomic_fetch_add_explicit(&table->n_taken, 1, memory_order_relaxed);
     if (2 * taken >= table->n_slots)
         return;
@@ -112,12 +113,14 @@ take(struct lookup_pieces *pieces, struct lookup_pieces_room *room, size_t len)
     size_t need = (sizeof(struct lookup_piece) + len + sizeof(void *) - 1) & ~(sizeof(void *) - 1);
     if (need > room->left) {
         size_t size = need > CHUNK ? need : CHUNK;
+        /* Not subtracted again: once the limit is reached, no thread adds any more. */
         if (atomic_fetch_add(&pieces->n_bytes, size) + size > BYTES_MAX)
             return NULL;
         struct chunk *chunk = malloc(sizeof(*chunk) + size);
         if (!chunk)
             return NULL;
         chunk->next = atomic_load(&pieces->chunks);
+        /* Only lookup_pieces_destroy() reads this list, when no other thread is left. */
         while (!atomic_compare_exchange_weak(&pieces->chunks, &chunk->next, chunk))
             ;
         *room = (struct lookup_pieces_room){chunk->bytes, size};
@@ -141,6 +144,8 @@ lookup_pieces_add(struct lookup_pieces *pieces, struct lookup_pieces_room *room,
     if (text.len)
         memcpy(piece->text, text.data, text.len);
     struct table *table = current(pieces);
+    /* One thread grows the table. The others go on with the full one meanwhile; a piece that finds
+     * no slot there is made again later. */
     size_t taken = atomic_load_explicit(&table->n_taken, memory_order_relaxed);
     if (2 * taken >= table->n_slots && !atomic_flag_test_and_set(&pieces->is_growing) &&
         grow(pieces))

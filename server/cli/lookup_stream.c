@@ -178,6 +178,8 @@ static void
 deliver(struct stream *stream, const struct batch *batch, struct fz_buffer *text)
 {
     pthread_mutex_lock(&stream->output);
+    /* Without a limit the other threads would fill memory with answers that cannot be written while
+     * one batch takes long. */
     while (batch->number - stream->n_written >= ANSWERS_MAX)
         pthread_cond_wait(&stream->progress, &stream->output);
     stream->answers[batch->number % ANSWERS_MAX].text = *text;
@@ -186,6 +188,7 @@ deliver(struct stream *stream, const struct batch *batch, struct fz_buffer *text
         size_t at = stream->n_written % ANSWERS_MAX;
         stream->is_writing = true;
         pthread_mutex_unlock(&stream->output);
+        /* Without the lock: writing may wait for the reader, and others deliver meanwhile. */
         write_text(stream, &stream->answers[at].text);
         pthread_mutex_lock(&stream->output);
         stream->is_writing = false;
@@ -216,7 +219,7 @@ write_part(struct stream *stream, const struct batch *batch, struct fz_buffer *t
 /* ---- threads ----------------------------------------------------------------------------- */
 
 static void
-tell_bad_line(struct stream *stream, struct fz_span line)
+report_bad_line(struct stream *stream, struct fz_span line)
 {
     fprintf(stderr, "framezero lookup: no address: %.*s\n",
             (int)(line.len < LINE_SHOWN ? line.len : LINE_SHOWN), (const char *)line.data);
@@ -236,7 +239,7 @@ answer(struct stream *stream, const struct batch *batch, struct lookup_printer *
     do {
         kind = lookup_line_take(&text, &addrs[n], &line);
         if (kind == LOOKUP_LINE_BAD)
-            tell_bad_line(stream, line);
+            report_bad_line(stream, line);
         n += kind == LOOKUP_LINE_ADDRESS;
         if (n == SYM_LOOKUPS_MAX || kind == LOOKUP_LINE_END) {
             lookup_print(printer, addrs, n, out);
@@ -248,7 +251,7 @@ answer(struct stream *stream, const struct batch *batch, struct lookup_printer *
     deliver(stream, batch, out);
 }
 
-struct crew {
+struct helpers {
     pthread_t *threads;
     unsigned n;
 };
@@ -257,28 +260,29 @@ static void *work(void *user);
 
 /* As many threads more as are allowed; fewer where there can be no more. */
 static void
-start_crew(struct stream *stream, struct crew *crew)
+start_helpers(struct stream *stream, struct helpers *helpers)
 {
     pthread_attr_t attributes;
     unsigned n = stream->options.n_threads - 1;
-    crew->threads = calloc(n, sizeof(*crew->threads));
-    if (!crew->threads || pthread_attr_init(&attributes) != 0)
+    helpers->threads = calloc(n, sizeof(*helpers->threads));
+    if (!helpers->threads || pthread_attr_init(&attributes) != 0)
         return;
+    /* The demangler recurses, and systems other than glibc's give threads little stack. */
     if (pthread_attr_setstacksize(&attributes, STACK_BYTES) == 0)
-        while (crew->n < n &&
-               pthread_create(&crew->threads[crew->n], &attributes, work, stream) == 0)
-            crew->n++;
+        while (helpers->n < n &&
+               pthread_create(&helpers->threads[helpers->n], &attributes, work, stream) == 0)
+            helpers->n++;
     pthread_attr_destroy(&attributes);
 }
 
 /* With the threads to start where there is enough to do; NULL for one of those threads. */
 static void
-work_until_end(struct stream *stream, struct crew *crew)
+work_until_end(struct stream *stream, struct helpers *helpers)
 {
     struct batch batch;
     struct fz_error err;
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer out = fz_buffer_make(0);
-    size_t room = crew ? sym_demangle_stack_room() : STACK_ROOM;
+    size_t room = helpers ? sym_demangle_stack_room() : STACK_ROOM;
     struct lookup_printer *printer =
         lookup_printer_create(stream->index, stream->pieces, stream->options.is_json, room);
     enum fz_code code = printer ? FZ_OK : fz_fail(&err, FZ_E_NO_MEMORY, "out of memory");
@@ -289,8 +293,10 @@ work_until_end(struct stream *stream, struct crew *crew)
         pthread_mutex_unlock(&stream->input);
         if (code != FZ_OK || batch.len == 0)
             break;
-        if (crew && !crew->threads && stream->options.n_threads > 1 && waiting >= CROWD_BYTES)
-            start_crew(stream, crew);
+        /* Threads cost more than they save on a short list, or with a program that asks for one
+         * address at a time. */
+        if (helpers && !helpers->threads && stream->options.n_threads > 1 && waiting >= CROWD_BYTES)
+            start_helpers(stream, helpers);
         answer(stream, &batch, printer, &out);
     }
     if (code != FZ_OK)
@@ -318,7 +324,7 @@ lookup_stream(const struct sym_index *index, const struct lookup_stream_options 
         .input = PTHREAD_MUTEX_INITIALIZER,
         .output = PTHREAD_MUTEX_INITIALIZER,
     };
-    struct crew crew = {0};
+    struct helpers helpers = {0};
     stream.text = malloc(INPUT_ROOM);
     stream.pieces = lookup_pieces_create();
     if (!stream.text || !stream.pieces) {
@@ -326,10 +332,10 @@ lookup_stream(const struct sym_index *index, const struct lookup_stream_options 
         lookup_pieces_destroy(stream.pieces);
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
     }
-    work_until_end(&stream, &crew);
-    for (unsigned i = 0; i < crew.n; i++)
-        pthread_join(crew.threads[i], NULL);
-    free(crew.threads);
+    work_until_end(&stream, &helpers);
+    for (unsigned i = 0; i < helpers.n; i++)
+        pthread_join(helpers.threads[i], NULL);
+    free(helpers.threads);
     while (stream.n_spares)
         fz_buffer_deinit(&stream.spares[--stream.n_spares]);
     free(stream.text);

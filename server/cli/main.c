@@ -41,6 +41,7 @@ fail_unknown(const char *word)
         if (!(commands[i]->flags & COMMAND_HIDDEN))
             suggest_try(&suggest, commands[i]->name);
     }
+    /* The options that come without a command. */
     suggest_try(&suggest, "--help");
     suggest_try(&suggest, "--version");
     fz_fail(&err, FZ_E_MALFORMED, "unknown %s%.60s%s%s", what, word, quote,
@@ -68,6 +69,7 @@ main(int argc, char **argv)
     for (size_t i = 0; commands[i]; i++) {
         if (strcmp(word, commands[i]->name) == 0) {
             int status = command_run(commands[i], commands, argc - 1, argv + 1);
+            /* Output is buffered: that the disk is full may only show in the last flush. */
             return !term_finish_output(word) && status == 0 ? 1 : status;
         }
     }

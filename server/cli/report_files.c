@@ -80,10 +80,13 @@ add_entry(void *user, const char *path, const struct stat *st, struct fz_error *
     const struct folder *folder = user;
     const char *name = fz_text_base_name(path);
     struct stat target;
+    /* Hidden files: .DS_Store, and the "._x" that macOS leaves beside each x on other file
+     * systems. */
     if (name[0] == '.')
         return FZ_OK;
     if (S_ISDIR(st->st_mode))
         return is_bundle(name) ? FZ_OK : add_folder(folder->files, path, folder->depth + 1, err);
+    /* A link to a file counts as the file; one to a folder could lead in circles. */
     if (S_ISLNK(st->st_mode) && stat(path, &target) == 0)
         st = &target;
     return S_ISREG(st->st_mode) ? append(folder->files, path, false, st, err) : FZ_OK;
@@ -212,6 +215,8 @@ read_archive(struct reading *r, struct fz_span body)
 static void
 read_body(struct reading *r, struct fz_span body)
 {
+    /* Compressed reports in an archive are common; deeper nesting is not, and need not end: there
+     * are archives that contain themselves. */
     if (is_archive(body) && r->depth < NEST_MAX) {
         read_archive(r, body);
         return;
@@ -234,11 +239,14 @@ report_files_read(const struct report_file *file, const struct limits *limits,
     r.body = fz_buffer_make(0);
     struct fz_map map = {.bytes = {NULL, 0}};
     struct stat st;
+    /* Pipes and devices cannot be mapped. */
     bool is_regular = !is_stdin && stat(file->path, &st) == 0 && S_ISREG(st.st_mode);
     enum fz_code code = is_regular
                             ? fz_map_open(file->path, &map, &err)
                             : fz_file_read(file->path, limits->report_inflated_bytes, &raw, &err);
     struct fz_span body = is_regular ? map.bytes : fz_buffer_span(&raw);
+    /* The limit is one report's. An archive of many may be larger: its members are checked one by
+     * one. */
     if (code == FZ_OK && !is_archive(body) && body.len > limits->report_inflated_bytes)
         code = fz_fail(&err, FZ_E_LIMIT, "larger than the limit of %zu bytes",
                        limits->report_inflated_bytes);

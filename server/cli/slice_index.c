@@ -25,6 +25,7 @@ slice_index_build(const struct sym_file_slice *slice, struct sym_index **ret_ind
     struct sym_build_stats stats = {0};
     enum fz_code code = sym_index_build(&slice->macho, &options, fd, &stats, problems, err);
     if (code == FZ_OK)
+        /* The map of the file outlives the descriptor. */
         code = sym_index_open_fd(fd, ret_index, err);
     if (code == FZ_OK && ret_stats)
         *ret_stats = stats;
@@ -33,7 +34,7 @@ slice_index_build(const struct sym_file_slice *slice, struct sym_index **ret_ind
 
 /* The dSYM in the folder of a binary. That it is missing, or of another build, is not an error. */
 static void
-take_dsym_beside(const char *path, struct slice_index *opened)
+use_dsym_beside(const char *path, struct slice_index *opened)
 {
     char beside[PATH_MAX];
     struct sym_file *dsym = NULL;
@@ -60,7 +61,7 @@ slice_index_open(const char *path, const char *arch, struct slice_index *ret, st
         return code;
     code = sym_file_choose(opened.file, arch, NULL, &opened.slice, err);
     if (code == FZ_OK) {
-        take_dsym_beside(path, &opened);
+        use_dsym_beside(path, &opened);
         code = slice_index_build(opened.slice, &opened.index, NULL, NULL, err);
     }
     if (code != FZ_OK)

@@ -48,6 +48,7 @@ symbolicate_one(struct symbolicate *s, const char *name, struct fz_span raw, str
     if (code != FZ_OK)
         return code;
     code = symbolicate_output_write(&s->output, name, fz_buffer_span(&out), kept, err);
+    /* Where one report cannot be written, no other can. */
     s->is_stopped = code != FZ_OK;
     return code;
 }
@@ -83,6 +84,7 @@ found(void *user, const char *name, struct fz_span body)
             code = symbolicate_one(s, name, items[i].body, &err);
         s->n_done += code == FZ_OK;
         s->n_failed += code != FZ_OK;
+        /* Nobody reads the output any more: that is not a message for each report that is left. */
         if (code == FZ_OK || s->output.is_gone)
             continue;
         if (n > 1)

@@ -67,8 +67,8 @@ describe(const struct missing_image *image, struct fz_buffer *out)
 
 /* Symbol files were given for the image, but no one can be used: report why, once. */
 static void
-tell_reason(struct user_symbols *symbols, const struct report *report, size_t number,
-            const struct missing_image *image)
+report_reason(struct user_symbols *symbols, const struct report *report, size_t number,
+              const struct missing_image *image)
 {
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer why = fz_buffer_make(0);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer what = fz_buffer_make(0);
@@ -100,7 +100,7 @@ symbolicate_missing_add(struct symbolicate_missing *missing, struct user_symbols
         known->n_reports++;
         known->is_missing = image->state != REPORT_IMAGE_FOUND;
         if (known->is_missing && missing->n > n)
-            tell_reason(symbols, report, i, known);
+            report_reason(symbols, report, i, known);
     }
 }
 

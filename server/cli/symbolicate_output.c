@@ -30,6 +30,8 @@ symbolicate_output_open(struct symbolicate_output *output,
         return fz_fail(err, FZ_E_MALFORMED, "--output: '%.100s' is a file; a folder is expected",
                        options->output);
     }
+    /* As the user's umask says; folders of which parents are missing are made for the user
+     * alone. */
     if (mkdir(options->output, 0777) != 0 &&
         (errno != ENOENT || fz_file_make_dirs(options->output, NULL) != FZ_OK))
         return fz_fail_errno(err, "--output: cannot make the folder %.100s", options->output);
@@ -54,11 +56,13 @@ make_stem(const char *name, char ret[NAME_ROOM])
     snprintf(ret, NAME_ROOM, "%.*s", STEM_MAX, colon && colon[1] ? colon + 1 : base);
     if (strcmp(name, "standard input") == 0)
         snprintf(ret, NAME_ROOM, "stdin");
+    /* Those of compression come first, so that "a.ips.gz" loses both. */
     for (size_t i = 0; i < FZ_ARRAY_LEN(extensions); i++) {
         size_t len = strlen(ret), n = strlen(extensions[i]);
         if (len > n && strcasecmp(ret + len - n, extensions[i]) == 0)
             ret[len - n] = '\0';
     }
+    /* A hidden file would be overlooked. */
     if (ret[0] == '\0' || ret[0] == '.')
         snprintf(ret, NAME_ROOM, "report");
 }
@@ -118,6 +122,8 @@ write_file(struct symbolicate_output *output, const char *name, struct fz_span t
             return fz_fail(err, FZ_E_LIMIT, "the path of the output is too long");
         if (!is_taken(output, file) && !is_input(output, path))
             break;
+        /* No report of this run has the name, so an input has: the name says what the new file
+         * is. */
         if (!*more && !is_taken(output, file)) {
             more = ".symbolicated";
             n = 1;

@@ -93,6 +93,8 @@ print_sentry(const char *token, const char *url, struct fz_error *err)
     fz_buffer_text(&out, "sntrys_");
     fz_text_base64_append(&out, fz_buffer_span(&claims));
     fz_buffer_char(&out, '_');
+    /* sentry-cli takes what follows the last underscore for the secret, so that has none: the
+     * standard alphabet of base64, not the one of URLs. */
     for (const char *c = token + strlen("fz_"); *c; c++)
         fz_buffer_char(&out, *c == '-' ? '+' : *c == '_' ? '/' : *c);
     enum fz_code code = fz_buffer_done(&claims, err);
@@ -121,6 +123,8 @@ token_create(struct store *store, const struct token_request *request, struct fz
     else if (code == FZ_OK)
         printf("%s\n", text);
     if (code == FZ_OK) {
+        /* Not on standard output: a script's TOKEN=$(framezero token create ...) is the token
+         * alone. */
         fprintf(stderr, "token %" PRId64 " for %s; it is shown only now\n", id,
                 project.id ? project.name : "all projects");
     }

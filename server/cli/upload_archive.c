@@ -30,6 +30,7 @@ put_member(struct fz_buffer *out, const char *name, struct fz_span content)
 {
     char header[BLOCK] = "";
     unsigned sum = 0;
+    /* A longer name is cut; the server knows the slice by its UUID. */
     snprintf(header, NAME_LEN + 1, "%s", name);
     snprintf(header + 100, 8, "%07o", 0644u);
     snprintf(header + 108, 8, "%07o", 0u);
@@ -38,9 +39,11 @@ put_member(struct fz_buffer *out, const char *name, struct fz_span content)
     snprintf(header + 136, 12, "%011o", 0u);
     header[TYPE_AT] = '0';
     memcpy(header + MAGIC_AT, "ustar\00000", 8);
+    /* The sum counts its own field as blanks. */
     memset(header + CHECKSUM_AT, ' ', 8);
     for (size_t i = 0; i < BLOCK; i++)
         sum += (unsigned char)header[i];
+    /* Six digits and a NUL; the blank after them is already there. */
     snprintf(header + CHECKSUM_AT, 8, "%06o", sum);
     fz_buffer_append(out, header, BLOCK);
     fz_buffer_append(out, content.data, content.len);

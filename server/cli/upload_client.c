@@ -209,6 +209,7 @@ await_upload(struct upload_client *client, const char *location, json_t **ret_an
             return code;
         const char *state = json_string_value(json_object_get(root, "status"));
         if (state && strcmp(state, "failed") == 0)
+            /* The question was answered with 200; the upload that it is about has failed. */
             return fail_status(&answer, 422, err);
         if (state && strcmp(state, "done") == 0) {
             *ret_answer = json_incref(json_object_get(root, "result"));

@@ -142,6 +142,7 @@ send_slice(struct upload *upload, const struct sym_file_slice *slice)
     upload_show_size(slice->macho.bytes.len, size);
     fprintf(stderr, "%s %s %s, %s\n", uuid, slice->arch, slice->path, size);
     enum fz_code code = FZ_OK;
+    /* In one upload: a slice alone would be indexed with its hidden names first, and then again. */
     if (slice->symbol_map) {
         upload_archive(slice, &packed);
         code = fz_buffer_done(&packed, &err);
@@ -286,6 +287,8 @@ upload_send(const struct upload_client_config *to, const char **paths, size_t n_
         return term_failed(command, &err);
     struct upload upload = {.client = client, .file = file, .force = force};
     open_paths(&upload, file, paths, n_paths);
+    /* dSYMs first: that a binary has no debug information is not a problem once its dSYM is
+     * there. */
     code = send_kind(&upload, "dsym", &err);
     if (code == FZ_OK)
         code = send_kind(&upload, "binary", &err);

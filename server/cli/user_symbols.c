@@ -222,6 +222,7 @@ name_images(struct user_symbols *symbols, struct report *report, struct fz_arena
             report_note(report, arena, "images: %s has no UUID in the report, and %s", image->name,
                         fz_buffer_cstr(&text));
         }
+        /* Names from another build would be wrong, which is worse than none. */
         if (named.n != 1)
             continue;
         image->uuid = named.slices[0]->macho.uuid;

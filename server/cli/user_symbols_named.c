@@ -16,6 +16,7 @@ user_symbols_named_find(struct sym_file *const *files, size_t n_files,
             const struct sym_file_slice *slice = files[i]->slices[k];
             bool is_new =
                 slice->macho.has_uuid && strcmp(fz_text_base_name(slice->path), image->name) == 0;
+            /* One build may be given twice, as a bundle and in a zip. */
             for (size_t j = 0; j < named.n && is_new; j++)
                 is_new = !fz_uuid_equal(&named.slices[j]->macho.uuid, &slice->macho.uuid);
             if (is_new)
@@ -40,6 +41,7 @@ user_symbols_named_keep_arch(struct user_symbols_named *named, const char *arch)
         if (slice->macho.cputype == type)
             family.slices[family.n++] = slice;
     }
+    /* Reports call arm64e "ARM-64" too. */
     *named = same.n ? same : family;
 }
 
@@ -55,6 +57,7 @@ each(const struct report *report, size_t number, const struct report_frame *fram
      user_symbols_named_frame_fn fn, void *user)
 {
     for (size_t i = 0; i < n; i++) {
+        /* Only the newest frame may be where the thread was; the others are return addresses. */
         bool may_be_exact = i == 0 && frames[i].adjust != REPORT_ADJUST_RETURN;
         if (is_in(report, &frames[i], number) && !fn(user, &frames[i], may_be_exact))
             return false;

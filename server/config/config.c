@@ -41,12 +41,14 @@ parse_value(char *text, char **ret)
         if (!end)
             return false;
         char *rest = trim(end + 1);
+        /* Most likely a quote was meant to be a part of the value. */
         if (*rest != '\0' && *rest != '#')
             return false;
         *end = '\0';
         *ret = text + 1;
         return true;
     }
+    /* A value that contains # has to be in quotes. */
     char *comment = strchr(text, '#');
     if (comment)
         *comment = '\0';
@@ -126,6 +128,7 @@ is_other_variable(const char *variable)
         if (strcmp(other_variables[i], variable) == 0)
             return true;
     }
+    /* Variables of the project's own tests. */
     return fz_text_has_prefix(variable, "FRAMEZERO_TEST_");
 }
 
@@ -176,6 +179,7 @@ read_variables(const struct command_spec *command, struct config *config, struct
         const char *equals = strchr(*entry, '=');
         if (!equals || !fz_text_has_prefix(*entry, prefix))
             continue;
+        /* A longer name than any setting has may be cut: it is unknown either way. */
         char variable[NAME_MAX_LEN + 32], key[NAME_MAX_LEN + 32];
         snprintf(variable, sizeof(variable), "%.*s",
                  (int)(equals - *entry < NAME_MAX_LEN ? equals - *entry : NAME_MAX_LEN), *entry);
@@ -247,6 +251,7 @@ config_load(const struct command_spec *command, int argc, char **argv, bool is_c
             return fz_wrap(err, "the default");
     }
     const char *path = getenv("FRAMEZERO_CONFIG");
+    /* Options win over the file, but the file's path may be one of them: they are read twice. */
     enum fz_code code = read_flags(command, argc, argv, NULL, &path, err);
     if (code == FZ_OK && path && *path)
         code = read_file(&config, path, err);

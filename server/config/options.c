@@ -164,6 +164,7 @@ recognise(const struct command_spec *command, const char *word, const char **ret
     found = find(command, has_letter, name, 1);
     if (found && name[1] != '\0')
         *ret_joined = name + 1;
+    /* Letters are not bundled: a flag's letter with more after it is not an option. */
     return found && !found->argument && name[1] != '\0' ? NULL : found;
 }
 
@@ -196,6 +197,7 @@ fail_unknown(const struct command_spec *command, const char *word, struct fz_err
     struct suggest suggest;
     char bare[NAME_ROOM];
     int len = (int)strcspn(word, "=");
+    /* -json is compared as --json: a missing dash is the most likely mistake. */
     snprintf(bare, sizeof(bare), "%s%.*s",
              word[1] != '-' && !(command->flags & COMMAND_SINGLE_DASH) ? "-" : "",
              len < SHOWN ? len : SHOWN, word);
@@ -243,6 +245,7 @@ options_next(const struct command_spec *command, int argc, char **argv, int *at,
         return fz_fail(err, FZ_E_MALFORMED, "%s needs a value: %s %s", shown, shown,
                        option->argument);
     const char *next = argv[i + 1], *ignored;
+    /* A value may begin with dashes, but where a known option follows, its value was forgotten. */
     if (next[0] == '-' && next[1] == '-' && recognise(command, next, &ignored))
         return fz_fail(err, FZ_E_MALFORMED,
                        "%s needs a value, but the option %.40s comes next (%s=%.40s if that is the "
@@ -329,6 +332,7 @@ check_operands(const struct command_spec *command, const struct options *options
             return fz_fail(err, FZ_E_MALFORMED, "%.*s is missing", (int)strcspn(names, " ."),
                            names);
         for (size_t i = 0; i < options->n_operands; i++) {
+            /* "$FILE" with an unset variable: as a path it would only be "not found". */
             if (options->operands[i][0] == '\0')
                 return fz_fail(err, FZ_E_MALFORMED, "%.*s is empty", (int)strcspn(names, " ."),
                                names);
@@ -360,6 +364,7 @@ options_parse(const struct command_spec *command, int argc, char **argv, void *v
             continue;
         }
         if (option == &options_help) {
+            /* What follows is not read: it may be what help is wanted for. */
             ret->wants_help = true;
             return FZ_OK;
         }

@@ -16,6 +16,7 @@ void
 config_hide_password(const char *url, char *ret, size_t size)
 {
     const char *user = strstr(url, "://");
+    /* The last one: a password may contain an @ that is not percent-encoded. */
     const char *at = user ? strrchr(user, '@') : NULL;
     const char *colon = at ? strchr(user + 3, ':') : NULL;
     if (colon && colon < at)
@@ -79,6 +80,7 @@ static enum fz_code
 set_url(const struct option_spec *option, void *field, const char *value, const char *where,
         struct fz_error *err)
 {
+    /* Whoever unsets it by a variable or an option has no other way than "". */
     if (*value != '\0' && fz_address_check_url(value, err) != FZ_OK)
         return fz_wrap(err, "%s", where);
     return set_or_clear(option, field, value, where, err);
@@ -181,6 +183,7 @@ static enum fz_code
 set_proxies(const struct option_spec *option, void *field, const char *value, const char *where,
             struct fz_error *err)
 {
+    /* Only to check it: the server parses its own copy of the text. */
     struct http_proxies ignored = {.n = 0};
     if (http_proxies_parse(value, &ignored, err) != FZ_OK)
         return fz_wrap(err, "%s", where);

@@ -17,6 +17,7 @@ static unsigned
 distance(const char *a, const char *b)
 {
     unsigned rows[3][SUGGEST_ROOM + 1];
+    /* Three rows of the table are enough: a swap looks two rows back. */
     unsigned *before = rows[0], *last = rows[1], *row = rows[2];
     size_t len_a = strlen(a), len_b = strlen(b);
     for (size_t j = 0; j <= len_b; j++)
@@ -63,6 +64,7 @@ suggest_try(struct suggest *suggest, const char *name)
     /* A name that was cut short, as getopt accepts it. */
     if (bare >= 2 && strncmp(lower, suggest->word, len) == 0)
         found = min(found, 1);
+    /* Short words resemble each other by chance. */
     unsigned most = bare <= 3 ? 1 : bare <= 6 ? 2 : 3;
     if (found > most || found >= suggest->distance || strlen(name) >= SUGGEST_ROOM)
         return;

@@ -54,6 +54,7 @@ int
 term_wrong_usage(const char *command, const struct fz_error *err)
 {
     size_t len = strlen(err->text);
+    /* After a question mark a new sentence begins. */
     bool is_question = len > 0 && err->text[len - 1] == '?';
     term_error(command, "%s%s 'framezero %s%s--help'", err->text, is_question ? " See" : "; see",
                command, *command ? " " : "");
@@ -71,6 +72,7 @@ bool
 term_write(const char *command, const char *text, size_t len)
 {
     bool is_whole = fwrite(text, 1, len, stdout) == len && fflush(stdout) == 0;
+    /* EPIPE: the reader has what it wanted, as head after its last line. */
     if (!is_whole && errno != EPIPE)
         term_error(command, "cannot write to standard output: %s", strerror(errno));
     if (!is_whole)
