@@ -76,6 +76,7 @@ read_garbage(struct sql *sql, size_t max, struct garbage *ret, struct fz_error *
     enum fz_code code =
         sql_query(sql, "SELECT sha256 FROM blob_garbage LIMIT $1", args, 1, &rows, err);
     ret->n = 0;
+    /* The array is as long as the largest LIMIT. */
     while (sql_row(&rows, &code, err) && ret->n < SWEEP_MAX) {
         sql_col_copy(&rows, 0, ret->names[ret->n], FZ_SHA256_TEXT);
         ret->n++;
@@ -150,6 +151,7 @@ on_old(void *user, const char *sha256, struct fz_error *err)
     if (code != FZ_OK || named)
         return code;
     scan->n_noted++;
+    /* Only noted: the sweep looks again under the lock, and decides. */
     return store_blob_drop(scan->store->sql, sha256, err);
 }
 

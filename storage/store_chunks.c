@@ -35,6 +35,7 @@ store_chunk_put(struct store *store, const struct store_chunk *chunk, bool *ret_
                           "WHERE chunks.expires_ms = 0 RETURNING 1",
                           args, FZ_ARRAY_LEN(args), NULL, &kept, err);
     const struct sql_value again[] = {args[0], args[1], args[4]};
+    /* It is there and lives on: the token has sent the same bytes before. */
     if (code == FZ_OK && !kept)
         code = sql_exec(tx,
                         "UPDATE chunks SET expires_ms = $3, taken = 0 WHERE token_id = $1 AND "
@@ -106,6 +107,7 @@ store_chunk_find(struct store *store, int64_t token_id, struct store_chunk *chun
             args, 4, &rows, err);
     while (sql_row(&rows, &code, err)) {
         int64_t at = sql_col_int(&rows, 0);
+        /* The number came from us, but a row is never trusted with an index. */
         if (at < 0 || (uint64_t)at >= n)
             continue;
         struct store_chunk *chunk = &chunks[at];
@@ -264,6 +266,7 @@ store_assembled_insert(struct store *store, const struct store_assembled *file,
     if (code == FZ_OK)
         code = store_blob_hold(store, file->blob_sha256, err);
     if (code == FZ_OK)
+        /* Before the upload: of two requests that finish one file, this decides which queues it. */
         code = insert_file(tx, file, &arena, err);
     if (code == FZ_OK && file->upload_id[0])
         code = store_upload_add(store, &upload, &arena, err);

@@ -104,6 +104,8 @@ find_lanes(struct store *store, struct fz_arena *arena, struct claim *claim, str
     while (sql_row(&rows, &code, err)) {
         struct lane lane = {sql_col_int(&rows, 0), sql_col_int(&rows, 1), sql_col_int(&rows, 2),
                             false};
+        /* Lanes come by project within each class, so the last one says how far the look has
+         * come. */
         last = lane.project_id;
         if (lane.kind == STORE_JOB_UPLOAD && store->no_uploads)
             continue;
@@ -126,6 +128,7 @@ goes_before(const struct claim *claim, const struct lane *a, const struct lane *
     const struct store_fair *fair = &claim->store->fair;
     int64_t start_a = store_fair_start(fair, a->kind, a->project_id);
     int64_t start_b = store_fair_start(fair, b->kind, b->project_id);
+    /* The id decides at last, so that the order does not depend on the query's. */
     return start_a != start_b ? start_a < start_b : a->project_id < b->project_id;
 }
 
@@ -184,6 +187,8 @@ claim_lane(struct sql *tx, struct claim *claim, const struct lane *lane, size_t 
                                      sql_text(claim->worker)};
     FZ_CLEANUP(sql_rows_close) struct sql_rows rows = {0};
     enum fz_code code = sql_query_once(tx, text, args, FZ_ARRAY_LEN(args), &rows, err);
+    /* PostgreSQL returns the rows of an UPDATE in any order; within one claim that does not
+     * matter. */
     while (sql_row(&rows, &code, err) && claim->n < CLAIM_MAX) {
         struct store_job *job = &claim->jobs[claim->n];
         *job = (struct store_job){.id = sql_col_int(&rows, 0),
@@ -209,6 +214,7 @@ part_of(const struct claim *claim, const struct lane *lane, size_t max, size_t n
     /* A cost of 0 is not known yet: the first jobs of a project are not held back for it. */
     if (cost > 0 && (int64_t)n > claim->left_us / cost)
         n = claim->left_us > 0 ? (size_t)(claim->left_us / cost) : 0;
+    /* A claim that takes nothing although there is work would be made again at once. */
     return n == 0 && claim->n == 0 ? 1 : n;
 }
 
@@ -247,6 +253,7 @@ drop_used_up(struct claim *claim, struct fz_error *err)
     size_t kept = 0;
     for (size_t i = 0; i < claim->n; i++) {
         struct store_job *job = &claim->jobs[i];
+        /* Counted at the claim: a worker that dies with the job cannot count for it afterwards. */
         if (claim->strikes[i] <= STORE_JOB_ATTEMPTS && job->attempt <= ATTEMPTS_EVER) {
             claim->jobs[kept++] = *job;
             continue;
@@ -285,11 +292,13 @@ claim_all(struct sql *tx, struct claim *claim, size_t max, struct fz_error *err)
     }
     set_order(claim, STORE_FRESH);
     size_t half = (max + 1) / 2;
+    /* The extra claim above may already have filled this kind's half. */
     if (code == FZ_OK && claim->n < half)
         code = claim_kind(tx, claim, first, half - claim->n, err);
     if (code == FZ_OK)
         code = claim_kind(tx, claim, second, max - claim->n, err);
     if (code == FZ_OK)
+        /* What the second kind left over goes back to the first. */
         code = claim_kind(tx, claim, first, max - claim->n, err);
     return code;
 }
@@ -330,6 +339,7 @@ store_job_claim(struct store *store, const char *worker, size_t max, int64_t lea
         return code;
     if (claim.n_lanes == 0 || max == 0) {
         *ret_n = 0;
+        /* A worker without work has the time for it. */
         store_sweep_transient(store);
         return FZ_OK;
     }
@@ -432,6 +442,7 @@ store_queue_counts(struct store *store, struct store_queue *ret, struct fz_error
         return code;
     if (found && first < since)
         since = first;
+    /* A clock that was set back would give a negative age. */
     if (queue.n_waiting > 0 && since < now)
         queue.oldest_ms = now - since;
     *ret = queue;

@@ -28,6 +28,7 @@ keep(struct fz_buffer *text, char **ret, struct fz_error *err)
 enum fz_code
 store_set_columns(struct store *store, const struct fz_columns *columns, struct fz_error *err)
 {
+    /* The table is the program's own, so too long a one is a mistake of its author. */
     assert(columns->n + STORE_UPDATE_ARGS <= SQL_MAX_PARAMS);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer select = fz_buffer_make(0);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer update = fz_buffer_make(0);
@@ -41,6 +42,7 @@ store_set_columns(struct store *store, const struct fz_columns *columns, struct 
             fz_buffer_printf(&update, ", %s = $%zu", column->name, ++n_args);
     }
     fz_buffer_text(&update, " WHERE project_id = $1 AND id = $2 RETURNING key");
+    /* A second call replaces the columns of the first. */
     store_drop_columns(store);
     enum fz_code code = keep(&select, &store->select_report, err);
     if (code == FZ_OK)
@@ -97,6 +99,7 @@ store_report_bind(const struct store *store, const union fz_value *values, struc
 {
     for (size_t i = 0; i < store->columns.n; i++) {
         const struct fz_column *column = &store->columns.list[i];
+        /* Columns with an index must stay short: a longer entry is an error in PostgreSQL. */
         size_t max = column->type == FZ_COLUMN_LONG_TEXT ? STORE_TEXT_LONG : STORE_TEXT_SHORT;
         if (column->is_fixed)
             continue;

@@ -54,6 +54,7 @@ take_batch(struct store_committer *committer, struct batch *batch)
         if (!committer->first)
             committer->last = &committer->first;
         batch->bytes += node->packed.body_len;
+        /* Copied, since the insertion takes them as one array. */
         batch->packed[batch->n] = node->packed;
         batch->nodes[batch->n++] = node;
     }
@@ -130,6 +131,7 @@ run(void *user)
         size_t n_commits = 0;
         size_t n_failed = commit_batch(committer->store, &batch, &n_commits);
         pthread_mutex_lock(&committer->lock);
+        /* Only now: what is being committed counts as waiting, or memory would have no limit. */
         committer->n_waiting -= batch.n;
         committer->waiting_bytes -= batch.bytes;
         committer->stats.n_commits += n_commits;
@@ -189,6 +191,7 @@ enqueue(struct store_committer *committer, struct waiting *node, struct fz_error
 {
     enum fz_code code = FZ_OK;
     pthread_mutex_lock(&committer->lock);
+    /* Refused rather than lost: the thread may have taken its last batch. */
     if (committer->stop) {
         code = fz_fail(err, FZ_E_UNAVAILABLE, "the server is stopping");
     } else if (committer->n_waiting >= WAITING_ITEMS ||

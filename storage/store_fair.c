@@ -67,6 +67,8 @@ store_fair_charge(struct store_fair *fair, int64_t kind, int64_t project_id, siz
     struct store_fair_share *share = touch(fair, kind, project_id);
     int64_t each = share->cost_us ? share->cost_us : COST_UNKNOWN_US;
     if (kind >= 0 && kind < STORE_FAIR_KINDS)
+        /* The clock of the shares moves with the work: who had none for a while does not save
+         * up. */
         fair->now_us[kind] = start;
     share->time_us = start + each * (int64_t)n;
     bound(fair, share);

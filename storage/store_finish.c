@@ -81,6 +81,7 @@ update_report(struct store *store, const struct store_job *job,
         sql_text(store_report_status_name(ending->again ? STORE_REPORT_QUEUED : done->status)),
         sql_int(done->timestamp_ms),
         sql_text_clean(arena, done->format, STORE_TEXT_SHORT),
+        /* Lists show the number without a look into the set. */
         sql_int((int64_t)done->n_waits),
         key_or_null(ending->image_set),
         key_or_null(ending->wait_set),
@@ -122,6 +123,7 @@ finish_report(struct store *store, const struct store_job *job,
     if (code == FZ_OK)
         code = has_news(store, job, &row, done, arena, &news, err);
     if (code == FZ_OK)
+        /* Under the project's lock, since the sweep deletes sets without reports under it. */
         code = store_image_set(store, job->project_id, done, arena, &ending.image_set, err);
     if (code == FZ_OK)
         code = store_wait_set(store, job->project_id, done, arena, &ending.wait_set, err);
@@ -131,6 +133,7 @@ finish_report(struct store *store, const struct store_job *job,
     if (code == FZ_OK)
         code = store_result(store, ending.key, packed, err);
     if (code == FZ_OK)
+        /* In this transaction: a report that fails leaves no names. */
         code = store_learned_add(store, job, done, arena, err);
     if (code == FZ_OK)
         code = news || row.again ? store_job_requeue(store, job->id, row.again, err)
@@ -148,6 +151,7 @@ store_job_finish_report(struct store *store, const struct store_job *job,
     size_t packed_len = 0;
     FZ_CLEANUP(fz_arena_deinit) struct fz_arena news_arena = fz_arena_make(FINISH_MEMORY);
     struct store_report_done fresh = *done;
+    /* Compressed before the transaction, which holds locks that others wait for. */
     enum fz_code code = store_pack(done->result, &packed, &packed_len, err);
     if (code == FZ_OK)
         code = store_learned_news(store, job, &fresh, &news_arena, err);
@@ -155,6 +159,7 @@ store_job_finish_report(struct store *store, const struct store_job *job,
         return code;
     int n_tries = 0;
     do {
+        /* A new one for each try, or a retry could run out of memory that the first try used. */
         FZ_CLEANUP(fz_arena_deinit) struct fz_arena arena = fz_arena_make(FINISH_MEMORY);
         code = finish_report(store, job, &fresh, fz_span_make(packed, packed_len), &arena, err);
     } while (sql_try_again(store->sql, code, &n_tries));
@@ -203,12 +208,14 @@ register_symbols(struct store *store, const struct store_job *job, struct store_
     if (code == FZ_OK)
         code = next_symbol_seq(tx, job->project_id, &seq, err);
     for (size_t i = 0; code == FZ_OK && i < n; i++) {
+        /* The child has no say in whose files they are. */
         symbols[i].project_id = job->project_id;
         code = store_symbol_register(store, &symbols[i], seq, arena, err);
     }
     if (code == FZ_OK)
         code = store_rebuild_with_maps(store, job, symbols, n, arena, err);
     if (code == FZ_OK)
+        /* Reports above this key are claimed after the commit and see the files themselves. */
         code = sql_number(tx, "SELECT coalesce(max(key), 0) FROM reports", NULL, 0, ret_last_report,
                           NULL, err);
     if (code == FZ_OK)

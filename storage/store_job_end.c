@@ -78,6 +78,8 @@ fail_locked(struct store *store, const struct store_job *job, struct store_job_r
             enum fz_code why, const char *text, bool child_died, struct fz_error *err)
 {
     if (child_died) {
+        /* Tried again at once: the first death may have been the machine's memory, not the
+         * input. */
         row->deaths++;
         /* A child that dies twice on the same input does so because of it: MALFORMED. */
         if (row->deaths >= DEATHS)
@@ -98,6 +100,7 @@ fail_locked(struct store *store, const struct store_job *job, struct store_job_r
     enum fz_code code = fail_subject(store, job, why, text, err);
     if (code != FZ_OK)
         return code;
+    /* Somebody asked for it once more while it ran. */
     return row->again ? store_job_requeue(store, job->id, true, err)
                       : store_job_delete(store, job->id, err);
 }
@@ -159,6 +162,7 @@ leave_boot(struct sql *tx, const char *boot, struct fz_error *err)
     enum fz_code code = sql_now(tx, &now, err);
     if (code == FZ_OK)
         code = sql_clock(tx, &clock, err);
+    /* since_ms is in the clock of the new boot, which began at 0. */
     const struct sql_value name[] = {sql_text(boot)}, args[] = {sql_int(now), sql_int(clock)};
     if (code == FZ_OK)
         code = sql_exec(tx, "DELETE FROM queue_clock", NULL, 0, NULL, err);
@@ -220,6 +224,8 @@ store_job_reclaim(struct store *store, store_worker_gone_fn is_gone, void *user,
     if (code == FZ_OK)
         code = leasing_workers(store, &arena, &names, &n_names, err);
     for (size_t i = 0; code == FZ_OK && i < n_names; i++) {
+        /* Workers of other machines, and of this one that outlived the server, keep their
+         * leases. */
         if (!is_gone(user, names[i]))
             continue;
         const struct sql_value args[] = {sql_text(names[i])};
@@ -228,6 +234,8 @@ store_job_reclaim(struct store *store, store_worker_gone_fn is_gone, void *user,
         code = sql_begin(store->sql, &tx, err);
         if (code == FZ_OK)
             code = sql_exec(tx,
+                            /* The fence grows: should such a worker be alive after all, its results
+                             * are refused. */
                             "UPDATE jobs SET state = 0, fence = fence + 1, due_ms = 0, "
                             "strikes = strikes - 1, again = 0, worker = NULL "
                             "WHERE worker = $1 AND state = 1",

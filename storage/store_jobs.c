@@ -34,6 +34,7 @@ store_job_lock(struct store *store, const struct store_job *job, struct store_jo
     bool row = sql_row(&rows, &code, err);
     if (code != FZ_OK)
         return code;
+    /* Compared here rather than in the query, for the plan's sake (see above). */
     if (!row || sql_col_int(&rows, 4) != job->project_id ||
         sql_col_int(&rows, 5) != (int64_t)job->kind ||
         !fz_span_is(sql_col_bytes(&rows, 6), job->subject))
@@ -97,6 +98,7 @@ store_job_requeue(struct store *store, int64_t id, bool asked, struct fz_error *
 void
 store_sweep_transient(struct store *store)
 {
+    /* Two clocks: this process's for how often, the database's for which reports are old. */
     int64_t mono = fz_time_monotonic_ms(), now;
     if (store->swept_ms != 0 && mono - store->swept_ms < SWEEP_EVERY_MS)
         return;
@@ -114,6 +116,7 @@ store_sweep_transient(struct store *store)
     enum fz_code code = sql_begin(store->sql, &tx, NULL);
     if (code == FZ_OK)
         code = sql_exec(tx,
+                        /* Jobs first: they are found by their reports. */
                         "DELETE FROM jobs WHERE kind = 1 AND EXISTS (SELECT 1 FROM reports r WHERE "
                         "r.project_id = jobs.project_id AND r.id = jobs.subject AND r.transient = "
                         "1 AND r.received_ms < $1)",

@@ -109,6 +109,7 @@ store_learned_news(struct store *store, const struct store_job *job, struct stor
     if (done->n_learned == 0)
         return FZ_OK;
     struct inquiry q = {.store = store, .project_id = done->learned_shared ? 0 : job->project_id};
+    /* Room for all of them: the first report of a new system version brings only news. */
     q.news = fz_arena_array(arena, done->n_learned, sizeof(*q.news));
     if (!q.news)
         return fz_arena_fail(arena, err);
@@ -164,12 +165,14 @@ store_learned_find(struct store *store, int64_t project_id,
     const struct fz_uuid *uuid = &question->uuid;
     const uint32_t *offsets = question->offsets;
     size_t n = question->n;
+    /* substr() of a text takes time in the square of its length, see above. */
     if (n > STORE_LEARNED_ASK)
         return fz_fail(err, FZ_E_LIMIT, "%zu offsets, at most %d", n, (int)STORE_LEARNED_ASK);
     char *numbers = fz_arena_array(arena, n + 1, DIGITS);
     if (!numbers)
         return fz_arena_fail(arena, err);
     for (size_t i = 0; i < n; i++) {
+        /* Of a fixed width, so that substr() finds each by its number. */
         put_number(numbers + DIGITS * i, offsets[i]);
         ret[i] = (struct store_learned){.uuid = *uuid};
     }

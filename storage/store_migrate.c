@@ -30,6 +30,7 @@ check_applied(struct sql *sql, int64_t *ret_version, struct fz_error *err)
     int64_t last = 0;
     while (sql_row(&rows, &code, err)) {
         int64_t version = sql_col_int(&rows, 0);
+        /* An older program must not write to a schema that it does not know. */
         if (version < 1 || (uint64_t)version > n)
             return fz_fail(err, FZ_E_CONFLICT,
                            "the database has schema version %lld, this program knows up to %zu: "
@@ -39,6 +40,8 @@ check_applied(struct sql *sql, int64_t *ret_version, struct fz_error *err)
         sql_col_copy(&rows, 1, applied, sizeof(applied));
         const struct store_migration *migration = &table[version - 1];
         fz_sha256_hex(fz_span_make(migration->sql, migration->len), ours);
+        /* A migration that was edited after it landed: the schema may lack what the program
+         * expects. */
         if (strcmp(applied, ours) != 0)
             return fz_fail(err, FZ_E_CONFLICT,
                            "migration %s was applied to the database with another content",

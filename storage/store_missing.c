@@ -100,6 +100,7 @@ insert_images(struct sql *sql, int64_t project_id, int64_t set_key,
               const struct store_image *images, size_t n, struct fz_arena *arena,
               struct fz_error *err)
 {
+    /* Reports have hundreds of images, and each statement is a round trip to PostgreSQL. */
     static const char one[] =
         "INSERT INTO image_set_items (project_id, set_key, uuid, name) VALUES ($1, $2, $3, $4)";
     static const char many[] =
@@ -136,6 +137,7 @@ store_image_set(struct store *store, int64_t project_id, const struct store_repo
     for (size_t i = 0; i < n; i++)
         memcpy(uuids + 16 * i, images[i].uuid.bytes, 16);
     char hash[FZ_SHA256_TEXT];
+    /* Of the sorted UUIDs: reports list images in the order of their addresses, which differ. */
     fz_sha256_hex(fz_span_make(uuids, 16 * n), hash);
     const struct sql_value args[] = {sql_int(project_id), sql_text(hash), sql_text(NULL)};
     bool is_new = false;
@@ -260,6 +262,7 @@ store_missing_list(struct store *store, int64_t project_id, size_t limit, struct
 {
     struct store_missing *list = NULL;
     size_t n = 0;
+    /* Versions are read by one query per image: a join would multiply the rows of the counts. */
     enum fz_code code = read_missing(store, project_id, limit < MISSING_MAX ? limit : MISSING_MAX,
                                      arena, &list, &n, err);
     for (size_t i = 0; code == FZ_OK && i < n; i++)

@@ -54,6 +54,7 @@ read_name(struct sql_rows *rows, int column, const char *const *names, size_t n,
     *ret = find_name(names, n, text);
     if (*ret < n)
         return FZ_OK;
+    /* A value of every enum, for callers that look at it before they check the code. */
     *ret = 0;
     return fz_fail(err, FZ_E_INTERNAL, "the database holds the unknown state '%.*s'",
                    (int)(text.len < 32 ? text.len : 32), (const char *)text.data);

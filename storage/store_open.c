@@ -14,9 +14,11 @@ store_open(const char *database_url, struct store **ret, struct fz_error *err)
     FZ_CLEANUP(store_closep) struct store *store = calloc(1, sizeof(*store));
     if (!store)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    /* Random, so that the connections of several servers rarely share a row. */
     store->usage_slot = store_usage_slot();
     enum fz_code code = sql_open(database_url, false, &store->sql, err);
     if (code == FZ_OK)
+        /* Before the first query of a schema that may be another. */
         code = store_migrate_check(store->sql, err);
     if (code == FZ_OK)
         code = store_set_columns(store, &(struct fz_columns){NULL, 0}, err);
@@ -107,6 +109,7 @@ count_reports(struct store *store, uint64_t *ret, struct fz_error *err)
     if (code != FZ_OK)
         return code;
     int64_t sum = sql_col_int(&rows, 0), n_rows = sql_col_int(&rows, 1);
+    /* A miscount must not show as 2^64 reports in /metrics. */
     *ret = sum > 0 ? (uint64_t)sum : 0;
     /* Closed before fold_counts() deletes the rows that were read. */
     sql_rows_close(&rows);

@@ -58,6 +58,7 @@ store_unpack(struct fz_span packed, struct fz_arena *arena, struct fz_span *ret,
     if (!bytes)
         return fz_arena_fail(arena, err);
     size_t len = ZSTD_decompress(bytes, (size_t)size, packed.data, packed.len);
+    /* The length comes from the frame's header, which may be damaged by itself. */
     if (ZSTD_isError(len) || len != size)
         return fz_fail(err, FZ_E_INTERNAL, "a stored body is damaged");
     *ret = fz_span_make(bytes, len);

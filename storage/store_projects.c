@@ -10,6 +10,7 @@ is_name(const char *name)
         return false;
     for (size_t i = 0; i < len; i++) {
         char c = name[i];
+        /* The name is a part of paths and queries: nothing in it ever needs an escape. */
         bool letter_or_digit = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
         if (!letter_or_digit && (i == 0 || (c != '_' && c != '-')))
             return false;
@@ -34,6 +35,7 @@ store_project_create(struct store *store, const char *name, int64_t *ret_id, str
                       "INSERT INTO projects (name, created_ms) VALUES ($1, $2) "
                       "ON CONFLICT DO NOTHING RETURNING id",
                       args, FZ_ARRAY_LEN(args), &id, &created, err);
+    /* ON CONFLICT answers with no row; an error would have a text of the engine's. */
     if (code == FZ_OK && !created)
         return fz_fail(err, FZ_E_CONFLICT, "there is a project %s already", name);
     if (code == FZ_OK)

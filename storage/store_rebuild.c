@@ -52,6 +52,8 @@ queue_stale(struct store *store, const char *text, const struct sql_value *args,
     sql_rows_close(&rows);
     const struct stale *stale = list.items;
     for (size_t i = 0; code == FZ_OK && i < list.n; i++, stale++) {
+        /* A rebuild is an upload, so that leases, retries and quarantine work as for every
+         * other. */
         struct fz_uuid id = fz_uuid_new();
         struct store_upload upload = {.project_id = stale->project_id,
                                       .name = stale->name,
@@ -123,6 +125,7 @@ store_rebuild_with_maps(struct store *store, const struct store_job *job,
         bool is_map = symbol->kind == STORE_SYMBOL_BCSYMBOLMAP;
         if (symbol->state != STORE_SYMBOL_READY || (!is_map && !symbol->has_map))
             continue;
+        /* The slice may have come before its "uuidmap", or after it. */
         if (!is_map)
             code = apply_links(store, job->project_id, &symbol->uuid, err);
         /* A rebuild must not queue itself again, and an index that has its map needs none. */
@@ -140,6 +143,8 @@ store_symbol_rebuild_outdated(struct store *store, uint32_t version, uint64_t *r
     char text[1024];
     snprintf(text, sizeof(text),
              "SELECT %s WHERE f.state = 'ready' AND f.kind IN ('dsym', 'binary') AND "
+             /* Not below: a server that went back to an older program cannot read newer indexes
+              * either. */
              "f.index_version <> $1 AND %s",
              stale_columns, not_queued);
     const struct sql_value args[] = {sql_int((int64_t)version)};

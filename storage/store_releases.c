@@ -68,6 +68,7 @@ enum fz_code
 store_release_list(struct store *store, int64_t project_id, size_t offset, struct fz_arena *arena,
                    struct store_release **ret, size_t *ret_n, struct fz_error *err)
 {
+    /* From a cursor that the client may have changed. */
     if (offset > INT32_MAX)
         offset = INT32_MAX;
     const struct sql_value args[] = {sql_int(project_id), sql_int(STORE_RELEASES_PAGE),
@@ -122,6 +123,7 @@ store_release_put(struct store *store, int64_t project_id, const struct store_re
                           "started_ms, released_ms, created_ms) VALUES ($1, $2, COALESCE($3, "
                           "'open'), $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING RETURNING key",
                           args, FZ_ARRAY_LEN(args), NULL, &created, err);
+    /* INSERT first: two builds may announce the same release at the same moment. */
     if (code == FZ_OK && !created)
         code = sql_exec(tx,
                         "UPDATE releases SET status = COALESCE($3, status), ref = COALESCE($4, "
@@ -187,6 +189,7 @@ store_deploy_insert(struct store *store, int64_t project_id, const char *version
         code = sql_now(tx, &now, err);
     if (code != FZ_OK)
         return code;
+    /* A deploy without a time is one that is over now. */
     int64_t finished_ms = deploy->finished_ms ? deploy->finished_ms : now;
     const struct sql_value args[] = {
         sql_int(key),

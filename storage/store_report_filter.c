@@ -98,6 +98,7 @@ contained(struct fz_arena *arena, const char *text)
 static struct sql_value
 tag(struct fz_arena *arena, const char *text)
 {
+    /* The first colon: values contain them, names of tags do not. */
     const char *colon = strchr(text, ':');
     const char *line =
         colon ? fz_arena_printf(arena, "\n%.*s=%s\n", (int)(colon - text), text, colon + 1)
@@ -216,6 +217,7 @@ store_report_query_filter(struct store_report_query *query, const struct store *
 {
     if (!filter)
         return FZ_OK;
+    /* Each is an argument, of which a query has SQL_MAX_PARAMS at most. */
     if (filter->n_where > STORE_WHERE_MAX)
         return fz_fail(err, FZ_E_LIMIT, "%zu filter values, at most %d", filter->n_where,
                        (int)STORE_WHERE_MAX);

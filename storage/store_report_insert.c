@@ -120,7 +120,9 @@ insert_one(struct sql *tx, struct outcome *outcome, struct fz_error *err)
     const struct store_packed *packed = outcome->packed;
     const struct store_report_new *item = packed->item;
     int64_t key = 0;
+    /* Again for each try: an attempt that was rolled back may have left another id. */
     memcpy(outcome->id, item->id, sizeof(outcome->id));
+    /* A duplicate leaves neither a body nor a job. */
     enum fz_code code = insert_row(tx, outcome, &key, err);
     if (code != FZ_OK || outcome->is_duplicate)
         return code;
@@ -229,6 +231,7 @@ store_report_insert_packed(struct store *store, const struct store_packed *items
     while (sql_try_again(store->sql, code, &n_tries));
     for (size_t i = 0; code == FZ_OK && i < n; i++) {
         struct store_report_new *item = outcomes[i].packed->item;
+        /* Only now: until the commit the items have to be as the caller made them. */
         item->code = outcomes[i].code;
         item->is_duplicate = outcomes[i].is_duplicate;
         item->is_clash = outcomes[i].is_clash;

@@ -31,6 +31,7 @@ store_cursor_parse(const char *cursor, struct fz_arena *arena, int64_t *ret_time
 {
     static const char message[] = "the cursor is not one of this list's";
     struct fz_span plain = {NULL, 0};
+    /* Ours are shorter; a longer one is not worth decoding. */
     if (strlen(cursor) > 100 ||
         fz_text_base64_decode(fz_span_cstr(cursor), arena, &plain, NULL) != FZ_OK || plain.len == 0)
         return fz_fail(err, FZ_E_MALFORMED, "%s", message);
@@ -84,6 +85,7 @@ add_cursor(struct store_report_query *query, const struct store_report_filter *f
         return code;
     if (!store_is_id(id))
         return fz_fail(err, FZ_E_MALFORMED, "the cursor is not one of this list's");
+    /* Arguments are borrowed until the rows are closed, which is after this function. */
     const char *copy = fz_arena_strdup(query->arena, id);
     if (!copy)
         return fz_arena_fail(query->arena, err);

@@ -117,6 +117,7 @@ store_report_size(struct store *store, int64_t project_id, const char *id,
     enum fz_code code = sql_query(store->sql, queries[part], args, FZ_ARRAY_LEN(args), &rows, err);
     bool row = sql_row(&rows, &code, err);
     if (code == FZ_OK)
+        /* The frame's header says the size: a body is not read, nor unpacked, to learn it. */
         *ret = row ? store_packed_size(sql_col_bytes(&rows, 0)) : 0;
     return code;
 }
@@ -214,6 +215,7 @@ store_report_take_transient(struct store *store, int64_t project_id, const char 
         return code;
     if (report.status == STORE_REPORT_QUEUED)
         return fz_fail(err, FZ_E_UNAVAILABLE, "the report is not done yet");
+    /* Read before it is deleted; nobody else asks for a transient report's id. */
     code = store_report_result(store, project_id, id, arena, &result, NULL);
     if (code != FZ_OK && code != FZ_E_NOT_FOUND) /* a failed one has no result */
         return fz_fail(err, code, "the result cannot be read");

@@ -109,6 +109,7 @@ put_run(const struct put *put, const struct store_session *session, struct fz_er
                     args, FZ_ARRAY_LEN(args), NULL, err);
     if (code != FZ_OK)
         return code;
+    /* The run moves from one column to another, so that the sum stays the number of runs. */
     n[session->outcome]++;
     if (found && before >= 0 && before < STORE_SESSION_OUTCOMES)
         n[before]--;
@@ -163,6 +164,7 @@ store_session_put(struct store *store, int64_t project_id,
     struct put put = {.project_id = project_id, .arena = arena};
     if (update->n_sessions + update->n_discarded == 0)
         return FZ_OK;
+    /* The database's clock: servers that are many would not agree on the day. */
     enum fz_code code = sql_now(store->sql, &put.now_ms, err);
     if (code != FZ_OK)
         return code;

@@ -66,6 +66,7 @@ drop_set(struct store *store, size_t kind, const struct unused *set, uint64_t *n
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
     enum fz_code code = sql_begin(store->sql, &tx, err);
     if (code == FZ_OK)
+        /* See store_finish.c: a report's end holds it shared while it chooses its sets. */
         code = sql_lock(tx, set->project_id, true, err);
     if (code == FZ_OK)
         code = sql_number(tx, kinds[kind].drop, args, 1, NULL, &dropped, err);

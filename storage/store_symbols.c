@@ -50,9 +50,11 @@ store_symbol_register(struct store *store, struct store_symbol *symbol, int64_t 
     symbol->is_new = !known.found || (ready && !was_ready);
     if (was_ready && !ready)
         return FZ_OK; /* an index that works is not given up for an attempt that failed */
+    /* Before the row names them, see store_blobs.h. */
     code = store_blob_hold(store, symbol->file_sha256, err);
     if (code == FZ_OK)
         code = store_blob_hold(store, symbol->index_sha256, err);
+    /* The index is replaced; the sweep keeps it if it is the same one again. */
     if (code == FZ_OK && known.index_sha256[0])
         code = store_blob_drop(store->sql, known.index_sha256, err);
     if (code != FZ_OK)
@@ -72,6 +74,7 @@ store_symbol_register(struct store *store, struct store_symbol *symbol, int64_t 
         sql_text(symbol->problems_json),
         sql_int(symbol->uploaded_ms),
         sql_int(symbol->has_dwarf),
+        /* 0 is not above any seen_seq: a failed file is never news to a report. */
         sql_int(ready ? seq : 0),
         sql_blob(fz_span_make(symbol->has_map ? symbol->map_uuid.bytes : NULL,
                               symbol->has_map ? sizeof(symbol->map_uuid.bytes) : 0)),
@@ -117,6 +120,7 @@ read_symbol(struct sql_rows *rows, struct fz_arena *arena, struct store_symbol *
         .has_dwarf = sql_col_int(rows, 13) != 0,
     };
     struct fz_span uuid = sql_col_bytes(rows, 0);
+    /* A damaged row gets the nil UUID rather than the bytes after it. */
     if (uuid.len == sizeof(symbol.uuid.bytes))
         memcpy(symbol.uuid.bytes, uuid.data, uuid.len);
     enum fz_code code = store_read_symbol_kind(rows, 3, &symbol.kind, err);
@@ -196,6 +200,7 @@ store_symbol_list(struct store *store, int64_t project_id, const struct fz_uuid 
             return code;
     }
     size_t limit = page->limit && page->limit <= LIST_MAX ? page->limit : LIST_MAX;
+    /* The time alone is not a place in the list: an archive's files have the same one. */
     char text[512];
     snprintf(text, sizeof(text),
              "SELECT %s FROM symbol_files WHERE project_id = $1 AND (uploaded_ms, key) < ($2, $3)"
@@ -236,6 +241,7 @@ store_symbol_delete(struct store *store, int64_t project_id, const struct fz_uui
     enum fz_code code = sql_begin(store->sql, &tx, err);
     if (code == FZ_OK)
         code = sql_exec(tx,
+                        /* Noted before the rows go, which alone know the names. */
                         "INSERT INTO blob_garbage (sha256) SELECT file_sha256 FROM symbol_files "
                         "WHERE project_id = $1 AND uuid = $2 UNION SELECT index_sha256 FROM "
                         "symbol_files WHERE project_id = $1 AND uuid = $2 AND index_sha256 IS NOT "

@@ -95,6 +95,7 @@ store_token_check(struct store *store, const char *text, struct store_token *ret
                                   args, 1, &rows, err);
     while (sql_row(&rows, &code, err)) {
         sql_col_copy(&rows, 5, stored, sizeof(stored));
+        /* The lookup is only the start of the hash: two tokens may share it. */
         if (!fz_equal_constant_time(fz_span_cstr(stored), fz_span_cstr(hash)))
             continue;
         matches = true;
@@ -106,6 +107,7 @@ store_token_check(struct store *store, const char *text, struct store_token *ret
     }
     if (code != FZ_OK)
         return code;
+    /* One message for both: a client must not learn that a token once existed. */
     if (!matches || found.revoked_ms != 0)
         return fz_fail(err, FZ_E_DENIED, "the token is not known");
     *ret = found;

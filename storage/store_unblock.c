@@ -125,6 +125,7 @@ do_portion(struct store *store, const struct store_job *job, struct portion *por
     FZ_CLEANUP(sql_rollbackp) struct sql *tx = NULL;
     enum fz_code code = sql_begin(store->sql, &tx, err);
     if (code == FZ_OK)
+        /* Each portion checks the fence again: the lease may have ended during the pause. */
         code = store_job_lock(store, job, &row, err);
     if (code == FZ_OK)
         code = queue_portion(tx, portion, err);
@@ -139,6 +140,7 @@ static enum fz_code
 unblock_set(struct store *store, const struct store_job *job, int64_t set, int64_t last_report,
             struct fz_error *err)
 {
+    /* One set after the other, since the index that portions go by begins with the set. */
     struct portion at = {.project_id = job->project_id,
                          .set = set,
                          .last_report = last_report,
@@ -170,6 +172,7 @@ store_unblock(struct store *store, const struct store_job *job, const struct sto
         return fz_arena_fail(arena, err);
     size_t n_ready = 0, n_sets = 0;
     for (size_t i = 0; i < n; i++)
+        /* Maps and broken files give no report a name. */
         if (symbols[i].state == STORE_SYMBOL_READY && store_symbol_is_image(&symbols[i]))
             ready[n_ready++] = symbols[i].uuid;
     if (n_ready == 0)

@@ -32,6 +32,7 @@ store_upload_add(struct store *store, const struct store_upload *upload, struct 
         return code;
     if (!created)
         return fz_fail(err, FZ_E_CONFLICT, "there is an upload %s already", upload->id);
+    /* Rebuilds wait for what somebody just sent: the old index still answers. */
     code = store_job_add(tx, upload->project_id, STORE_JOB_UPLOAD, upload->id, NULL,
                          upload->is_rebuild ? STORE_LATE : STORE_FRESH, err);
     return code == FZ_OK ? sql_notify(tx, err) : code;
@@ -55,6 +56,7 @@ store_upload_insert(struct store *store, const struct store_upload *upload, stru
     enum fz_code code = sql_begin(store->sql, &tx, err);
     if (code == FZ_OK)
         code = store_upload_add(store, upload, &arena, err);
+    /* The foreign key's failure, which names only the constraint. */
     if (code == FZ_E_NOT_FOUND)
         return fz_fail(err, code, "there is no project %lld", (long long)upload->project_id);
     return code == FZ_OK ? sql_commit(&tx, err) : code;

@@ -12,6 +12,7 @@ store_usage_slot(void)
 {
     uint8_t byte;
     fz_random(&byte, sizeof(byte));
+    /* 256 is a multiple of SLOTS, so all slots are as likely. */
     return byte % SLOTS;
 }
 
@@ -65,6 +66,7 @@ store_usage_today(struct store *store, struct fz_arena *arena, struct store_usag
     if (code != FZ_OK)
         return code;
     *ret_day = now / DAY_MS;
+    /* A duration and not a time: the caller's clock may differ from the database's. */
     *ret_left_ms = DAY_MS - now % DAY_MS;
     return FZ_OK;
 }

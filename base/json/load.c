@@ -32,6 +32,7 @@ json_scan_load_text(struct fz_span in, const struct json_scan_limits *limits,
         return code;
     size_t len = text->len - start;
     uint64_t need = tree_estimate(&found, len);
+    /* Before jansson allocates anything: it cannot be stopped once it has begun. */
     if (limits->tree_bytes && need > limits->tree_bytes)
         return fz_fail(err, FZ_E_LIMIT, "json: needs about %llu bytes of memory, at most %zu",
                        (unsigned long long)need, limits->tree_bytes);
@@ -40,6 +41,7 @@ json_scan_load_text(struct fz_span in, const struct json_scan_limits *limits,
     json_t *tree = json_loadb(text->data + start, len, JSON_DECODE_ANY, &why);
     if (!tree && json_error_code(&why) == json_error_out_of_memory)
         return fz_fail(err, FZ_E_NO_MEMORY, "out of memory");
+    /* Not the client's fault: the scanner has accepted what jansson refuses. */
     if (!tree)
         return fz_fail(err, FZ_E_INTERNAL, "json: scanned well, but not parsed: %s", why.text);
     if (notes)

@@ -40,11 +40,13 @@ real_fits(struct fz_span number)
             magnitude--;
         }
     }
+    /* 0.000e999 is 0, whatever the exponent. */
     if (!seen)
         return true;
     int64_t exponent = 0;
     bool negative = i + 1 < number.len && number.data[i + 1] == '-';
     for (i++; i < number.len; i++) {
+        /* Digits after that cannot matter, and the sum must not overflow. */
         if (number.data[i] >= '0' && number.data[i] <= '9' && exponent < EXPONENT_MAX)
             exponent = exponent * 10 + (number.data[i] - '0');
     }
@@ -52,6 +54,7 @@ real_fits(struct fz_span number)
     if (magnitude != DOUBLE_DIGITS + 1)
         return magnitude <= DOUBLE_DIGITS;
     char text[BORDER_NUMBER_BYTES];
+    /* So many digits at the border of a double: no writer of reports makes one. */
     if (number.len >= sizeof(text))
         return false;
     memcpy(text, number.data, number.len);

@@ -55,6 +55,7 @@ static enum fz_code
 repair(struct scan *s, uint64_t *count, size_t end, const char *text, size_t text_len,
        size_t resume)
 {
+    /* Its place goes into the note of the report. */
     if (s->notes.n_big_numbers + s->notes.n_bad_utf8 + s->notes.n_bad_escapes == 0)
         s->notes.first_offset = end;
     (*count)++;
@@ -186,6 +187,7 @@ scan_string(struct scan *s)
         } else if (c < 0x20) {
             return bad(s, s->pos, "control character in a string");
         } else {
+            /* One bad byte is replaced, not the rest of the sequence: the next byte may be good. */
             size_t len = fz_text_utf8_len(fz_span_make(s->data + s->pos, s->len - s->pos));
             if (len == 0)
                 code = repair(s, &s->notes.n_bad_utf8, s->pos, "\xef\xbf\xbd", 3, s->pos + 1);
@@ -270,6 +272,7 @@ open_bracket(struct scan *s, bool is_object)
     if (s->depth >= s->depth_max)
         return fz_fail_at(s->err, FZ_E_LIMIT, s->pos, "json: nested deeper than %zu at byte %zu",
                           s->depth_max, s->pos);
+    /* A bit per level instead of a stack: 2,048 levels take 256 bytes. */
     uint64_t bit = (uint64_t)1 << (s->depth % 64);
     uint64_t *word = &s->is_object[s->depth / 64];
     *word = is_object ? *word | bit : *word & ~bit;
@@ -426,6 +429,7 @@ json_scan(struct fz_span in, const struct json_scan_limits *limits, struct fz_bu
     enum fz_code code = json_scan_first(in, limits, out, notes, &used, err);
     if (code != FZ_OK)
         return code;
+    /* A scan of its own, only to skip white space and to name the place. */
     struct scan rest = {.data = in.data, .len = in.len, .pos = used, .err = err};
     skip_space(&rest);
     if (rest.pos == rest.len)

@@ -24,6 +24,7 @@ string_end(struct fz_span text, size_t pos)
         if (at >= text.len)
             return text.len + 1;
         const uint8_t *quote = memchr(text.data + at, '"', text.len - at);
+        /* The text was cut in the middle of a string. */
         if (!quote)
             return text.len + 1;
         size_t end = (size_t)(quote - text.data);
@@ -46,6 +47,7 @@ value_end(struct fz_span text, size_t pos)
         uint8_t c = text.data[pos];
         if (c == '"') {
             pos = string_end(text, pos);
+            /* A string alone is the whole value. */
             if (depth == 0 || pos > text.len)
                 return pos;
             continue;
@@ -107,6 +109,7 @@ json_walk_next(struct json_walk *walk, struct json_member *ret)
         return false;
     pos = skip_space(text, pos + 1);
     size_t end = value_end(text, pos);
+    /* The head of a body is enough to detect its format, so the last value may be cut. */
     ret->complete = end <= text.len;
     if (!ret->complete)
         end = text.len;
@@ -122,6 +125,7 @@ json_walk_next_item(struct json_walk *walk, struct json_member *ret)
 {
     struct fz_span text = walk->text;
     size_t pos = skip_space(text, walk->pos);
+    /* Some senders leave a comma after the last item, or two between items. */
     while (pos < text.len && text.data[pos] == ',')
         pos = skip_space(text, pos + 1);
     walk->pos = text.len;

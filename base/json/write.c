@@ -19,6 +19,7 @@ begin_item(struct json_write *w, const char *key)
     w->comma = true;
     if (!key)
         return;
+    /* Escaped as values are: keys of tags come from reports. */
     fz_text_json_append(w->out, fz_span_cstr(key));
     fz_buffer_char(w->out, ':');
 }
@@ -88,6 +89,7 @@ json_write_i64(struct json_write *w, const char *key, int64_t value)
     begin_item(w, key);
     if (value < 0)
         fz_buffer_char(w->out, '-');
+    /* Negated as unsigned: the lowest int64_t has no positive counterpart. */
     put_digits(w->out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value, 10);
 }
 

@@ -98,6 +98,7 @@ run(const struct command_call *call)
     struct fz_error err;
     int64_t id = 0;
     enum fz_code code = FZ_OK;
+    /* Before the database is opened: wrong usage has its own status, whatever state that is in. */
     if (command == &create_spec)
         code = token_request_check(request, &err);
     else if (command == &revoke_spec)
