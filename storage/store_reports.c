@@ -215,7 +215,7 @@ store_report_take_transient(struct store *store, int64_t project_id, const char 
         return code;
     if (report.status == STORE_REPORT_QUEUED)
         return fz_fail(err, FZ_E_UNAVAILABLE, "the report is not done yet");
-    /* Read before it is deleted; nobody else asks for a transient report's id. */
+    /* Read before it is deleted; no one else asks for a transient report's id. */
     code = store_report_result(store, project_id, id, arena, &result, NULL);
     if (code != FZ_OK && code != FZ_E_NOT_FOUND) /* a failed one has no result */
         return fz_fail(err, code, "the result cannot be read");

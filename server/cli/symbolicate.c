@@ -84,7 +84,7 @@ found(void *user, const char *name, struct fz_span body)
             code = symbolicate_one(s, name, items[i].body, &err);
         s->n_done += code == FZ_OK;
         s->n_failed += code != FZ_OK;
-        /* Nobody reads the output any more: that is not a message for each report that is left. */
+        /* No one reads the output any more: that is not a message for each report that is left. */
         if (code == FZ_OK || s->output.is_gone)
             continue;
         if (n > 1)
