@@ -269,6 +269,7 @@ ips_check(struct fz_span body, const struct ingest_context *in, char ret_id[FZ_U
     char text_id[FZ_UUID_TEXT] = "";
     if (code == FZ_OK && parts.text_format)
         code = parts.text_format->check(parts.text, in, text_id, err);
+    /* The header of old files may lack the id that the text has. */
     if (code == FZ_OK && !*ret_id)
         memcpy(ret_id, text_id, sizeof(text_id));
     return code;
@@ -335,14 +336,18 @@ read_origin(struct ingest_builder *b, const json_t *body)
     r->timestamp_ms = ingest_json_time(b, body, "", "captureTime");
     if (r->timestamp_ms == 0)
         r->timestamp_ms = ingest_json_time(b, body, "", "date");
+    /* Until the header says otherwise: in a pasted report without one, the process is all there
+     * is. */
     r->app_name = r->process.name;
     r->app_id = ingest_json_text(b, bundle, "bundleInfo", "CFBundleIdentifier");
     r->app_version = ingest_json_text(b, bundle, "bundleInfo", "CFBundleShortVersionString");
     r->app_build = ingest_json_text(b, bundle, "bundleInfo", "CFBundleVersion");
     r->device_model = ingest_json_text(b, body, "", "modelCode");
     if (!r->device_model)
+        /* Jetsam events and stackshots have the model here. */
         r->device_model = ingest_json_text(b, body, "", "product");
     r->os_build = ingest_json_text(b, os, "osVersion", "build");
+    /* `train` is "iPhone OS 17.2": the version; the build has a member of its own. */
     ingest_apple_os(b, ingest_json_text(b, os, "osVersion", "train"));
     if (!r->os_name)
         ingest_apple_os(b, ingest_json_text(b, body, "", "build"));

@@ -14,6 +14,7 @@ read_codes(struct ingest_builder *b, const json_t *exception)
 {
     uint64_t codes[CODES_MAX];
     size_t n = 0;
+    /* Older systems write the text only; both have the same numbers. */
     const json_t *raw = json_object_get(exception, "rawCodes");
     for (size_t i = 0; i < json_array_size(raw) && n < CODES_MAX; i++)
         n += json_scan_u64(json_array_get(raw, i), &codes[n]);
@@ -56,6 +57,7 @@ read_termination(struct ingest_builder *b, const json_t *body)
                          (unsigned long long)code);
     if (indicator && *indicator)
         fz_buffer_printf(&line, "%s%s", line.len ? " " : "", indicator);
+    /* dyld and code signing explain themselves here: "Library not loaded: ...". */
     append_texts(&line, json_object_get(object, "reasons"));
     append_texts(&line, json_object_get(object, "details"));
     for (size_t i = 0; i < line.len; i++) {
@@ -114,6 +116,7 @@ read_thrown(struct ingest_builder *b, const json_t *body)
     const json_t *thrown = ingest_json_member(b, body, "", key, JSON_OBJECT);
     const char *name = ingest_json_text(b, thrown, key, "name");
     const char *message = ingest_json_text(b, thrown, key, "composed_message");
+    /* The name may be missing; the class is there then. */
     if (!name)
         name = ingest_json_text(b, thrown, key, "class");
     if (name && !crash->exception)

@@ -20,6 +20,7 @@ read_element(const json_t *value, struct element *ret)
     uint64_t index;
     if (!json_scan_u64(json_object_get(value, "imageOffset"), &element.offset))
         return false;
+    /* Absent in frames of no image: the offset is then all there is. */
     if (json_scan_u64(json_object_get(value, "imageIndex"), &index) && index <= INT32_MAX)
         element.index = (int64_t)index;
     element.inlined = json_is_true(json_object_get(value, "inline"));
@@ -33,12 +34,14 @@ locate(struct ingest_builder *b, const struct element *element, const char *wher
        const struct ingest_ips_images *images, struct report_frame *frame)
 {
     frame->addr = element->offset;
+    /* The limit on images can have cut it; the offset still shows where it was. */
     if (element->index < 0 || (size_t)element->index >= images->n) {
         ingest_note(b, "%s: not in usedImages, so its address is not known (offset 0x%llx)", where,
                     (unsigned long long)element->offset);
         return;
     }
     int number = images->numbers[element->index];
+    /* A placeholder: its base is 0, so the offset is the address. */
     if (number < 0)
         return;
     uint64_t base = b->report->images[number].addr;
@@ -140,6 +143,7 @@ read_line_name(struct ingest_builder *b, const char *name, const char *end,
     struct report_symbol symbol = {.has_offset = false};
     const char *plus = NULL;
     for (const char *c = name; c + 3 <= end; c++) {
+        /* The last one: names of C++ functions contain " + " as well. */
         if (memcmp(c, " + ", 3) == 0)
             plus = c;
     }
@@ -189,6 +193,7 @@ ingest_ips_read_backtrace(struct ingest_builder *b, const char *text)
     while (*text && stack.n < b->limits->frames && !b->failed) {
         const char *end = text + strcspn(text, "\r\n");
         struct report_frame frame = {.image = -1};
+        /* Headings and empty lines between the frames are passed over. */
         if (read_line(b, text, end, &frame))
             ingest_stack_add(b, &stack, &frame);
         text = end + strspn(end, "\r\n");

@@ -52,6 +52,7 @@ read_frame(struct ingest_builder *b, const json_t *pair, const struct ingest_ips
     if (!json_scan_u64(json_array_get(pair, 0), &number) ||
         !json_scan_u64(json_array_get(pair, 1), &ret->addr))
         return false;
+    /* The limit on images may have cut it; then the offset is shown as the address. */
     int image = number < images->n ? images->numbers[number] : -1;
     uint64_t base = image < 0 ? 0 : b->report->images[image].addr;
     if (image >= 0 && !__builtin_add_overflow(base, ret->addr, &ret->addr)) {
@@ -70,6 +71,7 @@ read_frames(struct ingest_builder *b, const json_t *list, const char *where,
     for (size_t i = 0; i < json_array_size(list); i++) {
         struct report_frame frame = {.image = -1};
         frame.adjust = i == 0 ? REPORT_ADJUST_EXACT : REPORT_ADJUST_RETURN;
+        /* Both parts share one limit: they are one stack. */
         if (stack->n == b->limits->frames)
             stack->n_cut++;
         else if (read_frame(b, json_array_get(list, i), images, &frame))
@@ -136,6 +138,7 @@ main_pid(const json_t *body, const json_t *processes, const char *app, char ret[
     const char *pid;
     json_t *process;
     ret[0] = '\0';
+    /* Without a frontmost process the name in the header decides. */
     if (json_is_integer(front)) {
         snprintf(ret, 24, "%lld", (long long)json_integer_value(front));
         if (json_object_get(processes, ret))

@@ -48,6 +48,7 @@ is_diagnostics(struct fz_span text)
     while (json_walk_next(&walk, &member)) {
         if (kind_of(member.key) && ingest_json_begins(member.value, '['))
             return true;
+        /* Apps also send single diagnostics, and bare trees. */
         if (fz_span_is(member.key, "callStackTree") && ingest_json_begins(member.value, '{'))
             return true;
         if (fz_span_is(member.key, "callStacks") && ingest_json_begins(member.value, '['))
@@ -118,6 +119,8 @@ look_through(struct fz_span payload, struct fz_buffer *shared)
     while (json_walk_next(&walk, &member)) {
         if (kind_of(member.key))
             n += ingest_json_count(member.value);
+        /* Each report gets a copy, so a large member would be stored as often as there are
+         * diagnostics. */
         else if (member.value.len <= SHARED_BYTES && member.key.len <= SHARED_BYTES &&
                  shared->len < SHARED_ALL_BYTES)
             ingest_json_append(shared, &member);
@@ -225,6 +228,7 @@ metrickit_parse(struct fz_span body, const struct ingest_context *in, struct fz_
 {
     json_auto_t *root = NULL;
     struct limits ours = deep(in->limits);
+    /* `ours` lives as long as the builder: both end with this function. */
     struct ingest_builder b = ingest_builder_make(ret, arena, &ours);
     enum fz_code code =
         ingest_json_load_repaired(&b, body, "the payload", need_diagnostics, &root, err);

@@ -79,6 +79,7 @@ read_measured(struct ingest_builder *b, const json_t *meta)
     };
     struct report_crash *crash = &b->report->crash;
     for (size_t i = 0; i < FZ_ARRAY_LEN(measured) && !crash->reason && !b->failed; i++) {
+        /* "20 sec", "2000 byte": MetricKit writes units into the values. */
         const char *text = ingest_json_text(b, meta, "diagnosticMetaData", measured[i].key);
         if (!text)
             continue;
@@ -110,9 +111,11 @@ ingest_metrickit_read_about(struct ingest_builder *b, const json_t *meta)
     const json_t *thrown =
         ingest_json_member(b, meta, "diagnosticMetaData", "objectiveCexceptionReason", JSON_OBJECT);
     crash->exception = ingest_json_text(b, thrown, "objectiveCexceptionReason", "exceptionName");
+    /* The composed message; formatString and arguments stay in extra. */
     crash->reason = ingest_json_text(b, thrown, "objectiveCexceptionReason", "composedMessage");
     if (thrown)
         ingest_add_extra(b, "objectiveCexceptionReason", thrown, thrown_known);
+    /* Only if there is no exception: one diagnostic has one of both. */
     read_measured(b, meta);
     ingest_add_extra(b, "diagnosticMetaData", meta, known);
 }

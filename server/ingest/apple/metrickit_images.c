@@ -150,6 +150,7 @@ put_app_first(struct ingest_image_map *images, const json_t *stacks)
     int number = NO_IMAGE;
     for (size_t i = 0; i < json_array_size(stacks) && number == NO_IMAGE; i++) {
         const json_t *roots = json_object_get(json_array_get(stacks, i), "callStackRootFrames");
+        /* The main thread is not always the first of the list. */
         const json_t *frame = frame_of_main(json_array_get(roots, 0));
         if (frame && !ingest_metrickit_is_thread_start(frame))
             number = ingest_metrickit_image_of(images, frame, &offset);
@@ -159,6 +160,7 @@ put_app_first(struct ingest_image_map *images, const json_t *stacks)
     if (!r->app_name &&
         !report_executable_name(r->images[number].name, images->b->arena, &r->app_name))
         images->b->failed = true;
+    /* A swap, since the frames' numbers are looked up by the map later. */
     ingest_image_map_swap(images, 0, number);
 }
 

@@ -30,6 +30,7 @@ advance(struct path *path)
             path->next[path->depth++] = 0;
             return true;
         }
+        /* Its callees are done: back to the caller's next one. */
         path->depth--;
     }
     return false;
@@ -54,6 +55,7 @@ read_frame(struct stacks *s, const json_t *value, struct report_frame *ret)
         return false;
     if (image >= 0) {
         const struct report_image *in = &s->b->report->images[image];
+        /* Frames without an address are found by UUID and offset alone. */
         if (!has_addr && __builtin_add_overflow(in->addr, offset, &ret->addr))
             return false;
         ret->image = image;

@@ -86,6 +86,7 @@ need_event(struct fz_span body, struct fz_error *err)
         if (fz_span_is(member.key, "events") && json_walk_next_item(&items, &item))
             event = item.value;
     }
+    /* One event of a payload is accepted alone, too. */
     if (is_event(event))
         return FZ_OK;
     return fz_fail_at(err, FZ_E_MALFORMED, (uint64_t)(event.data - body.data),
@@ -255,6 +256,7 @@ read_event(struct ingest_builder *b, const json_t *root, const json_t *event)
     static const char *const known_meta[] = {"error", NULL};
     struct report *r = b->report;
     read_origin(b, event);
+    /* Before the stacks: it decides whether frame 0 is a pc. */
     bool caught = read_error(b, event);
     read_causes(b, event);
     r->user_json = ingest_json_dump(b, event, "user");
@@ -279,6 +281,7 @@ bugsnag_parse(struct fz_span body, const struct ingest_context *in, struct fz_ar
     if (code != FZ_OK)
         return code;
     const json_t *events = json_object_get(root, "events"), *event = json_array_get(events, 0);
+    /* Only a body that was not split has several. */
     if (json_array_size(events) > 1)
         ingest_note(&b, "events: %zu, of which only the first is read", json_array_size(events));
     read_event(&b, root, json_is_object(event) ? event : root);

@@ -59,6 +59,7 @@ read_thread(struct ingest_builder *b, const struct ingest_json_list *list, bool 
     char at[INGEST_WHERE];
     if (!thread)
         return;
+    /* Ids are texts; where one is missing, the place counts. */
     thread->index = (int64_t)list->number;
     ingest_json_i64(b, object, list->where, "id", &thread->index);
     thread->name = ingest_json_text(b, object, list->where, "name");
@@ -135,6 +136,7 @@ ingest_bugsnag_read_stacks(struct ingest_builder *b, const json_t *event, bool c
     const json_t *exceptions = json_object_get(event, "exceptions");
     struct ingest_json_list list =
         ingest_json_list_start(b, threads, "threads", b->limits->threads);
+    /* The notifier sends all threads, and the reporting one may be any of them. */
     list.must = ingest_json_crashed(threads, NULL, "errorReportingThread", -1);
     while (ingest_json_list_next_object(&list))
         read_thread(b, &list, caught);
@@ -144,5 +146,6 @@ ingest_bugsnag_read_stacks(struct ingest_builder *b, const json_t *event, bool c
         read_images(b, &map, json_array_get(exceptions, i));
     for (size_t i = 0; i < json_array_size(threads); i++)
         read_images(b, &map, json_array_get(threads, i));
+    /* In the order of addresses, as Apple lists images: the frames' order is of no meaning. */
     ingest_image_map_sort(&map);
 }

@@ -121,6 +121,7 @@ is_model(const char *word, size_t len)
     start = i;
     while (i < len && isdigit((unsigned char)word[i]))
         i++;
+    /* "MacBookPro16,1": both parts must be there, or any word would be a model. */
     if (start == 0 || i == start || i == len)
         return false;
     if (word[i] != ',')
@@ -137,6 +138,7 @@ ingest_apple_model(struct ingest_builder *b, const char *text)
     static const char between[] = " ;()\t\n";
     for (const char *p = text; p && *p;) {
         p += strspn(p, between);
+        /* The text may have the system, the kernel and the model, in any order. */
         size_t len = strcspn(p, between);
         if (is_model(p, len))
             return keep(b, p, p + len);

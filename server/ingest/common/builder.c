@@ -106,6 +106,7 @@ ingest_printf(struct ingest_builder *b, const char *fmt, ...)
 {
     if (b->failed)
         return NULL;
+    /* Measured first, since the arena gives memory of an exact size. */
     va_list args, again;
     va_start(args, fmt);
     va_copy(again, args);
@@ -280,6 +281,7 @@ ingest_add_register(struct ingest_builder *b, struct report_thread *thread, stru
                     uint64_t value)
 {
     size_t n = thread->n_registers, room = room_of(n);
+    /* The copy comes first: without memory for the name there is no register. */
     const char *copy = n < INGEST_REGISTERS_MAX ? ingest_text(b, name) : NULL;
     struct report_register *registers =
         copy ? ingest_grow(b, thread->registers, n, &room, sizeof(*registers)) : NULL;
@@ -430,6 +432,7 @@ bool
 ingest_hex_memory(struct ingest_builder *b, const char *where, uint64_t addr, struct fz_span hex,
                   struct report_memory *ret)
 {
+    /* Before the digits are checked: the limit bounds the work as well. */
     size_t len = memory_limit(b, where, hex.len / 2);
     uint8_t *bytes = len ? ingest_alloc(b, len, 1) : NULL;
     if (!bytes)

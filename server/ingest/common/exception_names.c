@@ -106,6 +106,7 @@ ingest_signal_code(int64_t number, int64_t code)
         {11, {NULL, "SEGV_MAPERR", "SEGV_ACCERR"}},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(rows); i++) {
+        /* 0 is SEGV_NOOP and its like: it says nothing. */
         if (rows[i].number == number && code > 0 && code < MOST)
             return rows[i].names[code];
     }
@@ -150,6 +151,7 @@ guard_name(uint64_t code)
                                         "GUARD_TYPE_VN",
                                         "GUARD_TYPE_VIRT_MEMORY",
                                         "GUARD_TYPE_REJECTED_SC"};
+    /* EXC_GUARD has its type in the three highest bits, as EXC_RESOURCE does. */
     uint64_t type = code >> 61;
     return type < FZ_ARRAY_LEN(types) ? types[type] : NULL;
 }
@@ -162,6 +164,7 @@ ingest_mach_code(uint64_t type, uint64_t code, bool arm)
     if (type == MACH_EXC_GUARD)
         return guard_name(code);
     for (size_t i = 0; i < FZ_ARRAY_LEN(codes); i++) {
+        /* The same number has other names on other processors. */
         if (codes[i].type == type && codes[i].code == code &&
             (codes[i].processor == ALL || (codes[i].processor == ARM) == arm))
             return codes[i].name;

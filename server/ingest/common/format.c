@@ -109,6 +109,7 @@ ingest_check_body(const struct ingest_context *in, struct fz_span body, struct i
 void
 ingest_found_item(struct ingest_found *found, const struct ingest_item *item)
 {
+    /* Small reports by the hundred thousand fit into one body. */
     if (found->n == INGEST_ITEMS_MAX) {
         found->n_cut++;
         return;

@@ -43,6 +43,7 @@ ingest_image_map_find(const struct ingest_image_map *map, const struct ingest_im
 int
 ingest_image_map_add(struct ingest_image_map *map, const struct ingest_image_key *key)
 {
+    /* The slots may be missing. */
     if (map->b->failed)
         return NOT_FOUND;
     struct ingest_image_slot *slot = slot_of(map, key);
@@ -52,6 +53,7 @@ ingest_image_map_add(struct ingest_image_map *map, const struct ingest_image_key
         .uuid = key->uuid, .has_uuid = !fz_uuid_is_nil(&key->uuid), .addr = key->addr};
     int number = ingest_add_image(map->b, &image);
     if (number != NOT_FOUND)
+        /* Only what the report has: an image beyond the limit is tried again with each frame. */
         *slot = (struct ingest_image_slot){*key, number + 1};
     else if (!map->b->failed && !map->is_cut)
         ingest_note(map->b, "images: more than %zu, frames in others are not named",

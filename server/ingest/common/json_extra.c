@@ -41,6 +41,7 @@ ingest_json_dump(struct ingest_builder *b, const json_t *object, const char *key
 static void
 dump_member(struct ingest_builder *b, const char *key, const json_t *value, struct fz_buffer *out)
 {
+    /* jansson escapes the key as it does the values. */
     json_t *name = json_string(key);
     if (!name) {
         b->failed = true;
@@ -96,6 +97,7 @@ ingest_json_rest(struct ingest_builder *b, const json_t *object, const char *con
     bool ok = rest != NULL;
     json_object_foreach((json_t *)(uintptr_t)object, name, value)
     {
+        /* The values are shared, not copied: both trees end together. */
         if (ok && !ingest_is_one_of(fz_span_cstr(name), known))
             ok = json_object_set(rest, name, value) == 0;
     }

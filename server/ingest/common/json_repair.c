@@ -106,6 +106,7 @@ close_start(struct fz_span text, struct fz_buffer *out)
     while (w.pos < text.len && step(&w))
         ;
     fz_buffer_append(out, text.data, w.safe);
+    /* The inner ones first. */
     while (w.depth-- > 0)
         fz_buffer_char(out, w.open[w.depth] == '{' ? '}' : ']');
     return true;
@@ -157,6 +158,7 @@ ingest_json_repair(struct fz_span body, const struct limits *limits, struct fz_b
 {
     struct ingest_repair repair = {.fault.offset = -1};
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);
+    /* A copy, since commas are blanked in place. */
     fz_buffer_append(&text, body.data, body.len);
     enum fz_code code = fz_buffer_done(&text, err);
     if (code == FZ_OK)

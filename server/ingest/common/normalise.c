@@ -45,6 +45,7 @@ trim_all(const char **const *texts, size_t n, struct fz_arena *arena)
 static bool
 trim_texts(struct report *r, struct fz_arena *arena)
 {
+    /* The reason and the diagnosis are not short: their white space may be layout. */
     struct report_crash *c = &r->crash;
     struct report_process *p = &r->process;
     const char **const texts[] = {
@@ -215,6 +216,7 @@ termination_of_word(const char *word, size_t len)
     uint64_t number = 0;
     if (fz_text_u64(text, &number))
         found = ingest_termination_of(number);
+    /* Some SDKs print the code in hex without "0x". */
     if (found || len != DIGITS)
         return found;
     number = 0;
@@ -235,6 +237,7 @@ termination_in(const char *text)
     const struct ingest_termination *found = NULL;
     while (text && *text && !found) {
         size_t len = 0;
+        /* Codes are words between punctuation, in texts of several systems and languages. */
         while (isalnum((unsigned char)text[len]))
             len++;
         if (len)
@@ -276,6 +279,7 @@ is_banner(const char *line)
         "dyld: in dl",    "abort() called",    "Configuration: ", "dyld_sim ",
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(starts); i++) {
+        /* Versions follow the words, so only the start is compared. */
         if (fz_text_has_prefix(line, starts[i]))
             return true;
     }

@@ -59,6 +59,7 @@ refuse(const struct multipart_form *form, struct fz_error *err)
     char names[128] = "";
     size_t len = 0;
     for (size_t i = 0; i < form->n_parts && len < sizeof(names); i++) {
+        /* The names show whoever wrote the client what arrived. */
         int n = snprintf(names + len, sizeof(names) - len, "%s'%.32s'", i ? ", " : "",
                          form->parts[i].name);
         len += n > 0 ? (size_t)n : 0;
@@ -140,6 +141,7 @@ multipart_check(struct fz_span body, const struct ingest_context *in, char ret_i
     enum fz_code code = find_content(&inner, body, &arena, &form, &content, err);
     if (code != FZ_OK)
         return code;
+    /* The id of a form is that of its report. */
     code = ingest_check_body(&inner, content, &item);
     memcpy(ret_id, item.id, sizeof(item.id));
     if (code != FZ_OK && err)
@@ -226,6 +228,7 @@ multipart_parse(struct fz_span body, const struct ingest_context *in, struct fz_
     if (code != FZ_OK)
         return code;
     struct ingest_builder b = ingest_builder_make(ret, arena, in->limits);
+    /* After the report: what it says itself has precedence over the fields. */
     multipart_take_fields(&b, body, &form, content);
     return b.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }

@@ -27,6 +27,7 @@ set_known(struct report *r, const char *name, const char *value)
     static const char *const versions[] = {"ver", "version", "Version", "_version", NULL};
     static const char *const builds[] = {"BuildID", "build", NULL};
     static const char *const channels[] = {"ReleaseChannel", "channel", NULL};
+    /* Crashpad, Breakpad, Mozilla and others have their own names for the same things. */
     if (ingest_is_one_of(fz_span_cstr(name), products))
         set_unless(&r->app_name, value);
     else if (ingest_is_one_of(fz_span_cstr(name), versions))
@@ -128,6 +129,7 @@ static void
 shift_attachments(struct ingest_builder *b, struct fz_span body, struct fz_span content)
 {
     uintptr_t start = (uintptr_t)body.data, at = (uintptr_t)content.data;
+    /* The report may be in memory of its own: a JSON text in the form was unescaped. */
     bool inside = at >= start && at - start <= body.len;
     if (b->report->n_attachments && !inside) {
         ingest_note(b, "%zu attachments within an escaped text are left out",
@@ -164,6 +166,7 @@ add_attachments(struct ingest_builder *b, struct fz_span body, const struct mult
         memcpy(all, r->attachments, r->n_attachments * sizeof(*all));
     for (size_t i = 0; i < form->n_parts; i++) {
         const struct fz_form_part *part = &form->parts[i];
+        /* The report itself is not an attachment; fields are texts. */
         if (i == form->report || !part->filename)
             continue;
         all[r->n_attachments++] = (struct report_attachment){

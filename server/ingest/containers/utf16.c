@@ -63,6 +63,8 @@ utf16_check(struct fz_span body, const struct ingest_context *in, char ret_id[FZ
     enum fz_code code = decode(body, in->limits, &arena, &text, err);
     if (code != FZ_OK)
         return code;
+    /* The offsets in its errors count in the decoded text, which is what a user sees in an
+     * editor. */
     code = ingest_check_body(in, text, &item);
     memcpy(ret_id, item.id, sizeof(item.id));
     if (code != FZ_OK && err)

@@ -111,6 +111,7 @@ static void
 read_address(const struct ingest_kscrash *k)
 {
     struct report_crash *crash = &k->b->report->crash;
+    /* Only these name the address that was accessed; for others the member is the pc or nothing. */
     bool access = (crash->mach && strcmp(crash->mach, "EXC_BAD_ACCESS") == 0) ||
                   (crash->signal &&
                    (strcmp(crash->signal, "SIGSEGV") == 0 || strcmp(crash->signal, "SIGBUS") == 0));

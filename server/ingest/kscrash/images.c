@@ -95,6 +95,7 @@ ingest_kscrash_images_of_frames(struct ingest_builder *b, const json_t *report)
     const json_t *profile = json_object_get(json_object_get(crash, "error"), "profile");
     add_named(&map, json_object_get(profile, "frames"));
     ingest_image_map_sort(&map);
+    /* Without UUIDs no symbol file can be found for them. */
     if (b->report->n_images > map.n_listed)
         ingest_note(b, "%zu images are known from frames only, without their UUIDs",
                     b->report->n_images - map.n_listed);

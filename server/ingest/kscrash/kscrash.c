@@ -43,6 +43,7 @@ is_header(struct fz_span value)
     struct json_walk walk = json_walk_start(value);
     struct json_member member;
     while (json_walk_next(&walk, &member)) {
+        /* Other JSON has a `report` too; its type is the one thing that is always there. */
         if (fz_span_is(member.key, "type"))
             return fz_span_is(member.value, "\"standard\"") ||
                    fz_span_is(member.value, "\"minimal\"") ||
@@ -111,6 +112,7 @@ kscrash_check(struct fz_span body, const struct ingest_context *in, char ret_id[
         ingest_json_check(body, in->limits, need_crash, &buffer, &text, &repair, err);
     if (code != FZ_OK)
         return code;
+    /* Of the outer report: it is what the client sent. */
     ingest_json_id(ingest_json_find(ingest_json_find(text, "report"), "id"), ret_id);
     return FZ_OK;
 }

@@ -105,6 +105,7 @@ static void
 read_profile_threads(struct profile *p, const json_t *profile)
 {
     const json_t *threads = json_object_get(profile, "threads");
+    /* Of one thread only: the samples are at the top. */
     if (!json_is_array(threads)) {
         struct report_thread origin = {.crashed = false};
         read_samples(p, json_object_get(profile, "samples"), &origin);
@@ -128,6 +129,7 @@ read_table(struct profile *p, const json_t *list)
     for (size_t i = 0; i < n && !p->b->failed; i++) {
         char where[INGEST_WHERE];
         snprintf(where, sizeof(where), "profile.frames[%zu]", i);
+        /* Also those without an address: samples name frames by their place in this table. */
         p->frames[i] = (struct report_frame){.image = -1};
         p->sound[i] =
             ingest_kscrash_read_frame(p->b, json_array_get(list, i), where, &p->frames[i]);

@@ -24,6 +24,7 @@ ingest_kscrash_read_frame(void *user, const json_t *value, const char *where,
     struct report_symbol symbol = {.function = ingest_json_text(b, value, where, "symbol_name")};
     uint64_t start = 0;
     ingest_json_u64(b, value, where, "symbol_addr", &start);
+    /* Also without a name: the start is shown for stripped code. */
     ingest_set_start(ret, &symbol, start);
     ingest_add_client_symbol(b, ret, &symbol);
     return true;
@@ -150,6 +151,7 @@ read_exception_backtrace(const struct ingest_kscrash *k)
     const json_t *backtrace = json_object_get(k->crash, key);
     if (!backtrace)
         backtrace = json_object_get(k->report, key);
+    /* KSCrash has {"contents":[...]}; a bare list is accepted, too. */
     const json_t *list =
         json_is_array(backtrace) ? backtrace : json_object_get(backtrace, "contents");
     if (!json_is_array(list))

@@ -74,6 +74,7 @@ take_known(struct minidump *m, const char *key, const char *value)
         {"exceptionReason", &r->crash.reason},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(known); i++) {
+        /* The first one that is there: products write the same fact under several of these. */
         if (strcmp(known[i].key, key) == 0 && !*known[i].member)
             *known[i].member = value;
     }
@@ -270,9 +271,11 @@ minidump_crash_info(struct minidump *m)
     struct fz_reader r = minidump_reader(m, minidump_find(m, MINIDUMP_MAC_CRASH_INFO));
     fz_read_skip(&r, 4);
     uint32_t n = fz_read_u32(&r), numbers = fz_read_u32(&r);
+    /* Before the numbers are judged: comments have streams of their own. */
     take_comment(m);
     if (r.failed || n == 0)
         return;
+    /* All of it is kept, since only two of the texts have a place in the model. */
     json_t *list = json_array();
     ingest_json_set(&m->b, m->extra, "crash_info", list);
     for (uint32_t i = 0; i < n && i < CRASH_INFOS_MAX && !m->b.failed; i++) {

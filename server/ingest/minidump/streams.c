@@ -20,6 +20,7 @@ enum { HEADER = 32, ENTRY = 12, VERSION = 0xa793, STREAMS_MAX = 256 };
 struct fz_reader
 minidump_reader(const struct minidump *m, struct minidump_place place)
 {
+    /* A dump that was cut is read as far as it goes, so a place is never refused. */
     size_t len = place.offset > m->body.len ? 0 : m->body.len - place.offset;
     struct fz_span bytes = {NULL, 0};
     if (len > place.size)
@@ -99,6 +100,7 @@ minidump_utf16(struct minidump *m, uint64_t offset, size_t max)
     uint32_t len = fz_read_u32(&head);
     if (head.failed || len == 0 || offset + 4 > UINT32_MAX)
         return NULL;
+    /* The length is in bytes and comes from the dump. */
     place = (struct minidump_place){len > max * 2 ? (uint32_t)max * 2 : len, (uint32_t)offset + 4};
     struct fz_reader r = minidump_reader(m, place);
     FZ_CLEANUP(fz_buffer_deinit) struct fz_buffer text = fz_buffer_make(0);

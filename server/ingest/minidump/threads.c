@@ -33,6 +33,7 @@ keep_state(struct minidump *m, uint32_t id, uint32_t suspended, uint32_t priorit
     if (suspended == 0 && priority == 0)
         return;
     json_t *state = json_object();
+    /* By id and not by place: the limit can drop threads. */
     snprintf(key, sizeof(key), "%u", id);
     if (suspended)
         ingest_json_set(&m->b, state, "suspend_count", json_integer(suspended));

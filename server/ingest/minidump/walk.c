@@ -19,6 +19,7 @@ in_image(const struct minidump *m, uint64_t addr)
 {
     size_t low = 0, high = m->n_ranges;
     while (low < high) {
+        /* A bisection: each word of each stack is looked up. */
         size_t middle = low + (high - low) / 2;
         if (m->ranges[middle].start <= addr)
             low = middle + 1;
@@ -36,6 +37,7 @@ plain(const struct walk *w, uint64_t addr, uint64_t *ret)
     static const unsigned bits[] = {64, 47, 39, 36};
     size_t n = w->signed_pointers ? FZ_ARRAY_LEN(bits) : 1;
     for (size_t i = 0; i < n; i++) {
+        /* 47 bits are macOS's addresses, 39 and fewer those of iOS. */
         uint64_t masked = bits[i] == 64 ? addr : addr & ((UINT64_C(1) << bits[i]) - 1);
         if (in_image(w->m, masked)) {
             *ret = masked;

@@ -119,6 +119,7 @@ read_crash(struct ingest_builder *b, const json_t *root)
     crash->code = ingest_json_text(b, object, "crash", "code");
     crash->exception = ingest_json_text(b, object, "crash", "exception");
     crash->reason = ingest_json_text(b, object, "crash", "reason");
+    /* 0 is an address like others: a null pointer. */
     crash->has_address = ingest_json_u64(b, object, "crash", "address", &crash->address);
 }
 
@@ -162,6 +163,7 @@ read_thread(struct ingest_builder *b, const struct ingest_json_list *list)
     ingest_json_i64(b, object, where, "index", &thread->index);
     thread->name = ingest_json_text(b, object, where, "name");
     thread->queue = ingest_json_text(b, object, where, "queue");
+    /* A reporter may mark the thread, name it in `crash`, or both. */
     thread->crashed = ingest_json_bool(b, object, where, "crashed", false);
     ingest_json_registers(b, ingest_json_member(b, object, where, "registers", JSON_OBJECT), where,
                           thread);

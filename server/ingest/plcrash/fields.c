@@ -111,6 +111,7 @@ read_field(struct plcrash *p, const struct protobuf_field *field, const char *wh
     else if (row->read) {
         char at[INGEST_WHERE];
         snprintf(at, sizeof(at), "%s%s%s", where, *where ? "." : "", row->name);
+        /* Messages are named by their path in notes: "signal.mach_exception". */
         row->read(p, field, at, row->target);
     }
     if (row->has)

@@ -18,6 +18,7 @@ static void
 read_os(struct plcrash *p, uint64_t number)
 {
     static const char *const names[] = {"macOS", "iOS", "iOS", NULL, "tvOS"};
+    /* The simulator reports iOS, whose frameworks it runs. */
     if (number < FZ_ARRAY_LEN(names) && number != OS_UNKNOWN)
         p->b.report->os_name = names[number];
     else if (number != OS_UNKNOWN)
@@ -79,6 +80,7 @@ plcrash_process(struct plcrash *p, const struct protobuf_field *field, const cha
     };
     (void)target;
     plcrash_message(p, field, where, rows, FZ_ARRAY_LEN(rows));
+    /* Fields of 32 bits: writers sign-extend them to a varint of 64. */
     process->pid = (uint32_t)pid;
     process->parent_pid = (uint32_t)parent_pid;
     process->launched_ms = milliseconds(started);

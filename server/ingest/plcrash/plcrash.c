@@ -89,6 +89,8 @@ plcrash_check(struct fz_span body, const struct ingest_context *in, char ret_id[
     struct protobuf message = protobuf_start(bytes, HEADER);
     struct protobuf_field field, inner;
     while (protobuf_next(&message, &field)) {
+        /* The last of the report infos counts, as protobuf wants it for a field that is not
+         * repeated. */
         if (field.number != REPORT_INFO || !field.is_bytes)
             continue;
         struct protobuf info = protobuf_inner(&field);

@@ -104,6 +104,7 @@ read_value(struct protobuf *message, enum wire wire, struct protobuf_field *ret)
         return read_fixed(message, 4, &ret->value);
     case BYTES:
         return read_bytes(message, ret);
+    /* The caller has handled them: none gets here with a valid key. */
     case GROUP:
     case GROUP_END:
         break;
@@ -175,6 +176,7 @@ protobuf_packed(const struct protobuf_field *field, size_t *at, uint64_t *ret)
     if (*at >= field->bytes.len)
         return false;
     struct protobuf numbers = protobuf_inner(field);
+    /* A view, not a list: nothing is allocated for a count that the input controls. */
     fz_read_skip(&numbers.reader, *at);
     if (!read_varint(&numbers, ret))
         return false;

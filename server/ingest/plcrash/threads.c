@@ -75,6 +75,7 @@ plcrash_stack(struct plcrash *p, struct protobuf message, uint32_t number, const
 {
     struct ingest_stack stack = ingest_stack_make(&p->b, where, count_field(p, message, number));
     struct protobuf_field field;
+    /* Counted first, so that a cut is noted with the full number. */
     for (size_t i = 0, n = stack.room; i < n && next_of(p, &message, number, &field); i++) {
         char at[INGEST_WHERE];
         struct report_frame frame = {.image = -1};
@@ -142,6 +143,7 @@ crashed_position(struct plcrash *p, struct protobuf message)
     for (size_t i = 0; next_of(p, &message, THREADS, &field); i++) {
         struct protobuf thread = protobuf_inner(&field);
         while (protobuf_next(&thread, &inner)) {
+            /* Without reading the frames: there may be far more threads than the limit lets in. */
             if (inner.number == THREAD_CRASHED && !inner.is_bytes && inner.value)
                 return i;
         }
@@ -187,6 +189,7 @@ read_image(struct plcrash *p, const struct protobuf_field *field, const char *wh
         return;
     }
     ingest_clip_size(&p->b, &image, where, "size");
+    /* PLCrashReporter calls the path "name". */
     ingest_set_path(&image, image.path);
     image.arch = plcrash_cpu_name(&cpu);
     (void)ingest_add_image(&p->b, &image);

@@ -52,6 +52,7 @@ find_close(struct fz_span text, struct fz_span name)
             break;
         i = (size_t)(open - text.data);
         struct fz_span rest = fz_span_from(text, i);
+        /* Not an XML parser: "&" and "<" in values come without escapes from these clients. */
         struct fz_span after = fz_span_from(rest, 2 + name.len);
         if (fz_span_begins(rest, cdata_start))
             i += cdata_end_of(rest);
@@ -234,6 +235,7 @@ quincy_check(struct fz_span body, const struct ingest_context *in, char ret_id[F
     if (!find_element(crashes, "crash", &crash))
         return fz_fail_at(err, FZ_E_MALFORMED, offset_in(body, crashes),
                           "quincy: no <crash> in <crashes>");
+    /* The other elements say where it crashed, not how. */
     if (!find_element(crash.content, "log", &element))
         return fz_fail_at(err, FZ_E_MALFORMED, offset_in(body, crash.whole),
                           "quincy: no <log> in <crash>, so there is no crash to read");
@@ -321,6 +323,7 @@ read_uuids(struct ingest_builder *b, struct fz_span content, json_t *extra)
         struct fz_span type = attribute(element.attributes, "type");
         struct fz_span arch = attribute(element.attributes, "arch");
         const char *type_text = read_value(b, type), *arch_text = read_value(b, arch);
+        /* All are kept; only that of the app itself can complete an image. */
         json_t *one =
             json_pack("{s:s, s:s?, s:s?}", "uuid", text, "type", type_text, "arch", arch_text);
         if (json_array_append_new(list, one) != 0)

@@ -126,6 +126,7 @@ add_aggregates(struct counting *c, const json_t *object)
         if (!session)
             return;
         for (size_t k = 0; k < INGEST_OUTCOMES; k++)
+            /* "exited" is what is healthy: runs that ended without an error. */
             session->n[k] = quantity_of(one, keys[k], 0);
     }
 }
@@ -140,7 +141,7 @@ add_discarded(struct counting *c, const json_t *object)
         struct ingest_discarded discarded = {.reason = text_of(c, one, "reason"),
                                              .category = text_of(c, one, "category"),
                                              .n = quantity_of(one, "quantity", 1)};
-        /* Without a reason it would be counted with events that were discarded for other reasons. */
+        /* Without a reason it would be counted with those of other reasons. */
         if (discarded.reason && discarded.n)
             c->found->discarded[c->found->n_discarded++] = discarded;
     }

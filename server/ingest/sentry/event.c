@@ -52,6 +52,8 @@ key_kind(struct fz_span key)
         {"usedImages", EVENT_FOREIGN},
     };
     for (size_t i = 0; i < FZ_ARRAY_LEN(rows); i++) {
+        /* Members of other formats rule an event out: Bugsnag and KSCrash have `threads` as
+         * well. */
         if (fz_span_is(key, rows[i].key))
             return rows[i].kind;
     }
@@ -239,6 +241,7 @@ take_free_form(struct sentry *s)
     if (breadcrumbs)
         b->report->breadcrumbs_json = ingest_json_dump(b, breadcrumbs, NULL);
     ingest_add_extra(b, NULL, s->root, known_keys);
+    /* sdk_info and the like, beside the images. */
     const json_t *meta = json_object_get(s->root, "debug_meta");
     ingest_add_extra(b, "debug_meta", json_is_object(meta) ? meta : NULL, known_meta);
 }

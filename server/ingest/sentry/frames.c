@@ -160,6 +160,7 @@ sentry_take_stack(struct sentry *s, const json_t *owner, const char *where,
     const json_t *frames = ingest_json_member(b, object, where, "frames", JSON_ARRAY);
     ingest_json_registers(b, registers, where, ret);
     snprintf(at, sizeof(at), "%.40s.frames", where);
+    /* For this stack alone: the caller keeps frames as they came if it is set. */
     s->has_more = false;
     struct ingest_stack stack = ingest_json_stack(b, frames, at, true, take_frame, s);
     ingest_set_stack(ret, &stack);

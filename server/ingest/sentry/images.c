@@ -59,6 +59,7 @@ keep_foreign(struct sentry *s, const json_t *list)
         json_t *image = json_array_get(list, i);
         char key[32];
         snprintf(key, sizeof(key), "%zu", i);
+        /* The list is as long as the app's build made it, and extra is stored with each report. */
         if (json_object_size(foreign) < FOREIGN_SHOWN && json_is_object(image) &&
             !is_native(json_string_value(json_object_get(image, "type"))))
             ingest_json_set(&s->b, foreign, key, json_incref(image));

@@ -16,6 +16,7 @@ line_at(struct fz_span body, size_t pos, size_t *ret_next)
     *ret_next = body.len;
     if (!fz_span_sub(body, pos, body.len - pos, &rest) || rest.len == 0)
         return line;
+    /* "\n" alone ends a line: payloads are binary, so "\r" may belong to them. */
     const uint8_t *end = memchr(rest.data, '\n', rest.len);
     size_t len = end ? (size_t)(end - rest.data) : rest.len;
     if (end)
@@ -90,6 +91,7 @@ static enum fz_code
 sized_payload(struct place *place, uint64_t len, struct sentry_item *item, struct fz_error *err)
 {
     size_t left = place->body.len - item->offset;
+    /* A client that was cut off: Relay rejects such an envelope, too. */
     if (!fz_span_sub(place->body, item->offset, len, &item->payload))
         return fz_fail_at(err, FZ_E_MALFORMED, place->body.len,
                           "sentry envelope: the payload at byte %zu has %zu of %llu bytes",

@@ -33,6 +33,7 @@ append_item(struct fz_buffer *out, const char *type, const struct sentry_file *f
         json_write_text(&w, "filename", file->name);
     if (file && file->type)
         json_write_text(&w, "content_type", file->type);
+    /* Without it Sentry's rule applies: a plain attachment. */
     if (file && file->kind)
         json_write_text(&w, "attachment_type", file->kind);
     json_write_close(&w, '}');

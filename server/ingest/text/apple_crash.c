@@ -113,7 +113,7 @@ detect(struct fz_span head)
         if (fz_span_is(key, "Exception Type") && value.len)
             threads = true;
         n_keys += is_head_key(key);
-        /* Logs have lines like "Process: x"; three such keys in one text do not come together by chance. */
+        /* Logs have lines like "Process: x", but not three such keys by chance. */
         n_typical += is_typical(key);
     }
     return threads || (n_typical && n_keys >= 3);
@@ -369,6 +369,7 @@ read_lines(struct ingest_text *c, struct fz_span text)
     while (!c->b->failed && ingest_text_lines_next(&lines, &line))
         take_line(&reader, &lines, line);
     ingest_text_end_section(c);
+    /* A mail or a log around the report; all of it is in the raw body. */
     if (reader.n_before)
         ingest_note(c->b, "lines before the report: %zu, left out", reader.n_before);
     if (reader.n_odd > LINES_NOTED_MAX)

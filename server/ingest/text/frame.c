@@ -101,6 +101,7 @@ ingest_text_take_samples(struct fz_span *text, uint32_t *ret)
     struct fz_span inside = fz_span_from(*text, open + 1);
     if (!ingest_text_take_decimal(&inside, &number) || !fz_span_is(inside, " samples]"))
         return false;
+    /* No sampling runs that long: a larger number is damage, and still the most of all. */
     *ret = number <= UINT32_MAX ? (uint32_t)number : UINT32_MAX;
     *text = fz_text_trim(fz_span_until(*text, open));
     return true;

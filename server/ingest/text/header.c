@@ -156,6 +156,7 @@ take_numbers(struct ingest_text *c, struct fz_span value)
     if (n == 0 || value.len)
         return false;
     ingest_set_mach_codes(c->b, numbers, n);
+    /* Only for a bad access; other exceptions have something else in their second code. */
     ingest_set_address_of_codes(crash);
     return true;
 }

@@ -261,6 +261,7 @@ static bool
 is_listed(const struct report *r, size_t n, const struct ingest_text_hint *hint)
 {
     for (size_t i = 0; i < n && hint->has_load; i++) {
+        /* Inside counts too: the load address of a frame can be that of a segment. */
         uint64_t addr = r->images[i].addr;
         if (addr <= hint->load && (addr == hint->load || hint->load - addr < r->images[i].size))
             return true;

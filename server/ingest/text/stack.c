@@ -226,6 +226,7 @@ take_heading(struct stack_reader *r, struct fz_span line)
     struct ingest_text *c = r->c;
     bool registers;
     uint64_t number;
+    /* What follows is a new stack, whatever was read before. */
     if (is_throw_heading(line)) {
         r->thrown = true;
         c->thread = NULL;
@@ -275,6 +276,7 @@ settle_list(struct ingest_text *c)
 {
     if (c->b->report->n_threads || !c->exception.n)
         return;
+    /* A log of an exception has no other stack. */
     struct report_thread *thread = ingest_text_add_thread(c, 0, true);
     if (!thread)
         return;
@@ -292,6 +294,8 @@ find_app(const struct ingest_text *c, const struct report_thread *thread)
         const struct report_frame *frame = &thread->frames[i];
         const char *name = frame->n_client ? frame->client[frame->n_client - 1].function : "";
         int next = i + 1 < thread->n_frames ? thread->frames[i + 1].image : -1;
+        /* Stripped binaries have no name for main(), but it is always called by the dynamic
+         * linker. */
         bool called = next >= 0 && next != frame->image &&
                       (fz_span_is(c->hints.items[next].name, "dyld") ||
                        fz_span_is(c->hints.items[next].name, "libdyld.dylib"));

@@ -84,6 +84,7 @@ take_codes(struct ingest_text *c, struct fz_span reason)
     size_t at = fz_text_find(reason, key), len = 0;
     if (at == SIZE_MAX)
         return;
+    /* lldb names the codes that it knows: "code=EXC_I386_GPFLT". */
     if (!number_of(reason, key, &codes[0])) {
         struct fz_span word = fz_span_from(reason, at + strlen(key));
         while (len < word.len && word.data[len] != ',' && word.data[len] != ')')

@@ -37,6 +37,7 @@ take_image_group(struct fz_span inside, struct ingest_text_frame *ret)
     size_t in = fz_text_find(image, " in ");
     if (in != SIZE_MAX && ingest_text_place_parse(fz_span_until(image, in), &ret->symbol))
         image = fz_span_from(image, in + 4);
+    /* spindump has the offset in the image here, and no offset in the function. */
     ret->image = image;
     ret->symbol.has_load = true;
     ret->symbol.load = ret->addr - offset;
@@ -90,6 +91,7 @@ parse_line(struct fz_span line, struct ingest_text_call *ret, struct fz_span *re
 {
     size_t at = 0;
     uint64_t count;
+    /* sample draws the branches of the tree with these. */
     while (at < line.len && (fz_text_is_blank(line.data[at]) || strchr("+!:|*", line.data[at])))
         at++;
     struct fz_span rest = fz_span_from(line, at);
@@ -151,6 +153,7 @@ name_thread(struct ingest_text_sample *s, struct fz_span text)
     struct fz_span name = fz_text_trim(fz_span_until(text, queue));
     size_t colon = fz_text_find(name, ": ");
     s->name = colon == SIZE_MAX ? name : fz_text_trim(fz_span_from(name, colon + 2));
+    /* Not of the thread before. */
     s->queue = (struct fz_span){NULL, 0};
     if (queue == SIZE_MAX)
         return;

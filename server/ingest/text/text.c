@@ -109,6 +109,7 @@ ingest_text_settle_extras(struct ingest_text *c)
     json_auto_t *all = json_object();
     for (size_t i = 0; i < c->n_extras && !c->b->failed; i++) {
         const struct ingest_text_extra *extra = &c->extras[i];
+        /* What the model has is not shown twice. */
         if (extra->taken || !extra->len)
             continue;
         json_t *text = json_stringn(extra->text, extra->len);

@@ -15,6 +15,7 @@ quoted_after(struct fz_span text, const char *key, const char **ret_quote)
         if (!fz_span_begins(rest, quotes[i]))
             continue;
         rest = fz_span_from(rest, 1);
+        /* The quote at the end of a line: a reason can have quotes of its own. */
         size_t end = fz_text_find(rest, ends[i]);
         *ret_quote = quotes[i];
         return fz_span_until(rest, end == SIZE_MAX ? fz_text_find_last(rest, quotes[i]) : end);
@@ -106,6 +107,8 @@ ingest_text_is_throw_stack(const struct report_frame *frames, size_t n,
         if (strcmp(frames[0].client[0].function, throwers[i]) == 0)
             return true;
     }
+    /* Without names the two images are enough: __exceptionPreprocess in CoreFoundation calls
+     * objc_exception_throw. */
     bool foundation = fz_span_is(images[0], "CoreFoundation") ||
                       fz_span_is(images[0], "com.apple.CoreFoundation");
     return frames[0].n_client == 0 && foundation && fz_span_is(images[1], "libobjc.A.dylib");
