@@ -40,7 +40,7 @@ ingest_json_list_next_object(struct ingest_json_list *list)
 
 struct ingest_stack
 ingest_json_stack(struct ingest_builder *b, const json_t *list, const char *where,
-                  bool oldest_first, ingest_json_frame_fn take, void *user)
+                  bool oldest_first, ingest_json_frame_fn read_frame, void *user)
 {
     /* The list's limit notes what is cut, so the stack does not note it again. */
     struct ingest_stack stack = ingest_stack_make(b, NULL, json_array_size(list));
@@ -48,7 +48,7 @@ ingest_json_stack(struct ingest_builder *b, const json_t *list, const char *wher
     items.backwards = oldest_first;
     while (ingest_json_list_next(&items)) {
         struct report_frame frame = {.image = -1};
-        if (take(user, items.item, items.where, &frame))
+        if (read_frame(user, items.item, items.where, &frame))
             (void)ingest_stack_add(b, &stack, &frame);
         else
             stack.has_gap = true;

@@ -84,7 +84,7 @@ bool ingest_json_memory(struct ingest_builder *b, const json_t *object, const ch
  *
  *     struct ingest_json_list list = ingest_json_list_start(b, images, "images", limit);
  *     while (ingest_json_list_next(&list))
- *         take_image(b, list.item, list.where);
+ *         read_image(b, list.item, list.where);
  */
 struct ingest_json_list {
     struct ingest_builder *b;
@@ -114,7 +114,7 @@ typedef bool (*ingest_json_frame_fn)(void *user, const json_t *item, const char 
 /* The frames of a list, newest first unless `oldest_first`. */
 struct ingest_stack ingest_json_stack(struct ingest_builder *b, const json_t *list,
                                       const char *where, bool oldest_first,
-                                      ingest_json_frame_fn take, void *user);
+                                      ingest_json_frame_fn read_frame, void *user);
 /* The registers of an object, {"x0":"0x1",...}, of the thread at `where`. */
 void ingest_json_registers(struct ingest_builder *b, const json_t *object, const char *where,
                            struct report_thread *thread);

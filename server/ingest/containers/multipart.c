@@ -70,7 +70,7 @@ refuse(const struct multipart_form *form, struct fz_error *err)
 
 /* The part that a reader names ("2/minidump"), and what reads that part. */
 static bool
-take_reader(struct ingest_context *in, size_t n_parts, size_t *ret)
+read_reader(struct ingest_context *in, size_t n_parts, size_t *ret)
 {
     const char *slash = in->reader ? strchr(in->reader, '/') : NULL;
     uint64_t part = 0;
@@ -94,7 +94,7 @@ read_form(struct ingest_context *in, struct fz_span body, struct fz_arena *arena
     enum fz_code code = fz_form_parse(body, boundary, arena, &form.parts, &form.n_parts, err);
     if (code != FZ_OK)
         return code;
-    if (!take_reader(in, form.n_parts, &form.report))
+    if (!read_reader(in, form.n_parts, &form.report))
         /* The command line detects, and so does a worker whose job another version wrote. */
         form.report = find_report(in, body, &form);
     if (form.report == form.n_parts)
@@ -229,7 +229,7 @@ multipart_parse(struct fz_span body, const struct ingest_context *in, struct fz_
         return code;
     struct ingest_builder b = ingest_builder_make(ret, arena, in->limits);
     /* After the report: what it says itself has precedence over the fields. */
-    multipart_take_fields(&b, body, &form, content);
+    multipart_read_fields(&b, body, &form, content);
     return b.failed ? fz_arena_fail(arena, err) : FZ_OK;
 }
 

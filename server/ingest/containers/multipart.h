@@ -15,7 +15,7 @@ struct multipart_form {
 
 /* The parts beside the report: texts into tags, user, extra, files into attachments. `content` is
  * what the report was parsed from; memory failures stay in b->failed. */
-void multipart_take_fields(struct ingest_builder *b, struct fz_span body,
+void multipart_read_fields(struct ingest_builder *b, struct fz_span body,
                            const struct multipart_form *form, struct fz_span content);
 
 #endif

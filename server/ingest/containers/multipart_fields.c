@@ -74,7 +74,7 @@ add_text(struct ingest_builder *b, json_t *object, const char *name, const char 
 
 /* An event for Sentry that came as one field. */
 static void
-take_event(struct ingest_builder *b, struct fz_span text)
+read_event(struct ingest_builder *b, struct fz_span text)
 {
     static const char *const known[] = {"tags",        "user",    "breadcrumbs",
                                         "environment", "release", NULL};
@@ -98,12 +98,12 @@ take_event(struct ingest_builder *b, struct fz_span text)
 }
 
 static void
-take_text(struct ingest_builder *b, json_t *fields, json_t *tags, const char *name,
+read_text(struct ingest_builder *b, json_t *fields, json_t *tags, const char *name,
           struct fz_span value)
 {
     char tag[128];
     if (strcmp(name, "sentry") == 0 && value.len && value.data[0] == '{') {
-        take_event(b, value);
+        read_event(b, value);
         return;
     }
     if (value.len > VALUE_MAX) {
@@ -181,7 +181,7 @@ add_attachments(struct ingest_builder *b, struct fz_span body, const struct mult
 }
 
 void
-multipart_take_fields(struct ingest_builder *b, struct fz_span body,
+multipart_read_fields(struct ingest_builder *b, struct fz_span body,
                       const struct multipart_form *form, struct fz_span content)
 {
     json_auto_t *fields = json_object();
@@ -191,7 +191,7 @@ multipart_take_fields(struct ingest_builder *b, struct fz_span body,
     for (size_t i = 0; i < form->n_parts && !b->failed; i++) {
         const struct fz_form_part *part = &form->parts[i];
         if (i != form->report && !part->filename)
-            take_text(b, fields, tags, part->name, fz_form_content(body, part));
+            read_text(b, fields, tags, part->name, fz_form_content(body, part));
     }
     if (b->failed)
         return;

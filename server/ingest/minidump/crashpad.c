@@ -38,7 +38,7 @@ counted(struct minidump *m, uint32_t offset, struct fz_span *ret)
 
 /* A copy of a text, NULL if it is empty. */
 static const char *
-take_text(struct minidump *m, struct fz_span bytes)
+read_text(struct minidump *m, struct fz_span bytes)
 {
     const uint8_t *end = bytes.len ? memchr(bytes.data, 0, bytes.len) : NULL;
     if (end)
@@ -48,7 +48,7 @@ take_text(struct minidump *m, struct fz_span bytes)
 
 /* Annotations that the model has a member for; all of them are tags as well. */
 static void
-take_known(struct minidump *m, const char *key, const char *value)
+read_known(struct minidump *m, const char *key, const char *value)
 {
     struct report *r = m->b.report;
     const struct {
@@ -87,7 +87,7 @@ add_tag(struct minidump *m, const char *key, const char *value)
     if (!key || !value || json_object_get(m->tags, key))
         return;
     ingest_json_set(&m->b, m->tags, key, json_string(value));
-    take_known(m, key, value);
+    read_known(m, key, value);
 }
 
 /* A list of the stream: u32 count, then its entries. */
@@ -117,35 +117,35 @@ next_entry(struct entries *list)
 }
 
 static void
-take_dictionary(struct minidump *m, struct minidump_place place)
+read_dictionary(struct minidump *m, struct minidump_place place)
 {
     struct entries list = entries_of(m, place, 8);
     while (next_entry(&list)) {
         struct fz_span key, value;
         uint32_t key_at = fz_read_u32(&list.r), value_at = fz_read_u32(&list.r);
         if (counted(m, key_at, &key) && counted(m, value_at, &value))
-            add_tag(m, take_text(m, key), take_text(m, value));
+            add_tag(m, read_text(m, key), read_text(m, value));
     }
 }
 
 /* On macOS these are the messages of the module's __crash_info: "abort() called". */
 static void
-take_texts(struct minidump *m, struct minidump_place place)
+read_texts(struct minidump *m, struct minidump_place place)
 {
     struct entries list = entries_of(m, place, 4);
     while (next_entry(&list)) {
         struct fz_span text;
         if (counted(m, fz_read_u32(&list.r), &text))
-            (void)ingest_add_message(&m->b, take_text(m, text));
+            (void)ingest_add_message(&m->b, read_text(m, text));
     }
 }
 
 static void
-take_object(struct minidump *m, struct fz_span name, unsigned type, struct fz_span value)
+read_object(struct minidump *m, struct fz_span name, unsigned type, struct fz_span value)
 {
-    const char *key = take_text(m, name);
+    const char *key = read_text(m, name);
     if (!key || type == TYPE_STRING) {
-        add_tag(m, key, take_text(m, value));
+        add_tag(m, key, read_text(m, value));
         return;
     }
     /* Other types are defined by the app, so their bytes are kept. */
@@ -154,7 +154,7 @@ take_object(struct minidump *m, struct fz_span name, unsigned type, struct fz_sp
 }
 
 static void
-take_objects(struct minidump *m, struct minidump_place place)
+read_objects(struct minidump *m, struct minidump_place place)
 {
     struct entries list = entries_of(m, place, 12);
     while (next_entry(&list)) {
@@ -164,12 +164,12 @@ take_objects(struct minidump *m, struct minidump_place place)
         fz_read_skip(&list.r, 2);
         uint32_t value_at = fz_read_u32(&list.r);
         if (counted(m, name_at, &name) && counted(m, value_at, &value))
-            take_object(m, name, type, value);
+            read_object(m, name, type, value);
     }
 }
 
 static void
-take_modules(struct minidump *m, struct minidump_place place)
+read_modules(struct minidump *m, struct minidump_place place)
 {
     struct entries list = entries_of(m, place, 12);
     while (next_entry(&list)) {
@@ -181,16 +181,16 @@ take_modules(struct minidump *m, struct minidump_place place)
         struct minidump_place dictionary = minidump_read_place(&record);
         if (record.failed)
             continue;
-        take_texts(m, texts);
-        take_dictionary(m, dictionary);
+        read_texts(m, texts);
+        read_dictionary(m, dictionary);
         struct minidump_place objects = minidump_read_place(&record);
         if (!record.failed) /* older versions have none */
-            take_objects(m, objects);
+            read_objects(m, objects);
     }
 }
 
 static void
-take_client(struct minidump *m, const struct fz_uuid *id)
+read_client(struct minidump *m, const struct fz_uuid *id)
 {
     char text[FZ_UUID_DASHED];
     if (fz_uuid_is_nil(id))
@@ -218,9 +218,9 @@ minidump_crashpad(struct minidump *m)
         ingest_note(&m->b, "crashpad_info: cut off");
         return;
     }
-    take_client(m, &client);
-    take_dictionary(m, dictionary);
-    take_modules(m, modules);
+    read_client(m, &client);
+    read_dictionary(m, dictionary);
+    read_modules(m, modules);
     /* Not exact: a shorter text may still have fitted. */
     if (m->text_left < TEXT_MAX)
         ingest_note(&m->b, "annotations: the limit is %d bytes, some may be left out",
@@ -230,7 +230,7 @@ minidump_crashpad(struct minidump *m)
 /* One __crash_info: numbers, then five C strings: module, message, signature, backtrace and a
  * second message. */
 static void
-take_crash_info(struct minidump *m, struct minidump_place place, uint32_t numbers, json_t *list)
+read_crash_info(struct minidump *m, struct minidump_place place, uint32_t numbers, json_t *list)
 {
     static const char *const names[] = {"module", "message", "signature", "backtrace", "message2"};
     struct fz_reader r = minidump_reader(m, place);
@@ -245,7 +245,7 @@ take_crash_info(struct minidump *m, struct minidump_place place, uint32_t number
         if (r.failed || bytes.len > m->text_left)
             break;
         m->text_left -= bytes.len;
-        const char *text = take_text(m, bytes);
+        const char *text = read_text(m, bytes);
         if (text)
             ingest_json_set(&m->b, info, names[i], json_string(text));
         /* message and message2; the others stay in extra. */
@@ -255,12 +255,12 @@ take_crash_info(struct minidump *m, struct minidump_place place, uint32_t number
 }
 
 static void
-take_comment(struct minidump *m)
+read_comment(struct minidump *m)
 {
     struct minidump_place wide = minidump_find(m, MINIDUMP_COMMENT_W);
     struct fz_reader r = minidump_reader(m, minidump_find(m, MINIDUMP_COMMENT_A));
     size_t len = r.len < TEXT_MAX ? r.len : TEXT_MAX;
-    (void)ingest_add_message(&m->b, take_text(m, fz_read_bytes(&r, len)));
+    (void)ingest_add_message(&m->b, read_text(m, fz_read_bytes(&r, len)));
     if (wide.size)
         (void)ingest_add_message(&m->b, minidump_utf16(m, wide.offset, MINIDUMP_TEXT_UNITS));
 }
@@ -272,7 +272,7 @@ minidump_crash_info(struct minidump *m)
     fz_read_skip(&r, 4);
     uint32_t n = fz_read_u32(&r), numbers = fz_read_u32(&r);
     /* Before the numbers are judged: comments have streams of their own. */
-    take_comment(m);
+    read_comment(m);
     if (r.failed || n == 0)
         return;
     /* All of it is kept, since only two of the texts have a place in the model. */
@@ -281,6 +281,6 @@ minidump_crash_info(struct minidump *m)
     for (uint32_t i = 0; i < n && i < CRASH_INFOS_MAX && !m->b.failed; i++) {
         struct minidump_place place = minidump_read_place(&r);
         if (!r.failed && place.size)
-            take_crash_info(m, place, numbers, list);
+            read_crash_info(m, place, numbers, list);
     }
 }

@@ -54,7 +54,7 @@ signal_name(struct minidump *m, uint64_t number)
 
 /* The codes as the kernel sent them, else what the exception's members contain of them. */
 static void
-take_codes(struct minidump *m, const struct exception *e)
+read_codes(struct minidump *m, const struct exception *e)
 {
     bool high = e->code == MACH_EXC_RESOURCE || e->code == MACH_EXC_GUARD;
     uint64_t made[2] = {high ? (uint64_t)e->flags << 32 : e->flags, e->address};
@@ -65,12 +65,12 @@ take_codes(struct minidump *m, const struct exception *e)
 }
 
 static void
-take_mach(struct minidump *m, const struct exception *e)
+read_mach(struct minidump *m, const struct exception *e)
 {
     enum { SIGNAL_SHIFT = 24 };
     struct report_crash *crash = &m->b.report->crash;
     bool arm = m->cpu == FZ_CPU_ARM || m->cpu == FZ_CPU_ARM64;
-    take_codes(m, e);
+    read_codes(m, e);
     if (m->b.failed)
         return;
     uint64_t first = crash->mach_codes[0];
@@ -89,7 +89,7 @@ take_mach(struct minidump *m, const struct exception *e)
 }
 
 static void
-take_reason(struct minidump *m, const struct exception *e, struct minidump_thread *t)
+read_reason(struct minidump *m, const struct exception *e, struct minidump_thread *t)
 {
     struct report *report = m->b.report;
     struct report_crash *crash = &report->crash;
@@ -117,13 +117,13 @@ take_reason(struct minidump *m, const struct exception *e, struct minidump_threa
         if (!crash->signal_code)
             crash->signal_code = ingest_printf(&m->b, "%u", e->flags);
     } else {
-        take_mach(m, e);
+        read_mach(m, e);
     }
 }
 
 /* A dump without a crash: the thread that requested it is the one of interest. */
 static void
-take_request(struct minidump *m)
+read_request(struct minidump *m)
 {
     enum { HAS_REQUESTING = 2 };
     struct report *report = m->b.report;
@@ -146,7 +146,7 @@ minidump_exception(struct minidump *m)
     struct minidump_thread *thread = NULL;
     struct exception e = {0};
     if (minidump_find(m, MINIDUMP_EXCEPTION).size == 0) {
-        take_request(m);
+        read_request(m);
     } else if (!read_exception(m, &e)) {
         ingest_note(&m->b, "exception: cut off, the reason is not known");
     } else {
@@ -161,7 +161,7 @@ minidump_exception(struct minidump *m)
         } else {
             ingest_note(&m->b, "exception: thread %u, which crashed, is not in the list", e.thread);
         }
-        take_reason(m, &e, thread);
+        read_reason(m, &e, thread);
     }
     ingest_mark_crashed(report);
 }

@@ -34,7 +34,7 @@ minidump_check(struct fz_span body, const struct ingest_context *in, char ret_id
 }
 
 static void
-take_header(struct minidump *m)
+read_header(struct minidump *m)
 {
     struct report *r = m->b.report;
     struct minidump_place time = {4, 20};
@@ -46,7 +46,7 @@ take_header(struct minidump *m)
 }
 
 static void
-take_cpu(struct minidump *m, uint16_t number)
+read_cpu(struct minidump *m, uint16_t number)
 {
     enum { ARM_V7 = 9, ALL = 0, X86_ALL = 3 }; /* cpu subtypes of Mach-O */
     static const struct {
@@ -69,7 +69,7 @@ take_cpu(struct minidump *m, uint16_t number)
 }
 
 static void
-take_system(struct minidump *m)
+read_system(struct minidump *m)
 {
     struct report *report = m->b.report;
     struct fz_reader r = minidump_reader(m, minidump_find(m, MINIDUMP_SYSTEM_INFO));
@@ -83,7 +83,7 @@ take_system(struct minidump *m)
         ingest_note(&m->b, "system_info: missing, so the processor is not known");
         return;
     }
-    take_cpu(m, cpu);
+    read_cpu(m, cpu);
     m->is_ios = platform == MINIDUMP_IOS;
     report->os_name = m->is_ios ? "iOS" : "macOS";
     /* "14.2", not "14.2.0": as Apple writes it, so that versions of other formats compare equal. */
@@ -97,7 +97,7 @@ take_system(struct minidump *m)
 
 /* MINIDUMP_MISC_INFO to _5: each version is longer than the one before. */
 static void
-take_misc(struct minidump *m)
+read_misc(struct minidump *m)
 {
     enum { HAS_PID = 1, HAS_TIMES = 2, BUILD_AT = 232, BUILD_BYTES = 520 };
     struct report_process *process = &m->b.report->process;
@@ -199,9 +199,9 @@ minidump_parse(struct fz_span body, const struct ingest_context *in, struct fz_a
     enum fz_code code = minidump_open(body, &m, err);
     if (code != FZ_OK)
         return code;
-    take_header(&m);
-    take_system(&m);
-    take_misc(&m);
+    read_header(&m);
+    read_system(&m);
+    read_misc(&m);
     /* Modules before threads: a return address counts only if it leads into one of them. */
     minidump_modules(&m);
     minidump_crashpad(&m);

@@ -16,7 +16,7 @@ static const uint32_t RSDS = 0x53445352, VERSION_INFO = 0xfeef04bd;
 
 /* Breakpad writes a dylib's version X.Y.Z as 0.X.Y.Z, Crashpad does not. */
 static const char *
-take_version(struct minidump *m, uint32_t high, uint32_t low)
+read_version(struct minidump *m, uint32_t high, uint32_t low)
 {
     unsigned parts[4] = {high >> 16, high & 0xffff, low >> 16, low & 0xffff};
     if (high == 0 && low == 0)
@@ -27,7 +27,7 @@ take_version(struct minidump *m, uint32_t high, uint32_t low)
 }
 
 static void
-take_uuid(struct minidump *m, struct minidump_place place, const char *where,
+read_uuid(struct minidump *m, struct minidump_place place, const char *where,
           struct report_image *image)
 {
     struct fz_reader r = minidump_reader(m, place);
@@ -43,7 +43,7 @@ take_uuid(struct minidump *m, struct minidump_place place, const char *where,
 }
 
 static void
-take_module(struct minidump *m, struct fz_reader *r, size_t number)
+read_module(struct minidump *m, struct fz_reader *r, size_t number)
 {
     struct report_image image = {.arch = m->b.report->arch};
     char where[INGEST_WHERE];
@@ -56,10 +56,10 @@ take_module(struct minidump *m, struct fz_reader *r, size_t number)
     fz_read_skip(r, 4);
     uint32_t high = fz_read_u32(r), low = fz_read_u32(r);
     fz_read_skip(r, 36); /* the rest of VS_FIXEDFILEINFO */
-    take_uuid(m, minidump_read_place(r), where, &image);
+    read_uuid(m, minidump_read_place(r), where, &image);
     fz_read_skip(r, 24); /* an older record for symbols, and reserved words */
     if (has_version)
-        image.version = take_version(m, high, low);
+        image.version = read_version(m, high, low);
     ingest_clip_size(&m->b, &image, where, "size");
     if (ingest_add_image(&m->b, &image) >= 0 && image.size)
         /* Without a size no address can be in it. */
@@ -81,7 +81,7 @@ minidump_modules(struct minidump *m)
     n = ingest_limit(&m->b, "images", n, m->b.limits->images);
     m->ranges = ingest_alloc(&m->b, n, sizeof(*m->ranges));
     for (size_t i = 0; i < n && !m->b.failed; i++)
-        take_module(m, &r, i);
+        read_module(m, &r, i);
     if (m->n_ranges)
         qsort(m->ranges, m->n_ranges, sizeof(*m->ranges), compare_ranges);
 }

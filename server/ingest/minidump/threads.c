@@ -27,7 +27,7 @@ crashed_position(const struct minidump *m, struct fz_reader r, size_t n)
 
 /* What only a debugger shows: kept where it is not the usual 0. */
 static void
-keep_state(struct minidump *m, uint32_t id, uint32_t suspended, uint32_t priority)
+add_state(struct minidump *m, uint32_t id, uint32_t suspended, uint32_t priority)
 {
     char key[16];
     if (suspended == 0 && priority == 0)
@@ -43,7 +43,7 @@ keep_state(struct minidump *m, uint32_t id, uint32_t suspended, uint32_t priorit
 }
 
 static void
-take_thread(struct minidump *m, struct fz_reader *r)
+read_thread(struct minidump *m, struct fz_reader *r)
 {
     struct report *report = m->b.report;
     struct report_thread *thread = ingest_add_thread(&m->b);
@@ -60,14 +60,14 @@ take_thread(struct minidump *m, struct fz_reader *r)
     own->stack_addr = fz_read_u64(r);
     own->stack = minidump_read_place(r);
     own->context = minidump_read_place(r);
-    keep_state(m, id, suspended, priority);
+    add_state(m, id, suspended, priority);
     if (!minidump_context(m, own->context, own) && own->context.size && m->cpu != FZ_CPU_UNKNOWN)
         ingest_note(&m->b, "thread %u: its context (at byte %u) is cut off", id,
                     own->context.offset);
 }
 
 static void
-take_names(struct minidump *m)
+read_names(struct minidump *m)
 {
     struct report *report = m->b.report;
     size_t n;
@@ -98,17 +98,17 @@ minidump_threads(struct minidump *m)
         /* The crashed thread takes the last place within the limit. */
         size_t number = i + 1 == max && crashed > i ? crashed : i;
         fz_read_seek(&r, first + number * THREAD);
-        take_thread(m, &r);
+        read_thread(m, &r);
     }
     /* The report's list moves while it grows, so pointers to it are set at the end. */
     for (size_t i = 0; i < report->n_threads; i++)
         m->threads[i].report = &report->threads[i];
-    take_names(m);
+    read_names(m);
 }
 
 /* A copy of captured bytes within the limit on memory; empty if there are none. */
 static struct report_memory
-keep_bytes(struct minidump *m, uint64_t addr, struct minidump_place place, bool *ret_cut)
+copy_bytes(struct minidump *m, uint64_t addr, struct minidump_place place, bool *ret_cut)
 {
     struct report_memory memory = {.addr = addr};
     struct fz_reader r = minidump_reader(m, place);
@@ -206,7 +206,7 @@ minidump_memory(struct minidump *m)
             if ((t->report == crashed) != (pass == 0))
                 continue;
             find_stack(t, regions, n);
-            t->report->stack = keep_bytes(m, t->stack_addr, t->stack, &cut);
+            t->report->stack = copy_bytes(m, t->stack_addr, t->stack, &cut);
             stacks[i] = t->stack;
         }
     }
@@ -216,7 +216,7 @@ minidump_memory(struct minidump *m)
         /* Writers list the stacks as memory, too; the bytes are kept once. */
         if (is_place(stacks, report->n_threads, regions[i].stack))
             continue;
-        struct report_memory memory = keep_bytes(m, regions[i].stack_addr, regions[i].stack, &cut);
+        struct report_memory memory = copy_bytes(m, regions[i].stack_addr, regions[i].stack, &cut);
         if (memory.bytes.len)
             report->memory[report->n_memory++] = memory;
     }

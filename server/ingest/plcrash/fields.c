@@ -33,7 +33,7 @@ without_end(struct fz_span text)
 
 /* A reporter's own additions: kept under the number of their field. */
 static void
-keep_unknown(struct plcrash *p, const struct protobuf_field *field, const char *where)
+add_unknown(struct plcrash *p, const struct protobuf_field *field, const char *where)
 {
     struct fz_span text = without_end(field->bytes);
     char key[INGEST_WHERE + 16];
@@ -131,7 +131,7 @@ plcrash_rows(struct plcrash *p, struct protobuf message, const char *where,
         if (i < n)
             read_field(p, &field, where, &rows[i]);
         else
-            keep_unknown(p, &field, where);
+            add_unknown(p, &field, where);
     }
     note_fault(p, &message, where);
 }

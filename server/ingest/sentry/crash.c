@@ -67,7 +67,7 @@ find_mechanism(struct ingest_builder *b, const json_t *exception)
 }
 
 static void
-take_mach(struct ingest_builder *b, const json_t *mach)
+read_mach(struct ingest_builder *b, const json_t *mach)
 {
     struct report_crash *crash = &b->report->crash;
     static const char where[] = "mach_exception";
@@ -86,7 +86,7 @@ take_mach(struct ingest_builder *b, const json_t *mach)
 }
 
 static void
-take_signal(struct sentry *s, const json_t *signal, const char *type)
+read_signal(struct sentry *s, const json_t *signal, const char *type)
 {
     struct ingest_builder *b = &s->b;
     struct report_crash *crash = &b->report->crash;
@@ -109,7 +109,7 @@ take_signal(struct sentry *s, const json_t *signal, const char *type)
 }
 
 static void
-take_messages(struct ingest_builder *b, const json_t *data)
+read_messages(struct ingest_builder *b, const json_t *data)
 {
     const json_t *messages =
         ingest_json_member(b, data, "mechanism.data", "crash_info_messages", JSON_ARRAY);
@@ -143,7 +143,7 @@ second_line(struct ingest_builder *b, const char *value)
 
 /* type and value are the language exception's; for a signal the SDK makes them up. */
 static void
-take_words(struct sentry *s, const struct mechanism *m, const char *type)
+read_words(struct sentry *s, const struct mechanism *m, const char *type)
 {
     struct ingest_builder *b = &s->b;
     struct report_crash *crash = &b->report->crash;
@@ -213,7 +213,7 @@ last_exception(struct sentry *s)
 }
 
 void
-sentry_take_crash(struct sentry *s)
+sentry_read_crash(struct sentry *s)
 {
     struct ingest_builder *b = &s->b;
     struct report_crash *crash = &b->report->crash;
@@ -225,11 +225,11 @@ sentry_take_crash(struct sentry *s)
     if (json_is_integer(id) || json_is_string(id))
         ingest_json_i64(b, s->exception, "exception", "thread_id", &s->thread_id);
     /* Before the kind and the words, which depend on what was caught. */
-    take_mach(b, m.mach);
-    take_signal(s, m.signal, type);
-    take_messages(b, m.data);
+    read_mach(b, m.mach);
+    read_signal(s, m.signal, type);
+    read_messages(b, m.data);
     b->report->kind = kind_of(s, &m, type);
-    take_words(s, &m, type);
+    read_words(s, &m, type);
     crash->has_address =
         ingest_json_u64(b, m.data, "mechanism.data", "relevant_address", &crash->address) ||
         ingest_json_u64(b, m.object, "mechanism", "relevant_address", &crash->address);
@@ -237,7 +237,7 @@ sentry_take_crash(struct sentry *s)
 
 /* The exceptions before the last one. */
 static void
-keep_causes(struct sentry *s)
+add_causes(struct sentry *s)
 {
     struct ingest_builder *b = &s->b;
     const json_t *list = s->exceptions;
@@ -256,14 +256,14 @@ keep_causes(struct sentry *s)
 }
 
 void
-sentry_take_chain(struct sentry *s, bool with_stack)
+sentry_read_chain(struct sentry *s, bool with_stack)
 {
     static const char *const known[] = {"type",       "value",     "thread_id",
                                         "stacktrace", "mechanism", NULL};
     struct ingest_builder *b = &s->b;
     if (!s->exception || b->failed)
         return;
-    keep_causes(s);
+    add_causes(s);
     ingest_add_extra(b, "exception", s->exception, known);
     ingest_add_extra(b, "mechanism", json_object_get(s->exception, "mechanism"), NULL);
     /* Frames with members that the model lacks (variables, source lines) are kept whole. */

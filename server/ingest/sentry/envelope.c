@@ -142,7 +142,7 @@ envelope_check(struct fz_span body, const struct ingest_context *in, char ret_id
 }
 
 static void
-take_attachment(struct ingest_builder *b, const struct sentry_item *item)
+read_attachment(struct ingest_builder *b, const struct sentry_item *item)
 {
     struct report *r = b->report;
     json_auto_t *header = ingest_json_value(b, item->header);
@@ -161,7 +161,7 @@ take_attachment(struct ingest_builder *b, const struct sentry_item *item)
 
 /* What people wrote, each kind in a list. */
 static void
-keep_words(struct ingest_builder *b, const struct sentry_item *item, json_t *words)
+add_words(struct ingest_builder *b, const struct sentry_item *item, json_t *words)
 {
     char key[32];
     json_auto_t *value = ingest_json_value(b, item->payload);
@@ -182,17 +182,17 @@ keep_words(struct ingest_builder *b, const struct sentry_item *item, json_t *wor
 }
 
 static void
-take_item(struct ingest_builder *b, const struct contents *found, const struct sentry_item *item,
+read_item(struct ingest_builder *b, const struct contents *found, const struct sentry_item *item,
           json_t *words)
 {
     if (item->offset == found->event.offset && found->event.header.len)
         return;
     if (is_type(item, "attachment")) {
-        take_attachment(b, item);
+        read_attachment(b, item);
         return;
     }
     if (is_type(item, "user_report") || is_type(item, "feedback")) {
-        keep_words(b, item, words);
+        add_words(b, item, words);
         return;
     }
     /* Sessions and client reports are counted when the envelope comes in. */
@@ -204,7 +204,7 @@ take_item(struct ingest_builder *b, const struct contents *found, const struct s
 }
 
 static void
-take_items(struct ingest_builder *b, const struct contents *found)
+read_items(struct ingest_builder *b, const struct contents *found)
 {
     static const char *const known[] = {"event_id", "dsn", NULL};
     size_t n = ingest_limit(b, "attachments", found->n_attachments, ATTACHMENTS_MAX);
@@ -212,7 +212,7 @@ take_items(struct ingest_builder *b, const struct contents *found)
     json_auto_t *words = json_object();
     json_auto_t *header = ingest_json_value(b, found->items->header);
     for (size_t i = 0; i < found->items->n && !b->failed; i++)
-        take_item(b, found, &found->items->list[i], words);
+        read_item(b, found, &found->items->list[i], words);
     b->failed = b->failed || !words;
     ingest_add_extra(b, NULL, words, NULL);
     ingest_add_extra(b, "envelope", header, known);
@@ -278,7 +278,7 @@ join(struct report *r, const struct report *dump)
 }
 
 static enum fz_code
-take_dump(const struct ingest_context *in, struct ingest_builder *b, const struct sentry_item *item,
+read_dump(const struct ingest_context *in, struct ingest_builder *b, const struct sentry_item *item,
           struct fz_error *err)
 {
     const struct ingest_format *format = format_of_dump(in, item);
@@ -312,7 +312,7 @@ take_dump(const struct ingest_context *in, struct ingest_builder *b, const struc
 /* Words about a crash that was sent before, by themselves: {"event_id","name","email","comments"}.
  */
 static void
-take_words(struct ingest_builder *b, const struct sentry_item *item)
+read_words(struct ingest_builder *b, const struct sentry_item *item)
 {
     static const char *const not_user[] = {"event_id", "comments", NULL};
     struct report *r = b->report;
@@ -346,7 +346,7 @@ envelope_parse(struct fz_span body, const struct ingest_context *in, struct fz_a
         code = in_envelope(sentry_check_event(found.event.payload, in->limits, id, err),
                            &found.event, err);
     else if (found.event.header.len)
-        code = in_envelope(sentry_take_event(&b, found.event.payload, err), &found.event, err);
+        code = in_envelope(sentry_read_event(&b, found.event.payload, err), &found.event, err);
     if (code != FZ_OK && (!found.dump.header.len || b.failed))
         return code;
     if (code != FZ_OK)
@@ -355,11 +355,11 @@ envelope_parse(struct fz_span body, const struct ingest_context *in, struct fz_a
         /* Somebody wrote to the developers; nothing crashed. */
         ret->kind = "message";
     code = FZ_OK;
-    take_items(&b, &found);
+    read_items(&b, &found);
     if (rank_of(&found.event) == 1)
-        take_words(&b, &found.event);
+        read_words(&b, &found.event);
     if (found.dump.header.len) {
-        enum fz_code dump = take_dump(in, &b, &found.dump, err);
+        enum fz_code dump = read_dump(in, &b, &found.dump, err);
         /* The dump's fault; others (memory, limits) are tried again by the job queue. */
         if (dump == FZ_E_MALFORMED || dump == FZ_E_UNSUPPORTED) {
             report_note(ret, arena, "%s", err->text);

@@ -120,7 +120,7 @@ values(struct sentry *s, const char *key)
 
 /* "com.example.demo@1.2+34", or whatever the app chose to call its version. */
 static void
-take_release(struct ingest_builder *b, const char *release)
+read_release(struct ingest_builder *b, const char *release)
 {
     struct report *r = b->report;
     /* sentry-cocoa's "com.example.demo@1.2+34"; an app may set any other text. */
@@ -142,7 +142,7 @@ take_release(struct ingest_builder *b, const char *release)
 }
 
 static void
-take_origin(struct sentry *s)
+read_origin(struct sentry *s)
 {
     struct ingest_builder *b = &s->b;
     struct report *r = b->report;
@@ -158,7 +158,7 @@ take_origin(struct sentry *s)
     r->app_version = ingest_json_text(b, app, "contexts.app", "app_version");
     r->app_build = ingest_json_text(b, app, "contexts.app", "app_build");
     r->process.launched_ms = ingest_json_time(b, app, "contexts.app", "app_start_time");
-    take_release(b, ingest_json_text(b, s->root, "", "release"));
+    read_release(b, ingest_json_text(b, s->root, "", "release"));
     if (!r->app_build)
         /* sentry-cocoa's `dist` is the build number. */
         r->app_build = ingest_json_text(b, s->root, "", "dist");
@@ -173,7 +173,7 @@ take_origin(struct sentry *s)
 
 /* An object, or an array of pairs [["key","value"]] as old SDKs wrote them. */
 static void
-take_tags(struct sentry *s)
+read_tags(struct sentry *s)
 {
     const json_t *tags = json_object_get(s->root, "tags");
     if (!json_is_array(tags)) {
@@ -195,7 +195,7 @@ take_tags(struct sentry *s)
 
 /* A text, {"formatted", "message", "params"}, or the same under "logentry". */
 static const char *
-take_message(struct sentry *s)
+read_message(struct sentry *s)
 {
     static const char *const keys[] = {"logentry", "message"};
     static const char *const members[] = {"formatted", "message"};
@@ -232,11 +232,11 @@ place_message(struct sentry *s, const char *text)
 }
 
 static void
-take_free_form(struct sentry *s)
+read_free_form(struct sentry *s)
 {
     struct ingest_builder *b = &s->b;
     b->report->user_json = ingest_json_dump(b, s->root, "user");
-    take_tags(s);
+    read_tags(s);
     const json_t *breadcrumbs = values(s, "breadcrumbs");
     if (breadcrumbs)
         b->report->breadcrumbs_json = ingest_json_dump(b, breadcrumbs, NULL);
@@ -247,7 +247,7 @@ take_free_form(struct sentry *s)
 }
 
 enum fz_code
-sentry_take_event(struct ingest_builder *b, struct fz_span body, struct fz_error *err)
+sentry_read_event(struct ingest_builder *b, struct fz_span body, struct fz_error *err)
 {
     json_auto_t *root = NULL;
     enum fz_code code = ingest_json_load(b, body, NULL, &root, err);
@@ -262,15 +262,15 @@ sentry_take_event(struct ingest_builder *b, struct fz_span body, struct fz_error
     /* Looked up once: the forms of a list are many. */
     s.exceptions = values(&s, "exception");
     s.threads = values(&s, "threads");
-    take_origin(&s);
+    read_origin(&s);
     /* Before the frames, which may name images that the list lacks. */
-    sentry_take_images(&s);
-    sentry_take_crash(&s);
+    sentry_read_images(&s);
+    sentry_read_crash(&s);
     /* After the exception: only then it is known whether the message is the reason. */
-    place_message(&s, take_message(&s));
-    sentry_take_threads(&s);
+    place_message(&s, read_message(&s));
+    sentry_read_threads(&s);
     sentry_note_packages(&s);
-    take_free_form(&s);
+    read_free_form(&s);
     *b = s.b;
     return b->failed ? fz_arena_fail(b->arena, err) : FZ_OK;
 }
@@ -287,7 +287,7 @@ event_parse(struct fz_span body, const struct ingest_context *in, struct fz_aren
             struct report *ret, struct fz_error *err)
 {
     struct ingest_builder b = ingest_builder_make(ret, arena, in->limits);
-    return sentry_take_event(&b, body, err);
+    return sentry_read_event(&b, body, err);
 }
 
 const struct ingest_format ingest_sentry_event = {

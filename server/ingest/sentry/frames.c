@@ -49,7 +49,7 @@ trust_of(const json_t *frame)
 }
 
 static void
-take_names(struct ingest_builder *b, const json_t *object, const char *where,
+read_names(struct ingest_builder *b, const json_t *object, const char *where,
            struct report_frame *frame)
 {
     struct report_symbol symbol = {.function = ingest_json_text(b, object, where, "function"),
@@ -70,7 +70,7 @@ take_names(struct ingest_builder *b, const json_t *object, const char *where,
 
 /* "rel:3": the address counts from the start of image 3. */
 static void
-take_mode(struct sentry *s, const json_t *object, const char *where, struct report_frame *frame)
+read_mode(struct sentry *s, const json_t *object, const char *where, struct report_frame *frame)
 {
     const struct report *r = s->b.report;
     const char *mode = json_string_value(json_object_get(object, "addr_mode"));
@@ -90,7 +90,7 @@ take_mode(struct sentry *s, const json_t *object, const char *where, struct repo
 
 /* One frame, for ingest_json_stack(). */
 static bool
-take_frame(void *user, const json_t *object, const char *where, struct report_frame *ret)
+read_frame(void *user, const json_t *object, const char *where, struct report_frame *ret)
 {
     struct sentry *s = user;
     struct ingest_builder *b = &s->b;
@@ -102,8 +102,8 @@ take_frame(void *user, const json_t *object, const char *where, struct report_fr
         /* The frame stays if it has a name. */
         ingest_note(b, "%s.instruction_addr: not an address", where);
     if (has_addr)
-        take_mode(s, object, where, &frame);
-    take_names(b, object, where, &frame);
+        read_mode(s, object, where, &frame);
+    read_names(b, object, where, &frame);
     if (!has_addr && frame.n_client == 0) {
         ingest_note(b, "%s: no address and no function", where);
         return false;
@@ -114,7 +114,7 @@ take_frame(void *user, const json_t *object, const char *where, struct report_fr
     uint64_t image = 0;
     if (ingest_json_u64(b, object, where, "image_addr", &image))
         /* The frame may be in an image that debug_meta lacks: SDKs list only those of one stack. */
-        sentry_see_package(s, image, json_string_value(json_object_get(object, "package")));
+        sentry_add_package(s, image, json_string_value(json_object_get(object, "package")));
     /* No instruction of arm64 starts there, so the client has subtracted already (Dart does). */
     if (s->is_arm64 && frame.addr % 4 != 0)
         frame.adjust = REPORT_ADJUST_EXACT;
@@ -150,7 +150,7 @@ apply_adjustment(struct ingest_builder *b, const json_t *object, const char *whe
 }
 
 void
-sentry_take_stack(struct sentry *s, const json_t *owner, const char *where,
+sentry_read_stack(struct sentry *s, const json_t *owner, const char *where,
                   struct report_thread *ret)
 {
     struct ingest_builder *b = &s->b;
@@ -162,7 +162,7 @@ sentry_take_stack(struct sentry *s, const json_t *owner, const char *where,
     snprintf(at, sizeof(at), "%.40s.frames", where);
     /* For this stack alone: the caller keeps frames as they came if it is set. */
     s->has_more = false;
-    struct ingest_stack stack = ingest_json_stack(b, frames, at, true, take_frame, s);
+    struct ingest_stack stack = ingest_json_stack(b, frames, at, true, read_frame, s);
     ingest_set_stack(ret, &stack);
     apply_adjustment(b, object, where, ret);
 }

@@ -26,7 +26,7 @@ is_native(const char *type)
 }
 
 static void
-take_image(struct sentry *s, const json_t *object, const char *where)
+read_image(struct sentry *s, const json_t *object, const char *where)
 {
     static const char *const id_keys[] = {"debug_id", "uuid", "code_id", "id", NULL};
     static const char *const path_keys[] = {"code_file", "name", "debug_file", NULL};
@@ -52,7 +52,7 @@ take_image(struct sentry *s, const json_t *object, const char *where)
 
 /* The model has no place for foreign images: they are kept as they came. */
 static void
-keep_foreign(struct sentry *s, const json_t *list)
+add_foreign(struct sentry *s, const json_t *list)
 {
     json_auto_t *foreign = json_object();
     for (size_t i = 0; foreign && i < json_array_size(list); i++) {
@@ -69,7 +69,7 @@ keep_foreign(struct sentry *s, const json_t *list)
 }
 
 void
-sentry_take_images(struct sentry *s)
+sentry_read_images(struct sentry *s)
 {
     struct ingest_builder *b = &s->b;
     const json_t *meta = ingest_json_member(b, s->root, "", "debug_meta", JSON_OBJECT);
@@ -79,15 +79,15 @@ sentry_take_images(struct sentry *s)
     while (ingest_json_list_next_object(&list)) {
         /* One app can have native code and JavaScript (React Native): both lists are one. */
         if (is_native(json_string_value(json_object_get(list.item, "type"))))
-            take_image(s, list.item, list.where);
+            read_image(s, list.item, list.where);
     }
     /* After the listed ones, so that a frame's image is found among them. */
     s->images = ingest_image_map_make(b, true);
-    keep_foreign(s, images);
+    add_foreign(s, images);
 }
 
 void
-sentry_see_package(struct sentry *s, uint64_t image_addr, const char *package)
+sentry_add_package(struct sentry *s, uint64_t image_addr, const char *package)
 {
     struct report *r = s->b.report;
     struct ingest_image_key key = {.addr = image_addr};

@@ -28,28 +28,28 @@ struct sentry {
 
 /* images.c: debug_meta.images into the report; a frame's image_addr and package; then, once all
  * frames are read, a note about images that only frames name. */
-void sentry_take_images(struct sentry *s);
-void sentry_see_package(struct sentry *s, uint64_t image_addr, const char *package);
+void sentry_read_images(struct sentry *s);
+void sentry_add_package(struct sentry *s, uint64_t image_addr, const char *package);
 void sentry_note_packages(struct sentry *s);
 
 /* frames.c: the "stacktrace" of a thread, an exception or an event: frames and registers of *ret.
  * Sets has_more. */
-void sentry_take_stack(struct sentry *s, const json_t *owner, const char *where,
+void sentry_read_stack(struct sentry *s, const json_t *owner, const char *where,
                        struct report_thread *ret);
 /* Of a thread that crashed: frame 0 is the exact pc, unless its stack is of another place. */
 void sentry_adjust_crashed(const struct sentry *s, struct report_thread *thread);
 
 /* crash.c: which exception counts, what happened; before the threads. */
-void sentry_take_crash(struct sentry *s);
+void sentry_read_crash(struct sentry *s);
 /* What the chain of exceptions holds beyond the model; after the threads. */
-void sentry_take_chain(struct sentry *s, bool with_stack);
+void sentry_read_chain(struct sentry *s, bool with_stack);
 
 /* threads.c: all threads, and the exception's stack where it belongs. */
-void sentry_take_threads(struct sentry *s);
+void sentry_read_threads(struct sentry *s);
 
 /* event.c: one event, JSON, into the report. MALFORMED: no JSON object; UNSUPPORTED: an
  * event of another kind (a transaction). */
-FZ_MUST_CHECK enum fz_code sentry_take_event(struct ingest_builder *b, struct fz_span body,
+FZ_MUST_CHECK enum fz_code sentry_read_event(struct ingest_builder *b, struct fz_span body,
                                              struct fz_error *err);
 /* The outer form alone, and its own id ("" if it has none). */
 FZ_MUST_CHECK enum fz_code sentry_check_event(struct fz_span body, const struct limits *limits,

@@ -20,7 +20,7 @@ static const char *const index_keys[] = {"id", "uuid", "index", NULL};
 
 /* Members of a thread that the model has no place for, under the thread's number. */
 static void
-keep_rest(struct sentry *s, const json_t *object, int64_t index, json_t *rest)
+add_rest(struct sentry *s, const json_t *object, int64_t index, json_t *rest)
 {
     json_auto_t *more = json_object();
     const char *key;
@@ -42,7 +42,7 @@ keep_rest(struct sentry *s, const json_t *object, int64_t index, json_t *rest)
 }
 
 static void
-take_thread(struct sentry *s, const struct ingest_json_list *list, json_t *rest)
+read_thread(struct sentry *s, const struct ingest_json_list *list, json_t *rest)
 {
     struct ingest_builder *b = &s->b;
     const json_t *object = list->item;
@@ -56,14 +56,14 @@ take_thread(struct sentry *s, const struct ingest_json_list *list, json_t *rest)
     thread->crashed = ingest_json_bool(b, object, list->where, "crashed", false);
     if (s->current < 0 && ingest_json_bool(b, object, list->where, "current", false))
         s->current = (int)b->report->n_threads - 1;
-    sentry_take_stack(s, object, list->where, thread);
+    sentry_read_stack(s, object, list->where, thread);
     if (thread->crashed || (s->exception && thread->index == s->thread_id))
         sentry_adjust_crashed(s, thread);
-    keep_rest(s, object, thread->index, rest);
+    add_rest(s, object, thread->index, rest);
 }
 
 static void
-take_list(struct sentry *s)
+read_list(struct sentry *s)
 {
     struct ingest_builder *b = &s->b;
     struct ingest_json_list list =
@@ -71,7 +71,7 @@ take_list(struct sentry *s)
     list.must = ingest_json_crashed(s->threads, index_keys, "crashed", s->thread_id);
     json_auto_t *rest = json_object();
     while (ingest_json_list_next_object(&list))
-        take_thread(s, &list, rest);
+        read_thread(s, &list, rest);
     ingest_add_extra(b, "threads", rest, NULL);
 }
 
@@ -142,14 +142,14 @@ place_stack(struct sentry *s, const struct report_thread *own)
 }
 
 void
-sentry_take_threads(struct sentry *s)
+sentry_read_threads(struct sentry *s)
 {
     struct report *r = s->b.report;
     struct report_thread own = {0}; /* the stack of the exception */
-    take_list(s);
+    read_list(s);
     /* An event with a message only may have a stack of its own. */
     const json_t *owner = s->exception ? s->exception : s->root;
-    sentry_take_stack(s, owner, s->exception ? "exception" : "event", &own);
+    sentry_read_stack(s, owner, s->exception ? "exception" : "event", &own);
     sentry_adjust_crashed(s, &own);
     if (!s->b.failed && (own.n_frames || own.n_registers))
         place_stack(s, &own);
@@ -159,5 +159,5 @@ sentry_take_threads(struct sentry *s)
         r->crash.thread = r->threads[s->current].index;
     ingest_mark_crashed(r);
     /* Last: has_more is known once the exception's frames are read. */
-    sentry_take_chain(s, s->has_more);
+    sentry_read_chain(s, s->has_more);
 }

@@ -87,7 +87,7 @@ is_thread_heading(struct fz_span line)
     if (!fz_span_begins(line, "Thread "))
         return false;
     struct fz_span rest = fz_span_from(line, 7);
-    return ingest_text_take_decimal(&rest, &number) &&
+    return ingest_text_cut_decimal(&rest, &number) &&
            (fz_span_begins(rest, ":") || fz_span_begins(rest, " Crashed:") ||
             fz_span_begins(rest, " name:") || fz_span_begins(rest, " crashed with "));
 }
@@ -213,7 +213,7 @@ is_ruler(struct fz_span line)
 
 /* Headings that begin a part; true if the line is one. */
 static bool
-take_heading(struct reader *r, struct fz_span line)
+read_heading(struct reader *r, struct fz_span line)
 {
     bool registers;
     struct fz_span after;
@@ -237,8 +237,8 @@ take_heading(struct reader *r, struct fz_span line)
         after = fz_text_trim(fz_span_from(line, fz_text_find(line, ":") + 1));
         if (after.len)
             /* Some texts have the first image on the line of the heading. */
-            (void)ingest_text_take_image(r->c, after);
-    } else if (ingest_text_take_thread(r->c, line, &registers)) {
+            (void)ingest_text_read_image(r->c, after);
+    } else if (ingest_text_read_thread(r->c, line, &registers)) {
         ingest_text_end_section(r->c);
         r->state = registers ? IN_REGISTERS : IN_FRAMES;
     } else if (r->started && r->c->n_blank && is_ruler(line)) {
@@ -260,7 +260,7 @@ take_heading(struct reader *r, struct fz_span line)
 
 /* A line of the current part; false if it does not belong to it. */
 static bool
-take_part(struct reader *r, struct fz_span line)
+read_part(struct reader *r, struct fz_span line)
 {
     struct ingest_text *c = r->c;
     struct ingest_text_frame frame;
@@ -278,9 +278,9 @@ take_part(struct reader *r, struct fz_span line)
             ingest_text_stack_add(c->b, stack, &frame, &c->hints);
         return true;
     case IN_REGISTERS:
-        return ingest_text_take_registers(c, line);
+        return ingest_text_read_registers(c, line);
     case IN_IMAGES:
-        return ingest_text_take_image(c, line);
+        return ingest_text_read_image(c, line);
     case IN_HEAD:
     case IN_SECTION:
     case IN_REST:
@@ -291,7 +291,7 @@ take_part(struct reader *r, struct fz_span line)
 
 /* A line of no known form: part of the current section, else noted and kept as an extra. */
 static void
-take_odd(struct reader *r, const struct ingest_text_lines *lines, struct fz_span line)
+read_odd(struct reader *r, const struct ingest_text_lines *lines, struct fz_span line)
 {
     struct ingest_text *c = r->c;
     if (c->key.len) {
@@ -308,7 +308,7 @@ take_odd(struct reader *r, const struct ingest_text_lines *lines, struct fz_span
 }
 
 static void
-take_line(struct reader *r, const struct ingest_text_lines *lines, struct fz_span line)
+read_line(struct reader *r, const struct ingest_text_lines *lines, struct fz_span line)
 {
     struct ingest_text *c = r->c;
     struct fz_span key, value;
@@ -327,7 +327,7 @@ take_line(struct reader *r, const struct ingest_text_lines *lines, struct fz_spa
         r->state = IN_HEAD;
         return;
     }
-    if (take_heading(r, line) || take_part(r, line)) {
+    if (read_heading(r, line) || read_part(r, line)) {
         r->started = true;
         return;
     }
@@ -347,12 +347,12 @@ take_line(struct reader *r, const struct ingest_text_lines *lines, struct fz_spa
     bool may_start = is_section || is_known || !c->key.len || (c->n_blank && value.len == 0) ||
                      r->state != IN_SECTION || !in_text;
     if (!is_key || !may_start || (!r->started && !is_section && !is_known)) {
-        take_odd(r, lines, line);
+        read_odd(r, lines, line);
         return;
     }
     /* Before it, lines are a mail or a log that the report was pasted into. */
     r->started = true;
-    if (ingest_text_take_key(c, key, value)) {
+    if (ingest_text_read_key(c, key, value)) {
         ingest_text_end_section(c);
         r->state = IN_HEAD;
         return;
@@ -367,7 +367,7 @@ read_lines(struct ingest_text *c, struct fz_span text)
     struct ingest_text_lines lines = ingest_text_lines_start(text);
     struct fz_span line;
     while (!c->b->failed && ingest_text_lines_next(&lines, &line))
-        take_line(&reader, &lines, line);
+        read_line(&reader, &lines, line);
     ingest_text_end_section(c);
     /* A mail or a log around the report; all of it is in the raw body. */
     if (reader.n_before)

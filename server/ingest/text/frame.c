@@ -24,7 +24,7 @@ is_no_name(struct fz_span name)
     static const char *const words[] = {"???", "<redacted>", "(null)", "<unknown>", NULL};
     uint64_t number;
     struct fz_span rest = name;
-    return ingest_is_one_of(name, words) || (ingest_text_take_hex(&rest, &number) && !rest.len);
+    return ingest_is_one_of(name, words) || (ingest_text_cut_hex(&rest, &number) && !rest.len);
 }
 
 bool
@@ -36,7 +36,7 @@ ingest_text_place_parse(struct fz_span text, struct ingest_text_symbol *ret)
         size_t colon = fz_text_find_last(text, ":");
         struct fz_span digits = colon == SIZE_MAX ? text : fz_span_from(text, colon + 1);
         if (colon == SIZE_MAX || colon == 0 || !digits.len || digits.data[0] == '+' ||
-            !ingest_text_take_decimal(&digits, &numbers[n]) || digits.len)
+            !ingest_text_cut_decimal(&digits, &numbers[n]) || digits.len)
             break;
         n++;
         text = fz_span_until(text, colon);
@@ -61,7 +61,7 @@ last_group(struct fz_span text)
 
 /* Cut " + 16" off the end. */
 static bool
-take_offset(struct fz_span *text, uint64_t *ret)
+cut_offset(struct fz_span *text, uint64_t *ret)
 {
     /* The last one: C++ names have "operator+". */
     size_t plus = fz_text_find_last(*text, "+");
@@ -77,7 +77,7 @@ take_offset(struct fz_span *text, uint64_t *ret)
 
 /* Cut "[inlined]", "[opt]", "[async]"... off the end: marks that tools put after a name. */
 static bool
-take_mark(struct fz_span *text, struct ingest_text_symbol *ret)
+cut_mark(struct fz_span *text, struct ingest_text_symbol *ret)
 {
     static const char *const marks[] = {"[inlined]", "[opt]", "[artificial]", "[async]"};
     for (size_t i = 0; i < FZ_ARRAY_LEN(marks); i++) {
@@ -92,14 +92,14 @@ take_mark(struct fz_span *text, struct ingest_text_symbol *ret)
 }
 
 bool
-ingest_text_take_samples(struct fz_span *text, uint32_t *ret)
+ingest_text_cut_samples(struct fz_span *text, uint32_t *ret)
 {
     size_t open = fz_text_find_last(*text, "[");
     uint64_t number;
     if (open == SIZE_MAX || !fz_span_ends(*text, " samples]"))
         return false;
     struct fz_span inside = fz_span_from(*text, open + 1);
-    if (!ingest_text_take_decimal(&inside, &number) || !fz_span_is(inside, " samples]"))
+    if (!ingest_text_cut_decimal(&inside, &number) || !fz_span_is(inside, " samples]"))
         return false;
     /* No sampling runs that long: a larger number is damage, and still the most of all. */
     *ret = number <= UINT32_MAX ? (uint32_t)number : UINT32_MAX;
@@ -109,7 +109,7 @@ ingest_text_take_samples(struct fz_span *text, uint32_t *ret)
 
 /* "name + 8 (in Demo) (work.c:5)"; what follows the name comes in any order. */
 static void
-take_name(struct fz_span text, struct ingest_text_symbol *ret)
+read_name(struct fz_span text, struct ingest_text_symbol *ret)
 {
     text = fz_text_trim(text);
     /* Each round cuts one part off the end. A name may end in brackets of its own, which stay. */
@@ -121,8 +121,8 @@ take_name(struct fz_span text, struct ingest_text_symbol *ret)
                         (inside.len && !ret->file.len && ingest_text_place_parse(inside, ret));
         if (is_known)
             text = fz_text_trim(fz_span_until(text, open));
-        else if (!ingest_text_take_samples(&text, &ret->samples) && !take_mark(&text, ret) &&
-                 (ret->has_offset || !(ret->has_offset = take_offset(&text, &ret->offset))))
+        else if (!ingest_text_cut_samples(&text, &ret->samples) && !cut_mark(&text, ret) &&
+                 (ret->has_offset || !(ret->has_offset = cut_offset(&text, &ret->offset))))
             break;
     }
     ret->name = text;
@@ -135,13 +135,13 @@ ingest_text_symbol_parse(struct fz_span text, struct fz_span image, uint64_t add
     uint64_t load, offset = 0;
     text = fz_text_trim(text);
     struct fz_span rest = text;
-    if (ingest_text_take_hex(&rest, &load)) {
+    if (ingest_text_cut_hex(&rest, &load)) {
         struct fz_span after = fz_text_trim(rest);
         bool has_offset = after.len && after.data[0] == '+';
         if (has_offset) {
             after = fz_text_trim(fz_span_from(after, 1));
             has_offset =
-                ingest_text_take_hex(&after, &offset) || ingest_text_take_decimal(&after, &offset);
+                ingest_text_cut_hex(&after, &offset) || ingest_text_cut_decimal(&after, &offset);
         }
         if (has_offset) {
             /* An address in no image is written "0x0 + n". */
@@ -155,10 +155,10 @@ ingest_text_symbol_parse(struct fz_span text, struct fz_span image, uint64_t add
         }
         text = after;
     }
-    (void)ingest_text_take_samples(&text, &symbol.samples);
+    (void)ingest_text_cut_samples(&text, &symbol.samples);
     if (text.len == 0)
         return symbol;
-    take_name(text, &symbol);
+    read_name(text, &symbol);
     if (symbol.has_offset && !symbol.has_load && is_image_start(symbol.name, image) &&
         symbol.offset <= addr) {
         symbol.has_load = true;
@@ -184,8 +184,7 @@ find_address(struct fz_span line, uint64_t *ret_addr, struct fz_span *ret_rest)
         if (rest.data[0] != '0' || (rest.data[1] | 0x20) != 'x' ||
             (i > 0 && !fz_text_is_blank(line.data[i - 1])))
             continue;
-        if (ingest_text_take_hex(&rest, ret_addr) &&
-            (!rest.len || fz_text_is_blank(rest.data[0]))) {
+        if (ingest_text_cut_hex(&rest, ret_addr) && (!rest.len || fz_text_is_blank(rest.data[0]))) {
             *ret_rest = fz_text_trim(rest);
             return i;
         }
@@ -200,7 +199,7 @@ ingest_text_frame_parse(struct fz_span line, struct ingest_text_frame *ret)
     struct fz_span rest = line, after;
     line = fz_text_trim(line);
     rest = line;
-    frame.has_index = ingest_text_take_decimal(&rest, &frame.index) && frame.index < INDEX_MAX &&
+    frame.has_index = ingest_text_cut_decimal(&rest, &frame.index) && frame.index < INDEX_MAX &&
                       rest.len && fz_text_is_blank(rest.data[0]);
     if (!frame.has_index)
         rest = line;
@@ -224,7 +223,7 @@ ingest_text_frame_parse(struct fz_span line, struct ingest_text_frame *ret)
 
 /* The number of the hint for this image, made if it is new; -1 without image or room. */
 static int
-take_hint(struct ingest_builder *b, struct ingest_text_hints *hints,
+read_hint(struct ingest_builder *b, struct ingest_text_hints *hints,
           const struct ingest_text_frame *frame)
 {
     const struct ingest_text_symbol *symbol = &frame->symbol;
@@ -256,7 +255,7 @@ take_hint(struct ingest_builder *b, struct ingest_text_hints *hints,
 }
 
 static void
-take_client(struct ingest_builder *b, struct report_frame *to,
+read_client(struct ingest_builder *b, struct report_frame *to,
             const struct ingest_text_frame *frame)
 {
     const struct ingest_text_symbol *symbol = &frame->symbol;
@@ -287,7 +286,7 @@ ingest_text_stack_add(struct ingest_builder *b, struct ingest_stack *stack,
     struct report_frame made = {.addr = frame->addr, .image = -1, .samples = frame->symbol.samples};
     struct report_frame *last = stack->n ? &stack->frames[stack->n - 1] : NULL;
     if (last && last->addr == frame->addr && is_open(last)) {
-        take_client(b, last, frame);
+        read_client(b, last, frame);
         return;
     }
     /* A text that begins with frame 3 lacks newer frames: its first address is a return address. */
@@ -296,8 +295,8 @@ ingest_text_stack_add(struct ingest_builder *b, struct ingest_stack *stack,
     struct report_frame *to = ingest_stack_add(b, stack, &made);
     if (!to)
         return;
-    take_client(b, to, frame);
-    to->image = take_hint(b, hints, frame);
+    read_client(b, to, frame);
+    to->image = read_hint(b, hints, frame);
 }
 
 bool
@@ -312,7 +311,7 @@ ingest_text_stack_add_list(struct ingest_builder *b, struct ingest_stack *stack,
         rest = fz_span_until(rest, rest.len - 1);
     for (rest = fz_text_trim(rest); rest.len; rest = fz_text_trim(rest)) {
         struct ingest_text_frame frame = {.index = 0};
-        bool is_addr = ingest_text_take_hex(&rest, &frame.addr) &&
+        bool is_addr = ingest_text_cut_hex(&rest, &frame.addr) &&
                        (!rest.len || fz_text_is_blank(rest.data[0]) || rest.data[0] == ',');
         if (!is_addr) { /* some other line, which only begins with an address */
             *stack = before;

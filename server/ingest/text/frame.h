@@ -43,7 +43,7 @@ struct ingest_text_symbol ingest_text_symbol_parse(struct fz_span text, struct f
                                                    uint64_t addr);
 
 /* Cut "[12 samples]" off the end of *text; false if it ends otherwise. */
-bool ingest_text_take_samples(struct fz_span *text, uint32_t *ret);
+bool ingest_text_cut_samples(struct fz_span *text, uint32_t *ret);
 
 /* "work.c:5", "work.c:5:9": file, line and column; false for other texts. */
 bool ingest_text_place_parse(struct fz_span text, struct ingest_text_symbol *ret);

@@ -13,7 +13,7 @@ enum { CODES_MAX = 16 };
 
 /* "Demo [4242]": the text before the brackets, and the number in them. */
 static struct fz_span
-take_pid(struct fz_span value, int64_t *ret_pid)
+cut_pid(struct fz_span value, int64_t *ret_pid)
 {
     size_t open = fz_text_find_last(value, "[");
     /* Reporters without a pid write the name alone. */
@@ -34,7 +34,7 @@ known(struct ingest_text *c, struct fz_span value)
 }
 
 static void
-take_id(struct ingest_text *c, struct fz_span value)
+read_id(struct ingest_text *c, struct fz_span value)
 {
     /* What reporters write when they have no id. */
     if (!fz_span_is(value, "TODO") && !fz_span_is(value, "[TODO]"))
@@ -42,36 +42,36 @@ take_id(struct ingest_text *c, struct fz_span value)
 }
 
 static void
-take_process(struct ingest_text *c, struct fz_span value)
+read_process(struct ingest_text *c, struct fz_span value)
 {
     struct report *r = c->b->report;
-    r->process.name = known(c, take_pid(value, &r->process.pid));
+    r->process.name = known(c, cut_pid(value, &r->process.pid));
     /* The text has no name of the app; an .ips header may bring one later. */
     r->app_name = r->process.name;
 }
 
 static void
-take_parent(struct ingest_text *c, struct fz_span value)
+read_parent(struct ingest_text *c, struct fz_span value)
 {
     struct report_process *p = &c->b->report->process;
-    p->parent = known(c, take_pid(value, &p->parent_pid));
+    p->parent = known(c, cut_pid(value, &p->parent_pid));
 }
 
 static void
-take_version(struct ingest_text *c, struct fz_span value)
+read_version(struct ingest_text *c, struct fz_span value)
 {
     c->version = value;
 }
 
 static void
-take_code_type(struct ingest_text *c, struct fz_span value)
+read_code_type(struct ingest_text *c, struct fz_span value)
 {
     c->code_type = value;
 }
 
 /* "MacBookPro11,1, BootROM MBP111.0138, 2 processors", near the end of macOS's reports. */
 static void
-take_profile(struct ingest_text *c, struct fz_span value)
+read_profile(struct ingest_text *c, struct fz_span value)
 {
     struct report *r = c->b->report;
     size_t end = fz_text_find(value, ", ");
@@ -83,36 +83,36 @@ take_profile(struct ingest_text *c, struct fz_span value)
 }
 
 static void
-take_os(struct ingest_text *c, struct fz_span value)
+read_os(struct ingest_text *c, struct fz_span value)
 {
     ingest_apple_os(c->b, ingest_text(c->b, value));
 }
 
 static void
-take_time(struct ingest_text *c, struct fz_span value)
+read_time(struct ingest_text *c, struct fz_span value)
 {
     (void)fz_time_parse(value, &c->b->report->timestamp_ms);
     ingest_text_add_extra(c, fz_span_cstr("Date/Time"), value); /* the model's time has no zone */
 }
 
 static void
-take_launch(struct ingest_text *c, struct fz_span value)
+read_launch(struct ingest_text *c, struct fz_span value)
 {
     (void)fz_time_parse(value, &c->b->report->process.launched_ms);
     ingest_text_add_extra(c, fz_span_cstr("Launch Time"), value);
 }
 
 static void
-take_thread_number(struct ingest_text *c, struct fz_span value)
+read_thread_number(struct ingest_text *c, struct fz_span value)
 {
     uint64_t number;
-    if (ingest_text_take_decimal(&value, &number) && number <= INT32_MAX)
+    if (ingest_text_cut_decimal(&value, &number) && number <= INT32_MAX)
         c->b->report->crash.thread = (int64_t)number;
 }
 
 /* "EXC_BAD_ACCESS (SIGSEGV)", "SIGSEGV", "EXC_CRASH (SIGKILL - CODESIGNING)". */
 static void
-take_type(struct ingest_text *c, struct fz_span value)
+read_type(struct ingest_text *c, struct fz_span value)
 {
     struct report_crash *crash = &c->b->report->crash;
     size_t open = fz_text_find(value, "(");
@@ -138,13 +138,13 @@ take_type(struct ingest_text *c, struct fz_span value)
 
 /* "0x0000000000000001, 0x0000000000000010" */
 static bool
-take_numbers(struct ingest_text *c, struct fz_span value)
+read_numbers(struct ingest_text *c, struct fz_span value)
 {
     struct report_crash *crash = &c->b->report->crash;
     uint64_t numbers[CODES_MAX];
     size_t n = 0;
     while (value.len && n < CODES_MAX) {
-        if (!ingest_text_take_hex(&value, &numbers[n]))
+        if (!ingest_text_cut_hex(&value, &numbers[n]))
             return false;
         n++;
         value = fz_text_trim(value);
@@ -162,10 +162,10 @@ take_numbers(struct ingest_text *c, struct fz_span value)
 }
 
 void
-ingest_text_take_codes(struct ingest_text *c, struct fz_span value)
+ingest_text_read_codes(struct ingest_text *c, struct fz_span value)
 {
     struct report_crash *crash = &c->b->report->crash;
-    if (take_numbers(c, value))
+    if (read_numbers(c, value))
         return;
     /* PLCrashReporter: "SEGV_MAPERR at 0x10", KSCrash: "KERN_INVALID_ADDRESS at 0x10". */
     struct fz_span rest = value, word = ingest_text_word(&rest);
@@ -175,8 +175,8 @@ ingest_text_take_codes(struct ingest_text *c, struct fz_span value)
     struct fz_span digits = word;
     if (fz_span_begins(word, "KERN_") || fz_span_begins(word, "EXC_"))
         crash->code = ingest_text(c->b, word);
-    else if (ingest_text_take_hex(&digits, &number) && !digits.len)
-        (void)take_numbers(c, word);
+    else if (ingest_text_cut_hex(&digits, &number) && !digits.len)
+        (void)read_numbers(c, word);
     else if (!crash->signal_code && (fz_span_begins(word, "#") || fz_text_contains(word, "_")))
         crash->signal_code = ingest_text(c->b, word);
     else
@@ -186,46 +186,46 @@ ingest_text_take_codes(struct ingest_text *c, struct fz_span value)
         at == SIZE_MAX ? (struct fz_span){NULL, 0} : fz_text_trim(fz_span_from(value, at + 4));
     /* A code of 0 with the address 0 is what writers without a code write. */
     bool nothing = crash->n_mach_codes == 1 && crash->mach_codes[0] == 0;
-    if (ingest_text_take_hex(&addr, &number) && (number || !nothing)) {
+    if (ingest_text_cut_hex(&addr, &number) && (number || !nothing)) {
         crash->has_address = true;
         crash->address = number;
     }
 }
 
 static void
-take_subtype(struct ingest_text *c, struct fz_span value)
+read_subtype(struct ingest_text *c, struct fz_span value)
 {
     struct report_crash *crash = &c->b->report->crash;
     crash->subtype = ingest_text(c->b, value);
     if (fz_span_begins(value, "KERN_") || fz_span_begins(value, "EXC_"))
-        ingest_text_take_codes(c, value);
+        ingest_text_read_codes(c, value);
 }
 
 static const struct key {
     const char *key;
-    void (*take)(struct ingest_text *c, struct fz_span value); /* NULL: a text of the report */
+    void (*read)(struct ingest_text *c, struct fz_span value); /* NULL: a text of the report */
     size_t offset;                                             /* of that text */
 } keys[] = {
-    {"Incident Identifier", .take = take_id},
-    {"Process", .take = take_process},
-    {"Parent Process", .take = take_parent},
+    {"Incident Identifier", .read = read_id},
+    {"Process", .read = read_process},
+    {"Parent Process", .read = read_parent},
     {"Path", .offset = offsetof(struct report, process.path)},
     {"Identifier", .offset = offsetof(struct report, app_id)},
-    {"Version", .take = take_version},
-    {"Code Type", .take = take_code_type},
+    {"Version", .read = read_version},
+    {"Code Type", .read = read_code_type},
     {"Hardware Model", .offset = offsetof(struct report, device_model)},
     {"Hardware model", .offset = offsetof(struct report, device_model)}, /* spindump */
-    {"Architecture", .take = take_code_type},                            /* spindump */
-    {"Model", .take = take_profile},
-    {"OS Version", .take = take_os},
-    {"Date/Time", .take = take_time},
-    {"Launch Time", .take = take_launch},
-    {"Crashed Thread", .take = take_thread_number},
-    {"Triggered by Thread", .take = take_thread_number},
-    {"Highlighted by Thread", .take = take_thread_number},
-    {"Exception Type", .take = take_type},
-    {"Exception Codes", .take = ingest_text_take_codes},
-    {"Exception Subtype", .take = take_subtype},
+    {"Architecture", .read = read_code_type},                            /* spindump */
+    {"Model", .read = read_profile},
+    {"OS Version", .read = read_os},
+    {"Date/Time", .read = read_time},
+    {"Launch Time", .read = read_launch},
+    {"Crashed Thread", .read = read_thread_number},
+    {"Triggered by Thread", .read = read_thread_number},
+    {"Highlighted by Thread", .read = read_thread_number},
+    {"Exception Type", .read = read_type},
+    {"Exception Codes", .read = ingest_text_read_codes},
+    {"Exception Subtype", .read = read_subtype},
 };
 
 static const struct key *
@@ -245,11 +245,11 @@ ingest_text_is_key(struct fz_span key)
 }
 
 bool
-ingest_text_take_key(struct ingest_text *c, struct fz_span key, struct fz_span value)
+ingest_text_read_key(struct ingest_text *c, struct fz_span key, struct fz_span value)
 {
     const struct key *found = find_key(key);
-    if (found && value.len && found->take)
-        found->take(c, value);
+    if (found && value.len && found->read)
+        found->read(c, value);
     else if (found && value.len)
         *(const char **)((char *)c->b->report + found->offset) = known(c, value);
     return found != NULL;
@@ -259,7 +259,7 @@ static bool
 is_integer(struct fz_span text)
 {
     uint64_t number;
-    return ingest_text_take_decimal(&text, &number) && text.len == 0;
+    return ingest_text_cut_decimal(&text, &number) && text.len == 0;
 }
 
 /*
@@ -285,7 +285,7 @@ settle_version(struct ingest_text *c)
     bool is_ios = r->os_name && strcmp(r->os_name, "iOS") == 0;
     uint64_t major = 0;
     struct fz_span os = fz_span_cstr(r->os_version);
-    bool is_old = ingest_text_take_decimal(&os, &major) && major < 15;
+    bool is_old = ingest_text_cut_decimal(&os, &major) && major < 15;
     bool build_first = is_ios && is_old && fz_span_ends(c->code_type, "(Native)");
     if (is_integer(first) != is_integer(second))
         build_first = is_integer(first);

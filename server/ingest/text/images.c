@@ -34,7 +34,7 @@ last_word(struct fz_span text)
 /* Between the addresses and the UUID: "+com.example.demo 1.2 (34)", "Demo arm64 ",
  * "Demo x86_64 (1.2 - 34)". */
 static void
-take_name(struct ingest_builder *b, struct fz_span text, struct report_image *ret)
+read_name(struct ingest_builder *b, struct fz_span text, struct report_image *ret)
 {
     struct fz_span version = {NULL, 0};
     text = fz_text_trim(text);
@@ -120,13 +120,13 @@ parse_range(struct ingest_builder *b, struct fz_span line, struct report_image *
     if (fz_span_begins(rest, "*")) /* an image of the kernel */
         rest = fz_text_trim(fz_span_from(rest, 1));
     /* Each line of the part is tried: lists end without a mark. */
-    if (!ingest_text_take_hex(&rest, &image.addr))
+    if (!ingest_text_cut_hex(&rest, &image.addr))
         return false;
     rest = fz_text_trim(rest);
     if (!fz_span_begins(rest, "-"))
         return false;
     rest = fz_text_trim(fz_span_from(rest, 1));
-    bool has_end = ingest_text_take_hex(&rest, &end);
+    bool has_end = ingest_text_cut_hex(&rest, &end);
     /* Reporters that do not know the size write "???". */
     if (!has_end && !fz_span_begins(rest, "???"))
         return false;
@@ -138,11 +138,11 @@ parse_range(struct ingest_builder *b, struct fz_span line, struct report_image *
     size_t open, after;
     rest = fz_text_trim(rest);
     if (find_uuid(rest, &open, &after, &image)) {
-        take_name(b, fz_span_until(rest, open), &image);
+        read_name(b, fz_span_until(rest, open), &image);
         image.path = ingest_text(b, fz_text_trim(fz_span_from(rest, after)));
     } else {
         size_t path = fz_text_find(rest, " /");
-        take_name(b, fz_span_until(rest, path == SIZE_MAX ? rest.len : path), &image);
+        read_name(b, fz_span_until(rest, path == SIZE_MAX ? rest.len : path), &image);
         if (path != SIZE_MAX)
             image.path = ingest_text(b, fz_text_trim(fz_span_from(rest, path)));
     }
@@ -195,7 +195,7 @@ parse_free(struct ingest_builder *b, struct fz_span line, struct report_image *r
             word = number = fz_span_until(word, word.len - 1);
         if (!image.has_uuid && is_uuid(word, &image.uuid)) {
             image.has_uuid = closed = true;
-        } else if (!has_addr && ingest_text_take_hex(&number, &addr) && !number.len) {
+        } else if (!has_addr && ingest_text_cut_hex(&number, &addr) && !number.len) {
             has_addr = closed = true;
             image.addr = addr;
         } else if (word.len && !image.arch && name.len && is_arch(word)) {
@@ -224,7 +224,7 @@ parse_free(struct ingest_builder *b, struct fz_span line, struct report_image *r
 }
 
 bool
-ingest_text_take_image(struct ingest_text *c, struct fz_span line)
+ingest_text_read_image(struct ingest_text *c, struct fz_span line)
 {
     struct report_image image;
     if (!parse_range(c->b, line, &image))
@@ -237,7 +237,7 @@ ingest_text_take_image(struct ingest_text *c, struct fz_span line)
 }
 
 bool
-ingest_text_take_free_image(struct ingest_text *c, struct fz_span line)
+ingest_text_read_free_image(struct ingest_text *c, struct fz_span line)
 {
     struct report_image image;
     if (!parse_free(c->b, line, &image) || (!image.name && !image.path))

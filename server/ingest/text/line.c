@@ -44,7 +44,7 @@ ingest_text_word(struct fz_span *text)
 }
 
 bool
-ingest_text_take_hex(struct fz_span *text, uint64_t *ret)
+ingest_text_cut_hex(struct fz_span *text, uint64_t *ret)
 {
     size_t end = 2;
     if (text->len < 3 || text->data[0] != '0' || (text->data[1] | 0x20) != 'x')
@@ -65,7 +65,7 @@ ingest_text_take_hex(struct fz_span *text, uint64_t *ret)
 }
 
 bool
-ingest_text_take_decimal(struct fz_span *text, uint64_t *ret)
+ingest_text_cut_decimal(struct fz_span *text, uint64_t *ret)
 {
     size_t end = 0;
     while (end < text->len && text->data[end] >= '0' && text->data[end] <= '9')

@@ -32,9 +32,9 @@ bool ingest_text_lines_next(struct ingest_text_lines *lines, struct fz_span *ret
 /* Cut the first word (without white space) off *text, and the white space after it. */
 struct fz_span ingest_text_word(struct fz_span *text);
 /* Cut "0x1f" off the start of *text; false if a letter or a digit follows it. */
-bool ingest_text_take_hex(struct fz_span *text, uint64_t *ret);
+bool ingest_text_cut_hex(struct fz_span *text, uint64_t *ret);
 /* Cut decimal digits off the start of *text. */
-bool ingest_text_take_decimal(struct fz_span *text, uint64_t *ret);
+bool ingest_text_cut_decimal(struct fz_span *text, uint64_t *ret);
 
 /* What follows the first `key`, up to `end` (NULL: to the end of the text); empty without the
  * key. */

@@ -57,7 +57,7 @@ ingest_text_is_section(struct fz_span key)
 
 /* One message on each line; a reason in quotes and indented lines continue it. */
 static void
-take_messages(struct ingest_text *c, struct fz_span text)
+read_messages(struct ingest_text *c, struct fz_span text)
 {
     size_t start = 0;
     bool in_quotes = false;
@@ -80,7 +80,7 @@ take_messages(struct ingest_text *c, struct fz_span text)
     }
     (void)ingest_add_message(c->b, ingest_text(c->b, fz_text_trim(fz_span_from(text, start))));
     /* From the whole text: name, reason and type are on different lines. */
-    bool thrown = ingest_text_take_thrown(c->b, text);
+    bool thrown = ingest_text_read_thrown(c->b, text);
     struct report_crash *crash = &c->b->report->crash;
     /* Without an exception the first message is that of abort(), of an assertion or of a trap. */
     if (!thrown && !crash->reason && crash->n_messages)
@@ -111,7 +111,7 @@ one_line(struct ingest_builder *b, struct fz_span text)
 
 /* KSCrash's "Stack Dump (0x2feab6e8-0x2feab760):" and the bytes in hex. */
 static bool
-take_stack_dump(struct ingest_text *c, struct fz_span key, struct fz_span text)
+read_stack_dump(struct ingest_text *c, struct fz_span key, struct fz_span text)
 {
     struct ingest_builder *b = c->b;
     size_t open = fz_text_find(key, "(");
@@ -119,7 +119,7 @@ take_stack_dump(struct ingest_text *c, struct fz_span key, struct fz_span text)
     struct report_thread *crashed = report_crashed_thread(b->report);
     uint64_t start;
     /* Without a crashed thread, or with odd bytes, the dump stays readable as an extra. */
-    if (!crashed || !ingest_text_take_hex(&range, &start) || text.len % 2 != 0)
+    if (!crashed || !ingest_text_cut_hex(&range, &start) || text.len % 2 != 0)
         return false;
     size_t len = text.len / 2 < b->memory_left ? text.len / 2 : b->memory_left;
     uint8_t *bytes = ingest_alloc(b, len ? len : 1, 1);
@@ -142,10 +142,10 @@ as_json(struct ingest_builder *b, struct fz_span text)
 
 /* A section about the crashed thread, which may come before the threads. */
 static bool
-take_memory(struct ingest_text *c, struct fz_span key, struct fz_span text)
+read_memory(struct ingest_text *c, struct fz_span key, struct fz_span text)
 {
     if (fz_span_begins(key, "Stack Dump"))
-        return take_stack_dump(c, key, text);
+        return read_stack_dump(c, key, text);
     struct report_thread *crashed = report_crashed_thread(c->b->report);
     if (!fz_span_is(key, "Notable Addresses") || !crashed || !text.len)
         return false;
@@ -154,7 +154,7 @@ take_memory(struct ingest_text *c, struct fz_span key, struct fz_span text)
 }
 
 static bool
-take_user(struct ingest_text *c, struct fz_span text)
+read_user(struct ingest_text *c, struct fz_span text)
 {
     if (c->b->report->user_json)
         return false;
@@ -180,12 +180,12 @@ ingest_text_end_section(struct ingest_text *c)
     }
     if (fz_span_is(key, "Application Specific Information") ||
         fz_span_is(key, "Dyld Error Message") || fz_span_is(key, "Dyld Error Information"))
-        take_messages(c, text);
+        read_messages(c, text);
     else if (fz_span_is(key, "Termination Reason") && !crash->termination)
         crash->termination = one_line(c->b, text);
     else if (fz_span_is(key, "CrashDoctor Diagnosis") && !crash->diagnosis)
         crash->diagnosis = ingest_text(c->b, text);
-    else if (!fz_span_is(key, "User Data") || !take_user(c, text))
+    else if (!fz_span_is(key, "User Data") || !read_user(c, text))
         ingest_text_add_extra(c, key, text);
     fz_buffer_clear(&c->text);
 }
@@ -198,6 +198,6 @@ ingest_text_settle_memory(struct ingest_text *c)
         /* Sections about the crashed thread may precede all threads, so they wait among the
          * extras. */
         extra->taken =
-            take_memory(c, fz_span_cstr(extra->key), fz_span_make(extra->text, extra->len));
+            read_memory(c, fz_span_cstr(extra->key), fz_span_make(extra->text, extra->len));
     }
 }

@@ -74,7 +74,7 @@ is_address_list(struct fz_span line)
     if (!fz_span_begins(rest, "(0x"))
         return false;
     rest = fz_span_from(rest, 1);
-    return ingest_text_take_hex(&rest, &addr);
+    return ingest_text_cut_hex(&rest, &addr);
 }
 
 static bool
@@ -149,7 +149,7 @@ struct stack_reader {
 };
 
 static bool
-take_frames(struct stack_reader *r, struct fz_span line)
+read_frames(struct stack_reader *r, struct fz_span line)
 {
     struct ingest_text *c = r->c;
     struct ingest_text_frame frame;
@@ -173,7 +173,7 @@ take_frames(struct stack_reader *r, struct fz_span line)
 
 /* "2016-03-15 08:38:21.236 Demo[123:456] *** Terminating app ..." */
 static void
-take_log_head(struct ingest_text *c, struct fz_span line)
+read_log_head(struct ingest_text *c, struct fz_span line)
 {
     struct report *report = c->b->report;
     size_t open = fz_text_find(fz_span_until(line, 256), "[");
@@ -192,7 +192,7 @@ take_log_head(struct ingest_text *c, struct fz_span line)
     if (!report->process.name && name.len)
         report->process.name = report->app_name = ingest_text(c->b, name);
     uint64_t number;
-    if (ingest_text_take_decimal(&digits, &number) && number <= INT32_MAX) {
+    if (ingest_text_cut_decimal(&digits, &number) && number <= INT32_MAX) {
         pid = (int64_t)number;
         report->process.pid = report->process.pid ? report->process.pid : pid;
     }
@@ -200,7 +200,7 @@ take_log_head(struct ingest_text *c, struct fz_span line)
 
 /* A log line about an exception. The text is read beyond the line, since reasons span several. */
 static bool
-take_thrown(struct stack_reader *r, struct fz_span line, struct fz_span rest)
+read_thrown(struct stack_reader *r, struct fz_span line, struct fz_span rest)
 {
     struct ingest_text *c = r->c;
     if (fz_text_contains(line, "*** Terminating app")) {
@@ -208,20 +208,20 @@ take_thrown(struct stack_reader *r, struct fz_span line, struct fz_span rest)
                 .exception) /* the first one ended the process; later ones follow from it */
             return false;
         size_t len = rest.len ? (size_t)(rest.data - line.data) + rest.len : line.len;
-        take_log_head(c, line);
-        return ingest_text_take_thrown(
+        read_log_head(c, line);
+        return ingest_text_read_thrown(
             c->b, fz_span_make(line.data, len < THROWN_BYTES ? len : THROWN_BYTES));
     }
     if (fz_text_contains(line, "uncaught exception of type ") ||
         fz_text_contains(line, "Fatal error: ")) {
-        (void)ingest_text_take_thrown(c->b, line);
+        (void)ingest_text_read_thrown(c->b, line);
         return true;
     }
     return false;
 }
 
 static bool
-take_heading(struct stack_reader *r, struct fz_span line)
+read_heading(struct stack_reader *r, struct fz_span line)
 {
     struct ingest_text *c = r->c;
     bool registers;
@@ -235,34 +235,34 @@ take_heading(struct stack_reader *r, struct fz_span line)
     if (fz_span_begins(line, "Backtrace of Thread ")) {
         struct fz_span rest = fz_span_from(line, 20);
         number = 0;
-        if (ingest_text_take_decimal(&rest, &number) && number <= INT32_MAX)
+        if (ingest_text_cut_decimal(&rest, &number) && number <= INT32_MAX)
             (void)ingest_text_add_thread(c, (int64_t)number, false);
         return true;
     }
-    return ingest_text_take_lldb_thread(c, line) || ingest_text_take_thread(c, line, &registers);
+    return ingest_text_read_lldb_thread(c, line) || ingest_text_read_thread(c, line, &registers);
 }
 
 static void
-take_line(struct stack_reader *r, const struct ingest_text_lines *lines, struct fz_span line)
+read_line(struct stack_reader *r, const struct ingest_text_lines *lines, struct fz_span line)
 {
     struct ingest_text *c = r->c;
     struct fz_span key, value;
     if (!line.len || ingest_text_sample_take(&r->sample, line, lines->indent) ||
-        take_heading(r, line))
+        read_heading(r, line))
         return;
     if (r->thrown && is_address_list(line)) {
         (void)ingest_text_stack_add_list(c->b, &c->exception, line);
         return;
     }
-    if (ingest_text_take_image(c, line) || ingest_text_take_free_image(c, line) ||
-        take_frames(r, line) || take_thrown(r, line, lines->rest))
+    if (ingest_text_read_image(c, line) || ingest_text_read_free_image(c, line) ||
+        read_frames(r, line) || read_thrown(r, line, lines->rest))
         return;
     if (ingest_text_split_key(line, &key, &value)) {
         if (fz_span_is(key, "Event"))
             c->b->report->kind = fz_span_begins(value, "cpu")    ? "cpu"
                                  : fz_span_begins(value, "disk") ? "disk_write"
                                                                  : "hang";
-        if (!ingest_text_take_key(c, key, value))
+        if (!ingest_text_read_key(c, key, value))
             ingest_text_add_extra(c, key, value);
         return;
     }
@@ -337,7 +337,7 @@ parse(struct fz_span body, const struct ingest_context *in, struct fz_arena *are
     struct ingest_text_lines lines = ingest_text_lines_start(ingest_text_clean(&b, body));
     struct fz_span line;
     while (!b.failed && ingest_text_lines_next(&lines, &line))
-        take_line(&reader, &lines, line);
+        read_line(&reader, &lines, line);
     ingest_text_sample_end(&reader.sample);
     /* People sample a process because it does not respond. */
     if (reader.sample.room && !ret->kind)

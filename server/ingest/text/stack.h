@@ -11,7 +11,7 @@
 bool ingest_text_lldb_frame(struct fz_span line, struct ingest_text_frame *ret);
 /* "* thread #1, queue = 'q', stop reason = EXC_BAD_ACCESS (code=1, address=0x10)": begins a thread;
  * false for other lines. */
-bool ingest_text_take_lldb_thread(struct ingest_text *c, struct fz_span line);
+bool ingest_text_read_lldb_thread(struct ingest_text *c, struct fz_span line);
 
 /* stack_sample.c: the tree of `sample` and of spindump; each path to a leaf is a thread. */
 struct ingest_text_call {

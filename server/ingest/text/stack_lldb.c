@@ -27,10 +27,10 @@ ingest_text_lldb_frame(struct fz_span line, struct ingest_text_frame *ret)
     if (!fz_span_begins(line, "frame #"))
         return false;
     line = fz_span_from(line, 7);
-    if (!ingest_text_take_decimal(&line, &frame.index) || !fz_span_begins(line, ":"))
+    if (!ingest_text_cut_decimal(&line, &frame.index) || !fz_span_begins(line, ":"))
         return false;
     line = fz_text_trim(fz_span_from(line, 1));
-    if (!ingest_text_take_hex(&line, &frame.addr))
+    if (!ingest_text_cut_hex(&line, &frame.addr))
         return false;
     line = fz_text_trim(line);
     size_t tick = fz_text_find(line, "`");
@@ -71,12 +71,12 @@ static bool
 number_of(struct fz_span reason, const char *key, uint64_t *ret)
 {
     struct fz_span number = ingest_text_after(reason, key, NULL);
-    return ingest_text_take_hex(&number, ret) || ingest_text_take_decimal(&number, ret);
+    return ingest_text_cut_hex(&number, ret) || ingest_text_cut_decimal(&number, ret);
 }
 
 /* "(code=1, address=0x10)", "(code=1, subcode=0x1)", "(code=EXC_I386_GPFLT)" */
 static void
-take_codes(struct ingest_text *c, struct fz_span reason)
+read_codes(struct ingest_text *c, struct fz_span reason)
 {
     static const char key[] = "(code=";
     struct report_crash *crash = &c->b->report->crash;
@@ -99,14 +99,14 @@ take_codes(struct ingest_text *c, struct fz_span reason)
 
 /* "EXC_BAD_ACCESS (code=1, address=0x10)", "signal SIGABRT", "breakpoint 1.1" */
 static void
-take_reason(struct ingest_text *c, struct fz_span reason)
+read_reason(struct ingest_text *c, struct fz_span reason)
 {
     struct report_crash *crash = &c->b->report->crash;
     struct fz_span rest = reason, word = ingest_text_word(&rest);
     uint64_t addr;
     if (fz_span_begins(word, "EXC_")) {
         crash->mach = ingest_text(c->b, word);
-        take_codes(c, reason);
+        read_codes(c, reason);
     } else if (fz_span_is(word, "signal")) {
         crash->signal = ingest_text(c->b, ingest_text_word(&rest));
     }
@@ -119,7 +119,7 @@ take_reason(struct ingest_text *c, struct fz_span reason)
 }
 
 bool
-ingest_text_take_lldb_thread(struct ingest_text *c, struct fz_span line)
+ingest_text_read_lldb_thread(struct ingest_text *c, struct fz_span line)
 {
     static const char key[] = "stop reason = ";
     uint64_t number;
@@ -128,7 +128,7 @@ ingest_text_take_lldb_thread(struct ingest_text *c, struct fz_span line)
     if (!fz_span_begins(rest, "thread #"))
         return false;
     rest = fz_span_from(rest, 8);
-    if (!ingest_text_take_decimal(&rest, &number) || number > INT32_MAX ||
+    if (!ingest_text_cut_decimal(&rest, &number) || number > INT32_MAX ||
         !(rest.len == 0 || rest.data[0] == ',' || rest.data[0] == ':'))
         return false;
     /* lldb marks the selected thread with '*', which is where it stopped. */
@@ -142,6 +142,6 @@ ingest_text_take_lldb_thread(struct ingest_text *c, struct fz_span line)
     c->thread->queue = ingest_text(c->b, ingest_text_after(rest, "queue = '", "'"));
     size_t at = fz_text_find(rest, key);
     if (crashed && at != SIZE_MAX)
-        take_reason(c, fz_span_from(rest, at + strlen(key)));
+        read_reason(c, fz_span_from(rest, at + strlen(key)));
     return true;
 }

@@ -26,7 +26,7 @@ cut_group(struct fz_span *text)
 
 /* spindump's "(main.m:16 in Demo + 5900)"; false for other groups. */
 static bool
-take_image_group(struct fz_span inside, struct ingest_text_frame *ret)
+read_image_group(struct fz_span inside, struct ingest_text_frame *ret)
 {
     size_t plus = fz_text_find_last(inside, " + ");
     uint64_t offset;
@@ -53,7 +53,7 @@ parse_call(struct fz_span text, struct ingest_text_frame *ret)
     if (open == SIZE_MAX)
         return false;
     struct fz_span rest = fz_span_from(text, open + 1);
-    if (!ingest_text_take_hex(&rest, &frame.addr))
+    if (!ingest_text_cut_hex(&rest, &frame.addr))
         return false;
     size_t close = fz_text_find(rest, "]");
     struct fz_span place =
@@ -61,7 +61,7 @@ parse_call(struct fz_span text, struct ingest_text_frame *ret)
     struct fz_span name = fz_text_trim(fz_span_until(text, open));
     struct fz_span shorter = name;
     /* spindump has the image in the last group, sample in "(in Demo)". */
-    if (take_image_group(cut_group(&shorter), &frame)) {
+    if (read_image_group(cut_group(&shorter), &frame)) {
         struct ingest_text_symbol symbol = frame.symbol;
         /* It fills a new symbol, so the place and the image are set after it. */
         frame.symbol = ingest_text_symbol_parse(shorter, frame.image, frame.addr);
@@ -95,7 +95,7 @@ parse_line(struct fz_span line, struct ingest_text_call *ret, struct fz_span *re
     while (at < line.len && (fz_text_is_blank(line.data[at]) || strchr("+!:|*", line.data[at])))
         at++;
     struct fz_span rest = fz_span_from(line, at);
-    if (!ingest_text_take_decimal(&rest, &count) || count == 0 || count > UINT32_MAX || !rest.len ||
+    if (!ingest_text_cut_decimal(&rest, &count) || count == 0 || count > UINT32_MAX || !rest.len ||
         !fz_text_is_blank(rest.data[0]))
         return false;
     *ret_text = fz_text_trim(rest);
@@ -165,7 +165,7 @@ name_thread(struct ingest_text_sample *s, struct fz_span text)
 }
 
 static bool
-take_heading(struct ingest_text_sample *s, struct fz_span line)
+read_heading(struct ingest_text_sample *s, struct fz_span line)
 {
     bool is_thread = fz_span_begins(line, "Thread 0x");
     bool ends = fz_span_begins(line, "Total number in stack") ||
@@ -189,7 +189,7 @@ ingest_text_sample_take(struct ingest_text_sample *s, struct fz_span line, size_
 {
     struct ingest_text_call node;
     struct fz_span text;
-    if (take_heading(s, line))
+    if (read_heading(s, line))
         return true;
     if (!s->in_tree || !parse_line(line, &node, &text))
         return false;

@@ -50,13 +50,13 @@ bool ingest_text_split_words(struct fz_span line, struct fz_span *ret_key,
 
 /* header.c: take a "Key: value" line whose value the model has a member for; false for other
  * keys. */
-bool ingest_text_take_key(struct ingest_text *c, struct fz_span key, struct fz_span value);
+bool ingest_text_read_key(struct ingest_text *c, struct fz_span key, struct fz_span value);
 /* Does the model have a member for this key? */
 bool ingest_text_is_key(struct fz_span key);
 /* Once all lines are read: everything into the report, extras too. */
 void ingest_text_settle(struct ingest_text *c);
 /* "KERN_INVALID_ADDRESS at 0x10" */
-void ingest_text_take_codes(struct ingest_text *c, struct fz_span value);
+void ingest_text_read_codes(struct ingest_text *c, struct fz_span value);
 
 /* sections.c: is this the heading of a section, whose lines may look like keys? */
 bool ingest_text_is_section(struct fz_span key); /* in capitals or small letters */
@@ -66,7 +66,7 @@ void ingest_text_end_section(struct ingest_text *c);
 void ingest_text_settle_memory(struct ingest_text *c);
 /* threads.c: a heading like "Thread 0 Crashed:: name  Dispatch queue: q"; *ret_registers says that
  * registers follow it, else frames. */
-bool ingest_text_take_thread(struct ingest_text *c, struct fz_span line, bool *ret_registers);
+bool ingest_text_read_thread(struct ingest_text *c, struct fz_span line, bool *ret_registers);
 /* One more thread, whose lines follow; NULL beyond the limit. Only the crashed thread still gets
  * in: it takes the place of the last one. */
 struct report_thread *ingest_text_add_thread(struct ingest_text *c, int64_t index, bool crashed);
@@ -75,14 +75,14 @@ int64_t ingest_text_thread_count(const struct ingest_text *c);
 /* Add a frame to the current thread. */
 void ingest_text_add_frame(struct ingest_text *c, const struct ingest_text_frame *frame);
 /* A line "x0: 0x... x1: 0x..."; false if it has no register. */
-bool ingest_text_take_registers(struct ingest_text *c, struct fz_span line);
+bool ingest_text_read_registers(struct ingest_text *c, struct fz_span line);
 /* Threads and exception backtrace into the report. */
 void ingest_text_settle_threads(struct ingest_text *c);
 
 /* images.c: a line of Apple's list; of others: a UUID, an address and a name in any order. False if
  * it is not such a line. */
-bool ingest_text_take_image(struct ingest_text *c, struct fz_span line);
-bool ingest_text_take_free_image(struct ingest_text *c, struct fz_span line);
+bool ingest_text_read_image(struct ingest_text *c, struct fz_span line);
+bool ingest_text_read_free_image(struct ingest_text *c, struct fz_span line);
 /* The images into the report, and those that only frames name. */
 void ingest_text_settle_images(struct ingest_text *c);
 

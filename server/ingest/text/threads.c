@@ -49,10 +49,10 @@ ingest_text_add_frame(struct ingest_text *c, const struct ingest_text_frame *fra
 
 /* "name  Dispatch queue: q", in this order, either may be missing. */
 static void
-take_names(struct ingest_text *c, struct fz_span text)
+read_names(struct ingest_text *c, struct fz_span text)
 {
     static const char key[] = "Dispatch queue:";
-    (void)ingest_text_take_samples(&text, &c->thread->samples);
+    (void)ingest_text_cut_samples(&text, &c->thread->samples);
     size_t at = fz_text_find(text, key);
     struct fz_span name = fz_text_trim(fz_span_until(text, at));
     if (at != SIZE_MAX) {
@@ -83,7 +83,7 @@ split_heading(struct fz_span rest, struct fz_span *ret_word, struct fz_span *ret
 }
 
 bool
-ingest_text_take_thread(struct ingest_text *c, struct fz_span line, bool *ret_registers)
+ingest_text_read_thread(struct ingest_text *c, struct fz_span line, bool *ret_registers)
 {
     static const char *const crashed_words[] = {"Crashed",   "crashed",    "Highlighted",
                                                 "Triggered", "Attributed", NULL};
@@ -98,7 +98,7 @@ ingest_text_take_thread(struct ingest_text *c, struct fz_span line, bool *ret_re
     if (!fz_span_begins(rest, "Thread "))
         return false;
     rest = fz_text_trim(fz_span_from(rest, 7));
-    if (!ingest_text_take_decimal(&rest, &number) || number > INT32_MAX ||
+    if (!ingest_text_cut_decimal(&rest, &number) || number > INT32_MAX ||
         !split_heading(rest, &word, &text))
         return false;
     bool crashed = ingest_is_one_of(word, crashed_words), names = fz_span_is(word, "name");
@@ -117,12 +117,12 @@ ingest_text_take_thread(struct ingest_text *c, struct fz_span line, bool *ret_re
         return true;
     c->thread->crashed = c->thread->crashed || crashed;
     if (!*ret_registers)
-        take_names(c, text);
+        read_names(c, text);
     return true;
 }
 
 bool
-ingest_text_take_registers(struct ingest_text *c, struct fz_span line)
+ingest_text_read_registers(struct ingest_text *c, struct fz_span line)
 {
     size_t n = 0;
     struct fz_span rest = line;
@@ -130,7 +130,7 @@ ingest_text_take_registers(struct ingest_text *c, struct fz_span line)
         struct fz_span before = rest, name = ingest_text_word(&rest);
         uint64_t value;
         bool is_register = name.len > 1 && name.len < 16 && fz_span_ends(name, ":") &&
-                           ingest_text_take_hex(&rest, &value);
+                           ingest_text_cut_hex(&rest, &value);
         if (!is_register) {
             /* "esr: 0x92000006 (Data Abort) byte read Translation fault" */
             if (n && c->thread)

@@ -25,7 +25,7 @@ quoted_after(struct fz_span text, const char *key, const char **ret_quote)
 
 /* KSCrash: "Application threw exception NSRangeException: index 7". */
 static bool
-take_threw(struct ingest_builder *b, struct fz_span text)
+read_threw(struct ingest_builder *b, struct fz_span text)
 {
     static const char key[] = "Application threw exception ";
     struct report_crash *crash = &b->report->crash;
@@ -44,7 +44,7 @@ take_threw(struct ingest_builder *b, struct fz_span text)
 
 /* "terminating with uncaught exception of type X: what" */
 static bool
-take_typed(struct ingest_builder *b, struct fz_span text)
+read_typed(struct ingest_builder *b, struct fz_span text)
 {
     struct report_crash *crash = &b->report->crash;
     static const char key[] = "uncaught exception of type ";
@@ -66,7 +66,7 @@ take_typed(struct ingest_builder *b, struct fz_span text)
 }
 
 bool
-ingest_text_take_thrown(struct ingest_builder *b, struct fz_span text)
+ingest_text_read_thrown(struct ingest_builder *b, struct fz_span text)
 {
     struct report_crash *crash = &b->report->crash;
     const char *quote = "'";
@@ -79,7 +79,7 @@ ingest_text_take_thrown(struct ingest_builder *b, struct fz_span text)
         crash->exception = ingest_text(b, fz_text_trim(name));
     if (thrown && reason.len && !crash->reason)
         crash->reason = ingest_text(b, fz_text_trim(reason));
-    if (take_typed(b, text) || take_threw(b, text))
+    if (read_typed(b, text) || read_threw(b, text))
         thrown = true;
     if (thrown || crash->reason)
         return thrown;

@@ -14,7 +14,7 @@
 
 /* Set the exception's name and reason in report->crash unless they are known; false if the text is
  * not about an exception. A fatal error without an exception has a reason only. */
-bool ingest_text_take_thrown(struct ingest_builder *b, struct fz_span text);
+bool ingest_text_read_thrown(struct ingest_builder *b, struct fz_span text);
 
 /* Does the stack begin where an exception is thrown? Then even its first address is a return
  * address. `images` are the names of the first two frames' images, empty if they are not known. */
